@@ -1,0 +1,130 @@
+// The ground everything stands on: errors, arenas, growable arrays, a string map, text building,
+// whole-file reading, atomic file writing, a progress line and a small thread helper.
+//
+// Nothing here knows what a GPU is.
+#ifndef ORR_BASE_H
+#define ORR_BASE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+// ---- errors ---------------------------------------------------------------------------------
+// One mechanism: a function that can fail takes an `orr_err *` last and returns false (or NULL)
+// after calling orr_fail(). The first error wins; later ones are ignored. `text` has the form
+// "file:line: what is wrong and what to do", without the leading "orrery: ", which the command
+// line adds. `status` is the exit status: 1 the simulated program failed, 2 bad input or usage.
+#define ORR_PROGRAM_FAILED 1
+#define ORR_BAD_INPUT 2
+
+typedef struct orr_err {
+    int status; // 0 while nothing went wrong
+    char text[1000];
+} orr_err;
+
+bool orr_fail(orr_err *e, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+bool orr_vfail(orr_err *e, int status, const char *fmt, va_list ap);
+
+// Memory that cannot be had ends the process with a message: nobody can do better, and it keeps
+// every caller simple. Sizes that come from input are bounded by the parsers before they get here.
+void *orr_malloc(size_t n);
+void *orr_calloc(size_t n, size_t size);
+void *orr_realloc(void *p, size_t n);
+void *orr_aligned_alloc(size_t align, size_t n); // free with free(); contents undefined
+
+// ---- arena ----------------------------------------------------------------------------------
+// Memory with one owner, freed in one go. All of it is zeroed and 16-byte aligned.
+typedef struct orr_arena {
+    struct orr_chunk *chunk;
+    size_t total; // bytes taken from the system, for limits
+} orr_arena;
+
+void *orr_arena_alloc(orr_arena *a, size_t n);
+char *orr_arena_strndup(orr_arena *a, const char *s, size_t n);
+char *orr_arena_strdup(orr_arena *a, const char *s);
+char *orr_arena_printf(orr_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void orr_arena_free(orr_arena *a);
+
+// ---- growable array -------------------------------------------------------------------------
+// ORR_VEC(T) declares one; ORR_PUSH appends and yields a pointer to the new, zeroed element.
+// Free with free(v.at).
+#define ORR_VEC(T)                                                                                 \
+    struct {                                                                                       \
+        T *at;                                                                                     \
+        size_t n, cap;                                                                             \
+    }
+#define ORR_PUSH(v)                                                                                \
+    (orr_vec_grow((void **)&(v)->at, &(v)->n, &(v)->cap, sizeof *(v)->at), &(v)->at[(v)->n - 1])
+void orr_vec_grow(void **at, size_t *n, size_t *cap, size_t size); // n += 1, new element zeroed
+
+// ---- string map -----------------------------------------------------------------------------
+// From byte strings to pointers; keys are copied into the map. Zero-initialise it.
+typedef struct orr_map {
+    struct orr_map_slot *slot;
+    size_t cap, n;
+    orr_arena keys;
+} orr_map;
+
+void *orr_map_get(const orr_map *m, const char *key);                 // NULL when absent
+void *orr_map_getn(const orr_map *m, const char *key, size_t n);      // the key need not end in 0
+bool orr_map_put(orr_map *m, const char *key, void *value);           // false: it was there already
+bool orr_map_putn(orr_map *m, const char *key, size_t n, void *value); // (the value is replaced)
+void orr_map_free(orr_map *m);
+
+// ---- text -----------------------------------------------------------------------------------
+typedef struct orr_text {
+    char *s; // always 0-terminated once something was added; free with free()
+    size_t n, cap;
+} orr_text;
+
+void orr_text_add(orr_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void orr_text_addn(orr_text *t, const char *s, size_t n);
+void orr_text_json(orr_text *t, const char *s); // quoted and escaped as a JSON string
+
+// 1234567 -> "1,234,567" and 1.5e9 -> "1.50 G"; both write into buf and return it.
+const char *orr_commas(char buf[32], uint64_t v);
+const char *orr_si(char buf[32], double v);
+
+// ---- files ----------------------------------------------------------------------------------
+// The whole file, with a 0 byte after the last; free() it. Refuses what is larger than `limit`.
+char *orr_read_file(const char *path, size_t limit, size_t *size, orr_err *e);
+
+// Output goes to a temporary name beside `path`; orr_out_commit renames it, orr_out_abort removes
+// it. A write error (full disk) is reported at commit.
+typedef struct orr_out {
+    FILE *f;
+    char *path, *temp;
+} orr_out;
+bool orr_out_open(orr_out *o, const char *path, orr_err *e);
+bool orr_out_commit(orr_out *o, orr_err *e);
+void orr_out_abort(orr_out *o);
+void orr_out_abort_all(void); // async-signal-safe enough for a SIGINT handler: unlinks open temps
+
+uint64_t orr_hash64(const void *data, size_t n, uint64_t seed); // stable across hosts (XXH64-like)
+
+// ---- host -----------------------------------------------------------------------------------
+double orr_seconds(void); // monotonic
+uint64_t orr_peak_rss(void);
+int orr_host_threads(void);
+
+// A progress line on stderr, only when it is a terminal and only after two seconds.
+typedef struct orr_progress {
+    const char *what;
+    double start, last;
+    uint64_t total;
+} orr_progress;
+void orr_progress_start(orr_progress *p, const char *what, uint64_t total); // total 0: unknown
+void orr_progress_step(orr_progress *p, uint64_t done);
+void orr_progress_end(orr_progress *p);
+
+// Run fn(arg, worker) on n threads and wait for all; n == 1 runs in the caller.
+void orr_parallel(int n, void (*fn)(void *arg, int worker), void *arg);
+
+// ---- bits -----------------------------------------------------------------------------------
+static inline int orr_popc(uint32_t m) { return __builtin_popcount(m); }
+static inline int orr_ffs(uint32_t m) { return __builtin_ctz(m); } // undefined for 0
+
+#endif

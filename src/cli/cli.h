@@ -1,0 +1,46 @@
+// The command line: one file a subcommand, one option parser for all of them.
+#ifndef ORR_CLI_H
+#define ORR_CLI_H
+
+#include "base/base.h"
+
+// Options that mean the same everywhere. A subcommand says which it takes (the letters of `takes`
+// in options.c), so that --help lists only those and others are refused.
+typedef struct cli_options {
+    const char *gpu;   // --gpu NAME|FILE      (default "h200")
+    const char *model; // --model NAME         (default "functional" until there are others)
+    const char **sets; // --set key=value ...
+    int nsets;
+    int threads;       // --threads N          (default: the host's)
+    bool json;         // --json
+    const char *size;  // --size small|medium|large
+    const char *output; // -o FILE, --output FILE
+    const char *kernel, *grid, *block, *shared; // --kernel NAME --grid X[,Y[,Z]] --block ... --shared BYTES
+    const char **args; // --arg TYPE:VALUE ...
+    int nargs;
+    uint64_t max_insts; // --max-insts N
+    bool lines;        // --lines: per source line
+    bool no_check;     // --no-check: do not compare buffers with what the script expects
+    bool quiet;        // -q, --quiet
+    int repeat;        // --repeat N (hw run)
+    bool counts_only;  // --counts-only: execute without making streams
+    char **inputs;     // what is left
+    int ninputs;
+} cli_options;
+
+// Parses argv[1..]; on --help prints it and exits 0; on a mistake fills e.
+bool cli_parse(const char *subcommand, int argc, char **argv, cli_options *o, orr_err *e);
+void cli_free(cli_options *o);
+
+// Each subcommand returns the exit status after it has printed its results; errors in e.
+typedef int cli_command(cli_options *o, orr_err *e);
+cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show;
+//   run      execute or simulate an INPUT            (run.c)
+//   record   write an INPUT's streams to a file      (record.c)
+//   info     say what is in a stream file            (info.c)
+//   gpu      list | show NAME                        (gpu.c)
+//   hw       run SCRIPT... on the machine's GPU      (hw.c)
+//   list     the bundled workloads                   (list.c)
+//   show     a kernel as Orrery sees it: blocks, post-dominators, registers (show.c)
+
+#endif

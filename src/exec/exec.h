@@ -1,0 +1,81 @@
+// The executor: runs a kernel on the CPU, a warp at a time, 32 lanes as vectors.
+//
+// It knows nothing of time. It delivers what a launch does to memory and, when asked, the streams.
+#ifndef ORR_EXEC_H
+#define ORR_EXEC_H
+
+#include "isa/isa.h"
+#include "stream/stream.h"
+
+// ---- device memory --------------------------------------------------------------------------
+// One reserved range of the host's address space stands for the GPU's, so that a device address is
+// turned into a host pointer by one addition. Device addresses are the same on every host and run.
+//
+// Generic addresses: global and const memory as they are; shared and local memory, and the kernel's
+// parameters, through windows outside the range.
+#define ORR_GLOBAL_BASE 0x0000700000000000ull
+#define ORR_GLOBAL_LIMIT (1ull << 38) // 256 GiB of addresses, reserved and not touched
+#define ORR_SHARED_WINDOW 0x0000100000000000ull
+#define ORR_LOCAL_WINDOW 0x0000200000000000ull
+#define ORR_PARAM_WINDOW 0x0000300000000000ull
+#define ORR_WINDOW_BYTES 0x0000000100000000ull
+
+typedef struct orr_mem orr_mem;
+orr_mem *orr_mem_new(orr_err *e);
+void orr_mem_delete(orr_mem *m);
+// A zeroed allocation, 256-byte aligned, with a gap after it so that overruns are caught. `name` is
+// for messages. 0 on error (out of memory, with e set).
+uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e);
+bool orr_mem_free(orr_mem *m, uint64_t addr);
+// Host pointer to [addr, addr + bytes), or NULL when that is not inside one allocation.
+void *orr_mem_host(orr_mem *m, uint64_t addr, uint64_t bytes);
+uint64_t orr_mem_used(const orr_mem *m);
+
+// ---- a module in memory ---------------------------------------------------------------------
+typedef struct orr_image { // a module's variables, placed and initialised
+    orr_module *module;
+    uint64_t *var_addr;
+} orr_image;
+orr_image *orr_image_load(orr_mem *m, orr_module *mod, orr_err *e);
+void orr_image_free(orr_mem *m, orr_image *image); // frees its allocations too
+// The variable's address and size, false when there is none of that name.
+bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, uint64_t *bytes);
+
+// ---- a launch -------------------------------------------------------------------------------
+typedef struct orr_launch {
+    const orr_kernel *kernel;
+    const orr_image *image;
+    orr_mem *mem;
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_shared;
+    uint8_t *params; // kernel->param_bytes
+    uint32_t index;
+    uint32_t sm_count;   // what %nsmid reads; 0: 1
+    uint32_t resident;   // thread blocks that may be unfinished at once; 0: 4096
+    uint64_t max_insts;  // warp instructions per launch; 0: no limit
+    FILE *print;         // where the kernel's printf goes; NULL: stdout
+} orr_launch;
+
+typedef struct orr_exec_counts { // what an execution did, in total
+    uint64_t warp_insts, thread_insts, blocks;
+} orr_exec_counts;
+
+// Run the whole launch on `threads` host threads. When `visit` is not NULL, streams are made and it is
+// called once for each finished thread block, on the worker that ran it (0 <= worker < threads); with
+// `in_order` in grid order, one call at a time. A kernel whose blocks may see each other
+// (kernel->atomics) runs its blocks on one thread, in order, so that results do not depend on the
+// host; a block that waits for another is put aside and continued later.
+//
+// On a fault: false; e->status 1 and e->text names kernel, block, thread, PTX line and address.
+typedef bool orr_visit(void *arg, int worker, const orr_tb *tb, orr_err *e);
+bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg, orr_exec_counts *counts, orr_err *e);
+
+// The same as a source that a model pulls from: blocks are executed when asked for. The source is
+// freed by its close. counts (may be NULL) is complete when next has returned 0.
+orr_source *orr_exec_source(const orr_launch *l, orr_exec_counts *counts, orr_err *e);
+
+// What a launch may look like: checks sizes against the kernel and the CUDA limits (1024 threads,
+// grid dimensions, shared memory given by `shared_limit`, parameters). For every front end.
+bool orr_launch_check(const orr_launch *l, uint32_t shared_limit, orr_err *e);
+
+#endif

@@ -1,0 +1,101 @@
+// Private to exec/: a warp in flight, and the predecoded instruction (micro-op) that handlers run.
+//
+// A register of class H, W, D, Q is 32 lanes side by side (64, 128, 256, 512 bytes); one of class P
+// is a 32-bit mask. Registers of one class lie in one array per warp, so that two lanes of a diverged
+// warp never share bytes. A micro-op names an operand by bank and byte offset; immediates are
+// pre-broadcast in a bank of their own, so that every source is read the same way.
+#ifndef ORR_WARP_H
+#define ORR_WARP_H
+
+#include "exec/exec.h"
+
+enum { // banks: the register classes, then the constants
+    BANK_P = ORR_P, BANK_H = ORR_H, BANK_W = ORR_W, BANK_D = ORR_D, BANK_Q = ORR_Q,
+    BANK_CONST,
+    BANKS
+};
+
+typedef struct oper {
+    uint32_t off;  // bytes from w->bank[bank]
+    uint8_t bank;
+    uint8_t cls;   // enum orr_class
+    uint8_t neg;   // predicate: invert
+    uint8_t none;  // absent, or the sink: handlers of instructions where that is possible check it
+} oper;
+
+typedef struct warp warp;
+typedef struct uop uop;
+typedef void uop_fn(warp *w, const uop *u);
+
+struct uop {
+    uop_fn *full;   // all 32 lanes active: writes every lane
+    uop_fn *masked; // writes only lanes in w->exec (may be == full when it handles both)
+    oper d, a, b, c; // first destination, first three sources; d.none, ... when there are fewer
+    const oper *all; // every operand, destinations first, then sources
+    const orr_inst *inst;
+    uint32_t imm;   // copy of inst->imm
+    int32_t guard;  // byte offset of the guard in the P bank, or -1
+    uint8_t guard_neg;
+    uint8_t kind;   // how the main loop treats it (core.c)
+    uint8_t ndst, nsrc;
+};
+
+struct warp {
+    uint8_t *bank[BANKS];
+    uint32_t exec;              // lanes the current instruction runs on
+    uint32_t lane[ORR_WARP] __attribute__((aligned(64))); // ~0u or 0 for each lane: exec, expanded
+    uint32_t carry;             // the carry flag, a bit a lane
+    struct frag *frag;          // the group of lanes being run
+    struct tblock *tb;          // its thread block
+    uint32_t index;             // in the block
+};
+
+// Operand access for handlers. T is the element type: uint32_t *d = DST(w, u, uint32_t);
+#define OPER(w, o, T) ((T *)(void *)((w)->bank[(o).bank] + (o).off))
+#define DST(w, u, T) OPER(w, (u)->d, T)
+#define SRC_A(w, u, T) ((const T *)OPER(w, (u)->a, T))
+#define SRC_B(w, u, T) ((const T *)OPER(w, (u)->b, T))
+#define SRC_C(w, u, T) ((const T *)OPER(w, (u)->c, T))
+#define SRC_N(w, u, n, T) ((const T *)OPER(w, (u)->all[(u)->ndst + (n)], T))
+#define DST_N(w, u, n, T) OPER(w, (u)->all[n], T)
+// Predicates are masks; a source may be negated. Constants of class P are 0 or ~0u.
+static inline uint32_t pred_of(const warp *w, oper o) {
+    uint32_t m = *(const uint32_t *)(const void *)(w->bank[o.bank] + o.off);
+    return o.neg ? ~m : m;
+}
+static inline void set_pred(warp *w, oper o, uint32_t value) { // only active lanes change
+    if (o.none) return;
+    uint32_t *p = OPER(w, o, uint32_t);
+    *p = (*p & ~w->exec) | (value & w->exec);
+}
+
+// Loops over lanes that the compiler is to turn into SIMD code. Registers of one instruction are
+// either the same or disjoint, which is what `ivdep` needs.
+#if defined(__clang__)
+#define LANES _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < ORR_WARP; i++)
+#else
+#define LANES _Pragma("GCC ivdep") for (int i = 0; i < ORR_WARP; i++)
+#endif
+
+// A handler pair. Each family picks by op, type and mods; NULL full: not this family's, or this
+// variant is not supported (then *why may be set to a short reason).
+typedef struct handlers {
+    uop_fn *full, *masked;
+} handlers;
+handlers orr_pick_int(const orr_kernel *k, const orr_inst *i, const char **why);    // int.c, logic.c, video.c
+handlers orr_pick_float(const orr_kernel *k, const orr_inst *i, const char **why);  // float.c, half.c, sfu.c
+handlers orr_pick_cvt(const orr_kernel *k, const orr_inst *i, const char **why);    // cvt.c, mov.c
+handlers orr_pick_mma(const orr_kernel *k, const orr_inst *i, const char **why);    // mma.c
+handlers orr_pick_lanes(const orr_kernel *k, const orr_inst *i, const char **why);  // lanes.c: shfl vote match redux activemask elect
+handlers orr_pick_memory(const orr_kernel *k, const orr_inst *i, const char **why); // memory.c: ld st cp.async ldmatrix wmma.load ...
+handlers orr_pick_atomic(const orr_kernel *k, const orr_inst *i, const char **why); // atomic.c: atom red mbarrier
+
+// A handler that finds the program at fault says so here and returns; the main loop stops the launch.
+void orr_fault(warp *w, const uop *u, int lane, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+// Addresses. Computes base + disp for every active lane of a memory operand, translates to host
+// pointers (global, shared, local, const, param, generic), checks bounds and alignment of `bytes`
+// per lane, records the access in the trace when streams are on. False after a fault.
+bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]);
+
+#endif

@@ -1,0 +1,357 @@
+// The kernel: static code, independent of the instruction set it came from (docs/design.md).
+//
+// ptx/ and sass/ make kernels; exec/ runs them; every model reads them. A kernel is one entry
+// function and all the functions it can reach, laid out in one array of basic blocks over one array
+// of instructions. Registers are virtual and belong to a class by width: a class is a separate
+// register space, numbered from 0 in each function.
+#ifndef ORR_ISA_H
+#define ORR_ISA_H
+
+#include "base/base.h"
+
+#define ORR_WARP 32
+
+// ---- operations -----------------------------------------------------------------------------
+enum orr_op {
+#define OP(id, name, unit, flags) ORR_OP_##id,
+#include "isa/ops.def"
+#undef OP
+    ORR_OP_COUNT
+};
+
+enum { // flags of an operation, true of each instance
+    ORR_F_LOAD = 1 << 0,
+    ORR_F_STORE = 1 << 1,
+    ORR_F_ATOMIC = 1 << 2,
+    ORR_F_FENCE = 1 << 3,
+    ORR_F_BARRIER = 1 << 4,
+    ORR_F_BRANCH = 1 << 5,
+    ORR_F_CALL = 1 << 6,
+    ORR_F_RET = 1 << 7,
+    ORR_F_EXIT = 1 << 8,
+    ORR_F_END = 1 << 9, // ends a basic block
+};
+#define ORR_F_MEMORY (ORR_F_LOAD | ORR_F_STORE | ORR_F_ATOMIC)
+
+enum orr_unit { // the pipe an instruction runs on
+    ORR_UNIT_INT,
+    ORR_UNIT_FP32,
+    ORR_UNIT_FP64,
+    ORR_UNIT_FP16,
+    ORR_UNIT_SFU,
+    ORR_UNIT_CONV,
+    ORR_UNIT_MOVE,
+    ORR_UNIT_TENSOR,
+    ORR_UNIT_MEM,
+    ORR_UNIT_BRANCH,
+    ORR_UNIT_UNIFORM,
+    ORR_UNIT_MISC,
+    ORR_UNIT_COUNT
+};
+extern const char *const orr_unit_name[ORR_UNIT_COUNT]; // "int", "fp32", ...
+
+typedef struct orr_op_info {
+    const char *name;
+    uint8_t unit;
+    uint16_t flags;
+} orr_op_info;
+extern const orr_op_info orr_ops[ORR_OP_COUNT];
+
+// ---- types ----------------------------------------------------------------------------------
+enum orr_type {
+    ORR_T_NONE,
+    ORR_T_PRED,
+    ORR_T_B8, ORR_T_U8, ORR_T_S8,
+    ORR_T_B16, ORR_T_U16, ORR_T_S16, ORR_T_F16, ORR_T_BF16,
+    ORR_T_B32, ORR_T_U32, ORR_T_S32, ORR_T_F32, ORR_T_TF32,
+    ORR_T_F16X2, ORR_T_BF16X2, ORR_T_U16X2, ORR_T_S16X2,
+    ORR_T_B64, ORR_T_U64, ORR_T_S64, ORR_T_F64, ORR_T_F32X2,
+    ORR_T_B128,
+    // narrow formats that only convert and multiply
+    ORR_T_U4, ORR_T_S4, ORR_T_B1,
+    ORR_T_E4M3, ORR_T_E5M2, ORR_T_E4M3X2, ORR_T_E5M2X2, ORR_T_E2M1X2, ORR_T_E2M3X2, ORR_T_E3M2X2, ORR_T_UE8M0X2,
+    ORR_T_COUNT
+};
+typedef struct orr_type_info {
+    const char *name; // "f32"
+    uint8_t bytes;    // 0 for PRED; 1 for the sub-byte ones
+    bool is_float, is_signed;
+} orr_type_info;
+extern const orr_type_info orr_types[ORR_T_COUNT];
+
+// ---- registers and operands -----------------------------------------------------------------
+// A register class is a width. Class P holds one bit a lane, the others 2, 4, 8, 16 bytes a lane.
+// 8-bit registers live in class H.
+enum orr_class { ORR_P, ORR_H, ORR_W, ORR_D, ORR_Q, ORR_CLASSES };
+
+enum orr_operand_kind {
+    ORR_K_NONE,   // absent, or the sink `_`
+    ORR_K_REG,    // class, reg
+    ORR_K_IMM,    // value: the bits, in the width of the class. A P immediate is 0 or 1.
+    ORR_K_SYMBOL, // value = addend; reg = index of a module variable (global or const space):
+                  // its device address is known when the module is loaded
+};
+typedef struct orr_operand {
+    uint8_t kind;
+    uint8_t cls; // enum orr_class: the class the operation reads or writes it in
+    uint8_t neg; // predicate: read as its negation
+    uint32_t reg;
+    uint64_t value;
+} orr_operand;
+
+// ---- instruction ----------------------------------------------------------------------------
+enum orr_space { // memory spaces
+    ORR_SPACE_NONE,
+    ORR_SPACE_GENERIC,
+    ORR_SPACE_GLOBAL,
+    ORR_SPACE_SHARED,
+    ORR_SPACE_LOCAL,
+    ORR_SPACE_CONST,
+    ORR_SPACE_PARAM, // the kernel's parameters. A function's parameters are LOCAL (see orr_func).
+    ORR_SPACE_COUNT
+};
+extern const char *const orr_space_name[ORR_SPACE_COUNT];
+
+enum { // mods
+    ORR_M_FTZ = 1 << 0,
+    ORR_M_SAT = 1 << 1,
+    ORR_M_LO = 1 << 2,
+    ORR_M_HI = 1 << 3,
+    ORR_M_WIDE = 1 << 4,
+    ORR_M_CC = 1 << 5,       // writes the carry flag
+    ORR_M_X = 1 << 6,        // reads it (addc, subc, madc)
+    ORR_M_APPROX = 1 << 7,
+    ORR_M_FULL = 1 << 8,     // div.full
+    ORR_M_NAN = 1 << 9,
+    ORR_M_XORSIGN = 1 << 10, // min/max .xorsign.abs
+    ORR_M_RELU = 1 << 11,
+    ORR_M_CLAMP = 1 << 12,
+    ORR_M_WRAP = 1 << 13,
+    ORR_M_SHIFTAMT = 1 << 14,
+    ORR_M_TRANS = 1 << 15,
+    ORR_M_UNI = 1 << 16,      // bra.uni, call.uni
+    ORR_M_VOLATILE = 1 << 17, // volatile, relaxed, acquire, release: other threads may be looking
+    ORR_M_ALIGNED = 1 << 18,
+    ORR_M_NOINC = 1 << 19,
+    ORR_M_OOB = 1 << 20,      // fma.oob
+    ORR_M_SATFINITE = 1 << 21,
+    ORR_M_NC = 1 << 22,       // ld.global.nc
+    ORR_M_A_COL = 1 << 23,    // mma/wmma operand layouts; clear = row
+    ORR_M_B_COL = 1 << 24,
+    ORR_M_D_COL = 1 << 25,
+    ORR_M_ACQREL = 1 << 26,
+};
+
+enum orr_round { // of arithmetic and of cvt
+    ORR_RND_NONE,
+    ORR_RND_RN, ORR_RND_RZ, ORR_RND_RM, ORR_RND_RP, // to a float: nearest even, zero, down, up
+    ORR_RND_RNA,                                    // nearest, ties away
+    ORR_RND_RNI, ORR_RND_RZI, ORR_RND_RMI, ORR_RND_RPI, // to an integer
+    ORR_RND_RS,                                     // stochastic
+};
+
+enum orr_cmp { // ordered, then unordered (true when an operand is NaN), then tests for NaN
+    ORR_CMP_EQ, ORR_CMP_NE, ORR_CMP_LT, ORR_CMP_LE, ORR_CMP_GT, ORR_CMP_GE,
+    ORR_CMP_LO, ORR_CMP_LS, ORR_CMP_HI, ORR_CMP_HS, // unsigned
+    ORR_CMP_EQU, ORR_CMP_NEU, ORR_CMP_LTU, ORR_CMP_LEU, ORR_CMP_GTU, ORR_CMP_GEU,
+    ORR_CMP_NUM, ORR_CMP_NAN,
+};
+enum orr_boolop { ORR_BOOL_NONE, ORR_BOOL_AND, ORR_BOOL_OR, ORR_BOOL_XOR };
+
+// values of `sub`
+enum { ORR_TESTP_FINITE, ORR_TESTP_INFINITE, ORR_TESTP_NUMBER, ORR_TESTP_NOTANUMBER, ORR_TESTP_NORMAL, ORR_TESTP_SUBNORMAL };
+enum { ORR_PRMT_DEFAULT, ORR_PRMT_F4E, ORR_PRMT_B4E, ORR_PRMT_RC8, ORR_PRMT_ECL, ORR_PRMT_ECR, ORR_PRMT_RC16 };
+enum { ORR_ATOM_ADD, ORR_ATOM_MIN, ORR_ATOM_MAX, ORR_ATOM_INC, ORR_ATOM_DEC, ORR_ATOM_AND, ORR_ATOM_OR, ORR_ATOM_XOR, ORR_ATOM_EXCH, ORR_ATOM_CAS };
+enum { ORR_SHFL_UP, ORR_SHFL_DOWN, ORR_SHFL_BFLY, ORR_SHFL_IDX };
+enum { ORR_VOTE_ALL, ORR_VOTE_ANY, ORR_VOTE_UNI, ORR_VOTE_BALLOT };
+enum { ORR_BAR_SYNC, ORR_BAR_ARRIVE, ORR_BAR_RED_POPC, ORR_BAR_RED_AND, ORR_BAR_RED_OR };
+// mbarrier: dsts and srcs as in PTX. TEST_WAIT/TRY_WAIT with mods: cmp 1 = .parity form.
+enum { ORR_MBAR_INIT, ORR_MBAR_INVAL, ORR_MBAR_ARRIVE, ORR_MBAR_ARRIVE_DROP, ORR_MBAR_EXPECT_TX, ORR_MBAR_COMPLETE_TX,
+       ORR_MBAR_ARRIVE_EXPECT_TX, ORR_MBAR_TEST_WAIT, ORR_MBAR_TRY_WAIT, ORR_MBAR_PENDING_COUNT };
+enum { ORR_SYS_VPRINTF, ORR_SYS_MALLOC, ORR_SYS_FREE, ORR_SYS_ASSERTFAIL };
+// video: sub is the operation; imm packs, 4 bits each from bit 0: selector of a, b, c, d (0 none,
+// 1..4 = b0..b3, 5 h0, 6 h1; for video2/4 the 16-bit selector mask in `value` order is in disp),
+// then at bit 16 the secondary op (1 add, 2 min, 3 max, 4 accumulate); type = d, stype = a, disp's
+// low byte = type of b for the scalar forms. Shift amounts for vmad (.shr7 .shr15, .po) in disp >> 8.
+enum { ORR_VOP_ADD, ORR_VOP_SUB, ORR_VOP_ABSDIFF, ORR_VOP_MIN, ORR_VOP_MAX, ORR_VOP_SHL, ORR_VOP_SHR, ORR_VOP_MAD, ORR_VOP_SET, ORR_VOP_AVRG };
+
+enum orr_sreg { // values of imm for ORR_OP_SREG; the first group is constant for a thread
+    ORR_SREG_TID_X, ORR_SREG_TID_Y, ORR_SREG_TID_Z,
+    ORR_SREG_NTID_X, ORR_SREG_NTID_Y, ORR_SREG_NTID_Z,
+    ORR_SREG_CTAID_X, ORR_SREG_CTAID_Y, ORR_SREG_CTAID_Z,
+    ORR_SREG_NCTAID_X, ORR_SREG_NCTAID_Y, ORR_SREG_NCTAID_Z,
+    ORR_SREG_LANEID, ORR_SREG_WARPID, ORR_SREG_NWARPID, ORR_SREG_SMID, ORR_SREG_NSMID, ORR_SREG_GRIDID,
+    ORR_SREG_LANEMASK_EQ, ORR_SREG_LANEMASK_LE, ORR_SREG_LANEMASK_LT, ORR_SREG_LANEMASK_GE, ORR_SREG_LANEMASK_GT,
+    ORR_SREG_TOTAL_SMEM, ORR_SREG_DYNAMIC_SMEM, ORR_SREG_AGGR_SMEM, ORR_SREG_RESERVED_SMEM,
+    ORR_SREG_ENVREG, // any of %envreg0..31: zero
+    ORR_SREG_CLUSTERID_X, ORR_SREG_CLUSTERID_Y, ORR_SREG_CLUSTERID_Z, // a cluster of one block
+    ORR_SREG_NCLUSTERID_X, ORR_SREG_NCLUSTERID_Y, ORR_SREG_NCLUSTERID_Z,
+    ORR_SREG_CLUSTER_ZERO, ORR_SREG_CLUSTER_ONE, // cluster_ctaid, ctarank: 0; cluster_nctaid, nctarank: 1
+    ORR_SREG_PM, // performance counters: zero
+    ORR_SREG_CLOCK, ORR_SREG_CLOCK_HI, ORR_SREG_CLOCK64, ORR_SREG_GLOBALTIMER, ORR_SREG_GLOBALTIMER_LO, ORR_SREG_GLOBALTIMER_HI,
+    ORR_SREG_COUNT
+};
+
+typedef struct orr_inst {
+    uint16_t op;        // enum orr_op
+    uint8_t type;       // enum orr_type: of the result, or of the operation
+    uint8_t stype;      // second type: cvt's source, set's comparison, ...
+    uint8_t space;      // enum orr_space
+    uint8_t width;      // bytes per lane and element of a memory access
+    uint8_t vec;        // elements per lane (1, 2, 4, 8)
+    uint8_t unit;       // enum orr_unit
+    uint8_t round;      // enum orr_round
+    uint8_t cmp;        // enum orr_cmp
+    uint8_t boolop;     // enum orr_boolop
+    uint8_t sub;        // sub-operation, see above
+    uint8_t guard_neg;  // execute where the guard is false
+    uint8_t ndst, nsrc; // operands: kernel->operands[first ...], destinations first
+    uint8_t cache;      // ORR_CACHE_*: the cache operator, for timing
+    uint32_t mods;      // ORR_M_*
+    int32_t guard;      // predicate register, or -1
+    uint32_t first;     // first operand
+    int32_t target;     // block, function or table index; -1 none
+    int32_t disp;       // added to the address
+    int32_t disp2;      // cp.async: added to the second address
+    uint32_t imm;       // op-specific constant
+    uint32_t line;      // line in the PTX file (or address in the machine code)
+    uint32_t file;      // source file index + 1 in module->files, 0 unknown
+    uint32_t srcline;   // source line
+    uint32_t ctrl;      // machine code's control bits, 0 for PTX
+} orr_inst;
+
+enum { ORR_CACHE_CA, ORR_CACHE_CG, ORR_CACHE_CS, ORR_CACHE_LU, ORR_CACHE_CV, ORR_CACHE_WB, ORR_CACHE_WT };
+
+// ORR_OP_CALL. target = index in kernel->funcs, or -1 for an indirect call whose handle (the value
+// ORR_FUNC_HANDLE(f) that taking a function's address yields) is source 0. The remaining sources are
+// immediates: pairs describing the parameter copies in local space: for each argument
+// (caller frame offset << 32 | bytes), then for each result the same; imm = number of arguments,
+// vec = number of results. The callee's own offsets are in its orr_func.
+#define ORR_FUNC_HANDLE(f) (0x0000f00000000000ull + ((uint64_t)(f) + 1) * 16)
+#define ORR_FUNC_OF_HANDLE(h) ((int64_t)(((h)-0x0000f00000000000ull) / 16) - 1)
+
+// ORR_OP_SYSCALL: the same immediates as CALL (sources are the copies); the arguments are read from
+// the caller's local frame, the results written there.
+
+// ORR_OP_MMA: imm = m | n << 8 | k << 16. type = D, stype = A, sub = B, cmp = C (enum orr_type).
+// Destinations: the D registers; sources: A registers, B registers, C registers, in PTX's order.
+// boolop = 1 for b1 .xor.popc, 2 for .and.popc. mods SATFINITE A_COL B_COL.
+// Sparse mma: vec = 1 and two more sources (metadata register, selector immediate).
+//
+// ORR_OP_WMMALOAD: sub = 0 a, 1 b, 2 c; imm = shape; type = element; mods A_COL (column major);
+// srcs: address, stride in elements (absent: the shape's own); space as ld.
+// ORR_OP_WMMASTORE: srcs: address, stride (or ORR_K_NONE), then the registers.
+// ORR_OP_WMMA: as MMA.
+
+// ---- block, function, kernel ----------------------------------------------------------------
+typedef struct orr_block {
+    uint32_t first, count; // instructions
+    uint32_t func;
+    int32_t next;   // the block control falls into, -1 none
+    int32_t ipdom;  // immediate post-dominator block, -1: the function's exit
+    uint32_t nmem;  // memory instructions in it whose addresses a stream carries (orr_inst_traced)
+} orr_block;
+
+typedef struct orr_param {
+    const char *name;
+    uint8_t type;    // element type
+    uint8_t align;
+    bool pointer;    // declared .ptr, or a 64-bit scalar (cannot be told apart otherwise)
+    uint32_t offset; // kernel: in the parameter buffer. Function: in its local frame.
+    uint32_t bytes;
+} orr_param;
+
+typedef struct orr_func {
+    const char *name;
+    uint32_t first_inst, ninsts;  // set by the front end; the function starts at its first instruction
+    uint32_t entry;               // block; this and the next two are set by orr_kernel_finish
+    uint32_t nregs[ORR_CLASSES];  // virtual registers by class
+    uint32_t first_block, nblocks;
+    uint32_t local_bytes;         // of its frame in local space: depot, .local and .param variables
+    orr_param *params;            // arguments
+    uint32_t nparams;
+    orr_param *results;
+    uint32_t nresults;
+    uint64_t proto;               // hash of the parameter layout, checked by indirect calls
+} orr_func;
+
+typedef struct orr_kernel {
+    const char *name;
+    struct orr_module *module;
+    orr_func *funcs; // [0] is the entry
+    uint32_t nfuncs;
+    orr_block *blocks;
+    uint32_t nblocks;
+    orr_inst *insts;
+    uint32_t ninsts;
+    orr_operand *operands;
+    uint32_t noperands;
+    uint32_t *tables; // brx.idx: target blocks
+    uint32_t ntables;
+    orr_param *params; // == funcs[0].params
+    uint32_t nparams, param_bytes;
+    uint32_t shared_bytes; // static; dynamic shared memory starts here, aligned to 16
+    uint32_t regs;         // per thread: an estimate for PTX, exact for machine code
+    uint32_t maxntid[3], reqntid[3], minctapersm, maxnreg; // 0: not stated
+    uint32_t barriers;     // named barriers used: highest id + 1 (16 when an id is a register)
+    bool atomics;          // touches global memory atomically or volatile: blocks may see each other
+    bool recursive;        // the call graph has a cycle or an indirect call
+    orr_arena arena;       // owns all of the above
+} orr_kernel;
+
+// ---- module ---------------------------------------------------------------------------------
+// What a file holds: variables, and kernels that are lowered when asked for.
+typedef struct orr_reloc { // a variable's initialiser that holds another variable's address
+    uint32_t offset;
+    uint8_t bytes;
+    int32_t var;      // index of the variable, or -1: `value` is the whole thing (function handle)
+    bool generic;     // generic(sym): the same here, global addresses are generic
+    uint64_t value;   // addend
+} orr_reloc;
+
+typedef struct orr_var {
+    const char *name;
+    uint8_t space; // ORR_SPACE_GLOBAL or ORR_SPACE_CONST
+    uint32_t align;
+    uint64_t bytes;
+    uint8_t *init;      // NULL: zero
+    uint64_t init_bytes; // the rest is zero
+    orr_reloc *relocs;
+    uint32_t nrelocs;
+    bool external;
+} orr_var;
+
+typedef struct orr_module {
+    const char *path;  // for messages
+    const char *source; // "ptx" or "sass"
+    uint32_t version, target; // e.g. 83 for 8.3; 90 for sm_90
+    orr_var *vars;
+    uint32_t nvars;
+    const char **kernel_names;
+    uint32_t nkernels;
+    const char **files; // source files named by .file
+    uint32_t nfiles;
+    void *front;       // what the front end keeps
+    orr_kernel *(*load)(struct orr_module *m, const char *name, orr_err *e); // owned by the module
+    void (*free)(struct orr_module *m);
+    orr_arena arena;
+} orr_module;
+
+// ---- isa/ itself ----------------------------------------------------------------------------
+uint8_t orr_inst_unit(const orr_inst *i); // from the table, refined by type
+// Does a stream carry addresses for it? Memory instructions of every space but PARAM.
+bool orr_inst_traced(const orr_inst *i);
+static inline const orr_operand *orr_dst(const orr_kernel *k, const orr_inst *i, int n) { return &k->operands[i->first + n]; }
+static inline const orr_operand *orr_src(const orr_kernel *k, const orr_inst *i, int n) { return &k->operands[i->first + i->ndst + n]; }
+
+// Called by a front end when insts, operands, funcs (first_inst, ninsts, nregs, ...) are set and every
+// BRA's `target` and every entry of `tables` is the index of an instruction. Cuts the code into basic
+// blocks (and turns those targets into block numbers), fills next, ipdom, nmem, units, `regs` (unless
+// already set), `atomics`, `recursive`, `barriers`, and renumbers registers so that those never live
+// together share one (per class), which keeps a warp's registers in the cache. Code that runs off the
+// end of a function gets a RET (EXIT in the entry) by the front end.
+bool orr_kernel_finish(orr_kernel *k, orr_err *e);
+// A readable listing with blocks, successors, post-dominators.
+void orr_kernel_print(const orr_kernel *k, orr_text *out);
+
+#endif

@@ -1,0 +1,82 @@
+// Streams: what each warp of a launch did, in order (docs/design.md).
+//
+// A warp's trace is a byte string: for each basic block it ran, the block and the active mask; then,
+// for each traced memory instruction of that block (orr_inst_traced) in program order, the lanes that
+// took part and their addresses. exec/ writes traces with the inline functions in trace.h; models
+// read them with orr_trace_next. Files hold the same bytes, compressed.
+//
+// Addresses are in the instruction's own space: shared addresses are offsets in the block's shared
+// memory, local ones offsets in the thread's local memory, global, const and generic ones device
+// addresses (generic windows: exec/exec.h).
+#ifndef ORR_STREAM_H
+#define ORR_STREAM_H
+
+#include "isa/isa.h"
+
+// One thread block's streams.
+typedef struct orr_warp_trace {
+    const uint8_t *bytes;
+    size_t n;
+} orr_warp_trace;
+
+typedef struct orr_tb {
+    uint64_t index; // x + y * grid.x + z * grid.x * grid.y
+    uint32_t nwarps;
+    const orr_warp_trace *warps;
+} orr_tb;
+
+// ---- reading a warp's trace -----------------------------------------------------------------
+typedef struct orr_trace {
+    const uint8_t *at, *end;
+    uint32_t mask; // of the current block
+} orr_trace;
+
+typedef struct orr_access { // one memory instruction of one warp
+    uint32_t mask;     // lanes that took part: active and not predicated off; may be 0
+    uint64_t addr[32]; // valid where mask is set
+} orr_access;
+
+static inline orr_trace orr_trace_open(orr_warp_trace w) { return (orr_trace){w.bytes, w.bytes + w.n, 0}; }
+// The next basic block: 1 and *block, *mask; 0 at the end; -1 if the bytes are damaged (a block number
+// is checked against nblocks). After a block, call orr_trace_access nmem times before the next one.
+int orr_trace_block(orr_trace *t, uint32_t nblocks, uint32_t *block, uint32_t *mask);
+bool orr_trace_access(orr_trace *t, orr_access *a); // false: damaged
+
+// ---- where a model gets its thread blocks ---------------------------------------------------
+// A launch as models see it: the kernel and its shape, without memory or arguments.
+typedef struct orr_launch_info {
+    const orr_kernel *kernel;
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_shared;
+    uint32_t index; // of the launch in its script or file
+} orr_launch_info;
+
+// Pull thread blocks in grid order. The executor, a file and a real GPU each make one.
+typedef struct orr_source {
+    orr_launch_info info;
+    // 1 and *tb (valid until the next call), 0 at the end, -1 error in e
+    int (*next)(struct orr_source *s, orr_tb *tb, orr_err *e);
+    void (*close)(struct orr_source *s);
+} orr_source;
+
+// ---- stream files ---------------------------------------------------------------------------
+// Written by `orrery record`, one file a script: a header, a kernel section for every distinct
+// kernel (the static code that models need, so that no PTX is needed to replay), then launches, each
+// a list of frames of consecutive thread blocks. Every section is zstd-compressed and checksummed.
+typedef struct orr_stream_writer orr_stream_writer;
+orr_stream_writer *orr_stream_create(const char *path, orr_err *e);
+bool orr_stream_begin(orr_stream_writer *w, const orr_launch_info *launch, orr_err *e);
+bool orr_stream_block(orr_stream_writer *w, const orr_tb *tb, orr_err *e); // in grid order
+bool orr_stream_end(orr_stream_writer *w, orr_err *e);
+bool orr_stream_commit(orr_stream_writer *w, orr_err *e); // closes and renames; frees
+void orr_stream_discard(orr_stream_writer *w);            // removes the temporary; frees
+
+typedef struct orr_stream_file orr_stream_file;
+orr_stream_file *orr_stream_open(const char *path, orr_err *e);
+// Is this file one of ours, by its first bytes?
+bool orr_stream_probe(const char *path);
+// The next launch, or NULL at the end (e->status 0) or on error. Valid until the next call.
+orr_source *orr_stream_next_launch(orr_stream_file *f, orr_err *e);
+void orr_stream_close(orr_stream_file *f);
+
+#endif
