@@ -1,0 +1,64 @@
+// Errors, and memory that cannot be had.
+#include "base/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool orr_vfail(orr_err *e, int status, const char *fmt, va_list ap) {
+    if (!e || e->status) return false; // the first error wins: what follows is usually its echo
+    e->status = status;
+    vsnprintf(e->text, sizeof e->text, fmt, ap);
+    return false;
+}
+
+bool orr_fail(orr_err *e, int status, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    orr_vfail(e, status, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+// _exit, not exit: this may be any thread, and the others are still using what exit would tear down.
+static _Noreturn void out_of_memory(size_t n) {
+    fprintf(stderr, "orrery: out of memory (%zu more bytes were needed)\n", n);
+    orr_out_abort_all();
+    _exit(ORR_BAD_INPUT);
+}
+
+void *orr_malloc(size_t n) {
+    void *p = malloc(n ? n : 1);
+    if (!p) out_of_memory(n);
+    return p;
+}
+
+void *orr_calloc(size_t n, size_t size) {
+    void *p = calloc(n ? n : 1, size ? size : 1);
+    if (!p) out_of_memory(n > SIZE_MAX / (size ? size : 1) ? SIZE_MAX : n * size);
+    return p;
+}
+
+void *orr_realloc(void *p, size_t n) {
+    p = realloc(p, n ? n : 1);
+    if (!p) out_of_memory(n);
+    return p;
+}
+
+void *orr_aligned_alloc(size_t align, size_t n) {
+    void *p = NULL;
+    if (align < sizeof(void *)) align = sizeof(void *);
+    if (posix_memalign(&p, align, n ? n : 1)) out_of_memory(n);
+    return p;
+}
+
+void orr_vec_grow(void **at, size_t *n, size_t *cap, size_t size) {
+    if (*n == *cap) {
+        size_t cap2 = *cap ? *cap * 2 : 8;
+        if (cap2 > SIZE_MAX / 2 / size) out_of_memory(SIZE_MAX);
+        *at = orr_realloc(*at, cap2 * size);
+        *cap = cap2;
+    }
+    memset((char *)*at + *n * size, 0, size);
+    *n += 1;
+}

@@ -1,0 +1,154 @@
+// Reading whole files, and writing files so that nobody ever sees half of one.
+//
+// Temporary names are kept in a fixed table of plain bytes: a signal handler can walk it whatever the
+// rest of the process was doing.
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *orr_read_file(const char *path, size_t limit, size_t *size, orr_err *e) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        orr_fail(e, ORR_BAD_INPUT, "%s: cannot open: %s", path, strerror(errno));
+        return NULL;
+    }
+    struct stat st;
+    size_t n = 0, cap = 4096;
+    if (fstat(fd, &st) == 0 && st.st_size > 0) {
+        if ((uintmax_t)st.st_size > limit) goto too_large;
+        cap = (size_t)st.st_size + 1; // one more, so that the end is seen without growing
+    }
+    char *s = orr_malloc(cap + 1);
+    for (;;) { // not trusting st_size: pipes have none, and files grow
+        if (n == cap) s = orr_realloc(s, (cap *= 2) + 1);
+        ssize_t got = read(fd, s + n, cap - n);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            orr_fail(e, ORR_BAD_INPUT, "%s: cannot read: %s", path, strerror(errno));
+            free(s);
+            close(fd);
+            return NULL;
+        }
+        if (got == 0) break;
+        n += (size_t)got;
+        if (n > limit) {
+            free(s);
+            goto too_large;
+        }
+    }
+    close(fd);
+    s[n] = 0;
+    if (size) *size = n;
+    return s;
+too_large:
+    close(fd);
+    orr_fail(e, ORR_BAD_INPUT, "%s: larger than the limit of %zu bytes", path, limit);
+    return NULL;
+}
+
+// ---- atomic output --------------------------------------------------------------------------
+enum { FREE, CLAIMED, LIVE };
+static struct {
+    atomic_int state;
+    char name[PATH_MAX];
+} temps[32];
+
+static int remember(const char *name) { // -1: the table is full or the name too long
+    if (strlen(name) >= sizeof temps[0].name) return -1;
+    for (int i = 0; i < (int)(sizeof temps / sizeof temps[0]); i++) {
+        int was = FREE;
+        if (!atomic_compare_exchange_strong(&temps[i].state, &was, CLAIMED)) continue;
+        strcpy(temps[i].name, name);
+        atomic_store(&temps[i].state, LIVE);
+        return i;
+    }
+    return -1;
+}
+
+static void forget(const char *name) {
+    for (int i = 0; i < (int)(sizeof temps / sizeof temps[0]); i++)
+        if (atomic_load(&temps[i].state) == LIVE && strcmp(temps[i].name, name) == 0) {
+            atomic_store(&temps[i].state, FREE);
+            return;
+        }
+}
+
+void orr_out_abort_all(void) {
+    for (int i = 0; i < (int)(sizeof temps / sizeof temps[0]); i++)
+        if (atomic_load(&temps[i].state) == LIVE) unlink(temps[i].name);
+}
+
+bool orr_out_open(orr_out *o, const char *path, orr_err *e) {
+    static atomic_int serial;
+    *o = (orr_out){0};
+    struct stat st;
+    bool exists = stat(path, &st) == 0;
+    // What a symbolic link points to is replaced, not the link; a device or a pipe is written as it is.
+    o->path = exists ? realpath(path, NULL) : strdup(path);
+    if (!o->path) return orr_fail(e, ORR_BAD_INPUT, "%s: cannot write: %s", path, strerror(errno));
+    int fd;
+    if (exists && !S_ISREG(st.st_mode)) {
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+    } else {
+        orr_text name = {0};
+        orr_text_add(&name, "%s.%d-%d.tmp", o->path, (int)getpid(), atomic_fetch_add(&serial, 1));
+        o->temp = name.s;
+        if (remember(o->temp) < 0) { // before it exists, so that no signal finds it unknown
+            errno = strlen(o->temp) >= PATH_MAX ? ENAMETOOLONG : EMFILE;
+            fd = -1;
+        } else {
+            fd = open(o->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+            if (fd < 0) forget(o->temp);
+        }
+    }
+    o->f = fd < 0 ? NULL : fdopen(fd, "wb");
+    if (o->f) return true;
+    orr_fail(e, ORR_BAD_INPUT, "%s: cannot write: %s", path, strerror(errno));
+    if (fd >= 0) close(fd);
+    orr_out_abort(o);
+    return false;
+}
+
+bool orr_out_commit(orr_out *o, orr_err *e) {
+    // A full disk may show at any of these. fsync is refused by pipes and devices; that is no error.
+    bool bad = fflush(o->f) != 0 || ferror(o->f);
+    if (!bad && o->temp && fsync(fileno(o->f)) != 0 && errno != EINVAL && errno != EROFS) bad = true;
+    int why = errno;
+    if (fclose(o->f) != 0 && !bad) {
+        bad = true;
+        why = errno;
+    }
+    o->f = NULL;
+    if (!bad && o->temp && rename(o->temp, o->path) != 0) {
+        bad = true;
+        why = errno;
+    }
+    if (bad) {
+        orr_fail(e, ORR_BAD_INPUT, "%s: cannot write: %s", o->path, strerror(why));
+        orr_out_abort(o);
+        return false;
+    }
+    if (o->temp) forget(o->temp);
+    free(o->temp);
+    free(o->path);
+    *o = (orr_out){0};
+    return true;
+}
+
+void orr_out_abort(orr_out *o) {
+    if (o->f) fclose(o->f);
+    if (o->temp) {
+        unlink(o->temp);
+        forget(o->temp);
+    }
+    free(o->temp);
+    free(o->path);
+    *o = (orr_out){0};
+}

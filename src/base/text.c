@@ -1,0 +1,109 @@
+// Building text: a growable string, JSON strings, and numbers for people.
+#include "base/base.h"
+
+#include <string.h>
+
+static void reserve(orr_text *t, size_t n) { // room for n more bytes and the final 0
+    if (n > SIZE_MAX / 4 || t->n > SIZE_MAX / 4) orr_malloc(SIZE_MAX);
+    size_t need = t->n + n + 1;
+    if (need <= t->cap) return;
+    size_t cap = t->cap ? t->cap : 64;
+    while (cap < need) cap *= 2;
+    t->s = orr_realloc(t->s, cap);
+    t->cap = cap;
+}
+
+void orr_text_addn(orr_text *t, const char *s, size_t n) {
+    reserve(t, n);
+    if (n) memcpy(t->s + t->n, s, n);
+    t->n += n;
+    t->s[t->n] = 0;
+}
+
+void orr_text_add(orr_text *t, const char *fmt, ...) {
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    reserve(t, n < 0 ? 0 : (size_t)n);
+    t->s[t->n] = 0;
+    if (n > 0) {
+        vsnprintf(t->s + t->n, (size_t)n + 1, fmt, again);
+        t->n += (size_t)n;
+    }
+    va_end(again);
+}
+
+// Length of the well-formed UTF-8 sequence at s (RFC 3629, section 4), 0 when it is not one.
+// Reading stops at the terminating 0, which continues no sequence.
+static size_t utf8_length(const unsigned char *s) {
+    size_t n = s[0] < 0x80                   ? 1
+               : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+               : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+               : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+                                             : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    if (s[0] == 0xe0 && s[1] < 0xa0) return 0; // longer than needed
+    if (s[0] == 0xed && s[1] > 0x9f) return 0; // a surrogate
+    if (s[0] == 0xf0 && s[1] < 0x90) return 0; // longer than needed
+    if (s[0] == 0xf4 && s[1] > 0x8f) return 0; // past U+10FFFF
+    return n;
+}
+
+void orr_text_json(orr_text *t, const char *s) {
+    orr_text_addn(t, "\"", 1);
+    for (const unsigned char *p = (const unsigned char *)s; *p;) {
+        size_t n = utf8_length(p);
+        if (n == 0) {
+            orr_text_addn(t, "\\ufffd", 6); // names come from hostile files; the output stays JSON
+            n = 1;
+        } else if (*p == '"' || *p == '\\') {
+            char two[2] = {'\\', (char)*p};
+            orr_text_addn(t, two, 2);
+        } else if (*p == '\n') {
+            orr_text_addn(t, "\\n", 2);
+        } else if (*p == '\t') {
+            orr_text_addn(t, "\\t", 2);
+        } else if (*p < 0x20 || *p == 0x7f) {
+            orr_text_add(t, "\\u%04x", *p);
+        } else {
+            orr_text_addn(t, (const char *)p, n);
+        }
+        p += n;
+    }
+    orr_text_addn(t, "\"", 1);
+}
+
+const char *orr_commas(char buf[32], uint64_t v) {
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)v);
+    char *out = buf;
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0) *out++ = ',';
+        *out++ = digits[i];
+    }
+    *out = 0;
+    return buf;
+}
+
+// Three significant digits and a prefix. The limits are those where rounding to three digits would
+// need a fourth.
+const char *orr_si(char buf[32], double v) {
+    static const char prefix[] = " kMGTPE";
+    double size = v < 0 ? -v : v;
+    int p = 0;
+    while (size >= 999.5 && p < 6) {
+        size /= 1000;
+        v /= 1000;
+        p++;
+    }
+    int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+    if (p == 0 && size == (double)(int)size) decimals = 0; // a plain count
+    if (p)
+        snprintf(buf, 32, "%.*f %c", decimals, v, prefix[p]);
+    else
+        snprintf(buf, 32, "%.*f", decimals, v);
+    return buf;
+}
