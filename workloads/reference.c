@@ -1,0 +1,126 @@
+// workloads/reference: makes, or with --check compares, the expectation files of the bundled workloads.
+//
+//   reference [--check] [--size SIZE] [--root DIR] NAME... | --all
+//
+// For each workload it loads DIR/NAME/NAME.launch, fills the buffers as the script says, and calls the
+// plain C function ref_NAME in place of the launches. What the buffers then hold is what every run of the
+// script, on the CPU or on a GPU, is compared with.
+#include "reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    void (*fn)(orr_ref *r);
+} references[] = {
+#define W(name) {#name, ref_##name},
+#include "list.def"
+#undef W
+};
+#define REFERENCES (sizeof references / sizeof *references)
+
+void *ref_buffer(orr_ref *r, const char *name) {
+    uint64_t count = 0;
+    void *p = orr_ref_buffer(r, name, &count);
+    if (!p) {
+        fprintf(stderr, "reference: the script has no buffer '%s'\n", name);
+        exit(2);
+    }
+    return p;
+}
+
+float ref_from_half(uint16_t h) {
+    int exponent = h >> 10 & 31, mantissa = h & 1023;
+    float v = exponent == 0    ? ldexpf((float)mantissa, -24)
+              : exponent == 31 ? (mantissa ? NAN : INFINITY)
+                               : ldexpf((float)(mantissa + 1024), exponent - 25);
+    return h & 0x8000 ? -v : v;
+}
+
+// Scale so that one unit is one step of the result, and let rintf() round to nearest even.
+uint16_t ref_to_half(float f) {
+    uint16_t sign = signbit(f) ? 0x8000 : 0;
+    float a = fabsf(f);
+    if (isnan(f)) return 0x7fff;
+    if (a >= 65520.0f) return sign | 0x7c00;
+    int e;
+    frexpf(a, &e);        // a = m * 2^e with m in [0.5, 1)
+    if (e < -13) e = -13; // subnormal: steps of 2^-24
+    uint32_t steps = (uint32_t)rintf(ldexpf(a, 11 - e));
+    // For normal numbers `steps` is 1024 .. 2048; a carry to 2048 runs into the exponent by itself.
+    return sign | (uint16_t)(((uint32_t)(e + 13) << 10) + steps);
+}
+
+static bool one(const char *root, size_t k, const char *only, bool check) {
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/%s/%s.launch", root, references[k].name, references[k].name) >=
+        (int)sizeof path) {
+        fprintf(stderr, "reference: %s: the path is too long\n", root);
+        return false;
+    }
+    orr_err e = {0};
+    orr_script *s = orr_script_load(path, NULL, NULL, 0, &e);
+    if (!s) {
+        fprintf(stderr, "reference: %s\n", e.text);
+        return false;
+    }
+    const char *const *names;
+    int n = orr_script_sizes(s, &names);
+    bool good = true;
+    for (int i = 0; i < (n ? n : 1); i++) {
+        const char *size = n ? names[i] : NULL;
+        if (only && (!size || strcmp(only, size) != 0)) continue;
+        double start = orr_seconds();
+        orr_script *t = orr_script_load(path, size, NULL, 0, &e);
+        bool ok = t && orr_script_reference(t, references[k].fn, !check, &e);
+        orr_script_free(t);
+        if (ok)
+            printf("%-18s %-7s %s  %.2f s\n", references[k].name, size ? size : "-",
+                   check ? "agrees" : "written", orr_seconds() - start);
+        else
+            fprintf(stderr, "reference: %s\n", e.text);
+        fflush(stdout);
+        good = good && ok;
+        e = (orr_err){0};
+    }
+    orr_script_free(s);
+    return good;
+}
+
+static int usage(FILE *f) {
+    fputs("usage: reference [--check] [--size SIZE] [--root DIR] NAME... | --all\n", f);
+    return f == stdout ? 0 : 2;
+}
+
+int main(int argc, char **argv) {
+    const char *root = "workloads", *size = NULL;
+    bool check = false, all = false, good = true;
+    int i = 1;
+    for (; i < argc && argv[i][0] == '-'; i++) {
+        if (!strcmp(argv[i], "--check"))
+            check = true;
+        else if (!strcmp(argv[i], "--all"))
+            all = true;
+        else if (!strcmp(argv[i], "--size") && i + 1 < argc)
+            size = argv[++i];
+        else if (!strcmp(argv[i], "--root") && i + 1 < argc)
+            root = argv[++i];
+        else
+            return usage(strcmp(argv[i], "--help") ? stderr : stdout);
+    }
+    if (all == (i < argc)) return usage(stderr);
+    for (size_t k = 0; all && k < REFERENCES; k++) good = one(root, k, size, check) && good;
+    for (; i < argc; i++) {
+        size_t k = 0;
+        while (k < REFERENCES && strcmp(references[k].name, argv[i]) != 0) k++;
+        if (k == REFERENCES) {
+            fprintf(stderr, "reference: %s: no such workload\n", argv[i]);
+            good = false;
+        } else {
+            good = one(root, k, size, check) && good;
+        }
+    }
+    return good ? 0 : 1;
+}

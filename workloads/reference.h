@@ -1,0 +1,27 @@
+// For workloads/*/ref.c: how a CPU reference gets at the script's buffers and variables.
+//
+// A reference is one function, ref_NAME, called in place of the script's first launch, on the buffers as
+// the script filled them. It leaves in every buffer that an `expect ... from` names what all the script's
+// launches together must leave there.
+#ifndef REFERENCE_H
+#define REFERENCE_H
+
+#include "launch/launch.h"
+
+#define W(name) void ref_##name(orr_ref *r);
+#include "list.def"
+#undef W
+
+// The buffer of that name; ends the program when the script has none.
+void *ref_buffer(orr_ref *r, const char *name);
+
+#define BUF(T, name)  T *name = ref_buffer(r, #name)
+#define INT(name)     const int64_t name = orr_ref_int(r, #name)
+#define FLOAT(name)   const double name = orr_ref_float(r, #name)
+#define SCRATCH(T, n) ((T *)orr_calloc((size_t)(n), sizeof(T)))
+
+// f16 bits to float and back (to nearest even), for the references of half-precision kernels.
+float ref_from_half(uint16_t h);
+uint16_t ref_to_half(float f);
+
+#endif
