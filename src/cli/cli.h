@@ -4,8 +4,9 @@
 
 #include "base/base.h"
 
-// Options that mean the same everywhere. A subcommand says which it takes (the letters of `takes`
-// in options.c), so that --help lists only those and others are refused.
+// Options that mean the same everywhere. A subcommand says which it takes (`takes` in commands.c), so
+// that --help lists only those and others are refused. A new option: a field here, a line in options.c,
+// its name in the `takes` of the subcommands that have it.
 typedef struct cli_options {
     const char *gpu;   // --gpu NAME|FILE      (default "h200")
     const char *model; // --model NAME         (default "functional" until there are others)
@@ -42,5 +43,21 @@ cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show;
 //   hw       run SCRIPT... on the machine's GPU      (hw.c)
 //   list     the bundled workloads                   (list.c)
 //   show     a kernel as Orrery sees it: blocks, post-dominators, registers (show.c)
+
+// The table of subcommands (commands.c); the last one has no name.
+typedef struct cli_subcommand {
+    const char *name;
+    cli_command *run;
+    const char *takes;    // names of its options, a space before and after each
+    const char *usage;    // what follows "orrery NAME"
+    const char *summary;  // one line
+    const char *text;     // what it does, for --help
+    const char *examples; // one a line
+} cli_subcommand;
+extern const cli_subcommand cli_subcommands[];
+
+const cli_subcommand *cli_find_subcommand(const char *name, orr_err *e); // suggests the nearest name
+void cli_help(FILE *f, const cli_subcommand *c);                         // NULL: the whole command
+int cli_distance(const char *a, const char *b);                          // edits from one to the other
 
 #endif

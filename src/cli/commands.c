@@ -1,0 +1,75 @@
+// The subcommands and what --help says of them.
+#include "cli/cli.h"
+
+#include <string.h>
+
+#define INPUT_OPTIONS " size set kernel grid block shared arg "
+#define DIRECT_EXAMPLE                                                                                       \
+    "--kernel saxpy --grid 4096 --block 256 \\\n    --arg i32:1048576 --arg f32:2.5 --arg "                  \
+    "buf:f32:1048576:random --arg buf:f32:1048576:random"
+
+const cli_subcommand cli_subcommands[] = {
+    {"run", cli_run,
+     " gpu model threads max-insts counts-only lines no-check json output quiet" INPUT_OPTIONS,
+     "[options] INPUT", "execute an INPUT and report what it did",
+     "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"
+     "reports, for each kernel: instruction mix, divergence, coalescing, bytes by memory space, branches "
+     "and\n"
+     "barriers.",
+     "orrery run saxpy\n"
+     "orrery run bfs --size medium --lines\n"
+     "orrery run my.launch --set n=65536 --json\n"
+     "orrery run saxpy.ptx " DIRECT_EXAMPLE},
+    {"record", cli_record, " gpu threads max-insts no-check output quiet" INPUT_OPTIONS,
+     "[options] INPUT -o FILE", "write an INPUT's streams to a file",
+     "Executes INPUT and writes what every warp did (blocks of code, active masks, addresses) to a "
+     "compressed,\n"
+     "checksummed file that can be replayed without the program or its data.",
+     "orrery record bfs -o bfs.orr\n"
+     "orrery record my.launch --size medium -o my.orr"},
+    {"info", cli_info, " json quiet ", "[options] FILE", "say what is in a stream file",
+     "Reads a recorded file to its end, checks every section, and lists its kernels and launches. A damaged\n"
+     "file is named with the place of the damage.",
+     "orrery info bfs.orr\n"
+     "orrery info --json bfs.orr"},
+    {"gpu", cli_gpu, " set json block shared kernel quiet ", "list | show NAME|FILE", "the GPU descriptions",
+     "`gpu list` names the GPUs that come with Orrery; `gpu show` prints one with units and sources.",
+     "orrery gpu list\n"
+     "orrery gpu show h200\n"
+     "orrery gpu show h200 --set sm.count=66 --json"},
+    {"hw", cli_hw, " repeat no-check json output quiet" INPUT_OPTIONS, "run [options] INPUT...",
+     "run launch scripts on the GPU of this machine",
+     "Runs the same launch scripts on a real GPU through the CUDA driver (libcuda.so.1, loaded at run "
+     "time),\n"
+     "checks the buffers and prints how long each launch took.",
+     "orrery hw run saxpy --size medium\n"
+     "orrery hw run saxpy bfs sgemm_tiled --repeat 10 --json"},
+    {"list", cli_list, " json quiet ", "[options]", "the bundled workloads",
+     "Names the workloads that come with Orrery, with their sizes.",
+     "orrery list\n"
+     "orrery list --json"},
+    {"show", cli_show, " kernel json quiet ", "[options] MODULE", "a kernel as Orrery sees it",
+     "Prints the kernels of a PTX module: basic blocks, successors, post-dominators, registers, shared "
+     "memory.",
+     "orrery show saxpy.ptx\n"
+     "orrery show sgemm.ptx --kernel sgemm_tiled"},
+    {0}};
+
+const cli_subcommand *cli_find_subcommand(const char *name, orr_err *e) {
+    const cli_subcommand *near = NULL;
+    int best = 3;
+    for (const cli_subcommand *c = cli_subcommands; c->name; c++) {
+        if (strcmp(c->name, name) == 0) return c;
+        int d = cli_distance(name, c->name);
+        if (d < best && d < (int)strlen(name)) {
+            best = d;
+            near = c;
+        }
+    }
+    if (near)
+        orr_fail(e, ORR_BAD_INPUT, "unknown subcommand \"%.60s\"; did you mean `orrery %s`?", name,
+                 near->name);
+    else
+        orr_fail(e, ORR_BAD_INPUT, "unknown subcommand \"%.60s\"; see `orrery help`", name);
+    return NULL;
+}

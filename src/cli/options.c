@@ -1,0 +1,280 @@
+// One option parser for all subcommands: long options as GNU has them (--opt value, --opt=value, `--`
+// ends them), -o, -q and -h for short. An abbreviation is refused, so that a script does not change its
+// meaning when an option is added.
+#include "cli/cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { FLAG, STRING, LIST, INT, COUNT };
+
+typedef struct option {
+    const char *name;
+    char letter;
+    enum kind kind;
+    size_t at; // offset in cli_options; a LIST's count is at `count`
+    size_t count;
+    const char *value; // what --help calls the argument
+    const char *help;
+} option;
+
+#define AT(field) offsetof(cli_options, field)
+
+static const option options[] = {
+    {"gpu", 0, STRING, AT(gpu), 0, "NAME|FILE",
+     "the GPU: a name from `orrery gpu list` or a .conf file (default h200)"},
+    {"model", 0, STRING, AT(model), 0, "NAME",
+     "how to look at the launches (default functional: execute and count)"},
+    {"size", 0, STRING, AT(size), 0, "NAME",
+     "problem size: small, medium, large or what the script names (default: its first)"},
+    {"set", 0, LIST, AT(sets), AT(nsets), "KEY=VALUE",
+     "replace a constant of the script or a value of the GPU; may be repeated"},
+    {"kernel", 0, STRING, AT(kernel), 0, "NAME",
+     "the kernel to launch, when INPUT is a module and not a script"},
+    {"grid", 0, STRING, AT(grid), 0, "X[,Y[,Z]]", "thread blocks of that launch"},
+    {"block", 0, STRING, AT(block), 0, "X[,Y[,Z]]", "threads of a thread block"},
+    {"shared", 0, STRING, AT(shared), 0, "BYTES", "dynamic shared memory of a thread block"},
+    {"arg", 0, LIST, AT(args), AT(nargs), "TYPE:VALUE",
+     "a kernel argument, in order: i32:7, f32:2.5, buf:f32:1048576:random, ..."},
+    {"threads", 0, INT, AT(threads), 0, "N",
+     "host threads (default: one for each processor); results do not depend on it"},
+    {"max-insts", 0, COUNT, AT(max_insts), 0, "N",
+     "end a launch with an error after N warp instructions (k, M, G may follow)"},
+    {"counts-only", 0, FLAG, AT(counts_only), 0, NULL,
+     "execute without observing: instruction counts only, fastest"},
+    {"lines", 0, FLAG, AT(lines), 0, NULL, "statistics for each source line too"},
+    {"no-check", 0, FLAG, AT(no_check), 0, NULL, "do not compare buffers with what the script expects"},
+    {"repeat", 0, INT, AT(repeat), 0, "N", "time every launch N times"},
+    {"json", 0, FLAG, AT(json), 0, NULL, "results as one JSON object"},
+    {"output", 'o', STRING, AT(output), 0, "FILE", "write to FILE"},
+    {"quiet", 'q', FLAG, AT(quiet), 0, NULL, "no progress, no notes on standard error"},
+};
+#define NOPTIONS (sizeof options / sizeof options[0])
+
+// Levenshtein's distance, for "did you mean"; long words are simply far.
+int cli_distance(const char *a, const char *b) {
+    size_t n = strlen(a), m = strlen(b);
+    if (n > 30 || m > 30) return 99;
+    int row[32];
+    for (size_t j = 0; j <= m; j++) row[j] = (int)j;
+    for (size_t i = 1; i <= n; i++) {
+        int diagonal = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= m; j++) {
+            int best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (best > row[j] + 1) best = row[j] + 1;
+            if (best > row[j - 1] + 1) best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[m];
+}
+
+static bool takes(const cli_subcommand *c, const option *o) {
+    char word[40];
+    snprintf(word, sizeof word, " %s ", o->name);
+    return strstr(c->takes, word) != NULL;
+}
+
+static const option *find(const char *name, size_t n) {
+    for (size_t i = 0; i < NOPTIONS; i++)
+        if (strlen(options[i].name) == n && memcmp(options[i].name, name, n) == 0) return &options[i];
+    return NULL;
+}
+
+static bool unknown(const cli_subcommand *c, const char *name, size_t n, orr_err *e) {
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", n > 60 ? 60 : (int)n, name);
+    const option *near = NULL;
+    int best = 3;
+    for (size_t i = 0; i < NOPTIONS; i++) {
+        if (!takes(c, &options[i])) continue;
+        int d = n >= 2 && strncmp(options[i].name, word, n) == 0 ? 0 : cli_distance(word, options[i].name);
+        if (d < best) {
+            best = d;
+            near = &options[i];
+        }
+    }
+    if (near)
+        return orr_fail(e, ORR_BAD_INPUT, "%s: unknown option --%s; did you mean --%s?", c->name, word,
+                        near->name);
+    return orr_fail(e, ORR_BAD_INPUT, "%s: unknown option --%s; see `orrery %s --help`", c->name, word,
+                    c->name);
+}
+
+// A count: digits, perhaps followed by k, M or G.
+static bool number(const char *s, uint64_t limit, uint64_t *out) {
+    if (!isdigit((unsigned char)*s)) return false;
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(s, &end, 10);
+    uint64_t unit = *end == 'k' ? 1000 : *end == 'M' ? 1000000 : *end == 'G' ? 1000000000 : 1;
+    if (unit != 1) end++;
+    if (errno || *end || v > limit / unit) return false;
+    *out = v * unit;
+    return true;
+}
+
+static bool store(const cli_subcommand *c, const option *o, char *value, cli_options *to, orr_err *e) {
+    char *field = (char *)to + o->at;
+    uint64_t v;
+    switch (o->kind) {
+    case FLAG: *(bool *)field = true; return true;
+    case STRING: *(const char **)field = value; return true;
+    case LIST: {
+        const char ***list = (const char ***)field;
+        int *n = (int *)((char *)to + o->count);
+        *list = orr_realloc(*list, ((size_t)*n + 1) * sizeof **list);
+        (*list)[(*n)++] = value;
+        return true;
+    }
+    case INT:
+        if (!number(value, 65536, &v) || v == 0)
+            return orr_fail(e, ORR_BAD_INPUT, "%s: --%s takes a number from 1 to 65536, not \"%s\"", c->name,
+                            o->name, value);
+        *(int *)field = (int)v;
+        return true;
+    case COUNT:
+        if (!number(value, UINT64_MAX / 2, &v))
+            return orr_fail(e, ORR_BAD_INPUT,
+                            "%s: --%s takes a number, perhaps with k, M or G behind it, not \"%s\"", c->name,
+                            o->name, value);
+        *(uint64_t *)field = v;
+        return true;
+    }
+    return false;
+}
+
+// One word that starts with "-"; *i moves on when the value is the next word.
+static bool parse_one(const cli_subcommand *c, int argc, char **argv, int *i, cli_options *to, orr_err *e) {
+    char *word = argv[*i], *value = NULL;
+    const option *o = NULL;
+    char shown[40];
+    if (word[1] == '-') {
+        char *equals = strchr(word, '=');
+        size_t n = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
+        o = find(word + 2, n);
+        if (!o || !takes(c, o)) {
+            if (!o) return unknown(c, word + 2, n, e);
+            return orr_fail(e, ORR_BAD_INPUT, "%s: takes no option --%s; see `orrery %s --help`", c->name,
+                            o->name, c->name);
+        }
+        if (equals) value = equals + 1;
+        snprintf(shown, sizeof shown, "--%s", o->name);
+    } else {
+        for (size_t k = 0; k < NOPTIONS; k++)
+            if (options[k].letter && options[k].letter == word[1] && takes(c, &options[k])) o = &options[k];
+        if (!o || (o->kind == FLAG && word[2]))
+            return orr_fail(e, ORR_BAD_INPUT, "%s: unknown option %.40s; see `orrery %s --help`", c->name,
+                            word, c->name);
+        if (word[2]) value = word + 2;
+        snprintf(shown, sizeof shown, "-%c", o->letter);
+    }
+    if (o->kind == FLAG && value) return orr_fail(e, ORR_BAD_INPUT, "%s: %s takes no value", c->name, shown);
+    if (o->kind != FLAG && !value) {
+        if (*i + 1 >= argc)
+            return orr_fail(e, ORR_BAD_INPUT, "%s: %s needs a value: %s %s", c->name, shown, shown, o->value);
+        value = argv[++*i];
+    }
+    return store(c, o, value, to, e);
+}
+
+bool cli_parse(const char *subcommand, int argc, char **argv, cli_options *o, orr_err *e) {
+    *o = (cli_options){.gpu = "h200", .model = "functional", .threads = orr_host_threads(), .repeat = 1};
+    const cli_subcommand *c = cli_find_subcommand(subcommand, e);
+    if (!c) return false;
+    o->inputs = orr_calloc((size_t)argc + 1, sizeof *o->inputs);
+    for (int i = 1; i < argc; i++) {
+        char *word = argv[i];
+        if (strcmp(word, "--") == 0) {
+            while (++i < argc) o->inputs[o->ninputs++] = argv[i];
+        } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+            cli_help(stdout, c);
+            bool bad = fflush(stdout) != 0 || ferror(stdout);
+            cli_free(o);
+            if (bad)
+                return orr_fail(e, ORR_BAD_INPUT, "cannot write to standard output: %s", strerror(errno));
+            exit(0);
+        } else if (word[0] == '-' && word[1]) {
+            if (!parse_one(c, argc, argv, &i, o, e)) return false;
+        } else {
+            o->inputs[o->ninputs++] = word;
+        }
+    }
+    return true;
+}
+
+void cli_free(cli_options *o) {
+    free(o->sets);
+    free(o->args);
+    free(o->inputs);
+    *o = (cli_options){0};
+}
+
+// ---- help -----------------------------------------------------------------------------------
+// Words, wrapped at 100 columns; `column` is where the first one goes.
+static void wrapped(FILE *f, const char *text, int indent, int column) {
+    for (const char *p = text; *p;) {
+        int n = (int)strcspn(p, " ");
+        if (column + 1 + n > 100) {
+            fprintf(f, "\n%*s", indent, "");
+            column = indent;
+        } else if (p != text) {
+            fputc(' ', f);
+            column++;
+        }
+        fprintf(f, "%.*s", n, p);
+        column += n;
+        p += n;
+        while (*p == ' ') p++;
+    }
+    fputc('\n', f);
+}
+
+static void help_of(FILE *f, const cli_subcommand *c) {
+    fprintf(f, "usage: orrery %s %s\n\n%s\n\noptions:\n", c->name, c->usage, c->text);
+    for (size_t i = 0; i < NOPTIONS; i++) {
+        const option *o = &options[i];
+        if (!takes(c, o)) continue;
+        char left[60];
+        if (o->letter)
+            snprintf(left, sizeof left, "-%c, --%s%s%s", o->letter, o->name, o->value ? " " : "",
+                     o->value ? o->value : "");
+        else
+            snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+        fprintf(f, "  %-22s  ", left);
+        int column = strlen(left) > 22 ? (int)strlen(left) + 4 : 26;
+        wrapped(f, o->help, 26, column);
+    }
+    fprintf(f, "  %-22s  %s\n", "-h, --help", "this");
+    fputs("\nexamples:\n", f);
+    for (const char *p = c->examples; *p;) {
+        size_t n = strcspn(p, "\n");
+        fprintf(f, "  %.*s\n", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+}
+
+void cli_help(FILE *f, const cli_subcommand *c) {
+    if (c) {
+        help_of(f, c);
+        return;
+    }
+    fputs("usage: orrery SUBCOMMAND [options] INPUT\n"
+          "\n"
+          "Orrery simulates GPUs: give it a kernel and the description of a GPU.\n"
+          "\n"
+          "subcommands:\n",
+          f);
+    for (c = cli_subcommands; c->name; c++) fprintf(f, "  %-8s  %s\n", c->name, c->summary);
+    fputs(
+        "  help      this, or `orrery help SUBCOMMAND`\n"
+        "\n"
+        "An INPUT is the name of a bundled workload (`orrery list`), a launch script (*.launch) or a PTX\n"
+        "module (*.ptx). Every subcommand has --help with examples; `orrery --version` says which this is.\n"
+        "Exit status: 0 done, 1 the simulated program failed, 2 bad input or usage.\n",
+        f);
+}
