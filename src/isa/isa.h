@@ -169,10 +169,14 @@ enum { ORR_BAR_SYNC, ORR_BAR_ARRIVE, ORR_BAR_RED_POPC, ORR_BAR_RED_AND, ORR_BAR_
 enum { ORR_MBAR_INIT, ORR_MBAR_INVAL, ORR_MBAR_ARRIVE, ORR_MBAR_ARRIVE_DROP, ORR_MBAR_EXPECT_TX, ORR_MBAR_COMPLETE_TX,
        ORR_MBAR_ARRIVE_EXPECT_TX, ORR_MBAR_TEST_WAIT, ORR_MBAR_TRY_WAIT, ORR_MBAR_PENDING_COUNT };
 enum { ORR_SYS_VPRINTF, ORR_SYS_MALLOC, ORR_SYS_FREE, ORR_SYS_ASSERTFAIL };
-// video: sub is the operation; imm packs, 4 bits each from bit 0: selector of a, b, c, d (0 none,
-// 1..4 = b0..b3, 5 h0, 6 h1; for video2/4 the 16-bit selector mask in `value` order is in disp),
-// then at bit 16 the secondary op (1 add, 2 min, 3 max, 4 accumulate); type = d, stype = a, disp's
-// low byte = type of b for the scalar forms. Shift amounts for vmad (.shr7 .shr15, .po) in disp >> 8.
+// video: sub is the operation, type = d, stype = a; srcs a, b[, c].
+// VIDEO (scalar): imm packs, 4 bits each from bit 0: selector of a, b, c, d (0 none, 1..4 = b0..b3,
+// 5 h0, 6 h1), then at bit 16 the secondary op (0 none, 1 add, 2 min, 3 max, 4 merge: d's selected
+// part is replaced in c). disp bits 0..7 = type of b, 8..15 the right shift of vmad (0, 7, 15), bit
+// 16 vmad .po, bits 17, 18, 19 vmad negates a, b, c. mods SAT; vshl/vshr CLAMP or WRAP; vset: cmp.
+// VIDEO2, VIDEO4: disp bits 0..11 = a's selectors, 3 bits a lane from lane 0 (2 or 4 lanes), numbering
+// the halves or bytes of the pair {b,a} with a's first; bits 12..23 = b's; bits 24..27 = lanes of d
+// that are written (the rest come from c). imm bits 0..7 = type of b; bit 16 set: accumulate (.add).
 enum { ORR_VOP_ADD, ORR_VOP_SUB, ORR_VOP_ABSDIFF, ORR_VOP_MIN, ORR_VOP_MAX, ORR_VOP_SHL, ORR_VOP_SHR, ORR_VOP_MAD, ORR_VOP_SET, ORR_VOP_AVRG };
 
 enum orr_sreg { // values of imm for ORR_OP_SREG; the first group is constant for a thread
@@ -295,7 +299,10 @@ typedef struct orr_kernel {
     uint32_t maxntid[3], reqntid[3], minctapersm, maxnreg; // 0: not stated
     uint32_t barriers;     // named barriers used: highest id + 1 (16 when an id is a register)
     bool atomics;          // touches global memory atomically or volatile: blocks may see each other
+    bool waits;            // has atomics, fences or volatile accesses in any space: lanes, warps or
+                           // blocks may wait for each other
     bool recursive;        // the call graph has a cycle or an indirect call
+    uint32_t stack_bytes;  // of local memory per thread: the deepest chain of calls (recursive: of one round)
     orr_arena arena;       // owns all of the above
 } orr_kernel;
 
@@ -343,6 +350,12 @@ uint8_t orr_inst_unit(const orr_inst *i); // from the table, refined by type
 bool orr_inst_traced(const orr_inst *i);
 static inline const orr_operand *orr_dst(const orr_kernel *k, const orr_inst *i, int n) { return &k->operands[i->first + n]; }
 static inline const orr_operand *orr_src(const orr_kernel *k, const orr_inst *i, int n) { return &k->operands[i->first + i->ndst + n]; }
+
+// A block's successors: the block it falls into first, then branch targets.
+int orr_succ_count(const orr_kernel *k, const orr_block *b);
+uint32_t orr_succ(const orr_kernel *k, const orr_block *b, int n);
+// The operand that names the lanes an operation waits for (shfl.sync's membermask), or NULL.
+const orr_operand *orr_inst_waits_for(const orr_kernel *k, const orr_inst *i);
 
 // Called by a front end when insts, operands, funcs (first_inst, ninsts, nregs, ...) are set and every
 // BRA's `target` and every entry of `tables` is the index of an instruction. Cuts the code into basic

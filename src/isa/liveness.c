@@ -1,0 +1,306 @@
+// Liveness, by the usual backward data-flow over basic blocks, for two ends:
+//
+// 1. Registers that are never live together share a number (per class, by linear scan over live
+//    intervals in program order), so that a warp's registers stay in the host's first-level cache.
+//    Lanes of a diverged warp keep their own halves of a shared register apart, because writes are
+//    masked; two classes are never mixed, because their lanes lie differently.
+// 2. The number of 32-bit registers a thread needs: the highest pressure at any point, plus what
+//    machine code needs beyond PTX (see estimate()).
+//
+// A guarded write does not end a life: lanes it skips keep the old value.
+#include <stdlib.h>
+#include <string.h>
+
+#include "isa/cfg.h"
+
+#define MAX_BITS ((uint64_t)1 << 31) // of data-flow sets; beyond that registers stay as they are
+
+typedef struct liveness {
+    orr_kernel *k;
+    orr_func *f;
+    uint32_t base[ORR_CLASSES + 1]; // class and number -> index
+    uint32_t nregs, words;
+    uint64_t *in, *out, *use, *def; // per block
+} liveness;
+
+static uint32_t reg_index(const liveness *l, const orr_operand *o) { return l->base[o->cls] + o->reg; }
+static uint64_t *row(const liveness *l, uint64_t *set, uint32_t b) { return set + (size_t)b * l->words; }
+static void set_bit(uint64_t *s, uint32_t r) { s[r / 64] |= 1ull << r % 64; }
+static void clear_bit(uint64_t *s, uint32_t r) { s[r / 64] &= ~(1ull << r % 64); }
+static bool get_bit(const uint64_t *s, uint32_t r) { return s[r / 64] >> r % 64 & 1; }
+
+static void block_sets(liveness *l, uint32_t b) {
+    const orr_kernel *k = l->k;
+    const orr_block *blk = &k->blocks[l->f->first_block + b];
+    uint64_t *use = row(l, l->use, b), *def = row(l, l->def, b);
+    for (uint32_t n = blk->first; n < blk->first + blk->count; n++) {
+        const orr_inst *i = &k->insts[n];
+        for (int s = 0; s < i->nsrc; s++) {
+            const orr_operand *o = orr_src(k, i, s);
+            if (o->kind == ORR_K_REG && !get_bit(def, reg_index(l, o))) set_bit(use, reg_index(l, o));
+        }
+        if (i->guard >= 0 && !get_bit(def, (uint32_t)i->guard)) set_bit(use, (uint32_t)i->guard);
+        for (int d = 0; d < i->ndst; d++) {
+            const orr_operand *o = orr_dst(k, i, d);
+            if (o->kind != ORR_K_REG) continue;
+            if (i->guard < 0) set_bit(def, reg_index(l, o));
+            else if (!get_bit(def, reg_index(l, o))) set_bit(use, reg_index(l, o));
+        }
+    }
+}
+
+static void flow(liveness *l) {
+    uint32_t nb = l->f->nblocks;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t b = nb; b-- > 0;) {
+            const orr_block *blk = &l->k->blocks[l->f->first_block + b];
+            uint64_t *out = row(l, l->out, b), *in = row(l, l->in, b);
+            const uint64_t *use = row(l, l->use, b), *def = row(l, l->def, b);
+            int ns = orr_succ_count(l->k, blk);
+            for (int s = 0; s < ns; s++) {
+                const uint64_t *sin = row(l, l->in, orr_succ(l->k, blk, s) - l->f->first_block);
+                for (uint32_t w = 0; w < l->words; w++) out[w] |= sin[w];
+            }
+            for (uint32_t w = 0; w < l->words; w++) {
+                uint64_t v = use[w] | (out[w] & ~def[w]);
+                if (v != in[w]) {
+                    in[w] = v;
+                    changed = true;
+                }
+            }
+        }
+    }
+}
+
+// ---- pressure -------------------------------------------------------------------------------
+static const uint8_t weight[ORR_CLASSES] = {[ORR_P] = 0, [ORR_H] = 1, [ORR_W] = 1, [ORR_D] = 2, [ORR_Q] = 4};
+
+static uint32_t pressure(const liveness *l) {
+    const orr_kernel *k = l->k;
+    uint64_t *live = orr_calloc(l->words, sizeof *live);
+    uint8_t *w_of = orr_calloc(l->nregs + 1, 1);
+    for (int c = 0; c < ORR_CLASSES; c++)
+        for (uint32_t r = l->base[c]; r < l->base[c + 1]; r++) w_of[r] = weight[c];
+    uint32_t most = 0;
+    for (uint32_t b = 0; b < l->f->nblocks; b++) {
+        const orr_block *blk = &k->blocks[l->f->first_block + b];
+        memcpy(live, row(l, l->out, b), l->words * sizeof *live);
+        uint32_t now = 0;
+        for (uint32_t r = 0; r < l->nregs; r++)
+            if (get_bit(live, r)) now += w_of[r];
+        if (now > most) most = now;
+        for (uint32_t n = blk->first + blk->count; n-- > blk->first;) {
+            const orr_inst *i = &k->insts[n];
+            for (int d = 0; d < i->ndst && i->guard < 0; d++) {
+                const orr_operand *o = orr_dst(k, i, d);
+                if (o->kind != ORR_K_REG || !get_bit(live, reg_index(l, o))) continue;
+                clear_bit(live, reg_index(l, o));
+                now -= w_of[reg_index(l, o)];
+            }
+            for (int s = 0; s < i->nsrc; s++) {
+                const orr_operand *o = orr_src(k, i, s);
+                if (o->kind != ORR_K_REG || get_bit(live, reg_index(l, o))) continue;
+                set_bit(live, reg_index(l, o));
+                now += w_of[reg_index(l, o)];
+            }
+            if (now > most) most = now;
+        }
+    }
+    free(live);
+    free(w_of);
+    return most;
+}
+
+// ---- sharing --------------------------------------------------------------------------------
+typedef struct interval {
+    uint32_t first, last, reg;
+} interval;
+
+static int by_first(const void *a, const void *b) {
+    const interval *x = a, *y = b;
+    if (x->first != y->first) return x->first < y->first ? -1 : 1;
+    return x->reg < y->reg ? -1 : x->reg > y->reg;
+}
+
+static void touch(interval *v, uint32_t at) {
+    if (at < v->first) v->first = at;
+    if (at + 1 > v->last) v->last = at + 1;
+}
+
+static void intervals(const liveness *l, interval *v) {
+    const orr_kernel *k = l->k;
+    for (uint32_t r = 0; r < l->nregs; r++) v[r] = (interval){UINT32_MAX, 0, r};
+    for (uint32_t b = 0; b < l->f->nblocks; b++) {
+        const orr_block *blk = &k->blocks[l->f->first_block + b];
+        const uint64_t *in = row(l, l->in, b), *out = row(l, l->out, b);
+        for (uint32_t w = 0; w < l->words; w++) {
+            for (uint64_t m = in[w]; m; m &= m - 1) touch(&v[w * 64 + (uint32_t)__builtin_ctzll(m)], 2 * blk->first);
+            for (uint64_t m = out[w]; m; m &= m - 1)
+                touch(&v[w * 64 + (uint32_t)__builtin_ctzll(m)], 2 * (blk->first + blk->count - 1) + 1);
+        }
+        for (uint32_t n = blk->first; n < blk->first + blk->count; n++) {
+            const orr_inst *i = &k->insts[n];
+            // A handler may write one destination before it has read all sources, so when there are
+            // several destinations, or vectors, none may share a source's register: those sources are live
+            // through the write.
+            bool across = orr_inst_waits_for(k, i) != NULL; // reads other lanes' values
+            uint32_t read_at = i->ndst > 1 || i->nsrc > 4 || across ? 2 * n + 1 : 2 * n;
+            for (int s = 0; s < i->nsrc; s++)
+                if (orr_src(k, i, s)->kind == ORR_K_REG) touch(&v[reg_index(l, orr_src(k, i, s))], read_at);
+            if (i->guard >= 0) touch(&v[i->guard], 2 * n + 1);
+            for (int d = 0; d < i->ndst; d++)
+                if (orr_dst(k, i, d)->kind == ORR_K_REG) touch(&v[reg_index(l, orr_dst(k, i, d))], 2 * n + 1);
+        }
+    }
+}
+
+// Linear scan: registers in order of their first touch take the number that became free last, which
+// is the one most likely still in the cache. The heap orders numbers in use by the end of their lives.
+typedef struct slot {
+    uint32_t last, number;
+} slot;
+
+static void heap_push(slot *h, uint32_t *n, slot v) {
+    uint32_t i = (*n)++;
+    for (; i && h[(i - 1) / 2].last > v.last; i = (i - 1) / 2) h[i] = h[(i - 1) / 2];
+    h[i] = v;
+}
+
+static slot heap_pop(slot *h, uint32_t *n) {
+    slot top = h[0], v = h[--*n];
+    uint32_t i = 0;
+    for (;;) {
+        uint32_t c = 2 * i + 1;
+        if (c >= *n) break;
+        if (c + 1 < *n && h[c + 1].last < h[c].last) c++;
+        if (h[c].last >= v.last) break;
+        h[i] = h[c];
+        i = c;
+    }
+    if (*n) h[i] = v;
+    return top;
+}
+
+static void share(liveness *l) {
+    interval *v = orr_calloc(l->nregs + 1, sizeof *v);
+    uint32_t *number = orr_calloc(l->nregs + 1, sizeof *number);
+    slot *heap = orr_calloc(l->nregs + 1, sizeof *heap);
+    uint32_t *freed = orr_calloc(l->nregs + 1, sizeof *freed);
+    intervals(l, v);
+    for (int c = 0; c < ORR_CLASSES; c++) {
+        uint32_t lo = l->base[c], n = l->base[c + 1] - lo;
+        if (!n) continue;
+        qsort(v + lo, n, sizeof *v, by_first);
+        uint32_t nheap = 0, nfreed = 0, used = 0;
+        for (uint32_t r = 0; r < n; r++) {
+            interval *x = &v[lo + r];
+            if (x->first == UINT32_MAX) break; // never touched; sorted last
+            while (nheap && heap[0].last <= x->first) freed[nfreed++] = heap_pop(heap, &nheap).number;
+            uint32_t take = nfreed ? freed[--nfreed] : used++;
+            number[x->reg] = take;
+            heap_push(heap, &nheap, (slot){x->last, take});
+        }
+        l->f->nregs[c] = used;
+    }
+    orr_kernel *k = l->k;
+    for (uint32_t n = l->f->first_inst; n < l->f->first_inst + l->f->ninsts; n++) {
+        orr_inst *i = &k->insts[n];
+        for (int o = 0; o < i->ndst + i->nsrc; o++) {
+            orr_operand *p = &k->operands[i->first + (uint32_t)o];
+            if (p->kind == ORR_K_REG) p->reg = number[reg_index(l, p)];
+        }
+        if (i->guard >= 0) i->guard = (int32_t)number[i->guard];
+    }
+    free(v);
+    free(number);
+    free(heap);
+    free(freed);
+}
+
+// ---- the kernel -----------------------------------------------------------------------------
+// The deepest chain of calls from function f, weighed by `own`. Cycles count once.
+static uint32_t deepest(const orr_kernel *k, uint32_t f, const uint32_t *own, uint8_t *state, uint32_t *memo, bool *cycle) {
+    if (state[f] == 2) return memo[f];
+    if (state[f] == 1) {
+        *cycle = true;
+        return 0;
+    }
+    state[f] = 1;
+    uint32_t most = 0;
+    const orr_func *fn = &k->funcs[f];
+    for (uint32_t n = fn->first_inst; n < fn->first_inst + fn->ninsts; n++) {
+        const orr_inst *i = &k->insts[n];
+        if (i->op != ORR_OP_CALL) continue;
+        uint32_t lo = i->target >= 0 ? (uint32_t)i->target : 1;
+        uint32_t hi = i->target >= 0 ? lo + 1 : k->nfuncs;
+        if (i->target < 0) *cycle = true;
+        for (uint32_t g = lo; g < hi; g++) {
+            if (i->target < 0 && state[g] == 1) continue;
+            uint32_t d = deepest(k, g, own, state, memo, cycle);
+            if (d > most) most = d;
+        }
+    }
+    state[f] = 2;
+    return memo[f] = own[f] + most;
+}
+
+// PTX is not what runs: machine code needs a few registers more for addresses and constants that PTX
+// names freely, and fewer where predicates and 64-bit addresses fold away. The constant was set by
+// comparing with what ptxas 13.0 reports for the bundled workloads (docs/design.md, "Registers").
+static uint32_t estimate(const orr_kernel *k, uint32_t live) {
+    uint32_t regs = live + 6;
+    if (regs < 8) regs = 8;
+    regs = (regs + 1) & ~1u;
+    uint32_t cap = 255;
+    uint32_t threads = 1;
+    for (int d = 0; d < 3; d++) {
+        uint32_t t = k->reqntid[d] ? k->reqntid[d] : k->maxntid[d];
+        if (t && threads <= 1024) threads *= t > 1024 ? 1024 : t;
+    }
+    if (threads > 1) { // the compiler keeps a block of that size launchable
+        uint32_t blocks = k->minctapersm && k->minctapersm <= 32 ? k->minctapersm : 1;
+        uint32_t warps = (threads + 31) / 32 * blocks;
+        uint32_t fit = 65536 / 32 / (warps > 64 ? 64 : warps) & ~7u;
+        if (fit < cap) cap = fit;
+    }
+    if (k->maxnreg && k->maxnreg < cap) cap = k->maxnreg;
+    if (cap < 16) cap = 16;
+    return regs < cap ? regs : cap;
+}
+
+void orr_liveness(orr_kernel *k) {
+    uint32_t *own = orr_calloc(k->nfuncs, sizeof *own), *memo = orr_calloc(k->nfuncs, sizeof *memo);
+    uint8_t *state = orr_calloc(k->nfuncs, 1);
+    for (uint32_t f = 0; f < k->nfuncs; f++) {
+        liveness l = {.k = k, .f = &k->funcs[f]};
+        for (int c = 0; c < ORR_CLASSES; c++) l.base[c + 1] = l.base[c] + l.f->nregs[c];
+        l.nregs = l.base[ORR_CLASSES];
+        l.words = (l.nregs + 63) / 64 + 1;
+        if ((uint64_t)l.words * 64 * l.f->nblocks > MAX_BITS / 4) {
+            own[f] = 128;
+            continue;
+        }
+        size_t cells = (size_t)l.words * l.f->nblocks;
+        uint64_t *sets = orr_calloc(4 * cells, sizeof *sets);
+        l.in = sets;
+        l.out = sets + cells;
+        l.use = sets + 2 * cells;
+        l.def = sets + 3 * cells;
+        for (uint32_t b = 0; b < l.f->nblocks; b++) block_sets(&l, b);
+        flow(&l);
+        own[f] = pressure(&l);
+        share(&l);
+        free(sets);
+    }
+    bool cycle = false;
+    uint32_t live = deepest(k, 0, own, state, memo, &cycle);
+    if (!k->regs) k->regs = estimate(k, live);
+    for (uint32_t f = 0; f < k->nfuncs; f++) own[f] = k->funcs[f].local_bytes;
+    memset(state, 0, k->nfuncs);
+    k->stack_bytes = deepest(k, 0, own, state, memo, &cycle);
+    k->recursive = cycle;
+    free(own);
+    free(memo);
+    free(state);
+}
