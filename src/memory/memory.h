@@ -1,0 +1,53 @@
+// The memory system below a warp instruction. Today: the coalescer and the shared-memory banks, which
+// every model shares.
+#ifndef ORR_MEMORY_H
+#define ORR_MEMORY_H
+
+#include "stream/stream.h"
+
+#define ORR_SECTOR 32           // bytes: the unit of transfer
+#define ORR_LINE 128            // bytes: the unit of tags; four sectors
+#define ORR_LANE_BYTES_MAX 32   // the widest access of a lane (v4.b64, v8.b32): it touches at most two lines
+#define ORR_LINES_MAX 288       // lines one warp instruction can touch: local memory, 32 lanes of 9 words
+
+typedef struct orr_line_access {
+    uint64_t line;   // address / ORR_LINE
+    uint8_t sectors; // bit s: sector s of the line is touched
+} orr_line_access;
+
+typedef struct orr_coalesced {
+    uint32_t requests; // groups of lanes with at least one taking part: 0 or 1 for a whole warp
+    uint32_t lines;    // distinct lines in each group, summed: what the tags are asked for
+    uint32_t sectors;  // distinct sectors in each group, summed
+    orr_line_access line[ORR_LINES_MAX]; // by group, and in a group by first touch
+} orr_coalesced;
+
+// Which lanes are merged together: the whole warp (what the profiler's sector counts show), or each
+// eight consecutive threads on their own (Accel-Sim, section II-B and table V).
+enum orr_coalescing { ORR_WHOLE_WARP = 32, ORR_SUB_WARPS = 8 };
+
+// `bytes` per lane, 1 to ORR_LANE_BYTES_MAX (larger counts as that). Addresses wrap at 2^64 as the hardware's would.
+void orr_coalesce(const orr_access *a, uint32_t bytes, enum orr_coalescing how, orr_coalesced *out);
+
+// Local memory is laid out so that word w of a thread's local memory lies beside word w of the other
+// threads of its warp: rows of 32 words. An access whose addresses are offsets in each thread's local
+// memory, seen as the sectors and lines of those rows (numbered from 0; the caller adds the base).
+void orr_coalesce_local(const orr_access *a, uint32_t bytes, orr_coalesced *out);
+
+// Sectors that could hold what the lanes asked for if they asked for `lanes` different elements,
+// packed and aligned.
+static inline uint32_t orr_ideal_sectors(uint32_t lanes, uint32_t bytes) {
+    return (lanes * bytes + ORR_SECTOR - 1) / ORR_SECTOR;
+}
+
+// Shared memory: 32 banks of 4 bytes. Lanes of up to 4 bytes are served together, of 8 bytes a half
+// warp at a time, of 16 a quarter, of 32 an eighth. In such a phase a bank delivers one word a pass;
+// lanes that want the same word share it. Atomics do not: each lane needs its own pass.
+typedef struct orr_banked {
+    uint32_t phases;    // with at least one lane taking part: the passes without any conflict
+    uint32_t passes;    // passes needed
+    uint32_t conflicts; // passes - phases
+} orr_banked;
+orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, bool atomic);
+
+#endif

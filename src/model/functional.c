@@ -1,0 +1,85 @@
+// The functional model: no time, only what the launch did. It executes on all host threads; each keeps
+// its own counts, and they are added up at the end, so the result is the same with any number of them
+// and the same as from a recorded file.
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct counts { // one worker's
+    orr_block_stats *blocks;
+    orr_mem_stats *mems;
+} counts;
+
+typedef struct job {
+    const orr_profile *profile;
+    const orr_work *work;
+    counts *workers;
+} job;
+
+static bool visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
+    job *j = arg;
+    for (uint32_t w = 0; w < tb->nwarps; w++)
+        if (!orr_profile_warp(j->profile, tb->warps[w], j->workers[worker].blocks, j->workers[worker].mems))
+            return orr_fail(e, ORR_BAD_INPUT,
+                            "launch %u of %s: the stream of thread block %llu, warp %u is damaged; record it again",
+                            j->work->info.index, j->profile->kernel->name, (unsigned long long)tb->index, w);
+    return true;
+}
+
+static bool pull(job *j, orr_err *e) {
+    orr_source *s = orr_work_open(j->work, NULL, e);
+    if (!s) return false;
+    orr_tb tb;
+    int more;
+    while ((more = s->next(s, &tb, e)) > 0)
+        if (!visit(j, 0, &tb, e)) {
+            more = -1;
+            break;
+        }
+    s->close(s);
+    return more == 0;
+}
+
+static void add_up(uint64_t *to, const uint64_t *from, size_t bytes) {
+    for (size_t i = 0; i < bytes / sizeof *to; i++) to[i] += from[i];
+}
+
+static bool run(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
+    orr_profile *p = orr_profile_of(r, w->info.kernel);
+    size_t block_bytes = p->kernel->nblocks * sizeof *p->blocks, mem_bytes = p->nplaces * sizeof *p->mems;
+    int n = w->launch && w->threads > 1 ? w->threads : 1;
+    job j = {p, w, orr_calloc((size_t)n, sizeof *j.workers)};
+    for (int i = 0; i < n; i++) {
+        j.workers[i].blocks = orr_calloc(1, block_bytes + 1);
+        j.workers[i].mems = orr_calloc(1, mem_bytes + 1);
+    }
+    double start = orr_seconds();
+    bool ok = w->launch ? orr_exec_run(w->launch, n, false, visit, &j, NULL, e) : pull(&j, e);
+    r->host.execute_seconds += orr_seconds() - start;
+
+    start = orr_seconds();
+    if (ok) {
+        counts *sum = &j.workers[0];
+        for (int i = 1; i < n; i++) {
+            add_up((uint64_t *)(void *)sum->blocks, (const uint64_t *)(const void *)j.workers[i].blocks, block_bytes);
+            add_up((uint64_t *)(void *)sum->mems, (const uint64_t *)(const void *)j.workers[i].mems, mem_bytes);
+        }
+        orr_launch_result *l = orr_result_add(r, gpu, w);
+        l->counters = orr_arena_alloc(&r->arena, ORR_COUNTERS * sizeof *l->counters);
+        orr_profile_counters(p, sum->blocks, sum->mems, l->counters, &l->warp_insts, &l->thread_insts);
+        add_up((uint64_t *)(void *)p->blocks, (const uint64_t *)(const void *)sum->blocks, block_bytes);
+        add_up((uint64_t *)(void *)p->mems, (const uint64_t *)(const void *)sum->mems, mem_bytes);
+        p->launches++;
+    }
+    for (int i = 0; i < n; i++) {
+        free(j.workers[i].blocks);
+        free(j.workers[i].mems);
+    }
+    free(j.workers);
+    r->host.model_seconds += orr_seconds() - start;
+    return ok;
+}
+
+const orr_model orr_model_functional = {
+    "functional", "executes and counts: instruction mix, divergence, coalescing; predicts no time", run};

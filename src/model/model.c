@@ -1,0 +1,56 @@
+// The list of models, and what all of them do the same way: the shape of a launch in a result.
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const orr_counter_info orr_counters[ORR_COUNTERS] = {
+#define COUNTER(id, name, unit, meaning) {name, unit, meaning},
+#include "model/counters.def"
+#undef COUNTER
+};
+
+const orr_model *const orr_models[] = {&orr_model_functional, NULL};
+
+const orr_model *orr_model_find(const char *name, orr_err *e) {
+    char names[200] = "";
+    for (int i = 0; orr_models[i]; i++) {
+        if (!strcmp(orr_models[i]->name, name)) return orr_models[i];
+        size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "", orr_models[i]->name);
+    }
+    orr_fail(e, ORR_BAD_INPUT, "there is no model \"%s\"; there is: %s", name, names);
+    return NULL;
+}
+
+// A file's source stays the file's: closing it here does nothing.
+orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e) {
+    return w->launch ? orr_exec_source(w->launch, counts, e) : w->source;
+}
+
+orr_launch_result *orr_result_add(orr_result *r, const orr_gpu *gpu, const orr_work *w) {
+    orr_launch_result *l = ORR_PUSH(&r->launches);
+    const orr_kernel *k = w->info.kernel;
+    l->kernel = k;
+    l->index = w->info.index;
+    memcpy(l->grid, w->info.grid, sizeof l->grid);
+    memcpy(l->block, w->info.block, sizeof l->block);
+    l->dynamic_shared = w->info.dynamic_shared;
+    l->blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    l->cycles = l->time_ns = NAN;
+    l->occupancy = NAN;
+    uint32_t threads = l->block[0] * l->block[1] * l->block[2];
+    orr_occupancy_result occ;
+    if (gpu && orr_occupancy(gpu, (int)threads, (int)k->regs, (int64_t)k->shared_bytes + l->dynamic_shared,
+                             (int)k->barriers, &occ))
+        l->occupancy = occ.percent / 100;
+    return l;
+}
+
+void orr_result_free(orr_result *r) {
+    free(r->launches.at);
+    free(r->profiles.at);
+    orr_arena_free(&r->arena);
+    memset(r, 0, sizeof *r);
+}

@@ -1,0 +1,127 @@
+// Models: from a launch's streams and a gpu to a result. One interface for all of them.
+#ifndef ORR_MODEL_H
+#define ORR_MODEL_H
+
+#include "exec/exec.h"
+#include "gpu/gpu.h"
+#include "isa/isa.h"
+#include "stream/stream.h"
+
+// ---- counters -------------------------------------------------------------------------------
+enum orr_counter {
+#define COUNTER(id, name, unit, meaning) ORR_C_##id,
+#include "model/counters.def"
+#undef COUNTER
+    ORR_COUNTERS
+};
+typedef struct orr_counter_info {
+    const char *name, *unit, *meaning;
+} orr_counter_info;
+extern const orr_counter_info orr_counters[ORR_COUNTERS];
+
+// ---- what a kernel did, by place ------------------------------------------------------------
+// Kept by block of code and by memory instruction, for all launches of a kernel together; everything
+// else (mix, lines, counters) is summed up from it at the end. All are exact integer counts, so their
+// sum does not depend on which host thread saw which thread block.
+#define ORR_ACTIVE_RANGES 5 // active lanes: 1-8, 9-16, 17-24, 25-31, 32
+
+typedef struct orr_block_stats {
+    uint64_t runs[ORR_ACTIVE_RANGES]; // times a warp ran it, by active lanes
+    uint64_t lanes;                   // active lanes, summed over the runs
+    uint64_t divergent;               // runs whose last branch split the lanes
+    uint64_t taken;                   // lanes that took that branch
+} orr_block_stats;
+
+typedef struct orr_mem_stats {
+    uint64_t requests; // runs with at least one lane taking part
+    uint64_t lanes;    // lanes taking part, summed
+    uint64_t sectors;  // global, local, const: distinct sectors, summed
+    uint64_t lines;
+    uint64_t ideal;    // sectors if packed and aligned
+    uint64_t phases;   // shared: passes without conflicts
+    uint64_t passes;   // shared: passes needed
+} orr_mem_stats;
+
+typedef struct orr_mem_place { // one memory instruction, in one space
+    uint32_t inst;
+    uint8_t space;  // where it went: a generic instruction has one place for each space it can reach
+    uint8_t bytes;  // per lane
+    uint32_t lanes; // that can take part at all (ldmatrix: those that give row addresses)
+} orr_mem_place;
+
+typedef struct orr_profile {
+    const orr_kernel *kernel;
+    uint32_t launches;
+    orr_mem_place *places; // the traced instructions in order
+    uint32_t nplaces;
+    uint32_t *first_place; // [nblocks]
+    uint8_t *ends;         // [nblocks] 1: ends in a conditional or indexed branch
+    orr_block_stats *blocks; // [nblocks]
+    orr_mem_stats *mems;     // [nplaces]
+} orr_profile;
+
+// ---- results --------------------------------------------------------------------------------
+typedef struct orr_launch_result {
+    const orr_kernel *kernel;
+    uint32_t index, grid[3], block[3], dynamic_shared;
+    double cycles, time_ns; // NAN: this model does not predict it
+    uint64_t blocks, warp_insts, thread_insts;
+    double occupancy;       // warps that fit on an SM, of those it could hold: 0 to 1
+    double *counters;       // [ORR_COUNTERS], NAN: not counted; NULL: none
+} orr_launch_result;
+
+typedef struct orr_host {
+    double seconds, execute_seconds, model_seconds;
+    uint64_t peak_rss;
+    int threads;
+} orr_host;
+
+typedef struct orr_result {
+    const char *gpu, *model, *source, *input, *size; // source: ptx, sass, trace
+    ORR_VEC(orr_launch_result) launches;
+    ORR_VEC(orr_profile *) profiles; // by kernel, in order of first launch; functional model only
+    orr_host host;
+    uint32_t checked; // expectations of the script that held
+    orr_arena arena;
+} orr_result;
+
+// ---- models ---------------------------------------------------------------------------------
+typedef struct orr_work { // one launch
+    orr_launch_info info;
+    const orr_launch *launch; // NULL: it comes from a file
+    orr_source *source;       // when it comes from a file
+    int threads;
+} orr_work;
+// Pull its thread blocks; close the source when done. NULL with e set on error.
+orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e);
+
+typedef struct orr_model {
+    const char *name, *summary;
+    // One launch: appends to r->launches. Called launch by launch, in order.
+    bool (*run)(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e);
+} orr_model;
+
+extern const orr_model orr_model_functional;
+extern const orr_model *const orr_models[]; // all, ends with NULL
+// By name. Unknown: NULL, and the message names those that exist.
+const orr_model *orr_model_find(const char *name, orr_err *e);
+
+// Appends a launch with its shape and occupancy filled in and nothing counted yet.
+orr_launch_result *orr_result_add(orr_result *r, const orr_gpu *gpu, const orr_work *w);
+void orr_result_free(orr_result *r);
+
+// ---- sums over a profile (profile.c) ---------------------------------------------------------
+// The kernel's profile in this result: found, or made and added.
+orr_profile *orr_profile_of(orr_result *r, const orr_kernel *k);
+// Runs one warp's trace through: adds to blocks[nblocks] and mems[nplaces]. False when it is damaged.
+bool orr_profile_warp(const orr_profile *p, orr_warp_trace w, orr_block_stats *blocks, orr_mem_stats *mems);
+// All counters of what `blocks` and `mems` hold; also the totals of instructions.
+void orr_profile_counters(const orr_profile *p, const orr_block_stats *blocks, const orr_mem_stats *mems,
+                          double counters[ORR_COUNTERS], uint64_t *warp_insts, uint64_t *thread_insts);
+static inline uint64_t orr_block_runs(const orr_block_stats *b) {
+    uint64_t n = 0;
+    for (int i = 0; i < ORR_ACTIVE_RANGES; i++) n += b->runs[i];
+    return n;
+}
+
+#endif

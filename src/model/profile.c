@@ -1,0 +1,302 @@
+// Profiles: how often each block of a kernel ran, with how many lanes, and what its memory
+// instructions touched.
+//
+// A block event costs a few additions, whatever the block's length: instructions are multiplied in at
+// the end. Only memory instructions are looked at one by one.
+//
+// Divergence. A warp's trace holds the blocks of all its groups of lanes, one after the other, so the
+// blocks that follow each other need not be of the same lanes. A branch is therefore left open until
+// lanes that executed it show up again: if the next block that any of them runs is run by all of them,
+// the branch was uniform; if only some of them are there, the others went elsewhere and it was
+// divergent. This is exact: only a branch separates lanes, so lanes that went the same way stay
+// together, and other lanes joining them do no harm.
+#include "memory/memory.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- places -----------------------------------------------------------------------------------
+static bool is_branch(const orr_inst *i) {
+    return (i->op == ORR_OP_BRA && i->guard >= 0) || (i->op == ORR_OP_BRX && i->imm > 1);
+}
+
+// ldmatrix and stmatrix: eight lanes for each matrix give the address of a row of 16 bytes.
+static orr_mem_place place_of(const orr_inst *i, uint32_t index, uint8_t space) {
+    orr_mem_place p = {.inst = index, .space = space, .lanes = 0xffffffffu};
+    uint32_t bytes = (uint32_t)i->width * (i->vec ? i->vec : 1);
+    if (i->op == ORR_OP_LDMATRIX || i->op == ORR_OP_STMATRIX) {
+        bytes = 16;
+        if (i->imm < 4) p.lanes = (1u << 8 * i->imm) - 1;
+    } else if (i->op == ORR_OP_CPASYNC || i->op == ORR_OP_MBARRIER) {
+        bytes = i->op == ORR_OP_MBARRIER ? 8 : i->width;
+    }
+    p.bytes = (uint8_t)(bytes < 1 ? 1 : bytes > ORR_LANE_BYTES_MAX ? ORR_LANE_BYTES_MAX : bytes);
+    return p;
+}
+
+// Where a generic address can lead, in the order of its places.
+static const uint8_t generic_to[] = {ORR_SPACE_GLOBAL, ORR_SPACE_SHARED, ORR_SPACE_LOCAL, ORR_SPACE_CONST};
+enum { GENERIC_PLACES = 4 };
+
+orr_profile *orr_profile_of(orr_result *r, const orr_kernel *k) {
+    for (size_t i = 0; i < r->profiles.n; i++)
+        if (r->profiles.at[i]->kernel == k) return r->profiles.at[i];
+    orr_arena *a = &r->arena;
+    orr_profile *p = *ORR_PUSH(&r->profiles) = orr_arena_alloc(a, sizeof *p);
+    p->kernel = k;
+    p->first_place = orr_arena_alloc(a, k->nblocks * sizeof *p->first_place);
+    p->ends = orr_arena_alloc(a, k->nblocks);
+    p->blocks = orr_arena_alloc(a, k->nblocks * sizeof *p->blocks);
+    for (uint32_t i = 0; i < k->ninsts; i++)
+        if (orr_inst_traced(&k->insts[i]))
+            p->nplaces += k->insts[i].space == ORR_SPACE_GENERIC ? GENERIC_PLACES : 1;
+    p->places = orr_arena_alloc(a, p->nplaces * sizeof *p->places);
+    p->mems = orr_arena_alloc(a, p->nplaces * sizeof *p->mems);
+    uint32_t n = 0;
+    for (uint32_t b = 0; b < k->nblocks; b++) {
+        const orr_block *block = &k->blocks[b];
+        p->first_place[b] = n;
+        for (uint32_t i = block->first; i < block->first + block->count; i++) {
+            const orr_inst *inst = &k->insts[i];
+            if (!orr_inst_traced(inst)) continue;
+            if (inst->space != ORR_SPACE_GENERIC)
+                p->places[n++] = place_of(inst, i, inst->space);
+            else
+                for (int g = 0; g < GENERIC_PLACES; g++) p->places[n++] = place_of(inst, i, generic_to[g]);
+        }
+        p->ends[b] = block->count && is_branch(&k->insts[block->first + block->count - 1]);
+    }
+    return p;
+}
+
+// ---- memory -----------------------------------------------------------------------------------
+static void count_access(const orr_inst *inst, const orr_mem_place *place, orr_access *a, orr_mem_stats *m) {
+    a->mask &= place->lanes;
+    if (!a->mask) return;
+    uint32_t lanes = (uint32_t)orr_popc(a->mask);
+    m->requests++;
+    m->lanes += lanes;
+    if (place->space == ORR_SPACE_SHARED) {
+        orr_banked b = orr_bank_conflicts(a, place->bytes, inst->op == ORR_OP_ATOM || inst->op == ORR_OP_RED);
+        m->phases += b.phases;
+        m->passes += b.passes;
+        return;
+    }
+    orr_coalesced c;
+    if (place->space == ORR_SPACE_LOCAL)
+        orr_coalesce_local(a, place->bytes, &c);
+    else
+        orr_coalesce(a, place->bytes, ORR_WHOLE_WARP, &c);
+    m->sectors += c.sectors;
+    m->lines += c.lines;
+    m->ideal += orr_ideal_sectors(lanes, place->bytes);
+}
+
+// Lanes of one generic access may lead to different spaces.
+static void count_generic(const orr_inst *inst, const orr_mem_place *place, const orr_access *a, orr_mem_stats *m) {
+    orr_access to[GENERIC_PLACES];
+    for (int g = 0; g < GENERIC_PLACES; g++) to[g].mask = 0;
+    for (uint32_t left = a->mask; left; left &= left - 1) {
+        int lane = orr_ffs(left);
+        uint64_t addr = a->addr[lane];
+        int g = 0;
+        if (addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES)
+            g = 1, addr -= ORR_SHARED_WINDOW;
+        else if (addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES)
+            g = 2, addr -= ORR_LOCAL_WINDOW;
+        else if (addr - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES)
+            g = 3, addr -= ORR_PARAM_WINDOW;
+        to[g].mask |= 1u << lane;
+        to[g].addr[lane] = addr;
+    }
+    for (int g = 0; g < GENERIC_PLACES; g++) count_access(inst, &place[g], &to[g], &m[g]);
+}
+
+// ---- one warp ---------------------------------------------------------------------------------
+typedef struct open_branch {
+    uint32_t block;
+    uint32_t lanes; // that have not been seen again
+    bool split;     // some of them have
+} open_branch;
+
+static void close_branches(const orr_profile *p, orr_block_stats *blocks, open_branch *open, int *nopen,
+                           uint32_t block, uint32_t mask) {
+    for (int i = *nopen - 1; i >= 0; i--) {
+        uint32_t here = open[i].lanes & mask;
+        if (!here) continue;
+        const orr_block *from = &p->kernel->blocks[open[i].block];
+        const orr_inst *branch = &p->kernel->insts[from->first + from->count - 1];
+        if (branch->op == ORR_OP_BRA && branch->target == (int32_t)block)
+            blocks[open[i].block].taken += (uint64_t)orr_popc(here);
+        if (here != open[i].lanes && !open[i].split) {
+            open[i].split = true;
+            blocks[open[i].block].divergent++;
+        }
+        open[i].lanes &= ~here;
+        if (!open[i].lanes) open[i] = open[--*nopen];
+    }
+}
+
+bool orr_profile_warp(const orr_profile *p, orr_warp_trace w, orr_block_stats *blocks, orr_mem_stats *mems) {
+    static const uint8_t range[33] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1,
+                                      2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4};
+    const orr_kernel *k = p->kernel;
+    orr_trace t = orr_trace_open(w);
+    open_branch open[ORR_WARP]; // their lanes are disjoint
+    int nopen = 0;
+    uint32_t block, mask;
+    int more;
+    while ((more = orr_trace_block(&t, k->nblocks, &block, &mask)) > 0) {
+        int lanes = orr_popc(mask);
+        blocks[block].runs[range[lanes]]++;
+        blocks[block].lanes += (uint64_t)lanes;
+        if (nopen) close_branches(p, blocks, open, &nopen, block, mask);
+        if (p->ends[block]) open[nopen++] = (open_branch){block, mask, false};
+
+        uint32_t at = p->first_place[block];
+        for (uint32_t n = k->blocks[block].nmem; n; n--) {
+            orr_access a;
+            if (!orr_trace_access(&t, &a)) return false;
+            const orr_inst *inst = &k->insts[p->places[at].inst];
+            if (inst->space == ORR_SPACE_GENERIC) {
+                count_generic(inst, &p->places[at], &a, &mems[at]);
+                at += GENERIC_PLACES;
+            } else {
+                count_access(inst, &p->places[at], &a, &mems[at]);
+                at++;
+            }
+        }
+    }
+    return more == 0;
+}
+
+// ---- counters ---------------------------------------------------------------------------------
+static bool in(uint8_t type, int a, int b, int c, int d) { return type == a || type == b || type == c || type == d; }
+
+// The stream says which lanes took part; matrix rows and barriers say something else.
+static bool guard_known(const orr_inst *i) {
+    return i->guard >= 0 && orr_inst_traced(i) && (i->op == ORR_OP_LD || i->op == ORR_OP_ST || i->op == ORR_OP_ATOM ||
+                                                   i->op == ORR_OP_RED || i->op == ORR_OP_CPASYNC);
+}
+
+static int flop_counter(const orr_inst *i) {
+    bool f32 = i->type == ORR_T_F32 || i->type == ORR_T_F32X2, f64 = i->type == ORR_T_F64;
+    bool half = in(i->type, ORR_T_F16, ORR_T_F16X2, ORR_T_BF16, ORR_T_BF16X2);
+    if (!f32 && !f64 && !half) return -1;
+    switch (i->op) {
+    case ORR_OP_FMA: case ORR_OP_MAD: return f32 ? ORR_C_FFMA : f64 ? ORR_C_DFMA : ORR_C_HFMA;
+    case ORR_OP_ADD: case ORR_OP_SUB: return f32 ? ORR_C_FADD : f64 ? ORR_C_DADD : ORR_C_HADD;
+    case ORR_OP_MUL: return f32 ? ORR_C_FMUL : f64 ? ORR_C_DMUL : ORR_C_HMUL;
+    default: return -1;
+    }
+}
+
+// Which of the profiler's pipes runs it. The integer multiplier is part of the fp32 pipe; fp32
+// comparisons and minima run on the integer one.
+static int pipe_counter(const orr_inst *i) {
+    switch (i->unit) {
+    case ORR_UNIT_INT:
+        return i->op == ORR_OP_MUL || i->op == ORR_OP_MAD || i->op == ORR_OP_MUL24 || i->op == ORR_OP_MAD24
+                   ? ORR_C_PIPE_FMA : ORR_C_PIPE_ALU;
+    case ORR_UNIT_FP32:
+        return i->op == ORR_OP_SETP || i->op == ORR_OP_SET || i->op == ORR_OP_MIN || i->op == ORR_OP_MAX ||
+                       i->op == ORR_OP_SELP || i->op == ORR_OP_SLCT || i->op == ORR_OP_TESTP
+                   ? ORR_C_PIPE_ALU : ORR_C_PIPE_FMA;
+    case ORR_UNIT_FP64: return ORR_C_PIPE_FP64;
+    case ORR_UNIT_FP16: return ORR_C_PIPE_FP16;
+    case ORR_UNIT_SFU: case ORR_UNIT_CONV: return ORR_C_PIPE_XU;
+    case ORR_UNIT_MOVE: return ORR_C_PIPE_ALU;
+    case ORR_UNIT_TENSOR: return ORR_C_PIPE_TENSOR;
+    case ORR_UNIT_MEM: return ORR_C_PIPE_LSU;
+    case ORR_UNIT_BRANCH: return ORR_C_PIPE_CBU;
+    case ORR_UNIT_UNIFORM: return ORR_C_PIPE_UNIFORM;
+    default: return -1;
+    }
+}
+
+static void count_inst(const orr_inst *i, double runs, double *c) {
+    int pipe = pipe_counter(i);
+    if (pipe >= 0) c[pipe] += runs;
+    uint32_t flags = orr_ops[i->op].flags;
+    if (flags & (ORR_F_BRANCH | ORR_F_CALL | ORR_F_RET)) c[ORR_C_BRANCH] += runs;
+    if (flags & ORR_F_CALL) c[ORR_C_CALLS] += runs;
+    if (flags & ORR_F_BARRIER) c[ORR_C_BARRIERS] += runs;
+    if (flags & ORR_F_FENCE) c[ORR_C_FENCES] += runs;
+    if (i->op == ORR_OP_WARPSYNC) c[ORR_C_WARP_SYNCS] += runs;
+    if (i->op == ORR_OP_CPASYNC) c[ORR_C_LDGSTS] += runs;
+}
+
+static void count_place(const orr_inst *i, const orr_mem_place *p, const orr_mem_stats *m, double *c) {
+    uint32_t flags = orr_ops[i->op].flags;
+    double bytes = (double)m->lanes * p->bytes;
+    bool atomic = flags & ORR_F_ATOMIC, load = flags & ORR_F_LOAD; // cp.async reads global memory
+    switch (p->space) {
+    case ORR_SPACE_SHARED:
+        c[atomic ? ORR_C_SHARED_ATOM : load ? ORR_C_SHARED_LD : ORR_C_SHARED_ST] += (double)m->requests;
+        c[atomic ? ORR_C_SHARED_ATOM_CONF : load ? ORR_C_SHARED_LD_CONF : ORR_C_SHARED_ST_CONF] +=
+            (double)(m->passes - m->phases);
+        if (atomic) break;
+        c[load ? ORR_C_SHARED_LD_PASS : ORR_C_SHARED_ST_PASS] += (double)m->passes;
+        c[load ? ORR_C_SHARED_LD_BYTES : ORR_C_SHARED_ST_BYTES] += bytes;
+        break;
+    case ORR_SPACE_LOCAL:
+        c[load ? ORR_C_LOCAL_LD_REQ : ORR_C_LOCAL_ST_REQ] += (double)m->requests;
+        c[load ? ORR_C_LOCAL_LD_SECT : ORR_C_LOCAL_ST_SECT] += (double)m->sectors;
+        c[load ? ORR_C_LOCAL_LD_BYTES : ORR_C_LOCAL_ST_BYTES] += bytes;
+        break;
+    case ORR_SPACE_CONST: case ORR_SPACE_PARAM:
+        c[ORR_C_CONST_LD] += (double)m->requests;
+        c[ORR_C_CONST_LD_BYTES] += bytes;
+        break;
+    default:
+        if (atomic) {
+            bool red = i->op == ORR_OP_RED;
+            c[red ? ORR_C_GLOBAL_RED_REQ : ORR_C_GLOBAL_ATOM_REQ] += (double)m->requests;
+            c[red ? ORR_C_GLOBAL_RED_SECT : ORR_C_GLOBAL_ATOM_SECT] += (double)m->sectors;
+            c[ORR_C_GLOBAL_ATOM_BYTES] += bytes;
+            break;
+        }
+        c[load ? ORR_C_GLOBAL_LD_REQ : ORR_C_GLOBAL_ST_REQ] += (double)m->requests;
+        c[load ? ORR_C_GLOBAL_LD_SECT : ORR_C_GLOBAL_ST_SECT] += (double)m->sectors;
+        c[load ? ORR_C_GLOBAL_LD_IDEAL : ORR_C_GLOBAL_ST_IDEAL] += (double)m->ideal;
+        c[load ? ORR_C_GLOBAL_LD_BYTES : ORR_C_GLOBAL_ST_BYTES] += bytes;
+    }
+}
+
+void orr_profile_counters(const orr_profile *p, const orr_block_stats *blocks, const orr_mem_stats *mems,
+                          double c[ORR_COUNTERS], uint64_t *warp_insts, uint64_t *thread_insts) {
+    const orr_kernel *k = p->kernel;
+    memset(c, 0, ORR_COUNTERS * sizeof *c);
+    uint64_t warp = 0, thread = 0, off = 0; // off: lanes known to be switched off by a guard
+    for (uint32_t b = 0; b < k->nblocks; b++) {
+        const orr_block *block = &k->blocks[b];
+        uint64_t runs = orr_block_runs(&blocks[b]);
+        if (!runs) continue;
+        warp += runs * block->count;
+        thread += blocks[b].lanes * block->count;
+        for (uint32_t i = block->first; i < block->first + block->count; i++) {
+            count_inst(&k->insts[i], (double)runs, c);
+            int flop = flop_counter(&k->insts[i]);
+            if (flop >= 0) c[flop] += (double)blocks[b].lanes;
+            if (guard_known(&k->insts[i])) off += blocks[b].lanes;
+        }
+        if (p->ends[b]) {
+            c[ORR_C_BRANCHES] += (double)runs;
+            c[ORR_C_BRANCHES_DIVERGENT] += (double)blocks[b].divergent;
+            const orr_inst *last = &k->insts[block->first + block->count - 1];
+            if (last->op == ORR_OP_BRA && last->target != block->next) off += blocks[b].lanes - blocks[b].taken;
+        }
+    }
+    for (uint32_t i = 0; i < p->nplaces; i++) {
+        const orr_inst *inst = &k->insts[p->places[i].inst];
+        count_place(inst, &p->places[i], &mems[i], c);
+        if (guard_known(inst)) off -= mems[i].lanes;
+    }
+    c[ORR_C_INST] = (double)warp;
+    c[ORR_C_THREAD_INST] = (double)thread;
+    c[ORR_C_THREAD_INST_ON] = (double)(thread - off);
+    c[ORR_C_BRANCHES_UNIFORM] = c[ORR_C_BRANCHES] - c[ORR_C_BRANCHES_DIVERGENT];
+    *warp_insts = warp;
+    *thread_insts = thread;
+}
