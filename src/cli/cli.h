@@ -25,6 +25,8 @@ typedef struct cli_options {
     bool quiet;        // -q, --quiet
     int repeat;        // --repeat N (hw run)
     bool counts_only;  // --counts-only: execute without making streams
+    int regs, barriers; // --regs N, --barriers N (gpu occupancy)
+    bool names;        // --names: bare names, one a line (list, gpu list)
     char **inputs;     // what is left
     int ninputs;
 } cli_options;

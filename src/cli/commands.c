@@ -32,10 +32,14 @@ const cli_subcommand cli_subcommands[] = {
      "file is named with the place of the damage.",
      "orrery info bfs.orr\n"
      "orrery info --json bfs.orr"},
-    {"gpu", cli_gpu, " set json block shared kernel quiet ", "list | show NAME|FILE", "the GPU descriptions",
-     "`gpu list` names the GPUs that come with Orrery; `gpu show` prints one with units and sources.",
+    {"gpu", cli_gpu, " names set json block shared regs barriers quiet ",
+     "list | keys | show NAME|FILE | occupancy NAME|FILE", "the GPU descriptions",
+     "`gpu list` names the GPUs that come with Orrery; `gpu show` prints one with units and sources;\n"
+     "`gpu occupancy` says how many blocks of a kernel one SM holds; `gpu keys` lists what a description\n"
+     "can say.",
      "orrery gpu list\n"
      "orrery gpu show h200\n"
+     "orrery gpu occupancy h200 --block 256 --regs 64 --shared 16384\n"
      "orrery gpu show h200 --set sm.count=66 --json"},
     {"hw", cli_hw, " repeat no-check json output quiet" INPUT_OPTIONS, "run [options] INPUT...",
      "run launch scripts on the GPU of this machine",
@@ -44,7 +48,7 @@ const cli_subcommand cli_subcommands[] = {
      "checks the buffers and prints how long each launch took.",
      "orrery hw run saxpy --size medium\n"
      "orrery hw run saxpy bfs sgemm_tiled --repeat 10 --json"},
-    {"list", cli_list, " json quiet ", "[options]", "the bundled workloads",
+    {"list", cli_list, " names json quiet ", "[options]", "the bundled workloads",
      "Names the workloads that come with Orrery, with their sizes.",
      "orrery list\n"
      "orrery list --json"},

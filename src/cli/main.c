@@ -4,8 +4,11 @@
 #include "orrery.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // A signal must not leave a half-written file: temporaries go, then the signal does what it always does.
 static void on_signal(int number) {
@@ -36,6 +39,23 @@ static bool check_processor(orr_err *e) {
 #endif
     (void)e;
     return true;
+}
+
+// An installed tree may have been moved: bin/orrery finds share/orrery beside bin/ before the folder that
+// was configured. Whoever sets ORRERY_DATA knows better.
+static void find_data(void) {
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0 || getenv("ORRERY_DATA")) return;
+    path[n] = 0;
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(path, '/');
+        if (!slash) return;
+        *slash = 0;
+    }
+    if (strlen(path) + sizeof "/share/orrery" > sizeof path) return;
+    strcat(path, "/share/orrery");
+    if (access(path, R_OK | X_OK) == 0) setenv("ORRERY_DATA", path, 1);
 }
 
 static int dispatch(int argc, char **argv, orr_err *e) {
@@ -71,6 +91,7 @@ static int dispatch(int argc, char **argv, orr_err *e) {
 
 int main(int argc, char **argv) {
     catch_signals();
+    find_data();
     orr_err e = {0};
     int status = dispatch(argc, argv, &e);
     if ((fflush(stdout) != 0 || ferror(stdout)) && e.status != ORR_BAD_INPUT) {

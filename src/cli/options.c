@@ -47,6 +47,9 @@ static const option options[] = {
     {"lines", 0, FLAG, AT(lines), 0, NULL, "statistics for each source line too"},
     {"no-check", 0, FLAG, AT(no_check), 0, NULL, "do not compare buffers with what the script expects"},
     {"repeat", 0, INT, AT(repeat), 0, "N", "time every launch N times"},
+    {"regs", 0, INT, AT(regs), 0, "N", "registers per thread, for the occupancy (default 32)"},
+    {"barriers", 0, INT, AT(barriers), 0, "N", "named barriers of the kernel, for the occupancy (default 1)"},
+    {"names", 0, FLAG, AT(names), 0, NULL, "bare names, one a line, for scripts"},
     {"json", 0, FLAG, AT(json), 0, NULL, "results as one JSON object"},
     {"output", 'o', STRING, AT(output), 0, "FILE", "write to FILE"},
     {"quiet", 'q', FLAG, AT(quiet), 0, NULL, "no progress, no notes on standard error"},
@@ -183,7 +186,12 @@ static bool parse_one(const cli_subcommand *c, int argc, char **argv, int *i, cl
 }
 
 bool cli_parse(const char *subcommand, int argc, char **argv, cli_options *o, orr_err *e) {
-    *o = (cli_options){.gpu = "h200", .model = "functional", .threads = orr_host_threads(), .repeat = 1};
+    *o = (cli_options){.gpu = "h200",
+                       .model = "functional",
+                       .threads = orr_host_threads(),
+                       .repeat = 1,
+                       .regs = 32,
+                       .barriers = 1};
     const cli_subcommand *c = cli_find_subcommand(subcommand, e);
     if (!c) return false;
     o->inputs = orr_calloc((size_t)argc + 1, sizeof *o->inputs);
