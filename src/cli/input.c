@@ -1,0 +1,75 @@
+// From the command line to a script and its launches (input.h).
+#include "cli/input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void cli_split_sets(const cli_options *o, cli_sets *s) {
+    size_t n = (size_t)o->nsets + 1;
+    *s = (cli_sets){orr_calloc(n, sizeof *s->gpu), orr_calloc(n, sizeof *s->script), 0, 0};
+    for (int i = 0; i < o->nsets; i++) {
+        size_t key = strcspn(o->sets[i], "=");
+        if (memchr(o->sets[i], '.', key))
+            s->gpu[s->ngpu++] = o->sets[i];
+        else
+            s->script[s->nscript++] = o->sets[i];
+    }
+}
+
+void cli_free_sets(cli_sets *s) {
+    free(s->gpu);
+    free(s->script);
+}
+
+static bool ends_with(const char *s, const char *end) {
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+orr_script *cli_open_script(const cli_options *o, const cli_sets *s, const char *input, orr_err *e) {
+    if (ends_with(input, ".ptx") && access(input, F_OK) == 0) {
+        if (o->size || s->nscript) {
+            orr_fail(e, ORR_BAD_INPUT, "%s: --size and --set need a launch script; a module takes --arg", input);
+            return NULL;
+        }
+        orr_direct d = {input, o->kernel, o->grid, o->block, o->shared, o->args, o->nargs};
+        return orr_script_from_args(&d, e);
+    }
+    if (o->kernel || o->grid || o->block || o->shared || o->nargs) {
+        orr_fail(e, ORR_BAD_INPUT, "%s: --kernel, --grid, --block, --shared and --arg are for a .ptx module%s", input,
+                 ends_with(input, ".ptx") ? ", and there is no such file" : "");
+        return NULL;
+    }
+    orr_arena names = {0};
+    const char *path = orr_find_workload(&names, input, e);
+    orr_script *script = path ? orr_script_load(path, o->size, s->script, s->nscript, e) : NULL;
+    orr_arena_free(&names);
+    return script;
+}
+
+bool cli_prepare(const cli_options *o, const orr_gpu *g, orr_launch *l, orr_err *e) {
+    l->sm_count = (uint32_t)g->sm_count;
+    l->max_insts = o->max_insts;
+    if (o->json) l->print = stderr; // stdout is for the result
+    int64_t shared = g->shared_per_block_optin > g->shared_per_block ? g->shared_per_block_optin : g->shared_per_block;
+    if (!orr_launch_check(l, (uint32_t)shared, e)) return false;
+    orr_occupancy_result occ;
+    if (orr_occupancy(g, (int)(l->block[0] * l->block[1] * l->block[2]), (int)l->kernel->regs,
+                      (int64_t)l->kernel->shared_bytes + l->dynamic_shared, (int)l->kernel->barriers, &occ) &&
+        occ.blocks > 0)
+        l->resident = (uint32_t)(occ.blocks * g->sm_count);
+    return true;
+}
+
+bool cli_write(const cli_options *o, const orr_text *t, orr_err *e) {
+    if (!o->output) {
+        fwrite(t->s, 1, t->n, stdout); // main() checks that it got out
+        return true;
+    }
+    orr_out out;
+    if (!orr_out_open(&out, o->output, e)) return false;
+    fwrite(t->s, 1, t->n, out.f);
+    return orr_out_commit(&out, e);
+}

@@ -1,0 +1,137 @@
+// orrery run: each INPUT's launches through a model, and the report.
+//
+// A script is executed launch by launch: the model runs the launch (which leaves memory as the kernel
+// does), the script goes on. A stream file is replayed: the same launches, without program or data.
+#include "cli/input.h"
+#include "model/model.h"
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct runner {
+    const cli_options *o;
+    const orr_gpu *gpu;
+    const orr_model *model;
+    orr_result result;
+    orr_progress progress;
+} runner;
+
+static bool run_counts(runner *r, const orr_work *w, orr_err *e) {
+    orr_exec_counts counts = {0};
+    double start = orr_seconds();
+    if (!orr_exec_run(w->launch, r->o->threads, false, NULL, NULL, &counts, e)) return false;
+    r->result.host.execute_seconds += orr_seconds() - start;
+    orr_launch_result *l = orr_result_add(&r->result, r->gpu, w);
+    l->warp_insts = counts.warp_insts;
+    l->thread_insts = counts.thread_insts;
+    return true;
+}
+
+static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
+    runner *r = arg;
+    (void)c;
+    if (!cli_prepare(r->o, r->gpu, l, e)) return false;
+    orr_work w = {.info = {.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index},
+                  .launch = l,
+                  .threads = r->o->threads};
+    memcpy(w.info.grid, l->grid, sizeof l->grid);
+    memcpy(w.info.block, l->block, sizeof l->block);
+    bool ok = r->o->counts_only ? run_counts(r, &w, e) : r->model->run(r->gpu, &w, &r->result, e);
+    if (!r->o->quiet) orr_progress_step(&r->progress, r->result.launches.n);
+    return ok;
+}
+
+static bool report(runner *r, orr_text *out) {
+    orr_result *x = &r->result;
+    x->host.peak_rss = orr_peak_rss();
+    x->host.threads = r->o->threads;
+    orr_report_options ro = {.lines = r->o->lines, .host = true};
+    ro.colour = !r->o->output && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+    if (r->o->json)
+        orr_report_json(x, &ro, out);
+    else
+        orr_report_text(x, &ro, out);
+    return true;
+}
+
+static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_text *out, orr_err *e) {
+    orr_script *s = cli_open_script(r->o, sets, input, e);
+    if (!s) return false;
+    r->result.size = orr_script_size(s);
+    r->result.source = "ptx";
+    orr_cpu *cpu = orr_cpu_new(on_launch, r, e);
+    orr_script_stats stats = {0};
+    double start = orr_seconds();
+    bool ok = false;
+    if (cpu) {
+        orr_backend b = orr_cpu_backend(cpu);
+        ok = orr_script_run(s, &b, !r->o->no_check, &stats, e);
+    }
+    r->result.host.seconds = orr_seconds() - start;
+    r->result.checked = stats.checked;
+    orr_progress_end(&r->progress);
+    if (ok) report(r, out); // before the script goes: it owns the kernels
+    if (cpu) orr_cpu_delete(cpu);
+    orr_script_free(s);
+    return ok;
+}
+
+static bool run_file(runner *r, const char *input, orr_text *out, orr_err *e) {
+    const cli_options *o = r->o;
+    if (o->size || o->kernel || o->grid || o->block || o->shared || o->nargs || o->counts_only)
+        return orr_fail(e, ORR_BAD_INPUT, "%s: a recorded stream is replayed as it is; leave out --size, --kernel, "
+                                          "--grid, --block, --shared, --arg and --counts-only", input);
+    orr_stream_file *f = orr_stream_open(input, e);
+    if (!f) return false;
+    r->result.source = "trace";
+    double start = orr_seconds();
+    orr_source *s;
+    bool ok = true;
+    while (ok && (s = orr_stream_next_launch(f, e))) {
+        orr_work w = {.info = s->info, .source = s, .threads = o->threads};
+        ok = r->model->run(r->gpu, &w, &r->result, e);
+        if (!o->quiet) orr_progress_step(&r->progress, r->result.launches.n);
+    }
+    ok = ok && !e->status;
+    r->result.host.seconds = orr_seconds() - start;
+    orr_progress_end(&r->progress);
+    if (ok) report(r, out);
+    orr_stream_close(f);
+    return ok;
+}
+
+int cli_run(cli_options *o, orr_err *e) {
+    if (!o->ninputs) {
+        orr_fail(e, ORR_BAD_INPUT, "run: name an INPUT: a bundled workload (`orrery list`), a launch script, a .ptx "
+                                   "module or a recorded stream");
+        return e->status;
+    }
+    cli_sets sets;
+    cli_split_sets(o, &sets);
+    runner r = {.o = o, .model = orr_model_find(o->model, e)};
+    orr_gpu *gpu = r.model ? orr_gpu_load(o->gpu, sets.gpu, sets.ngpu, e) : NULL;
+    orr_text out = {0};
+    if (o->json && o->ninputs > 1) orr_text_add(&out, "[\n");
+    for (int i = 0; gpu && !e->status && i < o->ninputs; i++) {
+        if (i) orr_text_add(&out, o->json ? ",\n" : "\n");
+        memset(&r.result, 0, sizeof r.result);
+        r.gpu = gpu;
+        r.result.gpu = gpu->name;
+        r.result.model = r.model->name;
+        r.result.input = o->inputs[i];
+        orr_progress_start(&r.progress, o->inputs[i], 0);
+        if (orr_stream_probe(o->inputs[i]))
+            run_file(&r, o->inputs[i], &out, e);
+        else
+            run_script(&r, &sets, o->inputs[i], &out, e);
+        orr_result_free(&r.result);
+    }
+    if (o->json && o->ninputs > 1) orr_text_add(&out, "]\n");
+    if (!e->status) cli_write(o, &out, e);
+    free(out.s);
+    if (gpu) orr_gpu_free(gpu);
+    cli_free_sets(&sets);
+    return e->status;
+}

@@ -1,0 +1,79 @@
+// orrery show: the kernels of a module, or one kernel block by block, as every part of Orrery sees it.
+#include "cli/cli.h"
+#include "ptx/ptx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void kernel_row(orr_text *t, const orr_kernel *k) {
+    orr_text_add(t, "%-40s %9u %8u B %6u %8u %7u", k->name, k->regs, k->shared_bytes, k->nparams, k->ninsts, k->nblocks);
+    if (k->reqntid[0]) orr_text_add(t, "   block %u x %u x %u", k->reqntid[0], k->reqntid[1], k->reqntid[2]);
+    if (k->maxntid[0]) orr_text_add(t, "   at most %u x %u x %u threads", k->maxntid[0], k->maxntid[1], k->maxntid[2]);
+    orr_text_add(t, "\n");
+}
+
+static void kernel_json(orr_text *t, const orr_kernel *k) {
+    orr_text_add(t, "{\"kernel\": ");
+    orr_text_json(t, k->name);
+    orr_text_add(t, ", \"registers\": %u, \"shared_bytes\": %u, \"insts\": %u, \"blocks\": %u, \"params\": [", k->regs,
+                 k->shared_bytes, k->ninsts, k->nblocks);
+    for (uint32_t i = 0; i < k->nparams; i++) {
+        const orr_param *p = &k->params[i];
+        orr_text_add(t, "%s{\"name\": ", i ? ", " : "");
+        orr_text_json(t, p->name);
+        orr_text_add(t, ", \"type\": \"%s\", \"bytes\": %u, \"offset\": %u}", orr_types[p->type].name, p->bytes, p->offset);
+    }
+    orr_text_add(t, "]}");
+}
+
+// A kernel that cannot be loaded does not hide the others: its reason takes its place.
+static void list_kernels(orr_module *m, bool json, orr_text *t) {
+    if (json)
+        orr_text_add(t, "[");
+    else
+        orr_text_add(t, "%-40s %9s %10s %6s %8s %7s\n", "kernel", "registers", "shared", "params", "insts", "blocks");
+    for (uint32_t i = 0; i < m->nkernels; i++) {
+        orr_err why = {0};
+        orr_kernel *k = m->load(m, m->kernel_names[i], &why);
+        if (json) orr_text_add(t, i ? ",\n " : "\n ");
+        if (k && json) {
+            kernel_json(t, k);
+        } else if (k) {
+            kernel_row(t, k);
+        } else if (json) {
+            orr_text_add(t, "{\"kernel\": ");
+            orr_text_json(t, m->kernel_names[i]);
+            orr_text_add(t, ", \"error\": ");
+            orr_text_json(t, why.text);
+            orr_text_add(t, "}");
+        } else {
+            orr_text_add(t, "%-40s cannot be loaded: %s\n", m->kernel_names[i], why.text);
+        }
+    }
+    if (json) orr_text_add(t, "\n]\n");
+}
+
+int cli_show(cli_options *o, orr_err *e) {
+    if (o->ninputs != 1) {
+        orr_fail(e, ORR_BAD_INPUT, "show: name one module: orrery show FILE.ptx [--kernel NAME]");
+        return e->status;
+    }
+    orr_module *m = orr_ptx_open(o->inputs[0], e);
+    if (!m) return e->status;
+    orr_text t = {0};
+    if (!o->kernel) {
+        list_kernels(m, o->json, &t);
+    } else {
+        orr_kernel *k = m->load(m, o->kernel, e);
+        if (k && o->json) {
+            kernel_json(&t, k);
+            orr_text_add(&t, "\n");
+        } else if (k) {
+            orr_kernel_print(k, &t);
+        }
+    }
+    if (!e->status && t.n) fwrite(t.s, 1, t.n, stdout);
+    free(t.s);
+    m->free(m);
+    return e->status;
+}
