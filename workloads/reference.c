@@ -53,6 +53,18 @@ uint16_t ref_to_half(float f) {
     return sign | (uint16_t)(((uint32_t)(e + 13) << 10) + steps);
 }
 
+void ref_gemm(int64_t m, int64_t n, int64_t k, double alpha, const float *a, const float *b, double beta,
+              float *c) {
+    double *row = SCRATCH(double, n);
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < n; j++) row[j] = 0;
+        for (int64_t l = 0; l < k; l++)
+            for (int64_t j = 0; j < n; j++) row[j] += (double)a[i * k + l] * b[l * n + j];
+        for (int64_t j = 0; j < n; j++) c[i * n + j] = (float)(alpha * row[j] + beta * c[i * n + j]);
+    }
+    free(row);
+}
+
 static bool one(const char *root, size_t k, const char *only, bool check) {
     char path[4096];
     if (snprintf(path, sizeof path, "%s/%s/%s.launch", root, references[k].name, references[k].name) >=

@@ -24,4 +24,8 @@ void *ref_buffer(orr_ref *r, const char *name);
 float ref_from_half(uint16_t h);
 uint16_t ref_to_half(float f);
 
+// C = alpha A B + beta C, row-major, A m x k, B k x n; accumulated in double.
+void ref_gemm(int64_t m, int64_t n, int64_t k, double alpha, const float *a, const float *b, double beta,
+              float *c);
+
 #endif

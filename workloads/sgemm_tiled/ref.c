@@ -1,7 +1,5 @@
 #include "../reference.h"
 
-#include <stdlib.h>
-
 void ref_sgemm_tiled(orr_ref *r) {
     INT(n);
     FLOAT(alpha);
@@ -9,12 +7,5 @@ void ref_sgemm_tiled(orr_ref *r) {
     BUF(float, a);
     BUF(float, b);
     BUF(float, c);
-    double *row = SCRATCH(double, n);
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t j = 0; j < n; j++) row[j] = 0;
-        for (int64_t k = 0; k < n; k++)
-            for (int64_t j = 0; j < n; j++) row[j] += (double)a[i * n + k] * b[k * n + j];
-        for (int64_t j = 0; j < n; j++) c[i * n + j] = (float)(alpha * row[j] + beta * c[i * n + j]);
-    }
-    free(row);
+    ref_gemm(n, n, n, alpha, a, b, beta, c);
 }
