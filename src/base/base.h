@@ -20,10 +20,13 @@
 #define ORR_PROGRAM_FAILED 1
 #define ORR_BAD_INPUT 2
 
+#ifndef ORR_ERR // include/orrery.h has the same
+#define ORR_ERR
 typedef struct orr_err {
     int status; // 0 while nothing went wrong
     char text[1000];
 } orr_err;
+#endif
 
 bool orr_fail(orr_err *e, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool orr_vfail(orr_err *e, int status, const char *fmt, va_list ap);
