@@ -52,7 +52,7 @@ typedef struct orr_launch {
     uint32_t index;
     uint32_t sm_count;   // what %nsmid reads; 0: 1
     uint32_t resident;   // thread blocks that may be unfinished at once; 0: 4096
-    uint64_t max_insts;  // warp instructions per launch; 0: no limit
+    uint64_t max_insts;  // instructions one warp may execute; 0: no limit
     FILE *print;         // where the kernel's printf goes; NULL: stdout
 } orr_launch;
 

@@ -8,6 +8,9 @@
 #define ORR_WARP_H
 
 #include "exec/exec.h"
+#include "stream/trace.h"
+
+#define FULL 0xffffffffu
 
 enum { // banks: the register classes, then the constants
     BANK_P = ORR_P, BANK_H = ORR_H, BANK_W = ORR_W, BANK_D = ORR_D, BANK_Q = ORR_Q,
@@ -35,19 +38,70 @@ struct uop {
     const orr_inst *inst;
     uint32_t imm;   // copy of inst->imm
     int32_t guard;  // byte offset of the guard in the P bank, or -1
+    uint32_t mem;   // number of this memory instruction in the program: index of worker.range
     uint8_t guard_neg;
-    uint8_t kind;   // how the main loop treats it (core.c)
+    uint8_t traced; // a stream carries its addresses
     uint8_t ndst, nsrc;
 };
+
+// A group of lanes that run together. How lanes part and meet: core.c.
+typedef struct frag {
+    uint32_t mask;
+    uint32_t pc;    // block
+    int32_t join;   // where its lanes meet others, -1: nowhere
+    int32_t frame;  // of the function it is in
+    uint32_t turn;  // when it last ran, for fairness
+    uint8_t state;  // FRAG_*
+    uint8_t bar;    // the barrier it waits at
+    bool met;       // has already waited for the lanes its block starts with
+} frag;
+enum { FRAG_FREE, FRAG_READY, FRAG_BAR, FRAG_LANES };
+
+typedef struct join { // a place where lanes wait for each other
+    uint32_t mask, arrived;
+    uint32_t pc;
+    int32_t frame;  // pc is in this activation
+    int32_t parent; // the join around it; when free: the next free one
+    int32_t callee; // a call's return: the activation that ends here, else -1
+} join;
+
+typedef struct frame { // an activation of a function
+    uint32_t func;
+    int32_t parent;                 // when free: the next free one
+    uint32_t base[ORR_CLASSES];     // bytes into the warp's register arrays
+    uint32_t local;                 // its frame in local memory
+    uint32_t alloca;                // bytes taken by alloca beyond the function's own
+    int32_t join;                   // where its lanes return to
+    const struct uop *call;
+} frame;
 
 struct warp {
     uint8_t *bank[BANKS];
     uint32_t exec;              // lanes the current instruction runs on
+    uint32_t lanes_of;          // the mask that `lane` expands
     uint32_t lane[ORR_WARP] __attribute__((aligned(64))); // ~0u or 0 for each lane: exec, expanded
     uint32_t carry;             // the carry flag, a bit a lane
-    struct frag *frag;          // the group of lanes being run
-    struct tblock *tb;          // its thread block
     uint32_t index;             // in the block
+    uint32_t live;              // lanes that have not exited
+    frag *frag;                 // the group of lanes being run
+    struct tblock *tb;          // its thread block
+    struct worker *worker;
+    orr_trace_out *trace;       // NULL: no streams
+    frag frags[ORR_WARP];
+    const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
+    uint32_t turn;
+    int64_t budget, slice;      // blocks until it lets others run
+    uint32_t rotations;
+    uint64_t insts, thread_insts; // executed
+    uint64_t ticks;               // clock reads
+    join *joins;
+    uint32_t njoins, cap_joins;
+    int32_t free_join;
+    frame *frames;
+    uint32_t nframes, cap_frames;
+    int32_t free_frame;
+    uint8_t *area[ORR_CLASSES]; // the register arrays
+    uint32_t area_bytes[ORR_CLASSES];
 };
 
 // Operand access for handlers. T is the element type: uint32_t *d = DST(w, u, uint32_t);
@@ -77,6 +131,13 @@ static inline void set_pred(warp *w, oper o, uint32_t value) { // only active la
 #define LANES _Pragma("GCC ivdep") for (int i = 0; i < ORR_WARP; i++)
 #endif
 
+static inline void set_exec(warp *w, uint32_t mask) {
+    w->exec = mask;
+    if (w->lanes_of == mask) return;
+    w->lanes_of = mask;
+    LANES w->lane[i] = 0u - (mask >> i & 1);
+}
+
 // A handler pair. Each family picks by op, type and mods; NULL full: not this family's, or this
 // variant is not supported (then *why may be set to a short reason).
 typedef struct handlers {
@@ -87,8 +148,9 @@ handlers orr_pick_float(const orr_kernel *k, const orr_inst *i, const char **why
 handlers orr_pick_cvt(const orr_kernel *k, const orr_inst *i, const char **why);    // cvt.c, mov.c
 handlers orr_pick_mma(const orr_kernel *k, const orr_inst *i, const char **why);    // mma.c
 handlers orr_pick_lanes(const orr_kernel *k, const orr_inst *i, const char **why);  // lanes.c: shfl vote match redux activemask elect
-handlers orr_pick_memory(const orr_kernel *k, const orr_inst *i, const char **why); // memory.c: ld st cp.async ldmatrix wmma.load ...
+handlers orr_pick_memory(const orr_kernel *k, const orr_inst *i, const char **why); // ldst.c: ld st cp.async prefetch
 handlers orr_pick_atomic(const orr_kernel *k, const orr_inst *i, const char **why); // atomic.c: atom red mbarrier
+handlers orr_pick_system(const orr_kernel *k, const orr_inst *i, const char **why); // system.c: special registers, printf, the heap
 
 // A handler that finds the program at fault says so here and returns; the main loop stops the launch.
 void orr_fault(warp *w, const uop *u, int lane, const char *fmt, ...) __attribute__((format(printf, 4, 5)));

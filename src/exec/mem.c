@@ -1,0 +1,174 @@
+// Device memory: one reserved range of host addresses, and a sorted table of allocations in it.
+//
+// The range is reserved without being backed; pages come into being when they are touched. Addresses
+// are handed out from the bottom, first fit, so that a run gives the same addresses on every host.
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "exec/block.h"
+
+#define ALIGN 512u // as cudaMalloc's
+#define GAP 512u   // between allocations, so that a small overrun hits nothing
+
+struct orr_mem {
+    uint8_t *host;
+    uint64_t reserved;
+    uint64_t used;
+    range *at; // sorted by lo
+    char (*name)[32];
+    uint32_t n, cap;
+};
+
+orr_mem *orr_mem_new(orr_err *e) {
+    orr_mem *m = orr_calloc(1, sizeof *m);
+    // Under a limit on address space (ulimit -v, valgrind) less must do.
+    for (m->reserved = ORR_GLOBAL_LIMIT; m->reserved >= (1ull << 30); m->reserved /= 2) {
+        void *p = mmap(NULL, m->reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p != MAP_FAILED) {
+            m->host = p;
+            return m;
+        }
+    }
+    free(m);
+    orr_fail(e, ORR_BAD_INPUT, "cannot reserve address space for device memory; raise the limit (ulimit -v)");
+    return NULL;
+}
+
+void orr_mem_delete(orr_mem *m) {
+    if (!m) return;
+    munmap(m->host, m->reserved);
+    free(m->at);
+    free(m->name);
+    free(m);
+}
+
+uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e) {
+    uint64_t size = bytes ? bytes : 1;
+    if (size > m->reserved) size = m->reserved + 1; // too large: no gap will do
+    uint64_t lo = ORR_GLOBAL_BASE + ALIGN;
+    uint32_t at = 0;
+    for (; at < m->n; at++) {
+        if (m->at[at].lo >= lo && m->at[at].lo - lo >= size + GAP) break;
+        uint64_t end = m->at[at].lo + m->at[at].size + GAP;
+        lo = (end + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+    }
+    if (lo - ORR_GLOBAL_BASE > m->reserved || size + GAP > m->reserved - (lo - ORR_GLOBAL_BASE)) {
+        orr_fail(e, ORR_BAD_INPUT, "'%s' needs %llu bytes of device memory, more than there is", name, (unsigned long long)bytes);
+        return 0;
+    }
+    if (m->n == m->cap) {
+        m->cap = m->cap ? m->cap * 2 : 64;
+        m->at = orr_realloc(m->at, m->cap * sizeof *m->at);
+        m->name = orr_realloc(m->name, m->cap * sizeof *m->name);
+    }
+    memmove(m->at + at + 1, m->at + at, (m->n - at) * sizeof *m->at);
+    memmove(m->name + at + 1, m->name + at, (m->n - at) * sizeof *m->name);
+    m->at[at] = (range){lo, bytes};
+    snprintf(m->name[at], sizeof m->name[at], "%s", name ? name : "");
+    m->n++;
+    m->used += bytes;
+    return lo;
+}
+
+static const range *find(const orr_mem *m, uint64_t addr) { // the last that starts at or below addr
+    uint32_t lo = 0, hi = m->n;
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+        if (m->at[mid].lo <= addr) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo ? &m->at[lo - 1] : NULL;
+}
+
+const range *orr_mem_find(const orr_mem *m, uint64_t addr) {
+    const range *r = find(m, addr);
+    return r && addr - r->lo < r->size ? r : NULL;
+}
+
+bool orr_mem_free(orr_mem *m, uint64_t addr) {
+    const range *r = find(m, addr);
+    if (!r || r->lo != addr) return false;
+    memset(m->host + (addr - ORR_GLOBAL_BASE), 0, r->size); // what is allocated is zero
+    m->used -= r->size;
+    uint32_t at = (uint32_t)(r - m->at);
+    m->n--;
+    memmove(m->at + at, m->at + at + 1, (m->n - at) * sizeof *m->at);
+    memmove(m->name + at, m->name + at + 1, (m->n - at) * sizeof *m->name);
+    return true;
+}
+
+void *orr_mem_host(orr_mem *m, uint64_t addr, uint64_t bytes) {
+    const range *r = find(m, addr);
+    if (!r || addr - r->lo > r->size || bytes > r->size - (addr - r->lo)) return NULL;
+    return m->host + (addr - ORR_GLOBAL_BASE);
+}
+
+uint64_t orr_mem_used(const orr_mem *m) { return m->used; }
+uint8_t *orr_mem_base(const orr_mem *m) { return m->host; }
+
+const char *orr_mem_describe(const orr_mem *m, uint64_t addr, char buf[160]) {
+    const range *r = find(m, addr);
+    if (!r) {
+        snprintf(buf, 160, "in no allocation");
+    } else {
+        uint64_t past = addr - r->lo;
+        if (past < r->size)
+            snprintf(buf, 160, "%llu bytes into '%s', which has %llu", (unsigned long long)past, m->name[r - m->at],
+                     (unsigned long long)r->size);
+        else
+            snprintf(buf, 160, "%llu bytes past the end of '%s', which has %llu", (unsigned long long)(past - r->size),
+                     m->name[r - m->at], (unsigned long long)r->size);
+    }
+    return buf;
+}
+
+// ---- a module's variables -------------------------------------------------------------------
+static bool relocate(orr_mem *m, orr_image *image, uint32_t v, orr_err *e) {
+    const orr_var *var = &image->module->vars[v];
+    uint8_t *bytes = orr_mem_host(m, image->var_addr[v], var->bytes);
+    for (uint32_t n = 0; n < var->nrelocs; n++) {
+        const orr_reloc *r = &var->relocs[n];
+        uint64_t value = r->value + (r->var >= 0 ? image->var_addr[r->var] : 0);
+        if (r->bytes > 8 || r->offset > var->bytes || r->bytes > var->bytes - r->offset)
+            return orr_fail(e, ORR_BAD_INPUT, "%s: initialiser of '%s' runs past its end", image->module->path, var->name);
+        memcpy(bytes + r->offset, &value, r->bytes);
+    }
+    return true;
+}
+
+orr_image *orr_image_load(orr_mem *m, orr_module *mod, orr_err *e) {
+    orr_image *image = orr_calloc(1, sizeof *image);
+    image->module = mod;
+    image->var_addr = orr_calloc(mod->nvars + 1, sizeof *image->var_addr);
+    for (uint32_t v = 0; v < mod->nvars; v++) {
+        const orr_var *var = &mod->vars[v];
+        image->var_addr[v] = orr_mem_alloc(m, var->bytes, var->name, e);
+        if (!image->var_addr[v]) goto fail;
+        if (var->init) memcpy(orr_mem_host(m, image->var_addr[v], var->bytes), var->init, var->init_bytes);
+    }
+    for (uint32_t v = 0; v < mod->nvars; v++)
+        if (!relocate(m, image, v, e)) goto fail;
+    return image;
+fail:
+    orr_image_free(m, image);
+    return NULL;
+}
+
+void orr_image_free(orr_mem *m, orr_image *image) {
+    if (!image) return;
+    for (uint32_t v = 0; v < image->module->nvars; v++)
+        if (image->var_addr[v]) orr_mem_free(m, image->var_addr[v]);
+    free(image->var_addr);
+    free(image);
+}
+
+bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, uint64_t *bytes) {
+    for (uint32_t v = 0; v < image->module->nvars; v++)
+        if (!strcmp(image->module->vars[v].name, name)) {
+            *addr = image->var_addr[v];
+            *bytes = image->module->vars[v].bytes;
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,207 @@
+// Predecoding: a kernel made ready for one launch.
+//
+// Every instruction becomes a micro-op with its handlers picked and its operands turned into bank
+// and offset; immediates and symbol addresses become broadcast constants, each distinct one once.
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/block.h"
+
+static const uint32_t lane_bytes[ORR_CLASSES] = {[ORR_H] = 2, [ORR_W] = 4, [ORR_D] = 8, [ORR_Q] = 16};
+static uint32_t reg_bytes(int cls) { return cls == ORR_P ? 4 : lane_bytes[cls] * ORR_WARP; }
+
+// ---- constants ------------------------------------------------------------------------------
+typedef struct builder {
+    program *p;
+    ORR_VEC(uint8_t) bytes; // the constants so far
+} builder;
+
+static void add_bytes(builder *b, uint32_t n) {
+    if (b->bytes.n + n > b->bytes.cap) {
+        b->bytes.cap = b->bytes.cap ? b->bytes.cap * 2 + n : 4096 + n;
+        b->bytes.at = orr_realloc(b->bytes.at, b->bytes.cap);
+    }
+    b->bytes.n += n;
+}
+
+// The slots of one class are found again by (class, value): kept in a table beside the bytes.
+typedef struct const_key {
+    uint64_t value;
+    uint32_t off;
+    uint8_t cls;
+} const_key;
+
+typedef struct const_table {
+    const_key *at;
+    uint32_t cap, n;
+} const_table;
+
+static void broadcast(uint8_t *at, int cls, uint64_t value) {
+    if (cls == ORR_P) {
+        uint32_t m = value ? FULL : 0;
+        memcpy(at, &m, 4);
+        return;
+    }
+    memset(at, 0, reg_bytes(cls));
+    uint32_t n = lane_bytes[cls] < 8 ? lane_bytes[cls] : 8;
+    for (int i = 0; i < ORR_WARP; i++) memcpy(at + (uint32_t)i * lane_bytes[cls], &value, n); // little-endian hosts
+}
+
+static uint32_t constant(builder *b, const_table *t, int cls, uint64_t value) {
+    if (t->n * 2 >= t->cap) {
+        const_table old = *t;
+        t->cap = t->cap ? t->cap * 2 : 256;
+        t->at = orr_calloc(t->cap, sizeof *t->at);
+        for (uint32_t i = 0; i < old.cap; i++) {
+            if (!old.at[i].off) continue;
+            uint64_t h = orr_hash64(&old.at[i].value, 8, old.at[i].cls);
+            uint32_t s = (uint32_t)h & (t->cap - 1);
+            while (t->at[s].off) s = (s + 1) & (t->cap - 1);
+            t->at[s] = old.at[i];
+        }
+        free(old.at);
+    }
+    uint32_t s = (uint32_t)orr_hash64(&value, 8, (uint64_t)cls) & (t->cap - 1);
+    for (; t->at[s].off; s = (s + 1) & (t->cap - 1))
+        if (t->at[s].cls == cls && t->at[s].value == value) return t->at[s].off;
+    uint32_t off = (uint32_t)((b->bytes.n + 63) & ~(size_t)63);
+    add_bytes(b, off + reg_bytes(cls) - (uint32_t)b->bytes.n);
+    broadcast(b->bytes.at + off, cls, value);
+    t->at[s] = (const_key){value, off, (uint8_t)cls};
+    t->n++;
+    return off;
+}
+
+// A destination that is not wanted (the sink) gets the widest register, after the function's last,
+// so that a handler need not look.
+static oper make_oper(builder *b, const_table *t, const orr_operand *o, const orr_func *sink) {
+    const orr_launch *l = b->p->launch;
+    switch (o->kind) {
+    case ORR_K_REG: return (oper){o->reg * reg_bytes(o->cls), o->cls, o->cls, o->neg, 0};
+    case ORR_K_IMM: return (oper){constant(b, t, o->cls, o->value), BANK_CONST, o->cls, o->neg, 0};
+    case ORR_K_SYMBOL:
+        return (oper){constant(b, t, o->cls, l->image->var_addr[o->reg] + o->value), BANK_CONST, o->cls, 0, 0};
+    default:
+        if (sink) return (oper){sink->nregs[ORR_Q] * reg_bytes(ORR_Q), BANK_Q, o->cls, 0, 1};
+        return (oper){constant(b, t, ORR_Q, 0), BANK_CONST, o->cls, 0, 1};
+    }
+}
+
+// ---- handlers -------------------------------------------------------------------------------
+static void nothing(warp *w, const uop *u) {
+    (void)w;
+    (void)u;
+}
+
+static bool decides(const orr_inst *i) { return (orr_ops[i->op].flags & ORR_F_END) != 0; }
+
+static bool pick(program *p, uop *u, const orr_inst *i, orr_err *e) {
+    static handlers (*const families[])(const orr_kernel *, const orr_inst *, const char **) = {
+        orr_pick_memory, orr_pick_system, orr_pick_cvt, orr_pick_float, orr_pick_int,
+        orr_pick_lanes,  orr_pick_atomic, orr_pick_mma,
+    };
+    if (decides(i) || i->op == ORR_OP_NOP || i->op == ORR_OP_MEMBAR || i->op == ORR_OP_CPCOMMIT ||
+        i->op == ORR_OP_CPWAIT || i->op == ORR_OP_BRKPT || i->op == ORR_OP_DISCARD || i->op == ORR_OP_PREFETCH) {
+        u->full = u->masked = nothing;
+        return true;
+    }
+    const char *why = NULL;
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
+        handlers h = families[f](p->kernel, i, &why);
+        if (!h.full) continue;
+        u->full = h.full;
+        u->masked = h.masked ? h.masked : h.full;
+        return true;
+    }
+    const orr_type_info *t = &orr_types[i->type < ORR_T_COUNT ? i->type : 0];
+    return orr_fail(e, ORR_BAD_INPUT, "%s:%u: '%s' of type '%s' in kernel '%s' is not supported%s%s", p->kernel->module ? p->kernel->module->path : "?",
+                    i->line, orr_ops[i->op].name, t->name, p->kernel->name, why ? ": " : "", why ? why : "");
+}
+
+static void make_tids(program *p) {
+    const uint32_t *d = p->launch->block;
+    p->tid = orr_arena_alloc(&p->arena, (size_t)p->nwarps * 3 * ORR_WARP * sizeof *p->tid);
+    for (uint32_t t = 0; t < p->nwarps * ORR_WARP; t++) {
+        uint32_t *at = p->tid + (size_t)(t / ORR_WARP) * 3 * ORR_WARP + t % ORR_WARP;
+        at[0] = t % d[0];
+        at[ORR_WARP] = t / d[0] % d[1];
+        at[2 * ORR_WARP] = t / d[0] / d[1];
+    }
+}
+
+// Local memory of a thread. Recursive programs get a stack of this many bytes, others what they need;
+// alloca comes out of the same.
+#define STACK_BYTES 16384u
+
+bool orr_program_make(program *p, const orr_launch *l, orr_err *e) {
+    const orr_kernel *k = l->kernel;
+    *p = (program){.launch = l, .kernel = k};
+    p->threads = l->block[0] * l->block[1] * l->block[2];
+    p->nwarps = (p->threads + ORR_WARP - 1) / ORR_WARP;
+    p->shared_bytes = ((k->shared_bytes + 15) & ~15u) + l->dynamic_shared;
+    p->sm_count = l->sm_count ? l->sm_count : 1;
+    bool grows = k->recursive;
+    for (uint32_t n = 0; n < k->ninsts && !grows; n++) grows = k->insts[n].op == ORR_OP_ALLOCA;
+    p->local_bytes = (k->stack_bytes + 15) & ~15u;
+    if (grows) p->local_bytes += STACK_BYTES;
+    make_tids(p);
+    builder b = {.p = p};
+    const_table table = {0};
+    add_bytes(&b, 64); // offset 0 stands for "none yet"
+    memset(b.bytes.at, 0, 64);
+    p->uops = orr_arena_alloc(&p->arena, (k->ninsts + 1) * sizeof *p->uops);
+    oper *opers = orr_arena_alloc(&p->arena, (k->noperands + 1) * sizeof *opers);
+    bool ok = true;
+    const orr_func *f = k->funcs;
+    for (uint32_t n = 0; n < k->ninsts && ok; n++) {
+        const orr_inst *i = &k->insts[n];
+        while (n >= f->first_inst + f->ninsts) f++;
+        uop *u = &p->uops[n];
+        oper *at = opers + i->first;
+        int nops = i->ndst + i->nsrc;
+        for (int o = 0; o < nops; o++) at[o] = make_oper(&b, &table, &k->operands[i->first + (uint32_t)o], o < i->ndst ? f : NULL);
+        oper none = make_oper(&b, &table, &(orr_operand){0}, NULL);
+        u->all = at;
+        u->d = i->ndst > 0 ? at[0] : none;
+        u->a = i->nsrc > 0 ? at[i->ndst] : none;
+        u->b = i->nsrc > 1 ? at[i->ndst + 1] : none;
+        u->c = i->nsrc > 2 ? at[i->ndst + 2] : none;
+        u->inst = i;
+        u->imm = i->imm;
+        u->ndst = i->ndst;
+        u->nsrc = i->nsrc;
+        u->guard = i->guard < 0 ? -1 : i->guard * 4;
+        u->guard_neg = i->guard_neg;
+        u->traced = orr_inst_traced(i);
+        if (orr_ops[i->op].flags & ORR_F_MEMORY) u->mem = p->nmem++;
+        ok = pick(p, u, i, e);
+    }
+    p->blocks = orr_arena_alloc(&p->arena, (k->nblocks + 1) * sizeof *p->blocks);
+    for (uint32_t n = 0; n < k->nblocks && ok; n++) {
+        const orr_block *src = &k->blocks[n];
+        xblock *x = &p->blocks[n];
+        x->first = p->uops + src->first;
+        x->end = x->first + src->count;
+        x->count = src->count;
+        x->next = src->next;
+        x->ipdom = src->ipdom;
+        const orr_operand *members = orr_inst_waits_for(k, x->first->inst);
+        if (members) {
+            x->waits = x->first;
+            x->members = make_oper(&b, &table, members, NULL);
+        }
+        if (decides(x->end[-1].inst)) x->last = --x->end;
+    }
+    p->constants = orr_aligned_alloc(64, (b.bytes.n + 127) & ~(size_t)63);
+    memcpy(p->constants, b.bytes.at, b.bytes.n);
+    free(b.bytes.at);
+    free(table.at);
+    if (!ok) orr_program_free(p);
+    return ok;
+}
+
+void orr_program_free(program *p) {
+    free(p->constants);
+    p->constants = NULL;
+    orr_arena_free(&p->arena);
+}

@@ -1,0 +1,294 @@
+// Running a launch: its thread blocks over the host's threads, or one by one as a model asks.
+//
+// Blocks of a kernel that cannot see each other (no atomics, nothing volatile) are taken from a
+// counter by as many workers as there are host threads. Blocks of other kernels run on one worker in
+// grid order, so that what they do to each other is the same on every host and with any number of
+// threads; a block that waits for another is put aside, the next one is started, and those put aside
+// get their turns again, as long as no more than `resident` are unfinished.
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/block.h"
+
+bool orr_launch_check(const orr_launch *l, uint32_t shared_limit, orr_err *e) {
+    const orr_kernel *k = l->kernel;
+    static const uint64_t grid_max[3] = {2147483647, 65535, 65535};
+    static const uint32_t block_max[3] = {1024, 1024, 64};
+    uint64_t threads = 1;
+    for (int d = 0; d < 3; d++) {
+        if (l->grid[d] < 1 || l->grid[d] > grid_max[d])
+            return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': grid dimension %c is %u; it must be 1 to %llu", k->name, "xyz"[d], l->grid[d],
+                            (unsigned long long)grid_max[d]);
+        if (l->block[d] < 1 || l->block[d] > block_max[d])
+            return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': block dimension %c is %u; it must be 1 to %u", k->name, "xyz"[d], l->block[d],
+                            block_max[d]);
+        threads *= l->block[d];
+        if (k->reqntid[d] && k->reqntid[d] != l->block[d])
+            return orr_fail(e, ORR_BAD_INPUT, "kernel '%s' asks for blocks of %ux%ux%u threads (.reqntid), not %ux%ux%u", k->name, k->reqntid[0],
+                            k->reqntid[1] ? k->reqntid[1] : 1, k->reqntid[2] ? k->reqntid[2] : 1, l->block[0], l->block[1], l->block[2]);
+    }
+    if (threads > 1024) return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': %llu threads in a block; at most 1024", k->name, (unsigned long long)threads);
+    uint64_t max = (uint64_t)(k->maxntid[0] ? k->maxntid[0] : 1) * (k->maxntid[1] ? k->maxntid[1] : 1) * (k->maxntid[2] ? k->maxntid[2] : 1);
+    if (k->maxntid[0] && threads > max)
+        return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': %llu threads in a block; it was compiled for at most %llu (.maxntid)", k->name,
+                        (unsigned long long)threads, (unsigned long long)max);
+    uint64_t shared = (uint64_t)((k->shared_bytes + 15) & ~15u) + l->dynamic_shared;
+    if (shared > shared_limit)
+        return orr_fail(e, ORR_BAD_INPUT, "kernel '%s' needs %llu bytes of shared memory a block; there are %u", k->name, (unsigned long long)shared,
+                        shared_limit);
+    if ((uint64_t)l->grid[0] * l->grid[1] > UINT64_MAX / l->grid[2])
+        return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': too many thread blocks", k->name);
+    return true;
+}
+
+static uint64_t block_count(const orr_launch *l) { return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]; }
+
+static void view(tblock *tb, orr_tb *out) {
+    uint32_t n = tb->prog->nwarps;
+    for (uint32_t w = 0; w < n && tb->views; w++) tb->views[w] = (orr_warp_trace){tb->traces[w].bytes, tb->traces[w].n};
+    *out = (orr_tb){.index = tb->index, .nwarps = n, .warps = tb->views};
+}
+
+// ---- one worker, blocks in turns ------------------------------------------------------------
+typedef struct turns {
+    worker k;
+    uint64_t next, total, done_upto; // next to start; in all; next to hand out
+    uint32_t resident, unfinished;
+    tblock *first, *last; // started, not handed out: running or finished, in grid order
+    tblock *now;          // whose turn it is
+} turns;
+
+static void turns_init(turns *t, program *p, bool streams) {
+    memset(t, 0, sizeof *t);
+    orr_worker_init(&t->k, p, streams);
+    t->total = block_count(p->launch);
+    t->resident = p->launch->resident ? p->launch->resident : 4096;
+}
+
+static tblock *turns_start(turns *t) {
+    tblock *tb = orr_block_start(&t->k, t->next++);
+    if (t->last) t->last->next = tb;
+    else t->first = tb;
+    t->last = tb;
+    t->unfinished++;
+    return tb;
+}
+
+// Runs until the lowest block not yet handed out is finished: 1 and *out, 0 at the end, -1 fault.
+// The caller gives *out back with turns_give.
+static int turns_next(turns *t, tblock **out) {
+    for (;;) {
+        if (t->first && !t->first->running) {
+            *out = t->first;
+            return 1;
+        }
+        if (!t->first && t->next == t->total) return 0;
+        tblock *tb = t->now;
+        if (!tb || !tb->running) { // the next one in the round: an unfinished one, or a new one
+            for (tb = tb ? tb->next : t->first; tb && !tb->running; tb = tb->next) {}
+            if (!tb && t->next < t->total && t->unfinished < t->resident) tb = turns_start(t);
+            for (tb = tb ? tb : t->first; tb && !tb->running; tb = tb->next) {}
+        }
+        t->now = tb;
+        int r = orr_block_run(tb);
+        if (r == RUN_FAULT) return -1;
+        if (r == RUN_DONE) {
+            t->unfinished--;
+        } else { // pass the turn on
+            tblock *to = tb->next;
+            while (to && !to->running) to = to->next;
+            if (!to && t->next < t->total && t->unfinished < t->resident) to = turns_start(t);
+            t->now = to ? to : NULL;
+            if (!to)
+                for (t->now = t->first; !t->now->running;) t->now = t->now->next;
+        }
+    }
+}
+
+static void turns_give(turns *t, tblock *tb) { // tb is the first
+    if (t->now == tb) t->now = NULL;
+    t->first = tb->next;
+    if (!t->first) t->last = NULL;
+    t->done_upto++;
+    orr_block_finish(tb);
+}
+
+static void turns_free(turns *t) {
+    while (t->first) turns_give(t, t->first);
+    orr_worker_free(&t->k);
+}
+
+// ---- many workers ---------------------------------------------------------------------------
+typedef struct crew {
+    program *p;
+    uint64_t total, chunk;
+    atomic_uint_fast64_t next, bound; // blocks from `bound` on need not run: an earlier one failed
+    orr_visit *visit;
+    void *arg;
+    bool in_order;
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
+    uint64_t visited;
+    orr_exec_counts counts;
+    orr_err err;
+    uint64_t err_index;
+} crew;
+
+static void crew_fail(crew *c, const orr_err *e, uint64_t index) {
+    pthread_mutex_lock(&c->lock);
+    if (index < c->err_index) {
+        c->err = *e;
+        c->err_index = index;
+    }
+    if (index < atomic_load(&c->bound)) atomic_store(&c->bound, index);
+    pthread_cond_broadcast(&c->turn);
+    pthread_mutex_unlock(&c->lock);
+}
+
+// With in_order, waits for its turn; false when an earlier block has failed meanwhile.
+static bool crew_visit(crew *c, int n, tblock *tb) {
+    orr_tb out;
+    view(tb, &out);
+    orr_err e = {0};
+    bool ok;
+    if (c->in_order) {
+        pthread_mutex_lock(&c->lock);
+        while (c->visited != tb->index && atomic_load(&c->bound) > tb->index) pthread_cond_wait(&c->turn, &c->lock);
+        bool mine = atomic_load(&c->bound) > tb->index;
+        pthread_mutex_unlock(&c->lock);
+        if (!mine) return false;
+        ok = c->visit(c->arg, n, &out, &e);
+        pthread_mutex_lock(&c->lock);
+        c->visited++;
+        pthread_cond_broadcast(&c->turn);
+        pthread_mutex_unlock(&c->lock);
+    } else {
+        ok = c->visit(c->arg, n, &out, &e);
+    }
+    if (!ok) crew_fail(c, &e, tb->index);
+    return ok;
+}
+
+static void crew_work(void *arg, int n) {
+    crew *c = arg;
+    worker k;
+    orr_worker_init(&k, c->p, c->visit != NULL);
+    bool ok = true;
+    while (ok) {
+        uint64_t from = atomic_fetch_add(&c->next, c->chunk);
+        if (from >= c->total) break;
+        uint64_t to = from + c->chunk < c->total ? from + c->chunk : c->total;
+        for (uint64_t i = from; i < to && i < atomic_load(&c->bound) && ok; i++) {
+            tblock *tb = orr_block_start(&k, i);
+            int r;
+            do r = orr_block_run(tb);
+            while (r == RUN_YIELDS);
+            if (r == RUN_FAULT) {
+                crew_fail(c, &k.err, i);
+                ok = false;
+            } else if (c->visit) {
+                ok = crew_visit(c, n, tb);
+            }
+            orr_block_finish(tb);
+        }
+    }
+    pthread_mutex_lock(&c->lock);
+    c->counts.warp_insts += k.counts.warp_insts;
+    c->counts.thread_insts += k.counts.thread_insts;
+    c->counts.blocks += k.counts.blocks;
+    pthread_mutex_unlock(&c->lock);
+    orr_worker_free(&k);
+}
+
+static bool run_crew(program *p, int threads, bool in_order, orr_visit *visit, void *arg, orr_exec_counts *counts, orr_err *e) {
+    crew c = {.p = p, .total = block_count(p->launch), .visit = visit, .arg = arg, .in_order = in_order, .err_index = UINT64_MAX};
+    atomic_init(&c.next, 0);
+    atomic_init(&c.bound, UINT64_MAX);
+    pthread_mutex_init(&c.lock, NULL);
+    pthread_cond_init(&c.turn, NULL);
+    uint64_t share = c.total / (uint64_t)threads / 8;
+    c.chunk = in_order || share < 1 ? 1 : share > 64 ? 64 : share;
+    if ((uint64_t)threads > c.total) threads = (int)c.total;
+    orr_parallel(threads, crew_work, &c);
+    pthread_mutex_destroy(&c.lock);
+    pthread_cond_destroy(&c.turn);
+    if (counts) *counts = c.counts;
+    if (c.err.status) return orr_fail(e, c.err.status, "%s", c.err.text);
+    return true;
+}
+
+static bool run_turns(program *p, orr_visit *visit, void *arg, orr_exec_counts *counts, orr_err *e) {
+    turns t;
+    turns_init(&t, p, visit != NULL);
+    tblock *tb;
+    int r;
+    bool ok = true;
+    while (ok && (r = turns_next(&t, &tb)) > 0) {
+        if (visit) {
+            orr_tb out;
+            view(tb, &out);
+            ok = visit(arg, 0, &out, e);
+        }
+        turns_give(&t, tb);
+    }
+    if (ok && r < 0) ok = orr_fail(e, t.k.err.status, "%s", t.k.err.text);
+    if (counts) *counts = t.k.counts;
+    turns_free(&t);
+    return ok;
+}
+
+bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg, orr_exec_counts *counts, orr_err *e) {
+    program p;
+    if (!orr_program_make(&p, l, e)) return false;
+    bool ok = l->kernel->atomics ? run_turns(&p, visit, arg, counts, e) : run_crew(&p, threads < 1 ? 1 : threads, in_order, visit, arg, counts, e);
+    orr_program_free(&p);
+    return ok;
+}
+
+// ---- as a source ----------------------------------------------------------------------------
+typedef struct exec_source {
+    orr_source base;
+    orr_launch launch;
+    program p;
+    turns t;
+    tblock *out;
+    orr_exec_counts *counts;
+} exec_source;
+
+static int source_next(orr_source *base, orr_tb *tb, orr_err *e) {
+    exec_source *s = (exec_source *)base;
+    if (s->out) turns_give(&s->t, s->out);
+    s->out = NULL;
+    int r = turns_next(&s->t, &s->out);
+    if (r < 0) orr_fail(e, s->t.k.err.status, "%s", s->t.k.err.text);
+    if (r > 0) view(s->out, tb);
+    if (r <= 0) s->out = NULL;
+    if (r == 0 && s->counts) *s->counts = s->t.k.counts;
+    return r;
+}
+
+static void source_close(orr_source *base) {
+    exec_source *s = (exec_source *)base;
+    turns_free(&s->t);
+    orr_program_free(&s->p);
+    free(s);
+}
+
+orr_source *orr_exec_source(const orr_launch *l, orr_exec_counts *counts, orr_err *e) {
+    exec_source *s = orr_calloc(1, sizeof *s);
+    s->launch = *l;
+    if (!orr_program_make(&s->p, &s->launch, e)) {
+        free(s);
+        return NULL;
+    }
+    turns_init(&s->t, &s->p, true);
+    s->counts = counts;
+    s->base.info = (orr_launch_info){.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
+    memcpy(s->base.info.grid, l->grid, sizeof l->grid);
+    memcpy(s->base.info.block, l->block, sizeof l->block);
+    s->base.next = source_next;
+    s->base.close = source_close;
+    return &s->base;
+}
