@@ -1,0 +1,214 @@
+#!/usr/bin/env bash
+# The command as people and scripts meet it: exit status, streams, help, files that are whole or not there.
+# $ORRERY is the command, $SOURCE the tree.
+set -uo pipefail
+orrery=${ORRERY:?the path of the command}
+source=${SOURCE:?the path of the source tree}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+# expect STATUS NAME COMMAND...: runs it; its output is in $dir/out and $dir/err
+expect() {
+    local want=$1 name=$2 got=0
+    shift 2
+    "$@" >"$dir/out" 2>"$dir/err" || got=$?
+    if [ "$got" -ne "$want" ]; then
+        echo "FAILED: $name: exit status $got, not $want: $*"
+        head -5 "$dir/err"
+        failed=1
+    fi
+}
+says() { # FILE PATTERN: what the last command wrote there
+    if ! grep -qE -- "$2" "$dir/$1"; then
+        echo "FAILED: std$1 does not say \"$2\":"
+        head -5 "$dir/$1"
+        failed=1
+    fi
+}
+silent() {
+    if [ -s "$dir/$1" ]; then
+        echo "FAILED: std$1 should be empty:"
+        head -5 "$dir/$1"
+        failed=1
+    fi
+}
+
+# ---- help and usage -------------------------------------------------------------------------
+expect 0 version "$orrery" --version
+says out '^orrery [0-9]+\.[0-9]+\.[0-9]+$'
+expect 0 help "$orrery" help
+silent err
+expect 0 --help "$orrery" --help
+for sub in run record info gpu hw list show; do
+    expect 0 "$sub --help" "$orrery" "$sub" --help
+    says out "^usage: orrery $sub"
+    says out '^examples:'
+    expect 0 "help $sub" "$orrery" help "$sub"
+    says out "^usage: orrery $sub"
+    if ! grep -q "$sub" "$source/docs/orrery.1"; then
+        echo "FAILED: the man page does not name $sub"
+        failed=1
+    fi
+    # Every option that --help names is in the man page.
+    for option in $(grep -oE '^  (-[a-z], )?--[a-z-]+' "$dir/out" | grep -oE -- '--[a-z-]+'); do
+        if ! sed 's/\\-/-/g' "$source/docs/orrery.1" | grep -q -- "$option"; then
+            echo "FAILED: the man page does not name $option of $sub"
+            failed=1
+        fi
+    done
+done
+expect 2 "no subcommand" "$orrery"
+says err '^orrery: '
+silent out
+expect 2 "unknown subcommand" "$orrery" rum saxpy
+says err '^orrery: unknown subcommand "rum"; did you mean `orrery run`'
+expect 2 "unknown option" "$orrery" run saxpy --thread 2
+says err 'did you mean --threads'
+expect 2 "option of another subcommand" "$orrery" info --grid 3 x
+says err 'takes no option --grid'
+expect 2 "missing value" "$orrery" run saxpy --size
+says err 'needs a value'
+expect 2 "bad number" "$orrery" run saxpy --threads -1
+expect 2 "no input" "$orrery" run
+expect 2 "no such input" "$orrery" run no_such_workload
+says err '^orrery: .*no_such_workload'
+expect 2 "no such file" "$orrery" run "$dir/none.launch"
+expect 2 "no such size" "$orrery" run saxpy --size enormous
+expect 2 "no such GPU" "$orrery" run saxpy --gpu riva128
+expect 2 "no such model" "$orrery" run saxpy --model crystal_ball
+
+# ---- running --------------------------------------------------------------------------------
+expect 0 "list" "$orrery" list
+says out '^saxpy '
+expect 0 "list --names" "$orrery" list --names
+says out '^saxpy$'
+expect 0 "run" "$orrery" run saxpy --size small
+says out 'saxpy'
+silent err
+expect 0 "run --json" "$orrery" run saxpy --size small --json
+says out '"thread_insts": [0-9]+'
+says out '"buffers_checked": 1'
+expect 0 "equals signs" "$orrery" run --size=small --threads=1 --json saxpy
+expect 0 "another size by --set" "$orrery" run saxpy --set n=1000 --no-check
+
+# Results are the same with any number of host threads.
+for threads in 1 3; do
+    "$orrery" run bfs --size small --json --threads $threads | sed '/^  "host"/d' >"$dir/threads$threads"
+done
+if ! cmp -s "$dir/threads1" "$dir/threads3"; then
+    echo "FAILED: bfs depends on the number of host threads"
+    failed=1
+fi
+
+# Without a script; 1000 threads of 1024 go through.
+cat >"$dir/scale.ptx" <<'EOF'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry scale(.param .u32 n, .param .f32 a, .param .u64 x)
+{
+  .reg .pred %p; .reg .b32 %r<6>; .reg .f32 %f<4>; .reg .b64 %d<4>;
+  ld.param.u32 %r1, [n]; ld.param.f32 %f1, [a]; ld.param.u64 %d1, [x];
+  mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;
+  mad.lo.u32 %r5, %r2, %r3, %r4; setp.ge.u32 %p, %r5, %r1; @%p bra done;
+  mul.wide.u32 %d2, %r5, 4; add.u64 %d3, %d1, %d2;
+  ld.global.f32 %f2, [%d3]; mul.f32 %f3, %f2, %f1; st.global.f32 [%d3], %f3;
+done: ret;
+}
+.visible .entry stuck() { loop: bra loop; }
+.visible .entry broken() { trap; ret; }
+EOF
+direct=("$orrery" run "$dir/scale.ptx" --kernel scale --block 256)
+expect 0 "direct" "${direct[@]}" --grid 4 --arg u32:1000 --arg f32:0.5 --arg buf:f32:1000:random --json
+says out '"thread_insts": 15240'
+expect 1 "past the buffer" "${direct[@]}" --grid 4 --arg u32:1024 --arg f32:0.5 --arg buf:f32:1000:random
+says err '^orrery: .*scale'
+says err 'scale.ptx:11'
+silent out
+expect 2 "too few arguments" "${direct[@]}" --grid 4 --arg u32:1000
+expect 2 "no such kernel" "$orrery" run "$dir/scale.ptx" --kernel none --grid 1 --block 1
+expect 2 "block too large" "$orrery" run "$dir/scale.ptx" --kernel broken --grid 1 --block 2048
+expect 1 "trap" "$orrery" run "$dir/scale.ptx" --kernel broken --grid 1 --block 1
+says err 'scale.ptx:15'
+expect 1 "endless loop" "$orrery" run "$dir/scale.ptx" --kernel stuck --grid 1 --block 32 --max-insts 100k
+says err 'scale.ptx:14|max-insts'
+printf '.version 7.0\n.target sm_70\n.visible .entry k( {\n' >"$dir/bad.ptx"
+expect 2 "bad PTX" "$orrery" run "$dir/bad.ptx" --kernel k --grid 1 --block 1
+says err '^orrery: .*bad.ptx:3'
+expect 0 show "$orrery" show "$dir/scale.ptx"
+says out '^scale '
+expect 0 "show --kernel" "$orrery" show "$dir/scale.ptx" --kernel scale
+
+# A script whose expectation does not hold.
+cat >"$dir/wrong.launch" <<'EOF'
+module "scale.ptx"
+buffer x f32[64] value 2
+launch scale grid 1 block 64 args 64, 0.5, x
+expect x all 3
+EOF
+expect 1 "buffer not as expected" "$orrery" run "$dir/wrong.launch"
+says err 'x'
+expect 0 "--no-check" "$orrery" run "$dir/wrong.launch" --no-check
+sed -i 's/all 3/all 1/' "$dir/wrong.launch"
+expect 0 "buffer as expected" "$orrery" run "$dir/wrong.launch"
+
+# ---- GPUs -----------------------------------------------------------------------------------
+expect 0 "gpu list" "$orrery" gpu list
+says out 'h200'
+expect 0 "gpu list --names" "$orrery" gpu list --names
+says out '^h200$'
+expect 0 "gpu show" "$orrery" gpu show h200
+expect 0 "gpu occupancy" "$orrery" gpu occupancy h200 --block 256 --regs 64 --json
+says out '"blocks": 4'
+
+# ---- files ----------------------------------------------------------------------------------
+expect 0 record "$orrery" record saxpy --size small -o "$dir/s.orr"
+expect 0 info "$orrery" info "$dir/s.orr"
+says out 'saxpy'
+expect 0 replay "$orrery" run "$dir/s.orr" --json
+says out '"source": "trace"'
+size=$(stat -c %s "$dir/s.orr")
+head -c $((size - 7)) "$dir/s.orr" >"$dir/cut.orr"
+expect 2 "cut file" "$orrery" info "$dir/cut.orr"
+says err '^orrery: .*cut.orr'
+expect 2 "unwritable output" "$orrery" record saxpy -o "$dir/no/such/folder/s.orr"
+if [ -e /dev/full ]; then
+    expect 2 "full disk" bash -c '"$1" run saxpy --size small >/dev/full' - "$orrery"
+    says err 'cannot write to standard output'
+    expect 2 "full disk, help" bash -c '"$1" run --help >/dev/full' - "$orrery"
+    expect 2 "full disk, -o" "$orrery" record saxpy --size small -o /dev/full
+fi
+
+# A signal ends the command as it always does, and no temporary stays behind.
+cat >"$dir/long.launch" <<'EOF'
+module "scale.ptx"
+launch stuck grid 1 block 32
+EOF
+sed -i 's/^launch stuck.*/launch stuck grid 1 block 32 args/' "$dir/long.launch"
+for signal in INT TERM; do
+    bash -c 'trap - INT; exec "$@"' - "$orrery" record "$dir/long.launch" -o "$dir/long.orr" >/dev/null 2>"$dir/err" &
+    pid=$!
+    for _ in $(seq 100); do
+        compgen -G "$dir/long.orr*" >/dev/null && break
+        sleep 0.1
+    done
+    kill -s $signal $pid 2>/dev/null
+    got=0
+    wait $pid || got=$?
+    want=$((128 + $(kill -l $signal)))
+    if [ $got -ne $want ] && [ $signal != INT ]; then # a shell's background jobs ignore SIGINT
+        echo "FAILED: SIG$signal gave exit status $got, not $want"
+        head -5 "$dir/err"
+        failed=1
+    fi
+    kill -s TERM $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    if compgen -G "$dir/long.orr*" >/dev/null; then
+        echo "FAILED: SIG$signal left a file behind"
+        failed=1
+    fi
+done
+
+[ $failed -eq 0 ] && echo "all as it should be"
+exit $failed
