@@ -1,0 +1,490 @@
+// Reads GPU descriptions: lines of `key = value unit  # comment`, and the files they inherit from.
+//
+// A file is read after the one it inherits, so what it says wins; --set comes last. Each value
+// remembers the file, the line and the comment. Everything is checked as it is read (key, unit,
+// range, twice in one file), and at the end that nothing required is missing and that every
+// instruction class runs on a unit that exists.
+#include "gpu/gpu.h"
+#include "gpu/value.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_FILE  (1 << 20)
+#define MAX_DEPTH 8
+#define MAX_KEY   64
+#define MAX_PATH  4000
+
+typedef struct loader {
+    orr_gpu *g;
+    orr_err *e;
+    const char *chain[MAX_DEPTH]; // files being read, the outermost first
+    int depth;
+} loader;
+
+typedef struct piece { // of a line
+    const char *s;
+    size_t n;
+} piece;
+
+static piece trim(const char *s, const char *end) {
+    while (s < end && (*s == ' ' || *s == '\t' || *s == '\r')) s++;
+    while (end > s && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
+    return (piece){s, (size_t)(end - s)};
+}
+
+// ---- the nearest word, for messages ---------------------------------------------------------
+
+// Edits (insert, delete, replace, swap neighbours) that turn a into b.
+static int edits(const char *a, const char *b) {
+    int n = (int)strlen(a), m = (int)strlen(b);
+    int d[3][MAX_KEY + 2];
+    if (n > MAX_KEY || m > MAX_KEY) return 1000;
+    for (int j = 0; j <= m; j++) d[0][j] = j;
+    for (int i = 1; i <= n; i++) {
+        int *row = d[i % 3], *up = d[(i + 2) % 3], *up2 = d[(i + 1) % 3];
+        row[0] = i;
+        for (int j = 1; j <= m; j++) {
+            int best = up[j - 1] + (a[i - 1] != b[j - 1]);
+            if (up[j] + 1 < best) best = up[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && up2[j - 2] + 1 < best)
+                best = up2[j - 2] + 1;
+            row[j] = best;
+        }
+    }
+    return d[n % 3][m];
+}
+
+typedef struct nearest {
+    const char *want, *best;
+    int distance;
+} nearest;
+
+static void consider(nearest *near, const char *word) {
+    int d = edits(near->want, word);
+    if (near->best == NULL || d < near->distance) near->best = word, near->distance = d;
+}
+
+static bool is_near(const nearest *near) {
+    return near->best && near->distance <= 2 + (int)strlen(near->want) / 4;
+}
+
+// ---- one setting ----------------------------------------------------------------------------
+
+static bool set_defaults(const gpu_param *p, int n, void *base, orr_gpu_origin *origin, loader *l) {
+    char why[256];
+    for (int i = 0; i < n; i++) {
+        origin[i] = (orr_gpu_origin){NULL, 0, ""};
+        if (p[i].def && !gpu_value_read(&p[i], base, p[i].def, strlen(p[i].def), &l->g->arena, why))
+            return orr_fail(l->e, ORR_BAD_INPUT, "params.def: default of %s: %s", p[i].key, why);
+        if (p[i].kind == GPU_TEXT && !p[i].def) *(const char **)((char *)base + p[i].offset) = "";
+    }
+    return true;
+}
+
+static bool is_name(const char *s, size_t n, bool dots) {
+    if (n == 0 || n >= ORR_GPU_NAME_MAX || s[0] == '.' || s[n - 1] == '.') return false;
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)s[i]) && s[i] != '_' && !(dots && s[i] == '.' && s[i + 1] != '.'))
+            return false;
+    return true;
+}
+
+// The unit or class called s[0..n), made when it is new; NULL after an error.
+static orr_gpu_unit *get_unit(loader *l, const char *s, size_t n, const char *file, int line) {
+    orr_gpu *g = l->g;
+    for (int i = 0; i < g->nunits; i++)
+        if (strlen(g->units[i].name) == n && memcmp(g->units[i].name, s, n) == 0) return &g->units[i];
+    if (g->nunits == ORR_GPU_UNITS_MAX) {
+        orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: more than %d execution units", file, line, ORR_GPU_UNITS_MAX);
+        return NULL;
+    }
+    orr_gpu_unit *u = &g->units[g->nunits++];
+    memcpy(u->name, s, n);
+    return set_defaults(gpu_unit_params, ORR_GPU_UNIT_PARAMS, u, u->origin, l) ? u : NULL;
+}
+
+static orr_gpu_op *get_op(loader *l, const char *s, size_t n, const char *file, int line) {
+    orr_gpu *g = l->g;
+    for (int i = 0; i < g->nops; i++)
+        if (strlen(g->ops[i].name) == n && memcmp(g->ops[i].name, s, n) == 0) return &g->ops[i];
+    if (g->nops == ORR_GPU_OPS_MAX) {
+        orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: more than %d instruction classes", file, line, ORR_GPU_OPS_MAX);
+        return NULL;
+    }
+    orr_gpu_op *op = &g->ops[g->nops++];
+    memcpy(op->name, s, n);
+    return set_defaults(gpu_op_params, ORR_GPU_OP_PARAMS, op, op->origin, l) ? op : NULL;
+}
+
+static bool unknown_key(loader *l, const char *file, int line, const char *key, const gpu_param *p, int n,
+                        const char *part) {
+    nearest near = {part, NULL, 0};
+    for (int i = 0; i < n; i++) consider(&near, p[i].key);
+    int lead = (int)(strlen(key) - strlen(part)); // "unit.NAME." when p is about a unit
+    if (is_near(&near))
+        return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: there is no parameter '%s'; did you mean '%.*s%s'?",
+                        file, line, key, lead, key, near.best);
+    return orr_fail(l->e, ORR_BAD_INPUT,
+                    "%s:%d: there is no parameter '%s'; `orrery gpu keys` lists them all", file, line, key);
+}
+
+// Sets `key`. `file` is compared as a pointer: the same file twice is a mistake.
+static bool set(loader *l, const char *key, piece value, const char *file, int line, const char *note) {
+    const gpu_param *p = gpu_params;
+    orr_gpu_origin *origin = l->g->origin;
+    void *base = l->g;
+    int n = ORR_GPU_PARAMS;
+    const char *part = key;
+
+    const char *dot = strrchr(key, '.');
+    bool unit = strncmp(key, "unit.", 5) == 0 && dot > key + 4;
+    bool op = strncmp(key, "op.", 3) == 0 && dot > key + 2;
+    if (unit || op) {
+        const char *name = key + (unit ? 5 : 3);
+        size_t len = (size_t)(dot - name);
+        part = dot + 1;
+        p = unit ? gpu_unit_params : gpu_op_params;
+        n = unit ? ORR_GPU_UNIT_PARAMS : ORR_GPU_OP_PARAMS;
+        bool known = false;
+        for (int i = 0; i < n; i++) known |= strcmp(p[i].key, part) == 0;
+        if (!known) return unknown_key(l, file, line, key, p, n, part);
+        if (!is_name(name, len, op))
+            return orr_fail(l->e, ORR_BAD_INPUT,
+                            "%s:%d: '%.*s' cannot name %s; use up to %d letters, digits and _", file, line,
+                            (int)len, name, unit ? "a unit" : "an instruction class", ORR_GPU_NAME_MAX - 1);
+        if (unit) {
+            orr_gpu_unit *u = get_unit(l, name, len, file, line);
+            if (!u) return false;
+            base = u, origin = u->origin;
+        } else {
+            orr_gpu_op *o = get_op(l, name, len, file, line);
+            if (!o) return false;
+            base = o, origin = o->origin;
+        }
+    }
+
+    for (int i = 0; i < n; i++) {
+        if (strcmp(p[i].key, part) != 0) continue;
+        if (origin[i].file == file && line)
+            return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: %s is set twice; the first time is on line %d", file,
+                            line, key, origin[i].line);
+        char why[256];
+        if (!gpu_value_read(&p[i], base, value.s, value.n, &l->g->arena, why))
+            return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: %s: %s", file, line, key, why);
+        origin[i] = (orr_gpu_origin){file, line, note};
+        return true;
+    }
+    return unknown_key(l, file, line, key, gpu_params, ORR_GPU_PARAMS, key);
+}
+
+// ---- a file ---------------------------------------------------------------------------------
+
+static bool read_description(loader *l, const char *path);
+
+static int search_path(char (*dir)[MAX_PATH]) {
+    int n = 0;
+    const char *data = getenv("ORRERY_DATA");
+    if (data && *data && strlen(data) < MAX_PATH - 10) snprintf(dir[n++], MAX_PATH, "%s/gpus", data);
+#ifdef ORRERY_SOURCE_DIR
+    snprintf(dir[n++], MAX_PATH, "%s/gpus", ORRERY_SOURCE_DIR);
+#endif
+#ifdef ORRERY_DATADIR
+    snprintf(dir[n++], MAX_PATH, "%s/gpus", ORRERY_DATADIR);
+#endif
+    return n;
+}
+
+// The name in `inherit` is a path below the file's folder or below a gpus/ folder, never out of it.
+static bool inherit(loader *l, piece v, const char *file, int line) {
+    if (v.n >= 2 && v.s[0] == '"' && v.s[v.n - 1] == '"') v = (piece){v.s + 1, v.n - 2};
+    bool ok = v.n > 0 && v.n < 200 && v.s[0] != '/' && v.s[v.n - 1] != '/';
+    for (size_t i = 0; ok && i < v.n; i++) {
+        char c = v.s[i];
+        if (!isalnum((unsigned char)c) && c != '_' && c != '-' && c != '/') ok = false;
+    }
+    if (!ok)
+        return orr_fail(l->e, ORR_BAD_INPUT,
+                        "%s:%d: inherit must name a description, as \"family/hopper\", without .conf", file,
+                        line);
+
+    char dir[4][MAX_PATH], path[MAX_PATH + 300];
+    const char *slash = strrchr(file, '/');
+    if (slash && slash - file >= MAX_PATH)
+        return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: the path is too long", file, line);
+    if (slash)
+        snprintf(dir[0], MAX_PATH, "%.*s", (int)(slash - file), file);
+    else
+        strcpy(dir[0], ".");
+    int n = 1 + search_path(&dir[1]);
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s%s%.*s.conf", strcmp(dir[i], ".") == 0 ? "" : dir[i],
+                 strcmp(dir[i], ".") == 0 ? "" : "/", (int)v.n, v.s);
+        if (access(path, R_OK) != 0) continue;
+        for (int k = 0; k < l->depth; k++)
+            if (strcmp(l->chain[k], path) == 0)
+                return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: %s inherits from itself", file, line, path);
+        if (l->depth == MAX_DEPTH)
+            return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: more than %d files inherit from each other", file,
+                            line, MAX_DEPTH);
+        return read_description(l, path);
+    }
+    return orr_fail(l->e, ORR_BAD_INPUT,
+                    "%s:%d: there is no description '%.*s' to inherit from (looked for %.*s.conf beside "
+                    "this file and among the bundled descriptions)",
+                    file, line, (int)v.n, v.s, (int)v.n, v.s);
+}
+
+static bool read_line(loader *l, const char *s, const char *end, const char *file, int line, int *settings) {
+    piece text = trim(s, end);
+    if (text.n == 0 || text.s[0] == '#') return true;
+    const char *stop = text.s + text.n, *eq = memchr(text.s, '=', text.n);
+    const char *hash = memchr(text.s, '#', text.n);
+    if (!eq || (hash && hash < eq))
+        return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: expected `key = value`, not '%.*s'", file, line,
+                        text.n > 40 ? 40 : (int)text.n, text.s);
+    piece k = trim(text.s, eq);
+    char key[MAX_KEY + 1];
+    if (k.n == 0 || k.n > MAX_KEY)
+        return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: a key has 1 to %d characters", file, line, MAX_KEY);
+    for (size_t i = 0; i < k.n; i++)
+        if (!isalnum((unsigned char)k.s[i]) && k.s[i] != '_' && k.s[i] != '.')
+            return orr_fail(l->e, ORR_BAD_INPUT,
+                            "%s:%d: '%.*s' is not a key: keys are made of letters, digits, _ and points",
+                            file, line, (int)k.n, k.s);
+    memcpy(key, k.s, k.n);
+    key[k.n] = 0;
+
+    bool quoted = false;
+    const char *value_end = eq + 1;
+    while (value_end < stop && (quoted || *value_end != '#')) quoted ^= *value_end++ == '"';
+    if (quoted) return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: the closing quote is missing", file, line);
+    piece value = trim(eq + 1, value_end), note = {"", 0};
+    if (value_end < stop) note = trim(value_end + 1, stop);
+
+    bool first = (*settings)++ == 0;
+    if (strcmp(key, "inherit") == 0) {
+        if (!first)
+            return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: inherit must be the first setting of the file", file,
+                            line);
+        return inherit(l, value, file, line);
+    }
+    return set(l, key, value, file, line, orr_arena_strndup(&l->g->arena, note.s, note.n));
+}
+
+static bool read_text(loader *l, const char *path, const char *text, size_t n) {
+    const char *file = orr_arena_strdup(&l->g->arena, path), *end = text + n;
+    if (n > MAX_FILE)
+        return orr_fail(l->e, ORR_BAD_INPUT, "%s: a description cannot be larger than 1 MB", path);
+    const char *nul = memchr(text, 0, n);
+    l->chain[l->depth++] = file;
+    int settings = 0;
+    for (int line = 1; text < end; line++) {
+        const char *eol = memchr(text, '\n', (size_t)(end - text));
+        if (!eol) eol = end;
+        if (nul && nul < eol)
+            return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: this is not a text file", file, line);
+        if (!read_line(l, text, eol, file, line, &settings)) return false;
+        text = eol + (eol < end);
+    }
+    l->depth--;
+    return true;
+}
+
+static bool read_description(loader *l, const char *path) {
+    size_t n;
+    char *text = orr_read_file(path, MAX_FILE, &n, l->e);
+    if (!text) return false;
+    bool ok = read_text(l, path, text, n);
+    free(text);
+    return ok;
+}
+
+// ---- the whole ------------------------------------------------------------------------------
+
+static bool check(loader *l) {
+    orr_gpu *g = l->g;
+    for (int i = 0; i < ORR_GPU_PARAMS; i++)
+        if (!gpu_params[i].def && !g->origin[i].file)
+            return orr_fail(l->e, ORR_BAD_INPUT, "%s: %s is missing (%s); add `%s = ...`", g->path,
+                            gpu_params[i].key, gpu_params[i].meaning, gpu_params[i].key);
+    for (int i = 0; i < g->nops; i++) {
+        orr_gpu_op *op = &g->ops[i];
+        for (int k = 0; k < ORR_GPU_OP_PARAMS; k++)
+            if (!gpu_op_params[k].def && !op->origin[k].file)
+                return orr_fail(l->e, ORR_BAD_INPUT, "%s: op.%s.%s is missing (%s)", g->path, op->name,
+                                gpu_op_params[k].key, gpu_op_params[k].meaning);
+        nearest near = {op->unit, NULL, 0};
+        op->unit_index = -1;
+        for (int k = 0; k < g->nunits; k++) {
+            if (strcmp(g->units[k].name, op->unit) == 0) op->unit_index = k;
+            consider(&near, g->units[k].name);
+        }
+        if (op->unit_index < 0)
+            return orr_fail(l->e, ORR_BAD_INPUT,
+                            "%s:%d: op.%s runs on unit '%s', which no unit.%s.* line declares%s%s%s",
+                            op->origin[0].file, op->origin[0].line, op->name, op->unit, op->unit,
+                            is_near(&near) ? "; did you mean '" : "", is_near(&near) ? near.best : "",
+                            is_near(&near) ? "'?" : "");
+    }
+    if (g->shared_per_block_optin < g->shared_per_block) g->shared_per_block_optin = g->shared_per_block;
+    if (g->clock_l2 == 0) g->clock_l2 = g->clock_sm;
+    if (g->shared_per_block_optin > g->shared_per_sm)
+        return orr_fail(l->e, ORR_BAD_INPUT,
+                        "%s: a block may have more shared memory (shared.per_block, "
+                        "shared.per_block_optin) than an SM has (shared.per_sm)",
+                        g->path);
+    return true;
+}
+
+// --set key=value, in order; a later one wins over an earlier one.
+static bool apply_sets(loader *l, const char *const *sets, int nsets) {
+    for (int i = 0; i < nsets; i++) {
+        const char *eq = strchr(sets[i], '='), *end = sets[i] + strlen(sets[i]);
+        piece k = eq ? trim(sets[i], eq) : (piece){"", 0};
+        char key[MAX_KEY + 1];
+        if (k.n == 0 || k.n > MAX_KEY)
+            return orr_fail(l->e, ORR_BAD_INPUT, "--set %.60s: expected key=value, as in --set sm.count=66",
+                            sets[i]);
+        memcpy(key, k.s, k.n);
+        key[k.n] = 0;
+        // Line 0 marks an override: it may repeat, and messages say --set instead of a line.
+        orr_err e = {0}, *outer = l->e;
+        l->e = &e;
+        bool ok = set(l, key, trim(eq + 1, end), "--set", 0, "");
+        l->e = outer;
+        if (!ok)
+            return orr_fail(l->e, e.status, "--set%s",
+                            strncmp(e.text, "--set:0", 7) == 0 ? e.text + 7 : e.text);
+    }
+    return true;
+}
+
+static orr_gpu *load(const char *path, const char *text, size_t n, const char *const *sets, int nsets,
+                     orr_err *e) {
+    orr_gpu *g = orr_calloc(1, sizeof *g);
+    loader l = {.g = g, .e = e};
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    size_t len = strlen(base);
+    if (len > 5 && strcmp(base + len - 5, ".conf") == 0) len -= 5;
+    g->name = orr_arena_strndup(&g->arena, base, len);
+    g->path = orr_arena_strdup(&g->arena, path);
+    bool ok = set_defaults(gpu_params, ORR_GPU_PARAMS, g, g->origin, &l);
+    ok = ok && (text ? read_text(&l, path, text, n) : read_description(&l, path));
+    ok = ok && apply_sets(&l, sets, nsets) && check(&l);
+    if (ok) return g;
+    orr_gpu_free(g);
+    return NULL;
+}
+
+orr_gpu *orr_gpu_parse(const char *path, const char *text, size_t n, const char *const *sets, int nsets,
+                       orr_err *e) {
+    return load(path, text ? text : "", n, sets, nsets, e);
+}
+
+void orr_gpu_free(orr_gpu *g) {
+    if (!g) return;
+    orr_arena a = g->arena;
+    orr_arena_free(&a);
+    free(g);
+}
+
+// "RTX-3070" is asked for, rtx3070.conf is there: the name as it is, else its letters and digits.
+static bool find(const char *name, char path[MAX_PATH + 300]) {
+    char dir[3][MAX_PATH], plain[128];
+    size_t n = 0;
+    if (strlen(name) >= sizeof plain) return false;
+    for (const char *p = name; *p; p++)
+        if (isalnum((unsigned char)*p)) plain[n++] = (char)tolower((unsigned char)*p);
+    plain[n] = 0;
+    int ndirs = search_path(dir);
+    for (int i = 0; n && i < ndirs; i++)
+        for (int k = 0; k < 2; k++) {
+            snprintf(path, MAX_PATH + 300, "%s/%s.conf", dir[i], k ? plain : name);
+            if (access(path, R_OK) == 0) return true;
+        }
+    return false;
+}
+
+orr_gpu *orr_gpu_load(const char *name, const char *const *sets, int nsets, orr_err *e) {
+    char path[MAX_PATH + 300];
+    size_t n = strlen(name);
+    if (n >= MAX_PATH) return orr_fail(e, ORR_BAD_INPUT, "the name of the GPU description is too long"), NULL;
+    if (strchr(name, '/') || (n > 5 && strcmp(name + n - 5, ".conf") == 0))
+        return load(name, NULL, 0, sets, nsets, e);
+    if (find(name, path)) return load(path, NULL, 0, sets, nsets, e);
+
+    int count;
+    char **names = orr_gpu_list(&count);
+    nearest near = {name, NULL, 0};
+    for (int i = 0; i < count; i++) consider(&near, names[i]);
+    if (is_near(&near))
+        orr_fail(e, ORR_BAD_INPUT, "there is no GPU '%s'; did you mean '%s'?", name, near.best);
+    else
+        orr_fail(e, ORR_BAD_INPUT, "there is no GPU '%s'; `orrery gpu list` shows those there are", name);
+    orr_gpu_list_free(names, count);
+    return NULL;
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+char **orr_gpu_list(int *n) {
+    char dir[3][MAX_PATH];
+    int ndirs = search_path(dir);
+    ORR_VEC(char *) names = {0};
+    for (int i = 0; i < ndirs; i++) {
+        DIR *d = opendir(dir[i]);
+        if (!d) continue;
+        for (struct dirent *f; (f = readdir(d)) != NULL && names.n < 10000;) {
+            size_t len = strlen(f->d_name);
+            if (len <= 5 || f->d_name[0] == '.' || strcmp(f->d_name + len - 5, ".conf") != 0) continue;
+            char **name = ORR_PUSH(&names);
+            *name = orr_calloc(1, len);
+            memcpy(*name, f->d_name, len - 5);
+        }
+        closedir(d);
+    }
+    if (names.n) qsort(names.at, names.n, sizeof *names.at, by_name);
+    int kept = 0;
+    for (size_t i = 0; i < names.n; i++) {
+        if (kept && strcmp(names.at[kept - 1], names.at[i]) == 0)
+            free(names.at[i]);
+        else
+            names.at[kept++] = names.at[i];
+    }
+    *n = kept;
+    return names.at;
+}
+
+void orr_gpu_list_free(char **names, int n) {
+    for (int i = 0; i < n; i++) free(names[i]);
+    free(names);
+}
+
+// ---- asking ---------------------------------------------------------------------------------
+
+const orr_gpu_op *orr_gpu_find_op(const orr_gpu *g, const char *name) {
+    size_t n = strlen(name);
+    while (n) {
+        for (int i = 0; i < g->nops; i++)
+            if (strlen(g->ops[i].name) == n && memcmp(g->ops[i].name, name, n) == 0) return &g->ops[i];
+        while (n && name[--n] != '.') {}
+    }
+    return NULL;
+}
+
+double orr_gpu_op_interval(const orr_gpu *g, const orr_gpu_op *op) {
+    return op->interval > 0 ? op->interval : g->limit_warp / g->units[op->unit_index].lanes;
+}
+
+double orr_gpu_peak_gflops(const orr_gpu *g, const char *name) {
+    const orr_gpu_op *op = orr_gpu_find_op(g, name);
+    if (!op) return 0;
+    double warps = g->units[op->unit_index].count / orr_gpu_op_interval(g, op); // per cycle and SM
+    return 2.0 * warps * g->limit_warp * g->sm_count * g->clock_sm / 1000;
+}

@@ -1,0 +1,217 @@
+// GPU descriptions as people and programs read them: the table of `orrery gpu show`, the list, the
+// keys, JSON. Everything comes from params.def; a new parameter shows up here by itself.
+#include "gpu/gpu.h"
+#include "gpu/value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// A table whose columns are as wide as their widest cell. Cells are added row by row.
+#define COLUMNS_MAX 8
+typedef struct table {
+    int columns;
+    unsigned right; // columns aligned to the right, as bits
+    ORR_VEC(char *) cells;
+} table;
+
+static void cell(table *t, orr_text *text) {
+    *ORR_PUSH(&t->cells) = text->s ? text->s : orr_calloc(1, 1);
+    *text = (orr_text){0};
+}
+
+static void cellf(table *t, const char *fmt, ...) {
+    char buf[300];
+    orr_text text = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(buf, sizeof buf, fmt, ap);
+    va_end(ap);
+    orr_text_add(&text, "%s", buf);
+    cell(t, &text);
+}
+
+// Columns a UTF-8 string takes: its bytes but for continuation bytes.
+static int width(const char *s) {
+    int n = 0;
+    for (; *s; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
+    return n;
+}
+
+static void table_print(table *t, orr_text *out) {
+    int wide[COLUMNS_MAX] = {0};
+    for (size_t i = 0; i < t->cells.n; i++) {
+        int c = (int)(i % (size_t)t->columns), w = width(t->cells.at[i]);
+        if (w > wide[c]) wide[c] = w;
+    }
+    for (size_t i = 0; i < t->cells.n; i++) {
+        int c = (int)(i % (size_t)t->columns), pad = wide[c] - width(t->cells.at[i]);
+        bool last = c == t->columns - 1, right = t->right >> c & 1;
+        orr_text_add(out, "%*s%s", right ? pad : 0, "", t->cells.at[i]);
+        if (!last)
+            orr_text_add(out, "%*s", (right ? 0 : pad) + 2, "");
+        else {
+            while (out->n && out->s[out->n - 1] == ' ') out->s[--out->n] = 0;
+            orr_text_add(out, "\n");
+        }
+    }
+    for (size_t i = 0; i < t->cells.n; i++) free(t->cells.at[i]);
+    free(t->cells.at);
+}
+
+// ---- show -----------------------------------------------------------------------------------
+
+static void where(orr_text *out, const orr_gpu_origin *o) {
+    if (!o->file)
+        orr_text_add(out, "default");
+    else if (o->line == 0)
+        orr_text_add(out, "%s", o->file);
+    else
+        orr_text_add(out, "%s:%d", gpu_label(o->file), o->line);
+}
+
+static void rows(table *t, const char *lead, const char *name, const gpu_param *p, int n, const void *base,
+                 const orr_gpu_origin *origin) {
+    orr_text text = {0};
+    for (int i = 0; i < n; i++) {
+        cellf(t, "%s%s%s%s", lead, name, *lead ? "." : "", p[i].key);
+        gpu_value_text(&p[i], base, &text);
+        cell(t, &text);
+        where(&text, &origin[i]);
+        cell(t, &text);
+        // Without a comment of its own a value is told by what it means.
+        orr_text_add(&text, "%s", *origin[i].note ? origin[i].note : p[i].meaning);
+        cell(t, &text);
+    }
+}
+
+void orr_gpu_print(const orr_gpu *g, orr_text *out) {
+    table t = {.columns = 4};
+    cellf(&t, "parameter"), cellf(&t, "value"), cellf(&t, "set in"), cellf(&t, "comment");
+    rows(&t, "", "", gpu_params, ORR_GPU_PARAMS, g, g->origin);
+    for (int i = 0; i < g->nunits; i++)
+        rows(&t, "unit.", g->units[i].name, gpu_unit_params, ORR_GPU_UNIT_PARAMS, &g->units[i],
+             g->units[i].origin);
+    for (int i = 0; i < g->nops; i++)
+        rows(&t, "op.", g->ops[i].name, gpu_op_params, ORR_GPU_OP_PARAMS, &g->ops[i], g->ops[i].origin);
+    table_print(&t, out);
+}
+
+static void members(orr_text *out, const char *indent, const gpu_param *p, int n, const void *base,
+                    const orr_gpu_origin *origin) {
+    for (int i = 0; i < n; i++) {
+        orr_text from = {0};
+        where(&from, &origin[i]);
+        orr_text_add(out, "%s\"%s\": {\"value\": ", indent, p[i].key);
+        gpu_value_json(&p[i], base, out);
+        if (*p[i].unit && p[i].kind != GPU_ENUM) {
+            orr_text_add(out, ", \"unit\": ");
+            orr_text_json(out, p[i].unit);
+        }
+        orr_text_add(out, ", \"set_in\": ");
+        orr_text_json(out, from.s);
+        orr_text_add(out, ", \"comment\": ");
+        orr_text_json(out, origin[i].note);
+        orr_text_add(out, "}%s\n", i + 1 < n ? "," : "");
+        free(from.s);
+    }
+}
+
+// A group of units or classes: { "fma": { "count": {...}, ... }, ... }
+#define GROUP(out, title, n, at, params, nparams)                                                            \
+    do {                                                                                                     \
+        orr_text_add(out, "  \"" title "\": {%s\n", (n) ? "" : "},");                                        \
+        for (int i = 0; i < (n); i++) {                                                                      \
+            orr_text_add(out, "    \"%s\": {\n", (at)[i].name);                                              \
+            members(out, "      ", params, nparams, &(at)[i], (at)[i].origin);                               \
+            orr_text_add(out, "    }%s\n", i + 1 < (n) ? "," : "\n  },");                                    \
+        }                                                                                                    \
+    } while (0)
+
+void orr_gpu_json(const orr_gpu *g, orr_text *out) {
+    orr_text_add(out, "{\n  \"name\": ");
+    orr_text_json(out, g->name);
+    orr_text_add(out, ",\n  \"file\": ");
+    orr_text_json(out, gpu_label(g->path));
+    orr_text_add(out, ",\n");
+    GROUP(out, "units", g->nunits, g->units, gpu_unit_params, ORR_GPU_UNIT_PARAMS);
+    GROUP(out, "ops", g->nops, g->ops, gpu_op_params, ORR_GPU_OP_PARAMS);
+    orr_text_add(out, "  \"parameters\": {\n");
+    members(out, "    ", gpu_params, ORR_GPU_PARAMS, g, g->origin);
+    orr_text_add(out, "  }\n}\n");
+}
+
+// ---- list -----------------------------------------------------------------------------------
+
+void orr_gpu_print_list(orr_gpu *const *g, int n, orr_text *out) {
+    table t = {.columns = 8, .right = 0xfc};
+    static const char *const title[] = {"name",  "product", "cc",        "SMs",
+                                        "clock", "memory",  "bandwidth", "FP32 peak"};
+    for (int i = 0; i < 8; i++) cellf(&t, "%s", title[i]);
+    for (int i = 0; i < n; i++) {
+        cellf(&t, "%s", g[i]->name);
+        cellf(&t, "%s", g[i]->product);
+        cellf(&t, "%d.%d", g[i]->cc_major, g[i]->cc_minor);
+        cellf(&t, "%d", g[i]->sm_count);
+        cellf(&t, "%.0f MHz", g[i]->clock_sm);
+        cellf(&t, "%.3g GB", (double)g[i]->dram_size / 1073741824.0);
+        cellf(&t, "%.0f GB/s", g[i]->dram_bandwidth);
+        cellf(&t, "%.1f TFLOPS", orr_gpu_peak_gflops(g[i], "fp32") / 1000);
+    }
+    table_print(&t, out);
+}
+
+void orr_gpu_json_list(orr_gpu *const *g, int n, orr_text *out) {
+    orr_text_add(out, "[");
+    for (int i = 0; i < n; i++) {
+        orr_text_add(out, "%s\n  {\"name\": ", i ? "," : "");
+        orr_text_json(out, g[i]->name);
+        orr_text_add(out, ", \"product\": ");
+        orr_text_json(out, g[i]->product);
+        orr_text_add(out, ", \"family\": ");
+        orr_text_json(out, g[i]->family);
+        orr_text_add(out, ", \"cc\": \"%d.%d\", \"sms\": %d, \"clock_mhz\": %.10g, ", g[i]->cc_major,
+                     g[i]->cc_minor, g[i]->sm_count, g[i]->clock_sm);
+        orr_text_add(out, "\"memory_bytes\": %lld, \"bandwidth_gb_s\": %.10g, \"fp32_gflops\": %.10g}",
+                     (long long)g[i]->dram_size, g[i]->dram_bandwidth, orr_gpu_peak_gflops(g[i], "fp32"));
+    }
+    orr_text_add(out, "\n]\n");
+}
+
+// ---- keys -----------------------------------------------------------------------------------
+
+static void key_rows(table *t, const char *lead, const gpu_param *p, int n) {
+    static const char *const kind[] = {"whole", "size", "number", "yes/no", "choice", "text", "list"};
+    for (int i = 0; i < n; i++) {
+        orr_text text = {0};
+        cellf(t, "| `%s%s`", lead, p[i].key);
+        if (p[i].kind == GPU_ENUM) {
+            orr_text_add(&text, "| ");
+            for (const char *c = p[i].unit; *c; c++) {
+                if (*c == '|')
+                    orr_text_addn(&text, ", ", 2);
+                else
+                    orr_text_addn(&text, c, 1);
+            }
+        } else
+            orr_text_add(&text, "| %s", *p[i].unit ? p[i].unit : kind[p[i].kind]);
+        cell(t, &text);
+        bool number = p[i].kind == GPU_INT || p[i].kind == GPU_SIZE || p[i].kind == GPU_REAL;
+        if (number)
+            cellf(t, "| %.15g to %.15g", p[i].lo, p[i].hi);
+        else
+            cellf(t, "|");
+        cellf(t, "| %s", !p[i].def ? "required" : *p[i].def ? p[i].def : "none");
+        cellf(t, "| %s |", p[i].meaning);
+    }
+}
+
+void orr_gpu_print_keys(orr_text *out) {
+    table t = {.columns = 5};
+    cellf(&t, "| key"), cellf(&t, "| unit or choices"), cellf(&t, "| range"), cellf(&t, "| default"),
+        cellf(&t, "| meaning |");
+    for (int i = 0; i < 5; i++) cellf(&t, i < 4 ? "|---" : "|---|");
+    key_rows(&t, "", gpu_params, ORR_GPU_PARAMS);
+    key_rows(&t, "unit.NAME.", gpu_unit_params, ORR_GPU_UNIT_PARAMS);
+    key_rows(&t, "op.CLASS.", gpu_op_params, ORR_GPU_OP_PARAMS);
+    table_print(&t, out);
+}
