@@ -79,4 +79,17 @@ bool orr_stream_probe(const char *path);
 orr_source *orr_stream_next_launch(orr_stream_file *f, orr_err *e);
 void orr_stream_close(orr_stream_file *f);
 
+// What has been read so far: complete after orr_stream_next_launch has returned NULL without error.
+typedef struct orr_stream_stats {
+    uint64_t file_bytes, raw_bytes; // of the file; of its sections before compression
+    uint32_t sections, frames, kernels, launches;
+    uint64_t blocks;
+} orr_stream_stats;
+void orr_stream_read_stats(const orr_stream_file *f, orr_stream_stats *s);
+// What the file says of the launch that was read last; complete when its source's next has returned 0.
+typedef struct orr_stream_totals {
+    uint64_t blocks, warp_insts, thread_insts, trace_bytes;
+} orr_stream_totals;
+void orr_stream_launch_totals(const orr_stream_file *f, orr_stream_totals *t);
+
 #endif

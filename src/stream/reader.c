@@ -1,0 +1,326 @@
+// Reading a stream file, section by section: memory holds one frame, not a launch.
+//
+// Nothing is believed. A section's head carries its own hash, so its sizes are as they were written;
+// its bytes are hashed before they are decompressed; sections are numbered, so that none can be missing
+// or come twice; and whoever computes right hashes over wrong contents still meets the checks of every
+// size, index and order here and in kernel.c.
+#include "stream/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct file_source {
+    orr_source base;
+    struct orr_stream_file *file;
+} file_source;
+
+struct orr_stream_file {
+    char *path;
+    FILE *f;
+    packer *packer;
+    uint64_t at;  // bytes read
+    uint64_t section_at; // where the current section starts
+    uint32_t type; // of the current section
+    uint16_t op_map[ORR_OP_COUNT];
+    uint32_t nops;
+    orr_stream_stats stats;
+    ORR_VEC(orr_kernel *) kernels;
+    bool ended; // FEND was read
+    bool broken;
+
+    uint8_t *packed, *raw;
+    size_t packed_cap, raw_cap, raw_n;
+
+    // the launch being read
+    file_source source;
+    bool in_launch;
+    uint32_t nwarps;
+    uint64_t nblocks, next;
+    orr_stream_totals totals, counted; // as the file says; as read
+    cursor lengths;         // of the current frame
+    const uint8_t *data;
+    uint32_t left;          // thread blocks of the frame not yet delivered
+    orr_warp_trace *warps;
+};
+
+static const char *section_name(uint32_t type) {
+    switch (type) {
+    case SECTION_NAMES: return "name table";
+    case SECTION_KERNEL: return "kernel";
+    case SECTION_LAUNCH: return "launch";
+    case SECTION_FRAME: return "frame";
+    case SECTION_DONE: return "end of launch";
+    case SECTION_END: return "end of file";
+    default: return "unknown";
+    }
+}
+
+// ---- errors: each names the file, the section and its place ---------------------------------------
+static bool damaged(orr_stream_file *f, orr_err *e, const char *what) {
+    f->broken = true;
+    return orr_fail(e, ORR_BAD_INPUT, "%s: section %u (%s) at byte %llu is damaged: %s; record it again", f->path,
+                    f->stats.sections ? f->stats.sections - 1 : 0, section_name(f->type),
+                    (unsigned long long)f->section_at, what);
+}
+
+static bool truncated(orr_stream_file *f, orr_err *e) {
+    f->broken = true;
+    if (ferror(f->f))
+        return orr_fail(e, ORR_BAD_INPUT, "%s: cannot read at byte %llu: %s", f->path, (unsigned long long)f->at,
+                        strerror(errno));
+    return orr_fail(e, ORR_BAD_INPUT, "%s: ends too early, in section %u at byte %llu; record it again", f->path,
+                    f->stats.sections, (unsigned long long)f->at);
+}
+
+// ---- sections -------------------------------------------------------------------------------------
+static void grow(uint8_t **p, size_t *cap, size_t n) {
+    if (n <= *cap) return;
+    *p = orr_realloc(*p, n);
+    *cap = n;
+}
+
+// Buffers grow with what the file really holds, not with what it claims.
+static bool get_packed(orr_stream_file *f, uint64_t n, orr_err *e) {
+    size_t have = 0;
+    while (have < n) {
+        size_t want = have + (1u << 20) < 2 * have ? 2 * have : have + (1u << 20);
+        if (want > n) want = (size_t)n;
+        grow(&f->packed, &f->packed_cap, want);
+        size_t got = fread(f->packed + have, 1, want - have, f->f);
+        have += got;
+        f->at += got;
+        if (have < want) return truncated(f, e);
+    }
+    return true;
+}
+
+static bool next_section(orr_stream_file *f, cursor *c, orr_err *e) {
+    uint8_t head[STREAM_HEAD];
+    f->section_at = f->at;
+    f->type = 0;
+    size_t got = fread(head, 1, sizeof head, f->f);
+    f->at += got;
+    if (got < sizeof head) return truncated(f, e);
+    uint32_t number = get_u32(head + 4);
+    uint64_t raw = get_u64(head + 8), packed = get_u64(head + 16);
+    f->stats.sections++;
+    if (orr_hash64(head, 32, STREAM_SEED) != get_u64(head + 32)) return damaged(f, e, "its head has a wrong checksum");
+    f->type = get_u32(head);
+    if (number != f->stats.sections - 1) return damaged(f, e, "it is out of order");
+    uint64_t limit = f->type == SECTION_FRAME ? STREAM_SECTION_MAX : STREAM_KERNEL_MAX;
+    if (raw > limit || packed > limit + (limit >> 4) + 1024 || raw / STREAM_RATIO_MAX > packed)
+        return damaged(f, e, "its size is absurd");
+    if (!get_packed(f, packed, e)) return false;
+    if (orr_hash64(f->packed, packed, STREAM_SEED) != get_u64(head + 24)) return damaged(f, e, "its checksum is wrong");
+    grow(&f->raw, &f->raw_cap, raw ? (size_t)raw : 1);
+    if (!unpack(f->packer, f->packed, (size_t)packed, f->raw, (size_t)raw))
+        return damaged(f, e, "it cannot be decompressed");
+    f->raw_n = (size_t)raw;
+    f->stats.raw_bytes += raw;
+    *c = (cursor){f->raw, f->raw + raw, false};
+    return true;
+}
+
+// ---- the file -------------------------------------------------------------------------------------
+static bool read_header(orr_stream_file *f, orr_err *e) {
+    uint8_t h[STREAM_HEADER];
+    size_t got = fread(h, 1, sizeof h, f->f);
+    f->at += got;
+    if (got < 8 || memcmp(h, STREAM_MAGIC, 8))
+        return orr_fail(e, ORR_BAD_INPUT, "%s: is not a recorded stream", f->path);
+    if (got < sizeof h) return truncated(f, e);
+    if ((uint32_t)orr_hash64(h, 12, STREAM_SEED) != get_u32(h + 12))
+        return orr_fail(e, ORR_BAD_INPUT, "%s: the header at byte 0 is damaged: its checksum is wrong; record it again",
+                        f->path);
+    uint32_t version = get_u32(h + 8);
+    if (version != STREAM_VERSION)
+        return orr_fail(e, ORR_BAD_INPUT, "%s: has version %u of the format, this orrery reads %d; %s", f->path, version,
+                        STREAM_VERSION, version > STREAM_VERSION ? "use a newer orrery" : "record it again");
+    cursor c;
+    if (!next_section(f, &c, e)) return false;
+    if (f->type != SECTION_NAMES) return damaged(f, e, "the file must start with its name table");
+    char why[200];
+    f->nops = names_read(&c, f->op_map, why);
+    if (!f->nops) return orr_fail(e, ORR_BAD_INPUT, "%s: was recorded by another orrery: %s; record it again", f->path, why);
+    return true;
+}
+
+orr_stream_file *orr_stream_open(const char *path, orr_err *e) {
+    if (!pack_available(e)) return NULL;
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        orr_fail(e, ORR_BAD_INPUT, "%s: cannot open: %s", path, strerror(errno));
+        return NULL;
+    }
+    orr_stream_file *f = orr_calloc(1, sizeof *f);
+    f->path = orr_malloc(strlen(path) + 1);
+    strcpy(f->path, path);
+    f->f = file;
+    f->packer = packer_new();
+    if (read_header(f, e)) return f;
+    orr_stream_close(f);
+    return NULL;
+}
+
+bool orr_stream_probe(const char *path) {
+    FILE *f = fopen(path, "rb");
+    if (!f) return false;
+    char magic[8];
+    bool ours = fread(magic, 1, 8, f) == 8 && !memcmp(magic, STREAM_MAGIC, 8);
+    fclose(f);
+    return ours;
+}
+
+void orr_stream_close(orr_stream_file *f) {
+    if (!f) return;
+    fclose(f->f);
+    for (size_t i = 0; i < f->kernels.n; i++) kernel_delete(f->kernels.at[i]);
+    free(f->kernels.at);
+    packer_free(f->packer);
+    free(f->packed);
+    free(f->raw);
+    free(f->warps);
+    free(f->path);
+    free(f);
+}
+
+void orr_stream_read_stats(const orr_stream_file *f, orr_stream_stats *s) {
+    *s = f->stats;
+    s->file_bytes = f->at;
+    s->kernels = (uint32_t)f->kernels.n;
+}
+
+void orr_stream_launch_totals(const orr_stream_file *f, orr_stream_totals *t) { *t = f->totals; }
+
+// ---- thread blocks --------------------------------------------------------------------------------
+// A frame is: first thread block, how many, the length of every warp's trace, then all the traces. The
+// lengths are added up once, so that no pointer made from them can leave the frame.
+static bool open_frame(orr_stream_file *f, cursor c, orr_err *e) {
+    uint64_t first = take_n(&c, UINT64_MAX), count = take_n(&c, UINT32_MAX);
+    if (c.bad || first != f->next || !count || count > f->nblocks - f->next)
+        return damaged(f, e, "it holds other thread blocks than it should");
+    if (count * f->nwarps > (uint64_t)(c.end - c.at)) return damaged(f, e, "it is too short");
+    cursor walk = c;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count * f->nwarps && sum <= STREAM_SECTION_MAX; i++)
+        sum += take_n(&walk, STREAM_SECTION_MAX);
+    if (walk.bad || sum != (uint64_t)(walk.end - walk.at)) return damaged(f, e, "its traces do not add up");
+    f->lengths = c;
+    f->data = walk.at;
+    f->left = (uint32_t)count;
+    f->stats.frames++;
+    return true;
+}
+
+static bool close_launch(orr_stream_file *f, cursor c, orr_err *e) {
+    orr_stream_totals t;
+    t.blocks = take_n(&c, UINT64_MAX);
+    t.warp_insts = take_n(&c, UINT64_MAX);
+    t.thread_insts = take_n(&c, UINT64_MAX);
+    t.trace_bytes = take_n(&c, UINT64_MAX);
+    if (c.bad || c.at != c.end) return damaged(f, e, "its totals are unreadable");
+    if (f->next != f->nblocks || t.blocks != f->nblocks) return damaged(f, e, "thread blocks are missing");
+    if (t.trace_bytes != f->counted.trace_bytes) return damaged(f, e, "its totals are not those of the launch");
+    f->totals = t;
+    f->in_launch = false;
+    f->stats.blocks += t.blocks;
+    return true;
+}
+
+static int next_block(orr_source *s, orr_tb *tb, orr_err *e) {
+    orr_stream_file *f = ((file_source *)s)->file;
+    if (f->broken) return -1;
+    while (!f->left) {
+        cursor c;
+        if (!f->in_launch) return 0;
+        if (!next_section(f, &c, e)) return -1;
+        if (f->type == SECTION_FRAME) {
+            if (!open_frame(f, c, e)) return -1;
+        } else if (f->type == SECTION_DONE) {
+            return close_launch(f, c, e) ? 0 : -1;
+        } else {
+            damaged(f, e, "it does not belong inside a launch");
+            return -1;
+        }
+    }
+    for (uint32_t w = 0; w < f->nwarps; w++) {
+        size_t n = (size_t)take_n(&f->lengths, STREAM_SECTION_MAX);
+        f->warps[w] = (orr_warp_trace){f->data, n};
+        f->data += n;
+        f->counted.trace_bytes += n;
+    }
+    *tb = (orr_tb){f->next++, f->nwarps, f->warps};
+    f->left--;
+    return 1;
+}
+
+static void close_source(orr_source *s) { (void)s; } // it is part of the file
+
+// ---- launches -------------------------------------------------------------------------------------
+static bool open_launch(orr_stream_file *f, cursor c, orr_err *e) {
+    orr_launch_info *info = &f->source.base.info;
+    uint32_t kernel = (uint32_t)take_n(&c, UINT32_MAX);
+    for (int d = 0; d < 3; d++) info->grid[d] = (uint32_t)take_n(&c, d ? 65535 : INT32_MAX);
+    for (int d = 0; d < 3; d++) info->block[d] = (uint32_t)take_n(&c, 1024);
+    info->dynamic_shared = (uint32_t)take_n(&c, 1u << 30);
+    info->index = (uint32_t)take_n(&c, UINT32_MAX);
+    if (c.bad || c.at != c.end) return damaged(f, e, "it is unreadable");
+    if (kernel >= f->kernels.n) return damaged(f, e, "its kernel is not in the file");
+    info->kernel = f->kernels.at[kernel];
+    uint64_t threads = (uint64_t)info->block[0] * info->block[1] * info->block[2];
+    f->nblocks = (uint64_t)info->grid[0] * info->grid[1] * info->grid[2];
+    if (!f->nblocks || !threads || threads > 1024) return damaged(f, e, "its grid or block cannot be");
+    f->nwarps = (uint32_t)(threads + ORR_WARP - 1) / ORR_WARP;
+    f->warps = orr_realloc(f->warps, f->nwarps * sizeof *f->warps);
+    f->next = 0;
+    f->left = 0;
+    f->totals = f->counted = (orr_stream_totals){0};
+    f->in_launch = true;
+    f->source.base.next = next_block;
+    f->source.base.close = close_source;
+    f->source.file = f;
+    f->stats.launches++;
+    return true;
+}
+
+static bool close_file(orr_stream_file *f, cursor c, orr_err *e) {
+    uint64_t kernels = take_n(&c, UINT64_MAX), launches = take_n(&c, UINT64_MAX), blocks = take_n(&c, UINT64_MAX);
+    if (c.bad || c.at != c.end || kernels != f->kernels.n || launches != f->stats.launches || blocks != f->stats.blocks)
+        return damaged(f, e, "its totals are not those of the file");
+    if (fgetc(f->f) != EOF) {
+        f->broken = true;
+        return orr_fail(e, ORR_BAD_INPUT, "%s: goes on after its end at byte %llu; record it again", f->path,
+                        (unsigned long long)f->at);
+    }
+    f->ended = true;
+    return true;
+}
+
+static bool add_kernel(orr_stream_file *f, cursor c, orr_err *e) {
+    const char *why;
+    orr_kernel *k = kernel_read(&c, f->op_map, f->nops, &why);
+    if (!k) return damaged(f, e, why);
+    *ORR_PUSH(&f->kernels) = k;
+    return true;
+}
+
+orr_source *orr_stream_next_launch(orr_stream_file *f, orr_err *e) {
+    if (f->broken || f->ended) return NULL;
+    orr_tb tb;
+    int more = 0;
+    while (f->in_launch && (more = next_block(&f->source.base, &tb, e)) > 0) {} // what nobody pulled
+    if (more < 0) return NULL;
+    for (;;) {
+        cursor c;
+        if (!next_section(f, &c, e)) return NULL;
+        switch (f->type) {
+        case SECTION_KERNEL:
+            if (!add_kernel(f, c, e)) return NULL;
+            break;
+        case SECTION_LAUNCH: return open_launch(f, c, e) ? &f->source.base : NULL;
+        case SECTION_END: close_file(f, c, e); return NULL;
+        default: damaged(f, e, "it does not belong between launches"); return NULL;
+        }
+    }
+}
