@@ -1,6 +1,9 @@
 # Compiler flags: what is warned about, what the arithmetic must mean, which processor it is for.
-set(orrery_warnings -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef
+set(orrery_warnings -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef
     -Wwrite-strings -Wvla)
+if(CMAKE_C_COMPILER_ID STREQUAL GNU)
+  list(APPEND orrery_warnings -Wshadow=local -Wlogical-op)
+endif()
 if(ORRERY_WERROR)
   list(APPEND orrery_warnings -Werror)
 endif()
