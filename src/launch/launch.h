@@ -21,7 +21,7 @@ typedef struct orr_call { // one launch, arguments ready
 typedef struct orr_backend {
     void *self;
     bool (*load)(void *self, int module, orr_module *m, orr_err *e); // called once per module, first
-    uint64_t (*alloc)(void *self, const char *name, uint64_t bytes, orr_err *e);
+    uint64_t (*alloc)(void *self, const char *name, uint64_t bytes, orr_err *e); // zeroed; 0: failed
     bool (*write)(void *self, uint64_t addr, const void *data, uint64_t bytes, orr_err *e);
     bool (*read)(void *self, uint64_t addr, void *data, uint64_t bytes, orr_err *e);
     bool (*symbol)(void *self, int module, const char *name, uint64_t *addr, uint64_t *bytes, orr_err *e);
@@ -39,8 +39,9 @@ void orr_cpu_delete(orr_cpu *c);
 // ---- the script -----------------------------------------------------------------------------
 typedef struct orr_script orr_script;
 
-// From a file. `size` NULL: the first. `sets` are "name=value" replacements of size constants.
-// Modules are opened with orr_module_open (ptx/ptx.h today).
+// From a file. `size` NULL: the first; a script without sizes takes any. `sets` are "name=value"
+// replacements of size constants; expectation files then do not apply and are not looked at.
+// Modules are opened when the script first runs, with orr_ptx_open or what orr_script_opener says.
 orr_script *orr_script_load(const char *path, const char *size, const char *const *sets, int nsets, orr_err *e);
 // From text in memory (fuzzing, and the command line's --kernel/--grid/--block/--arg form, which
 // orr_script_from_args turns into a script: "i32:7" "f32:2.5" "buf:f32:1048576:random" ...).
@@ -51,7 +52,9 @@ typedef struct orr_direct { // orrery run k.ptx --kernel NAME --grid 1024 --bloc
     int nargs;
 } orr_direct;
 orr_script *orr_script_from_args(const orr_direct *d, orr_err *e);
-void orr_script_free(orr_script *s);
+void orr_script_free(orr_script *s); // and its modules: after the backend that uses them is gone
+typedef orr_module *orr_module_opener(const char *path, orr_err *e);
+void orr_script_opener(orr_script *s, orr_module_opener *open);
 
 const char *orr_script_path(const orr_script *s);
 const char *orr_script_size(const orr_script *s); // the chosen size, "" when it has none
@@ -61,6 +64,7 @@ int orr_script_sizes(const orr_script *s, const char *const **names);
 // naming buffer, element, what it holds and what it should.
 typedef struct orr_script_stats {
     uint32_t launches, buffers, checked; // checked: expectations that held
+    uint32_t unchecked;                  // expectation files that do not apply because of --set
     uint64_t buffer_bytes;
 } orr_script_stats;
 bool orr_script_run(orr_script *s, const orr_backend *b, bool check, orr_script_stats *stats, orr_err *e);

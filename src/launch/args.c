@@ -1,0 +1,121 @@
+// A launch from the command line's options instead of a script:
+//   --kernel saxpy --grid 4096 --block 256 --arg i32:1048576 --arg f32:2.5 --arg buf:f32:1048576:random
+// It becomes the text of a script, which is then read like any other, so that both mean the same.
+#include "launch/script.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Only characters that a number, a name or an expression is made of: what is pasted into the script
+// stays on its line and is what the user meant.
+static bool plain(const char *s, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        char c = s[k];
+        bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                    c == '$';
+        if (!c || (!word && !strchr(".+-*/%()<>&|^~!=?,[] ", c))) return false;
+    }
+    return n > 0;
+}
+
+static void quote(orr_text *t, const char *s) {
+    orr_text_add(t, "\"");
+    for (; *s; s++) orr_text_add(t, *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
+    orr_text_add(t, "\"");
+}
+
+static const char usage[] =
+    "it should be TYPE:VALUE or buf:TYPE:COUNT:FILL with FILL one of zero, value:V, "
+    "random[:LO:HI[:SEED]], iota[:START[:STEP]], list:V,V,..., file:NAME, each optionally with :print";
+
+// buf:TYPE:COUNT:FILL[:print] to `buffer argN TYPE[COUNT] FILL`, and `print argN` in `after`.
+static bool buffer_arg(orr_text *t, orr_text *after, const char *arg, int index, orr_err *e) {
+    const char *type = arg + 4, *count = strchr(type, ':');
+    if (!count || orr_elem_type(type, (size_t)(count - type)) == ORR_T_NONE)
+        return orr_fail(e, ORR_BAD_INPUT, "--arg %s: %s", arg, usage);
+    size_t ntype = (size_t)(count - type);
+    const char *fill = strchr(++count, ':');
+    size_t ncount = fill ? (size_t)(fill - count) : strlen(count);
+    if (!plain(count, ncount)) return orr_fail(e, ORR_BAD_INPUT, "--arg %s: %s", arg, usage);
+    orr_text_add(t, "buffer arg%d %.*s[%.*s] ", index, (int)ntype, type, (int)ncount, count);
+    fill = fill ? fill + 1 : "zero";
+    size_t n = strlen(fill);
+    if (n >= 6 && !strcmp(fill + n - 6, ":print")) {
+        n -= 6;
+        orr_text_add(after, "print arg%d\n", index);
+    } else if (!strcmp(fill, "print")) {
+        orr_text_add(after, "print arg%d\n", index);
+        fill = "zero";
+        n = 4;
+    }
+    if (n > 5 && !memcmp(fill, "file:", 5)) {
+        char *name = strndup(fill + 5, n - 5);
+        orr_text_add(t, "file ");
+        quote(t, name);
+        free(name);
+    } else {
+        int colons = 0; // of random: lo, hi, seed
+        bool random = n >= 6 && !memcmp(fill, "random", 6);
+        for (size_t k = 0; k < n; k++) {
+            if (fill[k] != ':') {
+                if (!plain(fill + k, 1)) return orr_fail(e, ORR_BAD_INPUT, "--arg %s: %s", arg, usage);
+                orr_text_addn(t, fill + k, 1);
+                continue;
+            }
+            colons++;
+            orr_text_add(t, "%s", random && colons == 3 ? " seed " : random && colons == 2 ? ", " : " ");
+        }
+    }
+    orr_text_add(t, "\n");
+    return true;
+}
+
+static bool one_arg(orr_text *t, orr_text *after, orr_text *args, const char *arg, int index, orr_err *e) {
+    orr_text_add(args, "%s", index ? ", " : " ");
+    if (!strncmp(arg, "buf:", 4)) {
+        orr_text_add(args, "arg%d", index);
+        return buffer_arg(t, after, arg, index, e);
+    }
+    const char *colon = strchr(arg, ':');
+    size_t n = colon ? (size_t)(colon - arg) : 0;
+    if (!colon || orr_elem_type(arg, n) == ORR_T_NONE || !plain(colon + 1, strlen(colon + 1)) ||
+        strchr(colon + 1, ',')) {
+        return orr_fail(e, ORR_BAD_INPUT, "--arg %s: %s", arg, usage);
+    }
+    orr_text_add(args, "%s", arg);
+    return true;
+}
+
+static bool option(const char *name, const char *value, bool needed, orr_err *e) {
+    if (!value && needed)
+        return orr_fail(e, ORR_BAD_INPUT, "%s is needed to launch a kernel without a script", name);
+    if (value && !plain(value, strlen(value)))
+        return orr_fail(e, ORR_BAD_INPUT, "%s %s: is not a number", name, value);
+    return true;
+}
+
+orr_script *orr_script_from_args(const orr_direct *d, orr_err *e) {
+    orr_text t = {0}, after = {0}, args = {0};
+    orr_script *s = NULL;
+    bool ok = option("--grid", d->grid, true, e) && option("--block", d->block, true, e) &&
+              option("--shared", d->shared, false, e);
+    orr_text_add(&t, "module ");
+    quote(&t, d->module);
+    orr_text_add(&t, "\n");
+    orr_text_add(&args, "%s", "");
+    orr_text_add(&after, "%s", "");
+    for (int k = 0; ok && k < d->nargs; k++) ok = one_arg(&t, &after, &args, d->args[k], k, e);
+    if (ok) {
+        orr_text_add(&t, "launch ");
+        quote(&t, d->kernel ? d->kernel : "");
+        orr_text_add(&t, " grid %s block %s", d->grid, d->block);
+        if (d->shared) orr_text_add(&t, " shared %s", d->shared);
+        if (d->nargs) orr_text_add(&t, " args%s", args.s);
+        orr_text_add(&t, "\n%s", after.s);
+        s = orr_script_make("command line", true, t.s, t.n, NULL, NULL, 0, e);
+    }
+    free(t.s);
+    free(after.s);
+    free(args.s);
+    return s;
+}
