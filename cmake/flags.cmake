@@ -2,7 +2,8 @@
 set(orrery_warnings -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef
     -Wwrite-strings -Wvla)
 if(CMAKE_C_COMPILER_ID STREQUAL GNU)
-  list(APPEND orrery_warnings -Wshadow=local -Wlogical-op)
+  list(APPEND orrery_warnings -Wshadow=local -Wlogical-op
+       -Wno-format-truncation) # snprintf is used because it truncates
 endif()
 if(ORRERY_WERROR)
   list(APPEND orrery_warnings -Werror)

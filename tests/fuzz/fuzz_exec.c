@@ -1,0 +1,69 @@
+// Any bytes as PTX, and then run: every kernel of the module that loads is launched on one small grid with
+// pointers into one small buffer for arguments, bounded in instructions. Whatever it does, it must end in a
+// result or in an error that says why.
+#include "exec/exec.h"
+#include "ptx/ptx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+#define MAX_KERNELS 4
+#define BUFFER      4096
+
+static void run_kernel(orr_mem *mem, const orr_image *image, orr_module *m, const char *name, uint64_t buffer,
+                       FILE *print) {
+    orr_err e = {0};
+    const orr_kernel *k = m->load(m, name, &e);
+    if (!k) {
+        if (!e.status || !e.text[0]) abort(); // refused without a reason
+        return;
+    }
+    if (k->param_bytes > 65536 || k->shared_bytes > 65536) return;
+    uint8_t *params = orr_calloc(1, k->param_bytes + 1);
+    for (uint32_t i = 0; i < k->nparams; i++) {
+        if (k->params[i].bytes == 8)
+            memcpy(params + k->params[i].offset, &buffer, 8);
+        else if (k->params[i].bytes)
+            params[k->params[i].offset] = 40; // a small count
+    }
+    orr_launch l = {.kernel = k,
+                    .image = image,
+                    .mem = mem,
+                    .grid = {2, 1, 1},
+                    .block = {40, 1, 1},
+                    .dynamic_shared = 256,
+                    .params = params,
+                    .max_insts = 4000,
+                    .print = print};
+    if (k->reqntid[0]) {
+        l.block[0] = k->reqntid[0];
+        l.block[1] = k->reqntid[1] ? k->reqntid[1] : 1;
+        l.block[2] = k->reqntid[2] ? k->reqntid[2] : 1;
+    }
+    orr_exec_counts counts = {0};
+    bool ok = orr_launch_check(&l, 98304, &e) && orr_exec_run(&l, 1, false, NULL, NULL, &counts, &e);
+    if (ok != !e.status || (!ok && !e.text[0])) abort();
+    free(params);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    static FILE *print;
+    if (!print) print = fopen("/dev/null", "w");
+    orr_err e = {0};
+    orr_module *m = orr_ptx_parse("fuzz.ptx", (const char *)data, n, &e);
+    if (!m) return 0;
+    orr_mem *mem = orr_mem_new(&e);
+    if (!mem) abort();
+    uint64_t total = 0; // a module may ask for more memory than a fuzzer should touch
+    for (uint32_t i = 0; i < m->nvars; i++) total += m->vars[i].bytes < 1 << 24 ? m->vars[i].bytes : 1 << 24;
+    orr_image *image = total < 1 << 24 ? orr_image_load(mem, m, &e) : NULL;
+    uint64_t buffer = image ? orr_mem_alloc(mem, BUFFER, "buffer", &e) : 0;
+    for (uint32_t i = 0; buffer && i < m->nkernels && i < MAX_KERNELS; i++)
+        run_kernel(mem, image, m, m->kernel_names[i], buffer, print);
+    if (image) orr_image_free(mem, image);
+    orr_mem_delete(mem);
+    m->free(m);
+    return 0;
+}
