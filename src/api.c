@@ -186,6 +186,7 @@ static bool run_script(context *c, const char *input, const orr_run_options *o, 
     c->result.host.seconds = orr_seconds() - start;
     c->result.size = orr_script_size(s);
     c->result.checked = stats.checked;
+    c->result.buffer_bytes = stats.buffer_bytes;
     orr_cpu_delete(cpu);
     return ok;
 }

@@ -28,7 +28,9 @@ static int list(cli_options *o, orr_err *e) {
     }
     qsort(gpus, (size_t)good, sizeof *gpus, by_capability);
     orr_text t = {0};
-    if (o->json)
+    if (o->names)
+        for (int i = 0; i < good; i++) orr_text_add(&t, "%s\n", gpus[i]->name);
+    else if (o->json)
         orr_gpu_json_list(gpus, good, &t);
     else
         orr_gpu_print_list(gpus, good, &t);

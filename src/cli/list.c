@@ -32,8 +32,12 @@ int cli_list(cli_options *o, orr_err *e) {
     orr_text t = {0};
     int n = 0;
     const char *const *names = orr_list_workloads(&a, &n);
-    if (o->json) orr_text_add(&t, "[");
+    if (o->json && !o->names) orr_text_add(&t, "[");
     for (int i = 0; i < n; i++) {
+        if (o->names) {
+            orr_text_add(&t, "%s\n", names[i]);
+            continue;
+        }
         orr_err none = {0};
         size_t size;
         const char *path = orr_find_workload(&a, names[i], &none);
@@ -55,7 +59,7 @@ int cli_list(cli_options *o, orr_err *e) {
             orr_text_add(&t, "%-20s %-20s %s\n", names[i], sizes, what);
         }
     }
-    if (o->json) orr_text_add(&t, "\n]\n");
+    if (o->json && !o->names) orr_text_add(&t, "\n]\n");
     if (!n && !o->json)
         orr_fail(e, ORR_BAD_INPUT, "no bundled workloads were found; set ORRERY_DATA to the folder that holds workloads/");
     else if (t.n)

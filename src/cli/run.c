@@ -71,6 +71,7 @@ static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_t
     }
     r->result.host.seconds = orr_seconds() - start;
     r->result.checked = stats.checked;
+    r->result.buffer_bytes = stats.buffer_bytes;
     orr_progress_end(&r->progress);
     if (ok) report(r, out); // before the script goes: it owns the kernels
     if (cpu) orr_cpu_delete(cpu);

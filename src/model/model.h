@@ -82,6 +82,7 @@ typedef struct orr_result {
     ORR_VEC(orr_profile *) profiles; // by kernel, in order of first launch; functional model only
     orr_host host;
     uint32_t checked; // expectations of the script that held
+    uint64_t buffer_bytes; // of the script's buffers
     orr_arena arena;
 } orr_result;
 

@@ -234,7 +234,8 @@ void orr_report_json(const orr_result *r, const orr_report_options *o, orr_text 
     string(t, "model", r->model);
     orr_text_add(t, ", ");
     string(t, "source", r->source);
-    orr_text_add(t, ", \"buffers_checked\": %u,\n  \"launches\": [", r->checked);
+    orr_text_add(t, ", \"buffers_checked\": %u, \"buffer_bytes\": %llu,\n  \"launches\": [", r->checked,
+                 (unsigned long long)r->buffer_bytes);
     for (size_t i = 0; i < r->launches.n; i++) {
         orr_text_add(t, i ? ",\n" : "\n");
         launch(t, &r->launches.at[i]);
