@@ -186,16 +186,17 @@ static bool set(loader *l, const char *key, piece value, const char *file, int l
 
 static bool read_description(loader *l, const char *path);
 
-static int search_path(char (*dir)[MAX_PATH]) {
+static int search_path(orr_arena *a, const char *dir[3]) {
     int n = 0;
     const char *data = getenv("ORRERY_DATA");
-    if (data && *data && strlen(data) < MAX_PATH - 10) snprintf(dir[n++], MAX_PATH, "%s/gpus", data);
+    if (data && *data) dir[n++] = orr_arena_printf(a, "%s/gpus", data);
 #ifdef ORRERY_SOURCE_DIR
-    snprintf(dir[n++], MAX_PATH, "%s/gpus", ORRERY_SOURCE_DIR);
+    dir[n++] = orr_arena_printf(a, "%s/gpus", ORRERY_SOURCE_DIR);
 #endif
 #ifdef ORRERY_DATADIR
-    snprintf(dir[n++], MAX_PATH, "%s/gpus", ORRERY_DATADIR);
+    dir[n++] = orr_arena_printf(a, "%s/gpus", ORRERY_DATADIR);
 #endif
+    (void)a;
     return n;
 }
 
@@ -212,18 +213,12 @@ static bool inherit(loader *l, piece v, const char *file, int line) {
                         "%s:%d: inherit must name a description, as \"family/hopper\", without .conf", file,
                         line);
 
-    char dir[4][MAX_PATH], path[MAX_PATH + 300];
-    const char *slash = strrchr(file, '/');
-    if (slash && slash - file >= MAX_PATH)
-        return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: the path is too long", file, line);
-    if (slash)
-        snprintf(dir[0], MAX_PATH, "%.*s", (int)(slash - file), file);
-    else
-        strcpy(dir[0], ".");
-    int n = 1 + search_path(&dir[1]);
+    orr_arena *a = &l->g->arena;
+    const char *dir[4], *slash = strrchr(file, '/');
+    dir[0] = slash ? orr_arena_strndup(a, file, (size_t)(slash - file)) : ".";
+    int n = 1 + search_path(a, dir + 1);
     for (int i = 0; i < n; i++) {
-        snprintf(path, sizeof path, "%s%s%.*s.conf", strcmp(dir[i], ".") == 0 ? "" : dir[i],
-                 strcmp(dir[i], ".") == 0 ? "" : "/", (int)v.n, v.s);
+        const char *path = orr_arena_printf(a, "%s/%.*s.conf", dir[i], (int)v.n, v.s);
         if (access(path, R_OK) != 0) continue;
         for (int k = 0; k < l->depth; k++)
             if (strcmp(l->chain[k], path) == 0)
@@ -395,38 +390,40 @@ void orr_gpu_free(orr_gpu *g) {
 }
 
 // "RTX-3070" is asked for, rtx3070.conf is there: the name as it is, else its letters and digits.
-static bool find(const char *name, char path[MAX_PATH + 300]) {
-    char dir[3][MAX_PATH], plain[128];
+static const char *find(const char *name, orr_arena *a) {
+    char plain[100];
     size_t n = 0;
-    if (strlen(name) >= sizeof plain) return false;
-    for (const char *p = name; *p; p++)
+    for (const char *p = name; *p && n < sizeof plain - 1; p++)
         if (isalnum((unsigned char)*p)) plain[n++] = (char)tolower((unsigned char)*p);
     plain[n] = 0;
-    int ndirs = search_path(dir);
+    const char *dir[3];
+    int ndirs = search_path(a, dir);
     for (int i = 0; n && i < ndirs; i++)
         for (int k = 0; k < 2; k++) {
-            snprintf(path, MAX_PATH + 300, "%s/%s.conf", dir[i], k ? plain : name);
-            if (access(path, R_OK) == 0) return true;
+            const char *path = orr_arena_printf(a, "%s/%s.conf", dir[i], k ? plain : name);
+            if (access(path, R_OK) == 0) return path;
         }
-    return false;
+    return NULL;
 }
 
 orr_gpu *orr_gpu_load(const char *name, const char *const *sets, int nsets, orr_err *e) {
-    char path[MAX_PATH + 300];
     size_t n = strlen(name);
-    if (n >= MAX_PATH) return orr_fail(e, ORR_BAD_INPUT, "the name of the GPU description is too long"), NULL;
     if (strchr(name, '/') || (n > 5 && strcmp(name + n - 5, ".conf") == 0))
         return load(name, NULL, 0, sets, nsets, e);
-    if (find(name, path)) return load(path, NULL, 0, sets, nsets, e);
+    orr_arena a = {0};
+    const char *path = n <= MAX_KEY ? find(name, &a) : NULL;
+    orr_gpu *g = path ? load(path, NULL, 0, sets, nsets, e) : NULL;
+    orr_arena_free(&a);
+    if (path) return g;
 
     int count;
     char **names = orr_gpu_list(&count);
     nearest near = {name, NULL, 0};
     for (int i = 0; i < count; i++) consider(&near, names[i]);
     if (is_near(&near))
-        orr_fail(e, ORR_BAD_INPUT, "there is no GPU '%s'; did you mean '%s'?", name, near.best);
+        orr_fail(e, ORR_BAD_INPUT, "there is no GPU '%.60s'; did you mean '%s'?", name, near.best);
     else
-        orr_fail(e, ORR_BAD_INPUT, "there is no GPU '%s'; `orrery gpu list` shows those there are", name);
+        orr_fail(e, ORR_BAD_INPUT, "there is no GPU '%.60s'; `orrery gpu list` shows those there are", name);
     orr_gpu_list_free(names, count);
     return NULL;
 }
@@ -434,8 +431,9 @@ orr_gpu *orr_gpu_load(const char *name, const char *const *sets, int nsets, orr_
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 char **orr_gpu_list(int *n) {
-    char dir[3][MAX_PATH];
-    int ndirs = search_path(dir);
+    orr_arena a = {0};
+    const char *dir[3];
+    int ndirs = search_path(&a, dir);
     ORR_VEC(char *) names = {0};
     for (int i = 0; i < ndirs; i++) {
         DIR *d = opendir(dir[i]);
@@ -449,6 +447,7 @@ char **orr_gpu_list(int *n) {
         }
         closedir(d);
     }
+    orr_arena_free(&a);
     if (names.n) qsort(names.at, names.n, sizeof *names.at, by_name);
     int kept = 0;
     for (size_t i = 0; i < names.n; i++) {
