@@ -26,6 +26,7 @@ typedef struct cli_options {
     int repeat;        // --repeat N (hw run)
     bool counts_only;  // --counts-only: execute without making streams
     int regs, barriers; // --regs N, --barriers N (gpu occupancy)
+    bool all;          // --all: every bundled workload (hw run)
     bool names;        // --names: bare names, one a line (list, gpu list)
     char **inputs;     // what is left
     int ninputs;

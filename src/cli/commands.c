@@ -41,13 +41,14 @@ const cli_subcommand cli_subcommands[] = {
      "orrery gpu show h200\n"
      "orrery gpu occupancy h200 --block 256 --regs 64 --shared 16384\n"
      "orrery gpu show h200 --set sm.count=66 --json"},
-    {"hw", cli_hw, " repeat no-check json output quiet" INPUT_OPTIONS, "run [options] INPUT...",
+    {"hw", cli_hw, " all repeat no-check json output quiet" INPUT_OPTIONS, "run [options] INPUT...",
      "run launch scripts on the GPU of this machine",
      "Runs the same launch scripts on a real GPU through the CUDA driver (libcuda.so.1, loaded at run "
      "time),\n"
      "checks the buffers and prints how long each launch took.",
      "orrery hw run saxpy --size medium\n"
-     "orrery hw run saxpy bfs sgemm_tiled --repeat 10 --json"},
+     "orrery hw run saxpy bfs sgemm_tiled --repeat 10 --json\n"
+     "orrery hw run --all --size medium"},
     {"list", cli_list, " names json quiet ", "[options]", "the bundled workloads",
      "Names the workloads that come with Orrery, with their sizes.",
      "orrery list\n"

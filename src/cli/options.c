@@ -46,6 +46,7 @@ static const option options[] = {
      "execute without observing: instruction counts only, fastest"},
     {"lines", 0, FLAG, AT(lines), 0, NULL, "statistics for each source line too"},
     {"no-check", 0, FLAG, AT(no_check), 0, NULL, "do not compare buffers with what the script expects"},
+    {"all", 0, FLAG, AT(all), 0, NULL, "every bundled workload"},
     {"repeat", 0, INT, AT(repeat), 0, "N", "time every launch N times"},
     {"regs", 0, INT, AT(regs), 0, "N", "registers per thread, for the occupancy (default 32)"},
     {"barriers", 0, INT, AT(barriers), 0, "N", "named barriers of the kernel, for the occupancy (default 1)"},

@@ -1,0 +1,302 @@
+// The CUDA driver API, as little of it as running launch scripts takes. Types and numbers are those of
+// the public interface (docs.nvidia.com/cuda/cuda-driver-api): handles are pointers, a device is an
+// int, a device address is 64 bits, and 0 is success everywhere.
+#include "hw/hw.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int cu_result, cu_device;
+typedef struct cu_context_s *cu_context;
+typedef struct cu_module_s *cu_module;
+typedef struct cu_function_s *cu_function;
+typedef struct cu_event_s *cu_event;
+typedef struct cu_stream_s *cu_stream;
+typedef uint64_t cu_address;
+
+enum {
+    DEVICE_SM_COUNT = 16,
+    DEVICE_CC_MAJOR = 75,
+    DEVICE_CC_MINOR = 76,
+    FUNC_SHARED_BYTES = 1,
+    FUNC_REGS = 4,
+    FUNC_MAX_DYNAMIC_SHARED = 8,
+    JIT_ERROR_LOG = 5,
+    JIT_ERROR_LOG_BYTES = 6,
+    ERROR_NO_DEVICE = 100,
+    ERROR_ILLEGAL_ADDRESS = 700,
+    ERROR_LAUNCH_TIMEOUT = 702,
+    ERROR_ASSERT = 710,
+    ERROR_HARDWARE_STACK = 714, // to 719, launch failed: what a kernel itself does wrong
+    ERROR_LAUNCH_FAILED = 719,
+};
+
+// name in the library, its type
+#define FUNCTIONS(F)                                                                                         \
+    F(cuInit, (unsigned flags))                                                                              \
+    F(cuDriverGetVersion, (int *version))                                                                    \
+    F(cuDeviceGet, (cu_device * device, int ordinal))                                                        \
+    F(cuDeviceGetName, (char *name, int bytes, cu_device device))                                            \
+    F(cuDeviceGetAttribute, (int *value, int attribute, cu_device device))                                   \
+    F(cuDevicePrimaryCtxRetain, (cu_context * context, cu_device device))                                    \
+    F(cuDevicePrimaryCtxRelease_v2, (cu_device device))                                                      \
+    F(cuCtxSetCurrent, (cu_context context))                                                                 \
+    F(cuCtxSynchronize, (void))                                                                              \
+    F(cuModuleLoadDataEx, (cu_module * module, const void *image, unsigned n, int *options, void **values))  \
+    F(cuModuleUnload, (cu_module module))                                                                    \
+    F(cuModuleGetFunction, (cu_function * function, cu_module module, const char *name))                     \
+    F(cuModuleGetGlobal_v2, (cu_address * address, size_t * bytes, cu_module module, const char *name))      \
+    F(cuFuncGetAttribute, (int *value, int attribute, cu_function function))                                 \
+    F(cuFuncSetAttribute, (cu_function function, int attribute, int value))                                  \
+    F(cuMemAlloc_v2, (cu_address * address, size_t bytes))                                                   \
+    F(cuMemFree_v2, (cu_address address))                                                                    \
+    F(cuMemcpyHtoD_v2, (cu_address to, const void *from, size_t bytes))                                      \
+    F(cuMemcpyDtoH_v2, (void *to, cu_address from, size_t bytes))                                            \
+    F(cuMemsetD8_v2, (cu_address to, unsigned char value, size_t bytes))                                     \
+    F(cuLaunchKernel,                                                                                        \
+      (cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,   \
+       unsigned shared, cu_stream stream, void **params, void **extra))                                      \
+    F(cuEventCreate, (cu_event * event, unsigned flags))                                                     \
+    F(cuEventDestroy_v2, (cu_event event))                                                                   \
+    F(cuEventRecord, (cu_event event, cu_stream stream))                                                     \
+    F(cuEventSynchronize, (cu_event event))                                                                  \
+    F(cuEventElapsedTime, (float *ms, cu_event from, cu_event to))                                           \
+    F(cuGetErrorName, (cu_result error, const char **text))                                                  \
+    F(cuGetErrorString, (cu_result error, const char **text))
+
+struct orr_hw {
+    void *library;
+#define FIELD(name, type) cu_result(*name) type;
+    FUNCTIONS(FIELD)
+#undef FIELD
+    cu_device device;
+    bool retained, broken;
+    orr_hw_info info;
+    cu_event before, after;
+    ORR_VEC(cu_module) modules;
+    ORR_VEC(cu_address) buffers;
+    ORR_VEC(orr_hw_time) times;
+    orr_arena names; // of the kernels in times
+};
+
+// Errors that mean the program is wrong, not the machine or the script.
+static bool programs_fault(cu_result r) {
+    return r == ERROR_ILLEGAL_ADDRESS || r == ERROR_LAUNCH_TIMEOUT || r == ERROR_ASSERT ||
+           (r >= ERROR_HARDWARE_STACK && r <= ERROR_LAUNCH_FAILED);
+}
+
+static bool failed(orr_hw *h, cu_result r, const char *function, const char *what, orr_err *e) {
+    const char *name = NULL, *text = NULL;
+    if (h->cuGetErrorName(r, &name) || !name) name = "an unknown error";
+    if (h->cuGetErrorString(r, &text) || !text) text = "the driver says no more";
+    if (programs_fault(r)) h->broken = true;
+    return orr_fail(e, programs_fault(r) ? ORR_PROGRAM_FAILED : ORR_BAD_INPUT,
+                    "%s: %s failed with %s (%d): %s", what, function, name, r, text);
+}
+
+// Call a driver function, and leave with its name and what we were about when it fails.
+#define TRY(what, function, ...)                                                                             \
+    do {                                                                                                     \
+        cu_result r_ = h->function(__VA_ARGS__);                                                             \
+        if (r_) return failed(h, r_, #function, what, e);                                                    \
+    } while (0)
+
+// ---- the device -----------------------------------------------------------------------------
+static bool load_library(orr_hw *h, orr_err *e) {
+    const char *other = getenv("ORRERY_LIBCUDA"), *name = other && *other ? other : "libcuda.so.1";
+    h->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!h->library) {
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "the CUDA driver cannot be loaded (%s); `hw run` needs a machine with an NVIDIA GPU and its "
+            "driver, `orrery run` needs neither",
+            dlerror());
+    }
+#define LOAD(function, type)                                                                                 \
+    *(void **)&h->function = dlsym(h->library, #function);                                                   \
+    if (!h->function)                                                                                        \
+        return orr_fail(e, ORR_BAD_INPUT, "%s has no %s; install a newer NVIDIA driver", name, #function);
+    FUNCTIONS(LOAD)
+#undef LOAD
+    return true;
+}
+
+static bool open_device(orr_hw *h, orr_err *e) {
+    cu_context context;
+    orr_hw_info *i = &h->info;
+    cu_result r = h->cuInit(0);
+    if (r == ERROR_NO_DEVICE)
+        return orr_fail(e, ORR_BAD_INPUT, "the CUDA driver finds no GPU on this machine");
+    if (r) return failed(h, r, "cuInit", "the CUDA driver", e);
+    TRY("the CUDA driver", cuDriverGetVersion, &i->driver);
+    TRY("device 0", cuDeviceGet, &h->device, 0);
+    TRY("device 0", cuDeviceGetName, i->name, (int)sizeof i->name, h->device);
+    i->name[sizeof i->name - 1] = 0;
+    TRY(i->name, cuDeviceGetAttribute, &i->major, DEVICE_CC_MAJOR, h->device);
+    TRY(i->name, cuDeviceGetAttribute, &i->minor, DEVICE_CC_MINOR, h->device);
+    TRY(i->name, cuDeviceGetAttribute, &i->sms, DEVICE_SM_COUNT, h->device);
+    TRY(i->name, cuDevicePrimaryCtxRetain, &context, h->device);
+    h->retained = true;
+    TRY(i->name, cuCtxSetCurrent, context);
+    TRY(i->name, cuEventCreate, &h->before, 0);
+    TRY(i->name, cuEventCreate, &h->after, 0);
+    return true;
+}
+
+orr_hw *orr_hw_open(orr_err *e) {
+    orr_hw *h = orr_calloc(1, sizeof *h);
+    if (load_library(h, e) && open_device(h, e)) return h;
+    orr_hw_close(h);
+    return NULL;
+}
+
+void orr_hw_close(orr_hw *h) {
+    if (!h) return;
+    if (h->retained) {
+        orr_hw_reset(h);
+        if (h->before) h->cuEventDestroy_v2(h->before);
+        if (h->after) h->cuEventDestroy_v2(h->after);
+        h->cuDevicePrimaryCtxRelease_v2(h->device);
+    }
+    if (h->library) dlclose(h->library);
+    free(h->modules.at);
+    free(h->buffers.at);
+    free(h->times.at);
+    orr_arena_free(&h->names);
+    free(h);
+}
+
+const orr_hw_info *orr_hw_get_info(const orr_hw *h) { return &h->info; }
+
+size_t orr_hw_times(const orr_hw *h, const orr_hw_time **times) {
+    *times = h->times.at;
+    return h->times.n;
+}
+
+bool orr_hw_reset(orr_hw *h) {
+    for (size_t k = 0; k < h->buffers.n; k++) h->cuMemFree_v2(h->buffers.at[k]);
+    for (size_t k = 0; k < h->modules.n; k++) {
+        if (h->modules.at[k]) h->cuModuleUnload(h->modules.at[k]);
+    }
+    h->buffers.n = h->modules.n = h->times.n = 0;
+    orr_arena_free(&h->names);
+    h->names = (orr_arena){0};
+    return !h->broken;
+}
+
+// ---- the backend ----------------------------------------------------------------------------
+static bool hw_load(void *self, int module, orr_module *m, orr_err *e) {
+    orr_hw *h = self;
+    size_t n;
+    char *image = orr_read_file(m->path, 256 << 20, &n, e);
+    if (!image) return false;
+    char log[4096] = "";
+    int options[2] = {JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES};
+    void *values[2] = {log, (void *)(uintptr_t)sizeof log};
+    cu_module loaded = NULL;
+    cu_result r = h->cuModuleLoadDataEx(&loaded, image, 2, options, values);
+    free(image);
+    while (h->modules.n <= (size_t)module) *ORR_PUSH(&h->modules) = NULL;
+    h->modules.at[module] = r ? NULL : loaded;
+    if (!r) return true;
+    failed(h, r, "cuModuleLoadDataEx", m->path, e);
+    log[sizeof log - 1] = 0;
+    size_t have = strlen(e->text), len = strlen(log);
+    while (len && (log[len - 1] == '\n' || log[len - 1] == ' ')) log[--len] = 0;
+    if (len && have < sizeof e->text) snprintf(e->text + have, sizeof e->text - have, "\n%s", log);
+    return false;
+}
+
+static uint64_t hw_alloc(void *self, const char *name, uint64_t bytes, orr_err *e) {
+    orr_hw *h = self;
+    cu_address a = 0;
+    char what[160];
+    snprintf(what, sizeof what, "buffer %.100s", name);
+    cu_result r = h->cuMemAlloc_v2(&a, bytes);
+    if (r) {
+        failed(h, r, "cuMemAlloc", what, e);
+        return 0;
+    }
+    *ORR_PUSH(&h->buffers) = a;
+    r = h->cuMemsetD8_v2(a, 0, bytes);
+    if (r) {
+        failed(h, r, "cuMemsetD8", what, e);
+        return 0;
+    }
+    return a;
+}
+
+static bool hw_write(void *self, uint64_t addr, const void *data, uint64_t bytes, orr_err *e) {
+    orr_hw *h = self;
+    TRY("writing a buffer", cuMemcpyHtoD_v2, addr, data, bytes);
+    return true;
+}
+
+static bool hw_read(void *self, uint64_t addr, void *data, uint64_t bytes, orr_err *e) {
+    orr_hw *h = self;
+    TRY("reading a buffer", cuMemcpyDtoH_v2, data, addr, bytes);
+    return true;
+}
+
+static bool hw_symbol(void *self, int module, const char *name, uint64_t *addr, uint64_t *bytes, orr_err *e) {
+    orr_hw *h = self;
+    size_t n = 0;
+    TRY(name, cuModuleGetGlobal_v2, addr, &n, h->modules.at[module], name);
+    *bytes = n;
+    return true;
+}
+
+static bool hw_launch(void *self, const orr_call *c, orr_err *e) {
+    orr_hw *h = self;
+    const orr_kernel *k = c->kernel;
+    cu_function f;
+    char what[200];
+    int fixed = 0, regs = 0;
+    float ms = 0;
+    snprintf(what, sizeof what, "kernel %.100s (launch %u)", k->name, c->index);
+    TRY(what, cuModuleGetFunction, &f, h->modules.at[c->module], k->name);
+    TRY(what, cuFuncGetAttribute, &fixed, FUNC_SHARED_BYTES, f);
+    TRY(what, cuFuncGetAttribute, &regs, FUNC_REGS, f);
+    // Beyond 48 KiB a kernel has to ask for its shared memory.
+    if (c->dynamic_shared + (uint32_t)fixed > 48 << 10) {
+        TRY(what, cuFuncSetAttribute, f, FUNC_MAX_DYNAMIC_SHARED, (int)c->dynamic_shared);
+    }
+    void **params = orr_calloc(k->nparams + 1, sizeof *params);
+    for (uint32_t j = 0; j < k->nparams; j++)
+        params[j] = (void *)(uintptr_t)(c->params + k->params[j].offset);
+    cu_result r = h->cuEventRecord(h->before, NULL);
+    const char *where = "cuEventRecord";
+    if (!r) {
+        where = "cuLaunchKernel";
+        r = h->cuLaunchKernel(f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2],
+                              c->dynamic_shared, NULL, params, NULL);
+    }
+    free(params);
+    if (r) return failed(h, r, where, what, e);
+    TRY(what, cuEventRecord, h->after, NULL);
+    TRY(what, cuEventSynchronize, h->after);
+    TRY(what, cuCtxSynchronize, );
+    TRY(what, cuEventElapsedTime, &ms, h->before, h->after);
+    orr_hw_time *t = ORR_PUSH(&h->times);
+    *t = (orr_hw_time){.kernel = orr_arena_strdup(&h->names, k->name),
+                       .dynamic_shared = c->dynamic_shared,
+                       .shared = (uint32_t)fixed,
+                       .regs = (uint32_t)regs,
+                       .line = c->line,
+                       .us = (double)ms * 1000};
+    memcpy(t->grid, c->grid, sizeof t->grid);
+    memcpy(t->block, c->block, sizeof t->block);
+    return true;
+}
+
+orr_backend orr_hw_backend(orr_hw *h) {
+    return (orr_backend){.self = h,
+                         .load = hw_load,
+                         .alloc = hw_alloc,
+                         .write = hw_write,
+                         .read = hw_read,
+                         .symbol = hw_symbol,
+                         .launch = hw_launch};
+}
