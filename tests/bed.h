@@ -181,7 +181,8 @@ static inline void bed_run(bed *b, picker *pick, uint32_t exec) {
     handlers h = bed_pick(b, pick);
     assert_non_null(h.full);
     assert_non_null(h.masked);
-    set_exec(&b->w, exec);
+    set_exec(&b->w, exec == FULL ? 0x0f0f0f0f : exec);
+    b->w.exec = exec; // as in the main loop: `lane` is stale when all lanes are active
     (exec == FULL ? h.full : h.masked)(&b->w, &b->u);
 }
 

@@ -17,10 +17,11 @@ static inline void put_setp(warp *w, const uop *u, uint32_t m) {
 
 static inline void put_set(warp *w, const uop *u, uint32_t m) { // 1.0f or all ones
     uint32_t *d = DST(w, u, uint32_t), one = u->inst->type == ORR_T_F32 ? 0x3f800000u : ~0u;
+    const uint32_t *lane = active_lanes(w);
     if (u->nsrc == 3) m = bool_combine(m, u->inst->boolop, pred_of(w, u->c));
     LANES {
         uint32_t v = m & lane_bit[i] ? one : 0;
-        d[i] = BLEND(uint32_t, d[i], v, w->lane[i]);
+        d[i] = BLEND(uint32_t, d[i], v, lane[i]);
     }
 }
 
@@ -107,8 +108,8 @@ PAIR3(slct32, uint32_t, uint32_t, uint32_t, int32_t, c >= 0 ? a : b)
 PAIR3(slct64, uint64_t, uint64_t, uint64_t, int32_t, c >= 0 ? a : b)
 
 static handlers pick_select(const orr_kernel *k, const orr_inst *i, const char **why) {
-    static const handlers selp[3] = {PAIR(selp16), PAIR(selp32), PAIR(selp64)};
-    static const handlers slct[3] = {PAIR(slct16), PAIR(slct32), PAIR(slct64)};
+    static const handlers selp[3] = {PICK(selp16), PICK(selp32), PICK(selp64)};
+    static const handlers slct[3] = {PICK(slct16), PICK(slct32), PICK(slct64)};
     static const char *const selp_shape[3] = {"H=HHP", "W=WWP", "D=DDP"};
     static const char *const slct_shape[3] = {"H=HHW", "W=WWW", "D=DDW"};
     bool is_selp = i->op == ORR_OP_SELP;
@@ -161,7 +162,7 @@ static void isspacep32(warp *w, const uop *u) {
 static void policy_lanes(uint64_t *d, const uint32_t *lane) { // opaque, and nobody looks at it
     LANES { d[i] = BLEND(uint64_t, d[i], 1, lane[i]); }
 }
-static void policy(warp *w, const uop *u) { policy_lanes(DST(w, u, uint64_t), w->lane); }
+static void policy(warp *w, const uop *u) { policy_lanes(DST(w, u, uint64_t), active_lanes(w)); }
 
 handlers orr_pick_compare(const orr_kernel *k, const orr_inst *i, const char **why) {
     switch (i->op) {
@@ -170,8 +171,8 @@ handlers orr_pick_compare(const orr_kernel *k, const orr_inst *i, const char **w
     case ORR_OP_SELP:
     case ORR_OP_SLCT: return pick_select(k, i, why);
     case ORR_OP_CVTA:
-        if (shape_fits(k, i, "D=D")) return PAIR(cvta64);
-        return shape_fits(k, i, "W=W") ? PAIR(cvta32) : no_handlers(why, BAD_OPERANDS);
+        if (shape_fits(k, i, "D=D")) return PICK(cvta64);
+        return shape_fits(k, i, "W=W") ? PICK(cvta32) : no_handlers(why, BAD_OPERANDS);
     case ORR_OP_ISSPACEP:
         if (shape_fits(k, i, "P=D")) return BOTH(isspacep64);
         return shape_fits(k, i, "P=W") ? BOTH(isspacep32) : no_handlers(why, BAD_OPERANDS);

@@ -46,6 +46,7 @@ PAIR1(neg16x2, uint32_t, uint32_t, sub_halves(0, a))
 // x and y are the addends (the subtrahend for sub) of the lane; `in` reads the flag, `out` writes it.
 #define CARRY_LOOP(T, X, Y, SUM, OUT)                                                                        \
     T *d = DST(w, u, T);                                                                                     \
+    const uint32_t *lane = active_lanes(w);                                                                  \
     bool in = (u->inst->mods & ORR_M_X) != 0, out = (u->inst->mods & ORR_M_CC) != 0;                         \
     uint32_t old = in ? w->carry : 0, flag = 0;                                                              \
     uint32_t in_lane[ORR_WARP], out_lane[ORR_WARP];                                                          \
@@ -53,7 +54,7 @@ PAIR1(neg16x2, uint32_t, uint32_t, sub_halves(0, a))
     LANES {                                                                                                  \
         T x = (T)(X), y = (T)(Y), t = in_lane[i] & 1, s = (T)(SUM);                                          \
         out_lane[i] = (uint32_t)(OUT);                                                                       \
-        d[i] = BLEND(T, d[i], s, w->lane[i]);                                                                \
+        d[i] = BLEND(T, d[i], s, lane[i]);                                                                   \
     }                                                                                                        \
     LANES { flag |= out_lane[i] ? lane_bit[i] : 0; }                                                         \
     if (out) w->carry = (w->carry & ~w->exec) | (flag & w->exec);
@@ -237,7 +238,7 @@ PAIR3(dp2a_hi_ss, uint32_t, uint32_t, uint32_t, uint32_t, DP2A(int16_t, int8_t, 
 #define NONE                                                                                                 \
     { 0 }
 #define ROW(n16, n32, n64, m16, m32, m64)                                                                    \
-    { PAIR(n16), PAIR(n32), PAIR(n64), PAIR(m16), PAIR(m32), PAIR(m64) }
+    { PICK(n16), PICK(n32), PICK(n64), PICK(m16), PICK(m32), PICK(m64) }
 #define SIX(op)   ROW(op##_u16, op##_u32, op##_u64, op##_s16, op##_s32, op##_s64)
 #define THREE(op) ROW(op##16, op##32, op##64, op##16, op##32, op##64)
 
@@ -245,15 +246,15 @@ static handlers pick_packed(const orr_inst *i) { // u16x2 and s16x2
     bool sign = i->type == ORR_T_S16X2, relu = (i->mods & ORR_M_RELU) != 0;
     if (i->mods & ORR_M_SAT) return (handlers){0};
     switch (i->op) {
-    case ORR_OP_ADD: return PAIR(add16x2);
-    case ORR_OP_SUB: return PAIR(sub16x2);
-    case ORR_OP_NEG: return PAIR(neg16x2);
+    case ORR_OP_ADD: return PICK(add16x2);
+    case ORR_OP_SUB: return PICK(sub16x2);
+    case ORR_OP_NEG: return PICK(neg16x2);
     case ORR_OP_MIN:
-        if (relu) return sign ? PAIR(min_relu_s16x2) : (handlers){0};
-        return sign ? PAIR(min_s16x2) : PAIR(min_u16x2);
+        if (relu) return sign ? PICK(min_relu_s16x2) : (handlers){0};
+        return sign ? PICK(min_s16x2) : PICK(min_u16x2);
     case ORR_OP_MAX:
-        if (relu) return sign ? PAIR(max_relu_s16x2) : (handlers){0};
-        return sign ? PAIR(max_s16x2) : PAIR(max_u16x2);
+        if (relu) return sign ? PICK(max_relu_s16x2) : (handlers){0};
+        return sign ? PICK(max_s16x2) : PICK(max_u16x2);
     default: return (handlers){0};
     }
 }
@@ -268,7 +269,7 @@ static handlers pick_add(const orr_inst *i, int slot) {
     }
     if (i->mods & ORR_M_SAT) {
         if (slot != SLOT_S32) return (handlers){0};
-        return is_add ? PAIR(add_sat) : PAIR(sub_sat);
+        return is_add ? PICK(add_sat) : PICK(sub_sat);
     }
     return is_add ? add[slot] : sub[slot];
 }
@@ -278,9 +279,9 @@ static handlers pick_mul(const orr_kernel *k, const orr_inst *i, int slot, const
     if (i->mods & ORR_M_WIDE) {
         if (slot % 3 == SLOT_U64) return no_handlers(why, BAD_TYPE);
         if (!shape_fits(k, i, slot % 3 == SLOT_U16 ? "W=HH" : "D=WW")) return no_handlers(why, BAD_OPERANDS);
-        if (slot == SLOT_U16) return PAIR(mul_wide_u16);
-        if (slot == SLOT_S16) return PAIR(mul_wide_s16);
-        return slot == SLOT_U32 ? PAIR(mul_wide_u32) : PAIR(mul_wide_s32);
+        if (slot == SLOT_U16) return PICK(mul_wide_u16);
+        if (slot == SLOT_S16) return PICK(mul_wide_s16);
+        return slot == SLOT_U32 ? PICK(mul_wide_u32) : PICK(mul_wide_s32);
     }
     if (!plain(k, i, slot, 2)) return no_handlers(why, BAD_OPERANDS);
     return i->mods & ORR_M_HI ? hi[slot] : lo[slot];
@@ -296,9 +297,9 @@ static handlers pick_mad(const orr_kernel *k, const orr_inst *i, int slot, const
         if (slot % 3 == SLOT_U64) return no_handlers(why, BAD_TYPE);
         if (!shape_fits(k, i, slot % 3 == SLOT_U16 ? "W=HHW" : "D=WWD"))
             return no_handlers(why, BAD_OPERANDS);
-        if (slot == SLOT_U16) return PAIR(mad_wide_u16);
-        if (slot == SLOT_S16) return PAIR(mad_wide_s16);
-        return slot == SLOT_U32 ? PAIR(mad_wide_u32) : PAIR(mad_wide_s32);
+        if (slot == SLOT_U16) return PICK(mad_wide_u16);
+        if (slot == SLOT_S16) return PICK(mad_wide_s16);
+        return slot == SLOT_U32 ? PICK(mad_wide_u32) : PICK(mad_wide_s32);
     }
     if (!plain(k, i, slot, 3)) return no_handlers(why, BAD_OPERANDS);
     bool high = (i->mods & ORR_M_HI) != 0;
@@ -308,7 +309,7 @@ static handlers pick_mad(const orr_kernel *k, const orr_inst *i, int slot, const
     }
     if (i->mods & ORR_M_SAT) {
         if (!high || slot != SLOT_S32) return no_handlers(why, BAD_TYPE);
-        return PAIR(mad_hi_sat);
+        return PICK(mad_hi_sat);
     }
     return high ? hi[slot] : lo[slot];
 }
@@ -317,12 +318,12 @@ static handlers pick_24(const orr_inst *i, int slot) {
     bool sign = slot == SLOT_S32, high = (i->mods & ORR_M_HI) != 0;
     if (!sign && slot != SLOT_U32) return (handlers){0};
     if (i->op == ORR_OP_MUL24) {
-        if (high) return sign ? PAIR(mul24_hi_s32) : PAIR(mul24_hi_u32);
-        return sign ? PAIR(mul24_lo_s32) : PAIR(mul24_lo_u32);
+        if (high) return sign ? PICK(mul24_hi_s32) : PICK(mul24_hi_u32);
+        return sign ? PICK(mul24_lo_s32) : PICK(mul24_lo_u32);
     }
-    if (i->mods & ORR_M_SAT) return sign && high ? PAIR(mad24_hi_sat) : (handlers){0};
-    if (high) return sign ? PAIR(mad24_hi_s32) : PAIR(mad24_hi_u32);
-    return sign ? PAIR(mad24_lo_s32) : PAIR(mad24_lo_u32);
+    if (i->mods & ORR_M_SAT) return sign && high ? PICK(mad24_hi_sat) : (handlers){0};
+    if (high) return sign ? PICK(mad24_hi_s32) : PICK(mad24_hi_u32);
+    return sign ? PICK(mad24_lo_s32) : PICK(mad24_lo_u32);
 }
 
 static handlers pick_minmax(const orr_inst *i, int slot) {
@@ -330,19 +331,19 @@ static handlers pick_minmax(const orr_inst *i, int slot) {
     bool is_min = i->op == ORR_OP_MIN, relu = (i->mods & ORR_M_RELU) != 0;
     if (relu && slot != SLOT_S32) return (handlers){0};
     if (i->nsrc == 3) {
-        if (slot == SLOT_U32) return is_min ? PAIR(min3_u32) : PAIR(max3_u32);
+        if (slot == SLOT_U32) return is_min ? PICK(min3_u32) : PICK(max3_u32);
         if (slot != SLOT_S32) return (handlers){0};
-        if (relu) return is_min ? PAIR(min3_relu) : PAIR(max3_relu);
-        return is_min ? PAIR(min3_s32) : PAIR(max3_s32);
+        if (relu) return is_min ? PICK(min3_relu) : PICK(max3_relu);
+        return is_min ? PICK(min3_s32) : PICK(max3_s32);
     }
-    if (relu) return is_min ? PAIR(min_relu) : PAIR(max_relu);
+    if (relu) return is_min ? PICK(min_relu) : PICK(max_relu);
     return is_min ? min[slot] : max[slot];
 }
 
 static handlers pick_dot(const orr_inst *i) {
-    static const handlers dp4a[4] = {PAIR(dp4a_uu), PAIR(dp4a_us), PAIR(dp4a_su), PAIR(dp4a_ss)};
-    static const handlers lo[4] = {PAIR(dp2a_lo_uu), PAIR(dp2a_lo_us), PAIR(dp2a_lo_su), PAIR(dp2a_lo_ss)};
-    static const handlers hi[4] = {PAIR(dp2a_hi_uu), PAIR(dp2a_hi_us), PAIR(dp2a_hi_su), PAIR(dp2a_hi_ss)};
+    static const handlers dp4a[4] = {PICK(dp4a_uu), PICK(dp4a_us), PICK(dp4a_su), PICK(dp4a_ss)};
+    static const handlers lo[4] = {PICK(dp2a_lo_uu), PICK(dp2a_lo_us), PICK(dp2a_lo_su), PICK(dp2a_lo_ss)};
+    static const handlers hi[4] = {PICK(dp2a_hi_uu), PICK(dp2a_hi_us), PICK(dp2a_hi_su), PICK(dp2a_hi_ss)};
     int n = (i->type == ORR_T_S32) * 2 + (i->stype == ORR_T_S32);
     if (i->op == ORR_OP_DP4A) return dp4a[n];
     return i->mods & ORR_M_HI ? hi[n] : lo[n];

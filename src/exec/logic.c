@@ -57,7 +57,8 @@ static void lop3_bool(warp *w, const uop *u) {
     LANES { m |= out[i] ? lane_bit[i] : 0; }
     if (!u->d.none) {
         uint32_t *d = DST(w, u, uint32_t);
-        LANES { d[i] = BLEND(uint32_t, d[i], out[i], w->lane[i]); }
+        const uint32_t *lane = active_lanes(w);
+        LANES { d[i] = BLEND(uint32_t, d[i], out[i], lane[i]); }
     }
     set_pred(w, u->all[1], bool_combine(m, op, q));
 }
@@ -229,7 +230,7 @@ PAIR_BODY(prmt_const, uint32_t, PRMT_CONST_LOADS, PICKED(0, 0) | PICKED(1, 8) | 
 
 // ---- choosing -------------------------------------------------------------------------------
 #define BY_WIDTH(op)                                                                                         \
-    { PAIR(op##16), PAIR(op##32), PAIR(op##64) }
+    { PICK(op##16), PICK(op##32), PICK(op##64) }
 
 static handlers pick_pred(const orr_kernel *k, const orr_inst *i, const char **why) {
     if (!shape_fits(k, i, i->op == ORR_OP_NOT ? "P=P" : "P=PP")) return no_handlers(why, BAD_OPERANDS);
@@ -256,15 +257,15 @@ static handlers pick_bitwise(const orr_kernel *k, const orr_inst *i, int slot, c
 }
 
 static handlers pick_lop3(const orr_kernel *k, const orr_inst *i, const char **why) {
-    if (shape_fits(k, i, "W=WWW")) return PAIR(lop3);
+    if (shape_fits(k, i, "W=WWW")) return PICK(lop3);
     if (shape_fits(k, i, "wp=WWWP")) return BOTH(lop3_bool);
     return no_handlers(why, BAD_OPERANDS);
 }
 
 static handlers pick_shift(const orr_kernel *k, const orr_inst *i, int slot, const char **why) {
     static const handlers shl[3] = BY_WIDTH(shl);
-    static const handlers shr[SLOTS] = {PAIR(shr_u16), PAIR(shr_u32), PAIR(shr_u64),
-                                        PAIR(shr_s16), PAIR(shr_s32), PAIR(shr_s64)};
+    static const handlers shr[SLOTS] = {PICK(shr_u16), PICK(shr_u32), PICK(shr_u64),
+                                        PICK(shr_s16), PICK(shr_s32), PICK(shr_s64)};
     static const char *const shapes[3] = {"H=HW", "W=WW", "D=DW"};
     if (!shape_fits(k, i, shapes[slot % 3])) return no_handlers(why, BAD_OPERANDS);
     return i->op == ORR_OP_SHL ? shl[slot % 3] : shr[slot];
@@ -274,24 +275,24 @@ static handlers pick_field(const orr_kernel *k, const orr_inst *i, int slot, con
     bool wide = slot % 3 == SLOT_U64, sign = slot >= SLOT_S16;
     if (i->op == ORR_OP_BFI) {
         if (!shape_fits(k, i, wide ? "D=DDWW" : "W=WWWW")) return no_handlers(why, BAD_OPERANDS);
-        return wide ? PAIR(bfi64) : PAIR(bfi32);
+        return wide ? PICK(bfi64) : PICK(bfi32);
     }
     if (!shape_fits(k, i, wide ? "D=DWW" : "W=WWW")) return no_handlers(why, BAD_OPERANDS);
-    if (wide) return sign ? PAIR(bfe64s) : PAIR(bfe64u);
-    return sign ? PAIR(bfe32s) : PAIR(bfe32u);
+    if (wide) return sign ? PICK(bfe64s) : PICK(bfe64u);
+    return sign ? PICK(bfe32s) : PICK(bfe32u);
 }
 
 static handlers pick_count(const orr_kernel *k, const orr_inst *i, int slot, const char **why) {
     bool wide = slot % 3 == SLOT_U64, sign = slot >= SLOT_S16;
     if (!shape_fits(k, i, wide ? "W=D" : "W=W")) return no_handlers(why, BAD_OPERANDS);
-    if (i->op == ORR_OP_POPC) return wide ? PAIR(popc64) : PAIR(popc32);
-    if (i->op == ORR_OP_CLZ) return wide ? PAIR(clz64) : PAIR(clz32);
+    if (i->op == ORR_OP_POPC) return wide ? PICK(popc64) : PICK(popc32);
+    if (i->op == ORR_OP_CLZ) return wide ? PICK(clz64) : PICK(clz32);
     if (i->mods & ORR_M_SHIFTAMT) {
-        if (wide) return sign ? PAIR(bfind64s_amt) : PAIR(bfind64u_amt);
-        return sign ? PAIR(bfind32s_amt) : PAIR(bfind32u_amt);
+        if (wide) return sign ? PICK(bfind64s_amt) : PICK(bfind64u_amt);
+        return sign ? PICK(bfind32s_amt) : PICK(bfind32u_amt);
     }
-    if (wide) return sign ? PAIR(bfind64s) : PAIR(bfind64u);
-    return sign ? PAIR(bfind32s) : PAIR(bfind32u);
+    if (wide) return sign ? PICK(bfind64s) : PICK(bfind64u);
+    return sign ? PICK(bfind32s) : PICK(bfind32u);
 }
 
 static handlers pick_word(const orr_kernel *k, const orr_inst *i, const char **why) { // on 32 bits alone
@@ -299,18 +300,18 @@ static handlers pick_word(const orr_kernel *k, const orr_inst *i, const char **w
     int n = i->op == ORR_OP_SZEXT || i->op == ORR_OP_BMSK ? 2 : 3;
     if (!plain(k, i, SLOT_U32, n)) return no_handlers(why, BAD_OPERANDS);
     switch (i->op) {
-    case ORR_OP_FNS: return PAIR(fns32);
+    case ORR_OP_FNS: return PICK(fns32);
     case ORR_OP_SZEXT:
-        if (wrap) return sign ? PAIR(szext_wrap_s) : PAIR(szext_wrap_u);
-        return sign ? PAIR(szext_clamp_s) : PAIR(szext_clamp_u);
-    case ORR_OP_BMSK: return wrap ? PAIR(bmsk_wrap) : PAIR(bmsk_clamp);
+        if (wrap) return sign ? PICK(szext_wrap_s) : PICK(szext_wrap_u);
+        return sign ? PICK(szext_clamp_s) : PICK(szext_clamp_u);
+    case ORR_OP_BMSK: return wrap ? PICK(bmsk_wrap) : PICK(bmsk_clamp);
     case ORR_OP_SHF:
-        if (i->sub) return wrap ? PAIR(shf_r_wrap) : PAIR(shf_r_clamp);
-        return wrap ? PAIR(shf_l_wrap) : PAIR(shf_l_clamp);
+        if (i->sub) return wrap ? PICK(shf_r_wrap) : PICK(shf_r_clamp);
+        return wrap ? PICK(shf_l_wrap) : PICK(shf_l_clamp);
     default: // prmt
         if (i->sub > ORR_PRMT_RC16) return no_handlers(why, BAD_TYPE);
-        if (orr_src(k, i, 2)->kind == ORR_K_IMM) return PAIR(prmt_const);
-        return i->sub ? PAIR(prmt_mode) : PAIR(prmt);
+        if (orr_src(k, i, 2)->kind == ORR_K_IMM) return PICK(prmt_const);
+        return i->sub ? PICK(prmt_mode) : PICK(prmt);
     }
 }
 
@@ -334,7 +335,7 @@ handlers orr_pick_logic(const orr_kernel *k, const orr_inst *i, const char **why
     case ORR_OP_BREV:
         if (slot < 0 || slot % 3 == SLOT_U16) return no_handlers(why, BAD_TYPE);
         if (!plain(k, i, slot, 1)) return no_handlers(why, BAD_OPERANDS);
-        return slot % 3 == SLOT_U64 ? PAIR(brev64) : PAIR(brev32);
+        return slot % 3 == SLOT_U64 ? PICK(brev64) : PICK(brev32);
     case ORR_OP_BFE:
     case ORR_OP_BFI:
         return slot < 0 || slot % 3 == SLOT_U16 ? no_handlers(why, BAD_TYPE) : pick_field(k, i, slot, why);

@@ -14,7 +14,7 @@
 #pragma clang diagnostic ignored "-Wpass-failed"
 #endif
 
-#define PAIR(name) ((handlers){name##_full, name##_masked})
+#define PICK(name) ((handlers){name##_full, name##_masked})
 #define BOTH(name) ((handlers){name, name})
 
 // A lane's mask (~0u or 0) widened or narrowed to T, and the blend it steers.
@@ -59,6 +59,13 @@ static const uint32_t lane_bit[ORR_WARP] __attribute__((aligned(64), unused)) = 
     1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
     1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31,
 };
+
+// A full handler finds w->exec right but w->lane stale. One that serves both cases and reads w->lane
+// asks for it here.
+static inline const uint32_t *active_lanes(warp *w) {
+    set_exec(w, w->exec);
+    return w->lane;
+}
 
 // ~0u in the lanes of m, 0 elsewhere.
 static inline void spread(uint32_t m, uint32_t out[ORR_WARP]) {

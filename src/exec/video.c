@@ -124,7 +124,7 @@ static uint32_t simd(const orr_inst *in, int n, uint32_t ra, uint32_t rb, uint32
     const uint32_t *pa = SRC_A(w, u, uint32_t), *pb = SRC_B(w, u, uint32_t);                                 \
     const uint32_t *pc = u->nsrc > 2 ? SRC_C(w, u, uint32_t) : pb;                                           \
     for (int i = 0; i < ORR_WARP; i++)                                                                       \
-        if (w->lane[i]) d[i] = expr;
+        if (w->exec >> i & 1) d[i] = expr;
 static void video1(warp *w, const uop *u) { LANE_LOOP(scalar(u->inst, pa[i], pb[i], pc[i])) }
 static void video2(warp *w, const uop *u) { LANE_LOOP(simd(u->inst, 2, pa[i], pb[i], pc[i])) }
 static void video4(warp *w, const uop *u){LANE_LOOP(simd(u->inst, 4, pa[i], pb[i], pc[i]))}
