@@ -1,0 +1,28 @@
+// One kernel for each instruction of ops.def, and inputs that make them show their corners. The same
+// module and inputs go to the executor and to a real GPU; results are 64-bit words.
+#ifndef ORR_OPS_H
+#define ORR_OPS_H
+
+#include "launch/launch.h"
+
+#define OPS_N 1024 // results of each instruction
+
+typedef struct ops_case {
+    const char *text, *signature;
+    bool approx;
+    uint8_t matrix[4]; // registers of D, A, B, C; 0: not a matrix instruction
+    char width;
+    uint8_t in_ab, in_c;
+} ops_case;
+extern const ops_case ops_cases[];
+extern const int ops_count;
+
+void ops_module(orr_text *ptx);
+// results[op * OPS_N + element]; false: e
+bool ops_run(const orr_backend *b, orr_module *m, uint64_t *results, orr_err *e);
+// The largest distance between two results of an approximation, in units in the last place of the
+// element type; NaN against NaN is 0, NaN or infinity against anything else is UINT64_MAX.
+uint64_t ops_distance(const ops_case *c, uint64_t a, uint64_t b);
+uint64_t ops_input(const ops_case *c, int source, int element); // for messages
+
+#endif

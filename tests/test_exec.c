@@ -1,0 +1,378 @@
+// The executor: lanes that part and meet, threads that wait for each other, barriers, calls, faults,
+// and the streams it delivers. Every kernel is a few lines of PTX; what it must compute is worked
+// out by hand beside it.
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "exec/exec.h"
+#include "ptx/ptx.h"
+
+#define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
+
+// ---- a small bench --------------------------------------------------------------------------
+typedef struct bench {
+    orr_mem *mem;
+    orr_module *module;
+    orr_image *image;
+    orr_launch launch;
+    uint64_t out; // one output buffer, the kernel's first parameter
+    uint32_t words;
+    uint8_t params[64];
+    orr_err err;
+} bench;
+
+static void open_bench(bench *b, const char *ptx, const char *kernel, uint32_t grid, uint32_t block, uint32_t words) {
+    memset(b, 0, sizeof *b);
+    b->mem = orr_mem_new(&b->err);
+    assert_non_null(b->mem);
+    b->module = orr_ptx_parse("test.ptx", ptx, strlen(ptx), &b->err);
+    if (!b->module) fail_msg("%s", b->err.text);
+    b->image = orr_image_load(b->mem, b->module, &b->err);
+    assert_non_null(b->image);
+    const orr_kernel *k = b->module->load(b->module, kernel, &b->err);
+    if (!k) fail_msg("%s", b->err.text);
+    b->words = words;
+    b->out = orr_mem_alloc(b->mem, words * 4, "out", &b->err);
+    memcpy(b->params, &b->out, 8);
+    b->launch = (orr_launch){.kernel = k, .image = b->image, .mem = b->mem, .grid = {grid, 1, 1}, .block = {block, 1, 1}, .params = b->params};
+}
+
+static const uint32_t *run_bench(bench *b, int threads) {
+    bool ok = orr_launch_check(&b->launch, 232448, &b->err) && orr_exec_run(&b->launch, threads, false, NULL, NULL, NULL, &b->err);
+    if (!ok) fail_msg("%s", b->err.text);
+    return orr_mem_host(b->mem, b->out, b->words * 4);
+}
+
+static void close_bench(bench *b) {
+    orr_image_free(b->mem, b->image);
+    b->module->free(b->module);
+    orr_mem_delete(b->mem);
+}
+
+// out[global thread id] = value computed by `body` in %r1; %r0 is the global thread id, %r9 the lane.
+#define KERNEL(regs, body)                                                                                   \
+    HEAD ".visible .entry k(.param .u64 out){\n"                                                             \
+         ".reg .b32 %r<32>; .reg .b64 %rd<16>; .reg .pred %p<8>; .reg .f32 %f<8>;\n" regs                    \
+         "ld.param.u64 %rd1,[out]; cvta.to.global.u64 %rd1,%rd1;\n"                                          \
+         "mov.u32 %r2,%ctaid.x; mov.u32 %r3,%ntid.x; mov.u32 %r4,%tid.x; mad.lo.s32 %r0,%r2,%r3,%r4;\n"      \
+         "mov.u32 %r9,%laneid; mul.wide.u32 %rd2,%r0,4; add.s64 %rd3,%rd1,%rd2;\n" body                      \
+         "st.global.u32 [%rd3],%r1; ret;\n}\n"
+
+static void lanes_part_and_meet(void **state) {
+    (void)state;
+    bench b;
+    // if (lane odd) r1 = 100 + lane else r1 = 200 + lane; then all together: r1 += popc(activemask)
+    open_bench(&b, KERNEL("", "and.b32 %r5,%r9,1; setp.eq.u32 %p1,%r5,1; @%p1 bra ODD;\n"
+                              "add.u32 %r1,%r9,200; bra.uni MEET;\nODD: add.u32 %r1,%r9,100;\n"
+                              "MEET: activemask.b32 %r6; popc.b32 %r7,%r6; mul.lo.u32 %r7,%r7,1000; add.u32 %r1,%r1,%r7;\n"),
+               "k", 2, 64, 128);
+    const uint32_t *out = run_bench(&b, 1);
+    for (uint32_t i = 0; i < 128; i++) assert_int_equal(out[i], 32000 + (i % 2 ? 100 : 200) + i % 32);
+    close_bench(&b);
+}
+
+static void loops_of_different_length(void **state) {
+    (void)state;
+    bench b;
+    // r1 = sum of 1..lane, by a loop each lane leaves at its own time; all meet behind it
+    open_bench(&b, KERNEL("", "mov.u32 %r1,0; mov.u32 %r5,0;\nL: setp.ge.u32 %p1,%r5,%r9; @%p1 bra OUT;\n"
+                              "add.u32 %r5,%r5,1; add.u32 %r1,%r1,%r5; bra L;\nOUT: vote.sync.ballot.b32 %r6,%p1,-1; popc.b32 %r6,%r6;\n"
+                              "mad.lo.u32 %r1,%r6,10000,%r1;\n"),
+               "k", 1, 32, 32);
+    const uint32_t *out = run_bench(&b, 1);
+    for (uint32_t i = 0; i < 32; i++) assert_int_equal(out[i], 320000 + i * (i + 1) / 2);
+    close_bench(&b);
+}
+
+static void early_exit_does_not_keep_others_apart(void **state) {
+    (void)state;
+    bench b;
+    // lanes 24..31 return inside an if; the rest must be together afterwards
+    open_bench(&b, KERNEL("", "setp.lt.u32 %p1,%r9,16; @%p1 bra LOW;\nsetp.ge.u32 %p2,%r9,24; @%p2 bra GONE; mov.u32 %r1,2; bra MEET;\n"
+                              "GONE: ret;\nLOW: mov.u32 %r1,1;\nMEET: activemask.b32 %r6; popc.b32 %r6,%r6; mad.lo.u32 %r1,%r6,10,%r1;\n"),
+               "k", 1, 32, 32);
+    const uint32_t *out = run_bench(&b, 1);
+    for (uint32_t i = 0; i < 32; i++) assert_int_equal(out[i], i < 16 ? 241 : i < 24 ? 242 : 0);
+    close_bench(&b);
+}
+
+static void a_lock_inside_one_warp(void **state) {
+    (void)state;
+    bench b;
+    // Each lane takes a spin lock, adds 1 without atomics, frees it. Without progress for every lane
+    // this never ends: the lane that holds the lock would wait for the spinning ones at the join.
+    open_bench(&b, HEAD ".global .u32 lock; .global .u32 count;\n.visible .entry k(.param .u64 out){\n"
+                        ".reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<4>;\n"
+                        "SPIN: atom.global.cas.b32 %r1,[lock],0,1; setp.ne.u32 %p1,%r1,0; @%p1 bra SPIN;\n"
+                        "ld.volatile.global.u32 %r2,[count]; add.u32 %r2,%r2,1; st.volatile.global.u32 [count],%r2; membar.gl;\n"
+                        "atom.global.exch.b32 %r3,[lock],0;\nret;\n}\n",
+               "k", 4, 64, 1);
+    run_bench(&b, 2);
+    uint64_t addr, bytes;
+    assert_true(orr_image_symbol(b.image, "count", &addr, &bytes));
+    assert_int_equal(*(uint32_t *)orr_mem_host(b.mem, addr, 4), 256);
+    close_bench(&b);
+}
+
+static void blocks_wait_for_each_other(void **state) {
+    (void)state;
+    bench b;
+    // A grid barrier: block 0 waits for the last one. All blocks are resident, so it must end.
+    open_bench(&b, HEAD ".global .u32 arrived;\n.visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<4>;\n"
+                        "atom.global.add.u32 %r1,[arrived],1;\nW: ld.volatile.global.u32 %r2,[arrived]; setp.lt.u32 %p1,%r2,20; @%p1 bra W;\n"
+                        "ld.param.u64 %rd1,[out]; mov.u32 %r3,%ctaid.x; mul.wide.u32 %rd2,%r3,4; add.s64 %rd1,%rd1,%rd2;\n"
+                        "st.global.u32 [%rd1],%r2;\nret;\n}\n",
+               "k", 20, 1, 20);
+    const uint32_t *out = run_bench(&b, 2);
+    for (int i = 0; i < 20; i++) assert_int_equal(out[i], 20);
+    close_bench(&b);
+}
+
+static void warps_wait_through_shared_memory(void **state) {
+    (void)state;
+    bench b;
+    // warp 0 spins on a flag that warp 1 sets
+    open_bench(&b, HEAD ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<4>; .shared .u32 flag;\n"
+                        "mov.u32 %r1,%tid.x; setp.ge.u32 %p1,%r1,32; @%p1 bra SET;\n"
+                        "W: ld.volatile.shared.u32 %r2,[flag]; setp.ne.u32 %p2,%r2,7; @%p2 bra W; bra DONE;\n"
+                        "SET: mov.u32 %r2,7; st.volatile.shared.u32 [flag],%r2;\n"
+                        "DONE: ld.param.u64 %rd1,[out]; mul.wide.u32 %rd2,%r1,4; add.s64 %rd1,%rd1,%rd2; st.global.u32 [%rd1],%r2;\nret;\n}\n",
+               "k", 1, 64, 64);
+    const uint32_t *out = run_bench(&b, 1);
+    for (int i = 0; i < 64; i++) assert_int_equal(out[i], 7);
+    close_bench(&b);
+}
+
+static void barriers(void **state) {
+    (void)state;
+    bench b;
+    // Reverse 100 words through shared memory; the last warp is ragged.
+    open_bench(&b, HEAD ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<4>; .shared .align 4 .b8 s[400];\n"
+                        "mov.u32 %r1,%tid.x; shl.b32 %r2,%r1,2; mov.u32 %r3,s; add.u32 %r3,%r3,%r2; st.shared.u32 [%r3],%r1; bar.sync 0;\n"
+                        "sub.u32 %r4,99,%r1; shl.b32 %r4,%r4,2; mov.u32 %r3,s; add.u32 %r3,%r3,%r4; ld.shared.u32 %r5,[%r3];\n"
+                        "ld.param.u64 %rd1,[out]; mul.wide.u32 %rd2,%r1,4; add.s64 %rd1,%rd1,%rd2; st.global.u32 [%rd1],%r5;\nret;\n}\n",
+               "k", 1, 100, 100);
+    const uint32_t *out = run_bench(&b, 1);
+    for (uint32_t i = 0; i < 100; i++) assert_int_equal(out[i], 99 - i);
+    close_bench(&b);
+    // Reductions over the block: 96 threads, predicate true for tid % 3 == 0 -> 32; not all, some.
+    open_bench(&b, KERNEL("", "rem.u32 %r5,%r4,3; setp.eq.u32 %p1,%r5,0; barrier.red.popc.u32 %r1,0,%p1;\n"
+                              "barrier.red.and.pred %p2,0,%p1; barrier.red.or.pred %p3,0,%p1;\n"
+                              "@%p2 add.u32 %r1,%r1,1000; @%p3 add.u32 %r1,%r1,2000;\n"),
+               "k", 1, 96, 96);
+    out = run_bench(&b, 1);
+    for (uint32_t i = 0; i < 96; i++) assert_int_equal(out[i], 2032);
+    close_bench(&b);
+    // A barrier of 64 threads: warp 0 arrives and goes on, warp 1 waits; warps 2 and 3 have no part in it.
+    open_bench(&b, KERNEL("", "mov.u32 %r1,5; setp.ge.u32 %p1,%r4,64; @%p1 bra END; setp.lt.u32 %p2,%r4,32; @%p2 bra ARR;\n"
+                              "bar.sync 3,64; mov.u32 %r1,6; bra END;\nARR: bar.arrive 3,64;\nEND: \n"),
+               "k", 1, 128, 128);
+    out = run_bench(&b, 1);
+    for (uint32_t i = 0; i < 128; i++) assert_int_equal(out[i], i >= 32 && i < 64 ? 6 : 5);
+    close_bench(&b);
+    // Threads that exit are not waited for.
+    open_bench(&b, KERNEL("", "setp.ge.u32 %p1,%r4,40; @%p1 exit; bar.sync 0; mov.u32 %r1,3;\n"), "k", 1, 128, 128);
+    out = run_bench(&b, 1);
+    for (uint32_t i = 0; i < 128; i++) assert_int_equal(out[i], i < 40 ? 3 : 0);
+    close_bench(&b);
+}
+
+static void calls(void **state) {
+    (void)state;
+    bench b;
+    // fib by recursion, for lane % 12; lanes end at different depths
+    open_bench(&b, HEAD ".func (.param .b32 r) fib(.param .b32 n){\n.reg .b32 %r<8>; .reg .pred %p<2>;\n"
+                        "ld.param.u32 %r1,[n]; setp.lt.u32 %p1,%r1,2; @%p1 bra BASE;\n"
+                        "sub.u32 %r2,%r1,1; { .param .b32 a; .param .b32 q; st.param.b32 [a],%r2; call.uni (q), fib, (a); ld.param.b32 %r3,[q]; }\n"
+                        "sub.u32 %r2,%r1,2; { .param .b32 a; .param .b32 q; st.param.b32 [a],%r2; call.uni (q), fib, (a); ld.param.b32 %r4,[q]; }\n"
+                        "add.u32 %r5,%r3,%r4; st.param.b32 [r],%r5; ret;\nBASE: st.param.b32 [r],%r1; ret;\n}\n"
+                        ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<4>;\n"
+                        "mov.u32 %r1,%tid.x; rem.u32 %r2,%r1,12;\n"
+                        "{ .param .b32 a; .param .b32 q; st.param.b32 [a],%r2; call.uni (q), fib, (a); ld.param.b32 %r3,[q]; }\n"
+                        "activemask.b32 %r4; popc.b32 %r4,%r4; mad.lo.u32 %r3,%r4,1000,%r3;\n"
+                        "ld.param.u64 %rd1,[out]; mul.wide.u32 %rd2,%r1,4; add.s64 %rd1,%rd1,%rd2; st.global.u32 [%rd1],%r3;\nret;\n}\n",
+               "k", 1, 32, 32);
+    static const uint32_t fib[12] = {0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89};
+    const uint32_t *out = run_bench(&b, 1);
+    for (uint32_t i = 0; i < 32; i++) assert_int_equal(out[i], 32000 + fib[i % 12]);
+    close_bench(&b);
+    // Indirect: even lanes call one function, odd lanes another, through a pointer.
+    open_bench(&b, HEAD ".func (.param .b32 r) two(.param .b32 n){ .reg .b32 %r<3>; ld.param.u32 %r1,[n]; mul.lo.u32 %r1,%r1,2; st.param.b32 [r],%r1; ret; }\n"
+                        ".func (.param .b32 r) ten(.param .b32 n){ .reg .b32 %r<3>; ld.param.u32 %r1,[n]; mul.lo.u32 %r1,%r1,10; st.param.b32 [r],%r1; ret; }\n"
+                        ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .pred %p<2>;\n"
+                        "mov.u32 %r1,%tid.x; and.b32 %r2,%r1,1; setp.eq.u32 %p1,%r2,1; mov.u64 %rd4,two; mov.u64 %rd5,ten; selp.b64 %rd6,%rd5,%rd4,%p1;\n"
+                        "{ .param .b32 a; .param .b32 q; st.param.b32 [a],%r1; P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+                        "call (q), %rd6, (a), P; ld.param.b32 %r3,[q]; }\n"
+                        "ld.param.u64 %rd1,[out]; mul.wide.u32 %rd2,%r1,4; add.s64 %rd1,%rd1,%rd2; st.global.u32 [%rd1],%r3;\nret;\n}\n",
+               "k", 1, 32, 32);
+    out = run_bench(&b, 1);
+    for (uint32_t i = 0; i < 32; i++) assert_int_equal(out[i], i % 2 ? 10 * i : 2 * i);
+    close_bench(&b);
+}
+
+static void branch_tables(void **state) {
+    (void)state;
+    bench b;
+    open_bench(&b, KERNEL("", "and.b32 %r5,%r9,3; T: .branchtargets A, B, C, D;\nbrx.idx %r5, T;\n"
+                              "A: mov.u32 %r1,11; bra M; B: mov.u32 %r1,22; bra M; C: mov.u32 %r1,33; bra M; D: mov.u32 %r1,44;\nM:\n"),
+               "k", 1, 32, 32);
+    const uint32_t *out = run_bench(&b, 1);
+    for (uint32_t i = 0; i < 32; i++) assert_int_equal(out[i], 11 * (i % 4 + 1));
+    close_bench(&b);
+}
+
+// ---- faults ---------------------------------------------------------------------------------
+static void expect_fault(const char *ptx, uint32_t grid, uint32_t block, uint64_t max_insts, const char *const *parts) {
+    for (int threads = 1; threads <= 2; threads++) {
+        bench b;
+        open_bench(&b, ptx, "k", grid, block, 16);
+        b.launch.max_insts = max_insts;
+        assert_false(orr_exec_run(&b.launch, threads, false, NULL, NULL, NULL, &b.err));
+        assert_int_equal(b.err.status, ORR_PROGRAM_FAILED);
+        for (; *parts && threads == 1; parts++)
+            if (!strstr(b.err.text, *parts)) fail_msg("'%s' is not in: %s", *parts, b.err.text);
+        close_bench(&b);
+    }
+}
+
+static void faults(void **state) {
+    (void)state;
+    // 16 words; thread 16 of block 0 is the first outside
+    expect_fault(KERNEL("", "mov.u32 %r1,1;\n"), 4, 64, 0,
+                 (const char *[]){"test.ptx:", "out of bounds", "kernel 'k'", "block (0,0,0)", "thread (16,0,0)", "'out'", NULL});
+    expect_fault(KERNEL("", "add.s64 %rd3,%rd1,2; mov.u32 %r1,1;\n"), 1, 1, 0, (const char *[]){"not a multiple of 4", "thread (0,0,0)", NULL});
+    expect_fault(KERNEL("", "mov.u32 %r1,1; setp.eq.u32 %p1,%r0,5; @%p1 trap;\n"), 1, 8, 0, (const char *[]){"trap", "thread (5,0,0)", NULL});
+    expect_fault(KERNEL("", "mov.u32 %r1,1;\nL: bra L;\n"), 1, 1, 1000, (const char *[]){"1000 instructions", "--max-insts", NULL});
+    expect_fault(KERNEL("", "mov.u32 %r1,1; setp.lt.u32 %p1,%r4,32; @%p1 bra S; bar.sync 1,96;\nS:\n"), 1, 64, 0,
+                 (const char *[]){"deadlock", "barrier 1", NULL});
+    expect_fault(KERNEL(".shared .b32 s[4];", "mov.u32 %r1,1; ld.shared.u32 %r1,[s+16];\n"), 1, 1, 0, (const char *[]){"shared memory", "16 bytes", NULL});
+}
+
+// ---- streams and determinism ----------------------------------------------------------------
+typedef struct digest {
+    uint64_t sum, blocks;
+} digest;
+
+static bool add_block(void *arg, int worker, const orr_tb *tb, orr_err *e) {
+    (void)e;
+    digest *d = &((digest *)arg)[worker];
+    for (uint32_t w = 0; w < tb->nwarps; w++) d->sum += orr_hash64(tb->warps[w].bytes, tb->warps[w].n, tb->index * 64 + w);
+    d->blocks++;
+    return true;
+}
+
+static bool in_order(void *arg, int worker, const orr_tb *tb, orr_err *e) {
+    (void)worker;
+    uint64_t *next = arg;
+    if (tb->index != *next) return orr_fail(e, ORR_PROGRAM_FAILED, "block %llu", (unsigned long long)tb->index);
+    ++*next;
+    return true;
+}
+
+static void streams_do_not_depend_on_threads(void **state) {
+    (void)state;
+    static const char *const ptx = KERNEL("", "mov.u32 %r1,0; mov.u32 %r5,0; and.b32 %r8,%r0,15;\nL: setp.ge.u32 %p1,%r5,%r8; @%p1 bra OUT;\n"
+                                              "ld.global.u32 %r6,[%rd3]; add.u32 %r5,%r5,1; add.u32 %r1,%r1,%r5; bra L;\nOUT:\n");
+    bench b;
+    open_bench(&b, ptx, "k", 37, 96, 37 * 96);
+    digest one[1] = {{0}}, two[3] = {{0}};
+    orr_exec_counts c1, c2;
+    assert_true(orr_exec_run(&b.launch, 1, false, add_block, one, &c1, &b.err));
+    assert_true(orr_exec_run(&b.launch, 3, false, add_block, two, &c2, &b.err));
+    assert_int_equal(one[0].sum, two[0].sum + two[1].sum + two[2].sum);
+    assert_int_equal(one[0].blocks, 37);
+    assert_int_equal(c1.warp_insts, c2.warp_insts);
+    assert_int_equal(c1.thread_insts, c2.thread_insts);
+    // the same again, pulled one by one
+    digest pulled = {0};
+    orr_source *s = orr_exec_source(&b.launch, &c2, &b.err);
+    assert_non_null(s);
+    orr_tb tb;
+    while (s->next(s, &tb, &b.err) > 0) add_block(&pulled, 0, &tb, &b.err);
+    s->close(s);
+    assert_int_equal(pulled.sum, one[0].sum);
+    assert_int_equal(c1.warp_insts, c2.warp_insts);
+    uint64_t next = 0;
+    assert_true(orr_exec_run(&b.launch, 3, true, in_order, &next, NULL, &b.err));
+    assert_int_equal(next, 37);
+    close_bench(&b);
+}
+
+static void a_stream_says_what_happened(void **state) {
+    (void)state;
+    bench b;
+    // one warp; lanes 0..15 load [out + 4 lane], then all store with stride 8
+    open_bench(&b, HEAD ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .pred %p<2>;\n"
+                        "ld.param.u64 %rd1,[out]; mov.u32 %r1,%tid.x; mul.wide.u32 %rd2,%r1,4; add.s64 %rd3,%rd1,%rd2; setp.lt.u32 %p1,%r1,16;\n"
+                        "@%p1 ld.global.u32 %r2,[%rd3]; mul.wide.u32 %rd4,%r1,8; add.s64 %rd5,%rd1,%rd4; st.global.u32 [%rd5+4],%r1; ret;\n}\n",
+               "k", 1, 32, 64);
+    orr_source *s = orr_exec_source(&b.launch, NULL, &b.err);
+    orr_tb tb;
+    assert_int_equal(s->next(s, &tb, &b.err), 1);
+    assert_int_equal(tb.nwarps, 1);
+    orr_trace t = orr_trace_open(tb.warps[0]);
+    uint32_t block, mask;
+    orr_access a;
+    assert_int_equal(orr_trace_block(&t, b.launch.kernel->nblocks, &block, &mask), 1);
+    assert_int_equal(block, 0);
+    assert_int_equal(mask, 0xffffffff);
+    assert_int_equal(b.launch.kernel->blocks[0].nmem, 2);
+    assert_true(orr_trace_access(&t, &a));
+    assert_int_equal(a.mask, 0xffff);
+    for (uint32_t i = 0; i < 16; i++) assert_int_equal(a.addr[i], b.out + 4 * i);
+    assert_true(orr_trace_access(&t, &a));
+    assert_int_equal(a.mask, 0xffffffff);
+    for (uint32_t i = 0; i < 32; i++) assert_int_equal(a.addr[i], b.out + 4 + 8 * i);
+    assert_int_equal(orr_trace_block(&t, b.launch.kernel->nblocks, &block, &mask), 0);
+    assert_int_equal(s->next(s, &tb, &b.err), 0);
+    s->close(s);
+    close_bench(&b);
+}
+
+// ---- device runtime -------------------------------------------------------------------------
+static void printing(void **state) {
+    (void)state;
+    bench b;
+    open_bench(&b, HEAD ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
+                        ".global .align 1 .b8 fmt[24] = {116, 37, 100, 32, 37, 46, 50, 102, 32, 37, 115, 10, 0};\n" // "t%d %.2f %s\n"
+                        ".global .align 1 .b8 str[4] = {104, 105, 0};\n"
+                        ".visible .entry k(.param .u64 out){\n.local .align 8 .b8 depot[24]; .reg .b32 %r<4>; .reg .b64 %rd<8>; .reg .f64 %d<2>;\n"
+                        "mov.u64 %rd1,depot; cvta.local.u64 %rd2,%rd1; mov.u32 %r1,%tid.x; st.local.u32 [%rd1],%r1; mov.f64 %d1,0d3FF8000000000000;\n"
+                        "st.local.f64 [%rd1+8],%d1; mov.u64 %rd3,str; cvta.global.u64 %rd4,%rd3; st.local.u64 [%rd1+16],%rd4;\n"
+                        "mov.u64 %rd5,fmt; cvta.global.u64 %rd6,%rd5;\n"
+                        "{ .param .b64 p0; .param .b64 p1; .param .b32 q; st.param.b64 [p0],%rd6; st.param.b64 [p1],%rd2; call.uni (q), vprintf, (p0,p1); ld.param.b32 %r2,[q]; }\n"
+                        "ret;\n}\n",
+               "k", 1, 2, 4);
+    char *text = NULL;
+    size_t n = 0;
+    b.launch.print = open_memstream(&text, &n);
+    run_bench(&b, 1);
+    fclose(b.launch.print);
+    assert_string_equal(text, "t0 1.50 hi\nt1 1.50 hi\n");
+    free(text);
+    close_bench(&b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lanes_part_and_meet),
+        cmocka_unit_test(loops_of_different_length),
+        cmocka_unit_test(early_exit_does_not_keep_others_apart),
+        cmocka_unit_test(a_lock_inside_one_warp),
+        cmocka_unit_test(blocks_wait_for_each_other),
+        cmocka_unit_test(warps_wait_through_shared_memory),
+        cmocka_unit_test(barriers),
+        cmocka_unit_test(calls),
+        cmocka_unit_test(branch_tables),
+        cmocka_unit_test(faults),
+        cmocka_unit_test(streams_do_not_depend_on_threads),
+        cmocka_unit_test(a_stream_says_what_happened),
+        cmocka_unit_test(printing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

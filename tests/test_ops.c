@@ -1,0 +1,61 @@
+// Every instruction of ops/ops.def against what an H200 computed for the same inputs. The results of
+// the real GPU are kept as one hash for each instruction in hardware/h200/ops.txt, made by the program
+// hw_ops on such a machine.
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "ops/ops.h"
+#include "ptx/ptx.h"
+
+static bool execute(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
+    (void)arg;
+    (void)c;
+    return orr_exec_run(l, 1, false, NULL, NULL, NULL, e);
+}
+
+static void instructions_as_on_the_h200(void **state) {
+    (void)state;
+    orr_err e = {0};
+    char *file = orr_read_file(ORRERY_SOURCE_DIR "/hardware/h200/ops.txt", 1 << 20, &(size_t){0}, &e);
+    if (!file) fail_msg("%s", e.text);
+    orr_text ptx = {0};
+    ops_module(&ptx);
+    orr_module *m = orr_ptx_parse("ops.ptx", ptx.s, ptx.n, &e);
+    if (!m) fail_msg("%s", e.text);
+    orr_cpu *cpu = orr_cpu_new(execute, NULL, &e);
+    orr_backend b = orr_cpu_backend(cpu);
+    uint64_t *results = orr_calloc((size_t)ops_count * OPS_N, 8);
+    if (!ops_run(&b, m, results, &e)) fail_msg("%s", e.text);
+    int compared = 0, wrong = 0;
+    for (char *line = strtok(file, "\n"); line; line = strtok(NULL, "\n")) {
+        char text[128];
+        unsigned long long hash;
+        int n;
+        if (line[0] == '#') continue;
+        if (sscanf(line, "%d %llx %127s", &n, &hash, text) != 3) fail_msg("cannot read '%s'", line);
+        assert_in_range(n, 0, ops_count - 1);
+        assert_string_equal(text, ops_cases[n].text); // else ops.def has changed: run hw_ops again
+        compared++;
+        if (orr_hash64(results + (size_t)n * OPS_N, OPS_N * 8, 0) != hash) {
+            print_error("%s differs from the H200\n", text);
+            wrong++;
+        }
+    }
+    assert_true(compared > 400);
+    assert_int_equal(wrong, 0);
+    free(results);
+    free(file);
+    free(ptx.s);
+    orr_cpu_delete(cpu);
+    m->free(m);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(instructions_as_on_the_h200)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
