@@ -80,6 +80,9 @@ typedef struct orr_run_options {
 ORR_API char *orr_run(const char *input, const orr_run_options *o, enum orr_format format, orr_err *e);
 // Write the streams of all its launches to a file.
 ORR_API bool orr_record(const char *input, const char *file, const orr_run_options *o, orr_err *e);
+// The same input on the GPU of this machine, through the CUDA driver, `rounds` times from the start; the
+// times are the shortest of the rounds. JSON: `gpu`, and of each launch `kernel`, `grid`, `block`, `time_ns`.
+ORR_API char *orr_measure(const char *input, const orr_run_options *o, int rounds, orr_err *e);
 // The names of the bundled workloads, one a line.
 ORR_API char *orr_workloads(orr_err *e);
 
