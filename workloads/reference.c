@@ -39,17 +39,17 @@ float ref_from_half(uint16_t h) {
     return h & 0x8000 ? -v : v;
 }
 
-// Scale so that one unit is one step of the result, and let rintf() round to nearest even.
-uint16_t ref_to_half(float f) {
-    uint16_t sign = signbit(f) ? 0x8000 : 0;
-    float a = fabsf(f);
-    if (isnan(f)) return 0x7fff;
-    if (a >= 65520.0f) return sign | 0x7c00;
+// Scale so that one unit is one step of the result, and let rint() round to nearest even.
+uint16_t ref_to_half(double v) {
+    uint16_t sign = signbit(v) ? 0x8000 : 0;
+    double a = fabs(v);
+    if (isnan(v)) return 0x7fff;
+    if (a >= 65520.0) return sign | 0x7c00;
     int e;
-    frexpf(a, &e);        // a = m * 2^e with m in [0.5, 1)
+    frexp(a, &e);         // a = m * 2^e with m in [0.5, 1)
     if (e < -13) e = -13; // subnormal: steps of 2^-24
-    uint32_t steps = (uint32_t)rintf(ldexpf(a, 11 - e));
-    // For normal numbers `steps` is 1024 .. 2048; a carry to 2048 runs into the exponent by itself.
+    uint32_t steps = (uint32_t)rint(ldexp(a, 11 - e));
+    // For normal numbers `steps` is 1024 .. 2048: its leading bit adds one to the exponent field.
     return sign | (uint16_t)(((uint32_t)(e + 13) << 10) + steps);
 }
 

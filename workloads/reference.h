@@ -20,9 +20,9 @@ void *ref_buffer(orr_ref *r, const char *name);
 #define FLOAT(name)   const double name = orr_ref_float(r, #name)
 #define SCRATCH(T, n) ((T *)orr_calloc((size_t)(n), sizeof(T)))
 
-// f16 bits to float and back (to nearest even), for the references of half-precision kernels.
+// f16 bits to float, and to f16 bits (to nearest even), for the references of half-precision kernels.
 float ref_from_half(uint16_t h);
-uint16_t ref_to_half(float f);
+uint16_t ref_to_half(double v);
 
 // C = alpha A B + beta C, row-major, A m x k, B k x n; accumulated in double.
 void ref_gemm(int64_t m, int64_t n, int64_t k, double alpha, const float *a, const float *b, double beta,
