@@ -146,20 +146,21 @@ static bool read_header(orr_stream_file *f, orr_err *e) {
     return true;
 }
 
-orr_stream_file *orr_stream_open(const char *path, orr_err *e) {
-    if (!pack_available(e)) return NULL;
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        orr_fail(e, ORR_BAD_INPUT, "%s: cannot open: %s", path, strerror(errno));
-        return NULL;
-    }
+orr_stream_file *orr_stream_from(FILE *file, const char *name, orr_err *e) {
     orr_stream_file *f = orr_calloc(1, sizeof *f);
-    f->path = orr_malloc(strlen(path) + 1);
-    strcpy(f->path, path);
+    f->path = orr_malloc(strlen(name) + 1);
+    strcpy(f->path, name);
     f->f = file;
     f->packer = packer_new();
-    if (read_header(f, e)) return f;
+    if (pack_available(e) && read_header(f, e)) return f;
     orr_stream_close(f);
+    return NULL;
+}
+
+orr_stream_file *orr_stream_open(const char *path, orr_err *e) {
+    FILE *file = fopen(path, "rb");
+    if (file) return orr_stream_from(file, path, e);
+    orr_fail(e, ORR_BAD_INPUT, "%s: cannot open: %s", path, strerror(errno));
     return NULL;
 }
 

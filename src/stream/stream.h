@@ -73,6 +73,7 @@ void orr_stream_discard(orr_stream_writer *w);            // removes the tempora
 
 typedef struct orr_stream_file orr_stream_file;
 orr_stream_file *orr_stream_open(const char *path, orr_err *e);
+orr_stream_file *orr_stream_from(FILE *file, const char *name, orr_err *e); // takes the file over
 // Is this file one of ours, by its first bytes?
 bool orr_stream_probe(const char *path);
 // The next launch, or NULL at the end (e->status 0) or on error. Valid until the next call.
