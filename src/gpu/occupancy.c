@@ -102,10 +102,18 @@ bool orr_occupancy(const orr_gpu *g, int threads, int regs, int64_t shared, int 
     return true;
 }
 
+static const char *const too_many[ORR_LIMITERS] = {"threads", "blocks", "registers", "bytes of shared memory",
+                                                   "barriers"};
+static const char *const json_name[ORR_LIMITERS] = {"warps", "blocks", "registers", "shared_memory",
+                                                    "barriers"};
+
 void orr_occupancy_print(const orr_gpu *g, const orr_occupancy_result *r, orr_text *out) {
-    orr_text_add(out, "%d blocks, %d of %d warps per SM: %.4g %% occupancy, limited by %s\n", r->blocks,
-                 r->warps, (int)min64(g->limit_sm_warps, g->limit_sm_threads / g->limit_warp), r->percent,
-                 orr_limiter_name[r->limiter]);
+    if (r->blocks == 0)
+        orr_text_add(out, "cannot be launched: one block has too many %s\n", too_many[r->limiter]);
+    else
+        orr_text_add(out, "%d blocks, %d of %d warps per SM: %.4g %% occupancy, limited by %s\n", r->blocks,
+                     r->warps, (int)min64(g->limit_sm_warps, g->limit_sm_threads / g->limit_warp), r->percent,
+                     orr_limiter_name[r->limiter]);
     for (int i = 0; i < ORR_LIMITERS; i++) {
         if (r->limit[i] == ORR_UNLIMITED)
             orr_text_add(out, "  %-14s  any number of blocks", orr_limiter_name[i]);
@@ -125,10 +133,10 @@ void orr_occupancy_print(const orr_gpu *g, const orr_occupancy_result *r, orr_te
 void orr_occupancy_json(const orr_occupancy_result *r, orr_text *out) {
     orr_text_add(out,
                  "{\"blocks_per_sm\": %d, \"warps_per_sm\": %d, \"percent\": %.15g, \"limiter\": \"%s\", ",
-                 r->blocks, r->warps, r->percent, orr_limiter_name[r->limiter]);
+                 r->blocks, r->warps, r->percent, json_name[r->limiter]);
     orr_text_add(out, "\"limits\": {");
     for (int i = 0; i < ORR_LIMITERS; i++) {
-        orr_text_add(out, "%s\"%s\": ", i ? ", " : "", orr_limiter_name[i]);
+        orr_text_add(out, "%s\"%s\": ", i ? ", " : "", json_name[i]);
         if (r->limit[i] == ORR_UNLIMITED)
             orr_text_add(out, "null");
         else
