@@ -136,12 +136,16 @@ static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_
     return ok || translate_each(w, u, addr, space, bytes, host);
 }
 
-bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]) {
-    uint64_t addr[ORR_WARP];
-    effective(w, base, disp, addr);
+bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]) {
     if (!resolve(w, u, addr, space, bytes, host)) return false;
     if (w->trace && u->traced) orr_trace_put_access(w->trace, w->exec, addr);
     return true;
+}
+
+bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]) {
+    uint64_t addr[ORR_WARP];
+    effective(w, base, disp, addr);
+    return orr_addresses_at(w, u, addr, space, bytes, host);
 }
 
 static inline bool adjacent(uint8_t *const host[ORR_WARP], uint32_t bytes) {

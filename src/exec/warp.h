@@ -159,5 +159,7 @@ void orr_fault(warp *w, const uop *u, int lane, const char *fmt, ...) __attribut
 // pointers (global, shared, local, const, param, generic), checks bounds and alignment of `bytes`
 // per lane, records the access in the trace when streams are on. False after a fault.
 bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]);
+// The same where a handler has worked out each lane's address itself.
+bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]);
 
 #endif
