@@ -55,7 +55,7 @@ ORR_API char *orr_gpu_describe(const char *gpu, const char *const *sets, int nse
 typedef struct orr_fit { // how many thread blocks of a kernel one multiprocessor holds
     int blocks, warps;   // 0: it cannot be launched
     double percent;      // of the warps it could hold
-    const char *limiter; // what allows no more: "warps", "blocks", "registers", "shared", "barriers"
+    const char *limiter; // what allows no more: "warps", "blocks", "registers", "shared memory", "barriers"
 } orr_fit;
 ORR_API bool orr_gpu_fit(const char *gpu, const char *const *sets, int nsets, int threads_per_block,
                          int regs_per_thread, int64_t shared_bytes, int barriers, orr_fit *fit, orr_err *e);
