@@ -519,6 +519,24 @@ static void double_all(orr_ref *r) { // what the launches of the script below do
     y[0] = 4;
 }
 
+static void nothing(orr_ref *r) { (void)r; }
+
+// Without modules a symbol has memory of its own, and does not outgrow it.
+static void test_reference_symbols(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "symbol t f32[4] iota\nsymbol t f32[3] value 2\nexpect t list 2, 2, 2",
+        "symbol t f32[4] iota\nsymbol t f32[5] value 2"};
+    for (int k = 0; k < 2; k++) {
+        orr_err e = {0};
+        orr_script *s = orr_script_parse("t.launch", texts[k], strlen(texts[k]), NULL, NULL, 0, &e);
+        assert_non_null(s);
+        assert_int_equal(orr_script_reference(s, nothing, false, &e), k == 0);
+        if (k) assert_string_equal(e.text, "t.launch:2: 't' has 16 bytes in the module and 20 here");
+        orr_script_free(s);
+    }
+}
+
 static void replace_in(const char *path, const char *from, const char *to) {
     orr_err e = {0};
     size_t n;
@@ -719,6 +737,7 @@ int main(void) {
         cmocka_unit_test(test_reference),
         cmocka_unit_test(test_from_args),
         cmocka_unit_test(test_find),
+        cmocka_unit_test(test_reference_symbols),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,18 @@ static uint64_t length_of(run *r, const stmt *st) {
     return (uint64_t)orr_eval_int(r, st->a, "the number of elements", 1, (int64_t)(MAX_BUFFER_BYTES / size));
 }
 
+static uint64_t allocate(run *r, const stmt *st, const char *name, uint64_t bytes) {
+    if (bytes > r->s->max_bytes - r->stats.buffer_bytes) {
+        stop(r, ORR_BAD_INPUT, st->line, "with '%s' the buffers take more than %" PRIu64 " MiB", name,
+             r->s->max_bytes >> 20);
+    }
+    orr_err why = {0};
+    uint64_t addr = r->b->alloc(r->b->self, name, bytes, &why);
+    if (!addr) backend_failed(r, st->line, &why);
+    r->stats.buffer_bytes += bytes;
+    return addr;
+}
+
 static void do_buffer(run *r, const stmt *st) {
     const name *n = &r->s->names.at[st->slot];
     buffer *b = &r->bufs[st->slot];
@@ -71,16 +83,9 @@ static void do_buffer(run *r, const stmt *st) {
         stop(r, ORR_BAD_INPUT, st->line, "buffer '%s' was made already; make it once, before the loop",
              n->text);
     uint64_t count = length_of(r, st), bytes = count * orr_elem_bytes(n->type);
-    if (bytes > r->s->max_bytes - r->stats.buffer_bytes) {
-        stop(r, ORR_BAD_INPUT, st->line, "with '%s' the buffers take more than %" PRIu64 " MiB", n->text,
-             r->s->max_bytes >> 20);
-    }
-    orr_err why = {0};
-    uint64_t addr = r->b->alloc(r->b->self, n->text, bytes, &why);
-    if (!addr) backend_failed(r, st->line, &why);
+    uint64_t addr = allocate(r, st, n->text, bytes);
     *b = (buffer){.made = true, .type = n->type, .addr = addr, .count = count};
     r->stats.buffers++;
-    r->stats.buffer_bytes += bytes;
     if (st->fill->kind != FILL_ZERO) fill_buffer(r, b, st->fill, n->text, st->line);
 }
 
@@ -100,12 +105,9 @@ static void do_symbol(run *r, const stmt *st) {
         }
     }
     if (!found && r->reference) { // without modules: memory of its own, once
-        if (r->bufs[st->slot].made)
-            addr = r->bufs[st->slot].addr;
-        else
-            addr = r->b->alloc(r->b->self, n->text, bytes, &why);
-        if (!addr) backend_failed(r, st->line, &why);
-        has = bytes;
+        const buffer *b = &r->bufs[st->slot];
+        addr = b->made ? b->addr : allocate(r, st, n->text, bytes);
+        has = b->made ? b->count * orr_elem_bytes(b->type) : bytes;
         found = true;
     }
     if (!found) stop(r, ORR_BAD_INPUT, st->line, "no module has a variable '%s'", n->text);
