@@ -142,6 +142,7 @@ static void store_lane(warp *w, oper o, int i, uint64_t v) {
 }
 
 static void cvt_any(warp *w, const uop *u) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     const orr_inst *inst = u->inst;
     ctype s = ctype_of(inst->stype), d = ctype_of(inst->type);
     for (int i = 0; i < ORR_WARP; i++) {
@@ -334,6 +335,7 @@ static handlers pick_to_float(const orr_inst *i) {
 // ---- cvt.pack -------------------------------------------------------------------------------
 // Two saturated elements, a above b; c, where given, is shifted in above them.
 static void cvt_pack(warp *w, const uop *u) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     const uint32_t *a = SRC_A(w, u, uint32_t), *b = SRC_B(w, u, uint32_t);
     const uint32_t *c = u->nsrc > 2 ? SRC_C(w, u, uint32_t) : NULL;
     uint32_t *d = DST(w, u, uint32_t);

@@ -93,6 +93,7 @@ LOOP2(max64, 64, max64(x, y))
 
 // slct with an f32 selector, operands of other widths
 static void slct_wide(warp *w, const uop *u, int ftz) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     const uint32_t *c = SRC_C(w, u, uint32_t);
     for (int i = 0; i < ORR_WARP; i++) {
         oper from = f32_of(in32(c[i], ftz)) >= 0 ? u->a : u->b;
@@ -172,6 +173,7 @@ uint32_t orr_compare_f32(int cmp, const uint32_t *a, const uint32_t *b) {
 
 // set: true is all ones, or 1.0 for a float destination
 static void set_any(warp *w, const uop *u) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     uint32_t m = compare(w, u);
     if (u->nsrc > 2) {
         uint32_t c = pred_of(w, u->c);

@@ -155,6 +155,7 @@ static void setp_half(warp *w, const uop *u) {
     set_pred(w, q, hi);
 }
 static void set_half(warp *w, const uop *u) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     uint32_t yes;
     switch (u->inst->type) {
     case ORR_T_F16: case ORR_T_F16X2: yes = 0x3c00; break;

@@ -254,6 +254,7 @@ static void gather_c(const warp *w, const oper *regs, product *p) {
         }
 }
 static void scatter_d(warp *w, const oper *regs, const product *p) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     for (int i = 0; i < ORR_WARP; i++) {
         if (!w->lane[i]) continue;
         for (int e = 0; e < p->m * p->n / ORR_WARP; e++) {
@@ -325,6 +326,7 @@ static void mma(warp *w, const uop *u) {
 
 // mma.m8n8k4 of f16: four products, one for each eight lanes 4q ... 4q + 3 and 16 + 4q ... 16 + 4q + 3.
 static void mma884(warp *w, const uop *u) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     const oper *src = u->all + u->ndst;
     bool acol = u->inst->mods & ORR_M_A_COL, bcol = u->inst->mods & ORR_M_B_COL;
     const oper *creg = src + 4;

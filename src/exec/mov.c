@@ -10,6 +10,7 @@ LOOP1(mov64, 64, 64, x)
 
 typedef struct quad { uint64_t lo, hi; } quad;
 static void mov128(warp *w, const uop *u) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     quad *d = DST(w, u, quad);
     const quad *a = SRC_A(w, u, quad);
     LANES { d[i].lo = keep64(w->lane[i], a[i].lo, d[i].lo); d[i].hi = keep64(w->lane[i], a[i].hi, d[i].hi); }
@@ -39,6 +40,7 @@ static void pack16_mask(warp *w, const uop *u) {
 }
 // one destination at a time: either may be the sink
 static void unpack32(warp *w, const uop *u) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     const uint64_t *a = SRC_A(w, u, uint64_t);
     for (int n = 0; n < 2; n++) {
         if (u->all[n].none) continue;
@@ -47,6 +49,7 @@ static void unpack32(warp *w, const uop *u) {
     }
 }
 static void unpack16(warp *w, const uop *u) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     const uint32_t *a = SRC_A(w, u, uint32_t);
     for (int n = 0; n < 2; n++) {
         if (u->all[n].none) continue;
@@ -59,6 +62,7 @@ static void unpack16(warp *w, const uop *u) {
 static uint32_t bytes_of(uint8_t cls) { return cls == ORR_H ? 2 : cls == ORR_W ? 4 : cls == ORR_D ? 8 : 16; }
 
 static void pack_any(warp *w, const uop *u) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     uint32_t whole = bytes_of(u->d.cls), part = whole / u->nsrc;
     for (int i = 0; i < ORR_WARP; i++) {
         uint8_t t[16] = {0}; // all sources are read before the destination is written
@@ -71,6 +75,7 @@ static void pack_any(warp *w, const uop *u) {
     }
 }
 static void unpack_any(warp *w, const uop *u) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     oper a = u->all[u->ndst];
     uint32_t whole = bytes_of(a.cls), part = whole / u->ndst;
     for (int i = 0; i < ORR_WARP; i++) {

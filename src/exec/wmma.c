@@ -91,6 +91,7 @@ static void put_bits(uint8_t *p, int at, int bits, uint64_t v) { // into zeros
 typedef union image { uint8_t b[4096]; uint64_t align; } image; // a matrix, line after line
 
 static void wmma_load(warp *w, const uop *u) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     bool col = u->inst->mods & ORR_M_A_COL;
     matrix x = matrix_of(u->imm, u->inst->sub, u->inst->type);
     layout l = layout_of(&x, col);
@@ -155,6 +156,7 @@ static int regs_of(const orr_inst *i, int kind, int type) { // as PTX lists them
     return run_of(&x) * x.bits / (x.bits == 64 ? 64 : 32);
 }
 static void wmma_mma(warp *w, const uop *u) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     const orr_inst *inst = u->inst;
     product p = {.m = (int)(u->imm & 255), .n = (int)(u->imm >> 8 & 255), .k = (int)(u->imm >> 16)};
     p.kc = p.k;
@@ -233,6 +235,7 @@ static void stmatrix(warp *w, const uop *u) {
     }
 }
 static void movmatrix(warp *w, const uop *u) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     uint32_t *d = DST(w, u, uint32_t), x[ORR_WARP];
     memcpy(x, SRC_A(w, u, uint32_t), sizeof x);
     for (int i = 0; i < ORR_WARP; i++) { // element (r, c) is in lane 4 r + c / 2
