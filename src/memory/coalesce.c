@@ -1,13 +1,28 @@
 // The coalescer: from the addresses of a warp's lanes to the lines and sectors they touch.
 //
-// Most accesses are regular, so three ways, the cheapest that fits:
+// Most accesses are regular, so four ways, the cheapest that fits:
 //   one stride of 0..32 bytes over all lanes    the sectors are one unbroken run: no lane is looked at
-//   addresses that do not fall                  only the last two lines can be touched again
-//   anything else                               a small hash table of the lines seen
-// The first touch decides a line's place in the list, so all three give the same list.
+//   sectors that do not fall                    a line, once left, does not come back
+//   sectors in any order                        a small hash table of the lines seen
+//   a lane that crosses a sector                the same table, two lines a lane
+// The first touch decides a line's place in the list, so all four give the same list.
 #include "memory/memory.h"
 
 #include <string.h>
+
+// Bits set in four: a number whose 16 digits say it, since counting is slow on a plain x86-64.
+static uint32_t bits_of(uint8_t four) { return (uint32_t)(0x4332322132212110u >> 4 * (four & 15)) & 15; }
+
+// The addresses of these lanes, side by side.
+static uint32_t active(const orr_access *a, uint32_t mask, uint64_t to[ORR_WARP]) {
+    if (mask == 0xffffffffu) {
+        memcpy(to, a->addr, sizeof a->addr);
+        return ORR_WARP;
+    }
+    uint32_t n = 0;
+    for (uint32_t m = mask; m; m &= m - 1) to[n++] = a->addr[orr_ffs(m)];
+    return n;
+}
 
 // ---- one unbroken run of bytes ----------------------------------------------------------------
 // Sector `s` counted from address 0 lies in line s / 4.
@@ -32,71 +47,73 @@ static bool is_run(const orr_access *a, uint32_t bytes, uint64_t *first, uint64_
 }
 
 // ---- lane by lane -------------------------------------------------------------------------------
-typedef struct touch { // what one lane touches: one line, or two that follow each other
-    uint64_t line[2];
-    uint8_t sectors[2];
-    int n;
-} touch;
-
-static touch touched(uint64_t addr, uint32_t bytes) {
-    uint32_t lo = addr % ORR_LINE / ORR_SECTOR, hi = (uint32_t)(addr % ORR_LINE + bytes - 1) / ORR_SECTOR;
-    touch t = {{addr / ORR_LINE, (addr / ORR_LINE + 1) & (UINT64_MAX / ORR_LINE)}, {0, 0}, hi > 3 ? 2 : 1};
-    uint32_t bits = (0xffu >> (7 - hi)) & (0xffu << lo);
-    t.sectors[0] = bits & 0xf;
-    t.sectors[1] = (uint8_t)(bits >> 4);
-    return t;
+// Each lane in one sector, in rising order. Without branches: every lane writes the line it is in, and
+// the list moves on when the line changes.
+static uint32_t add_rising(const uint64_t *sector, uint32_t n, orr_line_access *to) {
+    uint64_t line = sector[0] / 4;
+    uint8_t bits = 0;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t l = sector[i] / 4;
+        bool moved = l != line;
+        at += moved;
+        bits = (uint8_t)((moved ? 0 : bits) | 1u << sector[i] % 4);
+        line = l;
+        to[at] = (orr_line_access){l, bits};
+    }
+    return at + 1;
 }
 
-static void add_rising(const orr_access *a, uint32_t mask, uint32_t bytes, orr_coalesced *out) {
-    uint32_t begin = out->lines;
-    for (uint32_t m = mask; m; m &= m - 1) {
-        touch t = touched(a->addr[orr_ffs(m)], bytes);
-        for (int k = 0; k < t.n; k++) {
-            uint32_t n = out->lines, at = n;
-            if (n > begin && out->line[n - 1].line == t.line[k])
-                at = n - 1;
-            else if (n > begin + 1 && out->line[n - 2].line == t.line[k])
-                at = n - 2;
-            else
-                out->line[out->lines++] = (orr_line_access){t.line[k], 0};
-            out->line[at].sectors |= t.sectors[k];
-        }
+typedef struct table { // of lines seen; at most half full, since 32 lanes touch at most 64
+    uint8_t slot[128]; // index in the list + 1
+} table;
+
+static void touch(table *t, orr_line_access *to, uint32_t *n, uint64_t line, uint32_t sectors) {
+    uint32_t h = (uint32_t)((line * 0x9e3779b97f4a7c15u) >> 57);
+    while (t->slot[h] && to[t->slot[h] - 1].line != line) h = (h + 1) % 128;
+    if (!t->slot[h]) {
+        to[(*n)++] = (orr_line_access){line, 0};
+        t->slot[h] = (uint8_t)*n;
     }
+    to[t->slot[h] - 1].sectors |= (uint8_t)sectors;
 }
 
-static void add_any(const orr_access *a, uint32_t mask, uint32_t bytes, orr_coalesced *out) {
-    uint8_t slot[128] = {0}; // index in the list + 1; at most half full: 32 lanes, two lines each
-    uint32_t begin = out->lines;
+static uint32_t add_any(const uint64_t *sector, uint32_t count, orr_line_access *to) {
+    table t = {{0}};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++) touch(&t, to, &n, sector[i] / 4, 1u << sector[i] % 4);
+    return n;
+}
+
+// A lane may touch several sectors, of one line or of two that follow each other.
+static uint32_t add_crossing(const orr_access *a, uint32_t mask, uint32_t bytes, orr_line_access *to) {
+    table t = {{0}};
+    uint32_t n = 0;
     for (uint32_t m = mask; m; m &= m - 1) {
-        touch t = touched(a->addr[orr_ffs(m)], bytes);
-        for (int k = 0; k < t.n; k++) {
-            uint32_t h = (uint32_t)((t.line[k] * 0x9e3779b97f4a7c15u) >> 57);
-            while (slot[h] && out->line[begin + slot[h] - 1].line != t.line[k])
-                h = (h + 1) % 128;
-            if (!slot[h]) {
-                out->line[out->lines++] = (orr_line_access){t.line[k], 0};
-                slot[h] = (uint8_t)(out->lines - begin);
-            }
-            out->line[begin + slot[h] - 1].sectors |= t.sectors[k];
-        }
+        uint64_t addr = a->addr[orr_ffs(m)], line = addr / ORR_LINE;
+        uint32_t lo = addr % ORR_LINE / ORR_SECTOR, hi = (uint32_t)(addr % ORR_LINE + bytes - 1) / ORR_SECTOR;
+        uint32_t bits = (0xffu >> (7 - hi)) & (0xffu << lo);
+        touch(&t, to, &n, line, bits & 0xf);
+        if (bits >> 4) touch(&t, to, &n, (line + 1) & (UINT64_MAX / ORR_LINE), bits >> 4);
     }
+    return n;
 }
 
 static void add_group(const orr_access *a, uint32_t mask, uint32_t bytes, orr_coalesced *out) {
     if (!mask) return;
-    bool rising = true;
-    uint64_t last = 0;
-    for (uint32_t m = mask; m; m &= m - 1) {
-        uint64_t at = a->addr[orr_ffs(m)];
-        rising &= at >= last && at + (bytes - 1) >= at; // and does not wrap
-        last = at;
+    uint64_t at[ORR_WARP], sector[ORR_WARP], crossing = 0, falling = 0;
+    uint32_t n = active(a, mask, at);
+    for (uint32_t i = 0; i < n; i++) {
+        sector[i] = at[i] / ORR_SECTOR;
+        crossing |= at[i] % ORR_SECTOR + bytes > ORR_SECTOR;
     }
-    uint32_t begin = out->lines;
-    if (rising)
-        add_rising(a, mask, bytes, out);
-    else
-        add_any(a, mask, bytes, out);
-    for (uint32_t i = begin; i < out->lines; i++) out->sectors += (uint32_t)orr_popc(out->line[i].sectors);
+    for (uint32_t i = 1; i < n; i++) falling |= sector[i] < sector[i - 1];
+    orr_line_access *to = out->line + out->lines;
+    uint32_t lines = crossing  ? add_crossing(a, mask, bytes, to)
+                     : falling ? add_any(sector, n, to)
+                               : add_rising(sector, n, to);
+    for (uint32_t i = 0; i < lines; i++) out->sectors += bits_of(to[i].sectors);
+    out->lines += lines;
     out->requests++;
 }
 
@@ -132,44 +149,65 @@ void orr_coalesce_local(const orr_access *a, uint32_t bytes, orr_coalesced *out)
             out->line[i].sectors |= (uint8_t)(1 << lane / 8);
         }
     }
-    for (uint32_t i = 0; i < out->lines; i++) out->sectors += (uint32_t)orr_popc(out->line[i].sectors);
+    for (uint32_t i = 0; i < out->lines; i++) out->sectors += bits_of(out->line[i].sectors);
 }
 
 // ---- shared memory banks ------------------------------------------------------------------------
-// The most passes any bank needs for these lanes: distinct words on it, or lanes for atomics.
+// The most passes any bank needs for these words: distinct words on it, or all of them for atomics.
 static uint32_t degree(const uint32_t *word, uint32_t n, bool atomic) {
-    uint8_t count[32] = {0}, head[32]; // words seen on a bank, chained through next
-    uint8_t next[64];
+    uint8_t slot[128] = {0}, count[32] = {0}; // slot: index of a word seen + 1; count: by bank
     uint32_t most = 1;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t bank = word[i] % 32, chain = count[bank] ? head[bank] : 0, left = count[bank];
-        if (!atomic)
-            for (; left && word[chain] != word[i]; left--) chain = next[chain];
-        else
-            left = 0;
-        if (left) continue; // broadcast
-        next[i] = head[bank];
-        head[bank] = (uint8_t)i;
-        if (++count[bank] > most) most = count[bank];
+        if (!atomic) {
+            uint32_t h = (word[i] * 0x9e3779b1u) >> 25;
+            while (slot[h] && word[slot[h] - 1] != word[i]) h = (h + 1) % 128;
+            if (slot[h]) continue; // broadcast
+            slot[h] = (uint8_t)(i + 1);
+        }
+        uint32_t c = ++count[word[i] % 32];
+        if (c > most) most = c;
     }
     return most;
 }
 
+// 32 words at one stride: lanes whose distance times the stride is a multiple of 32 meet on a bank, so
+// gcd(stride, 32) of them; at stride 0 all want the same word.
+static bool is_strided(const uint32_t *word, uint32_t *passes) {
+    uint32_t stride = word[1] - word[0], off = 0;
+    for (uint32_t i = 0; i < 32; i++) off |= word[i] ^ (word[0] + i * stride);
+    uint32_t gcd = stride & (0 - stride);
+    *passes = stride == 0 ? 1 : gcd > 32 ? 32 : gcd;
+    return off == 0;
+}
+
 orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, bool atomic) {
     orr_banked r = {0, 0, 0};
-    uint32_t words = (bytes + 3) / 4;
+    uint32_t words = bytes > ORR_LANE_BYTES_MAX ? ORR_LANE_BYTES_MAX / 4 : (bytes + 3) / 4;
     if (words < 1) words = 1;
-    if (words > 32) words = 32;
-    uint32_t lanes = 1; // in a phase: as many as bring 32 words
-    while (lanes * 2 * words <= 32) lanes *= 2;
+    uint32_t lanes = 32; // in a phase: as many as bring 32 words
+    while (lanes * words > 32) lanes /= 2;
     for (uint32_t from = 0; from < ORR_WARP; from += lanes) {
-        uint32_t word[64], n = 0;
-        uint32_t group = lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1) << from;
-        for (uint32_t m = a->mask & group; m; m &= m - 1)
-            for (uint32_t w = 0; w < words; w++) word[n++] = (uint32_t)(a->addr[orr_ffs(m)] / 4 + w);
+        uint64_t at[ORR_WARP];
+        uint32_t n = active(a, a->mask & (lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1) << from), at);
         if (!n) continue;
+        uint32_t first[ORR_WARP], least = UINT32_MAX, most = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t w = first[i] = (uint32_t)(at[i] / 4);
+            least = w < least ? w : least;
+            most = w > most ? w : most;
+        }
         r.phases++;
-        r.passes += degree(word, n, atomic);
+        uint32_t passes;
+        if (!atomic && most - least + words <= 32 && most - least < 32) {
+            r.passes++; // words this close together are all on different banks
+        } else if (!atomic && n == 32 && is_strided(first, &passes)) {
+            r.passes += passes;
+        } else {
+            uint32_t word[64], k = 0;
+            for (uint32_t i = 0; i < n; i++)
+                for (uint32_t w = 0; w < words; w++) word[k++] = first[i] + w;
+            r.passes += degree(word, k, atomic);
+        }
     }
     r.conflicts = r.passes - r.phases;
     return r;
