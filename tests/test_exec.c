@@ -248,7 +248,7 @@ static void faults(void **state) {
     expect_fault(KERNEL("", "add.s64 %rd3,%rd1,2; mov.u32 %r1,1;\n"), 1, 1, 0, (const char *[]){"not a multiple of 4", "thread (0,0,0)", NULL});
     expect_fault(KERNEL("", "mov.u32 %r1,1; setp.eq.u32 %p1,%r0,5; @%p1 trap;\n"), 1, 8, 0, (const char *[]){"trap", "thread (5,0,0)", NULL});
     expect_fault(KERNEL("", "mov.u32 %r1,1;\nL: bra L;\n"), 1, 1, 1000, (const char *[]){"1000 instructions", "--max-insts", NULL});
-    expect_fault(KERNEL("", "mov.u32 %r1,1; setp.lt.u32 %p1,%r4,32; @%p1 bra S; bar.sync 1,96;\nS:\n"), 1, 64, 0,
+    expect_fault(KERNEL("", "mov.u32 %r1,1; setp.lt.u32 %p1,%r4,32; @%p1 exit; bar.sync 1,96;\n"), 1, 64, 0,
                  (const char *[]){"deadlock", "barrier 1", NULL});
     expect_fault(KERNEL(".shared .b32 s[4];", "mov.u32 %r1,1; ld.shared.u32 %r1,[s+16];\n"), 1, 1, 0, (const char *[]){"shared memory", "16 bytes", NULL});
 }

@@ -13,7 +13,7 @@
 
 typedef struct outcome { // of one script
     const char *input;
-    char *size;
+    const char *size;
     orr_err e;
     orr_script_stats stats;
     orr_hw_time *times; // the kernels' names are in the arena below

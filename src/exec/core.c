@@ -322,7 +322,6 @@ static void do_return(warp *w, frag *f, uint32_t lanes) {
     }
     const orr_func *fn = &w->tb->prog->kernel->funcs[fr.func];
     const frame up = w->frames[fr.parent];
-    set_banks(w, &up);
     for (uint32_t n = 0; n < fn->nresults; n++) {
         uint64_t spec = *copy_spec(w, fr.call, (int)(fn->nparams + n));
         uint32_t size = (uint32_t)spec < fn->results[n].bytes ? (uint32_t)spec : fn->results[n].bytes;
