@@ -36,22 +36,23 @@ int cuDevicePrimaryCtxRelease_v2(int d) {
 }
 
 int cuModuleLoadDataEx(void **m, const char *image, unsigned n, int *options, void **values) {
-    if (n != 2 || options[0] != 5 || options[1] != 6 || !strstr(image, ".entry")) return 1;
-    if (is("jit")) {
+    int own = strstr(image, ".entry orr_spin") != NULL; // hw run's, without options
+    if (!own && (n != 2 || options[0] != 5 || options[1] != 6 || !strstr(image, ".entry"))) return 1;
+    if (!own && is("jit")) {
         snprintf(values[0], (size_t)(uintptr_t)values[1],
                  "ptxas application ptx input, line 9; error: fake\n");
         return 218;
     }
     *m = malloc(1);
     modules++;
-    loads++;
+    loads += !own;
     return 0;
 }
 int cuModuleUnload(void *m) { return free(m), modules--, 0; }
 int cuModuleGetFunction(const char **f, void *m, const char *name) {
     (void)m;
-    *f = "vecadd";
-    return strcmp(name, "vecadd") ? 500 : 0;
+    *f = strcmp(name, "vecadd") ? "orr_spin" : "vecadd";
+    return strcmp(name, *f) ? 500 : 0;
 }
 int cuModuleGetGlobal_v2(uint64_t *a, size_t *n, void *m, const char *name) {
     (void)m, (void)name;
@@ -79,6 +80,7 @@ int cuMemsetD8_v2(uint64_t to, unsigned char v, size_t n) { return memset((void 
 int cuLaunchKernel(const char *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void *stream, void **p, void **extra) {
     if (stream || extra || shared || gy != 1 || gz != 1 || by != 1 || bz != 1 || !f) return 1;
+    if (!strcmp(f, "orr_spin")) return 0;
     int n = *(int *)p[0];
     const float *a = *(float **)p[1], *b = *(float **)p[2];
     float *c = *(float **)p[3];
