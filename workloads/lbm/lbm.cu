@@ -4,15 +4,15 @@
 // streams. (Parboil: lbm)
 
 // Directions in pairs: 2k+1 and 2k+2 are opposite.
-#define EACH_DIRECTION(D)                                                                                    \
-    D(0, 0, 0, 0)                                                                                            \
-    D(1, 1, 0, 0)                                                                                            \
-    D(2, -1, 0, 0)                                                                                           \
-    D(3, 0, 1, 0)                                                                                            \
-    D(4, 0, -1, 0)                                                                                           \
-    D(5, 0, 0, 1) D(6, 0, 0, -1) D(7, 1, 1, 0) D(8, -1, -1, 0) D(9, 1, -1, 0) D(10, -1, 1, 0) D(11, 1, 0, 1) \
-        D(12, -1, 0, -1) D(13, 1, 0, -1) D(14, -1, 0, 1) D(15, 0, 1, 1) D(16, 0, -1, -1) D(17, 0, 1, -1)     \
-            D(18, 0, -1, 1)
+// clang-format off
+#define EACH_DIRECTION(D)                                          \
+    D(0, 0, 0, 0)                                                  \
+    D(1, 1, 0, 0)   D(2, -1, 0, 0)   D(3, 0, 1, 0)   D(4, 0, -1, 0)   \
+    D(5, 0, 0, 1)   D(6, 0, 0, -1)   D(7, 1, 1, 0)   D(8, -1, -1, 0)  \
+    D(9, 1, -1, 0)  D(10, -1, 1, 0)  D(11, 1, 0, 1)  D(12, -1, 0, -1) \
+    D(13, 1, 0, -1) D(14, -1, 0, 1)  D(15, 0, 1, 1)  D(16, 0, -1, -1) \
+    D(17, 0, 1, -1) D(18, 0, -1, 1)
+// clang-format on
 
 extern "C" __global__ void lbm(int nx, int ny, int nz, float omega, float lid, const unsigned char *flag,
                                const float *in, float *out) {
