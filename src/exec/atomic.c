@@ -10,7 +10,7 @@
 typedef unsigned __int128 uint128;
 
 // ---- where --------------------------------------------------------------------------------
-// Is the lane's generic address in shared memory? Only f32 additions ask.
+// Is the lane's generic address in shared memory? Only float additions ask.
 static bool in_shared(const warp *w, const uop *u, int lane) {
     if (u->inst->space != ORR_SPACE_GENERIC) return u->inst->space == ORR_SPACE_SHARED;
     uint64_t at = u->a.cls == ORR_W ? SRC_A(w, u, uint32_t)[lane] : SRC_A(w, u, uint64_t)[lane];
@@ -26,11 +26,12 @@ static uint32_t dec(uint32_t r, uint32_t s) { return r == 0 || r > s ? s : r - 1
 static uint32_t add_f32(uint32_t r, uint32_t s, bool shared) {
     return out32(f32_of(in32(r, !shared)) + f32_of(in32(s, !shared)), !shared, 0);
 }
-static uint64_t add_f64(uint64_t r, uint64_t s) {
+// Of two NaNs an H200 hands on the operand in global memory, the old value in shared.
+static uint64_t add_f64(uint64_t r, uint64_t s, bool shared) {
     const uint64_t quiet = 0x0008000000000000ull;
-    uint64_t sum = bits64(f64_of(r) + f64_of(s));
+    uint64_t sum = bits64(f64_of(r) + f64_of(s)), first = shared ? r : s, second = shared ? s : r;
     if (!nan64(sum)) return sum;
-    return nan64(r) ? r | quiet : nan64(s) ? s | quiet : NAN64;
+    return nan64(first) ? first | quiet : nan64(second) ? second | quiet : NAN64;
 }
 // The sum of two f16 or bf16 rounded to f32 first comes out the same: f32 has more than twice the bits.
 static uint32_t sum_f32(uint32_t r, uint32_t s) { return bits32(f32_of(r) + f32_of(s)); }
@@ -98,7 +99,7 @@ ATOM(cas16, uint16_t, r == s ? SRC_C(w, u, uint16_t)[i] : r)
 ATOM(cas32, uint32_t, r == s ? SRC_C(w, u, uint32_t)[i] : r)
 ATOM(cas64, uint64_t, r == s ? SRC_C(w, u, uint64_t)[i] : r)
 ATOM(cas128, uint128, r == s ? SRC_C(w, u, uint128)[i] : r)
-ATOM(addf64, uint64_t, add_f64(r, s))
+ATOM(addf64, uint64_t, add_f64(r, s, in_shared(w, u, i)))
 ATOM_VEC(addf32, uint32_t, add_f32(r, s, in_shared(w, u, i)))
 ATOM_VEC(addf16, uint16_t, add_f16(r, s))
 ATOM_VEC(minf16, uint16_t, min_f16(r, s))

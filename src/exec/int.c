@@ -143,8 +143,8 @@ PAIR3(sad_s32, uint32_t, int32_t, int32_t, uint32_t, SAD(uint32_t))
 PAIR3(sad_s64, uint64_t, int64_t, int64_t, uint64_t, SAD(uint64_t))
 
 // ---- divide ---------------------------------------------------------------------------------
-// The manual leaves division by zero open: the quotient is all ones and the remainder the dividend
-// here. The most negative number over -1 wraps.
+// The manual leaves division by zero open; an H200 answers all ones, quotient and remainder. The most
+// negative number over -1 wraps.
 PAIR2(div_u16, uint16_t, uint16_t, uint16_t, b ? a / b : 0xffff)
 PAIR2(div_u32, uint32_t, uint32_t, uint32_t, b ? a / b : UINT32_MAX)
 PAIR2(div_u64, uint64_t, uint64_t, uint64_t, b ? a / b : UINT64_MAX)
@@ -157,12 +157,12 @@ PAIR2(div_s64, uint64_t, int64_t, int64_t,
       b == 0    ? UINT64_MAX
       : b == -1 ? 0u - (uint64_t)a
                 : (uint64_t)(a / b))
-PAIR2(rem_u16, uint16_t, uint16_t, uint16_t, b ? a % b : a)
-PAIR2(rem_u32, uint32_t, uint32_t, uint32_t, b ? a % b : a)
-PAIR2(rem_u64, uint64_t, uint64_t, uint64_t, b ? a % b : a)
-PAIR2(rem_s16, uint16_t, int16_t, int16_t, b ? a % b : a)
-PAIR2(rem_s32, uint32_t, int32_t, int32_t, b == 0 ? a : b == -1 ? 0 : a % b)
-PAIR2(rem_s64, uint64_t, int64_t, int64_t, b == 0 ? a : b == -1 ? 0 : a % b)
+PAIR2(rem_u16, uint16_t, uint16_t, uint16_t, b ? a % b : 0xffff)
+PAIR2(rem_u32, uint32_t, uint32_t, uint32_t, b ? a % b : UINT32_MAX)
+PAIR2(rem_u64, uint64_t, uint64_t, uint64_t, b ? a % b : UINT64_MAX)
+PAIR2(rem_s16, uint16_t, int16_t, int16_t, b ? a % b : -1)
+PAIR2(rem_s32, uint32_t, int32_t, int32_t, b == 0 ? -1 : b == -1 ? 0 : a % b)
+PAIR2(rem_s64, uint64_t, int64_t, int64_t, b == 0 ? -1 : b == -1 ? 0 : a % b)
 
 // ---- absolute value, negation, minimum, maximum -----------------------------------------------
 PAIR1(abs16, uint16_t, int16_t, a < 0 ? -a : a)

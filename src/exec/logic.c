@@ -87,7 +87,8 @@ PAIR3(shf_l_wrap, uint32_t, uint32_t, uint32_t, uint32_t, JOIN(b, a) << (c & 31)
 PAIR3(shf_r_wrap, uint32_t, uint32_t, uint32_t, uint32_t, JOIN(b, a) >> (c & 31))
 
 // ---- bit fields -----------------------------------------------------------------------------
-// Position and length are the low bytes of their operands; a field may reach past the top.
+// A field may reach past the top. For 32 bits position and length are the low bytes of their operands;
+// for 64 bits an H200 takes the whole words, outside the range that the manual allows.
 #define LOW_BITS(T, bits, n) (T)((n) < bits ? ((T)1 << ((n) & (bits - 1))) - 1 : (T)-1)
 static inline uint32_t bfe_u32(uint32_t a, uint32_t pos, uint32_t len) {
     return (pos < 32 ? a >> (pos & 31) : 0) & LOW_BITS(uint32_t, 32, len);
@@ -110,8 +111,8 @@ static inline uint64_t bfe_s64(int64_t a, uint32_t pos, uint32_t len) {
 }
 PAIR3(bfe32u, uint32_t, uint32_t, uint32_t, uint32_t, bfe_u32(a, b & 0xff, c & 0xff))
 PAIR3(bfe32s, uint32_t, int32_t, uint32_t, uint32_t, bfe_s32(a, b & 0xff, c & 0xff))
-PAIR3(bfe64u, uint64_t, uint64_t, uint32_t, uint32_t, bfe_u64(a, b & 0xff, c & 0xff))
-PAIR3(bfe64s, uint64_t, int64_t, uint32_t, uint32_t, bfe_s64(a, b & 0xff, c & 0xff))
+PAIR3(bfe64u, uint64_t, uint64_t, uint32_t, uint32_t, bfe_u64(a, b, c))
+PAIR3(bfe64s, uint64_t, int64_t, uint32_t, uint32_t, bfe_s64(a, b, c))
 
 static inline uint32_t bfi_32(uint32_t a, uint32_t b, uint32_t pos, uint32_t len) {
     uint32_t m = pos < 32 ? LOW_BITS(uint32_t, 32, len) << (pos & 31) : 0;
@@ -122,7 +123,7 @@ static inline uint64_t bfi_64(uint64_t a, uint64_t b, uint32_t pos, uint32_t len
     return (b & ~m) | ((a << (pos & 63)) & m);
 }
 PAIR4(bfi32, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, bfi_32(a, b, c & 0xff, e & 0xff))
-PAIR4(bfi64, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t, bfi_64(a, b, c & 0xff, e & 0xff))
+PAIR4(bfi64, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t, bfi_64(a, b, c, e))
 
 // szext: the low n bits of a, extended. n = 0 gives 0; n >= 32 gives a (.clamp) or counts modulo 32.
 static inline uint32_t szext(uint32_t a, uint32_t n, bool sign) {
@@ -176,11 +177,13 @@ PAIR1(bfind32s_amt, uint32_t, int32_t, SHIFTAMT(32, clz_32((uint32_t)(a ^ (a >> 
 PAIR1(bfind64u_amt, uint32_t, uint64_t, SHIFTAMT(64, clz_64(a)))
 PAIR1(bfind64s_amt, uint32_t, int64_t, SHIFTAMT(64, clz_64((uint64_t)(a ^ (a >> 63)))))
 
-// fns: the n-th set bit of mask from bit base on, upwards for n > 0, downwards for n < 0.
+// fns: the n-th set bit of mask from bit base on, upwards for n > 0, downwards for n < 0. The magnitude
+// of the least n cannot be had; an H200 answers 0.
 static uint32_t fns(uint32_t mask, uint32_t base, int32_t n) {
     if (base > 31) return UINT32_MAX;
+    if (n == INT32_MIN) return 0;
     if (n == 0) return (mask >> base) & 1 ? base : UINT32_MAX;
-    uint32_t left = (n > 0 ? (uint32_t)n : 0u - (uint32_t)n) - 1;
+    uint32_t left = (uint32_t)(n > 0 ? n : -n) - 1;
     for (int pos = (int)base; pos >= 0 && pos<32; pos += n> 0 ? 1 : -1)
         if (((mask >> pos) & 1) && left-- == 0) return (uint32_t)pos;
     return UINT32_MAX;

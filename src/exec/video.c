@@ -1,9 +1,10 @@
 // Video instructions: scalar (bytes and halves of words) and SIMD (two halves or four bytes a lane).
 //
-// They are rare and software on every GPU since Maxwell, so a plain loop over the lanes reads the
-// instruction's fields (isa.h says how they are packed) instead of one handler a variant. Intermediate
-// results are 64 bits wide, which holds every value of the manual's 33-bit ones. Section of the PTX
-// manual: "Video Instructions".
+// They are rare, and software on every GPU since Maxwell (whose results, on an H200, differ from the
+// manual for some saturating, merging and scaled scalar forms: the manual is followed), so a plain loop over
+// the lanes reads the instruction's fields (isa.h says how they are packed) instead of one handler a variant.
+// Intermediate results are 64 bits wide, which holds every value of the manual's 33-bit ones. Section of the
+// PTX manual: "Video Instructions".
 #include "exec/pair.h"
 
 static bool is_signed(uint32_t type) { return type == ORR_T_S32; }
