@@ -51,10 +51,13 @@ check "arguments instead of a script" 0 "vecadd +4 +256 " -- hw "$work/vecadd.pt
     --arg i32:1000 --arg buf:f32:1000:random --arg buf:f32:1000:random --arg buf:f32:1000
 
 FAKE_CUDA=wrong check "a wrong sum" 1 "add.launch:10: buffer c, element 500: it holds 503 .* should hold 502 " -- hw "$work/add.launch"
+FAKE_CUDA=wrong check "its launches all the same" 1 "^ +1  vecadd" "^ +total +1000\.00$" -- hw "$work/add.launch"
 FAKE_CUDA=wrong check "wrong sums" 1 "^0 of 2 scripts right$" -- hw "$work/add.launch" "$work/add.launch"
 FAKE_CUDA=wrong check "a wrong sum, not checked" 0 "^not checked$" -- hw "$work/add.launch" --no-check
 FAKE_CUDA=fault check "a fault" 1 "kernel vecadd \(launch 0\): cuEventSynchronize failed with CUDA_ERROR_ILLEGAL_ADDRESS \(700\): fake reason" \
     -- hw "$work/add.launch"
+FAKE_CUDA=fault check "after a fault" 1 "small +0 +0\.00 +0  kernel vecadd \(launch 0\)" "not run: after the fault above" \
+    "^0 of 2 scripts right$" "released, 0 buffers and 0 modules left" -- hw "$work/add.launch" "$work/add.launch"
 FAKE_CUDA=jit check "a module that does not compile" 2 "vecadd.ptx: cuModuleLoadDataEx failed with CUDA_ERROR_INVALID_PTX \(218\)" \
     "line 9; error: fake" -- hw "$work/add.launch"
 FAKE_CUDA=nomemory check "no memory" 2 "add.launch:4: buffer a: cuMemAlloc failed with CUDA_ERROR_OUT_OF_MEMORY \(2\)" -- hw "$work/add.launch"

@@ -23,19 +23,17 @@ typedef struct outcome { // of one script
 } outcome;
 
 // One round of a script. Keeps the shortest time of each launch.
-static bool one_round(orr_hw *h, orr_script *s, bool check, orr_arena *names, outcome *o) {
+static void one_round(orr_hw *h, orr_script *s, bool check, orr_arena *names, outcome *o) {
     orr_backend b = orr_hw_backend(h);
     const orr_hw_time *times;
-    if (!orr_script_run(s, &b, check, &o->stats, &o->e)) return false;
+    orr_script_run(s, &b, check, &o->stats, &o->e);
     size_t n = orr_hw_times(h, &times);
     bool first = !o->times;
     if (first) {
         o->times = orr_calloc(n + 1, sizeof *o->times);
         o->ntimes = n;
     }
-    if (n != o->ntimes) { // atomics in another order may cost a host-driven loop a round
-        if (n < o->ntimes) o->ntimes = n;
-    }
+    if (n < o->ntimes) o->ntimes = n; // atomics in another order may save a host-driven loop a round
     for (size_t k = 0; k < o->ntimes; k++) {
         if (first) {
             o->times[k] = times[k];
@@ -44,23 +42,22 @@ static bool one_round(orr_hw *h, orr_script *s, bool check, orr_arena *names, ou
             o->times[k].us = times[k].us;
         }
     }
-    return true;
 }
 
-// All rounds of one input. The device is opened when there is none, and closed after a fault.
-static void run_input(orr_hw **h, orr_hw_info *info, const cli_options *o, const cli_sets *sets,
-                      orr_arena *names, outcome *out) {
+// All rounds of one input. After a kernel that faulted the driver takes no more work from this process
+// (seen on Hopper with driver 13.0: even a new context is refused), so what follows is not run.
+static void run_input(orr_hw *h, bool *broken, const cli_options *o, const cli_sets *sets, orr_arena *names,
+                      outcome *out) {
     double start = orr_seconds();
+    if (*broken) {
+        orr_fail(&out->e, ORR_BAD_INPUT, "not run: after the fault above the driver takes no more work");
+        return;
+    }
     orr_script *s = cli_open_script(o, sets, out->input, &out->e);
     if (s) out->size = orr_arena_strdup(names, orr_script_size(s));
     for (int k = 0; s && k < o->repeat && !out->e.status; k++) {
-        if (!*h && !(*h = orr_hw_open(&out->e))) break;
-        *info = *orr_hw_get_info(*h);
-        one_round(*h, s, !o->no_check, names, out);
-        if (!orr_hw_reset(*h)) {
-            orr_hw_close(*h);
-            *h = NULL;
-        }
+        one_round(h, s, !o->no_check, names, out);
+        if (!orr_hw_reset(h)) *broken = true;
     }
     orr_script_free(s);
     for (size_t k = 0; k < out->ntimes; k++) out->us += out->times[k].us;
@@ -228,19 +225,22 @@ int cli_hw(cli_options *o, orr_err *e) {
     }
     cli_sets sets;
     cli_split_sets(o, &sets);
-    orr_hw_info info = {0};
     orr_hw *h = orr_hw_open(e);
-    if (h) info = *orr_hw_get_info(h);
+    orr_hw_info info = {0};
     orr_progress progress;
-    if (h && !o->quiet) orr_progress_start(&progress, "scripts", n);
     int status = 0;
-    for (size_t k = 0; k < n && !e->status; k++) {
-        run_input(&h, &info, o, &sets, &names, &out[k]);
+    bool broken = false;
+    if (h) {
+        info = *orr_hw_get_info(h);
+        if (!o->quiet) orr_progress_start(&progress, "scripts", n);
+    }
+    for (size_t k = 0; h && k < n; k++) {
+        run_input(h, &broken, o, &sets, &names, &out[k]);
         right += !out[k].e.status;
         if (out[k].e.status && status != ORR_PROGRAM_FAILED) status = out[k].e.status;
         if (!o->quiet) orr_progress_step(&progress, k + 1);
     }
-    if (info.name[0] && !o->quiet) orr_progress_end(&progress);
+    if (h && !o->quiet) orr_progress_end(&progress);
     orr_hw_close(h);
     if (!e->status) {
         orr_text t = {0};

@@ -28,8 +28,8 @@ const orr_hw_info *orr_hw_get_info(const orr_hw *h);
 orr_backend orr_hw_backend(orr_hw *h);
 // Launches since the start or the last reset.
 size_t orr_hw_times(const orr_hw *h, const orr_hw_time **times);
-// Forgets buffers, modules and times. False when the device cannot be used any more, as after a kernel
-// that faulted: then close it and open it again.
+// Forgets buffers, modules and times. False when the device cannot be used any more by this process, as
+// after a kernel that faulted.
 bool orr_hw_reset(orr_hw *h);
 void orr_hw_close(orr_hw *h);
 
