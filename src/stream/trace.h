@@ -2,12 +2,15 @@
 // block and memory instruction. The reading side is trace.c.
 //
 //   block event   varint(block << 1 | mask differs from the last block's) [mask: 4 bytes]
-//   access event  one byte: bits 0-2 form, bit 3 "mask differs from the block's" [mask: 4 bytes]
+//   access event  one byte: bits 0-2 form, bit 3 "mask differs from the block's", bits 4-5 size of
+//                 form 3; [mask: 4 bytes]
 //     form 0  no lane took part
 //     form 1  all lanes at one address: address (8 bytes)
 //     form 2  constant stride from active lane to active lane: address (8), zigzag varint stride
-//     form 3  anything else: address of the first active lane (8), then for each further active
-//             lane the zigzag varint difference to the lane before
+//     form 3  anything else: address of the first active lane (8), then for each further active lane
+//             the signed difference to it, in 2, 4 or 8 bytes (size 1, 2, 3)
+//     form 4  all 32 lanes in rows of 2, 4, 8 or 16, as 2-D thread blocks make them: address (8), one
+//             byte log2 of the row, zigzag varint stride in a row, zigzag varint stride from row to row
 // All little-endian.
 #ifndef ORR_TRACE_H
 #define ORR_TRACE_H
@@ -55,6 +58,65 @@ static inline void orr_trace_put_block(orr_trace_out *t, uint32_t block, uint32_
     t->n = (size_t)(p - t->bytes);
 }
 
+// The row length's log2 when addr[i] == base + i % row * stride + i / row * (addr[row] - base), else 0.
+static inline int orr_trace_rows(const uint64_t addr[32], uint64_t stride) {
+    uint64_t base = addr[0], off = 0;
+    int row = 2;
+    while (row < 32 && addr[row] == base + (uint64_t)row * stride) row++;
+    if (row > 16 || (row & (row - 1))) return 0;
+    uint64_t down = addr[row] - base;
+    for (int i = 0; i < 32 - row; i++) off |= (addr[i + row] - addr[i]) ^ down; // the first row is right already
+    return off ? 0 : orr_ffs((uint32_t)row);
+}
+
+// Differences to the first lane: the smallest size that holds all.
+static inline uint8_t *orr_trace_offsets(uint8_t *p, uint8_t *head, uint32_t rest, uint64_t base, const uint64_t addr[32]) {
+    int64_t off[32];
+    uint64_t wide = 0;
+    int n = 0;
+    if (rest == 0xfffffffeu) {
+        n = 31;
+        for (int i = 0; i < 31; i++) off[i] = (int64_t)(addr[i + 1] - base);
+    } else {
+        for (uint32_t m = rest; m; m &= m - 1) off[n++] = (int64_t)(addr[orr_ffs(m)] - base);
+    }
+    for (int i = 0; i < n; i++) wide |= (uint64_t)(off[i] ^ (off[i] >> 63));
+    if (wide < 1u << 15) {
+        int16_t small[32];
+        for (int i = 0; i < n; i++) small[i] = (int16_t)off[i];
+        memcpy(p, small, (size_t)n * 2);
+        *head |= 1 << 4;
+        return p + n * 2;
+    }
+    if (wide < 1u << 31) {
+        int32_t small[32];
+        for (int i = 0; i < n; i++) small[i] = (int32_t)off[i];
+        memcpy(p, small, (size_t)n * 4);
+        *head |= 2 << 4;
+        return p + n * 4;
+    }
+    memcpy(p, off, (size_t)n * 8);
+    *head |= 3 << 4;
+    return p + n * 8;
+}
+
+// Active lanes at addr, addr + stride, addr + 2 stride ...: what put_access would find out by itself.
+static inline void orr_trace_put_regular(orr_trace_out *t, uint32_t mask, uint64_t addr, uint64_t stride) {
+    orr_trace_room(t);
+    uint8_t *p = t->bytes + t->n;
+    uint8_t *head = p++;
+    uint8_t differs = mask != t->mask ? 8 : 0;
+    if (differs) {
+        memcpy(p, &mask, 4);
+        p += 4;
+    }
+    memcpy(p, &addr, 8);
+    p += 8;
+    *head = differs | (stride ? 2 : 1);
+    if (stride) p = orr_trace_varint(p, orr_zigzag((int64_t)stride));
+    t->n = (size_t)(p - t->bytes);
+}
+
 static inline void orr_trace_put_access(orr_trace_out *t, uint32_t mask, const uint64_t addr[32]) {
     orr_trace_room(t);
     uint8_t *p = t->bytes + t->n;
@@ -69,7 +131,7 @@ static inline void orr_trace_put_access(orr_trace_out *t, uint32_t mask, const u
         t->n = (size_t)(p - t->bytes);
         return;
     }
-    int first = orr_ffs(mask);
+    int first = orr_ffs(mask), shift;
     uint64_t base = addr[first];
     memcpy(p, &base, 8);
     p += 8;
@@ -78,7 +140,7 @@ static inline void orr_trace_put_access(orr_trace_out *t, uint32_t mask, const u
     bool regular = true;
     if (mask == 0xffffffffu) {
         uint64_t off = 0;
-        for (int i = 0; i < 32; i++) off |= addr[i] ^ (base + (uint64_t)i * (uint64_t)stride);
+        for (int i = 0; i < 31; i++) off |= (addr[i + 1] - addr[i]) ^ (uint64_t)stride;
         regular = off == 0;
     } else {
         uint64_t expect = base;
@@ -93,14 +155,14 @@ static inline void orr_trace_put_access(orr_trace_out *t, uint32_t mask, const u
     } else if (regular) {
         *head = differs | 2;
         p = orr_trace_varint(p, orr_zigzag(stride));
+    } else if (mask == 0xffffffffu && (shift = orr_trace_rows(addr, (uint64_t)stride)) != 0) {
+        *head = differs | 4;
+        *p++ = (uint8_t)shift;
+        p = orr_trace_varint(p, orr_zigzag(stride));
+        p = orr_trace_varint(p, orr_zigzag((int64_t)(addr[1 << shift] - base)));
     } else {
         *head = differs | 3;
-        uint64_t last = base;
-        for (uint32_t m = rest; m; m &= m - 1) {
-            uint64_t a = addr[orr_ffs(m)];
-            p = orr_trace_varint(p, orr_zigzag((int64_t)(a - last)));
-            last = a;
-        }
+        p = orr_trace_offsets(p, head, rest, base, addr);
     }
     t->n = (size_t)(p - t->bytes);
 }
