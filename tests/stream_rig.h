@@ -82,13 +82,16 @@ static inline uint64_t rig_random(uint64_t *s) {
 
 // Addresses of every form the encoding has.
 static inline void rig_addresses(uint64_t *s, uint64_t addr[32]) {
-    uint64_t base = rig_random(s) >> (rig_random(s) % 64), kind = rig_random(s) % 5;
-    uint64_t stride = rig_random(s) >> (rig_random(s) % 64);
+    uint64_t base = rig_random(s) >> (rig_random(s) % 64), kind = rig_random(s) % 7;
+    uint64_t stride = rig_random(s) >> (rig_random(s) % 64), down = rig_random(s) >> (rig_random(s) % 64);
+    uint64_t row = (2u << rig_random(s) % 4) - 1;
     for (uint64_t i = 0; i < 32; i++)
         addr[i] = kind == 0   ? base
                   : kind == 1 ? base + 4 * i
                   : kind == 2 ? base + stride * i
                   : kind == 3 ? base + rig_random(s) % 4096
+                  : kind == 4 ? base + (i & row) * stride + i / (row + 1) * down
+                  : kind == 5 ? base + rig_random(s) % (1u << 24)
                               : rig_random(s);
 }
 

@@ -62,6 +62,19 @@ static void trace_bytes(void **state) {
                                     0xd8, 0x04, 8, 0, 0, 0, 0};
     assert_int_equal(out.n, sizeof bytes);
     assert_memory_equal(out.bytes, bytes, sizeof bytes);
+    out.n = 0;
+    for (uint64_t i = 0; i < 32; i++) addr[i] = 0x1000 + i % 16 * 4 + i / 16 * 1024; // a 16 x 2 warp
+    orr_trace_put_access(&out, 0xffffffffu, addr);
+    static const uint8_t rows[] = {4, 0x00, 0x10, 0, 0, 0, 0, 0, 0, 4, 8, 0x80, 0x10}; // 4 -> 8, 1024 -> 2048
+    assert_int_equal(out.n, sizeof rows);
+    assert_memory_equal(out.bytes, rows, sizeof rows);
+    out.n = 0;
+    out.mask = 7;
+    addr[1] = 0x0fff, addr[2] = 0x1100; // -1 and 256
+    orr_trace_put_access(&out, 7, addr);
+    static const uint8_t any[] = {1 << 4 | 3, 0x00, 0x10, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0x00, 0x01};
+    assert_int_equal(out.n, sizeof any);
+    assert_memory_equal(out.bytes, any, sizeof any);
     free(out.bytes);
 }
 
@@ -92,10 +105,13 @@ static void trace_damaged(void **state) {
         {0, 0},    // no mask yet
         {0, 3},    // block 1 of 1
         {1, 0},    // no lane
-        {5, 0},    // form 0, but a lane takes part
-        {5, 4},    // no such form
-        {5, 0x11}, // bits that mean nothing
-        {5, 3 | 8} // a mask that is not part of the block's follows: here lanes of the address
+        {5, 0},     // form 0, but a lane takes part
+        {5, 4},     // rows, but not all lanes
+        {5, 5},     // no such form
+        {5, 0x11},  // a size where none belongs
+        {5, 0x03},  // no size where one does
+        {5, 0x41},  // bits that mean nothing
+        {5, 0x1b},  // a mask of no lane follows
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         uint8_t bad[sizeof ok];

@@ -40,7 +40,7 @@ static bool is_run(const orr_access *a, uint32_t bytes, uint64_t *first, uint64_
     if (a->mask != 0xffffffffu) return false;
     uint64_t base = a->addr[0], stride = a->addr[1] - base, off = 0;
     if (stride > ORR_SECTOR) return false;
-    for (int i = 0; i < ORR_WARP; i++) off |= a->addr[i] ^ (base + (uint64_t)i * stride);
+    for (int i = 0; i < ORR_WARP - 1; i++) off |= (a->addr[i + 1] - a->addr[i]) ^ stride;
     *first = base;
     *last = base + 31 * stride + bytes - 1;
     return off == 0 && *last >= base;
@@ -174,7 +174,7 @@ static uint32_t degree(const uint32_t *word, uint32_t n, bool atomic) {
 // gcd(stride, 32) of them; at stride 0 all want the same word.
 static bool is_strided(const uint32_t *word, uint32_t *passes) {
     uint32_t stride = word[1] - word[0], off = 0;
-    for (uint32_t i = 0; i < 32; i++) off |= word[i] ^ (word[0] + i * stride);
+    for (uint32_t i = 0; i < 31; i++) off |= (word[i + 1] - word[i]) ^ stride;
     uint32_t gcd = stride & (0 - stride);
     *passes = stride == 0 ? 1 : gcd > 32 ? 32 : gcd;
     return off == 0;

@@ -47,10 +47,48 @@ int orr_trace_block(orr_trace *t, uint32_t nblocks, uint32_t *block, uint32_t *m
     return 1;
 }
 
+static bool get_offsets(orr_trace *t, int size, uint64_t base, orr_access *a) {
+    uint32_t rest = a->mask & (a->mask - 1);
+    size_t n = (size_t)orr_popc(rest);
+    int64_t off[ORR_WARP];
+    if (size == 1) {
+        int16_t small[ORR_WARP];
+        if (!get_bytes(t, small, n * 2)) return false;
+        for (size_t i = 0; i < n; i++) off[i] = small[i];
+    } else if (size == 2) {
+        int32_t small[ORR_WARP];
+        if (!get_bytes(t, small, n * 4)) return false;
+        for (size_t i = 0; i < n; i++) off[i] = small[i];
+    } else if (size != 3 || !get_bytes(t, off, n * 8)) {
+        return false;
+    }
+    a->addr[orr_ffs(a->mask)] = base;
+    if (n == 31) {
+        for (int i = 0; i < 31; i++) a->addr[i + 1] = base + (uint64_t)off[i];
+    } else {
+        const int64_t *o = off;
+        for (; rest; rest &= rest - 1) a->addr[orr_ffs(rest)] = base + (uint64_t)*o++;
+    }
+    return true;
+}
+
+static bool get_rows(orr_trace *t, uint64_t base, orr_access *a) {
+    uint8_t shift;
+    uint64_t v, down;
+    if (a->mask != 0xffffffffu || !get_bytes(t, &shift, 1) || shift < 1 || shift > 4) return false;
+    if (!get_varint(t, &v) || !get_varint(t, &down)) return false;
+    v = unzigzag(v);
+    down = unzigzag(down);
+    int row = 1 << shift;
+    for (int i = 0; i < row; i++, base += v) a->addr[i] = base;
+    for (int i = row; i < ORR_WARP; i++) a->addr[i] = a->addr[i - row] + down;
+    return true;
+}
+
 bool orr_trace_access(orr_trace *t, orr_access *a) {
     if (t->at == t->end) return false;
     uint8_t head = *t->at++, form = head & 7;
-    if (head > 15 || form > 3) return false;
+    if (head > 63 || form > 4 || (form != 3 && head > 15)) return false;
     uint32_t mask = t->mask;
     if ((head & 8) && !get_bytes(t, &mask, 4)) return false;
     if ((mask & ~t->mask) || (form == 0) != (mask == 0)) return false;
@@ -59,21 +97,15 @@ bool orr_trace_access(orr_trace *t, orr_access *a) {
 
     uint64_t at, v;
     if (!get_bytes(t, &at, 8)) return false;
-    if (form == 3) {
-        a->addr[orr_ffs(mask)] = at;
-        for (uint32_t m = mask & (mask - 1); m; m &= m - 1) {
-            if (!get_varint(t, &v)) return false;
-            a->addr[orr_ffs(m)] = at += unzigzag(v);
-        }
-        return true;
-    }
+    if (form == 3) return get_offsets(t, head >> 4, at, a);
+    if (form == 4) return get_rows(t, at, a);
     uint64_t stride = 0;
     if (form == 2) {
         if (!get_varint(t, &v)) return false;
         stride = unzigzag(v);
     }
     if (mask == 0xffffffffu) {
-        for (int i = 0; i < ORR_WARP; i++) a->addr[i] = at + (uint64_t)i * stride;
+        for (int i = 0; i < ORR_WARP; i++, at += stride) a->addr[i] = at;
     } else {
         for (uint32_t m = mask; m; m &= m - 1, at += stride) a->addr[orr_ffs(m)] = at;
     }
