@@ -59,7 +59,6 @@ PAIR1(neg16x2, uint32_t, uint32_t, sub_halves(0, a))
     LANES { flag |= out_lane[i] ? lane_bit[i] : 0; }                                                         \
     if (out) w->carry = (w->carry & ~w->exec) | (flag & w->exec);
 
-// x + y + t carries when the sum is below x, or equal to it after a carry came in.
 #define CARRY_HANDLER(name, T, LOADS, X, Y, SUM, OUT)                                                        \
     static void name(warp *w, const uop *u) {                                                                \
         LOADS                                                                                                \
@@ -67,10 +66,11 @@ PAIR1(neg16x2, uint32_t, uint32_t, sub_halves(0, a))
     }
 #define LOAD2(T) const T *pa = SRC_A(w, u, T), *pb = SRC_B(w, u, T);
 #define LOAD3(T) const T *pa = SRC_A(w, u, T), *pb = SRC_B(w, u, T), *pc = SRC_C(w, u, T);
-#define SUM_ADD  x + y + t
-#define OUT_ADD  (s < x) | ((s == x) & (t != 0))
-#define SUM_SUB  x - y - t
-#define OUT_SUB  (x < y) | ((x == y) & (t != 0))
+// The carry out of the top bit, from the bits that went in and the one that came out.
+#define SUM_ADD x + y + t
+#define OUT_ADD ((x & y) | ((x | y) & ~s)) >> (sizeof s * 8 - 1)
+#define SUM_SUB x - y - t
+#define OUT_SUB ((~x & y) | (~(x ^ y) & s)) >> (sizeof s * 8 - 1)
 
 static inline uint32_t mulhi_u32(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)a * b >> 32); }
 static inline uint32_t mulhi_s32(int32_t a, int32_t b) {
