@@ -231,6 +231,8 @@ enum { ORR_CACHE_CA, ORR_CACHE_CG, ORR_CACHE_CS, ORR_CACHE_LU, ORR_CACHE_CV, ORR
 // immediates: pairs describing the parameter copies in local space: for each argument
 // (caller frame offset << 32 | bytes), then for each result the same; imm = number of arguments,
 // vec = number of results. The callee's own offsets are in its orr_func.
+// Handles are the same in all kernels of a module: functions whose address is taken are numbered from 1
+// through the module, and a kernel that calls through a pointer holds all of them as funcs[1..].
 #define ORR_FUNC_HANDLE(f) (0x0000f00000000000ull + ((uint64_t)(f) + 1) * 16)
 #define ORR_FUNC_OF_HANDLE(h) ((int64_t)(((h)-0x0000f00000000000ull) / 16) - 1)
 
@@ -244,7 +246,7 @@ enum { ORR_CACHE_CA, ORR_CACHE_CG, ORR_CACHE_CS, ORR_CACHE_LU, ORR_CACHE_CV, ORR
 //
 // ORR_OP_WMMALOAD: sub = 0 a, 1 b, 2 c; imm = shape; type = element; mods A_COL (column major);
 // srcs: address, stride in elements (absent: the shape's own); space as ld.
-// ORR_OP_WMMASTORE: srcs: address, stride (or ORR_K_NONE), then the registers.
+// ORR_OP_WMMASTORE: srcs: address, stride (or ORR_K_NONE), then the registers; type, imm, A_COL as load.
 // ORR_OP_WMMA: as MMA.
 
 // ---- block, function, kernel ----------------------------------------------------------------

@@ -15,11 +15,13 @@ enum {                           // bounds, so that hostile input costs little
     MAX_TOKEN = 1 << 16,         // bytes of a name, number or string
     MAX_NESTING = 64,            // braces, parentheses, operators
     MAX_OPCODE = 1000,           // bytes of an opcode with all its modifiers
+    MAX_FUNCTIONS = 1 << 14,     // that one kernel reaches
+    MAX_EDGES = 1 << 24,         // of one kernel's branches through tables
     MAX_RANGE = 1 << 20,         // registers of one .reg %r<N>
     MAX_PARAM_BYTES = 32764,     // of a kernel (PTX 8.1 and later)
     MAX_LOCAL_BYTES = 512 << 10, // of a thread (CUDA's limit)
     MAX_SHARED_BYTES = 8 << 20,  // of a block; what a GPU really has is checked at launch
-    MAX_INIT_BYTES = 256 << 20,  // span of a variable's initialiser
+    MAX_INIT_BYTES = 64 << 20,   // of all initialisers together, beyond 8 for a byte of text
 };
 #define MAX_VAR_BYTES (1ull << 32)
 
@@ -75,6 +77,7 @@ typedef struct ptx_func {
     ptx_var **params, **results;
     uint32_t nparams, nresults;
     uint64_t frame, param_bytes;
+    uint32_t frame_align;
     uint32_t first, n;         // statements
     uint32_t first_opd, nopds; // all their operands
     uint8_t *reg_type;         // of each register
@@ -85,6 +88,7 @@ typedef struct ptx_func {
 
 typedef struct ptx_table { // .branchtargets, .calltargets: a run of operands
     uint32_t first, n;
+    uint32_t stamp, at; // the load that put it into the kernel's tables, and where
 } ptx_table;
 
 // ---- statements -----------------------------------------------------------------------------
@@ -169,6 +173,7 @@ typedef struct ptx_entry { // a name in a function's scopes
 typedef struct ptx_scope {
     ptx_entry *entries;
     uint64_t frame; // the frame's size when it opened: what it declares is released at its end
+    uint64_t high;  // and up to where the scopes inside it have used the frame
     size_t refs;
 } ptx_scope;
 
@@ -211,7 +216,7 @@ typedef struct ptx_parser {
     ORR_VEC(const char *) files;
     ORR_VEC(ptx_init_ref) init_refs;
     uint8_t *init; // of the variable being read
-    size_t init_cap, init_n;
+    size_t init_cap, init_n, init_total;
 } ptx_parser;
 
 _Noreturn void ptx_error(ptx_parser *p, uint32_t line, const char *fmt, ...)
@@ -239,6 +244,7 @@ typedef struct ptx_value { // of a constant expression
 ptx_value ptx_expression(ptx_parser *p);
 uint64_t ptx_integer(ptx_parser *p, uint64_t limit, const char *what); // 0 .. limit
 uint32_t ptx_count(ptx_parser *p, uint64_t limit, const char *what);   // the same in angle brackets
+int64_t ptx_offset(ptx_parser *p);                                     // what is added to a name
 double ptx_value_double(ptx_value v);
 
 // types.c

@@ -139,30 +139,27 @@ static ptx_opd operand(ptx_parser *p, bool labels) {
             o = named(p, labels);
         }
         o.neg = neg;
-        bool memory = o.kind == O_VAR || o.kind == O_NAME || o.kind == O_FUNC;
-        if (memory && ptx_accept(p, '[')) { // a[3]
+        if (o.kind == O_VAR && ptx_accept(p, '[')) { // a[3]
             uint64_t k = ptx_integer(p, MAX_VAR_BYTES, "an index");
             ptx_expect(p, ']');
             size_t mark = p->stack.n;
-            o.addend = (int64_t)(k * (o.kind == O_VAR ? o.var->elem : 1));
+            o.addend = (int64_t)(k * o.var->elem);
             *ORR_PUSH(&p->stack) = o;
             o = (ptx_opd){.kind = O_ADDR};
             o.value = keep(p, mark, &o.n);
-        } else if (ptx_is(p, '+')) {
-            ptx_next(p);
-            o.addend = (int64_t)ptx_expression(p).bits;
-        } else if (ptx_is(p, '-')) {
-            o.addend = (int64_t)ptx_expression(p).bits;
-        } else if (ptx_accept(p, '|')) {
-            size_t mark = p->stack.n;
-            *ORR_PUSH(&p->stack) = o;
-            ptx_opd second = operand(p, labels);
-            *ORR_PUSH(&p->stack) = second;
-            o = (ptx_opd){.kind = O_PAIR};
-            o.value = keep(p, mark, &o.n);
+        } else {
+            o.addend = ptx_offset(p);
         }
     } else {
         o = constant(p);
+    }
+    if (ptx_accept(p, '|')) { // p|q
+        size_t mark = p->stack.n;
+        *ORR_PUSH(&p->stack) = o;
+        ptx_opd second = operand(p, labels);
+        *ORR_PUSH(&p->stack) = second;
+        o = (ptx_opd){.kind = O_PAIR};
+        o.value = keep(p, mark, &o.n);
     }
     p->depth--;
     return o;
@@ -271,7 +268,7 @@ static void label(ptx_parser *p) {
         ptx_next(p);
         ptx_entry *e = ptx_declare(p, name, O_TABLE);
         e->value = p->f->tables.n;
-        ptx_table t;
+        ptx_table t = {0};
         list(p, labels, &t);
         *ORR_PUSH(&p->f->tables) = t;
     } else {

@@ -23,15 +23,21 @@ void ptx_l_brx(lowering *l) { // brx.idx index, table;
     ptx_src(l, &l->o[0], ORR_W, ORR_T_U32);
     const ptx_opd *o = &l->o[1];
     if (o->kind != O_TABLE) ptx_refuse(l, "the targets must be a '.branchtargets' label");
-    const ptx_table *t = &l->f->tables.at[o->value];
+    ptx_table *t = &l->f->tables.at[o->value];
     if (t->n == 0) ptx_refuse(l, "the table of targets is empty");
-    l->in.target = (int32_t)l->tables.n;
-    l->in.imm = t->n;
-    for (uint32_t i = 0; i < t->n; i++) {
-        uint32_t to = label(l, &l->f->opds.at[t->first + i]);
-        *ORR_PUSH(&l->fixups) = (ptx_fixup){.at = (uint32_t)l->tables.n, .stmt = to, .table = true};
-        *ORR_PUSH(&l->tables) = 0;
+    if (t->stamp != l->f->stamp) { // once for all branches that use it
+        t->stamp = l->f->stamp;
+        t->at = (uint32_t)l->tables.n;
+        for (uint32_t i = 0; i < t->n; i++) {
+            uint32_t to = label(l, &l->f->opds.at[t->first + i]);
+            *ORR_PUSH(&l->fixups) = (ptx_fixup){.at = (uint32_t)l->tables.n, .stmt = to, .table = true};
+            *ORR_PUSH(&l->tables) = 0;
+        }
     }
+    l->edges += t->n;
+    if (l->edges > MAX_EDGES) ptx_refuse(l, "the kernel has too many branch targets");
+    l->in.target = (int32_t)t->at;
+    l->in.imm = t->n;
     ptx_end(l);
 }
 

@@ -107,7 +107,8 @@ static shape dimensions(ptx_parser *p, const decl *d) {
 }
 
 static void put_bytes(ptx_parser *p, uint64_t offset, const void *bytes, size_t n) {
-    if (offset + n > MAX_INIT_BYTES) ptx_error(p, p->t.line, "this initialiser is too long");
+    if (p->init_total + offset + n > MAX_INIT_BYTES + 8 * p->f->size)
+        ptx_error(p, p->t.line, "initialisers are too long");
     if (offset + n > p->init_cap) {
         size_t cap = p->init_cap ? p->init_cap : 64;
         while (cap < offset + n) cap *= 2;
@@ -128,12 +129,11 @@ static void symbol(ptx_parser *p, uint32_t var, uint64_t offset, uint8_t bytes, 
         parens = true;
         name = ptx_expect_name(p, "a variable's name");
     }
-    if (parens) ptx_expect(p, ')');
-    int64_t addend = 0;
-    if (ptx_is(p, '+'))
-        ptx_next(p), addend = (int64_t)ptx_expression(p).bits;
-    else if (ptx_is(p, '-'))
-        addend = (int64_t)ptx_expression(p).bits;
+    uint64_t addend = (uint64_t)ptx_offset(p);
+    if (parens) {
+        ptx_expect(p, ')');
+        addend += (uint64_t)ptx_offset(p);
+    }
     *ORR_PUSH(&p->init_refs) = (ptx_init_ref){.var = var,
                                               .line = line,
                                               .offset = offset,
@@ -142,7 +142,7 @@ static void symbol(ptx_parser *p, uint32_t var, uint64_t offset, uint8_t bytes, 
                                               .mask = mask,
                                               .name = name.s,
                                               .name_n = name.n,
-                                              .addend = addend};
+                                              .addend = (int64_t)addend};
     put_bytes(p, offset, (uint8_t[16]){0}, bytes);
 }
 
@@ -172,8 +172,8 @@ static void scalar(ptx_parser *p, uint32_t var, uint8_t type, uint64_t offset) {
     } else if (v.kind == O_F64 && bytes == 4) {
         float f = (float)ptx_value_double(v);
         memcpy(buf, &f, 4);
-    } else if (v.kind == O_F32 && bytes < 4) {
-        ptx_error(p, line, "a 32-bit constant for a smaller variable");
+    } else if (v.kind != O_INT && bytes < 4) {
+        ptx_error(p, line, "a floating-point constant needs 32 or 64 bits");
     } else {
         memcpy(buf, &v.bits, bytes < 8 ? bytes : 8);
         if (bytes == 16 && v.kind == O_INT && !v.is_unsigned && v.bits >> 63) memset(buf + 8, 0xff, 8);
@@ -234,8 +234,12 @@ ptx_global *ptx_global_named(ptx_front *f, const char *name, size_t n, bool make
 }
 
 uint64_t ptx_place(ptx_parser *p, uint64_t bytes, uint32_t align) {
-    uint64_t at = (p->frame + align - 1) & ~(uint64_t)(align - 1);
+    // Scopes that are closed have given their place back, but a loop may run them again: what the scope
+    // around them declares later must not lie there.
+    uint64_t from = p->scopes[p->scope].high > p->frame ? p->scopes[p->scope].high : p->frame;
+    uint64_t at = (from + align - 1) & ~(uint64_t)(align - 1);
     p->frame = at + bytes;
+    if (align > p->fn->frame_align) p->fn->frame_align = align;
     if (p->frame > p->fn->frame) p->fn->frame = p->frame;
     return at;
 }
@@ -295,6 +299,7 @@ static void module_variable(ptx_parser *p, ptx_var *v, const shape *s) {
                      .init = init,
                      .init_bytes = p->init_n,
                      .external = v->external};
+    p->init_total += p->init_n;
     free(p->init);
     p->init = NULL;
 }
@@ -319,7 +324,6 @@ void ptx_variables(ptx_parser *p, bool external) {
                     : ptx_is_dot(p, "shared") ? V_SHARED
                     : ptx_is_dot(p, "tex")    ? V_OPAQUE
                                               : V_FRAME;
-    token space = p->t;
     ptx_next(p);
     if (where == V_CONST && ptx_accept(p, '[')) { // constant banks of old
         ptx_integer(p, 10, "a constant bank");
@@ -328,41 +332,27 @@ void ptx_variables(ptx_parser *p, bool external) {
     decl d = prefix(p);
     do {
         token name = ptx_expect_name(p, "a variable's name");
-        uint32_t count = 0;
-        if (ptx_is(p, '<')) count = ptx_count(p, 4096, "a range"); // .param .b32 p<4>: p0 to p3
         shape s = dimensions(p, &d);
-        for (uint32_t i = 0; i < (count ? count : 1); i++) {
-            ptx_var *v = new_variable(p, name, &d, &s);
-            v->where = d.opaque ? V_OPAQUE : where;
-            v->external = external;
-            if (v->where == V_SHARED && (external || s.unsized)) v->where = V_DYNAMIC;
-            if (count) v->name = orr_arena_printf(&p->m->arena, "%s%u", v->name, i);
-            if (v->where == V_FRAME && !p->fn) {
-                if (space.s[0] == 'p') ptx_error(p, name.line, ".param variables belong in functions");
-                if (s.unsized) ptx_error(p, name.line, "'%.200s' has no size", v->name);
-            }
-            if (!p->fn) {
-                module_variable(p, v, &s);
-                continue;
-            }
-            token key = name;
-            key.s = v->name;
-            key.n = (uint32_t)strlen(v->name);
-            ptx_entry *e = ptx_declare(p, key, O_VAR);
-            e->var = v;
-            if (v->where == V_FRAME) {
-                if (s.unsized) ptx_error(p, name.line, "'%.200s' has no size", v->name);
-                v->offset = ptx_place(p, v->bytes, v->align);
-            } else if (v->where == V_GLOBAL || v->where == V_CONST) {
-                v->index = (uint32_t)p->vars.n;
-                *ORR_PUSH(&p->vars) = (orr_var){0};
-                p->vars.at[v->index] =
-                    (orr_var){.name = v->name,
-                              .space = where == V_CONST ? ORR_SPACE_CONST : ORR_SPACE_GLOBAL,
-                              .align = v->align,
-                              .bytes = v->bytes};
-                if (ptx_is(p, '=')) ptx_error(p, name.line, "initialised variables belong outside functions");
-            }
+        ptx_var *v = new_variable(p, name, &d, &s);
+        v->where = d.opaque ? V_OPAQUE : where;
+        v->external = external;
+        if (v->where == V_SHARED && (external || s.unsized)) v->where = V_DYNAMIC;
+        if (v->where == V_FRAME && s.unsized) ptx_error(p, name.line, "'%.200s' has no size", v->name);
+        if (!p->fn) {
+            if (v->where == V_FRAME)
+                ptx_error(p, name.line, ".local and .param variables belong in functions");
+            module_variable(p, v, &s);
+            continue;
+        }
+        ptx_declare(p, name, O_VAR)->var = v;
+        if (v->where == V_FRAME) {
+            v->offset = ptx_place(p, v->bytes, v->align);
+        } else if (v->where == V_GLOBAL || v->where == V_CONST) {
+            v->index = (uint32_t)p->vars.n;
+            *ORR_PUSH(&p->vars) = (orr_var){.name = v->name,
+                                            .space = where == V_CONST ? ORR_SPACE_CONST : ORR_SPACE_GLOBAL,
+                                            .align = v->align,
+                                            .bytes = v->bytes};
         }
     } while (ptx_accept(p, ','));
     ptx_expect(p, ';');

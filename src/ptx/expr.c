@@ -217,3 +217,9 @@ uint32_t ptx_count(ptx_parser *p, uint64_t limit, const char *what) { // <100>: 
     ptx_expect(p, '>');
     return n;
 }
+
+int64_t ptx_offset(ptx_parser *p) { // "+ 8", "- 8", "+ -8" or nothing
+    uint32_t line = p->t.line;
+    if (!ptx_is(p, '-') && !ptx_accept(p, '+')) return 0;
+    return (int64_t)checked(p, line, ptx_expression(p), UINT64_MAX, "an offset");
+}

@@ -13,6 +13,11 @@
 static void reach(lowering *l, ptx_func *fn) {
     fn = ptx_func_real(l->f, fn);
     if (!fn->defined || fn->entry || fn->stamp == l->f->stamp) return;
+    if (l->order.n == MAX_FUNCTIONS) {
+        orr_fail(l->e, ORR_BAD_INPUT, "%.200s:%u: the kernel reaches more than %d functions", l->m->path,
+                 fn->line, MAX_FUNCTIONS);
+        longjmp(l->fail, 1);
+    }
     fn->stamp = l->f->stamp;
     fn->index = (uint32_t)l->order.n;
     *ORR_PUSH(&l->order) = fn;
@@ -175,7 +180,8 @@ static void function(lowering *l, ptx_func *fn, orr_func *out) {
     *out = (orr_func){.name = orr_arena_strdup(&l->k->arena, fn->name),
                       .first_inst = (uint32_t)first,
                       .ninsts = (uint32_t)(l->insts.n - first),
-                      .local_bytes = (uint32_t)((fn->frame + 15) & ~15ull)};
+                      .local_bytes =
+                          (uint32_t)((fn->frame + l->frame_align - 1) & ~(uint64_t)(l->frame_align - 1))};
     memcpy(out->nregs, l->nregs, sizeof out->nregs);
     out->params = params(l, fn->params, fn->nparams);
     out->nparams = fn->nparams;
@@ -207,6 +213,10 @@ static void lower_kernel(lowering *l, ptx_func *entry) {
     l->shared = k->shared_bytes; // where dynamic shared memory starts
     k->funcs = orr_arena_alloc(&k->arena, l->order.n * sizeof *k->funcs);
     k->nfuncs = (uint32_t)l->order.n;
+    l->frame_align = 16; // of every frame, so that each starts where its variables are aligned
+    for (size_t i = 0; i < l->order.n; i++)
+        if (l->order.at[i]->frame_align > l->frame_align) l->frame_align = l->order.at[i]->frame_align;
+    if (l->frame_align > 4096) l->frame_align = 4096;
     for (size_t i = 0; i < l->order.n; i++) function(l, l->order.at[i], &k->funcs[i]);
     k->insts = copy(&k->arena, l->insts.at, l->insts.n, sizeof *l->insts.at);
     k->ninsts = (uint32_t)l->insts.n;

@@ -25,11 +25,12 @@ typedef struct lowering {
     ORR_VEC(ptx_func *) order; // the functions reached, the entry first
     bool indirect;             // one of them calls through a pointer
     bool dynamic;
-    uint32_t shared, dynamic_align;
+    uint32_t shared, dynamic_align, frame_align;
     ORR_VEC(orr_inst) insts;
     ORR_VEC(orr_operand) operands;
     ORR_VEC(uint32_t) tables;
     ORR_VEC(ptx_fixup) fixups;
+    uint64_t edges; // of the branches through tables
     // the function
     ptx_func *fn;
     uint32_t *reg;   // number of each of its registers in its class

@@ -1,21 +1,28 @@
 // Lowering: loads, stores, atomics, asynchronous copies, barriers in memory, fences.
 #include "ptx/lower.h"
 
-// The registers of a vector access, or the one of a plain access. A register may be wider than what
-// is moved: loads extend by the type, stores take the low part.
+// The registers of a vector access, or the one of a plain access, all of one width. It may be larger
+// than what is moved: loads extend by the type, stores take the low part.
 static void values(lowering *l, const ptx_opd *o, bool load) {
-    uint32_t n = ptx_elements(l, o);
-    uint8_t type = l->in.type, least = ptx_type_class(type);
+    uint32_t n = ptx_elements(l, o), used = 0;
+    uint8_t type = l->in.type, cls = ptx_type_class(type), least = cls;
     if (n != l->in.vec) ptx_refuse(l, "%u registers for a vector of %u", n, l->in.vec);
     for (uint32_t i = 0; i < n; i++) {
         ptx_opd one = ptx_element(l, o, i);
-        uint8_t cls = least;
-        if (one.kind == O_REG && one.n == 1) cls = ptx_reg_class(l, &one);
-        if (cls < least || cls == ORR_P) ptx_refuse(l, "a register is too small for the type");
-        if (load)
-            ptx_dst(l, &one, cls);
-        else
+        if (one.kind != O_REG || one.n != 1) continue;
+        uint8_t have = ptx_reg_class(l, &one);
+        if (have < least || have == ORR_P) ptx_refuse(l, "a register is too small for the type");
+        if (used++ && have != cls) ptx_refuse(l, "the registers of a vector must be of one width");
+        cls = have;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        ptx_opd one = ptx_element(l, o, i);
+        if (!load)
             ptx_src(l, &one, cls, type);
+        else if (!used && one.kind == O_SINK)
+            l->dst[l->in.ndst++] = ptx_temp(l, cls); // nobody looks, but it is read
+        else
+            ptx_dst(l, &one, cls);
     }
 }
 

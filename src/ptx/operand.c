@@ -236,9 +236,9 @@ orr_operand ptx_read(lowering *l, const ptx_opd *o, uint8_t cls, uint8_t type) {
     if (o->sel && o->kind == O_REG) ptx_refuse(l, "a part of a register is selected");
     if (o->neg == NEG_NOT && (o->kind != O_REG || ptx_reg_class(l, o) != ORR_P))
         ptx_refuse(l, "'!' needs a predicate");
+    if (o->addend && o->kind != O_VAR) ptx_refuse(l, "a sum where a single value is needed");
     switch (o->kind) {
     case O_REG: {
-        if (o->addend) ptx_refuse(l, "a sum where a register is needed");
         orr_operand r = reg_operand(l, o, cls);
         r.neg = o->neg == NEG_NOT;
         return r;

@@ -189,15 +189,24 @@ static void target(ptx_parser *p) {
     } while (ptx_accept(p, ','));
 }
 
-static void file(ptx_parser *p) { // .file 1 "x.cu", 1234, 56
+static void file(ptx_parser *p) { // .file 1 "x.cu", 1234, 56; .file 1 "dir" "x.cu"
     char number[24];
     if (p->t.kind != T_INT) ptx_unexpected(p, "a file number");
     snprintf(number, sizeof number, "%llu", (unsigned long long)p->t.value);
     ptx_next(p);
     if (p->t.kind != T_STRING) ptx_unexpected(p, "a file name");
-    *ORR_PUSH(&p->files) = orr_arena_strndup(&p->m->arena, p->t.s, p->t.n);
-    orr_map_put(&p->f->files, number, (void *)(uintptr_t)p->files.n);
+    token first = p->t;
     ptx_next(p);
+    const char *name = orr_arena_strndup(&p->m->arena, first.s, first.n);
+    if (p->t.kind == T_STRING) { // the folder and the name, as clang writes them
+        if (p->t.n && p->t.s[0] == '/')
+            name = orr_arena_strndup(&p->m->arena, p->t.s, p->t.n);
+        else
+            name = orr_arena_printf(&p->m->arena, "%s/%.*s", name, (int)p->t.n, p->t.s);
+        ptx_next(p);
+    }
+    *ORR_PUSH(&p->files) = name;
+    orr_map_put(&p->f->files, number, (void *)(uintptr_t)p->files.n);
     while (ptx_accept(p, ',')) {
         if (p->t.kind != T_INT) ptx_unexpected(p, "a number");
         ptx_next(p);

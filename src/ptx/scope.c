@@ -33,8 +33,10 @@ void ptx_scope_close(ptx_parser *p) {
     p->refs.n = kept;
     for (ptx_entry *e = s->entries; e; e = e->next)
         orr_map_putn(is_range(e) ? &p->ranges : &p->names, e->key, e->key_n, e->shadowed);
-    p->frame = s->frame;
+    if (s->high > p->frame) p->frame = s->high;
     p->scope--;
+    if (p->frame > p->scopes[p->scope].high) p->scopes[p->scope].high = p->frame;
+    p->frame = s->frame;
 }
 
 void ptx_scope_reset(ptx_parser *p) {
@@ -45,6 +47,7 @@ void ptx_scope_reset(ptx_parser *p) {
     memset(&p->ranges, 0, sizeof p->ranges);
     memset(&p->scratch, 0, sizeof p->scratch);
     p->scope = 0;
+    p->scopes[0] = (ptx_scope){0};
     p->frame = 0;
     p->refs.n = 0;
     p->reg_type.n = 0;
