@@ -8,6 +8,7 @@
 
 #include "exec/exec.h"
 #include "model/model.h"
+#include "ptx/ptx.h"
 #include "report/report.h"
 #include "stream_rig.h"
 
@@ -244,6 +245,77 @@ static void same_from_file(void **state) {
     rig_free(&g);
 }
 
+// ---- from PTX to figures -----------------------------------------------------------------------------------
+// Three blocks of two warps. Per warp: a store to shared memory at a stride of two words (two passes), a
+// barrier, a branch that 8 of 32 lanes take, a reduction at a stride of 64 bytes (32 sectors), a store of
+// 8 lanes to one word (1 sector).
+static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                          ".visible .entry k(.param .u64 p)\n{\n"
+                          ".reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %rd<4>;\n"
+                          ".shared .align 4 .b8 s[512];\n"
+                          "ld.param.u64 %rd1, [p];\n"
+                          "mov.u32 %r1, %tid.x;\n"
+                          "mov.u32 %r2, %ctaid.x;\n"
+                          "shl.b32 %r3, %r1, 3;\n"
+                          "mov.u32 %r4, s;\n"
+                          "add.s32 %r4, %r4, %r3;\n"
+                          "st.shared.u32 [%r4], %r1;\n"
+                          "bar.sync 0;\n"
+                          "and.b32 %r5, %r1, 3;\n"
+                          "setp.eq.s32 %p1, %r5, 0;\n"
+                          "@%p1 bra SKIP;\n"
+                          "add.s32 %r1, %r1, 0;\n"
+                          "SKIP:\n"
+                          "mad.lo.s32 %r6, %r2, 64, %r1;\n"
+                          "mul.wide.s32 %rd2, %r6, 64;\n"
+                          "add.s64 %rd3, %rd1, %rd2;\n"
+                          "red.global.add.u32 [%rd3], 1;\n"
+                          "@%p1 st.global.u32 [%rd1], %r1;\n"
+                          "ret;\n}\n";
+
+static void executed(void **state) {
+    (void)state;
+    orr_err e = {0};
+    orr_module *m = orr_ptx_parse("t.ptx", ptx, sizeof ptx - 1, &e);
+    assert_non_null(m);
+    orr_kernel *k = m->load(m, "k", &e);
+    assert_non_null(k);
+    orr_mem *mem = orr_mem_new(&e);
+    orr_image *image = orr_image_load(mem, m, &e);
+    uint64_t p = orr_mem_alloc(mem, 192 * 64, "p", &e);
+    assert_true(p != 0);
+    orr_launch l = {.kernel = k, .image = image, .mem = mem, .grid = {3, 1, 1}, .block = {64, 1, 1}, .params = (uint8_t *)&p};
+    char *text[3];
+    for (int threads = 1; threads <= 3; threads++) {
+        orr_result r = {.gpu = "none", .model = "functional", .source = "ptx", .input = "t"};
+        orr_work w = {.info = {.kernel = k, .grid = {3, 1, 1}, .block = {64, 1, 1}}, .launch = &l, .threads = threads};
+        assert_true(orr_model_functional.run(NULL, &w, &r, &e));
+        const orr_launch_result *x = &r.launches.at[0];
+        const double *c = x->counters;
+        // per warp 8 + 3 + 1 + 6 instructions, all lanes in 17 of them, 24 in one
+        assert_int_equal(x->warp_insts, 6 * 18);
+        assert_int_equal(x->thread_insts, 6 * (17 * 32 + 24));
+        assert_true(c[ORR_C_THREAD_INST_ON] == 6 * (17 * 32 + 24 - 24 - 24)); // the branch, the last store
+        assert_true(c[ORR_C_BRANCHES] == 6 && c[ORR_C_BRANCHES_DIVERGENT] == 6);
+        assert_true(c[ORR_C_BARRIERS] == 6);
+        assert_true(c[ORR_C_SHARED_ST] == 6 && c[ORR_C_SHARED_ST_PASS] == 12 && c[ORR_C_SHARED_ST_CONF] == 6);
+        assert_true(c[ORR_C_GLOBAL_RED_REQ] == 6 && c[ORR_C_GLOBAL_RED_SECT] == 6 * 32);
+        assert_true(c[ORR_C_GLOBAL_ST_REQ] == 6 && c[ORR_C_GLOBAL_ST_SECT] == 6 && c[ORR_C_GLOBAL_ST_BYTES] == 6 * 32);
+        text[threads - 1] = json_of(&r);
+        orr_result_free(&r);
+    }
+    assert_string_equal(text[0], text[1]); // whatever the number of threads
+    assert_string_equal(text[0], text[2]);
+    for (int i = 0; i < 3; i++) free(text[i]);
+    orr_exec_counts counts;
+    assert_true(orr_exec_run(&l, 1, false, NULL, NULL, &counts, &e)); // and the executor's own count agrees
+    assert_int_equal(counts.warp_insts, 6 * 18);
+    assert_int_equal(counts.thread_insts, 6 * (17 * 32 + 24));
+    orr_image_free(mem, image);
+    orr_mem_delete(mem);
+    m->free(m);
+}
+
 // ---- the rest ----------------------------------------------------------------------------------------------
 static void unknown_model(void **state) {
     (void)state;
@@ -332,7 +404,7 @@ static void text_report(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counters_by_hand), cmocka_unit_test(nested_divergence), cmocka_unit_test(damaged_stream),
-        cmocka_unit_test(same_from_file),   cmocka_unit_test(unknown_model),     cmocka_unit_test(counters_documented),
+        cmocka_unit_test(same_from_file),   cmocka_unit_test(executed),          cmocka_unit_test(unknown_model),     cmocka_unit_test(counters_documented),
         cmocka_unit_test(empty_result),     cmocka_unit_test(text_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,15 +21,32 @@ static bool is_branch(const orr_inst *i) {
     return (i->op == ORR_OP_BRA && i->guard >= 0) || (i->op == ORR_OP_BRX && i->imm > 1);
 }
 
-// ldmatrix and stmatrix: eight lanes for each matrix give the address of a row of 16 bytes.
+// wmma: each lane loads or stores one 32nd of the matrix (isa.h: imm is the shape, sub the matrix).
+static uint32_t wmma_bytes(const orr_inst *i) {
+    uint32_t m = i->imm & 255, n = i->imm >> 8 & 255, k = i->imm >> 16 & 255;
+    bool store = i->op == ORR_OP_WMMASTORE;
+    uint32_t elements = !store && i->sub == 0 ? m * k : !store && i->sub == 1 ? k * n : m * n;
+    uint32_t bits = i->type == ORR_T_B1 ? 1 : i->type == ORR_T_U4 || i->type == ORR_T_S4 ? 4 : i->width * 8u;
+    return elements * bits / 8 / ORR_WARP;
+}
+
+// Bytes per lane, and where they are, as the executor records them. ldmatrix and stmatrix: eight lanes for
+// each matrix give the address of a row of 16 bytes. cp.async: the address it reads in global memory.
 static orr_mem_place place_of(const orr_inst *i, uint32_t index, uint8_t space) {
     orr_mem_place p = {.inst = index, .space = space, .lanes = 0xffffffffu};
     uint32_t bytes = (uint32_t)i->width * (i->vec ? i->vec : 1);
-    if (i->op == ORR_OP_LDMATRIX || i->op == ORR_OP_STMATRIX) {
+    switch (i->op) {
+    case ORR_OP_LDMATRIX: case ORR_OP_STMATRIX:
         bytes = 16;
         if (i->imm < 4) p.lanes = (1u << 8 * i->imm) - 1;
-    } else if (i->op == ORR_OP_CPASYNC || i->op == ORR_OP_MBARRIER) {
-        bytes = i->op == ORR_OP_MBARRIER ? 8 : i->width;
+        break;
+    case ORR_OP_WMMALOAD: case ORR_OP_WMMASTORE: bytes = wmma_bytes(i); break;
+    case ORR_OP_MBARRIER: bytes = 8; break;
+    case ORR_OP_CPASYNC:
+        bytes = i->width;
+        p.space = ORR_SPACE_GLOBAL;
+        break;
+    default: break;
     }
     p.bytes = (uint8_t)(bytes < 1 ? 1 : bytes > ORR_LANE_BYTES_MAX ? ORR_LANE_BYTES_MAX : bytes);
     return p;
