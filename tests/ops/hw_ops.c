@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hw/hw.h"
 #include "ops.h"
@@ -24,7 +25,13 @@ int main(void) {
     orr_err e = {0};
     orr_text ptx = {0};
     ops_module(&ptx);
-    orr_module *m = orr_ptx_parse("ops.ptx", ptx.s, ptx.n, &e);
+    char path[] = "/tmp/hw_ops.XXXXXX"; // the driver reads the module from its file
+    int fd = mkstemp(path);
+    if (fd < 0 || write(fd, ptx.s, ptx.n) != (ssize_t)ptx.n || close(fd)) {
+        fprintf(stderr, "hw_ops: cannot write %s\n", path);
+        return 2;
+    }
+    orr_module *m = orr_ptx_open(path, &e);
     orr_cpu *cpu = m ? orr_cpu_new(execute, NULL, &e) : NULL;
     orr_hw *hw = cpu ? orr_hw_open(&e) : NULL;
     size_t total = (size_t)ops_count * OPS_N;
@@ -34,6 +41,7 @@ int main(void) {
         orr_backend a = orr_cpu_backend(cpu), b = orr_hw_backend(hw);
         ok = ops_run(&a, m, ours, &e) && ops_run(&b, m, theirs, &e);
     }
+    unlink(path);
     if (!ok) {
         fprintf(stderr, "hw_ops: %s\n", e.text);
         return 2;
