@@ -139,7 +139,8 @@ static void to_narrow(void **state) {
         for (int i = 0; i < 32; i++) must("satfinite", in[i], out[i], nearest(F16, f32_value((uint32_t)in[i]), ORR_RND_RN, true));
         for (int i = 0; i < 32; i++) in[i] = bits_of64(f32_value((uint32_t)in[i]) * (1 + (double)(i % 3 - 1) * 0x1p-50));
         convert(ORR_T_F16, ORR_H, ORR_T_F64, ORR_D, ORR_RND_RN, 0, in, out);
-        for (int i = 0; i < 32; i++) must("f16.f64", in[i], out[i], nearest(F16, f64_value(in[i]), ORR_RND_RN, false));
+        for (int i = 0; i < 32; i++)
+            if (!isnan(f64_value(in[i]))) must("f16.f64", in[i], out[i], nearest(F16, f64_value(in[i]), ORR_RND_RN, false));
     }
 }
 static void tf32(void **state) {
@@ -148,7 +149,7 @@ static void tf32(void **state) {
         {ORR_RND_RNA, 0, 0x3f801000, 0x3f802000}, {ORR_RND_RNA, 0, 0x3f800fff, 0x3f800000}, // a tie goes away
         {ORR_RND_RN, 0, 0x3f801000, 0x3f800000}, {ORR_RND_RN, 0, 0x3f803000, 0x3f804000},   // or to even
         {ORR_RND_RZ, 0, 0x3f801fff, 0x3f800000}, {ORR_RND_RNA, 0, 0xbf801000, 0xbf802000},
-        {ORR_RND_RNA, 0, 0x7f800000, 0x7f800000}, {ORR_RND_RNA, 0, 0x7fc00000, 0x7fffffff},
+        {ORR_RND_RNA, 0, 0x7f800000, 0x7f800000}, {ORR_RND_RNA, 0, 0x7fc00005, 0x7fc00000}, {ORR_RND_RN, 0, 0xffc00005, 0x7fffe000},
         {ORR_RND_RN, ORR_M_RELU, 0xbf800000, 0}, {ORR_RND_RN, ORR_M_SATFINITE, 0x7f7fffff, 0x7f7fe000},
         {ORR_RND_RN, 0, 0x7f7fffff, 0x7f800000}};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
@@ -353,7 +354,7 @@ static void float_to_float(void **state) {
     }
     uint64_t in[32] = {0, nan, 0x3ff0000000000000}, out[32];
     convert(ORR_T_F32, ORR_W, ORR_T_F64, ORR_D, ORR_RND_RN, 0, in, out);
-    must("f32.f64 of NaN", in[1], out[1], 0x7fffffff);
+    must("f32.f64 of NaN", in[1], out[1], 0x7fc00000); // an H200 hands on sign and upper payload
     convert(ORR_T_F32, ORR_W, ORR_T_F64, ORR_D, ORR_RND_RN, ORR_M_SAT, in, out);
     must("f32.f64.sat of NaN", in[1], out[1], 0);
     // to integers in the same type, and .sat

@@ -84,7 +84,6 @@ static uint64_t to_float(fpvalue v, const orr_inst *i, ctype d) {
     if ((i->mods & ORR_M_RELU) && v.kind != FP_NAN && v.neg) v = (fpvalue){.kind = FP_ZERO};
     uint64_t r = orr_fp_encode(d.fmt, v, round, i->mods & ORR_M_SATFINITE);
     if (d.fmt == &orr_fmt_f32 && (i->mods & ORR_M_FTZ)) r = flush32((uint32_t)r);
-    if (d.fmt == &orr_fmt_tf32 && v.kind == FP_NAN) return NAN32;
     return r << d.shift;
 }
 
@@ -96,6 +95,20 @@ static uint64_t to_ue8m0(fpvalue v, const orr_inst *i) {
     int top = 63 - __builtin_clzll(v.mant), e = v.exp + top + 127;
     if (i->round == ORR_RND_RP && (v.mant & ((1ull << top) - 1))) e++;
     return e < 0 ? 0 : e > 0xfe ? 0xfe : (uint64_t)e;
+}
+
+static uint64_t nan_between(const fpformat *s, const fpformat *d, uint64_t x) {
+    uint64_t sign = x >> (s->ebits + s->fbits) & 1, frac = x & ((1ull << s->fbits) - 1);
+    frac = d->fbits >= s->fbits ? frac << (d->fbits - s->fbits) : frac >> (s->fbits - d->fbits);
+    frac |= 1ull << (d->fbits - 1);
+    return sign << (d->ebits + d->fbits) | ((1ull << d->ebits) - 1) << d->fbits | frac;
+}
+// .rna was there before the other roundings: it only looks at bits, cutting a NaN short, and .satfinite
+// clears the last bit of the exponent of what is too large
+static uint64_t tf32_nan(const orr_inst *i, uint32_t x) {
+    if (i->round != ORR_RND_RNA) return 0x7fffe000;
+    x &= 0xffffe000;
+    return i->mods & ORR_M_SATFINITE ? x - 0x2000 : x;
 }
 
 // One element: x holds the source's bits, the result is the destination's, extended to 64.
@@ -118,10 +131,11 @@ static uint64_t convert(const orr_inst *i, ctype s, ctype d, uint64_t x) {
     }
     if (i->type == ORR_T_UE8M0X2) return to_ue8m0(v, i);
     if (!d.fmt) return float_to_int(v, i, s, d);
-    if (v.kind == FP_NAN && d.bits == 64 && !(i->mods & ORR_M_SAT)) { // hand the payload on
-        if (s.bits == 64) return x | 1ull << 51;
-        return (x >> (s.bits - 1)) << 63 | 0x7ff8000000000000ull |
-               (x & ((1ull << s.fmt->fbits) - 1)) << (52 - s.fmt->fbits);
+    if (v.kind == FP_NAN && !(i->mods & ORR_M_SAT)) {
+        if (d.fmt == &orr_fmt_tf32) return tf32_nan(i, (uint32_t)x);
+        // from and to f64 sign and payload are handed on, made quiet; .ftz makes an f32 NaN plain first
+        if (i->stype == ORR_T_F32 && (i->mods & ORR_M_FTZ)) x = NAN32;
+        if (s.bits == 64 || d.bits == 64) return nan_between(s.fmt, d.fmt, x);
     }
     return to_float(v, i, d);
 }
@@ -254,9 +268,13 @@ ALWAYS uint64_t f64_from_f32(uint32_t x) {
     return pick64(nan32(x), nan, bits64((double)f32_of(x)));
 }
 LOOP1(f64_f32, 64, 32, f64_from_f32(x))
-LOOP1(f64_f32z, 64, 32, f64_from_f32(flush32(x)))
-LOOP1(f32_f64, 32, 64, out32((float)f64_of(x), 0, 0))
-LOOP1(f32z_f64, 32, 64, out32((float)f64_of(x), 1, 0))
+LOOP1(f64_f32z, 64, 32, f64_from_f32(pick32(nan32(x), NAN32, flush32(x))))
+ALWAYS uint32_t f32_from_f64(uint64_t x, int ftz) {
+    uint32_t nan = (uint32_t)(x >> 32 & 0x80000000) | 0x7fc00000 | (uint32_t)(x >> 29 & 0x3fffff);
+    return (uint32_t)pick64(nan64(x), nan, out32((float)f64_of(x), ftz, 0));
+}
+LOOP1(f32_f64, 32, 64, f32_from_f64(x, 0))
+LOOP1(f32z_f64, 32, 64, f32_from_f64(x, 1))
 LOOP1(f32_f32, 32, 32, out32(f32_of(x), 0, 0))
 LOOP1(f32_f32z, 32, 32, out32(f32_of(flush32(x)), 1, 0))
 LOOP1(f32_f32_sat, 32, 32, out32(f32_of(x), 0, 1))

@@ -39,8 +39,8 @@ VARIANTS(ARITH)
     LOOP2(div32##v, 32, div32(x, y, ftz)) ROUNDED(div32##v)                                                  \
     LOOP1(rcp32##v, 32, 32, rcp32(x, ftz)) ROUNDED(rcp32##v)                                                 \
     LOOP1(sqrt32##v, 32, 32, sqrt32(x, ftz)) ROUNDED(sqrt32##v)                                              \
-    LOOP1(abs32##v, 32, 32, in32(x, ftz) & 0x7fffffff)                                                       \
-    LOOP1(neg32##v, 32, 32, in32(x, ftz) ^ 0x80000000)                                                       \
+    LOOP1(abs32##v, 32, 32, pick32(nan32(x), NAN32, in32(x, ftz) & 0x7fffffff))                                                       \
+    LOOP1(neg32##v, 32, 32, pick32(nan32(x), NAN32, in32(x, ftz) ^ 0x80000000))                                                       \
     LOOP2(min32##v, 32, min32(x, y, ftz, 0))                                                                 \
     LOOP2(max32##v, 32, max32(x, y, ftz, 0))                                                                 \
     LOOP2(min32n##v, 32, min32(x, y, ftz, 1))                                                                \
@@ -59,35 +59,27 @@ LOOP2(copysign32, 32, (x & 0x80000000) | (y & 0x7fffffff))
 LOOP2(copysign64, 64, (x & SIGN64) | (y & ~SIGN64))
 
 // ---- f64 ------------------------------------------------------------------------------------
-// NaN operands are handed on, made quiet: the first of x, y, z that is one.
-#define QUIET 0x0008000000000000ull
-ALWAYS uint64_t out64(double r, uint64_t x, uint64_t y, uint64_t z) {
-    uint64_t n = pick64(nan64(z), z | QUIET, NAN64);
-    n = pick64(nan64(y), y | QUIET, n);
-    n = pick64(nan64(x), x | QUIET, n);
-    return pick64(r == r, bits64(r), n);
-}
 ALWAYS uint64_t min64(uint64_t xb, uint64_t yb) {
     double x = f64_of(xb), y = f64_of(yb);
     uint64_t r = pick64(y < x, yb, xb) | (mask64(x == y) & yb);
     r = pick64(x == x, r, yb);
-    return pick64(nan64(r), r | QUIET, r);
+    return pick64(nan64(r), r | QUIET64, r);
 }
 ALWAYS uint64_t max64(uint64_t xb, uint64_t yb) {
     double x = f64_of(xb), y = f64_of(yb);
     uint64_t r = pick64(y > x, yb, xb) & (mask64(x != y) | yb);
     r = pick64(x == x, r, yb);
-    return pick64(nan64(r), r | QUIET, r);
+    return pick64(nan64(r), r | QUIET64, r);
 }
 LOOP2(add64, 64, out64(f64_of(x) + f64_of(y), x, y, 0)) ROUNDED(add64)
 LOOP2(sub64, 64, out64(f64_of(x) - f64_of(y), x, y, 0)) ROUNDED(sub64)
 LOOP2(mul64, 64, out64(f64_of(x) * f64_of(y), x, y, 0)) ROUNDED(mul64)
 LOOP3(fma64, 64, out64(__builtin_fma(f64_of(x), f64_of(y), f64_of(z)), x, y, z)) ROUNDED(fma64)
-LOOP2(div64, 64, out64(f64_of(x) / f64_of(y), x, y, 0)) ROUNDED(div64)
+LOOP2(div64, 64, out64(f64_of(x) / f64_of(y), y, x, 0)) ROUNDED(div64)
 LOOP1(rcp64, 64, 64, out64(1.0 / f64_of(x), x, 0, 0)) ROUNDED(rcp64)
 LOOP1(sqrt64, 64, 64, out64(__builtin_sqrt(f64_of(x)), x, 0, 0)) ROUNDED(sqrt64)
-LOOP1(abs64, 64, 64, x & ~SIGN64)
-LOOP1(neg64, 64, 64, x ^ SIGN64)
+LOOP1(abs64, 64, 64, pick64(nan64(x), x | QUIET64, x & ~SIGN64)) // a NaN keeps its sign
+LOOP1(neg64, 64, 64, pick64(nan64(x), x | QUIET64, x ^ SIGN64))
 LOOP2(min64, 64, min64(x, y))
 LOOP2(max64, 64, max64(x, y))
 
@@ -200,7 +192,7 @@ static bool tested(uint32_t high, bool rest, int expo_shift, int sub) {
     case ORR_TESTP_INFINITE: return e == full && !frac;
     case ORR_TESTP_NUMBER: return e != full || !frac;
     case ORR_TESTP_NOTANUMBER: return e == full && frac;
-    case ORR_TESTP_NORMAL: return e != full && e != 0;
+    case ORR_TESTP_NORMAL: return e != full && (e != 0 || !frac); // zero counts
     default: return e == 0 && frac; // subnormal
     }
 }

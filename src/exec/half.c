@@ -95,12 +95,19 @@ BOTH3(fma_f16_oob_relu, fma_oob_f16, RELU)
 BOTH3(fma_bf16_oob, fma_oob_bf16, PLAIN)
 BOTH3(fma_bf16_oob_relu, fma_oob_bf16, RELU)
 
-ALWAYS uint32_t abs_half(uint32_t x, int ftz) { return (ftz ? flush_f16(x) : x) & 0x7fff; }
-ALWAYS uint32_t neg_half(uint32_t x, int ftz) { return (ftz ? flush_f16(x) : x) ^ 0x8000; }
-BOTH1(abs_half, abs_half, 0)
-BOTH1(abs_half_ftz, abs_half, 1)
-BOTH1(neg_half, neg_half, 0)
-BOTH1(neg_half_ftz, neg_half, 1)
+#define NAN_HALF(x, inf) (((x) & 0x7fffu) > (inf))
+ALWAYS uint32_t abs_half(uint32_t x, uint32_t inf, int ftz) {
+    return pick32(NAN_HALF(x, inf), NAN16, (ftz ? flush_f16(x) : x) & 0x7fff);
+}
+ALWAYS uint32_t neg_half(uint32_t x, uint32_t inf, int ftz) {
+    return pick32(NAN_HALF(x, inf), NAN16, (ftz ? flush_f16(x) : x) ^ 0x8000);
+}
+BOTH1(abs_f16, abs_half, 0x7c00, 0)
+BOTH1(abs_f16_ftz, abs_half, 0x7c00, 1)
+BOTH1(abs_bf16, abs_half, 0x7f80, 0)
+BOTH1(neg_f16, neg_half, 0x7c00, 0)
+BOTH1(neg_f16_ftz, neg_half, 0x7c00, 1)
+BOTH1(neg_bf16, neg_half, 0x7f80, 0)
 
 #define EXTREMES(t, v, mode)                                                                                 \
     BOTH2(min_##t##v, min_##t, mode, 0) BOTH2(max_##t##v, max_##t, mode, 0)                                  \
@@ -217,8 +224,8 @@ handlers orr_pick_half(const orr_kernel *k, const orr_inst *i, const char **why)
     case ORR_OP_SUB: return bf ? SHAPE(sub_bf16) : F16_ARITH(sub);
     case ORR_OP_MUL: return bf ? SHAPE(mul_bf16) : F16_ARITH(mul);
     case ORR_OP_FMA: return pick_fma(bf, pair, i->mods);
-    case ORR_OP_ABS: return ftz ? SHAPE(abs_half_ftz) : SHAPE(abs_half);
-    case ORR_OP_NEG: return ftz ? SHAPE(neg_half_ftz) : SHAPE(neg_half);
+    case ORR_OP_ABS: return bf ? SHAPE(abs_bf16) : ftz ? SHAPE(abs_f16_ftz) : SHAPE(abs_f16);
+    case ORR_OP_NEG: return bf ? SHAPE(neg_bf16) : ftz ? SHAPE(neg_f16_ftz) : SHAPE(neg_f16);
     case ORR_OP_MIN: case ORR_OP_MAX:
         if (i->nsrc == 2) return pick_extreme(bf, pair, i->op == ORR_OP_MIN, i->mods);
         *why = "three operands of a 16-bit minimum";

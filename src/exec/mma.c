@@ -40,23 +40,14 @@ typedef struct factors {
 
 static void to_f32(int type, const uint32_t *raw, int n, uint32_t *out) {
     const uint16_t *h = (const uint16_t *)raw;
-    const uint8_t *b = (const uint8_t *)raw;
     switch (type) {
     case ORR_T_F16: for (int i = 0; i < n; i++) out[i] = f32_from_f16(h[i]); break;
     case ORR_T_BF16: for (int i = 0; i < n; i++) out[i] = f32_from_bf16(h[i]); break;
-    case ORR_T_E5M2: for (int i = 0; i < n; i++) out[i] = f32_from_f16((uint32_t)b[i] << 8); break;
-    case ORR_T_E4M3: // as the upper byte of an f16 with its exponent moved; only all ones is NaN
-        for (int i = 0; i < n; i++) {
-            uint32_t x = b[i], m = (x & 0x7f) << 7;
-            uint32_t v = bits32(f32_of(f32_from_f16(m)) * 256) | (x & 0x80) << 24;
-            out[i] = pick32((x & 0x7f) == 0x7f, NAN32, v);
-        }
-        break;
     default: for (int i = 0; i < n; i++) out[i] = raw[i] & 0xffffe000; break; // tf32: the rest is not read
     }
 }
 static void split(int type, int n, factors *f) {
-    int least = type == ORR_T_E4M3 ? -6 : type == ORR_T_F16 || type == ORR_T_E5M2 ? -14 : -126;
+    int least = type == ORR_T_F16 ? -14 : -126;
     float up = f32_of((uint32_t)(127 - least) << 23); // 2^-least
     uint32_t special = 0;
     for (int i = 0; i < n; i++) {
@@ -81,39 +72,46 @@ static uint32_t cut32(double v) {
 }
 static double power(int e) { return f64_of((uint64_t)(e + 1023) << 52); } // -1022 <= e <= 1023
 
-// One row of D: sums over columns [k0, k0 + len) of A. b is [k][n], acc holds n accumulators.
-// `narrow`: the accumulator comes as f16; `half`: it goes as f16.
-ALWAYS void step(const factors *a, int arow, const factors *b, int n, int k0, int len, const uint8_t *place,
-                 bool narrow, bool half, double *acc) {
-    int32_t top[MMA_N];
-    double sum[MMA_N];
-    for (int j = 0; j < n; j++) { // the accumulator's exponent; a zero counts as f32's smallest
+// Eight columns of D at a time, as vectors the compiler knows.
+enum { EIGHT = 8 };
+typedef int32_t ints __attribute__((vector_size(32)));
+typedef float floats __attribute__((vector_size(32)));
+ALWAYS ints ints_at(const int32_t *p) { ints v; memcpy(&v, p, sizeof v); return v; }
+ALWAYS floats floats_at(const float *p) { floats v; memcpy(&v, p, sizeof v); return v; }
+ALWAYS ints larger(ints x, ints y) { ints m = x > y; return (x & m) | (y & ~m); }
+ALWAYS ints all(int32_t x) { return (ints){x, x, x, x, x, x, x, x}; }
+
+// One step for eight columns of one row of D: over len columns of A, whose factors begin at sa and ea.
+// b is [k][n], its factors begin at the first of the eight columns. `narrow`: the accumulator comes
+// as f16; `half`: it goes as f16.
+static void step(const float *sa, const int32_t *ea, const float *sb, const int32_t *eb, int n, int len,
+                 const uint8_t *place, bool narrow, bool half, double acc[EIGHT]) {
+    int32_t t[EIGHT];
+    double sum[EIGHT];
+    for (int j = 0; j < EIGHT; j++) { // the accumulator's exponent; a zero counts as f32's smallest
         int e = (int)(bits64(acc[j]) >> 52 & 0x7ff) - 1023, least = narrow ? -14 : -126;
-        top[j] = acc[j] == 0 ? -126 : e < least ? least : e;
+        t[j] = acc[j] == 0 ? -126 : e < least ? least : e;
     }
-    for (int k = k0; k < k0 + len; k++) {
-        int32_t ea = a->e[arow + k];
-        const int32_t *eb = b->e + (place ? place[k] : k) * n;
-        for (int j = 0; j < n; j++) top[j] = top[j] > ea + eb[j] ? top[j] : ea + eb[j];
-    }
-    for (int j = 0; j < n; j++) sum[j] = __builtin_trunc(acc[j] * power(GUARD - top[j]));
-    for (int k = k0; k < k0 + len;) {
-        int32_t part[MMA_N] = {0}; // eight terms below 2^27 each
-        for (int stop = k + 8 < k0 + len ? k + 8 : k0 + len; k < stop; k++) {
-            float sa = a->s[arow + k];
-            int32_t ea = a->e[arow + k];
-            const float *sb = b->s + (place ? place[k] : k) * n;
-            const int32_t *eb = b->e + (place ? place[k] : k) * n;
-            for (int j = 0; j < n; j++) {
-                int32_t d = ea + eb[j] - top[j];
-                d = d < -60 ? -60 : d; // all of it is cut off
-                part[j] += (int32_t)(sa * sb[j] * f32_of((uint32_t)(d + GUARD + 127) << 23));
-            }
+    ints top = ints_at(t);
+    for (int k = 0; k < len; k++) top = larger(top, ints_at(eb + (place ? place[k] : k) * n) + all(ea[k]));
+    memcpy(t, &top, sizeof t);
+    for (int j = 0; j < EIGHT; j++) sum[j] = __builtin_trunc(acc[j] * power(GUARD - t[j]));
+    for (int k = 0; k < len;) {
+        ints part = all(0); // eight terms below 2^27 each
+        for (int stop = k + 8 < len ? k + 8 : len; k < stop; k++) {
+            int at = (place ? place[k] : k) * n;
+            ints d = larger(ints_at(eb + at) + all(ea[k]) - top, all(-60)); // 60 below, all is cut off
+            ints scale = (d + all(GUARD + 127)) << 23;
+            float x = sa[k];
+            floats s = floats_at(sb + at) * (floats){x, x, x, x, x, x, x, x} * (floats)scale;
+            part += __builtin_convertvector(s, ints);
         }
-        for (int j = 0; j < n; j++) sum[j] += part[j];
+        int32_t p[EIGHT];
+        memcpy(p, &part, sizeof p);
+        for (int j = 0; j < EIGHT; j++) sum[j] += p[j];
     }
-    for (int j = 0; j < n; j++) {
-        double v = sum[j] * power(top[j] - GUARD);
+    for (int j = 0; j < EIGHT; j++) {
+        double v = sum[j] * power(t[j] - GUARD);
         acc[j] = half ? (double)f32_of(f32_from_f16(f16_from_f64(bits64(v)))) : (double)f32_of(cut32(v));
     }
 }
@@ -132,9 +130,9 @@ static uint32_t special_sum(const product *p, const factors *a, const factors *b
     return s == s ? bits32((float)s) : NAN32;
 }
 
-static void multiply_floats(product *p) {
+static void multiply_floats(product *p, int group) { // group: products in a step
     factors a, b, t;
-    int n = p->n, group = STEP_BYTES * 8 / orr_mma_bits(p->atype);
+    int n = p->n;
     bool chalf = p->ctype == ORR_T_F16, dhalf = p->dtype == ORR_T_F16;
     to_f32(p->atype, p->a.w, p->m * p->kc, a.f);
     to_f32(p->btype, p->b.w, n * p->k, t.f);
@@ -156,8 +154,11 @@ static void multiply_floats(product *p) {
         for (int k = 0; k < p->kc; k += group) {
             int len = p->kc - k < group ? p->kc - k : group;
             bool narrow = k == 0 ? chalf : dhalf;
-            if (n == 8) step(&a, i * p->kc, &b, 8, k, len, place, narrow, dhalf, acc); // mma: known to the compiler
-            else step(&a, i * p->kc, &b, n, k, len, place, narrow, dhalf, acc);
+            for (int j = 0; j < n; j += EIGHT) {
+                const float *sb = b.s + (place ? 0 : k * n) + j;
+                const int32_t *eb = b.e + (place ? 0 : k * n) + j;
+                step(a.s + i * p->kc + k, a.e + i * p->kc + k, sb, eb, n, len, place ? place + k : NULL, narrow, dhalf, acc + j);
+            }
         }
         for (int j = 0; j < n; j++) {
             uint32_t r = bits32((float)acc[j]);
@@ -171,14 +172,50 @@ static void multiply_floats(product *p) {
     }
 }
 
+// Hopper has no instruction for 8-bit floats: they become f16 (exactly), and two products of half as
+// many columns are added up from zero, first of the columns 0 and 1 of every four, then of 2 and 3.
+// The accumulator is added last, rounded to nearest.
+static uint16_t f16_from_f8(int type, uint8_t x) {
+    if (type == ORR_T_E5M2) return (uint16_t)(x << 8);
+    uint32_t v = bits32(f32_of(f32_from_f16((x & 0x7fu) << 7)) * 256); // the exponents' biases differ by 8
+    return (uint16_t)(f16_from_f32((x & 0x7f) == 0x7f ? NAN32 : v) | (x & 0x80u) << 8);
+}
+static int f8_order(int k, int columns) { return (k & 2) / 2 * (columns / 2) + k / 4 * 2 + (k & 1); }
+
+static void multiply_f8(product *p) {
+    product h = *p;
+    uint8_t place[16 * 32];
+    uint16_t *a = (uint16_t *)h.a.w, *b = (uint16_t *)h.b.w;
+    for (int i = 0; i < p->m; i++)
+        for (int k = 0; k < p->kc; k++) {
+            int to = i * p->kc + f8_order(k, p->kc);
+            a[to] = f16_from_f8(p->atype, ((const uint8_t *)p->a.w)[i * p->kc + k]);
+            if (p->place) place[to] = p->place[i * p->kc + k];
+        }
+    for (int j = 0; j < p->n; j++)
+        for (int k = 0; k < p->k; k++)
+            b[j * p->k + (p->place ? k : f8_order(k, p->k))] = f16_from_f8(p->btype, ((const uint8_t *)p->b.w)[j * p->k + k]);
+    h.atype = h.btype = ORR_T_F16;
+    h.place = p->place ? place : NULL;
+    memset(&h.c, 0, sizeof h.c);
+    multiply_floats(&h, p->kc / 2);
+    for (int i = 0; i < p->m * p->n; i++) {
+        uint32_t c = p->c.w[i], r = h.c.w[i];
+        if (p->dtype == ORR_T_F16) p->c.w[i] = f16_from_f32(bits32(f32_of(f32_from_f16(c & 0xffff)) + f32_of(f32_from_f16(r))));
+        else p->c.w[i] = out32(f32_of(r) + f32_of(c), 0, 0);
+    }
+}
+
 // ---- f64, integers, bits --------------------------------------------------------------------
 static void multiply_doubles(product *p) {
     for (int i = 0; i < p->m; i++)
         for (int j = 0; j < p->n; j++) {
-            double s = f64_of(p->c.d[i * p->n + j]);
-            for (int k = 0; k < p->k; k++)
-                s = __builtin_fma(f64_of(p->a.d[i * p->k + k]), f64_of(p->b.d[j * p->k + k]), s);
-            p->c.d[i * p->n + j] = s == s ? bits64(s) : NAN64;
+            uint64_t s = p->c.d[i * p->n + j];
+            for (int k = 0; k < p->k; k++) {
+                uint64_t x = p->a.d[i * p->k + k], y = p->b.d[j * p->k + k];
+                s = out64(__builtin_fma(f64_of(x), f64_of(y), f64_of(s)), x, y, s);
+            }
+            p->c.d[i * p->n + j] = s;
         }
 }
 
@@ -228,7 +265,8 @@ void orr_mma_multiply(product *p) {
     if (p->atype == ORR_T_F64) multiply_doubles(p);
     else if (p->atype == ORR_T_B1) multiply_bits(p);
     else if (p->dtype == ORR_T_S32) multiply_ints(p);
-    else multiply_floats(p);
+    else if (orr_mma_bits(p->atype) == 8) multiply_f8(p);
+    else multiply_floats(p, STEP_BYTES * 8 / orr_mma_bits(p->atype));
 }
 
 // ---- fragments ------------------------------------------------------------------------------
@@ -280,9 +318,11 @@ static void places(const warp *w, const uop *u, const product *p, uint8_t *place
     if (lanes < 1) lanes = 1;
     for (int i = 0; i < p->m; i++)
         for (int q = 0; q < groups; q++) {
-            // 16 bits a row in each lane: the lower half is row g's, the upper row g + 8's
-            int lane = (i & 7) * 4 + (int)(sel % (4u / (uint32_t)lanes)) * lanes + q / 4;
-            uint32_t v = meta[lane & 31] >> ((i >> 3) * 16 + q % 4 * 4) & 15;
+            int base = (i & 7) * 4 + (int)(sel % (4u / (uint32_t)lanes)) * lanes, high = i >> 3;
+            // elements of 16 and 32 bits: a lane has 16 bits of row g and above them 16 of row g + 8;
+            // of 8 and 4 bits: even lanes have 32 bits of row g, odd ones of row g + 8
+            int lane = bits >= 16 ? base + q / 4 : base + high + q / 8 * 2;
+            uint32_t v = meta[lane & 31] >> (bits >= 16 ? high * 16 + q % 4 * 4 : q % 8 * 4) & 15;
             uint8_t *to = place + i * p->kc;
             if (bits == 32) {
                 to[q] = (uint8_t)(q * 2 + (v >> 1 & 1));
@@ -325,6 +365,19 @@ static void mma(warp *w, const uop *u) {
 }
 
 // mma.m8n8k4 of f16: four products, one for each eight lanes 4q ... 4q + 3 and 16 + 4q ... 16 + 4q + 3.
+// Volta's instruction: later GPUs do it with a chain of f32 fma from zero, and add C at the end.
+static void multiply_884(product *p) {
+    const uint16_t *a = (const uint16_t *)p->a.w, *b = (const uint16_t *)p->b.w;
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 8; j++) {
+            float s = p->dtype == ORR_T_F16 ? -0.0f : 0;
+            uint32_t c = p->c.w[i * 8 + j];
+            for (int k = 0; k < 4; k++)
+                s = __builtin_fmaf(f32_of(f32_from_f16(a[i * 4 + k])), f32_of(f32_from_f16(b[j * 4 + k])), s);
+            uint32_t r = out32(s + f32_of(p->ctype == ORR_T_F16 ? f32_from_f16(c) : c), 0, 0);
+            p->c.w[i * 8 + j] = p->dtype == ORR_T_F16 ? f16_from_f32(r) : r;
+        }
+}
 static void mma884(warp *w, const uop *u) {
     set_exec(w, w->exec); // a full warp leaves `lane` as it was
     const oper *src = u->all + u->ndst;
@@ -353,7 +406,7 @@ static void mma884(warp *w, const uop *u) {
                 }
             }
         }
-        orr_mma_multiply(&p[q]);
+        multiply_884(&p[q]);
     }
     for (int lane = 0; lane < ORR_WARP; lane++) {
         if (!w->lane[lane]) continue;

@@ -52,6 +52,16 @@ static inline uint32_t out32(float r, int ftz, int sat) {
     return ftz ? flush32(x) : x;
 }
 
+// A result that is not a number, f64: an operand that is none is handed on, made quiet; of several,
+// y before z before x.
+#define QUIET64 0x0008000000000000ull
+ALWAYS uint64_t out64(double r, uint64_t x, uint64_t y, uint64_t z) {
+    uint64_t n = pick64(nan64(x), x | QUIET64, NAN64);
+    n = pick64(nan64(z), z | QUIET64, n);
+    n = pick64(nan64(y), y | QUIET64, n);
+    return pick64(r == r, bits64(r), n);
+}
+
 // -0 is less than +0: of two equal numbers the OR of the bits is the lesser, the AND the greater.
 ALWAYS uint32_t min32(uint32_t xb, uint32_t yb, int ftz, int nan) {
     xb = in32(xb, ftz), yb = in32(yb, ftz);
