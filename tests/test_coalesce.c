@@ -15,7 +15,8 @@ static orr_access strided(uint64_t base, int64_t stride, uint32_t mask) {
     return a;
 }
 
-static void expect(orr_access a, uint32_t bytes, enum orr_coalescing how, uint32_t requests, uint32_t lines, uint32_t sectors) {
+static void expect(orr_access a, uint32_t bytes, enum orr_coalescing how, uint32_t requests, uint32_t lines,
+                   uint32_t sectors) {
     orr_coalesced c;
     orr_coalesce(&a, bytes, how, &c);
     assert_int_equal(c.requests, requests);
@@ -39,17 +40,17 @@ static void strides(void **state) {
     expect(strided(4096, 64, ALL), 4, ORR_WHOLE_WARP, 1, 16, 32);
     expect(strided(4096, 128, ALL), 4, ORR_WHOLE_WARP, 1, 32, 32); // one word of each line
     expect(strided(4096, 132, ALL), 4, ORR_WHOLE_WARP, 1, 32, 32);
-    expect(strided(4096, 0, ALL), 4, ORR_WHOLE_WARP, 1, 1, 1);     // broadcast
+    expect(strided(4096, 0, ALL), 4, ORR_WHOLE_WARP, 1, 1, 1);        // broadcast
     expect(strided(4096 + 124, -4, ALL), 4, ORR_WHOLE_WARP, 1, 1, 4); // backwards
     expect(strided(1 << 20, -128, ALL), 4, ORR_WHOLE_WARP, 1, 32, 32);
 }
 
 static void misaligned(void **state) {
     (void)state;
-    expect(strided(4096 + 4, 4, ALL), 4, ORR_WHOLE_WARP, 1, 2, 5);    // bytes 4..131: one sector more
-    expect(strided(4096 + 32, 4, ALL), 4, ORR_WHOLE_WARP, 1, 2, 4);   // sectors 1..4
-    expect(strided(4096 + 31, 1, ALL), 1, ORR_WHOLE_WARP, 1, 1, 2);   // bytes 31..62
-    expect(strided(4096 + 120, 0, ALL), 16, ORR_WHOLE_WARP, 1, 2, 2); // each lane crosses a line
+    expect(strided(4096 + 4, 4, ALL), 4, ORR_WHOLE_WARP, 1, 2, 5);        // bytes 4..131: one sector more
+    expect(strided(4096 + 32, 4, ALL), 4, ORR_WHOLE_WARP, 1, 2, 4);       // sectors 1..4
+    expect(strided(4096 + 31, 1, ALL), 1, ORR_WHOLE_WARP, 1, 1, 2);       // bytes 31..62
+    expect(strided(4096 + 120, 0, ALL), 16, ORR_WHOLE_WARP, 1, 2, 2);     // each lane crosses a line
     expect(strided(4096 + 120, 128, ALL), 16, ORR_WHOLE_WARP, 1, 33, 64); // bytes 120..135 of each
     expect(strided(4096 + 112, 128, ALL), 32, ORR_WHOLE_WARP, 1, 33, 64);
 }
@@ -130,7 +131,8 @@ static void local_memory(void **state) {
 }
 
 // ---- against the plain way ----------------------------------------------------------------------------
-static void plain(const orr_access *a, uint32_t bytes, int group, uint32_t *requests, uint32_t *lines, uint32_t *sectors) {
+static void plain(const orr_access *a, uint32_t bytes, int group, uint32_t *requests, uint32_t *lines,
+                  uint32_t *sectors) {
     *requests = *lines = *sectors = 0;
     for (int from = 0; from < 32; from += group) {
         uint64_t seen_line[64], seen_sector[64 * 4];
@@ -209,10 +211,10 @@ static void bank_strides(void **state) {
 
 static void bank_wide(void **state) {
     (void)state;
-    banked(strided(0, 8, ALL), 8, false, 2, 0);    // half a warp fills the banks
-    banked(strided(0, 16, ALL), 16, false, 4, 0);  // a quarter does
+    banked(strided(0, 8, ALL), 8, false, 2, 0);   // half a warp fills the banks
+    banked(strided(0, 16, ALL), 16, false, 4, 0); // a quarter does
     banked(strided(0, 32, ALL), 32, false, 8, 0);
-    banked(strided(0, 16, ALL), 8, false, 2, 2);   // every other pair of banks: 2 ways in each half
+    banked(strided(0, 16, ALL), 8, false, 2, 2);    // every other pair of banks: 2 ways in each half
     banked(strided(0, 128, ALL), 16, false, 4, 28); // eight lanes on four banks: 8 ways in each quarter
     banked(strided(0, 0, ALL), 8, false, 2, 0);
     banked(strided(0, 8, 0x0000ffff), 8, false, 1, 0);
@@ -258,10 +260,10 @@ static void bank_random(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strides),      cmocka_unit_test(misaligned),   cmocka_unit_test(masks),
+        cmocka_unit_test(strides),       cmocka_unit_test(misaligned),   cmocka_unit_test(masks),
         cmocka_unit_test(top_of_memory), cmocka_unit_test(lines_listed), cmocka_unit_test(sub_warps),
-        cmocka_unit_test(local_memory), cmocka_unit_test(random_cases), cmocka_unit_test(bank_strides),
-        cmocka_unit_test(bank_wide),    cmocka_unit_test(bank_atomics), cmocka_unit_test(bank_random),
+        cmocka_unit_test(local_memory),  cmocka_unit_test(random_cases), cmocka_unit_test(bank_strides),
+        cmocka_unit_test(bank_wide),     cmocka_unit_test(bank_atomics), cmocka_unit_test(bank_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

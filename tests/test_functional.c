@@ -41,7 +41,8 @@ static void strided(uint64_t addr[32], uint64_t base, uint64_t stride) {
     for (uint64_t i = 0; i < 32; i++) addr[i] = base + i * stride;
 }
 
-static void event(hand *h, int warp, uint32_t block, uint32_t mask, uint32_t amask, uint64_t base, uint64_t stride) {
+static void event(hand *h, int warp, uint32_t block, uint32_t mask, uint32_t amask, uint64_t base,
+                  uint64_t stride) {
     uint64_t addr[32];
     strided(addr, base, stride);
     orr_trace_put_block(&h->warp[warp], block, mask);
@@ -58,14 +59,14 @@ static void three_warps(hand *h, const orr_kernel *k) {
     h->base.next = hand_next;
     h->base.close = hand_close;
     h->nwarps = 3;
-    event(h, 0, 0, ALL, ALL, ORR_GLOBAL_BASE, 4);               // 4 sectors, 4 would do
-    event(h, 0, 2, ALL, ALL, ORR_SHARED_WINDOW, 0);             // shared atomics on one word: 32 passes
-    event(h, 1, 0, ALL, ALL, ORR_GLOBAL_BASE + 4096, 128);      // 32 sectors, 4 would do
-    event(h, 1, 1, 0x0000ffff, 0x0000ffff, 0, 8);               // one half warp: a phase, no conflict
-    event(h, 1, 2, ALL, ALL, ORR_GLOBAL_BASE + 8192, 4);        // 4 sectors
-    event(h, 2, 0, 0xff, 0xff, ORR_GLOBAL_BASE + 16, 4);        // bytes 16..47: 2 sectors, 1 would do
-    event(h, 2, 1, 0xff, 0x0f, 0, 128);                         // four lanes on the same two banks: 4 passes
-    event(h, 2, 2, 0xff, 0x01, ORR_LOCAL_WINDOW + 4, 0);        // one lane, local: 1 sector
+    event(h, 0, 0, ALL, ALL, ORR_GLOBAL_BASE, 4);          // 4 sectors, 4 would do
+    event(h, 0, 2, ALL, ALL, ORR_SHARED_WINDOW, 0);        // shared atomics on one word: 32 passes
+    event(h, 1, 0, ALL, ALL, ORR_GLOBAL_BASE + 4096, 128); // 32 sectors, 4 would do
+    event(h, 1, 1, 0x0000ffff, 0x0000ffff, 0, 8);          // one half warp: a phase, no conflict
+    event(h, 1, 2, ALL, ALL, ORR_GLOBAL_BASE + 8192, 4);   // 4 sectors
+    event(h, 2, 0, 0xff, 0xff, ORR_GLOBAL_BASE + 16, 4);   // bytes 16..47: 2 sectors, 1 would do
+    event(h, 2, 1, 0xff, 0x0f, 0, 128);                    // four lanes on the same two banks: 4 passes
+    event(h, 2, 2, 0xff, 0x01, ORR_LOCAL_WINDOW + 4, 0);   // one lane, local: 1 sector
 }
 
 static void free_hand(hand *h) {
@@ -156,12 +157,12 @@ static void nested_divergence(void **state) {
     h.nwarps = 1;
     h.base.info = (orr_launch_info){.kernel = &g.kernel, .grid = {1, 1, 1}, .block = {32, 1, 1}};
     h.base.next = hand_next;
-    event(&h, 0, 0, ALL, 0, 0, 0);         // A: splits 16 / 16
-    event(&h, 0, 1, 0x0000ffff, 0, 0, 0);  //    first half
-    event(&h, 0, 0, 0x0000ffff, 0, 0, 0);  // B: of the first half, splits 8 / 8
-    event(&h, 0, 1, 0x000000ff, 0, 0, 0);  //
-    event(&h, 0, 0, 0xffff0000, 0, 0, 0);  // C: the second half of A comes back here, and stays together
-    event(&h, 0, 2, 0xffffff00, 0, 0, 0);  //    with the second half of B
+    event(&h, 0, 0, ALL, 0, 0, 0);        // A: splits 16 / 16
+    event(&h, 0, 1, 0x0000ffff, 0, 0, 0); //    first half
+    event(&h, 0, 0, 0x0000ffff, 0, 0, 0); // B: of the first half, splits 8 / 8
+    event(&h, 0, 1, 0x000000ff, 0, 0, 0); //
+    event(&h, 0, 0, 0xffff0000, 0, 0, 0); // C: the second half of A comes back here, and stays together
+    event(&h, 0, 2, 0xffffff00, 0, 0, 0); //    with the second half of B
     event(&h, 0, 2, 0x000000ff, 0, 0, 0);
     h.base.close = hand_close;
     orr_result r = {0};
@@ -245,10 +246,11 @@ static void same_from_file(void **state) {
     rig_free(&g);
 }
 
-// ---- from PTX to figures -----------------------------------------------------------------------------------
-// Three blocks of two warps. Per warp: a store to shared memory at a stride of two words (two passes), a
-// barrier, a branch that 8 of 32 lanes take, a reduction at a stride of 64 bytes (32 sectors), a store of
-// 8 lanes to one word (1 sector).
+// ---- from PTX to figures
+// ----------------------------------------------------------------------------------- Three blocks of two
+// warps. Per warp: a store to shared memory at a stride of two words (two passes), a barrier, a branch that 8
+// of 32 lanes take, a reduction at a stride of 64 bytes (32 sectors), a store of 8 lanes to one word (1
+// sector).
 static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                           ".visible .entry k(.param .u64 p)\n{\n"
                           ".reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %rd<4>;\n"
@@ -284,11 +286,17 @@ static void executed(void **state) {
     orr_image *image = orr_image_load(mem, m, &e);
     uint64_t p = orr_mem_alloc(mem, 192 * 64, "p", &e);
     assert_true(p != 0);
-    orr_launch l = {.kernel = k, .image = image, .mem = mem, .grid = {3, 1, 1}, .block = {64, 1, 1}, .params = (uint8_t *)&p};
+    orr_launch l = {.kernel = k,
+                    .image = image,
+                    .mem = mem,
+                    .grid = {3, 1, 1},
+                    .block = {64, 1, 1},
+                    .params = (uint8_t *)&p};
     char *text[3];
     for (int threads = 1; threads <= 3; threads++) {
         orr_result r = {.gpu = "none", .model = "functional", .source = "ptx", .input = "t"};
-        orr_work w = {.info = {.kernel = k, .grid = {3, 1, 1}, .block = {64, 1, 1}}, .launch = &l, .threads = threads};
+        orr_work w = {
+            .info = {.kernel = k, .grid = {3, 1, 1}, .block = {64, 1, 1}}, .launch = &l, .threads = threads};
         assert_true(orr_model_functional.run(NULL, &w, &r, &e));
         const orr_launch_result *x = &r.launches.at[0];
         const double *c = x->counters;
@@ -300,7 +308,8 @@ static void executed(void **state) {
         assert_true(c[ORR_C_BARRIERS] == 6);
         assert_true(c[ORR_C_SHARED_ST] == 6 && c[ORR_C_SHARED_ST_PASS] == 12 && c[ORR_C_SHARED_ST_CONF] == 6);
         assert_true(c[ORR_C_GLOBAL_RED_REQ] == 6 && c[ORR_C_GLOBAL_RED_SECT] == 6 * 32);
-        assert_true(c[ORR_C_GLOBAL_ST_REQ] == 6 && c[ORR_C_GLOBAL_ST_SECT] == 6 && c[ORR_C_GLOBAL_ST_BYTES] == 6 * 32);
+        assert_true(c[ORR_C_GLOBAL_ST_REQ] == 6 && c[ORR_C_GLOBAL_ST_SECT] == 6 &&
+                    c[ORR_C_GLOBAL_ST_BYTES] == 6 * 32);
         text[threads - 1] = json_of(&r);
         orr_result_free(&r);
     }
@@ -316,7 +325,8 @@ static void executed(void **state) {
     m->free(m);
 }
 
-// ---- the rest ----------------------------------------------------------------------------------------------
+// ---- the rest
+// ----------------------------------------------------------------------------------------------
 static void unknown_model(void **state) {
     (void)state;
     orr_err e = {0};
@@ -403,9 +413,15 @@ static void text_report(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters_by_hand), cmocka_unit_test(nested_divergence), cmocka_unit_test(damaged_stream),
-        cmocka_unit_test(same_from_file),   cmocka_unit_test(executed),          cmocka_unit_test(unknown_model),     cmocka_unit_test(counters_documented),
-        cmocka_unit_test(empty_result),     cmocka_unit_test(text_report),
+        cmocka_unit_test(counters_by_hand),
+        cmocka_unit_test(nested_divergence),
+        cmocka_unit_test(damaged_stream),
+        cmocka_unit_test(same_from_file),
+        cmocka_unit_test(executed),
+        cmocka_unit_test(unknown_model),
+        cmocka_unit_test(counters_documented),
+        cmocka_unit_test(empty_result),
+        cmocka_unit_test(text_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

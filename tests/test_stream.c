@@ -58,8 +58,8 @@ static void trace_bytes(void **state) {
     orr_trace_put_access(&out, 0xffffffffu, addr);
     orr_trace_put_block(&out, 300, 0xffffffffu); // the same mask: not repeated
     orr_trace_put_access(&out, 0, addr);
-    static const uint8_t bytes[] = {5 << 1 | 1, 255, 255, 255, 255, 2, 0x00, 0x10, 0, 0, 0, 0, 0, 0, 8,
-                                    0xd8, 0x04, 8, 0, 0, 0, 0};
+    static const uint8_t bytes[] = {5 << 1 | 1, 255, 255, 255, 255,  2,    0x00, 0x10, 0, 0, 0,
+                                    0,          0,   0,   8,   0xd8, 0x04, 8,    0,    0, 0, 0};
     assert_int_equal(out.n, sizeof bytes);
     assert_memory_equal(out.bytes, bytes, sizeof bytes);
     out.n = 0;
@@ -105,13 +105,13 @@ static void trace_damaged(void **state) {
         {0, 0},    // no mask yet
         {0, 3},    // block 1 of 1
         {1, 0},    // no lane
-        {5, 0},     // form 0, but a lane takes part
-        {5, 4},     // rows, but not all lanes
-        {5, 5},     // no such form
-        {5, 0x11},  // a size where none belongs
-        {5, 0x03},  // no size where one does
-        {5, 0x41},  // bits that mean nothing
-        {5, 0x1b},  // a mask of no lane follows
+        {5, 0},    // form 0, but a lane takes part
+        {5, 4},    // rows, but not all lanes
+        {5, 5},    // no such form
+        {5, 0x11}, // a size where none belongs
+        {5, 0x03}, // no size where one does
+        {5, 0x41}, // bits that mean nothing
+        {5, 0x1b}, // a mask of no lane follows
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         uint8_t bad[sizeof ok];
@@ -138,7 +138,8 @@ static void make_traces(launch_data *l, const orr_kernel *k, uint64_t *s, int ev
     l->traces = calloc((size_t)l->nblocks * l->nwarps, sizeof *l->traces);
     for (uint32_t i = 0; i < l->nblocks * l->nwarps; i++)
         for (int n = 0; n < events; n++) {
-            uint32_t b = (uint32_t)(rig_random(s) % k->nblocks), m = rig_random(s) % 2 ? 0xffffffffu : (uint32_t)rig_random(s) | 1;
+            uint32_t b = (uint32_t)(rig_random(s) % k->nblocks),
+                     m = rig_random(s) % 2 ? 0xffffffffu : (uint32_t)rig_random(s) | 1;
             orr_trace_put_block(&l->traces[i], b, m);
             for (uint32_t a = 0; a < k->blocks[b].nmem; a++) {
                 uint64_t addr[32];
@@ -402,7 +403,9 @@ static void add_section_sized(builder *b, uint32_t type, const orr_text *raw, ui
     orr_text_addn(&b->file, (char *)packed, n);
     free(packed);
 }
-static void add_section(builder *b, uint32_t type, const orr_text *raw) { add_section_sized(b, type, raw, raw->n); }
+static void add_section(builder *b, uint32_t type, const orr_text *raw) {
+    add_section_sized(b, type, raw, raw->n);
+}
 
 static void start(builder *b) {
     *b = (builder){.packer = packer_new()};
@@ -541,11 +544,11 @@ static void forged_kernel(rig *r, const char *why) {
 static void forged_kernels(void **state) {
     (void)state;
     rig r;
-#define WRONG(change, why)                                                                                             \
-    do {                                                                                                               \
-        assert_true(rig_make(&r));                                                                                     \
-        change;                                                                                                        \
-        forged_kernel(&r, why);                                                                                        \
+#define WRONG(change, why)                                                                                   \
+    do {                                                                                                     \
+        assert_true(rig_make(&r));                                                                           \
+        change;                                                                                              \
+        forged_kernel(&r, why);                                                                              \
     } while (0)
     WRONG(r.insts[0].type = ORR_T_COUNT, "no known type");
     WRONG(r.insts[0].stype = 255, "no known type");
@@ -627,10 +630,11 @@ int main(void) {
     }
     snprintf(path, sizeof path, "/tmp/orrery-test-stream-%ld.orr", (long)getpid());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trace_round_trip), cmocka_unit_test(trace_bytes),    cmocka_unit_test(trace_damaged),
-        cmocka_unit_test(file_round_trip),  cmocka_unit_test(every_byte_flipped), cmocka_unit_test(every_length),
-        cmocka_unit_test(header_errors),    cmocka_unit_test(forged_sections), cmocka_unit_test(forged_kernels),
-        cmocka_unit_test(nothing_half_written),
+        cmocka_unit_test(trace_round_trip),   cmocka_unit_test(trace_bytes),
+        cmocka_unit_test(trace_damaged),      cmocka_unit_test(file_round_trip),
+        cmocka_unit_test(every_byte_flipped), cmocka_unit_test(every_length),
+        cmocka_unit_test(header_errors),      cmocka_unit_test(forged_sections),
+        cmocka_unit_test(forged_kernels),     cmocka_unit_test(nothing_half_written),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);

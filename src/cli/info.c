@@ -38,13 +38,16 @@ static bool read_launch(const char *path, orr_stream_file *f, orr_source *s, con
                 for (uint32_t n = k->blocks[block].nmem; n && ok; n--) ok = orr_trace_access(&t, &a);
             }
             if (!ok || r < 0)
-                return orr_fail(e, ORR_BAD_INPUT, "%s: launch %u: the stream of thread block %llu, warp %u is damaged; "
-                                                  "record it again", path, s->info.index, (unsigned long long)tb.index, w);
+                return orr_fail(e, ORR_BAD_INPUT,
+                                "%s: launch %u: the stream of thread block %llu, warp %u is damaged; "
+                                "record it again",
+                                path, s->info.index, (unsigned long long)tb.index, w);
         }
     if (more < 0) return false;
     orr_stream_launch_totals(f, &row->totals);
     if (warp != row->totals.warp_insts || thread != row->totals.thread_insts)
-        return orr_fail(e, ORR_BAD_INPUT, "%s: launch %u holds other instructions than it says; record it again", path,
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "%s: launch %u holds other instructions than it says; record it again", path,
                         s->info.index);
     c->warp_insts += warp;
     c->thread_insts += thread;
@@ -57,11 +60,12 @@ static double ratio(uint64_t a, uint64_t b) { return b ? (double)a / (double)b :
 static void print_text(const char *path, const contents *c, orr_text *t) {
     char a[32], b[32], d[32];
     const orr_stream_stats *s = &c->stats;
-    orr_text_add(t, "%s: %s bytes, %s before compression (%.1f to 1), %u sections, all checksums right\n", path,
-                 orr_commas(a, s->file_bytes), orr_commas(b, s->raw_bytes), ratio(s->raw_bytes, s->file_bytes), s->sections);
+    orr_text_add(t, "%s: %s bytes, %s before compression (%.1f to 1), %u sections, all checksums right\n",
+                 path, orr_commas(a, s->file_bytes), orr_commas(b, s->raw_bytes),
+                 ratio(s->raw_bytes, s->file_bytes), s->sections);
     orr_text_add(t, "%u kernel%s, %u launch%s, %s thread blocks, %s warp instructions, ", s->kernels,
-                 s->kernels == 1 ? "" : "s", s->launches, s->launches == 1 ? "" : "es", orr_commas(a, s->blocks),
-                 orr_commas(b, c->warp_insts));
+                 s->kernels == 1 ? "" : "s", s->launches, s->launches == 1 ? "" : "es",
+                 orr_commas(a, s->blocks), orr_commas(b, c->warp_insts));
     orr_text_add(t, "%s thread instructions, %.3f bytes a warp instruction\n", orr_commas(d, c->thread_insts),
                  ratio(s->file_bytes, c->warp_insts));
     const orr_kernel *last = NULL;
@@ -72,18 +76,19 @@ static void print_text(const char *path, const contents *c, orr_text *t) {
         char grid[48], block[48];
         snprintf(grid, sizeof grid, "%u x %u x %u", l->info.grid[0], l->info.grid[1], l->info.grid[2]);
         snprintf(block, sizeof block, "%u x %u x %u", l->info.block[0], l->info.block[1], l->info.block[2]);
-        orr_text_add(t, "%6u  %-32s %-22s %-16s %16s %18s\n", l->info.index, l->info.kernel->name, grid, block,
-                     orr_commas(a, l->totals.warp_insts), orr_commas(b, l->totals.thread_insts));
+        orr_text_add(t, "%6u  %-32s %-22s %-16s %16s %18s\n", l->info.index, l->info.kernel->name, grid,
+                     block, orr_commas(a, l->totals.warp_insts), orr_commas(b, l->totals.thread_insts));
     }
-    orr_text_add(t, "\n%-32s %9s %10s %8s %8s  %s\n", "kernel", "registers", "shared", "insts", "blocks", "module");
+    orr_text_add(t, "\n%-32s %9s %10s %8s %8s  %s\n", "kernel", "registers", "shared", "insts", "blocks",
+                 "module");
     for (size_t i = 0; i < c->launches.n; i++) {
         const orr_kernel *k = c->launches.at[i].info.kernel;
         bool seen = k == last;
         for (size_t j = 0; j < i && !seen; j++) seen = c->launches.at[j].info.kernel == k;
         last = k;
         if (!seen)
-            orr_text_add(t, "%-32s %9u %8u B %8u %8u  %s\n", k->name, k->regs, k->shared_bytes, k->ninsts, k->nblocks,
-                         k->module->path);
+            orr_text_add(t, "%-32s %9u %8u B %8u %8u  %s\n", k->name, k->regs, k->shared_bytes, k->ninsts,
+                         k->nblocks, k->module->path);
     }
 }
 
@@ -93,16 +98,19 @@ static void print_json(const char *path, const contents *c, orr_text *t) {
     orr_text_json(t, path);
     orr_text_add(t, ", \"bytes\": %llu, \"raw_bytes\": %llu, \"sections\": %u, \"frames\": %u,\n",
                  (unsigned long long)s->file_bytes, (unsigned long long)s->raw_bytes, s->sections, s->frames);
-    orr_text_add(t, "  \"kernels\": %u, \"thread_blocks\": %llu, \"warp_insts\": %llu, \"thread_insts\": %llu,\n", s->kernels,
-                 (unsigned long long)s->blocks, (unsigned long long)c->warp_insts, (unsigned long long)c->thread_insts);
+    orr_text_add(
+        t, "  \"kernels\": %u, \"thread_blocks\": %llu, \"warp_insts\": %llu, \"thread_insts\": %llu,\n",
+        s->kernels, (unsigned long long)s->blocks, (unsigned long long)c->warp_insts,
+        (unsigned long long)c->thread_insts);
     orr_text_add(t, "  \"launches\": [");
     for (size_t i = 0; i < c->launches.n; i++) {
         const launch_row *l = &c->launches.at[i];
         orr_text_add(t, "%s\n    {\"kernel\": ", i ? "," : "");
         orr_text_json(t, l->info.kernel->name);
-        orr_text_add(t, ", \"index\": %u, \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"dynamic_shared\": %u, ",
-                     l->info.index, l->info.grid[0], l->info.grid[1], l->info.grid[2], l->info.block[0],
-                     l->info.block[1], l->info.block[2], l->info.dynamic_shared);
+        orr_text_add(
+            t, ", \"index\": %u, \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"dynamic_shared\": %u, ",
+            l->info.index, l->info.grid[0], l->info.grid[1], l->info.grid[2], l->info.block[0],
+            l->info.block[1], l->info.block[2], l->info.dynamic_shared);
         orr_text_add(t, "\"warp_insts\": %llu, \"thread_insts\": %llu, \"trace_bytes\": %llu}",
                      (unsigned long long)l->totals.warp_insts, (unsigned long long)l->totals.thread_insts,
                      (unsigned long long)l->totals.trace_bytes);

@@ -31,14 +31,16 @@ static bool ends_with(const char *s, const char *end) {
 orr_script *cli_open_script(const cli_options *o, const cli_sets *s, const char *input, orr_err *e) {
     if (ends_with(input, ".ptx") && access(input, F_OK) == 0) {
         if (o->size || s->nscript) {
-            orr_fail(e, ORR_BAD_INPUT, "%s: --size and --set need a launch script; a module takes --arg", input);
+            orr_fail(e, ORR_BAD_INPUT, "%s: --size and --set need a launch script; a module takes --arg",
+                     input);
             return NULL;
         }
         orr_direct d = {input, o->kernel, o->grid, o->block, o->shared, o->args, o->nargs};
         return orr_script_from_args(&d, e);
     }
     if (o->kernel || o->grid || o->block || o->shared || o->nargs) {
-        orr_fail(e, ORR_BAD_INPUT, "%s: --kernel, --grid, --block, --shared and --arg are for a .ptx module%s", input,
+        orr_fail(e, ORR_BAD_INPUT,
+                 "%s: --kernel, --grid, --block, --shared and --arg are for a .ptx module%s", input,
                  ends_with(input, ".ptx") ? ", and there is no such file" : "");
         return NULL;
     }
@@ -53,7 +55,8 @@ bool cli_prepare(const cli_options *o, const orr_gpu *g, orr_launch *l, orr_err 
     l->sm_count = (uint32_t)g->sm_count;
     l->max_insts = o->max_insts;
     if (o->json) l->print = stderr; // stdout is for the result
-    int64_t shared = g->shared_per_block_optin > g->shared_per_block ? g->shared_per_block_optin : g->shared_per_block;
+    int64_t shared =
+        g->shared_per_block_optin > g->shared_per_block ? g->shared_per_block_optin : g->shared_per_block;
     if (!orr_launch_check(l, (uint32_t)shared, e)) return false;
     orr_occupancy_result occ;
     if (orr_occupancy(g, (int)(l->block[0] * l->block[1] * l->block[2]), (int)l->kernel->regs,

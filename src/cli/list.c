@@ -50,9 +50,12 @@ int cli_list(cli_options *o, orr_err *e) {
             orr_text_json(&t, names[i]);
             orr_text_add(&t, ", \"description\": ");
             orr_text_json(&t, what);
-            orr_text_add(&t, ", \"sizes\": ");
-            orr_text_json(&t, sizes);
-            orr_text_add(&t, ", \"script\": ");
+            orr_text_add(&t, ", \"sizes\": [");
+            for (char *next = sizes, *size; (size = strtok_r(next, " ", &next));) {
+                orr_text_add(&t, size == sizes ? "" : ", ");
+                orr_text_json(&t, size);
+            }
+            orr_text_add(&t, "], \"script\": ");
             orr_text_json(&t, path ? path : "");
             orr_text_add(&t, "}");
         } else {
@@ -61,7 +64,8 @@ int cli_list(cli_options *o, orr_err *e) {
     }
     if (o->json && !o->names) orr_text_add(&t, "\n]\n");
     if (!n && !o->json)
-        orr_fail(e, ORR_BAD_INPUT, "no bundled workloads were found; set ORRERY_DATA to the folder that holds workloads/");
+        orr_fail(e, ORR_BAD_INPUT,
+                 "no bundled workloads were found; set ORRERY_DATA to the folder that holds workloads/");
     else if (t.n)
         fwrite(t.s, 1, t.n, stdout);
     free(t.s);

@@ -25,14 +25,16 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     memcpy(info.grid, l->grid, sizeof l->grid);
     memcpy(info.block, l->block, sizeof l->block);
     bool ok = orr_stream_begin(r->writer, &info, e) &&
-              orr_exec_run(l, r->o->threads, true, on_block, r->writer, NULL, e) && orr_stream_end(r->writer, e);
+              orr_exec_run(l, r->o->threads, true, on_block, r->writer, NULL, e) &&
+              orr_stream_end(r->writer, e);
     if (!r->o->quiet) orr_progress_step(&r->progress, ++r->launches);
     return ok;
 }
 
 int cli_record(cli_options *o, orr_err *e) {
     if (o->ninputs != 1 || !o->output) {
-        orr_fail(e, ORR_BAD_INPUT, "record: name one INPUT and the file to write: orrery record INPUT -o FILE");
+        orr_fail(e, ORR_BAD_INPUT,
+                 "record: name one INPUT and the file to write: orrery record INPUT -o FILE");
         return e->status;
     }
     cli_sets sets;

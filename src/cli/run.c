@@ -82,8 +82,10 @@ static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_t
 static bool run_file(runner *r, const char *input, orr_text *out, orr_err *e) {
     const cli_options *o = r->o;
     if (o->size || o->kernel || o->grid || o->block || o->shared || o->nargs || o->counts_only)
-        return orr_fail(e, ORR_BAD_INPUT, "%s: a recorded stream is replayed as it is; leave out --size, --kernel, "
-                                          "--grid, --block, --shared, --arg and --counts-only", input);
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "%s: a recorded stream is replayed as it is; leave out --size, --kernel, "
+                        "--grid, --block, --shared, --arg and --counts-only",
+                        input);
     orr_stream_file *f = orr_stream_open(input, e);
     if (!f) return false;
     r->result.source = "trace";
@@ -105,8 +107,9 @@ static bool run_file(runner *r, const char *input, orr_text *out, orr_err *e) {
 
 int cli_run(cli_options *o, orr_err *e) {
     if (!o->ninputs) {
-        orr_fail(e, ORR_BAD_INPUT, "run: name an INPUT: a bundled workload (`orrery list`), a launch script, a .ptx "
-                                   "module or a recorded stream");
+        orr_fail(e, ORR_BAD_INPUT,
+                 "run: name an INPUT: a bundled workload (`orrery list`), a launch script, a .ptx "
+                 "module or a recorded stream");
         return e->status;
     }
     cli_sets sets;

@@ -6,22 +6,25 @@
 #include <string.h>
 
 static void kernel_row(orr_text *t, const orr_kernel *k) {
-    orr_text_add(t, "%-40s %9u %8u B %6u %8u %7u", k->name, k->regs, k->shared_bytes, k->nparams, k->ninsts, k->nblocks);
+    orr_text_add(t, "%-40s %9u %8u B %6u %8u %7u", k->name, k->regs, k->shared_bytes, k->nparams, k->ninsts,
+                 k->nblocks);
     if (k->reqntid[0]) orr_text_add(t, "   block %u x %u x %u", k->reqntid[0], k->reqntid[1], k->reqntid[2]);
-    if (k->maxntid[0]) orr_text_add(t, "   at most %u x %u x %u threads", k->maxntid[0], k->maxntid[1], k->maxntid[2]);
+    if (k->maxntid[0])
+        orr_text_add(t, "   at most %u x %u x %u threads", k->maxntid[0], k->maxntid[1], k->maxntid[2]);
     orr_text_add(t, "\n");
 }
 
 static void kernel_json(orr_text *t, const orr_kernel *k) {
     orr_text_add(t, "{\"kernel\": ");
     orr_text_json(t, k->name);
-    orr_text_add(t, ", \"registers\": %u, \"shared_bytes\": %u, \"insts\": %u, \"blocks\": %u, \"params\": [", k->regs,
-                 k->shared_bytes, k->ninsts, k->nblocks);
+    orr_text_add(t, ", \"registers\": %u, \"shared_bytes\": %u, \"insts\": %u, \"blocks\": %u, \"params\": [",
+                 k->regs, k->shared_bytes, k->ninsts, k->nblocks);
     for (uint32_t i = 0; i < k->nparams; i++) {
         const orr_param *p = &k->params[i];
         orr_text_add(t, "%s{\"name\": ", i ? ", " : "");
         orr_text_json(t, p->name);
-        orr_text_add(t, ", \"type\": \"%s\", \"bytes\": %u, \"offset\": %u}", orr_types[p->type].name, p->bytes, p->offset);
+        orr_text_add(t, ", \"type\": \"%s\", \"bytes\": %u, \"offset\": %u}", orr_types[p->type].name,
+                     p->bytes, p->offset);
     }
     orr_text_add(t, "]}");
 }
@@ -31,7 +34,8 @@ static void list_kernels(orr_module *m, bool json, orr_text *t) {
     if (json)
         orr_text_add(t, "[");
     else
-        orr_text_add(t, "%-40s %9s %10s %6s %8s %7s\n", "kernel", "registers", "shared", "params", "insts", "blocks");
+        orr_text_add(t, "%-40s %9s %10s %6s %8s %7s\n", "kernel", "registers", "shared", "params", "insts",
+                     "blocks");
     for (uint32_t i = 0; i < m->nkernels; i++) {
         orr_err why = {0};
         orr_kernel *k = m->load(m, m->kernel_names[i], &why);

@@ -50,7 +50,7 @@ static bool is_run(const orr_access *a, uint32_t bytes, uint64_t *first, uint64_
 // Each lane in one sector, in rising order. Without branches: every lane writes the line it is in, and
 // the list moves on when the line changes.
 static uint32_t add_rising(const uint64_t *sector, uint32_t n, orr_line_access *to) {
-    uint64_t line = sector[0] / 4;
+    uint64_t line = sector[0] / 4; // NOLINT(clang-analyzer-core*): a group has at least one lane
     uint8_t bits = 0;
     uint32_t at = 0;
     for (uint32_t i = 0; i < n; i++) {

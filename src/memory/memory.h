@@ -5,10 +5,10 @@
 
 #include "stream/stream.h"
 
-#define ORR_SECTOR 32           // bytes: the unit of transfer
-#define ORR_LINE 128            // bytes: the unit of tags; four sectors
-#define ORR_LANE_BYTES_MAX 32   // the widest access of a lane (v4.b64, v8.b32): it touches at most two lines
-#define ORR_LINES_MAX 288       // lines one warp instruction can touch: local memory, 32 lanes of 9 words
+#define ORR_SECTOR         32  // bytes: the unit of transfer
+#define ORR_LINE           128 // bytes: the unit of tags; four sectors
+#define ORR_LANE_BYTES_MAX 32  // the widest access of a lane (v4.b64, v8.b32): it touches at most two lines
+#define ORR_LINES_MAX      288 // lines one warp instruction can touch: local memory, 32 lanes of 9 words
 
 typedef struct orr_line_access {
     uint64_t line;   // address / ORR_LINE
@@ -26,7 +26,8 @@ typedef struct orr_coalesced {
 // eight consecutive threads on their own (Accel-Sim, section II-B and table V).
 enum orr_coalescing { ORR_WHOLE_WARP = 32, ORR_SUB_WARPS = 8 };
 
-// `bytes` per lane, 1 to ORR_LANE_BYTES_MAX (larger counts as that). Addresses wrap at 2^64 as the hardware's would.
+// `bytes` per lane, 1 to ORR_LANE_BYTES_MAX (larger counts as that). Addresses wrap at 2^64 as the hardware's
+// would.
 void orr_coalesce(const orr_access *a, uint32_t bytes, enum orr_coalescing how, orr_coalesced *out);
 
 // Local memory is laid out so that word w of a thread's local memory lies beside word w of the other

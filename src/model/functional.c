@@ -21,9 +21,10 @@ static bool visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
     job *j = arg;
     for (uint32_t w = 0; w < tb->nwarps; w++)
         if (!orr_profile_warp(j->profile, tb->warps[w], j->workers[worker].blocks, j->workers[worker].mems))
-            return orr_fail(e, ORR_BAD_INPUT,
-                            "launch %u of %s: the stream of thread block %llu, warp %u is damaged; record it again",
-                            j->work->info.index, j->profile->kernel->name, (unsigned long long)tb->index, w);
+            return orr_fail(
+                e, ORR_BAD_INPUT,
+                "launch %u of %s: the stream of thread block %llu, warp %u is damaged; record it again",
+                j->work->info.index, j->profile->kernel->name, (unsigned long long)tb->index, w);
     return true;
 }
 
@@ -62,8 +63,10 @@ static bool run(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e
     if (ok) {
         counts *sum = &j.workers[0];
         for (int i = 1; i < n; i++) {
-            add_up((uint64_t *)(void *)sum->blocks, (const uint64_t *)(const void *)j.workers[i].blocks, block_bytes);
-            add_up((uint64_t *)(void *)sum->mems, (const uint64_t *)(const void *)j.workers[i].mems, mem_bytes);
+            add_up((uint64_t *)(void *)sum->blocks, (const uint64_t *)(const void *)j.workers[i].blocks,
+                   block_bytes);
+            add_up((uint64_t *)(void *)sum->mems, (const uint64_t *)(const void *)j.workers[i].mems,
+                   mem_bytes);
         }
         orr_launch_result *l = orr_result_add(r, gpu, w);
         l->counters = orr_arena_alloc(&r->arena, ORR_COUNTERS * sizeof *l->counters);

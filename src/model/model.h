@@ -37,9 +37,9 @@ typedef struct orr_mem_stats {
     uint64_t lanes;    // lanes taking part, summed
     uint64_t sectors;  // global, local, const: distinct sectors, summed
     uint64_t lines;
-    uint64_t ideal;    // sectors if packed and aligned
-    uint64_t phases;   // shared: passes without conflicts
-    uint64_t passes;   // shared: passes needed
+    uint64_t ideal;  // sectors if packed and aligned
+    uint64_t phases; // shared: passes without conflicts
+    uint64_t passes; // shared: passes needed
 } orr_mem_stats;
 
 typedef struct orr_mem_place { // one memory instruction, in one space
@@ -54,8 +54,8 @@ typedef struct orr_profile {
     uint32_t launches;
     orr_mem_place *places; // the traced instructions in order
     uint32_t nplaces;
-    uint32_t *first_place; // [nblocks]
-    uint8_t *ends;         // [nblocks] 1: ends in a conditional or indexed branch
+    uint32_t *first_place;   // [nblocks]
+    uint8_t *ends;           // [nblocks] 1: ends in a conditional or indexed branch
     orr_block_stats *blocks; // [nblocks]
     orr_mem_stats *mems;     // [nplaces]
 } orr_profile;
@@ -66,8 +66,8 @@ typedef struct orr_launch_result {
     uint32_t index, grid[3], block[3], dynamic_shared;
     double cycles, time_ns; // NAN: this model does not predict it
     uint64_t blocks, warp_insts, thread_insts;
-    double occupancy;       // warps that fit on an SM, of those it could hold: 0 to 1
-    double *counters;       // [ORR_COUNTERS], NAN: not counted; NULL: none
+    double occupancy; // warps that fit on an SM, of those it could hold: 0 to 1
+    double *counters; // [ORR_COUNTERS], NAN: not counted; NULL: none
 } orr_launch_result;
 
 typedef struct orr_host {
@@ -81,7 +81,7 @@ typedef struct orr_result {
     ORR_VEC(orr_launch_result) launches;
     ORR_VEC(orr_profile *) profiles; // by kernel, in order of first launch; functional model only
     orr_host host;
-    uint32_t checked; // expectations of the script that held
+    uint32_t checked;      // expectations of the script that held
     uint64_t buffer_bytes; // of the script's buffers
     orr_arena arena;
 } orr_result;

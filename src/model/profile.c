@@ -36,11 +36,13 @@ static orr_mem_place place_of(const orr_inst *i, uint32_t index, uint8_t space) 
     orr_mem_place p = {.inst = index, .space = space, .lanes = 0xffffffffu};
     uint32_t bytes = (uint32_t)i->width * (i->vec ? i->vec : 1);
     switch (i->op) {
-    case ORR_OP_LDMATRIX: case ORR_OP_STMATRIX:
+    case ORR_OP_LDMATRIX:
+    case ORR_OP_STMATRIX:
         bytes = 16;
         if (i->imm < 4) p.lanes = (1u << 8 * i->imm) - 1;
         break;
-    case ORR_OP_WMMALOAD: case ORR_OP_WMMASTORE: bytes = wmma_bytes(i); break;
+    case ORR_OP_WMMALOAD:
+    case ORR_OP_WMMASTORE: bytes = wmma_bytes(i); break;
     case ORR_OP_MBARRIER: bytes = 8; break;
     case ORR_OP_CPASYNC:
         bytes = i->width;
@@ -111,7 +113,8 @@ static void count_access(const orr_inst *inst, const orr_mem_place *place, orr_a
 }
 
 // Lanes of one generic access may lead to different spaces.
-static void count_generic(const orr_inst *inst, const orr_mem_place *place, const orr_access *a, orr_mem_stats *m) {
+static void count_generic(const orr_inst *inst, const orr_mem_place *place, const orr_access *a,
+                          orr_mem_stats *m) {
     orr_access to[GENERIC_PLACES];
     for (int g = 0; g < GENERIC_PLACES; g++) to[g].mask = 0;
     for (uint32_t left = a->mask; left; left &= left - 1) {
@@ -189,12 +192,15 @@ bool orr_profile_warp(const orr_profile *p, orr_warp_trace w, orr_block_stats *b
 }
 
 // ---- counters ---------------------------------------------------------------------------------
-static bool in(uint8_t type, int a, int b, int c, int d) { return type == a || type == b || type == c || type == d; }
+static bool in(uint8_t type, int a, int b, int c, int d) {
+    return type == a || type == b || type == c || type == d;
+}
 
 // The stream says which lanes took part; matrix rows and barriers say something else.
 static bool guard_known(const orr_inst *i) {
-    return i->guard >= 0 && orr_inst_traced(i) && (i->op == ORR_OP_LD || i->op == ORR_OP_ST || i->op == ORR_OP_ATOM ||
-                                                   i->op == ORR_OP_RED || i->op == ORR_OP_CPASYNC);
+    return i->guard >= 0 && orr_inst_traced(i) &&
+           (i->op == ORR_OP_LD || i->op == ORR_OP_ST || i->op == ORR_OP_ATOM || i->op == ORR_OP_RED ||
+            i->op == ORR_OP_CPASYNC);
 }
 
 static int flop_counter(const orr_inst *i) {
@@ -202,8 +208,10 @@ static int flop_counter(const orr_inst *i) {
     bool half = in(i->type, ORR_T_F16, ORR_T_F16X2, ORR_T_BF16, ORR_T_BF16X2);
     if (!f32 && !f64 && !half) return -1;
     switch (i->op) {
-    case ORR_OP_FMA: case ORR_OP_MAD: return f32 ? ORR_C_FFMA : f64 ? ORR_C_DFMA : ORR_C_HFMA;
-    case ORR_OP_ADD: case ORR_OP_SUB: return f32 ? ORR_C_FADD : f64 ? ORR_C_DADD : ORR_C_HADD;
+    case ORR_OP_FMA:
+    case ORR_OP_MAD: return f32 ? ORR_C_FFMA : f64 ? ORR_C_DFMA : ORR_C_HFMA;
+    case ORR_OP_ADD:
+    case ORR_OP_SUB: return f32 ? ORR_C_FADD : f64 ? ORR_C_DADD : ORR_C_HADD;
     case ORR_OP_MUL: return f32 ? ORR_C_FMUL : f64 ? ORR_C_DMUL : ORR_C_HMUL;
     default: return -1;
     }
@@ -215,14 +223,17 @@ static int pipe_counter(const orr_inst *i) {
     switch (i->unit) {
     case ORR_UNIT_INT:
         return i->op == ORR_OP_MUL || i->op == ORR_OP_MAD || i->op == ORR_OP_MUL24 || i->op == ORR_OP_MAD24
-                   ? ORR_C_PIPE_FMA : ORR_C_PIPE_ALU;
+                   ? ORR_C_PIPE_FMA
+                   : ORR_C_PIPE_ALU;
     case ORR_UNIT_FP32:
         return i->op == ORR_OP_SETP || i->op == ORR_OP_SET || i->op == ORR_OP_MIN || i->op == ORR_OP_MAX ||
                        i->op == ORR_OP_SELP || i->op == ORR_OP_SLCT || i->op == ORR_OP_TESTP
-                   ? ORR_C_PIPE_ALU : ORR_C_PIPE_FMA;
+                   ? ORR_C_PIPE_ALU
+                   : ORR_C_PIPE_FMA;
     case ORR_UNIT_FP64: return ORR_C_PIPE_FP64;
     case ORR_UNIT_FP16: return ORR_C_PIPE_FP16;
-    case ORR_UNIT_SFU: case ORR_UNIT_CONV: return ORR_C_PIPE_XU;
+    case ORR_UNIT_SFU:
+    case ORR_UNIT_CONV: return ORR_C_PIPE_XU;
     case ORR_UNIT_MOVE: return ORR_C_PIPE_ALU;
     case ORR_UNIT_TENSOR: return ORR_C_PIPE_TENSOR;
     case ORR_UNIT_MEM: return ORR_C_PIPE_LSU;
@@ -251,8 +262,9 @@ static void count_place(const orr_inst *i, const orr_mem_place *p, const orr_mem
     switch (p->space) {
     case ORR_SPACE_SHARED:
         c[atomic ? ORR_C_SHARED_ATOM : load ? ORR_C_SHARED_LD : ORR_C_SHARED_ST] += (double)m->requests;
-        c[atomic ? ORR_C_SHARED_ATOM_CONF : load ? ORR_C_SHARED_LD_CONF : ORR_C_SHARED_ST_CONF] +=
-            (double)(m->passes - m->phases);
+        c[atomic ? ORR_C_SHARED_ATOM_CONF
+          : load ? ORR_C_SHARED_LD_CONF
+                 : ORR_C_SHARED_ST_CONF] += (double)(m->passes - m->phases);
         if (atomic) break;
         c[load ? ORR_C_SHARED_LD_PASS : ORR_C_SHARED_ST_PASS] += (double)m->passes;
         c[load ? ORR_C_SHARED_LD_BYTES : ORR_C_SHARED_ST_BYTES] += bytes;
@@ -262,7 +274,8 @@ static void count_place(const orr_inst *i, const orr_mem_place *p, const orr_mem
         c[load ? ORR_C_LOCAL_LD_SECT : ORR_C_LOCAL_ST_SECT] += (double)m->sectors;
         c[load ? ORR_C_LOCAL_LD_BYTES : ORR_C_LOCAL_ST_BYTES] += bytes;
         break;
-    case ORR_SPACE_CONST: case ORR_SPACE_PARAM:
+    case ORR_SPACE_CONST:
+    case ORR_SPACE_PARAM:
         c[ORR_C_CONST_LD] += (double)m->requests;
         c[ORR_C_CONST_LD_BYTES] += bytes;
         break;
@@ -302,7 +315,8 @@ void orr_profile_counters(const orr_profile *p, const orr_block_stats *blocks, c
             c[ORR_C_BRANCHES] += (double)runs;
             c[ORR_C_BRANCHES_DIVERGENT] += (double)blocks[b].divergent;
             const orr_inst *last = &k->insts[block->first + block->count - 1];
-            if (last->op == ORR_OP_BRA && last->target != block->next) off += blocks[b].lanes - blocks[b].taken;
+            if (last->op == ORR_OP_BRA && last->target != block->next)
+                off += blocks[b].lanes - blocks[b].taken;
         }
     }
     for (uint32_t i = 0; i < p->nplaces; i++) {

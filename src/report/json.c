@@ -50,8 +50,8 @@ static void counters(orr_text *t, const double *c, const char *indent) {
 static void launch(orr_text *t, const orr_launch_result *l) {
     orr_text_add(t, "    {");
     string(t, "kernel", l->kernel->name);
-    orr_text_add(t, ", \"index\": %u, \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], ", l->index, l->grid[0],
-                 l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2]);
+    orr_text_add(t, ", \"index\": %u, \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], ", l->index,
+                 l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2]);
     orr_text_add(t, "\"dynamic_shared\": %u, ", l->dynamic_shared);
     field(t, "cycles", l->cycles);
     orr_text_add(t, ", ");
@@ -256,5 +256,6 @@ void orr_report_json(const orr_result *r, const orr_report_options *o, orr_text 
 void orr_report_counters(orr_text *t) {
     orr_text_add(t, "| counter | unit | what Orrery counts |\n|---|---|---|\n");
     for (int i = 0; i < ORR_COUNTERS; i++)
-        orr_text_add(t, "| `%s` | %s | %s |\n", orr_counters[i].name, orr_counters[i].unit, orr_counters[i].meaning);
+        orr_text_add(t, "| `%s` | %s | %s |\n", orr_counters[i].name, orr_counters[i].unit,
+                     orr_counters[i].meaning);
 }

@@ -5,9 +5,9 @@
 #include "model/model.h"
 
 typedef struct orr_report_options {
-    bool lines;   // per source line
-    bool colour;  // headings in bold
-    bool host;    // how long it took on the host (text; JSON always says)
+    bool lines;  // per source line
+    bool colour; // headings in bold
+    bool host;   // how long it took on the host (text; JSON always says)
 } orr_report_options;
 
 void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text *out);

@@ -46,7 +46,8 @@ static void kernel_head(const page *p, const orr_result *r, const orr_profile *f
         const orr_launch_result *l = &r->launches.at[i];
         if (l->kernel != k) continue;
         if (!first) first = l;
-        same &= !memcmp(l->grid, first->grid, sizeof l->grid) && !memcmp(l->block, first->block, sizeof l->block) &&
+        same &= !memcmp(l->grid, first->grid, sizeof l->grid) &&
+                !memcmp(l->block, first->block, sizeof l->block) &&
                 l->dynamic_shared == first->dynamic_shared;
     }
     char a[48], b[48];
@@ -66,12 +67,15 @@ static void kernel_totals(const page *p, const orr_sums *s) {
     char a[32], b[32];
     orr_text_add(p->t, "\n  %-22s %18s\n  %-22s %18s\n", "warp instructions", orr_commas(a, s->warp),
                  "thread instructions", orr_commas(b, s->thread));
-    orr_text_add(p->t, "  %-22s %18.2f  of 32:", "active lanes", s->warp ? (double)s->thread / (double)s->warp : 0);
+    orr_text_add(p->t, "  %-22s %18.2f  of 32:", "active lanes",
+                 s->warp ? (double)s->thread / (double)s->warp : 0);
     for (int i = ORR_ACTIVE_RANGES - 1; i >= 0; i--)
-        if (s->active[i]) orr_text_add(p->t, "  %s %.1f %%", orr_active_name[i], percent(s->active[i], s->warp));
+        if (s->active[i])
+            orr_text_add(p->t, "  %s %.1f %%", orr_active_name[i], percent(s->active[i], s->warp));
     orr_text_add(p->t, "\n  %-22s %18s", "conditional branches", orr_commas(a, s->branches));
     if (s->branches)
-        orr_text_add(p->t, "  divergent %s (%.1f %%)", orr_commas(b, s->divergent), percent(s->divergent, s->branches));
+        orr_text_add(p->t, "  divergent %s (%.1f %%)", orr_commas(b, s->divergent),
+                     percent(s->divergent, s->branches));
     orr_text_add(p->t, "\n");
     const struct {
         const char *name;
@@ -98,12 +102,12 @@ static void kernel_mix(const page *p, const orr_sums *s) {
             units[j - 1] = u;
         }
     int nops = s->ops.n < TOP_OPS ? (int)s->ops.n : TOP_OPS;
-    orr_text_add(p->t, "\n  %s%-8s %16s %6s     %-20s %16s %6s%s\n", bold(p), "unit", "warp insts", "%", "operation",
-                 "warp insts", "%", plain(p));
+    orr_text_add(p->t, "\n  %s%-8s %16s %6s     %-20s %16s %6s%s\n", bold(p), "unit", "warp insts", "%",
+                 "operation", "warp insts", "%", plain(p));
     for (int i = 0; i < n || i < nops; i++) {
         if (i < n)
-            orr_text_add(p->t, "  %-8s %16s %6.1f", orr_unit_name[units[i]], orr_commas(a, s->unit_warp[units[i]]),
-                         percent(s->unit_warp[units[i]], s->warp));
+            orr_text_add(p->t, "  %-8s %16s %6.1f", orr_unit_name[units[i]],
+                         orr_commas(a, s->unit_warp[units[i]]), percent(s->unit_warp[units[i]], s->warp));
         else
             orr_text_add(p->t, "  %32s", "");
         if (i < nops)
@@ -121,8 +125,8 @@ static void kernel_memory(const page *p, const orr_sums *s) {
         for (int kind = 0; kind < ORR_MEM_KINDS; kind++)
             if (s->mem[space][kind].requests) *(space == ORR_SPACE_SHARED ? &banks : &sectors) = true;
     if (sectors)
-        orr_text_add(p->t, "\n  %s%-12s %14s %16s %8s %16s %6s %10s%s\n", bold(p), "memory", "requests", "sectors",
-                     "per req", "if packed", "%", "bytes", plain(p));
+        orr_text_add(p->t, "\n  %s%-12s %14s %16s %8s %16s %6s %10s%s\n", bold(p), "memory", "requests",
+                     "sectors", "per req", "if packed", "%", "bytes", plain(p));
     for (int space = 0; space < ORR_SPACE_COUNT; space++)
         for (int kind = 0; kind < ORR_MEM_KINDS; kind++) {
             const orr_mem_sum *m = &s->mem[space][kind];
@@ -130,12 +134,12 @@ static void kernel_memory(const page *p, const orr_sums *s) {
             char name[24];
             snprintf(name, sizeof name, "%s %s", orr_space_name[space], orr_mem_kind_name[kind]);
             orr_text_add(p->t, "  %-12s %14s %16s %8.2f %16s %6.1f %10s\n", name, orr_commas(a, m->requests),
-                         orr_commas(b, m->sectors), (double)m->sectors / (double)m->requests, orr_commas(c, m->ideal),
-                         percent(m->ideal, m->sectors), bytes_text(d, m->bytes));
+                         orr_commas(b, m->sectors), (double)m->sectors / (double)m->requests,
+                         orr_commas(c, m->ideal), percent(m->ideal, m->sectors), bytes_text(d, m->bytes));
         }
     if (banks)
-        orr_text_add(p->t, "\n  %s%-12s %14s %16s %8s %16s %6s %10s%s\n", bold(p), "memory", "requests", "passes",
-                     "per req", "conflicts", "%", "bytes", plain(p));
+        orr_text_add(p->t, "\n  %s%-12s %14s %16s %8s %16s %6s %10s%s\n", bold(p), "memory", "requests",
+                     "passes", "per req", "conflicts", "%", "bytes", plain(p));
     for (int kind = 0; kind < ORR_MEM_KINDS; kind++) {
         const orr_mem_sum *m = &s->mem[ORR_SPACE_SHARED][kind];
         if (!m->requests) continue;
@@ -192,8 +196,8 @@ static void kernel_lines(const page *p, const orr_profile *f, const orr_sums *s)
     const char *module = f->kernel->module && f->kernel->module->path ? f->kernel->module->path : "";
     ORR_VEC(source_text) sources = {0};
     char a[32], b[32];
-    orr_text_add(p->t, "\n  %s%-22s %14s %6s %7s %12s %8s %9s  source%s\n", bold(p), "line", "warp insts", "%", "active",
-                 "requests", "sect/req", "divergent", plain(p));
+    orr_text_add(p->t, "\n  %s%-22s %14s %6s %7s %12s %8s %9s  source%s\n", bold(p), "line", "warp insts",
+                 "%", "active", "requests", "sect/req", "divergent", plain(p));
     size_t shown = s->lines.n < TOP_LINES ? s->lines.n : TOP_LINES;
     for (size_t i = 0; i < shown; i++) {
         const orr_line_sum *l = &s->lines.at[i];
@@ -226,15 +230,16 @@ static void kernel_lines(const page *p, const orr_profile *f, const orr_sums *s)
 // ---- launches ---------------------------------------------------------------------------------
 static void launch_table(const page *p, const orr_result *r) {
     char a[48], b[48], c[32], d[32];
-    orr_text_add(p->t, "\n%s%6s  %-24s %-18s %-14s %16s %18s%s\n", bold(p), "launch", "kernel", "grid", "block",
-                 "warp insts", "thread insts", plain(p));
+    orr_text_add(p->t, "\n%s%6s  %-24s %-18s %-14s %16s %18s%s\n", bold(p), "launch", "kernel", "grid",
+                 "block", "warp insts", "thread insts", plain(p));
     size_t shown = r->launches.n < LAUNCH_ROWS ? r->launches.n : LAUNCH_ROWS;
     for (size_t i = 0; i < shown; i++) {
         const orr_launch_result *l = &r->launches.at[i];
         orr_text_add(p->t, "%6u  %-24s %-18s %-14s %16s %18s\n", l->index, l->kernel->name, shape(a, l->grid),
                      shape(b, l->block), orr_commas(c, l->warp_insts), orr_commas(d, l->thread_insts));
     }
-    if (r->launches.n > shown) orr_text_add(p->t, "        and %zu more; --json has all\n", r->launches.n - shown);
+    if (r->launches.n > shown)
+        orr_text_add(p->t, "        and %zu more; --json has all\n", r->launches.n - shown);
 }
 
 void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text *t) {
@@ -246,8 +251,8 @@ void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text 
         thread += r->launches.at[i].thread_insts;
     }
     orr_text_add(t, "%s%s%s%s%s%s  model %s, gpu %s, from %s\n", bold(&p), r->input, plain(&p),
-                 r->size && *r->size ? " (" : "", r->size ? r->size : "", r->size && *r->size ? ")" : "", r->model,
-                 r->gpu, r->source);
+                 r->size && *r->size ? " (" : "", r->size ? r->size : "", r->size && *r->size ? ")" : "",
+                 r->model, r->gpu, r->source);
     orr_text_add(t, "%zu launch%s, %s warp instructions, %s thread instructions", r->launches.n,
                  r->launches.n == 1 ? "" : "es", orr_commas(a, warp), orr_commas(b, thread));
     if (r->checked) orr_text_add(t, "; %u buffer%s as expected", r->checked, r->checked == 1 ? "" : "s");
@@ -265,8 +270,8 @@ void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text 
     }
     if (o->host && r->host.seconds > 0) {
         char c[32];
-        orr_text_add(t, "\n%.2f s on %d thread%s, %s thread instructions a second, peak memory %s\n", r->host.seconds,
-                     r->host.threads, r->host.threads == 1 ? "" : "s", orr_si(a, (double)thread / r->host.seconds),
-                     bytes_text(c, r->host.peak_rss));
+        orr_text_add(t, "\n%.2f s on %d thread%s, %s thread instructions a second, peak memory %s\n",
+                     r->host.seconds, r->host.threads, r->host.threads == 1 ? "" : "s",
+                     orr_si(a, (double)thread / r->host.seconds), bytes_text(c, r->host.peak_rss));
     }
 }

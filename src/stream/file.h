@@ -15,15 +15,15 @@
 
 #include "stream/stream.h"
 
-#define STREAM_MAGIC "\211ORRS\r\n\n" // not text, and a transfer that changes line ends breaks it
-#define STREAM_VERSION 1
-#define STREAM_SEED 0x73747265616d0001ull
-#define STREAM_HEADER 16
-#define STREAM_HEAD 40
-#define STREAM_FRAME (1u << 20)         // raw bytes after which a frame is written
+#define STREAM_MAGIC       "\211ORRS\r\n\n" // not text, and a transfer that changes line ends breaks it
+#define STREAM_VERSION     1
+#define STREAM_SEED        0x73747265616d0001ull
+#define STREAM_HEADER      16
+#define STREAM_HEAD        40
+#define STREAM_FRAME       (1u << 20)   // raw bytes after which a frame is written
 #define STREAM_SECTION_MAX (1ull << 32) // no section is larger: one thread block must fit
-#define STREAM_KERNEL_MAX (64u << 20)   // and no kernel, name table or total is larger than this
-#define STREAM_RATIO_MAX 40000          // zstd cannot do better: 128 KiB from 4 bytes
+#define STREAM_KERNEL_MAX  (64u << 20)  // and no kernel, name table or total is larger than this
+#define STREAM_RATIO_MAX   40000        // zstd cannot do better: 128 KiB from 4 bytes
 
 #define FOURCC(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 enum stream_section {
@@ -44,7 +44,9 @@ static inline void put_u64(uint8_t *p, uint64_t v) {
 static inline uint32_t get_u32(const uint8_t *p) {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
-static inline uint64_t get_u64(const uint8_t *p) { return (uint64_t)get_u32(p) | (uint64_t)get_u32(p + 4) << 32; }
+static inline uint64_t get_u64(const uint8_t *p) {
+    return (uint64_t)get_u32(p) | (uint64_t)get_u32(p + 4) << 32;
+}
 
 // ---- reading: a cursor that remembers that something was wrong ------------------------------------
 typedef struct cursor {
@@ -68,7 +70,7 @@ typedef struct packer packer;    // working memory, kept from section to section
 packer *packer_new(void);
 void packer_free(packer *p);
 size_t pack_bound(size_t raw);
-size_t pack(packer *p, const void *raw, size_t n, void *to, size_t cap);     // 0: failed
+size_t pack(packer *p, const void *raw, size_t n, void *to, size_t cap);    // 0: failed
 bool unpack(packer *p, const void *packed, size_t n, void *to, size_t raw); // exactly `raw` bytes, or false
 
 // ---- kernels (kernel.c) -----------------------------------------------------------------------------

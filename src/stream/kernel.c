@@ -67,7 +67,9 @@ static const struct {
     uint32_t n;
     const char *(*name)(uint32_t i);
     const char *what;
-} fixed[] = {{ORR_T_COUNT, type_name, "types"}, {ORR_SPACE_COUNT, space_name, "spaces"}, {ORR_UNIT_COUNT, unit_name, "units"}};
+} fixed[] = {{ORR_T_COUNT, type_name, "types"},
+             {ORR_SPACE_COUNT, space_name, "spaces"},
+             {ORR_UNIT_COUNT, unit_name, "units"}};
 enum { FIXED = sizeof fixed / sizeof fixed[0] };
 
 void names_write(orr_text *t) {
@@ -326,13 +328,17 @@ static void read_kernel(cursor *c, const uint16_t *op_map, uint32_t nops, orr_ke
 }
 
 // ---- checking -------------------------------------------------------------------------------------
-static bool within(uint64_t first, uint64_t n, uint64_t limit) { return first <= limit && n <= limit - first; }
+static bool within(uint64_t first, uint64_t n, uint64_t limit) {
+    return first <= limit && n <= limit - first;
+}
 static bool link_ok(int32_t to, uint32_t n) { return to >= -1 && (to == -1 || (uint32_t)to < n); }
 
 static const char *check_operand(const orr_kernel *k, const orr_func *f, const orr_operand *o) {
     if (o->kind > ORR_K_SYMBOL || o->cls >= ORR_CLASSES) return "an operand is of no known kind";
-    if (o->kind == ORR_K_REG && o->reg >= f->nregs[o->cls]) return "an operand names a register that is not there";
-    if (o->kind == ORR_K_SYMBOL && o->reg >= k->module->nvars) return "an operand names a variable that is not there";
+    if (o->kind == ORR_K_REG && o->reg >= f->nregs[o->cls])
+        return "an operand names a register that is not there";
+    if (o->kind == ORR_K_SYMBOL && o->reg >= k->module->nvars)
+        return "an operand names a variable that is not there";
     return NULL;
 }
 
@@ -341,7 +347,9 @@ static const char *check_target(const orr_kernel *k, const orr_inst *i) {
     case ORR_OP_BRA:
         return i->target >= 0 && (uint32_t)i->target < k->nblocks ? NULL : "a branch leads to no block";
     case ORR_OP_BRX:
-        return i->target >= 0 && within((uint32_t)i->target, i->imm, k->ntables) ? NULL : "a branch table is not there";
+        return i->target >= 0 && within((uint32_t)i->target, i->imm, k->ntables)
+                   ? NULL
+                   : "a branch table is not there";
     case ORR_OP_CALL: return link_ok(i->target, k->nfuncs) ? NULL : "a call leads to no function";
     default: return NULL;
     }
@@ -374,9 +382,11 @@ static const char *check_blocks(const orr_kernel *k) {
     uint32_t at = 0;
     for (uint32_t b = 0; b < k->nblocks; b++) {
         const orr_block *block = &k->blocks[b];
-        if (block->first != at || !block->count || !within(at, block->count, k->ninsts)) return "blocks do not join up";
+        if (block->first != at || !block->count || !within(at, block->count, k->ninsts))
+            return "blocks do not join up";
         at += block->count;
-        if (block->func >= k->nfuncs || !link_ok(block->next, k->nblocks) || !link_ok(block->ipdom, k->nblocks))
+        if (block->func >= k->nfuncs || !link_ok(block->next, k->nblocks) ||
+            !link_ok(block->ipdom, k->nblocks))
             return "a block leads nowhere";
         const orr_func *f = &k->funcs[block->func];
         if (b < f->first_block || b - f->first_block >= f->nblocks) return "a block is outside its function";
@@ -384,7 +394,8 @@ static const char *check_blocks(const orr_kernel *k) {
         for (uint32_t i = block->first; i < at; i++) {
             const char *why = check_inst(k, f, &k->insts[i]);
             if (why) return why;
-            if ((orr_ops[k->insts[i].op].flags & ORR_F_END) && i + 1 != at) return "a block goes on after its end";
+            if ((orr_ops[k->insts[i].op].flags & ORR_F_END) && i + 1 != at)
+                return "a block goes on after its end";
             nmem += orr_inst_traced(&k->insts[i]);
         }
         if (nmem != block->nmem) return "a block counts its memory instructions wrong";
@@ -404,7 +415,8 @@ static const char *check_kernel(orr_kernel *k) {
     }
     for (uint32_t i = 0; i < k->ntables; i++)
         if (k->tables[i] >= k->nblocks) return "a branch table leads to no block";
-    if (k->regs > 65536 || k->shared_bytes > 1u << 30 || k->barriers > 65536) return "its resources are out of range";
+    if (k->regs > 65536 || k->shared_bytes > 1u << 30 || k->barriers > 65536)
+        return "its resources are out of range";
     k->params = k->funcs[0].params;
     k->nparams = k->funcs[0].nparams;
     return check_blocks(k);

@@ -42,8 +42,9 @@ bool unpack(packer *p, const void *packed, size_t n, void *to, size_t raw) {
 #else
 
 bool pack_available(orr_err *e) {
-    return orr_fail(e, ORR_BAD_INPUT, "this orrery was built without zstd, so it can neither record nor read streams; "
-                                      "install libzstd-dev and build again");
+    return orr_fail(e, ORR_BAD_INPUT,
+                    "this orrery was built without zstd, so it can neither record nor read streams; "
+                    "install libzstd-dev and build again");
 }
 packer *packer_new(void) { return NULL; }
 void packer_free(packer *p) { (void)p; }

@@ -19,9 +19,9 @@ struct orr_stream_file {
     char *path;
     FILE *f;
     packer *packer;
-    uint64_t at;  // bytes read
+    uint64_t at;         // bytes read
     uint64_t section_at; // where the current section starts
-    uint32_t type; // of the current section
+    uint32_t type;       // of the current section
     uint16_t op_map[ORR_OP_COUNT];
     uint32_t nops;
     orr_stream_stats stats;
@@ -38,9 +38,9 @@ struct orr_stream_file {
     uint32_t nwarps;
     uint64_t nblocks, next;
     orr_stream_totals totals, counted; // as the file says; as read
-    cursor lengths;         // of the current frame
+    cursor lengths;                    // of the current frame
     const uint8_t *data;
-    uint32_t left;          // thread blocks of the frame not yet delivered
+    uint32_t left; // thread blocks of the frame not yet delivered
     orr_warp_trace *warps;
 };
 
@@ -59,18 +59,18 @@ static const char *section_name(uint32_t type) {
 // ---- errors: each names the file, the section and its place ---------------------------------------
 static bool damaged(orr_stream_file *f, orr_err *e, const char *what) {
     f->broken = true;
-    return orr_fail(e, ORR_BAD_INPUT, "%s: section %u (%s) at byte %llu is damaged: %s; record it again", f->path,
-                    f->stats.sections ? f->stats.sections - 1 : 0, section_name(f->type),
+    return orr_fail(e, ORR_BAD_INPUT, "%s: section %u (%s) at byte %llu is damaged: %s; record it again",
+                    f->path, f->stats.sections ? f->stats.sections - 1 : 0, section_name(f->type),
                     (unsigned long long)f->section_at, what);
 }
 
 static bool truncated(orr_stream_file *f, orr_err *e) {
     f->broken = true;
     if (ferror(f->f))
-        return orr_fail(e, ORR_BAD_INPUT, "%s: cannot read at byte %llu: %s", f->path, (unsigned long long)f->at,
-                        strerror(errno));
-    return orr_fail(e, ORR_BAD_INPUT, "%s: ends too early, in section %u at byte %llu; record it again", f->path,
-                    f->stats.sections, (unsigned long long)f->at);
+        return orr_fail(e, ORR_BAD_INPUT, "%s: cannot read at byte %llu: %s", f->path,
+                        (unsigned long long)f->at, strerror(errno));
+    return orr_fail(e, ORR_BAD_INPUT, "%s: ends too early, in section %u at byte %llu; record it again",
+                    f->path, f->stats.sections, (unsigned long long)f->at);
 }
 
 // ---- sections -------------------------------------------------------------------------------------
@@ -105,14 +105,16 @@ static bool next_section(orr_stream_file *f, cursor *c, orr_err *e) {
     uint32_t number = get_u32(head + 4);
     uint64_t raw = get_u64(head + 8), packed = get_u64(head + 16);
     f->stats.sections++;
-    if (orr_hash64(head, 32, STREAM_SEED) != get_u64(head + 32)) return damaged(f, e, "its head has a wrong checksum");
+    if (orr_hash64(head, 32, STREAM_SEED) != get_u64(head + 32))
+        return damaged(f, e, "its head has a wrong checksum");
     f->type = get_u32(head);
     if (number != f->stats.sections - 1) return damaged(f, e, "it is out of order");
     uint64_t limit = f->type == SECTION_FRAME ? STREAM_SECTION_MAX : STREAM_KERNEL_MAX;
     if (raw > limit || packed > limit + (limit >> 4) + 1024 || raw / STREAM_RATIO_MAX > packed)
         return damaged(f, e, "its size is absurd");
     if (!get_packed(f, packed, e)) return false;
-    if (orr_hash64(f->packed, packed, STREAM_SEED) != get_u64(head + 24)) return damaged(f, e, "its checksum is wrong");
+    if (orr_hash64(f->packed, packed, STREAM_SEED) != get_u64(head + 24))
+        return damaged(f, e, "its checksum is wrong");
     grow(&f->raw, &f->raw_cap, raw ? (size_t)raw : 1);
     if (!unpack(f->packer, f->packed, (size_t)packed, f->raw, (size_t)raw))
         return damaged(f, e, "it cannot be decompressed");
@@ -131,18 +133,22 @@ static bool read_header(orr_stream_file *f, orr_err *e) {
         return orr_fail(e, ORR_BAD_INPUT, "%s: is not a recorded stream", f->path);
     if (got < sizeof h) return truncated(f, e);
     if ((uint32_t)orr_hash64(h, 12, STREAM_SEED) != get_u32(h + 12))
-        return orr_fail(e, ORR_BAD_INPUT, "%s: the header at byte 0 is damaged: its checksum is wrong; record it again",
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "%s: the header at byte 0 is damaged: its checksum is wrong; record it again",
                         f->path);
     uint32_t version = get_u32(h + 8);
     if (version != STREAM_VERSION)
-        return orr_fail(e, ORR_BAD_INPUT, "%s: has version %u of the format, this orrery reads %d; %s", f->path, version,
-                        STREAM_VERSION, version > STREAM_VERSION ? "use a newer orrery" : "record it again");
+        return orr_fail(e, ORR_BAD_INPUT, "%s: has version %u of the format, this orrery reads %d; %s",
+                        f->path, version, STREAM_VERSION,
+                        version > STREAM_VERSION ? "use a newer orrery" : "record it again");
     cursor c;
     if (!next_section(f, &c, e)) return false;
     if (f->type != SECTION_NAMES) return damaged(f, e, "the file must start with its name table");
     char why[200];
     f->nops = names_read(&c, f->op_map, why);
-    if (!f->nops) return orr_fail(e, ORR_BAD_INPUT, "%s: was recorded by another orrery: %s; record it again", f->path, why);
+    if (!f->nops)
+        return orr_fail(e, ORR_BAD_INPUT, "%s: was recorded by another orrery: %s; record it again", f->path,
+                        why);
     return true;
 }
 
@@ -222,7 +228,8 @@ static bool close_launch(orr_stream_file *f, cursor c, orr_err *e) {
     t.trace_bytes = take_n(&c, UINT64_MAX);
     if (c.bad || c.at != c.end) return damaged(f, e, "its totals are unreadable");
     if (f->next != f->nblocks || t.blocks != f->nblocks) return damaged(f, e, "thread blocks are missing");
-    if (t.trace_bytes != f->counted.trace_bytes) return damaged(f, e, "its totals are not those of the launch");
+    if (t.trace_bytes != f->counted.trace_bytes)
+        return damaged(f, e, "its totals are not those of the launch");
     f->totals = t;
     f->in_launch = false;
     f->stats.blocks += t.blocks;
@@ -286,8 +293,10 @@ static bool open_launch(orr_stream_file *f, cursor c, orr_err *e) {
 }
 
 static bool close_file(orr_stream_file *f, cursor c, orr_err *e) {
-    uint64_t kernels = take_n(&c, UINT64_MAX), launches = take_n(&c, UINT64_MAX), blocks = take_n(&c, UINT64_MAX);
-    if (c.bad || c.at != c.end || kernels != f->kernels.n || launches != f->stats.launches || blocks != f->stats.blocks)
+    uint64_t kernels = take_n(&c, UINT64_MAX), launches = take_n(&c, UINT64_MAX),
+             blocks = take_n(&c, UINT64_MAX);
+    if (c.bad || c.at != c.end || kernels != f->kernels.n || launches != f->stats.launches ||
+        blocks != f->stats.blocks)
         return damaged(f, e, "its totals are not those of the file");
     if (fgetc(f->f) != EOF) {
         f->broken = true;

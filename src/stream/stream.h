@@ -32,8 +32,8 @@ typedef struct orr_trace {
 } orr_trace;
 
 typedef struct orr_access { // one memory instruction of one warp
-    uint32_t mask;     // lanes that took part: active and not predicated off; may be 0
-    uint64_t addr[32]; // valid where mask is set
+    uint32_t mask;          // lanes that took part: active and not predicated off; may be 0
+    uint64_t addr[32];      // valid where mask is set
 } orr_access;
 
 static inline orr_trace orr_trace_open(orr_warp_trace w) { return (orr_trace){w.bytes, w.bytes + w.n, 0}; }

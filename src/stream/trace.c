@@ -64,7 +64,7 @@ static bool get_offsets(orr_trace *t, int size, uint64_t base, orr_access *a) {
     }
     a->addr[orr_ffs(a->mask)] = base;
     if (n == 31) {
-        for (int i = 0; i < 31; i++) a->addr[i + 1] = base + (uint64_t)off[i];
+        for (int i = 0; i < 31; i++) a->addr[i + 1] = base + (uint64_t)off[i]; // NOLINT: n of them were read
     } else {
         const int64_t *o = off;
         for (; rest; rest &= rest - 1) a->addr[orr_ffs(rest)] = base + (uint64_t)*o++;

@@ -43,7 +43,7 @@ static inline uint8_t *orr_trace_varint(uint8_t *p, uint64_t v) {
     return p;
 }
 
-static inline uint64_t orr_zigzag(int64_t v) { return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63); }
+static inline uint64_t orr_zigzag(int64_t v) { return ((uint64_t)v << 1) ^ (0 - ((uint64_t)v >> 63)); }
 
 static inline void orr_trace_put_block(orr_trace_out *t, uint32_t block, uint32_t mask) {
     orr_trace_room(t);
@@ -65,12 +65,14 @@ static inline int orr_trace_rows(const uint64_t addr[32], uint64_t stride) {
     while (row < 32 && addr[row] == base + (uint64_t)row * stride) row++;
     if (row > 16 || (row & (row - 1))) return 0;
     uint64_t down = addr[row] - base;
-    for (int i = 0; i < 32 - row; i++) off |= (addr[i + row] - addr[i]) ^ down; // the first row is right already
+    for (int i = 0; i < 32 - row; i++)
+        off |= (addr[i + row] - addr[i]) ^ down; // the first row is right already
     return off ? 0 : orr_ffs((uint32_t)row);
 }
 
 // Differences to the first lane: the smallest size that holds all.
-static inline uint8_t *orr_trace_offsets(uint8_t *p, uint8_t *head, uint32_t rest, uint64_t base, const uint64_t addr[32]) {
+static inline uint8_t *orr_trace_offsets(uint8_t *p, uint8_t *head, uint32_t rest, uint64_t base,
+                                         const uint64_t addr[32]) {
     int64_t off[32];
     uint64_t wide = 0;
     int n = 0;
@@ -80,10 +82,11 @@ static inline uint8_t *orr_trace_offsets(uint8_t *p, uint8_t *head, uint32_t res
     } else {
         for (uint32_t m = rest; m; m &= m - 1) off[n++] = (int64_t)(addr[orr_ffs(m)] - base);
     }
-    for (int i = 0; i < n; i++) wide |= (uint64_t)(off[i] ^ (off[i] >> 63));
+    for (int i = 0; i < n; i++) wide |= (uint64_t)(off[i] < 0 ? ~off[i] : off[i]);
     if (wide < 1u << 15) {
         int16_t small[32];
         for (int i = 0; i < n; i++) small[i] = (int16_t)off[i];
+        // cppcheck-suppress uninitvar ; one or two lanes are always regular, so n is more than 1
         memcpy(p, small, (size_t)n * 2);
         *head |= 1 << 4;
         return p + n * 2;
@@ -91,6 +94,7 @@ static inline uint8_t *orr_trace_offsets(uint8_t *p, uint8_t *head, uint32_t res
     if (wide < 1u << 31) {
         int32_t small[32];
         for (int i = 0; i < n; i++) small[i] = (int32_t)off[i];
+        // cppcheck-suppress uninitvar
         memcpy(p, small, (size_t)n * 4);
         *head |= 2 << 4;
         return p + n * 4;

@@ -27,7 +27,7 @@ struct orr_stream_writer {
     uint64_t first;
     uint32_t count;
 
-    orr_text raw;     // scratch
+    orr_text raw; // scratch
     uint8_t *packed;
     size_t packed_cap;
 };
@@ -39,8 +39,10 @@ static bool put(orr_stream_writer *w, const void *data, size_t n, orr_err *e) {
 
 static bool section(orr_stream_writer *w, uint32_t type, const orr_text *raw, orr_err *e) {
     if (raw->n > STREAM_SECTION_MAX)
-        return orr_fail(e, ORR_BAD_INPUT, "%s: the streams of one thread block take more than 4 GiB; make the launch do "
-                                          "less work in a block", w->out.path);
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "%s: the streams of one thread block take more than 4 GiB; make the launch do "
+                        "less work in a block",
+                        w->out.path);
     size_t bound = pack_bound(raw->n);
     if (bound > w->packed_cap) {
         free(w->packed);
@@ -67,7 +69,7 @@ orr_stream_writer *orr_stream_create(const char *path, orr_err *e) {
     }
     w->packer = packer_new();
     uint8_t header[STREAM_HEADER];
-    memcpy(header, STREAM_MAGIC, 8);
+    memcpy(header, STREAM_MAGIC, 8); // NOLINT(bugprone-not-null-terminated-result): bytes, not a string
     put_u32(header + 8, STREAM_VERSION);
     put_u32(header + 12, (uint32_t)orr_hash64(header, 12, STREAM_SEED));
     names_write(&w->raw);
@@ -147,8 +149,8 @@ bool orr_stream_block(orr_stream_writer *w, const orr_tb *tb, orr_err *e) {
     w->next++;
     for (uint32_t i = 0; i < tb->nwarps; i++) {
         if (!count_warp(w, tb->warps[i]))
-            return orr_fail(e, ORR_BAD_INPUT, "%s: the stream of thread block %llu, warp %u makes no sense", w->out.path,
-                            (unsigned long long)tb->index, i);
+            return orr_fail(e, ORR_BAD_INPUT, "%s: the stream of thread block %llu, warp %u makes no sense",
+                            w->out.path, (unsigned long long)tb->index, i);
         add_n(&w->lengths, tb->warps[i].n);
         if (tb->warps[i].n) orr_text_addn(&w->bytes, (const char *)tb->warps[i].bytes, tb->warps[i].n);
         w->totals.trace_bytes += tb->warps[i].n;

@@ -12,7 +12,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static void add_section(orr_text *file, packer *p, uint32_t type, uint32_t number, const uint8_t *raw, size_t n) {
+static void add_section(orr_text *file, packer *p, uint32_t type, uint32_t number, const uint8_t *raw,
+                        size_t n) {
     size_t cap = pack_bound(n);
     uint8_t *packed = orr_malloc(cap), head[STREAM_HEAD];
     size_t size = pack(p, raw, n, packed, cap);
@@ -29,7 +30,8 @@ static void add_section(orr_text *file, packer *p, uint32_t type, uint32_t numbe
 
 // Type 0 is the table of names as it should be, since no fuzzer would ever find it.
 static void wrap(orr_text *file, const uint8_t *data, size_t n) {
-    static const uint32_t types[] = {SECTION_NAMES, SECTION_KERNEL, SECTION_LAUNCH, SECTION_FRAME, SECTION_DONE, SECTION_END};
+    static const uint32_t types[] = {SECTION_NAMES, SECTION_KERNEL, SECTION_LAUNCH,
+                                     SECTION_FRAME, SECTION_DONE,   SECTION_END};
     uint8_t h[STREAM_HEADER];
     memcpy(h, STREAM_MAGIC, 8);
     put_u32(h + 8, STREAM_VERSION);
