@@ -5,6 +5,9 @@ if(CMAKE_C_COMPILER_ID STREQUAL GNU)
   list(APPEND orrery_warnings -Wshadow=local -Wlogical-op
        -Wno-format-truncation) # snprintf is used because it truncates
 endif()
+if(CMAKE_C_COMPILER_ID MATCHES Clang)
+  list(APPEND orrery_warnings -Wno-pass-failed) # a hint to vectorise is a hint
+endif()
 if(ORRERY_WERROR)
   list(APPEND orrery_warnings -Werror)
 endif()
