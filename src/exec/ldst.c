@@ -129,7 +129,8 @@ static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_
     case ORR_SPACE_PARAM: ok = false; break;
     default: {
         range r = w->worker->range[u->mem];
-        ok = all_inside(addr, w->lane, full, r.lo, r.size, orr_mem_base(w->worker->mem) + (r.lo - ORR_GLOBAL_BASE), bytes, host);
+        ok = r.size && // empty until the instruction's first access
+             all_inside(addr, w->lane, full, r.lo, r.size, orr_mem_base(w->worker->mem) + (r.lo - ORR_GLOBAL_BASE), bytes, host);
         break;
     }
     }

@@ -78,7 +78,7 @@ static void collect(lowering *l, ptx_func *entry, bool pointers) {
 static void set_statement(lowering *l, const ptx_stmt *s) {
     l->s = s;
     l->op = s->op;
-    l->o = &l->f->opds.at[s->first];
+    l->o = s->n ? &l->f->opds.at[s->first] : NULL;
     l->n = s->n;
     if (s->file != l->loc_number) {
         char number[24];
