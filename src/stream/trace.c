@@ -64,9 +64,10 @@ static bool get_offsets(orr_trace *t, int size, uint64_t base, orr_access *a) {
     }
     a->addr[orr_ffs(a->mask)] = base;
     if (n == 31) {
-        for (int i = 0; i < 31; i++) a->addr[i + 1] = base + (uint64_t)off[i]; // NOLINT: n of them were read
+        for (int i = 0; i < 31; i++) a->addr[i + 1] = base + (uint64_t)off[i];
     } else {
-        const int64_t *o = off;
+        const int64_t *o = off; // there are n, as many as lanes are left
+        // NOLINTNEXTLINE(clang-analyzer-core*)
         for (; rest; rest &= rest - 1) a->addr[orr_ffs(rest)] = base + (uint64_t)*o++;
     }
     return true;
