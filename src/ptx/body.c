@@ -26,10 +26,11 @@ static ptx_opd group(ptx_parser *p, uint8_t kind, char close, bool labels) {
     ptx_opd o = {.kind = kind};
     size_t mark = p->stack.n;
     ptx_enter(p);
-    while (!ptx_is(p, close)) {
-        ptx_opd kid = operand(p, labels);
-        *ORR_PUSH(&p->stack) = kid;
-        if (!ptx_accept(p, ',')) break;
+    if (!ptx_is(p, close)) {
+        do {
+            ptx_opd kid = operand(p, labels);
+            *ORR_PUSH(&p->stack) = kid;
+        } while (ptx_accept(p, ','));
     }
     ptx_expect(p, close);
     p->depth--;
@@ -208,7 +209,8 @@ static void instruction(ptx_parser *p, int32_t guard, bool guard_neg) {
     s.op = opcode(p);
     bool call = starts(s.op->text, "call"), labels = starts(s.op->text, "bra"), target = false;
     size_t mark = p->stack.n;
-    while (!ptx_is(p, ';')) {
+    bool more = !ptx_is(p, ';');
+    while (more) {
         ptx_opd o;
         if (call && ptx_accept(p, '(')) {
             o = group(p, O_LIST, ')', false);
@@ -218,7 +220,7 @@ static void instruction(ptx_parser *p, int32_t guard, bool guard_neg) {
             target = true;
         }
         *ORR_PUSH(&p->stack) = o;
-        if (!ptx_accept(p, ',')) break;
+        more = ptx_accept(p, ',');
     }
     if (!ptx_is(p, ';')) ptx_unexpected(p, "',' or ';'");
     ptx_next(p);
@@ -354,11 +356,11 @@ static void statement(ptx_parser *p) {
 }
 
 void ptx_body(ptx_parser *p) { // behind the opening brace
-    uint32_t line = p->t.line, outside = p->scope;
+    uint32_t outside = p->scope;
     ptx_scope_open(p);
     p->loc_file = p->loc_line = 0;
     while (p->scope > outside) {
-        if (p->t.kind == T_EOF) ptx_error(p, line, "the body of '%.200s' has no end", p->fn->name);
+        if (p->t.kind == T_EOF) ptx_error(p, p->fn->line, "the body of '%.200s' has no end", p->fn->name);
         if (p->scope == outside + 1 && ptx_is(p, '}')) { // leave the token behind it unread for the caller
             p->fn->text_end = p->t.s + 1;
             ptx_scope_close(p);
