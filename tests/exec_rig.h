@@ -39,8 +39,14 @@ static inline void *rig_operand(rig *r, int cls) {
     r->all[r->n] = (oper){.off = r->n * 512, .bank = (uint8_t)cls, .cls = (uint8_t)cls};
     return r->regs[r->n++];
 }
-static inline void *rig_dst(rig *r, int cls) { r->inst.ndst++; return rig_operand(r, cls); }
-static inline void *rig_src(rig *r, int cls) { r->inst.nsrc++; return rig_operand(r, cls); }
+static inline void *rig_dst(rig *r, int cls) {
+    r->inst.ndst++;
+    return rig_operand(r, cls);
+}
+static inline void *rig_src(rig *r, int cls) {
+    r->inst.nsrc++;
+    return rig_operand(r, cls);
+}
 static inline void rig_sink(rig *r) { // a destination that is not there
     rig_dst(r, ORR_W);
     r->operand[r->n - 1].kind = ORR_K_NONE;
@@ -52,8 +58,14 @@ static inline bool rig_pick(rig *r, rig_picker *pick) {
     handlers h = pick(&r->k, &r->inst, &r->why);
     oper none = {.none = 1};
     uint32_t d = r->inst.ndst, s = r->inst.nsrc;
-    r->u = (uop){.full = h.full, .masked = h.masked, .all = r->all, .inst = &r->inst, .imm = r->inst.imm,
-                 .guard = -1, .ndst = r->inst.ndst, .nsrc = r->inst.nsrc};
+    r->u = (uop){.full = h.full,
+                 .masked = h.masked,
+                 .all = r->all,
+                 .inst = &r->inst,
+                 .imm = r->inst.imm,
+                 .guard = -1,
+                 .ndst = r->inst.ndst,
+                 .nsrc = r->inst.nsrc};
     r->u.d = d ? r->all[0] : none;
     r->u.a = s > 0 ? r->all[d] : none;
     r->u.b = s > 1 ? r->all[d + 1] : none;

@@ -13,12 +13,17 @@
 typedef void place_fn(int lane, int i, int *row, int *col);
 #define G (lane >> 2)
 #define T (lane & 3)
-#define PLACE(name, r, c) static void name(int lane, int i, int *row, int *col) { (void)i; *row = (r); *col = (c); }
+#define PLACE(name, r, c)                                                                                    \
+    static void name(int lane, int i, int *row, int *col) {                                                  \
+        (void)i;                                                                                             \
+        *row = (r);                                                                                          \
+        *col = (c);                                                                                          \
+    }
 PLACE(a_f64_884, G, T)
 PLACE(b_f64_884, T, G)
 PLACE(c_8, G, T * 2 + (i & 1))
 PLACE(c_16, i < 2 ? G : G + 8, T * 2 + (i & 1))
-PLACE(a_1684, i == 0 ? G : G + 8, T)                              // tf32 and f64, k = 4
+PLACE(a_1684, i == 0 ? G : G + 8, T)                                // tf32 and f64, k = 4
 PLACE(a_1688_word, i == 0 || i == 2 ? G : G + 8, i < 2 ? T : T + 4) // tf32 and f64, k = 8
 PLACE(b_1688_word, i == 0 ? T : T + 4, G)
 PLACE(a_16816_f64, i % 2 == 0 ? G : G + 8, i % 2 == 0 ? i * 2 + T : i * 2 - 2 + T)
@@ -35,15 +40,20 @@ PLACE(b_16832_byte, i < 4 ? T * 4 + (i & 3) : T * 4 + (i & 3) + 16, G)
 PLACE(a_8832, G, T * 8 + i)
 PLACE(b_8832, T * 8 + i, G)
 PLACE(a_16832_nibble, i < 8 ? G : G + 8, T * 8 + (i & 7))
-PLACE(a_16864_nibble, i < 8 || (i >= 16 && i < 24) ? G : G + 8, i < 16 ? T * 8 + (i & 7) : T * 8 + (i & 7) + 32)
+PLACE(a_16864_nibble, i < 8 || (i >= 16 && i < 24) ? G : G + 8,
+      i < 16 ? T * 8 + (i & 7) : T * 8 + (i & 7) + 32)
 PLACE(b_16864_nibble, i < 8 ? T * 8 + (i & 7) : T * 8 + (i & 7) + 32, G)
 PLACE(a_88128, G, T * 32 + i)
 PLACE(b_88128, T * 32 + i, G)
 PLACE(a_168128, i < 32 ? G : G + 8, T * 32 + (i & 31))
-PLACE(a_168256, i < 32 || (i >= 64 && i < 96) ? G : G + 8, i < 64 ? T * 32 + (i & 31) : T * 32 + (i & 31) + 128)
+PLACE(a_168256, i < 32 || (i >= 64 && i < 96) ? G : G + 8,
+      i < 64 ? T * 32 + (i & 31) : T * 32 + (i & 31) + 128)
 PLACE(b_168256, i < 32 ? T * 32 + (i & 31) : T * 32 + (i & 31) + 128, G)
 
-static const struct shape { int m, n, k, a, b, c, d; place_fn *pa, *pb, *pc; } shapes[] = {
+static const struct shape {
+    int m, n, k, a, b, c, d;
+    place_fn *pa, *pb, *pc;
+} shapes[] = {
 #define TY(x) ORR_T_##x
     {8, 8, 4, TY(F64), TY(F64), TY(F64), TY(F64), a_f64_884, b_f64_884, c_8},
     {16, 8, 4, TY(F64), TY(F64), TY(F64), TY(F64), a_1684, b_f64_884, c_16},
@@ -73,20 +83,36 @@ static const struct shape { int m, n, k, a, b, c, d; place_fn *pa, *pb, *pc; } s
 
 // ---- numbers in formats ---------------------------------------------------------------------
 static int bits_of(int t) {
-    return t == ORR_T_F64 ? 64 : t == ORR_T_F16 || t == ORR_T_BF16 ? 16
+    return t == ORR_T_F64                                                         ? 64
+           : t == ORR_T_F16 || t == ORR_T_BF16                                    ? 16
            : t == ORR_T_S8 || t == ORR_T_U8 || t == ORR_T_E4M3 || t == ORR_T_E5M2 ? 8
-           : t == ORR_T_S4 || t == ORR_T_U4 ? 4 : t == ORR_T_B1 ? 1 : 32;
+           : t == ORR_T_S4 || t == ORR_T_U4                                       ? 4
+           : t == ORR_T_B1                                                        ? 1
+                                                                                  : 32;
 }
-static uint32_t f32_bits(float f) { uint32_t x; memcpy(&x, &f, 4); return x; }
-static float f32_from(uint32_t x) { float f; memcpy(&f, &x, 4); return f; }
+static uint32_t f32_bits(float f) {
+    uint32_t x;
+    memcpy(&x, &f, 4);
+    return x;
+}
+static float f32_from(uint32_t x) {
+    float f;
+    memcpy(&f, &x, 4);
+    return f;
+}
 // A small integer (or dyadic fraction) that the format holds exactly.
 static uint64_t encode(int t, double v) {
-    if (t == ORR_T_F64) { uint64_t x; memcpy(&x, &v, 8); return x; }
+    if (t == ORR_T_F64) {
+        uint64_t x;
+        memcpy(&x, &v, 8);
+        return x;
+    }
     uint32_t x = f32_bits((float)v), sign = x >> 31;
     int e = (int)(x >> 23 & 255) - 127;
     uint32_t f = x & 0x7fffff;
     switch (t) {
-    case ORR_T_F32: case ORR_T_TF32: return x;
+    case ORR_T_F32:
+    case ORR_T_TF32: return x;
     case ORR_T_BF16: return x >> 16;
     case ORR_T_F16: return v == 0 ? sign << 15 : sign << 15 | (uint32_t)(e + 15) << 10 | f >> 13;
     case ORR_T_E5M2: return v == 0 ? sign << 7 : sign << 7 | (uint32_t)(e + 15) << 2 | f >> 21;
@@ -95,7 +121,11 @@ static uint64_t encode(int t, double v) {
     }
 }
 static double decode(int t, uint64_t x) {
-    if (t == ORR_T_F64) { double v; memcpy(&v, &x, 8); return v; }
+    if (t == ORR_T_F64) {
+        double v;
+        memcpy(&v, &x, 8);
+        return v;
+    }
     if (t == ORR_T_F32) return f32_from((uint32_t)x);
     if (t == ORR_T_F16) {
         uint32_t h = (uint32_t)x & 0xffff;
@@ -107,13 +137,16 @@ static double small(int t, uint64_t *seed) { // few enough bits for every format
     int v = (int)(rig_random(seed) % 7) - 3;
     switch (t) {
     case ORR_T_B1: return v & 1;
-    case ORR_T_U4: case ORR_T_U8: return v + 3;
+    case ORR_T_U4:
+    case ORR_T_U8: return v + 3;
     default: return v;
     }
 }
 static void put(rig *r, int first, int i, int lane, int bits, uint64_t v) { // element i of a fragment
-    if (bits == 64) ((uint64_t *)r->regs[first + i])[lane] = v;
-    else ((uint32_t *)r->regs[first + i * bits / 32])[lane] |= (uint32_t)v << i * bits % 32;
+    if (bits == 64)
+        ((uint64_t *)r->regs[first + i])[lane] = v;
+    else
+        ((uint32_t *)r->regs[first + i * bits / 32])[lane] |= (uint32_t)v << i * bits % 32;
 }
 static uint64_t get(const rig *r, int first, int i, int lane, int bits) {
     if (bits == 64) return ((const uint64_t *)r->regs[first + i])[lane];
@@ -123,14 +156,17 @@ static uint64_t get(const rig *r, int first, int i, int lane, int bits) {
 
 static double A[32][256], B[256][32], C[32][32];
 static void fill(const struct shape *s, uint64_t *seed) {
-    for (int i = 0; i < s->m; i++) for (int k = 0; k < s->k; k++) A[i][k] = small(s->a, seed);
-    for (int k = 0; k < s->k; k++) for (int j = 0; j < s->n; j++) B[k][j] = small(s->b, seed);
-    for (int i = 0; i < s->m; i++) for (int j = 0; j < s->n; j++) C[i][j] = (double)(rig_random(seed) % 41) - 20;
+    for (int i = 0; i < s->m; i++)
+        for (int k = 0; k < s->k; k++) A[i][k] = small(s->a, seed);
+    for (int k = 0; k < s->k; k++)
+        for (int j = 0; j < s->n; j++) B[k][j] = small(s->b, seed);
+    for (int i = 0; i < s->m; i++)
+        for (int j = 0; j < s->n; j++) C[i][j] = (double)(rig_random(seed) % 41) - 20;
 }
 static double product(const struct shape *s, int i, int j, bool and) {
     double v = C[i][j];
     for (int k = 0; k < s->k; k++)
-        v += s->a == ORR_T_B1 ? (and ? A[i][k] * B[k][j] : A[i][k] != B[k][j]) : A[i][k] * B[k][j];
+        v += s->a == ORR_T_B1 ? (and? A[i][k] * B[k][j] : A[i][k] != B[k][j]) : A[i][k] * B[k][j];
     return v;
 }
 static void begin(rig *r, const struct shape *s, int nd, int na, int nb, int nc) {
@@ -156,12 +192,15 @@ static void every_shape(void **state) {
             static rig r;
             fill(s, &seed);
             begin(&r, s, nd, na, nb, nc);
-            r.inst.boolop = and ? 2 : 1;
+            r.inst.boolop = and? 2 : 1;
             for (int lane = 0; lane < 32; lane++) {
                 int row, col;
-                for (int i = 0; i < ea; i++) s->pa(lane, i, &row, &col), put(&r, nd, i, lane, ba, encode(s->a, A[row][col]));
-                for (int i = 0; i < eb; i++) s->pb(lane, i, &row, &col), put(&r, nd + na, i, lane, ba, encode(s->b, B[row][col]));
-                for (int i = 0; i < ec; i++) s->pc(lane, i, &row, &col), put(&r, nd + na + nb, i, lane, bc, encode(s->c, C[row][col]));
+                for (int i = 0; i < ea; i++)
+                    s->pa(lane, i, &row, &col), put(&r, nd, i, lane, ba, encode(s->a, A[row][col]));
+                for (int i = 0; i < eb; i++)
+                    s->pb(lane, i, &row, &col), put(&r, nd + na, i, lane, ba, encode(s->b, B[row][col]));
+                for (int i = 0; i < ec; i++)
+                    s->pc(lane, i, &row, &col), put(&r, nd + na + nb, i, lane, bc, encode(s->c, C[row][col]));
             }
             rig_run(&r, orr_pick_mma, ~0u);
             for (int lane = 0; lane < 32; lane++)
@@ -183,13 +222,16 @@ static void volta(void **state) {
         bool acol = v & 1, bcol = v & 2, chalf = v & 4, dhalf = v & 8;
         static rig r;
         static double a[4][8][4], b[4][4][8], c[4][8][8];
-        struct shape s = {8, 8, 4, ORR_T_F16, ORR_T_F16, chalf ? ORR_T_F16 : ORR_T_F32, dhalf ? ORR_T_F16 : ORR_T_F32, 0, 0, 0};
+        struct shape s = {
+            8, 8, 4, ORR_T_F16, ORR_T_F16, chalf ? ORR_T_F16 : ORR_T_F32, dhalf ? ORR_T_F16 : ORR_T_F32,
+            0, 0, 0};
         int nd = dhalf ? 4 : 8, nc = chalf ? 4 : 8;
         begin(&r, &s, nd, 2, 2, nc);
         r.inst.mods = (acol ? ORR_M_A_COL : 0) | (bcol ? ORR_M_B_COL : 0);
         for (int q = 0; q < 4; q++)
             for (int i = 0; i < 8; i++) {
-                for (int k = 0; k < 4; k++) a[q][i][k] = small(ORR_T_F16, &seed), b[q][k][i] = small(ORR_T_F16, &seed);
+                for (int k = 0; k < 4; k++)
+                    a[q][i][k] = small(ORR_T_F16, &seed), b[q][k][i] = small(ORR_T_F16, &seed);
                 for (int j = 0; j < 8; j++) c[q][i][j] = small(ORR_T_F16, &seed);
             }
         for (int lane = 0; lane < 32; lane++) {
@@ -201,7 +243,8 @@ static void volta(void **state) {
                 put(&r, nd + 2, i, lane, 16, encode(ORR_T_F16, y));
             }
             for (int i = 0; i < 8; i++) {
-                int row = chalf ? lane % 4 + up : (lane & 1) + (i & 2) + up, col = chalf ? i : (i & 4) + (lane & 2) + (i & 1);
+                int row = chalf ? lane % 4 + up : (lane & 1) + (i & 2) + up,
+                    col = chalf ? i : (i & 4) + (lane & 2) + (i & 1);
                 put(&r, nd + 4, i, lane, chalf ? 16 : 32, encode(s.c, c[q][row][col]));
             }
         }
@@ -209,7 +252,8 @@ static void volta(void **state) {
         for (int lane = 0; lane < 32; lane++)
             for (int i = 0; i < 8; i++) {
                 int q = lane / 4 % 4, up = lane < 16 ? 0 : 4;
-                int row = dhalf ? lane % 4 + up : (lane & 1) + (i & 2) + up, col = dhalf ? i : (i & 4) + (lane & 2) + (i & 1);
+                int row = dhalf ? lane % 4 + up : (lane & 1) + (i & 2) + up,
+                    col = dhalf ? i : (i & 4) + (lane & 2) + (i & 1);
                 double want = c[q][row][col];
                 for (int k = 0; k < 4; k++) want += a[q][row][k] * b[q][k][col];
                 assert_true(decode(s.d, get(&r, 0, i, lane, dhalf ? 16 : 32)) == want);
@@ -304,8 +348,8 @@ static void saturation(void **state) {
         begin(&r, &s, 2, 1, 1, 2);
         if (sat) r.inst.mods |= ORR_M_SATFINITE;
         for (int i = 0; i < 32; i++)
-            ((uint32_t *)r.regs[2])[i] = ((uint32_t *)r.regs[3])[i] = 0x01010101, ((uint32_t *)r.regs[4])[i] = 0x7fffffff,
-            ((uint32_t *)r.regs[5])[i] = 5;
+            ((uint32_t *)r.regs[2])[i] = ((uint32_t *)r.regs[3])[i] = 0x01010101,
+                       ((uint32_t *)r.regs[4])[i] = 0x7fffffff, ((uint32_t *)r.regs[5])[i] = 5;
         rig_run(&r, orr_pick_mma, ~0u);
         assert_int_equal(((uint32_t *)r.regs[0])[9], sat ? 0x7fffffff : 0x8000000f); // + 16
         assert_int_equal(((uint32_t *)r.regs[1])[9], 21);
@@ -324,7 +368,8 @@ static void sparse(void **state) {
     begin(&r, &s, 4, 4, 4, 4);
     r.inst.vec = 1;
     uint32_t *meta = rig_src(&r, ORR_W), *sel = rig_src(&r, ORR_W);
-    for (int i = 0; i < 16; i++) for (int k = 0; k < 32; k += 2) A[i][k] = 0;
+    for (int i = 0; i < 16; i++)
+        for (int k = 0; k < 32; k += 2) A[i][k] = 0;
     for (int lane = 0; lane < 32; lane++) {
         int row, col;
         meta[lane] = lane % 4 < 2 ? 0xdddddddd : 0x44444444;
@@ -333,8 +378,10 @@ static void sparse(void **state) {
             a_16816_half(lane, i, &row, &col);
             put(&r, 4, i, lane, 16, encode(ORR_T_F16, A[row][2 * col + 1]));
         }
-        for (int i = 0; i < 8; i++) put(&r, 8, i, lane, 16, encode(ORR_T_F16, B[T * 2 + (i & 1) + i / 2 * 8][G]));
-        for (int i = 0; i < 4; i++) c_16(lane, i, &row, &col), put(&r, 12, i, lane, 32, encode(ORR_T_F32, C[row][col]));
+        for (int i = 0; i < 8; i++)
+            put(&r, 8, i, lane, 16, encode(ORR_T_F16, B[T * 2 + (i & 1) + i / 2 * 8][G]));
+        for (int i = 0; i < 4; i++)
+            c_16(lane, i, &row, &col), put(&r, 12, i, lane, 32, encode(ORR_T_F32, C[row][col]));
     }
     rig_run(&r, orr_pick_mma, ~0u);
     for (int lane = 0; lane < 32; lane++)
@@ -370,13 +417,15 @@ static void ldmatrix(void **state) {
             r.inst.disp = 64;
             for (uint32_t j = 0; j < n; j++) d[j] = rig_dst(&r, ORR_W);
             uint32_t *addr = rig_src(&r, ORR_W);
-            for (uint32_t i = 0; i < 32; i++) addr[i] = i < 8 * n ? i * 48 : 0xfffffff1; // the others are not used
+            for (uint32_t i = 0; i < 32; i++)
+                addr[i] = i < 8 * n ? i * 48 : 0xfffffff1; // the others are not used
             give_memory(&r);
             rig_run(&r, orr_pick_mma, ~0u);
             for (uint32_t j = 0; j < n; j++)
                 for (uint32_t lane = 0; lane < 32; lane++)
                     for (uint32_t e = 0; e < 2; e++) {
-                        uint32_t row = trans ? lane % 4 * 2 + e : lane / 4, col = trans ? lane / 4 : lane % 4 * 2 + e;
+                        uint32_t row = trans ? lane % 4 * 2 + e : lane / 4,
+                                 col = trans ? lane / 4 : lane % 4 * 2 + e;
                         assert_int_equal(d[j][lane] >> 16 * e & 0xffff, 32 + (8 * j + row) * 24 + col);
                     }
             // and back where it came from
@@ -390,7 +439,8 @@ static void ldmatrix(void **state) {
             for (uint32_t j = 0; j < n; j++) memcpy(rig_src(&s, ORR_W), d[j], 128);
             give_memory(&s);
             rig_run(&s, orr_pick_mma, ~0u);
-            for (uint32_t i = 0; i < 8 * n; i++) assert_memory_equal(shared + 64 + i * 48, before + 64 + i * 48, 16);
+            for (uint32_t i = 0; i < 8 * n; i++)
+                assert_memory_equal(shared + 64 + i * 48, before + 64 + i * 48, 16);
         }
 }
 static void movmatrix(void **state) {
@@ -398,18 +448,23 @@ static void movmatrix(void **state) {
     static rig r;
     rig_begin(&r, ORR_OP_MOVMATRIX, ORR_T_B16);
     uint32_t *d = rig_dst(&r, ORR_W), *a = rig_src(&r, ORR_W);
-    for (uint32_t lane = 0; lane < 32; lane++) a[lane] = (lane * 2 + 1) << 16 | lane * 2; // element (r, c) is 8 r + c
+    for (uint32_t lane = 0; lane < 32; lane++)
+        a[lane] = (lane * 2 + 1) << 16 | lane * 2; // element (r, c) is 8 r + c
     rig_run(&r, orr_pick_mma, ~0u);
     for (uint32_t lane = 0; lane < 32; lane++)
-        for (uint32_t e = 0; e < 2; e++) assert_int_equal(d[lane] >> 16 * e & 0xffff, 8 * (lane % 4 * 2 + e) + lane / 4);
+        for (uint32_t e = 0; e < 2; e++)
+            assert_int_equal(d[lane] >> 16 * e & 0xffff, 8 * (lane % 4 * 2 + e) + lane / 4);
 }
 
 // wmma: load, multiply and store must fit together, whatever the layout.
 static void element(int type, int at, double v) { // in shared memory
     int bits = bits_of(type);
     uint64_t x = encode(type, v);
-    if (bits >= 8) memcpy(shared + at * bits / 8, &x, (size_t)bits / 8);
-    else shared[at * bits / 8] = (uint8_t)((shared[at * bits / 8] & ~(((1 << bits) - 1) << at * bits % 8)) | x << at * bits % 8);
+    if (bits >= 8)
+        memcpy(shared + at * bits / 8, &x, (size_t)bits / 8);
+    else
+        shared[at * bits / 8] =
+            (uint8_t)((shared[at * bits / 8] & ~(((1 << bits) - 1) << at * bits % 8)) | x << at * bits % 8);
 }
 static int load(rig *r, int kind, int type, uint32_t imm, bool col, int n, uint32_t stride) {
     rig_begin(r, ORR_OP_WMMALOAD, type);
@@ -426,14 +481,17 @@ static int load(rig *r, int kind, int type, uint32_t imm, bool col, int n, uint3
 }
 static void wmma(void **state) {
     (void)state;
-    static const struct { int m, n, k, a, b, c, na, nb, nc; } rows[] = { // with PTX's register counts
-        {16, 16, 16, TY(F16), TY(F16), TY(F32), 8, 8, 8}, {32, 8, 16, TY(F16), TY(F16), TY(F32), 8, 8, 8},
-        {8, 32, 16, TY(F16), TY(F16), TY(F16), 8, 8, 4}, {16, 16, 16, TY(F16), TY(F16), TY(F16), 8, 8, 4},
+    static const struct {
+        int m, n, k, a, b, c, na, nb, nc;
+    } rows[] = {
+        // with PTX's register counts
+        {16, 16, 16, TY(F16), TY(F16), TY(F32), 8, 8, 8},   {32, 8, 16, TY(F16), TY(F16), TY(F32), 8, 8, 8},
+        {8, 32, 16, TY(F16), TY(F16), TY(F16), 8, 8, 4},    {16, 16, 16, TY(F16), TY(F16), TY(F16), 8, 8, 4},
         {16, 16, 16, TY(BF16), TY(BF16), TY(F32), 4, 4, 8}, {32, 8, 16, TY(BF16), TY(BF16), TY(F32), 8, 2, 8},
-        {8, 32, 16, TY(BF16), TY(BF16), TY(F32), 2, 8, 8}, {16, 16, 8, TY(TF32), TY(TF32), TY(F32), 4, 4, 8},
-        {16, 16, 16, TY(S8), TY(S8), TY(S32), 2, 2, 8}, {32, 8, 16, TY(U8), TY(U8), TY(S32), 4, 1, 8},
-        {8, 32, 16, TY(S8), TY(S8), TY(S32), 1, 4, 8}, {8, 8, 4, TY(F64), TY(F64), TY(F64), 1, 1, 2},
-        {8, 8, 32, TY(S4), TY(S4), TY(S32), 1, 1, 2}, {8, 8, 128, TY(B1), TY(B1), TY(S32), 1, 1, 2}};
+        {8, 32, 16, TY(BF16), TY(BF16), TY(F32), 2, 8, 8},  {16, 16, 8, TY(TF32), TY(TF32), TY(F32), 4, 4, 8},
+        {16, 16, 16, TY(S8), TY(S8), TY(S32), 2, 2, 8},     {32, 8, 16, TY(U8), TY(U8), TY(S32), 4, 1, 8},
+        {8, 32, 16, TY(S8), TY(S8), TY(S32), 1, 4, 8},      {8, 8, 4, TY(F64), TY(F64), TY(F64), 1, 1, 2},
+        {8, 8, 32, TY(S4), TY(S4), TY(S32), 1, 1, 2},       {8, 8, 128, TY(B1), TY(B1), TY(S32), 1, 1, 2}};
     uint64_t seed = 6;
     for (size_t q = 0; q < sizeof rows / sizeof *rows; q++)
         for (int v = 0; v < 8; v++) {
@@ -445,13 +503,19 @@ static void wmma(void **state) {
             static rig a, b, c, r, d;
             fill(&s, &seed);
             int lead = (acol ? m : k) + gap, skip = 128 / bits_of(s.a); // disp
-            for (int i = 0; i < m; i++) for (int x = 0; x < k; x++) element(s.a, skip + (acol ? x * lead + i : i * lead + x), A[i][x]);
+            for (int i = 0; i < m; i++)
+                for (int x = 0; x < k; x++)
+                    element(s.a, skip + (acol ? x * lead + i : i * lead + x), A[i][x]);
             load(&a, 0, s.a, imm, acol, rows[q].na, (uint32_t)lead);
             lead = (bcol ? k : n) + gap;
-            for (int x = 0; x < k; x++) for (int j = 0; j < n; j++) element(s.b, skip + (bcol ? j * lead + x : x * lead + j), B[x][j]);
+            for (int x = 0; x < k; x++)
+                for (int j = 0; j < n; j++)
+                    element(s.b, skip + (bcol ? j * lead + x : x * lead + j), B[x][j]);
             load(&b, 1, s.b, imm, bcol, rows[q].nb, (uint32_t)lead);
             lead = (ccol ? m : n) + 8, skip = 128 / bits_of(s.c);
-            for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) element(s.c, skip + (ccol ? j * lead + i : i * lead + j), C[i][j]);
+            for (int i = 0; i < m; i++)
+                for (int j = 0; j < n; j++)
+                    element(s.c, skip + (ccol ? j * lead + i : i * lead + j), C[i][j]);
             load(&c, 2, s.c, imm, ccol, rows[q].nc, (uint32_t)lead);
             begin(&r, &s, rows[q].nc, rows[q].na, rows[q].nb, rows[q].nc);
             r.inst.op = ORR_OP_WMMA;
@@ -468,24 +532,27 @@ static void wmma(void **state) {
             d.inst.disp = 16;
             uint32_t *addr = rig_src(&d, ORR_W), *ld = rig_src(&d, ORR_W);
             for (int i = 0; i < 32; i++) addr[i] = 0, ld[i] = (uint32_t)lead;
-            for (int i = 0; i < rows[q].nc; i++) memcpy(rig_src(&d, s.c == ORR_T_F64 ? ORR_D : ORR_W), r.regs[i], 512);
+            for (int i = 0; i < rows[q].nc; i++)
+                memcpy(rig_src(&d, s.c == ORR_T_F64 ? ORR_D : ORR_W), r.regs[i], 512);
             give_memory(&d);
             rig_run(&d, orr_pick_mma, ~0u);
             for (int i = 0; i < m; i++)
                 for (int j = 0; j < n; j++) {
                     uint64_t x = 0;
-                    memcpy(&x, shared + (skip + (ccol ? j * lead + i : i * lead + j)) * bits_of(s.c) / 8, (size_t)bits_of(s.c) / 8);
+                    memcpy(&x, shared + (skip + (ccol ? j * lead + i : i * lead + j)) * bits_of(s.c) / 8,
+                           (size_t)bits_of(s.c) / 8);
                     double want = product(&s, i, j, false);
-                    if (decode(s.c, x) != want) fail_msg("wmma %zu %d (%d, %d): %g, not %g", q, v, i, j, decode(s.c, x), want);
+                    if (decode(s.c, x) != want)
+                        fail_msg("wmma %zu %d (%d, %d): %g, not %g", q, v, i, j, decode(s.c, x), want);
                 }
         }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_shape), cmocka_unit_test(volta), cmocka_unit_test(additions), cmocka_unit_test(not_numbers),
-        cmocka_unit_test(saturation), cmocka_unit_test(sparse), cmocka_unit_test(ldmatrix), cmocka_unit_test(movmatrix),
-        cmocka_unit_test(wmma),
+        cmocka_unit_test(every_shape), cmocka_unit_test(volta),      cmocka_unit_test(additions),
+        cmocka_unit_test(not_numbers), cmocka_unit_test(saturation), cmocka_unit_test(sparse),
+        cmocka_unit_test(ldmatrix),    cmocka_unit_test(movmatrix),  cmocka_unit_test(wmma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,23 +8,27 @@
 
 // ---- types ----------------------------------------------------------------------------------
 typedef struct ctype {
-    uint8_t bits;  // of one element; 0: cvt does not know this type
-    uint8_t count; // elements
-    bool sign;     // integers
+    uint8_t bits;        // of one element; 0: cvt does not know this type
+    uint8_t count;       // elements
+    bool sign;           // integers
     const fpformat *fmt; // NULL: an integer
-    uint8_t step;  // distance in bits of two elements
-    uint8_t shift; // the element's place in its container: tf32 is the upper 19 bits of a word
+    uint8_t step;        // distance in bits of two elements
+    uint8_t shift;       // the element's place in its container: tf32 is the upper 19 bits of a word
 } ctype;
 
 static ctype ctype_of(int t) {
     switch (t) {
-    case ORR_T_B8: case ORR_T_U8: return (ctype){8, 1, false, NULL, 0, 0};
+    case ORR_T_B8:
+    case ORR_T_U8: return (ctype){8, 1, false, NULL, 0, 0};
     case ORR_T_S8: return (ctype){8, 1, true, NULL, 0, 0};
-    case ORR_T_B16: case ORR_T_U16: return (ctype){16, 1, false, NULL, 0, 0};
+    case ORR_T_B16:
+    case ORR_T_U16: return (ctype){16, 1, false, NULL, 0, 0};
     case ORR_T_S16: return (ctype){16, 1, true, NULL, 0, 0};
-    case ORR_T_B32: case ORR_T_U32: return (ctype){32, 1, false, NULL, 0, 0};
+    case ORR_T_B32:
+    case ORR_T_U32: return (ctype){32, 1, false, NULL, 0, 0};
     case ORR_T_S32: return (ctype){32, 1, true, NULL, 0, 0};
-    case ORR_T_B64: case ORR_T_U64: return (ctype){64, 1, false, NULL, 0, 0};
+    case ORR_T_B64:
+    case ORR_T_U64: return (ctype){64, 1, false, NULL, 0, 0};
     case ORR_T_S64: return (ctype){64, 1, true, NULL, 0, 0};
     case ORR_T_F16: return (ctype){16, 1, true, &orr_fmt_f16, 0, 0};
     case ORR_T_BF16: return (ctype){16, 1, true, &orr_fmt_bf16, 0, 0};
@@ -76,10 +80,12 @@ static uint64_t to_float(fpvalue v, const orr_inst *i, ctype d) {
     int round = i->round;
     if (round >= ORR_RND_RNI && round <= ORR_RND_RPI) v = orr_fp_integral(v, round), round = ORR_RND_RN;
     if (round == ORR_RND_NONE) round = ORR_RND_RN; // exact
-    if (i->mods & ORR_M_SAT) { // to [0, 1]; not a number to 0
+    if (i->mods & ORR_M_SAT) {                     // to [0, 1]; not a number to 0
         bool above = v.kind == FP_INF || (v.kind == FP_FINITE && v.exp + 63 - __builtin_clzll(v.mant) >= 0);
-        if (v.neg || v.kind == FP_NAN) v = (fpvalue){.kind = FP_ZERO};
-        else if (above) v = (fpvalue){.kind = FP_FINITE, .mant = 1};
+        if (v.neg || v.kind == FP_NAN)
+            v = (fpvalue){.kind = FP_ZERO};
+        else if (above)
+            v = (fpvalue){.kind = FP_FINITE, .mant = 1};
     }
     if ((i->mods & ORR_M_RELU) && v.kind != FP_NAN && v.neg) v = (fpvalue){.kind = FP_ZERO};
     uint64_t r = orr_fp_encode(d.fmt, v, round, i->mods & ORR_M_SATFINITE);
@@ -177,11 +183,11 @@ static void cvt_any(warp *w, const uop *u) {
 // ---- integers, in SIMD ----------------------------------------------------------------------
 // From every stored type to the destinations that fill their register. X(name, storage, value type)
 #define INT_SOURCES(X)                                                                                       \
-    X(hu8, 16, uint8_t) X(hs8, 16, int8_t) X(hu16, 16, uint16_t) X(hs16, 16, int16_t)                        \
-    X(wu8, 32, uint8_t) X(ws8, 32, int8_t) X(wu16, 32, uint16_t) X(ws16, 32, int16_t)                        \
-    X(wu32, 32, uint32_t) X(ws32, 32, int32_t)                                                               \
-    X(du8, 64, uint8_t) X(ds8, 64, int8_t) X(du16, 64, uint16_t) X(ds16, 64, int16_t)                        \
-    X(du32, 64, uint32_t) X(ds32, 64, int32_t) X(du64, 64, uint64_t)
+    X(hu8, 16, uint8_t)                                                                                      \
+    X(hs8, 16, int8_t) X(hu16, 16, uint16_t) X(hs16, 16, int16_t) X(wu8, 32, uint8_t) X(ws8, 32, int8_t)     \
+        X(wu16, 32, uint16_t) X(ws16, 32, int16_t) X(wu32, 32, uint32_t) X(ws32, 32, int32_t)                \
+            X(du8, 64, uint8_t) X(ds8, 64, int8_t) X(du16, 64, uint16_t) X(ds16, 64, int16_t)                \
+                X(du32, 64, uint32_t) X(ds32, 64, int32_t) X(du64, 64, uint64_t)
 #define INTS(src, N, T)                                                                                      \
     LOOP1(to_u8_##src, 16, N, (uint8_t)(T)x)                                                                 \
     LOOP1(to_s8_##src, 16, N, (uint16_t)(int8_t)(T)x)                                                        \
@@ -191,13 +197,24 @@ static void cvt_any(warp *w, const uop *u) {
 INT_SOURCES(INTS)
 
 static handlers pick_ints(const orr_kernel *k, const orr_inst *i, ctype s, ctype d) {
-#define ROW(src, N, T) {PAIR(to_u8_##src), PAIR(to_s8_##src), PAIR(to_16_##src), PAIR(to_32_##src), PAIR(to_64_##src)},
+#define ROW(src, N, T)                                                                                       \
+    {PAIR(to_u8_##src), PAIR(to_s8_##src), PAIR(to_16_##src), PAIR(to_32_##src), PAIR(to_64_##src)},
     static const handlers table[][5] = {INT_SOURCES(ROW)};
 #undef ROW
     int sc = orr_src(k, i, 0)->cls, dc = orr_dst(k, i, 0)->cls;
-    int column = d.bits == 8 && dc == ORR_H ? d.sign : d.bits == 16 && dc == ORR_H ? 2
-                 : d.bits == 32 && dc == ORR_W ? 3 : d.bits == 64 ? 4 : -1;
-    int row = (sc == ORR_H ? 0 : sc == ORR_W ? 4 : 10) + (s.bits == 8 ? 0 : s.bits == 16 ? 2 : s.bits == 32 ? 4 : 6) + s.sign;
+    int column = d.bits == 8 && dc == ORR_H    ? d.sign
+                 : d.bits == 16 && dc == ORR_H ? 2
+                 : d.bits == 32 && dc == ORR_W ? 3
+                 : d.bits == 64                ? 4
+                                               : -1;
+    int row = (sc == ORR_H   ? 0
+               : sc == ORR_W ? 4
+                             : 10) +
+              (s.bits == 8    ? 0
+               : s.bits == 16 ? 2
+               : s.bits == 32 ? 4
+                              : 6) +
+              s.sign;
     if (s.bits == 64) row = 16;
     if (column < 0 || (i->mods & ORR_M_SAT)) return (handlers){cvt_any, cvt_any};
     return table[row][column];
@@ -289,8 +306,9 @@ LOOP2(bf16x2_f32, 32, bf16_from_f32(x) << 16 | bf16_from_f32(y))
 static handlers pick_float_to_int(const orr_inst *i, ctype s, ctype d) {
     bool ftz = i->mods & ORR_M_FTZ;
     int r = i->round == ORR_RND_RNI ? 0 : i->round == ORR_RND_RMI ? 2 : i->round == ORR_RND_RPI ? 3 : 1;
-#define ROW(r, fn) {PAIR(s32_f32_##r), PAIR(u32_f32_##r), PAIR(s64_f32_##r), PAIR(u64_f32_##r), PAIR(s32_f64_##r), \
-                    PAIR(u32_f64_##r), PAIR(s64_f64_##r), PAIR(u64_f64_##r), PAIR(s32z_f32_##r), PAIR(u32z_f32_##r)},
+#define ROW(r, fn)                                                                                           \
+    {PAIR(s32_f32_##r), PAIR(u32_f32_##r), PAIR(s64_f32_##r), PAIR(u64_f32_##r),  PAIR(s32_f64_##r),         \
+     PAIR(u32_f64_##r), PAIR(s64_f64_##r), PAIR(u64_f64_##r), PAIR(s32z_f32_##r), PAIR(u32z_f32_##r)},
     static const handlers table[4][10] = {ROUNDINGS(ROW)};
 #undef ROW
     if (d.bits < 32 || (s.fmt != &orr_fmt_f32 && s.fmt != &orr_fmt_f64)) return (handlers){cvt_any, cvt_any};
@@ -375,12 +393,17 @@ static void cvt_pack(warp *w, const uop *u) {
 static bool fills(const orr_operand *o, int type) { // the register is as wide as the type
     ctype t = ctype_of(type);
     int bits = t.shift ? 32 : t.count > 1 ? t.step * 2 : t.bits;
-    return o->kind != ORR_K_NONE && (o->cls == ORR_H ? bits == 16 : o->cls == ORR_W ? bits == 32 : o->cls == ORR_D && bits == 64);
+    return o->kind != ORR_K_NONE && (o->cls == ORR_H   ? bits == 16
+                                     : o->cls == ORR_W ? bits == 32
+                                                       : o->cls == ORR_D && bits == 64);
 }
 static bool holds(const orr_operand *o, int type) {
     ctype t = ctype_of(type);
     int bits = t.shift ? 32 : t.count > 1 ? t.step * 2 : t.bits;
-    return o->kind != ORR_K_NONE && bits <= (o->cls == ORR_H ? 16 : o->cls == ORR_W ? 32 : o->cls == ORR_D ? 64 : 0);
+    return o->kind != ORR_K_NONE && bits <= (o->cls == ORR_H   ? 16
+                                             : o->cls == ORR_W ? 32
+                                             : o->cls == ORR_D ? 64
+                                                               : 0);
 }
 
 handlers orr_pick_cvt(const orr_kernel *k, const orr_inst *i, const char **why) {

@@ -25,35 +25,75 @@ ALWAYS uint32_t div32(uint32_t x, uint32_t y, int ftz) {
 ALWAYS uint32_t rcp32(uint32_t x, int ftz) { return out32(1.0f / f32_of(in32(x, ftz)), ftz, 0); }
 ALWAYS uint32_t sqrt32(uint32_t x, int ftz) { return out32(__builtin_sqrtf(f32_of(in32(x, ftz))), ftz, 0); }
 
-#define MAG(v) ((v) & 0x7fffffff)
+#define MAG(v) ((v)&0x7fffffff)
 
-#define VARIANTS(X) X(, 0, 0) X(_ftz, 1, 0) X(_sat, 0, 1) X(_ftz_sat, 1, 1)
-#define ARITH(v, ftz, sat)                                                                                   \
-    LOOP2(add32##v, 32, add32(x, y, ftz, sat)) ROUNDED(add32##v)                                             \
-    LOOP2(sub32##v, 32, sub32(x, y, ftz, sat)) ROUNDED(sub32##v)                                             \
-    LOOP2(mul32##v, 32, mul32(x, y, ftz, sat)) ROUNDED(mul32##v)                                             \
-    LOOP3(fma32##v, 32, fma32(x, y, z, ftz, sat)) ROUNDED(fma32##v)
+// With .ftz a result counts as subnormal when it would be below 2^-126 had it been rounded with an
+// unbounded exponent. Rounded among the subnormals it may have come out as 2^-126 all the same: such
+// results are looked at again, scaled up.
+static bool tiny32(uint32_t x, uint32_t y, uint32_t z) {
+    float a = f32_of(flush32(x)), b = f32_of(flush32(y)), c = f32_of(flush32(z));
+    if (a < 1 && a > -1)
+        a *= 0x1p64f;
+    else
+        b *= 0x1p64f;
+    float r = __builtin_fmaf(a, b, c * 0x1p64f);
+    return r < 0x1p-62f && r > -0x1p-62f;
+}
+ALWAYS uint32_t again(uint32_t r, uint32_t x, uint32_t y, uint32_t z) {
+    return (r & 0x7fffffff) == 0x00800000 && tiny32(x, y, z) ? r & 0x80000000 : r;
+}
+#define TINY_LOOP(name, sources, expr)                                                                       \
+    static inline void name##_any(warp *w, const uop *u, bool full) {                                        \
+        uint32_t *d = DST(w, u, uint32_t), t[ORR_WARP], look = 0;                                            \
+        const uint32_t *a = SRC_A(w, u, uint32_t), *b = SRC_B(w, u, uint32_t);                               \
+        static const uint32_t zero[ORR_WARP];                                                                \
+        const uint32_t *c = sources > 2 ? SRC_C(w, u, uint32_t) : zero;                                      \
+        LANES {                                                                                              \
+            uint32_t x = a[i], y = b[i], z = c[i];                                                           \
+            (void)z;                                                                                         \
+            t[i] = (expr);                                                                                   \
+            look |= mask32((t[i] & 0x7fffffff) == 0x00800000);                                               \
+        }                                                                                                    \
+        if (look)                                                                                            \
+            for (int i = 0; i < ORR_WARP; i++) t[i] = again(t[i], a[i], b[i], c[i]);                         \
+        if (full)                                                                                            \
+            LANES d[i] = t[i];                                                                               \
+        else                                                                                                 \
+            LANES d[i] = keep32(w->lane[i], t[i], d[i]);                                                     \
+    }                                                                                                        \
+    static void name##_full(warp *w, const uop *u) { name##_any(w, u, true); }                               \
+    static void name##_mask(warp *w, const uop *u) { name##_any(w, u, false); }
+
+#define VARIANTS(X)                                                                                          \
+    X(, 0, 0, LOOP2, LOOP3)                                                                                  \
+    X(_sat, 0, 1, LOOP2, LOOP3) X(_ftz, 1, 0, TINY2, TINY3) X(_ftz_sat, 1, 1, TINY2, TINY3)
+#define TINY2(name, N, expr) TINY_LOOP(name, 2, expr)
+#define TINY3(name, N, expr) TINY_LOOP(name, 3, expr)
+#define ARITH(v, ftz, sat, TWO, THREE)                                                                       \
+    LOOP2(add32##v, 32, add32(x, y, ftz, sat))                                                               \
+    ROUNDED(add32##v) LOOP2(sub32##v, 32, sub32(x, y, ftz, sat)) ROUNDED(sub32##v)                           \
+        TWO(mul32##v, 32, mul32(x, y, ftz, sat)) ROUNDED(mul32##v)                                           \
+            THREE(fma32##v, 32, fma32(x, y, z, ftz, sat)) ROUNDED(fma32##v)
 VARIANTS(ARITH)
 #define FTZ_VARIANTS(X) X(, 0) X(_ftz, 1)
 #define EXACT(v, ftz)                                                                                        \
-    LOOP2(div32##v, 32, div32(x, y, ftz)) ROUNDED(div32##v)                                                  \
-    LOOP1(rcp32##v, 32, 32, rcp32(x, ftz)) ROUNDED(rcp32##v)                                                 \
-    LOOP1(sqrt32##v, 32, 32, sqrt32(x, ftz)) ROUNDED(sqrt32##v)                                              \
-    LOOP1(abs32##v, 32, 32, pick32(nan32(x), NAN32, in32(x, ftz) & 0x7fffffff))                                                       \
-    LOOP1(neg32##v, 32, 32, pick32(nan32(x), NAN32, in32(x, ftz) ^ 0x80000000))                                                       \
-    LOOP2(min32##v, 32, min32(x, y, ftz, 0))                                                                 \
-    LOOP2(max32##v, 32, max32(x, y, ftz, 0))                                                                 \
-    LOOP2(min32n##v, 32, min32(x, y, ftz, 1))                                                                \
-    LOOP2(max32n##v, 32, max32(x, y, ftz, 1))                                                                \
-    LOOP3(min32t##v, 32, min32(min32(x, y, ftz, 0), z, ftz, 0))                                              \
-    LOOP3(max32t##v, 32, max32(max32(x, y, ftz, 0), z, ftz, 0))                                              \
-    LOOP3(min32nt##v, 32, min32(min32(x, y, ftz, 1), z, ftz, 1))                                             \
-    LOOP3(max32nt##v, 32, max32(max32(x, y, ftz, 1), z, ftz, 1))                                             \
-    LOOP2(min32x##v, 32, xorsign32(min32(MAG(x), MAG(y), ftz, 0), x, y))                                     \
-    LOOP2(max32x##v, 32, xorsign32(max32(MAG(x), MAG(y), ftz, 0), x, y))                                     \
-    LOOP2(min32nx##v, 32, xorsign32(min32(MAG(x), MAG(y), ftz, 1), x, y))                                    \
-    LOOP2(max32nx##v, 32, xorsign32(max32(MAG(x), MAG(y), ftz, 1), x, y))                                    \
-    LOOP3(slct32##v, 32, pick32(f32_of(in32(z, ftz)) >= 0, x, y))
+    LOOP2(div32##v, 32, div32(x, y, ftz))                                                                    \
+    ROUNDED(div32##v) LOOP1(rcp32##v, 32, 32, rcp32(x, ftz)) ROUNDED(rcp32##v) LOOP1(sqrt32##v, 32, 32,      \
+                                                                                     sqrt32(x, ftz))         \
+        ROUNDED(sqrt32##v) LOOP1(abs32##v, 32, 32, pick32(nan32(x), NAN32, in32(x, ftz) & 0x7fffffff))       \
+            LOOP1(neg32##v, 32, 32, pick32(nan32(x), NAN32, in32(x, ftz) ^ 0x80000000))                      \
+                LOOP2(min32##v, 32, min32(x, y, ftz, 0)) LOOP2(max32##v, 32, max32(x, y, ftz, 0)) LOOP2(     \
+                    min32n##v, 32, min32(x, y, ftz, 1)) LOOP2(max32n##v, 32, max32(x, y, ftz, 1))            \
+                    LOOP3(min32t##v, 32, min32(min32(x, y, ftz, 0), z, ftz, 0)) LOOP3(                       \
+                        max32t##v, 32, max32(max32(x, y, ftz, 0), z, ftz, 0))                                \
+                        LOOP3(min32nt##v, 32, min32(min32(x, y, ftz, 1), z, ftz, 1))                         \
+                            LOOP3(max32nt##v, 32, max32(max32(x, y, ftz, 1), z, ftz, 1))                     \
+                                LOOP2(min32x##v, 32, xorsign32(min32(MAG(x), MAG(y), ftz, 0), x, y)) LOOP2(  \
+                                    max32x##v, 32, xorsign32(max32(MAG(x), MAG(y), ftz, 0), x, y))           \
+                                    LOOP2(min32nx##v, 32, xorsign32(min32(MAG(x), MAG(y), ftz, 1), x, y))    \
+                                        LOOP2(max32nx##v, 32,                                                \
+                                              xorsign32(max32(MAG(x), MAG(y), ftz, 1), x, y))                \
+                                            LOOP3(slct32##v, 32, pick32(f32_of(in32(z, ftz)) >= 0, x, y))
 FTZ_VARIANTS(EXACT)
 LOOP2(copysign32, 32, (x & 0x80000000) | (y & 0x7fffffff))
 LOOP2(copysign64, 64, (x & SIGN64) | (y & ~SIGN64))
@@ -71,27 +111,29 @@ ALWAYS uint64_t max64(uint64_t xb, uint64_t yb) {
     r = pick64(x == x, r, yb);
     return pick64(nan64(r), r | QUIET64, r);
 }
-LOOP2(add64, 64, out64(f64_of(x) + f64_of(y), x, y, 0)) ROUNDED(add64)
-LOOP2(sub64, 64, out64(f64_of(x) - f64_of(y), x, y, 0)) ROUNDED(sub64)
-LOOP2(mul64, 64, out64(f64_of(x) * f64_of(y), x, y, 0)) ROUNDED(mul64)
-LOOP3(fma64, 64, out64(__builtin_fma(f64_of(x), f64_of(y), f64_of(z)), x, y, z)) ROUNDED(fma64)
-LOOP2(div64, 64, out64(f64_of(x) / f64_of(y), y, x, 0)) ROUNDED(div64)
-LOOP1(rcp64, 64, 64, out64(1.0 / f64_of(x), x, 0, 0)) ROUNDED(rcp64)
-LOOP1(sqrt64, 64, 64, out64(__builtin_sqrt(f64_of(x)), x, 0, 0)) ROUNDED(sqrt64)
-LOOP1(abs64, 64, 64, pick64(nan64(x), x | QUIET64, x & ~SIGN64)) // a NaN keeps its sign
-LOOP1(neg64, 64, 64, pick64(nan64(x), x | QUIET64, x ^ SIGN64))
-LOOP2(min64, 64, min64(x, y))
-LOOP2(max64, 64, max64(x, y))
+LOOP2(add64, 64, out64(f64_of(x) + f64_of(y), x, y, 0))
+ROUNDED(add64) LOOP2(sub64, 64, out64(f64_of(x) - f64_of(y), x, y, 0)) ROUNDED(sub64)
+    LOOP2(mul64, 64, out64(f64_of(x) * f64_of(y), x, y, 0)) ROUNDED(mul64)
+        LOOP3(fma64, 64, out64(__builtin_fma(f64_of(x), f64_of(y), f64_of(z)), x, y, z)) ROUNDED(fma64)
+            LOOP2(div64, 64, out64(f64_of(x) / f64_of(y), y, x, 0)) ROUNDED(div64)
+                LOOP1(rcp64, 64, 64, out64(1.0 / f64_of(x), x, 0, 0)) ROUNDED(rcp64)
+                    LOOP1(sqrt64, 64, 64, out64(__builtin_sqrt(f64_of(x)), x, 0, 0)) ROUNDED(sqrt64)
+                        LOOP1(abs64, 64, 64,
+                              pick64(nan64(x), x | QUIET64, x & ~SIGN64)) // a NaN keeps its sign
+    LOOP1(neg64, 64, 64, pick64(nan64(x), x | QUIET64, x ^ SIGN64)) LOOP2(min64, 64, min64(x, y))
+        LOOP2(max64, 64, max64(x, y))
 
-// slct with an f32 selector, operands of other widths
-static void slct_wide(warp *w, const uop *u, int ftz) {
+    // slct with an f32 selector, operands of other widths
+    static void slct_wide(warp *w, const uop *u, int ftz) {
     set_exec(w, w->exec); // a full warp leaves `lane` as it was
     const uint32_t *c = SRC_C(w, u, uint32_t);
     for (int i = 0; i < ORR_WARP; i++) {
         oper from = f32_of(in32(c[i], ftz)) >= 0 ? u->a : u->b;
         if (!w->lane[i]) continue;
-        if (u->d.cls == ORR_D) DST(w, u, uint64_t)[i] = OPER(w, from, uint64_t)[i];
-        else DST(w, u, uint16_t)[i] = OPER(w, from, uint16_t)[i];
+        if (u->d.cls == ORR_D)
+            DST(w, u, uint64_t)[i] = OPER(w, from, uint64_t)[i];
+        else
+            DST(w, u, uint16_t)[i] = OPER(w, from, uint16_t)[i];
     }
 }
 static void slct_any(warp *w, const uop *u) { slct_wide(w, u, 0); }
@@ -102,11 +144,14 @@ ALWAYS uint64_t two(uint32_t lo, uint32_t hi) { return (uint64_t)hi << 32 | lo; 
 #define LO(v) ((uint32_t)(v))
 #define HI(v) ((uint32_t)((v) >> 32))
 #define PAIRS(v, ftz)                                                                                        \
-    LOOP2(add32x2##v, 64, two(add32(LO(x), LO(y), ftz, 0), add32(HI(x), HI(y), ftz, 0))) ROUNDED(add32x2##v) \
-    LOOP2(sub32x2##v, 64, two(sub32(LO(x), LO(y), ftz, 0), sub32(HI(x), HI(y), ftz, 0))) ROUNDED(sub32x2##v) \
-    LOOP2(mul32x2##v, 64, two(mul32(LO(x), LO(y), ftz, 0), mul32(HI(x), HI(y), ftz, 0))) ROUNDED(mul32x2##v) \
-    LOOP3(fma32x2##v, 64, two(fma32(LO(x), LO(y), LO(z), ftz, 0), fma32(HI(x), HI(y), HI(z), ftz, 0)))       \
-    ROUNDED(fma32x2##v)
+    LOOP2(add32x2##v, 64, two(add32(LO(x), LO(y), ftz, 0), add32(HI(x), HI(y), ftz, 0)))                     \
+    ROUNDED(add32x2##v) LOOP2(sub32x2##v, 64, two(sub32(LO(x), LO(y), ftz, 0), sub32(HI(x), HI(y), ftz, 0))) \
+        ROUNDED(sub32x2##v)                                                                                  \
+            LOOP2(mul32x2##v, 64, two(mul32(LO(x), LO(y), ftz, 0), mul32(HI(x), HI(y), ftz, 0)))             \
+                ROUNDED(mul32x2##v)                                                                          \
+                    LOOP3(fma32x2##v, 64,                                                                    \
+                          two(fma32(LO(x), LO(y), LO(z), ftz, 0), fma32(HI(x), HI(y), HI(z), ftz, 0)))       \
+                        ROUNDED(fma32x2##v)
 FTZ_VARIANTS(PAIRS)
 
 // ---- setp, set, testp -----------------------------------------------------------------------
@@ -114,17 +159,26 @@ FTZ_VARIANTS(PAIRS)
 #define COMPARE(id, expr)                                                                                    \
     static uint32_t cmp32_##id(const uint32_t *a, const uint32_t *b) {                                       \
         uint32_t m = 0;                                                                                      \
-        LANES { float x = f32_of(a[i]), y = f32_of(b[i]); m |= mask32(expr) & 1u << i; }                     \
+        LANES {                                                                                              \
+            float x = f32_of(a[i]), y = f32_of(b[i]);                                                        \
+            m |= mask32(expr) & 1u << i;                                                                     \
+        }                                                                                                    \
         return m;                                                                                            \
     }                                                                                                        \
     static uint32_t cmp32z_##id(const uint32_t *a, const uint32_t *b) {                                      \
         uint32_t m = 0;                                                                                      \
-        LANES { float x = f32_of(flush32(a[i])), y = f32_of(flush32(b[i])); m |= mask32(expr) & 1u << i; }   \
+        LANES {                                                                                              \
+            float x = f32_of(flush32(a[i])), y = f32_of(flush32(b[i]));                                      \
+            m |= mask32(expr) & 1u << i;                                                                     \
+        }                                                                                                    \
         return m;                                                                                            \
     }                                                                                                        \
     static uint32_t cmp64_##id(const uint64_t *a, const uint64_t *b) {                                       \
         uint32_t m = 0;                                                                                      \
-        LANES { double x = f64_of(a[i]), y = f64_of(b[i]); m |= mask32(expr) & 1u << i; }                    \
+        LANES {                                                                                              \
+            double x = f64_of(a[i]), y = f64_of(b[i]);                                                       \
+            m |= mask32(expr) & 1u << i;                                                                     \
+        }                                                                                                    \
         return m;                                                                                            \
     }                                                                                                        \
     static void setp32_##id(warp *w, const uop *u) {                                                         \
@@ -156,7 +210,8 @@ static uint32_t compare(const warp *w, const uop *u) {
 
 uint32_t orr_compare_f32(int cmp, const uint32_t *a, const uint32_t *b) {
     switch (cmp) {
-#define CASE(id, expr) case ORR_CMP_##id: return cmp32_##id(a, b);
+#define CASE(id, expr)                                                                                       \
+    case ORR_CMP_##id: return cmp32_##id(a, b);
         FLOAT_COMPARISONS(CASE)
 #undef CASE
     }
@@ -169,8 +224,10 @@ static void set_any(warp *w, const uop *u) {
     uint32_t m = compare(w, u);
     if (u->nsrc > 2) {
         uint32_t c = pred_of(w, u->c);
-        m = u->inst->boolop == ORR_BOOL_AND ? m & c : u->inst->boolop == ORR_BOOL_OR ? m | c
-            : u->inst->boolop == ORR_BOOL_XOR ? m ^ c : m;
+        m = u->inst->boolop == ORR_BOOL_AND   ? m & c
+            : u->inst->boolop == ORR_BOOL_OR  ? m | c
+            : u->inst->boolop == ORR_BOOL_XOR ? m ^ c
+                                              : m;
     }
     uint32_t yes = u->inst->type == ORR_T_F32 ? 0x3f800000 : ~0u;
     if (u->d.cls == ORR_W) {
@@ -193,7 +250,7 @@ static bool tested(uint32_t high, bool rest, int expo_shift, int sub) {
     case ORR_TESTP_NUMBER: return e != full || !frac;
     case ORR_TESTP_NOTANUMBER: return e == full && frac;
     case ORR_TESTP_NORMAL: return e != full && (e != 0 || !frac); // zero counts
-    default: return e == 0 && frac; // subnormal
+    default: return e == 0 && frac;                               // subnormal
     }
 }
 static void testp(warp *w, const uop *u) {
@@ -214,11 +271,12 @@ static void testp(warp *w, const uop *u) {
 // ---- picking --------------------------------------------------------------------------------
 #define ROUND_PAIR(name) (directed(i) ? (handlers){name##_r_full, name##_r_mask} : PAIR(name))
 #define FTZ_SAT(name)                                                                                        \
-    (ftz ? sat ? ROUND_PAIR(name##_ftz_sat) : ROUND_PAIR(name##_ftz)                                         \
-         : sat ? ROUND_PAIR(name##_sat) : ROUND_PAIR(name))
-#define FTZ_ONLY(name) (ftz ? ROUND_PAIR(name##_ftz) : ROUND_PAIR(name))
+    (ftz   ? sat ? ROUND_PAIR(name##_ftz_sat) : ROUND_PAIR(name##_ftz)                                       \
+       : sat ? ROUND_PAIR(name##_sat)                                                                        \
+           : ROUND_PAIR(name))
+#define FTZ_ONLY(name)  (ftz ? ROUND_PAIR(name##_ftz) : ROUND_PAIR(name))
 #define FTZ_PLAIN(name) (ftz ? PAIR(name##_ftz) : PAIR(name))
-#define BOTH(fn) ((handlers){fn, fn})
+#define BOTH(fn)        ((handlers){fn, fn})
 
 static const handlers none;
 
@@ -242,13 +300,15 @@ static handlers pick_f32(const orr_inst *i) {
     case ORR_OP_ADD: return FTZ_SAT(add32);
     case ORR_OP_SUB: return FTZ_SAT(sub32);
     case ORR_OP_MUL: return FTZ_SAT(mul32);
-    case ORR_OP_MAD: case ORR_OP_FMA: return FTZ_SAT(fma32);
+    case ORR_OP_MAD:
+    case ORR_OP_FMA: return FTZ_SAT(fma32);
     case ORR_OP_DIV: return FTZ_ONLY(div32);
     case ORR_OP_RCP: return FTZ_ONLY(rcp32);
     case ORR_OP_SQRT: return FTZ_ONLY(sqrt32);
     case ORR_OP_ABS: return FTZ_PLAIN(abs32);
     case ORR_OP_NEG: return FTZ_PLAIN(neg32);
-    case ORR_OP_MIN: case ORR_OP_MAX: return pick32_minmax(i, ftz);
+    case ORR_OP_MIN:
+    case ORR_OP_MAX: return pick32_minmax(i, ftz);
     case ORR_OP_COPYSIGN: return PAIR(copysign32);
     case ORR_OP_TESTP: return BOTH(testp);
     }
@@ -259,7 +319,8 @@ static handlers pick_f64(const orr_inst *i) {
     case ORR_OP_ADD: return ROUND_PAIR(add64);
     case ORR_OP_SUB: return ROUND_PAIR(sub64);
     case ORR_OP_MUL: return ROUND_PAIR(mul64);
-    case ORR_OP_MAD: case ORR_OP_FMA: return ROUND_PAIR(fma64);
+    case ORR_OP_MAD:
+    case ORR_OP_FMA: return ROUND_PAIR(fma64);
     case ORR_OP_DIV: return ROUND_PAIR(div64);
     case ORR_OP_RCP: return ROUND_PAIR(rcp64);
     case ORR_OP_SQRT: return ROUND_PAIR(sqrt64);
@@ -286,7 +347,8 @@ static handlers pick_setp(const orr_inst *i, int type) {
     bool ftz = i->mods & ORR_M_FTZ;
     switch (i->cmp) {
 #define CASE(id, expr)                                                                                       \
-    case ORR_CMP_##id: return type == ORR_T_F64 ? BOTH(setp64_##id) : ftz ? BOTH(setp32z_##id) : BOTH(setp32_##id);
+    case ORR_CMP_##id:                                                                                       \
+        return type == ORR_T_F64 ? BOTH(setp64_##id) : ftz ? BOTH(setp32z_##id) : BOTH(setp32_##id);
         FLOAT_COMPARISONS(CASE)
 #undef CASE
     }
@@ -311,13 +373,28 @@ handlers orr_pick_float(const orr_kernel *k, const orr_inst *i, const char **why
         if (i->stype != ORR_T_F32) return none;
         if (orr_dst(k, i, 0)->cls != ORR_W) return i->mods & ORR_M_FTZ ? BOTH(slct_any_ftz) : BOTH(slct_any);
         return i->mods & ORR_M_FTZ ? PAIR(slct32_ftz) : PAIR(slct32);
-    case ORR_OP_SIN: case ORR_OP_COS: case ORR_OP_LG2: case ORR_OP_EX2: case ORR_OP_TANH: case ORR_OP_RSQRT:
-        return orr_pick_sfu(k, i, why);
-    case ORR_OP_DIV: case ORR_OP_RCP: case ORR_OP_SQRT:
+    case ORR_OP_SIN:
+    case ORR_OP_COS:
+    case ORR_OP_LG2:
+    case ORR_OP_EX2:
+    case ORR_OP_TANH:
+    case ORR_OP_RSQRT: return orr_pick_sfu(k, i, why);
+    case ORR_OP_DIV:
+    case ORR_OP_RCP:
+    case ORR_OP_SQRT:
         if (i->mods & (ORR_M_APPROX | ORR_M_FULL)) return orr_pick_sfu(k, i, why);
         break;
-    case ORR_OP_ADD: case ORR_OP_SUB: case ORR_OP_MUL: case ORR_OP_MAD: case ORR_OP_FMA: case ORR_OP_ABS:
-    case ORR_OP_NEG: case ORR_OP_MIN: case ORR_OP_MAX: case ORR_OP_TESTP: case ORR_OP_COPYSIGN: break;
+    case ORR_OP_ADD:
+    case ORR_OP_SUB:
+    case ORR_OP_MUL:
+    case ORR_OP_MAD:
+    case ORR_OP_FMA:
+    case ORR_OP_ABS:
+    case ORR_OP_NEG:
+    case ORR_OP_MIN:
+    case ORR_OP_MAX:
+    case ORR_OP_TESTP:
+    case ORR_OP_COPYSIGN: break;
     default: return none;
     }
     if (is_half(i->type)) return orr_pick_half(k, i, why);

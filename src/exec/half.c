@@ -18,8 +18,9 @@ ALWAYS uint32_t out_f16(float r, int mode) {
     uint32_t x = bits32(r);
     if (mode & SAT) x = sat32(r);
     if (mode & RELU) x &= mask32((r > 0) | (r != r)); // below zero: +0; not a number stays
-    x = f16_from_f32(x);
-    return mode & FTZ ? flush_f16(x) : x;
+    // below 2^-14 when rounded to 11 bits with an unbounded exponent: subnormal (see tiny32)
+    if (mode & FTZ) x = pick32((x & 0x7fffffff) < 0x387ff000, x & 0x80000000, x);
+    return f16_from_f32(x);
 }
 ALWAYS uint32_t out_bf16(double r, int mode) {
     uint64_t x = bits64(r);
@@ -27,7 +28,7 @@ ALWAYS uint32_t out_bf16(double r, int mode) {
     if (mode & RELU) x &= mask64((r > 0) | (r != r));
     return bf16_from_f64(x);
 }
-#define G(x) from_f16(x, mode & FTZ)
+#define G(x) from_f16(x, mode &FTZ)
 ALWAYS uint32_t add_f16(uint32_t x, uint32_t y, int mode) { return out_f16(G(x) + G(y), mode); }
 ALWAYS uint32_t sub_f16(uint32_t x, uint32_t y, int mode) { return out_f16(G(x) - G(y), mode); }
 ALWAYS uint32_t mul_f16(uint32_t x, uint32_t y, int mode) { return out_f16(G(x) * G(y), mode); }
@@ -43,12 +44,13 @@ ALWAYS uint32_t fma_bf16(uint32_t x, uint32_t y, uint32_t z, int mode) {
     return out_bf16(add_odd64(G(x) * G(y), G(z)), mode);
 }
 #undef G
-// fma.oob: a factor that is the NaN the tensor copy fills in for "out of bounds" makes the result +0
-ALWAYS uint32_t oob(uint32_t x, uint32_t y, uint32_t r) { return mask32((x != 0xffff) & (y != 0xffff)) & r; }
+// fma.oob: a factor that is the NaN the tensor copy fills in for "out of bounds" makes the result +0.
+// The manual does not say which NaN; 0xfff7 is what an H200 answers so.
+ALWAYS uint32_t oob(uint32_t x, uint32_t y, uint32_t r) { return mask32((x != 0xfff7) & (y != 0xfff7)) & r; }
 
 // min and max: which of the two it is does not change by widening
-#define WIDE(t, v, mode) ((mode) & FTZ ? f32_from_##t(flush_##t(v)) : f32_from_##t(v))
-#define flush_bf16(v) (v)
+#define WIDE(t, v, mode) ((mode)&FTZ ? f32_from_##t(flush_##t(v)) : f32_from_##t(v))
+#define flush_bf16(v)    (v)
 #define EXTREME(op, t)                                                                                       \
     ALWAYS uint32_t op##_##t(uint32_t x, uint32_t y, int mode, int nan) {                                    \
         uint32_t r = op##32(WIDE(t, x, mode), WIDE(t, y, mode), 0, nan);                                     \
@@ -64,7 +66,7 @@ EXTREME(min, bf16)
 EXTREME(max, bf16)
 
 // ---- loops: an element, or a pair in 32 bits --------------------------------------------------
-#define L(v) ((v) & 0xffff)
+#define L(v) ((v)&0xffff)
 #define H(v) ((v) >> 16)
 #define BOTH1(name, fn, ...)                                                                                 \
     LOOP1(name, 16, 16, fn(x, __VA_ARGS__))                                                                  \
@@ -77,8 +79,8 @@ EXTREME(max, bf16)
     LOOP3(name##x2, 32, fn(L(x), L(y), L(z), __VA_ARGS__) | fn(H(x), H(y), H(z), __VA_ARGS__) << 16)
 
 #define ARITH(t, v, mode)                                                                                    \
-    BOTH2(add_##t##v, add_##t, mode) BOTH2(sub_##t##v, sub_##t, mode) BOTH2(mul_##t##v, mul_##t, mode)       \
-    BOTH3(fma_##t##v, fma_##t, mode)
+    BOTH2(add_##t##v, add_##t, mode)                                                                         \
+    BOTH2(sub_##t##v, sub_##t, mode) BOTH2(mul_##t##v, mul_##t, mode) BOTH3(fma_##t##v, fma_##t, mode)
 ARITH(f16, , PLAIN)
 ARITH(f16, _ftz, FTZ)
 ARITH(f16, _sat, SAT)
@@ -88,14 +90,18 @@ BOTH3(fma_f16_relu, fma_f16, RELU)
 BOTH3(fma_f16_ftz_relu, fma_f16, FTZ | RELU)
 BOTH3(fma_bf16_relu, fma_bf16, RELU)
 
-ALWAYS uint32_t fma_oob_f16(uint32_t x, uint32_t y, uint32_t z, int mode) { return oob(x, y, fma_f16(x, y, z, mode)); }
-ALWAYS uint32_t fma_oob_bf16(uint32_t x, uint32_t y, uint32_t z, int mode) { return oob(x, y, fma_bf16(x, y, z, mode)); }
+ALWAYS uint32_t fma_oob_f16(uint32_t x, uint32_t y, uint32_t z, int mode) {
+    return oob(x, y, fma_f16(x, y, z, mode));
+}
+ALWAYS uint32_t fma_oob_bf16(uint32_t x, uint32_t y, uint32_t z, int mode) {
+    return oob(x, y, fma_bf16(x, y, z, mode));
+}
 BOTH3(fma_f16_oob, fma_oob_f16, PLAIN)
 BOTH3(fma_f16_oob_relu, fma_oob_f16, RELU)
 BOTH3(fma_bf16_oob, fma_oob_bf16, PLAIN)
 BOTH3(fma_bf16_oob_relu, fma_oob_bf16, RELU)
 
-#define NAN_HALF(x, inf) (((x) & 0x7fffu) > (inf))
+#define NAN_HALF(x, inf) (((x)&0x7fffu) > (inf))
 ALWAYS uint32_t abs_half(uint32_t x, uint32_t inf, int ftz) {
     return pick32(NAN_HALF(x, inf), NAN16, (ftz ? flush_f16(x) : x) & 0x7fff);
 }
@@ -110,10 +116,11 @@ BOTH1(neg_f16_ftz, neg_half, 0x7c00, 1)
 BOTH1(neg_bf16, neg_half, 0x7f80, 0)
 
 #define EXTREMES(t, v, mode)                                                                                 \
-    BOTH2(min_##t##v, min_##t, mode, 0) BOTH2(max_##t##v, max_##t, mode, 0)                                  \
-    BOTH2(min_##t##_n##v, min_##t, mode, 1) BOTH2(max_##t##_n##v, max_##t, mode, 1)                          \
-    BOTH2(min_##t##_x##v, min_##t##_xs, mode, 0) BOTH2(max_##t##_x##v, max_##t##_xs, mode, 0)                \
-    BOTH2(min_##t##_nx##v, min_##t##_xs, mode, 1) BOTH2(max_##t##_nx##v, max_##t##_xs, mode, 1)
+    BOTH2(min_##t##v, min_##t, mode, 0)                                                                      \
+    BOTH2(max_##t##v, max_##t, mode, 0) BOTH2(min_##t##_n##v, min_##t, mode, 1)                              \
+        BOTH2(max_##t##_n##v, max_##t, mode, 1) BOTH2(min_##t##_x##v, min_##t##_xs, mode, 0)                 \
+            BOTH2(max_##t##_x##v, max_##t##_xs, mode, 0) BOTH2(min_##t##_nx##v, min_##t##_xs, mode, 1)       \
+                BOTH2(max_##t##_nx##v, max_##t##_xs, mode, 1)
 EXTREMES(f16, , PLAIN)
 EXTREMES(f16, _ftz, FTZ)
 EXTREMES(bf16, , PLAIN)
@@ -128,7 +135,8 @@ static bool is_pair(int t) { return t == ORR_T_F16X2 || t == ORR_T_BF16X2; }
 static void widen(const warp *w, oper o, int type, int part, bool ftz, uint32_t out[ORR_WARP]) {
     bool bf = type == ORR_T_BF16 || type == ORR_T_BF16X2;
     for (int i = 0; i < ORR_WARP; i++) {
-        uint32_t h = is_pair(type) ? OPER(w, o, uint32_t)[i] >> (16 * part) & 0xffff : OPER(w, o, uint16_t)[i];
+        uint32_t h =
+            is_pair(type) ? OPER(w, o, uint32_t)[i] >> (16 * part) & 0xffff : OPER(w, o, uint16_t)[i];
         if (ftz && !bf) h = flush_f16(h);
         out[i] = bf ? f32_from_bf16(h) : f32_from_f16(h);
     }
@@ -165,8 +173,10 @@ static void set_half(warp *w, const uop *u) {
     set_exec(w, w->exec); // a full warp leaves `lane` as it was
     uint32_t yes;
     switch (u->inst->type) {
-    case ORR_T_F16: case ORR_T_F16X2: yes = 0x3c00; break;
-    case ORR_T_BF16: case ORR_T_BF16X2: yes = 0x3f80; break;
+    case ORR_T_F16:
+    case ORR_T_F16X2: yes = 0x3c00; break;
+    case ORR_T_BF16:
+    case ORR_T_BF16X2: yes = 0x3f80; break;
     case ORR_T_F32: yes = 0x3f800000; break;
     default: yes = ~0u; break;
     }
@@ -176,8 +186,10 @@ static void set_half(warp *w, const uop *u) {
         if (!w->lane[i]) continue;
         uint32_t r = mask32(lo >> i & 1) & yes;
         if (pair) r = (r & 0xffff) | (mask32(hi >> i & 1) & yes) << 16;
-        if (u->d.cls == ORR_W) DST(w, u, uint32_t)[i] = r;
-        else DST(w, u, uint16_t)[i] = (uint16_t)r;
+        if (u->d.cls == ORR_W)
+            DST(w, u, uint32_t)[i] = r;
+        else
+            DST(w, u, uint16_t)[i] = (uint16_t)r;
     }
 }
 
@@ -198,12 +210,17 @@ static handlers pick_fma(bool bf, bool pair, uint32_t mods) {
 }
 
 static handlers pick_extreme(bool bf, bool pair, bool min, uint32_t mods) {
-#define ROW(op, t, v) {{PAIR(op##_##t##v), PAIR(op##_##t##_n##v), PAIR(op##_##t##_x##v), PAIR(op##_##t##_nx##v)},    \
-                       {PAIR(op##_##t##v##x2), PAIR(op##_##t##_n##v##x2), PAIR(op##_##t##_x##v##x2), PAIR(op##_##t##_nx##v##x2)}}
-    static const handlers table[3][2][2][4] = { // f16, f16 with ftz, bf16; min, max; single, pair; modifiers
-        {ROW(min, f16, ), ROW(max, f16, )},
-        {ROW(min, f16, _ftz), ROW(max, f16, _ftz)},
-        {ROW(min, bf16, ), ROW(max, bf16, )}};
+#define ROW(op, t, v)                                                                                        \
+    {                                                                                                        \
+        {PAIR(op##_##t##v), PAIR(op##_##t##_n##v), PAIR(op##_##t##_x##v), PAIR(op##_##t##_nx##v)}, {         \
+            PAIR(op##_##t##v##x2), PAIR(op##_##t##_n##v##x2), PAIR(op##_##t##_x##v##x2),                     \
+                PAIR(op##_##t##_nx##v##x2)                                                                   \
+        }                                                                                                    \
+    }
+    static const handlers table[3][2][2][4] = {// f16, f16 with ftz, bf16; min, max; single, pair; modifiers
+                                               {ROW(min, f16, ), ROW(max, f16, )},
+                                               {ROW(min, f16, _ftz), ROW(max, f16, _ftz)},
+                                               {ROW(min, bf16, ), ROW(max, bf16, )}};
 #undef ROW
     int m = (mods & ORR_M_NAN ? 1 : 0) + (mods & ORR_M_XORSIGN ? 2 : 0);
     return table[bf ? 2 : mods & ORR_M_FTZ ? 1 : 0][min ? 0 : 1][pair][m];
@@ -226,7 +243,8 @@ handlers orr_pick_half(const orr_kernel *k, const orr_inst *i, const char **why)
     case ORR_OP_FMA: return pick_fma(bf, pair, i->mods);
     case ORR_OP_ABS: return bf ? SHAPE(abs_bf16) : ftz ? SHAPE(abs_f16_ftz) : SHAPE(abs_f16);
     case ORR_OP_NEG: return bf ? SHAPE(neg_bf16) : ftz ? SHAPE(neg_f16_ftz) : SHAPE(neg_f16);
-    case ORR_OP_MIN: case ORR_OP_MAX:
+    case ORR_OP_MIN:
+    case ORR_OP_MAX:
         if (i->nsrc == 2) return pick_extreme(bf, pair, i->op == ORR_OP_MIN, i->mods);
         *why = "three operands of a 16-bit minimum";
     }

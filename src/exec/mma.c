@@ -12,7 +12,8 @@
 //   nearest even for an f16 accumulator, and is the accumulator of the next step.
 //   A result that is not a number is 0x7fffffff (f16: 0x7fff).
 //
-// f64 is a chain of fma along k, to nearest. Integers are exact.
+// On random fragments (subnormals, infinities, NaNs among them) all shapes and types here gave the bits
+// that an H200 gave. f64 is a chain of fma along k, to nearest. Integers are exact.
 #include "exec/mma.h"
 
 enum { STEP_BYTES = 32, GUARD = 25, NO_EXP = -1000 };
@@ -20,10 +21,17 @@ enum { STEP_BYTES = 32, GUARD = 25, NO_EXP = -1000 };
 int orr_mma_bits(int type) {
     switch (type) {
     case ORR_T_B1: return 1;
-    case ORR_T_U4: case ORR_T_S4: return 4;
-    case ORR_T_U8: case ORR_T_S8: case ORR_T_E4M3: case ORR_T_E5M2: return 8;
-    case ORR_T_F16: case ORR_T_BF16: return 16;
-    case ORR_T_TF32: case ORR_T_F32: case ORR_T_S32: return 32;
+    case ORR_T_U4:
+    case ORR_T_S4: return 4;
+    case ORR_T_U8:
+    case ORR_T_S8:
+    case ORR_T_E4M3:
+    case ORR_T_E5M2: return 8;
+    case ORR_T_F16:
+    case ORR_T_BF16: return 16;
+    case ORR_T_TF32:
+    case ORR_T_F32:
+    case ORR_T_S32: return 32;
     case ORR_T_F64: return 64;
     default: return 0;
     }
@@ -41,9 +49,15 @@ typedef struct factors {
 static void to_f32(int type, const uint32_t *raw, int n, uint32_t *out) {
     const uint16_t *h = (const uint16_t *)raw;
     switch (type) {
-    case ORR_T_F16: for (int i = 0; i < n; i++) out[i] = f32_from_f16(h[i]); break;
-    case ORR_T_BF16: for (int i = 0; i < n; i++) out[i] = f32_from_bf16(h[i]); break;
-    default: for (int i = 0; i < n; i++) out[i] = raw[i] & 0xffffe000; break; // tf32: the rest is not read
+    case ORR_T_F16:
+        for (int i = 0; i < n; i++) out[i] = f32_from_f16(h[i]);
+        break;
+    case ORR_T_BF16:
+        for (int i = 0; i < n; i++) out[i] = f32_from_bf16(h[i]);
+        break;
+    default:
+        for (int i = 0; i < n; i++) out[i] = raw[i] & 0xffffe000;
+        break; // tf32: the rest is not read
     }
 }
 static void split(int type, int n, factors *f) {
@@ -72,30 +86,41 @@ static uint32_t cut32(double v) {
 }
 static double power(int e) { return f64_of((uint64_t)(e + 1023) << 52); } // -1022 <= e <= 1023
 
-// Eight columns of D at a time, as vectors the compiler knows.
-enum { EIGHT = 8 };
-typedef int32_t ints __attribute__((vector_size(32)));
-typedef float floats __attribute__((vector_size(32)));
-ALWAYS ints ints_at(const int32_t *p) { ints v; memcpy(&v, p, sizeof v); return v; }
-ALWAYS floats floats_at(const float *p) { floats v; memcpy(&v, p, sizeof v); return v; }
-ALWAYS ints larger(ints x, ints y) { ints m = x > y; return (x & m) | (y & ~m); }
-ALWAYS ints all(int32_t x) { return (ints){x, x, x, x, x, x, x, x}; }
+// Four columns of D at a time, as vectors of the width that every host has.
+enum { FOUR = 4 };
+typedef int32_t ints __attribute__((vector_size(16)));
+typedef float floats __attribute__((vector_size(16)));
+ALWAYS ints ints_at(const int32_t *p) {
+    ints v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+ALWAYS floats floats_at(const float *p) {
+    floats v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+ALWAYS ints larger(ints x, ints y) {
+    ints m = x > y;
+    return (x & m) | (y & ~m);
+}
+ALWAYS ints all(int32_t x) { return (ints){x, x, x, x}; }
 
-// One step for eight columns of one row of D: over len columns of A, whose factors begin at sa and ea.
-// b is [k][n], its factors begin at the first of the eight columns. `narrow`: the accumulator comes
+// One step for four columns of one row of D: over len columns of A, whose factors begin at sa and ea.
+// b is [k][n], its factors begin at the first of the four. `narrow`: the accumulator comes
 // as f16; `half`: it goes as f16.
 static void step(const float *sa, const int32_t *ea, const float *sb, const int32_t *eb, int n, int len,
-                 const uint8_t *place, bool narrow, bool half, double acc[EIGHT]) {
-    int32_t t[EIGHT];
-    double sum[EIGHT];
-    for (int j = 0; j < EIGHT; j++) { // the accumulator's exponent; a zero counts as f32's smallest
+                 const uint8_t *place, bool narrow, bool half, double acc[FOUR]) {
+    int32_t t[FOUR];
+    double sum[FOUR];
+    for (int j = 0; j < FOUR; j++) { // the accumulator's exponent; a zero counts as f32's smallest
         int e = (int)(bits64(acc[j]) >> 52 & 0x7ff) - 1023, least = narrow ? -14 : -126;
         t[j] = acc[j] == 0 ? -126 : e < least ? least : e;
     }
     ints top = ints_at(t);
     for (int k = 0; k < len; k++) top = larger(top, ints_at(eb + (place ? place[k] : k) * n) + all(ea[k]));
     memcpy(t, &top, sizeof t);
-    for (int j = 0; j < EIGHT; j++) sum[j] = __builtin_trunc(acc[j] * power(GUARD - t[j]));
+    for (int j = 0; j < FOUR; j++) sum[j] = __builtin_trunc(acc[j] * power(GUARD - t[j]));
     for (int k = 0; k < len;) {
         ints part = all(0); // eight terms below 2^27 each
         for (int stop = k + 8 < len ? k + 8 : len; k < stop; k++) {
@@ -103,21 +128,22 @@ static void step(const float *sa, const int32_t *ea, const float *sb, const int3
             ints d = larger(ints_at(eb + at) + all(ea[k]) - top, all(-60)); // 60 below, all is cut off
             ints scale = (d + all(GUARD + 127)) << 23;
             float x = sa[k];
-            floats s = floats_at(sb + at) * (floats){x, x, x, x, x, x, x, x} * (floats)scale;
+            floats s = floats_at(sb + at) * (floats){x, x, x, x} * (floats)scale;
             part += __builtin_convertvector(s, ints);
         }
-        int32_t p[EIGHT];
+        int32_t p[FOUR];
         memcpy(p, &part, sizeof p);
-        for (int j = 0; j < EIGHT; j++) sum[j] += p[j];
+        for (int j = 0; j < FOUR; j++) sum[j] += p[j];
     }
-    for (int j = 0; j < EIGHT; j++) {
+    for (int j = 0; j < FOUR; j++) {
         double v = sum[j] * power(t[j] - GUARD);
         acc[j] = half ? (double)f32_of(f32_from_f16(f16_from_f64(bits64(v)))) : (double)f32_of(cut32(v));
     }
 }
 
 // Where infinities or NaNs take part, only they matter.
-static uint32_t special_sum(const product *p, const factors *a, const factors *b, int i, int j, uint32_t c, bool *found) {
+static uint32_t special_sum(const product *p, const factors *a, const factors *b, int i, int j, uint32_t c,
+                            bool *found) {
     double s = f32_of(c);
     bool odd = (c & 0x7f800000) == 0x7f800000;
     for (int k = 0; k < p->kc; k++) {
@@ -154,10 +180,11 @@ static void multiply_floats(product *p, int group) { // group: products in a ste
         for (int k = 0; k < p->kc; k += group) {
             int len = p->kc - k < group ? p->kc - k : group;
             bool narrow = k == 0 ? chalf : dhalf;
-            for (int j = 0; j < n; j += EIGHT) {
+            for (int j = 0; j < n; j += FOUR) {
                 const float *sb = b.s + (place ? 0 : k * n) + j;
                 const int32_t *eb = b.e + (place ? 0 : k * n) + j;
-                step(a.s + i * p->kc + k, a.e + i * p->kc + k, sb, eb, n, len, place ? place + k : NULL, narrow, dhalf, acc + j);
+                step(a.s + i * p->kc + k, a.e + i * p->kc + k, sb, eb, n, len, place ? place + k : NULL,
+                     narrow, dhalf, acc + j);
             }
         }
         for (int j = 0; j < n; j++) {
@@ -194,15 +221,18 @@ static void multiply_f8(product *p) {
         }
     for (int j = 0; j < p->n; j++)
         for (int k = 0; k < p->k; k++)
-            b[j * p->k + (p->place ? k : f8_order(k, p->k))] = f16_from_f8(p->btype, ((const uint8_t *)p->b.w)[j * p->k + k]);
+            b[j * p->k + (p->place ? k : f8_order(k, p->k))] =
+                f16_from_f8(p->btype, ((const uint8_t *)p->b.w)[j * p->k + k]);
     h.atype = h.btype = ORR_T_F16;
     h.place = p->place ? place : NULL;
     memset(&h.c, 0, sizeof h.c);
     multiply_floats(&h, p->kc / 2);
     for (int i = 0; i < p->m * p->n; i++) {
         uint32_t c = p->c.w[i], r = h.c.w[i];
-        if (p->dtype == ORR_T_F16) p->c.w[i] = f16_from_f32(bits32(f32_of(f32_from_f16(c & 0xffff)) + f32_of(f32_from_f16(r))));
-        else p->c.w[i] = out32(f32_of(r) + f32_of(c), 0, 0);
+        if (p->dtype == ORR_T_F16)
+            p->c.w[i] = f16_from_f32(bits32(f32_of(f32_from_f16(c & 0xffff)) + f32_of(f32_from_f16(r))));
+        else
+            p->c.w[i] = out32(f32_of(r) + f32_of(c), 0, 0);
     }
 }
 
@@ -219,28 +249,36 @@ static void multiply_doubles(product *p) {
         }
 }
 
-static int32_t int_element(int type, const uint32_t *raw, int i) {
+static void to_ints(int type, const uint32_t *raw, int n, int32_t *out) {
+    const uint8_t *b = (const uint8_t *)raw;
     switch (type) {
-    case ORR_T_U8: return ((const uint8_t *)raw)[i];
-    case ORR_T_S8: return ((const int8_t *)raw)[i];
+    case ORR_T_U8:
+        for (int i = 0; i < n; i++) out[i] = b[i];
+        break;
+    case ORR_T_S8:
+        for (int i = 0; i < n; i++) out[i] = (int8_t)b[i];
+        break;
     default: {
-        int32_t v = (int32_t)(raw[i >> 3] >> (i & 7) * 4 & 15);
-        return type == ORR_T_S4 ? (v ^ 8) - 8 : v;
+        int32_t sign = type == ORR_T_S4 ? 8 : 0;
+        for (int i = 0; i < n; i++) out[i] = ((b[i >> 1] >> (i & 1) * 4 & 15) ^ sign) - sign;
     }
     }
 }
 static void multiply_ints(product *p) {
-    int32_t a[MMA_M * 64], b[MMA_K * MMA_N]; // b is [k][n]
+    int32_t a[MMA_M * 64], b[128 * MMA_N], t[128 * MMA_N]; // b is [k][n]
     int n = p->n;
-    for (int i = 0; i < p->m * p->kc; i++) a[i] = int_element(p->atype, p->a.w, i);
+    to_ints(p->atype, p->a.w, p->m * p->kc, a);
+    to_ints(p->btype, p->b.w, n * p->k, t);
     for (int j = 0; j < n; j++)
-        for (int k = 0; k < p->k; k++) b[k * n + j] = int_element(p->btype, p->b.w, j * p->k + k);
+        for (int k = 0; k < p->k; k++) b[k * n + j] = t[j * p->k + k];
     for (int i = 0; i < p->m; i++) {
-        int32_t s[MMA_N] = {0};
-        for (int k = 0; k < p->kc; k++) {
-            int32_t x = a[i * p->kc + k];
-            const int32_t *y = b + (p->place ? p->place[i * p->kc + k] : k) * n;
-            for (int j = 0; j < n; j++) s[j] += x * y[j];
+        int32_t s[MMA_N];
+        const uint8_t *place = p->place ? p->place + i * p->kc : NULL;
+        for (int j = 0; j < n; j += FOUR) {
+            ints sum = all(0);
+            for (int k = 0; k < p->kc; k++)
+                sum += all(a[i * p->kc + k]) * ints_at(b + (place ? place[k] : k) * n + j);
+            memcpy(s + j, &sum, sizeof sum);
         }
         for (int j = 0; j < n; j++) {
             int64_t v = (int64_t)s[j] + (int32_t)p->c.w[i * n + j];
@@ -262,11 +300,16 @@ static void multiply_bits(product *p) {
         }
 }
 void orr_mma_multiply(product *p) {
-    if (p->atype == ORR_T_F64) multiply_doubles(p);
-    else if (p->atype == ORR_T_B1) multiply_bits(p);
-    else if (p->dtype == ORR_T_S32) multiply_ints(p);
-    else if (orr_mma_bits(p->atype) == 8) multiply_f8(p);
-    else multiply_floats(p, STEP_BYTES * 8 / orr_mma_bits(p->atype));
+    if (p->atype == ORR_T_F64)
+        multiply_doubles(p);
+    else if (p->atype == ORR_T_B1)
+        multiply_bits(p);
+    else if (p->dtype == ORR_T_S32)
+        multiply_ints(p);
+    else if (orr_mma_bits(p->atype) == 8)
+        multiply_f8(p);
+    else
+        multiply_floats(p, STEP_BYTES * 8 / orr_mma_bits(p->atype));
 }
 
 // ---- fragments ------------------------------------------------------------------------------
@@ -286,9 +329,12 @@ static void gather_c(const warp *w, const oper *regs, product *p) {
     for (int i = 0; i < ORR_WARP; i++)
         for (int e = 0; e < p->m * p->n / ORR_WARP; e++) {
             int at = ((i >> 2) + (e >> 1) * 8) * p->n + (i & 3) * 2 + (e & 1);
-            if (p->ctype == ORR_T_F64) p->c.d[at] = OPER(w, regs[e], uint64_t)[i];
-            else if (p->ctype == ORR_T_F16) p->c.w[at] = OPER(w, regs[e >> 1], uint32_t)[i] >> (e & 1) * 16 & 0xffff;
-            else p->c.w[at] = OPER(w, regs[e], uint32_t)[i];
+            if (p->ctype == ORR_T_F64)
+                p->c.d[at] = OPER(w, regs[e], uint64_t)[i];
+            else if (p->ctype == ORR_T_F16)
+                p->c.w[at] = OPER(w, regs[e >> 1], uint32_t)[i] >> (e & 1) * 16 & 0xffff;
+            else
+                p->c.w[at] = OPER(w, regs[e], uint32_t)[i];
         }
 }
 static void scatter_d(warp *w, const oper *regs, const product *p) {
@@ -297,9 +343,12 @@ static void scatter_d(warp *w, const oper *regs, const product *p) {
         if (!w->lane[i]) continue;
         for (int e = 0; e < p->m * p->n / ORR_WARP; e++) {
             int at = ((i >> 2) + (e >> 1) * 8) * p->n + (i & 3) * 2 + (e & 1);
-            if (p->dtype == ORR_T_F64) OPER(w, regs[e], uint64_t)[i] = p->c.d[at];
-            else if (p->dtype == ORR_T_F16) ((uint16_t *)OPER(w, regs[e >> 1], uint32_t))[i * 2 + (e & 1)] = (uint16_t)p->c.w[at];
-            else OPER(w, regs[e], uint32_t)[i] = p->c.w[at];
+            if (p->dtype == ORR_T_F64)
+                OPER(w, regs[e], uint64_t)[i] = p->c.d[at];
+            else if (p->dtype == ORR_T_F16)
+                ((uint16_t *)OPER(w, regs[e >> 1], uint32_t))[i * 2 + (e & 1)] = (uint16_t)p->c.w[at];
+            else
+                OPER(w, regs[e], uint32_t)[i] = p->c.w[at];
         }
     }
 }
@@ -392,14 +441,19 @@ static void mma884(warp *w, const uop *u) {
                 uint16_t a = (uint16_t)(OPER(w, src[e >> 1], uint32_t)[lane] >> (e & 1) * 16);
                 uint16_t b = (uint16_t)(OPER(w, src[2 + (e >> 1)], uint32_t)[lane] >> (e & 1) * 16);
                 uint16_t *A = (uint16_t *)p[q].a.w, *B = (uint16_t *)p[q].b.w; // [m][k], [n][k]
-                if (acol) A[(e + up) * 4 + t] = a;
-                else A[(t + up) * 4 + e] = a;
-                if (bcol) B[(t + up) * 4 + e] = b;
-                else B[(e + up) * 4 + t] = b;
+                if (acol)
+                    A[(e + up) * 4 + t] = a;
+                else
+                    A[(t + up) * 4 + e] = a;
+                if (bcol)
+                    B[(t + up) * 4 + e] = b;
+                else
+                    B[(e + up) * 4 + t] = b;
             }
             for (int e = 0; e < 8; e++) {
                 if (p[q].ctype == ORR_T_F16) {
-                    p[q].c.w[(t + up) * 8 + e] = OPER(w, creg[e >> 1], uint32_t)[lane] >> (e & 1) * 16 & 0xffff;
+                    p[q].c.w[(t + up) * 8 + e] =
+                        OPER(w, creg[e >> 1], uint32_t)[lane] >> (e & 1) * 16 & 0xffff;
                 } else {
                     int row = (lane & 1) + (e & 2) + up, col = (e & 4) + (lane & 2) + (e & 1);
                     p[q].c.w[row * 8 + col] = OPER(w, creg[e], uint32_t)[lane];
@@ -414,7 +468,8 @@ static void mma884(warp *w, const uop *u) {
         int up = lane >> 4 ? 4 : 0;
         for (int e = 0; e < 8; e++) {
             if (r->dtype == ORR_T_F16) {
-                ((uint16_t *)OPER(w, u->all[e >> 1], uint32_t))[lane * 2 + (e & 1)] = (uint16_t)r->c.w[((lane & 3) + up) * 8 + e];
+                ((uint16_t *)OPER(w, u->all[e >> 1], uint32_t))[lane * 2 + (e & 1)] =
+                    (uint16_t)r->c.w[((lane & 3) + up) * 8 + e];
             } else {
                 int row = (lane & 1) + (e & 2) + up, col = (e & 4) + (lane & 2) + (e & 1);
                 OPER(w, u->all[e], uint32_t)[lane] = r->c.w[row * 8 + col];
@@ -429,11 +484,15 @@ bool orr_mma_types(const orr_inst *i, bool wmma) {
     bool f16f32 = (c == ORR_T_F16 || c == ORR_T_F32) && (d == ORR_T_F16 || d == ORR_T_F32);
     switch (a) {
     case ORR_T_F16: return b == a && f16f32;
-    case ORR_T_E4M3: case ORR_T_E5M2: return !wmma && (b == ORR_T_E4M3 || b == ORR_T_E5M2) && f16f32 && c == d;
-    case ORR_T_BF16: case ORR_T_TF32: return b == a && c == ORR_T_F32 && d == c;
+    case ORR_T_E4M3:
+    case ORR_T_E5M2: return !wmma && (b == ORR_T_E4M3 || b == ORR_T_E5M2) && f16f32 && c == d;
+    case ORR_T_BF16:
+    case ORR_T_TF32: return b == a && c == ORR_T_F32 && d == c;
     case ORR_T_F64: return b == a && c == a && d == a;
-    case ORR_T_U8: case ORR_T_S8: return (b == ORR_T_U8 || b == ORR_T_S8) && c == ORR_T_S32 && d == c;
-    case ORR_T_U4: case ORR_T_S4: return (b == ORR_T_U4 || b == ORR_T_S4) && c == ORR_T_S32 && d == c;
+    case ORR_T_U8:
+    case ORR_T_S8: return (b == ORR_T_U8 || b == ORR_T_S8) && c == ORR_T_S32 && d == c;
+    case ORR_T_U4:
+    case ORR_T_S4: return (b == ORR_T_U4 || b == ORR_T_S4) && c == ORR_T_S32 && d == c;
     case ORR_T_B1: return b == a && c == ORR_T_S32 && d == c;
     }
     return false;
@@ -447,9 +506,12 @@ static bool shape_known(int type, int m, int n, int k) {
     case ORR_T_BF16: return m == 16 && (k == 8 || k == 16);
     case ORR_T_TF32: return m == 16 && (k == 4 || k == 8);
     case ORR_T_F64: return m == 8 ? k == 4 : k == 4 || k == 8 || k == 16;
-    case ORR_T_U8: case ORR_T_S8: return m == 8 ? k == 16 : k == 16 || k == 32;
-    case ORR_T_E4M3: case ORR_T_E5M2: return m == 16 && (k == 16 || k == 32);
-    case ORR_T_U4: case ORR_T_S4: return m == 8 ? k == 32 : k == 32 || k == 64;
+    case ORR_T_U8:
+    case ORR_T_S8: return m == 8 ? k == 16 : k == 16 || k == 32;
+    case ORR_T_E4M3:
+    case ORR_T_E5M2: return m == 16 && (k == 16 || k == 32);
+    case ORR_T_U4:
+    case ORR_T_S4: return m == 8 ? k == 32 : k == 32 || k == 64;
     case ORR_T_B1: return m == 8 ? k == 128 : k == 128 || k == 256;
     }
     return false;

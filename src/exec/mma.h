@@ -14,12 +14,18 @@ typedef struct product {
     uint8_t atype, btype, ctype, dtype;
     bool satfinite, b1_and;
     const uint8_t *place; // sparse: [m][kc], the column of B each element of A meets; NULL: dense
-    union { uint32_t w[MMA_M * MMA_K / 8]; uint64_t d[MMA_M * 16]; } a, b;
-    union { uint32_t w[MMA_M * MMA_N]; uint64_t d[MMA_M * MMA_N]; } c;
+    union {
+        uint32_t w[MMA_M * MMA_K / 8];
+        uint64_t d[MMA_M * 16];
+    } a, b;
+    union {
+        uint32_t w[MMA_M * MMA_N];
+        uint64_t d[MMA_M * MMA_N];
+    } c;
 } product;
 
-int orr_mma_bits(int type);        // of an element of A or B; 0: not a matrix type
-void orr_mma_multiply(product *p); // c is replaced by D
+int orr_mma_bits(int type);                       // of an element of A or B; 0: not a matrix type
+void orr_mma_multiply(product *p);                // c is replaced by D
 bool orr_mma_types(const orr_inst *i, bool wmma); // a combination of types PTX has
 
 handlers orr_pick_wmma(const orr_kernel *k, const orr_inst *i, const char **why); // wmma.c

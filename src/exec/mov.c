@@ -8,12 +8,17 @@ LOOP1(mov16, 16, 16, x)
 LOOP1(mov32, 32, 32, x)
 LOOP1(mov64, 64, 64, x)
 
-typedef struct quad { uint64_t lo, hi; } quad;
+typedef struct quad {
+    uint64_t lo, hi;
+} quad;
 static void mov128(warp *w, const uop *u) {
     set_exec(w, w->exec); // a full warp leaves `lane` as it was
     quad *d = DST(w, u, quad);
     const quad *a = SRC_A(w, u, quad);
-    LANES { d[i].lo = keep64(w->lane[i], a[i].lo, d[i].lo); d[i].hi = keep64(w->lane[i], a[i].hi, d[i].hi); }
+    LANES {
+        d[i].lo = keep64(w->lane[i], a[i].lo, d[i].lo);
+        d[i].hi = keep64(w->lane[i], a[i].hi, d[i].hi);
+    }
 }
 static void mov_pred(warp *w, const uop *u) { set_pred(w, u->d, pred_of(w, u->a)); }
 

@@ -46,15 +46,10 @@ ALWAYS double log2_64(double x) {
     p = __builtin_fma(p, q, 1.0);
     return __builtin_fma(s * p, 2 * 0x1.71547652b82fep+0, n);
 }
-// sin(x + quarter * pi / 2). The quadrant is taken off with pi/2 in two pieces; past 2^50 nothing is
-// left of the argument's precision and the remainder is only kept in range.
-ALWAYS double sin_64(double x, int quarter) {
-    double y = clamped(x, -0x1p50, 0x1p50);
-    double t = __builtin_fma(y, 0x1.45f306dc9c883p-1, MAGIC), n = t - MAGIC;
-    double r = __builtin_fma(-n, 0x1.921fb54442d18p+0, y);
-    r = clamped(__builtin_fma(-n, 0x1.1a62633145c07p-54, r), -0.8, 0.8);
-    uint64_t k = bits64(t) + (uint64_t)quarter;
-    double q = r * r;
+// sin or cos of t turns, |t| < 2^24, exactly reduced to an eighth of a turn.
+ALWAYS double sin_turns(double t, int quarter) {
+    double u = t * 4, k = u + MAGIC, r = (u - (k - MAGIC)) * 0x1.921fb54442d18p+0, q = r * r;
+    uint64_t n = bits64(k) + (uint64_t)quarter;
     double s = -1.0 / 39916800, c = 1.0 / 479001600;
     s = __builtin_fma(s, q, 1.0 / 362880);
     s = __builtin_fma(s, q, -1.0 / 5040);
@@ -67,7 +62,7 @@ ALWAYS double sin_64(double x, int quarter) {
     c = __builtin_fma(c, q, 1.0 / 24);
     c = __builtin_fma(c, q, -0.5);
     c = __builtin_fma(c, q, 1.0);
-    return f64_of(pick64(k & 1, bits64(c), bits64(s)) ^ (k & 2) << 62);
+    return f64_of(pick64(n & 1, bits64(c), bits64(s)) ^ (n & 2) << 62);
 }
 ALWAYS double tanh_64(double x) {
     double a = f64_of(bits64(x) & ~SIGN64), q = x * x;
@@ -95,11 +90,16 @@ ALWAYS uint32_t lg2_f32(uint32_t x, int ftz) {
     y = pick32(b == 0x7f800000, b, y);
     return in32(y, ftz);
 }
+// The GPU first multiplies by 1 / 2 pi in f32, cutting the product, and so loses large angles: it is
+// within 2^-21 of the sine of that many turns everywhere, but of the sine of x only for small x. As an
+// H200 does it: a product below f32's normal numbers is 0, one of 2^24 and more a whole number.
 ALWAYS uint32_t sin_f32(uint32_t x, int quarter, int ftz) {
-    uint32_t b = in32(x, ftz);
-    float r = (float)sin_64((double)f32_of(b), quarter);
-    uint32_t y = pick32((b & 0x7fffffff) >= 0x7f800000, NAN32, bits32(r));
-    if (!quarter) y = pick32((b & 0x7fffffff) == 0, b, y); // the sign of a zero
+    uint32_t b = in32(x, ftz), m = b & 0x7fffffff;
+    double p = (double)f32_of(m) * 0x1.45f306p-3; // exact
+    uint64_t t = bits64(p) & ~0x1fffffffull;
+    t &= mask64(p >= 0x1p-126) & mask64(p < 0x1p24);
+    float r = (float)sin_turns(f64_of(t), quarter);
+    uint32_t y = pick32(m >= 0x7f800000, NAN32, bits32(r) ^ (quarter ? 0 : b & 0x80000000));
     return in32(y, ftz);
 }
 ALWAYS uint32_t tanh_f32(uint32_t x) {
@@ -147,7 +147,7 @@ ALWAYS uint32_t ex2_bf16(uint32_t h, int ftz) {
 }
 ALWAYS uint32_t tanh_f16(uint32_t h) { return f16_from_f32(tanh_f32(f32_from_f16(h))); }
 ALWAYS uint32_t tanh_bf16(uint32_t h) { return bf16_from_f32(tanh_f32(f32_from_bf16(h))); }
-#define L(v) ((v) & 0xffff)
+#define L(v) ((v)&0xffff)
 #define H(v) ((v) >> 16)
 LOOP1(ex2_f16, 16, 16, ex2_f16(x))
 LOOP1(ex2_f16x2, 32, 32, ex2_f16(L(x)) | ex2_f16(H(x)) << 16)
@@ -161,7 +161,7 @@ LOOP1(tanh_bf16x2, 32, 32, tanh_bf16(L(x)) | tanh_bf16(H(x)) << 16)
 // ---- f64 ------------------------------------------------------------------------------------
 // rcp and rsqrt .approx.ftz.f64 read and write the upper 32 bits; 20 bits of fraction. Rounding to
 // them may carry into the exponent, which is right.
-#define UPPER 0xffffffff00000000ull
+#define UPPER     0xffffffff00000000ull
 #define NAN_UPPER 0x7fffffff00000000ull
 ALWAYS uint64_t upper_in(uint64_t x) {
     x &= UPPER;

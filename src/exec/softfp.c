@@ -35,13 +35,18 @@ static uint64_t round_off(uint64_t m, int n, bool neg, int round) {
     uint64_t rest = n > 63 ? m : m & ((1ull << n) - 1); // compared with half a unit below
     if (!rest) return q;
     // a shift by more than 64 leaves less than half a unit of any m
-    int half = n > 64 ? -1 : n == 64 ? (m > 1ull << 63) - (m < 1ull << 63) : (rest > 1ull << (n - 1)) - (rest < 1ull << (n - 1));
+    int half = n > 64    ? -1
+               : n == 64 ? (m > 1ull << 63) - (m < 1ull << 63)
+                         : (rest > 1ull << (n - 1)) - (rest < 1ull << (n - 1));
     bool up = false;
     switch (round) {
-    case ORR_RND_RN: case ORR_RND_RNI: up = half > 0 || (half == 0 && (q & 1)); break;
+    case ORR_RND_RN:
+    case ORR_RND_RNI: up = half > 0 || (half == 0 && (q & 1)); break;
     case ORR_RND_RNA: up = half >= 0; break;
-    case ORR_RND_RM: case ORR_RND_RMI: up = neg; break;
-    case ORR_RND_RP: case ORR_RND_RPI: up = !neg; break;
+    case ORR_RND_RM:
+    case ORR_RND_RMI: up = neg; break;
+    case ORR_RND_RP:
+    case ORR_RND_RPI: up = !neg; break;
     default: break; // towards zero
     }
     return q + up;
@@ -63,8 +68,8 @@ uint64_t orr_fp_encode(const fpformat *f, fpvalue v, int round, bool finite) {
     int least = 1 - bias - f->fbits;
     if (v.exp + drop < least) drop = least - v.exp;
     uint64_t m = drop >= 0 ? round_off(v.mant, drop, v.neg, round) : v.mant << -drop;
-    int e = v.exp + drop - least;                 // 0: the smallest binade
-    uint64_t r = m + ((uint64_t)e << f->fbits);   // a carry moves into the exponent by itself
+    int e = v.exp + drop - least;               // 0: the smallest binade
+    uint64_t r = m + ((uint64_t)e << f->fbits); // a carry moves into the exponent by itself
     if (e > emax || r > max) r = away ? beyond : max;
     return sign | r;
 }

@@ -17,15 +17,31 @@
 #define ALWAYS static inline __attribute__((always_inline))
 
 // ---- bits -----------------------------------------------------------------------------------
-static inline float f32_of(uint32_t x) { float f; memcpy(&f, &x, 4); return f; }
-static inline uint32_t bits32(float f) { uint32_t x; memcpy(&x, &f, 4); return x; }
-static inline double f64_of(uint64_t x) { double f; memcpy(&f, &x, 8); return f; }
-static inline uint64_t bits64(double f) { uint64_t x; memcpy(&x, &f, 8); return x; }
+static inline float f32_of(uint32_t x) {
+    float f;
+    memcpy(&f, &x, 4);
+    return f;
+}
+static inline uint32_t bits32(float f) {
+    uint32_t x;
+    memcpy(&x, &f, 4);
+    return x;
+}
+static inline double f64_of(uint64_t x) {
+    double f;
+    memcpy(&f, &x, 8);
+    return f;
+}
+static inline uint64_t bits64(double f) {
+    uint64_t x;
+    memcpy(&x, &f, 8);
+    return x;
+}
 
 // What the GPU answers when the result is not a number.
-#define NAN16 0x7fffu // f16 and bf16
-#define NAN32 0x7fffffffu
-#define NAN64 0xfff8000000000000ull // when no operand was a NaN; else that operand, made quiet
+#define NAN16  0x7fffu // f16 and bf16
+#define NAN32  0x7fffffffu
+#define NAN64  0xfff8000000000000ull // when no operand was a NaN; else that operand, made quiet
 #define SIGN64 0x8000000000000000ull
 
 // all ones when true
@@ -41,9 +57,7 @@ static inline bool nan64(uint64_t x) { return (x & ~SIGN64) > 0x7ff0000000000000
 static inline uint32_t flush32(uint32_t x) { return pick32((x & 0x7f800000) == 0, x & 0x80000000, x); }
 static inline uint32_t in32(uint32_t x, int ftz) { return ftz ? flush32(x) : x; }
 // .sat: to [+0, 1], not a number to +0
-static inline uint32_t sat32(float r) {
-    return mask32(r > 0) & pick32(r < 1, bits32(r), 0x3f800000);
-}
+static inline uint32_t sat32(float r) { return mask32(r > 0) & pick32(r < 1, bits32(r), 0x3f800000); }
 static inline uint64_t sat64(double r) {
     return mask64(r > 0) & pick64(r < 1, bits64(r), 0x3ff0000000000000ull);
 }
@@ -97,30 +111,45 @@ static inline uint64_t keep64(uint32_t m, uint64_t r, uint64_t d) {
     static void name##_full(warp *w, const uop *u) {                                                         \
         uint##DN##_t *d = DST(w, u, uint##DN##_t);                                                           \
         const uint##N##_t *a = SRC_A(w, u, uint##N##_t);                                                     \
-        LANES { uint##N##_t x = a[i]; d[i] = (uint##DN##_t)(expr); }                                         \
+        LANES {                                                                                              \
+            uint##N##_t x = a[i];                                                                            \
+            d[i] = (uint##DN##_t)(expr);                                                                     \
+        }                                                                                                    \
     }                                                                                                        \
     static void name##_mask(warp *w, const uop *u) {                                                         \
         uint##DN##_t *d = DST(w, u, uint##DN##_t);                                                           \
         const uint##N##_t *a = SRC_A(w, u, uint##N##_t);                                                     \
-        LANES { uint##N##_t x = a[i]; d[i] = keep##DN(w->lane[i], (uint##DN##_t)(expr), d[i]); }             \
+        LANES {                                                                                              \
+            uint##N##_t x = a[i];                                                                            \
+            d[i] = keep##DN(w->lane[i], (uint##DN##_t)(expr), d[i]);                                         \
+        }                                                                                                    \
     }
 #define LOOP2(name, N, expr)                                                                                 \
     static void name##_full(warp *w, const uop *u) {                                                         \
         uint##N##_t *d = DST(w, u, uint##N##_t);                                                             \
         const uint##N##_t *a = SRC_A(w, u, uint##N##_t), *b = SRC_B(w, u, uint##N##_t);                      \
-        LANES { uint##N##_t x = a[i], y = b[i]; d[i] = (uint##N##_t)(expr); }                                \
+        LANES {                                                                                              \
+            uint##N##_t x = a[i], y = b[i];                                                                  \
+            d[i] = (uint##N##_t)(expr);                                                                      \
+        }                                                                                                    \
     }                                                                                                        \
     static void name##_mask(warp *w, const uop *u) {                                                         \
         uint##N##_t *d = DST(w, u, uint##N##_t);                                                             \
         const uint##N##_t *a = SRC_A(w, u, uint##N##_t), *b = SRC_B(w, u, uint##N##_t);                      \
-        LANES { uint##N##_t x = a[i], y = b[i]; d[i] = keep##N(w->lane[i], (uint##N##_t)(expr), d[i]); }     \
+        LANES {                                                                                              \
+            uint##N##_t x = a[i], y = b[i];                                                                  \
+            d[i] = keep##N(w->lane[i], (uint##N##_t)(expr), d[i]);                                           \
+        }                                                                                                    \
     }
 #define LOOP3(name, N, expr)                                                                                 \
     static void name##_full(warp *w, const uop *u) {                                                         \
         uint##N##_t *d = DST(w, u, uint##N##_t);                                                             \
         const uint##N##_t *a = SRC_A(w, u, uint##N##_t), *b = SRC_B(w, u, uint##N##_t),                      \
                           *c = SRC_C(w, u, uint##N##_t);                                                     \
-        LANES { uint##N##_t x = a[i], y = b[i], z = c[i]; d[i] = (uint##N##_t)(expr); }                      \
+        LANES {                                                                                              \
+            uint##N##_t x = a[i], y = b[i], z = c[i];                                                        \
+            d[i] = (uint##N##_t)(expr);                                                                      \
+        }                                                                                                    \
     }                                                                                                        \
     static void name##_mask(warp *w, const uop *u) {                                                         \
         uint##N##_t *d = DST(w, u, uint##N##_t);                                                             \
@@ -136,8 +165,10 @@ static inline uint64_t keep64(uint32_t m, uint64_t r, uint64_t d) {
 // The host's rounding for the time of one loop. The fences keep the loop's loads and stores, and so
 // its arithmetic, between the two calls.
 static inline void round_begin(int round) {
-    fesetround(round == ORR_RND_RZ ? FE_TOWARDZERO : round == ORR_RND_RM ? FE_DOWNWARD
-               : round == ORR_RND_RP ? FE_UPWARD : FE_TONEAREST);
+    fesetround(round == ORR_RND_RZ   ? FE_TOWARDZERO
+               : round == ORR_RND_RM ? FE_DOWNWARD
+               : round == ORR_RND_RP ? FE_UPWARD
+                                     : FE_TONEAREST);
     __asm__ volatile("" ::: "memory");
 }
 static inline void round_end(void) {
@@ -167,9 +198,18 @@ static inline void set_preds(warp *w, const uop *u, uint32_t m, oper p, oper q) 
     if (u->nsrc > 2) {
         uint32_t c = pred_of(w, u->c);
         switch (u->inst->boolop) {
-        case ORR_BOOL_AND: m &= c; n &= c; break;
-        case ORR_BOOL_OR: m |= c; n |= c; break;
-        case ORR_BOOL_XOR: m ^= c; n ^= c; break;
+        case ORR_BOOL_AND:
+            m &= c;
+            n &= c;
+            break;
+        case ORR_BOOL_OR:
+            m |= c;
+            n |= c;
+            break;
+        case ORR_BOOL_XOR:
+            m ^= c;
+            n ^= c;
+            break;
         default: break;
         }
     }
@@ -224,7 +264,7 @@ static inline uint32_t bf16_from_f32(uint32_t x) {
 #define ADD_ODD(name, T, N)                                                                                  \
     static inline T name(T x, T y) {                                                                         \
         T s = x + y, t = s - x;                                                                              \
-        T e = (x - (s - t)) + (y - t); /* exactly what s lacks (Knuth) */                                    \
+        T e = (x - (s - t)) + (y - t);                                  /* exactly what s lacks (Knuth) */   \
         uint##N##_t b = bits##N(s), less = (bits##N(e) ^ b) >> (N - 1); /* 1: s is too far from 0 */         \
         uint##N##_t fix = mask##N((e < 0) | (e > 0)) & mask##N((b & 1) == 0);                                \
         return f##N##_of(b + (fix & (1 - 2 * less)));                                                        \

@@ -38,8 +38,8 @@ static void element_at(const matrix *x, int lane, int e, int *row, int *col) {
 // The lines of the matrix (rows, or columns of a column-major one) are `stride` elements apart. Each
 // lane touches one 32nd of the matrix; the pieces never straddle lines.
 typedef struct layout {
-    int line, lines;   // elements of a line, lines
-    uint32_t piece;    // bytes of a lane
+    int line, lines; // elements of a line, lines
+    uint32_t piece;  // bytes of a lane
 } layout;
 static layout layout_of(const matrix *x, bool col) {
     layout l = {col ? x->rows : x->cols, col ? x->cols : x->rows, 0};
@@ -55,7 +55,9 @@ static bool pieces(warp *w, const uop *u, const matrix *x, bool col, uint8_t *ho
     uint32_t each = (uint32_t)(l.line * x->bits / 8) / l.piece, first = (uint32_t)orr_ffs(w->exec);
     // the address and the stride are the same in every lane
     uint64_t base = u->a.cls == ORR_D ? SRC_A(w, u, uint64_t)[first] : SRC_A(w, u, uint32_t)[first];
-    int64_t step = stride.none ? l.line : stride.cls == ORR_D ? OPER(w, stride, int64_t)[first] : OPER(w, stride, int32_t)[first];
+    int64_t step = stride.none           ? l.line
+                   : stride.cls == ORR_D ? OPER(w, stride, int64_t)[first]
+                                         : OPER(w, stride, int32_t)[first];
     uint64_t apart = (uint64_t)step * (uint64_t)x->bits / 8;
     for (uint32_t i = 0; i < ORR_WARP; i++)
         addr[i] = base + (uint64_t)(int64_t)u->inst->disp + i / each * apart + i % each * l.piece;
@@ -88,7 +90,10 @@ static void put_bits(uint8_t *p, int at, int bits, uint64_t v) { // into zeros
     }
 }
 
-typedef union image { uint8_t b[4096]; uint64_t align; } image; // a matrix, line after line
+typedef union image {
+    uint8_t b[4096];
+    uint64_t align;
+} image; // a matrix, line after line
 
 static void wmma_load(warp *w, const uop *u) {
     set_exec(w, w->exec); // a full warp leaves `lane` as it was
@@ -100,7 +105,8 @@ static void wmma_load(warp *w, const uop *u) {
     if (!w->exec || !pieces(w, u, &x, col, host)) return;
     uint32_t live = w->exec;
     for (uint32_t i = 0; i < ORR_WARP; i++) {
-        if (!(live >> i & 1)) memset(mem.b + i * l.piece, 0, l.piece);
+        if (!(live >> i & 1))
+            memset(mem.b + i * l.piece, 0, l.piece);
         else {
             memcpy(mem.b + i * l.piece, host[0][i], l.piece > 16 ? 16 : l.piece);
             if (l.piece > 16) memcpy(mem.b + i * l.piece + 16, host[1][i], l.piece - 16);
@@ -114,7 +120,8 @@ static void wmma_load(warp *w, const uop *u) {
             for (int e = 0; e < per; e++) {
                 int row, c;
                 element_at(&x, i, (r * per + e) % run, &row, &c);
-                put_bits(word.b, e, x.bits, get_bits(mem.b, col ? c * l.line + row : row * l.line + c, x.bits));
+                put_bits(word.b, e, x.bits,
+                         get_bits(mem.b, col ? c * l.line + row : row * l.line + c, x.bits));
             }
             memcpy(OPER(w, u->all[r], uint8_t) + i * (x.bits == 64 ? 8 : 4), word.b, x.bits == 64 ? 8 : 4);
         }
@@ -134,7 +141,8 @@ static void wmma_store(warp *w, const uop *u) {
             int row, c;
             element_at(&x, i, e, &row, &c);
             const uint8_t *reg = OPER(w, u->all[2 + e / per], uint8_t) + i * (x.bits == 64 ? 8 : 4);
-            put_bits(mem.b, col ? c * l.line + row : row * l.line + c, x.bits, get_bits(reg, e % per, x.bits));
+            put_bits(mem.b, col ? c * l.line + row : row * l.line + c, x.bits,
+                     get_bits(reg, e % per, x.bits));
         }
     for (uint32_t i = 0; i < ORR_WARP; i++) {
         if (!(w->exec >> i & 1)) continue;
@@ -148,7 +156,8 @@ static void wmma_store(warp *w, const uop *u) {
 static void gather_runs(const warp *w, const oper *regs, const matrix *x, uint8_t *out) {
     int word = x->bits == 64 ? 8 : 4, n = run_of(x) * x->bits / 8 / word;
     for (int i = 0; i < ORR_WARP; i++)
-        for (int r = 0; r < n; r++) memcpy(out + (i * n + r) * word, OPER(w, regs[r], uint8_t) + i * word, (size_t)word);
+        for (int r = 0; r < n; r++)
+            memcpy(out + (i * n + r) * word, OPER(w, regs[r], uint8_t) + i * word, (size_t)word);
 }
 static int regs_of(const orr_inst *i, int kind, int type) { // as PTX lists them
     matrix x = matrix_of(i->imm, kind, type);
@@ -175,9 +184,12 @@ static void wmma_mma(warp *w, const uop *u) {
             int row, col;
             element_at(&c, i, e, &row, &col);
             int at = row * p.n + col;
-            if (c.bits == 64) p.c.d[at] = OPER(w, creg[e], uint64_t)[i];
-            else if (c.bits == 16) p.c.w[at] = OPER(w, creg[e >> 1], uint32_t)[i] >> (e & 1) * 16 & 0xffff;
-            else p.c.w[at] = OPER(w, creg[e], uint32_t)[i];
+            if (c.bits == 64)
+                p.c.d[at] = OPER(w, creg[e], uint64_t)[i];
+            else if (c.bits == 16)
+                p.c.w[at] = OPER(w, creg[e >> 1], uint32_t)[i] >> (e & 1) * 16 & 0xffff;
+            else
+                p.c.w[at] = OPER(w, creg[e], uint32_t)[i];
         }
     orr_mma_multiply(&p);
     for (int i = 0; i < ORR_WARP; i++) {
@@ -186,9 +198,12 @@ static void wmma_mma(warp *w, const uop *u) {
             int row, col;
             element_at(&d, i, e, &row, &col);
             int at = row * p.n + col;
-            if (d.bits == 64) OPER(w, u->all[e], uint64_t)[i] = p.c.d[at];
-            else if (d.bits == 16) ((uint16_t *)OPER(w, u->all[e >> 1], uint32_t))[i * 2 + (e & 1)] = (uint16_t)p.c.w[at];
-            else OPER(w, u->all[e], uint32_t)[i] = p.c.w[at];
+            if (d.bits == 64)
+                OPER(w, u->all[e], uint64_t)[i] = p.c.d[at];
+            else if (d.bits == 16)
+                ((uint16_t *)OPER(w, u->all[e >> 1], uint32_t))[i * 2 + (e & 1)] = (uint16_t)p.c.w[at];
+            else
+                OPER(w, u->all[e], uint32_t)[i] = p.c.w[at];
         }
     }
 }
@@ -213,7 +228,8 @@ static void ldmatrix(warp *w, const uop *u) {
         for (int i = 0; i < 8; i++) memcpy(x[i], host[8 * j + i], 16);
         for (int i = 0; i < ORR_WARP; i++) {
             int r = i >> 2, c = (i & 3) * 2;
-            uint32_t v = trans ? (uint32_t)x[c + 1][r] << 16 | x[c][r] : (uint32_t)x[r][c + 1] << 16 | x[r][c];
+            uint32_t v =
+                trans ? (uint32_t)x[c + 1][r] << 16 | x[c][r] : (uint32_t)x[r][c + 1] << 16 | x[r][c];
             d[i] = keep32(w->lane[i], v, d[i]);
         }
     }
@@ -228,8 +244,10 @@ static void stmatrix(warp *w, const uop *u) {
         for (int i = 0; i < ORR_WARP; i++)
             for (int e = 0; e < 2; e++) {
                 int r = i >> 2, c = (i & 3) * 2 + e;
-                if (trans) x[c][r] = (uint16_t)(s[i] >> 16 * e);
-                else x[r][c] = (uint16_t)(s[i] >> 16 * e);
+                if (trans)
+                    x[c][r] = (uint16_t)(s[i] >> 16 * e);
+                else
+                    x[r][c] = (uint16_t)(s[i] >> 16 * e);
             }
         for (int i = 0; i < 8; i++) memcpy(host[8 * j + i], x[i], 16);
     }
@@ -252,11 +270,14 @@ static void movmatrix(warp *w, const uop *u) {
 static bool shape_known(int type, uint32_t imm) {
     int m = (int)(imm & 255), n = (int)(imm >> 8 & 255), k = (int)(imm >> 16);
     switch (type) {
-    case ORR_T_F16: case ORR_T_BF16: case ORR_T_U8: case ORR_T_S8:
-        return k == 16 && ((m == 16 && n == 16) || (m == 32 && n == 8) || (m == 8 && n == 32));
+    case ORR_T_F16:
+    case ORR_T_BF16:
+    case ORR_T_U8:
+    case ORR_T_S8: return k == 16 && ((m == 16 && n == 16) || (m == 32 && n == 8) || (m == 8 && n == 32));
     case ORR_T_TF32: return m == 16 && n == 16 && k == 8;
     case ORR_T_F64: return m == 8 && n == 8 && k == 4;
-    case ORR_T_U4: case ORR_T_S4: return m == 8 && n == 8 && k == 32;
+    case ORR_T_U4:
+    case ORR_T_S4: return m == 8 && n == 8 && k == 32;
     case ORR_T_B1: return m == 8 && n == 8 && k == 128;
     }
     return false;
@@ -266,7 +287,8 @@ static bool shape_of_c(int type, uint32_t imm) {
     switch (type) {
     case ORR_T_F16: return shape_known(ORR_T_F16, imm);
     case ORR_T_F32: return shape_known(ORR_T_F16, imm) || shape_known(ORR_T_TF32, imm);
-    case ORR_T_S32: return shape_known(ORR_T_S8, imm) || shape_known(ORR_T_S4, imm) || shape_known(ORR_T_B1, imm);
+    case ORR_T_S32:
+        return shape_known(ORR_T_S8, imm) || shape_known(ORR_T_S4, imm) || shape_known(ORR_T_B1, imm);
     case ORR_T_F64: return shape_known(ORR_T_F64, imm);
     }
     return false;
@@ -286,8 +308,10 @@ handlers orr_pick_wmma(const orr_kernel *k, const orr_inst *i, const char **why)
     switch (i->op) {
     case ORR_OP_WMMALOAD:
         fn = wmma_load;
-        ok = i->sub <= FRAG_C && (i->sub == FRAG_C ? shape_of_c(i->type, i->imm) : shape_known(i->type, i->imm)) &&
-             i->nsrc >= 1 && i->nsrc <= 2 && i->ndst == regs_of(i, i->sub, i->type) && all_class(k, i, 0, i->ndst, cls);
+        ok = i->sub <= FRAG_C &&
+             (i->sub == FRAG_C ? shape_of_c(i->type, i->imm) : shape_known(i->type, i->imm)) &&
+             i->nsrc >= 1 && i->nsrc <= 2 && i->ndst == regs_of(i, i->sub, i->type) &&
+             all_class(k, i, 0, i->ndst, cls);
         break;
     case ORR_OP_WMMASTORE:
         fn = wmma_store;
@@ -296,19 +320,21 @@ handlers orr_pick_wmma(const orr_kernel *k, const orr_inst *i, const char **why)
         break;
     case ORR_OP_WMMA:
         fn = wmma_mma;
-        ok = orr_mma_types(i, true) && shape_known(i->stype, i->imm) && i->ndst == regs_of(i, FRAG_C, i->type) &&
-             i->nsrc == regs_of(i, FRAG_A, i->stype) + regs_of(i, FRAG_B, i->sub) + regs_of(i, FRAG_C, i->cmp) &&
+        ok = orr_mma_types(i, true) && shape_known(i->stype, i->imm) &&
+             i->ndst == regs_of(i, FRAG_C, i->type) &&
+             i->nsrc ==
+                 regs_of(i, FRAG_A, i->stype) + regs_of(i, FRAG_B, i->sub) + regs_of(i, FRAG_C, i->cmp) &&
              all_class(k, i, 0, i->ndst + i->nsrc, cls);
         break;
     case ORR_OP_LDMATRIX:
         fn = ldmatrix;
-        ok = i->type == ORR_T_B16 && i->nsrc == 1 && i->ndst == i->imm && (i->imm == 1 || i->imm == 2 || i->imm == 4) &&
-             all_class(k, i, 0, i->ndst, ORR_W);
+        ok = i->type == ORR_T_B16 && i->nsrc == 1 && i->ndst == i->imm &&
+             (i->imm == 1 || i->imm == 2 || i->imm == 4) && all_class(k, i, 0, i->ndst, ORR_W);
         break;
     case ORR_OP_STMATRIX:
         fn = stmatrix;
-        ok = i->type == ORR_T_B16 && i->ndst == 0 && i->nsrc == i->imm + 1 && (i->imm == 1 || i->imm == 2 || i->imm == 4) &&
-             all_class(k, i, 1, i->nsrc, ORR_W);
+        ok = i->type == ORR_T_B16 && i->ndst == 0 && i->nsrc == i->imm + 1 &&
+             (i->imm == 1 || i->imm == 2 || i->imm == 4) && all_class(k, i, 1, i->nsrc, ORR_W);
         break;
     case ORR_OP_MOVMATRIX:
         fn = movmatrix;
