@@ -9,7 +9,7 @@
 #include "exec/softfp.h"
 
 // ---- one element ----------------------------------------------------------------------------
-ALWAYS uint32_t flush_f16(uint32_t h) { return pick32((h & 0x7c00) == 0, h & 0x8000, h); }
+ALWAYS uint32_t flush_f16(uint32_t h) { return h & (mask32((h & 0x7c00) != 0) | 0x8000); }
 ALWAYS float from_f16(uint32_t h, int ftz) { return f32_of(f32_from_f16(ftz ? flush_f16(h) : h)); }
 ALWAYS double from_bf16(uint32_t h) { return f32_of(f32_from_bf16(h)); }
 
@@ -117,10 +117,10 @@ BOTH1(neg_bf16, neg_half, 0x7f80, 0)
 
 #define EXTREMES(t, v, mode)                                                                                 \
     BOTH2(min_##t##v, min_##t, mode, 0)                                                                      \
-    BOTH2(max_##t##v, max_##t, mode, 0) BOTH2(min_##t##_n##v, min_##t, mode, 1)                              \
-        BOTH2(max_##t##_n##v, max_##t, mode, 1) BOTH2(min_##t##_x##v, min_##t##_xs, mode, 0)                 \
-            BOTH2(max_##t##_x##v, max_##t##_xs, mode, 0) BOTH2(min_##t##_nx##v, min_##t##_xs, mode, 1)       \
-                BOTH2(max_##t##_nx##v, max_##t##_xs, mode, 1)
+    BOTH2(max_##t##v, max_##t, mode, 0)                                                                      \
+    BOTH2(min_##t##_n##v, min_##t, mode, 1) BOTH2(max_##t##_n##v, max_##t, mode, 1)                          \
+        BOTH2(min_##t##_x##v, min_##t##_xs, mode, 0) BOTH2(max_##t##_x##v, max_##t##_xs, mode, 0)            \
+            BOTH2(min_##t##_nx##v, min_##t##_xs, mode, 1) BOTH2(max_##t##_nx##v, max_##t##_xs, mode, 1)
 EXTREMES(f16, , PLAIN)
 EXTREMES(f16, _ftz, FTZ)
 EXTREMES(bf16, , PLAIN)

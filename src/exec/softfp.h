@@ -54,7 +54,7 @@ static inline bool nan32(uint32_t x) { return (x & 0x7fffffff) > 0x7f800000; }
 static inline bool nan64(uint64_t x) { return (x & ~SIGN64) > 0x7ff0000000000000ull; }
 
 // .ftz: a subnormal becomes the zero of its sign
-static inline uint32_t flush32(uint32_t x) { return pick32((x & 0x7f800000) == 0, x & 0x80000000, x); }
+static inline uint32_t flush32(uint32_t x) { return x & (mask32((x & 0x7f800000) != 0) | 0x80000000); }
 static inline uint32_t in32(uint32_t x, int ftz) { return ftz ? flush32(x) : x; }
 // .sat: to [+0, 1], not a number to +0
 static inline uint32_t sat32(float r) { return mask32(r > 0) & pick32(r < 1, bits32(r), 0x3f800000); }
