@@ -22,6 +22,7 @@ typedef struct xblock { // a basic block, ready to run
     const uop *last;        // the one that decides where to go, or NULL: next
     const uop *waits;       // the first micro-op, if it must wait for other lanes
     uint32_t count;         // instructions, `last` included
+    bool polls;             // looks at what others may write: atomics, volatile accesses, sleep
     int32_t next, ipdom;
     oper members;           // of `waits`
 } xblock;

@@ -7,9 +7,10 @@
 //
 // That alone would hang programs in which lanes wait for each other, such as a lock taken inside one
 // warp: the lane that has the lock waits at a join for those that spin. Volta and later guarantee
-// progress to every lane. So do we: in a kernel that can wait for others at all (it has atomics or
-// volatile accesses) a fragment that has run long without meeting anybody gives way to the others,
-// and when there are none, the lanes waiting at joins are let through, each with its outer join.
+// progress to every lane. So do we: a fragment that has looked often at what others may write (by
+// atomics or volatile accesses) without meeting anybody gives way to the others, and when there are
+// none, the lanes waiting at joins are let through, each with its outer join. A long loop that does not
+// look at anything keeps its turn.
 //
 // Operations that name the lanes they work with (shfl.sync and its like) stand first in their block;
 // a fragment that gets there waits until all those lanes are there.
@@ -18,8 +19,8 @@
 
 #include "exec/block.h"
 
-#define FIRST_SLICE 4096 // blocks a fragment may run before others get a turn
-#define LEAST_SLICE 64
+#define FIRST_SLICE 512 // blocks with a look at others that a fragment may run before those get a turn
+#define LEAST_SLICE 16
 #define MAX_DEPTH 4096   // calls
 
 // ---- pools ----------------------------------------------------------------------------------
@@ -512,7 +513,7 @@ int orr_warp_run(warp *w) {
                           (unsigned long long)limit);
                 return RUN_FAULT;
             }
-            if (--w->budget <= 0) {
+            if (x->polls && --w->budget <= 0) {
                 f->turn = f->state == FRAG_READY ? ++w->turn : f->turn;
                 int ready = 0;
                 for (int n = 0; n < ORR_WARP; n++) ready += w->frags[n].state == FRAG_READY;
@@ -537,7 +538,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;
     w->turn = w->rotations = 0;
-    w->slice = w->budget = p->kernel->waits ? FIRST_SLICE : INT64_MAX;
+    w->slice = w->budget = FIRST_SLICE;
     w->insts = w->thread_insts = w->ticks = 0;
     w->njoins = w->nframes = 0;
     w->free_join = w->free_frame = -1;

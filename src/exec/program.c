@@ -190,6 +190,8 @@ bool orr_program_make(program *p, const orr_launch *l, orr_err *e) {
             x->waits = x->first;
             x->members = make_oper(&b, &table, members, NULL);
         }
+        for (const uop *u = x->first; u < x->end; u++)
+            x->polls |= (orr_ops[u->inst->op].flags & ORR_F_ATOMIC) || (u->inst->mods & ORR_M_VOLATILE) || u->inst->op == ORR_OP_NANOSLEEP;
         if (decides(x->end[-1].inst)) x->last = --x->end;
     }
     p->constants = orr_aligned_alloc(64, (b.bytes.n + 127) & ~(size_t)63);

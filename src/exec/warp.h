@@ -90,7 +90,7 @@ struct warp {
     frag frags[ORR_WARP];
     const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
     uint32_t turn;
-    int64_t budget, slice;      // blocks until it lets others run
+    int64_t budget, slice;      // looks at others until it lets them run
     uint32_t rotations;
     uint64_t insts, thread_insts; // executed
     uint64_t ticks;               // clock reads
