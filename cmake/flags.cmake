@@ -2,7 +2,7 @@
 set(orrery_warnings -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef
     -Wwrite-strings -Wvla)
 if(CMAKE_C_COMPILER_ID STREQUAL GNU)
-  list(APPEND orrery_warnings -Wshadow=local -Wlogical-op
+  list(APPEND orrery_warnings -Wlogical-op
        -Wno-format-truncation) # snprintf is used because it truncates
 endif()
 if(CMAKE_C_COMPILER_ID MATCHES Clang)
