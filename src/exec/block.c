@@ -25,10 +25,13 @@ void orr_fault(warp *w, const uop *u, int lane, const char *fmt, ...) {
     const orr_module *m = p->kernel->module;
     const uint32_t *tid = p->tid + (size_t)w->index * 3 * ORR_WARP + lane;
     char source[200] = "";
-    if (i->file && m && i->file <= m->nfiles) snprintf(source, sizeof source, " (%.150s:%u)", m->files[i->file - 1], i->srcline);
+    if (i->file && m && i->file <= m->nfiles)
+        snprintf(source, sizeof source, " (%.150s:%u)", m->files[i->file - 1], i->srcline);
     tb->worker->fault_index = tb->index;
-    orr_fail(&tb->worker->err, ORR_PROGRAM_FAILED, "%s:%u: %s%s; kernel '%s', block (%u,%u,%u), thread (%u,%u,%u)", m ? m->path : "?", i->line,
-             what, source, p->kernel->name, tb->ctaid[0], tb->ctaid[1], tb->ctaid[2], tid[0], tid[ORR_WARP], tid[2 * ORR_WARP]);
+    orr_fail(&tb->worker->err, ORR_PROGRAM_FAILED,
+             "%s:%u: %s%s; kernel '%s', block (%u,%u,%u), thread (%u,%u,%u)", m ? m->path : "?", i->line,
+             what, source, p->kernel->name, tb->ctaid[0], tb->ctaid[1], tb->ctaid[2], tid[0], tid[ORR_WARP],
+             tid[2 * ORR_WARP]);
 }
 
 // ---- barriers -------------------------------------------------------------------------------
@@ -38,9 +41,12 @@ static uint32_t arrived_threads(const tblock *tb, const barrier *b) {
     uint32_t n = 0;
     for (uint32_t w = 0; w < tb->prog->nwarps; w++) {
         uint32_t live = tb->warps[w].live, here = b->arrived[w];
-        if (!live) n += b->threads && !here ? 0 : ORR_WARP;
-        else if (here && !(live & ~here)) n += ORR_WARP;
-        else n += (uint32_t)orr_popc(here);
+        if (!live)
+            n += b->threads && !here ? 0 : ORR_WARP;
+        else if (here && !(live & ~here))
+            n += ORR_WARP;
+        else
+            n += (uint32_t)orr_popc(here);
     }
     return n;
 }
@@ -101,7 +107,8 @@ bool orr_barrier_arrive(warp *w, frag *f, const uop *u) {
     bool red = u->inst->sub >= ORR_BAR_RED_POPC;
     uint32_t threads = u->b.none ? 0 : SRC_B(w, u, uint32_t)[lane];
     if (threads > MAX_WARPS * ORR_WARP || threads % ORR_WARP || (!threads && !u->b.none)) {
-        orr_fault(w, u, lane, "barrier for %u threads; it must be a multiple of %d up to %d", threads, ORR_WARP, MAX_WARPS * ORR_WARP);
+        orr_fault(w, u, lane, "barrier for %u threads; it must be a multiple of %d up to %d", threads,
+                  ORR_WARP, MAX_WARPS * ORR_WARP);
         return false;
     }
     barrier *b = &tb->bar[id];
@@ -139,7 +146,8 @@ static void report_deadlock(tblock *tb) {
             if (w->frags[x].state != FRAG_BAR) continue;
             const barrier *b = &tb->bar[w->frags[x].bar];
             orr_fault(w, waiting_at(w, &w->frags[x]), orr_ffs(w->frags[x].mask),
-                      "deadlock: barrier %u has %u of %u threads and no other thread can run", w->frags[x].bar, arrived_threads(tb, b),
+                      "deadlock: barrier %u has %u of %u threads and no other thread can run",
+                      w->frags[x].bar, arrived_threads(tb, b),
                       b->threads ? b->threads : tb->prog->nwarps * ORR_WARP);
             return;
         }
@@ -197,8 +205,10 @@ static tblock *make_block(worker *k) {
 tblock *orr_block_start(worker *k, uint64_t index) {
     const program *p = k->prog;
     tblock *tb = k->spare;
-    if (tb) k->spare = tb->next;
-    else tb = make_block(k);
+    if (tb)
+        k->spare = tb->next;
+    else
+        tb = make_block(k);
     const uint32_t *g = p->launch->grid;
     tb->index = index;
     tb->ctaid[0] = (uint32_t)(index % g[0]);

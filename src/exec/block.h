@@ -6,25 +6,25 @@
 #include "exec/warp.h"
 
 #define MAX_WARPS 32 // 1024 threads
-#define BARRIERS 16
+#define BARRIERS  16
 
 // ---- memory ---------------------------------------------------------------------------------
 typedef struct range { // an allocation, [lo, lo + size)
     uint64_t lo, size;
 } range;
-const range *orr_mem_find(const orr_mem *m, uint64_t addr);      // NULL: in none
+const range *orr_mem_find(const orr_mem *m, uint64_t addr);                   // NULL: in none
 const char *orr_mem_describe(const orr_mem *m, uint64_t addr, char buf[160]); // for messages
-uint8_t *orr_mem_base(const orr_mem *m);                         // host pointer of ORR_GLOBAL_BASE
+uint8_t *orr_mem_base(const orr_mem *m); // host pointer of ORR_GLOBAL_BASE
 
 // ---- program --------------------------------------------------------------------------------
-typedef struct xblock { // a basic block, ready to run
+typedef struct xblock {     // a basic block, ready to run
     const uop *first, *end; // plain micro-ops
     const uop *last;        // the one that decides where to go, or NULL: next
     const uop *waits;       // the first micro-op, if it must wait for other lanes
     uint32_t count;         // instructions, `last` included
     bool polls;             // looks at what others may write: atomics, volatile accesses, sleep
     int32_t next, ipdom;
-    oper members;           // of `waits`
+    oper members; // of `waits`
 } xblock;
 
 typedef struct program {
@@ -32,12 +32,12 @@ typedef struct program {
     const orr_kernel *kernel;
     xblock *blocks;
     uop *uops;
-    uint8_t *constants;     // BANK_CONST
-    uint32_t nmem;          // memory micro-ops
+    uint8_t *constants; // BANK_CONST
+    uint32_t nmem;      // memory micro-ops
     uint32_t threads, nwarps;
-    uint32_t shared_bytes;  // per block
-    uint32_t local_bytes;   // per thread
-    uint32_t *tid;          // [warp][x y z][lane]
+    uint32_t shared_bytes; // per block
+    uint32_t local_bytes;  // per thread
+    uint32_t *tid;         // [warp][x y z][lane]
     uint32_t sm_count;
     orr_arena arena;
 } program;
@@ -59,10 +59,10 @@ typedef struct tblock {
     uint64_t index;
     uint32_t ctaid[3];
     warp *warps;
-    uint32_t running;  // warps not finished
-    uint32_t rounds;   // of slices it has had since it last finished a warp
+    uint32_t running; // warps not finished
+    uint32_t rounds;  // of slices it has had since it last finished a warp
     uint8_t *shared;
-    uint8_t *local;    // [thread][local_bytes]
+    uint8_t *local; // [thread][local_bytes]
     barrier bar[BARRIERS];
     uint32_t bars_open; // barriers at which somebody has arrived
     orr_trace_out *traces;
@@ -77,21 +77,21 @@ enum { RUN_DONE, RUN_WAITS, RUN_YIELDS, RUN_FAULT };
 typedef struct worker { // one host thread's share
     program *prog;
     orr_mem *mem;
-    range *range;       // the allocation each memory micro-op touched last
+    range *range; // the allocation each memory micro-op touched last
     bool streams;
-    tblock *spare;      // finished blocks, to be used again
+    tblock *spare; // finished blocks, to be used again
     orr_exec_counts counts;
-    orr_err err;        // the fault
+    orr_err err; // the fault
     uint64_t fault_index;
 } worker;
 
 void orr_worker_init(worker *k, program *p, bool streams);
 void orr_worker_free(worker *k);
 tblock *orr_block_start(worker *k, uint64_t index);
-int orr_block_run(tblock *tb);          // RUN_DONE, RUN_YIELDS or RUN_FAULT
-void orr_block_finish(tblock *tb);      // adds its counts, gives it back to the worker
+int orr_block_run(tblock *tb);     // RUN_DONE, RUN_YIELDS or RUN_FAULT
+void orr_block_finish(tblock *tb); // adds its counts, gives it back to the worker
 
-int orr_warp_run(warp *w);              // core.c
+int orr_warp_run(warp *w); // core.c
 void orr_warp_start(warp *w, tblock *tb, uint32_t index);
 bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it now waits for others
 

@@ -21,7 +21,7 @@
 
 #define FIRST_SLICE 512 // blocks with a look at others that a fragment may run before those get a turn
 #define LEAST_SLICE 16
-#define MAX_DEPTH 4096   // calls
+#define MAX_DEPTH   4096 // calls
 
 // ---- pools ----------------------------------------------------------------------------------
 static frag *new_frag(warp *w, frag v) {
@@ -131,7 +131,8 @@ static bool release_waiting(warp *w) {
         bool used = false; // a freed join has stale contents; only those on somebody's chain count
         for (int x = 0; x < ORR_WARP && !used; x++)
             if (w->frags[x].state != FRAG_FREE)
-                for (int32_t c = w->frags[x].join; c >= 0 && !used; c = w->joins[c].parent) used = c == (int32_t)at;
+                for (int32_t c = w->frags[x].join; c >= 0 && !used; c = w->joins[c].parent)
+                    used = c == (int32_t)at;
         if (!used) continue;
         frag go = {.mask = j->arrived, .pc = j->pc, .join = j->parent, .frame = j->frame};
         j->mask &= ~j->arrived;
@@ -195,7 +196,8 @@ static frag *choose(warp *w, bool oldest) {
         for (int n = 0; n < ORR_WARP; n++) {
             frag *f = &w->frags[n];
             if (f->state == FRAG_LANES && gather(w, f)) w->rotations = 0;
-            if (f->state == FRAG_READY && (!best || (oldest ? f->turn < best->turn : f->turn > best->turn))) best = f;
+            if (f->state == FRAG_READY && (!best || (oldest ? f->turn < best->turn : f->turn > best->turn)))
+                best = f;
             if (f->state == FRAG_LANES) waits = f;
         }
         if (best || !waits) return best;
@@ -245,15 +247,16 @@ static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back)
     const frame from = w->frames[f->frame];
     const orr_func *caller = &k->funcs[from.func], *fn = &k->funcs[callee];
     if (u->inst->imm != fn->nparams || u->inst->vec != fn->nresults) {
-        orr_fault(w, u, orr_ffs(f->mask), "call of '%s' with %u arguments and %u results; it has %u and %u", fn->name,
-                  u->inst->imm, u->inst->vec, fn->nparams, fn->nresults);
+        orr_fault(w, u, orr_ffs(f->mask), "call of '%s' with %u arguments and %u results; it has %u and %u",
+                  fn->name, u->inst->imm, u->inst->vec, fn->nparams, fn->nresults);
         return;
     }
     frame to = {.func = callee, .parent = f->frame, .call = u, .join = -1};
     for (int c = 0; c < ORR_CLASSES; c++) to.base[c] = from.base[c] + (caller->nregs[c] + 1) * bytes[c];
     to.base[ORR_P] = (to.base[ORR_P] + 3) & ~3u;
     to.local = (from.local + caller->local_bytes + from.alloca + 15) & ~15u;
-    if ((uint64_t)to.local + fn->local_bytes > p->local_bytes || w->nframes > MAX_DEPTH || !grow_registers(w, &to)) {
+    if ((uint64_t)to.local + fn->local_bytes > p->local_bytes || w->nframes > MAX_DEPTH ||
+        !grow_registers(w, &to)) {
         orr_fault(w, u, orr_ffs(f->mask), "stack overflow: '%s' called too deep", fn->name);
         return;
     }
@@ -264,7 +267,8 @@ static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back)
     }
     int32_t here = f->frame;
     int32_t at = new_frame(w, to);
-    int32_t j = new_join(w, (join){.mask = f->mask, .pc = (uint32_t)back, .frame = here, .parent = f->join, .callee = at});
+    int32_t j = new_join(
+        w, (join){.mask = f->mask, .pc = (uint32_t)back, .frame = here, .parent = f->join, .callee = at});
     w->frames[at].join = j;
     f->join = j;
     f->frame = at;
@@ -273,7 +277,11 @@ static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back)
 
 static void do_call(warp *w, frag *f, const uop *u, const xblock *x, uint32_t lanes) {
     if (lanes != f->mask) { // guarded: the others skip the call; all meet behind it
-        int32_t j = new_join(w, (join){.mask = f->mask, .pc = (uint32_t)x->next, .frame = f->frame, .parent = f->join, .callee = -1});
+        int32_t j = new_join(w, (join){.mask = f->mask,
+                                       .pc = (uint32_t)x->next,
+                                       .frame = f->frame,
+                                       .parent = f->join,
+                                       .callee = -1});
         frag skip = {.mask = f->mask & ~lanes, .pc = (uint32_t)x->next, .join = j, .frame = f->frame};
         f->mask = lanes;
         f->join = j;
@@ -294,11 +302,16 @@ static void do_call(warp *w, frag *f, const uop *u, const xblock *x, uint32_t la
             if (handle[orr_ffs(m)] == h) same |= m & -m;
         int64_t callee = ORR_FUNC_OF_HANDLE(h);
         if (callee < 1 || callee >= (int64_t)w->tb->prog->kernel->nfuncs || ORR_FUNC_HANDLE(callee) != h) {
-            orr_fault(w, u, orr_ffs(same), "indirect call to 0x%llx, which is no function", (unsigned long long)h);
+            orr_fault(w, u, orr_ffs(same), "indirect call to 0x%llx, which is no function",
+                      (unsigned long long)h);
             return;
         }
         if (same != left && j < 0) {
-            j = new_join(w, (join){.mask = f->mask, .pc = (uint32_t)x->next, .frame = f->frame, .parent = f->join, .callee = -1});
+            j = new_join(w, (join){.mask = f->mask,
+                                   .pc = (uint32_t)x->next,
+                                   .frame = f->frame,
+                                   .parent = f->join,
+                                   .callee = -1});
             f->join = j;
         }
         left &= ~same;
@@ -339,8 +352,11 @@ static void do_return(warp *w, frag *f, uint32_t lanes) {
 // ---- branches -------------------------------------------------------------------------------
 static void part_join(warp *w, frag *f, int32_t ipdom) {
     if (ipdom < 0) return;
-    if (f->join >= 0 && w->joins[f->join].pc == (uint32_t)ipdom && w->joins[f->join].frame == f->frame) return;
-    f->join = new_join(w, (join){.mask = f->mask, .pc = (uint32_t)ipdom, .frame = f->frame, .parent = f->join, .callee = -1});
+    if (f->join >= 0 && w->joins[f->join].pc == (uint32_t)ipdom && w->joins[f->join].frame == f->frame)
+        return;
+    f->join = new_join(
+        w,
+        (join){.mask = f->mask, .pc = (uint32_t)ipdom, .frame = f->frame, .parent = f->join, .callee = -1});
 }
 
 static void do_branch(warp *w, frag *f, const uop *u, const xblock *x, uint32_t taken) {
@@ -365,7 +381,8 @@ static void do_table(warp *w, frag *f, const uop *u, const xblock *x, uint32_t l
     const uint32_t *table = w->tb->prog->kernel->tables + u->inst->target;
     for (uint32_t m = lanes; m; m &= m - 1)
         if (index[orr_ffs(m)] >= u->imm) {
-            orr_fault(w, u, orr_ffs(m), "branch table index %u is past the %u targets", index[orr_ffs(m)], u->imm);
+            orr_fault(w, u, orr_ffs(m), "branch table index %u is past the %u targets", index[orr_ffs(m)],
+                      u->imm);
             return;
         }
     uint32_t left = f->mask, copy[ORR_WARP];
@@ -461,15 +478,21 @@ static void run_last(warp *w, frag *f, const xblock *x) {
     case ORR_OP_EXIT:
     case ORR_OP_RET:
         if (lanes != f->mask) f->pc = (uint32_t)x->next;
-        if (u->inst->op == ORR_OP_EXIT) exit_lanes(w, f, lanes);
-        else do_return(w, f, lanes);
+        if (u->inst->op == ORR_OP_EXIT)
+            exit_lanes(w, f, lanes);
+        else
+            do_return(w, f, lanes);
         if (f->state == FRAG_READY && f->mask) orr_warp_settle(w, f);
         return;
     case ORR_OP_TRAP: orr_fault(w, u, orr_ffs(lanes), "trap"); return;
     case ORR_OP_CALL: do_call(w, f, u, x, lanes); return;
     case ORR_OP_BAR:
         if (lanes != f->mask) { // the others go on; all meet behind it
-            int32_t j = new_join(w, (join){.mask = f->mask, .pc = (uint32_t)x->next, .frame = f->frame, .parent = f->join, .callee = -1});
+            int32_t j = new_join(w, (join){.mask = f->mask,
+                                           .pc = (uint32_t)x->next,
+                                           .frame = f->frame,
+                                           .parent = f->join,
+                                           .callee = -1});
             frag skip = {.mask = f->mask & ~lanes, .pc = (uint32_t)x->next, .join = j, .frame = f->frame};
             f->mask = lanes;
             f->join = j;
@@ -509,15 +532,16 @@ int orr_warp_run(warp *w) {
             run_last(w, f, x);
             if (w->tb->faulted) return RUN_FAULT;
             if (w->insts > limit) {
-                orr_fault(w, x->last ? x->last : x->end - 1, orr_ffs(mask), "more than %llu instructions in one warp (--max-insts)",
-                          (unsigned long long)limit);
+                orr_fault(w, x->last ? x->last : x->end - 1, orr_ffs(mask),
+                          "more than %llu instructions in one warp (--max-insts)", (unsigned long long)limit);
                 return RUN_FAULT;
             }
             if (x->polls && --w->budget <= 0) {
                 f->turn = f->state == FRAG_READY ? ++w->turn : f->turn;
                 int ready = 0;
                 for (int n = 0; n < ORR_WARP; n++) ready += w->frags[n].state == FRAG_READY;
-                if ((ready <= 1 || ++w->rotations % 4 == 0) && release_waiting(w) && w->slice > LEAST_SLICE) w->slice /= 2;
+                if ((ready <= 1 || ++w->rotations % 4 == 0) && release_waiting(w) && w->slice > LEAST_SLICE)
+                    w->slice /= 2;
                 return w->live ? RUN_YIELDS : RUN_DONE;
             }
             if (f->state != FRAG_READY || f->frame != frame_was) break;

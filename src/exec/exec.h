@@ -13,12 +13,12 @@
 //
 // Generic addresses: global and const memory as they are; shared and local memory, and the kernel's
 // parameters, through windows outside the range.
-#define ORR_GLOBAL_BASE 0x0000700000000000ull
-#define ORR_GLOBAL_LIMIT (1ull << 38) // 256 GiB of addresses, reserved and not touched
+#define ORR_GLOBAL_BASE   0x0000700000000000ull
+#define ORR_GLOBAL_LIMIT  (1ull << 38) // 256 GiB of addresses, reserved and not touched
 #define ORR_SHARED_WINDOW 0x0000100000000000ull
-#define ORR_LOCAL_WINDOW 0x0000200000000000ull
-#define ORR_PARAM_WINDOW 0x0000300000000000ull
-#define ORR_WINDOW_BYTES 0x0000000100000000ull
+#define ORR_LOCAL_WINDOW  0x0000200000000000ull
+#define ORR_PARAM_WINDOW  0x0000300000000000ull
+#define ORR_WINDOW_BYTES  0x0000000100000000ull
 
 typedef struct orr_mem orr_mem;
 orr_mem *orr_mem_new(orr_err *e);
@@ -50,10 +50,10 @@ typedef struct orr_launch {
     uint32_t dynamic_shared;
     uint8_t *params; // kernel->param_bytes
     uint32_t index;
-    uint32_t sm_count;   // what %nsmid reads; 0: 1
-    uint32_t resident;   // thread blocks that may be unfinished at once; 0: 4096
-    uint64_t max_insts;  // instructions one warp may execute; 0: no limit
-    FILE *print;         // where the kernel's printf goes; NULL: stdout
+    uint32_t sm_count;  // what %nsmid reads; 0: 1
+    uint32_t resident;  // thread blocks that may be unfinished at once; 0: 4096
+    uint64_t max_insts; // instructions one warp may execute; 0: no limit
+    FILE *print;        // where the kernel's printf goes; NULL: stdout
 } orr_launch;
 
 typedef struct orr_exec_counts { // what an execution did, in total
@@ -63,12 +63,13 @@ typedef struct orr_exec_counts { // what an execution did, in total
 // Run the whole launch on `threads` host threads. When `visit` is not NULL, streams are made and it is
 // called once for each finished thread block, on the worker that ran it (0 <= worker < threads); with
 // `in_order` in grid order, one call at a time. A kernel whose blocks may see each other
-// (kernel->atomics) runs its blocks on one thread, in order, so that results do not depend on the
+// (isa/effects.c) runs its blocks on one thread, in order, so that results do not depend on the
 // host; a block that waits for another is put aside and continued later.
 //
 // On a fault: false; e->status 1 and e->text names kernel, block, thread, PTX line and address.
 typedef bool orr_visit(void *arg, int worker, const orr_tb *tb, orr_err *e);
-bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg, orr_exec_counts *counts, orr_err *e);
+bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
+                  orr_exec_counts *counts, orr_err *e);
 
 // The same as a source that a model pulls from: blocks are executed when asked for. The source is
 // freed by its close. counts (may be NULL) is complete when next has returned 0.

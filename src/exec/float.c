@@ -71,23 +71,23 @@ ALWAYS uint32_t again(uint32_t r, uint32_t x, uint32_t y, uint32_t z) {
 #define TINY3(name, N, expr) TINY_LOOP(name, 3, expr)
 #define ARITH(v, ftz, sat, TWO, THREE)                                                                       \
     LOOP2(add32##v, 32, add32(x, y, ftz, sat))                                                               \
-    ROUNDED(add32##v) LOOP2(sub32##v, 32, sub32(x, y, ftz, sat)) ROUNDED(sub32##v)                           \
-        TWO(mul32##v, 32, mul32(x, y, ftz, sat)) ROUNDED(mul32##v)                                           \
-            THREE(fma32##v, 32, fma32(x, y, z, ftz, sat)) ROUNDED(fma32##v)
+    ROUNDED(add32##v)                                                                                        \
+    LOOP2(sub32##v, 32, sub32(x, y, ftz, sat)) ROUNDED(sub32##v) TWO(mul32##v, 32, mul32(x, y, ftz, sat))    \
+        ROUNDED(mul32##v) THREE(fma32##v, 32, fma32(x, y, z, ftz, sat)) ROUNDED(fma32##v)
 VARIANTS(ARITH)
 #define FTZ_VARIANTS(X) X(, 0) X(_ftz, 1)
 #define EXACT(v, ftz)                                                                                        \
     LOOP2(div32##v, 32, div32(x, y, ftz))                                                                    \
-    ROUNDED(div32##v) LOOP1(rcp32##v, 32, 32, rcp32(x, ftz)) ROUNDED(rcp32##v) LOOP1(sqrt32##v, 32, 32,      \
-                                                                                     sqrt32(x, ftz))         \
+    ROUNDED(div32##v)                                                                                        \
+    LOOP1(rcp32##v, 32, 32, rcp32(x, ftz)) ROUNDED(rcp32##v) LOOP1(sqrt32##v, 32, 32, sqrt32(x, ftz))        \
         ROUNDED(sqrt32##v) LOOP1(abs32##v, 32, 32, pick32(nan32(x), NAN32, in32(x, ftz) & 0x7fffffff))       \
             LOOP1(neg32##v, 32, 32, pick32(nan32(x), NAN32, in32(x, ftz) ^ 0x80000000))                      \
-                LOOP2(min32##v, 32, min32(x, y, ftz, 0)) LOOP2(max32##v, 32, max32(x, y, ftz, 0)) LOOP2(     \
-                    min32n##v, 32, min32(x, y, ftz, 1)) LOOP2(max32n##v, 32, max32(x, y, ftz, 1))            \
-                    LOOP3(min32t##v, 32, min32(min32(x, y, ftz, 0), z, ftz, 0)) LOOP3(                       \
-                        max32t##v, 32, max32(max32(x, y, ftz, 0), z, ftz, 0))                                \
-                        LOOP3(min32nt##v, 32, min32(min32(x, y, ftz, 1), z, ftz, 1))                         \
-                            LOOP3(max32nt##v, 32, max32(max32(x, y, ftz, 1), z, ftz, 1))                     \
+                LOOP2(min32##v, 32, min32(x, y, ftz, 0)) LOOP2(max32##v, 32, max32(x, y, ftz, 0))            \
+                    LOOP2(min32n##v, 32, min32(x, y, ftz, 1)) LOOP2(max32n##v, 32, max32(x, y, ftz, 1))      \
+                        LOOP3(min32t##v, 32, min32(min32(x, y, ftz, 0), z, ftz, 0)) LOOP3(                   \
+                            max32t##v, 32, max32(max32(x, y, ftz, 0), z, ftz, 0))                            \
+                            LOOP3(min32nt##v, 32, min32(min32(x, y, ftz, 1), z, ftz, 1)) LOOP3(              \
+                                max32nt##v, 32, max32(max32(x, y, ftz, 1), z, ftz, 1))                       \
                                 LOOP2(min32x##v, 32, xorsign32(min32(MAG(x), MAG(y), ftz, 0), x, y)) LOOP2(  \
                                     max32x##v, 32, xorsign32(max32(MAG(x), MAG(y), ftz, 0), x, y))           \
                                     LOOP2(min32nx##v, 32, xorsign32(min32(MAG(x), MAG(y), ftz, 1), x, y))    \
@@ -112,7 +112,8 @@ ALWAYS uint64_t max64(uint64_t xb, uint64_t yb) {
     return pick64(nan64(r), r | QUIET64, r);
 }
 LOOP2(add64, 64, out64(f64_of(x) + f64_of(y), x, y, 0))
-ROUNDED(add64) LOOP2(sub64, 64, out64(f64_of(x) - f64_of(y), x, y, 0)) ROUNDED(sub64)
+ROUNDED(add64)
+LOOP2(sub64, 64, out64(f64_of(x) - f64_of(y), x, y, 0)) ROUNDED(sub64)
     LOOP2(mul64, 64, out64(f64_of(x) * f64_of(y), x, y, 0)) ROUNDED(mul64)
         LOOP3(fma64, 64, out64(__builtin_fma(f64_of(x), f64_of(y), f64_of(z)), x, y, z)) ROUNDED(fma64)
             LOOP2(div64, 64, out64(f64_of(x) / f64_of(y), y, x, 0)) ROUNDED(div64)
@@ -145,13 +146,12 @@ ALWAYS uint64_t two(uint32_t lo, uint32_t hi) { return (uint64_t)hi << 32 | lo; 
 #define HI(v) ((uint32_t)((v) >> 32))
 #define PAIRS(v, ftz)                                                                                        \
     LOOP2(add32x2##v, 64, two(add32(LO(x), LO(y), ftz, 0), add32(HI(x), HI(y), ftz, 0)))                     \
-    ROUNDED(add32x2##v) LOOP2(sub32x2##v, 64, two(sub32(LO(x), LO(y), ftz, 0), sub32(HI(x), HI(y), ftz, 0))) \
-        ROUNDED(sub32x2##v)                                                                                  \
-            LOOP2(mul32x2##v, 64, two(mul32(LO(x), LO(y), ftz, 0), mul32(HI(x), HI(y), ftz, 0)))             \
-                ROUNDED(mul32x2##v)                                                                          \
-                    LOOP3(fma32x2##v, 64,                                                                    \
-                          two(fma32(LO(x), LO(y), LO(z), ftz, 0), fma32(HI(x), HI(y), HI(z), ftz, 0)))       \
-                        ROUNDED(fma32x2##v)
+    ROUNDED(add32x2##v)                                                                                      \
+    LOOP2(sub32x2##v, 64, two(sub32(LO(x), LO(y), ftz, 0), sub32(HI(x), HI(y), ftz, 0))) ROUNDED(sub32x2##v) \
+        LOOP2(mul32x2##v, 64, two(mul32(LO(x), LO(y), ftz, 0), mul32(HI(x), HI(y), ftz, 0)))                 \
+            ROUNDED(mul32x2##v) LOOP3(                                                                       \
+                fma32x2##v, 64, two(fma32(LO(x), LO(y), LO(z), ftz, 0), fma32(HI(x), HI(y), HI(z), ftz, 0))) \
+                ROUNDED(fma32x2##v)
 FTZ_VARIANTS(PAIRS)
 
 // ---- setp, set, testp -----------------------------------------------------------------------

@@ -15,14 +15,20 @@ static void bad_address(warp *w, const uop *u, int lane, uint64_t addr, uint8_t 
     case ORR_SPACE_SHARED:
         snprintf(where, sizeof where, "the block has %u bytes of shared memory", p->shared_bytes);
         break;
-    case ORR_SPACE_LOCAL: snprintf(where, sizeof where, "the thread has %u bytes of local memory", p->local_bytes); break;
-    case ORR_SPACE_PARAM: snprintf(where, sizeof where, "the kernel has %u bytes of parameters", p->kernel->param_bytes); break;
+    case ORR_SPACE_LOCAL:
+        snprintf(where, sizeof where, "the thread has %u bytes of local memory", p->local_bytes);
+        break;
+    case ORR_SPACE_PARAM:
+        snprintf(where, sizeof where, "the kernel has %u bytes of parameters", p->kernel->param_bytes);
+        break;
     default: orr_mem_describe(w->worker->mem, addr, where); break;
     }
     uint16_t flags = orr_ops[u->inst->op].flags;
-    const char *what = flags & ORR_F_ATOMIC ? "atomic access" : flags & ORR_F_STORE && !(flags & ORR_F_LOAD) ? "store" : "load";
-    orr_fault(w, u, lane, "%s of %u bytes at 0x%llx in %s memory is out of bounds: %s", what, bytes, (unsigned long long)addr,
-              orr_space_name[space], where);
+    const char *what = flags & ORR_F_ATOMIC                           ? "atomic access"
+                       : flags & ORR_F_STORE && !(flags & ORR_F_LOAD) ? "store"
+                                                                      : "load";
+    orr_fault(w, u, lane, "%s of %u bytes at 0x%llx in %s memory is out of bounds: %s", what, bytes,
+              (unsigned long long)addr, orr_space_name[space], where);
 }
 
 static uint8_t *local_of(const warp *w, int lane) {
@@ -33,14 +39,18 @@ static uint8_t *local_of(const warp *w, int lane) {
 static uint8_t *translate(warp *w, const uop *u, int lane, uint64_t addr, uint8_t space, uint32_t bytes) {
     const program *p = w->tb->prog;
     if (addr & (bytes - 1)) {
-        orr_fault(w, u, lane, "address 0x%llx is not a multiple of %u, the size of the access", (unsigned long long)addr, bytes);
+        orr_fault(w, u, lane, "address 0x%llx is not a multiple of %u, the size of the access",
+                  (unsigned long long)addr, bytes);
         return NULL;
     }
     uint64_t asked = addr;
     if (space == ORR_SPACE_GENERIC) { // which window?
-        if (addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) space = ORR_SPACE_SHARED, addr -= ORR_SHARED_WINDOW;
-        else if (addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES) space = ORR_SPACE_LOCAL, addr -= ORR_LOCAL_WINDOW;
-        else if (addr - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES) space = ORR_SPACE_PARAM, addr -= ORR_PARAM_WINDOW;
+        if (addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES)
+            space = ORR_SPACE_SHARED, addr -= ORR_SHARED_WINDOW;
+        else if (addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES)
+            space = ORR_SPACE_LOCAL, addr -= ORR_LOCAL_WINDOW;
+        else if (addr - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES)
+            space = ORR_SPACE_PARAM, addr -= ORR_PARAM_WINDOW;
     }
     uint8_t *base;
     uint64_t size;
@@ -89,7 +99,8 @@ static void effective(const warp *w, oper base, int64_t disp, uint64_t addr[ORR_
     }
 }
 
-static bool translate_each(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]) {
+static bool translate_each(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space,
+                           uint32_t bytes, uint8_t *host[ORR_WARP]) {
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int lane = orr_ffs(m);
         host[lane] = translate(w, u, lane, addr[lane], space, bytes);
@@ -99,8 +110,8 @@ static bool translate_each(warp *w, const uop *u, const uint64_t addr[ORR_WARP],
 }
 
 // All lanes against one range [lo, lo + size); host[i] = at + (addr[i] - lo) is only right when true.
-static inline bool all_inside(const uint64_t addr[ORR_WARP], const uint32_t *lane, bool full, uint64_t lo, uint64_t size, uint8_t *at,
-                              uint32_t bytes, uint8_t *host[ORR_WARP]) {
+static inline bool all_inside(const uint64_t addr[ORR_WARP], const uint32_t *lane, bool full, uint64_t lo,
+                              uint64_t size, uint8_t *at, uint32_t bytes, uint8_t *host[ORR_WARP]) {
     if (size < bytes) return false;
     uint64_t limit = size - bytes, bad = 0, align = bytes - 1;
     uintptr_t *out = (uintptr_t *)host, to = (uintptr_t)at - lo;
@@ -120,30 +131,36 @@ static inline bool all_inside(const uint64_t addr[ORR_WARP], const uint32_t *lan
     return !bad;
 }
 
-static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]) {
+static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
+                    uint8_t *host[ORR_WARP]) {
     bool full = w->exec == FULL, ok;
     const program *p = w->tb->prog;
     switch (space) {
-    case ORR_SPACE_SHARED: ok = all_inside(addr, w->lane, full, 0, p->shared_bytes, w->tb->shared, bytes, host); break;
+    case ORR_SPACE_SHARED:
+        ok = all_inside(addr, w->lane, full, 0, p->shared_bytes, w->tb->shared, bytes, host);
+        break;
     case ORR_SPACE_LOCAL:
     case ORR_SPACE_PARAM: ok = false; break;
     default: {
         range r = w->worker->range[u->mem];
         ok = r.size && // empty until the instruction's first access
-             all_inside(addr, w->lane, full, r.lo, r.size, orr_mem_base(w->worker->mem) + (r.lo - ORR_GLOBAL_BASE), bytes, host);
+             all_inside(addr, w->lane, full, r.lo, r.size,
+                        orr_mem_base(w->worker->mem) + (r.lo - ORR_GLOBAL_BASE), bytes, host);
         break;
     }
     }
     return ok || translate_each(w, u, addr, space, bytes, host);
 }
 
-bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]) {
+bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
+                      uint8_t *host[ORR_WARP]) {
     if (!resolve(w, u, addr, space, bytes, host)) return false;
     if (w->trace && u->traced) orr_trace_put_access(w->trace, w->exec, addr);
     return true;
 }
 
-bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]) {
+bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes,
+                   uint8_t *host[ORR_WARP]) {
     uint64_t addr[ORR_WARP];
     effective(w, base, disp, addr);
     return orr_addresses_at(w, u, addr, space, bytes, host);
@@ -157,9 +174,9 @@ enum { PLACE_FAULT, PLACE_EACH, PLACE_SAME, PLACE_ADJACENT, PLACE_OFFSETS };
 #define INLINE static inline __attribute__((always_inline))
 
 typedef struct place {
-    uint8_t *at;              // SAME, ADJACENT: the first lane's; OFFSETS: of shared memory
-    uint8_t *host[ORR_WARP];  // EACH: of the active lanes
-    uint32_t off[ORR_WARP];   // OFFSETS
+    uint8_t *at;             // SAME, ADJACENT: the first lane's; OFFSETS: of shared memory
+    uint8_t *host[ORR_WARP]; // EACH: of the active lanes
+    uint32_t off[ORR_WARP];  // OFFSETS
 } place;
 
 INLINE bool same64(const uint64_t *b) {
@@ -216,8 +233,10 @@ INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
     const orr_inst *i = u->inst;
     if (w->exec == FULL) {
         int found = PLACE_FAULT;
-        if (i->space == ORR_SPACE_SHARED && u->a.cls == ORR_W) found = locate_shared(w, u, bytes, p);
-        else if (u->a.cls == ORR_D && (i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC || i->space == ORR_SPACE_CONST))
+        if (i->space == ORR_SPACE_SHARED && u->a.cls == ORR_W)
+            found = locate_shared(w, u, bytes, p);
+        else if (u->a.cls == ORR_D && (i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC ||
+                                       i->space == ORR_SPACE_CONST))
             found = locate_global(w, u, bytes, p);
         if (found != PLACE_FAULT) return found;
     }
@@ -230,39 +249,41 @@ INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
 // number of elements, because the loop over them must be known to the compiler.
 typedef unsigned __int128 u128;
 
-#define LOAD_N(name, T, D, N)                                                                                         \
-    static void name##_v##N(warp *w, const uop *u) {                                                                  \
-        place p;                                                                                                      \
-        const T *from;                                                                                                \
-        switch (locate(w, u, sizeof(T) * N, &p)) {                                                                    \
-        case PLACE_ADJACENT:                                                                                          \
-            from = (const T *)(const void *)p.at;                                                                     \
-            for (int e = 0; e < N; e++) {                                                                             \
-                D *d = DST_N(w, u, e, D);                                                                             \
-                LANES d[i] = (D)from[i * N + e];                                                                      \
-            }                                                                                                         \
-            return;                                                                                                   \
-        case PLACE_SAME:                                                                                              \
-            from = (const T *)(const void *)p.at;                                                                     \
-            for (int e = 0; e < N; e++) {                                                                             \
-                D *d = DST_N(w, u, e, D), v = (D)from[e];                                                             \
-                LANES d[i] = v;                                                                                       \
-            }                                                                                                         \
-            return;                                                                                                   \
-        case PLACE_OFFSETS:                                                                                           \
-            for (int e = 0; e < N; e++) {                                                                             \
-                D *d = DST_N(w, u, e, D);                                                                             \
-                for (int i = 0; i < ORR_WARP; i++) d[i] = (D)((const T *)(const void *)(p.at + p.off[i]))[e];         \
-            }                                                                                                         \
-            return;                                                                                                   \
-        case PLACE_EACH:                                                                                              \
-            for (uint32_t m = w->exec; m; m &= m - 1) {                                                               \
-                int i = orr_ffs(m);                                                                                   \
-                for (int e = 0; e < N; e++) DST_N(w, u, e, D)[i] = (D)((const T *)(const void *)p.host[i])[e];        \
-            }                                                                                                         \
-            return;                                                                                                   \
-        default: return;                                                                                              \
-        }                                                                                                             \
+#define LOAD_N(name, T, D, N)                                                                                \
+    static void name##_v##N(warp *w, const uop *u) {                                                         \
+        place p;                                                                                             \
+        const T *from;                                                                                       \
+        switch (locate(w, u, sizeof(T) * N, &p)) {                                                           \
+        case PLACE_ADJACENT:                                                                                 \
+            from = (const T *)(const void *)p.at;                                                            \
+            for (int e = 0; e < N; e++) {                                                                    \
+                D *d = DST_N(w, u, e, D);                                                                    \
+                LANES d[i] = (D)from[i * N + e];                                                             \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_SAME:                                                                                     \
+            from = (const T *)(const void *)p.at;                                                            \
+            for (int e = 0; e < N; e++) {                                                                    \
+                D *d = DST_N(w, u, e, D), v = (D)from[e];                                                    \
+                LANES d[i] = v;                                                                              \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_OFFSETS:                                                                                  \
+            for (int e = 0; e < N; e++) {                                                                    \
+                D *d = DST_N(w, u, e, D);                                                                    \
+                for (int i = 0; i < ORR_WARP; i++)                                                           \
+                    d[i] = (D)((const T *)(const void *)(p.at + p.off[i]))[e];                               \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_EACH:                                                                                     \
+            for (uint32_t m = w->exec; m; m &= m - 1) {                                                      \
+                int i = orr_ffs(m);                                                                          \
+                for (int e = 0; e < N; e++)                                                                  \
+                    DST_N(w, u, e, D)[i] = (D)((const T *)(const void *)p.host[i])[e];                       \
+            }                                                                                                \
+            return;                                                                                          \
+        default: return;                                                                                     \
+        }                                                                                                    \
     }
 #define LOAD(name, T, D) LOAD_N(name, T, D, 1) LOAD_N(name, T, D, 2) LOAD_N(name, T, D, 4)
 
@@ -290,22 +311,22 @@ static uint64_t constant_address(const warp *w, const uop *u) {
     return base + (uint64_t)(int64_t)u->inst->disp;
 }
 
-#define LOAD_PARAM(name, T, D)                                                                                         \
-    static void name(warp *w, const uop *u) {                                                                          \
-        uint64_t at = constant_address(w, u);                                                                          \
-        for (int e = 0; e < u->ndst; e++) {                                                                            \
-            if (!translate(w, u, orr_ffs(w->exec), at, ORR_SPACE_PARAM, sizeof(T))) return;                            \
-            T v;                                                                                                       \
-            memcpy(&v, w->tb->prog->launch->params + at, sizeof v);                                                    \
-            D *d = DST_N(w, u, e, D), x = (D)v;                                                                        \
-            const uint32_t *lane = w->lane;                                                                            \
-            if (w->exec == FULL) {                                                                                     \
-                LANES d[i] = x;                                                                                        \
-            } else {                                                                                                   \
-                LANES d[i] = lane[i] ? x : d[i];                                                                       \
-            }                                                                                                          \
-            at += sizeof(T);                                                                                           \
-        }                                                                                                              \
+#define LOAD_PARAM(name, T, D)                                                                               \
+    static void name(warp *w, const uop *u) {                                                                \
+        uint64_t at = constant_address(w, u);                                                                \
+        for (int e = 0; e < u->ndst; e++) {                                                                  \
+            if (!translate(w, u, orr_ffs(w->exec), at, ORR_SPACE_PARAM, sizeof(T))) return;                  \
+            T v;                                                                                             \
+            memcpy(&v, w->tb->prog->launch->params + at, sizeof v);                                          \
+            D *d = DST_N(w, u, e, D), x = (D)v;                                                              \
+            const uint32_t *lane = w->lane;                                                                  \
+            if (w->exec == FULL) {                                                                           \
+                LANES d[i] = x;                                                                              \
+            } else {                                                                                         \
+                LANES d[i] = lane[i] ? x : d[i];                                                             \
+            }                                                                                                \
+            at += sizeof(T);                                                                                 \
+        }                                                                                                    \
     }
 LOAD_PARAM(param_u8_h, uint8_t, uint16_t)
 LOAD_PARAM(param_s8_h, int8_t, uint16_t)
@@ -321,34 +342,35 @@ LOAD_PARAM(param_u64_d, uint64_t, uint64_t)
 
 // ---- stores ---------------------------------------------------------------------------------
 // The values are the sources after the address. Lanes that store to the same place: the last wins.
-#define STORE_N(name, T, S, N)                                                                                        \
-    static void name##_v##N(warp *w, const uop *u) {                                                                  \
-        place p;                                                                                                      \
-        T *to;                                                                                                        \
-        switch (locate(w, u, sizeof(T) * N, &p)) {                                                                    \
-        case PLACE_ADJACENT:                                                                                          \
-            to = (T *)(void *)p.at;                                                                                   \
-            for (int e = 0; e < N; e++) {                                                                             \
-                const S *s = SRC_N(w, u, 1 + e, S);                                                                   \
-                LANES to[i * N + e] = (T)s[i];                                                                        \
-            }                                                                                                         \
-            return;                                                                                                   \
-        case PLACE_SAME:                                                                                              \
-            to = (T *)(void *)p.at;                                                                                   \
-            for (int e = 0; e < N; e++) to[e] = (T)SRC_N(w, u, 1 + e, S)[ORR_WARP - 1];                               \
-            return;                                                                                                   \
-        case PLACE_OFFSETS:                                                                                           \
-            for (int i = 0; i < ORR_WARP; i++)                                                                        \
-                for (int e = 0; e < N; e++) ((T *)(void *)(p.at + p.off[i]))[e] = (T)SRC_N(w, u, 1 + e, S)[i];        \
-            return;                                                                                                   \
-        case PLACE_EACH:                                                                                              \
-            for (uint32_t m = w->exec; m; m &= m - 1) {                                                               \
-                int i = orr_ffs(m);                                                                                   \
-                for (int e = 0; e < N; e++) ((T *)(void *)p.host[i])[e] = (T)SRC_N(w, u, 1 + e, S)[i];                \
-            }                                                                                                         \
-            return;                                                                                                   \
-        default: return;                                                                                              \
-        }                                                                                                             \
+#define STORE_N(name, T, S, N)                                                                               \
+    static void name##_v##N(warp *w, const uop *u) {                                                         \
+        place p;                                                                                             \
+        T *to;                                                                                               \
+        switch (locate(w, u, sizeof(T) * N, &p)) {                                                           \
+        case PLACE_ADJACENT:                                                                                 \
+            to = (T *)(void *)p.at;                                                                          \
+            for (int e = 0; e < N; e++) {                                                                    \
+                const S *s = SRC_N(w, u, 1 + e, S);                                                          \
+                LANES to[i * N + e] = (T)s[i];                                                               \
+            }                                                                                                \
+            return;                                                                                          \
+        case PLACE_SAME:                                                                                     \
+            to = (T *)(void *)p.at;                                                                          \
+            for (int e = 0; e < N; e++) to[e] = (T)SRC_N(w, u, 1 + e, S)[ORR_WARP - 1];                      \
+            return;                                                                                          \
+        case PLACE_OFFSETS:                                                                                  \
+            for (int i = 0; i < ORR_WARP; i++)                                                               \
+                for (int e = 0; e < N; e++)                                                                  \
+                    ((T *)(void *)(p.at + p.off[i]))[e] = (T)SRC_N(w, u, 1 + e, S)[i];                       \
+            return;                                                                                          \
+        case PLACE_EACH:                                                                                     \
+            for (uint32_t m = w->exec; m; m &= m - 1) {                                                      \
+                int i = orr_ffs(m);                                                                          \
+                for (int e = 0; e < N; e++) ((T *)(void *)p.host[i])[e] = (T)SRC_N(w, u, 1 + e, S)[i];       \
+            }                                                                                                \
+            return;                                                                                          \
+        default: return;                                                                                     \
+        }                                                                                                    \
     }
 #define STORE(name, T, S) STORE_N(name, T, S, 1) STORE_N(name, T, S, 2) STORE_N(name, T, S, 4)
 
@@ -384,7 +406,8 @@ static void cp_async(warp *w, const uop *u) {
         int lane = orr_ffs(m);
         from[lane] = translate(w, u, lane, addr[lane], ORR_SPACE_GENERIC, 1);
         uint32_t n = part && part[lane] < bytes ? part[lane] : bytes;
-        if (!from[lane] || (n > 1 && !translate(w, u, lane, addr[lane] + n - 1, ORR_SPACE_GENERIC, 1))) return;
+        if (!from[lane] || (n > 1 && !translate(w, u, lane, addr[lane] + n - 1, ORR_SPACE_GENERIC, 1)))
+            return;
     }
     for (uint32_t m = all; m; m &= m - 1) {
         int lane = orr_ffs(m);
@@ -402,22 +425,32 @@ typedef struct choice {
 
 #define LD3(name) name##_v1, name##_v2, name##_v4
 static const choice loads[] = {
-    {1, 0, ORR_H, LD3(ld_u8_h), NULL, param_u8_h},   {1, 1, ORR_H, LD3(ld_s8_h), NULL, param_s8_h},
-    {1, 0, ORR_W, LD3(ld_u8_w), NULL, param_u8_w},   {1, 1, ORR_W, LD3(ld_s8_w), NULL, param_s8_w},
-    {1, 0, ORR_D, LD3(ld_u8_d), NULL, NULL},         {1, 1, ORR_D, LD3(ld_s8_d), NULL, NULL},
-    {2, 0, ORR_H, LD3(ld_u16_h), NULL, param_u16_h}, {2, 1, ORR_H, LD3(ld_u16_h), NULL, param_u16_h},
-    {2, 0, ORR_W, LD3(ld_u16_w), NULL, param_u16_w}, {2, 1, ORR_W, LD3(ld_s16_w), NULL, param_s16_w},
-    {2, 0, ORR_D, LD3(ld_u16_d), NULL, NULL},        {2, 1, ORR_D, LD3(ld_s16_d), NULL, NULL},
-    {4, 0, ORR_W, LD3(ld_u32_w), ld_u32_w_v8, param_u32_w}, {4, 1, ORR_W, LD3(ld_u32_w), ld_u32_w_v8, param_u32_w},
-    {4, 0, ORR_D, LD3(ld_u32_d), NULL, param_u32_d}, {4, 1, ORR_D, LD3(ld_s32_d), NULL, param_s32_d},
-    {8, 0, ORR_D, LD3(ld_u64_d), NULL, param_u64_d}, {8, 1, ORR_D, LD3(ld_u64_d), NULL, param_u64_d},
+    {1, 0, ORR_H, LD3(ld_u8_h), NULL, param_u8_h},
+    {1, 1, ORR_H, LD3(ld_s8_h), NULL, param_s8_h},
+    {1, 0, ORR_W, LD3(ld_u8_w), NULL, param_u8_w},
+    {1, 1, ORR_W, LD3(ld_s8_w), NULL, param_s8_w},
+    {1, 0, ORR_D, LD3(ld_u8_d), NULL, NULL},
+    {1, 1, ORR_D, LD3(ld_s8_d), NULL, NULL},
+    {2, 0, ORR_H, LD3(ld_u16_h), NULL, param_u16_h},
+    {2, 1, ORR_H, LD3(ld_u16_h), NULL, param_u16_h},
+    {2, 0, ORR_W, LD3(ld_u16_w), NULL, param_u16_w},
+    {2, 1, ORR_W, LD3(ld_s16_w), NULL, param_s16_w},
+    {2, 0, ORR_D, LD3(ld_u16_d), NULL, NULL},
+    {2, 1, ORR_D, LD3(ld_s16_d), NULL, NULL},
+    {4, 0, ORR_W, LD3(ld_u32_w), ld_u32_w_v8, param_u32_w},
+    {4, 1, ORR_W, LD3(ld_u32_w), ld_u32_w_v8, param_u32_w},
+    {4, 0, ORR_D, LD3(ld_u32_d), NULL, param_u32_d},
+    {4, 1, ORR_D, LD3(ld_s32_d), NULL, param_s32_d},
+    {8, 0, ORR_D, LD3(ld_u64_d), NULL, param_u64_d},
+    {8, 1, ORR_D, LD3(ld_u64_d), NULL, param_u64_d},
     {16, 0, ORR_Q, ld_b128_q_v1, NULL, NULL, NULL, NULL},
 };
 static const choice stores[] = {
-    {1, 0, ORR_H, LD3(st_8_h), NULL, NULL},   {1, 0, ORR_W, LD3(st_8_w), NULL, NULL},   {1, 0, ORR_D, LD3(st_8_d), NULL, NULL},
-    {2, 0, ORR_H, LD3(st_16_h), NULL, NULL},  {2, 0, ORR_W, LD3(st_16_w), NULL, NULL},  {2, 0, ORR_D, LD3(st_16_d), NULL, NULL},
-    {4, 0, ORR_W, LD3(st_32_w), st_32_w_v8, NULL},  {4, 0, ORR_D, LD3(st_32_d), NULL, NULL},
-    {8, 0, ORR_D, LD3(st_64_d), NULL, NULL},  {16, 0, ORR_Q, st_128_q_v1, NULL, NULL, NULL, NULL},
+    {1, 0, ORR_H, LD3(st_8_h), NULL, NULL},        {1, 0, ORR_W, LD3(st_8_w), NULL, NULL},
+    {1, 0, ORR_D, LD3(st_8_d), NULL, NULL},        {2, 0, ORR_H, LD3(st_16_h), NULL, NULL},
+    {2, 0, ORR_W, LD3(st_16_w), NULL, NULL},       {2, 0, ORR_D, LD3(st_16_d), NULL, NULL},
+    {4, 0, ORR_W, LD3(st_32_w), st_32_w_v8, NULL}, {4, 0, ORR_D, LD3(st_32_d), NULL, NULL},
+    {8, 0, ORR_D, LD3(st_64_d), NULL, NULL},       {16, 0, ORR_Q, st_128_q_v1, NULL, NULL, NULL, NULL},
 };
 
 static uop_fn *by_vec(const choice *c, uint8_t vec) {
@@ -441,8 +474,11 @@ handlers orr_pick_memory(const orr_kernel *k, const orr_inst *i, const char **wh
     }
     bool is_signed = load && orr_types[i->type].is_signed && !orr_types[i->type].is_float;
     for (size_t c = 0; c < n; c++) {
-        if (table[c].bytes != i->width || table[c].cls != value->cls || (load && table[c].is_signed != is_signed && i->width != 16)) continue;
-        bool constant_param = load && i->space == ORR_SPACE_PARAM && orr_src(k, i, 0)->kind == ORR_K_IMM && table[c].param;
+        if (table[c].bytes != i->width || table[c].cls != value->cls ||
+            (load && table[c].is_signed != is_signed && i->width != 16))
+            continue;
+        bool constant_param =
+            load && i->space == ORR_SPACE_PARAM && orr_src(k, i, 0)->kind == ORR_K_IMM && table[c].param;
         uop_fn *f = constant_param ? table[c].param : by_vec(&table[c], i->vec);
         if (f) return (handlers){f, f};
     }

@@ -9,7 +9,7 @@
 #include "exec/block.h"
 
 #define ALIGN 512u // as cudaMalloc's
-#define GAP 512u   // between allocations, so that a small overrun hits nothing
+#define GAP   512u // between allocations, so that a small overrun hits nothing
 
 struct orr_mem {
     uint8_t *host;
@@ -24,7 +24,8 @@ orr_mem *orr_mem_new(orr_err *e) {
     orr_mem *m = orr_calloc(1, sizeof *m);
     // Under a limit on address space (ulimit -v, valgrind) less must do.
     for (m->reserved = ORR_GLOBAL_LIMIT; m->reserved >= (1ull << 30); m->reserved /= 2) {
-        void *p = mmap(NULL, m->reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *p = mmap(NULL, m->reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                       -1, 0);
         if (p != MAP_FAILED) {
             m->host = p;
             return m;
@@ -54,7 +55,8 @@ uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e)
         lo = (end + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
     }
     if (lo - ORR_GLOBAL_BASE > m->reserved || size + GAP > m->reserved - (lo - ORR_GLOBAL_BASE)) {
-        orr_fail(e, ORR_BAD_INPUT, "'%s' needs %llu bytes of device memory, more than there is", name, (unsigned long long)bytes);
+        orr_fail(e, ORR_BAD_INPUT, "'%s' needs %llu bytes of device memory, more than there is", name,
+                 (unsigned long long)bytes);
         return 0;
     }
     if (m->n == m->cap) {
@@ -75,8 +77,10 @@ static const range *find(const orr_mem *m, uint64_t addr) { // the last that sta
     uint32_t lo = 0, hi = m->n;
     while (lo < hi) {
         uint32_t mid = (lo + hi) / 2;
-        if (m->at[mid].lo <= addr) lo = mid + 1;
-        else hi = mid;
+        if (m->at[mid].lo <= addr)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return lo ? &m->at[lo - 1] : NULL;
 }
@@ -114,11 +118,11 @@ const char *orr_mem_describe(const orr_mem *m, uint64_t addr, char buf[160]) {
     } else {
         uint64_t past = addr - r->lo;
         if (past < r->size)
-            snprintf(buf, 160, "%llu bytes into '%s', which has %llu", (unsigned long long)past, m->name[r - m->at],
-                     (unsigned long long)r->size);
-        else
-            snprintf(buf, 160, "%llu bytes past the end of '%s', which has %llu", (unsigned long long)(past - r->size),
+            snprintf(buf, 160, "%llu bytes into '%s', which has %llu", (unsigned long long)past,
                      m->name[r - m->at], (unsigned long long)r->size);
+        else
+            snprintf(buf, 160, "%llu bytes past the end of '%s', which has %llu",
+                     (unsigned long long)(past - r->size), m->name[r - m->at], (unsigned long long)r->size);
     }
     return buf;
 }
@@ -131,7 +135,8 @@ static bool relocate(orr_mem *m, orr_image *image, uint32_t v, orr_err *e) {
         const orr_reloc *r = &var->relocs[n];
         uint64_t value = r->value + (r->var >= 0 ? image->var_addr[r->var] : 0);
         if (r->bytes > 8 || r->offset > var->bytes || r->bytes > var->bytes - r->offset)
-            return orr_fail(e, ORR_BAD_INPUT, "%s: initialiser of '%s' runs past its end", image->module->path, var->name);
+            return orr_fail(e, ORR_BAD_INPUT, "%s: initialiser of '%s' runs past its end",
+                            image->module->path, var->name);
         memcpy(bytes + r->offset, &value, r->bytes);
     }
     return true;

@@ -44,7 +44,8 @@ static void broadcast(uint8_t *at, int cls, uint64_t value) {
     }
     memset(at, 0, reg_bytes(cls));
     uint32_t n = lane_bytes[cls] < 8 ? lane_bytes[cls] : 8;
-    for (int i = 0; i < ORR_WARP; i++) memcpy(at + (uint32_t)i * lane_bytes[cls], &value, n); // little-endian hosts
+    for (int i = 0; i < ORR_WARP; i++)
+        memcpy(at + (uint32_t)i * lane_bytes[cls], &value, n); // little-endian hosts
 }
 
 static uint32_t constant(builder *b, const_table *t, int cls, uint64_t value) {
@@ -80,7 +81,8 @@ static oper make_oper(builder *b, const_table *t, const orr_operand *o, const or
     case ORR_K_REG: return (oper){o->reg * reg_bytes(o->cls), o->cls, o->cls, o->neg, 0};
     case ORR_K_IMM: return (oper){constant(b, t, o->cls, o->value), BANK_CONST, o->cls, o->neg, 0};
     case ORR_K_SYMBOL:
-        return (oper){constant(b, t, o->cls, l->image->var_addr[o->reg] + o->value), BANK_CONST, o->cls, 0, 0};
+        return (oper){constant(b, t, o->cls, l->image->var_addr[o->reg] + o->value), BANK_CONST, o->cls, 0,
+                      0};
     default:
         if (sink) return (oper){sink->nregs[ORR_Q] * reg_bytes(ORR_Q), BANK_Q, o->cls, 0, 1};
         return (oper){constant(b, t, ORR_Q, 0), BANK_CONST, o->cls, 0, 1};
@@ -97,11 +99,12 @@ static bool decides(const orr_inst *i) { return (orr_ops[i->op].flags & ORR_F_EN
 
 static bool pick(program *p, uop *u, const orr_inst *i, orr_err *e) {
     static handlers (*const families[])(const orr_kernel *, const orr_inst *, const char **) = {
-        orr_pick_memory, orr_pick_system, orr_pick_cvt, orr_pick_float, orr_pick_int,
-        orr_pick_lanes,  orr_pick_atomic, orr_pick_mma,
+        orr_pick_memory, orr_pick_system, orr_pick_cvt,    orr_pick_float,
+        orr_pick_int,    orr_pick_lanes,  orr_pick_atomic, orr_pick_mma,
     };
     if (decides(i) || i->op == ORR_OP_NOP || i->op == ORR_OP_MEMBAR || i->op == ORR_OP_CPCOMMIT ||
-        i->op == ORR_OP_CPWAIT || i->op == ORR_OP_BRKPT || i->op == ORR_OP_DISCARD || i->op == ORR_OP_PREFETCH) {
+        i->op == ORR_OP_CPWAIT || i->op == ORR_OP_BRKPT || i->op == ORR_OP_DISCARD ||
+        i->op == ORR_OP_PREFETCH) {
         u->full = u->masked = nothing;
         return true;
     }
@@ -114,8 +117,9 @@ static bool pick(program *p, uop *u, const orr_inst *i, orr_err *e) {
         return true;
     }
     const orr_type_info *t = &orr_types[i->type < ORR_T_COUNT ? i->type : 0];
-    return orr_fail(e, ORR_BAD_INPUT, "%s:%u: '%s' of type '%s' in kernel '%s' is not supported%s%s", p->kernel->module ? p->kernel->module->path : "?",
-                    i->line, orr_ops[i->op].name, t->name, p->kernel->name, why ? ": " : "", why ? why : "");
+    return orr_fail(e, ORR_BAD_INPUT, "%s:%u: '%s' of type '%s' in kernel '%s' is not supported%s%s",
+                    p->kernel->module ? p->kernel->module->path : "?", i->line, orr_ops[i->op].name, t->name,
+                    p->kernel->name, why ? ": " : "", why ? why : "");
 }
 
 static void make_tids(program *p) {
@@ -159,7 +163,8 @@ bool orr_program_make(program *p, const orr_launch *l, orr_err *e) {
         uop *u = &p->uops[n];
         oper *at = opers + i->first;
         int nops = i->ndst + i->nsrc;
-        for (int o = 0; o < nops; o++) at[o] = make_oper(&b, &table, &k->operands[i->first + (uint32_t)o], o < i->ndst ? f : NULL);
+        for (int o = 0; o < nops; o++)
+            at[o] = make_oper(&b, &table, &k->operands[i->first + (uint32_t)o], o < i->ndst ? f : NULL);
         oper none = make_oper(&b, &table, &(orr_operand){0}, NULL);
         u->all = at;
         u->d = i->ndst > 0 ? at[0] : none;
@@ -191,7 +196,8 @@ bool orr_program_make(program *p, const orr_launch *l, orr_err *e) {
             x->members = make_oper(&b, &table, members, NULL);
         }
         for (const uop *u = x->first; u < x->end; u++)
-            x->polls |= (orr_ops[u->inst->op].flags & ORR_F_ATOMIC) || (u->inst->mods & ORR_M_VOLATILE) || u->inst->op == ORR_OP_NANOSLEEP;
+            x->polls |= (orr_ops[u->inst->op].flags & ORR_F_ATOMIC) || (u->inst->mods & ORR_M_VOLATILE) ||
+                        u->inst->op == ORR_OP_NANOSLEEP;
         if (decides(x->end[-1].inst)) x->last = --x->end;
     }
     p->constants = orr_aligned_alloc(64, (b.bytes.n + 127) & ~(size_t)63);

@@ -1,10 +1,10 @@
 // Running a launch: its thread blocks over the host's threads, or one by one as a model asks.
 //
-// Blocks of a kernel that cannot see each other (no atomics, nothing volatile) are taken from a
-// counter by as many workers as there are host threads. Blocks of other kernels run on one worker in
-// grid order, so that what they do to each other is the same on every host and with any number of
-// threads; a block that waits for another is put aside, the next one is started, and those put aside
-// get their turns again, as long as no more than `resident` are unfinished.
+// Blocks of a kernel that cannot see each other (isa/effects.c) are taken from a counter by as many
+// workers as there are host threads. Blocks of other kernels run on one worker in grid order, so that what
+// they do to each other is the same on every host and with any number of threads; a block that waits for
+// another is put aside, the next one is started, and those put aside get their turns again, as long as no
+// more than `resident` are unfinished.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -19,25 +19,32 @@ bool orr_launch_check(const orr_launch *l, uint32_t shared_limit, orr_err *e) {
     uint64_t threads = 1;
     for (int d = 0; d < 3; d++) {
         if (l->grid[d] < 1 || l->grid[d] > grid_max[d])
-            return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': grid dimension %c is %u; it must be 1 to %llu", k->name, "xyz"[d], l->grid[d],
-                            (unsigned long long)grid_max[d]);
+            return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': grid dimension %c is %u; it must be 1 to %llu",
+                            k->name, "xyz"[d], l -> grid[d], (unsigned long long)grid_max[d]);
         if (l->block[d] < 1 || l->block[d] > block_max[d])
-            return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': block dimension %c is %u; it must be 1 to %u", k->name, "xyz"[d], l->block[d],
-                            block_max[d]);
+            return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': block dimension %c is %u; it must be 1 to %u",
+                            k->name, "xyz"[d], l -> block[d], block_max[d]);
         threads *= l->block[d];
         if (k->reqntid[d] && k->reqntid[d] != l->block[d])
-            return orr_fail(e, ORR_BAD_INPUT, "kernel '%s' asks for blocks of %ux%ux%u threads (.reqntid), not %ux%ux%u", k->name, k->reqntid[0],
-                            k->reqntid[1] ? k->reqntid[1] : 1, k->reqntid[2] ? k->reqntid[2] : 1, l->block[0], l->block[1], l->block[2]);
+            return orr_fail(e, ORR_BAD_INPUT,
+                            "kernel '%s' asks for blocks of %ux%ux%u threads (.reqntid), not %ux%ux%u",
+                            k->name, k->reqntid[0], k->reqntid[1] ? k->reqntid[1] : 1,
+                            k->reqntid[2] ? k->reqntid[2] : 1, l->block[0], l->block[1], l->block[2]);
     }
-    if (threads > 1024) return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': %llu threads in a block; at most 1024", k->name, (unsigned long long)threads);
-    uint64_t max = (uint64_t)(k->maxntid[0] ? k->maxntid[0] : 1) * (k->maxntid[1] ? k->maxntid[1] : 1) * (k->maxntid[2] ? k->maxntid[2] : 1);
+    if (threads > 1024)
+        return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': %llu threads in a block; at most 1024", k->name,
+                        (unsigned long long)threads);
+    uint64_t max = (uint64_t)(k->maxntid[0] ? k->maxntid[0] : 1) * (k->maxntid[1] ? k->maxntid[1] : 1) *
+                   (k->maxntid[2] ? k->maxntid[2] : 1);
     if (k->maxntid[0] && threads > max)
-        return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': %llu threads in a block; it was compiled for at most %llu (.maxntid)", k->name,
-                        (unsigned long long)threads, (unsigned long long)max);
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "kernel '%s': %llu threads in a block; it was compiled for at most %llu (.maxntid)",
+                        k->name, (unsigned long long)threads, (unsigned long long)max);
     uint64_t shared = (uint64_t)((k->shared_bytes + 15) & ~15u) + l->dynamic_shared;
     if (shared > shared_limit)
-        return orr_fail(e, ORR_BAD_INPUT, "kernel '%s' needs %llu bytes of shared memory a block; there are %u", k->name, (unsigned long long)shared,
-                        shared_limit);
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "kernel '%s' needs %llu bytes of shared memory a block; there are %u", k->name,
+                        (unsigned long long)shared, shared_limit);
     if ((uint64_t)l->grid[0] * l->grid[1] > UINT64_MAX / l->grid[2])
         return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': too many thread blocks", k->name);
     return true;
@@ -47,7 +54,8 @@ static uint64_t block_count(const orr_launch *l) { return (uint64_t)l->grid[0] *
 
 static void view(tblock *tb, orr_tb *out) {
     uint32_t n = tb->prog->nwarps;
-    for (uint32_t w = 0; w < n && tb->views; w++) tb->views[w] = (orr_warp_trace){tb->traces[w].bytes, tb->traces[w].n};
+    for (uint32_t w = 0; w < n && tb->views; w++)
+        tb->views[w] = (orr_warp_trace){tb->traces[w].bytes, tb->traces[w].n};
     *out = (orr_tb){.index = tb->index, .nwarps = n, .warps = tb->views};
 }
 
@@ -69,8 +77,10 @@ static void turns_init(turns *t, program *p, bool streams) {
 
 static tblock *turns_start(turns *t) {
     tblock *tb = orr_block_start(&t->k, t->next++);
-    if (t->last) t->last->next = tb;
-    else t->first = tb;
+    if (t->last)
+        t->last->next = tb;
+    else
+        t->first = tb;
     t->last = tb;
     t->unfinished++;
     return tb;
@@ -155,7 +165,8 @@ static bool crew_visit(crew *c, int n, tblock *tb) {
     bool ok;
     if (c->in_order) {
         pthread_mutex_lock(&c->lock);
-        while (c->visited != tb->index && atomic_load(&c->bound) > tb->index) pthread_cond_wait(&c->turn, &c->lock);
+        while (c->visited != tb->index && atomic_load(&c->bound) > tb->index)
+            pthread_cond_wait(&c->turn, &c->lock);
         bool mine = atomic_load(&c->bound) > tb->index;
         pthread_mutex_unlock(&c->lock);
         if (!mine) return false;
@@ -202,8 +213,14 @@ static void crew_work(void *arg, int n) {
     orr_worker_free(&k);
 }
 
-static bool run_crew(program *p, int threads, bool in_order, orr_visit *visit, void *arg, orr_exec_counts *counts, orr_err *e) {
-    crew c = {.p = p, .total = block_count(p->launch), .visit = visit, .arg = arg, .in_order = in_order, .err_index = UINT64_MAX};
+static bool run_crew(program *p, int threads, bool in_order, orr_visit *visit, void *arg,
+                     orr_exec_counts *counts, orr_err *e) {
+    crew c = {.p = p,
+              .total = block_count(p->launch),
+              .visit = visit,
+              .arg = arg,
+              .in_order = in_order,
+              .err_index = UINT64_MAX};
     atomic_init(&c.next, 0);
     atomic_init(&c.bound, UINT64_MAX);
     pthread_mutex_init(&c.lock, NULL);
@@ -239,10 +256,42 @@ static bool run_turns(program *p, orr_visit *visit, void *arg, orr_exec_counts *
     return ok;
 }
 
-bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg, orr_exec_counts *counts, orr_err *e) {
+// May blocks run in any order? The code's part of the answer is in the kernel; here the bases become
+// allocations, and what is stored to through one must not be touched through another.
+static bool keep_apart(const orr_launch *l) {
+    const orr_kernel *k = l->kernel;
+    if (k->atomics || k->blocks_meet) return false;
+    const range *at[ORR_MAX_BASES];
+    bool stores = false;
+    for (uint32_t n = 0; n < k->nbases; n++) {
+        const orr_base *b = &k->bases[n];
+        uint64_t addr = 0;
+        if (!b->param)
+            addr = l->image->var_addr[b->which];
+        else if (b->which <= k->param_bytes && k->param_bytes - b->which >= 8)
+            memcpy(&addr, l->params + b->which, 8);
+        at[n] = orr_mem_find(l->mem, addr);
+        stores |= b->stores;
+    }
+    if (stores && k->reads_anywhere) return false;
+    for (uint32_t n = 0; n < k->nbases; n++) {
+        const orr_base *b = &k->bases[n];
+        if (!b->stores) continue;
+        if (b->loads || !at[n]) return false;
+        for (uint32_t m = 0; m < k->nbases; m++) {
+            const orr_base *c = &k->bases[m];
+            if (m != n && at[m] == at[n] && (c->loads || c->loads_own || c->stores)) return false;
+        }
+    }
+    return true;
+}
+
+bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
+                  orr_exec_counts *counts, orr_err *e) {
     program p;
     if (!orr_program_make(&p, l, e)) return false;
-    bool ok = l->kernel->atomics ? run_turns(&p, visit, arg, counts, e) : run_crew(&p, threads < 1 ? 1 : threads, in_order, visit, arg, counts, e);
+    bool ok = keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, in_order, visit, arg, counts, e)
+                            : run_turns(&p, visit, arg, counts, e);
     orr_program_free(&p);
     return ok;
 }
@@ -285,7 +334,8 @@ orr_source *orr_exec_source(const orr_launch *l, orr_exec_counts *counts, orr_er
     }
     turns_init(&s->t, &s->p, true);
     s->counts = counts;
-    s->base.info = (orr_launch_info){.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
+    s->base.info =
+        (orr_launch_info){.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
     memcpy(s->base.info.grid, l->grid, sizeof l->grid);
     memcpy(s->base.info.block, l->block, sizeof l->block);
     s->base.next = source_next;

@@ -77,23 +77,31 @@ static void read_scalar(warp *w, const uop *u) {
     case ORR_SREG_NTID_X: v = l->block[0]; break;
     case ORR_SREG_NTID_Y: v = l->block[1]; break;
     case ORR_SREG_NTID_Z: v = l->block[2]; break;
-    case ORR_SREG_CTAID_X: case ORR_SREG_CLUSTERID_X: v = tb->ctaid[0]; break;
-    case ORR_SREG_CTAID_Y: case ORR_SREG_CLUSTERID_Y: v = tb->ctaid[1]; break;
-    case ORR_SREG_CTAID_Z: case ORR_SREG_CLUSTERID_Z: v = tb->ctaid[2]; break;
-    case ORR_SREG_NCTAID_X: case ORR_SREG_NCLUSTERID_X: v = l->grid[0]; break;
-    case ORR_SREG_NCTAID_Y: case ORR_SREG_NCLUSTERID_Y: v = l->grid[1]; break;
-    case ORR_SREG_NCTAID_Z: case ORR_SREG_NCLUSTERID_Z: v = l->grid[2]; break;
+    case ORR_SREG_CTAID_X:
+    case ORR_SREG_CLUSTERID_X: v = tb->ctaid[0]; break;
+    case ORR_SREG_CTAID_Y:
+    case ORR_SREG_CLUSTERID_Y: v = tb->ctaid[1]; break;
+    case ORR_SREG_CTAID_Z:
+    case ORR_SREG_CLUSTERID_Z: v = tb->ctaid[2]; break;
+    case ORR_SREG_NCTAID_X:
+    case ORR_SREG_NCLUSTERID_X: v = l->grid[0]; break;
+    case ORR_SREG_NCTAID_Y:
+    case ORR_SREG_NCLUSTERID_Y: v = l->grid[1]; break;
+    case ORR_SREG_NCTAID_Z:
+    case ORR_SREG_NCLUSTERID_Z: v = l->grid[2]; break;
     case ORR_SREG_CLUSTER_ONE: v = 1; break;
     case ORR_SREG_WARPID: v = w->index; break;
     case ORR_SREG_NWARPID: v = 64; break;
     case ORR_SREG_SMID: v = tb->index % p->sm_count; break;
     case ORR_SREG_NSMID: v = p->sm_count; break;
     case ORR_SREG_GRIDID: v = l->index + 1; break;
-    case ORR_SREG_TOTAL_SMEM: case ORR_SREG_AGGR_SMEM: v = p->shared_bytes; break;
+    case ORR_SREG_TOTAL_SMEM:
+    case ORR_SREG_AGGR_SMEM: v = p->shared_bytes; break;
     case ORR_SREG_DYNAMIC_SMEM: v = l->dynamic_shared; break;
     case ORR_SREG_CLOCK: v = (uint32_t)clock_of(w); break;
     case ORR_SREG_CLOCK_HI: v = clock_of(w) >> 32; break;
-    case ORR_SREG_CLOCK64: case ORR_SREG_GLOBALTIMER: v = clock_of(w); break;
+    case ORR_SREG_CLOCK64:
+    case ORR_SREG_GLOBALTIMER: v = clock_of(w); break;
     case ORR_SREG_GLOBALTIMER_LO: v = (uint32_t)clock_of(w); break;
     case ORR_SREG_GLOBALTIMER_HI: v = clock_of(w) >> 32; break;
     default: break; // %envreg, %pm, cluster rank: zero
@@ -102,14 +110,17 @@ static void read_scalar(warp *w, const uop *u) {
 }
 
 // ---- frame and stack ------------------------------------------------------------------------
-static void local_address(warp *w, const uop *u) { put_all(w, u, (uint64_t)w->frames[w->frag->frame].local + u->imm); }
+static void local_address(warp *w, const uop *u) {
+    put_all(w, u, (uint64_t)w->frames[w->frag->frame].local + u->imm);
+}
 
 static void take_stack(warp *w, const uop *u) {
     frame *fr = &w->frames[w->frag->frame];
     const orr_func *fn = &w->tb->prog->kernel->funcs[fr->func];
     uint64_t size = 0; // lanes of one activation share the stack pointer: the largest wish counts
     for (uint32_t m = w->exec; m; m &= m - 1) {
-        uint64_t s = u->a.cls == ORR_D ? SRC_A(w, u, uint64_t)[orr_ffs(m)] : SRC_A(w, u, uint32_t)[orr_ffs(m)];
+        uint64_t s =
+            u->a.cls == ORR_D ? SRC_A(w, u, uint64_t)[orr_ffs(m)] : SRC_A(w, u, uint32_t)[orr_ffs(m)];
         if (s > size) size = s;
     }
     uint64_t align = u->imm >= 8 ? u->imm : 8;
@@ -143,7 +154,8 @@ static uint64_t argument(const warp *w, const uop *u, int lane, uint32_t n, uint
     const program *p = w->tb->prog;
     uint64_t at = (uint64_t)w->frames[w->frag->frame].local + (spec >> 32);
     if (n < u->imm && at + bytes <= p->local_bytes)
-        memcpy(&v, w->tb->local + (size_t)(w->index * ORR_WARP + (uint32_t)lane) * p->local_bytes + at, bytes);
+        memcpy(&v, w->tb->local + (size_t)(w->index * ORR_WARP + (uint32_t)lane) * p->local_bytes + at,
+               bytes);
     return v;
 }
 
@@ -153,7 +165,8 @@ static void result(const warp *w, const uop *u, int lane, uint64_t v, uint32_t b
     const program *p = w->tb->prog;
     uint64_t at = (uint64_t)w->frames[w->frag->frame].local + (spec >> 32);
     if (at + bytes <= p->local_bytes)
-        memcpy(w->tb->local + (size_t)(w->index * ORR_WARP + (uint32_t)lane) * p->local_bytes + at, &v, bytes);
+        memcpy(w->tb->local + (size_t)(w->index * ORR_WARP + (uint32_t)lane) * p->local_bytes + at, &v,
+               bytes);
 }
 
 // Bytes at a generic address as one lane sees them; NULL when they are not all there.
@@ -207,7 +220,8 @@ static int print_thread(warp *w, const uop *u, int lane, FILE *out) {
         f += n;
         int longs = 0;
         while (*f == 'l' || *f == 'h' || *f == 'z' || *f == 'j' || *f == 't') longs += *f++ != 'h';
-        if (n > 40 || memchr(start, '*', n + 1) || !*f || !strchr("diouxXeEfFgGaAcsp", *f)) { // not one of CUDA's
+        if (n > 40 || memchr(start, '*', n + 1) || !*f ||
+            !strchr("diouxXeEfFgGaAcsp", *f)) { // not one of CUDA's
             fwrite(start, 1, (size_t)(f - start) + (*f != 0), out);
             if (!*f) break;
             continue;
@@ -242,8 +256,10 @@ static int print_thread(warp *w, const uop *u, int lane, FILE *out) {
             fprintf(out, spec, (int)v);
         } else {
             snprintf(end, 8, "ll%c", *f);
-            if (*f == 'd' || *f == 'i') fprintf(out, spec, wide ? (long long)v : (long long)(int32_t)v);
-            else fprintf(out, spec, (unsigned long long)v);
+            if (*f == 'd' || *f == 'i')
+                fprintf(out, spec, wide ? (long long)v : (long long)(int32_t)v);
+            else
+                fprintf(out, spec, (unsigned long long)v);
         }
     }
     return args;
@@ -254,7 +270,8 @@ static void assertion(warp *w, const uop *u, int lane) {
     string_at(w, lane, argument(w, u, lane, 0, 8), message, sizeof message);
     string_at(w, lane, argument(w, u, lane, 1, 8), file, sizeof file);
     string_at(w, lane, argument(w, u, lane, 3, 8), function, sizeof function);
-    orr_fault(w, u, lane, "assertion '%s' failed at %s:%u in '%s'", message, file, (uint32_t)argument(w, u, lane, 2, 4), function);
+    orr_fault(w, u, lane, "assertion '%s' failed at %s:%u in '%s'", message, file,
+              (uint32_t)argument(w, u, lane, 2, 4), function);
 }
 
 static void system_call(warp *w, const uop *u) {
@@ -271,7 +288,8 @@ static void system_call(warp *w, const uop *u) {
         }
         case ORR_SYS_FREE: {
             uint64_t at = argument(w, u, lane, 0, 8);
-            if (at && !orr_mem_free(w->worker->mem, at)) orr_fault(w, u, lane, "free of 0x%llx, which malloc did not give", (unsigned long long)at);
+            if (at && !orr_mem_free(w->worker->mem, at))
+                orr_fault(w, u, lane, "free of 0x%llx, which malloc did not give", (unsigned long long)at);
             memset(w->worker->range, 0, (w->tb->prog->nmem + 1) * sizeof *w->worker->range);
             break;
         }
@@ -287,7 +305,8 @@ handlers orr_pick_system(const orr_kernel *k, const orr_inst *i, const char **wh
     switch (i->op) {
     case ORR_OP_SREG:
         f = i->imm <= ORR_SREG_TID_Z ? read_tid : read_scalar;
-        if (i->imm == ORR_SREG_LANEID || (i->imm >= ORR_SREG_LANEMASK_EQ && i->imm <= ORR_SREG_LANEMASK_GT)) f = read_lane;
+        if (i->imm == ORR_SREG_LANEID || (i->imm >= ORR_SREG_LANEMASK_EQ && i->imm <= ORR_SREG_LANEMASK_GT))
+            f = read_lane;
         break;
     case ORR_OP_LOCALADDR: f = local_address; break;
     case ORR_OP_ALLOCA: f = take_stack; break;

@@ -13,17 +13,21 @@
 #define FULL 0xffffffffu
 
 enum { // banks: the register classes, then the constants
-    BANK_P = ORR_P, BANK_H = ORR_H, BANK_W = ORR_W, BANK_D = ORR_D, BANK_Q = ORR_Q,
+    BANK_P = ORR_P,
+    BANK_H = ORR_H,
+    BANK_W = ORR_W,
+    BANK_D = ORR_D,
+    BANK_Q = ORR_Q,
     BANK_CONST,
     BANKS
 };
 
 typedef struct oper {
-    uint32_t off;  // bytes from w->bank[bank]
+    uint32_t off; // bytes from w->bank[bank]
     uint8_t bank;
-    uint8_t cls;   // enum orr_class
-    uint8_t neg;   // predicate: invert
-    uint8_t none;  // absent, or the sink: handlers of instructions where that is possible check it
+    uint8_t cls;  // enum orr_class
+    uint8_t neg;  // predicate: invert
+    uint8_t none; // absent, or the sink: handlers of instructions where that is possible check it
 } oper;
 
 typedef struct warp warp;
@@ -31,14 +35,14 @@ typedef struct uop uop;
 typedef void uop_fn(warp *w, const uop *u);
 
 struct uop {
-    uop_fn *full;   // all 32 lanes active: writes every lane
-    uop_fn *masked; // writes only lanes in w->exec (may be == full when it handles both)
+    uop_fn *full;    // all 32 lanes active: writes every lane
+    uop_fn *masked;  // writes only lanes in w->exec (may be == full when it handles both)
     oper d, a, b, c; // first destination, first three sources; d.none, ... when there are fewer
     const oper *all; // every operand, destinations first, then sources
     const orr_inst *inst;
-    uint32_t imm;   // copy of inst->imm
-    int32_t guard;  // byte offset of the guard in the P bank, or -1
-    uint32_t mem;   // number of this memory instruction in the program: index of worker.range
+    uint32_t imm;  // copy of inst->imm
+    int32_t guard; // byte offset of the guard in the P bank, or -1
+    uint32_t mem;  // number of this memory instruction in the program: index of worker.range
     uint8_t guard_neg;
     uint8_t traced; // a stream carries its addresses
     uint8_t ndst, nsrc;
@@ -47,13 +51,13 @@ struct uop {
 // A group of lanes that run together. How lanes part and meet: core.c.
 typedef struct frag {
     uint32_t mask;
-    uint32_t pc;    // block
-    int32_t join;   // where its lanes meet others, -1: nowhere
-    int32_t frame;  // of the function it is in
-    uint32_t turn;  // when it last ran, for fairness
-    uint8_t state;  // FRAG_*
-    uint8_t bar;    // the barrier it waits at
-    bool met;       // has already waited for the lanes its block starts with
+    uint32_t pc;   // block
+    int32_t join;  // where its lanes meet others, -1: nowhere
+    int32_t frame; // of the function it is in
+    uint32_t turn; // when it last ran, for fairness
+    uint8_t state; // FRAG_*
+    uint8_t bar;   // the barrier it waits at
+    bool met;      // has already waited for the lanes its block starts with
 } frag;
 enum { FRAG_FREE, FRAG_READY, FRAG_BAR, FRAG_LANES };
 
@@ -67,30 +71,30 @@ typedef struct join { // a place where lanes wait for each other
 
 typedef struct frame { // an activation of a function
     uint32_t func;
-    int32_t parent;                 // when free: the next free one
-    uint32_t base[ORR_CLASSES];     // bytes into the warp's register arrays
-    uint32_t local;                 // its frame in local memory
-    uint32_t alloca;                // bytes taken by alloca beyond the function's own
-    int32_t join;                   // where its lanes return to
+    int32_t parent;             // when free: the next free one
+    uint32_t base[ORR_CLASSES]; // bytes into the warp's register arrays
+    uint32_t local;             // its frame in local memory
+    uint32_t alloca;            // bytes taken by alloca beyond the function's own
+    int32_t join;               // where its lanes return to
     const struct uop *call;
 } frame;
 
 struct warp {
     uint8_t *bank[BANKS];
-    uint32_t exec;              // lanes the current instruction runs on
-    uint32_t lanes_of;          // the mask that `lane` expands
+    uint32_t exec;                                        // lanes the current instruction runs on
+    uint32_t lanes_of;                                    // the mask that `lane` expands
     uint32_t lane[ORR_WARP] __attribute__((aligned(64))); // ~0u or 0 for each lane: exec, expanded
-    uint32_t carry;             // the carry flag, a bit a lane
-    uint32_t index;             // in the block
-    uint32_t live;              // lanes that have not exited
-    frag *frag;                 // the group of lanes being run
-    struct tblock *tb;          // its thread block
+    uint32_t carry;                                       // the carry flag, a bit a lane
+    uint32_t index;                                       // in the block
+    uint32_t live;                                        // lanes that have not exited
+    frag *frag;                                           // the group of lanes being run
+    struct tblock *tb;                                    // its thread block
     struct worker *worker;
-    orr_trace_out *trace;       // NULL: no streams
+    orr_trace_out *trace; // NULL: no streams
     frag frags[ORR_WARP];
     const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
     uint32_t turn;
-    int64_t budget, slice;      // looks at others until it lets them run
+    int64_t budget, slice; // looks at others until it lets them run
     uint32_t rotations;
     uint64_t insts, thread_insts; // executed
     uint64_t ticks;               // clock reads
@@ -105,11 +109,11 @@ struct warp {
 };
 
 // Operand access for handlers. T is the element type: uint32_t *d = DST(w, u, uint32_t);
-#define OPER(w, o, T) ((T *)(void *)((w)->bank[(o).bank] + (o).off))
-#define DST(w, u, T) OPER(w, (u)->d, T)
-#define SRC_A(w, u, T) ((const T *)OPER(w, (u)->a, T))
-#define SRC_B(w, u, T) ((const T *)OPER(w, (u)->b, T))
-#define SRC_C(w, u, T) ((const T *)OPER(w, (u)->c, T))
+#define OPER(w, o, T)     ((T *)(void *)((w)->bank[(o).bank] + (o).off))
+#define DST(w, u, T)      OPER(w, (u)->d, T)
+#define SRC_A(w, u, T)    ((const T *)OPER(w, (u)->a, T))
+#define SRC_B(w, u, T)    ((const T *)OPER(w, (u)->b, T))
+#define SRC_C(w, u, T)    ((const T *)OPER(w, (u)->c, T))
 #define SRC_N(w, u, n, T) ((const T *)OPER(w, (u)->all[(u)->ndst + (n)], T))
 #define DST_N(w, u, n, T) OPER(w, (u)->all[n], T)
 // Predicates are masks; a source may be negated. Constants of class P are 0 or ~0u.
@@ -143,14 +147,18 @@ static inline void set_exec(warp *w, uint32_t mask) {
 typedef struct handlers {
     uop_fn *full, *masked;
 } handlers;
-handlers orr_pick_int(const orr_kernel *k, const orr_inst *i, const char **why);    // int.c, logic.c, video.c
-handlers orr_pick_float(const orr_kernel *k, const orr_inst *i, const char **why);  // float.c, half.c, sfu.c
-handlers orr_pick_cvt(const orr_kernel *k, const orr_inst *i, const char **why);    // cvt.c, mov.c
-handlers orr_pick_mma(const orr_kernel *k, const orr_inst *i, const char **why);    // mma.c
-handlers orr_pick_lanes(const orr_kernel *k, const orr_inst *i, const char **why);  // lanes.c: shfl vote match redux activemask elect
-handlers orr_pick_memory(const orr_kernel *k, const orr_inst *i, const char **why); // ldst.c: ld st cp.async prefetch
-handlers orr_pick_atomic(const orr_kernel *k, const orr_inst *i, const char **why); // atomic.c: atom red mbarrier
-handlers orr_pick_system(const orr_kernel *k, const orr_inst *i, const char **why); // system.c: special registers, printf, the heap
+handlers orr_pick_int(const orr_kernel *k, const orr_inst *i, const char **why);   // int.c, logic.c, video.c
+handlers orr_pick_float(const orr_kernel *k, const orr_inst *i, const char **why); // float.c, half.c, sfu.c
+handlers orr_pick_cvt(const orr_kernel *k, const orr_inst *i, const char **why);   // cvt.c, mov.c
+handlers orr_pick_mma(const orr_kernel *k, const orr_inst *i, const char **why);   // mma.c
+handlers orr_pick_lanes(const orr_kernel *k, const orr_inst *i,
+                        const char **why); // lanes.c: shfl vote match redux activemask elect
+handlers orr_pick_memory(const orr_kernel *k, const orr_inst *i,
+                         const char **why); // ldst.c: ld st cp.async prefetch
+handlers orr_pick_atomic(const orr_kernel *k, const orr_inst *i,
+                         const char **why); // atomic.c: atom red mbarrier
+handlers orr_pick_system(const orr_kernel *k, const orr_inst *i,
+                         const char **why); // system.c: special registers, printf, the heap
 
 // A handler that finds the program at fault says so here and returns; the main loop stops the launch.
 void orr_fault(warp *w, const uop *u, int lane, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
@@ -158,8 +166,10 @@ void orr_fault(warp *w, const uop *u, int lane, const char *fmt, ...) __attribut
 // Addresses. Computes base + disp for every active lane of a memory operand, translates to host
 // pointers (global, shared, local, const, param, generic), checks bounds and alignment of `bytes`
 // per lane, records the access in the trace when streams are on. False after a fault.
-bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]);
+bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes,
+                   uint8_t *host[ORR_WARP]);
 // The same where a handler has worked out each lane's address itself.
-bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes, uint8_t *host[ORR_WARP]);
+bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
+                      uint8_t *host[ORR_WARP]);
 
 #endif

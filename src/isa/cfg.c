@@ -6,11 +6,10 @@
 // stand first in its block. A second one under the same immediate mask needs no block of its own,
 // because inside a block no lane is lost.
 //
-// Post-dominators decide where diverged lanes meet again. A path that ends the thread early (a guard at the top of
-// a kernel, an assertion) must not keep all others from meeting, so only the last exit of a
-// function counts as its exit; blocks that cannot reach that one are judged by all exits together.
-// The algorithm is Cooper, Harvey and Kennedy's "A Simple, Fast Dominance Algorithm" on the reversed
-// graph.
+// Post-dominators decide where diverged lanes meet again. A path that ends the thread early (a guard at the
+// top of a kernel, an assertion) must not keep all others from meeting, so only the last exit of a function
+// counts as its exit; blocks that cannot reach that one are judged by all exits together. The algorithm is
+// Cooper, Harvey and Kennedy's "A Simple, Fast Dominance Algorithm" on the reversed graph.
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +37,11 @@ static bool leaves(const orr_inst *i) { // may end the function here
 
 static bool falls_through(const orr_inst *i) {
     switch (i->op) {
-    case ORR_OP_BRA: case ORR_OP_BRX: case ORR_OP_RET: case ORR_OP_EXIT: case ORR_OP_TRAP: return i->guard >= 0;
+    case ORR_OP_BRA:
+    case ORR_OP_BRX:
+    case ORR_OP_RET:
+    case ORR_OP_EXIT:
+    case ORR_OP_TRAP: return i->guard >= 0;
     default: return true;
     }
 }
@@ -49,10 +52,18 @@ static const orr_operand *member_mask(const orr_kernel *k, const orr_inst *i) {
     int n;
     switch (i->op) {
     case ORR_OP_SHFL: n = 3; break;
-    case ORR_OP_VOTE: case ORR_OP_MATCH: case ORR_OP_REDUX: n = 1; break;
-    case ORR_OP_ELECT: case ORR_OP_WARPSYNC: n = 0; break;
-    case ORR_OP_MMA: case ORR_OP_WMMA: case ORR_OP_LDMATRIX: case ORR_OP_STMATRIX: case ORR_OP_MOVMATRIX:
-    case ORR_OP_WMMALOAD: case ORR_OP_WMMASTORE: {
+    case ORR_OP_VOTE:
+    case ORR_OP_MATCH:
+    case ORR_OP_REDUX: n = 1; break;
+    case ORR_OP_ELECT:
+    case ORR_OP_WARPSYNC: n = 0; break;
+    case ORR_OP_MMA:
+    case ORR_OP_WMMA:
+    case ORR_OP_LDMATRIX:
+    case ORR_OP_STMATRIX:
+    case ORR_OP_MOVMATRIX:
+    case ORR_OP_WMMALOAD:
+    case ORR_OP_WMMASTORE: {
         static const orr_operand all = {.kind = ORR_K_IMM, .cls = ORR_W, .value = 0xffffffffu};
         return &all;
     }
@@ -94,18 +105,22 @@ static bool check_targets(const orr_kernel *k, const orr_func *f, orr_err *e) {
         const orr_inst *i = &k->insts[n];
         uint32_t t = (uint32_t)i->target;
         if (i->op == ORR_OP_BRA && (t < lo || t >= end))
-            return orr_fail(e, ORR_BAD_INPUT, "%s:%u: branch out of function '%s'", k->module ? k->module->path : "?", i->line, f->name);
+            return orr_fail(e, ORR_BAD_INPUT, "%s:%u: branch out of function '%s'",
+                            k->module ? k->module->path : "?", i->line, f->name);
         if (i->op == ORR_OP_BRX) {
             if (!i->imm || t > k->ntables || i->imm > k->ntables - t)
-                return orr_fail(e, ORR_BAD_INPUT, "%s:%u: empty or missing branch table", k->module ? k->module->path : "?", i->line);
+                return orr_fail(e, ORR_BAD_INPUT, "%s:%u: empty or missing branch table",
+                                k->module ? k->module->path : "?", i->line);
             for (uint32_t x = 0; x < i->imm; x++)
                 if (k->tables[t + x] < lo || k->tables[t + x] >= end)
-                    return orr_fail(e, ORR_BAD_INPUT, "%s:%u: branch table leaves function '%s'", k->module ? k->module->path : "?", i->line, f->name);
+                    return orr_fail(e, ORR_BAD_INPUT, "%s:%u: branch table leaves function '%s'",
+                                    k->module ? k->module->path : "?", i->line, f->name);
         }
     }
     const orr_inst *last = &k->insts[end - 1];
     if (falls_through(last))
-        return orr_fail(e, ORR_BAD_INPUT, "%s:%u: function '%s' runs off its end", k->module ? k->module->path : "?", last->line, f->name);
+        return orr_fail(e, ORR_BAD_INPUT, "%s:%u: function '%s' runs off its end",
+                        k->module ? k->module->path : "?", last->line, f->name);
     return true;
 }
 
@@ -168,7 +183,9 @@ typedef struct graph {
     uint32_t *stack, *stack_at;
 } graph;
 
-static const orr_block *node_block(const graph *g, uint32_t b) { return &g->k->blocks[g->f->first_block + b]; }
+static const orr_block *node_block(const graph *g, uint32_t b) {
+    return &g->k->blocks[g->f->first_block + b];
+}
 
 static void count_preds(graph *g) {
     memset(g->pred_first, 0, (g->n + 2) * sizeof *g->pred_first);
@@ -178,8 +195,10 @@ static void count_preds(graph *g) {
             int ns = orr_succ_count(g->k, blk);
             for (int s = 0; s < ns; s++) {
                 uint32_t to = orr_succ(g->k, blk, s) - g->f->first_block;
-                if (pass == 0) g->pred_first[to + 1]++;
-                else g->pred[g->pred_first[to]++] = b;
+                if (pass == 0)
+                    g->pred_first[to + 1]++;
+                else
+                    g->pred[g->pred_first[to]++] = b;
             }
         }
         if (pass == 0) {
@@ -255,7 +274,8 @@ static void take(const graph *g, orr_kernel *k, uint8_t *done) {
         if (done[b] || !g->seen[b]) continue;
         done[b] = 1;
         int32_t d = g->idom[b];
-        k->blocks[g->f->first_block + b].ipdom = d < 0 || d == (int32_t)g->n ? -1 : d + (int32_t)g->f->first_block;
+        k->blocks[g->f->first_block + b].ipdom =
+            d < 0 || d == (int32_t)g->n ? -1 : d + (int32_t)g->f->first_block;
     }
 }
 

@@ -8,9 +8,9 @@ const orr_op_info orr_ops[ORR_OP_COUNT] = {
 };
 
 const char *const orr_unit_name[ORR_UNIT_COUNT] = {
-    [ORR_UNIT_INT] = "int",   [ORR_UNIT_FP32] = "fp32",     [ORR_UNIT_FP64] = "fp64",
-    [ORR_UNIT_FP16] = "fp16", [ORR_UNIT_SFU] = "sfu",       [ORR_UNIT_CONV] = "conv",
-    [ORR_UNIT_MOVE] = "move", [ORR_UNIT_TENSOR] = "tensor", [ORR_UNIT_MEM] = "mem",
+    [ORR_UNIT_INT] = "int",       [ORR_UNIT_FP32] = "fp32",       [ORR_UNIT_FP64] = "fp64",
+    [ORR_UNIT_FP16] = "fp16",     [ORR_UNIT_SFU] = "sfu",         [ORR_UNIT_CONV] = "conv",
+    [ORR_UNIT_MOVE] = "move",     [ORR_UNIT_TENSOR] = "tensor",   [ORR_UNIT_MEM] = "mem",
     [ORR_UNIT_BRANCH] = "branch", [ORR_UNIT_UNIFORM] = "uniform", [ORR_UNIT_MISC] = "misc",
 };
 
@@ -21,42 +21,24 @@ const char *const orr_space_name[ORR_SPACE_COUNT] = {
 };
 
 const orr_type_info orr_types[ORR_T_COUNT] = {
-    [ORR_T_NONE] = {"", 0, false, false},
-    [ORR_T_PRED] = {"pred", 0, false, false},
-    [ORR_T_B8] = {"b8", 1, false, false},
-    [ORR_T_U8] = {"u8", 1, false, false},
-    [ORR_T_S8] = {"s8", 1, false, true},
-    [ORR_T_B16] = {"b16", 2, false, false},
-    [ORR_T_U16] = {"u16", 2, false, false},
-    [ORR_T_S16] = {"s16", 2, false, true},
-    [ORR_T_F16] = {"f16", 2, true, true},
-    [ORR_T_BF16] = {"bf16", 2, true, true},
-    [ORR_T_B32] = {"b32", 4, false, false},
-    [ORR_T_U32] = {"u32", 4, false, false},
-    [ORR_T_S32] = {"s32", 4, false, true},
-    [ORR_T_F32] = {"f32", 4, true, true},
-    [ORR_T_TF32] = {"tf32", 4, true, true},
-    [ORR_T_F16X2] = {"f16x2", 4, true, true},
-    [ORR_T_BF16X2] = {"bf16x2", 4, true, true},
-    [ORR_T_U16X2] = {"u16x2", 4, false, false},
-    [ORR_T_S16X2] = {"s16x2", 4, false, true},
-    [ORR_T_B64] = {"b64", 8, false, false},
-    [ORR_T_U64] = {"u64", 8, false, false},
-    [ORR_T_S64] = {"s64", 8, false, true},
-    [ORR_T_F64] = {"f64", 8, true, true},
-    [ORR_T_F32X2] = {"f32x2", 8, true, true},
-    [ORR_T_B128] = {"b128", 16, false, false},
-    [ORR_T_U4] = {"u4", 1, false, false},
-    [ORR_T_S4] = {"s4", 1, false, true},
-    [ORR_T_B1] = {"b1", 1, false, false},
-    [ORR_T_E4M3] = {"e4m3", 1, true, true},
-    [ORR_T_E5M2] = {"e5m2", 1, true, true},
-    [ORR_T_E4M3X2] = {"e4m3x2", 2, true, true},
-    [ORR_T_E5M2X2] = {"e5m2x2", 2, true, true},
-    [ORR_T_E2M1X2] = {"e2m1x2", 1, true, true},
-    [ORR_T_E2M3X2] = {"e2m3x2", 2, true, true},
-    [ORR_T_E3M2X2] = {"e3m2x2", 2, true, true},
-    [ORR_T_UE8M0X2] = {"ue8m0x2", 2, true, false},
+    [ORR_T_NONE] = {"", 0, false, false},       [ORR_T_PRED] = {"pred", 0, false, false},
+    [ORR_T_B8] = {"b8", 1, false, false},       [ORR_T_U8] = {"u8", 1, false, false},
+    [ORR_T_S8] = {"s8", 1, false, true},        [ORR_T_B16] = {"b16", 2, false, false},
+    [ORR_T_U16] = {"u16", 2, false, false},     [ORR_T_S16] = {"s16", 2, false, true},
+    [ORR_T_F16] = {"f16", 2, true, true},       [ORR_T_BF16] = {"bf16", 2, true, true},
+    [ORR_T_B32] = {"b32", 4, false, false},     [ORR_T_U32] = {"u32", 4, false, false},
+    [ORR_T_S32] = {"s32", 4, false, true},      [ORR_T_F32] = {"f32", 4, true, true},
+    [ORR_T_TF32] = {"tf32", 4, true, true},     [ORR_T_F16X2] = {"f16x2", 4, true, true},
+    [ORR_T_BF16X2] = {"bf16x2", 4, true, true}, [ORR_T_U16X2] = {"u16x2", 4, false, false},
+    [ORR_T_S16X2] = {"s16x2", 4, false, true},  [ORR_T_B64] = {"b64", 8, false, false},
+    [ORR_T_U64] = {"u64", 8, false, false},     [ORR_T_S64] = {"s64", 8, false, true},
+    [ORR_T_F64] = {"f64", 8, true, true},       [ORR_T_F32X2] = {"f32x2", 8, true, true},
+    [ORR_T_B128] = {"b128", 16, false, false},  [ORR_T_U4] = {"u4", 1, false, false},
+    [ORR_T_S4] = {"s4", 1, false, true},        [ORR_T_B1] = {"b1", 1, false, false},
+    [ORR_T_E4M3] = {"e4m3", 1, true, true},     [ORR_T_E5M2] = {"e5m2", 1, true, true},
+    [ORR_T_E4M3X2] = {"e4m3x2", 2, true, true}, [ORR_T_E5M2X2] = {"e5m2x2", 2, true, true},
+    [ORR_T_E2M1X2] = {"e2m1x2", 1, true, true}, [ORR_T_E2M3X2] = {"e2m3x2", 2, true, true},
+    [ORR_T_E3M2X2] = {"e3m2x2", 2, true, true}, [ORR_T_UE8M0X2] = {"ue8m0x2", 2, true, false},
 };
 
 // The table's unit holds for 32-bit integers (or floats, where the operation only has those). Other
@@ -74,7 +56,10 @@ uint8_t orr_inst_unit(const orr_inst *i) {
         if (!orr_types[i->type].is_float && !orr_types[i->stype].is_float) return ORR_UNIT_INT;
         if (i->type == ORR_T_F64 || i->stype == ORR_T_F64) return ORR_UNIT_FP64;
         return ORR_UNIT_CONV;
-    case ORR_OP_POPC: case ORR_OP_BREV: case ORR_OP_BFIND: case ORR_OP_CLZ: return ORR_UNIT_SFU;
+    case ORR_OP_POPC:
+    case ORR_OP_BREV:
+    case ORR_OP_BFIND:
+    case ORR_OP_CLZ: return ORR_UNIT_SFU;
     case ORR_OP_LD: return i->space == ORR_SPACE_PARAM ? ORR_UNIT_MOVE : ORR_UNIT_MEM;
     default: break;
     }
@@ -82,9 +67,14 @@ uint8_t orr_inst_unit(const orr_inst *i) {
         return unit == ORR_UNIT_SFU && type == ORR_T_F64 ? ORR_UNIT_FP64 : unit;
     }
     switch (type) {
-    case ORR_T_F32: case ORR_T_F32X2: case ORR_T_TF32: return ORR_UNIT_FP32;
+    case ORR_T_F32:
+    case ORR_T_F32X2:
+    case ORR_T_TF32: return ORR_UNIT_FP32;
     case ORR_T_F64: return ORR_UNIT_FP64;
-    case ORR_T_F16: case ORR_T_F16X2: case ORR_T_BF16: case ORR_T_BF16X2: return ORR_UNIT_FP16;
+    case ORR_T_F16:
+    case ORR_T_F16X2:
+    case ORR_T_BF16:
+    case ORR_T_BF16X2: return ORR_UNIT_FP16;
     default: return unit;
     }
 }

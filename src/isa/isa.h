@@ -61,15 +61,41 @@ extern const orr_op_info orr_ops[ORR_OP_COUNT];
 enum orr_type {
     ORR_T_NONE,
     ORR_T_PRED,
-    ORR_T_B8, ORR_T_U8, ORR_T_S8,
-    ORR_T_B16, ORR_T_U16, ORR_T_S16, ORR_T_F16, ORR_T_BF16,
-    ORR_T_B32, ORR_T_U32, ORR_T_S32, ORR_T_F32, ORR_T_TF32,
-    ORR_T_F16X2, ORR_T_BF16X2, ORR_T_U16X2, ORR_T_S16X2,
-    ORR_T_B64, ORR_T_U64, ORR_T_S64, ORR_T_F64, ORR_T_F32X2,
+    ORR_T_B8,
+    ORR_T_U8,
+    ORR_T_S8,
+    ORR_T_B16,
+    ORR_T_U16,
+    ORR_T_S16,
+    ORR_T_F16,
+    ORR_T_BF16,
+    ORR_T_B32,
+    ORR_T_U32,
+    ORR_T_S32,
+    ORR_T_F32,
+    ORR_T_TF32,
+    ORR_T_F16X2,
+    ORR_T_BF16X2,
+    ORR_T_U16X2,
+    ORR_T_S16X2,
+    ORR_T_B64,
+    ORR_T_U64,
+    ORR_T_S64,
+    ORR_T_F64,
+    ORR_T_F32X2,
     ORR_T_B128,
     // narrow formats that only convert and multiply
-    ORR_T_U4, ORR_T_S4, ORR_T_B1,
-    ORR_T_E4M3, ORR_T_E5M2, ORR_T_E4M3X2, ORR_T_E5M2X2, ORR_T_E2M1X2, ORR_T_E2M3X2, ORR_T_E3M2X2, ORR_T_UE8M0X2,
+    ORR_T_U4,
+    ORR_T_S4,
+    ORR_T_B1,
+    ORR_T_E4M3,
+    ORR_T_E5M2,
+    ORR_T_E4M3X2,
+    ORR_T_E5M2X2,
+    ORR_T_E2M1X2,
+    ORR_T_E2M3X2,
+    ORR_T_E3M2X2,
+    ORR_T_UE8M0X2,
     ORR_T_COUNT
 };
 typedef struct orr_type_info {
@@ -118,10 +144,10 @@ enum { // mods
     ORR_M_LO = 1 << 2,
     ORR_M_HI = 1 << 3,
     ORR_M_WIDE = 1 << 4,
-    ORR_M_CC = 1 << 5,       // writes the carry flag
-    ORR_M_X = 1 << 6,        // reads it (addc, subc, madc)
+    ORR_M_CC = 1 << 5, // writes the carry flag
+    ORR_M_X = 1 << 6,  // reads it (addc, subc, madc)
     ORR_M_APPROX = 1 << 7,
-    ORR_M_FULL = 1 << 8,     // div.full
+    ORR_M_FULL = 1 << 8, // div.full
     ORR_M_NAN = 1 << 9,
     ORR_M_XORSIGN = 1 << 10, // min/max .xorsign.abs
     ORR_M_RELU = 1 << 11,
@@ -133,10 +159,10 @@ enum { // mods
     ORR_M_VOLATILE = 1 << 17, // volatile, relaxed, acquire, release: other threads may be looking
     ORR_M_ALIGNED = 1 << 18,
     ORR_M_NOINC = 1 << 19,
-    ORR_M_OOB = 1 << 20,      // fma.oob
+    ORR_M_OOB = 1 << 20, // fma.oob
     ORR_M_SATFINITE = 1 << 21,
-    ORR_M_NC = 1 << 22,       // ld.global.nc
-    ORR_M_A_COL = 1 << 23,    // mma/wmma operand layouts; clear = row
+    ORR_M_NC = 1 << 22,    // ld.global.nc
+    ORR_M_A_COL = 1 << 23, // mma/wmma operand layouts; clear = row
     ORR_M_B_COL = 1 << 24,
     ORR_M_D_COL = 1 << 25,
     ORR_M_ACQREL = 1 << 26,
@@ -144,30 +170,86 @@ enum { // mods
 
 enum orr_round { // of arithmetic and of cvt
     ORR_RND_NONE,
-    ORR_RND_RN, ORR_RND_RZ, ORR_RND_RM, ORR_RND_RP, // to a float: nearest even, zero, down, up
-    ORR_RND_RNA,                                    // nearest, ties away
-    ORR_RND_RNI, ORR_RND_RZI, ORR_RND_RMI, ORR_RND_RPI, // to an integer
-    ORR_RND_RS,                                     // stochastic
+    ORR_RND_RN,
+    ORR_RND_RZ,
+    ORR_RND_RM,
+    ORR_RND_RP,  // to a float: nearest even, zero, down, up
+    ORR_RND_RNA, // nearest, ties away
+    ORR_RND_RNI,
+    ORR_RND_RZI,
+    ORR_RND_RMI,
+    ORR_RND_RPI, // to an integer
+    ORR_RND_RS,  // stochastic
 };
 
 enum orr_cmp { // ordered, then unordered (true when an operand is NaN), then tests for NaN
-    ORR_CMP_EQ, ORR_CMP_NE, ORR_CMP_LT, ORR_CMP_LE, ORR_CMP_GT, ORR_CMP_GE,
-    ORR_CMP_LO, ORR_CMP_LS, ORR_CMP_HI, ORR_CMP_HS, // unsigned
-    ORR_CMP_EQU, ORR_CMP_NEU, ORR_CMP_LTU, ORR_CMP_LEU, ORR_CMP_GTU, ORR_CMP_GEU,
-    ORR_CMP_NUM, ORR_CMP_NAN,
+    ORR_CMP_EQ,
+    ORR_CMP_NE,
+    ORR_CMP_LT,
+    ORR_CMP_LE,
+    ORR_CMP_GT,
+    ORR_CMP_GE,
+    ORR_CMP_LO,
+    ORR_CMP_LS,
+    ORR_CMP_HI,
+    ORR_CMP_HS, // unsigned
+    ORR_CMP_EQU,
+    ORR_CMP_NEU,
+    ORR_CMP_LTU,
+    ORR_CMP_LEU,
+    ORR_CMP_GTU,
+    ORR_CMP_GEU,
+    ORR_CMP_NUM,
+    ORR_CMP_NAN,
 };
 enum orr_boolop { ORR_BOOL_NONE, ORR_BOOL_AND, ORR_BOOL_OR, ORR_BOOL_XOR };
 
 // values of `sub`
-enum { ORR_TESTP_FINITE, ORR_TESTP_INFINITE, ORR_TESTP_NUMBER, ORR_TESTP_NOTANUMBER, ORR_TESTP_NORMAL, ORR_TESTP_SUBNORMAL };
-enum { ORR_PRMT_DEFAULT, ORR_PRMT_F4E, ORR_PRMT_B4E, ORR_PRMT_RC8, ORR_PRMT_ECL, ORR_PRMT_ECR, ORR_PRMT_RC16 };
-enum { ORR_ATOM_ADD, ORR_ATOM_MIN, ORR_ATOM_MAX, ORR_ATOM_INC, ORR_ATOM_DEC, ORR_ATOM_AND, ORR_ATOM_OR, ORR_ATOM_XOR, ORR_ATOM_EXCH, ORR_ATOM_CAS };
+enum {
+    ORR_TESTP_FINITE,
+    ORR_TESTP_INFINITE,
+    ORR_TESTP_NUMBER,
+    ORR_TESTP_NOTANUMBER,
+    ORR_TESTP_NORMAL,
+    ORR_TESTP_SUBNORMAL
+};
+enum {
+    ORR_PRMT_DEFAULT,
+    ORR_PRMT_F4E,
+    ORR_PRMT_B4E,
+    ORR_PRMT_RC8,
+    ORR_PRMT_ECL,
+    ORR_PRMT_ECR,
+    ORR_PRMT_RC16
+};
+enum {
+    ORR_ATOM_ADD,
+    ORR_ATOM_MIN,
+    ORR_ATOM_MAX,
+    ORR_ATOM_INC,
+    ORR_ATOM_DEC,
+    ORR_ATOM_AND,
+    ORR_ATOM_OR,
+    ORR_ATOM_XOR,
+    ORR_ATOM_EXCH,
+    ORR_ATOM_CAS
+};
 enum { ORR_SHFL_UP, ORR_SHFL_DOWN, ORR_SHFL_BFLY, ORR_SHFL_IDX };
 enum { ORR_VOTE_ALL, ORR_VOTE_ANY, ORR_VOTE_UNI, ORR_VOTE_BALLOT };
 enum { ORR_BAR_SYNC, ORR_BAR_ARRIVE, ORR_BAR_RED_POPC, ORR_BAR_RED_AND, ORR_BAR_RED_OR };
 // mbarrier: dsts and srcs as in PTX. TEST_WAIT/TRY_WAIT with mods: cmp 1 = .parity form.
-enum { ORR_MBAR_INIT, ORR_MBAR_INVAL, ORR_MBAR_ARRIVE, ORR_MBAR_ARRIVE_DROP, ORR_MBAR_EXPECT_TX, ORR_MBAR_COMPLETE_TX,
-       ORR_MBAR_ARRIVE_EXPECT_TX, ORR_MBAR_TEST_WAIT, ORR_MBAR_TRY_WAIT, ORR_MBAR_PENDING_COUNT };
+enum {
+    ORR_MBAR_INIT,
+    ORR_MBAR_INVAL,
+    ORR_MBAR_ARRIVE,
+    ORR_MBAR_ARRIVE_DROP,
+    ORR_MBAR_EXPECT_TX,
+    ORR_MBAR_COMPLETE_TX,
+    ORR_MBAR_ARRIVE_EXPECT_TX,
+    ORR_MBAR_TEST_WAIT,
+    ORR_MBAR_TRY_WAIT,
+    ORR_MBAR_PENDING_COUNT
+};
 enum { ORR_SYS_VPRINTF, ORR_SYS_MALLOC, ORR_SYS_FREE, ORR_SYS_ASSERTFAIL };
 // video: sub is the operation, type = d, stype = a; srcs a, b[, c].
 // VIDEO (scalar): imm packs, 4 bits each from bit 0: selector of a, b, c, d (0 none, 1..4 = b0..b3,
@@ -177,22 +259,63 @@ enum { ORR_SYS_VPRINTF, ORR_SYS_MALLOC, ORR_SYS_FREE, ORR_SYS_ASSERTFAIL };
 // VIDEO2, VIDEO4: disp bits 0..11 = a's selectors, 3 bits a lane from lane 0 (2 or 4 lanes), numbering
 // the halves or bytes of the pair {b,a} with a's first; bits 12..23 = b's; bits 24..27 = lanes of d
 // that are written (the rest come from c). imm bits 0..7 = type of b; bit 16 set: accumulate (.add).
-enum { ORR_VOP_ADD, ORR_VOP_SUB, ORR_VOP_ABSDIFF, ORR_VOP_MIN, ORR_VOP_MAX, ORR_VOP_SHL, ORR_VOP_SHR, ORR_VOP_MAD, ORR_VOP_SET, ORR_VOP_AVRG };
+enum {
+    ORR_VOP_ADD,
+    ORR_VOP_SUB,
+    ORR_VOP_ABSDIFF,
+    ORR_VOP_MIN,
+    ORR_VOP_MAX,
+    ORR_VOP_SHL,
+    ORR_VOP_SHR,
+    ORR_VOP_MAD,
+    ORR_VOP_SET,
+    ORR_VOP_AVRG
+};
 
 enum orr_sreg { // values of imm for ORR_OP_SREG; the first group is constant for a thread
-    ORR_SREG_TID_X, ORR_SREG_TID_Y, ORR_SREG_TID_Z,
-    ORR_SREG_NTID_X, ORR_SREG_NTID_Y, ORR_SREG_NTID_Z,
-    ORR_SREG_CTAID_X, ORR_SREG_CTAID_Y, ORR_SREG_CTAID_Z,
-    ORR_SREG_NCTAID_X, ORR_SREG_NCTAID_Y, ORR_SREG_NCTAID_Z,
-    ORR_SREG_LANEID, ORR_SREG_WARPID, ORR_SREG_NWARPID, ORR_SREG_SMID, ORR_SREG_NSMID, ORR_SREG_GRIDID,
-    ORR_SREG_LANEMASK_EQ, ORR_SREG_LANEMASK_LE, ORR_SREG_LANEMASK_LT, ORR_SREG_LANEMASK_GE, ORR_SREG_LANEMASK_GT,
-    ORR_SREG_TOTAL_SMEM, ORR_SREG_DYNAMIC_SMEM, ORR_SREG_AGGR_SMEM, ORR_SREG_RESERVED_SMEM,
+    ORR_SREG_TID_X,
+    ORR_SREG_TID_Y,
+    ORR_SREG_TID_Z,
+    ORR_SREG_NTID_X,
+    ORR_SREG_NTID_Y,
+    ORR_SREG_NTID_Z,
+    ORR_SREG_CTAID_X,
+    ORR_SREG_CTAID_Y,
+    ORR_SREG_CTAID_Z,
+    ORR_SREG_NCTAID_X,
+    ORR_SREG_NCTAID_Y,
+    ORR_SREG_NCTAID_Z,
+    ORR_SREG_LANEID,
+    ORR_SREG_WARPID,
+    ORR_SREG_NWARPID,
+    ORR_SREG_SMID,
+    ORR_SREG_NSMID,
+    ORR_SREG_GRIDID,
+    ORR_SREG_LANEMASK_EQ,
+    ORR_SREG_LANEMASK_LE,
+    ORR_SREG_LANEMASK_LT,
+    ORR_SREG_LANEMASK_GE,
+    ORR_SREG_LANEMASK_GT,
+    ORR_SREG_TOTAL_SMEM,
+    ORR_SREG_DYNAMIC_SMEM,
+    ORR_SREG_AGGR_SMEM,
+    ORR_SREG_RESERVED_SMEM,
     ORR_SREG_ENVREG, // any of %envreg0..31: zero
-    ORR_SREG_CLUSTERID_X, ORR_SREG_CLUSTERID_Y, ORR_SREG_CLUSTERID_Z, // a cluster of one block
-    ORR_SREG_NCLUSTERID_X, ORR_SREG_NCLUSTERID_Y, ORR_SREG_NCLUSTERID_Z,
-    ORR_SREG_CLUSTER_ZERO, ORR_SREG_CLUSTER_ONE, // cluster_ctaid, ctarank: 0; cluster_nctaid, nctarank: 1
-    ORR_SREG_PM, // performance counters: zero
-    ORR_SREG_CLOCK, ORR_SREG_CLOCK_HI, ORR_SREG_CLOCK64, ORR_SREG_GLOBALTIMER, ORR_SREG_GLOBALTIMER_LO, ORR_SREG_GLOBALTIMER_HI,
+    ORR_SREG_CLUSTERID_X,
+    ORR_SREG_CLUSTERID_Y,
+    ORR_SREG_CLUSTERID_Z, // a cluster of one block
+    ORR_SREG_NCLUSTERID_X,
+    ORR_SREG_NCLUSTERID_Y,
+    ORR_SREG_NCLUSTERID_Z,
+    ORR_SREG_CLUSTER_ZERO,
+    ORR_SREG_CLUSTER_ONE, // cluster_ctaid, ctarank: 0; cluster_nctaid, nctarank: 1
+    ORR_SREG_PM,          // performance counters: zero
+    ORR_SREG_CLOCK,
+    ORR_SREG_CLOCK_HI,
+    ORR_SREG_CLOCK64,
+    ORR_SREG_GLOBALTIMER,
+    ORR_SREG_GLOBALTIMER_LO,
+    ORR_SREG_GLOBALTIMER_HI,
     ORR_SREG_COUNT
 };
 
@@ -233,7 +356,7 @@ enum { ORR_CACHE_CA, ORR_CACHE_CG, ORR_CACHE_CS, ORR_CACHE_LU, ORR_CACHE_CV, ORR
 // vec = number of results. The callee's own offsets are in its orr_func.
 // Handles are the same in all kernels of a module: functions whose address is taken are numbered from 1
 // through the module, and a kernel that calls through a pointer holds all of them as funcs[1..].
-#define ORR_FUNC_HANDLE(f) (0x0000f00000000000ull + ((uint64_t)(f) + 1) * 16)
+#define ORR_FUNC_HANDLE(f)    (0x0000f00000000000ull + ((uint64_t)(f) + 1) * 16)
 #define ORR_FUNC_OF_HANDLE(h) ((int64_t)(((h)-0x0000f00000000000ull) / 16) - 1)
 
 // ORR_OP_SYSCALL: the same immediates as CALL (sources are the copies); the arguments are read from
@@ -253,14 +376,14 @@ enum { ORR_CACHE_CA, ORR_CACHE_CG, ORR_CACHE_CS, ORR_CACHE_LU, ORR_CACHE_CV, ORR
 typedef struct orr_block {
     uint32_t first, count; // instructions
     uint32_t func;
-    int32_t next;   // the block control falls into, -1 none
-    int32_t ipdom;  // immediate post-dominator block, -1: the function's exit
-    uint32_t nmem;  // memory instructions in it whose addresses a stream carries (orr_inst_traced)
+    int32_t next;  // the block control falls into, -1 none
+    int32_t ipdom; // immediate post-dominator block, -1: the function's exit
+    uint32_t nmem; // memory instructions in it whose addresses a stream carries (orr_inst_traced)
 } orr_block;
 
 typedef struct orr_param {
     const char *name;
-    uint8_t type;    // element type
+    uint8_t type; // element type
     uint8_t align;
     bool pointer;    // declared .ptr, or a 64-bit scalar (cannot be told apart otherwise)
     uint32_t offset; // kernel: in the parameter buffer. Function: in its local frame.
@@ -269,17 +392,25 @@ typedef struct orr_param {
 
 typedef struct orr_func {
     const char *name;
-    uint32_t first_inst, ninsts;  // set by the front end; the function starts at its first instruction
-    uint32_t entry;               // block; this and the next two are set by orr_kernel_finish
-    uint32_t nregs[ORR_CLASSES];  // virtual registers by class
+    uint32_t first_inst, ninsts; // set by the front end; the function starts at its first instruction
+    uint32_t entry;              // block; this and the next two are set by orr_kernel_finish
+    uint32_t nregs[ORR_CLASSES]; // virtual registers by class
     uint32_t first_block, nblocks;
-    uint32_t local_bytes;         // of its frame in local space: depot, .local and .param variables
-    orr_param *params;            // arguments
+    uint32_t local_bytes; // of its frame in local space: depot, .local and .param variables
+    orr_param *params;    // arguments
     uint32_t nparams;
     orr_param *results;
     uint32_t nresults;
-    uint64_t proto;               // hash of the parameter layout, checked by indirect calls
+    uint64_t proto; // hash of the parameter layout, checked by indirect calls
 } orr_func;
+
+typedef struct orr_base { // a parameter or variable that global addresses are made from
+    bool param;           // else a variable
+    uint32_t which;       // offset in the parameter buffer, or index of the variable
+    bool loads, stores;
+    bool loads_own; // loads only what the same thread stores
+} orr_base;
+#define ORR_MAX_BASES 64
 
 typedef struct orr_kernel {
     const char *name;
@@ -299,13 +430,15 @@ typedef struct orr_kernel {
     uint32_t shared_bytes; // static; dynamic shared memory starts here, aligned to 16
     uint32_t regs;         // per thread: an estimate for PTX, exact for machine code
     uint32_t maxntid[3], reqntid[3], minctapersm, maxnreg; // 0: not stated
-    uint32_t barriers;     // named barriers used: highest id + 1 (16 when an id is a register)
-    bool atomics;          // touches global memory atomically or volatile: blocks may see each other
-    bool waits;            // has atomics, fences or volatile accesses in any space: lanes, warps or
-                           // blocks may wait for each other
-    bool recursive;        // the call graph has a cycle or an indirect call
-    uint32_t stack_bytes;  // of local memory per thread: the deepest chain of calls (recursive: of one round)
-    orr_arena arena;       // owns all of the above
+    uint32_t barriers;      // named barriers used: highest id + 1 (16 when an id is a register)
+    bool atomics;           // touches global memory atomically or volatile: blocks may see each other
+    bool blocks_meet;       // blocks may see each other's plain stores, as far as the code tells (effects.c)
+    bool reads_anywhere;    // loads through addresses of unknown base
+    struct orr_base *bases; // what its global accesses are based on
+    uint32_t nbases;
+    bool recursive;       // the call graph has a cycle or an indirect call
+    uint32_t stack_bytes; // of local memory per thread: the deepest chain of calls (recursive: of one round)
+    orr_arena arena;      // owns all of the above
 } orr_kernel;
 
 // ---- module ---------------------------------------------------------------------------------
@@ -313,9 +446,9 @@ typedef struct orr_kernel {
 typedef struct orr_reloc { // a variable's initialiser that holds another variable's address
     uint32_t offset;
     uint8_t bytes;
-    int32_t var;      // index of the variable, or -1: `value` is the whole thing (function handle)
-    bool generic;     // generic(sym): the same here, global addresses are generic
-    uint64_t value;   // addend
+    int32_t var;    // index of the variable, or -1: `value` is the whole thing (function handle)
+    bool generic;   // generic(sym): the same here, global addresses are generic
+    uint64_t value; // addend
 } orr_reloc;
 
 typedef struct orr_var {
@@ -323,7 +456,7 @@ typedef struct orr_var {
     uint8_t space; // ORR_SPACE_GLOBAL or ORR_SPACE_CONST
     uint32_t align;
     uint64_t bytes;
-    uint8_t *init;      // NULL: zero
+    uint8_t *init;       // NULL: zero
     uint64_t init_bytes; // the rest is zero
     orr_reloc *relocs;
     uint32_t nrelocs;
@@ -331,8 +464,8 @@ typedef struct orr_var {
 } orr_var;
 
 typedef struct orr_module {
-    const char *path;  // for messages
-    const char *source; // "ptx" or "sass"
+    const char *path;         // for messages
+    const char *source;       // "ptx" or "sass"
     uint32_t version, target; // e.g. 83 for 8.3; 90 for sm_90
     orr_var *vars;
     uint32_t nvars;
@@ -340,7 +473,7 @@ typedef struct orr_module {
     uint32_t nkernels;
     const char **files; // source files named by .file
     uint32_t nfiles;
-    void *front;       // what the front end keeps
+    void *front;                                                             // what the front end keeps
     orr_kernel *(*load)(struct orr_module *m, const char *name, orr_err *e); // owned by the module
     void (*free)(struct orr_module *m);
     orr_arena arena;
@@ -350,8 +483,12 @@ typedef struct orr_module {
 uint8_t orr_inst_unit(const orr_inst *i); // from the table, refined by type
 // Does a stream carry addresses for it? Memory instructions of every space but PARAM.
 bool orr_inst_traced(const orr_inst *i);
-static inline const orr_operand *orr_dst(const orr_kernel *k, const orr_inst *i, int n) { return &k->operands[i->first + n]; }
-static inline const orr_operand *orr_src(const orr_kernel *k, const orr_inst *i, int n) { return &k->operands[i->first + i->ndst + n]; }
+static inline const orr_operand *orr_dst(const orr_kernel *k, const orr_inst *i, int n) {
+    return &k->operands[i->first + n];
+}
+static inline const orr_operand *orr_src(const orr_kernel *k, const orr_inst *i, int n) {
+    return &k->operands[i->first + i->ndst + n];
+}
 
 // A block's successors: the block it falls into first, then branch targets.
 int orr_succ_count(const orr_kernel *k, const orr_block *b);

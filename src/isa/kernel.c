@@ -8,10 +8,7 @@ static void facts(orr_kernel *k) {
         i->unit = orr_inst_unit(i);
         bool global = i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC;
         bool seen = (flags & ORR_F_ATOMIC) || (i->mods & ORR_M_VOLATILE);
-        if ((flags & ORR_F_MEMORY) && seen) {
-            k->waits = true;
-            if (global) k->atomics = true;
-        }
+        if ((flags & ORR_F_MEMORY) && seen && global) k->atomics = true;
         if (i->op == ORR_OP_SYSCALL) k->atomics = true; // output and the heap keep the blocks' order
         if (i->op == ORR_OP_BAR && i->nsrc > 0) {
             const orr_operand *id = orr_src(k, i, 0);
@@ -22,13 +19,15 @@ static void facts(orr_kernel *k) {
     for (uint32_t b = 0; b < k->nblocks; b++) {
         orr_block *blk = &k->blocks[b];
         blk->nmem = 0;
-        for (uint32_t n = blk->first; n < blk->first + blk->count; n++) blk->nmem += orr_inst_traced(&k->insts[n]);
+        for (uint32_t n = blk->first; n < blk->first + blk->count; n++)
+            blk->nmem += orr_inst_traced(&k->insts[n]);
     }
 }
 
 bool orr_kernel_finish(orr_kernel *k, orr_err *e) {
     if (!orr_cfg_build(k, e)) return false;
     orr_cfg_postdom(k);
+    orr_effects(k);
     orr_liveness(k);
     facts(k);
     return true;
@@ -41,7 +40,8 @@ static void print_operand(const orr_operand *o, const orr_kernel *k, orr_text *o
     case ORR_K_REG: orr_text_add(out, "%s%%%c%u", o->neg ? "!" : "", letter[o->cls], o->reg); break;
     case ORR_K_IMM: orr_text_add(out, "0x%llx", (unsigned long long)o->value); break;
     case ORR_K_SYMBOL:
-        orr_text_add(out, "%s+%lld", k->module && o->reg < k->module->nvars ? k->module->vars[o->reg].name : "?",
+        orr_text_add(out, "%s+%lld",
+                     k->module && o->reg < k->module->nvars ? k->module->vars[o->reg].name : "?",
                      (long long)o->value);
         break;
     default: orr_text_add(out, "_"); break;
@@ -67,7 +67,9 @@ static void print_inst(const orr_kernel *k, const orr_inst *i, orr_text *out) {
 }
 
 void orr_kernel_print(const orr_kernel *k, orr_text *out) {
-    orr_text_add(out, "kernel %s: %u instructions in %u blocks, %u registers a thread, %u bytes shared, %u bytes of parameters\n",
+    orr_text_add(out,
+                 "kernel %s: %u instructions in %u blocks, %u registers a thread, %u bytes shared, %u bytes "
+                 "of parameters\n",
                  k->name, k->ninsts, k->nblocks, k->regs, k->shared_bytes, k->param_bytes);
     for (uint32_t f = 0; f < k->nfuncs; f++) {
         const orr_func *fn = &k->funcs[f];

@@ -43,8 +43,10 @@ static void block_sets(liveness *l, uint32_t b) {
         for (int d = 0; d < i->ndst; d++) {
             const orr_operand *o = orr_dst(k, i, d);
             if (o->kind != ORR_K_REG) continue;
-            if (i->guard < 0) set_bit(def, reg_index(l, o));
-            else if (!get_bit(def, reg_index(l, o))) set_bit(use, reg_index(l, o));
+            if (i->guard < 0)
+                set_bit(def, reg_index(l, o));
+            else if (!get_bit(def, reg_index(l, o)))
+                set_bit(use, reg_index(l, o));
         }
     }
 }
@@ -163,7 +165,8 @@ static void intervals(const liveness *l, interval *v) {
         const orr_block *blk = &k->blocks[l->f->first_block + b];
         const uint64_t *in = row(l, l->in, b), *out = row(l, l->out, b);
         for (uint32_t w = 0; w < l->words; w++) {
-            for (uint64_t m = in[w]; m; m &= m - 1) touch(&v[w * 64 + (uint32_t)__builtin_ctzll(m)], 2 * blk->first);
+            for (uint64_t m = in[w]; m; m &= m - 1)
+                touch(&v[w * 64 + (uint32_t)__builtin_ctzll(m)], 2 * blk->first);
             for (uint64_t m = out[w]; m; m &= m - 1)
                 touch(&v[w * 64 + (uint32_t)__builtin_ctzll(m)], 2 * (blk->first + blk->count - 1) + 1);
         }
@@ -248,7 +251,8 @@ static void share(liveness *l) {
 
 // ---- the kernel -----------------------------------------------------------------------------
 // The deepest chain of calls from function f, weighed by `own`. Cycles count once.
-static uint32_t deepest(const orr_kernel *k, uint32_t f, const uint32_t *own, uint8_t *state, uint32_t *memo, bool *cycle) {
+static uint32_t deepest(const orr_kernel *k, uint32_t f, const uint32_t *own, uint8_t *state, uint32_t *memo,
+                        bool *cycle) {
     if (state[f] == 2) return memo[f];
     if (state[f] == 1) {
         *cycle = true;

@@ -59,7 +59,8 @@ int main(void) {
                 differ += d != 0;
                 if (d > most) most = d, at = n;
             }
-            fprintf(stderr, "approximation %-30s at most %" PRIu64 " ulp apart, %" PRIu64 " of %d differ\n", c->text, most, differ, OPS_N);
+            fprintf(stderr, "approximation %-30s at most %" PRIu64 " ulp apart, %" PRIu64 " of %d differ\n",
+                    c->text, most, differ, OPS_N);
             if (most > 2) show(c, at, x[at], y[at]);
             continue;
         }

@@ -8,7 +8,8 @@ enum { MAT_INT, MAT_F16, MAT_BF16, MAT_F32, MAT_F64, MAT_F8, MAT_KINDS };
 const ops_case ops_cases[] = {
 #define I(t, s) {.text = t, .signature = s},
 #define A(t, s) {.text = t, .signature = s, .approx = true},
-#define M(t, d, a, b, c, w, ab, cc) {.text = t, .signature = "w", .matrix = {d, a, b, c}, .width = w, .in_ab = ab, .in_c = cc},
+#define M(t, d, a, b, c, w, ab, cc)                                                                          \
+    {.text = t, .signature = "w", .matrix = {d, a, b, c}, .width = w, .in_ab = ab, .in_c = cc},
 #include "ops.def"
 };
 const int ops_count = sizeof ops_cases / sizeof *ops_cases;
@@ -17,22 +18,64 @@ const int ops_count = sizeof ops_cases / sizeof *ops_cases;
 enum { IN_INT, IN_F32, IN_F64, IN_F16, IN_BF16, IN_SMALL, IN_KINDS };
 
 static const uint64_t ints[] = {
-    0, 1, 2, 3, 5, 31, 32, 33, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff,
-    0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0xfffffffffffffff9, 0x123456789abcdef0,
+    0,
+    1,
+    2,
+    3,
+    5,
+    31,
+    32,
+    33,
+    0x7f,
+    0x80,
+    0xff,
+    0x7fff,
+    0x8000,
+    0xffff,
+    0x7fffffff,
+    0x80000000,
+    0xffffffff,
+    0x7fffffffffffffff,
+    0x8000000000000000,
+    0xffffffffffffffff,
+    0xfffffffffffffff9,
+    0x123456789abcdef0,
 };
 static const uint64_t f32s[] = {
-    0, 0x80000000, 1, 0x80000001, 0x7fffff, 0x800000, 0x80800000, 0x3f800000, 0xbf800000, 0x3fc00000, 0x40490fdb,
-    0x3f000000, 0x4b000000, 0x4f000000, 0xcf000000, 0x5f000000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffa00001,
+    0,          0x80000000, 1,          0x80000001, 0x7fffff,   0x800000,   0x80800000, 0x3f800000,
+    0xbf800000, 0x3fc00000, 0x40490fdb, 0x3f000000, 0x4b000000, 0x4f000000, 0xcf000000, 0x5f000000,
+    0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffa00001,
 };
 static const uint64_t f64s[] = {
-    0, 0x8000000000000000, 1, 0x800fffffffffffff, 0x10000000000000, 0x3ff0000000000000, 0xbff0000000000000, 0x3ff8000000000000,
-    0x3fe0000000000000, 0x400921fb54442d18, 0x41dfffffffc00000, 0x41e0000000000000, 0xc1e0000000200000, 0x43e0000000000000,
-    0x47efffffe0000000, 0x47effffff0000000, 0x36a0000000000000, 0x7fefffffffffffff, 0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0xfff4000000000001,
+    0,
+    0x8000000000000000,
+    1,
+    0x800fffffffffffff,
+    0x10000000000000,
+    0x3ff0000000000000,
+    0xbff0000000000000,
+    0x3ff8000000000000,
+    0x3fe0000000000000,
+    0x400921fb54442d18,
+    0x41dfffffffc00000,
+    0x41e0000000000000,
+    0xc1e0000000200000,
+    0x43e0000000000000,
+    0x47efffffe0000000,
+    0x47effffff0000000,
+    0x36a0000000000000,
+    0x7fefffffffffffff,
+    0x7ff0000000000000,
+    0xfff0000000000000,
+    0x7ff8000000000000,
+    0xfff4000000000001,
 };
-static const uint64_t f16s[] = {0,      0x8000, 1,      0x8001, 0x3ff,  0x400,  0x8400, 0x3c00, 0xbc00, 0x3e00, 0x4248,
-                                0x3800, 0x6400, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfd01, 0x3555, 0x0001, 0x77ff};
-static const uint64_t bf16s[] = {0,      0x8000, 1,      0x8001, 0x7f,   0x80,   0x8080, 0x3f80, 0xbf80, 0x3fc0, 0x4049,
-                                 0x3f00, 0x4b00, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xffa1, 0x3eab, 0x0001, 0x7e7f};
+static const uint64_t f16s[] = {0,      0x8000, 1,      0x8001, 0x3ff,  0x400,  0x8400, 0x3c00,
+                                0xbc00, 0x3e00, 0x4248, 0x3800, 0x6400, 0x7bff, 0xfbff, 0x7c00,
+                                0xfc00, 0x7e00, 0xfd01, 0x3555, 0x0001, 0x77ff};
+static const uint64_t bf16s[] = {0,      0x8000, 1,      0x8001, 0x7f,   0x80,   0x8080, 0x3f80,
+                                 0xbf80, 0x3fc0, 0x4049, 0x3f00, 0x4b00, 0x7f7f, 0xff7f, 0x7f80,
+                                 0xff80, 0x7fc0, 0xffa1, 0x3eab, 0x0001, 0x7e7f};
 #define SPECIALS 22
 
 static uint64_t mix(uint64_t x) {
@@ -49,7 +92,9 @@ static uint64_t input(int kind, int source, int element) {
     uint64_t r = mix((uint64_t)kind << 40 ^ (uint64_t)source << 32 ^ (uint64_t)element);
     if (kind == IN_SMALL) return r & 63;
     if (element < SPECIALS * SPECIALS) {
-        int at = source == 0 ? element % SPECIALS : source == 1 ? element / SPECIALS : (element * 7 + source) % SPECIALS;
+        int at = source == 0   ? element % SPECIALS
+                 : source == 1 ? element / SPECIALS
+                               : (element * 7 + source) % SPECIALS;
         uint64_t v = specials[kind][at];
         if (kind == IN_F16 || kind == IN_BF16) v |= specials[kind][(at * 5 + 3) % SPECIALS] << 16;
         return v;
@@ -57,7 +102,8 @@ static uint64_t input(int kind, int source, int element) {
     if (element < 760 || kind == IN_INT) return r;
     switch (kind) {
     case IN_F32: return (r & 0x807fffff) | (uint64_t)(0x3f800000 + ((int64_t)(r >> 32 & 7) - 4) * 0x800000);
-    case IN_F64: return (r & 0x800fffffffffffff) | (0x3ff0000000000000 + ((r >> 53 & 7) - 4) * 0x10000000000000);
+    case IN_F64:
+        return (r & 0x800fffffffffffff) | (0x3ff0000000000000 + ((r >> 53 & 7) - 4) * 0x10000000000000);
     case IN_F16: return (r & 0x83ff83ff) | 0x3c003c00;
     default: return (r & 0x807f807f) | 0x3f803f80;
     }
@@ -67,14 +113,18 @@ static int kind_of(const ops_case *c, char letter) {
     switch (letter) {
     case 'f': return IN_F32;
     case 'e': return IN_F64;
-    case 'x': case 'y': return strstr(c->text, "bf16") ? IN_BF16 : IN_F16;
-    case 'n': case 'm': return IN_SMALL;
+    case 'x':
+    case 'y': return strstr(c->text, "bf16") ? IN_BF16 : IN_F16;
+    case 'n':
+    case 'm': return IN_SMALL;
     default: return IN_INT;
     }
 }
 
 uint64_t ops_input(const ops_case *c, int source, int element) {
-    return source + 1 < (int)strlen(c->signature) ? input(kind_of(c, c->signature[source + 1]), source, element) : 0;
+    return source + 1 < (int)strlen(c->signature)
+               ? input(kind_of(c, c->signature[source + 1]), source, element)
+               : 0;
 }
 
 // Matrices get numbers of ordinary size: the corners are the arithmetic's, not the matrix's.
@@ -92,14 +142,19 @@ static uint64_t matrix_input(int kind, int element) {
 }
 
 // ---- kernels --------------------------------------------------------------------------------
-static char width(char letter) { return strchr("hx", letter) ? 'h' : strchr("de", letter) ? 'd' : letter == 'p' ? 'p' : 'w'; }
+static char width(char letter) {
+    return strchr("hx", letter) ? 'h' : strchr("de", letter) ? 'd' : letter == 'p' ? 'p' : 'w';
+}
 
 static void kernel(orr_text *t, int n) {
     const ops_case *c = &ops_cases[n];
     orr_text_add(t, ".visible .entry op%d(.param .u64 in, .param .u64 out)\n{\n", n);
-    orr_text_add(t, ".reg .b64 %%d<8>; .reg .b32 %%w<8>; .reg .b16 %%h<8>; .reg .pred %%p<2>; .reg .b64 %%a<8>; .reg .b32 %%t<4>;\n");
-    orr_text_add(t, "mov.u32 %%t0, %%ctaid.x; mov.u32 %%t1, %%ntid.x; mov.u32 %%t2, %%tid.x; mad.lo.s32 %%t0, %%t0, %%t1, %%t2;\n"
-                    "mul.wide.u32 %%a0, %%t0, 8; ld.param.u64 %%a1, [in]; add.s64 %%a1, %%a1, %%a0; ld.param.u64 %%a2, [out]; add.s64 %%a2, %%a2, %%a0;\n");
+    orr_text_add(t, ".reg .b64 %%d<8>; .reg .b32 %%w<8>; .reg .b16 %%h<8>; .reg .pred %%p<2>; .reg .b64 "
+                    "%%a<8>; .reg .b32 %%t<4>;\n");
+    orr_text_add(t, "mov.u32 %%t0, %%ctaid.x; mov.u32 %%t1, %%ntid.x; mov.u32 %%t2, %%tid.x; mad.lo.s32 "
+                    "%%t0, %%t0, %%t1, %%t2;\n"
+                    "mul.wide.u32 %%a0, %%t0, 8; ld.param.u64 %%a1, [in]; add.s64 %%a1, %%a1, %%a0; "
+                    "ld.param.u64 %%a2, [out]; add.s64 %%a2, %%a2, %%a0;\n");
     int nsrc = 0;
     char operands[200] = "";
     for (const char *s = c->signature + 1; *s; s++, nsrc++) {
@@ -134,23 +189,26 @@ static void registers(orr_text *t, char w, char name, int n) {
 static void matrix_kernel(orr_text *t, int n) {
     const ops_case *c = &ops_cases[n];
     const char *reg = c->width == 'd' ? "b64" : "b32";
-    orr_text_add(t, ".visible .entry op%d(.param .u64 in, .param .u64 out)\n{\n.reg .b64 %%x<8>; .reg .b32 %%t<2>;\n", n);
+    orr_text_add(
+        t, ".visible .entry op%d(.param .u64 in, .param .u64 out)\n{\n.reg .b64 %%x<8>; .reg .b32 %%t<2>;\n",
+        n);
     for (const char *o = "dabc"; *o; o++) orr_text_add(t, ".reg .%s %%%c%c<8>;\n", reg, *o, c->width);
-    orr_text_add(t, "mov.u32 %%t0, %%tid.x; mul.wide.u32 %%x0, %%t0, 8; ld.param.u64 %%x1, [in]; add.s64 %%x1, %%x1, %%x0;\n"
+    orr_text_add(t, "mov.u32 %%t0, %%tid.x; mul.wide.u32 %%x0, %%t0, 8; ld.param.u64 %%x1, [in]; add.s64 "
+                    "%%x1, %%x1, %%x0;\n"
                     "ld.param.u64 %%x2, [out]; add.s64 %%x2, %%x2, %%x0;\n");
     int first = 0;
     for (int o = 1; o < 4; o++) {
         size_t kind = o == 3 ? c->in_c : c->in_ab;
         for (int r = 0; r < c->matrix[o]; r++) {
             size_t offset = ((size_t)4 * IN_KINDS * OPS_N + kind * MAT_N + (size_t)(first + r) * 128) * 8;
-            orr_text_add(t, "ld.global.%s %%%c%c%d, [%%x1+%zu];\n", reg, "dabc"[o], c->width, r, offset);
+            orr_text_add(t, "ld.global.%s %%%c%c%d, [%%x1+%zu];\n", reg, "dabc"[o], c -> width, r, offset);
         }
         first += c->matrix[o];
     }
     orr_text_add(t, "%s {", c->text);
     for (int r = 0; r < c->matrix[0]; r++) orr_text_add(t, "%s%%d%c%d", r ? ", " : "", c->width, r);
     orr_text_add(t, "}");
-    for (int o = 1; o < 4; o++) registers(t, c->width, "dabc"[o], c->matrix[o]);
+    for (int o = 1; o < 4; o++) registers(t, c->width, "dabc"[o], c -> matrix[o]);
     orr_text_add(t, ";\n");
     for (int r = 0; r < c->matrix[0]; r++) {
         orr_text_add(t, "%s %%x3, %%d%c%d;\n", c->width == 'd' ? "mov.b64" : "cvt.u64.u32", c->width, r);
@@ -162,18 +220,23 @@ static void matrix_kernel(orr_text *t, int n) {
 void ops_module(orr_text *t) {
     orr_text_add(t, ".version 8.4\n.target sm_90\n.address_size 64\n");
     for (int n = 0; n < ops_count; n++) {
-        if (ops_cases[n].matrix[0]) matrix_kernel(t, n);
-        else kernel(t, n);
+        if (ops_cases[n].matrix[0])
+            matrix_kernel(t, n);
+        else
+            kernel(t, n);
     }
 }
 
 bool ops_run(const orr_backend *b, orr_module *m, uint64_t *results, orr_err *e) {
     size_t scalars = (size_t)4 * IN_KINDS * OPS_N, n = scalars + (size_t)MAT_KINDS * MAT_N;
     uint64_t *in = orr_malloc(n * 8);
-    for (size_t i = scalars; i < n; i++) in[i] = matrix_input((int)((i - scalars) / MAT_N), (int)((i - scalars) % MAT_N));
-    for (size_t i = 0; i < scalars; i++) in[i] = input((int)(i / OPS_N % IN_KINDS), (int)(i / OPS_N / IN_KINDS), (int)(i % OPS_N));
+    for (size_t i = scalars; i < n; i++)
+        in[i] = matrix_input((int)((i - scalars) / MAT_N), (int)((i - scalars) % MAT_N));
+    for (size_t i = 0; i < scalars; i++)
+        in[i] = input((int)(i / OPS_N % IN_KINDS), (int)(i / OPS_N / IN_KINDS), (int)(i % OPS_N));
     bool ok = b->load(b->self, 0, m, e);
-    uint64_t at = ok ? b->alloc(b->self, "in", n * 8, e) : 0, out = at ? b->alloc(b->self, "out", OPS_N * 8, e) : 0;
+    uint64_t at = ok ? b->alloc(b->self, "in", n * 8, e) : 0,
+             out = at ? b->alloc(b->self, "out", OPS_N * 8, e) : 0;
     ok = out && b->write(b->self, at, in, n * 8, e);
     for (int op = 0; op < ops_count && ok; op++) {
         char name[16];
@@ -186,7 +249,11 @@ bool ops_run(const orr_backend *b, orr_module *m, uint64_t *results, orr_err *e)
         static const uint64_t zero[OPS_N];
         ok = !mat || b->write(b->self, out, zero, sizeof zero, e);
         if (!ok) break;
-        orr_call c = {.kernel = k, .grid = {mat ? 1 : OPS_N / 256, 1, 1}, .block = {mat ? 128 : 256, 1, 1}, .params = (const uint8_t *)params, .index = (uint32_t)op};
+        orr_call c = {.kernel = k,
+                      .grid = {mat ? 1 : OPS_N / 256, 1, 1},
+                      .block = {mat ? 128 : 256, 1, 1},
+                      .params = (const uint8_t *)params,
+                      .index = (uint32_t)op};
         ok = b->launch(b->self, &c, e) && b->read(b->self, out, results + (size_t)op * OPS_N, OPS_N * 8, e);
     }
     free(in);
