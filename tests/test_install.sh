@@ -21,7 +21,8 @@ for file in bin/orrery include/orrery.h share/man/man1/orrery.1 share/bash-compl
 done
 cd "$dir"
 moved/bin/orrery run saxpy --size small --json >out.json
-moved/bin/orrery list --json | grep -q "$dir/moved/share/orrery/workloads/saxpy" || {
+moved/bin/orrery list --json >list.json
+grep -q "$dir/moved/share/orrery/workloads/saxpy" list.json || {
     echo "the installed command does not use the installed data"
     exit 1
 }
