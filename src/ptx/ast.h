@@ -70,7 +70,6 @@ typedef struct ptx_func {
     uint32_t line;
     bool entry, defined, external;
     bool taken;        // its address is taken somewhere in the module
-    bool opaque;       // has texture parameters
     bool variadic;     // has a parameter of unknown size
     uint32_t handle;   // number in function handles when taken
     const char *alias; // .alias: the real name

@@ -388,7 +388,6 @@ ptx_var *ptx_parameter(ptx_parser *p, bool kernel) {
     shape s = dimensions(p, &d);
     ptx_var *v = new_variable(p, name, &d, &s);
     v->where = reg ? V_REG : kernel ? V_PARAM : V_FRAME;
-    if (d.opaque) v->index = 1;
     return v;
 }
 

@@ -5,6 +5,7 @@
 
 void ptx_l_nop(lowering *l) {
     ptx_begin(l);
+    l->in.mods = 0;
     ptx_end(l);
 }
 

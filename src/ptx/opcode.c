@@ -181,7 +181,7 @@ static bool take(ptx_opcode *op, char cls, const char *s, size_t n) {
         case 'V': op->vec = (uint8_t)v; break;
         case 'Y':
         case 'M': op->mods |= v; break;
-        case 'G': op->scope = (uint8_t)v; break;
+        case 'G': break; // here every scope is as wide as the widest
         case 'C': op->cmp = (uint8_t)v; break;
         case 'B': op->boolop = (uint8_t)v; break;
         case 'L':

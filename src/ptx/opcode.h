@@ -26,7 +26,7 @@ struct ptx_opcode {
     uint8_t types[MAX_TYPES], ntypes;
     uint8_t spaces[2], nspaces;
     uint8_t layouts[2], nlayouts; // 1 = column major
-    uint8_t vec, round, cmp, boolop, sub, cache, scope;
+    uint8_t vec, round, cmp, boolop, sub, cache;
     bool param_entry, param_func; // .param::entry, .param::func
     bool has_cache, hint;         // hint: the last operand is a cache policy
     uint32_t mods, shape;

@@ -101,7 +101,6 @@ static void place(ptx_parser *p, ptx_func *fn, ptx_var *v) {
         e->value = ptx_new_registers(p, v->type, e->count);
         v->index = (uint32_t)e->value;
     } else {
-        if (v->index) fn->opaque = true;
         e->var = v;
     }
 }
