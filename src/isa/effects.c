@@ -28,8 +28,10 @@ typedef struct effects {
     orr_kernel *k;
     uint32_t base[ORR_CLASSES]; // class and number -> index
     origin *of;
-    uint32_t *defs; // how many instructions write it
+    uint32_t *defs;  // how many instructions write it
+    uint64_t effort; // steps left; a kernel too large to look through counts as one whose blocks meet
 } effects;
+#define EFFORT 100000000u
 
 static uint32_t index_of(const effects *x, const orr_operand *o) { return x->base[o->cls] + o->reg; }
 
@@ -75,8 +77,9 @@ static origin result_origin(effects *x, const orr_inst *i) {
 
 static void trace_origins(effects *x) {
     orr_kernel *k = x->k;
-    for (bool changed = true; changed;) {
+    for (bool changed = true; changed && x->effort > k->ninsts;) {
         changed = false;
+        x->effort -= k->ninsts;
         for (uint32_t n = 0; n < k->ninsts; n++) {
             const orr_inst *i = &k->insts[n];
             origin r = {0};
@@ -114,8 +117,10 @@ static bool writes(const orr_kernel *k, const orr_inst *i, const orr_operand *re
 
 // Does the thread store where this load reads? The same register and displacement, and the register
 // does not change in between: it is written only once, or not between the two in one block.
-static bool own_place(const effects *x, uint32_t at, uint32_t block) {
+static bool own_place(effects *x, uint32_t at, uint32_t block) {
     const orr_kernel *k = x->k;
+    if (x->effort < k->ninsts) return false;
+    x->effort -= k->ninsts;
     const orr_inst *load = &k->insts[at];
     const orr_operand *a = address(k, load);
     if (a->kind != ORR_K_REG || load->op != ORR_OP_LD) return false;
@@ -134,8 +139,10 @@ static bool own_place(const effects *x, uint32_t at, uint32_t block) {
     return false;
 }
 
-static bool constant_values(const effects *x, const orr_inst *i) { // a store's
+static bool constant_values(effects *x, const orr_inst *i) { // a store's
     const orr_kernel *k = x->k;
+    if (x->effort < k->ninsts) return false;
+    x->effort -= k->ninsts;
     for (int s = 1; s < i->nsrc; s++) {
         const orr_operand *o = orr_src(k, i, s);
         if (o->kind == ORR_K_IMM) continue;
@@ -182,7 +189,7 @@ void orr_effects(orr_kernel *k) {
         k->blocks_meet = true;
         return;
     }
-    effects x = {.k = k};
+    effects x = {.k = k, .effort = EFFORT};
     uint32_t nregs = 0;
     for (int c = 0; c < ORR_CLASSES; c++) {
         x.base[c] = nregs;
@@ -198,6 +205,7 @@ void orr_effects(orr_kernel *k) {
     for (uint32_t b = 0; b < k->nblocks && !k->blocks_meet; b++)
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++)
             if (global(&k->insts[n])) note(&x, n, b);
+    if (x.effort < k->ninsts) k->blocks_meet = true;
     free(x.of);
     free(x.defs);
 }

@@ -83,7 +83,8 @@ static const uint8_t weight[ORR_CLASSES] = {[ORR_P] = 0, [ORR_H] = 1, [ORR_W] = 
 static void drop_parameters(const liveness *l, uint8_t *w_of) {
     const orr_kernel *k = l->k;
     uint8_t *other = orr_calloc(l->nregs + 1, 1); // written by something else
-    for (bool changed = true; changed;) {
+    bool changed = true;
+    for (int pass = 0; changed && pass < 16; pass++) { // one or two are enough for what compilers write
         changed = false;
         for (uint32_t n = l->f->first_inst; n < l->f->first_inst + l->f->ninsts; n++) {
             const orr_inst *i = &k->insts[n];
@@ -101,7 +102,7 @@ static void drop_parameters(const liveness *l, uint8_t *w_of) {
         }
     }
     for (uint32_t r = 0; r < l->nregs; r++)
-        if (!other[r]) w_of[r] = 0;
+        if (!other[r] && !changed) w_of[r] = 0;
     free(other);
 }
 
