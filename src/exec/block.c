@@ -195,6 +195,7 @@ static tblock *make_block(worker *k) {
     tb->shared = orr_aligned_alloc(64, ((size_t)p->shared_bytes + 127) & ~(size_t)63);
     size_t local = (size_t)p->local_bytes * p->nwarps * ORR_WARP;
     tb->local = orr_aligned_alloc(64, (local + 127) & ~(size_t)63);
+    if (p->kernel->recursive) memset(tb->local, 0, local);
     if (k->streams) {
         tb->traces = orr_calloc(p->nwarps, sizeof *tb->traces);
         tb->views = orr_calloc(p->nwarps, sizeof *tb->views);
@@ -221,7 +222,14 @@ tblock *orr_block_start(worker *k, uint64_t index) {
     memset(tb->bar, 0, sizeof tb->bar);
     // Real shared and local memory start with whatever was there; zero is the same on every host.
     memset(tb->shared, 0, p->shared_bytes);
-    memset(tb->local, 0, (size_t)p->local_bytes * p->nwarps * ORR_WARP);
+    // A recursive kernel's deep stack is left alone: zeroing it would cost more than most blocks, and such
+    // kernels run their blocks in one order anyway.
+    size_t threads = (size_t)p->nwarps * ORR_WARP;
+    if (p->kernel->recursive)
+        for (size_t t = 0; t < threads; t++)
+            memset(tb->local + t * p->local_bytes, 0, p->kernel->stack_bytes);
+    else
+        memset(tb->local, 0, p->local_bytes * threads);
     for (uint32_t n = 0; n < p->nwarps; n++) {
         orr_warp_start(&tb->warps[n], tb, n);
         if (k->streams) {
