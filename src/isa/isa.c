@@ -80,5 +80,6 @@ uint8_t orr_inst_unit(const orr_inst *i) {
 }
 
 bool orr_inst_traced(const orr_inst *i) {
+    if (i->op == ORR_OP_MBARRIER && i->sub == ORR_MBAR_PENDING_COUNT) return false; // a look at a register
     return (orr_ops[i->op].flags & ORR_F_MEMORY) && i->space != ORR_SPACE_PARAM;
 }
