@@ -98,6 +98,16 @@ static tblock *turns_start(turns *t) {
     return tb;
 }
 
+// Whose turn comes after tb's: the next unfinished block, else a new one, else the first unfinished.
+static tblock *turn_after(turns *t, const tblock *tb) {
+    tblock *to = tb ? tb->next : t->first;
+    while (to && !to->running) to = to->next;
+    if (!to && t->next < t->total && t->unfinished < t->resident) to = turns_start(t);
+    if (!to) to = t->first;
+    while (to && !to->running) to = to->next;
+    return to;
+}
+
 // Runs until the lowest block not yet handed out is finished: 1 and *out, 0 at the end, -1 fault.
 // The caller gives *out back with turns_give.
 static int turns_next(turns *t, tblock **out) {
@@ -106,26 +116,15 @@ static int turns_next(turns *t, tblock **out) {
             *out = t->first;
             return 1;
         }
-        if (!t->first && t->next == t->total) return 0;
-        tblock *tb = t->now;
-        if (!tb || !tb->running) { // the next one in the round: an unfinished one, or a new one
-            for (tb = tb ? tb->next : t->first; tb && !tb->running; tb = tb->next) {}
-            if (!tb && t->next < t->total && t->unfinished < t->resident) tb = turns_start(t);
-            for (tb = tb ? tb : t->first; tb && !tb->running; tb = tb->next) {}
-        }
+        tblock *tb = t->now && t->now->running ? t->now : turn_after(t, t->now);
+        if (!tb) return 0; // all were started and finished
         t->now = tb;
         int r = orr_block_run(tb);
         if (r == RUN_FAULT) return -1;
-        if (r == RUN_DONE) {
+        if (r == RUN_DONE)
             t->unfinished--;
-        } else { // pass the turn on
-            tblock *to = tb->next;
-            while (to && !to->running) to = to->next;
-            if (!to && t->next < t->total && t->unfinished < t->resident) to = turns_start(t);
-            t->now = to ? to : NULL;
-            if (!to)
-                for (t->now = t->first; !t->now->running;) t->now = t->now->next;
-        }
+        else
+            t->now = turn_after(t, tb);
     }
 }
 
