@@ -7,6 +7,7 @@
 
 #define MAX_WARPS 32 // 1024 threads
 #define BARRIERS  16
+#define RESERVED  1024 // bytes of shared memory for the system, in kernels that ask where they are
 
 // ---- memory ---------------------------------------------------------------------------------
 typedef struct range { // an allocation, [lo, lo + size)
@@ -35,7 +36,8 @@ typedef struct program {
     uint8_t *constants; // BANK_CONST
     uint32_t nmem;      // memory micro-ops
     uint32_t threads, nwarps;
-    uint32_t shared_bytes; // per block
+    uint32_t shared_bytes; // per block, with what is set aside for the system
+    uint32_t reserved_at;  // where that begins
     uint32_t local_bytes;  // per thread
     uint32_t *tid;         // [warp][x y z][lane]
     uint32_t sm_count;

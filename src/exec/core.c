@@ -144,8 +144,14 @@ static bool release_waiting(warp *w) {
 }
 
 // ---- lanes that a block waits for -----------------------------------------------------------
-static uint32_t first_lane_value(const warp *w, oper o, uint32_t mask) {
-    return ((const uint32_t *)(const void *)(w->bank[o.bank] + o.off))[orr_ffs(mask)];
+// Those of `have` whose wait is over when the lanes of `have` are there. Lanes may name different
+// members, as the tiles of a warp do; they part, each group goes on when it is complete.
+static uint32_t complete_of(const warp *w, oper members, uint32_t have) {
+    const uint32_t *m = (const uint32_t *)(const void *)(w->bank[members.bank] + members.off);
+    uint32_t missing = w->live & ~have, done = 0;
+    for (uint32_t left = have; left; left &= left - 1)
+        if (!(m[orr_ffs(left)] & missing)) done |= left & -left;
+    return done;
 }
 
 static void set_banks(warp *w, const frame *fr) {
@@ -159,20 +165,28 @@ static int32_t common_join(const warp *w, int32_t a, int32_t b) {
     return -1;
 }
 
+// The lanes of f that are not in `go` wait on, in a fragment of their own.
+static void stay(warp *w, frag *f, uint32_t go) {
+    frag *rest = new_frag(w, (frag){.mask = f->mask & ~go, .pc = f->pc, .join = f->join, .frame = f->frame});
+    rest->state = FRAG_LANES;
+    f->mask = go;
+}
+
 // Fragments that wait at the start of f's block, with f, if together they are all that f waits for.
 static bool gather(warp *w, frag *f) {
     const xblock *x = &w->tb->prog->blocks[f->pc];
     set_banks(w, &w->frames[f->frame]);
-    uint32_t need = first_lane_value(w, x->members, f->mask) & w->live;
     uint32_t have = f->mask;
     for (int n = 0; n < ORR_WARP; n++) {
         const frag *g = &w->frags[n];
         if (g != f && g->state == FRAG_LANES && g->pc == f->pc && g->frame == f->frame) have |= g->mask;
     }
-    if (need & ~have) return false;
+    uint32_t go = complete_of(w, x->members, have);
+    if (!(go & f->mask)) return false;
     for (int n = 0; n < ORR_WARP; n++) {
         frag *g = &w->frags[n];
-        if (g == f || g->state != FRAG_LANES || g->pc != f->pc || g->frame != f->frame) continue;
+        if (g == f || g->state != FRAG_LANES || g->pc != f->pc || g->frame != f->frame || !(go & g->mask))
+            continue;
         int32_t meet = common_join(w, f->join, g->join);
         g->state = FRAG_FREE;
         int32_t fj = f->join, gj = g->join;
@@ -184,6 +198,7 @@ static bool gather(warp *w, frag *f) {
     }
     f->state = FRAG_READY;
     f->met = true;
+    if (f->mask & ~go) stay(w, f, f->mask & go);
     return true;
 }
 
@@ -518,9 +533,13 @@ int orr_warp_run(warp *w) {
         set_banks(w, &w->frames[f->frame]);
         for (;;) {
             const xblock *x = &p->blocks[f->pc];
-            if (x->waits && !f->met && (first_lane_value(w, x->members, f->mask) & w->live & ~f->mask)) {
-                f->state = FRAG_LANES;
-                break;
+            if (x->waits && !f->met && f->mask != w->live) {
+                uint32_t go = complete_of(w, x->members, f->mask);
+                if (!go) {
+                    f->state = FRAG_LANES;
+                    break;
+                }
+                if (go != f->mask) stay(w, f, go);
             }
             f->met = false;
             uint32_t mask = f->mask;

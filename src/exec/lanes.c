@@ -1,10 +1,10 @@
 // Between lanes: shfl, vote, match, redux, activemask, elect.
 //
 // The main loop has brought together the lanes an instruction waits for before a handler runs, so the
-// lanes that take part are those of w->exec that are members. The membermask is the same in all of
-// them, or the program is at fault and anything may come out; the first active lane's counts. Forms
-// without .sync name no members: all active lanes take part. Sections of the PTX manual: "shfl.sync",
-// "vote.sync", "match.sync", "redux.sync", "activemask", "elect.sync".
+// lanes that take part are those of w->exec that are members. Lanes that name different members, as the
+// tiles of a warp do, run as groups one after the other. Forms without .sync name no members: all active
+// lanes take part. Sections of the PTX manual: "shfl.sync", "vote.sync", "match.sync", "redux.sync",
+// "activemask", "elect.sync".
 #include "exec/pair.h"
 #include "exec/softfp.h"
 
@@ -13,6 +13,26 @@ static uint32_t members(const warp *w, const uop *u, int source) {
     oper o = u->all[u->ndst + source];
     if (o.none) return w->exec;
     return w->exec & OPER(w, o, const uint32_t)[orr_ffs(w->exec)];
+}
+
+// True when lanes name different members: f has then been run for each group.
+static bool by_groups(warp *w, const uop *u, int source, uop_fn *f) {
+    if (source >= u->nsrc) return false;
+    oper o = u->all[u->ndst + source];
+    if (o.none || o.bank == BANK_CONST || !w->exec) return false;
+    const uint32_t *pm = OPER(w, o, const uint32_t);
+    uint32_t all = w->exec, left = all;
+    while (left) {
+        uint32_t same = 0, m = pm[orr_ffs(left)];
+        LANES { same |= pm[i] == m ? lane_bit[i] : 0; }
+        same &= left;
+        if (same == all) return false;
+        left &= ~same;
+        set_exec(w, same);
+        f(w, u);
+    }
+    set_exec(w, all);
+    return true;
 }
 
 // The same value for every active lane.
@@ -34,6 +54,7 @@ static void put_each(warp *w, oper o, const uint32_t *v) {
 // does not take part holds is unpredictable by the manual: the own value is read instead.
 #define SHFL(name, J, IN_RANGE)                                                                              \
     static void name(warp *w, const uop *u) {                                                                \
+        if (by_groups(w, u, 3, name)) return;                                                                \
         const uint32_t *pa = SRC_A(w, u, uint32_t), *pb = SRC_B(w, u, uint32_t),                             \
                        *pc = SRC_C(w, u, uint32_t);                                                          \
         uint32_t from = members(w, u, 3), out[ORR_WARP], valid = 0;                                          \
@@ -74,6 +95,7 @@ static handlers pick_shfl(const orr_kernel *k, const orr_inst *i, const char **w
 
 // ---- vote -----------------------------------------------------------------------------------
 static void vote(warp *w, const uop *u) {
+    if (by_groups(w, u, 1, vote)) return;
     uint32_t m = members(w, u, 1), yes = pred_of(w, u->a) & m;
     switch (u->inst->sub) {
     case ORR_VOTE_ALL: set_pred(w, u->d, yes == m ? FULL : 0); break;
@@ -107,6 +129,7 @@ static uint32_t alike(const warp *w, const uop *u, uint32_t m, int lead) {
 }
 
 static void match_any(warp *w, const uop *u) {
+    if (by_groups(w, u, 1, match_any)) return;
     uint32_t out[ORR_WARP] = {0};
     for (uint32_t left = members(w, u, 1); left;) {
         uint32_t same = alike(w, u, members(w, u, 1), orr_ffs(left));
@@ -116,6 +139,7 @@ static void match_any(warp *w, const uop *u) {
     put_each(w, u->d, out);
 }
 static void match_all(warp *w, const uop *u) {
+    if (by_groups(w, u, 1, match_all)) return;
     uint32_t m = members(w, u, 1);
     bool all = m && alike(w, u, m, orr_ffs(m)) == m;
     put_all(w, u->d, all ? m : 0);
@@ -146,6 +170,7 @@ static uint32_t reduce_int(const orr_inst *in, uint32_t acc, uint32_t x) {
     }
 }
 static void redux(warp *w, const uop *u) {
+    if (by_groups(w, u, 1, redux)) return;
     const uint32_t *pa = SRC_A(w, u, uint32_t);
     const orr_inst *in = u->inst;
     bool is_float = in->type == ORR_T_F32;
@@ -180,6 +205,7 @@ static void activemask(warp *w, const uop *u) { put_all(w, u->d, w->exec); }
 
 // The leader is the lowest member.
 static void elect(warp *w, const uop *u) {
+    if (by_groups(w, u, 0, elect)) return;
     uint32_t m = members(w, u, 0);
     if (!m) return;
     put_all(w, u->d, (uint32_t)orr_ffs(m));

@@ -95,8 +95,14 @@ static void read_scalar(warp *w, const uop *u) {
     case ORR_SREG_SMID: v = tb->index % p->sm_count; break;
     case ORR_SREG_NSMID: v = p->sm_count; break;
     case ORR_SREG_GRIDID: v = l->index + 1; break;
-    case ORR_SREG_TOTAL_SMEM:
-    case ORR_SREG_AGGR_SMEM: v = p->shared_bytes; break;
+    case ORR_SREG_TOTAL_SMEM: v = ((p->kernel->shared_bytes + 15) & ~15u) + l->dynamic_shared; break;
+    case ORR_SREG_AGGR_SMEM:
+        v = ((p->kernel->shared_bytes + 15) & ~15u) + l->dynamic_shared + RESERVED;
+        break;
+    case ORR_SREG_RESERVED_SMEM: v = p->reserved_at; break;
+    case ORR_SREG_RESERVED_SMEM_1: v = p->reserved_at + RESERVED / 2; break;
+    case ORR_SREG_RESERVED_SMEM_END: v = p->reserved_at + RESERVED; break;
+    case ORR_SREG_RESERVED_SMEM_SIZE: v = RESERVED; break;
     case ORR_SREG_DYNAMIC_SMEM: v = l->dynamic_shared; break;
     case ORR_SREG_CLOCK: v = (uint32_t)clock_of(w); break;
     case ORR_SREG_CLOCK_HI: v = clock_of(w) >> 32; break;

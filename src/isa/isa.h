@@ -299,7 +299,10 @@ enum orr_sreg { // values of imm for ORR_OP_SREG; the first group is constant fo
     ORR_SREG_TOTAL_SMEM,
     ORR_SREG_DYNAMIC_SMEM,
     ORR_SREG_AGGR_SMEM,
-    ORR_SREG_RESERVED_SMEM,
+    ORR_SREG_RESERVED_SMEM,   // shared memory set aside for the system: where it begins,
+    ORR_SREG_RESERVED_SMEM_1, // its second part,
+    ORR_SREG_RESERVED_SMEM_END,
+    ORR_SREG_RESERVED_SMEM_SIZE,
     ORR_SREG_ENVREG, // any of %envreg0..31: zero
     ORR_SREG_CLUSTERID_X,
     ORR_SREG_CLUSTERID_Y,

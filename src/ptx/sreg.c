@@ -43,10 +43,10 @@ const ptx_sreg ptx_sregs[] = {
     {"%dynamic_smem_size", ORR_SREG_DYNAMIC_SMEM, 4},
     {"%aggr_smem_size", ORR_SREG_AGGR_SMEM, 4},
     {"%reserved_smem_offset_begin", ORR_SREG_RESERVED_SMEM, 4},
-    {"%reserved_smem_offset_end", ORR_SREG_RESERVED_SMEM, 4},
-    {"%reserved_smem_offset_cap", ORR_SREG_RESERVED_SMEM, 4},
+    {"%reserved_smem_offset_end", ORR_SREG_RESERVED_SMEM_END, 4},
+    {"%reserved_smem_offset_cap", ORR_SREG_RESERVED_SMEM_SIZE, 4},
     {"%reserved_smem_offset_0", ORR_SREG_RESERVED_SMEM, 4},
-    {"%reserved_smem_offset_1", ORR_SREG_RESERVED_SMEM, 4},
+    {"%reserved_smem_offset_1", ORR_SREG_RESERVED_SMEM_1, 4},
     {"%current_graph_exec", ORR_SREG_ENVREG, 8},
     {"%envreg", ORR_SREG_ENVREG, 4}, // and the numbered families
     {"%pm", ORR_SREG_PM, 4},
