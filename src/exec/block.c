@@ -174,6 +174,11 @@ int orr_block_run(tblock *tb) {
         }
         if (!tb->running) return RUN_DONE;
         if (!progress) {
+            // Lanes at a barrier may wait for lanes that wait for them where their ways meet.
+            bool released = false;
+            for (uint32_t n = 0; n < p->nwarps; n++)
+                released |= tb->warps[n].live && orr_warp_release(&tb->warps[n]);
+            if (released) continue;
             report_deadlock(tb);
             return RUN_FAULT;
         }

@@ -95,6 +95,7 @@ void orr_block_finish(tblock *tb); // adds its counts, gives it back to the work
 
 int orr_warp_run(warp *w); // core.c
 void orr_warp_start(warp *w, tblock *tb, uint32_t index);
+bool orr_warp_release(warp *w);         // lanes that wait at joins go on: false when there are none
 bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it now waits for others
 
 // block.c: barriers

@@ -121,8 +121,9 @@ static void exit_lanes(warp *w, frag *f, uint32_t lanes) {
     if (w->tb->bars_open) orr_barrier_lanes_gone(w->tb);
 }
 
-// Let the lanes that wait at joins through, for the sake of those that spin. True if there were any.
-static bool release_waiting(warp *w) {
+// Let the lanes that wait at joins through, for the sake of those that spin or wait at a barrier. True if
+// there were any.
+bool orr_warp_release(warp *w) {
     bool any = false;
     uint32_t n = w->njoins;
     for (uint32_t at = 0; at < n; at++) {
@@ -559,7 +560,7 @@ int orr_warp_run(warp *w) {
                 f->turn = f->state == FRAG_READY ? ++w->turn : f->turn;
                 int ready = 0;
                 for (int n = 0; n < ORR_WARP; n++) ready += w->frags[n].state == FRAG_READY;
-                if ((ready <= 1 || ++w->rotations % 4 == 0) && release_waiting(w) && w->slice > LEAST_SLICE)
+                if ((ready <= 1 || ++w->rotations % 4 == 0) && orr_warp_release(w) && w->slice > LEAST_SLICE)
                     w->slice /= 2;
                 return w->live ? RUN_YIELDS : RUN_DONE;
             }
