@@ -134,6 +134,30 @@ KERNEL tables(int *out) {
     out[t] = bad;
 }
 
+__device__ __noinline__ int jump(unsigned i, int a) {
+    int r;
+    asm volatile("{\n"
+                 "targets: .branchtargets one, two, three, one, four;\n"
+                 "brx.idx %1, targets;\n"
+                 "one: add.s32 %0, %2, 1; bra end;\n"
+                 "two: add.s32 %0, %2, 20; bra end;\n"
+                 "three: mul.lo.s32 %0, %2, 3; bra end;\n"
+                 "four: neg.s32 %0, %2;\n"
+                 "end: }"
+                 : "=r"(r)
+                 : "r"(i), "r"(a));
+    return r;
+}
+KERNEL jumps(int *out) { // brx.idx
+    int t = thread_index(), bad = 0;
+    for (int i = 0; i < 5; i++) {
+        int want[] = {t + 1, t + 20, t * 3, t + 1, -t};
+        CHECK(jump(i, t) == want[i]);
+        CHECK(jump((i + t) % 5, t) == want[(i + t) % 5]);
+    }
+    out[t] = bad;
+}
+
 KERNEL gotos(int *out) { // a jump into the middle of a loop, and backwards
     int t = thread_index(), bad = 0, i = 0, sum = 0;
     if (t & 1) goto middle;
