@@ -143,6 +143,36 @@ static uint32_t pressure(const liveness *l) {
     return most;
 }
 
+// ---- reductions -----------------------------------------------------------------------------
+// A global atomic whose result nobody reads is a reduction: nvcc writes atom, the machine runs red.
+static void find_reductions(const liveness *l) {
+    orr_kernel *k = l->k;
+    uint64_t *live = orr_calloc(l->words, sizeof *live);
+    for (uint32_t b = 0; b < l->f->nblocks; b++) {
+        const orr_block *blk = &k->blocks[l->f->first_block + b];
+        memcpy(live, row(l, l->out, b), l->words * sizeof *live);
+        for (uint32_t n = blk->first + blk->count; n-- > blk->first;) {
+            orr_inst *i = &k->insts[n];
+            bool global = i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC;
+            bool has_red = i->sub != ORR_ATOM_EXCH && i->sub != ORR_ATOM_CAS;
+            if (i->op == ORR_OP_ATOM && global && has_red && i->ndst == 1 && i->vec <= 1) {
+                const orr_operand *d = orr_dst(k, i, 0);
+                if (d->kind == ORR_K_NONE || !get_bit(live, reg_index(l, d))) {
+                    i->op = ORR_OP_RED;
+                    i->first++; // the operands are now the sources alone
+                    i->ndst = 0;
+                }
+            }
+            for (int d = 0; d < i->ndst && i->guard < 0; d++)
+                if (orr_dst(k, i, d)->kind == ORR_K_REG) clear_bit(live, reg_index(l, orr_dst(k, i, d)));
+            for (int s = 0; s < i->nsrc; s++)
+                if (orr_src(k, i, s)->kind == ORR_K_REG) set_bit(live, reg_index(l, orr_src(k, i, s)));
+            if (i->guard >= 0) set_bit(live, (uint32_t)i->guard);
+        }
+    }
+    free(live);
+}
+
 // ---- sharing --------------------------------------------------------------------------------
 typedef struct interval {
     uint32_t first, last, reg;
@@ -322,6 +352,7 @@ void orr_liveness(orr_kernel *k) {
         l.def = sets + 3 * cells;
         for (uint32_t b = 0; b < l.f->nblocks; b++) block_sets(&l, b);
         flow(&l);
+        find_reductions(&l);
         own[f] = pressure(&l);
         share(&l);
         free(sets);

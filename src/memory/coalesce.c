@@ -180,12 +180,21 @@ static bool is_strided(const uint32_t *word, uint32_t *passes) {
     return off == 0;
 }
 
-orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, bool atomic) {
+// Lanes 2i and 2i + 1 at one address count as one, if all active pairs are like that.
+static bool in_pairs(const orr_access *a) {
+    for (uint32_t i = 0; i < ORR_WARP; i += 2)
+        if ((a->mask >> i & 3) == 3 && a->addr[i] != a->addr[i + 1]) return false;
+    return true;
+}
+
+orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, int kind) {
     orr_banked r = {0, 0, 0};
+    bool atomic = kind == ORR_BANKS_ATOMIC;
     uint32_t words = bytes > ORR_LANE_BYTES_MAX ? ORR_LANE_BYTES_MAX / 4 : (bytes + 3) / 4;
     if (words < 1) words = 1;
     uint32_t lanes = 32; // in a phase: as many as bring 32 words
     while (lanes * words > 32) lanes /= 2;
+    if (kind == ORR_BANKS_LOAD && words > 1 && in_pairs(a)) lanes *= 2;
     for (uint32_t from = 0; from < ORR_WARP; from += lanes) {
         uint64_t at[ORR_WARP];
         uint32_t n = active(a, a->mask & (lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1) << from), at);

@@ -43,12 +43,15 @@ static inline uint32_t orr_ideal_sectors(uint32_t lanes, uint32_t bytes) {
 
 // Shared memory: 32 banks of 4 bytes. Lanes of up to 4 bytes are served together, of 8 bytes a half
 // warp at a time, of 16 a quarter, of 32 an eighth. In such a phase a bank delivers one word a pass;
-// lanes that want the same word share it. Atomics do not: each lane needs its own pass.
+// lanes that want the same word share it. Atomics do not: each lane needs its own pass. A wide load whose
+// lanes come in pairs with one address needs half the phases. All of it as measured on an H200
+// (hardware/h200/banks.csv).
+enum { ORR_BANKS_LOAD, ORR_BANKS_ATOMIC, ORR_BANKS_STORE };
 typedef struct orr_banked {
     uint32_t phases;    // with at least one lane taking part: the passes without any conflict
     uint32_t passes;    // passes needed
     uint32_t conflicts; // passes - phases
 } orr_banked;
-orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, bool atomic);
+orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, int kind);
 
 #endif

@@ -97,7 +97,11 @@ static void count_access(const orr_inst *inst, const orr_mem_place *place, orr_a
     m->requests++;
     m->lanes += lanes;
     if (place->space == ORR_SPACE_SHARED) {
-        orr_banked b = orr_bank_conflicts(a, place->bytes, inst->op == ORR_OP_ATOM || inst->op == ORR_OP_RED);
+        bool atomic = inst->op == ORR_OP_ATOM || inst->op == ORR_OP_RED;
+        int kind = atomic                                 ? ORR_BANKS_ATOMIC
+                   : orr_ops[inst->op].flags & ORR_F_LOAD ? ORR_BANKS_LOAD
+                                                          : ORR_BANKS_STORE;
+        orr_banked b = orr_bank_conflicts(a, place->bytes, kind);
         m->phases += b.phases;
         m->passes += b.passes;
         return;
