@@ -338,9 +338,7 @@ static void gather_c(const warp *w, const oper *regs, product *p) {
         }
 }
 static void scatter_d(warp *w, const oper *regs, const product *p) {
-    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     for (int i = 0; i < ORR_WARP; i++) {
-        if (!w->lane[i]) continue;
         for (int e = 0; e < p->m * p->n / ORR_WARP; e++) {
             int at = ((i >> 2) + (e >> 1) * 8) * p->n + (i & 3) * 2 + (e & 1);
             if (p->dtype == ORR_T_F64)
@@ -428,7 +426,6 @@ static void multiply_884(product *p) {
         }
 }
 static void mma884(warp *w, const uop *u) {
-    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     const oper *src = u->all + u->ndst;
     bool acol = u->inst->mods & ORR_M_A_COL, bcol = u->inst->mods & ORR_M_B_COL;
     const oper *creg = src + 4;
@@ -463,7 +460,6 @@ static void mma884(warp *w, const uop *u) {
         multiply_884(&p[q]);
     }
     for (int lane = 0; lane < ORR_WARP; lane++) {
-        if (!w->lane[lane]) continue;
         const product *r = &p[lane >> 2 & 3];
         int up = lane >> 4 ? 4 : 0;
         for (int e = 0; e < 8; e++) {
@@ -476,6 +472,11 @@ static void mma884(warp *w, const uop *u) {
             }
         }
     }
+}
+
+void orr_mma_parted(warp *w, const uop *u) {
+    orr_fault(w, u, orr_ffs(w->exec), "'%s' by %d of the 32 lanes of a warp: all of them must execute it",
+              orr_ops[u->inst->op].name, orr_popc(w->exec));
 }
 
 // ---- picking --------------------------------------------------------------------------------
@@ -543,7 +544,7 @@ static handlers pick_mma(const orr_kernel *k, const orr_inst *i, const char **wh
         *why = "mma with these registers or layouts";
         return (handlers){0};
     }
-    return volta ? (handlers){mma884, mma884} : (handlers){mma, mma};
+    return (handlers){volta ? mma884 : mma, orr_mma_parted};
 }
 
 handlers orr_pick_mma(const orr_kernel *k, const orr_inst *i, const char **why) {

@@ -28,6 +28,8 @@ int orr_mma_bits(int type);                       // of an element of A or B; 0:
 void orr_mma_multiply(product *p);                // c is replaced by D
 bool orr_mma_types(const orr_inst *i, bool wmma); // a combination of types PTX has
 
+// A warp multiplies as one: what a part of it gets is a fault.
+void orr_mma_parted(warp *w, const uop *u);
 handlers orr_pick_wmma(const orr_kernel *k, const orr_inst *i, const char **why); // wmma.c
 
 #endif

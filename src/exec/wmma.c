@@ -52,12 +52,12 @@ static bool pieces(warp *w, const uop *u, const matrix *x, bool col, uint8_t *ho
     layout l = layout_of(x, col);
     uint64_t addr[ORR_WARP];
     oper stride = u->nsrc > 1 ? u->all[u->ndst + 1] : no_oper;
-    uint32_t each = (uint32_t)(l.line * x->bits / 8) / l.piece, first = (uint32_t)orr_ffs(w->exec);
+    uint32_t each = (uint32_t)(l.line * x->bits / 8) / l.piece;
     // the address and the stride are the same in every lane
-    uint64_t base = u->a.cls == ORR_D ? SRC_A(w, u, uint64_t)[first] : SRC_A(w, u, uint32_t)[first];
+    uint64_t base = u->a.cls == ORR_D ? *SRC_A(w, u, uint64_t) : *SRC_A(w, u, uint32_t);
     int64_t step = stride.none           ? l.line
-                   : stride.cls == ORR_D ? OPER(w, stride, int64_t)[first]
-                                         : OPER(w, stride, int32_t)[first];
+                   : stride.cls == ORR_D ? *OPER(w, stride, int64_t)
+                                         : *OPER(w, stride, int32_t);
     uint64_t apart = (uint64_t)step * (uint64_t)x->bits / 8;
     for (uint32_t i = 0; i < ORR_WARP; i++)
         addr[i] = base + (uint64_t)(int64_t)u->inst->disp + i / each * apart + i % each * l.piece;
@@ -96,25 +96,18 @@ typedef union image {
 } image; // a matrix, line after line
 
 static void wmma_load(warp *w, const uop *u) {
-    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     bool col = u->inst->mods & ORR_M_A_COL;
     matrix x = matrix_of(u->imm, u->inst->sub, u->inst->type);
     layout l = layout_of(&x, col);
     uint8_t *host[2][ORR_WARP];
     image mem;
-    if (!w->exec || !pieces(w, u, &x, col, host)) return;
-    uint32_t live = w->exec;
+    if (!pieces(w, u, &x, col, host)) return;
     for (uint32_t i = 0; i < ORR_WARP; i++) {
-        if (!(live >> i & 1))
-            memset(mem.b + i * l.piece, 0, l.piece);
-        else {
-            memcpy(mem.b + i * l.piece, host[0][i], l.piece > 16 ? 16 : l.piece);
-            if (l.piece > 16) memcpy(mem.b + i * l.piece + 16, host[1][i], l.piece - 16);
-        }
+        memcpy(mem.b + i * l.piece, host[0][i], l.piece > 16 ? 16 : l.piece);
+        if (l.piece > 16) memcpy(mem.b + i * l.piece + 16, host[1][i], l.piece - 16);
     }
     int run = run_of(&x), per = x.bits == 64 ? 1 : 32 / x.bits;
     for (int i = 0; i < ORR_WARP; i++) {
-        if (!w->lane[i]) continue;
         for (int r = 0; r < u->ndst; r++) {
             image word = {{0}};
             for (int e = 0; e < per; e++) {
@@ -134,7 +127,7 @@ static void wmma_store(warp *w, const uop *u) {
     layout l = layout_of(&x, col);
     uint8_t *host[2][ORR_WARP];
     image mem;
-    if (!w->exec || !pieces(w, u, &x, col, host)) return;
+    if (!pieces(w, u, &x, col, host)) return;
     int run = run_of(&x), per = x.bits == 64 ? 1 : 32 / x.bits;
     for (int i = 0; i < ORR_WARP; i++)
         for (int e = 0; e < run; e++) {
@@ -145,7 +138,6 @@ static void wmma_store(warp *w, const uop *u) {
                      get_bits(reg, e % per, x.bits));
         }
     for (uint32_t i = 0; i < ORR_WARP; i++) {
-        if (!(w->exec >> i & 1)) continue;
         memcpy(host[0][i], mem.b + i * l.piece, l.piece > 16 ? 16 : l.piece);
         if (l.piece > 16) memcpy(host[1][i], mem.b + i * l.piece + 16, l.piece - 16);
     }
@@ -165,7 +157,6 @@ static int regs_of(const orr_inst *i, int kind, int type) { // as PTX lists them
     return run_of(&x) * x.bits / (x.bits == 64 ? 64 : 32);
 }
 static void wmma_mma(warp *w, const uop *u) {
-    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     const orr_inst *inst = u->inst;
     product p = {.m = (int)(u->imm & 255), .n = (int)(u->imm >> 8 & 255), .k = (int)(u->imm >> 16)};
     p.kc = p.k;
@@ -193,7 +184,6 @@ static void wmma_mma(warp *w, const uop *u) {
         }
     orr_mma_multiply(&p);
     for (int i = 0; i < ORR_WARP; i++) {
-        if (!w->lane[i]) continue;
         for (int e = 0; e < run; e++) {
             int row, col;
             element_at(&d, i, e, &row, &col);
@@ -212,10 +202,9 @@ static void wmma_mma(warp *w, const uop *u) {
 // 8 x 8 matrices of 16-bit elements. Lane 8 j + i gives the address of row i of matrix j; register j of
 // lane 4 r + t holds elements 2 t and 2 t + 1 of row r (of column r with .trans).
 static bool rows(warp *w, const uop *u, uint8_t *host[ORR_WARP]) {
-    uint32_t live = w->exec, lanes = u->imm >= 4 ? ~0u : (1u << 8 * u->imm) - 1;
-    set_exec(w, lanes);
+    set_exec(w, u->imm >= 4 ? FULL : (1u << 8 * u->imm) - 1);
     bool ok = orr_addresses(w, u, u->a, u->inst->disp, u->inst->space, 16, host);
-    set_exec(w, live);
+    set_exec(w, FULL);
     return ok;
 }
 static void ldmatrix(warp *w, const uop *u) {
@@ -228,9 +217,7 @@ static void ldmatrix(warp *w, const uop *u) {
         for (int i = 0; i < 8; i++) memcpy(x[i], host[8 * j + i], 16);
         for (int i = 0; i < ORR_WARP; i++) {
             int r = i >> 2, c = (i & 3) * 2;
-            uint32_t v =
-                trans ? (uint32_t)x[c + 1][r] << 16 | x[c][r] : (uint32_t)x[r][c + 1] << 16 | x[r][c];
-            d[i] = keep32(w->lane[i], v, d[i]);
+            d[i] = trans ? (uint32_t)x[c + 1][r] << 16 | x[c][r] : (uint32_t)x[r][c + 1] << 16 | x[r][c];
         }
     }
 }
@@ -253,7 +240,6 @@ static void stmatrix(warp *w, const uop *u) {
     }
 }
 static void movmatrix(warp *w, const uop *u) {
-    set_exec(w, w->exec); // a full warp leaves `lane` as it was
     uint32_t *d = DST(w, u, uint32_t), x[ORR_WARP];
     memcpy(x, SRC_A(w, u, uint32_t), sizeof x);
     for (int i = 0; i < ORR_WARP; i++) { // element (r, c) is in lane 4 r + c / 2
@@ -262,7 +248,7 @@ static void movmatrix(warp *w, const uop *u) {
             int r = (i & 3) * 2 + e, c = i >> 2;
             v |= (x[4 * r + c / 2] >> (c & 1) * 16 & 0xffff) << 16 * e;
         }
-        d[i] = keep32(w->lane[i], v, d[i]);
+        d[i] = v;
     }
 }
 
@@ -343,5 +329,5 @@ handlers orr_pick_wmma(const orr_kernel *k, const orr_inst *i, const char **why)
     default: return (handlers){0};
     }
     if (!ok) *why = "this shape, type or register list of a matrix instruction";
-    return ok ? (handlers){fn, fn} : (handlers){0};
+    return ok ? (handlers){fn, orr_mma_parted} : (handlers){0};
 }
