@@ -12,23 +12,23 @@ typedef struct cli_options {
     const char *model; // --model NAME         (default "functional" until there are others)
     const char **sets; // --set key=value ...
     int nsets;
-    int threads;       // --threads N          (default: the host's)
-    bool json;         // --json
-    const char *size;  // --size small|medium|large
-    const char *output; // -o FILE, --output FILE
+    int threads;                                // --threads N          (default: the host's)
+    bool json;                                  // --json
+    const char *size;                           // --size small|medium|large
+    const char *output;                         // -o FILE, --output FILE
     const char *kernel, *grid, *block, *shared; // --kernel NAME --grid X[,Y[,Z]] --block ... --shared BYTES
-    const char **args; // --arg TYPE:VALUE ...
+    const char **args;                          // --arg TYPE:VALUE ...
     int nargs;
     uint64_t max_insts; // --max-insts N
-    bool lines;        // --lines: per source line
-    bool no_check;     // --no-check: do not compare buffers with what the script expects
-    bool quiet;        // -q, --quiet
-    int repeat;        // --repeat N (hw run)
-    bool counts_only;  // --counts-only: execute without making streams
+    bool lines;         // --lines: per source line
+    bool no_check;      // --no-check: do not compare buffers with what the script expects
+    bool quiet;         // -q, --quiet
+    int repeat;         // --repeat N (hw run)
+    bool counts_only;   // --counts-only: execute without making streams
     int regs, barriers; // --regs N, --barriers N (gpu occupancy)
-    bool all;          // --all: every bundled workload (hw run)
-    bool names;        // --names: bare names, one a line (list, gpu list)
-    char **inputs;     // what is left
+    bool all;           // --all: every bundled workload (hw run)
+    bool names;         // --names: bare names, one a line (list, gpu list)
+    char **inputs;      // what is left
     int ninputs;
 } cli_options;
 

@@ -185,10 +185,21 @@ static void cvt_any(warp *w, const uop *u) {
 #define INT_SOURCES(X)                                                                                       \
     X(hu8, 16, uint8_t)                                                                                      \
     X(hs8, 16, int8_t)                                                                                       \
-    X(hu16, 16, uint16_t) X(hs16, 16, int16_t) X(wu8, 32, uint8_t) X(ws8, 32, int8_t) X(wu16, 32, uint16_t)  \
-        X(ws16, 32, int16_t) X(wu32, 32, uint32_t) X(ws32, 32, int32_t) X(du8, 64, uint8_t)                  \
-            X(ds8, 64, int8_t) X(du16, 64, uint16_t) X(ds16, 64, int16_t) X(du32, 64, uint32_t)              \
-                X(ds32, 64, int32_t) X(du64, 64, uint64_t)
+    X(hu16, 16, uint16_t)                                                                                    \
+    X(hs16, 16, int16_t)                                                                                     \
+    X(wu8, 32, uint8_t)                                                                                      \
+    X(ws8, 32, int8_t)                                                                                       \
+    X(wu16, 32, uint16_t)                                                                                    \
+    X(ws16, 32, int16_t)                                                                                     \
+    X(wu32, 32, uint32_t)                                                                                    \
+    X(ws32, 32, int32_t)                                                                                     \
+    X(du8, 64, uint8_t)                                                                                      \
+    X(ds8, 64, int8_t)                                                                                       \
+    X(du16, 64, uint16_t)                                                                                    \
+    X(ds16, 64, int16_t)                                                                                     \
+    X(du32, 64, uint32_t)                                                                                    \
+    X(ds32, 64, int32_t)                                                                                     \
+    X(du64, 64, uint64_t)
 #define INTS(src, N, T)                                                                                      \
     LOOP1(to_u8_##src, 16, N, (uint8_t)(T)x)                                                                 \
     LOOP1(to_s8_##src, 16, N, (uint16_t)(int8_t)(T)x)                                                        \
@@ -252,7 +263,11 @@ ALWAYS uint64_t u64_from64(double f) {
     uint64_t v = (uint64_t)f64_of(mask64(fits) & bits64(f));
     return v | mask64(f >= 0x1p64) | (mask64(f != f) & SIGN64);
 }
-#define ROUNDINGS(X) X(rni, rint) X(rzi, trunc) X(rmi, floor) X(rpi, ceil)
+#define ROUNDINGS(X)                                                                                         \
+    X(rni, rint)                                                                                             \
+    X(rzi, trunc)                                                                                            \
+    X(rmi, floor)                                                                                            \
+    X(rpi, ceil)
 #define TO_INT(r, fn)                                                                                        \
     LOOP1(s32_f32_##r, 32, 32, s32_from(__builtin_##fn##f(f32_of(x))))                                       \
     LOOP1(u32_f32_##r, 32, 32, u32_from(__builtin_##fn##f(f32_of(x))))                                       \

@@ -66,34 +66,46 @@ ALWAYS uint32_t again(uint32_t r, uint32_t x, uint32_t y, uint32_t z) {
 
 #define VARIANTS(X)                                                                                          \
     X(, 0, 0, LOOP2, LOOP3)                                                                                  \
-    X(_sat, 0, 1, LOOP2, LOOP3) X(_ftz, 1, 0, TINY2, TINY3) X(_ftz_sat, 1, 1, TINY2, TINY3)
+    X(_sat, 0, 1, LOOP2, LOOP3)                                                                              \
+    X(_ftz, 1, 0, TINY2, TINY3)                                                                              \
+    X(_ftz_sat, 1, 1, TINY2, TINY3)
 #define TINY2(name, N, expr) TINY_LOOP(name, 2, expr)
 #define TINY3(name, N, expr) TINY_LOOP(name, 3, expr)
 #define ARITH(v, ftz, sat, TWO, THREE)                                                                       \
     LOOP2(add32##v, 32, add32(x, y, ftz, sat))                                                               \
     ROUNDED(add32##v)                                                                                        \
-    LOOP2(sub32##v, 32, sub32(x, y, ftz, sat)) ROUNDED(sub32##v) TWO(mul32##v, 32, mul32(x, y, ftz, sat))    \
-        ROUNDED(mul32##v) THREE(fma32##v, 32, fma32(x, y, z, ftz, sat)) ROUNDED(fma32##v)
+    LOOP2(sub32##v, 32, sub32(x, y, ftz, sat))                                                               \
+    ROUNDED(sub32##v)                                                                                        \
+    TWO(mul32##v, 32, mul32(x, y, ftz, sat))                                                                 \
+    ROUNDED(mul32##v)                                                                                        \
+    THREE(fma32##v, 32, fma32(x, y, z, ftz, sat))                                                            \
+    ROUNDED(fma32##v)
 VARIANTS(ARITH)
-#define FTZ_VARIANTS(X) X(, 0) X(_ftz, 1)
+#define FTZ_VARIANTS(X)                                                                                      \
+    X(, 0)                                                                                                   \
+    X(_ftz, 1)
 #define EXACT(v, ftz)                                                                                        \
     LOOP2(div32##v, 32, div32(x, y, ftz))                                                                    \
     ROUNDED(div32##v)                                                                                        \
-    LOOP1(rcp32##v, 32, 32, rcp32(x, ftz)) ROUNDED(rcp32##v) LOOP1(sqrt32##v, 32, 32, sqrt32(x, ftz))        \
-        ROUNDED(sqrt32##v) LOOP1(abs32##v, 32, 32, pick32(nan32(x), NAN32, in32(x, ftz) & 0x7fffffff))       \
-            LOOP1(neg32##v, 32, 32, pick32(nan32(x), NAN32, in32(x, ftz) ^ 0x80000000))                      \
-                LOOP2(min32##v, 32, min32(x, y, ftz, 0)) LOOP2(max32##v, 32, max32(x, y, ftz, 0))            \
-                    LOOP2(min32n##v, 32, min32(x, y, ftz, 1)) LOOP2(max32n##v, 32, max32(x, y, ftz, 1))      \
-                        LOOP3(min32t##v, 32, min32(min32(x, y, ftz, 0), z, ftz, 0)) LOOP3(                   \
-                            max32t##v, 32, max32(max32(x, y, ftz, 0), z, ftz, 0))                            \
-                            LOOP3(min32nt##v, 32, min32(min32(x, y, ftz, 1), z, ftz, 1)) LOOP3(              \
-                                max32nt##v, 32, max32(max32(x, y, ftz, 1), z, ftz, 1))                       \
-                                LOOP2(min32x##v, 32, xorsign32(min32(MAG(x), MAG(y), ftz, 0), x, y)) LOOP2(  \
-                                    max32x##v, 32, xorsign32(max32(MAG(x), MAG(y), ftz, 0), x, y))           \
-                                    LOOP2(min32nx##v, 32, xorsign32(min32(MAG(x), MAG(y), ftz, 1), x, y))    \
-                                        LOOP2(max32nx##v, 32,                                                \
-                                              xorsign32(max32(MAG(x), MAG(y), ftz, 1), x, y))                \
-                                            LOOP3(slct32##v, 32, pick32(f32_of(in32(z, ftz)) >= 0, x, y))
+    LOOP1(rcp32##v, 32, 32, rcp32(x, ftz))                                                                   \
+    ROUNDED(rcp32##v)                                                                                        \
+    LOOP1(sqrt32##v, 32, 32, sqrt32(x, ftz))                                                                 \
+    ROUNDED(sqrt32##v)                                                                                       \
+    LOOP1(abs32##v, 32, 32, pick32(nan32(x), NAN32, in32(x, ftz) & 0x7fffffff))                              \
+    LOOP1(neg32##v, 32, 32, pick32(nan32(x), NAN32, in32(x, ftz) ^ 0x80000000))                              \
+    LOOP2(min32##v, 32, min32(x, y, ftz, 0))                                                                 \
+    LOOP2(max32##v, 32, max32(x, y, ftz, 0))                                                                 \
+    LOOP2(min32n##v, 32, min32(x, y, ftz, 1))                                                                \
+    LOOP2(max32n##v, 32, max32(x, y, ftz, 1))                                                                \
+    LOOP3(min32t##v, 32, min32(min32(x, y, ftz, 0), z, ftz, 0))                                              \
+    LOOP3(max32t##v, 32, max32(max32(x, y, ftz, 0), z, ftz, 0))                                              \
+    LOOP3(min32nt##v, 32, min32(min32(x, y, ftz, 1), z, ftz, 1))                                             \
+    LOOP3(max32nt##v, 32, max32(max32(x, y, ftz, 1), z, ftz, 1))                                             \
+    LOOP2(min32x##v, 32, xorsign32(min32(MAG(x), MAG(y), ftz, 0), x, y))                                     \
+    LOOP2(max32x##v, 32, xorsign32(max32(MAG(x), MAG(y), ftz, 0), x, y))                                     \
+    LOOP2(min32nx##v, 32, xorsign32(min32(MAG(x), MAG(y), ftz, 1), x, y))                                    \
+    LOOP2(max32nx##v, 32, xorsign32(max32(MAG(x), MAG(y), ftz, 1), x, y))                                    \
+    LOOP3(slct32##v, 32, pick32(f32_of(in32(z, ftz)) >= 0, x, y))
 FTZ_VARIANTS(EXACT)
 LOOP2(copysign32, 32, (x & 0x80000000) | (y & 0x7fffffff))
 LOOP2(copysign64, 64, (x & SIGN64) | (y & ~SIGN64))
@@ -113,19 +125,25 @@ ALWAYS uint64_t max64(uint64_t xb, uint64_t yb) {
 }
 LOOP2(add64, 64, out64(f64_of(x) + f64_of(y), x, y, 0))
 ROUNDED(add64)
-LOOP2(sub64, 64, out64(f64_of(x) - f64_of(y), x, y, 0)) ROUNDED(sub64)
-    LOOP2(mul64, 64, out64(f64_of(x) * f64_of(y), x, y, 0)) ROUNDED(mul64)
-        LOOP3(fma64, 64, out64(__builtin_fma(f64_of(x), f64_of(y), f64_of(z)), x, y, z)) ROUNDED(fma64)
-            LOOP2(div64, 64, out64(f64_of(x) / f64_of(y), y, x, 0)) ROUNDED(div64)
-                LOOP1(rcp64, 64, 64, out64(1.0 / f64_of(x), x, 0, 0)) ROUNDED(rcp64)
-                    LOOP1(sqrt64, 64, 64, out64(__builtin_sqrt(f64_of(x)), x, 0, 0)) ROUNDED(sqrt64)
-                        LOOP1(abs64, 64, 64,
-                              pick64(nan64(x), x | QUIET64, x & ~SIGN64)) // a NaN keeps its sign
-    LOOP1(neg64, 64, 64, pick64(nan64(x), x | QUIET64, x ^ SIGN64)) LOOP2(min64, 64, min64(x, y))
-        LOOP2(max64, 64, max64(x, y))
+LOOP2(sub64, 64, out64(f64_of(x) - f64_of(y), x, y, 0))
+ROUNDED(sub64)
+LOOP2(mul64, 64, out64(f64_of(x) * f64_of(y), x, y, 0))
+ROUNDED(mul64)
+LOOP3(fma64, 64, out64(__builtin_fma(f64_of(x), f64_of(y), f64_of(z)), x, y, z))
+ROUNDED(fma64)
+LOOP2(div64, 64, out64(f64_of(x) / f64_of(y), y, x, 0))
+ROUNDED(div64)
+LOOP1(rcp64, 64, 64, out64(1.0 / f64_of(x), x, 0, 0))
+ROUNDED(rcp64)
+LOOP1(sqrt64, 64, 64, out64(__builtin_sqrt(f64_of(x)), x, 0, 0))
+ROUNDED(sqrt64)
+LOOP1(abs64, 64, 64, pick64(nan64(x), x | QUIET64, x & ~SIGN64)) // a NaN keeps its sign
+LOOP1(neg64, 64, 64, pick64(nan64(x), x | QUIET64, x ^ SIGN64))
+LOOP2(min64, 64, min64(x, y))
+LOOP2(max64, 64, max64(x, y))
 
-    // slct with an f32 selector, operands of other widths
-    static void slct_wide(warp *w, const uop *u, int ftz) {
+// slct with an f32 selector, operands of other widths
+static void slct_wide(warp *w, const uop *u, int ftz) {
     set_exec(w, w->exec); // a full warp leaves `lane` as it was
     const uint32_t *c = SRC_C(w, u, uint32_t);
     for (int i = 0; i < ORR_WARP; i++) {
@@ -147,11 +165,12 @@ ALWAYS uint64_t two(uint32_t lo, uint32_t hi) { return (uint64_t)hi << 32 | lo; 
 #define PAIRS(v, ftz)                                                                                        \
     LOOP2(add32x2##v, 64, two(add32(LO(x), LO(y), ftz, 0), add32(HI(x), HI(y), ftz, 0)))                     \
     ROUNDED(add32x2##v)                                                                                      \
-    LOOP2(sub32x2##v, 64, two(sub32(LO(x), LO(y), ftz, 0), sub32(HI(x), HI(y), ftz, 0))) ROUNDED(sub32x2##v) \
-        LOOP2(mul32x2##v, 64, two(mul32(LO(x), LO(y), ftz, 0), mul32(HI(x), HI(y), ftz, 0)))                 \
-            ROUNDED(mul32x2##v) LOOP3(                                                                       \
-                fma32x2##v, 64, two(fma32(LO(x), LO(y), LO(z), ftz, 0), fma32(HI(x), HI(y), HI(z), ftz, 0))) \
-                ROUNDED(fma32x2##v)
+    LOOP2(sub32x2##v, 64, two(sub32(LO(x), LO(y), ftz, 0), sub32(HI(x), HI(y), ftz, 0)))                     \
+    ROUNDED(sub32x2##v)                                                                                      \
+    LOOP2(mul32x2##v, 64, two(mul32(LO(x), LO(y), ftz, 0), mul32(HI(x), HI(y), ftz, 0)))                     \
+    ROUNDED(mul32x2##v)                                                                                      \
+    LOOP3(fma32x2##v, 64, two(fma32(LO(x), LO(y), LO(z), ftz, 0), fma32(HI(x), HI(y), HI(z), ftz, 0)))       \
+    ROUNDED(fma32x2##v)
 FTZ_VARIANTS(PAIRS)
 
 // ---- setp, set, testp -----------------------------------------------------------------------

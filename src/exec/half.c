@@ -80,7 +80,9 @@ EXTREME(max, bf16)
 
 #define ARITH(t, v, mode)                                                                                    \
     BOTH2(add_##t##v, add_##t, mode)                                                                         \
-    BOTH2(sub_##t##v, sub_##t, mode) BOTH2(mul_##t##v, mul_##t, mode) BOTH3(fma_##t##v, fma_##t, mode)
+    BOTH2(sub_##t##v, sub_##t, mode)                                                                         \
+    BOTH2(mul_##t##v, mul_##t, mode)                                                                         \
+    BOTH3(fma_##t##v, fma_##t, mode)
 ARITH(f16, , PLAIN)
 ARITH(f16, _ftz, FTZ)
 ARITH(f16, _sat, SAT)
@@ -119,9 +121,11 @@ BOTH1(neg_bf16, neg_half, 0x7f80, 0)
     BOTH2(min_##t##v, min_##t, mode, 0)                                                                      \
     BOTH2(max_##t##v, max_##t, mode, 0)                                                                      \
     BOTH2(min_##t##_n##v, min_##t, mode, 1)                                                                  \
-    BOTH2(max_##t##_n##v, max_##t, mode, 1) BOTH2(min_##t##_x##v, min_##t##_xs, mode, 0)                     \
-        BOTH2(max_##t##_x##v, max_##t##_xs, mode, 0) BOTH2(min_##t##_nx##v, min_##t##_xs, mode, 1)           \
-            BOTH2(max_##t##_nx##v, max_##t##_xs, mode, 1)
+    BOTH2(max_##t##_n##v, max_##t, mode, 1)                                                                  \
+    BOTH2(min_##t##_x##v, min_##t##_xs, mode, 0)                                                             \
+    BOTH2(max_##t##_x##v, max_##t##_xs, mode, 0)                                                             \
+    BOTH2(min_##t##_nx##v, min_##t##_xs, mode, 1)                                                            \
+    BOTH2(max_##t##_nx##v, max_##t##_xs, mode, 1)
 EXTREMES(f16, , PLAIN)
 EXTREMES(f16, _ftz, FTZ)
 EXTREMES(bf16, , PLAIN)

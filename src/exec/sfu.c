@@ -125,7 +125,9 @@ ALWAYS uint32_t div_approx(uint32_t x, uint32_t y, int ftz) {
     return in32(pick32(nan32(r), NAN32, r), ftz);
 }
 
-#define VARIANTS(X) X(, 0) X(_ftz, 1)
+#define VARIANTS(X)                                                                                          \
+    X(, 0)                                                                                                   \
+    X(_ftz, 1)
 #define F32(v, ftz)                                                                                          \
     LOOP1(ex2##v, 32, 32, ex2_f32(x, ftz))                                                                   \
     LOOP1(lg2##v, 32, 32, lg2_f32(x, ftz))                                                                   \

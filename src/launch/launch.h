@@ -8,7 +8,7 @@
 
 // ---- where a script runs --------------------------------------------------------------------
 // The CPU executor, a real GPU, and the reference program are backends.
-typedef struct orr_call { // one launch, arguments ready
+typedef struct orr_call {     // one launch, arguments ready
     const orr_kernel *kernel; // as parsed from the module; a real GPU takes it by name
     int module;               // index of the module in the script
     uint32_t grid[3], block[3];
@@ -42,10 +42,12 @@ typedef struct orr_script orr_script;
 // From a file. `size` NULL: the first; a script without sizes takes any. `sets` are "name=value"
 // replacements of size constants; expectation files then do not apply and are not looked at.
 // Modules are opened when the script first runs, with orr_ptx_open or what orr_script_opener says.
-orr_script *orr_script_load(const char *path, const char *size, const char *const *sets, int nsets, orr_err *e);
+orr_script *orr_script_load(const char *path, const char *size, const char *const *sets, int nsets,
+                            orr_err *e);
 // From text in memory (fuzzing, and the command line's --kernel/--grid/--block/--arg form, which
 // orr_script_from_args turns into a script: "i32:7" "f32:2.5" "buf:f32:1048576:random" ...).
-orr_script *orr_script_parse(const char *path, const char *text, size_t n, const char *size, const char *const *sets, int nsets, orr_err *e);
+orr_script *orr_script_parse(const char *path, const char *text, size_t n, const char *size,
+                             const char *const *sets, int nsets, orr_err *e);
 typedef struct orr_direct { // orrery run k.ptx --kernel NAME --grid 1024 --block 256 --arg ...
     const char *module, *kernel, *grid, *block, *shared;
     const char *const *args;
@@ -80,10 +82,11 @@ const char *const *orr_list_workloads(orr_arena *a, int *n);
 // Runs everything but the launches; the first launch is replaced by one call of `reference`, the others are
 // skipped (loops that depend on what kernels write are left after one round). Then writes the
 // expectations of every `expect NAME from "FILE"` for this size into FILE, beside those of other sizes.
-typedef struct orr_ref orr_ref; // what a reference sees
+typedef struct orr_ref orr_ref;                                      // what a reference sees
 void *orr_ref_buffer(orr_ref *r, const char *name, uint64_t *count); // host copy, written back
 int64_t orr_ref_int(orr_ref *r, const char *name);                   // a script's variable
 double orr_ref_float(orr_ref *r, const char *name);
-bool orr_script_reference(orr_script *s, void (*reference)(orr_ref *r), bool write, orr_err *e); // write false: compare with the file instead
+bool orr_script_reference(orr_script *s, void (*reference)(orr_ref *r), bool write,
+                          orr_err *e); // write false: compare with the file instead
 
 #endif
