@@ -59,6 +59,31 @@ static void first_error_wins(void **state) {
     orr_fail(&cut, ORR_BAD_INPUT, "%s", big);
     assert_int_equal(strlen(cut.text), sizeof cut.text - 1);
     free(big);
+    orr_err odd = {0}; // a name from a hostile file: one line, no escape sequence, UTF-8 as it is
+    orr_fail(&odd, ORR_BAD_INPUT, "%s", "a\n\033[31m\177\xc3\xa9.ptx: b");
+    assert_string_equal(odd.text, "a??[31m?\xc3\xa9.ptx: b");
+}
+
+static const char *nearest(const char *to, const char *const *words) {
+    orr_nearest n = {.to = to};
+    for (; *words; words++) orr_consider(&n, *words);
+    return orr_is_near(&n) ? n.best : "";
+}
+
+static void near_words_are_found(void **state) {
+    (void)state;
+    static const char *const words[] = {"dgemm", "sgemm_naive", "sgemm_tiled", "saxpy", "nn", NULL};
+    assert_string_equal(nearest("saxpi", words), "saxpy");       // one letter
+    assert_string_equal(nearest("sxapy", words), "saxpy");       // two swapped
+    assert_string_equal(nearest("sgemm", words), "sgemm_naive"); // a beginning, though dgemm is nearer
+    assert_string_equal(nearest("xy", words), "");               // two edits of two letters are another word
+    assert_string_equal(nearest("", words), "");
+    assert_string_equal(nearest("histogram", words), "");
+    assert_string_equal(nearest("saxpy", (const char *const[]){NULL}), "");
+    char longest[200];
+    memset(longest, 'x', 199);
+    longest[199] = 0;
+    assert_string_equal(nearest(longest, words), "");
 }
 
 static void arena_is_zeroed_and_aligned(void **state) {
@@ -255,6 +280,9 @@ static void output_appears_when_committed(void **state) {
     assert_true(S_ISCHR(st.st_mode));
     assert_false(orr_out_open(&o, in_dir("no/such/folder"), &e));
     assert_int_equal(e.status, ORR_BAD_INPUT);
+    e = (orr_err){0};
+    assert_false(orr_out_open(&o, "", &e));
+    assert_non_null(strstr(e.text, "empty"));
     unlink(path);
     unlink(link);
 }
@@ -322,6 +350,7 @@ static void host_is_sane(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_error_wins),
+        cmocka_unit_test(near_words_are_found),
         cmocka_unit_test(arena_is_zeroed_and_aligned),
         cmocka_unit_test(vectors_grow),
         cmocka_unit_test(maps_find_what_was_put),

@@ -462,7 +462,13 @@ static void test_launches(void **state) {
 
 #define M "module \"m.ptx\"\nbuffer x f32[4]\n"
     fails(2, M "launch scael grid 1 block 1",
-          "dir/t.launch:3: no module has a kernel 'scael'; there are: scale countdown mixed none");
+          "dir/t.launch:3: no module has a kernel 'scael'; did you mean 'scale'?");
+    fails(2, M "launch other grid 1 block 1",
+          "dir/t.launch:3: no module has a kernel 'other'; there are: scale countdown mixed none");
+    fails(2, M "launch scale grid 1 block 1 args x, f32:4, 1",
+          "argument 2 (n) is u32 in the module and is given as f32");
+    fails(2, M "launch scale grid 1 block 1 args x, 4, s32:1",
+          "argument 3 (a) is f32 in the module and is given as s32");
     fails(2, M "launch scale grid 1 block 1 args x, 4",
           "dir/t.launch:3: kernel 'scale' takes 3 arguments (u64, u32, f32) and 2 are given");
     fails(2, M "launch scale grid 1 block 1 args x, 2.5, 1", "argument 2 (n) is an integer and gets 2.5");
@@ -691,7 +697,24 @@ static void test_from_args(void **state) {
     orr_direct d = {.module = "m.ptx", .kernel = "none", .block = "64"};
     e = (orr_err){0};
     assert_null(orr_script_from_args(&d, &e));
-    assert_non_null(strstr(e.text, "--grid is needed"));
+    assert_non_null(strstr(e.text, "m.ptx: --grid is needed"));
+    static const char *const bad_grids[] = {"", "1,", ",1", "1,,1", "1,1,1,1", "(1", "1,abc", "1\n"};
+    for (size_t k = 0; k < sizeof bad_grids / sizeof bad_grids[0]; k++) {
+        e = (orr_err){0};
+        d.grid = bad_grids[k];
+        assert_null(orr_script_from_args(&d, &e));
+        assert_int_equal(e.status, 2);
+        assert_non_null(
+            strstr(e.text, strchr(d.grid, 'a') ? "'abc' is not a number" : "it should be one to three"));
+    }
+    d.grid = "max(1, 2), 2*3"; // a comma in parentheses is a function's
+    e = (orr_err){0};
+    orr_script *s = orr_script_from_args(&d, &e);
+    assert_non_null(s);
+    orr_script_free(s);
+    d.shared = "1,2";
+    assert_null(orr_script_from_args(&d, &e));
+    assert_non_null(strstr(e.text, "--shared 1,2: it should be a number"));
     assert_int_equal(modules_open, 0);
 }
 
@@ -718,8 +741,20 @@ static void test_find(void **state) {
     assert_string_equal(orr_find_workload(&a, path, &e), path);
     assert_null(orr_find_workload(&a, "c", &e));
     assert_non_null(strstr(e.text, "c: there is no such file and no such workload"));
-    orr_arena_free(&a);
+    e = (orr_err){0};
+    assert_null(orr_find_workload(&a, dir, &e));
+    assert_non_null(strstr(e.text, "is a folder"));
+    e = (orr_err){0};
+    assert_null(orr_find_workload(&a, "/dev/null", &e));
+    assert_non_null(strstr(e.text, "/dev/null: is not a regular file"));
+    e = (orr_err){0};
+    assert_null(orr_script_load(path, NULL, NULL, 0, &e)); // touch made it empty
+    assert_non_null(strstr(e.text, "a.launch: there is nothing in this launch script"));
     unsetenv("ORRERY_DATA");
+    e = (orr_err){0};
+    assert_null(orr_find_workload(&a, "saxpi", &e));
+    assert_non_null(strstr(e.text, "did you mean 'saxpy'?"));
+    orr_arena_free(&a);
     snprintf(path, sizeof path, "rm -r %s", dir);
     assert_int_equal(system(path), 0);
 }

@@ -16,9 +16,10 @@
 // One mechanism: a function that can fail takes an `orr_err *` last and returns false (or NULL)
 // after calling orr_fail(). The first error wins; later ones are ignored. `text` has the form
 // "file:line: what is wrong and what to do", without the leading "orrery: ", which the command
-// line adds. `status` is the exit status: 1 the simulated program failed, 2 bad input or usage.
+// line adds; control characters, which come from hostile files, are shown as '?'. `status` is the exit
+// status: 1 the simulated program failed, 2 bad input or usage.
 #define ORR_PROGRAM_FAILED 1
-#define ORR_BAD_INPUT 2
+#define ORR_BAD_INPUT      2
 
 #ifndef ORR_ERR // include/orrery.h has the same
 #define ORR_ERR
@@ -54,12 +55,12 @@ void orr_arena_free(orr_arena *a);
 // ---- growable array -------------------------------------------------------------------------
 // ORR_VEC(T) declares one; ORR_PUSH appends and yields a pointer to the new, zeroed element.
 // Free with free(v.at).
-#define ORR_VEC(T)                                                                                 \
-    struct {                                                                                       \
-        T *at;                                                                                     \
-        size_t n, cap;                                                                             \
+#define ORR_VEC(T)                                                                                           \
+    struct {                                                                                                 \
+        T *at;                                                                                               \
+        size_t n, cap;                                                                                       \
     }
-#define ORR_PUSH(v)                                                                                \
+#define ORR_PUSH(v)                                                                                          \
     (orr_vec_grow((void **)&(v)->at, &(v)->n, &(v)->cap, sizeof *(v)->at), &(v)->at[(v)->n - 1])
 void orr_vec_grow(void **at, size_t *n, size_t *cap, size_t size); // n += 1, new element zeroed
 
@@ -71,9 +72,9 @@ typedef struct orr_map {
     orr_arena keys;
 } orr_map;
 
-void *orr_map_get(const orr_map *m, const char *key);                 // NULL when absent
-void *orr_map_getn(const orr_map *m, const char *key, size_t n);      // the key need not end in 0
-bool orr_map_put(orr_map *m, const char *key, void *value);           // false: it was there already
+void *orr_map_get(const orr_map *m, const char *key);                  // NULL when absent
+void *orr_map_getn(const orr_map *m, const char *key, size_t n);       // the key need not end in 0
+bool orr_map_put(orr_map *m, const char *key, void *value);            // false: it was there already
 bool orr_map_putn(orr_map *m, const char *key, size_t n, void *value); // (the value is replaced)
 void orr_map_free(orr_map *m);
 
@@ -90,6 +91,15 @@ void orr_text_json(orr_text *t, const char *s); // quoted and escaped as a JSON 
 // 1234567 -> "1,234,567" and 1.5e9 -> "1.50 G"; both write into buf and return it.
 const char *orr_commas(char buf[32], uint64_t v);
 const char *orr_si(char buf[32], double v);
+
+// "did you mean": orr_consider every word there is, then ask whether the best is near enough to be meant.
+typedef struct orr_nearest {
+    const char *to;   // the word that is not there
+    const char *best; // NULL: none considered yet
+    int edits;        // from one to the other
+} orr_nearest;
+void orr_consider(orr_nearest *n, const char *word);
+bool orr_is_near(const orr_nearest *n);
 
 // ---- files ----------------------------------------------------------------------------------
 // The whole file, with a 0 byte after the last; free() it. Refuses what is larger than `limit`.
@@ -113,15 +123,22 @@ double orr_seconds(void); // monotonic
 uint64_t orr_peak_rss(void);
 int orr_host_threads(void);
 
-// A progress line on stderr, only when it is a terminal and only after two seconds.
+// A progress line on stderr, only when it is a terminal and only after two seconds:
+// "bfs: launches 3, blocks 12 of 64 (19%), 8 s". A thread of its own writes it, so that a step is one
+// store and a long silence shows too. Must not move between start and end.
 typedef struct orr_progress {
-    const char *what;
-    double start, last;
-    uint64_t total;
+    const char *what, *units, *part_units;
+    double start;
+    _Atomic uint64_t done, total; // total 0: unknown
+    _Atomic uint64_t part, parts; // of the one being done; parts 0: unknown
+    struct orr_ticker *ticker;    // NULL: not a terminal
 } orr_progress;
-void orr_progress_start(orr_progress *p, const char *what, uint64_t total); // total 0: unknown
+void orr_progress_start(orr_progress *p, const char *what, const char *units, const char *part_units,
+                        uint64_t total); // units in the plural
 void orr_progress_step(orr_progress *p, uint64_t done);
-void orr_progress_end(orr_progress *p);
+void orr_progress_parts(orr_progress *p, uint64_t parts); // that the next one has; none is done
+void orr_progress_part(orr_progress *p, uint64_t more);   // any thread
+void orr_progress_end(orr_progress *p);                   // also when it was never started, and zero
 
 // Run fn(arg, worker) on n threads and wait for all; n == 1 runs in the caller.
 void orr_parallel(int n, void (*fn)(void *arg, int worker), void *arg);

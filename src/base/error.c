@@ -9,6 +9,8 @@ bool orr_vfail(orr_err *e, int status, const char *fmt, va_list ap) {
     if (!e || e->status) return false; // the first error wins: what follows is usually its echo
     e->status = status;
     vsnprintf(e->text, sizeof e->text, fmt, ap);
+    for (char *c = e->text; *c; c++)
+        if ((unsigned char)*c < 32 || *c == 127) *c = '?'; // one line, and harmless to a terminal
     return false;
 }
 

@@ -88,6 +88,7 @@ void orr_out_abort_all(void) {
 bool orr_out_open(orr_out *o, const char *path, orr_err *e) {
     static atomic_int serial;
     *o = (orr_out){0};
+    if (!*path) return orr_fail(e, ORR_BAD_INPUT, "the name of the file to write is empty");
     struct stat st;
     bool exists = stat(path, &st) == 0;
     // What a symbolic link points to is replaced, not the link; a device or a pipe is written as it is.

@@ -3,7 +3,9 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,27 +64,96 @@ void orr_parallel(int n, void (*fn)(void *arg, int worker), void *arg) {
 }
 
 // ---- progress -------------------------------------------------------------------------------
-// last is negative when stderr is not a terminal, 0 until the first line.
-void orr_progress_start(orr_progress *p, const char *what, uint64_t total) {
-    *p = (orr_progress){.what = what, .start = orr_seconds(), .total = total};
-    if (!isatty(STDERR_FILENO)) p->last = -1;
+// The line is written by a thread that wakes up now and then, first after two seconds: those who work only
+// store numbers, and a launch that takes minutes shows that it is alive.
+struct orr_ticker {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t stop;
+    bool stopped, shown;
+};
+
+static void add_count(orr_text *t, const char *unit, uint64_t done, uint64_t total) {
+    char a[32];
+    orr_text_add(t, "%s %s", unit, orr_commas(a, done));
+    if (total) orr_text_add(t, " of %s (%.0f%%)", orr_commas(a, total), 100.0 * (double)done / (double)total);
+}
+
+static void show(orr_progress *p) {
+    orr_text t = {0};
+    orr_text_add(&t, "\r%s: ", p->what);
+    add_count(&t, p->units, p->done, p->total);
+    if (p->parts) {
+        orr_text_add(&t, ", ");
+        add_count(&t, p->part_units, p->part, p->parts);
+    }
+    orr_text_add(&t, ", %.0f s\033[K", orr_seconds() - p->start);
+    fputs(t.s, stderr);
+    fflush(stderr);
+    free(t.s);
+}
+
+static void *tick(void *arg) {
+    orr_progress *p = arg;
+    struct orr_ticker *k = p->ticker;
+    struct timespec next;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    next.tv_sec += 2;
+    pthread_mutex_lock(&k->lock);
+    while (!k->stopped) {
+        if (pthread_cond_timedwait(&k->stop, &k->lock, &next) == 0 || k->stopped) continue;
+        show(p);
+        k->shown = true;
+        next.tv_nsec += 200000000;
+        next.tv_sec += next.tv_nsec / 1000000000;
+        next.tv_nsec %= 1000000000;
+    }
+    pthread_mutex_unlock(&k->lock);
+    return NULL;
+}
+
+void orr_progress_start(orr_progress *p, const char *what, const char *units, const char *part_units,
+                        uint64_t total) {
+    *p = (orr_progress){.what = what, .units = units, .part_units = part_units, .total = total};
+    p->start = orr_seconds();
+    if (!isatty(STDERR_FILENO)) return;
+    struct orr_ticker *k = p->ticker = orr_calloc(1, sizeof *k);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&k->lock, NULL);
+    pthread_cond_init(&k->stop, &attr);
+    pthread_condattr_destroy(&attr);
+    if (pthread_create(&k->thread, NULL, tick, p) == 0) return;
+    free(k); // then without
+    p->ticker = NULL;
 }
 
 void orr_progress_step(orr_progress *p, uint64_t done) {
-    if (p->last < 0) return;
-    double now = orr_seconds();
-    if (now - p->start < 2 || now - p->last < 0.2) return;
-    p->last = now;
-    char a[32], b[32];
-    if (p->total)
-        fprintf(stderr, "\r%s: %s of %s (%.0f%%)\033[K", p->what, orr_commas(a, done),
-                orr_commas(b, p->total), 100.0 * (double)done / (double)p->total);
-    else
-        fprintf(stderr, "\r%s: %s\033[K", p->what, orr_commas(a, done));
-    fflush(stderr);
+    p->done = done;
+    p->parts = 0;
+}
+
+void orr_progress_parts(orr_progress *p, uint64_t parts) {
+    p->part = 0;
+    p->parts = parts;
+}
+
+void orr_progress_part(orr_progress *p, uint64_t more) {
+    atomic_fetch_add_explicit(&p->part, more, memory_order_relaxed);
 }
 
 void orr_progress_end(orr_progress *p) {
-    if (p->last > 0) fputs("\r\033[K", stderr);
-    p->last = -1;
+    struct orr_ticker *k = p->ticker;
+    if (!k) return;
+    pthread_mutex_lock(&k->lock);
+    k->stopped = true;
+    pthread_cond_signal(&k->stop);
+    pthread_mutex_unlock(&k->lock);
+    pthread_join(k->thread, NULL);
+    if (k->shown) fputs("\r\033[K", stderr);
+    pthread_mutex_destroy(&k->lock);
+    pthread_cond_destroy(&k->stop);
+    free(k);
+    p->ticker = NULL;
 }

@@ -1,4 +1,4 @@
-// Building text: a growable string, JSON strings, and numbers for people.
+// Building text: a growable string, JSON strings, numbers for people, and the word they may have meant.
 #include "base/base.h"
 
 #include <string.h>
@@ -106,4 +106,42 @@ const char *orr_si(char buf[32], double v) {
     else
         snprintf(buf, 32, "%.*f", decimals, v);
     return buf;
+}
+
+// ---- the nearest word -----------------------------------------------------------------------
+#define LONGEST_WORD 64
+
+// Edits (insert, delete, replace, swap neighbours) that turn a into b.
+static int edits(const char *a, const char *b) {
+    int n = (int)strlen(a), m = (int)strlen(b);
+    int d[3][LONGEST_WORD + 2];
+    if (n > LONGEST_WORD || m > LONGEST_WORD) return 1000;
+    for (int j = 0; j <= m; j++) d[0][j] = j;
+    for (int i = 1; i <= n; i++) {
+        int *row = d[i % 3], *up = d[(i + 2) % 3], *up2 = d[(i + 1) % 3];
+        row[0] = i;
+        for (int j = 1; j <= m; j++) {
+            int best = up[j - 1] + (a[i - 1] != b[j - 1]);
+            if (up[j] + 1 < best) best = up[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && up2[j - 2] + 1 < best)
+                best = up2[j - 2] + 1;
+            row[j] = best;
+        }
+    }
+    return d[n % 3][m];
+}
+
+void orr_consider(orr_nearest *n, const char *word) {
+    size_t len = strlen(n->to);
+    bool begins = len > 1 && strncmp(n->to, word, len) == 0; // "sgemm" for "sgemm_tiled"
+    int d = begins ? 0 : edits(n->to, word);
+    if (n->best && d >= n->edits) return;
+    n->best = word;
+    n->edits = d;
+}
+
+bool orr_is_near(const orr_nearest *n) {
+    int len = (int)strlen(n->to);
+    return n->best && n->edits <= 2 + len / 4 && 2 * n->edits <= len;
 }

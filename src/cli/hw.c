@@ -227,20 +227,20 @@ int cli_hw(cli_options *o, orr_err *e) {
     cli_split_sets(o, &sets);
     orr_hw *h = orr_hw_open(e);
     orr_hw_info info = {0};
-    orr_progress progress;
+    orr_progress progress = {0};
     int status = 0;
     bool broken = false;
     if (h) {
         info = *orr_hw_get_info(h);
-        if (!o->quiet) orr_progress_start(&progress, "scripts", n);
+        if (!o->quiet) orr_progress_start(&progress, "hw run", "scripts", "", n);
     }
     for (size_t k = 0; h && k < n; k++) {
         run_input(h, &broken, o, &sets, &names, &out[k]);
         right += !out[k].e.status;
         if (out[k].e.status && status != ORR_PROGRAM_FAILED) status = out[k].e.status;
-        if (!o->quiet) orr_progress_step(&progress, k + 1);
+        orr_progress_step(&progress, k + 1);
     }
-    if (h && !o->quiet) orr_progress_end(&progress);
+    orr_progress_end(&progress);
     orr_hw_close(h);
     if (!e->status) {
         orr_text t = {0};

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void cli_split_sets(const cli_options *o, cli_sets *s) {
@@ -21,6 +22,24 @@ void cli_split_sets(const cli_options *o, cli_sets *s) {
 void cli_free_sets(cli_sets *s) {
     free(s->gpu);
     free(s->script);
+}
+
+#define USUAL_GPU "h200"
+
+bool cli_load_gpu(const cli_options *o, const cli_sets *s, orr_gpu **gpu, orr_err *e) {
+    orr_err why = {0};
+    *gpu = orr_gpu_load(o->gpu ? o->gpu : USUAL_GPU, s->gpu, s->ngpu, &why);
+    if (*gpu) return true;
+    if (o->gpu || s->ngpu) return orr_fail(e, why.status, "%s", why.text);
+    if (!o->quiet) fprintf(stderr, "orrery: %s; going on without occupancy\n", why.text);
+    return true;
+}
+
+bool cli_check_output(const cli_options *o, const char *input, orr_err *e) {
+    struct stat in, out;
+    if (!o->output || stat(input, &in) != 0 || stat(o->output, &out) != 0) return true;
+    if (in.st_dev != out.st_dev || in.st_ino != out.st_ino) return true;
+    return orr_fail(e, ORR_BAD_INPUT, "%s: is the INPUT; name another file with -o", o->output);
 }
 
 static bool ends_with(const char *s, const char *end) {
@@ -52,9 +71,10 @@ orr_script *cli_open_script(const cli_options *o, const cli_sets *s, const char 
 }
 
 bool cli_prepare(const cli_options *o, const orr_gpu *g, orr_launch *l, orr_err *e) {
-    l->sm_count = (uint32_t)g->sm_count;
     l->max_insts = o->max_insts;
     if (o->json) l->print = stderr; // stdout is for the result
+    if (!g) return true;
+    l->sm_count = (uint32_t)g->sm_count;
     int64_t shared =
         g->shared_per_block_optin > g->shared_per_block ? g->shared_per_block_optin : g->shared_per_block;
     if (!orr_launch_check(l, (uint32_t)shared, e)) return false;

@@ -14,11 +14,18 @@ typedef struct cli_sets {
 void cli_split_sets(const cli_options *o, cli_sets *s);
 void cli_free_sets(cli_sets *s);
 
+// The GPU that was asked for. None was, and the usual one's description is not to be found: true with *gpu
+// NULL; execution does not need it, only what is said of occupancy does.
+bool cli_load_gpu(const cli_options *o, const cli_sets *s, orr_gpu **gpu, orr_err *e);
+
+// Refuses to write over what is being read.
+bool cli_check_output(const cli_options *o, const char *input, orr_err *e);
+
 // A bundled workload's name, a script, or a module with --kernel --grid --block --arg.
 orr_script *cli_open_script(const cli_options *o, const cli_sets *s, const char *input, orr_err *e);
 
-// Makes a launch fit the GPU and the options: %nsmid, resident blocks, --max-insts, and whether it could
-// be launched there at all.
+// Makes a launch fit the GPU (or none) and the options: %nsmid, resident blocks, --max-insts, and whether it
+// could be launched there at all.
 bool cli_prepare(const cli_options *o, const orr_gpu *g, orr_launch *l, orr_err *e);
 
 // Writes to -o FILE, or to stdout.

@@ -35,11 +35,12 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     if (!cli_prepare(r->o, r->gpu, l, e)) return false;
     orr_work w = {.info = {.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index},
                   .launch = l,
-                  .threads = r->o->threads};
+                  .threads = r->o->threads,
+                  .progress = &r->progress};
     memcpy(w.info.grid, l->grid, sizeof l->grid);
     memcpy(w.info.block, l->block, sizeof l->block);
     bool ok = r->o->counts_only ? run_counts(r, &w, e) : r->model->run(r->gpu, &w, &r->result, e);
-    if (!r->o->quiet) orr_progress_step(&r->progress, r->result.launches.n);
+    orr_progress_step(&r->progress, r->result.launches.n);
     return ok;
 }
 
@@ -93,9 +94,9 @@ static bool run_file(runner *r, const char *input, orr_text *out, orr_err *e) {
     orr_source *s;
     bool ok = true;
     while (ok && (s = orr_stream_next_launch(f, e))) {
-        orr_work w = {.info = s->info, .source = s, .threads = o->threads};
+        orr_work w = {.info = s->info, .source = s, .threads = o->threads, .progress = &r->progress};
         ok = r->model->run(r->gpu, &w, &r->result, e);
-        if (!o->quiet) orr_progress_step(&r->progress, r->result.launches.n);
+        orr_progress_step(&r->progress, r->result.launches.n);
     }
     ok = ok && !e->status;
     r->result.host.seconds = orr_seconds() - start;
@@ -115,17 +116,19 @@ int cli_run(cli_options *o, orr_err *e) {
     cli_sets sets;
     cli_split_sets(o, &sets);
     runner r = {.o = o, .model = orr_model_find(o->model, e)};
-    orr_gpu *gpu = r.model ? orr_gpu_load(o->gpu, sets.gpu, sets.ngpu, e) : NULL;
+    orr_gpu *gpu = NULL;
+    if (r.model) cli_load_gpu(o, &sets, &gpu, e);
     orr_text out = {0};
     if (o->json && o->ninputs > 1) orr_text_add(&out, "[\n");
-    for (int i = 0; gpu && !e->status && i < o->ninputs; i++) {
+    for (int i = 0; !e->status && i < o->ninputs; i++) {
         if (i) orr_text_add(&out, o->json ? ",\n" : "\n");
         memset(&r.result, 0, sizeof r.result);
         r.gpu = gpu;
-        r.result.gpu = gpu->name;
+        r.result.gpu = gpu ? gpu->name : NULL;
         r.result.model = r.model->name;
         r.result.input = o->inputs[i];
-        orr_progress_start(&r.progress, o->inputs[i], 0);
+        if (!cli_check_output(o, o->inputs[i], e)) break;
+        if (!o->quiet) orr_progress_start(&r.progress, o->inputs[i], "launches", "blocks", 0);
         if (orr_stream_probe(o->inputs[i]))
             run_file(&r, o->inputs[i], &out, e);
         else

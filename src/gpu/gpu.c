@@ -36,43 +36,6 @@ static piece trim(const char *s, const char *end) {
     return (piece){s, (size_t)(end - s)};
 }
 
-// ---- the nearest word, for messages ---------------------------------------------------------
-
-// Edits (insert, delete, replace, swap neighbours) that turn a into b.
-static int edits(const char *a, const char *b) {
-    int n = (int)strlen(a), m = (int)strlen(b);
-    int d[3][MAX_KEY + 2];
-    if (n > MAX_KEY || m > MAX_KEY) return 1000;
-    for (int j = 0; j <= m; j++) d[0][j] = j;
-    for (int i = 1; i <= n; i++) {
-        int *row = d[i % 3], *up = d[(i + 2) % 3], *up2 = d[(i + 1) % 3];
-        row[0] = i;
-        for (int j = 1; j <= m; j++) {
-            int best = up[j - 1] + (a[i - 1] != b[j - 1]);
-            if (up[j] + 1 < best) best = up[j] + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && up2[j - 2] + 1 < best)
-                best = up2[j - 2] + 1;
-            row[j] = best;
-        }
-    }
-    return d[n % 3][m];
-}
-
-typedef struct nearest {
-    const char *want, *best;
-    int distance;
-} nearest;
-
-static void consider(nearest *near, const char *word) {
-    int d = edits(near->want, word);
-    if (near->best == NULL || d < near->distance) near->best = word, near->distance = d;
-}
-
-static bool is_near(const nearest *near) {
-    return near->best && near->distance <= 2 + (int)strlen(near->want) / 4;
-}
-
 // ---- one setting ----------------------------------------------------------------------------
 
 static bool set_defaults(const gpu_param *p, int n, void *base, orr_gpu_origin *origin, loader *l) {
@@ -123,10 +86,10 @@ static orr_gpu_op *get_op(loader *l, const char *s, size_t n, const char *file, 
 
 static bool unknown_key(loader *l, const char *file, int line, const char *key, const gpu_param *p, int n,
                         const char *part) {
-    nearest near = {part, NULL, 0};
-    for (int i = 0; i < n; i++) consider(&near, p[i].key);
+    orr_nearest near = {part, NULL, 0};
+    for (int i = 0; i < n; i++) orr_consider(&near, p[i].key);
     int lead = (int)(strlen(key) - strlen(part)); // "unit.NAME." when p is about a unit
-    if (is_near(&near))
+    if (orr_is_near(&near))
         return orr_fail(l->e, ORR_BAD_INPUT, "%s:%d: there is no parameter '%s'; did you mean '%.*s%s'?",
                         file, line, key, lead, key, near.best);
     return orr_fail(l->e, ORR_BAD_INPUT,
@@ -313,18 +276,18 @@ static bool check(loader *l) {
             if (!gpu_op_params[k].def && !op->origin[k].file)
                 return orr_fail(l->e, ORR_BAD_INPUT, "%s: op.%s.%s is missing (%s)", g->path, op->name,
                                 gpu_op_params[k].key, gpu_op_params[k].meaning);
-        nearest near = {op->unit, NULL, 0};
+        orr_nearest near = {op->unit, NULL, 0};
         op->unit_index = -1;
         for (int k = 0; k < g->nunits; k++) {
             if (strcmp(g->units[k].name, op->unit) == 0) op->unit_index = k;
-            consider(&near, g->units[k].name);
+            orr_consider(&near, g->units[k].name);
         }
         if (op->unit_index < 0)
             return orr_fail(l->e, ORR_BAD_INPUT,
                             "%s:%d: op.%s runs on unit '%s', which no unit.%s.* line declares%s%s%s",
                             op->origin[0].file, op->origin[0].line, op->name, op->unit, op->unit,
-                            is_near(&near) ? "; did you mean '" : "", is_near(&near) ? near.best : "",
-                            is_near(&near) ? "'?" : "");
+                            orr_is_near(&near) ? "; did you mean '" : "", orr_is_near(&near) ? near.best : "",
+                            orr_is_near(&near) ? "'?" : "");
     }
     if (g->shared_per_block_optin < g->shared_per_block) g->shared_per_block_optin = g->shared_per_block;
     if (g->clock_l2 == 0) g->clock_l2 = g->clock_sm;
@@ -418,9 +381,9 @@ orr_gpu *orr_gpu_load(const char *name, const char *const *sets, int nsets, orr_
 
     int count;
     char **names = orr_gpu_list(&count);
-    nearest near = {name, NULL, 0};
-    for (int i = 0; i < count; i++) consider(&near, names[i]);
-    if (is_near(&near))
+    orr_nearest near = {name, NULL, 0};
+    for (int i = 0; i < count; i++) orr_consider(&near, names[i]);
+    if (orr_is_near(&near))
         orr_fail(e, ORR_BAD_INPUT, "there is no GPU '%.60s'; did you mean '%s'?", name, near.best);
     else
         orr_fail(e, ORR_BAD_INPUT, "there is no GPU '%.60s'; `orrery gpu list` shows those there are", name);

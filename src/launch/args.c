@@ -86,19 +86,33 @@ static bool one_arg(orr_text *t, orr_text *after, orr_text *args, const char *ar
     return true;
 }
 
-static bool option(const char *name, const char *value, bool needed, orr_err *e) {
-    if (!value && needed)
-        return orr_fail(e, ORR_BAD_INPUT, "%s is needed to launch a kernel without a script", name);
-    if (value && !plain(value, strlen(value)))
-        return orr_fail(e, ORR_BAD_INPUT, "%s %s: is not a number", name, value);
-    return true;
+// One to `most` numbers with commas between them. What a number may be, the script says.
+static bool option(const orr_direct *d, const char *name, const char *value, int most, orr_err *e) {
+    if (!value)
+        return orr_fail(e, ORR_BAD_INPUT, "%s: %s is needed to launch a kernel without a script", d->module,
+                        name);
+    int numbers = 1, depth = 0;
+    bool empty = true, ok = plain(value, strlen(value));
+    for (const char *s = value; *s && ok; s++) {
+        depth += (*s == '(') - (*s == ')');
+        if (*s == ',' && depth == 0) {
+            numbers++;
+            ok = !empty;
+            empty = true;
+        } else if (*s != ' ') {
+            empty = false;
+        }
+    }
+    if (ok && !empty && depth == 0 && numbers <= most) return true;
+    return orr_fail(e, ORR_BAD_INPUT, "%s %s: it should be %s", name, value,
+                    most == 1 ? "a number" : "one to three numbers, as in 64 or 16,16");
 }
 
 orr_script *orr_script_from_args(const orr_direct *d, orr_err *e) {
     orr_text t = {0}, after = {0}, args = {0};
     orr_script *s = NULL;
-    bool ok = option("--grid", d->grid, true, e) && option("--block", d->block, true, e) &&
-              option("--shared", d->shared, false, e);
+    bool ok = option(d, "--grid", d->grid, 3, e) && option(d, "--block", d->block, 3, e) &&
+              (!d->shared || option(d, "--shared", d->shared, 1, e));
     orr_text_add(&t, "module ");
     quote(&t, d->module);
     orr_text_add(&t, "\n");

@@ -95,6 +95,7 @@ static expr *primary(parser *p) {
             return constant(p, t.line, (value){.kind = V_FLOAT, .f = big * 2});
         if (t.n == 3 && !memcmp(t.s, "nan", 3))
             return constant(p, t.line, (value){.kind = V_FLOAT, .f = __builtin_nan("")});
+        if (p->s->plain) bad(p, t.line, "%s is not a number", orr_lex_text(&t, buf));
         bad(p, t.line, "%s is not defined above; use let, size or buffer", orr_lex_text(&t, buf));
     }
     if (p->s->names.at[slot].buffer && p->t.kind == '[') {

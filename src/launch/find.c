@@ -34,6 +34,25 @@ static const char *workloads_dir(orr_arena *a) {
     return NULL;
 }
 
+static void not_found(orr_arena *a, const char *name, orr_err *e) {
+    struct stat st;
+    if (!stat(name, &st)) {
+        orr_fail(e, ORR_BAD_INPUT, "%s: is %s; name a launch script or a bundled workload", name,
+                 S_ISDIR(st.st_mode) ? "a folder" : "not a regular file");
+        return;
+    }
+    int n;
+    const char *const *names = orr_list_workloads(a, &n);
+    orr_nearest near = {.to = name};
+    for (int k = 0; k < n; k++) orr_consider(&near, names[k]);
+    if (orr_is_near(&near))
+        orr_fail(e, ORR_BAD_INPUT, "%s: there is no such file and no such workload; did you mean '%s'?", name,
+                 near.best);
+    else
+        orr_fail(e, ORR_BAD_INPUT,
+                 "%s: there is no such file and no such workload; `orrery list` names the workloads", name);
+}
+
 const char *orr_find_workload(orr_arena *a, const char *name, orr_err *e) {
     if (!*name) {
         orr_fail(e, ORR_BAD_INPUT, "the name of a workload or a file is empty");
@@ -45,8 +64,7 @@ const char *orr_find_workload(orr_arena *a, const char *name, orr_err *e) {
         if (path && is_file(path)) return path;
     }
     if (is_file(name)) return orr_arena_strdup(a, name);
-    orr_fail(e, ORR_BAD_INPUT,
-             "%s: there is no such file and no such workload; 'orrery list' names the workloads", name);
+    not_found(a, name, e);
     return NULL;
 }
 

@@ -561,6 +561,11 @@ orr_script *orr_script_load(const char *path, const char *size, const char *cons
     if (!text) return NULL;
     orr_script *s = orr_script_parse(path, text, n, size, sets, nsets, e);
     free(text);
+    if (s && !s->stmts) {
+        orr_fail(e, ORR_BAD_INPUT, "%s: there is nothing in this launch script", path);
+        orr_script_free(s);
+        s = NULL;
+    }
     return s;
 }
 

@@ -185,12 +185,14 @@ static void find_kernel(run *r, const stmt *st) {
     call *c = st->call;
     orr_script *s = r->s;
     orr_text known = {0};
+    orr_nearest near = {.to = c->kernel};
     uint32_t kernels = 0;
     c->module = -1;
     for (size_t k = 0; k < s->modules.n && c->module < 0; k++) {
         const orr_module *m = s->modules.at[k].module;
         for (uint32_t j = 0; j < m->nkernels && c->module < 0; j++) {
             if (!strcmp(m->kernel_names[j], c->kernel)) c->module = (int)k;
+            orr_consider(&near, m->kernel_names[j]);
             if (kernels++ < 20) orr_text_add(&known, " %s", m->kernel_names[j]);
         }
     }
@@ -212,6 +214,9 @@ static void find_kernel(run *r, const stmt *st) {
     if (!s->modules.n)
         stop(r, ORR_BAD_INPUT, st->line, "kernel '%s' needs a module; name its file with module \"FILE\"",
              c->kernel);
+    if (orr_is_near(&near))
+        stop(r, ORR_BAD_INPUT, st->line, "no module has a kernel '%s'; did you mean '%s'?", c->kernel,
+             near.best);
     stop(r, ORR_BAD_INPUT, st->line, "no module has a kernel '%s'; there are:%s", c->kernel, list);
 }
 
@@ -299,11 +304,22 @@ static int param_type(run *r, const orr_param *p, const arg *a, const char *what
     return type;
 }
 
+// A stated type that the module contradicts is a mistake; .b32 and the like take any.
+static void check_type(run *r, const orr_param *p, const arg *a, const char *what) {
+    bool integer = p->type == ORR_T_U16 || p->type == ORR_T_S16 || p->type == ORR_T_U32 ||
+                   p->type == ORR_T_S32 || p->type == ORR_T_U64 || p->type == ORR_T_S64;
+    bool contradicts = orr_elem_float(a->type) ? integer : orr_elem_float(p->type);
+    if (!contradicts || orr_elem_bytes(a->type) != p->bytes || orr_eval(r, a->e).kind == V_BUF) return;
+    stop(r, ORR_BAD_INPUT, a->e->line, "%s is %s in the module and is given as %s", what,
+         orr_elem_name(p->type), orr_elem_name(a->type));
+}
+
 static void pack_arg(run *r, const arg *a, const orr_param *p, uint32_t index, const stmt *st) {
     char what[120], of[160];
     snprintf(what, sizeof what, "argument %u (%.80s)", index + 1, p->name ? p->name : "?");
     uint8_t *out = r->params + p->offset;
     if (a->e) {
+        if (a->type != ORR_T_NONE) check_type(r, p, a, what);
         int type = a->type != ORR_T_NONE ? a->type : param_type(r, p, a, what);
         pack_value(r, a, type, p->bytes, out, what);
         return;

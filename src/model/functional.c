@@ -19,6 +19,7 @@ typedef struct job {
 
 static bool visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
     job *j = arg;
+    if (j->work->progress) orr_progress_part(j->work->progress, 1);
     for (uint32_t w = 0; w < tb->nwarps; w++)
         if (!orr_profile_warp(j->profile, tb->warps[w], j->workers[worker].blocks, j->workers[worker].mems))
             return orr_fail(
@@ -55,6 +56,8 @@ static bool run(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e
         j.workers[i].blocks = orr_calloc(1, block_bytes + 1);
         j.workers[i].mems = orr_calloc(1, mem_bytes + 1);
     }
+    if (w->progress)
+        orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
     double start = orr_seconds();
     bool ok = w->launch ? orr_exec_run(w->launch, n, false, visit, &j, NULL, e) : pull(&j, e);
     r->host.execute_seconds += orr_seconds() - start;

@@ -92,6 +92,7 @@ typedef struct orr_work { // one launch
     const orr_launch *launch; // NULL: it comes from a file
     orr_source *source;       // when it comes from a file
     int threads;
+    orr_progress *progress; // told of every finished thread block; may be NULL
 } orr_work;
 // Pull its thread blocks; close the source when done. NULL with e set on error.
 orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e);
