@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { TOP_OPS = 12, TOP_LINES = 40, LAUNCH_ROWS = 24 };
 
@@ -159,17 +160,23 @@ typedef struct source_text {
     char *text; // NULL: not found
 } source_text;
 
-static char *read_source(const char *name, const char *module) {
+// Only a regular file: the name is the module's, and reading a terminal or a pipe would wait for ever.
+static char *read_regular(const char *path) {
     orr_err none = {0};
     size_t size;
-    char *text = orr_read_file(name, 16u << 20, &size, &none);
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return NULL;
+    return orr_read_file(path, 16u << 20, &size, &none);
+}
+
+static char *read_source(const char *name, const char *module) {
+    char *text = read_regular(name);
     const char *slash = strrchr(module, '/'), *base = strrchr(name, '/');
     if (text || !module[0]) return text;
     orr_text path = {0};
     orr_text_addn(&path, module, slash ? (size_t)(slash - module) + 1 : 0);
     orr_text_add(&path, "%s", base ? base + 1 : name);
-    none = (orr_err){0};
-    text = orr_read_file(path.s, 16u << 20, &size, &none);
+    text = read_regular(path.s);
     free(path.s);
     return text;
 }
@@ -192,13 +199,24 @@ static void source_line(const char *text, uint32_t n, char to[64]) {
     strcpy(to + len, cut ? "..." : "");
 }
 
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static void kernel_lines(const page *p, const orr_profile *f, const orr_sums *s) {
     const char *module = f->kernel->module && f->kernel->module->path ? f->kernel->module->path : "";
     ORR_VEC(source_text) sources = {0};
     char a[32], b[32];
-    orr_text_add(p->t, "\n  %s%-22s %14s %6s %7s %12s %8s %9s  source%s\n", bold(p), "line", "warp insts",
-                 "%", "active", "requests", "sect/req", "divergent", plain(p));
     size_t shown = s->lines.n < TOP_LINES ? s->lines.n : TOP_LINES;
+    int wide = 12;
+    for (size_t i = 0; i < shown; i++) {
+        int n = snprintf(NULL, 0, "%s:%u", base_name(s->lines.at[i].file ? s->lines.at[i].file : module),
+                         s->lines.at[i].line);
+        if (n > wide) wide = n < 36 ? n : 36;
+    }
+    orr_text_add(p->t, "\n  %s%-*s %14s %6s %7s %12s %8s %9s  source%s\n", bold(p), wide, "line",
+                 "warp insts", "%", "active", "requests", "sect/req", "divergent", plain(p));
     for (size_t i = 0; i < shown; i++) {
         const orr_line_sum *l = &s->lines.at[i];
         const char *name = l->file ? l->file : module;
@@ -210,15 +228,17 @@ static void kernel_lines(const page *p, const orr_profile *f, const orr_sums *s)
             new->text = read_source(name, module);
         }
         char where[64], text[64] = "", sect[16] = "", split[32] = "";
-        const char *base = strrchr(name, '/');
-        base = base ? base + 1 : name;
+        const char *base = base_name(name);
         size_t len = strlen(base);
-        snprintf(where, sizeof where, "%.40s:%u", len > 14 ? base + len - 14 : base, l->line);
-        if (sources.at[at].text) source_line(sources.at[at].text, l->line, text);
+        snprintf(where, sizeof where, "%s:%u", len > 28 ? base + len - 28 : base, l->line);
+        if (!l->line)
+            strcpy(text, "(the compiler's own)"); // .loc with line 0
+        else if (sources.at[at].text)
+            source_line(sources.at[at].text, l->line, text);
         if (l->sector_requests)
             snprintf(sect, sizeof sect, "%.2f", (double)l->sectors / (double)l->sector_requests);
         if (l->branches) snprintf(split, sizeof split, "%.1f %%", percent(l->divergent, l->branches));
-        orr_text_add(p->t, "  %-22s %14s %6.1f %7.2f %12s %8s %9s  %s\n", where, orr_commas(a, l->warp),
+        orr_text_add(p->t, "  %-*s %14s %6.1f %7.2f %12s %8s %9s  %s\n", wide, where, orr_commas(a, l->warp),
                      percent(l->warp, s->warp), (double)l->thread / (double)l->warp,
                      l->requests ? orr_commas(b, l->requests) : "", sect, split, text);
     }
@@ -250,9 +270,9 @@ void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text 
         warp += r->launches.at[i].warp_insts;
         thread += r->launches.at[i].thread_insts;
     }
-    orr_text_add(t, "%s%s%s%s%s%s  model %s, gpu %s, from %s\n", bold(&p), r->input, plain(&p),
+    orr_text_add(t, "%s%s%s%s%s%s  model %s, %s%s, from %s\n", bold(&p), r->input, plain(&p),
                  r->size && *r->size ? " (" : "", r->size ? r->size : "", r->size && *r->size ? ")" : "",
-                 r->model, r->gpu, r->source);
+                 r->model, r->gpu ? "gpu " : "no gpu", r->gpu ? r->gpu : "", r->source);
     orr_text_add(t, "%zu launch%s, %s warp instructions, %s thread instructions", r->launches.n,
                  r->launches.n == 1 ? "" : "es", orr_commas(a, warp), orr_commas(b, thread));
     if (r->checked) orr_text_add(t, "; %u buffer%s as expected", r->checked, r->checked == 1 ? "" : "s");
