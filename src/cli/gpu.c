@@ -114,7 +114,7 @@ int cli_gpu(cli_options *o, orr_err *e) {
 
     orr_text t = {0};
     if (strcmp(verb, "keys") == 0) {
-        orr_gpu_print_keys(&t);
+        (o->json ? orr_gpu_json_keys : orr_gpu_print_keys)(&t);
         put(&t);
         return 0;
     }

@@ -144,6 +144,7 @@ void orr_gpu_print_list(orr_gpu *const *g, int n, orr_text *out);
 void orr_gpu_json_list(orr_gpu *const *g, int n, orr_text *out);
 // Every key there is, as a Markdown table (the one in docs/gpus.md).
 void orr_gpu_print_keys(orr_text *out);
+void orr_gpu_json_keys(orr_text *out);
 
 // The class itself, or with its last `.part`s left out, or NULL.
 const orr_gpu_op *orr_gpu_find_op(const orr_gpu *g, const char *name);

@@ -215,3 +215,26 @@ void orr_gpu_print_keys(orr_text *out) {
     key_rows(&t, "op.CLASS.", gpu_op_params, ORR_GPU_OP_PARAMS);
     table_print(&t, out);
 }
+
+static void key_objects(orr_text *out, const char *lead, const gpu_param *p, int n) {
+    for (int i = 0; i < n; i++) {
+        orr_text_add(out, "%s\n  {\"key\": \"%s%s\", \"unit\": ", *lead || i ? "," : "", lead, p[i].key);
+        orr_text_json(out, p[i].unit);
+        orr_text_add(out, ", \"default\": ");
+        if (p[i].def)
+            orr_text_json(out, p[i].def);
+        else
+            orr_text_add(out, "null");
+        orr_text_add(out, ", \"meaning\": ");
+        orr_text_json(out, p[i].meaning);
+        orr_text_add(out, "}");
+    }
+}
+
+void orr_gpu_json_keys(orr_text *out) {
+    orr_text_add(out, "[");
+    key_objects(out, "", gpu_params, ORR_GPU_PARAMS);
+    key_objects(out, "unit.NAME.", gpu_unit_params, ORR_GPU_UNIT_PARAMS);
+    key_objects(out, "op.CLASS.", gpu_op_params, ORR_GPU_OP_PARAMS);
+    orr_text_add(out, "\n]\n");
+}
