@@ -105,8 +105,9 @@ static void counters_by_hand(void **state) {
     assert_true(c[ORR_C_GLOBAL_LD_SECT] == 4 + 32 + 2);
     assert_true(c[ORR_C_GLOBAL_LD_IDEAL] == 4 + 4 + 1);
     assert_true(c[ORR_C_GLOBAL_LD_BYTES] == 72 * 4);
-    assert_true(c[ORR_C_GLOBAL_ATOM_REQ] == 1);
-    assert_true(c[ORR_C_GLOBAL_ATOM_SECT] == 4);
+    assert_true(c[ORR_C_GLOBAL_ATOM_REQ] == 0); // nobody reads its result: a reduction
+    assert_true(c[ORR_C_GLOBAL_RED_REQ] == 1);
+    assert_true(c[ORR_C_GLOBAL_RED_SECT] == 4);
     assert_true(c[ORR_C_GLOBAL_ATOM_BYTES] == 128);
     assert_true(c[ORR_C_SHARED_ATOM] == 1);
     assert_true(c[ORR_C_SHARED_ATOM_CONF] == 31);
