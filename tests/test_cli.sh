@@ -72,6 +72,13 @@ expect 2 "missing value" "$orrery" run saxpy --size
 says err 'needs a value'
 expect 2 "bad number" "$orrery" run saxpy --threads -1
 expect 2 "no input" "$orrery" run
+expect 2 "a folder" "$orrery" run "$dir"
+says err ': is a folder;'
+: >"$dir/empty.launch"
+expect 2 "an empty script" "$orrery" run "$dir/empty.launch"
+says err 'empty.launch: there is nothing in this launch script'
+expect 2 "a name that is nearly right" "$orrery" run saxpi
+says err "did you mean 'saxpy'"
 expect 2 "no such input" "$orrery" run no_such_workload
 says err '^orrery: .*no_such_workload'
 expect 2 "no such file" "$orrery" run "$dir/none.launch"
@@ -141,6 +148,47 @@ expect 0 show "$orrery" show "$dir/scale.ptx"
 says out '^scale '
 expect 0 "show --kernel" "$orrery" show "$dir/scale.ptx" --kernel scale
 
+# What a kernel prints goes to stdout, except where the result there is JSON.
+cat >"$dir/hello.ptx" <<'EOF'
+.version 7.0
+.target sm_70
+.address_size 64
+.extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);
+.global .align 1 .b8 text[10] = {104, 101, 108, 108, 111, 32, 37, 100, 10, 0};
+.visible .entry hello()
+{
+  .local .align 8 .b8 args[8]; .reg .b64 %d<5>; .reg .b32 %r<3>;
+  mov.u64 %d1, args; cvta.local.u64 %d2, %d1; mov.u32 %r1, %tid.x; st.local.u32 [%d1], %r1;
+  mov.u64 %d3, text; cvta.global.u64 %d4, %d3;
+  { .param .b64 p0; .param .b64 p1; .param .b32 rv; st.param.b64 [p0], %d4; st.param.b64 [p1], %d2;
+    call.uni (rv), vprintf, (p0, p1); ld.param.b32 %r2, [rv]; }
+  ret;
+}
+.visible .entry textured(.param .u64 t)
+{
+  .reg .b64 %d<2>; .reg .f32 %f<5>; .reg .b32 %r<2>;
+  ld.param.u64 %d1, [t]; mov.u32 %r1, 0;
+  tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%d1, {%r1}]; ret;
+}
+EOF
+hello=("$orrery" run "$dir/hello.ptx" --kernel hello --grid 2 --block 2)
+expect 0 "printf" "${hello[@]}"
+if [ "$(head -4 "$dir/out" | tr '\n' ' ')" != "hello 0 hello 1 hello 0 hello 1 " ]; then
+    echo "FAILED: printf's lines are not first and in order"
+    head -5 "$dir/out"
+    failed=1
+fi
+expect 0 "printf with --json" "${hello[@]}" --json
+says err '^hello 1$'
+if [ "$(head -c 1 "$dir/out")" != "{" ] || grep -q '^hello' "$dir/out"; then
+    echo "FAILED: printf's lines are in the JSON"
+    failed=1
+fi
+expect 2 "a kernel that cannot be loaded" "$orrery" run "$dir/hello.ptx" --kernel textured --grid 1 --block 1 --arg u64:0
+says err 'hello.ptx:19: .*not supported'
+expect 0 "the kernels of a module, with the reason for one" "$orrery" show "$dir/hello.ptx"
+says out '^textured .*hello.ptx:19'
+
 # A script whose expectation does not hold.
 cat >"$dir/wrong.launch" <<'EOF'
 module "scale.ptx"
@@ -160,6 +208,8 @@ says out 'h200'
 expect 0 "gpu list --names" "$orrery" gpu list --names
 says out '^h200$'
 expect 0 "gpu show" "$orrery" gpu show h200
+expect 0 "gpu keys --json" "$orrery" gpu keys --json
+says out '"key": "sm.count"'
 expect 0 "gpu occupancy" "$orrery" gpu occupancy h200 --block 256 --regs 64 --json
 says out '"blocks_per_sm": 4'
 
@@ -169,6 +219,25 @@ expect 0 info "$orrery" info "$dir/s.orr"
 says out 'saxpy'
 expect 0 replay "$orrery" run "$dir/s.orr" --json
 says out '"source": "trace"'
+expect 2 "recording a recording" "$orrery" record "$dir/s.orr" -o "$dir/t.orr"
+says err 's.orr: is a recorded stream already'
+cp "$dir/s.orr" "$dir/same.orr"
+cp "$dir/scale.ptx" "$dir/same.ptx"
+ln "$dir/same.ptx" "$dir/also.ptx"
+expect 2 "a result over its input" "$orrery" run "$dir/same.orr" -o "$dir/same.orr"
+says err 'same.orr: is the INPUT'
+expect 2 "a recording over its module" "$orrery" record "$dir/same.ptx" --kernel broken --grid 1 --block 1 -o "$dir/also.ptx"
+says err 'also.ptx: is the INPUT'
+if ! cmp -s "$dir/same.orr" "$dir/s.orr" || ! cmp -s "$dir/same.ptx" "$dir/scale.ptx"; then
+    echo "FAILED: an input was written over"
+    failed=1
+fi
+expect 0 "record over an older recording" "$orrery" record saxpy --size small -o "$dir/same.orr"
+expect 1 "record what fails" "$orrery" record "$dir/scale.ptx" --kernel broken --grid 1 --block 1 -o "$dir/same.orr"
+if ! cmp -s "$dir/same.orr" "$dir/s.orr" || compgen -G "$dir/same.orr.*" >/dev/null; then
+    echo "FAILED: a recording that failed has touched the older one, or left something beside it"
+    failed=1
+fi
 size=$(stat -c %s "$dir/s.orr")
 head -c $((size - 7)) "$dir/s.orr" >"$dir/cut.orr"
 expect 2 "cut file" "$orrery" info "$dir/cut.orr"
@@ -179,6 +248,7 @@ if [ -e /dev/full ]; then
     says err 'cannot write to standard output'
     expect 2 "full disk, help" bash -c '"$1" run --help >/dev/full' - "$orrery"
     expect 2 "full disk, -o" "$orrery" record saxpy --size small -o /dev/full
+    says err '^orrery: /dev/full: cannot write'
 fi
 
 # A signal ends the command as it always does, and no temporary stays behind.
