@@ -21,15 +21,6 @@ static bool is_branch(const orr_inst *i) {
     return (i->op == ORR_OP_BRA && i->guard >= 0) || (i->op == ORR_OP_BRX && i->imm > 1);
 }
 
-// wmma: each lane loads or stores one 32nd of the matrix (isa.h: imm is the shape, sub the matrix).
-static uint32_t wmma_bytes(const orr_inst *i) {
-    uint32_t m = i->imm & 255, n = i->imm >> 8 & 255, k = i->imm >> 16 & 255;
-    bool store = i->op == ORR_OP_WMMASTORE;
-    uint32_t elements = !store && i->sub == 0 ? m * k : !store && i->sub == 1 ? k * n : m * n;
-    uint32_t bits = i->type == ORR_T_B1 ? 1 : i->type == ORR_T_U4 || i->type == ORR_T_S4 ? 4 : i->width * 8u;
-    return elements * bits / 8 / ORR_WARP;
-}
-
 // Bytes per lane, and where they are, as the executor records them. ldmatrix and stmatrix: eight lanes for
 // each matrix give the address of a row of 16 bytes. cp.async: the address it reads in global memory.
 static orr_mem_place place_of(const orr_inst *i, uint32_t index, uint8_t space) {
@@ -41,8 +32,6 @@ static orr_mem_place place_of(const orr_inst *i, uint32_t index, uint8_t space) 
         bytes = 16;
         if (i->imm < 4) p.lanes = (1u << 8 * i->imm) - 1;
         break;
-    case ORR_OP_WMMALOAD:
-    case ORR_OP_WMMASTORE: bytes = wmma_bytes(i); break;
     case ORR_OP_MBARRIER: bytes = 8; break;
     case ORR_OP_CPASYNC:
         bytes = i->width;

@@ -120,19 +120,24 @@ void ptx_l_wmma(lowering *l) {
     ptx_end(l);
 }
 
-static void wmma_access(lowering *l) {
+static void wmma_access(lowering *l, int which) {
     ptx_need(l, 2, 3);
     begin(l);
     if (l->op->ntypes != 1) ptx_refuse(l, "one type is needed");
     if (l->op->nlayouts != 1) ptx_refuse(l, "'.row' or '.col' is needed");
     if (l->op->layouts[0]) l->in.mods |= ORR_M_A_COL | ORR_M_D_COL;
-    uint32_t bits = element_bits(l, l->in.type);
-    l->in.width = (uint8_t)(bits < 8 ? 1 : bits / 8);
-    l->in.vec = 1;
+    // Each lane loads or stores one 32nd of the matrix.
+    uint32_t shape = l->op->shape, m = shape & 255, n = shape >> 8 & 255, k = shape >> 16;
+    uint32_t bytes = (which == 0   ? m * k
+                      : which == 1 ? k * n
+                                   : m * n) *
+                     element_bits(l, l->in.type) / 8 / ORR_WARP;
+    l->in.width = (uint8_t)(bytes > 16 ? 16 : bytes ? bytes : 1);
+    l->in.vec = (uint8_t)(bytes > 16 ? bytes / 16 : 1);
 }
 
 void ptx_l_wmmaload(lowering *l) {
-    wmma_access(l);
+    wmma_access(l, l->op->row->sub);
     registers(l, &l->o[0], wmma_fragment(l, l->op->row->sub, l->in.type), l->in.type, true, "the matrix");
     ptx_mem(l, &l->o[1]);
     if (l->n == 3) ptx_src(l, &l->o[2], ORR_W, ORR_T_U32);
@@ -140,7 +145,7 @@ void ptx_l_wmmaload(lowering *l) {
 }
 
 void ptx_l_wmmastore(lowering *l) {
-    wmma_access(l);
+    wmma_access(l, 3);
     ptx_mem(l, &l->o[0]);
     if (l->n == 3)
         ptx_src(l, &l->o[2], ORR_W, ORR_T_U32);
