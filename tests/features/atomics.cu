@@ -218,6 +218,7 @@ KERNEL scopes(int *out, unsigned *m) { // many blocks
     asm volatile("atom.relaxed.cluster.global.inc.u32 %0, [%1], 99;" : "=r"(v) : "l"(m + 47) : "memory");
     asm volatile("red.global.and.b32 [%0], %1;" ::"l"(m + 48), "r"(~(1u << t % 32)) : "memory");
     asm volatile("red.relaxed.sys.global.min.s32 [%0], %1;" ::"l"(m + 49), "r"(-t) : "memory");
+    (void)v;
     out[t] = 0;
 }
 KERNEL scopes_check(int *out, const unsigned *m) { // 8 blocks of 64
