@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "exec/exec.h"
+#include "launch/launch.h"
 #include "model/model.h"
 #include "ptx/ptx.h"
 #include "report/report.h"
@@ -17,7 +18,7 @@
 
 #define ALL 0xffffffffu
 
-// ---- a source of hand-made traces -------------------------------------------------------------------------
+// ---- a source of hand-made traces ------------------------------------------------------------
 typedef struct hand {
     orr_source base;
     orr_trace_out warp[8];
@@ -247,11 +248,10 @@ static void same_from_file(void **state) {
     rig_free(&g);
 }
 
-// ---- from PTX to figures
-// ----------------------------------------------------------------------------------- Three blocks of two
-// warps. Per warp: a store to shared memory at a stride of two words (two passes), a barrier, a branch that 8
-// of 32 lanes take, a reduction at a stride of 64 bytes (32 sectors), a store of 8 lanes to one word (1
-// sector).
+// ---- from PTX to figures ---------------------------------------------------------------------
+// Three blocks of two warps. Per warp: a store to shared memory at a stride of two words (two passes), a
+// barrier, a branch that 8 of 32 lanes take, a reduction at a stride of 64 bytes (32 sectors), a store of 8
+// lanes to one word (1 sector).
 static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                           ".visible .entry k(.param .u64 p)\n{\n"
                           ".reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %rd<4>;\n"
@@ -326,8 +326,257 @@ static void executed(void **state) {
     m->free(m);
 }
 
-// ---- the rest
-// ----------------------------------------------------------------------------------------------
+// ---- bundled workloads, counted on paper
+// ------------------------------------------------------------------- Buffers start at multiples of 256 bytes
+// and a sector has 32, so that the figures follow from the sources in workloads/ and the small size of each
+// script.
+typedef struct paper {
+    orr_result result;
+    orr_script *script;
+    double c[ORR_COUNTERS]; // all launches together
+} paper;
+
+static bool paper_launch(void *arg, orr_launch *l, const orr_call *call, orr_err *e) {
+    paper *b = arg;
+    orr_work w = {.info = {.kernel = l->kernel, .index = call->index}, .launch = l, .threads = 2};
+    memcpy(w.info.grid, l->grid, sizeof l->grid);
+    memcpy(w.info.block, l->block, sizeof l->block);
+    if (!orr_model_functional.run(NULL, &w, &b->result, e)) return false;
+    for (int i = 0; i < ORR_COUNTERS; i++)
+        b->c[i] += b->result.launches.at[b->result.launches.n - 1].counters[i];
+    return true;
+}
+
+static void paper_start(paper *b, const char *name) {
+    char path[400];
+    orr_err e = {0};
+    *b = (paper){.result = {.model = "functional", .source = "ptx", .input = name}};
+    snprintf(path, sizeof path, ORRERY_SOURCE_DIR "/workloads/%s/%s.launch", name, name);
+    b->script = orr_script_load(path, "small", NULL, 0, &e);
+    if (!b->script) fail_msg("%s", e.text);
+    orr_cpu *cpu = orr_cpu_new(paper_launch, b, &e);
+    orr_backend backend = orr_cpu_backend(cpu);
+    if (!orr_script_run(b->script, &backend, true, NULL, &e)) fail_msg("%s", e.text);
+    orr_cpu_delete(cpu);
+}
+
+static void paper_end(paper *b) {
+    orr_result_free(&b->result);
+    orr_script_free(b->script);
+}
+
+static void check(const paper *b, int counter, double want) {
+    if (b->c[counter] != want)
+        fail_msg("%s: %s is %.0f, not %.0f", b->result.input, orr_counters[counter].name, b->c[counter],
+                 want);
+}
+
+// 10,000 elements in blocks of 256: 312 warps are full, one has 16 lanes and diverges, seven have none.
+// Each array is 40,000 bytes from a sector's start: 1,250 sectors.
+static void streams_on_paper(void **state) {
+    (void)state;
+    paper b;
+    paper_start(&b, "vecadd");
+    check(&b, ORR_C_GLOBAL_LD_REQ, 2 * 313);
+    check(&b, ORR_C_GLOBAL_LD_SECT, 2 * 1250);
+    check(&b, ORR_C_GLOBAL_LD_IDEAL, 2 * 1250);
+    check(&b, ORR_C_GLOBAL_LD_BYTES, 2 * 40000);
+    check(&b, ORR_C_GLOBAL_ST_REQ, 313);
+    check(&b, ORR_C_GLOBAL_ST_SECT, 1250);
+    check(&b, ORR_C_BRANCHES, 320);
+    check(&b, ORR_C_BRANCHES_DIVERGENT, 1);
+    check(&b, ORR_C_FADD, 10000);
+
+    // All of it is on line 6 of vecadd.cu, and the report shows that line.
+    orr_sums s;
+    orr_sums_make(b.result.profiles.at[0], &s);
+    bool found = false;
+    for (size_t i = 0; i < s.lines.n; i++) {
+        const orr_line_sum *l = &s.lines.at[i];
+        assert_non_null(strstr(l->file, "vecadd.cu"));
+        assert_true(l->line >= 4 && l->line <= 7);
+        if (l->line != 6) {
+            assert_int_equal(l->requests, 0);
+            continue;
+        }
+        found = true;
+        assert_int_equal(l->requests, 3 * 313);
+        assert_int_equal(l->sectors, 3 * 1250);
+        assert_int_equal(l->branches, 320);
+        assert_int_equal(l->divergent, 1);
+    }
+    assert_true(found);
+    orr_sums_free(&s);
+    orr_text t = {0};
+    orr_report_text(&b.result, &(orr_report_options){.lines = true}, &t);
+    const char *row = strstr(t.s, "\n  vecadd.cu:6 ");
+    assert_non_null(row);
+    const char *end = strchr(row + 1, '\n');
+    const char *text = strstr(row, "  if (i < n) c[i] = a[i] + b[i];");
+    assert_true(text && text < end);
+    free(t.s);
+    paper_end(&b);
+}
+
+// 100 x 70 floats. A warp reads 32 of a row of 400 bytes, which starts at byte 0 or 16 of a sector by turns:
+// 4 or 5 sectors three times and one for the last 4 lanes. Written straight, each lane has a sector of its
+// own, 280 bytes from the next. Through a tile, rows of 280 bytes start at bytes 0, 24, 16 and 8 of a sector:
+// two pieces of 128 bytes take 4 and 5, 5, 5, the last 24 bytes 1, 2, 2 and 1.
+static void transposes_on_paper(void **state) {
+    (void)state;
+    paper b;
+    double rows = 35 * ((3 * 4 + 1) + (3 * 5 + 1));
+    paper_start(&b, "transpose_naive");
+    check(&b, ORR_C_GLOBAL_LD_REQ, 70 * 4);
+    check(&b, ORR_C_GLOBAL_LD_SECT, rows);
+    check(&b, ORR_C_GLOBAL_LD_IDEAL, 70 * 13);
+    check(&b, ORR_C_GLOBAL_ST_REQ, 70 * 4);
+    check(&b, ORR_C_GLOBAL_ST_SECT, 7000);
+    check(&b, ORR_C_BRANCHES_DIVERGENT, 70); // the warps with the last 4 of a row
+    paper_end(&b);
+    paper_start(&b, "transpose_tiled");
+    check(&b, ORR_C_GLOBAL_LD_REQ, 70 * 4);
+    check(&b, ORR_C_GLOBAL_LD_SECT, rows);
+    check(&b, ORR_C_GLOBAL_ST_REQ, 100 * 3);
+    check(&b, ORR_C_GLOBAL_ST_SECT, 25 * ((4 + 4 + 1) + (5 + 5 + 2) + (5 + 5 + 2) + (5 + 5 + 1)));
+    check(&b, ORR_C_SHARED_ST, 70 * 4);
+    check(&b, ORR_C_SHARED_LD, 100 * 3);
+    check(&b, ORR_C_SHARED_LD_CONF, 0); // columns of a tile 33 wide
+    check(&b, ORR_C_SHARED_ST_CONF, 0);
+    check(&b, ORR_C_BARRIERS, 4 * 3 * 8);
+    paper_end(&b);
+}
+
+// 16 x 16 x 16 cells inside 18 x 18 x 18, twice: a warp has a row of 16 lanes. Row number m starts at byte
+// 8 m + 4 of a sector, so that 64 bytes take three; its neighbours to the left and right start 4 bytes before
+// and after, which is a sector's start, and two are enough, for every fourth row.
+static void stencil_on_paper(void **state) {
+    (void)state;
+    paper b;
+    paper_start(&b, "stencil3d_naive");
+    double warps = 2 * 16 * 16;
+    check(&b, ORR_C_GLOBAL_LD_REQ, 7 * warps);
+    check(&b, ORR_C_GLOBAL_LD_SECT, 7 * 3 * warps - warps / 4 - warps / 4);
+    check(&b, ORR_C_GLOBAL_LD_IDEAL, 7 * 2 * warps);
+    check(&b, ORR_C_GLOBAL_ST_REQ, warps);
+    check(&b, ORR_C_GLOBAL_ST_SECT, 3 * warps);
+    check(&b, ORR_C_BRANCHES_DIVERGENT, warps);
+    paper_end(&b);
+}
+
+// 64 x 64 in tiles of 16: 16 blocks of 8 warps, 4 steps. A warp has two rows of 16: two pieces of 64 bytes.
+// In shared memory it reads two words of A and 16 of B at a time: no bank has two.
+static void tiles_on_paper(void **state) {
+    (void)state;
+    paper b;
+    paper_start(&b, "sgemm_tiled");
+    double warps = 16 * 8, steps = 4;
+    check(&b, ORR_C_GLOBAL_LD_REQ, warps * (2 * steps + 1)); // and C once
+    check(&b, ORR_C_GLOBAL_LD_SECT, 4 * warps * (2 * steps + 1));
+    check(&b, ORR_C_GLOBAL_ST_SECT, 4 * warps);
+    check(&b, ORR_C_SHARED_ST, warps * steps * 2);
+    check(&b, ORR_C_SHARED_LD, warps * steps * 16 * 2);
+    check(&b, ORR_C_SHARED_LD_PASS, warps * steps * 16 * 2);
+    check(&b, ORR_C_SHARED_LD_CONF, 0);
+    check(&b, ORR_C_SHARED_ST_CONF, 0);
+    check(&b, ORR_C_BARRIERS, warps * steps * 2);
+    check(&b, ORR_C_FFMA, 64.0 * 64 * 64 + 64 * 64); // alpha sum + beta c is the last
+    check(&b, ORR_C_BRANCHES_DIVERGENT, 0);
+    paper_end(&b);
+}
+
+// The graph of bfs.launch by the definitions of docs/launch-scripts.md, searched here level by level; a
+// warp's loads are those of its lanes in step.
+enum { NODES = 4000, DEGREE = 4 };
+static uint32_t first_edge[NODES + 1], edge_to[(NODES + 1) * DEGREE];
+static int32_t level_of[NODES];
+
+static void make_graph(void) {
+    uint64_t seed = 14695981039346656037u; // FNV-1a of the buffer's name
+    for (const char *s = "col"; *s; s++) seed = (seed ^ (uint8_t)*s) * 1099511628211u;
+    for (uint64_t i = 0; i <= NODES; i++)
+        first_edge[i] = (uint32_t)(i * DEGREE + ((i * 2654435761u) >> 12) % DEGREE);
+    for (size_t i = 0; i < (NODES + 1) * DEGREE; i++) { // splitmix64
+        uint64_t z = seed += 0x9e3779b97f4a7c15u;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        z ^= z >> 31;
+        edge_to[i] = (uint32_t)(((unsigned __int128)z * NODES) >> 64);
+    }
+    for (int i = 0; i < NODES; i++) level_of[i] = i ? -1 : 0;
+}
+
+// One load by the lanes that have an index, of 4 bytes each.
+static void load(double *requests, double *sectors, const int64_t index[32]) {
+    int distinct = 0;
+    for (int i = 0; i < 32; i++) {
+        bool seen = index[i] < 0;
+        for (int j = 0; j < i && !seen; j++) seen = index[j] >= 0 && index[j] / 8 == index[i] / 8;
+        distinct += !seen;
+    }
+    *requests += distinct > 0;
+    *sectors += distinct;
+}
+
+static void search_on_paper(void **state) {
+    (void)state;
+    make_graph();
+    double requests = 0, sectors = 0, bytes = 0, launches = 0, split = 0;
+    bool changed = true;
+    for (int depth = 0; changed; depth++, launches++) {
+        changed = false;
+        for (int warp = 0; warp < NODES / 32; warp++) { // 4,000 is 125 full warps
+            int64_t own[32], next[32];
+            int on = 0;
+            for (int i = 0; i < 32; i++) {
+                int v = warp * 32 + i;
+                own[i] = level_of[v] == depth ? v : -1;
+                next[i] = own[i] < 0 ? -1 : v + 1;
+                on += own[i] >= 0;
+            }
+            requests++;
+            sectors += 4; // 32 levels side by side
+            bytes += 128 + 8 * on;
+            split += on > 0 && on < 32;
+            load(&requests, &sectors, next);
+            load(&requests, &sectors, own);
+            // Compiled, the loop takes what four does not divide first, then four at a time.
+            for (uint32_t step = 0; step < 3 + 2 * DEGREE; step++) {
+                int64_t edge[32], to[32];
+                for (int i = 0; i < 32; i++) {
+                    edge[i] = to[i] = -1;
+                    if (own[i] < 0) continue;
+                    uint32_t first = first_edge[own[i]], n = first_edge[next[i]] - first, odd = n % 4;
+                    if (step < 3 ? step >= odd : odd + step - 3 >= n) continue;
+                    edge[i] = step < 3 ? first + step : first + odd + step - 3;
+                    to[i] = edge_to[edge[i]];
+                    bytes += 8;
+                }
+                load(&requests, &sectors, edge);
+                load(&requests, &sectors, to);
+                for (int i = 0; i < 32; i++)
+                    if (to[i] >= 0 && level_of[to[i]] < 0) {
+                        level_of[to[i]] = depth + 1;
+                        changed = true;
+                    }
+            }
+        }
+    }
+    paper b;
+    paper_start(&b, "bfs");
+    assert_int_equal(b.result.launches.n, (int)launches);
+    check(&b, ORR_C_GLOBAL_LD_REQ, requests);
+    check(&b, ORR_C_GLOBAL_LD_SECT, sectors);
+    check(&b, ORR_C_GLOBAL_LD_BYTES, bytes);
+    orr_sums s;
+    orr_sums_make(b.result.profiles.at[0], &s);
+    for (size_t i = 0; i < s.lines.n; i++) // where threads that are not on the frontier leave
+        if (s.lines.at[i].line == 9) assert_int_equal(s.lines.at[i].divergent, (int)split);
+    orr_sums_free(&s);
+    paper_end(&b);
+}
+
+// ---- the rest --------------------------------------------------------------------------------
 static void unknown_model(void **state) {
     (void)state;
     orr_err e = {0};
@@ -419,6 +668,11 @@ int main(void) {
         cmocka_unit_test(damaged_stream),
         cmocka_unit_test(same_from_file),
         cmocka_unit_test(executed),
+        cmocka_unit_test(streams_on_paper),
+        cmocka_unit_test(transposes_on_paper),
+        cmocka_unit_test(stencil_on_paper),
+        cmocka_unit_test(tiles_on_paper),
+        cmocka_unit_test(search_on_paper),
         cmocka_unit_test(unknown_model),
         cmocka_unit_test(counters_documented),
         cmocka_unit_test(empty_result),
