@@ -326,10 +326,9 @@ static void executed(void **state) {
     m->free(m);
 }
 
-// ---- bundled workloads, counted on paper
-// ------------------------------------------------------------------- Buffers start at multiples of 256 bytes
-// and a sector has 32, so that the figures follow from the sources in workloads/ and the small size of each
-// script.
+// ---- bundled workloads, counted on paper -----------------------------------------------------
+// Buffers start at multiples of 256 bytes and a sector has 32, so that the figures follow from the sources
+// in workloads/ and the small size of each script.
 typedef struct paper {
     orr_result result;
     orr_script *script;
