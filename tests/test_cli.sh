@@ -97,6 +97,8 @@ silent err
 expect 0 "run --json" "$orrery" run saxpy --size small --json
 says out '"thread_insts": [0-9]+'
 says out '"buffers_checked": 1'
+expect 0 "run --counts-only" "$orrery" run saxpy --size small --counts-only
+expect 2 "lines without counting" "$orrery" run saxpy --size small --counts-only --lines
 expect 0 "equals signs" "$orrery" run --size=small --threads=1 --json saxpy
 expect 0 "another size by --set" "$orrery" run saxpy --set n=1000 --no-check
 
@@ -205,6 +207,8 @@ expect 0 "buffer as expected" "$orrery" run "$dir/wrong.launch"
 # ---- GPUs -----------------------------------------------------------------------------------
 expect 0 "gpu list" "$orrery" gpu list
 says out 'h200'
+expect 2 "gpu list with a wrong key" "$orrery" gpu list --set nonsense=1
+silent out
 expect 0 "gpu list --names" "$orrery" gpu list --names
 says out '^h200$'
 expect 0 "gpu show" "$orrery" gpu show h200
@@ -219,6 +223,8 @@ expect 0 info "$orrery" info "$dir/s.orr"
 says out 'saxpy'
 expect 0 replay "$orrery" run "$dir/s.orr" --json
 says out '"source": "trace"'
+expect 2 "a constant for a recording" "$orrery" run "$dir/s.orr" --set n=3
+expect 0 "a GPU for a recording" "$orrery" run "$dir/s.orr" --set sm.count=3
 expect 2 "recording a recording" "$orrery" record "$dir/s.orr" -o "$dir/t.orr"
 says err 's.orr: is a recorded stream already'
 cp "$dir/s.orr" "$dir/same.orr"

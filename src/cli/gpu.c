@@ -30,9 +30,9 @@ static int list(cli_options *o, orr_err *e) {
     orr_text t = {0};
     if (o->names)
         for (int i = 0; i < good; i++) orr_text_add(&t, "%s\n", gpus[i]->name);
-    else if (o->json)
+    else if (good && o->json)
         orr_gpu_json_list(gpus, good, &t);
-    else
+    else if (good)
         orr_gpu_print_list(gpus, good, &t);
     put(&t);
     for (int i = 0; i < good; i++) orr_gpu_free(gpus[i]);

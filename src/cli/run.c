@@ -80,12 +80,13 @@ static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_t
     return ok;
 }
 
-static bool run_file(runner *r, const char *input, orr_text *out, orr_err *e) {
+static bool run_file(runner *r, const cli_sets *sets, const char *input, orr_text *out, orr_err *e) {
     const cli_options *o = r->o;
-    if (o->size || o->kernel || o->grid || o->block || o->shared || o->nargs || o->counts_only)
+    if (o->size || sets->nscript || o->kernel || o->grid || o->block || o->shared || o->nargs ||
+        o->counts_only)
         return orr_fail(e, ORR_BAD_INPUT,
-                        "%s: a recorded stream is replayed as it is; leave out --size, --kernel, "
-                        "--grid, --block, --shared, --arg and --counts-only",
+                        "%s: a recorded stream is replayed as it is; leave out --size, --kernel, --grid, "
+                        "--block, --shared, --arg, --counts-only and --set of what is not the GPU's",
                         input);
     orr_stream_file *f = orr_stream_open(input, e);
     if (!f) return false;
@@ -113,6 +114,10 @@ int cli_run(cli_options *o, orr_err *e) {
                  "module or a recorded stream");
         return e->status;
     }
+    if (o->counts_only && o->lines) {
+        orr_fail(e, ORR_BAD_INPUT, "run: --lines needs what --counts-only leaves out; choose one");
+        return e->status;
+    }
     cli_sets sets;
     cli_split_sets(o, &sets);
     runner r = {.o = o, .model = orr_model_find(o->model, e)};
@@ -130,7 +135,7 @@ int cli_run(cli_options *o, orr_err *e) {
         if (!cli_check_output(o, o->inputs[i], e)) break;
         if (!o->quiet) orr_progress_start(&r.progress, o->inputs[i], "launches", "blocks", 0);
         if (orr_stream_probe(o->inputs[i]))
-            run_file(&r, o->inputs[i], &out, e);
+            run_file(&r, &sets, o->inputs[i], &out, e);
         else
             run_script(&r, &sets, o->inputs[i], &out, e);
         orr_result_free(&r.result);
