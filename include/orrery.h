@@ -71,7 +71,7 @@ typedef struct orr_run_options {
     const char *const *args;                    // "i32:7", "buf:f32:1048576:random", ...
     int nargs;
     int threads;        // host threads; 0: one for each processor
-    uint64_t max_insts; // warp instructions of a launch; 0: no limit
+    uint64_t max_insts; // instructions that one warp may execute; 0: no limit
     bool lines;         // statistics by source line
     bool no_check;      // do not compare buffers with what the script expects
     FILE *print;        // where a kernel's printf goes; NULL: stdout
@@ -96,7 +96,7 @@ typedef struct orr_device_options {
     const char *const *sets; // overrides of the GPU's values
     int nsets;
     int threads;        // host threads; 0: one for each processor
-    uint64_t max_insts; // warp instructions of a launch; 0: no limit
+    uint64_t max_insts; // instructions that one warp may execute; 0: no limit
     FILE *print;        // where a kernel's printf goes; NULL: stdout
 } orr_device_options;
 ORR_API orr_device *orr_device_open(const orr_device_options *o, orr_err *e); // NULL: the defaults
