@@ -41,7 +41,7 @@ static const option options[] = {
     {"threads", 0, INT, AT(threads), 0, "N",
      "host threads (default: one for each processor); results do not depend on it"},
     {"max-insts", 0, COUNT, AT(max_insts), 0, "N",
-     "end a launch with an error after N warp instructions (k, M, G may follow)"},
+     "end a launch with an error when one warp has executed N instructions (k, M, G may follow)"},
     {"counts-only", 0, FLAG, AT(counts_only), 0, NULL,
      "execute without observing: instruction counts only, fastest"},
     {"lines", 0, FLAG, AT(lines), 0, NULL, "statistics for each source line too"},
