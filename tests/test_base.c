@@ -341,6 +341,7 @@ static void host_is_sane(void **state) {
     (void)state;
     assert_true(orr_host_threads() >= 1);
     assert_true(orr_peak_rss() > 100000);
+    assert_true(orr_host_memory() > orr_peak_rss());
     double a = orr_seconds();
     assert_true(orr_seconds() >= a);
     assert_int_equal(orr_popc(0xf0f0f0f0u), 16);

@@ -718,6 +718,20 @@ static void test_from_args(void **state) {
     assert_int_equal(modules_open, 0);
 }
 
+// Memory that the machine does not have is refused, not touched until the system ends the process.
+static void test_cpu_memory(void **state) {
+    (void)state;
+    orr_err e = {0};
+    orr_cpu *cpu = orr_cpu_new(NULL, NULL, &e);
+    orr_backend b = orr_cpu_backend(cpu);
+    assert_int_equal(b.alloc(b.self, "large", orr_host_memory() + 1, &e), 0);
+    assert_int_equal(e.status, ORR_BAD_INPUT);
+    assert_non_null(strstr(e.text, "'large' has "));
+    e = (orr_err){0};
+    assert_true(b.alloc(b.self, "small", 4096, &e) != 0);
+    orr_cpu_delete(cpu);
+}
+
 // ---- bundled workloads ----------------------------------------------------------------------
 static void test_find(void **state) {
     (void)state;
@@ -771,6 +785,7 @@ int main(void) {
         cmocka_unit_test(test_checks),
         cmocka_unit_test(test_reference),
         cmocka_unit_test(test_from_args),
+        cmocka_unit_test(test_cpu_memory),
         cmocka_unit_test(test_find),
         cmocka_unit_test(test_reference_symbols),
     };

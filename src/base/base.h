@@ -121,6 +121,7 @@ uint64_t orr_hash64(const void *data, size_t n, uint64_t seed); // stable across
 // ---- host -----------------------------------------------------------------------------------
 double orr_seconds(void); // monotonic
 uint64_t orr_peak_rss(void);
+uint64_t orr_host_memory(void); // bytes that this process may hope for: the machine's, or its container's
 int orr_host_threads(void);
 
 // A progress line on stderr, only when it is a terminal and only after two seconds:

@@ -21,6 +21,16 @@ uint64_t orr_peak_rss(void) {
     return getrusage(RUSAGE_SELF, &r) == 0 ? (uint64_t)r.ru_maxrss * 1024 : 0;
 }
 
+uint64_t orr_host_memory(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    uint64_t bytes = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
+    FILE *f = fopen("/sys/fs/cgroup/memory.max", "r"); // a number, or "max"
+    unsigned long long limit;
+    if (f && fscanf(f, "%llu", &limit) == 1 && limit < bytes) bytes = limit;
+    if (f) fclose(f);
+    return bytes;
+}
+
 int orr_host_threads(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);

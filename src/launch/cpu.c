@@ -12,6 +12,7 @@
 
 struct orr_cpu {
     orr_mem *mem;
+    uint64_t left;               // of the host's memory
     ORR_VEC(orr_image *) images; // by module
     orr_on_launch *on_launch;
     void *arg;
@@ -22,6 +23,7 @@ orr_cpu *orr_cpu_new(orr_on_launch *on_launch, void *arg, orr_err *e) {
     if (!mem) return NULL;
     orr_cpu *c = orr_calloc(1, sizeof *c);
     c->mem = mem;
+    c->left = orr_host_memory();
     c->on_launch = on_launch;
     c->arg = arg;
     return c;
@@ -46,7 +48,16 @@ static bool cpu_load(void *self, int module, orr_module *m, orr_err *e) {
 }
 
 static uint64_t cpu_alloc(void *self, const char *name, uint64_t bytes, orr_err *e) {
-    return orr_mem_alloc(((orr_cpu *)self)->mem, bytes, name, e);
+    orr_cpu *c = self;
+    if (bytes > c->left) { // the system would give it, and end the process when it is written to
+        char a[32], b[32];
+        orr_fail(e, ORR_BAD_INPUT,
+                 "'%s' has %sB; of this machine's memory %sB are left; choose a smaller size", name,
+                 orr_si(a, (double)bytes), orr_si(b, (double)c->left));
+        return 0;
+    }
+    c->left -= bytes;
+    return orr_mem_alloc(c->mem, bytes, name, e);
 }
 
 static bool cpu_write(void *self, uint64_t addr, const void *data, uint64_t bytes, orr_err *e) {
