@@ -775,18 +775,12 @@ static void test_find(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expressions),
-        cmocka_unit_test(test_fills),
-        cmocka_unit_test(test_random_bounds),
-        cmocka_unit_test(test_statements),
-        cmocka_unit_test(test_nesting_is_bounded),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_checks),
-        cmocka_unit_test(test_reference),
-        cmocka_unit_test(test_from_args),
-        cmocka_unit_test(test_cpu_memory),
-        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_expressions),        cmocka_unit_test(test_fills),
+        cmocka_unit_test(test_random_bounds),      cmocka_unit_test(test_statements),
+        cmocka_unit_test(test_nesting_is_bounded), cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_launches),           cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_reference),          cmocka_unit_test(test_from_args),
+        cmocka_unit_test(test_cpu_memory),         cmocka_unit_test(test_find),
         cmocka_unit_test(test_reference_symbols),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
