@@ -417,40 +417,6 @@ static void cp_async(warp *w, const uop *u) {
     }
 }
 
-// ---- packed parameters ----------------------------------------------------------------------
-// nvcc passes packed structures with accesses of .param that are not aligned. Where they are is known, so
-// these go byte by byte and all others stay fast.
-static bool packed(const orr_kernel *k, const orr_inst *i) {
-    return i->space == ORR_SPACE_LOCAL && orr_src(k, i, 0)->kind == ORR_K_NONE &&
-           ((uint32_t)i->disp & ((uint32_t)i->width * i->vec - 1));
-}
-static void packed_access(warp *w, const uop *u) {
-    static const uint8_t size[ORR_CLASSES] = {[ORR_H] = 2, [ORR_W] = 4, [ORR_D] = 8, [ORR_Q] = 16};
-    const orr_inst *in = u->inst;
-    bool load = in->op == ORR_OP_LD, extend = orr_types[in->type].is_signed && !orr_types[in->type].is_float;
-    uint64_t addr[ORR_WARP];
-    effective(w, u->a, in->disp, addr);
-    if (w->trace && u->traced) orr_trace_put_access(w->trace, w->exec, addr);
-    for (uint32_t m = w->exec; m; m &= m - 1) {
-        int lane = orr_ffs(m);
-        for (int e = 0; e < in->vec; e++) {
-            oper o = u->all[load ? e : 1 + e];
-            uint8_t *reg = o.none ? NULL : OPER(w, o, uint8_t) + lane * size[o.cls], last = 0;
-            for (int b = 0; b < in->width; b++) {
-                uint8_t *at =
-                    translate(w, u, lane, addr[lane] + (uint64_t)(e * in->width + b), ORR_SPACE_LOCAL, 1);
-                if (!at) return;
-                if (!load)
-                    *at = reg ? reg[b] : 0;
-                else if (reg)
-                    last = reg[b] = *at;
-            }
-            if (load && reg && size[o.cls] > in->width)
-                memset(reg + in->width, extend && last >> 7 ? 0xff : 0, (size_t)(size[o.cls] - in->width));
-        }
-    }
-}
-
 // ---- picking --------------------------------------------------------------------------------
 typedef struct choice {
     uint8_t bytes, is_signed, cls;
@@ -514,7 +480,6 @@ handlers orr_pick_memory(const orr_kernel *k, const orr_inst *i, const char **wh
         bool constant_param =
             load && i->space == ORR_SPACE_PARAM && orr_src(k, i, 0)->kind == ORR_K_IMM && table[c].param;
         uop_fn *f = constant_param ? table[c].param : by_vec(&table[c], i->vec);
-        if (f && packed(k, i)) f = packed_access;
         if (f) return (handlers){f, f};
     }
     *why = "no such combination of width and register";

@@ -20,21 +20,12 @@ struct Empty {};
 struct Big {
     int v[100];
 };
-#pragma pack(push, 1)
-struct Packed {
-    char a;
-    int b;
-    short c;
-    ll d;
-};
-#pragma pack(pop)
 
 __device__ __noinline__ Odd swap_ends(Odd o) {
     char c = o.c;
     o.c = o.e, o.e = c, o.x = -o.x;
     return o;
 }
-__device__ __noinline__ Packed pack(int i) { return Packed{(char)i, i * 1000003, (short)(i * 3), (ll)i << 33}; }
 __device__ __noinline__ int sum(Big b) {
     int s = 0;
     for (int i = 0; i < 100; i++) s += b.v[i];
@@ -55,8 +46,6 @@ KERNEL arguments(int *out, signed char c, Odd o, Aligned a, short s, ull u, floa
     o.c = (char)t;
     Odd r = swap_ends(o);
     CHECK(r.c == 9 && r.e == (char)t && r.x == -0.125 && r.d[1] == 2 && r.s == -2);
-    Packed p = pack(t);
-    CHECK(p.a == (char)t && p.b == t * 1000003 && p.c == (short)(t * 3) && p.d == (ll)t << 33);
     a = shift(a, Empty(), 10);
     CHECK(a.f[0] == 11 && a.f[2] == 13 && a.b == 210);
     big.v[t % 100] = 0; // a copy of the parameter in local memory
