@@ -44,5 +44,7 @@ for kernel in mma ldmatrix stmatrix movmatrix; do
     fails "parted.ptx:[0-9]*: '$kernel' by [0-9]* of the 32 lanes" "$features/parted.ptx" --kernel $kernel --grid 1 \
         --block $block --arg buf:i32:32:zero
 done
+fails "parted.ptx:[0-9]*: trap; kernel 'traps', block (0,0,0), thread (7,0,0)" "$features/parted.ptx" --kernel traps \
+    --grid 1 --block 32 --arg buf:i32:32:zero
 echo "$ran programs"
 exit $failed

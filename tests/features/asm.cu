@@ -145,3 +145,28 @@ KERNEL forms(int *out, const unsigned char *bytes) { // bytes[i] = i
     CHECK(r == (unsigned)t * 3);
     out[t] = bad;
 }
+
+// Instructions that compute nothing, and ways to end.
+__device__ __noinline__ void leave(int *at, int v) {
+    *at = v;
+    asm volatile("exit;");
+    *at = -1;
+}
+KERNEL nothing(int *out) {
+    int t = thread_index();
+    out[t] = 77;
+    asm volatile("pmevent 3; griddepcontrol.wait; griddepcontrol.launch_dependents; .pragma \"nounroll\";");
+    if (t % 4 == 1) leave(out + t, 0);
+    if (t % 4 == 2) {
+        out[t] = 0;
+        asm volatile("ret;");
+        out[t] = -1;
+    }
+    int bad = 0;
+    unsigned n, rank, id;
+    asm volatile("mov.u32 %0, %%nctaid.x; mov.u32 %1, %%cluster_ctarank; mov.u32 %2, %%clusterid.x;" : "=r"(n), "=r"(rank), "=r"(id));
+    CHECK(n == gridDim.x && rank == 0 && id == blockIdx.x);
+    asm volatile("mov.u32 %0, %%cluster_nctarank; mov.u32 %1, %%nclusterid.x; mov.u32 %2, WARP_SZ;" : "=r"(n), "=r"(rank), "=r"(id));
+    CHECK(n == 1 && rank == gridDim.x && id == 32);
+    out[t] = bad;
+}

@@ -126,6 +126,7 @@ __device__ __noinline__ int dispatch(int op, int a, int b) {
 KERNEL tables(int *out) {
     int t = thread_index(), bad = 0, a = t * 5 - 100, b = 40 - t;
     int want[] = {a + b, a - b, a * b, a & b, a | b, a ^ b, min(a, b), max(a, b), a, ~a, -b, a * 8, -1, -1};
+#pragma unroll 1
     for (int i = 0; i < 14; i++) {
         int op = (i + t) % 14;
         CHECK(dispatch(op, a, b) == want[op]); // every lane its own
@@ -150,6 +151,7 @@ __device__ __noinline__ int jump(unsigned i, int a) {
 }
 KERNEL jumps(int *out) { // brx.idx
     int t = thread_index(), bad = 0;
+#pragma unroll 1
     for (int i = 0; i < 5; i++) {
         int want[] = {t + 1, t + 20, t * 3, t + 1, -t};
         CHECK(jump(i, t) == want[i]);
@@ -222,10 +224,13 @@ KERNEL recursion(int *out) {
     CHECK(fib(t % 8) == fibs[t % 8]);
     CHECK(even(t % 9) == (t % 9 % 2 == 0));
     int a[16];
+#pragma unroll 1
     for (int i = 0; i < 16; i++) a[i] = (int)(mix(t * 16 + i) % 100);
     int sum = 0, after = 0;
+#pragma unroll 1
     for (int i = 0; i < 16; i++) sum += a[i];
     quicksort(a, 0, 15);
+#pragma unroll 1
     for (int i = 0; i < 16; i++) {
         after += a[i];
         if (i) CHECK(a[i - 1] <= a[i]);

@@ -28,6 +28,7 @@ __device__ __noinline__ Odd swap_ends(Odd o) {
 }
 __device__ __noinline__ int sum(Big b) {
     int s = 0;
+#pragma unroll 1
     for (int i = 0; i < 100; i++) s += b.v[i];
     return s;
 }
@@ -184,8 +185,10 @@ KERNEL shared_dynamic(int *out, int bytes) { // all of it, past 48 KiB
     int t = threadIdx.x, bad = 0, n = bytes / 4;
     int *w = (int *)dynamic;
     before[t % 32] = t % 32;
+#pragma unroll 1
     for (int i = t; i < n; i += blockDim.x) w[i] = i ^ (int)blockIdx.x;
     __syncthreads();
+#pragma unroll 1
     for (int i = t; i < n; i += blockDim.x) CHECK(w[n - 1 - i] == ((n - 1 - i) ^ (int)blockIdx.x));
     unsigned size;
     asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(size));
@@ -204,15 +207,19 @@ KERNEL shared_dynamic(int *out, int bytes) { // all of it, past 48 KiB
 KERNEL local(int *out) {
     int t = thread_index(), bad = 0;
     int a[64];
+#pragma unroll 1
     for (int i = 0; i < 64; i++) a[i] = (int)mix(t + i);
+#pragma unroll 1
     for (int i = 0; i < 200; i++) { // indices only known at run time
         int x = (int)(mix(i + t) % 64), y = (int)(mix(i * 7 + t) % 64), z = a[x];
         a[x] = a[y], a[y] = z;
     }
     unsigned sum = 0, want = 0;
+#pragma unroll 1
     for (int i = 0; i < 64; i++) sum += a[i], want += mix(t + i);
     CHECK(sum == want);
     unsigned char bytes[13][3];
+#pragma unroll 1
     for (int i = 0; i < 39; i++) bytes[i / 3][i % 3] = (unsigned char)(i * t);
     CHECK(bytes[t % 13][t % 3] == (unsigned char)((t % 13 * 3 + t % 3) * t));
     double d[5] = {1, 2, 3, 4, 5};
@@ -238,6 +245,7 @@ template <class V> __device__ int round_trip(char *mem, V v, int t) {
     p[t] = v;
     V r = p[t];
     const unsigned char *a = (const unsigned char *)&v, *b = (const unsigned char *)&r;
+#pragma unroll 1
     for (int i = 0; i < (int)sizeof(V); i++) CHECK(a[i] == b[i]);
     __syncthreads();
     return bad;

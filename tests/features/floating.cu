@@ -2,6 +2,7 @@
 // floats.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include "check.h"
 #include "tables.h"
@@ -20,12 +21,12 @@ __device__ __noinline__ ull scaled(ull m, int e, bool neg, int mode) {
     if (mode == RD) return neg ? whole + 1 : whole;
     return whole + (more || (tie && (whole & 1)));
 }
-__device__ void open(float f, ull *m, int *e) {
+__device__ __noinline__ void open(float f, ull *m, int *e) {
     unsigned u = __float_as_uint(f), x = u >> 23 & 255;
     *m = x ? (u & 0x7fffff) | 0x800000 : u & 0x7fffff;
     *e = (int)(x ? x : 1) - 150;
 }
-__device__ void open(double f, ull *m, int *e) {
+__device__ __noinline__ void open(double f, ull *m, int *e) {
     ull u = (ull)__double_as_longlong(f), x = u >> 52 & 2047;
     *m = x ? (u & 0xfffffffffffffull) | 1ull << 52 : u & 0xfffffffffffffull;
     *e = (int)(x ? x : 1) - 1075;
@@ -122,6 +123,7 @@ KERNEL to_floats(int *out) {
     CHECK(rintf(f) == (float)__float2ll_rn(f) && floorf(f) == (float)__float2ll_rd(f) && ceilf(f) == (float)__float2ll_ru(f) && truncf(f) == (float)__float2ll_rz(f));
     CHECK(roundf(2.5f) == 3 && rint(hide(2.5)) == 2 && floor(hide(-0.5)) == -1 && trunc(hide(-1.9)) == -1);
     // every half there is
+#pragma unroll 1
     for (int i = t; i < 65536; i += 2048) {
         half h = __ushort_as_half((unsigned short)i);
         if ((i & 0x7fff) > 0x7c00) continue;
@@ -169,11 +171,11 @@ KERNEL rounding(int *out) {
 }
 
 // ---- functions --------------------------------------------------------------------------------
-__device__ bool near(double got, double want, double ulps) {
+__device__ __noinline__ bool near(double got, double want, double ulps) {
     double u = __longlong_as_double(__double_as_longlong(fabs(want)) + 1) - fabs(want);
     return fabs(got - want) <= ulps * u + 0.5 * u;
 }
-__device__ bool near(float got, double want, double ulps) {
+__device__ __noinline__ bool near(float got, double want, double ulps) {
     float w = (float)want;
     double u = (double)__uint_as_float(__float_as_uint(fabsf(w)) + 1) - fabsf(w);
     return fabs((double)got - want) <= (ulps + 0.5) * u;
@@ -252,5 +254,35 @@ KERNEL halves(int *out) {
     CHECK(SAMEB(__hfma(ba, bb, bc), f) && SAMEB(hsqrt(bb), sqrtf(y)) && __hlt(ba, bb) == (x < y) && SAMEB(__hmax(ba, bb), fmaxf(x, y)));
     __nv_bfloat162 bp = __halves2bfloat162(ba, bb), bq = __halves2bfloat162(bb, bc), br = __hadd2(bp, bq), bm = __hmul2(bp, bq);
     CHECK(SAMEB(__low2bfloat16(br), x + y) && SAMEB(__high2bfloat16(br), y + z) && SAMEB(__low2bfloat16(bm), x * y) && SAMEB(__high2bfloat16(bm), y * z));
+    out[t] = bad;
+}
+
+// ---- f8 -----------------------------------------------------------------------------------------
+KERNEL eighths(int *out) { // every code of both formats: its value, and back
+    int t = thread_index(), bad = 0, sign = t >> 7; // 256 threads
+    int x = t >> 3 & 15, m = t & 7;
+    float v = x ? ldexpf((float)(8 + m), x - 10) : ldexpf((float)m, -9); // e4m3
+    if (sign) v = -v;
+    __nv_fp8_e4m3 a;
+    a.__x = (__nv_fp8_storage_t)t;
+    if ((t & 127) != 127) {
+        CHECK((float)a == v && __nv_cvt_float_to_fp8(v, __NV_SATFINITE, __NV_E4M3) == t);
+        // halfway to the next code goes to the even one; past the largest, 448, it stays there
+        if ((t & 127) < 126) {
+            __nv_fp8_e4m3 b;
+            b.__x = (__nv_fp8_storage_t)(t + 1);
+            CHECK(__nv_cvt_float_to_fp8(0.5f * (v + (float)b), __NV_SATFINITE, __NV_E4M3) == (t & 1 ? t + 1 : t));
+        }
+    } else {
+        CHECK((float)a != (float)a);
+    }
+    CHECK(__nv_cvt_float_to_fp8(sign ? -1e6f : 1e6f, __NV_SATFINITE, __NV_E4M3) == (sign << 7 | 0x7e));
+    x = t >> 2 & 31, m = t & 3;
+    v = x ? ldexpf((float)(4 + m), x - 17) : ldexpf((float)m, -16); // e5m2
+    if (sign) v = -v;
+    __nv_fp8_e5m2 c;
+    c.__x = (__nv_fp8_storage_t)t;
+    if (x != 31) CHECK((float)c == v && __nv_cvt_float_to_fp8(v, __NV_SATFINITE, __NV_E5M2) == t);
+    CHECK(__nv_cvt_float_to_fp8(sign ? -1e6f : 1e6f, __NV_SATFINITE, __NV_E5M2) == (sign << 7 | 0x7b));
     out[t] = bad;
 }

@@ -3,12 +3,14 @@
 
 // ---- bits, one by one -------------------------------------------------------------------------
 __device__ __noinline__ int bits_clz(ull x, int n) {
+#pragma unroll 1
     for (int i = n - 1; i >= 0; i--)
         if (x >> i & 1) return n - 1 - i;
     return n;
 }
 __device__ __noinline__ int bits_popc(ull x) {
     int c = 0;
+#pragma unroll 1
     for (int i = 0; i < 64; i++) c += x >> i & 1;
     return c;
 }
@@ -19,6 +21,7 @@ __device__ __noinline__ ull bits_brev(ull x, int n) {
 }
 __device__ __noinline__ ull slow_mul(ull a, ull b) { // by addition
     ull r = 0;
+#pragma unroll 1
     for (int i = 0; i < 64; i++)
         if (b >> i & 1) r += a << i;
     return r;
@@ -30,6 +33,7 @@ __device__ __noinline__ ull slow_mulhi(ull a, ull b) { // upper half, by 32-bit 
 }
 __device__ __noinline__ void slow_div(ull a, ull b, ull *q, ull *r) { // long division, bit by bit
     *q = *r = 0;
+#pragma unroll 1
     for (int i = 63; i >= 0; i--) {
         bool carry = *r >> 63;
         *r = *r << 1 | (a >> i & 1);
@@ -56,6 +60,7 @@ KERNEL bits(int *out) {
     CHECK(__brev(u) == bits_brev(u, 32) && __brevll(x) == bits_brev(x, 64));
     CHECK(__ffs(u) == (u ? 32 - bits_clz(u & -u, 32) : 0) && __ffsll(x) == (x ? 64 - bits_clz(x & -x, 64) : 0));
     unsigned p = 0, sel = mix(t + 5);
+#pragma unroll 1
     for (int i = 0; i < 4; i++) {
         unsigned k = sel >> 4 * i & 7;
         p |= (unsigned)((y << 32 | u) >> 8 * k & 255) << 8 * i;
@@ -68,10 +73,12 @@ KERNEL bits(int *out) {
     CHECK(__funnelshift_rc(u, v, s) == (s >= 32 ? v : (unsigned)(both >> s)));
     unsigned b, len = mix(t + 9) % 40, pos = mix(t + 3) % 40, want = 0;
     asm("bfe.u32 %0, %1, %2, %3;" : "=r"(b) : "r"(u), "r"(pos), "r"(len));
+#pragma unroll 1
     for (unsigned i = 0; i < len && i < 32; i++) want |= pos + i < 32 ? (u >> (pos + i) & 1) << i : 0;
     CHECK(b == want);
     asm("bfi.b32 %0, %1, %2, %3, %4;" : "=r"(b) : "r"(u), "r"(v), "r"(pos), "r"(len));
     want = v;
+#pragma unroll 1
     for (unsigned i = 0; i < len && pos + i < 32; i++) want = (want & ~(1u << (pos + i))) | (u >> i & 1) << (pos + i);
     CHECK(b == want);
     asm("bfind.u32 %0, %1;" : "=r"(b) : "r"(u));
@@ -81,6 +88,7 @@ KERNEL bits(int *out) {
     CHECK(b == (m ? (unsigned)bits_clz(m, 32) : 0xffffffff));
     asm("lop3.b32 %0, %1, %2, %3, 0xd8;" : "=r"(b) : "r"(u), "r"(v), "r"(sel)); // c ? a & b ... by its table
     want = 0;
+#pragma unroll 1
     for (int i = 0; i < 32; i++) want |= (0xd8u >> ((u >> i & 1) << 2 | (v >> i & 1) << 1 | (sel >> i & 1)) & 1) << i;
     CHECK(b == want);
     out[t] = bad;
@@ -104,6 +112,7 @@ KERNEL products(int *out) {
     CHECK(__rhadd((int)u, (int)v) == (int)(((ll)(int)u + (int)v + 1) >> 1) && __urhadd(u, v) == (unsigned)(((ull)u + v + 1) >> 1));
     int s4 = (int)w, s2lo = (int)w, s2hi = (int)w, mixed = (int)w;
     unsigned u4 = w;
+#pragma unroll 1
     for (int i = 0; i < 4; i++) {
         s4 += (signed char)(u >> 8 * i) * (signed char)(v >> 8 * i);
         u4 += (u >> 8 * i & 255) * (v >> 8 * i & 255);
@@ -156,11 +165,13 @@ KERNEL quotients(int *out) {
 // ---- SIMD within a word -----------------------------------------------------------------------
 template <class F> __device__ unsigned bytes(unsigned a, unsigned b, F f) {
     unsigned r = 0;
+#pragma unroll 1
     for (int i = 0; i < 32; i += 8) r |= (f((int)(a >> i & 255), (int)(b >> i & 255)) & 255u) << i;
     return r;
 }
 template <class F> __device__ unsigned sbytes(unsigned a, unsigned b, F f) {
     unsigned r = 0;
+#pragma unroll 1
     for (int i = 0; i < 32; i += 8) r |= (f((int)(signed char)(a >> i), (int)(signed char)(b >> i)) & 255u) << i;
     return r;
 }
@@ -196,6 +207,7 @@ KERNEL simd(int *out) {
     CHECK(__vneg4(a) == bytes(0, a, sub) && __vabs4(a) == sbytes(a, 0, [](int x, int) { return abs(x); }) && __vnegss2(a) == shalves(a, 0, [](int x, int) { return clamp(-x, -32768, 32767); }));
     CHECK(__vabsss4(a) == sbytes(a, 0, [](int x, int) { return clamp(abs(x), -128, 127); }));
     unsigned sad = 0, ssad = 0;
+#pragma unroll 1
     for (int i = 0; i < 32; i += 8) sad += abs((int)(a >> i & 255) - (int)(b >> i & 255)), ssad += abs((int)(signed char)(a >> i) - (int)(signed char)(b >> i));
     CHECK(__vsadu4(a, b) == sad && __vsads4(a, b) == ssad);
     out[t] = bad;

@@ -1,4 +1,4 @@
-// Matrix instructions that only a part of a warp executes: each must be a fault.
+// Matrix instructions that only a part of a warp executes, and traps: each must be a fault.
 #include "check.h"
 
 KERNEL mma(int *out) {
@@ -26,4 +26,8 @@ KERNEL movmatrix(int *out) {
     unsigned v = threadIdx.x;
     if (v != 31) asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(v));
     out[threadIdx.x] = (int)v;
+}
+KERNEL traps(int *out) {
+    if (threadIdx.x == 7) __trap();
+    out[threadIdx.x] = 1;
 }

@@ -97,6 +97,7 @@ KERNEL subsets(int *out) {
     // each lane leaves the loop at its own time
     unsigned m = ALL;
     int n = 0;
+#pragma unroll 1
     for (int i = 0; i < 40; i++) {
         m = __ballot_sync(m, lane >= i);
         if (lane < i) break;
@@ -139,6 +140,7 @@ KERNEL reductions(int *out) {
     unsigned h = mix(threadIdx.x);
     unsigned add = 0, mn = ALL, mx = 0, a = ALL, o = 0, x = 0;
     int smn = 0x7fffffff, smx = -0x7fffffff - 1;
+#pragma unroll 1
     for (int l = 0; l < 32; l++) {
         unsigned v = mix(threadIdx.x - lane + l);
         add += v, mn = min(mn, v), mx = max(mx, v), a &= v | 0xff, o |= v & 0xf0f0f0f0, x ^= v;
@@ -206,6 +208,7 @@ KERNEL sync(int *out) {
         got = b[lane - 16];
     }
     CHECK(got == (lane < 16 ? lane + 16 + 90 : lane - 16 + 50));
+#pragma unroll 1
     for (int i = 0; i < 10; i++) { // neighbours hand a value round
         a[lane] = lane + i;
         __syncwarp();
