@@ -66,13 +66,17 @@ static int32_t new_frame(warp *w, frame v) {
 }
 
 static void free_join(warp *w, int32_t j) {
-    int32_t callee = w->joins[j].callee;
-    if (callee >= 0) {
-        w->frames[callee].parent = w->free_frame;
-        w->free_frame = callee;
-    }
     w->joins[j].parent = w->free_join;
     w->free_join = j;
+}
+
+// Lanes leave an activation, which ends with its last one.
+static void leave_frame(warp *w, int32_t at, uint32_t lanes) {
+    frame *fr = &w->frames[at];
+    fr->lanes &= ~lanes;
+    if (fr->lanes) return;
+    fr->parent = w->free_frame;
+    w->free_frame = at;
 }
 
 // ---- meeting --------------------------------------------------------------------------------
@@ -118,6 +122,10 @@ static void exit_lanes(warp *w, frag *f, uint32_t lanes) {
     f->mask &= ~lanes;
     if (!f->mask) f->state = FRAG_FREE;
     leave_joins(w, lanes, at, -1);
+    for (int32_t fr = f->frame, up; fr >= 0; fr = up) {
+        up = w->frames[fr].parent;
+        leave_frame(w, fr, lanes);
+    }
     if (w->tb->bars_open) orr_barrier_lanes_gone(w->tb);
 }
 
@@ -255,6 +263,18 @@ static bool grow_registers(warp *w, const frame *fr) {
     return true;
 }
 
+// The activation that lanes which have parted from these have made by the same call. Registers and frames
+// of both are at the same place, so that they are one: lanes can meet inside.
+static int32_t same_frame(const warp *w, const frame *v) {
+    for (uint32_t n = 0; n < w->nframes; n++) {
+        const frame *x = &w->frames[n];
+        if (x->lanes && x->parent == v->parent && x->call == v->call && x->func == v->func &&
+            x->local == v->local)
+            return (int32_t)n;
+    }
+    return -1;
+}
+
 // All lanes of f enter function `callee`.
 static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back) {
     static const uint32_t bytes[ORR_CLASSES] = {4, 64, 128, 256, 512};
@@ -267,7 +287,7 @@ static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back)
                   fn->name, u->inst->imm, u->inst->vec, fn->nparams, fn->nresults);
         return;
     }
-    frame to = {.func = callee, .parent = f->frame, .call = u, .join = -1};
+    frame to = {.lanes = f->mask, .func = callee, .parent = f->frame, .call = u, .back = back};
     for (int c = 0; c < ORR_CLASSES; c++) to.base[c] = from.base[c] + (caller->nregs[c] + 1) * bytes[c];
     to.base[ORR_P] = (to.base[ORR_P] + 3) & ~3u;
     to.local = (from.local + caller->local_bytes + from.alloca + 15) & ~15u;
@@ -281,23 +301,21 @@ static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back)
         uint32_t size = (uint32_t)spec < fn->params[n].bytes ? (uint32_t)spec : fn->params[n].bytes;
         copy_params(w, f->mask, to.local + fn->params[n].offset, from.local + (uint32_t)(spec >> 32), size);
     }
-    int32_t here = f->frame;
-    int32_t at = new_frame(w, to);
-    int32_t j = new_join(
-        w, (join){.mask = f->mask, .pc = (uint32_t)back, .frame = here, .parent = f->join, .callee = at});
-    w->frames[at].join = j;
-    f->join = j;
+    int32_t at = from.lanes == f->mask ? -1 : same_frame(w, &to);
+    if (at >= 0)
+        w->frames[at].lanes |= f->mask;
+    else
+        at = new_frame(w, to);
+    f->join =
+        new_join(w, (join){.mask = f->mask, .pc = (uint32_t)back, .frame = f->frame, .parent = f->join});
     f->frame = at;
     f->pc = fn->entry;
 }
 
 static void do_call(warp *w, frag *f, const uop *u, const xblock *x, uint32_t lanes) {
     if (lanes != f->mask) { // guarded: the others skip the call; all meet behind it
-        int32_t j = new_join(w, (join){.mask = f->mask,
-                                       .pc = (uint32_t)x->next,
-                                       .frame = f->frame,
-                                       .parent = f->join,
-                                       .callee = -1});
+        int32_t j = new_join(
+            w, (join){.mask = f->mask, .pc = (uint32_t)x->next, .frame = f->frame, .parent = f->join});
         frag skip = {.mask = f->mask & ~lanes, .pc = (uint32_t)x->next, .join = j, .frame = f->frame};
         f->mask = lanes;
         f->join = j;
@@ -323,11 +341,8 @@ static void do_call(warp *w, frag *f, const uop *u, const xblock *x, uint32_t la
             return;
         }
         if (same != left && j < 0) {
-            j = new_join(w, (join){.mask = f->mask,
-                                   .pc = (uint32_t)x->next,
-                                   .frame = f->frame,
-                                   .parent = f->join,
-                                   .callee = -1});
+            j = new_join(
+                w, (join){.mask = f->mask, .pc = (uint32_t)x->next, .frame = f->frame, .parent = f->join});
             f->join = j;
         }
         left &= ~same;
@@ -346,7 +361,7 @@ static void do_call(warp *w, frag *f, const uop *u, const xblock *x, uint32_t la
 // Lanes return from the function f is in. In the entry function that is an exit.
 static void do_return(warp *w, frag *f, uint32_t lanes) {
     const frame fr = w->frames[f->frame];
-    if (fr.join < 0) {
+    if (fr.parent < 0) {
         exit_lanes(w, f, lanes);
         return;
     }
@@ -357,11 +372,13 @@ static void do_return(warp *w, frag *f, uint32_t lanes) {
         uint32_t size = (uint32_t)spec < fn->results[n].bytes ? (uint32_t)spec : fn->results[n].bytes;
         copy_params(w, lanes, up.local + (uint32_t)(spec >> 32), fr.local + fn->results[n].offset, size);
     }
-    int32_t at = f->join;
-    frag back = {.mask = lanes, .pc = w->joins[fr.join].pc, .join = fr.join, .frame = fr.parent};
+    int32_t at = f->join, out = at; // the joins inside the function are of no use to them
+    while (out >= 0 && w->joins[out].frame == f->frame) out = w->joins[out].parent;
+    frag back = {.mask = lanes, .pc = (uint32_t)fr.back, .join = out, .frame = fr.parent};
+    leave_frame(w, f->frame, lanes);
     f->mask &= ~lanes;
     if (!f->mask) f->state = FRAG_FREE;
-    leave_joins(w, lanes, at, fr.join);
+    leave_joins(w, lanes, at, out);
     orr_warp_settle(w, new_frag(w, back));
 }
 
@@ -370,9 +387,8 @@ static void part_join(warp *w, frag *f, int32_t ipdom) {
     if (ipdom < 0) return;
     if (f->join >= 0 && w->joins[f->join].pc == (uint32_t)ipdom && w->joins[f->join].frame == f->frame)
         return;
-    f->join = new_join(
-        w,
-        (join){.mask = f->mask, .pc = (uint32_t)ipdom, .frame = f->frame, .parent = f->join, .callee = -1});
+    f->join =
+        new_join(w, (join){.mask = f->mask, .pc = (uint32_t)ipdom, .frame = f->frame, .parent = f->join});
 }
 
 static void do_branch(warp *w, frag *f, const uop *u, const xblock *x, uint32_t taken) {
@@ -504,11 +520,8 @@ static void run_last(warp *w, frag *f, const xblock *x) {
     case ORR_OP_CALL: do_call(w, f, u, x, lanes); return;
     case ORR_OP_BAR:
         if (lanes != f->mask) { // the others go on; all meet behind it
-            int32_t j = new_join(w, (join){.mask = f->mask,
-                                           .pc = (uint32_t)x->next,
-                                           .frame = f->frame,
-                                           .parent = f->join,
-                                           .callee = -1});
+            int32_t j = new_join(
+                w, (join){.mask = f->mask, .pc = (uint32_t)x->next, .frame = f->frame, .parent = f->join});
             frag skip = {.mask = f->mask & ~lanes, .pc = (uint32_t)x->next, .join = j, .frame = f->frame};
             f->mask = lanes;
             f->join = j;
@@ -598,6 +611,6 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     }
     memset(w->frags, 0, sizeof w->frags);
     memset(w->bar_uop, 0, sizeof w->bar_uop);
-    new_frame(w, (frame){.func = 0, .parent = -1, .join = -1});
+    new_frame(w, (frame){.lanes = w->live, .func = 0, .parent = -1});
     new_frag(w, (frag){.mask = w->live, .pc = entry->entry, .join = -1, .frame = 0});
 }

@@ -66,17 +66,17 @@ typedef struct join { // a place where lanes wait for each other
     uint32_t pc;
     int32_t frame;  // pc is in this activation
     int32_t parent; // the join around it; when free: the next free one
-    int32_t callee; // a call's return: the activation that ends here, else -1
 } join;
 
 typedef struct frame { // an activation of a function
+    uint32_t lanes;    // that are in it or in what it calls; none: free
     uint32_t func;
     int32_t parent;             // when free: the next free one
     uint32_t base[ORR_CLASSES]; // bytes into the warp's register arrays
     uint32_t local;             // its frame in local memory
     uint32_t alloca;            // bytes taken by alloca beyond the function's own
-    int32_t join;               // where its lanes return to
-    const struct uop *call;
+    const struct uop *call;     // where it was called
+    int32_t back;               // the block behind that
 } frame;
 
 struct warp {

@@ -104,6 +104,34 @@ KERNEL lane_producer(int *out) {
     out[t] = bad;
 }
 
+// One lane waits long for another warp, the rest run ahead into a function where all must meet.
+__device__ __noinline__ int share(int v) { return __shfl_sync(0xffffffffu, v, 0); }
+__device__ __noinline__ int share_sum(int v, int depth) {
+    int s = share(v);
+    if (depth) s += share_sum(v + 1, depth - 1);
+    return s + __reduce_add_sync(0xffffffffu, 1);
+}
+KERNEL lane_ahead(int *out) {
+    __shared__ volatile int flag;
+    int t = threadIdx.x, bad = 0, v = 0;
+    if (t == 0) flag = 0;
+    __syncthreads();
+    if (t < 32) {
+        if (t == 0) {
+            while (flag != 3) {}
+            v = 5;
+        }
+        CHECK(share_sum(v, 2) == 5 + 6 + 7 + 96);
+    } else {
+        for (int i = 1; i <= 3; i++) {
+            for (int k = 0; k < 300; k++) __nanosleep(20);
+            __syncwarp();
+            flag = i;
+        }
+    }
+    out[t] = bad;
+}
+
 // ---- from block to block ----------------------------------------------------------------------
 __device__ int chain[65]; // chain[b + 1] = chain[b] + sum of block b, handed on as soon as it is known
 KERNEL chained(int *out, const int *in) {
