@@ -124,6 +124,7 @@ KERNEL lane_ahead(int *out) {
         CHECK(share_sum(v, 2) == 5 + 6 + 7 + 96);
     } else {
         for (int i = 1; i <= 3; i++) {
+#pragma unroll 1
             for (int k = 0; k < 300; k++) __nanosleep(20);
             __syncwarp();
             flag = i;
