@@ -125,7 +125,7 @@ int cli_run(cli_options *o, orr_err *e) {
     if (r.model) cli_load_gpu(o, &sets, &gpu, e);
     orr_text out = {0};
     if (o->json && o->ninputs > 1) orr_text_add(&out, "[\n");
-    for (int i = 0; !e->status && i < o->ninputs; i++) {
+    for (int i = 0; r.model && !e->status && i < o->ninputs; i++) {
         if (i) orr_text_add(&out, o->json ? ",\n" : "\n");
         memset(&r.result, 0, sizeof r.result);
         r.gpu = gpu;
