@@ -369,6 +369,13 @@ static void faults(void **state) {
                  (const char *[]){"shared memory", "16 bytes", NULL});
 }
 
+// One block fails, all others never end: the fault is reported all the same, and it is block 0's.
+static void a_fault_ends_endless_blocks(void **state) {
+    (void)state;
+    expect_fault(KERNEL("", "mov.u32 %r1,1; setp.eq.u32 %p1,%r2,0; @%p1 trap;\nL: bra L;\n"), 8, 1, 0,
+                 (const char *[]){"trap", "block (0,0,0)", NULL});
+}
+
 // ---- streams and determinism ----------------------------------------------------------------
 typedef struct digest {
     uint64_t sum, blocks;
@@ -504,6 +511,7 @@ int main(void) {
         cmocka_unit_test(which_blocks_keep_apart),
         cmocka_unit_test(a_race_has_one_outcome),
         cmocka_unit_test(faults),
+        cmocka_unit_test(a_fault_ends_endless_blocks),
         cmocka_unit_test(streams_do_not_depend_on_threads),
         cmocka_unit_test(a_stream_says_what_happened),
         cmocka_unit_test(printing),

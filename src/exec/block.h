@@ -3,6 +3,8 @@
 #ifndef ORR_BLOCK_H
 #define ORR_BLOCK_H
 
+#include <stdatomic.h>
+
 #include "exec/warp.h"
 
 #define MAX_WARPS 32 // 1024 threads
@@ -85,6 +87,7 @@ typedef struct worker { // one host thread's share
     orr_exec_counts counts;
     orr_err err; // the fault
     uint64_t fault_index;
+    atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;
 
 void orr_worker_init(worker *k, program *p, bool streams);

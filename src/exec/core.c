@@ -537,9 +537,26 @@ static void run_last(warp *w, frag *f, const xblock *x) {
     }
 }
 
+// A stream is held until its block is finished; one that never ends must not take all memory with it.
+static bool too_long(warp *w, const xblock *x, uint32_t mask) {
+    if (!w->trace || w->trace->n <= 1u << 30) return false;
+    orr_fault(
+        w, x->last ? x->last : x->end - 1, orr_ffs(mask),
+        "one warp's stream is longer than 1 GiB; for an endless loop there is --max-insts, for a long one "
+        "--counts-only");
+    return true;
+}
+
+// Up to how many instructions a warp runs before it looks whether it still has to.
+static uint64_t look_again(const warp *w, uint64_t most) {
+    uint64_t next = w->insts + (1u << 22);
+    return next < most ? next : most;
+}
+
 int orr_warp_run(warp *w) {
     const program *p = w->tb->prog;
-    uint64_t limit = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
+    uint64_t most = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
+    uint64_t limit = look_again(w, most);
     frag *f = choose(w, w->budget <= 0);
     w->budget = w->slice;
     while (f) {
@@ -564,12 +581,19 @@ int orr_warp_run(warp *w) {
             run_plain(w, x->first, x->end, mask);
             run_last(w, f, x);
             if (w->tb->faulted) return RUN_FAULT;
-            if (w->insts > limit) {
+            if (w->insts > limit && limit < most) {
+                limit = look_again(w, most);
+                const worker *k = w->worker;
+                if (k->bound && atomic_load_explicit(k->bound, memory_order_relaxed) <= w->tb->index)
+                    return RUN_FAULT; // an earlier block's is the one that counts
+                if (too_long(w, x, mask)) return RUN_FAULT;
+            } else if (w->insts > limit) {
                 orr_fault(w, x->last ? x->last : x->end - 1, orr_ffs(mask),
-                          "more than %llu instructions in one warp (--max-insts)", (unsigned long long)limit);
+                          "more than %llu instructions in one warp (--max-insts)", (unsigned long long)most);
                 return RUN_FAULT;
             }
             if (x->polls && --w->budget <= 0) {
+                if (too_long(w, x, mask)) return RUN_FAULT;
                 f->turn = f->state == FRAG_READY ? ++w->turn : f->turn;
                 int ready = 0;
                 for (int n = 0; n < ORR_WARP; n++) ready += w->frags[n].state == FRAG_READY;

@@ -142,16 +142,29 @@ static void turns_free(turns *t) {
 }
 
 // ---- many workers ---------------------------------------------------------------------------
+// With in_order, a worker takes a few blocks that follow each other, keeps their traces on its shelf, and
+// hands them out when all before have been. A piece's turn is waited for by one worker only, the piece's own,
+// on its own condition: waking all of them for every block would cost more than most blocks.
+typedef struct shelf {
+    orr_text bytes;          // the traces, one after the other
+    ORR_VEC(size_t) lengths; // [block][warp]
+    orr_warp_trace *views;   // of one block
+} shelf;
+
+#define SHELF_BYTES  (1u << 20)
+#define PIECE_BLOCKS 32
+
 typedef struct crew {
     program *p;
     uint64_t total, chunk;
+    int threads;
     atomic_uint_fast64_t next, bound; // blocks from `bound` on need not run: an earlier one failed
     orr_visit *visit;
     void *arg;
     bool in_order;
     pthread_mutex_t lock;
-    pthread_cond_t turn;
-    uint64_t visited;
+    pthread_cond_t *turns; // [threads] of piece n: n % threads
+    uint64_t turn;         // the piece that may be handed out
     orr_exec_counts counts;
     orr_err err;
     uint64_t err_index;
@@ -164,63 +177,100 @@ static void crew_fail(crew *c, const orr_err *e, uint64_t index) {
         c->err_index = index;
     }
     if (index < atomic_load(&c->bound)) atomic_store(&c->bound, index);
-    pthread_cond_broadcast(&c->turn);
+    for (int n = 0; n < c->threads; n++) pthread_cond_signal(&c->turns[n]);
     pthread_mutex_unlock(&c->lock);
 }
 
-// With in_order, waits for its turn; false when an earlier block has failed meanwhile.
-static bool crew_visit(crew *c, int n, tblock *tb) {
-    orr_tb out;
-    view(tb, &out);
+static bool crew_visit(crew *c, int n, const orr_tb *tb) {
     orr_err e = {0};
-    bool ok;
-    if (c->in_order) {
-        pthread_mutex_lock(&c->lock);
-        while (c->visited != tb->index && atomic_load(&c->bound) > tb->index)
-            pthread_cond_wait(&c->turn, &c->lock);
-        bool mine = atomic_load(&c->bound) > tb->index;
-        pthread_mutex_unlock(&c->lock);
-        if (!mine) return false;
-        ok = c->visit(c->arg, n, &out, &e);
-        pthread_mutex_lock(&c->lock);
-        c->visited++;
-        pthread_cond_broadcast(&c->turn);
-        pthread_mutex_unlock(&c->lock);
-    } else {
-        ok = c->visit(c->arg, n, &out, &e);
-    }
+    bool ok = c->visit(c->arg, n, tb, &e);
     if (!ok) crew_fail(c, &e, tb->index);
+    return ok;
+}
+
+static void shelf_put(shelf *s, const tblock *tb) {
+    for (uint32_t w = 0; w < tb->prog->nwarps; w++) {
+        orr_text_addn(&s->bytes, (const char *)tb->traces[w].bytes, tb->traces[w].n);
+        *ORR_PUSH(&s->lengths) = tb->traces[w].n;
+    }
+}
+
+// Hands out what is on the shelf, blocks from `from` on of this piece, when it is the piece's turn. False
+// when an earlier block has failed.
+static bool shelf_empty(crew *c, int n, shelf *s, uint64_t piece, uint64_t from) {
+    pthread_mutex_lock(&c->lock);
+    while (c->turn != piece && atomic_load(&c->bound) > from)
+        pthread_cond_wait(&c->turns[piece % (uint64_t)c->threads], &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    uint32_t nwarps = c->p->nwarps;
+    const uint8_t *at = (const uint8_t *)s->bytes.s;
+    bool ok = atomic_load(&c->bound) > from;
+    for (size_t b = 0; ok && b < s->lengths.n / nwarps; b++) {
+        for (uint32_t w = 0; w < nwarps; w++) {
+            s->views[w] = (orr_warp_trace){at, s->lengths.at[b * nwarps + w]};
+            at += s->views[w].n;
+        }
+        ok = crew_visit(c, n, &(orr_tb){.index = from + b, .nwarps = nwarps, .warps = s->views});
+    }
+    s->bytes.n = s->lengths.n = 0;
+    return ok;
+}
+
+static void pass_turn(crew *c, uint64_t piece) {
+    pthread_mutex_lock(&c->lock);
+    c->turn = piece + 1;
+    pthread_cond_signal(&c->turns[(piece + 1) % (uint64_t)c->threads]);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static bool crew_block(crew *c, int n, worker *k, shelf *s, uint64_t index) {
+    tblock *tb = orr_block_start(k, index);
+    int r;
+    do r = orr_block_run(tb);
+    while (r == RUN_YIELDS);
+    bool ok = r != RUN_FAULT;
+    if (!ok) {
+        crew_fail(c, &k->err, index);
+    } else if (c->in_order) {
+        shelf_put(s, tb);
+    } else if (c->visit) {
+        orr_tb out;
+        view(tb, &out);
+        ok = crew_visit(c, n, &out);
+    }
+    orr_block_finish(tb);
     return ok;
 }
 
 static void crew_work(void *arg, int n) {
     crew *c = arg;
     worker k;
+    shelf s = {0};
     orr_worker_init(&k, c->p, c->visit != NULL);
+    k.bound = &c->bound;
+    if (c->in_order) s.views = orr_calloc(c->p->nwarps, sizeof *s.views);
     bool ok = true;
     while (ok) {
         uint64_t from = atomic_fetch_add(&c->next, c->chunk);
         if (from >= c->total) break;
-        uint64_t to = from + c->chunk < c->total ? from + c->chunk : c->total;
+        uint64_t to = from + c->chunk < c->total ? from + c->chunk : c->total, piece = from / c->chunk;
+        uint64_t shelved = from; // the first block on the shelf
         for (uint64_t i = from; i < to && i < atomic_load(&c->bound) && ok; i++) {
-            tblock *tb = orr_block_start(&k, i);
-            int r;
-            do r = orr_block_run(tb);
-            while (r == RUN_YIELDS);
-            if (r == RUN_FAULT) {
-                crew_fail(c, &k.err, i);
-                ok = false;
-            } else if (c->visit) {
-                ok = crew_visit(c, n, tb);
-            }
-            orr_block_finish(tb);
+            ok = crew_block(c, n, &k, &s, i);
+            if (!ok || !c->in_order || (i + 1 < to && s.bytes.n < SHELF_BYTES)) continue;
+            ok = shelf_empty(c, n, &s, piece, shelved);
+            shelved = i + 1;
         }
+        if (ok && c->in_order) pass_turn(c, piece);
     }
     pthread_mutex_lock(&c->lock);
     c->counts.warp_insts += k.counts.warp_insts;
     c->counts.thread_insts += k.counts.thread_insts;
     c->counts.blocks += k.counts.blocks;
     pthread_mutex_unlock(&c->lock);
+    free(s.bytes.s);
+    free(s.lengths.at);
+    free(s.views);
     orr_worker_free(&k);
 }
 
@@ -230,18 +280,21 @@ static bool run_crew(program *p, int threads, bool in_order, orr_visit *visit, v
               .total = block_count(p->launch),
               .visit = visit,
               .arg = arg,
-              .in_order = in_order,
+              .in_order = in_order && visit,
               .err_index = UINT64_MAX};
     atomic_init(&c.next, 0);
     atomic_init(&c.bound, UINT64_MAX);
-    pthread_mutex_init(&c.lock, NULL);
-    pthread_cond_init(&c.turn, NULL);
-    uint64_t share = c.total / (uint64_t)threads / 8;
-    c.chunk = in_order || share < 1 ? 1 : share > 64 ? 64 : share;
     if ((uint64_t)threads > c.total) threads = (int)c.total;
+    uint64_t share = c.total / (uint64_t)threads / 8, most = in_order ? PIECE_BLOCKS : 64;
+    c.chunk = share < 1 ? 1 : share > most ? most : share;
+    c.threads = threads;
+    c.turns = orr_calloc((size_t)threads, sizeof *c.turns);
+    pthread_mutex_init(&c.lock, NULL);
+    for (int n = 0; n < threads; n++) pthread_cond_init(&c.turns[n], NULL);
     orr_parallel(threads, crew_work, &c);
+    for (int n = 0; n < threads; n++) pthread_cond_destroy(&c.turns[n]);
     pthread_mutex_destroy(&c.lock);
-    pthread_cond_destroy(&c.turn);
+    free(c.turns);
     if (counts) *counts = c.counts;
     if (c.err.status) return orr_fail(e, c.err.status, "%s", c.err.text);
     return true;
