@@ -8,7 +8,7 @@
 // that --help lists only those and others are refused. A new option: a field here, a line in options.c,
 // its name in the `takes` of the subcommands that have it.
 typedef struct cli_options {
-    const char *gpu;   // --gpu NAME|FILE      (default "h200")
+    const char *gpu;   // --gpu NAME|FILE      (NULL: h200, if its description is there)
     const char *model; // --model NAME         (default "functional" until there are others)
     const char **sets; // --set key=value ...
     int nsets;

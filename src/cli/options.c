@@ -187,12 +187,8 @@ static bool parse_one(const cli_subcommand *c, int argc, char **argv, int *i, cl
 }
 
 bool cli_parse(const char *subcommand, int argc, char **argv, cli_options *o, orr_err *e) {
-    *o = (cli_options){.gpu = "h200",
-                       .model = "functional",
-                       .threads = orr_host_threads(),
-                       .repeat = 1,
-                       .regs = 32,
-                       .barriers = 1};
+    *o = (cli_options){
+        .model = "functional", .threads = orr_host_threads(), .repeat = 1, .regs = 32, .barriers = 1};
     const cli_subcommand *c = cli_find_subcommand(subcommand, e);
     if (!c) return false;
     o->inputs = orr_calloc((size_t)argc + 1, sizeof *o->inputs);
