@@ -225,7 +225,7 @@ static int print_thread(warp *w, const uop *u, int lane, FILE *out) {
         size_t n = strspn(f, "-+ #0123456789.*");
         f += n;
         int longs = 0;
-        while (*f == 'l' || *f == 'h' || *f == 'z' || *f == 'j' || *f == 't') longs += *f++ != 'h';
+        while (*f == 'l' || *f == 'h') longs += *f++ == 'l'; // CUDA has no other sizes
         if (n > 40 || memchr(start, '*', n + 1) || !*f ||
             !strchr("diouxXeEfFgGaAcsp", *f)) { // not one of CUDA's
             fwrite(start, 1, (size_t)(f - start) + (*f != 0), out);
