@@ -194,7 +194,7 @@ orr_banked orr_bank_conflicts(const orr_access *a, uint32_t bytes, int kind) {
     if (words < 1) words = 1;
     uint32_t lanes = 32; // in a phase: as many as bring 32 words
     while (lanes * words > 32) lanes /= 2;
-    if (kind == ORR_BANKS_LOAD && words > 1 && in_pairs(a)) lanes *= 2;
+    if (kind == ORR_BANKS_LOAD && lanes < 32 && in_pairs(a)) lanes *= 2;
     for (uint32_t from = 0; from < ORR_WARP; from += lanes) {
         uint64_t at[ORR_WARP];
         uint32_t n = active(a, a->mask & (lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1) << from), at);
