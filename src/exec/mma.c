@@ -18,25 +18,6 @@
 
 enum { STEP_BYTES = 32, GUARD = 25, NO_EXP = -1000 };
 
-int orr_mma_bits(int type) {
-    switch (type) {
-    case ORR_T_B1: return 1;
-    case ORR_T_U4:
-    case ORR_T_S4: return 4;
-    case ORR_T_U8:
-    case ORR_T_S8:
-    case ORR_T_E4M3:
-    case ORR_T_E5M2: return 8;
-    case ORR_T_F16:
-    case ORR_T_BF16: return 16;
-    case ORR_T_TF32:
-    case ORR_T_F32:
-    case ORR_T_S32: return 32;
-    case ORR_T_F64: return 64;
-    default: return 0;
-    }
-}
-
 // ---- floats ---------------------------------------------------------------------------------
 // A factor as s * 2^e with 1 <= |s| < 2, or |s| < 1 and the format's smallest exponent.
 typedef struct factors {
@@ -306,10 +287,10 @@ void orr_mma_multiply(product *p) {
         multiply_bits(p);
     else if (p->dtype == ORR_T_S32)
         multiply_ints(p);
-    else if (orr_mma_bits(p->atype) == 8)
+    else if (orr_matrix_bits(p->atype) == 8)
         multiply_f8(p);
     else
-        multiply_floats(p, STEP_BYTES * 8 / orr_mma_bits(p->atype));
+        multiply_floats(p, STEP_BYTES * 8 / orr_matrix_bits(p->atype));
 }
 
 // ---- fragments ------------------------------------------------------------------------------
@@ -359,9 +340,9 @@ static void scatter_d(warp *w, const oper *regs, const product *p) {
 static void places(const warp *w, const uop *u, const product *p, uint8_t *place) {
     const uint32_t *meta = SRC_N(w, u, u->nsrc - 2, uint32_t);
     uint32_t sel = *SRC_N(w, u, u->nsrc - 1, uint32_t);
-    int bits = orr_mma_bits(p->atype), unit = bits == 4 ? 2 : 1; // elements a position stands for
-    int groups = p->kc / (bits == 32 ? 1 : 2 * unit);            // of a row
-    int lanes = groups * 4 * 2 / 32;                             // of a g that hold the two rows' bits
+    int bits = orr_matrix_bits(p->atype), unit = bits == 4 ? 2 : 1; // elements a position stands for
+    int groups = p->kc / (bits == 32 ? 1 : 2 * unit);               // of a row
+    int lanes = groups * 4 * 2 / 32;                                // of a g that hold the two rows' bits
     if (lanes < 1) lanes = 1;
     for (int i = 0; i < p->m; i++)
         for (int q = 0; q < groups; q++) {
@@ -397,7 +378,7 @@ static void mma(warp *w, const uop *u) {
     start(u, &p);
     bool sparse = u->inst->vec == 1;
     if (sparse) p.kc = p.k / 2;
-    int bits = orr_mma_bits(p.atype), word = bits == 64 ? 64 : 32;
+    int bits = orr_matrix_bits(p.atype), word = bits == 64 ? 64 : 32;
     int na = p.m * p.kc * bits / word / ORR_WARP, nb = p.n * p.k * bits / word / ORR_WARP;
     const oper *src = u->all + u->ndst;
     gather(w, src, na, p.m, word / 8, (uint8_t *)&p.a);
@@ -528,7 +509,7 @@ static handlers pick_mma(const orr_kernel *k, const orr_inst *i, const char **wh
         return (handlers){0};
     }
     bool volta = i->stype == ORR_T_F16 && m == 8;
-    int bits = orr_mma_bits(i->stype), word = bits == 64 ? 64 : 32;
+    int bits = orr_matrix_bits(i->stype), word = bits == 64 ? 64 : 32;
     int na = volta ? 2 : m * (sparse ? kk / 2 : kk) * bits / word / ORR_WARP;
     int nb = volta ? 2 : n * kk * bits / word / ORR_WARP;
     int nc = volta ? (i->cmp == ORR_T_F16 ? 4 : 8) : acc_regs(i->cmp, m * n);

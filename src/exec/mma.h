@@ -24,7 +24,6 @@ typedef struct product {
     } c;
 } product;
 
-int orr_mma_bits(int type);                       // of an element of A or B; 0: not a matrix type
 void orr_mma_multiply(product *p);                // c is replaced by D
 bool orr_mma_types(const orr_inst *i, bool wmma); // a combination of types PTX has
 

@@ -17,7 +17,7 @@ typedef struct matrix {
 
 static matrix matrix_of(uint32_t imm, int kind, int type) {
     int m = (int)(imm & 255), n = (int)(imm >> 8 & 255), k = (int)(imm >> 16);
-    return (matrix){kind == FRAG_B ? k : m, kind == FRAG_A ? k : n, type, orr_mma_bits(type), kind};
+    return (matrix){kind == FRAG_B ? k : m, kind == FRAG_A ? k : n, type, orr_matrix_bits(type), kind};
 }
 static int run_of(const matrix *x) { return x->rows * x->cols / ORR_WARP; } // elements of a lane
 

@@ -83,3 +83,22 @@ bool orr_inst_traced(const orr_inst *i) {
     if (i->op == ORR_OP_MBARRIER && i->sub == ORR_MBAR_PENDING_COUNT) return false; // a look at a register
     return (orr_ops[i->op].flags & ORR_F_MEMORY) && i->space != ORR_SPACE_PARAM;
 }
+
+int orr_matrix_bits(uint8_t type) {
+    switch (type) {
+    case ORR_T_B1: return 1;
+    case ORR_T_U4:
+    case ORR_T_S4: return 4;
+    case ORR_T_U8:
+    case ORR_T_S8:
+    case ORR_T_E4M3:
+    case ORR_T_E5M2: return 8;
+    case ORR_T_F16:
+    case ORR_T_BF16: return 16;
+    case ORR_T_TF32:
+    case ORR_T_F32:
+    case ORR_T_S32: return 32;
+    case ORR_T_F64: return 64;
+    default: return 0;
+    }
+}

@@ -484,6 +484,7 @@ typedef struct orr_module {
 
 // ---- isa/ itself ----------------------------------------------------------------------------
 uint8_t orr_inst_unit(const orr_inst *i); // from the table, refined by type
+int orr_matrix_bits(uint8_t type);        // of an element of a matrix instruction, 0: not one
 // Does a stream carry addresses for it? Memory instructions of every space but PARAM.
 bool orr_inst_traced(const orr_inst *i);
 static inline const orr_operand *orr_dst(const orr_kernel *k, const orr_inst *i, int n) {

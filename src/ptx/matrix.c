@@ -3,22 +3,9 @@
 #include "ptx/lower.h"
 
 static uint32_t element_bits(lowering *l, uint8_t type) {
-    switch (type) {
-    case ORR_T_B1: return 1;
-    case ORR_T_U4:
-    case ORR_T_S4: return 4;
-    case ORR_T_U8:
-    case ORR_T_S8:
-    case ORR_T_E4M3:
-    case ORR_T_E5M2: return 8;
-    case ORR_T_F16:
-    case ORR_T_BF16: return 16;
-    case ORR_T_TF32:
-    case ORR_T_F32:
-    case ORR_T_S32: return 32;
-    case ORR_T_F64: return 64;
-    default: ptx_unsupported(l, "a matrix of these elements");
-    }
+    int bits = orr_matrix_bits(type);
+    if (!bits) ptx_unsupported(l, "a matrix of these elements");
+    return (uint32_t)bits;
 }
 
 // Registers per thread for a rows x cols matrix spread over a warp.
