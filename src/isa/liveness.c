@@ -310,7 +310,7 @@ static uint32_t deepest(const orr_kernel *k, uint32_t f, const uint32_t *own, ui
 
 // PTX is not what runs: machine code needs a few registers more, for addresses and intermediate values that
 // PTX does not show. The constant is the one that fits best what ptxas 13.0 reports for 660 kernels of
-// the CUDA samples and of Rodinia (docs/design.md, "Registers"); the rule for parameters came from the bundled ones.
+// the CUDA samples and of Rodinia (docs/design.md, "Registers").
 static uint32_t estimate(const orr_kernel *k, uint32_t live) {
     uint32_t regs = live + 6;
     if (regs < 8) regs = 8;
