@@ -246,10 +246,9 @@ static const uint64_t *copy_spec(const warp *w, const uop *u, int n) { // immedi
 }
 
 static bool grow_registers(warp *w, const frame *fr) {
-    static const uint32_t bytes[ORR_CLASSES] = {4, 64, 128, 256, 512};
     const orr_func *fn = &w->tb->prog->kernel->funcs[fr->func];
     for (int c = 0; c < ORR_CLASSES; c++) {
-        uint32_t need = fr->base[c] + (fn->nregs[c] + 1) * bytes[c];
+        uint32_t need = fr->base[c] + (fn->nregs[c] + 1) * reg_bytes(c);
         if (need <= w->area_bytes[c]) continue;
         if (need > (64u << 20)) return false;
         uint32_t size = (need * 2 + 63) & ~63u;
@@ -277,7 +276,6 @@ static int32_t same_frame(const warp *w, const frame *v) {
 
 // All lanes of f enter function `callee`.
 static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back) {
-    static const uint32_t bytes[ORR_CLASSES] = {4, 64, 128, 256, 512};
     const program *p = w->tb->prog;
     const orr_kernel *k = p->kernel;
     const frame from = w->frames[f->frame];
@@ -288,7 +286,7 @@ static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back)
         return;
     }
     frame to = {.lanes = f->mask, .func = callee, .parent = f->frame, .call = u, .back = back};
-    for (int c = 0; c < ORR_CLASSES; c++) to.base[c] = from.base[c] + (caller->nregs[c] + 1) * bytes[c];
+    for (int c = 0; c < ORR_CLASSES; c++) to.base[c] = from.base[c] + (caller->nregs[c] + 1) * reg_bytes(c);
     to.base[ORR_P] = (to.base[ORR_P] + 3) & ~3u;
     to.local = (from.local + caller->local_bytes + from.alloca + 15) & ~15u;
     if ((uint64_t)to.local + fn->local_bytes > p->local_bytes || w->nframes > MAX_DEPTH ||
@@ -609,7 +607,6 @@ int orr_warp_run(warp *w) {
 }
 
 void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
-    static const uint32_t bytes[ORR_CLASSES] = {4, 64, 128, 256, 512};
     const program *p = tb->prog;
     const orr_func *entry = &p->kernel->funcs[0];
     uint32_t threads = p->threads - index * ORR_WARP;
@@ -625,7 +622,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->free_join = w->free_frame = -1;
     w->bank[BANK_CONST] = p->constants;
     for (int c = 0; c < ORR_CLASSES; c++) {
-        uint32_t need = ((entry->nregs[c] + 1) * bytes[c] + 63) & ~63u;
+        uint32_t need = ((entry->nregs[c] + 1) * reg_bytes(c) + 63) & ~63u;
         if (w->area_bytes[c] < need) {
             free(w->area[c]);
             w->area[c] = orr_aligned_alloc(64, need);

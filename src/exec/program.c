@@ -7,9 +7,6 @@
 
 #include "exec/block.h"
 
-static const uint32_t lane_bytes[ORR_CLASSES] = {[ORR_H] = 2, [ORR_W] = 4, [ORR_D] = 8, [ORR_Q] = 16};
-static uint32_t reg_bytes(int cls) { return cls == ORR_P ? 4 : lane_bytes[cls] * ORR_WARP; }
-
 // ---- constants ------------------------------------------------------------------------------
 typedef struct builder {
     program *p;
@@ -43,9 +40,8 @@ static void broadcast(uint8_t *at, int cls, uint64_t value) {
         return;
     }
     memset(at, 0, reg_bytes(cls));
-    uint32_t n = lane_bytes[cls] < 8 ? lane_bytes[cls] : 8;
-    for (int i = 0; i < ORR_WARP; i++)
-        memcpy(at + (uint32_t)i * lane_bytes[cls], &value, n); // little-endian hosts
+    uint32_t lane = reg_bytes(cls) / ORR_WARP, n = lane < 8 ? lane : 8;
+    for (int i = 0; i < ORR_WARP; i++) memcpy(at + (uint32_t)i * lane, &value, n); // little-endian hosts
 }
 
 static uint32_t constant(builder *b, const_table *t, int cls, uint64_t value) {

@@ -71,9 +71,8 @@ typedef struct turns {
 // How many blocks may be unfinished at once: what a large GPU holds, less where that would take more than
 // a few gigabytes of the host's memory.
 static uint32_t resident_blocks(const program *p) {
-    static const uint32_t bytes[ORR_CLASSES] = {4, 64, 128, 256, 512};
     uint64_t warp = 4096, most = p->launch->resident ? p->launch->resident : 4096;
-    for (int c = 0; c < ORR_CLASSES; c++) warp += (uint64_t)p->kernel->funcs[0].nregs[c] * bytes[c];
+    for (int c = 0; c < ORR_CLASSES; c++) warp += (uint64_t)p->kernel->funcs[0].nregs[c] * reg_bytes(c);
     uint64_t each = p->shared_bytes + (uint64_t)p->local_bytes * p->nwarps * ORR_WARP + warp * p->nwarps;
     uint64_t fit = (4ull << 30) / each;
     if (fit < 64) fit = 64;

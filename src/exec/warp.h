@@ -22,6 +22,9 @@ enum { // banks: the register classes, then the constants
     BANKS
 };
 
+// Bytes of one register of a class, all lanes.
+static inline uint32_t reg_bytes(int cls) { return cls == ORR_P ? 4 : (1u << cls) * ORR_WARP; }
+
 typedef struct oper {
     uint32_t off; // bytes from w->bank[bank]
     uint8_t bank;
