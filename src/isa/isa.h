@@ -57,6 +57,69 @@ typedef struct orr_op_info {
 } orr_op_info;
 extern const orr_op_info orr_ops[ORR_OP_COUNT];
 
+// ---- timing classes and machine mnemonics ------------------------------------------------------
+// What a GPU description gives a unit, a latency and an interval for: op.NAME.*. A class `a.b` that a
+// description does not list is as `a`.
+#define ORR_TCLASSES(X)                                                                                      \
+    X(INT, "int")                                                                                            \
+    X(INT_MUL, "int.mul")                                                                                    \
+    X(BITS, "int.bits")                                                                                      \
+    X(FP32, "fp32")                                                                                          \
+    X(FP64, "fp64")                                                                                          \
+    X(FP16, "fp16")                                                                                          \
+    X(SFU, "sfu")                                                                                            \
+    X(CONV, "conv")                                                                                          \
+    X(MOVE, "move")                                                                                          \
+    X(SREG, "move.sreg")                                                                                     \
+    X(TENSOR, "tensor")                                                                                      \
+    X(TENSOR_INT, "tensor.int")                                                                              \
+    X(TENSOR_FP64, "tensor.fp64")                                                                            \
+    X(MEM, "mem")                                                                                            \
+    X(CONST, "mem.const")                                                                                    \
+    X(TEX, "mem.tex")                                                                                        \
+    X(SHFL, "shfl")                                                                                          \
+    X(VOTE, "vote")                                                                                          \
+    X(BRANCH, "branch")                                                                                      \
+    X(BARRIER, "barrier")                                                                                    \
+    X(UNIFORM, "uniform")                                                                                    \
+    X(MISC, "misc")
+enum orr_tclass {
+#define X(id, name) ORR_TC_##id,
+    ORR_TCLASSES(X)
+#undef X
+        ORR_TC_COUNT
+};
+extern const char *const orr_tclass_name[ORR_TC_COUNT];
+
+enum orr_tkind {       // what the core does with an instruction besides occupying a unit
+    ORR_TK_ALU,        // nothing
+    ORR_TK_MEM,        // goes to the load/store unit with the addresses its stream carries
+    ORR_TK_BRANCH,     // the warp cannot issue until it is resolved
+    ORR_TK_EXIT,       // some lanes end here; the warp ends where its stream does
+    ORR_TK_BARRIER,    // waits for the other warps of the thread block
+    ORR_TK_FENCE,      // waits for the warp's own memory accesses
+    ORR_TK_GROUP,      // closes a group of asynchronous copies
+    ORR_TK_WAIT_GROUP, // waits until at most `imm` such groups are unfinished
+};
+
+enum orr_sass {
+    ORR_SASS_NONE, // not in the table
+#define SASS(name, cls, kind) ORR_SASS_##name,
+#include "isa/sass.def"
+#undef SASS
+    ORR_SASS_COUNT
+};
+typedef struct orr_sass_info {
+    const char *name;
+    uint8_t cls, kind; // orr_tclass, orr_tkind
+} orr_sass_info;
+extern const orr_sass_info orr_sass[ORR_SASS_COUNT];
+// The table's entry for a mnemonic ("LDG.E.128", only what is before the first point counts), or
+// ORR_SASS_NONE.
+enum orr_sass orr_sass_find(const char *mnemonic, size_t n);
+// Class and kind for a name that is not in the table, from its first letters.
+void orr_sass_guess(const char *mnemonic, size_t n, uint8_t *cls, uint8_t *kind);
+
 // ---- types ----------------------------------------------------------------------------------
 enum orr_type {
     ORR_T_NONE,
@@ -347,8 +410,21 @@ typedef struct orr_inst {
     uint32_t line;      // line in the PTX file (or address in the machine code)
     uint32_t file;      // source file index + 1 in module->files, 0 unknown
     uint32_t srcline;   // source line
-    uint32_t ctrl;      // machine code's control bits, 0 for PTX
+    uint32_t ctrl;      // machine code's control bits (ORR_CTRL_*), 0 for PTX
+    uint16_t sass;      // enum orr_sass when the code is the machine's (kernel->machine), else 0
+    uint8_t tclass;     // orr_tclass and
+    uint8_t tkind;      //   orr_tkind then
+    uint32_t name;      // and its mnemonic: index in kernel->names
 } orr_inst;
+
+// Control bits as the machine has them since Volta, from bit 0: stall cycles (4), yield (1, set: do not
+// prefer this warp next), write barrier (3, 7 none), read barrier (3, 7 none), wait mask (6), reuse (4).
+#define ORR_CTRL_STALL(c) ((c)&15)
+#define ORR_CTRL_YIELD(c) ((c) >> 4 & 1)
+#define ORR_CTRL_WBAR(c)  ((c) >> 5 & 7)
+#define ORR_CTRL_RBAR(c)  ((c) >> 8 & 7)
+#define ORR_CTRL_WAIT(c)  ((c) >> 11 & 63)
+#define ORR_CTRL_REUSE(c) ((c) >> 17 & 15)
 
 enum { ORR_CACHE_CA, ORR_CACHE_CG, ORR_CACHE_CS, ORR_CACHE_LU, ORR_CACHE_CV, ORR_CACHE_WB, ORR_CACHE_WT };
 
@@ -439,6 +515,11 @@ typedef struct orr_kernel {
     bool reads_anywhere;    // loads through addresses of unknown base
     struct orr_base *bases; // what its global accesses are based on
     uint32_t nbases;
+    bool machine;           // instructions are the machine's own: `sass`, `tclass`, `tkind`, `name` are set
+    bool control;           // and their control bits are known
+    bool grows;             // read from a trace: blocks are added while thread blocks are read from its source
+    const char **names;     // mnemonics of machine instructions
+    uint32_t nnames;
     bool recursive;       // the call graph has a cycle or an indirect call
     uint32_t stack_bytes; // of local memory per thread: the deepest chain of calls (recursive: of one round)
     orr_arena arena;      // owns all of the above

@@ -11,6 +11,12 @@ const orr_counter_info orr_counters[ORR_COUNTERS] = {
 #undef COUNTER
 };
 
+const orr_stall_info orr_stalls[ORR_STALLS] = {
+#define STALL(id, name, metric, meaning) {name, metric, meaning},
+#include "model/stalls.def"
+#undef STALL
+};
+
 const orr_model *const orr_models[] = {&orr_model_functional, NULL};
 
 const orr_model *orr_model_find(const char *name, orr_err *e) {
@@ -49,6 +55,7 @@ orr_launch_result *orr_result_add(orr_result *r, const orr_gpu *gpu, const orr_w
 }
 
 void orr_result_free(orr_result *r) {
+    if (r->state_free) r->state_free(r->state);
     free(r->launches.at);
     free(r->profiles.at);
     orr_arena_free(&r->arena);

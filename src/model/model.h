@@ -60,6 +60,57 @@ typedef struct orr_profile {
     orr_mem_stats *mems;     // [nplaces]
 } orr_profile;
 
+// ---- where time goes ----------------------------------------------------------------------------
+// Every cycle that a warp is resident has one reason (stalls.def).
+enum orr_stall {
+#define STALL(id, name, metric, meaning) ORR_STALL_##id,
+#include "model/stalls.def"
+#undef STALL
+    ORR_STALLS
+};
+typedef struct orr_stall_info {
+    const char *name, *metric, *meaning;
+} orr_stall_info;
+extern const orr_stall_info orr_stalls[ORR_STALLS];
+
+// What happened from one point in time to the next, for plots: all SMs together.
+typedef struct orr_sample {
+    uint64_t warps;              // resident warp cycles
+    uint64_t insts;              // warp instructions issued
+    uint64_t stalls[ORR_STALLS]; // warp cycles by reason
+    uint64_t l1_sectors, l2_sectors, dram_sectors;
+    uint64_t blocks;             // resident thread block cycles
+} orr_sample;
+
+typedef struct orr_span { // a thread block on an SM
+    uint64_t block, start, end; // cycles
+    uint32_t sm, slot;
+} orr_span;
+
+// What a model that predicts time knows of a launch. Owned by the result's arena unless said otherwise.
+typedef struct orr_timing {
+    const struct orr_program *program;     // what was timed; lives as long as the result
+    uint64_t cycles;                       // from the launch to the end of its last block, launch overhead included
+    uint64_t overhead;                     // of them before the first block starts
+    uint64_t sm_active;                    // cycles in which an SM has a block, summed over SMs
+    uint64_t warp_cycles;                  // resident warp cycles == sum of stalls
+    uint64_t stalls[ORR_STALLS];
+    uint64_t (*by_inst)[ORR_STALLS];       // [program->ninsts]; sums to stalls
+    uint64_t *issued;                      // [program->ninsts] warp instructions
+    uint64_t *threads;                     // [program->ninsts] lanes active, summed
+    uint64_t unit_busy[ORR_GPU_UNITS_MAX]; // cycles, summed over the units of that name in the GPU
+    uint64_t issue_slots;                  // scheduler cycles while SMs were active
+    uint64_t register_conflicts;           // cycles lost to register banks
+    orr_sample *samples;
+    uint32_t nsamples;
+    uint64_t sample_cycles;                // each sample covers this many
+    orr_span *spans;                       // when a timeline was asked for
+    uint64_t nspans, spans_left_out;
+    int resident;                          // blocks an SM holds
+    int limiter;                           // enum orr_limiter
+    const struct orr_raw *raw;             // the model's own counts (cycle/raw.h)
+} orr_timing;
+
 // ---- results --------------------------------------------------------------------------------
 typedef struct orr_launch_result {
     const orr_kernel *kernel;
@@ -68,6 +119,7 @@ typedef struct orr_launch_result {
     uint64_t blocks, warp_insts, thread_insts;
     double occupancy; // warps that fit on an SM, of those it could hold: 0 to 1
     double *counters; // [ORR_COUNTERS], NAN: not counted; NULL: none
+    orr_timing *timing; // NULL: this model does not predict time
 } orr_launch_result;
 
 typedef struct orr_host {
@@ -83,6 +135,8 @@ typedef struct orr_result {
     orr_host host;
     uint32_t checked;      // expectations of the script that held
     uint64_t buffer_bytes; // of the script's buffers
+    void *state;           // what a model keeps from launch to launch (caches),
+    void (*state_free)(void *state); // freed with the result
     orr_arena arena;
 } orr_result;
 
@@ -93,6 +147,8 @@ typedef struct orr_work { // one launch
     orr_source *source;       // when it comes from a file
     int threads;
     orr_progress *progress; // told of every finished thread block; may be NULL
+    bool timeline;          // keep which block was where
+    bool skip;              // execute it and warm nothing: not one of --kernels, --launches
 } orr_work;
 // Pull its thread blocks; close the source when done. NULL with e set on error.
 orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e);
@@ -101,9 +157,12 @@ typedef struct orr_model {
     const char *name, *summary;
     // One launch: appends to r->launches. Called launch by launch, in order.
     bool (*run)(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e);
+    // A copy from the host between launches; NULL: of no interest.
+    bool (*copy)(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *r, orr_err *e);
+    bool needs_gpu;
 } orr_model;
 
-extern const orr_model orr_model_functional;
+extern const orr_model orr_model_functional, orr_model_cycle;
 extern const orr_model *const orr_models[]; // all, ends with NULL
 // By name. Unknown: NULL, and the message names those that exist.
 const orr_model *orr_model_find(const char *name, orr_err *e);

@@ -1,0 +1,60 @@
+// Machine mnemonics and timing classes: the tables of sass.def, looked up by name.
+#include "isa/isa.h"
+
+#include <string.h>
+
+const char *const orr_tclass_name[ORR_TC_COUNT] = {
+#define X(id, name) name,
+    ORR_TCLASSES(X)
+#undef X
+};
+
+const orr_sass_info orr_sass[ORR_SASS_COUNT] = {
+    [ORR_SASS_NONE] = {"?", ORR_TC_MISC, ORR_TK_ALU},
+#define SASS(name, cls, kind) [ORR_SASS_##name] = {#name, ORR_TC_##cls, ORR_TK_##kind},
+#include "isa/sass.def"
+#undef SASS
+};
+
+static size_t root(const char *s, size_t n) {
+    const char *point = memchr(s, '.', n);
+    return point ? (size_t)(point - s) : n;
+}
+
+// Called once for each distinct mnemonic of a program, so a walk through the table will do.
+enum orr_sass orr_sass_find(const char *mnemonic, size_t n) {
+    n = root(mnemonic, n);
+    for (int i = 1; i < ORR_SASS_COUNT; i++)
+        if (strlen(orr_sass[i].name) == n && memcmp(orr_sass[i].name, mnemonic, n) == 0)
+            return (enum orr_sass)i;
+    return ORR_SASS_NONE;
+}
+
+// The longest prefix wins because longer ones come first.
+void orr_sass_guess(const char *mnemonic, size_t n, uint8_t *cls, uint8_t *kind) {
+    static const struct {
+        const char *prefix;
+        uint8_t cls;
+    } guesses[] = {
+        {"HGMMA", ORR_TC_TENSOR}, {"IGMMA", ORR_TC_TENSOR_INT}, {"QGMMA", ORR_TC_TENSOR},
+        {"IMMA", ORR_TC_TENSOR_INT}, {"DMMA", ORR_TC_TENSOR_FP64}, {"HMMA", ORR_TC_TENSOR},
+        {"OMMA", ORR_TC_TENSOR}, {"UTC", ORR_TC_TENSOR}, {"UTM", ORR_TC_MISC}, {"UBL", ORR_TC_MISC},
+        {"MUFU", ORR_TC_SFU}, {"RRO", ORR_TC_SFU}, {"IMAD", ORR_TC_INT_MUL}, {"IMUL", ORR_TC_INT_MUL},
+        {"IDP", ORR_TC_INT_MUL}, {"F2", ORR_TC_CONV}, {"I2", ORR_TC_CONV}, {"S2", ORR_TC_SREG},
+        {"TEX", ORR_TC_TEX}, {"TLD", ORR_TC_TEX}, {"SU", ORR_TC_TEX}, {"MOV", ORR_TC_MOVE},
+        {"SHF", ORR_TC_INT}, {"VOTE", ORR_TC_VOTE}, {"BAR", ORR_TC_BARRIER}, {"BR", ORR_TC_BRANCH},
+        {"JM", ORR_TC_BRANCH}, {"F", ORR_TC_FP32}, {"H", ORR_TC_FP16}, {"D", ORR_TC_FP64},
+        {"I", ORR_TC_INT}, {"L", ORR_TC_INT}, {"V", ORR_TC_INT}, {"P", ORR_TC_INT}, {"U", ORR_TC_UNIFORM},
+    };
+    n = root(mnemonic, n);
+    *cls = ORR_TC_MISC;
+    *kind = ORR_TK_ALU;
+    for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
+        size_t m = strlen(guesses[i].prefix);
+        if (m > n || memcmp(guesses[i].prefix, mnemonic, m) != 0) continue;
+        *cls = guesses[i].cls;
+        if (*cls == ORR_TC_BRANCH) *kind = ORR_TK_BRANCH;
+        if (*cls == ORR_TC_BARRIER) *kind = ORR_TK_BARRIER;
+        return;
+    }
+}

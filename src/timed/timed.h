@@ -1,0 +1,98 @@
+// A kernel as a GPU runs it: the program that the models time.
+//
+// For machine code and traces these are the instructions themselves. PTX is not what runs, so it is lowered
+// first the way ptxas would on that GPU (lower.c): the program's blocks are the kernel's blocks, one to one,
+// with other instructions in them. Addresses and active masks still come from executing the PTX: an
+// instruction that touches memory names which of the block's accesses in the stream is its own.
+//
+// Everything a model needs per instruction is worked out here once: unit, latency and interval from the GPU
+// description, registers as small numbers, what kind of thing it is. A model's inner loop looks at no name.
+#ifndef ORR_TIMED_H
+#define ORR_TIMED_H
+
+#include "gpu/gpu.h"
+#include "stream/stream.h"
+
+// Registers of all files as one numbering, for scoreboards.
+#define ORR_TREG_P    1024 // predicates P0.. ; below: vector registers
+#define ORR_TREG_U    1040 // uniform registers
+#define ORR_TREG_UP   1104 // uniform predicates
+#define ORR_TREGS     1112
+
+enum { // orr_tinst.flags
+    ORR_TF_LOAD = 1 << 0,
+    ORR_TF_STORE = 1 << 1,
+    ORR_TF_ATOMIC = 1 << 2,  // with LOAD: the old value comes back (ATOM); without: RED
+    ORR_TF_BYPASS = 1 << 3,  // does not look in L1 (cg, volatile, atomics at L2)
+    ORR_TF_STREAM = 1 << 4,  // evict first (cs, lu)
+    ORR_TF_ASYNC = 1 << 5,   // LDGSTS: to shared memory, no register waits for it
+    ORR_TF_ARRIVE = 1 << 6,  // barrier: arrives without waiting
+    ORR_TF_GUARDED = 1 << 7, // has a guard predicate
+    ORR_TF_MATRIX = 1 << 8,  // LDSM, STSM
+    ORR_TF_ORDERED = 1 << 9, // other threads may be looking (volatile, acquire, release)
+};
+#define ORR_NO_ACCESS 0xffff
+
+typedef struct orr_tinst {
+    uint16_t sass;    // enum orr_sass, for names
+    uint8_t tclass;   // orr_tclass
+    uint8_t kind;     // orr_tkind
+    uint8_t unit;     // index in gpu->units
+    uint8_t space;    // orr_space of a memory instruction; GENERIC: by address
+    uint8_t bytes;    // per lane
+    uint8_t nsrc, ndst;
+    uint8_t offset;   // added to its access's addresses (an access that takes two instructions)
+    uint8_t nbanks;   // extra cycles that reading its operands costs on a core without collectors
+    uint8_t imm;      // barrier: its number (0xff: not known); WAIT_GROUP: groups; FENCE: 0 block, 2 GPU, 3 system
+    uint16_t flags;   // ORR_TF_*
+    uint16_t latency; // cycles from issue to use, as the description has it
+    uint16_t interval;
+    uint16_t access;  // of the accesses of its block in the stream, or ORR_NO_ACCESS
+    uint16_t warps;   // barrier: how many take part; 0: all of the block
+    uint32_t regs;    // in program->regs: nsrc sources, then ndst destinations
+    uint32_t ctrl;    // control bits, when program->control
+    uint32_t inst;    // the kernel's instruction it came from
+    uint32_t pc;      // byte address, for the instruction caches
+    uint32_t name;    // in program->names: what to call it, "LDG.E.128"
+} orr_tinst;
+
+typedef struct orr_tblock {
+    uint32_t first, count;
+    uint32_t naccess;  // accesses the stream has for one run of it (== kernel block's nmem)
+} orr_tblock;
+
+typedef struct orr_program {
+    const orr_kernel *kernel;
+    const orr_gpu *gpu;
+    orr_tinst *insts;
+    orr_tblock *blocks;
+    uint16_t *regs;
+    const char **names;
+    uint32_t ninsts, nblocks, nregs, nnames; // nregs: entries of `regs`
+    uint32_t max_access;                     // the largest naccess
+    uint32_t registers; // per thread, for the occupancy: the kernel's own figure, or the estimate of the lowering
+    bool control;       // dependences are in ctrl; else a scoreboard finds them
+    uint32_t insts_cap, blocks_cap, regs_cap, names_cap;
+    orr_arena arena;
+} orr_program;
+
+// The program of a kernel on a GPU. Any kernel can be timed: an operation nobody has a rule for is one
+// instruction of its unit's class.
+orr_program *orr_program_new(const orr_kernel *k, const orr_gpu *g, orr_err *e);
+// A kernel that grows (read from a trace) has more blocks now: take them over. Pointers into insts, blocks and
+// regs change; numbers do not.
+void orr_program_grow(orr_program *p);
+void orr_program_free(orr_program *p);
+// `orrery show --timed`: a listing with units, latencies and registers.
+void orr_program_print(const orr_program *p, orr_text *out);
+
+// ---- for those who make programs (private to timed/, and to tests) ---------------------------------
+// Appends to the last block of p. Looks up unit, latency and interval by mnemonic, then by class.
+orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemonic, uint8_t tclass, uint8_t kind);
+void orr_program_reg(orr_program *p, orr_tinst *i, uint16_t reg, bool dst); // sources before destinations
+// The lowering of PTX (lower.c): fills p->blocks for every block of p->kernel.
+bool orr_lower_ptx(orr_program *p, orr_err *e);
+// Reading operands: fills nbanks of every instruction from `first` on (banks, ports, reuse; modern cores).
+void orr_program_banks(orr_program *p, uint32_t first);
+
+#endif
