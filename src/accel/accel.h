@@ -1,10 +1,10 @@
 // Accel-Sim's files: traces in and out, GPGPU-Sim configurations in.
 //
 // A trace is text: for each thread block and warp the instructions it executed, with registers, masks and
-// addresses (docs/accel-sim.md). It becomes what every model takes: a kernel, made of the instructions that were
-// seen, and streams. The kernel grows while the file is read (kernel->grows), because what code there is is known only
-// when all of it has run; a block of the kernel is a run of instructions under one mask. Memory is bounded however
-// large the file is: one thread block at a time.
+// addresses (docs/accel-sim.md). It becomes what every model takes: a kernel, made of the instructions that
+// were seen, and streams. The kernel grows while the file is read (kernel->grows), because what code there is
+// is known only when all of it has run; a block of the kernel is a run of instructions under one mask. Memory
+// is bounded however large the file is: one thread block at a time.
 #ifndef ORR_ACCEL_H
 #define ORR_ACCEL_H
 
@@ -17,14 +17,15 @@ bool orr_accel_probe(const char *path); // is it one, by its name and first byte
 enum orr_accel_kind { ORR_ACCEL_END, ORR_ACCEL_KERNEL, ORR_ACCEL_COPY };
 typedef struct orr_accel_item { // one line of the list
     enum orr_accel_kind kind;
-    orr_source *source;         // KERNEL: valid until the next call; also when it is skipped
-    uint64_t addr, bytes;       // COPY: host to device
+    orr_source *source;   // KERNEL: valid until the next call; also when it is skipped
+    uint64_t addr, bytes; // COPY: host to device
 } orr_accel_item;
 
 typedef struct orr_accel_file orr_accel_file;
 orr_accel_file *orr_accel_open(const char *path, orr_err *e);
-// The next command of the list; false on error. A kernel's file is opened here and its header read; its thread blocks
-// come when the source is pulled. Opcodes nobody knows are classed by their name, with one warning each on `warn`.
+// The next command of the list; false on error. A kernel's file is opened here and its header read; its
+// thread blocks come when the source is pulled. Opcodes nobody knows are classed by their name, with one
+// warning each on `warn`.
 bool orr_accel_next(orr_accel_file *f, orr_accel_item *item, orr_err *e);
 void orr_accel_close(orr_accel_file *f);
 // One trace from memory, for fuzzing and tests. The text is not copied.
@@ -42,10 +43,10 @@ bool orr_accel_commit(orr_accel_writer *w, orr_err *e); // writes kernelslist.g;
 void orr_accel_discard(orr_accel_writer *w);
 
 // ---- configurations -----------------------------------------------------------------------------
-// gpgpusim.config and (may be NULL) trace.config as a GPU description: the text of a .conf file, each value with the
-// option it came from. `notes` gets one line for each option that could not be used.
+// gpgpusim.config and (may be NULL) trace.config as a GPU description: the text of a .conf file, each value
+// with the option it came from. `notes` gets one line for each option that could not be used.
 bool orr_accel_import(const char *gpgpusim, const char *trace, orr_text *conf, orr_text *notes, orr_err *e);
-bool orr_accel_import_text(const char *gpgpusim, size_t n, const char *trace, size_t m, const char *name, orr_text *conf,
-                           orr_text *notes, orr_err *e);
+bool orr_accel_import_text(const char *gpgpusim, size_t n, const char *trace, size_t m, const char *name,
+                           orr_text *conf, orr_text *notes, orr_err *e);
 
 #endif

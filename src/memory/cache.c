@@ -1,5 +1,5 @@
-// Tags of a sectored cache (cache.h). Lines of a set form a list from newest to oldest; lines that hold nothing are at
-// its old end, so that they are taken first.
+// Tags of a sectored cache (cache.h). Lines of a set form a list from newest to oldest; lines that hold
+// nothing are at its old end, so that they are taken first.
 #include "memory/cache.h"
 
 #include <stdlib.h>
@@ -27,7 +27,8 @@ void orr_cache_flush(orr_cache *c) {
     }
 }
 
-void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t ways, bool hashed, bool partial) {
+void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t ways, bool hashed,
+                    bool partial) {
     uint64_t lines = bytes / line_bytes;
     if (!lines) lines = 1;
     if (lines > UINT32_MAX / 4) lines = UINT32_MAX / 4;

@@ -1,9 +1,10 @@
 // The memory system behind the SMs: crossbar ports of the slices, L2, DRAM.
 //
-// It is cut into partitions that share nothing: a DRAM channel (or several) and the L2 slices in front of it. A
-// partition is handed the requests that reach it in a stretch of time and works them off in order of time, then SM,
-// then order of sending; what it answers does not depend on which host thread runs it, nor on how time was cut into
-// stretches. Nothing ticks: a slice, a port, a bank, a bus is represented by the time it is next free.
+// It is cut into partitions that share nothing: a DRAM channel (or several) and the L2 slices in front of it.
+// A partition is handed the requests that reach it in a stretch of time and works them off in order of time,
+// then SM, then order of sending; what it answers does not depend on which host thread runs it, nor on how
+// time was cut into stretches. Nothing ticks: a slice, a port, a bank, a bus is represented by the time it is
+// next free.
 //
 // Time is in ticks of 1/4096 SM cycle, so that clock domains need no floating point.
 #ifndef ORR_MEMSYS_H
@@ -32,33 +33,34 @@ typedef struct orr_request {
     uint64_t line;     // address / 128
     uint64_t bytes[2]; // WRITE: bytes of the line that are written, bit 0 of [0] the first
     uint32_t sm;
-    uint32_t token;    // the sender's; comes back with the answer
-    uint8_t sectors;   // of the line
-    uint8_t kind;      // orr_request_kind
-    uint8_t from;      // ORR_FROM_*
-    uint8_t ops;       // ATOMIC, REDUCE: lanes; those on one word are done one after the other
+    uint32_t token;  // the sender's; comes back with the answer
+    uint8_t sectors; // of the line
+    uint8_t kind;    // orr_request_kind
+    uint8_t from;    // ORR_FROM_*
+    uint8_t ops;     // ATOMIC, REDUCE: lanes; those on one word are done one after the other
 } orr_request;
 
 typedef struct orr_reply {
-    uint64_t time;     // ticks: when its last sector has left the slice's port
+    uint64_t time; // ticks: when its last sector has left the slice's port
     uint32_t sm, token;
     uint8_t sectors;
-    uint8_t hit;       // every sector was in L2
+    uint8_t hit; // every sector was in L2
 } orr_reply;
 
 typedef ORR_VEC(orr_reply) orr_replies;
 
 typedef struct orr_memsys_stats { // sums over partitions; sectors unless said otherwise
-    uint64_t read[ORR_FROMS], read_hit[ORR_FROMS], read_pending[ORR_FROMS]; // pending: merged with a miss under way
+    uint64_t read[ORR_FROMS], read_hit[ORR_FROMS],
+        read_pending[ORR_FROMS]; // pending: merged with a miss under way
     uint64_t write[ORR_FROMS], write_hit[ORR_FROMS];
-    uint64_t atomic, atomic_hit;     // also reductions
-    uint64_t requests;               // L2 lookups (lines)
-    uint64_t dram_read, dram_write;  // sectors
-    uint64_t row_hit, row_miss;      // column accesses that found their row open, or not
-    uint64_t evicted, written_back;  // lines; sectors
-    uint64_t fetched_for_write;      // sectors read because they were written in part
-    uint64_t slice_busy, dram_busy;  // ticks, summed over slices and channels
-    uint64_t last;                   // ticks: when the last thing happened
+    uint64_t atomic, atomic_hit;    // also reductions
+    uint64_t requests;              // L2 lookups (lines)
+    uint64_t dram_read, dram_write; // sectors
+    uint64_t row_hit, row_miss;     // column accesses that found their row open, or not
+    uint64_t evicted, written_back; // lines; sectors
+    uint64_t fetched_for_write;     // sectors read because they were written in part
+    uint64_t slice_busy, dram_busy; // ticks, summed over slices and channels
+    uint64_t last;                  // ticks: when the last thing happened
 } orr_memsys_stats;
 
 typedef struct orr_memsys orr_memsys;
@@ -69,17 +71,18 @@ int orr_memsys_partition_of(const orr_memsys *m, uint64_t line); // called for e
 // Which of l2.partitions (the halves of a GH100) holds the line; the caller adds l2.far_latency.
 int orr_memsys_side_of(const orr_memsys *m, uint64_t line);
 
-// Partition p up to `until`: takes over the n new requests (of this partition, none earlier than the last `until`; those
-// at or after `until` wait inside for their time) and appends the answers that became certain. An answer is never
-// earlier than the `until` of the call before. Different partitions may run at the same time on different threads.
-// Requests come in the order in which those of the same cycle are served: by SM, then as sent.
+// Partition p up to `until`: takes over the n new requests (of this partition, none earlier than the last
+// `until`; those at or after `until` wait inside for their time) and appends the answers that became certain.
+// An answer is never earlier than the `until` of the call before. Different partitions may run at the same
+// time on different threads. Requests come in the order in which those of the same cycle are served: by SM,
+// then as sent.
 void orr_memsys_run(orr_memsys *m, int p, const orr_request *r, size_t n, uint64_t until, orr_replies *out);
 // Is there anything left to do in p, and when next? UINT64_MAX: nothing.
 uint64_t orr_memsys_next(const orr_memsys *m, int p);
 // A copy from the host: the lines are in L2 afterwards, no time passes.
 void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes);
-void orr_memsys_flush(orr_memsys *m);   // L2 empty; dirty data forgotten
-void orr_memsys_restart(orr_memsys *m); // time is 0 again; caches stay
+void orr_memsys_flush(orr_memsys *m);                                // L2 empty; dirty data forgotten
+void orr_memsys_restart(orr_memsys *m);                              // time is 0 again; caches stay
 void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *s); // since the last restart
 
 #endif

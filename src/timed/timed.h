@@ -14,10 +14,10 @@
 #include "stream/stream.h"
 
 // Registers of all files as one numbering, for scoreboards.
-#define ORR_TREG_P    1024 // predicates P0.. ; below: vector registers
-#define ORR_TREG_U    1040 // uniform registers
-#define ORR_TREG_UP   1104 // uniform predicates
-#define ORR_TREGS     1112
+#define ORR_TREG_P  1024 // predicates P0.. ; below: vector registers
+#define ORR_TREG_U  1040 // uniform registers
+#define ORR_TREG_UP 1104 // uniform predicates
+#define ORR_TREGS   1112
 
 enum { // orr_tinst.flags
     ORR_TF_LOAD = 1 << 0,
@@ -34,31 +34,31 @@ enum { // orr_tinst.flags
 #define ORR_NO_ACCESS 0xffff
 
 typedef struct orr_tinst {
-    uint16_t sass;    // enum orr_sass, for names
-    uint8_t tclass;   // orr_tclass
-    uint8_t kind;     // orr_tkind
-    uint8_t unit;     // index in gpu->units
-    uint8_t space;    // orr_space of a memory instruction; GENERIC: by address
-    uint8_t bytes;    // per lane
+    uint16_t sass;  // enum orr_sass, for names
+    uint8_t tclass; // orr_tclass
+    uint8_t kind;   // orr_tkind
+    uint8_t unit;   // index in gpu->units
+    uint8_t space;  // orr_space of a memory instruction; GENERIC: by address
+    uint8_t bytes;  // per lane
     uint8_t nsrc, ndst;
-    uint8_t offset;   // added to its access's addresses (an access that takes two instructions)
-    uint8_t nbanks;   // extra cycles that reading its operands costs on a core without collectors
-    uint8_t imm;      // barrier: its number (0xff: not known); WAIT_GROUP: groups; FENCE: 0 block, 2 GPU, 3 system
+    uint8_t offset; // added to its access's addresses (an access that takes two instructions)
+    uint8_t nbanks; // extra cycles that reading its operands costs on a core without collectors
+    uint8_t imm; // barrier: its number (0xff: not known); WAIT_GROUP: groups; FENCE: 0 block, 2 GPU, 3 system
     uint16_t flags;   // ORR_TF_*
     uint16_t latency; // cycles from issue to use, as the description has it
     uint16_t interval;
-    uint16_t access;  // of the accesses of its block in the stream, or ORR_NO_ACCESS
-    uint16_t warps;   // barrier: how many take part; 0: all of the block
-    uint32_t regs;    // in program->regs: nsrc sources, then ndst destinations
-    uint32_t ctrl;    // control bits, when program->control
-    uint32_t inst;    // the kernel's instruction it came from
-    uint32_t pc;      // byte address, for the instruction caches
-    uint32_t name;    // in program->names: what to call it, "LDG.E.128"
+    uint16_t access; // of the accesses of its block in the stream, or ORR_NO_ACCESS
+    uint16_t warps;  // barrier: how many take part; 0: all of the block
+    uint32_t regs;   // in program->regs: nsrc sources, then ndst destinations
+    uint32_t ctrl;   // control bits, when program->control
+    uint32_t inst;   // the kernel's instruction it came from
+    uint32_t pc;     // byte address, for the instruction caches
+    uint32_t name;   // in program->names: what to call it, "LDG.E.128"
 } orr_tinst;
 
 typedef struct orr_tblock {
     uint32_t first, count;
-    uint32_t naccess;  // accesses the stream has for one run of it (== kernel block's nmem)
+    uint32_t naccess; // accesses the stream has for one run of it (== kernel block's nmem)
 } orr_tblock;
 
 typedef struct orr_program {
@@ -70,8 +70,13 @@ typedef struct orr_program {
     const char **names;
     uint32_t ninsts, nblocks, nregs, nnames; // nregs: entries of `regs`
     uint32_t max_access;                     // the largest naccess
-    uint32_t registers; // per thread, for the occupancy: the kernel's own figure, or the estimate of the lowering
-    bool control;       // dependences are in ctrl; else a scoreboard finds them
+    // `regs` holds places: registers numbered from 0 in order of appearance, so that a scoreboard is small.
+    uint16_t place[ORR_TREGS]; // of a register, + 1; 0: not used
+    uint16_t reg[ORR_TREGS];   // of a place
+    uint32_t nplaces;
+    uint32_t
+        registers; // per thread, for the occupancy: the kernel's own figure, or the estimate of the lowering
+    bool control;  // dependences are in ctrl; else a scoreboard finds them
     uint32_t insts_cap, blocks_cap, regs_cap, names_cap;
     orr_arena arena;
 } orr_program;
@@ -79,8 +84,8 @@ typedef struct orr_program {
 // The program of a kernel on a GPU. Any kernel can be timed: an operation nobody has a rule for is one
 // instruction of its unit's class.
 orr_program *orr_program_new(const orr_kernel *k, const orr_gpu *g, orr_err *e);
-// A kernel that grows (read from a trace) has more blocks now: take them over. Pointers into insts, blocks and
-// regs change; numbers do not.
+// A kernel that grows (read from a trace) has more blocks now: take them over. Pointers into insts, blocks
+// and regs change; numbers do not.
 void orr_program_grow(orr_program *p);
 void orr_program_free(orr_program *p);
 // `orrery show --timed`: a listing with units, latencies and registers.
@@ -88,7 +93,8 @@ void orr_program_print(const orr_program *p, orr_text *out);
 
 // ---- for those who make programs (private to timed/, and to tests) ---------------------------------
 // Appends to the last block of p. Looks up unit, latency and interval by mnemonic, then by class.
-orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemonic, uint8_t tclass, uint8_t kind);
+orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemonic, uint8_t tclass,
+                           uint8_t kind);
 void orr_program_reg(orr_program *p, orr_tinst *i, uint16_t reg, bool dst); // sources before destinations
 // The lowering of PTX (lower.c): fills p->blocks for every block of p->kernel.
 bool orr_lower_ptx(orr_program *p, orr_err *e);

@@ -8,31 +8,31 @@ enum { ORR_L1_LOAD, ORR_L1_STORE, ORR_L1_ATOMIC, ORR_L1_KINDS }; // atomics: als
 
 typedef struct orr_sm_counts { // summed over SMs
     // instructions
-    uint64_t issued;      // issue slots used; dual issue counts each
+    uint64_t issued; // issue slots used; dual issue counts each
     uint64_t thread_insts;
-    uint64_t dual;        // instructions issued together with another
+    uint64_t dual; // instructions issued together with another
     // L1, by what it is asked for: [0] global, [1] local
     uint64_t l1_requests[2][ORR_L1_KINDS];
     uint64_t l1_sectors[2][ORR_L1_KINDS];
     uint64_t l1_hit[2][ORR_L1_KINDS];     // sectors that were there
     uint64_t l1_pending[2][ORR_L1_KINDS]; // sectors that were already on their way
     uint64_t l1_miss[2][ORR_L1_KINDS];    // sectors that were asked for
-    uint64_t l1_tags;        // lines looked up
-    uint64_t l1_conflicts;   // cycles an access took because sectors shared a bank
-    uint64_t l1_busy;        // cycles
-    uint64_t l1_full;        // cycles the queue waited for a miss to come back
-    uint64_t l1_evicted;     // lines
+    uint64_t l1_tags;                     // lines looked up
+    uint64_t l1_conflicts;                // cycles an access took because sectors shared a bank
+    uint64_t l1_busy;                     // cycles
+    uint64_t l1_full;                     // cycles the queue waited for a miss to come back
+    uint64_t l1_evicted;                  // lines
     // shared memory
     uint64_t shared_requests[ORR_L1_KINDS], shared_passes[ORR_L1_KINDS], shared_conflicts[ORR_L1_KINDS];
-    uint64_t shared_busy;    // cycles
+    uint64_t shared_busy; // cycles
     // constants and code
     uint64_t const_requests, const_miss, const_miss2;
     uint64_t icache_l0_miss, icache_l1_miss, icache_fetches;
     // network
     uint64_t sent_bytes, received_bytes;
     uint64_t barriers, branches;
-    uint64_t blocks, warps;  // that ran
-    uint64_t load_latency;   // cycles from issue to use, summed over loads from global and local memory
+    uint64_t blocks, warps; // that ran
+    uint64_t load_latency;  // cycles from issue to use, summed over loads from global and local memory
     uint64_t loads;
 } orr_sm_counts;
 

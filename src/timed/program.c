@@ -1,0 +1,231 @@
+// The program of a kernel (timed.h): made from machine instructions as they are, or from PTX by the lowering;
+// and what both share: looking an instruction up in the GPU description, and what its operands cost to read.
+#include "timed/timed.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *grown(void *at, uint32_t n, uint32_t *cap, size_t size) {
+    if (n < *cap) return at;
+    *cap = *cap ? *cap * 2 : 64;
+    return orr_realloc(at, *cap * size);
+}
+
+// A description may give an opcode a unit of its own; else its class counts.
+static const orr_gpu_op *find_op(const orr_gpu *g, const char *mnemonic, uint8_t tclass) {
+    char low[ORR_GPU_NAME_MAX];
+    size_t n = 0;
+    for (; mnemonic[n] && n + 1 < sizeof low; n++) low[n] = (char)tolower((unsigned char)mnemonic[n]);
+    low[n] = 0;
+    const orr_gpu_op *op = orr_gpu_find_op(g, low);
+    if (!op) op = orr_gpu_find_op(g, orr_tclass_name[tclass]);
+    if (!op) op = orr_gpu_find_op(g, "misc");
+    return op ? op : g->nops ? &g->ops[0] : NULL;
+}
+
+static uint16_t cycles(double v) {
+    if (!(v > 0)) return 0;
+    return v > 60000 ? 60000 : (uint16_t)ceil(v - 1e-9);
+}
+
+static uint32_t intern(orr_program *p, const char *name) {
+    for (uint32_t i = p->nnames; i-- > 0;)
+        if (p->names[i] == name || strcmp(p->names[i], name) == 0) return i;
+    p->names = grown(p->names, p->nnames, &p->names_cap, sizeof *p->names);
+    p->names[p->nnames] = orr_arena_strdup(&p->arena, name);
+    return p->nnames++;
+}
+
+orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemonic, uint8_t tclass,
+                           uint8_t kind) {
+    p->insts = grown(p->insts, p->ninsts, &p->insts_cap, sizeof *p->insts);
+    orr_tinst *i = &p->insts[p->ninsts];
+    *i = (orr_tinst){.sass = (uint16_t)op,
+                     .tclass = tclass,
+                     .kind = kind,
+                     .access = ORR_NO_ACCESS,
+                     .regs = p->nregs,
+                     .pc = p->ninsts * 16,
+                     .name = intern(p, mnemonic)};
+    p->ninsts++;
+    if (p->nblocks) p->blocks[p->nblocks - 1].count++;
+    const orr_gpu_op *o = find_op(p->gpu, mnemonic, tclass);
+    if (o) {
+        i->unit = (uint8_t)o->unit_index;
+        i->latency = cycles(o->latency);
+        i->interval = cycles(orr_gpu_op_interval(p->gpu, o));
+    }
+    if (!i->interval) i->interval = 1;
+    return i;
+}
+
+void orr_program_reg(orr_program *p, orr_tinst *i, uint16_t reg, bool dst) {
+    if (reg >= ORR_TREGS || i->nsrc + i->ndst >= 200) return;
+    if (!p->place[reg]) {
+        p->reg[p->nplaces] = reg;
+        p->place[reg] = (uint16_t)++p->nplaces;
+    }
+    p->regs = grown(p->regs, p->nregs, &p->regs_cap, sizeof *p->regs);
+    p->regs[p->nregs++] = (uint16_t)(p->place[reg] - 1);
+    if (dst)
+        i->ndst++;
+    else
+        i->nsrc++;
+}
+
+// On a core without collectors an instruction reads its operands at once: each bank has `regs.ports` ports,
+// and what is beyond them costs a cycle each. An operand that the instruction before left in the reuse cache
+// is not read.
+void orr_program_banks(orr_program *p, uint32_t first) {
+    const orr_gpu *g = p->gpu;
+    if (g->core_kind != ORR_CORE_MODERN || g->regs_banks <= 0) return;
+    for (uint32_t n = first; n < p->ninsts; n++) {
+        orr_tinst *i = &p->insts[n];
+        int reads[256] = {0}, worst = 0;
+        for (int s = 0; s < i->nsrc; s++) {
+            uint16_t reg = p->reg[p->regs[i->regs + (uint32_t)s]];
+            if (reg >= ORR_TREG_P) continue;
+            bool again = false; // one read serves all operands of a name
+            for (int t = 0; t < s; t++)
+                again |= p->regs[i->regs + (uint32_t)t] == p->regs[i->regs + (uint32_t)s];
+            if (g->regs_reuse && p->control && n && s < 4) {
+                const orr_tinst *before = &p->insts[n - 1];
+                again |= s < before->nsrc && (ORR_CTRL_REUSE(before->ctrl) >> s & 1) &&
+                         p->regs[before->regs + (uint32_t)s] == p->regs[i->regs + (uint32_t)s];
+            }
+            if (again) continue;
+            int r = ++reads[reg % g->regs_banks];
+            if (r > worst) worst = r;
+        }
+        // Tensor and memory instructions take their operands over several cycles anyway.
+        int extra = (worst + g->regs_ports - 1) / g->regs_ports - 1;
+        bool wide = i->kind == ORR_TK_MEM ||
+                    (i->tclass >= ORR_TC_TENSOR && i->tclass <= ORR_TC_TENSOR_FP64) ||
+                    i->tclass == ORR_TC_FP64;
+        i->nbanks = (uint8_t)(extra > 0 && !wide ? extra : 0);
+    }
+}
+
+// ---- machine instructions as they are ---------------------------------------------------------------------
+static uint16_t register_of(const orr_operand *o) {
+    if (o->kind != ORR_K_REG) return ORR_TREGS;
+    if (o->cls == ORR_P) return o->reg < 7 ? (uint16_t)(ORR_TREG_P + o->reg) : ORR_TREGS;
+    return o->reg < ORR_TREG_P ? (uint16_t)o->reg : ORR_TREGS;
+}
+
+static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
+    const orr_kernel *k = p->kernel;
+    const orr_inst *from = &k->insts[n];
+    orr_tinst *i = orr_program_add(p, from->sass, from->name < k->nnames ? k->names[from->name] : "?",
+                                   from->tclass, from->tkind);
+    i->inst = n;
+    i->pc = from->line;
+    i->ctrl = from->ctrl;
+    i->space = from->space;
+    i->imm = from->tkind == ORR_TK_BARRIER ? 0 : (uint8_t)(from->imm > 255 ? 255 : from->imm);
+    uint32_t bytes = (uint32_t)from->width * (from->vec ? from->vec : 1);
+    i->bytes = (uint8_t)(bytes > 32 ? 32 : bytes);
+    uint16_t f = orr_ops[from->op].flags;
+    if (f & ORR_F_ATOMIC)
+        i->flags |= ORR_TF_ATOMIC | ORR_TF_BYPASS | (from->ndst || from->op == ORR_OP_ATOM ? ORR_TF_LOAD : 0);
+    else
+        i->flags |= (f & ORR_F_LOAD ? ORR_TF_LOAD : 0) | (f & ORR_F_STORE ? ORR_TF_STORE : 0);
+    if (from->op == ORR_OP_CPASYNC) i->flags = (i->flags & ~ORR_TF_STORE) | ORR_TF_ASYNC;
+    if (from->cache == ORR_CACHE_CG || from->cache == ORR_CACHE_CV || (from->mods & ORR_M_VOLATILE))
+        i->flags |= ORR_TF_BYPASS;
+    if (orr_inst_traced(from)) {
+        i->access = (uint16_t)*access;
+        ++*access;
+    } else if (i->kind == ORR_TK_MEM) {
+        i->kind = ORR_TK_ALU; // a constant load without addresses, for instance
+    }
+    for (int s = 0; s < from->nsrc; s++) orr_program_reg(p, i, register_of(orr_src(k, from, s)), false);
+    if (from->guard >= 0) orr_program_reg(p, i, (uint16_t)(ORR_TREG_P + (from->guard & 7)), false);
+    for (int d = 0; d < from->ndst; d++) orr_program_reg(p, i, register_of(orr_dst(k, from, d)), true);
+}
+
+void orr_program_grow(orr_program *p) {
+    const orr_kernel *k = p->kernel;
+    uint32_t first = p->ninsts;
+    while (p->nblocks < k->nblocks) {
+        const orr_block *b = &k->blocks[p->nblocks];
+        p->blocks = grown(p->blocks, p->nblocks, &p->blocks_cap, sizeof *p->blocks);
+        p->blocks[p->nblocks++] = (orr_tblock){.first = p->ninsts};
+        uint32_t access = 0;
+        for (uint32_t n = b->first; n < b->first + b->count; n++) take_inst(p, n, &access);
+        p->blocks[p->nblocks - 1].naccess = access;
+        if (access > p->max_access) p->max_access = access;
+    }
+    orr_program_banks(p, first);
+}
+
+// ---- the door
+// -------------------------------------------------------------------------------------------------
+orr_program *orr_program_new(const orr_kernel *k, const orr_gpu *g, orr_err *e) {
+    orr_program *p = orr_calloc(1, sizeof *p);
+    p->kernel = k;
+    p->gpu = g;
+    p->registers = k->regs;
+    p->control = k->control;
+    if (k->machine) {
+        orr_program_grow(p);
+    } else if (!orr_lower_ptx(p, e)) {
+        orr_program_free(p);
+        return NULL;
+    } else {
+        for (uint32_t b = 0; b < p->nblocks; b++)
+            if (p->blocks[b].naccess > p->max_access) p->max_access = p->blocks[b].naccess;
+        orr_program_banks(p, 0);
+    }
+    return p;
+}
+
+void orr_program_free(orr_program *p) {
+    if (!p) return;
+    free(p->insts);
+    free(p->blocks);
+    free(p->regs);
+    free((void *)p->names);
+    orr_arena_free(&p->arena);
+    free(p);
+}
+
+static void print_reg(const orr_program *p, uint32_t at, orr_text *out) {
+    uint16_t r = p->reg[p->regs[at]];
+    if (r < ORR_TREG_P)
+        orr_text_add(out, " R%u", r);
+    else if (r < ORR_TREG_U)
+        orr_text_add(out, " P%u", r - ORR_TREG_P);
+    else if (r < ORR_TREG_UP)
+        orr_text_add(out, " UR%u", r - ORR_TREG_U);
+    else
+        orr_text_add(out, " UP%u", r - ORR_TREG_UP);
+}
+
+void orr_program_print(const orr_program *p, orr_text *out) {
+    orr_text_add(out, "%s on %s: %u instructions, %u registers\n", p->kernel->name, p->gpu->name, p->ninsts,
+                 p->registers);
+    for (uint32_t b = 0; b < p->nblocks; b++) {
+        orr_text_add(out, "block %u\n", b);
+        for (uint32_t n = p->blocks[b].first; n < p->blocks[b].first + p->blocks[b].count; n++) {
+            const orr_tinst *i = &p->insts[n];
+            const orr_inst *from = i->inst < p->kernel->ninsts ? &p->kernel->insts[i->inst] : NULL;
+            size_t start = out->n;
+            orr_text_add(out, "  %04x  %-20s", i->pc, p->names[i->name]);
+            for (int d = 0; d < i->ndst; d++) print_reg(p, i->regs + i->nsrc + (uint32_t)d, out);
+            if (i->ndst && i->nsrc) orr_text_add(out, " <-");
+            for (int s = 0; s < i->nsrc; s++) print_reg(p, i->regs + (uint32_t)s, out);
+            orr_text_add(out, "%*s %s, %u cycles, every %u",
+                         (int)(start + 64 > out->n ? start + 64 - out->n : 1), "",
+                         p->gpu->units[i->unit].name, i->latency, i->interval);
+            if (i->nbanks) orr_text_add(out, ", %u for banks", i->nbanks);
+            if (i->access != ORR_NO_ACCESS) orr_text_add(out, ", access %u of %u bytes", i->access, i->bytes);
+            if (from)
+                orr_text_add(out, "%s%u", p->kernel->machine ? ", inst " : ", line ",
+                             p->kernel->machine ? i->inst : from->line);
+            orr_text_add(out, "\n");
+        }
+    }
+}
