@@ -46,8 +46,8 @@ typedef struct program {
     orr_arena arena;
 } program;
 
-bool orr_program_make(program *p, const orr_launch *l, orr_err *e);
-void orr_program_free(program *p);
+bool orr_code_make(program *p, const orr_launch *l, orr_err *e);
+void orr_code_free(program *p);
 
 // ---- thread block ---------------------------------------------------------------------------
 typedef struct barrier {

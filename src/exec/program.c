@@ -133,7 +133,7 @@ static void make_tids(program *p) {
 // alloca comes out of the same.
 #define STACK_BYTES 16384u
 
-bool orr_program_make(program *p, const orr_launch *l, orr_err *e) {
+bool orr_code_make(program *p, const orr_launch *l, orr_err *e) {
     const orr_kernel *k = l->kernel;
     *p = (program){.launch = l, .kernel = k};
     p->threads = l->block[0] * l->block[1] * l->block[2];
@@ -207,11 +207,11 @@ bool orr_program_make(program *p, const orr_launch *l, orr_err *e) {
     memcpy(p->constants, b.bytes.at, b.bytes.n);
     free(b.bytes.at);
     free(table.at);
-    if (!ok) orr_program_free(p);
+    if (!ok) orr_code_free(p);
     return ok;
 }
 
-void orr_program_free(program *p) {
+void orr_code_free(program *p) {
     free(p->constants);
     p->constants = NULL;
     orr_arena_free(&p->arena);

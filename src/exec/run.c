@@ -352,10 +352,10 @@ static bool keep_apart(const orr_launch *l) {
 bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
                   orr_exec_counts *counts, orr_err *e) {
     program p;
-    if (!orr_program_make(&p, l, e)) return false;
+    if (!orr_code_make(&p, l, e)) return false;
     bool ok = keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, in_order, visit, arg, counts, e)
                             : run_turns(&p, visit, arg, counts, e);
-    orr_program_free(&p);
+    orr_code_free(&p);
     return ok;
 }
 
@@ -384,14 +384,14 @@ static int source_next(orr_source *base, orr_tb *tb, orr_err *e) {
 static void source_close(orr_source *base) {
     exec_source *s = (exec_source *)base;
     turns_free(&s->t);
-    orr_program_free(&s->p);
+    orr_code_free(&s->p);
     free(s);
 }
 
 orr_source *orr_exec_source(const orr_launch *l, orr_exec_counts *counts, orr_err *e) {
     exec_source *s = orr_calloc(1, sizeof *s);
     s->launch = *l;
-    if (!orr_program_make(&s->p, &s->launch, e)) {
+    if (!orr_code_make(&s->p, &s->launch, e)) {
         free(s);
         return NULL;
     }
