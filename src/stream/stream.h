@@ -41,6 +41,7 @@ static inline orr_trace orr_trace_open(orr_warp_trace w) { return (orr_trace){w.
 // is checked against nblocks). After a block, call orr_trace_access nmem times before the next one.
 int orr_trace_block(orr_trace *t, uint32_t nblocks, uint32_t *block, uint32_t *mask);
 bool orr_trace_access(orr_trace *t, orr_access *a); // false: damaged
+bool orr_trace_skip(orr_trace *t);                  // past one access without looking at its lanes; false: damaged
 
 // ---- where a model gets its thread blocks ---------------------------------------------------
 // A launch as models see it: the kernel and its shape, without memory or arguments.

@@ -112,3 +112,21 @@ bool orr_trace_access(orr_trace *t, orr_access *a) {
     }
     return true;
 }
+
+bool orr_trace_skip(orr_trace *t) {
+    if (t->at == t->end) return false;
+    uint8_t head = *t->at++, form = head & 7;
+    if (head > 63 || form > 4) return false;
+    uint32_t mask = t->mask;
+    if ((head & 8) && !get_bytes(t, &mask, 4)) return false;
+    if (form == 0) return true;
+    uint64_t v;
+    size_t more = 8;
+    if (form == 3) more += (size_t)(orr_popc(mask) - 1) * ((size_t)1 << (head >> 4));
+    if (form == 4) more++;
+    if (!mask || (size_t)(t->end - t->at) < more) return false;
+    t->at += more;
+    if (form == 2) return get_varint(t, &v);
+    if (form == 4) return get_varint(t, &v) && get_varint(t, &v);
+    return true;
+}
