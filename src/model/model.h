@@ -95,9 +95,10 @@ typedef struct orr_timing {
     uint64_t sm_active;                    // cycles in which an SM has a block, summed over SMs
     uint64_t warp_cycles;                  // resident warp cycles == sum of stalls
     uint64_t stalls[ORR_STALLS];
-    uint64_t (*by_inst)[ORR_STALLS];       // [program->ninsts]; sums to stalls
-    uint64_t *issued;                      // [program->ninsts] warp instructions
-    uint64_t *threads;                     // [program->ninsts] lanes active, summed
+    uint32_t ninsts;                       // program->ninsts then: a program read from a trace can grow later
+    uint64_t (*by_inst)[ORR_STALLS];       // [ninsts]; sums to stalls
+    uint64_t *issued;                      // [ninsts] warp instructions
+    uint64_t *threads;                     // [ninsts] lanes active, summed
     uint64_t unit_busy[ORR_GPU_UNITS_MAX]; // cycles, summed over the units of that name in the GPU
     uint64_t issue_slots;                  // scheduler cycles while SMs were active
     uint64_t register_conflicts;           // cycles lost to register banks

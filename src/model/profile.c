@@ -291,6 +291,7 @@ void orr_profile_counters(const orr_profile *p, const orr_block_stats *blocks, c
                           double c[ORR_COUNTERS], uint64_t *warp_insts, uint64_t *thread_insts) {
     const orr_kernel *k = p->kernel;
     memset(c, 0, ORR_COUNTERS * sizeof *c);
+    for (int i = ORR_C_CYCLES; i < ORR_COUNTERS; i++) c[i] = NAN; // it takes a model of time to know those
     uint64_t warp = 0, thread = 0, off = 0; // off: lanes known to be switched off by a guard
     for (uint32_t b = 0; b < k->nblocks; b++) {
         const orr_block *block = &k->blocks[b];

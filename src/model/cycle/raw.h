@@ -3,6 +3,7 @@
 #define ORR_CYCLE_RAW_H
 
 #include "memory/memsys.h"
+#include "model/model.h"
 
 enum { ORR_L1_LOAD, ORR_L1_STORE, ORR_L1_ATOMIC, ORR_L1_KINDS }; // atomics: also reductions
 
@@ -41,5 +42,10 @@ typedef struct orr_raw {
     orr_memsys_stats mem;
     double seconds; // of the launch, at the SMs' clock
 } orr_raw;
+
+// The named counters (counters.c): those of a launch, and those that are made of others (averages, percentages, rates)
+// again after launches' counters have been added up.
+void orr_cycle_counters(const orr_gpu *g, const orr_launch_result *l, double counters[ORR_COUNTERS]);
+void orr_cycle_rates(const orr_gpu *g, double counters[ORR_COUNTERS]);
 
 #endif

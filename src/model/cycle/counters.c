@@ -1,0 +1,305 @@
+// From what the cycle model counted to the named counters (counters.def).
+//
+// Two steps, so that launches can be added up: orr_cycle_counters fills the counts of one launch;
+// orr_cycle_rates makes of the counts in an array, of one launch or of many together, everything that is not
+// a count: averages, percentages, rates. A percentage is of what the description says there is.
+#include "model/cycle/raw.h"
+#include "model/model.h"
+#include "timed/timed.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- instructions ---------------------------------------------------------------------------------
+// Which of the profiler's pipes an instruction counts for: by the name of its unit, as the descriptions of
+// GPUs since Volta have them, else (an SM whose `sp` does everything) by its class.
+static int pipe_of(const orr_gpu *g, const orr_tinst *i) {
+    static const struct {
+        const char *unit;
+        int counter;
+    } units[] = {{"alu", ORR_C_PIPE_ALU},         {"fma", ORR_C_PIPE_FMA},   {"fmaheavy", ORR_C_PIPE_FMA},
+                 {"fp16", ORR_C_PIPE_FP16},       {"fp64", ORR_C_PIPE_FP64}, {"xu", ORR_C_PIPE_XU},
+                 {"sfu", ORR_C_PIPE_XU},          {"lsu", ORR_C_PIPE_LSU},   {"tensor", ORR_C_PIPE_TENSOR},
+                 {"uniform", ORR_C_PIPE_UNIFORM}, {"branch", ORR_C_PIPE_CBU}};
+    for (size_t u = 0; i->unit < g->nunits && u < sizeof units / sizeof units[0]; u++)
+        if (!strcmp(g->units[i->unit].name, units[u].unit)) return units[u].counter;
+    switch (i->tclass) {
+    case ORR_TC_FP32:
+    case ORR_TC_INT_MUL: return ORR_C_PIPE_FMA;
+    case ORR_TC_FP64: return ORR_C_PIPE_FP64;
+    case ORR_TC_FP16: return ORR_C_PIPE_FP16;
+    case ORR_TC_SFU:
+    case ORR_TC_CONV:
+    case ORR_TC_BITS: return ORR_C_PIPE_XU;
+    case ORR_TC_TENSOR:
+    case ORR_TC_TENSOR_INT:
+    case ORR_TC_TENSOR_FP64: return ORR_C_PIPE_TENSOR;
+    case ORR_TC_MEM:
+    case ORR_TC_CONST:
+    case ORR_TC_TEX:
+    case ORR_TC_SHFL: return ORR_C_PIPE_LSU;
+    case ORR_TC_BRANCH:
+    case ORR_TC_BARRIER:
+    case ORR_TC_MISC: return ORR_C_PIPE_CBU;
+    case ORR_TC_UNIFORM: return ORR_C_PIPE_UNIFORM;
+    default: return ORR_C_PIPE_ALU;
+    }
+}
+
+static int flop_of(uint16_t sass) {
+    switch (sass) {
+    case ORR_SASS_FFMA:
+    case ORR_SASS_FFMA32I: return ORR_C_FFMA;
+    case ORR_SASS_FADD:
+    case ORR_SASS_FADD32I: return ORR_C_FADD;
+    case ORR_SASS_FMUL:
+    case ORR_SASS_FMUL32I: return ORR_C_FMUL;
+    case ORR_SASS_DFMA: return ORR_C_DFMA;
+    case ORR_SASS_DADD: return ORR_C_DADD;
+    case ORR_SASS_DMUL: return ORR_C_DMUL;
+    case ORR_SASS_HFMA2:
+    case ORR_SASS_HFMA2_32I: return ORR_C_HFMA;
+    case ORR_SASS_HADD2:
+    case ORR_SASS_HADD2_32I: return ORR_C_HADD;
+    case ORR_SASS_HMUL2:
+    case ORR_SASS_HMUL2_32I: return ORR_C_HMUL;
+    default: return -1;
+    }
+}
+
+static bool is_branch(const orr_tinst *i) { // one that goes somewhere: not a point where lanes meet
+    return i->kind == ORR_TK_BRANCH && i->sass != ORR_SASS_BSYNC && i->sass != ORR_SASS_SYNC;
+}
+
+// What the program and how often its instructions were issued tell. *reductions: the share of global atomics
+// that return nothing, of which L1 and L2 keep no separate count.
+static void count_program(const orr_gpu *g, const orr_timing *t, double *c, double *reductions) {
+    static const int counted[] = {
+        ORR_C_PIPE_ALU,    ORR_C_PIPE_FMA, ORR_C_PIPE_FP16, ORR_C_PIPE_FP64,    ORR_C_PIPE_XU,
+        ORR_C_PIPE_TENSOR, ORR_C_PIPE_LSU, ORR_C_PIPE_CBU,  ORR_C_PIPE_UNIFORM, ORR_C_FFMA,
+        ORR_C_FADD,        ORR_C_FMUL,     ORR_C_DFMA,      ORR_C_DADD,         ORR_C_DMUL,
+        ORR_C_HFMA,        ORR_C_HADD,     ORR_C_HMUL,      ORR_C_BRANCH,       ORR_C_BARRIERS,
+        ORR_C_WARP_SYNCS,  ORR_C_FENCES,   ORR_C_CALLS,     ORR_C_LDGSTS,       ORR_C_CONST_LD};
+    for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) c[counted[i]] = 0;
+    double atom = 0, red = 0;
+    for (uint32_t n = 0; n < t->ninsts; n++) {
+        const orr_tinst *i = &t->program->insts[n];
+        double runs = (double)t->issued[n];
+        c[pipe_of(g, i)] += runs;
+        int flop = flop_of(i->sass);
+        if (flop >= 0) c[flop] += (double)t->threads[n];
+        if (is_branch(i)) c[ORR_C_BRANCH] += runs;
+        if (i->kind == ORR_TK_BARRIER) c[ORR_C_BARRIERS] += runs;
+        if (i->kind == ORR_TK_FENCE) c[ORR_C_FENCES] += runs;
+        if (i->sass == ORR_SASS_WARPSYNC) c[ORR_C_WARP_SYNCS] += runs;
+        if (i->sass == ORR_SASS_CALL || i->sass == ORR_SASS_CAL || i->sass == ORR_SASS_JCAL)
+            c[ORR_C_CALLS] += runs;
+        if (i->sass == ORR_SASS_LDGSTS) c[ORR_C_LDGSTS] += runs;
+        if (i->tclass == ORR_TC_CONST) c[ORR_C_CONST_LD] += runs;
+        if (i->flags & ORR_TF_ATOMIC && i->space != ORR_SPACE_SHARED)
+            *(i->flags & ORR_TF_LOAD ? &atom : &red) += runs;
+    }
+    *reductions = atom + red > 0 ? red / (atom + red) : 0;
+}
+
+static void count_units(const orr_gpu *g, const orr_timing *t, double *c) {
+    static const struct {
+        const char *unit;
+        int counter;
+    } units[] = {{"alu", ORR_C_ALU_BUSY},       {"fma", ORR_C_FMA_BUSY},   {"fmaheavy", ORR_C_FMAHEAVY_BUSY},
+                 {"fp16", ORR_C_FP16_BUSY},     {"fp64", ORR_C_FP64_BUSY}, {"xu", ORR_C_XU_BUSY},
+                 {"tensor", ORR_C_TENSOR_BUSY}, {"lsu", ORR_C_LSU_BUSY}};
+    for (int u = 0; u < g->nunits; u++)
+        for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+            if (!strcmp(g->units[u].name, units[i].unit)) c[units[i].counter] = (double)t->unit_busy[u];
+}
+
+// ---- memory ---------------------------------------------------------------------------------------
+static uint64_t sum(const uint64_t *v, int n) {
+    uint64_t all = 0;
+    for (int i = 0; i < n; i++) all += v[i];
+    return all;
+}
+
+static void count_l1(const orr_sm_counts *s, double reductions, double *c) {
+    static const int requests[2][2] = {{ORR_C_GLOBAL_LD_REQ, ORR_C_GLOBAL_ST_REQ},
+                                       {ORR_C_LOCAL_LD_REQ, ORR_C_LOCAL_ST_REQ}};
+    static const int sectors[2][2] = {{ORR_C_GLOBAL_LD_SECT, ORR_C_GLOBAL_ST_SECT},
+                                      {ORR_C_LOCAL_LD_SECT, ORR_C_LOCAL_ST_SECT}};
+    static const int hit[2][2] = {{ORR_C_GLOBAL_LD_HIT, ORR_C_GLOBAL_ST_HIT},
+                                  {ORR_C_LOCAL_LD_HIT, ORR_C_LOCAL_ST_HIT}};
+    static const int miss[2][2] = {{ORR_C_GLOBAL_LD_MISS, ORR_C_GLOBAL_ST_MISS},
+                                   {ORR_C_LOCAL_LD_MISS, ORR_C_LOCAL_ST_MISS}};
+    for (int space = 0; space < 2; space++)
+        for (int kind = ORR_L1_LOAD; kind <= ORR_L1_STORE; kind++) {
+            c[requests[space][kind]] = (double)s->l1_requests[space][kind];
+            c[sectors[space][kind]] = (double)s->l1_sectors[space][kind];
+            c[hit[space][kind]] = (double)(s->l1_hit[space][kind] + s->l1_pending[space][kind]);
+            c[miss[space][kind]] = (double)s->l1_miss[space][kind];
+        }
+    double atomic_requests = (double)(s->l1_requests[0][ORR_L1_ATOMIC] + s->l1_requests[1][ORR_L1_ATOMIC]);
+    double atomic_sectors = (double)(s->l1_sectors[0][ORR_L1_ATOMIC] + s->l1_sectors[1][ORR_L1_ATOMIC]);
+    c[ORR_C_GLOBAL_RED_REQ] = round(atomic_requests * reductions);
+    c[ORR_C_GLOBAL_ATOM_REQ] = atomic_requests - c[ORR_C_GLOBAL_RED_REQ];
+    c[ORR_C_GLOBAL_RED_SECT] = round(atomic_sectors * reductions);
+    c[ORR_C_GLOBAL_ATOM_SECT] = atomic_sectors - c[ORR_C_GLOBAL_RED_SECT];
+    c[ORR_C_L1_SECTORS] = (double)sum(s->l1_sectors[0], 2 * ORR_L1_KINDS);
+    c[ORR_C_L1_PENDING] = (double)sum(s->l1_pending[0], 2 * ORR_L1_KINDS);
+    c[ORR_C_L1_HIT] = (double)sum(s->l1_hit[0], 2 * ORR_L1_KINDS) + c[ORR_C_L1_PENDING];
+    c[ORR_C_L1_MISS] = (double)sum(s->l1_miss[0], 2 * ORR_L1_KINDS);
+    c[ORR_C_L1_TAGS] = (double)s->l1_tags;
+    c[ORR_C_L1_WAVEFRONTS] = (double)(s->l1_busy + s->shared_busy);
+    c[ORR_C_L1_CONFLICTS] = (double)s->l1_conflicts;
+    c[ORR_C_L1_FULL] = (double)s->l1_full;
+    c[ORR_C_L1_EVICTED] = (double)s->l1_evicted;
+    c[ORR_C_LOADS] = (double)s->loads;
+    c[ORR_C_LOAD_CYCLES] = (double)s->load_latency;
+}
+
+static void count_shared(const orr_sm_counts *s, double *c) {
+    c[ORR_C_SHARED_LD] = (double)s->shared_requests[ORR_L1_LOAD];
+    c[ORR_C_SHARED_ST] = (double)s->shared_requests[ORR_L1_STORE];
+    c[ORR_C_SHARED_ATOM] = (double)s->shared_requests[ORR_L1_ATOMIC];
+    c[ORR_C_SHARED_LD_PASS] = (double)s->shared_passes[ORR_L1_LOAD];
+    c[ORR_C_SHARED_ST_PASS] = (double)s->shared_passes[ORR_L1_STORE];
+    c[ORR_C_SHARED_LD_CONF] = (double)s->shared_conflicts[ORR_L1_LOAD];
+    c[ORR_C_SHARED_ST_CONF] = (double)s->shared_conflicts[ORR_L1_STORE];
+    c[ORR_C_SHARED_ATOM_CONF] = (double)s->shared_conflicts[ORR_L1_ATOMIC];
+    c[ORR_C_SHARED_PASS] = (double)sum(s->shared_passes, ORR_L1_KINDS);
+    c[ORR_C_SHARED_CONF] = (double)sum(s->shared_conflicts, ORR_L1_KINDS);
+    c[ORR_C_CONST_REQ] = (double)s->const_requests;
+    c[ORR_C_CONST_MISS] = (double)s->const_miss;
+    c[ORR_C_CONST_MISS2] = (double)s->const_miss2;
+    c[ORR_C_FETCHES] = (double)s->icache_fetches;
+    c[ORR_C_ICC_REQ] = (double)s->icache_l0_miss;
+    c[ORR_C_ICC_MISS] = (double)s->icache_l1_miss;
+    c[ORR_C_XBAR_SENT] = (double)s->sent_bytes;
+    c[ORR_C_XBAR_RECEIVED] = (double)s->received_bytes;
+}
+
+static void count_l2(const orr_memsys_stats *m, double reductions, double *c) {
+    uint64_t reads = sum(m->read, ORR_FROMS), writes = sum(m->write, ORR_FROMS);
+    uint64_t hits = sum(m->read_hit, ORR_FROMS) + sum(m->read_pending, ORR_FROMS) +
+                    sum(m->write_hit, ORR_FROMS) + m->atomic_hit;
+    c[ORR_C_L2_REQUESTS] = (double)m->requests;
+    c[ORR_C_L2_SECTORS] = (double)(reads + writes + m->atomic);
+    c[ORR_C_L2_HIT] = (double)hits;
+    c[ORR_C_L2_MISS] = c[ORR_C_L2_SECTORS] - c[ORR_C_L2_HIT];
+    c[ORR_C_L2_READ] = (double)reads;
+    c[ORR_C_L2_WRITE] = (double)writes;
+    c[ORR_C_L2_RED] = round((double)m->atomic * reductions);
+    c[ORR_C_L2_ATOM] = (double)m->atomic - c[ORR_C_L2_RED];
+    const int tex = ORR_FROM_LOCAL + 1; // global and local come through L1
+    c[ORR_C_L2_TEX_READ] = (double)sum(m->read, tex);
+    c[ORR_C_L2_TEX_READ_HIT] = (double)(sum(m->read_hit, tex) + sum(m->read_pending, tex));
+    c[ORR_C_L2_TEX_READ_MISS] = c[ORR_C_L2_TEX_READ] - c[ORR_C_L2_TEX_READ_HIT];
+    c[ORR_C_L2_TEX_WRITE] = (double)sum(m->write, tex);
+    c[ORR_C_L2_TEX_WRITE_HIT] = (double)sum(m->write_hit, tex);
+    c[ORR_C_L2_TEX_WRITE_MISS] = c[ORR_C_L2_TEX_WRITE] - c[ORR_C_L2_TEX_WRITE_HIT];
+    c[ORR_C_L2_BUSY] = (double)m->slice_busy / (double)ORR_TICKS;
+    c[ORR_C_L2_EVICTED] = (double)m->evicted;
+    c[ORR_C_L2_WRITTEN_BACK] = (double)m->written_back;
+    c[ORR_C_L2_FETCHED] = (double)m->fetched_for_write;
+    c[ORR_C_DRAM_READ] = (double)m->dram_read;
+    c[ORR_C_DRAM_WRITE] = (double)m->dram_write;
+    c[ORR_C_DRAM_BUSY] = (double)m->dram_busy / (double)ORR_TICKS;
+    c[ORR_C_ROW_HIT] = (double)m->row_hit;
+    c[ORR_C_ROW_MISS] = (double)m->row_miss;
+}
+
+// ---- all of it ------------------------------------------------------------------------------------
+void orr_cycle_counters(const orr_gpu *g, const orr_launch_result *l, double c[ORR_COUNTERS]) {
+    for (int i = 0; i < ORR_COUNTERS; i++) c[i] = NAN;
+    const orr_timing *t = l->timing;
+    if (!t) return;
+    c[ORR_C_CYCLES] = (double)t->cycles;
+    c[ORR_C_TIME] = l->time_ns;
+    c[ORR_C_SM_ELAPSED] = (double)t->cycles * g->sm_count;
+    c[ORR_C_SM_ACTIVE] = (double)t->sm_active;
+    c[ORR_C_SMSP_ACTIVE] = (double)t->issue_slots;
+    c[ORR_C_WARPS] = (double)t->warp_cycles;
+    c[ORR_C_INST] = c[ORR_C_ISSUED] = (double)l->warp_insts;
+    c[ORR_C_THREAD_INST] = (double)l->thread_insts;
+    c[ORR_C_REG_CONFLICTS] = (double)t->register_conflicts;
+    for (int s = 0; s < ORR_STALLS; s++) c[ORR_C_STALLED_ISSUED + s] = (double)t->stalls[s];
+    double reductions = 0;
+    if (t->program && t->issued) count_program(g, t, c, &reductions);
+    count_units(g, t, c);
+    if (t->raw) {
+        const orr_sm_counts *s = &t->raw->sm;
+        c[ORR_C_BLOCKS] = (double)s->blocks;
+        c[ORR_C_WARPS_LAUNCHED] = (double)s->warps;
+        c[ORR_C_DUAL] = (double)s->dual;
+        c[ORR_C_ISSUE_ACTIVE] = (double)(s->issued - s->dual);
+        count_l1(s, reductions, c);
+        count_shared(s, c);
+        count_l2(&t->raw->mem, reductions, c);
+    }
+    orr_cycle_rates(g, c);
+}
+
+static double ratio(double a, double b) { return b > 0 ? a / b : (double)NAN; }
+static double percent(double a, double b) { return b > 0 ? 100 * a / b : (double)NAN; }
+static double larger(double a, double b) { return isnan(a) || b > a ? b : a; } // NAN: not known
+
+static int unit_count(const orr_gpu *g, const char *name) {
+    for (int u = 0; u < g->nunits; u++)
+        if (!strcmp(g->units[u].name, name)) return g->units[u].count;
+    return 0;
+}
+
+void orr_cycle_rates(const orr_gpu *g, double c[ORR_COUNTERS]) {
+    const double sector = 32, seconds = c[ORR_C_TIME] * 1e-9, active = c[ORR_C_SM_ACTIVE],
+                 elapsed = c[ORR_C_SM_ELAPSED];
+    c[ORR_C_SM_ACTIVE_AVG] = active / g->sm_count;
+    c[ORR_C_WARPS_AVG] = ratio(c[ORR_C_WARPS], active);
+    c[ORR_C_OCCUPANCY] = percent(c[ORR_C_WARPS], active * g->limit_sm_warps);
+    c[ORR_C_ISSUE_PCT] = percent(c[ORR_C_ISSUE_ACTIVE] * g->core_issue_interval, c[ORR_C_SMSP_ACTIVE]);
+    c[ORR_C_IPC] = ratio(c[ORR_C_INST], active);
+    c[ORR_C_IPC_ELAPSED] = ratio(c[ORR_C_INST], elapsed);
+    c[ORR_C_LANES] = ratio(c[ORR_C_THREAD_INST], c[ORR_C_INST]);
+    c[ORR_C_WARP_LATENCY] = ratio(c[ORR_C_WARPS], c[ORR_C_ISSUED]);
+    for (int s = 0; s < ORR_STALLS; s++)
+        c[ORR_C_PER_ISSUE_ISSUED + s] = ratio(c[ORR_C_STALLED_ISSUED + s], c[ORR_C_ISSUE_ACTIVE]);
+
+    // pipes, and the busiest of them and of issue
+    double slots = elapsed * g->core_schedulers / g->core_issue_interval;
+    double busiest = percent(c[ORR_C_ISSUE_ACTIVE], slots);
+    static const char *const unit[] = {"alu", "fma", "fmaheavy", "fp16", "fp64", "xu", "tensor", "lsu"};
+    for (int u = 0; u <= ORR_C_LSU_BUSY - ORR_C_ALU_BUSY; u++) {
+        double busy = c[ORR_C_ALU_BUSY + u];
+        int count = unit_count(g, unit[u]);
+        c[ORR_C_ALU_PCT + u] = percent(busy, active * count);
+        busiest = larger(busiest, percent(busy, elapsed * count));
+    }
+    c[ORR_C_SM_PCT] = busiest;
+
+    // L1 and shared memory
+    c[ORR_C_L1_HIT_RATE] = percent(c[ORR_C_L1_HIT], c[ORR_C_L1_HIT] + c[ORR_C_L1_MISS]);
+    c[ORR_C_GLOBAL_LD_HIT_RATE] =
+        percent(c[ORR_C_GLOBAL_LD_HIT], c[ORR_C_GLOBAL_LD_HIT] + c[ORR_C_GLOBAL_LD_MISS]);
+    c[ORR_C_L1_BYTES] = c[ORR_C_L1_SECTORS] * sector;
+    c[ORR_C_L1_RATE] = ratio(c[ORR_C_L1_BYTES], seconds);
+    c[ORR_C_L1_PCT] = percent(c[ORR_C_L1_WAVEFRONTS], elapsed);
+    c[ORR_C_LOAD_LATENCY] = ratio(c[ORR_C_LOAD_CYCLES], c[ORR_C_LOADS]);
+
+    // L2
+    double l2_hz = (g->clock_l2 > 0 ? g->clock_l2 : g->clock_sm) * 1e6;
+    c[ORR_C_L2_HIT_RATE] = percent(c[ORR_C_L2_HIT], c[ORR_C_L2_SECTORS]);
+    c[ORR_C_L2_READ_HIT_RATE] = percent(c[ORR_C_L2_TEX_READ_HIT], c[ORR_C_L2_TEX_READ]);
+    c[ORR_C_L2_WRITE_HIT_RATE] = percent(c[ORR_C_L2_TEX_WRITE_HIT], c[ORR_C_L2_TEX_WRITE]);
+    c[ORR_C_L2_BYTES] = c[ORR_C_L2_SECTORS] * sector;
+    c[ORR_C_L2_RATE] = ratio(c[ORR_C_L2_BYTES], seconds);
+    c[ORR_C_L2_PCT] = larger(percent(c[ORR_C_L2_BYTES], g->l2_bandwidth * l2_hz * seconds),
+                             percent(c[ORR_C_L2_BUSY], c[ORR_C_CYCLES] * g->l2_slices));
+
+    // memory
+    c[ORR_C_DRAM_READ_BYTES] = c[ORR_C_DRAM_READ] * sector;
+    c[ORR_C_DRAM_WRITE_BYTES] = c[ORR_C_DRAM_WRITE] * sector;
+    c[ORR_C_DRAM_BYTES] = c[ORR_C_DRAM_READ_BYTES] + c[ORR_C_DRAM_WRITE_BYTES];
+    c[ORR_C_DRAM_READ_RATE] = ratio(c[ORR_C_DRAM_READ_BYTES], seconds);
+    c[ORR_C_DRAM_WRITE_RATE] = ratio(c[ORR_C_DRAM_WRITE_BYTES], seconds);
+    c[ORR_C_DRAM_RATE] = ratio(c[ORR_C_DRAM_BYTES], seconds);
+    c[ORR_C_DRAM_PCT] = percent(c[ORR_C_DRAM_BYTES], g->dram_bandwidth * 1e9 * seconds);
+    c[ORR_C_MEMORY_PCT] = larger(larger(c[ORR_C_L1_PCT], c[ORR_C_L2_PCT]), c[ORR_C_DRAM_PCT]);
+}
