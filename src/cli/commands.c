@@ -10,7 +10,7 @@
 
 const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
-     " gpu model threads max-insts counts-only lines no-check json output quiet" INPUT_OPTIONS,
+     " gpu model kernels launches threads max-insts counts-only lines no-check json output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
      "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"
      "reports, for each kernel: instruction mix, divergence, coalescing, bytes by memory space, branches "
@@ -32,15 +32,18 @@ const cli_subcommand cli_subcommands[] = {
      "file is named with the place of the damage.",
      "orrery info bfs.orr\n"
      "orrery info --json bfs.orr"},
-    {"gpu", cli_gpu, " names set json block shared regs barriers quiet ",
-     "list | keys | show NAME|FILE | occupancy NAME|FILE", "the GPU descriptions",
+    {"gpu", cli_gpu, " names set json block shared regs barriers output quiet ",
+     "list | keys | show NAME|FILE | occupancy NAME|FILE | import CONFIG [TRACE_CONFIG] -o FILE",
+     "the GPU descriptions",
      "`gpu list` names the GPUs that come with Orrery; `gpu show` prints one with units and sources;\n"
      "`gpu occupancy` says how many blocks of a kernel one SM holds; `gpu keys` lists what a description\n"
-     "can say.",
+     "can say; `gpu import` makes one from gpgpusim.config and trace.config of GPGPU-Sim and Accel-Sim, and\n"
+     "says which of their options it could not use.",
      "orrery gpu list\n"
      "orrery gpu show h200\n"
      "orrery gpu occupancy h200 --block 256 --regs 64 --shared 16384\n"
-     "orrery gpu show h200 --set sm.count=66 --json"},
+     "orrery gpu show h200 --set sm.count=66 --json\n"
+     "orrery gpu import gpgpusim.config trace.config -o my.conf"},
     {"hw", cli_hw, " all repeat no-check json output quiet" INPUT_OPTIONS, "run [options] INPUT...",
      "run launch scripts on the GPU of this machine",
      "Runs the same launch scripts on a real GPU through the CUDA driver (libcuda.so.1, loaded at run "

@@ -1,5 +1,6 @@
-// orrery gpu: list the descriptions, show one, list the keys there are, compute occupancy.
-#include "cli/cli.h"
+// orrery gpu: list the descriptions, show one, list the keys there are, compute occupancy, import one from GPGPU-Sim.
+#include "accel/accel.h"
+#include "cli/input.h"
 #include "gpu/gpu.h"
 
 #include <stdlib.h>
@@ -97,12 +98,31 @@ static int occupancy(cli_options *o, const orr_gpu *g, orr_err *e) {
     return 0;
 }
 
+// gpgpusim.config [trace.config] as a description, to -o FILE or stdout; what could not be used to stderr.
+static int import(cli_options *o, orr_err *e) {
+    if (o->ninputs < 2 || o->ninputs > 3)
+        return orr_fail(e, ORR_BAD_INPUT, "gpu import: expected gpgpusim.config [trace.config] -o OUT.conf"),
+               e->status;
+    orr_text conf = {0}, notes = {0};
+    bool ok = true;
+    for (int i = 1; i < o->ninputs; i++) ok = ok && cli_check_output(o, o->inputs[i], e);
+    ok = ok && orr_accel_import(o->inputs[1], o->ninputs == 3 ? o->inputs[2] : NULL, &conf, &notes, e) &&
+         cli_write(o, &conf, e);
+    if (ok && notes.n && !o->quiet) fwrite(notes.s, 1, notes.n, stderr);
+    free(conf.s);
+    free(notes.s);
+    return e->status;
+}
+
 int cli_gpu(cli_options *o, orr_err *e) {
     const char *verb = o->ninputs ? o->inputs[0] : "";
+    if (strcmp(verb, "import") == 0) return import(o, e);
+    if (o->output)
+        return orr_fail(e, ORR_BAD_INPUT, "gpu %.40s: -o is for `gpu import`", verb), e->status;
     bool one = strcmp(verb, "show") == 0 || strcmp(verb, "occupancy") == 0;
     bool all = strcmp(verb, "list") == 0 || strcmp(verb, "keys") == 0;
     if (!one && !all)
-        return orr_fail(e, ORR_BAD_INPUT, "gpu: expected list, keys, show NAME or occupancy NAME%s%.40s",
+        return orr_fail(e, ORR_BAD_INPUT, "gpu: expected list, keys, show NAME, occupancy NAME or import CONFIG%s%.40s",
                         *verb ? ", not " : "", verb),
                e->status;
     if (one && o->ninputs != 2)
