@@ -89,8 +89,9 @@ static void unlink_bucket(orr_cache *c, uint32_t i) {
     *at = c->line[i].chain;
 }
 
-uint32_t orr_cache_take(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint64_t victim_bytes[2]) {
-    uint32_t s = set_of(c, tag), i = c->set[s].oldest;
+// Line i of set s is for `tag` from now on.
+static uint32_t take(orr_cache *c, uint64_t tag, uint32_t s, uint32_t i, orr_cache_line *victim,
+                     uint64_t victim_bytes[2]) {
     orr_cache_line *l = &c->line[i];
     *victim = *l;
     if (l->used) unlink_bucket(c, i);
@@ -110,6 +111,17 @@ uint32_t orr_cache_take(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint
     l->valid = l->dirty = l->pending = 0;
     l->user = ORR_NO_LINE;
     return i;
+}
+
+uint32_t orr_cache_take(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint64_t victim_bytes[2]) {
+    uint32_t s = set_of(c, tag);
+    return take(c, tag, s, c->set[s].oldest, victim, victim_bytes);
+}
+
+uint32_t orr_cache_take_idle(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint64_t victim_bytes[2]) {
+    uint32_t s = set_of(c, tag), i = c->set[s].oldest;
+    while (i != ORR_NO_LINE && c->line[i].pending) i = c->line[i].newer;
+    return i == ORR_NO_LINE ? i : take(c, tag, s, i, victim, victim_bytes);
 }
 
 void orr_cache_drop(orr_cache *c, uint32_t i) {

@@ -51,6 +51,8 @@ void orr_cache_touch(orr_cache *c, uint32_t line); // used now
 // something, *victim is a copy of it as it was (used != 0), with its partial mask in victim_bytes if kept.
 // The new line has no sector.
 uint32_t orr_cache_take(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint64_t victim_bytes[2]);
+// The same, but lines with pending sectors stay; ORR_NO_LINE when all of the set are such.
+uint32_t orr_cache_take_idle(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint64_t victim_bytes[2]);
 void orr_cache_drop(orr_cache *c, uint32_t line); // forget it; the slot is the first to be taken
 
 #endif

@@ -1,0 +1,111 @@
+// Private to memory/: one channel of DRAM.
+#ifndef ORR_MEMORY_DRAM_H
+#define ORR_MEMORY_DRAM_H
+
+#include "gpu/gpu.h"
+#include "memory/hash.h"
+
+typedef struct orr_dram_config { // the same for all channels; times in ticks (memsys.h)
+    bool fcfs, write_queue;
+    uint32_t queue;     // requests to choose from; of writes too when they have their own
+    uint32_t limit;     // writes that may wait, here and outside
+    uint32_t high, low; // writes that start, and that end, a batch of them
+    uint32_t banks, groups;
+    orr_divider bank_div, row_div; // run of a channel -> bank; what is left -> row
+    uint32_t run_shift;            // lines of a run, log2
+    uint32_t atom;                 // sectors a column access moves: 1, 2, 4
+    uint64_t sector, column;       // time on the bus: of a sector, of a column access
+    uint64_t same_group;           // column to column in one bank group
+    uint64_t rrd, rcd, ras, rp, rc, cl, wl, wr, wtr, rtp, rtw;
+    uint64_t refresh_every, refresh_takes;
+    uint64_t idle; // a row that nobody uses for so long is closed
+} orr_dram_config;
+
+typedef struct orr_dram_request { // waiting outside, or on its way
+    uint64_t time;                // when it can be seen
+    uint64_t line;                // of the channel
+    uint32_t user;
+    uint8_t sectors;
+    bool write;
+} orr_dram_request;
+
+typedef struct orr_dram_ring { // first in, first out
+    orr_dram_request *at;
+    uint32_t head, n, cap; // cap: a power of two
+} orr_dram_ring;
+
+typedef struct orr_dram_entry { // in the queue
+    uint64_t seq;               // order of arrival
+    uint64_t row;
+    uint32_t user;
+    uint32_t next; // in its list
+    uint8_t sectors;
+    bool write;
+} orr_dram_entry;
+
+typedef struct orr_dram_list {
+    uint32_t head, tail; // entries; UINT32_MAX: none
+} orr_dram_list;
+
+typedef struct orr_dram_bank {
+    uint64_t row;          // open; UINT64_MAX: none
+    uint64_t activate_at;  // earliest, when closed
+    uint64_t activated;    // when it was last
+    uint64_t column_at;    // earliest, when open
+    uint64_t close_at;     // earliest
+    uint64_t used;         // last
+    uint32_t served;       // since it was opened, while others waited
+    bool fresh;            // opened, nothing served yet
+    orr_dram_list hit;     // wait for the open row
+    orr_dram_list rest[2]; // reads and writes that wait for other rows
+} orr_dram_bank;
+
+typedef struct orr_dram {
+    const orr_dram_config *c;
+    orr_dram_bank *bank;
+    uint32_t words;         // of a set of banks
+    uint64_t *hits, *wants; // banks with something in `hit`; banks that wait to be activated: bits
+    uint64_t *group_at;     // earliest next column of a group
+    orr_dram_entry *entry;
+    uint32_t free;         // list of entries
+    orr_dram_ring ring[2]; // reads and writes outside
+    uint32_t queued[2];    // in the queue
+    int mode;              // 0: reads, 1: writes
+    bool batch;            // writes until `low`, whatever comes
+    uint64_t now, seq;
+    uint64_t activate_at;      // tRRD
+    uint64_t bus_free;         // end of the last data
+    uint64_t read_after_write; // earliest column
+    uint64_t refresh_at;
+    bool wrote_last;
+    uint64_t next_arrival, next_activate, next_column;
+    uint64_t next_refresh; // refresh_at, once next_column has been
+    // counted since the restart
+    uint64_t reads, writes, row_hit, row_miss, busy;
+} orr_dram;
+
+typedef struct orr_dram_done {
+    uint64_t time; // its last byte
+    uint32_t user;
+    uint8_t sectors;
+} orr_dram_done;
+
+void orr_dram_configure(orr_dram_config *c, const orr_gpu *g);
+void orr_dram_init(orr_dram *d, const orr_dram_config *c);
+void orr_dram_free(orr_dram *d);
+void orr_dram_reset(orr_dram *d); // time 0, nothing under way, rows closed
+// Must be called in order of time.
+void orr_dram_push(orr_dram *d, uint64_t time, uint64_t line, uint8_t sectors, bool write, uint32_t user);
+// When something happens next; UINT64_MAX: never.
+static inline uint64_t orr_dram_next(const orr_dram *d) {
+    uint64_t t = d->next_arrival < d->next_activate ? d->next_arrival : d->next_activate;
+    return t < d->next_column ? t : d->next_column;
+}
+bool orr_dram_step(orr_dram *d, orr_dram_done *done); // do that; true: a read was served
+// No room for another write that the L2 would have to wait for.
+static inline bool orr_dram_full(const orr_dram *d) {
+    int k = d->c->write_queue;
+    return d->queued[k] + d->ring[k].n >= d->c->limit;
+}
+
+#endif

@@ -1,0 +1,494 @@
+// A partition: L2 slices, and the DRAM behind them.
+//
+// What happens has a time, and is done in order of time: a request is taken from a slice's input, a channel
+// does something (dram.c), sectors come back, an atomic is done. Which of those at the same time is first is
+// fixed, so that the outcome depends on the requests only, not on how time was cut into calls.
+//
+// A slice looks up a line a cycle, or as many cycles as the line's sectors need to pass its port: in, for
+// stores as for loads, and out, for answers, each as wide as l2.bandwidth / l2.slices. l2.latency is the
+// network's (the caller adds it) and includes the passing of one sector, so a load of one sector that hits an
+// idle slice is answered when it comes.
+//
+// Sectors that are missing are asked for once; later loads of them wait for the same fill. A slice that has
+// l2.misses lines on their way, or all lines of the set on their way, or too much to write waiting at DRAM,
+// takes nothing more until that changes.
+//
+// Stores leave whole sectors valid and dirty. A sector that is stored to in part has its bytes marked
+// (write-validate) and is fetched only when it is read; or, with l2.write = fetch, it is fetched at once. A
+// dirty sector that leaves is written to DRAM, once, whole or not. Atomics need the whole sector, and keep
+// the slice's input waiting while it works on earlier ones.
+#include "memory/l2.h"
+#include "memory/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE  UINT32_MAX
+#define NEVER UINT64_MAX
+enum { OPEN, BLOCKED_LINES, BLOCKED_WRITES };
+
+static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config *d) {
+    *c = (orr_l2_config){.fetch = g->l2_write == ORR_L2_FETCH, .misses = (uint32_t)g->l2_misses};
+    while (ORR_LINE << (c->chunk_shift + 1) <= g->l2_interleave) c->chunk_shift++;
+    while (c->sector_shift < 2 && ORR_SECTOR << (c->sector_shift + 1) <= g->l2_sector) c->sector_shift++;
+    double cycle = (double)ORR_TICKS * (g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1);
+    c->cycle = max(1, (uint64_t)llround(cycle));
+    c->sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / g->l2_bandwidth));
+    c->atomic = max(1, (uint64_t)llround(cycle / g->l2_atomic));
+    double more =
+        (g->dram_latency - g->l2_latency) * (double)ORR_TICKS - (double)(d->rcd + d->cl + d->column);
+    uint64_t fixed = more > 0 ? (uint64_t)llround(more) : 0;
+    c->before = fixed / 2;
+    c->behind = fixed - c->before;
+}
+
+// ---- pools, and the heap of events ----------------------------------------------------------------
+
+static uint32_t new_waiter(orr_l2 *p) {
+    uint32_t w = p->free_waiter;
+    if (w == NONE) {
+        w = (uint32_t)p->waiters.n;
+        (void)ORR_PUSH(&p->waiters);
+    } else {
+        p->free_waiter = p->waiters.at[w].next;
+    }
+    return w;
+}
+static void free_waiter(orr_l2 *p, uint32_t w) {
+    p->waiters.at[w].next = p->free_waiter;
+    p->free_waiter = w;
+}
+
+static uint32_t new_miss(orr_l2 *p) {
+    uint32_t m = p->free_miss;
+    if (m == NONE) {
+        m = (uint32_t)p->misses.n;
+        (void)ORR_PUSH(&p->misses);
+    } else {
+        p->free_miss = p->misses.at[m].head;
+    }
+    return m;
+}
+
+static bool before(const orr_l2_event *a, const orr_l2_event *b) {
+    return a->time < b->time || (a->time == b->time && a->seq < b->seq);
+}
+
+static void add_event(orr_l2 *p, orr_l2_event e) {
+    e.seq = p->seq++;
+    (void)ORR_PUSH(&p->events);
+    size_t i = p->events.n - 1;
+    orr_l2_event *at = p->events.at;
+    for (; i && before(&e, &at[(i - 1) / 2]); i = (i - 1) / 2) at[i] = at[(i - 1) / 2];
+    at[i] = e;
+}
+
+static orr_l2_event take_event(orr_l2 *p) {
+    orr_l2_event *at = p->events.at, first = at[0], last = at[--p->events.n];
+    size_t n = p->events.n, i = 0;
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && before(&at[child + 1], &at[child])) child++;
+        if (!before(&at[child], &last)) break;
+        at[i] = at[child];
+    }
+    if (n) at[i] = last;
+    return first;
+}
+
+// ---- answers --------------------------------------------------------------------------------------
+
+static void happened(orr_l2 *p, uint64_t t) {
+    if (t > p->stats.last) p->stats.last = t;
+}
+
+static void answer(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
+    uint64_t n = (uint64_t)orr_popc(w->sectors);
+    t = max(t, s->out_free);
+    s->out_free = t + n * p->c->sector;
+    if (n) t += (n - 1) * p->c->sector;
+    *ORR_PUSH(out) =
+        (orr_reply){.time = t, .sm = w->sm, .token = w->token, .sectors = w->sectors, .hit = w->hit};
+    happened(p, t);
+}
+
+// All sectors of a load or an atomic are here.
+static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
+    orr_l2_slice *s = &p->slice[slice];
+    if (w->kind == ORR_REQ_READ) {
+        answer(p, s, t, w, out);
+        return;
+    }
+    t = max(t, s->atomic_free) + (w->ops ? w->ops : 1) * p->c->atomic;
+    s->atomic_free = t;
+    happened(p, t);
+    if (w->kind != ORR_REQ_ATOMIC) return;
+    uint32_t copy = new_waiter(p);
+    p->waiters.at[copy] = *w;
+    add_event(p, (orr_l2_event){.time = t, .at = copy, .atomic = true, .slice = slice});
+}
+
+// ---- DRAM -----------------------------------------------------------------------------------------
+
+// The channel of a line of a slice, and the line's number there.
+static orr_dram *channel_of(const orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t *line) {
+    uint32_t shift = p->c->chunk_shift;
+    uint64_t chunk = tag >> shift, within = tag & ((1ull << shift) - 1), c = 0;
+    if (p->channels > 1) {
+        c = chunk % p->channels;
+        chunk /= p->channels;
+    } else {
+        chunk = chunk * p->slices + slice;
+    }
+    *line = chunk << shift | within;
+    return &p->channel[c];
+}
+
+static void ask(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool write, uint64_t t,
+                uint32_t user) {
+    uint64_t line;
+    orr_dram *d = channel_of(p, slice, tag, &line);
+    orr_dram_push(d, t + p->c->before, line, sectors, write, user);
+}
+
+// A line for `tag`; what was there before leaves. ORR_NO_LINE when the slice is blocked.
+static uint32_t make_room(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
+    orr_l2_slice *s = &p->slice[slice];
+    uint64_t line;
+    if (orr_dram_full(channel_of(p, slice, tag, &line))) {
+        s->blocked = BLOCKED_WRITES;
+        return ORR_NO_LINE;
+    }
+    orr_cache_line victim;
+    uint32_t i = orr_cache_take_idle(&s->cache, tag, &victim, NULL);
+    if (i == ORR_NO_LINE) {
+        s->blocked = BLOCKED_LINES;
+        return i;
+    }
+    if (victim.used) p->stats.evicted++;
+    if (victim.dirty) {
+        p->stats.written_back += (uint64_t)orr_popc(victim.dirty);
+        ask(p, slice, victim.tag, victim.dirty, true, t, NONE);
+    }
+    return i;
+}
+
+// ---- requests -------------------------------------------------------------------------------------
+
+static uint32_t bytes_of(const uint64_t bytes[2], int sector) {
+    return (uint32_t)(bytes[sector / 2] >> sector % 2 * 32);
+}
+
+static uint8_t together(const orr_l2_config *c, uint8_t sectors) { // with what is fetched with them
+    if (c->sector_shift == 0) return sectors;
+    if (c->sector_shift == 2) return sectors ? 15 : 0;
+    return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
+}
+
+// Asks DRAM for `want`, sectors of line i that are neither there nor on their way.
+static void fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint8_t want, uint64_t t) {
+    orr_l2_slice *s = &p->slice[slice];
+    orr_cache_line *l = &s->cache.line[i];
+    if (l->user == NONE) {
+        l->user = new_miss(p);
+        p->misses.at[l->user] = (orr_l2_miss){.line = i, .slice = slice, .head = NONE, .tail = NONE};
+        s->misses++;
+    }
+    l->pending |= want;
+    ask(p, slice, l->tag, want, false, t, l->user);
+}
+
+static void wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w) {
+    uint32_t at = new_waiter(p);
+    p->waiters.at[at] = *w;
+    p->waiters.at[at].next = NONE;
+    if (miss->head == NONE)
+        miss->head = at;
+    else
+        p->waiters.at[miss->tail].next = at;
+    miss->tail = at;
+}
+
+static bool blocked_by_misses(const orr_l2 *p, orr_l2_slice *s, uint32_t i) {
+    if ((i != ORR_NO_LINE && s->cache.line[i].user != NONE) || s->misses < p->c->misses) return false;
+    s->blocked = BLOCKED_LINES;
+    return true;
+}
+
+// A store. False: the slice is blocked, and nothing was done.
+static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
+    orr_cache *c = &p->slice[slice].cache;
+    uint32_t i = orr_cache_find(c, r->line);
+    uint8_t here = i == ORR_NO_LINE ? 0 : c->line[i].valid,
+            coming = i == ORR_NO_LINE ? 0 : c->line[i].pending;
+    uint8_t whole = 0;
+    for (int k = 0; k < 4; k++)
+        if (bytes_of(r->bytes, k) == UINT32_MAX) whole |= (uint8_t)(1 << k);
+    whole &= r->sectors;
+    uint8_t part = r->sectors & ~whole & ~here, want = 0;
+    if (p->c->fetch) want = part & ~coming;
+    if (want && blocked_by_misses(p, &p->slice[slice], i)) return false;
+    if (i == ORR_NO_LINE && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE) return false;
+
+    orr_cache_touch(c, i);
+    orr_cache_line *l = &c->line[i];
+    l->dirty |= r->sectors;
+    l->valid |= whole;
+    if (want) {
+        fetch(p, slice, i, want, t);
+        p->stats.fetched_for_write += (uint64_t)orr_popc(want);
+    }
+    if (part && !p->c->fetch)
+        for (int k = 0; k < 4; k++) {
+            if (!(part >> k & 1)) continue;
+            c->partial[i][k / 2] |= (uint64_t)bytes_of(r->bytes, k) << k % 2 * 32;
+            if (bytes_of(c->partial[i], k) == UINT32_MAX) l->valid |= (uint8_t)(1 << k);
+        }
+    p->stats.write[r->from] += (uint64_t)orr_popc(r->sectors);
+    p->stats.write_hit[r->from] += (uint64_t)orr_popc(r->sectors & ~want);
+    return true;
+}
+
+// A load or an atomic. False: the slice is blocked, and nothing was done.
+static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out) {
+    orr_cache *c = &p->slice[slice].cache;
+    uint32_t i = orr_cache_find(c, r->line);
+    uint8_t here = 0, coming = 0, bytes = 0;
+    if (i != ORR_NO_LINE) {
+        here = c->line[i].valid;
+        coming = c->line[i].pending & ~here;
+        bytes = c->line[i].dirty & ~here; // sectors of which some bytes are here
+    }
+    uint8_t lack = r->sectors & ~here, missing = lack & ~coming;
+    if (missing) {
+        if (blocked_by_misses(p, &p->slice[slice], i)) return false;
+        if (i == ORR_NO_LINE && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE) return false;
+        fetch(p, slice, i, together(p->c, missing) & ~here & ~coming, t);
+        p->stats.fetched_for_write += (uint64_t)orr_popc(missing & bytes);
+    }
+    if (i != ORR_NO_LINE) orr_cache_touch(c, i); // only a request for no sector has no line
+
+    uint64_t n = (uint64_t)orr_popc(r->sectors), hits = (uint64_t)orr_popc(r->sectors & here);
+    if (r->kind == ORR_REQ_READ) {
+        p->stats.read[r->from] += n;
+        p->stats.read_hit[r->from] += hits;
+        p->stats.read_pending[r->from] += (uint64_t)orr_popc(lack & coming);
+    } else {
+        p->stats.atomic += n;
+        p->stats.atomic_hit += hits;
+        if (i != ORR_NO_LINE) c->line[i].dirty |= r->sectors;
+    }
+    orr_l2_waiter w = {.sm = r->sm,
+                       .token = r->token,
+                       .next = NONE,
+                       .sectors = r->sectors,
+                       .kind = r->kind,
+                       .ops = r->ops,
+                       .needs = lack,
+                       .hit = !lack};
+    if (lack)
+        wait_for(p, &p->misses.at[c->line[i].user], &w);
+    else
+        complete(p, slice, t, &w, out);
+    return true;
+}
+
+// When the first request at the slice's input is taken.
+static uint64_t input_at(const orr_l2_slice *s) {
+    if (!s->in_n || s->blocked) return NEVER;
+    const orr_request *r = &s->in[s->in_head];
+    uint64_t t = max(r->time, s->in_free);
+    return r->kind >= ORR_REQ_ATOMIC ? max(t, s->atomic_free) : t;
+}
+
+static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
+    orr_l2_slice *s = &p->slice[slice];
+    const orr_request *r = &s->in[s->in_head];
+    bool done = r->kind == ORR_REQ_WRITE ? store(p, slice, r, t) : load(p, slice, r, t, out);
+    if (!done) return;
+    uint64_t takes = max(p->c->cycle, (uint64_t)orr_popc(r->sectors) * p->c->sector);
+    s->in_free = t + takes;
+    p->stats.slice_busy += takes;
+    p->stats.requests++;
+    happened(p, t);
+    s->in_head = (s->in_head + 1) & (s->in_cap - 1);
+    s->in_n--;
+}
+
+static void unblock(orr_l2_slice *s, int why, uint64_t t) {
+    if (s->blocked != why) return;
+    s->blocked = OPEN;
+    s->in_free = max(s->in_free, t);
+}
+
+static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
+    orr_l2_miss *miss = &p->misses.at[e->at];
+    orr_l2_slice *s = &p->slice[miss->slice];
+    orr_cache_line *l = &s->cache.line[miss->line];
+    l->pending &= ~e->sectors;
+    l->valid |= e->sectors;
+    uint32_t left = NONE, last = NONE, next;
+    for (uint32_t w = miss->head; w != NONE; w = next) {
+        orr_l2_waiter *at = &p->waiters.at[w];
+        next = at->next;
+        at->needs &= ~e->sectors;
+        if (at->needs) {
+            if (left == NONE)
+                left = w;
+            else
+                p->waiters.at[last].next = w;
+            last = w;
+            at->next = NONE;
+        } else {
+            orr_l2_waiter copy = *at;
+            free_waiter(p, w);
+            complete(p, miss->slice, e->time, &copy, out);
+        }
+    }
+    miss->head = left;
+    miss->tail = last;
+    happened(p, e->time);
+    unblock(s, BLOCKED_LINES, e->time);
+    if (l->pending) return;
+    l->user = NONE;
+    s->misses--;
+    miss->head = p->free_miss;
+    p->free_miss = e->at;
+}
+
+// ---- the loop -------------------------------------------------------------------------------------
+
+uint64_t orr_l2_next(const orr_l2 *p) {
+    uint64_t t = p->events.n ? p->events.at[0].time : NEVER;
+    for (uint32_t i = 0; i < p->slices; i++) {
+        uint64_t at = input_at(&p->slice[i]);
+        if (at < t) t = at;
+    }
+    for (uint32_t i = 0; i < p->channels; i++) {
+        uint64_t at = orr_dram_next(&p->channel[i]);
+        if (at < t) t = at;
+    }
+    return t;
+}
+
+void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
+    for (;;) {
+        uint64_t t = p->events.n ? p->events.at[0].time : NEVER;
+        uint32_t slice = NONE, channel = NONE;
+        for (uint32_t i = 0; i < p->slices; i++) {
+            uint64_t at = input_at(&p->slice[i]);
+            if (at < t) {
+                t = at;
+                slice = i;
+            }
+        }
+        for (uint32_t i = 0; i < p->channels; i++) {
+            uint64_t at = orr_dram_next(&p->channel[i]);
+            if (at < t) {
+                t = at;
+                channel = i;
+            }
+        }
+        if (t >= until) return;
+        if (channel != NONE) {
+            orr_dram_done done;
+            orr_dram *d = &p->channel[channel];
+            if (orr_dram_step(d, &done))
+                add_event(p, (orr_l2_event){
+                                 .time = done.time + p->c->behind, .at = done.user, .sectors = done.sectors});
+            if (!orr_dram_full(d))
+                for (uint32_t i = 0; i < p->slices; i++) unblock(&p->slice[i], BLOCKED_WRITES, t);
+        } else if (slice != NONE) {
+            input(p, slice, t, out);
+        } else {
+            orr_l2_event e = take_event(p);
+            if (e.atomic) {
+                orr_l2_waiter w = p->waiters.at[e.at];
+                free_waiter(p, e.at);
+                answer(p, &p->slice[e.slice], e.time, &w, out);
+            } else {
+                arrived(p, &e, out);
+            }
+        }
+    }
+}
+
+void orr_l2_add(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t tag) {
+    orr_l2_slice *s = &p->slice[slice];
+    if (s->in_n == s->in_cap) {
+        uint32_t cap = s->in_cap ? 2 * s->in_cap : 64;
+        orr_request *in = orr_malloc((size_t)cap * sizeof *in);
+        for (uint32_t i = 0; i < s->in_n; i++) in[i] = s->in[(s->in_head + i) & (s->in_cap - 1)];
+        free(s->in);
+        s->in = in;
+        s->in_head = 0;
+        s->in_cap = cap;
+    }
+    orr_request *to = &s->in[(s->in_head + s->in_n++) & (s->in_cap - 1)];
+    *to = *r;
+    to->line = tag;
+    to->sectors &= 15;
+    if (to->from >= ORR_FROMS) to->from = ORR_FROM_GLOBAL;
+    __builtin_prefetch(&s->cache.bucket[orr_cache_bucket(&s->cache, tag)]);
+}
+
+void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors) {
+    orr_cache *c = &p->slice[slice].cache;
+    orr_cache_line victim;
+    uint32_t i = orr_cache_find(c, tag);
+    if (i == ORR_NO_LINE) i = orr_cache_take_idle(c, tag, &victim, NULL);
+    if (i == ORR_NO_LINE) return;
+    orr_cache_touch(c, i);
+    c->line[i].valid |= sectors;
+    c->line[i].dirty &= ~sectors;
+}
+
+// ---- beginning and end ----------------------------------------------------------------------------
+
+void orr_l2_reset(orr_l2 *p) {
+    for (uint32_t i = 0; i < p->channels; i++) orr_dram_reset(&p->channel[i]);
+    for (uint32_t i = 0; i < p->misses.n; i++) {
+        const orr_l2_miss *miss = &p->misses.at[i];
+        orr_cache_line *l = &p->slice[miss->slice].cache.line[miss->line];
+        if (l->user != i) continue; // a free one
+        l->valid |= l->pending;
+        l->pending = 0;
+        l->user = NONE;
+    }
+    for (uint32_t i = 0; i < p->slices; i++) {
+        orr_l2_slice *s = &p->slice[i];
+        s->in_head = s->in_n = s->misses = 0;
+        s->blocked = OPEN;
+        s->in_free = s->out_free = s->atomic_free = 0;
+    }
+    p->waiters.n = p->misses.n = p->events.n = 0;
+    p->free_waiter = p->free_miss = NONE;
+    p->seq = 0;
+    p->stats = (orr_memsys_stats){0};
+}
+
+void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_dram_config *d,
+                 uint32_t slices, uint32_t channels) {
+    *p = (orr_l2){.c = c, .slices = slices, .channels = channels, .free_waiter = NONE, .free_miss = NONE};
+    p->slice = orr_calloc(slices, sizeof *p->slice);
+    p->channel = orr_calloc(channels, sizeof *p->channel);
+    uint64_t bytes = (uint64_t)g->l2_size / (uint64_t)g->l2_slices;
+    for (uint32_t i = 0; i < slices; i++)
+        orr_cache_init(&p->slice[i].cache, bytes, ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed, !c->fetch);
+    for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d);
+}
+
+void orr_l2_free(orr_l2 *p) {
+    for (uint32_t i = 0; i < p->slices; i++) {
+        orr_cache_free(&p->slice[i].cache);
+        free(p->slice[i].in);
+    }
+    for (uint32_t i = 0; i < p->channels; i++) orr_dram_free(&p->channel[i]);
+    free(p->slice);
+    free(p->channel);
+    free(p->waiters.at);
+    free(p->misses.at);
+    free(p->events.at);
+}

@@ -1,0 +1,239 @@
+// The memory system as the models see it (memsys.h): which partition a line belongs to, the order of
+// requests, copies from the host, sums.
+//
+// The unit that addresses are dealt out to (hash.h) is a slice, or a channel when there are more channels
+// than slices. A partition is a channel with its slices, or a slice with its channels: the units are spread
+// over the partitions as evenly as they go.
+#include "memory/l2.h"
+#include "memory/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct key { // of a request that has to be put in order
+    uint64_t time;
+    uint32_t sm, index;
+} key;
+
+typedef struct partition {
+    orr_l2 l2;
+    uint32_t first;             // of its units
+    ORR_VEC(orr_request) later; // requests that were sent ahead of their time, as they came
+    ORR_VEC(key) keys;
+    ORR_VEC(key) scratch;
+} partition;
+
+struct orr_memsys {
+    orr_l2_config l2;
+    orr_dram_config dram;
+    orr_spread spread;
+    partition *part;
+    uint32_t parts, units;
+    uint16_t *part_of; // unit
+    uint8_t *side_of;  // unit
+    uint64_t l2_bytes;
+    bool slices; // units are slices
+};
+
+orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
+    uint32_t slices = (uint32_t)g->l2_slices, channels = (uint32_t)g->dram_channels;
+    if (g->l2_size / g->l2_slices < ORR_LINE) {
+        orr_fail(e, ORR_BAD_INPUT, "%s: l2.size / l2.slices is less than a line of %d bytes", g->path,
+                 ORR_LINE);
+        return NULL;
+    }
+    orr_memsys *m = orr_calloc(1, sizeof *m);
+    m->slices = slices >= channels;
+    m->units = m->slices ? slices : channels;
+    m->parts = m->slices ? channels : slices;
+    m->l2_bytes = (uint64_t)g->l2_size;
+    orr_dram_configure(&m->dram, g);
+    orr_l2_configure(&m->l2, g, &m->dram);
+    orr_spread_init(&m->spread, m->units, g->l2_hash);
+    m->part = orr_calloc(m->parts, sizeof *m->part);
+    m->part_of = orr_calloc(m->units, sizeof *m->part_of);
+    m->side_of = orr_calloc(m->units, sizeof *m->side_of);
+    uint32_t unit = 0;
+    for (uint32_t i = 0; i < m->parts; i++) {
+        uint32_t end = (uint32_t)((uint64_t)(i + 1) * m->units / m->parts), n = end - unit;
+        m->part[i].first = unit;
+        orr_l2_init(&m->part[i].l2, &m->l2, g, &m->dram, m->slices ? n : 1, m->slices ? 1 : n);
+        for (; unit < end; unit++) {
+            m->part_of[unit] = (uint16_t)i;
+            m->side_of[unit] = (uint8_t)((uint64_t)i * (uint64_t)g->l2_partitions / m->parts);
+        }
+    }
+    return m;
+}
+
+void orr_memsys_free(orr_memsys *m) {
+    if (!m) return;
+    for (uint32_t i = 0; i < m->parts; i++) {
+        partition *p = &m->part[i];
+        orr_l2_free(&p->l2);
+        free(p->later.at);
+        free(p->keys.at);
+        free(p->scratch.at);
+    }
+    free(m->part);
+    free(m->part_of);
+    free(m->side_of);
+    free(m);
+}
+
+// ---- where --------------------------------------------------------------------------------------
+
+static uint32_t unit_of(const orr_memsys *m, uint64_t line) {
+    uint64_t group;
+    return orr_spread_unit(&m->spread, line >> m->l2.chunk_shift, &group);
+}
+
+// The slice of a line of partition p, and the line's number there.
+static uint32_t slice_of(const orr_memsys *m, const partition *p, uint64_t line, uint64_t *tag) {
+    uint64_t group;
+    uint32_t shift = m->l2.chunk_shift;
+    uint32_t unit = orr_spread_unit(&m->spread, line >> shift, &group) - p->first;
+    if (!m->slices) group = group * p->l2.channels + unit;
+    *tag = group << shift | (line & ((1ull << shift) - 1));
+    return m->slices ? unit : 0;
+}
+
+int orr_memsys_partitions(const orr_memsys *m) { return (int)m->parts; }
+int orr_memsys_partition_of(const orr_memsys *m, uint64_t line) { return m->part_of[unit_of(m, line)]; }
+int orr_memsys_side_of(const orr_memsys *m, uint64_t line) { return m->side_of[unit_of(m, line)]; }
+
+// ---- order --------------------------------------------------------------------------------------
+
+static bool after(const key *a, const key *b) {
+    return a->time > b->time || (a->time == b->time && a->sm > b->sm);
+}
+
+// By time, then SM, else as they are: runs that are in order already (each SM's are) are merged pairwise.
+// Returns which of the two arrays has the result.
+static key *sort(key *at, key *other, size_t n) {
+    for (;;) {
+        size_t from = 0, runs = 0;
+        while (from < n) {
+            size_t a = from, b = from + 1;
+            while (b < n && !after(&at[b - 1], &at[b])) b++;
+            size_t mid = b, end = b < n ? b + 1 : n;
+            while (end < n && !after(&at[end - 1], &at[end])) end++;
+            if (!from && mid == n) return at;
+            for (size_t to = from; to < end; to++)
+                other[to] = b == end || (a < mid && !after(&at[a], &at[b])) ? at[a++] : at[b++];
+            from = end;
+            runs++;
+        }
+        key *swap = at;
+        at = other;
+        other = swap;
+        if (runs <= 1) return at;
+    }
+}
+
+static void reserve_keys(partition *p, size_t n) {
+    if (n <= p->keys.cap) return;
+    p->keys.cap = p->scratch.cap = n + n / 2 + 64;
+    p->keys.at = orr_realloc(p->keys.at, p->keys.cap * sizeof(key));
+    p->scratch.at = orr_realloc(p->scratch.at, p->scratch.cap * sizeof(key));
+}
+
+void orr_memsys_run(orr_memsys *m, int part, const orr_request *r, size_t n, uint64_t until,
+                    orr_replies *out) {
+    partition *p = &m->part[part];
+    size_t held = p->later.n, k = 0;
+    reserve_keys(p, held + n);
+    key *keys = p->keys.at;
+    for (size_t i = 0; i < held; i++)
+        if (p->later.at[i].time < until)
+            keys[k++] = (key){p->later.at[i].time, p->later.at[i].sm, (uint32_t)i};
+    for (size_t i = 0; i < n; i++)
+        if (r[i].time < until) keys[k++] = (key){r[i].time, r[i].sm, (uint32_t)(held + i)};
+    keys = sort(keys, p->scratch.at, k);
+    for (size_t i = 0; i < k; i++) {
+        const orr_request *q = keys[i].index < held ? &p->later.at[keys[i].index] : &r[keys[i].index - held];
+        uint64_t tag;
+        uint32_t slice = slice_of(m, p, q->line, &tag);
+        orr_l2_add(&p->l2, slice, q, tag);
+    }
+    if (k < held + n) {
+        size_t left = 0;
+        for (size_t i = 0; i < held; i++)
+            if (p->later.at[i].time >= until) p->later.at[left++] = p->later.at[i];
+        p->later.n = left;
+        for (size_t i = 0; i < n; i++)
+            if (r[i].time >= until) *ORR_PUSH(&p->later) = r[i];
+    } else {
+        p->later.n = 0;
+    }
+    orr_l2_run(&p->l2, until, out);
+}
+
+uint64_t orr_memsys_next(const orr_memsys *m, int part) {
+    const partition *p = &m->part[part];
+    uint64_t t = orr_l2_next(&p->l2);
+    for (size_t i = 0; i < p->later.n; i++)
+        if (p->later.at[i].time < t) t = p->later.at[i].time;
+    return t;
+}
+
+// ---- from outside -------------------------------------------------------------------------------
+
+void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes) {
+    if (!bytes) return;
+    uint64_t last = addr + bytes - 1 < addr ? UINT64_MAX : addr + bytes - 1; // hostile sizes
+    if (last - addr >= m->l2_bytes) addr = last - m->l2_bytes + 1;
+    uint64_t end = last / ORR_LINE;
+    for (uint64_t line = addr / ORR_LINE; line <= end; line++) {
+        uint8_t sectors = 15;
+        if (line == addr / ORR_LINE) sectors &= (uint8_t)(15 << addr % ORR_LINE / ORR_SECTOR);
+        if (line == end) sectors &= (uint8_t)(15 >> (3 - last % ORR_LINE / ORR_SECTOR));
+        partition *p = &m->part[m->part_of[unit_of(m, line)]];
+        uint64_t tag;
+        uint32_t slice = slice_of(m, p, line, &tag);
+        orr_l2_fill(&p->l2, slice, tag, sectors);
+    }
+}
+
+void orr_memsys_flush(orr_memsys *m) {
+    for (uint32_t i = 0; i < m->parts; i++)
+        for (uint32_t k = 0; k < m->part[i].l2.slices; k++) orr_cache_flush(&m->part[i].l2.slice[k].cache);
+}
+
+void orr_memsys_restart(orr_memsys *m) {
+    for (uint32_t i = 0; i < m->parts; i++) {
+        orr_l2_reset(&m->part[i].l2);
+        m->part[i].later.n = 0;
+    }
+}
+
+void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
+    *sum = (orr_memsys_stats){0};
+    for (uint32_t i = 0; i < m->parts; i++) {
+        const orr_l2 *p = &m->part[i].l2;
+        const orr_memsys_stats *s = &p->stats;
+        for (int k = 0; k < ORR_FROMS; k++) {
+            sum->read[k] += s->read[k];
+            sum->read_hit[k] += s->read_hit[k];
+            sum->read_pending[k] += s->read_pending[k];
+            sum->write[k] += s->write[k];
+            sum->write_hit[k] += s->write_hit[k];
+        }
+        sum->atomic += s->atomic;
+        sum->atomic_hit += s->atomic_hit;
+        sum->requests += s->requests;
+        sum->evicted += s->evicted;
+        sum->written_back += s->written_back;
+        sum->fetched_for_write += s->fetched_for_write;
+        sum->slice_busy += s->slice_busy;
+        if (s->last > sum->last) sum->last = s->last;
+        for (uint32_t k = 0; k < p->channels; k++) {
+            const orr_dram *d = &p->channel[k];
+            sum->dram_read += d->reads;
+            sum->dram_write += d->writes;
+            sum->row_hit += d->row_hit;
+            sum->row_miss += d->row_miss;
+            sum->dram_busy += d->busy;
+        }
+    }
+}
