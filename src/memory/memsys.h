@@ -79,6 +79,8 @@ int orr_memsys_side_of(const orr_memsys *m, uint64_t line);
 void orr_memsys_run(orr_memsys *m, int p, const orr_request *r, size_t n, uint64_t until, orr_replies *out);
 // Is there anything left to do in p, and when next? UINT64_MAX: nothing.
 uint64_t orr_memsys_next(const orr_memsys *m, int p);
+// When the busiest of p's slices takes its next request (ticks): how far it is behind.
+uint64_t orr_memsys_free_at(const orr_memsys *m, int p);
 // A copy from the host: the lines are in L2 afterwards, no time passes.
 void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes);
 void orr_memsys_flush(orr_memsys *m);                                // L2 empty; dirty data forgotten
