@@ -237,3 +237,16 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
         }
     }
 }
+
+uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
+    const orr_l2 *p = &m->part[part].l2;
+    uint64_t most = 0;
+    for (uint32_t k = 0; k < p->slices; k++) {
+        const orr_l2_slice *s = &p->slice[k];
+        uint64_t t = s->in_free;
+        if (s->in_n && s->in[s->in_head].time > t) t = s->in[s->in_head].time;
+        t += s->in_n * p->c->cycle;
+        if (t > most) most = t;
+    }
+    return most;
+}
