@@ -1,47 +1,15 @@
-// A result as JSON (docs/design.md section 4, docs/counters.md): one object, fields in a fixed order.
+// A result as JSON (docs/design.md section 5, docs/counters.md): one object, fields in a fixed order.
 // Everything but `host` is the same on every host and with any number of threads. What a model does
 // not predict is null.
-#include "report/report.h"
+#include "report/json.h"
 
-#include <math.h>
-
-static void number(orr_text *t, double v) {
-    if (isnan(v) || isinf(v))
-        orr_text_add(t, "null");
-    else if (v == floor(v) && fabs(v) < 9e15)
-        orr_text_add(t, "%.0f", v);
-    else
-        orr_text_add(t, "%.15g", v);
-}
-
-static void field(orr_text *t, const char *name, double v) {
-    orr_text_add(t, "\"%s\": ", name);
-    number(t, v);
-}
-
-static void ratio(orr_text *t, const char *name, uint64_t a, uint64_t b) {
-    field(t, name, b ? (double)a / (double)b : (double)NAN);
-}
-
-static void string(orr_text *t, const char *name, const char *s) {
-    orr_text_add(t, "\"%s\": ", name);
-    if (s)
-        orr_text_json(t, s);
-    else
-        orr_text_add(t, "null");
-}
-
-static void count(orr_text *t, const char *name, uint64_t v) {
-    orr_text_add(t, "\"%s\": %llu", name, (unsigned long long)v);
-}
-
-static void counters(orr_text *t, const double *c, const char *indent) {
+void json_counters(orr_text *t, const double *c, const char *indent) {
     orr_text_add(t, "\"counters\": {");
     bool first = true;
     for (int i = 0; c && i < ORR_COUNTERS; i++) {
         if (isnan(c[i])) continue;
         orr_text_add(t, "%s\n%s  ", first ? "" : ",", indent);
-        field(t, orr_counters[i].name, c[i]);
+        json_field(t, orr_counters[i].name, c[i]);
         first = false;
     }
     orr_text_add(t, first ? "}" : "\n%s}", indent);
@@ -49,22 +17,29 @@ static void counters(orr_text *t, const double *c, const char *indent) {
 
 static void launch(orr_text *t, const orr_launch_result *l) {
     orr_text_add(t, "    {");
-    string(t, "kernel", l->kernel->name);
+    json_string(t, "kernel", l->kernel->name);
     orr_text_add(t, ", \"index\": %u, \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], ", l->index,
                  l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2]);
     orr_text_add(t, "\"dynamic_shared\": %u, ", l->dynamic_shared);
-    field(t, "cycles", l->cycles);
+    json_field(t, "cycles", l->cycles);
     orr_text_add(t, ", ");
-    field(t, "time_ns", l->time_ns);
+    json_field(t, "time_ns", l->time_ns);
     orr_text_add(t, ", ");
-    count(t, "warp_insts", l->warp_insts);
+    json_count(t, "warp_insts", l->warp_insts);
     orr_text_add(t, ", ");
-    count(t, "thread_insts", l->thread_insts);
+    json_count(t, "thread_insts", l->thread_insts);
     orr_text_add(t, ", ");
-    field(t, "occupancy", l->occupancy);
+    json_field(t, "occupancy", l->occupancy);
     orr_text_add(t, ",\n     ");
-    counters(t, l->counters, "     ");
-    orr_text_add(t, ",\n     \"stalls\": {}}");
+    json_counters(t, l->counters, "     ");
+    orr_text_add(t, ",\n     ");
+    if (l->timing) {
+        json_stalls(t, l->timing->stalls);
+        json_timing(t, l);
+    } else {
+        orr_text_add(t, "\"stalls\": {}");
+    }
+    orr_text_add(t, "}");
 }
 
 static void memory(orr_text *t, const orr_sums *s) {
@@ -77,24 +52,24 @@ static void memory(orr_text *t, const orr_sums *s) {
             orr_text_add(t, "%s\n       {\"space\": \"%s\", \"op\": \"%s\", ", first ? "" : ",",
                          orr_space_name[space], orr_mem_kind_name[kind]);
             first = false;
-            count(t, "requests", m->requests);
+            json_count(t, "requests", m->requests);
             orr_text_add(t, ", ");
-            count(t, "thread_accesses", m->lanes);
+            json_count(t, "thread_accesses", m->lanes);
             orr_text_add(t, ", ");
-            count(t, "bytes", m->bytes);
+            json_count(t, "bytes", m->bytes);
             orr_text_add(t, ", ");
             if (space == ORR_SPACE_SHARED) {
-                count(t, "passes", m->passes);
+                json_count(t, "passes", m->passes);
                 orr_text_add(t, ", ");
-                count(t, "bank_conflicts", m->passes - m->phases);
+                json_count(t, "bank_conflicts", m->passes - m->phases);
             } else {
-                count(t, "sectors", m->sectors);
+                json_count(t, "sectors", m->sectors);
                 orr_text_add(t, ", ");
-                count(t, "lines", m->lines);
+                json_count(t, "lines", m->lines);
                 orr_text_add(t, ", ");
-                count(t, "ideal_sectors", m->ideal);
+                json_count(t, "ideal_sectors", m->ideal);
                 orr_text_add(t, ", ");
-                ratio(t, "sectors_per_request", m->sectors, m->requests);
+                json_ratio(t, "sectors_per_request", m->sectors, m->requests);
             }
             orr_text_add(t, "}");
         }
@@ -106,21 +81,21 @@ static void lines(orr_text *t, const orr_sums *s) {
     for (size_t i = 0; i < s->lines.n; i++) {
         const orr_line_sum *l = &s->lines.at[i];
         orr_text_add(t, "%s\n       {", i ? "," : "");
-        string(t, "file", l->file);
+        json_string(t, "file", l->file);
         orr_text_add(t, ", \"line\": %u, ", l->line);
-        count(t, "warp_insts", l->warp);
+        json_count(t, "warp_insts", l->warp);
         orr_text_add(t, ", ");
-        count(t, "thread_insts", l->thread);
+        json_count(t, "thread_insts", l->thread);
         orr_text_add(t, ", ");
-        count(t, "requests", l->requests);
+        json_count(t, "requests", l->requests);
         orr_text_add(t, ", ");
-        ratio(t, "sectors_per_request", l->sectors, l->sector_requests);
+        json_ratio(t, "sectors_per_request", l->sectors, l->sector_requests);
         orr_text_add(t, ", ");
-        count(t, "bank_conflicts", l->conflicts);
+        json_count(t, "bank_conflicts", l->conflicts);
         orr_text_add(t, ", ");
-        count(t, "branches", l->branches);
+        json_count(t, "branches", l->branches);
         orr_text_add(t, ", ");
-        count(t, "divergent_branches", l->divergent);
+        json_count(t, "divergent_branches", l->divergent);
         orr_text_add(t, "}");
     }
     orr_text_add(t, s->lines.n ? "\n     ]" : "]");
@@ -131,42 +106,42 @@ static void profile(orr_text *t, const orr_profile *p, bool with_lines) {
     orr_sums s;
     orr_sums_make(p, &s);
     orr_text_add(t, "    {");
-    string(t, "kernel", k->name);
+    json_string(t, "kernel", k->name);
     orr_text_add(t, ", \"launches\": %u, \"registers\": %u, \"shared_bytes\": %u, ", p->launches, k->regs,
                  k->shared_bytes);
-    count(t, "warp_insts", s.warp);
+    json_count(t, "warp_insts", s.warp);
     orr_text_add(t, ", ");
-    count(t, "thread_insts", s.thread);
+    json_count(t, "thread_insts", s.thread);
     orr_text_add(t, ",\n     \"divergence\": {");
-    ratio(t, "active_lanes", s.thread, s.warp);
+    json_ratio(t, "active_lanes", s.thread, s.warp);
     orr_text_add(t, ", \"warp_insts_by_active_lanes\": {");
     for (int a = 0; a < ORR_ACTIVE_RANGES; a++) {
         orr_text_add(t, a ? ", " : "");
-        count(t, orr_active_name[a], s.active[a]);
+        json_count(t, orr_active_name[a], s.active[a]);
     }
     orr_text_add(t, "}, ");
-    count(t, "branches", s.branches);
+    json_count(t, "branches", s.branches);
     orr_text_add(t, ", ");
-    count(t, "divergent_branches", s.divergent);
+    json_count(t, "divergent_branches", s.divergent);
     orr_text_add(t, "},\n     ");
-    count(t, "barriers", s.barriers);
+    json_count(t, "barriers", s.barriers);
     orr_text_add(t, ", ");
-    count(t, "warp_syncs", s.warp_syncs);
+    json_count(t, "warp_syncs", s.warp_syncs);
     orr_text_add(t, ", ");
-    count(t, "fences", s.fences);
+    json_count(t, "fences", s.fences);
     orr_text_add(t, ", ");
-    count(t, "atomics", s.atomics);
+    json_count(t, "atomics", s.atomics);
     orr_text_add(t, ", ");
-    count(t, "calls", s.calls);
+    json_count(t, "calls", s.calls);
     orr_text_add(t, ",\n     \"units\": {");
     bool first = true;
     for (int u = 0; u < ORR_UNIT_COUNT; u++) {
         if (!s.unit_warp[u]) continue;
         orr_text_add(t, "%s\"%s\": {", first ? "" : ", ", orr_unit_name[u]);
         first = false;
-        count(t, "warp_insts", s.unit_warp[u]);
+        json_count(t, "warp_insts", s.unit_warp[u]);
         orr_text_add(t, ", ");
-        count(t, "thread_insts", s.unit_thread[u]);
+        json_count(t, "thread_insts", s.unit_thread[u]);
         orr_text_add(t, "}");
     }
     orr_text_add(t, "},\n     \"opcodes\": {");
@@ -174,9 +149,9 @@ static void profile(orr_text *t, const orr_profile *p, bool with_lines) {
         orr_text_add(t, i ? ", " : "");
         orr_text_json(t, s.ops.at[i].name);
         orr_text_add(t, ": {");
-        count(t, "warp_insts", s.ops.at[i].warp);
+        json_count(t, "warp_insts", s.ops.at[i].warp);
         orr_text_add(t, ", ");
-        count(t, "thread_insts", s.ops.at[i].thread);
+        json_count(t, "thread_insts", s.ops.at[i].thread);
         orr_text_add(t, "}");
     }
     orr_text_add(t, "},\n");
@@ -184,6 +159,18 @@ static void profile(orr_text *t, const orr_profile *p, bool with_lines) {
     if (with_lines) lines(t, &s);
     orr_text_add(t, "}");
     orr_sums_free(&s);
+}
+
+static void count_stalls(orr_text *t, const orr_result *r) {
+    uint64_t stalls[ORR_STALLS] = {0}, warp_cycles = 0;
+    for (size_t i = 0; i < r->launches.n; i++) {
+        const orr_timing *timing = r->launches.at[i].timing;
+        for (int s = 0; timing && s < ORR_STALLS; s++) stalls[s] += timing->stalls[s];
+        if (timing) warp_cycles += timing->warp_cycles;
+    }
+    json_stalls(t, stalls);
+    orr_text_add(t, ", ");
+    json_count(t, "warp_cycles", warp_cycles);
 }
 
 static void totals(orr_text *t, const orr_result *r) {
@@ -199,41 +186,47 @@ static void totals(orr_text *t, const orr_result *r) {
         for (int c = 0; c < ORR_COUNTERS; c++) sum[c] += l->counters ? l->counters[c] : (double)NAN;
     }
     orr_text_add(t, "  \"totals\": {");
-    count(t, "launches", r->launches.n);
+    json_count(t, "launches", r->launches.n);
     orr_text_add(t, ", ");
-    field(t, "cycles", r->launches.n ? cycles : (double)NAN);
+    json_field(t, "cycles", r->launches.n ? cycles : (double)NAN);
     orr_text_add(t, ", ");
-    field(t, "time_ns", r->launches.n ? time_ns : (double)NAN);
+    json_field(t, "time_ns", r->launches.n ? time_ns : (double)NAN);
     orr_text_add(t, ", ");
-    count(t, "warp_insts", warp);
+    json_count(t, "warp_insts", warp);
     orr_text_add(t, ", ");
-    count(t, "thread_insts", thread);
+    json_count(t, "thread_insts", thread);
     orr_text_add(t, ",\n   ");
-    counters(t, sum, "   ");
+    if (orr_result_gpu(r)) orr_cycle_rates(orr_result_gpu(r), sum);
+    json_counters(t, sum, "   ");
+    if (orr_result_gpu(r)) {
+        orr_text_add(t, ",\n   ");
+        count_stalls(t, r);
+    }
     orr_text_add(t, "},\n  \"host\": {");
-    field(t, "seconds", r->host.seconds);
+    json_field(t, "seconds", r->host.seconds);
     orr_text_add(t, ", ");
-    field(t, "execute_seconds", r->host.execute_seconds);
+    json_field(t, "execute_seconds", r->host.execute_seconds);
     orr_text_add(t, ", ");
-    field(t, "model_seconds", r->host.model_seconds);
+    json_field(t, "model_seconds", r->host.model_seconds);
     orr_text_add(t, ", ");
-    field(t, "warp_insts_per_second", r->host.seconds > 0 ? (double)warp / r->host.seconds : (double)NAN);
+    json_field(t, "warp_insts_per_second",
+               r->host.seconds > 0 ? (double)warp / r->host.seconds : (double)NAN);
     orr_text_add(t, ", ");
-    count(t, "peak_rss_bytes", r->host.peak_rss);
+    json_count(t, "peak_rss_bytes", r->host.peak_rss);
     orr_text_add(t, ", \"threads\": %d}\n}\n", r->host.threads);
 }
 
 void orr_report_json(const orr_result *r, const orr_report_options *o, orr_text *t) {
     orr_text_add(t, "{\n  ");
-    string(t, "input", r->input);
+    json_string(t, "input", r->input);
     orr_text_add(t, ", ");
-    string(t, "size", r->size && *r->size ? r->size : NULL);
+    json_string(t, "size", r->size && *r->size ? r->size : NULL);
     orr_text_add(t, ",\n  ");
-    string(t, "gpu", r->gpu);
+    json_string(t, "gpu", r->gpu);
     orr_text_add(t, ", ");
-    string(t, "model", r->model);
+    json_string(t, "model", r->model);
     orr_text_add(t, ", ");
-    string(t, "source", r->source);
+    json_string(t, "source", r->source);
     orr_text_add(t, ", \"buffers_checked\": %u, \"buffer_bytes\": %llu,\n  \"launches\": [", r->checked,
                  (unsigned long long)r->buffer_bytes);
     for (size_t i = 0; i < r->launches.n; i++) {
@@ -248,6 +241,8 @@ void orr_report_json(const orr_result *r, const orr_report_options *o, orr_text 
             profile(t, r->profiles.at[i], o->lines);
         }
         orr_text_add(t, "\n  ],\n");
+    } else if (orr_result_gpu(r)) {
+        json_costs(t, r, o);
     }
     totals(t, r);
 }

@@ -1,7 +1,8 @@
-// Results for people (text) and for programs (JSON, docs/design.md section 4).
+// Results for people (text) and for programs (JSON, docs/design.md section 5, docs/counters.md).
 #ifndef ORR_REPORT_H
 #define ORR_REPORT_H
 
+#include "model/cycle/raw.h"
 #include "model/model.h"
 
 typedef struct orr_report_options {
@@ -14,6 +15,9 @@ void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text 
 void orr_report_json(const orr_result *r, const orr_report_options *o, orr_text *out);
 // docs/counters.md's table: every counter, its unit and meaning.
 void orr_report_counters(orr_text *out);
+// A trace in Chrome's event format, which Perfetto reads: thread blocks on SMs, and what went on over time.
+// Of launches that have a timing; written whole or not at all.
+bool orr_report_timeline(const orr_result *r, const char *path, orr_err *e);
 
 // ---- sums that both print (sums.c) ------------------------------------------------------------
 typedef struct orr_mix { // instructions of one kind
@@ -46,5 +50,77 @@ typedef struct orr_sums { // of a profile
 void orr_sums_make(const orr_profile *p, orr_sums *s);
 void orr_sums_free(orr_sums *s);
 extern const char *const orr_active_name[ORR_ACTIVE_RANGES]; // "1-8", ...
+
+// ---- what bounds a launch (verdict.c) ---------------------------------------------------------
+enum orr_bound {
+    ORR_BOUND_NONE,        // nothing ran
+    ORR_BOUND_COMPUTE,     // a pipe, or the issue of instructions
+    ORR_BOUND_DRAM,        // bandwidth of memory,
+    ORR_BOUND_L2,          // of L2,
+    ORR_BOUND_CROSSBAR,    // of the network between SMs and L2,
+    ORR_BOUND_L1,          // of L1 and the load/store unit,
+    ORR_BOUND_SHARED,      // of shared memory
+    ORR_BOUND_LATENCY,     // nothing is busy: warps wait, and there are too few to cover for each other
+    ORR_BOUND_BARRIER,     // the same, and what they wait for is each other
+    ORR_BOUND_PARALLELISM, // SMs without work: too few blocks, or a long tail
+    ORR_BOUND_LAUNCH,      // most of the time no block had started yet
+    ORR_BOUNDS
+};
+extern const char *const orr_bound_name[ORR_BOUNDS]; // "none", "compute", "dram", ...
+
+typedef struct orr_use { // how much of a resource was used while blocks ran
+    const char *name;    // "issue", a unit's name, "shared", "L1", "crossbar", "L2", "DRAM"
+    enum orr_bound bound;
+    double percent;    // of the peak
+    double rate, peak; // NAN: only the percentage is known
+    const char *unit;  // of both
+} orr_use;
+#define ORR_USES_MAX (ORR_GPU_UNITS_MAX + 8)
+// In the order above; units that did nothing are left out. Returns how many.
+int orr_uses(const orr_gpu *g, const orr_launch_result *l, orr_use use[ORR_USES_MAX]);
+
+typedef struct orr_verdict {
+    enum orr_bound bound;
+    char resource[ORR_GPU_NAME_MAX]; // the most used one
+    double percent;                  // of its peak
+    int stall;            // enum orr_stall: what warps waited for most, issuing and not being chosen left out
+    double stall_percent; // of warp cycles
+    double active_percent;   // SM cycles with a block, of all while blocks ran
+    double overhead_percent; // cycles before the first block, of all
+    char text[500];          // one or two sentences for people
+} orr_verdict;
+// False: the launch has no timing.
+bool orr_judge(const orr_gpu *g, const orr_launch_result *l, orr_verdict *v);
+
+// ---- where a kernel's time went (cost.c) --------------------------------------------------------
+typedef struct orr_place_cost { // an instruction, or a source line
+    const char *file;           // NULL: `line` is one of the PTX
+    uint32_t line;
+    uint32_t pc;      // instruction
+    const char *name; // instruction; NULL: a line
+    uint64_t issued, threads;
+    uint64_t cycles; // warp cycles == sum of stalls
+    uint64_t stalls[ORR_STALLS];
+} orr_place_cost;
+
+typedef struct orr_cost { // all launches of a kernel together
+    const orr_gpu *gpu;
+    const orr_launch_result *first;
+    uint32_t launches;
+    bool same;             // they have one shape
+    orr_launch_result sum; // blocks: of an average launch. timing and counters are:
+    orr_timing timing;     // without samples and spans
+    orr_raw raw;
+    double counters[ORR_COUNTERS];
+    orr_place_cost *insts, *lines; // most warp cycles first; none unless asked for
+    size_t ninsts, nlines;
+} orr_cost;
+
+typedef ORR_VEC(orr_cost *) orr_costs; // in order of first launch
+// Launches without a timing are left out. Free with orr_costs_free.
+void orr_costs_make(const orr_result *r, bool by_place, orr_costs *all);
+void orr_costs_free(orr_costs *all);
+// The GPU that the launches were timed on; NULL: none has a timing.
+const orr_gpu *orr_result_gpu(const orr_result *r);
 
 #endif

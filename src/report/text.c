@@ -1,41 +1,11 @@
 // A result for people: aligned tables that fit a terminal, most important first. Colour only when the
 // caller says that this is a terminal.
-#include "report/report.h"
+#include "report/page.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { TOP_OPS = 12, TOP_LINES = 40, LAUNCH_ROWS = 24 };
-
-typedef struct page {
-    orr_text *t;
-    const orr_report_options *o;
-} page;
-
-static const char *bold(const page *p) { return p->o->colour ? "\033[1m" : ""; }
-static const char *plain(const page *p) { return p->o->colour ? "\033[0m" : ""; }
-
-static double percent(uint64_t a, uint64_t b) { return b ? 100.0 * (double)a / (double)b : 0; }
-
-// "4096", "64 x 64": without trailing dimensions of 1.
-static const char *shape(char buf[48], const uint32_t d[3]) {
-    if (d[2] != 1)
-        snprintf(buf, 48, "%u x %u x %u", d[0], d[1], d[2]);
-    else if (d[1] != 1)
-        snprintf(buf, 48, "%u x %u", d[0], d[1]);
-    else
-        snprintf(buf, 48, "%u", d[0]);
-    return buf;
-}
-
-static const char *bytes_text(char buf[32], uint64_t v) {
-    char n[32];
-    snprintf(buf, 32, "%sB", orr_si(n, (double)v));
-    if (!strchr(buf, ' ')) snprintf(buf, 32, "%llu B", (unsigned long long)v);
-    return buf;
-}
 
 // ---- one kernel -------------------------------------------------------------------------------
 // A kernel whose launches all have one shape says it; else the table of launches does.
@@ -55,7 +25,7 @@ static void kernel_head(const page *p, const orr_result *r, const orr_profile *f
     orr_text_add(p->t, "\n%skernel %s%s  %u launch%s", bold(p), k->name, plain(p), f->launches,
                  f->launches == 1 ? "" : "es");
     if (first && same) {
-        orr_text_add(p->t, "  grid %s  block %s", shape(a, first->grid), shape(b, first->block));
+        orr_text_add(p->t, "  grid %s  block %s", page_shape(a, first->grid), page_shape(b, first->block));
         if (first->dynamic_shared) orr_text_add(p->t, "  dynamic shared %u B", first->dynamic_shared);
     }
     orr_text_add(p->t, "\n  %u registers a thread, %u B shared", k->regs, k->shared_bytes);
@@ -136,7 +106,7 @@ static void kernel_memory(const page *p, const orr_sums *s) {
             snprintf(name, sizeof name, "%s %s", orr_space_name[space], orr_mem_kind_name[kind]);
             orr_text_add(p->t, "  %-12s %14s %16s %8.2f %16s %6.1f %10s\n", name, orr_commas(a, m->requests),
                          orr_commas(b, m->sectors), (double)m->sectors / (double)m->requests,
-                         orr_commas(c, m->ideal), percent(m->ideal, m->sectors), bytes_text(d, m->bytes));
+                         orr_commas(c, m->ideal), percent(m->ideal, m->sectors), page_bytes(d, m->bytes));
         }
     if (banks)
         orr_text_add(p->t, "\n  %s%-12s %14s %16s %8s %16s %6s %10s%s\n", bold(p), "memory", "requests",
@@ -149,69 +119,19 @@ static void kernel_memory(const page *p, const orr_sums *s) {
         orr_text_add(p->t, "  %-12s %14s %16s %8.2f %16s %6.1f %10s\n", name, orr_commas(a, m->requests),
                      orr_commas(b, m->passes), (double)m->passes / (double)m->requests,
                      orr_commas(c, m->passes - m->phases), percent(m->passes - m->phases, m->passes),
-                     bytes_text(d, m->bytes));
+                     page_bytes(d, m->bytes));
     }
 }
 
 // ---- source lines -----------------------------------------------------------------------------
-// A source file is looked for as the compiler named it, then beside the module.
-typedef struct source_text {
-    const char *name;
-    char *text; // NULL: not found
-} source_text;
-
-// Only a regular file: the name is the module's, and reading a terminal or a pipe would wait for ever.
-static char *read_regular(const char *path) {
-    orr_err none = {0};
-    size_t size;
-    struct stat st;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return NULL;
-    return orr_read_file(path, 16u << 20, &size, &none);
-}
-
-static char *read_source(const char *name, const char *module) {
-    char *text = read_regular(name);
-    const char *slash = strrchr(module, '/'), *base = strrchr(name, '/');
-    if (text || !module[0]) return text;
-    orr_text path = {0};
-    orr_text_addn(&path, module, slash ? (size_t)(slash - module) + 1 : 0);
-    orr_text_add(&path, "%s", base ? base + 1 : name);
-    text = read_regular(path.s);
-    free(path.s);
-    return text;
-}
-
-// Line `n` without the blanks around it, shortened, and harmless to a terminal.
-static void source_line(const char *text, uint32_t n, char to[64]) {
-    to[0] = 0;
-    if (!n) return;
-    while (--n && text) {
-        text = strchr(text, '\n');
-        if (text) text++;
-    }
-    if (!text) return;
-    while (*text == ' ' || *text == '\t') text++;
-    size_t len = strcspn(text, "\r\n");
-    while (len && (text[len - 1] == ' ' || text[len - 1] == '\t')) len--;
-    bool cut = len > 56;
-    if (cut) len = 53;
-    for (size_t i = 0; i < len; i++) to[i] = (unsigned char)text[i] < 32 || text[i] == 127 ? ' ' : text[i];
-    strcpy(to + len, cut ? "..." : "");
-}
-
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static void kernel_lines(const page *p, const orr_profile *f, const orr_sums *s) {
     const char *module = f->kernel->module && f->kernel->module->path ? f->kernel->module->path : "";
-    ORR_VEC(source_text) sources = {0};
+    page_sources sources = {.module = module};
     char a[32], b[32];
     size_t shown = s->lines.n < TOP_LINES ? s->lines.n : TOP_LINES;
     int wide = 12;
     for (size_t i = 0; i < shown; i++) {
-        int n = snprintf(NULL, 0, "%s:%u", base_name(s->lines.at[i].file ? s->lines.at[i].file : module),
+        int n = snprintf(NULL, 0, "%s:%u", page_base(s->lines.at[i].file ? s->lines.at[i].file : module),
                          s->lines.at[i].line);
         if (n > wide) wide = n < 36 ? n : 36;
     }
@@ -219,22 +139,9 @@ static void kernel_lines(const page *p, const orr_profile *f, const orr_sums *s)
                  "warp insts", "%", "active", "requests", "sect/req", "divergent", plain(p));
     for (size_t i = 0; i < shown; i++) {
         const orr_line_sum *l = &s->lines.at[i];
-        const char *name = l->file ? l->file : module;
-        size_t at = 0;
-        while (at < sources.n && sources.at[at].name != name) at++;
-        if (at == sources.n) {
-            source_text *new = ORR_PUSH(&sources);
-            new->name = name;
-            new->text = read_source(name, module);
-        }
-        char where[64], text[64] = "", sect[16] = "", split[32] = "";
-        const char *base = base_name(name);
-        size_t len = strlen(base);
-        snprintf(where, sizeof where, "%s:%u", len > 28 ? base + len - 28 : base, l->line);
-        if (!l->line)
-            strcpy(text, "(the compiler's own)"); // .loc with line 0
-        else if (sources.at[at].text)
-            source_line(sources.at[at].text, l->line, text);
+        char where[64], text[64], sect[16] = "", split[32] = "";
+        page_where(where, l->file ? l->file : module, l->line);
+        page_source_line(&sources, l->file, l->line, text);
         if (l->sector_requests)
             snprintf(sect, sizeof sect, "%.2f", (double)l->sectors / (double)l->sector_requests);
         if (l->branches) snprintf(split, sizeof split, "%.1f %%", percent(l->divergent, l->branches));
@@ -243,23 +150,50 @@ static void kernel_lines(const page *p, const orr_profile *f, const orr_sums *s)
                      l->requests ? orr_commas(b, l->requests) : "", sect, split, text);
     }
     if (s->lines.n > shown) orr_text_add(p->t, "  and %zu more; --json has all\n", s->lines.n - shown);
-    for (size_t i = 0; i < sources.n; i++) free(sources.at[i].text);
-    free(sources.at);
+    page_sources_free(&sources);
 }
 
 // ---- launches ---------------------------------------------------------------------------------
 static void launch_table(const page *p, const orr_result *r) {
     char a[48], b[48], c[32], d[32];
-    orr_text_add(p->t, "\n%s%6s  %-24s %-18s %-14s %16s %18s%s\n", bold(p), "launch", "kernel", "grid",
-                 "block", "warp insts", "thread insts", plain(p));
+    bool timed = orr_result_gpu(r);
+    orr_text_add(p->t, "\n%s%6s  %-24s %-18s %-14s %16s", bold(p), "launch", "kernel", "grid", "block",
+                 "warp insts");
+    if (timed)
+        orr_text_add(p->t, " %14s %10s  %s%s\n", "cycles", "time", "bound by", plain(p));
+    else
+        orr_text_add(p->t, " %18s%s\n", "thread insts", plain(p));
     size_t shown = r->launches.n < LAUNCH_ROWS ? r->launches.n : LAUNCH_ROWS;
     for (size_t i = 0; i < shown; i++) {
         const orr_launch_result *l = &r->launches.at[i];
-        orr_text_add(p->t, "%6u  %-24s %-18s %-14s %16s %18s\n", l->index, l->kernel->name, shape(a, l->grid),
-                     shape(b, l->block), orr_commas(c, l->warp_insts), orr_commas(d, l->thread_insts));
+        orr_text_add(p->t, "%6u  %-24s %-18s %-14s %16s", l->index, l->kernel->name, page_shape(a, l->grid),
+                     page_shape(b, l->block), orr_commas(c, l->warp_insts));
+        orr_verdict v;
+        if (!timed)
+            orr_text_add(p->t, " %18s\n", orr_commas(d, l->thread_insts));
+        else if (l->timing && orr_judge(orr_result_gpu(r), l, &v))
+            orr_text_add(p->t, " %14s %10s  %s\n", orr_commas(c, l->timing->cycles), page_time(d, l->time_ns),
+                         orr_bound_name[v.bound]);
+        else
+            orr_text_add(p->t, "\n");
     }
     if (r->launches.n > shown)
         orr_text_add(p->t, "        and %zu more; --json has all\n", r->launches.n - shown);
+}
+
+static void host_line(const page *p, const orr_result *r, uint64_t warp, uint64_t thread) {
+    char a[32], b[32], c[32];
+    const orr_host *h = &r->host;
+    double cycles = 0;
+    for (size_t i = 0; i < r->launches.n; i++)
+        if (r->launches.at[i].timing) cycles += (double)r->launches.at[i].timing->cycles;
+    orr_text_add(p->t, "\n%.2f s on %d thread%s, ", h->seconds, h->threads, h->threads == 1 ? "" : "s");
+    if (orr_result_gpu(r))
+        orr_text_add(p->t, "%s warp instructions and %s cycles a second",
+                     orr_si(a, (double)warp / h->seconds), orr_si(b, cycles / h->seconds));
+    else
+        orr_text_add(p->t, "%s thread instructions a second", orr_si(a, (double)thread / h->seconds));
+    orr_text_add(p->t, ", peak memory %s\n", page_bytes(c, h->peak_rss));
 }
 
 void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text *t) {
@@ -277,7 +211,9 @@ void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text 
                  r->launches.n == 1 ? "" : "es", orr_commas(a, warp), orr_commas(b, thread));
     if (r->checked) orr_text_add(t, "; %u buffer%s as expected", r->checked, r->checked == 1 ? "" : "s");
     orr_text_add(t, "\n");
-    if (r->launches.n > 1 || !r->profiles.n) launch_table(&p, r);
+    bool timed = orr_result_gpu(r);
+    if (r->launches.n > 1 || (!r->profiles.n && !timed)) launch_table(&p, r);
+    if (timed) page_timing(&p, r);
     for (size_t i = 0; i < r->profiles.n; i++) {
         orr_sums s;
         orr_sums_make(r->profiles.at[i], &s);
@@ -288,10 +224,5 @@ void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text 
         if (o->lines) kernel_lines(&p, r->profiles.at[i], &s);
         orr_sums_free(&s);
     }
-    if (o->host && r->host.seconds > 0) {
-        char c[32];
-        orr_text_add(t, "\n%.2f s on %d thread%s, %s thread instructions a second, peak memory %s\n",
-                     r->host.seconds, r->host.threads, r->host.threads == 1 ? "" : "s",
-                     orr_si(a, (double)thread / r->host.seconds), bytes_text(c, r->host.peak_rss));
-    }
+    if (o->host && r->host.seconds > 0) host_line(&p, r, warp, thread);
 }

@@ -1,0 +1,109 @@
+// Pieces of the text reports (page.h).
+#include "report/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+const char *page_shape(char buf[48], const uint32_t d[3]) {
+    if (d[2] != 1)
+        snprintf(buf, 48, "%u x %u x %u", d[0], d[1], d[2]);
+    else if (d[1] != 1)
+        snprintf(buf, 48, "%u x %u", d[0], d[1]);
+    else
+        snprintf(buf, 48, "%u", d[0]);
+    return buf;
+}
+
+const char *page_bytes(char buf[32], uint64_t v) {
+    char n[32];
+    snprintf(buf, 32, "%sB", orr_si(n, (double)v));
+    if (!strchr(buf, ' ')) snprintf(buf, 32, "%llu B", (unsigned long long)v);
+    return buf;
+}
+
+const char *page_time(char buf[32], double ns) {
+    if (ns < 999.5)
+        snprintf(buf, 32, "%.0f ns", ns);
+    else if (ns < 999.5e3)
+        snprintf(buf, 32, "%.2f us", ns * 1e-3);
+    else if (ns < 999.5e6)
+        snprintf(buf, 32, "%.2f ms", ns * 1e-6);
+    else
+        snprintf(buf, 32, "%.3f s", ns * 1e-9);
+    return buf;
+}
+
+const char *page_base(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+void page_where(char to[64], const char *file, uint32_t line) {
+    const char *base = page_base(file);
+    size_t n = strlen(base);
+    snprintf(to, 64, "%s:%u", n > 28 ? base + n - 28 : base, line);
+}
+
+// ---- source files -------------------------------------------------------------------------------
+// A source file is looked for as the compiler named it, then beside the module. Only a regular file: the name
+// is the module's, and reading a terminal or a pipe would wait for ever.
+static char *read_regular(const char *path) {
+    orr_err none = {0};
+    size_t size;
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return NULL;
+    return orr_read_file(path, 16u << 20, &size, &none);
+}
+
+static char *read_source(const char *name, const char *module) {
+    char *text = read_regular(name);
+    const char *slash = strrchr(module, '/');
+    if (text || !module[0]) return text;
+    orr_text path = {0};
+    orr_text_addn(&path, module, slash ? (size_t)(slash - module) + 1 : 0);
+    orr_text_add(&path, "%s", page_base(name));
+    text = read_regular(path.s);
+    free(path.s);
+    return text;
+}
+
+static void cut_line(const char *text, uint32_t n, char to[64]) {
+    if (!n) return;
+    while (--n && text) {
+        text = strchr(text, '\n');
+        if (text) text++;
+    }
+    if (!text) return;
+    while (*text == ' ' || *text == '\t') text++;
+    size_t len = strcspn(text, "\r\n");
+    while (len && (text[len - 1] == ' ' || text[len - 1] == '\t')) len--;
+    bool cut = len > 56;
+    if (cut) len = 53;
+    for (size_t i = 0; i < len; i++) to[i] = (unsigned char)text[i] < 32 || text[i] == 127 ? ' ' : text[i];
+    strcpy(to + len, cut ? "..." : "");
+}
+
+void page_source_line(page_sources *s, const char *file, uint32_t line, char to[64]) {
+    const char *module = s->module ? s->module : "", *name = file ? file : module;
+    size_t at = 0;
+    to[0] = 0;
+    if (!line) {
+        strcpy(to, "(the compiler's own)"); // .loc with line 0
+        return;
+    }
+    while (at < s->at.n && s->at.at[at].name != name) at++;
+    if (at == s->at.n) {
+        struct page_source *new = ORR_PUSH(&s->at);
+        new->name = name;
+        new->text = read_source(name, module);
+    }
+    if (s->at.at[at].text) cut_line(s->at.at[at].text, line, to);
+}
+
+void page_sources_free(page_sources *s) {
+    for (size_t i = 0; i < s->at.n; i++) free(s->at.at[i].text);
+    free(s->at.at);
+    s->at.at = NULL;
+    s->at.n = s->at.cap = 0;
+}

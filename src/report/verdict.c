@@ -1,0 +1,260 @@
+// What bounds a kernel: how much of each resource it used, and what follows.
+//
+// The rules, in this order, after Nsight Compute's speed of light (a resource at 60 % of its peak or more is
+// what limits a kernel; when none is, latency does):
+//
+//   1. launch        MOSTLY_OVERHEAD of the cycles had passed before the first block started.
+//   2. a resource    The most used one is at BUSY or more. A pipe or the issue of instructions: compute.
+//   DRAM, L2, the
+//                    crossbar, L1 (also when it is the load/store unit that is full), shared memory:
+//                    bandwidth.
+//   3. parallelism   SMs had work in less than ENOUGH_ACTIVE of the time: too few blocks, or some ran much
+//   longer.
+//   4. barrier       What warps waited for most, other than their turn, is the other warps of their block.
+//   5. latency       Anything else: each warp waits, and there are too few of them to cover for each other.
+//
+// All shares but that of rule 1 are of the time from the start of the first block on.
+//
+// DRAM and L2 count as busy by the bytes they moved or by the time their channels and slices were busy,
+// whichever is more: rows that change with each access, or atomics, keep them busy with few bytes.
+#include "report/report.h"
+#include "timed/timed.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double BUSY = 60, MOSTLY_OVERHEAD = 50, ENOUGH_ACTIVE = 60; // percent
+
+const char *const orr_bound_name[ORR_BOUNDS] = {"none",     "compute",     "dram",   "l2",
+                                                "crossbar", "l1",          "shared", "latency",
+                                                "barrier",  "parallelism", "launch"};
+
+// ---- resources --------------------------------------------------------------------------------
+static double percent(double a, double b) { return b > 0 ? 100 * a / b : 0; }
+static double larger(double a, double b) { return b > a ? b : a; }
+
+static double l2_hz(const orr_gpu *g) { return (g->clock_l2 > 0 ? g->clock_l2 : g->clock_sm) * 1e6; }
+
+static uint64_t running(const orr_timing *t) { return t->cycles > t->overhead ? t->cycles - t->overhead : 0; }
+
+static uint64_t sectors_of(const orr_memsys_stats *m) {
+    uint64_t n = m->atomic;
+    for (int f = 0; f < ORR_FROMS; f++) n += m->read[f] + m->write[f];
+    return n;
+}
+
+// The load/store unit is in front of L1 and of shared memory: it counts for the one that is asked more.
+static enum orr_bound bound_of_unit(const char *name, const orr_raw *raw) {
+    if (strcmp(name, "lsu")) return ORR_BOUND_COMPUTE;
+    uint64_t shared = 0, other = 0;
+    for (int k = 0; raw && k < ORR_L1_KINDS; k++) {
+        shared += raw->sm.shared_requests[k];
+        other += raw->sm.l1_requests[0][k] + raw->sm.l1_requests[1][k];
+    }
+    return shared > other ? ORR_BOUND_SHARED : ORR_BOUND_L1;
+}
+
+int orr_uses(const orr_gpu *g, const orr_launch_result *l, orr_use use[ORR_USES_MAX]) {
+    const orr_timing *t = l->timing;
+    const orr_raw *raw = t ? t->raw : NULL;
+    int n = 0;
+    if (!t || !running(t)) return 0;
+    const double cycles = (double)running(t), seconds = cycles / (g->clock_sm * 1e6), sms = g->sm_count;
+    const double giga = 1e-9 / seconds; // bytes to GB/s
+
+    double slots = (double)g->core_schedulers / g->core_issue_interval;
+    double issues = (double)l->warp_insts - (raw ? (double)raw->sm.dual : 0);
+    use[n++] = (orr_use){"issue",
+                         ORR_BOUND_COMPUTE,
+                         percent(issues, slots * sms * cycles),
+                         (double)l->warp_insts / (sms * cycles),
+                         slots * g->core_issue,
+                         "inst/cycle"};
+    for (int u = 0; u < g->nunits; u++) {
+        if (!t->unit_busy[u]) continue;
+        use[n++] = (orr_use){g->units[u].name,
+                             bound_of_unit(g->units[u].name, raw),
+                             percent((double)t->unit_busy[u], g->units[u].count * sms * cycles),
+                             NAN,
+                             NAN,
+                             ""};
+    }
+    if (!raw) return n;
+
+    const orr_sm_counts *s = &raw->sm;
+    const orr_memsys_stats *m = &raw->mem;
+    double width = (double)g->shared_banks * g->shared_bank_bytes;
+    if (s->shared_busy)
+        use[n++] = (orr_use){"shared",
+                             ORR_BOUND_SHARED,
+                             percent((double)s->shared_busy, sms * cycles),
+                             (double)s->shared_busy * width * giga,
+                             width * sms * g->clock_sm * 1e-3,
+                             "GB/s"};
+    uint64_t l1 = 0;
+    for (int k = 0; k < ORR_L1_KINDS; k++) l1 += s->l1_sectors[0][k] + s->l1_sectors[1][k];
+    use[n++] = (orr_use){"L1",
+                         ORR_BOUND_L1,
+                         percent((double)s->l1_busy, sms * cycles),
+                         (double)l1 * 32 * giga,
+                         g->l1_bandwidth * sms * g->clock_sm * 1e-3,
+                         "GB/s"};
+    double sent = (double)s->sent_bytes * giga, received = (double)s->received_bytes * giga;
+    double most_sent = g->xbar_request * sms * l2_hz(g) * 1e-9, most = g->xbar_reply * sms * l2_hz(g) * 1e-9;
+    bool out = sent / most_sent > received / most;
+    use[n++] = (orr_use){"crossbar",
+                         ORR_BOUND_CROSSBAR,
+                         larger(percent(sent, most_sent), percent(received, most)),
+                         out ? sent : received,
+                         out ? most_sent : most,
+                         "GB/s"};
+    double l2 = (double)sectors_of(m) * 32 * giga, l2_peak = g->l2_bandwidth * l2_hz(g) * 1e-9;
+    use[n++] = (orr_use){"L2",
+                         ORR_BOUND_L2,
+                         larger(percent(l2, l2_peak),
+                                percent((double)m->slice_busy / (double)ORR_TICKS, g->l2_slices * cycles)),
+                         l2,
+                         l2_peak,
+                         "GB/s"};
+    double dram = (double)(m->dram_read + m->dram_write) * 32 * giga;
+    use[n++] = (orr_use){"DRAM",
+                         ORR_BOUND_DRAM,
+                         larger(percent(dram, g->dram_bandwidth),
+                                percent((double)m->dram_busy / (double)ORR_TICKS, g->dram_channels * cycles)),
+                         dram,
+                         g->dram_bandwidth,
+                         "GB/s"};
+    return n;
+}
+
+// ---- words ------------------------------------------------------------------------------------
+static const char *resource_words(enum orr_bound b) {
+    switch (b) {
+    case ORR_BOUND_DRAM: return "memory bandwidth";
+    case ORR_BOUND_L2: return "L2 bandwidth";
+    case ORR_BOUND_CROSSBAR: return "bandwidth between the SMs and L2";
+    case ORR_BOUND_L1: return "L1 and the load/store unit";
+    case ORR_BOUND_SHARED: return "shared memory bandwidth";
+    default: return "compute";
+    }
+}
+
+static void say_resource(const orr_use *u, char *to, size_t n) {
+    if (u->bound == ORR_BOUND_COMPUTE)
+        snprintf(to, n, "compute: %s at %.0f %% of its peak",
+                 strcmp(u->name, "issue") ? u->name : "instruction issue", u->percent);
+    else if (isnan(u->rate))
+        snprintf(to, n, "%s: %s at %.0f %% of its peak", resource_words(u->bound), u->name, u->percent);
+    else
+        snprintf(to, n, "%s: %s at %.0f %% of its peak, %.0f of %.0f %s", resource_words(u->bound), u->name,
+                 u->percent, u->rate, u->peak, u->unit);
+}
+
+// How many warps a scheduler has, how many it would need to issue each cycle, and what keeps it from having
+// more.
+static void say_warps(const orr_gpu *g, const orr_launch_result *l, char *to, size_t n) {
+    const orr_timing *t = l->timing;
+    double has = t->issue_slots ? (double)t->warp_cycles / (double)t->issue_slots : 0;
+    double needs = l->warp_insts ? (double)t->warp_cycles / (double)l->warp_insts : 0;
+    double holds = (double)g->limit_sm_warps / g->core_schedulers;
+    char why[100] = "";
+    uint64_t fit = (uint64_t)(t->resident > 0 ? t->resident : 0) * (uint64_t)g->sm_count;
+    if (l->blocks < fit)
+        snprintf(why, sizeof why, "; the grid has %llu block%s, %llu would fit",
+                 (unsigned long long)l->blocks, l->blocks == 1 ? "" : "s", (unsigned long long)fit);
+    else if (t->limiter >= 0 && t->limiter < ORR_LIMITERS && t->limiter != ORR_LIMIT_WARPS)
+        snprintf(why, sizeof why, "; occupancy is limited by %s", orr_limiter_name[t->limiter]);
+    snprintf(to, n, "A warp issues every %.1f cycles; a scheduler has %.1f warps (%.0f fit)%s", needs, has,
+             holds, why);
+}
+
+static void say_wait(const orr_launch_result *l, const orr_verdict *v, char *to, size_t n) {
+    const orr_raw *raw = l->timing->raw;
+    if (v->stall == ORR_STALL_LONG && raw && raw->sm.loads)
+        snprintf(to, n, " (a load takes %.0f cycles)", (double)raw->sm.load_latency / (double)raw->sm.loads);
+    else
+        to[0] = 0;
+}
+
+static const char *waiting_for(int stall) {
+    switch (stall) {
+    case ORR_STALL_LONG: return "for data from L1, L2 or memory";
+    case ORR_STALL_SHORT: return "for shared memory, special functions or shuffles";
+    case ORR_STALL_WAIT: return "for results of fixed-latency pipes";
+    case ORR_STALL_CONSTANT: return "for constants";
+    case ORR_STALL_BARRIER: return "at barriers";
+    case ORR_STALL_MEMBAR: return "at memory fences";
+    case ORR_STALL_GROUP: return "for asynchronous copies";
+    case ORR_STALL_BRANCH: return "for branches to resolve";
+    case ORR_STALL_FETCH: return "for instructions to be fetched";
+    case ORR_STALL_MATH: return "for a busy pipe";
+    case ORR_STALL_LG: return "for room in the queue of global memory";
+    case ORR_STALL_MIO: return "for room in the queue of shared memory and special functions";
+    case ORR_STALL_COLLECTOR: return "for register banks";
+    case ORR_STALL_SLEEP: return "asleep";
+    case ORR_STALL_DRAIN: return "for their last stores";
+    default: return "";
+    }
+}
+
+// ---- the verdict --------------------------------------------------------------------------------
+static void find_stall(const orr_timing *t, orr_verdict *v) {
+    v->stall = ORR_STALL_LONG;
+    for (int s = 0; s < ORR_STALLS; s++)
+        if (s != ORR_STALL_ISSUED && s != ORR_STALL_SELECTED && t->stalls[s] > t->stalls[v->stall])
+            v->stall = s;
+    v->stall_percent = percent((double)t->stalls[v->stall], (double)t->warp_cycles);
+}
+
+bool orr_judge(const orr_gpu *g, const orr_launch_result *l, orr_verdict *v) {
+    memset(v, 0, sizeof *v);
+    const orr_timing *t = l->timing;
+    if (!t) return false;
+    const double sm_cycles = (double)running(t) * g->sm_count;
+    orr_use use[ORR_USES_MAX];
+    int n = orr_uses(g, l, use), most = 0;
+    for (int i = 1; i < n; i++)
+        if (use[i].percent >= use[most].percent)
+            most = i; // shared memory rather than the unit in front of it
+    find_stall(t, v);
+    v->active_percent = percent((double)t->sm_active, sm_cycles);
+    v->overhead_percent = percent((double)t->overhead, (double)t->cycles);
+    if (n) {
+        snprintf(v->resource, sizeof v->resource, "%s", use[most].name);
+        v->percent = use[most].percent;
+    }
+    char wait[60], warps[260];
+    say_wait(l, v, wait, sizeof wait);
+    say_warps(g, l, warps, sizeof warps);
+    if (!n || !l->warp_insts) {
+        v->bound = ORR_BOUND_NONE;
+        snprintf(v->text, sizeof v->text, "nothing: no instruction was issued");
+    } else if (v->overhead_percent >= MOSTLY_OVERHEAD) {
+        v->bound = ORR_BOUND_LAUNCH;
+        snprintf(v->text, sizeof v->text,
+                 "the launch: %.0f %% of the cycles passed before the first block started",
+                 v->overhead_percent);
+    } else if (v->percent >= BUSY) {
+        v->bound = use[most].bound;
+        say_resource(&use[most], v->text, sizeof v->text);
+    } else if (v->active_percent < ENOUGH_ACTIVE) {
+        v->bound = ORR_BOUND_PARALLELISM;
+        if (l->blocks < (uint64_t)g->sm_count)
+            snprintf(v->text, sizeof v->text,
+                     "parallelism: %llu block%s for %d SMs, which had work %.0f %% of the time",
+                     (unsigned long long)l->blocks, l->blocks == 1 ? "" : "s", g->sm_count,
+                     v->active_percent);
+        else
+            snprintf(v->text, sizeof v->text,
+                     "parallelism: a tail in which SMs are idle; they had work %.0f %% of the time (%.2f "
+                     "waves of blocks)",
+                     v->active_percent,
+                     t->resident > 0 ? (double)l->blocks / ((double)t->resident * g->sm_count) : 0);
+    } else {
+        v->bound = v->stall == ORR_STALL_BARRIER ? ORR_BOUND_BARRIER : ORR_BOUND_LATENCY;
+        snprintf(v->text, sizeof v->text, "%s: warps wait %s %.0f %% of the time%s. %s",
+                 v->bound == ORR_BOUND_BARRIER ? "synchronisation" : "latency", waiting_for(v->stall),
+                 v->stall_percent, wait, warps);
+    }
+    return true;
+}
