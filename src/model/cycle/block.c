@@ -1,0 +1,175 @@
+// Thread blocks on an SM: where their warps go, when they wait for each other, when they are done.
+#include "model/cycle/sm.h"
+
+#include <string.h>
+
+// A slot on the scheduler whose turn it is, or on the next one that has room.
+static warp *place_warp(sm *s) {
+    cycle *c = s->c;
+    for (uint32_t n = 0; n < c->nsched; n++) {
+        sched *q = &s->sched[s->next_sched];
+        uint32_t at = s->next_sched;
+        s->next_sched = (s->next_sched + 1) % c->nsched;
+        uint64_t room = ~q->live & (c->per_sched >= 64 ? UINT64_MAX : (1ull << c->per_sched) - 1);
+        if (!room) continue;
+        uint32_t slot = (uint32_t)__builtin_ctzll(room);
+        q->live |= 1ull << slot;
+        if (slot >= q->nslots) q->nslots = slot + 1;
+        warp *w = &q->warps[slot];
+        w->sched = (uint8_t)at;
+        w->slot = (uint8_t)slot;
+        return w;
+    }
+    return NULL;
+}
+
+static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t when) {
+    cycle *c = s->c;
+    w->since = w->front = when;
+    w->front_why = ORR_STALL_FETCH;
+    w->waiting = 0;
+    w->inflight = 0;
+    w->fetched = 0;
+    w->group = 0;
+    w->at = w->end = 0;
+    memset(w->group_open, 0, sizeof w->group_open);
+    memset(w->sb_ready, 0, sizeof w->sb_ready);
+    memset(w->sb_open, 0, sizeof w->sb_open);
+    w->trace = orr_trace_open(b->buf->warps[index]);
+    w->base = w->trace.at;
+    w->age = s->sched[w->sched].age[w->slot] = s->next_age++;
+    memset(w->reg, 0, c->places * sizeof *w->reg);
+    s->n.warps++;
+}
+
+void cyc_block_start(sm *s, uint64_t when) {
+    while (s->stock && s->resident < s->nblocks) {
+        cycle *c = s->c;
+        uint32_t slot = 0;
+        while (s->blocks[slot].buf) slot++;
+        block *b = &s->blocks[slot];
+        tbuf *buf = s->stock;
+        s->stock = buf->next;
+        if (!s->stock) s->stock_end = &s->stock;
+        s->nstock--;
+        if (when < s->block_free) when = s->block_free;
+        if (when < buf->earliest) when = buf->earliest;
+        s->block_free = when + (uint64_t)c->gpu->launch_sm_interval;
+        if (!s->resident++) s->since = when;
+        s->started++;
+        memset(b->barrier, 0, sizeof b->barrier);
+        b->buf = buf;
+        b->start = when;
+        b->end = 0;
+        b->at_barrier = 0;
+        b->nwarps = buf->nwarps;
+        b->running = buf->nwarps;
+        s->n.blocks++;
+        uint64_t first = when + c->block_latency;
+        for (uint32_t n = 0; n < buf->nwarps; n++) {
+            warp *w = place_warp(s);
+            if (!w) { // the occupancy said there is room
+                s->damaged = true;
+                return;
+            }
+            b->warp[n] = warp_id(w);
+            w->block = slot;
+            start_warp(s, w, b, n, when);
+        }
+        for (uint32_t n = 0; n < buf->nwarps && !s->damaged; n++) {
+            warp *w = warp_of(s, b->warp[n]);
+            w->front = first;
+            if (!cyc_warp_next_block(s, w)) { // it never ran anything
+                w->at = w->end = 1;
+                cyc_block_warp_ended(s, w);
+                continue;
+            }
+            if (!c->gpu->icache_perfect) {
+                uint64_t t = cyc_fetch_when(s, w, c->program->insts[w->at].pc, first);
+                if (t > w->front) w->front = t;
+            }
+            cyc_warp_look(s, w);
+        }
+    }
+}
+
+// ---- barriers -----------------------------------------------------------------------------------------------------
+static void release(sm *s, block *b, int which) {
+    cycle *c = s->c;
+    for (uint32_t n = 0; n < b->nwarps; n++) {
+        warp *w = b->warp[n] == NOBODY ? NULL : warp_of(s, b->warp[n]);
+        if (!w || !w->waiting || (which >= 0 && w->waiting != which + 1)) continue;
+        w->waiting = 0;
+        b->at_barrier--;
+        uint64_t t = s->now + c->barrier_latency;
+        if (w->front < t) {
+            w->front = t;
+            w->front_why = ORR_STALL_BARRIER;
+        }
+        cyc_warp_look(s, w);
+    }
+    if (which >= 0)
+        b->barrier[which].arrived = 0;
+    else
+        memset(b->barrier, 0, sizeof b->barrier);
+}
+
+// Every warp that has not ended waits: whatever they wait for, they all have come. This is the rule for barriers of all
+// warps, and it also lets go what a stream cannot say exactly (the halves of a diverged warp arrive one after the other).
+static void release_if_all(sm *s, block *b) {
+    if (b->running && b->at_barrier == b->running) release(s, b, -1);
+}
+
+void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
+    block *b = &s->blocks[w->block];
+    int which = i->imm < 16 ? i->imm : 0;
+    b->barrier[which].arrived++;
+    if (!(i->flags & ORR_TF_ARRIVE)) {
+        w->waiting = (uint8_t)(which + 1);
+        w->ready = s->sched[w->sched].ready[w->slot] = NEVER;
+        w->why = ORR_STALL_BARRIER;
+        b->at_barrier++;
+    }
+    if (i->warps && i->warps < b->nwarps && b->barrier[which].arrived >= i->warps)
+        release(s, b, which);
+    else
+        release_if_all(s, b);
+}
+
+// ---- the end ---------------------------------------------------------------------------------------------------------
+static void end_block(sm *s, uint32_t slot, uint64_t when) {
+    cycle *c = s->c;
+    block *b = &s->blocks[slot];
+    if (when > s->finished) s->finished = when;
+    if (c->timeline) {
+        if (s->spans.n < MAX_SPANS)
+            *ORR_PUSH(&s->spans) = (orr_span){b->buf->index, b->start, when, s->id, slot};
+        else
+            s->spans_left_out++;
+    }
+    b->buf->next = s->done;
+    s->done = b->buf;
+    b->buf = NULL;
+    s->block_cycles += when - b->start;
+    if (!--s->resident) s->active_cycles += when - s->since;
+    cyc_block_start(s, when);
+}
+
+void cyc_block_warp_ended(sm *s, warp *w) {
+    block *b = &s->blocks[w->block];
+    sched *q = &s->sched[w->sched];
+    uint64_t when = w->front > s->now ? w->front : s->now + 1;
+    if (w->since < when && w->at) cyc_warp_account(s, w, when);
+    q->live &= ~(1ull << w->slot);
+    q->ready[w->slot] = NEVER;
+    q->pool[w->slot] = 0;
+    q->memory[w->slot] = 0;
+    while (q->nslots && !(q->live >> (q->nslots - 1) & 1)) q->nslots--;
+    for (uint32_t n = 0; n < b->nwarps; n++)
+        if (b->warp[n] == warp_id(w)) b->warp[n] = NOBODY;
+    if (when > b->end) b->end = when;
+    if (!--b->running)
+        end_block(s, w->block, b->end);
+    else
+        release_if_all(s, b);
+}

@@ -1,0 +1,115 @@
+// Host threads for jobs that last some microseconds (crew.h): between two rounds they look for the next one for a moment
+// before they sleep, because waking a thread takes longer than a short round.
+#include "model/cycle/crew.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/base.h"
+
+#define LOOKS 4000
+
+struct crew {
+    int n;
+    pthread_t *threads;
+    pthread_mutex_t lock;
+    pthread_cond_t more, all;
+    _Atomic uint32_t round;   // counts up when there is work
+    _Atomic uint32_t next;    // job to be taken
+    _Atomic int busy;         // threads that have not finished the round
+    uint32_t jobs;
+    void (*job)(void *arg, int worker, uint32_t i);
+    void *arg;
+    bool stop;
+    struct hand {
+        crew *crew;
+        int worker;
+    } *hands;
+};
+
+static void work(crew *c, int worker) {
+    for (uint32_t i; (i = atomic_fetch_add_explicit(&c->next, 1, memory_order_relaxed)) < c->jobs;)
+        c->job(c->arg, worker, i);
+}
+
+static void *hand_main(void *arg) {
+    struct hand *h = arg;
+    crew *c = h->crew;
+    uint32_t seen = 0;
+    for (;;) {
+        for (int n = 0; n < LOOKS && atomic_load_explicit(&c->round, memory_order_acquire) == seen; n++) continue;
+        if (atomic_load_explicit(&c->round, memory_order_acquire) == seen) {
+            pthread_mutex_lock(&c->lock);
+            while (atomic_load(&c->round) == seen) pthread_cond_wait(&c->more, &c->lock);
+            pthread_mutex_unlock(&c->lock);
+        }
+        seen++;
+        if (c->stop) return NULL;
+        work(c, h->worker);
+        if (atomic_fetch_sub_explicit(&c->busy, 1, memory_order_acq_rel) == 1) {
+            pthread_mutex_lock(&c->lock);
+            pthread_cond_signal(&c->all);
+            pthread_mutex_unlock(&c->lock);
+        }
+    }
+}
+
+static void start_round(crew *c) {
+    atomic_store(&c->busy, c->n - 1);
+    pthread_mutex_lock(&c->lock);
+    atomic_fetch_add_explicit(&c->round, 1, memory_order_release);
+    pthread_cond_broadcast(&c->more);
+    pthread_mutex_unlock(&c->lock);
+}
+
+crew *cyc_crew_new(int threads) {
+    crew *c = orr_calloc(1, sizeof *c);
+    c->n = 1;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->more, NULL);
+    pthread_cond_init(&c->all, NULL);
+    c->threads = orr_calloc((size_t)threads, sizeof *c->threads);
+    c->hands = orr_calloc((size_t)threads, sizeof *c->hands);
+    while (c->n < threads) {
+        c->hands[c->n] = (struct hand){c, c->n};
+        if (pthread_create(&c->threads[c->n], NULL, hand_main, &c->hands[c->n])) break; // fewer will do
+        c->n++;
+    }
+    return c;
+}
+
+int cyc_crew_size(const crew *c) { return c->n; }
+
+void cyc_crew_run(crew *c, uint32_t n, void (*job)(void *arg, int worker, uint32_t i), void *arg) {
+    c->jobs = n;
+    c->job = job;
+    c->arg = arg;
+    atomic_store(&c->next, 0);
+    if (c->n == 1 || n < 2) {
+        work(c, 0);
+        return;
+    }
+    start_round(c);
+    work(c, 0);
+    for (int k = 0; k < LOOKS && atomic_load_explicit(&c->busy, memory_order_acquire); k++) continue;
+    if (atomic_load_explicit(&c->busy, memory_order_acquire)) {
+        pthread_mutex_lock(&c->lock);
+        while (atomic_load(&c->busy)) pthread_cond_wait(&c->all, &c->lock);
+        pthread_mutex_unlock(&c->lock);
+    }
+}
+
+void cyc_crew_free(crew *c) {
+    if (c->n > 1) {
+        c->stop = true;
+        start_round(c);
+    }
+    for (int n = 1; n < c->n; n++) pthread_join(c->threads[n], NULL);
+    pthread_cond_destroy(&c->all);
+    pthread_cond_destroy(&c->more);
+    pthread_mutex_destroy(&c->lock);
+    free(c->threads);
+    free(c->hands);
+    free(c);
+}

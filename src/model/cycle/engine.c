@@ -1,0 +1,433 @@
+// A launch through the machine, window by window.
+//
+// In a window all SMs run on their own, on any host thread; then the requests they sent are handed to the memory partitions,
+// which run the same stretch of time, again on any thread; then their answers are handed to the SMs. A window is as long as
+// the shortest way from an instruction to L2 and back, so no answer is due in the window it was asked for in: nobody ever sees
+// the future, and nothing depends on who ran first.
+//
+// Between two windows one thread deals out thread blocks. An SM that finishes a block in the middle of a window starts another
+// at once: it has some in stock. What it did not start goes back, so that blocks still go where there is room first.
+#include "model/cycle/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/cycle/crew.h"
+#include "model/cycle/supply.h"
+
+#define MAX_SAMPLES 1024
+
+typedef struct engine {
+    cycle *c;
+    supply *supply;
+    crew *crew;
+    uint64_t from, until;  // the window
+    uint64_t mem_until;    // in ticks, at the slices
+    uint64_t clock;        // 1/256 cycle: when the next block can be sent out
+    uint32_t *order;       // SMs as blocks are dealt to them
+    uint32_t *busy;        // SMs that have something to do
+    uint32_t nbusy;
+    bool ended;            // no more blocks
+    orr_replies *replies;  // by partition
+    ORR_VEC(orr_request) *in; // by partition
+    uint32_t turn;
+    orr_sample last;
+    run *out;
+} engine;
+
+// ---- thread blocks -----------------------------------------------------------------------------------------------
+static void fit_program(engine *x);
+
+static bool hand_out(engine *x, sm *s, bool now) {
+    if (x->ended) return false;
+    tbuf *b = cyc_supply_take(x->supply);
+    if (!b) {
+        x->ended = true;
+        return false;
+    }
+    if (b->nblocks > x->c->program->nblocks) {
+        cyc_supply_grow(x->supply, x->c->program);
+        fit_program(x);
+    }
+    b->earliest = 0;
+    if (now) {
+        if (x->clock < x->from * 256) x->clock = x->from * 256;
+        b->earliest = x->clock / 256;
+        x->clock += (uint64_t)(x->c->gpu->launch_block_interval * 256);
+    }
+    *s->stock_end = b;
+    s->stock_end = &b->next;
+    s->nstock++;
+    return true;
+}
+
+static void deal(engine *x) {
+    cycle *c = x->c;
+    bool some = true;
+    for (uint32_t round = 0; some && !x->ended; round++) { // where there is room: one each, in turn
+        some = false;
+        for (uint32_t n = 0; n < c->nsms && !x->ended; n++) {
+            sm *s = &c->sms[x->order[n]];
+            if (s->resident + s->nstock >= s->nblocks) continue;
+            some |= hand_out(x, s, true);
+        }
+    }
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        sm *s = &c->sms[x->order[n]];
+        if (s->stock) cyc_block_start(s, x->from);
+    }
+    some = true;
+    for (uint32_t round = 0; some && !x->ended; round++) { // in stock, as many as it may need
+        some = false;
+        for (uint32_t n = 0; n < c->nsms && !x->ended; n++) {
+            sm *s = &c->sms[x->order[n]];
+            uint32_t want = s->started_last + 1;
+            if (want > s->nblocks) want = s->nblocks;
+            if (s->nstock >= want) continue;
+            some |= hand_out(x, s, false);
+        }
+    }
+    for (uint32_t n = 0; n < c->nsms; n++) c->sms[n].started = 0;
+}
+
+static void collect_blocks(engine *x, orr_progress *progress) {
+    for (uint32_t n = 0; n < x->c->nsms; n++) {
+        sm *s = &x->c->sms[n];
+        s->started_last = s->started;
+        uint64_t done = 0;
+        for (tbuf *b = s->done; b; b = b->next) done++;
+        if (done && progress) orr_progress_part(progress, done);
+        cyc_supply_done(x->supply, s->done);
+        s->done = NULL;
+        cyc_supply_return(x->supply, s->stock);
+        if (s->stock) x->ended = false;
+        s->stock = NULL;
+        s->stock_end = &s->stock;
+        s->nstock = 0;
+    }
+}
+
+// ---- the two halves of a window --------------------------------------------------------------------------------------
+static void run_sm(void *arg, int worker, uint32_t i) {
+    engine *x = arg;
+    sm *s = &x->c->sms[x->busy[i]];
+    s->worker = &x->c->workers[worker];
+    cyc_sm_run(s, x->until);
+}
+
+static void run_partition(void *arg, int worker, uint32_t p) {
+    engine *x = arg;
+    (void)worker;
+    x->replies[p].n = 0;
+    orr_memsys_run(x->c->mem, (int)p, x->in[p].at, x->in[p].n, x->mem_until, &x->replies[p]);
+    x->in[p].n = 0;
+}
+
+// Requests to their partitions. Those of one cycle are served in the order of the SMs, which begins somewhere else each time.
+static void exchange(engine *x) {
+    cycle *c = x->c;
+    x->turn = (x->turn + 37) % c->nsms;
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        sm *s = &c->sms[(n + x->turn) % c->nsms];
+        for (size_t i = 0; i < s->out.n; i++) {
+            int p = orr_memsys_partition_of(c->mem, s->out.at[i].line);
+            *ORR_PUSH(&x->in[p]) = s->out.at[i];
+        }
+        s->out.n = 0;
+    }
+}
+
+static void answer(engine *x) {
+    cycle *c = x->c;
+    for (int p = 0; p < orr_memsys_partitions(c->mem); p++)
+        for (size_t i = 0; i < x->replies[p].n; i++) {
+            const orr_reply *r = &x->replies[p].at[i];
+            cyc_sm_arrive(&c->sms[r->sm], r->time + c->reply_ticks, r->token, r->sectors);
+        }
+}
+
+static void memory(engine *x) {
+    cycle *c = x->c;
+    if (c->perfect) return;
+    uint32_t n = (uint32_t)orr_memsys_partitions(c->mem);
+    exchange(x);
+    x->mem_until = (x->until + c->l1_latency) * ORR_TICKS + c->request_ticks;
+    cyc_crew_run(x->crew, n, run_partition, x);
+    answer(x);
+    for (uint32_t p = 0; p < n; p++) c->mem_free[p] = orr_memsys_free_at(c->mem, (int)p);
+}
+
+// ---- over time ---------------------------------------------------------------------------------------------------------
+static void add_sample(orr_sample *to, const orr_sample *more, const orr_sample *less) {
+    uint64_t *t = (uint64_t *)(void *)to;
+    const uint64_t *a = (const uint64_t *)(const void *)more, *b = (const uint64_t *)(const void *)less;
+    for (size_t k = 0; k < sizeof *to / sizeof *t; k++) t[k] += a[k] - b[k];
+}
+
+static void halve_samples(run *r) {
+    static const orr_sample none;
+    for (uint32_t n = 0; n < r->nsamples; n++) {
+        orr_sample s = r->samples[n];
+        r->samples[n] = none;
+        add_sample(&r->samples[n / 2], &s, &none);
+    }
+    r->nsamples = (r->nsamples + 1) / 2;
+    r->sample_cycles *= 2;
+}
+
+static void sample(engine *x) {
+    cycle *c = x->c;
+    run *r = x->out;
+    orr_sample now = {0};
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        const sm *s = &c->sms[n];
+        for (int k = 0; k < ORR_STALLS; k++) now.stalls[k] += s->stalls[k];
+        now.insts += s->n.issued;
+        for (int k = 0; k < ORR_L1_KINDS; k++) now.l1_sectors += s->n.l1_sectors[0][k] + s->n.l1_sectors[1][k];
+        now.blocks += s->block_cycles;
+    }
+    for (int k = 0; k < ORR_STALLS; k++) now.warps += now.stalls[k];
+    if (!c->perfect) {
+        orr_memsys_stats m;
+        orr_memsys_stats_sum(c->mem, &m);
+        for (int k = 0; k < ORR_FROMS; k++) now.l2_sectors += m.read[k] + m.write[k];
+        now.l2_sectors += m.atomic;
+        now.dram_sectors = m.dram_read + m.dram_write;
+    }
+    while (x->until / r->sample_cycles >= MAX_SAMPLES) halve_samples(r);
+    uint64_t at = (x->until - 1) / r->sample_cycles;
+    if (at >= r->nsamples) r->nsamples = (uint32_t)at + 1;
+    add_sample(&r->samples[at], &now, &x->last);
+    x->last = now;
+}
+
+// ---- room for a program that has grown -----------------------------------------------------------------------------------
+static void fit_worker(worker *k, uint32_t ninsts) {
+    if (k->ninsts >= ninsts) return;
+    uint32_t cap = ninsts + ninsts / 2 + 64;
+    k->by_inst = orr_realloc(k->by_inst, cap * sizeof *k->by_inst);
+    k->issued = orr_realloc(k->issued, cap * sizeof *k->issued);
+    k->threads = orr_realloc(k->threads, cap * sizeof *k->threads);
+    k->memo = orr_realloc(k->memo, cap * sizeof *k->memo);
+    uint32_t more = cap - k->ninsts;
+    memset(k->by_inst + k->ninsts, 0, more * sizeof *k->by_inst);
+    memset(k->issued + k->ninsts, 0, more * sizeof *k->issued);
+    memset(k->threads + k->ninsts, 0, more * sizeof *k->threads);
+    memset(k->memo + k->ninsts, 0, more * sizeof *k->memo);
+    k->ninsts = cap;
+}
+
+static void fit_warps(cycle *c, uint32_t places, uint32_t accesses) {
+    if (places <= c->places && accesses <= c->accesses) return;
+    uint32_t p = places > c->places ? places + 16 : c->places, a = accesses > c->accesses ? accesses + 16 : c->accesses;
+    for (uint32_t n = 0; n < c->nsms; n++)
+        for (uint32_t q = 0; q < c->nsched; q++)
+            for (uint32_t i = 0; i < c->per_sched; i++) {
+                warp *w = &c->sms[n].sched[q].warps[i];
+                w->reg = orr_realloc(w->reg, p * sizeof *w->reg);
+                w->reg_why = orr_realloc(w->reg_why, p);
+                w->access = orr_realloc(w->access, (a + 1) * sizeof *w->access);
+                memset(w->reg + c->places, 0, (p - c->places) * sizeof *w->reg);
+                memset(w->reg_why + c->places, 0, p - c->places);
+            }
+    c->places = p;
+    c->accesses = a;
+}
+
+static void fit_program(engine *x) {
+    cycle *c = x->c;
+    const orr_program *p = c->program;
+    for (int n = 0; n < c->nworkers; n++) fit_worker(&c->workers[n], p->ninsts);
+    fit_warps(c, p->nplaces, c->in_order ? 0 : p->max_access);
+    uint64_t last = 0;
+    for (uint32_t n = 0; n < p->ninsts; n++)
+        if (p->insts[n].pc > last) last = p->insts[n].pc;
+    c->code_lines = last / (uint64_t)c->gpu->icache_line + 1;
+}
+
+// ---- a launch ---------------------------------------------------------------------------------------------------------------
+static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
+    const orr_gpu *g = c->gpu;
+    uint32_t blocks = (uint32_t)occ->blocks;
+    if (blocks > s->blocks_cap || occ->warps_per_block > s->warps_cap) {
+        for (uint32_t n = 0; n < s->blocks_cap; n++) free(s->blocks[n].warp);
+        s->blocks = orr_realloc(s->blocks, blocks * sizeof *s->blocks);
+        memset(s->blocks, 0, blocks * sizeof *s->blocks);
+        s->blocks_cap = blocks;
+        s->warps_cap = occ->warps_per_block;
+        for (uint32_t n = 0; n < blocks; n++)
+            s->blocks[n].warp = orr_calloc((size_t)s->warps_cap, sizeof *s->blocks[n].warp);
+    }
+    s->nblocks = blocks;
+    s->now = 0;
+    s->next_sched = 0;
+    s->next_age = 0;
+    s->block_free = (uint64_t)g->launch_overhead;
+    s->stock_end = &s->stock;
+    s->since = s->active_cycles = s->finished = s->block_cycles = s->spans_left_out = 0;
+    s->started = s->started_last = 0;
+    s->spans.n = s->out.n = s->in.n = 0;
+    s->in_order = 0;
+    s->lsu_free = s->lsu_room = s->lsu_busy_from = 0;
+    s->send_free = s->receive_free = 0;
+    s->nstarts = s->queue_first = s->queue_n = 0;
+    s->head_busy = false;
+    s->flights.n = s->misses.n = s->nodes.n = 0;
+    s->free_flight = s->free_miss = s->free_node = NOBODY;
+    s->open_misses = 0;
+    s->register_conflicts = 0;
+    memset(s->starts, 0, (size_t)g->lsu_queue * sizeof *s->starts);
+    memset(s->pool_free, 0, sizeof s->pool_free);
+    for (uint32_t n = 0; n < s->npools; n++) memset(s->pools[n].at, 0, sizeof s->pools[n].at);
+    if (c->sub_collectors) {
+        memset(s->bank_free, 0, (size_t)g->core_subcores * c->sub_banks * sizeof *s->bank_free);
+        memset(s->collector_free, 0, (size_t)g->core_subcores * c->sub_collectors * sizeof *s->collector_free);
+    }
+    memset(&s->n, 0, sizeof s->n);
+    memset(s->stalls, 0, sizeof s->stalls);
+    memset(s->unit_busy, 0, sizeof s->unit_busy);
+    for (uint32_t n = 0; n < c->nsched; n++) {
+        sched *q = &s->sched[n];
+        q->live = q->active = 0;
+        q->nslots = q->last = 0;
+        q->limit = (uint32_t)g->core_active;
+        q->wake = NEVER;
+        if (q->l0_when) orr_cache_flush(&q->l0);
+    }
+    if (s->l1i_when) orr_cache_flush(&s->l1i);
+    if (g->const_size) orr_cache_flush(&s->constants);
+    if (g->const_l15_size) orr_cache_flush(&s->constants2);
+    cyc_lsu_start(s, (uint64_t)occ->l1_bytes, g->l1_flush);
+    s->worker = &c->workers[0];
+}
+
+// Blocks go to one SM of each TPC first, then to the next SM of each.
+static uint32_t *dealing_order(const orr_gpu *g, uint32_t nsms) {
+    uint32_t *order = orr_malloc(nsms * sizeof *order), k = 0;
+    uint32_t each = g->tpc_count > 0 ? (nsms + (uint32_t)g->tpc_count - 1) / (uint32_t)g->tpc_count : 1;
+    if (!each) each = 1;
+    for (uint32_t first = 0; first < each; first++)
+        for (uint32_t n = first; n < nsms; n += each) order[k++] = n;
+    return order;
+}
+
+static uint64_t next_event(const engine *x) {
+    const cycle *c = x->c;
+    uint64_t t = NEVER;
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        uint64_t at = cyc_sm_next(&c->sms[n]);
+        if (at < t) t = at;
+    }
+    if (c->perfect) return t;
+    for (int p = 0; p < orr_memsys_partitions(c->mem); p++) {
+        uint64_t at = orr_memsys_next(c->mem, p);
+        if (at == UINT64_MAX) continue;
+        at /= ORR_TICKS;
+        uint64_t back = c->l1_latency + c->request_ticks / ORR_TICKS;
+        at = at > back ? at - back : 0; // in the window of time that this is the memory's part of
+        if (at < t) t = at;
+    }
+    return t;
+}
+
+static bool resident(const cycle *c) {
+    for (uint32_t n = 0; n < c->nsms; n++)
+        if (c->sms[n].resident) return true;
+    return false;
+}
+
+static bool windows(engine *x, orr_progress *progress, orr_err *e) {
+    cycle *c = x->c;
+    x->from = (uint64_t)c->gpu->launch_overhead;
+    for (;;) {
+        deal(x);
+        x->until = x->from + c->window;
+        x->nbusy = 0;
+        for (uint32_t n = 0; n < c->nsms; n++)
+            if (cyc_sm_next(&c->sms[n]) < x->until || c->sms[n].resident) x->busy[x->nbusy++] = n;
+        cyc_crew_run(x->crew, x->nbusy, run_sm, x);
+        memory(x);
+        sample(x);
+        collect_blocks(x, progress);
+        for (uint32_t n = 0; n < c->nsms; n++)
+            if (c->sms[n].damaged)
+                return orr_fail(e, ORR_BAD_INPUT, "%s: the stream of a thread block on SM %u is damaged; record it again",
+                                c->kernel->name, n);
+        x->from = x->until;
+        bool running = resident(c);
+        if (!running && x->ended) return true;
+        if (!running) continue;
+        uint64_t t = next_event(x);
+        if (t == NEVER)
+            return orr_fail(e, ORR_PROGRAM_FAILED,
+                            "%s: all warps wait and nothing will wake them (a barrier that not all threads reach?)",
+                            c->kernel->name);
+        if (t > x->from) x->from = t;
+    }
+}
+
+bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads, orr_progress *progress,
+             run *out, orr_err *e) {
+    engine x = {.c = c, .out = out};
+    x.crew = cyc_crew_new(threads);
+    int n = cyc_crew_size(x.crew);
+    if (n > c->nworkers) {
+        c->workers = orr_realloc(c->workers, (size_t)n * sizeof *c->workers);
+        memset(c->workers + c->nworkers, 0, (size_t)(n - c->nworkers) * sizeof *c->workers);
+        c->nworkers = n;
+    }
+    for (int i = 0; i < c->nworkers; i++) {
+        worker *k = &c->workers[i];
+        free(k->by_inst);
+        free(k->issued);
+        free(k->threads);
+        free(k->memo);
+        memset(k, 0, sizeof *k);
+    }
+    c->in_order = c->kernel->machine;
+    fit_program(&x);
+    for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ);
+    if (!c->perfect) {
+        if (c->gpu->l2_flush) orr_memsys_flush(c->mem);
+        orr_memsys_restart(c->mem);
+        memset(c->mem_free, 0, (size_t)orr_memsys_partitions(c->mem) * sizeof *c->mem_free);
+    }
+    uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
+    x.order = dealing_order(c->gpu, c->nsms);
+    x.busy = orr_malloc(c->nsms * sizeof *x.busy);
+    x.replies = orr_calloc(parts + 1, sizeof *x.replies);
+    x.in = orr_calloc(parts + 1, sizeof *x.in);
+    out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
+    out->sample_cycles = 256;
+    x.supply = cyc_supply_open(source, threads > 1);
+    bool ok = windows(&x, progress, e);
+    for (uint32_t i = 0; i < c->nsms; i++) { // what an error left behind
+        sm *s = &c->sms[i];
+        cyc_supply_done(x.supply, s->stock);
+        s->stock = NULL;
+        for (uint32_t b = 0; b < s->nblocks; b++)
+            if (s->blocks[b].buf) {
+                s->blocks[b].buf->next = NULL;
+                cyc_supply_done(x.supply, s->blocks[b].buf);
+                s->blocks[b].buf = NULL;
+            }
+        s->resident = 0;
+        s->damaged = false;
+        if (s->finished > out->cycles) out->cycles = s->finished;
+    }
+    orr_err read = {0};
+    if (!cyc_supply_close(x.supply, &read)) {
+        if (ok) orr_fail(e, read.status, "%s", read.text);
+        ok = false;
+    }
+    for (uint32_t p = 0; p < parts; p++) {
+        free(x.replies[p].at);
+        free(x.in[p].at);
+    }
+    free(x.replies);
+    free(x.in);
+    free(x.busy);
+    free(x.order);
+    cyc_crew_free(x.crew);
+    return ok;
+}

@@ -1,0 +1,21 @@
+// A launch through the machine, window by window (engine.c).
+#ifndef ORR_CYCLE_ENGINE_H
+#define ORR_CYCLE_ENGINE_H
+
+#include "model/cycle/sm.h"
+
+typedef struct run { // of one launch
+    uint64_t cycles;
+    orr_sample *samples; // malloc'ed
+    uint32_t nsamples;
+    uint64_t sample_cycles;
+} run;
+
+// Makes the machine of a description: `cycle` outlives launches, so that caches stay warm.
+cycle *cyc_new(const orr_gpu *g, orr_err *e);
+void cyc_free(cycle *c);
+// Runs `source` as launched; c->program is set. False on error.
+bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads, orr_progress *progress,
+             run *out, orr_err *e);
+
+#endif

@@ -1,0 +1,50 @@
+// Instruction caches: a small one for each scheduler (L0), one for the SM (L1), then L2.
+//
+// A warp asks when it enters another line. A line that misses is there after the next level's latency, and with it come the
+// lines behind it (icache.prefetch), so that straight code waits once. Code is the same for all SMs and small, so the way to
+// L2 is a latency, not traffic.
+#include "model/cycle/sm.h"
+
+// When `line` is in the SM's cache.
+static uint64_t in_l1(sm *s, uint64_t line, uint64_t now) {
+    cycle *c = s->c;
+    uint32_t at = orr_cache_find(&s->l1i, line);
+    if (at == ORR_NO_LINE) {
+        orr_cache_line victim;
+        at = orr_cache_take(&s->l1i, line, &victim, NULL);
+        s->l1i_when[at] = now + c->l2_latency;
+        s->n.icache_l1_miss++;
+    }
+    orr_cache_touch(&s->l1i, at);
+    return s->l1i_when[at] > now ? s->l1i_when[at] : now;
+}
+
+static uint64_t in_l0(sm *s, sched *q, uint64_t line, uint64_t now, bool asked) {
+    cycle *c = s->c;
+    if (!c->gpu->icache_l0) {
+        uint64_t t = in_l1(s, line, now);
+        return t > now ? t + c->fetch_latency : now;
+    }
+    uint32_t at = orr_cache_find(&q->l0, line);
+    if (at == ORR_NO_LINE) {
+        orr_cache_line victim;
+        at = orr_cache_take(&q->l0, line, &victim, NULL);
+        q->l0_when[at] = in_l1(s, line, now) + c->fetch_latency;
+        s->n.icache_l0_miss += asked;
+    }
+    orr_cache_touch(&q->l0, at);
+    return q->l0_when[at];
+}
+
+uint64_t cyc_fetch_when(sm *s, warp *w, uint32_t pc, uint64_t now) {
+    cycle *c = s->c;
+    uint64_t line = pc / (uint64_t)c->gpu->icache_line + 1;
+    if (w->fetched == line) return 0;
+    sched *q = &s->sched[w->sched];
+    w->fetched = line;
+    s->n.icache_fetches++;
+    uint64_t t = in_l0(s, q, line, now, true);
+    for (int n = 1; n <= c->gpu->icache_prefetch; n++)
+        if (line + (uint64_t)n <= c->code_lines) in_l0(s, q, line + (uint64_t)n, now, false);
+    return t;
+}

@@ -1,0 +1,592 @@
+// The load/store unit of an SM: one queue in front of L1 and shared memory, which share their storage and its port.
+//
+// An instruction is worked off when it is issued, at the time the unit will be free for it, as long as L1 can take its
+// misses. When it cannot, the instruction stays at the head of the queue, half done, and the ones behind it wait until an
+// answer makes room. The queue has `lsu.queue` places; a warp whose instruction finds no place cannot issue it.
+//
+// A miss asks for the sectors of one line that are not there and not on their way. Whoever needs sectors that are on their
+// way waits for the same answer. L1 is a streaming cache: a miss reserves no data, its line may be gone when the answer
+// comes, and the answer goes to the registers all the same (accel-sim.txt, II-B).
+#include "model/cycle/sm.h"
+
+#include <string.h>
+
+#include "exec/exec.h"
+
+#define LOCAL_LINES (1ull << 56) // local memory has line numbers of its own, far from all others
+#define ALL_BYTES   UINT64_MAX
+
+// ---- pools: what was given back is taken again before they grow --------------------------------------------------
+static uint32_t take_flight(sm *s) {
+    uint32_t i = s->free_flight;
+    if (i != NOBODY)
+        s->free_flight = s->flights.at[i].next;
+    else
+        i = (uint32_t)(ORR_PUSH(&s->flights) - s->flights.at);
+    return i;
+}
+
+static uint32_t take_miss(sm *s) {
+    uint32_t i = s->free_miss;
+    if (i != NOBODY)
+        s->free_miss = s->misses.at[i].older;
+    else
+        i = (uint32_t)(ORR_PUSH(&s->misses) - s->misses.at);
+    return i;
+}
+
+static uint32_t take_node(sm *s) {
+    uint32_t i = s->free_node;
+    if (i != NOBODY)
+        s->free_node = s->nodes.at[i].next;
+    else
+        i = (uint32_t)(ORR_PUSH(&s->nodes) - s->nodes.at);
+    return i;
+}
+
+static void give_flight(sm *s, uint32_t i) {
+    s->flights.at[i].next = s->free_flight;
+    s->free_flight = i;
+}
+
+static void give_miss(sm *s, uint32_t i) {
+    s->misses.at[i].older = s->free_miss;
+    s->free_miss = i;
+}
+
+static void give_node(sm *s, uint32_t i) {
+    s->nodes.at[i].next = s->free_node;
+    s->free_node = i;
+}
+
+// ---- the network ------------------------------------------------------------------------------------------------
+// A packet of `bytes` leaves at `when` at the earliest; requests to a slice that is far behind wait at the SM's port, and
+// with them all that come after.
+static void send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
+    cycle *c = s->c;
+    uint64_t t = when * ORR_TICKS;
+    if (t < s->send_free) t = s->send_free;
+    uint64_t behind = c->mem_free[orr_memsys_partition_of(c->mem, r.line)];
+    if (behind > t + c->backlog_ticks) t = behind - c->backlog_ticks;
+    s->send_free = t + bytes * c->request_byte;
+    s->n.sent_bytes += bytes;
+    r.time = t + c->request_ticks;
+    if (c->far_ticks && orr_memsys_side_of(c->mem, r.line) != (int)(s->id * (uint32_t)c->gpu->l2_partitions / c->nsms))
+        r.time += c->far_ticks;
+    r.sm = s->id;
+    *ORR_PUSH(&s->out) = r;
+    // a port that is behind holds up L1
+    uint64_t held = s->send_free / ORR_TICKS;
+    if (held > when + c->send_ahead && s->lsu_free < held - c->l1_latency - c->send_ahead / 2 && held > c->l1_latency + c->send_ahead)
+        s->lsu_free = held - c->l1_latency - c->send_ahead / 2;
+}
+
+static void write_back(sm *s, const orr_cache_line *victim, uint64_t when) {
+    if (!victim->used) return;
+    s->n.l1_evicted++;
+    if (!victim->dirty) return;
+    orr_request r = {.line = victim->tag, .sectors = victim->dirty, .kind = ORR_REQ_WRITE};
+    r.from = victim->tag >= LOCAL_LINES ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
+    for (int n = 0; n < 4; n++)
+        if (victim->dirty >> n & 1) r.bytes[n / 2] |= 0xffffffffull << (n % 2 * 32);
+    send(s, r, when, 8 + 32 * (uint32_t)orr_popc(victim->dirty));
+}
+
+// ---- flights and misses -----------------------------------------------------------------------------------------
+static uint32_t new_flight(sm *s, const warp *w, uint32_t inst) {
+    uint32_t f = take_flight(s);
+    s->flights.at[f] = (flight){.issued = s->now, .inst = inst, .warp = warp_id(w), .group = NO_GROUP};
+    return f;
+}
+
+static void land(sm *s, uint32_t f, uint64_t ready) {
+    flight *x = &s->flights.at[f];
+    if (ready < x->floor) ready = x->floor;
+    s->n.loads++;
+    s->n.load_latency += ready - x->issued;
+    uint32_t inst = x->inst, w = x->warp;
+    uint8_t group = x->group;
+    give_flight(s, f);
+    cyc_warp_complete(s, warp_of(s, w), inst, ready, group);
+}
+
+static void wait_for(sm *s, uint32_t m, uint32_t f) {
+    if (f == NOBODY) return;
+    uint32_t n = take_node(s);
+    s->nodes.at[n] = (node){f, s->misses.at[m].waiters};
+    s->misses.at[m].waiters = n;
+    s->misses.at[m].nwaiters++;
+    s->flights.at[f].open++;
+}
+
+static uint32_t new_miss(sm *s, uint64_t line, uint8_t sectors, uint32_t f, bool fills) {
+    uint32_t m = take_miss(s);
+    s->misses.at[m] =
+        (miss){.line = line, .waiters = NOBODY, .older = NOBODY, .sectors = sectors, .fills = fills};
+    s->open_misses++;
+    wait_for(s, m, f);
+    return m;
+}
+
+// ---- one line ------------------------------------------------------------------------------------------------------
+typedef struct work { // an instruction at L1
+    const orr_tinst *i;
+    uint32_t flight; // NOBODY: nobody waits
+    bool local;
+} work;
+
+static int kind_of(const orr_tinst *i) {
+    return i->flags & ORR_TF_ATOMIC ? ORR_L1_ATOMIC : i->flags & ORR_TF_STORE ? ORR_L1_STORE : ORR_L1_LOAD;
+}
+
+static void count(sm *s, bool local, int kind, uint32_t all, uint32_t hit, uint32_t pending) {
+    s->n.l1_sectors[local][kind] += all;
+    s->n.l1_hit[local][kind] += hit;
+    s->n.l1_pending[local][kind] += pending;
+    s->n.l1_miss[local][kind] += all - hit - pending;
+}
+
+static uint8_t whole(const cycle *c, uint8_t sectors) { // fetched together
+    if (c->gpu->l1_sector >= 128) return 0xf;
+    if (c->gpu->l1_sector >= 64) return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
+    return sectors;
+}
+
+static uint8_t from_of(bool local) { return local ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL; }
+
+static void ask(sm *s, uint64_t line, uint8_t sectors, uint32_t token, bool local, uint64_t when) {
+    orr_request r = {.line = line, .sectors = sectors, .token = token, .kind = ORR_REQ_READ, .from = from_of(local)};
+    send(s, r, when, 8);
+}
+
+// False: no miss can be taken on now.
+static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint64_t when) {
+    cycle *c = s->c;
+    uint32_t limit = (uint32_t)c->gpu->l1_misses;
+    uint32_t all = (uint32_t)orr_popc(sectors);
+    if ((k->i->flags & ORR_TF_BYPASS) || (!k->local && !c->gpu->l1_global)) {
+        if (s->open_misses >= limit) return false;
+        count(s, k->local, ORR_L1_LOAD, all, 0, 0);
+        ask(s, line, sectors, new_miss(s, line, sectors, k->flight, false), k->local, when);
+        return true;
+    }
+    uint32_t at = orr_cache_find(&s->l1, line);
+    orr_cache_line *l = at == ORR_NO_LINE ? NULL : &s->l1.line[at];
+    uint8_t hit = l ? sectors & l->valid : 0;
+    uint8_t pending = l ? sectors & ~hit & l->pending : 0;
+    uint8_t need = sectors & (uint8_t)~(hit | pending);
+    if (need && s->open_misses >= limit) return false;
+    for (uint32_t m = pending ? l->user : NOBODY; m != NOBODY; m = s->misses.at[m].older)
+        if ((s->misses.at[m].sectors & pending) && s->misses.at[m].nwaiters >= c->gpu->l1_merges) return false;
+    count(s, k->local, ORR_L1_LOAD, all, (uint32_t)orr_popc(hit), (uint32_t)orr_popc(pending));
+    if (pending)
+        for (uint32_t m = l->user; m != NOBODY; m = s->misses.at[m].older)
+            if (s->misses.at[m].sectors & pending) wait_for(s, m, k->flight);
+    if (need) {
+        if (l) {
+            need = whole(c, need) & (uint8_t)~(l->valid | l->pending);
+        } else {
+            orr_cache_line victim;
+            at = orr_cache_take(&s->l1, line, &victim, NULL);
+            l = &s->l1.line[at];
+            write_back(s, &victim, when);
+            need = whole(c, need);
+        }
+        uint32_t m = new_miss(s, line, need, k->flight, true);
+        s->misses.at[m].older = l->user;
+        l->user = m;
+        l->pending |= need;
+        ask(s, line, need, m, k->local, when);
+    }
+    orr_cache_touch(&s->l1, at);
+    return true;
+}
+
+static uint8_t full_sectors(const uint64_t bytes[2]) {
+    uint8_t full = 0;
+    for (int n = 0; n < 4; n++)
+        full |= (uint8_t)(((bytes[n / 2] >> (n % 2 * 32)) & 0xffffffffu) == 0xffffffffu) << n;
+    return full;
+}
+
+static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, const uint64_t bytes[2], uint64_t when) {
+    cycle *c = s->c;
+    int policy = c->gpu->l1_write;
+    if (policy == ORR_WRITE_LOCAL) policy = k->local ? ORR_WRITE_BACK : ORR_WRITE_EVICT;
+    if (!k->local && !c->gpu->l1_global && policy == ORR_WRITE_THROUGH) policy = ORR_WRITE_EVICT;
+    uint32_t at = orr_cache_find(&s->l1, line);
+    uint8_t hit = at == ORR_NO_LINE ? 0 : sectors & s->l1.line[at].valid;
+    count(s, k->local, ORR_L1_STORE, (uint32_t)orr_popc(sectors), (uint32_t)orr_popc(hit), 0);
+    if (policy == ORR_WRITE_EVICT) {
+        if (at != ORR_NO_LINE && !s->l1.line[at].pending) orr_cache_drop(&s->l1, at);
+    } else {
+        if (at == ORR_NO_LINE && (c->gpu->l1_write_allocate || policy == ORR_WRITE_BACK)) {
+            orr_cache_line victim;
+            at = orr_cache_take(&s->l1, line, &victim, NULL);
+            write_back(s, &victim, when);
+        }
+        if (at != ORR_NO_LINE) {
+            orr_cache_line *l = &s->l1.line[at];
+            uint8_t part = sectors & (uint8_t)~(l->valid | l->pending | full_sectors(bytes));
+            l->valid |= full_sectors(bytes);
+            if (part && c->gpu->l1_write_miss == ORR_L1_FETCH) {
+                uint32_t m = new_miss(s, line, part, NOBODY, true);
+                s->misses.at[m].older = l->user;
+                l->user = m;
+                l->pending |= part;
+                ask(s, line, part, m, k->local, when);
+            } else if (part && policy == ORR_WRITE_BACK) {
+                l->valid |= part; // bytes marked valid: local memory is read where it was written
+            }
+            if (policy == ORR_WRITE_BACK) l->dirty |= sectors;
+            orr_cache_touch(&s->l1, at);
+        }
+        if (policy == ORR_WRITE_BACK && at != ORR_NO_LINE) return;
+    }
+    orr_request r = {.line = line, .sectors = sectors, .kind = ORR_REQ_WRITE, .from = from_of(k->local)};
+    memcpy(r.bytes, bytes, sizeof r.bytes);
+    send(s, r, when, 8 + 32 * (uint32_t)orr_popc(sectors));
+}
+
+static bool atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint32_t lanes, uint64_t when) {
+    bool answered = k->i->flags & ORR_TF_LOAD;
+    if (answered && s->open_misses >= (uint32_t)s->c->gpu->l1_misses) return false;
+    uint32_t at = orr_cache_find(&s->l1, line); // what L1 has of it is old now
+    if (at != ORR_NO_LINE) s->l1.line[at].valid &= (uint8_t)~sectors;
+    count(s, k->local, ORR_L1_ATOMIC, (uint32_t)orr_popc(sectors), 0, 0);
+    orr_request r = {.line = line, .sectors = sectors, .ops = (uint8_t)(lanes > 255 ? 255 : lanes)};
+    r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
+    if (answered) r.token = new_miss(s, line, sectors, k->flight, false);
+    send(s, r, when, 8 + 32 * (uint32_t)orr_popc(sectors));
+    return true;
+}
+
+// ---- bytes that a store writes in a line --------------------------------------------------------------------------
+static void set_range(uint64_t bytes[2], uint64_t from, uint64_t to) { // of 128
+    for (int h = 0; h < 2; h++) {
+        uint64_t lo = (uint64_t)h * 64, a = from > lo ? from - lo : 0, b = to > lo ? to - lo : 0;
+        if (a >= 64 || b == 0) continue;
+        if (b > 64) b = 64;
+        if (a < b) bytes[h] |= (b - a == 64 ? ALL_BYTES : ((1ull << (b - a)) - 1)) << a;
+    }
+}
+
+static void written(const orr_access *a, uint32_t bytes, uint64_t line, uint64_t out[2]) {
+    out[0] = out[1] = 0;
+    uint64_t first = line * ORR_LINE;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint64_t from = a->addr[orr_ffs(m)] - first, to = from + bytes;
+        if (from >= ORR_LINE && to - 1 >= ORR_LINE) continue; // wraps: not in this line
+        if (from >= ORR_LINE) from = 0;
+        set_range(out, from, to > ORR_LINE ? ORR_LINE : to);
+    }
+}
+
+static uint32_t lanes_in(const orr_access *a, uint64_t line) {
+    uint32_t n = 0;
+    for (uint32_t m = a->mask; m; m &= m - 1) n += a->addr[orr_ffs(m)] / ORR_LINE == line;
+    return n ? n : 1;
+}
+
+// ---- an instruction at the head of the queue -------------------------------------------------------------------------
+// How long L1 is busy with it: the most sectors that fall on one bank, and what the way to the registers takes.
+static uint32_t l1_cycles(sm *s, const orr_coalesced *x) {
+    const cycle *c = s->c;
+    uint32_t on[64] = {0}, most = 1, banks = c->lsu_banks;
+    if (x->sectors > banks || x->lines > 1) {
+        for (uint32_t n = 0; n < x->lines; n++)
+            for (uint32_t m = x->line[n].sectors; m; m &= m - 1) {
+                uint32_t b = ++on[(x->line[n].line * 4 + (uint32_t)orr_ffs(m)) % banks];
+                if (b > most) most = b;
+            }
+        s->n.l1_conflicts += most - (x->sectors + banks - 1) / banks;
+    }
+    uint32_t way = (x->sectors * ORR_SECTOR + c->l1_cycle_bytes - 1) / c->l1_cycle_bytes;
+    return most > way ? most : way;
+}
+
+// Goes on with the head's lines, from `now` on. False: L1 is full.
+static bool head_lines(sm *s, const work *k) {
+    cycle *c = s->c;
+    orr_coalesced *x = &s->head;
+    uint64_t when = s->lsu_busy_from + c->l1_latency;
+    for (; s->head_line < x->lines; s->head_line++) {
+        orr_line_access l = x->line[s->head_line];
+        if (k->local) l.line += LOCAL_LINES + s->head_local;
+        uint64_t t = when + s->head_line * s->head_cost / x->lines;
+        if (c->perfect) {
+            count(s, k->local, kind_of(k->i), (uint32_t)orr_popc(l.sectors), (uint32_t)orr_popc(l.sectors), 0);
+        } else if (k->i->flags & ORR_TF_ATOMIC) {
+            if (!atomic_line(s, k, l.line, l.sectors, lanes_in(&s->head_access, l.line), t)) return false;
+        } else if (k->i->flags & ORR_TF_STORE) {
+            uint64_t bytes[2] = {0, 0};
+            if (k->local)
+                for (int n = 0; n < 4; n++) bytes[n / 2] |= l.sectors >> n & 1 ? 0xffffffffull << (n % 2 * 32) : 0;
+            else
+                written(&s->head_access, k->i->bytes, l.line, bytes);
+            store_line(s, k, l.line, l.sectors, bytes, t);
+        } else if (!load_line(s, k, l.line, l.sectors, t)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void begin(sm *s, uint64_t t, uint32_t cost) {
+    uint64_t start = t > s->lsu_free ? t : s->lsu_free;
+    s->lsu_busy_from = start;
+    s->lsu_free = start + cost;
+    s->head_cost = cost;
+}
+
+// The space a generic access goes to, by the first lane; its addresses are made those of that space.
+static uint8_t resolve(orr_access *a, uint8_t space) {
+    if (space != ORR_SPACE_GENERIC || !a->mask) return space;
+    uint64_t at = a->addr[orr_ffs(a->mask)], window;
+    if (at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) {
+        space = ORR_SPACE_SHARED;
+        window = ORR_SHARED_WINDOW;
+    } else if (at - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES) {
+        space = ORR_SPACE_LOCAL;
+        window = ORR_LOCAL_WINDOW;
+    } else if (at - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES) {
+        return ORR_SPACE_CONST;
+    } else {
+        return ORR_SPACE_GLOBAL;
+    }
+    for (uint32_t m = a->mask; m; m &= m - 1) a->addr[orr_ffs(m)] -= window;
+    return space;
+}
+
+// Passes through the banks. Warps that run the same code tend to have the same pattern: then the bytes of the trace say so.
+static orr_banked banks(sm *s, uint32_t inst, const orr_tinst *i, const queued *q, orr_access *a, bool decoded) {
+    struct bank_memo *m = &s->worker->memo[inst];
+    size_t left = (size_t)(q->trace.end - q->trace.at);
+    if (m->n && m->mask == q->trace.mask && m->n <= left && memcmp(m->bytes, q->trace.at, m->n) == 0)
+        return m->banked;
+    orr_trace t = q->trace;
+    if (!decoded && !orr_trace_access(&t, a)) {
+        s->damaged = true;
+        return (orr_banked){0, 0, 0};
+    }
+    int kind = kind_of(i);
+    orr_banked r = orr_bank_conflicts(a, i->bytes,
+                                      kind == ORR_L1_ATOMIC  ? ORR_BANKS_ATOMIC
+                                      : kind == ORR_L1_STORE ? ORR_BANKS_STORE
+                                                             : ORR_BANKS_LOAD);
+    size_t n = (size_t)(t.at - q->trace.at);
+    m->n = 0;
+    if (!decoded && n <= sizeof m->bytes) {
+        m->n = (uint8_t)n;
+        m->mask = q->trace.mask;
+        m->banked = r;
+        memcpy(m->bytes, q->trace.at, n);
+    }
+    return r;
+}
+
+static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uint64_t t) {
+    cycle *c = s->c;
+    int kind = kind_of(i);
+    uint32_t passes = b.passes ? b.passes : 1;
+    s->n.shared_requests[kind] += b.passes != 0;
+    s->n.shared_passes[kind] += b.passes;
+    s->n.shared_conflicts[kind] += b.conflicts;
+    s->n.shared_busy += passes;
+    begin(s, t, passes);
+    if (q->flight == NOBODY) return;
+    s->flights.at[q->flight].floor = s->lsu_busy_from + passes - 1 + c->shared_latency;
+    land(s, q->flight, 0);
+}
+
+static uint64_t constants(sm *s, const orr_access *a) {
+    cycle *c = s->c;
+    uint64_t latency = c->const_latency, seen = UINT64_MAX;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint64_t line = a->addr[orr_ffs(m)] / 64;
+        if (line == seen) continue;
+        seen = line;
+        s->n.const_requests++;
+        if (c->gpu->icache_perfect || !c->gpu->const_size) continue;
+        uint32_t at = orr_cache_find(&s->constants, line);
+        orr_cache_line victim;
+        if (at != ORR_NO_LINE) {
+            orr_cache_touch(&s->constants, at);
+            continue;
+        }
+        s->n.const_miss++;
+        orr_cache_take(&s->constants, line, &victim, NULL);
+        uint64_t more = c->const2_latency;
+        at = c->gpu->const_l15_size ? orr_cache_find(&s->constants2, line) : ORR_NO_LINE;
+        if (at != ORR_NO_LINE) {
+            orr_cache_touch(&s->constants2, at);
+        } else {
+            s->n.const_miss2++;
+            more = c->l2_latency;
+            if (c->gpu->const_l15_size) orr_cache_take(&s->constants2, line, &victim, NULL);
+        }
+        if (more > latency) latency = more;
+    }
+    return latency;
+}
+
+// Works the instruction off at `t`; false: it is now the half-done head.
+static bool work_off(sm *s, queued *q, uint64_t t) {
+    cycle *c = s->c;
+    const orr_tinst *i = &c->program->insts[q->inst];
+    work k = {i, q->flight, false};
+    if (i->space == ORR_SPACE_SHARED) {
+        shared(s, q, i, banks(s, q->inst, i, q, &s->head_access, false), t);
+        return true;
+    }
+    orr_access *a = &s->head_access;
+    orr_trace trace = q->trace;
+    if (!orr_trace_access(&trace, a)) {
+        s->damaged = true;
+        return true;
+    }
+    uint8_t space = resolve(a, i->space);
+    if (i->offset)
+        for (uint32_t m = a->mask; m; m &= m - 1) a->addr[orr_ffs(m)] += i->offset;
+    if (space == ORR_SPACE_SHARED) {
+        shared(s, q, i, banks(s, q->inst, i, q, a, true), t);
+        return true;
+    }
+    if (!a->mask || space == ORR_SPACE_CONST) {
+        begin(s, t, 1);
+        if (q->flight == NOBODY) return true;
+        s->flights.at[q->flight].floor = s->lsu_busy_from + (a->mask ? constants(s, a) : c->const_latency);
+        land(s, q->flight, 0);
+        return true;
+    }
+    k.local = s->head_is_local = space == ORR_SPACE_LOCAL;
+    if (k.local) {
+        orr_coalesce_local(a, i->bytes, &s->head);
+        s->head_local = ((uint64_t)s->id * 4096 + q->warp) << 18;
+    } else {
+        orr_coalesce(a, i->bytes, (enum orr_coalescing)c->coalesce, &s->head);
+    }
+    uint32_t cost = l1_cycles(s, &s->head);
+    if (i->flags & ORR_TF_ASYNC) { // and into shared memory
+        uint32_t more = ((uint32_t)orr_popc(a->mask) * i->bytes + 127) / 128;
+        cost += more;
+    }
+    s->n.l1_requests[k.local][kind_of(i)]++;
+    s->n.l1_tags += s->head.lines;
+    s->n.l1_busy += cost;
+    begin(s, t, cost);
+    s->head_line = 0;
+    if (k.flight != NOBODY) {
+        s->flights.at[k.flight].floor = s->lsu_busy_from + cost - 1 + c->l1_latency;
+        s->flights.at[k.flight].open++; // until all lines have been looked up
+    }
+    if (!head_lines(s, &k)) return false;
+    if (k.flight != NOBODY && !--s->flights.at[k.flight].open) land(s, k.flight, 0);
+    return true;
+}
+
+static void started(sm *s, uint32_t place) {
+    s->starts[place] = s->lsu_busy_from;
+    uint64_t room = s->starts[s->nstarts % (uint32_t)s->c->gpu->lsu_queue];
+    if (room < s->lsu_room)
+        for (uint32_t n = 0; n < s->c->nsched; n++)
+            if (s->sched[n].wake > s->now) s->sched[n].wake = s->now; // somebody may issue now
+    s->lsu_room = room;
+}
+
+void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t late) {
+    uint32_t size = (uint32_t)s->c->gpu->lsu_queue, place = s->nstarts++ % size;
+    queued q = {.trace = *access, .warp = warp_id(w), .inst = inst, .place = place, .flight = NOBODY};
+    bool answered = (i->flags & ORR_TF_LOAD) != 0;
+    if (answered) {
+        q.flight = new_flight(s, w, inst);
+        if (i->flags & ORR_TF_ASYNC) {
+            s->flights.at[q.flight].group = (uint8_t)(w->group % MAX_GROUPS);
+            w->group_open[w->group % MAX_GROUPS]++;
+        }
+        cyc_warp_expect(s, w, i, i->space == ORR_SPACE_SHARED ? ORR_STALL_SHORT : i->space == ORR_SPACE_CONST ? ORR_STALL_CONSTANT : ORR_STALL_LONG);
+    }
+    s->starts[place] = NEVER;
+    s->lsu_room = s->starts[s->nstarts % size];
+    bool waits = s->queue_n != 0;
+    if (!waits && !work_off(s, &q, s->now + late)) waits = s->head_busy = true;
+    if (waits)
+        s->queue[(s->queue_first + s->queue_n++) % size] = q;
+    else
+        started(s, place);
+}
+
+// ---- answers -----------------------------------------------------------------------------------------------------------
+static void filled(sm *s, const miss *m, uint32_t index, uint8_t sectors) {
+    uint32_t at = orr_cache_find(&s->l1, m->line);
+    if (at == ORR_NO_LINE) return;
+    orr_cache_line *l = &s->l1.line[at];
+    uint32_t *link = &l->user;
+    while (*link != NOBODY && *link != index) link = &s->misses.at[*link].older;
+    if (*link == NOBODY) return; // the line went and came back in between
+    *link = m->older;
+    l->pending &= (uint8_t)~sectors;
+    l->valid |= sectors;
+}
+
+static void go_on(sm *s) {
+    uint32_t size = (uint32_t)s->c->gpu->lsu_queue;
+    uint64_t since = s->now;
+    while (s->queue_n && !s->damaged) {
+        queued *q = &s->queue[s->queue_first];
+        uint32_t place = q->place;
+        if (s->head_busy) {
+            const orr_tinst *i = &s->c->program->insts[q->inst];
+            work k = {i, q->flight, s->head_is_local};
+            if (s->lsu_busy_from < since) s->lsu_busy_from = since;
+            if (s->lsu_free < since + 1) s->lsu_free = since + 1;
+            if (!head_lines(s, &k)) return;
+            if (k.flight != NOBODY && !--s->flights.at[k.flight].open) land(s, k.flight, 0);
+        } else if (!work_off(s, q, since)) {
+            s->head_busy = true;
+            return;
+        }
+        s->head_busy = false;
+        s->queue_first = (s->queue_first + 1) % size;
+        s->queue_n--;
+        started(s, place);
+    }
+}
+
+void cyc_lsu_answer(sm *s, const arrival *a) {
+    cycle *c = s->c;
+    uint64_t t = a->time > s->receive_free ? a->time : s->receive_free;
+    uint32_t bytes = 8 + 32 * (uint32_t)orr_popc(a->sectors);
+    s->receive_free = t + bytes * c->reply_byte;
+    s->n.received_bytes += bytes;
+    uint64_t ready = (s->receive_free + ORR_TICKS - 1) / ORR_TICKS;
+    miss m = s->misses.at[a->token];
+    if (m.fills) filled(s, &m, a->token, m.sectors);
+    give_miss(s, a->token);
+    s->open_misses--;
+    for (uint32_t n = m.waiters; n != NOBODY;) {
+        node x = s->nodes.at[n];
+        give_node(s, n);
+        if (!--s->flights.at[x.flight].open) land(s, x.flight, ready);
+        else if (s->flights.at[x.flight].floor < ready) s->flights.at[x.flight].floor = ready;
+        n = x.next;
+    }
+    if (s->queue_n) {
+        go_on(s);
+        s->n.l1_full++;
+    }
+}
+
+void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush) {
+    const orr_gpu *g = s->c->gpu;
+    if (s->l1_bytes != l1_bytes) {
+        // The sets stay, the ways follow what shared memory leaves.
+        uint64_t sets = g->l1_ways ? (uint64_t)g->l1_size / ORR_LINE / (uint64_t)g->l1_ways : 1;
+        uint64_t ways = l1_bytes / ORR_LINE / (sets ? sets : 1);
+        if (s->l1_bytes) orr_cache_free(&s->l1);
+        orr_cache_init(&s->l1, l1_bytes, ORR_LINE, (uint32_t)(ways ? ways : 1), g->l1_hashed, false);
+        s->l1_bytes = l1_bytes;
+    } else if (flush) {
+        orr_cache_flush(&s->l1);
+    }
+}

@@ -1,0 +1,178 @@
+// The machine of a description: SMs with their schedulers, units, caches; latencies worked out once.
+#include "model/cycle/engine.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t cycles(double v) { return v > 0 ? (uint64_t)(v + 0.5) : 0; }
+
+// Units of a name are spread over the sub-cores; fewer of them than sub-cores serve the whole SM.
+static void make_pools(cycle *c, sm *s) {
+    const orr_gpu *g = c->gpu;
+    uint32_t subs = (uint32_t)g->core_subcores;
+    s->pool_of = orr_calloc((size_t)c->nsched * ORR_GPU_UNITS_MAX, 1);
+    for (int u = 0; u < g->nunits; u++) {
+        uint32_t count = (uint32_t)g->units[u].count;
+        bool common = count < subs;
+        uint32_t each = common ? count : count / subs, first = s->npools;
+        if (each > 16) each = 16;
+        for (uint32_t n = 0; n < (common ? 1 : subs); n++)
+            s->pools[s->npools++] = (pool){.n = each, .unit = (uint32_t)u};
+        for (uint32_t q = 0; q < c->nsched; q++)
+            s->pool_of[q * ORR_GPU_UNITS_MAX + (uint32_t)u] = (uint8_t)(first + (common ? 0 : q / c->sched_per_sub));
+    }
+}
+
+static void make_sm(cycle *c, sm *s, uint32_t id) {
+    const orr_gpu *g = c->gpu;
+    s->c = c;
+    s->id = id;
+    make_pools(c, s);
+    s->sched = orr_calloc(c->nsched, sizeof *s->sched);
+    for (uint32_t n = 0; n < c->nsched; n++) {
+        sched *q = &s->sched[n];
+        q->warps = orr_calloc(c->per_sched, sizeof *q->warps);
+        for (uint32_t i = 0; i < MAX_WARPS; i++) q->ready[i] = NEVER;
+        if (g->icache_l0 && !g->icache_perfect) {
+            orr_cache_init(&q->l0, (uint64_t)g->icache_l0, (uint32_t)g->icache_line, 0, false, false);
+            q->l0_when = orr_calloc((size_t)q->l0.sets * q->l0.ways, sizeof *q->l0_when);
+        }
+    }
+    if (!g->icache_perfect) {
+        orr_cache_init(&s->l1i, (uint64_t)(g->icache_l1 ? g->icache_l1 : g->icache_line), (uint32_t)g->icache_line, 0, false,
+                       false);
+        s->l1i_when = orr_calloc((size_t)s->l1i.sets * s->l1i.ways, sizeof *s->l1i_when);
+    }
+    if (g->const_size) orr_cache_init(&s->constants, (uint64_t)g->const_size, 64, 0, false, false);
+    if (g->const_l15_size) orr_cache_init(&s->constants2, (uint64_t)g->const_l15_size, 64, 0, false, false);
+    s->starts = orr_calloc((size_t)g->lsu_queue, sizeof *s->starts);
+    s->queue = orr_calloc((size_t)g->lsu_queue, sizeof *s->queue);
+    if (c->sub_collectors) {
+        s->bank_free = orr_calloc((size_t)g->core_subcores * c->sub_banks, sizeof *s->bank_free);
+        s->collector_free = orr_calloc((size_t)g->core_subcores * c->sub_collectors, sizeof *s->collector_free);
+    }
+}
+
+static void free_sm(cycle *c, sm *s) {
+    for (uint32_t n = 0; n < c->nsched; n++) {
+        sched *q = &s->sched[n];
+        for (uint32_t i = 0; i < c->per_sched; i++) {
+            free(q->warps[i].reg);
+            free(q->warps[i].reg_why);
+            free(q->warps[i].access);
+        }
+        free(q->warps);
+        if (q->l0_when) orr_cache_free(&q->l0);
+        free(q->l0_when);
+    }
+    free(s->sched);
+    free(s->pool_of);
+    for (uint32_t n = 0; n < s->blocks_cap; n++) free(s->blocks[n].warp);
+    free(s->blocks);
+    if (s->l1i_when) orr_cache_free(&s->l1i);
+    free(s->l1i_when);
+    if (c->gpu->const_size) orr_cache_free(&s->constants);
+    if (c->gpu->const_l15_size) orr_cache_free(&s->constants2);
+    if (s->l1_bytes) orr_cache_free(&s->l1);
+    free(s->starts);
+    free(s->queue);
+    free(s->bank_free);
+    free(s->collector_free);
+    free(s->flights.at);
+    free(s->misses.at);
+    free(s->nodes.at);
+    free(s->out.at);
+    free(s->in.at);
+    free(s->spans.at);
+}
+
+static void latencies(cycle *c) {
+    const orr_gpu *g = c->gpu;
+    c->l1_latency = cycles(g->l1_latency);
+    c->shared_latency = cycles(g->shared_latency);
+    c->const_latency = cycles(g->const_latency);
+    c->const2_latency = cycles(g->const_l15_latency);
+    c->l2_latency = cycles(g->l2_latency);
+    // A load that hits in L2 takes L1's time and the way there and back.
+    uint64_t way = c->l2_latency > c->l1_latency + 2 ? c->l2_latency - c->l1_latency : 2;
+    c->window = c->l1_latency + way;
+    c->request_ticks = way / 2 * ORR_TICKS;
+    c->reply_ticks = (way - way / 2) * ORR_TICKS;
+    c->far_ticks = g->l2_partitions > 1 ? cycles(g->l2_far_latency) * ORR_TICKS : 0;
+    double l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
+    c->request_byte = (uint64_t)(l2_cycle / g->xbar_request * (double)ORR_TICKS + 0.5);
+    c->reply_byte = (uint64_t)(l2_cycle / g->xbar_reply * (double)ORR_TICKS + 0.5);
+    c->send_ahead = (uint64_t)g->xbar_queue;
+    c->backlog_ticks = (uint64_t)(g->xbar_queue * l2_cycle * (double)ORR_TICKS);
+    const orr_gpu_op *branch = orr_gpu_find_op(g, "branch"), *barrier = orr_gpu_find_op(g, "barrier");
+    c->branch_wait = g->core_branch_wait > 0 ? cycles(g->core_branch_wait) : branch ? cycles(branch->latency) : 1;
+    c->barrier_latency = barrier ? cycles(barrier->latency) : 1;
+    if (!c->barrier_latency) c->barrier_latency = 1;
+    c->collect = cycles(g->core_collect);
+    c->writeback = cycles(g->core_writeback);
+    c->fetch_latency = cycles(g->icache_l1_latency);
+    c->block_latency = cycles(g->launch_block_latency);
+    c->lsu_banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1;
+    c->l1_cycle_bytes = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1;
+    c->coalesce = g->l1_coalesce >= 32 ? 32 : (uint32_t)g->l1_coalesce;
+}
+
+cycle *cyc_new(const orr_gpu *g, orr_err *e) {
+    uint32_t nsched = (uint32_t)g->core_schedulers, subs = (uint32_t)g->core_subcores;
+    uint32_t per = ((uint32_t)g->limit_sm_warps + nsched - 1) / nsched;
+    if (nsched > MAX_SCHED || per > MAX_WARPS || nsched % subs) {
+        orr_fail(e, ORR_BAD_INPUT,
+                 "%s: the cycle model takes up to %d schedulers of an SM, a multiple of its sub-cores, with up to %d warps "
+                 "each; this description has %u on %u sub-cores, with %u",
+                 g->path, MAX_SCHED, MAX_WARPS, nsched, subs, per);
+        return NULL;
+    }
+    uint32_t pools = 0;
+    for (int u = 0; u < g->nunits; u++) pools += (uint32_t)g->units[u].count < subs ? 1 : subs;
+    if (pools > MAX_POOLS || !g->nunits) {
+        orr_fail(e, ORR_BAD_INPUT, "%s: the cycle model takes up to %d groups of units, at least one; this description has %u",
+                 g->path, MAX_POOLS, pools);
+        return NULL;
+    }
+    cycle *c = orr_calloc(1, sizeof *c);
+    c->gpu = g;
+    c->nsms = (uint32_t)g->sm_count;
+    c->nsched = nsched;
+    c->per_sched = per;
+    c->sched_per_sub = nsched / subs;
+    if (g->core_kind == ORR_CORE_COLLECTOR && g->regs_collectors > 0) {
+        c->sub_collectors = (uint32_t)g->regs_collectors / subs;
+        c->sub_banks = (uint32_t)g->regs_banks / subs;
+        if (!c->sub_collectors) c->sub_collectors = 1;
+        if (!c->sub_banks) c->sub_banks = 1;
+    }
+    c->policy = cyc_policy(g->core_policy);
+    c->perfect = g->memory == ORR_MEMORY_PERFECT;
+    latencies(c);
+    c->mem = orr_memsys_new(g, e);
+    if (!c->mem) {
+        free(c);
+        return NULL;
+    }
+    c->mem_free = orr_calloc((size_t)orr_memsys_partitions(c->mem), sizeof *c->mem_free);
+    c->sms = orr_calloc(c->nsms, sizeof *c->sms);
+    for (uint32_t n = 0; n < c->nsms; n++) make_sm(c, &c->sms[n], n);
+    return c;
+}
+
+void cyc_free(cycle *c) {
+    if (!c) return;
+    for (uint32_t n = 0; n < c->nsms; n++) free_sm(c, &c->sms[n]);
+    free(c->sms);
+    for (int n = 0; n < c->nworkers; n++) {
+        free(c->workers[n].by_inst);
+        free(c->workers[n].issued);
+        free(c->workers[n].threads);
+        free(c->workers[n].memo);
+    }
+    free(c->workers);
+    orr_memsys_free(c->mem);
+    free(c->mem_free);
+    free(c);
+}

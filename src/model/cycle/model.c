@@ -1,0 +1,144 @@
+// The cycle model behind the interface of all models (model.h): a launch in, a result with its timing out. What outlives a
+// launch, caches and programs, is kept in the result's state.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/cycle/raw.h"
+#include "model/cycle/engine.h"
+
+typedef struct state {
+    cycle *machine;
+    ORR_VEC(orr_program *) programs; // of the kernels seen so far
+} state;
+
+static void state_free(void *arg) {
+    state *st = arg;
+    for (size_t n = 0; n < st->programs.n; n++) orr_program_free(st->programs.at[n]);
+    free(st->programs.at);
+    cyc_free(st->machine);
+    free(st);
+}
+
+static state *state_of(const orr_gpu *gpu, orr_result *r, orr_err *e) {
+    if (!r->state) {
+        state *st = orr_calloc(1, sizeof *st);
+        r->state = st;
+        r->state_free = state_free;
+    }
+    state *st = r->state;
+    if (!st->machine) st->machine = cyc_new(gpu, e);
+    return st->machine ? st : NULL;
+}
+
+static orr_program *program_of(state *st, const orr_kernel *k, const orr_gpu *gpu, orr_err *e) {
+    for (size_t n = 0; n < st->programs.n; n++)
+        if (st->programs.at[n]->kernel == k) return st->programs.at[n];
+    orr_program *p = orr_program_new(k, gpu, e);
+    if (p) *ORR_PUSH(&st->programs) = p;
+    return p;
+}
+
+static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_info *l, orr_occupancy_result *o, orr_err *e) {
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    const orr_kernel *k = l->kernel;
+    int64_t shared = (int64_t)k->shared_bytes + l->dynamic_shared;
+    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)p->registers, shared, (int)k->barriers, o) && o->blocks > 0)
+        return true;
+    return orr_fail(e, ORR_BAD_INPUT,
+                    "%s: a block of %llu threads with %u registers each and %lld bytes of shared memory does not fit on an SM "
+                    "of %s",
+                    k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
+}
+
+static void sum(uint64_t *to, const void *from, size_t bytes) {
+    const uint64_t *f = from;
+    for (size_t n = 0; n < bytes / sizeof *to; n++) to[n] += f[n];
+}
+
+static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result *occ, orr_result *r) {
+    orr_timing *t = orr_arena_alloc(&r->arena, sizeof *t);
+    orr_raw *raw = orr_arena_alloc(&r->arena, sizeof *raw);
+    const orr_program *p = c->program;
+    t->program = p;
+    t->raw = raw;
+    t->cycles = x->cycles;
+    t->overhead = (uint64_t)c->gpu->launch_overhead;
+    t->resident = occ->blocks;
+    t->limiter = occ->limiter;
+    t->by_inst = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->by_inst);
+    t->issued = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->issued);
+    t->threads = orr_arena_alloc(&r->arena, (p->ninsts + 1) * sizeof *t->threads);
+    for (int n = 0; n < c->nworkers; n++) {
+        const worker *k = &c->workers[n];
+        uint32_t m = k->ninsts < p->ninsts ? k->ninsts : p->ninsts;
+        sum((uint64_t *)(void *)t->by_inst, k->by_inst, m * sizeof *t->by_inst);
+        sum(t->issued, k->issued, m * sizeof *t->issued);
+        sum(t->threads, k->threads, m * sizeof *t->threads);
+    }
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        const sm *s = &c->sms[n];
+        sum(t->stalls, s->stalls, sizeof t->stalls);
+        sum(t->unit_busy, s->unit_busy, sizeof t->unit_busy);
+        sum((uint64_t *)(void *)&raw->sm, &s->n, sizeof s->n);
+        t->sm_active += s->active_cycles;
+        t->register_conflicts += s->register_conflicts;
+        t->nspans += s->spans.n;
+        t->spans_left_out += s->spans_left_out;
+    }
+    for (int k = 0; k < ORR_STALLS; k++) t->warp_cycles += t->stalls[k];
+    t->issue_slots = t->sm_active * c->nsched;
+    t->spans = orr_arena_alloc(&r->arena, (t->nspans + 1) * sizeof *t->spans);
+    for (uint32_t n = 0, at = 0; n < c->nsms; at += (uint32_t)c->sms[n++].spans.n)
+        if (c->sms[n].spans.n) memcpy(t->spans + at, c->sms[n].spans.at, c->sms[n].spans.n * sizeof *t->spans);
+    t->samples = orr_arena_alloc(&r->arena, (x->nsamples + 1) * sizeof *t->samples);
+    memcpy(t->samples, x->samples, x->nsamples * sizeof *t->samples);
+    t->nsamples = x->nsamples;
+    t->sample_cycles = x->sample_cycles;
+    if (!c->perfect) orr_memsys_stats_sum(c->mem, &raw->mem);
+    raw->seconds = (double)t->cycles / (c->gpu->clock_sm * 1e6);
+    return t;
+}
+
+static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
+    state *st = state_of(gpu, r, e);
+    if (!st) return false;
+    cycle *c = st->machine;
+    c->kernel = w->info.kernel;
+    c->program = program_of(st, w->info.kernel, gpu, e);
+    orr_occupancy_result occ;
+    if (!c->program || !occupancy(gpu, c->program, &w->info, &occ, e)) return false;
+    c->timeline = w->timeline;
+    if (w->progress)
+        orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
+    double start = orr_seconds();
+    orr_source *source = orr_work_open(w, NULL, e);
+    if (!source) return false;
+    run x = {0};
+    bool ok = cyc_run(c, source, &occ, w->threads, w->progress, &x, e);
+    if (w->launch) source->close(source);
+    r->host.model_seconds += orr_seconds() - start;
+    if (ok) {
+        orr_launch_result *l = orr_result_add(r, gpu, w);
+        l->timing = timing_of(c, &x, &occ, r);
+        l->occupancy = occ.percent / 100;
+        l->cycles = (double)l->timing->cycles;
+        l->time_ns = l->cycles * 1e3 / gpu->clock_sm;
+        l->warp_insts = l->timing->raw->sm.issued;
+        l->thread_insts = l->timing->raw->sm.thread_insts;
+        l->counters = orr_arena_alloc(&r->arena, ORR_COUNTERS * sizeof *l->counters);
+        orr_cycle_counters(gpu, l, l->counters);
+    }
+    free(x.samples);
+    return ok;
+}
+
+static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *r, orr_err *e) {
+    state *st = state_of(gpu, r, e);
+    if (!st) return false;
+    orr_memsys_copy(st->machine->mem, addr, bytes);
+    return true;
+}
+
+const orr_model orr_model_cycle = {
+    "cycle", "simulates SMs, caches, L2 and memory in time: cycles, stalls, bandwidths", run_model, copy, true};

@@ -1,0 +1,53 @@
+// Which warp issues when several can: the schedulers' policies, chosen by name in the description (core.policy). To add
+// one, write a function and put it in the table, in the order of the names in params.def.
+#include "model/cycle/sm.h"
+
+static uint32_t first_after(uint64_t can, uint32_t last) {
+    uint64_t after = last < 63 ? can & ~((2ull << last) - 1) : 0;
+    return (uint32_t)__builtin_ctzll(after ? after : can);
+}
+
+static uint32_t by_age(const sched *q, uint64_t can, bool youngest) {
+    uint32_t best = (uint32_t)__builtin_ctzll(can);
+    for (uint64_t m = can & (can - 1); m; m &= m - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(m);
+        if ((q->age[i] < q->age[best]) != youngest) best = i;
+    }
+    return best;
+}
+
+// Loose round robin: each in turn; one that cannot loses its turn.
+static uint32_t lrr(sched *q, uint64_t can) { return first_after(can, q->last); }
+
+// Greedy: the same warp as long as it can.
+static uint32_t gto(sched *q, uint64_t can) {
+    return can >> q->last & 1 ? q->last : by_age(q, can, false);
+}
+static uint32_t gty(sched *q, uint64_t can) { return can >> q->last & 1 ? q->last : by_age(q, can, true); }
+static uint32_t oldest(sched *q, uint64_t can) { return by_age(q, can, false); }
+
+// Two-level (Narasiman et al., MICRO 2011): round robin over a few active warps. One that waits for memory leaves them,
+// and one of the others takes its place.
+static uint32_t two_level(sched *q, uint64_t can) {
+    for (uint64_t m = q->active; m; m &= m - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(m);
+        if (!(q->live >> i & 1) || q->ready[i] == NEVER) q->active &= ~(1ull << i);
+    }
+    uint64_t more = can & ~q->active;
+    uint32_t n = (uint32_t)__builtin_popcountll(q->active);
+    for (; more && n < q->limit; n++) {
+        uint32_t i = first_after(more, q->last);
+        q->active |= 1ull << i;
+        more &= ~(1ull << i);
+    }
+    uint64_t mine = can & q->active;
+    return first_after(mine ? mine : can, q->last);
+}
+
+static const policy policies[] = {
+    [ORR_SCHED_LRR] = {"lrr", lrr},          [ORR_SCHED_GTO] = {"gto", gto},
+    [ORR_SCHED_GTY] = {"gty", gty},          [ORR_SCHED_OLDEST] = {"oldest", oldest},
+    [ORR_SCHED_TWO_LEVEL] = {"two-level", two_level},
+};
+
+const policy *cyc_policy(int which) { return &policies[which]; }

@@ -1,0 +1,263 @@
+// An SM from one point in time to another: its schedulers choose warps, instructions go to their units.
+//
+// The loop knows for each scheduler the next cycle in which it could issue (`wake`) and for the network the next answer.
+// It goes to the earliest of them. A scheduler that finds nobody ready learns when the first one will be and sleeps until
+// then; what may change that (an answer, a barrier, a new block) lowers `wake`.
+#include "model/cycle/sm.h"
+
+// ---- operands -----------------------------------------------------------------------------------------------
+// Collector cores: an instruction sits in a collector while its operands come from the banks, each bank `regs.ports` a
+// cycle, the collector too; warps are shifted against each other over the banks (accel-sim.txt, II-B;
+// source-level-probabilistic.txt, III). Returns the cycles from issue to the unit.
+static uint64_t collect(sm *s, const warp *w, const orr_tinst *i) {
+    const cycle *c = s->c;
+    const orr_program *p = c->program;
+    uint32_t sub = w->sched / c->sched_per_sub, ports = (uint32_t)c->gpu->regs_ports;
+    uint64_t *free_at = s->bank_free + sub * c->sub_banks;
+    uint64_t first = (s->now + 1) * ports, last = first; // in reads: `ports` to a cycle
+    uint32_t reads = 0;
+    for (int n = 0; n < i->nsrc; n++) {
+        uint16_t place = p->regs[i->regs + (uint32_t)n], reg = p->reg[place];
+        if (reg >= ORR_TREG_P) continue;
+        bool again = false; // an operand named twice is read once
+        for (int m = 0; m < n; m++) again |= p->regs[i->regs + (uint32_t)m] == place;
+        if (again) continue;
+        uint64_t *bank = &free_at[(reg + w->slot) % c->sub_banks];
+        uint64_t t = first + reads++; // one after the other into the collector
+        if (*bank > t) t = *bank;
+        *bank = t + 1;
+        if (t + 1 > last) last = t + 1;
+    }
+    uint64_t ideal = (reads + ports - 1) / ports, took = (last - first + ports - 1) / ports;
+    s->register_conflicts += took - (took < ideal ? took : ideal);
+    // the collector that is free first
+    uint64_t *unit = s->collector_free + sub * c->sub_collectors;
+    uint32_t best = 0;
+    for (uint32_t n = 1; n < c->sub_collectors; n++)
+        if (unit[n] < unit[best]) best = n;
+    unit[best] = s->now + 1 + took + 1; // taken, read, handed on
+    return c->collect + took;
+}
+
+static uint64_t collectors_free(const sm *s, uint32_t sched) {
+    const cycle *c = s->c;
+    if (!c->sub_collectors) return 0;
+    const uint64_t *unit = s->collector_free + sched / c->sched_per_sub * c->sub_collectors;
+    uint64_t t = unit[0];
+    for (uint32_t n = 1; n < c->sub_collectors; n++)
+        if (unit[n] < t) t = unit[n];
+    return t;
+}
+
+// ---- units ------------------------------------------------------------------------------------------------
+static void occupy(sm *s, uint32_t which, uint64_t cycles) {
+    pool *p = &s->pools[which];
+    s->unit_busy[p->unit] += cycles;
+    if (p->n == 1) {
+        s->pool_free[which] = s->now + cycles;
+        return;
+    }
+    uint32_t best = 0;
+    for (uint32_t n = 1; n < p->n; n++)
+        if (p->at[n] < p->at[best]) best = n;
+    p->at[best] = s->now + cycles;
+    uint64_t t = p->at[0];
+    for (uint32_t n = 1; n < p->n; n++)
+        if (p->at[n] < t) t = p->at[n];
+    s->pool_free[which] = t;
+}
+
+static void fence(sm *s, warp *w, const orr_tinst *i) {
+    const orr_gpu *g = s->c->gpu;
+    double t = i->imm >= 3 ? g->core_fence_system : i->imm >= 1 ? g->core_fence_gpu : g->core_fence_block;
+    w->front = s->now + 1 + (uint64_t)t;
+    w->front_why = ORR_STALL_MEMBAR;
+}
+
+// ---- issue --------------------------------------------------------------------------------------------------
+// One instruction of a warp. `again`: it is not the first of this cycle. True: the warp could issue another in it.
+static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
+    cycle *c = s->c;
+    warp *w = &q->warps[slot];
+    uint32_t inst = w->at;
+    const orr_tinst *i = &c->program->insts[inst];
+    worker *k = s->worker;
+    uint64_t now = s->now;
+    if (!again) {
+        cyc_warp_account(s, w, now);
+        charge(s, inst, ORR_STALL_ISSUED, 1);
+        w->since = now + 1;
+    } else {
+        s->n.dual++;
+    }
+    k->issued[inst]++;
+    k->threads[inst] += w->lanes;
+    s->n.thread_insts += w->lanes;
+    s->n.issued++;
+    q->last = slot;
+
+    w->front = now + (more ? 0 : 1);
+    w->front_why = ORR_STALL_WAIT;
+    if (c->program->control) {
+        uint32_t stall = ORR_CTRL_STALL(i->ctrl);
+        if (stall > 1) w->front = now + stall;
+    }
+    uint64_t start = 0; // cycles until it is in its unit
+    if (c->sub_collectors)
+        start = collect(s, w, i);
+    else
+        start = i->nbanks;
+    if (i->nbanks) s->register_conflicts += i->nbanks;
+    occupy(s, q->pool[slot], i->interval + i->nbanks);
+
+    switch (i->kind) {
+    case ORR_TK_MEM: {
+        orr_trace at = w->trace;
+        if (!c->in_order) {
+            at.at = w->base + w->access[i->access];
+            at.mask = w->mask;
+        } else if (!orr_trace_skip(&w->trace)) {
+            s->damaged = true;
+        }
+        cyc_lsu_issue(s, w, i, inst, &at, start);
+        break;
+    }
+    case ORR_TK_BRANCH:
+        cyc_warp_result(s, w, i, now + start + i->latency + c->writeback);
+        s->n.branches++;
+        if (w->front < now + c->branch_wait) {
+            w->front = now + c->branch_wait;
+            w->front_why = ORR_STALL_BRANCH;
+        }
+        break;
+    case ORR_TK_FENCE: fence(s, w, i); break;
+    case ORR_TK_GROUP:
+        w->group++;
+        w->group_open[w->group % MAX_GROUPS] = 0;
+        break;
+    default: cyc_warp_result(s, w, i, now + start + i->latency + c->writeback);
+    }
+
+    if (++w->at == w->end && !cyc_warp_next_block(s, w)) {
+        w->at = w->end = inst + 1;
+        w->ready = q->ready[slot] = NEVER;
+        w->why = ORR_STALL_DRAIN;
+        if (!w->inflight) cyc_block_warp_ended(s, w);
+        return false;
+    }
+    if (!c->gpu->icache_perfect) {
+        uint64_t t = cyc_fetch_when(s, w, c->program->insts[w->at].pc, now);
+        if (t > w->front) {
+            w->front = t;
+            w->front_why = ORR_STALL_FETCH;
+        }
+    }
+    if (i->kind == ORR_TK_BARRIER) {
+        s->n.barriers++;
+        cyc_block_barrier(s, w, i);
+        if (w->waiting) return false;
+    }
+    cyc_warp_look(s, w);
+    return w->ready <= now;
+}
+
+// What scheduler `n` does in this cycle; returns when to look again.
+static uint64_t schedule(sm *s, uint32_t n) {
+    sched *q = &s->sched[n];
+    cycle *c = s->c;
+    uint64_t now = s->now, least = NEVER, can = 0;
+    if (c->sub_collectors) {
+        uint64_t t = collectors_free(s, n);
+        if (t > now) return t;
+    }
+    for (uint32_t i = 0; i < q->nslots; i++) {
+        uint64_t t = q->ready[i], u = s->pool_free[q->pool[i]], room = q->memory[i] ? s->lsu_room : 0;
+        t = t > u ? t : u;
+        t = t > room ? t : room;
+        can |= (uint64_t)(t <= now) << i;
+        least = t < least ? t : least;
+    }
+    if (!can) return least;
+    uint32_t slot = c->policy->pick(q, can);
+    int more = c->gpu->core_issue;
+    uint8_t used = q->pool[slot];
+    bool again = issue(s, q, slot, false, more > 1);
+    while (again && --more > 0) {
+        uint8_t pool_now = q->pool[slot];
+        if (c->gpu->core_dual_units && pool_now == used) break;
+        if (s->pool_free[pool_now] > now || (q->memory[slot] && s->lsu_room > now)) break;
+        used = pool_now;
+        again = issue(s, q, slot, true, more > 1);
+    }
+    warp *w = &q->warps[slot];
+    if (c->gpu->core_issue > 1 && w->ready <= now) { // not in this cycle any more
+        w->front = now + 1;
+        cyc_warp_look(s, w);
+    }
+    return now + (uint64_t)c->gpu->core_issue_interval;
+}
+
+// ---- answers: a heap by time, then order ------------------------------------------------------------------------
+static bool earlier(const arrival *a, const arrival *b) {
+    return a->time < b->time || (a->time == b->time && a->order < b->order);
+}
+
+void cyc_sm_arrive(sm *s, uint64_t time, uint32_t token, uint8_t sectors) {
+    arrival a = {time, s->in_order++, token, sectors};
+    (void)ORR_PUSH(&s->in);
+    size_t i = s->in.n - 1;
+    for (; i && earlier(&a, &s->in.at[(i - 1) / 2]); i = (i - 1) / 2) s->in.at[i] = s->in.at[(i - 1) / 2];
+    s->in.at[i] = a;
+}
+
+static arrival pop(sm *s) {
+    arrival top = s->in.at[0], last = s->in.at[--s->in.n];
+    size_t i = 0, n = s->in.n;
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && earlier(&s->in.at[child + 1], &s->in.at[child])) child++;
+        if (!earlier(&s->in.at[child], &last)) break;
+        s->in.at[i] = s->in.at[child];
+    }
+    if (n) s->in.at[i] = last;
+    return top;
+}
+
+static uint64_t next_answer(const sm *s) {
+    return s->in.n ? (s->in.at[0].time + ORR_TICKS - 1) / ORR_TICKS : NEVER;
+}
+
+// ---- the loop ---------------------------------------------------------------------------------------------------
+uint64_t cyc_sm_next(const sm *s) {
+    uint64_t t = next_answer(s);
+    for (uint32_t n = 0; n < s->c->nsched; n++)
+        if (s->sched[n].wake < t) t = s->sched[n].wake;
+    return t;
+}
+
+void cyc_sm_run(sm *s, uint64_t until) {
+    uint32_t nsched = s->c->nsched;
+    while (!s->damaged) {
+        uint64_t t = next_answer(s);
+        for (uint32_t n = 0; n < nsched; n++)
+            if (s->sched[n].wake < t) t = s->sched[n].wake;
+        if (t >= until) break;
+        if (t > s->now) s->now = t;
+        while (next_answer(s) <= s->now) {
+            arrival a = pop(s);
+            cyc_lsu_answer(s, &a);
+        }
+        for (uint32_t n = 0; n < nsched; n++) {
+            sched *q = &s->sched[n];
+            if (q->wake > s->now) continue;
+            q->wake = NEVER; // what happens from here on may lower it
+            uint64_t again = schedule(s, n);
+            if (again < q->wake) q->wake = again;
+            if (q->wake <= s->now) q->wake = s->now + 1;
+        }
+    }
+    s->now = until;
+    for (uint32_t n = 0; n < nsched; n++) {
+        sched *q = &s->sched[n];
+        for (uint64_t m = q->live; m; m &= m - 1) cyc_warp_account(s, &q->warps[__builtin_ctzll(m)], until);
+    }
+}

@@ -1,0 +1,206 @@
+// Thread blocks for the SMs (supply.h).
+//
+// With more than one host thread the source is read ahead by a thread of its own: executing or parsing the next blocks then
+// goes on beside the simulation. How far ahead is bounded by bytes, so memory is too.
+#include "model/cycle/supply.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AHEAD_BLOCKS 512
+#define AHEAD_BYTES  (32u << 20)
+
+struct supply {
+    orr_source *source;
+    tbuf *back;              // returned: come first
+    tbuf *spare;
+    // read ahead
+    bool ahead;
+    pthread_t thread;
+    pthread_mutex_t lock;    // of the list
+    pthread_mutex_t reading; // of the source and its kernel
+    pthread_cond_t changed;
+    tbuf *first, **last;
+    uint32_t queued;
+    size_t bytes;            // queued
+    bool ended, stop;
+    orr_err err;
+};
+
+static void copy(tbuf *b, const orr_tb *tb, uint32_t nblocks) {
+    size_t bytes = 0;
+    for (uint32_t w = 0; w < tb->nwarps; w++) bytes += tb->warps[w].n;
+    if (bytes > b->cap) {
+        free(b->bytes);
+        b->cap = bytes + bytes / 4;
+        b->bytes = orr_malloc(b->cap);
+    }
+    if (tb->nwarps > b->warps_cap) {
+        b->warps_cap = tb->nwarps;
+        b->warps = orr_realloc(b->warps, b->warps_cap * sizeof *b->warps);
+    }
+    uint8_t *at = b->bytes;
+    for (uint32_t w = 0; w < tb->nwarps; w++) {
+        if (tb->warps[w].n) memcpy(at, tb->warps[w].bytes, tb->warps[w].n);
+        b->warps[w] = (orr_warp_trace){at, tb->warps[w].n};
+        at += tb->warps[w].n;
+    }
+    b->used = bytes;
+    b->index = tb->index;
+    b->nwarps = tb->nwarps;
+    b->nblocks = nblocks;
+    b->earliest = 0;
+    b->next = NULL;
+}
+
+static void give(tbuf **list, tbuf *b) {
+    b->next = *list;
+    *list = b;
+}
+
+static tbuf *take(tbuf **list) {
+    tbuf *b = *list;
+    if (b)
+        *list = b->next;
+    else
+        b = orr_calloc(1, sizeof *b);
+    return b;
+}
+
+static bool read_into(supply *s, tbuf *b) {
+    orr_tb tb;
+    if (s->source->next(s->source, &tb, &s->err) <= 0) return false;
+    copy(b, &tb, s->source->info.kernel->nblocks);
+    return true;
+}
+
+static void *reader(void *arg) {
+    supply *s = arg;
+    bool more = true;
+    while (more) {
+        pthread_mutex_lock(&s->lock);
+        while (!s->stop && s->queued && (s->queued >= AHEAD_BLOCKS || s->bytes >= AHEAD_BYTES))
+            pthread_cond_wait(&s->changed, &s->lock);
+        more = !s->stop;
+        tbuf *b = take(&s->spare);
+        pthread_mutex_unlock(&s->lock);
+        if (more) {
+            pthread_mutex_lock(&s->reading);
+            more = read_into(s, b);
+            pthread_mutex_unlock(&s->reading);
+        }
+        pthread_mutex_lock(&s->lock);
+        if (more) {
+            *s->last = b;
+            s->last = &b->next;
+            s->queued++;
+            s->bytes += b->used;
+        } else {
+            give(&s->spare, b);
+            s->ended = true;
+        }
+        pthread_cond_broadcast(&s->changed);
+        pthread_mutex_unlock(&s->lock);
+    }
+    return NULL;
+}
+
+supply *cyc_supply_open(orr_source *source, bool ahead) {
+    supply *s = orr_calloc(1, sizeof *s);
+    s->source = source;
+    s->last = &s->first;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->reading, NULL);
+    pthread_cond_init(&s->changed, NULL);
+    s->ahead = ahead && pthread_create(&s->thread, NULL, reader, s) == 0;
+    return s;
+}
+
+tbuf *cyc_supply_take(supply *s) {
+    tbuf *b = s->back;
+    if (b) {
+        s->back = b->next;
+        b->next = NULL;
+        return b;
+    }
+    if (!s->ahead) {
+        if (s->ended) return NULL;
+        b = take(&s->spare);
+        if (read_into(s, b)) return b;
+        give(&s->spare, b);
+        s->ended = true;
+        return NULL;
+    }
+    pthread_mutex_lock(&s->lock);
+    while (!s->first && !s->ended) pthread_cond_wait(&s->changed, &s->lock);
+    b = s->first;
+    if (b) {
+        s->first = b->next;
+        if (!s->first) s->last = &s->first;
+        b->next = NULL;
+        s->queued--;
+        s->bytes -= b->used;
+        pthread_cond_broadcast(&s->changed);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return b;
+}
+
+// There are few of them: as many as SMs have in stock.
+void cyc_supply_return(supply *s, tbuf *list) {
+    while (list) {
+        tbuf *b = list, **at = &s->back;
+        list = b->next;
+        while (*at && (*at)->index < b->index) at = &(*at)->next;
+        b->next = *at;
+        *at = b;
+    }
+}
+
+void cyc_supply_done(supply *s, tbuf *list) {
+    if (!list) return;
+    if (s->ahead) pthread_mutex_lock(&s->lock);
+    while (list) {
+        tbuf *b = list;
+        list = b->next;
+        give(&s->spare, b);
+    }
+    if (s->ahead) pthread_mutex_unlock(&s->lock);
+}
+
+void cyc_supply_grow(supply *s, orr_program *p) {
+    if (s->ahead) pthread_mutex_lock(&s->reading);
+    orr_program_grow(p);
+    if (s->ahead) pthread_mutex_unlock(&s->reading);
+}
+
+static void free_list(tbuf *b) {
+    while (b) {
+        tbuf *next = b->next;
+        free(b->bytes);
+        free(b->warps);
+        free(b);
+        b = next;
+    }
+}
+
+bool cyc_supply_close(supply *s, orr_err *e) {
+    if (s->ahead) {
+        pthread_mutex_lock(&s->lock);
+        s->stop = true;
+        pthread_cond_broadcast(&s->changed);
+        pthread_mutex_unlock(&s->lock);
+        pthread_join(s->thread, NULL);
+    }
+    free_list(s->back);
+    free_list(s->first);
+    free_list(s->spare);
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->reading);
+    pthread_mutex_destroy(&s->lock);
+    bool ok = !s->err.status;
+    if (!ok) orr_fail(e, s->err.status, "%s", s->err.text);
+    free(s);
+    return ok;
+}

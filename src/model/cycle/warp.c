@@ -1,0 +1,168 @@
+// A warp: what its next instruction waits for, and what each of its cycles went to.
+#include "model/cycle/sm.h"
+
+// The reason of a wait for a register, by the class of the instruction that writes it.
+static enum orr_stall wait_of(uint8_t tclass) {
+    switch (tclass) {
+    case ORR_TC_SFU:
+    case ORR_TC_CONV:
+    case ORR_TC_BITS:
+    case ORR_TC_SREG:
+    case ORR_TC_SHFL: return ORR_STALL_SHORT;
+    case ORR_TC_TEX: return ORR_STALL_LONG;
+    case ORR_TC_CONST: return ORR_STALL_CONSTANT;
+    default: return ORR_STALL_WAIT;
+    }
+}
+
+void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
+    const uint16_t *r = s->c->program->regs + i->regs + i->nsrc;
+    uint8_t why = (uint8_t)wait_of(i->tclass);
+    for (int d = 0; d < i->ndst; d++) {
+        w->reg[r[d]] = ready;
+        w->reg_why[r[d]] = why;
+    }
+    if (s->c->program->control && ORR_CTRL_WBAR(i->ctrl) < 6) {
+        uint32_t b = ORR_CTRL_WBAR(i->ctrl);
+        if (w->sb_ready[b] < ready) w->sb_ready[b] = ready;
+        w->sb_why[b] = why;
+    }
+}
+
+// Memory: the registers are NEVER ready until an answer says otherwise.
+void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why) {
+    const uint16_t *r = s->c->program->regs + i->regs + i->nsrc;
+    for (int d = 0; d < i->ndst; d++) {
+        w->reg[r[d]] = NEVER;
+        w->reg_why[r[d]] = (uint8_t)why;
+    }
+    if (s->c->program->control && ORR_CTRL_WBAR(i->ctrl) < 6) {
+        w->sb_open[ORR_CTRL_WBAR(i->ctrl)]++;
+        w->sb_why[ORR_CTRL_WBAR(i->ctrl)] = (uint8_t)why;
+    }
+    w->inflight++;
+}
+
+void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group) {
+    const orr_tinst *i = &s->c->program->insts[inst];
+    const uint16_t *r = s->c->program->regs + i->regs + i->nsrc;
+    for (int d = 0; d < i->ndst; d++)
+        if (w->reg[r[d]] == NEVER) w->reg[r[d]] = ready;
+    if (s->c->program->control && ORR_CTRL_WBAR(i->ctrl) < 6) {
+        uint32_t b = ORR_CTRL_WBAR(i->ctrl);
+        w->sb_open[b]--;
+        if (w->sb_ready[b] < ready) w->sb_ready[b] = ready;
+    }
+    if (group != NO_GROUP) w->group_open[group]--;
+    w->inflight--;
+    if (w->at == w->end) {
+        if (ready > w->front) w->front = ready;
+        if (!w->inflight) cyc_block_warp_ended(s, w);
+    } else if (w->ready == NEVER) {
+        if (group != NO_GROUP && w->front < ready) {
+            w->front = ready;
+            w->front_why = ORR_STALL_GROUP;
+        }
+        if (s->c->program->insts[w->at].kind == ORR_TK_FENCE && w->front < ready) {
+            w->front = ready;
+            w->front_why = ORR_STALL_MEMBAR;
+        }
+        cyc_warp_look(s, w);
+    }
+}
+
+// Are all groups of copies but the newest `left` done?
+static bool groups_done(const warp *w, uint32_t left) {
+    for (uint32_t back = left + 1; back <= MAX_GROUPS && back <= w->group; back++)
+        if (back < MAX_GROUPS && w->group_open[(w->group - back) % MAX_GROUPS]) return false;
+    return true;
+}
+
+void cyc_warp_look(sm *s, warp *w) {
+    if (w->waiting) return;
+    const orr_program *p = s->c->program;
+    const orr_tinst *i = &p->insts[w->at];
+    uint64_t t = w->front;
+    uint8_t why = w->front_why;
+    if (p->control) {
+        for (uint32_t m = ORR_CTRL_WAIT(i->ctrl); m; m &= m - 1) {
+            int b = orr_ffs(m);
+            uint64_t at = w->sb_open[b] ? NEVER : w->sb_ready[b];
+            if (at > t) {
+                t = at;
+                why = w->sb_why[b];
+            }
+        }
+    } else {
+        const uint16_t *r = p->regs + i->regs;
+        for (int n = i->nsrc + i->ndst; n > 0; n--, r++)
+            if (w->reg[*r] > t) {
+                t = w->reg[*r];
+                why = w->reg_why[*r];
+            }
+    }
+    if (i->kind == ORR_TK_FENCE && w->inflight) {
+        t = NEVER;
+        why = ORR_STALL_MEMBAR;
+    } else if (i->kind == ORR_TK_WAIT_GROUP && !p->control && !groups_done(w, i->imm)) {
+        t = NEVER;
+        why = ORR_STALL_GROUP;
+    }
+    w->ready = t;
+    w->why = why;
+    sched *q = &s->sched[w->sched];
+    q->ready[w->slot] = t;
+    q->pool[w->slot] = s->pool_of[(uint32_t)w->sched * ORR_GPU_UNITS_MAX + i->unit];
+    q->memory[w->slot] = i->kind == ORR_TK_MEM;
+    if (t < q->wake) q->wake = t;
+}
+
+// Cycles up to when it could have issued have the reason it waited for. After that its unit was busy, or another warp
+// was chosen: a unit that takes an instruction every n cycles was free in one of n.
+void cyc_warp_account(sm *s, warp *w, uint64_t until) {
+    uint64_t from = w->since;
+    if (until <= from) return;
+    w->since = until;
+    if (w->at == w->end) { // ended, its last loads are under way
+        charge(s, w->at - 1, ORR_STALL_DRAIN, until - from);
+        return;
+    }
+    uint64_t dep = w->ready > until ? until : w->ready < from ? from : w->ready;
+    if (dep > from) charge(s, w->at, (enum orr_stall)w->why, dep - from);
+    uint64_t rest = until - dep;
+    if (!rest) return;
+    const orr_tinst *i = &s->c->program->insts[w->at];
+    if (i->kind == ORR_TK_MEM && s->lsu_room > dep) {
+        uint64_t n = s->lsu_room > until ? rest : s->lsu_room - dep;
+        charge(s, w->at, i->space == ORR_SPACE_SHARED ? ORR_STALL_MIO : ORR_STALL_LG, n);
+        rest -= n;
+        if (!rest) return;
+    }
+    uint64_t chosen = (rest + i->interval - 1) / i->interval;
+    charge(s, w->at, ORR_STALL_SELECTED, chosen);
+    if (rest > chosen) charge(s, w->at, ORR_STALL_MATH, rest - chosen);
+}
+
+bool cyc_warp_next_block(sm *s, warp *w) {
+    const orr_program *p = s->c->program;
+    uint32_t block;
+    do {
+        int more = orr_trace_block(&w->trace, p->nblocks, &block, &w->mask);
+        if (more < 0) s->damaged = true;
+        if (more <= 0) return false;
+        const orr_tblock *b = &p->blocks[block];
+        w->lanes = (uint32_t)orr_popc(w->mask);
+        w->at = b->first;
+        w->end = b->first + b->count;
+        if (!s->c->in_order) {
+            for (uint32_t a = 0; a < b->naccess; a++) {
+                w->access[a] = (uint32_t)(w->trace.at - w->base);
+                if (!orr_trace_skip(&w->trace)) {
+                    s->damaged = true;
+                    return false;
+                }
+            }
+        }
+    } while (w->at == w->end); // a block whose code vanished in the lowering
+    return true;
+}
