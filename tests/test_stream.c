@@ -102,9 +102,9 @@ static void trace_damaged(void **state) {
         size_t at;
         uint8_t value;
     } wrong[] = {
-        {0, 0},    // no mask yet
+        {0, 0},    // no mask yet: no lane, but one takes part
         {0, 3},    // block 1 of 1
-        {1, 0},    // no lane
+        {1, 0},    // no lane, but one takes part
         {5, 0},    // form 0, but a lane takes part
         {5, 4},    // rows, but not all lanes
         {5, 5},    // no such form

@@ -20,6 +20,7 @@ typedef struct cli_options {
     const char **args;                          // --arg TYPE:VALUE ...
     int nargs;
     uint64_t max_insts; // --max-insts N
+    const char *kernels, *launches; // --kernels GLOB, --launches 3-7,9: those that are modelled
     bool lines;         // --lines: per source line
     bool no_check;      // --no-check: do not compare buffers with what the script expects
     bool quiet;         // -q, --quiet

@@ -38,6 +38,11 @@ static const option options[] = {
     {"shared", 0, STRING, AT(shared), 0, "BYTES", "dynamic shared memory of a thread block"},
     {"arg", 0, LIST, AT(args), AT(nargs), "TYPE:VALUE",
      "a kernel argument, in order: i32:7, f32:2.5, buf:f32:1048576:random, ..."},
+    {"kernels", 0, STRING, AT(kernels), 0, "GLOB",
+     "only launches of kernels whose name matches, as '*gemm*' (a script's others are executed, not "
+     "modelled)"},
+    {"launches", 0, STRING, AT(launches), 0, "LIST",
+     "only launches with these numbers, from 0, as 3-7,9,20-"},
     {"threads", 0, INT, AT(threads), 0, "N",
      "host threads (default: one for each processor); results do not depend on it"},
     {"max-insts", 0, COUNT, AT(max_insts), 0, "N",

@@ -1,11 +1,15 @@
 // orrery run: each INPUT's launches through a model, and the report.
 //
 // A script is executed launch by launch: the model runs the launch (which leaves memory as the kernel
-// does), the script goes on. A stream file is replayed: the same launches, without program or data.
+// does), the script goes on. A stream file is replayed: the same launches, without program or data. So is an
+// Accel-Sim trace. --kernels and --launches choose what the model sees; a script's other launches are
+// executed all the same, because the chosen ones need what they leave in memory.
+#include "accel/accel.h"
 #include "cli/input.h"
 #include "model/model.h"
 #include "report/report.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,8 +19,44 @@ typedef struct runner {
     const orr_gpu *gpu;
     const orr_model *model;
     orr_result result;
+    uint64_t seen; // launches, chosen or not
     orr_progress progress;
 } runner;
+
+// "3-7,9,12-": is n in the list? -1: it is no such list.
+static int in_list(const char *list, uint64_t n) {
+    int found = 0;
+    for (const char *p = list;;) {
+        char *end;
+        if (*p < '0' || *p > '9') return -1;
+        uint64_t from = strtoull(p, &end, 10), to = from;
+        if (*end == '-') {
+            p = end + 1;
+            to = *p >= '0' && *p <= '9' ? strtoull(p, &end, 10) : UINT64_MAX;
+            if (to == UINT64_MAX) end = (char *)(uintptr_t)p;
+        }
+        if (to < from) return -1;
+        found |= n >= from && n <= to;
+        if (!*end) return found;
+        if (*end != ',') return -1;
+        p = end + 1;
+    }
+}
+
+static bool chosen(const cli_options *o, const orr_kernel *k, uint32_t index) {
+    if (o->launches && in_list(o->launches, index) != 1) return false;
+    return !o->kernels || fnmatch(o->kernels, k->name, 0) == 0;
+}
+
+// Nothing was, although there was something to choose from.
+static bool some_chosen(const runner *r, const char *input, orr_err *e) {
+    uint64_t seen = r->seen;
+    if (r->result.launches.n || !seen || (!r->o->launches && !r->o->kernels)) return true;
+    return orr_fail(
+        e, ORR_BAD_INPUT,
+        "%s: none of its %llu launch%s (numbered from 0) is among those that --kernels and --launches choose",
+        input, (unsigned long long)seen, seen == 1 ? "" : "es");
+}
 
 static bool run_counts(runner *r, const orr_work *w, orr_err *e) {
     orr_exec_counts counts = {0};
@@ -33,6 +73,8 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     runner *r = arg;
     (void)c;
     if (!cli_prepare(r->o, r->gpu, l, e)) return false;
+    r->seen++;
+    if (!chosen(r->o, l->kernel, l->index)) return orr_exec_run(l, r->o->threads, false, NULL, NULL, NULL, e);
     orr_work w = {.info = {.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index},
                   .launch = l,
                   .threads = r->o->threads,
@@ -74,32 +116,44 @@ static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_t
     r->result.checked = stats.checked;
     r->result.buffer_bytes = stats.buffer_bytes;
     orr_progress_end(&r->progress);
+    ok = ok && some_chosen(r, input, e);
     if (ok) report(r, out); // before the script goes: it owns the kernels
     if (cpu) orr_cpu_delete(cpu);
     orr_script_free(s);
     return ok;
 }
 
-static bool run_file(runner *r, const cli_sets *sets, const char *input, orr_text *out, orr_err *e) {
-    const cli_options *o = r->o;
+// What is recorded is taken as it is.
+static bool refuse_options(const cli_options *o, const cli_sets *sets, const char *input, orr_err *e) {
     if (o->size || sets->nscript || o->kernel || o->grid || o->block || o->shared || o->nargs ||
         o->counts_only)
-        return orr_fail(e, ORR_BAD_INPUT,
-                        "%s: a recorded stream is replayed as it is; leave out --size, --kernel, --grid, "
-                        "--block, --shared, --arg, --counts-only and --set of what is not the GPU's",
-                        input);
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "%s: a recorded stream or trace is replayed as it is; leave out --size, --kernel, --grid, "
+            "--block, --shared, --arg, --counts-only and --set of what is not the GPU's",
+            input);
+    return true;
+}
+
+static bool run_source(runner *r, orr_source *s, orr_err *e) {
+    r->seen++;
+    if (!chosen(r->o, s->info.kernel, s->info.index)) return true;
+    orr_work w = {.info = s->info, .source = s, .threads = r->o->threads, .progress = &r->progress};
+    bool ok = r->model->run(r->gpu, &w, &r->result, e);
+    orr_progress_step(&r->progress, r->result.launches.n);
+    return ok;
+}
+
+static bool run_stream(runner *r, const cli_sets *sets, const char *input, orr_text *out, orr_err *e) {
+    if (!refuse_options(r->o, sets, input, e)) return false;
     orr_stream_file *f = orr_stream_open(input, e);
     if (!f) return false;
     r->result.source = "trace";
     double start = orr_seconds();
     orr_source *s;
     bool ok = true;
-    while (ok && (s = orr_stream_next_launch(f, e))) {
-        orr_work w = {.info = s->info, .source = s, .threads = o->threads, .progress = &r->progress};
-        ok = r->model->run(r->gpu, &w, &r->result, e);
-        orr_progress_step(&r->progress, r->result.launches.n);
-    }
-    ok = ok && !e->status;
+    while (ok && (s = orr_stream_next_launch(f, e))) ok = run_source(r, s, e);
+    ok = ok && !e->status && some_chosen(r, input, e);
     r->result.host.seconds = orr_seconds() - start;
     orr_progress_end(&r->progress);
     if (ok) report(r, out);
@@ -107,15 +161,44 @@ static bool run_file(runner *r, const cli_sets *sets, const char *input, orr_tex
     return ok;
 }
 
+// kernelslist.g: kernels, and copies from the host between them.
+static bool run_trace(runner *r, const cli_sets *sets, const char *input, orr_text *out, orr_err *e) {
+    if (!refuse_options(r->o, sets, input, e)) return false;
+    orr_accel_file *f = orr_accel_open(input, e);
+    if (!f) return false;
+    if (r->o->quiet) orr_accel_warn(f, NULL);
+    r->result.source = "trace";
+    double start = orr_seconds();
+    orr_accel_item item;
+    bool ok = true;
+    while (ok && (ok = orr_accel_next(f, &item, e)) && item.kind != ORR_ACCEL_END) {
+        if (item.kind == ORR_ACCEL_KERNEL)
+            ok = run_source(r, item.source, e);
+        else if (r->model->copy)
+            ok = r->model->copy(r->gpu, item.addr, item.bytes, &r->result, e);
+    }
+    ok = ok && some_chosen(r, input, e);
+    r->result.host.seconds = orr_seconds() - start;
+    orr_progress_end(&r->progress);
+    if (ok) report(r, out);
+    orr_accel_close(f);
+    return ok;
+}
+
 int cli_run(cli_options *o, orr_err *e) {
     if (!o->ninputs) {
         orr_fail(e, ORR_BAD_INPUT,
                  "run: name an INPUT: a bundled workload (`orrery list`), a launch script, a .ptx "
-                 "module or a recorded stream");
+                 "module, a recorded stream or a trace (kernelslist.g)");
         return e->status;
     }
     if (o->counts_only && o->lines) {
         orr_fail(e, ORR_BAD_INPUT, "run: --lines needs what --counts-only leaves out; choose one");
+        return e->status;
+    }
+    if (o->launches && in_list(o->launches, 0) < 0) {
+        orr_fail(e, ORR_BAD_INPUT, "run: --launches takes numbers and ranges, as 3-7,9, not \"%s\"",
+                 o->launches);
         return e->status;
     }
     cli_sets sets;
@@ -134,8 +217,11 @@ int cli_run(cli_options *o, orr_err *e) {
         r.result.input = o->inputs[i];
         if (!cli_check_output(o, o->inputs[i], e)) break;
         if (!o->quiet) orr_progress_start(&r.progress, o->inputs[i], "launches", "blocks", 0);
+        r.seen = 0;
         if (orr_stream_probe(o->inputs[i]))
-            run_file(&r, &sets, o->inputs[i], &out, e);
+            run_stream(&r, &sets, o->inputs[i], &out, e);
+        else if (orr_accel_probe(o->inputs[i]))
+            run_trace(&r, &sets, o->inputs[i], &out, e);
         else
             run_script(&r, &sets, o->inputs[i], &out, e);
         orr_result_free(&r.result);

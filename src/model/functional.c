@@ -9,10 +9,11 @@
 typedef struct counts { // one worker's
     orr_block_stats *blocks;
     orr_mem_stats *mems;
+    uint32_t nblocks, nplaces; // that there is room for
 } counts;
 
 typedef struct job {
-    const orr_profile *profile;
+    orr_profile *profile;
     const orr_work *work;
     counts *workers;
 } job;
@@ -29,16 +30,40 @@ static bool visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
     return true;
 }
 
+static void *larger(void *old, uint32_t n, uint32_t cap, size_t size) {
+    char *at = orr_realloc(old, cap * size + 1);
+    memset(at + n * size, 0, (cap - n) * size);
+    return at;
+}
+
+// Zeroed places for all that the profile has.
+static void make_room(counts *c, const orr_profile *p) {
+    uint32_t extra = p->kernel->grows ? 2 : 1;
+    if (!c->blocks || p->nblocks > c->nblocks) {
+        c->blocks = larger(c->blocks, c->nblocks, p->nblocks * extra, sizeof *c->blocks);
+        c->nblocks = p->nblocks * extra;
+    }
+    if (!c->mems || p->nplaces > c->nplaces) {
+        c->mems = larger(c->mems, c->nplaces, p->nplaces * extra, sizeof *c->mems);
+        c->nplaces = p->nplaces * extra;
+    }
+}
+
 static bool pull(job *j, orr_err *e) {
     orr_source *s = orr_work_open(j->work, NULL, e);
     if (!s) return false;
     orr_tb tb;
     int more;
-    while ((more = s->next(s, &tb, e)) > 0)
+    while ((more = s->next(s, &tb, e)) > 0) {
+        if (j->profile->kernel->grows) {
+            orr_profile_grow(j->profile);
+            make_room(&j->workers[0], j->profile);
+        }
         if (!visit(j, 0, &tb, e)) {
             more = -1;
             break;
         }
+    }
     s->close(s);
     return more == 0;
 }
@@ -49,13 +74,9 @@ static void add_up(uint64_t *to, const uint64_t *from, size_t bytes) {
 
 static bool run(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     orr_profile *p = orr_profile_of(r, w->info.kernel);
-    size_t block_bytes = p->kernel->nblocks * sizeof *p->blocks, mem_bytes = p->nplaces * sizeof *p->mems;
     int n = w->launch && w->threads > 1 ? w->threads : 1;
     job j = {p, w, orr_calloc((size_t)n, sizeof *j.workers)};
-    for (int i = 0; i < n; i++) {
-        j.workers[i].blocks = orr_calloc(1, block_bytes + 1);
-        j.workers[i].mems = orr_calloc(1, mem_bytes + 1);
-    }
+    for (int i = 0; i < n; i++) make_room(&j.workers[i], p);
     if (w->progress)
         orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
     double start = orr_seconds();
@@ -64,6 +85,7 @@ static bool run(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e
 
     start = orr_seconds();
     if (ok) {
+        size_t block_bytes = p->nblocks * sizeof *p->blocks, mem_bytes = p->nplaces * sizeof *p->mems;
         counts *sum = &j.workers[0];
         for (int i = 1; i < n; i++) {
             add_up((uint64_t *)(void *)sum->blocks, (const uint64_t *)(const void *)j.workers[i].blocks,
@@ -88,4 +110,5 @@ static bool run(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e
 }
 
 const orr_model orr_model_functional = {
-    "functional", "executes and counts: instruction mix, divergence, coalescing; predicts no time", run, NULL, false};
+    "functional", "executes and counts: instruction mix, divergence, coalescing; predicts no time", run, NULL,
+    false};

@@ -54,10 +54,13 @@ typedef struct orr_profile {
     uint32_t launches;
     orr_mem_place *places; // the traced instructions in order
     uint32_t nplaces;
+    uint32_t nblocks; // of the kernel, as far as the arrays go: it may grow (orr_profile_grow)
     uint32_t *first_place;   // [nblocks]
     uint8_t *ends;           // [nblocks] 1: ends in a conditional or indexed branch
     orr_block_stats *blocks; // [nblocks]
     orr_mem_stats *mems;     // [nplaces]
+    uint32_t blocks_cap, places_cap;
+    orr_arena *arena; // the result's
 } orr_profile;
 
 // ---- where time goes ----------------------------------------------------------------------------
@@ -175,6 +178,8 @@ void orr_result_free(orr_result *r);
 // ---- sums over a profile (profile.c) ---------------------------------------------------------
 // The kernel's profile in this result: found, or made and added.
 orr_profile *orr_profile_of(orr_result *r, const orr_kernel *k);
+// The kernel has more blocks now (kernel->grows): makes places for them. Old places keep their numbers.
+void orr_profile_grow(orr_profile *p);
 // Runs one warp's trace through: adds to blocks[nblocks] and mems[nplaces]. False when it is damaged.
 bool orr_profile_warp(const orr_profile *p, orr_warp_trace w, orr_block_stats *blocks, orr_mem_stats *mems);
 // All counters of what `blocks` and `mems` hold; also the totals of instructions.

@@ -49,33 +49,62 @@ enum { GENERIC_PLACES = 4 };
 
 orr_profile *orr_profile_of(orr_result *r, const orr_kernel *k) {
     for (size_t i = 0; i < r->profiles.n; i++)
-        if (r->profiles.at[i]->kernel == k) return r->profiles.at[i];
-    orr_arena *a = &r->arena;
-    orr_profile *p = *ORR_PUSH(&r->profiles) = orr_arena_alloc(a, sizeof *p);
+        if (r->profiles.at[i]->kernel == k) {
+            orr_profile_grow(r->profiles.at[i]);
+            return r->profiles.at[i];
+        }
+    orr_profile *p = *ORR_PUSH(&r->profiles) = orr_arena_alloc(&r->arena, sizeof *p);
     p->kernel = k;
-    p->first_place = orr_arena_alloc(a, k->nblocks * sizeof *p->first_place);
-    p->ends = orr_arena_alloc(a, k->nblocks);
-    p->blocks = orr_arena_alloc(a, k->nblocks * sizeof *p->blocks);
-    for (uint32_t i = 0; i < k->ninsts; i++)
-        if (orr_inst_traced(&k->insts[i]))
-            p->nplaces += k->insts[i].space == ORR_SPACE_GENERIC ? GENERIC_PLACES : 1;
-    p->places = orr_arena_alloc(a, p->nplaces * sizeof *p->places);
-    p->mems = orr_arena_alloc(a, p->nplaces * sizeof *p->mems);
-    uint32_t n = 0;
-    for (uint32_t b = 0; b < k->nblocks; b++) {
-        const orr_block *block = &k->blocks[b];
-        p->first_place[b] = n;
+    p->arena = &r->arena;
+    orr_profile_grow(p);
+    return p;
+}
+
+// A kernel that does not grow is taken in at once, to size; one that does gets room for twice as much.
+static void *larger(orr_arena *a, const void *old, size_t n, size_t cap, size_t size) {
+    void *at = orr_arena_alloc(a, cap * size);
+    if (n) memcpy(at, old, n * size);
+    return at;
+}
+
+static void make_room(orr_profile *p, uint32_t blocks, uint32_t places) {
+    uint32_t extra = p->kernel->grows ? 2 : 1;
+    if (blocks > p->blocks_cap) {
+        uint32_t cap = p->blocks_cap = blocks * extra;
+        p->first_place = larger(p->arena, p->first_place, p->nblocks, cap, sizeof *p->first_place);
+        p->ends = larger(p->arena, p->ends, p->nblocks, cap, sizeof *p->ends);
+        p->blocks = larger(p->arena, p->blocks, p->nblocks, cap, sizeof *p->blocks);
+    }
+    if (places > p->places_cap) {
+        uint32_t cap = p->places_cap = places * extra;
+        p->places = larger(p->arena, p->places, p->nplaces, cap, sizeof *p->places);
+        p->mems = larger(p->arena, p->mems, p->nplaces, cap, sizeof *p->mems);
+    }
+}
+
+void orr_profile_grow(orr_profile *p) {
+    const orr_kernel *k = p->kernel;
+    if (p->nblocks == k->nblocks) return;
+    uint32_t places = p->nplaces;
+    for (uint32_t b = p->nblocks; b < k->nblocks; b++)
+        for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
+            if (orr_inst_traced(&k->insts[i]))
+                places += k->insts[i].space == ORR_SPACE_GENERIC ? GENERIC_PLACES : 1;
+    make_room(p, k->nblocks, places);
+    for (; p->nblocks < k->nblocks; p->nblocks++) {
+        const orr_block *block = &k->blocks[p->nblocks];
+        p->first_place[p->nblocks] = p->nplaces;
         for (uint32_t i = block->first; i < block->first + block->count; i++) {
             const orr_inst *inst = &k->insts[i];
             if (!orr_inst_traced(inst)) continue;
             if (inst->space != ORR_SPACE_GENERIC)
-                p->places[n++] = place_of(inst, i, inst->space);
+                p->places[p->nplaces++] = place_of(inst, i, inst->space);
             else
-                for (int g = 0; g < GENERIC_PLACES; g++) p->places[n++] = place_of(inst, i, generic_to[g]);
+                for (int g = 0; g < GENERIC_PLACES; g++)
+                    p->places[p->nplaces++] = place_of(inst, i, generic_to[g]);
         }
-        p->ends[b] = block->count && is_branch(&k->insts[block->first + block->count - 1]);
+        p->ends[p->nblocks] = block->count && is_branch(&k->insts[block->first + block->count - 1]);
     }
-    return p;
 }
 
 // ---- memory -----------------------------------------------------------------------------------
@@ -160,12 +189,12 @@ bool orr_profile_warp(const orr_profile *p, orr_warp_trace w, orr_block_stats *b
     int nopen = 0;
     uint32_t block, mask;
     int more;
-    while ((more = orr_trace_block(&t, k->nblocks, &block, &mask)) > 0) {
+    while ((more = orr_trace_block(&t, p->nblocks, &block, &mask)) > 0) {
         int lanes = orr_popc(mask);
         blocks[block].runs[range[lanes]]++;
         blocks[block].lanes += (uint64_t)lanes;
         if (nopen) close_branches(p, blocks, open, &nopen, block, mask);
-        if (p->ends[block]) open[nopen++] = (open_branch){block, mask, false};
+        if (p->ends[block] && mask) open[nopen++] = (open_branch){block, mask, false};
 
         uint32_t at = p->first_place[block];
         for (uint32_t n = k->blocks[block].nmem; n; n--) {
@@ -293,7 +322,7 @@ void orr_profile_counters(const orr_profile *p, const orr_block_stats *blocks, c
     memset(c, 0, ORR_COUNTERS * sizeof *c);
     for (int i = ORR_C_CYCLES; i < ORR_COUNTERS; i++) c[i] = NAN; // it takes a model of time to know those
     uint64_t warp = 0, thread = 0, off = 0; // off: lanes known to be switched off by a guard
-    for (uint32_t b = 0; b < k->nblocks; b++) {
+    for (uint32_t b = 0; b < p->nblocks; b++) {
         const orr_block *block = &k->blocks[b];
         uint64_t runs = orr_block_runs(&blocks[b]);
         if (!runs) continue;
@@ -322,6 +351,8 @@ void orr_profile_counters(const orr_profile *p, const orr_block_stats *blocks, c
     c[ORR_C_THREAD_INST] = (double)thread;
     c[ORR_C_THREAD_INST_ON] = (double)(thread - off);
     c[ORR_C_BRANCHES_UNIFORM] = c[ORR_C_BRANCHES] - c[ORR_C_BRANCHES_DIVERGENT];
+    if (k->grows) // a trace does not say which lanes came to a branch, only which took it
+        c[ORR_C_BRANCHES] = c[ORR_C_BRANCHES_UNIFORM] = c[ORR_C_BRANCHES_DIVERGENT] = NAN;
     *warp_insts = warp;
     *thread_insts = thread;
 }

@@ -41,7 +41,6 @@ int orr_trace_block(orr_trace *t, uint32_t nblocks, uint32_t *block, uint32_t *m
         return -1;
     if ((v >> 1) >= nblocks) return -1;
     if ((v & 1) && !get_bytes(t, &t->mask, 4)) return -1;
-    if (!t->mask) return -1; // nobody can run a block with no lane
     *block = (uint32_t)(v >> 1);
     *mask = t->mask;
     return 1;

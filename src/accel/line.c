@@ -1,0 +1,363 @@
+// One instruction line of a trace:
+//
+//   [bx by bz warp] [line] PC mask ndst [Rd] OPCODE nsrc [Rs ...] width [mode addresses] [immediate]
+//
+// What is the same each time an instruction is executed (PC, registers, opcode, width, the immediate) makes
+// it one of the kernel's instructions; it is taken apart once. A line whose text was seen before at its PC is
+// that instruction again, found by comparing bytes. Mask and addresses are read each time.
+#include "accel/reader.h"
+
+#include "exec/exec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEAR_LINES = 1 << 13, LINES_MAX = 1 << 19, TEXT_MAX = 400, DST_MAX = 8, SRC_MAX = 16, NAME_MAX = 80 };
+#define WINDOW (16ull << 20) // shared and local memory have 16 MiB of generic addresses each
+
+bool line_fail(const reader *r, orr_err *e, const char *fmt, ...) {
+    char what[600];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    return orr_fail(e, ORR_BAD_INPUT, "%s:%llu: %s", r->in.name, (unsigned long long)r->in.line, what);
+}
+
+// ---- numbers ----------------------------------------------------------------------------------
+static const int8_t hex_value[256] = {
+#define X(c, v) [c] = (v) + 1
+    X('0', 0),  X('1', 1),  X('2', 2),  X('3', 3),  X('4', 4),  X('5', 5),  X('6', 6),  X('7', 7),
+    X('8', 8),  X('9', 9),  X('a', 10), X('b', 11), X('c', 12), X('d', 13), X('e', 14), X('f', 15),
+    X('A', 10), X('B', 11), X('C', 12), X('D', 13), X('E', 14), X('F', 15),
+#undef X
+};
+
+// Digits up to the first that is none. NULL: there is none, or more than `max`.
+static const char *get_hex(const char *p, int max, uint64_t *v) {
+    uint64_t x = 0;
+    int n = 0, d;
+    *v = 0;
+    while ((d = hex_value[(unsigned char)*p]) != 0) {
+        if (n++ == max) return NULL;
+        x = x << 4 | (uint64_t)(d - 1);
+        p++;
+    }
+    *v = x;
+    return n ? p : NULL;
+}
+
+static const char *get_uint(const char *p, uint64_t *v) {
+    uint64_t x = 0;
+    int n = 0;
+    *v = 0;
+    for (; (unsigned char)(*p - '0') < 10; p++) {
+        if (n++ == 18) return NULL;
+        x = x * 10 + (uint64_t)(*p - '0');
+    }
+    *v = x;
+    return n ? p : NULL;
+}
+
+static const char *get_int(const char *p, int64_t *v) {
+    bool minus = *p == '-';
+    uint64_t x;
+    p = get_uint(p + minus, &x);
+    *v = minus ? -(int64_t)x : (int64_t)x;
+    return p;
+}
+
+static const char *get_address(const char *p, uint64_t *v) {
+    if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) p += 2;
+    return get_hex(p, 16, v);
+}
+
+// A field ends at a blank or with the line.
+static bool ended(const reader *r, const char *p) {
+    return is_blank(*p) || *p == '\n' || (*p == 0 && p == r->in.end);
+}
+
+static const char *next_field(const reader *r, const char *p) {
+    return p && ended(r, p) ? skip_blanks(p) : NULL;
+}
+
+// ---- PC and mask ------------------------------------------------------------------------------
+// A trace that does not say its version: a mask has eight digits, and a block's y coordinate never has.
+static void find_prefix(reader *r, const char *p) {
+    for (int i = 0; i <= r->head.lineinfo; i++) {
+        while (*p && !is_blank(*p) && *p != '\n') p++;
+        p = skip_blanks(p);
+    }
+    uint64_t v;
+    const char *q = get_hex(p, 8, &v);
+    r->head.prefix = !(q && q - p == 8 && is_blank(*q));
+}
+
+bool line_head(reader *r, const char **at, uint32_t *pc, uint32_t *srcline, uint32_t *mask) {
+    const char *p = skip_blanks(*at);
+    uint64_t v;
+    if (r->head.prefix) {
+        if (r->head.prefix < 0) find_prefix(r, p);
+        for (int i = 0; r->head.prefix && i < 4; i++)
+            if (!(p = next_field(r, get_uint(p, &v)))) return false;
+    }
+    *srcline = 0;
+    if (r->head.lineinfo) {
+        if (!(p = next_field(r, get_uint(p, &v)))) return false;
+        *srcline = (uint32_t)v;
+    }
+    if (!(p = next_field(r, get_hex(p, 8, &v)))) return false;
+    *pc = (uint32_t)v;
+    if (!(p = next_field(r, get_hex(p, 8, &v)))) return false;
+    *mask = (uint32_t)v;
+    *at = p;
+    return true;
+}
+
+// ---- the static part --------------------------------------------------------------------------
+typedef struct fields {
+    uint16_t dst[DST_MAX], src[SRC_MAX];
+    uint32_t ndst, nsrc, width;
+    int64_t imm;
+    uint32_t name_n;
+    char name[NAME_MAX];
+} fields;
+
+static const char *get_regs(reader *r, const char *p, const char *what, uint32_t max, uint16_t *regs,
+                            uint32_t *n, orr_err *e) {
+    uint64_t v;
+    const char *q = next_field(r, get_uint(p, &v));
+    if (!q || v > max) {
+        line_fail(r, e, "expected the number of %s registers (0 to %u), found \"%.20s\"", what, max, p);
+        return NULL;
+    }
+    *n = (uint32_t)v;
+    for (uint32_t i = 0; i < *n; i++) {
+        p = q;
+        q = *p == 'R' ? next_field(r, get_uint(p + 1, &v)) : NULL;
+        if (!q || v > 255) {
+            line_fail(r, e, "expected %u %s registers (R0 to R255), found \"%.20s\"", *n, what, p);
+            return NULL;
+        }
+        regs[i] = (uint16_t)v;
+    }
+    return q;
+}
+
+static bool is_name(char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_';
+}
+
+// The end of the line, after an immediate if there is one: right behind the newline.
+static const char *get_tail(const reader *r, const char *p, int64_t *imm) {
+    *imm = 0;
+    if (*p && *p != '\n') {
+        uint64_t v;
+        if (p[0] == '0' && p[1] == 'x') {
+            p = get_address(p, &v);
+            *imm = (int64_t)v;
+        } else {
+            p = get_int(p, imm);
+        }
+        p = next_field(r, p);
+    }
+    if (!p) return NULL;
+    return *p == '\n' ? p + 1 : p == r->in.end ? p : NULL;
+}
+
+// Returns where the static part ends: behind the line, or behind the blank after the width.
+static const char *get_fields(reader *r, const char *p, fields *f, orr_err *e) {
+    memset(f, 0, sizeof *f);
+    if (!(p = get_regs(r, p, "destination", DST_MAX, f->dst, &f->ndst, e))) return NULL;
+    const char *q = p;
+    while (is_name(*q)) q++;
+    f->name_n = (uint32_t)(q - p);
+    if (q == p || f->name_n >= NAME_MAX || !ended(r, q) || !(*p >= 'A' && *p <= 'Z')) {
+        line_fail(r, e, "expected an instruction's name, found \"%.30s\"", p);
+        return NULL;
+    }
+    memcpy(f->name, p, f->name_n);
+    if (!(p = get_regs(r, skip_blanks(q), "source", SRC_MAX, f->src, &f->nsrc, e))) return NULL;
+    uint64_t v;
+    q = get_uint(p, &v);
+    if (!q || !ended(r, q) || v > 1024) {
+        line_fail(r, e, "expected the bytes that %.*s touches, found \"%.20s\"", (int)f->name_n, f->name, p);
+        return NULL;
+    }
+    f->width = (uint32_t)v;
+    if (v) return is_blank(*q) ? q + 1 : q;
+    if (!(p = get_tail(r, skip_blanks(q), &f->imm)))
+        line_fail(r, e, "%.*s touches 0 bytes, but something follows: \"%.20s\"", (int)f->name_n, f->name,
+                  skip_blanks(q));
+    return p;
+}
+
+static uint32_t line_add(reader *r, uint32_t pc, uint32_t srcline, const fields *f, orr_err *e) {
+    code *c = r->code;
+    if (c->lines.n >= LINES_MAX) {
+        line_fail(r, e, "more than %d different instructions in one kernel; this is no trace of a kernel",
+                  LINES_MAX);
+        return NONE;
+    }
+    line *l = ORR_PUSH(&c->lines);
+    *l = (line){.pc = pc, .srcline = srcline, .n = UINT32_MAX};
+    bool known = decode_inst(&c->kernel, &c->operands_cap, &l->inst, f->name, f->name_n, f->dst, (int)f->ndst,
+                             f->src, (int)f->nsrc, (int)f->width, f->imm);
+    l->inst.line = pc;
+    l->inst.srcline = srcline;
+    l->inst.name = code_name(c, f->name, f->name_n);
+    l->how = !f->width ? LINE_PLAIN : orr_inst_traced(&l->inst) ? LINE_ACCESS : LINE_DROP;
+    l->ends =
+        l->inst.tkind == ORR_TK_BRANCH || l->inst.tkind == ORR_TK_EXIT || l->inst.tkind == ORR_TK_BARRIER;
+    if (!known && r->warn) {
+        size_t n = strcspn(f->name, ".");
+        if (!orr_map_getn(r->warned, f->name, n)) {
+            orr_map_putn(r->warned, f->name, n, r);
+            fprintf(r->warn, "orrery: %s:%llu: no instruction %.*s is known; timed as \"%s\"\n", r->in.name,
+                    (unsigned long long)r->in.line, (int)n, f->name, orr_tclass_name[l->inst.tclass]);
+        }
+    }
+    return (uint32_t)(c->lines.n - 1);
+}
+
+static uint32_t line_parse(reader *r, uint32_t pc, uint32_t srcline, const char **p, orr_err *e) {
+    code *c = r->code;
+    struct {
+        uint32_t pc, srcline;
+        fields f;
+    } key = {.pc = pc, .srcline = srcline};
+    const char *end = get_fields(r, *p, &key.f, e);
+    if (!end) return NONE;
+    size_t n = sizeof key - NAME_MAX + key.f.name_n;
+    size_t at = (size_t)orr_map_getn(&c->by_text, (const char *)&key, n);
+    if (!at) {
+        uint32_t made = line_add(r, pc, srcline, &key.f, e);
+        if (made == NONE) return NONE;
+        line *l = &c->lines.at[at = made];
+        if (end - *p <= TEXT_MAX) {
+            l->n = (uint32_t)(end - *p);
+            l->text = orr_arena_strndup(&c->kernel.arena, *p, l->n);
+        }
+        orr_map_putn(&c->by_text, (const char *)&key, n, (void *)++at);
+    }
+    *p = end;
+    return (uint32_t)at - 1;
+}
+
+uint32_t line_read(reader *r, const char **at, uint32_t *mask, orr_err *e) {
+    code *c = r->code;
+    uint32_t pc, srcline;
+    const char *p = *at;
+    if (!line_head(r, &p, &pc, &srcline, mask)) {
+        size_t n = strcspn(*at, "\n");
+        line_fail(r, e, "expected an instruction (%s%sPC, mask, ...), found \"%.*s\"",
+                  r->head.prefix > 0 ? "block, warp, " : "", r->head.lineinfo ? "line, " : "",
+                  n > 60 ? 60 : (int)n, *at);
+        return NONE;
+    }
+    uint32_t *near = c->near[(pc >> 4 ^ pc >> 17) & (NEAR_LINES - 1)];
+    size_t left = (size_t)(r->in.end - p);
+    for (int way = 0; way < 2 && near[way] != NONE; way++) {
+        const line *l = &c->lines.at[near[way]];
+        if (l->pc != pc || l->srcline != srcline || l->n > left || memcmp(l->text, p, l->n) != 0) continue;
+        *at = p + l->n;
+        return near[way];
+    }
+    uint32_t found = line_parse(r, pc, srcline, &p, e);
+    if (found == NONE) return NONE;
+    near[1] = near[0];
+    near[0] = found;
+    *at = p;
+    return found;
+}
+
+// ---- addresses --------------------------------------------------------------------------------
+// Where an address leads: shared and local memory count from their start in a stream, and generic addresses
+// go through the executor's windows (exec.h). Without bases in the header everything generic is global
+// memory.
+static uint64_t translate(const reader *r, uint8_t space, uint64_t a) {
+    const trace_head *h = &r->head;
+    bool shared = h->shared_base && a - h->shared_base < WINDOW,
+         local = h->local_base && a - h->local_base < WINDOW;
+    if (space == ORR_SPACE_SHARED) return shared ? a - h->shared_base : a;
+    if (space == ORR_SPACE_LOCAL) return local ? a - h->local_base : a;
+    if (shared) return a - h->shared_base + ORR_SHARED_WINDOW;
+    if (local) return a - h->local_base + ORR_LOCAL_WINDOW;
+    bool ours = a - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES || a - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES ||
+                a - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES;
+    return ours ? a | 1ull << 60 : a; // global memory that lies where our windows are
+}
+
+static void put_list(const reader *r, const line *l, uint32_t mask, uint64_t addr[32], orr_trace_out *out) {
+    if (l->how == LINE_DROP) return;
+    if (l->inst.space != ORR_SPACE_GLOBAL && l->inst.space != ORR_SPACE_CONST)
+        for (uint32_t m = mask; m; m &= m - 1)
+            addr[orr_ffs(m)] = translate(r, l->inst.space, addr[orr_ffs(m)]);
+    orr_trace_put_access(out, mask, addr);
+}
+
+static void put_regular(const reader *r, const line *l, uint32_t mask, uint64_t base, int64_t stride,
+                        orr_trace_out *out) {
+    if (l->how == LINE_DROP) return;
+    uint64_t last = base + (uint64_t)(orr_popc(mask) - 1) * (uint64_t)stride, move = 0;
+    if (l->inst.space != ORR_SPACE_GLOBAL && l->inst.space != ORR_SPACE_CONST) {
+        move = translate(r, l->inst.space, base) - base;
+        if (move != translate(r, l->inst.space, last) - last) { // not all lanes to one place
+            uint64_t addr[32];
+            for (uint32_t m = mask; m; m &= m - 1, base += (uint64_t)stride) addr[orr_ffs(m)] = base;
+            put_list(r, l, mask, addr, out);
+            return;
+        }
+    }
+    orr_trace_put_regular(out, mask, base + move, orr_popc(mask) > 1 ? (uint64_t)stride : 0);
+}
+
+const char *line_access(reader *r, const line *l, const char *p, uint32_t mask, orr_trace_out *out,
+                        orr_err *e) {
+    uint64_t mode, base = 0, addr[32];
+    int64_t step, imm;
+    int lanes = orr_popc(mask);
+    const char *name = r->code->kernel.names[l->inst.name];
+    p = skip_blanks(p);
+    const char *q = next_field(r, get_uint(p, &mode));
+    if (!q || mode > 2) {
+        line_fail(r, e, "%s: expected how its addresses are written (0, 1 or 2), found \"%.20s\"", name, p);
+        return NULL;
+    }
+    p = q;
+    if (mode == 0) {
+        for (uint32_t m = mask; m; m &= m - 1) {
+            if (!(q = next_field(r, get_address(p, &addr[orr_ffs(m)])))) goto too_few;
+            p = q;
+        }
+        if (lanes) put_list(r, l, mask, addr, out);
+    } else {
+        if (!(q = next_field(r, get_address(p, &base)))) goto too_few;
+        p = q;
+        if (mode == 1) {
+            if (!(q = next_field(r, get_int(p, &step)))) {
+                line_fail(r, e, "%s: expected a stride after its first address, found \"%.20s\"", name, p);
+                return NULL;
+            }
+            p = q;
+            if (lanes) put_regular(r, l, mask, base, step, out);
+        } else {
+            for (uint32_t m = mask; m; m &= m - 1) {
+                addr[orr_ffs(m)] = base;
+                if (!(m & (m - 1))) break;
+                if (!(q = next_field(r, get_int(p, &step)))) goto too_few;
+                p = q;
+                base += (uint64_t)step;
+            }
+            if (lanes) put_list(r, l, mask, addr, out);
+        }
+    }
+    if (!lanes && l->how == LINE_ACCESS) orr_trace_put_access(out, 0, addr);
+    if ((q = get_tail(r, p, &imm))) return q;
+    line_fail(r, e, "%s: more addresses than its %d active lanes have, or not a number: \"%.20s\"", name,
+              lanes, p);
+    return NULL;
+too_few:
+    line_fail(r, e, "%s: expected %d addresses, one for each active lane, found \"%.20s\"", name, lanes, p);
+    return NULL;
+}
