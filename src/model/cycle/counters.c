@@ -156,7 +156,7 @@ static void count_l1(const orr_sm_counts *s, double reductions, double *c) {
     c[ORR_C_LOAD_CYCLES] = (double)s->load_latency;
 }
 
-static void count_shared(const orr_sm_counts *s, double *c) {
+static void count_shared(const orr_gpu *g, const orr_sm_counts *s, double *c) {
     c[ORR_C_SHARED_LD] = (double)s->shared_requests[ORR_L1_LOAD];
     c[ORR_C_SHARED_ST] = (double)s->shared_requests[ORR_L1_STORE];
     c[ORR_C_SHARED_ATOM] = (double)s->shared_requests[ORR_L1_ATOMIC];
@@ -171,7 +171,7 @@ static void count_shared(const orr_sm_counts *s, double *c) {
     c[ORR_C_CONST_MISS] = (double)s->const_miss;
     c[ORR_C_CONST_MISS2] = (double)s->const_miss2;
     c[ORR_C_FETCHES] = (double)s->icache_fetches;
-    c[ORR_C_ICC_REQ] = (double)s->icache_l0_miss;
+    c[ORR_C_ICC_REQ] = (double)(g->icache_l0 ? s->icache_l0_miss : s->icache_fetches);
     c[ORR_C_ICC_MISS] = (double)s->icache_l1_miss;
     c[ORR_C_XBAR_SENT] = (double)s->sent_bytes;
     c[ORR_C_XBAR_RECEIVED] = (double)s->received_bytes;
@@ -232,7 +232,7 @@ void orr_cycle_counters(const orr_gpu *g, const orr_launch_result *l, double c[O
         c[ORR_C_DUAL] = (double)s->dual;
         c[ORR_C_ISSUE_ACTIVE] = (double)(s->issued - s->dual);
         count_l1(s, reductions, c);
-        count_shared(s, c);
+        count_shared(g, s, c);
         count_l2(&t->raw->mem, reductions, c);
     }
     orr_cycle_rates(g, c);

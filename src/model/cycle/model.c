@@ -61,6 +61,7 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
     orr_raw *raw = orr_arena_alloc(&r->arena, sizeof *raw);
     const orr_program *p = c->program;
     t->program = p;
+    t->ninsts = p->ninsts;
     t->raw = raw;
     t->cycles = x->cycles;
     t->overhead = (uint64_t)c->gpu->launch_overhead;
