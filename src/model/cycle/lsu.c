@@ -156,7 +156,7 @@ static uint8_t from_of(bool local) { return local ? ORR_FROM_LOCAL : ORR_FROM_GL
 
 static void ask(sm *s, uint64_t line, uint8_t sectors, uint32_t token, bool local, uint64_t when) {
     orr_request r = {.line = line, .sectors = sectors, .token = token, .kind = ORR_REQ_READ, .from = from_of(local)};
-    send(s, r, when, 8);
+    send(s, r, when, s->c->gpu->xbar_sectors ? 32 * (uint32_t)orr_popc(sectors) : 8);
 }
 
 // False: no miss can be taken on now.
