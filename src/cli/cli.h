@@ -19,17 +19,18 @@ typedef struct cli_options {
     const char *kernel, *grid, *block, *shared; // --kernel NAME --grid X[,Y[,Z]] --block ... --shared BYTES
     const char **args;                          // --arg TYPE:VALUE ...
     int nargs;
-    uint64_t max_insts; // --max-insts N
+    uint64_t max_insts;             // --max-insts N
     const char *kernels, *launches; // --kernels GLOB, --launches 3-7,9: those that are modelled
-    bool lines;         // --lines: per source line
-    bool no_check;      // --no-check: do not compare buffers with what the script expects
-    bool quiet;         // -q, --quiet
-    int repeat;         // --repeat N (hw run)
-    bool counts_only;   // --counts-only: execute without making streams
-    int regs, barriers; // --regs N, --barriers N (gpu occupancy)
-    bool all;           // --all: every bundled workload (hw run)
-    bool names;         // --names: bare names, one a line (list, gpu list)
-    char **inputs;      // what is left
+    bool lines;                     // --lines: per source line
+    const char *timeline;           // --timeline FILE: a trace for Perfetto
+    bool no_check;                  // --no-check: do not compare buffers with what the script expects
+    bool quiet;                     // -q, --quiet
+    int repeat;                     // --repeat N (hw run)
+    bool counts_only;               // --counts-only: execute without making streams
+    int regs, barriers;             // --regs N, --barriers N (gpu occupancy)
+    bool all;                       // --all: every bundled workload (hw run)
+    bool names;                     // --names: bare names, one a line (list, gpu list)
+    char **inputs;                  // what is left
     int ninputs;
 } cli_options;
 

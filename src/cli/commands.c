@@ -10,13 +10,15 @@
 
 const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
-     " gpu model kernels launches threads max-insts counts-only lines no-check json output quiet" INPUT_OPTIONS,
+     " gpu model kernels launches threads max-insts counts-only lines timeline no-check json output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
      "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"
      "reports, for each kernel: instruction mix, divergence, coalescing, bytes by memory space, branches "
      "and\n"
-     "barriers.",
+     "barriers. With --model cycle it simulates the GPU and says how long each kernel takes, what bounds it, how\n"
+     "busy each part was and what the warps waited for.",
      "orrery run saxpy\n"
+     "orrery run saxpy --size medium --gpu h200 --model cycle --timeline saxpy.json\n"
      "orrery run bfs --size medium --lines\n"
      "orrery run my.launch --set n=65536 --json\n"
      "orrery run saxpy.ptx " DIRECT_EXAMPLE},

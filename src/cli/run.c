@@ -12,6 +12,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct runner {
@@ -78,7 +79,8 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     orr_work w = {.info = {.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index},
                   .launch = l,
                   .threads = r->o->threads,
-                  .progress = &r->progress};
+                  .progress = &r->progress,
+                  .timeline = r->o->timeline};
     memcpy(w.info.grid, l->grid, sizeof l->grid);
     memcpy(w.info.block, l->block, sizeof l->block);
     bool ok = r->o->counts_only ? run_counts(r, &w, e) : r->model->run(r->gpu, &w, &r->result, e);
@@ -86,7 +88,7 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     return ok;
 }
 
-static bool report(runner *r, orr_text *out) {
+static bool report(runner *r, orr_text *out, orr_err *e) {
     orr_result *x = &r->result;
     x->host.peak_rss = orr_peak_rss();
     x->host.threads = r->o->threads;
@@ -96,7 +98,7 @@ static bool report(runner *r, orr_text *out) {
         orr_report_json(x, &ro, out);
     else
         orr_report_text(x, &ro, out);
-    return true;
+    return !r->o->timeline || orr_report_timeline(x, r->o->timeline, e);
 }
 
 static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_text *out, orr_err *e) {
@@ -117,7 +119,7 @@ static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_t
     r->result.buffer_bytes = stats.buffer_bytes;
     orr_progress_end(&r->progress);
     ok = ok && some_chosen(r, input, e);
-    if (ok) report(r, out); // before the script goes: it owns the kernels
+    ok = ok && report(r, out, e); // before the script goes: it owns the kernels
     if (cpu) orr_cpu_delete(cpu);
     orr_script_free(s);
     return ok;
@@ -138,7 +140,11 @@ static bool refuse_options(const cli_options *o, const cli_sets *sets, const cha
 static bool run_source(runner *r, orr_source *s, orr_err *e) {
     r->seen++;
     if (!chosen(r->o, s->info.kernel, s->info.index)) return true;
-    orr_work w = {.info = s->info, .source = s, .threads = r->o->threads, .progress = &r->progress};
+    orr_work w = {.info = s->info,
+                  .source = s,
+                  .threads = r->o->threads,
+                  .progress = &r->progress,
+                  .timeline = r->o->timeline};
     bool ok = r->model->run(r->gpu, &w, &r->result, e);
     orr_progress_step(&r->progress, r->result.launches.n);
     return ok;
@@ -156,7 +162,7 @@ static bool run_stream(runner *r, const cli_sets *sets, const char *input, orr_t
     ok = ok && !e->status && some_chosen(r, input, e);
     r->result.host.seconds = orr_seconds() - start;
     orr_progress_end(&r->progress);
-    if (ok) report(r, out);
+    ok = ok && report(r, out, e);
     orr_stream_close(f);
     return ok;
 }
@@ -180,9 +186,25 @@ static bool run_trace(runner *r, const cli_sets *sets, const char *input, orr_te
     ok = ok && some_chosen(r, input, e);
     r->result.host.seconds = orr_seconds() - start;
     orr_progress_end(&r->progress);
-    if (ok) report(r, out);
+    ok = ok && report(r, out, e);
     orr_accel_close(f);
     return ok;
+}
+
+// --timeline FILE: one INPUT, a model that predicts time, a file that is neither read nor written otherwise.
+static bool check_timeline(const cli_options *o, const orr_model *m, orr_err *e) {
+    struct stat in, out;
+    if (!o->timeline) return true;
+    if (!m->needs_gpu || o->counts_only)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "run: --timeline needs a model that predicts time, as --model cycle");
+    if (o->ninputs > 1) return orr_fail(e, ORR_BAD_INPUT, "run: --timeline takes one INPUT");
+    if (o->output && !strcmp(o->output, o->timeline))
+        return orr_fail(e, ORR_BAD_INPUT, "run: --timeline and -o name the same file, %s", o->output);
+    if (stat(o->inputs[0], &in) == 0 && stat(o->timeline, &out) == 0 && in.st_dev == out.st_dev &&
+        in.st_ino == out.st_ino)
+        return orr_fail(e, ORR_BAD_INPUT, "%s: is the INPUT; name another file with --timeline", o->timeline);
+    return true;
 }
 
 int cli_run(cli_options *o, orr_err *e) {
@@ -205,7 +227,10 @@ int cli_run(cli_options *o, orr_err *e) {
     cli_split_sets(o, &sets);
     runner r = {.o = o, .model = orr_model_find(o->model, e)};
     orr_gpu *gpu = NULL;
-    if (r.model) cli_load_gpu(o, &sets, &gpu, e);
+    if (r.model && check_timeline(o, r.model, e)) cli_load_gpu(o, &sets, &gpu, e);
+    if (r.model && r.model->needs_gpu && !gpu && !e->status)
+        orr_fail(e, ORR_BAD_INPUT, "run: --model %s needs a GPU's description; name one with --gpu",
+                 r.model->name);
     orr_text out = {0};
     if (o->json && o->ninputs > 1) orr_text_add(&out, "[\n");
     for (int i = 0; r.model && !e->status && i < o->ninputs; i++) {
