@@ -131,6 +131,8 @@ static double network_and_l2(import *m, double before_l2, double *slices) {
     if (bytes < 1) bytes = 1;
     import_num(m, "xbar.request", bytes, "B/cycle", from);
     import_num(m, "xbar.reply", bytes, "B/cycle", from);
+    import_put(m, "xbar.sectors", m->l1.type == 'S' ? "a sectored L1 sends a request for each" : "L1 fetches whole lines",
+               "%s", m->l1.type == 'S' ? "yes" : "no");
 
     import_cache c;
     import_cache_string(m, "-gpgpu_cache:dl2", "64:128:8,L:B:m:N,A:16:4,4", &c);

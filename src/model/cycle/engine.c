@@ -366,6 +366,18 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
     }
 }
 
+// A kernel has ended when its last store has reached L2 and the SM has heard of it.
+static void drain(engine *x) {
+    cycle *c = x->c;
+    exchange(x);
+    x->mem_until = UINT64_MAX;
+    cyc_crew_run(x->crew, (uint32_t)orr_memsys_partitions(c->mem), run_partition, x);
+    orr_memsys_stats m;
+    orr_memsys_stats_sum(c->mem, &m);
+    uint64_t end = (m.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
+    if (end > x->out->cycles) x->out->cycles = end;
+}
+
 bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads, orr_progress *progress,
              run *out, orr_err *e) {
     engine x = {.c = c, .out = out};
@@ -415,6 +427,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         s->damaged = false;
         if (s->finished > out->cycles) out->cycles = s->finished;
     }
+    if (ok && !c->perfect) drain(&x);
     orr_err read = {0};
     if (!cyc_supply_close(x.supply, &read)) {
         if (ok) orr_fail(e, read.status, "%s", read.text);

@@ -8,8 +8,8 @@
 // ---- operands -----------------------------------------------------------------------------------------------
 // Collector cores: an instruction sits in a collector while its operands come from the banks, each bank `regs.ports` a
 // cycle, the collector too; warps are shifted against each other over the banks (accel-sim.txt, II-B;
-// source-level-probabilistic.txt, III). Returns the cycles from issue to the unit.
-static uint64_t collect(sm *s, const warp *w, const orr_tinst *i) {
+// source-level-probabilistic.txt, III). Returns the cycles from issue to the unit; *lost are those that conflicts cost.
+static uint64_t collect(sm *s, const warp *w, const orr_tinst *i, uint64_t *lost) {
     const cycle *c = s->c;
     const orr_program *p = c->program;
     uint32_t sub = w->sched / c->sched_per_sub, ports = (uint32_t)c->gpu->regs_ports;
@@ -29,14 +29,15 @@ static uint64_t collect(sm *s, const warp *w, const orr_tinst *i) {
         if (t + 1 > last) last = t + 1;
     }
     uint64_t ideal = (reads + ports - 1) / ports, took = (last - first + ports - 1) / ports;
-    s->register_conflicts += took - (took < ideal ? took : ideal);
+    *lost = took - (took < ideal ? took : ideal);
+    s->register_conflicts += *lost;
     // the collector that is free first
     uint64_t *unit = s->collector_free + sub * c->sub_collectors;
     uint32_t best = 0;
     for (uint32_t n = 1; n < c->sub_collectors; n++)
         if (unit[n] < unit[best]) best = n;
     unit[best] = s->now + 1 + took + 1; // taken, read, handed on
-    return c->collect + took;
+    return c->collect + (took ? took - 1 : 0); // core.collect has one cycle of reading in it
 }
 
 static uint64_t collectors_free(const sm *s, uint32_t sched) {
@@ -102,11 +103,8 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         uint32_t stall = ORR_CTRL_STALL(i->ctrl);
         if (stall > 1) w->front = now + stall;
     }
-    uint64_t start = 0; // cycles until it is in its unit
-    if (c->sub_collectors)
-        start = collect(s, w, i);
-    else
-        start = i->nbanks;
+    uint64_t start = i->nbanks, lost = i->nbanks; // cycles until it is in its unit; of them for banks
+    if (c->sub_collectors) start = collect(s, w, i, &lost);
     if (i->nbanks) s->register_conflicts += i->nbanks;
     occupy(s, q->pool[slot], i->interval + i->nbanks);
 
@@ -119,7 +117,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         } else if (!orr_trace_skip(&w->trace)) {
             s->damaged = true;
         }
-        cyc_lsu_issue(s, w, i, inst, &at, start);
+        cyc_lsu_issue(s, w, i, inst, &at, lost); // the latencies of memory count from issue
         break;
     }
     case ORR_TK_BRANCH:
