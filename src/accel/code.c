@@ -42,6 +42,8 @@ code *code_new(const trace_head *h, const char *path) {
     k->machine = k->grows = true;
     c->near = orr_calloc(NEAR, sizeof *c->near);
     memset(c->near, 0xff, NEAR * sizeof *c->near);
+    c->known = known_new();
+    c->deltas = deltas_new();
     node *root = ORR_PUSH(&c->nodes);
     *root = (node){.block = NONE, .next_line = NONE};
     return c;
@@ -62,6 +64,8 @@ void code_free(code *c) {
     orr_map_free(&c->by_name);
     free(c->steps);
     free(c->near);
+    known_free(c->known);
+    free(c->deltas);
     free(c);
 }
 

@@ -152,6 +152,7 @@ bool input_more(input *in, orr_err *e) {
         in->last = got == 0;
         n += (size_t)got;
     }
+    in->moves++;
     in->at = in->buf;
     in->end = in->buf + n;
     memset(in->buf + n, 0, SLACK);

@@ -13,9 +13,11 @@
 #include <string.h>
 
 enum { NEAR_LINES = 1 << 13, LINES_MAX = 1 << 19, TEXT_MAX = 400, DST_MAX = 8, SRC_MAX = 16, NAME_MAX = 80 };
+enum { DELTAS = 512, DELTAS_TEXT = 440 };
 #define WINDOW (16ull << 20) // shared and local memory have 16 MiB of generic addresses each
 
 bool line_fail(const reader *r, orr_err *e, const char *fmt, ...) {
+    if (!e) return false;
     char what[600];
     va_list ap;
     va_start(ap, fmt);
@@ -288,9 +290,13 @@ static uint64_t translate(const reader *r, uint8_t space, uint64_t a) {
     return ours ? a | 1ull << 60 : a; // global memory that lies where our windows are
 }
 
+static bool plain_space(const line *l) {
+    return l->inst.space == ORR_SPACE_GLOBAL || l->inst.space == ORR_SPACE_CONST;
+}
+
 static void put_list(const reader *r, const line *l, uint32_t mask, uint64_t addr[32], orr_trace_out *out) {
     if (l->how == LINE_DROP) return;
-    if (l->inst.space != ORR_SPACE_GLOBAL && l->inst.space != ORR_SPACE_CONST)
+    if (!plain_space(l))
         for (uint32_t m = mask; m; m &= m - 1)
             addr[orr_ffs(m)] = translate(r, l->inst.space, addr[orr_ffs(m)]);
     orr_trace_put_access(out, mask, addr);
@@ -300,7 +306,7 @@ static void put_regular(const reader *r, const line *l, uint32_t mask, uint64_t 
                         orr_trace_out *out) {
     if (l->how == LINE_DROP) return;
     uint64_t last = base + (uint64_t)(orr_popc(mask) - 1) * (uint64_t)stride, move = 0;
-    if (l->inst.space != ORR_SPACE_GLOBAL && l->inst.space != ORR_SPACE_CONST) {
+    if (!plain_space(l)) {
         move = translate(r, l->inst.space, base) - base;
         if (move != translate(r, l->inst.space, last) - last) { // not all lanes to one place
             uint64_t addr[32];
@@ -312,9 +318,94 @@ static void put_regular(const reader *r, const line *l, uint32_t mask, uint64_t 
     orr_trace_put_regular(out, mask, base + move, orr_popc(mask) > 1 ? (uint64_t)stride : 0);
 }
 
+// ---- lists of differences -----------------------------------------------------------------------
+// An instruction often has the same differences from lane to lane every time (rows of a tile), so that only
+// the base is new: their text is kept with the bytes they become.
+struct deltas {
+    uint32_t line, mask;
+    uint32_t text_n, tail_n;
+    int64_t low, high; // of the addresses, seen from the first lane's
+    uint8_t head;
+    uint8_t tail[ORR_TRACE_MAX_EVENT]; // of the event, what follows the address
+    char text[DELTAS_TEXT];            // to the end of the line
+};
+
+struct deltas *deltas_new(void) {
+    struct deltas *d = orr_calloc(DELTAS, sizeof *d);
+    for (int i = 0; i < DELTAS; i++) d[i].line = NONE;
+    return d;
+}
+
+static const char *same_deltas(const reader *r, const line *l, const struct deltas *d, const char *p,
+                               uint64_t base, uint32_t mask, orr_trace_out *out) {
+    if (d->mask != mask || (size_t)(r->in.end - p) < d->text_n || memcmp(p, d->text, d->text_n) != 0)
+        return NULL;
+    uint64_t move = 0;
+    if (!plain_space(l)) { // all lanes must lead to one place
+        uint64_t low = base + (uint64_t)d->low, high = base + (uint64_t)d->high;
+        move = translate(r, l->inst.space, low) - low;
+        if (d->high - d->low >= (int64_t)WINDOW || move != translate(r, l->inst.space, high) - high)
+            return NULL;
+    }
+    orr_trace_room(out);
+    uint8_t *to = out->bytes + out->n;
+    bool differs = mask != out->mask;
+    *to++ = d->head | (differs ? 8 : 0);
+    if (differs) {
+        memcpy(to, &mask, 4);
+        to += 4;
+    }
+    base += move;
+    memcpy(to, &base, 8);
+    memcpy(to + 8, d->tail, d->tail_n);
+    out->n = (size_t)(to + 8 + d->tail_n - out->bytes);
+    return p + d->text_n;
+}
+
+// Keeps what was just written: the event at `event`, from the text between p and end.
+static void keep_deltas(struct deltas *d, uint32_t line, const char *p, const char *end, uint32_t mask,
+                        const uint64_t addr[32], const orr_trace_out *out, size_t event) {
+    if (end - p > DELTAS_TEXT) return;
+    const uint8_t *from = out->bytes + event;
+    uint64_t base = addr[orr_ffs(mask)];
+    *d = (struct deltas){.line = line, .mask = mask, .text_n = (uint32_t)(end - p), .head = *from & ~8};
+    for (uint32_t m = mask; m; m &= m - 1) {
+        int64_t off = (int64_t)(addr[orr_ffs(m)] - base);
+        if (off < d->low) d->low = off;
+        if (off > d->high) d->high = off;
+    }
+    from += *from & 8 ? 13 : 9;
+    d->tail_n = (uint32_t)(out->bytes + out->n - from);
+    memcpy(d->tail, from, d->tail_n);
+    memcpy(d->text, p, d->text_n);
+}
+
+static const char *get_deltas(reader *r, const line *l, const char *p, uint64_t base, uint32_t mask,
+                              orr_trace_out *out) {
+    uint32_t id = (uint32_t)(l - r->code->lines.at);
+    struct deltas *d = &r->code->deltas[id % DELTAS];
+    const char *q, *from = p;
+    if (d->line == id && (q = same_deltas(r, l, d, p, base, mask, out))) return q;
+    uint64_t addr[32], moved[32];
+    int64_t step, imm;
+    for (uint32_t m = mask; m; m &= m - 1) {
+        addr[orr_ffs(m)] = base;
+        if (!(m & (m - 1))) break;
+        if (!(p = next_field(r, get_int(p, &step)))) return NULL;
+        base += (uint64_t)step;
+    }
+    if (!(p = get_tail(r, p, &imm))) return NULL;
+    memcpy(moved, addr, sizeof addr);
+    size_t event = out->n;
+    put_list(r, l, mask, moved, out);
+    if (l->how == LINE_ACCESS) keep_deltas(d, id, from, p, mask, addr, out, event);
+    return p;
+}
+
+// ---- all that follows the width -----------------------------------------------------------------
 const char *line_access(reader *r, const line *l, const char *p, uint32_t mask, orr_trace_out *out,
                         orr_err *e) {
-    uint64_t mode, base = 0, addr[32];
+    uint64_t mode, base, addr[32];
     int64_t step, imm;
     int lanes = orr_popc(mask);
     const char *name = r->code->kernel.names[l->inst.name];
@@ -325,39 +416,28 @@ const char *line_access(reader *r, const line *l, const char *p, uint32_t mask, 
         return NULL;
     }
     p = q;
+    if (!lanes && l->how == LINE_ACCESS) orr_trace_put_access(out, 0, addr);
     if (mode == 0) {
-        for (uint32_t m = mask; m; m &= m - 1) {
-            if (!(q = next_field(r, get_address(p, &addr[orr_ffs(m)])))) goto too_few;
-            p = q;
-        }
+        for (uint32_t m = mask; m; m &= m - 1)
+            if (!(p = next_field(r, get_address(p, &addr[orr_ffs(m)])))) goto bad;
         if (lanes) put_list(r, l, mask, addr, out);
     } else {
-        if (!(q = next_field(r, get_address(p, &base)))) goto too_few;
-        p = q;
+        if (!(p = next_field(r, get_address(p, &base)))) goto bad;
+        if (mode == 2 && lanes) {
+            if ((p = get_deltas(r, l, p, base, mask, out))) return p;
+            goto bad;
+        }
         if (mode == 1) {
-            if (!(q = next_field(r, get_int(p, &step)))) {
-                line_fail(r, e, "%s: expected a stride after its first address, found \"%.20s\"", name, p);
-                return NULL;
-            }
-            p = q;
+            if (!(p = next_field(r, get_int(p, &step)))) goto bad;
             if (lanes) put_regular(r, l, mask, base, step, out);
-        } else {
-            for (uint32_t m = mask; m; m &= m - 1) {
-                addr[orr_ffs(m)] = base;
-                if (!(m & (m - 1))) break;
-                if (!(q = next_field(r, get_int(p, &step)))) goto too_few;
-                p = q;
-                base += (uint64_t)step;
-            }
-            if (lanes) put_list(r, l, mask, addr, out);
         }
     }
-    if (!lanes && l->how == LINE_ACCESS) orr_trace_put_access(out, 0, addr);
-    if ((q = get_tail(r, p, &imm))) return q;
-    line_fail(r, e, "%s: more addresses than its %d active lanes have, or not a number: \"%.20s\"", name,
-              lanes, p);
-    return NULL;
-too_few:
-    line_fail(r, e, "%s: expected %d addresses, one for each active lane, found \"%.20s\"", name, lanes, p);
+    if ((p = get_tail(r, p, &imm))) return p;
+bad:
+    line_fail(r, e, "%s: expected %s, one for each of its %d active lanes and no more, found \"%.*s\"", name,
+              mode == 0   ? "addresses"
+              : mode == 1 ? "an address and a stride"
+                          : "an address and differences",
+              lanes, (int)strcspn(q, "\n"), q);
     return NULL;
 }

@@ -190,18 +190,33 @@ static bool read_header(input *in, trace_head *h, FILE *warn, orr_err *e) {
 }
 
 // ---- a warp -----------------------------------------------------------------------------------
+static void append(orr_trace_out *to, const orr_trace_out *from) {
+    while (to->cap - to->n < from->n) {
+        to->cap *= 2;
+        to->bytes = orr_realloc(to->bytes, to->cap);
+    }
+    if (from->n) memcpy(to->bytes + to->n, from->bytes, from->n);
+    to->n += from->n;
+}
+
 // One block of code from at most n lines: how many it took, 0 on error.
 static uint64_t read_run(reader *r, uint64_t n, orr_err *e) {
     code *c = r->code;
-    uint32_t run = 0, mask = 0;
-    uint64_t count = 0;
+    input *in = &r->in;
+    seen_run *s = &r->seen;
+    uint32_t run = 0, mask = 0, count = 0;
+    uint64_t moves = in->moves;
+    bool odd = r->head.prefix != 0, ended = false; // odd: not to be known by its text
+    const char *from = in->at;
+    s->npieces = 0;
     r->part.n = 0;
-    while (count < n && count < BLOCK_MAX) {
-        if (!input_room(&r->in, e)) return 0;
-        const char *p = skip_blanks(r->in.at);
+    while (count < n && count < BLOCK_MAX && !ended) {
+        if (!input_room(in, e)) return 0;
+        const char *p = skip_blanks(in->at);
         if (*p == '\n') {
-            r->in.at = p + 1;
-            r->in.line++;
+            in->at = p + 1;
+            in->line++;
+            odd = true;
             continue;
         }
         uint32_t lanes, id = line_read(r, &p, &lanes, e);
@@ -211,20 +226,29 @@ static uint64_t read_run(reader *r, uint64_t n, orr_err *e) {
         if (next == NONE) break;
         const line *l = &c->lines.at[id];
         r->part.mask = mask = lanes;
-        if (l->how != LINE_PLAIN && !(p = line_access(r, l, p, mask, &r->part, e))) return 0;
-        r->in.at = p;
-        r->in.line++;
+        if (l->how != LINE_PLAIN) {
+            s->piece[s->npieces].text = from;
+            s->piece[s->npieces].n = (uint32_t)(p - from);
+            s->piece[s->npieces++].line = id;
+            if (!(p = line_access(r, l, p, mask, &r->part, e))) return 0;
+            from = p;
+        }
+        in->at = p;
+        in->line++;
         run = next;
         count++;
-        if (l->ends) break;
+        ended = l->ends;
     }
-    orr_trace_put_block(&r->out, code_block(c, run), mask);
-    while (r->out.cap - r->out.n < r->part.n) {
-        r->out.cap *= 2;
-        r->out.bytes = orr_realloc(r->out.bytes, r->out.cap);
+    uint32_t block = code_block(c, run);
+    orr_trace_put_block(&r->out, block, mask);
+    append(&r->out, &r->part);
+    if (!odd && in->moves == moves) {
+        s->piece[s->npieces].text = from;
+        s->piece[s->npieces].n = (uint32_t)(in->at - from);
+        s->piece[s->npieces++].line = NONE;
+        s->count = count;
+        known_add(r, s, block, mask, !ended && count < BLOCK_MAX);
     }
-    if (r->part.n) memcpy(r->out.bytes + r->out.n, r->part.bytes, r->part.n);
-    r->out.n += r->part.n;
     return count;
 }
 
@@ -233,7 +257,9 @@ static bool read_warp(reader *r, uint32_t w, uint64_t n, orr_err *e) {
     r->out.mask = 0;
     r->warp[w].at = r->out.n;
     while (left) {
-        uint64_t took = read_run(r, left, e);
+        if (!input_room(&r->in, e)) return false;
+        uint64_t took = known_run(r, left);
+        if (!took) took = read_run(r, left, e);
         if (!took) {
             if (left < n && e->status && r->in.at == r->in.end && r->in.last) {
                 e->status = 0;

@@ -1,10 +1,12 @@
 // Private to accel/, the reading side: from the text of a trace to a kernel and streams.
 //
 //   input.c   the text, from a file, an .xz file or memory, in large pieces
-//   line.c    one instruction line: what it says every time (an instruction) and what it says this time
-//   (addresses) decode.c  a mnemonic and its registers as an instruction of the kernel code.c    the kernel
-//   that grows: runs of instructions become its blocks reader.c  the header, thread blocks and warps of one
-//   file: an orr_source list.c    kernelslist.g and opening
+//   line.c    one instruction line: what it says every time (an instruction), what it says this time
+//   decode.c  a mnemonic and its registers as an instruction of the kernel
+//   code.c    the kernel that grows: runs of instructions become its blocks
+//   known.c   runs of lines whose text was seen before
+//   reader.c  the header, thread blocks and warps of one file: an orr_source
+//   list.c    kernelslist.g and opening
 #ifndef ORR_ACCEL_READER_H
 #define ORR_ACCEL_READER_H
 
@@ -24,6 +26,7 @@ typedef struct input {
     const char *text; // from memory: what is left of it
     size_t left;
     struct lzma *xz; // NULL: plain
+    uint64_t moves;  // times that the text in the buffer has moved
 } input;
 bool input_open(input *in, const char *path, orr_err *e); // *.xz is decompressed
 void input_text(input *in, const char *text, size_t n, const char *name);
@@ -83,7 +86,9 @@ typedef struct code { // a kernel, and how to find what a line is in it. Launche
     orr_map by_name;     // mnemonic -> index in kernel.names + 1
     struct step *steps;  // (node, line) -> node
     size_t nsteps, steps_cap;
-    uint32_t (*near)[2]; // by PC: the lines seen last there
+    uint32_t (*near)[2];   // by PC: the lines seen last there
+    struct known *known;   // runs by their text
+    struct deltas *deltas; // lists of addresses by theirs (line.c)
     struct code *next;
 } code;
 
@@ -93,6 +98,22 @@ bool code_fits(const code *c, const trace_head *h);        // is it the same ker
 uint32_t code_step(code *c, uint32_t node, uint32_t line); // NONE: runs may not get longer any more
 uint32_t code_block(code *c, uint32_t node);               // the block of this run
 uint32_t code_name(code *c, const char *name, size_t n);
+
+// ---- text seen before -----------------------------------------------------------------------------
+typedef struct seen_run { // a run of lines as it stands in the input
+    uint32_t count, npieces;
+    struct {
+        const char *text;
+        uint32_t n, line; // line: whose addresses follow; NONE for the last piece
+    } piece[BLOCK_MAX + 1];
+} seen_run;
+struct reader;
+struct deltas *deltas_new(void); // free() it
+struct known *known_new(void);
+void known_free(struct known *k);
+// Goes on with a run that is known, of at most n lines: how many it was; 0: none.
+uint64_t known_run(struct reader *r, uint64_t n);
+void known_add(struct reader *r, const seen_run *s, uint32_t block, uint32_t mask, bool open);
 
 // ---- one file -------------------------------------------------------------------------------------
 typedef struct reader {
@@ -107,6 +128,7 @@ typedef struct reader {
     uint32_t nwarps;
     orr_trace_out out;  // all warps of the thread block
     orr_trace_out part; // accesses of the block of code that is being read
+    seen_run seen;      // and its text
     struct {
         size_t at, n;
         bool seen;
@@ -124,7 +146,8 @@ void reader_close(reader *r);
 uint32_t line_read(reader *r, const char **p, uint32_t *mask, orr_err *e);
 // PC and mask only: false when this does not look like an instruction.
 bool line_head(reader *r, const char **p, uint32_t *pc, uint32_t *srcline, uint32_t *mask);
-// The addresses that follow the static part, to `out`, and the end of the line. NULL on error.
+// The addresses that follow the static part, to `out`, and the end of the line. NULL on error, which
+// `e` tells if it is not NULL.
 const char *line_access(reader *r, const line *l, const char *p, uint32_t mask, orr_trace_out *out,
                         orr_err *e);
 bool line_fail(const reader *r, orr_err *e, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
