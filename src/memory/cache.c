@@ -1,29 +1,16 @@
-// Tags of a sectored cache (cache.h). Lines of a set form a list from newest to oldest; lines that hold
-// nothing are at its old end, so that they are taken first.
+// Tags of a sectored cache (cache.h): order of use, in a row of bytes for sets with few ways and in a list
+// for others. What holds nothing is always at the old end, and so is taken first.
 #include "memory/cache.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t set_of(const orr_cache *c, uint64_t tag) {
-    if (c->sets == 1) return 0;
-    if (c->hashed) tag ^= tag >> 7 ^ tag >> 15 ^ tag >> 23;
-    return (uint32_t)(tag % c->sets);
-}
-
 void orr_cache_flush(orr_cache *c) {
-    uint32_t lines = c->sets * c->ways;
-    memset(c->bucket, 0xff, (size_t)c->buckets * sizeof *c->bucket);
-    for (uint32_t i = 0; i < lines; i++) {
-        uint32_t way = i % c->ways;
-        c->line[i] = (orr_cache_line){.chain = ORR_NO_LINE,
-                                      .newer = way ? i - 1 : ORR_NO_LINE,
-                                      .older = way + 1 < c->ways ? i + 1 : ORR_NO_LINE,
-                                      .user = ORR_NO_LINE};
-    }
-    for (uint32_t s = 0; s < c->sets; s++) {
-        c->set[s].newest = s * c->ways;
-        c->set[s].oldest = (s + 1) * c->ways - 1;
+    if (c->head) {
+        memset(c->head, 0, (size_t)c->sets * c->stride);
+    } else {
+        memset(c->bucket, 0, (size_t)c->buckets * sizeof *c->bucket);
+        memset(c->set, 0, (size_t)c->sets * sizeof *c->set);
     }
 }
 
@@ -33,109 +20,207 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
     if (!lines) lines = 1;
     if (lines > UINT32_MAX / 4) lines = UINT32_MAX / 4;
     if (!ways || ways > lines) ways = (uint32_t)lines;
-    c->ways = ways;
-    c->sets = (uint32_t)(lines / ways);
-    c->hashed = hashed;
+    *c = (orr_cache){.ways = ways, .sets = (uint32_t)(lines / ways), .hashed = hashed};
+    if (!(c->sets & (c->sets - 1))) c->set_mask = c->sets - 1;
     uint32_t total = c->sets * c->ways;
-    for (c->buckets = 1; c->buckets < total; c->buckets *= 2) continue;
-    c->line = orr_malloc((size_t)total * sizeof *c->line);
-    c->bucket = orr_malloc((size_t)c->buckets * sizeof *c->bucket);
-    c->set = orr_malloc((size_t)c->sets * sizeof *c->set);
+    c->line = orr_calloc(total, sizeof *c->line);
     c->partial = partial ? orr_calloc(total, sizeof *c->partial) : NULL;
-    orr_cache_flush(c);
+    if (ways <= ORR_CACHE_PACKED) {
+        c->stride = (3 * ways + 63) & ~63u;
+        c->memory = orr_calloc((size_t)c->sets + 1, c->stride);
+        c->head = (uint8_t *)(((uintptr_t)c->memory + 63) & ~(uintptr_t)63);
+    } else {
+        for (c->buckets = 1; c->buckets < total; c->buckets *= 2) continue;
+        c->bucket = orr_calloc(c->buckets, sizeof *c->bucket);
+        c->link = orr_calloc(total, sizeof *c->link);
+        c->set = orr_calloc(c->sets, sizeof *c->set);
+    }
 }
 
 void orr_cache_free(orr_cache *c) {
     free(c->line);
+    free(c->memory);
     free(c->bucket);
+    free(c->link);
     free(c->set);
     free(c->partial);
     memset(c, 0, sizeof *c);
 }
 
-static void unlink_use(orr_cache *c, uint32_t s, uint32_t i) {
-    orr_cache_line *l = &c->line[i];
-    if (l->newer != ORR_NO_LINE)
-        c->line[l->newer].older = l->older;
-    else
-        c->set[s].newest = l->older;
-    if (l->older != ORR_NO_LINE)
-        c->line[l->older].newer = l->newer;
-    else
-        c->set[s].oldest = l->newer;
+// ---- packed sets ------------------------------------------------------------------------------
+
+static uint16_t *signatures(const orr_cache *c, uint32_t set) {
+    return (uint16_t *)(c->head + (size_t)set * c->stride);
+}
+static uint8_t *order_of(const orr_cache *c, uint32_t set) {
+    return c->head + (size_t)set * c->stride + 2 * (size_t)c->ways;
 }
 
-static void make_newest(orr_cache *c, uint32_t s, uint32_t i) {
-    orr_cache_line *l = &c->line[i];
-    l->newer = ORR_NO_LINE;
-    l->older = c->set[s].newest;
-    if (l->older != ORR_NO_LINE)
-        c->line[l->older].newer = i;
-    else
-        c->set[s].oldest = i;
-    c->set[s].newest = i;
+static void to_front(uint8_t *order, uint32_t way) {
+    uint32_t k = 0, moved = way;
+    for (;; k++) { // each place gets what was in the place before it, up to where `way` was
+        uint32_t was = order[k] ^ k;
+        order[k] = (uint8_t)(moved ^ k);
+        if (was == way) return;
+        moved = was;
+    }
 }
 
-void orr_cache_touch(orr_cache *c, uint32_t i) {
-    if (c->line[i].newer == ORR_NO_LINE) return;
-    uint32_t s = i / c->ways;
-    unlink_use(c, s, i);
-    make_newest(c, s, i);
+static void to_back(uint8_t *order, uint32_t ways, uint32_t way) {
+    uint32_t k = 0;
+    while ((order[k] ^ k) != way) k++;
+    for (; k + 1 < ways; k++) order[k] = (uint8_t)(order[k + 1] ^ (k + 1) ^ k);
+    order[k] = (uint8_t)(way ^ k);
+}
+
+// ---- lists ------------------------------------------------------------------------------------
+// Everything in them is counted from 1; 0 is none.
+
+static void unlink_use(orr_cache *c, struct orr_cache_set *s, uint32_t i) {
+    const struct orr_cache_link *l = &c->link[i - 1];
+    if (l->newer)
+        c->link[l->newer - 1].older = l->older;
+    else
+        s->newest = l->older;
+    if (l->older)
+        c->link[l->older - 1].newer = l->newer;
+    else
+        s->oldest = l->newer;
+}
+
+static void make_newest(orr_cache *c, struct orr_cache_set *s, uint32_t i) {
+    struct orr_cache_link *l = &c->link[i - 1];
+    l->newer = 0;
+    l->older = s->newest;
+    if (l->older)
+        c->link[l->older - 1].newer = i;
+    else
+        s->oldest = i;
+    s->newest = i;
+}
+
+static void make_oldest(orr_cache *c, struct orr_cache_set *s, uint32_t i) {
+    struct orr_cache_link *l = &c->link[i - 1];
+    l->older = 0;
+    l->newer = s->oldest;
+    if (l->newer)
+        c->link[l->newer - 1].older = i;
+    else
+        s->newest = i;
+    s->oldest = i;
+}
+
+static uint32_t *bucket_of(const orr_cache *c, uint64_t tag) {
+    return &c->bucket[orr_cache_mix(tag) & (c->buckets - 1)];
 }
 
 static void unlink_bucket(orr_cache *c, uint32_t i) {
-    uint32_t *at = &c->bucket[orr_cache_bucket(c, c->line[i].tag)];
-    while (*at != i) at = &c->line[*at].chain;
-    *at = c->line[i].chain;
+    uint32_t *at = bucket_of(c, c->line[i - 1].tag);
+    while (*at != i) at = &c->link[*at - 1].chain;
+    *at = c->link[i - 1].chain;
 }
 
-// Line i of set s is for `tag` from now on.
-static uint32_t take(orr_cache *c, uint64_t tag, uint32_t s, uint32_t i, orr_cache_line *victim,
+// ---- both -------------------------------------------------------------------------------------
+
+void orr_cache_touch(orr_cache *c, uint32_t i) {
+    uint32_t s = i / c->ways;
+    if (c->head) {
+        to_front(order_of(c, s), i - s * c->ways);
+    } else if (c->link[i].newer) {
+        unlink_use(c, &c->set[s], i + 1);
+        make_newest(c, &c->set[s], i + 1);
+    }
+}
+
+// The slot that is to be taken from set s and whether it holds a line.
+static uint32_t oldest(const orr_cache *c, uint32_t s, bool idle, bool *holds) {
+    if (c->head) {
+        const uint8_t *order = order_of(c, s);
+        for (uint32_t k = c->ways; k-- > 0;) {
+            uint32_t way = order[k] ^ k, i = s * c->ways + way;
+            *holds = signatures(c, s)[way] != 0;
+            if (!*holds || !idle || !c->line[i].pending) return i;
+        }
+        return ORR_NO_LINE;
+    }
+    const struct orr_cache_set *set = &c->set[s];
+    *holds = set->oldest && c->line[set->oldest - 1].used;
+    if (set->n < c->ways && (!set->oldest || *holds)) { // one that was never used
+        *holds = false;
+        return s * c->ways + set->n;
+    }
+    uint32_t i = set->oldest;
+    while (idle && i && c->line[i - 1].used && c->line[i - 1].pending) i = c->link[i - 1].newer;
+    return i - 1;
+}
+
+static uint32_t take(orr_cache *c, uint64_t tag, bool idle, orr_cache_line *victim,
                      uint64_t victim_bytes[2]) {
+    uint32_t s = orr_cache_set_of(c, tag);
+    bool holds;
+    uint32_t i = oldest(c, s, idle, &holds);
+    if (i == ORR_NO_LINE) return i;
     orr_cache_line *l = &c->line[i];
-    *victim = *l;
-    if (l->used) unlink_bucket(c, i);
-    if (c->partial) {
-        if (victim_bytes) memcpy(victim_bytes, c->partial[i], sizeof c->partial[i]);
-        memset(c->partial[i], 0, sizeof c->partial[i]);
+    if (holds)
+        *victim = *l;
+    else
+        *victim = (orr_cache_line){.user = ORR_NO_LINE};
+    if (c->partial && victim_bytes) memset(victim_bytes, 0, sizeof *c->partial);
+    if (c->partial && l->used & ORR_LINE_PARTIAL) { // perhaps from before a flush
+        if (holds && victim_bytes) memcpy(victim_bytes, c->partial[i], sizeof *c->partial);
+        memset(c->partial[i], 0, sizeof *c->partial);
     }
-    if (l->newer != ORR_NO_LINE) {
-        unlink_use(c, s, i);
-        make_newest(c, s, i);
+    if (c->head) {
+        uint32_t way = i - s * c->ways;
+        signatures(c, s)[way] = (uint16_t)(orr_cache_mix(tag) | 1);
+        to_front(order_of(c, s), way);
+    } else {
+        struct orr_cache_set *set = &c->set[s];
+        if (i == s * c->ways + set->n) // its first use
+            set->n++;
+        else
+            unlink_use(c, set, i + 1);
+        make_newest(c, set, i + 1);
+        if (holds) unlink_bucket(c, i + 1);
+        uint32_t *first = bucket_of(c, tag);
+        c->link[i].chain = *first;
+        *first = i + 1;
     }
-    uint32_t *head = &c->bucket[orr_cache_bucket(c, tag)];
-    l->tag = tag;
-    l->chain = *head;
-    *head = i;
-    l->used = 1;
-    l->valid = l->dirty = l->pending = 0;
-    l->user = ORR_NO_LINE;
+    *l = (orr_cache_line){.tag = tag, .user = ORR_NO_LINE, .used = 1};
     return i;
 }
 
+void orr_cache_prefetch_line(const orr_cache *c, uint64_t tag) {
+    if (!c->head) return;
+    uint32_t s = orr_cache_set_of(c, tag), way = (order_of(c, s)[c->ways - 1] ^ (c->ways - 1));
+    const uint16_t *is = signatures(c, s), sought = (uint16_t)(orr_cache_mix(tag) | 1);
+    for (uint32_t w = 0; w < c->ways; w++)
+        if (is[w] == sought) way = w;
+    __builtin_prefetch(&c->line[s * c->ways + way], 1);
+}
+
 uint32_t orr_cache_take(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint64_t victim_bytes[2]) {
-    uint32_t s = set_of(c, tag);
-    return take(c, tag, s, c->set[s].oldest, victim, victim_bytes);
+    return take(c, tag, false, victim, victim_bytes);
 }
 
 uint32_t orr_cache_take_idle(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint64_t victim_bytes[2]) {
-    uint32_t s = set_of(c, tag), i = c->set[s].oldest;
-    while (i != ORR_NO_LINE && c->line[i].pending) i = c->line[i].newer;
-    return i == ORR_NO_LINE ? i : take(c, tag, s, i, victim, victim_bytes);
+    return take(c, tag, true, victim, victim_bytes);
 }
 
 void orr_cache_drop(orr_cache *c, uint32_t i) {
     orr_cache_line *l = &c->line[i];
     if (!l->used) return;
     uint32_t s = i / c->ways;
-    unlink_bucket(c, i);
-    l->used = l->valid = l->dirty = l->pending = 0;
-    unlink_use(c, s, i);
-    l->newer = c->set[s].oldest;
-    l->older = ORR_NO_LINE;
-    if (l->newer != ORR_NO_LINE)
-        c->line[l->newer].older = i;
-    else
-        c->set[s].newest = i;
-    c->set[s].oldest = i;
+    if (c->head) {
+        uint32_t way = i - s * c->ways;
+        signatures(c, s)[way] = 0;
+        to_back(order_of(c, s), c->ways, way);
+    } else {
+        struct orr_cache_set *set = &c->set[s];
+        unlink_bucket(c, i + 1);
+        unlink_use(c, set, i + 1);
+        make_oldest(c, set, i + 1);
+    }
+    if (c->partial && l->used & ORR_LINE_PARTIAL) memset(c->partial[i], 0, sizeof *c->partial);
+    *l = (orr_cache_line){.user = ORR_NO_LINE};
 }

@@ -1,33 +1,48 @@
 // Tags of a sectored cache of any shape: what is in it, least recently used first out. No time in here.
 //
-// A line is found through a hash table, so that a cache of 4 sets of 256 ways costs no more to look into than
-// one of 16 ways; each set is a list in order of use. Sectors have valid, dirty and pending bits; `bytes`
-// masks of partly written sectors are kept by those caches that need them.
+// Sectors have valid, dirty and pending bits; `partial` masks of partly written sectors are kept by those
+// caches that need them. A set of up to ORR_CACHE_PACKED ways has a compact head: sixteen bits of each tag,
+// and the ways in order of use, next to each other, so that most lookups touch one host cache line and the
+// line itself. Wider sets find their lines through a hash table and keep them in a list. Memory is not
+// touched before it is needed, however large the cache is.
 #ifndef ORR_CACHE_H
 #define ORR_CACHE_H
 
 #include "base/base.h"
 
-#define ORR_NO_LINE UINT32_MAX
+#define ORR_NO_LINE      UINT32_MAX
+#define ORR_CACHE_PACKED 32
 
 typedef struct orr_cache_line {
-    uint64_t tag;          // line number (address / line size)
-    uint32_t chain;        // next in its hash bucket
-    uint32_t newer, older; // in its set, by use
-    uint8_t valid, dirty;  // sectors
-    uint8_t pending;       // sectors that have been asked for
-    uint8_t used;          // holds a line
-    uint32_t user;         // what the owner keeps with it (L1: its newest miss)
+    uint64_t tag;         // line number (address / line size)
+    uint32_t user;        // what the owner keeps with it (L1: its newest miss)
+    uint8_t valid, dirty; // sectors
+    uint8_t pending;      // sectors that have been asked for
+    uint8_t used;         // holds a line; ORR_LINE_PARTIAL is set by who writes to its `partial`
 } orr_cache_line;
+#define ORR_LINE_PARTIAL 2
 
 typedef struct orr_cache {
     orr_cache_line *line; // sets x ways
-    uint32_t *bucket;
-    struct {
-        uint32_t newest, oldest;
+    uint32_t sets, ways;
+    uint32_t set_mask; // sets - 1 when that is a mask, else 0
+    bool hashed;       // set index: bits folded, not plain
+    // Packed: for each set the ways' signatures (0: empty) and the ways by use, newest first; a way is stored
+    // XOR its place, so that zeroed memory is an empty cache.
+    uint8_t *head;
+    uint32_t stride; // of host cache lines
+    void *memory;    // what `head` is in
+    // Lists
+    uint32_t *bucket; // first line + 1
+    uint32_t buckets;
+    struct orr_cache_link {
+        uint32_t chain;        // next in its bucket, + 1
+        uint32_t newer, older; // in its set
+    } * link;
+    struct orr_cache_set {
+        uint32_t newest, oldest; // + 1
+        uint32_t n;              // in the list; the others have never been used
     } * set;
-    uint32_t sets, ways, buckets;
-    bool hashed;            // set index: bits folded, not plain
     uint64_t (*partial)[2]; // bytes valid of partly written sectors, 128 bits a line; NULL: not kept
 } orr_cache;
 
@@ -37,15 +52,37 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
 void orr_cache_free(orr_cache *c);
 void orr_cache_flush(orr_cache *c); // everything out; what was dirty is forgotten
 
-static inline uint32_t orr_cache_bucket(const orr_cache *c, uint64_t tag) {
-    return (uint32_t)((tag * 0x9e3779b97f4a7c15ull) >> 32) & (c->buckets - 1);
+static inline uint32_t orr_cache_set_of(const orr_cache *c, uint64_t tag) {
+    if (c->sets == 1) return 0;
+    if (c->hashed) tag ^= tag >> 7 ^ tag >> 15 ^ tag >> 23;
+    return (uint32_t)(c->set_mask ? tag & c->set_mask : tag % c->sets);
 }
+static inline uint64_t orr_cache_mix(uint64_t tag) { return (tag * 0x9e3779b97f4a7c15ull) >> 32; }
+
 // Which line holds `tag`, or ORR_NO_LINE. Does not count as use.
 static inline uint32_t orr_cache_find(const orr_cache *c, uint64_t tag) {
-    uint32_t i = c->bucket[orr_cache_bucket(c, tag)];
-    while (i != ORR_NO_LINE && c->line[i].tag != tag) i = c->line[i].chain;
-    return i;
+    uint64_t mix = orr_cache_mix(tag);
+    if (c->head) {
+        uint32_t set = orr_cache_set_of(c, tag), first = set * c->ways;
+        const uint16_t *is = (const uint16_t *)(c->head + (size_t)set * c->stride),
+                       sought = (uint16_t)(mix | 1);
+        for (uint32_t w = 0; w < c->ways; w++)
+            if (is[w] == sought && c->line[first + w].tag == tag) return first + w;
+        return ORR_NO_LINE;
+    }
+    uint32_t i = c->bucket[mix & (c->buckets - 1)];
+    while (i && c->line[i - 1].tag != tag) i = c->link[i - 1].chain;
+    return i - 1; // 0 - 1 is ORR_NO_LINE
 }
+// It will be looked for: first the one, and when that has come, the other.
+void orr_cache_prefetch_line(const orr_cache *c, uint64_t tag);
+static inline void orr_cache_prefetch(const orr_cache *c, uint64_t tag) {
+    if (c->head)
+        __builtin_prefetch(c->head + (size_t)orr_cache_set_of(c, tag) * c->stride);
+    else
+        __builtin_prefetch(&c->bucket[orr_cache_mix(tag) & (c->buckets - 1)]);
+}
+
 void orr_cache_touch(orr_cache *c, uint32_t line); // used now
 // The line for `tag`, which is not in the cache: takes the least recently used of its set. When that held
 // something, *victim is a copy of it as it was (used != 0), with its partial mask in victim_bytes if kept.

@@ -243,6 +243,7 @@ static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
     if (part && !p->c->fetch)
         for (int k = 0; k < 4; k++) {
             if (!(part >> k & 1)) continue;
+            l->used |= ORR_LINE_PARTIAL;
             c->partial[i][k / 2] |= (uint64_t)bytes_of(r->bytes, k) << k % 2 * 32;
             if (bytes_of(c->partial[i], k) == UINT32_MAX) l->valid |= (uint8_t)(1 << k);
         }
@@ -395,9 +396,12 @@ void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
         if (channel != NONE) {
             orr_dram_done done;
             orr_dram *d = &p->channel[channel];
-            if (orr_dram_step(d, &done))
+            if (orr_dram_step(d, &done)) {
+                const orr_l2_miss *miss = &p->misses.at[done.user];
+                __builtin_prefetch(&p->slice[miss->slice].cache.line[miss->line], 1);
                 add_event(p, (orr_l2_event){
                                  .time = done.time + p->c->behind, .at = done.user, .sectors = done.sectors});
+            }
             if (!orr_dram_full(d))
                 for (uint32_t i = 0; i < p->slices; i++) unblock(&p->slice[i], BLOCKED_WRITES, t);
         } else if (slice != NONE) {
@@ -431,7 +435,7 @@ void orr_l2_add(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t tag) {
     to->line = tag;
     to->sectors &= 15;
     if (to->from >= ORR_FROMS) to->from = ORR_FROM_GLOBAL;
-    __builtin_prefetch(&s->cache.bucket[orr_cache_bucket(&s->cache, tag)]);
+    orr_cache_prefetch(&s->cache, tag);
 }
 
 void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors) {

@@ -155,7 +155,10 @@ void orr_memsys_run(orr_memsys *m, int part, const orr_request *r, size_t n, uin
         uint64_t tag;
         uint32_t slice = slice_of(m, p, q->line, &tag);
         orr_l2_add(&p->l2, slice, q, tag);
+        keys[i] = (key){tag, slice, 0};
     }
+    // The tags of a large L2 are seldom in the host's caches.
+    for (size_t i = 0; i < k; i++) orr_cache_prefetch_line(&p->l2.slice[keys[i].sm].cache, keys[i].time);
     if (k < held + n) {
         size_t left = 0;
         for (size_t i = 0; i < held; i++)
