@@ -11,7 +11,7 @@ _orrery() {
         --gpu) choices=$("$command" gpu list --names 2>/dev/null) ;;
         --model) choices="functional" ;;
         --size) choices="small medium large" ;;
-        --output | -o | --threads | --set | --kernel | --grid | --block | --shared | --arg | --max-insts | --repeat) ;;
+        --output | -o | --threads | --set | --kernel | --grid | --block | --shared | --arg | --max-insts | --repeat | --kernels | --launches) ;;
         *)
             if [[ $word == -* ]]; then
                 choices=$("$command" "$sub" --help 2>/dev/null | grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+')

@@ -18,6 +18,11 @@ enum orr_accel_kind { ORR_ACCEL_END, ORR_ACCEL_KERNEL, ORR_ACCEL_COPY };
 typedef struct orr_accel_item { // one line of the list
     enum orr_accel_kind kind;
     orr_source *source;   // KERNEL: valid until the next call; also when it is skipped
+    const char *file;     // and what else its header says
+    uint32_t id, binary;  // kernel id; 70 for sm_70
+    int version;          // of the tracer; -1: not stated
+    uint64_t stream;      // CUDA stream
+    bool lineinfo;        // instructions have source lines
     uint64_t addr, bytes; // COPY: host to device
 } orr_accel_item;
 
@@ -34,7 +39,10 @@ orr_source *orr_accel_from_text(const char *text, size_t n, const char *name, or
 
 // ---- writing ------------------------------------------------------------------------------------
 // Launches as kernelslist.g and kernel-N.traceg(.xz) in a folder, from streams and the program that is timed.
+// The folder has a temporary name until commit. One that is there must be empty or hold an older trace.
 typedef struct orr_accel_writer orr_accel_writer;
+bool orr_accel_xz(void);                   // can this build write .xz?
+int orr_accel_binary(const orr_gpu *g);    // the binary version written for a GPU: one that Accel-Sim has a table for
 orr_accel_writer *orr_accel_create(const char *folder, bool xz, orr_err *e);
 bool orr_accel_begin(orr_accel_writer *w, const orr_launch_info *launch, const orr_program *p, orr_err *e);
 bool orr_accel_block(orr_accel_writer *w, const orr_tb *tb, orr_err *e); // in grid order

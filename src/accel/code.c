@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_MAX = 1 << 20, INSTS_MAX = 1 << 20, NEAR = 1 << 13 };
+enum { STEPS_MAX = 1 << 20, INSTS_MAX = 1 << 20 };
 
 typedef struct step {
     uint32_t node, line, to; // to 0: empty, since nothing leads back to the empty run
@@ -42,6 +42,7 @@ code *code_new(const trace_head *h, const char *path) {
     k->machine = k->grows = true;
     c->near = orr_calloc(NEAR, sizeof *c->near);
     memset(c->near, 0xff, NEAR * sizeof *c->near);
+    c->lineinfo = h->lineinfo;
     c->known = known_new();
     c->deltas = deltas_new();
     node *root = ORR_PUSH(&c->nodes);
@@ -71,8 +72,8 @@ void code_free(code *c) {
 
 bool code_fits(const code *c, const trace_head *h) {
     const orr_kernel *k = &c->kernel;
-    return k->regs == h->regs && k->shared_bytes == h->shared && c->module.target == h->binary &&
-           strcmp(k->name, h->name) == 0;
+    return c->lineinfo == h->lineinfo && k->regs == h->regs && k->shared_bytes == h->shared &&
+           c->module.target == h->binary && strcmp(k->name, h->name) == 0;
 }
 
 uint32_t code_name(code *c, const char *name, size_t n) {

@@ -210,7 +210,7 @@ static uint8_t space_of(mnemonic m, uint16_t op) {
 }
 
 // An unknown name that touches memory is what it begins like.
-static uint8_t memory_op(word root, int ndst) {
+static uint8_t memory_op(word root) {
     static const struct {
         const char *prefix;
         uint8_t op;
@@ -219,11 +219,10 @@ static uint8_t memory_op(word root, int ndst) {
         size_t n = strlen(like[i].prefix);
         if (root.n >= n && memcmp(root.s, like[i].prefix, n) == 0) return like[i].op;
     }
-    (void)ndst;
     return ORR_OP_NOP;
 }
 
-static void memory_fields(orr_inst *i, mnemonic m, int width) {
+static void memory_fields(orr_inst *i, mnemonic m) {
     int bytes = bytes_of(m);
     if (!bytes) bytes = 4;
     if (i->op == ORR_OP_LDMATRIX || i->op == ORR_OP_STMATRIX) { // .16.M88.4: four matrices
@@ -234,7 +233,6 @@ static void memory_fields(orr_inst *i, mnemonic m, int width) {
         i->type = ORR_T_B16;
         bytes = 16;
     }
-    (void)width;
     i->space = space_of(m, i->op);
     i->width = (uint8_t)(bytes < 4 ? bytes : i->op == ORR_OP_CPASYNC ? bytes : 4);
     i->vec = (uint8_t)(bytes / i->width);
@@ -289,7 +287,7 @@ static void matrix_regs(mnemonic m, int size[4]) {
 
 // How many registers each operand is: size[0] the destination, size[1..] the sources. Memory instructions
 // apart.
-static void operand_sizes(enum orr_sass sass, mnemonic m, int nsrc, int size[5]) {
+static void operand_sizes(enum orr_sass sass, mnemonic m, int size[5]) {
     for (int i = 0; i < 5; i++) size[i] = 1;
     word first = after(m.root, m.end), second = after(first, m.end);
     switch (sass) {
@@ -331,7 +329,6 @@ static void operand_sizes(enum orr_sass sass, mnemonic m, int nsrc, int size[5])
     case ORR_SASS_QMMA: matrix_regs(m, size); break;
     default: break;
     }
-    (void)nsrc;
 }
 
 static bool predicate_first(enum orr_sass s) {
@@ -383,11 +380,11 @@ bool decode_inst(orr_kernel *k, uint32_t *operands_cap, orr_inst *i, const char 
     }
     for (size_t t = 0; t < sizeof nearest / sizeof nearest[0]; t++)
         if (nearest[t].sass == sass && sass) i->op = nearest[t].op, i->type = nearest[t].type;
-    if (!sass && width) {
-        i->op = memory_op(m.root, ndst);
+    if (width && (!sass || i->tkind == ORR_TK_MEM) && i->op == ORR_OP_NOP) {
+        i->op = memory_op(m.root);
         if (i->op != ORR_OP_NOP) i->tclass = ORR_TC_MEM, i->tkind = ORR_TK_MEM;
     }
-    if (i->tkind == ORR_TK_MEM && !width) { // a constant load: the trace has no addresses
+    if (i->tkind == ORR_TK_MEM && (!width || i->op == ORR_OP_NOP)) { // a constant load: no addresses
         i->tkind = ORR_TK_ALU;
         i->op = ORR_OP_NOP;
     }
@@ -399,11 +396,11 @@ bool decode_inst(orr_kernel *k, uint32_t *operands_cap, orr_inst *i, const char 
     }
     regs d = {.n = 0}, s = {.n = 0};
     if (i->tkind == ORR_TK_MEM) {
-        memory_fields(i, m, width);
+        memory_fields(i, m);
         memory_regs(i, m, dst, ndst, src, nsrc, &d, &s);
     } else {
         int size[5];
-        operand_sizes(sass, m, nsrc, size);
+        operand_sizes(sass, m, size);
         for (int r = 0; r < ndst; r++) add(&d, dst[r], r ? 1 : size[0]);
         for (int r = 0; r < nsrc; r++) add(&s, src[r], r < 4 ? size[r + 1] : 1);
         if (imm < 0) imm = 0;

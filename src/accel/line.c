@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEAR_LINES = 1 << 13, LINES_MAX = 1 << 19, TEXT_MAX = 400, DST_MAX = 8, SRC_MAX = 16, NAME_MAX = 80 };
+enum { LINES_MAX = 1 << 19, TEXT_MAX = 400, DST_MAX = 8, SRC_MAX = 16, NAME_MAX = 80 };
 enum { DELTAS = 512, DELTAS_TEXT = 440 };
 #define WINDOW (16ull << 20) // shared and local memory have 16 MiB of generic addresses each
 
@@ -76,7 +76,7 @@ static const char *get_address(const char *p, uint64_t *v) {
 
 // A field ends at a blank or with the line.
 static bool ended(const reader *r, const char *p) {
-    return is_blank(*p) || *p == '\n' || (*p == 0 && p == r->in.end);
+    return is_blank(*p) || *p == '\n' || (p == r->in.end && r->in.last);
 }
 
 static const char *next_field(const reader *r, const char *p) {
@@ -153,7 +153,7 @@ static bool is_name(char c) {
 // The end of the line, after an immediate if there is one: right behind the newline.
 static const char *get_tail(const reader *r, const char *p, int64_t *imm) {
     *imm = 0;
-    if (*p && *p != '\n') {
+    if (*p != '\n' && p != r->in.end) {
         uint64_t v;
         if (p[0] == '0' && p[1] == 'x') {
             p = get_address(p, &v);
@@ -164,7 +164,7 @@ static const char *get_tail(const reader *r, const char *p, int64_t *imm) {
         p = next_field(r, p);
     }
     if (!p) return NULL;
-    return *p == '\n' ? p + 1 : p == r->in.end ? p : NULL;
+    return *p == '\n' ? p + 1 : p == r->in.end && r->in.last ? p : NULL;
 }
 
 // Returns where the static part ends: behind the line, or behind the blank after the width.
@@ -257,7 +257,7 @@ uint32_t line_read(reader *r, const char **at, uint32_t *mask, orr_err *e) {
                   n > 60 ? 60 : (int)n, *at);
         return NONE;
     }
-    uint32_t *near = c->near[(pc >> 4 ^ pc >> 17) & (NEAR_LINES - 1)];
+    uint32_t *near = c->near[(pc >> 4 ^ pc >> 17) & (NEAR - 1)];
     size_t left = (size_t)(r->in.end - p);
     for (int way = 0; way < 2 && near[way] != NONE; way++) {
         const line *l = &c->lines.at[near[way]];

@@ -89,7 +89,15 @@ static bool open_kernel(orr_accel_file *f, orr_accel_item *item, orr_err *e) {
     f->reader = reader_open(&in, &f->codes, f->warn, &f->warned, e);
     if (!f->reader) return false;
     f->reader->source.info.index = f->launches++;
-    *item = (orr_accel_item){.kind = ORR_ACCEL_KERNEL, .source = &f->reader->source};
+    const trace_head *h = &f->reader->head;
+    *item = (orr_accel_item){.kind = ORR_ACCEL_KERNEL,
+                             .source = &f->reader->source,
+                             .file = f->name,
+                             .id = h->id,
+                             .binary = h->binary,
+                             .version = h->version,
+                             .stream = h->stream,
+                             .lineinfo = h->lineinfo};
     return true;
 }
 

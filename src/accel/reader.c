@@ -219,6 +219,12 @@ static uint64_t read_run(reader *r, uint64_t n, orr_err *e) {
             odd = true;
             continue;
         }
+        if (p == in->end || *p == '#' || *p == 'w' || *p == 'i' || *p == 't') {
+            line_fail(r, e, "%llu more instructions of this warp expected, found %.*s",
+                      (unsigned long long)(n - count), p == in->end ? 20 : (int)strcspn(p, "\n"),
+                      p == in->end ? "the end of the file" : p);
+            return 0;
+        }
         uint32_t lanes, id = line_read(r, &p, &lanes, e);
         if (id == NONE) return 0;
         if (count && lanes != mask) break;
@@ -253,22 +259,13 @@ static uint64_t read_run(reader *r, uint64_t n, orr_err *e) {
 }
 
 static bool read_warp(reader *r, uint32_t w, uint64_t n, orr_err *e) {
-    uint64_t left = n;
     r->out.mask = 0;
     r->warp[w].at = r->out.n;
-    while (left) {
+    for (uint64_t left = n; left;) {
         if (!input_room(&r->in, e)) return false;
         uint64_t took = known_run(r, left);
         if (!took) took = read_run(r, left, e);
-        if (!took) {
-            if (left < n && e->status && r->in.at == r->in.end && r->in.last) {
-                e->status = 0;
-                line_fail(r, e,
-                          "the file ends in the middle of warp %u: %llu of its %llu instructions are missing",
-                          w, (unsigned long long)left, (unsigned long long)n);
-            }
-            return false;
-        }
+        if (!took) return false;
         left -= took;
         if (r->out.n > BYTES_LIMIT) return line_fail(r, e, "a thread block of more than 16 GiB; too large");
     }

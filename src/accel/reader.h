@@ -67,6 +67,7 @@ bool decode_inst(orr_kernel *k, uint32_t *operands_cap, orr_inst *inst, const ch
 
 // ---- the kernel -----------------------------------------------------------------------------------
 #define BLOCK_MAX 64 // instructions
+#define NEAR      (1u << 13)
 #define NONE      UINT32_MAX
 
 typedef struct node { // a run of instructions: its last one after the run `parent`
@@ -86,7 +87,8 @@ typedef struct code { // a kernel, and how to find what a line is in it. Launche
     orr_map by_name;     // mnemonic -> index in kernel.names + 1
     struct step *steps;  // (node, line) -> node
     size_t nsteps, steps_cap;
-    uint32_t (*near)[2];   // by PC: the lines seen last there
+    uint32_t (*near)[2]; // [NEAR] by PC: the lines seen last there
+    bool lineinfo;
     struct known *known;   // runs by their text
     struct deltas *deltas; // lists of addresses by theirs (line.c)
     struct code *next;

@@ -21,18 +21,23 @@ const cli_subcommand cli_subcommands[] = {
      "orrery run saxpy --size medium --gpu h200 --model cycle --timeline saxpy.json\n"
      "orrery run bfs --size medium --lines\n"
      "orrery run my.launch --set n=65536 --json\n"
+     "orrery run traces/kernelslist.g --kernels '*gemm*' --launches 0-9\n"
      "orrery run saxpy.ptx " DIRECT_EXAMPLE},
-    {"record", cli_record, " gpu threads max-insts no-check output quiet" INPUT_OPTIONS,
+    {"record", cli_record, " gpu threads max-insts no-check format output quiet" INPUT_OPTIONS,
      "[options] INPUT -o FILE", "write an INPUT's streams to a file",
      "Executes INPUT and writes what every warp did (blocks of code, active masks, addresses) to a "
      "compressed,\n"
-     "checksummed file that can be replayed without the program or its data.",
+     "checksummed file that can be replayed without the program or its data. With --format accel-sim, to a\n"
+     "folder with kernelslist.g and traces that Accel-Sim runs: the code as lowered for --gpu.",
      "orrery record bfs -o bfs.orr\n"
-     "orrery record my.launch --size medium -o my.orr"},
-    {"info", cli_info, " json quiet ", "[options] FILE", "say what is in a stream file",
+     "orrery record my.launch --size medium -o my.orr\n"
+     "orrery record saxpy --gpu v100 --format accel-sim -o traces"},
+    {"info", cli_info, " json quiet ", "[options] FILE", "say what is in a stream file or a trace",
      "Reads a recorded file to its end, checks every section, and lists its kernels and launches. A damaged\n"
-     "file is named with the place of the damage.",
+     "file is named with the place of the damage. Of an Accel-Sim trace (kernelslist.g) it lists what the\n"
+     "headers say.",
      "orrery info bfs.orr\n"
+     "orrery info traces/kernelslist.g\n"
      "orrery info --json bfs.orr"},
     {"gpu", cli_gpu, " names set json block shared regs barriers output quiet ",
      "list | keys | show NAME|FILE | occupancy NAME|FILE | import CONFIG [TRACE_CONFIG] -o FILE",

@@ -1,5 +1,7 @@
 // orrery info: what is in a stream file. The file is read to its end and every trace is decoded, so a file
-// that info accepts can be replayed.
+// that info accepts can be replayed. Of an Accel-Sim trace, which may be very large, only the headers are
+// read.
+#include "accel/accel.h"
 #include "cli/cli.h"
 #include "stream/stream.h"
 
@@ -138,13 +140,88 @@ static bool inform(const char *path, bool json, orr_text *t, orr_err *e) {
     return !e->status;
 }
 
+// ---- Accel-Sim's traces ---------------------------------------------------------------------------
+static const char *dims(char buf[48], const uint32_t d[3]) {
+    snprintf(buf, 48, "%u x %u x %u", d[0], d[1], d[2]);
+    return buf;
+}
+
+static void trace_text(const orr_accel_item *i, orr_text *t) {
+    char a[48], b[48], c[32];
+    if (i->kind == ORR_ACCEL_COPY) {
+        orr_text_add(t, "%6s  copy of %s bytes to 0x%llx\n", "", orr_commas(c, i->bytes),
+                     (unsigned long long)i->addr);
+        return;
+    }
+    const orr_launch_info *l = &i->source->info;
+    char version[16] = "-";
+    if (i->version >= 0) snprintf(version, sizeof version, "%d", i->version);
+    orr_text_add(t, "%6u  %-32s %-20s %-16s %9u %8u B  sm_%-4u %6s %6llu  %s\n", l->index, l->kernel->name,
+                 dims(a, l->grid), dims(b, l->block), l->kernel->regs, l->kernel->shared_bytes, i->binary,
+                 version, (unsigned long long)i->stream, i->file);
+}
+
+static void trace_json(const orr_accel_item *i, orr_text *t) {
+    if (i->kind == ORR_ACCEL_COPY) {
+        orr_text_add(t, "    {\"copy\": {\"address\": %llu, \"bytes\": %llu}}", (unsigned long long)i->addr,
+                     (unsigned long long)i->bytes);
+        return;
+    }
+    const orr_launch_info *l = &i->source->info;
+    orr_text_add(t, "    {\"kernel\": ");
+    orr_text_json(t, l->kernel->name);
+    orr_text_add(t, ", \"file\": ");
+    orr_text_json(t, i->file);
+    orr_text_add(t, ", \"index\": %u, \"id\": %u, \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], ",
+                 l->index, i->id, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2]);
+    orr_text_add(t, "\"registers\": %u, \"shared\": %u, \"binary\": %u, \"tracer\": ", l->kernel->regs,
+                 l->kernel->shared_bytes, i->binary);
+    if (i->version >= 0)
+        orr_text_add(t, "%d", i->version);
+    else
+        orr_text_add(t, "null");
+    orr_text_add(t, ", \"stream\": %llu, \"lineinfo\": %s}", (unsigned long long)i->stream,
+                 i->lineinfo ? "true" : "false");
+}
+
+static bool inform_trace(const cli_options *o, const char *path, orr_text *t, orr_err *e) {
+    orr_accel_file *f = orr_accel_open(path, e);
+    if (!f) return false;
+    if (o->quiet) orr_accel_warn(f, NULL);
+    if (o->json) {
+        orr_text_add(t, "{\n  \"file\": ");
+        orr_text_json(t, path);
+        orr_text_add(t, ",\n  \"commands\": [");
+    } else {
+        orr_text_add(t, "%s: an Accel-Sim trace\n\n%6s  %-32s %-20s %-16s %9s %10s  %-7s %6s %6s  %s\n", path,
+                     "launch", "kernel", "grid", "block", "registers", "shared", "code", "tracer", "stream",
+                     "file");
+    }
+    orr_accel_item i;
+    bool ok, any = false;
+    while ((ok = orr_accel_next(f, &i, e)) && i.kind != ORR_ACCEL_END) {
+        if (o->json) {
+            orr_text_add(t, "%s\n", any ? "," : "");
+            trace_json(&i, t);
+        } else {
+            trace_text(&i, t);
+        }
+        any = true;
+    }
+    if (o->json) orr_text_add(t, "%s]\n}\n", any ? "\n  " : "");
+    orr_accel_close(f);
+    return ok;
+}
+
 int cli_info(cli_options *o, orr_err *e) {
     if (o->ninputs != 1) {
-        orr_fail(e, ORR_BAD_INPUT, "info: name one recorded stream: orrery info FILE");
+        orr_fail(e, ORR_BAD_INPUT, "info: name one recorded stream or trace: orrery info FILE");
         return e->status;
     }
     orr_text t = {0};
-    if (inform(o->inputs[0], o->json, &t, e)) fwrite(t.s, 1, t.n, stdout);
+    const char *path = o->inputs[0];
+    bool stream = orr_stream_probe(path) || !orr_accel_probe(path);
+    if (stream ? inform(path, o->json, &t, e) : inform_trace(o, path, &t, e)) fwrite(t.s, 1, t.n, stdout);
     free(t.s);
     return e->status;
 }

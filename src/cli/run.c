@@ -51,12 +51,11 @@ static bool chosen(const cli_options *o, const orr_kernel *k, uint32_t index) {
 
 // Nothing was, although there was something to choose from.
 static bool some_chosen(const runner *r, const char *input, orr_err *e) {
-    uint64_t seen = r->seen;
-    if (r->result.launches.n || !seen || (!r->o->launches && !r->o->kernels)) return true;
+    if (r->result.launches.n || !r->seen || (!r->o->launches && !r->o->kernels)) return true;
     return orr_fail(
         e, ORR_BAD_INPUT,
-        "%s: none of its %llu launch%s (numbered from 0) is among those that --kernels and --launches choose",
-        input, (unsigned long long)seen, seen == 1 ? "" : "es");
+        "%s: --kernels and --launches choose none of its launches; there are %llu, numbered from 0", input,
+        (unsigned long long)r->seen);
 }
 
 static bool run_counts(runner *r, const orr_work *w, orr_err *e) {

@@ -8,8 +8,12 @@
 const char *const orr_active_name[ORR_ACTIVE_RANGES] = {"1-8", "9-16", "17-24", "25-31", "32"};
 const char *const orr_mem_kind_name[ORR_MEM_KINDS] = {"ld", "st", "atom"};
 
-// "fma.f32", "ld.global.u32", "bra": the operation with what tells its cost.
-static void op_name(const orr_inst *i, char *to, size_t n) {
+// "fma.f32", "ld.global.u32", "bra": the operation with what tells its cost. Machine instructions have names.
+static void op_name(const orr_kernel *k, const orr_inst *i, char *to, size_t n) {
+    if (k->machine && i->name < k->nnames) {
+        snprintf(to, n, "%s", k->names[i->name]);
+        return;
+    }
     const char *name = orr_ops[i->op].name, *type = i->type ? orr_types[i->type].name : "";
     if (i->space && (orr_ops[i->op].flags & ORR_F_MEMORY)) {
         const char *vec = i->vec == 2 ? ".v2" : i->vec == 4 ? ".v4" : i->vec == 8 ? ".v8" : "";
@@ -40,9 +44,9 @@ static const char *source_file(const orr_kernel *k, const orr_inst *i) {
 }
 
 // The instruction's index in s->ops and s->lines, made when it is the first of its kind.
-static orr_mix *mix_of(orr_sums *s, orr_map *names, const orr_inst *i) {
+static orr_mix *mix_of(orr_sums *s, orr_map *names, const orr_kernel *k, const orr_inst *i) {
     char name[sizeof s->ops.at->name];
-    op_name(i, name, sizeof name);
+    op_name(k, i, name, sizeof name);
     size_t at = (size_t)orr_map_get(names, name);
     if (!at) {
         memcpy(ORR_PUSH(&s->ops)->name, name, sizeof name);
@@ -111,7 +115,7 @@ void orr_sums_make(const orr_profile *p, orr_sums *s) {
             if (flags & ORR_F_CALL) s->calls += runs;
             if (flags & ORR_F_ATOMIC) s->atomics += runs;
             if (inst->op == ORR_OP_WARPSYNC) s->warp_syncs += runs;
-            orr_mix *mix = mix_of(s, &op_names, inst);
+            orr_mix *mix = mix_of(s, &op_names, k, inst);
             mix->warp += runs;
             mix->thread += stats->lanes;
             last = line_of(s, &line_names, k, inst);
