@@ -34,6 +34,15 @@ const char *page_time(char buf[32], double ns) {
     return buf;
 }
 
+const char *page_name(char buf[120], const char *name) {
+    size_t n = strlen(name);
+    bool cut = n > 119;
+    if (cut) n = 116;
+    for (size_t i = 0; i < n; i++) buf[i] = (unsigned char)name[i] < 32 || name[i] == 127 ? '?' : name[i];
+    strcpy(buf + n, cut ? "..." : "");
+    return buf;
+}
+
 const char *page_base(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;

@@ -14,10 +14,11 @@ static inline const char *plain(const page *p) { return p->o->colour ? "\033[0m"
 static inline double percent(uint64_t a, uint64_t b) { return b ? 100.0 * (double)a / (double)b : 0; }
 
 const char *page_shape(char buf[48],
-                       const uint32_t d[3]);      // "4096", "64 x 64": without trailing dimensions of 1
-const char *page_bytes(char buf[32], uint64_t v); // "13.1 MB"
-const char *page_time(char buf[32], double ns);   // "58.71 us"
-const char *page_base(const char *path);          // after the last slash
+                       const uint32_t d[3]);            // "4096", "64 x 64": without trailing dimensions of 1
+const char *page_bytes(char buf[32], uint64_t v);       // "13.1 MB"
+const char *page_time(char buf[32], double ns);         // "58.71 us"
+const char *page_name(char buf[120], const char *name); // of a kernel, harmless to a terminal, cut
+const char *page_base(const char *path);                // after the last slash
 void page_where(char to[64], const char *file, uint32_t line); // "saxpy.cu:12", shortened from the left
 
 // Source files, read when a line of them is first asked for; zero-initialise, free at the end.

@@ -69,7 +69,7 @@ enum orr_bound {
 extern const char *const orr_bound_name[ORR_BOUNDS]; // "none", "compute", "dram", ...
 
 typedef struct orr_use { // how much of a resource was used while blocks ran
-    const char *name;    // "issue", a unit's name, "shared", "L1", "crossbar", "L2", "DRAM"
+    const char *name;    // "issue", a unit's name, "shared", "L1", "crossbar", "L2", "DRAM", "DRAM rows"
     enum orr_bound bound;
     double percent;    // of the peak
     double rate, peak; // NAN: only the percentage is known

@@ -155,7 +155,7 @@ static void kernel_lines(const page *p, const orr_profile *f, const orr_sums *s)
 
 // ---- launches ---------------------------------------------------------------------------------
 static void launch_table(const page *p, const orr_result *r) {
-    char a[48], b[48], c[32], d[32];
+    char a[48], b[48], c[32], d[32], name[120];
     bool timed = orr_result_gpu(r);
     orr_text_add(p->t, "\n%s%6s  %-24s %-18s %-14s %16s", bold(p), "launch", "kernel", "grid", "block",
                  "warp insts");
@@ -166,8 +166,8 @@ static void launch_table(const page *p, const orr_result *r) {
     size_t shown = r->launches.n < LAUNCH_ROWS ? r->launches.n : LAUNCH_ROWS;
     for (size_t i = 0; i < shown; i++) {
         const orr_launch_result *l = &r->launches.at[i];
-        orr_text_add(p->t, "%6u  %-24s %-18s %-14s %16s", l->index, l->kernel->name, page_shape(a, l->grid),
-                     page_shape(b, l->block), orr_commas(c, l->warp_insts));
+        orr_text_add(p->t, "%6u  %-24s %-18s %-14s %16s", l->index, page_name(name, l->kernel->name),
+                     page_shape(a, l->grid), page_shape(b, l->block), orr_commas(c, l->warp_insts));
         orr_verdict v;
         if (!timed)
             orr_text_add(p->t, " %18s\n", orr_commas(d, l->thread_insts));

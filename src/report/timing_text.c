@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TOP_INSTS = 24, TOP_LINES = 24, TOP_REASONS = 3, BAR = 24 };
+enum { TOP_INSTS = 24, TOP_LINES = 24, TOP_REASONS = 3, BAR = 20 };
 
 // "######........": a percentage to look at.
 static const char *bar(char to[BAR + 1], double percent) {
@@ -40,11 +40,11 @@ static void wrapped(orr_text *t, const char *s, int indent, int width) {
 
 // ---- the first lines ----------------------------------------------------------------------------
 static void head(const page *p, const orr_cost *c) {
-    char a[48], b[48];
+    char a[48], b[48], name[120];
     const orr_launch_result *l = c->first;
     const orr_program *program = c->timing.program;
-    orr_text_add(p->t, "\n%skernel %s%s  %u launch%s", bold(p), l->kernel->name, plain(p), c->launches,
-                 c->launches == 1 ? "" : "es");
+    orr_text_add(p->t, "\n%skernel %s%s  %u launch%s", bold(p), page_name(name, l->kernel->name), plain(p),
+                 c->launches, c->launches == 1 ? "" : "es");
     if (c->same) {
         orr_text_add(p->t, "  grid %s  block %s", page_shape(a, l->grid), page_shape(b, l->block));
         if (l->dynamic_shared) orr_text_add(p->t, "  dynamic shared %u B", l->dynamic_shared);
@@ -173,14 +173,14 @@ static void stalls(const page *p, const orr_cost *c) {
     const orr_timing *t = &c->timing;
     char a[32], b[BAR + 1];
     int order[ORR_STALLS], n = sorted(t->stalls, order);
-    orr_text_add(p->t, "\n  %s%-20s %18s %6s%s\n", bold(p), "what warps did", "warp cycles", "%", plain(p));
+    orr_text_add(p->t, "\n  %s%-18s %16s %6s%s\n", bold(p), "what warps did", "warp cycles", "%", plain(p));
     for (int i = 0; i < n; i++) {
         int s = order[i];
         double share = percent(t->stalls[s], t->warp_cycles);
-        orr_text_add(p->t, "  %-20s %18s %6.1f  %s  %s\n", orr_stalls[s].name, orr_commas(a, t->stalls[s]),
+        orr_text_add(p->t, "  %-18s %16s %6.1f  %s  %s\n", orr_stalls[s].name, orr_commas(a, t->stalls[s]),
                      share, bar(b, share), orr_stalls[s].meaning);
     }
-    orr_text_add(p->t, "  %-20s %18s %6.1f\n", "all", orr_commas(a, t->warp_cycles),
+    orr_text_add(p->t, "  %-18s %16s %6.1f\n", "all", orr_commas(a, t->warp_cycles),
                  t->warp_cycles ? 100.0 : 0.0);
 }
 
@@ -188,7 +188,7 @@ static void stalls(const page *p, const orr_cost *c) {
 static void reasons(const page *p, const orr_place_cost *x) {
     int order[ORR_STALLS], n = sorted(x->stalls, order), shown = 0;
     for (int i = 0; i < n && shown < TOP_REASONS; i++) {
-        if (order[i] == ORR_STALL_ISSUED) continue;
+        if (order[i] == ORR_STALL_ISSUED || x->stalls[order[i]] * 100 < x->cycles) continue;
         orr_text_add(p->t, "%s%s %.0f", shown++ ? ", " : "", orr_stalls[order[i]].name,
                      percent(x->stalls[order[i]], x->cycles));
     }

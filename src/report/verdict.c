@@ -5,18 +5,18 @@
 //
 //   1. launch        MOSTLY_OVERHEAD of the cycles had passed before the first block started.
 //   2. a resource    The most used one is at BUSY or more. A pipe or the issue of instructions: compute.
-//   DRAM, L2, the
-//                    crossbar, L1 (also when it is the load/store unit that is full), shared memory:
-//                    bandwidth.
-//   3. parallelism   SMs had work in less than ENOUGH_ACTIVE of the time: too few blocks, or some ran much
-//   longer.
+//                    DRAM, L2, the crossbar, L1, shared memory (also when it is the load/store unit in front
+//                    of the last two that is full): bandwidth.
+//   3. parallelism   SMs had work in less than ENOUGH_ACTIVE of the time: too few blocks, or some ran on when
+//                    the others had ended.
 //   4. barrier       What warps waited for most, other than their turn, is the other warps of their block.
 //   5. latency       Anything else: each warp waits, and there are too few of them to cover for each other.
 //
 // All shares but that of rule 1 are of the time from the start of the first block on.
 //
-// DRAM and L2 count as busy by the bytes they moved or by the time their channels and slices were busy,
-// whichever is more: rows that change with each access, or atomics, keep them busy with few bytes.
+// L2 counts as busy by the bytes it moved or by the time its slices were busy, whichever is more; DRAM by its
+// bytes and the time its buses were busy, and apart from that by the rows it had to open (at most one each
+// tRRD in a channel and one each tRC in a bank): accesses all over memory keep it busy with few bytes.
 #include "report/report.h"
 #include "timed/timed.h"
 
@@ -124,6 +124,10 @@ int orr_uses(const orr_gpu *g, const orr_launch_result *l, orr_use use[ORR_USES_
                          dram,
                          g->dram_bandwidth,
                          "GB/s"};
+    double clocks = seconds * g->clock_dram * 1e6 * g->dram_channels;
+    double rows = larger(percent((double)m->row_miss * g->dram_trrd, clocks),
+                         percent((double)m->row_miss * g->dram_trc, clocks * g->dram_banks));
+    if (m->row_miss) use[n++] = (orr_use){"DRAM rows", ORR_BOUND_DRAM, rows, NAN, NAN, ""};
     return n;
 }
 
@@ -139,7 +143,15 @@ static const char *resource_words(enum orr_bound b) {
     }
 }
 
-static void say_resource(const orr_use *u, char *to, size_t n) {
+static void say_resource(const orr_use *u, const orr_raw *raw, char *to, size_t n) {
+    if (!strcmp(u->name, "DRAM rows")) {
+        uint64_t hit = raw->mem.row_hit, all = hit + raw->mem.row_miss;
+        snprintf(to, n,
+                 "memory: opening DRAM rows, at %.0f %% of what is possible; %.0f %% of accesses found "
+                 "theirs open",
+                 u->percent, percent((double)hit, (double)all));
+        return;
+    }
     if (u->bound == ORR_BOUND_COMPUTE)
         snprintf(to, n, "compute: %s at %.0f %% of its peak",
                  strcmp(u->name, "issue") ? u->name : "instruction issue", u->percent);
@@ -168,12 +180,16 @@ static void say_warps(const orr_gpu *g, const orr_launch_result *l, char *to, si
              holds, why);
 }
 
-static void say_wait(const orr_launch_result *l, const orr_verdict *v, char *to, size_t n) {
+static void say_wait(const orr_gpu *g, const orr_launch_result *l, const orr_verdict *v, char *to, size_t n) {
     const orr_raw *raw = l->timing->raw;
-    if (v->stall == ORR_STALL_LONG && raw && raw->sm.loads)
-        snprintf(to, n, " (a load takes %.0f cycles)", (double)raw->sm.load_latency / (double)raw->sm.loads);
+    to[0] = 0;
+    if (v->stall != ORR_STALL_LONG || !raw || !raw->sm.loads) return;
+    double latency = (double)raw->sm.load_latency / (double)raw->sm.loads;
+    if (latency > 2 * g->dram_latency)
+        snprintf(to, n, " (a load takes %.0f cycles; from DRAM at rest it would be %.0f)", latency,
+                 g->dram_latency);
     else
-        to[0] = 0;
+        snprintf(to, n, " (a load takes %.0f cycles)", latency);
 }
 
 static const char *waiting_for(int stall) {
@@ -223,8 +239,8 @@ bool orr_judge(const orr_gpu *g, const orr_launch_result *l, orr_verdict *v) {
         snprintf(v->resource, sizeof v->resource, "%s", use[most].name);
         v->percent = use[most].percent;
     }
-    char wait[60], warps[260];
-    say_wait(l, v, wait, sizeof wait);
+    char wait[100], warps[260];
+    say_wait(g, l, v, wait, sizeof wait);
     say_warps(g, l, warps, sizeof warps);
     if (!n || !l->warp_insts) {
         v->bound = ORR_BOUND_NONE;
@@ -236,7 +252,7 @@ bool orr_judge(const orr_gpu *g, const orr_launch_result *l, orr_verdict *v) {
                  v->overhead_percent);
     } else if (v->percent >= BUSY) {
         v->bound = use[most].bound;
-        say_resource(&use[most], v->text, sizeof v->text);
+        say_resource(&use[most], t->raw, v->text, sizeof v->text);
     } else if (v->active_percent < ENOUGH_ACTIVE) {
         v->bound = ORR_BOUND_PARALLELISM;
         if (l->blocks < (uint64_t)g->sm_count)
