@@ -1,0 +1,156 @@
+// Which slice or channel an address belongs to.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "gpu/gpu.h"
+#include "memory/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// x generates all 2^m - 1 elements that are not 0.
+static void primitive(void **state) {
+    (void)state;
+    for (uint32_t m = 1; m <= 17; m++) {
+        uint32_t p = orr_polynomial(m), x = 1, order = 0;
+        assert_int_equal(p >> m, 1);
+        do {
+            x <<= 1;
+            if (x >> m) x ^= p;
+            order++;
+        } while (x != 1 && order < 1u << m);
+        assert_int_equal(order, (1u << m) - 1);
+    }
+    assert_int_equal(orr_polynomial(18), 0);
+}
+
+static void division(void **state) {
+    (void)state;
+    uint64_t n = 0x123456789abcdull;
+    for (uint32_t d = 1; d <= 4096; d++) {
+        orr_divider by = orr_divider_of(d);
+        uint64_t most = d > 1 ? UINT64_MAX / d - 1 : UINT64_MAX;
+        for (int k = 0; k < 8; k++) {
+            n = n * 6364136223846793005ull + 1442695040888963407ull;
+            uint64_t v = n % most;
+            assert_true(orr_divide(by, v) == v / d);
+            assert_true(orr_divide(by, v / d * d) == v / d);
+            if (v / d) assert_true(orr_divide(by, v / d * d - 1) == v / d - 1);
+        }
+        assert_true(orr_divide(by, most) == most / d);
+    }
+}
+
+// Each group of chunks goes to every unit once, and its number is the place there: no two chunks share one.
+static void dense(void **state) {
+    (void)state;
+    static const uint32_t counts[] = {1,  2,  3,  5,  6,   8,   12,  24,   32,  40,
+                                      48, 64, 80, 96, 100, 128, 512, 4095, 4096};
+    static const int hows[] = {ORR_HASH_IPOLY, ORR_HASH_XOR, ORR_HASH_MODULO};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (int h = 0; h < 3; h++) {
+            uint32_t n = counts[i];
+            orr_spread *s = malloc(sizeof *s);
+            bool *seen = malloc(n);
+            orr_spread_init(s, n, hows[h]);
+            for (uint64_t group = 0; group < 50; group++) {
+                uint64_t far = group < 40 ? group : group * 0x123456789ull; // within 2^52 chunks
+                memset(seen, 0, n);
+                for (uint32_t r = 0; r < n; r++) {
+                    uint64_t place;
+                    uint32_t unit = orr_spread_unit(s, far * n + r, &place);
+                    assert_true(unit < n);
+                    assert_true(place == far);
+                    assert_false(seen[unit]);
+                    seen[unit] = true;
+                }
+            }
+            uint64_t place;
+            assert_true(orr_spread_unit(s, UINT64_MAX, &place) < n);
+            free(seen);
+            free(s);
+        }
+}
+
+// With a power of two units, ipoly is the chunk's number modulo the polynomial (Rau 1991).
+static void is_a_remainder(void **state) {
+    (void)state;
+    orr_spread *s = malloc(sizeof *s);
+    for (uint32_t m = 1; m <= 12; m++) {
+        orr_spread_init(s, 1u << m, ORR_HASH_IPOLY);
+        for (uint64_t chunk = 1; chunk < 1ull << 50; chunk = chunk * 3 + 1) {
+            uint64_t rest = chunk, place;
+            for (int bit = 51; bit >= (int)m; bit--)
+                if (rest >> bit & 1) rest ^= (uint64_t)orr_polynomial(m) << (bit - (int)m);
+            assert_int_equal(orr_spread_unit(s, chunk, &place), rest);
+        }
+    }
+    free(s);
+}
+
+// The busiest unit against the mean, when `n` chunks at a distance of `stride` are touched.
+static double crowding(const orr_spread *s, uint64_t stride, uint32_t n) {
+    uint32_t units = s->units.d, *count = calloc(units, sizeof *count), most = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t place;
+        uint32_t c = ++count[orr_spread_unit(s, i * stride, &place)];
+        if (c > most) most = c;
+    }
+    free(count);
+    return (double)most * units / n;
+}
+
+// 64 chunks a unit. Thrown at random the busiest of 5 to 96 units would have about 64 + 2 x 8, 1.25 times the
+// mean, which is what all strides together should come to; a linear hash has strides that are worse. Those
+// people use (powers of two, and multiples of the number of units) must stay below 2, and of all strides to
+// 4096 all but 5 % below 1.5. A plain modulo has everything in one unit when the stride is a multiple of
+// their count.
+static void strides(void **state) {
+    (void)state;
+    static const uint32_t counts[] = {6, 12, 48, 80, 96, 24, 40, 5, 10};
+    orr_spread *s = malloc(sizeof *s);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        uint32_t n = counts[i];
+        int bad = 0;
+        double sum = 0;
+        orr_spread_init(s, n, ORR_HASH_IPOLY);
+        assert_true(crowding(s, 1, 64 * n) == 1);
+        for (uint64_t stride = 1; stride <= 4096; stride++) {
+            double c = crowding(s, stride, 64 * n);
+            sum += c;
+            bad += c > 1.5;
+        }
+        if (sum / 4096 > 1.35 || bad > 4096 / 20) fail_msg("%u units: mean %g, %d bad", n, sum / 4096, bad);
+        for (uint64_t stride = 1; stride <= 1ull << 30; stride *= 2)
+            for (int times = 0; times < 2; times++) {
+                double c = crowding(s, times ? stride * n : stride, 64 * n);
+                if (c > 2) fail_msg("%u units, stride %llu: %g", n, (unsigned long long)stride, c);
+            }
+        orr_spread_init(s, n, ORR_HASH_MODULO);
+        assert_true(crowding(s, n, 64 * n) == n);
+    }
+    free(s);
+}
+
+// A power of two of units and of the stride: exactly even, as the remainders of x^k times 0 .. 2^m - 1 are
+// all different.
+static void conflict_free(void **state) {
+    (void)state;
+    orr_spread *s = malloc(sizeof *s);
+    for (uint32_t n = 2; n <= 256; n *= 2) {
+        orr_spread_init(s, n, ORR_HASH_IPOLY);
+        for (uint64_t stride = 1; stride <= 1ull << 30; stride *= 2) assert_true(crowding(s, stride, n) == 1);
+    }
+    free(s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(primitive),      cmocka_unit_test(division), cmocka_unit_test(dense),
+        cmocka_unit_test(is_a_remainder), cmocka_unit_test(strides),  cmocka_unit_test(conflict_free),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
