@@ -292,6 +292,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         q->nslots = q->last = 0;
         q->limit = (uint32_t)g->core_active;
         q->wake = NEVER;
+        q->next_issue = q->held = 0;
         if (q->l0_when) orr_cache_flush(&q->l0);
     }
     if (s->l1i_when) orr_cache_flush(&s->l1i);

@@ -164,9 +164,13 @@ static uint64_t schedule(sm *s, uint32_t n) {
     sched *q = &s->sched[n];
     cycle *c = s->c;
     uint64_t now = s->now, least = NEVER, can = 0;
+    if (now < q->next_issue) return q->next_issue;
     if (c->sub_collectors) {
         uint64_t t = collectors_free(s, n);
-        if (t > now) return t;
+        if (t > now) {
+            q->held += t - now;
+            return q->next_issue = t;
+        }
     }
     for (uint32_t i = 0; i < q->nslots; i++) {
         uint64_t t = q->ready[i], u = s->pool_free[q->pool[i]], room = q->memory[i] ? s->lsu_room : 0;
@@ -192,7 +196,7 @@ static uint64_t schedule(sm *s, uint32_t n) {
         w->front = now + 1;
         cyc_warp_look(s, w);
     }
-    return now + (uint64_t)c->gpu->core_issue_interval;
+    return q->next_issue = now + (uint64_t)c->gpu->core_issue_interval;
 }
 
 // ---- answers: a heap by time, then order ------------------------------------------------------------------------

@@ -49,6 +49,7 @@ typedef struct warp {
     orr_trace trace;
     const uint8_t *base;    // where the trace begins
     uint64_t age;           // order of arrival on the SM
+    uint64_t held;          // its scheduler's `held` when last looked at
     uint64_t fetched;       // code line it fetched last, + 1
     // control bits: counters of the six barriers
     uint64_t sb_ready[6];
@@ -75,6 +76,8 @@ typedef struct sched {
     uint32_t last;           // slot that issued last
     uint32_t limit;          // of active ones
     uint64_t wake;           // nothing to do before this
+    uint64_t next_issue;     // core.issue_interval after the last one
+    uint64_t held;           // cycles in which no collector was free, so far
     orr_cache l0;
     uint64_t *l0_when;       // by line: when it is there
     warp *warps;             // [MAX per scheduler]

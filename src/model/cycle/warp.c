@@ -111,6 +111,7 @@ void cyc_warp_look(sm *s, warp *w) {
     w->ready = t;
     w->why = why;
     sched *q = &s->sched[w->sched];
+    w->held = q->held;
     q->ready[w->slot] = t;
     q->pool[w->slot] = s->pool_of[(uint32_t)w->sched * ORR_GPU_UNITS_MAX + i->unit];
     q->memory[w->slot] = i->kind == ORR_TK_MEM;
@@ -135,6 +136,14 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
     if (i->kind == ORR_TK_MEM && s->lsu_room > dep) {
         uint64_t n = s->lsu_room > until ? rest : s->lsu_room - dep;
         charge(s, w->at, i->space == ORR_SPACE_SHARED ? ORR_STALL_MIO : ORR_STALL_LG, n);
+        rest -= n;
+        if (!rest) return;
+    }
+    sched *q = &s->sched[w->sched];
+    if (q->held != w->held) {
+        uint64_t n = q->held - w->held < rest ? q->held - w->held : rest;
+        w->held = q->held;
+        charge(s, w->at, ORR_STALL_COLLECTOR, n);
         rest -= n;
         if (!rest) return;
     }
