@@ -4,6 +4,7 @@
 // rest of the process was doing.
 #include "base/base.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 char *orr_read_file(const char *path, size_t limit, size_t *size, orr_err *e) {
@@ -57,15 +59,17 @@ too_large:
 enum { FREE, CLAIMED, LIVE };
 static struct {
     atomic_int state;
+    atomic_bool folder;
     char name[PATH_MAX];
 } temps[32];
 
-static int remember(const char *name) { // -1: the table is full or the name too long
+static int remember(const char *name, bool folder) { // -1: the table is full or the name too long
     if (strlen(name) >= sizeof temps[0].name) return -1;
     for (int i = 0; i < (int)(sizeof temps / sizeof temps[0]); i++) {
         int was = FREE;
         if (!atomic_compare_exchange_strong(&temps[i].state, &was, CLAIMED)) continue;
         strcpy(temps[i].name, name);
+        atomic_store(&temps[i].folder, folder);
         atomic_store(&temps[i].state, LIVE);
         return i;
     }
@@ -80,9 +84,36 @@ static void forget(const char *name) {
         }
 }
 
+// A folder and the files in it, by system calls alone: opendir allocates, which a signal handler must not.
+static void remove_folder(const char *name) {
+    int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    _Alignas(8) char buf[4096];
+    bool some = true;
+    while (some) { // what is removed moves what comes after it: from the start until nothing goes any more
+        some = false;
+        lseek(fd, 0, SEEK_SET);
+        for (long n; (n = syscall(SYS_getdents64, fd, buf, sizeof buf)) > 0;)
+            for (long at = 0; at < n;) { // d_ino 8 bytes, d_off 8, d_reclen 2, d_type 1, d_name
+                uint16_t length;
+                memcpy(&length, buf + at + 16, sizeof length);
+                const char *entry = buf + at + 19;
+                if (unlinkat(fd, entry, 0) == 0) some = true;
+                at += length;
+            }
+    }
+    close(fd);
+    rmdir(name);
+}
+
 void orr_out_abort_all(void) {
     for (int i = 0; i < (int)(sizeof temps / sizeof temps[0]); i++)
-        if (atomic_load(&temps[i].state) == LIVE) unlink(temps[i].name);
+        if (atomic_load(&temps[i].state) == LIVE) {
+            if (atomic_load(&temps[i].folder))
+                remove_folder(temps[i].name);
+            else
+                unlink(temps[i].name);
+        }
 }
 
 bool orr_out_open(orr_out *o, const char *path, orr_err *e) {
@@ -101,7 +132,7 @@ bool orr_out_open(orr_out *o, const char *path, orr_err *e) {
         orr_text name = {0};
         orr_text_add(&name, "%s.%d-%d.tmp", o->path, (int)getpid(), atomic_fetch_add(&serial, 1));
         o->temp = name.s;
-        if (remember(o->temp) < 0) { // before it exists, so that no signal finds it unknown
+        if (remember(o->temp, false) < 0) { // before it exists, so that no signal finds it unknown
             errno = strlen(o->temp) >= PATH_MAX ? ENAMETOOLONG : EMFILE;
             fd = -1;
         } else {
@@ -152,4 +183,67 @@ void orr_out_abort(orr_out *o) {
     free(o->temp);
     free(o->path);
     *o = (orr_out){0};
+}
+
+// ---- a folder of files ------------------------------------------------------------------------
+
+char *orr_out_folder(const char *path, bool (*ours)(const char *name), orr_err *e) {
+    static atomic_int serial;
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    if (!n) {
+        orr_fail(e, ORR_BAD_INPUT, "the name of the folder to write is empty");
+        return NULL;
+    }
+    struct stat st;
+    if (lstat(path, &st) == 0) {
+        DIR *d = S_ISDIR(st.st_mode) ? opendir(path) : NULL;
+        if (!d) {
+            orr_fail(e, ORR_BAD_INPUT, "%s: %s; name another folder", path,
+                     S_ISDIR(st.st_mode) ? strerror(errno) : "is there already, and is not a folder");
+            return NULL;
+        }
+        for (const struct dirent *f; (f = readdir(d));)
+            if (strcmp(f->d_name, ".") && strcmp(f->d_name, "..") && !ours(f->d_name)) {
+                orr_fail(e, ORR_BAD_INPUT, "%s: holds other things (%.60s); name an empty or a new folder",
+                         path, f->d_name);
+                break;
+            }
+        closedir(d);
+        if (e->status) return NULL;
+    }
+    orr_text name = {0};
+    orr_text_add(&name, "%.*s.%d-%d.tmp", (int)n, path, (int)getpid(), atomic_fetch_add(&serial, 1));
+    int why = remember(name.s, true) < 0 ? (strlen(name.s) >= PATH_MAX ? ENAMETOOLONG : EMFILE) : 0;
+    if (!why && mkdir(name.s, 0777) != 0) {
+        why = errno;
+        forget(name.s);
+    }
+    if (!why) return name.s;
+    orr_fail(e, ORR_BAD_INPUT, "%s: cannot write: %s", path, strerror(why));
+    free(name.s);
+    return NULL;
+}
+
+bool orr_out_folder_end(char *temp, const char *path, bool commit, orr_err *e) {
+    bool ok = true;
+    if (commit && rename(temp, path) != 0) { // works for a new and for an empty one
+        orr_text old = {0};
+        orr_text_add(&old, "%s.old", temp);
+        ok = (errno == ENOTEMPTY || errno == EEXIST) && rename(path, old.s) == 0;
+        if (ok && rename(temp, path) != 0) { // put it back
+            ok = false;
+            (void)!rename(old.s, path);
+        }
+        int why = errno;
+        if (ok)
+            remove_folder(old.s);
+        else
+            orr_fail(e, ORR_BAD_INPUT, "%s: cannot write: %s", path, strerror(why));
+        free(old.s);
+    }
+    if (!commit || !ok) remove_folder(temp);
+    forget(temp);
+    free(temp);
+    return ok;
 }

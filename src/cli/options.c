@@ -59,6 +59,9 @@ static const option options[] = {
     {"barriers", 0, INT, AT(barriers), 0, "N", "named barriers of the kernel, for the occupancy (default 1)"},
     {"names", 0, FLAG, AT(names), 0, NULL, "bare names, one a line, for scripts"},
     {"json", 0, FLAG, AT(json), 0, NULL, "results as one JSON object"},
+    {"format", 0, STRING, AT(format), 0, "NAME",
+     "of what record writes: orrery (default; a file), accel-sim (a folder with .traceg.xz) or accel-sim-plain "
+     "(.traceg)"},
     {"output", 'o', STRING, AT(output), 0, "FILE", "write to FILE"},
     {"quiet", 'q', FLAG, AT(quiet), 0, NULL, "no progress, no notes on standard error"},
 };
@@ -285,8 +288,9 @@ void cli_help(FILE *f, const cli_subcommand *c) {
     fputs(
         "  help      this, or `orrery help SUBCOMMAND`\n"
         "\n"
-        "An INPUT is the name of a bundled workload (`orrery list`), a launch script (*.launch) or a PTX\n"
-        "module (*.ptx). Every subcommand has --help with examples; `orrery --version` says which this is.\n"
+        "An INPUT is the name of a bundled workload (`orrery list`), a launch script (*.launch), a PTX module\n"
+        "(*.ptx), a recorded stream or an Accel-Sim trace (kernelslist.g). Every subcommand has --help with\n"
+        "examples; `orrery --version` says which this is.\n"
         "Exit status: 0 done, 1 the simulated program failed, 2 bad input or usage.\n",
         f);
 }

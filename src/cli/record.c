@@ -1,4 +1,6 @@
-// orrery record: an INPUT's streams into a file that `orrery run` replays.
+// orrery record: an INPUT's streams into a file that `orrery run` replays, or into a folder that Accel-Sim
+// runs.
+#include "accel/accel.h"
 #include "cli/input.h"
 #include "stream/stream.h"
 
@@ -7,8 +9,11 @@
 typedef struct recorder {
     const cli_options *o;
     const orr_gpu *gpu;
-    orr_stream_writer *writer;
-    orr_err wrote; // what went wrong with the file, which is not the script's fault
+    orr_stream_writer *writer; // one of these two
+    orr_accel_writer *accel;
+    orr_program *program; // of the kernel launched last, for Accel-Sim
+    orr_backend inner;    // what the script runs on: its copies to the GPU are written too
+    orr_err wrote;        // what went wrong with the file, which is not the script's fault
     orr_progress progress;
     uint64_t launches;
 } recorder;
@@ -17,8 +22,18 @@ static bool on_block(void *arg, int worker, const orr_tb *tb, orr_err *e) {
     recorder *r = arg;
     (void)worker;
     orr_progress_part(&r->progress, 1);
-    if (orr_stream_block(r->writer, tb, &r->wrote)) return true;
-    return orr_fail(e, r->wrote.status, "%s", r->wrote.text);
+    bool ok =
+        r->accel ? orr_accel_block(r->accel, tb, &r->wrote) : orr_stream_block(r->writer, tb, &r->wrote);
+    return ok || orr_fail(e, r->wrote.status, "%s", r->wrote.text);
+}
+
+static bool begin(recorder *r, const orr_launch_info *info, orr_err *e) {
+    if (!r->accel) return orr_stream_begin(r->writer, info, &r->wrote);
+    if (!r->program || r->program->kernel != info->kernel) {
+        orr_program_free(r->program);
+        r->program = orr_program_new(info->kernel, r->gpu, e);
+    }
+    return r->program && orr_accel_begin(r->accel, info, r->program, &r->wrote);
 }
 
 static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
@@ -29,11 +44,70 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     memcpy(info.grid, l->grid, sizeof l->grid);
     memcpy(info.block, l->block, sizeof l->block);
     orr_progress_parts(&r->progress, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]);
-    bool ok = orr_stream_begin(r->writer, &info, &r->wrote) &&
-              orr_exec_run(l, r->o->threads, true, on_block, r, NULL, e) &&
-              orr_stream_end(r->writer, &r->wrote);
+    bool ok = begin(r, &info, e) && orr_exec_run(l, r->o->threads, true, on_block, r, NULL, e) &&
+              (r->accel ? orr_accel_end(r->accel, &r->wrote) : orr_stream_end(r->writer, &r->wrote));
     orr_progress_step(&r->progress, ++r->launches);
     return ok || orr_fail(e, r->wrote.status, "%s", r->wrote.text);
+}
+
+// ---- what the script runs on, with its copies seen -------------------------------------------------
+
+static bool do_load(void *self, int module, orr_module *m, orr_err *e) {
+    const orr_backend *b = &((recorder *)self)->inner;
+    return b->load(b->self, module, m, e);
+}
+static uint64_t do_alloc(void *self, const char *name, uint64_t bytes, orr_err *e) {
+    const orr_backend *b = &((recorder *)self)->inner;
+    return b->alloc(b->self, name, bytes, e);
+}
+static bool do_write(void *self, uint64_t addr, const void *data, uint64_t bytes, orr_err *e) {
+    recorder *r = self;
+    if (!r->inner.write(r->inner.self, addr, data, bytes, e)) return false;
+    return !r->accel || orr_accel_copy(r->accel, addr, bytes, e);
+}
+static bool do_read(void *self, uint64_t addr, void *data, uint64_t bytes, orr_err *e) {
+    const orr_backend *b = &((recorder *)self)->inner;
+    return b->read(b->self, addr, data, bytes, e);
+}
+static bool do_symbol(void *self, int module, const char *name, uint64_t *addr, uint64_t *bytes, orr_err *e) {
+    const orr_backend *b = &((recorder *)self)->inner;
+    return b->symbol(b->self, module, name, addr, bytes, e);
+}
+static bool do_launch(void *self, const orr_call *c, orr_err *e) {
+    const orr_backend *b = &((recorder *)self)->inner;
+    return b->launch(b->self, c, e);
+}
+
+// ---- the file ---------------------------------------------------------------------------------------
+
+static bool create(recorder *r, orr_err *e) {
+    const char *format = r->o->format ? r->o->format : "orrery";
+    bool plain = strcmp(format, "accel-sim-plain") == 0;
+    if (strcmp(format, "orrery") == 0) return (r->writer = orr_stream_create(r->o->output, e)) != NULL;
+    if (!plain && strcmp(format, "accel-sim") != 0)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "record: --format is orrery, accel-sim or accel-sim-plain, not %.40s", format);
+    if (!r->gpu)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "record: --format %s needs a GPU to lower the code for: name one with --gpu", format);
+    int cc = r->gpu->cc_major * 10 + r->gpu->cc_minor, binary = orr_accel_binary(r->gpu);
+    if (cc != binary && !r->o->quiet)
+        fprintf(
+            stderr,
+            "orrery: Accel-Sim has no opcodes for compute capability %d.%d; written as binary version %d\n",
+            r->gpu->cc_major, r->gpu->cc_minor, binary);
+    return (r->accel = orr_accel_create(r->o->output, !plain, e)) != NULL;
+}
+
+static void finish(recorder *r, bool ok, orr_err *e) {
+    if (r->accel && ok)
+        orr_accel_commit(r->accel, e);
+    else if (r->accel)
+        orr_accel_discard(r->accel);
+    else if (ok)
+        orr_stream_commit(r->writer, e);
+    else
+        orr_stream_discard(r->writer);
 }
 
 int cli_record(cli_options *o, orr_err *e) {
@@ -52,18 +126,16 @@ int cli_record(cli_options *o, orr_err *e) {
         s = cli_open_script(o, &sets, input, e);
     recorder r = {.o = o, .gpu = gpu};
     orr_cpu *cpu = s ? orr_cpu_new(on_launch, &r, e) : NULL;
-    if (cpu) r.writer = orr_stream_create(o->output, e);
-    if (r.writer) {
-        orr_backend b = orr_cpu_backend(cpu);
+    if (cpu && create(&r, e)) {
+        r.inner = orr_cpu_backend(cpu);
+        orr_backend b = {&r, do_load, do_alloc, do_write, do_read, do_symbol, do_launch};
         orr_script_stats stats;
         if (!o->quiet) orr_progress_start(&r.progress, input, "launches", "blocks", 0);
         bool ok = orr_script_run(s, &b, !o->no_check, &stats, e);
         orr_progress_end(&r.progress);
         if (r.wrote.status) *e = r.wrote;
-        if (ok)
-            orr_stream_commit(r.writer, e);
-        else
-            orr_stream_discard(r.writer);
+        finish(&r, ok, e);
+        orr_program_free(r.program);
     }
     if (cpu) orr_cpu_delete(cpu);
     if (s) orr_script_free(s);
