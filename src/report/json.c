@@ -1,4 +1,4 @@
-// A result as JSON (docs/design.md section 5, docs/counters.md): one object, fields in a fixed order.
+// A result as JSON (docs/design.md section 6, docs/counters.md): one object, fields in a fixed order.
 // Everything but `host` is the same on every host and with any number of threads. What a model does
 // not predict is null.
 #include "report/json.h"

@@ -1,4 +1,4 @@
-// Results for people (text) and for programs (JSON, docs/design.md section 5, docs/counters.md).
+// Results for people (text) and for programs (JSON, docs/design.md section 6, docs/counters.md).
 #ifndef ORR_REPORT_H
 #define ORR_REPORT_H
 
