@@ -90,6 +90,45 @@ static void hits(void **state) {
     bench_free(b);
 }
 
+// Handed over in any order: served by time, and those of one tick as they come, whatever their SM.
+static void order(void **state) {
+    (void)state;
+    bench *b = bench_of(NULL);
+    orr_memsys_copy(b->m, 0, 1024);
+    orr_request r[] = {reading(30, 0, 1), reading(20, 0, 1), reading(20, 1, 1), reading(10, 0, 1),
+                       reading(20, 2, 1), reading(30, 0, 1), reading(31, 0, 1)};
+    for (uint32_t i = 0; i < COUNT(r); i++) r[i].sm = 100 - i;
+    go(b, r, COUNT(r));
+    static const uint32_t served[] = {3, 1, 2, 4, 0, 5, 6}, at[] = {10, 20, 21, 22, 30, 31, 32};
+    for (uint32_t i = 0; i < COUNT(r); i++) {
+        assert_int_equal(b->out.at[i].token, served[i]);
+        assert_int_equal(b->out.at[i].time, CYCLES(at[i]));
+        assert_int_equal(b->out.at[i].sm, 100 - served[i]);
+    }
+    bench_free(b);
+}
+
+// 100 single sectors at once are worked off in 100 cycles, and a slice that is stuck is not free before it
+// goes on.
+static void behind(void **state) {
+    (void)state;
+    bench *b = bench_of(NULL);
+    orr_memsys_copy(b->m, 0, 1024);
+    orr_request r[100];
+    for (int i = 0; i < 100; i++) r[i] = reading(50, 0, 1);
+    orr_memsys_run(b->m, 0, r, 100, CYCLES(60), &b->out); // ten are done
+    assert_int_equal(orr_memsys_free_at(b->m, 0), CYCLES(150));
+    assert_int_equal(orr_memsys_next(b->m, 0), CYCLES(60));
+    bench_free(b);
+    const char *sets[] = {"l2.misses=1", NULL};
+    b = bench_of(sets);
+    r[0] = reading(0, 0, 1);
+    r[1] = reading(0, 1, 1);
+    orr_memsys_run(b->m, 0, r, 2, CYCLES(90), &b->out);
+    assert_true(orr_memsys_free_at(b->m, 0) >= CYCLES(90));
+    bench_free(b);
+}
+
 // A slice of 64 bytes a cycle looks up a line a cycle all the same.
 static void wide_port(void **state) {
     (void)state;
@@ -458,12 +497,13 @@ static int by_sending(const void *a, const void *b) { // by SM, then as sent: `t
 }
 
 enum { TRAFFIC = 6000 };
-// Sent by 12 SMs, up to 100 cycles ahead, as when the network has latency; some at the same tick.
+// Sent by 12 SMs, up to 100 cycles ahead, as when the network has latency; no two at the same tick, whose
+// order would be that in which they are handed over.
 static void make_traffic(orr_request *r, uint64_t *sent) {
     for (uint32_t i = 0; i < TRAFFIC; i++) {
         uint32_t kind = random_below(10);
         sent[i] = i / 3 * ORR_TICKS;
-        r[i] = (orr_request){.time = sent[i] + CYCLES(random_below(100)) + random_below(2) * 1000,
+        r[i] = (orr_request){.time = sent[i] + CYCLES(random_below(100)) + i % ORR_TICKS,
                              .line = random_below(3000),
                              .sm = random_below(12),
                              .token = i,
@@ -557,12 +597,13 @@ static void any_windows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hits),       cmocka_unit_test(wide_port),     cmocka_unit_test(misses),
-        cmocka_unit_test(merging),    cmocka_unit_test(miss_limit),    cmocka_unit_test(validate),
-        cmocka_unit_test(fetch),      cmocka_unit_test(evictions),     cmocka_unit_test(store_stream),
-        cmocka_unit_test(atomics),    cmocka_unit_test(atomics_write), cmocka_unit_test(larger_sectors),
-        cmocka_unit_test(clocks),     cmocka_unit_test(copies),        cmocka_unit_test(restart),
-        cmocka_unit_test(partitions), cmocka_unit_test(refused),       cmocka_unit_test(any_windows),
+        cmocka_unit_test(hits),          cmocka_unit_test(order),          cmocka_unit_test(behind),
+        cmocka_unit_test(wide_port),     cmocka_unit_test(misses),         cmocka_unit_test(merging),
+        cmocka_unit_test(miss_limit),    cmocka_unit_test(validate),       cmocka_unit_test(fetch),
+        cmocka_unit_test(evictions),     cmocka_unit_test(store_stream),   cmocka_unit_test(atomics),
+        cmocka_unit_test(atomics_write), cmocka_unit_test(larger_sectors), cmocka_unit_test(clocks),
+        cmocka_unit_test(copies),        cmocka_unit_test(restart),        cmocka_unit_test(partitions),
+        cmocka_unit_test(refused),       cmocka_unit_test(any_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

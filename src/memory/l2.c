@@ -311,6 +311,10 @@ static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
     if (!done) return;
     uint64_t takes = max(p->c->cycle, (uint64_t)orr_popc(r->sectors) * p->c->sector);
     s->in_free = t + takes;
+    // An average over 16, of those that were waiting; where none waits it is as fast as it can be.
+    uint64_t since = t > r->time ? t - s->taken : takes;
+    s->pace = (15 * s->pace + since + 8) / 16;
+    s->taken = t;
     p->stats.slice_busy += takes;
     p->stats.requests++;
     happened(p, t);
@@ -392,7 +396,7 @@ void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
                 channel = i;
             }
         }
-        if (t >= until) return;
+        if (t >= until) break;
         if (channel != NONE) {
             orr_dram_done done;
             orr_dram *d = &p->channel[channel];
@@ -417,6 +421,7 @@ void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
             }
         }
     }
+    p->until = until;
 }
 
 void orr_l2_add(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t tag) {
@@ -465,11 +470,12 @@ void orr_l2_reset(orr_l2 *p) {
         orr_l2_slice *s = &p->slice[i];
         s->in_head = s->in_n = s->misses = 0;
         s->blocked = OPEN;
-        s->in_free = s->out_free = s->atomic_free = 0;
+        s->in_free = s->out_free = s->atomic_free = s->taken = 0;
+        s->pace = p->c->cycle;
     }
     p->waiters.n = p->misses.n = p->events.n = 0;
     p->free_waiter = p->free_miss = NONE;
-    p->seq = 0;
+    p->seq = p->until = 0;
     p->stats = (orr_memsys_stats){0};
 }
 
@@ -482,6 +488,7 @@ void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_
     for (uint32_t i = 0; i < slices; i++)
         orr_cache_init(&p->slice[i].cache, bytes, ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed, !c->fetch);
     for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d);
+    orr_l2_reset(p);
 }
 
 void orr_l2_free(orr_l2 *p) {

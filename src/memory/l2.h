@@ -46,6 +46,8 @@ typedef struct orr_l2_slice {
     uint8_t blocked; // the first of them: BLOCKED_*
     uint32_t misses; // lines on their way
     uint64_t in_free, out_free, atomic_free;
+    uint64_t taken; // when it last took a request
+    uint64_t pace;  // between two that waited, on average: how fast a queue gets shorter
 } orr_l2_slice;
 
 typedef struct orr_l2 { // a partition
@@ -58,6 +60,7 @@ typedef struct orr_l2 { // a partition
     uint32_t free_waiter, free_miss;
     ORR_VEC(orr_l2_event) events; // a heap, the next first
     uint64_t seq;
+    uint64_t until; // of the last call
     orr_memsys_stats stats;
 } orr_l2;
 

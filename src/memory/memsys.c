@@ -12,7 +12,7 @@
 
 typedef struct key { // of a request that has to be put in order
     uint64_t time;
-    uint32_t sm, index;
+    uint32_t index, slice;
 } key;
 
 typedef struct partition {
@@ -104,12 +104,10 @@ int orr_memsys_side_of(const orr_memsys *m, uint64_t line) { return m->side_of[u
 
 // ---- order --------------------------------------------------------------------------------------
 
-static bool after(const key *a, const key *b) {
-    return a->time > b->time || (a->time == b->time && a->sm > b->sm);
-}
+static bool after(const key *a, const key *b) { return a->time > b->time; }
 
-// By time, then SM, else as they are: runs that are in order already (each SM's are) are merged pairwise.
-// Returns which of the two arrays has the result.
+// By time, else as they are: runs that are in order already (each SM's are) are merged pairwise. Returns which
+// of the two arrays has the result.
 static key *sort(key *at, key *other, size_t n) {
     for (;;) {
         size_t from = 0, runs = 0;
@@ -145,20 +143,19 @@ void orr_memsys_run(orr_memsys *m, int part, const orr_request *r, size_t n, uin
     reserve_keys(p, held + n);
     key *keys = p->keys.at;
     for (size_t i = 0; i < held; i++)
-        if (p->later.at[i].time < until)
-            keys[k++] = (key){p->later.at[i].time, p->later.at[i].sm, (uint32_t)i};
+        if (p->later.at[i].time < until) keys[k++] = (key){p->later.at[i].time, (uint32_t)i, 0};
     for (size_t i = 0; i < n; i++)
-        if (r[i].time < until) keys[k++] = (key){r[i].time, r[i].sm, (uint32_t)(held + i)};
+        if (r[i].time < until) keys[k++] = (key){r[i].time, (uint32_t)(held + i), 0};
     keys = sort(keys, p->scratch.at, k);
     for (size_t i = 0; i < k; i++) {
         const orr_request *q = keys[i].index < held ? &p->later.at[keys[i].index] : &r[keys[i].index - held];
         uint64_t tag;
         uint32_t slice = slice_of(m, p, q->line, &tag);
         orr_l2_add(&p->l2, slice, q, tag);
-        keys[i] = (key){tag, slice, 0};
+        keys[i] = (key){tag, 0, slice};
     }
     // The tags of a large L2 are seldom in the host's caches.
-    for (size_t i = 0; i < k; i++) orr_cache_prefetch_line(&p->l2.slice[keys[i].sm].cache, keys[i].time);
+    for (size_t i = 0; i < k; i++) orr_cache_prefetch_line(&p->l2.slice[keys[i].slice].cache, keys[i].time);
     if (k < held + n) {
         size_t left = 0;
         for (size_t i = 0; i < held; i++)
@@ -248,7 +245,8 @@ uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
         const orr_l2_slice *s = &p->slice[k];
         uint64_t t = s->in_free;
         if (s->in_n && s->in[s->in_head].time > t) t = s->in[s->in_head].time;
-        t += s->in_n * p->c->cycle;
+        if (s->blocked && p->until > t) t = p->until;
+        t += s->in_n * s->pace;
         if (t > most) most = t;
     }
     return most;

@@ -2,7 +2,7 @@
 //
 // It is cut into partitions that share nothing: a DRAM channel (or several) and the L2 slices in front of it.
 // A partition is handed the requests that reach it in a stretch of time and works them off in order of time,
-// then SM, then order of sending; what it answers does not depend on which host thread runs it, nor on how
+// those of the same tick as they were handed over; what it answers does not depend on which host thread runs it, nor on how
 // time was cut into stretches. Nothing ticks: a slice, a port, a bank, a bus is represented by the time it is
 // next free.
 //
@@ -74,8 +74,8 @@ int orr_memsys_side_of(const orr_memsys *m, uint64_t line);
 // Partition p up to `until`: takes over the n new requests (of this partition, none earlier than the last
 // `until`; those at or after `until` wait inside for their time) and appends the answers that became certain.
 // An answer is never earlier than the `until` of the call before. Different partitions may run at the same
-// time on different threads. Requests come in the order in which those of the same cycle are served: by SM,
-// then as sent.
+// time on different threads. Requests need not come in order of time; those of the same tick are served in the
+// order in which they come.
 void orr_memsys_run(orr_memsys *m, int p, const orr_request *r, size_t n, uint64_t until, orr_replies *out);
 // Is there anything left to do in p, and when next? UINT64_MAX: nothing.
 uint64_t orr_memsys_next(const orr_memsys *m, int p);
@@ -83,7 +83,7 @@ uint64_t orr_memsys_next(const orr_memsys *m, int p);
 uint64_t orr_memsys_free_at(const orr_memsys *m, int p);
 // A copy from the host: the lines are in L2 afterwards, no time passes.
 void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes);
-void orr_memsys_flush(orr_memsys *m);                                // L2 empty; dirty data forgotten
+void orr_memsys_flush(orr_memsys *m); // L2 empty; dirty data forgotten; nothing may be under way, or restart
 void orr_memsys_restart(orr_memsys *m);                              // time is 0 again; caches stay
 void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *s); // since the last restart
 
