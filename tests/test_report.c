@@ -565,11 +565,29 @@ static void no_timeline(void **state) {
     bench_free(b);
 }
 
+// docs/report.md names every reason with its meaning, and every bound.
+static void documented(void **state) {
+    (void)state;
+    orr_err e = {0};
+    size_t n;
+    char row[300], *doc = orr_read_file(ORRERY_SOURCE_DIR "/docs/report.md", 1 << 20, &n, &e);
+    assert_non_null(doc);
+    for (int s = 0; s < ORR_STALLS; s++) {
+        snprintf(row, sizeof row, "| `%s` | %s |\n", orr_stalls[s].name, orr_stalls[s].meaning);
+        if (!strstr(doc, row)) fail_msg("docs/report.md lacks: %s", row);
+    }
+    for (int b = ORR_BOUND_NONE + 1; b < ORR_BOUNDS; b++) {
+        snprintf(row, sizeof row, "`%s`", orr_bound_name[b]);
+        if (!strstr(doc, row)) fail_msg("docs/report.md lacks: %s", row);
+    }
+    free(doc);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters),  cmocka_unit_test(verdicts),    cmocka_unit_test(latency_text),
-        cmocka_unit_test(json_sums), cmocka_unit_test(one_name),    cmocka_unit_test(text),
-        cmocka_unit_test(timeline),  cmocka_unit_test(no_timeline),
+        cmocka_unit_test(documented),   cmocka_unit_test(counters),  cmocka_unit_test(verdicts),
+        cmocka_unit_test(latency_text), cmocka_unit_test(json_sums), cmocka_unit_test(one_name),
+        cmocka_unit_test(text),         cmocka_unit_test(timeline),  cmocka_unit_test(no_timeline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
