@@ -17,6 +17,7 @@ typedef struct cli_options {
     const char *size;                           // --size small|medium|large
     const char *output;                         // -o FILE, --output FILE
     const char *format;                         // --format NAME (record)
+    const char *stats;                          // --stats accel-sim (run)
     const char *kernel, *grid, *block, *shared; // --kernel NAME --grid X[,Y[,Z]] --block ... --shared BYTES
     const char **args;                          // --arg TYPE:VALUE ...
     int nargs;

@@ -59,6 +59,8 @@ static const option options[] = {
     {"barriers", 0, INT, AT(barriers), 0, "N", "named barriers of the kernel, for the occupancy (default 1)"},
     {"names", 0, FLAG, AT(names), 0, NULL, "bare names, one a line, for scripts"},
     {"json", 0, FLAG, AT(json), 0, NULL, "results as one JSON object"},
+    {"stats", 0, STRING, AT(stats), 0, "accel-sim",
+     "results under the names that GPGPU-Sim and Accel-Sim print, for scripts (--model cycle)"},
     {"format", 0, STRING, AT(format), 0, "NAME",
      "of what record writes: orrery (default; a file), accel-sim (a folder with .traceg.xz) or accel-sim-plain "
      "(.traceg)"},

@@ -93,7 +93,9 @@ static bool report(runner *r, orr_text *out, orr_err *e) {
     x->host.threads = r->o->threads;
     orr_report_options ro = {.lines = r->o->lines, .host = true};
     ro.colour = !r->o->output && isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-    if (r->o->json)
+    if (r->o->stats) {
+        if (!orr_report_accelsim(x, out, e)) return false;
+    } else if (r->o->json)
         orr_report_json(x, &ro, out);
     else
         orr_report_text(x, &ro, out);
@@ -220,6 +222,10 @@ int cli_run(cli_options *o, orr_err *e) {
     if (o->launches && in_list(o->launches, 0) < 0) {
         orr_fail(e, ORR_BAD_INPUT, "run: --launches takes numbers and ranges, as 3-7,9, not \"%s\"",
                  o->launches);
+        return e->status;
+    }
+    if (o->stats && (strcmp(o->stats, "accel-sim") != 0 || o->json)) {
+        orr_fail(e, ORR_BAD_INPUT, "run: --stats takes accel-sim, and not together with --json");
         return e->status;
     }
     cli_sets sets;

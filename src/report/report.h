@@ -13,6 +13,8 @@ typedef struct orr_report_options {
 
 void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text *out);
 void orr_report_json(const orr_result *r, const orr_report_options *o, orr_text *out);
+// Under the names that GPGPU-Sim and Accel-Sim print. False: a launch has no timing.
+bool orr_report_accelsim(const orr_result *r, orr_text *out, orr_err *e);
 // docs/counters.md's table: every counter, its unit and meaning.
 void orr_report_counters(orr_text *out);
 // A trace in Chrome's event format, which Perfetto reads: thread blocks on SMs, and what went on over time.
