@@ -97,7 +97,7 @@ void orr_sums_make(const orr_profile *p, orr_sums *s) {
     const orr_kernel *k = p->kernel;
     orr_map op_names = {0}, line_names = {0};
     uint32_t place = 0;
-    for (uint32_t b = 0; b < k->nblocks; b++) {
+    for (uint32_t b = 0; b < p->nblocks; b++) {
         const orr_block *block = &k->blocks[b];
         const orr_block_stats *stats = &p->blocks[b];
         uint64_t runs = orr_block_runs(stats);
