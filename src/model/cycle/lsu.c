@@ -510,10 +510,12 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
     s->lsu_room = s->starts[s->nstarts % size];
     bool waits = s->queue_n != 0;
     if (!waits && !work_off(s, &q, s->now + late)) waits = s->head_busy = true;
-    if (waits)
-        s->queue[(s->queue_first + s->queue_n++) % size] = q;
-    else
+    if (!waits) {
         started(s, place);
+        return;
+    }
+    s->queue[(s->queue_first + s->queue_n++) % size] = q;
+    if (q.flight == NOBODY) w->inflight++; // it stays until its store is out of the queue
 }
 
 // ---- answers -----------------------------------------------------------------------------------------------------------
@@ -535,6 +537,7 @@ static void go_on(sm *s) {
     while (s->queue_n && !s->damaged) {
         queued *q = &s->queue[s->queue_first];
         uint32_t place = q->place;
+        warp *storing = q->flight == NOBODY ? warp_of(s, q->warp) : NULL;
         if (s->head_busy) {
             const orr_tinst *i = &s->c->program->insts[q->inst];
             work k = {i, q->flight, s->head_is_local};
@@ -550,6 +553,7 @@ static void go_on(sm *s) {
         s->queue_first = (s->queue_first + 1) % size;
         s->queue_n--;
         started(s, place);
+        if (storing) cyc_warp_stored(s, storing);
     }
 }
 

@@ -45,7 +45,7 @@ typedef struct warp {
     uint32_t mask;
     uint32_t lanes;         // in mask
     uint32_t block;         // index in sm->blocks
-    uint32_t inflight;      // loads and copies it has not had an answer to
+    uint32_t inflight;      // loads and copies it has not had an answer to, stores that wait for L1
     orr_trace trace;
     const uint8_t *base;    // where the trace begins
     uint64_t age;           // order of arrival on the SM
@@ -271,6 +271,7 @@ bool cyc_warp_next_block(sm *s, warp *w);        // the next code block of its t
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready);             // its registers are ready then
 void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why);         // when an answer comes
 void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group); // the answer
+void cyc_warp_stored(sm *s, warp *w);
 
 // ---- sm.c -------------------------------------------------------------------------------------------
 void cyc_sm_run(sm *s, uint64_t until);

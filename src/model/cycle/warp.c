@@ -71,6 +71,16 @@ void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t gr
     }
 }
 
+// A store of its that had to wait for L1 is out of the queue.
+void cyc_warp_stored(sm *s, warp *w) {
+    w->inflight--;
+    if (w->at == w->end) {
+        if (!w->inflight) cyc_block_warp_ended(s, w);
+    } else if (w->ready == NEVER) {
+        cyc_warp_look(s, w);
+    }
+}
+
 // Are all groups of copies but the newest `left` done?
 static bool groups_done(const warp *w, uint32_t left) {
     for (uint32_t back = left + 1; back <= MAX_GROUPS && back <= w->group; back++)
