@@ -165,13 +165,6 @@ static uint64_t schedule(sm *s, uint32_t n) {
     cycle *c = s->c;
     uint64_t now = s->now, least = NEVER, can = 0;
     if (now < q->next_issue) return q->next_issue;
-    if (c->sub_collectors) {
-        uint64_t t = collectors_free(s, n);
-        if (t > now) {
-            q->held += t - now;
-            return q->next_issue = t;
-        }
-    }
     for (uint32_t i = 0; i < q->nslots; i++) {
         uint64_t t = q->ready[i], u = s->pool_free[q->pool[i]], room = q->memory[i] ? s->lsu_room : 0;
         t = t > u ? t : u;
@@ -180,6 +173,13 @@ static uint64_t schedule(sm *s, uint32_t n) {
         least = t < least ? t : least;
     }
     if (!can) return least;
+    if (c->sub_collectors) {
+        uint64_t t = collectors_free(s, n);
+        if (t > now) {
+            q->held += t - now;
+            return q->next_issue = t;
+        }
+    }
     uint32_t slot = c->policy->pick(q, can);
     int more = c->gpu->core_issue;
     uint8_t used = q->pool[slot];

@@ -77,7 +77,7 @@ typedef struct sched {
     uint32_t limit;          // of active ones
     uint64_t wake;           // nothing to do before this
     uint64_t next_issue;     // core.issue_interval after the last one
-    uint64_t held;           // cycles in which no collector was free, so far
+    uint64_t held;           // cycles in which only a collector was missing, so far
     orr_cache l0;
     uint64_t *l0_when;       // by line: when it is there
     warp *warps;             // [MAX per scheduler]
