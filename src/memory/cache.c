@@ -26,7 +26,8 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
     c->line = orr_calloc(total, sizeof *c->line);
     c->partial = partial ? orr_calloc(total, sizeof *c->partial) : NULL;
     if (ways <= ORR_CACHE_PACKED) {
-        c->stride = (3 * ways + 63) & ~63u;
+        c->order_at = 2 * ((ways + 3) & ~3u);
+        c->stride = (c->order_at + ways + 63) & ~63u;
         c->memory = orr_calloc((size_t)c->sets + 1, c->stride);
         c->head = (uint8_t *)(((uintptr_t)c->memory + 63) & ~(uintptr_t)63);
     } else {
@@ -50,27 +51,29 @@ void orr_cache_free(orr_cache *c) {
 // ---- packed sets ------------------------------------------------------------------------------
 
 static uint16_t *signatures(const orr_cache *c, uint32_t set) {
-    return (uint16_t *)(c->head + (size_t)set * c->stride);
-}
-static uint8_t *order_of(const orr_cache *c, uint32_t set) {
-    return c->head + (size_t)set * c->stride + 2 * (size_t)c->ways;
+    return (uint16_t *)(void *)(c->head + (size_t)set * c->stride);
 }
 
-static void to_front(uint8_t *order, uint32_t way) {
-    uint32_t k = 0, moved = way;
-    for (;; k++) { // each place gets what was in the place before it, up to where `way` was
-        uint32_t was = order[k] ^ k;
-        order[k] = (uint8_t)(moved ^ k);
-        if (was == way) return;
-        moved = was;
-    }
+static uint8_t *order_of(const orr_cache *c, uint32_t set) {
+    uint8_t *order = c->head + (size_t)set * c->stride + c->order_at;
+    if (c->ways > 1 && order[0] == order[1]) // its first use
+        for (uint32_t w = 0; w < c->ways; w++) order[w] = (uint8_t)w;
+    return order;
+}
+
+static void to_front(uint8_t *order, uint32_t ways, uint32_t way) {
+    uint32_t k = 0;
+    if (order[ways - 1] == way) k = ways - 1; // as when it was just taken
+    while (order[k] != way) k++;
+    memmove(order + 1, order, k);
+    order[0] = (uint8_t)way;
 }
 
 static void to_back(uint8_t *order, uint32_t ways, uint32_t way) {
     uint32_t k = 0;
-    while ((order[k] ^ k) != way) k++;
-    for (; k + 1 < ways; k++) order[k] = (uint8_t)(order[k + 1] ^ (k + 1) ^ k);
-    order[k] = (uint8_t)(way ^ k);
+    while (order[k] != way) k++;
+    memmove(order + k, order + k + 1, ways - 1 - k);
+    order[ways - 1] = (uint8_t)way;
 }
 
 // ---- lists ------------------------------------------------------------------------------------
@@ -125,7 +128,7 @@ static void unlink_bucket(orr_cache *c, uint32_t i) {
 void orr_cache_touch(orr_cache *c, uint32_t i) {
     uint32_t s = i / c->ways;
     if (c->head) {
-        to_front(order_of(c, s), i - s * c->ways);
+        to_front(order_of(c, s), c->ways, i - s * c->ways);
     } else if (c->link[i].newer) {
         unlink_use(c, &c->set[s], i + 1);
         make_newest(c, &c->set[s], i + 1);
@@ -137,7 +140,7 @@ static uint32_t oldest(const orr_cache *c, uint32_t s, bool idle, bool *holds) {
     if (c->head) {
         const uint8_t *order = order_of(c, s);
         for (uint32_t k = c->ways; k-- > 0;) {
-            uint32_t way = order[k] ^ k, i = s * c->ways + way;
+            uint32_t way = order[k], i = s * c->ways + way;
             *holds = signatures(c, s)[way] != 0;
             if (!*holds || !idle || !c->line[i].pending) return i;
         }
@@ -172,8 +175,8 @@ static uint32_t take(orr_cache *c, uint64_t tag, bool idle, orr_cache_line *vict
     }
     if (c->head) {
         uint32_t way = i - s * c->ways;
-        signatures(c, s)[way] = (uint16_t)(orr_cache_mix(tag) | 1);
-        to_front(order_of(c, s), way);
+        signatures(c, s)[way] = orr_cache_signature(orr_cache_mix(tag));
+        to_front(order_of(c, s), c->ways, way);
     } else {
         struct orr_cache_set *set = &c->set[s];
         if (i == s * c->ways + set->n) // its first use
@@ -192,10 +195,9 @@ static uint32_t take(orr_cache *c, uint64_t tag, bool idle, orr_cache_line *vict
 
 void orr_cache_prefetch_line(const orr_cache *c, uint64_t tag) {
     if (!c->head) return;
-    uint32_t s = orr_cache_set_of(c, tag), way = (order_of(c, s)[c->ways - 1] ^ (c->ways - 1));
-    const uint16_t *is = signatures(c, s), sought = (uint16_t)(orr_cache_mix(tag) | 1);
-    for (uint32_t w = 0; w < c->ways; w++)
-        if (is[w] == sought) way = w;
+    uint32_t s = orr_cache_set_of(c, tag),
+             way = orr_cache_like(c, s, orr_cache_signature(orr_cache_mix(tag)), 0);
+    if (way == c->ways) way = order_of(c, s)[c->ways - 1];
     __builtin_prefetch(&c->line[s * c->ways + way], 1);
 }
 

@@ -10,6 +10,8 @@
 
 #include "base/base.h"
 
+#include <string.h>
+
 #define ORR_NO_LINE      UINT32_MAX
 #define ORR_CACHE_PACKED 32
 
@@ -27,11 +29,11 @@ typedef struct orr_cache {
     uint32_t sets, ways;
     uint32_t set_mask; // sets - 1 when that is a mask, else 0
     bool hashed;       // set index: bits folded, not plain
-    // Packed: for each set the ways' signatures (0: empty) and the ways by use, newest first; a way is stored
-    // XOR its place, so that zeroed memory is an empty cache.
+    // Packed: for each set the ways' signatures (0: empty, and a few more of those), then the ways by use,
+    // newest first (all 0: in any order).
     uint8_t *head;
-    uint32_t stride; // of host cache lines
-    void *memory;    // what `head` is in
+    uint32_t stride, order_at; // of a set's head, in whole host cache lines; where in it the order begins
+    void *memory;              // what `head` is in
     // Lists
     uint32_t *bucket; // first line + 1
     uint32_t buckets;
@@ -59,15 +61,34 @@ static inline uint32_t orr_cache_set_of(const orr_cache *c, uint64_t tag) {
 }
 static inline uint64_t orr_cache_mix(uint64_t tag) { return (tag * 0x9e3779b97f4a7c15ull) >> 32; }
 
+// In a packed set: which way may hold a tag with that signature, from way `w` on; c->ways: none.
+static inline uint32_t orr_cache_like(const orr_cache *c, uint32_t set, uint16_t sought, uint32_t w) {
+    const uint8_t *at = c->head + (size_t)set * c->stride;
+    const uint64_t all = sought * 0x0001000100010001ull;
+    for (; w < c->ways; w = (w | 3) + 1) { // four at a time
+        uint64_t four;
+        memcpy(&four, at + 2 * (size_t)(w & ~3u), 8);
+        four ^= all;
+        if (!((four - 0x0001000100010001ull) & ~four & 0x8000800080008000ull)) continue; // none of them is 0
+        for (uint32_t end = (w | 3) + 1; w < end && w < c->ways; w++) {
+            uint16_t one;
+            memcpy(&one, at + 2 * (size_t)w, 2);
+            if (one == sought) return w;
+        }
+        w--;
+    }
+    return c->ways;
+}
+static inline uint16_t orr_cache_signature(uint64_t mix) { return (uint16_t)(mix | 1); }
+
 // Which line holds `tag`, or ORR_NO_LINE. Does not count as use.
 static inline uint32_t orr_cache_find(const orr_cache *c, uint64_t tag) {
     uint64_t mix = orr_cache_mix(tag);
     if (c->head) {
         uint32_t set = orr_cache_set_of(c, tag), first = set * c->ways;
-        const uint16_t *is = (const uint16_t *)(c->head + (size_t)set * c->stride),
-                       sought = (uint16_t)(mix | 1);
-        for (uint32_t w = 0; w < c->ways; w++)
-            if (is[w] == sought && c->line[first + w].tag == tag) return first + w;
+        uint16_t sought = orr_cache_signature(mix);
+        for (uint32_t w = 0; (w = orr_cache_like(c, set, sought, w)) < c->ways; w++)
+            if (c->line[first + w].tag == tag) return first + w;
         return ORR_NO_LINE;
     }
     uint32_t i = c->bucket[mix & (c->buckets - 1)];

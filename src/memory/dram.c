@@ -167,16 +167,24 @@ static void consider_column(orr_dram *d, uint32_t b) { // bank b has a first req
 }
 
 static void find_column(orr_dram *d) {
-    uint64_t first = NEVER, bus[2] = {bus_at(d, false), bus_at(d, true)};
-    EACH_BANK(d, d->hits, b)
-    first = min(first, max(column_at(d, b), bus[d->entry[d->bank[b].hit.head].write]));
+    uint64_t first = NEVER, bus[2] = {bus_at(d, false), bus_at(d, true)},
+             soonest = max(d->now, min(bus[0], bus[1]));
+    EACH_BANK(d, d->hits, b) {
+        first = min(first, max(column_at(d, b), bus[d->entry[d->bank[b].hit.head].write]));
+        if (first <= soonest) goto found;
+    }
+found:
     d->next_column = first == NEVER ? NEVER : after_refresh(d, max(first, d->now), &d->next_refresh);
 }
 
 static void find_activate(orr_dram *d) {
-    uint64_t first = NEVER;
-    EACH_BANK(d, d->wants, b) first = min(first, d->bank[b].activate_at);
-    d->next_activate = first == NEVER ? NEVER : max(max(first, d->activate_at), d->now);
+    uint64_t first = NEVER, soonest = max(d->activate_at, d->now);
+    EACH_BANK(d, d->wants, b) {
+        first = min(first, d->bank[b].activate_at);
+        if (first <= soonest) goto found;
+    }
+found:
+    d->next_activate = first == NEVER ? NEVER : max(first, soonest);
 }
 
 static void find_arrival(orr_dram *d) {

@@ -74,7 +74,7 @@ static uint32_t new_miss(orr_l2 *p) {
 }
 
 static bool before(const orr_l2_event *a, const orr_l2_event *b) {
-    return a->time < b->time || (a->time == b->time && a->seq < b->seq);
+    return a->time < b->time || (a->time == b->time && (int32_t)(a->seq - b->seq) < 0);
 }
 
 static void add_event(orr_l2 *p, orr_l2_event e) {
@@ -127,7 +127,7 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
     if (w->kind != ORR_REQ_ATOMIC) return;
     uint32_t copy = new_waiter(p);
     p->waiters.at[copy] = *w;
-    add_event(p, (orr_l2_event){.time = t, .at = copy, .atomic = true, .slice = slice});
+    add_event(p, (orr_l2_event){.time = t, .at = copy, .atomic = true, .slice = (uint16_t)slice});
 }
 
 // ---- DRAM -----------------------------------------------------------------------------------------

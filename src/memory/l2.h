@@ -32,11 +32,12 @@ typedef struct orr_l2_miss { // a line on its way
 } orr_l2_miss;
 
 typedef struct orr_l2_event { // sectors have come, or an atomic is done
-    uint64_t time, seq;
-    uint32_t at; // miss, or waiter
+    uint64_t time;
+    uint32_t seq;   // of those at one time
+    uint32_t at;    // miss, or waiter
+    uint16_t slice; // of the atomic
     uint8_t sectors;
     bool atomic;
-    uint32_t slice;
 } orr_l2_event;
 
 typedef struct orr_l2_slice {
@@ -59,7 +60,7 @@ typedef struct orr_l2 { // a partition
     ORR_VEC(orr_l2_miss) misses;
     uint32_t free_waiter, free_miss;
     ORR_VEC(orr_l2_event) events; // a heap, the next first
-    uint64_t seq;
+    uint32_t seq;
     uint64_t until; // of the last call
     orr_memsys_stats stats;
 } orr_l2;
