@@ -40,11 +40,7 @@ code *code_new(const trace_head *h, const char *path) {
     k->barriers = 1;
     k->atomics = k->blocks_meet = k->reads_anywhere = true; // nobody looked
     k->machine = k->grows = true;
-    c->near = orr_calloc(NEAR, sizeof *c->near);
-    memset(c->near, 0xff, NEAR * sizeof *c->near);
     c->lineinfo = h->lineinfo;
-    c->known = known_new();
-    c->deltas = deltas_new();
     node *root = ORR_PUSH(&c->nodes);
     *root = (node){.block = NONE, .next_line = NONE};
     return c;
@@ -64,9 +60,6 @@ void code_free(code *c) {
     orr_map_free(&c->by_text);
     orr_map_free(&c->by_name);
     free(c->steps);
-    free(c->near);
-    known_free(c->known);
-    free(c->deltas);
     free(c);
 }
 

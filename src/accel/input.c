@@ -32,8 +32,8 @@ static bool ends_with(const char *s, const char *end) {
     return n >= m && !strcmp(s + n - m, end);
 }
 
-static void start(input *in, const char *name) {
-    *in = (input){.name = name, .line = 1, .fd = -1, .cap = PIECE + INPUT_ROOM};
+static void start(input *in, const char *name, size_t piece) {
+    *in = (input){.name = name, .line = 1, .fd = -1, .cap = piece + INPUT_ROOM};
     in->buf = orr_calloc(1, in->cap + SLACK);
     in->at = in->end = in->buf;
 }
@@ -101,7 +101,7 @@ static void xz_end(input *in) { (void)in; }
 #endif
 
 bool input_open(input *in, const char *path, orr_err *e) {
-    start(in, path);
+    start(in, path, PIECE);
     in->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (in->fd < 0) {
         orr_fail(e, ORR_BAD_INPUT, "%s: cannot open: %s", path, strerror(errno));
@@ -113,7 +113,7 @@ bool input_open(input *in, const char *path, orr_err *e) {
 }
 
 void input_text(input *in, const char *text, size_t n, const char *name) {
-    start(in, name);
+    start(in, name, n < PIECE ? n : PIECE);
     in->text = text;
     in->left = n;
 }

@@ -23,19 +23,38 @@ typedef struct run {
     } piece[];
 } run;
 
-struct known {
+struct known_runs {
     run *ways[SETS][WAYS]; // used last first
     uint32_t seen[SETS];
 };
 
-struct known *known_new(void) {
-    return orr_calloc(1, sizeof(struct known));
+static void forget(struct known_runs *k) {
+    for (int s = 0; s < SETS; s++)
+        for (int w = 0; w < WAYS; w++) free(k->ways[s][w]);
+    memset(k, 0, sizeof *k);
 }
 
-void known_free(struct known *k) {
-    for (int s = 0; k && s < SETS; s++)
-        for (int w = 0; w < WAYS; w++) free(k->ways[s][w]);
-    free(k);
+memo *memo_new(void) {
+    memo *m = orr_calloc(1, sizeof *m);
+    m->runs = orr_calloc(1, sizeof *m->runs);
+    m->deltas = deltas_new();
+    return m;
+}
+
+void memo_turn(memo *m, const code *of) {
+    if (m->of == of) return;
+    m->of = of;
+    memset(m->near, 0xff, sizeof m->near);
+    forget(m->runs);
+    deltas_forget(m->deltas);
+}
+
+void memo_free(memo *m) {
+    if (!m) return;
+    forget(m->runs);
+    free(m->runs);
+    free(m->deltas);
+    free(m);
 }
 
 static uint64_t hash_at(const char *p) {
@@ -76,7 +95,7 @@ no:
 }
 
 uint64_t known_run(reader *r, uint64_t n) {
-    run **ways = r->code->known->ways[hash_at(r->in.at) & (SETS - 1)];
+    run **ways = r->memo->runs->ways[hash_at(r->in.at) & (SETS - 1)];
     for (int w = 0; w < WAYS && ways[w]; w++) {
         run *k = ways[w];
         if (!match(r, k, n)) continue;
@@ -90,7 +109,7 @@ uint64_t known_run(reader *r, uint64_t n) {
 void known_add(reader *r, const seen_run *s, uint32_t block, uint32_t mask, bool open) {
     size_t total = 0;
     uint64_t h = hash_at(s->piece[0].text);
-    struct known *known = r->code->known;
+    struct known_runs *known = r->memo->runs;
     uint32_t *seen = &known->seen[h & (SETS - 1)], tag = (uint32_t)(h >> 32) | 1;
     if (*seen != tag) {
         *seen = tag;

@@ -257,7 +257,7 @@ uint32_t line_read(reader *r, const char **at, uint32_t *mask, orr_err *e) {
                   n > 60 ? 60 : (int)n, *at);
         return NONE;
     }
-    uint32_t *near = c->near[(pc >> 4 ^ pc >> 17) & (NEAR - 1)];
+    uint32_t *near = r->memo->near[(pc >> 4 ^ pc >> 17) & (NEAR - 1)];
     size_t left = (size_t)(r->in.end - p);
     for (int way = 0; way < 2 && near[way] != NONE; way++) {
         const line *l = &c->lines.at[near[way]];
@@ -331,9 +331,11 @@ struct deltas {
 };
 
 struct deltas *deltas_new(void) {
-    struct deltas *d = orr_calloc(DELTAS, sizeof *d);
+    return orr_calloc(DELTAS, sizeof(struct deltas));
+}
+
+void deltas_forget(struct deltas *d) {
     for (int i = 0; i < DELTAS; i++) d[i].line = NONE;
-    return d;
 }
 
 static const char *same_deltas(const reader *r, const line *l, const struct deltas *d, const char *p,
@@ -383,7 +385,7 @@ static void keep_deltas(struct deltas *d, uint32_t line, const char *p, const ch
 static const char *get_deltas(reader *r, const line *l, const char *p, uint64_t base, uint32_t mask,
                               orr_trace_out *out) {
     uint32_t id = (uint32_t)(l - r->code->lines.at);
-    struct deltas *d = &r->code->deltas[id % DELTAS];
+    struct deltas *d = &r->memo->deltas[id % DELTAS];
     const char *q, *from = p;
     if (d->line == id && (q = same_deltas(r, l, d, p, base, mask, out))) return q;
     uint64_t addr[32], moved[32];

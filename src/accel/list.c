@@ -13,6 +13,7 @@ struct orr_accel_file {
     char *name; // of the trace that is open
     reader *reader;
     code *codes; // kernels of all traces: results refer to them
+    memo *memo;
     orr_map warned;
     FILE *warn;
     uint32_t launches;
@@ -54,6 +55,7 @@ orr_accel_file *orr_accel_open(const char *path, orr_err *e) {
     }
     orr_accel_file *f = orr_calloc(1, sizeof *f);
     f->warn = stderr;
+    f->memo = memo_new();
     f->path = strdup(path);
     f->list.fd = -1;
     char first[2] = "";
@@ -77,6 +79,7 @@ void orr_accel_close(orr_accel_file *f) {
         f->codes = c->next;
         code_free(c);
     }
+    memo_free(f->memo);
     orr_map_free(&f->warned);
     free(f->path);
     free(f->name);
@@ -86,7 +89,7 @@ void orr_accel_close(orr_accel_file *f) {
 static bool open_kernel(orr_accel_file *f, orr_accel_item *item, orr_err *e) {
     input in;
     if (!input_open(&in, f->name, e)) return false;
-    f->reader = reader_open(&in, &f->codes, f->warn, &f->warned, e);
+    f->reader = reader_open(&in, &f->codes, f->memo, f->warn, &f->warned, e);
     if (!f->reader) return false;
     f->reader->source.info.index = f->launches++;
     const trace_head *h = &f->reader->head;

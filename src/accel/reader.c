@@ -360,7 +360,7 @@ static int next(orr_source *s, orr_tb *tb, orr_err *e) {
 static void close_nothing(orr_source *s) { (void)s; } // a file's source stays the file's
 static void close_reader(orr_source *s) { reader_close((reader *)s); }
 
-reader *reader_open(input *in, code **codes, FILE *warn, orr_map *warned, orr_err *e) {
+reader *reader_open(input *in, code **codes, memo *m, FILE *warn, orr_map *warned, orr_err *e) {
     trace_head h;
     if (!read_header(in, &h, warn, e)) {
         free(h.name);
@@ -381,7 +381,9 @@ reader *reader_open(input *in, code **codes, FILE *warn, orr_map *warned, orr_er
             *codes = r->code;
         }
     }
-    r->own_code = !codes;
+    r->own = !codes;
+    r->memo = codes ? m : memo_new();
+    memo_turn(r->memo, r->code);
     r->blocks = (uint64_t)h.grid[0] * h.grid[1] * h.grid[2];
     r->nwarps = (h.block[0] * h.block[1] * h.block[2] + ORR_WARP - 1) / ORR_WARP;
     r->warp = orr_calloc(r->nwarps, sizeof *r->warp);
@@ -397,7 +399,10 @@ reader *reader_open(input *in, code **codes, FILE *warn, orr_map *warned, orr_er
 void reader_close(reader *r) {
     if (!r) return;
     input_close(&r->in);
-    if (r->own_code) code_free(r->code);
+    if (r->own) {
+        code_free(r->code);
+        memo_free(r->memo);
+    }
     free(r->head.name);
     free(r->out.bytes);
     free(r->part.bytes);
@@ -409,6 +414,6 @@ void reader_close(reader *r) {
 orr_source *orr_accel_from_text(const char *text, size_t n, const char *name, orr_err *e) {
     input in;
     input_text(&in, text, n, name);
-    reader *r = reader_open(&in, NULL, NULL, NULL, e);
+    reader *r = reader_open(&in, NULL, NULL, NULL, NULL, e);
     return r ? &r->source : NULL;
 }

@@ -67,7 +67,6 @@ bool decode_inst(orr_kernel *k, uint32_t *operands_cap, orr_inst *inst, const ch
 
 // ---- the kernel -----------------------------------------------------------------------------------
 #define BLOCK_MAX 64 // instructions
-#define NEAR      (1u << 13)
 #define NONE      UINT32_MAX
 
 typedef struct node { // a run of instructions: its last one after the run `parent`
@@ -87,10 +86,7 @@ typedef struct code { // a kernel, and how to find what a line is in it. Launche
     orr_map by_name;     // mnemonic -> index in kernel.names + 1
     struct step *steps;  // (node, line) -> node
     size_t nsteps, steps_cap;
-    uint32_t (*near)[2]; // [NEAR] by PC: the lines seen last there
     bool lineinfo;
-    struct known *known;   // runs by their text
-    struct deltas *deltas; // lists of addresses by theirs (line.c)
     struct code *next;
 } code;
 
@@ -110,9 +106,22 @@ typedef struct seen_run { // a run of lines as it stands in the input
     } piece[BLOCK_MAX + 1];
 } seen_run;
 struct reader;
+
+// What was seen of one kernel's text; any of it may be forgotten. One for all kernels of a file: they take
+// turns.
+#define NEAR (1u << 13)
+typedef struct memo {
+    const code *of;
+    uint32_t near[NEAR][2];  // by PC: the lines seen last there
+    struct known_runs *runs; // by their text (known.c)
+    struct deltas *deltas;   // lists of addresses by theirs (line.c)
+} memo;
+memo *memo_new(void);
+void memo_turn(memo *m, const code *of); // of this kernel now: forgets all, unless it was before
+void memo_free(memo *m);
 struct deltas *deltas_new(void); // free() it
-struct known *known_new(void);
-void known_free(struct known *k);
+void deltas_forget(struct deltas *d);
+
 // Goes on with a run that is known, of at most n lines: how many it was; 0: none.
 uint64_t known_run(struct reader *r, uint64_t n);
 void known_add(struct reader *r, const seen_run *s, uint32_t block, uint32_t mask, bool open);
@@ -122,8 +131,9 @@ typedef struct reader {
     orr_source source; // first, so that one is the other
     input in;
     code *code;
+    memo *memo;
+    bool own; // code and memo are freed with the reader
     trace_head head;
-    bool own_code;   // freed with the reader
     FILE *warn;      // NULL: say nothing
     orr_map *warned; // mnemonics
     uint64_t blocks, done;
@@ -139,8 +149,8 @@ typedef struct reader {
 } reader;
 
 // Opens what `in` holds: reads the header. Takes `in` over. `codes` is a list of kernels that may be found in
-// it; one that is not there is added. NULL: the reader has its own.
-reader *reader_open(input *in, code **codes, FILE *warn, orr_map *warned, orr_err *e);
+// it; one that is not there is added. NULL: the reader has a kernel and a memo of its own.
+reader *reader_open(input *in, code **codes, memo *m, FILE *warn, orr_map *warned, orr_err *e);
 void reader_close(reader *r);
 
 // The line at in->at: its instruction. On return *p is behind the static part, *mask its lanes. NONE on

@@ -28,7 +28,7 @@ static void replay(const char *text, size_t n) {
     orr_work w = {.info = s->info, .source = s, .threads = 1};
     if (!orr_model_functional.run(NULL, &w, &r, &e)) {
         if (!e.status || !e.text[0]) abort();
-        if (strstr(e.text, "is damaged")) abort(); // what the reader writes can be read
+        if (strncmp(e.text, "fuzz", 4) != 0) abort(); // not the reader's words: what it writes can be read
     }
     orr_text out = {0};
     orr_report_options o = {.lines = true};
