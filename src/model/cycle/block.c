@@ -14,7 +14,6 @@ static warp *place_warp(sm *s) {
         if (!room) continue;
         uint32_t slot = (uint32_t)__builtin_ctzll(room);
         q->live |= 1ull << slot;
-        if (slot >= q->nslots) q->nslots = slot + 1;
         warp *w = &q->warps[slot];
         w->sched = (uint8_t)at;
         w->slot = (uint8_t)slot;
@@ -127,6 +126,7 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
     if (!(i->flags & ORR_TF_ARRIVE)) {
         w->waiting = (uint8_t)(which + 1);
         w->ready = s->sched[w->sched].ready[w->slot] = NEVER;
+        s->sched[w->sched].awake &= ~(1ull << w->slot);
         w->why = ORR_STALL_BARRIER;
         b->at_barrier++;
     }
@@ -161,10 +161,8 @@ void cyc_block_warp_ended(sm *s, warp *w) {
     uint64_t when = w->front > s->now ? w->front : s->now + 1;
     if (w->since < when && w->at) cyc_warp_account(s, w, when);
     q->live &= ~(1ull << w->slot);
+    q->awake &= ~(1ull << w->slot);
     q->ready[w->slot] = NEVER;
-    q->pool[w->slot] = 0;
-    q->memory[w->slot] = 0;
-    while (q->nslots && !(q->live >> (q->nslots - 1) & 1)) q->nslots--;
     for (uint32_t n = 0; n < b->nwarps; n++)
         if (b->warp[n] == warp_id(w)) b->warp[n] = NOBODY;
     if (when > b->end) b->end = when;

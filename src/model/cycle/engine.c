@@ -287,8 +287,10 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     memset(s->unit_busy, 0, sizeof s->unit_busy);
     for (uint32_t n = 0; n < c->nsched; n++) {
         sched *q = &s->sched[n];
-        q->live = q->active = 0;
-        q->nslots = q->last = 0;
+        q->live = q->awake = q->memory = q->active = 0;
+        memset(q->wants, 0, sizeof q->wants);
+        q->units = q->last = 0;
+        q->next = NEVER;
         q->limit = (uint32_t)g->core_active;
         q->wake = NEVER;
         q->next_issue = q->held = 0;

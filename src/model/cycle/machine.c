@@ -11,7 +11,6 @@ static uint64_t cycles(double v) { return v > 0 ? (uint64_t)(v + 0.5) : 0; }
 static void make_pools(cycle *c, sm *s) {
     const orr_gpu *g = c->gpu;
     uint32_t subs = (uint32_t)g->core_subcores;
-    s->pool_of = orr_calloc((size_t)c->nsched * ORR_GPU_UNITS_MAX, 1);
     for (int u = 0; u < g->nunits; u++) {
         uint32_t count = (uint32_t)g->units[u].count;
         bool common = count < subs;
@@ -20,7 +19,7 @@ static void make_pools(cycle *c, sm *s) {
         for (uint32_t n = 0; n < (common ? 1 : subs); n++)
             s->pools[s->npools++] = (pool){.n = each, .unit = (uint32_t)u};
         for (uint32_t q = 0; q < c->nsched; q++)
-            s->pool_of[q * ORR_GPU_UNITS_MAX + (uint32_t)u] = (uint8_t)(first + (common ? 0 : q / c->sched_per_sub));
+            s->sched[q].pool_of[u] = (uint8_t)(first + (common ? 0 : q / c->sched_per_sub));
     }
 }
 
@@ -28,8 +27,8 @@ static void make_sm(cycle *c, sm *s, uint32_t id) {
     const orr_gpu *g = c->gpu;
     s->c = c;
     s->id = id;
-    make_pools(c, s);
     s->sched = orr_calloc(c->nsched, sizeof *s->sched);
+    make_pools(c, s);
     for (uint32_t n = 0; n < c->nsched; n++) {
         sched *q = &s->sched[n];
         q->warps = orr_calloc(c->per_sched, sizeof *q->warps);
@@ -67,7 +66,6 @@ static void free_sm(cycle *c, sm *s) {
         free(q->l0_when);
     }
     free(s->sched);
-    free(s->pool_of);
     for (uint32_t n = 0; n < s->blocks_cap; n++) free(s->blocks[n].warp);
     free(s->blocks);
     if (s->l1i_when) orr_cache_free(&s->l1i);

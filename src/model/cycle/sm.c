@@ -106,7 +106,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     uint64_t start = i->nbanks, lost = i->nbanks; // cycles until it is in its unit; of them for banks
     if (c->sub_collectors) start = collect(s, w, i, &lost);
     if (i->nbanks) s->register_conflicts += i->nbanks;
-    occupy(s, q->pool[slot], i->interval + i->nbanks);
+    occupy(s, q->pool_of[i->unit], i->interval + i->nbanks);
 
     switch (i->kind) {
     case ORR_TK_MEM: {
@@ -139,6 +139,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     if (++w->at == w->end && !cyc_warp_next_block(s, w)) {
         w->at = w->end = inst + 1;
         w->ready = q->ready[slot] = NEVER;
+        q->awake &= ~(1ull << slot);
         w->why = ORR_STALL_DRAIN;
         if (!w->inflight) cyc_block_warp_ended(s, w);
         return false;
@@ -159,20 +160,47 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     return w->ready <= now;
 }
 
+// Those whose time has come are awake.
+static void wake_up(sched *q, uint64_t now) {
+    uint64_t next = NEVER;
+    for (uint64_t m = q->live & ~q->awake; m; m &= m - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctzll(m);
+        uint64_t t = q->ready[slot];
+        q->awake |= (uint64_t)(t <= now) << slot;
+        next = t > now && t < next ? t : next;
+    }
+    q->next = next;
+}
+
+// The warps that can issue now; if none, *later is when to look again.
+static uint64_t can_issue(const sm *s, sched *q, uint64_t now, uint64_t *later) {
+    if (q->next <= now) wake_up(q, now);
+    uint64_t can = 0, t = q->next;
+    for (uint32_t m = q->units; m; m &= m - 1) {
+        uint32_t unit = (uint32_t)__builtin_ctz(m);
+        uint64_t who = q->awake & q->wants[unit], at = s->pool_free[q->pool_of[unit]];
+        if (!who) continue;
+        if (at <= now)
+            can |= who;
+        else if (at < t)
+            t = at;
+    }
+    if (s->lsu_room > now && can & q->memory) {
+        can &= ~q->memory;
+        if (s->lsu_room < t) t = s->lsu_room;
+    }
+    *later = t;
+    return can;
+}
+
 // What scheduler `n` does in this cycle; returns when to look again.
 static uint64_t schedule(sm *s, uint32_t n) {
     sched *q = &s->sched[n];
     cycle *c = s->c;
-    uint64_t now = s->now, least = NEVER, can = 0;
+    uint64_t now = s->now, later;
     if (now < q->next_issue) return q->next_issue;
-    for (uint32_t i = 0; i < q->nslots; i++) {
-        uint64_t t = q->ready[i], u = s->pool_free[q->pool[i]], room = q->memory[i] ? s->lsu_room : 0;
-        t = t > u ? t : u;
-        t = t > room ? t : room;
-        can |= (uint64_t)(t <= now) << i;
-        least = t < least ? t : least;
-    }
-    if (!can) return least;
+    uint64_t can = can_issue(s, q, now, &later);
+    if (!can) return later;
     if (c->sub_collectors) {
         uint64_t t = collectors_free(s, n);
         if (t > now) {
@@ -182,12 +210,12 @@ static uint64_t schedule(sm *s, uint32_t n) {
     }
     uint32_t slot = c->policy->pick(q, can);
     int more = c->gpu->core_issue;
-    uint8_t used = q->pool[slot];
+    uint8_t used = q->pool_of[q->unit[slot]];
     bool again = issue(s, q, slot, false, more > 1);
     while (again && --more > 0) {
-        uint8_t pool_now = q->pool[slot];
+        uint8_t pool_now = q->pool_of[q->unit[slot]];
         if (c->gpu->core_dual_units && pool_now == used) break;
-        if (s->pool_free[pool_now] > now || (q->memory[slot] && s->lsu_room > now)) break;
+        if (s->pool_free[pool_now] > now || (q->memory >> slot & 1 && s->lsu_room > now)) break;
         used = pool_now;
         again = issue(s, q, slot, true, more > 1);
     }

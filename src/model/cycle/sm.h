@@ -65,15 +65,19 @@ typedef struct warp {
 } warp;
 
 typedef struct sched {
-    // side by side, because the choice goes through all of them
-    uint64_t ready[MAX_WARPS];
-    uint8_t pool[MAX_WARPS]; // of units that the next instruction needs
-    uint8_t memory[MAX_WARPS]; // 1: goes to the load/store unit
-    uint64_t age[MAX_WARPS];
-    uint64_t live;           // bit: a warp is here
+    // Masks of slots
+    uint64_t live;           // a warp is here
+    uint64_t awake;          // its next instruction waits for nothing but its unit
+    uint64_t memory;         // its next instruction goes to the load/store unit
     uint64_t active;         // two-level: the ones it chooses from
-    uint32_t nslots;         // highest live + 1
+    uint64_t wants[ORR_GPU_UNITS_MAX]; // its next instruction needs this unit
+    uint32_t units;          // that anybody wants, or wanted
     uint32_t last;           // slot that issued last
+    uint64_t next;           // when the first of those not awake will be
+    uint64_t ready[MAX_WARPS];
+    uint64_t age[MAX_WARPS];
+    uint8_t unit[MAX_WARPS]; // that the next instruction needs
+    uint8_t pool_of[ORR_GPU_UNITS_MAX]; // which of the SM's pools
     uint32_t limit;          // of active ones
     uint64_t wake;           // nothing to do before this
     uint64_t next_issue;     // core.issue_interval after the last one
@@ -146,7 +150,6 @@ typedef struct sm {
     pool pools[MAX_POOLS];
     uint64_t pool_free[MAX_POOLS];
     uint32_t npools;
-    uint8_t *pool_of; // [scheduler][unit]
     block *blocks;
     uint32_t nblocks, resident; // slots; in use
     uint32_t next_sched;        // that the next warp goes to

@@ -122,9 +122,15 @@ void cyc_warp_look(sm *s, warp *w) {
     w->why = why;
     sched *q = &s->sched[w->sched];
     w->held = q->held;
+    uint64_t me = 1ull << w->slot;
     q->ready[w->slot] = t;
-    q->pool[w->slot] = s->pool_of[(uint32_t)w->sched * ORR_GPU_UNITS_MAX + i->unit];
-    q->memory[w->slot] = i->kind == ORR_TK_MEM;
+    q->awake &= ~me;
+    q->wants[q->unit[w->slot]] &= ~me;
+    q->wants[i->unit] |= me;
+    q->units |= 1u << i->unit;
+    q->unit[w->slot] = i->unit;
+    q->memory = i->kind == ORR_TK_MEM ? q->memory | me : q->memory & ~me;
+    if (t < q->next) q->next = t;
     if (t < q->wake) q->wake = t;
 }
 
