@@ -447,16 +447,18 @@ static void partitions(void **state) {
         {"h200", {NULL}, 96, 2},
         {"v100", {NULL}, 32, 1},
         {"gtx480", {NULL}, 6, 1},
-        {"h200", {"l2.slices=12", NULL}, 12, 2}, // several channels behind a slice
-        {"gtx480", {"l2.slices=7", NULL}, 6, 1},
+        {"h200", {"l2.slices=12", NULL}, 12, 2},    // several channels behind a slice
+        {"b200", {NULL}, 32, 2},                    // 160 slices and 128 channels: 5 and 4
+        {"gtx480", {"l2.slices=9", NULL}, 3, 1},    // 3 and 2
+        {"gtx480", {"l2.slices=2003", NULL}, 6, 1}, // a prime number: 334 slices, or 333
     };
     for (size_t k = 0; k < COUNT(t); k++) {
         bench *b = bench_on(machine_of(t[k].name, t[k].set));
         assert_int_equal(orr_memsys_partitions(b->m), t[k].parts);
-        uint32_t lines = 0, units = (uint32_t)(b->g->l2_slices > b->g->dram_channels ? b->g->l2_slices
-                                                                                     : b->g->dram_channels);
+        uint32_t slices = (uint32_t)b->g->l2_slices, channels = (uint32_t)b->g->dram_channels;
+        uint32_t lines = 2 * slices * channels, parts = (uint32_t)t[k].parts;
         uint32_t *count = calloc((size_t)t[k].parts, sizeof *count), side[2] = {0, 0};
-        for (uint64_t line = 0; line < 20ull * units; line++, lines++) {
+        for (uint64_t line = 0; line < lines; line++) {
             int p = orr_memsys_partition_of(b->m, line), s = orr_memsys_side_of(b->m, line);
             assert_in_range(p, 0, t[k].parts - 1);
             assert_in_range(s, 0, t[k].sides - 1);
@@ -465,8 +467,8 @@ static void partitions(void **state) {
             side[s]++;
         }
         if (t[k].sides == 2) assert_int_equal(side[0], side[1]);
-        for (int p = 0; p < t[k].parts && units % (uint32_t)t[k].parts == 0; p++)
-            assert_int_equal(count[p], lines / (uint32_t)t[k].parts);
+        for (uint32_t p = 0; p < parts && slices % parts == 0 && channels % parts == 0; p++)
+            assert_int_equal(count[p], lines / parts);
         free(count);
         bench_free(b);
     }

@@ -139,9 +139,8 @@ static orr_dram *channel_of(const orr_l2 *p, uint32_t slice, uint64_t tag, uint6
     if (p->channels > 1) {
         c = chunk % p->channels;
         chunk /= p->channels;
-    } else {
-        chunk = chunk * p->slices + slice;
     }
+    if (p->slices > 1) chunk = chunk * p->slices + slice;
     *line = chunk << shift | within;
     return &p->channel[c];
 }

@@ -55,7 +55,7 @@ typedef struct orr_l2 { // a partition
     const orr_l2_config *c;
     orr_l2_slice *slice;
     orr_dram *channel;
-    uint32_t slices, channels; // one of them is 1
+    uint32_t slices, channels; // each slice uses all of them
     ORR_VEC(orr_l2_waiter) waiters;
     ORR_VEC(orr_l2_miss) misses;
     uint32_t free_waiter, free_miss;

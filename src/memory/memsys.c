@@ -1,14 +1,18 @@
 // The memory system as the models see it (memsys.h): which partition a line belongs to, the order of
 // requests, copies from the host, sums.
 //
-// The unit that addresses are dealt out to (hash.h) is a slice, or a channel when there are more channels
-// than slices. A partition is a channel with its slices, or a slice with its channels: the units are spread
-// over the partitions as evenly as they go.
+// Addresses are dealt out (hash.h) to pairs of a slice and a channel behind it. A partition is the least
+// number of slices and channels that go with each other: a channel with its slices or a slice with its
+// channels, if one count is a multiple of the other. With 160 slices and 128 channels it is five slices and
+// four channels, where each slice uses each channel, and all slices and all channels are used evenly. (With
+// thousands of such pairs the channels are left with different numbers of slices, or the other way round.)
 #include "memory/l2.h"
 #include "memory/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define UNITS_MAX 4096 // as many as hash.h can deal out to
 
 typedef struct key { // of a request that has to be put in order
     uint64_t time;
@@ -17,7 +21,7 @@ typedef struct key { // of a request that has to be put in order
 
 typedef struct partition {
     orr_l2 l2;
-    uint32_t first;             // of its units
+    uint32_t first;             // of its units: channel by channel for each slice
     ORR_VEC(orr_request) later; // requests that were sent ahead of their time, as they came
     ORR_VEC(key) keys;
     ORR_VEC(key) scratch;
@@ -32,7 +36,6 @@ struct orr_memsys {
     uint16_t *part_of; // unit
     uint8_t *side_of;  // unit
     uint64_t l2_bytes;
-    bool slices; // units are slices
 };
 
 orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
@@ -43,9 +46,18 @@ orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
         return NULL;
     }
     orr_memsys *m = orr_calloc(1, sizeof *m);
-    m->slices = slices >= channels;
-    m->units = m->slices ? slices : channels;
-    m->parts = m->slices ? channels : slices;
+    uint32_t common = slices, rest = channels; // their greatest common divisor
+    while (rest) {
+        uint32_t more = common % rest;
+        common = rest;
+        rest = more;
+    }
+    m->parts = common;
+    m->units = slices / common * channels; // the least common multiple
+    if (m->units > UNITS_MAX) {
+        m->parts = slices < channels ? slices : channels;
+        m->units = slices < channels ? channels : slices;
+    }
     m->l2_bytes = (uint64_t)g->l2_size;
     orr_dram_configure(&m->dram, g);
     orr_l2_configure(&m->l2, g, &m->dram);
@@ -54,13 +66,15 @@ orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
     m->part_of = orr_calloc(m->units, sizeof *m->part_of);
     m->side_of = orr_calloc(m->units, sizeof *m->side_of);
     uint32_t unit = 0;
-    for (uint32_t i = 0; i < m->parts; i++) {
-        uint32_t end = (uint32_t)((uint64_t)(i + 1) * m->units / m->parts), n = end - unit;
-        m->part[i].first = unit;
-        orr_l2_init(&m->part[i].l2, &m->l2, g, &m->dram, m->slices ? n : 1, m->slices ? 1 : n);
-        for (; unit < end; unit++) {
+    for (uint64_t i = 0; i < m->parts; i++) {
+        partition *p = &m->part[i];
+        p->first = unit;
+        uint32_t n_slices = (uint32_t)((i + 1) * slices / m->parts - i * slices / m->parts);
+        uint32_t n_channels = (uint32_t)((i + 1) * channels / m->parts - i * channels / m->parts);
+        orr_l2_init(&p->l2, &m->l2, g, &m->dram, n_slices, n_channels);
+        for (uint32_t end = unit + n_slices * n_channels; unit < end; unit++) {
             m->part_of[unit] = (uint16_t)i;
-            m->side_of[unit] = (uint8_t)((uint64_t)i * (uint64_t)g->l2_partitions / m->parts);
+            m->side_of[unit] = (uint8_t)(i * (uint64_t)g->l2_partitions / m->parts);
         }
     }
     return m;
@@ -92,10 +106,11 @@ static uint32_t unit_of(const orr_memsys *m, uint64_t line) {
 static uint32_t slice_of(const orr_memsys *m, const partition *p, uint64_t line, uint64_t *tag) {
     uint64_t group;
     uint32_t shift = m->l2.chunk_shift;
-    uint32_t unit = orr_spread_unit(&m->spread, line >> shift, &group) - p->first;
-    if (!m->slices) group = group * p->l2.channels + unit;
+    uint32_t unit = orr_spread_unit(&m->spread, line >> shift, &group) - p->first, channels = p->l2.channels;
+    uint32_t slice = channels == 1 ? unit : unit / channels;
+    group = group * channels + (unit - slice * channels);
     *tag = group << shift | (line & ((1ull << shift) - 1));
-    return m->slices ? unit : 0;
+    return slice;
 }
 
 int orr_memsys_partitions(const orr_memsys *m) { return (int)m->parts; }
@@ -106,8 +121,8 @@ int orr_memsys_side_of(const orr_memsys *m, uint64_t line) { return m->side_of[u
 
 static bool after(const key *a, const key *b) { return a->time > b->time; }
 
-// By time, else as they are: runs that are in order already (each SM's are) are merged pairwise. Returns which
-// of the two arrays has the result.
+// By time, else as they are: runs that are in order already (each SM's are) are merged pairwise. Returns
+// which of the two arrays has the result.
 static key *sort(key *at, key *other, size_t n) {
     for (;;) {
         size_t from = 0, runs = 0;
