@@ -198,15 +198,31 @@ void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes) {
     if (!bytes) return;
     uint64_t last = addr + bytes - 1 < addr ? UINT64_MAX : addr + bytes - 1; // hostile sizes
     if (last - addr >= m->l2_bytes) addr = last - m->l2_bytes + 1;
-    uint64_t end = last / ORR_LINE;
-    for (uint64_t line = addr / ORR_LINE; line <= end; line++) {
-        uint8_t sectors = 15;
-        if (line == addr / ORR_LINE) sectors &= (uint8_t)(15 << addr % ORR_LINE / ORR_SECTOR);
-        if (line == end) sectors &= (uint8_t)(15 >> (3 - last % ORR_LINE / ORR_SECTOR));
-        partition *p = &m->part[m->part_of[unit_of(m, line)]];
+    uint64_t first = addr / ORR_LINE, end = last / ORR_LINE;
+    enum {
+        BATCH = 32
+    }; // a copy that fills a large L2 waits for the host's memory most of the time, or it looks ahead
+    struct {
+        orr_l2 *l2;
         uint64_t tag;
-        uint32_t slice = slice_of(m, p, line, &tag);
-        orr_l2_fill(&p->l2, slice, tag, sectors);
+        uint32_t slice;
+    } at[BATCH];
+    for (uint64_t line = first; line <= end;) {
+        uint32_t n = end - line < BATCH ? (uint32_t)(end - line) + 1 : BATCH;
+        for (uint32_t i = 0; i < n; i++) {
+            partition *p = &m->part[m->part_of[unit_of(m, line + i)]];
+            at[i].l2 = &p->l2;
+            at[i].slice = slice_of(m, p, line + i, &at[i].tag);
+            orr_cache_prefetch(&p->l2.slice[at[i].slice].cache, at[i].tag);
+        }
+        for (uint32_t i = 0; i < n; i++)
+            orr_cache_prefetch_line(&at[i].l2->slice[at[i].slice].cache, at[i].tag);
+        for (uint32_t i = 0; i < n; i++, line++) {
+            uint8_t sectors = 15;
+            if (line == first) sectors &= (uint8_t)(15 << addr % ORR_LINE / ORR_SECTOR);
+            if (line == end) sectors &= (uint8_t)(15 >> (3 - last % ORR_LINE / ORR_SECTOR));
+            orr_l2_fill(at[i].l2, at[i].slice, at[i].tag, sectors);
+        }
     }
 }
 
