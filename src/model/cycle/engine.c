@@ -380,6 +380,8 @@ static void drain(engine *x) {
     orr_memsys_stats_sum(c->mem, &m);
     uint64_t end = (m.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
     if (end > x->out->cycles) x->out->cycles = end;
+    if (x->out->cycles > x->until) x->until = x->out->cycles;
+    sample(x); // what the memory did after the last window
 }
 
 bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads, orr_progress *progress,
