@@ -61,8 +61,9 @@ ORR_API bool orr_gpu_fit(const char *gpu, const char *const *sets, int nsets, in
                          int regs_per_thread, int64_t shared_bytes, int barriers, orr_fit *fit, orr_err *e);
 
 // ---- running a whole script -----------------------------------------------------------------
-// An input is the name of a bundled workload, a launch script, a recorded stream file, or, with `kernel`,
-// `grid` and `block`, a PTX module. Zero what is not needed: the defaults are those of the command line.
+// An input is the name of a bundled workload, a launch script, a recorded stream file, an Accel-Sim trace
+// (kernelslist.g), or, with `kernel`, `grid` and `block`, a PTX module. Zero what is not needed: the defaults
+// are those of the command line.
 typedef struct orr_run_options {
     const char *gpu, *model, *size;
     const char *const *sets; // "n=4096": constants of the script; "sm.count=66": values of the GPU

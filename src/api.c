@@ -2,6 +2,7 @@
 // GPU descriptions, and a device whose memory and launches are the caller's.
 #include "orrery.h"
 
+#include "accel/accel.h"
 #include "exec/exec.h"
 #include "gpu/gpu.h"
 #include "hw/hw.h"
@@ -204,6 +205,25 @@ static bool replay(context *c, orr_stream_file *f, orr_err *e) {
     return ok && !e->status;
 }
 
+// A list of Accel-Sim's: launches, and copies from the host between them.
+static bool replay_trace(context *c, orr_accel_file *f, orr_err *e) {
+    double start = orr_seconds();
+    c->result.source = "trace";
+    orr_accel_warn(f, NULL); // a library is quiet
+    orr_accel_item i;
+    bool ok = true;
+    while (ok && (ok = orr_accel_next(f, &i, e)) && i.kind != ORR_ACCEL_END) {
+        if (i.kind == ORR_ACCEL_KERNEL) {
+            orr_work w = {.info = i.source->info, .source = i.source, .threads = c->threads};
+            ok = c->model->run(c->gpu, &w, &c->result, e);
+        } else if (c->model->copy) {
+            ok = c->model->copy(c->gpu, i.addr, i.bytes, &c->result, e);
+        }
+    }
+    c->result.host.seconds = orr_seconds() - start;
+    return ok;
+}
+
 // What orr_run and orr_record share: `file` is what to record to, or NULL; a report is made when `report` is
 // not NULL.
 static bool run_input(const char *input, const char *file, const orr_run_options *o, enum orr_format format,
@@ -217,6 +237,7 @@ static bool run_input(const char *input, const char *file, const orr_run_options
     context c;
     orr_script *s = NULL;
     orr_stream_file *f = NULL;
+    orr_accel_file *trace = NULL;
     bool ok = context_open(&c, o->gpu, o->model, gpu_sets, ngpu, o->threads, o->max_insts, o->print, e);
     c.result.input = input;
     if (ok && file) {
@@ -229,12 +250,16 @@ static bool run_input(const char *input, const char *file, const orr_run_options
     } else if (ok && orr_stream_probe(input)) {
         f = orr_stream_open(input, e);
         ok = f && replay(&c, f, e);
+    } else if (ok && orr_accel_probe(input)) {
+        trace = orr_accel_open(input, e);
+        ok = trace && replay_trace(&c, trace, e);
     } else if (ok) {
         ok = run_script(&c, input, o, script_sets, nscript, &s, e);
     }
     if (ok && report) *report = context_report(&c, o->lines, format);
     context_close(&c);
     if (f) orr_stream_close(f);
+    orr_accel_close(trace);
     if (s) orr_script_free(s);
     free(gpu_sets);
     free(script_sets);

@@ -8,7 +8,10 @@
 #ifndef ORR_ACCEL_H
 #define ORR_ACCEL_H
 
-#include "timed/timed.h"
+#include "gpu/gpu.h"
+#include "stream/stream.h"
+
+struct orr_program; // timed.h
 
 // ---- reading ----------------------------------------------------------------------------------
 // kernelslist.g, or one .traceg (also .xz, and raw .trace is refused with advice).
@@ -44,7 +47,7 @@ typedef struct orr_accel_writer orr_accel_writer;
 bool orr_accel_xz(void);                   // can this build write .xz?
 int orr_accel_binary(const orr_gpu *g);    // the binary version written for a GPU: one that Accel-Sim has a table for
 orr_accel_writer *orr_accel_create(const char *folder, bool xz, orr_err *e);
-bool orr_accel_begin(orr_accel_writer *w, const orr_launch_info *launch, const orr_program *p, orr_err *e);
+bool orr_accel_begin(orr_accel_writer *w, const orr_launch_info *launch, const struct orr_program *p, orr_err *e);
 bool orr_accel_block(orr_accel_writer *w, const orr_tb *tb, orr_err *e); // in grid order
 bool orr_accel_end(orr_accel_writer *w, orr_err *e);
 bool orr_accel_copy(orr_accel_writer *w, uint64_t addr, uint64_t bytes, orr_err *e); // MemcpyHtoD

@@ -3,6 +3,7 @@
 #include "accel/accel.h"
 #include "cli/input.h"
 #include "stream/stream.h"
+#include "timed/timed.h"
 
 #include <string.h>
 
