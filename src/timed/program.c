@@ -124,7 +124,15 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
     i->pc = from->line;
     i->ctrl = from->ctrl;
     i->space = from->space;
-    i->imm = from->tkind == ORR_TK_BARRIER ? 0 : (uint8_t)(from->imm > 255 ? 255 : from->imm);
+    i->imm = (uint8_t)(from->imm > 255 ? 255 : from->imm);
+    if (from->tkind == ORR_TK_BARRIER) { // number, and from bit 8 on how many warps
+        i->imm = (uint8_t)from->imm;
+        i->warps = (uint16_t)(from->imm >> 8);
+        if (from->sub == ORR_BAR_ARRIVE) i->flags |= ORR_TF_ARRIVE;
+    } else if (from->tkind == ORR_TK_WAIT_GROUP && p->control) { // DEPBAR: count, and from bit 8 on the scoreboard
+        i->imm = (uint8_t)from->imm;
+        i->warps = (uint16_t)((from->imm >> 8) % 6 + 1);
+    }
     uint32_t bytes = (uint32_t)from->width * (from->vec ? from->vec : 1);
     i->bytes = (uint8_t)(bytes > 32 ? 32 : bytes);
     uint16_t f = orr_ops[from->op].flags;

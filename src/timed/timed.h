@@ -48,7 +48,8 @@ typedef struct orr_tinst {
     uint16_t latency; // cycles from issue to use, as the description has it
     uint16_t interval;
     uint16_t access; // of the accesses of its block in the stream, or ORR_NO_ACCESS
-    uint16_t warps;  // barrier: how many take part; 0: all of the block
+    uint16_t warps;  // barrier: how many take part; 0: all of the block. DEPBAR of code with control bits: its
+                     // scoreboard, + 1
     uint32_t regs;   // in program->regs: nsrc sources, then ndst destinations
     uint32_t ctrl;   // control bits, when program->control
     uint32_t inst;   // the kernel's instruction it came from

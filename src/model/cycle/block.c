@@ -32,6 +32,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->group = 0;
     w->at = w->end = 0;
     memset(w->group_open, 0, sizeof w->group_open);
+    memset(w->group_ready, 0, sizeof w->group_ready);
     memset(w->sb_ready, 0, sizeof w->sb_ready);
     memset(w->sb_open, 0, sizeof w->sb_open);
     w->trace = orr_trace_open(b->buf->warps[index]);

@@ -289,7 +289,10 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         sched *q = &s->sched[n];
         q->live = q->awake = q->memory = q->active = 0;
         memset(q->wants, 0, sizeof q->wants);
-        q->units = q->last = 0;
+        q->units = 0;
+        q->last = MAX_WARPS; // nobody
+        q->greedy = NEVER;
+        q->yield = false;
         q->next = NEVER;
         q->limit = (uint32_t)g->core_active;
         q->wake = NEVER;
@@ -379,7 +382,7 @@ static void drain(engine *x) {
     orr_memsys_stats m;
     orr_memsys_stats_sum(c->mem, &m);
     uint64_t end = (m.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
-    if (end > x->out->cycles) x->out->cycles = end;
+    if (m.requests && end > x->out->cycles) x->out->cycles = end;
     if (x->out->cycles > x->until) x->until = x->out->cycles;
     sample(x); // what the memory did after the last window
 }

@@ -61,13 +61,17 @@ static void give_node(sm *s, uint32_t i) {
 
 // ---- the network ------------------------------------------------------------------------------------------------
 // A packet of `bytes` leaves at `when` at the earliest; requests to a slice that is far behind wait at the SM's port, and
-// with them all that come after.
+// with them all that come after. How far behind is an estimate of the window before, so none waits longer than a window.
 static void send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     cycle *c = s->c;
     uint64_t t = when * ORR_TICKS;
     if (t < s->send_free) t = s->send_free;
     uint64_t behind = c->mem_free[orr_memsys_partition_of(c->mem, r.line)];
-    if (behind > t + c->backlog_ticks) t = behind - c->backlog_ticks;
+    if (behind > t + c->backlog_ticks) {
+        uint64_t most = t + c->window * ORR_TICKS;
+        t = behind - c->backlog_ticks;
+        if (t > most) t = most;
+    }
     s->send_free = t + bytes * c->request_byte;
     s->n.sent_bytes += bytes;
     r.time = t + c->request_ticks;
@@ -510,12 +514,13 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
     s->lsu_room = s->starts[s->nstarts % size];
     bool waits = s->queue_n != 0;
     if (!waits && !work_off(s, &q, s->now + late)) waits = s->head_busy = true;
-    if (!waits) {
+    if (waits) {
+        s->queue[(s->queue_first + s->queue_n++) % size] = q;
+        cyc_warp_will_read(s, w, i);
+    } else {
         started(s, place);
-        return;
+        cyc_warp_reads(s, w, i, s->lsu_busy_from + 1);
     }
-    s->queue[(s->queue_first + s->queue_n++) % size] = q;
-    if (q.flight == NOBODY) w->inflight++; // it stays until its store is out of the queue
 }
 
 // ---- answers -----------------------------------------------------------------------------------------------------------
@@ -537,7 +542,6 @@ static void go_on(sm *s) {
     while (s->queue_n && !s->damaged) {
         queued *q = &s->queue[s->queue_first];
         uint32_t place = q->place;
-        warp *storing = q->flight == NOBODY ? warp_of(s, q->warp) : NULL;
         if (s->head_busy) {
             const orr_tinst *i = &s->c->program->insts[q->inst];
             work k = {i, q->flight, s->head_is_local};
@@ -550,10 +554,11 @@ static void go_on(sm *s) {
             return;
         }
         s->head_busy = false;
+        uint32_t w = q->warp, inst = q->inst;
         s->queue_first = (s->queue_first + 1) % size;
         s->queue_n--;
         started(s, place);
-        if (storing) cyc_warp_stored(s, storing);
+        cyc_warp_has_read(s, warp_of(s, w), &s->c->program->insts[inst], s->lsu_busy_from + 1);
     }
 }
 
@@ -563,7 +568,8 @@ void cyc_lsu_answer(sm *s, const arrival *a) {
     uint32_t bytes = 8 + 32 * (uint32_t)orr_popc(a->sectors);
     s->receive_free = t + bytes * c->reply_byte;
     s->n.received_bytes += bytes;
-    uint64_t ready = (s->receive_free + ORR_TICKS - 1) / ORR_TICKS;
+    // l2.latency has the passing of one sector in it; further ones take their time
+    uint64_t ready = (s->receive_free - 40 * c->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
     miss m = s->misses.at[a->token];
     if (m.fills) filled(s, &m, a->token, m.sectors);
     give_miss(s, a->token);

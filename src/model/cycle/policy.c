@@ -20,10 +20,11 @@ static uint32_t by_age(const sched *q, uint64_t can, bool youngest) {
 static uint32_t lrr(sched *q, uint64_t can) { return first_after(can, q->last); }
 
 // Greedy: the same warp as long as it can.
-static uint32_t gto(sched *q, uint64_t can) {
-    return can >> q->last & 1 ? q->last : by_age(q, can, false);
+static bool same(const sched *q, uint64_t can) {
+    return q->last < MAX_WARPS && can >> q->last & 1 && q->age[q->last] == q->greedy;
 }
-static uint32_t gty(sched *q, uint64_t can) { return can >> q->last & 1 ? q->last : by_age(q, can, true); }
+static uint32_t gto(sched *q, uint64_t can) { return same(q, can) ? q->last : by_age(q, can, false); }
+static uint32_t gty(sched *q, uint64_t can) { return same(q, can) ? q->last : by_age(q, can, true); }
 static uint32_t oldest(sched *q, uint64_t can) { return by_age(q, can, false); }
 
 // Two-level (Narasiman et al., MICRO 2011): round robin over a few active warps. One that waits for memory leaves them,

@@ -22,7 +22,7 @@ static uint64_t collect(sm *s, const warp *w, const orr_tinst *i, uint64_t *lost
         bool again = false; // an operand named twice is read once
         for (int m = 0; m < n; m++) again |= p->regs[i->regs + (uint32_t)m] == place;
         if (again) continue;
-        uint64_t *bank = &free_at[(reg + w->slot) % c->sub_banks];
+        uint64_t *bank = &free_at[(reg + w->slot * c->nsched + w->sched) % c->sub_banks];
         uint64_t t = first + reads++; // one after the other into the collector
         if (*bank > t) t = *bank;
         *bank = t + 1;
@@ -96,12 +96,14 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     s->n.thread_insts += w->lanes;
     s->n.issued++;
     q->last = slot;
+    q->greedy = w->age;
 
     w->front = now + (more ? 0 : 1);
     w->front_why = ORR_STALL_WAIT;
     if (c->program->control) {
         uint32_t stall = ORR_CTRL_STALL(i->ctrl);
         if (stall > 1) w->front = now + stall;
+        q->yield = ORR_CTRL_YIELD(i->ctrl);
     }
     uint64_t start = i->nbanks, lost = i->nbanks; // cycles until it is in its unit; of them for banks
     if (c->sub_collectors) start = collect(s, w, i, &lost);
@@ -129,10 +131,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         }
         break;
     case ORR_TK_FENCE: fence(s, w, i); break;
-    case ORR_TK_GROUP:
-        w->group++;
-        w->group_open[w->group % MAX_GROUPS] = 0;
-        break;
+    case ORR_TK_GROUP: w->group++; break;
     default: cyc_warp_result(s, w, i, now + start + i->latency + c->writeback);
     }
 
@@ -208,6 +207,7 @@ static uint64_t schedule(sm *s, uint32_t n) {
             return q->next_issue = t;
         }
     }
+    if (q->yield && q->last < MAX_WARPS && can & ~(1ull << q->last)) can &= ~(1ull << q->last);
     uint32_t slot = c->policy->pick(q, can);
     int more = c->gpu->core_issue;
     uint8_t used = q->pool_of[q->unit[slot]];

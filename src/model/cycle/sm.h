@@ -58,6 +58,7 @@ typedef struct warp {
     uint8_t stall_why;
     // asynchronous copies
     uint16_t group_open[MAX_GROUPS]; // copies of group n % MAX_GROUPS still under way
+    uint64_t group_ready[MAX_GROUPS]; // when the others are there
     uint32_t group;                  // number of the group that is being filled
     uint32_t *access;                // offsets of the block's accesses in the trace
     uint64_t *reg;                   // [places] when a register can be used
@@ -72,7 +73,9 @@ typedef struct sched {
     uint64_t active;         // two-level: the ones it chooses from
     uint64_t wants[ORR_GPU_UNITS_MAX]; // its next instruction needs this unit
     uint32_t units;          // that anybody wants, or wanted
-    uint32_t last;           // slot that issued last
+    uint32_t last;           // slot that issued last; MAX_WARPS: none yet
+    uint64_t greedy;         // age of the warp that did: the slot may have another now
+    bool yield;              // and it asks not to be the next
     uint64_t next;           // when the first of those not awake will be
     uint64_t ready[MAX_WARPS];
     uint64_t age[MAX_WARPS];
@@ -274,7 +277,10 @@ bool cyc_warp_next_block(sm *s, warp *w);        // the next code block of its t
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready);             // its registers are ready then
 void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why);         // when an answer comes
 void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group); // the answer
-void cyc_warp_stored(sm *s, warp *w);
+// A memory instruction reads its operands then, or not before cyc_warp_has_read says so.
+void cyc_warp_reads(sm *s, warp *w, const orr_tinst *i, uint64_t when);
+void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i);
+void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when);
 
 // ---- sm.c -------------------------------------------------------------------------------------------
 void cyc_sm_run(sm *s, uint64_t until);

@@ -43,6 +43,21 @@ void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why) {
     w->inflight++;
 }
 
+// One thing less that the warp has not had an answer to.
+static void answered(sm *s, warp *w, uint64_t ready) {
+    w->inflight--;
+    if (w->at == w->end) {
+        if (ready > w->front) w->front = ready;
+        if (!w->inflight) cyc_block_warp_ended(s, w);
+    } else if (w->ready == NEVER) {
+        if (s->c->program->insts[w->at].kind == ORR_TK_FENCE && w->front < ready) {
+            w->front = ready;
+            w->front_why = ORR_STALL_MEMBAR;
+        }
+        cyc_warp_look(s, w);
+    }
+}
+
 void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group) {
     const orr_tinst *i = &s->c->program->insts[inst];
     const uint16_t *r = s->c->program->regs + i->regs + i->nsrc;
@@ -53,40 +68,55 @@ void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t gr
         w->sb_open[b]--;
         if (w->sb_ready[b] < ready) w->sb_ready[b] = ready;
     }
-    if (group != NO_GROUP) w->group_open[group]--;
-    w->inflight--;
-    if (w->at == w->end) {
-        if (ready > w->front) w->front = ready;
-        if (!w->inflight) cyc_block_warp_ended(s, w);
-    } else if (w->ready == NEVER) {
-        if (group != NO_GROUP && w->front < ready) {
-            w->front = ready;
-            w->front_why = ORR_STALL_GROUP;
-        }
-        if (s->c->program->insts[w->at].kind == ORR_TK_FENCE && w->front < ready) {
-            w->front = ready;
-            w->front_why = ORR_STALL_MEMBAR;
-        }
-        cyc_warp_look(s, w);
+    if (group != NO_GROUP) {
+        w->group_open[group]--;
+        if (w->group_ready[group] < ready) w->group_ready[group] = ready;
     }
+    answered(s, w, ready);
 }
 
-// A store of its that had to wait for L1 is out of the queue.
-void cyc_warp_stored(sm *s, warp *w) {
-    w->inflight--;
-    if (w->at == w->end) {
-        if (!w->inflight) cyc_block_warp_ended(s, w);
-    } else if (w->ready == NEVER) {
-        cyc_warp_look(s, w);
-    }
+// A memory instruction reads its operands when it leaves the queue: a read barrier of the control bits is up until then,
+// and the warp does not end before (the queue looks into its trace).
+static bool read_barrier(const sm *s, const orr_tinst *i, uint32_t *b) {
+    *b = ORR_CTRL_RBAR(i->ctrl);
+    return s->c->program->control && *b < 6;
 }
 
-// Are all groups of copies but the newest `left` done?
-static bool groups_done(const warp *w, uint32_t left) {
-    for (uint32_t back = left + 1; back <= MAX_GROUPS && back <= w->group; back++)
-        if (back < MAX_GROUPS && w->group_open[(w->group - back) % MAX_GROUPS]) return false;
-    return true;
+void cyc_warp_reads(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
+    uint32_t b;
+    if (!read_barrier(s, i, &b)) return;
+    if (w->sb_ready[b] < when) w->sb_ready[b] = when;
+    w->sb_why[b] = ORR_STALL_SHORT;
 }
+
+void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i) {
+    uint32_t b;
+    w->inflight++;
+    if (!read_barrier(s, i, &b)) return;
+    w->sb_open[b]++;
+    w->sb_why[b] = ORR_STALL_SHORT;
+}
+
+void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
+    uint32_t b;
+    if (read_barrier(s, i, &b)) w->sb_open[b]--;
+    cyc_warp_reads(s, w, i, when);
+    answered(s, w, when);
+}
+
+// When all groups of copies but the newest `left` are done.
+static uint64_t groups_done(const warp *w, uint32_t left) {
+    uint64_t t = 0;
+    for (uint32_t back = left + 1; back < MAX_GROUPS && back <= w->group; back++) {
+        uint32_t n = (w->group - back) % MAX_GROUPS;
+        if (w->group_open[n]) return NEVER;
+        if (w->group_ready[n] > t) t = w->group_ready[n];
+    }
+    return t;
+}
+
+// When barrier b of the control bits is down.
+static uint64_t barrier_down(const warp *w, uint32_t b) { return w->sb_open[b] ? NEVER : w->sb_ready[b]; }
 
 void cyc_warp_look(sm *s, warp *w) {
     if (w->waiting) return;
@@ -96,8 +126,8 @@ void cyc_warp_look(sm *s, warp *w) {
     uint8_t why = w->front_why;
     if (p->control) {
         for (uint32_t m = ORR_CTRL_WAIT(i->ctrl); m; m &= m - 1) {
-            int b = orr_ffs(m);
-            uint64_t at = w->sb_open[b] ? NEVER : w->sb_ready[b];
+            uint32_t b = (uint32_t)orr_ffs(m);
+            uint64_t at = barrier_down(w, b);
             if (at > t) {
                 t = at;
                 why = w->sb_why[b];
@@ -114,9 +144,17 @@ void cyc_warp_look(sm *s, warp *w) {
     if (i->kind == ORR_TK_FENCE && w->inflight) {
         t = NEVER;
         why = ORR_STALL_MEMBAR;
-    } else if (i->kind == ORR_TK_WAIT_GROUP && !p->control && !groups_done(w, i->imm)) {
-        t = NEVER;
-        why = ORR_STALL_GROUP;
+    } else if (i->kind == ORR_TK_WAIT_GROUP) {
+        uint64_t at = groups_done(w, i->imm);
+        if (at > t) {
+            t = at;
+            why = ORR_STALL_GROUP;
+        }
+        // DEPBAR.LE SB, 0. With a count it is for what comes in order: groups.
+        if (i->warps && !i->imm && barrier_down(w, i->warps - 1u) > t) {
+            t = barrier_down(w, i->warps - 1u);
+            why = w->sb_why[i->warps - 1];
+        }
     }
     w->ready = t;
     w->why = why;
@@ -134,8 +172,9 @@ void cyc_warp_look(sm *s, warp *w) {
     if (t < q->wake) q->wake = t;
 }
 
-// Cycles up to when it could have issued have the reason it waited for. After that its unit was busy, or another warp
-// was chosen: a unit that takes an instruction every n cycles was free in one of n.
+// Cycles up to when it could have issued have the reason it waited for. After that its unit was busy, or free and another
+// warp was chosen. When the unit took its last instruction is known; before that, one that takes an instruction every n
+// cycles was free in one of n.
 void cyc_warp_account(sm *s, warp *w, uint64_t until) {
     uint64_t from = w->since;
     if (until <= from) return;
@@ -163,9 +202,15 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
         rest -= n;
         if (!rest) return;
     }
-    uint64_t chosen = (rest + i->interval - 1) / i->interval;
-    charge(s, w->at, ORR_STALL_SELECTED, chosen);
-    if (rest > chosen) charge(s, w->at, ORR_STALL_MATH, rest - chosen);
+    uint64_t free_at = s->pool_free[q->pool_of[i->unit]], idle = until > free_at ? until - free_at : 0;
+    if (idle > rest) idle = rest;
+    rest -= idle;
+    uint64_t end = until < free_at ? until : free_at, in = free_at > i->interval ? free_at - i->interval : 0;
+    uint64_t busy = end > in ? end - in - 1 : 0; // with the instruction that is in it now
+    if (busy > rest) busy = rest;
+    uint64_t chosen = (rest - busy + i->interval - 1) / i->interval;
+    charge(s, w->at, ORR_STALL_SELECTED, idle + chosen);
+    charge(s, w->at, ORR_STALL_MATH, rest - chosen);
 }
 
 bool cyc_warp_next_block(sm *s, warp *w) {
