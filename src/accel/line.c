@@ -27,26 +27,42 @@ bool line_fail(const reader *r, orr_err *e, const char *fmt, ...) {
 }
 
 // ---- numbers ----------------------------------------------------------------------------------
-static const int8_t hex_value[256] = {
-#define X(c, v) [c] = (v) + 1
-    X('0', 0),  X('1', 1),  X('2', 2),  X('3', 3),  X('4', 4),  X('5', 5),  X('6', 6),  X('7', 7),
-    X('8', 8),  X('9', 9),  X('a', 10), X('b', 11), X('c', 12), X('d', 13), X('e', 14), X('f', 15),
-    X('A', 10), X('B', 11), X('C', 12), X('D', 13), X('E', 14), X('F', 15),
-#undef X
-};
+// Up to eight hexadecimal digits at once: bytes of one word (the first digit is the lowest byte). How many
+// there are.
+static inline int hex_word(const char *p, uint64_t *v) {
+    const uint64_t ones = 0x0101010101010101u, high = 0x80 * ones;
+    uint64_t x;
+    memcpy(&x, p, 8);
+    uint64_t up = x | high, low = x | high | 0x20 * ones; // a subtraction does not reach into the next byte
+    uint64_t digit = (up - '0' * ones) & ~(up - ':' * ones);
+    uint64_t letter = (low - 'a' * ones) & ~(low - 'g' * ones);
+    uint64_t bad = ~((digit | letter) & ~x) & high;
+    int n = bad ? __builtin_ctzll(bad) / 8 : 8;
+    if (!n) return 0;
+    x <<= 64 - 8 * n; // in front of the digits: zeros
+    x = (x & 0x0f * ones) + 9 * (x >> 6 & ones);
+    x = (x << 4 | x >> 8) & 0x00ff00ff00ff00ffu;
+    x = (x << 8 | x >> 16) & 0x0000ffff0000ffffu;
+    *v = (x << 16 | x >> 32) & 0xffffffffu;
+    return n;
+}
 
-// Digits up to the first that is none. NULL: there is none, or more than `max`.
-static const char *get_hex(const char *p, int max, uint64_t *v) {
-    uint64_t x = 0;
-    int n = 0, d;
+// Digits up to the first that is none. NULL: there is none, or more than `max`, which is 8 or 16. What is
+// behind the text may be looked at (input.c).
+static inline const char *get_hex(const char *p, int max, uint64_t *v) {
+    uint64_t x = 0, y = 0;
     *v = 0;
-    while ((d = hex_value[(unsigned char)*p]) != 0) {
-        if (n++ == max) return NULL;
-        x = x << 4 | (uint64_t)(d - 1);
-        p++;
+    int n = hex_word(p, &x);
+    if (!n) return NULL;
+    if (n == 8 && max == 16) {
+        int m = hex_word(p + 8, &y);
+        x = x << 4 * m | y;
+        n += m;
     }
+    uint64_t more;
+    if (n == max && hex_word(p + n, &more)) return NULL;
     *v = x;
-    return n ? p : NULL;
+    return p + n;
 }
 
 static const char *get_uint(const char *p, uint64_t *v) {
