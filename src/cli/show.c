@@ -1,6 +1,7 @@
 // orrery show: the kernels of a module, or one kernel block by block, as every part of Orrery sees it.
 #include "cli/cli.h"
 #include "ptx/ptx.h"
+#include "timed/timed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,19 @@ static void list_kernels(orr_module *m, bool json, orr_text *t) {
     if (json) orr_text_add(t, "\n]\n");
 }
 
+// The kernels (or the one that was asked for) as they are timed on a GPU.
+static void show_timed(orr_module *m, cli_options *o, orr_text *t, orr_err *e) {
+    orr_gpu *g = orr_gpu_load(o->gpu ? o->gpu : "h200", o->sets, o->nsets, e);
+    for (uint32_t i = 0; g && i < m->nkernels && !e->status; i++) {
+        if (o->kernel && strcmp(o->kernel, m->kernel_names[i])) continue;
+        orr_kernel *k = m->load(m, m->kernel_names[i], e);
+        orr_program *p = k ? orr_program_new(k, g, e) : NULL;
+        if (p) orr_program_print(p, t);
+        orr_program_free(p);
+    }
+    orr_gpu_free(g);
+}
+
 int cli_show(cli_options *o, orr_err *e) {
     if (o->ninputs != 1) {
         orr_fail(e, ORR_BAD_INPUT, "show: name one module: orrery show FILE.ptx [--kernel NAME]");
@@ -65,7 +79,10 @@ int cli_show(cli_options *o, orr_err *e) {
     orr_module *m = orr_ptx_open(o->inputs[0], e);
     if (!m) return e->status;
     orr_text t = {0};
-    if (!o->kernel) {
+    if (o->timed) {
+        show_timed(m, o, &t, e);
+        if (!e->status && !t.n) m->load(m, o->kernel ? o->kernel : "", e); // says what is wrong with the name
+    } else if (!o->kernel) {
         list_kernels(m, o->json, &t);
     } else {
         orr_kernel *k = m->load(m, o->kernel, e);

@@ -1,0 +1,92 @@
+// PTX as a GPU runs it: the lowering from PTX to machine instructions, function by function (lower.h says who
+// does what, docs/lowering.md what comes out and how near it is to ptxas).
+#include <stdlib.h>
+#include <string.h>
+
+#include "timed/lower.h"
+
+static void append(lower *l, const orr_func *f) {
+    orr_program *p = l->p;
+    for (uint32_t b = 0; b < f->nblocks; b++) {
+        const orr_block *blk = &l->k->blocks[f->first_block + b];
+        p->blocks[p->nblocks++] = (orr_tblock){.first = p->ninsts, .naccess = blk->nmem};
+        for (uint32_t n = l->block_first.at[b]; n < l->block_first.at[b + 1]; n++) {
+            const minst *m = &l->insts.at[n];
+            orr_tinst *i = orr_program_add(p, m->sass, m->name, m->tclass, m->kind);
+            i->space = m->space;
+            i->bytes = m->bytes;
+            i->offset = m->offset;
+            i->imm = m->imm;
+            i->flags = m->flags;
+            i->access = m->access;
+            i->warps = m->warps;
+            i->inst = m->inst;
+            for (int r = 0; r < m->nsrc + m->ndst; r++)
+                orr_program_reg(p, i, l->vregs.at[l->regs.at[m->regs + (uint32_t)r]].reg, r >= m->nsrc);
+        }
+    }
+}
+
+static void lower_function(lower *l) {
+    const orr_func *f = &l->func;
+    lower_values(l);
+    l->predicated = orr_malloc((f->nblocks + 1) * sizeof *l->predicated);
+    l->bssy = orr_calloc(f->nblocks + 1, 1);
+    l->exits = orr_calloc(f->nblocks + 1, 1);
+    lower_plan(l);
+    lower_emit(l);
+    for (uint32_t b = 0; b < f->nblocks; b++)
+        lower_schedule(l, l->block_first.at[b], l->block_first.at[b + 1]);
+    uint32_t need = lower_registers(l);
+    if (need > l->need) l->need = need;
+    append(l, f);
+    free(l->predicated);
+    free(l->bssy);
+    free(l->exits);
+    lower_values_free(l);
+}
+
+bool orr_lower_ptx(orr_program *p, orr_err *e) {
+    (void)e; // any kernel can be timed
+    const orr_kernel *k = p->kernel;
+    lower l = {.k = k, .g = p->gpu, .p = p, .cc = p->gpu->cc_major * 10 + p->gpu->cc_minor};
+    l.of = orr_malloc((k->noperands + 1) * sizeof *l.of);
+    l.guard = orr_malloc((k->ninsts + 1) * sizeof *l.guard);
+    memset(l.of, 0xff, (k->noperands + 1) * sizeof *l.of);
+    memset(l.guard, 0xff, (k->ninsts + 1) * sizeof *l.guard);
+    l.todo = orr_calloc(k->ninsts + 1, 1);
+    l.plan_of = orr_calloc(k->ninsts + 1, sizeof *l.plan_of);
+    l.pred_of = orr_calloc(k->ninsts + 1, sizeof *l.pred_of);
+    p->blocks = orr_calloc(k->nblocks + 1, sizeof *p->blocks);
+    p->blocks_cap = k->nblocks + 1;
+    // Functions lie one after the other, and so do their blocks; a block for which that is not so (a damaged
+    // file) is a function of its own.
+    for (uint32_t b = 0; b < k->nblocks;) {
+        l.func = k->funcs[k->blocks[b].func];
+        if (l.func.first_block != b || !l.func.nblocks || l.func.nblocks > k->nblocks - b) {
+            l.func.first_block = l.func.entry = b;
+            l.func.nblocks = 1;
+        }
+        lower_function(&l);
+        b += l.func.nblocks;
+    }
+    free(l.of);
+    free(l.guard);
+    free(l.todo);
+    free(l.plan_of);
+    free(l.pred_of);
+    free(l.values.at);
+    free(l.args.at);
+    free(l.plans.at);
+    free(l.vregs.at);
+    free(l.regs.at);
+    free(l.insts.at);
+    free(l.block_first.at);
+    free(l.held.at);
+    free(l.wanted.at);
+    free(l.copies.at);
+    orr_map_free(&l.names);
+    orr_map_free(&l.holds);
+    orr_arena_free(&l.arena);
+    return true;
+}

@@ -1,0 +1,215 @@
+// Private to timed/: the lowering of PTX to machine instructions (docs/lowering.md).
+//
+//   lower_values.c  what each operand's value is: definitions, merges, dominators, loops
+//   lower_plan.c    which values cost nothing, which operations become one, which branches vanish
+//   lower_emit.c    the rules of lower.def, applied: operands, constants, temporaries
+//   lower_memory.c  loads, stores, atomics, fences, barriers, matrices: what a rule cannot say
+//   schedule.c      the order of a block's instructions
+//   regs.c          virtual registers to the machine's
+//   lower.c         all of it in order, and the program that comes out
+#ifndef ORR_LOWER_H
+#define ORR_LOWER_H
+
+#include "timed/timed.h"
+
+#define NONE UINT32_MAX
+
+// ---- values (lower_values.c) ----------------------------------------------------------------------
+// A value is what one destination of one instruction holds, or a merge of several at a block's start. Values
+// that are merged with each other must be in one register: they form a web, named by one of them.
+typedef struct value {
+    uint32_t def;    // instruction that writes it; NONE: a merge, or never written
+    uint32_t prev;   // a guarded write: what the lanes it skips keep
+    uint32_t web;    // parent in the union-find
+    uint32_t uses;   // operands that read it, after what nobody needs has gone
+    uint32_t first;  // merge: its arguments in args[first ...]
+    uint32_t nargs;  //
+    uint32_t block;  // where it is written or merged
+    uint8_t cls;     // enum orr_class
+    bool merged;     // it shares its web
+    bool live;       // somebody needs it
+    bool plain_only; // an integer or memory operation reads it: a sign cannot be folded into the reader
+    bool uniform;    // the same for all threads of a block
+    bool shared;     // where a variable in shared memory begins
+} value;
+
+typedef struct flow { // of one function; blocks numbered from 0 in it
+    uint32_t first_block, nblocks;
+    uint32_t *order, *number; // reverse postorder, and a block's place in it (NONE: unreachable)
+    uint32_t norder;
+    uint32_t *idom;               // NONE for the entry and what is unreachable
+    uint32_t *loop;               // header of the innermost loop it is in, NONE
+    uint32_t *depth;              // of loops
+    uint32_t *preds, *pred_first; // predecessors that can be reached
+} flow;
+
+// ---- machine instructions before they have registers ------------------------------------------------
+enum file { FILE_R, FILE_P, FILE_U, FILE_UP }; // vector registers, predicates, uniform ones, their predicates
+
+typedef struct vreg { // a virtual register: 32 bits of a value, or a predicate
+    uint8_t file;
+    uint8_t part, parts; // which of a tuple that wants to be aligned
+    uint16_t reg;        // the machine's (regs.c), in timed.h's numbering
+} vreg;
+
+typedef struct minst {
+    const char *name;
+    uint16_t sass;
+    uint8_t tclass, kind;
+    uint8_t space, bytes, offset, imm;
+    uint8_t nsrc, ndst;
+    uint16_t flags, access, warps;
+    uint32_t regs; // in lower.regs: sources, then destinations
+    uint32_t inst;
+    bool wall;   // nothing moves across it
+    bool memory; // keeps its order among such, as far as they may touch the same place
+    bool store;  // of `memory`
+    bool last;   // ends the block
+} minst;
+
+// ---- what an operand is made of ------------------------------------------------------------------------
+#define BANK4 0x40000000u
+enum leaf_kind { LEAF_NONE, LEAF_REG, LEAF_IMM, LEAF_CONST, LEAF_SHARED };
+typedef struct leaf { // 32 bits
+    uint8_t kind;
+    uint32_t v; // virtual register; bits; offset in constant bank 0 (| BANK4: of module variables'
+                // addresses); offset in shared memory
+} leaf;
+typedef struct source { // an operand as an instruction reads it
+    uint8_t n;          // leaves
+    bool neg;           // predicate: its negation
+    leaf leaf[4];
+} source;
+
+// An operand before that: a value, or a constant. What the plan moves from one instruction to another.
+typedef struct ref {
+    uint8_t kind, cls, neg; // enum orr_operand_kind, orr_class
+    uint32_t value;         // index of a value (REG), of a variable (SYMBOL)
+    uint64_t imm;
+} ref;
+
+// What one PTX instruction becomes besides itself.
+enum fused { // pseudo operations of lower.def, behind ORR_OP_*
+    FUSED_NONE = 0,
+    FUSED_IADD3 = ORR_OP_COUNT, // a + b + c
+    FUSED_LEA,                  // (a << imm) + b
+    FUSED_MULADD,               // a * b + c, 32 or 64 bits
+    FUSED_WIDEADD,              // a * b + c, 32 x 32 + 64
+    FUSED_LOP3,                 // any function of three
+    FUSED_SETP2,                // a comparison and a predicate
+    FUSED_COUNT
+};
+#define PLAN_SRCS 4
+typedef struct plan {
+    uint16_t op;        // enum orr_op or fused
+    uint8_t nsrc;       // sources below replace the instruction's
+    uint32_t from;      // instruction whose type and modifiers count
+    ref src[PLAN_SRCS]; //
+    int64_t disp;       // memory: added to the displacement
+} plan;
+
+enum {                   // per instruction
+    DO_SKIP = 1 << 0,    // nobody needs it, or it became part of others
+    DO_VIEW = 1 << 1,    // no instruction: its result is other registers by another name
+    DO_UNIFORM = 1 << 2, // runs on the uniform datapath
+    DO_PREDLOP = 1 << 3, // a logic operation that also yields "not zero" (the comparison after it is free)
+    DO_GUARDED = 1 << 4, // in a block whose branch became predicates
+};
+
+// A constant in a register. Each block that reads it wants it loaded before: in the block itself, or in front
+// of the loops that do not change it.
+typedef struct held {
+    uint8_t kind; // enum leaf_kind; LEAF_REG: a uniform register copied to a vector register
+    uint8_t file, parts;
+    uint64_t v;
+    uint32_t vreg;
+    uint32_t block; // that wanted it last
+} held;
+typedef struct wanted {
+    uint32_t held, block, inst;
+} wanted;
+
+typedef struct lower {
+    const orr_kernel *k;
+    const orr_gpu *g;
+    orr_program *p;
+    int cc; // 90: compute capability 9.0
+
+    // values
+    ORR_VEC(value) values;
+    ORR_VEC(uint32_t) args;
+    uint32_t *of;    // per operand of the kernel: its value
+    uint32_t *guard; // per instruction: its guard's value
+    flow flow;
+    orr_func func; // at hand
+
+    // plan
+    uint8_t *todo;        // per instruction: DO_*
+    uint32_t *plan_of;    // per instruction: index in plans + 1
+    ORR_VEC(plan) plans;  //
+    uint32_t *predicated; // per block of the function: instruction whose guard holds for it, NONE
+    uint8_t *bssy;        // per block: 1 BSSY before its branch, 2 BSYNC at its start, 3 both
+    uint8_t *exits;       // per block: its branch leads to the end of the thread
+    uint32_t *pred_of;    // per instruction with DO_PREDLOP: the predicate it also writes
+
+    // emission
+    uint32_t *vreg_of; // per value (web): its first virtual register + 1
+    ORR_VEC(vreg) vregs;
+    ORR_VEC(uint32_t) regs;
+    ORR_VEC(minst) insts;
+    ORR_VEC(uint32_t) block_first; // per block of the function
+    ORR_VEC(held) held;            // constants that are in registers
+    ORR_VEC(wanted) wanted;        // and the blocks that read them
+    uint32_t block, inst;          // where we are
+    uint32_t copied_block;         // of `copies`: uniform registers that were copied to vector registers
+    ORR_VEC(held) copies;          //
+    orr_map names;                 // mnemonics that were looked up
+    orr_map holds;                 // of `held`
+    bool placing;                  // constants: outside any guard
+    uint32_t need;                 // registers a thread needs
+    orr_arena arena;
+    struct {
+        const char *name;
+        int nsrc, ndst;
+        uint32_t src[64], dst[64];
+    } next;          // the instruction that is being put together
+    uint32_t access; // accesses of the block so far
+    uint32_t
+        pressure[2]; // instructions of the block on ALU and FMA: moves and additions go where there is room
+} lower;
+
+// lower_values.c
+void lower_values(lower *l);
+void lower_values_free(lower *l);
+uint32_t lower_web(lower *l, uint32_t v);
+bool lower_dominates(const flow *f, uint32_t a, uint32_t b);
+uint32_t lower_meet(const flow *f, uint32_t a, uint32_t b); // nearest common dominator
+
+// lower_plan.c
+void lower_plan(lower *l);
+ref lower_ref(const lower *l, uint32_t inst, int s); // source s of an instruction as the plan has it
+int lower_nsrc(const lower *l, uint32_t inst);
+uint16_t lower_op(const lower *l, uint32_t inst);
+
+// lower_emit.c
+void lower_emit(lower *l); // the function at hand: block_first, insts
+source lower_source(lower *l, ref r);
+uint32_t lower_vreg(lower *l, uint32_t v); // first virtual register of a value
+uint32_t lower_temp(lower *l, uint8_t file, uint8_t parts);
+uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t parts); // a constant's register
+void lower_begin(lower *l, const char *name); // an instruction: its sources and destinations follow
+void lower_src(lower *l, uint32_t vreg);
+void lower_dst(lower *l, uint32_t vreg);
+void lower_vector(lower *l, const source *s);    // all of it, brought into vector registers
+minst *lower_done(lower *l);                     // appended; valid until the next
+void lower_template(lower *l, const char *text); // expands for the instruction at hand
+const char *lower_rule(const lower *l, uint32_t inst);
+
+// lower_memory.c
+bool lower_special(lower *l); // true: done
+
+// schedule.c, regs.c
+void lower_schedule(lower *l, uint32_t first, uint32_t end);
+uint32_t lower_registers(lower *l); // how many it needs
+
+#endif

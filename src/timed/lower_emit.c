@@ -1,0 +1,766 @@
+// The lowering's third step: machine instructions, by the rules of lower.def.
+//
+// A source is made of leaves of 32 bits: a register, a constant, a parameter in constant bank 0. Machine
+// instructions take one operand that is not a vector register: an immediate, a place in the constant bank
+// (before Hopper), a uniform register. What is beyond that is first brought into a register: constants by
+// instructions of their own, which are put in front of loops and shared by the blocks they dominate
+// (place_constants).
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "timed/lower.h"
+
+// ---- rules ------------------------------------------------------------------------------------------
+enum { // groups of types
+    T_S16 = 1 << 0,
+    T_U16 = 1 << 1, // and everything of 8 bits
+    T_S32 = 1 << 2,
+    T_U32 = 1 << 3,
+    T_S64 = 1 << 4,
+    T_U64 = 1 << 5,
+    T_F16 = 1 << 6,
+    T_BF16 = 1 << 7,
+    T_HALF2 = 1 << 8,
+    T_F32 = 1 << 9,
+    T_F64 = 1 << 10,
+    T_F32X2 = 1 << 11,
+    T_TF32 = 1 << 12,
+    T_PRED = 1 << 13,
+    T_NARROW = 1 << 14, // formats of fewer than 16 bits
+    T_NOTHING = 1 << 15,
+    T_I16 = T_S16 | T_U16,
+    T_I32 = T_S32 | T_U32,
+    T_I64 = T_S64 | T_U64,
+    T_INT = T_I16 | T_I32 | T_I64,
+    T_HALF = T_F16 | T_BF16 | T_HALF2,
+    T_ANY = 0xffff,
+};
+
+static uint32_t group(uint8_t type) {
+    switch (type) {
+    case ORR_T_PRED: return T_PRED;
+    case ORR_T_NONE: return T_NOTHING;
+    case ORR_T_F16: return T_F16;
+    case ORR_T_BF16: return T_BF16;
+    case ORR_T_F16X2:
+    case ORR_T_BF16X2: return T_HALF2;
+    case ORR_T_F32: return T_F32;
+    case ORR_T_TF32: return T_TF32;
+    case ORR_T_F64: return T_F64;
+    case ORR_T_F32X2: return T_F32X2;
+    case ORR_T_B128: return T_U64;
+    case ORR_T_E4M3:
+    case ORR_T_E5M2:
+    case ORR_T_E4M3X2:
+    case ORR_T_E5M2X2:
+    case ORR_T_E2M1X2:
+    case ORR_T_E2M3X2:
+    case ORR_T_E3M2X2:
+    case ORR_T_UE8M0X2: return T_NARROW;
+    default: break;
+    }
+    bool s = orr_types[type].is_signed;
+    switch (orr_types[type].bytes) {
+    case 8: return s ? T_S64 : T_U64;
+    case 4: return s ? T_S32 : T_U32;
+    default: return s ? T_S16 : T_U16;
+    }
+}
+
+#define IMM_A  (1u << 31) // beyond the modifiers of isa.h
+#define IMM_B  (1u << 30)
+#define IMM_C  (1u << 29)
+#define POW2_B (1u << 28)
+
+typedef struct rule {
+    uint16_t op;
+    uint32_t types, stypes, with, without;
+    int from, to;
+    const char *text;
+} rule;
+
+#define ORR_OP_FUSED_IADD3   FUSED_IADD3
+#define ORR_OP_FUSED_LEA     FUSED_LEA
+#define ORR_OP_FUSED_MULADD  FUSED_MULADD
+#define ORR_OP_FUSED_WIDEADD FUSED_WIDEADD
+#define ORR_OP_FUSED_LOP3    FUSED_LOP3
+#define ORR_OP_FUSED_SETP2   FUSED_SETP2
+static const rule rules[] = {
+#define RULE(...) RULE_(__VA_ARGS__)
+#define RULE_(op, types, stypes, with, without, from, to, text)                                              \
+    {ORR_OP_##op, types, stypes, with, without, from, to, text},
+#include "timed/lower.def"
+#undef RULE
+#undef RULE_
+};
+enum { RULES = sizeof rules / sizeof *rules };
+
+const char *lower_rule(const lower *l, uint32_t n) {
+    uint16_t op = lower_op(l, n);
+    const orr_inst *i = &l->k->insts[l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].from : n];
+    uint32_t has = i->mods, type = group(i->type), stype = group(i->stype);
+    ref a = lower_ref(l, n, 0), b = lower_ref(l, n, 1), c = lower_ref(l, n, 2);
+    if (a.kind == ORR_K_IMM) has |= IMM_A;
+    if (b.kind == ORR_K_IMM) has |= IMM_B;
+    if (c.kind == ORR_K_IMM) has |= IMM_C;
+    if (b.kind == ORR_K_IMM && b.imm && !(b.imm & (b.imm - 1))) has |= POW2_B;
+    for (int r = 0; r < RULES; r++) {
+        const rule *u = &rules[r];
+        if (u->op != op || !(u->types & type) || (u->stypes && !(u->stypes & stype))) continue;
+        if ((u->with & ~has) || (u->without & has) || l->cc < u->from || l->cc > u->to) continue;
+        return u->text;
+    }
+    return NULL;
+}
+
+// ---- virtual registers ----------------------------------------------------------------------------------
+static const uint8_t parts_of[ORR_CLASSES] = {
+    [ORR_P] = 1, [ORR_H] = 1, [ORR_W] = 1, [ORR_D] = 2, [ORR_Q] = 4};
+
+uint32_t lower_temp(lower *l, uint8_t file, uint8_t parts) {
+    uint32_t first = (uint32_t)l->vregs.n;
+    for (uint8_t p = 0; p < parts; p++)
+        *ORR_PUSH(&l->vregs) = (vreg){.file = file, .part = p, .parts = parts};
+    return first;
+}
+
+uint32_t lower_vreg(lower *l, uint32_t v) {
+    uint32_t web = lower_web(l, v);
+    if (!l->vreg_of[web]) {
+        const value *x = &l->values.at[v];
+        bool uniform = x->def != NONE && (l->todo[x->def] & DO_UNIFORM);
+        uint8_t file = x->cls == ORR_P ? FILE_P : uniform ? FILE_U : FILE_R;
+        l->vreg_of[web] = lower_temp(l, file, parts_of[x->cls]) + 1;
+    }
+    return l->vreg_of[web] - 1;
+}
+
+// ---- sources ----------------------------------------------------------------------------------------
+// Where special registers that are constants lie in bank 0, as far as instructions can tell them apart.
+static source viewed(lower *l, uint32_t v) {
+    const value *x = &l->values.at[v];
+    const orr_inst *i = &l->k->insts[x->def];
+    source s = {.n = parts_of[x->cls]};
+    uint32_t which = 0;
+    for (int d = 0; d < i->ndst; d++)
+        if (orr_dst(l->k, i, d)->kind == ORR_K_REG && l->of[i->first + (uint32_t)d] == v) which = (uint32_t)d;
+    if (i->op == ORR_OP_LD) {
+        uint64_t base = lower_ref(l, x->def, 0).kind == ORR_K_IMM ? lower_ref(l, x->def, 0).imm : 0;
+        uint32_t at = (uint32_t)(base + (uint64_t)(int64_t)i->disp + (uint64_t)which * i->width) & 0xffff;
+        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_CONST, 0x1000 + at + 4 * p};
+        return s;
+    }
+    if (i->op == ORR_OP_SREG) {
+        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_CONST, i->imm * 8 + 4 * p};
+        return s;
+    }
+    if (i->op == ORR_OP_LOCALADDR) {
+        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_IMM, p ? 0 : i->imm};
+        return s;
+    }
+    if (i->nsrc == 1) {
+        source a = lower_source(l, lower_ref(l, x->def, 0));
+        for (uint32_t p = 0; p < 4 && p < s.n; p++) {
+            uint32_t from = which * s.n + p; // a part, where the move takes something apart
+            s.leaf[p] = from < a.n ? a.leaf[from] : (leaf){LEAF_IMM, 0};
+            if (x->shared && s.leaf[p].kind == LEAF_IMM && !p) s.leaf[p].kind = LEAF_SHARED;
+        }
+        s.neg = i->op == ORR_OP_NOT ? !a.neg : a.neg;
+        return s;
+    }
+    uint32_t to = 0;
+    for (int o = 0; o < i->nsrc; o++) { // put together from parts
+        source a = lower_source(l, lower_ref(l, x->def, o));
+        for (uint32_t p = 0; p < a.n && to < s.n && to < 4; p++) s.leaf[to++] = a.leaf[p];
+    }
+    for (; to < s.n && to < 4; to++) s.leaf[to] = (leaf){LEAF_IMM, 0};
+    return s;
+}
+
+// A sign extension leaves the low half where it is.
+static bool extends(const lower *l, uint32_t n) {
+    const orr_inst *i = &l->k->insts[n];
+    return i->op == ORR_OP_CVT && i->nsrc == 1 && i->guard < 0 && !(i->mods & ORR_M_SAT) &&
+           !orr_types[i->type].is_float && !orr_types[i->stype].is_float && orr_types[i->type].bytes == 8 &&
+           orr_types[i->stype].bytes == 4 && !(l->todo[n] & DO_VIEW);
+}
+
+source lower_source(lower *l, ref r) {
+    source s = {.n = r.cls < ORR_CLASSES ? parts_of[r.cls] : 1, .neg = r.neg};
+    switch (r.kind) {
+    case ORR_K_IMM:
+        for (uint32_t p = 0; p < 4 && p < s.n; p++)
+            s.leaf[p] = (leaf){LEAF_IMM, p < 2 ? (uint32_t)(r.imm >> 32 * p) : 0};
+        return s;
+    case ORR_K_SYMBOL:
+        for (uint32_t p = 0; p < 4 && p < s.n; p++)
+            s.leaf[p] = (leaf){LEAF_CONST, BANK4 | ((r.value * 8 + 4 * p) & 0xfffffff)};
+        return s;
+    case ORR_K_REG: break;
+    default: return (source){0};
+    }
+    if (r.value == NONE) { // never written
+        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_IMM, 0};
+        return s;
+    }
+    const value *v = &l->values.at[r.value];
+    if (v->def != NONE && !v->merged && (l->todo[v->def] & DO_VIEW)) {
+        source w = viewed(l, r.value);
+        w.neg ^= r.neg;
+        return w;
+    }
+    uint32_t first = lower_vreg(l, r.value);
+    for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_REG, first + p};
+    if (v->def != NONE && !v->merged && extends(l, v->def)) {
+        ref a = lower_ref(l, v->def, 0);
+        if (a.kind == ORR_K_REG && a.value != NONE && !l->values.at[a.value].merged)
+            s.leaf[0] = lower_source(l, a).leaf[0];
+    }
+    return s;
+}
+
+// ---- constants in registers -----------------------------------------------------------------------------
+uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t parts) {
+    struct {
+        uint64_t v;
+        uint8_t kind, file, parts, zero[5];
+    } key = {.v = v, .kind = kind, .file = file, .parts = parts};
+    uintptr_t h = (uintptr_t)orr_map_getn(&l->holds, (const char *)&key, sizeof key);
+    if (!h) {
+        uint32_t vr = lower_temp(l, file, parts);
+        *ORR_PUSH(&l->held) =
+            (held){.kind = kind, .file = file, .parts = parts, .v = v, .vreg = vr, .block = NONE};
+        h = l->held.n;
+        orr_map_putn(&l->holds, (const char *)&key, sizeof key, (void *)h);
+    }
+    held *x = &l->held.at[h - 1];
+    if (x->block != l->block)
+        *ORR_PUSH(&l->wanted) = (wanted){.held = (uint32_t)h - 1, .block = l->block, .inst = l->inst};
+    x->block = l->block;
+    return x->vreg;
+}
+
+static void load_constant(lower *l, const held *h) {
+    bool wide = h->parts > 1;
+    if (h->kind == LEAF_CONST && (l->cc >= 90 || h->file == FILE_U)) {
+        lower_begin(l, h->file == FILE_U ? (wide ? "ULDC.64" : "ULDC") : wide ? "LDC.64" : "LDC");
+        for (uint8_t p = 0; p < h->parts; p++) lower_dst(l, h->vreg + p);
+        lower_done(l);
+        return;
+    }
+    if (h->kind == LEAF_SHARED && l->cc >= 90) { // the block's window in shared memory
+        uint32_t rank = lower_temp(l, FILE_U, 1), at = lower_temp(l, FILE_U, 1);
+        lower_begin(l, "S2UR");
+        lower_dst(l, rank);
+        lower_done(l);
+        lower_begin(l, "UMOV");
+        lower_dst(l, at);
+        lower_done(l);
+        lower_begin(l, "ULEA");
+        lower_src(l, rank);
+        lower_src(l, at);
+        lower_dst(l, h->vreg);
+        lower_done(l);
+        return;
+    }
+    for (uint8_t p = 0; p < h->parts; p++) {
+        lower_begin(l, h->file == FILE_U ? "UMOV" : l->cc >= 70 && (h->v + p) % 2 ? "IMAD.MOV.U32" : "MOV");
+        lower_dst(l, h->vreg + p);
+        lower_done(l);
+    }
+}
+
+// A uniform register's value in a vector register: copied where it is needed, once a block.
+static uint32_t copy_uniform(lower *l, uint32_t from) {
+    if (l->copied_block != l->block) {
+        l->copies.n = 0;
+        l->copied_block = l->block;
+    }
+    for (uint32_t c = 0; c < l->copies.n; c++)
+        if (l->copies.at[c].v == from) return l->copies.at[c].vreg;
+    uint32_t to = lower_temp(l, FILE_R, 1);
+    *ORR_PUSH(&l->copies) = (held){.v = from, .vreg = to};
+    minst m = {0};
+    uint32_t at = (uint32_t)l->regs.n;
+    *ORR_PUSH(&l->regs) = from;
+    *ORR_PUSH(&l->regs) = to;
+    m = (minst){.name = "MOV",
+                .sass = ORR_SASS_MOV,
+                .tclass = ORR_TC_MOVE,
+                .kind = ORR_TK_ALU,
+                .nsrc = 1,
+                .ndst = 1,
+                .regs = at,
+                .inst = l->inst,
+                .access = ORR_NO_ACCESS};
+    *ORR_PUSH(&l->insts) = m;
+    return to;
+}
+
+// ---- putting an instruction together
+// ------------------------------------------------------------------------
+void lower_begin(lower *l, const char *name) {
+    l->next.name = name;
+    l->next.nsrc = l->next.ndst = 0;
+}
+void lower_src(lower *l, uint32_t v) {
+    if (l->next.nsrc < 60) l->next.src[l->next.nsrc++] = v;
+}
+void lower_dst(lower *l, uint32_t v) {
+    if (l->next.ndst < 60) l->next.dst[l->next.ndst++] = v;
+}
+
+typedef struct mnemonic {
+    const char *name;
+    uint16_t sass;
+    uint8_t cls, kind;
+} mnemonic;
+
+static const mnemonic *look_up(lower *l, const char *name, size_t n) {
+    mnemonic *m = orr_map_getn(&l->names, name, n);
+    if (m) return m;
+    m = orr_arena_alloc(&l->arena, sizeof *m);
+    m->name = orr_arena_strndup(&l->arena, name, n);
+    m->sass = (uint16_t)orr_sass_find(name, n);
+    m->cls = orr_sass[m->sass].cls;
+    m->kind = orr_sass[m->sass].kind;
+    if (m->sass == ORR_SASS_NONE) orr_sass_guess(name, n, &m->cls, &m->kind);
+    orr_map_putn(&l->names, name, n, m);
+    return m;
+}
+
+minst *lower_done(lower *l) {
+    const mnemonic *w = look_up(l, l->next.name, strlen(l->next.name));
+    minst m = {.name = w->name,
+               .sass = w->sass,
+               .tclass = w->cls,
+               .kind = w->kind == ORR_TK_MEM ? ORR_TK_ALU : w->kind, // until it has an access
+               .access = ORR_NO_ACCESS,
+               .inst = l->inst,
+               .regs = (uint32_t)l->regs.n};
+    uint32_t guard[2] = {l->inst < l->k->ninsts ? l->guard[l->inst] : NONE, NONE};
+    uint32_t whole = l->block < l->flow.nblocks ? l->predicated[l->block] : NONE;
+    if (whole != NONE) guard[1] = l->guard[whole];
+    for (int s = 0; s < l->next.nsrc; s++) *ORR_PUSH(&l->regs) = l->next.src[s];
+    m.nsrc = (uint8_t)l->next.nsrc;
+    for (int g = 0; g < 2; g++) {
+        if (guard[g] == NONE || l->placing) continue;
+        source s = lower_source(l, (ref){.kind = ORR_K_REG, .cls = ORR_P, .value = guard[g]});
+        m.flags |= ORR_TF_GUARDED;
+        if (s.leaf[0].kind != LEAF_REG) continue;
+        *ORR_PUSH(&l->regs) = s.leaf[0].v;
+        m.nsrc++;
+    }
+    for (int d = 0; d < l->next.ndst; d++) *ORR_PUSH(&l->regs) = l->next.dst[d];
+    m.ndst = (uint8_t)l->next.ndst;
+    if (w->cls == ORR_TC_INT || w->cls == ORR_TC_MOVE) l->pressure[0]++;
+    if (w->cls == ORR_TC_INT_MUL || w->cls == ORR_TC_FP32) l->pressure[1]++;
+    minst *to = ORR_PUSH(&l->insts);
+    *to = m;
+    return to;
+}
+
+static uint32_t vector_leaf(lower *l, leaf f) { // NONE: the zero register
+    switch (f.kind) {
+    case LEAF_REG: return l->vregs.at[f.v].file == FILE_U ? copy_uniform(l, f.v) : f.v;
+    case LEAF_IMM: return f.v ? lower_hold(l, LEAF_IMM, f.v, FILE_R, 1) : NONE;
+    case LEAF_CONST: return lower_hold(l, LEAF_CONST, f.v, FILE_R, 1);
+    case LEAF_SHARED: return copy_uniform(l, lower_hold(l, LEAF_SHARED, f.v, FILE_U, 1));
+    default: return NONE;
+    }
+}
+
+void lower_vector(lower *l, const source *s) {
+    bool constant = s->n == 2 && s->leaf[0].kind == LEAF_CONST && s->leaf[1].kind == LEAF_CONST &&
+                    s->leaf[1].v == s->leaf[0].v + 4;
+    if (constant) { // both halves by one load
+        uint32_t v = lower_hold(l, LEAF_CONST, s->leaf[0].v, FILE_R, 2);
+        lower_src(l, v);
+        lower_src(l, v + 1);
+        return;
+    }
+    for (int p = 0; p < s->n; p++) {
+        uint32_t v = vector_leaf(l, s->leaf[p]);
+        if (v != NONE) lower_src(l, v);
+    }
+}
+
+// ---- one instruction of a template
+// --------------------------------------------------------------------------
+typedef struct item {
+    source s;
+    bool vector; // must be
+    int other;   // 0: registers; 1 immediate, 2 uniform register, 3 constant
+} item;
+
+static int other_kind(const lower *l, const source *s) {
+    int worst = 0;
+    for (int p = 0; p < s->n; p++) {
+        int k = 0;
+        switch (s->leaf[p].kind) {
+        case LEAF_IMM: k = s->leaf[p].v != 0; break;
+        case LEAF_CONST: k = 3; break;
+        case LEAF_SHARED: k = l->cc >= 90 ? 2 : 1; break;
+        case LEAF_REG: k = l->vregs.at[s->leaf[p].v].file == FILE_U ? 2 : 0; break;
+        default: break;
+        }
+        if (k > worst) worst = k;
+    }
+    return worst;
+}
+
+// The one operand that need not be a vector register.
+static void read_other(lower *l, const item *t) {
+    const source *s = &t->s;
+    if (t->other == 1) {
+        if (s->n == 2 && s->leaf[0].kind == LEAF_IMM && s->leaf[1].kind == LEAF_IMM && s->leaf[0].v) {
+            uint64_t bits = (uint64_t)s->leaf[1].v << 32 | s->leaf[0].v; // only the upper half fits
+            uint32_t v = lower_hold(l, LEAF_IMM, bits, l->cc >= 90 ? FILE_U : FILE_R, 2);
+            lower_src(l, v);
+            lower_src(l, v + 1);
+            return;
+        }
+        for (int p = 0; p < s->n; p++)
+            if (s->leaf[p].kind == LEAF_REG) lower_src(l, s->leaf[p].v);
+        return;
+    }
+    bool constant = s->n == 2 && s->leaf[0].kind == LEAF_CONST && s->leaf[1].kind == LEAF_CONST;
+    if (constant && l->cc >= 90) {
+        uint32_t v = lower_hold(l, LEAF_CONST, s->leaf[0].v, FILE_U, 2);
+        lower_src(l, v);
+        lower_src(l, v + 1);
+        return;
+    }
+    for (int p = 0; p < s->n; p++) {
+        leaf f = s->leaf[p];
+        if (f.kind == LEAF_REG)
+            lower_src(l, f.v);
+        else if (f.kind == LEAF_CONST && l->cc >= 90)
+            lower_src(l, lower_hold(l, LEAF_CONST, f.v, FILE_U, 1));
+        else if (f.kind == LEAF_SHARED)
+            lower_src(l, lower_hold(l, LEAF_SHARED, f.v, FILE_U, 1));
+    }
+}
+
+// On the uniform datapath everything is in uniform registers, but for one immediate.
+static void read_uniform(lower *l, const item *t, bool *immediate) {
+    for (int p = 0; p < t->s.n; p++) {
+        leaf f = t->s.leaf[p];
+        if (f.kind == LEAF_REG) lower_src(l, f.v);
+        if (f.kind == LEAF_CONST) lower_src(l, lower_hold(l, LEAF_CONST, f.v, FILE_U, 1));
+        if (f.kind == LEAF_SHARED) lower_src(l, lower_hold(l, LEAF_SHARED, f.v, FILE_U, 1));
+        if (f.kind != LEAF_IMM || !f.v) continue;
+        if (*immediate) lower_src(l, lower_hold(l, LEAF_IMM, f.v, FILE_U, 1));
+        *immediate = true;
+    }
+}
+
+static void read_items(lower *l, item *t, int n) {
+    if (l->todo[l->inst] & DO_UNIFORM) {
+        bool immediate = false;
+        for (int i = 0; i < n; i++) read_uniform(l, &t[i], &immediate);
+        return;
+    }
+    static const int rank_new[] = {0, 3, 2, 1}, rank_old[] = {0, 1, 2, 3}; // which of several stays
+    const int *rank = l->cc >= 90 ? rank_new : rank_old;
+    int keep = -1;
+    for (int i = 0; i < n; i++) {
+        t[i].other = other_kind(l, &t[i].s);
+        if (t[i].other && !t[i].vector && (keep < 0 || rank[t[i].other] > rank[t[keep].other])) keep = i;
+    }
+    for (int i = 0; i < n; i++) {
+        if (i == keep)
+            read_other(l, &t[i]);
+        else
+            lower_vector(l, &t[i].s);
+    }
+}
+
+// ---- templates
+// ----------------------------------------------------------------------------------------------
+typedef struct temps {
+    uint32_t one[26], two[26], pred[26]; // + 1
+} temps;
+
+static bool is_word(char c) { return c && c != ' ' && c != ';' && c != '=' && c != '{' && c != '}'; }
+
+static source part_of(source s, char digit) {
+    if (digit < '0' || digit > '3') return s;
+    int p = digit - '0';
+    source one = {.n = p < s.n, .neg = s.neg};
+    if (p < s.n) one.leaf[0] = s.leaf[p];
+    return one;
+}
+
+// A name of the template that is a destination or a temporary: its registers.
+static source target(lower *l, temps *t, const char *w, size_t n) {
+    const orr_inst *i = &l->k->insts[l->inst];
+    uint8_t file = l->todo[l->inst] & DO_UNIFORM ? FILE_U : FILE_R;
+    source s = {0};
+    char c = w[0];
+    if (c == 'd' || c == 'e') {
+        int which = c - 'd';
+        if (which >= i->ndst || orr_dst(l->k, i, which)->kind != ORR_K_REG) return s;
+        uint32_t v = l->of[i->first + (uint32_t)which];
+        if (v == NONE || (!l->values.at[v].live && which)) return s;
+        s.n = parts_of[l->values.at[v].cls];
+        uint32_t r = lower_vreg(l, v);
+        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_REG, r + p};
+    } else if (c >= 'p' && c <= 's') {
+        if (!t->pred[c - 'a']) t->pred[c - 'a'] = lower_temp(l, file == FILE_U ? FILE_UP : FILE_P, 1) + 1;
+        s = (source){.n = 1, .leaf = {{LEAF_REG, t->pred[c - 'a'] - 1}}};
+    } else if (c >= 't' && c <= 'z') {
+        if (!t->one[c - 'a']) t->one[c - 'a'] = lower_temp(l, file, 1) + 1;
+        s = (source){.n = 1, .leaf = {{LEAF_REG, t->one[c - 'a'] - 1}}};
+    } else if (c >= 'T' && c <= 'Z') {
+        if (!t->two[c - 'A']) t->two[c - 'A'] = lower_temp(l, file, 2) + 1;
+        uint32_t r = t->two[c - 'A'] - 1;
+        s = (source){.n = 2, .leaf = {{LEAF_REG, r}, {LEAF_REG, r + 1}}};
+    }
+    return part_of(s, n > 1 ? w[1] : 0);
+}
+
+static source operand(lower *l, temps *t, const char *w, size_t n) {
+    static const char names[] = "abcf";
+    const char *at = strchr(names, w[0]);
+    if (!at) return target(l, t, w, n);
+    return part_of(lower_source(l, lower_ref(l, l->inst, (int)(at - names))), n > 1 ? w[1] : 0);
+}
+
+// The mnemonic: of two, the one whose pipe has less to do; the uniform datapath's own where it runs there.
+static const char *pick_name(lower *l, const char *w, size_t n) {
+    const char *bar = memchr(w, '|', n);
+    if (bar) {
+        size_t first = (size_t)(bar - w);
+        bool fma = l->pressure[1] < l->pressure[0];
+        bool second = fma == (memcmp(bar + 1, "IMAD", n - first > 4 ? 4 : 0) == 0);
+        if (second) {
+            w = bar + 1;
+            n -= first + 1;
+        } else {
+            n = first;
+        }
+    }
+    if (l->todo[l->inst] & DO_UNIFORM) {
+        char u[40];
+        int k = snprintf(u, sizeof u, "U%.*s", (int)n, w);
+        return look_up(l, u, (size_t)k)->name;
+    }
+    return look_up(l, w, n)->name;
+}
+
+static const char *expand_one(lower *l, temps *t, const char *at) {
+    item items[8];
+    int nitems = 0;
+    uint32_t guard = NONE;
+    source to[4];
+    int nto = 0;
+    if (*at == '@') {
+        source g = target(l, t, at + 1, 1);
+        if (g.n) guard = g.leaf[0].v;
+        at += 2;
+        while (*at == ' ') at++;
+    }
+    const char *name = at;
+    while (is_word(*at)) at++;
+    name = pick_name(l, name, (size_t)(at - name));
+    bool sources = false;
+    while (*at && *at != ';' && *at != '}') {
+        if (*at == ' ' || *at == '=') {
+            sources |= *at++ == '=';
+            continue;
+        }
+        bool vector = *at == '$';
+        if (vector) at++;
+        const char *w = at;
+        while (is_word(*at)) at++;
+        if (sources && nitems < 8)
+            items[nitems++] = (item){.s = operand(l, t, w, (size_t)(at - w)), .vector = vector};
+        else if (!sources && nto < 4)
+            to[nto++] = target(l, t, w, (size_t)(at - w));
+        if (at == w) at++; // cannot be, in a table that is right
+    }
+    lower_begin(l, name);
+    read_items(l, items, nitems);
+    l->next.name = name; // a copy of a uniform register may have come first
+    if (guard != NONE) lower_src(l, guard);
+    for (int d = 0; d < nto; d++)
+        for (int p = 0; p < to[d].n; p++) lower_dst(l, to[d].leaf[p].v);
+    lower_done(l);
+    return at;
+}
+
+static const char *expand(lower *l, temps *t, const char *at) {
+    while (*at && *at != '}') {
+        if (*at == ' ' || *at == ';') {
+            at++;
+        } else if (*at == '{') {
+            int times = atoi(at + 1);
+            at++;
+            while (isdigit((unsigned char)*at)) at++;
+            const char *end = at;
+            for (int r = 0; r < times; r++) end = expand(l, t, at);
+            at = *end ? end + 1 : end;
+        } else {
+            at = expand_one(l, t, at);
+        }
+    }
+    return at;
+}
+
+void lower_template(lower *l, const char *text) {
+    temps t = {0};
+    expand(l, &t, text);
+}
+
+// ---- an instruction, a block, a function
+// ---------------------------------------------------------------------- What nobody has a rule for: one
+// instruction of its unit's class.
+static const char *const by_unit[ORR_UNIT_COUNT] = {
+    [ORR_UNIT_INT] = "IADD3 d=a b c",  [ORR_UNIT_FP32] = "FADD d=a b c",    [ORR_UNIT_FP64] = "DADD d=a b c",
+    [ORR_UNIT_FP16] = "HADD2 d=a b c", [ORR_UNIT_SFU] = "MUFU d=a b c",     [ORR_UNIT_CONV] = "F2F d=a b c",
+    [ORR_UNIT_MOVE] = "MOV d=a b c",   [ORR_UNIT_TENSOR] = "HMMA d=a b c",  [ORR_UNIT_MEM] = "NOP d=a b c",
+    [ORR_UNIT_BRANCH] = "NOP d=a b c", [ORR_UNIT_UNIFORM] = "UMOV d=a b c", [ORR_UNIT_MISC] = "NOP d=a b c",
+};
+
+static void read_sreg(lower *l, const orr_inst *i) {
+    bool fixed = i->imm < ORR_SREG_CLOCK;
+    if (i->imm == ORR_SREG_CLOCK64 || i->imm == ORR_SREG_GLOBALTIMER)
+        lower_template(l, "CS2R d");
+    else if (i->imm == ORR_SREG_WARPID || i->imm == ORR_SREG_NWARPID)
+        lower_template(l, "S2R t; SHF.R.U32.HI t=t; SGXT.U32 d=t");
+    else if (!fixed && l->cc >= 70)
+        lower_template(l, "CS2R.32 d");
+    else
+        lower_template(l, l->todo[l->inst] & DO_UNIFORM ? "S2R d" : "S2R d"); // US2R is S2UR, see below
+}
+
+static void emit_inst(lower *l, uint32_t n) {
+    const orr_inst *i = &l->k->insts[n];
+    l->inst = n;
+    bool traced = orr_inst_traced(i);
+    if (!(l->todo[n] & (DO_SKIP | DO_VIEW)) || traced) {
+        if (lower_special(l)) {
+        } else if (i->op == ORR_OP_SREG) {
+            if (l->todo[n] & DO_UNIFORM) {
+                lower_begin(l, "S2UR");
+                lower_dst(l, lower_vreg(l, l->of[i->first]));
+                lower_done(l);
+            } else {
+                read_sreg(l, i);
+            }
+        } else {
+            const char *text = lower_rule(l, n);
+            lower_template(l, text ? text : by_unit[i->unit < ORR_UNIT_COUNT ? i->unit : ORR_UNIT_MISC]);
+            if ((l->todo[n] & DO_PREDLOP) && l->insts.n) { // the same LOP3 says whether the result is zero
+                *ORR_PUSH(&l->regs) = lower_vreg(l, l->pred_of[n]);
+                l->insts.at[l->insts.n - 1].ndst++;
+            }
+        }
+    }
+    if (traced) l->access++;
+}
+
+static void emit_block(lower *l, uint32_t b) {
+    const orr_block *blk = &l->k->blocks[l->flow.first_block + b];
+    l->block = b;
+    l->access = 0;
+    l->pressure[0] = l->pressure[1] = 0;
+    l->inst = blk->first;
+    if (l->flow.first_block + b == l->k->funcs[0].entry) { // the stack pointer
+        l->placing = true;
+        lower_begin(l, l->cc >= 90 ? "LDC" : "MOV");
+        lower_dst(l, lower_temp(l, FILE_R, 1));
+        lower_done(l);
+        l->placing = false;
+    }
+    if (l->bssy[b] & 2) {
+        lower_begin(l, l->cc >= 70 ? "BSYNC" : "SYNC");
+        lower_done(l)->wall = true;
+    }
+    for (uint32_t n = blk->first; n < blk->first + blk->count; n++) emit_inst(l, n);
+}
+
+// Out of all loops that it is in: constants do not change.
+static uint32_t before_loops(const flow *f, uint32_t b) {
+    while (f->loop[b] != NONE) {
+        uint32_t out = f->idom[f->loop[b]];
+        if (out == NONE) break;
+        b = out;
+    }
+    return b;
+}
+
+// Constants are loaded in front of the loops that use them; a block that another load dominates needs none.
+static void place_constants(lower *l) {
+    flow *f = &l->flow;
+    size_t nw = l->wanted.n;
+    uint32_t *first = orr_calloc(f->nblocks + 2, sizeof *first), *list = orr_calloc(nw + 1, sizeof *list);
+    for (size_t w = 0; w < nw; w++) l->wanted.at[w].block = before_loops(f, l->wanted.at[w].block);
+    for (size_t w = 0; w < nw; w++) first[f->number[l->wanted.at[w].block] + 1]++;
+    for (uint32_t b = 0; b < f->nblocks; b++) first[b + 1] += first[b];
+    for (size_t w = 0; w < nw; w++) list[first[f->number[l->wanted.at[w].block]]++] = (uint32_t)w;
+    // in reverse postorder: a dominator comes first
+    uint32_t *placed = orr_malloc((l->held.n + 1) * sizeof *placed);
+    uint8_t *drop = orr_calloc(nw + 1, 1);
+    for (size_t h = 0; h < l->held.n; h++) placed[h] = NONE;
+    for (size_t x = 0; x < nw; x++) {
+        const wanted *w = &l->wanted.at[list[x]];
+        uint32_t p = placed[w->held];
+        if (p != NONE && lower_dominates(f, p, w->block))
+            drop[list[x]] = 1;
+        else
+            placed[w->held] = w->block;
+    }
+    // the new instructions stand at the start of their blocks
+    size_t old = l->insts.n;
+    minst *body = orr_malloc((old + 1) * sizeof *body);
+    memcpy(body, l->insts.at, old * sizeof *body);
+    uint32_t *start = orr_malloc((f->nblocks + 1) * sizeof *start);
+    memcpy(start, l->block_first.at, (f->nblocks + 1) * sizeof *start);
+    uint32_t *by_block = orr_malloc((f->nblocks + 1) * sizeof *by_block), *next = orr_malloc((nw + 1) * 4);
+    for (uint32_t b = 0; b < f->nblocks; b++) by_block[b] = NONE;
+    for (size_t w = nw; w-- > 0;) {
+        if (drop[w]) continue;
+        next[w] = by_block[l->wanted.at[w].block];
+        by_block[l->wanted.at[w].block] = (uint32_t)w;
+    }
+    l->insts.n = 0;
+    l->placing = true;
+    for (uint32_t b = 0; b < f->nblocks; b++) {
+        l->block_first.at[b] = (uint32_t)l->insts.n;
+        for (uint32_t w = by_block[b]; w != NONE; w = next[w]) {
+            l->inst = l->wanted.at[w].inst;
+            load_constant(l, &l->held.at[l->wanted.at[w].held]);
+        }
+        for (uint32_t i = start[b]; i < start[b + 1]; i++) *ORR_PUSH(&l->insts) = body[i];
+    }
+    l->block_first.at[f->nblocks] = (uint32_t)l->insts.n;
+    l->placing = false;
+    free(first);
+    free(list);
+    free(placed);
+    free(drop);
+    free(body);
+    free(start);
+    free(by_block);
+    free(next);
+}
+
+void lower_emit(lower *l) {
+    flow *f = &l->flow;
+    l->vreg_of = orr_calloc(l->values.n + 1, sizeof *l->vreg_of);
+    l->vregs.n = l->regs.n = l->insts.n = l->held.n = l->wanted.n = l->copies.n = l->block_first.n = 0;
+    l->copied_block = NONE;
+    orr_map_free(&l->holds);
+    l->holds = (orr_map){0};
+    for (uint32_t b = 0; b < f->nblocks; b++) {
+        *ORR_PUSH(&l->block_first) = (uint32_t)l->insts.n;
+        emit_block(l, b);
+    }
+    *ORR_PUSH(&l->block_first) = (uint32_t)l->insts.n;
+    place_constants(l);
+    free(l->vreg_of);
+    l->vreg_of = NULL;
+}

@@ -1,0 +1,610 @@
+// The lowering's second step: what each instruction of PTX becomes, before anything is written.
+//
+// ptxas leaves few instructions as they are. Copies, parameters, address conversions and the like are other
+// names for something that is there already ("views"); an addition takes the multiplication, shift or
+// addition before it along; a displacement goes into the memory instruction; logic becomes LOP3; a comparison
+// takes a predicate along. A producer is folded into its consumer when the consumer is its only reader and
+// what the producer reads is still there; a value in a register that is written again in between is not.
+#include <stdlib.h>
+
+#include "timed/lower.h"
+
+#define MAX_VIEW 16 // a view of a view of ...: no deeper
+
+// ---- operands as the plan has them -------------------------------------------------------------------
+ref lower_ref(const lower *l, uint32_t n, int s) {
+    const orr_inst *i = &l->k->insts[n];
+    if (l->plan_of[n]) {
+        const plan *p = &l->plans.at[l->plan_of[n] - 1];
+        if (p->nsrc) return s < p->nsrc ? p->src[s] : (ref){.kind = ORR_K_NONE};
+    }
+    if (s >= i->nsrc) return (ref){.kind = ORR_K_NONE};
+    const orr_operand *o = orr_src(l->k, i, s);
+    ref r = {.kind = o->kind, .cls = o->cls, .neg = o->neg, .value = o->reg, .imm = o->value};
+    if (o->kind == ORR_K_REG) r.value = l->of[i->first + i->ndst + (uint32_t)s];
+    return r;
+}
+
+int lower_nsrc(const lower *l, uint32_t n) {
+    if (l->plan_of[n] && l->plans.at[l->plan_of[n] - 1].nsrc) return l->plans.at[l->plan_of[n] - 1].nsrc;
+    return l->k->insts[n].nsrc;
+}
+
+uint16_t lower_op(const lower *l, uint32_t n) {
+    return l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].op : l->k->insts[n].op;
+}
+
+static plan *plan_for(lower *l, uint32_t n) {
+    if (!l->plan_of[n]) {
+        *ORR_PUSH(&l->plans) = (plan){.op = l->k->insts[n].op, .from = n};
+        l->plan_of[n] = (uint32_t)l->plans.n;
+    }
+    return &l->plans.at[l->plan_of[n] - 1];
+}
+
+static uint32_t result(const lower *l, uint32_t n) { // value of the first destination, or NONE
+    const orr_inst *i = &l->k->insts[n];
+    return i->ndst && orr_dst(l->k, i, 0)->kind == ORR_K_REG ? l->of[i->first] : NONE;
+}
+
+static bool is_imm(ref r) { return r.kind == ORR_K_IMM; }
+static int bytes_of(const orr_inst *i) { return orr_types[i->type].bytes; }
+static bool is_int(const orr_inst *i, int bytes) {
+    return !orr_types[i->type].is_float && bytes_of(i) == bytes && i->type != ORR_T_PRED;
+}
+
+// ---- where things are -----------------------------------------------------------------------------------
+typedef struct scan {
+    lower *l;
+    uint32_t first;     // of the block at hand
+    uint32_t n;         // instruction at hand
+    uint32_t *last_def; // per web: the last instruction of this block that wrote it, + 1
+    uint8_t *depth;     // per value: views on the way to what it is
+} scan;
+
+// Can what r is at instruction `from` still be read at the instruction at hand?
+static bool still(scan *c, ref r, uint32_t from) {
+    lower *l = c->l;
+    if (r.kind != ORR_K_REG || r.value == NONE || !l->values.at[r.value].merged) return true;
+    if (from < c->first || from > c->n) return false;
+    return c->last_def[lower_web(l, r.value)] <= from; // `from` itself writes something else
+}
+
+static bool all_still(scan *c, uint32_t from) {
+    int n = lower_nsrc(c->l, from);
+    for (int s = 0; s < n; s++)
+        if (!still(c, lower_ref(c->l, from, s), from)) return false;
+    return true;
+}
+
+// The instruction that makes r, when it can be folded: unguarded, its result nobody else's business.
+static uint32_t producer(const lower *l, ref r, bool only_reader) {
+    if (r.kind != ORR_K_REG || r.value == NONE) return NONE;
+    const value *v = &l->values.at[r.value];
+    if (v->def == NONE || v->merged || (only_reader && v->uses != 1)) return NONE;
+    const orr_inst *i = &l->k->insts[v->def];
+    if (i->guard >= 0 || i->ndst != 1 || (l->todo[v->def] & (DO_SKIP | DO_VIEW))) return NONE;
+    return v->def;
+}
+
+static void forget(lower *l, uint32_t v) { // one reader less
+    if (v == NONE) return;
+    value *x = &l->values.at[v];
+    if (x->uses) x->uses--;
+    if (!x->uses && !x->merged && x->def != NONE && l->k->insts[x->def].ndst == 1 &&
+        !(orr_ops[l->k->insts[x->def].op].flags & (ORR_F_MEMORY | ORR_F_CALL)))
+        l->todo[x->def] |= DO_SKIP;
+}
+
+static void more(lower *l, ref r) {
+    if (r.kind == ORR_K_REG && r.value != NONE) l->values.at[r.value].uses++;
+}
+
+// ---- views ----------------------------------------------------------------------------------------------
+static bool is_constant_sreg(uint32_t s) {
+    return (s >= ORR_SREG_NTID_X && s <= ORR_SREG_NTID_Z) ||
+           (s >= ORR_SREG_NCTAID_X && s <= ORR_SREG_NCTAID_Z) || s == ORR_SREG_DYNAMIC_SMEM ||
+           s == ORR_SREG_NSMID || s == ORR_SREG_GRIDID || s == ORR_SREG_ENVREG ||
+           (s >= ORR_SREG_NCLUSTERID_X && s <= ORR_SREG_NCLUSTERID_Z) || s == ORR_SREG_CLUSTER_ZERO ||
+           s == ORR_SREG_CLUSTER_ONE;
+}
+
+static bool narrow_load(const lower *l, ref r) { // zero-extended by its load
+    if (r.kind != ORR_K_REG || r.value == NONE || l->values.at[r.value].def == NONE) return false;
+    const orr_inst *i = &l->k->insts[l->values.at[r.value].def];
+    return i->op == ORR_OP_LD && !orr_types[i->type].is_signed;
+}
+
+// Does the instruction only give registers (or constants) another name?
+static bool is_view(const lower *l, uint32_t n) {
+    const orr_inst *i = &l->k->insts[n];
+    int to = bytes_of(i), from = orr_types[i->stype].bytes;
+    switch (i->op) {
+    case ORR_OP_MOV: {
+        if (i->nsrc < 1 || i->ndst < 1) return false;
+        uint8_t d = orr_dst(l->k, i, 0)->cls, s = orr_src(l->k, i, 0)->cls;
+        if (i->nsrc == 1 && i->ndst == 1) return d == s;
+        if (i->ndst == 1 && i->nsrc == 2) return d == s + 1 && s >= ORR_W; // packs
+        if (i->nsrc == 1 && i->ndst == 2) return s == d + 1 && d >= ORR_W; // takes apart
+        if (i->nsrc == 4 && i->ndst == 1) return d == ORR_Q && s == ORR_W;
+        return i->nsrc == 1 && i->ndst == 4 && s == ORR_Q && d == ORR_W;
+    }
+    case ORR_OP_LD:
+        return i->space == ORR_SPACE_PARAM && i->nsrc == 1 && lower_ref(l, n, 0).kind != ORR_K_REG;
+    case ORR_OP_SREG: return is_constant_sreg(i->imm);
+    case ORR_OP_LOCALADDR: return i->ndst == 1;
+    case ORR_OP_CVTA:
+        return i->nsrc == 1 && i->ndst == 1 && orr_dst(l->k, i, 0)->cls == orr_src(l->k, i, 0)->cls &&
+               (i->sub || (i->space != ORR_SPACE_SHARED && i->space != ORR_SPACE_LOCAL));
+    case ORR_OP_NOT: return i->type == ORR_T_PRED && i->nsrc == 1;
+    case ORR_OP_CVT:
+        if (i->nsrc != 1 || orr_types[i->type].is_float || orr_types[i->stype].is_float) return false;
+        if (i->mods & ORR_M_SAT) return false;
+        if (to == from || (to == 4 && from == 8) || (to == 2 && from >= 4)) return to >= 2;
+        if (to == 8 && from == 4) return !orr_types[i->stype].is_signed;
+        return from <= 2 && to > from && !orr_types[i->stype].is_signed && to >= 4 &&
+               narrow_load(l, lower_ref(l, n, 0));
+    case ORR_OP_NEG:
+    case ORR_OP_ABS:
+        return orr_types[i->type].is_float && i->ndst == 1 && result(l, n) != NONE &&
+               !l->values.at[result(l, n)].plain_only;
+    default: return false;
+    }
+}
+
+static void try_view(scan *c, uint32_t n) {
+    lower *l = c->l;
+    const orr_inst *i = &l->k->insts[n];
+    if (i->guard >= 0 || !is_view(l, n)) return;
+    uint8_t depth = 0;
+    for (int s = 0; s < i->nsrc; s++) {
+        ref r = lower_ref(l, n, s);
+        if (r.kind != ORR_K_REG || r.value == NONE) continue;
+        if (l->values.at[r.value].merged) return; // it may be written again while this is read
+        if (c->depth[r.value] + 1 > depth) depth = c->depth[r.value] + 1;
+    }
+    if (depth > MAX_VIEW) return;
+    for (int d = 0; d < i->ndst; d++) {
+        uint32_t v = l->of[i->first + (uint32_t)d];
+        if (orr_dst(l->k, i, d)->kind != ORR_K_REG || v == NONE) continue;
+        if (l->values.at[v].merged) return;
+    }
+    l->todo[n] |= DO_VIEW;
+    for (int d = 0; d < i->ndst; d++)
+        if (orr_dst(l->k, i, d)->kind == ORR_K_REG) c->depth[l->of[i->first + (uint32_t)d]] = depth;
+}
+
+// A copy into a merged register of something made just before for that: it is made in place.
+static void try_coalesce(scan *c, uint32_t n) {
+    lower *l = c->l;
+    const orr_inst *i = &l->k->insts[n];
+    if (i->op != ORR_OP_MOV || i->guard >= 0 || i->nsrc != 1 || i->ndst != 1 || result(l, n) == NONE) return;
+    ref a = lower_ref(l, n, 0);
+    uint32_t p = producer(l, a, true);
+    if (p == NONE || p < c->first || a.cls != orr_dst(l->k, i, 0)->cls) return;
+    uint32_t web = lower_web(l, result(l, n));
+    for (uint32_t x = p + 1; x < n; x++) { // nobody touches the register in between
+        const orr_inst *y = &l->k->insts[x];
+        for (uint32_t o = y->first; o < y->first + y->ndst + y->nsrc; o++)
+            if (l->k->operands[o].kind == ORR_K_REG && l->of[o] != NONE && lower_web(l, l->of[o]) == web)
+                return;
+        if (l->guard[x] != NONE && lower_web(l, l->guard[x]) == web) return;
+        if (n - p > 64) return;
+    }
+    uint32_t to = result(l, n);
+    l->values.at[a.value].merged = l->values.at[to].merged = true;
+    l->values.at[lower_web(l, a.value)].web = web;
+    l->todo[n] |= DO_SKIP;
+    c->last_def[web] = p + 1;
+}
+
+// ---- folding --------------------------------------------------------------------------------------------
+// Consumer n takes `p` along: sources are given; p's result has one reader less.
+static void fuse(scan *c, uint32_t n, uint32_t p, uint16_t op, uint32_t from, const ref *src, int nsrc) {
+    lower *l = c->l;
+    plan *x = plan_for(l, n);
+    x->op = op;
+    x->from = from;
+    x->nsrc = (uint8_t)nsrc;
+    for (int s = 0; s < nsrc; s++) x->src[s] = src[s];
+    value *v = &l->values.at[result(l, p)];
+    if (--v->uses) { // others read it too: what it is made of has one reader more
+        for (int s = 0; s < lower_nsrc(l, p); s++) more(l, lower_ref(l, p, s));
+    } else {
+        l->todo[p] |= DO_SKIP;
+    }
+}
+
+static void fold_add(scan *c, uint32_t n) {
+    lower *l = c->l;
+    const orr_inst *i = &l->k->insts[n];
+    if (i->nsrc != 2 || (i->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT))) return;
+    bool wide = is_int(i, 8);
+    if (!wide && !is_int(i, 4)) return;
+    for (int s = 1; s >= 0; s--) {
+        ref a = lower_ref(l, n, s), other = lower_ref(l, n, 1 - s);
+        uint32_t p = producer(l, a, false);
+        if (p == NONE || l->plan_of[p] || !all_still(c, p) || lower_nsrc(l, p) < 2) continue;
+        const orr_inst *q = &l->k->insts[p];
+        // A product or shift that costs nothing extra is done again for each reader.
+        bool again =
+            q->op == ORR_OP_SHL ? l->cc >= 50 : q->op == ORR_OP_MUL && (q->mods & ORR_M_WIDE) && l->cc >= 70;
+        if (l->values.at[a.value].uses != 1 && !again) continue;
+        ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), other};
+        bool mul = q->op == ORR_OP_MUL && !orr_types[q->type].is_float && q->nsrc == 2;
+        if (mul && wide && (q->mods & ORR_M_WIDE) && bytes_of(q) == 4) {
+            fuse(c, n, p, FUSED_WIDEADD, p, src, 3);
+            return;
+        }
+        if (mul && (q->mods & ORR_M_LO) && bytes_of(q) == bytes_of(i)) {
+            fuse(c, n, p, FUSED_MULADD, p, src, 3);
+            return;
+        }
+        if (q->op == ORR_OP_SHL && bytes_of(q) == bytes_of(i) && is_imm(src[1]) && i->op == ORR_OP_ADD) {
+            fuse(c, n, p, FUSED_LEA, n, (ref[]){src[0], other}, 2);
+            return;
+        }
+        if ((q->op == ORR_OP_ADD || q->op == ORR_OP_SUB) && l->cc >= 50 && is_int(q, bytes_of(i)) &&
+            q->nsrc == 2 && !(q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT))) {
+            fuse(c, n, p, FUSED_IADD3, n, src, 3);
+            return;
+        }
+    }
+}
+
+static bool is_logic(const lower *l, uint32_t n, int bytes) {
+    const orr_inst *i = &l->k->insts[n];
+    uint16_t op = lower_op(l, n);
+    bool logic =
+        op == ORR_OP_AND || op == ORR_OP_OR || op == ORR_OP_XOR || op == ORR_OP_NOT || op == FUSED_LOP3;
+    return logic && i->type != ORR_T_PRED && bytes_of(i) == bytes;
+}
+
+// Up to three inputs make one LOP3 (Maxwell and later).
+static void fold_logic(scan *c, uint32_t n) {
+    lower *l = c->l;
+    int bytes = bytes_of(&l->k->insts[n]);
+    if (l->cc < 50 || !is_logic(l, n, bytes)) return;
+    for (int s = 1; s >= 0; s--) {
+        int have = lower_nsrc(l, n);
+        if (s >= have) continue;
+        uint32_t p = producer(l, lower_ref(l, n, s), true);
+        if (p == NONE || !is_logic(l, p, bytes) || !all_still(c, p)) continue;
+        int add = lower_nsrc(l, p);
+        if (add < 1 || have - 1 + add > 3) continue;
+        ref src[3];
+        int k = 0;
+        for (int t = 0; t < have; t++)
+            if (t != s) src[k++] = lower_ref(l, n, t);
+        for (int t = 0; t < add; t++) src[k++] = lower_ref(l, p, t);
+        fuse(c, n, p, FUSED_LOP3, n, src, k);
+    }
+}
+
+// and.pred and the like of a comparison: SETP has a third operand for that.
+static void fold_predicates(scan *c, uint32_t n) {
+    lower *l = c->l;
+    const orr_inst *i = &l->k->insts[n];
+    if (i->type != ORR_T_PRED || i->nsrc != 2) return;
+    for (int s = 1; s >= 0; s--) {
+        ref a = lower_ref(l, n, s);
+        uint32_t p = producer(l, a, true);
+        if (p == NONE || l->plan_of[p]) continue;
+        const orr_inst *q = &l->k->insts[p];
+        if (q->op != ORR_OP_SETP || q->nsrc != 2 || !all_still(c, p)) continue;
+        ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), lower_ref(l, n, 1 - s)};
+        fuse(c, n, p, FUSED_SETP2, p, src, 3);
+        return;
+    }
+}
+
+// A comparison with zero of a logic operation's result: LOP3 says itself whether it is zero.
+static void fold_zero_test(scan *c, uint32_t n) {
+    lower *l = c->l;
+    const orr_inst *i = &l->k->insts[n];
+    if (l->cc < 70 || i->guard >= 0 || i->nsrc != 2 || i->ndst != 1 || !is_int(i, 4)) return;
+    if (i->cmp != ORR_CMP_EQ && i->cmp != ORR_CMP_NE) return;
+    ref zero = lower_ref(l, n, 1);
+    uint32_t to = result(l, n), p = producer(l, lower_ref(l, n, 0), false);
+    if (!is_imm(zero) || zero.imm || to == NONE || l->values.at[to].merged || p == NONE || p < c->first)
+        return;
+    if (!is_logic(l, p, 4) || (l->todo[p] & DO_PREDLOP)) return;
+    l->todo[p] |= DO_PREDLOP;
+    l->todo[n] |= DO_SKIP;
+    l->pred_of[p] = to;
+    l->values.at[to].def = p; // it is written there now
+    l->values.at[lower_ref(l, n, 0).value].uses--;
+}
+
+// Constants added to an address become its displacement (24 bits, signed).
+static void fold_address(scan *c, uint32_t n, int at) {
+    lower *l = c->l;
+    int64_t disp = 0;
+    ref base = lower_ref(l, n, at);
+    bool moved = false;
+    for (int round = 0; round < MAX_VIEW; round++) {
+        uint32_t p = producer(l, base, false);
+        if (p == NONE || l->plan_of[p]) break;
+        const orr_inst *q = &l->k->insts[p];
+        if ((q->op != ORR_OP_ADD && q->op != ORR_OP_SUB) || q->nsrc != 2 ||
+            (q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT)) || orr_types[q->type].is_float || bytes_of(q) < 4)
+            break;
+        ref a = lower_ref(l, p, 0), b = lower_ref(l, p, 1);
+        if (!is_imm(b) || !all_still(c, p)) break;
+        int64_t add = bytes_of(q) == 8 ? (int64_t)b.imm : (int32_t)b.imm;
+        int64_t sum = disp + (q->op == ORR_OP_SUB ? -add : add);
+        if (add > 1 << 22 || add < -(1 << 22) || sum > 1 << 23 || sum < -(1 << 23)) break;
+        disp = sum;
+        more(l, a);
+        forget(l, base.value);
+        base = a;
+        moved = true;
+    }
+    if (!moved) return;
+    plan *x = plan_for(l, n);
+    int have = l->k->insts[n].nsrc;
+    if (!x->nsrc && have <= PLAN_SRCS) {
+        ref src[PLAN_SRCS];
+        for (int s = 0; s < have; s++) src[s] = lower_ref(l, n, s);
+        for (int s = 0; s < have; s++) x->src[s] = src[s];
+        x->nsrc = (uint8_t)have;
+    }
+    if (x->nsrc) x->src[at] = base;
+    x->disp = disp;
+}
+
+static void fold(scan *c, uint32_t n) {
+    lower *l = c->l;
+    const orr_inst *i = &l->k->insts[n];
+    switch (i->op) {
+    case ORR_OP_ADD:
+    case ORR_OP_SUB: fold_add(c, n); break;
+    case ORR_OP_AND:
+    case ORR_OP_OR:
+    case ORR_OP_XOR:
+    case ORR_OP_NOT:
+        fold_predicates(c, n);
+        fold_logic(c, n);
+        break;
+    case ORR_OP_SETP: fold_zero_test(c, n); break;
+    case ORR_OP_LD:
+    case ORR_OP_ST:
+    case ORR_OP_ATOM:
+    case ORR_OP_RED:
+    case ORR_OP_LDMATRIX:
+        if (i->space != ORR_SPACE_PARAM && i->nsrc && i->nsrc <= PLAN_SRCS) fold_address(c, n, 0);
+        break;
+    case ORR_OP_CPASYNC:
+        if (i->nsrc >= 2 && i->nsrc <= PLAN_SRCS) {
+            fold_address(c, n, 0);
+            fold_address(c, n, 1);
+        }
+        break;
+    default: break;
+    }
+}
+
+// ---- branches -------------------------------------------------------------------------------------------
+#define PREDICATED                                                                                           \
+    7 // instructions of PTX that ptxas rather predicates than branches around (docs/lowering.md)
+
+static uint32_t cost(const lower *l, const orr_block *b) {
+    uint32_t n = 0;
+    for (uint32_t i = b->first; i < b->first + b->count; i++) n += !(l->todo[i] & (DO_SKIP | DO_VIEW));
+    return n;
+}
+
+// May the whole block run under a predicate?
+static bool can_predicate(const lower *l, const orr_block *b) {
+    for (uint32_t n = b->first; n < b->first + b->count; n++) {
+        const orr_inst *i = &l->k->insts[n];
+        uint16_t f = orr_ops[i->op].flags;
+        bool last = n + 1 == b->first + b->count;
+        if (i->op == ORR_OP_BRA && last && i->guard < 0) continue;
+        if (f &
+            (ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET | ORR_F_EXIT | ORR_F_BRANCH | ORR_F_FENCE | ORR_F_END))
+            return false;
+        if (orr_inst_waits_for(l->k, i) || (f & ORR_F_ATOMIC) || i->guard >= 0) return false;
+        if (i->op == ORR_OP_DIV || i->op == ORR_OP_REM || i->op == ORR_OP_SQRT) return false;
+    }
+    return cost(l, b) <= PREDICATED;
+}
+
+static bool only_exits(const lower *l, uint32_t b) { // nothing but the end of the thread
+    const orr_block *blk = &l->k->blocks[b];
+    const orr_inst *i = &l->k->insts[blk->first];
+    if (blk->count != 1 || i->guard >= 0) return false;
+    return i->op == ORR_OP_EXIT || (i->op == ORR_OP_RET && blk->func == 0);
+}
+
+static void plan_branches(lower *l) {
+    flow *f = &l->flow;
+    for (uint32_t b = 0; b < f->nblocks; b++) l->predicated[b] = NONE;
+    for (uint32_t b = 0; b < f->nblocks; b++) {
+        const orr_block *blk = &l->k->blocks[f->first_block + b];
+        uint32_t n = blk->first + blk->count - 1;
+        const orr_inst *i = &l->k->insts[n];
+        if (i->op != ORR_OP_BRA || i->guard < 0 || blk->next < 0) continue;
+        uint32_t body = (uint32_t)blk->next - f->first_block, join = (uint32_t)i->target - f->first_block;
+        if (body >= f->nblocks || join >= f->nblocks) continue;
+        if (only_exits(l, (uint32_t)i->target)) { // the branch is an EXIT under the same guard
+            l->exits[b] = 1;
+            continue;
+        }
+        const orr_block *in = &l->k->blocks[(uint32_t)blk->next];
+        bool one_way = f->pred_first[body + 1] - f->pred_first[body] == 1;
+        bool joins = orr_succ_count(l->k, in) == 1 && orr_succ(l->k, in, 0) == (uint32_t)i->target;
+        bool forward = join > b;
+        if (one_way && joins && forward && can_predicate(l, in)) {
+            l->predicated[body] = n;
+            l->todo[n] |= DO_SKIP;
+            continue;
+        }
+        // A branch that lanes may take differently and that meets again further on (Volta and later).
+        if (l->cc >= 70 && forward && blk->ipdom >= 0 && !(i->mods & ORR_M_UNI) && one_way) {
+            uint32_t meet = (uint32_t)blk->ipdom - f->first_block;
+            if (meet < f->nblocks && !only_exits(l, (uint32_t)blk->ipdom)) {
+                l->bssy[b] |= 1;
+                l->bssy[meet] |= 2;
+            }
+        }
+    }
+}
+
+// ---- the uniform datapath ---------------------------------------------------------------------------------
+// Integer operations whose sources are the same for all threads of a block (Turing and later), and whose
+// readers can take a uniform register.
+static bool uniform_op(const lower *l, uint32_t n) {
+    const orr_inst *i = &l->k->insts[n];
+    switch (lower_op(l, n)) {
+    case ORR_OP_ADD:
+    case ORR_OP_SUB:
+    case ORR_OP_MUL:
+    case ORR_OP_MAD:
+    case ORR_OP_AND:
+    case ORR_OP_OR:
+    case ORR_OP_XOR:
+    case ORR_OP_NOT:
+    case ORR_OP_SHL:
+    case ORR_OP_SHR:
+    case FUSED_IADD3:
+    case FUSED_LEA:
+    case FUSED_MULADD:
+    case FUSED_WIDEADD:
+    case FUSED_LOP3: return i->type != ORR_T_PRED && !orr_types[i->type].is_float && bytes_of(i) == 4;
+    case ORR_OP_SREG: return l->cc >= 90 && i->imm >= ORR_SREG_CTAID_X && i->imm <= ORR_SREG_CTAID_Z;
+    default: return false;
+    }
+}
+
+static bool takes_uniform(const lower *l, uint32_t n) {
+    const orr_inst *i = &l->k->insts[n];
+    switch (lower_op(l, n)) {
+    case ORR_OP_ADD:
+    case ORR_OP_SUB:
+    case ORR_OP_MUL:
+    case ORR_OP_MAD:
+    case ORR_OP_FMA:
+    case ORR_OP_AND:
+    case ORR_OP_OR:
+    case ORR_OP_XOR:
+    case ORR_OP_SETP:
+    case ORR_OP_MIN:
+    case ORR_OP_MAX:
+    case FUSED_IADD3:
+    case FUSED_MULADD:
+    case FUSED_LOP3:
+    case FUSED_SETP2: return !orr_types[i->type].is_float || l->cc >= 90;
+    default: return false;
+    }
+}
+
+static void plan_uniform(lower *l) {
+    if (l->cc < 75) return;
+    const orr_block *first = &l->k->blocks[l->flow.first_block], *end = first + l->flow.nblocks;
+    uint8_t *spoilt = orr_calloc(l->values.n + 1, 1); // a reader wants it in a vector register
+    for (const orr_block *b = end; b-- > first;)
+        for (uint32_t n = b->first + b->count; n-- > b->first;) {
+            if (l->todo[n] & DO_SKIP) continue;
+            uint32_t d = result(l, n);
+            bool here = takes_uniform(l, n) && d != NONE;
+            if (!here && uniform_op(l, n) && d != NONE) here = !spoilt[d];
+            if (l->todo[n] & DO_VIEW) here = d != NONE && !spoilt[d];
+            int nsrc = lower_nsrc(l, n), uniform = 0;
+            for (int s = 0; s < nsrc; s++) {
+                ref r = lower_ref(l, n, s);
+                if (r.kind == ORR_K_REG && r.value != NONE && (!here || uniform++ > 3)) spoilt[r.value] = 1;
+            }
+        }
+    for (const orr_block *b = first; b < end; b++)
+        for (uint32_t n = b->first; n < b->first + b->count; n++) {
+            const orr_inst *i = &l->k->insts[n];
+            uint32_t d = result(l, n);
+            if ((l->todo[n] & (DO_SKIP | DO_VIEW | DO_PREDLOP)) || i->guard >= 0 || d == NONE ||
+                i->ndst != 1 || l->values.at[d].merged || spoilt[d] || !uniform_op(l, n))
+                continue;
+            bool all = true, any = i->op == ORR_OP_SREG;
+            int nsrc = lower_nsrc(l, n);
+            for (int s = 0; s < nsrc && all; s++) {
+                ref r = lower_ref(l, n, s);
+                if (r.kind != ORR_K_REG) continue;
+                any = true;
+                all = r.value != NONE && l->values.at[r.value].uniform;
+            }
+            if (!all || !any) continue;
+            l->todo[n] |= DO_UNIFORM;
+            l->values.at[d].uniform = true;
+        }
+    free(spoilt);
+}
+
+// Values that are parameters or constants under another name are uniform too.
+static void mark_constant(lower *l, uint32_t n) {
+    const orr_inst *i = &l->k->insts[n];
+    bool uniform = i->op == ORR_OP_LD || i->op == ORR_OP_SREG; // a parameter, a dimension
+    if (!uniform) {
+        uniform = true;
+        for (int s = 0; s < i->nsrc; s++) {
+            ref r = lower_ref(l, n, s);
+            if (r.kind == ORR_K_REG && (r.value == NONE || !l->values.at[r.value].uniform)) uniform = false;
+        }
+    }
+    for (int d = 0; d < i->ndst && uniform; d++)
+        if (orr_dst(l->k, i, d)->kind == ORR_K_REG)
+            l->values.at[l->of[i->first + (uint32_t)d]].uniform = true;
+}
+
+// ---- all of it
+// --------------------------------------------------------------------------------------------- Who reads
+// what as a plain bit pattern? A sign cannot be folded there.
+static void find_plain_readers(lower *l) {
+    const orr_block *b = &l->k->blocks[l->flow.first_block], *end = b + l->flow.nblocks;
+    for (; b < end; b++)
+        for (uint32_t n = b->first; n < b->first + b->count; n++) {
+            const orr_inst *i = &l->k->insts[n];
+            if (l->todo[n] & DO_SKIP) continue;
+            bool folds = i->op == ORR_OP_ADD || i->op == ORR_OP_SUB || i->op == ORR_OP_MUL ||
+                         i->op == ORR_OP_FMA || i->op == ORR_OP_SETP || i->op == ORR_OP_MIN ||
+                         i->op == ORR_OP_MAX;
+            if (folds && orr_types[i->type].is_float) continue;
+            for (int s = 0; s < i->nsrc; s++) {
+                uint32_t v = l->of[i->first + i->ndst + (uint32_t)s];
+                if (v != NONE) l->values.at[v].plain_only = true;
+            }
+        }
+    for (uint32_t v = 0; v < l->values.n; v++)
+        if (l->values.at[v].merged) l->values.at[v].plain_only = true;
+}
+
+void lower_plan(lower *l) {
+    scan c = {.l = l};
+    c.last_def = orr_calloc(l->values.n + 1, sizeof *c.last_def);
+    c.depth = orr_calloc(l->values.n + 1, 1);
+    find_plain_readers(l);
+    const flow *f = &l->flow;
+    for (uint32_t x = 0; x < f->norder; x++) {
+        const orr_block *b = &l->k->blocks[f->first_block + f->order[x]];
+        c.first = b->first;
+        for (uint32_t n = b->first; n < b->first + b->count; n++) {
+            const orr_inst *i = &l->k->insts[n];
+            c.n = n;
+            if (l->todo[n] & DO_SKIP) continue;
+            try_view(&c, n);
+            if (l->todo[n] & DO_VIEW) {
+                mark_constant(l, n);
+                continue;
+            }
+            try_coalesce(&c, n);
+            if (!(l->todo[n] & DO_SKIP)) fold(&c, n);
+            for (int d = 0; d < i->ndst; d++) {
+                uint32_t v = l->of[i->first + (uint32_t)d];
+                if (orr_dst(l->k, i, d)->kind == ORR_K_REG && v != NONE && l->values.at[v].merged)
+                    c.last_def[lower_web(l, v)] = n + 1;
+            }
+        }
+    }
+    free(c.last_def);
+    free(c.depth);
+    plan_uniform(l);
+    plan_branches(l);
+}
