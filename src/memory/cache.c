@@ -18,7 +18,7 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
                     bool partial) {
     uint64_t lines = bytes / line_bytes;
     if (!lines) lines = 1;
-    if (lines > UINT32_MAX / 4) lines = UINT32_MAX / 4;
+    if (lines > UINT32_MAX / 16) lines = UINT32_MAX / 16;
     if (!ways || ways > lines) ways = (uint32_t)lines;
     *c = (orr_cache){.ways = ways, .sets = (uint32_t)(lines / ways), .hashed = hashed};
     if (!(c->sets & (c->sets - 1))) c->set_mask = c->sets - 1;
@@ -31,7 +31,8 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
         c->memory = orr_calloc((size_t)c->sets + 1, c->stride);
         c->head = (uint8_t *)(((uintptr_t)c->memory + 63) & ~(uintptr_t)63);
     } else {
-        for (c->buckets = 1; c->buckets < total; c->buckets *= 2) continue;
+        // Twice as many as lines: what is not there is seldom looked for among others.
+        for (c->buckets = 2; c->buckets < 2 * (uint64_t)total; c->buckets *= 2) continue;
         c->bucket = orr_calloc(c->buckets, sizeof *c->bucket);
         c->link = orr_calloc(total, sizeof *c->link);
         c->set = orr_calloc(c->sets, sizeof *c->set);
