@@ -24,6 +24,7 @@ typedef struct cli_options {
     uint64_t max_insts;             // --max-insts N
     const char *kernels, *launches; // --kernels GLOB, --launches 3-7,9: those that are modelled
     bool lines;                     // --lines: per source line
+    bool timed;                     // --timed: as machine instructions (show)
     const char *timeline;           // --timeline FILE: a trace for Perfetto
     bool no_check;                  // --no-check: do not compare buffers with what the script expects
     bool quiet;                     // -q, --quiet

@@ -63,11 +63,13 @@ const cli_subcommand cli_subcommands[] = {
      "Names the workloads that come with Orrery, with their sizes.",
      "orrery list\n"
      "orrery list --json"},
-    {"show", cli_show, " kernel json quiet ", "[options] MODULE", "a kernel as Orrery sees it",
+    {"show", cli_show, " kernel timed gpu set json quiet ", "[options] MODULE", "a kernel as Orrery sees it",
      "Prints the kernels of a PTX module: basic blocks, successors, post-dominators, registers, shared "
-     "memory.",
+     "memory.\n"
+     "With --timed, the machine instructions that --gpu is taken to run instead.",
      "orrery show saxpy.ptx\n"
-     "orrery show sgemm.ptx --kernel sgemm_tiled"},
+     "orrery show sgemm.ptx --kernel sgemm_tiled\n"
+     "orrery show saxpy.ptx --timed --gpu v100"},
     {0}};
 
 const cli_subcommand *cli_find_subcommand(const char *name, orr_err *e) {

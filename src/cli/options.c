@@ -50,6 +50,8 @@ static const option options[] = {
     {"counts-only", 0, FLAG, AT(counts_only), 0, NULL,
      "execute without observing: instruction counts only, fastest"},
     {"lines", 0, FLAG, AT(lines), 0, NULL, "statistics for each source line too"},
+    {"timed", 0, FLAG, AT(timed), 0, NULL,
+     "the machine instructions a kernel is timed as on --gpu, with units, latencies and registers"},
     {"timeline", 0, STRING, AT(timeline), 0, "FILE",
      "write blocks on SMs, bandwidths and stalls over time to FILE, for ui.perfetto.dev (--model cycle)"},
     {"no-check", 0, FLAG, AT(no_check), 0, NULL, "do not compare buffers with what the script expects"},
