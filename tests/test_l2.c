@@ -9,6 +9,8 @@
 
 #include "mem_rig.h"
 
+#include <stdio.h>
+
 typedef struct bench {
     orr_gpu *g;
     orr_memsys *m;
@@ -548,53 +550,123 @@ static void run_cut(const orr_gpu *g, const orr_request *r, const uint64_t *sent
     free(now);
 }
 
+// A machine, whole and cut into windows of that many ticks.
+static void same_answers(const orr_gpu *g, const uint64_t *windows, size_t n_windows) {
+    orr_request *r = calloc(TRAFFIC, sizeof *r);
+    uint64_t *sent = calloc(TRAFFIC, sizeof *sent);
+    orr_replies whole = {0};
+    orr_memsys_stats whole_stats;
+    make_traffic(r, sent);
+    run_cut(g, r, sent, UINT64_MAX, &whole, &whole_stats);
+    size_t asked = 0;
+    for (uint32_t i = 0; i < TRAFFIC; i++) asked += r[i].kind == ORR_REQ_READ || r[i].kind == ORR_REQ_ATOMIC;
+    assert_int_equal(whole.n, asked);
+    assert_int_equal(whole_stats.requests, TRAFFIC);
+    assert_true(whole_stats.written_back == whole_stats.dram_write);
+    for (size_t i = 0; i < whole.n; i++) assert_true(whole.at[i].time >= r[whole.at[i].token].time);
+    for (size_t w = 0; w < n_windows; w++) {
+        orr_replies cut = {0};
+        orr_memsys_stats cut_stats;
+        run_cut(g, r, sent, windows[w], &cut, &cut_stats);
+        assert_int_equal(cut.n, whole.n);
+        for (size_t i = 0; i < cut.n; i++) {
+            assert_int_equal(cut.at[i].time, whole.at[i].time);
+            assert_int_equal(cut.at[i].token, whole.at[i].token);
+            assert_int_equal(cut.at[i].sm, whole.at[i].sm);
+            assert_int_equal(cut.at[i].hit, whole.at[i].hit);
+            assert_int_equal(cut.at[i].sectors, whole.at[i].sectors);
+        }
+        assert_memory_equal(&cut_stats, &whole_stats, sizeof cut_stats);
+        free(cut.at);
+    }
+    free(whole.at);
+    free(r);
+    free(sent);
+}
+
 static void any_windows(void **state) {
     (void)state;
     static const char *const variants[][6] = {
         {"l2.size=32 KB", NULL},
         {"l2.size=32 KB", "l2.slices=4", "dram.channels=2", "l2.misses=3", "dram.efficiency=85", NULL},
         {"l2.size=32 KB", "l2.slices=2", "dram.channels=6", "l2.write=fetch", "l2.hash=ipoly", NULL},
+        {"l2.size=32 KB", "l2.slices=6", "dram.channels=4", "l2.hash=xor", NULL},
         {"l2.size=32 KB", "dram.policy=fcfs", "l2.ways=2", "l2.sector=64", NULL},
         {"l2.size=16 KB", "dram.write_queue=no", "dram.latency=110", "dram.queue=4", "clock.l2=777", NULL},
     };
-    orr_request *r = calloc(TRAFFIC, sizeof *r);
-    uint64_t *sent = calloc(TRAFFIC, sizeof *sent);
+    static const uint64_t windows[] = {1 * ORR_TICKS, 50 * ORR_TICKS, 777};
     seed = 7;
     for (size_t k = 0; k < COUNT(variants); k++) {
         orr_gpu *g = small_one(variants[k]);
-        orr_replies whole = {0};
-        orr_memsys_stats whole_stats;
-        make_traffic(r, sent);
-        run_cut(g, r, sent, UINT64_MAX, &whole, &whole_stats);
-        size_t asked = 0;
-        for (uint32_t i = 0; i < TRAFFIC; i++)
-            asked += r[i].kind == ORR_REQ_READ || r[i].kind == ORR_REQ_ATOMIC;
-        assert_int_equal(whole.n, asked);
-        assert_int_equal(whole_stats.requests, TRAFFIC);
-        assert_true(whole_stats.written_back == whole_stats.dram_write);
-        for (size_t i = 0; i < whole.n; i++) assert_true(whole.at[i].time >= r[whole.at[i].token].time);
-        static const uint64_t windows[] = {1 * ORR_TICKS, 50 * ORR_TICKS, 777};
-        for (size_t w = 0; w < COUNT(windows); w++) {
-            if (windows[w] == 777 && k) continue; // long
-            orr_replies cut = {0};
-            orr_memsys_stats cut_stats;
-            run_cut(g, r, sent, windows[w], &cut, &cut_stats);
-            assert_int_equal(cut.n, whole.n);
-            for (size_t i = 0; i < cut.n; i++) {
-                assert_int_equal(cut.at[i].time, whole.at[i].time);
-                assert_int_equal(cut.at[i].token, whole.at[i].token);
-                assert_int_equal(cut.at[i].sm, whole.at[i].sm);
-                assert_int_equal(cut.at[i].hit, whole.at[i].hit);
-                assert_int_equal(cut.at[i].sectors, whole.at[i].sectors);
-            }
-            assert_memory_equal(&cut_stats, &whole_stats, sizeof cut_stats);
-            free(cut.at);
-        }
-        free(whole.at);
+        same_answers(g, windows, k ? 2 : 3); // the third is long
         orr_gpu_free(g);
     }
-    free(r);
-    free(sent);
+}
+
+// Machines nobody would build, within what a description may say.
+static void odd_machines(void **state) {
+    (void)state;
+    static const struct {
+        const char *key;
+        int value[5];
+    } keys[] = {
+        {"clock.sm", {1, 700, 1000, 2000, 10000}},
+        {"clock.l2", {0, 1, 333, 1000, 10000}},
+        {"clock.dram", {1, 100, 877, 3201, 20000}},
+        {"l2.size", {8192, 16384, 32768, 100000, 1000000}},
+        {"l2.slices", {1, 2, 3, 7, 24}},
+        {"l2.sector", {16, 32, 64, 128, 1024}},
+        {"l2.ways", {1, 3, 16, 40, 4096}},
+        {"l2.latency", {1, 10, 100, 1000, 100000}},
+        {"l2.bandwidth", {1, 32, 100, 1000, 100000}},
+        {"l2.interleave", {128, 200, 256, 4096, 65536}},
+        {"l2.misses", {1, 2, 8, 192, 65536}},
+        {"l2.atomic", {1, 2, 4, 16, 64}},
+        {"dram.bandwidth", {1, 10, 100, 1000, 5000}},
+        {"dram.channels", {1, 2, 5, 6, 32}},
+        {"dram.banks", {1, 3, 16, 100, 1024}},
+        {"dram.bank_groups", {1, 2, 4, 7, 64}},
+        {"dram.row", {64, 128, 300, 2048, 1048576}},
+        {"dram.latency", {1, 200, 300, 1000, 100000}},
+        {"dram.queue", {1, 2, 8, 64, 65536}},
+        {"dram.efficiency", {1, 10, 50, 92, 100}},
+        {"dram.tccd", {1, 2, 3, 10, 1000}},
+        {"dram.tccdl", {1, 2, 3, 10, 1000}},
+        {"dram.trrd", {1, 2, 6, 10, 1000}},
+        {"dram.trcd", {1, 2, 12, 10, 1000}},
+        {"dram.tras", {1, 2, 28, 10, 1000}},
+        {"dram.trp", {1, 2, 12, 10, 1000}},
+        {"dram.trc", {1, 2, 40, 10, 1000}},
+        {"dram.tcl", {1, 2, 12, 10, 1000}},
+        {"dram.twl", {1, 2, 12, 10, 1000}},
+        {"dram.twr", {1, 2, 12, 10, 1000}},
+        {"dram.twtr", {1, 2, 5, 10, 1000}},
+        {"dram.trtp", {1, 2, 3, 10, 1000}},
+    };
+    static const char *const words[] = {"l2.hash=ipoly",       "l2.hash=xor",         "l2.hash=modulo",
+                                        "l2.write=fetch",      "l2.write=validate",   "dram.policy=fr-fcfs",
+                                        "dram.policy=fcfs",    "l2.hashed=yes",       "l2.hashed=no",
+                                        "dram.policy=fr-fcfs", "dram.write_queue=no", "dram.write_queue=yes"};
+    seed = 11;
+    for (int k = 0; k < 40; k++) {
+        char text[20][40];
+        const char *sets[25];
+        int n = 0;
+        for (; n < 10; n++) {
+            uint32_t which = random_below(COUNT(keys));
+            snprintf(text[n], sizeof text[n], "%s=%d", keys[which].key, keys[which].value[random_below(5)]);
+            sets[n] = text[n];
+        }
+        for (int i = 0; i < 3; i++) sets[n++] = words[random_below(COUNT(words))];
+        sets[n] = NULL;
+        orr_gpu *g = small_one(sets);
+        uint64_t window = (1 + random_below(2000)) * ORR_TICKS;
+        // Slow machines take long: cut them into fewer pieces.
+        double slow = 1e9 / (g->dram_bandwidth * 1e3) + g->dram_trc / g->clock_dram * g->clock_sm;
+        if (slow > 1000) window *= (uint64_t)(slow / 100);
+        same_answers(g, &window, 1);
+        orr_gpu_free(g);
+    }
 }
 
 int main(void) {
@@ -605,7 +677,7 @@ int main(void) {
         cmocka_unit_test(evictions),     cmocka_unit_test(store_stream),   cmocka_unit_test(atomics),
         cmocka_unit_test(atomics_write), cmocka_unit_test(larger_sectors), cmocka_unit_test(clocks),
         cmocka_unit_test(copies),        cmocka_unit_test(restart),        cmocka_unit_test(partitions),
-        cmocka_unit_test(refused),       cmocka_unit_test(any_windows),
+        cmocka_unit_test(refused),       cmocka_unit_test(any_windows),    cmocka_unit_test(odd_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,7 +220,13 @@ static void enter(orr_dram *d, const orr_dram_request *r, int k) {
     orr_dram_bank *bank = &d->bank[b];
 
     uint32_t e = d->free;
-    d->free = d->entry[e].next;
+    if (e == NONE) {
+        e = (uint32_t)d->entries.n;
+        (void)ORR_PUSH(&d->entries);
+        d->entry = d->entries.at;
+    } else {
+        d->free = d->entry[e].next;
+    }
     d->entry[e] = (orr_dram_entry){d->seq++, row, r->user, NONE, r->sectors, r->write};
     d->queued[k]++;
 
@@ -386,9 +392,8 @@ void orr_dram_push(orr_dram *d, uint64_t time, uint64_t line, uint8_t sectors, b
 
 void orr_dram_reset(orr_dram *d) {
     const orr_dram_config *c = d->c;
-    uint32_t entries = c->queue * 2;
-    for (uint32_t i = 0; i < entries; i++) d->entry[i].next = i + 1 < entries ? i + 1 : NONE;
-    d->free = 0;
+    d->entries.n = 0;
+    d->free = NONE;
     for (uint32_t b = 0; b < c->banks; b++)
         d->bank[b] =
             (orr_dram_bank){.row = CLOSED, .hit = {NONE, NONE}, .rest = {{NONE, NONE}, {NONE, NONE}}};
@@ -410,7 +415,6 @@ void orr_dram_init(orr_dram *d, const orr_dram_config *c) {
     d->hits = orr_calloc(d->words, sizeof *d->hits);
     d->wants = orr_calloc(d->words, sizeof *d->wants);
     d->group_at = orr_calloc(c->groups, sizeof *d->group_at);
-    d->entry = orr_calloc((size_t)c->queue * 2, sizeof *d->entry);
     orr_dram_reset(d);
 }
 
@@ -419,7 +423,7 @@ void orr_dram_free(orr_dram *d) {
     free(d->hits);
     free(d->wants);
     free(d->group_at);
-    free(d->entry);
+    free(d->entries.at);
     free(d->ring[0].at);
     free(d->ring[1].at);
 }

@@ -63,15 +63,16 @@ typedef struct orr_dram_bank {
 typedef struct orr_dram {
     const orr_dram_config *c;
     orr_dram_bank *bank;
-    uint32_t words;         // of a set of banks
-    uint64_t *hits, *wants; // banks with something in `hit`; banks that wait to be activated: bits
-    uint64_t *group_at;     // earliest next column of a group
-    orr_dram_entry *entry;
-    uint32_t free;         // list of entries
-    orr_dram_ring ring[2]; // reads and writes outside
-    uint32_t queued[2];    // in the queue
-    int mode;              // 0: reads, 1: writes
-    bool batch;            // writes until `low`, whatever comes
+    uint32_t words;                  // of a set of banks
+    uint64_t *hits, *wants;          // banks with something in `hit`; banks that wait to be activated: bits
+    uint64_t *group_at;              // earliest next column of a group
+    ORR_VEC(orr_dram_entry) entries; // as many as there were at once
+    orr_dram_entry *entry;           // the same
+    uint32_t free;                   // list of entries
+    orr_dram_ring ring[2];           // reads and writes outside
+    uint32_t queued[2];              // in the queue
+    int mode;                        // 0: reads, 1: writes
+    bool batch;                      // writes until `low`, whatever comes
     uint64_t now, seq;
     uint64_t activate_at;      // tRRD
     uint64_t bus_free;         // end of the last data
