@@ -157,6 +157,9 @@ static void say_resource(const orr_use *u, const orr_raw *raw, char *to, size_t 
                  strcmp(u->name, "issue") ? u->name : "instruction issue", u->percent);
     else if (isnan(u->rate))
         snprintf(to, n, "%s: %s at %.0f %% of its peak", resource_words(u->bound), u->name, u->percent);
+    else if (percent(u->rate, u->peak) < u->percent - 1) // busy for longer than the bytes alone would take
+        snprintf(to, n, "%s: %s busy %.0f %% of the time, with %.0f of %.0f %s", resource_words(u->bound),
+                 u->name, u->percent, u->rate, u->peak, u->unit);
     else
         snprintf(to, n, "%s: %s at %.0f %% of its peak, %.0f of %.0f %s", resource_words(u->bound), u->name,
                  u->percent, u->rate, u->peak, u->unit);
@@ -262,7 +265,8 @@ bool orr_judge(const orr_gpu *g, const orr_launch_result *l, orr_verdict *v) {
                      v->active_percent);
         else
             snprintf(v->text, sizeof v->text,
-                     "parallelism: a tail in which SMs are idle; they had work %.0f %% of the time (%.2f "
+                     "parallelism: SMs are idle while the last blocks run; they had work %.0f %% of the time "
+                     "(%.2f "
                      "waves of blocks)",
                      v->active_percent,
                      t->resident > 0 ? (double)l->blocks / ((double)t->resident * g->sm_count) : 0);
