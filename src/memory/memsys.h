@@ -2,9 +2,9 @@
 //
 // It is cut into partitions that share nothing: a DRAM channel (or several) and the L2 slices in front of it.
 // A partition is handed the requests that reach it in a stretch of time and works them off in order of time,
-// those of the same tick as they were handed over; what it answers does not depend on which host thread runs it, nor on how
-// time was cut into stretches. Nothing ticks: a slice, a port, a bank, a bus is represented by the time it is
-// next free.
+// those of the same tick as they were handed over; what it answers does not depend on which host thread runs
+// it, nor on how time was cut into stretches. Nothing ticks: a slice, a port, a bank, a bus is represented by
+// the time it is next free.
 //
 // Time is in ticks of 1/4096 SM cycle, so that clock domains need no floating point.
 #ifndef ORR_MEMSYS_H
@@ -74,8 +74,8 @@ int orr_memsys_side_of(const orr_memsys *m, uint64_t line);
 // Partition p up to `until`: takes over the n new requests (of this partition, none earlier than the last
 // `until`; those at or after `until` wait inside for their time) and appends the answers that became certain.
 // An answer is never earlier than the `until` of the call before. Different partitions may run at the same
-// time on different threads. Requests need not come in order of time; those of the same tick are served in the
-// order in which they come.
+// time on different threads. Requests need not come in order of time; those of the same tick are served in
+// the order in which they come.
 void orr_memsys_run(orr_memsys *m, int p, const orr_request *r, size_t n, uint64_t until, orr_replies *out);
 // Is there anything left to do in p, and when next? UINT64_MAX: nothing.
 uint64_t orr_memsys_next(const orr_memsys *m, int p);
