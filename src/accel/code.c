@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_MAX = 1 << 20, INSTS_MAX = 1 << 20 };
+enum { STEPS_MAX = 1 << 19, INSTS_MAX = 1 << 19 };
 
 typedef struct step {
     uint32_t node, line, to; // to 0: empty, since nothing leads back to the empty run
@@ -121,7 +121,7 @@ uint32_t code_block(code *c, uint32_t run) {
     node *last = &c->nodes.at[run];
     if (last->block != NONE) return last->block;
     orr_kernel *k = &c->kernel;
-    uint32_t seq[BLOCK_MAX], n = 0;
+    uint32_t seq[BLOCK_MAX] = {0}, n = 0;
     for (uint32_t at = run; at; at = c->nodes.at[at].parent) seq[n++] = c->nodes.at[at].line;
     k->blocks = grown(k->blocks, k->nblocks, &c->blocks_cap, sizeof *k->blocks);
     orr_block *b = &k->blocks[k->nblocks];

@@ -102,7 +102,7 @@ static const char *next_field(const reader *r, const char *p) {
 // ---- PC and mask ------------------------------------------------------------------------------
 // A trace that does not say its version: a mask has eight digits, and a block's y coordinate never has.
 static void find_prefix(reader *r, const char *p) {
-    for (int i = 0; i <= r->head.lineinfo; i++) {
+    for (int i = r->head.lineinfo ? 2 : 1; i; i--) {
         while (*p && !is_blank(*p) && *p != '\n') p++;
         p = skip_blanks(p);
     }
