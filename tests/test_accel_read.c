@@ -102,7 +102,7 @@ static const char *name_of(const opened *o, const event *v) {
 static void header(void **state) {
     (void)state;
     static const char text[] =
-        "-kernel name = _Z6matmulPKfS0_Pfi\n-kernel id = 7\n-grid dim = (2,1,1)\n-block dim = (16,3,1)\n"
+        "-kernel name = _Z6matmulPKfS0_Pfi\n-kernel id = 7\n-grid dim = ( 2 , 1, 1 )\n-block dim = 16,3, 1\n"
         "-shmem = 2048\n-nregs = 40\n-binary version = 90\n-cuda stream id = 12\n-something new = 5\n"
         "-accelsim tracer version = 5\n-enable lineinfo = 0\n\n#traces format = x\n\n\n"
         "#BEGIN_TB\nthread block = 0,0,0\nwarp = 1\ninsts = 1\n0000 0000ffff 0 EXIT 0 0 0 \n"

@@ -50,21 +50,19 @@ static bool number(const char *s, size_t n, int base, uint64_t max, uint64_t *v)
     return end == digits + n && *v <= max;
 }
 
+// "(x,y,z)" or "x,y,z".
 static bool triple(const char *s, size_t n, uint32_t v[3]) {
-    if (n && *s == '(') {
-        if (s[n - 1] != ')') return false;
-        s++, n -= 2;
-    }
+    const char *end = s + n;
+    if (n > 1 && *s == '(' && end[-1] == ')') s++, end--;
     for (int i = 0; i < 3; i++) {
-        const char *comma = i < 2 ? memchr(s, ',', n) : s + n;
+        const char *to = i < 2 ? memchr(s, ',', (size_t)(end - s)) : end, *last = to;
         uint64_t x;
-        if (!comma) return false;
-        const char *end = comma;
-        while (s < end && is_blank(*s)) s++;
-        while (end > s && is_blank(end[-1])) end--;
-        if (!number(s, (size_t)(end - s), 10, UINT32_MAX, &x)) return false;
+        if (!to) return false;
+        while (s < last && is_blank(*s)) s++;
+        while (last > s && is_blank(last[-1])) last--;
+        if (!number(s, (size_t)(last - s), 10, UINT32_MAX, &x)) return false;
         v[i] = (uint32_t)x;
-        if (i < 2) n -= (size_t)(comma + 1 - s), s = comma + 1;
+        s = to + 1;
     }
     return true;
 }
