@@ -71,104 +71,11 @@ static int bytes_of(mnemonic m) {
 // ---- operations -----------------------------------------------------------------------------------
 // The operation of orr_op that is nearest, for counting; what has none is a NOP of its class's unit.
 static const struct {
-    uint16_t sass;
     uint8_t op, type;
-} nearest[] = {
-#define N(sass, op, type) {ORR_SASS_##sass, ORR_OP_##op, ORR_T_##type},
-    N(FADD, ADD, F32) N(FADD32I, ADD, F32) N(FSWZADD, ADD, F32) N(FFMA, FMA, F32) N(FFMA32I, FMA, F32)
-        N(FMUL, MUL, F32) N(FMUL32I, MUL, F32) N(FMNMX, MIN, F32) N(FSEL, SELP, F32) N(FSET, SET, F32) N(
-            FSETP, SETP, F32) N(FCMP, SLCT, F32) N(FCHK, TESTP, F32) N(MUFU, RCP, F32) N(HADD2, ADD, F16X2)
-            N(HADD2_32I, ADD, F16X2) N(HFMA2, FMA, F16X2) N(HFMA2_32I, FMA, F16X2) N(HMUL2, MUL, F16X2) N(
-                HMUL2_32I, MUL, F16X2) N(HMNMX2, MIN, F16X2) N(HSET2, SET, F16X2) N(HSETP2, SETP, F16X2)
-                N(DADD, ADD, F64) N(DFMA, FMA, F64) N(DMUL, MUL, F64) N(DMNMX, MIN, F64) N(DSET, SET, F64) N(
-                    DSETP, SETP, F64) N(HMMA, MMA, NONE)
-                    N(IMMA, MMA, NONE) N(BMMA, MMA, NONE) N(DMMA, MMA, NONE) N(QMMA, MMA, NONE) N(
-                        HGMMA, MMA,
-                        NONE) N(MOVM, MOVMATRIX, NONE)
-                        N(BFE, BFE, S32) N(BFI, BFI, S32) N(BMSK, BMSK, S32) N(BREV, BREV, B32) N(
-                            FLO, BFIND,
-                            S32) N(POPC, POPC,
-                                   B32) N(IABS, ABS, S32)
-                            N(IADD, ADD, S32) N(IADD3, ADD, S32) N(IADD32I, ADD, S32) N(LEA, ADD, S32) N(
-                                ISCADD,
-                                ADD, S32) N(ISCADD32I, ADD, S32)
-                                N(VIADD, ADD, S32) N(IDP, DP4A, S32) N(IDP4A, DP4A, S32) N(IMAD, MAD, S32) N(
-                                    IMAD32I, MAD,
-                                    S32) N(IMADSP, MAD,
-                                           S32) N(XMAD, MAD, S32)
-                                    N(IMUL, MUL, S32) N(IMUL32I, MUL, S32) N(IMNMX, MIN, S32) N(
-                                        VIMNMX,
-                                        MIN, S32) N(VIMNMX3, MIN, S32)
-                                        N(VIADDMNMX, MIN, S32) N(ISET, SET, S32) N(ISETP, SETP, S32) N(
-                                            ICMP,
-                                            SLCT,
-                                            S32) N(ISAD, SAD, S32)
-                                            N(VABSDIFF, SAD, S32) N(LOP, AND, B32) N(LOP32I, AND, B32) N(
-                                                LOP3,
-                                                LOP3,
-                                                B32) N(LOP3X, LOP3, B32)
-                                                N(PLOP3, LOP3, PRED) N(PSETP, SETP, PRED) N(SHF, SHF, B32) N(
-                                                    SHL, SHL,
-                                                    B32) N(SHR, SHR, S32)
-                                                    N(F2F, CVT, NONE) N(F2FP, CVT, NONE) N(F2I, CVT, NONE) N(
-                                                        F2IP,
-                                                        CVT, NONE) N(FRND, CVT, NONE)
-                                                        N(I2F, CVT, NONE) N(I2FP, CVT, NONE) N(
-                                                            I2I, CVT,
-                                                            NONE) N(I2IP, CVT, NONE)
-                                                            N(MOV, MOV, B32) N(MOV32I, MOV, B32) N(
-                                                                PRMT,
-                                                                PRMT,
-                                                                B32) N(SEL, SELP,
-                                                                       B32) N(SGXT, SZEXT, S32)
-                                                                N(S2R, SREG, B32) N(CS2R, SREG, B32) N(
-                                                                    SHFL,
-                                                                    SHFL,
-                                                                    B32) N(VOTE, VOTE,
-                                                                           NONE) N(VOTEU, VOTE,
-                                                                                   NONE) N(MATCH, MATCH, B32)
-                                                                    N(REDUX, REDUX,
-                                                                      S32) N(ELECT, ELECT,
-                                                                             NONE) N(LD, LD,
-                                                                                     NONE) N(LDG, LD, NONE)
-                                                                        N(LDL, LD, NONE) N(LDS, LD, NONE) N(
-                                                                            LDC, LD, NONE) N(LDCU, LD,
-                                                                                             NONE) N(LDSM,
-                                                                                                     LDMATRIX,
-                                                                                                     NONE) N(STSM,
-                                                                                                             STMATRIX,
-                                                                                                             NONE)
-                                                                            N(LDGSTS, CPASYNC, NONE) N(
-                                                                                ST,
-                                                                                ST,
-                                                                                NONE) N(STG, ST, NONE)
-                                                                                N(STL, ST, NONE) N(
-                                                                                    STS, ST,
-                                                                                    NONE) N(ATOM, ATOM, NONE)
-                                                                                    N(ATOMG, ATOM, NONE) N(
-                                                                                        ATOMS, ATOM,
-                                                                                        NONE) N(RED, RED, NONE)
-                                                                                        N(REDG, RED, NONE) N(
-                                                                                            REDS,
-                                                                                            RED, NONE)
-                                                                                            N(LDGDEPBAR,
-                                                                                              CPCOMMIT,
-                                                                                              NONE)
-                                                                                                N(DEPBAR,
-                                                                                                  CPWAIT,
-                                                                                                  NONE)
-                                                                                                    N(MEMBAR,
-                                                                                                      MEMBAR,
-                                                                                                      NONE)
-                                                                                                        N(FENCE,
-                                                                                                          MEMBAR,
-                                                                                                          NONE)
-    // Where a branch leads is not in the trace: an indexed one without a table.
-    N(BRA, BRX, NONE) N(BRX, BRX, NONE) N(BRXU, BRX, NONE) N(JMP, BRX, NONE) N(JMX, BRX, NONE)
-        N(JMXU, BRX, NONE) N(BRK, BRX, NONE) N(CONT, BRX, NONE) N(CALL, CALL, NONE) N(CAL, CALL, NONE)
-            N(JCAL, CALL, NONE) N(RET, RET, NONE) N(EXIT, EXIT, NONE) N(BAR, BAR, NONE)
-                N(WARPSYNC, WARPSYNC, NONE) N(NANOSLEEP, NANOSLEEP, NONE)
-#undef N
+} nearest[ORR_SASS_COUNT] = {
+#define NEAREST(sass, op, type) [ORR_SASS_##sass] = {ORR_OP_##op, ORR_T_##type},
+#include "accel/nearest.def"
+#undef NEAREST
 };
 
 static const uint8_t unit_of[ORR_TC_COUNT] = {
@@ -378,8 +285,10 @@ bool decode_inst(orr_kernel *k, uint32_t *operands_cap, orr_inst *i, const char 
     } else {
         orr_sass_guess(name, n, &i->tclass, &i->tkind);
     }
-    for (size_t t = 0; t < sizeof nearest / sizeof nearest[0]; t++)
-        if (nearest[t].sass == sass && sass) i->op = nearest[t].op, i->type = nearest[t].type;
+    if (nearest[sass].op || nearest[sass].type) {
+        i->op = nearest[sass].op;
+        i->type = nearest[sass].type;
+    }
     if (width && (!sass || i->tkind == ORR_TK_MEM) && i->op == ORR_OP_NOP) {
         i->op = memory_op(m.root);
         if (i->op != ORR_OP_NOP) i->tclass = ORR_TC_MEM, i->tkind = ORR_TK_MEM;
