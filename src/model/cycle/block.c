@@ -28,6 +28,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->front_why = ORR_STALL_FETCH;
     w->waiting = 0;
     w->inflight = 0;
+    w->landed = w->stored = 0;
     w->fetched = 0;
     w->group = 0;
     w->at = w->end = 0;
@@ -159,7 +160,9 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
 void cyc_block_warp_ended(sm *s, warp *w) {
     block *b = &s->blocks[w->block];
     sched *q = &s->sched[w->sched];
-    uint64_t when = w->front > s->now ? w->front : s->now + 1;
+    uint64_t when = w->front > w->landed ? w->front : w->landed;
+    if (when < w->since) when = w->since;
+    if (when < s->now) when = s->now;
     if (w->since < when && w->at) cyc_warp_account(s, w, when);
     q->live &= ~(1ull << w->slot);
     q->awake &= ~(1ull << w->slot);

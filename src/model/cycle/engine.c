@@ -268,7 +268,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->spans.n = s->out.n = s->in.n = 0;
     s->in_order = 0;
     s->lsu_free = s->lsu_room = s->lsu_busy_from = 0;
-    s->send_free = s->receive_free = 0;
+    s->send_free = s->receive_free = s->sent = 0;
     s->nstarts = s->queue_first = s->queue_n = 0;
     s->head_busy = false;
     s->flights.n = s->misses.n = s->nodes.n = 0;

@@ -78,6 +78,7 @@ static void send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     if (c->far_ticks && orr_memsys_side_of(c->mem, r.line) != (int)(s->id * (uint32_t)c->gpu->l2_partitions / c->nsms))
         r.time += c->far_ticks;
     r.sm = s->id;
+    s->sent = r.time;
     *ORR_PUSH(&s->out) = r;
     // a port that is behind holds up L1
     uint64_t held = s->send_free / ORR_TICKS;
@@ -135,6 +136,7 @@ static uint32_t new_miss(sm *s, uint64_t line, uint8_t sectors, uint32_t f, bool
 // ---- one line ------------------------------------------------------------------------------------------------------
 typedef struct work { // an instruction at L1
     const orr_tinst *i;
+    uint32_t warp;
     uint32_t flight; // NOBODY: nobody waits
     bool local;
 } work;
@@ -333,6 +335,11 @@ static bool head_lines(sm *s, const work *k) {
             return false;
         }
     }
+    if (k->flight == NOBODY && !c->perfect) {
+        warp *w = warp_of(s, k->warp);
+        uint64_t heard = (s->sent + c->reply_ticks) / ORR_TICKS;
+        if (w->stored < heard) w->stored = heard;
+    }
     return true;
 }
 
@@ -438,7 +445,7 @@ static uint64_t constants(sm *s, const orr_access *a) {
 static bool work_off(sm *s, queued *q, uint64_t t) {
     cycle *c = s->c;
     const orr_tinst *i = &c->program->insts[q->inst];
-    work k = {i, q->flight, false};
+    work k = {i, q->warp, q->flight, false};
     if (i->space == ORR_SPACE_SHARED) {
         shared(s, q, i, banks(s, q->inst, i, q, &s->head_access, false), t);
         return true;
@@ -468,7 +475,8 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
         orr_coalesce_local(a, i->bytes, &s->head);
         s->head_local = ((uint64_t)s->id * 4096 + q->warp) << 18;
     } else {
-        orr_coalesce(a, i->bytes, (enum orr_coalescing)c->coalesce, &s->head);
+        enum orr_coalescing how = i->flags & ORR_TF_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)c->coalesce;
+        orr_coalesce(a, i->bytes, how, &s->head);
     }
     uint32_t cost = l1_cycles(s, &s->head);
     if (i->flags & ORR_TF_ASYNC) { // and into shared memory
@@ -515,6 +523,7 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
     bool waits = s->queue_n != 0;
     if (!waits && !work_off(s, &q, s->now + late)) waits = s->head_busy = true;
     if (waits) {
+        if (!s->queue_n) s->full_since = s->now;
         s->queue[(s->queue_first + s->queue_n++) % size] = q;
         cyc_warp_will_read(s, w, i);
     } else {
@@ -544,9 +553,13 @@ static void go_on(sm *s) {
         uint32_t place = q->place;
         if (s->head_busy) {
             const orr_tinst *i = &s->c->program->insts[q->inst];
-            work k = {i, q->flight, s->head_is_local};
+            work k = {i, q->warp, q->flight, s->head_is_local};
             if (s->lsu_busy_from < since) s->lsu_busy_from = since;
             if (s->lsu_free < since + 1) s->lsu_free = since + 1;
+            if (k.flight != NOBODY) { // it looks again
+                flight *f = &s->flights.at[k.flight];
+                if (f->floor < s->lsu_busy_from + s->c->l1_latency) f->floor = s->lsu_busy_from + s->c->l1_latency;
+            }
             if (!head_lines(s, &k)) return;
             if (k.flight != NOBODY && !--s->flights.at[k.flight].open) land(s, k.flight, 0);
         } else if (!work_off(s, q, since)) {
@@ -582,13 +595,15 @@ void cyc_lsu_answer(sm *s, const arrival *a) {
         n = x.next;
     }
     if (s->queue_n) {
+        s->n.l1_full += s->now - s->full_since;
+        s->full_since = s->now;
         go_on(s);
-        s->n.l1_full++;
     }
 }
 
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush) {
     const orr_gpu *g = s->c->gpu;
+    if (l1_bytes < ORR_LINE) l1_bytes = ORR_LINE; // all of it is shared memory: what passes through has a place
     if (s->l1_bytes != l1_bytes) {
         // The sets stay, the ways follow what shared memory leaves.
         uint64_t sets = g->l1_ways ? (uint64_t)g->l1_size / ORR_LINE / (uint64_t)g->l1_ways : 1;

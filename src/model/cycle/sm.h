@@ -46,6 +46,8 @@ typedef struct warp {
     uint32_t lanes;         // in mask
     uint32_t block;         // index in sm->blocks
     uint32_t inflight;      // loads and copies it has not had an answer to, stores that wait for L1
+    uint64_t landed;        // when the last of the others is there
+    uint64_t stored;        // when its last store will have been heard of
     orr_trace trace;
     const uint8_t *base;    // where the trace begins
     uint64_t age;           // order of arrival on the SM
@@ -182,6 +184,7 @@ typedef struct sm {
     bool head_is_local;
     orr_access head_access;
     uint64_t lsu_busy_from;  // when the instruction worked on last began
+    uint64_t full_since;     // the queue's head waits for a miss to come back
     uint64_t l1_bytes;
     ORR_VEC(flight) flights;
     ORR_VEC(miss) misses;
@@ -189,6 +192,7 @@ typedef struct sm {
     uint32_t free_flight, free_miss, free_node;
     uint32_t open_misses;
     uint64_t send_free, receive_free; // ticks: the ports to and from the network
+    uint64_t sent;                    // ticks: when the last request reaches L2
     ORR_VEC(orr_request) out;
     ORR_VEC(arrival) in; // a heap
     uint32_t in_order;

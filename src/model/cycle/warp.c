@@ -46,16 +46,11 @@ void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why) {
 // One thing less that the warp has not had an answer to.
 static void answered(sm *s, warp *w, uint64_t ready) {
     w->inflight--;
-    if (w->at == w->end) {
-        if (ready > w->front) w->front = ready;
-        if (!w->inflight) cyc_block_warp_ended(s, w);
-    } else if (w->ready == NEVER) {
-        if (s->c->program->insts[w->at].kind == ORR_TK_FENCE && w->front < ready) {
-            w->front = ready;
-            w->front_why = ORR_STALL_MEMBAR;
-        }
+    if (ready > w->landed) w->landed = ready;
+    if (w->at == w->end && !w->inflight)
+        cyc_block_warp_ended(s, w);
+    else if (w->at != w->end && w->ready == NEVER)
         cyc_warp_look(s, w);
-    }
 }
 
 void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group) {
@@ -141,8 +136,8 @@ void cyc_warp_look(sm *s, warp *w) {
                 why = w->reg_why[*r];
             }
     }
-    if (i->kind == ORR_TK_FENCE && w->inflight) {
-        t = NEVER;
+    if (i->kind == ORR_TK_FENCE && (w->inflight || w->landed > t)) {
+        t = w->inflight ? NEVER : w->landed;
         why = ORR_STALL_MEMBAR;
     } else if (i->kind == ORR_TK_WAIT_GROUP) {
         uint64_t at = groups_done(w, i->imm);
