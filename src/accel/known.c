@@ -37,7 +37,6 @@ static void forget(struct known_runs *k) {
 memo *memo_new(void) {
     memo *m = orr_calloc(1, sizeof *m);
     m->runs = orr_calloc(1, sizeof *m->runs);
-    m->deltas = deltas_new();
     return m;
 }
 

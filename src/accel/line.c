@@ -346,12 +346,8 @@ struct deltas {
     char text[DELTAS_TEXT];            // to the end of the line
 };
 
-struct deltas *deltas_new(void) {
-    return orr_calloc(DELTAS, sizeof(struct deltas));
-}
-
 void deltas_forget(struct deltas *d) {
-    for (int i = 0; i < DELTAS; i++) d[i].line = NONE;
+    for (int i = 0; d && i < DELTAS; i++) d[i].line = NONE;
 }
 
 static const char *same_deltas(const reader *r, const line *l, const struct deltas *d, const char *p,
@@ -401,6 +397,10 @@ static void keep_deltas(struct deltas *d, uint32_t line, const char *p, const ch
 static const char *get_deltas(reader *r, const line *l, const char *p, uint64_t base, uint32_t mask,
                               orr_trace_out *out) {
     uint32_t id = (uint32_t)(l - r->code->lines.at);
+    if (!r->memo->deltas) {
+        r->memo->deltas = orr_calloc(DELTAS, sizeof *r->memo->deltas);
+        deltas_forget(r->memo->deltas);
+    }
     struct deltas *d = &r->memo->deltas[id % DELTAS];
     const char *q, *from = p;
     if (d->line == id && (q = same_deltas(r, l, d, p, base, mask, out))) return q;

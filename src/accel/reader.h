@@ -114,12 +114,11 @@ typedef struct memo {
     const code *of;
     uint32_t near[NEAR][2];  // by PC: the lines seen last there
     struct known_runs *runs; // by their text (known.c)
-    struct deltas *deltas;   // lists of addresses by theirs (line.c)
+    struct deltas *deltas;   // lists of addresses by theirs (line.c); NULL: none yet
 } memo;
 memo *memo_new(void);
 void memo_turn(memo *m, const code *of); // of this kernel now: forgets all, unless it was before
 void memo_free(memo *m);
-struct deltas *deltas_new(void); // free() it
 void deltas_forget(struct deltas *d);
 
 // Goes on with a run that is known, of at most n lines: how many it was; 0: none.
