@@ -224,10 +224,8 @@ static void fit_warps(cycle *c, uint32_t places, uint32_t accesses) {
             for (uint32_t i = 0; i < c->per_sched; i++) {
                 warp *w = &c->sms[n].sched[q].warps[i];
                 w->reg = orr_realloc(w->reg, p * sizeof *w->reg);
-                w->reg_why = orr_realloc(w->reg_why, p);
                 w->access = orr_realloc(w->access, (a + 1) * sizeof *w->access);
                 memset(w->reg + c->places, 0, (p - c->places) * sizeof *w->reg);
-                memset(w->reg_why + c->places, 0, p - c->places);
             }
     c->places = p;
     c->accesses = a;

@@ -58,7 +58,6 @@ static void free_sm(cycle *c, sm *s) {
         sched *q = &s->sched[n];
         for (uint32_t i = 0; i < c->per_sched; i++) {
             free(q->warps[i].reg);
-            free(q->warps[i].reg_why);
             free(q->warps[i].access);
         }
         free(q->warps);
@@ -144,6 +143,7 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
         c->sub_banks = (uint32_t)g->regs_banks / subs;
         if (!c->sub_collectors) c->sub_collectors = 1;
         if (!c->sub_banks) c->sub_banks = 1;
+        if (!(c->sub_banks & (c->sub_banks - 1))) c->bank_mask = c->sub_banks - 1;
     }
     c->policy = cyc_policy(g->core_policy);
     c->perfect = g->memory == ORR_MEMORY_PERFECT;

@@ -15,20 +15,21 @@ static uint64_t collect(sm *s, const warp *w, const orr_tinst *i, uint64_t *lost
     uint32_t sub = w->sched / c->sched_per_sub, ports = (uint32_t)c->gpu->regs_ports;
     uint64_t *free_at = s->bank_free + sub * c->sub_banks;
     uint64_t first = (s->now + 1) * ports, last = first; // in reads: `ports` to a cycle
-    uint32_t reads = 0;
+    uint32_t reads = 0, shift = w->slot * c->nsched + w->sched;
     for (int n = 0; n < i->nsrc; n++) {
         uint16_t place = p->regs[i->regs + (uint32_t)n], reg = p->reg[place];
         if (reg >= ORR_TREG_P) continue;
         bool again = false; // an operand named twice is read once
         for (int m = 0; m < n; m++) again |= p->regs[i->regs + (uint32_t)m] == place;
         if (again) continue;
-        uint64_t *bank = &free_at[(reg + w->slot * c->nsched + w->sched) % c->sub_banks];
+        uint32_t shifted = reg + shift;
+        uint64_t *bank = &free_at[c->bank_mask ? shifted & c->bank_mask : shifted % c->sub_banks];
         uint64_t t = first + reads++; // one after the other into the collector
         if (*bank > t) t = *bank;
         *bank = t + 1;
         if (t + 1 > last) last = t + 1;
     }
-    uint64_t ideal = (reads + ports - 1) / ports, took = (last - first + ports - 1) / ports;
+    uint32_t ideal = (reads + ports - 1) / ports, took = ((uint32_t)(last - first) + ports - 1) / ports;
     *lost = took - (took < ideal ? took : ideal);
     s->register_conflicts += *lost;
     // the collector that is free first

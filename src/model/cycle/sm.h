@@ -63,8 +63,7 @@ typedef struct warp {
     uint64_t group_ready[MAX_GROUPS]; // when the others are there
     uint32_t group;                  // number of the group that is being filled
     uint32_t *access;                // offsets of the block's accesses in the trace
-    uint64_t *reg;                   // [places] when a register can be used
-    uint8_t *reg_why;                // [places]
+    uint64_t *reg;                   // [places] when a register can be used, and the reason to wait (`due`)
 } warp;
 
 typedef struct sched {
@@ -236,6 +235,7 @@ typedef struct cycle { // one GPU, from launch to launch
     uint32_t nsms;
     uint32_t nsched, per_sched; // schedulers of an SM, warps of each
     uint32_t sched_per_sub, sub_banks, sub_collectors; // of a sub-core; collectors 0: none
+    uint32_t bank_mask;                                // sub_banks - 1 when that is a mask, else 0
     uint32_t warps_per_block, threads_per_block;
     uint64_t code_lines; // of the program, for fetching ahead
     uint32_t places;     // room for registers in a warp
@@ -257,6 +257,10 @@ typedef struct cycle { // one GPU, from launch to launch
     worker *workers;
     int nworkers;
 } cycle;
+
+// A time and the reason to wait for it in one word, so that a register takes eight bytes.
+static inline uint64_t due(uint64_t when, uint8_t why) { return when << 8 | why; }
+static inline uint64_t due_when(uint64_t d) { return d >> 8 == NEVER >> 8 ? NEVER : d >> 8; }
 
 static inline uint32_t warp_id(const warp *w) { return (uint32_t)w->sched * MAX_WARPS + w->slot; }
 static inline warp *warp_of(const sm *s, uint32_t id) { return &s->sched[id / MAX_WARPS].warps[id % MAX_WARPS]; }

@@ -18,10 +18,7 @@ static enum orr_stall wait_of(uint8_t tclass) {
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
     const uint16_t *r = s->c->program->regs + i->regs + i->nsrc;
     uint8_t why = (uint8_t)wait_of(i->tclass);
-    for (int d = 0; d < i->ndst; d++) {
-        w->reg[r[d]] = ready;
-        w->reg_why[r[d]] = why;
-    }
+    for (int d = 0; d < i->ndst; d++) w->reg[r[d]] = due(ready, why);
     if (s->c->program->control && ORR_CTRL_WBAR(i->ctrl) < 6) {
         uint32_t b = ORR_CTRL_WBAR(i->ctrl);
         if (w->sb_ready[b] < ready) w->sb_ready[b] = ready;
@@ -32,10 +29,7 @@ void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
 // Memory: the registers are NEVER ready until an answer says otherwise.
 void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why) {
     const uint16_t *r = s->c->program->regs + i->regs + i->nsrc;
-    for (int d = 0; d < i->ndst; d++) {
-        w->reg[r[d]] = NEVER;
-        w->reg_why[r[d]] = (uint8_t)why;
-    }
+    for (int d = 0; d < i->ndst; d++) w->reg[r[d]] = due(NEVER, (uint8_t)why);
     if (s->c->program->control && ORR_CTRL_WBAR(i->ctrl) < 6) {
         w->sb_open[ORR_CTRL_WBAR(i->ctrl)]++;
         w->sb_why[ORR_CTRL_WBAR(i->ctrl)] = (uint8_t)why;
@@ -57,7 +51,7 @@ void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t gr
     const orr_tinst *i = &s->c->program->insts[inst];
     const uint16_t *r = s->c->program->regs + i->regs + i->nsrc;
     for (int d = 0; d < i->ndst; d++)
-        if (w->reg[r[d]] == NEVER) w->reg[r[d]] = ready;
+        if (due_when(w->reg[r[d]]) == NEVER) w->reg[r[d]] = due(ready, (uint8_t)w->reg[r[d]]);
     if (s->c->program->control && ORR_CTRL_WBAR(i->ctrl) < 6) {
         uint32_t b = ORR_CTRL_WBAR(i->ctrl);
         w->sb_open[b]--;
@@ -130,11 +124,10 @@ void cyc_warp_look(sm *s, warp *w) {
         }
     } else {
         const uint16_t *r = p->regs + i->regs;
-        for (int n = i->nsrc + i->ndst; n > 0; n--, r++)
-            if (w->reg[*r] > t) {
-                t = w->reg[*r];
-                why = w->reg_why[*r];
-            }
+        uint64_t last = due(t, why);
+        for (int n = i->nsrc + i->ndst; n > 0; n--, r++) last = w->reg[*r] >> 8 > last >> 8 ? w->reg[*r] : last;
+        t = due_when(last);
+        why = (uint8_t)last;
     }
     if (i->kind == ORR_TK_FENCE && (w->inflight || w->landed > t)) {
         t = w->inflight ? NEVER : w->landed;
