@@ -55,6 +55,8 @@ void orr_dram_configure(orr_dram_config *c, const orr_gpu *g) {
     c->banks = (uint32_t)g->dram_banks;
     c->groups = (uint32_t)(g->dram_bank_groups < g->dram_banks ? g->dram_bank_groups : g->dram_banks);
 
+    for (uint32_t b = 0; b < c->banks; b++) c->group_of[b] = (uint8_t)(b % c->groups);
+
     uint32_t run = RUN < g->dram_row ? RUN : ORR_LINE;
     c->run_shift = run / ORR_LINE == 2;
     c->bank_div = orr_divider_of(c->banks);
@@ -155,11 +157,11 @@ static uint64_t bus_at(const orr_dram *d, bool write) {
     return max(less(d->bus_free, c->cl), d->read_after_write);
 }
 static uint64_t column_at(const orr_dram *d, uint32_t b) {
-    return max(d->bank[b].column_at, d->group_at[b % d->c->groups]);
+    return max(d->column[b].at, d->group_at[d->c->group_of[b]]);
 }
 
 static void consider_column(orr_dram *d, uint32_t b) { // bank b has a first request for its row
-    uint64_t due, t = max(column_at(d, b), bus_at(d, d->entry[d->bank[b].hit.head].write));
+    uint64_t due, t = max(column_at(d, b), bus_at(d, d->column[b].first & 1));
     t = after_refresh(d, max(t, d->now), &due);
     if (t >= d->next_column) return;
     d->next_column = t;
@@ -170,7 +172,7 @@ static void find_column(orr_dram *d) {
     uint64_t first = NEVER, bus[2] = {bus_at(d, false), bus_at(d, true)},
              soonest = max(d->now, min(bus[0], bus[1]));
     EACH_BANK(d, d->hits, b) {
-        first = min(first, max(column_at(d, b), bus[d->entry[d->bank[b].hit.head].write]));
+        first = min(first, max(column_at(d, b), bus[d->column[b].first & 1]));
         if (first <= soonest) goto found;
     }
 found:
@@ -180,7 +182,7 @@ found:
 static void find_activate(orr_dram *d) {
     uint64_t first = NEVER, soonest = max(d->activate_at, d->now);
     EACH_BANK(d, d->wants, b) {
-        first = min(first, d->bank[b].activate_at);
+        first = min(first, d->activate[b].at);
         if (first <= soonest) goto found;
     }
 found:
@@ -198,17 +200,25 @@ static void find_arrival(orr_dram *d) {
 
 // ---- what --------------------------------------------------------------------------------------
 
-static void close_row(orr_dram *d, orr_dram_bank *bank, uint64_t t) {
-    bank->activate_at = max(max(t, bank->close_at) + d->c->rp, bank->activated + d->c->rc);
+static void close_row(orr_dram *d, uint32_t b, uint64_t t) {
+    orr_dram_bank *bank = &d->bank[b];
+    d->activate[b].at = max(max(t, bank->close_at) + d->c->rp, bank->activated + d->c->rc);
     bank->row = CLOSED;
+}
+
+// The lists of bank b have changed: its turns are for their first requests.
+static void set_turns(orr_dram *d, uint32_t b) {
+    const orr_dram_bank *bank = &d->bank[b];
+    uint32_t hit = bank->hit.head, rest = bank->rest[d->mode].head;
+    if (hit != NONE) d->column[b].first = d->entry[hit].seq * 2 + d->entry[hit].write;
+    if (rest != NONE) d->activate[b].first = d->entry[rest].seq * 2 + d->entry[rest].write;
 }
 
 // Nothing waits for the open row of bank b: another will be opened.
 static void prepare(orr_dram *d, uint32_t b) {
-    orr_dram_bank *bank = &d->bank[b];
-    if (bank->row != CLOSED) close_row(d, bank, d->now);
+    if (d->bank[b].row != CLOSED) close_row(d, b, d->now);
     set(d->wants, b);
-    d->next_activate = min(d->next_activate, max(max(bank->activate_at, d->activate_at), d->now));
+    d->next_activate = min(d->next_activate, max(max(d->activate[b].at, d->activate_at), d->now));
 }
 
 static void enter(orr_dram *d, const orr_dram_request *r, int k) {
@@ -231,16 +241,18 @@ static void enter(orr_dram *d, const orr_dram_request *r, int k) {
     d->queued[k]++;
 
     bool idle = bank->hit.head == NONE && bank->rest[0].head == NONE && bank->rest[1].head == NONE;
-    if (idle && bank->row != CLOSED && d->now >= bank->used + c->idle)
-        close_row(d, bank, bank->used + c->idle);
+    if (idle && bank->row != CLOSED && d->now >= bank->used + c->idle) close_row(d, b, bank->used + c->idle);
     if (k == d->mode && bank->row == row) {
         append(d, &bank->hit, e);
         if (bank->hit.head != e) return;
+        set_turns(d, b);
         set(d->hits, b);
         consider_column(d, b);
     } else {
         append(d, &bank->rest[k], e);
-        if (k == d->mode && bank->hit.head == NONE && bank->rest[k].head == e) prepare(d, b);
+        if (k != d->mode || bank->rest[k].head != e) return;
+        set_turns(d, b);
+        if (bank->hit.head == NONE) prepare(d, b);
     }
 }
 
@@ -249,17 +261,19 @@ static void change_mode(orr_dram *d, int k) {
     memset(d->hits, 0, d->words * sizeof *d->hits);
     memset(d->wants, 0, d->words * sizeof *d->wants);
     d->next_activate = NEVER;
+    int was = d->mode;
+    d->mode = k;
     for (uint32_t b = 0; b < d->c->banks; b++) {
         orr_dram_bank *bank = &d->bank[b];
-        if (bank->hit.head != NONE) merge(d, &bank->hit, &bank->rest[d->mode]);
+        if (bank->hit.head != NONE) merge(d, &bank->hit, &bank->rest[was]);
         if (bank->rest[k].head == NONE) continue;
         if (bank->row != CLOSED) pick_row(d, &bank->rest[k], &bank->hit, bank->row);
+        set_turns(d, b);
         if (bank->hit.head != NONE)
             set(d->hits, b);
         else
             prepare(d, b);
     }
-    d->mode = k;
     find_column(d);
 }
 
@@ -290,21 +304,21 @@ static void activate(orr_dram *d) {
     uint32_t chosen = NONE;
     uint64_t oldest = NEVER;
     EACH_BANK(d, d->wants, b) {
-        uint64_t seq = d->entry[d->bank[b].rest[d->mode].head].seq;
-        if (d->bank[b].activate_at <= d->now && seq < oldest) {
-            oldest = seq;
+        if (d->activate[b].at <= d->now && d->activate[b].first < oldest) {
+            oldest = d->activate[b].first;
             chosen = b;
         }
     }
     orr_dram_bank *bank = &d->bank[chosen];
     bank->row = d->entry[bank->rest[d->mode].head].row;
     bank->activated = bank->used = d->now;
-    bank->column_at = d->now + d->c->rcd;
+    d->column[chosen].at = d->now + d->c->rcd;
     bank->close_at = d->now + d->c->ras;
     bank->served = 0;
     bank->fresh = true;
     d->activate_at = d->now + d->c->rrd;
     pick_row(d, &bank->rest[d->mode], &bank->hit, bank->row);
+    set_turns(d, chosen);
     clear(d->wants, chosen);
     set(d->hits, chosen);
     consider_column(d, chosen);
@@ -322,9 +336,9 @@ static bool serve(orr_dram *d, orr_dram_done *done) {
     uint32_t b = NONE;
     uint64_t oldest = NEVER, bus[2] = {bus_at(d, false), bus_at(d, true)};
     EACH_BANK(d, d->hits, i) {
-        const orr_dram_entry *e = &d->entry[d->bank[i].hit.head];
-        if (e->seq < oldest && max(column_at(d, i), bus[e->write]) <= d->now) {
-            oldest = e->seq;
+        uint64_t first = d->column[i].first;
+        if (first < oldest && max(column_at(d, i), bus[first & 1]) <= d->now) {
+            oldest = first;
             b = i;
         }
     }
@@ -337,7 +351,7 @@ static bool serve(orr_dram *d, orr_dram_done *done) {
     uint64_t data = d->now + (entry->write ? c->wl : c->cl);
     d->bus_free = data + n * c->column;
     uint64_t end = max(d->bus_free, data + (n - 1) * c->same_group + c->column);
-    d->group_at[b % c->groups] = d->now + n * c->same_group;
+    d->group_at[c->group_of[b]] = d->now + n * c->same_group;
     d->wrote_last = entry->write;
     bank->used = d->now;
     if (entry->write) {
@@ -360,6 +374,7 @@ static bool serve(orr_dram *d, orr_dram_done *done) {
     orr_dram_list *rest = &bank->rest[d->mode];
     if (rest->head != NONE && ++bank->served >= SERVED_MAX && bank->hit.head != NONE)
         merge(d, &bank->hit, rest);
+    set_turns(d, b);
     if (bank->hit.head == NONE) {
         clear(d->hits, b);
         if (rest->head != NONE) prepare(d, b);
@@ -397,6 +412,8 @@ void orr_dram_reset(orr_dram *d) {
     for (uint32_t b = 0; b < c->banks; b++)
         d->bank[b] =
             (orr_dram_bank){.row = CLOSED, .hit = {NONE, NONE}, .rest = {{NONE, NONE}, {NONE, NONE}}};
+    memset(d->column, 0, c->banks * sizeof *d->column);
+    memset(d->activate, 0, c->banks * sizeof *d->activate);
     memset(d->hits, 0, d->words * sizeof *d->hits);
     memset(d->wants, 0, d->words * sizeof *d->wants);
     memset(d->group_at, 0, c->groups * sizeof *d->group_at);
@@ -412,6 +429,8 @@ void orr_dram_reset(orr_dram *d) {
 void orr_dram_init(orr_dram *d, const orr_dram_config *c) {
     *d = (orr_dram){.c = c, .words = (c->banks + 63) / 64};
     d->bank = orr_calloc(c->banks, sizeof *d->bank);
+    d->column = orr_calloc(c->banks, sizeof *d->column);
+    d->activate = orr_calloc(c->banks, sizeof *d->activate);
     d->hits = orr_calloc(d->words, sizeof *d->hits);
     d->wants = orr_calloc(d->words, sizeof *d->wants);
     d->group_at = orr_calloc(c->groups, sizeof *d->group_at);
@@ -420,6 +439,8 @@ void orr_dram_init(orr_dram *d, const orr_dram_config *c) {
 
 void orr_dram_free(orr_dram *d) {
     free(d->bank);
+    free(d->column);
+    free(d->activate);
     free(d->hits);
     free(d->wants);
     free(d->group_at);

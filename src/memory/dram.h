@@ -13,6 +13,7 @@ typedef struct orr_dram_config { // the same for all channels; times in ticks (m
     uint32_t banks, groups;
     orr_divider bank_div, row_div; // run of a channel -> bank; what is left -> row
     uint32_t run_shift;            // lines of a run, log2
+    uint8_t group_of[1024];        // bank
     uint32_t atom;                 // sectors a column access moves: 1, 2, 4
     uint64_t sector, column;       // time on the bus: of a sector, of a column access
     uint64_t same_group;           // column to column in one bank group
@@ -49,9 +50,7 @@ typedef struct orr_dram_list {
 
 typedef struct orr_dram_bank {
     uint64_t row;          // open; UINT64_MAX: none
-    uint64_t activate_at;  // earliest, when closed
     uint64_t activated;    // when it was last
-    uint64_t column_at;    // earliest, when open
     uint64_t close_at;     // earliest
     uint64_t used;         // last
     uint32_t served;       // since it was opened, while others waited
@@ -60,19 +59,25 @@ typedef struct orr_dram_bank {
     orr_dram_list rest[2]; // reads and writes that wait for other rows
 } orr_dram_bank;
 
+typedef struct orr_dram_turn { // what a bank can do next
+    uint64_t at;               // earliest
+    uint64_t first;            // the request it is for: seq x 2, + 1 for a write
+} orr_dram_turn;
+
 typedef struct orr_dram {
     const orr_dram_config *c;
     orr_dram_bank *bank;
-    uint32_t words;                  // of a set of banks
-    uint64_t *hits, *wants;          // banks with something in `hit`; banks that wait to be activated: bits
-    uint64_t *group_at;              // earliest next column of a group
-    ORR_VEC(orr_dram_entry) entries; // as many as there were at once
-    orr_dram_entry *entry;           // the same
-    uint32_t free;                   // list of entries
-    orr_dram_ring ring[2];           // reads and writes outside
-    uint32_t queued[2];              // in the queue
-    int mode;                        // 0: reads, 1: writes
-    bool batch;                      // writes until `low`, whatever comes
+    orr_dram_turn *column, *activate; // of each bank: for an open row, for a closed one
+    uint32_t words;                   // of a set of banks
+    uint64_t *hits, *wants;           // banks with something in `hit`; banks that wait to be activated: bits
+    uint64_t *group_at;               // earliest next column of a group
+    ORR_VEC(orr_dram_entry) entries;  // as many as there were at once
+    orr_dram_entry *entry;            // the same
+    uint32_t free;                    // list of entries
+    orr_dram_ring ring[2];            // reads and writes outside
+    uint32_t queued[2];               // in the queue
+    int mode;                         // 0: reads, 1: writes
+    bool batch;                       // writes until `low`, whatever comes
     uint64_t now, seq;
     uint64_t activate_at;      // tRRD
     uint64_t bus_free;         // end of the last data

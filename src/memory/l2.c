@@ -158,6 +158,7 @@ static uint32_t make_room(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     uint64_t line;
     if (orr_dram_full(channel_of(p, slice, tag, &line))) {
         s->blocked = BLOCKED_WRITES;
+        p->stuck = true;
         return ORR_NO_LINE;
     }
     orr_cache_line victim;
@@ -364,61 +365,81 @@ static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
 
 // ---- the loop -------------------------------------------------------------------------------------
 
-uint64_t orr_l2_next(const orr_l2 *p) {
-    uint64_t t = p->events.n ? p->events.at[0].time : NEVER;
+static uint64_t next_event(const orr_l2 *p) { return p->events.n ? p->events.at[0].time : NEVER; }
+
+static uint64_t next_input(const orr_l2 *p, uint32_t *slice) {
+    uint64_t t = NEVER;
     for (uint32_t i = 0; i < p->slices; i++) {
         uint64_t at = input_at(&p->slice[i]);
-        if (at < t) t = at;
-    }
-    for (uint32_t i = 0; i < p->channels; i++) {
-        uint64_t at = orr_dram_next(&p->channel[i]);
-        if (at < t) t = at;
+        if (at >= t) continue;
+        t = at;
+        *slice = i;
     }
     return t;
 }
 
+static uint64_t next_of_dram(const orr_l2 *p, uint32_t *channel) {
+    uint64_t t = orr_dram_next(&p->channel[0]);
+    *channel = 0;
+    for (uint32_t i = 1; i < p->channels; i++) {
+        uint64_t at = orr_dram_next(&p->channel[i]);
+        if (at >= t) continue;
+        t = at;
+        *channel = i;
+    }
+    return t;
+}
+
+uint64_t orr_l2_next(const orr_l2 *p) {
+    uint32_t i;
+    uint64_t event = next_event(p), in = next_input(p, &i), dram = next_of_dram(p, &i);
+    uint64_t t = event < in ? event : in;
+    return t < dram ? t : dram;
+}
+
+static void step_dram(orr_l2 *p, uint32_t channel) {
+    orr_dram_done done;
+    if (!orr_dram_step(&p->channel[channel], &done)) return;
+    const orr_l2_miss *miss = &p->misses.at[done.user];
+    __builtin_prefetch(&p->slice[miss->slice].cache.line[miss->line], 1);
+    add_event(p, (orr_l2_event){.time = done.time + p->c->behind, .at = done.user, .sectors = done.sectors});
+}
+
+static void do_event(orr_l2 *p, orr_replies *out) {
+    orr_l2_event e = take_event(p);
+    if (!e.atomic) {
+        arrived(p, &e, out);
+        return;
+    }
+    orr_l2_waiter w = p->waiters.at[e.at];
+    free_waiter(p, e.at);
+    answer(p, &p->slice[e.slice], e.time, &w, out);
+}
+
 void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
-    for (;;) {
-        uint64_t t = p->events.n ? p->events.at[0].time : NEVER;
-        uint32_t slice = NONE, channel = NONE;
-        for (uint32_t i = 0; i < p->slices; i++) {
-            uint64_t at = input_at(&p->slice[i]);
-            if (at < t) {
-                t = at;
-                slice = i;
+    uint32_t slice = 0, channel = 0;
+    uint64_t in = next_input(p, &slice), dram = next_of_dram(p, &channel);
+    for (;;) { // at one time: events first, then requests, then DRAM
+        uint64_t event = next_event(p), t = event <= in ? event : in;
+        if (dram < t) {
+            if (dram >= until) break;
+            step_dram(p, channel);
+            if (p->stuck && !orr_dram_full(&p->channel[channel])) {
+                for (uint32_t i = 0; i < p->slices; i++) unblock(&p->slice[i], BLOCKED_WRITES, dram);
+                p->stuck = false;
+                in = next_input(p, &slice);
             }
-        }
-        for (uint32_t i = 0; i < p->channels; i++) {
-            uint64_t at = orr_dram_next(&p->channel[i]);
-            if (at < t) {
-                t = at;
-                channel = i;
-            }
+            dram = next_of_dram(p, &channel);
+            continue;
         }
         if (t >= until) break;
-        if (channel != NONE) {
-            orr_dram_done done;
-            orr_dram *d = &p->channel[channel];
-            if (orr_dram_step(d, &done)) {
-                const orr_l2_miss *miss = &p->misses.at[done.user];
-                __builtin_prefetch(&p->slice[miss->slice].cache.line[miss->line], 1);
-                add_event(p, (orr_l2_event){
-                                 .time = done.time + p->c->behind, .at = done.user, .sectors = done.sectors});
-            }
-            if (!orr_dram_full(d))
-                for (uint32_t i = 0; i < p->slices; i++) unblock(&p->slice[i], BLOCKED_WRITES, t);
-        } else if (slice != NONE) {
-            input(p, slice, t, out);
+        if (event <= in) {
+            do_event(p, out);
         } else {
-            orr_l2_event e = take_event(p);
-            if (e.atomic) {
-                orr_l2_waiter w = p->waiters.at[e.at];
-                free_waiter(p, e.at);
-                answer(p, &p->slice[e.slice], e.time, &w, out);
-            } else {
-                arrived(p, &e, out);
-            }
+            input(p, slice, in, out);
+            dram = next_of_dram(p, &channel);
         }
+        in = next_input(p, &slice);
     }
     p->until = until;
 }
@@ -474,7 +495,9 @@ void orr_l2_reset(orr_l2 *p) {
     }
     p->waiters.n = p->misses.n = p->events.n = 0;
     p->free_waiter = p->free_miss = NONE;
-    p->seq = p->until = 0;
+    p->seq = 0;
+    p->until = 0;
+    p->stuck = false;
     p->stats = (orr_memsys_stats){0};
 }
 

@@ -62,6 +62,7 @@ typedef struct orr_l2 { // a partition
     ORR_VEC(orr_l2_event) events; // a heap, the next first
     uint32_t seq;
     uint64_t until; // of the last call
+    bool stuck;     // a slice is BLOCKED_WRITES
     orr_memsys_stats stats;
 } orr_l2;
 
