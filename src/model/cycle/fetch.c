@@ -6,14 +6,14 @@
 #include "model/cycle/sm.h"
 
 // When `line` is in the SM's cache.
-static uint64_t in_l1(sm *s, uint64_t line, uint64_t now) {
+static uint64_t in_l1(sm *s, uint64_t line, uint64_t now, bool asked) {
     cycle *c = s->c;
     uint32_t at = orr_cache_find(&s->l1i, line);
     if (at == ORR_NO_LINE) {
         orr_cache_line victim;
         at = orr_cache_take(&s->l1i, line, &victim, NULL);
         s->l1i_when[at] = now + c->l2_latency;
-        s->n.icache_l1_miss++;
+        s->n.icache_l1_miss += asked;
     }
     orr_cache_touch(&s->l1i, at);
     return s->l1i_when[at] > now ? s->l1i_when[at] : now;
@@ -22,14 +22,14 @@ static uint64_t in_l1(sm *s, uint64_t line, uint64_t now) {
 static uint64_t in_l0(sm *s, sched *q, uint64_t line, uint64_t now, bool asked) {
     cycle *c = s->c;
     if (!c->gpu->icache_l0) {
-        uint64_t t = in_l1(s, line, now);
+        uint64_t t = in_l1(s, line, now, asked);
         return t > now ? t + c->fetch_latency : now;
     }
     uint32_t at = orr_cache_find(&q->l0, line);
     if (at == ORR_NO_LINE) {
         orr_cache_line victim;
         at = orr_cache_take(&q->l0, line, &victim, NULL);
-        q->l0_when[at] = in_l1(s, line, now) + c->fetch_latency;
+        q->l0_when[at] = in_l1(s, line, now, asked) + c->fetch_latency;
         s->n.icache_l0_miss += asked;
     }
     orr_cache_touch(&q->l0, at);
@@ -43,8 +43,9 @@ uint64_t cyc_fetch_when(sm *s, warp *w, uint32_t pc, uint64_t now) {
     sched *q = &s->sched[w->sched];
     w->fetched = line;
     s->n.icache_fetches++;
-    uint64_t t = in_l0(s, q, line, now, true);
-    for (int n = 1; n <= c->gpu->icache_prefetch; n++)
-        if (line + (uint64_t)n <= c->code_lines) in_l0(s, q, line + (uint64_t)n, now, false);
+    uint64_t t = in_l0(s, q, line, now, true), ahead = (uint64_t)c->gpu->icache_prefetch;
+    // A line that was there had those behind it fetched before, but for the last.
+    for (uint64_t n = t > now || !ahead ? 1 : ahead; n <= ahead && line + n <= c->code_lines; n++)
+        in_l0(s, q, line + n, now, false);
     return t;
 }

@@ -403,6 +403,7 @@ static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uin
     s->n.shared_requests[kind] += b.passes != 0;
     s->n.shared_passes[kind] += b.passes;
     s->n.shared_conflicts[kind] += b.conflicts;
+    passes *= c->pass_cycles;
     s->n.shared_busy += passes;
     begin(s, t, passes);
     if (q->flight == NOBODY) return;
