@@ -253,6 +253,7 @@ typedef struct cycle { // one GPU, from launch to launch
     uint32_t coalesce;
     uint32_t lsu_banks;
     uint32_t l1_cycle_bytes;
+    uint32_t pass_cycles; // of shared memory's banks, 4 bytes each
     const struct policy *policy;
     worker *workers;
     int nworkers;
