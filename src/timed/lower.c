@@ -35,8 +35,7 @@ static void lower_function(lower *l) {
     l->exits = orr_calloc(f->nblocks + 1, 1);
     lower_plan(l);
     lower_emit(l);
-    for (uint32_t b = 0; b < f->nblocks; b++)
-        lower_schedule(l, l->block_first.at[b], l->block_first.at[b + 1]);
+    lower_schedule(l);
     uint32_t need = lower_registers(l);
     if (need > l->need) l->need = need;
     append(l, f);

@@ -61,10 +61,12 @@ typedef struct minst {
     uint16_t flags, access, warps;
     uint32_t regs; // in lower.regs: sources, then destinations
     uint32_t inst;
-    bool wall;   // nothing moves across it
-    bool memory; // keeps its order among such, as far as they may touch the same place
-    bool store;  // of `memory`
-    bool last;   // ends the block
+    uint32_t base; // memory: the value its address is based on, NONE: not known
+    int64_t disp;  // added to it
+    bool wall;     // nothing moves across it
+    bool memory;   // keeps its order among such, as far as they may touch the same place
+    bool store;    // of `memory`
+    bool last;     // ends the block
 } minst;
 
 // ---- what an operand is made of ------------------------------------------------------------------------
@@ -209,7 +211,7 @@ const char *lower_rule(const lower *l, uint32_t inst);
 bool lower_special(lower *l); // true: done
 
 // schedule.c, regs.c
-void lower_schedule(lower *l, uint32_t first, uint32_t end);
+void lower_schedule(lower *l);
 uint32_t lower_registers(lower *l); // how many it needs
 
 #endif

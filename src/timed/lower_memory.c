@@ -56,6 +56,14 @@ static minst *finish(lower *l, const orr_inst *i, uint32_t bytes, uint32_t offse
     m->flags |= flags;
     m->memory = true;
     m->store = flags & (ORR_TF_STORE | ORR_TF_ATOMIC);
+    ref base = lower_ref(l, l->inst, i->op == ORR_OP_CPASYNC);
+    m->base = base.kind == ORR_K_REG ? base.value : base.kind == ORR_K_IMM ? NONE - 1 : NONE;
+    m->disp =
+        i->disp + (int64_t)offset + (l->plan_of[l->inst] ? l->plans.at[l->plan_of[l->inst] - 1].disp : 0);
+    if (base.kind == ORR_K_IMM) m->disp += (int64_t)(base.imm & 0xffffffff);
+    if (i->op == ORR_OP_LDMATRIX || i->op == ORR_OP_STMATRIX || i->op == ORR_OP_CPASYNC)
+        m->base = NONE; // others' too
+    if (i->op == ORR_OP_WMMALOAD || i->op == ORR_OP_WMMASTORE) m->base = NONE;
     if (i->cache == ORR_CACHE_CG || i->cache == ORR_CACHE_CV || (i->mods & ORR_M_VOLATILE))
         m->flags |= ORR_TF_BYPASS;
     if (i->cache == ORR_CACHE_CS || i->cache == ORR_CACHE_LU) m->flags |= ORR_TF_STREAM;
@@ -170,7 +178,10 @@ static void atomic(lower *l, const orr_inst *i) {
         lower_begin(l, i->width == 8 ? "LDS.64" : "LDS");
         address(l, 0, i->space);
         lower_dst(l, t);
-        lower_done(l)->memory = true;
+        minst *first = lower_done(l);
+        first->memory = true;
+        first->base = NONE;
+        first->space = i->space;
         lower_begin(l, "MOV");
         lower_src(l, t);
         lower_dst(l, t);
@@ -213,7 +224,7 @@ static void copy_async(lower *l, const orr_inst *i) {
     if (i->nsrc > 2) read_values(l, 2, 3);
     minst *m = finish(l, i, i->width, 0, ORR_TF_LOAD | ORR_TF_ASYNC);
     m->space = ORR_SPACE_GLOBAL;
-    m->store = true;
+    m->base = NONE;
 }
 
 static void matrix_access(lower *l, const orr_inst *i) {

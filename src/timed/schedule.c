@@ -1,8 +1,280 @@
-// The order of a block's instructions: a list schedule (later); as they are, for now.
+// The order of a block's instructions: a list schedule that starts long latencies early and fills them.
+//
+// Instructions are taken in the order of the longest chain of latencies behind them, as soon as what they
+// read is there; between two that could go, the one with the longer chain first, then the earlier. Kept: that
+// a register is read after it is written and before it is written again; the order of accesses that may touch
+// the same place; barriers, fences and branches as walls. When more values are alive than in the order of the
+// program by a margin, instructions that free registers go first: ptxas, too, gives up latency before it
+// spills.
+//
+// A block is scheduled in windows, so that the time is linear in the length of a block.
+#include <stdlib.h>
+#include <string.h>
+
 #include "timed/lower.h"
 
-void lower_schedule(lower *l, uint32_t first, uint32_t end) {
-    (void)l;
-    (void)first;
-    (void)end;
+#define WINDOW 384
+#define MARGIN 10 // values alive beyond what the order of the program needs
+
+typedef struct edge {
+    uint32_t to, next; // + 1
+    uint32_t wait;
+} edge;
+
+typedef struct reader {
+    uint32_t by, next; // + 1
+} reader;
+
+typedef struct node {
+    uint32_t edges;  // first of them, + 1
+    uint32_t before; // instructions that must come first
+    uint32_t height; // cycles of the longest chain that starts here
+    uint32_t ready;  // cycle in which it can go
+    uint32_t latency;
+} node;
+
+typedef struct track { // what a window knows of a virtual register
+    uint32_t window;   // that this is of
+    uint32_t def;      // last writer + 1
+    uint32_t readers;  // since then
+    uint32_t left;     // reads that have not been scheduled
+    bool live;         // written already
+} track;
+
+typedef struct sched {
+    lower *l;
+    uint32_t window;
+    track *track;      // per virtual register
+    uint32_t *home;    // per virtual register: the one block that knows it, or NONE
+    uint16_t *latency; // per class
+    ORR_VEC(edge) edges;
+    ORR_VEC(reader) readers;
+    node nodes[WINDOW];
+    minst copy[WINDOW];
+    uint32_t ready[WINDOW], nready;
+} sched;
+
+static uint32_t class_latency(const lower *l, uint8_t c) {
+    const orr_gpu_op *o = orr_gpu_find_op(l->g, orr_tclass_name[c]);
+    double v = o ? o->latency : 4;
+    return v < 1 ? 1 : v > 2000 ? 2000 : (uint32_t)v;
+}
+
+// Load to use: shared and constant memory as described; global memory as if half hit in L1 and half in L2.
+static uint32_t latency_of(const sched *s, const minst *m) {
+    const orr_gpu *g = s->l->g;
+    if (m->kind == ORR_TK_MEM && !(m->flags & ORR_TF_LOAD)) return 1;
+    if (m->kind == ORR_TK_MEM) {
+        double v = m->space == ORR_SPACE_SHARED  ? g->shared_latency
+                   : m->space == ORR_SPACE_CONST ? g->const_latency
+                   : m->space == ORR_SPACE_LOCAL ? g->l1_latency
+                                                 : (g->l1_latency + g->l2_latency) / 2;
+        return v < 1 ? 1 : v > 2000 ? 2000 : (uint32_t)v;
+    }
+    if (m->tclass == ORR_TC_CONST || m->tclass == ORR_TC_SREG) return 24; // variable, but not long
+    return s->latency[m->tclass];
+}
+
+static track *track_of(sched *s, uint32_t v) {
+    track *t = &s->track[v];
+    if (t->window != s->window) *t = (track){.window = s->window};
+    return t;
+}
+
+static void depend(sched *s, uint32_t from, uint32_t to, uint32_t wait) {
+    if (from == to) return;
+    *ORR_PUSH(&s->edges) = (edge){.to = to, .next = s->nodes[from].edges, .wait = wait};
+    s->nodes[from].edges = (uint32_t)s->edges.n;
+    s->nodes[to].before++;
+}
+
+// May two accesses touch the same place? Windows of different spaces never meet; two displacements from one
+// base are compared.
+static bool may_meet(const minst *a, const minst *b) {
+    if (!a->store && !b->store) return false;
+    bool generic = a->space == ORR_SPACE_GENERIC || b->space == ORR_SPACE_GENERIC;
+    if (!generic && a->space != b->space) return false;
+    if (a->base != NONE && a->base == b->base)
+        return a->disp < b->disp + b->bytes && b->disp < a->disp + a->bytes;
+    return true;
+}
+
+static void find_dependences(sched *s, const minst *at, uint32_t n) {
+    lower *l = s->l;
+    uint32_t mems[WINDOW], nmems = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const minst *m = &at[i];
+        const uint32_t *regs = l->regs.at + m->regs;
+        for (int r = 0; r < m->nsrc; r++) {
+            track *t = track_of(s, regs[r]);
+            if (t->def) depend(s, t->def - 1, i, s->nodes[t->def - 1].latency);
+            *ORR_PUSH(&s->readers) = (reader){.by = i, .next = t->readers};
+            t->readers = (uint32_t)s->readers.n;
+            t->left++;
+        }
+        for (int r = m->nsrc; r < m->nsrc + m->ndst; r++) {
+            track *t = track_of(s, regs[r]);
+            if (t->def) depend(s, t->def - 1, i, 1);
+            for (uint32_t x = t->readers; x; x = s->readers.at[x - 1].next)
+                depend(s, s->readers.at[x - 1].by, i, 1);
+            t->readers = 0;
+            t->def = i + 1;
+        }
+        if (!m->memory) continue;
+        for (uint32_t x = 0; x < nmems; x++)
+            if (may_meet(&at[mems[x]], m)) depend(s, mems[x], i, 1);
+        mems[nmems++] = i;
+    }
+}
+
+static void find_heights(sched *s, uint32_t n) {
+    for (uint32_t i = n; i-- > 0;) {
+        node *x = &s->nodes[i];
+        x->height = x->latency;
+        for (uint32_t e = x->edges; e; e = s->edges.at[e - 1].next) {
+            uint32_t h = s->edges.at[e - 1].wait + s->nodes[s->edges.at[e - 1].to].height;
+            if (h > x->height) x->height = h;
+        }
+    }
+}
+
+// How many more values are alive after it (of those that only this block knows).
+static int growth(sched *s, const minst *m, uint32_t block) {
+    int g = 0;
+    const uint32_t *regs = s->l->regs.at + m->regs;
+    for (int r = 0; r < m->nsrc; r++) {
+        const track *t = &s->track[regs[r]];
+        if (s->l->vregs.at[regs[r]].file == FILE_R && s->home[regs[r]] == block && t->left == 1) g--;
+    }
+    for (int r = m->nsrc; r < m->nsrc + m->ndst; r++)
+        if (s->l->vregs.at[regs[r]].file == FILE_R && s->home[regs[r]] == block && !s->track[regs[r]].live)
+            g++;
+    return g;
+}
+
+static int take(sched *s, const minst *m, uint32_t block) {
+    int g = growth(s, m, block);
+    const uint32_t *regs = s->l->regs.at + m->regs;
+    for (int r = 0; r < m->nsrc; r++)
+        if (s->track[regs[r]].left) s->track[regs[r]].left--;
+    for (int r = m->nsrc; r < m->nsrc + m->ndst; r++) s->track[regs[r]].live = true;
+    return g;
+}
+
+// The pressure of the order as it is.
+static int pressure_now(sched *s, const minst *at, uint32_t n, uint32_t block) {
+    int live = 0, most = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        live += take(s, &at[i], block);
+        if (live > most) most = live;
+    }
+    for (uint32_t i = 0; i < n; i++) { // as before
+        const uint32_t *regs = s->l->regs.at + at[i].regs;
+        for (int r = 0; r < at[i].nsrc; r++) s->track[regs[r]].left++;
+        for (int r = at[i].nsrc; r < at[i].nsrc + at[i].ndst; r++) s->track[regs[r]].live = false;
+    }
+    return most;
+}
+
+static uint32_t choose(sched *s, const minst *at, uint32_t now, bool tight, uint32_t block) {
+    uint32_t best = NONE;
+    for (uint32_t x = 0; x < s->nready; x++) {
+        uint32_t i = s->ready[x];
+        const node *a = &s->nodes[i];
+        if (best == NONE) {
+            best = x;
+            continue;
+        }
+        uint32_t j = s->ready[best];
+        const node *b = &s->nodes[j];
+        if (tight) { // free registers, else as the program has it
+            int ga = growth(s, &at[i], block), gb = growth(s, &at[j], block);
+            if (ga < gb || (ga == gb && i < j)) best = x;
+            continue;
+        }
+        bool can_a = a->ready <= now, can_b = b->ready <= now;
+        if (can_a != can_b) {
+            if (can_a) best = x;
+        } else if (!can_a) {
+            if (a->ready < b->ready || (a->ready == b->ready && i < j)) best = x;
+        } else if (a->height > b->height || (a->height == b->height && i < j)) {
+            best = x;
+        }
+    }
+    return best;
+}
+
+static void schedule_window(sched *s, minst *at, uint32_t n, uint32_t block) {
+    if (n < 2) return;
+    s->window++;
+    s->edges.n = s->readers.n = 0;
+    for (uint32_t i = 0; i < n; i++) s->nodes[i] = (node){.latency = latency_of(s, &at[i])};
+    find_dependences(s, at, n);
+    find_heights(s, n);
+    int limit = pressure_now(s, at, n, block) + MARGIN, live = 0;
+    memcpy(s->copy, at, n * sizeof *at);
+    s->nready = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!s->nodes[i].before) s->ready[s->nready++] = i;
+    uint32_t now = 0;
+    for (uint32_t done = 0; done < n; done++) {
+        uint32_t x = choose(s, s->copy, now, live >= limit, block), i = s->ready[x];
+        s->ready[x] = s->ready[--s->nready];
+        if (s->nodes[i].ready > now) now = s->nodes[i].ready;
+        at[done] = s->copy[i];
+        live += take(s, &s->copy[i], block);
+        for (uint32_t e = s->nodes[i].edges; e; e = s->edges.at[e - 1].next) {
+            const edge *d = &s->edges.at[e - 1];
+            node *to = &s->nodes[d->to];
+            if (now + d->wait > to->ready) to->ready = now + d->wait;
+            if (!--to->before) s->ready[s->nready++] = d->to;
+        }
+        now++;
+    }
+}
+
+static void schedule_block(sched *s, uint32_t first, uint32_t end, uint32_t block) {
+    lower *l = s->l;
+    for (uint32_t i = first; i < end;) {
+        if (l->insts.at[i].wall) {
+            i++;
+            continue;
+        }
+        uint32_t n = 0;
+        while (i + n < end && n < WINDOW && !l->insts.at[i + n].wall) n++;
+        schedule_window(s, &l->insts.at[i], n, block);
+        i += n;
+    }
+}
+
+// The block that alone reads and writes a register.
+static void find_homes(sched *s) {
+    lower *l = s->l;
+    for (size_t v = 0; v < l->vregs.n; v++) s->home[v] = NONE - 1;
+    for (uint32_t b = 0; b < l->flow.nblocks; b++)
+        for (uint32_t i = l->block_first.at[b]; i < l->block_first.at[b + 1]; i++) {
+            const minst *m = &l->insts.at[i];
+            for (uint32_t r = m->regs; r < m->regs + m->nsrc + m->ndst; r++) {
+                uint32_t *h = &s->home[l->regs.at[r]];
+                *h = *h == NONE - 1 || *h == b ? b : NONE;
+            }
+        }
+}
+
+void lower_schedule(lower *l) {
+    sched *s = orr_calloc(1, sizeof *s);
+    s->l = l;
+    s->track = orr_calloc(l->vregs.n + 1, sizeof *s->track);
+    s->home = orr_calloc(l->vregs.n + 1, sizeof *s->home);
+    s->latency = orr_calloc(ORR_TC_COUNT, sizeof *s->latency);
+    for (int c = 0; c < ORR_TC_COUNT; c++) s->latency[c] = (uint16_t)class_latency(l, (uint8_t)c);
+    find_homes(s);
+    for (uint32_t b = 0; b < l->flow.nblocks; b++)
+        schedule_block(s, l->block_first.at[b], l->block_first.at[b + 1], b);
+    free(s->track);
+    free(s->home);
+    free(s->latency);
+    free(s->edges.at);
+    free(s->readers.at);
+    free(s);
 }
