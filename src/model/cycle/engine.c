@@ -287,7 +287,6 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         sched *q = &s->sched[n];
         q->live = q->awake = q->memory = q->active = 0;
         memset(q->wants, 0, sizeof q->wants);
-        q->units = 0;
         q->last = MAX_WARPS; // nobody
         q->greedy = NEVER;
         q->yield = false;

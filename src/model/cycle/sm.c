@@ -177,10 +177,10 @@ static void wake_up(sched *q, uint64_t now) {
 static uint64_t can_issue(const sm *s, sched *q, uint64_t now, uint64_t *later) {
     if (q->next <= now) wake_up(q, now);
     uint64_t can = 0, t = q->next;
-    for (uint32_t m = q->units; m; m &= m - 1) {
-        uint32_t unit = (uint32_t)__builtin_ctz(m);
-        uint64_t who = q->awake & q->wants[unit], at = s->pool_free[q->pool_of[unit]];
-        if (!who) continue;
+    for (uint64_t left = q->awake; left;) { // unit by unit
+        uint8_t unit = q->unit[__builtin_ctzll(left)];
+        uint64_t who = left & q->wants[unit], at = s->pool_free[q->pool_of[unit]];
+        left &= ~who;
         if (at <= now)
             can |= who;
         else if (at < t)

@@ -73,7 +73,6 @@ typedef struct sched {
     uint64_t memory;         // its next instruction goes to the load/store unit
     uint64_t active;         // two-level: the ones it chooses from
     uint64_t wants[ORR_GPU_UNITS_MAX]; // its next instruction needs this unit
-    uint32_t units;          // that anybody wants, or wanted
     uint32_t last;           // slot that issued last; MAX_WARPS: none yet
     uint64_t greedy;         // age of the warp that did: the slot may have another now
     bool yield;              // and it asks not to be the next

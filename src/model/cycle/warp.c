@@ -2,22 +2,18 @@
 #include "model/cycle/sm.h"
 
 // The reason of a wait for a register, by the class of the instruction that writes it.
-static enum orr_stall wait_of(uint8_t tclass) {
-    switch (tclass) {
-    case ORR_TC_SFU:
-    case ORR_TC_CONV:
-    case ORR_TC_BITS:
-    case ORR_TC_SREG:
-    case ORR_TC_SHFL: return ORR_STALL_SHORT;
-    case ORR_TC_TEX: return ORR_STALL_LONG;
-    case ORR_TC_CONST: return ORR_STALL_CONSTANT;
-    default: return ORR_STALL_WAIT;
-    }
+static uint8_t wait_of(uint8_t tclass) {
+    static const uint8_t other[256] = {
+        [ORR_TC_SFU] = ORR_STALL_SHORT,   [ORR_TC_CONV] = ORR_STALL_SHORT, [ORR_TC_BITS] = ORR_STALL_SHORT,
+        [ORR_TC_SREG] = ORR_STALL_SHORT,  [ORR_TC_SHFL] = ORR_STALL_SHORT, [ORR_TC_TEX] = ORR_STALL_LONG,
+        [ORR_TC_CONST] = ORR_STALL_CONSTANT,
+    };
+    return other[tclass] ? other[tclass] : ORR_STALL_WAIT;
 }
 
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
     const uint16_t *r = s->c->program->regs + i->regs + i->nsrc;
-    uint8_t why = (uint8_t)wait_of(i->tclass);
+    uint8_t why = wait_of(i->tclass);
     for (int d = 0; d < i->ndst; d++) w->reg[r[d]] = due(ready, why);
     if (s->c->program->control && ORR_CTRL_WBAR(i->ctrl) < 6) {
         uint32_t b = ORR_CTRL_WBAR(i->ctrl);
@@ -153,7 +149,6 @@ void cyc_warp_look(sm *s, warp *w) {
     q->awake &= ~me;
     q->wants[q->unit[w->slot]] &= ~me;
     q->wants[i->unit] |= me;
-    q->units |= 1u << i->unit;
     q->unit[w->slot] = i->unit;
     q->memory = i->kind == ORR_TK_MEM ? q->memory | me : q->memory & ~me;
     if (t < q->next) q->next = t;
