@@ -10,6 +10,7 @@ static void append(lower *l, const orr_func *f) {
     for (uint32_t b = 0; b < f->nblocks; b++) {
         const orr_block *blk = &l->k->blocks[f->first_block + b];
         p->blocks[p->nblocks++] = (orr_tblock){.first = p->ninsts, .naccess = blk->nmem};
+        if (l->body[b]) p->blocks[p->nblocks - 1].body = f->first_block + l->body[b];
         for (uint32_t n = l->block_first.at[b]; n < l->block_first.at[b + 1]; n++) {
             const minst *m = &l->insts.at[n];
             orr_tinst *i = orr_program_add(p, m->sass, m->name, m->tclass, m->kind);
@@ -27,20 +28,38 @@ static void append(lower *l, const orr_func *f) {
     }
 }
 
+static void number_blocks(lower *l) {
+    const orr_block *first = &l->k->blocks[l->func.first_block], *last = first + l->func.nblocks - 1;
+    l->first_inst = first->first;
+    l->block_of = orr_calloc(last->first + last->count - first->first + 1, sizeof *l->block_of);
+    for (const orr_block *b = first; b <= last; b++)
+        for (uint32_t n = b->first; n < b->first + b->count; n++)
+            l->block_of[n - l->first_inst] = (uint32_t)(b - first);
+}
+
 static void lower_function(lower *l) {
     const orr_func *f = &l->func;
     lower_values(l);
     l->predicated = orr_malloc((f->nblocks + 1) * sizeof *l->predicated);
+    l->body = orr_calloc(f->nblocks + 1, sizeof *l->body);
+    l->parts = orr_calloc(f->nblocks + 1, 1);
     l->bssy = orr_calloc(f->nblocks + 1, 1);
+    l->bsync = orr_calloc(f->nblocks + 1, 1);
     l->exits = orr_calloc(f->nblocks + 1, 1);
+    number_blocks(l);
     lower_plan(l);
+    lower_branches(l);
     lower_emit(l);
     lower_schedule(l);
     uint32_t need = lower_registers(l);
     if (need > l->need) l->need = need;
     append(l, f);
     free(l->predicated);
+    free(l->body);
+    free(l->parts);
     free(l->bssy);
+    free(l->bsync);
+    free(l->block_of);
     free(l->exits);
     lower_values_free(l);
 }

@@ -2,6 +2,7 @@
 //
 //   lower_values.c  what each operand's value is: definitions, merges, dominators, loops
 //   lower_plan.c    which values cost nothing, which operations become one, which branches vanish
+//   lower_branches.c where lanes part, what they share, which branches become predicates
 //   lower_emit.c    the rules of lower.def, applied: operands, constants, temporaries
 //   lower_memory.c  loads, stores, atomics, fences, barriers, matrices: what a rule cannot say
 //   schedule.c      the order of a block's instructions
@@ -14,7 +15,7 @@
 
 #define NONE UINT32_MAX
 
-// ---- values (lower_values.c) ----------------------------------------------------------------------
+// ---- values (lower_values.c) ---------------------------------------------------------------------
 // A value is what one destination of one instruction holds, or a merge of several at a block's start. Values
 // that are merged with each other must be in one register: they form a web, named by one of them.
 typedef struct value {
@@ -43,7 +44,7 @@ typedef struct flow { // of one function; blocks numbered from 0 in it
     uint32_t *preds, *pred_first; // predecessors that can be reached
 } flow;
 
-// ---- machine instructions before they have registers ------------------------------------------------
+// ---- machine instructions before they have registers ---------------------------------------------
 enum file { FILE_R, FILE_P, FILE_U, FILE_UP }; // vector registers, predicates, uniform ones, their predicates
 
 typedef struct vreg { // a virtual register: 32 bits of a value, or a predicate
@@ -69,13 +70,14 @@ typedef struct minst {
     bool last;     // ends the block
 } minst;
 
-// ---- what an operand is made of ------------------------------------------------------------------------
+// ---- what an operand is made of ------------------------------------------------------------------
 #define BANK4 0x40000000u
 enum leaf_kind { LEAF_NONE, LEAF_REG, LEAF_IMM, LEAF_CONST, LEAF_SHARED };
 typedef struct leaf { // 32 bits
     uint8_t kind;
-    uint32_t v; // virtual register; bits; offset in constant bank 0 (| BANK4: of module variables'
-                // addresses); offset in shared memory
+    uint8_t half; // constant of 64 bits: 1 its low half, 2 its high half
+    uint32_t v;   // virtual register; bits; offset in constant bank 0 (| BANK4: of module variables'
+                  // addresses); offset in shared memory
 } leaf;
 typedef struct source { // an operand as an instruction reads it
     uint8_t n;          // leaves
@@ -143,14 +145,19 @@ typedef struct lower {
     uint32_t *of;    // per operand of the kernel: its value
     uint32_t *guard; // per instruction: its guard's value
     flow flow;
-    orr_func func; // at hand
+    orr_func func;       // at hand
+    uint32_t first_inst; // of its blocks
+    uint32_t *block_of;  // per instruction of the function: its block, from 0
 
     // plan
     uint8_t *todo;        // per instruction: DO_*
     uint32_t *plan_of;    // per instruction: index in plans + 1
     ORR_VEC(plan) plans;  //
     uint32_t *predicated; // per block of the function: instruction whose guard holds for it, NONE
-    uint8_t *bssy;        // per block: 1 BSSY before its branch, 2 BSYNC at its start, 3 both
+    uint32_t *body;       // per block: the predicated one that follows it, + 1
+    uint8_t *parts;       // per block: lanes may part at its end
+    uint8_t *bssy;        // per block: how many BSSY stand before its branch
+    uint8_t *bsync;       // per block: lanes meet at its start
     uint8_t *exits;       // per block: its branch leads to the end of the thread
     uint32_t *pred_of;    // per instruction with DO_PREDLOP: the predicate it also writes
 
@@ -192,6 +199,9 @@ void lower_plan(lower *l);
 ref lower_ref(const lower *l, uint32_t inst, int s); // source s of an instruction as the plan has it
 int lower_nsrc(const lower *l, uint32_t inst);
 uint16_t lower_op(const lower *l, uint32_t inst);
+
+// lower_branches.c
+void lower_branches(lower *l);
 
 // lower_emit.c
 void lower_emit(lower *l); // the function at hand: block_first, insts

@@ -11,7 +11,7 @@
 
 #include "timed/lower.h"
 
-// ---- rules ------------------------------------------------------------------------------------------
+// ---- rules ---------------------------------------------------------------------------------------
 enum { // groups of types
     T_S16 = 1 << 0,
     T_U16 = 1 << 1, // and everything of 8 bits
@@ -114,7 +114,7 @@ const char *lower_rule(const lower *l, uint32_t n) {
     return NULL;
 }
 
-// ---- virtual registers ----------------------------------------------------------------------------------
+// ---- virtual registers ---------------------------------------------------------------------------
 static const uint8_t parts_of[ORR_CLASSES] = {
     [ORR_P] = 1, [ORR_H] = 1, [ORR_W] = 1, [ORR_D] = 2, [ORR_Q] = 4};
 
@@ -136,8 +136,10 @@ uint32_t lower_vreg(lower *l, uint32_t v) {
     return l->vreg_of[web] - 1;
 }
 
-// ---- sources ----------------------------------------------------------------------------------------
-// Where special registers that are constants lie in bank 0, as far as instructions can tell them apart.
+// ---- sources -------------------------------------------------------------------------------------
+static uint8_t half_of(uint8_t parts, uint32_t p) { return parts == 2 ? (uint8_t)(p + 1) : 0; }
+
+// What a view stands for. Special registers that are constants lie somewhere in bank 0 too.
 static source viewed(lower *l, uint32_t v) {
     const value *x = &l->values.at[v];
     const orr_inst *i = &l->k->insts[x->def];
@@ -148,22 +150,24 @@ static source viewed(lower *l, uint32_t v) {
     if (i->op == ORR_OP_LD) {
         uint64_t base = lower_ref(l, x->def, 0).kind == ORR_K_IMM ? lower_ref(l, x->def, 0).imm : 0;
         uint32_t at = (uint32_t)(base + (uint64_t)(int64_t)i->disp + (uint64_t)which * i->width) & 0xffff;
-        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_CONST, 0x1000 + at + 4 * p};
+        for (uint32_t p = 0; p < 4 && p < s.n; p++)
+            s.leaf[p] = (leaf){LEAF_CONST, half_of(s.n, p), 0x1000 + at + 4 * p};
         return s;
     }
     if (i->op == ORR_OP_SREG) {
-        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_CONST, i->imm * 8 + 4 * p};
+        for (uint32_t p = 0; p < 4 && p < s.n; p++)
+            s.leaf[p] = (leaf){LEAF_CONST, half_of(s.n, p), i->imm * 8 + 4 * p};
         return s;
     }
     if (i->op == ORR_OP_LOCALADDR) {
-        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_IMM, p ? 0 : i->imm};
+        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_IMM, 0, p ? 0 : i->imm};
         return s;
     }
     if (i->nsrc == 1) {
         source a = lower_source(l, lower_ref(l, x->def, 0));
         for (uint32_t p = 0; p < 4 && p < s.n; p++) {
             uint32_t from = which * s.n + p; // a part, where the move takes something apart
-            s.leaf[p] = from < a.n ? a.leaf[from] : (leaf){LEAF_IMM, 0};
+            s.leaf[p] = from < a.n ? a.leaf[from] : (leaf){LEAF_IMM, 0, 0};
             if (x->shared && s.leaf[p].kind == LEAF_IMM && !p) s.leaf[p].kind = LEAF_SHARED;
         }
         s.neg = i->op == ORR_OP_NOT ? !a.neg : a.neg;
@@ -174,7 +178,7 @@ static source viewed(lower *l, uint32_t v) {
         source a = lower_source(l, lower_ref(l, x->def, o));
         for (uint32_t p = 0; p < a.n && to < s.n && to < 4; p++) s.leaf[to++] = a.leaf[p];
     }
-    for (; to < s.n && to < 4; to++) s.leaf[to] = (leaf){LEAF_IMM, 0};
+    for (; to < s.n && to < 4; to++) s.leaf[to] = (leaf){LEAF_IMM, 0, 0};
     return s;
 }
 
@@ -191,17 +195,17 @@ source lower_source(lower *l, ref r) {
     switch (r.kind) {
     case ORR_K_IMM:
         for (uint32_t p = 0; p < 4 && p < s.n; p++)
-            s.leaf[p] = (leaf){LEAF_IMM, p < 2 ? (uint32_t)(r.imm >> 32 * p) : 0};
+            s.leaf[p] = (leaf){LEAF_IMM, 0, p < 2 ? (uint32_t)(r.imm >> 32 * p) : 0};
         return s;
     case ORR_K_SYMBOL:
         for (uint32_t p = 0; p < 4 && p < s.n; p++)
-            s.leaf[p] = (leaf){LEAF_CONST, BANK4 | ((r.value * 8 + 4 * p) & 0xfffffff)};
+            s.leaf[p] = (leaf){LEAF_CONST, half_of(s.n, p), BANK4 | ((r.value * 8 + 4 * p) & 0xfffffff)};
         return s;
     case ORR_K_REG: break;
     default: return (source){0};
     }
     if (r.value == NONE) { // never written
-        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_IMM, 0};
+        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_IMM, 0, 0};
         return s;
     }
     const value *v = &l->values.at[r.value];
@@ -211,7 +215,7 @@ source lower_source(lower *l, ref r) {
         return w;
     }
     uint32_t first = lower_vreg(l, r.value);
-    for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_REG, first + p};
+    for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_REG, 0, first + p};
     if (v->def != NONE && !v->merged && extends(l, v->def)) {
         ref a = lower_ref(l, v->def, 0);
         if (a.kind == ORR_K_REG && a.value != NONE && !l->values.at[a.value].merged)
@@ -220,7 +224,7 @@ source lower_source(lower *l, ref r) {
     return s;
 }
 
-// ---- constants in registers -----------------------------------------------------------------------------
+// ---- constants in registers ----------------------------------------------------------------------
 uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t parts) {
     struct {
         uint64_t v;
@@ -239,6 +243,12 @@ uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t pa
         *ORR_PUSH(&l->wanted) = (wanted){.held = (uint32_t)h - 1, .block = l->block, .inst = l->inst};
     x->block = l->block;
     return x->vreg;
+}
+
+// One leaf of a constant: half of a pair that is loaded together, or a word of its own.
+static uint32_t hold_constant(lower *l, leaf f, uint8_t file) {
+    if (f.half) return lower_hold(l, LEAF_CONST, f.v - (f.half == 2 ? 4 : 0), file, 2) + (f.half == 2);
+    return lower_hold(l, LEAF_CONST, f.v, file, 1);
 }
 
 static void load_constant(lower *l, const held *h) {
@@ -298,8 +308,7 @@ static uint32_t copy_uniform(lower *l, uint32_t from) {
     return to;
 }
 
-// ---- putting an instruction together
-// ------------------------------------------------------------------------
+// ---- putting an instruction together -------------------------------------------------------------
 void lower_begin(lower *l, const char *name) {
     l->next.name = name;
     l->next.nsrc = l->next.ndst = 0;
@@ -365,29 +374,20 @@ static uint32_t vector_leaf(lower *l, leaf f) { // NONE: the zero register
     switch (f.kind) {
     case LEAF_REG: return l->vregs.at[f.v].file == FILE_U ? copy_uniform(l, f.v) : f.v;
     case LEAF_IMM: return f.v ? lower_hold(l, LEAF_IMM, f.v, FILE_R, 1) : NONE;
-    case LEAF_CONST: return lower_hold(l, LEAF_CONST, f.v, FILE_R, 1);
+    case LEAF_CONST: return hold_constant(l, f, FILE_R);
     case LEAF_SHARED: return copy_uniform(l, lower_hold(l, LEAF_SHARED, f.v, FILE_U, 1));
     default: return NONE;
     }
 }
 
 void lower_vector(lower *l, const source *s) {
-    bool constant = s->n == 2 && s->leaf[0].kind == LEAF_CONST && s->leaf[1].kind == LEAF_CONST &&
-                    s->leaf[1].v == s->leaf[0].v + 4;
-    if (constant) { // both halves by one load
-        uint32_t v = lower_hold(l, LEAF_CONST, s->leaf[0].v, FILE_R, 2);
-        lower_src(l, v);
-        lower_src(l, v + 1);
-        return;
-    }
     for (int p = 0; p < s->n; p++) {
         uint32_t v = vector_leaf(l, s->leaf[p]);
         if (v != NONE) lower_src(l, v);
     }
 }
 
-// ---- one instruction of a template
-// --------------------------------------------------------------------------
+// ---- one instruction of a template ---------------------------------------------------------------
 typedef struct item {
     source s;
     bool vector; // must be
@@ -425,19 +425,12 @@ static void read_other(lower *l, const item *t) {
             if (s->leaf[p].kind == LEAF_REG) lower_src(l, s->leaf[p].v);
         return;
     }
-    bool constant = s->n == 2 && s->leaf[0].kind == LEAF_CONST && s->leaf[1].kind == LEAF_CONST;
-    if (constant && l->cc >= 90) {
-        uint32_t v = lower_hold(l, LEAF_CONST, s->leaf[0].v, FILE_U, 2);
-        lower_src(l, v);
-        lower_src(l, v + 1);
-        return;
-    }
     for (int p = 0; p < s->n; p++) {
         leaf f = s->leaf[p];
         if (f.kind == LEAF_REG)
             lower_src(l, f.v);
         else if (f.kind == LEAF_CONST && l->cc >= 90)
-            lower_src(l, lower_hold(l, LEAF_CONST, f.v, FILE_U, 1));
+            lower_src(l, hold_constant(l, f, FILE_U));
         else if (f.kind == LEAF_SHARED)
             lower_src(l, lower_hold(l, LEAF_SHARED, f.v, FILE_U, 1));
     }
@@ -448,7 +441,7 @@ static void read_uniform(lower *l, const item *t, bool *immediate) {
     for (int p = 0; p < t->s.n; p++) {
         leaf f = t->s.leaf[p];
         if (f.kind == LEAF_REG) lower_src(l, f.v);
-        if (f.kind == LEAF_CONST) lower_src(l, lower_hold(l, LEAF_CONST, f.v, FILE_U, 1));
+        if (f.kind == LEAF_CONST) lower_src(l, hold_constant(l, f, FILE_U));
         if (f.kind == LEAF_SHARED) lower_src(l, lower_hold(l, LEAF_SHARED, f.v, FILE_U, 1));
         if (f.kind != LEAF_IMM || !f.v) continue;
         if (*immediate) lower_src(l, lower_hold(l, LEAF_IMM, f.v, FILE_U, 1));
@@ -477,8 +470,7 @@ static void read_items(lower *l, item *t, int n) {
     }
 }
 
-// ---- templates
-// ----------------------------------------------------------------------------------------------
+// ---- templates -----------------------------------------------------------------------------------
 typedef struct temps {
     uint32_t one[26], two[26], pred[26]; // + 1
 } temps;
@@ -506,17 +498,17 @@ static source target(lower *l, temps *t, const char *w, size_t n) {
         if (v == NONE || (!l->values.at[v].live && which)) return s;
         s.n = parts_of[l->values.at[v].cls];
         uint32_t r = lower_vreg(l, v);
-        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_REG, r + p};
+        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_REG, 0, r + p};
     } else if (c >= 'p' && c <= 's') {
         if (!t->pred[c - 'a']) t->pred[c - 'a'] = lower_temp(l, file == FILE_U ? FILE_UP : FILE_P, 1) + 1;
-        s = (source){.n = 1, .leaf = {{LEAF_REG, t->pred[c - 'a'] - 1}}};
+        s = (source){.n = 1, .leaf = {{LEAF_REG, 0, t->pred[c - 'a'] - 1}}};
     } else if (c >= 't' && c <= 'z') {
         if (!t->one[c - 'a']) t->one[c - 'a'] = lower_temp(l, file, 1) + 1;
-        s = (source){.n = 1, .leaf = {{LEAF_REG, t->one[c - 'a'] - 1}}};
+        s = (source){.n = 1, .leaf = {{LEAF_REG, 0, t->one[c - 'a'] - 1}}};
     } else if (c >= 'T' && c <= 'Z') {
         if (!t->two[c - 'A']) t->two[c - 'A'] = lower_temp(l, file, 2) + 1;
         uint32_t r = t->two[c - 'A'] - 1;
-        s = (source){.n = 2, .leaf = {{LEAF_REG, r}, {LEAF_REG, r + 1}}};
+        s = (source){.n = 2, .leaf = {{LEAF_REG, 0, r}, {LEAF_REG, 0, r + 1}}};
     }
     return part_of(s, n > 1 ? w[1] : 0);
 }
@@ -614,8 +606,8 @@ void lower_template(lower *l, const char *text) {
     expand(l, &t, text);
 }
 
-// ---- an instruction, a block, a function
-// ---------------------------------------------------------------------- What nobody has a rule for: one
+// ---- an instruction, a block, a function ---------------------------------------------------------
+// What nobody has a rule for: one
 // instruction of its unit's class.
 static const char *const by_unit[ORR_UNIT_COUNT] = {
     [ORR_UNIT_INT] = "IADD3 d=a b c",  [ORR_UNIT_FP32] = "FADD d=a b c",    [ORR_UNIT_FP64] = "DADD d=a b c",
@@ -675,11 +667,22 @@ static void emit_block(lower *l, uint32_t b) {
         lower_done(l);
         l->placing = false;
     }
-    if (l->bssy[b] & 2) {
+    if (l->bsync[b] && l->cc >= 50) { // Fermi and Kepler have a bit for it in the instruction itself
+        l->placing = true;
         lower_begin(l, l->cc >= 70 ? "BSYNC" : "SYNC");
         lower_done(l)->wall = true;
+        l->placing = false;
     }
-    for (uint32_t n = blk->first; n < blk->first + blk->count; n++) emit_inst(l, n);
+    for (uint32_t n = blk->first; n < blk->first + blk->count; n++) {
+        l->placing = true;
+        for (int x = 0; x < l->bssy[b] && n + 1 == blk->first + blk->count; x++) {
+            l->inst = n;
+            lower_begin(l, l->cc >= 70 ? "BSSY" : "SSY");
+            lower_done(l);
+        }
+        l->placing = false;
+        emit_inst(l, n);
+    }
 }
 
 // Out of all loops that it is in: constants do not change.

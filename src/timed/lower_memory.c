@@ -8,7 +8,7 @@
 
 #define DESCRIPTOR 0x208 // of global memory, in constant bank 0 (Ampere and later)
 
-// ---- addresses ------------------------------------------------------------------------------------------
+// ---- addresses -----------------------------------------------------------------------------------
 static bool is_global(uint8_t space) {
     return space == ORR_SPACE_GLOBAL || space == ORR_SPACE_GENERIC || space == ORR_SPACE_NONE;
 }
@@ -43,8 +43,7 @@ static void address(lower *l, int at, uint8_t space) {
     lower_vector(l, &low);
 }
 
-// ---- what memory instructions share
-// -------------------------------------------------------------------------
+// ---- what memory instructions share --------------------------------------------------------------
 static minst *finish(lower *l, const orr_inst *i, uint32_t bytes, uint32_t offset, uint16_t flags) {
     minst *m = lower_done(l);
     m->kind = ORR_TK_MEM;
@@ -137,7 +136,7 @@ static void read_values(lower *l, int from, int to) {
     }
 }
 
-// ---- loads and stores ------------------------------------------------------------------------------------
+// ---- loads and stores ----------------------------------------------------------------------------
 static void load(lower *l, const orr_inst *i) {
     uint32_t vec = i->vec ? i->vec : 1, bytes = (uint32_t)i->width * vec;
     int halves = bytes > 16 ? 2 : 1;
@@ -280,8 +279,7 @@ static void barrier_in_memory(lower *l, const orr_inst *i) { // mbarrier
     m->wall = true;
 }
 
-// ---- synchronisation and control
-// ---------------------------------------------------------------------------
+// ---- synchronisation and control -----------------------------------------------------------------
 static void barrier(lower *l, const orr_inst *i) {
     bool red = i->sub >= ORR_BAR_RED_POPC, arrive = i->sub == ORR_BAR_ARRIVE;
     ref id = lower_ref(l, l->inst, 0), threads = lower_ref(l, l->inst, 1);
@@ -306,15 +304,25 @@ static void end_block(lower *l, const char *name) {
     m->last = m->wall = true;
 }
 
+// A block that is only a jump, which the branch before it skips: that branch is turned round and jumps
+// instead.
+static bool skipped_over(const lower *l, uint32_t b) {
+    const orr_block *blk = &l->k->blocks[l->flow.first_block + b];
+    if (!b || blk->count != 1) return false;
+    const orr_inst *before = blk->first ? &l->k->insts[blk->first - 1] : NULL;
+    return before && before->op == ORR_OP_BRA && before->guard >= 0 &&
+           (uint32_t)before->target == l->flow.first_block + b + 1;
+}
+
 static void branch(lower *l, const orr_inst *i) {
     uint32_t b = l->block;
     if (i->guard < 0 && (uint32_t)i->target == l->flow.first_block + b + 1) return; // what follows anyway
-    if (l->bssy[b] & 1) plain(l, l->cc >= 70 ? "BSSY" : "SSY");
+    if (i->guard < 0 && skipped_over(l, b)) return;
     end_block(l, l->exits[b] ? "EXIT" : "BRA");
 }
 
-// ---- matrices
-// ----------------------------------------------------------------------------------------------- The largest
+// ---- matrices ------------------------------------------------------------------------------------
+// The largest
 // m x n x k one machine instruction does, by what it multiplies and on which GPU; from NVIDIA's instruction
 // lists. Older tensor cores take several instructions for a shape of newer ones.
 static uint32_t largest(const lower *l, const orr_inst *i, const char **name) {
@@ -358,8 +366,7 @@ static void multiply(lower *l, const orr_inst *i) {
     }
 }
 
-// ---- the door
-// -------------------------------------------------------------------------------------------------
+// ---- the door ------------------------------------------------------------------------------------
 bool lower_special(lower *l) {
     const orr_inst *i = &l->k->insts[l->inst];
     switch (i->op) {

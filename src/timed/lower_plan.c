@@ -11,7 +11,7 @@
 
 #define MAX_VIEW 16 // a view of a view of ...: no deeper
 
-// ---- operands as the plan has them -------------------------------------------------------------------
+// ---- operands as the plan has them ---------------------------------------------------------------
 ref lower_ref(const lower *l, uint32_t n, int s) {
     const orr_inst *i = &l->k->insts[n];
     if (l->plan_of[n]) {
@@ -53,7 +53,7 @@ static bool is_int(const orr_inst *i, int bytes) {
     return !orr_types[i->type].is_float && bytes_of(i) == bytes && i->type != ORR_T_PRED;
 }
 
-// ---- where things are -----------------------------------------------------------------------------------
+// ---- where things are ----------------------------------------------------------------------------
 typedef struct scan {
     lower *l;
     uint32_t first;     // of the block at hand
@@ -100,7 +100,7 @@ static void more(lower *l, ref r) {
     if (r.kind == ORR_K_REG && r.value != NONE) l->values.at[r.value].uses++;
 }
 
-// ---- views ----------------------------------------------------------------------------------------------
+// ---- views ---------------------------------------------------------------------------------------
 static bool is_constant_sreg(uint32_t s) {
     return (s >= ORR_SREG_NTID_X && s <= ORR_SREG_NTID_Z) ||
            (s >= ORR_SREG_NCTAID_X && s <= ORR_SREG_NCTAID_Z) || s == ORR_SREG_DYNAMIC_SMEM ||
@@ -198,7 +198,7 @@ static void try_coalesce(scan *c, uint32_t n) {
     c->last_def[web] = p + 1;
 }
 
-// ---- folding --------------------------------------------------------------------------------------------
+// ---- folding -------------------------------------------------------------------------------------
 // Consumer n takes `p` along: sources are given; p's result has one reader less.
 static void fuse(scan *c, uint32_t n, uint32_t p, uint16_t op, uint32_t from, const ref *src, int nsrc) {
     lower *l = c->l;
@@ -384,178 +384,8 @@ static void fold(scan *c, uint32_t n) {
     }
 }
 
-// ---- branches -------------------------------------------------------------------------------------------
-#define PREDICATED                                                                                           \
-    7 // instructions of PTX that ptxas rather predicates than branches around (docs/lowering.md)
-
-static uint32_t cost(const lower *l, const orr_block *b) {
-    uint32_t n = 0;
-    for (uint32_t i = b->first; i < b->first + b->count; i++) n += !(l->todo[i] & (DO_SKIP | DO_VIEW));
-    return n;
-}
-
-// May the whole block run under a predicate?
-static bool can_predicate(const lower *l, const orr_block *b) {
-    for (uint32_t n = b->first; n < b->first + b->count; n++) {
-        const orr_inst *i = &l->k->insts[n];
-        uint16_t f = orr_ops[i->op].flags;
-        bool last = n + 1 == b->first + b->count;
-        if (i->op == ORR_OP_BRA && last && i->guard < 0) continue;
-        if (f &
-            (ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET | ORR_F_EXIT | ORR_F_BRANCH | ORR_F_FENCE | ORR_F_END))
-            return false;
-        if (orr_inst_waits_for(l->k, i) || (f & ORR_F_ATOMIC) || i->guard >= 0) return false;
-        if (i->op == ORR_OP_DIV || i->op == ORR_OP_REM || i->op == ORR_OP_SQRT) return false;
-    }
-    return cost(l, b) <= PREDICATED;
-}
-
-static bool only_exits(const lower *l, uint32_t b) { // nothing but the end of the thread
-    const orr_block *blk = &l->k->blocks[b];
-    const orr_inst *i = &l->k->insts[blk->first];
-    if (blk->count != 1 || i->guard >= 0) return false;
-    return i->op == ORR_OP_EXIT || (i->op == ORR_OP_RET && blk->func == 0);
-}
-
-static void plan_branches(lower *l) {
-    flow *f = &l->flow;
-    for (uint32_t b = 0; b < f->nblocks; b++) l->predicated[b] = NONE;
-    for (uint32_t b = 0; b < f->nblocks; b++) {
-        const orr_block *blk = &l->k->blocks[f->first_block + b];
-        uint32_t n = blk->first + blk->count - 1;
-        const orr_inst *i = &l->k->insts[n];
-        if (i->op != ORR_OP_BRA || i->guard < 0 || blk->next < 0) continue;
-        uint32_t body = (uint32_t)blk->next - f->first_block, join = (uint32_t)i->target - f->first_block;
-        if (body >= f->nblocks || join >= f->nblocks) continue;
-        if (only_exits(l, (uint32_t)i->target)) { // the branch is an EXIT under the same guard
-            l->exits[b] = 1;
-            continue;
-        }
-        const orr_block *in = &l->k->blocks[(uint32_t)blk->next];
-        bool one_way = f->pred_first[body + 1] - f->pred_first[body] == 1;
-        bool joins = orr_succ_count(l->k, in) == 1 && orr_succ(l->k, in, 0) == (uint32_t)i->target;
-        bool forward = join > b;
-        if (one_way && joins && forward && can_predicate(l, in)) {
-            l->predicated[body] = n;
-            l->todo[n] |= DO_SKIP;
-            continue;
-        }
-        // A branch that lanes may take differently and that meets again further on (Volta and later).
-        if (l->cc >= 70 && forward && blk->ipdom >= 0 && !(i->mods & ORR_M_UNI) && one_way) {
-            uint32_t meet = (uint32_t)blk->ipdom - f->first_block;
-            if (meet < f->nblocks && !only_exits(l, (uint32_t)blk->ipdom)) {
-                l->bssy[b] |= 1;
-                l->bssy[meet] |= 2;
-            }
-        }
-    }
-}
-
-// ---- the uniform datapath ---------------------------------------------------------------------------------
-// Integer operations whose sources are the same for all threads of a block (Turing and later), and whose
-// readers can take a uniform register.
-static bool uniform_op(const lower *l, uint32_t n) {
-    const orr_inst *i = &l->k->insts[n];
-    switch (lower_op(l, n)) {
-    case ORR_OP_ADD:
-    case ORR_OP_SUB:
-    case ORR_OP_MUL:
-    case ORR_OP_MAD:
-    case ORR_OP_AND:
-    case ORR_OP_OR:
-    case ORR_OP_XOR:
-    case ORR_OP_NOT:
-    case ORR_OP_SHL:
-    case ORR_OP_SHR:
-    case FUSED_IADD3:
-    case FUSED_LEA:
-    case FUSED_MULADD:
-    case FUSED_WIDEADD:
-    case FUSED_LOP3: return i->type != ORR_T_PRED && !orr_types[i->type].is_float && bytes_of(i) == 4;
-    case ORR_OP_SREG: return l->cc >= 90 && i->imm >= ORR_SREG_CTAID_X && i->imm <= ORR_SREG_CTAID_Z;
-    default: return false;
-    }
-}
-
-static bool takes_uniform(const lower *l, uint32_t n) {
-    const orr_inst *i = &l->k->insts[n];
-    switch (lower_op(l, n)) {
-    case ORR_OP_ADD:
-    case ORR_OP_SUB:
-    case ORR_OP_MUL:
-    case ORR_OP_MAD:
-    case ORR_OP_FMA:
-    case ORR_OP_AND:
-    case ORR_OP_OR:
-    case ORR_OP_XOR:
-    case ORR_OP_SETP:
-    case ORR_OP_MIN:
-    case ORR_OP_MAX:
-    case FUSED_IADD3:
-    case FUSED_MULADD:
-    case FUSED_LOP3:
-    case FUSED_SETP2: return !orr_types[i->type].is_float || l->cc >= 90;
-    default: return false;
-    }
-}
-
-static void plan_uniform(lower *l) {
-    if (l->cc < 75) return;
-    const orr_block *first = &l->k->blocks[l->flow.first_block], *end = first + l->flow.nblocks;
-    uint8_t *spoilt = orr_calloc(l->values.n + 1, 1); // a reader wants it in a vector register
-    for (const orr_block *b = end; b-- > first;)
-        for (uint32_t n = b->first + b->count; n-- > b->first;) {
-            if (l->todo[n] & DO_SKIP) continue;
-            uint32_t d = result(l, n);
-            bool here = takes_uniform(l, n) && d != NONE;
-            if (!here && uniform_op(l, n) && d != NONE) here = !spoilt[d];
-            if (l->todo[n] & DO_VIEW) here = d != NONE && !spoilt[d];
-            int nsrc = lower_nsrc(l, n), uniform = 0;
-            for (int s = 0; s < nsrc; s++) {
-                ref r = lower_ref(l, n, s);
-                if (r.kind == ORR_K_REG && r.value != NONE && (!here || uniform++ > 3)) spoilt[r.value] = 1;
-            }
-        }
-    for (const orr_block *b = first; b < end; b++)
-        for (uint32_t n = b->first; n < b->first + b->count; n++) {
-            const orr_inst *i = &l->k->insts[n];
-            uint32_t d = result(l, n);
-            if ((l->todo[n] & (DO_SKIP | DO_VIEW | DO_PREDLOP)) || i->guard >= 0 || d == NONE ||
-                i->ndst != 1 || l->values.at[d].merged || spoilt[d] || !uniform_op(l, n))
-                continue;
-            bool all = true, any = i->op == ORR_OP_SREG;
-            int nsrc = lower_nsrc(l, n);
-            for (int s = 0; s < nsrc && all; s++) {
-                ref r = lower_ref(l, n, s);
-                if (r.kind != ORR_K_REG) continue;
-                any = true;
-                all = r.value != NONE && l->values.at[r.value].uniform;
-            }
-            if (!all || !any) continue;
-            l->todo[n] |= DO_UNIFORM;
-            l->values.at[d].uniform = true;
-        }
-    free(spoilt);
-}
-
-// Values that are parameters or constants under another name are uniform too.
-static void mark_constant(lower *l, uint32_t n) {
-    const orr_inst *i = &l->k->insts[n];
-    bool uniform = i->op == ORR_OP_LD || i->op == ORR_OP_SREG; // a parameter, a dimension
-    if (!uniform) {
-        uniform = true;
-        for (int s = 0; s < i->nsrc; s++) {
-            ref r = lower_ref(l, n, s);
-            if (r.kind == ORR_K_REG && (r.value == NONE || !l->values.at[r.value].uniform)) uniform = false;
-        }
-    }
-    for (int d = 0; d < i->ndst && uniform; d++)
-        if (orr_dst(l->k, i, d)->kind == ORR_K_REG)
-            l->values.at[l->of[i->first + (uint32_t)d]].uniform = true;
-}
-
-// ---- all of it
-// --------------------------------------------------------------------------------------------- Who reads
+// ---- all of it -----------------------------------------------------------------------------------
+// Who reads
 // what as a plain bit pattern? A sign cannot be folded there.
 static void find_plain_readers(lower *l) {
     const orr_block *b = &l->k->blocks[l->flow.first_block], *end = b + l->flow.nblocks;
@@ -590,10 +420,7 @@ void lower_plan(lower *l) {
             c.n = n;
             if (l->todo[n] & DO_SKIP) continue;
             try_view(&c, n);
-            if (l->todo[n] & DO_VIEW) {
-                mark_constant(l, n);
-                continue;
-            }
+            if (l->todo[n] & DO_VIEW) continue;
             try_coalesce(&c, n);
             if (!(l->todo[n] & DO_SKIP)) fold(&c, n);
             for (int d = 0; d < i->ndst; d++) {
@@ -605,6 +432,4 @@ void lower_plan(lower *l) {
     }
     free(c.last_def);
     free(c.depth);
-    plan_uniform(l);
-    plan_branches(l);
 }

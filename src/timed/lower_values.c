@@ -15,7 +15,7 @@
 #define MAX_CELLS (1u << 23) // words of a data-flow set; a larger function keeps its registers as they are
 #define MAX_FEW   4096       // registers of a class then
 
-// ---- flow -----------------------------------------------------------------------------------------
+// ---- flow ----------------------------------------------------------------------------------------
 // Successor s of a block that is in the same function, or NONE.
 static uint32_t successor(const lower *l, uint32_t b, int s) {
     uint32_t to = orr_succ(l->k, &l->k->blocks[l->flow.first_block + b], s) - l->flow.first_block;
@@ -178,7 +178,7 @@ static void find_loops(lower *l) {
     free(mark);
 }
 
-// ---- liveness at block starts --------------------------------------------------------------------------
+// ---- liveness at block starts --------------------------------------------------------------------
 typedef struct ssa {
     uint32_t base[ORR_CLASSES + 1]; // class and number -> index
     uint32_t nregs, words;
@@ -239,7 +239,7 @@ static void live_sets(const lower *l, ssa *s) {
     free(out);
 }
 
-// ---- values -----------------------------------------------------------------------------------------
+// ---- values --------------------------------------------------------------------------------------
 static uint32_t new_value(lower *l, uint32_t def, uint8_t cls, uint32_t block) {
     value *v = ORR_PUSH(&l->values);
     *v = (value){.def = def, .prev = NONE, .web = (uint32_t)l->values.n - 1, .cls = cls, .block = block};
@@ -383,7 +383,7 @@ static void drop_merges(lower *l, ssa *s) {
         }
 }
 
-// ---- webs -------------------------------------------------------------------------------------------
+// ---- webs ----------------------------------------------------------------------------------------
 uint32_t lower_web(lower *l, uint32_t v) {
     uint32_t top = v;
     while (l->values.at[top].web != top) top = l->values.at[top].web;
@@ -403,7 +403,7 @@ static void unite(lower *l, uint32_t a, uint32_t b) {
     if (a != b) l->values.at[a > b ? a : b].web = a > b ? b : a;
 }
 
-// ---- what is needed -----------------------------------------------------------------------------------
+// ---- what is needed ------------------------------------------------------------------------------
 static bool has_effect(const orr_inst *i) {
     uint16_t f = orr_ops[i->op].flags;
     if (f & (ORR_F_MEMORY | ORR_F_FENCE | ORR_F_BARRIER | ORR_F_BRANCH | ORR_F_CALL | ORR_F_RET | ORR_F_EXIT |

@@ -139,7 +139,7 @@ static uint32_t most_alive(alloc *a) {
     return most;
 }
 
-// ---- linear scan ----------------------------------------------------------------------------------------
+// ---- linear scan ---------------------------------------------------------------------------------
 static int by_first(const void *x, const void *y) {
     const life *a = x, *b = y;
     if (a->first != b->first) return a->first < b->first ? -1 : 1;

@@ -60,6 +60,9 @@ typedef struct orr_tinst {
 typedef struct orr_tblock {
     uint32_t first, count;
     uint32_t naccess; // accesses the stream has for one run of it (== kernel block's nmem)
+    // + 1: a block that runs under a predicate which this one computes, without a branch. Its instructions are
+    // issued even where the stream goes on elsewhere: for no lane, and without accesses. (And then its own body's.)
+    uint32_t body;
 } orr_tblock;
 
 typedef struct orr_program {

@@ -1,0 +1,386 @@
+// The lowering's third step: where lanes can part, and what all threads of a block share.
+//
+// A value is uniform when it is made of nothing but parameters, the block's index and constants, and does not
+// depend on a branch that lanes may take differently. Uniform integer arithmetic runs on the uniform datapath
+// (Turing and later). A branch on anything else may split a warp: from Volta on, BSSY names the place where
+// its lanes meet again before they part, and BSYNC waits for them there; a small body is predicated instead
+// and needs neither. The stream still visits such a body as a block of its own; where it does not, the
+// instructions are issued all the same (orr_tblock.body).
+#include <stdlib.h>
+
+#include "timed/lower.h"
+
+// ---- what is the same for all threads of a block -------------------------------------------------
+static bool source_of_difference(const orr_inst *i) {
+    switch (i->op) {
+    case ORR_OP_SREG: // of a thread, a warp, a moment
+        return i->imm <= ORR_SREG_TID_Z || (i->imm >= ORR_SREG_LANEID && i->imm <= ORR_SREG_WARPID) ||
+               (i->imm >= ORR_SREG_LANEMASK_EQ && i->imm <= ORR_SREG_LANEMASK_GT) || i->imm >= ORR_SREG_CLOCK;
+    case ORR_OP_LD: return i->space != ORR_SPACE_PARAM && i->space != ORR_SPACE_CONST;
+    case ORR_OP_LOCALADDR:
+    case ORR_OP_ALLOCA:
+    case ORR_OP_STACKSAVE:
+    case ORR_OP_SHFL:
+    case ORR_OP_MATCH:
+    case ORR_OP_ELECT:
+    case ORR_OP_ACTIVEMASK:
+    case ORR_OP_VOTE:
+    case ORR_OP_REDUX:
+    case ORR_OP_CALL:
+    case ORR_OP_SYSCALL: return true;
+    default: return orr_ops[i->op].flags & (ORR_F_MEMORY | ORR_F_BARRIER);
+    }
+}
+
+typedef struct spread {
+    lower *l;
+    uint32_t *uses, *use_first;     // instructions that read a value
+    uint32_t *merges, *merge_first; // merges that read it, by value
+    uint32_t *at, *at_first;        // merges of a block
+    ORR_VEC(uint32_t) stack;
+    uint8_t *seen;
+    uint64_t work;
+} spread;
+
+static void differ(spread *s, uint32_t v) {
+    if (v == NONE || !s->l->values.at[v].uniform) return;
+    s->l->values.at[v].uniform = false;
+    *ORR_PUSH(&s->stack) = v;
+}
+
+static void differ_all(spread *s, uint32_t n) {
+    const orr_inst *i = &s->l->k->insts[n];
+    for (int d = 0; d < i->ndst; d++)
+        if (orr_dst(s->l->k, i, d)->kind == ORR_K_REG) differ(s, s->l->of[i->first + (uint32_t)d]);
+}
+
+// Lanes part at the end of block b: whatever merges before they meet may differ, and where they meet.
+static void part(spread *s, uint32_t b) {
+    lower *l = s->l;
+    const flow *f = &l->flow;
+    const orr_block *blk = &l->k->blocks[f->first_block + b];
+    uint32_t meet = blk->ipdom >= 0 ? (uint32_t)blk->ipdom - f->first_block : NONE;
+    uint32_t *list = orr_malloc((f->nblocks + 1) * sizeof *list), n = 0, done = 0;
+    l->parts[b] = 1;
+    list[n++] = b;
+    while (done < n) {
+        uint32_t x = list[done++];
+        int ns = orr_succ_count(l->k, &l->k->blocks[f->first_block + x]);
+        for (int t = 0; t < ns; t++) {
+            uint32_t to = orr_succ(l->k, &l->k->blocks[f->first_block + x], t) - f->first_block;
+            if (to >= f->nblocks || s->seen[to]) continue;
+            for (uint32_t m = s->at_first[to]; m < s->at_first[to + 1]; m++) differ(s, s->at[m]);
+            if (to == meet) continue;
+            s->seen[to] = 1;
+            list[n++] = to;
+        }
+    }
+    for (uint32_t x = 0; x < n; x++) s->seen[list[x]] = 0;
+    s->work += n;
+    free(list);
+}
+
+static void count_in(uint32_t *first, uint32_t *list, uint32_t key, uint32_t item, int pass) {
+    if (pass)
+        list[first[key]++] = item;
+    else
+        first[key + 1]++;
+}
+
+// Lists by key, made in two passes over the same things: count, then fill.
+static void prefix(uint32_t *first, uint32_t n) {
+    for (uint32_t k = 0; k < n; k++) first[k + 1] += first[k];
+}
+static void unshift(uint32_t *first, uint32_t n) {
+    for (uint32_t k = n; k > 0; k--) first[k] = first[k - 1];
+    first[0] = 0;
+}
+
+static void find_readers(spread *s) {
+    lower *l = s->l;
+    const flow *f = &l->flow;
+    uint32_t nv = (uint32_t)l->values.n;
+    s->use_first = orr_calloc(nv + 2, 4);
+    s->merge_first = orr_calloc(nv + 2, 4);
+    s->at_first = orr_calloc(f->nblocks + 2, 4);
+    for (int pass = 0; pass < 2; pass++) {
+        for (const orr_block *b = &l->k->blocks[f->first_block];
+             b < &l->k->blocks[f->first_block + f->nblocks]; b++)
+            for (uint32_t n = b->first; n < b->first + b->count; n++) {
+                const orr_inst *i = &l->k->insts[n];
+                for (int o = 0; o < i->nsrc; o++) {
+                    uint32_t v = l->of[i->first + i->ndst + (uint32_t)o];
+                    if (v != NONE) count_in(s->use_first, s->uses, v, n, pass);
+                }
+                if (l->guard[n] != NONE) count_in(s->use_first, s->uses, l->guard[n], n, pass);
+            }
+        for (uint32_t v = 0; v < nv; v++) {
+            const value *m = &l->values.at[v];
+            for (uint32_t a = 0; a < m->nargs; a++)
+                if (l->args.at[m->first + a] != NONE)
+                    count_in(s->merge_first, s->merges, l->args.at[m->first + a], v, pass);
+            if (m->prev != NONE) count_in(s->merge_first, s->merges, m->prev, v, pass);
+            if (m->nargs && m->live) count_in(s->at_first, s->at, m->block, v, pass);
+        }
+        if (pass) break;
+        prefix(s->use_first, nv);
+        prefix(s->merge_first, nv);
+        prefix(s->at_first, f->nblocks);
+        s->uses = orr_calloc(s->use_first[nv] + 1, 4);
+        s->merges = orr_calloc(s->merge_first[nv] + 1, 4);
+        s->at = orr_calloc(s->at_first[f->nblocks] + 1, 4);
+    }
+    unshift(s->use_first, nv);
+    unshift(s->merge_first, nv);
+    unshift(s->at_first, f->nblocks);
+}
+
+static void find_uniform(lower *l) {
+    const flow *f = &l->flow;
+    spread s = {.l = l, .seen = orr_calloc(f->nblocks + 1, 1)};
+    uint64_t limit = 200ull * f->nblocks + 100000; // of a hostile program's branches
+    find_readers(&s);
+    for (uint32_t v = 0; v < l->values.n; v++) l->values.at[v].uniform = true;
+    for (uint32_t b = 0; b < f->nblocks; b++) {
+        const orr_block *blk = &l->k->blocks[f->first_block + b];
+        for (uint32_t n = blk->first; n < blk->first + blk->count; n++)
+            if (source_of_difference(&l->k->insts[n])) differ_all(&s, n);
+    }
+    if (l->func.first_block != l->k->funcs[0].first_block) // a function is called by who knows which lanes
+        for (uint32_t v = 0; v < l->values.n; v++) differ(&s, v);
+    while (s.stack.n) {
+        uint32_t v = s.stack.at[--s.stack.n];
+        for (uint32_t u = s.use_first[v]; u < s.use_first[v + 1]; u++) {
+            uint32_t n = s.uses[u], b = l->block_of[n - l->first_inst];
+            uint16_t op = l->k->insts[n].op;
+            differ_all(&s, n);
+            if ((op == ORR_OP_BRA || op == ORR_OP_BRX) && !l->parts[b]) {
+                if (s.work < limit)
+                    part(&s, b);
+                else
+                    for (uint32_t x = 0; x < l->values.n; x++) differ(&s, x);
+            }
+        }
+        for (uint32_t u = s.merge_first[v]; u < s.merge_first[v + 1]; u++) differ(&s, s.merges[u]);
+    }
+    free(s.uses);
+    free(s.use_first);
+    free(s.merges);
+    free(s.merge_first);
+    free(s.at);
+    free(s.at_first);
+    free(s.stack.at);
+    free(s.seen);
+}
+
+// ---- the uniform datapath ------------------------------------------------------------------------
+static bool uniform_op(const lower *l, uint32_t n) {
+    const orr_inst *i = &l->k->insts[n];
+    switch (lower_op(l, n)) {
+    case ORR_OP_ADD:
+    case ORR_OP_SUB:
+    case ORR_OP_MUL:
+    case ORR_OP_MAD:
+    case ORR_OP_AND:
+    case ORR_OP_OR:
+    case ORR_OP_XOR:
+    case ORR_OP_NOT:
+    case ORR_OP_SHL:
+    case ORR_OP_SHR:
+    case FUSED_IADD3:
+    case FUSED_LEA:
+    case FUSED_MULADD:
+    case FUSED_WIDEADD:
+    case FUSED_LOP3:
+        return i->type != ORR_T_PRED && !orr_types[i->type].is_float && orr_types[i->type].bytes == 4;
+    case ORR_OP_SREG: return l->cc >= 90 && i->imm >= ORR_SREG_CTAID_X && i->imm <= ORR_SREG_CTAID_Z;
+    default: return false;
+    }
+}
+
+// Can it read a uniform register?
+static bool takes_uniform(const lower *l, uint32_t n) {
+    const orr_inst *i = &l->k->insts[n];
+    switch (lower_op(l, n)) {
+    case ORR_OP_ADD:
+    case ORR_OP_SUB:
+    case ORR_OP_MUL:
+    case ORR_OP_MAD:
+    case ORR_OP_FMA:
+    case ORR_OP_AND:
+    case ORR_OP_OR:
+    case ORR_OP_XOR:
+    case ORR_OP_SETP:
+    case ORR_OP_MIN:
+    case ORR_OP_MAX:
+    case FUSED_IADD3:
+    case FUSED_MULADD:
+    case FUSED_LOP3:
+    case FUSED_SETP2: return !orr_types[i->type].is_float || l->cc >= 90;
+    default: return false;
+    }
+}
+
+static uint32_t result(const lower *l, uint32_t n) {
+    const orr_inst *i = &l->k->insts[n];
+    return i->ndst && orr_dst(l->k, i, 0)->kind == ORR_K_REG ? l->of[i->first] : NONE;
+}
+
+static void plan_uniform(lower *l) {
+    if (l->cc < 75) return;
+    const orr_block *first = &l->k->blocks[l->flow.first_block], *end = first + l->flow.nblocks;
+    uint8_t *spoilt = orr_calloc(l->values.n + 1, 1); // a reader wants it in a vector register
+    for (const orr_block *b = end; b-- > first;)
+        for (uint32_t n = b->first + b->count; n-- > b->first;) {
+            if (l->todo[n] & DO_SKIP) continue;
+            uint32_t d = result(l, n);
+            bool here = takes_uniform(l, n) && d != NONE;
+            if (!here && uniform_op(l, n) && d != NONE) here = !spoilt[d] && l->values.at[d].uniform;
+            if (l->todo[n] & DO_VIEW) here = d != NONE && !spoilt[d];
+            int nsrc = lower_nsrc(l, n);
+            for (int s = 0; s < nsrc && !here; s++) {
+                ref r = lower_ref(l, n, s);
+                if (r.kind == ORR_K_REG && r.value != NONE) spoilt[r.value] = 1;
+            }
+        }
+    for (const orr_block *b = first; b < end; b++)
+        for (uint32_t n = b->first; n < b->first + b->count; n++) {
+            const orr_inst *i = &l->k->insts[n];
+            uint32_t d = result(l, n);
+            if ((l->todo[n] & (DO_SKIP | DO_VIEW | DO_PREDLOP)) || i->guard >= 0 || d == NONE ||
+                i->ndst != 1 || l->values.at[d].merged || spoilt[d] || !l->values.at[d].uniform ||
+                !uniform_op(l, n))
+                continue;
+            bool all = true, any = i->op == ORR_OP_SREG; // all sources are in uniform registers, or constants
+            int nsrc = lower_nsrc(l, n);
+            for (int s = 0; s < nsrc && all; s++) {
+                ref r = lower_ref(l, n, s);
+                if (r.kind != ORR_K_REG) continue;
+                any = true;
+                uint32_t def = r.value != NONE ? l->values.at[r.value].def : NONE;
+                all = def != NONE && !l->values.at[r.value].merged &&
+                      (l->todo[def] & (DO_UNIFORM | DO_VIEW)) && l->values.at[r.value].uniform;
+            }
+            if (all && any) l->todo[n] |= DO_UNIFORM;
+        }
+    free(spoilt);
+}
+
+// ---- predication ---------------------------------------------------------------------------------
+#define PREDICATED 7 // instructions that ptxas rather predicates than branches around (docs/lowering.md)
+
+static uint32_t cost(const lower *l, const orr_block *b) {
+    uint32_t n = 0;
+    for (uint32_t i = b->first; i < b->first + b->count; i++)
+        n += !(l->todo[i] & (DO_SKIP | DO_VIEW)) && l->k->insts[i].op != ORR_OP_BRA;
+    return n;
+}
+
+// May the whole block run under a predicate?
+static bool can_predicate(const lower *l, const orr_block *b) {
+    for (uint32_t n = b->first; n < b->first + b->count; n++) {
+        const orr_inst *i = &l->k->insts[n];
+        uint16_t f = orr_ops[i->op].flags;
+        bool last = n + 1 == b->first + b->count;
+        if (i->op == ORR_OP_BRA && last && i->guard < 0) continue;
+        if (f &
+            (ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET | ORR_F_EXIT | ORR_F_BRANCH | ORR_F_FENCE | ORR_F_END))
+            return false;
+        if (orr_inst_waits_for(l->k, i) || (f & ORR_F_ATOMIC) || i->guard >= 0) return false;
+        if (i->op == ORR_OP_DIV || i->op == ORR_OP_REM || i->op == ORR_OP_SQRT) return false;
+    }
+    return cost(l, b) <= PREDICATED;
+}
+
+static bool only_exits(const lower *l, uint32_t b) { // nothing but the end of the thread
+    const orr_block *blk = &l->k->blocks[b];
+    const orr_inst *i = &l->k->insts[blk->first];
+    if (blk->count != 1 || i->guard >= 0) return false;
+    return i->op == ORR_OP_EXIT || (i->op == ORR_OP_RET && blk->func == 0);
+}
+
+static uint32_t only_successor(const lower *l, uint32_t b) {
+    const orr_block *blk = &l->k->blocks[l->flow.first_block + b];
+    return orr_succ_count(l->k, blk) == 1 ? orr_succ(l->k, blk, 0) - l->flow.first_block : NONE;
+}
+
+static bool one_way_in(const flow *f, uint32_t b) { return f->pred_first[b + 1] - f->pred_first[b] == 1; }
+
+// if (p) body;   and   if (p) body; else other;   with small bodies
+static bool predicate(lower *l, uint32_t b, uint32_t n, uint32_t body, uint32_t target) {
+    flow *f = &l->flow;
+    const orr_block *blocks = &l->k->blocks[f->first_block];
+    if (body <= b || !one_way_in(f, body) || !can_predicate(l, &blocks[body])) return false;
+    uint32_t join = only_successor(l, body);
+    if (join == target && target > b) {
+        l->predicated[body] = n;
+        l->body[b] = body + 1;
+        return true;
+    }
+    bool diamond = target == body + 1 && target < f->nblocks && one_way_in(f, target) &&
+                   only_successor(l, target) == join && join != NONE && join > b &&
+                   can_predicate(l, &blocks[target]) &&
+                   cost(l, &blocks[body]) + cost(l, &blocks[target]) <= PREDICATED;
+    if (!diamond) return false;
+    l->predicated[body] = l->predicated[target] = n;
+    l->body[b] = body + 1;
+    l->body[body] = target + 1;
+    return true;
+}
+
+// ---- where lanes meet again ----------------------------------------------------------------------
+static bool in_loop(const flow *f, uint32_t b, uint32_t header) { // of that header, at any depth
+    for (uint32_t h = f->loop[b]; h != NONE;) {
+        if (h == header) return true;
+        uint32_t out = f->idom[h];
+        h = out == NONE ? NONE : f->loop[out];
+    }
+    return false;
+}
+
+static void plan_branches(lower *l) {
+    flow *f = &l->flow;
+    const orr_block *blocks = &l->k->blocks[f->first_block];
+    uint32_t *opens = orr_malloc((f->nblocks + 1) * sizeof *opens); // per join: where its lanes part first
+    for (uint32_t b = 0; b < f->nblocks; b++) l->predicated[b] = opens[b] = NONE;
+    for (uint32_t b = 0; b < f->nblocks; b++) {
+        const orr_block *blk = &blocks[b];
+        uint32_t n = blk->first + blk->count - 1;
+        const orr_inst *i = &l->k->insts[n];
+        if ((i->op != ORR_OP_BRA && i->op != ORR_OP_BRX) ||
+            (i->op == ORR_OP_BRA && (i->guard < 0 || blk->next < 0)))
+            continue;
+        if (i->op == ORR_OP_BRA) {
+            uint32_t body = (uint32_t)blk->next - f->first_block, to = (uint32_t)i->target - f->first_block;
+            if (body >= f->nblocks || to >= f->nblocks) continue;
+            if (only_exits(l, (uint32_t)i->target)) { // the branch is an EXIT under the same guard
+                l->exits[b] = 1;
+                continue;
+            }
+            if (predicate(l, b, n, body, to)) {
+                l->todo[n] |= DO_SKIP;
+                continue;
+            }
+        }
+        if (!l->parts[b] || (i->mods & ORR_M_UNI) || blk->ipdom < 0) continue;
+        uint32_t meet = (uint32_t)blk->ipdom - f->first_block;
+        if (meet >= f->nblocks || only_exits(l, (uint32_t)blk->ipdom)) continue;
+        uint32_t d = opens[meet] == NONE ? b : lower_meet(f, opens[meet], b);
+        if (d != NONE) opens[meet] = d;
+    }
+    for (uint32_t j = 0; j < f->nblocks; j++) {
+        uint32_t d = opens[j];
+        if (d == NONE || l->predicated[d] != NONE || l->predicated[j] != NONE) continue;
+        while (d != NONE && f->loop[d] != NONE && !in_loop(f, j, f->loop[d])) d = f->idom[f->loop[d]];
+        if (d == NONE || d == j) continue; // it would name itself
+        l->bssy[d]++;
+        l->bsync[j] = 1;
+    }
+    free(opens);
+}
+
+void lower_branches(lower *l) {
+    find_uniform(l);
+    plan_uniform(l);
+    plan_branches(l);
+}
