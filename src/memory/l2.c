@@ -234,6 +234,7 @@ static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
 
     orr_cache_touch(c, i);
     orr_cache_line *l = &c->line[i];
+    p->stats.write_present[r->from] += (uint64_t)orr_popc(r->sectors & (here | l->dirty));
     l->dirty |= r->sectors;
     l->valid |= whole;
     if (want) {

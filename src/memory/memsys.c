@@ -249,6 +249,7 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
             sum->read_pending[k] += s->read_pending[k];
             sum->write[k] += s->write[k];
             sum->write_hit[k] += s->write_hit[k];
+            sum->write_present[k] += s->write_present[k];
         }
         sum->atomic += s->atomic;
         sum->atomic_hit += s->atomic_hit;

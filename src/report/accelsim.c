@@ -74,8 +74,8 @@ static void l2(orr_text *out, const orr_memsys_stats *m) {
         breakdown(out, name, read_type[f], hit, pending, all > hit + pending ? all - hit - pending : 0);
     }
     for (int f = ORR_FROM_GLOBAL; f <= ORR_FROM_LOCAL; f++)
-        breakdown(out, name, f == ORR_FROM_GLOBAL ? "GLOBAL_ACC_W" : "LOCAL_ACC_W", m->write_hit[f], 0,
-                  m->write[f] > m->write_hit[f] ? m->write[f] - m->write_hit[f] : 0);
+        breakdown(out, name, f == ORR_FROM_GLOBAL ? "GLOBAL_ACC_W" : "LOCAL_ACC_W", m->write_present[f], 0,
+                  m->write[f] > m->write_present[f] ? m->write[f] - m->write_present[f] : 0);
 }
 
 static double per(double a, double b) { return b > 0 ? a / b : 0; }

@@ -102,6 +102,7 @@ static void latencies(cycle *c) {
     c->reply_byte = (uint64_t)(l2_cycle / g->xbar_reply * (double)ORR_TICKS + 0.5);
     c->send_ahead = (uint64_t)g->xbar_queue;
     c->backlog_ticks = (uint64_t)(g->xbar_queue * l2_cycle * (double)ORR_TICKS);
+    if (c->backlog_ticks < c->window * ORR_TICKS) c->backlog_ticks = c->window * ORR_TICKS; // what is known is a window old
     const orr_gpu_op *branch = orr_gpu_find_op(g, "branch"), *barrier = orr_gpu_find_op(g, "barrier");
     c->branch_wait = g->core_branch_wait > 0 ? cycles(g->core_branch_wait) : branch ? cycles(branch->latency) : 1;
     c->barrier_latency = barrier ? cycles(barrier->latency) : 1;
