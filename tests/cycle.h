@@ -540,6 +540,35 @@ static inline uint64_t cycles_of(orr_gpu *g, kern *k) {
     return cycles;
 }
 
+// ---- copies from the host
+// ------------------------------------------------------------------------------------
+static inline void warm(ran *x, uint64_t addr, uint64_t bytes) {
+    orr_err e = {0};
+    assert_true(orr_model_cycle.copy(x->g, addr, bytes, &x->r, &e));
+}
+
+// One launch after a copy from the host to [0, bytes), which leaves it in L2.
+static inline ran run_warm(orr_gpu *g, kern *k, uint64_t bytes) {
+    ran x = {.g = g};
+    warm(&x, 0, bytes);
+    launch(&x, k, 1);
+    for (int threads = 2; threads <= 3; threads++) {
+        ran y = {.g = g};
+        warm(&y, 0, bytes);
+        launch(&y, k, threads);
+        check_same(x.t, y.t);
+        orr_result_free(&y.r);
+    }
+    return x;
+}
+static inline uint64_t cycles_warm(orr_gpu *g, kern *k, uint64_t bytes) {
+    ran x = run_warm(g, k, bytes);
+    uint64_t cycles = x.cycles;
+    ran_free(&x);
+    kern_free(k);
+    return cycles;
+}
+
 static inline uint64_t stalled(const ran *x, enum orr_stall why) { return x->t->stalls[why]; }
 
 #endif

@@ -1,0 +1,276 @@
+// The cycle model behind L1: crossbar, L2, DRAM, as a kernel sees them. Each figure is worked out in the
+// comment above it; what the parts do by themselves is in test_l2.c and test_dram.c.
+//
+// The bench's GPU: 1 GHz everywhere; two slices of 32 bytes a cycle (256 bytes to each in turn), two channels
+// of 32 bytes a cycle, 1 KB rows. L2 has 1 MB.
+#include "cycle.h"
+
+// ---- bandwidth -------------------------------------------------------------------------------------------
+// `blocks` blocks of 8 warps read 64 lines each, all different, 8 a warp. Rates are taken between two sizes
+// of the grid, so that the beginning and the end do not count.
+static kern *reader(uint32_t blocks) {
+    kern *k = kern_new(blocks, 256);
+    for (int n = 0; n < 8; n++) more(k, "LDG R%d <- R2 @%d w1024", 10 + n, 128 * n);
+    more(k, "FFMA R3 <- R10 R11 R12 R13 R14 R15 R16 R17\nEXIT");
+    return k;
+}
+
+static uint64_t reading(orr_gpu *g, uint32_t blocks, uint64_t warmed) {
+    kern *k = reader(blocks);
+    ran x = {.g = g};
+    if (warmed) warm(&x, 0, warmed);
+    launch(&x, k, 2);
+    uint64_t cycles = x.cycles;
+    ran_free(&x);
+    kern_free(k);
+    return cycles;
+}
+// 64 blocks more: 4096 lines.
+#define MORE_LINES(warmed, ...)                                                                              \
+    (double)(reading(GPU(__VA_ARGS__), 128, warmed) - reading(GPU(__VA_ARGS__), 64, warmed))
+
+static void check_near(double is, double should, double percent) {
+    if (is < should * (1 - percent / 100) || is > should * (1 + percent / 100))
+        fail_msg("%.4g is not within %g %% of %.4g", is, percent, should);
+}
+
+// From memory: 64 bytes a cycle, so a line takes 2 cycles. At 80 % efficiency 2.5.
+static void test_dram_bandwidth(void **state) {
+    (void)state;
+    check_near(MORE_LINES(0, "dram.efficiency=100 %"), 4096 * 2, 2);
+    check_near(MORE_LINES(0, "dram.efficiency=80 %"), 4096 * 2.5, 2);
+}
+
+// The GPUs that are described: what a stream reads in a time is dram.bandwidth (GB/s) times dram.efficiency.
+// 8 blocks fill an SM; two more rounds of them.
+static void test_stream_bandwidth(void **state) {
+    (void)state;
+    static const char *const names[] = {"h200", "v100"};
+    for (int n = 0; n < 2; n++) {
+        orr_gpu *g[2] = {gpu_named(names[n], NULL), gpu_named(names[n], NULL)};
+        double peak = g[0]->dram_bandwidth * g[0]->dram_efficiency / 100, clock = g[0]->clock_sm / 1000;
+        uint32_t blocks = (uint32_t)g[0]->sm_count * 16;
+        double cycles = (double)(reading(g[1], 2 * blocks, 0) - reading(g[0], blocks, 0));
+        check_near(64 * 128.0 * blocks / (cycles / clock), peak, 2);
+    }
+}
+
+// From L2 the same data, which the host has copied there: 64 bytes a cycle of two slices, so a line takes 2
+// cycles. With 128 bytes a cycle 1, if two SMs ask (one issues 10 instructions for 8 lines).
+static void test_l2_bandwidth(void **state) {
+    (void)state;
+    check_near(MORE_LINES(1 << 20, "l2.bandwidth=64"), 4096 * 2, 2);
+    check_near(MORE_LINES(1 << 20, "l2.bandwidth=128", "sm.count=2"), 4096, 2);
+    check_near(MORE_LINES(1 << 20, "l2.bandwidth=128"), 4096 * 1.25, 2);
+}
+
+// An SM's port: 32 bytes a cycle, and a line comes as 8 + 128 bytes: 4.25 cycles. Two SMs have two ports:
+// half of it. Half the clock for crossbar and L2: twice the time of the SM.
+static void test_port(void **state) {
+    (void)state;
+    check_near(MORE_LINES(1 << 20, "xbar.reply=32", "l2.bandwidth=1024"), 4096 * 4.25, 0.5);
+    check_near(MORE_LINES(1 << 20, "xbar.reply=32", "l2.bandwidth=1024", "sm.count=2"), 4096 * 4.25 / 2, 2);
+    check_near(MORE_LINES(1 << 20, "xbar.reply=32", "l2.bandwidth=1024", "clock.l2=500 MHz"), 4096 * 8.5,
+               0.5);
+}
+
+// Stores leave by the other port: 8 + 128 bytes a line, 32 a cycle. 64 stores in a row, and 128; the kernel
+// ends when the last has arrived.
+static void test_store_port(void **state) {
+    (void)state;
+    uint64_t cycles[2];
+    for (int n = 0; n < 2; n++) {
+        kern *k = kern_new(1, 32);
+        more(k, "block x%d\nSTG <- R2 R3 @0 i128\nblock\nEXIT", 64 << n);
+        cycles[n] = cycles_of(GPU("xbar.request=32", "l2.bandwidth=1024"), k);
+    }
+    assert_int_equal(cycles[1] - cycles[0], 64 * 136 / 32);
+    // And through the slices, whose ports are 32 bytes wide each: 4 cycles a line, two slices.
+    for (int n = 0; n < 2; n++) {
+        kern *k = kern_new(1, 32);
+        more(k, "block x%d\nSTG <- R2 R3 @0 i128\nblock\nEXIT", 64 << n);
+        cycles[n] = cycles_of(GPU(), k);
+    }
+    check_near((double)(cycles[1] - cycles[0]), 64 * 2, 2);
+}
+
+// ---- rows
+// ---------------------------------------------------------------------------------------------------- One
+// channel with one bank. A row that is open: no activation, 10 less than a load at rest; another row: 10
+// more, to close the first (it has been open for longer than tRAS and tRC by then).
+static void test_rows(void **state) {
+    (void)state;
+    static const struct {
+        const char *addr;
+        uint64_t latency;
+    } cases[] = {{"128", 390}, {"65536", 410}};
+    for (int n = 0; n < 2; n++) {
+        kern *k = kern_new(1, 32);
+        more(k, "LDG R1 <- R2 @0 +0\nLDG R3 <- R1 @%s +0\nFFMA R4 <- R3\nEXIT", cases[n].addr);
+        ran x = run_on(
+            GPU("dram.banks=1", "dram.bank_groups=1", "dram.channels=1", "l2.slices=1", "dram.bandwidth=32"),
+            k);
+        assert_int_equal(x.cycles, 400 + cases[n].latency + 2);
+        assert_int_equal(x.mem->row_hit, n == 0);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
+// Two streams of one bank in different rows, line by line in turn (two warps, 64 lines each, all asked for at
+// once). First come, first served opens a row for every line: tRC = 30 cycles each at the least. First ready
+// serves the 8 lines of an open row (32 cycles) before it opens another: 16 rows.
+static void test_frfcfs(void **state) {
+    (void)state;
+    ran x[2];
+    for (int n = 0; n < 2; n++) {
+        kern *k = kern_new(1, 64);
+        for (int i = 0; i < 64; i++) more(k, "LDG R%d <- R2 @%d v1048576", 10 + i, 128 * i);
+        more(k, "EXIT");
+        x[n] =
+            run_on(GPU(n ? "dram.policy=fcfs" : "dram.policy=fr-fcfs", "dram.banks=1", "dram.bank_groups=1",
+                       "dram.channels=1", "l2.slices=1", "dram.bandwidth=32", "dram.queue=128"),
+                   k);
+        assert_int_equal(x[n].mem->dram_read, 2 * 64 * 4);
+        kern_free(k);
+    }
+    assert_true(x[1].cycles >= 128 * 30);
+    assert_int_equal(x[1].mem->row_miss, 128);
+    assert_true(x[0].mem->row_miss >= 16 && x[0].mem->row_miss <= 24);
+    assert_true(x[0].cycles < 400 + 128 * 4 + 24 * 30 + 100);
+    for (int n = 0; n < 2; n++) ran_free(&x[n]);
+}
+
+// ---- atomics
+// ----------------------------------------------------------------------------------------------------
+static void test_atomics(void **state) {
+    (void)state;
+    // At L2, a lane a cycle: one lane 200 + 1, all 32 lanes on one word 200 + 32. Two lanes a cycle: 16.
+    kern *k = kern_of(1, 32, "ATOMG R1 <- R2 @0 +0 m1\nFFMA R3 <- R1\nEXIT");
+    assert_int_equal(cycles_warm(GPU(), k, 128), 201 + 2);
+    k = kern_of(1, 32, "ATOMG R1 <- R2 @0 +0\nFFMA R3 <- R1\nEXIT");
+    assert_int_equal(cycles_warm(GPU(), k, 128), 232 + 2);
+    k = kern_of(1, 32, "ATOMG R1 <- R2 @0 +0\nFFMA R3 <- R1\nEXIT");
+    assert_int_equal(cycles_warm(GPU("l2.atomic=2"), k, 128), 216 + 2);
+    // From memory: the sector has to come first.
+    k = kern_of(1, 32, "ATOMG R1 <- R2 @0 +0\nFFMA R3 <- R1\nEXIT");
+    assert_int_equal(cycles_of(GPU(), k), 432 + 2);
+    // One address: one after the other, 32 cycles each, whichever SM they come from. 8 warps on 4 SMs,
+    // and 16.
+    uint64_t cycles[2];
+    for (int n = 0; n < 2; n++)
+        cycles[n] = cycles_warm(GPU("sm.count=4"), kern_of(8u << n, 32, "RED <- R2 R3 @0 +0\nEXIT"), 128);
+    assert_int_equal(cycles[1] - cycles[0], 8 * 32);
+    // Two addresses in two slices: side by side.
+    for (int n = 0; n < 2; n++)
+        cycles[n] =
+            cycles_warm(GPU("sm.count=4"), kern_of(8u << n, 32, "RED <- R2 R3 @0 +0 w256\nEXIT"), 8192);
+    assert_int_equal(cycles[1] - cycles[0], 4 * 32);
+    // They are not in L1: what L1 had of the sector is old. LDG, ATOMG, LDG: the second load asks again.
+    k = kern_of(1, 32, "LDG R1 <- R2 @0 +0\nATOMG R3 <- R1 @0 +0\nLDG R4 <- R3 @0 +0\nFFMA R5 <- R4\nEXIT");
+    ran x = run_warm(GPU(), k, 128);
+    assert_int_equal(x.mem->read[ORR_FROM_GLOBAL], 2);
+    assert_int_equal(x.mem->atomic, 1);
+    assert_int_equal(x.sm->l1_hit[0][ORR_L1_LOAD], 0);
+    assert_int_equal(x.cycles, 200 + 232 + 200 + 2);
+    ran_free(&x);
+    kern_free(k);
+    // Merged eight by eight, the lanes of an atomic are not counted four times.
+    k = kern_of(1, 32, "ATOMG R1 <- R2 @0 +0\nFFMA R3 <- R1\nEXIT");
+    assert_int_equal(cycles_warm(GPU("l1.coalesce=8"), k, 128), 232 + 2);
+}
+
+// ---- L2
+// ---------------------------------------------------------------------------------------------------------
+// A store to part of a sector: its bytes are marked, nothing is read until somebody wants the rest; or it is
+// fetched at once.
+static void test_l2_stores(void **state) {
+    (void)state;
+    const char *word = "STG <- R2 R3 @0 m1\nEXIT",
+               *and_load = "STG <- R2 R3 @0 m1\nMEMBAR 2\nLDG.CG R1 <- R2 @0 m1\nFFMA R3 <- R1\nEXIT";
+    static const struct {
+        const char *write;
+        bool load;
+        uint64_t read, fetched;
+    } cases[] = {{"l2.write=validate", false, 0, 0},
+                 {"l2.write=validate", true, 1, 1},
+                 {"l2.write=fetch", false, 1, 1}};
+    for (size_t n = 0; n < 3; n++) {
+        kern *k = kern_of(1, 32, cases[n].load ? and_load : word);
+        ran x = run_on(GPU(cases[n].write, "l1.write=evict"), k);
+        assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], 1);
+        assert_int_equal(x.mem->dram_read, cases[n].read);
+        assert_int_equal(x.mem->fetched_for_write, cases[n].fetched);
+        assert_int_equal(x.mem->dram_write, 0); // it stays in L2
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
+// 2 MB are written through an L2 of 1 MB: what does not fit is written to memory, line by line, oldest first.
+static void test_l2_written_back(void **state) {
+    (void)state;
+    kern *k =
+        kern_of(64, 256, "block x32\nSTG <- R2 R3 @0 w4096 i128\nblock\nEXIT"); // 64 x 8 warps x 32 lines
+    ran x = run_on(GPU("l2.hashed=no", "sm.count=2"), k);
+    assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], 65536);
+    assert_int_equal(x.mem->written_back, 32768);
+    assert_int_equal(x.mem->evicted, 8192);
+    assert_int_equal(x.mem->dram_write, 32768);
+    assert_int_equal(x.mem->dram_read, 0);
+    ran_free(&x);
+    kern_free(k);
+}
+
+// Sectors of stores that L2 had already: all of those to a line that was copied there, none of others.
+static void test_l2_store_hits(void **state) {
+    (void)state;
+    kern *k = kern_of(1, 32, "STG <- R2 R3 @0\nSTG <- R2 R3 @4096\nEXIT");
+    ran x = run_warm(GPU(), k, 128);
+    assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], 8);
+    assert_int_equal(x.mem->write_present[ORR_FROM_GLOBAL], 4);
+    ran_free(&x);
+    kern_free(k);
+}
+
+// ---- from launch to launch
+// ----------------------------------------------------------------------------------------- A second launch
+// of the same loads: L2 has kept them (L1 is emptied: 200), or has not (l2.flush: 400), or even L1 has (30).
+// A copy of other data does not help.
+static void test_launches(void **state) {
+    (void)state;
+    static const struct {
+        const char *set;
+        uint64_t second;
+    } cases[] = {{"l2.flush=no", 200}, {"l2.flush=yes", 400}, {"l1.flush=no", 30}};
+    for (int n = 0; n < 3; n++) {
+        kern *k = kern_of(1, 32, "LDG R1 <- R2 @0 +0\nFFMA R3 <- R1\nEXIT");
+        ran x = {.g = GPU(cases[n].set)};
+        for (int launches = 0; launches < 3; launches++) {
+            launch(&x, k, 1 + launches);
+            assert_int_equal(x.cycles, (launches ? cases[n].second : 400) + 2);
+            assert_int_equal(x.sm->loads, 1); // counted from 0 each time
+        }
+        ran_free(&x);
+        kern_free(k);
+    }
+    assert_int_equal(cycles_warm(GPU(), kern_of(1, 32, "LDG R1 <- R2 @4096 +0\nFFMA R3 <- R1\nEXIT"), 4096),
+                     402);
+    // More than L2 holds is copied: the end of it is there.
+    assert_int_equal(cycles_warm(GPU(), kern_of(1, 32, "LDG R1 <- R2 @0 +0\nFFMA R3 <- R1\nEXIT"), 4 << 20),
+                     402);
+    assert_int_equal(
+        cycles_warm(GPU(), kern_of(1, 32, "LDG R1 <- R2 @4194176 +0\nFFMA R3 <- R1\nEXIT"), 4 << 20), 202);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dram_bandwidth), cmocka_unit_test(test_stream_bandwidth),
+        cmocka_unit_test(test_l2_bandwidth),   cmocka_unit_test(test_port),
+        cmocka_unit_test(test_store_port),     cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_frfcfs),         cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_l2_stores),      cmocka_unit_test(test_l2_written_back),
+        cmocka_unit_test(test_l2_store_hits),  cmocka_unit_test(test_launches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,546 @@
+// The cycle model's memory, from the load/store unit to DRAM: each figure is worked out in the comment above
+// it.
+//
+// How to count: on the bench's GPU a load that is issued in cycle t can be used in t + 20 (shared memory), t
+// + 30 (L1), t + 200 (L2), t + 400 (memory, row closed). `+0` in a kernel means that all lanes are at one
+// address: one sector.
+#include "cycle.h"
+
+#include "exec/exec.h"
+
+// A load, an instruction that needs it, EXIT: the load's latency + 2.
+static kern *use_of(const char *load) {
+    kern *k = kern_new(1, 32);
+    more(k, "%s\nFFMA R3 <- R1\nEXIT", load);
+    return k;
+}
+
+// ---- shared memory -----------------------------------------------------------------------------------
+// Lanes d words apart meet on a bank gcd(d, 32) at a time: as many passes, one a cycle. The data are there
+// with the last.
+static void test_shared_conflicts(void **state) {
+    (void)state;
+    static const struct {
+        int words;
+        uint64_t passes;
+    } cases[] = {{0, 1}, {1, 1}, {2, 2}, {4, 4}, {8, 8}, {16, 16}, {32, 32}, {3, 1}, {6, 2}, {33, 1}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        uint64_t d = cases[n].passes;
+        kern *k = kern_new(1, 32);
+        more(k, "LDS R1 <- R2 @0 +%d\nFFMA R3 <- R1\nEXIT", 4 * cases[n].words);
+        assert_int_equal(cycles_of(GPU(), k), 20 + d - 1 + 2);
+        // Ten of them: one begins every d cycles; the last is there at 9 d + d - 1 + 20.
+        k = kern_new(1, 32);
+        for (int i = 0; i < 10; i++) more(k, "LDS R%d <- R2 @0 +%d", 10 + i, 4 * cases[n].words);
+        more(k, "FFMA R3 <- R19\nEXIT");
+        ran x = run_on(GPU(), k);
+        assert_int_equal(x.cycles, 10 * d - 1 + 20 + 2);
+        assert_int_equal(x.sm->shared_requests[ORR_L1_LOAD], 10);
+        assert_int_equal(x.sm->shared_passes[ORR_L1_LOAD], 10 * d);
+        assert_int_equal(x.sm->shared_conflicts[ORR_L1_LOAD], 10 * (d - 1));
+        assert_int_equal(x.sm->shared_busy, 10 * d);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
+// 8 bytes a lane take two passes, 16 four, without a conflict: 32 banks of 4 bytes deliver 128 a cycle.
+static void test_shared_wide(void **state) {
+    (void)state;
+    assert_int_equal(cycles_of(GPU(), use_of("LDS.64 R1 <- R2 @0 +8")), 20 + 1 + 2);
+    assert_int_equal(cycles_of(GPU(), use_of("LDS.128 R1 <- R2 @0 +16")), 20 + 3 + 2);
+    kern *k = use_of("LDS.128 R1 <- R2 @0 +16");
+    ran x = run_on(GPU(), k);
+    assert_int_equal(x.sm->shared_conflicts[ORR_L1_LOAD], 0);
+    ran_free(&x);
+    kern_free(k);
+    // Stores are not waited for by instructions; they are in the way of the next: 32 passes, then the load.
+    assert_int_equal(cycles_of(GPU(), use_of("STS <- R2 R3 @0 +128\nLDS R1 <- R2 @0")), 32 + 20 + 2);
+    // Atomics of all lanes on one word are done one after the other; a load of one word by all is a
+    // broadcast.
+    assert_int_equal(cycles_of(GPU(), use_of("ATOMS R1 <- R2 @0 +0")), 20 + 31 + 2);
+}
+
+// A queue of two in front of shared memory: an instruction is in it from its issue until it begins. Ten loads
+// of 32 passes begin at 0, 32, ... 288. The first three can be issued at 0, 1, 2 (one has begun, two wait),
+// the n-th (from 0) when the one two before it begins, at 32 (n - 2). Until then it says "mio throttle".
+static void test_queue_full(void **state) {
+    (void)state;
+    kern *k = kern_new(1, 32);
+    for (int n = 0; n < 10; n++) more(k, "LDS R%d <- R2 @0 +128", 10 + n);
+    more(k, "EXIT");
+    ran x = run_on(GPU("lsu.queue=2"), k);
+    // The fourth is ready at 3 and issued at 32; the six after it are ready in the cycle after the one
+    // before.
+    assert_int_equal(stalled(&x, ORR_STALL_MIO), 29 + 6 * 31);
+    assert_int_equal(stalled(&x, ORR_STALL_LG), 0);
+    // EXIT at 225; the warp is there until its last load has come: 288 + 31 + 20.
+    assert_int_equal(x.cycles, 339);
+    assert_int_equal(stalled(&x, ORR_STALL_DRAIN), 339 - 226);
+    ran_free(&x);
+    kern_free(k);
+    // The same with L1: ten loads of 32 lines in one bank. What they wait for is "lg throttle".
+    k = kern_new(1, 32);
+    for (int n = 0; n < 10; n++) more(k, "LDG R%d <- R2 @0 +128", 10 + n);
+    more(k, "EXIT");
+    x = run_on(GPU("lsu.queue=2", "memory=perfect"), k);
+    assert_int_equal(stalled(&x, ORR_STALL_LG), 29 + 6 * 31);
+    assert_int_equal(stalled(&x, ORR_STALL_MIO), 0);
+    ran_free(&x);
+    kern_free(k);
+}
+
+// ---- global memory: sectors -----------------------------------------------------------------------------
+// 32 words that are s words apart: min(32, 4 s) sectors of min(32, s) lines. L1 serves one sector of each of
+// 4 banks (the sector's place in its line) a cycle: up to s = 8 all banks work, beyond that only some of
+// them.
+static void test_sectors_by_stride(void **state) {
+    (void)state;
+    for (uint64_t s = 1; s <= 32; s *= 2) {
+        uint64_t sectors = 4 * s < 32 ? 4 * s : 32;
+        kern *k = kern_new(1, 32);
+        more(k, "LDG R1 <- R2 @0 +%d\nFFMA R3 <- R1\nEXIT", (int)(4 * s));
+        ran x = run_on(GPU(), k);
+        assert_int_equal(x.sm->l1_requests[0][ORR_L1_LOAD], 1);
+        assert_int_equal(x.sm->l1_sectors[0][ORR_L1_LOAD], sectors);
+        assert_int_equal(x.sm->l1_miss[0][ORR_L1_LOAD], sectors);
+        assert_int_equal(x.sm->l1_tags, s);
+        assert_int_equal(x.sm->l1_busy, s); // s = 8: 32 sectors, 8 a bank; s = 32: 32 sectors of bank 0
+        assert_int_equal(x.mem->requests, s);
+        assert_int_equal(x.mem->read[ORR_FROM_GLOBAL], sectors);
+        assert_int_equal(x.mem->dram_read, sectors);
+        ran_free(&x);
+        kern_free(k);
+        // When all is in L1: one begins every s cycles, and the last of ten has its data with its last
+        // sector.
+        k = kern_new(1, 32);
+        for (int n = 0; n < 10; n++) more(k, "LDG R%d <- R2 @0 +%d", 10 + n, (int)(4 * s));
+        more(k, "FFMA R3 <- R19\nEXIT");
+        assert_int_equal(cycles_of(GPU("memory=perfect"), k), 10 * s - 1 + 30 + 2);
+    }
+}
+
+// 16 bytes a lane are 16 sectors, 4 of each bank: 4 cycles, and 512 bytes to the registers, 128 a cycle: 4 as
+// well. With 64 a cycle 8.
+static void test_wide_loads(void **state) {
+    (void)state;
+    assert_int_equal(cycles_of(GPU("memory=perfect"), use_of("LDG.128 R1 <- R2 @0 +16")), 30 + 3 + 2);
+    assert_int_equal(cycles_of(GPU("memory=perfect", "l1.bandwidth=64"), use_of("LDG.128 R1 <- R2 @0 +16")),
+                     30 + 7 + 2);
+}
+
+// Lanes are merged into sectors together, or eight by eight: all in one sector, that is 1 sector or 4, in 1
+// line or 4.
+static void test_coalescing(void **state) {
+    (void)state;
+    for (uint64_t groups = 1; groups <= 4; groups += 3) {
+        kern *k = use_of("LDG R1 <- R2 @0 +0");
+        ran x = run_on(GPU(groups == 1 ? "l1.coalesce=32" : "l1.coalesce=8"), k);
+        assert_int_equal(x.sm->l1_sectors[0][ORR_L1_LOAD], groups);
+        assert_int_equal(x.sm->l1_tags, groups);
+        assert_int_equal(x.mem->requests, 1); // the others find it on its way
+        assert_int_equal(x.sm->l1_pending[0][ORR_L1_LOAD], groups - 1);
+        ran_free(&x);
+        kern_free(k);
+    }
+    // No lane takes part: nothing is asked for.
+    kern *k = use_of("LDG R1 <- R2 @0 m0");
+    ran x = run_on(GPU(), k);
+    assert_int_equal(x.mem->requests, 0);
+    assert_int_equal(x.sm->l1_sectors[0][ORR_L1_LOAD], 0);
+    ran_free(&x);
+    kern_free(k);
+}
+
+// ---- latencies
+// ---------------------------------------------------------------------------------------------
+static void test_latency(void **state) {
+    (void)state;
+    assert_int_equal(cycles_of(GPU(), use_of("LDG R1 <- R2 @0 +0")), 400 + 2);
+    assert_int_equal(cycles_warm(GPU(), use_of("LDG R1 <- R2 @0 +0"), 128), 200 + 2);
+    assert_int_equal(cycles_of(GPU("memory=perfect"), use_of("LDG R1 <- R2 @0 +0")), 30 + 2);
+    // Other figures, also odd ones: l2.latency is what a hit takes, dram.latency what a miss takes.
+    assert_int_equal(cycles_warm(GPU("l1.latency=33", "l2.latency=280"), use_of("LDG R1 <- R2 @0 +0"), 128),
+                     280 + 2);
+    assert_int_equal(
+        cycles_of(GPU("l1.latency=33", "l2.latency=281", "dram.latency=625"), use_of("LDG R1 <- R2 @0 +0")),
+        625 + 2);
+    // A hit in L1: the line was asked for before. LDG 0, FFMA 400, LDG 401, FFMA 431, EXIT 432.
+    kern *k = kern_of(1, 32, "LDG R1 <- R2 @0 +0\nFFMA R3 <- R1\nLDG R4 <- R2 @0 +0\nFFMA R5 <- R4\nEXIT");
+    ran x = run_on(GPU(), k);
+    assert_int_equal(x.cycles, 433);
+    assert_int_equal(x.sm->l1_hit[0][ORR_L1_LOAD], 1);
+    assert_int_equal(stalled(&x, ORR_STALL_LONG), 399 + 29);
+    assert_int_equal(x.sm->loads, 2);
+    assert_int_equal(x.sm->load_latency, 400 + 30);
+    ran_free(&x);
+    kern_free(k);
+    // .CG does not look in L1: the second takes L2's time.
+    assert_int_equal(
+        cycles_of(
+            GPU(),
+            kern_of(1, 32, "LDG R1 <- R2 @0 +0\nFFMA R3 <- R1\nLDG.CG R4 <- R2 @0 +0\nFFMA R5 <- R4\nEXIT")),
+        401 + 200 + 2);
+    // A whole line from L2: three more sectors through the slice's port, 32 bytes a cycle, and through the
+    // SM's port, as wide.
+    assert_int_equal(cycles_warm(GPU("xbar.reply=32"), use_of("LDG R1 <- R2 @0 +4"), 128), 200 + 3 + 3 + 2);
+    // A slice on the other side: l2.far_latency more. Slice 1 has the second 256 bytes; the one SM is on side
+    // 0.
+    assert_int_equal(
+        cycles_warm(GPU("l2.partitions=2", "l2.far_latency=50"), use_of("LDG R1 <- R2 @0 +0"), 512), 200 + 2);
+    assert_int_equal(
+        cycles_warm(GPU("l2.partitions=2", "l2.far_latency=50"), use_of("LDG R1 <- R2 @256 +0"), 512),
+        250 + 2);
+}
+
+// ---- L1: what is on its way
+// -----------------------------------------------------------------------------------
+static void test_pending(void **state) {
+    (void)state;
+    // Two warps, one sector: the second waits for the first one's answer. LDGs at 0 and 1, FFMAs at 400 and
+    // 401, EXITs at 402 and 403 (in turn). L2 sees one request.
+    kern *k = kern_of(1, 64, "LDG R1 <- R2 @0 +0\nFFMA R3 <- R1\nEXIT");
+    ran x = run_on(GPU(), k);
+    assert_int_equal(x.cycles, 404);
+    assert_int_equal(x.sm->l1_pending[0][ORR_L1_LOAD], 1);
+    assert_int_equal(x.sm->l1_miss[0][ORR_L1_LOAD], 1);
+    assert_int_equal(x.mem->requests, 1);
+    ran_free(&x);
+    kern_free(k);
+    // Another sector of the line: asked for by itself. It is asked for at 1; its row is being opened for the
+    // first, and its data follow the first's on the bus: 401.
+    k = kern_of(1, 32, "LDG R1 <- R2 @0 +0\nLDG R4 <- R2 @32 +0\nFFMA R3 <- R1 R4\nEXIT");
+    x = run_on(GPU(), k);
+    assert_int_equal(x.cycles, 401 + 2);
+    assert_int_equal(x.sm->l1_pending[0][ORR_L1_LOAD], 0);
+    assert_int_equal(x.mem->requests, 2);
+    assert_int_equal(x.mem->read[ORR_FROM_GLOBAL], 2);
+    ran_free(&x);
+    kern_free(k);
+    // A line that is fetched whole: one request for four sectors, and the second sector is on its way.
+    k = kern_of(1, 32, "LDG R1 <- R2 @0 +0\nLDG R4 <- R2 @32 +0\nFFMA R3 <- R1 R4\nEXIT");
+    x = run_on(GPU("l1.sector=128"), k);
+    assert_int_equal(x.mem->requests, 1);
+    assert_int_equal(x.mem->read[ORR_FROM_GLOBAL], 4);
+    ran_free(&x);
+    kern_free(k);
+    // Only one may wait for an answer (l1.merges): the second has to look again when it has come, at 400, and
+    // hits: 430.
+    assert_int_equal(cycles_of(GPU("l1.merges=1"),
+                               kern_of(1, 32, "LDG R1 <- R2 @0 +0\nLDG R4 <- R2 @0 +0\nFFMA R3 <- R4\nEXIT")),
+                     430 + 2);
+}
+
+// l1.misses = m lines on their way, each 200 cycles (all are in L2). Eight loads of eight lines: m at a time.
+// m = 1: the n-th goes out when the one before has come, at 200 n. m = 2: pairs, the second of a pair one
+// cycle behind.
+static void test_misses(void **state) {
+    (void)state;
+    static const struct {
+        const char *misses;
+        uint64_t last; // when the last is there
+    } cases[] = {{"l1.misses=1", 1600}, {"l1.misses=2", 801}, {"l1.misses=4", 403}, {"l1.misses=8", 207}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        kern *k = kern_new(1, 32);
+        for (int i = 0; i < 8; i++) more(k, "LDG R%d <- R2 @%d +0", 10 + i, 4096 * i);
+        more(k, "FFMA R3 <- R17\nEXIT");
+        ran x = run_warm(GPU(cases[n].misses), k, 32768);
+        assert_int_equal(x.cycles, cases[n].last + 2);
+        assert_int_equal(x.sm->l1_miss[0][ORR_L1_LOAD], 8);
+        if (n == 0)
+            assert_int_equal(x.sm->l1_full,
+                             1399); // from 1, when the second finds no room, until the last goes out
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
+// L1 is full, and a warp whose last instruction is a store behind it has to stay until the store has left the
+// queue; its block's place is free for the next one only then. One miss at a time, from L2. Block 0 (one
+// warp): two loads, the second waits for the first, 200. Block 1: a store behind them, issued at 2 (warps
+// take turns), EXIT at 4. The store leaves at 201, one after the second load, and the block ends in the cycle
+// after. Block 2 takes its place.
+static void test_store_behind_full_l1(void **state) {
+    (void)state;
+    kern *k = kern_of(3, 32,
+                      "block tb 0\nLDG R1 <- R2 @0 +0\nLDG R3 <- R2 @4096 +0\nEXIT\n"
+                      "block tb 1\nFFMA R4 <- R2\nSTG <- R2 R3 @8192\nEXIT\nblock tb 2\nEXIT");
+    ran x = run_warm(GPU("l1.misses=1", "limit.sm_blocks=2"), k, 16384);
+    for (uint64_t n = 0; n < x.t->nspans; n++) {
+        const orr_span *s = &x.t->spans[n];
+        if (s->block == 0) assert_int_equal(s->end, 400);
+        if (s->block == 1) assert_int_equal(s->end, 202);
+        if (s->block == 2) assert_int_equal(s->start, 202);
+    }
+    ran_free(&x);
+    kern_free(k);
+}
+
+// ---- L1: what stays
+// --------------------------------------------------------------------------------------------- Least
+// recently used first out: a set that fits is there the second time, one line more and nothing is.
+static void test_capacity(void **state) {
+    (void)state;
+    for (int lines = 512; lines <= 513; lines++) { // 64 KB are 512
+        kern *k = kern_new(1, 32);
+        more(k,
+             "block x%d\nLDG R1 <- R2 @0 +0 i128\nblock\nFFMA R3 <- R1\nblock x%d\nLDG R1 <- R2 @0 +0 "
+             "i128\nblock\nEXIT",
+             lines, lines);
+        ran x = run_on(GPU(), k);
+        assert_int_equal(x.sm->l1_hit[0][ORR_L1_LOAD] + x.sm->l1_pending[0][ORR_L1_LOAD],
+                         lines == 512 ? 512 : 0);
+        assert_int_equal(x.sm->l1_evicted, lines == 512 ? 0 : 2 * 513 - 512);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
+// Shared memory takes its part of the storage: 128 KB for both, carve-outs of 0, 32 and 64 KB. A block reads
+// 96 KB (768 lines) twice. Without shared memory L1 has 128 KB: all hits. With 20 KB for each of the two
+// blocks that an SM holds shared memory takes 64 KB and L1 has 64: none, as the lines go round. Once more
+// with 10 KB, two blocks: 32 KB, and L1 has 96: hits.
+static void test_carveout(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t shared;
+        uint64_t hits;
+    } cases[] = {{0, 768}, {20 * 1024, 0}, {10 * 1024, 768}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        kern *k = kern_of(1, 32,
+                          "block x768\nLDG R1 <- R2 @0 +0 i128\nblock\nFFMA R3 <- R1\n"
+                          "block x768\nLDG R1 <- R2 @0 +0 i128\nblock\nEXIT");
+        k->dynamic_shared = cases[n].shared;
+        ran x = run_on(GPU("l1.size=128 KB", "shared.carveouts=0, 32, 64 KB", "limit.sm_blocks=2"), k);
+        assert_int_equal(x.sm->l1_hit[0][ORR_L1_LOAD] + x.sm->l1_pending[0][ORR_L1_LOAD], cases[n].hits);
+        ran_free(&x);
+        kern_free(k);
+    }
+    // Nothing is left for L1: loads still work.
+    kern *k = use_of("LDG R1 <- R2 @0 +0");
+    k->dynamic_shared = 64 * 1024;
+    assert_int_equal(cycles_of(GPU("shared.carveouts=0, 64 KB"), k), 400 + 2);
+}
+
+// ---- L1: stores
+// ---------------------------------------------------------------------------------------------------
+typedef struct stores {
+    const char *policy, *allocate, *miss;
+    const char *text;
+    uint64_t written, read;              // sectors of L2, of global memory
+    uint64_t store_hit, hit, on_the_way; // sectors in L1: of stores, of loads
+} stores;
+
+static void check_stores(const stores *c, int space) {
+    kern *k = kern_of(1, 32, c->text);
+    ran x = run_on(GPU(c->policy, c->allocate, c->miss, "l1.size=1 KB"), k);
+    assert_int_equal(x.mem->write[space], c->written);
+    assert_int_equal(x.mem->read[space], c->read);
+    assert_int_equal(x.sm->l1_hit[space == ORR_FROM_LOCAL][ORR_L1_STORE], c->store_hit);
+    assert_int_equal(x.sm->l1_hit[space == ORR_FROM_LOCAL][ORR_L1_LOAD], c->hit);
+    assert_int_equal(x.sm->l1_pending[space == ORR_FROM_LOCAL][ORR_L1_LOAD], c->on_the_way);
+    ran_free(&x);
+    kern_free(k);
+}
+
+#define ALLOCATE    "l1.write_allocate=yes"
+#define NO_ALLOCATE "l1.write_allocate=no"
+#define VALIDATE    "l1.write_miss=validate"
+#define FETCH       "l1.write_miss=fetch"
+static void test_write_policies(void **state) {
+    (void)state;
+    const char *store_load = "STG <- R2 R3 @0\nLDG R1 <- R2 @0\nFFMA R4 <- R1\nEXIT";      // a whole line
+    const char *word_load = "STG <- R2 R3 @0 m1\nLDG R1 <- R2 @0 m1\nFFMA R4 <- R1\nEXIT"; // 4 bytes
+    const char *load_store_load =
+        "LDG R1 <- R2 @0\nFFMA R4 <- R1\nSTG <- R2 R3 @0\nLDG R5 <- R2 @0\nFFMA R4 <- R5\nEXIT";
+    // a store, then eight other lines through the eight of L1
+    const char *store_evict =
+        "block\nSTG <- R2 R3 @0\nblock x8\nLDG R1 <- R2 @4096 i128\nFFMA R4 <- R1\nblock\nEXIT";
+    const stores global[] = {
+        // Through: every store goes to L2. What it leaves whole can be read.
+        {"l1.write=through", ALLOCATE, VALIDATE, store_load, 4, 0, 0, 4, 0},
+        {"l1.write=through", NO_ALLOCATE, VALIDATE, store_load, 4, 4, 0, 0, 0},
+        // A part of a sector: the load has to ask for it; or the store has asked for it, and it is on its
+        // way.
+        {"l1.write=through", ALLOCATE, VALIDATE, word_load, 1, 1, 0, 0, 0},
+        {"l1.write=through", ALLOCATE, FETCH, word_load, 1, 1, 0, 0, 1},
+        {"l1.write=through", NO_ALLOCATE, VALIDATE, load_store_load, 4, 4, 4, 4, 0},
+        // Back: it stays until the line is needed for another.
+        {"l1.write=back", ALLOCATE, VALIDATE, store_load, 0, 0, 0, 4, 0},
+        {"l1.write=back", ALLOCATE, VALIDATE, store_evict, 4, 32, 0, 0, 0},
+        {"l1.write=back", ALLOCATE, VALIDATE, load_store_load, 0, 4, 4, 4, 0},
+        // Evict, and what is called local for global memory: through, and L1 does not keep the line.
+        {"l1.write=evict", ALLOCATE, VALIDATE, store_load, 4, 4, 0, 0, 0},
+        {"l1.write=evict", ALLOCATE, VALIDATE, load_store_load, 4, 8, 4, 0, 0},
+        {"l1.write=local", ALLOCATE, VALIDATE, load_store_load, 4, 8, 4, 0, 0},
+    };
+    for (size_t n = 0; n < sizeof global / sizeof *global; n++) check_stores(&global[n], ORR_FROM_GLOBAL);
+    const char *local_text =
+        "STL <- R2 R3 @0 +0\nLDL R1 <- R2 @0 +0\nFFMA R4 <- R1\nEXIT"; // a word of each thread: a line
+    const stores local[] = {
+        {"l1.write=through", ALLOCATE, VALIDATE, local_text, 4, 0, 0, 4, 0},
+        {"l1.write=local", NO_ALLOCATE, VALIDATE, local_text, 0, 0, 0, 4, 0},
+        {"l1.write=evict", ALLOCATE, VALIDATE, local_text, 4, 4, 0, 0, 0},
+    };
+    for (size_t n = 0; n < sizeof local / sizeof *local; n++) check_stores(&local[n], ORR_FROM_LOCAL);
+}
+
+// ---- local memory
+// --------------------------------------------------------------------------------------------------- Word w
+// of a warp's 32 threads is one line. All threads at one offset: 1 line, 4 sectors. Each at its own (thread t
+// at word t): 32 lines, a sector of each. 16 bytes a thread: 4 lines, 16 sectors. Warps have lines of their
+// own.
+static void test_local(void **state) {
+    (void)state;
+    static const struct {
+        const char *load;
+        uint64_t lines, sectors;
+    } cases[] = {
+        {"LDL R1 <- R2 @0 +0", 1, 4}, {"LDL R1 <- R2 @0 +4", 32, 32}, {"LDL.128 R1 <- R2 @0 +0", 4, 16}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        kern *k = kern_new(1, 64); // two warps
+        more(k, "%s\nFFMA R3 <- R1\nEXIT", cases[n].load);
+        ran x = run_on(GPU(), k);
+        assert_int_equal(x.sm->l1_requests[1][ORR_L1_LOAD], 2);
+        assert_int_equal(x.sm->l1_tags, 2 * cases[n].lines);
+        assert_int_equal(x.sm->l1_sectors[1][ORR_L1_LOAD], 2 * cases[n].sectors);
+        assert_int_equal(x.sm->l1_miss[1][ORR_L1_LOAD], 2 * cases[n].sectors);
+        assert_int_equal(x.mem->read[ORR_FROM_LOCAL], 2 * cases[n].sectors);
+        assert_int_equal(x.mem->read[ORR_FROM_GLOBAL], 0);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
+// ---- generic addresses
+// --------------------------------------------------------------------------------------------------
+static void test_generic(void **state) {
+    (void)state;
+    kern *k = kern_new(1, 32);
+    more(k, "LD R1 <- R2 @%llu\nFFMA R3 <- R1\nEXIT", (unsigned long long)ORR_SHARED_WINDOW);
+    assert_int_equal(cycles_of(GPU(), k), 20 + 2);
+    k = kern_new(1, 32);
+    more(k, "LD R1 <- R2 @%llu +0\nFFMA R3 <- R1\nEXIT", (unsigned long long)ORR_LOCAL_WINDOW + 64);
+    ran x = run_on(GPU(), k);
+    assert_int_equal(x.sm->l1_sectors[1][ORR_L1_LOAD], 4);
+    ran_free(&x);
+    kern_free(k);
+    assert_int_equal(cycles_of(GPU(), use_of("LD R1 <- R2 @4096 +0")), 400 + 2);
+}
+
+// ---- constants
+// -------------------------------------------------------------------------------------------------------------
+// Two caches of lines of 64 bytes: 128 B (2 lines; 27 cycles) and 256 B (4 lines; 89 cycles), then L2 (200).
+// LDCs that each wait for the one before; code costs the same in all cases, so what counts is what one load
+// more takes.
+static void test_constants(void **state) {
+    (void)state;
+    static const struct {
+        const char *addresses; // 64-byte lines, in order
+        uint64_t misses, misses2, cycles;
+    } cases[] = {
+        {"0", 1, 1, 200},        {"00", 1, 1, 200 + 27},
+        {"010", 2, 2, 400 + 27}, {"0120", 4, 3, 600 + 89}, // line 0 went when 2 came
+        {"012340", 6, 6, 1200},                            // and from the second cache when 4 came
+    };
+    uint64_t none = 0;
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        kern *k = kern_new(1, 32);
+        if (!n) { // the kernel without a load
+            more(k, "FFMA R3 <- R1\nEXIT");
+            none = cycles_of(GPU("icache.perfect=no"), k);
+            k = kern_new(1, 32);
+        }
+        for (const char *a = cases[n].addresses; *a; a++) more(k, "LDC R1 <- R1 @%d +0", 64 * (*a - '0'));
+        more(k, "FFMA R3 <- R1\nEXIT");
+        ran x = run_on(GPU("icache.perfect=no", "const.size=128 B", "const.l15_size=256 B"), k);
+        assert_int_equal(x.cycles - none, cases[n].cycles);
+        assert_int_equal(x.sm->const_requests, strlen(cases[n].addresses));
+        assert_int_equal(x.sm->const_miss, cases[n].misses);
+        assert_int_equal(x.sm->const_miss2, cases[n].misses2);
+        assert_int_equal(stalled(&x, ORR_STALL_CONSTANT) > 0, 1);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
+// ---- fences and asynchronous copies
+// ---------------------------------------------------------------------------------------------
+static void test_fences(void **state) {
+    (void)state;
+    // With nothing to wait for: 20 cycles for the block, 100 for the GPU, 500 for the system. Then EXIT.
+    assert_int_equal(cycles_of(GPU(), kern_of(1, 32, "MEMBAR 0\nEXIT")), 20 + 1);
+    assert_int_equal(cycles_of(GPU("core.fence_gpu=100"), kern_of(1, 32, "MEMBAR 2\nEXIT")), 100 + 1);
+    kern *k = kern_of(1, 32, "MEMBAR 3\nEXIT");
+    ran x = run_on(GPU("core.fence_system=500"), k);
+    assert_int_equal(x.cycles, 500 + 1);
+    assert_int_equal(stalled(&x, ORR_STALL_MEMBAR), 499);
+    ran_free(&x);
+    kern_free(k);
+    // Loads under way come first: from memory 400, from shared memory 20.
+    assert_int_equal(cycles_of(GPU(), kern_of(1, 32, "LDG R1 <- R2 @0 +0\nMEMBAR 0\nEXIT")), 400 + 20 + 1);
+    assert_int_equal(cycles_of(GPU(), kern_of(1, 32, "LDS R1 <- R2 @0 +0\nMEMBAR 0\nEXIT")), 20 + 20 + 1);
+    // A store has to be in L2 before a fence for the GPU is over, and the SM has to hear of it: 30 to leave
+    // L1, 85 there, 85 back. For the block L1 is enough.
+    assert_int_equal(cycles_of(GPU("core.fence_gpu=100"), kern_of(1, 32, "STG <- R2 R3 @0\nMEMBAR 2\nEXIT")),
+                     200 + 1);
+    k = kern_of(1, 32, "STG <- R2 R3 @0\nMEMBAR 0\nEXIT");
+    x = run_on(GPU(), k);
+    assert_int_equal(x.t->spans[0].end, 1 + 20 + 1);
+    assert_int_equal(x.cycles, 200); // the kernel has ended when its last store has arrived
+    ran_free(&x);
+    kern_free(k);
+}
+
+static void test_copies(void **state) {
+    (void)state;
+    // LDGSTS 0 (from memory: 400), LDGDEPBAR 1, DEPBAR 400, EXIT 401.
+    kern *k = kern_of(1, 32, "LDGSTS <- R1 R2 @0 +0\nLDGDEPBAR\nDEPBAR 0\nEXIT");
+    ran x = run_on(GPU(), k);
+    assert_int_equal(x.cycles, 402);
+    assert_int_equal(stalled(&x, ORR_STALL_GROUP), 398);
+    ran_free(&x);
+    kern_free(k);
+    // Two groups: the first (a hit in L2) at 200, the second (issued at 2, from memory) at 402. DEPBAR 1
+    // waits for all but the newest, at 200; DEPBAR 0 at 402; EXIT 403. Without the first wait the same.
+    const char *two =
+        "LDGSTS <- R1 R2 @0 +0\nLDGDEPBAR\nLDGSTS <- R1 R2 @4096 +0\nLDGDEPBAR\nDEPBAR 1\nDEPBAR 0\nEXIT";
+    k = kern_of(1, 32, two);
+    x = run_warm(GPU(), k, 128);
+    assert_int_equal(x.cycles, 404);
+    assert_int_equal(x.t->by_inst[4][ORR_STALL_GROUP], 196); // 4 to 199
+    assert_int_equal(x.t->by_inst[5][ORR_STALL_GROUP], 201); // 201 to 401
+    ran_free(&x);
+    kern_free(k);
+    // DEPBAR 2 of two groups: nothing to wait for; the warp stays until the copies are done.
+    assert_int_equal(
+        cycles_warm(GPU(), kern_of(1, 32, "LDGSTS <- R1 R2 @0 +0\nLDGDEPBAR\nDEPBAR 1\nEXIT"), 128), 200);
+    // A hit in L1 takes L1's time and the cycle in which the words go into shared memory. LDG 0, FFMA 400,
+    // LDGSTS 401, LDGDEPBAR 402, DEPBAR 401 + 1 + 30, EXIT.
+    assert_int_equal(
+        cycles_of(
+            GPU(),
+            kern_of(1, 32,
+                    "LDG R1 <- R2 @0 +0\nFFMA R3 <- R1\nLDGSTS <- R1 R2 @0 +0\nLDGDEPBAR\nDEPBAR 0\nEXIT")),
+        401 + 31 + 2);
+    // More groups than anybody keeps open: none is lost. 40 copies of one sector of L2 each, at 0, 2, ... 78.
+    k = kern_new(1, 32);
+    for (int n = 0; n < 40; n++) more(k, "LDGSTS <- R1 R2 @%d +0\nLDGDEPBAR", 4096 * n);
+    more(k, "DEPBAR 0\nEXIT");
+    assert_int_equal(cycles_warm(GPU(), k, 40 * 4096), 78 + 200 + 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shared_conflicts), cmocka_unit_test(test_shared_wide),
+        cmocka_unit_test(test_queue_full),       cmocka_unit_test(test_sectors_by_stride),
+        cmocka_unit_test(test_wide_loads),       cmocka_unit_test(test_coalescing),
+        cmocka_unit_test(test_latency),          cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_misses),           cmocka_unit_test(test_store_behind_full_l1),
+        cmocka_unit_test(test_capacity),         cmocka_unit_test(test_carveout),
+        cmocka_unit_test(test_write_policies),   cmocka_unit_test(test_local),
+        cmocka_unit_test(test_generic),          cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_fences),           cmocka_unit_test(test_copies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
