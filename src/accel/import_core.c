@@ -347,6 +347,13 @@ static void units(import *m) {
     put_op(m, "mem", "lsu", one, "a cycle in the dispatch register; the caches' latencies count from issue");
     put_op(m, "mem.const", alu, t_int, "LDC is ALU_OP");
     if (tex) put_op(m, "mem.tex", tex->name, tex->t, "unit TEX");
+
+    // Opcodes that Accel-Sim's tables put elsewhere than their class is here.
+    static const char *const on_sp[] = {"fmnmx", "fsel", "fset", "fsetp", "hmnmx2", "hmul2"};
+    static const char *const on_udp[] = {"s2ur", "voteu", "redux"};
+    for (int i = 0; tr && i < 6; i++) put_op(m, on_sp[i], "sp", t_sp, "SP_OP");
+    for (int i = 0; udp && i < 3; i++) put_op(m, on_udp[i], udp->name, udp->t, "unit UDP");
+    if (bra) put_op(m, "nanosleep", bra->name, bra->t, "unit BRA");
 }
 
 void import_core(import *m) {

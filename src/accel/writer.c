@@ -45,6 +45,7 @@ struct orr_accel_writer {
     uint32_t threads;
     entry *entries; // by instruction of the program
     uint32_t nentries;
+    uint32_t end_pc; // behind the last of them
     orr_arena arena; // their text
     orr_access *access;
     uint32_t naccess;
@@ -190,8 +191,10 @@ static void prepare(orr_accel_writer *w) { // also instructions that the program
     const orr_program *p = w->p;
     if (w->nentries < p->ninsts) {
         w->entries = orr_realloc(w->entries, p->ninsts * sizeof *w->entries);
-        for (; w->nentries < p->ninsts; w->nentries++)
+        for (; w->nentries < p->ninsts; w->nentries++) {
             accel_entry(&w->entries[w->nentries], p, w->nentries, w->binary, &w->arena);
+            if (p->insts[w->nentries].pc >= w->end_pc) w->end_pc = p->insts[w->nentries].pc + 16;
+        }
     }
     if (w->naccess < p->max_access) {
         w->naccess = p->max_access;
@@ -210,7 +213,7 @@ bool orr_accel_begin(orr_accel_writer *w, const orr_launch_info *l, const orr_pr
     w->info = *l;
     w->binary = orr_accel_binary(p->gpu);
     w->threads = l->block[0] * l->block[1] * l->block[2];
-    w->nentries = 0;
+    w->nentries = w->end_pc = 0;
     orr_arena_free(&w->arena);
     w->arena = (orr_arena){0};
     prepare(w);
@@ -371,7 +374,7 @@ static bool write_warp(orr_accel_writer *w, const orr_tb *tb, uint32_t index, or
         if (!write_block(w, block, mask, leaving, &groups, e)) return false;
     }
     if (!room(w, e)) return false;
-    if (end.left) put(w, "%04" PRIx32 " %08" PRIx32 " 0 EXIT 0 0 0 \n", w->p->ninsts * 16, end.left);
+    if (end.left) put(w, "%04" PRIx32 " %08" PRIx32 " 0 EXIT 0 0 0 \n", w->end_pc, end.left);
     put(w, "\n");
     return true;
 }
