@@ -129,7 +129,8 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
         i->imm = (uint8_t)from->imm;
         i->warps = (uint16_t)(from->imm >> 8);
         if (from->sub == ORR_BAR_ARRIVE) i->flags |= ORR_TF_ARRIVE;
-    } else if (from->tkind == ORR_TK_WAIT_GROUP && p->control) { // DEPBAR: count, and from bit 8 on the scoreboard
+    } else if (from->tkind == ORR_TK_WAIT_GROUP &&
+               p->control) { // DEPBAR: count, and from bit 8 on the scoreboard
         i->imm = (uint8_t)from->imm;
         i->warps = (uint16_t)((from->imm >> 8) % 6 + 1);
     }
