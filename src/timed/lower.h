@@ -4,6 +4,7 @@
 //   lower_plan.c    which values cost nothing, which operations become one, which branches vanish
 //   lower_branches.c where lanes part, what they share, which branches become predicates
 //   lower_emit.c    the rules of lower.def, applied: operands, constants, temporaries
+//   lower_constants.c constants in registers; dead instructions
 //   lower_memory.c  loads, stores, atomics, fences, barriers, matrices: what a rule cannot say
 //   schedule.c      the order of a block's instructions
 //   regs.c          virtual registers to the machine's
@@ -64,6 +65,7 @@ typedef struct minst {
     uint32_t inst;
     uint32_t base; // memory: the value its address is based on, NONE: not known
     int64_t disp;  // added to it
+    bool keep;     // even if nobody reads what it writes
     bool wall;     // nothing moves across it
     bool memory;   // keeps its order among such, as far as they may touch the same place
     bool store;    // of `memory`
@@ -128,6 +130,7 @@ typedef struct held {
     uint64_t v;
     uint32_t vreg;
     uint32_t block; // that wanted it last
+    bool pinned;    // must be in its file
 } held;
 typedef struct wanted {
     uint32_t held, block, inst;
@@ -199,6 +202,8 @@ void lower_plan(lower *l);
 ref lower_ref(const lower *l, uint32_t inst, int s); // source s of an instruction as the plan has it
 int lower_nsrc(const lower *l, uint32_t inst);
 uint16_t lower_op(const lower *l, uint32_t inst);
+bool lower_constant(const lower *l, ref r, uint64_t *out, int depth); // is it known?
+bool lower_zero(const lower *l, ref r, uint32_t half, int depth);     // is that half of 64 bits zero?
 
 // lower_branches.c
 void lower_branches(lower *l);
@@ -208,7 +213,7 @@ void lower_emit(lower *l); // the function at hand: block_first, insts
 source lower_source(lower *l, ref r);
 uint32_t lower_vreg(lower *l, uint32_t v); // first virtual register of a value
 uint32_t lower_temp(lower *l, uint8_t file, uint8_t parts);
-uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t parts); // a constant's register
+uint32_t lower_window(lower *l, uint32_t offset);
 void lower_begin(lower *l, const char *name); // an instruction: its sources and destinations follow
 void lower_src(lower *l, uint32_t vreg);
 void lower_dst(lower *l, uint32_t vreg);
@@ -216,6 +221,13 @@ void lower_vector(lower *l, const source *s);    // all of it, brought into vect
 minst *lower_done(lower *l);                     // appended; valid until the next
 void lower_template(lower *l, const char *text); // expands for the instruction at hand
 const char *lower_rule(const lower *l, uint32_t inst);
+
+// lower_constants.c
+#define DESCRIPTOR  0x208       // of global memory, in constant bank 0 (Ampere and later)
+#define SHARED_RANK 0xffffffffu // which block of its cluster this is
+uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t parts); // a constant's register
+void lower_place_constants(lower *l);
+void lower_drop_dead(lower *l);
 
 // lower_memory.c
 bool lower_special(lower *l); // true: done

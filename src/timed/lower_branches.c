@@ -267,7 +267,10 @@ static void plan_uniform(lower *l) {
 }
 
 // ---- predication ---------------------------------------------------------------------------------
-#define PREDICATED 7 // instructions that ptxas rather predicates than branches around (docs/lowering.md)
+#ifndef PREDICATED
+#define PREDICATED 10
+#endif
+// instructions that ptxas rather predicates than branches around (docs/lowering.md)
 
 static uint32_t cost(const lower *l, const orr_block *b) {
     uint32_t n = 0;

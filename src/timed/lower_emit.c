@@ -68,10 +68,11 @@ static uint32_t group(uint8_t type) {
     }
 }
 
-#define IMM_A  (1u << 31) // beyond the modifiers of isa.h
-#define IMM_B  (1u << 30)
-#define IMM_C  (1u << 29)
-#define POW2_B (1u << 28)
+#define IMM_A   (1u << 31) // beyond the modifiers of isa.h
+#define IMM_B   (1u << 30)
+#define IMM_C   (1u << 29)
+#define POW2_B  (1u << 28)
+#define IS_PACK (1u << 27) // two sources
 
 typedef struct rule {
     uint16_t op;
@@ -105,6 +106,7 @@ const char *lower_rule(const lower *l, uint32_t n) {
     if (b.kind == ORR_K_IMM) has |= IMM_B;
     if (c.kind == ORR_K_IMM) has |= IMM_C;
     if (b.kind == ORR_K_IMM && b.imm && !(b.imm & (b.imm - 1))) has |= POW2_B;
+    if (i->op == ORR_OP_MOV && i->nsrc == 2) has |= IS_PACK;
     for (int r = 0; r < RULES; r++) {
         const rule *u = &rules[r];
         if (u->op != op || !(u->types & type) || (u->stypes && !(u->stypes & stype))) continue;
@@ -159,24 +161,49 @@ static source viewed(lower *l, uint32_t v) {
             s.leaf[p] = (leaf){LEAF_CONST, half_of(s.n, p), i->imm * 8 + 4 * p};
         return s;
     }
-    if (i->op == ORR_OP_LOCALADDR) {
-        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_IMM, 0, p ? 0 : i->imm};
+    uint64_t known;
+    ref self = {.kind = ORR_K_REG, .cls = x->cls, .value = v};
+    if (!x->shared && lower_constant(l, self, &known, 0)) {
+        for (uint32_t p = 0; p < 4 && p < s.n; p++)
+            s.leaf[p] = (leaf){LEAF_IMM, 0, p < 2 ? (uint32_t)(known >> 32 * p) : 0};
+        return s;
+    }
+    source a = lower_source(l, lower_ref(l, x->def, 0));
+    bool halves = i->op != ORR_OP_MOV && s.n == 2; // 64 bits whose halves are somebody's, or zero
+    if (halves && (i->op == ORR_OP_SHL || i->op == ORR_OP_SHR || i->op == ORR_OP_BFI || i->nsrc == 2)) {
+        source b = lower_source(l, lower_ref(l, x->def, 1));
+        for (uint32_t p = 0; p < 2; p++) {
+            bool zero_a = lower_zero(l, lower_ref(l, x->def, 0), p, 0);
+            leaf zero = {LEAF_IMM, 0, 0};
+            switch (i->op) {
+            case ORR_OP_SHL: s.leaf[p] = p ? a.leaf[0] : zero; break;
+            case ORR_OP_SHR: s.leaf[p] = p ? zero : a.leaf[1]; break;
+            case ORR_OP_BFI: s.leaf[p] = p ? a.leaf[0] : b.leaf[0]; break;
+            case ORR_OP_AND: s.leaf[p] = b.leaf[p].kind == LEAF_IMM && b.leaf[p].v ? a.leaf[p] : zero; break;
+            default: s.leaf[p] = zero_a ? b.leaf[p] : a.leaf[p]; break; // or, xor, add
+            }
+        }
         return s;
     }
     if (i->nsrc == 1) {
-        source a = lower_source(l, lower_ref(l, x->def, 0));
+        bool narrow = x->cls == ORR_H && i->ndst > 1; // 16 of 32 bits: instructions on halves pick them
         for (uint32_t p = 0; p < 4 && p < s.n; p++) {
-            uint32_t from = which * s.n + p; // a part, where the move takes something apart
+            uint32_t from =
+                narrow ? which / 2 : which * s.n + p; // a part, where the move takes something apart
             s.leaf[p] = from < a.n ? a.leaf[from] : (leaf){LEAF_IMM, 0, 0};
             if (x->shared && s.leaf[p].kind == LEAF_IMM && !p) s.leaf[p].kind = LEAF_SHARED;
         }
         s.neg = i->op == ORR_OP_NOT ? !a.neg : a.neg;
         return s;
     }
+    if (x->cls == ORR_W) { // one half twice
+        s.leaf[0] = a.leaf[0];
+        return s;
+    }
     uint32_t to = 0;
     for (int o = 0; o < i->nsrc; o++) { // put together from parts
-        source a = lower_source(l, lower_ref(l, x->def, o));
-        for (uint32_t p = 0; p < a.n && to < s.n && to < 4; p++) s.leaf[to++] = a.leaf[p];
+        source part = lower_source(l, lower_ref(l, x->def, o));
+        for (uint32_t p = 0; p < part.n && to < s.n && to < 4; p++) s.leaf[to++] = part.leaf[p];
     }
     for (; to < s.n && to < 4; to++) s.leaf[to] = (leaf){LEAF_IMM, 0, 0};
     return s;
@@ -209,6 +236,11 @@ source lower_source(lower *l, ref r) {
         return s;
     }
     const value *v = &l->values.at[r.value];
+    if (v->def != NONE && v->merged) { // what a constant was moved to is that constant
+        const orr_inst *i = &l->k->insts[v->def];
+        bool moved = i->op == ORR_OP_MOV && i->guard < 0 && i->nsrc == 1 && i->ndst == 1 && v->cls == r.cls;
+        if (moved && orr_src(l->k, i, 0)->kind == ORR_K_IMM) return lower_source(l, lower_ref(l, v->def, 0));
+    }
     if (v->def != NONE && !v->merged && (l->todo[v->def] & DO_VIEW)) {
         source w = viewed(l, r.value);
         w.neg ^= r.neg;
@@ -224,61 +256,17 @@ source lower_source(lower *l, ref r) {
     return s;
 }
 
-// ---- constants in registers ----------------------------------------------------------------------
-uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t parts) {
-    struct {
-        uint64_t v;
-        uint8_t kind, file, parts, zero[5];
-    } key = {.v = v, .kind = kind, .file = file, .parts = parts};
-    uintptr_t h = (uintptr_t)orr_map_getn(&l->holds, (const char *)&key, sizeof key);
-    if (!h) {
-        uint32_t vr = lower_temp(l, file, parts);
-        *ORR_PUSH(&l->held) =
-            (held){.kind = kind, .file = file, .parts = parts, .v = v, .vreg = vr, .block = NONE};
-        h = l->held.n;
-        orr_map_putn(&l->holds, (const char *)&key, sizeof key, (void *)h);
-    }
-    held *x = &l->held.at[h - 1];
-    if (x->block != l->block)
-        *ORR_PUSH(&l->wanted) = (wanted){.held = (uint32_t)h - 1, .block = l->block, .inst = l->inst};
-    x->block = l->block;
-    return x->vreg;
+// ---- constants in registers ------------------------------------------------------------
+// Where a variable in shared memory begins, on Hopper.
+uint32_t lower_window(lower *l, uint32_t offset) {
+    lower_hold(l, LEAF_SHARED, SHARED_RANK, FILE_U, 1);
+    return lower_hold(l, LEAF_SHARED, offset, FILE_U, 1);
 }
 
 // One leaf of a constant: half of a pair that is loaded together, or a word of its own.
 static uint32_t hold_constant(lower *l, leaf f, uint8_t file) {
     if (f.half) return lower_hold(l, LEAF_CONST, f.v - (f.half == 2 ? 4 : 0), file, 2) + (f.half == 2);
     return lower_hold(l, LEAF_CONST, f.v, file, 1);
-}
-
-static void load_constant(lower *l, const held *h) {
-    bool wide = h->parts > 1;
-    if (h->kind == LEAF_CONST && (l->cc >= 90 || h->file == FILE_U)) {
-        lower_begin(l, h->file == FILE_U ? (wide ? "ULDC.64" : "ULDC") : wide ? "LDC.64" : "LDC");
-        for (uint8_t p = 0; p < h->parts; p++) lower_dst(l, h->vreg + p);
-        lower_done(l);
-        return;
-    }
-    if (h->kind == LEAF_SHARED && l->cc >= 90) { // the block's window in shared memory
-        uint32_t rank = lower_temp(l, FILE_U, 1), at = lower_temp(l, FILE_U, 1);
-        lower_begin(l, "S2UR");
-        lower_dst(l, rank);
-        lower_done(l);
-        lower_begin(l, "UMOV");
-        lower_dst(l, at);
-        lower_done(l);
-        lower_begin(l, "ULEA");
-        lower_src(l, rank);
-        lower_src(l, at);
-        lower_dst(l, h->vreg);
-        lower_done(l);
-        return;
-    }
-    for (uint8_t p = 0; p < h->parts; p++) {
-        lower_begin(l, h->file == FILE_U ? "UMOV" : l->cc >= 70 && (h->v + p) % 2 ? "IMAD.MOV.U32" : "MOV");
-        lower_dst(l, h->vreg + p);
-        lower_done(l);
-    }
 }
 
 // A uniform register's value in a vector register: copied where it is needed, once a block.
@@ -375,7 +363,7 @@ static uint32_t vector_leaf(lower *l, leaf f) { // NONE: the zero register
     case LEAF_REG: return l->vregs.at[f.v].file == FILE_U ? copy_uniform(l, f.v) : f.v;
     case LEAF_IMM: return f.v ? lower_hold(l, LEAF_IMM, f.v, FILE_R, 1) : NONE;
     case LEAF_CONST: return hold_constant(l, f, FILE_R);
-    case LEAF_SHARED: return copy_uniform(l, lower_hold(l, LEAF_SHARED, f.v, FILE_U, 1));
+    case LEAF_SHARED: return copy_uniform(l, lower_window(l, f.v));
     default: return NONE;
     }
 }
@@ -432,7 +420,7 @@ static void read_other(lower *l, const item *t) {
         else if (f.kind == LEAF_CONST && l->cc >= 90)
             lower_src(l, hold_constant(l, f, FILE_U));
         else if (f.kind == LEAF_SHARED)
-            lower_src(l, lower_hold(l, LEAF_SHARED, f.v, FILE_U, 1));
+            lower_src(l, lower_window(l, f.v));
     }
 }
 
@@ -442,7 +430,7 @@ static void read_uniform(lower *l, const item *t, bool *immediate) {
         leaf f = t->s.leaf[p];
         if (f.kind == LEAF_REG) lower_src(l, f.v);
         if (f.kind == LEAF_CONST) lower_src(l, hold_constant(l, f, FILE_U));
-        if (f.kind == LEAF_SHARED) lower_src(l, lower_hold(l, LEAF_SHARED, f.v, FILE_U, 1));
+        if (f.kind == LEAF_SHARED) lower_src(l, lower_window(l, f.v));
         if (f.kind != LEAF_IMM || !f.v) continue;
         if (*immediate) lower_src(l, lower_hold(l, LEAF_IMM, f.v, FILE_U, 1));
         *immediate = true;
@@ -664,7 +652,7 @@ static void emit_block(lower *l, uint32_t b) {
         l->placing = true;
         lower_begin(l, l->cc >= 90 ? "LDC" : "MOV");
         lower_dst(l, lower_temp(l, FILE_R, 1));
-        lower_done(l);
+        lower_done(l)->keep = true;
         l->placing = false;
     }
     if (l->bsync[b] && l->cc >= 50) { // Fermi and Kepler have a bit for it in the instruction itself
@@ -685,72 +673,6 @@ static void emit_block(lower *l, uint32_t b) {
     }
 }
 
-// Out of all loops that it is in: constants do not change.
-static uint32_t before_loops(const flow *f, uint32_t b) {
-    while (f->loop[b] != NONE) {
-        uint32_t out = f->idom[f->loop[b]];
-        if (out == NONE) break;
-        b = out;
-    }
-    return b;
-}
-
-// Constants are loaded in front of the loops that use them; a block that another load dominates needs none.
-static void place_constants(lower *l) {
-    flow *f = &l->flow;
-    size_t nw = l->wanted.n;
-    uint32_t *first = orr_calloc(f->nblocks + 2, sizeof *first), *list = orr_calloc(nw + 1, sizeof *list);
-    for (size_t w = 0; w < nw; w++) l->wanted.at[w].block = before_loops(f, l->wanted.at[w].block);
-    for (size_t w = 0; w < nw; w++) first[f->number[l->wanted.at[w].block] + 1]++;
-    for (uint32_t b = 0; b < f->nblocks; b++) first[b + 1] += first[b];
-    for (size_t w = 0; w < nw; w++) list[first[f->number[l->wanted.at[w].block]]++] = (uint32_t)w;
-    // in reverse postorder: a dominator comes first
-    uint32_t *placed = orr_malloc((l->held.n + 1) * sizeof *placed);
-    uint8_t *drop = orr_calloc(nw + 1, 1);
-    for (size_t h = 0; h < l->held.n; h++) placed[h] = NONE;
-    for (size_t x = 0; x < nw; x++) {
-        const wanted *w = &l->wanted.at[list[x]];
-        uint32_t p = placed[w->held];
-        if (p != NONE && lower_dominates(f, p, w->block))
-            drop[list[x]] = 1;
-        else
-            placed[w->held] = w->block;
-    }
-    // the new instructions stand at the start of their blocks
-    size_t old = l->insts.n;
-    minst *body = orr_malloc((old + 1) * sizeof *body);
-    memcpy(body, l->insts.at, old * sizeof *body);
-    uint32_t *start = orr_malloc((f->nblocks + 1) * sizeof *start);
-    memcpy(start, l->block_first.at, (f->nblocks + 1) * sizeof *start);
-    uint32_t *by_block = orr_malloc((f->nblocks + 1) * sizeof *by_block), *next = orr_malloc((nw + 1) * 4);
-    for (uint32_t b = 0; b < f->nblocks; b++) by_block[b] = NONE;
-    for (size_t w = nw; w-- > 0;) {
-        if (drop[w]) continue;
-        next[w] = by_block[l->wanted.at[w].block];
-        by_block[l->wanted.at[w].block] = (uint32_t)w;
-    }
-    l->insts.n = 0;
-    l->placing = true;
-    for (uint32_t b = 0; b < f->nblocks; b++) {
-        l->block_first.at[b] = (uint32_t)l->insts.n;
-        for (uint32_t w = by_block[b]; w != NONE; w = next[w]) {
-            l->inst = l->wanted.at[w].inst;
-            load_constant(l, &l->held.at[l->wanted.at[w].held]);
-        }
-        for (uint32_t i = start[b]; i < start[b + 1]; i++) *ORR_PUSH(&l->insts) = body[i];
-    }
-    l->block_first.at[f->nblocks] = (uint32_t)l->insts.n;
-    l->placing = false;
-    free(first);
-    free(list);
-    free(placed);
-    free(drop);
-    free(body);
-    free(start);
-    free(by_block);
-    free(next);
-}
-
 void lower_emit(lower *l) {
     flow *f = &l->flow;
     l->vreg_of = orr_calloc(l->values.n + 1, sizeof *l->vreg_of);
@@ -763,7 +685,8 @@ void lower_emit(lower *l) {
         emit_block(l, b);
     }
     *ORR_PUSH(&l->block_first) = (uint32_t)l->insts.n;
-    place_constants(l);
+    lower_place_constants(l);
+    lower_drop_dead(l);
     free(l->vreg_of);
     l->vreg_of = NULL;
 }

@@ -6,8 +6,6 @@
 
 #include "timed/lower.h"
 
-#define DESCRIPTOR 0x208 // of global memory, in constant bank 0 (Ampere and later)
-
 // ---- addresses -----------------------------------------------------------------------------------
 static bool is_global(uint8_t space) {
     return space == ORR_SPACE_GLOBAL || space == ORR_SPACE_GENERIC || space == ORR_SPACE_NONE;
@@ -31,7 +29,7 @@ static void address(lower *l, int at, uint8_t space) {
     leaf f = s.leaf[0]; // windows other than global ones are of 32 bits
     bool uniform = f.kind == LEAF_REG && l->vregs.at[f.v].file == FILE_U && l->cc >= 75;
     if (space == ORR_SPACE_SHARED && (f.kind == LEAF_SHARED || f.kind == LEAF_IMM)) {
-        if (l->cc >= 90) lower_src(l, lower_hold(l, LEAF_SHARED, f.kind == LEAF_IMM ? 0 : f.v, FILE_U, 1));
+        if (l->cc >= 90) lower_src(l, lower_window(l, f.kind == LEAF_IMM ? 0 : f.v));
         return;
     }
     if (f.kind == LEAF_IMM || f.kind == LEAF_SHARED) return;

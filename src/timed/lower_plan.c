@@ -115,6 +115,76 @@ static bool narrow_load(const lower *l, ref r) { // zero-extended by its load
     return i->op == ORR_OP_LD && !orr_types[i->type].is_signed;
 }
 
+// What can be known without running: immediates, addresses in the frame, and sums of such.
+bool lower_constant(const lower *l, ref r, uint64_t *out, int depth) {
+    if (r.kind == ORR_K_IMM) {
+        *out = r.imm;
+        return true;
+    }
+    if (r.kind != ORR_K_REG || r.value == NONE || depth > 4) return false;
+    const value *v = &l->values.at[r.value];
+    if (v->def == NONE || l->k->insts[v->def].guard >= 0 || v->shared) return false;
+    const orr_inst *i = &l->k->insts[v->def];
+    if (i->op == ORR_OP_LOCALADDR) {
+        *out = i->imm;
+        return true;
+    }
+    bool sum = (i->op == ORR_OP_ADD || i->op == ORR_OP_SUB) && i->nsrc == 2 && !orr_types[i->type].is_float &&
+               !(i->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT)) && bytes_of(i) >= 4;
+    bool copy = i->op == ORR_OP_MOV && i->nsrc == 1 && i->ndst == 1 && v->cls == orr_src(l->k, i, 0)->cls;
+    uint64_t a, b = 0;
+    if ((!sum && !copy) || !lower_constant(l, lower_ref(l, v->def, 0), &a, depth + 1)) return false;
+    if (sum && !lower_constant(l, lower_ref(l, v->def, 1), &b, depth + 1)) return false;
+    *out = i->op == ORR_OP_SUB ? a - b : a + b;
+    if (v->cls <= ORR_W) *out &= 0xffffffff;
+    return true;
+}
+
+bool lower_zero(const lower *l, ref r, uint32_t half, int depth) {
+    if (r.kind == ORR_K_IMM) return (uint32_t)(r.imm >> 32 * half) == 0;
+    if (r.kind != ORR_K_REG || r.value == NONE || depth > 4) return false;
+    const value *v = &l->values.at[r.value];
+    if (v->def == NONE || v->merged || v->cls != ORR_D) return false;
+    const orr_inst *i = &l->k->insts[v->def];
+    if (i->guard >= 0) return false;
+    ref b = lower_ref(l, v->def, 1);
+    bool by_32 = b.kind == ORR_K_IMM && b.imm == 32;
+    switch (i->op) {
+    case ORR_OP_CVT:
+        return half && orr_types[i->stype].bytes == 4 && !orr_types[i->stype].is_signed &&
+               !orr_types[i->stype].is_float && !orr_types[i->type].is_float;
+    case ORR_OP_SHL: return by_32 && !half;
+    case ORR_OP_SHR: return by_32 && half && !orr_types[i->type].is_signed;
+    case ORR_OP_AND: return b.kind == ORR_K_IMM && (uint32_t)(b.imm >> 32 * half) == 0;
+    case ORR_OP_LD:
+        return half && i->width <= 4 && !orr_types[i->type].is_signed && i->space != ORR_SPACE_PARAM;
+    default: return false;
+    }
+}
+
+// 64 bits that are put together from halves which are there already?
+static bool joins_halves(const lower *l, uint32_t n) {
+    const orr_inst *i = &l->k->insts[n];
+    if (!is_int(i, 8) || i->nsrc < 2) return false;
+    ref a = lower_ref(l, n, 0), b = lower_ref(l, n, 1), c = lower_ref(l, n, 2), e = lower_ref(l, n, 3);
+    switch (i->op) {
+    case ORR_OP_SHL: return is_imm(b) && b.imm == 32;
+    case ORR_OP_SHR: return is_imm(b) && b.imm == 32 && !orr_types[i->type].is_signed;
+    case ORR_OP_BFI: return is_imm(c) && c.imm == 32 && is_imm(e) && e.imm == 32;
+    case ORR_OP_AND: {
+        uint32_t low = (uint32_t)b.imm, high = (uint32_t)(b.imm >> 32);
+        return is_imm(b) && (low == 0 || low == UINT32_MAX) && (high == 0 || high == UINT32_MAX);
+    }
+    case ORR_OP_OR:
+    case ORR_OP_XOR:
+    case ORR_OP_ADD:
+        if (i->mods & (ORR_M_CC | ORR_M_X)) return false;
+        return (lower_zero(l, a, 0, 0) || lower_zero(l, b, 0, 0)) &&
+               (lower_zero(l, a, 1, 0) || lower_zero(l, b, 1, 0));
+    default: return false;
+    }
+}
+
 // Does the instruction only give registers (or constants) another name?
 static bool is_view(const lower *l, uint32_t n) {
     const orr_inst *i = &l->k->insts[n];
@@ -124,8 +194,12 @@ static bool is_view(const lower *l, uint32_t n) {
         if (i->nsrc < 1 || i->ndst < 1) return false;
         uint8_t d = orr_dst(l->k, i, 0)->cls, s = orr_src(l->k, i, 0)->cls;
         if (i->nsrc == 1 && i->ndst == 1) return d == s;
+        if (d == ORR_W && s == ORR_H && i->nsrc == 2) { // the same half twice
+            ref a = lower_ref(l, n, 0), b = lower_ref(l, n, 1);
+            return a.kind == ORR_K_REG && b.kind == ORR_K_REG && a.value == b.value;
+        }
         if (i->ndst == 1 && i->nsrc == 2) return d == s + 1 && s >= ORR_W; // packs
-        if (i->nsrc == 1 && i->ndst == 2) return s == d + 1 && d >= ORR_W; // takes apart
+        if (i->nsrc == 1 && i->ndst == 2) return s == d + 1;               // takes apart
         if (i->nsrc == 4 && i->ndst == 1) return d == ORR_Q && s == ORR_W;
         return i->nsrc == 1 && i->ndst == 4 && s == ORR_Q && d == ORR_W;
     }
@@ -148,7 +222,12 @@ static bool is_view(const lower *l, uint32_t n) {
     case ORR_OP_ABS:
         return orr_types[i->type].is_float && i->ndst == 1 && result(l, n) != NONE &&
                !l->values.at[result(l, n)].plain_only;
-    default: return false;
+    default: {
+        uint64_t known;
+        ref self = {.kind = ORR_K_REG, .value = result(l, n)};
+        if ((i->op == ORR_OP_ADD || i->op == ORR_OP_SUB) && lower_constant(l, self, &known, 0)) return true;
+        return joins_halves(l, n);
+    }
     }
 }
 
@@ -249,6 +328,24 @@ static void fold_add(scan *c, uint32_t n) {
             fuse(c, n, p, FUSED_IADD3, n, src, 3);
             return;
         }
+    }
+}
+
+// ptxas contracts a product and a sum that ask for no rounding of their own (PTX manual, mul and add).
+static void fold_fma(scan *c, uint32_t n) {
+    lower *l = c->l;
+    const orr_inst *i = &l->k->insts[n];
+    if (i->nsrc != 2 || i->round != ORR_RND_NONE || (i->type != ORR_T_F32 && i->type != ORR_T_F64)) return;
+    for (int s = 1; s >= 0; s--) {
+        uint32_t p = producer(l, lower_ref(l, n, s), true);
+        if (p == NONE || l->plan_of[p] || !all_still(c, p)) continue;
+        const orr_inst *q = &l->k->insts[p];
+        if (q->op != ORR_OP_MUL || q->type != i->type || q->round != ORR_RND_NONE || q->nsrc != 2 ||
+            (q->mods & ORR_M_SAT))
+            continue;
+        ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), lower_ref(l, n, 1 - s)};
+        fuse(c, n, p, ORR_OP_FMA, n, src, 3);
+        return;
     }
 }
 
@@ -358,7 +455,10 @@ static void fold(scan *c, uint32_t n) {
     const orr_inst *i = &l->k->insts[n];
     switch (i->op) {
     case ORR_OP_ADD:
-    case ORR_OP_SUB: fold_add(c, n); break;
+    case ORR_OP_SUB:
+        fold_add(c, n);
+        fold_fma(c, n);
+        break;
     case ORR_OP_AND:
     case ORR_OP_OR:
     case ORR_OP_XOR:
@@ -406,11 +506,62 @@ static void find_plain_readers(lower *l) {
         if (l->values.at[v].merged) l->values.at[v].plain_only = true;
 }
 
+// On Hopper the place of a variable in shared memory is not a constant. PTX moves it to a register first:
+// what was moved so and ends up in a shared address is one.
+static void find_shared(lower *l) {
+    ORR_VEC(uint32_t) stack = {0};
+    uint8_t *seen = orr_calloc(l->values.n + 1, 1);
+    const orr_block *b = &l->k->blocks[l->flow.first_block], *end = b + l->flow.nblocks;
+    for (; b < end; b++)
+        for (uint32_t n = b->first; n < b->first + b->count; n++) {
+            const orr_inst *i = &l->k->insts[n];
+            bool shared = i->space == ORR_SPACE_SHARED || i->op == ORR_OP_CPASYNC ||
+                          i->op == ORR_OP_LDMATRIX || i->op == ORR_OP_STMATRIX;
+            if (!shared || (l->todo[n] & DO_SKIP)) continue;
+            ref r = lower_ref(l, n, 0);
+            if (r.kind == ORR_K_REG && r.value != NONE) *ORR_PUSH(&stack) = r.value;
+        }
+    while (stack.n) {
+        uint32_t at = stack.at[--stack.n];
+        value *v = &l->values.at[at];
+        if (seen[at]) continue;
+        seen[at] = 1;
+        for (uint32_t a = 0; a < v->nargs; a++)
+            if (l->args.at[v->first + a] != NONE) *ORR_PUSH(&stack) = l->args.at[v->first + a];
+        if (v->def == NONE) continue;
+        const orr_inst *i = &l->k->insts[v->def];
+        int from = 0, to = 0; // sources that are addresses themselves
+        switch (lower_op(l, v->def)) {
+        case ORR_OP_MOV:
+            if (i->nsrc == 1 && lower_ref(l, v->def, 0).kind == ORR_K_IMM) v->shared = true;
+            to = i->nsrc == 1;
+            break;
+        case ORR_OP_CVT:
+        case ORR_OP_CVTA: to = 1; break;
+        case ORR_OP_ADD:
+        case ORR_OP_SUB:
+        case ORR_OP_SELP: to = 2; break;
+        case FUSED_IADD3: to = 3; break;
+        case FUSED_LEA: from = 1, to = 2; break;
+        case ORR_OP_MAD:
+        case FUSED_MULADD: from = 2, to = 3; break;
+        default: break;
+        }
+        for (int s = from; s < to; s++) {
+            ref r = lower_ref(l, v->def, s);
+            if (r.kind == ORR_K_REG && r.value != NONE) *ORR_PUSH(&stack) = r.value;
+        }
+    }
+    free(stack.at);
+    free(seen);
+}
+
 void lower_plan(lower *l) {
     scan c = {.l = l};
     c.last_def = orr_calloc(l->values.n + 1, sizeof *c.last_def);
     c.depth = orr_calloc(l->values.n + 1, 1);
     find_plain_readers(l);
+    if (l->cc >= 90) find_shared(l);
     const flow *f = &l->flow;
     for (uint32_t x = 0; x < f->norder; x++) {
         const orr_block *b = &l->k->blocks[f->first_block + f->order[x]];
