@@ -54,6 +54,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         if (!s->stock) s->stock_end = &s->stock;
         s->nstock--;
         if (when < s->block_free) when = s->block_free;
+        if (when < b->end) when = b->end; // the block that was there
         if (when < buf->earliest) when = buf->earliest;
         s->block_free = when + (uint64_t)c->gpu->launch_sm_interval;
         if (!s->resident++) s->since = when;
@@ -154,7 +155,9 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
     b->buf = NULL;
     s->block_cycles += when - b->start;
     if (!--s->resident) s->active_cycles += when - s->since;
+    b->end = when;
     cyc_block_start(s, when);
+    s->starved = c->more && !s->stock && s->resident < s->nblocks;
 }
 
 void cyc_block_warp_ended(sm *s, warp *w) {

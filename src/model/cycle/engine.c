@@ -6,7 +6,8 @@
 // the future, and nothing depends on who ran first.
 //
 // Between two windows one thread deals out thread blocks. An SM that finishes a block in the middle of a window starts another
-// at once: it has some in stock. What it did not start goes back, so that blocks still go where there is room first.
+// at once: it has some in stock. What it did not start goes back, so that blocks still go where there is room first. One that
+// has none left stops where it is, is given more, and goes on.
 #include "model/cycle/engine.h"
 
 #include <stdlib.h>
@@ -89,6 +90,14 @@ static void deal(engine *x) {
     for (uint32_t n = 0; n < c->nsms; n++) c->sms[n].started = 0;
 }
 
+static void give_back(engine *x, sm *s) {
+    cyc_supply_return(x->supply, s->stock);
+    if (s->stock) x->ended = false;
+    s->stock = NULL;
+    s->stock_end = &s->stock;
+    s->nstock = 0;
+}
+
 static void collect_blocks(engine *x, orr_progress *progress) {
     for (uint32_t n = 0; n < x->c->nsms; n++) {
         sm *s = &x->c->sms[n];
@@ -98,11 +107,7 @@ static void collect_blocks(engine *x, orr_progress *progress) {
         if (done && progress) orr_progress_part(progress, done);
         cyc_supply_done(x->supply, s->done);
         s->done = NULL;
-        cyc_supply_return(x->supply, s->stock);
-        if (s->stock) x->ended = false;
-        s->stock = NULL;
-        s->stock_end = &s->stock;
-        s->nstock = 0;
+        give_back(x, s);
     }
 }
 
@@ -112,6 +117,49 @@ static void run_sm(void *arg, int worker, uint32_t i) {
     sm *s = &x->c->sms[x->busy[i]];
     s->worker = &x->c->workers[worker];
     cyc_sm_run(s, x->until);
+}
+
+// The SMs that have stopped for want of blocks, the first one first, are given some: those they have room for, and as many in
+// stock as they have started in this window.
+static void feed(engine *x, uint32_t n) {
+    cycle *c = x->c;
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t k = x->busy[i], at = i;
+        for (; at && c->sms[x->busy[at - 1]].now > c->sms[k].now; at--) x->busy[at] = x->busy[at - 1];
+        x->busy[at] = k;
+    }
+    bool some = true;
+    while (some && !x->ended) {
+        some = false;
+        for (uint32_t i = 0; i < n && !x->ended; i++) {
+            sm *s = &c->sms[x->busy[i]];
+            if (s->nstock < s->nblocks - s->resident + s->started) some |= hand_out(x, s, false);
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        sm *s = &c->sms[x->busy[i]];
+        s->starved = false;
+        if (s->stock) cyc_block_start(s, s->now);
+    }
+}
+
+// All SMs to the end of the window.
+static void run_sms(engine *x) {
+    cycle *c = x->c;
+    do {
+        c->more = !x->ended;
+        cyc_crew_run(x->crew, x->nbusy, run_sm, x);
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < x->nbusy; i++) {
+            sm *s = &c->sms[x->busy[i]];
+            if (s->starved)
+                x->busy[n++] = x->busy[i];
+            else
+                give_back(x, s); // it did not need them
+        }
+        x->nbusy = n;
+        feed(x, n);
+    } while (x->nbusy);
 }
 
 static void run_partition(void *arg, int worker, uint32_t p) {
@@ -255,8 +303,10 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         for (uint32_t n = 0; n < blocks; n++)
             s->blocks[n].warp = orr_calloc((size_t)s->warps_cap, sizeof *s->blocks[n].warp);
     }
+    for (uint32_t n = 0; n < blocks; n++) s->blocks[n].end = 0;
     s->nblocks = blocks;
     s->now = 0;
+    s->starved = false;
     s->next_sched = 0;
     s->next_age = 0;
     s->block_free = (uint64_t)g->launch_overhead;
@@ -347,7 +397,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         x->nbusy = 0;
         for (uint32_t n = 0; n < c->nsms; n++)
             if (cyc_sm_next(&c->sms[n]) < x->until || c->sms[n].resident) x->busy[x->nbusy++] = n;
-        cyc_crew_run(x->crew, x->nbusy, run_sm, x);
+        run_sms(x);
         memory(x);
         sample(x);
         collect_blocks(x, progress);

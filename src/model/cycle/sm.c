@@ -268,7 +268,7 @@ uint64_t cyc_sm_next(const sm *s) {
 
 void cyc_sm_run(sm *s, uint64_t until) {
     uint32_t nsched = s->c->nsched;
-    while (!s->damaged) {
+    while (!s->damaged && !s->starved) {
         uint64_t t = next_answer(s);
         for (uint32_t n = 0; n < nsched; n++)
             if (s->sched[n].wake < t) t = s->sched[n].wake;
@@ -287,6 +287,7 @@ void cyc_sm_run(sm *s, uint64_t until) {
             if (q->wake <= s->now) q->wake = s->now + 1;
         }
     }
+    if (s->starved) return;
     s->now = until;
     for (uint32_t n = 0; n < nsched; n++) {
         sched *q = &s->sched[n];

@@ -205,6 +205,7 @@ typedef struct sm {
     uint64_t register_conflicts;
     uint64_t finished;       // cycle the last block ended
     bool damaged;            // a trace that cannot be
+    bool starved;            // it has room, and no block in stock: it stops until it is given some
     struct worker *worker;   // the host thread that runs it now
     ORR_VEC(orr_span) spans;
     uint64_t spans_left_out;
@@ -230,6 +231,7 @@ typedef struct cycle { // one GPU, from launch to launch
     bool in_order;        // accesses are used in the order of the stream
     bool timeline;
     bool perfect;
+    bool more;            // there are thread blocks that no SM has yet
     sm *sms;
     uint32_t nsms;
     uint32_t nsched, per_sched; // schedulers of an SM, warps of each
