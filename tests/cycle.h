@@ -157,6 +157,7 @@ typedef struct kern {
     ORR_VEC(where) wheres; // by instruction
     ORR_VEC(piece) pieces; // by block
     uint32_t grid, threads, dynamic_shared;
+    uint32_t cut; // bytes that are missing at the end of each warp's trace, to damage it
 } kern;
 
 static inline uint64_t number(const char **s) {
@@ -404,7 +405,7 @@ static inline int stream_next(orr_source *base, orr_tb *tb, orr_err *e) {
     if (s->at == s->k->grid) return 0;
     for (uint32_t w = 0; w < s->nwarps; w++) {
         stream_warp(s->k, s->at, w, s->nwarps, &s->warp[w]);
-        s->view[w] = (orr_warp_trace){s->warp[w].bytes, s->warp[w].n};
+        s->view[w] = (orr_warp_trace){s->warp[w].bytes, s->warp[w].n - s->k->cut};
     }
     *tb = (orr_tb){s->at++, s->nwarps, s->view};
     return 1;
