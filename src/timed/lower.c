@@ -32,9 +32,15 @@ static void number_blocks(lower *l) {
     const orr_block *first = &l->k->blocks[l->func.first_block], *last = first + l->func.nblocks - 1;
     l->first_inst = first->first;
     l->block_of = orr_calloc(last->first + last->count - first->first + 1, sizeof *l->block_of);
-    for (const orr_block *b = first; b <= last; b++)
-        for (uint32_t n = b->first; n < b->first + b->count; n++)
+    l->ordinal = orr_calloc(last->first + last->count - first->first + 1, sizeof *l->ordinal);
+    for (const orr_block *b = first; b <= last; b++) {
+        uint32_t access = 0;
+        for (uint32_t n = b->first; n < b->first + b->count; n++) {
             l->block_of[n - l->first_inst] = (uint32_t)(b - first);
+            l->ordinal[n - l->first_inst] = access;
+            access += orr_inst_traced(&l->k->insts[n]);
+        }
+    }
 }
 
 static void lower_function(lower *l) {
@@ -48,6 +54,7 @@ static void lower_function(lower *l) {
     l->exits = orr_calloc(f->nblocks + 1, 1);
     number_blocks(l);
     lower_plan(l);
+    lower_merge(l);
     lower_branches(l);
     lower_emit(l);
     lower_schedule(l);
@@ -60,6 +67,7 @@ static void lower_function(lower *l) {
     free(l->bssy);
     free(l->bsync);
     free(l->block_of);
+    free(l->ordinal);
     free(l->exits);
     lower_values_free(l);
 }
@@ -75,6 +83,9 @@ bool orr_lower_ptx(orr_program *p, orr_err *e) {
     l.todo = orr_calloc(k->ninsts + 1, 1);
     l.plan_of = orr_calloc(k->ninsts + 1, sizeof *l.plan_of);
     l.pred_of = orr_calloc(k->ninsts + 1, sizeof *l.pred_of);
+    l.merged_into = orr_calloc(3 * ((size_t)k->ninsts + 1), sizeof *l.merged_into);
+    l.merged_first = l.merged_into + k->ninsts + 1;
+    l.merged_next = l.merged_first + k->ninsts + 1;
     p->blocks = orr_calloc(k->nblocks + 1, sizeof *p->blocks);
     p->blocks_cap = k->nblocks + 1;
     // Functions lie one after the other, and so do their blocks; a block for which that is not so (a damaged
@@ -93,6 +104,7 @@ bool orr_lower_ptx(orr_program *p, orr_err *e) {
     free(l.todo);
     free(l.plan_of);
     free(l.pred_of);
+    free(l.merged_into);
     free(l.values.at);
     free(l.args.at);
     free(l.plans.at);

@@ -2,6 +2,7 @@
 //
 //   lower_values.c  what each operand's value is: definitions, merges, dominators, loops
 //   lower_plan.c    which values cost nothing, which operations become one, which branches vanish
+//   lower_merge.c   neighbours in shared memory that become one access
 //   lower_branches.c where lanes part, what they share, which branches become predicates
 //   lower_emit.c    the rules of lower.def, applied: operands, constants, temporaries
 //   lower_constants.c constants in registers; dead instructions
@@ -111,7 +112,7 @@ typedef struct plan {
     uint8_t nsrc;       // sources below replace the instruction's
     uint32_t from;      // instruction whose type and modifiers count
     ref src[PLAN_SRCS]; //
-    int64_t disp;       // memory: added to the displacement
+    int64_t disp;       // memory: added to the displacement; LEA: the shift
 } plan;
 
 enum {                   // per instruction
@@ -151,6 +152,7 @@ typedef struct lower {
     orr_func func;       // at hand
     uint32_t first_inst; // of its blocks
     uint32_t *block_of;  // per instruction of the function: its block, from 0
+    uint32_t *ordinal;   // and which of its block's accesses is its own
 
     // plan
     uint8_t *todo;        // per instruction: DO_*
@@ -162,7 +164,10 @@ typedef struct lower {
     uint8_t *bssy;        // per block: how many BSSY stand before its branch
     uint8_t *bsync;       // per block: lanes meet at its start
     uint8_t *exits;       // per block: its branch leads to the end of the thread
-    uint32_t *pred_of;    // per instruction with DO_PREDLOP: the predicate it also writes
+    // accesses that became one: the instruction that stands for them + 1; the lowest, and the next higher, +
+    // 1
+    uint32_t *merged_into, *merged_first, *merged_next;
+    uint32_t *pred_of; // per instruction with DO_PREDLOP: the predicate it also writes
 
     // emission
     uint32_t *vreg_of; // per value (web): its first virtual register + 1
@@ -202,8 +207,12 @@ void lower_plan(lower *l);
 ref lower_ref(const lower *l, uint32_t inst, int s); // source s of an instruction as the plan has it
 int lower_nsrc(const lower *l, uint32_t inst);
 uint16_t lower_op(const lower *l, uint32_t inst);
+uint32_t lower_shift(const lower *l, uint32_t inst);                  // of an LEA
 bool lower_constant(const lower *l, ref r, uint64_t *out, int depth); // is it known?
 bool lower_zero(const lower *l, ref r, uint32_t half, int depth);     // is that half of 64 bits zero?
+
+// lower_merge.c
+void lower_merge(lower *l);
 
 // lower_branches.c
 void lower_branches(lower *l);

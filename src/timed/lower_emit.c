@@ -269,31 +269,21 @@ static uint32_t hold_constant(lower *l, leaf f, uint8_t file) {
     return lower_hold(l, LEAF_CONST, f.v, file, 1);
 }
 
-// A uniform register's value in a vector register: copied where it is needed, once a block.
-static uint32_t copy_uniform(lower *l, uint32_t from) {
-    if (l->copied_block != l->block) {
-        l->copies.n = 0;
-        l->copied_block = l->block;
-    }
-    for (uint32_t c = 0; c < l->copies.n; c++)
-        if (l->copies.at[c].v == from) return l->copies.at[c].vreg;
-    uint32_t to = lower_temp(l, FILE_R, 1);
-    *ORR_PUSH(&l->copies) = (held){.v = from, .vreg = to};
-    minst m = {0};
+// A move in front of the instruction that is being put together.
+static void insert_move(lower *l, uint32_t from, uint32_t to) {
     uint32_t at = (uint32_t)l->regs.n;
-    *ORR_PUSH(&l->regs) = from;
+    if (from != NONE) *ORR_PUSH(&l->regs) = from;
     *ORR_PUSH(&l->regs) = to;
-    m = (minst){.name = "MOV",
-                .sass = ORR_SASS_MOV,
-                .tclass = ORR_TC_MOVE,
-                .kind = ORR_TK_ALU,
-                .nsrc = 1,
-                .ndst = 1,
-                .regs = at,
-                .inst = l->inst,
-                .access = ORR_NO_ACCESS};
-    *ORR_PUSH(&l->insts) = m;
-    return to;
+    *ORR_PUSH(&l->insts) = (minst){.name = "MOV",
+                                   .sass = ORR_SASS_MOV,
+                                   .tclass = ORR_TC_MOVE,
+                                   .kind = ORR_TK_ALU,
+                                   .nsrc = from != NONE,
+                                   .ndst = 1,
+                                   .regs = at,
+                                   .inst = l->inst,
+                                   .base = NONE,
+                                   .access = ORR_NO_ACCESS};
 }
 
 // ---- putting an instruction together -------------------------------------------------------------
@@ -336,6 +326,7 @@ minst *lower_done(lower *l) {
                .access = ORR_NO_ACCESS,
                .inst = l->inst,
                .regs = (uint32_t)l->regs.n};
+    m.wall = m.kind == ORR_TK_BRANCH || m.kind == ORR_TK_EXIT;
     uint32_t guard[2] = {l->inst < l->k->ninsts ? l->guard[l->inst] : NONE, NONE};
     uint32_t whole = l->block < l->flow.nblocks ? l->predicated[l->block] : NONE;
     if (whole != NONE) guard[1] = l->guard[whole];
@@ -358,6 +349,29 @@ minst *lower_done(lower *l) {
     return to;
 }
 
+// Copies are kept for the block they were made in.
+static uint32_t *remembered(lower *l, uint64_t key) {
+    if (l->copied_block != l->block) {
+        l->copies.n = 0;
+        l->copied_block = l->block;
+    }
+    for (uint32_t c = 0; c < l->copies.n; c++)
+        if (l->copies.at[c].v == key) return &l->copies.at[c].vreg;
+    held *h = ORR_PUSH(&l->copies);
+    *h = (held){.v = key, .vreg = NONE};
+    return &h->vreg;
+}
+
+// A uniform register's value in a vector register: copied where it is needed, once a block.
+static uint32_t copy_uniform(lower *l, uint32_t from) {
+    uint32_t *to = remembered(l, from);
+    if (*to == NONE) {
+        *to = lower_temp(l, FILE_R, 1);
+        insert_move(l, from, *to);
+    }
+    return *to;
+}
+
 static uint32_t vector_leaf(lower *l, leaf f) { // NONE: the zero register
     switch (f.kind) {
     case LEAF_REG: return l->vregs.at[f.v].file == FILE_U ? copy_uniform(l, f.v) : f.v;
@@ -369,6 +383,24 @@ static uint32_t vector_leaf(lower *l, leaf f) { // NONE: the zero register
 }
 
 void lower_vector(lower *l, const source *s) {
+    leaf a = s->leaf[0], b = s->leaf[1];
+    if (s->n == 2 && a.kind == LEAF_IMM && b.kind == LEAF_IMM && (a.v || b.v)) { // a pair of its own
+        uint32_t v = lower_hold(l, LEAF_IMM, (uint64_t)b.v << 32 | a.v, FILE_R, 2);
+        lower_src(l, v);
+        lower_src(l, v + 1);
+        return;
+    }
+    if (s->n == 2 && a.kind == LEAF_REG && b.kind == LEAF_IMM && !b.v && l->vregs.at[a.v].file == FILE_R) {
+        uint32_t *high =
+            remembered(l, (uint64_t)1 << 32 | a.v); // the zero above it must be in a register too
+        if (*high == NONE) {
+            *high = lower_temp(l, FILE_R, 1);
+            insert_move(l, NONE, *high);
+        }
+        lower_src(l, a.v);
+        lower_src(l, *high);
+        return;
+    }
     for (int p = 0; p < s->n; p++) {
         uint32_t v = vector_leaf(l, s->leaf[p]);
         if (v != NONE) lower_src(l, v);
@@ -653,6 +685,11 @@ static void emit_block(lower *l, uint32_t b) {
         lower_begin(l, l->cc >= 90 ? "LDC" : "MOV");
         lower_dst(l, lower_temp(l, FILE_R, 1));
         lower_done(l)->keep = true;
+        if (l->func.local_bytes) {
+            lower_begin(l, l->cc >= 70 ? "IADD3" : "IADD"); // a frame on it
+            lower_dst(l, lower_temp(l, FILE_R, 1));
+            lower_done(l)->keep = true;
+        }
         l->placing = false;
     }
     if (l->bsync[b] && l->cc >= 50) { // Fermi and Kepler have a bit for it in the instruction itself
@@ -665,6 +702,10 @@ static void emit_block(lower *l, uint32_t b) {
         l->placing = true;
         for (int x = 0; x < l->bssy[b] && n + 1 == blk->first + blk->count; x++) {
             l->inst = n;
+            if (l->cc >= 70 && l->cc < 80) { // the barrier register is cleared first
+                lower_begin(l, "BMOV.32.CLEAR");
+                lower_done(l);
+            }
             lower_begin(l, l->cc >= 70 ? "BSSY" : "SSY");
             lower_done(l);
         }

@@ -42,6 +42,13 @@ static void address(lower *l, int at, uint8_t space) {
 }
 
 // ---- what memory instructions share --------------------------------------------------------------
+// What is added to an access's base.
+static int64_t place(const lower *l, uint32_t n) {
+    ref base = lower_ref(l, n, l->k->insts[n].op == ORR_OP_CPASYNC);
+    return l->k->insts[n].disp + (l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].disp : 0) +
+           (base.kind == ORR_K_IMM ? (int64_t)(base.imm & 0xffffffff) : 0);
+}
+
 static minst *finish(lower *l, const orr_inst *i, uint32_t bytes, uint32_t offset, uint16_t flags) {
     minst *m = lower_done(l);
     m->kind = ORR_TK_MEM;
@@ -55,9 +62,7 @@ static minst *finish(lower *l, const orr_inst *i, uint32_t bytes, uint32_t offse
     m->store = flags & (ORR_TF_STORE | ORR_TF_ATOMIC);
     ref base = lower_ref(l, l->inst, i->op == ORR_OP_CPASYNC);
     m->base = base.kind == ORR_K_REG ? base.value : base.kind == ORR_K_IMM ? NONE - 1 : NONE;
-    m->disp =
-        i->disp + (int64_t)offset + (l->plan_of[l->inst] ? l->plans.at[l->plan_of[l->inst] - 1].disp : 0);
-    if (base.kind == ORR_K_IMM) m->disp += (int64_t)(base.imm & 0xffffffff);
+    m->disp = place(l, l->inst) + (int64_t)offset;
     if (i->op == ORR_OP_LDMATRIX || i->op == ORR_OP_STMATRIX || i->op == ORR_OP_CPASYNC)
         m->base = NONE; // others' too
     if (i->op == ORR_OP_WMMALOAD || i->op == ORR_OP_WMMASTORE) m->base = NONE;
@@ -115,8 +120,8 @@ static void fence(lower *l, int scope, const char *name) {
     if (l->cc >= 90) plain(l, "CGAERRBAR");
 }
 
-static void write_results(lower *l, int from, int to) {
-    const orr_inst *i = &l->k->insts[l->inst];
+static void write_results_of(lower *l, uint32_t inst, int from, int to) {
+    const orr_inst *i = &l->k->insts[inst];
     for (int d = from; d < to && d < i->ndst; d++) {
         if (orr_dst(l->k, i, d)->kind != ORR_K_REG) continue;
         uint32_t v = l->of[i->first + (uint32_t)d];
@@ -127,15 +132,43 @@ static void write_results(lower *l, int from, int to) {
     }
 }
 
-static void read_values(lower *l, int from, int to) {
+static void write_results(lower *l, int from, int to) { write_results_of(l, l->inst, from, to); }
+
+static void read_values_of(lower *l, uint32_t inst, int from, int to) {
     for (int s = from; s < to; s++) {
-        source v = lower_source(l, lower_ref(l, l->inst, s));
+        source v = lower_source(l, lower_ref(l, inst, s));
         lower_vector(l, &v);
     }
 }
 
+static void read_values(lower *l, int from, int to) { read_values_of(l, l->inst, from, to); }
+
 // ---- loads and stores ----------------------------------------------------------------------------
+// Several accesses that became one: emitted where the one stands that was chosen for all of them.
+static bool merged(lower *l, const orr_inst *i, bool st) {
+    uint32_t n = l->inst;
+    if (!l->merged_into[n]) return false;
+    if (l->merged_into[n] - 1 != n) return true;
+    uint32_t bytes = 0, lowest = l->merged_first[n] - 1;
+    for (uint32_t x = lowest + 1; x; x = l->merged_next[x - 1])
+        bytes += (uint32_t)i->width * (i->vec ? i->vec : 1);
+    lower_begin(l, suffixed(l, st ? "STS" : "LDS", bytes, i, !st));
+    address(l, 0, i->space);
+    for (uint32_t x = lowest + 1; x; x = l->merged_next[x - 1]) {
+        if (st)
+            read_values_of(l, x - 1, 1, lower_nsrc(l, x - 1));
+        else
+            write_results_of(l, x - 1, 0, l->k->insts[x - 1].ndst);
+    }
+    minst *m = finish(l, i, bytes, 0, st ? ORR_TF_STORE : ORR_TF_LOAD);
+    uint32_t access = l->ordinal[lowest - l->first_inst];
+    if (access < ORR_NO_ACCESS) m->access = (uint16_t)access;
+    m->disp = place(l, lowest);
+    return true;
+}
+
 static void load(lower *l, const orr_inst *i) {
+    if (merged(l, i, false)) return;
     uint32_t vec = i->vec ? i->vec : 1, bytes = (uint32_t)i->width * vec;
     int halves = bytes > 16 ? 2 : 1;
     for (int h = 0; h < halves; h++) {
@@ -150,6 +183,7 @@ static void load(lower *l, const orr_inst *i) {
 }
 
 static void store(lower *l, const orr_inst *i) {
+    if (merged(l, i, true)) return;
     uint32_t vec = i->vec ? i->vec : 1, bytes = (uint32_t)i->width * vec;
     int halves = bytes > 16 ? 2 : 1, nsrc = lower_nsrc(l, l->inst), values = nsrc > 1 ? nsrc - 1 : 0;
     if ((i->mods & ORR_M_ACQREL) && l->cc >= 70) fence(l, 2, "MEMBAR.ALL.GPU");

@@ -30,6 +30,10 @@ int lower_nsrc(const lower *l, uint32_t n) {
     return l->k->insts[n].nsrc;
 }
 
+uint32_t lower_shift(const lower *l, uint32_t n) {
+    return l->plan_of[n] ? (uint32_t)l->plans.at[l->plan_of[n] - 1].disp & 63 : 0;
+}
+
 uint16_t lower_op(const lower *l, uint32_t n) {
     return l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].op : l->k->insts[n].op;
 }
@@ -56,18 +60,21 @@ static bool is_int(const orr_inst *i, int bytes) {
 // ---- where things are ----------------------------------------------------------------------------
 typedef struct scan {
     lower *l;
-    uint32_t first;     // of the block at hand
-    uint32_t n;         // instruction at hand
-    uint32_t *last_def; // per web: the last instruction of this block that wrote it, + 1
-    uint8_t *depth;     // per value: views on the way to what it is
+    uint32_t first, end; // of the block at hand
+    uint32_t n;          // instruction at hand
+    uint32_t *last_def;  // per web: the last instruction of this block that wrote it, + 1
+    uint8_t *depth;      // per value: views on the way to what it is
+    uint32_t *frail;     // per value: a view of this web, which is written again later; NONE
 } scan;
 
 // Can what r is at instruction `from` still be read at the instruction at hand?
 static bool still(scan *c, ref r, uint32_t from) {
     lower *l = c->l;
-    if (r.kind != ORR_K_REG || r.value == NONE || !l->values.at[r.value].merged) return true;
+    if (r.kind != ORR_K_REG || r.value == NONE) return true;
+    uint32_t web = l->values.at[r.value].merged ? lower_web(l, r.value) : c->frail[r.value];
+    if (web == NONE) return true;
     if (from < c->first || from > c->n) return false;
-    return c->last_def[lower_web(l, r.value)] <= from; // `from` itself writes something else
+    return c->last_def[web] <= from; // `from` itself writes something else
 }
 
 static bool all_still(scan *c, uint32_t from) {
@@ -231,15 +238,37 @@ static bool is_view(const lower *l, uint32_t n) {
     }
 }
 
+// Are all readers of n's result in this block, before the web is written again?
+static bool read_in_time(scan *c, uint32_t n, uint32_t web) {
+    lower *l = c->l;
+    const orr_inst *i = &l->k->insts[n];
+    uint32_t v = result(l, n), seen = 0;
+    if (i->ndst != 1 || v == NONE) return false;
+    for (uint32_t x = n + 1; x < c->end && x < n + 64; x++) {
+        const orr_inst *y = &l->k->insts[x];
+        for (int s = 0; s < y->nsrc; s++) seen += l->of[y->first + y->ndst + (uint32_t)s] == v;
+        seen += l->guard[x] == v;
+        if (seen >= l->values.at[v].uses) return true;
+        for (int d = 0; d < y->ndst; d++) {
+            uint32_t w = l->of[y->first + (uint32_t)d];
+            if (orr_dst(l->k, y, d)->kind == ORR_K_REG && w != NONE && lower_web(l, w) == web) return false;
+        }
+    }
+    return false;
+}
+
 static void try_view(scan *c, uint32_t n) {
     lower *l = c->l;
     const orr_inst *i = &l->k->insts[n];
     if (i->guard >= 0 || !is_view(l, n)) return;
     uint8_t depth = 0;
+    uint32_t frail = NONE;
     for (int s = 0; s < i->nsrc; s++) {
         ref r = lower_ref(l, n, s);
         if (r.kind != ORR_K_REG || r.value == NONE) continue;
-        if (l->values.at[r.value].merged) return; // it may be written again while this is read
+        uint32_t web = l->values.at[r.value].merged ? lower_web(l, r.value) : c->frail[r.value];
+        if (web != NONE && !read_in_time(c, n, web)) return; // it is written again while this is read
+        if (web != NONE) frail = web;
         if (c->depth[r.value] + 1 > depth) depth = c->depth[r.value] + 1;
     }
     if (depth > MAX_VIEW) return;
@@ -250,7 +279,10 @@ static void try_view(scan *c, uint32_t n) {
     }
     l->todo[n] |= DO_VIEW;
     for (int d = 0; d < i->ndst; d++)
-        if (orr_dst(l->k, i, d)->kind == ORR_K_REG) c->depth[l->of[i->first + (uint32_t)d]] = depth;
+        if (orr_dst(l->k, i, d)->kind == ORR_K_REG) {
+            c->depth[l->of[i->first + (uint32_t)d]] = depth;
+            c->frail[l->of[i->first + (uint32_t)d]] = frail;
+        }
 }
 
 // A copy into a merged register of something made just before for that: it is made in place.
@@ -321,6 +353,7 @@ static void fold_add(scan *c, uint32_t n) {
         }
         if (q->op == ORR_OP_SHL && bytes_of(q) == bytes_of(i) && is_imm(src[1]) && i->op == ORR_OP_ADD) {
             fuse(c, n, p, FUSED_LEA, n, (ref[]){src[0], other}, 2);
+            plan_for(l, n)->disp = (int64_t)(src[1].imm & 63);
             return;
         }
         if ((q->op == ORR_OP_ADD || q->op == ORR_OP_SUB) && l->cc >= 50 && is_int(q, bytes_of(i)) &&
@@ -419,10 +452,27 @@ static void fold_address(scan *c, uint32_t n, int at) {
     int64_t disp = 0;
     ref base = lower_ref(l, n, at);
     bool moved = false;
+    bool scales = l->cc >= 70 && l->cc < 90 && l->k->insts[n].space == ORR_SPACE_SHARED;
     for (int round = 0; round < MAX_VIEW; round++) {
         uint32_t p = producer(l, base, false);
-        if (p == NONE || l->plan_of[p]) break;
+        if (p == NONE) break;
         const orr_inst *q = &l->k->insts[p];
+        if (scales) { // Volta to Ada: a shared address is an index, scaled by 4, 8 or 16, and a displacement
+            ref a = lower_ref(l, p, 0), b = lower_ref(l, p, 1);
+            bool lea =
+                lower_op(l, p) == FUSED_LEA && is_imm(b) && lower_shift(l, p) >= 2 && lower_shift(l, p) <= 4;
+            bool shl =
+                lower_op(l, p) == ORR_OP_SHL && is_imm(b) && b.imm >= 2 && b.imm <= 4 && bytes_of(q) == 4;
+            if ((lea || shl) && a.kind == ORR_K_REG && all_still(c, p)) {
+                if (lea) disp += (int32_t)b.imm;
+                more(l, a);
+                forget(l, base.value);
+                base = a;
+                moved = true;
+                break;
+            }
+        }
+        if (l->plan_of[p]) break;
         if ((q->op != ORR_OP_ADD && q->op != ORR_OP_SUB) || q->nsrc != 2 ||
             (q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT)) || orr_types[q->type].is_float || bytes_of(q) < 4)
             break;
@@ -560,12 +610,15 @@ void lower_plan(lower *l) {
     scan c = {.l = l};
     c.last_def = orr_calloc(l->values.n + 1, sizeof *c.last_def);
     c.depth = orr_calloc(l->values.n + 1, 1);
+    c.frail = orr_malloc((l->values.n + 1) * sizeof *c.frail);
+    for (size_t v = 0; v < l->values.n; v++) c.frail[v] = NONE;
     find_plain_readers(l);
     if (l->cc >= 90) find_shared(l);
     const flow *f = &l->flow;
     for (uint32_t x = 0; x < f->norder; x++) {
         const orr_block *b = &l->k->blocks[f->first_block + f->order[x]];
         c.first = b->first;
+        c.end = b->first + b->count;
         for (uint32_t n = b->first; n < b->first + b->count; n++) {
             const orr_inst *i = &l->k->insts[n];
             c.n = n;
@@ -583,4 +636,5 @@ void lower_plan(lower *l) {
     }
     free(c.last_def);
     free(c.depth);
+    free(c.frail);
 }
