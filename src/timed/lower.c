@@ -58,8 +58,7 @@ static void lower_function(lower *l) {
     lower_branches(l);
     lower_emit(l);
     lower_schedule(l);
-    uint32_t need = lower_registers(l);
-    if (need > l->need) l->need = need;
+    lower_registers(l);
     append(l, f);
     free(l->predicated);
     free(l->body);
@@ -99,6 +98,9 @@ bool orr_lower_ptx(orr_program *p, orr_err *e) {
         lower_function(&l);
         b += l.func.nblocks;
     }
+    // The estimate of isa/liveness.c is as good as counting what is alive here (docs/lowering.md).
+    if (p->gpu->limit_thread_registers > 0 && p->registers > (uint32_t)p->gpu->limit_thread_registers)
+        p->registers = (uint32_t)p->gpu->limit_thread_registers;
     free(l.of);
     free(l.guard);
     free(l.todo);

@@ -183,7 +183,6 @@ typedef struct lower {
     orr_map names;                 // mnemonics that were looked up
     orr_map holds;                 // of `held`
     bool placing;                  // constants: outside any guard
-    uint32_t need;                 // registers a thread needs
     orr_arena arena;
     struct {
         const char *name;
@@ -243,6 +242,6 @@ bool lower_special(lower *l); // true: done
 
 // schedule.c, regs.c
 void lower_schedule(lower *l);
-uint32_t lower_registers(lower *l); // how many it needs
+void lower_registers(lower *l);
 
 #endif

@@ -132,6 +132,25 @@ static void write_results_of(lower *l, uint32_t inst, int from, int to) {
     }
 }
 
+// The registers of a vector lie side by side, if nothing else has placed them yet.
+static void place_side_by_side(lower *l, const uint32_t *values, int n) {
+    uint32_t parts = 0;
+    for (int v = 0; v < n; v++) {
+        if (values[v] == NONE || l->vreg_of[lower_web(l, values[v])]) return;
+        uint8_t cls = l->values.at[values[v]].cls;
+        if (cls != ORR_W && cls != ORR_D) return;
+        for (int w = 0; w < v; w++)
+            if (lower_web(l, values[v]) == lower_web(l, values[w])) return;
+        parts += cls == ORR_D ? 2 : 1;
+    }
+    if (parts != 2 && parts != 4) return;
+    uint32_t at = lower_temp(l, FILE_R, (uint8_t)parts);
+    for (int v = 0; v < n; v++) {
+        l->vreg_of[lower_web(l, values[v])] = at + 1;
+        at += l->values.at[values[v]].cls == ORR_D ? 2 : 1;
+    }
+}
+
 static void write_results(lower *l, int from, int to) { write_results_of(l, l->inst, from, to); }
 
 static void read_values_of(lower *l, uint32_t inst, int from, int to) {
@@ -154,6 +173,12 @@ static bool merged(lower *l, const orr_inst *i, bool st) {
         bytes += (uint32_t)i->width * (i->vec ? i->vec : 1);
     lower_begin(l, suffixed(l, st ? "STS" : "LDS", bytes, i, !st));
     address(l, 0, i->space);
+    uint32_t values[4] = {NONE, NONE, NONE, NONE};
+    int nvalues = 0;
+    for (uint32_t x = lowest + 1; x && !st; x = l->merged_next[x - 1])
+        for (int d = 0; d < l->k->insts[x - 1].ndst && nvalues < 4; d++)
+            values[nvalues++] = l->of[l->k->insts[x - 1].first + (uint32_t)d];
+    if (!st) place_side_by_side(l, values, nvalues);
     for (uint32_t x = lowest + 1; x; x = l->merged_next[x - 1]) {
         if (st)
             read_values_of(l, x - 1, 1, lower_nsrc(l, x - 1));
@@ -176,6 +201,8 @@ static void load(lower *l, const orr_inst *i) {
         const char *name = l->next.name;
         address(l, 0, i->space);
         l->next.name = name;
+        if (vec > 1 && i->ndst == vec && vec <= 8 && i->width >= 4)
+            place_side_by_side(l, &l->of[i->first + (uint32_t)(h * i->ndst / halves)], i->ndst / halves);
         write_results(l, h * i->ndst / halves, (h + 1) * i->ndst / halves);
         finish(l, i, bytes / (uint32_t)halves, (uint32_t)h * 16, ORR_TF_LOAD);
     }

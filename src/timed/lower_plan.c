@@ -338,8 +338,9 @@ static void fold_add(scan *c, uint32_t n) {
         if (p == NONE || l->plan_of[p] || !all_still(c, p) || lower_nsrc(l, p) < 2) continue;
         const orr_inst *q = &l->k->insts[p];
         // A product or shift that costs nothing extra is done again for each reader.
-        bool again =
-            q->op == ORR_OP_SHL ? l->cc >= 50 : q->op == ORR_OP_MUL && (q->mods & ORR_M_WIDE) && l->cc >= 70;
+        bool again = q->op == ORR_OP_SHL
+                         ? l->cc >= 50
+                         : q->op == ORR_OP_MUL && (q->mods & ORR_M_WIDE) && (l->cc >= 70 || l->cc < 50);
         if (l->values.at[a.value].uses != 1 && !again) continue;
         ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), other};
         bool mul = q->op == ORR_OP_MUL && !orr_types[q->type].is_float && q->nsrc == 2;
@@ -354,6 +355,14 @@ static void fold_add(scan *c, uint32_t n) {
         if (q->op == ORR_OP_SHL && bytes_of(q) == bytes_of(i) && is_imm(src[1]) && i->op == ORR_OP_ADD) {
             fuse(c, n, p, FUSED_LEA, n, (ref[]){src[0], other}, 2);
             plan_for(l, n)->disp = (int64_t)(src[1].imm & 63);
+            return;
+        }
+        if (q->op == ORR_OP_ADD && i->op == ORR_OP_ADD && is_imm(src[1]) && is_imm(other) &&
+            is_int(q, bytes_of(i)) &&
+            !(q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT))) { // two constants are one
+            other.imm += src[1].imm;
+            if (!wide) other.imm &= 0xffffffff;
+            fuse(c, n, p, ORR_OP_ADD, n, (ref[]){src[0], other}, 2);
             return;
         }
         if ((q->op == ORR_OP_ADD || q->op == ORR_OP_SUB) && l->cc >= 50 && is_int(q, bytes_of(i)) &&
@@ -447,6 +456,21 @@ static void fold_zero_test(scan *c, uint32_t n) {
 }
 
 // Constants added to an address become its displacement (24 bits, signed).
+// Copies and address conversions are looked through, where what they copy stays.
+static ref unviewed(const scan *c, ref r) {
+    const lower *l = c->l;
+    for (int depth = 0; depth < MAX_VIEW && r.kind == ORR_K_REG && r.value != NONE; depth++) {
+        const value *v = &l->values.at[r.value];
+        if (v->def == NONE || v->merged || !(l->todo[v->def] & DO_VIEW) || c->frail[r.value] != NONE) break;
+        const orr_inst *i = &l->k->insts[v->def];
+        bool copy = (i->op == ORR_OP_MOV || i->op == ORR_OP_CVTA) && i->nsrc == 1 && i->ndst == 1;
+        ref a = lower_ref(l, v->def, 0);
+        if (!copy || a.kind != ORR_K_REG || a.cls != v->cls) break;
+        r = a;
+    }
+    return r;
+}
+
 static void fold_address(scan *c, uint32_t n, int at) {
     lower *l = c->l;
     int64_t disp = 0;
@@ -454,17 +478,19 @@ static void fold_address(scan *c, uint32_t n, int at) {
     bool moved = false;
     bool scales = l->cc >= 70 && l->cc < 90 && l->k->insts[n].space == ORR_SPACE_SHARED;
     for (int round = 0; round < MAX_VIEW; round++) {
-        uint32_t p = producer(l, base, false);
+        ref plain = unviewed(c, base);
+        uint32_t p = producer(l, plain, false);
         if (p == NONE) break;
         const orr_inst *q = &l->k->insts[p];
         if (scales) { // Volta to Ada: a shared address is an index, scaled by 4, 8 or 16, and a displacement
             ref a = lower_ref(l, p, 0), b = lower_ref(l, p, 1);
-            bool lea =
-                lower_op(l, p) == FUSED_LEA && is_imm(b) && lower_shift(l, p) >= 2 && lower_shift(l, p) <= 4;
+            uint64_t known = 0;
+            bool lea = lower_op(l, p) == FUSED_LEA && lower_constant(l, b, &known, 0) &&
+                       lower_shift(l, p) >= 2 && lower_shift(l, p) <= 4;
             bool shl =
                 lower_op(l, p) == ORR_OP_SHL && is_imm(b) && b.imm >= 2 && b.imm <= 4 && bytes_of(q) == 4;
             if ((lea || shl) && a.kind == ORR_K_REG && all_still(c, p)) {
-                if (lea) disp += (int32_t)b.imm;
+                if (lea) disp += (int32_t)known;
                 more(l, a);
                 forget(l, base.value);
                 base = a;
@@ -472,8 +498,7 @@ static void fold_address(scan *c, uint32_t n, int at) {
                 break;
             }
         }
-        if (l->plan_of[p]) break;
-        if ((q->op != ORR_OP_ADD && q->op != ORR_OP_SUB) || q->nsrc != 2 ||
+        if ((lower_op(l, p) != ORR_OP_ADD && lower_op(l, p) != ORR_OP_SUB) || q->nsrc != 2 ||
             (q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT)) || orr_types[q->type].is_float || bytes_of(q) < 4)
             break;
         ref a = lower_ref(l, p, 0), b = lower_ref(l, p, 1);

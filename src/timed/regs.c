@@ -23,12 +23,13 @@ typedef struct alloc {
     uint32_t nglobal, words;
     uint32_t *vreg_of; // and back
     uint64_t *in, *out, *use, *def;
+    uint32_t *readers; // two instructions that read it, + 1
+    uint32_t nbanks;
 } alloc;
 
 static uint32_t reg_at(const alloc *a, const minst *m, int r) { return a->l->regs.at[m->regs + (uint32_t)r]; }
 static bool has(const uint64_t *s, uint32_t r) { return s[r / 64] >> r % 64 & 1; }
 static void put(uint64_t *s, uint32_t r) { s[r / 64] |= 1ull << r % 64; }
-static void drop(uint64_t *s, uint32_t r) { s[r / 64] &= ~(1ull << r % 64); }
 
 static void touch(life *v, uint32_t at) {
     if (at < v->first) v->first = at;
@@ -50,6 +51,10 @@ static void find_global(alloc *a) {
                     a->global[v] = ++a->nglobal;
                 home[v] = b;
                 touch(&a->life[v], r < m->nsrc ? 2 * i : 2 * i + 1);
+                if (r < m->nsrc && !a->readers[2 * v])
+                    a->readers[2 * v] = i + 1;
+                else if (r < m->nsrc && !a->readers[2 * v + 1])
+                    a->readers[2 * v + 1] = i + 1;
             }
         }
     free(home);
@@ -107,38 +112,6 @@ static void stretch(alloc *a) { // lives over the blocks they pass through
     }
 }
 
-// The most vector registers alive at one place.
-static uint32_t most_alive(alloc *a) {
-    lower *l = a->l;
-    uint32_t most = 0;
-    uint64_t *live = orr_calloc(a->words + 1, sizeof *live);
-    uint8_t *here = orr_calloc(l->vregs.n + 1, 1);
-    for (uint32_t b = 0; b < l->flow.nblocks; b++) {
-        memcpy(live, a->out + (size_t)b * a->words, a->words * sizeof *live);
-        uint32_t now = 0;
-        for (uint32_t w = 0; w < a->words; w++)
-            for (uint64_t m = live[w]; m; m &= m - 1)
-                now += l->vregs.at[a->vreg_of[w * 64 + (uint32_t)__builtin_ctzll(m)]].file == FILE_R;
-        if (now > most) most = now;
-        for (uint32_t i = l->block_first.at[b + 1]; i-- > l->block_first.at[b];) {
-            const minst *m = &l->insts.at[i];
-            for (int r = m->nsrc + m->ndst; r-- > 0;) {
-                uint32_t v = reg_at(a, m, r), g = a->global[v];
-                bool is = g ? has(live, g - 1) : here[v], to = r < m->nsrc || (m->flags & ORR_TF_GUARDED);
-                if (is == to) continue;
-                if (g && to) put(live, g - 1);
-                if (g && !to) drop(live, g - 1);
-                here[v] = to;
-                if (l->vregs.at[v].file == FILE_R) now += to ? 1u : (uint32_t)-1;
-            }
-            if (now > most) most = now;
-        }
-    }
-    free(live);
-    free(here);
-    return most;
-}
-
 // ---- linear scan ---------------------------------------------------------------------------------
 static int by_first(const void *x, const void *y) {
     const life *a = x, *b = y;
@@ -164,12 +137,43 @@ static uint32_t find_run(const bank *k, uint32_t at, uint32_t n) {
     return k->many;
 }
 
-static void give(alloc *a, bank *k, uint32_t first, uint32_t parts) {
+// How many operands of v's readers are in a bank already.
+static uint32_t crowd(const alloc *a, uint32_t v, uint32_t which, const uint8_t *done) {
+    uint32_t n = 0;
+    for (int x = 0; x < 2; x++) {
+        uint32_t i = a->readers[2 * v + (uint32_t)x];
+        if (!i) continue;
+        const minst *m = &a->l->insts.at[i - 1];
+        for (int s = 0; s < m->nsrc; s++) {
+            uint32_t u = reg_at(a, m, s);
+            n += u != v && done[u] == 2 && a->l->vregs.at[u].file == FILE_R &&
+                 a->l->vregs.at[u].reg % a->nbanks == which;
+        }
+    }
+    return n;
+}
+
+// A free register in the emptiest bank, if one is near the lowest that is free.
+static uint32_t prefer_bank(const alloc *a, const bank *k, uint32_t at, uint32_t v, uint32_t lowest,
+                            const uint8_t *done) {
+    uint32_t best = lowest, least = NONE;
+    for (uint32_t r = lowest; r < k->many && r < lowest + 2 * a->nbanks; r++) {
+        if (k->until[r] > at) continue;
+        uint32_t c = crowd(a, v, r % a->nbanks, done);
+        if (c >= least) continue;
+        least = c;
+        best = r;
+    }
+    return best;
+}
+
+static void give(alloc *a, bank *k, uint32_t first, uint32_t parts, const uint8_t *done) {
     lower *l = a->l;
     uint32_t at = a->life[first].first;
     for (uint32_t p = 0; p < parts; p++)
         if (a->life[first + p].first < at) at = a->life[first + p].first;
     uint32_t r = find_run(k, at, parts);
+    if (r < k->many && parts == 1 && k->base == 0 && a->nbanks > 1) r = prefer_bank(a, k, at, first, r, done);
     if (r >= k->many) {
         r = k->next % (uint32_t)(k->many - parts + 1) / parts * parts;
         k->next += parts;
@@ -186,6 +190,8 @@ static void scan(alloc *a) {
     static const uint16_t base[] = {0, ORR_TREG_P, ORR_TREG_U, ORR_TREG_UP}, many[] = {255, 7, 63, 7};
     bank *banks = orr_calloc(4, sizeof *banks);
     for (int f = 0; f < 4; f++) banks[f] = (bank){.base = base[f], .many = many[f]};
+    int limit = l->g->limit_thread_registers;
+    if (limit >= 8 && limit < banks[0].many) banks[0].many = (uint16_t)limit;
     uint8_t *done = orr_calloc(l->vregs.n + 1, 1);
     life *order = orr_malloc((l->vregs.n + 1) * sizeof *order);
     size_t n = 0;
@@ -197,15 +203,18 @@ static void scan(alloc *a) {
         if (done[v]) continue;
         uint32_t first = v - l->vregs.at[v].part, parts = l->vregs.at[v].parts;
         for (uint32_t p = 0; p < parts; p++) done[first + p] = 1;
-        give(a, &banks[l->vregs.at[v].file & 3], first, parts);
+        give(a, &banks[l->vregs.at[v].file & 3], first, parts, done);
+        for (uint32_t p = 0; p < parts; p++) done[first + p] = 2; // and has a number
     }
     free(banks);
     free(done);
     free(order);
 }
 
-uint32_t lower_registers(lower *l) {
-    alloc a = {.l = l};
+void lower_registers(lower *l) {
+    alloc a = {.l = l,
+               .nbanks = l->g->regs_banks > 0 && l->g->regs_banks <= 8 ? (uint32_t)l->g->regs_banks : 1};
+    a.readers = orr_calloc(2 * (l->vregs.n + 1), sizeof *a.readers);
     a.life = orr_malloc((l->vregs.n + 1) * sizeof *a.life);
     a.global = orr_calloc(l->vregs.n + 1, sizeof *a.global);
     for (size_t v = 0; v < l->vregs.n; v++) a.life[v] = (life){.first = NONE, .last = 0, .vreg = (uint32_t)v};
@@ -215,7 +224,6 @@ uint32_t lower_registers(lower *l) {
         if (a.global[v]) a.vreg_of[a.global[v] - 1] = (uint32_t)v;
     a.words = a.nglobal / 64 + 1;
     size_t cells = (size_t)a.words * l->flow.nblocks;
-    uint32_t most = 0;
     if (cells <= MAX_CELLS) {
         uint64_t *sets = orr_calloc(4 * cells + 1, sizeof *sets);
         a.in = sets;
@@ -224,12 +232,11 @@ uint32_t lower_registers(lower *l) {
         a.def = sets + 3 * cells;
         flow_sets(&a);
         stretch(&a);
-        most = most_alive(&a);
         free(sets);
     }
     scan(&a);
     free(a.life);
     free(a.global);
     free(a.vreg_of);
-    return most;
+    free(a.readers);
 }
