@@ -51,14 +51,28 @@ const cli_subcommand cli_subcommands[] = {
      "orrery gpu occupancy h200 --block 256 --regs 64 --shared 16384\n"
      "orrery gpu show h200 --set sm.count=66 --json\n"
      "orrery gpu import gpgpusim.config trace.config -o my.conf"},
-    {"hw", cli_hw, " all repeat no-check json output quiet" INPUT_OPTIONS, "run [options] INPUT...",
-     "run launch scripts on the GPU of this machine",
-     "Runs the same launch scripts on a real GPU through the CUDA driver (libcuda.so.1, loaded at run "
-     "time),\n"
-     "checks the buffers and prints how long each launch took.",
+    {"hw", cli_hw, " all repeat no-check json log warm metrics output quiet" INPUT_OPTIONS,
+     "run [options] INPUT... | profile [options] INPUT... -o FILE", "run launch scripts on the GPU of this machine",
+     "`hw run` runs the same launch scripts on a real GPU through the CUDA driver (libcuda.so.1, loaded at run\n"
+     "time), checks the buffers and prints how long each launch took.\n"
+     "`hw profile` runs them under Nsight Compute (ncu) and writes a row of CSV for each launch: shape, clocks,\n"
+     "driver and all that the models predict. With --repeat N cycles and time are measured N times. What\n"
+     "it writes is what `orrery correlate` reads.",
      "orrery hw run saxpy --size medium\n"
      "orrery hw run saxpy bfs sgemm_tiled --repeat 10 --json\n"
-     "orrery hw run --all --size medium"},
+     "orrery hw run --all --size medium\n"
+     "orrery hw profile --all --size small --repeat 3 -o small.csv\n"
+     "orrery hw profile my.launch --warm -o my.csv"},
+    {"correlate", cli_correlate, " json html csv output quiet -- ", "[options] HARDWARE.csv... [-- RUN OPTIONS]",
+     "how near a model comes to what a GPU measured",
+     "Simulates what was measured (`orrery hw profile`) and compares, for each kernel and counter: signed error,\n"
+     "mean absolute percentage error (MAPE), the weighted one, correlation, normalised RMSE, the share under 10 %,\n"
+     "the five that are furthest off. What follows -- are options of `orrery run` (--gpu, --model, --set, --threads,\n"
+     "--kernels, --no-check); --size and names of scripts choose among the measurements. Without --model it is\n"
+     "cycle. Caches are empty before a kernel (l2.flush) where they were flushed on the GPU.",
+     "orrery correlate hardware/h200/workloads.csv --html h200.html -- --gpu h200\n"
+     "orrery correlate hardware/h200/workloads.csv --json -- --gpu h200 --size small --threads 8\n"
+     "orrery correlate mine.csv --csv points.csv -- --gpu h200 --set l2.latency=280 saxpy bfs"},
     {"list", cli_list, " names json quiet ", "[options]", "the bundled workloads",
      "Names the workloads that come with Orrery, with their sizes.",
      "orrery list\n"

@@ -1,9 +1,10 @@
 // orrery hw run: launch scripts on the GPU of this machine. Each script is run --repeat times from the
 // start, so that every round does the same work, and a launch's time is the least of its rounds. One
-// script gets a table of its launches; several get a line each.
+// script gets a table of its launches; several get a line each. --log has every launch of every round.
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "hw/hw.h"
+#include "lab/lab.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,12 +23,28 @@ typedef struct outcome { // of one script
     double wall;
 } outcome;
 
+// What was launched, in the order of launching: `hw profile` tells by it what the profiler saw.
+static void log_round(orr_text *log, const outcome *o, int round, const orr_hw_time *times, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        const orr_hw_time *x = &times[k];
+        orr_csv_add(log, o->input);
+        orr_text_add(log, ",");
+        orr_csv_add(log, o->size);
+        orr_text_add(log, ",%d,%zu,", round, k);
+        orr_csv_add(log, x->kernel);
+        orr_text_add(log, ",%ux%ux%u,%ux%ux%u,%u,%u,%.3f,%s\n", x->grid[0], x->grid[1], x->grid[2], x->block[0],
+                     x->block[1], x->block[2], x->regs, x->shared + x->dynamic_shared, x->us,
+                     o->e.status ? "no" : "yes");
+    }
+}
+
 // One round of a script. Keeps the shortest time of each launch.
-static void one_round(orr_hw *h, orr_script *s, bool check, orr_arena *names, outcome *o) {
+static void one_round(orr_hw *h, orr_script *s, bool check, orr_arena *names, outcome *o, int round, orr_text *log) {
     orr_backend b = orr_hw_backend(h);
     const orr_hw_time *times;
     orr_script_run(s, &b, check, &o->stats, &o->e);
     size_t n = orr_hw_times(h, &times);
+    log_round(log, o, round, times, n);
     bool first = !o->times;
     if (first) {
         o->times = orr_calloc(n + 1, sizeof *o->times);
@@ -47,7 +64,7 @@ static void one_round(orr_hw *h, orr_script *s, bool check, orr_arena *names, ou
 // All rounds of one input. After a kernel that faulted the driver takes no more work from this process
 // (seen on Hopper with driver 13.0: even a new context is refused), so what follows is not run.
 static void run_input(orr_hw *h, bool *broken, const cli_options *o, const cli_sets *sets, orr_arena *names,
-                      outcome *out) {
+                      outcome *out, orr_text *log) {
     double start = orr_seconds();
     if (*broken) {
         orr_fail(&out->e, ORR_BAD_INPUT, "not run: after the fault above the driver takes no more work");
@@ -56,7 +73,7 @@ static void run_input(orr_hw *h, bool *broken, const cli_options *o, const cli_s
     orr_script *s = cli_open_script(o, sets, out->input, &out->e);
     if (s) out->size = orr_arena_strdup(names, orr_script_size(s));
     for (int k = 0; s && k < o->repeat && !out->e.status; k++) {
-        one_round(h, s, !o->no_check, names, out);
+        one_round(h, s, !o->no_check, names, out, k, log);
         if (!orr_hw_reset(h)) *broken = true;
     }
     orr_script_free(s);
@@ -208,9 +225,22 @@ static size_t inputs_of(const cli_options *o, orr_arena *a, outcome **out) {
     return n;
 }
 
+static bool write_log(const cli_options *o, const orr_text *log, orr_err *e) {
+    orr_out out;
+    if (!o->log) return true;
+    if (!orr_out_open(&out, o->log, e)) return false;
+    fwrite(log->s, 1, log->n, out.f);
+    return orr_out_commit(&out, e);
+}
+
 int cli_hw(cli_options *o, orr_err *e) {
+    if (o->ninputs >= 1 && !strcmp(o->inputs[0], "profile")) return cli_profile(o, e);
     if (o->ninputs < 1 || strcmp(o->inputs[0], "run")) {
-        orr_fail(e, ORR_BAD_INPUT, "hw: it should be `orrery hw run INPUT...`");
+        orr_fail(e, ORR_BAD_INPUT, "hw: it should be `orrery hw run INPUT...` or `orrery hw profile INPUT...`");
+        return e->status;
+    }
+    if (o->warm || o->metrics) {
+        orr_fail(e, ORR_BAD_INPUT, "hw run: --warm and --metrics are for `orrery hw profile`");
         return e->status;
     }
     orr_arena names = {0};
@@ -230,18 +260,22 @@ int cli_hw(cli_options *o, orr_err *e) {
     orr_progress progress = {0};
     int status = 0;
     bool broken = false;
+    orr_text log = {0};
+    orr_text_add(&log, "script,size,round,launch,kernel,grid,block,registers,shared,time_us,right\n");
     if (h) {
         info = *orr_hw_get_info(h);
         if (!o->quiet) orr_progress_start(&progress, "hw run", "scripts", "", n);
     }
     for (size_t k = 0; h && k < n; k++) {
-        run_input(h, &broken, o, &sets, &names, &out[k]);
+        run_input(h, &broken, o, &sets, &names, &out[k], &log);
         right += !out[k].e.status;
         if (out[k].e.status && status != ORR_PROGRAM_FAILED) status = out[k].e.status;
         orr_progress_step(&progress, k + 1);
     }
     orr_progress_end(&progress);
     orr_hw_close(h);
+    if (!e->status) write_log(o, &log, e);
+    free(log.s);
     if (!e->status) {
         orr_text t = {0};
         if (o->json) {

@@ -66,6 +66,13 @@ static const option options[] = {
     {"format", 0, STRING, AT(format), 0, "NAME",
      "of what record writes: orrery (default; a file), accel-sim (a folder with .traceg.xz) or accel-sim-plain "
      "(.traceg)"},
+    {"log", 0, STRING, AT(log), 0, "FILE",
+     "also write every launch of every round to FILE (CSV), in the order of launching (hw run)"},
+    {"warm", 0, FLAG, AT(warm), 0, NULL, "leave the caches as they are before a kernel (hw profile; default: flushed)"},
+    {"metrics", 0, STRING, AT(metrics), 0, "NAME,NAME...",
+     "measure these, as Nsight Compute names them (hw profile; default: all that the models predict)"},
+    {"html", 0, STRING, AT(html), 0, "FILE", "write a page for the browser to FILE: needs no other file and no network"},
+    {"csv", 0, STRING, AT(csv), 0, "FILE", "write every point and counter to FILE, a row each"},
     {"output", 'o', STRING, AT(output), 0, "FILE", "write to FILE"},
     {"quiet", 'q', FLAG, AT(quiet), 0, NULL, "no progress, no notes on standard error"},
 };
@@ -208,7 +215,11 @@ bool cli_parse(const char *subcommand, int argc, char **argv, cli_options *o, or
     o->inputs = orr_calloc((size_t)argc + 1, sizeof *o->inputs);
     for (int i = 1; i < argc; i++) {
         char *word = argv[i];
-        if (strcmp(word, "--") == 0) {
+        if (strcmp(word, "--") == 0 && strstr(c->takes, " -- ")) {
+            o->rest = argv + i + 1;
+            o->nrest = argc - i - 1;
+            return true;
+        } else if (strcmp(word, "--") == 0) {
             while (++i < argc) o->inputs[o->ninputs++] = argv[i];
         } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
             cli_help(stdout, c);

@@ -1,0 +1,274 @@
+// orrery hw profile: launch scripts under Nsight Compute, on the GPU of this machine.
+//
+// ncu runs `orrery hw run` and profiles every kernel but the one that keeps the GPU busy between launches.
+// The first round measures everything, which takes the profiler several passes over each kernel; the rounds
+// that say how much a launch's time differs measure the time alone, in one pass.
+#include "cli/cli.h"
+#include "lab/lab.h"
+#include "launch/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_BYTES ((size_t)1 << 30) // of what the profiler writes
+
+typedef struct profiling {
+    const cli_options *o;
+    const char *ncu, *self;
+    char folder[PATH_MAX]; // temporary
+    const char *const *inputs;
+    int ninputs;
+    orr_arena arena;
+} profiling;
+
+typedef ORR_VEC(char *) words;
+static void word(words *w, const char *s) { *ORR_PUSH(w) = (char *)(uintptr_t)s; }
+
+static const char *in_folder(profiling *p, const char *name) {
+    return orr_arena_printf(&p->arena, "%s/%s", p->folder, name);
+}
+
+// Runs it to its end, standard output into a file. -1: it could not be run.
+static int run_program(words *w, const char *out) {
+    word(w, NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        int fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        if (fd >= 0) dup2(fd, STDOUT_FILENO);
+        execv(w->at[0], w->at);
+        _exit(127);
+    }
+    int status = 0;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    if (child < 0 || !WIFEXITED(status)) return -1;
+    return WEXITSTATUS(status);
+}
+
+static char *read_whole(const char *path, size_t *n) {
+    orr_err none = {0};
+    return orr_read_file(path, MOST_BYTES, n, &none);
+}
+
+// ---- metrics --------------------------------------------------------------------------------
+// Those the user names, or the usual ones as far as this profiler knows them on this GPU.
+static void choose_metrics(profiling *p, orr_names *all, orr_names *timing) {
+    if (p->o->metrics) {
+        for (const char *s = p->o->metrics; *s;) {
+            size_t n = strcspn(s, ",");
+            if (n) *ORR_PUSH(all) = orr_arena_strndup(&p->arena, s, n);
+            s += n + (s[n] == ',');
+        }
+    } else {
+        orr_ncu_metrics(all, false);
+    }
+    orr_ncu_metrics(timing, true);
+    words w = {0};
+    size_t n;
+    const char *out = in_folder(p, "metrics.txt");
+    word(&w, p->ncu);
+    word(&w, "--query-metrics");
+    int status = run_program(&w, out);
+    char *list = status ? NULL : read_whole(out, &n);
+    if (list && strstr(list, "__")) {
+        if (!p->o->metrics) orr_ncu_known(all, list);
+        orr_ncu_known(timing, list);
+    }
+    free(list);
+    free(w.at);
+}
+
+static const char *joined(orr_arena *a, const orr_names *names) {
+    orr_text t = {0};
+    orr_text_addn(&t, "", 0);
+    for (size_t k = 0; k < names->n; k++) orr_text_add(&t, "%s%s", k ? "," : "", names->at[k]);
+    const char *s = orr_arena_strdup(a, t.s);
+    free(t.s);
+    return s;
+}
+
+// ---- one run of the profiler ------------------------------------------------------------------
+static void command_of(profiling *p, const orr_names *metrics, int rounds, const char *csv, const char *log,
+                       words *w) {
+    const cli_options *o = p->o;
+    const char *const start[] = {p->ncu,
+                                 "--clock-control",
+                                 "none", // as the GPU runs when nobody looks
+                                 "--cache-control",
+                                 o->warm ? "none" : "all",
+                                 "--csv",
+                                 "--page",
+                                 "raw",
+                                 "--print-units",
+                                 "base",
+                                 "--print-kernel-base",
+                                 "mangled",
+                                 "--kernel-name",
+                                 "regex:^(?!orr_spin)",
+                                 "--log-file",
+                                 csv,
+                                 "--metrics",
+                                 joined(&p->arena, metrics),
+                                 p->self,
+                                 "hw",
+                                 "run",
+                                 "--log",
+                                 log,
+                                 "--repeat"};
+    for (size_t k = 0; k < sizeof start / sizeof *start; k++) word(w, start[k]);
+    word(w, orr_arena_printf(&p->arena, "%d", rounds));
+    if (o->size) {
+        word(w, "--size");
+        word(w, o->size);
+    }
+    for (int k = 0; k < o->nsets; k++) {
+        word(w, "--set");
+        word(w, o->sets[k]);
+    }
+    if (o->no_check) word(w, "--no-check");
+    if (o->quiet) word(w, "--quiet");
+    word(w, "--");
+    for (int k = 0; k < p->ninputs; k++) word(w, p->inputs[k]);
+}
+
+// What the profiler complains of, for a message.
+static const char *complaint(profiling *p, const char *text) {
+    const char *at = text ? strstr(text, "==ERROR==") : NULL;
+    if (!at) return "it does not say why";
+    at += strlen("==ERROR==");
+    at += strspn(at, " ");
+    return orr_arena_strndup(&p->arena, at, strcspn(at, "\r\n"));
+}
+
+static bool profile(profiling *p, const orr_names *metrics, int rounds, const orr_measured *proto,
+                    orr_hardware *h, orr_err *e) {
+    words w = {0};
+    orr_ncu_files f = {.csv_path = in_folder(p, "ncu.csv"), .log_path = in_folder(p, "launches.csv")};
+    unlink(f.csv_path);
+    unlink(f.log_path);
+    command_of(p, metrics, rounds, f.csv_path, f.log_path, &w);
+    int status = run_program(&w, in_folder(p, "run.txt"));
+    free(w.at);
+    f.csv = read_whole(f.csv_path, &f.csv_bytes);
+    f.log = read_whole(f.log_path, &f.log_bytes);
+    bool ok;
+    if (f.csv && f.log && strchr(f.csv, ',') && !strstr(f.csv, "==ERROR== ERR_"))
+        ok = orr_ncu_read(h, &f, metrics, proto, e);
+    else
+        ok = orr_fail(e, ORR_BAD_INPUT, "%s ended with status %d and has no results: %s", p->ncu, status,
+                      complaint(p, f.csv));
+    free(f.csv);
+    free(f.log);
+    return ok;
+}
+
+// ---- the command ----------------------------------------------------------------------------
+static const char *today(orr_arena *a) {
+    time_t now = time(NULL);
+    struct tm t;
+    gmtime_r(&now, &t);
+    return orr_arena_printf(a, "%04d-%02d-%02d", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
+}
+
+// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  ...": the first word that is a version.
+static const char *driver_version(orr_arena *a) {
+    FILE *f = fopen("/proc/driver/nvidia/version", "r"); // has no size to be read by
+    char line[512], *save = NULL;
+    if (!f) return "";
+    const char *found = "";
+    if (fgets(line, sizeof line, f))
+        for (char *s = strtok_r(line, " \t\n", &save); s && !*found; s = strtok_r(NULL, " \t\n", &save))
+            if (s[0] >= '0' && s[0] <= '9' && strchr(s, '.') && !s[strspn(s, "0123456789.")])
+                found = orr_arena_strdup(a, s);
+    fclose(f);
+    return found;
+}
+
+static void remove_folder(profiling *p) {
+    static const char *const files[] = {"metrics.txt", "ncu.csv", "launches.csv", "run.txt"};
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++) unlink(in_folder(p, files[k]));
+    rmdir(p->folder);
+}
+
+// An input without a row was not measured, or gave wrong results: hw run has said so.
+static bool all_measured(const profiling *p, const orr_hardware *h, orr_err *e) {
+    orr_text t = {0};
+    int n = 0;
+    for (int k = 0; k < p->ninputs; k++) {
+        bool found = false;
+        for (size_t r = 0; r < h->rows.n && !found; r++) found = !strcmp(h->rows.at[r].script, p->inputs[k]);
+        if (!found && n++ < 10) orr_text_add(&t, "%s%s", n > 1 ? ", " : "", p->inputs[k]);
+    }
+    if (n)
+        orr_fail(e, ORR_PROGRAM_FAILED,
+                 "hw profile: %d of %d scripts are not in %s, they launched nothing or left wrong "
+                 "results: %s",
+                 n, p->ninputs, p->o->output, t.s);
+    free(t.s);
+    return n == 0;
+}
+
+static bool collect_inputs(profiling *p, orr_err *e) {
+    const cli_options *o = p->o;
+    int bundled = 0, given = o->ninputs - 1;
+    const char *const *names = o->all ? orr_list_workloads(&p->arena, &bundled) : NULL;
+    const char **all = orr_arena_alloc(&p->arena, (size_t)(given + bundled + 1) * sizeof *all);
+    for (int k = 0; k < given + bundled; k++) all[k] = k < given ? o->inputs[k + 1] : names[k - given];
+    p->inputs = all;
+    p->ninputs = given + bundled;
+    if (!p->ninputs)
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "hw profile: an INPUT is needed: a bundled workload's name, a launch script, or --all");
+    if (!o->output) return orr_fail(e, ORR_BAD_INPUT, "hw profile: name the file to write with -o FILE");
+    if (o->kernel || o->grid || o->block || o->shared || o->nargs || o->json || o->log)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "hw profile: takes launch scripts, and no --json, --log, --kernel, --grid, --block, "
+                        "--shared, --arg");
+    return true;
+}
+
+int cli_profile(cli_options *o, orr_err *e) {
+    profiling p = {.o = o};
+    orr_names all = {0}, timing = {0};
+    orr_hardware h = {0};
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = 0;
+    p.self = self;
+    const char *temp = getenv("TMPDIR");
+    snprintf(p.folder, sizeof p.folder, "%s/orrery-XXXXXX", temp && *temp ? temp : "/tmp");
+    bool ok = collect_inputs(&p, e) && (p.ncu = orr_ncu_find(&p.arena, e));
+    if (ok && !mkdtemp(p.folder)) {
+        ok = orr_fail(e, ORR_BAD_INPUT, "%s: cannot make a temporary folder: %s", p.folder, strerror(errno));
+    } else if (ok) {
+        orr_measured proto = {.cache = o->warm ? "warm" : "flushed",
+                              .driver = driver_version(&p.arena),
+                              .date = today(&p.arena)};
+        choose_metrics(&p, &all, &timing);
+        ok = profile(&p, &all, 1, &proto, &h, e);
+        proto.repeat = 1;
+        if (ok && o->repeat > 1) ok = profile(&p, &timing, o->repeat - 1, &proto, &h, e);
+        remove_folder(&p);
+    }
+    if (ok) {
+        orr_text t = {0};
+        orr_out out;
+        orr_hardware_write(&h, &t);
+        if (orr_out_open(&out, o->output, e)) {
+            fwrite(t.s, 1, t.n, out.f);
+            if (orr_out_commit(&out, e)) all_measured(&p, &h, e);
+        }
+        free(t.s);
+    }
+    orr_hardware_free(&h);
+    free(all.at);
+    free(timing.at);
+    orr_arena_free(&p.arena);
+    return e->status;
+}

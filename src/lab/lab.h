@@ -1,0 +1,156 @@
+// The lab: what real GPUs measured, and how near a model comes to it.
+//
+//   profile     launch scripts under Nsight Compute (ncu.c) make rows of measurements (hardware.c);
+//   correlate   rows are joined with what a model predicts for the same launches (compare.c), and said as
+//   text, CSV,
+//               JSON (say.c, say_json.c) and a page for the browser (say_html.c, page.html).
+#ifndef ORR_LAB_H
+#define ORR_LAB_H
+
+#include "model/model.h"
+
+// ---- CSV (csv.c) ----------------------------------------------------------------------------
+// Cells between commas, in quotes when they hold commas, quotes (doubled) or line ends (RFC 4180). The text
+// is taken apart in place.
+typedef struct orr_csv {
+    const char *path; // for messages
+    char *at, *end;
+    int line;              // of the row that was read last
+    int next_line;         // of the one to come
+    ORR_VEC(char *) cells; // of that row, each ends in 0
+} orr_csv;
+void orr_csv_open(orr_csv *c, const char *path, char *text, size_t n); // text[n] must be there and be 0
+bool orr_csv_row(orr_csv *c, orr_err *e);                              // false: the end, or an error in e
+int orr_csv_find(const orr_csv *c, const char *name);                  // the cell that says so, -1: none
+void orr_csv_close(orr_csv *c);
+void orr_csv_add(orr_text *t, const char *cell); // in quotes where it needs them
+// The whole cell as a number; thousands may be separated ("1,234.5"). False: it is none.
+bool orr_csv_number(const char *cell, double *v);
+bool orr_csv_uint(const char *cell, uint32_t *v);
+// "16x8x1", "16x8", "(16, 8, 1)" or "16,8".
+bool orr_csv_shape(const char *cell, uint32_t d[3]);
+void orr_csv_add_number(orr_text *t, double v); // nothing for NAN
+
+// ---- measurements (hardware.c, docs/lab.md) ---------------------------------------------------
+typedef struct orr_measured { // one launch, once
+    const char *script, *size;
+    const char *cache; // "flushed": L1 and L2 were emptied before it; "warm": as the launch before left them
+    const char *kernel, *gpu, *driver, *date;
+    uint32_t launch; // of the script's, from 0
+    uint32_t repeat; // from 0
+    uint32_t grid[3], block[3], regs, shared;
+    double *metrics; // by orr_hardware's list, as far as it went then; NAN: not measured
+    size_t nmetrics;
+} orr_measured;
+
+typedef struct orr_hardware {
+    ORR_VEC(const char *) metrics; // as Nsight Compute names them; in its base units (ns, byte, Hz, %)
+    orr_map index;                 // name to 1 + place
+    ORR_VEC(orr_measured) rows;
+    orr_arena arena;
+} orr_hardware;
+// Adds a file's rows to what is there.
+bool orr_hardware_read(orr_hardware *h, const char *path, orr_err *e);
+bool orr_hardware_parse(orr_hardware *h, const char *path, char *text, size_t n, orr_err *e);
+void orr_hardware_write(const orr_hardware *h, orr_text *out);
+size_t orr_hardware_metric(orr_hardware *h, const char *name); // its place, new or old
+orr_measured *orr_hardware_add(orr_hardware *h);               // a row without any value yet
+double orr_hardware_get(const orr_hardware *h, const orr_measured *m, const char *metric); // NAN: not there
+void orr_hardware_free(orr_hardware *h);
+
+// ---- Nsight Compute (ncu.c) -------------------------------------------------------------------
+typedef ORR_VEC(const char *) orr_names;
+// The program: $ORRERY_NCU, in PATH, where CUDA and Nsight Compute are installed usually.
+const char *orr_ncu_find(orr_arena *a, orr_err *e);
+// What a profile measures when nothing else is said: every counter of the table that can be measured and is
+// not made of others, and what says how the kernel was launched and at which clocks. `timing`: how long it
+// took, only.
+void orr_ncu_metrics(orr_names *names, bool timing);
+// Of those, the ones that the profiler's own list (`ncu --query-metrics`) has.
+void orr_ncu_known(orr_names *names, char *list);
+// `csv` is what `ncu --csv --page raw` wrote, `log` what `orrery hw run --log` wrote in the same process.
+// Adds a row for each launch in the log; the two must agree on the kernels' names and shapes. Rows of scripts
+// whose results were wrong are left out. `proto` gives cache, driver, date and the number of the first
+// repeat. Both texts are taken apart in place.
+typedef struct orr_ncu_files {
+    const char *csv_path, *log_path;
+    char *csv, *log;
+    size_t csv_bytes, log_bytes;
+} orr_ncu_files;
+bool orr_ncu_read(orr_hardware *h, const orr_ncu_files *f, const orr_names *metrics,
+                  const orr_measured *proto, orr_err *e);
+
+// ---- predicted against measured (compare.c) -----------------------------------------------------
+typedef struct orr_value {
+    double measured;  // the median of the repeats; NAN: not measured
+    double low, high; // their ends
+    double predicted; // NAN: not predicted
+} orr_value;
+
+// A launch, or all launches of a kernel in a script together: what adds up is added, rates and shares are
+// averaged with the cycles as weights.
+typedef struct orr_point {
+    const char *script, *size, *cache, *kernel;
+    uint32_t launch;            // a launch: its number; a kernel: that of its longest launch
+    uint32_t launches, missing; // that are in it; of them without a prediction (those are not in the values)
+    uint32_t repeats, grid[3], block[3], regs, predicted_regs;
+    orr_value *values;   // [comparison.ncounters]
+    const char *failure; // why there is no prediction; NULL: there is
+    const char *bound;   // what the model says limits it (report.h); NULL: it does not say
+    size_t kernel_index; // of a launch: its kernel's
+} orr_point;
+
+// How near the predictions of one counter are. Errors in percent of what was measured; NAN: cannot be said.
+#define ORR_WORST 5
+typedef struct orr_nearness {
+    size_t points;    // with both
+    size_t missing;   // measured, not predicted
+    size_t zero;      // of the points: 0 measured and 0 predicted; those are in pearson and nrmse only
+    size_t undefined; // of the points: 0 measured and not 0 predicted, so that there is no percentage
+    double mape;      // mean of |error|, over those that have one
+    double wmape;     // sum of |differences| over sum of what was measured
+    double bias;      // mean of errors
+    double pearson, pearson_log; // correlation of the values, of their logarithms (where both are over 0)
+    double nrmse;                // root of the mean square of differences over the mean of what was measured
+    double within_10;            // share with |error| < 10, in percent of the points that are not zero
+    double spread;               // mean of (high - low) / measured
+    size_t worst[ORR_WORST], nworst; // points, furthest first
+} orr_nearness;
+
+typedef struct orr_group { // launches of a script that are simulated together
+    const char *script, *size, *cache;
+    size_t first, n; // in launches
+} orr_group;
+
+typedef struct orr_comparison {
+    const char *gpu, *model, *source;         // simulated
+    const char *hw_gpu, *hw_driver, *hw_date; // measured; of the first row
+    const char *const *files;
+    size_t nfiles;
+    int counters[ORR_COUNTERS]; // enum orr_counter: those that were measured, cycles first
+    size_t ncounters;
+    ORR_VEC(orr_point) launches, kernels;
+    ORR_VEC(orr_group) groups;
+    orr_nearness by_launch[ORR_COUNTERS], by_kernel[ORR_COUNTERS]; // [ncounters]
+    double seconds;                                                // on the host
+    orr_arena arena;
+} orr_comparison;
+// Joins the repeats of each launch. The rows must outlive it. Cycles must have been measured.
+bool orr_compare_start(orr_comparison *c, const orr_hardware *h, orr_err *e);
+// What a model says of one launch of the group; launches that nobody measured are of no interest. False: it
+// is not the launch that was measured (`failure` of the point says why).
+bool orr_compare_launch(orr_comparison *c, const orr_group *g, const orr_gpu *gpu,
+                        const orr_launch_result *l);
+// All launches of the group that have no prediction: why.
+void orr_compare_missing(orr_comparison *c, const orr_group *g, const char *why);
+void orr_compare_end(orr_comparison *c); // kernels and figures
+void orr_compare_free(orr_comparison *c);
+double orr_error_percent(const orr_value *v); // signed; NAN: cannot be said
+
+// ---- said (say.c, say_json.c, say_html.c) --------------------------------------------------------
+void orr_compare_text(const orr_comparison *c, orr_text *out);
+void orr_compare_csv(const orr_comparison *c, orr_text *out);
+void orr_compare_json(const orr_comparison *c, orr_text *out);
+void orr_compare_html(const orr_comparison *c, orr_text *out);
+
+#endif
