@@ -249,7 +249,7 @@ void import_put(import *m, const char *key, const char *from, const char *fmt, .
 }
 
 void import_num(import *m, const char *key, double v, const char *unit, const char *from) {
-    char digits[40]; // never an exponent: descriptions have none
+    char digits[80]; // never an exponent: descriptions have none
     snprintf(digits, sizeof digits, "%.4f", v);
     char *end = digits + strlen(digits);
     while (end[-1] == '0') *--end = 0;

@@ -48,7 +48,7 @@ static void level1(import *m, double *before_l2) {
                             .merges = 8};
         from = "there is none: the smallest that can be described";
     }
-    int64_t size = c->sets * c->line * c->ways;
+    double size = (double)c->sets * (double)c->line * (double)c->ways;
     int64_t unified = import_int(m, "-gpgpu_unified_l1d_size", 0, 0, 16384) * 1024;
     if (import_int(m, "-gpgpu_adaptive_cache_config", 0, 0, 1) && unified) {
         import_num(m, "l1.size", (double)unified, "B", import_from(m, "-gpgpu_unified_l1d_size"));
@@ -57,7 +57,7 @@ static void level1(import *m, double *before_l2) {
         import_num(m, "l1.ways", 0, "ways",
                    "as many as the split leaves, in few sets: taken as fully associative");
     } else {
-        import_num(m, "l1.size", (double)size, "B", from);
+        import_num(m, "l1.size", size, "B", from);
         import_num(m, "l1.ways", (double)c->ways, "ways", from);
     }
     bool sectors = c->type == 'S';
@@ -95,7 +95,7 @@ static void constants_and_code(import *m) {
     import_cache c;
     import_cache_string(m, "-gpgpu_const_cache:l1", "64:64:2,L:R:f:N,A:2:32,4", &c);
     if (c.none) c = (import_cache){0};
-    import_num(m, "const.size", (double)(c.sets * c.line * c.ways), "B",
+    import_num(m, "const.size", (double)c.sets * (double)c.line * (double)c.ways, "B",
                import_from(m, "-gpgpu_const_cache:l1"));
     double latency = m->collect + m->int_latency + m->writeback;
     import_num(m, "const.latency", latency, "cycles", "LDC is an integer instruction in Accel-Sim");
@@ -106,7 +106,8 @@ static void constants_and_code(import *m) {
     import_cache_string(m, "-gpgpu_cache:il1", "4:256:4,L:R:f:N,A:2:32,4", &c);
     if (c.none) c = (import_cache){.line = 128};
     import_num(m, "icache.l0", 0, "B", "none");
-    import_num(m, "icache.l1", (double)(c.sets * c.line * c.ways), "B", import_from(m, "-gpgpu_cache:il1"));
+    import_num(m, "icache.l1", (double)c.sets * (double)c.line * (double)c.ways, "B",
+               import_from(m, "-gpgpu_cache:il1"));
     import_num(m, "icache.line", (double)c.line, "B", import_from(m, "-gpgpu_cache:il1"));
     import_num(m, "icache.l1_latency", 0, "cycles", "a hit is decoded in the next cycle");
     import_num(m, "icache.prefetch", 0, "lines", "none");
@@ -131,8 +132,9 @@ static double network_and_l2(import *m, double before_l2, double *slices) {
     if (bytes < 1) bytes = 1;
     import_num(m, "xbar.request", bytes, "B/cycle", from);
     import_num(m, "xbar.reply", bytes, "B/cycle", from);
-    import_put(m, "xbar.sectors", m->l1.type == 'S' ? "a sectored L1 sends a request for each" : "L1 fetches whole lines",
-               "%s", m->l1.type == 'S' ? "yes" : "no");
+    import_put(m, "xbar.sectors",
+               m->l1.type == 'S' ? "a sectored L1 sends a request for each" : "L1 fetches whole lines", "%s",
+               m->l1.type == 'S' ? "yes" : "no");
 
     import_cache c;
     import_cache_string(m, "-gpgpu_cache:dl2", "64:128:8,L:B:m:N,A:16:4,4", &c);
