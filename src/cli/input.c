@@ -12,7 +12,8 @@ void cli_split_sets(const cli_options *o, cli_sets *s) {
     *s = (cli_sets){orr_calloc(n, sizeof *s->gpu), orr_calloc(n, sizeof *s->script), 0, 0};
     for (int i = 0; i < o->nsets; i++) {
         size_t key = strcspn(o->sets[i], "=");
-        if (memchr(o->sets[i], '.', key))
+        bool memory = key == 6 && memcmp(o->sets[i], "memory", 6) == 0; // the GPU's, without a point
+        if (memory || memchr(o->sets[i], '.', key))
             s->gpu[s->ngpu++] = o->sets[i];
         else
             s->script[s->nscript++] = o->sets[i];
