@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# The cycle model from the command line: all bundled workloads on three GPUs, with the same result on one host thread and two, and
+# every warp cycle accounted for; what bounds a kernel, where that is known by construction; which launches are taken; copies that
+# warm L2.
+set -uo pipefail
+orrery=${ORRERY:?the path of the command}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+wrong() {
+    echo "FAILED: $*"
+    failed=1
+}
+
+run() { # INPUT GPU [options]: JSON on stdout
+    local input=$1 gpu=$2
+    shift 2
+    "$orrery" run "$input" --model cycle --gpu "$gpu" --json "$@" 2>"$dir/err" || wrong "$input on $gpu: $(head -1 "$dir/err")"
+}
+
+# The whole number behind "NAME": in the first line that has it.
+value() { sed -n "s/.*\"$1\": \([0-9][0-9]*\).*/\1/p" | head -1; }
+
+# Lines with stalls: the numbers in the braces are warp_cycles.
+adds_up() {
+    awk '/"stalls": \{"issued"/ {
+        split($0, part, /\}, "warp_cycles": /)
+        all = part[2] + 0
+        sub(/.*"stalls": \{/, "", part[1])
+        n = split(part[1], reason, /, /)
+        sum = 0
+        for (i = 1; i <= n; i++) {
+            split(reason[i], pair, /: /)
+            sum += pair[2]
+        }
+        if (sum != all || all == 0) bad++
+        seen++
+    }
+    END { exit bad || !seen }' "$1"
+}
+
+# ---- all of them ------------------------------------------------------------------------------
+ran=0
+for name in $("$orrery" list --names); do
+    for gpu in h200 v100 gtx480; do
+        for threads in 1 2; do
+            run "$name" $gpu --size small --threads $threads >"$dir/all" || continue
+            sed '/^  "host":/d' "$dir/all" >"$dir/$threads"
+        done
+        cmp -s "$dir/1" "$dir/2" || wrong "$name on $gpu: the result depends on the number of host threads"
+        adds_up "$dir/1" || wrong "$name on $gpu: stalls do not add up to warp cycles"
+        grep -qE '"buffers_checked": [1-9]' "$dir/1" || wrong "$name on $gpu: no buffer was checked"
+        ran=$((ran + 1))
+    done
+done
+[ $ran -ge 150 ] || wrong "only $ran runs"
+
+# ---- what bounds them ---------------------------------------------------------------------------
+bound() { # WANTED INPUT GPU [options]
+    local want=$1 input=$2 gpu=$3 got
+    shift 3
+    got=$(run "$input" "$gpu" "$@" | sed -n 's/^ *"bound": "\([a-z0-9]*\)".*/\1/p' | head -1)
+    [ "$got" = "$want" ] || wrong "$input on $gpu is bound by ${got:-nothing}, not by $want"
+}
+
+# Each warp follows a chain: the next address is known when the load before has come. One warp a block.
+cat >"$dir/chase.ptx" <<'END'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry chase(.param .u64 p, .param .u32 n) {
+  .reg .u64 %a, %o;
+  .reg .u32 %i, %m, %t, %b;
+  .reg .pred %q;
+  ld.param.u64 %a, [p];
+  ld.param.u32 %m, [n];
+  cvta.to.global.u64 %a, %a;
+  mov.u32 %b, %ctaid.x;
+  mul.wide.u32 %o, %b, 16384;
+  add.u64 %a, %a, %o;
+  mov.u32 %i, 0;
+L:
+  ld.global.u32 %t, [%a];
+  cvt.u64.u32 %o, %t;
+  add.u64 %a, %a, %o;
+  add.u64 %a, %a, 128;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %q, %i, %m;
+  @%q bra L;
+  st.global.u32 [%a], %i;
+  ret;
+}
+END
+for gpu in h200 v100 gtx480; do
+    bound dram vecadd $gpu --size medium      # 12 bytes for each addition
+    bound compute montecarlo $gpu --size medium # random numbers, and one result a thread
+    bound latency "$dir/chase.ptx" $gpu --kernel chase --grid 132 --block 32 --arg buf:u32:1048576 --arg i32:64
+    bound parallelism sgemm_regblock $gpu --size small # one block
+done
+
+# ---- which launches --------------------------------------------------------------------------------
+all=$(run bicg h200 --size small | grep -c '^    {"kernel"')
+[ "$all" -eq 4 ] || wrong "bicg: $all kernels and launches, not two of each"
+one=$(run bicg h200 --size small --launches 1 | grep '^    {"kernel"' | head -1)
+case $one in
+*'"index": 1,'*) ;;
+*) wrong "--launches 1: $one" ;;
+esac
+first=$(run bicg h200 --size small | sed -n 's/^    {"kernel": "\([^"]*\)", "index": 0.*/\1/p')
+run bicg h200 --size small --kernels "$first" >"$dir/chosen"
+grep -q '"index": 0,' "$dir/chosen" || wrong "--kernels $first: launch 0 is not there"
+grep -q '"index": 1,' "$dir/chosen" && wrong "--kernels $first: launch 1 is there"
+grep -qE '"buffers_checked": [1-9]' "$dir/chosen" || wrong "--kernels: what was not chosen was not executed"
+
+# ---- the same launch from a file ---------------------------------------------------------------------
+"$orrery" record hotspot --size small -o "$dir/hotspot.orr" 2>"$dir/err" || wrong "record: $(head -1 "$dir/err")"
+direct=$(run hotspot v100 --size small | value cycles)
+replayed=$(run "$dir/hotspot.orr" v100 | value cycles)
+[ "$direct" = "$replayed" ] || wrong "hotspot: $direct cycles executed, $replayed replayed"
+
+# ---- memory ------------------------------------------------------------------------------------------
+# One load of one sector from a trace: from memory, from L2 when a copy came before, and when every access hits in L1. The
+# difference is that of the latencies (H200: 625, 280, 33), whatever the rest of the kernel takes.
+cat >"$dir/kernel-1.traceg" <<'END'
+-kernel name = one
+-kernel id = 1
+-grid dim = (1,1,1)
+-block dim = (32,1,1)
+-shmem = 0
+-nregs = 16
+-binary version = 90
+-cuda stream id = 0
+-shmem base_addr = 0x00007f0000000000
+-local mem base_addr = 0x00007e0000000000
+-nvbit version = 1.7.6
+-accelsim tracer version = 5
+-enable lineinfo = 0
+
+#traces format = [line_num] PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width [adrrescompress?] [mem_addresses] immediate
+
+#BEGIN_TB
+
+thread block = 0,0,0
+
+warp = 0
+insts = 3
+0000 ffffffff 1 R2 LDG.E 1 R4 4 1 0x10000000 0 0
+0010 ffffffff 1 R3 FFMA 3 R2 R3 R5 0 0
+0020 ffffffff 0 EXIT 0 0 0
+
+#END_TB
+END
+echo kernel-1.traceg >"$dir/cold.g"
+printf 'MemcpyHtoD,0x10000000,4096\nkernel-1.traceg\n' >"$dir/warm.g"
+cp "$dir/cold.g" "$dir/kernelslist.g"
+cold=$(run "$dir/kernelslist.g" h200 | value cycles)
+perfect=$(run "$dir/kernelslist.g" h200 --set memory=perfect | value cycles)
+cp "$dir/warm.g" "$dir/kernelslist.g"
+warm=$(run "$dir/kernelslist.g" h200 | value cycles)
+flushed=$(run "$dir/kernelslist.g" h200 --set l2.flush=yes | value cycles)
+[ $((cold - warm)) -eq $((625 - 280)) ] || wrong "a copy from the host: $cold cycles without, $warm with"
+[ "$flushed" = "$cold" ] || wrong "l2.flush: $flushed cycles, not $cold"
+[ $((warm - perfect)) -eq $((280 - 33)) ] || wrong "memory=perfect: $perfect cycles, with L2 $warm"
+
+echo "$ran runs"
+exit $failed
