@@ -43,7 +43,7 @@ static void start(input *in, const char *name, size_t piece) {
 #define XZ_MEMORY (512ull << 20)
 
 // The check sum over the text is left out: where liblzma has no fast CRC-64 it costs four times what
-// decompressing does. A damaged file still does not pass: its blocks have not the lengths that the index says.
+// decompressing does. A damaged file still does not pass: its blocks differ from what the index says.
 static bool xz_start(input *in, orr_err *e) {
     in->xz = orr_calloc(1, sizeof *in->xz);
     if (lzma_stream_decoder(&in->xz->s, XZ_MEMORY, LZMA_CONCATENATED | LZMA_IGNORE_CHECK) != LZMA_OK)
