@@ -210,6 +210,7 @@ static bool replay_trace(context *c, orr_accel_file *f, orr_err *e) {
     double start = orr_seconds();
     c->result.source = "trace";
     orr_accel_warn(f, NULL); // a library is quiet
+    orr_accel_threads(f, c->threads);
     orr_accel_item i;
     bool ok = true;
     while (ok && (ok = orr_accel_next(f, &i, e)) && i.kind != ORR_ACCEL_END) {

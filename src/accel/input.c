@@ -3,10 +3,13 @@
 // A piece is copied into one buffer with what was left of the piece before in front of it, so that a line is
 // never cut, and a 0 after it, at which every number and word ends. A file is read, not mapped: a mapped file
 // that somebody shortens ends the process, and its pages count as ours.
+//
+// On request a thread reads or decompresses the next piece while this one is parsed (struct ahead).
 #include "accel/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -120,7 +123,10 @@ void input_text(input *in, const char *text, size_t n, const char *name) {
     in->left = n;
 }
 
+static void ahead_end(input *in);
+
 void input_close(input *in) {
+    ahead_end(in);
     xz_end(in);
     if (in->fd >= 0) close(in->fd);
     free(in->buf);
@@ -145,20 +151,111 @@ static ssize_t get(input *in, char *to, size_t n, orr_err *e) {
     }
 }
 
-bool input_more(input *in, orr_err *e) {
-    size_t n = (size_t)(in->end - in->at);
-    memmove(in->buf, in->at, n);
+static bool fill(input *in, size_t n, orr_err *e) { // the buffer, behind n bytes
     while (n < in->cap && !in->last) {
         ssize_t got = get(in, in->buf + n, in->cap - n, e);
         if (got < 0) return false;
         in->last = got == 0;
         n += (size_t)got;
     }
-    in->moves++;
-    in->at = in->buf;
     in->end = in->buf + n;
     memset(in->buf + n, 0, SLACK);
     return true;
+}
+
+// ---- ahead ------------------------------------------------------------------------------------
+// The thread fills a buffer of its own, leaving INPUT_ROOM in front for what is left of the piece before.
+// When it is asked for, the two buffers change places.
+struct ahead {
+    input next; // the same file; `end` is the next piece's
+    bool full, stop;
+    orr_err err;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
+
+static void *ahead_main(void *arg) {
+    struct ahead *a = arg;
+    pthread_mutex_lock(&a->lock);
+    while (!a->stop) {
+        if (a->full) {
+            pthread_cond_wait(&a->changed, &a->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&a->lock);
+        fill(&a->next, INPUT_ROOM, &a->err);
+        pthread_mutex_lock(&a->lock);
+        a->full = true;
+        pthread_cond_signal(&a->changed);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return NULL;
+}
+
+static void ahead_start(input *in) {
+    struct ahead *a = orr_calloc(1, sizeof *a);
+    a->next = *in;
+    a->next.buf = orr_calloc(1, in->cap + SLACK);
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_cond_init(&a->changed, NULL);
+    in->ahead = a;
+    if (pthread_create(&a->thread, NULL, ahead_main, a) == 0) return;
+    a->stop = true; // nobody to join
+    ahead_end(in);
+}
+
+static void ahead_end(input *in) {
+    struct ahead *a = in->ahead;
+    if (!a) return;
+    if (!a->stop) {
+        pthread_mutex_lock(&a->lock);
+        a->stop = true;
+        pthread_cond_signal(&a->changed);
+        pthread_mutex_unlock(&a->lock);
+        pthread_join(a->thread, NULL);
+    }
+    pthread_cond_destroy(&a->changed);
+    pthread_mutex_destroy(&a->lock);
+    free(a->next.buf);
+    free(a);
+    in->ahead = NULL;
+}
+
+static bool ahead_more(input *in, orr_err *e) {
+    struct ahead *a = in->ahead;
+    size_t left = (size_t)(in->end - in->at);
+    if (left > INPUT_ROOM) return true; // a line longer than any: nobody will find its end
+    pthread_mutex_lock(&a->lock);
+    while (!a->full) pthread_cond_wait(&a->changed, &a->lock);
+    bool ok = !a->err.status;
+    if (ok) {
+        char *was = in->buf;
+        in->buf = a->next.buf;
+        in->end = a->next.end;
+        in->last = a->next.last;
+        memcpy(in->buf + INPUT_ROOM - left, in->at, left);
+        in->at = in->buf + INPUT_ROOM - left;
+        a->next.buf = was;
+        a->next.line = in->line;
+        a->full = in->last; // nothing comes after the last
+        pthread_cond_signal(&a->changed);
+    } else {
+        orr_fail(e, a->err.status, "%s", a->err.text);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return ok;
+}
+
+bool input_more(input *in, orr_err *e) {
+    in->moves++;
+    bool first = in->end == in->buf;
+    if (in->threads > 1 && !first && !in->last && !in->ahead) ahead_start(in);
+    if (in->ahead && !in->last) return ahead_more(in, e);
+    size_t n = (size_t)(in->end - in->at);
+    memmove(in->buf, in->at, n);
+    in->at = in->buf;
+    return fill(in, n, e);
 }
 
 int input_line(input *in, const char **text, size_t *n, orr_err *e) {

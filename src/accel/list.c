@@ -17,6 +17,7 @@ struct orr_accel_file {
     orr_map warned;
     FILE *warn;
     uint32_t launches;
+    int threads;
     bool noted; // a line that is no command has been mentioned
 };
 
@@ -69,6 +70,7 @@ orr_accel_file *orr_accel_open(const char *path, orr_err *e) {
 }
 
 void orr_accel_warn(orr_accel_file *f, FILE *to) { f->warn = to; }
+void orr_accel_threads(orr_accel_file *f, int threads) { f->threads = threads; }
 
 void orr_accel_close(orr_accel_file *f) {
     if (!f) return;
@@ -89,6 +91,7 @@ void orr_accel_close(orr_accel_file *f) {
 static bool open_kernel(orr_accel_file *f, orr_accel_item *item, orr_err *e) {
     input in;
     if (!input_open(&in, f->name, e)) return false;
+    in.threads = f->threads;
     f->reader = reader_open(&in, &f->codes, f->memo, f->warn, &f->warned, e);
     if (!f->reader) return false;
     f->reader->source.info.index = f->launches++;

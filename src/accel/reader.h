@@ -26,6 +26,8 @@ typedef struct input {
     const char *text; // from memory: what is left of it
     size_t left;
     struct lzma *xz; // NULL: plain
+    int threads;     // more than 1: the next piece is read by a thread
+    struct ahead *ahead;
     uint64_t moves;  // times that the text in the buffer has moved
 } input;
 bool input_open(input *in, const char *path, orr_err *e); // *.xz is decompressed

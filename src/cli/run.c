@@ -174,6 +174,7 @@ static bool run_trace(runner *r, const cli_sets *sets, const char *input, orr_te
     orr_accel_file *f = orr_accel_open(input, e);
     if (!f) return false;
     if (r->o->quiet) orr_accel_warn(f, NULL);
+    orr_accel_threads(f, r->o->threads);
     r->result.source = "trace";
     double start = orr_seconds();
     orr_accel_item item;
