@@ -36,6 +36,7 @@ bool orr_vfail(orr_err *e, int status, const char *fmt, va_list ap);
 // every caller simple. Sizes that come from input are bounded by the parsers before they get here.
 void *orr_malloc(size_t n);
 void *orr_calloc(size_t n, size_t size);
+void *orr_apart(size_t n, size_t size); // zeroed too, in host cache lines of its own
 void *orr_realloc(void *p, size_t n);
 void *orr_aligned_alloc(size_t align, size_t n); // free with free(); contents undefined
 

@@ -41,6 +41,14 @@ void *orr_calloc(size_t n, size_t size) {
     return p;
 }
 
+void *orr_apart(size_t n, size_t size) {
+    if (size && n > (SIZE_MAX - 63) / size) out_of_memory(SIZE_MAX);
+    size_t bytes = n && size ? (n * size + 63) / 64 * 64 : 64;
+    void *p = aligned_alloc(64, bytes);
+    if (!p) out_of_memory(bytes);
+    return memset(p, 0, bytes);
+}
+
 void *orr_realloc(void *p, size_t n) {
     p = realloc(p, n ? n : 1);
     if (!p) out_of_memory(n);

@@ -27,11 +27,11 @@ static void make_sm(cycle *c, sm *s, uint32_t id) {
     const orr_gpu *g = c->gpu;
     s->c = c;
     s->id = id;
-    s->sched = orr_calloc(c->nsched, sizeof *s->sched);
+    s->sched = orr_apart(c->nsched, sizeof *s->sched);
     make_pools(c, s);
     for (uint32_t n = 0; n < c->nsched; n++) {
         sched *q = &s->sched[n];
-        q->warps = orr_calloc(c->per_sched, sizeof *q->warps);
+        q->warps = orr_apart(c->per_sched, sizeof *q->warps);
         for (uint32_t i = 0; i < MAX_WARPS; i++) q->ready[i] = NEVER;
         if (g->icache_l0 && !g->icache_perfect) {
             orr_cache_init(&q->l0, (uint64_t)g->icache_l0, (uint32_t)g->icache_line, 0, false, false);
@@ -45,11 +45,11 @@ static void make_sm(cycle *c, sm *s, uint32_t id) {
     }
     if (g->const_size) orr_cache_init(&s->constants, (uint64_t)g->const_size, 64, 0, false, false);
     if (g->const_l15_size) orr_cache_init(&s->constants2, (uint64_t)g->const_l15_size, 64, 0, false, false);
-    s->starts = orr_calloc((size_t)g->lsu_queue, sizeof *s->starts);
-    s->queue = orr_calloc((size_t)g->lsu_queue, sizeof *s->queue);
+    s->starts = orr_apart((size_t)g->lsu_queue, sizeof *s->starts);
+    s->queue = orr_apart((size_t)g->lsu_queue, sizeof *s->queue);
     if (c->sub_collectors) {
-        s->bank_free = orr_calloc((size_t)g->core_subcores * c->sub_banks, sizeof *s->bank_free);
-        s->collector_free = orr_calloc((size_t)g->core_subcores * c->sub_collectors, sizeof *s->collector_free);
+        s->bank_free = orr_apart((size_t)g->core_subcores * c->sub_banks, sizeof *s->bank_free);
+        s->collector_free = orr_apart((size_t)g->core_subcores * c->sub_collectors, sizeof *s->collector_free);
     }
 }
 
@@ -156,7 +156,7 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
         return NULL;
     }
     c->mem_free = orr_calloc((size_t)orr_memsys_partitions(c->mem), sizeof *c->mem_free);
-    c->sms = orr_calloc(c->nsms, sizeof *c->sms);
+    c->sms = orr_apart(c->nsms, sizeof *c->sms);
     for (uint32_t n = 0; n < c->nsms; n++) make_sm(c, &c->sms[n], n);
     return c;
 }

@@ -146,7 +146,10 @@ typedef struct queued { // a memory instruction before L1
 struct cycle;
 struct worker;
 typedef struct sm {
-    struct cycle *c;
+    _Alignas(64) struct cycle *c;
+    struct worker *worker; // the host thread that runs it now
+    bool damaged;          // a trace that cannot be
+    bool starved;          // it has room, and no block in stock: it stops until it is given some
     uint32_t id;
     uint64_t now;
     sched *sched;
@@ -204,9 +207,6 @@ typedef struct sm {
     uint64_t unit_busy[ORR_GPU_UNITS_MAX];
     uint64_t register_conflicts;
     uint64_t finished;       // cycle the last block ended
-    bool damaged;            // a trace that cannot be
-    bool starved;            // it has room, and no block in stock: it stops until it is given some
-    struct worker *worker;   // the host thread that runs it now
     ORR_VEC(orr_span) spans;
     uint64_t spans_left_out;
     uint64_t block_cycles;
