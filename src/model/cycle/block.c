@@ -39,7 +39,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->trace = orr_trace_open(b->buf->warps[index]);
     w->base = w->trace.at;
     w->age = s->sched[w->sched].age[w->slot] = s->next_age++;
-    memset(w->reg, 0, c->places * sizeof *w->reg);
+    if (c->places) memset(w->reg, 0, c->places * sizeof *w->reg);
     s->n.warps++;
 }
 
