@@ -61,7 +61,6 @@ static void part(spread *s, uint32_t b) {
     const orr_block *blk = &l->k->blocks[f->first_block + b];
     uint32_t meet = blk->ipdom >= 0 ? (uint32_t)blk->ipdom - f->first_block : NONE;
     uint32_t *list = orr_malloc((f->nblocks + 1) * sizeof *list), n = 0, done = 0;
-    l->parts[b] = 1;
     list[n++] = b;
     while (done < n) {
         uint32_t x = list[done++];
@@ -70,6 +69,7 @@ static void part(spread *s, uint32_t b) {
             uint32_t to = orr_succ(l->k, &l->k->blocks[f->first_block + x], t) - f->first_block;
             if (to >= f->nblocks || s->seen[to]) continue;
             for (uint32_t m = s->at_first[to]; m < s->at_first[to + 1]; m++) differ(s, s->at[m]);
+            s->work += s->at_first[to + 1] - s->at_first[to];
             if (to == meet) continue;
             s->seen[to] = 1;
             list[n++] = to;
@@ -138,7 +138,9 @@ static void find_readers(spread *s) {
 static void find_uniform(lower *l) {
     const flow *f = &l->flow;
     spread s = {.l = l, .seen = orr_calloc(f->nblocks + 1, 1)};
-    uint64_t limit = 200ull * f->nblocks + 100000; // of a hostile program's branches
+    uint64_t limit =
+        200ull * f->nblocks + 1000000; // of a hostile program's branches; then nothing is uniform
+    bool gave_up = false;
     find_readers(&s);
     for (uint32_t v = 0; v < l->values.n; v++) l->values.at[v].uniform = true;
     for (uint32_t b = 0; b < f->nblocks; b++) {
@@ -155,10 +157,12 @@ static void find_uniform(lower *l) {
             uint16_t op = l->k->insts[n].op;
             differ_all(&s, n);
             if ((op == ORR_OP_BRA || op == ORR_OP_BRX) && !l->parts[b]) {
+                l->parts[b] = 1;
                 if (s.work < limit)
                     part(&s, b);
-                else
+                else if (!gave_up)
                     for (uint32_t x = 0; x < l->values.n; x++) differ(&s, x);
+                gave_up = s.work >= limit;
             }
         }
         for (uint32_t u = s.merge_first[v]; u < s.merge_first[v + 1]; u++) differ(&s, s.merges[u]);
