@@ -38,6 +38,7 @@ typedef struct orr_request {
     uint8_t kind;    // orr_request_kind
     uint8_t from;    // ORR_FROM_*
     uint8_t ops;     // ATOMIC, REDUCE: lanes; those on one word are done one after the other
+    uint32_t partition; // for the sender, who has to know where it goes
 } orr_request;
 
 typedef struct orr_reply {

@@ -170,38 +170,59 @@ static void run_partition(void *arg, int worker, uint32_t p) {
     x->in[p].n = 0;
 }
 
-// Requests to their partitions. Those of one cycle are served in the order of the SMs, which begins somewhere else each time.
-static void exchange(engine *x) {
+// Between SMs and partitions each host thread carries everything for some of the receivers: number k of as many as there are.
+typedef struct receivers {
+    uint32_t first, n;
+} receivers;
+static receivers receivers_of(const engine *x, uint32_t k, uint32_t all) {
+    uint32_t crew = (uint32_t)cyc_crew_size(x->crew), first = all * k / crew;
+    return (receivers){first, all * (k + 1) / crew - first};
+}
+
+// Requests to partitions. Those of one cycle are served in the order of the SMs, which begins somewhere else each time.
+static void carry_requests(void *arg, int worker, uint32_t k) {
+    engine *x = arg;
     cycle *c = x->c;
+    (void)worker;
+    receivers to = receivers_of(x, k, (uint32_t)orr_memsys_partitions(c->mem));
     uint32_t turn = (uint32_t)(x->until / c->window * 37 % c->nsms);
     for (uint32_t n = 0; n < c->nsms; n++) {
-        sm *s = &c->sms[(n + turn) % c->nsms];
+        const sm *s = &c->sms[(n + turn) % c->nsms];
         for (size_t i = 0; i < s->out.n; i++) {
-            int p = orr_memsys_partition_of(c->mem, s->out.at[i].line);
-            *ORR_PUSH(&x->in[p]) = s->out.at[i];
+            uint32_t p = s->out.at[i].partition;
+            if (p - to.first < to.n) *ORR_PUSH(&x->in[p]) = s->out.at[i];
         }
-        s->out.n = 0;
     }
 }
 
-static void answer(engine *x) {
+static void carry_answers(void *arg, int worker, uint32_t k) {
+    engine *x = arg;
     cycle *c = x->c;
+    (void)worker;
+    receivers to = receivers_of(x, k, c->nsms);
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++)
         for (size_t i = 0; i < x->replies[p].n; i++) {
             const orr_reply *r = &x->replies[p].at[i];
-            cyc_sm_arrive(&c->sms[r->sm], r->time + c->reply_ticks, r->token, r->sectors);
+            if (r->sm - to.first < to.n)
+                cyc_sm_arrive(&c->sms[r->sm], r->time + c->reply_ticks, r->token, r->sectors);
         }
+}
+
+// All partitions up to `until`, with what the SMs have sent.
+static void run_partitions(engine *x, uint64_t until) {
+    cycle *c = x->c;
+    cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
+    for (uint32_t n = 0; n < c->nsms; n++) c->sms[n].out.n = 0;
+    x->mem_until = until;
+    cyc_crew_run(x->crew, (uint32_t)orr_memsys_partitions(c->mem), run_partition, x);
 }
 
 static void memory(engine *x) {
     cycle *c = x->c;
     if (c->perfect) return;
-    uint32_t n = (uint32_t)orr_memsys_partitions(c->mem);
-    exchange(x);
-    x->mem_until = (x->until + c->l1_latency) * ORR_TICKS + c->request_ticks;
-    cyc_crew_run(x->crew, n, run_partition, x);
-    answer(x);
-    for (uint32_t p = 0; p < n; p++) c->mem_free[p] = orr_memsys_free_at(c->mem, (int)p);
+    run_partitions(x, (x->until + c->l1_latency) * ORR_TICKS + c->request_ticks);
+    cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_answers, x);
+    for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->mem_free[p] = orr_memsys_free_at(c->mem, p);
 }
 
 // ---- over time ---------------------------------------------------------------------------------------------------------
@@ -423,9 +444,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
 // A kernel has ended when its last store has reached L2 and the SM has heard of it.
 static void drain(engine *x) {
     cycle *c = x->c;
-    exchange(x);
-    x->mem_until = UINT64_MAX;
-    cyc_crew_run(x->crew, (uint32_t)orr_memsys_partitions(c->mem), run_partition, x);
+    run_partitions(x, UINT64_MAX);
     orr_memsys_stats m;
     orr_memsys_stats_sum(c->mem, &m);
     uint64_t end = (m.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS;

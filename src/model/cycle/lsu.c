@@ -66,7 +66,8 @@ static void send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     cycle *c = s->c;
     uint64_t t = when * ORR_TICKS;
     if (t < s->send_free) t = s->send_free;
-    uint64_t behind = c->mem_free[orr_memsys_partition_of(c->mem, r.line)];
+    r.partition = (uint32_t)orr_memsys_partition_of(c->mem, r.line);
+    uint64_t behind = c->mem_free[r.partition];
     if (behind > t + c->backlog_ticks) {
         uint64_t most = t + c->window * ORR_TICKS;
         t = behind - c->backlog_ticks;
