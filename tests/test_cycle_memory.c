@@ -61,6 +61,18 @@ static void test_shared_wide(void **state) {
     assert_int_equal(cycles_of(GPU(), use_of("ATOMS R1 <- R2 @0 +0")), 20 + 31 + 2);
 }
 
+// Banks that deliver 2 bytes a cycle take two cycles for a pass. Without a conflict a load takes
+// shared.latency all the same; with two passes two cycles more. Ten loads begin every two cycles.
+static void test_slow_banks(void **state) {
+    (void)state;
+    assert_int_equal(cycles_of(GPU("shared.bank_bytes=2"), use_of("LDS R1 <- R2 @0")), 20 + 2);
+    assert_int_equal(cycles_of(GPU("shared.bank_bytes=2"), use_of("LDS R1 <- R2 @0 +8")), 20 + 2 + 2);
+    kern *k = kern_new(1, 32);
+    for (int i = 0; i < 10; i++) more(k, "LDS R%d <- R2 @0", 10 + i);
+    more(k, "FFMA R3 <- R19\nEXIT");
+    assert_int_equal(cycles_of(GPU("shared.bank_bytes=2"), k), 9 * 2 + 20 + 2);
+}
+
 // A queue of two in front of shared memory: an instruction is in it from its issue until it begins. Ten loads
 // of 32 passes begin at 0, 32, ... 288. The first three can be issued at 0, 1, 2 (one has begun, two wait),
 // the n-th (from 0) when the one two before it begins, at 32 (n - 2). Until then it says "mio throttle".
@@ -532,15 +544,25 @@ static void test_copies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shared_conflicts), cmocka_unit_test(test_shared_wide),
-        cmocka_unit_test(test_queue_full),       cmocka_unit_test(test_sectors_by_stride),
-        cmocka_unit_test(test_wide_loads),       cmocka_unit_test(test_coalescing),
-        cmocka_unit_test(test_latency),          cmocka_unit_test(test_pending),
-        cmocka_unit_test(test_misses),           cmocka_unit_test(test_store_behind_full_l1),
-        cmocka_unit_test(test_capacity),         cmocka_unit_test(test_carveout),
-        cmocka_unit_test(test_write_policies),   cmocka_unit_test(test_local),
-        cmocka_unit_test(test_generic),          cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_fences),           cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_shared_conflicts),
+        cmocka_unit_test(test_shared_wide),
+        cmocka_unit_test(test_slow_banks),
+        cmocka_unit_test(test_queue_full),
+        cmocka_unit_test(test_sectors_by_stride),
+        cmocka_unit_test(test_wide_loads),
+        cmocka_unit_test(test_coalescing),
+        cmocka_unit_test(test_latency),
+        cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_misses),
+        cmocka_unit_test(test_store_behind_full_l1),
+        cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_carveout),
+        cmocka_unit_test(test_write_policies),
+        cmocka_unit_test(test_local),
+        cmocka_unit_test(test_generic),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_fences),
+        cmocka_unit_test(test_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -408,7 +408,7 @@ static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uin
     s->n.shared_busy += passes;
     begin(s, t, passes);
     if (q->flight == NOBODY) return;
-    s->flights.at[q->flight].floor = s->lsu_busy_from + passes - 1 + c->shared_latency;
+    s->flights.at[q->flight].floor = s->lsu_busy_from + passes - c->pass_cycles + c->shared_latency;
     land(s, q->flight, 0);
 }
 
