@@ -64,6 +64,34 @@ static uint8_t uniform(const reader *d, unsigned at) { // 63 is URZ before sm_10
     return r == 63 ? ORR_RZ : r;
 }
 
+// A conversion from a narrow format says which part of the register; from others those bits say nothing.
+static void part(const orr_code *c, orr_arg *a) {
+    bool half = false, byte = false;
+    switch (c->op) {
+    case ORR_SASS_F2F:
+    case ORR_SASS_F2I:
+    case ORR_SASS_FRND:
+    case ORR_SASS_UF2F:
+    case ORR_SASS_UF2I:
+    case ORR_SASS_UFRND: {
+        unsigned f = orr_code_mod(c, ORR_SM_SFMT);
+        half = f == ORR_SV_FFMT_F16 || f == ORR_SV_FFMT_BF16;
+        break;
+    }
+    case ORR_SASS_MUFU: half = orr_code_mod(c, ORR_SM_HALFOF) != ORR_SV_HALFOF_F32; break;
+    case ORR_SASS_I2F:
+    case ORR_SASS_UI2F: {
+        unsigned f = orr_code_mod(c, ORR_SM_SINT);
+        byte = f == ORR_SV_IFMT_U8 || f == ORR_SV_IFMT_S8;
+        half = f == ORR_SV_IFMT_U16 || f == ORR_SV_IFMT_S16;
+        break;
+    }
+    default: return;
+    }
+    a->sub = half ? ORR_SM_H1 : byte ? ORR_SM_BYTE : 0;
+    if (!a->sub) a->subval = 0;
+}
+
 // The operand at bit 24, 32 or 64, as the form has it.
 static void general(const reader *d, orr_arg *a, const sass_slot *s, unsigned at) {
     const orr_code *c = d->c;
@@ -86,7 +114,7 @@ static void general(const reader *d, orr_arg *a, const sass_slot *s, unsigned at
         }
         if (half) {
             bool bf = orr_code_mod(c, ORR_SM_HFMT) == ORR_SV_HFMT_BF16;
-            *a = (orr_arg){.kind = bf ? ORR_ARG_BF16X2 : ORR_ARG_F16X2, .value = v};
+            *a = (orr_arg){.kind = bf ? ORR_ARG_BF16X2 : ORR_ARG_F16X2, .value = v, .shape = s->style};
         }
         return;
     }
@@ -105,15 +133,15 @@ static void general(const reader *d, orr_arg *a, const sass_slot *s, unsigned at
         }
     }
     if ((s->neg || half) && bit(c, neg)) a->flags |= s->flags & SLOT_INV ? ORR_ARG_INV : ORR_ARG_NEG;
-    if ((s->abs || half) && bit(c, abs)) a->flags |= ORR_ARG_ABS;
+    if ((s->abs || (half && !(s->style && at == 24))) && bit(c, abs)) a->flags |= ORR_ARG_ABS;
     if (half && s->sub) {
         a->sub = s->sub;
         a->subval = (uint8_t)bits(c, swz, 2);
-        if (s->kind != SLOT_HA && at == 32 && d->row->op == ORR_SASS_HFMA2 && bit(c, 86) && a->subval == 0)
-            a->subval = ORR_SV_SWZ_H0_NH1;
+        if (s->kind == SLOT_HB && bit(c, 86) && a->subval == 0) a->subval = ORR_SV_SWZ_H0_NH1;
     } else if (s->sub) {
         a->sub = s->sub;
         a->subval = s->subwidth ? (uint8_t)bits(c, s->subbit, s->subwidth) : 1;
+        part(c, a);
     }
 }
 
@@ -140,6 +168,8 @@ static void address(const reader *d, orr_arg *a, unsigned uat, bool desc, bool w
     if (!uat) return;
     if (desc) {
         a->shape |= ORR_ARG_HAS_DESC;
+        if (d->sm >= 90 || bit(c, 101))
+            a->shape |= ORR_ARG_SHOW_DESC; // before, only one that the program made
         a->bank = uniform(d, uat);
     } else {
         a->shape |= ORR_ARG_HAS_UR;
@@ -157,7 +187,7 @@ static int64_t relative(const reader *d) {
 
 // The operand cache knows sources by what they are, not by where they lie: A, B, C.
 static void reuse(const reader *d, orr_arg *a, const sass_slot *s) {
-    if (a->kind != ORR_ARG_R || s->flags & SLOT_DST) return;
+    if (a->kind != ORR_ARG_R || s->flags & SLOT_DST || orr_sass[d->row->op].cls == ORR_TC_TEX) return;
     unsigned n = 9;
     switch (s->kind) {
     case SLOT_R: n = s->bit == 24 ? 0 : s->bit == 32 ? 1 : s->bit == 64 ? 2 : 9; break;
@@ -191,6 +221,7 @@ static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
             a->sub = s->sub;
             a->subval = s->subwidth ? (uint8_t)bits(c, s->subbit, s->subwidth) : 1;
         }
+        if (s->flags & SLOT_OPT && a->reg == ORR_RZ) a->flags |= ORR_ARG_HIDDEN;
         reuse(d, a, s);
         break;
     case SLOT_P:
@@ -256,6 +287,26 @@ static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
                            .bank = (uint8_t)bits(c, 54, 5),
                            .value = extend(bits(c, 38, 16), 16)};
         break;
+    case SLOT_LDCU:
+        *a = (orr_arg){.kind = ORR_ARG_CONST,
+                       .reg = ORR_RZ,
+                       .ureg = uniform(d, 24),
+                       .bank = (uint8_t)bits(c, 54, 5),
+                       .value = extend(bits(c, 37, 17), 17)};
+        if (a->ureg != ORR_RZ) a->shape = ORR_ARG_HAS_UR;
+        break;
+    case SLOT_TMEM: // tensor memory
+        *a = (orr_arg){.kind = ORR_ARG_TMEM, .reg = uniform(d, s->bit)};
+        if (s->width) a->value = (int32_t)(bits(c, 40, 24) | bits(c, 72, 8) << 24);
+        break;
+    case SLOT_IDESC: *a = (orr_arg){.kind = ORR_ARG_IDESC, .reg = (uint8_t)(uniform(d, s->bit) + 1)}; break;
+    case SLOT_UOPT:
+        *a = (orr_arg){.kind = ORR_ARG_UR, .reg = uniform(d, s->bit)};
+        if (a->reg == ORR_RZ) a->flags |= ORR_ARG_HIDDEN;
+        break;
+    case SLOT_LONG:
+        *a = (orr_arg){.kind = ORR_ARG_INT, .flags = ORR_ARG_UNSIGNED, .value = (int64_t)bits(c, 24, 64)};
+        break;
     case SLOT_ULDCI:
         *a = (orr_arg){.kind = ORR_ARG_CONST,
                        .reg = ORR_RZ,
@@ -280,24 +331,15 @@ static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
             a->subval = (uint8_t)bits(c, s->subbit, s->subwidth);
         }
         break;
-    case SLOT_GLOBAL32:
-    case SLOT_GLOBAL64: {
-        unsigned uat = s->kind == SLOT_GLOBAL32 ? 32 : 64;
-        bool has = bit(c, 91);
-        address(d, a, has ? uat : 0, bit(c, 76), bit(c, 90), !bit(c, 90));
-        if (!has && s->kind == SLOT_GLOBAL32) a->value = extend(bits(c, 32, 32), 32);
+    case SLOT_GLOBAL: { // the slot says which bits: uniform register, descriptor, width of R, presence
+        bool has = !s->subbit || bit(c, s->subbit);
+        bool wide = bit(c, s->abs);
+        address(d, a, has ? s->bit : 0, s->neg && bit(c, s->neg), wide, !wide);
+        if (!has && s->bit == 32) a->value = extend(bits(c, 32, 32), 32);
+        if (s->width) a->value = extend(bits(c, 40, s->width), s->width);
+        if (s->shift && wide && a->ureg == ORR_RZ) a->shape &= (uint8_t)~ORR_ARG_HAS_UR;
         break;
     }
-    case SLOT_ATOM: address(d, a, 64, bit(c, 71), bit(c, 70), !bit(c, 70)); break;
-    case SLOT_RED: {
-        bool has = bit(c, 91);
-        address(d, a, has ? 64 : 0, bit(c, 71), bit(c, 90), !bit(c, 90));
-        break;
-    }
-    case SLOT_GMEM_PLAIN:
-        address(d, a, 64, false, bit(c, 90), !bit(c, 90));
-        if (a->ureg == ORR_RZ && a->shape & ORR_ARG_WIDE) a->shape &= (uint8_t)~ORR_ARG_HAS_UR;
-        break;
     case SLOT_UMEM:
         *a = (orr_arg){.kind = ORR_ARG_MEM,
                        .reg = ORR_RZ,
@@ -312,13 +354,14 @@ static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
     case SLOT_UBRACKET:
         *a = (orr_arg){
             .kind = ORR_ARG_MEM, .reg = ORR_RZ, .ureg = uniform(d, s->bit), .shape = ORR_ARG_HAS_UR};
+        a->ureg = (uint8_t)(a->ureg + s->shift);
         break;
     case SLOT_UDESC:
         *a = (orr_arg){.kind = ORR_ARG_MEM,
                        .reg = ORR_RZ,
                        .ureg = ORR_RZ,
                        .bank = uniform(d, s->bit),
-                       .shape = ORR_ARG_HAS_DESC};
+                       .shape = ORR_ARG_HAS_DESC | ORR_ARG_SHOW_DESC};
         break;
     case SLOT_ASYNC_DST:
         *a = (orr_arg){.kind = ORR_ARG_MEM,
@@ -351,19 +394,18 @@ static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
         break;
     }
     case SLOT_RREL:
-        *a = (orr_arg){.kind = ORR_ARG_TARGET,
-                       .reg = (uint8_t)bits(c, s->bit, 8),
-                       .shape = ORR_ARG_HAS_R,
-                       .value = next + relative(d),
-                       .bank = 1};
+    case SLOT_RABS: {
+        bool ur = s->width == 6 || s->shift == 6;
+        *a = (orr_arg){
+            .kind = ORR_ARG_TARGET, .shape = ur ? ORR_ARG_HAS_UR : ORR_ARG_HAS_R, .value = relative(d)};
+        if (ur)
+            a->ureg = uniform(d, s->bit);
+        else
+            a->reg = (uint8_t)bits(c, s->bit, 8);
+        if (s->kind == SLOT_RREL) a->value += next;
+        a->bank = s->kind == SLOT_RREL || s->width == 1; // an offset of 0 is shown
         break;
-    case SLOT_RABS:
-        *a = (orr_arg){.kind = ORR_ARG_TARGET,
-                       .reg = (uint8_t)bits(c, s->bit, 8),
-                       .shape = ORR_ARG_HAS_R,
-                       .value = relative(d),
-                       .bank = s->width};
-        break;
+    }
     case SLOT_ROFF:
         *a = (orr_arg){.kind = ORR_ARG_TARGET, .shape = ORR_ARG_HAS_R, .value = relative(d)};
         if (s->width == 6) {
@@ -388,6 +430,12 @@ static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
     case SLOT_GDESC: {
         bool both = s->bit == 24; // descriptors of A and B, else of B alone
         *a = (orr_arg){.kind = ORR_ARG_GDESC, .reg = uniform(d, s->bit)};
+        if (d->sm >= 100) { // how the operand buffers are used
+            if (bit(c, both ? 84 : 81)) a->value |= both ? 16 : 64;
+            if (bit(c, both ? 86 : 82)) a->value |= both ? 32 : 128;
+            if (!both) a->value |= (int64_t)bits(c, 79, 2) << 8;
+            break;
+        }
         if (d->row->op != ORR_SASS_HGMMA) break;
         if (both && bit(c, 72)) a->value |= 1; // negA
         if (bit(c, 63)) a->value |= 2;         // negB

@@ -60,9 +60,9 @@ static void hex(orr_text *t, int64_t v) {
 }
 
 // 20 digits, as few as say it; a large one in full.
-static void floating(orr_text *t, double v) {
+static void floating(orr_text *t, double v, bool quiet) {
     if (isnan(v) || isinf(v)) {
-        orr_text_add(t, "%c%s", signbit(v) ? '-' : '+', isnan(v) ? "QNAN " : "INF ");
+        orr_text_add(t, "%c%s", signbit(v) ? '-' : '+', !isnan(v) ? "INF " : quiet ? "QNAN " : "SNAN ");
         return;
     }
     if (v == 0) {
@@ -154,8 +154,8 @@ static void constant(orr_text *t, const orr_arg *a) {
     orr_text_add(t, "]");
 }
 
-static void memory(orr_text *t, const orr_arg *a, unsigned sm) {
-    if (a->shape & ORR_ARG_HAS_DESC && sm >= 90) { // before, it is there and not shown
+static void memory(orr_text *t, const orr_arg *a) {
+    if (a->shape & ORR_ARG_SHOW_DESC) {
         orr_text_add(t, "desc[");
         reg(t, "UR", a->bank);
         orr_text_add(t, "]");
@@ -184,11 +184,12 @@ static void memory(orr_text *t, const orr_arg *a, unsigned sm) {
 }
 
 static void matrix(orr_text *t, const orr_arg *a) {
-    static const char *const names[] = {".negA", ".negB", ".tnspA", ".tnspB"};
+    static const char *const names[] = {".negA",    ".negB",   ".tnspA",   ".tnspB",   ".A_KEEP",
+                                        ".A_REUSE", ".B_KEEP", ".B_REUSE", ".BUFFER1", ".BUFFER2"};
     orr_text_add(t, "gdesc[");
     reg(t, "UR", a->reg);
     orr_text_add(t, "]");
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 10; i++)
         if (a->value >> i & 1) orr_text_add(t, "%s", names[i]);
 }
 
@@ -201,8 +202,10 @@ static void arg(orr_text *t, const orr_arg *a, unsigned sm) {
     case ORR_ARG_R:
     case ORR_ARG_UR:
         reg(t, a->kind == ORR_ARG_R ? "R" : "UR", a->reg);
-        if (bars) orr_text_add(t, "|");
-        bars = false;
+        if (bars && a->kind == ORR_ARG_R) {
+            orr_text_add(t, "|");
+            bars = false;
+        }
         if (a->flags & ORR_ARG_REUSE) orr_text_add(t, ".reuse");
         suffix(t, a);
         break;
@@ -215,31 +218,36 @@ static void arg(orr_text *t, const orr_arg *a, unsigned sm) {
             word(t, ORR_SM_BREG, a->reg);
         break;
     case ORR_ARG_SB: orr_text_add(t, "SB%u", a->reg); break;
-    case ORR_ARG_INT: hex(t, a->value); break;
-    case ORR_ARG_F32: floating(t, from_bits32((uint32_t)a->value)); break;
+    case ORR_ARG_INT:
+        if (a->flags & ORR_ARG_UNSIGNED)
+            orr_text_add(t, "0x%llx", (unsigned long long)a->value);
+        else
+            hex(t, a->value);
+        break;
+    case ORR_ARG_F32: floating(t, from_bits32((uint32_t)a->value), true); break;
     case ORR_ARG_F64: {
         double v;
         memcpy(&v, &a->value, 8);
-        floating(t, v);
+        floating(t, v, a->value >> 51 & 1);
         break;
     }
     case ORR_ARG_F16X2:
     case ORR_ARG_BF16X2:
-        for (int i = 1; i >= 0; i--) {
+        for (int i = a->shape ? 0 : 1; i >= 0; i--) {
             uint16_t h = (uint16_t)(a->value >> 16 * i);
-            floating(t, a->kind == ORR_ARG_F16X2 ? from_half(h) : from_bits32((uint32_t)h << 16));
+            bool half = a->kind == ORR_ARG_F16X2;
+            floating(t, half ? from_half(h) : from_bits32((uint32_t)h << 16), true);
             if (i) orr_text_add(t, ", ");
         }
         break;
     case ORR_ARG_CONST:
         constant(t, a);
-        if (bars) orr_text_add(t, "|");
-        bars = false;
         suffix(t, a);
         break;
-    case ORR_ARG_MEM: memory(t, a, sm); break;
+    case ORR_ARG_MEM: memory(t, a); break;
     case ORR_ARG_SREG: {
-        const char *s = orr_smod_text(ORR_SM_SREG, (unsigned)a->value);
+        const char *s =
+            a->value == 138 && sm >= 100 ? "SR_CgaSize" : orr_smod_text(ORR_SM_SREG, (unsigned)a->value);
         if (s)
             orr_text_add(t, "%s", s);
         else
@@ -270,6 +278,17 @@ static void arg(orr_text *t, const orr_arg *a, unsigned sm) {
         break;
     }
     case ORR_ARG_GDESC: matrix(t, a); break;
+    case ORR_ARG_TMEM:
+        orr_text_add(t, "tmem[");
+        reg(t, "UR", a->reg);
+        offset(t, a->value, false);
+        orr_text_add(t, "]");
+        break;
+    case ORR_ARG_IDESC:
+        orr_text_add(t, "idesc[");
+        reg(t, "UR", a->reg);
+        orr_text_add(t, "]");
+        break;
     case ORR_ARG_NAME: word(t, ORR_SM_FIXED, (unsigned)a->value); break;
     default: orr_text_add(t, "?"); break;
     }

@@ -83,25 +83,28 @@ enum orr_arg_kind {
     ORR_ARG_WORD,   // sub, subval: a modifier that is written as an operand
     ORR_ARG_MASK,   // value: bits, printed as {5,0}
     ORR_ARG_GDESC,  // reg: matrix descriptors in uniform registers; modifiers are in `value`, as printed
+    ORR_ARG_TMEM,   // an address in tensor memory: uniform register reg, value = offset
+    ORR_ARG_IDESC,  // reg: an instruction descriptor in a uniform register
     ORR_ARG_NAME,   // value: which of the fixed names PR, UPR, Rpc, ... list FIXED
 };
 
-enum {                       // flags of an operand
-    ORR_ARG_DST = 1 << 0,    // written
-    ORR_ARG_NEG = 1 << 1,    // -x
-    ORR_ARG_ABS = 1 << 2,    // |x|
-    ORR_ARG_INV = 1 << 3,    // ~x, or !p
-    ORR_ARG_REUSE = 1 << 4,  // the register stays in the operand cache
-    ORR_ARG_HIDDEN = 1 << 5, // has its default value and is not printed
+enum {                         // flags of an operand
+    ORR_ARG_DST = 1 << 0,      // written
+    ORR_ARG_NEG = 1 << 1,      // -x
+    ORR_ARG_ABS = 1 << 2,      // |x|
+    ORR_ARG_INV = 1 << 3,      // ~x, or !p
+    ORR_ARG_REUSE = 1 << 4,    // the register stays in the operand cache
+    ORR_ARG_HIDDEN = 1 << 5,   // has its default value and is not printed
+    ORR_ARG_UNSIGNED = 1 << 6, // INT: 64 bits without sign
 };
-enum {                         // shape of CONST, MEM and TARGET
-    ORR_ARG_HAS_R = 1 << 0,    // a register is part of it
-    ORR_ARG_HAS_UR = 1 << 1,   // a uniform register is
-    ORR_ARG_HAS_DESC = 1 << 2, // MEM: a descriptor is
-    ORR_ARG_WIDE = 1 << 3,     // MEM: the register is a pair
-    ORR_ARG_U32 = 1 << 4,      // MEM: the register is zero-extended and said to be
-    ORR_ARG_BINDLESS = 1 << 5, // CONST
-    ORR_ARG_UWIDE = 1 << 6,    // MEM: the uniform register is a pair
+enum {                          // shape of CONST, MEM and TARGET
+    ORR_ARG_HAS_R = 1 << 0,     // a register is part of it
+    ORR_ARG_HAS_UR = 1 << 1,    // a uniform register is
+    ORR_ARG_HAS_DESC = 1 << 2,  // MEM: a descriptor is
+    ORR_ARG_WIDE = 1 << 3,      // MEM: the register is a pair
+    ORR_ARG_U32 = 1 << 4,       // MEM: the register is zero-extended and said to be
+    ORR_ARG_BINDLESS = 1 << 5,  // CONST
+    ORR_ARG_SHOW_DESC = 1 << 6, // MEM: and the text says so
 };
 typedef struct orr_arg {
     uint8_t kind;  // enum orr_arg_kind
@@ -129,9 +132,9 @@ typedef struct orr_code {
     orr_mod mods[ORR_CODE_MODS]; // in the order of the text
     orr_arg args[ORR_CODE_ARGS]; // in the order of the text, those that it does not show too: where an
                                  // operand is depends on the opcode, not on its value
-    uint32_t ctrl;    // stall count and so on: ORR_CTRL_*
-    uint32_t address; // in its section
-    uint64_t lo, hi;  // the bits
+    uint32_t ctrl;               // stall count and so on: ORR_CTRL_*
+    uint32_t address;            // in its section
+    uint64_t lo, hi;             // the bits
 } orr_code;
 
 // Decodes 16 bytes of architecture `sm` (75, 80, ... 120). False when the table has no such instruction; then

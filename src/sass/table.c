@@ -24,6 +24,7 @@
 #define F156   (F1 | F5 | F6)
 #define F1235  (F1 | F2 | F3 | F5)
 #define F1237  (F1 | F2 | F3 | F7)
+#define F37    (F3 | F7)
 #define F1456  (F1 | F4 | F5 | F6)
 #define F12456 (F1 | F2 | F4 | F5 | F6)
 #define F12467 (F1 | F2 | F4 | F6 | F7)
@@ -89,6 +90,7 @@
 #define Vsign           V_(U, .sub = ORR_SM_SIGN1)
 #define Vcvt            V_(F32, .neg = 1, .abs = 1, .sub = ORR_SM_H1, .subbit = 60, .subwidth = 2)
 #define Vbyte           V_(U, .sub = ORR_SM_BYTE, .subbit = 60, .subwidth = 2)
+#define Vmufu           V_(F32, .neg = 1, .abs = 1, .sub = ORR_SM_H1, .subbit = 60, .subwidth = 2)
 #define V16             V_(U, .width = 16)
 #define B_(s, ...)      {.kind = SLOT_B, .style = IMM_##s, __VA_ARGS__}
 #define B(s)            B_(s, .neg = 0)
@@ -105,6 +107,8 @@
 #define Bh1             B_(F32, .sub = ORR_SM_H1, .subbit = 88, .subwidth = 1)
 #define Ch1             C_(F32, .sub = ORR_SM_H1, .subbit = 72, .subwidth = 1)
 #define HA              {.kind = SLOT_HA, .sub = ORR_SM_SWZ, .subwidth = 2}
+#define HAn             {.kind = SLOT_HA, .sub = ORR_SM_SWZ, .subwidth = 2, .style = 1} // no absolute value
+#define HVs             {.kind = SLOT_HV, .sub = ORR_SM_SWZ, .subwidth = 2, .style = 1} // an immediate is one half
 #define HV              {.kind = SLOT_HV, .sub = ORR_SM_SWZ, .subwidth = 2}
 #define HB              {.kind = SLOT_HB, .sub = ORR_SM_SWZ, .subwidth = 2}
 #define HC              {.kind = SLOT_HC, .sub = ORR_SM_SWZ, .subwidth = 2}
@@ -126,13 +130,28 @@
 #define MEMU32x         {.kind = SLOT_MEMU32, .sub = ORR_SM_XSCALE, .subbit = 78, .subwidth = 2}
 #define MEMU64          {.kind = SLOT_MEMU64}
 #define MEMU64x         {.kind = SLOT_MEMU64, .sub = ORR_SM_XSCALE, .subbit = 78, .subwidth = 2}
-#define GLOBAL32        {.kind = SLOT_GLOBAL32}
-#define GLOBAL64        {.kind = SLOT_GLOBAL64}
-#define ATOM            {.kind = SLOT_ATOM}
-#define RED             {.kind = SLOT_RED}
-#define STASMEM         {.kind = SLOT_GMEM_PLAIN}
+#define GLOBAL32        {.kind = SLOT_GLOBAL, .bit = 32, .neg = 76, .abs = 90, .subbit = 91}
+#define GLOBAL32t       {.kind = SLOT_GLOBAL, .bit = 32, .abs = 90, .subbit = 91}
+#define GLOBAL64t       {.kind = SLOT_GLOBAL, .bit = 64, .abs = 90, .subbit = 91}
+#define GLOBAL64        {.kind = SLOT_GLOBAL, .bit = 64, .neg = 76, .abs = 90, .subbit = 91}
+#define ATOM            {.kind = SLOT_GLOBAL, .bit = 64, .neg = 71, .abs = 70}
+#define ATOM_(desc)     {.kind = SLOT_GLOBAL, .bit = 64, .neg = (desc), .abs = 63, .width = 23}
+#define LDGMC_          {.kind = SLOT_GLOBAL, .bit = 64, .neg = 82, .abs = 81}
+#define RED_            {.kind = SLOT_GLOBAL, .bit = 64, .neg = 81, .abs = 90, .subbit = 91}
+#define RED             {.kind = SLOT_GLOBAL, .bit = 64, .neg = 71, .abs = 90, .subbit = 91}
+#define STASMEM         {.kind = SLOT_GLOBAL, .bit = 64, .abs = 90, .shift = 1}
+#define LDCU            {.kind = SLOT_LDCU}
+#define TMEM(b, w)      {.kind = SLOT_TMEM, .bit = (b), .width = (w)}
+#define IDESC(b)        {.kind = SLOT_IDESC, .bit = (b)}
+#define UOPT(b)         {.kind = SLOT_UOPT, .bit = (b)}
+#define LONG            {.kind = SLOT_LONG}
+#define Rpair(b, n, a, s) {.kind = SLOT_R, .bit = (b), .neg = (n), .abs = (a), .sub = ORR_SM_PAIR, .subbit = (s), .subwidth = 3}
+#define RDopt(b)        {.kind = SLOT_P, .bit = (b), .flags = SLOT_DST}
 #define UMEM            {.kind = SLOT_UMEM}
+#define BRACKET(b)      {.kind = SLOT_BRACKET, .bit = (b)}
+#define Ropt(b)         {.kind = SLOT_R, .bit = (b), .flags = SLOT_OPT}
 #define UBR(b)          {.kind = SLOT_UBRACKET, .bit = (b)}
+#define UBR1(b)         {.kind = SLOT_UBRACKET, .bit = (b), .shift = 1}
 #define UDESC(b)        {.kind = SLOT_UDESC, .bit = (b)}
 #define ASYNC_DST       {.kind = SLOT_ASYNC_DST}
 #define ASYNC_SRC       {.kind = SLOT_ASYNC_SRC}
@@ -144,6 +163,9 @@
 #define RREL            {.kind = SLOT_RREL, .bit = 24}
 #define RABS            {.kind = SLOT_RABS, .bit = 24}
 #define RABS0           {.kind = SLOT_RABS, .bit = 24, .width = 1}
+#define URREL           {.kind = SLOT_RREL, .bit = 24, .width = 6}
+#define URABS           {.kind = SLOT_RABS, .bit = 24, .shift = 6}
+#define URABS0          {.kind = SLOT_RABS, .bit = 24, .width = 1, .shift = 6}
 #define ROFF            {.kind = SLOT_ROFF, .bit = 24}
 #define UROFF           {.kind = SLOT_ROFF, .bit = 24, .width = 6}
 #define WORD(k, b, w)   {.kind = SLOT_WORD, .sub = ORR_SM_##k, .bit = (b), .width = (w)}

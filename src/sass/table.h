@@ -50,20 +50,22 @@ enum { // kinds of operands in the table
     SLOT_LDCX, // cx[UR][R + offset]
     SLOT_ULDC,
     SLOT_ULDCI,
+    SLOT_LDCU,
+    SLOT_TMEM,
+    SLOT_IDESC,
+    SLOT_UOPT,     // a uniform register that does not show when it is URZ
+    SLOT_LONG,     // 64 bits at bit 24
     SLOT_MEM,      // [R + offset]
     SLOT_MEMU32,   // [R + UR + offset], the uniform register at bit 32 if bit 91 says so
     SLOT_MEMU64,   // at bit 64
-    SLOT_GLOBAL32, // of global memory: with a descriptor (bit 76), width of R in bit 90
-    SLOT_GLOBAL64,
-    SLOT_ATOM, // the same, with bits 70 and 71
-    SLOT_RED,
+    SLOT_GLOBAL,   // of global memory: .bit uniform register, .neg descriptor, .abs width of R, .subbit
+                   // presence
     SLOT_UMEM,     // [UR + offset]
     SLOT_BRACKET,  // [R]
     SLOT_UBRACKET, // [UR]
     SLOT_UDESC,    // desc[UR]
     SLOT_ASYNC_DST,
     SLOT_ASYNC_SRC,
-    SLOT_GMEM_PLAIN,
     SLOT_SREG,
     SLOT_REL,   // an address relative to the next instruction
     SLOT_REL24, // LEPC
