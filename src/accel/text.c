@@ -102,6 +102,16 @@ static const char *rest_of(const orr_program *p, const orr_tinst *i, const char 
     return s;
 }
 
+// Without addresses Accel-Sim ends at these with an assertion.
+static bool needs_addresses(const char *opcode) {
+    static const char *const names[] = {"LD",  "LDG", "LDL", "LDS",  "LDSM",  "LDGSTS", "ST",
+                                        "STG", "STL", "STS", "ATOM", "ATOMG", "ATOMS",  "RED"};
+    size_t n = strcspn(opcode, ".");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == n && memcmp(names[i], opcode, n) == 0) return true;
+    return false;
+}
+
 // Where a memory instruction goes has an opcode each: [kind][place], kinds load, store, atomic, reduction.
 static const char *const by_place[4][PLACES] = {
     {"LDG", "LDS", "LDL"}, {"STG", "STS", "STL"}, {"ATOMG", "ATOMS", "LDL"}, {"RED", "ATOMS", "STL"}};
@@ -166,12 +176,9 @@ void accel_entry(entry *to, const orr_program *p, uint32_t inst, int binary, orr
             opcode = "NOP";
         }
         break;
-    case ORR_TK_MEM: // without addresses Accel-Sim refuses it
-        if (i->space != ORR_SPACE_CONST && i->space != ORR_SPACE_PARAM && i->tclass != ORR_TC_CONST)
-            opcode = "MOV";
-        break;
     default: break;
     }
+    if (needs_addresses(opcode)) opcode = "MOV";
     to->rest[0] = rest_of(p, i, opcode, false, a, &to->nrest[0]);
 }
 
