@@ -160,6 +160,10 @@ bool orr_compare_launch(orr_comparison *c, const orr_group *g, const orr_gpu *gp
         orr_verdict v;
         p->failure = NULL;
         p->predicted_regs = l->kernel->regs;
+        if (l->timing) {
+            p->stalls = orr_arena_alloc(&c->arena, ORR_STALLS * sizeof *p->stalls);
+            for (int s = 0; s < ORR_STALLS; s++) p->stalls[s] = (double)l->timing->stalls[s];
+        }
         if (gpu && orr_judge(gpu, l, &v)) p->bound = orr_bound_name[v.bound];
         for (size_t j = 0; j < c->ncounters; j++) {
             int id = c->counters[j];
@@ -241,6 +245,11 @@ static void sum_kernel(orr_comparison *c, orr_point *kernel, const orr_point **l
     kernel->predicted_regs = longest->predicted_regs;
     kernel->bound = longest->bound;
     for (size_t k = 0; k < c->ncounters; k++) sum_counter(c, k, launches, n, &kernel->values[k]);
+    for (size_t i = 0; i < n; i++) {
+        if (!launches[i]->stalls) continue;
+        if (!kernel->stalls) kernel->stalls = orr_arena_alloc(&c->arena, ORR_STALLS * sizeof *kernel->stalls);
+        for (int s = 0; s < ORR_STALLS; s++) kernel->stalls[s] += launches[i]->stalls[s];
+    }
 }
 
 static void make_kernels(orr_comparison *c) {

@@ -97,6 +97,7 @@ typedef struct orr_point {
     orr_value *values;   // [comparison.ncounters]
     const char *failure; // why there is no prediction; NULL: there is
     const char *bound;   // what the model says limits it (report.h); NULL: it does not say
+    double *stalls;      // [ORR_STALLS] warp cycles as predicted; NULL: the model has none
     size_t kernel_index; // of a launch: its kernel's
 } orr_point;
 

@@ -75,9 +75,14 @@ static const char *const also[] = {
     "launch__waves_per_multiprocessor",
 };
 
-static bool ends_in_sum(const char *s) {
-    size_t n = strlen(s);
-    return n > 4 && !strcmp(s + n - 4, ".sum");
+// What a counter of ours is measured by: counts. Averages, shares and rates are made of those, bytes of
+// sectors. Reasons of stalls have both forms in the table, and not every profiler has the counts
+// (orr_ncu_known chooses).
+static bool is_measured(const char *name) {
+    size_t n = strlen(name);
+    if (strstr(name, "orrery__") || strstr(name, "_bytes") || strstr(name, "m__cycles_elapsed.sum"))
+        return false;
+    return (n > 4 && !strcmp(name + n - 4, ".sum")) || strstr(name, "_per_issue_active.ratio");
 }
 
 void orr_ncu_metrics(orr_names *names, bool timing) {
@@ -87,10 +92,22 @@ void orr_ncu_metrics(orr_names *names, bool timing) {
         return;
     }
     for (size_t k = 0; k < sizeof also / sizeof *also; k++) *ORR_PUSH(names) = also[k];
-    for (int k = 0; k < ORR_COUNTERS; k++) {
-        const char *name = orr_counters[k].name;
-        if (ends_in_sum(name) && !strstr(name, "orrery__")) *ORR_PUSH(names) = name;
-    }
+    for (int k = 0; k < ORR_COUNTERS; k++)
+        if (is_measured(orr_counters[k].name)) *ORR_PUSH(names) = orr_counters[k].name;
+}
+
+static bool has(const orr_names *names, const char *name) {
+    for (size_t k = 0; k < names->n; k++)
+        if (!strcmp(names->at[k], name)) return true;
+    return false;
+}
+
+// Is it an average of a reason, and the count of it among the names?
+static bool has_count(const orr_names *names, const char *average) {
+    for (int k = 0; k < ORR_STALLS; k++)
+        if (!strcmp(average, orr_counters[ORR_C_PER_ISSUE_ISSUED + k].name))
+            return has(names, orr_counters[ORR_C_STALLED_ISSUED + k].name);
+    return false;
 }
 
 // The list has a metric's name without what follows its first point as the first word of a line. Metrics of
@@ -109,6 +126,10 @@ void orr_ncu_known(orr_names *names, char *list) {
         if (!strncmp(name, "launch__", 8) || orr_map_getn(&known, name, strcspn(name, ".")))
             names->at[kept++] = name;
     }
+    names->n = kept;
+    kept = 0;
+    for (size_t k = 0; k < names->n; k++)
+        if (!has_count(names, names->at[k])) names->at[kept++] = names->at[k];
     names->n = kept;
     orr_map_free(&known);
 }

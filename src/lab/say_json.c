@@ -109,7 +109,16 @@ static void point(const orr_comparison *c, const orr_point *p, bool kernel, orr_
         value(t, &p->values[k]);
         first = false;
     }
-    orr_text_add(t, "}}");
+    orr_text_add(t, "}");
+    if (p->stalls) {
+        orr_text_add(t, ", \"stalls\": {");
+        for (int k = 0; k < ORR_STALLS; k++) {
+            orr_text_add(t, "%s\"%s\": ", k ? ", " : "", orr_stalls[k].name);
+            number(t, p->stalls[k]);
+        }
+        orr_text_add(t, "}");
+    }
+    orr_text_add(t, "}");
 }
 
 void orr_compare_json(const orr_comparison *c, orr_text *t) {
