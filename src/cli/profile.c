@@ -254,7 +254,8 @@ int cli_profile(cli_options *o, orr_err *e) {
         ok = profile(&p, &all, 1, &proto, &h, e);
         proto.repeat = 1;
         if (ok && o->repeat > 1) ok = profile(&p, &timing, o->repeat - 1, &proto, &h, e);
-        remove_folder(&p);
+        if (ok || access(in_folder(&p, "launches.csv"), F_OK) != 0)
+            remove_folder(&p); // else the message names its files
     }
     if (ok) {
         orr_text t = {0};
