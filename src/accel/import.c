@@ -245,7 +245,7 @@ void import_put(import *m, const char *key, const char *from, const char *fmt, .
     va_start(ap, fmt);
     vsnprintf(value, sizeof value, fmt, ap);
     va_end(ap);
-    orr_text_add(m->conf, "%-22s = %-18s # %s\n", key, value, from);
+    orr_text_add(&m->conf, "%-22s = %-18s # %s\n", key, value, from);
 }
 
 void import_num(import *m, const char *key, double v, const char *unit, const char *from) {
@@ -257,7 +257,7 @@ void import_num(import *m, const char *key, double v, const char *unit, const ch
     import_put(m, key, from, "%s%s%s", digits, *unit ? " " : "", unit);
 }
 
-void import_heading(import *m, const char *what) { orr_text_add(m->conf, "\n# %s\n", what); }
+void import_heading(import *m, const char *what) { orr_text_add(&m->conf, "\n# %s\n", what); }
 
 // A name that a description can hold: letters, digits and a few signs.
 static void printable(char *to, size_t size, const char *from) {
@@ -281,10 +281,10 @@ static void what_it_is(import *m, const char *name) {
     const char *family = "unknown";
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (cc >= families[i].cc) family = families[i].family;
-    orr_text_add(m->conf, "# Made by `orrery gpu import` from a configuration of GPGPU-Sim%s.\n",
+    orr_text_add(&m->conf, "# Made by `orrery gpu import` from a configuration of GPGPU-Sim%s.\n",
                  m->trace ? " and Accel-Sim" : "");
     orr_text_add(
-        m->conf,
+        &m->conf,
         "# Behind each value: the option it comes from, or how it follows from GPGPU-Sim's source.\n");
     import_heading(m, "what it is");
     import_put(m, "product", "the configuration's name", "\"%s\"", product);
@@ -345,8 +345,6 @@ static void add_notes(import *m, orr_text *notes) {
 // ---- the door ---------------------------------------------------------------------------------------
 
 static bool make(import *m, const char *name, orr_text *conf, orr_text *notes) {
-    orr_text made = {0};
-    m->conf = &made;
     if (!m->options.n && !m->e->status)
         orr_fail(m->e, ORR_BAD_INPUT, "%s: has no options; is it a gpgpusim.config?", name);
     if (!m->e->status) {
@@ -356,16 +354,16 @@ static bool make(import *m, const char *name, orr_text *conf, orr_text *notes) {
     }
     if (!m->e->status) { // what it says must be a description
         orr_err why = {0};
-        orr_gpu *g = orr_gpu_parse("the description", made.s, made.n, NULL, 0, &why);
+        orr_gpu *g = orr_gpu_parse("the description", m->conf.s, m->conf.n, NULL, 0, &why);
         if (!g) orr_fail(m->e, ORR_BAD_INPUT, "%s: cannot be described: %s", name, why.text);
         orr_gpu_free(g);
     }
     bool ok = m->e->status == 0;
     if (ok) {
-        orr_text_addn(conf, made.s, made.n);
+        orr_text_addn(conf, m->conf.s, m->conf.n);
         add_notes(m, notes);
     }
-    free(made.s);
+    free(m->conf.s);
     free(m->options.at);
     orr_arena_free(&m->arena);
     return ok;
@@ -384,7 +382,8 @@ import m = {.trace = trace != NULL, .e = e };
 // "configs/SM7_QV100/gpgpusim.config" is called SM7_QV100.
 static const char *name_of(import *m, const char *path) {
     const char *slash = strrchr(path, '/'), *end = slash;
-    if (!slash || strcmp(slash + 1, "gpgpusim.config") != 0) return slash ? slash + 1 : path;
+    if (!slash) return path;
+    if (strcmp(slash + 1, "gpgpusim.config") != 0) return slash + 1;
     const char *start = slash;
     while (start > path && start[-1] != '/') start--;
     if (start == end || *start == '.') return slash + 1;

@@ -23,8 +23,8 @@ typedef struct import_cache { // a cache string: sets:line:ways,policies,MSHRs,q
 typedef struct import {
     orr_arena arena;
     ORR_VEC(import_option) options;
-    bool trace; // a trace.config was given: its latencies count
-    orr_text *conf;
+    bool trace;    // a trace.config was given: its latencies count
+    orr_text conf; // what is being written
     orr_err *e;
     // found out while writing, needed further down
     double clock_sm, clock_net, clock_l2, clock_dram;

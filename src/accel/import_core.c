@@ -15,6 +15,7 @@
 #include "accel/import.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,8 @@ static void limits(import *m) {
         threads = 32;
     }
     const char *from = import_from(m, "-gpgpu_shader_core_pipeline");
-    import_num(m, "limit.sm_warps", (double)(threads / 32), "warps", from);
+    int64_t warps = threads / 32;
+    import_num(m, "limit.sm_warps", (double)warps, "warps", from);
     import_num(m, "limit.sm_threads", (double)threads, "threads", from);
     import_num(m, "limit.sm_blocks", (double)import_int(m, "-gpgpu_shader_cta", 32, 1, 1024), "blocks",
                import_from(m, "-gpgpu_shader_cta"));
@@ -323,7 +325,7 @@ static void units(import *m) {
                "third value: MUL");
     put_op(m, "fp32", "sp", t_sp, tr ? "SP_OP" : "fourth value: MAD");
     timing t_half = t_sp;
-    if (tr) t_half.interval = t_sp.interval / 2 < 1 ? 1 : (double)((int)t_sp.interval / 2);
+    if (tr) t_half.interval = t_sp.interval < 4 ? 1 : floor(t_sp.interval / 2);
     put_op(m, "fp16", "sp", t_half, "two a lane: trace_warp_inst_t::parse_from_trace_struct halves it");
     put_op(m, "fp64", n_dp ? "dp" : "sfu", t_dp, n_dp ? "DP unit" : "without DP units: the SFU");
     put_op(m, "sfu", "sfu", t_sfu, "SFU_OP");
@@ -358,7 +360,8 @@ static void units(import *m) {
 
 void import_core(import *m) {
     int64_t steps = import_int(m, "-gpgpu_reg_file_port_throughput", 1, 1, 16);
-    m->collect = (double)(2 + 2 / steps);
+    int64_t cycles = 2 + 2 / steps;
+    m->collect = (double)cycles;
     m->writeback = 2;
     limits(m);
     shared_memory(m);

@@ -21,6 +21,7 @@
 // file is not read.
 #include "accel/import.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *note(import *m, const char *a, const char *b) {
@@ -125,7 +126,7 @@ static double network_and_l2(import *m, double before_l2, double *slices) {
     int64_t flit = import_int(m, "-icnt_flit_size", 32, 9, 4096);
     double packet = m->l1.type == 'S' ? 32 : (double)m->l1.line;
     // A packet has 8 bytes of its own (mem_fetch: READ_PACKET_SIZE). Mode 2 moves any packet in one cycle.
-    double flits = mode == 2 ? 1 : (double)(((int64_t)packet + 8 + flit - 1) / flit);
+    double flits = mode == 2 ? 1 : ceil((packet + 8) / (double)flit);
     double bytes = packet / flits / (double)m->cores_per_cluster * m->clock_net / m->clock_l2;
     const char *from = mode == 2 ? note(m, "-network_mode", "a packet of a sector a cycle and cluster")
                                  : note(m, "-icnt_flit_size", "8 bytes of a packet are its head");
