@@ -390,14 +390,16 @@ static const char *name_of(import *m, const char *path) {
     return orr_arena_strndup(&m->arena, start, (size_t)(end - start));
 }
 
+static bool read_path(import *m, const char *path) {
+    size_t n;
+    char *text = orr_read_file(path, MAX_FILE, &n, m->e);
+    bool ok = text && read_options(m, text, n, path);
+    free(text);
+    return ok;
+}
+
 bool orr_accel_import(const char *gpgpusim, const char *trace, orr_text *conf, orr_text *notes, orr_err *e) {
 import m = {.trace = trace != NULL, .e = e };
-    const char *path[2] = {gpgpusim, trace};
-    for (int i = 0; i < 2 && path[i] && !e->status; i++) {
-        size_t n;
-        char *text = orr_read_file(path[i], MAX_FILE, &n, e);
-        if (text) read_options(&m, text, n, path[i]);
-        free(text);
-    }
+    if (read_path(&m, gpgpusim) && trace) read_path(&m, trace);
     return make(&m, name_of(&m, gpgpusim), conf, notes);
 }
