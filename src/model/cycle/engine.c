@@ -81,7 +81,7 @@ static void deal(engine *x) {
         some = false;
         for (uint32_t n = 0; n < c->nsms && !x->ended; n++) {
             sm *s = &c->sms[x->order[n]];
-            uint32_t want = s->started_last + 1;
+            uint32_t want = s->started_last + 3;
             if (want > s->nblocks) want = s->nblocks;
             if (s->nstock >= want) continue;
             some |= hand_out(x, s, false);
