@@ -32,6 +32,8 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->fetched = 0;
     w->group = 0;
     w->at = w->end = 0;
+    w->body = 0;
+    w->has_then = w->ghost = false;
     memset(w->group_open, 0, sizeof w->group_open);
     memset(w->group_ready, 0, sizeof w->group_ready);
     memset(w->sb_ready, 0, sizeof w->sb_ready);
@@ -56,7 +58,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         if (when < s->block_free) when = s->block_free;
         if (when < b->end) when = b->end; // the block that was there
         if (when < buf->earliest) when = buf->earliest;
-        s->block_free = when + (uint64_t)c->gpu->launch_sm_interval;
+        s->block_free = when + c->spacing;
         if (!s->resident++) s->since = when;
         s->started++;
         memset(b->barrier, 0, sizeof b->barrier);

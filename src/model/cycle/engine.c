@@ -61,8 +61,19 @@ static bool hand_out(engine *x, sm *s, bool now) {
     return true;
 }
 
+// The GPU sends out a block every launch.block_interval. An SM cannot know in a window how many the others start, so each of
+// those that started some in the window before has an equal share.
+static uint64_t spacing(const engine *x) {
+    const cycle *c = x->c;
+    uint32_t takers = 0;
+    for (uint32_t n = 0; n < c->nsms; n++) takers += c->sms[n].started_last > 0;
+    double share = takers * c->gpu->launch_block_interval;
+    return (uint64_t)(share > c->gpu->launch_sm_interval ? share : c->gpu->launch_sm_interval);
+}
+
 static void deal(engine *x) {
     cycle *c = x->c;
+    c->spacing = (uint64_t)c->gpu->launch_sm_interval;
     bool some = true;
     for (uint32_t round = 0; some && !x->ended; round++) { // where there is room: one each, in turn
         some = false;
@@ -76,6 +87,7 @@ static void deal(engine *x) {
         sm *s = &c->sms[x->order[n]];
         if (s->stock) cyc_block_start(s, x->from);
     }
+    c->spacing = spacing(x);
     some = true;
     for (uint32_t round = 0; some && !x->ended; round++) { // in stock, as many as it may need
         some = false;

@@ -86,6 +86,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     const orr_tinst *i = &c->program->insts[inst];
     worker *k = s->worker;
     uint64_t now = s->now;
+    bool ghost = w->ghost;
     if (!again) {
         cyc_warp_account(s, w, now);
         charge(s, inst, ORR_STALL_ISSUED, 1);
@@ -114,6 +115,10 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
 
     switch (i->kind) {
     case ORR_TK_MEM: {
+        if (ghost) { // no lane takes part
+            cyc_warp_result(s, w, i, now + start + 1);
+            break;
+        }
         orr_trace at = w->trace;
         if (!c->in_order) {
             at.at = w->base + w->access[i->access];
@@ -152,7 +157,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
             w->front_why = ORR_STALL_FETCH;
         }
     }
-    if (i->kind == ORR_TK_BARRIER) {
+    if (i->kind == ORR_TK_BARRIER && !ghost) {
         s->n.barriers++;
         cyc_block_barrier(s, w, i);
         if (w->waiting) return false;

@@ -35,6 +35,9 @@ typedef struct tbuf { // a thread block's traces, copied from its source
 typedef struct warp {
     // what it is about to do
     uint32_t at, end;       // instructions: the next, and the end of its code block; equal: it has ended
+    uint32_t body;          // of the block it is in: orr_tblock.body
+    uint32_t then, then_mask; // the next block of its trace, when it has been read
+    bool has_then, ghost;   // ghost: it runs a body for no lane
     uint64_t ready;         // when dependences, fetch and the like let `at` issue; NEVER: nobody knows yet
     uint64_t since;         // its cycles before this have been accounted for
     uint64_t front;         // not before this: branch, fetch, the instruction before
@@ -250,6 +253,7 @@ typedef struct cycle { // one GPU, from launch to launch
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
     uint64_t branch_wait, barrier_latency, collect, writeback, fetch_latency;
     uint64_t block_latency;
+    uint64_t spacing;    // between the starts of two blocks on an SM, in this window
     uint64_t send_ahead, backlog_ticks; // how far a port may be behind before it holds up L1
     uint32_t coalesce;
     uint32_t lsu_banks;

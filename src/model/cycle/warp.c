@@ -196,24 +196,38 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
     charge(s, w->at, ORR_STALL_MATH, rest - chosen);
 }
 
+// A body runs under a predicate: it is issued even where the trace goes on elsewhere, then for no lane (orr_tblock.body).
+static bool next_is_ghost(warp *w) { return w->body && w->has_then && w->then != w->body - 1; }
+
+static bool read_accesses(warp *w, uint32_t n) {
+    for (uint32_t a = 0; a < n; a++) {
+        w->access[a] = (uint32_t)(w->trace.at - w->base);
+        if (!orr_trace_skip(&w->trace)) return false;
+    }
+    return true;
+}
+
 bool cyc_warp_next_block(sm *s, warp *w) {
     const orr_program *p = s->c->program;
-    uint32_t block;
     do {
-        int more = orr_trace_block(&w->trace, p->nblocks, &block, &w->mask);
-        if (more < 0) s->damaged = true;
-        if (more <= 0) return false;
-        const orr_tblock *b = &p->blocks[block];
+        if (!w->has_then) {
+            int more = orr_trace_block(&w->trace, p->nblocks, &w->then, &w->then_mask);
+            if (more < 0) s->damaged = true;
+            w->has_then = more > 0;
+        }
+        if (!w->has_then) return false;
+        w->ghost = next_is_ghost(w);
+        const orr_tblock *b = &p->blocks[w->ghost ? w->body - 1 : w->then];
+        w->mask = w->ghost ? 0 : w->then_mask;
         w->lanes = (uint32_t)orr_popc(w->mask);
         w->at = b->first;
         w->end = b->first + b->count;
-        if (!s->c->in_order) {
-            for (uint32_t a = 0; a < b->naccess; a++) {
-                w->access[a] = (uint32_t)(w->trace.at - w->base);
-                if (!orr_trace_skip(&w->trace)) {
-                    s->damaged = true;
-                    return false;
-                }
+        w->body = b->body;
+        if (!w->ghost) {
+            w->has_then = false;
+            if (!s->c->in_order && !read_accesses(w, b->naccess)) {
+                s->damaged = true;
+                return false;
             }
         }
     } while (w->at == w->end); // a block whose code vanished in the lowering
