@@ -28,6 +28,7 @@ typedef struct cli_options {
     const char *timeline;           // --timeline FILE: a trace for Perfetto
     bool no_check;                  // --no-check: do not compare buffers with what the script expects
     bool quiet;                     // -q, --quiet
+    const char *arch;               // --arch sm_NN (disasm)
     int repeat;                     // --repeat N (hw run)
     bool counts_only;               // --counts-only: execute without making streams
     int regs, barriers;             // --regs N, --barriers N (gpu occupancy)
@@ -49,7 +50,7 @@ void cli_free(cli_options *o);
 
 // Each subcommand returns the exit status after it has printed its results; errors in e.
 typedef int cli_command(cli_options *o, orr_err *e);
-cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show, cli_profile, cli_correlate;
+cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show, cli_profile, cli_correlate, cli_disasm;
 //   run      execute or simulate an INPUT            (run.c)
 //   record   write an INPUT's streams to a file      (record.c)
 //   info     say what is in a stream file            (info.c)
@@ -57,6 +58,7 @@ cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show, 
 //   hw       run SCRIPT... on the machine's GPU      (hw.c), profile SCRIPT... under Nsight Compute (profile.c)
 //   correlate  a model's predictions against measurements (correlate.c)
 //   list     the bundled workloads                   (list.c)
+//   disasm   machine code as text                    (disasm.c)
 //   show     a kernel as Orrery sees it: blocks, post-dominators, registers (show.c)
 
 // The table of subcommands (commands.c); the last one has no name.

@@ -84,6 +84,14 @@ const cli_subcommand cli_subcommands[] = {
      "orrery show saxpy.ptx\n"
      "orrery show sgemm.ptx --kernel sgemm_tiled\n"
      "orrery show saxpy.ptx --timed --gpu v100"},
+    {"disasm", cli_disasm, " kernel arch json quiet ", "[options] FILE", "the machine code of a cubin, program or library",
+     "Prints the machine code in FILE, a cubin, a fatbin, or a program, library or object that nvcc has made, as\n"
+     "nvdisasm writes it. Beside each instruction is its control word: the barriers it waits for, the barrier that\n"
+     "is set when its sources are read (R) and when its results are there (W), whether the warp yields, and the\n"
+     "stall count. Source lines are between where the code was compiled with -lineinfo or -G.",
+     "orrery disasm saxpy.cubin\n"
+     "orrery disasm a.out --arch sm_90 --kernel saxpy\n"
+     "orrery disasm --json saxpy.cubin"},
     {0}};
 
 const cli_subcommand *cli_find_subcommand(const char *name, orr_err *e) {

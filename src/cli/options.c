@@ -74,6 +74,7 @@ static const option options[] = {
     {"html", 0, STRING, AT(html), 0, "FILE", "write a page for the browser to FILE: needs no other file and no network"},
     {"csv", 0, STRING, AT(csv), 0, "FILE", "write every point and counter to FILE, a row each"},
     {"output", 'o', STRING, AT(output), 0, "FILE", "write to FILE"},
+    {"arch", 0, STRING, AT(arch), 0, "sm_NN", "only code for this architecture, as sm_90"},
     {"quiet", 'q', FLAG, AT(quiet), 0, NULL, "no progress, no notes on standard error"},
 };
 #define NOPTIONS (sizeof options / sizeof options[0])

@@ -329,5 +329,5 @@ void orr_sass_print_ctrl(orr_text *t, uint32_t ctrl) {
     orr_text_add(t, "B");
     for (unsigned i = 0; i < 6; i++) orr_text_add(t, "%c", wait >> i & 1 ? '0' + (int)i : '-');
     orr_text_add(t, ":R%c:W%c:%c:S%02u", r == 7 ? '-' : '0' + (int)r, w == 7 ? '-' : '0' + (int)w,
-                 ORR_CTRL_YIELD(ctrl) ? 'Y' : '-', ORR_CTRL_STALL(ctrl));
+                 ORR_CTRL_YIELD(ctrl) ? '-' : 'Y', ORR_CTRL_STALL(ctrl));
 }
