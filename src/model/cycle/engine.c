@@ -321,6 +321,7 @@ static void fit_program(engine *x) {
     for (uint32_t n = 0; n < p->ninsts; n++)
         if (p->insts[n].pc > last) last = p->insts[n].pc;
     c->code_lines = last / (uint64_t)c->gpu->icache_line + 1;
+    c->code_fits = !c->kernel->grows && c->code_lines <= (uint64_t)(c->gpu->icache_l0 / c->gpu->icache_line);
 }
 
 // ---- a launch ---------------------------------------------------------------------------------------------------------------
@@ -377,7 +378,10 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         q->limit = (uint32_t)g->core_active;
         q->wake = NEVER;
         q->next_issue = q->held = 0;
-        if (q->l0_when) orr_cache_flush(&q->l0);
+        if (q->l0_when) {
+            orr_cache_flush(&q->l0);
+            memset(q->l0_when, 0, (size_t)q->l0.sets * q->l0.ways * sizeof *q->l0_when);
+        }
     }
     if (s->l1i_when) orr_cache_flush(&s->l1i);
     if (g->const_size) orr_cache_flush(&s->constants);

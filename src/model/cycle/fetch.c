@@ -25,14 +25,21 @@ static uint64_t in_l0(sm *s, sched *q, uint64_t line, uint64_t now, bool asked) 
         uint64_t t = in_l1(s, line, now, asked);
         return t > now ? t + c->fetch_latency : now;
     }
-    uint32_t at = orr_cache_find(&q->l0, line);
-    if (at == ORR_NO_LINE) {
+    uint32_t at = (uint32_t)line - 1;
+    bool miss;
+    if (c->code_fits) { // nothing ever leaves: a place for each line
+        miss = !q->l0_when[at];
+    } else {
+        at = orr_cache_find(&q->l0, line);
+        miss = at == ORR_NO_LINE;
         orr_cache_line victim;
-        at = orr_cache_take(&q->l0, line, &victim, NULL);
+        if (miss) at = orr_cache_take(&q->l0, line, &victim, NULL);
+        orr_cache_touch(&q->l0, at);
+    }
+    if (miss) {
         q->l0_when[at] = in_l1(s, line, now, asked) + c->fetch_latency;
         s->n.icache_l0_miss += asked;
     }
-    orr_cache_touch(&q->l0, at);
     return q->l0_when[at];
 }
 

@@ -125,7 +125,7 @@ static void wait_for(sm *s, uint32_t m, uint32_t f) {
     s->flights.at[f].open++;
 }
 
-static uint32_t new_miss(sm *s, uint64_t line, uint8_t sectors, uint32_t f, bool fills) {
+static uint32_t new_miss(sm *s, uint64_t line, uint8_t sectors, uint32_t f, uint32_t fills) {
     uint32_t m = take_miss(s);
     s->misses.at[m] =
         (miss){.line = line, .waiters = NOBODY, .older = NOBODY, .sectors = sectors, .fills = fills};
@@ -174,7 +174,7 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
     if ((k->i->flags & ORR_TF_BYPASS) || (!k->local && !c->gpu->l1_global)) {
         if (s->open_misses >= limit) return false;
         count(s, k->local, ORR_L1_LOAD, all, 0, 0);
-        ask(s, line, sectors, new_miss(s, line, sectors, k->flight, false), k->local, when);
+        ask(s, line, sectors, new_miss(s, line, sectors, k->flight, ORR_NO_LINE), k->local, when);
         return true;
     }
     uint32_t at = orr_cache_find(&s->l1, line);
@@ -199,7 +199,7 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
             write_back(s, &victim, when);
             need = whole(c, need);
         }
-        uint32_t m = new_miss(s, line, need, k->flight, true);
+        uint32_t m = new_miss(s, line, need, k->flight, at);
         s->misses.at[m].older = l->user;
         l->user = m;
         l->pending |= need;
@@ -237,7 +237,7 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
             uint8_t part = sectors & (uint8_t)~(l->valid | l->pending | full_sectors(bytes));
             l->valid |= full_sectors(bytes);
             if (part && c->gpu->l1_write_miss == ORR_L1_FETCH) {
-                uint32_t m = new_miss(s, line, part, NOBODY, true);
+                uint32_t m = new_miss(s, line, part, NOBODY, at);
                 s->misses.at[m].older = l->user;
                 l->user = m;
                 l->pending |= part;
@@ -263,7 +263,7 @@ static bool atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, ui
     count(s, k->local, ORR_L1_ATOMIC, (uint32_t)orr_popc(sectors), 0, 0);
     orr_request r = {.line = line, .sectors = sectors, .ops = (uint8_t)(lanes > 255 ? 255 : lanes)};
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
-    if (answered) r.token = new_miss(s, line, sectors, k->flight, false);
+    if (answered) r.token = new_miss(s, line, sectors, k->flight, ORR_NO_LINE);
     send(s, r, when, 8 + 32 * (uint32_t)orr_popc(sectors));
     return true;
 }
@@ -536,9 +536,8 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
 
 // ---- answers -----------------------------------------------------------------------------------------------------------
 static void filled(sm *s, const miss *m, uint32_t index, uint8_t sectors) {
-    uint32_t at = orr_cache_find(&s->l1, m->line);
-    if (at == ORR_NO_LINE) return;
-    orr_cache_line *l = &s->l1.line[at];
+    orr_cache_line *l = &s->l1.line[m->fills];
+    if (l->tag != m->line) return;
     uint32_t *link = &l->user;
     while (*link != NOBODY && *link != index) link = &s->misses.at[*link].older;
     if (*link == NOBODY) return; // the line went and came back in between
@@ -586,7 +585,7 @@ void cyc_lsu_answer(sm *s, const arrival *a) {
     // l2.latency has the passing of one sector in it; further ones take their time
     uint64_t ready = (s->receive_free - 40 * c->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
     miss m = s->misses.at[a->token];
-    if (m.fills) filled(s, &m, a->token, m.sectors);
+    if (m.fills != ORR_NO_LINE) filled(s, &m, a->token, m.sectors);
     give_miss(s, a->token);
     s->open_misses--;
     for (uint32_t n = m.waiters; n != NOBODY;) {

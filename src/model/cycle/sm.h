@@ -124,9 +124,9 @@ typedef struct miss { // a request for sectors of a line, on its way
     uint64_t line;
     uint32_t waiters;       // list of nodes
     uint32_t older;         // the next miss on the same line, or in the free list
+    uint32_t fills;         // line of L1 that its data go to, if it is still there; ORR_NO_LINE: they do not
     uint16_t nwaiters;
     uint8_t sectors;
-    uint8_t fills;          // its data go into L1
 } miss;
 
 typedef struct node { // of a miss's list of waiting flights
@@ -242,6 +242,7 @@ typedef struct cycle { // one GPU, from launch to launch
     uint32_t bank_mask;                                // sub_banks - 1 when that is a mask, else 0
     uint32_t warps_per_block, threads_per_block;
     uint64_t code_lines; // of the program, for fetching ahead
+    bool code_fits;      // into L0, and does not grow
     uint32_t places;     // room for registers in a warp
     uint32_t accesses;   // room for access offsets
     orr_memsys *mem;
