@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#define near(a, b) assert_true(fabs((a) - (b)) < 1e-6 * (1 + fabs(b)))
+#define near(a, b) assert_true(fabs((double)(a) - (double)(b)) < 1e-6 * (1 + fabs((double)(b))))
 
 // A copy in memory of exactly its size and a 0, so that reading beyond it is noticed.
 static char *copy(const char *s) { return strcpy(orr_malloc(strlen(s) + 1), s); }
