@@ -385,41 +385,50 @@ typedef struct record {
     ORR_VEC(size_t) launches;
 } record;
 
+static void say(record *r, const orr_tblock *b, uint32_t mask, const orr_access *a) {
+    for (uint32_t i = b->first; i < b->first + b->count; i++) {
+        const orr_tinst *in = &r->p->insts[i];
+        said *s = ORR_PUSH(&r->all);
+        *s = (said){.mask = mask, .place = 255};
+        if (in->kind != ORR_TK_MEM || in->access == ORR_NO_ACCESS || in->space == ORR_SPACE_CONST ||
+            in->space == ORR_SPACE_PARAM) {
+            if (in->kind == ORR_TK_EXIT) s->mask = 0; // not what is looked at here
+            continue;
+        }
+        const orr_access *x = &a[in->access];
+        s->mask = x->mask;
+        s->place = in->space == ORR_SPACE_SHARED  ? IN_SHARED
+                   : in->space == ORR_SPACE_LOCAL ? IN_LOCAL
+                                                  : IN_GLOBAL;
+        for (int l = 0; l < 32; l++) {
+            if (!(x->mask >> l & 1)) continue;
+            uint64_t at = x->addr[l];
+            if (in->space == ORR_SPACE_GENERIC && at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES)
+                at -= ORR_SHARED_WINDOW, s->place = IN_SHARED;
+            else if (in->space == ORR_SPACE_GENERIC && at - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES)
+                at -= ORR_LOCAL_WINDOW, s->place = IN_LOCAL;
+            s->addr[l] = at + in->offset;
+        }
+    }
+}
+
+// A body under a predicate comes for no lane where the stream goes on elsewhere.
 static bool on_block(void *arg, int worker, const orr_tb *tb, orr_err *e) {
     record *r = arg;
     (void)worker;
+    static const orr_access nobody[256];
     for (uint32_t wi = 0; wi < tb->nwarps; wi++) {
         orr_trace t = orr_trace_open(tb->warps[wi]);
-        uint32_t block, mask;
+        uint32_t block, mask, body = 0;
         orr_access a[256];
         while (orr_trace_block(&t, r->p->nblocks, &block, &mask) == 1) {
+            for (; body && body - 1 != block; body = r->p->blocks[body - 1].body)
+                say(r, &r->p->blocks[body - 1], 0, nobody);
             const orr_tblock *b = &r->p->blocks[block];
+            body = b->body;
             assert_true(b->naccess <= 256);
             for (uint32_t i = 0; i < b->naccess; i++) assert_true(orr_trace_access(&t, &a[i]));
-            for (uint32_t i = b->first; i < b->first + b->count; i++) {
-                const orr_tinst *in = &r->p->insts[i];
-                said *s = ORR_PUSH(&r->all);
-                *s = (said){.mask = mask, .place = 255};
-                if (in->kind != ORR_TK_MEM || in->access == ORR_NO_ACCESS || in->space == ORR_SPACE_CONST ||
-                    in->space == ORR_SPACE_PARAM) {
-                    if (in->kind == ORR_TK_EXIT) s->mask = 0; // not what is looked at here
-                    continue;
-                }
-                const orr_access *x = &a[in->access];
-                s->mask = x->mask;
-                s->place = in->space == ORR_SPACE_SHARED  ? IN_SHARED
-                           : in->space == ORR_SPACE_LOCAL ? IN_LOCAL
-                                                          : IN_GLOBAL;
-                for (int l = 0; l < 32; l++) {
-                    if (!(x->mask >> l & 1)) continue;
-                    uint64_t at = x->addr[l];
-                    if (in->space == ORR_SPACE_GENERIC && at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES)
-                        at -= ORR_SHARED_WINDOW, s->place = IN_SHARED;
-                    else if (in->space == ORR_SPACE_GENERIC && at - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES)
-                        at -= ORR_LOCAL_WINDOW, s->place = IN_LOCAL;
-                    s->addr[l] = at + in->offset;
-                }
-            }
+            say(r, b, mask, a);
         }
     }
     return orr_accel_block(r->w, tb, e);

@@ -24,6 +24,8 @@
 #define ROOM   2048 // no line is longer
 
 struct orr_accel_writer {
+    uint32_t body, then, then_mask; // of the warp being written: see next_block
+    bool has_then;
     char *folder, *temp;
     bool xz;
     orr_text list; // kernelslist.g
@@ -256,14 +258,33 @@ static void split(const orr_access *a, uint32_t by[PLACES]) {
     for (uint32_t m = a->mask; m; m &= m - 1) by[place_of(a->addr[orr_ffs(m)])] |= m & -m;
 }
 
-// The next block of code of a warp, with its accesses in w->access: 1, 0 at the end, -1 damaged.
+// The next block of code of a warp, with its accesses in w->access: 1, 0 at the end, -1 damaged. A body that
+// runs under a predicate comes for no lane where the stream goes on elsewhere (orr_tblock.body).
 static int next_block(orr_accel_writer *w, orr_trace *t, uint32_t *block, uint32_t *mask) {
-    int r = orr_trace_block(t, w->p->nblocks, block, mask);
-    if (r != 1) return r;
+    if (!w->has_then) {
+        int r = orr_trace_block(t, w->p->nblocks, &w->then, &w->then_mask);
+        if (r != 1) return r;
+        w->has_then = true;
+    }
+    bool ghost = w->body && w->then != w->body - 1;
+    *block = ghost ? w->body - 1 : w->then;
+    *mask = ghost ? 0 : w->then_mask;
     const orr_tblock *b = &w->p->blocks[*block];
+    w->body = b->body;
+    if (ghost) {
+        for (uint32_t i = 0; i < b->naccess; i++) w->access[i].mask = 0;
+        return 1;
+    }
+    w->has_then = false;
     for (uint32_t i = 0; i < b->naccess; i++)
         if (!orr_trace_access(t, &w->access[i])) return -1;
     return 1;
+}
+
+static orr_trace open_warp(orr_accel_writer *w, orr_warp_trace trace) {
+    w->body = 0;
+    w->has_then = false;
+    return orr_trace_open(trace);
 }
 
 typedef struct ends { // how a warp ends
@@ -281,7 +302,7 @@ static bool has_exit(const orr_accel_writer *w, uint32_t block) {
 
 static bool look_ahead(orr_accel_writer *w, orr_warp_trace trace, uint32_t lanes, ends *out) {
     *out = (ends){.left = lanes};
-    orr_trace t = orr_trace_open(trace);
+    orr_trace t = open_warp(w, trace);
     uint32_t block, mask;
     int r;
     for (uint64_t event = 1; (r = next_block(w, &t, &block, &mask)) == 1; event++) {
@@ -364,7 +385,7 @@ static bool write_warp(orr_accel_writer *w, const orr_tb *tb, uint32_t index, or
     if (!room(w, e)) return false;
     put(w, "warp = %" PRIu32 "\ninsts = %" PRIu64 "\n", index, end.lines);
 
-    orr_trace t = orr_trace_open(tb->warps[index]);
+    orr_trace t = open_warp(w, tb->warps[index]);
     uint32_t block, mask, groups = 0;
     for (uint64_t event = 1; next_block(w, &t, &block, &mask) == 1; event++) {
         mask &= lanes;
