@@ -31,6 +31,7 @@ static bool damaged(const orr_cubin *c, orr_err *e, const char *what) {
 // ---- sections, symbols, relocations -----------------------------------------------------------
 static bool read_sections(orr_cubin *c, const sass_elf *elf, orr_err *e) {
     c->nsections = elf->nsections;
+    if (c->nsections < 2) return damaged(c, e, "it has no sections; is it whole?");
     c->sections = orr_arena_alloc(&c->arena, sizeof *c->sections * (c->nsections ? c->nsections : 1));
     for (uint32_t i = 0; i < c->nsections; i++) {
         sass_elf_section s;
