@@ -138,10 +138,14 @@ bool orr_csv_shape(const char *cell, uint32_t d[3]) {
     return !*p;
 }
 
+// Read back and written again it is the same text.
 void orr_csv_add_number(orr_text *t, double v) {
+    char digits[40];
     if (isnan(v)) return;
+    snprintf(digits, sizeof digits, "%.15g", v);
+    v = strtod(digits, NULL);
     if (v == floor(v) && fabs(v) < 9e15)
         orr_text_add(t, "%.0f", v);
     else
-        orr_text_add(t, "%.9g", v);
+        orr_text_add(t, "%s", digits);
 }
