@@ -33,9 +33,10 @@ typedef struct orr_accel_file orr_accel_file;
 orr_accel_file *orr_accel_open(const char *path, orr_err *e);
 // The next command of the list; false on error. A kernel's file is opened here and its header read; its
 // thread blocks come when the source is pulled. Opcodes nobody knows are classed by their name, with one
-// warning each. Launches of one name, registers and shared memory share a kernel, which lives while the file is open.
+// warning each. Launches of one name, registers and shared memory share a kernel, which lives while the file
+// is open.
 bool orr_accel_next(orr_accel_file *f, orr_accel_item *item, orr_err *e);
-void orr_accel_warn(orr_accel_file *f, FILE *to); // where warnings go; NULL: nowhere. Default: stderr
+void orr_accel_warn(orr_accel_file *f, FILE *to);       // where warnings go; NULL: nowhere. Default: stderr
 void orr_accel_threads(orr_accel_file *f, int threads); // more than 1: large files are read ahead by a thread
 void orr_accel_close(orr_accel_file *f);
 // One trace from memory, for fuzzing and tests. The text is not copied.
@@ -45,10 +46,12 @@ orr_source *orr_accel_from_text(const char *text, size_t n, const char *name, or
 // Launches as kernelslist.g and kernel-N.traceg(.xz) in a folder, from streams and the program that is timed.
 // The folder has a temporary name until commit. One that is there must be empty or hold an older trace.
 typedef struct orr_accel_writer orr_accel_writer;
-bool orr_accel_xz(void);                   // can this build write .xz?
-int orr_accel_binary(const orr_gpu *g);    // the binary version written for a GPU: one that Accel-Sim has a table for
+bool orr_accel_xz(void); // can this build write .xz?
+int orr_accel_binary(
+    const orr_gpu *g); // the binary version written for a GPU: one that Accel-Sim has a table for
 orr_accel_writer *orr_accel_create(const char *folder, bool xz, orr_err *e);
-bool orr_accel_begin(orr_accel_writer *w, const orr_launch_info *launch, const struct orr_program *p, orr_err *e);
+bool orr_accel_begin(orr_accel_writer *w, const orr_launch_info *launch, const struct orr_program *p,
+                     orr_err *e);
 bool orr_accel_block(orr_accel_writer *w, const orr_tb *tb, orr_err *e); // in grid order
 bool orr_accel_end(orr_accel_writer *w, orr_err *e);
 bool orr_accel_copy(orr_accel_writer *w, uint64_t addr, uint64_t bytes, orr_err *e); // MemcpyHtoD

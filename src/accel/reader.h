@@ -28,7 +28,7 @@ typedef struct input {
     struct lzma *xz; // NULL: plain
     int threads;     // more than 1: the next piece is read by a thread
     struct ahead *ahead;
-    uint64_t moves;  // times that the text in the buffer has moved
+    uint64_t moves; // times that the text in the buffer has moved
 } input;
 bool input_open(input *in, const char *path, orr_err *e); // *.xz is decompressed
 void input_text(input *in, const char *text, size_t n, const char *name);

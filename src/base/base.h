@@ -117,8 +117,8 @@ bool orr_out_commit(orr_out *o, orr_err *e);
 void orr_out_abort(orr_out *o);
 void orr_out_abort_all(void); // async-signal-safe enough for a SIGINT handler: unlinks open temps
 // The same for a folder of files: a temporary one beside `path`, into which files are written as they are.
-// Its name, to be freed by orr_out_folder_end; NULL on error. A folder that is there already must be empty, or
-// hold nothing but files for which `ours` is true: those are replaced.
+// Its name, to be freed by orr_out_folder_end; NULL on error. A folder that is there already must be empty,
+// or hold nothing but files for which `ours` is true: those are replaced.
 char *orr_out_folder(const char *path, bool (*ours)(const char *name), orr_err *e);
 bool orr_out_folder_end(char *temp, const char *path, bool commit, orr_err *e); // renames, or removes
 

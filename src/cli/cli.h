@@ -38,9 +38,9 @@ typedef struct cli_options {
     bool warm;                      // --warm: caches are not flushed (hw profile)
     const char *metrics;            // --metrics NAME,NAME...: what is measured (hw profile)
     const char *html, *csv;         // --html FILE, --csv FILE (correlate)
-    char **rest;                    // after "--", of a subcommand that says so: another one's options (correlate)
+    char **rest; // after "--", of a subcommand that says so: another one's options (correlate)
     int nrest;
-    char **inputs;                  // what is left
+    char **inputs; // what is left
     int ninputs;
 } cli_options;
 
@@ -50,16 +50,16 @@ void cli_free(cli_options *o);
 
 // Each subcommand returns the exit status after it has printed its results; errors in e.
 typedef int cli_command(cli_options *o, orr_err *e);
-cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show, cli_profile, cli_correlate, cli_disasm;
+cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show, cli_profile, cli_correlate,
+    cli_disasm;
 //   run      execute or simulate an INPUT            (run.c)
 //   record   write an INPUT's streams to a file      (record.c)
 //   info     say what is in a stream file            (info.c)
 //   gpu      list | show NAME                        (gpu.c)
-//   hw       run SCRIPT... on the machine's GPU      (hw.c), profile SCRIPT... under Nsight Compute (profile.c)
-//   correlate  a model's predictions against measurements (correlate.c)
-//   list     the bundled workloads                   (list.c)
-//   disasm   machine code as text                    (disasm.c)
-//   show     a kernel as Orrery sees it: blocks, post-dominators, registers (show.c)
+//   hw       run SCRIPT... on the machine's GPU      (hw.c), profile SCRIPT... under Nsight Compute
+//   (profile.c) correlate  a model's predictions against measurements (correlate.c) list     the bundled
+//   workloads                   (list.c) disasm   machine code as text                    (disasm.c) show a
+//   kernel as Orrery sees it: blocks, post-dominators, registers (show.c)
 
 // The table of subcommands (commands.c); the last one has no name.
 typedef struct cli_subcommand {

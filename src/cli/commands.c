@@ -10,12 +10,14 @@
 
 const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
-     " gpu model kernels launches threads max-insts counts-only lines timeline stats no-check json output quiet" INPUT_OPTIONS,
+     " gpu model kernels launches threads max-insts counts-only lines timeline stats no-check json output "
+     "quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
      "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"
      "reports, for each kernel: instruction mix, divergence, coalescing, bytes by memory space, branches "
      "and\n"
-     "barriers. With --model cycle it simulates the GPU and says how long each kernel takes, what bounds it, how\n"
+     "barriers. With --model cycle it simulates the GPU and says how long each kernel takes, what bounds it, "
+     "how\n"
      "busy each part was and what the warps waited for.",
      "orrery run saxpy\n"
      "orrery run saxpy --size medium --gpu h200 --model cycle --timeline saxpy.json\n"
@@ -52,10 +54,13 @@ const cli_subcommand cli_subcommands[] = {
      "orrery gpu show h200 --set sm.count=66 --json\n"
      "orrery gpu import gpgpusim.config trace.config -o my.conf"},
     {"hw", cli_hw, " all repeat no-check json log warm metrics output quiet" INPUT_OPTIONS,
-     "run [options] INPUT... | profile [options] INPUT... -o FILE", "run launch scripts on the GPU of this machine",
-     "`hw run` runs the same launch scripts on a real GPU through the CUDA driver (libcuda.so.1, loaded at run\n"
+     "run [options] INPUT... | profile [options] INPUT... -o FILE",
+     "run launch scripts on the GPU of this machine",
+     "`hw run` runs the same launch scripts on a real GPU through the CUDA driver (libcuda.so.1, loaded at "
+     "run\n"
      "time), checks the buffers and prints how long each launch took.\n"
-     "`hw profile` runs them under Nsight Compute (ncu) and writes a row of CSV for each launch: shape, clocks,\n"
+     "`hw profile` runs them under Nsight Compute (ncu) and writes a row of CSV for each launch: shape, "
+     "clocks,\n"
      "driver and all that the models predict. With --repeat N cycles and time are measured N times. What\n"
      "it writes is what `orrery correlate` reads.",
      "orrery hw run saxpy --size medium\n"
@@ -63,12 +68,16 @@ const cli_subcommand cli_subcommands[] = {
      "orrery hw run --all --size medium\n"
      "orrery hw profile --all --size small --repeat 3 -o small.csv\n"
      "orrery hw profile my.launch --warm -o my.csv"},
-    {"correlate", cli_correlate, " json html csv output quiet -- ", "[options] HARDWARE.csv... [-- RUN OPTIONS]",
-     "how near a model comes to what a GPU measured",
-     "Simulates what was measured (`orrery hw profile`) and compares, for each kernel and counter: signed error,\n"
-     "mean absolute percentage error (MAPE), the weighted one, correlation, normalised RMSE, the share under 10 %,\n"
-     "the five that are furthest off. What follows -- are options of `orrery run` (--gpu, --model, --set, --threads,\n"
-     "--kernels, --no-check); --size and names of scripts choose among the measurements. Without --model it is\n"
+    {"correlate", cli_correlate, " json html csv output quiet -- ",
+     "[options] HARDWARE.csv... [-- RUN OPTIONS]", "how near a model comes to what a GPU measured",
+     "Simulates what was measured (`orrery hw profile`) and compares, for each kernel and counter: signed "
+     "error,\n"
+     "mean absolute percentage error (MAPE), the weighted one, correlation, normalised RMSE, the share under "
+     "10 %,\n"
+     "the five that are furthest off. What follows -- are options of `orrery run` (--gpu, --model, --set, "
+     "--threads,\n"
+     "--kernels, --no-check); --size and names of scripts choose among the measurements. Without --model it "
+     "is\n"
      "cycle. Caches are empty before a kernel (l2.flush) where they were flushed on the GPU.",
      "orrery correlate hardware/h200/workloads.csv --html h200.html -- --gpu h200\n"
      "orrery correlate hardware/h200/workloads.csv --json -- --gpu h200 --size small --threads 8\n"
@@ -84,10 +93,14 @@ const cli_subcommand cli_subcommands[] = {
      "orrery show saxpy.ptx\n"
      "orrery show sgemm.ptx --kernel sgemm_tiled\n"
      "orrery show saxpy.ptx --timed --gpu v100"},
-    {"disasm", cli_disasm, " kernel arch json quiet ", "[options] FILE", "the machine code of a cubin, program or library",
-     "Prints the machine code in FILE, a cubin, a fatbin, or a program, library or object that nvcc has made, as\n"
-     "nvdisasm writes it. Beside each instruction is its control word: the barriers it waits for, the barrier that\n"
-     "is set when its sources are read (R) and when its results are there (W), whether the warp yields, and the\n"
+    {"disasm", cli_disasm, " kernel arch json quiet ", "[options] FILE",
+     "the machine code of a cubin, program or library",
+     "Prints the machine code in FILE, a cubin, a fatbin, or a program, library or object that nvcc has "
+     "made, as\n"
+     "nvdisasm writes it. Beside each instruction is its control word: the barriers it waits for, the "
+     "barrier that\n"
+     "is set when its sources are read (R) and when its results are there (W), whether the warp yields, and "
+     "the\n"
      "stall count. Source lines are between where the code was compiled with -lineinfo or -G.",
      "orrery disasm saxpy.cubin\n"
      "orrery disasm a.out --arch sm_90 --kernel saxpy\n"

@@ -1,4 +1,5 @@
-// orrery gpu: list the descriptions, show one, list the keys there are, compute occupancy, import one from GPGPU-Sim.
+// orrery gpu: list the descriptions, show one, list the keys there are, compute occupancy, import one from
+// GPGPU-Sim.
 #include "accel/accel.h"
 #include "cli/input.h"
 #include "gpu/gpu.h"
@@ -117,12 +118,12 @@ static int import(cli_options *o, orr_err *e) {
 int cli_gpu(cli_options *o, orr_err *e) {
     const char *verb = o->ninputs ? o->inputs[0] : "";
     if (strcmp(verb, "import") == 0) return import(o, e);
-    if (o->output)
-        return orr_fail(e, ORR_BAD_INPUT, "gpu %.40s: -o is for `gpu import`", verb), e->status;
+    if (o->output) return orr_fail(e, ORR_BAD_INPUT, "gpu %.40s: -o is for `gpu import`", verb), e->status;
     bool one = strcmp(verb, "show") == 0 || strcmp(verb, "occupancy") == 0;
     bool all = strcmp(verb, "list") == 0 || strcmp(verb, "keys") == 0;
     if (!one && !all)
-        return orr_fail(e, ORR_BAD_INPUT, "gpu: expected list, keys, show NAME, occupancy NAME or import CONFIG%s%.40s",
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "gpu: expected list, keys, show NAME, occupancy NAME or import CONFIG%s%.40s",
                         *verb ? ", not " : "", verb),
                e->status;
     if (one && o->ninputs != 2)

@@ -32,14 +32,15 @@ static void log_round(orr_text *log, const outcome *o, int round, const orr_hw_t
         orr_csv_add(log, o->size);
         orr_text_add(log, ",%d,%zu,", round, k);
         orr_csv_add(log, x->kernel);
-        orr_text_add(log, ",%ux%ux%u,%ux%ux%u,%u,%u,%.3f,%s\n", x->grid[0], x->grid[1], x->grid[2], x->block[0],
-                     x->block[1], x->block[2], x->regs, x->shared + x->dynamic_shared, x->us,
+        orr_text_add(log, ",%ux%ux%u,%ux%ux%u,%u,%u,%.3f,%s\n", x->grid[0], x->grid[1], x->grid[2],
+                     x->block[0], x->block[1], x->block[2], x->regs, x->shared + x->dynamic_shared, x->us,
                      o->e.status ? "no" : "yes");
     }
 }
 
 // One round of a script. Keeps the shortest time of each launch.
-static void one_round(orr_hw *h, orr_script *s, bool check, orr_arena *names, outcome *o, int round, orr_text *log) {
+static void one_round(orr_hw *h, orr_script *s, bool check, orr_arena *names, outcome *o, int round,
+                      orr_text *log) {
     orr_backend b = orr_hw_backend(h);
     const orr_hw_time *times;
     orr_script_run(s, &b, check, &o->stats, &o->e);
@@ -236,7 +237,8 @@ static bool write_log(const cli_options *o, const orr_text *log, orr_err *e) {
 int cli_hw(cli_options *o, orr_err *e) {
     if (o->ninputs >= 1 && !strcmp(o->inputs[0], "profile")) return cli_profile(o, e);
     if (o->ninputs < 1 || strcmp(o->inputs[0], "run")) {
-        orr_fail(e, ORR_BAD_INPUT, "hw: it should be `orrery hw run INPUT...` or `orrery hw profile INPUT...`");
+        orr_fail(e, ORR_BAD_INPUT,
+                 "hw: it should be `orrery hw run INPUT...` or `orrery hw profile INPUT...`");
         return e->status;
     }
     if (o->warm || o->metrics) {

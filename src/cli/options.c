@@ -64,14 +64,17 @@ static const option options[] = {
     {"stats", 0, STRING, AT(stats), 0, "accel-sim",
      "results under the names that GPGPU-Sim and Accel-Sim print, for scripts (--model cycle)"},
     {"format", 0, STRING, AT(format), 0, "NAME",
-     "of what record writes: orrery (default; a file), accel-sim (a folder with .traceg.xz) or accel-sim-plain "
+     "of what record writes: orrery (default; a file), accel-sim (a folder with .traceg.xz) or "
+     "accel-sim-plain "
      "(.traceg)"},
     {"log", 0, STRING, AT(log), 0, "FILE",
      "also write every launch of every round to FILE (CSV), in the order of launching (hw run)"},
-    {"warm", 0, FLAG, AT(warm), 0, NULL, "leave the caches as they are before a kernel (hw profile; default: flushed)"},
+    {"warm", 0, FLAG, AT(warm), 0, NULL,
+     "leave the caches as they are before a kernel (hw profile; default: flushed)"},
     {"metrics", 0, STRING, AT(metrics), 0, "NAME,NAME...",
      "measure these, as Nsight Compute names them (hw profile; default: all that the models predict)"},
-    {"html", 0, STRING, AT(html), 0, "FILE", "write a page for the browser to FILE: needs no other file and no network"},
+    {"html", 0, STRING, AT(html), 0, "FILE",
+     "write a page for the browser to FILE: needs no other file and no network"},
     {"csv", 0, STRING, AT(csv), 0, "FILE", "write every point and counter to FILE, a row each"},
     {"output", 'o', STRING, AT(output), 0, "FILE", "write to FILE"},
     {"arch", 0, STRING, AT(arch), 0, "sm_NN", "only code for this architecture, as sm_90"},
@@ -304,7 +307,8 @@ void cli_help(FILE *f, const cli_subcommand *c) {
     fputs(
         "  help      this, or `orrery help SUBCOMMAND`\n"
         "\n"
-        "An INPUT is the name of a bundled workload (`orrery list`), a launch script (*.launch), a PTX module\n"
+        "An INPUT is the name of a bundled workload (`orrery list`), a launch script (*.launch), a PTX "
+        "module\n"
         "(*.ptx), a recorded stream or an Accel-Sim trace (kernelslist.g). Every subcommand has --help with\n"
         "examples; `orrery --version` says which this is.\n"
         "Exit status: 0 done, 1 the simulated program failed, 2 bad input or usage.\n",

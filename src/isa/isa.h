@@ -515,10 +515,10 @@ typedef struct orr_kernel {
     bool reads_anywhere;    // loads through addresses of unknown base
     struct orr_base *bases; // what its global accesses are based on
     uint32_t nbases;
-    bool machine;           // instructions are the machine's own: `sass`, `tclass`, `tkind`, `name` are set
-    bool control;           // and their control bits are known
-    bool grows;             // read from a trace: blocks are added while thread blocks are read from its source
-    const char **names;     // mnemonics of machine instructions
+    bool machine;       // instructions are the machine's own: `sass`, `tclass`, `tkind`, `name` are set
+    bool control;       // and their control bits are known
+    bool grows;         // read from a trace: blocks are added while thread blocks are read from its source
+    const char **names; // mnemonics of machine instructions
     uint32_t nnames;
     bool recursive;       // the call graph has a cycle or an indirect call
     uint32_t stack_bytes; // of local memory per thread: the deepest chain of calls (recursive: of one round)

@@ -33,11 +33,11 @@ typedef struct orr_request {
     uint64_t line;     // address / 128
     uint64_t bytes[2]; // WRITE: bytes of the line that are written, bit 0 of [0] the first
     uint32_t sm;
-    uint32_t token;  // the sender's; comes back with the answer
-    uint8_t sectors; // of the line
-    uint8_t kind;    // orr_request_kind
-    uint8_t from;    // ORR_FROM_*
-    uint8_t ops;     // ATOMIC, REDUCE: lanes; those on one word are done one after the other
+    uint32_t token;     // the sender's; comes back with the answer
+    uint8_t sectors;    // of the line
+    uint8_t kind;       // orr_request_kind
+    uint8_t from;       // ORR_FROM_*
+    uint8_t ops;        // ATOMIC, REDUCE: lanes; those on one word are done one after the other
     uint32_t partition; // for the sender, who has to know where it goes
 } orr_request;
 
@@ -53,16 +53,17 @@ typedef ORR_VEC(orr_reply) orr_replies;
 typedef struct orr_memsys_stats { // sums over partitions; sectors unless said otherwise
     uint64_t read[ORR_FROMS], read_hit[ORR_FROMS],
         read_pending[ORR_FROMS]; // pending: merged with a miss under way
-    uint64_t write[ORR_FROMS], write_hit[ORR_FROMS]; // hit: nothing had to be read for it, as the profiler counts
-    uint64_t write_present[ORR_FROMS];               // what was there before, as Accel-Sim counts
-    uint64_t atomic, atomic_hit;    // also reductions
-    uint64_t requests;              // L2 lookups (lines)
-    uint64_t dram_read, dram_write; // sectors
-    uint64_t row_hit, row_miss;     // column accesses that found their row open, or not
-    uint64_t evicted, written_back; // lines; sectors
-    uint64_t fetched_for_write;     // sectors read because they were written in part
-    uint64_t slice_busy, dram_busy; // ticks, summed over slices and channels
-    uint64_t last;                  // ticks: when the last thing happened
+    uint64_t write[ORR_FROMS],
+        write_hit[ORR_FROMS];          // hit: nothing had to be read for it, as the profiler counts
+    uint64_t write_present[ORR_FROMS]; // what was there before, as Accel-Sim counts
+    uint64_t atomic, atomic_hit;       // also reductions
+    uint64_t requests;                 // L2 lookups (lines)
+    uint64_t dram_read, dram_write;    // sectors
+    uint64_t row_hit, row_miss;        // column accesses that found their row open, or not
+    uint64_t evicted, written_back;    // lines; sectors
+    uint64_t fetched_for_write;        // sectors read because they were written in part
+    uint64_t slice_busy, dram_busy;    // ticks, summed over slices and channels
+    uint64_t last;                     // ticks: when the last thing happened
 } orr_memsys_stats;
 
 typedef struct orr_memsys orr_memsys;

@@ -54,7 +54,7 @@ typedef struct orr_profile {
     uint32_t launches;
     orr_mem_place *places; // the traced instructions in order
     uint32_t nplaces;
-    uint32_t nblocks; // of the kernel, as far as the arrays go: it may grow (orr_profile_grow)
+    uint32_t nblocks;        // of the kernel, as far as the arrays go: it may grow (orr_profile_grow)
     uint32_t *first_place;   // [nblocks]
     uint8_t *ends;           // [nblocks] 1: ends in a conditional or indexed branch
     orr_block_stats *blocks; // [nblocks]
@@ -82,21 +82,21 @@ typedef struct orr_sample {
     uint64_t insts;              // warp instructions issued
     uint64_t stalls[ORR_STALLS]; // warp cycles by reason
     uint64_t l1_sectors, l2_sectors, dram_sectors;
-    uint64_t blocks;             // resident thread block cycles
+    uint64_t blocks; // resident thread block cycles
 } orr_sample;
 
-typedef struct orr_span { // a thread block on an SM
+typedef struct orr_span {       // a thread block on an SM
     uint64_t block, start, end; // cycles
     uint32_t sm, slot;
 } orr_span;
 
 // What a model that predicts time knows of a launch. Owned by the result's arena unless said otherwise.
 typedef struct orr_timing {
-    const struct orr_program *program;     // what was timed; lives as long as the result
-    uint64_t cycles;                       // from the launch to the end of its last block, launch overhead included
-    uint64_t overhead;                     // of them before the first block starts
-    uint64_t sm_active;                    // cycles in which an SM has a block, summed over SMs
-    uint64_t warp_cycles;                  // resident warp cycles == sum of stalls
+    const struct orr_program *program; // what was timed; lives as long as the result
+    uint64_t cycles;      // from the launch to the end of its last block, launch overhead included
+    uint64_t overhead;    // of them before the first block starts
+    uint64_t sm_active;   // cycles in which an SM has a block, summed over SMs
+    uint64_t warp_cycles; // resident warp cycles == sum of stalls
     uint64_t stalls[ORR_STALLS];
     uint32_t ninsts;                       // program->ninsts then: a program read from a trace can grow later
     uint64_t (*by_inst)[ORR_STALLS];       // [ninsts]; sums to stalls
@@ -107,12 +107,12 @@ typedef struct orr_timing {
     uint64_t register_conflicts;           // cycles lost to register banks
     orr_sample *samples;
     uint32_t nsamples;
-    uint64_t sample_cycles;                // each sample covers this many
-    orr_span *spans;                       // when a timeline was asked for
+    uint64_t sample_cycles; // each sample covers this many
+    orr_span *spans;        // when a timeline was asked for
     uint64_t nspans, spans_left_out;
-    int resident;                          // blocks an SM holds
-    int limiter;                           // enum orr_limiter
-    const struct orr_raw *raw;             // the model's own counts (cycle/raw.h)
+    int resident;              // blocks an SM holds
+    int limiter;               // enum orr_limiter
+    const struct orr_raw *raw; // the model's own counts (cycle/raw.h)
 } orr_timing;
 
 // ---- results --------------------------------------------------------------------------------
@@ -121,8 +121,8 @@ typedef struct orr_launch_result {
     uint32_t index, grid[3], block[3], dynamic_shared;
     double cycles, time_ns; // NAN: this model does not predict it
     uint64_t blocks, warp_insts, thread_insts;
-    double occupancy; // warps that fit on an SM, of those it could hold: 0 to 1
-    double *counters; // [ORR_COUNTERS], NAN: not counted; NULL: none
+    double occupancy;   // warps that fit on an SM, of those it could hold: 0 to 1
+    double *counters;   // [ORR_COUNTERS], NAN: not counted; NULL: none
     orr_timing *timing; // NULL: this model does not predict time
 } orr_launch_result;
 
@@ -137,9 +137,9 @@ typedef struct orr_result {
     ORR_VEC(orr_launch_result) launches;
     ORR_VEC(orr_profile *) profiles; // by kernel, in order of first launch; functional model only
     orr_host host;
-    uint32_t checked;      // expectations of the script that held
-    uint64_t buffer_bytes; // of the script's buffers
-    void *state;           // what a model keeps from launch to launch (caches),
+    uint32_t checked;                // expectations of the script that held
+    uint64_t buffer_bytes;           // of the script's buffers
+    void *state;                     // what a model keeps from launch to launch (caches),
     void (*state_free)(void *state); // freed with the result
     orr_arena arena;
 } orr_result;

@@ -57,11 +57,11 @@ typedef struct orr_cubin_func { // a section .text.NAME
     const uint8_t *code;
     uint32_t code_bytes; // a multiple of 16
     uint32_t section, symbol;
-    uint32_t regs;                    // per thread
-    uint32_t shared_bytes;            // static; where it is not 0 on sm_90 and later, the first 1024 are the system's
-    uint32_t frame_bytes;             // local memory of its own frame
-    uint32_t stack_bytes;             // and of all it calls, as far as the compiler knows
-    uint32_t barriers;                // named barriers
+    uint32_t regs;         // per thread
+    uint32_t shared_bytes; // static; where it is not 0 on sm_90 and later, the first 1024 are the system's
+    uint32_t frame_bytes;  // local memory of its own frame
+    uint32_t stack_bytes;  // and of all it calls, as far as the compiler knows
+    uint32_t barriers;     // named barriers
     uint32_t param_base, param_bytes; // parameters in constant bank 0
     orr_cubin_param *params;          // in order
     uint32_t nparams;

@@ -38,10 +38,11 @@ typedef struct orr_access { // one memory instruction of one warp
 
 static inline orr_trace orr_trace_open(orr_warp_trace w) { return (orr_trace){w.bytes, w.bytes + w.n, 0}; }
 // The next basic block: 1 and *block, *mask; 0 at the end; -1 if the bytes are damaged (a block number
-// is checked against nblocks). The mask may be 0: machine code that a warp executes with no lane taking part. After a block, call orr_trace_access nmem times before the next one.
+// is checked against nblocks). The mask may be 0: machine code that a warp executes with no lane taking part.
+// After a block, call orr_trace_access nmem times before the next one.
 int orr_trace_block(orr_trace *t, uint32_t nblocks, uint32_t *block, uint32_t *mask);
 bool orr_trace_access(orr_trace *t, orr_access *a); // false: damaged
-bool orr_trace_skip(orr_trace *t);                  // past one access without looking at its lanes; false: damaged
+bool orr_trace_skip(orr_trace *t); // past one access without looking at its lanes; false: damaged
 
 // ---- where a model gets its thread blocks ---------------------------------------------------
 // A launch as models see it: the kernel and its shape, without memory or arguments.

@@ -47,7 +47,8 @@ orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemoni
                      .kind = kind,
                      .access = ORR_NO_ACCESS,
                      .regs = p->nregs,
-                     .pc = p->ninsts * (p->gpu->cc_major < 7 ? 8 : 16), // bytes an instruction has, since Volta 16
+                     .pc = p->ninsts *
+                           (p->gpu->cc_major < 7 ? 8 : 16), // bytes an instruction has, since Volta 16
                      .name = intern(p, mnemonic)};
     p->ninsts++;
     if (p->nblocks) p->blocks[p->nblocks - 1].count++;

@@ -48,20 +48,21 @@ typedef struct orr_tinst {
     uint16_t latency; // cycles from issue to use, as the description has it
     uint16_t interval;
     uint16_t access; // of the accesses of its block in the stream, or ORR_NO_ACCESS
-    uint16_t warps;  // barrier: how many take part; 0: all of the block. DEPBAR of code with control bits: its
-                     // scoreboard, + 1
-    uint32_t regs;   // in program->regs: nsrc sources, then ndst destinations
-    uint32_t ctrl;   // control bits, when program->control
-    uint32_t inst;   // the kernel's instruction it came from
-    uint32_t pc;     // byte address, for the instruction caches
-    uint32_t name;   // in program->names: what to call it, "LDG.E.128"
+    uint16_t warps; // barrier: how many take part; 0: all of the block. DEPBAR of code with control bits: its
+                    // scoreboard, + 1
+    uint32_t regs;  // in program->regs: nsrc sources, then ndst destinations
+    uint32_t ctrl;  // control bits, when program->control
+    uint32_t inst;  // the kernel's instruction it came from
+    uint32_t pc;    // byte address, for the instruction caches
+    uint32_t name;  // in program->names: what to call it, "LDG.E.128"
 } orr_tinst;
 
 typedef struct orr_tblock {
     uint32_t first, count;
     uint32_t naccess; // accesses the stream has for one run of it (== kernel block's nmem)
-    // + 1: a block that runs under a predicate which this one computes, without a branch. Its instructions are
-    // issued even where the stream goes on elsewhere: for no lane, and without accesses. (And then its own body's.)
+    // + 1: a block that runs under a predicate which this one computes, without a branch. Its instructions
+    // are issued even where the stream goes on elsewhere: for no lane, and without accesses. (And then its
+    // own body's.)
     uint32_t body;
 } orr_tblock;
 

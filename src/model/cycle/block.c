@@ -97,7 +97,8 @@ void cyc_block_start(sm *s, uint64_t when) {
     }
 }
 
-// ---- barriers -----------------------------------------------------------------------------------------------------
+// ---- barriers
+// -----------------------------------------------------------------------------------------------------
 static void release(sm *s, block *b, int which) {
     cycle *c = s->c;
     for (uint32_t n = 0; n < b->nwarps; n++) {
@@ -118,8 +119,9 @@ static void release(sm *s, block *b, int which) {
         memset(b->barrier, 0, sizeof b->barrier);
 }
 
-// Every warp that has not ended waits: whatever they wait for, they all have come. This is the rule for barriers of all
-// warps, and it also lets go what a stream cannot say exactly (the halves of a diverged warp arrive one after the other).
+// Every warp that has not ended waits: whatever they wait for, they all have come. This is the rule for
+// barriers of all warps, and it also lets go what a stream cannot say exactly (the halves of a diverged warp
+// arrive one after the other).
 static void release_if_all(sm *s, block *b) {
     if (b->running && b->at_barrier == b->running) release(s, b, -1);
 }
@@ -141,7 +143,8 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
         release_if_all(s, b);
 }
 
-// ---- the end ---------------------------------------------------------------------------------------------------------
+// ---- the end
+// ---------------------------------------------------------------------------------------------------------
 static void end_block(sm *s, uint32_t slot, uint64_t when) {
     cycle *c = s->c;
     block *b = &s->blocks[slot];

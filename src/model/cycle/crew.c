@@ -1,8 +1,8 @@
-// Host threads for jobs that last some microseconds (crew.h): between two rounds they look for the next one for a moment
-// before they sleep, because waking a thread takes longer than a short round.
+// Host threads for jobs that last some microseconds (crew.h): between two rounds they look for the next one
+// for a moment before they sleep, because waking a thread takes longer than a short round.
 //
-// Each has a share of the jobs, the same in every round, so that what a job works on stays in the caches of one core. Who is
-// done with its share goes on with what is left of the others'.
+// Each has a share of the jobs, the same in every round, so that what a job works on stays in the caches of
+// one core. Who is done with its share goes on with what is left of the others'.
 #include "model/cycle/crew.h"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 #define LOOKS 100000 // some 100 us
 
-typedef struct share { // in a cache line of its own
+typedef struct share {                  // in a cache line of its own
     _Alignas(64) _Atomic uint32_t next; // job to be taken
     uint32_t end;
 } share;
@@ -23,8 +23,8 @@ struct crew {
     pthread_t *threads;
     pthread_mutex_t lock;
     pthread_cond_t more, all;
-    _Atomic uint32_t round;   // counts up when there is work
-    _Atomic int busy;         // threads that have not finished the round
+    _Atomic uint32_t round; // counts up when there is work
+    _Atomic int busy;       // threads that have not finished the round
     share *shares;
     void (*job)(void *arg, int worker, uint32_t i);
     void *arg;
@@ -32,7 +32,7 @@ struct crew {
     struct hand {
         crew *crew;
         int worker;
-    } *hands;
+    } * hands;
 };
 
 static void work(crew *c, int worker) {
@@ -48,7 +48,8 @@ static void *hand_main(void *arg) {
     crew *c = h->crew;
     uint32_t seen = 0;
     for (;;) {
-        for (int n = 0; n < LOOKS && atomic_load_explicit(&c->round, memory_order_acquire) == seen; n++) continue;
+        for (int n = 0; n < LOOKS && atomic_load_explicit(&c->round, memory_order_acquire) == seen; n++)
+            continue;
         if (atomic_load_explicit(&c->round, memory_order_acquire) == seen) {
             pthread_mutex_lock(&c->lock);
             while (atomic_load(&c->round) == seen) pthread_cond_wait(&c->more, &c->lock);

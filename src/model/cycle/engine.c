@@ -1,13 +1,13 @@
 // A launch through the machine, window by window.
 //
-// In a window all SMs run on their own, on any host thread; then the requests they sent are handed to the memory partitions,
-// which run the same stretch of time, again on any thread; then their answers are handed to the SMs. A window is as long as
-// the shortest way from an instruction to L2 and back, so no answer is due in the window it was asked for in: nobody ever sees
-// the future, and nothing depends on who ran first.
+// In a window all SMs run on their own, on any host thread; then the requests they sent are handed to the
+// memory partitions, which run the same stretch of time, again on any thread; then their answers are handed
+// to the SMs. A window is as long as the shortest way from an instruction to L2 and back, so no answer is due
+// in the window it was asked for in: nobody ever sees the future, and nothing depends on who ran first.
 //
-// Between two windows one thread deals out thread blocks. An SM that finishes a block in the middle of a window starts another
-// at once: it has some in stock. What it did not start goes back, so that blocks still go where there is room first. One that
-// has none left stops where it is, is given more, and goes on.
+// Between two windows one thread deals out thread blocks. An SM that finishes a block in the middle of a
+// window starts another at once: it has some in stock. What it did not start goes back, so that blocks still
+// go where there is room first. One that has none left stops where it is, is given more, and goes on.
 #include "model/cycle/engine.h"
 
 #include <stdlib.h>
@@ -22,20 +22,21 @@ typedef struct engine {
     cycle *c;
     supply *supply;
     crew *crew;
-    uint64_t from, until;  // the window
-    uint64_t mem_until;    // in ticks, at the slices
-    uint64_t clock;        // 1/256 cycle: when the next block can be sent out
-    uint32_t *order;       // SMs as blocks are dealt to them
-    uint32_t *busy;        // SMs that have something to do
+    uint64_t from, until; // the window
+    uint64_t mem_until;   // in ticks, at the slices
+    uint64_t clock;       // 1/256 cycle: when the next block can be sent out
+    uint32_t *order;      // SMs as blocks are dealt to them
+    uint32_t *busy;       // SMs that have something to do
     uint32_t nbusy;
-    bool ended;            // no more blocks
-    orr_replies *replies;  // by partition
-    ORR_VEC(orr_request) *in; // by partition
+    bool ended;                // no more blocks
+    orr_replies *replies;      // by partition
+    ORR_VEC(orr_request) * in; // by partition
     orr_sample last;
     run *out;
 } engine;
 
-// ---- thread blocks -----------------------------------------------------------------------------------------------
+// ---- thread blocks
+// -----------------------------------------------------------------------------------------------
 static void fit_program(engine *x);
 
 static bool hand_out(engine *x, sm *s, bool now) {
@@ -61,8 +62,8 @@ static bool hand_out(engine *x, sm *s, bool now) {
     return true;
 }
 
-// The GPU sends out a block every launch.block_interval. An SM cannot know in a window how many the others start, so each of
-// those that started some in the window before has an equal share.
+// The GPU sends out a block every launch.block_interval. An SM cannot know in a window how many the others
+// start, so each of those that started some in the window before has an equal share.
 static uint64_t spacing(const engine *x) {
     const cycle *c = x->c;
     uint32_t takers = 0;
@@ -123,7 +124,8 @@ static void collect_blocks(engine *x, orr_progress *progress) {
     }
 }
 
-// ---- the two halves of a window --------------------------------------------------------------------------------------
+// ---- the two halves of a window
+// --------------------------------------------------------------------------------------
 static void run_sm(void *arg, int worker, uint32_t i) {
     engine *x = arg;
     sm *s = &x->c->sms[x->busy[i]];
@@ -131,8 +133,8 @@ static void run_sm(void *arg, int worker, uint32_t i) {
     cyc_sm_run(s, x->until);
 }
 
-// The SMs that have stopped for want of blocks, the first one first, are given some: those they have room for, and as many in
-// stock as they have started in this window.
+// The SMs that have stopped for want of blocks, the first one first, are given some: those they have room
+// for, and as many in stock as they have started in this window.
 static void feed(engine *x, uint32_t n) {
     cycle *c = x->c;
     for (uint32_t i = 1; i < n; i++) {
@@ -182,7 +184,8 @@ static void run_partition(void *arg, int worker, uint32_t p) {
     x->in[p].n = 0;
 }
 
-// Between SMs and partitions each host thread carries everything for some of the receivers: number k of as many as there are.
+// Between SMs and partitions each host thread carries everything for some of the receivers: number k of as
+// many as there are.
 typedef struct receivers {
     uint32_t first, n;
 } receivers;
@@ -191,7 +194,8 @@ static receivers receivers_of(const engine *x, uint32_t k, uint32_t all) {
     return (receivers){first, all * (k + 1) / crew - first};
 }
 
-// Requests to partitions. Those of one cycle are served in the order of the SMs, which begins somewhere else each time.
+// Requests to partitions. Those of one cycle are served in the order of the SMs, which begins somewhere else
+// each time.
 static void carry_requests(void *arg, int worker, uint32_t k) {
     engine *x = arg;
     cycle *c = x->c;
@@ -237,7 +241,8 @@ static void memory(engine *x) {
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->mem_free[p] = orr_memsys_free_at(c->mem, p);
 }
 
-// ---- over time ---------------------------------------------------------------------------------------------------------
+// ---- over time
+// ---------------------------------------------------------------------------------------------------------
 static void add_sample(orr_sample *to, const orr_sample *more, const orr_sample *less) {
     uint64_t *t = (uint64_t *)(void *)to;
     const uint64_t *a = (const uint64_t *)(const void *)more, *b = (const uint64_t *)(const void *)less;
@@ -263,7 +268,8 @@ static void sample(engine *x) {
         const sm *s = &c->sms[n];
         for (int k = 0; k < ORR_STALLS; k++) now.stalls[k] += s->stalls[k];
         now.insts += s->n.issued;
-        for (int k = 0; k < ORR_L1_KINDS; k++) now.l1_sectors += s->n.l1_sectors[0][k] + s->n.l1_sectors[1][k];
+        for (int k = 0; k < ORR_L1_KINDS; k++)
+            now.l1_sectors += s->n.l1_sectors[0][k] + s->n.l1_sectors[1][k];
         now.blocks += s->block_cycles;
     }
     for (int k = 0; k < ORR_STALLS; k++) now.warps += now.stalls[k];
@@ -281,7 +287,8 @@ static void sample(engine *x) {
     x->last = now;
 }
 
-// ---- room for a program that has grown -----------------------------------------------------------------------------------
+// ---- room for a program that has grown
+// -----------------------------------------------------------------------------------
 static void fit_worker(worker *k, uint32_t ninsts) {
     if (k->ninsts >= ninsts) return;
     uint32_t cap = ninsts + ninsts / 2 + 64;
@@ -299,7 +306,8 @@ static void fit_worker(worker *k, uint32_t ninsts) {
 
 static void fit_warps(cycle *c, uint32_t places, uint32_t accesses) {
     if (places <= c->places && accesses <= c->accesses) return;
-    uint32_t p = places > c->places ? places + 16 : c->places, a = accesses > c->accesses ? accesses + 16 : c->accesses;
+    uint32_t p = places > c->places ? places + 16 : c->places,
+             a = accesses > c->accesses ? accesses + 16 : c->accesses;
     for (uint32_t n = 0; n < c->nsms; n++)
         for (uint32_t q = 0; q < c->nsched; q++)
             for (uint32_t i = 0; i < c->per_sched; i++) {
@@ -324,7 +332,8 @@ static void fit_program(engine *x) {
     c->code_fits = !c->kernel->grows && c->code_lines <= (uint64_t)(c->gpu->icache_l0 / c->gpu->icache_line);
 }
 
-// ---- a launch ---------------------------------------------------------------------------------------------------------------
+// ---- a launch
+// ---------------------------------------------------------------------------------------------------------------
 static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     const orr_gpu *g = c->gpu;
     uint32_t blocks = (uint32_t)occ->blocks;
@@ -362,7 +371,8 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     for (uint32_t n = 0; n < s->npools; n++) memset(s->pools[n].at, 0, sizeof s->pools[n].at);
     if (c->sub_collectors) {
         memset(s->bank_free, 0, (size_t)g->core_subcores * c->sub_banks * sizeof *s->bank_free);
-        memset(s->collector_free, 0, (size_t)g->core_subcores * c->sub_collectors * sizeof *s->collector_free);
+        memset(s->collector_free, 0,
+               (size_t)g->core_subcores * c->sub_collectors * sizeof *s->collector_free);
     }
     memset(&s->n, 0, sizeof s->n);
     memset(s->stalls, 0, sizeof s->stalls);
@@ -440,7 +450,8 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         collect_blocks(x, progress);
         for (uint32_t n = 0; n < c->nsms; n++)
             if (c->sms[n].damaged)
-                return orr_fail(e, ORR_BAD_INPUT, "%s: the stream of a thread block on SM %u is damaged; record it again",
+                return orr_fail(e, ORR_BAD_INPUT,
+                                "%s: the stream of a thread block on SM %u is damaged; record it again",
                                 c->kernel->name, n);
         x->from = x->until;
         bool running = resident(c);
@@ -448,11 +459,12 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         if (!running) continue;
         uint64_t t = next_event(x);
         if (t == NEVER)
-            return orr_fail(e, ORR_PROGRAM_FAILED,
-                            "%s: all warps wait and nothing will wake them (a barrier that not all threads reach?)",
-                            c->kernel->name);
-        // Windows without anything to do are left out; the others begin where they would anyway, so that it does not matter
-        // for the result whether somebody looks and finds nothing.
+            return orr_fail(
+                e, ORR_PROGRAM_FAILED,
+                "%s: all warps wait and nothing will wake them (a barrier that not all threads reach?)",
+                c->kernel->name);
+        // Windows without anything to do are left out; the others begin where they would anyway, so that it
+        // does not matter for the result whether somebody looks and finds nothing.
         if (t > x->from) x->from += (t - x->from) / c->window * c->window;
     }
 }
@@ -469,8 +481,8 @@ static void drain(engine *x) {
     sample(x); // what the memory did after the last window
 }
 
-bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads, orr_progress *progress,
-             run *out, orr_err *e) {
+bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads,
+             orr_progress *progress, run *out, orr_err *e) {
     engine x = {.c = c, .out = out};
     x.crew = cyc_crew_new(threads);
     int n = cyc_crew_size(x.crew);

@@ -15,7 +15,7 @@ typedef struct run { // of one launch
 cycle *cyc_new(const orr_gpu *g, orr_err *e);
 void cyc_free(cycle *c);
 // Runs `source` as launched; c->program is set. False on error.
-bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads, orr_progress *progress,
-             run *out, orr_err *e);
+bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads,
+             orr_progress *progress, run *out, orr_err *e);
 
 #endif

@@ -1,8 +1,8 @@
 // Instruction caches: a small one for each scheduler (L0), one for the SM (L1), then L2.
 //
-// A warp asks when it enters another line. A line that misses is there after the next level's latency, and with it come the
-// lines behind it (icache.prefetch), so that straight code waits once. Code is the same for all SMs and small, so the way to
-// L2 is a latency, not traffic.
+// A warp asks when it enters another line. A line that misses is there after the next level's latency, and
+// with it come the lines behind it (icache.prefetch), so that straight code waits once. Code is the same for
+// all SMs and small, so the way to L2 is a latency, not traffic.
 #include "model/cycle/sm.h"
 
 // When `line` is in the SM's cache.

@@ -1,12 +1,14 @@
-// The load/store unit of an SM: one queue in front of L1 and shared memory, which share their storage and its port.
+// The load/store unit of an SM: one queue in front of L1 and shared memory, which share their storage and its
+// port.
 //
-// An instruction is worked off when it is issued, at the time the unit will be free for it, as long as L1 can take its
-// misses. When it cannot, the instruction stays at the head of the queue, half done, and the ones behind it wait until an
-// answer makes room. The queue has `lsu.queue` places; a warp whose instruction finds no place cannot issue it.
+// An instruction is worked off when it is issued, at the time the unit will be free for it, as long as L1 can
+// take its misses. When it cannot, the instruction stays at the head of the queue, half done, and the ones
+// behind it wait until an answer makes room. The queue has `lsu.queue` places; a warp whose instruction finds
+// no place cannot issue it.
 //
-// A miss asks for the sectors of one line that are not there and not on their way. Whoever needs sectors that are on their
-// way waits for the same answer. L1 is a streaming cache: a miss reserves no data, its line may be gone when the answer
-// comes, and the answer goes to the registers all the same (accel-sim.txt, II-B).
+// A miss asks for the sectors of one line that are not there and not on their way. Whoever needs sectors that
+// are on their way waits for the same answer. L1 is a streaming cache: a miss reserves no data, its line may
+// be gone when the answer comes, and the answer goes to the registers all the same (accel-sim.txt, II-B).
 #include "model/cycle/sm.h"
 
 #include <string.h>
@@ -16,7 +18,8 @@
 #define LOCAL_LINES (1ull << 56) // local memory has line numbers of its own, far from all others
 #define ALL_BYTES   UINT64_MAX
 
-// ---- pools: what was given back is taken again before they grow --------------------------------------------------
+// ---- pools: what was given back is taken again before they grow
+// --------------------------------------------------
 static uint32_t take_flight(sm *s) {
     uint32_t i = s->free_flight;
     if (i != NOBODY)
@@ -59,9 +62,11 @@ static void give_node(sm *s, uint32_t i) {
     s->free_node = i;
 }
 
-// ---- the network ------------------------------------------------------------------------------------------------
-// A packet of `bytes` leaves at `when` at the earliest; requests to a slice that is far behind wait at the SM's port, and
-// with them all that come after. How far behind is an estimate of the window before, so none waits longer than a window.
+// ---- the network
+// ------------------------------------------------------------------------------------------------ A packet
+// of `bytes` leaves at `when` at the earliest; requests to a slice that is far behind wait at the SM's port,
+// and with them all that come after. How far behind is an estimate of the window before, so none waits longer
+// than a window.
 static void send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     cycle *c = s->c;
     uint64_t t = when * ORR_TICKS;
@@ -76,14 +81,16 @@ static void send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     s->send_free = t + bytes * c->request_byte;
     s->n.sent_bytes += bytes;
     r.time = t + c->request_ticks;
-    if (c->far_ticks && orr_memsys_side_of(c->mem, r.line) != (int)(s->id * (uint32_t)c->gpu->l2_partitions / c->nsms))
+    if (c->far_ticks &&
+        orr_memsys_side_of(c->mem, r.line) != (int)(s->id * (uint32_t)c->gpu->l2_partitions / c->nsms))
         r.time += c->far_ticks;
     r.sm = s->id;
     s->sent = r.time;
     *ORR_PUSH(&s->out) = r;
     // a port that is behind holds up L1
     uint64_t held = s->send_free / ORR_TICKS;
-    if (held > when + c->send_ahead && s->lsu_free < held - c->l1_latency - c->send_ahead / 2 && held > c->l1_latency + c->send_ahead)
+    if (held > when + c->send_ahead && s->lsu_free < held - c->l1_latency - c->send_ahead / 2 &&
+        held > c->l1_latency + c->send_ahead)
         s->lsu_free = held - c->l1_latency - c->send_ahead / 2;
 }
 
@@ -98,7 +105,8 @@ static void write_back(sm *s, const orr_cache_line *victim, uint64_t when) {
     send(s, r, when, 8 + 32 * (uint32_t)orr_popc(victim->dirty));
 }
 
-// ---- flights and misses -----------------------------------------------------------------------------------------
+// ---- flights and misses
+// -----------------------------------------------------------------------------------------
 static uint32_t new_flight(sm *s, const warp *w, uint32_t inst) {
     uint32_t f = take_flight(s);
     s->flights.at[f] = (flight){.issued = s->now, .inst = inst, .warp = warp_id(w), .group = NO_GROUP};
@@ -134,7 +142,8 @@ static uint32_t new_miss(sm *s, uint64_t line, uint8_t sectors, uint32_t f, uint
     return m;
 }
 
-// ---- one line ------------------------------------------------------------------------------------------------------
+// ---- one line
+// ------------------------------------------------------------------------------------------------------
 typedef struct work { // an instruction at L1
     const orr_tinst *i;
     uint32_t warp;
@@ -162,7 +171,8 @@ static uint8_t whole(const cycle *c, uint8_t sectors) { // fetched together
 static uint8_t from_of(bool local) { return local ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL; }
 
 static void ask(sm *s, uint64_t line, uint8_t sectors, uint32_t token, bool local, uint64_t when) {
-    orr_request r = {.line = line, .sectors = sectors, .token = token, .kind = ORR_REQ_READ, .from = from_of(local)};
+    orr_request r = {
+        .line = line, .sectors = sectors, .token = token, .kind = ORR_REQ_READ, .from = from_of(local)};
     send(s, r, when, s->c->gpu->xbar_sectors ? 32 * (uint32_t)orr_popc(sectors) : 8);
 }
 
@@ -181,17 +191,18 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
     orr_cache_line *l = at == ORR_NO_LINE ? NULL : &s->l1.line[at];
     uint8_t hit = l ? sectors & l->valid : 0;
     uint8_t pending = l ? sectors & ~hit & l->pending : 0;
-    uint8_t need = sectors & (uint8_t)~(hit | pending);
+    uint8_t need = sectors & (uint8_t) ~(hit | pending);
     if (need && s->open_misses >= limit) return false;
     for (uint32_t m = pending ? l->user : NOBODY; m != NOBODY; m = s->misses.at[m].older)
-        if ((s->misses.at[m].sectors & pending) && s->misses.at[m].nwaiters >= c->gpu->l1_merges) return false;
+        if ((s->misses.at[m].sectors & pending) && s->misses.at[m].nwaiters >= c->gpu->l1_merges)
+            return false;
     count(s, k->local, ORR_L1_LOAD, all, (uint32_t)orr_popc(hit), (uint32_t)orr_popc(pending));
     if (pending)
         for (uint32_t m = l->user; m != NOBODY; m = s->misses.at[m].older)
             if (s->misses.at[m].sectors & pending) wait_for(s, m, k->flight);
     if (need) {
         if (l) {
-            need = whole(c, need) & (uint8_t)~(l->valid | l->pending);
+            need = whole(c, need) & (uint8_t) ~(l->valid | l->pending);
         } else {
             orr_cache_line victim;
             at = orr_cache_take(&s->l1, line, &victim, NULL);
@@ -216,7 +227,8 @@ static uint8_t full_sectors(const uint64_t bytes[2]) {
     return full;
 }
 
-static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, const uint64_t bytes[2], uint64_t when) {
+static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, const uint64_t bytes[2],
+                       uint64_t when) {
     cycle *c = s->c;
     int policy = c->gpu->l1_write;
     if (policy == ORR_WRITE_LOCAL) policy = k->local ? ORR_WRITE_BACK : ORR_WRITE_EVICT;
@@ -234,7 +246,7 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
         }
         if (at != ORR_NO_LINE) {
             orr_cache_line *l = &s->l1.line[at];
-            uint8_t part = sectors & (uint8_t)~(l->valid | l->pending | full_sectors(bytes));
+            uint8_t part = sectors & (uint8_t) ~(l->valid | l->pending | full_sectors(bytes));
             l->valid |= full_sectors(bytes);
             if (part && c->gpu->l1_write_miss == ORR_L1_FETCH) {
                 uint32_t m = new_miss(s, line, part, NOBODY, at);
@@ -268,7 +280,8 @@ static bool atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, ui
     return true;
 }
 
-// ---- bytes that a store writes in a line --------------------------------------------------------------------------
+// ---- bytes that a store writes in a line
+// --------------------------------------------------------------------------
 static void set_range(uint64_t bytes[2], uint64_t from, uint64_t to) { // of 128
     for (int h = 0; h < 2; h++) {
         uint64_t lo = (uint64_t)h * 64, a = from > lo ? from - lo : 0, b = to > lo ? to - lo : 0;
@@ -295,8 +308,9 @@ static uint32_t lanes_in(const orr_access *a, uint64_t line) {
     return n ? n : 1;
 }
 
-// ---- an instruction at the head of the queue -------------------------------------------------------------------------
-// How long L1 is busy with it: the most sectors that fall on one bank, and what the way to the registers takes.
+// ---- an instruction at the head of the queue
+// ------------------------------------------------------------------------- How long L1 is busy with it: the
+// most sectors that fall on one bank, and what the way to the registers takes.
 static uint32_t l1_cycles(sm *s, const orr_coalesced *x) {
     const cycle *c = s->c;
     uint32_t on[64] = {0}, most = 1, banks = c->lsu_banks;
@@ -322,13 +336,15 @@ static bool head_lines(sm *s, const work *k) {
         if (k->local) l.line += LOCAL_LINES + s->head_local;
         uint64_t t = when + s->head_line * s->head_cost / x->lines;
         if (c->perfect) {
-            count(s, k->local, kind_of(k->i), (uint32_t)orr_popc(l.sectors), (uint32_t)orr_popc(l.sectors), 0);
+            count(s, k->local, kind_of(k->i), (uint32_t)orr_popc(l.sectors), (uint32_t)orr_popc(l.sectors),
+                  0);
         } else if (k->i->flags & ORR_TF_ATOMIC) {
             if (!atomic_line(s, k, l.line, l.sectors, lanes_in(&s->head_access, l.line), t)) return false;
         } else if (k->i->flags & ORR_TF_STORE) {
             uint64_t bytes[2] = {0, 0};
             if (k->local)
-                for (int n = 0; n < 4; n++) bytes[n / 2] |= l.sectors >> n & 1 ? 0xffffffffull << (n % 2 * 32) : 0;
+                for (int n = 0; n < 4; n++)
+                    bytes[n / 2] |= l.sectors >> n & 1 ? 0xffffffffull << (n % 2 * 32) : 0;
             else
                 written(&s->head_access, k->i->bytes, l.line, bytes);
             store_line(s, k, l.line, l.sectors, bytes, t);
@@ -370,8 +386,10 @@ static uint8_t resolve(orr_access *a, uint8_t space) {
     return space;
 }
 
-// Passes through the banks. Warps that run the same code tend to have the same pattern: then the bytes of the trace say so.
-static orr_banked banks(sm *s, uint32_t inst, const orr_tinst *i, const queued *q, orr_access *a, bool decoded) {
+// Passes through the banks. Warps that run the same code tend to have the same pattern: then the bytes of the
+// trace say so.
+static orr_banked banks(sm *s, uint32_t inst, const orr_tinst *i, const queued *q, orr_access *a,
+                        bool decoded) {
     struct bank_memo *m = &s->worker->memo[inst];
     size_t left = (size_t)(q->trace.end - q->trace.at);
     if (m->n && m->mask == q->trace.mask && m->n <= left && memcmp(m->bytes, q->trace.at, m->n) == 0)
@@ -477,7 +495,8 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
         orr_coalesce_local(a, i->bytes, &s->head);
         s->head_local = ((uint64_t)s->id * 4096 + q->warp) << 18;
     } else {
-        enum orr_coalescing how = i->flags & ORR_TF_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)c->coalesce;
+        enum orr_coalescing how =
+            i->flags & ORR_TF_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)c->coalesce;
         orr_coalesce(a, i->bytes, how, &s->head);
     }
     uint32_t cost = l1_cycles(s, &s->head);
@@ -508,7 +527,8 @@ static void started(sm *s, uint32_t place) {
     s->lsu_room = room;
 }
 
-void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t late) {
+void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access,
+                   uint64_t late) {
     uint32_t size = (uint32_t)s->c->gpu->lsu_queue, place = s->nstarts++ % size;
     queued q = {.trace = *access, .warp = warp_id(w), .inst = inst, .place = place, .flight = NOBODY};
     bool answered = (i->flags & ORR_TF_LOAD) != 0;
@@ -518,7 +538,10 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
             s->flights.at[q.flight].group = (uint8_t)(w->group % MAX_GROUPS);
             w->group_open[w->group % MAX_GROUPS]++;
         }
-        cyc_warp_expect(s, w, i, i->space == ORR_SPACE_SHARED ? ORR_STALL_SHORT : i->space == ORR_SPACE_CONST ? ORR_STALL_CONSTANT : ORR_STALL_LONG);
+        cyc_warp_expect(s, w, i,
+                        i->space == ORR_SPACE_SHARED  ? ORR_STALL_SHORT
+                        : i->space == ORR_SPACE_CONST ? ORR_STALL_CONSTANT
+                                                      : ORR_STALL_LONG);
     }
     s->starts[place] = NEVER;
     s->lsu_room = s->starts[s->nstarts % size];
@@ -534,7 +557,8 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
     }
 }
 
-// ---- answers -----------------------------------------------------------------------------------------------------------
+// ---- answers
+// -----------------------------------------------------------------------------------------------------------
 static void filled(sm *s, const miss *m, uint32_t index, uint8_t sectors) {
     orr_cache_line *l = &s->l1.line[m->fills];
     if (l->tag != m->line) return;
@@ -559,7 +583,8 @@ static void go_on(sm *s) {
             if (s->lsu_free < since + 1) s->lsu_free = since + 1;
             if (k.flight != NOBODY) { // it looks again
                 flight *f = &s->flights.at[k.flight];
-                if (f->floor < s->lsu_busy_from + s->c->l1_latency) f->floor = s->lsu_busy_from + s->c->l1_latency;
+                if (f->floor < s->lsu_busy_from + s->c->l1_latency)
+                    f->floor = s->lsu_busy_from + s->c->l1_latency;
             }
             if (!head_lines(s, &k)) return;
             if (k.flight != NOBODY && !--s->flights.at[k.flight].open) land(s, k.flight, 0);
@@ -591,8 +616,10 @@ void cyc_lsu_answer(sm *s, const arrival *a) {
     for (uint32_t n = m.waiters; n != NOBODY;) {
         node x = s->nodes.at[n];
         give_node(s, n);
-        if (!--s->flights.at[x.flight].open) land(s, x.flight, ready);
-        else if (s->flights.at[x.flight].floor < ready) s->flights.at[x.flight].floor = ready;
+        if (!--s->flights.at[x.flight].open)
+            land(s, x.flight, ready);
+        else if (s->flights.at[x.flight].floor < ready)
+            s->flights.at[x.flight].floor = ready;
         n = x.next;
     }
     if (s->queue_n) {
@@ -604,7 +631,8 @@ void cyc_lsu_answer(sm *s, const arrival *a) {
 
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush) {
     const orr_gpu *g = s->c->gpu;
-    if (l1_bytes < ORR_LINE) l1_bytes = ORR_LINE; // all of it is shared memory: what passes through has a place
+    if (l1_bytes < ORR_LINE)
+        l1_bytes = ORR_LINE; // all of it is shared memory: what passes through has a place
     if (s->l1_bytes != l1_bytes) {
         // The sets stay, the ways follow what shared memory leaves.
         uint64_t sets = g->l1_ways ? (uint64_t)g->l1_size / ORR_LINE / (uint64_t)g->l1_ways : 1;

@@ -39,8 +39,8 @@ static void make_sm(cycle *c, sm *s, uint32_t id) {
         }
     }
     if (!g->icache_perfect) {
-        orr_cache_init(&s->l1i, (uint64_t)(g->icache_l1 ? g->icache_l1 : g->icache_line), (uint32_t)g->icache_line, 0, false,
-                       false);
+        orr_cache_init(&s->l1i, (uint64_t)(g->icache_l1 ? g->icache_l1 : g->icache_line),
+                       (uint32_t)g->icache_line, 0, false, false);
         s->l1i_when = orr_calloc((size_t)s->l1i.sets * s->l1i.ways, sizeof *s->l1i_when);
     }
     if (g->const_size) orr_cache_init(&s->constants, (uint64_t)g->const_size, 64, 0, false, false);
@@ -49,7 +49,8 @@ static void make_sm(cycle *c, sm *s, uint32_t id) {
     s->queue = orr_apart((size_t)g->lsu_queue, sizeof *s->queue);
     if (c->sub_collectors) {
         s->bank_free = orr_apart((size_t)g->core_subcores * c->sub_banks, sizeof *s->bank_free);
-        s->collector_free = orr_apart((size_t)g->core_subcores * c->sub_collectors, sizeof *s->collector_free);
+        s->collector_free =
+            orr_apart((size_t)g->core_subcores * c->sub_collectors, sizeof *s->collector_free);
     }
 }
 
@@ -102,9 +103,12 @@ static void latencies(cycle *c) {
     c->reply_byte = (uint64_t)(l2_cycle / g->xbar_reply * (double)ORR_TICKS + 0.5);
     c->send_ahead = (uint64_t)g->xbar_queue;
     c->backlog_ticks = (uint64_t)(g->xbar_queue * l2_cycle * (double)ORR_TICKS);
-    if (c->backlog_ticks < c->window * ORR_TICKS) c->backlog_ticks = c->window * ORR_TICKS; // what is known is a window old
+    if (c->backlog_ticks < c->window * ORR_TICKS)
+        c->backlog_ticks = c->window * ORR_TICKS; // what is known is a window old
     const orr_gpu_op *branch = orr_gpu_find_op(g, "branch"), *barrier = orr_gpu_find_op(g, "barrier");
-    c->branch_wait = g->core_branch_wait > 0 ? cycles(g->core_branch_wait) : branch ? cycles(branch->latency) : 1;
+    c->branch_wait = g->core_branch_wait > 0 ? cycles(g->core_branch_wait)
+                     : branch                ? cycles(branch->latency)
+                                             : 1;
     c->barrier_latency = barrier ? cycles(barrier->latency) : 1;
     if (!c->barrier_latency) c->barrier_latency = 1;
     c->collect = cycles(g->core_collect);
@@ -113,7 +117,8 @@ static void latencies(cycle *c) {
     c->block_latency = cycles(g->launch_block_latency);
     c->lsu_banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1;
     c->l1_cycle_bytes = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1;
-    c->pass_cycles = g->shared_bank_bytes < 4 ? (3 + (uint32_t)g->shared_bank_bytes) / (uint32_t)g->shared_bank_bytes : 1;
+    c->pass_cycles =
+        g->shared_bank_bytes < 4 ? (3 + (uint32_t)g->shared_bank_bytes) / (uint32_t)g->shared_bank_bytes : 1;
     c->coalesce = g->l1_coalesce >= 32 ? 32 : (uint32_t)g->l1_coalesce;
 }
 
@@ -122,7 +127,8 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
     uint32_t per = ((uint32_t)g->limit_sm_warps + nsched - 1) / nsched;
     if (nsched > MAX_SCHED || per > MAX_WARPS || nsched % subs) {
         orr_fail(e, ORR_BAD_INPUT,
-                 "%s: the cycle model takes up to %d schedulers of an SM, a multiple of its sub-cores, with up to %d warps "
+                 "%s: the cycle model takes up to %d schedulers of an SM, a multiple of its sub-cores, with "
+                 "up to %d warps "
                  "each; this description has %u on %u sub-cores, with %u",
                  g->path, MAX_SCHED, MAX_WARPS, nsched, subs, per);
         return NULL;
@@ -130,7 +136,8 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
     uint32_t pools = 0;
     for (int u = 0; u < g->nunits; u++) pools += (uint32_t)g->units[u].count < subs ? 1 : subs;
     if (pools > MAX_POOLS || !g->nunits) {
-        orr_fail(e, ORR_BAD_INPUT, "%s: the cycle model takes up to %d groups of units, at least one; this description has %u",
+        orr_fail(e, ORR_BAD_INPUT,
+                 "%s: the cycle model takes up to %d groups of units, at least one; this description has %u",
                  g->path, MAX_POOLS, pools);
         return NULL;
     }

@@ -1,5 +1,5 @@
-// The cycle model behind the interface of all models (model.h): a launch in, a result with its timing out. What outlives a
-// launch, caches and programs, is kept in the result's state.
+// The cycle model behind the interface of all models (model.h): a launch in, a result with its timing out.
+// What outlives a launch, caches and programs, is kept in the result's state.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,16 +39,21 @@ static orr_program *program_of(state *st, const orr_kernel *k, const orr_gpu *gp
     return p;
 }
 
-static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_info *l, orr_occupancy_result *o, orr_err *e) {
+static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_info *l,
+                      orr_occupancy_result *o, orr_err *e) {
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
     const orr_kernel *k = l->kernel;
     int64_t shared = (int64_t)k->shared_bytes + l->dynamic_shared;
     // What PTX needs is an estimate: ptxas would spill rather than exceed what a thread can have.
-    uint32_t regs = k->machine || p->registers <= (uint32_t)g->limit_thread_registers ? p->registers : (uint32_t)g->limit_thread_registers;
-    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)regs, shared, (int)k->barriers, o) && o->blocks > 0)
+    uint32_t regs = k->machine || p->registers <= (uint32_t)g->limit_thread_registers
+                        ? p->registers
+                        : (uint32_t)g->limit_thread_registers;
+    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)regs, shared, (int)k->barriers, o) &&
+        o->blocks > 0)
         return true;
     return orr_fail(e, ORR_BAD_INPUT,
-                    "%s: a block of %llu threads with %u registers each and %lld bytes of shared memory does not fit on an SM "
+                    "%s: a block of %llu threads with %u registers each and %lld bytes of shared memory does "
+                    "not fit on an SM "
                     "of %s",
                     k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
 }
@@ -93,7 +98,8 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
     t->issue_slots = t->sm_active * c->nsched;
     t->spans = orr_arena_alloc(&r->arena, (t->nspans + 1) * sizeof *t->spans);
     for (uint32_t n = 0, at = 0; n < c->nsms; at += (uint32_t)c->sms[n++].spans.n)
-        if (c->sms[n].spans.n) memcpy(t->spans + at, c->sms[n].spans.at, c->sms[n].spans.n * sizeof *t->spans);
+        if (c->sms[n].spans.n)
+            memcpy(t->spans + at, c->sms[n].spans.at, c->sms[n].spans.n * sizeof *t->spans);
     t->samples = orr_arena_alloc(&r->arena, (x->nsamples + 1) * sizeof *t->samples);
     memcpy(t->samples, x->samples, x->nsamples * sizeof *t->samples);
     t->nsamples = x->nsamples;
@@ -143,5 +149,6 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
     return true;
 }
 
-const orr_model orr_model_cycle = {
-    "cycle", "simulates SMs, caches, L2 and memory in time: cycles, stalls, bandwidths", run_model, copy, true};
+const orr_model orr_model_cycle = {"cycle",
+                                   "simulates SMs, caches, L2 and memory in time: cycles, stalls, bandwidths",
+                                   run_model, copy, true};

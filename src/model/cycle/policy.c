@@ -1,5 +1,6 @@
-// Which warp issues when several can: the schedulers' policies, chosen by name in the description (core.policy). To add
-// one, write a function and put it in the table, in the order of the names in params.def.
+// Which warp issues when several can: the schedulers' policies, chosen by name in the description
+// (core.policy). To add one, write a function and put it in the table, in the order of the names in
+// params.def.
 #include "model/cycle/sm.h"
 
 static uint32_t first_after(uint64_t can, uint32_t last) {
@@ -27,8 +28,8 @@ static uint32_t gto(sched *q, uint64_t can) { return same(q, can) ? q->last : by
 static uint32_t gty(sched *q, uint64_t can) { return same(q, can) ? q->last : by_age(q, can, true); }
 static uint32_t oldest(sched *q, uint64_t can) { return by_age(q, can, false); }
 
-// Two-level (Narasiman et al., MICRO 2011): round robin over a few active warps. One that waits for memory leaves them,
-// and one of the others takes its place.
+// Two-level (Narasiman et al., MICRO 2011): round robin over a few active warps. One that waits for memory
+// leaves them, and one of the others takes its place.
 static uint32_t two_level(sched *q, uint64_t can) {
     for (uint64_t m = q->active; m; m &= m - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(m);
@@ -46,8 +47,10 @@ static uint32_t two_level(sched *q, uint64_t can) {
 }
 
 static const policy policies[] = {
-    [ORR_SCHED_LRR] = {"lrr", lrr},          [ORR_SCHED_GTO] = {"gto", gto},
-    [ORR_SCHED_GTY] = {"gty", gty},          [ORR_SCHED_OLDEST] = {"oldest", oldest},
+    [ORR_SCHED_LRR] = {"lrr", lrr},
+    [ORR_SCHED_GTO] = {"gto", gto},
+    [ORR_SCHED_GTY] = {"gty", gty},
+    [ORR_SCHED_OLDEST] = {"oldest", oldest},
     [ORR_SCHED_TWO_LEVEL] = {"two-level", two_level},
 };
 

@@ -43,8 +43,8 @@ typedef struct orr_raw {
     double seconds; // of the launch, at the SMs' clock
 } orr_raw;
 
-// The named counters (counters.c): those of a launch, and those that are made of others (averages, percentages, rates)
-// again after launches' counters have been added up.
+// The named counters (counters.c): those of a launch, and those that are made of others (averages,
+// percentages, rates) again after launches' counters have been added up.
 void orr_cycle_counters(const orr_gpu *g, const orr_launch_result *l, double counters[ORR_COUNTERS]);
 void orr_cycle_rates(const orr_gpu *g, double counters[ORR_COUNTERS]);
 

@@ -1,14 +1,16 @@
 // An SM from one point in time to another: its schedulers choose warps, instructions go to their units.
 //
-// The loop knows for each scheduler the next cycle in which it could issue (`wake`) and for the network the next answer.
-// It goes to the earliest of them. A scheduler that finds nobody ready learns when the first one will be and sleeps until
-// then; what may change that (an answer, a barrier, a new block) lowers `wake`.
+// The loop knows for each scheduler the next cycle in which it could issue (`wake`) and for the network the
+// next answer. It goes to the earliest of them. A scheduler that finds nobody ready learns when the first one
+// will be and sleeps until then; what may change that (an answer, a barrier, a new block) lowers `wake`.
 #include "model/cycle/sm.h"
 
-// ---- operands -----------------------------------------------------------------------------------------------
-// Collector cores: an instruction sits in a collector while its operands come from the banks, each bank `regs.ports` a
+// ---- operands
+// ----------------------------------------------------------------------------------------------- Collector
+// cores: an instruction sits in a collector while its operands come from the banks, each bank `regs.ports` a
 // cycle, the collector too; warps are shifted against each other over the banks (accel-sim.txt, II-B;
-// source-level-probabilistic.txt, III). Returns the cycles from issue to the unit; *lost are those that conflicts cost.
+// source-level-probabilistic.txt, III). Returns the cycles from issue to the unit; *lost are those that
+// conflicts cost.
 static uint64_t collect(sm *s, const warp *w, const orr_tinst *i, uint64_t *lost) {
     const cycle *c = s->c;
     const orr_program *p = c->program;
@@ -37,7 +39,7 @@ static uint64_t collect(sm *s, const warp *w, const orr_tinst *i, uint64_t *lost
     uint32_t best = 0;
     for (uint32_t n = 1; n < c->sub_collectors; n++)
         if (unit[n] < unit[best]) best = n;
-    unit[best] = s->now + 1 + took + 1; // taken, read, handed on
+    unit[best] = s->now + 1 + took + 1;        // taken, read, handed on
     return c->collect + (took ? took - 1 : 0); // core.collect has one cycle of reading in it
 }
 
@@ -77,8 +79,10 @@ static void fence(sm *s, warp *w, const orr_tinst *i) {
     w->front_why = ORR_STALL_MEMBAR;
 }
 
-// ---- issue --------------------------------------------------------------------------------------------------
-// One instruction of a warp. `again`: it is not the first of this cycle. True: the warp could issue another in it.
+// ---- issue
+// -------------------------------------------------------------------------------------------------- One
+// instruction of a warp. `again`: it is not the first of this cycle. True: the warp could issue another in
+// it.
 static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     cycle *c = s->c;
     warp *w = &q->warps[slot];
@@ -234,7 +238,8 @@ static uint64_t schedule(sm *s, uint32_t n) {
     return q->next_issue = now + (uint64_t)c->gpu->core_issue_interval;
 }
 
-// ---- answers: a heap by time, then order ------------------------------------------------------------------------
+// ---- answers: a heap by time, then order
+// ------------------------------------------------------------------------
 static bool earlier(const arrival *a, const arrival *b) {
     return a->time < b->time || (a->time == b->time && a->order < b->order);
 }
@@ -263,7 +268,8 @@ static uint64_t next_answer(const sm *s) {
     return s->in.n ? (s->in.at[0].time + ORR_TICKS - 1) / ORR_TICKS : NEVER;
 }
 
-// ---- the loop ---------------------------------------------------------------------------------------------------
+// ---- the loop
+// ---------------------------------------------------------------------------------------------------
 uint64_t cyc_sm_next(const sm *s) {
     uint64_t t = next_answer(s);
     for (uint32_t n = 0; n < s->c->nsched; n++)

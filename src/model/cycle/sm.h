@@ -1,8 +1,8 @@
 // The cycle model's nouns: a launch being simulated, an SM, its schedulers, its warps, its thread blocks.
 //
-// Everything a warp waits for is a time: a register has the cycle from which an instruction may use it, a unit the
-// cycle in which it is free. So nobody ticks: an SM goes from one cycle in which something can happen to the next.
-// What only the memory system knows (when a miss comes back) is NEVER until it is told.
+// Everything a warp waits for is a time: a register has the cycle from which an instruction may use it, a
+// unit the cycle in which it is free. So nobody ticks: an SM goes from one cycle in which something can
+// happen to the next. What only the memory system knows (when a miss comes back) is NEVER until it is told.
 #ifndef ORR_CYCLE_SM_H
 #define ORR_CYCLE_SM_H
 
@@ -12,11 +12,11 @@
 #include "model/model.h"
 #include "timed/timed.h"
 
-#define NEVER     UINT64_MAX
-#define NOBODY    UINT32_MAX
-#define MAX_SCHED 64 // schedulers of an SM
-#define MAX_WARPS 64 // of a scheduler: its choice is made on a bit mask
-#define MAX_POOLS 128
+#define NEVER      UINT64_MAX
+#define NOBODY     UINT32_MAX
+#define MAX_SCHED  64 // schedulers of an SM
+#define MAX_WARPS  64 // of a scheduler: its choice is made on a bit mask
+#define MAX_POOLS  128
 #define MAX_GROUPS 16 // of asynchronous copies a warp can have open
 #define NO_GROUP   255
 #define MAX_SPANS  20000 // of one SM in a timeline
@@ -24,7 +24,7 @@
 typedef struct tbuf { // a thread block's traces, copied from its source
     uint64_t index;
     uint32_t nwarps;
-    uint32_t nblocks;  // code blocks its kernel had when it was read
+    uint32_t nblocks; // code blocks its kernel had when it was read
     orr_warp_trace *warps;
     uint8_t *bytes;
     size_t cap, used, warps_cap;
@@ -34,63 +34,63 @@ typedef struct tbuf { // a thread block's traces, copied from its source
 
 typedef struct warp {
     // what it is about to do
-    uint32_t at, end;       // instructions: the next, and the end of its code block; equal: it has ended
-    uint32_t body;          // of the block it is in: orr_tblock.body
+    uint32_t at, end;         // instructions: the next, and the end of its code block; equal: it has ended
+    uint32_t body;            // of the block it is in: orr_tblock.body
     uint32_t then, then_mask; // the next block of its trace, when it has been read
-    bool has_then, ghost;   // ghost: it runs a body for no lane
-    uint64_t ready;         // when dependences, fetch and the like let `at` issue; NEVER: nobody knows yet
-    uint64_t since;         // its cycles before this have been accounted for
-    uint64_t front;         // not before this: branch, fetch, the instruction before
-    uint8_t why, front_why; // enum orr_stall: what `ready`, `front` wait for
+    bool has_then, ghost;     // ghost: it runs a body for no lane
+    uint64_t ready;           // when dependences, fetch and the like let `at` issue; NEVER: nobody knows yet
+    uint64_t since;           // its cycles before this have been accounted for
+    uint64_t front;           // not before this: branch, fetch, the instruction before
+    uint8_t why, front_why;   // enum orr_stall: what `ready`, `front` wait for
     uint8_t sched, slot;
-    uint8_t throttle;       // enum orr_stall while it is ready but its unit is not
-    uint8_t waiting;        // at a barrier
+    uint8_t throttle; // enum orr_stall while it is ready but its unit is not
+    uint8_t waiting;  // at a barrier
     uint32_t mask;
-    uint32_t lanes;         // in mask
-    uint32_t block;         // index in sm->blocks
-    uint32_t inflight;      // loads and copies it has not had an answer to, stores that wait for L1
-    uint64_t landed;        // when the last of the others is there
-    uint64_t stored;        // when its last store will have been heard of
+    uint32_t lanes;    // in mask
+    uint32_t block;    // index in sm->blocks
+    uint32_t inflight; // loads and copies it has not had an answer to, stores that wait for L1
+    uint64_t landed;   // when the last of the others is there
+    uint64_t stored;   // when its last store will have been heard of
     orr_trace trace;
-    const uint8_t *base;    // where the trace begins
-    uint64_t age;           // order of arrival on the SM
-    uint64_t held;          // its scheduler's `held` when last looked at
-    uint64_t fetched;       // code line it fetched last, + 1
+    const uint8_t *base; // where the trace begins
+    uint64_t age;        // order of arrival on the SM
+    uint64_t held;       // its scheduler's `held` when last looked at
+    uint64_t fetched;    // code line it fetched last, + 1
     // control bits: counters of the six barriers
     uint64_t sb_ready[6];
     uint16_t sb_open[6];
     uint8_t sb_why[6];
     uint8_t stall_why;
     // asynchronous copies
-    uint16_t group_open[MAX_GROUPS]; // copies of group n % MAX_GROUPS still under way
+    uint16_t group_open[MAX_GROUPS];  // copies of group n % MAX_GROUPS still under way
     uint64_t group_ready[MAX_GROUPS]; // when the others are there
-    uint32_t group;                  // number of the group that is being filled
-    uint32_t *access;                // offsets of the block's accesses in the trace
-    uint64_t *reg;                   // [places] when a register can be used, and the reason to wait (`due`)
+    uint32_t group;                   // number of the group that is being filled
+    uint32_t *access;                 // offsets of the block's accesses in the trace
+    uint64_t *reg;                    // [places] when a register can be used, and the reason to wait (`due`)
 } warp;
 
 typedef struct sched {
     // Masks of slots
-    uint64_t live;           // a warp is here
-    uint64_t awake;          // its next instruction waits for nothing but its unit
-    uint64_t memory;         // its next instruction goes to the load/store unit
-    uint64_t active;         // two-level: the ones it chooses from
+    uint64_t live;                     // a warp is here
+    uint64_t awake;                    // its next instruction waits for nothing but its unit
+    uint64_t memory;                   // its next instruction goes to the load/store unit
+    uint64_t active;                   // two-level: the ones it chooses from
     uint64_t wants[ORR_GPU_UNITS_MAX]; // its next instruction needs this unit
-    uint32_t last;           // slot that issued last; MAX_WARPS: none yet
-    uint64_t greedy;         // age of the warp that did: the slot may have another now
-    bool yield;              // and it asks not to be the next
-    uint64_t next;           // when the first of those not awake will be
+    uint32_t last;                     // slot that issued last; MAX_WARPS: none yet
+    uint64_t greedy;                   // age of the warp that did: the slot may have another now
+    bool yield;                        // and it asks not to be the next
+    uint64_t next;                     // when the first of those not awake will be
     uint64_t ready[MAX_WARPS];
     uint64_t age[MAX_WARPS];
-    uint8_t unit[MAX_WARPS]; // that the next instruction needs
+    uint8_t unit[MAX_WARPS];            // that the next instruction needs
     uint8_t pool_of[ORR_GPU_UNITS_MAX]; // which of the SM's pools
-    uint32_t limit;          // of active ones
-    uint64_t wake;           // nothing to do before this
-    uint64_t next_issue;     // core.issue_interval after the last one
-    uint64_t held;           // cycles in which only a collector was missing, so far
+    uint32_t limit;                     // of active ones
+    uint64_t wake;                      // nothing to do before this
+    uint64_t next_issue;                // core.issue_interval after the last one
+    uint64_t held;                      // cycles in which only a collector was missing, so far
     orr_cache l0;
-    uint64_t *l0_when;       // by line: when it is there
-    warp *warps;             // [MAX per scheduler]
+    uint64_t *l0_when; // by line: when it is there
+    warp *warps;       // [MAX per scheduler]
 } sched;
 
 typedef struct pool { // units that serve the same instructions of the same sub-core
@@ -100,31 +100,31 @@ typedef struct pool { // units that serve the same instructions of the same sub-
 } pool;
 
 typedef struct block { // a thread block on the SM
-    tbuf *buf;             // NULL: the slot is free
+    tbuf *buf;         // NULL: the slot is free
     uint64_t start, end;
-    uint32_t running;      // warps that have not ended
+    uint32_t running; // warps that have not ended
     uint32_t nwarps;
-    uint32_t *warp;        // ids: sched * MAX_WARPS + slot
+    uint32_t *warp; // ids: sched * MAX_WARPS + slot
     struct {
         uint32_t arrived, want;
     } barrier[16];
-    uint32_t at_barrier;   // warps waiting at any barrier
+    uint32_t at_barrier; // warps waiting at any barrier
 } block;
 
-typedef struct flight { // a memory instruction that is waited for
+typedef struct flight {     // a memory instruction that is waited for
     uint64_t issued, floor; // cycles: not ready before `floor`
     uint32_t inst, next;    // next: in the free list
     uint32_t warp;
-    uint16_t open;          // line requests outstanding
-    uint8_t group;          // of asynchronous copies, else 255
+    uint16_t open; // line requests outstanding
+    uint8_t group; // of asynchronous copies, else 255
     uint8_t local;
 } flight;
 
 typedef struct miss { // a request for sectors of a line, on its way
     uint64_t line;
-    uint32_t waiters;       // list of nodes
-    uint32_t older;         // the next miss on the same line, or in the free list
-    uint32_t fills;         // line of L1 that its data go to, if it is still there; ORR_NO_LINE: they do not
+    uint32_t waiters; // list of nodes
+    uint32_t older;   // the next miss on the same line, or in the free list
+    uint32_t fills;   // line of L1 that its data go to, if it is still there; ORR_NO_LINE: they do not
     uint16_t nwaiters;
     uint8_t sectors;
 } miss;
@@ -134,7 +134,7 @@ typedef struct node { // of a miss's list of waiting flights
 } node;
 
 typedef struct arrival { // an answer on its way to the SM
-    uint64_t time; // ticks
+    uint64_t time;       // ticks
     uint32_t order, token;
     uint8_t sectors;
 } arrival;
@@ -163,32 +163,32 @@ typedef struct sm {
     uint32_t nblocks, resident; // slots; in use
     uint32_t next_sched;        // that the next warp goes to
     uint64_t next_age;
-    uint64_t block_free;        // when the next block may start
-    tbuf *stock, **stock_end;   // blocks it may start in this window
+    uint64_t block_free;                    // when the next block may start
+    tbuf *stock, **stock_end;               // blocks it may start in this window
     uint32_t nstock, started, started_last; // in this window, in the one before
     uint32_t blocks_cap;
     int warps_cap;
-    uint64_t since;             // active cycles before this have been counted
+    uint64_t since; // active cycles before this have been counted
     uint64_t active_cycles, last_busy;
     // operand collectors
-    uint64_t *bank_free;     // [sub-core][bank]
+    uint64_t *bank_free;      // [sub-core][bank]
     uint64_t *collector_free; // [sub-core][collector]
     // load/store unit and L1
     orr_cache l1;
-    uint64_t lsu_free;       // L1 and shared memory take the next instruction
-    uint64_t lsu_room;       // its queue has room
-    uint64_t *starts;        // ring: when the last lsu.queue instructions left the queue
+    uint64_t lsu_free; // L1 and shared memory take the next instruction
+    uint64_t lsu_room; // its queue has room
+    uint64_t *starts;  // ring: when the last lsu.queue instructions left the queue
     uint32_t nstarts;
-    queued *queue;           // ring of lsu.queue: instructions held up behind a full L1
+    queued *queue; // ring of lsu.queue: instructions held up behind a full L1
     uint32_t queue_first, queue_n;
-    bool head_busy;          // the first of them is half done:
+    bool head_busy; // the first of them is half done:
     orr_coalesced head;
     uint32_t head_line, head_cost;
-    uint64_t head_local;     // its lines in local memory begin here
+    uint64_t head_local; // its lines in local memory begin here
     bool head_is_local;
     orr_access head_access;
-    uint64_t lsu_busy_from;  // when the instruction worked on last began
-    uint64_t full_since;     // the queue's head waits for a miss to come back
+    uint64_t lsu_busy_from; // when the instruction worked on last began
+    uint64_t full_since;    // the queue's head waits for a miss to come back
     uint64_t l1_bytes;
     ORR_VEC(flight) flights;
     ORR_VEC(miss) misses;
@@ -209,11 +209,11 @@ typedef struct sm {
     uint64_t stalls[ORR_STALLS];
     uint64_t unit_busy[ORR_GPU_UNITS_MAX];
     uint64_t register_conflicts;
-    uint64_t finished;       // cycle the last block ended
+    uint64_t finished; // cycle the last block ended
     ORR_VEC(orr_span) spans;
     uint64_t spans_left_out;
     uint64_t block_cycles;
-    tbuf *done;              // blocks that have ended: their buffers go back
+    tbuf *done; // blocks that have ended: their buffers go back
 } sm;
 
 typedef struct worker { // one host thread's sums; which thread ran what does not matter for them
@@ -224,20 +224,20 @@ typedef struct worker { // one host thread's sums; which thread ran what does no
         uint8_t n, bytes[43];
         uint32_t mask;
         orr_banked banked;
-    } *memo;
+    } * memo;
 } worker;
 
 typedef struct cycle { // one GPU, from launch to launch
     const orr_gpu *gpu;
     orr_program *program; // of the launch under way
     const orr_kernel *kernel;
-    bool in_order;        // accesses are used in the order of the stream
+    bool in_order; // accesses are used in the order of the stream
     bool timeline;
     bool perfect;
-    bool more;            // there are thread blocks that no SM has yet
+    bool more; // there are thread blocks that no SM has yet
     sm *sms;
     uint32_t nsms;
-    uint32_t nsched, per_sched; // schedulers of an SM, warps of each
+    uint32_t nsched, per_sched;                        // schedulers of an SM, warps of each
     uint32_t sched_per_sub, sub_banks, sub_collectors; // of a sub-core; collectors 0: none
     uint32_t bank_mask;                                // sub_banks - 1 when that is a mask, else 0
     uint32_t warps_per_block, threads_per_block;
@@ -246,7 +246,7 @@ typedef struct cycle { // one GPU, from launch to launch
     uint32_t places;     // room for registers in a warp
     uint32_t accesses;   // room for access offsets
     orr_memsys *mem;
-    uint64_t *mem_free;  // [partition] when its slices take the next request, as of the window's start (ticks)
+    uint64_t *mem_free; // [partition] when its slices take the next request, as of the window's start (ticks)
     // latencies worked out once
     uint64_t window;
     uint64_t l1_latency, shared_latency, const_latency, const2_latency, l2_latency;
@@ -254,7 +254,7 @@ typedef struct cycle { // one GPU, from launch to launch
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
     uint64_t branch_wait, barrier_latency, collect, writeback, fetch_latency;
     uint64_t block_latency;
-    uint64_t spacing;    // between the starts of two blocks on an SM, in this window
+    uint64_t spacing;                   // between the starts of two blocks on an SM, in this window
     uint64_t send_ahead, backlog_ticks; // how far a port may be behind before it holds up L1
     uint32_t coalesce;
     uint32_t lsu_banks;
@@ -270,7 +270,9 @@ static inline uint64_t due(uint64_t when, uint8_t why) { return when << 8 | why;
 static inline uint64_t due_when(uint64_t d) { return d >> 8 == NEVER >> 8 ? NEVER : d >> 8; }
 
 static inline uint32_t warp_id(const warp *w) { return (uint32_t)w->sched * MAX_WARPS + w->slot; }
-static inline warp *warp_of(const sm *s, uint32_t id) { return &s->sched[id / MAX_WARPS].warps[id % MAX_WARPS]; }
+static inline warp *warp_of(const sm *s, uint32_t id) {
+    return &s->sched[id / MAX_WARPS].warps[id % MAX_WARPS];
+}
 
 // Cycles of a warp: n of them for this reason, at its next instruction.
 static inline void charge(sm *s, uint32_t inst, enum orr_stall why, uint64_t n) {
@@ -286,11 +288,11 @@ typedef struct policy {
 const policy *cyc_policy(int which); // ORR_SCHED_*
 
 // ---- warp.c: what a warp's next instruction waits for -----------------------------------------------
-void cyc_warp_look(sm *s, warp *w);              // works out `ready` and tells the scheduler
+void cyc_warp_look(sm *s, warp *w);                    // works out `ready` and tells the scheduler
 void cyc_warp_account(sm *s, warp *w, uint64_t until); // gives the cycles up to `until` their reasons
-bool cyc_warp_next_block(sm *s, warp *w);        // the next code block of its trace; false: there is none
-void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready);             // its registers are ready then
-void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why);         // when an answer comes
+bool cyc_warp_next_block(sm *s, warp *w); // the next code block of its trace; false: there is none
+void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready);     // its registers are ready then
+void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why); // when an answer comes
 void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group); // the answer
 // A memory instruction reads its operands then, or not before cyc_warp_has_read says so.
 void cyc_warp_reads(sm *s, warp *w, const orr_tinst *i, uint64_t when);
@@ -299,7 +301,7 @@ void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when);
 
 // ---- sm.c -------------------------------------------------------------------------------------------
 void cyc_sm_run(sm *s, uint64_t until);
-uint64_t cyc_sm_next(const sm *s); // when something can happen next
+uint64_t cyc_sm_next(const sm *s);                                         // when something can happen next
 void cyc_sm_arrive(sm *s, uint64_t time, uint32_t token, uint8_t sectors); // an answer is on its way
 
 // ---- block.c: thread blocks come and go ----------------------------------------------------------------

@@ -1,7 +1,7 @@
 // Thread blocks for the SMs (supply.h).
 //
-// With more than one host thread the source is read ahead by a thread of its own: executing or parsing the next blocks then
-// goes on beside the simulation. How far ahead is bounded by bytes, so memory is too.
+// With more than one host thread the source is read ahead by a thread of its own: executing or parsing the
+// next blocks then goes on beside the simulation. How far ahead is bounded by bytes, so memory is too.
 #include "model/cycle/supply.h"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 struct supply {
     orr_source *source;
-    tbuf *back;              // returned: come first
+    tbuf *back; // returned: come first
     tbuf *spare;
     // read ahead
     bool ahead;
@@ -23,7 +23,7 @@ struct supply {
     pthread_cond_t changed;
     tbuf *first, **last;
     uint32_t queued;
-    size_t bytes;            // queued
+    size_t bytes; // queued
     bool ended, stop;
     orr_err err;
 };

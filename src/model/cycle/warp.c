@@ -4,8 +4,8 @@
 // The reason of a wait for a register, by the class of the instruction that writes it.
 static uint8_t wait_of(uint8_t tclass) {
     static const uint8_t other[256] = {
-        [ORR_TC_SFU] = ORR_STALL_SHORT,   [ORR_TC_CONV] = ORR_STALL_SHORT, [ORR_TC_BITS] = ORR_STALL_SHORT,
-        [ORR_TC_SREG] = ORR_STALL_SHORT,  [ORR_TC_SHFL] = ORR_STALL_SHORT, [ORR_TC_TEX] = ORR_STALL_LONG,
+        [ORR_TC_SFU] = ORR_STALL_SHORT,      [ORR_TC_CONV] = ORR_STALL_SHORT, [ORR_TC_BITS] = ORR_STALL_SHORT,
+        [ORR_TC_SREG] = ORR_STALL_SHORT,     [ORR_TC_SHFL] = ORR_STALL_SHORT, [ORR_TC_TEX] = ORR_STALL_LONG,
         [ORR_TC_CONST] = ORR_STALL_CONSTANT,
     };
     return other[tclass] ? other[tclass] : ORR_STALL_WAIT;
@@ -60,8 +60,8 @@ void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t gr
     answered(s, w, ready);
 }
 
-// A memory instruction reads its operands when it leaves the queue: a read barrier of the control bits is up until then,
-// and the warp does not end before (the queue looks into its trace).
+// A memory instruction reads its operands when it leaves the queue: a read barrier of the control bits is up
+// until then, and the warp does not end before (the queue looks into its trace).
 static bool read_barrier(const sm *s, const orr_tinst *i, uint32_t *b) {
     *b = ORR_CTRL_RBAR(i->ctrl);
     return s->c->program->control && *b < 6;
@@ -121,7 +121,8 @@ void cyc_warp_look(sm *s, warp *w) {
     } else {
         const uint16_t *r = p->regs + i->regs;
         uint64_t last = due(t, why);
-        for (int n = i->nsrc + i->ndst; n > 0; n--, r++) last = w->reg[*r] >> 8 > last >> 8 ? w->reg[*r] : last;
+        for (int n = i->nsrc + i->ndst; n > 0; n--, r++)
+            last = w->reg[*r] >> 8 > last >> 8 ? w->reg[*r] : last;
         t = due_when(last);
         why = (uint8_t)last;
     }
@@ -155,9 +156,9 @@ void cyc_warp_look(sm *s, warp *w) {
     if (t < q->wake) q->wake = t;
 }
 
-// Cycles up to when it could have issued have the reason it waited for. After that its unit was busy, or free and another
-// warp was chosen. When the unit took its last instruction is known; before that, one that takes an instruction every n
-// cycles was free in one of n.
+// Cycles up to when it could have issued have the reason it waited for. After that its unit was busy, or free
+// and another warp was chosen. When the unit took its last instruction is known; before that, one that takes
+// an instruction every n cycles was free in one of n.
 void cyc_warp_account(sm *s, warp *w, uint64_t until) {
     uint64_t from = w->since;
     if (until <= from) return;
@@ -196,7 +197,8 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
     charge(s, w->at, ORR_STALL_MATH, rest - chosen);
 }
 
-// A body runs under a predicate: it is issued even where the trace goes on elsewhere, then for no lane (orr_tblock.body).
+// A body runs under a predicate: it is issued even where the trace goes on elsewhere, then for no lane
+// (orr_tblock.body).
 static bool next_is_ghost(warp *w) { return w->body && w->has_then && w->then != w->body - 1; }
 
 static bool read_accesses(warp *w, uint32_t n) {
