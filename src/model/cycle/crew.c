@@ -20,6 +20,7 @@ typedef struct share {                  // in a cache line of its own
 
 struct crew {
     int n;
+    int looks; // 0 when there are more threads than cores: who looks then keeps another from working
     pthread_t *threads;
     pthread_mutex_t lock;
     pthread_cond_t more, all;
@@ -48,8 +49,12 @@ static void *hand_main(void *arg) {
     crew *c = h->crew;
     uint32_t seen = 0;
     for (;;) {
+<<<<<<< Updated upstream
         for (int n = 0; n < LOOKS && atomic_load_explicit(&c->round, memory_order_acquire) == seen; n++)
             continue;
+=======
+        for (int n = 0; n < c->looks && atomic_load_explicit(&c->round, memory_order_acquire) == seen; n++) continue;
+>>>>>>> Stashed changes
         if (atomic_load_explicit(&c->round, memory_order_acquire) == seen) {
             pthread_mutex_lock(&c->lock);
             while (atomic_load(&c->round) == seen) pthread_cond_wait(&c->more, &c->lock);
@@ -77,6 +82,7 @@ static void start_round(crew *c) {
 crew *cyc_crew_new(int threads) {
     crew *c = orr_calloc(1, sizeof *c);
     c->n = 1;
+    c->looks = threads <= orr_host_threads() ? LOOKS : 0;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->more, NULL);
     pthread_cond_init(&c->all, NULL);
@@ -106,7 +112,7 @@ void cyc_crew_run(crew *c, uint32_t n, void (*job)(void *arg, int worker, uint32
     }
     start_round(c);
     work(c, 0);
-    for (int k = 0; k < LOOKS && atomic_load_explicit(&c->busy, memory_order_acquire); k++) continue;
+    for (int k = 0; k < c->looks && atomic_load_explicit(&c->busy, memory_order_acquire); k++) continue;
     if (atomic_load_explicit(&c->busy, memory_order_acquire)) {
         pthread_mutex_lock(&c->lock);
         while (atomic_load(&c->busy)) pthread_cond_wait(&c->all, &c->lock);
