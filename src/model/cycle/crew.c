@@ -49,12 +49,8 @@ static void *hand_main(void *arg) {
     crew *c = h->crew;
     uint32_t seen = 0;
     for (;;) {
-<<<<<<< Updated upstream
-        for (int n = 0; n < LOOKS && atomic_load_explicit(&c->round, memory_order_acquire) == seen; n++)
+        for (int n = 0; n < c->looks && atomic_load_explicit(&c->round, memory_order_acquire) == seen; n++)
             continue;
-=======
-        for (int n = 0; n < c->looks && atomic_load_explicit(&c->round, memory_order_acquire) == seen; n++) continue;
->>>>>>> Stashed changes
         if (atomic_load_explicit(&c->round, memory_order_acquire) == seen) {
             pthread_mutex_lock(&c->lock);
             while (atomic_load(&c->round) == seen) pthread_cond_wait(&c->more, &c->lock);
