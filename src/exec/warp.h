@@ -40,6 +40,7 @@ typedef void uop_fn(warp *w, const uop *u);
 struct uop {
     uop_fn *full;    // all 32 lanes active: writes every lane
     uop_fn *masked;  // writes only lanes in w->exec (may be == full when it handles both)
+    uop_fn *inner;   // machine code: what a uniform micro-op runs for all lanes, whichever are active
     oper d, a, b, c; // first destination, first three sources; d.none, ... when there are fewer
     const oper *all; // every operand, destinations first, then sources
     const orr_inst *inst;
@@ -49,6 +50,7 @@ struct uop {
     uint8_t guard_neg;
     uint8_t traced; // a stream carries its addresses
     uint8_t ndst, nsrc;
+    uint8_t active; // machine code: honours guard and lanes though it writes a scratch row (machine.h)
 };
 
 // A group of lanes that run together. How lanes part and meet: core.c.
@@ -62,7 +64,7 @@ typedef struct frag {
     uint8_t bar;   // the barrier it waits at
     bool met;      // has already waited for the lanes its block starts with
 } frag;
-enum { FRAG_FREE, FRAG_READY, FRAG_BAR, FRAG_LANES };
+enum { FRAG_FREE, FRAG_READY, FRAG_BAR, FRAG_LANES, FRAG_SYNC };
 
 typedef struct join { // a place where lanes wait for each other
     uint32_t mask, arrived;

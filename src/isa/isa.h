@@ -481,6 +481,8 @@ typedef struct orr_func {
     orr_param *results;
     uint32_t nresults;
     uint64_t proto; // hash of the parameter layout, checked by indirect calls
+    uint64_t
+        address; // machine code: of its first instruction, in the module's code (a multiple of 16, never 0)
 } orr_func;
 
 typedef struct orr_base { // a parameter or variable that global addresses are made from
@@ -490,6 +492,9 @@ typedef struct orr_base { // a parameter or variable that global addresses are m
     bool loads_own; // loads only what the same thread stores
 } orr_base;
 #define ORR_MAX_BASES 64
+
+#define ORR_BANKS 24 // constant banks of machine code
+struct orr_code;     // sass/sass.h
 
 typedef struct orr_kernel {
     const char *name;
@@ -515,8 +520,15 @@ typedef struct orr_kernel {
     bool reads_anywhere;    // loads through addresses of unknown base
     struct orr_base *bases; // what its global accesses are based on
     uint32_t nbases;
-    bool machine;       // instructions are the machine's own: `sass`, `tclass`, `tkind`, `name` are set
-    bool control;       // and their control bits are known
+    bool machine; // instructions are the machine's own: `sass`, `tclass`, `tkind`, `name` are set
+    bool control; // and their control bits are known
+    // Machine code that can be executed: the decoded form of each instruction, beside `insts`. NULL: read
+    // from a trace, or PTX.
+    const struct orr_code *codes;
+    const uint8_t *bank0; // initial contents of constant bank 0; the parameters go to param_base
+    uint32_t bank0_bytes, param_base;
+    uint32_t
+        bank_var[ORR_BANKS]; // constant bank n is the module's variable bank_var[n] - 1; 0: there is none
     bool grows;         // read from a trace: blocks are added while thread blocks are read from its source
     const char **names; // mnemonics of machine instructions
     uint32_t nnames;
@@ -547,12 +559,20 @@ typedef struct orr_var {
     bool external;
 } orr_var;
 
+typedef struct orr_symbol { // a name for a part of a variable: machine code keeps all constants in one
+    const char *name;
+    uint32_t var;
+    uint64_t offset, bytes;
+} orr_symbol;
+
 typedef struct orr_module {
     const char *path;         // for messages
     const char *source;       // "ptx" or "sass"
     uint32_t version, target; // e.g. 83 for 8.3; 90 for sm_90
     orr_var *vars;
     uint32_t nvars;
+    orr_symbol *symbols; // beside the variables' own names
+    uint32_t nsymbols;
     const char **kernel_names;
     uint32_t nkernels;
     const char **files; // source files named by .file
