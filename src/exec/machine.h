@@ -112,6 +112,10 @@ bool orr_sass_memory(machine *m);  // sass_memory.c: loads, stores, atomics, con
 bool orr_sass_lanes(machine *m);   // sass_lanes.c: SHFL, VOTE, MATCH, REDUX, R2UR, S2R, CS2R, matrices
 bool orr_sass_control(machine *m); // converge.c: branches, convergence, barriers, calls, exit
 
+// ---- surroundings (sass_system.c) -------------------------------------------------------------
+// Fills in what the driver puts into constant bank 0 (`bytes` of it) for architecture `sm`.
+void orr_sass_bank0(uint8_t *bank, uint32_t bytes, unsigned sm, const orr_launch *l, uint32_t local_bytes);
+
 // ---- running --------------------------------------------------------------------------------
 bool orr_machine_make(program *p, orr_err *e); // orr_code_make for machine code: uops, blocks, constants
 int orr_machine_run(warp *w);                  // orr_warp_run for machine code
