@@ -30,13 +30,33 @@ typedef struct xblock {     // a basic block, ready to run
     oper members; // of `waits`
 } xblock;
 
+typedef struct constant_key {
+    uint64_t value;
+    uint32_t off; // 0: none
+    uint8_t cls;
+} constant_key;
+typedef struct constants { // while they are gathered
+    uint8_t *bytes;
+    size_t n, cap;
+    constant_key *keys;
+    uint32_t slots, used;
+} constants;
+uint32_t orr_constant(constants *c, int cls, uint64_t value); // its offset in BANK_CONST
+uint8_t *orr_constants_take(constants *c);                    // the bank, aligned; c is empty then
+
 typedef struct program {
     const orr_launch *launch;
     const orr_kernel *kernel;
     xblock *blocks;
     uop *uops;
-    uint8_t *constants; // BANK_CONST
-    uint32_t nmem;      // memory micro-ops
+    constants pool;             // until it is made
+    uint8_t *constants;         // BANK_CONST
+    uint32_t rows[ORR_CLASSES]; // registers a warp has, by class
+    // Machine code: instruction addresses are the module's; bank 0 as it is in this launch.
+    uint32_t *block_of; // [instruction]: the block that begins there, + 1
+    uint8_t *bank0;
+    uint32_t barriers; // where the rows of the convergence barriers begin in bank W
+    uint32_t nmem;     // memory micro-ops
     uint32_t threads, nwarps;
     uint32_t shared_bytes; // per block, with what is set aside for the system
     uint32_t reserved_at;  // where that begins
@@ -47,6 +67,8 @@ typedef struct program {
 } program;
 
 bool orr_code_make(program *p, const orr_launch *l, orr_err *e);
+// The micro-op's handlers for a PTX operation, of whichever family has them.
+handlers orr_pick(const orr_kernel *k, const orr_inst *i, const char **why);
 void orr_code_free(program *p);
 
 // ---- thread block ---------------------------------------------------------------------------
@@ -96,7 +118,9 @@ tblock *orr_block_start(worker *k, uint64_t index);
 int orr_block_run(tblock *tb);     // RUN_DONE, RUN_YIELDS or RUN_FAULT
 void orr_block_finish(tblock *tb); // adds its counts, gives it back to the worker
 
-int orr_warp_run(warp *w); // core.c
+int orr_warp_run(warp *w);                            // core.c
+frag *orr_warp_part(warp *w, frag v);                 // a new fragment, ready
+void orr_warp_exit(warp *w, frag *f, uint32_t lanes); // lanes of f end
 void orr_warp_start(warp *w, tblock *tb, uint32_t index);
 bool orr_warp_release(warp *w);         // lanes that wait at joins go on: false when there are none
 bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it now waits for others

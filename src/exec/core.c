@@ -17,14 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/block.h"
+#include "exec/machine.h"
 
 #define FIRST_SLICE 512 // blocks with a look at others that a fragment may run before those get a turn
 #define LEAST_SLICE 16
 #define MAX_DEPTH   4096 // calls
 
 // ---- pools ----------------------------------------------------------------------------------
-static frag *new_frag(warp *w, frag v) {
+frag *orr_warp_part(warp *w, frag v) {
     for (int n = 0; n < ORR_WARP; n++)
         if (w->frags[n].state == FRAG_FREE) { // there are never more fragments than lanes
             v.state = FRAG_READY;
@@ -110,13 +110,13 @@ static void leave_joins(warp *w, uint32_t lanes, int32_t at, int32_t stop) {
         } else if (j->arrived == j->mask) {
             frag go = {.mask = j->mask, .pc = j->pc, .join = parent, .frame = j->frame};
             free_join(w, at);
-            orr_warp_settle(w, new_frag(w, go));
+            orr_warp_settle(w, orr_warp_part(w, go));
         }
         at = parent;
     }
 }
 
-static void exit_lanes(warp *w, frag *f, uint32_t lanes) {
+void orr_warp_exit(warp *w, frag *f, uint32_t lanes) {
     int32_t at = f->join;
     w->live &= ~lanes;
     f->mask &= ~lanes;
@@ -146,7 +146,7 @@ bool orr_warp_release(warp *w) {
         frag go = {.mask = j->arrived, .pc = j->pc, .join = j->parent, .frame = j->frame};
         j->mask &= ~j->arrived;
         j->arrived = 0;
-        orr_warp_settle(w, new_frag(w, go));
+        orr_warp_settle(w, orr_warp_part(w, go));
         any = true;
     }
     return any;
@@ -176,7 +176,8 @@ static int32_t common_join(const warp *w, int32_t a, int32_t b) {
 
 // The lanes of f that are not in `go` wait on, in a fragment of their own.
 static void stay(warp *w, frag *f, uint32_t go) {
-    frag *rest = new_frag(w, (frag){.mask = f->mask & ~go, .pc = f->pc, .join = f->join, .frame = f->frame});
+    frag *rest =
+        orr_warp_part(w, (frag){.mask = f->mask & ~go, .pc = f->pc, .join = f->join, .frame = f->frame});
     rest->state = FRAG_LANES;
     f->mask = go;
 }
@@ -317,7 +318,7 @@ static void do_call(warp *w, frag *f, const uop *u, const xblock *x, uint32_t la
         frag skip = {.mask = f->mask & ~lanes, .pc = (uint32_t)x->next, .join = j, .frame = f->frame};
         f->mask = lanes;
         f->join = j;
-        orr_warp_settle(w, new_frag(w, skip));
+        orr_warp_settle(w, orr_warp_part(w, skip));
     }
     if (u->inst->target >= 0) {
         enter(w, f, u, (uint32_t)u->inst->target, x->next);
@@ -345,7 +346,8 @@ static void do_call(warp *w, frag *f, const uop *u, const xblock *x, uint32_t la
         }
         left &= ~same;
         if (left) {
-            frag *part = new_frag(w, (frag){.mask = same, .pc = f->pc, .join = f->join, .frame = f->frame});
+            frag *part =
+                orr_warp_part(w, (frag){.mask = same, .pc = f->pc, .join = f->join, .frame = f->frame});
             f->mask = left;
             enter(w, part, u, (uint32_t)callee, x->next);
             set_banks(w, &w->frames[f->frame]);
@@ -360,7 +362,7 @@ static void do_call(warp *w, frag *f, const uop *u, const xblock *x, uint32_t la
 static void do_return(warp *w, frag *f, uint32_t lanes) {
     const frame fr = w->frames[f->frame];
     if (fr.parent < 0) {
-        exit_lanes(w, f, lanes);
+        orr_warp_exit(w, f, lanes);
         return;
     }
     const orr_func *fn = &w->tb->prog->kernel->funcs[fr.func];
@@ -377,7 +379,7 @@ static void do_return(warp *w, frag *f, uint32_t lanes) {
     f->mask &= ~lanes;
     if (!f->mask) f->state = FRAG_FREE;
     leave_joins(w, lanes, at, out);
-    orr_warp_settle(w, new_frag(w, back));
+    orr_warp_settle(w, orr_warp_part(w, back));
 }
 
 // ---- branches -------------------------------------------------------------------------------
@@ -400,7 +402,7 @@ static void do_branch(warp *w, frag *f, const uop *u, const xblock *x, uint32_t 
         f->mask &= ~taken;
         f->pc = (uint32_t)x->next;
         f->turn = ++w->turn;
-        orr_warp_settle(w, new_frag(w, other));
+        orr_warp_settle(w, orr_warp_part(w, other));
         f->turn = ++w->turn;
     }
     orr_warp_settle(w, f);
@@ -436,7 +438,7 @@ static void do_table(warp *w, frag *f, const uop *u, const xblock *x, uint32_t l
         if (left) {
             frag other = {.mask = same, .pc = to, .join = f->join, .frame = f->frame};
             f->mask &= ~same;
-            orr_warp_settle(w, new_frag(w, other));
+            orr_warp_settle(w, orr_warp_part(w, other));
         } else {
             f->pc = to;
             f->turn = ++w->turn;
@@ -446,12 +448,6 @@ static void do_table(warp *w, frag *f, const uop *u, const xblock *x, uint32_t l
 }
 
 // ---- the loop -------------------------------------------------------------------------------
-static inline uint32_t guarded(const warp *w, const uop *u, uint32_t mask) {
-    if (u->guard < 0) return mask;
-    uint32_t g = *(const uint32_t *)(const void *)(w->bank[BANK_P] + u->guard);
-    return mask & (u->guard_neg ? ~g : g);
-}
-
 static void run_plain(warp *w, const uop *u, const uop *end, uint32_t mask) {
     if (mask == FULL) {
         w->exec = FULL;
@@ -487,6 +483,10 @@ static void run_plain(warp *w, const uop *u, const uop *end, uint32_t mask) {
 // What the last instruction of a block does. Afterwards f may be gone, waiting, or elsewhere.
 static void run_last(warp *w, frag *f, const xblock *x) {
     const uop *u = x->last;
+    if (w->tb->prog->kernel->codes) {
+        orr_machine_last(w, f, x);
+        return;
+    }
     if (!u) {
         f->pc = (uint32_t)x->next;
         orr_warp_settle(w, f);
@@ -509,7 +509,7 @@ static void run_last(warp *w, frag *f, const xblock *x) {
     case ORR_OP_RET:
         if (lanes != f->mask) f->pc = (uint32_t)x->next;
         if (u->inst->op == ORR_OP_EXIT)
-            exit_lanes(w, f, lanes);
+            orr_warp_exit(w, f, lanes);
         else
             do_return(w, f, lanes);
         if (f->state == FRAG_READY && f->mask) orr_warp_settle(w, f);
@@ -523,7 +523,7 @@ static void run_last(warp *w, frag *f, const xblock *x) {
             frag skip = {.mask = f->mask & ~lanes, .pc = (uint32_t)x->next, .join = j, .frame = f->frame};
             f->mask = lanes;
             f->join = j;
-            orr_warp_settle(w, new_frag(w, skip));
+            orr_warp_settle(w, orr_warp_part(w, skip));
         }
         f->pc = (uint32_t)x->next;
         if (orr_barrier_arrive(w, f, u)) orr_warp_settle(w, f);
@@ -622,7 +622,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->free_join = w->free_frame = -1;
     w->bank[BANK_CONST] = p->constants;
     for (int c = 0; c < ORR_CLASSES; c++) {
-        uint32_t need = ((entry->nregs[c] + 1) * reg_bytes(c) + 63) & ~63u;
+        uint32_t need = ((p->rows[c] + 1) * reg_bytes(c) + 63) & ~63u;
         if (w->area_bytes[c] < need) {
             free(w->area[c]);
             w->area[c] = orr_aligned_alloc(64, need);
@@ -633,5 +633,5 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     memset(w->frags, 0, sizeof w->frags);
     memset(w->bar_uop, 0, sizeof w->bar_uop);
     new_frame(w, (frame){.lanes = w->live, .func = 0, .parent = -1});
-    new_frag(w, (frag){.mask = w->live, .pc = entry->entry, .join = -1, .frame = 0});
+    orr_warp_part(w, (frag){.mask = w->live, .pc = entry->entry, .join = -1, .frame = 0});
 }

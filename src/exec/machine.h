@@ -81,9 +81,12 @@ oper m_val(machine *m, int n, enum m_how how);
 enum m_how64 { AS_BITS64, AS_INT64, AS_F64 };
 oper m_wide(machine *m, int n, enum m_how64 how);
 
-oper m_row(machine *m, unsigned reg);                       // R `reg` itself; 255: zero
-oper m_imm(machine *m, int cls, uint64_t value);            // a broadcast constant (P: 0 or 1)
-oper m_tmp(machine *m, int cls);                            // scratch
+oper m_row(machine *m, unsigned reg);            // R `reg` itself; 255: zero
+oper m_uniform(machine *m, unsigned reg);        // UR `reg` itself; 255: zero
+oper m_imm(machine *m, int cls, uint64_t value); // a broadcast constant (P: 0 or 1)
+oper m_barrier(machine *m, unsigned b); // the row of convergence barrier b: for each lane, who takes part
+oper m_result(machine *m);              // the row that BAR.RED.POPC fills
+oper m_tmp(machine *m, int cls);        // scratch
 bool m_is(const machine *m, int n, enum orr_arg_kind kind); // argument n exists and is of this kind
 bool m_zero(const machine *m, int n);                       // is RZ, URZ or the number 0
 unsigned m_mod(const machine *m, enum orr_smod kind);       // orr_code_mod
@@ -118,6 +121,8 @@ void orr_sass_bank0(uint8_t *bank, uint32_t bytes, unsigned sm, const orr_launch
 
 // ---- running --------------------------------------------------------------------------------
 bool orr_machine_make(program *p, orr_err *e); // orr_code_make for machine code: uops, blocks, constants
-int orr_machine_run(warp *w);                  // orr_warp_run for machine code
+bool orr_machine_decides(const uop *u);        // is it one that says where to go on?
+void orr_machine_last(warp *w, frag *f, const xblock *x); // the last micro-op of a block: afterwards f may be
+                                                          // gone, waiting or elsewhere
 
 #endif

@@ -5,83 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/block.h"
+#include "exec/machine.h"
 
-// ---- constants ------------------------------------------------------------------------------
-typedef struct builder {
-    program *p;
-    ORR_VEC(uint8_t) bytes; // the constants so far
-} builder;
-
-static void add_bytes(builder *b, uint32_t n) {
-    if (b->bytes.n + n > b->bytes.cap) {
-        b->bytes.cap = b->bytes.cap ? b->bytes.cap * 2 + n : 4096 + n;
-        b->bytes.at = orr_realloc(b->bytes.at, b->bytes.cap);
-    }
-    b->bytes.n += n;
-}
-
-// The slots of one class are found again by (class, value): kept in a table beside the bytes.
-typedef struct const_key {
-    uint64_t value;
-    uint32_t off;
-    uint8_t cls;
-} const_key;
-
-typedef struct const_table {
-    const_key *at;
-    uint32_t cap, n;
-} const_table;
-
-static void broadcast(uint8_t *at, int cls, uint64_t value) {
-    if (cls == ORR_P) {
-        uint32_t m = value ? FULL : 0;
-        memcpy(at, &m, 4);
-        return;
-    }
-    memset(at, 0, reg_bytes(cls));
-    uint32_t lane = reg_bytes(cls) / ORR_WARP, n = lane < 8 ? lane : 8;
-    for (int i = 0; i < ORR_WARP; i++) memcpy(at + (uint32_t)i * lane, &value, n); // little-endian hosts
-}
-
-static uint32_t constant(builder *b, const_table *t, int cls, uint64_t value) {
-    if (t->n * 2 >= t->cap) {
-        const_table old = *t;
-        t->cap = t->cap ? t->cap * 2 : 256;
-        t->at = orr_calloc(t->cap, sizeof *t->at);
-        for (uint32_t i = 0; i < old.cap; i++) {
-            if (!old.at[i].off) continue;
-            uint64_t h = orr_hash64(&old.at[i].value, 8, old.at[i].cls);
-            uint32_t s = (uint32_t)h & (t->cap - 1);
-            while (t->at[s].off) s = (s + 1) & (t->cap - 1);
-            t->at[s] = old.at[i];
-        }
-        free(old.at);
-    }
-    uint32_t s = (uint32_t)orr_hash64(&value, 8, (uint64_t)cls) & (t->cap - 1);
-    for (; t->at[s].off; s = (s + 1) & (t->cap - 1))
-        if (t->at[s].cls == cls && t->at[s].value == value) return t->at[s].off;
-    uint32_t off = (uint32_t)((b->bytes.n + 63) & ~(size_t)63);
-    add_bytes(b, off + reg_bytes(cls) - (uint32_t)b->bytes.n);
-    broadcast(b->bytes.at + off, cls, value);
-    t->at[s] = (const_key){value, off, (uint8_t)cls};
-    t->n++;
-    return off;
-}
-
+// ---- operands -------------------------------------------------------------------------------
 // A destination that is not wanted (the sink) gets the widest register, after the function's last,
 // so that a handler need not look.
-static oper make_oper(builder *b, const_table *t, const orr_operand *o, const orr_func *sink) {
-    const orr_launch *l = b->p->launch;
+static oper make_oper(program *p, const orr_operand *o, const orr_func *sink) {
+    const orr_launch *l = p->launch;
     switch (o->kind) {
     case ORR_K_REG: return (oper){o->reg * reg_bytes(o->cls), o->cls, o->cls, o->neg, 0};
-    case ORR_K_IMM: return (oper){constant(b, t, o->cls, o->value), BANK_CONST, o->cls, o->neg, 0};
+    case ORR_K_IMM: return (oper){orr_constant(&p->pool, o->cls, o->value), BANK_CONST, o->cls, o->neg, 0};
     case ORR_K_SYMBOL:
-        return (oper){constant(b, t, o->cls, l->image->var_addr[o->reg] + o->value), BANK_CONST, o->cls, 0,
-                      0};
+        return (oper){orr_constant(&p->pool, o->cls, l->image->var_addr[o->reg] + o->value), BANK_CONST,
+                      o->cls, 0, 0};
     default:
         if (sink) return (oper){sink->nregs[ORR_Q] * reg_bytes(ORR_Q), BANK_Q, o->cls, 0, 1};
-        return (oper){constant(b, t, ORR_Q, 0), BANK_CONST, o->cls, 0, 1};
+        return (oper){orr_constant(&p->pool, ORR_Q, 0), BANK_CONST, o->cls, 0, 1};
     }
 }
 
@@ -93,11 +32,19 @@ static void nothing(warp *w, const uop *u) {
 
 static bool decides(const orr_inst *i) { return (orr_ops[i->op].flags & ORR_F_END) != 0; }
 
-static bool pick(program *p, uop *u, const orr_inst *i, orr_err *e) {
+handlers orr_pick(const orr_kernel *k, const orr_inst *i, const char **why) {
     static handlers (*const families[])(const orr_kernel *, const orr_inst *, const char **) = {
         orr_pick_memory, orr_pick_system, orr_pick_cvt,    orr_pick_float,
         orr_pick_int,    orr_pick_lanes,  orr_pick_atomic, orr_pick_mma,
     };
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
+        handlers h = families[f](k, i, why);
+        if (h.full) return (handlers){h.full, h.masked ? h.masked : h.full};
+    }
+    return (handlers){0};
+}
+
+static bool pick(program *p, uop *u, const orr_inst *i, orr_err *e) {
     if (decides(i) || i->op == ORR_OP_NOP || i->op == ORR_OP_MEMBAR || i->op == ORR_OP_CPCOMMIT ||
         i->op == ORR_OP_CPWAIT || i->op == ORR_OP_BRKPT || i->op == ORR_OP_DISCARD ||
         i->op == ORR_OP_PREFETCH) {
@@ -105,11 +52,10 @@ static bool pick(program *p, uop *u, const orr_inst *i, orr_err *e) {
         return true;
     }
     const char *why = NULL;
-    for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
-        handlers h = families[f](p->kernel, i, &why);
-        if (!h.full) continue;
+    handlers h = orr_pick(p->kernel, i, &why);
+    if (h.full) {
         u->full = h.full;
-        u->masked = h.masked ? h.masked : h.full;
+        u->masked = h.masked;
         return true;
     }
     const orr_type_info *t = &orr_types[i->type < ORR_T_COUNT ? i->type : 0];
@@ -152,10 +98,8 @@ bool orr_code_make(program *p, const orr_launch *l, orr_err *e) {
     p->local_bytes = (k->stack_bytes + 15) & ~15u;
     if (grows) p->local_bytes += STACK_BYTES;
     make_tids(p);
-    builder b = {.p = p};
-    const_table table = {0};
-    add_bytes(&b, 64); // offset 0 stands for "none yet"
-    memset(b.bytes.at, 0, 64);
+    if (k->codes) return orr_machine_make(p, e);
+    for (int c = 0; c < ORR_CLASSES; c++) p->rows[c] = k->funcs[0].nregs[c];
     p->uops = orr_arena_alloc(&p->arena, (k->ninsts + 1) * sizeof *p->uops);
     oper *opers = orr_arena_alloc(&p->arena, (k->noperands + 1) * sizeof *opers);
     bool ok = true;
@@ -167,8 +111,8 @@ bool orr_code_make(program *p, const orr_launch *l, orr_err *e) {
         oper *at = opers + i->first;
         int nops = i->ndst + i->nsrc;
         for (int o = 0; o < nops; o++)
-            at[o] = make_oper(&b, &table, &k->operands[i->first + (uint32_t)o], o < i->ndst ? f : NULL);
-        oper none = make_oper(&b, &table, &(orr_operand){0}, NULL);
+            at[o] = make_oper(p, &k->operands[i->first + (uint32_t)o], o < i->ndst ? f : NULL);
+        oper none = make_oper(p, &(orr_operand){0}, NULL);
         u->all = at;
         u->d = i->ndst > 0 ? at[0] : none;
         u->a = i->nsrc > 0 ? at[i->ndst] : none;
@@ -196,17 +140,14 @@ bool orr_code_make(program *p, const orr_launch *l, orr_err *e) {
         const orr_operand *members = orr_inst_waits_for(k, x->first->inst);
         if (members) {
             x->waits = x->first;
-            x->members = make_oper(&b, &table, members, NULL);
+            x->members = make_oper(p, members, NULL);
         }
         for (const uop *u = x->first; u < x->end; u++)
             x->polls |= (orr_ops[u->inst->op].flags & ORR_F_ATOMIC) || (u->inst->mods & ORR_M_VOLATILE) ||
                         u->inst->op == ORR_OP_NANOSLEEP;
         if (decides(x->end[-1].inst)) x->last = --x->end;
     }
-    p->constants = orr_aligned_alloc(64, (b.bytes.n + 127) & ~(size_t)63);
-    memcpy(p->constants, b.bytes.at, b.bytes.n);
-    free(b.bytes.at);
-    free(table.at);
+    p->constants = orr_constants_take(&p->pool);
     if (!ok) orr_code_free(p);
     return ok;
 }

@@ -63,6 +63,7 @@ typedef struct frag {
     uint8_t state; // FRAG_*
     uint8_t bar;   // the barrier it waits at
     bool met;      // has already waited for the lanes its block starts with
+    uint32_t need; // machine code, FRAG_SYNC without a barrier register: the lanes it waits for
 } frag;
 enum { FRAG_FREE, FRAG_READY, FRAG_BAR, FRAG_LANES, FRAG_SYNC };
 
@@ -145,6 +146,13 @@ static inline void set_exec(warp *w, uint32_t mask) {
     if (w->lanes_of == mask) return;
     w->lanes_of = mask;
     LANES w->lane[i] = 0u - (mask >> i & 1);
+}
+
+// The lanes of `mask` that u's guard lets through.
+static inline uint32_t guarded(const warp *w, const uop *u, uint32_t mask) {
+    if (u->guard < 0) return mask;
+    uint32_t g = *(const uint32_t *)(const void *)(w->bank[BANK_P] + u->guard);
+    return mask & (u->guard_neg ? ~g : g);
 }
 
 // A handler pair. Each family picks by op, type and mods; NULL full: not this family's, or this

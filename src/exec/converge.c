@@ -1,0 +1,392 @@
+// Where machine code goes on: branches, calls, exits, and how lanes that parted come together.
+//
+// Since Volta every lane has a program counter of its own; lanes at the same place that run together are a
+// fragment here (core.c). Machine code says itself where they meet. BSSY B, target notes in barrier register
+// B who is there; at BSYNC B a fragment waits until all of those have come (or left: by EXIT, or by BREAK B,
+// which strikes lanes off). WARPSYNC waits for the lanes of a mask. Nothing else brings lanes together, and
+// each fragment that gets to a BSYNC has executed it: so the number of executed instructions is the
+// machine's.
+//
+// A barrier register holds a mask for each lane, those that took part when this lane passed the BSSY: two
+// fragments in different places may use one register. BMOV saves and restores it around calls.
+//
+// Which fragment runs first is not laid down by the machine's manual. Here the one that did not take a branch
+// goes first; one that yields or looks at what others may write gives way (core.c).
+#include "exec/machine.h"
+#include "exec/pair.h"
+
+enum { BY_WARP = 0xff }; // frag.bar of one that waits at a WARPSYNC
+
+// ---- meeting --------------------------------------------------------------------------------
+static uint32_t needs(const warp *w, const frag *f) {
+    if (f->bar == BY_WARP) return f->need & w->live;
+    const program *p = w->tb->prog;
+    const uint32_t *row =
+        (const uint32_t *)(const void *)(w->bank[BANK_W] + p->barriers + f->bar * reg_bytes(ORR_W));
+    return row[orr_ffs(f->mask)] & w->live;
+}
+
+// Fragments that wait at the same place for the same reason go on as one when all are there.
+static void meet(warp *w) {
+    for (int n = 0; n < ORR_WARP; n++) {
+        frag *f = &w->frags[n];
+        if (f->state != FRAG_SYNC) continue;
+        uint32_t here = f->mask;
+        for (int o = 0; o < ORR_WARP; o++) {
+            const frag *g = &w->frags[o];
+            if (o != n && g->state == FRAG_SYNC && g->pc == f->pc && g->bar == f->bar) here |= g->mask;
+        }
+        uint32_t need = needs(w, f);
+        if (need & ~here) continue;
+        for (int o = 0; o < ORR_WARP; o++) { // those it waited for, and no others
+            frag *g = &w->frags[o];
+            if (o == n || g->state != FRAG_SYNC || g->pc != f->pc || g->bar != f->bar || !(g->mask & need))
+                continue;
+            f->mask |= g->mask;
+            g->state = FRAG_FREE;
+        }
+        f->state = FRAG_READY;
+        f->turn = ++w->turn;
+        w->rotations = 0;
+    }
+}
+
+// ---- handlers of what does not decide -------------------------------------------------------
+static void note_lanes(warp *w, const uop *u) { // BSSY
+    uint32_t *d = DST(w, u, uint32_t), mask = w->exec;
+    const uint32_t *lane = active_lanes(w);
+    LANES d[i] = BLEND(uint32_t, d[i], mask, lane[i]);
+}
+PAIR1(copy_row, uint32_t, uint32_t, a)
+PAIR3(field, uint32_t, uint32_t, uint32_t, uint32_t, a >> b & c)
+static void both_masks(warp *w, const uop *u) { set_pred(w, u->d, pred_of(w, u->a) & pred_of(w, u->b)); }
+static void copy_mask(warp *w, const uop *u) { set_pred(w, u->d, pred_of(w, u->a)); }
+
+// ---- where ----------------------------------------------------------------------------------
+static const orr_func *function_of(const orr_kernel *k, uint32_t inst) {
+    const orr_func *f = k->funcs;
+    while (inst >= f->first_inst + f->ninsts) f++;
+    return f;
+}
+
+static int32_t block_at(const program *p, uint32_t address) {
+    const orr_kernel *k = p->kernel;
+    for (uint32_t n = 0; n < k->nfuncs; n++) {
+        const orr_func *f = &k->funcs[n];
+        uint64_t off = address - f->address;
+        if (off < (uint64_t)f->ninsts * 16 && off % 16 == 0)
+            return (int32_t)p->block_of[f->first_inst + off / 16] - 1;
+    }
+    return -1;
+}
+
+static void away(warp *w, frag *f, const uop *u, uint32_t lanes) { // lanes of f go to u's target
+    if (lanes == f->mask) {
+        f->pc = (uint32_t)u->inst->target;
+        return;
+    }
+    frag other = {.mask = lanes, .pc = (uint32_t)u->inst->target, .join = -1, .frame = f->frame};
+    f->mask &= ~lanes;
+    orr_warp_part(w, other);
+    f->turn = ++w->turn;
+}
+
+// Lanes go where their registers say: those with the same target together.
+static void away_each(warp *w, frag *f, const uop *u, uint32_t lanes, uint32_t rest_to) {
+    uint32_t to[ORR_WARP];
+    const uint32_t *reg = SRC_A(w, u, uint32_t);
+    LANES to[i] = reg[i] + u->imm;
+    if (f->mask != lanes) {
+        frag other = {.mask = f->mask & ~lanes, .pc = rest_to, .join = -1, .frame = f->frame};
+        f->mask = lanes;
+        orr_warp_part(w, other);
+    }
+    while (f->mask) {
+        uint32_t lead = to[orr_ffs(f->mask)], same = 0;
+        for (uint32_t m = f->mask; m; m &= m - 1)
+            if (to[orr_ffs(m)] == lead) same |= m & -m;
+        int32_t pc = block_at(w->tb->prog, lead);
+        if (pc < 0) {
+            orr_fault(w, u, orr_ffs(same), "jump to 0x%x, where no instruction that can be jumped to is",
+                      lead);
+            return;
+        }
+        if (same == f->mask) {
+            f->pc = (uint32_t)pc;
+            f->turn = ++w->turn;
+            return;
+        }
+        frag other = {.mask = same, .pc = (uint32_t)pc, .join = -1, .frame = f->frame};
+        f->mask &= ~same;
+        orr_warp_part(w, other);
+    }
+}
+
+static void strike(warp *w, const uop *u, uint32_t lanes) { // BREAK
+    uint32_t *row = OPER(w, u->a, uint32_t), members = 0;
+    for (uint32_t m = lanes; m; m &= m - 1) members |= row[orr_ffs(m)];
+    for (uint32_t m = members; m; m &= m - 1) row[orr_ffs(m)] &= ~lanes;
+}
+
+static void wait_at(frag *f, uint8_t bar, uint32_t need) {
+    f->state = FRAG_SYNC;
+    f->bar = bar;
+    f->need = need;
+}
+
+static void others_go_on(warp *w, frag *f,
+                         uint32_t lanes) { // f keeps `lanes`; the rest is a fragment behind it
+    if (lanes == f->mask) return;
+    frag other = {.mask = f->mask & ~lanes, .pc = f->pc, .join = -1, .frame = f->frame};
+    f->mask = lanes;
+    orr_warp_part(w, other);
+}
+
+static bool anyone_else(const warp *w, const frag *f) {
+    for (int n = 0; n < ORR_WARP; n++)
+        if (&w->frags[n] != f && w->frags[n].state == FRAG_READY) return true;
+    return false;
+}
+
+static uint32_t uniform_taken(const warp *w, const uop *u, uint32_t lanes) {
+    uint32_t v = *SRC_B(w, u, uint32_t);
+    switch (u->inst->sub) {
+    case ORR_SV_BRAU_DIV: return w->exec == (v & w->live) ? 0 : lanes; // not all of these lanes are here
+    case ORR_SV_BRAU_CONV: return w->exec == (v & w->live) ? lanes : 0;
+    default: return lanes;
+    }
+}
+
+void orr_machine_last(warp *w, frag *f, const xblock *x) {
+    const uop *u = x->last;
+    uint32_t all = f->mask;
+    if (!u) {
+        f->pc = (uint32_t)x->next;
+        return;
+    }
+    uint32_t lanes = guarded(w, u, all);
+    set_exec(w, all);
+    if (!u->c.none && u->c.cls == ORR_P && u->inst->sass != ORR_SASS_BAR) lanes &= pred_of(w, u->c);
+    f->pc = (uint32_t)x->next;
+    if (!lanes) return;
+    switch (u->inst->sass) {
+    case ORR_SASS_BRA:
+    case ORR_SASS_JMP:
+        if (!u->b.none) lanes = uniform_taken(w, u, lanes);
+        if (lanes) away(w, f, u, lanes);
+        return;
+    case ORR_SASS_CALL:
+        if (u->a.none) {
+            away(w, f, u, lanes);
+            return;
+        } // fall through
+    case ORR_SASS_BRX:
+    case ORR_SASS_BRXU:
+    case ORR_SASS_JMX:
+    case ORR_SASS_JMXU:
+    case ORR_SASS_RET: away_each(w, f, u, lanes, f->pc); return;
+    case ORR_SASS_EXIT:
+    case ORR_SASS_KILL:
+        orr_warp_exit(w, f, lanes);
+        meet(w);
+        return;
+    case ORR_SASS_BSYNC:
+        others_go_on(w, f, lanes);
+        wait_at(f, (uint8_t)u->imm, 0);
+        meet(w);
+        return;
+    case ORR_SASS_WARPSYNC: {
+        others_go_on(w, f, lanes);
+        uint32_t need = SRC_A(w, u, uint32_t)[orr_ffs(lanes)];
+        if ((need & w->live & ~lanes) == 0) return;
+        wait_at(f, BY_WARP, need);
+        meet(w);
+        return;
+    }
+    case ORR_SASS_BREAK:
+        strike(w, u, lanes);
+        meet(w);
+        return;
+    case ORR_SASS_YIELD:
+        if (anyone_else(w, f)) w->budget = 0;
+        return;
+    case ORR_SASS_BAR:
+        others_go_on(w, f, lanes);
+        orr_barrier_arrive(w, f, u);
+        return;
+    case ORR_SASS_BPT: orr_fault(w, u, orr_ffs(lanes), "trap"); return;
+    default: return; // NANOSLEEP
+    }
+}
+
+// ---- translation ----------------------------------------------------------------------------
+static void decides(warp *w, const uop *u) { // what it does is done by orr_machine_last
+    (void)w;
+    (void)u;
+}
+bool orr_machine_decides(const uop *u) { return u->full == decides; }
+
+static uop *decide(machine *m, orr_inst *in, oper a, oper b, oper c) {
+    uop *u = m_emit(m, BOTH(decides), 0, 3, OPERS(a, b, c));
+    u->inst = in;
+    u->imm = in->imm;
+    return u;
+}
+
+static bool go_to(machine *m, orr_inst *in, oper none) {
+    const orr_code *c = m->c;
+    const program *p = m->p;
+    const orr_func *f = function_of(p->kernel, (uint32_t)(m->inst - p->kernel->insts));
+    int last = c->nargs - 1;
+    const orr_arg *t = &c->args[last];
+    if (last < 0 || t->kind != ORR_ARG_TARGET) {
+        m->why = "its target is not known";
+        return false;
+    }
+    bool absolute = c->op == ORR_SASS_JMP || c->op == ORR_SASS_JMX || c->op == ORR_SASS_JMXU ||
+                    ((c->op == ORR_SASS_CALL || c->op == ORR_SASS_RET) && m_mod(m, ORR_SM_RELABS));
+    uint32_t base = (absolute ? 0 : (uint32_t)f->address) + (uint32_t)t->value;
+    if (c->op == ORR_SASS_BRX || c->op == ORR_SASS_BRXU) base += c->address + 16;
+    oper a = none, b = none, pred = m_psrc(m, 0);
+    in->imm = base;
+    if (t->shape & (ORR_ARG_HAS_R | ORR_ARG_HAS_UR)) {
+        a = t->shape & ORR_ARG_HAS_UR ? m_uniform(m, t->ureg) : m_row(m, t->reg);
+    } else {
+        in->target = block_at(p, base);
+        if (in->target < 0) {
+            m->why = "its target is not in the kernel";
+            return false;
+        }
+    }
+    if (c->op == ORR_SASS_BRA && last == 2) {
+        if (m_is(m, 1, ORR_ARG_UR)) {
+            b = m_val(m, 1, AS_BITS);
+            in->sub = (uint8_t)m_mod(m, ORR_SM_BRAU);
+        } else { // BRA.U UP0: both must hold
+            oper both = m_tmp(m, ORR_P);
+            m_emit(m, BOTH(both_masks), 1, 2, OPERS(both, pred, m_psrc(m, 1)));
+            pred = both;
+        }
+    }
+    decide(m, in, a, b, pred);
+    return true;
+}
+
+static bool barrier_sync(machine *m, orr_inst *in, oper none) {
+    unsigned kind = m_mod(m, ORR_SM_BAR);
+    oper id = m_imm(m, ORR_W, 0), threads = none, pred = m_imm(m, ORR_P, 1), d = none;
+    in->op = ORR_OP_BAR;
+    in->sub = ORR_BAR_SYNC;
+    switch (kind) {
+    case ORR_SV_BAR_SYNCALL: break;
+    case ORR_SV_BAR_ARV: in->sub = ORR_BAR_ARRIVE; break;
+    case ORR_SV_BAR_SYNC: break;
+    case ORR_SV_BAR_RED: {
+        unsigned red = m_mod(m, ORR_SM_BARRED);
+        in->sub = red == ORR_SV_BARRED_POPC  ? ORR_BAR_RED_POPC
+                  : red == ORR_SV_BARRED_AND ? ORR_BAR_RED_AND
+                                             : ORR_BAR_RED_OR;
+        d = red == ORR_SV_BARRED_POPC ? m_result(m)
+                                      : (oper){.off = MASK_RESULT * 4, .bank = BANK_P, .cls = ORR_P};
+        pred = m_psrc(m, 2);
+        break;
+    }
+    default: m->why = "BAR.SCAN is not executed"; return false;
+    }
+    if (kind != ORR_SV_BAR_SYNCALL) {
+        // A register holds the number in its low four bits and, unless the count is an operand of its own,
+        // the threads from bit 16 on; two operands that are one register are such.
+        const orr_arg *a = &m->c->args[0], *b = &m->c->args[1];
+        if (a->kind == ORR_ARG_R && b->kind == ORR_ARG_R && a->reg == b->reg) {
+            oper lo = m_tmp(m, ORR_W), hi = m_tmp(m, ORR_W);
+            m_emit(m, PICK(field), 1, 3, OPERS(lo, m_src(m, 0, 0), m_imm(m, ORR_W, 0), m_imm(m, ORR_W, 15)));
+            m_emit(m, PICK(field), 1, 3,
+                   OPERS(hi, m_src(m, 0, 0), m_imm(m, ORR_W, 16), m_imm(m, ORR_W, 0xfff)));
+            id = lo;
+            threads = hi;
+        } else {
+            id = m_src(m, 0, 0);
+            if (!m_zero(m, 1) && b->kind != ORR_ARG_NONE) threads = m_src(m, 1, 0);
+        }
+    }
+    uop *u = m_emit(m, BOTH(decides), d.none ? 0 : 1, 3,
+                    d.none ? OPERS(id, threads, pred) : OPERS(d, id, threads, pred));
+    u->inst = in;
+    return true;
+}
+
+static bool move_barrier(machine *m) {
+    const orr_arg *to = &m->c->args[0], *from = &m->c->args[1];
+    oper zero = m_imm(m, ORR_W, 0);
+    if ((to->kind == ORR_ARG_B && to->reg >= ROWS_B) || (from->kind == ORR_ARG_B && from->reg >= ROWS_B) ||
+        (to->kind != ORR_ARG_B && from->kind != ORR_ARG_B)) {
+        m->why = "of what BMOV moves, only B0 to B15 are executed";
+        return false;
+    }
+    oper d = to->kind == ORR_ARG_B ? m_barrier(m, to->reg) : m_dst(m, 0, 0);
+    oper s = from->kind == ORR_ARG_B ? m_barrier(m, from->reg) : m_src(m, 1, 0);
+    m_emit(m, PICK(copy_row), 1, 1, OPERS(d, s));
+    if (from->kind == ORR_ARG_B && m_mod(m, ORR_SM_CLEAR)) m_emit(m, PICK(copy_row), 1, 1, OPERS(s, zero));
+    return true;
+}
+
+bool orr_sass_control(machine *m) {
+    const orr_code *c = m->c;
+    oper none = m_imm(m, ORR_Q, 0);
+    none.none = 1;
+    orr_inst *in;
+    switch (c->op) {
+    case ORR_SASS_BSSY: m_emit(m, BOTH(note_lanes), 1, 0, OPERS(m_barrier(m, c->args[1].reg))); return true;
+    case ORR_SASS_BMOV: return move_barrier(m);
+    case ORR_SASS_B2R:
+        if (m_mod(m, ORR_SM_B2R) != ORR_SV_B2R_RESULT) {
+            m->why = "of B2R only .RESULT is executed";
+            return false;
+        }
+        m_emit(m, PICK(copy_row), 1, 1, OPERS(m_dst(m, 0, 0), m_result(m)));
+        m_emit(m, BOTH(copy_mask), 1, 1,
+               OPERS(m_pdst(m, 1), (oper){.off = MASK_RESULT * 4, .bank = BANK_P, .cls = ORR_P}));
+        return true;
+    case ORR_SASS_BRA:
+    case ORR_SASS_BRX:
+    case ORR_SASS_BRXU:
+    case ORR_SASS_JMP:
+    case ORR_SASS_JMX:
+    case ORR_SASS_JMXU:
+    case ORR_SASS_CALL:
+    case ORR_SASS_RET:
+    case ORR_SASS_EXIT:
+    case ORR_SASS_KILL:
+    case ORR_SASS_BSYNC:
+    case ORR_SASS_BREAK:
+    case ORR_SASS_WARPSYNC:
+    case ORR_SASS_YIELD:
+    case ORR_SASS_NANOSLEEP:
+    case ORR_SASS_BAR:
+    case ORR_SASS_BPT: break;
+    case ORR_SASS_PREEXIT:
+    case ORR_SASS_ACQBULK: return true;
+    default: return false;
+    }
+    in = orr_arena_alloc(&m->p->arena, sizeof *in);
+    *in = *m->inst;
+    switch (c->op) {
+    case ORR_SASS_BAR: return barrier_sync(m, in, none);
+    case ORR_SASS_EXIT:
+    case ORR_SASS_KILL:
+    case ORR_SASS_YIELD:
+    case ORR_SASS_NANOSLEEP: decide(m, in, none, none, m_psrc(m, 0)); return true;
+    case ORR_SASS_BPT: decide(m, in, none, none, none); return true;
+    case ORR_SASS_BSYNC:
+        in->imm = c->args[1].reg;
+        decide(m, in, none, none, m_psrc(m, 0));
+        return true;
+    case ORR_SASS_BREAK: decide(m, in, m_barrier(m, c->args[1].reg), none, m_psrc(m, 0)); return true;
+    case ORR_SASS_WARPSYNC: {
+        bool every = c->nargs < 2 || m_is(m, 1, ORR_ARG_TARGET); // .ALL
+        decide(m, in, every ? m_imm(m, ORR_W, FULL) : m_src(m, 1, 0), none, m_psrc(m, 0));
+        return true;
+    }
+    default: return go_to(m, in, none);
+    }
+}
