@@ -46,7 +46,7 @@
 #define FIX(kind, v)                     {ORR_SM_##kind, 0, 0, 0, 0, v, 0}
 // operands
 #define ARGS(...)       {__VA_ARGS__}
-#define NONE            {SLOT_NONE}
+#define NONE            {.kind = SLOT_NONE}
 #define DST             SLOT_DST
 #define R_(b, ...)      {.kind = SLOT_R, .bit = (b), __VA_ARGS__}
 #define RD              {.kind = SLOT_R, .bit = 16, .flags = SLOT_DST}
