@@ -309,6 +309,10 @@ static void activate(orr_dram *d) {
             chosen = b;
         }
     }
+    if (chosen == NONE) { // nobody's turn has come: there is nothing to do but to look again
+        find_activate(d);
+        return;
+    }
     orr_dram_bank *bank = &d->bank[chosen];
     bank->row = d->entry[bank->rest[d->mode].head].row;
     bank->activated = bank->used = d->now;

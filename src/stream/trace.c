@@ -119,13 +119,13 @@ bool orr_trace_skip(orr_trace *t) {
     uint32_t mask = t->mask;
     if ((head & 8) && !get_bytes(t, &mask, 4)) return false;
     if (form == 0) return true;
-    uint64_t v;
+    uint64_t v, w;
     size_t more = 8;
     if (form == 3) more += (size_t)(orr_popc(mask) - 1) * ((size_t)1 << (head >> 4));
     if (form == 4) more++;
     if (!mask || (size_t)(t->end - t->at) < more) return false;
     t->at += more;
     if (form == 2) return get_varint(t, &v);
-    if (form == 4) return get_varint(t, &v) && get_varint(t, &v);
+    if (form == 4) return get_varint(t, &v) && get_varint(t, &w);
     return true;
 }

@@ -645,7 +645,7 @@ static void read_sreg(lower *l, const orr_inst *i) {
     else if (!fixed && l->cc >= 70)
         lower_template(l, "CS2R.32 d");
     else
-        lower_template(l, l->todo[l->inst] & DO_UNIFORM ? "S2R d" : "S2R d"); // US2R is S2UR, see below
+        lower_template(l, "S2R d"); // of a uniform value S2UR, see below
 }
 
 static void emit_inst(lower *l, uint32_t n) {

@@ -175,7 +175,7 @@ static void give(alloc *a, bank *k, uint32_t first, uint32_t parts, const uint8_
     uint32_t r = find_run(k, at, parts);
     if (r < k->many && parts == 1 && k->base == 0 && a->nbanks > 1) r = prefer_bank(a, k, at, first, r, done);
     if (r >= k->many) {
-        r = k->next % (uint32_t)(k->many - parts + 1) / parts * parts;
+        r = parts && k->many >= parts ? k->next % (uint32_t)(k->many - parts + 1) / parts * parts : 0;
         k->next += parts;
     }
     for (uint32_t p = 0; p < parts; p++) {

@@ -112,7 +112,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         if (stall > 1) w->front = now + stall;
         q->yield = ORR_CTRL_YIELD(i->ctrl);
     }
-    uint64_t start = i->nbanks, lost = i->nbanks; // cycles until it is in its unit; of them for banks
+    uint64_t start = i->nbanks, lost = start; // cycles until it is in its unit; of them for banks
     if (c->sub_collectors) start = collect(s, w, i, &lost);
     if (i->nbanks) s->register_conflicts += i->nbanks;
     occupy(s, q->pool_of[i->unit], i->interval + i->nbanks);
