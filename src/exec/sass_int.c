@@ -73,7 +73,7 @@ static inline uint32_t carry_lanes(warp *w, const uop *u, uint32_t *d, uint32_t 
     uint32_t m = 0, in = pred_of(w, u->c);
     LANES {
         uint32_t a = pa[i], b = pb[i] ^ flip, s = a + b + ((in & lane_bit[i]) != 0);
-        m |= ((a & b) | ((a | b) & ~s)) >> 31 ? lane_bit[i] : 0;
+        m |= (0u - (((a & b) | ((a | b) & ~s)) >> 31)) & lane_bit[i];
         d[i] = s;
     }
     return m;

@@ -229,8 +229,10 @@ PAIR_BODY(funnel_k, uint32_t, LOAD_AB LOAD_K, pa[i] >> k | pb[i] << up) // up = 
 
 // By a register; imm: 31 or 63 where it wraps, else all ones.
 #define LOAD_N LOAD_AB const uint32_t wrap = u->imm;
-PAIR_BODY(shl_n, uint32_t, LOAD_N, (pb[i] & wrap) < 32 ? pa[i] << (pb[i] & 31) : 0)
-PAIR_BODY(shr_n, uint32_t, LOAD_N, (pb[i] & wrap) < 32 ? pa[i] >> (pb[i] & 31) : 0)
+static inline uint32_t left(uint32_t a, uint32_t n) { return (a << (n & 31)) & (0u - (n < 32)); }
+static inline uint32_t right(uint32_t a, uint32_t n) { return (a >> (n & 31)) & (0u - (n < 32)); }
+PAIR_BODY(shl_n, uint32_t, LOAD_N, left(pa[i], pb[i] & wrap))
+PAIR_BODY(shr_n, uint32_t, LOAD_N, right(pa[i], pb[i] & wrap))
 PAIR_BODY(sar_n, uint32_t, LOAD_N, (int32_t)pa[i] >> ((pb[i] & wrap) < 31 ? pb[i] & wrap : 31))
 
 // imm: bit 0 wraps, bit 1 64 bits, bit 2 signed.
