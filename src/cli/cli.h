@@ -29,6 +29,9 @@ typedef struct cli_options {
     bool no_check;                  // --no-check: do not compare buffers with what the script expects
     bool quiet;                     // -q, --quiet
     const char *arch;               // --arch sm_NN (disasm)
+    const char *dump;               // --dump FOLDER: code of each function as a file (disasm)
+    bool raw;                       // --raw: FILE is nothing but code (disasm)
+    int images;                     // --images N: of each architecture only so many (disasm)
     int repeat;                     // --repeat N (hw run)
     bool counts_only;               // --counts-only: execute without making streams
     int regs, barriers;             // --regs N, --barriers N (gpu occupancy)

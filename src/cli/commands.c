@@ -93,7 +93,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery show saxpy.ptx\n"
      "orrery show sgemm.ptx --kernel sgemm_tiled\n"
      "orrery show saxpy.ptx --timed --gpu v100"},
-    {"disasm", cli_disasm, " kernel arch json quiet ", "[options] FILE",
+    {"disasm", cli_disasm, " kernel arch images dump raw json quiet ", "[options] FILE",
      "the machine code of a cubin, program or library",
      "Prints the machine code in FILE, a cubin, a fatbin, or a program, library or object that nvcc has "
      "made, as\n"
@@ -101,10 +101,16 @@ const cli_subcommand cli_subcommands[] = {
      "barrier that\n"
      "is set when its sources are read (R) and when its results are there (W), whether the warp yields, and "
      "the\n"
-     "stall count. Source lines are between where the code was compiled with -lineinfo or -G.",
+     "stall count. Source lines are between where the code was compiled with -lineinfo or -G. With --json "
+     "the same\n"
+     "as one array of functions. With --dump the code itself is written, for other tools (nvdisasm -b SM90 "
+     "FILE);\n"
+     "with --raw such a file is read.",
      "orrery disasm saxpy.cubin\n"
      "orrery disasm a.out --arch sm_90 --kernel saxpy\n"
-     "orrery disasm --json saxpy.cubin"},
+     "orrery disasm --json saxpy.cubin\n"
+     "orrery disasm libcufft.so --arch sm_90 --images 5 --dump code\n"
+     "orrery disasm --raw --arch sm_90 code/00001.sm_90.bin"},
     {0}};
 
 const cli_subcommand *cli_find_subcommand(const char *name, orr_err *e) {

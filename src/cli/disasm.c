@@ -10,7 +10,8 @@ typedef struct printer {
     orr_text *t;
     bool json;
     const char *between; // JSON: before the next function
-    uint64_t insts, unknown;
+    char *folder;        // code goes there instead
+    uint64_t insts, unknown, functions;
 } printer;
 
 // ---- text -------------------------------------------------------------------------------------
@@ -123,6 +124,29 @@ static void func(printer *p, const orr_cubin *c, const orr_cubin_func *f) {
     }
 }
 
+// ---- code by itself ---------------------------------------------------------------------------
+static bool dumped(const char *name) { // is it a file that --dump has made?
+    size_t n = strspn(name, "0123456789");
+    if (n < 5 || strncmp(name + n, ".sm_", 4) != 0) return false;
+    size_t m = strspn(name + n + 4, "0123456789");
+    return m && strcmp(name + n + 4 + m, ".bin") == 0;
+}
+
+static void dump(printer *p, const orr_cubin *c, const orr_cubin_func *f, orr_err *e) {
+    if (!f->code_bytes) return;
+    char name[64];
+    snprintf(name, sizeof name, "%05llu.sm_%u.bin", (unsigned long long)++p->functions, c->sm);
+    orr_text path = {0};
+    orr_text_add(&path, "%s/%s", p->folder, name);
+    FILE *f_out = fopen(path.s, "wb");
+    bool ok = f_out && fwrite(f->code, 1, f->code_bytes, f_out) == f->code_bytes;
+    if (f_out && fclose(f_out) != 0) ok = false;
+    if (!ok) orr_fail(e, ORR_BAD_INPUT, "%s: cannot be written", path.s);
+    free(path.s);
+    orr_text_add(p->t, "%s %s %s\n", name, f->entry ? "kernel" : "function", f->name);
+}
+
+// ---- what is asked for ------------------------------------------------------------------------
 static bool arch_number(const char *s, unsigned *sm, orr_err *e) {
     *sm = 0;
     if (!s) return true;
@@ -154,6 +178,83 @@ static void none_fits(const cli_options *o, const orr_images *f, unsigned sm, bo
     free(t.s);
 }
 
+// Which images: of each architecture all, or `images` of them, the first one and at even distances.
+static bool chosen(const cli_options *o, const orr_images *f, uint32_t i, unsigned sm) {
+    if (f->at[i].kind != ORR_IMAGE_CUBIN || (sm && f->at[i].sm != sm)) return false;
+    if (!o->images) return true;
+    uint64_t before = 0, all = 0, want = (uint64_t)o->images;
+    for (uint32_t k = 0; k < f->n; k++)
+        if (f->at[k].kind == ORR_IMAGE_CUBIN && f->at[k].sm == f->at[i].sm) {
+            before += k < i;
+            all++;
+        }
+    return want >= all || (before * want + all - 1) / all < ((before + 1) * want + all - 1) / all;
+}
+
+static void finish(const cli_options *o, printer *p, bool any) {
+    orr_text *t = p->t;
+    if (p->json) orr_text_add(t, "%s\n]\n", any ? "" : "[");
+    if (t->n) fwrite(t->s, 1, t->n, stdout);
+    if (p->unknown && !o->quiet)
+        fprintf(stderr, "orrery: %s: %llu of %llu instructions are not known\n", o->inputs[0],
+                (unsigned long long)p->unknown, (unsigned long long)p->insts);
+}
+
+static void files(const cli_options *o, unsigned sm, printer *p, orr_err *e) {
+    orr_images *f = orr_images_open(o->inputs[0], e);
+    if (!f) return;
+    bool found = false, any = false, lines = true;
+    unsigned old = 0;
+    for (uint32_t i = 0; i < f->n && !e->status; i++) {
+        if (!chosen(o, f, i, sm)) continue;
+        if (!sm && f->n > 1 && !orr_sass_supported(f->at[i].sm)) {
+            old = f->at[i].sm;
+            continue;
+        }
+        orr_cubin *c = orr_images_cubin(f, i, e);
+        if (!c) break;
+        found = true;
+        lines = lines && !c->no_lines;
+        for (uint32_t k = 0; k < c->nfuncs && !e->status; k++) {
+            if (o->kernel && strcmp(o->kernel, c->funcs[k].name) != 0) continue;
+            any = true;
+            if (p->folder)
+                dump(p, c, &c->funcs[k], e);
+            else
+                func(p, c, &c->funcs[k]);
+        }
+        orr_cubin_free(c);
+    }
+    if (!e->status && (!found || (o->kernel && !any))) none_fits(o, f, sm, found, e);
+    if (!e->status) finish(o, p, any);
+    if (!e->status && !o->quiet && !lines)
+        fprintf(stderr, "orrery: %s: source lines are left out: this build has no libdw\n", f->path);
+    if (!e->status && !o->quiet && old)
+        fprintf(stderr, "orrery: %s: code for sm_%u is left out: its encoding is another\n", f->path, old);
+    orr_images_free(f);
+}
+
+// Nothing but instructions.
+static void raw(const cli_options *o, unsigned sm, printer *p, orr_err *e) {
+    const char *path = o->inputs[0];
+    if (!sm || !orr_sass_supported(sm)) {
+        orr_fail(e, ORR_BAD_INPUT, "disasm: --raw needs --arch, an architecture from sm_75 on");
+        return;
+    }
+    size_t n;
+    char *bytes = orr_read_file(path, 1u << 30, &n, e);
+    if (!bytes) return;
+    if (n == 0 || n % 16) {
+        orr_fail(e, ORR_BAD_INPUT, "%s: is not machine code: its size is no multiple of 16 bytes", path);
+    } else {
+        orr_cubin c = {.path = path, .sm = sm};
+        orr_cubin_func f = {.name = path, .code = (const uint8_t *)bytes, .code_bytes = (uint32_t)n};
+        func(p, &c, &f);
+        finish(o, p, true);
+    }
+    free(bytes);
+}
+
 int cli_disasm(cli_options *o, orr_err *e) {
     unsigned sm;
     if (o->ninputs != 1) {
@@ -162,34 +263,18 @@ int cli_disasm(cli_options *o, orr_err *e) {
         return e->status;
     }
     if (!arch_number(o->arch, &sm, e)) return e->status;
-    orr_images *f = orr_images_open(o->inputs[0], e);
-    if (!f) return e->status;
+    if (o->dump && (o->raw || o->json)) {
+        orr_fail(e, ORR_BAD_INPUT, "disasm: --dump goes with neither --raw nor --json");
+        return e->status;
+    }
     orr_text t = {0};
     printer p = {.t = &t, .json = o->json, .between = "["};
-    bool found = false, any = false;
-    for (uint32_t i = 0; i < f->n && !e->status; i++) {
-        if (f->at[i].kind != ORR_IMAGE_CUBIN || (sm && f->at[i].sm != sm)) continue;
-        orr_cubin *c = orr_images_cubin(f, i, e);
-        if (!c) break;
-        found = true;
-        if (c->no_lines && !o->quiet && !any)
-            fprintf(stderr, "orrery: %s: source lines are left out: this build has no libdw\n", c->path);
-        for (uint32_t k = 0; k < c->nfuncs; k++) {
-            if (o->kernel && strcmp(o->kernel, c->funcs[k].name) != 0) continue;
-            any = true;
-            func(&p, c, &c->funcs[k]);
-        }
-        orr_cubin_free(c);
-    }
-    if (!e->status && (!found || (o->kernel && !any))) none_fits(o, f, sm, found, e);
-    if (!e->status) {
-        if (p.json) orr_text_add(&t, "%s\n]\n", any ? "" : "[");
-        if (t.n) fwrite(t.s, 1, t.n, stdout);
-        if (p.unknown && !o->quiet)
-            fprintf(stderr, "orrery: %s: %llu of %llu instructions are not known\n", f->path,
-                    (unsigned long long)p.unknown, (unsigned long long)p.insts);
-    }
+    if (o->dump && !(p.folder = orr_out_folder(o->dump, dumped, e))) return e->status;
+    if (o->raw)
+        raw(o, sm, &p, e);
+    else
+        files(o, sm, &p, e);
+    if (p.folder) orr_out_folder_end(p.folder, o->dump, !e->status, e);
     free(t.s);
-    orr_images_free(f);
     return e->status;
 }

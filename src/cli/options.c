@@ -78,6 +78,11 @@ static const option options[] = {
     {"csv", 0, STRING, AT(csv), 0, "FILE", "write every point and counter to FILE, a row each"},
     {"output", 'o', STRING, AT(output), 0, "FILE", "write to FILE"},
     {"arch", 0, STRING, AT(arch), 0, "sm_NN", "only code for this architecture, as sm_90"},
+    {"images", 0, INT, AT(images), 0, "N",
+     "of a large library: only N images of each architecture, spread over the file"},
+    {"dump", 0, STRING, AT(dump), 0, "FOLDER",
+     "write the code of each function to a file in FOLDER instead, and print the names"},
+    {"raw", 0, FLAG, AT(raw), 0, NULL, "FILE is nothing but instructions, of --arch"},
     {"quiet", 'q', FLAG, AT(quiet), 0, NULL, "no progress, no notes on standard error"},
 };
 #define NOPTIONS (sizeof options / sizeof options[0])

@@ -8,6 +8,13 @@
 
 #define MAX_NAME 65536
 
+// Memory that has no contents in the file: NVIDIA has types of its own for it, which are not SHT_NOBITS, in
+// objects that are not linked (.nv_debug.shared of libnccl).
+static bool no_bits(uint32_t type) {
+    enum { GLOBAL = 0x70000007, LOCAL = 0x70000009, SHARED = 0x7000000a };
+    return type == SHT_NOBITS || type == SHT_NULL || type == GLOBAL || type == LOCAL || type == SHARED;
+}
+
 bool sass_elf_open(sass_elf *f, uint8_t *bytes, size_t n, const char *path, orr_err *e) {
     *f = (sass_elf){.bytes = bytes, .size = n};
     if (n < 64 || memcmp(bytes, "\177ELF", 4) != 0)
@@ -64,7 +71,7 @@ bool sass_elf_section_at(const sass_elf *f, uint32_t i, sass_elf_section *s) {
                             .flags = h.sh_flags,
                             .size = h.sh_size,
                             .entry = h.sh_entsize};
-    if (h.sh_type == SHT_NOBITS || h.sh_type == SHT_NULL) return true;
+    if (no_bits(h.sh_type)) return true;
     if (h.sh_offset > f->size || h.sh_size > f->size - h.sh_offset) return false;
     if (h.sh_size) s->bytes = f->bytes + h.sh_offset;
     return true;
