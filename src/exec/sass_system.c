@@ -34,7 +34,7 @@
 // block's rank in its cluster (SR_CgaCtaId), 0 here: a cluster is one block.
 #include <string.h>
 
-#include "exec/machine.h"
+#include "exec/sass_memory.h"
 
 // ---- constant bank 0 ------------------------------------------------------------------------
 typedef struct bank0 {
@@ -122,4 +122,116 @@ void orr_sass_bank0(uint8_t *bank, uint32_t bytes, unsigned sm, const orr_launch
     put32(b, 0x114, RESERVED);
     put32(b, 0x120, system + RESERVED);
     put32(b, 0x124, system + RESERVED / 2);
+}
+
+// ---- special registers ------------------------------------------------------------------------
+static int ptx_sreg(unsigned sr) {
+    switch (sr) {
+    case ORR_SV_SREG_LANEID: return ORR_SREG_LANEID;
+    case ORR_SV_SREG_TID_X: return ORR_SREG_TID_X;
+    case ORR_SV_SREG_TID_Y: return ORR_SREG_TID_Y;
+    case ORR_SV_SREG_TID_Z: return ORR_SREG_TID_Z;
+    case ORR_SV_SREG_CTAID_X: return ORR_SREG_CTAID_X;
+    case ORR_SV_SREG_CTAID_Y: return ORR_SREG_CTAID_Y;
+    case ORR_SV_SREG_CTAID_Z: return ORR_SREG_CTAID_Z;
+    case ORR_SV_SREG_EQMASK: return ORR_SREG_LANEMASK_EQ;
+    case ORR_SV_SREG_LTMASK: return ORR_SREG_LANEMASK_LT;
+    case ORR_SV_SREG_LEMASK: return ORR_SREG_LANEMASK_LE;
+    case ORR_SV_SREG_GTMASK: return ORR_SREG_LANEMASK_GT;
+    case ORR_SV_SREG_GEMASK: return ORR_SREG_LANEMASK_GE;
+    case ORR_SV_SREG_VIRTUALSMID: return ORR_SREG_SMID;
+    case ORR_SV_SREG_CLOCK:
+    case ORR_SV_SREG_CLOCKLO: return ORR_SREG_CLOCK;
+    case ORR_SV_SREG_CLOCKHI: return ORR_SREG_CLOCK_HI;
+    case ORR_SV_SREG_GLOBALTIMERLO: return ORR_SREG_GLOBALTIMER_LO;
+    case ORR_SV_SREG_GLOBALTIMERHI: return ORR_SREG_GLOBALTIMER_HI;
+    default: return -1;
+    }
+}
+
+// Those that are known when the launch begins.
+static bool fixed_sreg(const machine *m, unsigned sr, uint32_t *v) {
+    uint32_t system;
+    *v = 0;
+    switch (sr) {
+    case ORR_SV_SREG_SWINHI: *v = (uint32_t)(ORR_SHARED_WINDOW >> 32); return true;
+    case ORR_SV_SREG_LWINHI: *v = (uint32_t)(ORR_LOCAL_WINDOW >> 32); return true;
+    case ORR_SV_SREG_SMEMSZ: *v = shared_size(m->p->launch, m->c->sm, &system); return true;
+    case ORR_SV_SREG_VIRTCFG: *v = 64u << 8; return true; // %nwarpid is in bits 8 to 15
+    case ORR_SV_SREG_SWINLO:
+    case ORR_SV_SREG_LWINLO:
+    case ORR_SV_SREG_CGACTAID:
+    case ORR_SV_SREG_ZERO: return true;
+    default:
+        if (sr == 138 && m->c->sm >= 100)
+            return true; // SR_CgaSize, which the code makes an index of bank 0 of
+        return sr >= ORR_SV_SREG_PM0 && sr <= ORR_SV_SREG_SNAP_PM_HI7; // performance counters
+    }
+}
+
+static void virtual_id(warp *w, const uop *u) { // %warpid is in bits 8 to 14
+    uint32_t *d = DST(w, u, uint32_t), v = w->index << 8;
+    for (uint32_t m = w->exec; m; m &= m - 1) d[orr_ffs(m)] = v;
+}
+static void packed_tid(warp *w, const uop *u) {
+    uint32_t *d = DST(w, u, uint32_t);
+    const uint32_t *t = w->tb->prog->tid + (size_t)w->index * 3 * ORR_WARP;
+    for (uint32_t m = w->exec; m; m &= m - 1) {
+        int i = orr_ffs(m);
+        d[i] = t[i] | t[ORR_WARP + i] << 16 | t[2 * ORR_WARP + i] << 26;
+    }
+}
+
+// A word of special register sr to row d, for the active lanes.
+static bool read_word(machine *m, oper d, unsigned sr) {
+    int ptx = ptx_sreg(sr);
+    uint32_t v;
+    if (ptx >= 0)
+        return m_ptx(m, (orr_inst){.op = ORR_OP_SREG, .type = ORR_T_U32, .imm = (uint32_t)ptx}, 1, 0,
+                     OPERS(d));
+    if (fixed_sreg(m, sr, &v))
+        return m_ptx(m, (orr_inst){.op = ORR_OP_MOV, .type = ORR_T_B32}, 1, 1, OPERS(d, m_imm(m, ORR_W, v)));
+    if (sr == ORR_SV_SREG_VIRTID)
+        return m_emit(m, (handlers){virtual_id, virtual_id}, 1, 0, OPERS(d)) != NULL;
+    if (sr == ORR_SV_SREG_TID) return m_emit(m, (handlers){packed_tid, packed_tid}, 1, 0, OPERS(d)) != NULL;
+    return m_no(m, "this special register is not known");
+}
+
+static bool read_pair(machine *m, unsigned sr) {
+    uint32_t v;
+    bool clock = sr == ORR_SV_SREG_CLOCKLO || sr == ORR_SV_SREG_GLOBALTIMERLO;
+    if (!clock && !fixed_sreg(m, sr, &v)) return m_no(m, "this special register is not known as 64 bits");
+    oper row = m_imm(m, ORR_D, 0);
+    if (clock) {
+        row = m_tmp(m, ORR_D);
+        orr_inst like = {.op = ORR_OP_SREG, .type = ORR_T_U64, .imm = ORR_SREG_CLOCK64};
+        if (!m_ptx(m, like, 1, 0, OPERS(row))) return false;
+        m_active(m);
+    }
+    m_unpair(m, m_dst(m, 0, 0), m_dst(m, 0, 1), row);
+    return true;
+}
+
+bool orr_sass_sreg(machine *m) {
+    const orr_arg *a = &m->c->args[1];
+    switch (m->c->op) {
+    case ORR_SASS_S2R:
+    case ORR_SASS_S2UR:
+    case ORR_SASS_CS2R:
+    case ORR_SASS_CS2UR: break;
+    default: return false;
+    }
+    if (m->c->nargs < 2 || a->kind != ORR_ARG_SREG) return m_no(m, "it names no special register");
+    unsigned sr = (unsigned)a->value;
+    bool uniform = m_is(m, 0, ORR_ARG_UR);
+    if ((m->c->op == ORR_SASS_CS2R || m->c->op == ORR_SASS_CS2UR) && !m_mod(m, ORR_SM_CS32)) {
+        if (uniform) return m_no(m, "CS2UR of 64 bits is not executed");
+        return read_pair(m, sr);
+    }
+    if (!uniform) return read_word(m, m_dst(m, 0, 0), sr);
+    oper each = m_tmp(m, ORR_W);
+    if (!read_word(m, each, sr)) return false;
+    m_active(m);
+    m_spread(m, m_dst(m, 0, 0), each);
+    return true;
 }
