@@ -69,40 +69,6 @@ static int bytes_of(mnemonic m) {
 }
 
 // ---- operations -----------------------------------------------------------------------------------
-// The operation of orr_op that is nearest, for counting; what has none is a NOP of its class's unit.
-static const struct {
-    uint8_t op, type;
-} nearest[ORR_SASS_COUNT] = {
-#define NEAREST(sass, op, type) [ORR_SASS_##sass] = {ORR_OP_##op, ORR_T_##type},
-#include "accel/nearest.def"
-#undef NEAREST
-};
-
-static const uint8_t unit_of[ORR_TC_COUNT] = {
-    [ORR_TC_INT] = ORR_UNIT_INT,
-    [ORR_TC_INT_MUL] = ORR_UNIT_INT,
-    [ORR_TC_BITS] = ORR_UNIT_SFU,
-    [ORR_TC_FP32] = ORR_UNIT_FP32,
-    [ORR_TC_FP64] = ORR_UNIT_FP64,
-    [ORR_TC_FP16] = ORR_UNIT_FP16,
-    [ORR_TC_SFU] = ORR_UNIT_SFU,
-    [ORR_TC_CONV] = ORR_UNIT_CONV,
-    [ORR_TC_MOVE] = ORR_UNIT_MOVE,
-    [ORR_TC_SREG] = ORR_UNIT_MOVE,
-    [ORR_TC_TENSOR] = ORR_UNIT_TENSOR,
-    [ORR_TC_TENSOR_INT] = ORR_UNIT_TENSOR,
-    [ORR_TC_TENSOR_FP64] = ORR_UNIT_TENSOR,
-    [ORR_TC_MEM] = ORR_UNIT_MEM,
-    [ORR_TC_CONST] = ORR_UNIT_MEM,
-    [ORR_TC_TEX] = ORR_UNIT_MEM,
-    [ORR_TC_SHFL] = ORR_UNIT_MEM,
-    [ORR_TC_VOTE] = ORR_UNIT_INT,
-    [ORR_TC_BRANCH] = ORR_UNIT_BRANCH,
-    [ORR_TC_BARRIER] = ORR_UNIT_BRANCH,
-    [ORR_TC_UNIFORM] = ORR_UNIT_UNIFORM,
-    [ORR_TC_MISC] = ORR_UNIT_MISC,
-};
-
 // The space by the name's letters: LDG, STS, ATOMS, REDG ...; without one the address tells.
 static uint8_t space_of(mnemonic m, uint16_t op) {
     char last = m.root.n ? m.root.s[m.root.n - 1] : 0;
@@ -285,10 +251,7 @@ bool decode_inst(orr_kernel *k, uint32_t *operands_cap, orr_inst *i, const char 
     } else {
         orr_sass_guess(name, n, &i->tclass, &i->tkind);
     }
-    if (nearest[sass].op || nearest[sass].type) {
-        i->op = nearest[sass].op;
-        i->type = nearest[sass].type;
-    }
+    orr_sass_nearest(sass, &i->op, &i->type);
     if (width && (!sass || i->tkind == ORR_TK_MEM) && i->op == ORR_OP_NOP) {
         i->op = memory_op(m.root);
         if (i->op != ORR_OP_NOP) i->tclass = ORR_TC_MEM, i->tkind = ORR_TK_MEM;
@@ -297,7 +260,7 @@ bool decode_inst(orr_kernel *k, uint32_t *operands_cap, orr_inst *i, const char 
         i->tkind = ORR_TK_ALU;
         i->op = ORR_OP_NOP;
     }
-    i->unit = unit_of[i->tclass];
+    i->unit = orr_tclass_unit[i->tclass];
     if (ndst == 0 && nsrc > 0 && predicate_first(sass)) {
         dst = src++;
         ndst = 1;

@@ -1,6 +1,6 @@
 // orrery show: the kernels of a module, or one kernel block by block, as every part of Orrery sees it.
 #include "cli/cli.h"
-#include "ptx/ptx.h"
+#include "launch/launch.h"
 #include "timed/timed.h"
 
 #include <stdlib.h>
@@ -76,7 +76,7 @@ int cli_show(cli_options *o, orr_err *e) {
         orr_fail(e, ORR_BAD_INPUT, "show: name one module: orrery show FILE.ptx [--kernel NAME]");
         return e->status;
     }
-    orr_module *m = orr_ptx_open(o->inputs[0], e);
+    orr_module *m = orr_module_find(o->inputs[0], NULL, 0, e);
     if (!m) return e->status;
     orr_text t = {0};
     if (o->timed) {

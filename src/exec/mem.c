@@ -175,5 +175,12 @@ bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, 
             *bytes = image->module->vars[v].bytes;
             return true;
         }
+    for (uint32_t n = 0; n < image->module->nsymbols; n++) {
+        const orr_symbol *y = &image->module->symbols[n];
+        if (strcmp(y->name, name)) continue;
+        *addr = image->var_addr[y->var] + y->offset;
+        *bytes = y->bytes;
+        return true;
+    }
     return false;
 }

@@ -84,7 +84,7 @@ bool orr_code_make(program *p, const orr_launch *l, orr_err *e) {
     *p = (program){.launch = l, .kernel = k};
     p->threads = l->block[0] * l->block[1] * l->block[2];
     p->nwarps = (p->threads + ORR_WARP - 1) / ORR_WARP;
-    p->reserved_at = p->shared_bytes = ((k->shared_bytes + 15) & ~15u) + l->dynamic_shared;
+    p->reserved_at = p->shared_bytes = ((k->shared_base + k->shared_bytes + 15) & ~15u) + l->dynamic_shared;
     for (uint32_t n = 0; n < k->ninsts; n++) { // cooperative groups keep state of large tiles there
         uint32_t sreg = k->insts[n].op == ORR_OP_SREG ? k->insts[n].imm : 0;
         if (sreg < ORR_SREG_RESERVED_SMEM || sreg > ORR_SREG_RESERVED_SMEM_SIZE) continue;

@@ -55,7 +55,7 @@ static void put3(bank0 b, uint32_t offset, const uint32_t v[3]) {
 
 // Shared memory of a block as the machine counts it, and where the system's part begins.
 static uint32_t shared_size(const orr_launch *l, unsigned sm, uint32_t *system) {
-    uint64_t own = ((uint64_t)l->kernel->shared_bytes + 15) / 16 * 16 + l->dynamic_shared;
+    uint64_t own = ((uint64_t)l->kernel->shared_base + l->kernel->shared_bytes + 15) / 16 * 16 + l->dynamic_shared;
     *system = 0;
     if (sm >= 90) return (uint32_t)((own < RESERVED ? RESERVED : own) + 127) & ~127u;
     own = (own + 127) & ~127ull;

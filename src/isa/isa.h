@@ -90,6 +90,7 @@ enum orr_tclass {
         ORR_TC_COUNT
 };
 extern const char *const orr_tclass_name[ORR_TC_COUNT];
+extern const uint8_t orr_tclass_unit[ORR_TC_COUNT]; // enum orr_unit: where its instructions are counted
 
 enum orr_tkind {       // what the core does with an instruction besides occupying a unit
     ORR_TK_ALU,        // nothing
@@ -114,6 +115,8 @@ typedef struct orr_sass_info {
     uint8_t cls, kind; // orr_tclass, orr_tkind
 } orr_sass_info;
 extern const orr_sass_info orr_sass[ORR_SASS_COUNT];
+// The operation of ops.def that is nearest to it, for counting (nearest.def); ORR_OP_NOP: none.
+void orr_sass_nearest(enum orr_sass s, uint16_t *op, uint8_t *type);
 // The table's entry for a mnemonic ("LDG.E.128", only what is before the first point counts), or
 // ORR_SASS_NONE.
 enum orr_sass orr_sass_find(const char *mnemonic, size_t n);
@@ -493,6 +496,12 @@ typedef struct orr_base { // a parameter or variable that global addresses are m
 } orr_base;
 #define ORR_MAX_BASES 64
 
+typedef struct orr_fix { // half of a variable's address that an instruction of machine code holds
+    uint32_t inst, var;
+    uint64_t offset; // in the variable
+    bool high;       // the upper 32 bits
+} orr_fix;
+
 #define ORR_BANKS 24 // constant banks of machine code
 struct orr_code;     // sass/sass.h
 
@@ -512,6 +521,7 @@ typedef struct orr_kernel {
     orr_param *params; // == funcs[0].params
     uint32_t nparams, param_bytes;
     uint32_t shared_bytes; // static; dynamic shared memory starts here, aligned to 16
+    uint32_t shared_base;  // machine code: where all that begins; what is before it is the system's
     uint32_t regs;         // per thread: an estimate for PTX, exact for machine code
     uint32_t maxntid[3], reqntid[3], minctapersm, maxnreg; // 0: not stated
     uint32_t barriers;      // named barriers used: highest id + 1 (16 when an id is a register)
@@ -529,6 +539,8 @@ typedef struct orr_kernel {
     uint32_t bank0_bytes, param_base;
     uint32_t
         bank_var[ORR_BANKS]; // constant bank n is the module's variable bank_var[n] - 1; 0: there is none
+    const orr_fix *fixes;    // by instruction; see orr_code_placed
+    uint32_t nfixes;
     bool grows;         // read from a trace: blocks are added while thread blocks are read from its source
     const char **names; // mnemonics of machine instructions
     uint32_t nnames;

@@ -66,6 +66,25 @@ static void print_inst(const orr_kernel *k, const orr_inst *i, orr_text *out) {
     orr_text_add(out, "  [%s]\n", orr_unit_name[i->unit]);
 }
 
+// Machine code by its mnemonics and registers; `orrery disasm` has the whole text.
+static void print_machine(const orr_kernel *k, const orr_inst *i, orr_text *out) {
+    static const char *const file[2][2] = {{"P", "UP"}, {"R", "UR"}}; // vector, uniform
+    orr_text_add(out, "    %06x  ", i->line);
+    if (i->guard >= 0)
+        orr_text_add(out, "@%s%s%d ", i->guard_neg ? "!" : "", i->guard < 8 ? "P" : "UP", i->guard & 7);
+    orr_text_add(out, "%s", i->name < k->nnames ? k->names[i->name] : orr_sass[i->sass].name);
+    for (int o = 0; o < i->ndst + i->nsrc; o++) {
+        const orr_operand *x = &k->operands[i->first + (uint32_t)o];
+        uint32_t first = x->cls == ORR_P ? 8 : 256;
+        bool uniform = x->reg >= first;
+        orr_text_add(out, "%s%s%u", o == i->ndst ? " <- " : " ", file[x->cls != ORR_P][uniform],
+                     x->reg - (uniform ? first : 0));
+    }
+    if (i->op == ORR_OP_BRA) orr_text_add(out, " -> B%d", i->target);
+    if (i->op == ORR_OP_CALL && i->target >= 0) orr_text_add(out, " -> %s", k->funcs[i->target].name);
+    orr_text_add(out, "  [%s]\n", orr_unit_name[i->unit]);
+}
+
 void orr_kernel_print(const orr_kernel *k, orr_text *out) {
     orr_text_add(out,
                  "kernel %s: %u instructions in %u blocks, %u registers a thread, %u bytes shared, %u bytes "
@@ -81,7 +100,8 @@ void orr_kernel_print(const orr_kernel *k, orr_text *out) {
             for (int s = 0; s < ns; s++) orr_text_add(out, "%sB%u", s ? ", " : " -> ", orr_succ(k, blk, s));
             if (blk->ipdom >= 0) orr_text_add(out, "  (meet at B%d)", blk->ipdom);
             orr_text_add(out, "\n");
-            for (uint32_t n = blk->first; n < blk->first + blk->count; n++) print_inst(k, &k->insts[n], out);
+            for (uint32_t n = blk->first; n < blk->first + blk->count; n++)
+                (k->machine ? print_machine : print_inst)(k, &k->insts[n], out);
         }
     }
 }

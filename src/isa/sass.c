@@ -16,6 +16,45 @@ const orr_sass_info orr_sass[ORR_SASS_COUNT] = {
 #undef SASS
 };
 
+static const struct {
+    uint8_t op, type;
+} nearest[ORR_SASS_COUNT] = {
+#define NEAREST(sass, op, type) [ORR_SASS_##sass] = {ORR_OP_##op, ORR_T_##type},
+#include "isa/nearest.def"
+#undef NEAREST
+};
+
+void orr_sass_nearest(enum orr_sass s, uint16_t *op, uint8_t *type) {
+    bool any = nearest[s].op || nearest[s].type;
+    *op = any ? nearest[s].op : ORR_OP_NOP;
+    *type = any ? nearest[s].type : ORR_T_NONE;
+}
+
+const uint8_t orr_tclass_unit[ORR_TC_COUNT] = {
+    [ORR_TC_INT] = ORR_UNIT_INT,
+    [ORR_TC_INT_MUL] = ORR_UNIT_INT,
+    [ORR_TC_BITS] = ORR_UNIT_SFU,
+    [ORR_TC_FP32] = ORR_UNIT_FP32,
+    [ORR_TC_FP64] = ORR_UNIT_FP64,
+    [ORR_TC_FP16] = ORR_UNIT_FP16,
+    [ORR_TC_SFU] = ORR_UNIT_SFU,
+    [ORR_TC_CONV] = ORR_UNIT_CONV,
+    [ORR_TC_MOVE] = ORR_UNIT_MOVE,
+    [ORR_TC_SREG] = ORR_UNIT_MOVE,
+    [ORR_TC_TENSOR] = ORR_UNIT_TENSOR,
+    [ORR_TC_TENSOR_INT] = ORR_UNIT_TENSOR,
+    [ORR_TC_TENSOR_FP64] = ORR_UNIT_TENSOR,
+    [ORR_TC_MEM] = ORR_UNIT_MEM,
+    [ORR_TC_CONST] = ORR_UNIT_MEM,
+    [ORR_TC_TEX] = ORR_UNIT_MEM,
+    [ORR_TC_SHFL] = ORR_UNIT_MEM,
+    [ORR_TC_VOTE] = ORR_UNIT_INT,
+    [ORR_TC_BRANCH] = ORR_UNIT_BRANCH,
+    [ORR_TC_BARRIER] = ORR_UNIT_BRANCH,
+    [ORR_TC_UNIFORM] = ORR_UNIT_UNIFORM,
+    [ORR_TC_MISC] = ORR_UNIT_MISC,
+};
+
 static size_t root(const char *s, size_t n) {
     const char *point = memchr(s, '.', n);
     return point ? (size_t)(point - s) : n;

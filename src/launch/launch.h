@@ -41,7 +41,7 @@ typedef struct orr_script orr_script;
 
 // From a file. `size` NULL: the first; a script without sizes takes any. `sets` are "name=value"
 // replacements of size constants; expectation files then do not apply and are not looked at.
-// Modules are opened when the script first runs, with orr_ptx_open or what orr_script_opener says.
+// Modules are opened when the script first runs (orr_module_find), or with what orr_script_opener says.
 orr_script *orr_script_load(const char *path, const char *size, const char *const *sets, int nsets,
                             orr_err *e);
 // From text in memory (fuzzing, and the command line's --kernel/--grid/--block/--arg form, which
@@ -57,6 +57,11 @@ orr_script *orr_script_from_args(const orr_direct *d, orr_err *e);
 void orr_script_free(orr_script *s); // and its modules: after the backend that uses them is gone
 typedef orr_module *orr_module_opener(const char *path, orr_err *e);
 void orr_script_opener(orr_script *s, orr_module_opener *open);
+// What modules to take, of those that are there as PTX and as machine code: "ptx" or "sass"; NULL: machine
+// code if it is for a GPU of architecture `sm` (90; 0: any), else PTX. False: no such source.
+bool orr_script_source(orr_script *s, const char *source, unsigned sm, orr_err *e);
+// A module's file: "k.ptx"; "k.cubin", a fatbin or a program; or "k", which is k.cubin or k.ptx.
+orr_module *orr_module_find(const char *path, const char *source, unsigned sm, orr_err *e);
 
 const char *orr_script_path(const orr_script *s);
 const char *orr_script_size(const orr_script *s); // the chosen size, "" when it has none

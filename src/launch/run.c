@@ -1,7 +1,6 @@
 // Running a script: statements against a backend. Buffers are made, moved and compared in blocks, so
 // that a script needs little memory beside the backend's own.
 #include "launch/script.h"
-#include "ptx/ptx.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -89,6 +88,14 @@ static void do_buffer(run *r, const stmt *st) {
     if (st->fill->kind != FILL_ZERO) fill_buffer(r, b, st->fill, n->text, st->line);
 }
 
+static bool has_variable(const orr_module *m, const char *name) {
+    for (uint32_t v = 0; m && v < m->nvars; v++)
+        if (!strcmp(m->vars[v].name, name)) return true;
+    for (uint32_t y = 0; m && y < m->nsymbols; y++)
+        if (!strcmp(m->symbols[y].name, name)) return true;
+    return false;
+}
+
 // A module's variable, which from here on is a buffer like others.
 static void do_symbol(run *r, const stmt *st) {
     const name *n = &r->s->names.at[st->slot];
@@ -96,13 +103,9 @@ static void do_symbol(run *r, const stmt *st) {
     orr_err why = {0};
     bool found = false;
     for (size_t k = 0; k < r->s->modules.n && !found; k++) {
-        const orr_module *m = r->s->modules.at[k].module;
-        for (uint32_t v = 0; m && v < m->nvars && !found; v++) {
-            if (strcmp(m->vars[v].name, n->text)) continue;
-            found = true;
-            if (!r->b->symbol(r->b->self, (int)k, n->text, &addr, &has, &why))
-                backend_failed(r, st->line, &why);
-        }
+        found = has_variable(r->s->modules.at[k].module, n->text);
+        if (found && !r->b->symbol(r->b->self, (int)k, n->text, &addr, &has, &why))
+            backend_failed(r, st->line, &why);
     }
     if (!found && r->reference) { // without modules: memory of its own, once
         const buffer *b = &r->bufs[st->slot];
@@ -233,7 +236,8 @@ static void open_modules(run *r) {
     for (size_t k = 0; k < s->modules.n; k++) {
         module_ref *m = &s->modules.at[k];
         orr_err why = {0};
-        if (!m->module) m->module = s->open ? s->open(m->path, &why) : orr_ptx_open(m->path, &why);
+        if (!m->module)
+            m->module = s->open ? s->open(m->path, &why) : orr_module_find(m->path, s->source, s->sm, &why);
         if (!m->module) {
             orr_fail(r->e, why.status ? why.status : ORR_BAD_INPUT, "%s", why.text);
             longjmp(r->out, 1);
@@ -274,8 +278,9 @@ static void pack_value(run *r, const arg *a, int type, uint32_t bytes, uint8_t *
 }
 
 // The type an argument is converted to when the script states none. PTX's untyped .b32 may hold a
-// float, so a double there is not guessed at.
-static int param_type(run *r, const orr_param *p, const arg *a, const char *what) {
+// float, so a double there is not guessed at. Machine code has no types at all: there a number with a
+// fraction is a float, and an integer an integer.
+static int param_type(run *r, const orr_param *p, const arg *a, const orr_kernel *k, const char *what) {
     switch (p->type) {
     case ORR_T_U8:
     case ORR_T_S8:
@@ -298,6 +303,8 @@ static int param_type(run *r, const orr_param *p, const arg *a, const char *what
              p->bytes);
     value v = orr_eval(r, a->e);
     if (v.kind == V_FLOAT) {
+        bool fraction = v.f != v.f || v.f >= 0x1p63 || v.f < -0x1p63 || (double)(int64_t)v.f != v.f;
+        if (k->machine && fraction && p->bytes >= 4) return p->bytes == 8 ? ORR_T_F64 : ORR_T_F32;
         stop(r, ORR_BAD_INPUT, a->e->line, "%s has no type in the module; write f%u:... or int(...)", what,
              8 * p->bytes);
     }
@@ -320,7 +327,7 @@ static void pack_arg(run *r, const arg *a, const orr_param *p, uint32_t index, c
     uint8_t *out = r->params + p->offset;
     if (a->e) {
         if (a->type != ORR_T_NONE) check_type(r, p, a, what);
-        int type = a->type != ORR_T_NONE ? a->type : param_type(r, p, a, what);
+        int type = a->type != ORR_T_NONE ? a->type : param_type(r, p, a, st->call->loaded, what);
         pack_value(r, a, type, p->bytes, out, what);
         return;
     }

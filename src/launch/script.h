@@ -179,6 +179,8 @@ struct orr_script {
     stmt *stmts;
     uint64_t max_steps, max_bytes;
     orr_module_opener *open;
+    const char *source; // what modules to take, and for which architecture (orr_script_source)
+    unsigned sm;
 };
 
 // ---- a run ----------------------------------------------------------------------------------

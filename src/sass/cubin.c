@@ -106,7 +106,8 @@ static bool read_relocs(orr_cubin *c, orr_err *e) {
                                  .type = (uint32_t)info,
                                  .symbol = (uint32_t)(info >> 32),
                                  .offset = get64(p),
-                                 .addend = each == 24 ? (int64_t)get64(p + 16) : 0};
+                                 .addend = each == 24 ? (int64_t)get64(p + 16) : 0,
+                                 .in_place = each == 16};
             if (r.section >= c->nsections || r.symbol >= c->nsymbols ||
                 r.offset >= c->sections[r.section].size)
                 continue; // of nothing here
@@ -278,6 +279,7 @@ orr_cubin *orr_cubin_read(const void *bytes, size_t n, const char *path, orr_err
         return NULL;
     }
     c->elf_flags = elf.flags;
+    c->elf_type = get16(c->image + 16);
     c->sm = sass_elf_sm(&elf);
     bool ok = true;
     if (elf.machine != SASS_EM_CUDA)

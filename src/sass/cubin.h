@@ -33,6 +33,7 @@ typedef struct orr_cubin_reloc {
     uint32_t section, type, symbol; // the place is at `offset` of `section`; R_CUDA_*; index in `symbols`
     uint64_t offset;
     int64_t addend;
+    bool in_place; // what stands there is added too
 } orr_cubin_reloc;
 
 typedef struct orr_cubin_param {
@@ -80,6 +81,7 @@ typedef struct orr_cubin {
     const char *path; // for messages
     unsigned sm;
     uint32_t elf_flags;
+    uint16_t elf_type; // ET_EXEC; ET_REL: to be linked yet
     orr_cubin_func *funcs; // kernels first, each kind in the order of the file
     uint32_t nfuncs, nkernels;
     orr_cubin_section *sections;

@@ -92,6 +92,31 @@ static void part(const orr_code *c, orr_arg *a) {
     if (!a->sub) a->subval = 0;
 }
 
+// What an immediate is written as: of a conversion or a MUFU, what the source's format says.
+static unsigned style(const orr_code *c, unsigned of_slot, bool *bf16) {
+    unsigned f = 0, half = 0;
+    switch (c->op) {
+    case ORR_SASS_F2F:
+    case ORR_SASS_F2I:
+    case ORR_SASS_FRND:
+    case ORR_SASS_UF2F:
+    case ORR_SASS_UF2I:
+    case ORR_SASS_UFRND: f = orr_code_mod(c, ORR_SM_SFMT); break;
+    case ORR_SASS_MUFU:
+        half = orr_code_mod(c, ORR_SM_HALFOF);
+        f = orr_code_mod(c, ORR_SM_MUFU);
+        f = half == ORR_SV_HALFOF_F16                            ? ORR_SV_FFMT_F16
+            : half == ORR_SV_HALFOF_BF16                         ? ORR_SV_FFMT_BF16
+            : f == ORR_SV_MUFU_RCP64H || f == ORR_SV_MUFU_RSQ64H ? ORR_SV_FFMT_F64
+                                                                 : ORR_SV_FFMT_F32;
+        break;
+    default: return of_slot;
+    }
+    *bf16 = f == ORR_SV_FFMT_BF16;
+    if (f == ORR_SV_FFMT_F16 || *bf16) return IMM_F16;
+    return f == ORR_SV_FFMT_F64 ? IMM_F64 : IMM_F32;
+}
+
 // The operand at bit 24, 32 or 64, as the form has it.
 static void general(const reader *d, orr_arg *a, const sass_slot *s, unsigned at) {
     const orr_code *c = d->c;
@@ -106,7 +131,11 @@ static void general(const reader *d, orr_arg *a, const sass_slot *s, unsigned at
 
     if (what == IMM) {
         uint32_t v = (uint32_t)bits(c, 32, s->width ? s->width : 32);
-        switch (s->style) {
+        bool bf16 = false;
+        switch (style(c, s->style, &bf16)) {
+        case IMM_F16: // one, in the lower half
+            *a = (orr_arg){.kind = bf16 ? ORR_ARG_BF16X2 : ORR_ARG_F16X2, .value = v, .shape = 1};
+            break;
         case IMM_S: *a = (orr_arg){.kind = ORR_ARG_INT, .value = (int32_t)v}; break;
         case IMM_F32: *a = (orr_arg){.kind = ORR_ARG_F32, .value = v}; break;
         case IMM_F64: *a = (orr_arg){.kind = ORR_ARG_F64, .value = (int64_t)((uint64_t)v << 32)}; break;
@@ -198,6 +227,7 @@ static void reuse(const reader *d, orr_arg *a, const sass_slot *s) {
     case SLOT_HC: n = 2; break;
     default: n = d->row->forms & 4 ? 2 : 1; break; // what has form 2 but no B adds or compares with C
     }
+    if (n < 3) a->bank = (uint8_t)(n + 1);
     if (n < 3 && ORR_CTRL_REUSE(d->c->ctrl) >> n & 1) a->flags |= ORR_ARG_REUSE;
 }
 

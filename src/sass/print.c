@@ -154,7 +154,7 @@ static void constant(orr_text *t, const orr_arg *a) {
     orr_text_add(t, "]");
 }
 
-static void memory(orr_text *t, const orr_arg *a) {
+static void memory(orr_text *t, const orr_arg *a, unsigned sm) {
     if (a->shape & ORR_ARG_SHOW_DESC) {
         orr_text_add(t, "desc[");
         reg(t, "UR", a->bank);
@@ -164,10 +164,11 @@ static void memory(orr_text *t, const orr_arg *a) {
     orr_text_add(t, "[");
     bool first = true;
     bool zero = a->reg == ORR_RZ && !has_suffix(a);
+    if (sm >= 90 && a->shape & ORR_ARG_HAS_UR && a->shape & ORR_ARG_U32) zero = false;
     if (a->shape & ORR_ARG_HAS_R &&
         !(zero && (a->shape & ORR_ARG_HAS_UR || a->value) && !(a->shape & ORR_ARG_HAS_DESC))) {
         reg(t, "R", a->reg);
-        if (a->reg != ORR_RZ || has_suffix(a)) {
+        if (!zero || (a->shape & ORR_ARG_HAS_DESC && a->shape & ORR_ARG_WIDE)) {
             suffix(t, a);
             if (a->shape & ORR_ARG_WIDE) orr_text_add(t, ".64");
             if (a->shape & ORR_ARG_U32) orr_text_add(t, ".U32");
@@ -244,7 +245,7 @@ static void arg(orr_text *t, const orr_arg *a, unsigned sm) {
         constant(t, a);
         suffix(t, a);
         break;
-    case ORR_ARG_MEM: memory(t, a); break;
+    case ORR_ARG_MEM: memory(t, a, sm); break;
     case ORR_ARG_SREG: {
         const char *s =
             a->value == 138 && sm >= 100 ? "SR_CgaSize" : orr_smod_text(ORR_SM_SREG, (unsigned)a->value);
@@ -295,15 +296,10 @@ static void arg(orr_text *t, const orr_arg *a, unsigned sm) {
     if (bars) orr_text_add(t, "|");
 }
 
-void orr_sass_print(orr_text *t, const orr_code *c) {
+void orr_sass_print_name(orr_text *t, const orr_code *c) {
     if (c->op == ORR_SASS_NONE) {
-        orr_text_add(t, ".inst 0x%016llx%016llx", (unsigned long long)c->hi, (unsigned long long)c->lo);
+        orr_text_add(t, ".inst");
         return;
-    }
-    if (c->guard != ORR_PT || c->guard_neg) {
-        orr_text_add(t, "@%s", c->guard_neg ? "!" : "");
-        pred(t, c->guard_uniform ? "UP" : "P", c->guard);
-        orr_text_add(t, " ");
     }
     orr_text_add(t, "%s", orr_sass[c->op].name);
     for (int i = 0; i < c->nmods; i++) {
@@ -315,6 +311,19 @@ void orr_sass_print(orr_text *t, const orr_code *c) {
         else if (*s)
             orr_text_add(t, ".%s", s);
     }
+}
+
+void orr_sass_print(orr_text *t, const orr_code *c) {
+    if (c->op == ORR_SASS_NONE) {
+        orr_text_add(t, ".inst 0x%016llx%016llx", (unsigned long long)c->hi, (unsigned long long)c->lo);
+        return;
+    }
+    if (c->guard != ORR_PT || c->guard_neg) {
+        orr_text_add(t, "@%s", c->guard_neg ? "!" : "");
+        pred(t, c->guard_uniform ? "UP" : "P", c->guard);
+        orr_text_add(t, " ");
+    }
+    orr_sass_print_name(t, c);
     const char *before = " ";
     for (int i = 0; i < c->nargs; i++) {
         if (c->args[i].flags & ORR_ARG_HIDDEN) continue;

@@ -62,7 +62,7 @@ typedef struct orr_mod {
 
 enum orr_arg_kind {
     ORR_ARG_NONE,
-    ORR_ARG_R,      // reg
+    ORR_ARG_R,      // reg; bank: of a source, which of A, B, C it is, from 1: its place in the operand cache
     ORR_ARG_UR,     // reg: a uniform register
     ORR_ARG_P,      // reg: a predicate
     ORR_ARG_UP,     // reg: a uniform predicate
@@ -144,6 +144,7 @@ bool orr_sass_supported(unsigned sm);
 
 // The text nvdisasm prints, without the closing semicolon; of what cannot be decoded its bytes, as .inst.
 void orr_sass_print(orr_text *out, const orr_code *c);
+void orr_sass_print_name(orr_text *out, const orr_code *c); // the mnemonic with its modifiers: "LDG.E.128"
 // The control word: "B0-2---:R-:W1:Y:S05": barriers waited for, the one that is set when sources are read,
 // when results are written, yield, stall cycles.
 void orr_sass_print_ctrl(orr_text *out, uint32_t ctrl);
@@ -152,5 +153,15 @@ void orr_sass_print_ctrl(orr_text *out, uint32_t ctrl);
 unsigned orr_code_mod(const orr_code *c, enum orr_smod kind);
 const char *orr_smod_text(enum orr_smod kind,
                           unsigned value); // "" when it shows nothing, NULL: no such value
+
+// What is implied by opcode and modifiers (span.c).
+// How many registers argument `arg` is, from its `reg` on: a value of 64 bits two, a matrix's fragment up to
+// four and more. 1 where a register holds it, 0 where none does. An address or index: of its vector register.
+int orr_code_span(const orr_code *c, int arg);
+int orr_code_uspan(const orr_code *c, int arg); // of the uniform register `ureg` that is part of it
+// Control may go on elsewhere after it, or lanes wait there: basic blocks end with it.
+bool orr_code_ends_block(const orr_code *c);
+bool orr_code_falls_through(const orr_code *c); // may go on with the next instruction
+int orr_code_bytes(const orr_code *c);          // of memory, per lane; 0: it touches none
 
 #endif

@@ -110,10 +110,17 @@ void orr_program_banks(orr_program *p, uint32_t first) {
 }
 
 // ---- machine instructions as they are ---------------------------------------------------------------------
+static uint16_t predicate_of(uint32_t p) { // P0 to P6, uniform ones from 8 on; PT is no register
+    if (p % 8 == 7 || p >= 16) return ORR_TREGS;
+    return (uint16_t)(p < 8 ? ORR_TREG_P + p : ORR_TREG_UP + p - 8);
+}
+
 static uint16_t register_of(const orr_operand *o) {
     if (o->kind != ORR_K_REG) return ORR_TREGS;
-    if (o->cls == ORR_P) return o->reg < 7 ? (uint16_t)(ORR_TREG_P + o->reg) : ORR_TREGS;
-    return o->reg < ORR_TREG_P ? (uint16_t)o->reg : ORR_TREGS;
+    if (o->cls == ORR_P) return predicate_of(o->reg);
+    uint32_t u = o->reg - 256; // uniform ones follow
+    if (o->reg >= 256) return u < ORR_TREG_UP - ORR_TREG_U ? (uint16_t)(ORR_TREG_U + u) : ORR_TREGS;
+    return (uint16_t)o->reg;
 }
 
 static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
@@ -152,7 +159,7 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
         i->kind = ORR_TK_ALU; // a constant load without addresses, for instance
     }
     for (int s = 0; s < from->nsrc; s++) orr_program_reg(p, i, register_of(orr_src(k, from, s)), false);
-    if (from->guard >= 0) orr_program_reg(p, i, (uint16_t)(ORR_TREG_P + (from->guard & 7)), false);
+    if (from->guard >= 0) orr_program_reg(p, i, predicate_of((uint32_t)from->guard), false);
     for (int d = 0; d < from->ndst; d++) orr_program_reg(p, i, register_of(orr_dst(k, from, d)), true);
 }
 
