@@ -118,6 +118,9 @@ bool orr_sass_control(machine *m); // converge.c: branches, convergence, barrier
 // ---- surroundings (sass_system.c) -------------------------------------------------------------
 // Fills in what the driver puts into constant bank 0 (`bytes` of it) for architecture `sm`.
 void orr_sass_bank0(uint8_t *bank, uint32_t bytes, unsigned sm, const orr_launch *l, uint32_t local_bytes);
+// Lanes call a function of the device runtime (ORR_SYS_*) at instruction u: arguments are in R4 and up, the
+// result goes to R4. They go on at R20 (which is for the caller to do). False after a fault.
+bool orr_sass_syscall(warp *w, const uop *u, uint32_t lanes, unsigned which);
 
 // ---- running --------------------------------------------------------------------------------
 bool orr_machine_make(program *p, orr_err *e); // orr_code_make for machine code: uops, blocks, constants

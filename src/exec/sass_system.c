@@ -55,7 +55,8 @@ static void put3(bank0 b, uint32_t offset, const uint32_t v[3]) {
 
 // Shared memory of a block as the machine counts it, and where the system's part begins.
 static uint32_t shared_size(const orr_launch *l, unsigned sm, uint32_t *system) {
-    uint64_t own = ((uint64_t)l->kernel->shared_base + l->kernel->shared_bytes + 15) / 16 * 16 + l->dynamic_shared;
+    uint64_t own =
+        ((uint64_t)l->kernel->shared_base + l->kernel->shared_bytes + 15) / 16 * 16 + l->dynamic_shared;
     *system = 0;
     if (sm >= 90) return (uint32_t)((own < RESERVED ? RESERVED : own) + 127) & ~127u;
     own = (own + 127) & ~127ull;
@@ -234,4 +235,26 @@ bool orr_sass_sreg(machine *m) {
     m_active(m);
     m_spread(m, m_dst(m, 0, 0), each);
     return true;
+}
+
+// ---- the device runtime -------------------------------------------------------------------------
+// The calling convention as ptxas has it: arguments from R4 on, of 64 bits in even pairs, and the result in
+// R4. The return address is in R20 and R21.
+static uint32_t *reg(const warp *w, unsigned n) {
+    return (uint32_t *)(void *)(w->bank[BANK_W] + n * reg_bytes(ORR_W));
+}
+static uint64_t reg_pair(const warp *w, unsigned n, int lane) {
+    return (uint64_t)reg(w, n + 1)[lane] << 32 | reg(w, n)[lane];
+}
+
+bool orr_sass_syscall(warp *w, const uop *u, uint32_t lanes, unsigned which) {
+    for (uint32_t m = lanes; m && !w->tb->faulted; m &= m - 1) {
+        int lane = orr_ffs(m);
+        uint64_t arg[4] = {reg_pair(w, 4, lane), reg_pair(w, 6, lane), reg(w, 8)[lane],
+                           reg_pair(w, 10, lane)};
+        uint64_t v = orr_system_call(w, u, lane, which, arg);
+        if (which == ORR_SYS_VPRINTF || which == ORR_SYS_MALLOC) reg(w, 4)[lane] = (uint32_t)v;
+        if (which == ORR_SYS_MALLOC) reg(w, 5)[lane] = (uint32_t)(v >> 32);
+    }
+    return !w->tb->faulted;
 }

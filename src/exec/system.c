@@ -202,10 +202,9 @@ static bool string_at(const warp *w, int lane, uint64_t addr, char *out, size_t 
 }
 
 // One thread's printf. Arguments are packed in the buffer, each at its natural alignment.
-static int print_thread(warp *w, const uop *u, int lane, FILE *out) {
+static int print_thread(warp *w, const uop *u, int lane, FILE *out, uint64_t form, uint64_t buffer) {
     char format[4096], spec[64], text[1024];
-    uint64_t buffer = argument(w, u, lane, 1, 8);
-    if (!string_at(w, lane, argument(w, u, lane, 0, 8), format, sizeof format)) {
+    if (!string_at(w, lane, form, format, sizeof format)) {
         orr_fault(w, u, lane, "printf's format is not in memory");
         return 0;
     }
@@ -271,36 +270,45 @@ static int print_thread(warp *w, const uop *u, int lane, FILE *out) {
     return args;
 }
 
-static void assertion(warp *w, const uop *u, int lane) {
+static void assertion(warp *w, const uop *u, int lane, const uint64_t arg[4]) {
     char message[200] = "", file[200] = "", function[120] = "";
-    string_at(w, lane, argument(w, u, lane, 0, 8), message, sizeof message);
-    string_at(w, lane, argument(w, u, lane, 1, 8), file, sizeof file);
-    string_at(w, lane, argument(w, u, lane, 3, 8), function, sizeof function);
-    orr_fault(w, u, lane, "assertion '%s' failed at %s:%u in '%s'", message, file,
-              (uint32_t)argument(w, u, lane, 2, 4), function);
+    string_at(w, lane, arg[0], message, sizeof message);
+    string_at(w, lane, arg[1], file, sizeof file);
+    string_at(w, lane, arg[3], function, sizeof function);
+    orr_fault(w, u, lane, "assertion '%s' failed at %s:%u in '%s'", message, file, (uint32_t)arg[2],
+              function);
+}
+
+uint64_t orr_system_call(warp *w, const uop *u, int lane, unsigned which, const uint64_t arg[4]) {
+    FILE *out = w->tb->prog->launch->print ? w->tb->prog->launch->print : stdout;
+    switch (which) {
+    case ORR_SYS_VPRINTF: return (uint64_t)print_thread(w, u, lane, out, arg[0], arg[1]);
+    case ORR_SYS_MALLOC: {
+        orr_err none = {0}; // a heap that is full gives NULL, as on the GPU
+        return arg[0] ? orr_mem_alloc(w->worker->mem, arg[0], "device malloc", &none) : 0;
+    }
+    case ORR_SYS_FREE:
+        if (arg[0] && !orr_mem_free(w->worker->mem, arg[0]))
+            orr_fault(w, u, lane, "free of 0x%llx, which malloc did not give", (unsigned long long)arg[0]);
+        memset(w->worker->range, 0, (w->tb->prog->nmem + 1) * sizeof *w->worker->range);
+        return 0;
+    default: assertion(w, u, lane, arg); return 0;
+    }
 }
 
 static void system_call(warp *w, const uop *u) {
-    FILE *out = w->tb->prog->launch->print ? w->tb->prog->launch->print : stdout;
+    unsigned which = u->inst->sub;
     for (uint32_t m = w->exec; m && !w->tb->faulted; m &= m - 1) {
         int lane = orr_ffs(m);
-        switch (u->inst->sub) {
-        case ORR_SYS_VPRINTF: result(w, u, lane, (uint64_t)print_thread(w, u, lane, out), 4); break;
-        case ORR_SYS_MALLOC: {
-            orr_err none = {0}; // a heap that is full gives NULL, as on the GPU
-            uint64_t n = argument(w, u, lane, 0, 8);
-            result(w, u, lane, n ? orr_mem_alloc(w->worker->mem, n, "device malloc", &none) : 0, 8);
-            break;
+        uint64_t arg[4] = {argument(w, u, lane, 0, 8)};
+        if (which == ORR_SYS_VPRINTF || which == ORR_SYS_ASSERTFAIL) arg[1] = argument(w, u, lane, 1, 8);
+        if (which == ORR_SYS_ASSERTFAIL) {
+            arg[2] = argument(w, u, lane, 2, 4);
+            arg[3] = argument(w, u, lane, 3, 8);
         }
-        case ORR_SYS_FREE: {
-            uint64_t at = argument(w, u, lane, 0, 8);
-            if (at && !orr_mem_free(w->worker->mem, at))
-                orr_fault(w, u, lane, "free of 0x%llx, which malloc did not give", (unsigned long long)at);
-            memset(w->worker->range, 0, (w->tb->prog->nmem + 1) * sizeof *w->worker->range);
-            break;
-        }
-        default: assertion(w, u, lane); break;
-        }
+        uint64_t v = orr_system_call(w, u, lane, which, arg);
+        if (which == ORR_SYS_VPRINTF) result(w, u, lane, v, 4);
+        if (which == ORR_SYS_MALLOC) result(w, u, lane, v, 8);
     }
 }
 

@@ -173,6 +173,9 @@ handlers orr_pick_atomic(const orr_kernel *k, const orr_inst *i,
 handlers orr_pick_system(const orr_kernel *k, const orr_inst *i,
                          const char **why); // system.c: special registers, printf, the heap
 
+// A function of the device runtime (ORR_SYS_*) called by one lane: its result (system.c).
+uint64_t orr_system_call(warp *w, const uop *u, int lane, unsigned which, const uint64_t arg[4]);
+
 // A handler that finds the program at fault says so here and returns; the main loop stops the launch.
 void orr_fault(warp *w, const uop *u, int lane, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
