@@ -227,7 +227,7 @@ void ops_module(orr_text *t) {
     }
 }
 
-bool ops_run(const orr_backend *b, orr_module *m, uint64_t *results, orr_err *e) {
+bool ops_load(const orr_backend *b, orr_module *m, ops_memory *mem, orr_err *e) {
     size_t scalars = (size_t)4 * IN_KINDS * OPS_N, n = scalars + (size_t)MAT_KINDS * MAT_N;
     uint64_t *in = orr_malloc(n * 8);
     for (size_t i = scalars; i < n; i++)
@@ -235,29 +235,35 @@ bool ops_run(const orr_backend *b, orr_module *m, uint64_t *results, orr_err *e)
     for (size_t i = 0; i < scalars; i++)
         in[i] = input((int)(i / OPS_N % IN_KINDS), (int)(i / OPS_N / IN_KINDS), (int)(i % OPS_N));
     bool ok = b->load(b->self, 0, m, e);
-    uint64_t at = ok ? b->alloc(b->self, "in", n * 8, e) : 0,
-             out = at ? b->alloc(b->self, "out", OPS_N * 8, e) : 0;
-    ok = out && b->write(b->self, at, in, n * 8, e);
-    for (int op = 0; op < ops_count && ok; op++) {
-        char name[16];
-        snprintf(name, sizeof name, "op%d", op);
-        uint64_t params[2] = {at, out};
-        const orr_kernel *k = m->load(m, name, e);
-        ok = k != NULL;
-        if (!ok) break;
-        bool mat = ops_cases[op].matrix[0];
-        static const uint64_t zero[OPS_N];
-        ok = !mat || b->write(b->self, out, zero, sizeof zero, e);
-        if (!ok) break;
-        orr_call c = {.kernel = k,
-                      .grid = {mat ? 1 : OPS_N / 256, 1, 1},
-                      .block = {mat ? 128 : 256, 1, 1},
-                      .params = (const uint8_t *)params,
-                      .index = (uint32_t)op};
-        ok = b->launch(b->self, &c, e) && b->read(b->self, out, results + (size_t)op * OPS_N, OPS_N * 8, e);
-    }
+    mem->in = ok ? b->alloc(b->self, "in", n * 8, e) : 0;
+    mem->out = mem->in ? b->alloc(b->self, "out", OPS_N * 8, e) : 0;
+    ok = mem->out && b->write(b->self, mem->in, in, n * 8, e);
     free(in);
     return ok;
+}
+
+bool ops_run_one(const orr_backend *b, orr_module *m, const ops_memory *mem, int n, bool mat,
+                 uint64_t *results, orr_err *e) {
+    static const uint64_t zero[OPS_N];
+    char name[16];
+    snprintf(name, sizeof name, "op%d", n);
+    uint64_t params[2] = {mem->in, mem->out};
+    const orr_kernel *k = m->load(m, name, e);
+    if (!k || !b->write(b->self, mem->out, zero, sizeof zero, e)) return false;
+    orr_call c = {.kernel = k,
+                  .grid = {mat ? 1 : OPS_N / 256, 1, 1},
+                  .block = {mat ? 128 : 256, 1, 1},
+                  .params = (const uint8_t *)params,
+                  .index = (uint32_t)n};
+    return b->launch(b->self, &c, e) && b->read(b->self, mem->out, results, OPS_N * 8, e);
+}
+
+bool ops_run(const orr_backend *b, orr_module *m, uint64_t *results, orr_err *e) {
+    ops_memory mem;
+    if (!ops_load(b, m, &mem, e)) return false;
+    for (int n = 0; n < ops_count; n++)
+        if (!ops_run_one(b, m, &mem, n, ops_cases[n].matrix[0], results + (size_t)n * OPS_N, e)) return false;
+    return true;
 }
 
 // ---- comparing approximations ---------------------------------------------------------------

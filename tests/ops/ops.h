@@ -18,8 +18,18 @@ extern const ops_case ops_cases[];
 extern const int ops_count;
 
 void ops_module(orr_text *ptx);
+// Kernels op0 .. of the same shape, each a made-up sequence of integer instructions (random.c).
+#define OPS_RANDOM 160
+void ops_random(orr_text *ptx);
 // results[op * OPS_N + element]; false: e
 bool ops_run(const orr_backend *b, orr_module *m, uint64_t *results, orr_err *e);
+// The same, kernel by kernel: memory first, then kernel opN; `mat` when it is a matrix instruction's.
+typedef struct ops_memory {
+    uint64_t in, out;
+} ops_memory;
+bool ops_load(const orr_backend *b, orr_module *m, ops_memory *mem, orr_err *e);
+bool ops_run_one(const orr_backend *b, orr_module *m, const ops_memory *mem, int n, bool mat,
+                 uint64_t *results, orr_err *e);
 // The largest distance between two results of an approximation, in units in the last place of the
 // element type; NaN against NaN is 0, NaN or infinity against anything else is UINT64_MAX.
 uint64_t ops_distance(const ops_case *c, uint64_t a, uint64_t b);
