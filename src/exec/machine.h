@@ -51,7 +51,7 @@ enum { // masks of bank P
     MASK_SINK = 31,
     MASKS = 32
 };
-enum { ROWS_D = 12, ROWS_H = 8, ROWS_Q = 2 }; // scratch of the other classes; Q's second is the sink
+enum { ROWS_D = 24, ROWS_H = 8, ROWS_Q = 2 }; // scratch of the other classes; Q's second is the sink
 
 typedef struct machine {
     program *p;
