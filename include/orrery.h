@@ -62,7 +62,7 @@ ORR_API bool orr_gpu_fit(const char *gpu, const char *const *sets, int nsets, in
 
 // ---- running a whole script -----------------------------------------------------------------
 // An input is the name of a bundled workload, a launch script, a recorded stream file, an Accel-Sim trace
-// (kernelslist.g), or, with `kernel`, `grid` and `block`, a PTX module. Zero what is not needed: the defaults
+// (kernelslist.g), or, with `kernel`, `grid` and `block`, a module (PTX, a cubin, a program). Zero what is not needed: the defaults
 // are those of the command line.
 typedef struct orr_run_options {
     const char *gpu, *model, *size;
@@ -76,6 +76,7 @@ typedef struct orr_run_options {
     bool lines;         // statistics by source line
     bool no_check;      // do not compare buffers with what the script expects
     FILE *print;        // where a kernel's printf goes; NULL: stdout
+    const char *source; // "ptx", "sass": of modules that are there as both; NULL: machine code if it fits
 } orr_run_options;
 // The result as text or JSON (docs/design.md, section 5).
 ORR_API char *orr_run(const char *input, const orr_run_options *o, enum orr_format format, orr_err *e);
@@ -110,7 +111,8 @@ ORR_API bool orr_device_free(orr_device *d, uint64_t addr, orr_err *e);
 ORR_API bool orr_device_write(orr_device *d, uint64_t addr, const void *data, uint64_t bytes, orr_err *e);
 ORR_API bool orr_device_read(orr_device *d, uint64_t addr, void *data, uint64_t bytes, orr_err *e);
 
-// A program is a module in the device's memory. It lives as long as the device.
+// A program is a module in the device's memory: PTX, a cubin, a fatbin or a program that nvcc has made. It lives as long
+// as the device.
 ORR_API orr_program *orr_program_load(orr_device *d, const char *path, orr_err *e);
 ORR_API orr_program *orr_program_parse(orr_device *d, const char *name, const char *ptx, size_t n,
                                        orr_err *e);

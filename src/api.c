@@ -130,6 +130,7 @@ static bool launch_on(context *c, orr_launch *l, orr_err *e) {
     int64_t limit =
         g->shared_per_block_optin > g->shared_per_block ? g->shared_per_block_optin : g->shared_per_block;
     if (!orr_launch_check(l, (uint32_t)limit, e)) return false;
+    c->result.source = l->kernel->module->source;
     orr_occupancy_result fit;
     if (orr_occupancy(g, (int)(l->block[0] * l->block[1] * l->block[2]), (int)l->kernel->regs,
                       (int64_t)l->kernel->shared_bytes + l->dynamic_shared, (int)l->kernel->barriers, &fit) &&
@@ -143,6 +144,8 @@ static bool launch_on(context *c, orr_launch *l, orr_err *e) {
     return orr_stream_begin(c->writer, &w.info, e) &&
            orr_exec_run(l, c->threads, true, on_block, c->writer, NULL, e) && orr_stream_end(c->writer, e);
 }
+
+static unsigned sm_of(const context *c) { return (unsigned)(c->gpu->cc_major * 10 + c->gpu->cc_minor); }
 
 static bool on_launch(void *arg, orr_launch *l, const orr_call *call, orr_err *e) {
     (void)call;
@@ -162,22 +165,25 @@ static void split_sets(const orr_run_options *o, const char **gpu, int *ngpu, co
 }
 
 static orr_script *open_script(const char *input, const orr_run_options *o, const char *const *sets,
-                               int nsets, orr_err *e) {
-    if (o->kernel) {
-        orr_direct d = {input, o->kernel, o->grid, o->block, o->shared, o->args, o->nargs};
-        return orr_script_from_args(&d, e);
-    }
+                               int nsets, unsigned sm, orr_err *e) {
     orr_arena a = {0};
-    const char *path = orr_find_workload(&a, input, e);
-    orr_script *s = path ? orr_script_load(path, o->size, sets, nsets, e) : NULL;
+    orr_script *s = NULL;
+    const char *path;
+    orr_direct d = {input, o->kernel, o->grid, o->block, o->shared, o->args, o->nargs};
+    if (o->kernel)
+        s = orr_script_from_args(&d, e);
+    else if ((path = orr_find_workload(&a, input, e)))
+        s = orr_script_load(path, o->size, sets, nsets, e);
     orr_arena_free(&a);
-    return s;
+    if (!s || orr_script_source(s, o->source, sm, e)) return s;
+    orr_script_free(s);
+    return NULL;
 }
 
 // Runs the script's launches in the context; the caller frees *script, which owns the kernels.
 static bool run_script(context *c, const char *input, const orr_run_options *o, const char *const *sets,
                        int nsets, orr_script **script, orr_err *e) {
-    orr_script *s = *script = open_script(input, o, sets, nsets, e);
+    orr_script *s = *script = open_script(input, o, sets, nsets, sm_of(c), e);
     if (!s) return false;
     orr_cpu *cpu = orr_cpu_new(on_launch, c, e);
     if (!cpu) return false;
@@ -295,7 +301,9 @@ char *orr_measure(const char *input, const orr_run_options *o, int rounds, orr_e
     static const orr_run_options defaults;
     if (!o) o = &defaults;
     orr_hw *h = orr_hw_open(e);
-    orr_script *s = h ? open_script(input, o, o->sets, o->nsets, e) : NULL;
+    const orr_hw_info *info = h ? orr_hw_get_info(h) : NULL;
+    orr_script *s =
+        h ? open_script(input, o, o->sets, o->nsets, (unsigned)(info->major * 10 + info->minor), e) : NULL;
     double *best = NULL;
     size_t nbest = 0;
     orr_text t = {0};
@@ -422,7 +430,7 @@ static orr_program *add_program(orr_device *d, orr_module *m, orr_err *e) {
 }
 
 orr_program *orr_program_load(orr_device *d, const char *path, orr_err *e) {
-    return add_program(d, orr_ptx_open(path, e), e);
+    return add_program(d, orr_module_find(path, NULL, sm_of(&d->context), e), e);
 }
 
 orr_program *orr_program_parse(orr_device *d, const char *name, const char *ptx, size_t n, orr_err *e) {

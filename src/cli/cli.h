@@ -15,6 +15,7 @@ typedef struct cli_options {
     int threads;                                // --threads N          (default: the host's)
     bool json;                                  // --json
     const char *size;                           // --size small|medium|large
+    const char *source;                         // --source ptx|sass (NULL: machine code where it fits)
     const char *output;                         // -o FILE, --output FILE
     const char *format;                         // --format NAME (record)
     const char *stats;                          // --stats accel-sim (run)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define INPUT_OPTIONS " size set kernel grid block shared arg "
+#define INPUT_OPTIONS " size source set kernel grid block shared arg "
 #define DIRECT_EXAMPLE                                                                                       \
     "--kernel saxpy --grid 4096 --block 256 \\\n    --arg i32:1048576 --arg f32:2.5 --arg "                  \
     "buf:f32:1048576:random --arg buf:f32:1048576:random"
@@ -24,7 +24,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery run bfs --size medium --lines\n"
      "orrery run my.launch --set n=65536 --json\n"
      "orrery run traces/kernelslist.g --kernels '*gemm*' --launches 0-9\n"
-     "orrery run saxpy.ptx " DIRECT_EXAMPLE},
+     "orrery run saxpy --source ptx\n"
+     "orrery run saxpy.cubin " DIRECT_EXAMPLE},
     {"record", cli_record, " gpu threads max-insts no-check format output quiet" INPUT_OPTIONS,
      "[options] INPUT -o FILE", "write an INPUT's streams to a file",
      "Executes INPUT and writes what every warp did (blocks of code, active masks, addresses) to a "
@@ -87,11 +88,12 @@ const cli_subcommand cli_subcommands[] = {
      "orrery list\n"
      "orrery list --json"},
     {"show", cli_show, " kernel timed gpu set json quiet ", "[options] MODULE", "a kernel as Orrery sees it",
-     "Prints the kernels of a PTX module: basic blocks, successors, post-dominators, registers, shared "
-     "memory.\n"
+     "Prints the kernels of a module, PTX or machine code: basic blocks, successors, post-dominators, "
+     "registers,\n"
+     "shared memory.\n"
      "With --timed, the machine instructions that --gpu is taken to run instead.",
      "orrery show saxpy.ptx\n"
-     "orrery show sgemm.ptx --kernel sgemm_tiled\n"
+     "orrery show sgemm.cubin --kernel sgemm_tiled\n"
      "orrery show saxpy.ptx --timed --gpu v100"},
     {"disasm", cli_disasm, " kernel arch images dump raw json quiet ", "[options] FILE",
      "the machine code of a cubin, program or library",

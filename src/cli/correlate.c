@@ -35,6 +35,7 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *call, orr_err *e
                   .progress = &x->progress};
     memcpy(w.info.grid, l->grid, sizeof l->grid);
     memcpy(w.info.block, l->block, sizeof l->block);
+    x->c->source = l->kernel->machine ? "machine code" : "PTX";
     if (!x->model->run(x->gpu, &w, &x->result, e)) return false;
     orr_compare_launch(x->c, x->group, x->gpu, &x->result.launches.at[x->result.launches.n - 1]);
     return true;
@@ -43,7 +44,7 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *call, orr_err *e
 static bool simulate(correlator *x, const cli_sets *sets, orr_err *e) {
     cli_options o = *x->run;
     if (*x->group->size) o.size = x->group->size;
-    orr_script *s = cli_open_script(&o, sets, x->group->script, e);
+    orr_script *s = cli_open_script(&o, sets, x->group->script, cli_sm(x->gpu), e);
     if (!s) return false;
     x->result = (orr_result){.gpu = x->gpu ? x->gpu->name : NULL,
                              .model = x->model->name,

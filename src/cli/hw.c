@@ -71,7 +71,9 @@ static void run_input(orr_hw *h, bool *broken, const cli_options *o, const cli_s
         orr_fail(&out->e, ORR_BAD_INPUT, "not run: after the fault above the driver takes no more work");
         return;
     }
-    orr_script *s = cli_open_script(o, sets, out->input, &out->e);
+    const orr_hw_info *info = orr_hw_get_info(h);
+    unsigned sm = (unsigned)(info->major * 10 + info->minor);
+    orr_script *s = cli_open_script(o, sets, out->input, sm, &out->e);
     if (s) out->size = orr_arena_strdup(names, orr_script_size(s));
     for (int k = 0; s && k < o->repeat && !out->e.status; k++) {
         one_round(h, s, !o->no_check, names, out, k, log);

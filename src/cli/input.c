@@ -1,5 +1,6 @@
 // From the command line to a script and its launches (input.h).
 #include "cli/input.h"
+#include "sass/module.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -48,8 +49,10 @@ static bool ends_with(const char *s, const char *end) {
     return n >= m && !strcmp(s + n - m, end);
 }
 
-orr_script *cli_open_script(const cli_options *o, const cli_sets *s, const char *input, orr_err *e) {
-    if (ends_with(input, ".ptx") && access(input, F_OK) == 0) {
+unsigned cli_sm(const orr_gpu *g) { return g ? (unsigned)(g->cc_major * 10 + g->cc_minor) : 0; }
+
+static orr_script *open_script(const cli_options *o, const cli_sets *s, const char *input, orr_err *e) {
+    if ((ends_with(input, ".ptx") && access(input, F_OK) == 0) || orr_sass_probe(input)) {
         if (o->size || s->nscript) {
             orr_fail(e, ORR_BAD_INPUT, "%s: --size and --set need a launch script; a module takes --arg",
                      input);
@@ -60,8 +63,8 @@ orr_script *cli_open_script(const cli_options *o, const cli_sets *s, const char 
     }
     if (o->kernel || o->grid || o->block || o->shared || o->nargs) {
         orr_fail(e, ORR_BAD_INPUT,
-                 "%s: --kernel, --grid, --block, --shared and --arg are for a .ptx module%s", input,
-                 ends_with(input, ".ptx") ? ", and there is no such file" : "");
+                 "%s: --kernel, --grid, --block, --shared and --arg are for a module (.ptx, .cubin)%s", input,
+                 ends_with(input, ".ptx") || ends_with(input, ".cubin") ? ", and there is no such file" : "");
         return NULL;
     }
     orr_arena names = {0};
@@ -69,6 +72,14 @@ orr_script *cli_open_script(const cli_options *o, const cli_sets *s, const char 
     orr_script *script = path ? orr_script_load(path, o->size, s->script, s->nscript, e) : NULL;
     orr_arena_free(&names);
     return script;
+}
+
+orr_script *cli_open_script(const cli_options *o, const cli_sets *s, const char *input, unsigned sm,
+                            orr_err *e) {
+    orr_script *script = open_script(o, s, input, e);
+    if (!script || orr_script_source(script, o->source, sm, e)) return script;
+    orr_script_free(script);
+    return NULL;
 }
 
 bool cli_prepare(const cli_options *o, const orr_gpu *g, orr_launch *l, orr_err *e) {

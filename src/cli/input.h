@@ -21,8 +21,11 @@ bool cli_load_gpu(const cli_options *o, const cli_sets *s, orr_gpu **gpu, orr_er
 // Refuses to write over what is being read.
 bool cli_check_output(const cli_options *o, const char *input, orr_err *e);
 
-// A bundled workload's name, a script, or a module with --kernel --grid --block --arg.
-orr_script *cli_open_script(const cli_options *o, const cli_sets *s, const char *input, orr_err *e);
+// A bundled workload's name, a script, or a module with --kernel --grid --block --arg; `sm` is the
+// architecture that machine code must be for (90), 0: any.
+orr_script *cli_open_script(const cli_options *o, const cli_sets *s, const char *input, unsigned sm,
+                            orr_err *e);
+unsigned cli_sm(const orr_gpu *g); // of a GPU, 0: none
 
 // Makes a launch fit the GPU (or none) and the options: %nsmid, resident blocks, --max-insts, and whether it
 // could be launched there at all.

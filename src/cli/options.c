@@ -29,6 +29,8 @@ static const option options[] = {
      "how to look at the launches: functional (the default) executes and counts, cycle also predicts time"},
     {"size", 0, STRING, AT(size), 0, "NAME",
      "problem size: small, medium, large or what the script names (default: its first)"},
+    {"source", 0, STRING, AT(source), 0, "ptx|sass",
+     "what a module's code is taken from when both are there (default: machine code if it is for the GPU)"},
     {"set", 0, LIST, AT(sets), AT(nsets), "KEY=VALUE",
      "replace a constant of the script or a value of the GPU; may be repeated"},
     {"kernel", 0, STRING, AT(kernel), 0, "NAME",
@@ -312,10 +314,10 @@ void cli_help(FILE *f, const cli_subcommand *c) {
     fputs(
         "  help      this, or `orrery help SUBCOMMAND`\n"
         "\n"
-        "An INPUT is the name of a bundled workload (`orrery list`), a launch script (*.launch), a PTX "
-        "module\n"
-        "(*.ptx), a recorded stream or an Accel-Sim trace (kernelslist.g). Every subcommand has --help with\n"
-        "examples; `orrery --version` says which this is.\n"
+        "An INPUT is the name of a bundled workload (`orrery list`), a launch script (*.launch), a module "
+        "(*.ptx,\n"
+        "*.cubin, a fatbin, or a program that nvcc has made), a recorded stream or an Accel-Sim trace\n"
+        "(kernelslist.g). Every subcommand has --help with examples; `orrery --version` says which this is.\n"
         "Exit status: 0 done, 1 the simulated program failed, 2 bad input or usage.\n",
         f);
 }

@@ -130,6 +130,10 @@ static void command_of(profiling *p, const orr_names *metrics, int rounds, const
         word(w, "--set");
         word(w, o->sets[k]);
     }
+    if (o->source) {
+        word(w, "--source");
+        word(w, o->source);
+    }
     if (o->no_check) word(w, "--no-check");
     if (o->quiet) word(w, "--quiet");
     word(w, "--");

@@ -124,7 +124,7 @@ int cli_record(cli_options *o, orr_err *e) {
     orr_gpu *gpu = NULL;
     orr_script *s = NULL;
     if (!e->status && cli_check_output(o, input, e) && cli_load_gpu(o, &sets, &gpu, e))
-        s = cli_open_script(o, &sets, input, e);
+        s = cli_open_script(o, &sets, input, cli_sm(gpu), e);
     recorder r = {.o = o, .gpu = gpu};
     orr_cpu *cpu = s ? orr_cpu_new(on_launch, &r, e) : NULL;
     if (cpu && create(&r, e)) {

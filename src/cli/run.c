@@ -73,6 +73,7 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     runner *r = arg;
     (void)c;
     if (!cli_prepare(r->o, r->gpu, l, e)) return false;
+    r->result.source = l->kernel->module->source;
     r->seen++;
     if (!chosen(r->o, l->kernel, l->index)) return orr_exec_run(l, r->o->threads, false, NULL, NULL, NULL, e);
     orr_work w = {.info = {.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index},
@@ -103,10 +104,10 @@ static bool report(runner *r, orr_text *out, orr_err *e) {
 }
 
 static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_text *out, orr_err *e) {
-    orr_script *s = cli_open_script(r->o, sets, input, e);
+    orr_script *s = cli_open_script(r->o, sets, input, cli_sm(r->gpu), e);
     if (!s) return false;
     r->result.size = orr_script_size(s);
-    r->result.source = "ptx";
+    r->result.source = "ptx"; // until a launch says otherwise
     orr_cpu *cpu = orr_cpu_new(on_launch, r, e);
     orr_script_stats stats = {0};
     double start = orr_seconds();
@@ -128,12 +129,12 @@ static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_t
 
 // What is recorded is taken as it is.
 static bool refuse_options(const cli_options *o, const cli_sets *sets, const char *input, orr_err *e) {
-    if (o->size || sets->nscript || o->kernel || o->grid || o->block || o->shared || o->nargs ||
+    if (o->size || o->source || sets->nscript || o->kernel || o->grid || o->block || o->shared || o->nargs ||
         o->counts_only)
         return orr_fail(
             e, ORR_BAD_INPUT,
-            "%s: a recorded stream or trace is replayed as it is; leave out --size, --kernel, --grid, "
-            "--block, --shared, --arg, --counts-only and --set of what is not the GPU's",
+            "%s: a recorded stream or trace is replayed as it is; leave out --size, --source, --kernel, "
+            "--grid, --block, --shared, --arg, --counts-only and --set of what is not the GPU's",
             input);
     return true;
 }
@@ -212,8 +213,8 @@ static bool check_timeline(const cli_options *o, const orr_model *m, orr_err *e)
 int cli_run(cli_options *o, orr_err *e) {
     if (!o->ninputs) {
         orr_fail(e, ORR_BAD_INPUT,
-                 "run: name an INPUT: a bundled workload (`orrery list`), a launch script, a .ptx "
-                 "module, a recorded stream or a trace (kernelslist.g)");
+                 "run: name an INPUT: a bundled workload (`orrery list`), a launch script, a "
+                 "module (.ptx, .cubin), a recorded stream or a trace (kernelslist.g)");
         return e->status;
     }
     if (o->counts_only && o->lines) {

@@ -2,6 +2,7 @@
 // the public interface (docs.nvidia.com/cuda/cuda-driver-api): handles are pointers, a device is an
 // int, a device address is 64 bits, and 0 is success everywhere.
 #include "hw/hw.h"
+#include "sass/module.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -213,14 +214,16 @@ bool orr_hw_reset(orr_hw *h) {
 static bool hw_load(void *self, int module, orr_module *m, orr_err *e) {
     orr_hw *h = self;
     size_t n;
-    char *image = orr_read_file(m->path, 256 << 20, &n, e);
+    bool machine = !strcmp(m->source, "sass"); // the image that was chosen, wherever it came from
+    char *text = machine ? NULL : orr_read_file(m->path, 256 << 20, &n, e);
+    const void *image = machine ? orr_sass_image(m, &n) : text;
     if (!image) return false;
     char log[4096] = "";
     int options[2] = {JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES};
     void *values[2] = {log, (void *)(uintptr_t)sizeof log};
     cu_module loaded = NULL;
     cu_result r = h->cuModuleLoadDataEx(&loaded, image, 2, options, values);
-    free(image);
+    free(text);
     while (h->modules.n <= (size_t)module) *ORR_PUSH(&h->modules) = NULL;
     h->modules.at[module] = r ? NULL : loaded;
     if (!r) return true;

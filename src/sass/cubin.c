@@ -272,6 +272,7 @@ orr_cubin *orr_cubin_read(const void *bytes, size_t n, const char *path, orr_err
     orr_cubin *c = orr_calloc(1, sizeof *c);
     c->path = orr_arena_strdup(&c->arena, path);
     c->image = orr_malloc(n + 1);
+    c->size = n;
     if (n) memcpy(c->image, bytes, n);
     sass_elf elf;
     if (!sass_elf_open(&elf, c->image, n, path, e)) {

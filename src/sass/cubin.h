@@ -94,6 +94,7 @@ typedef struct orr_cubin {
     uint32_t nfiles;
     bool no_lines;  // it has line tables that could not be read: built without libdw
     uint8_t *image; // owns the bytes
+    size_t size;
     orr_arena arena;
 } orr_cubin;
 

@@ -265,6 +265,12 @@ static orr_module *make(orr_cubin *c, const char *path, orr_err *e) {
     return NULL;
 }
 
+const void *orr_sass_image(const orr_module *m, size_t *n) {
+    const sass_front *f = m->front;
+    *n = f->cubin->size;
+    return f->cubin->image;
+}
+
 // ---- files ------------------------------------------------------------------------------------
 bool orr_sass_probe(const char *path) {
     uint8_t magic[4] = {0};

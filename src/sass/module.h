@@ -24,6 +24,8 @@ bool orr_sass_probe(const char *path);
 // newest code there is.
 orr_module *orr_sass_open(const char *path, unsigned sm, orr_err *e);
 orr_module *orr_sass_read(const void *bytes, size_t n, const char *path, unsigned sm, orr_err *e);
+// The cubin itself, for who gives it to a driver.
+const void *orr_sass_image(const orr_module *m, size_t *n);
 // The name of the function at an address below ORR_CODE_BASE, NULL: none there.
 const char *orr_sass_missing(const orr_module *m, uint64_t address);
 // Instruction n of a kernel as it is when the module's variables are at var_addr: k->codes[n], or where it
