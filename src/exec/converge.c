@@ -14,6 +14,7 @@
 // goes first; one that yields or looks at what others may write gives way (core.c).
 #include "exec/machine.h"
 #include "exec/pair.h"
+#include "sass/module.h"
 
 enum { BY_WARP = 0xff }; // frag.bar of one that waits at a WARPSYNC
 
@@ -91,6 +92,26 @@ static void away(warp *w, frag *f, const uop *u, uint32_t lanes) { // lanes of f
     f->turn = ++w->turn;
 }
 
+// A call of what the driver provides: done at once, and the lanes go on where R20 says, as after any call
+// (the ABI of nvcc's code: the return address is in R20 and R21).
+static bool call_system(warp *w, const uop *u, uint32_t lanes, uint32_t address, uint32_t to[ORR_WARP]) {
+    const program *p = w->tb->prog;
+    uint32_t which = (address - (uint32_t)ORR_CODE_SYSTEM(0)) / 16, back = 20 * reg_bytes(ORR_W);
+    const char *name = orr_sass_missing(p->kernel->module, address);
+    if (address < ORR_CODE_SYSTEM(0) || address >= ORR_CODE_MISSING ||
+        back + ROWS_UR * reg_bytes(ORR_W) >= p->barriers) {
+        orr_fault(w, u, orr_ffs(lanes), "call of '%s', which nobody has", name ? name : "?");
+        return false;
+    }
+    uint32_t was = w->exec;
+    set_exec(w, lanes);
+    bool ok = orr_sass_syscall(w, u, lanes, which);
+    set_exec(w, was);
+    const uint32_t *r20 = (const uint32_t *)(const void *)(w->bank[BANK_W] + back);
+    for (uint32_t m = lanes; m; m &= m - 1) to[orr_ffs(m)] = r20[orr_ffs(m)];
+    return ok && !w->tb->faulted;
+}
+
 // Lanes go where their registers say: those with the same target together.
 static void away_each(warp *w, frag *f, const uop *u, uint32_t lanes, uint32_t rest_to) {
     uint32_t to[ORR_WARP];
@@ -105,6 +126,10 @@ static void away_each(warp *w, frag *f, const uop *u, uint32_t lanes, uint32_t r
         uint32_t lead = to[orr_ffs(f->mask)], same = 0;
         for (uint32_t m = f->mask; m; m &= m - 1)
             if (to[orr_ffs(m)] == lead) same |= m & -m;
+        if (u->inst->sass == ORR_SASS_CALL && lead < ORR_CODE_BASE) {
+            if (!call_system(w, u, same, lead, to)) return;
+            continue;
+        }
         int32_t pc = block_at(w->tb->prog, lead);
         if (pc < 0) {
             orr_fault(w, u, orr_ffs(same), "jump to 0x%x, where no instruction that can be jumped to is",
@@ -251,6 +276,8 @@ static bool go_to(machine *m, orr_inst *in, oper none) {
     in->imm = base;
     if (t->shape & (ORR_ARG_HAS_R | ORR_ARG_HAS_UR)) {
         a = t->shape & ORR_ARG_HAS_UR ? m_uniform(m, t->ureg) : m_row(m, t->reg);
+    } else if (c->op == ORR_SASS_CALL && base < ORR_CODE_BASE) {
+        a = m_imm(m, ORR_W, 0);
     } else {
         in->target = block_at(p, base);
         if (in->target < 0) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec/pair.h"
+#include "sass/module.h"
 
 typedef struct build {
     orr_kernel like; // stands for the kernel when a PTX handler is picked: its operands
@@ -544,9 +545,10 @@ bool orr_machine_make(program *p, orr_err *e) {
     for (uint32_t n = 0; n < k->nblocks; n++) p->block_of[k->blocks[n].first] = n + 1;
     uint32_t *uop_of = orr_arena_alloc(&p->arena, (k->ninsts + 1) * sizeof *uop_of);
     bool ok = true;
+    orr_code placed;
     for (uint32_t n = 0; n < k->ninsts && ok; n++) {
         uop_of[n] = (uint32_t)b.uops.n;
-        m.c = &k->codes[n];
+        m.c = orr_code_placed(k, n, p->launch->image ? p->launch->image->var_addr : NULL, &placed);
         m.inst = &k->insts[n];
         ok = translate(&m, e);
     }

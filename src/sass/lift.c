@@ -559,7 +559,6 @@ static void resources(lift *l, const orr_cubin_func *x) {
     memcpy(k->maxntid, x->maxntid, sizeof k->maxntid);
     memcpy(k->reqntid, x->reqntid, sizeof k->reqntid);
     k->machine = k->control = true;
-    k->blocks_meet = k->reads_anywhere = true; // nobody has looked
     k->bank0 = x->constant0;
     k->bank0_bytes = x->constant0_bytes;
 }
@@ -595,6 +594,7 @@ static bool make_kernel(lift *l, uint32_t entry) {
     make_params(k, x);
     resources(l, x);
     measure_stack(l, x);
+    sass_effects(k);
     return true;
 }
 

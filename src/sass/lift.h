@@ -35,6 +35,7 @@ enum {
 bool sass_resolve(const sass_front *f, const orr_cubin_reloc *r, bool *function, uint32_t *var,
                   uint64_t *address);
 // The kernel: instructions, blocks, functions (lift.c).
+void sass_effects(orr_kernel *k); // may its thread blocks run in any order (effects.c)
 orr_kernel *sass_lift(orr_module *m, const orr_cubin_func *entry, orr_err *e);
 
 #endif

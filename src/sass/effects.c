@@ -1,0 +1,331 @@
+// May the thread blocks of machine code run in any order? What isa/effects.c asks of PTX, asked of registers
+// that are used again and again: what one holds is followed block by block, until nothing changes.
+//
+// Of each register it is known, at each place: from which parameters and variables its value was made (its
+// bases), whether loaded data went into it, whether the block's index did, and which instruction wrote it
+// when that is the same on all ways here. Where ways meet, bases and `loaded` add up; `block` holds if it
+// does on all of them. The rules are those of isa/effects.c: every address has a base; what is stored to
+// through a base is not loaded through it except at the very place that the same thread stores to; a place
+// that is stored to depends on the block's index and not on loaded data, unless what is stored is a constant.
+#include <stdlib.h>
+#include <string.h>
+
+#include "sass/lift.h"
+
+enum { UNIFORM = 256, NREGS = 256 + 64, PREDICATES = NREGS, NSTATE = NREGS + 16 };
+#define MAX_BLOCKS 4096 // of a kernel that is looked through
+
+typedef struct origin {
+    uint64_t bases;
+    int32_t def; // the instruction that wrote it, + 1; 0: none has; -1: one of several
+    bool loaded, block;
+} origin;
+
+typedef struct state {
+    bool known; // some way leads here
+    origin of[NSTATE];
+} state;
+
+typedef struct effects {
+    orr_kernel *k;
+    state *in;      // [block]
+    bool *waiting;  // [block]: to be looked at again
+    uint32_t steps; // blocks that may still be looked at
+    bool lost;      // something the analysis does not follow
+} effects;
+
+static int place_of(const orr_operand *o) {
+    if (o->cls == ORR_P) return PREDICATES + (int)(o->reg & 15);
+    return o->reg < NREGS ? (int)o->reg : -1;
+}
+
+static uint64_t base_bit(effects *x, bool param, uint32_t which) {
+    orr_kernel *k = x->k;
+    for (uint32_t n = 0; n < k->nbases; n++)
+        if (k->bases[n].param == param && k->bases[n].which == which) return 1ull << n;
+    if (k->nbases == ORR_MAX_BASES) {
+        x->lost = true;
+        return 1ull << (ORR_MAX_BASES - 1);
+    }
+    k->bases[k->nbases] = (orr_base){.param = param, .which = which};
+    return 1ull << k->nbases++;
+}
+
+static void mix(origin *to, const origin *from) {
+    to->bases |= from->bases;
+    to->loaded |= from->loaded;
+    to->block |= from->block;
+}
+
+// A word of a constant bank: a parameter of 8 bytes, or a variable's address that the loader put there.
+static origin of_constant(effects *x, const orr_arg *a) {
+    orr_kernel *k = x->k;
+    origin r = {0};
+    if (a->shape & (ORR_ARG_HAS_R | ORR_ARG_HAS_UR | ORR_ARG_BINDLESS)) {
+        r.loaded = true;
+        return r;
+    }
+    if (a->bank == 0) {
+        for (uint32_t p = 0; p < k->nparams; p++) {
+            uint64_t at = (uint64_t)a->value - k->param_base - k->params[p].offset;
+            if (k->params[p].bytes == 8 && at == 0) r.bases = base_bit(x, true, k->params[p].offset);
+            if (k->params[p].bytes > 8 && at < k->params[p].bytes && at % 8 == 0) // a pointer in a structure
+                r.bases = base_bit(x, true, k->params[p].offset + (uint32_t)at);
+        }
+    } else if (a->bank < ORR_BANKS && k->bank_var[a->bank]) {
+        const orr_var *v = &k->module->vars[k->bank_var[a->bank] - 1];
+        for (uint32_t n = 0; n < v->nrelocs; n++)
+            if (v->relocs[n].offset == (uint64_t)a->value && v->relocs[n].var >= 0)
+                r.bases = base_bit(x, false, (uint32_t)v->relocs[n].var);
+    }
+    return r;
+}
+
+static origin result_of(effects *x, const state *s, uint32_t n) {
+    const orr_kernel *k = x->k;
+    const orr_inst *i = &k->insts[n];
+    const orr_code *c = &k->codes[n];
+    origin r = {0};
+    bool constant = c->op == ORR_SASS_LDC || c->op == ORR_SASS_LDCU || c->op == ORR_SASS_ULDC;
+    if (!constant && (orr_ops[i->op].flags & (ORR_F_LOAD | ORR_F_ATOMIC))) return (origin){.loaded = true};
+    for (uint32_t f = 0; f < k->nfixes; f++)
+        if (k->fixes[f].inst == n) r.bases |= base_bit(x, false, k->fixes[f].var);
+    for (int a = 0; a < c->nargs; a++) {
+        const orr_arg *g = &c->args[a];
+        if (g->kind == ORR_ARG_CONST) {
+            origin o = of_constant(x, g);
+            mix(&r, &o);
+        } else if (g->kind == ORR_ARG_SREG) {
+            r.block |= g->value >= ORR_SV_SREG_CTAID_X && g->value <= ORR_SV_SREG_CTAID_Z;
+        }
+    }
+    for (int o = 0; o < i->nsrc; o++) {
+        int at = place_of(orr_src(k, i, o));
+        if (at >= 0) mix(&r, &s->of[at]);
+    }
+    if (i->guard >= 0) r.loaded |= s->of[PREDICATES + (i->guard & 15)].loaded;
+    return r;
+}
+
+static void step(effects *x, state *s, uint32_t n) {
+    const orr_inst *i = &x->k->insts[n];
+    if (!i->ndst) return;
+    origin r = result_of(x, s, n);
+    for (int d = 0; d < i->ndst; d++) {
+        int at = place_of(orr_dst(x->k, i, d));
+        if (at < 0) continue;
+        origin *o = &s->of[at];
+        if (i->guard < 0) {
+            *o = r;
+            o->def = (int32_t)n + 1;
+        } else { // or what it held before
+            bool block = o->block && r.block;
+            mix(o, &r);
+            o->block = block;
+            o->def = -1;
+        }
+    }
+}
+
+// ---- ways -----------------------------------------------------------------------------------------
+static void arrive(effects *x, uint32_t block, const state *s) {
+    state *to = &x->in[block];
+    bool changed = !to->known;
+    if (!to->known) {
+        *to = *s;
+        to->known = true;
+    } else {
+        for (int n = 0; n < NSTATE; n++) {
+            origin *o = &to->of[n], was = *o;
+            const origin *f = &s->of[n];
+            o->bases |= f->bases;
+            o->loaded |= f->loaded;
+            o->block &= f->block;
+            if (o->def != f->def) o->def = -1;
+            changed |= o->bases != was.bases || o->loaded != was.loaded || o->block != was.block ||
+                       o->def != was.def;
+        }
+    }
+    if (changed) x->waiting[block] = true;
+}
+
+static int32_t block_of(const orr_kernel *k, uint32_t inst) {
+    for (uint32_t b = 0; b < k->nblocks; b++)
+        if (k->blocks[b].first == inst) return (int32_t)b;
+    return -1;
+}
+
+// Where a block leads: the next one, a target it names, and from a return to behind every call.
+static void leave(effects *x, uint32_t b, const state *s) {
+    const orr_kernel *k = x->k;
+    const orr_block *from = &k->blocks[b];
+    uint32_t last = from->first + from->count - 1;
+    const orr_code *c = &k->codes[last];
+    if (from->next >= 0) arrive(x, (uint32_t)from->next, s);
+    switch (c->op) {
+    case ORR_SASS_BRA:
+    case ORR_SASS_CALL:
+    case ORR_SASS_JMP: break;
+    case ORR_SASS_RET:
+        for (uint32_t n = 0; n + 1 < k->ninsts; n++)
+            if (k->codes[n].op == ORR_SASS_CALL) {
+                int32_t to = block_of(k, n + 1);
+                if (to >= 0) arrive(x, (uint32_t)to, s);
+            }
+        return;
+    case ORR_SASS_BRX:
+    case ORR_SASS_BRXU:
+    case ORR_SASS_JMX:
+    case ORR_SASS_JMXU: x->lost = true; return;
+    default: return;
+    }
+    const orr_arg *t = c->nargs ? &c->args[c->nargs - 1] : NULL;
+    bool direct = t && t->kind == ORR_ARG_TARGET && !(t->shape & (ORR_ARG_HAS_R | ORR_ARG_HAS_UR)) &&
+                  !orr_code_mod(c, ORR_SM_RELABS) && c->op != ORR_SASS_JMP;
+    int32_t to =
+        direct && t->value >= 0 && t->value / 16 < k->ninsts ? block_of(k, (uint32_t)(t->value / 16)) : -1;
+    if (to >= 0)
+        arrive(x, (uint32_t)to, s);
+    else
+        x->lost = true;
+}
+
+static void follow(effects *x) {
+    orr_kernel *k = x->k;
+    state *s = orr_calloc(1, sizeof *s);
+    s->known = true;
+    arrive(x, k->funcs[0].entry, s);
+    for (bool again = true; again && !x->lost;) {
+        again = false;
+        for (uint32_t b = 0; b < k->nblocks && !x->lost; b++) {
+            if (!x->waiting[b]) continue;
+            x->waiting[b] = false;
+            again = true;
+            if (!x->steps--) x->lost = true;
+            *s = x->in[b];
+            for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++)
+                step(x, s, n);
+            leave(x, b, s);
+        }
+    }
+    free(s);
+}
+
+// ---- accesses ---------------------------------------------------------------------------------------
+typedef struct access {
+    int32_t lo, hi, up; // who wrote the parts of its address
+    int64_t disp;
+    uint32_t bytes;
+    bool store, own;
+    origin from;
+} access;
+
+static const orr_arg *address(const orr_code *c) {
+    const orr_arg *at = NULL; // LDGSTS has two: the second is the one in global memory
+    for (int a = 0; a < c->nargs; a++)
+        if (c->args[a].kind == ORR_ARG_MEM) at = &c->args[a];
+    return at;
+}
+
+static bool constant_row(effects *x, const state *s, unsigned reg) {
+    if (reg >= ORR_RZ) return true;
+    int32_t def = s->of[reg].def;
+    if (def <= 0) return false;
+    const orr_code *c = &x->k->codes[def - 1];
+    return c->op == ORR_SASS_MOV && c->nargs == 2 && c->args[1].kind == ORR_ARG_INT;
+}
+
+static bool stores_constant(effects *x, const state *s, uint32_t n) {
+    const orr_code *c = &x->k->codes[n];
+    const orr_arg *v = c->nargs > 1 ? &c->args[1] : NULL;
+    if (!v || v->kind != ORR_ARG_R || x->k->insts[n].op != ORR_OP_ST) return false;
+    for (unsigned w = 0; w < x->k->insts[n].vec; w++)
+        if (!constant_row(x, s, v->reg == ORR_RZ ? ORR_RZ : v->reg + w)) return false;
+    return true;
+}
+
+static bool take(effects *x, const state *s, uint32_t n, access *to) {
+    orr_kernel *k = x->k;
+    const orr_inst *i = &k->insts[n];
+    uint16_t flags = orr_ops[i->op].flags;
+    bool global = i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC || i->op == ORR_OP_CPASYNC;
+    if (!(flags & ORR_F_MEMORY) || !global) return false;
+    const orr_arg *a = address(&k->codes[n]);
+    if (!a) {
+        x->lost = true;
+        return false;
+    }
+    *to = (access){.disp = a->value, .bytes = (uint32_t)i->width * i->vec};
+    to->store = (flags & (ORR_F_STORE | ORR_F_ATOMIC)) && i->op != ORR_OP_CPASYNC;
+    if (a->shape & ORR_ARG_HAS_R && a->reg < ORR_RZ) {
+        mix(&to->from, &s->of[a->reg]);
+        to->lo = s->of[a->reg].def;
+        to->hi = a->reg + 1u < ORR_RZ ? s->of[a->reg + 1].def : 0;
+    }
+    if (a->shape & ORR_ARG_HAS_UR && a->ureg < 63) {
+        mix(&to->from, &s->of[UNIFORM + a->ureg]);
+        to->up = s->of[UNIFORM + a->ureg].def;
+    }
+    if (!to->from.bases) { // out of memory, or made of numbers
+        if (to->store)
+            x->lost = true;
+        else
+            k->reads_anywhere = true;
+        return false;
+    }
+    if (to->store && (to->from.loaded || !to->from.block) && !stores_constant(x, s, n)) x->lost = true;
+    return true;
+}
+
+static bool same_place(const access *a, const access *b) {
+    return a->lo >= 0 && a->hi >= 0 && a->up >= 0 && a->lo == b->lo && a->hi == b->hi && a->up == b->up &&
+           a->disp == b->disp && b->bytes >= a->bytes;
+}
+
+static void note(effects *x) {
+    orr_kernel *k = x->k;
+    ORR_VEC(access) all = {0};
+    state *s = orr_calloc(1, sizeof *s);
+    for (uint32_t b = 0; b < k->nblocks && !x->lost; b++) {
+        if (!x->in[b].known) continue; // nobody gets here
+        *s = x->in[b];
+        for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++) {
+            access a;
+            if (take(x, s, n, &a)) *ORR_PUSH(&all) = a;
+            step(x, s, n);
+        }
+    }
+    if (all.n > 20000) x->lost = true;
+    for (size_t n = 0; n < all.n && !x->lost; n++) {
+        access *a = &all.at[n];
+        for (size_t m = 0; m < all.n && !a->store && !a->own; m++)
+            a->own = all.at[m].store && same_place(a, &all.at[m]);
+        for (uint64_t m = a->from.bases; m; m &= m - 1) {
+            orr_base *base = &k->bases[__builtin_ctzll(m)];
+            if (a->store)
+                base->stores = true;
+            else if (a->own)
+                base->loads_own = true;
+            else
+                base->loads = true;
+        }
+    }
+    free(all.at);
+    free(s);
+}
+
+void sass_effects(orr_kernel *k) {
+    k->bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->bases);
+    k->nbases = 0;
+    k->blocks_meet = k->reads_anywhere = true;
+    if (k->nfuncs > 1 || k->nblocks > MAX_BLOCKS || k->recursive) return;
+    effects x = {.k = k, .steps = 64 * k->nblocks + 1000};
+    k->reads_anywhere = false;
+    x.in = orr_calloc(k->nblocks + 1, sizeof *x.in);
+    x.waiting = orr_calloc(k->nblocks + 1, sizeof *x.waiting);
+    follow(&x);
+    if (!x.lost) note(&x);
+    k->blocks_meet = x.lost;
+    free(x.in);
+    free(x.waiting);
+}
