@@ -62,8 +62,8 @@ ORR_API bool orr_gpu_fit(const char *gpu, const char *const *sets, int nsets, in
 
 // ---- running a whole script -----------------------------------------------------------------
 // An input is the name of a bundled workload, a launch script, a recorded stream file, an Accel-Sim trace
-// (kernelslist.g), or, with `kernel`, `grid` and `block`, a module (PTX, a cubin, a program). Zero what is not needed: the defaults
-// are those of the command line.
+// (kernelslist.g), or, with `kernel`, `grid` and `block`, a module (PTX, a cubin, a program). Zero what is not
+// needed: the defaults are those of the command line.
 typedef struct orr_run_options {
     const char *gpu, *model, *size;
     const char *const *sets; // "n=4096": constants of the script; "sm.count=66": values of the GPU
@@ -111,8 +111,8 @@ ORR_API bool orr_device_free(orr_device *d, uint64_t addr, orr_err *e);
 ORR_API bool orr_device_write(orr_device *d, uint64_t addr, const void *data, uint64_t bytes, orr_err *e);
 ORR_API bool orr_device_read(orr_device *d, uint64_t addr, void *data, uint64_t bytes, orr_err *e);
 
-// A program is a module in the device's memory: PTX, a cubin, a fatbin or a program that nvcc has made. It lives as long
-// as the device.
+// A program is a module in the device's memory: PTX, a cubin, a fatbin or a program that nvcc has made. It
+// lives as long as the device.
 ORR_API orr_program *orr_program_load(orr_device *d, const char *path, orr_err *e);
 ORR_API orr_program *orr_program_parse(orr_device *d, const char *name, const char *ptx, size_t n,
                                        orr_err *e);

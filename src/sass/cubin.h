@@ -81,7 +81,7 @@ typedef struct orr_cubin {
     const char *path; // for messages
     unsigned sm;
     uint32_t elf_flags;
-    uint16_t elf_type; // ET_EXEC; ET_REL: to be linked yet
+    uint16_t elf_type;     // ET_EXEC; ET_REL: to be linked yet
     orr_cubin_func *funcs; // kernels first, each kind in the order of the file
     uint32_t nfuncs, nkernels;
     orr_cubin_section *sections;
