@@ -129,7 +129,13 @@ int cli_record(cli_options *o, orr_err *e) {
     orr_cpu *cpu = s ? orr_cpu_new(on_launch, &r, e) : NULL;
     if (cpu && create(&r, e)) {
         r.inner = orr_cpu_backend(cpu);
-        orr_backend b = {&r, do_load, do_alloc, do_write, do_read, do_symbol, do_launch};
+        orr_backend b = {.self = &r,
+                         .load = do_load,
+                         .alloc = do_alloc,
+                         .write = do_write,
+                         .read = do_read,
+                         .symbol = do_symbol,
+                         .launch = do_launch};
         orr_script_stats stats;
         if (!o->quiet) orr_progress_start(&r.progress, input, "launches", "blocks", 0);
         bool ok = orr_script_run(s, &b, !o->no_check, &stats, e);
