@@ -258,33 +258,15 @@ static inline uint32_t high_u(uint32_t a, uint32_t b) { return (uint32_t)((uint6
 static inline uint32_t high_s(int32_t a, int32_t b) { return (uint32_t)((uint64_t)((int64_t)a * b) >> 32); }
 PAIR2(mulhi_u, uint32_t, uint32_t, uint32_t, high_u(a, b))
 PAIR2(mulhi_s, uint32_t, int32_t, int32_t, high_s(a, b))
-PAIR3(madhi_u, uint32_t, uint32_t, uint32_t, uint32_t, high_u(a, b) + c)
-PAIR3(madhi_s, uint32_t, int32_t, int32_t, uint32_t, high_s(a, b) + c)
 
-// The product in rows of its own, for sums that are not simple.
-static oper product(machine *m, bool high) {
-    oper a = m_src(m, 2, 0), b = m_src(m, 3, 0), t;
-    if (zero(m, a) || zero(m, b)) return m_imm(m, ORR_W, 0);
-    if (!high && fixed_is(m, b, 1)) return a;
-    t = m_tmp(m, ORR_W);
-    handlers h = !high ? PICK(mul) : m_mod(m, ORR_SM_SIGN) ? PICK(mulhi_s) : PICK(mulhi_u);
-    m_emit(m, h, 1, 2, OPERS(t, a, b));
-    return t;
-}
-
-// IMAD {d, p, a, b, c, carry}: the low or the high word of a * b, and c. The low form sets no flag.
-static bool imad32(machine *m) {
-    bool high = m_mod(m, ORR_SM_PART) == ORR_SV_PART_HI, x = m_mod(m, ORR_SM_X), neg = negated(m, 4);
-    oper d = m_dst(m, 0, 0), p = m_pdst(m, high ? 1 : m->c->nargs), off = m_imm(m, ORR_P, 0);
+// IMAD {d, p, a, b, c, carry}: the low word of a * b, and c. This form sets no flag.
+static bool imad_low(machine *m) {
+    bool x = m_mod(m, ORR_SM_X), neg = negated(m, 4);
+    oper d = m_dst(m, 0, 0), none = m_pdst(m, m->c->nargs);
     oper a = m_src(m, 2, 0), b = m_src(m, 3, 0), c = m_src(m, 4, 0);
-    bool nothing = zero(m, a) || zero(m, b), carries = x || !p.none;
     uint32_t k;
-    if (!carries && !nothing && high) {
-        bool sign = m_mod(m, ORR_SM_SIGN) == ORR_SV_SIGN_S32;
-        if (zero(m, c)) return give(m, sign ? PICK(mulhi_s) : PICK(mulhi_u), 1, 2, OPERS(d, a, b));
-        if (!neg) return give(m, sign ? PICK(madhi_s) : PICK(madhi_u), 1, 3, OPERS(d, a, b, c));
-    }
-    if (!carries && !nothing && !high && !fixed_is(m, b, 1)) {
+    if (zero(m, a) || zero(m, b)) a = m_imm(m, ORR_W, 0), b = m_imm(m, ORR_W, 1);
+    if (!x && !fixed_is(m, b, 1)) {
         bool shift = fixed(m, b, &k) && !(k & (k - 1));
         if (shift && zero(m, c))
             return give_imm(m, PICK(shl_imm), (uint32_t)__builtin_ctz(k), 1, 1, OPERS(d, a));
@@ -294,8 +276,13 @@ static bool imad32(machine *m) {
         if (zero(m, c)) return give(m, PICK(mul), 1, 2, OPERS(d, a, b));
         return give(m, neg ? PICK(mad_minus) : PICK(mad), 1, 3, OPERS(d, a, b, c));
     }
-    term t[2] = {{product(m, high), false}, {c, neg}};
-    return add_up(m, d, p, m_pdst(m, m->c->nargs), 2, t, x, m_psrc(m, 5), off);
+    if (!fixed_is(m, b, 1)) {
+        oper t = m_tmp(m, ORR_W);
+        m_emit(m, PICK(mul), 1, 2, OPERS(t, a, b));
+        a = t;
+    }
+    term t[2] = {{a, false}, {c, neg}};
+    return add_up(m, d, none, none, 2, t, x, m_psrc(m, 5), m_imm(m, ORR_P, 0));
 }
 
 // Two rows of results: `lo` and `hi` of a lane are made by BODY.
@@ -362,9 +349,10 @@ static void mad_wide_any(warp *w, const uop *u) {
     set_pred(w, u->all[2], m);
 }
 
-static bool imad_wide(machine *m) {
+// IMAD.WIDE: 64 bits of a * b, and c, a pair. IMAD.HI is the upper word of the same, with a pair for c too.
+static bool imad_wide(machine *m, bool high) {
     bool sign = m_mod(m, ORR_SM_SIGN) == ORR_SV_SIGN_S32, x = m_mod(m, ORR_SM_X), neg = negated(m, 4);
-    oper lo = m_dst(m, 0, 0), hi = m_dst(m, 0, 1), p = m_pdst(m, 1);
+    oper lo = high ? m_tmp(m, ORR_W) : m_dst(m, 0, 0), hi = m_dst(m, 0, high ? 0 : 1), p = m_pdst(m, 1);
     oper a = m_src(m, 2, 0), b = m_src(m, 3, 0), cl = m_src(m, 4, 0), ch = m_src(m, 4, 1);
     if (m_is(m, 4, ORR_ARG_INT)) ch = m_imm(m, ORR_W, m->c->args[4].value < 0 ? ~0u : 0);
     if (x || !p.none || neg) {
@@ -378,6 +366,8 @@ static bool imad_wide(machine *m) {
         handlers h = k == 1 ? PICK(add_wide_s) : sign ? PICK(shl_wide_s) : PICK(shl_wide_u);
         return give_imm(m, h, (uint32_t)__builtin_ctz(k), 2, 3, OPERS(lo, hi, a, cl, ch));
     }
+    if (high && zero(m, cl) && zero(m, ch))
+        return give(m, sign ? PICK(mulhi_s) : PICK(mulhi_u), 1, 2, OPERS(hi, a, b));
     if (zero(m, cl) && zero(m, ch))
         return give(m, sign ? PICK(mul_wide_s) : PICK(mul_wide_u), 2, 2, OPERS(lo, hi, a, b));
     return give(m, sign ? PICK(mad_wide_s) : PICK(mad_wide_u), 2, 4, OPERS(lo, hi, a, b, cl, ch));
@@ -662,7 +652,10 @@ bool orr_sass_int(machine *m) {
     case ORR_SASS_VIADD:
     case ORR_SASS_UVIADD: return viadd(m);
     case ORR_SASS_IMAD:
-    case ORR_SASS_UIMAD: return m_mod(m, ORR_SM_PART) == ORR_SV_PART_WIDE ? imad_wide(m) : imad32(m);
+    case ORR_SASS_UIMAD: {
+        unsigned part = m_mod(m, ORR_SM_PART);
+        return part == ORR_SV_PART_LO ? imad_low(m) : imad_wide(m, part == ORR_SV_PART_HI);
+    }
     case ORR_SASS_LEA:
     case ORR_SASS_ULEA: return lea(m);
     case ORR_SASS_ISETP:
