@@ -60,6 +60,32 @@ if command -v python3 >/dev/null; then
         wrong "not JSON"
 fi
 
+# code by itself: the same instructions, at the same addresses
+status 0 "$orrery" disasm "$files/tiny_zstd.fatbin" --dump "$dir/code"
+has '00001.sm_90.bin kernel '
+has '.sm_80.bin kernel mix'
+has '.sm_90.bin kernel mix'
+[ "$(ls "$dir/code" | wc -l)" -eq "$(wc -l <"$dir/out")" ] || wrong "--dump names what it has not written"
+code=$dir/code/$(sed -n 's/\(.*\.sm_90\.bin\) kernel mix$/\1/p' "$dir/out")
+status 0 "$orrery" disasm --raw --arch sm_90 "$code"
+grep '/\*[0-9a-f]*\*/' "$dir/out" >"$dir/raw"
+status 0 "$orrery" disasm "$files/tiny_zstd.fatbin" --arch sm_90 --kernel mix
+grep '/\*[0-9a-f]*\*/' "$dir/out" | sed 's, *// R_CUDA.*,,' >"$dir/listed"
+[ -s "$dir/raw" ] && cmp -s "$dir/raw" "$dir/listed" || wrong "code by itself reads otherwise"
+status 0 "$orrery" disasm "$files/tiny_zstd.fatbin" --dump "$dir/code" # again: replaced
+status 0 "$orrery" disasm "$files/tiny_zstd.fatbin" --images 1 --dump "$dir/code"
+has 'sm_80'
+has 'sm_90'
+touch "$dir/code/other"
+status 2 "$orrery" disasm "$files/tiny_zstd.fatbin" --dump "$dir/code"
+[ -e "$dir/code/other" ] || wrong "--dump has removed a file that is not its own"
+status 2 "$orrery" disasm --raw "$code"
+status 2 "$orrery" disasm --raw --arch sm_70 "$files/tiny90.cubin"
+printf 'seventeen bytes..' >"$dir/odd"
+status 2 "$orrery" disasm --raw --arch sm_90 "$dir/odd"
+status 2 "$orrery" disasm --raw --arch sm_90 "$dir/none"
+status 2 "$orrery" disasm --json --dump "$dir/c" "$files/tiny90.cubin"
+
 status 2 "$orrery" disasm "$files/tiny90.cubin" --arch sm_75
 grep -q 'no code for sm_75; it has sm_90' "$dir/err" || wrong "does not say what it has: $(cat "$dir/err")"
 status 2 "$orrery" disasm "$files/tiny90.cubin" --kernel nothing

@@ -201,8 +201,40 @@ static void damaged(void **state) {
     free(b);
 }
 
+// Objects that are not linked give memory without contents NVIDIA's own section types instead of SHT_NOBITS
+// (8): shared is 0x7000000a. Wherever such a section is said to begin, it takes no room in the file.
+static void memory_without_contents(void **state) {
+    (void)state;
+    orr_err e = {0};
+    size_t n;
+    uint8_t *b = (uint8_t *)orr_read_file(FILES "tiny90.cubin", 1 << 20, &n, &e);
+    assert_non_null(b);
+    uint64_t headers;
+    uint16_t count;
+    memcpy(&headers, b + 0x28, 8);
+    memcpy(&count, b + 0x3c, 2);
+    int changed = 0;
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t *h = b + headers + 64 * i;
+        static const uint32_t shared = 0x7000000a;
+        const uint64_t end = n;
+        if (h[4] != 8 || h[5] || h[6] || h[7]) continue;
+        memcpy(h + 4, &shared, 4);
+        memcpy(h + 24, &end, 8);
+        changed++;
+    }
+    assert_int_equal(changed, 3);
+    orr_cubin *c = orr_cubin_read(b, n, "x", &e);
+    if (!c) print_error("%s\n", e.text);
+    assert_non_null(c);
+    check_tiny(c, 90);
+    orr_cubin_free(c);
+    free(b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(cubins), cmocka_unit_test(packed),
-                                       cmocka_unit_test(in_an_object), cmocka_unit_test(damaged)};
+                                       cmocka_unit_test(in_an_object), cmocka_unit_test(damaged),
+                                       cmocka_unit_test(memory_without_contents)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
