@@ -93,28 +93,28 @@ static void part(const orr_code *c, orr_arg *a) {
 }
 
 // What an immediate is written as: of a conversion or a MUFU, what the source's format says.
-static unsigned style(const orr_code *c, unsigned of_slot, bool *bf16) {
-    unsigned f = 0, half = 0;
+enum { IMM_BF16 = IMM_DEC + 1, IMM_F64H };
+static unsigned style(const orr_code *c, unsigned of_slot) {
+    unsigned f, half;
     switch (c->op) {
     case ORR_SASS_F2F:
     case ORR_SASS_F2I:
     case ORR_SASS_FRND:
     case ORR_SASS_UF2F:
     case ORR_SASS_UF2I:
-    case ORR_SASS_UFRND: f = orr_code_mod(c, ORR_SM_SFMT); break;
+    case ORR_SASS_UFRND:
+        f = orr_code_mod(c, ORR_SM_SFMT);
+        return f == ORR_SV_FFMT_F16    ? IMM_F16
+               : f == ORR_SV_FFMT_BF16 ? IMM_BF16
+               : f == ORR_SV_FFMT_F64  ? IMM_F64
+                                       : IMM_F32;
     case ORR_SASS_MUFU:
         half = orr_code_mod(c, ORR_SM_HALFOF);
+        if (half) return half == ORR_SV_HALFOF_BF16 ? IMM_BF16 : IMM_F16;
         f = orr_code_mod(c, ORR_SM_MUFU);
-        f = half == ORR_SV_HALFOF_F16                            ? ORR_SV_FFMT_F16
-            : half == ORR_SV_HALFOF_BF16                         ? ORR_SV_FFMT_BF16
-            : f == ORR_SV_MUFU_RCP64H || f == ORR_SV_MUFU_RSQ64H ? ORR_SV_FFMT_F64
-                                                                 : ORR_SV_FFMT_F32;
-        break;
+        return f == ORR_SV_MUFU_RCP64H || f == ORR_SV_MUFU_RSQ64H ? IMM_F64H : IMM_F32;
     default: return of_slot;
     }
-    *bf16 = f == ORR_SV_FFMT_BF16;
-    if (f == ORR_SV_FFMT_F16 || *bf16) return IMM_F16;
-    return f == ORR_SV_FFMT_F64 ? IMM_F64 : IMM_F32;
 }
 
 // The operand at bit 24, 32 or 64, as the form has it.
@@ -131,11 +131,10 @@ static void general(const reader *d, orr_arg *a, const sass_slot *s, unsigned at
 
     if (what == IMM) {
         uint32_t v = (uint32_t)bits(c, 32, s->width ? s->width : 32);
-        bool bf16 = false;
-        switch (style(c, s->style, &bf16)) {
-        case IMM_F16: // one, in the lower half
-            *a = (orr_arg){.kind = bf16 ? ORR_ARG_BF16X2 : ORR_ARG_F16X2, .value = v, .shape = 1};
-            break;
+        switch (style(c, s->style)) {
+        case IMM_F16: *a = (orr_arg){.kind = ORR_ARG_F16X2, .value = v, .shape = 1}; break;
+        case IMM_BF16: *a = (orr_arg){.kind = ORR_ARG_BF16X2, .value = v, .shape = 1}; break;
+        case IMM_F64H: *a = (orr_arg){.kind = ORR_ARG_F32, .value = v, .shape = 1}; break;
         case IMM_S: *a = (orr_arg){.kind = ORR_ARG_INT, .value = (int32_t)v}; break;
         case IMM_F32: *a = (orr_arg){.kind = ORR_ARG_F32, .value = v}; break;
         case IMM_F64: *a = (orr_arg){.kind = ORR_ARG_F64, .value = (int64_t)((uint64_t)v << 32)}; break;

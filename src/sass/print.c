@@ -77,6 +77,12 @@ static void floating(orr_text *t, double v, bool quiet) {
     orr_text_add(t, "%s", s);
 }
 
+static void floating64(orr_text *t, uint64_t bits) {
+    double v;
+    memcpy(&v, &bits, 8);
+    floating(t, v, bits >> 51 & 1);
+}
+
 static double from_bits32(uint32_t v) {
     float f;
     memcpy(&f, &v, 4);
@@ -225,13 +231,13 @@ static void arg(orr_text *t, const orr_arg *a, unsigned sm) {
         else
             hex(t, a->value);
         break;
-    case ORR_ARG_F32: floating(t, from_bits32((uint32_t)a->value), true); break;
-    case ORR_ARG_F64: {
-        double v;
-        memcpy(&v, &a->value, 8);
-        floating(t, v, a->value >> 51 & 1);
+    case ORR_ARG_F32:
+        if (a->shape)
+            floating64(t, (uint64_t)a->value << 32);
+        else
+            floating(t, from_bits32((uint32_t)a->value), true);
         break;
-    }
+    case ORR_ARG_F64: floating64(t, (uint64_t)a->value); break;
     case ORR_ARG_F16X2:
     case ORR_ARG_BF16X2:
         for (int i = a->shape ? 0 : 1; i >= 0; i--) {

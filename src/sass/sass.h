@@ -69,9 +69,9 @@ enum orr_arg_kind {
     ORR_ARG_B,      // reg: a convergence barrier, B0 to B15; above: see list BREG in modifiers.def
     ORR_ARG_SB,     // reg: a scoreboard
     ORR_ARG_INT,    // value
-    ORR_ARG_F32,    // value: the bits
+    ORR_ARG_F32,    // value: the bits; shape 1: those of a double's upper half (MUFU.RCP64H)
     ORR_ARG_F64,    // value: the bits, of which the instruction holds the upper 32
-    ORR_ARG_F16X2,  // value: two halves, printed upper first
+    ORR_ARG_F16X2,  // value: two halves, printed upper first; shape 1: one, the lower
     ORR_ARG_BF16X2, // the same of the other format
     ORR_ARG_CONST,  // a constant: bank, value = offset; HAS_R: reg is added; HAS_UR: ureg is added;
                     //   BINDLESS: instead of a bank, ureg (or, with an index, bank) holds the handle
