@@ -92,7 +92,8 @@ enum orr_tclass {
 extern const char *const orr_tclass_name[ORR_TC_COUNT];
 extern const uint8_t orr_tclass_unit[ORR_TC_COUNT]; // enum orr_unit: where its instructions are counted
 
-enum orr_tkind {       // what the core does with an instruction besides occupying a unit
+// What the core does with an instruction besides occupying a unit. Stream files hold these numbers.
+enum orr_tkind {
     ORR_TK_ALU,        // nothing
     ORR_TK_MEM,        // goes to the load/store unit with the addresses its stream carries
     ORR_TK_BRANCH,     // the warp cannot issue until it is resolved
@@ -188,7 +189,7 @@ typedef struct orr_operand {
     uint8_t cls; // enum orr_class: the class the operation reads or writes it in
     uint8_t neg; // predicate: read as its negation
     uint32_t reg;
-    uint64_t value;
+    uint64_t value; // of a register that machine code reads: which of the operands A, B, C, from 1; 0: none
 } orr_operand;
 
 // ---- instruction ----------------------------------------------------------------------------

@@ -138,6 +138,21 @@ static void write_inst(orr_text *t, const orr_inst *i) {
     add_n(t, i->ctrl);
 }
 
+// Machine code has more, at the end: mnemonics, and for each instruction its own, class and kind.
+static void write_machine(orr_text *t, const orr_kernel *k) {
+    add_n(t, k->control);
+    add_n(t, k->shared_base);
+    add_n(t, ORR_TC_COUNT);
+    for (int c = 0; c < ORR_TC_COUNT; c++) add_s(t, orr_tclass_name[c]);
+    add_n(t, k->nnames);
+    for (uint32_t i = 0; i < k->nnames; i++) add_s(t, k->names[i]);
+    for (uint32_t i = 0; i < k->ninsts; i++) {
+        add_n(t, k->insts[i].name);
+        add_n(t, k->insts[i].tclass);
+        add_n(t, k->insts[i].tkind);
+    }
+}
+
 void kernel_write(orr_text *t, const orr_kernel *k) {
     const orr_module *m = k->module;
     add_s(t, m ? m->path : "");
@@ -200,6 +215,7 @@ void kernel_write(orr_text *t, const orr_kernel *k) {
     add_n(t, k->barriers);
     add_n(t, k->atomics);
     add_n(t, k->recursive);
+    if (k->machine) write_machine(t, k);
 }
 
 // ---- reading --------------------------------------------------------------------------------------
@@ -269,6 +285,35 @@ static void read_module(cursor *c, orr_arena *a, orr_module *m) {
     }
 }
 
+static void read_machine(cursor *c, orr_kernel *k) {
+    orr_arena *a = &k->arena;
+    k->machine = true;
+    k->control = take_n(c, 1);
+    k->shared_base = (uint32_t)take_n(c, 1u << 20);
+    uint32_t nclasses = take_count(c, 1);
+    uint8_t *classes = array(a, nclasses, sizeof *classes); // found again by name
+    for (uint32_t i = 0; i < nclasses && !c->bad; i++) {
+        const char *name = take_s(c, a);
+        while (classes[i] < ORR_TC_COUNT && strcmp(orr_tclass_name[classes[i]], name)) classes[i]++;
+        if (classes[i] == ORR_TC_COUNT) c->bad = true;
+    }
+    k->nnames = take_count(c, 1);
+    k->names = array(a, k->nnames, sizeof *k->names);
+    for (uint32_t i = 0; i < k->nnames && !c->bad; i++) k->names[i] = take_s(c, a);
+    for (uint32_t i = 0; i < k->ninsts && !c->bad; i++) {
+        orr_inst *x = &k->insts[i];
+        x->name = take_u32(c);
+        uint32_t cls = take_u32(c);
+        x->tkind = (uint8_t)take_n(c, ORR_TK_WAIT_GROUP);
+        if (c->bad || x->name >= k->nnames || cls >= nclasses) {
+            c->bad = true;
+            return;
+        }
+        x->tclass = classes[cls];
+        x->sass = (uint16_t)orr_sass_find(k->names[x->name], strlen(k->names[x->name]));
+    }
+}
+
 static void read_kernel(cursor *c, const uint16_t *op_map, uint32_t nops, orr_kernel *k) {
     orr_arena *a = &k->arena;
     k->module = orr_arena_alloc(a, sizeof *k->module);
@@ -325,6 +370,7 @@ static void read_kernel(cursor *c, const uint16_t *op_map, uint32_t nops, orr_ke
     k->barriers = take_u32(c);
     k->atomics = take_n(c, 1);
     k->recursive = take_n(c, 1);
+    if (c->at != c->end) read_machine(c, k);
 }
 
 // ---- checking -------------------------------------------------------------------------------------

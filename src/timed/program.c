@@ -76,6 +76,24 @@ void orr_program_reg(orr_program *p, orr_tinst *i, uint16_t reg, bool dst) {
         i->nsrc++;
 }
 
+// Which of the operand cache's places source s is read through, 0: none. Traces do not say; there it is the
+// order of the sources.
+static uint64_t cache_place(const orr_program *p, const orr_tinst *i, int s) {
+    const orr_kernel *k = p->kernel;
+    const orr_inst *from = k->machine && i->inst < k->ninsts ? &k->insts[i->inst] : NULL;
+    if (!from || !k->control || s >= from->nsrc) return (uint64_t)s + 1;
+    return orr_src(k, from, s)->value;
+}
+
+static bool in_cache(const orr_program *p, const orr_tinst *before, const orr_tinst *i, int s) {
+    uint64_t place = cache_place(p, i, s);
+    if (!place || place > 4 || !(ORR_CTRL_REUSE(before->ctrl) >> (place - 1) & 1)) return false;
+    for (int t = 0; t < before->nsrc; t++)
+        if (cache_place(p, before, t) == place)
+            return p->regs[before->regs + (uint32_t)t] == p->regs[i->regs + (uint32_t)s];
+    return false;
+}
+
 // On a core without collectors an instruction reads its operands at once: each bank has `regs.ports` ports,
 // and what is beyond them costs a cycle each. An operand that the instruction before left in the reuse cache
 // is not read.
@@ -91,11 +109,7 @@ void orr_program_banks(orr_program *p, uint32_t first) {
             bool again = false; // one read serves all operands of a name
             for (int t = 0; t < s; t++)
                 again |= p->regs[i->regs + (uint32_t)t] == p->regs[i->regs + (uint32_t)s];
-            if (g->regs_reuse && p->control && n && s < 4) {
-                const orr_tinst *before = &p->insts[n - 1];
-                again |= s < before->nsrc && (ORR_CTRL_REUSE(before->ctrl) >> s & 1) &&
-                         p->regs[before->regs + (uint32_t)s] == p->regs[i->regs + (uint32_t)s];
-            }
+            if (g->regs_reuse && p->control && n) again |= in_cache(p, &p->insts[n - 1], i, s);
             if (again) continue;
             int r = ++reads[reg % g->regs_banks];
             if (r > worst) worst = r;
