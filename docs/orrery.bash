@@ -11,6 +11,7 @@ _orrery() {
         --gpu) choices=$("$command" gpu list --names 2>/dev/null) ;;
         --model) choices="functional" ;;
         --size) choices="small medium large" ;;
+        --source) choices="ptx sass" ;;
         --output | -o | --threads | --set | --kernel | --grid | --block | --shared | --arg | --max-insts | --repeat | --kernels | --launches) ;;
         *)
             if [[ $word == -* ]]; then
