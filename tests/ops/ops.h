@@ -20,7 +20,7 @@ extern const int ops_count;
 void ops_module(orr_text *ptx);
 // Kernels op0 .. of the same shape, each a made-up sequence of integer instructions (random.c).
 #define OPS_RANDOM 160
-void ops_random(orr_text *ptx);
+void ops_random(orr_text *ptx, int seed); // 0: those that test_ops runs
 // results[op * OPS_N + element]; false: e
 bool ops_run(const orr_backend *b, orr_module *m, uint64_t *results, orr_err *e);
 // The same, kernel by kernel: memory first, then kernel opN; `mat` when it is a matrix instruction's.

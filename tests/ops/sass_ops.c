@@ -2,19 +2,17 @@
 // executor; says what differs, bit for bit. PTX's results are those of a real H200 (test_ops), so a
 // difference is the machine code's fault, or its translation's.
 //
-//   sass_ops ptx [ops|random]                 PTX of ops.def's instructions, or of made-up sequences of
-//   integer
-//                                             instructions (random.c)
-//   ptxas -arch=sm_90 ops.ptx -o ops.cubin    and so the machine code (with -O1, another architecture, ...)
-//   sass_ops compare ops.cubin [ops|random] [TEXT]
-//                                             runs both and shows the first elements that differ, of
-//                                             instructions whose text has TEXT in it, or of random kernel
-//                                             TEXT
+//   sass_ops ptx SET                          PTX of ops.def's instructions (SET: ops), or of made-up
+//   sequences of
+//                                             integer instructions (SET: a number, the seed; random.c)
+//   ptxas -arch=sm_90 ops.ptx -o ops.cubin    and so the machine code (or with -O1, another architecture,
+//   ...) sass_ops compare SET ops.cubin [TEXT]     runs both and shows the first elements that differ, of
+//   instructions
+//                                             whose text has TEXT in it, or of made-up kernel TEXT
 //
-// make sass_ops builds it. The machine code that test_ops runs is made so:
+// make sass_ops builds it. The machine code that test_ops runs is made so, and with SET 0 as random.fatbin:
 //   sass_ops ptx ops > ops.ptx; ptxas -arch=sm_90 ops.ptx -o ops.cubin
-//   fatbinary --64 --cicc-cmdline= --compress-all --create=ops.fatbin --image3=kind=elf,sm=90,file=ops.cubin
-// and the same with random.
+//   fatbinary --64 --compress-all --create=ops.fatbin --image3=kind=elf,sm=90,file=ops.cubin
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,10 +48,18 @@ static void show(const ops_case *c, int n, uint64_t ptx, uint64_t sass) {
     printf(" -> PTX %" PRIx64 ", machine code %" PRIx64 "\n", ptx, sass);
 }
 
-static int compare(const char *cubin, bool random, const char *only) {
+static void text_of(const char *set, orr_text *t) {
+    if (strcmp(set, "ops"))
+        ops_random(t, atoi(set));
+    else
+        ops_module(t);
+}
+
+static int compare(const char *set, const char *cubin, const char *only) {
     orr_err e = {0};
     orr_text ptx = {0};
-    (random ? ops_random : ops_module)(&ptx);
+    bool random = strcmp(set, "ops") != 0;
+    text_of(set, &ptx);
     side a = {0}, b = {0};
     if (!begin(&a, orr_ptx_parse("ops.ptx", ptx.s, ptx.n, &e), &e) ||
         !begin(&b, orr_sass_open(cubin, 0, &e), &e)) {
@@ -97,19 +103,14 @@ static int compare(const char *cubin, bool random, const char *only) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1 && !strcmp(argv[1], "ptx")) {
+    if (argc == 3 && !strcmp(argv[1], "ptx")) {
         orr_text t = {0};
-        (argc > 2 && !strcmp(argv[2], "random") ? ops_random : ops_module)(&t);
+        text_of(argv[2], &t);
         fwrite(t.s, 1, t.n, stdout);
         free(t.s);
         return 0;
     }
-    if (argc > 2 && !strcmp(argv[1], "compare")) {
-        bool random = argc > 3 && !strcmp(argv[3], "random");
-        bool named = random || (argc > 3 && !strcmp(argv[3], "ops"));
-        int at = named ? 4 : 3;
-        return compare(argv[2], random, argc > at ? argv[at] : NULL);
-    }
-    fprintf(stderr, "usage: sass_ops ptx [ops|random] | sass_ops compare FILE.cubin [ops|random] [TEXT]\n");
+    if (argc >= 4 && !strcmp(argv[1], "compare")) return compare(argv[2], argv[3], argc > 4 ? argv[4] : NULL);
+    fprintf(stderr, "usage: sass_ops ptx ops|SEED | sass_ops compare ops|SEED FILE.cubin [TEXT]\n");
     return 2;
 }
