@@ -225,6 +225,7 @@ static void add_predicates(lift *l, uint8_t *count, uint32_t first, uint64_t mas
 // The registers of one argument, as destinations or as sources.
 static void add_arg(lift *l, const orr_code *c, int n, bool dst, uint8_t *count) {
     const orr_arg *a = &c->args[n];
+    if (a->flags & ORR_ARG_HIDDEN) return; // not used, or PT or RZ
     bool writes = a->flags & ORR_ARG_DST;
     int span = orr_code_span(c, n);
     switch (a->kind) {

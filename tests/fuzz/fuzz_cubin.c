@@ -1,6 +1,8 @@
 // Any bytes as a cubin, a fatbin or a program that holds some; and, when they are none of these, as machine
-// code: the first byte chooses the architecture. Whatever is read is decoded and printed.
+// code: the first byte chooses the architecture. Whatever is read is decoded and printed, and its kernels are
+// loaded.
 #include "sass/cubin.h"
+#include "sass/module.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +45,48 @@ static void walk(orr_text *t, const orr_cubin *c) {
     t->n = 0;
 }
 
+// A kernel must be what everyone takes for granted.
+static void check(orr_text *t, const orr_kernel *k) {
+    uint32_t at = 0;
+    for (uint32_t b = 0; b < k->nblocks; b++) {
+        const orr_block *x = &k->blocks[b];
+        if (x->first != at || !x->count || x->count > k->ninsts - at || x->func >= k->nfuncs) abort();
+        at += x->count;
+    }
+    if (at != k->ninsts || !k->nfuncs) abort();
+    uint64_t *places = orr_calloc((size_t)k->module->nvars + 1, sizeof *places);
+    for (uint32_t n = 0; n < k->ninsts; n++) {
+        const orr_inst *i = &k->insts[n];
+        if (i->name >= k->nnames || (uint64_t)i->first + i->ndst + i->nsrc > k->noperands) abort();
+        if (i->op == ORR_OP_BRA && (uint32_t)i->target >= k->nblocks) abort();
+        if (i->op == ORR_OP_CALL && i->target >= (int32_t)k->nfuncs) abort();
+        if (i->file > k->module->nfiles) abort();
+        orr_code buf;
+        if (orr_code_placed(k, n, places, &buf)->address != i->line) abort();
+    }
+    free(places);
+    for (int i = 0; i < ORR_BANKS; i++)
+        if (k->bank_var[i] > k->module->nvars) abort();
+    orr_kernel_print(k, t);
+    t->n = 0;
+}
+
+static void load(orr_text *t, const uint8_t *data, size_t n) {
+    orr_err e = {0};
+    orr_module *m = orr_sass_read(data, n, "fuzz", 0, &e);
+    if (!m && (!e.status || !e.text[0])) abort();
+    for (uint32_t i = 0; m && i < m->nkernels && i < 16; i++) {
+        orr_err why = {0};
+        orr_kernel *k = m->load(m, m->kernel_names[i], &why);
+        if (!k && (!why.status || !why.text[0])) abort();
+        if (k) check(t, k);
+    }
+    for (uint32_t v = 0; m && v < m->nvars; v++)
+        for (uint32_t r = 0; r < m->vars[v].nrelocs; r++)
+            if (m->vars[v].relocs[r].offset + m->vars[v].relocs[r].bytes > m->vars[v].bytes) abort();
+    if (m) m->free(m);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     orr_text t = {0};
     bool file = n >= 4 && (memcmp(data, "\177ELF", 4) == 0 || memcmp(data, "\x50\xed\x55\xba", 4) == 0);
@@ -67,6 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         orr_cubin_free(c);
     }
     orr_images_free(f);
+    load(&t, data, n);
     free(t.s);
     return 0;
 }
