@@ -559,20 +559,60 @@ static void least_flags(warp *w, const uop *u) {
     set_pred(w, u->all[2], halves ? second : first);
 }
 
+// Of four bytes, from sm_120 on.
+#define EACH_BYTE(f) (f(a, b, 0) | f(a, b, 8) << 8 | f(a, b, 16) << 16 | f(a, b, 24) << 24)
+static inline uint32_t byte_min(uint32_t a, uint32_t b, int at) {
+    uint32_t x = a >> at & 0xff, y = b >> at & 0xff;
+    return x < y ? x : y;
+}
+static inline uint32_t byte_max(uint32_t a, uint32_t b, int at) {
+    uint32_t x = a >> at & 0xff, y = b >> at & 0xff;
+    return x > y ? x : y;
+}
+#define SIGNS 0x80808080u // inverted, signed bytes are in the order of unsigned ones
+PAIR2(min_u8x4, uint32_t, uint32_t, uint32_t, EACH_BYTE(byte_min))
+PAIR2(max_u8x4, uint32_t, uint32_t, uint32_t, EACH_BYTE(byte_max))
+PAIR2(min_s8x4, uint32_t, uint32_t, uint32_t, min_u8x4_lane(a ^ SIGNS, b ^ SIGNS) ^ SIGNS)
+PAIR2(max_s8x4, uint32_t, uint32_t, uint32_t, max_u8x4_lane(a ^ SIGNS, b ^ SIGNS) ^ SIGNS)
+
 static bool vimnmx(machine *m) { // {d, p, q, a, b, which}
+    static const handlers bytes[2][2] = {{PICK(max_u8x4), PICK(min_u8x4)}, {PICK(max_s8x4), PICK(min_s8x4)}};
     uint8_t type;
-    if (!type_of(m, &type)) return false;
     oper d = m_dst(m, 0, 0), p = m_pdst(m, 1), q = m_pdst(m, 2), a = m_src(m, 3, 0), b = m_src(m, 4, 0);
+    unsigned v = m->c->sm >= 120 ? m_mod(m, ORR_SM_VTYPE8) : 0;
+    if (v == ORR_SV_VTYPE8_U8x4 || v == ORR_SV_VTYPE8_S8x4) {
+        if (m_psrc(m, 5).bank != BANK_CONST || m_mod(m, ORR_SM_RELU))
+            return cannot(m, "its form is not executed");
+        return give(m, bytes[v == ORR_SV_VTYPE8_S8x4][always(m, m_psrc(m, 5), true)], 1, 2, OPERS(d, a, b));
+    }
+    if (!type_of(m, &type)) return false;
     if (p.none && q.none) return least(m, d, a, b, type, m_psrc(m, 5));
     oper t = m_tmp(m, ORR_W);
     return least(m, t, a, b, type, m_psrc(m, 5)) &&
            give_imm(m, BOTH(least_flags), type, 3, 4, OPERS(d, p, q, t, a, b, m_psrc(m, 5)));
 }
 
-static bool imnmx(machine *m) { // {d, a, b, which}
-    if (m->c->sm >= 120) return cannot(m, "its form of sm_120 is not executed");
-    uint8_t type = m_mod(m, ORR_SM_SIGN) == ORR_SV_SIGN_S32 ? ORR_T_S32 : ORR_T_U32;
-    return least(m, m_dst(m, 0, 0), m_src(m, 1, 0), m_src(m, 2, 0), type, m_psrc(m, 3));
+// IMNMX {d, a, b, which}; from sm_120 on {p, q, d, a, b, which, more}, and of 64 bits too.
+static bool imnmx(machine *m) {
+    bool late = m->c->sm >= 120;
+    unsigned type = late ? m_mod(m, ORR_SM_CTYPE) : m_mod(m, ORR_SM_SIGN);
+    bool sign = type == ORR_SV_CTYPE_S32 || type == ORR_SV_CTYPE_S64;
+    int at = late ? 2 : 0;
+    oper which = m_psrc(m, at + 3);
+    if (late && !(m_pdst(m, 0).none && m_pdst(m, 1).none && always(m, m_psrc(m, 6), false)))
+        return cannot(m, "what its predicates say is not known");
+    if (type < ORR_SV_CTYPE_U64)
+        return least(m, m_dst(m, at, 0), m_src(m, at + 1, 0), m_src(m, at + 2, 0),
+                     sign ? ORR_T_S32 : ORR_T_U32, which);
+    if (which.bank != BANK_CONST) return cannot(m, "which of minimum and maximum is not fixed");
+    oper t = m_tmp(m, ORR_D);
+    if (!m_ptx(m,
+               (orr_inst){.op = always(m, which, true) ? ORR_OP_MIN : ORR_OP_MAX,
+                          .type = sign ? ORR_T_S64 : ORR_T_U64},
+               1, 2, OPERS(t, m_wide(m, at + 1, AS_INT64), m_wide(m, at + 2, AS_INT64))))
+        return false;
+    m_unpack(m, m_dst(m, at, 0), m_dst(m, at, 1), t);
+    return true;
 }
 
 // VIMNMX3 {d, a, b, c, which}, VIADDMNMX {d, a, b, c, which}: of a, b and c; of a + b and c. What .RELU does
@@ -660,7 +700,8 @@ bool orr_sass_int(machine *m) {
     case ORR_SASS_ULEA: return lea(m);
     case ORR_SASS_ISETP:
     case ORR_SASS_UISETP: return isetp(m);
-    case ORR_SASS_IMNMX: return imnmx(m);
+    case ORR_SASS_IMNMX:
+    case ORR_SASS_UIMNMX: return imnmx(m);
     case ORR_SASS_VIMNMX:
     case ORR_SASS_UVIMNMX: return vimnmx(m);
     case ORR_SASS_VIMNMX3:
