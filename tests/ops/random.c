@@ -2,7 +2,9 @@
 // sequences make it fuse (LEA, three-input adds and logic, multiply-adds), carry over words, and keep
 // predicates. Every value made on the way goes into the result, so that nothing is dropped.
 //
-// Nothing here overflows a signed negation before a saturation: ptxas takes that as undefined.
+// Not here, because of ptxas 13.0: a saturating conversion of a negated number (that the negation may
+// overflow is not thought of), a bit field of a uniform value at a place that is not (its result is taken for
+// uniform).
 //
 // The choice is pseudo-random and the same everywhere: machine code compiled from it stays valid.
 #include <stdlib.h>
@@ -84,8 +86,7 @@ static const char *const templates[] = {
     "shf.r.clamp.b32 %W, %w, %w, %n",
     "bfe.u32 %W, %w, %n, 7",
     "bfe.s32 %W, %w, 5, %n",
-    "bfe.u32 %W, %w, %w, %w",
-    "bfe.s32 %W, %w, %w, %w",
+
     "bfi.b32 %W, %w, %w, %n, 9",
     "bfi.b32 %W, %w, %w, %w, %w",
     "prmt.b32 %W, %w, %w, %s",
