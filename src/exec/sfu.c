@@ -1,199 +1,184 @@
 // The approximations: rcp, sqrt, rsqrt, div .approx and .full, sin, cos, lg2, ex2, tanh.
 //
-// Manual: PTX ISA, "Floating-Point Instructions", the .approx forms; each states the largest error and
-// what zeros, infinities and NaNs give. Hardware reads tables that are not published; here every
-// result is computed in f64 with an error far below the manual's and rounded once, by the same few
-// operations on every host (no call into the host's libm, whose last bits differ).
+// Manual: PTX ISA, "Floating-Point Instructions", the .approx forms. With .ftz each is one MUFU (mufu.c),
+// whose results are those of an H200. Without, subnormal numbers count, and the compiler puts scaling around
+// it; what it puts there (ptxas 13 for sm_90) is what is done here, step for step, so that the last bits are
+// the same too.
+#include "exec/mufu.h"
 #include "exec/softfp.h"
 
-// ---- in f64 ---------------------------------------------------------------------------------
-#define MAGIC 0x1.8p52 // adding it leaves the nearest integer in the low bits
+// ---- steps ----------------------------------------------------------------------------------
+ALWAYS uint32_t mul(uint32_t x, uint32_t y) { return out32(f32_of(x) * f32_of(y), 0, 0); }
+// FMUL.FTZ: the product, which is exact in f64, is flushed when it is below 2^-126 rounded to 24 bits
+ALWAYS uint32_t mul_ftz(uint32_t x, uint32_t y) {
+    double p = (double)f32_of(flush32(x)) * (double)f32_of(flush32(y));
+    uint32_t tiny = mask32(p < 0x1.ffffffp-127) & mask32(p > -0x1.ffffffp-127);
+    uint32_t r = out32((float)p, 1, 0);
+    return (tiny & r & 0x80000000) | (~tiny & r);
+}
+ALWAYS uint32_t scaled(bool c, uint32_t x, float by) { return pick32(c, mul(x, bits32(by)), x); }
+#define MAG(x)  ((x)&0x7fffffffu)
+#define TINY(x) (MAG(x) < 0x00800000)
+#define HUGE(x) ((MAG(x) > 0x7e800000) & (MAG(x) <= 0x7f800000)) // above 2^126
+// rcp keeps away from the largest numbers too, whose reciprocals are subnormal
+ALWAYS uint32_t rcp_scale(uint32_t x) { return bits32(HUGE(x) ? 0.25f : TINY(x) ? 0x1p24f : 1.0f); }
+// ex2: below -126 the square of the half's
+ALWAYS bool deep(uint32_t x) { return f32_of(x) < -126; }
+// The GPU multiplies by 1 / 2 pi, cutting the product, and so loses large angles.
+ALWAYS uint32_t turns(uint32_t x) {
+    double p = (double)f32_of(MAG(x)) * 0x1.45f306p-3; // exact
+    uint64_t t = bits64(p) & ~0x1fffffffull;
+    t &= mask64(p >= 0x1p-126); // below is zero to MUFU
+    return pick32(nan32(x), NAN32, bits32((float)f64_of(t)) | (x & 0x80000000));
+}
 
-// 2^x for |x| < 1000: Taylor series of e^(f ln 2), |f| <= 1/2, error below 1e-11
-ALWAYS double exp2_64(double x) {
-    double t = x + MAGIC, f = (x - (t - MAGIC)) * 0x1.62e42fefa39efp-1;
-    double p = 1.0 / 362880;
-    p = __builtin_fma(p, f, 1.0 / 40320);
-    p = __builtin_fma(p, f, 1.0 / 5040);
-    p = __builtin_fma(p, f, 1.0 / 720);
-    p = __builtin_fma(p, f, 1.0 / 120);
-    p = __builtin_fma(p, f, 1.0 / 24);
-    p = __builtin_fma(p, f, 1.0 / 6);
-    p = __builtin_fma(p, f, 0.5);
-    p = __builtin_fma(p, f, 1.0);
-    p = __builtin_fma(p, f, 1.0);
-    return p * f64_of(((bits64(t) + 1023) & 0x7ff) << 52);
-}
-ALWAYS double clamped(double x, double lo, double hi) {
-    x = f64_of(pick64(x < lo, bits64(lo), bits64(x)));
-    return f64_of(pick64(x > hi, bits64(hi), bits64(x)));
-}
-// log2 of a positive, normal number: x = m 2^e with m near 1, ln m = 2 atanh((m - 1) / (m + 1))
-ALWAYS double log2_64(double x) {
-    uint64_t b = bits64(x) - 0x3fe6a09e667f3bcdull; // the square root of 1/2
-    int64_t e = (int64_t)(b & 0xfff0000000000000ull);
-    double m = f64_of(bits64(x) - (uint64_t)e);
-    // e / 2^52 as a double, without a 64-bit conversion: e >> 52 fits in 32 bits
-    double n = (double)(int32_t)((uint64_t)e >> 52 << 20) * 0x1p-20;
-    double s = (m - 1) / (m + 1), q = s * s;
-    double p = 1.0 / 15;
-    p = __builtin_fma(p, q, 1.0 / 13);
-    p = __builtin_fma(p, q, 1.0 / 11);
-    p = __builtin_fma(p, q, 1.0 / 9);
-    p = __builtin_fma(p, q, 1.0 / 7);
-    p = __builtin_fma(p, q, 1.0 / 5);
-    p = __builtin_fma(p, q, 1.0 / 3);
-    p = __builtin_fma(p, q, 1.0);
-    return __builtin_fma(s * p, 2 * 0x1.71547652b82fep+0, n);
-}
-// sin or cos of t turns, |t| < 2^24, exactly reduced to an eighth of a turn.
-ALWAYS double sin_turns(double t, int quarter) {
-    double u = t * 4, k = u + MAGIC, r = (u - (k - MAGIC)) * 0x1.921fb54442d18p+0, q = r * r;
-    uint64_t n = bits64(k) + (uint64_t)quarter;
-    double s = -1.0 / 39916800, c = 1.0 / 479001600;
-    s = __builtin_fma(s, q, 1.0 / 362880);
-    s = __builtin_fma(s, q, -1.0 / 5040);
-    s = __builtin_fma(s, q, 1.0 / 120);
-    s = __builtin_fma(s, q, -1.0 / 6);
-    s = __builtin_fma(s * q, r, r);
-    c = __builtin_fma(c, q, -1.0 / 3628800);
-    c = __builtin_fma(c, q, 1.0 / 40320);
-    c = __builtin_fma(c, q, -1.0 / 720);
-    c = __builtin_fma(c, q, 1.0 / 24);
-    c = __builtin_fma(c, q, -0.5);
-    c = __builtin_fma(c, q, 1.0);
-    return f64_of(pick64(n & 1, bits64(c), bits64(s)) ^ (n & 2) << 62);
-}
-ALWAYS double tanh_64(double x) {
-    double a = f64_of(bits64(x) & ~SIGN64), q = x * x;
-    double e = exp2_64(clamped(a, 0, 40) * (2 * 0x1.71547652b82fep+0));
-    double big = 1 - 2 / (e + 1);
-    double p = 62.0 / 2835; // near 0 the series, where the difference above would cancel
-    p = __builtin_fma(p, q, -17.0 / 315);
-    p = __builtin_fma(p, q, 2.0 / 15);
-    p = __builtin_fma(p, q, -1.0 / 3);
-    double small = __builtin_fma(p * q, a, a);
-    return f64_of(pick64(a < 0.25, bits64(small), bits64(big)) | (bits64(x) & SIGN64));
-}
+// d = after, of x = the source and y = MUFU of before
+#define APPROX(name, function, before, after)                                                                \
+    static inline void name##_any(warp *w, const uop *u, bool full) {                                        \
+        uint32_t *d = DST(w, u, uint32_t), t[ORR_WARP];                                                      \
+        const uint32_t *a = SRC_A(w, u, uint32_t);                                                           \
+        LANES {                                                                                              \
+            uint32_t x = a[i];                                                                               \
+            t[i] = before;                                                                                   \
+        }                                                                                                    \
+        orr_mufu(function, t, t);                                                                            \
+        LANES {                                                                                              \
+            uint32_t x = a[i], y = t[i];                                                                     \
+            (void)x;                                                                                         \
+            uint32_t r = after;                                                                              \
+            d[i] = full ? r : keep32(w->lane[i], r, d[i]);                                                   \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void name##_full(warp *w, const uop *u) { name##_any(w, u, true); }                               \
+    static void name##_mask(warp *w, const uop *u) { name##_any(w, u, false); }
 
 // ---- f32 ------------------------------------------------------------------------------------
-ALWAYS uint32_t ex2_f32(uint32_t x, int ftz) {
-    float f = f32_of(in32(x, ftz));
-    float r = (float)exp2_64(clamped((double)f, -200, 200));
-    return pick32(f == f, out32(r, ftz, 0), NAN32);
-}
-ALWAYS uint32_t lg2_f32(uint32_t x, int ftz) {
-    uint32_t b = in32(x, ftz);
-    float f = f32_of(b), r = (float)log2_64((double)f);
-    uint32_t y = pick32(f > 0, bits32(r), NAN32);
-    y = pick32(f == 0, 0xff800000, y);
-    y = pick32(b == 0x7f800000, b, y);
-    return in32(y, ftz);
-}
-// The GPU first multiplies by 1 / 2 pi in f32, cutting the product, and so loses large angles: it is
-// within 2^-21 of the sine of that many turns everywhere, but of the sine of x only for small x. As an
-// H200 does it: a product below f32's normal numbers is 0, one of 2^24 and more a whole number.
-ALWAYS uint32_t sin_f32(uint32_t x, int quarter, int ftz) {
-    uint32_t b = in32(x, ftz), m = b & 0x7fffffff;
-    double p = (double)f32_of(m) * 0x1.45f306p-3; // exact
-    uint64_t t = bits64(p) & ~0x1fffffffull;
-    t &= mask64(p >= 0x1p-126) & mask64(p < 0x1p24);
-    float r = (float)sin_turns(f64_of(t), quarter);
-    uint32_t y = pick32(m >= 0x7f800000, NAN32, bits32(r) ^ (quarter ? 0 : b & 0x80000000));
-    return in32(y, ftz);
-}
-ALWAYS uint32_t tanh_f32(uint32_t x) {
-    float f = f32_of(x);
-    return pick32(f == f, bits32((float)tanh_64((double)f)), NAN32);
-}
-ALWAYS uint32_t rsqrt_f32(uint32_t x, int ftz) {
-    return out32((float)(1.0 / __builtin_sqrt((double)f32_of(in32(x, ftz)))), ftz, 0);
-}
-ALWAYS uint32_t rcp_f32(uint32_t x, int ftz) { return out32(1.0f / f32_of(in32(x, ftz)), ftz, 0); }
-ALWAYS uint32_t sqrt_f32(uint32_t x, int ftz) { return out32(__builtin_sqrtf(f32_of(in32(x, ftz))), ftz, 0); }
-ALWAYS uint32_t div_full(uint32_t x, uint32_t y, int ftz) {
-    return out32(f32_of(in32(x, ftz)) / f32_of(in32(y, ftz)), ftz, 0);
-}
-// div.approx multiplies by the reciprocal. The reciprocal of a divisor above 2^126 counts as 0.
-ALWAYS uint32_t div_approx(uint32_t x, uint32_t y, int ftz) {
-    x = in32(x, ftz), y = in32(y, ftz);
-    uint32_t m = y & 0x7fffffff;
-    uint32_t far = mask32(m > 0x7e800000) & mask32(m < 0x7f800000);
-    uint32_t q = bits32(f32_of(x) / f32_of(y));
-    uint32_t zero = bits32(f32_of(x) * 0.0f) ^ (y & 0x80000000); // NaN for an infinite dividend
-    uint32_t r = (far & zero) | (~far & q);
-    return in32(pick32(nan32(r), NAN32, r), ftz);
-}
+APPROX(rcp_ftz, MUFU_RCP, x, y)
+APPROX(rcp, MUFU_RCP, mul(x, rcp_scale(x)), mul(rcp_scale(x), y))
+APPROX(rsqrt_ftz, MUFU_RSQ, x, y)
+APPROX(rsqrt, MUFU_RSQ, scaled(TINY(x), x, 0x1p24f), scaled(TINY(x), y, 0x1p12f))
+APPROX(sqrt_ftz, MUFU_SQRT, x, y)
+APPROX(sqrt, MUFU_SQRT, scaled(TINY(x), x, 0x1p24f), scaled(TINY(x), y, 0x1p-12f))
+APPROX(lg2_ftz, MUFU_LG2, x, y)
+APPROX(lg2, MUFU_LG2, scaled(TINY(x), x, 0x1p24f), pick32(TINY(x), out32(f32_of(y) - 24, 0, 0), y))
+APPROX(ex2_ftz, MUFU_EX2, x, y)
+APPROX(ex2, MUFU_EX2, scaled(deep(x), x, 0.5f), pick32(deep(x), mul(y, y), y))
+APPROX(sin, MUFU_SIN, turns(x), y)
+APPROX(cos, MUFU_COS, turns(x), y)
+APPROX(tanh32, MUFU_TANH, x, y)
 
-#define VARIANTS(X)                                                                                          \
-    X(, 0)                                                                                                   \
-    X(_ftz, 1)
-#define F32(v, ftz)                                                                                          \
-    LOOP1(ex2##v, 32, 32, ex2_f32(x, ftz))                                                                   \
-    LOOP1(lg2##v, 32, 32, lg2_f32(x, ftz))                                                                   \
-    LOOP1(sin##v, 32, 32, sin_f32(x, 0, ftz))                                                                \
-    LOOP1(cos##v, 32, 32, sin_f32(x, 1, ftz))                                                                \
-    LOOP1(rsqrt##v, 32, 32, rsqrt_f32(x, ftz))                                                               \
-    LOOP1(rcp##v, 32, 32, rcp_f32(x, ftz))                                                                   \
-    LOOP1(sqrt##v, 32, 32, sqrt_f32(x, ftz))                                                                 \
-    LOOP2(div_full##v, 32, div_full(x, y, ftz))                                                              \
-    LOOP2(div_approx##v, 32, div_approx(x, y, ftz))
-VARIANTS(F32)
-LOOP1(tanh32, 32, 32, tanh_f32(x))
+// div multiplies by the reciprocal: of x and y scaled alike
+#define DIVIDE(name, scale, MUL)                                                                             \
+    static inline void name##_any(warp *w, const uop *u, bool full) {                                        \
+        uint32_t *d = DST(w, u, uint32_t), s[ORR_WARP], t[ORR_WARP];                                         \
+        const uint32_t *a = SRC_A(w, u, uint32_t), *b = SRC_B(w, u, uint32_t);                               \
+        LANES {                                                                                              \
+            uint32_t y = b[i];                                                                               \
+            s[i] = bits32(scale);                                                                            \
+            t[i] = MUL(y, s[i]);                                                                             \
+        }                                                                                                    \
+        orr_mufu(MUFU_RCP, t, t);                                                                            \
+        LANES {                                                                                              \
+            uint32_t r = MUL(t[i], MUL(a[i], s[i]));                                                         \
+            d[i] = full ? r : keep32(w->lane[i], r, d[i]);                                                   \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void name##_full(warp *w, const uop *u) { name##_any(w, u, true); }                               \
+    static void name##_mask(warp *w, const uop *u) { name##_any(w, u, false); }
+DIVIDE(div_full, HUGE(y) ? 0.25f : TINY(y) ? 0x1p24f : 1.0f, mul)
+DIVIDE(div_full_ftz, HUGE(y) ? 0.25f : 1.0f, mul_ftz)
+DIVIDE(div_approx, TINY(y) ? 0x1p24f : 1.0f, mul)
+DIVIDE(div_approx_ftz, ((void)y, 1.0f), mul_ftz)
 
 // ---- f16 and bf16 ---------------------------------------------------------------------------
-ALWAYS uint32_t ex2_f16(uint32_t h) { return f16_from_f32(ex2_f32(f32_from_f16(h), 0)); }
-ALWAYS uint32_t ex2_bf16(uint32_t h, int ftz) {
-    uint32_t r = bf16_from_f32(ex2_f32(in32(f32_from_bf16(h), ftz), 0));
-    return ftz ? pick32((r & 0x7f80) == 0, r & 0x8000, r) : r;
+static void halves_any(warp *w, const uop *u, int function, bool pair) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
+    uint32_t lower[ORR_WARP], upper[ORR_WARP];
+    for (int i = 0; i < ORR_WARP; i++) {
+        uint32_t x = pair ? SRC_A(w, u, uint32_t)[i] : SRC_A(w, u, uint16_t)[i];
+        lower[i] = x & 0xffff;
+        upper[i] = x >> 16;
+    }
+    orr_mufu(function, lower, lower);
+    if (!pair) {
+        uint16_t *d = DST(w, u, uint16_t);
+        LANES d[i] = keep16(w->lane[i], (uint16_t)lower[i], d[i]);
+        return;
+    }
+    orr_mufu(function, upper, upper);
+    uint32_t *d = DST(w, u, uint32_t);
+    LANES d[i] = keep32(w->lane[i], lower[i] | upper[i] << 16, d[i]);
 }
-ALWAYS uint32_t tanh_f16(uint32_t h) { return f16_from_f32(tanh_f32(f32_from_f16(h))); }
-ALWAYS uint32_t tanh_bf16(uint32_t h) { return bf16_from_f32(tanh_f32(f32_from_bf16(h))); }
-#define L(v) ((v)&0xffff)
-#define H(v) ((v) >> 16)
-LOOP1(ex2_f16, 16, 16, ex2_f16(x))
-LOOP1(ex2_f16x2, 32, 32, ex2_f16(L(x)) | ex2_f16(H(x)) << 16)
-LOOP1(ex2_bf16, 16, 16, ex2_bf16(x, 1))
-LOOP1(ex2_bf16x2, 32, 32, ex2_bf16(L(x), 1) | ex2_bf16(H(x), 1) << 16)
-LOOP1(tanh_f16, 16, 16, tanh_f16(x))
-LOOP1(tanh_f16x2, 32, 32, tanh_f16(L(x)) | tanh_f16(H(x)) << 16)
-LOOP1(tanh_bf16, 16, 16, tanh_bf16(x))
-LOOP1(tanh_bf16x2, 32, 32, tanh_bf16(L(x)) | tanh_bf16(H(x)) << 16)
+#define HALVES(name, function)                                                                               \
+    static void name(warp *w, const uop *u) { halves_any(w, u, function, false); }                           \
+    static void name##x2(warp *w, const uop *u) { halves_any(w, u, function, true); }
+HALVES(ex2_f16, MUFU_EX2 + MUFU_F16)
+HALVES(ex2_bf16, MUFU_EX2 + MUFU_BF16)
+HALVES(tanh_f16, MUFU_TANH + MUFU_F16)
+HALVES(tanh_bf16, MUFU_TANH + MUFU_BF16)
 
 // ---- f64 ------------------------------------------------------------------------------------
-// rcp and rsqrt .approx.ftz.f64 read and write the upper 32 bits; 20 bits of fraction. Rounding to
-// them may carry into the exponent, which is right.
-#define UPPER     0xffffffff00000000ull
-#define NAN_UPPER 0x7fffffff00000000ull
-ALWAYS uint64_t upper_in(uint64_t x) {
-    x &= UPPER;
-    return pick64((x & 0x7ff0000000000000ull) == 0, x & SIGN64, x);
+// .ftz reads and writes the upper words.
+static void upper_words(const uint64_t *a, int function, uint32_t *t) {
+    LANES t[i] = (uint32_t)(a[i] >> 32);
+    orr_mufu(function, t, t);
 }
-ALWAYS uint64_t upper_out(double r) {
-    uint64_t x = bits64(r), m = x & ~SIGN64;
-    uint64_t y = (x + 0x80000000) & UPPER;
-    y = pick64(m == 0x7ff0000000000000ull, x, y);
-    y = pick64((m & 0x7ff0000000000000ull) == 0, x & SIGN64, y);
-    return pick64(r == r, y, NAN_UPPER);
+#define UPPER(name, function)                                                                                \
+    static void name##_full(warp *w, const uop *u) {                                                         \
+        uint32_t t[ORR_WARP];                                                                                \
+        uint64_t *d = DST(w, u, uint64_t);                                                                   \
+        upper_words(SRC_A(w, u, uint64_t), function, t);                                                     \
+        LANES d[i] = (uint64_t)t[i] << 32;                                                                   \
+    }                                                                                                        \
+    static void name##_mask(warp *w, const uop *u) {                                                         \
+        uint32_t t[ORR_WARP];                                                                                \
+        uint64_t *d = DST(w, u, uint64_t);                                                                   \
+        upper_words(SRC_A(w, u, uint64_t), function, t);                                                     \
+        LANES d[i] = keep64(w->lane[i], (uint64_t)t[i] << 32, d[i]);                                         \
+    }
+UPPER(rcp_f64_ftz, MUFU_RCP64H)
+UPPER(rsqrt_f64_ftz, MUFU_RSQ64H)
+
+// rsqrt without .ftz: y from MUFU, and with e = 1 - x y^2 the next terms of the series, y (1 + e/2 + 3/8
+// e^2). Subnormal numbers are scaled by 2^54.
+static double rsqrt_step(double x, uint32_t upper) {
+    double y = f64_of((uint64_t)upper << 32), e = __builtin_fma(x, -(y * y), 1.0);
+    return __builtin_fma(__builtin_fma(e, 0.375, 0.5), y * e, y);
 }
-LOOP1(rcp_f64_ftz, 64, 64, upper_out(1.0 / f64_of(upper_in(x))))
-LOOP1(rsqrt_f64_ftz, 64, 64, upper_out(1.0 / __builtin_sqrt(f64_of(upper_in(x)))))
-ALWAYS uint64_t rsqrt_f64(uint64_t x) {
-    double r = 1.0 / __builtin_sqrt(f64_of(x));
-    return pick64(r == r, bits64(r), pick64(nan64(x), x | 1ull << 51, NAN64));
+static void rsqrt_f64(warp *w, const uop *u) {
+    set_exec(w, w->exec); // a full warp leaves `lane` as it was
+    uint64_t *d = DST(w, u, uint64_t);
+    const uint64_t *a = SRC_A(w, u, uint64_t);
+    uint64_t s[ORR_WARP];
+    uint32_t t[ORR_WARP];
+    LANES s[i] = (a[i] & ~SIGN64) < (1ull << 52) ? bits64(f64_of(a[i]) * 0x1p54) : a[i];
+    upper_words(s, MUFU_RSQ64H, t);
+    for (int i = 0; i < ORR_WARP; i++) {
+        uint64_t x = a[i], m = x & ~SIGN64, r = bits64(rsqrt_step(f64_of(s[i]), t[i]));
+        if (m < 1ull << 52) r = bits64(f64_of(r) * 0x1p27);
+        if (m == 0)
+            r = (x & SIGN64) | 0x7ff0000000000000ull;
+        else if (nan64(x))
+            r = x | QUIET64;
+        else if (x & SIGN64)
+            r = NAN64;
+        else if (m == 0x7ff0000000000000ull)
+            r = 0;
+        d[i] = keep64(w->lane[i], r, d[i]);
+    }
 }
-LOOP1(rsqrt_f64, 64, 64, rsqrt_f64(x))
 
 // ---- picking --------------------------------------------------------------------------------
 #define CHOOSE(name) (ftz ? PAIR(name##_ftz) : PAIR(name))
+#define BOTH(name)   ((handlers){name, name})
 
 handlers orr_pick_sfu(const orr_kernel *k, const orr_inst *i, const char **why) {
     (void)k;
     bool ftz = i->mods & ORR_M_FTZ;
     if (i->type == ORR_T_F32) {
         switch (i->op) {
-        case ORR_OP_SIN: return CHOOSE(sin);
-        case ORR_OP_COS: return CHOOSE(cos);
+        case ORR_OP_SIN: return PAIR(sin);
+        case ORR_OP_COS: return PAIR(cos);
         case ORR_OP_LG2: return CHOOSE(lg2);
         case ORR_OP_EX2: return CHOOSE(ex2);
         case ORR_OP_TANH: return PAIR(tanh32);
@@ -205,15 +190,15 @@ handlers orr_pick_sfu(const orr_kernel *k, const orr_inst *i, const char **why) 
     }
     if (i->type == ORR_T_F64) {
         if (i->op == ORR_OP_RCP && ftz) return PAIR(rcp_f64_ftz);
-        if (i->op == ORR_OP_RSQRT) return CHOOSE(rsqrt_f64);
+        if (i->op == ORR_OP_RSQRT) return ftz ? PAIR(rsqrt_f64_ftz) : BOTH(rsqrt_f64);
     }
     if (i->op == ORR_OP_EX2 || i->op == ORR_OP_TANH) {
         bool ex2 = i->op == ORR_OP_EX2;
         switch (i->type) {
-        case ORR_T_F16: return ex2 ? PAIR(ex2_f16) : PAIR(tanh_f16);
-        case ORR_T_F16X2: return ex2 ? PAIR(ex2_f16x2) : PAIR(tanh_f16x2);
-        case ORR_T_BF16: return ex2 ? PAIR(ex2_bf16) : PAIR(tanh_bf16);
-        case ORR_T_BF16X2: return ex2 ? PAIR(ex2_bf16x2) : PAIR(tanh_bf16x2);
+        case ORR_T_F16: return ex2 ? BOTH(ex2_f16) : BOTH(tanh_f16);
+        case ORR_T_F16X2: return ex2 ? BOTH(ex2_f16x2) : BOTH(tanh_f16x2);
+        case ORR_T_BF16: return ex2 ? BOTH(ex2_bf16) : BOTH(tanh_bf16);
+        case ORR_T_BF16X2: return ex2 ? BOTH(ex2_bf16x2) : BOTH(tanh_bf16x2);
         }
     }
     *why = "this approximation of this type";
