@@ -24,6 +24,7 @@ int cuDeviceGetName(char *s, int n, int d) { return snprintf(s, (size_t)n, "Fake
 int cuDeviceGetAttribute(int *v, int what, int d) {
     return *v = what == 75 ? 9 : what == 76 ? 0 : what == 16 ? 132 : -1, d != 7;
 }
+int cuDeviceTotalMem_v2(size_t *n, int d) { return *n = (size_t)141 << 30, d != 7; }
 int cuDevicePrimaryCtxRetain(void **c, int d) { return *c = &contexts, contexts++, broken = 0, d != 7; }
 int cuCtxSetCurrent(void *c) { return c != &contexts; }
 int cuCtxSynchronize(void) { return broken ? 700 : 0; }

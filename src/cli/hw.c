@@ -238,9 +238,11 @@ static bool write_log(const cli_options *o, const orr_text *log, orr_err *e) {
 
 int cli_hw(cli_options *o, orr_err *e) {
     if (o->ninputs >= 1 && !strcmp(o->inputs[0], "profile")) return cli_profile(o, e);
+    if (o->ninputs >= 1 && !strcmp(o->inputs[0], "micro")) return cli_micro(o, e);
     if (o->ninputs < 1 || strcmp(o->inputs[0], "run")) {
-        orr_fail(e, ORR_BAD_INPUT,
-                 "hw: it should be `orrery hw run INPUT...` or `orrery hw profile INPUT...`");
+        orr_fail(
+            e, ORR_BAD_INPUT,
+            "hw: it should be `orrery hw run INPUT...`, `orrery hw profile INPUT...` or `orrery hw micro`");
         return e->status;
     }
     if (o->warm || o->metrics) {

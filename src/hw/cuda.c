@@ -41,6 +41,7 @@ enum {
     F(cuDeviceGet, (cu_device * device, int ordinal))                                                        \
     F(cuDeviceGetName, (char *name, int bytes, cu_device device))                                            \
     F(cuDeviceGetAttribute, (int *value, int attribute, cu_device device))                                   \
+    F(cuDeviceTotalMem_v2, (size_t * bytes, cu_device device))                                               \
     F(cuDevicePrimaryCtxRetain, (cu_context * context, cu_device device))                                    \
     F(cuDevicePrimaryCtxRelease_v2, (cu_device device))                                                      \
     F(cuCtxSetCurrent, (cu_context context))                                                                 \
@@ -193,6 +194,15 @@ void orr_hw_close(orr_hw *h) {
 }
 
 const orr_hw_info *orr_hw_get_info(const orr_hw *h) { return &h->info; }
+
+bool orr_hw_attribute(const orr_hw *h, int attribute, int *value) {
+    return h->cuDeviceGetAttribute(value, attribute, h->device) == 0;
+}
+
+uint64_t orr_hw_memory(const orr_hw *h) {
+    size_t n = 0;
+    return h->cuDeviceTotalMem_v2(&n, h->device) ? 0 : n;
+}
 
 size_t orr_hw_times(const orr_hw *h, const orr_hw_time **times) {
     *times = h->times.at;

@@ -26,6 +26,10 @@ typedef struct orr_hw_time { // one launch
 orr_hw *orr_hw_open(orr_err *e);
 const orr_hw_info *orr_hw_get_info(const orr_hw *h);
 orr_backend orr_hw_backend(orr_hw *h);
+// What the driver says of the device, by the number that CUDA gives an attribute (CUdevice_attribute); false:
+// it does not know it.
+bool orr_hw_attribute(const orr_hw *h, int attribute, int *value);
+uint64_t orr_hw_memory(const orr_hw *h); // bytes, 0: not known
 // Launches since the start or the last reset.
 size_t orr_hw_times(const orr_hw *h, const orr_hw_time **times);
 // Forgets buffers, modules and times. False when the device cannot be used any more by this process, as

@@ -1,5 +1,8 @@
 // The lab: what real GPUs measured, and how near a model comes to it.
 //
+//   micro       microbenchmarks time themselves on a GPU (findings.c); tune makes a GPU's description of what
+//   they
+//               found (tune.c);
 //   profile     launch scripts under Nsight Compute (ncu.c) make rows of measurements (hardware.c);
 //   correlate   rows are joined with what a model predicts for the same launches (compare.c), and said as
 //   text, CSV,
@@ -57,6 +60,33 @@ size_t orr_hardware_metric(orr_hardware *h, const char *name); // its place, new
 orr_measured *orr_hardware_add(orr_hardware *h);               // a row without any value yet
 double orr_hardware_get(const orr_hardware *h, const orr_measured *m, const char *metric); // NAN: not there
 void orr_hardware_free(orr_hardware *h);
+
+// ---- microbenchmarks (findings.c, docs/micro.md) -------------------------------------------------
+typedef struct orr_finding {
+    const char *benchmark, *size; // the script and its size
+    const char *metric, *unit;
+    const char *point;       // "bytes=4096 stride=32", "" when there is but one
+    ORR_VEC(double) values;  // of the repeats
+    double value, low, high; // their median and ends
+    uint32_t repeats;
+} orr_finding;
+
+typedef struct orr_findings {
+    ORR_VEC(orr_finding) rows;
+    orr_map index;
+    const char *gpu, *driver, *date;
+    orr_arena arena;
+} orr_findings;
+// One more value of a reading, which is new or an old one of the same names and point.
+orr_finding *orr_findings_add(orr_findings *r, const orr_finding *like, double value);
+void orr_findings_end(orr_findings *r); // medians and ends
+void orr_findings_write(const orr_findings *r, orr_text *out);
+bool orr_findings_read(orr_findings *r, const char *path, orr_err *e);
+bool orr_findings_parse(orr_findings *r, const char *path, char *text, size_t n, orr_err *e);
+void orr_findings_free(orr_findings *r);
+double orr_finding_value(const orr_findings *r, const char *metric,
+                         const char *point);                       // NULL: any; NAN: none
+double orr_finding_at(const orr_finding *x, const char *variable); // of its point; NAN: it has none
 
 // ---- Nsight Compute (ncu.c) -------------------------------------------------------------------
 typedef ORR_VEC(const char *) orr_names;

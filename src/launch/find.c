@@ -1,5 +1,5 @@
-// The bundled workloads: DATA/workloads/NAME/NAME.launch, where DATA is $ORRERY_DATA, the source
-// tree the program was built from, or the installed data folder.
+// The bundled workloads, DATA/workloads/NAME/NAME.launch, and microbenchmarks, DATA/micro/NAME.launch, where
+// DATA is $ORRERY_DATA, the source tree the program was built from, or the installed data folder.
 #include "launch/launch.h"
 
 #include <dirent.h>
@@ -17,8 +17,8 @@ static bool is_dir(const char *path) {
     return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-// The first folder of workloads there is, or NULL.
-static const char *workloads_dir(orr_arena *a) {
+// The first folder of that name there is, or NULL.
+static const char *data_dir(orr_arena *a, const char *name) {
     const char *roots[3] = {getenv("ORRERY_DATA"), NULL, NULL};
 #ifdef ORRERY_SOURCE_DIR
     roots[1] = ORRERY_SOURCE_DIR;
@@ -28,11 +28,13 @@ static const char *workloads_dir(orr_arena *a) {
 #endif
     for (int k = 0; k < 3; k++) {
         if (!roots[k] || !*roots[k]) continue;
-        const char *path = orr_arena_printf(a, "%s/workloads", roots[k]);
+        const char *path = orr_arena_printf(a, "%s/%s", roots[k], name);
         if (is_dir(path)) return path;
     }
     return NULL;
 }
+
+static const char *workloads_dir(orr_arena *a) { return data_dir(a, "workloads"); }
 
 static void not_found(orr_arena *a, const char *name, orr_err *e) {
     struct stat st;
@@ -64,12 +66,42 @@ const char *orr_find_workload(orr_arena *a, const char *name, orr_err *e) {
         if (path && is_file(path)) return path;
     }
     if (is_file(name)) return orr_arena_strdup(a, name);
+    if (!strncmp(name, "micro/", 6)) {
+        const char *dir = data_dir(a, "micro");
+        const char *path = dir ? orr_arena_printf(a, "%s/%s.launch", dir, name + 6) : NULL;
+        if (path && is_file(path)) return path;
+    }
     not_found(a, name, e);
     return NULL;
 }
 
 static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// The names in a sorted list that ends in NULL.
+static const char *const *sorted(orr_arena *a, const char **names, size_t n) {
+    const char **out = orr_arena_alloc(a, (n + 1) * sizeof *out);
+    for (size_t k = 0; k < n; k++) out[k] = names[k];
+    out[n] = NULL;
+    qsort(out, n, sizeof *out, by_name);
+    return out;
+}
+
+const char *const *orr_list_micro(orr_arena *a, int *n) {
+    ORR_VEC(const char *) names = {0};
+    const char *dir = data_dir(a, "micro");
+    DIR *d = dir ? opendir(dir) : NULL;
+    for (struct dirent *f; d && (f = readdir(d));) {
+        size_t len = strlen(f->d_name);
+        if (len > 7 && !strcmp(f->d_name + len - 7, ".launch"))
+            *ORR_PUSH(&names) = orr_arena_printf(a, "micro/%.*s", (int)len - 7, f->d_name);
+    }
+    if (d) closedir(d);
+    const char *const *out = sorted(a, names.at, names.n);
+    *n = (int)names.n;
+    free(names.at);
+    return out;
 }
 
 const char *const *orr_list_workloads(orr_arena *a, int *n) {
@@ -83,11 +115,7 @@ const char *const *orr_list_workloads(orr_arena *a, int *n) {
         }
     }
     if (d) closedir(d);
-    const char **out = orr_arena_alloc(a, (names.n + 1) * sizeof *out);
-    if (names.n) {
-        memcpy(out, names.at, names.n * sizeof *out);
-        qsort(out, names.n, sizeof *out, by_name);
-    }
+    const char *const *out = sorted(a, names.at, names.n);
     *n = (int)names.n;
     free(names.at);
     return out;

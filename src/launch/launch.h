@@ -18,6 +18,13 @@ typedef struct orr_call {     // one launch, arguments ready
     int line;              // in the script
 } orr_call;
 
+typedef struct orr_reading { // what a `measure` says
+    const char *name, *unit;
+    const char *point; // "bytes=4096 stride=32": the variables it names, "" none
+    double value;
+    int line; // in the script
+} orr_reading;
+
 typedef struct orr_backend {
     void *self;
     bool (*load)(void *self, int module, orr_module *m, orr_err *e); // called once per module, first
@@ -26,6 +33,7 @@ typedef struct orr_backend {
     bool (*read)(void *self, uint64_t addr, void *data, uint64_t bytes, orr_err *e);
     bool (*symbol)(void *self, int module, const char *name, uint64_t *addr, uint64_t *bytes, orr_err *e);
     bool (*launch)(void *self, const orr_call *c, orr_err *e);
+    void (*measure)(void *self, const orr_reading *m); // NULL: nobody asks, `measure` does nothing
 } orr_backend;
 
 // The backend that executes on the CPU. Each launch goes through `on_launch`, which runs it as it
@@ -82,6 +90,8 @@ bool orr_script_run(orr_script *s, const orr_backend *b, bool check, orr_script_
 const char *orr_find_workload(orr_arena *a, const char *name, orr_err *e);
 // Names of all bundled workloads, sorted.
 const char *const *orr_list_workloads(orr_arena *a, int *n);
+// Names of all microbenchmarks, sorted: "micro/l1" ...; orr_find_workload finds them too.
+const char *const *orr_list_micro(orr_arena *a, int *n);
 
 // ---- for workloads/reference ----------------------------------------------------------------
 // Runs everything but the launches; the first launch is replaced by one call of `reference`, the others are

@@ -258,6 +258,30 @@ static stmt *parse_launch(parser *p, int line) {
     return st;
 }
 
+// ---- measurements ---------------------------------------------------------------------------
+// measure "NAME" "UNIT" e [at k, k2 ...]
+static stmt *parse_measure(parser *p, int line) {
+    char buf[48];
+    stmt *st = new_stmt(p, S_MEASURE, line);
+    measuring *m = st->measuring = orr_arena_alloc(&p->s->arena, sizeof *m);
+    int vars[MAX_POINT];
+    *m = (measuring){.name = need_string(p, "the name of what is measured")};
+    m->unit = need_string(p, "its unit");
+    st->a = orr_expr(p);
+    if (!orr_lex_take_word(p, "at")) return st;
+    do {
+        token t = need_name(p, "a variable's name");
+        int slot = orr_name_find(p, t.s, t.n);
+        if (slot < 0 || p->s->names.at[slot].buffer)
+            bad(p, t.line, "%s is not a variable made above", orr_lex_text(&t, buf));
+        if (m->nvars == MAX_POINT) bad(p, t.line, "a measure names at most %d variables", MAX_POINT);
+        vars[m->nvars++] = slot;
+    } while (orr_lex_take(p, ','));
+    m->vars = orr_arena_alloc(&p->s->arena, m->nvars * sizeof *vars);
+    memcpy(m->vars, vars, m->nvars * sizeof *vars);
+    return st;
+}
+
 // ---- expectations ---------------------------------------------------------------------------
 static stmt *parse_expect(parser *p, int line) {
     char buf[48];
@@ -448,10 +472,12 @@ static stmt *parse_stmt(parser *p) {
         st = new_stmt(p, S_PRINT, t.line);
         st->slot = need_buffer(p);
         if (!at_end(p)) st->a = orr_expr(p);
+    } else if (orr_lex_take_word(p, "measure")) {
+        st = parse_measure(p, t.line);
     } else {
         bad(p, t.line,
             "there is no statement %s; there are module size let buffer symbol launch for repeat if set copy "
-            "swap expect print",
+            "swap expect print measure",
             orr_lex_text(&t, buf));
     }
     end_line(p);

@@ -167,6 +167,25 @@ static void do_swap(run *r, const stmt *st) {
     *b = t;
 }
 
+// What a backend that measures makes of it is its own business.
+static void do_measure(run *r, const stmt *st) {
+    if (!r->b || !r->b->measure) return;
+    const measuring *m = st->measuring;
+    char point[MAX_POINT * 96], buf[80];
+    size_t n = 0;
+    point[0] = 0;
+    for (uint32_t k = 0; k < m->nvars && n < sizeof point; k++) {
+        value v = r->vars[m->vars[k]];
+        const char *name = r->s->names.at[m->vars[k]].text;
+        if (v.kind == V_NONE) stop(r, ORR_BAD_INPUT, st->line, "'%s' has no value here", name);
+        n += (size_t)snprintf(point + n, sizeof point - n, "%s%.60s=%s", k ? " " : "", name,
+                              orr_value_text(v, buf));
+    }
+    orr_reading got = {.name = m->name, .unit = m->unit, .point = point, .line = st->line};
+    got.value = orr_eval_double(r, st->a);
+    r->b->measure(r->b->self, &got);
+}
+
 static void do_print(run *r, const stmt *st) {
     const buffer *b = orr_buffer(r, st->slot, st->line);
     uint64_t most = b->count < 4096 ? b->count : 4096;
@@ -474,6 +493,9 @@ static void execute_one(run *r, const stmt *st) {
         if (r->check) orr_check(r, st);
         break;
     case S_PRINT: do_print(r, st); break;
+    case S_MEASURE:
+        if (!r->reference) do_measure(r, st);
+        break;
     }
 }
 

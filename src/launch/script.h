@@ -16,6 +16,7 @@ enum { // bounds on what a script may be
     MAX_NAMES = 4096,
     MAX_LIST = 65536, // values of a list
     MAX_ARGS = 1024,  // of a launch
+    MAX_POINT = 16,   // variables of a measure
     MAX_SIZES = 64,
     MAX_MODULES = 64,
     MAX_STEPS = 10000000,  // statements executed
@@ -135,8 +136,15 @@ enum {
     S_COPY,
     S_SWAP,
     S_EXPECT,
-    S_PRINT
+    S_PRINT,
+    S_MEASURE
 };
+
+typedef struct measuring { // of a `measure`
+    const char *name, *unit;
+    int *vars; // their slots
+    uint32_t nvars;
+} measuring;
 
 typedef struct stmt {
     int kind, line;
@@ -148,6 +156,7 @@ typedef struct stmt {
     fill *fill;
     check *check;
     call *call;
+    measuring *measuring;
 } stmt;
 
 // ---- the script -----------------------------------------------------------------------------

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Gives the FFMAs of the kernels bank_* in a cubin the registers that the benchmark is about.
+
+ptxas avoids bank conflicts, so they cannot be had from PTX. An instruction has 128 bits: opcode in bits 0-11 (FFMA
+with three registers: 0x223), destination in 16-23, sources in 24-31, 32-39 and 64-71, and bits 122-124 say which
+sources are kept for the next instruction (docs/sass.md)."""
+import struct
+import sys
+
+# kernel: list of (d, a, b, c, reuse) taken in turn. R4-R7 are accumulators, R8-R15 operands.
+PLANS = {
+    "bank_same": [(4, 8, 12, 4, 0), (6, 10, 14, 6, 0)],    # three sources, all even
+    "bank_pair": [(4, 8, 13, 4, 0), (6, 10, 15, 6, 0)],    # two even, one odd
+    "bank_half": [(4, 9, 13, 4, 0), (6, 11, 15, 6, 0)],    # one even, two odd
+    "bank_apart": [(4, 9, 12, 4, 0), (7, 10, 15, 7, 0)],   # two and one, in turn
+    "bank_reuse": [(4, 8, 12, 4, 3), (6, 8, 12, 6, 3)],    # all even, a and b kept
+}
+
+
+def main(path):
+    data = bytearray(open(path, "rb").read())
+    shoff, = struct.unpack_from("<Q", data, 40)
+    shentsize, shnum, shstrndx = struct.unpack_from("<HHH", data, 58)
+    header = lambda k: struct.unpack_from("<IIQQQQIIQQ", data, shoff + k * shentsize)
+    names = header(shstrndx)[4]
+    for k in range(shnum):
+        h = header(k)
+        at = names + h[0]
+        name = data[at:data.index(0, at)].decode()
+        plan = PLANS.get(name.removeprefix(".text.")) if name.startswith(".text.") else None
+        if not plan:
+            continue
+        n = 0
+        for p in range(h[4], h[4] + h[5], 16):
+            lo, hi = struct.unpack_from("<QQ", data, p)
+            if lo & 0xFFF != 0x223:
+                continue
+            d, a, b, c, reuse = plan[n % len(plan)]
+            n += 1
+            lo = (lo & ~(0xFFFFFF << 16) & ~(0xFF << 32)) | d << 16 | a << 24 | b << 32
+            hi = (hi & ~0xFF & ~(0xF << 58)) | c | reuse << 58
+            struct.pack_into("<QQ", data, p, lo, hi)
+        print(f"{name}: {n} instructions")
+        assert n == 128, name
+    open(path, "wb").write(data)
+
+
+main(sys.argv[1])

@@ -1,0 +1,52 @@
+// What the microbenchmarks have in common: they time themselves with the SM's clock.
+//
+// A timed piece is run in four rounds, the last two of them once and three times as long as the first two
+// (REPS). The first round warms instruction caches; what counts is the difference of the last and the second,
+// so that what a round costs besides the piece (barrier, clock reads, the last result on its way) drops out. A
+// round's time is that of the block, from its first warp's start to its last warp's end.
+#ifndef MICRO_H
+#define MICRO_H
+
+#define KERNEL extern "C" __global__ void
+typedef unsigned long long u64;
+typedef unsigned u32;
+
+// Text, repeated.
+#define R2(s)   s s
+#define R4(s)   R2(s) R2(s)
+#define R8(s)   R4(s) R4(s)
+#define R16(s)  R8(s) R8(s)
+#define R32(s)  R16(s) R16(s)
+#define R64(s)  R32(s) R32(s)
+#define R128(s) R64(s) R64(s)
+#define R256(s) R128(s) R128(s)
+
+__device__ __forceinline__ u64 now() {
+    u64 t;
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(t)::"memory");
+    return t;
+}
+
+__device__ __forceinline__ u32 smid() {
+    u32 s;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(s));
+    return s;
+}
+
+// out[block] = cycles of two more repetitions of the piece.
+#define TIMED(piece)                                                                                         \
+    __shared__ u64 span_[4][2];                                                                              \
+    if (threadIdx.x < 4) span_[threadIdx.x][0] = ~0ull, span_[threadIdx.x][1] = 0;                           \
+    _Pragma("unroll 1") for (int round_ = 0; round_ < 4; round_++) {                                         \
+        int reps_ = round_ < 2 ? 1 : 3;                                                                      \
+        __syncthreads();                                                                                     \
+        u64 t0_ = now();                                                                                     \
+        _Pragma("unroll 1") for (int rep_ = 0; rep_ < reps_; rep_++) { piece; }                              \
+        u64 t1_ = now();                                                                                     \
+        atomicMin(&span_[round_][0], t0_);                                                                   \
+        atomicMax(&span_[round_][1], t1_);                                                                   \
+    }                                                                                                        \
+    __syncthreads();                                                                                         \
+    if (threadIdx.x == 0) out[blockIdx.x] = span_[3][1] - span_[3][0] - (span_[1][1] - span_[1][0]);
+
+#endif

@@ -1,0 +1,69 @@
+// Shared memory: what a warp's access costs the SM, by how its lanes' words lie.
+//
+// Each of 32 warps does 128 independent accesses (and two times 128 more): cycles of the SM for one
+// access = out / (2 x 128 x 32) with 32 warps. `stride` in words between lanes; broadcast: all lanes the same word.
+#include "micro.h"
+
+#define LOADS(name, v, regs, con)                                                                            \
+    KERNEL ld_##name(u64 *out, u32 stride, u32 mask) {                                                       \
+        extern __shared__ u32 words[];                                                                       \
+        u32 t = threadIdx.x, at = (u32)__cvta_generic_to_shared(words) + ((t % 32 * stride) & mask) * 4;     \
+        u32 a0 = 0, a1 = 0, a2 = 0, a3 = 0;                                                                  \
+        TIMED(for (int k = 0; k < 8; k++) asm volatile(                                                      \
+                  "{.reg .b32 p, q, r, s;\n\t" R16("ld.volatile.shared." v " " regs ", [%4];\n\t"            \
+                                                   "xor.b32 %0, %0, p;\n\t") "}"                             \
+                  : "+r"(a0), "+r"(a1), "+r"(a2), "+r"(a3)                                                   \
+                  : "r"(at)                                                                                  \
+                  : "memory"))                                                                               \
+        if (a0 + a1 + a2 + a3 == 12345) out[0] = 1;                                                          \
+    }
+LOADS(32, "u32", "p", )
+LOADS(64, "v2.u32", "{p, q}", )
+LOADS(128, "v4.u32", "{p, q, r, s}", )
+
+#define STORES(name, v, regs)                                                                                \
+    KERNEL st_##name(u64 *out, u32 stride, u32 mask) {                                                       \
+        extern __shared__ u32 words[];                                                                       \
+        u32 t = threadIdx.x, at = (u32)__cvta_generic_to_shared(words) + ((t % 32 * stride) & mask) * 4;     \
+        TIMED(for (int k = 0; k < 8; k++) asm volatile(R16("st.volatile.shared." v " [%0], " regs ";\n\t")   \
+                                                       ::"r"(at),                                            \
+                                                       "r"(t)                                                \
+                                                       : "memory"))                                          \
+    }
+STORES(32, "u32", "%1")
+STORES(64, "v2.u32", "{%1, %1}")
+STORES(128, "v4.u32", "{%1, %1, %1, %1}")
+
+// Atomics, without a result and with it; 1, 2, ... lanes on one word: word = lane / same.
+KERNEL red_add(u64 *out, u32 same) {
+    extern __shared__ u32 words[];
+    u32 t = threadIdx.x, at = (u32)__cvta_generic_to_shared(words) + t % 32 / same * 4;
+    TIMED(for (int k = 0; k < 2; k++) asm volatile(R16("red.shared.add.u32 [%0], %1;\n\t")::"r"(at), "r"(t)
+                                                   : "memory"))
+}
+KERNEL atom_add(u64 *out, u32 same) {
+    extern __shared__ u32 words[];
+    u32 t = threadIdx.x, at = (u32)__cvta_generic_to_shared(words) + t % 32 / same * 4, x = t;
+    TIMED(for (int k = 0; k < 2; k++) asm volatile(R16("atom.shared.add.u32 %1, [%0], %1;\n\t")::"r"(at), "r"(x)
+                                                   : "memory"))
+}
+KERNEL atom_cas(u64 *out, u32 same) {
+    extern __shared__ u32 words[];
+    u32 t = threadIdx.x, at = (u32)__cvta_generic_to_shared(words) + t % 32 / same * 4, x = t;
+    TIMED(for (int k = 0; k < 2; k++) asm volatile(
+        R16("atom.shared.cas.b32 %0, [%1], %0, %2;\n\t") : "+r"(x) : "r"(at), "r"(t) : "memory"))
+    if (x == 999999) out[0] = 1;
+}
+
+// Matrices for the tensor cores.
+KERNEL ldmatrix(u64 *out, u32 row) {
+    extern __shared__ u32 words[];
+    u32 t = threadIdx.x, at = (u32)__cvta_generic_to_shared(words) + t % 32 * row, a0 = 0;
+    TIMED(for (int k = 0; k < 4; k++) asm volatile(
+        "{.reg .b32 p, q, r, s;\n\t" R16("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {p, q, r, s}, [%1];\n\t"
+                                         "xor.b32 %0, %0, p;\n\t") "}"
+        : "+r"(a0)
+        : "r"(at)
+        : "memory"))
+    if (a0 == 12345) out[0] = 1;
+}
