@@ -72,7 +72,7 @@ static bool has_nan(uint32_t v, uint32_t inf) { return (v & 0x7fff) > inf || (v 
 static bool multiply_add(machine *m) {
     orr_inst like = {.op = ORR_OP_FMA};
     if (!pair_type(m, &like)) return false;
-    if (m->c->nargs > 4 && m_fixed(m, 4) != 1) {
+    if ((like.mods & ORR_M_RELU) && m_fixed(m, 4) != 1) { // without .RELU nothing is there
         m->why = "what its predicate does is not known";
         return false;
     }
