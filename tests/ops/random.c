@@ -2,9 +2,8 @@
 // sequences make it fuse (LEA, three-input adds and logic, multiply-adds), carry over words, and keep
 // predicates. Every value made on the way goes into the result, so that nothing is dropped.
 //
-// Not here, because of ptxas 13.0: a saturating conversion of a negated number (that the negation may
-// overflow is not thought of), a bit field of a uniform value at a place that is not (its result is taken for
-// uniform).
+// Not here, because of ptxas 13.0: a negation, of which it is taken for granted that it does not overflow,
+// and a bit field of a uniform value at a place that is not uniform, whose result is taken for uniform.
 //
 // The choice is pseudo-random and the same everywhere: machine code compiled from it stays valid.
 #include <stdlib.h>
@@ -47,7 +46,7 @@ static const char *const templates[] = {
     "mad.lo.s64 %D, %d, %u, %d",
     "neg.s64 %D, %d",
     "abs.s64 %D, %d",
-    "neg.s32 %W, %w",
+
     "abs.s32 %W, %w",
     "sad.u32 %W, %w, %w, %w",
     "sad.s32 %W, %w, %w, %w",
