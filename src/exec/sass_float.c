@@ -190,8 +190,15 @@ static bool fmnmx(machine *m, int nsrc) {
     }
     if (m_mod(m, ORR_SM_FTZ)) like.mods |= ORR_M_FTZ;
     if (m_mod(m, ORR_SM_NAN)) like.mods |= ORR_M_NAN;
-    if (m_mod(m, ORR_SM_XORSIGN)) like.mods |= ORR_M_XORSIGN;
-    oper o[3] = {m_val(m, 1, AS_F32), m_val(m, 2, AS_F32)};
+    oper o[3];
+    if (m_mod(m, ORR_SM_XORSIGN)) { // PTX's takes magnitudes, and signs before that
+        like.mods |= ORR_M_XORSIGN;
+        if (!abs_of(m, 1) || !abs_of(m, 2) || neg(m, 1) || neg(m, 2))
+            m->why = "it joins signs of numbers with signs";
+        o[0] = m_src(m, 1, 0), o[1] = m_src(m, 2, 0);
+    } else {
+        o[0] = m_val(m, 1, AS_F32), o[1] = m_val(m, 2, AS_F32);
+    }
     if (nsrc > 2) o[2] = m_val(m, 3, AS_F32);
     return m_minmax(m, like, nsrc, nsrc + 1, o);
 }
@@ -317,12 +324,12 @@ ALWAYS uint64_t wide(const uint32_t *lo, const uint32_t *hi, int i) { return (ui
     static void name##_full(warp *w, const uop *u) { name##_any(w, u, true); }                               \
     static void name##_mask(warp *w, const uop *u) { name##_any(w, u, false); }                              \
     static void name##_r_full(warp *w, const uop *u) {                                                       \
-        round_begin((int)u->imm);                                                                            \
+        round_begin((int)(u->imm & 0xff));                                                                   \
         name##_any(w, u, true);                                                                              \
         round_end();                                                                                         \
     }                                                                                                        \
     static void name##_r_mask(warp *w, const uop *u) {                                                       \
-        round_begin((int)u->imm);                                                                            \
+        round_begin((int)(u->imm & 0xff));                                                                   \
         name##_any(w, u, false);                                                                             \
         round_end();                                                                                         \
     }
@@ -338,39 +345,51 @@ DLOOP(dfms, 3, out64(__builtin_fma(f64_of(x), f64_of(y), DFLIP(z)), x, y, z))
 DLOOP(dnma, 3, out64(__builtin_fma(DFLIP(x), f64_of(y), f64_of(z)), x, y, z))
 DLOOP(dnms, 3, out64(__builtin_fma(DFLIP(x), f64_of(y), DFLIP(z)), x, y, z))
 
+// With absolute values: bits 8 and up of imm say for each source whether to clear the sign and to change it.
+// NaNs are handed on as they are.
+ALWAYS double signed64(uint64_t x, uint32_t how) {
+    uint64_t keep = how & 1 ? ~SIGN64 : ~0ull, flip = how & 2 ? SIGN64 : 0;
+    return f64_of((x & keep) ^ flip);
+}
+#define SIGNED(v, n) signed64(v, u->imm >> (8 + 2 * n))
+DLOOP(dadd_s, 2, out64(SIGNED(x, 0) + SIGNED(y, 1), x, y, 0))
+DLOOP(dmul_s, 2, out64(SIGNED(x, 0) * SIGNED(y, 1), x, y, 0))
+DLOOP(dfma_s, 3, out64(__builtin_fma(SIGNED(x, 0), SIGNED(y, 1), SIGNED(z, 2)), x, y, z))
+
 #define ROUNDINGS(name)                                                                                      \
     {                                                                                                        \
         PAIR(name), { name##_r_full, name##_r_mask }                                                         \
     }
-static bool emit_f64(machine *m, const handlers h[2], int op, int nsrc) {
-    uint8_t round = m_round(m);
-    bool abs = abs_of(m, 1) || abs_of(m, 2) || (nsrc > 2 && abs_of(m, 3));
+static bool emit_f64(machine *m, const handlers h[2], const handlers s[2], int nsrc) {
     oper o[8] = {m_dst(m, 0, 0), m_dst(m, 0, 1)};
-    if (!abs) {
-        for (int n = 0; n < 2 * nsrc; n++) o[n + 2] = m_src(m, 1 + n / 2, n % 2);
-        m_emit(m, h[round != ORR_RND_RN], 2, 2 * nsrc, o)->imm = round;
-        return true;
+    bool abs = false;
+    uint32_t signs = 0;
+    for (int n = 0; n < nsrc; n++) {
+        o[2 * n + 2] = m_src(m, 1 + n, 0);
+        o[2 * n + 3] = m_src(m, 1 + n, 1);
+        abs |= abs_of(m, 1 + n);
+        signs |= ((uint32_t)abs_of(m, 1 + n) | (uint32_t)neg(m, 1 + n) << 1) << (8 + 2 * n);
     }
-    oper t = m_tmp(m, ORR_D), s[4] = {t};
-    for (int n = 1; n <= nsrc; n++) s[n] = m_wide(m, n, AS_F64);
-    if (!m_ptx(m, (orr_inst){.op = (uint16_t)op, .type = ORR_T_F64, .round = round}, 1, nsrc, s))
-        return false;
-    m_unpack(m, o[0], o[1], t);
+    uint8_t round = m_round(m);
+    m_emit(m, (abs ? s : h)[round != ORR_RND_RN], 2, 2 * nsrc, o)->imm = round | signs;
     return true;
 }
 static bool dadd(machine *m) {
     static const handlers h[2][2][2] = {{ROUNDINGS(dadd), ROUNDINGS(dsub)},
                                         {ROUNDINGS(drsub), ROUNDINGS(dnadd)}};
-    return emit_f64(m, h[neg(m, 1)][neg(m, 2)], ORR_OP_ADD, 2);
+    static const handlers s[2] = ROUNDINGS(dadd_s);
+    return emit_f64(m, h[neg(m, 1)][neg(m, 2)], s, 2);
 }
 static bool dmul(machine *m) {
     static const handlers h[2][2] = {ROUNDINGS(dmul), ROUNDINGS(dnmul)};
-    return emit_f64(m, h[neg(m, 1) != neg(m, 2)], ORR_OP_MUL, 2);
+    static const handlers s[2] = ROUNDINGS(dmul_s);
+    return emit_f64(m, h[neg(m, 1) != neg(m, 2)], s, 2);
 }
 static bool dfma(machine *m) {
     static const handlers h[2][2][2] = {{ROUNDINGS(dfma), ROUNDINGS(dfms)},
                                         {ROUNDINGS(dnma), ROUNDINGS(dnms)}};
-    return emit_f64(m, h[neg(m, 1) != neg(m, 2)][neg(m, 3)], ORR_OP_FMA, 3);
+    static const handlers s[2] = ROUNDINGS(dfma_s);
+    return emit_f64(m, h[neg(m, 1) != neg(m, 2)][neg(m, 3)], s, 3);
 }
 
 // DSETP.MIN: P0 where min(a, b) is a, and P1 where both are NaNs: the compiler then takes b, made quiet.

@@ -87,10 +87,26 @@ static bool multiply_add(machine *m) {
     return m_ptx(m, like, 1, 3, OPERS(m_dst(m, 0, 0), halves(m, 1), halves(m, 2), halves(m, 3)));
 }
 
+// The halves of |x| without the absolute value: PTX's .xorsign.abs takes magnitudes itself, and signs before
+// that.
+LOOP1(lower_twice, 32, 32, (x & 0xffff) | x << 16)
+LOOP1(upper_twice, 32, 32, x >> 16 | (x & 0xffff0000))
+static oper halves_with_signs(machine *m, int n) {
+    const orr_arg *a = arg(m, n);
+    oper o = m_src(m, n, 0), t = m_tmp(m, ORR_W);
+    if ((a->flags & (ORR_ARG_ABS | ORR_ARG_NEG)) != ORR_ARG_ABS)
+        m->why = "it joins signs of numbers with signs";
+    if (a->sub != ORR_SM_SWZ || a->subval == ORR_SV_SWZ_H1_H0) return o;
+    m_emit(m, a->subval == ORR_SV_SWZ_H1_H1 ? PAIR(upper_twice) : PAIR(lower_twice), 1, 1, OPERS(t, o));
+    return t;
+}
+
 static bool minmax(machine *m) {
     orr_inst like = {0};
     if (!pair_type(m, &like)) return false;
-    oper o[2] = {halves(m, 1), halves(m, 2)};
+    bool signs = like.mods & ORR_M_XORSIGN;
+    oper o[2];
+    for (int n = 0; n < 2; n++) o[n] = signs ? halves_with_signs(m, n + 1) : halves(m, n + 1);
     return m_minmax(m, like, 2, 3, o);
 }
 
