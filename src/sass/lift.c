@@ -473,6 +473,16 @@ static void link_targets(lift *l) {
 }
 
 // ---- the stack --------------------------------------------------------------------------------------
+// R1 is the stack's pointer. A register that is added to it is alloca's doing.
+static bool moves_stack(const lift *l, const orr_inst *i) {
+    bool writes = false, other = false;
+    for (int n = 0; n < i->ndst; n++)
+        writes |= orr_dst(l->k, i, n)->cls == ORR_W && orr_dst(l->k, i, n)->reg == 1;
+    for (int n = 0; n < i->nsrc; n++)
+        other |= orr_src(l->k, i, n)->cls == ORR_W && orr_src(l->k, i, n)->reg != 1;
+    return writes && other;
+}
+
 // How deep calls go is known when only the kernel's own body calls: then the compiler has added it up. A call
 // in a function that is called, or through a pointer, may be a recursion.
 static void measure_stack(lift *l, const orr_cubin_func *entry) {
@@ -488,6 +498,7 @@ static void measure_stack(lift *l, const orr_cubin_func *entry) {
         if (f) stack += l->cubin->funcs[l->funcs[f]].frame_bytes;
         for (uint32_t n = fn->first_inst; n < fn->first_inst + fn->ninsts; n++) {
             const orr_code *c = &l->codes[n];
+            if (moves_stack(l, &k->insts[n])) k->recursive = true;
             if (c->op != ORR_SASS_CALL) continue;
             bool direct = true;
             for (int a = 0; a < c->nargs; a++)
