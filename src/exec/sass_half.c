@@ -9,12 +9,21 @@
 
 static const orr_arg *arg(const machine *m, int n) { return &m->c->args[n]; }
 
-// The operand with halves and signs applied.
+LOOP1(lower_twice, 32, 32, (x & 0xffff) | x << 16)
+LOOP1(upper_twice, 32, 32, x >> 16 | (x & 0xffff0000))
+
+// The operand with halves and signs applied. R2.F32 is cut to a half: with it sm_75 does cvt.rz.f16.f32.
 static oper halves(machine *m, int n) {
     const orr_arg *a = arg(m, n);
-    if (a->sub == ORR_SM_SWZ && (a->subval == ORR_SV_SWZ_F32 || a->subval == ORR_SV_SWZ_H0_NH1))
+    if (a->sub == ORR_SM_SWZ && a->subval == ORR_SV_SWZ_H0_NH1)
         m->why = "its selection of halves is not known";
-    return m_val(m, n, AS_F16X2);
+    if (a->sub != ORR_SM_SWZ || a->subval != ORR_SV_SWZ_F32) return m_val(m, n, AS_F16X2);
+    oper t = m_tmp(m, ORR_W), d = m_tmp(m, ORR_W);
+    orr_inst like = {.op = ORR_OP_CVT, .type = ORR_T_F16, .stype = ORR_T_F32, .round = ORR_RND_RZ};
+    if (m_mod(m, ORR_SM_HFMT) != ORR_SV_HFMT_F16) m->why = "its selection of halves is not known";
+    m_ptx(m, like, 1, 1, OPERS(t, m_val(m, n, AS_F32)));
+    m_emit(m, PAIR(lower_twice), 1, 1, OPERS(d, t));
+    return d;
 }
 
 // Type and modifiers of an operation on pairs. False: one that is not executed.
@@ -89,8 +98,6 @@ static bool multiply_add(machine *m) {
 
 // The halves of |x| without the absolute value: PTX's .xorsign.abs takes magnitudes itself, and signs before
 // that.
-LOOP1(lower_twice, 32, 32, (x & 0xffff) | x << 16)
-LOOP1(upper_twice, 32, 32, x >> 16 | (x & 0xffff0000))
 static oper halves_with_signs(machine *m, int n) {
     const orr_arg *a = arg(m, n);
     oper o = m_src(m, n, 0), t = m_tmp(m, ORR_W);
