@@ -532,7 +532,7 @@ static bool type_of(machine *m, uint8_t *type) {
 }
 
 // VIMNMX's flags: was the first source taken, being no greater (no less) than the other? Of halves the first
-// flag is the upper one's. Sources: the result, a, b, p; imm: the type.
+// flag is the lower one's. Sources: the result, a, b, p; imm: the type.
 static inline bool taken(uint32_t a, uint32_t b, bool sign, int bits, bool min) {
     int64_t x = sign ? (int64_t)((uint64_t)a << (64 - bits)) >> (64 - bits) : (int64_t)a;
     int64_t y = sign ? (int64_t)((uint64_t)b << (64 - bits)) >> (64 - bits) : (int64_t)b;
@@ -548,8 +548,8 @@ static void least_flags(warp *w, const uop *u) {
         uint32_t a = pa[i], b = pb[i];
         bool least = min >> i & 1;
         if (halves) {
-            first |= taken(a >> 16, b >> 16, sign, 16, least) ? lane_bit[i] : 0;
-            second |= taken(a & 0xffff, b & 0xffff, sign, 16, least) ? lane_bit[i] : 0;
+            first |= taken(a & 0xffff, b & 0xffff, sign, 16, least) ? lane_bit[i] : 0;
+            second |= taken(a >> 16, b >> 16, sign, 16, least) ? lane_bit[i] : 0;
         } else {
             first |= taken(a, b, sign, 32, least) ? lane_bit[i] : 0;
         }
