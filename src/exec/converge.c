@@ -7,6 +7,12 @@
 // each fragment that gets to a BSYNC has executed it: so the number of executed instructions is the
 // machine's.
 //
+// A lane that spins on a lock which another lane holds, one that waits for it at a BSYNC, would spin for
+// ever. The compiler puts a YIELD into such loops: lanes that have yielded are not waited for (NVIDIA's
+// patent application US 2016/0019066, "Execution of divergent threads using a convergence barrier": a barrier
+// is cleared when each of its threads is blocked there or has yielded). Who went on without them is then no
+// longer of the barrier.
+//
 // A barrier register holds a mask for each lane, those that took part when this lane passed the BSSY: two
 // fragments in different places may use one register. BMOV saves and restores it around calls.
 //
@@ -27,6 +33,12 @@ static uint32_t needs(const warp *w, const frag *f) {
     return row[orr_ffs(f->mask)] & w->live;
 }
 
+// `gone` went on without `rest`: these do not wait for them any more.
+static void forget(warp *w, uint8_t bar, uint32_t gone, uint32_t rest) {
+    uint32_t *row = (uint32_t *)(void *)(w->bank[BANK_W] + w->tb->prog->barriers + bar * reg_bytes(ORR_W));
+    for (uint32_t m = rest; m; m &= m - 1) row[orr_ffs(m)] &= ~gone;
+}
+
 // Fragments that wait at the same place for the same reason go on as one when all are there.
 static void meet(warp *w) {
     for (int n = 0; n < ORR_WARP; n++) {
@@ -37,8 +49,9 @@ static void meet(warp *w) {
             const frag *g = &w->frags[o];
             if (o != n && g->state == FRAG_SYNC && g->pc == f->pc && g->bar == f->bar) here |= g->mask;
         }
-        uint32_t need = needs(w, f);
-        if (need & ~here) continue;
+        uint32_t need = needs(w, f), rest = need & ~here;
+        if (rest && (f->bar == BY_WARP || (rest & ~w->yielded))) continue;
+        if (rest) forget(w, f->bar, here & need, rest);
         for (int o = 0; o < ORR_WARP; o++) { // those it waited for, and no others
             frag *g = &w->frags[o];
             if (o == n || g->state != FRAG_SYNC || g->pc != f->pc || g->bar != f->bar || !(g->mask & need))
@@ -217,6 +230,7 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
         return;
     case ORR_SASS_BSYNC:
         others_go_on(w, f, lanes);
+        w->yielded &= ~lanes;
         wait_at(f, (uint8_t)u->imm, 0);
         meet(w);
         return;
@@ -233,6 +247,8 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
         meet(w);
         return;
     case ORR_SASS_YIELD:
+        w->yielded |= lanes;
+        meet(w);
         if (anyone_else(w, f)) w->budget = 0;
         return;
     case ORR_SASS_BAR:

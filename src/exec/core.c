@@ -615,7 +615,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->index = index;
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;
-    w->turn = w->rotations = 0;
+    w->turn = w->rotations = w->yielded = 0;
     w->slice = w->budget = FIRST_SLICE;
     w->insts = w->thread_insts = w->ticks = 0;
     w->njoins = w->nframes = 0;
