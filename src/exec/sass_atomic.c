@@ -47,6 +47,39 @@ static void swap128(warp *w, const uop *u) {
     }
 }
 
+// An atomic with a predicate is done where memory can do it, and the predicate says where that was; the code
+// goes on with loads and stores for the rest (local memory), or with a loop around CAST. Shared memory (imm:
+// it can) knows integers of 32 bits, and exchanges. u->inner does it; the predicate is the last operand.
+static void where_it_can(warp *w, const uop *u) {
+    const uint64_t *a = SRC_A(w, u, uint64_t);
+    uint64_t disp = (uint64_t)(int64_t)u->inst->disp;
+    uint32_t was = w->exec, there = 0;
+    for (uint32_t m = was; m; m &= m - 1) {
+        uint64_t at = a[orr_ffs(m)] + disp;
+        bool shared = at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES,
+             local = at - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES;
+        if (!local && (!shared || u->imm)) there |= m & -m;
+    }
+    set_exec(w, there);
+    if (there)
+        u->inner(w, u);
+    else if (u->traced && w->trace)
+        orr_trace_put_access(w->trace, 0, NULL);
+    set_exec(w, was);
+    set_pred(w, u->all[u->ndst + u->nsrc - 1], there);
+}
+
+static bool possible_only(machine *m, orr_inst like, int ndst, int nsrc, const oper *opers) {
+    orr_operand operands[12];
+    orr_kernel k = {.operands = operands, .module = m->p->kernel->module};
+    for (int n = 0; n < ndst + nsrc; n++) operands[n] = (orr_operand){.kind = ORR_K_REG, .cls = opers[n].cls};
+    like.ndst = (uint8_t)ndst, like.nsrc = (uint8_t)nsrc;
+    handlers h = orr_pick(&k, &like, &m->why);
+    if (!h.full) return m_no(m, m->why ? m->why : "PTX has no such operation");
+    m_access(m, BOTH(where_it_can), like, ndst, nsrc, opers)->inner = h.masked;
+    return true;
+}
+
 PAIR2(swapped32, uint32_t, uint32_t, uint32_t, a == b)
 PAIR2(swapped64, uint32_t, uint64_t, uint64_t, a == b)
 PAIR1(copied, uint32_t, uint32_t, a)
@@ -137,8 +170,9 @@ static bool atomic(machine *m, uint8_t space, int pdst, int dst, int at) {
     bool counts;
     if (!operation_of(m, &x, &counts) || !type_of(m, &x)) return false;
     bool cas = x.op == ORR_ATOM_CAS, cast = cas && m_mod(m, ORR_SM_CAS) & 1; // CAST, CAST.SPIN
-    if (pdst >= 0 && !m_pdst(m, pdst).none && !(cast && dst < 0))
-        return m_no(m, "only the register that an atomic yields is known");
+    oper where = pdst >= 0 ? m_pdst(m, pdst) : (oper){.none = 1};
+    if (!where.none && (cast || space != ORR_SPACE_GENERIC || !m_mod(m, ORR_SM_E)))
+        return m_no(m, "what its predicate says is not known");
     bool result = dst >= 0 && m->c->args[dst].reg != ORR_RZ;
     orr_inst like = {.op = ORR_OP_ATOM, .space = space, .type = x.type, .sub = x.op, .vec = x.vec};
     like.width = orr_types[x.type].bytes;
@@ -187,7 +221,11 @@ static bool atomic(machine *m, uint8_t space, int pdst, int dst, int at) {
     if (!ndst) like.op = ORR_OP_RED;
     o[n++] = base;
     for (int v = 0; v < values; v++) o[n++] = s[v];
-    if (!m_ptx(m, like, ndst, 1 + values, o)) return false;
+    if (!where.none) o[n++] = where;
+    like.imm = x.op == ORR_ATOM_CAS || x.op == ORR_ATOM_EXCH || (!d && !orr_types[x.type].is_float);
+    bool done =
+        where.none ? m_ptx(m, like, ndst, 1 + values, o) : possible_only(m, like, ndst, 2 + values, o);
+    if (!done) return false;
     if (result && d) m_unpair(m, m_dst(m, dst, 0), m_dst(m, dst, 1), row);
     return true;
 }
