@@ -97,6 +97,7 @@ bool orr_code_make(program *p, const orr_launch *l, orr_err *e) {
     for (uint32_t n = 0; n < k->ninsts && !grows; n++) grows = k->insts[n].op == ORR_OP_ALLOCA;
     p->local_bytes = (k->stack_bytes + 15) & ~15u;
     if (grows) p->local_bytes += STACK_BYTES;
+    if (k->codes) orr_sass_sizes(p);
     make_tids(p);
     if (k->codes) return orr_machine_make(p, e);
     for (int c = 0; c < ORR_CLASSES; c++) p->rows[c] = k->funcs[0].nregs[c];
