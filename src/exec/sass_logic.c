@@ -475,6 +475,7 @@ bool orr_sass_logic(machine *m) {
     case ORR_SASS_UR2UP: return r2p(m, MASK_UP);
     case ORR_SASS_LEPC:
     case ORR_SASS_ULEPC: return lepc(m);
+    case ORR_SASS_PMTRIG: // a mark for profilers
     case ORR_SASS_NOP: return true;
     default: return false;
     }
