@@ -100,10 +100,11 @@ static inline void sum_any(warp *w, const uop *u, uint32_t *d, uint32_t flags[2]
     uint32_t p[ORR_WARP], q[ORR_WARP], over[ORR_WARP], k = u->imm >> 4, one = 0, two = 0;
     spread(pred_of(w, u->all[u->ndst + 3]), p);
     spread(pred_of(w, u->all[u->ndst + 4]), q);
-    LANES {
-        uint64_t s = (uint64_t)(pa[i] ^ fa) + (pb[i] ^ fb) + (pc[i] ^ fc) + k + (p[i] & 1) + (q[i] & 1);
-        over[i] = (uint32_t)(s >> 32);
-        d[i] = (uint32_t)s;
+    LANES { // each step passes 2^32 at most once
+        uint32_t a = pa[i] ^ fa, ab = a + (pb[i] ^ fb), abc = ab + (pc[i] ^ fc);
+        uint32_t s = abc + k + (p[i] & 1) + (q[i] & 1);
+        over[i] = (uint32_t)(ab < a) + (abc < ab) + (s < abc);
+        d[i] = s;
     }
     LANES {
         one |= over[i] ? lane_bit[i] : 0;
