@@ -2,7 +2,6 @@
 #ifndef ORR_MUFU_H
 #define ORR_MUFU_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum { // functions, as machine code numbers them
@@ -21,7 +20,7 @@ enum { // functions, as machine code numbers them
 };
 // For 32 lanes. d and a may be the same.
 void orr_mufu(int function, uint32_t *d, const uint32_t *a);
-// FCHK: the quotient a / b cannot be had from MUFU.RCP and corrections
-bool orr_fchk(uint32_t a, uint32_t b);
+// FCHK for 32 lanes, a bit a lane: the quotient a / b cannot be had from MUFU.RCP and corrections
+uint32_t orr_fchk(const uint32_t *a, const uint32_t *b);
 
 #endif

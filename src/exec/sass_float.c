@@ -266,10 +266,7 @@ static bool fset(machine *m) { // .BF: 1.0 or 0
 }
 
 static void fchk(warp *w, const uop *u) {
-    const uint32_t *a = SRC_A(w, u, uint32_t), *b = SRC_B(w, u, uint32_t);
-    uint32_t r = 0;
-    for (int i = 0; i < ORR_WARP; i++) r |= (uint32_t)orr_fchk(a[i], b[i]) << i;
-    set_pred(w, u->d, r);
+    set_pred(w, u->d, orr_fchk(SRC_A(w, u, uint32_t), SRC_B(w, u, uint32_t)));
 }
 
 // ---- MUFU -----------------------------------------------------------------------------------
