@@ -11,9 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-// Off until all bundled workloads run from machine code.
-#define ORR_MACHINE_CODE_FIRST 0
-
 static bool ends_with(const char *s, const char *end) {
     size_t n = strlen(s), m = strlen(end);
     return n > m && strcmp(s + n - m, end) == 0;
@@ -33,7 +30,7 @@ static orr_module *bare(orr_arena *a, const char *path, const char *source, unsi
     if (source && !strcmp(source, "ptx")) return orr_ptx_open(ptx, e);
     if (source || !has_ptx) return orr_sass_open(cubin, sm, e);
 #ifdef ORRERY_HAVE_ELF
-    if (has_cubin && ORR_MACHINE_CODE_FIRST) {
+    if (has_cubin) {
         orr_module *m = orr_sass_open(cubin, 0, e);
         if (!m || runs_on(m->target, sm)) return m;
         m->free(m);
