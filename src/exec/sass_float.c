@@ -302,7 +302,8 @@ static bool mufu(machine *m) {
 }
 
 // ---- f64 ------------------------------------------------------------------------------------
-// Destination and sources are pairs of rows: lower word, upper word.
+// Destination and sources are pairs of rows: lower word, upper word. Which NaN a result is, is seen to when
+// there is one.
 ALWAYS uint64_t wide(const uint32_t *lo, const uint32_t *hi, int i) { return (uint64_t)hi[i] << 32 | lo[i]; }
 #define WORDS(n) SRC_N(w, u, n, uint32_t)
 #define DLOOP(name, sources, expr)                                                                           \
@@ -310,12 +311,20 @@ ALWAYS uint64_t wide(const uint32_t *lo, const uint32_t *hi, int i) { return (ui
         uint32_t *lo = DST_N(w, u, 0, uint32_t), *hi = DST_N(w, u, 1, uint32_t);                             \
         const uint32_t *a = WORDS(0), *A = WORDS(1), *b = WORDS(2), *B = WORDS(3);                           \
         const uint32_t *c = sources > 2 ? WORDS(4) : a, *C = sources > 2 ? WORDS(5) : A;                     \
+        uint64_t r[ORR_WARP], bad = 0;                                                                       \
         LANES {                                                                                              \
             uint64_t x = wide(a, A, i), y = wide(b, B, i), z = wide(c, C, i);                                \
             (void)z;                                                                                         \
-            uint64_t r = (expr);                                                                             \
-            lo[i] = full ? (uint32_t)r : keep32(w->lane[i], (uint32_t)r, lo[i]);                             \
-            hi[i] = full ? (uint32_t)(r >> 32) : keep32(w->lane[i], (uint32_t)(r >> 32), hi[i]);             \
+            double v = (expr);                                                                               \
+            r[i] = bits64(v);                                                                                \
+            bad |= mask64(v != v);                                                                           \
+        }                                                                                                    \
+        if (bad)                                                                                             \
+            for (int i = 0; i < ORR_WARP; i++)                                                               \
+                r[i] = out64(f64_of(r[i]), wide(a, A, i), wide(b, B, i), sources > 2 ? wide(c, C, i) : 0);   \
+        LANES {                                                                                              \
+            lo[i] = full ? (uint32_t)r[i] : keep32(w->lane[i], (uint32_t)r[i], lo[i]);                       \
+            hi[i] = full ? (uint32_t)(r[i] >> 32) : keep32(w->lane[i], (uint32_t)(r[i] >> 32), hi[i]);       \
         }                                                                                                    \
     }                                                                                                        \
     static void name##_full(warp *w, const uop *u) { name##_any(w, u, true); }                               \
@@ -331,16 +340,16 @@ ALWAYS uint64_t wide(const uint32_t *lo, const uint32_t *hi, int i) { return (ui
         round_end();                                                                                         \
     }
 #define DFLIP(x) f64_of((x) ^ SIGN64)
-DLOOP(dadd, 2, out64(f64_of(x) + f64_of(y), x, y, 0))
-DLOOP(dsub, 2, out64(f64_of(x) - f64_of(y), x, y, 0))
-DLOOP(drsub, 2, out64(DFLIP(x) + f64_of(y), x, y, 0))
-DLOOP(dnadd, 2, out64(DFLIP(x) + DFLIP(y), x, y, 0))
-DLOOP(dmul, 2, out64(f64_of(x) * f64_of(y), x, y, 0))
-DLOOP(dnmul, 2, out64(DFLIP(x) * f64_of(y), x, y, 0))
-DLOOP(dfma, 3, out64(__builtin_fma(f64_of(x), f64_of(y), f64_of(z)), x, y, z))
-DLOOP(dfms, 3, out64(__builtin_fma(f64_of(x), f64_of(y), DFLIP(z)), x, y, z))
-DLOOP(dnma, 3, out64(__builtin_fma(DFLIP(x), f64_of(y), f64_of(z)), x, y, z))
-DLOOP(dnms, 3, out64(__builtin_fma(DFLIP(x), f64_of(y), DFLIP(z)), x, y, z))
+DLOOP(dadd, 2, f64_of(x) + f64_of(y))
+DLOOP(dsub, 2, f64_of(x) - f64_of(y))
+DLOOP(drsub, 2, DFLIP(x) + f64_of(y))
+DLOOP(dnadd, 2, DFLIP(x) + DFLIP(y))
+DLOOP(dmul, 2, f64_of(x) * f64_of(y))
+DLOOP(dnmul, 2, DFLIP(x) * f64_of(y))
+DLOOP(dfma, 3, __builtin_fma(f64_of(x), f64_of(y), f64_of(z)))
+DLOOP(dfms, 3, __builtin_fma(f64_of(x), f64_of(y), DFLIP(z)))
+DLOOP(dnma, 3, __builtin_fma(DFLIP(x), f64_of(y), f64_of(z)))
+DLOOP(dnms, 3, __builtin_fma(DFLIP(x), f64_of(y), DFLIP(z)))
 
 // With absolute values: bits 8 and up of imm say for each source whether to clear the sign and to change it.
 // NaNs are handed on as they are.
@@ -349,9 +358,9 @@ ALWAYS double signed64(uint64_t x, uint32_t how) {
     return f64_of((x & keep) ^ flip);
 }
 #define SIGNED(v, n) signed64(v, u->imm >> (8 + 2 * n))
-DLOOP(dadd_s, 2, out64(SIGNED(x, 0) + SIGNED(y, 1), x, y, 0))
-DLOOP(dmul_s, 2, out64(SIGNED(x, 0) * SIGNED(y, 1), x, y, 0))
-DLOOP(dfma_s, 3, out64(__builtin_fma(SIGNED(x, 0), SIGNED(y, 1), SIGNED(z, 2)), x, y, z))
+DLOOP(dadd_s, 2, SIGNED(x, 0) + SIGNED(y, 1))
+DLOOP(dmul_s, 2, SIGNED(x, 0) * SIGNED(y, 1))
+DLOOP(dfma_s, 3, __builtin_fma(SIGNED(x, 0), SIGNED(y, 1), SIGNED(z, 2)))
 
 #define ROUNDINGS(name)                                                                                      \
     {                                                                                                        \
