@@ -116,7 +116,7 @@ bool orr_sass_lanes(machine *m);   // sass_lanes.c: SHFL, VOTE, MATCH, REDUX, R2
 bool orr_sass_control(machine *m); // converge.c: branches, convergence, barriers, calls, exit
 
 // ---- surroundings (sass_system.c) -------------------------------------------------------------
-// What the code shows that it needs beyond the kernel's own sizes: the system's shared memory, a stack.
+// The system's shared memory is added to the block's where the code asks where it is.
 void orr_sass_sizes(program *p);
 // Fills in what the driver puts into constant bank 0 (`bytes` of it) for architecture `sm`.
 void orr_sass_bank0(uint8_t *bank, uint32_t bytes, unsigned sm, const orr_launch *l, uint32_t local_bytes);

@@ -36,8 +36,6 @@
 
 #include "exec/sass_memory.h"
 
-enum { ALLOCA_BYTES = 16384 }; // of local memory, for what a kernel takes of it as it runs
-
 // ---- constant bank 0 ------------------------------------------------------------------------
 typedef struct bank0 {
     uint8_t *at;
@@ -74,26 +72,13 @@ static bool reads_bank0(const orr_code *c, int64_t from, int64_t to) {
             return true;
     return false;
 }
-// R1, the stack pointer, becomes what another register says: alloca.
-static bool moves_stack(const orr_code *c) {
-    bool writes =
-        c->nargs && c->args[0].kind == ORR_ARG_R && c->args[0].reg == 1 && (c->args[0].flags & ORR_ARG_DST);
-    for (int a = 1; writes && a < c->nargs; a++)
-        if (c->args[a].kind == ORR_ARG_R && c->args[a].reg != 1 && c->args[a].reg != ORR_RZ) return true;
-    return false;
-}
-
 void orr_sass_sizes(program *p) {
     const orr_kernel *k = p->kernel;
     unsigned sm = k->ninsts ? k->codes[0].sm : 90;
-    bool system = false, stack = false;
-    for (uint32_t n = 0; n < k->ninsts; n++) {
-        system |= sm >= 80 && sm < 90 && reads_bank0(&k->codes[n], 0x114, 0x128) &&
-                  !reads_bank0(&k->codes[n], 0x118, 0x120); // the memory descriptor is between
-        stack |= moves_stack(&k->codes[n]);
-    }
+    bool system = false;
+    for (uint32_t n = 0; sm >= 80 && sm < 90 && n < k->ninsts; n++) // 0x118: the memory descriptor
+        system |= reads_bank0(&k->codes[n], 0x114, 0x118) || reads_bank0(&k->codes[n], 0x120, 0x128);
     if (system) p->shared_bytes = shared_size(p->launch, sm, &p->reserved_at);
-    if (stack && !k->recursive) p->local_bytes += ALLOCA_BYTES;
 }
 
 static void put_cluster(bank0 b, const orr_launch *l, uint32_t shape, uint32_t inverse, uint32_t grid,
