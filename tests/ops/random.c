@@ -3,7 +3,9 @@
 // predicates. Every value made on the way goes into the result, so that nothing is dropped.
 //
 // Not here, because of ptxas 13.0: a negation, of which it is taken for granted that it does not overflow,
-// and a bit field of a uniform value at a place that is not uniform, whose result is taken for uniform.
+// and a bit field of a uniform value at a place that is not uniform, whose result is taken for uniform. (A
+// LOP3 with a source named twice and an AND after it goes wrong as well; that is rare enough for other
+// seeds.)
 //
 // The choice is pseudo-random and the same everywhere: machine code compiled from it stays valid.
 #include <stdlib.h>
