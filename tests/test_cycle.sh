@@ -114,10 +114,12 @@ grep -q '"index": 1,' "$dir/chosen" && wrong "--kernels $first: launch 1 is ther
 grep -qE '"buffers_checked": [1-9]' "$dir/chosen" || wrong "--kernels: what was not chosen was not executed"
 
 # ---- the same launch from a file ---------------------------------------------------------------------
-"$orrery" record hotspot --size small -o "$dir/hotspot.orr" 2>"$dir/err" || wrong "record: $(head -1 "$dir/err")"
-direct=$(run hotspot v100 --size small | value cycles)
-replayed=$(run "$dir/hotspot.orr" v100 | value cycles)
-[ "$direct" = "$replayed" ] || wrong "hotspot: $direct cycles executed, $replayed replayed"
+for gpu in v100 h200; do # PTX; machine code
+    "$orrery" record hotspot --gpu $gpu --size small -o "$dir/hotspot.orr" 2>"$dir/err" || wrong "record: $(head -1 "$dir/err")"
+    direct=$(run hotspot $gpu --size small | value cycles)
+    replayed=$(run "$dir/hotspot.orr" $gpu | value cycles)
+    [ "$direct" = "$replayed" ] || wrong "hotspot on $gpu: $direct cycles executed, $replayed replayed"
+done
 
 # ---- memory ------------------------------------------------------------------------------------------
 # One load of one sector from a trace: from memory, from L2 when a copy came before, and when every access hits in L1. The
