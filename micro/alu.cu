@@ -26,3 +26,19 @@
     KERNELS(name, T, con, , T a = in[t + 4096]; T b = in[t + 5120]; T c = in[t + 6144]; T e = in[t + 7168];)
 #define OPC(name, T, con) KERNELS(name, T, con, COMMA T a COMMA T b COMMA T c COMMA T e, )
 #include "ops.def"
+
+// A uniform operand and two registers that differ: d = %5 (of the thread) x a (the kernel's) + d.
+#define MIXED(name, T, con, text)                                                                            \
+    KERNEL thr_##name(u64 *out, T *in, T a) {                                                                \
+        int t = threadIdx.x;                                                                                 \
+        T b = in[t + 4096], c = in[t + 5120], e = b;                                                         \
+        BODY(name, T, con, R64(text("%0") text("%1") text("%2") text("%3")))                                 \
+    }
+#define FFMA_UNIFORM(d) "fma.rn.f32 " d ", %5, %4, " d ";\n\t"
+#define FFMA_ADD_UNIFORM(d) "fma.rn.f32 " d ", " d ", %5, %4;\n\t"
+#define IMAD_UNIFORM(d) "mad.lo.s32 " d ", %5, %4, " d ";\n\t"
+#define DFMA_UNIFORM(d) "fma.rn.f64 " d ", %5, %4, " d ";\n\t"
+MIXED(ffma_uniform, float, "f", FFMA_UNIFORM)
+MIXED(ffma_add_uniform, float, "f", FFMA_ADD_UNIFORM)
+MIXED(imad_uniform, int, "r", IMAD_UNIFORM)
+MIXED(dfma_uniform, double, "d", DFMA_UNIFORM)

@@ -9,11 +9,15 @@ import sys
 
 # kernel: list of (d, a, b, c, reuse) taken in turn. R4-R7 are accumulators, R8-R15 operands.
 PLANS = {
-    "bank_same": [(4, 8, 12, 4, 0), (6, 10, 14, 6, 0)],    # three sources, all even
-    "bank_pair": [(4, 8, 13, 4, 0), (6, 10, 15, 6, 0)],    # two even, one odd
-    "bank_half": [(4, 9, 13, 4, 0), (6, 11, 15, 6, 0)],    # one even, two odd
-    "bank_apart": [(4, 9, 12, 4, 0), (7, 10, 15, 7, 0)],   # two and one, in turn
-    "bank_reuse": [(4, 8, 12, 4, 3), (6, 8, 12, 6, 3)],    # all even, a and b kept
+    "bank_one": [(4, 8, 8, 8, 0), (6, 10, 10, 10, 0)],          # one register, three times
+    "bank_two_same": [(4, 8, 8, 4, 0), (6, 10, 10, 6, 0)],      # two, both even
+    "bank_two_other": [(4, 9, 9, 4, 0), (6, 11, 11, 6, 0)],     # two, even and odd
+    "bank_three_same": [(4, 8, 12, 4, 0), (6, 10, 14, 6, 0)],   # three, all even
+    "bank_three_other": [(4, 9, 12, 4, 0), (6, 11, 14, 6, 0)],  # three, two even
+    "bank_three_turn": [(4, 9, 12, 4, 0), (7, 10, 15, 7, 0)],   # three, two even, then two odd
+    "bank_three_mod4": [(4, 9, 14, 4, 0), (7, 8, 13, 7, 0)],    # three, all differ modulo four
+    "bank_reuse_one": [(4, 8, 12, 4, 1), (6, 8, 14, 6, 1)],     # three, all even, one kept
+    "bank_reuse_two": [(4, 8, 12, 4, 3), (6, 8, 12, 6, 3)],     # three, all even, two kept
 }
 
 

@@ -6,11 +6,11 @@
 //   l1_N          one block reads the same 16 KB again and again; cycles of the SM per access = out / (2 x 128 x warps).
 //   pattern       every warp reads, 64 times, at offsets[lane]; cycles per access = out / (2 x 64 x warps).
 //   red, atom, cas   `same` lanes of a warp at one word; words `word` bytes apart; warps of a block `warp` bytes apart, blocks
-//                 `block` bytes: out[block] = cycles of 32 instructions of each warp, twice.
+//                 `block` bytes: out[block] = cycles of 16 n instructions of each warp, until all is done.
 #include "micro.h"
 
 // Four pieces a thread in flight, loads first; round and round over n pieces.
-#define STREAM(name, T, load, use)                                                                           \
+#define STREAM(name, T, stores, load, use)                                                                         \
     extern "C" __global__ void __launch_bounds__(1024, 2)                                                    \
         name(u64 *out, T *p, T *q, u32 n, u32 iters, u32 passes) {                                           \
         __shared__ u64 span[2];                                                                              \
@@ -30,31 +30,33 @@
                 _Pragma("unroll") for (int k = 0; k < 4; k++) load;                                          \
                 _Pragma("unroll") for (int k = 0; k < 4; k++) use;                                           \
             }                                                                                                \
-            asm volatile("add.u32 %0, %0, 1;" : "+r"(sum)::"memory"); /* the last loads have come */         \
+            asm volatile("{.reg .pred p;\n\tsetp.eq.u32 p, %0, 77;\n\t@p trap;}" ::"r"(sum) : "memory");      \
+            if (stores) __threadfence(); /* the last loads have come, the last stores are there */           \
             u64 t1 = now();                                                                                  \
+            __syncthreads();                                                                                 \
             atomicMin(&span[0], t0);                                                                         \
             atomicMax(&span[1], t1);                                                                         \
             __syncthreads();                                                                                 \
         }                                                                                                    \
-        if (threadIdx.x == 0) out[blockIdx.x] = span[1] - span[0];                                           \
+        if (threadIdx.x == 0) out[blockIdx.x] = span[1] - span[0], out[blockIdx.x + 512] = smid();           \
         if (sum == 12345) out[0] = sum;                                                                      \
     }
 #define SUM4 sum += v[k].x ^ v[k].y ^ v[k].z ^ v[k].w
-STREAM(read_128, uint4, v[k] = __ldcg(p + at[k]), SUM4)
-STREAM(read_64, uint2, v[k] = __ldcg(p + at[k]), sum += v[k].x ^ v[k].y)
-STREAM(read_32, u32, v[k] = __ldcg(p + at[k]), sum += v[k])
-STREAM(read_ca, uint4, v[k] = p[at[k]], SUM4)
-STREAM(write_128, uint4, v[k] = make_uint4(i, pass, k, 7), p[at[k]] = v[k])
-STREAM(write_32, u32, v[k] = i + pass + k, p[at[k]] = v[k])
-STREAM(copy, uint4, v[k] = __ldcg(p + at[k]), q[at[k]] = v[k])
-STREAM(mix_2r1w, uint4, v[k] = __ldcg(p + at[k]), if (k & 1) q[at[k]] = v[k]; else SUM4)
-STREAM(mix_3r1w, uint4, v[k] = __ldcg(p + at[k]), if (k == 3) q[at[k]] = v[k]; else SUM4)
-STREAM(mix_1r2w, uint4, v[k] = k & 1 ? v[k - 1] : __ldcg(p + at[k]), q[at[k]] = v[k])
+STREAM(read_128, uint4, false, v[k] = __ldcg(p + at[k]), SUM4)
+STREAM(read_64, uint2, false, v[k] = __ldcg(p + at[k]), sum += v[k].x ^ v[k].y)
+STREAM(read_32, u32, false, v[k] = __ldcg(p + at[k]), sum += v[k])
+STREAM(read_ca, uint4, false, v[k] = p[at[k]], SUM4)
+STREAM(write_128, uint4, true, v[k] = make_uint4(i, pass, k, 7), p[at[k]] = v[k])
+STREAM(write_32, u32, true, v[k] = i + pass + k, p[at[k]] = v[k])
+STREAM(copy, uint4, true, v[k] = __ldcg(p + at[k]), q[at[k]] = v[k])
+STREAM(mix_2r1w, uint4, true, v[k] = __ldcg(p + at[k]), if (k & 1) q[at[k]] = v[k]; else SUM4)
+STREAM(mix_3r1w, uint4, true, v[k] = __ldcg(p + at[k]), if (k == 3) q[at[k]] = v[k]; else SUM4)
+STREAM(mix_1r2w, uint4, true, v[k] = k & 1 ? v[k - 1] : __ldcg(p + at[k]), q[at[k]] = v[k])
 
-// Every SM reads one and the same `n` bytes: a slice of L2 by itself when that is one sector.
+// Every SM reads one and the same few words, past L1: 128 loads of each warp. A slice of L2 by itself when they are one sector.
 KERNEL hot(u64 *out, u32 *p, u32 words) {
     u32 sum = 0, *a = p + threadIdx.x % words;
-    TIMED(_Pragma("unroll 1") for (int j = 0; j < 8; j++) asm volatile(
+    TIMED_ONCE(_Pragma("unroll 1") for (int j = 0; j < 8; j++) asm volatile(
         "{.reg .b32 x;\n\t" R16("ld.relaxed.gpu.global.u32 x, [%1];\n\txor.b32 %0, %0, x;\n\t") "}"
         : "+r"(sum)
         : "l"(a)
@@ -102,12 +104,12 @@ WIDTH(128, W4, 16)
 
 // ---- atomics --------------------------------------------------------------------------------------
 #define ATOMIC(name, text)                                                                                   \
-    KERNEL name(u64 *out, char *p, u32 same, u32 word, u32 warp, u32 block) {                                \
+    KERNEL name(u64 *out, char *p, u32 same, u32 word, u32 warp, u32 block, u32 n) {                         \
         u32 t = threadIdx.x, x = 1;                                                                          \
         char *a = p + (u64)(t % 32 / same) * word + (u64)(t / 32) * warp + (u64)blockIdx.x * block;          \
-        TIMED(_Pragma("unroll 1") for (int j = 0; j < 2; j++) asm volatile(R16(text) : "+r"(x)               \
-                                                                           : "l"(a), "r"(t)                  \
-                                                                           : "memory"))                      \
+        TIMED_ONCE(_Pragma("unroll 1") for (u32 j = 0; j < n; j++) asm volatile(R16(text) : "+r"(x)          \
+                                                                                : "l"(a), "r"(t)             \
+                                                                                : "memory"))                 \
         if (x == 123456789) out[0] = x;                                                                      \
     }
 ATOMIC(red, "red.global.add.u32 [%1], %2;\n\t")

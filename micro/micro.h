@@ -1,13 +1,13 @@
 // What the microbenchmarks have in common: they time themselves with the SM's clock.
 //
-// A timed piece is run in four rounds, the last two of them once and three times as long as the first two
-// (REPS). The first round warms instruction caches; what counts is the difference of the last and the second,
+// A timed piece is run in four rounds, the last two of them three times as long as the first two. The first one
+// warms instruction caches; what counts is the difference of the last and the second,
 // so that what a round costs besides the piece (barrier, clock reads, the last result on its way) drops out. A
 // round's time is that of the block, from its first warp's start to its last warp's end.
 #ifndef MICRO_H
 #define MICRO_H
 
-#define KERNEL extern "C" __global__ void
+#define KERNEL extern "C" __global__ void __launch_bounds__(1024)
 typedef unsigned long long u64;
 typedef unsigned u32;
 
@@ -43,10 +43,29 @@ __device__ __forceinline__ u32 smid() {
         u64 t0_ = now();                                                                                     \
         _Pragma("unroll 1") for (int rep_ = 0; rep_ < reps_; rep_++) { piece; }                              \
         u64 t1_ = now();                                                                                     \
+        __syncthreads(); /* nobody is disturbed by what follows */                                           \
         atomicMin(&span_[round_][0], t0_);                                                                   \
         atomicMax(&span_[round_][1], t1_);                                                                   \
     }                                                                                                        \
     __syncthreads();                                                                                         \
     if (threadIdx.x == 0) out[blockIdx.x] = span_[3][1] - span_[3][0] - (span_[1][1] - span_[1][0]);
+
+// The same, timed in one go after a round to warm caches: out[block] = cycles of the second round. For what many SMs
+// do to each other, where the difference of two rounds would be one of two accidents.
+#define TIMED_ONCE(piece)                                                                                    \
+    __shared__ u64 span_[2];                                                                                 \
+    _Pragma("unroll 1") for (int round_ = 0; round_ < 2; round_++) {                                         \
+        if (threadIdx.x == 0) span_[0] = ~0ull, span_[1] = 0;                                                \
+        __syncthreads();                                                                                     \
+        u64 t0_ = now();                                                                                     \
+        piece;                                                                                               \
+        __threadfence();                                                                                     \
+        u64 t1_ = now();                                                                                     \
+        __syncthreads();                                                                                     \
+        atomicMin(&span_[0], t0_);                                                                           \
+        atomicMax(&span_[1], t1_);                                                                           \
+        __syncthreads();                                                                                     \
+    }                                                                                                        \
+    if (threadIdx.x == 0) out[blockIdx.x] = span_[1] - span_[0];
 
 #endif

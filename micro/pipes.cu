@@ -65,25 +65,28 @@ DUAL(lop3_hfma2, LOP3, HFMA, 4, 5, 4, 5, 6, 7, 6, 7)
 DUAL(imad_hfma2, IMAD, HFMA, 4, 5, 4, 5, 6, 7, 6, 7)
 DUAL(shfl_lds, SHFL, LDS, 4, 5, 4, 5, 6, 7, 6, 7)
 
-// ---- register banks: c.x += a.x * b.x has all three in the same bank, whatever the banks are
-#define QUAD(c, a, b)                                                                                        \
-    "fma.rn.f32 %" #c ", %" #a ", %" #b ", %" #c ";\n\t"
-#define BANK(name, text)                                                                                     \
+// ---- register banks: banks.py gives the instructions their registers
+#define BANK(name)                                                                                           \
     KERNEL bank_##name(u64 *out, float4 *in) {                                                               \
         int t = threadIdx.x;                                                                                 \
         float4 c = in[t], a = in[t + 1024], b = in[t + 2048];                                                \
-        TIMED(asm volatile(R32(text)                                                                         \
+        TIMED(asm volatile(R32("fma.rn.f32 %0, %4, %8, %0;\n\tfma.rn.f32 %1, %5, %9, %1;\n\t"                \
+                               "fma.rn.f32 %2, %6, %10, %2;\n\tfma.rn.f32 %3, %7, %11, %3;\n\t")            \
                            : "+f"(c.x), "+f"(c.y), "+f"(c.z), "+f"(c.w), "+f"(a.x), "+f"(a.y), "+f"(a.z),    \
                              "+f"(a.w), "+f"(b.x), "+f"(b.y), "+f"(b.z), "+f"(b.w)))                         \
         in[t] = c;                                                                                           \
         in[t + 1024] = a;                                                                                    \
         in[t + 2048] = b;                                                                                    \
     }
-BANK(same, QUAD(0, 4, 8) QUAD(1, 5, 9) QUAD(2, 6, 10) QUAD(3, 7, 11))       // 3 of 3
-BANK(pair, QUAD(0, 4, 9) QUAD(1, 5, 10) QUAD(2, 6, 11) QUAD(3, 7, 8))       // 2 of 3
-BANK(half, QUAD(0, 6, 10) QUAD(1, 7, 11) QUAD(2, 4, 8) QUAD(3, 5, 9))       // 3 of 3 if there are two banks
-BANK(apart, QUAD(0, 5, 10) QUAD(1, 6, 11) QUAD(2, 7, 8) QUAD(3, 4, 9))      // all differ if there are four
-BANK(reuse, QUAD(0, 4, 8) QUAD(1, 4, 8) QUAD(2, 4, 8) QUAD(3, 4, 8))        // the same two again and again
+BANK(one)
+BANK(two_same)
+BANK(two_other)
+BANK(three_same)
+BANK(three_other)
+BANK(three_turn)
+BANK(three_mod4)
+BANK(reuse_one)
+BANK(reuse_two)
 
 KERNEL warps_ffma(u64 *out, float *in) {
     int t = threadIdx.x;
@@ -92,7 +95,7 @@ KERNEL warps_ffma(u64 *out, float *in) {
     if (x == 1234567.0f) in[t] = x;
 }
 
-KERNEL order(u64 *out, float *in) {
+KERNEL order(u64 *out, float *in, int n) {
     __shared__ u64 first;
     int t = threadIdx.x;
     float x0 = in[t], x1 = in[t + 1], x2 = in[t + 2], x3 = in[t + 3], a = in[t + 1024], b = in[t + 2048];
@@ -102,11 +105,14 @@ KERNEL order(u64 *out, float *in) {
         if (t == 0) first = ~0ull;
         __syncthreads();
         u64 start = now();
-        asm volatile(R128("fma.rn.f32 %0, %0, %4, %5;\n\tfma.rn.f32 %1, %1, %4, %5;\n\t"
-                          "fma.rn.f32 %2, %2, %4, %5;\n\tfma.rn.f32 %3, %3, %4, %5;\n\t")
-                     : "+f"(x0), "+f"(x1), "+f"(x2), "+f"(x3)
-                     : "f"(a), "f"(b));
+#pragma unroll 1
+        for (int k = 0; k < n; k++)
+            asm volatile(R16("fma.rn.f32 %0, %0, %4, %5;\n\tfma.rn.f32 %1, %1, %4, %5;\n\t"
+                             "fma.rn.f32 %2, %2, %4, %5;\n\tfma.rn.f32 %3, %3, %4, %5;\n\t")
+                         : "+f"(x0), "+f"(x1), "+f"(x2), "+f"(x3)
+                         : "f"(a), "f"(b));
         end = now();
+        __syncthreads();
         atomicMin(&first, start);
         __syncthreads();
     }
