@@ -8,7 +8,8 @@
 //   ptxas -arch=sm_90 ops.ptx -o ops.cubin    and so the machine code (or with -O1, another architecture,
 //   ...) sass_ops compare SET ops.cubin [TEXT]     runs both and shows the first elements that differ, of
 //   instructions
-//                                             whose text has TEXT in it, or of made-up kernel TEXT
+//                                             whose text has TEXT in it, or of made-up kernel TEXT; SET may
+//                                             also be a PTX file, made of such a set by leaving things out
 //
 // make sass_ops builds it. The machine code that test_ops runs is made so, and with SET 0 as random.fatbin:
 //   sass_ops ptx ops > ops.ptx; ptxas -arch=sm_90 ops.ptx -o ops.cubin
@@ -49,10 +50,20 @@ static void show(const ops_case *c, int n, uint64_t ptx, uint64_t sass) {
 }
 
 static void text_of(const char *set, orr_text *t) {
-    if (strcmp(set, "ops"))
+    size_t n;
+    orr_err e = {0};
+    char *file = strstr(set, ".ptx") ? orr_read_file(set, 1 << 26, &n, &e) : NULL;
+    if (e.status) {
+        fprintf(stderr, "sass_ops: %s\n", e.text);
+        exit(2);
+    }
+    if (file)
+        orr_text_add(t, "%s", file);
+    else if (strcmp(set, "ops"))
         ops_random(t, atoi(set));
     else
         ops_module(t);
+    free(file);
 }
 
 static int compare(const char *set, const char *cubin, const char *only) {
