@@ -118,7 +118,7 @@ static orr_module *module_of(const char *const *lines) {
     for (; *lines; lines++) all[count++] = *lines;
     all[count++] = "P2R R10, PR, RZ, 0x7f";
     assert_true(count <= SLOTS);
-    for (int s = 0; s < count; s++) {
+    for (int s = 0; s < count && all[s]; s++) {
         int k = 0;
         while (k < CODES && strcmp(codes[k].text, all[s]) != 0) k++;
         if (k == CODES) fail_msg("no bits of '%s'", all[s]);
