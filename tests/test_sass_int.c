@@ -109,7 +109,10 @@ static orr_module *module_of(const char *const *lines) {
     orr_err e = {0};
     size_t n;
     char *file = orr_read_file(ORRERY_SOURCE_DIR "/tests/ops/slots.cubin", 1 << 16, &n, &e);
-    if (!file) fail_msg("%s", e.text);
+    if (!file) {
+        fail_msg("%s", e.text);
+        return NULL;
+    }
     const uint64_t first = 0x0000000100007801; // PMTRIG 0x1
     char *at = memmem(file, n, &first, 8);
     assert_non_null(at);
