@@ -27,6 +27,7 @@ typedef struct cli_options {
     bool lines;                     // --lines: per source line
     bool timed;                     // --timed: as machine instructions (show)
     const char *timeline;           // --timeline FILE: a trace for Perfetto
+    const char *digests;            // --digests FILE: of all buffers, in the end
     bool no_check;                  // --no-check: do not compare buffers with what the script expects
     bool quiet;                     // -q, --quiet
     const char *arch;               // --arch sm_NN (disasm)
@@ -54,8 +55,8 @@ void cli_free(cli_options *o);
 
 // Each subcommand returns the exit status after it has printed its results; errors in e.
 typedef int cli_command(cli_options *o, orr_err *e);
-cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show, cli_profile, cli_micro, cli_correlate,
-    cli_disasm;
+cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show, cli_profile, cli_micro,
+    cli_correlate, cli_disasm;
 //   run      execute or simulate an INPUT            (run.c)
 //   record   write an INPUT's streams to a file      (record.c)
 //   info     say what is in a stream file            (info.c)

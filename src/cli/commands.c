@@ -10,8 +10,8 @@
 
 const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
-     " gpu model kernels launches threads max-insts counts-only lines timeline stats no-check json output "
-     "quiet" INPUT_OPTIONS,
+     " gpu model kernels launches threads max-insts counts-only lines timeline stats no-check digests json "
+     "output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
      "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"
      "reports, for each kernel: instruction mix, divergence, coalescing, bytes by memory space, branches "
@@ -54,7 +54,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery gpu occupancy h200 --block 256 --regs 64 --shared 16384\n"
      "orrery gpu show h200 --set sm.count=66 --json\n"
      "orrery gpu import gpgpusim.config trace.config -o my.conf"},
-    {"hw", cli_hw, " all repeat no-check json log warm metrics output quiet" INPUT_OPTIONS,
+    {"hw", cli_hw, " all repeat no-check digests json log warm metrics output quiet" INPUT_OPTIONS,
      "run [options] INPUT... | profile [options] INPUT... -o FILE",
      "run launch scripts on the GPU of this machine",
      "`hw run` runs the same launch scripts on a real GPU through the CUDA driver (libcuda.so.1, loaded at "

@@ -169,14 +169,9 @@ static bool parse_rest(const cli_options *o, cli_options *run, orr_err *e) {
 static bool write_file(const char *path, void (*say)(const orr_comparison *c, orr_text *t),
                        const orr_comparison *c, orr_err *e) {
     orr_text t = {0};
-    orr_out out;
     if (!path) return true;
     say(c, &t);
-    bool ok = orr_out_open(&out, path, e);
-    if (ok) {
-        fwrite(t.s, 1, t.n, out.f);
-        ok = orr_out_commit(&out, e);
-    }
+    bool ok = cli_write_file(path, &t, e);
     free(t.s);
     return ok;
 }

@@ -65,7 +65,7 @@ static void one_round(orr_hw *h, orr_script *s, bool check, orr_arena *names, ou
 // All rounds of one input. After a kernel that faulted the driver takes no more work from this process
 // (seen on Hopper with driver 13.0: even a new context is refused), so what follows is not run.
 static void run_input(orr_hw *h, bool *broken, const cli_options *o, const cli_sets *sets, orr_arena *names,
-                      outcome *out, orr_text *log) {
+                      outcome *out, orr_text *log, orr_text *digests) {
     double start = orr_seconds();
     if (*broken) {
         orr_fail(&out->e, ORR_BAD_INPUT, "not run: after the fault above the driver takes no more work");
@@ -75,6 +75,7 @@ static void run_input(orr_hw *h, bool *broken, const cli_options *o, const cli_s
     unsigned sm = (unsigned)(info->major * 10 + info->minor);
     orr_script *s = cli_open_script(o, sets, out->input, sm, &out->e);
     if (s) out->size = orr_arena_strdup(names, orr_script_size(s));
+    if (s && digests) orr_script_digests(s, digests);
     for (int k = 0; s && k < o->repeat && !out->e.status; k++) {
         one_round(h, s, !o->no_check, names, out, k, log);
         if (!orr_hw_reset(h)) *broken = true;
@@ -228,14 +229,6 @@ static size_t inputs_of(const cli_options *o, orr_arena *a, outcome **out) {
     return n;
 }
 
-static bool write_log(const cli_options *o, const orr_text *log, orr_err *e) {
-    orr_out out;
-    if (!o->log) return true;
-    if (!orr_out_open(&out, o->log, e)) return false;
-    fwrite(log->s, 1, log->n, out.f);
-    return orr_out_commit(&out, e);
-}
-
 int cli_hw(cli_options *o, orr_err *e) {
     if (o->ninputs >= 1 && !strcmp(o->inputs[0], "profile")) return cli_profile(o, e);
     if (o->ninputs >= 1 && !strcmp(o->inputs[0], "micro")) return cli_micro(o, e);
@@ -266,22 +259,25 @@ int cli_hw(cli_options *o, orr_err *e) {
     orr_progress progress = {0};
     int status = 0;
     bool broken = false;
-    orr_text log = {0};
+    orr_text log = {0}, digests = {0};
+    orr_text_add(&digests, ORR_DIGESTS_HEAD);
     orr_text_add(&log, "script,size,round,launch,kernel,grid,block,registers,shared,time_us,right\n");
     if (h) {
         info = *orr_hw_get_info(h);
         if (!o->quiet) orr_progress_start(&progress, "hw run", "scripts", "", n);
     }
     for (size_t k = 0; h && k < n; k++) {
-        run_input(h, &broken, o, &sets, &names, &out[k], &log);
+        run_input(h, &broken, o, &sets, &names, &out[k], &log, o->digests ? &digests : NULL);
         right += !out[k].e.status;
         if (out[k].e.status && status != ORR_PROGRAM_FAILED) status = out[k].e.status;
         orr_progress_step(&progress, k + 1);
     }
     orr_progress_end(&progress);
     orr_hw_close(h);
-    if (!e->status) write_log(o, &log, e);
+    if (!e->status && o->log) cli_write_file(o->log, &log, e);
+    if (!e->status && o->digests) cli_write_file(o->digests, &digests, e);
     free(log.s);
+    free(digests.s);
     if (!e->status) {
         orr_text t = {0};
         if (o->json) {

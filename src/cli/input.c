@@ -98,13 +98,15 @@ bool cli_prepare(const cli_options *o, const orr_gpu *g, orr_launch *l, orr_err 
     return true;
 }
 
-bool cli_write(const cli_options *o, const orr_text *t, orr_err *e) {
-    if (!o->output) {
-        fwrite(t->s, 1, t->n, stdout); // main() checks that it got out
-        return true;
-    }
+bool cli_write_file(const char *path, const orr_text *t, orr_err *e) {
     orr_out out;
-    if (!orr_out_open(&out, o->output, e)) return false;
+    if (!orr_out_open(&out, path, e)) return false;
     fwrite(t->s, 1, t->n, out.f);
     return orr_out_commit(&out, e);
+}
+
+bool cli_write(const cli_options *o, const orr_text *t, orr_err *e) {
+    if (o->output) return cli_write_file(o->output, t, e);
+    fwrite(t->s, 1, t->n, stdout); // main() checks that it got out
+    return true;
 }

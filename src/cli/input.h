@@ -31,6 +31,7 @@ unsigned cli_sm(const orr_gpu *g); // of a GPU, 0: none
 // could be launched there at all.
 bool cli_prepare(const cli_options *o, const orr_gpu *g, orr_launch *l, orr_err *e);
 
+bool cli_write_file(const char *path, const orr_text *t, orr_err *e); // as a whole, or not at all
 // Writes to -o FILE, or to stdout.
 bool cli_write(const cli_options *o, const orr_text *t, orr_err *e);
 

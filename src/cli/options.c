@@ -56,6 +56,8 @@ static const option options[] = {
      "the machine instructions a kernel is timed as on --gpu, with units, latencies and registers"},
     {"timeline", 0, STRING, AT(timeline), 0, "FILE",
      "write blocks on SMs, bandwidths and stalls over time to FILE, for ui.perfetto.dev (--model cycle)"},
+    {"digests", 0, STRING, AT(digests), 0, "FILE",
+     "write a digest of every buffer, as it is in the end, to FILE (CSV)"},
     {"no-check", 0, FLAG, AT(no_check), 0, NULL, "do not compare buffers with what the script expects"},
     {"all", 0, FLAG, AT(all), 0, NULL, "every bundled workload"},
     {"repeat", 0, INT, AT(repeat), 0, "N", "time every launch N times"},

@@ -112,10 +112,15 @@ static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_t
     orr_script_stats stats = {0};
     double start = orr_seconds();
     bool ok = false;
+    orr_text digests = {0};
+    orr_text_add(&digests, ORR_DIGESTS_HEAD);
     if (cpu) {
         orr_backend b = orr_cpu_backend(cpu);
+        if (r->o->digests) orr_script_digests(s, &digests);
         ok = orr_script_run(s, &b, !r->o->no_check, &stats, e);
+        if (ok && r->o->digests) ok = cli_write_file(r->o->digests, &digests, e);
     }
+    free(digests.s);
     r->result.host.seconds = orr_seconds() - start;
     r->result.checked = stats.checked;
     r->result.buffer_bytes = stats.buffer_bytes;
@@ -130,11 +135,11 @@ static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_t
 // What is recorded is taken as it is.
 static bool refuse_options(const cli_options *o, const cli_sets *sets, const char *input, orr_err *e) {
     if (o->size || o->source || sets->nscript || o->kernel || o->grid || o->block || o->shared || o->nargs ||
-        o->counts_only)
+        o->counts_only || o->digests)
         return orr_fail(
             e, ORR_BAD_INPUT,
             "%s: a recorded stream or trace is replayed as it is; leave out --size, --source, --kernel, "
-            "--grid, --block, --shared, --arg, --counts-only and --set of what is not the GPU's",
+            "--grid, --block, --shared, --arg, --counts-only, --digests and --set of what is not the GPU's",
             input);
     return true;
 }

@@ -82,6 +82,10 @@ typedef struct orr_script_stats {
     uint32_t unchecked;                  // expectation files that do not apply because of --set
     uint64_t buffer_bytes;
 } orr_script_stats;
+// From now on, each run of the script adds a line of CSV to `out` for every buffer as it is in the end:
+// script,size,buffer,bytes,digest. Two places that agree on all of them have computed the same, bit for bit.
+void orr_script_digests(orr_script *s, orr_text *out);
+#define ORR_DIGESTS_HEAD "script,size,buffer,bytes,digest\n"
 bool orr_script_run(orr_script *s, const orr_backend *b, bool check, orr_script_stats *stats, orr_err *e);
 
 // A bundled workload's script by name ("saxpy"), a path as it is; NULL with e set when neither is there.

@@ -507,6 +507,26 @@ static void execute(run *r, const stmt *st) {
     }
 }
 
+void orr_script_digests(orr_script *s, orr_text *out) { s->digests = out; }
+
+static void add_digests(run *r) {
+    const orr_script *s = r->s;
+    const char *name = strrchr(s->path, '/');
+    name = name ? name + 1 : s->path;
+    for (size_t n = 0; n < s->names.n; n++) {
+        const buffer *b = &r->bufs[n];
+        if (!b->made) continue;
+        uint64_t bytes = b->count * orr_elem_bytes(b->type), digest = 0;
+        for (uint64_t at = 0; at < bytes; at += BLOCK_BYTES) {
+            uint64_t part = bytes - at < BLOCK_BYTES ? bytes - at : BLOCK_BYTES;
+            if (!r->b->read(r->b->self, b->addr + at, r->block, part, r->e)) longjmp(r->out, 1);
+            digest = orr_hash64(r->block, part, digest);
+        }
+        orr_text_add(s->digests, "%s,%s,%s,%" PRIu64 ",%016" PRIx64 "\n", name, orr_script_size(s),
+                     s->names.at[n].text, bytes, digest);
+    }
+}
+
 bool orr_script_run_with(orr_script *s, run *r, orr_script_stats *stats) {
     size_t names = s->names.n ? s->names.n : 1;
     r->s = s;
@@ -518,6 +538,7 @@ bool orr_script_run_with(orr_script *s, run *r, orr_script_stats *stats) {
     if (!setjmp(r->out)) {
         if (!r->reference) open_modules(r);
         execute(r, s->stmts);
+        if (s->digests && !r->reference) add_digests(r);
         ok = true;
     }
     if (stats) *stats = r->stats;

@@ -188,6 +188,7 @@ struct orr_script {
     stmt *stmts;
     uint64_t max_steps, max_bytes;
     orr_module_opener *open;
+    orr_text *digests;  // orr_script_digests
     const char *source; // what modules to take, and for which architecture (orr_script_source)
     unsigned sm;
 };
