@@ -99,12 +99,12 @@ __constant__ u32 table[16384];
 KERNEL const_chase(u64 *out, u32 warm, u32 n) {
     u32 at = (u32)out[2]; // 0, which the compiler does not know: not a uniform load
 #pragma unroll 1
-    for (u32 k = 0; k < warm; k++) at = table[at];
+    for (u32 k = 0; k < warm; k++) at = *(const u32 *)((const char *)table + at);
     u64 t0 = now();
 #pragma unroll 1
     for (u32 k = 0; k < n; k += 16) {
 #pragma unroll
-        for (int j = 0; j < 16; j++) at = table[at];
+        for (int j = 0; j < 16; j++) at = *(const u32 *)((const char *)table + at);
     }
     u64 t1 = now() + (at == 99999);
     out[0] = t1 - t0;
