@@ -496,6 +496,7 @@ static void workload(const char *name, const char *on, bool xz) {
     remove_all(out());
     const char *path = orr_find_workload(&names, name, &e);
     orr_script *s = path ? orr_script_load(path, "small", NULL, 0, &e) : NULL;
+    if (s) orr_script_source(s, NULL, (unsigned)(g->cc_major * 10 + g->cc_minor), &e);
     record r = {.gpu = g, .w = orr_accel_create(out(), xz, &e)};
     orr_cpu *cpu = s && r.w ? orr_cpu_new(on_launch, &r, &e) : NULL;
     if (!cpu) fail_msg("%s", e.text);

@@ -31,6 +31,7 @@ static orr_script *run(sweep *s, const char *path) {
     orr_err e = {0};
     orr_script *script = orr_script_load(path, "small", NULL, 0, &e);
     if (!script) fail_msg("%s", e.text);
+    assert_true(orr_script_source(script, NULL, (unsigned)(s->gpu->cc_major * 10 + s->gpu->cc_minor), &e));
     orr_cpu *cpu = orr_cpu_new(on_launch, s, &e);
     assert_non_null(cpu);
     orr_backend b = orr_cpu_backend(cpu);

@@ -353,6 +353,7 @@ static void paper_start(paper *b, const char *name) {
     snprintf(path, sizeof path, ORRERY_SOURCE_DIR "/workloads/%s/%s.launch", name, name);
     b->script = orr_script_load(path, "small", NULL, 0, &e);
     if (!b->script) fail_msg("%s", e.text);
+    assert_true(orr_script_source(b->script, "ptx", 0, &e)); // what is counted on paper is PTX
     orr_cpu *cpu = orr_cpu_new(paper_launch, b, &e);
     orr_backend backend = orr_cpu_backend(cpu);
     if (!orr_script_run(b->script, &backend, true, NULL, &e)) fail_msg("%s", e.text);

@@ -76,13 +76,15 @@ void orr_program_reg(orr_program *p, orr_tinst *i, uint16_t reg, bool dst) {
         i->nsrc++;
 }
 
-// Which of the operand cache's places source s is read through, 0: none. Traces do not say; there it is the
-// order of the sources.
+// Which of the operand cache's places source s is read through, 0: none. Where nothing is said, it is the order
+// of the sources.
 static uint64_t cache_place(const orr_program *p, const orr_tinst *i, int s) {
     const orr_kernel *k = p->kernel;
     const orr_inst *from = k->machine && i->inst < k->ninsts ? &k->insts[i->inst] : NULL;
-    if (!from || !k->control || s >= from->nsrc) return (uint64_t)s + 1;
-    return orr_src(k, from, s)->value;
+    bool said = false;
+    for (int t = 0; from && t < from->nsrc; t++) said |= orr_src(k, from, t)->value != 0;
+    if (!said) return (uint64_t)s + 1;
+    return s < from->nsrc ? orr_src(k, from, s)->value : 0;
 }
 
 static bool in_cache(const orr_program *p, const orr_tinst *before, const orr_tinst *i, int s) {
