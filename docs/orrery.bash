@@ -12,7 +12,7 @@ _orrery() {
         --model) choices="functional" ;;
         --size) choices="small medium large" ;;
         --source) choices="ptx sass" ;;
-        --output | -o | --threads | --set | --kernel | --grid | --block | --shared | --arg | --max-insts | --repeat | --kernels | --launches) ;;
+        --output | -o | --threads | --set | --kernel | --grid | --block | --shared | --arg | --max-insts | --repeat | --kernels | --launches | --arch | --images) ;;
         *)
             if [[ $word == -* ]]; then
                 choices=$("$command" "$sub" --help 2>/dev/null | grep -oE '^ +(-[a-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+')
