@@ -218,7 +218,7 @@ static void indexed_lanes(warp *w, const uop *u, uint32_t lanes) {
     const uint8_t *bank = (const uint8_t *)(uintptr_t)*SRC_B(w, u, uint64_t);
     uint32_t bytes = *SRC_C(w, u, uint32_t), offset = *SRC_N(w, u, 3, uint32_t);
     unsigned size = *SRC_N(w, u, 4, uint32_t);
-    uint64_t base = *SRC_N(w, u, 5, uint64_t), addr[ORR_WARP];
+    uint64_t base = *SRC_N(w, u, 5, uint64_t), addr[ORR_WARP] = {0};
     for (uint32_t m = lanes; m; m &= m - 1) {
         int lane = orr_ffs(m);
         uint32_t at = index[lane] + offset;
