@@ -111,7 +111,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery disasm saxpy.cubin\n"
      "orrery disasm a.out --arch sm_90 --kernel saxpy\n"
      "orrery disasm --json saxpy.cubin\n"
-     "orrery disasm libcufft.so --arch sm_90 --images 5 --dump code\n"
+     "orrery disasm libcublas.so --arch sm_90 --images 5 --dump code\n"
      "orrery disasm --raw --arch sm_90 code/00001.sm_90.bin"},
     {0}};
 
