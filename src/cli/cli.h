@@ -56,7 +56,7 @@ void cli_free(cli_options *o);
 // Each subcommand returns the exit status after it has printed its results; errors in e.
 typedef int cli_command(cli_options *o, orr_err *e);
 cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show, cli_profile, cli_micro,
-    cli_correlate, cli_disasm;
+    cli_tune, cli_correlate, cli_disasm;
 //   run      execute or simulate an INPUT            (run.c)
 //   record   write an INPUT's streams to a file      (record.c)
 //   info     say what is in a stream file            (info.c)

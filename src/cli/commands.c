@@ -63,12 +63,15 @@ const cli_subcommand cli_subcommands[] = {
      "`hw profile` runs them under Nsight Compute (ncu) and writes a row of CSV for each launch: shape, "
      "clocks,\n"
      "driver and all that the models predict. With --repeat N cycles and time are measured N times. What\n"
-     "it writes is what `orrery correlate` reads.",
+     "it writes is what `orrery correlate` reads.\n"
+     "`hw micro` runs the microbenchmarks, which time themselves, and writes what they found (for `orrery "
+     "tune`).",
      "orrery hw run saxpy --size medium\n"
      "orrery hw run saxpy bfs sgemm_tiled --repeat 10 --json\n"
      "orrery hw run --all --size medium\n"
      "orrery hw profile --all --size small --repeat 3 -o small.csv\n"
-     "orrery hw profile my.launch --warm -o my.csv"},
+     "orrery hw profile my.launch --warm -o my.csv\n"
+     "orrery hw micro --repeat 5 -o findings.csv"},
     {"correlate", cli_correlate, " json html csv output quiet -- ",
      "[options] HARDWARE.csv... [-- RUN OPTIONS]", "how near a model comes to what a GPU measured",
      "Simulates what was measured (`orrery hw profile`) and compares, for each kernel and counter: signed "
@@ -83,6 +86,17 @@ const cli_subcommand cli_subcommands[] = {
      "orrery correlate hardware/h200/workloads.csv --html h200.html -- --gpu h200\n"
      "orrery correlate hardware/h200/workloads.csv --json -- --gpu h200 --size small --threads 8\n"
      "orrery correlate mine.csv --csv points.csv -- --gpu h200 --set l2.latency=280 saxpy bfs"},
+    {"tune", cli_tune, " output log threads source quiet ", "[options] FINDINGS.csv [HARDWARE.csv...]",
+     "a GPU's description from what microbenchmarks found on it",
+     "Makes a description of what `orrery hw micro` has found, and says behind each value where it came "
+     "from. With\n"
+     "measurements of the same benchmarks (`orrery hw profile micro/... --size quick`) it also has what a "
+     "launch\n"
+     "costs, and tries each choice of what cannot be read off (who issues first, how addresses are spread, "
+     "the order of\n"
+     "memory accesses) in simulation, and takes the one that comes nearest. --log has what was tried.",
+     "orrery tune hardware/h200/micro.csv hardware/h200/micro_profile.csv -o my.conf\n"
+     "orrery run saxpy --gpu my.conf --model cycle"},
     {"list", cli_list, " names json quiet ", "[options]", "the bundled workloads",
      "Names the workloads that come with Orrery, with their sizes.",
      "orrery list\n"

@@ -3,8 +3,8 @@
 // The measurements name scripts and sizes; each is run once through the model, with L2 emptied before every
 // kernel where the profiler had done so. A script that fails costs its own points their prediction, and the
 // command its exit status, not the comparison.
+#include "cli/compare.h"
 #include "cli/input.h"
-#include "lab/lab.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -215,42 +215,43 @@ static void compare_names(const correlator *x) {
     fprintf(stderr, "orrery: measured on %s, simulated on %s\n", hw, x->gpu->name);
 }
 
-int cli_correlate(cli_options *o, orr_err *e) {
-    cli_options run = {0};
+bool cli_compare(const cli_options *run, orr_hardware *h, orr_comparison *c, orr_err *e) {
     cli_sets sets = {0};
-    orr_hardware h = {0};
-    orr_comparison c = {0};
-    correlator x = {.run = &run, .c = &c};
-    bool ok = check_files(o, e) && parse_rest(o, &run, e);
-    if (ok) cli_split_sets(&run, &sets);
-    for (int k = 0; ok && k < o->ninputs; k++) ok = orr_hardware_read(&h, o->inputs[k], e);
-    ok =
-        ok && choose(&h, &run, e) && orr_compare_start(&c, &h, e) && (x.model = orr_model_find(run.model, e));
+    correlator x = {.run = run, .c = c};
+    cli_split_sets(run, &sets);
+    bool ok = choose(h, run, e) && orr_compare_start(c, h, e) && (x.model = orr_model_find(run->model, e));
     ok = ok && load_gpu(&x, &sets, true, e);
     if (ok && x.model->needs_gpu && !x.gpu)
         ok = orr_fail(e, ORR_BAD_INPUT,
                       "correlate: --model %s needs a GPU's description; name one with -- --gpu",
                       x.model->name);
     if (ok) {
-        c.gpu = orr_arena_strdup(&c.arena, x.gpu ? x.gpu->name : "");
-        c.model = x.model->name;
-        c.source = "PTX";
-        c.files = (const char *const *)o->inputs;
-        c.nfiles = (size_t)o->ninputs;
+        c->gpu = orr_arena_strdup(&c->arena, x.gpu ? x.gpu->name : "");
+        c->model = x.model->name;
+        c->source = "PTX";
         compare_names(&x);
-        if (!run.quiet) orr_progress_start(&x.progress, "correlate", "scripts", "blocks", c.groups.n);
+        if (!run->quiet) orr_progress_start(&x.progress, "correlate", "scripts", "blocks", c->groups.n);
         ok = simulate_all(&x, &sets, e);
         orr_progress_end(&x.progress);
     }
-    if (ok) {
+    if (ok) orr_compare_end(c);
+    orr_gpu_free(x.gpu);
+    cli_free_sets(&sets);
+    return ok;
+}
+
+int cli_correlate(cli_options *o, orr_err *e) {
+    cli_options run = {0};
+    orr_hardware h = {0};
+    orr_comparison c = {.files = (const char *const *)o->inputs, .nfiles = (size_t)o->ninputs};
+    bool ok = check_files(o, e) && parse_rest(o, &run, e);
+    for (int k = 0; ok && k < o->ninputs; k++) ok = orr_hardware_read(&h, o->inputs[k], e);
+    if (ok && cli_compare(&run, &h, &c, e)) {
         orr_err failed = {0}; // a failed script is told at the end; what cannot be written is told instead
-        orr_compare_end(&c);
         if (!report(o, &c, &failed)) *e = failed;
     }
-    orr_gpu_free(x.gpu);
     orr_compare_free(&c);
     orr_hardware_free(&h);
-    cli_free_sets(&sets);
     cli_free(&run);
     return e->status;
 }

@@ -88,6 +88,23 @@ double orr_finding_value(const orr_findings *r, const char *metric,
                          const char *point);                       // NULL: any; NAN: none
 double orr_finding_at(const orr_finding *x, const char *variable); // of its point; NAN: it has none
 
+// ---- a description made of findings (tune.c) ------------------------------------------------------
+typedef struct orr_tuned_key {
+    const char *key, *value, *why; // "l1.latency", "32 cycles", "l1.latency = 32.0537"
+} orr_tuned_key;
+
+typedef struct orr_tuned {
+    const char *family; // "family/hopper": what it inherits
+    ORR_VEC(orr_tuned_key) keys;
+    ORR_VEC(const char *) missing; // keys whose reading is not there
+    orr_arena arena;
+} orr_tuned;
+// `h` may be NULL: cycles of launches, for what a launch costs.
+bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_err *e);
+void orr_tuned_add(orr_tuned *t, const char *key, const char *value, const char *why);
+void orr_tuned_write(const orr_tuned *t, const orr_findings *f, orr_text *out); // as a .conf
+void orr_tuned_free(orr_tuned *t);
+
 // ---- Nsight Compute (ncu.c) -------------------------------------------------------------------
 typedef ORR_VEC(const char *) orr_names;
 // The program: $ORRERY_NCU, in PATH, where CUDA and Nsight Compute are installed usually.

@@ -1,0 +1,170 @@
+// orrery tune: a GPU's description from what microbenchmarks found on it (lab/tune.c).
+//
+// What cannot be read off a reading is found by simulation: for each such key the benchmarks that depend on
+// it are simulated with every choice, and the one whose cycles come nearest to the measured ones stays. One
+// key after the other, in the order of the table; the choice of one is kept while the next is tried.
+#include "cli/compare.h"
+#include "cli/input.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_CHOICES 8
+static const struct search {
+    const char *key;
+    const char *choices[MOST_CHOICES];
+    const char *script, *kernels; // what is simulated
+} searches[] = {
+    {"core.policy", {"gty", "gto", "lrr", "oldest"}, "micro/pipes", "dual_*"},
+    {"l2.hash", {"ipoly", "xor", "modulo"}, "micro/bandwidth", "read_128"},
+    {"dram.policy", {"fr-fcfs", "fcfs"}, "micro/bandwidth", "copy"},
+    {"dram.write_queue", {"yes", "no"}, "micro/bandwidth", "mix_*"},
+};
+
+typedef struct tuner {
+    const cli_options *o;
+    orr_findings f;
+    orr_tuned t;
+    orr_text log;
+    char conf[64]; // the description so far, for simulations
+} tuner;
+
+// ---- what goes in -------------------------------------------------------------------------------
+// Findings have a column `metric`, measurements of launches have none.
+static bool is_findings(const char *path, orr_err *e) {
+    size_t n;
+    char *text = orr_read_file(path, (size_t)64 << 20, &n, e);
+    if (!text) return false;
+    orr_csv c;
+    orr_csv_open(&c, path, text, n);
+    bool found = orr_csv_row(&c, e) && orr_csv_find(&c, "metric") >= 0;
+    orr_csv_close(&c);
+    free(text);
+    return found && !e->status;
+}
+
+static bool read_hardware(const tuner *x, orr_hardware *h, orr_err *e) {
+    bool ok = true;
+    for (int k = 1; ok && k < x->o->ninputs; k++) ok = orr_hardware_read(h, x->o->inputs[k], e);
+    return ok;
+}
+
+// ---- simulation ---------------------------------------------------------------------------------
+static bool write_conf(tuner *x, orr_err *e) {
+    orr_text t = {0};
+    orr_tuned_write(&x->t, &x->f, &t);
+    bool ok = cli_write_file(x->conf, &t, e);
+    free(t.s);
+    return ok;
+}
+
+static void say(tuner *x, const char *line) {
+    orr_text_add(&x->log, "%s\n", line);
+    if (!x->o->quiet) fprintf(stderr, "orrery: tune: %s\n", line);
+}
+
+// Mean error of the cycles in percent with one choice; NAN: nothing of it was measured, or it cannot be
+// simulated.
+static double try_one(tuner *x, const struct search *s, const char *choice) {
+    orr_hardware h = {0};
+    orr_comparison c = {0};
+    orr_err e = {0};
+    orr_arena a = {0};
+    const char *set = orr_arena_printf(&a, "%s=%s", s->key, choice);
+    char *script = orr_arena_strdup(&a, s->script);
+    cli_options run = {.gpu = x->conf,
+                       .model = "cycle",
+                       .source = x->o->source,
+                       .sets = &set,
+                       .nsets = 1,
+                       .threads = x->o->threads,
+                       .kernels = s->kernels,
+                       .inputs = &script,
+                       .ninputs = 1,
+                       .no_check = true,
+                       .quiet = true};
+    double error = NAN;
+    if (read_hardware(x, &h, &e) && cli_compare(&run, &h, &c, &e) && !e.status && c.ncounters)
+        error = c.by_launch[0].mape;
+    if (e.status) {
+        orr_text t = {0};
+        orr_text_add(&t, "%s: cannot be simulated: %s", set, e.text);
+        say(x, t.s);
+        free(t.s);
+    }
+    orr_compare_free(&c);
+    orr_hardware_free(&h);
+    orr_arena_free(&a);
+    return error;
+}
+
+static bool search_one(tuner *x, const struct search *s, orr_err *e) {
+    orr_text why = {0};
+    const char *best = NULL;
+    double least = INFINITY;
+    if (!write_conf(x, e)) return false;
+    orr_text_add(&why, "simulated %s %s, mean error of cycles:", s->script, s->kernels);
+    for (int k = 0; k < MOST_CHOICES && s->choices[k]; k++) {
+        double error = try_one(x, s, s->choices[k]);
+        if (isnan(error)) break; // neither will the others be
+        orr_text_add(&why, " %s %.1f %%", s->choices[k], error);
+        if (error < least - 0.05) { // those before it are the usual ones
+            least = error;
+            best = s->choices[k];
+        }
+    }
+    if (best) {
+        orr_text line = {0};
+        orr_text_add(&line, "%s = %s: %s", s->key, best, why.s);
+        say(x, line.s);
+        free(line.s);
+        orr_tuned_add(&x->t, s->key, best, why.s);
+    }
+    free(why.s);
+    return true;
+}
+
+// ---- the command --------------------------------------------------------------------------------
+static bool check(const tuner *x, orr_err *e) {
+    const cli_options *o = x->o;
+    if (!o->ninputs)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "tune: name the file that `orrery hw micro` wrote, as hardware/h200/micro.csv");
+    for (int k = 0; k < o->ninputs; k++)
+        if (!cli_check_output(o, o->inputs[k], e)) return false;
+    if (!is_findings(o->inputs[0], e) && !e->status)
+        orr_fail(e, ORR_BAD_INPUT,
+                 "%s: there is no column metric: the first file must be of `orrery hw micro`", o->inputs[0]);
+    return !e->status;
+}
+
+static bool tune(tuner *x, orr_err *e) {
+    orr_hardware h = {0};
+    bool ok = orr_findings_read(&x->f, x->o->inputs[0], e) && read_hardware(x, &h, e) &&
+              orr_tune(&x->f, &h, &x->t, e);
+    orr_hardware_free(&h);
+    snprintf(x->conf, sizeof x->conf, "/tmp/orrery-tune-%ld.conf", (long)getpid());
+    for (size_t k = 0; ok && x->o->ninputs > 1 && k < sizeof searches / sizeof *searches; k++)
+        ok = search_one(x, &searches[k], e);
+    unlink(x->conf);
+    return ok;
+}
+
+int cli_tune(cli_options *o, orr_err *e) {
+    tuner x = {.o = o};
+    orr_text t = {0};
+    if (check(&x, e) && tune(&x, e)) {
+        orr_tuned_write(&x.t, &x.f, &t);
+        orr_gpu *g = orr_gpu_parse("what was tuned", t.s, t.n, NULL, 0, e); // it must be one that runs
+        orr_gpu_free(g);
+        if (!e->status) cli_write(o, &t, e);
+        if (!e->status && o->log) cli_write_file(o->log, &x.log, e);
+    }
+    free(t.s);
+    free(x.log.s);
+    orr_tuned_free(&x.t);
+    orr_findings_free(&x.f);
+    return e->status;
+}
