@@ -3,9 +3,10 @@
 //
 // The sums of IADD3, IMAD, LEA have one rule. A negated source counts as ~x + 1, in .X forms as ~x; carries
 // that come in are added; the sum is as wide as it gets, and the flags say how often it passes 2^32: the
-// first whether it is at least 2^32, the second whether it is at least 2^33 (Mesa's NAK folds constants so,
-// src/nouveau/compiler/nak/ir.rs, OpIAdd3 and OpIAdd3X). So a - b sets the flag where a >= b, and
-// IADD3 R0, P0, R2, -R4, RZ; IADD3.X R1, R3, ~R5, RZ, P0, !PT subtracts 64 bits.
+// first whether it is at least 2^32, the second whether it is at least 2^33. So a - b sets the flag where
+// a >= b, and IADD3 R0, P0, R2, -R4, RZ; IADD3.X R1, R3, ~R5, RZ, P0, !PT subtracts 64 bits. Compiled sums of
+// two and three wide numbers show it (test_ops has more than a thousand), and Mesa's NAK compiler folds
+// constants so.
 //
 // What an instruction does is simplified before a handler is chosen: RZ and 1 and powers of two are known
 // then, as are all constants, and the common cases are one loop over lanes without a multiplication or a

@@ -2,16 +2,17 @@
 // executor; says what differs, bit for bit. PTX's results are those of a real H200 (test_ops), so a
 // difference is the machine code's fault, or its translation's.
 //
-//   sass_ops ptx SET                          PTX of ops.def's instructions (SET: ops), or of made-up
-//   sequences of
-//                                             integer instructions (SET: a number, the seed; random.c)
-//   ptxas -arch=sm_90 ops.ptx -o ops.cubin    and so the machine code (or with -O1, another architecture,
-//   ...) sass_ops compare SET ops.cubin [TEXT]     runs both and shows the first elements that differ, of
-//   instructions
-//                                             whose text has TEXT in it, or of made-up kernel TEXT; SET may
-//                                             also be a PTX file, made of such a set by leaving things out
+//   sass_ops ptx SET
+//       writes PTX: of ops.def's instructions (SET: ops), or of made-up sequences of integer instructions
+//       (SET: a number, the seed; random.c)
+//   ptxas -arch=sm_90 ops.ptx -o ops.cubin
+//       makes the machine code; or with -O1, for another architecture, ...
+//   sass_ops compare SET ops.cubin [TEXT]
+//       runs both and shows the first elements that differ, of instructions whose text has TEXT in it, or of
+//       made-up kernel TEXT. SET may also be a PTX file, made of such a set by leaving things out.
 //
-// make sass_ops builds it. The machine code that test_ops runs is made so, and with SET 0 as random.fatbin:
+// make sass_ops builds it. The machine code that test_ops runs is made so, and with SET 0 as random.fatbin
+// (with a second image, of sm_120):
 //   sass_ops ptx ops > ops.ptx; ptxas -arch=sm_90 ops.ptx -o ops.cubin
 //   fatbinary --64 --compress-all --create=ops.fatbin --image3=kind=elf,sm=90,file=ops.cubin
 #include <inttypes.h>
