@@ -23,6 +23,12 @@
 #include "sass/module.h"
 
 enum { BY_WARP = 0xff }; // frag.bar of one that waits at a WARPSYNC
+enum {
+    BRANCH_PLAIN,
+    BRANCH_DIV,
+    BRANCH_CONV,
+    BRANCH_ANY
+}; // inst->sub: who goes; ANY: all, when some lane does
 
 // ---- meeting --------------------------------------------------------------------------------
 static uint32_t needs(const warp *w, const frag *f) {
@@ -39,23 +45,30 @@ static void forget(warp *w, uint8_t bar, uint32_t gone, uint32_t rest) {
     for (uint32_t m = rest; m; m &= m - 1) row[orr_ffs(m)] &= ~gone;
 }
 
+// Does g wait for what f waits for? Lanes of a WARPSYNC may be at different ones.
+static bool alike(const frag *f, const frag *g) {
+    return g->state == FRAG_SYNC && g->bar == f->bar && (f->bar == BY_WARP || g->pc == f->pc);
+}
+
 // Fragments that wait at the same place for the same reason go on as one when all are there.
 static void meet(warp *w) {
     for (int n = 0; n < ORR_WARP; n++) {
         frag *f = &w->frags[n];
         if (f->state != FRAG_SYNC) continue;
         uint32_t here = f->mask;
-        for (int o = 0; o < ORR_WARP; o++) {
-            const frag *g = &w->frags[o];
-            if (o != n && g->state == FRAG_SYNC && g->pc == f->pc && g->bar == f->bar) here |= g->mask;
-        }
+        for (int o = 0; o < ORR_WARP; o++)
+            if (o != n && alike(f, &w->frags[o])) here |= w->frags[o].mask;
         uint32_t need = needs(w, f), rest = need & ~here;
         if (rest && (f->bar == BY_WARP || (rest & ~w->yielded))) continue;
         if (rest) forget(w, f->bar, here & need, rest);
         for (int o = 0; o < ORR_WARP; o++) { // those it waited for, and no others
             frag *g = &w->frags[o];
-            if (o == n || g->state != FRAG_SYNC || g->pc != f->pc || g->bar != f->bar || !(g->mask & need))
+            if (o == n || !alike(f, g) || !(g->mask & need)) continue;
+            if (g->pc != f->pc) { // it goes on at its own place
+                g->state = FRAG_READY;
+                g->turn = ++w->turn;
                 continue;
+            }
             f->mask |= g->mask;
             g->state = FRAG_FREE;
         }
@@ -186,12 +199,26 @@ static bool anyone_else(const warp *w, const frag *f) {
     return false;
 }
 
-static uint32_t uniform_taken(const warp *w, const uop *u, uint32_t lanes) {
-    uint32_t v = *SRC_B(w, u, uint32_t);
-    switch (u->inst->sub) {
-    case ORR_SV_BRAU_DIV: return w->exec == (v & w->live) ? 0 : lanes; // not all of these lanes are here
-    case ORR_SV_BRAU_CONV: return w->exec == (v & w->live) ? lanes : 0;
-    default: return lanes;
+// BRA.DIV UR4, BRA.CONV UR4: the warp asks whether the lanes of UR4 are all here and pass the guard, and all
+// of it goes the same way.
+static bool together(const warp *w, const uop *u, uint32_t lanes) {
+    return lanes == (*SRC_B(w, u, uint32_t) & w->live);
+}
+
+// Lanes that name different masks wait, and go on, apart.
+static void sync_lanes(warp *w, frag *f, const uop *u, uint32_t lanes) {
+    const uint32_t *row = SRC_A(w, u, uint32_t);
+    for (uint32_t left = lanes; left;) {
+        uint32_t need = row[orr_ffs(left)], same = 0;
+        for (uint32_t m = left; m; m &= m - 1)
+            if (row[orr_ffs(m)] == need) same |= m & -m;
+        left &= ~same;
+        frag *g = f;
+        if (left)
+            g = orr_warp_part(w, (frag){.mask = same, .pc = f->pc, .join = -1, .frame = f->frame});
+        else
+            f->mask = same;
+        if (need & w->live & ~same) wait_at(g, BY_WARP, need);
     }
 }
 
@@ -206,13 +233,14 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
     set_exec(w, all);
     if (!u->c.none && u->c.cls == ORR_P && u->inst->sass != ORR_SASS_BAR) lanes &= pred_of(w, u->c);
     f->pc = (uint32_t)x->next;
+    if (u->inst->sass == ORR_SASS_BRA && (u->inst->sub == BRANCH_DIV || u->inst->sub == BRANCH_CONV)) {
+        if (together(w, u, lanes) == (u->inst->sub == BRANCH_CONV)) away(w, f, u, all);
+        return;
+    }
     if (!lanes) return;
     switch (u->inst->sass) {
     case ORR_SASS_BRA:
-    case ORR_SASS_JMP:
-        if (!u->b.none) lanes = uniform_taken(w, u, lanes);
-        if (lanes) away(w, f, u, lanes);
-        return;
+    case ORR_SASS_JMP: away(w, f, u, u->inst->sub == BRANCH_ANY ? all : lanes); return;
     case ORR_SASS_CALL:
         if (u->a.none) {
             away(w, f, u, lanes);
@@ -234,14 +262,11 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
         wait_at(f, (uint8_t)u->imm, 0);
         meet(w);
         return;
-    case ORR_SASS_WARPSYNC: {
+    case ORR_SASS_WARPSYNC:
         others_go_on(w, f, lanes);
-        uint32_t need = SRC_A(w, u, uint32_t)[orr_ffs(lanes)];
-        if ((need & w->live & ~lanes) == 0) return;
-        wait_at(f, BY_WARP, need);
+        sync_lanes(w, f, u, lanes);
         meet(w);
         return;
-    }
     case ORR_SASS_BREAK:
         strike(w, u, lanes);
         meet(w);
@@ -290,6 +315,7 @@ static bool go_to(machine *m, orr_inst *in, oper none) {
     if (c->op == ORR_SASS_BRX || c->op == ORR_SASS_BRXU) base += c->address + 16;
     oper a = none, b = none, pred = m_psrc(m, 0);
     in->imm = base;
+    in->sub = c->op == ORR_SASS_BRA && m_mod(m, ORR_SM_ANY) ? BRANCH_ANY : BRANCH_PLAIN;
     if (t->shape & (ORR_ARG_HAS_R | ORR_ARG_HAS_UR)) {
         a = t->shape & ORR_ARG_HAS_UR ? m_uniform(m, t->ureg) : m_row(m, t->reg);
     } else if (c->op == ORR_SASS_CALL && base < ORR_CODE_BASE) {
@@ -303,8 +329,10 @@ static bool go_to(machine *m, orr_inst *in, oper none) {
     }
     if (c->op == ORR_SASS_BRA && last == 2) {
         if (m_is(m, 1, ORR_ARG_UR)) {
+            unsigned how = m_mod(m, ORR_SM_BRAU);
             b = m_val(m, 1, AS_BITS);
-            in->sub = (uint8_t)m_mod(m, ORR_SM_BRAU);
+            if (how == ORR_SV_BRAU_DIV) in->sub = BRANCH_DIV;
+            if (how == ORR_SV_BRAU_CONV) in->sub = BRANCH_CONV;
         } else { // BRA.U UP0: both must hold
             oper both = m_tmp(m, ORR_P);
             m_emit(m, BOTH(both_masks), 1, 2, OPERS(both, pred, m_psrc(m, 1)));
@@ -407,6 +435,7 @@ bool orr_sass_control(machine *m) {
     case ORR_SASS_NANOSLEEP:
     case ORR_SASS_BAR:
     case ORR_SASS_BPT: break;
+    case ORR_SASS_ENDCOLLECTIVE:
     case ORR_SASS_PREEXIT:
     case ORR_SASS_ACQBULK: return true;
     default: return false;
