@@ -24,12 +24,13 @@ void orr_fault(warp *w, const uop *u, int lane, const char *fmt, ...) {
     va_end(ap);
     const orr_module *m = p->kernel->module;
     const uint32_t *tid = p->tid + (size_t)w->index * 3 * ORR_WARP + lane;
-    char source[200] = "";
+    char source[200] = "", place[16];
+    snprintf(place, sizeof place, p->kernel->machine ? "0x%04x" : "%u", i->line);
     if (i->file && m && i->file <= m->nfiles)
         snprintf(source, sizeof source, " (%.150s:%u)", m->files[i->file - 1], i->srcline);
     tb->worker->fault_index = tb->index;
     orr_fail(&tb->worker->err, ORR_PROGRAM_FAILED,
-             "%s:%u: %s%s; kernel '%s', block (%u,%u,%u), thread (%u,%u,%u)", m ? m->path : "?", i->line,
+             "%s:%s: %s%s; kernel '%s', block (%u,%u,%u), thread (%u,%u,%u)", m ? m->path : "?", place,
              what, source, p->kernel->name, tb->ctaid[0], tb->ctaid[1], tb->ctaid[2], tid[0], tid[ORR_WARP],
              tid[2 * ORR_WARP]);
 }
@@ -106,7 +107,8 @@ bool orr_barrier_arrive(warp *w, frag *f, const uop *u) {
     }
     bool red = u->inst->sub >= ORR_BAR_RED_POPC;
     uint32_t threads = u->b.none ? 0 : SRC_B(w, u, uint32_t)[lane];
-    if (threads > MAX_WARPS * ORR_WARP || threads % ORR_WARP || (!threads && !u->b.none)) {
+    bool none = !threads && !u->b.none && !tb->prog->kernel->codes; // machine code says 0 for all
+    if (threads > MAX_WARPS * ORR_WARP || threads % ORR_WARP || none) {
         orr_fault(w, u, lane, "barrier for %u threads; it must be a multiple of %d up to %d", threads,
                   ORR_WARP, MAX_WARPS * ORR_WARP);
         return false;

@@ -8,10 +8,10 @@
 // machine's.
 //
 // A lane that spins on a lock which another lane holds, one that waits for it at a BSYNC, would spin for
-// ever. The compiler puts a YIELD into such loops: lanes that have yielded are not waited for (NVIDIA's
-// patent application US 2016/0019066, "Execution of divergent threads using a convergence barrier": a barrier
-// is cleared when each of its threads is blocked there or has yielded). Who went on without them is then no
-// longer of the barrier.
+// ever. The compiler puts a YIELD into such loops, or the program sleeps in them: lanes that have yielded are
+// not waited for (NVIDIA's patent application US 2016/0019066, "Execution of divergent threads using a
+// convergence barrier": a barrier is cleared when each of its threads is blocked there or has yielded). Who
+// went on without them is then no longer of the barrier.
 //
 // A barrier register holds a mask for each lane, those that took part when this lane passed the BSSY: two
 // fragments in different places may use one register. BMOV saves and restores it around calls.
@@ -45,9 +45,11 @@ static void forget(warp *w, uint8_t bar, uint32_t gone, uint32_t rest) {
     for (uint32_t m = rest; m; m &= m - 1) row[orr_ffs(m)] &= ~gone;
 }
 
-// Does g wait for what f waits for? Lanes of a WARPSYNC may be at different ones.
-static bool alike(const frag *f, const frag *g) {
-    return g->state == FRAG_SYNC && g->bar == f->bar && (f->bar == BY_WARP || g->pc == f->pc);
+// Does g wait for what f waits for? Lanes of a WARPSYNC may be at different ones. At the same BSYNC may be
+// lanes that are deeper in a recursion: they wait for others.
+static bool alike(const warp *w, const frag *f, const frag *g) {
+    if (g->state != FRAG_SYNC || g->bar != f->bar) return false;
+    return f->bar == BY_WARP || (g->pc == f->pc && needs(w, g) == needs(w, f));
 }
 
 // Fragments that wait at the same place for the same reason go on as one when all are there.
@@ -57,13 +59,13 @@ static void meet(warp *w) {
         if (f->state != FRAG_SYNC) continue;
         uint32_t here = f->mask;
         for (int o = 0; o < ORR_WARP; o++)
-            if (o != n && alike(f, &w->frags[o])) here |= w->frags[o].mask;
+            if (o != n && alike(w, f, &w->frags[o])) here |= w->frags[o].mask;
         uint32_t need = needs(w, f), rest = need & ~here;
         if (rest && (f->bar == BY_WARP || (rest & ~w->yielded))) continue;
         if (rest) forget(w, f->bar, here & need, rest);
         for (int o = 0; o < ORR_WARP; o++) { // those it waited for, and no others
             frag *g = &w->frags[o];
-            if (o == n || !alike(f, g) || !(g->mask & need)) continue;
+            if (o == n || !alike(w, f, g) || !(g->mask & need)) continue;
             if (g->pc != f->pc) { // it goes on at its own place
                 g->state = FRAG_READY;
                 g->turn = ++w->turn;
@@ -272,6 +274,7 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
         meet(w);
         return;
     case ORR_SASS_YIELD:
+    case ORR_SASS_NANOSLEEP:
         w->yielded |= lanes;
         meet(w);
         if (anyone_else(w, f)) w->budget = 0;
@@ -281,7 +284,7 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
         orr_barrier_arrive(w, f, u);
         return;
     case ORR_SASS_BPT: orr_fault(w, u, orr_ffs(lanes), "trap"); return;
-    default: return; // NANOSLEEP
+    default: return;
     }
 }
 
