@@ -86,9 +86,9 @@ check "no output" 2 "name the file to write with -o" -- profile add.launch
 check "no input" 2 "an INPUT is needed" -- profile -o n.csv
 
 # ---- correlate --------------------------------------------------------------------------------
-check "correlate" 0 "^Fake 7.* against h200, model cycle, from PTX$" "^1 scripts, 1 kernels, 2 launches; repeats differ by 6\.6 % on average$" \
-    "^add.launch/vecadd small +flushed +2 +3,014 +[0-9,]+ +[+-][0-9.]+ %" "^gpc__cycles_elapsed.max +1 " "^cycles over 1 kernels: MAPE " \
-    "^cycles over 2 launches" "measured on Fake 7, simulated on h200" -- correlate a.csv --csv p.csv --html p.html
+check "correlate" 0 "^Fake 7.* against h200, model cycle, from PTX$" "^scripts: 1, kernels: 1, launches: 2; repeats differ by 6\.6 % on average$" \
+    "^add.launch/vecadd small +flushed +2 +3,014 +[0-9,]+ +[+-][0-9.]+ %" "^gpc__cycles_elapsed.max +1 " "^cycles by kernel, 1: MAPE " \
+    "^cycles by launch, 2: " "measured on Fake 7, simulated on h200" -- correlate a.csv --csv p.csv --html p.html
 has "points" p.csv "^kernel,add.launch,small,flushed,vecadd,,2,4x1x1,256x1x1,gpc__cycles_elapsed.max,3014,3014,3214,[0-9]+,[-0-9.]+$" \
     "^launch,add.launch,small,flushed,vecadd,1,1,4x1x1,256x1x1,gpc__cycles_elapsed.max,2007,2007,2107,"
 has "page" p.html '^<!doctype html>' '"script":"add.launch"' 'id="scatter"'
@@ -99,9 +99,9 @@ check "json" 0 '^ "cycles": .*"points": 1, .*"mape": [0-9.]+, "wmape": [0-9.]+, 
 cp out one.json
 check "json, other threads" 0 -- correlate a.csv --json -q -- --threads 1
 if ! diff <(sed 's/"seconds": [0-9.]*//' one.json) <(sed 's/"seconds": [0-9.]*//' out) > /dev/null; then echo "json: depends on the number of threads"; failures=$((failures + 1)); fi
-check "two files" 0 "^2 scripts, 2 kernels, 4 launches" "add.launch/vecadd large +warm" -- correlate a.csv w.csv -q
-check "a size" 0 "^1 scripts, 1 kernels, 2 launches" -- correlate a.csv w.csv -q -- --size large
-check "a script and a kernel" 0 "^1 scripts" -- correlate a.csv -q -- add.launch --kernels 'vec*'
+check "two files" 0 "^scripts: 1, kernels: 2, launches: 4" "add.launch/vecadd large +warm" -- correlate a.csv w.csv -q
+check "a size" 0 "^scripts: 1, kernels: 1, launches: 2" -- correlate a.csv w.csv -q -- --size large
+check "a script and a kernel" 0 "^scripts: 1," -- correlate a.csv -q -- add.launch --kernels 'vec*'
 # A larger launch overhead is seen: options reach the simulation.
 check "options of run" 0 -- correlate a.csv --json -q -- --set launch.overhead=50000
 cmp -s out one.json && { echo "options of run: no difference"; failures=$((failures + 1)); }
@@ -109,8 +109,8 @@ check "functional" 0 "model functional" "vecadd .* 3,014 +- +- " -- correlate a.
 
 sed 's/^add.launch/gone.launch/' a.csv | tail -n 2 > gone.rows
 (cat a.csv gone.rows) > gone.csv
-check "a script that is gone" 1 "^gone.launch/vecadd .* no prediction: gone.launch: there is no such file" "^1 kernels have no prediction" \
-    "^orrery: correlate: one script has no prediction: gone.launch" "^cycles over 1 kernels" -- correlate gone.csv -q
+check "a script that is gone" 1 "^gone.launch/vecadd .* no prediction: gone.launch: there is no such file" "^without a prediction .*: 1 kernels" \
+    "^orrery: correlate: one script has no prediction: gone.launch" "^cycles by kernel, 1:" -- correlate gone.csv -q
 check "no cycles" 2 "gpc__cycles_elapsed.max was not measured" -- bash -c 'cut -d, -f1-13 a.csv > few.csv; "$1" correlate few.csv' - "$ORRERY"
 check "not a CSV" 2 "add.launch:1: there is no column script" -- correlate add.launch
 check "no file" 2 "nothing.csv: " -- correlate nothing.csv

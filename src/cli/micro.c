@@ -95,7 +95,7 @@ static const char *name_of(orr_arena *a, const char *input) {
 
 // All rounds of a script, in its size `full` unless another is asked for.
 static bool one_script(orr_hw *h, const cli_options *o, const cli_sets *sets, const char *input,
-                       orr_findings *r, orr_err *e) {
+                       orr_findings *r, bool *broken, orr_err *e) {
     const orr_hw_info *info = orr_hw_get_info(h);
     unsigned sm = (unsigned)(info->major * 10 + info->minor);
     cli_options full = *o;
@@ -117,7 +117,8 @@ static bool one_script(orr_hw *h, const cli_options *o, const cli_sets *sets, co
     bool ok = true;
     for (int k = 0; ok && k < o->repeat; k++) {
         ok = orr_script_run(s, &b, !o->no_check, NULL, e);
-        if (!orr_hw_reset(h)) ok = false;
+        if (!orr_hw_reset(h)) *broken = true;
+        ok = ok && !*broken;
     }
     orr_script_free(s);
     return ok;
@@ -140,6 +141,7 @@ int cli_micro(cli_options *o, orr_err *e) {
     cli_sets sets;
     cli_split_sets(o, &sets);
     int bundled = 0, given = o->ninputs - 1, status = 0;
+    bool broken = false;
     const char *const *all = given ? NULL : orr_list_micro(&r.arena, &bundled);
     orr_hw *h = orr_hw_open(e);
     orr_progress progress = {0};
@@ -153,15 +155,16 @@ int cli_micro(cli_options *o, orr_err *e) {
         device_rows(h, &r);
         if (!o->quiet) orr_progress_start(&progress, "hw micro", "scripts", "", (size_t)(given + bundled));
     }
-    for (int k = 0; h && !e->status && k < given + bundled; k++) {
+    for (int k = 0; h && !e->status && !broken && k < given + bundled; k++) {
         orr_err why = {0};
-        if (!one_script(h, o, &sets, given ? o->inputs[k + 1] : all[k], &r, &why)) {
+        if (!one_script(h, o, &sets, given ? o->inputs[k + 1] : all[k], &r, &broken, &why)) {
             fprintf(stderr, "orrery: hw micro: %s\n", why.text);
             status = why.status ? why.status : ORR_PROGRAM_FAILED;
         }
         orr_progress_step(&progress, (size_t)k + 1);
     }
     orr_progress_end(&progress);
+    if (broken) fprintf(stderr, "orrery: hw micro: after that fault the driver takes no more work\n");
     orr_hw_close(h);
     if (!e->status) {
         orr_text t = {0};

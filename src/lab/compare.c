@@ -366,7 +366,10 @@ static void figures(const orr_point *points, size_t n, size_t k, orr_nearness *f
 }
 
 void orr_compare_end(orr_comparison *c) {
+    orr_map scripts = {0};
     make_kernels(c);
+    for (size_t k = 0; k < c->groups.n; k++) number_of(&scripts, &c->scripts, c->groups.at[k].script);
+    orr_map_free(&scripts);
     for (size_t k = 0; k < c->ncounters; k++) {
         figures(c->launches.at, c->launches.n, k, &c->by_launch[k]);
         figures(c->kernels.at, c->kernels.n, k, &c->by_kernel[k]);

@@ -179,6 +179,7 @@ typedef struct orr_comparison {
     size_t ncounters;
     ORR_VEC(orr_point) launches, kernels;
     ORR_VEC(orr_group) groups;
+    size_t scripts;                                                // distinct ones
     orr_nearness by_launch[ORR_COUNTERS], by_kernel[ORR_COUNTERS]; // [ncounters]
     double seconds;                                                // on the host
     orr_arena arena;

@@ -102,9 +102,8 @@ static void print_worst(const orr_comparison *c, orr_text *t) {
 static void print_line(const orr_nearness *f, const char *of, orr_text *t) {
     char a[24], b[24], d[24], p[24], q[24], n[24];
     orr_text_add(
-        t,
-        "cycles over %zu %s: MAPE %s, WMAPE %s, bias %s, correlation %s (logarithms %s), %s within 10 %%\n",
-        f->points, of, percent(a, f->mape, false), percent(b, f->wmape, false), percent(d, f->bias, true),
+        t, "cycles by %s, %zu: MAPE %s, WMAPE %s, bias %s, correlation %s (logarithms %s), %s within 10 %%\n",
+        of, f->points, percent(a, f->mape, false), percent(b, f->wmape, false), percent(d, f->bias, true),
         plain(p, f->pearson, 4), plain(q, f->pearson_log, 4), percent(n, f->within_10, false));
 }
 
@@ -114,17 +113,17 @@ void orr_compare_text(const orr_comparison *c, orr_text *t) {
     orr_text_add(t, "%s%s%s, measured %s, against %s, model %s, from %s\n", *c->hw_gpu ? c->hw_gpu : "a GPU",
                  *c->hw_driver ? ", driver " : "", c->hw_driver, *c->hw_date ? c->hw_date : "some day",
                  c->gpu, c->model, c->source);
-    orr_text_add(t, "%zu scripts, %zu kernels, %zu launches", c->groups.n, c->kernels.n, c->launches.n);
+    orr_text_add(t, "scripts: %zu, kernels: %zu, launches: %zu", c->scripts, c->kernels.n, c->launches.n);
     if (!isnan(f->spread)) orr_text_add(t, "; repeats differ by %s on average", percent(s, f->spread, false));
     orr_text_add(t, "\n\n");
     print_kernels(c, t);
     print_counters(c, t);
     print_worst(c, t);
     orr_text_add(t, "\n");
-    print_line(f, "kernels", t);
-    print_line(&c->by_launch[0], "launches", t);
+    print_line(f, "kernel", t);
+    print_line(&c->by_launch[0], "launch", t);
     if (f->missing)
-        orr_text_add(t, "%zu kernels have no prediction and are in none of these figures\n", f->missing);
+        orr_text_add(t, "without a prediction and in none of these figures: %zu kernels\n", f->missing);
 }
 
 // ---- CSV ------------------------------------------------------------------------------------

@@ -37,21 +37,22 @@ static void value(orr_text *t, const orr_value *v) {
     number(t, v->measured);
     orr_text_add(t, ",");
     number(t, v->predicted);
-    orr_text_add(t, ",");
-    number(t, v->low);
-    orr_text_add(t, ",");
-    number(t, v->high);
+    if (v->high > v->low) {
+        orr_text_add(t, ",");
+        number(t, v->low);
+        orr_text_add(t, ",");
+        number(t, v->high);
+    }
     orr_text_add(t, "]");
 }
 
-static void values(orr_text *t, const orr_comparison *c, const orr_point *p, size_t n) {
+static void values(orr_text *t, const orr_comparison *c, const orr_point *p) {
     orr_text_add(t, ",\"v\":[");
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < c->ncounters; k++) {
         if (k) orr_text_add(t, ",");
         value(t, &p->values[k]);
     }
     orr_text_add(t, "]");
-    (void)c;
 }
 
 static void shape(orr_text *t, const char *name, const uint32_t d[3]) {
@@ -101,20 +102,16 @@ static void kernel(orr_text *t, const orr_comparison *c, const orr_point *p) {
     string(t, "failure", p->failure);
     shape(t, "grid", p->grid);
     shape(t, "block", p->block);
-    values(t, c, p, c->ncounters);
+    values(t, c, p);
     stalls(t, c, p);
     orr_text_add(t, "}");
 }
 
-// All counters of a launch would make the page large: a launch that is its kernel's only one has them there,
-// the others are drawn by their first counters (cycles among them).
-#define LAUNCH_VALUES 8
 static void launch(orr_text *t, const orr_comparison *c, const orr_point *p) {
-    bool alone = c->kernels.at[p->kernel_index].launches == 1;
-    orr_text_add(t, "{\"k\":%zu,\"n\":%u,", p->kernel_index, p->launch);
+    orr_text_add(t, "{\"k\":%zu,\"n\":%u,\"repeats\":%u,", p->kernel_index, p->launch, p->repeats);
     string(t, "failure", p->failure);
     shape(t, "grid", p->grid);
-    values(t, c, p, alone || c->ncounters < LAUNCH_VALUES ? c->ncounters : LAUNCH_VALUES);
+    values(t, c, p);
     orr_text_add(t, "}");
 }
 

@@ -139,7 +139,7 @@ void orr_compare_json(const orr_comparison *c, orr_text *t) {
         orr_text_add(t, k ? ", " : "");
         orr_text_json(t, c->files[k]);
     }
-    orr_text_add(t, "]},\n \"scripts\": %zu, \"host\": {\"seconds\": %.3f},\n ", c->groups.n, c->seconds);
+    orr_text_add(t, "]},\n \"scripts\": %zu, \"host\": {\"seconds\": %.3f},\n ", c->scripts, c->seconds);
     all_figures(c, c->by_kernel, c->kernels.at, " ", t);
     orr_text_add(t, ",\n \"by_launch\": {");
     all_figures(c, c->by_launch, c->launches.at, "  ", t);

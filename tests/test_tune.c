@@ -1,0 +1,238 @@
+// The tuner on findings whose values were chosen here: what comes out is worked out by hand beside each.
+#include "lab/lab.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const char head[] = "benchmark,size,metric,point,unit,value,low,high,repeats,gpu,driver,date\n";
+#define ROW(metric, point, value)                                                                            \
+    "b,full," metric "," point ",u," value "," value "," value ",1,Chosen 1,13.0,2026-01-01\n"
+#define DEVICE                                                                                               \
+    ROW("device.cc_major", "", "9")                                                                          \
+    ROW("device.cc_minor", "", "0")                                                                          \
+    ROW("device.sms", "", "100")                                                                             \
+    ROW("device.clock", "", "1500000")                                                                       \
+    ROW("device.memory_clock", "", "2000000")                                                                \
+    ROW("device.memory_bus", "", "4096")                                                                     \
+    ROW("device.memory", "", "85899345920")                                                                  \
+    ROW("device.l2_size", "", "41943040")                                                                    \
+    ROW("device.sm_threads", "", "2048")                                                                     \
+    ROW("device.sm_blocks", "", "32")                                                                        \
+    ROW("device.shared_reserved", "", "1024")                                                                \
+    ROW("clock.sm", "", "1400.2")
+
+static void tuned(orr_findings *f, orr_tuned *t, const char *rows) {
+    orr_err e = {0};
+    orr_text text = {0};
+    orr_text_add(&text, "%s%s", head, rows);
+    *f = (orr_findings){0};
+    *t = (orr_tuned){0};
+    assert_true(orr_findings_parse(f, "chosen.csv", text.s, text.n, &e));
+    assert_true(orr_tune(f, NULL, t, &e));
+    free(text.s);
+}
+
+static const char *value_of(const orr_tuned *t, const char *key) {
+    for (size_t k = 0; k < t->keys.n; k++)
+        if (!strcmp(t->keys.at[k].key, key)) return t->keys.at[k].value;
+    return "(none)";
+}
+
+static const char *why_of(const orr_tuned *t, const char *key) {
+    for (size_t k = 0; k < t->keys.n; k++)
+        if (!strcmp(t->keys.at[k].key, key)) return t->keys.at[k].why;
+    return "(none)";
+}
+
+static void done(orr_findings *f, orr_tuned *t) {
+    orr_tuned_free(t);
+    orr_findings_free(f);
+}
+
+static void device(void **state) {
+    (void)state;
+    orr_findings f;
+    orr_tuned t;
+    tuned(&f, &t, DEVICE);
+    assert_string_equal(t.family, "family/hopper");
+    assert_string_equal(value_of(&t, "sm.count"), "100 SMs");
+    assert_string_equal(value_of(&t, "tpc.count"), "50 TPCs");
+    assert_string_equal(value_of(&t, "clock.base"), "1500 MHz");
+    assert_string_equal(value_of(&t, "clock.sm"), "1400 MHz");
+    assert_string_equal(value_of(&t, "limit.sm_warps"), "64 warps");
+    assert_string_equal(value_of(&t, "l2.size"), "40 MB");
+    assert_string_equal(value_of(&t, "dram.size"), "80 GB");
+    assert_string_equal(value_of(&t, "dram.bandwidth"), "2048 GB/s");  // 2 x 2e9 x 4096 / 8
+    assert_string_equal(value_of(&t, "dram.channels"), "64 channels"); // 4096 / 64
+    assert_string_equal(value_of(&t, "dram.kind"), "hbm3");
+    assert_string_equal(value_of(&t, "l1.latency"), "(none)"); // not measured: as the family has it
+    bool missing = false;
+    for (size_t k = 0; k < t.missing.n; k++) missing |= !strcmp(t.missing.at[k], "l1.latency");
+    assert_true(missing);
+    done(&f, &t);
+}
+
+static void instructions(void **state) {
+    (void)state;
+    orr_findings f;
+    orr_tuned t;
+    tuned(&f, &t,
+          DEVICE ROW("ffma.latency", "", "5.06") ROW("ffma.interval", "", "0.26")
+              ROW("lop3.interval", "", "0.51") ROW("mufu_ex2.interval", "", "2.2")
+                  ROW("f2f.latency", "", "30") ROW("vote.latency", "", "17") ROW("isetp.latency", "", "8")
+                      ROW("hmma_16816_f32.interval", "", "1.9") ROW("bar.sync", "warps=2", "9")
+                          ROW("bar.sync", "warps=1", "7.2"));
+    assert_string_equal(value_of(&t, "op.fp32.latency"), "5 cycles");
+    assert_string_equal(why_of(&t, "op.fp32.latency"), "ffma.latency = 5.06");
+    assert_string_equal(value_of(&t, "unit.fma.lanes"), "32 lanes"); // 32 / (0.26 x 4) = 30.8
+    assert_string_equal(value_of(&t, "unit.alu.lanes"), "16 lanes"); // 32 / (0.51 x 4) = 15.7
+    assert_string_equal(value_of(&t, "unit.xu.lanes"), "4 lanes");   // 32 / (2.2 x 4) = 3.6
+    assert_string_equal(value_of(&t, "op.conv.latency"), "15 cycles");
+    assert_string_equal(value_of(&t, "op.vote.latency"), "13 cycles"); // 17 - 8 / 2
+    assert_string_equal(value_of(&t, "op.tensor.interval"), "8 cycles");
+    assert_string_equal(value_of(&t, "op.barrier.latency"), "7 cycles"); // of one warp
+    done(&f, &t);
+}
+
+static void memory(void **state) {
+    (void)state;
+    orr_findings f;
+    orr_tuned t;
+    tuned(&f, &t,
+          DEVICE ROW("const.chase", "bytes=256", "30") ROW("const.chase", "bytes=1024", "31")
+              ROW("const.chase", "bytes=2048", "80") ROW("const.chase", "bytes=4096", "90.4")
+                  ROW("icache.straight", "kb=4", "1") ROW("icache.straight", "kb=16", "1.05")
+                      ROW("icache.straight", "kb=24", "2.1") ROW("icache.straight", "kb=32", "2.2")
+                          ROW("icache.straight", "kb=64", "2.25") ROW("icache.straight", "kb=72", "6")
+                              ROW("l1.size", "kb=64", "32") ROW("l1.size", "kb=90", "32.5")
+                                  ROW("l1.size", "kb=96", "50") ROW("l2.read", "foot=4", "3996")
+                                      ROW("l2.read", "foot=8", "4004") ROW("l2.from_sm", "sm=0", "250")
+                                          ROW("l2.from_sm", "sm=1", "270") ROW("l2.size", "mb=8", "260")
+                                              ROW("l2.size", "mb=256", "611.4") ROW("sm.write", "", "32")
+                                                  ROW("stream", "kind=0 passes=1", "1316.3")
+                                                      ROW("probe.least", "first=0 d=0", "290")
+                                                          ROW("probe.least", "first=1 d=0", "60")
+                                                              ROW("probe.least", "first=2 d=0", "291")
+                                                                  ROW("probe.least", "first=3 d=0", "61"));
+    assert_string_equal(value_of(&t, "const.size"), "1024 B"); // 31 is within 10 % of 30, 80 is not
+    assert_string_equal(value_of(&t, "const.latency"), "30 cycles");
+    assert_string_equal(value_of(&t, "const.l15_latency"), "90 cycles"); // at the largest footprint
+    assert_string_equal(value_of(&t, "icache.l0"), "16 KB");
+    assert_string_equal(value_of(&t, "icache.l1"), "64 KB");
+    assert_string_equal(value_of(&t, "l1.size"), "128 KB"); // 90 KB and 32 blocks of 1 KB, in steps of 32
+    assert_string_equal(value_of(&t, "l2.bandwidth"), "4000 B/cycle");
+    assert_string_equal(value_of(&t, "l2.latency"), "260 cycles");
+    assert_string_equal(value_of(&t, "dram.latency"), "611 cycles");
+    assert_string_equal(value_of(&t, "xbar.request"), "34 B/cycle"); // 32 x 136 / 128
+    assert_string_equal(value_of(&t, "dram.efficiency"), "90 %");    // 1316.3 x 1.4002 GHz of 2048 GB/s
+    assert_string_equal(value_of(&t, "l1.write"), "through");
+    assert_string_equal(value_of(&t, "l1.write_allocate"),
+                        "no"); // a load after a store takes as long as a miss
+    done(&f, &t);
+}
+
+// A footprint that always fits says nothing of the size.
+static void never_full(void **state) {
+    (void)state;
+    orr_findings f;
+    orr_tuned t;
+    tuned(&f, &t, DEVICE ROW("const.chase", "bytes=256", "30") ROW("const.chase", "bytes=65536", "30"));
+    assert_string_equal(value_of(&t, "const.size"), "(none)");
+    done(&f, &t);
+}
+
+// What is written is a description that loads, and has the values.
+static void runs(void **state) {
+    (void)state;
+    orr_findings f;
+    orr_tuned t;
+    orr_err e = {0};
+    orr_text conf = {0};
+    tuned(&f, &t,
+          DEVICE ROW("l2.read", "foot=4", "4000") ROW("l2.from_sm", "sm=0", "250")
+              ROW("l2.size", "mb=256", "600") ROW("l1.latency", "", "31.9"));
+    orr_tuned_write(&t, &f, &conf);
+    orr_gpu *g = orr_gpu_parse("tuned.conf", conf.s, conf.n, NULL, 0, &e);
+    if (!g) fail_msg("%s", e.text);
+    assert_string_equal(g->product, "Chosen 1");
+    assert_int_equal(g->sm_count, 100);
+    assert_true(g->l1_latency == 32 && g->l2_latency == 250 && g->dram_latency == 600 &&
+                g->dram_channels == 64);
+    orr_gpu_free(g);
+    free(conf.s);
+    done(&f, &t);
+}
+
+static void unknown(void **state) {
+    (void)state;
+    orr_findings f = {0};
+    orr_tuned t = {0};
+    orr_err e = {0};
+    char text[512];
+    snprintf(text, sizeof text, "%s%s", head,
+             ROW("device.cc_major", "", "3") ROW("device.cc_minor", "", "5"));
+    assert_true(orr_findings_parse(&f, "chosen.csv", text, strlen(text), &e));
+    assert_false(orr_tune(&f, NULL, &t, &e));
+    assert_non_null(strstr(e.text, "no family"));
+    done(&f, &t);
+}
+
+// ---- the file -----------------------------------------------------------------------------------
+static void repeats(void **state) {
+    (void)state;
+    orr_findings f = {0};
+    orr_finding like = {.benchmark = "b", .size = "", .metric = "m", .point = "k=1", .unit = "cycles"};
+    orr_findings_add(&f, &like, 5);
+    orr_findings_add(&f, &like, 1);
+    orr_findings_add(&f, &like, 2);
+    like.point = "k=2 j=7";
+    orr_findings_add(&f, &like, 1);
+    orr_findings_add(&f, &like, 2);
+    orr_findings_end(&f);
+    assert_int_equal(f.rows.n, 2);
+    assert_true(f.rows.at[0].value == 2 && f.rows.at[0].low == 1 && f.rows.at[0].high == 5);
+    assert_true(f.rows.at[1].value == 1.5 && f.rows.at[1].repeats == 2);
+    assert_true(orr_finding_at(&f.rows.at[1], "j") == 7 && orr_finding_at(&f.rows.at[1], "k") == 2);
+    assert_true(isnan(orr_finding_at(&f.rows.at[0], "j")));
+    orr_text t = {0};
+    orr_findings g = {0};
+    orr_err e = {0};
+    orr_findings_write(&f, &t);
+    assert_true(orr_findings_parse(&g, "again.csv", t.s, t.n, &e));
+    assert_true(orr_finding_value(&g, "m", "k=2 j=7") == 1.5 && isnan(orr_finding_value(&g, "n", NULL)));
+    free(t.s);
+    orr_findings_free(&f);
+    orr_findings_free(&g);
+}
+
+static void refused(const char *text, const char *want) {
+    orr_findings f = {0};
+    orr_err e = {0};
+    char *copy = strdup(text);
+    assert_false(orr_findings_parse(&f, "bad.csv", copy, strlen(copy), &e));
+    if (!strstr(e.text, want)) fail_msg("\"%s\" is not in \"%s\"", want, e.text);
+    free(copy);
+    orr_findings_free(&f);
+}
+
+static void bad_files(void **state) {
+    (void)state;
+    refused("", "bad.csv: there is nothing in it");
+    refused("script,launch\n", "bad.csv:1: there is no column metric");
+    refused("metric,unit\n", "bad.csv:1: there is no column value");
+    refused("metric,value\nm,lots\n", "bad.csv:2: the value of m is not a number");
+    refused("metric,value\n,3\n", "bad.csv:2: the metric has no name");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(device),  cmocka_unit_test(instructions),
+                                       cmocka_unit_test(memory),  cmocka_unit_test(never_full),
+                                       cmocka_unit_test(runs),    cmocka_unit_test(unknown),
+                                       cmocka_unit_test(repeats), cmocka_unit_test(bad_files)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
