@@ -65,6 +65,12 @@ static void say(tuner *x, const char *line) {
     if (!x->o->quiet) fprintf(stderr, "orrery: tune: %s\n", line);
 }
 
+static bool was_measured(const orr_hardware *h, const char *script) {
+    for (size_t k = 0; k < h->rows.n; k++)
+        if (!strcmp(h->rows.at[k].script, script)) return true;
+    return false;
+}
+
 // Mean error of the cycles in percent with one choice; NAN: nothing of it was measured, or it cannot be
 // simulated.
 static double try_one(tuner *x, const struct search *s, const char *choice) {
@@ -86,7 +92,8 @@ static double try_one(tuner *x, const struct search *s, const char *choice) {
                        .no_check = true,
                        .quiet = true};
     double error = NAN;
-    if (read_hardware(x, &h, &e) && cli_compare(&run, &h, &c, &e) && !e.status && c.ncounters)
+    if (read_hardware(x, &h, &e) && was_measured(&h, s->script) && cli_compare(&run, &h, &c, &e) &&
+        !e.status && c.ncounters)
         error = c.by_launch[0].mape;
     if (e.status) {
         orr_text t = {0};
