@@ -1,10 +1,9 @@
 // The multifunction unit: MUFU's approximations, bit for bit as an H200 computes them, and FCHK.
 //
 // The hardware interpolates: f(x) = c0 + c1 x + c2 x^2, with the upper bits of the argument naming a segment
-// of a table and the lower 17 being x, a fraction of the segment. Oberman and Siu describe the unit ("A
-// High-Performance Area-Efficient Multifunction Interpolator", ARITH-17, 2005): 26 bits of c0, 16 of c1, 10
-// of c2, 64 or 128 segments, and the same shares of correctly rounded results as an H200 has. What they leave
-// open was found from the answers of an H200 to every mantissa:
+// of a table and the lower 17 being x, a fraction of the segment. A unit of this kind is described by Oberman
+// and Siu ("A High-Performance Area-Efficient Multifunction Interpolator", ARITH-17, 2005). How this one
+// computes was found from the answers of an H200 to every mantissa:
 //
 //   - x^2 is a sum of products of pairs of bits, and those below 2^-15 are left out (square()).
 //   - c1 x and c2 x^2 are exact, and so is the sum, with a constant for each function that makes up for what
@@ -17,8 +16,8 @@
 //   - RCP64H and RSQ64H are RCP and RSQ of a mantissa of 20 bits, cut to 20 bits.
 //   - EX2 and TANH of f16 and bf16 are those of f32, cut.
 //
-// With these rules the coefficients of a segment (mufu.def) are the solution, in whole numbers, of 2^17 pairs
-// of inequalities, and there is but one. tests/test_mufu.c compares 154 million results: no difference.
+// With these rules the coefficients of a segment (mufu.def) are whole numbers that fulfil 2^17 pairs of
+// inequalities. tests/test_mufu.c compares 154 million results: no difference.
 #include "exec/mufu.h"
 
 #include "exec/softfp.h"
