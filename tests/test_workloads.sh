@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Every bundled workload at small and medium size leaves the buffers that its independent reference expects; small also
-# with all statistics, on one host thread and on three, with the same result to the last digit.
+# Every bundled workload at small and medium size leaves the buffers that its independent reference expects, from PTX and
+# from machine code, which is taken by default; small also with all statistics, on one host thread and on three, with the
+# same result to the last digit.
 set -uo pipefail
 orrery=${ORRERY:?the path of the command}
 dir=$(mktemp -d)
@@ -13,16 +14,25 @@ complain() {
 }
 
 "$orrery" list --names >"$dir/names" || complain "list"
+sources="ptx sass"
+"$orrery" run saxpy --source sass >/dev/null 2>"$dir/err" || ! grep -q 'no libelf' "$dir/err" || sources=ptx
+usual=${sources##* }
 while read -r name; do
-    for threads in 1 3; do
-        "$orrery" run "$name" --size small --threads $threads --json >"$dir/$threads" 2>"$dir/err" ||
-            complain "$name small: $(head -1 "$dir/err")"
-        sed -i '/^  "host":/d' "$dir/$threads"
+    for source in $sources; do
+        for threads in 1 3; do
+            "$orrery" run "$name" --source "$source" --size small --threads $threads --json >"$dir/$threads" 2>"$dir/err" ||
+                complain "$name small, $source: $(head -1 "$dir/err")"
+            sed -i '/^  "host":/d' "$dir/$threads"
+        done
+        cmp -s "$dir/1" "$dir/3" || complain "$name small, $source: the result depends on the number of host threads"
+        grep -qE '"buffers_checked": [1-9]' "$dir/1" || complain "$name small, $source: no buffer was checked"
+        grep -q "\"source\": \"$source\"" "$dir/1" || complain "$name small: not from $source"
+        "$orrery" run "$name" --source "$source" --size medium --counts-only --json >"$dir/medium" 2>"$dir/err" ||
+            complain "$name medium, $source: $(head -1 "$dir/err")"
     done
-    cmp -s "$dir/1" "$dir/3" || complain "$name small: the result depends on the number of host threads"
-    grep -qE '"buffers_checked": [1-9]' "$dir/1" || complain "$name small: no buffer was checked"
-    "$orrery" run "$name" --size medium --counts-only --json >"$dir/medium" 2>"$dir/err" ||
-        complain "$name medium: $(head -1 "$dir/err")"
+    "$orrery" run "$name" --size small --counts-only --json 2>"$dir/err" >"$dir/usual" ||
+        complain "$name: $(head -1 "$dir/err")"
+    grep -q "\"source\": \"$usual\"" "$dir/usual" || complain "$name: not from $usual, which is usual"
     ran=$((ran + 1))
 done <"$dir/names"
 [ $ran -ge 30 ] || complain "only $ran workloads"
