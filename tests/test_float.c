@@ -584,7 +584,8 @@ static void approximations(void **state) {
     } rows[] = {
         {ORR_OP_EX2, exp2, -148, 127.9, false, 0, 2, 0},
         {ORR_OP_LG2, log2, 0.5, 2, false, 0, 0, 0x1p-22},
-        {ORR_OP_LG2, log2, -126, 127, true, 0, 2, 0},
+        {ORR_OP_LG2, log2, -126, -1, true, 0x1p-22, 0, 0},
+        {ORR_OP_LG2, log2, 1, 127, true, 0x1p-22, 0, 0},
         {ORR_OP_SIN, sin, -6.2831853, 6.2831853, false, 0, 0, 0x1p-20},
         {ORR_OP_COS, cos, -6.2831853, 6.2831853, false, 0, 0, 0x1p-20},
         {ORR_OP_SIN, sin, -314.15926, 314.15926, false, 0, 0, 0x1p-14},
