@@ -100,6 +100,16 @@ static double last(const orr_findings *f, const rule *r, orr_text *why) {
     return x->value * r->scale + r->offset;
 }
 
+// How much the reading grows with the variable, from the first point to the last.
+static double slope(const orr_findings *f, const rule *r, orr_text *why) {
+    const orr_finding *x = last_point(f, r->metric, r->point);
+    double at = x ? orr_finding_at(x, r->point) : 0;
+    char buf[40];
+    if (!(at > 0)) return NAN;
+    orr_text_add(why, "%s at %s = %s, for each", r->metric, x->point, number(buf, x->value));
+    return x->value / at;
+}
+
 // How large something is that a footprint fits into: the largest value of the variable up to which the
 // readings stay within 10 % of the first one above `from`. Between that point and the next one it overflows.
 #define STAYS 1.1
@@ -255,9 +265,12 @@ static const rule rules[] = {
     {"unit.fp64.lanes", "lanes", lanes, "dfma.interval", NULL, 1, 0, 0},
     {"unit.fp16.lanes", "lanes", lanes, "hfma2.interval", NULL, 1, 0, 0},
     {"unit.xu.lanes", "lanes", lanes, "mufu_ex2.interval", NULL, 1, 0, 0},
+    // The loop's other instructions, by their stall counts: 1 + 5 + 13 (micro/blocks.cu, sm_90).
+    {"core.branch_wait", "cycles", direct, "branch.loop", NULL, 1, -19, 1},
     X("core.fence_block", "cycles", "fence.cta"),
     X("core.fence_gpu", "cycles", "fence.gpu"),
     X("core.fence_system", "cycles", "fence.sys"),
+    {"launch.sm_interval", "cycles", slope, "small.on_sm", "n", 1, 0, 1},
     // caches of an SM
     {"icache.l0", "KB", knee, "icache.straight", "kb", 1, 0, POWER},
     {"icache.l1", "KB", second_knee, "icache.straight", "kb", 1, 0, POWER},
@@ -283,6 +296,37 @@ static const rule rules[] = {
     {"dram.channels", "channels", channels, NULL, NULL, 1, 0, 1},
     {"dram.latency", "cycles", last, "l2.size", "mb", 1, 0, 1},
 };
+
+// Opcodes that are slower than their class: unit, readings, and what other instructions have in the chain
+// (micro/ops.def).
+static const struct opcode {
+    const char *name, *unit, *latency, *interval;
+    double others;
+} opcodes[] = {
+    {"match", "xu", "match.latency", "match.interval", 0},
+    {"redux", "xu", "redux.latency", "redux.interval", 4}, // a move
+    {"s2r", "xu", "s2r.latency", "s2r.interval", 10},      // SHF, SGXT and half an addition
+    {"s2ur", "xu", "cs2r.latency", "cs2r.interval", 4},    // LOP3
+    {"dmma", "tensor", "dmma_884.latency", "dmma_884.interval", 0},
+};
+
+static void tune_opcodes(const orr_findings *f, orr_tuned *out) {
+    orr_arena a = {0};
+    for (size_t k = 0; k < sizeof opcodes / sizeof *opcodes; k++) {
+        const struct opcode *o = &opcodes[k];
+        double latency = orr_finding_value(f, o->latency, NULL),
+               interval = orr_finding_value(f, o->interval, NULL);
+        if (isnan(latency) || isnan(interval)) continue;
+        orr_tuned_add(out, orr_arena_printf(&a, "op.%s.unit", o->name), o->unit, "a slow one of its class");
+        orr_tuned_add(out, orr_arena_printf(&a, "op.%s.latency", o->name),
+                      orr_arena_printf(&a, "%.0f cycles", latency - o->others),
+                      orr_arena_printf(&a, "%s = %.6g - %g", o->latency, latency, o->others));
+        orr_tuned_add(out, orr_arena_printf(&a, "op.%s.interval", o->name),
+                      orr_arena_printf(&a, "%.0f cycles", interval * SUBCORES),
+                      orr_arena_printf(&a, "%s = %.6g x %d", o->interval, interval, SUBCORES));
+    }
+    orr_arena_free(&a);
+}
 
 // ---- words ------------------------------------------------------------------------------------
 // Descriptions to begin with, by compute capability.
@@ -381,6 +425,7 @@ bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_
     if (!isnan(orr_finding_value(f, "device.memory_bus", NULL)))
         orr_tuned_add(out, "dram.kind", memory_kind(f),
                       "device.memory_bus and device.memory_clock, as the generations have them");
+    tune_opcodes(f, out);
     write_policy(f, out);
     launches(h, out);
     return true;
