@@ -125,7 +125,7 @@ void sass_read_lines(orr_cubin *c, sass_elf *elf) {
     size_t n = 0;
     names f = {0};
     collect(c, dw, &rows, &n, &f);
-    if (n) {
+    if (n && f.list.n) { // lines of no file say nothing
         qsort(rows, n, sizeof *rows, by_address);
         distribute(c, rows, n);
     }
