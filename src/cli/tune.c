@@ -28,7 +28,8 @@ typedef struct tuner {
     orr_findings f;
     orr_tuned t;
     orr_text log;
-    char conf[64]; // the description so far, for simulations
+    char conf[64];     // the description so far, for simulations
+    orr_hardware read; // what the last one was compared with
 } tuner;
 
 // ---- what goes in -------------------------------------------------------------------------------
@@ -71,40 +72,76 @@ static bool was_measured(const orr_hardware *h, const char *script) {
     return false;
 }
 
-// Mean error of the cycles in percent with one choice; NAN: nothing of it was measured, or it cannot be
-// simulated.
-static double try_one(tuner *x, const struct search *s, const char *choice) {
+// Simulates some kernels of a script that was measured, with the description so far and one more value.
+// False: it was not measured, or cannot be simulated.
+static bool simulate(tuner *x, const char *script_name, const char *kernels, const char *set,
+                     orr_comparison *c) {
     orr_hardware h = {0};
-    orr_comparison c = {0};
     orr_err e = {0};
     orr_arena a = {0};
-    const char *set = orr_arena_printf(&a, "%s=%s", s->key, choice);
-    char *script = orr_arena_strdup(&a, s->script);
+    char *script = orr_arena_strdup(&a, script_name);
     cli_options run = {.gpu = x->conf,
                        .model = "cycle",
                        .source = x->o->source,
                        .sets = &set,
                        .nsets = 1,
                        .threads = x->o->threads,
-                       .kernels = s->kernels,
+                       .kernels = kernels,
                        .inputs = &script,
                        .ninputs = 1,
                        .no_check = true,
                        .quiet = true};
-    double error = NAN;
-    if (read_hardware(x, &h, &e) && was_measured(&h, s->script) && cli_compare(&run, &h, &c, &e) &&
-        !e.status && c.ncounters)
-        error = c.by_launch[0].mape;
+    bool ok = read_hardware(x, &h, &e) && was_measured(&h, script_name) && cli_compare(&run, &h, c, &e) &&
+              !e.status && c->ncounters;
     if (e.status) {
         orr_text t = {0};
         orr_text_add(&t, "%s: cannot be simulated: %s", set, e.text);
         say(x, t.s);
         free(t.s);
     }
-    orr_compare_free(&c);
-    orr_hardware_free(&h);
+    x->read = h; // names in the comparison are its
     orr_arena_free(&a);
+    return ok;
+}
+
+static void simulated(tuner *x, orr_comparison *c) {
+    orr_compare_free(c);
+    orr_hardware_free(&x->read);
+}
+
+// Mean error of the cycles in percent with one choice; NAN: not known.
+static double try_one(tuner *x, const struct search *s, const char *choice) {
+    orr_comparison c = {0};
+    orr_text set = {0};
+    orr_text_add(&set, "%s=%s", s->key, choice);
+    double error = simulate(x, s->script, s->kernels, set.s, &c) ? c.by_launch[0].mape : NAN;
+    simulated(x, &c);
+    free(set.s);
     return error;
+}
+
+// What a launch costs before its first block starts: the cycles of a kernel that does nothing, less those
+// that simulation has for it without such a cost.
+static bool fit_overhead(tuner *x, orr_err *e) {
+    orr_comparison c = {0};
+    char value[64], why[160];
+    if (!write_conf(x, e)) return false;
+    if (simulate(x, "micro/blocks", "empty", "launch.overhead=0", &c)) {
+        for (size_t k = 0; k < c.launches.n; k++) {
+            const orr_point *p = &c.launches.at[k];
+            const orr_value *v = &p->values[0];
+            if (p->grid[0] != 1 || p->block[0] != 32 || isnan(v->measured) || isnan(v->predicted)) continue;
+            snprintf(value, sizeof value, "%.0f cycles", fmax(0, v->measured - v->predicted));
+            snprintf(why, sizeof why,
+                     "an empty kernel of one block: %.0f cycles measured, %.0f simulated without it",
+                     v->measured, v->predicted);
+            orr_tuned_add(&x->t, "launch.overhead", value, why);
+            say(x, why);
+            break;
+        }
+    }
+    simulated(x, &c);
+    return true;
 }
 
 static bool search_one(tuner *x, const struct search *s, orr_err *e) {
@@ -153,6 +190,7 @@ static bool tune(tuner *x, orr_err *e) {
               orr_tune(&x->f, &h, &x->t, e);
     orr_hardware_free(&h);
     snprintf(x->conf, sizeof x->conf, "/tmp/orrery-tune-%ld.conf", (long)getpid());
+    if (ok && x->o->ninputs > 1) ok = fit_overhead(x, e);
     for (size_t k = 0; ok && x->o->ninputs > 1 && k < sizeof searches / sizeof *searches; k++)
         ok = search_one(x, &searches[k], e);
     unlink(x->conf);

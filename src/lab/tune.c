@@ -378,18 +378,12 @@ static double empty_cycles(const orr_hardware *h, uint32_t blocks) {
 }
 
 static void launches(const orr_hardware *h, orr_tuned *out) {
-    double one = empty_cycles(h, 1), few = empty_cycles(h, 132), many = empty_cycles(h, 4224);
+    double few = empty_cycles(h, 132), many = empty_cycles(h, 4224);
     char buf[80];
-    if (!isnan(one)) {
-        snprintf(buf, sizeof buf, "%.0f cycles", one);
-        orr_tuned_add(out, "launch.overhead", buf,
-                      "cycles of an empty kernel of one block under the profiler");
-    }
-    if (!isnan(few) && !isnan(many) && many > few) {
-        snprintf(buf, sizeof buf, "%.2f cycles", (many - few) / (4224 - 132));
-        orr_tuned_add(out, "launch.block_interval", buf,
-                      "empty kernels of 132 and of 4224 blocks, the difference");
-    }
+    if (isnan(few) || isnan(many) || !(many > few)) return;
+    snprintf(buf, sizeof buf, "%.2f cycles", (many - few) / (4224 - 132));
+    orr_tuned_add(out, "launch.block_interval", buf,
+                  "empty kernels of 132 and of 4224 blocks, the difference");
 }
 
 // ---- all of it --------------------------------------------------------------------------------
