@@ -281,33 +281,47 @@ bool orr_sass_probe(const char *path) {
     return n == 4 && (memcmp(magic, "\177ELF", 4) == 0 || memcmp(magic, "\x50\xed\x55\xba", 4) == 0);
 }
 
-// The image for an architecture: code runs on its own and on later ones of the same generation (sm_80's on
-// sm_86, not on sm_90), which is what the driver takes too; but any older code can be looked at.
+static bool no_code(const orr_images *f, unsigned sm, orr_err *e) {
+    bool any = false, ptx = false;
+    for (uint32_t i = 0; i < f->n; i++) {
+        any |= f->at[i].kind == ORR_IMAGE_CUBIN;
+        ptx |= f->at[i].kind == ORR_IMAGE_PTX;
+    }
+    if (!any)
+        return orr_fail(e, ORR_BAD_INPUT, "%s: has no machine code%s", f->path, ptx ? ", only PTX" : "");
+    if (sm)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "%s: has no machine code for sm_%u or an older architecture from sm_75 on", f->path,
+                        sm);
+    return orr_fail(e, ORR_BAD_INPUT,
+                    "%s: has no machine code of an architecture that Orrery knows (sm_75 and later)",
+                    f->path);
+}
+
+// The image for an architecture: its own, else the nearest older one's. A program made of several files has
+// several images of each; the first one with kernels is taken.
 static orr_module *choose(orr_images *f, unsigned sm, orr_err *e) {
-    int64_t best = -1;
+    unsigned best = 0;
     for (uint32_t i = 0; i < f->n; i++) {
         const orr_image *im = &f->at[i];
-        if (im->kind != ORR_IMAGE_CUBIN || !orr_sass_supported(im->sm) || (sm && im->sm > sm)) continue;
-        if (best < 0 || im->sm > f->at[best].sm) best = i;
+        bool fits = im->kind == ORR_IMAGE_CUBIN && orr_sass_supported(im->sm) && (!sm || im->sm <= sm);
+        if (fits && im->sm > best) best = im->sm;
     }
     orr_module *m = NULL;
-    if (best < 0) {
-        bool any = false, ptx = false;
-        for (uint32_t i = 0; i < f->n; i++)
-            any |= f->at[i].kind == ORR_IMAGE_CUBIN, ptx |= f->at[i].kind != ORR_IMAGE_CUBIN;
-        if (!any)
-            orr_fail(e, ORR_BAD_INPUT, "%s: has no machine code%s", f->path, ptx ? ", only PTX" : "");
-        else if (sm)
-            orr_fail(e, ORR_BAD_INPUT,
-                     "%s: has no machine code for sm_%u or an older architecture from sm_75 on", f->path, sm);
-        else
-            orr_fail(e, ORR_BAD_INPUT,
-                     "%s: has no machine code of an architecture that Orrery knows (sm_75 and later)",
-                     f->path);
-    } else {
-        orr_cubin *c = orr_images_cubin(f, (uint32_t)best, e);
-        if (c) m = make(c, f->path, e);
+    orr_err first = {0};
+    for (uint32_t i = 0; best && i < f->n && !(m && m->nkernels); i++) {
+        if (f->at[i].kind != ORR_IMAGE_CUBIN || f->at[i].sm != best) continue;
+        orr_err why = {0};
+        orr_cubin *c = orr_images_cubin(f, i, &why);
+        orr_module *next = c ? make(c, f->path, &why) : NULL;
+        if (why.status && !first.status) first = why;
+        if (m && next) m->free(m);
+        if (next) m = next;
     }
+    if (!best)
+        no_code(f, sm, e);
+    else if (!m)
+        orr_fail(e, first.status, "%s", first.text);
     orr_images_free(f);
     return m;
 }
