@@ -178,6 +178,7 @@ static bool fixed_sreg(const machine *m, unsigned sr, uint32_t *v) {
     case ORR_SV_SREG_VIRTCFG: *v = 64u << 8; return true; // %nwarpid is in bits 8 to 15
     case ORR_SV_SREG_SWINLO:
     case ORR_SV_SREG_LWINLO:
+    case ORR_SV_SREG_LMEMHIOFF: // where the stack ends: -G code traps below it
     case ORR_SV_SREG_CGACTAID:
     case ORR_SV_SREG_ZERO: return true;
     default:
