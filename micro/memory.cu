@@ -14,8 +14,9 @@
     extern "C" __global__ void __launch_bounds__(1024, 2)                                                    \
         name(u64 *out, T *p, T *q, u32 n, u32 iters, u32 passes) {                                           \
         __shared__ u64 span[2];                                                                              \
-        u32 step = gridDim.x * blockDim.x % n, i = (blockIdx.x * blockDim.x + threadIdx.x) % n, sum = 0;     \
+        u32 step = gridDim.x * blockDim.x % n, first = (blockIdx.x * blockDim.x + threadIdx.x) % n, sum = 0; \
         _Pragma("unroll 1") for (u32 pass = 0; pass < passes; pass++) {                                      \
+            u32 i = first;                                                                                   \
             if (threadIdx.x == 0) span[0] = ~0ull, span[1] = 0;                                              \
             __syncthreads();                                                                                 \
             u64 t0 = now();                                                                                  \

@@ -44,8 +44,11 @@ KERNEL red_add(u64 *out, u32 same) {
 KERNEL atom_add(u64 *out, u32 same) {
     extern __shared__ u32 words[];
     u32 t = threadIdx.x, at = (u32)__cvta_generic_to_shared(words) + t % 32 / same * 4, x = t;
-    TIMED(for (int k = 0; k < 2; k++) asm volatile(R16("atom.shared.add.u32 %1, [%0], %1;\n\t")::"r"(at), "r"(x)
+    TIMED(for (int k = 0; k < 2; k++) asm volatile(R16("atom.shared.add.u32 %0, [%1], %0;\n\t")
+                                                   : "+r"(x)
+                                                   : "r"(at)
                                                    : "memory"))
+    if (x == 999999999) out[0] = 1;
 }
 KERNEL atom_cas(u64 *out, u32 same) {
     extern __shared__ u32 words[];
@@ -55,15 +58,21 @@ KERNEL atom_cas(u64 *out, u32 same) {
     if (x == 999999) out[0] = 1;
 }
 
-// Matrices for the tensor cores.
+// Matrices for the tensor cores: 16 loads of 512 bytes, from 512 bytes on each.
+#define MATRIX(o)                                                                                            \
+    "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {p, q, r, s}, [%1 + " #o "];\n\txor.b32 %0, %0, p;\n\t"       \
+    "xor.b32 %0, %0, s;\n\t"
 KERNEL ldmatrix(u64 *out, u32 row) {
     extern __shared__ u32 words[];
     u32 t = threadIdx.x, at = (u32)__cvta_generic_to_shared(words) + t % 32 * row, a0 = 0;
-    TIMED(for (int k = 0; k < 4; k++) asm volatile(
-        "{.reg .b32 p, q, r, s;\n\t" R16("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {p, q, r, s}, [%1];\n\t"
-                                         "xor.b32 %0, %0, p;\n\t") "}"
-        : "+r"(a0)
-        : "r"(at)
-        : "memory"))
+    TIMED(_Pragma("unroll 1") for (int k = 0; k < 4; k++) {
+        asm volatile("{.reg .b32 p, q, r, s;\n\t" MATRIX(0) MATRIX(512) MATRIX(1024) MATRIX(1536) MATRIX(2048)
+                         MATRIX(2560) MATRIX(3072) MATRIX(3584) MATRIX(4096) MATRIX(4608) MATRIX(5120)
+                             MATRIX(5632) MATRIX(6144) MATRIX(6656) MATRIX(7168) MATRIX(7680) "}"
+                     : "+r"(a0)
+                     : "r"(at)
+                     : "memory");
+        at += a0 == 12345;
+    })
     if (a0 == 12345) out[0] = 1;
 }
