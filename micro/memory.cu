@@ -31,7 +31,9 @@
                 _Pragma("unroll") for (int k = 0; k < 4; k++) load;                                          \
                 _Pragma("unroll") for (int k = 0; k < 4; k++) use;                                           \
             }                                                                                                \
-            asm volatile("{.reg .pred p;\n\tsetp.eq.u32 p, %0, 77;\n\t@p trap;}" ::"r"(sum) : "memory");      \
+            asm volatile("{.reg .pred p, q;\n\tsetp.eq.u32 q, %1, 0;\n\tsetp.eq.and.u32 p, %0, 77, q;\n\t"   \
+                         "@p trap;}" ::"r"(sum), "r"(n)                                                      \
+                         : "memory"); /* n is never 0 */                                                     \
             if (stores) __threadfence(); /* the last loads have come, the last stores are there */           \
             u64 t1 = now();                                                                                  \
             __syncthreads();                                                                                 \
