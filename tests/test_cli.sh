@@ -150,6 +150,32 @@ expect 0 show "$orrery" show "$dir/scale.ptx"
 says out '^scale '
 expect 0 "show --kernel" "$orrery" show "$dir/scale.ptx" --kernel scale
 
+# ---- machine code and PTX ---------------------------------------------------------------------
+cubin=$source/workloads/saxpy/saxpy.cubin
+saxpy=(--kernel saxpy --grid 2 --block 32 --arg i32:64 --arg f32:2.5 --arg buf:f32:64:value:2 --arg buf:f32:64:value:1:print)
+expect 2 "a source there is not" "$orrery" run saxpy --source asm
+says err 'ptx or sass'
+expect 2 "machine code of one's own script that is not there" "$orrery" run "$dir/scale.ptx" --source sass --kernel scale --grid 1 --block 1
+says err 'nvcc -cubin'
+expect 0 "PTX by choice" "$orrery" run saxpy --source ptx --json
+says out '"source": "ptx"'
+if "$orrery" show "$cubin" >"$dir/out" 2>"$dir/err" || ! grep -q 'no libelf' "$dir/err"; then
+    expect 0 "machine code by default" "$orrery" run saxpy --json
+    says out '"source": "sass"'
+    expect 0 "PTX for a GPU that could not run it" "$orrery" run saxpy --gpu v100 --json
+    says out '"source": "ptx"'
+    expect 2 "machine code for that GPU" "$orrery" run saxpy --gpu v100 --source sass
+    says err 'no machine code for sm_70'
+    expect 0 "a cubin by itself" "$orrery" run "$cubin" "${saxpy[@]}" # 2.5 * 2 + 1
+    says err '^arg3: 6 6 6'
+    expect 0 "a cubin with PTX beside it" "$orrery" run "$cubin" "${saxpy[@]}" --source ptx --json
+    says out '"source": "ptx"'
+    expect 0 "show a cubin" "$orrery" show "$cubin" --kernel saxpy
+    says out 'FFMA R[0-9]+ <- '
+    expect 2 "an ELF file without code for a GPU" "$orrery" run "$orrery" --grid 1 --block 1
+    says err 'without code for a GPU'
+fi
+
 # What a kernel prints goes to stdout, except where the result there is JSON.
 cat >"$dir/hello.ptx" <<'EOF'
 .version 7.0
