@@ -2,9 +2,9 @@
 //
 //   empty       does nothing: the cost of a launch, by blocks and threads (to be timed from outside).
 //   where       out[4 b ..] = SM, clock at the start, clock at the end, global timer of block b, which stays for
-//               `stay` cycles.
+//               `stay` times 90 cycles.
 //   resident    counts the blocks that are on an SM at the same time: out[0] = the most on any.
-//   clocks      out[0] = SM cycles, out[1] = nanoseconds between two moments `cycles` apart.
+//   clocks      out[0] = SM cycles, out[1] = nanoseconds between two moments.
 //   bar, bar_red   64 in a row: cycles = out / 128. fence_*, stfence_* (with a store before each): 16.
 #include "micro.h"
 
@@ -23,7 +23,7 @@ __device__ __forceinline__ u64 timer() {
 
 KERNEL where(u64 *out, u32 stay) {
     u64 t0 = now(), g = timer();
-    while (now() - t0 < stay) {}
+    linger(stay);
     __syncthreads();
     if (threadIdx.x == 0) {
         u64 *o = out + 4ull * blockIdx.x;
@@ -39,8 +39,7 @@ KERNEL resident(u64 *out, u32 *here, u32 stay) {
     extern __shared__ u32 words[];
     if (threadIdx.x == 0) {
         u32 s = smid(), n = atomicAdd(&here[s], 1) + 1;
-        u64 t0 = now();
-        while (now() - t0 < stay) {}
+        linger(stay);
         atomicMax(out, (u64)n);
         atomicSub(&here[s], 1);
     }
@@ -48,9 +47,9 @@ KERNEL resident(u64 *out, u32 *here, u32 stay) {
     if (stay == 0) out[1] = words[threadIdx.x];
 }
 
-KERNEL clocks(u64 *out, u32 cycles) {
+KERNEL clocks(u64 *out, u32 stay) {
     u64 g0 = timer(), t0 = now();
-    while (now() - t0 < cycles) {}
+    linger(stay);
     u64 t1 = now(), g1 = timer();
     out[0] = t1 - t0;
     out[1] = g1 - g0;

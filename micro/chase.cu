@@ -56,10 +56,9 @@ KERNEL each_cg(u64 *out, u64 *p, u32 count) {
     }
 }
 
-// Every SM by itself, one after the other (block b waits for its turn): out[smid] = mean latency over the ring.
-KERNEL each_sm(u64 *out, u64 *p, u32 count, volatile u32 *turn) {
+// The same ring from every SM, one thread on each: out[smid] = cycles of a round.
+KERNEL each_sm(u64 *out, u64 *p, u32 count) {
     u64 at = (u64)p;
-    while (*turn != blockIdx.x) {}
 #pragma unroll 1
     for (u32 k = 0; k < count; k++) asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(at)::"memory");
     u64 t0 = now();
@@ -68,8 +67,6 @@ KERNEL each_sm(u64 *out, u64 *p, u32 count, volatile u32 *turn) {
     COME(at);
     u64 t1 = now();
     out[smid()] = t1 - t0;
-    __threadfence();
-    *turn = blockIdx.x + 1;
 }
 
 KERNEL probe(u64 *out, char *p, u32 places, u32 apart, int first, u32 d, int cg) {
@@ -80,8 +77,8 @@ KERNEL probe(u64 *out, char *p, u32 places, u32 apart, int first, u32 d, int cg)
         if (first & 1) asm volatile("ld.global.u32 %0, [%1];" : "=r"(x) : "l"(a) : "memory");
         sum += x;
         if (first & 2) asm volatile("st.global.u32 [%0], %1;" ::"l"(a), "r"(sum) : "memory");
-        u64 wait = now() + (sum == 77);
-        while (now() - wait < 3000) {}
+        COME((u64)x);
+        linger(30);
         u64 t0 = now();
         if (cg)
             asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(y) : "l"(b) : "memory");

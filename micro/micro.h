@@ -27,6 +27,15 @@ __device__ __forceinline__ u64 now() {
     return t;
 }
 
+// Some time: `n` times 16 multiply-adds, each of which needs the one before, some 90 cycles. A loop that looks at the clock would not
+// have the same instructions every time, nor in a simulation.
+__device__ __forceinline__ void linger(u32 n) {
+    float x = 1;
+#pragma unroll 1
+    for (u32 k = 0; k < n; k++) asm volatile(R16("fma.rn.f32 %0, %0, %0, %0;\n\t") : "+f"(x)::"memory");
+    if (x == 0.5f) asm volatile("trap;");
+}
+
 __device__ __forceinline__ u32 smid() {
     u32 s;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(s));
