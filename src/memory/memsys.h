@@ -33,12 +33,13 @@ typedef struct orr_request {
     uint64_t line;     // address / 128
     uint64_t bytes[2]; // WRITE: bytes of the line that are written, bit 0 of [0] the first
     uint32_t sm;
-    uint32_t token;     // the sender's; comes back with the answer
-    uint8_t sectors;    // of the line
-    uint8_t kind;       // orr_request_kind
-    uint8_t from;       // ORR_FROM_*
-    uint8_t ops;        // ATOMIC, REDUCE: lanes; those on one word are done one after the other
-    uint32_t partition; // for the sender, who has to know where it goes
+    uint32_t token;         // the sender's; comes back with the answer
+    uint8_t sectors;        // of the line
+    uint8_t kind;           // orr_request_kind
+    uint8_t from;           // ORR_FROM_*
+    uint8_t ops;            // ATOMIC, REDUCE: lanes; those on one word are done one after the other
+    uint32_t partition;     // for the sender, who has to know where it goes
+    uint32_t order, norder; // for the sender too: what it must not overtake
 } orr_request;
 
 typedef struct orr_reply {

@@ -40,6 +40,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     memset(w->sb_open, 0, sizeof w->sb_open);
     w->trace = orr_trace_open(b->buf->warps[index]);
     w->base = w->trace.at;
+    w->need = b->buf->planned ? b->buf->need_at[index] : 0;
     w->age = s->sched[w->sched].age[w->slot] = s->next_age++;
     if (c->places) memset(w->reg, 0, c->places * sizeof *w->reg);
     s->n.warps++;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "model/cycle/crew.h"
+#include "model/cycle/order.h"
 #include "model/cycle/supply.h"
 
 #define MAX_SAMPLES 1024
@@ -50,6 +51,7 @@ static bool hand_out(engine *x, sm *s, bool now) {
         cyc_supply_grow(x->supply, x->c->program);
         fit_program(x);
     }
+    if (x->c->order) cyc_order_plan(x->c->order, b);
     b->earliest = 0;
     if (now) {
         if (x->clock < x->from * 256) x->clock = x->from * 256;
@@ -227,6 +229,7 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
 // All partitions up to `until`, with what the SMs have sent.
 static void run_partitions(engine *x, uint64_t until) {
     cycle *c = x->c;
+    if (c->order) cyc_order_requests(c->order, c);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
     for (uint32_t n = 0; n < c->nsms; n++) c->sms[n].out.n = 0;
     x->mem_until = until;
@@ -362,6 +365,8 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->send_free = s->receive_free = s->sent = 0;
     s->nstarts = s->queue_first = s->queue_n = 0;
     s->head_busy = false;
+    s->head_order = 0;
+    s->needs.n = 0;
     s->flights.n = s->misses.n = s->nodes.n = 0;
     s->free_flight = s->free_miss = s->free_node = NOBODY;
     s->open_misses = 0;
@@ -458,6 +463,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         if (!running && x->ended) return true;
         if (!running) continue;
         uint64_t t = next_event(x);
+        if (t == NEVER && cyc_order_release(c->order, c, x->mem_until)) continue;
         if (t == NEVER)
             return orr_fail(
                 e, ORR_PROGRAM_FAILED,
@@ -500,6 +506,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         memset(k, 0, sizeof *k);
     }
     c->in_order = c->kernel->machine;
+    c->order = c->perfect ? NULL : cyc_order_new(c->kernel);
     fit_program(&x);
     for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ);
     if (!c->perfect) {
@@ -544,6 +551,8 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     free(x.in);
     free(x.busy);
     free(x.order);
+    cyc_order_free(c->order);
+    c->order = NULL;
     cyc_crew_free(x.crew);
     return ok;
 }

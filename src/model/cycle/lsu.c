@@ -9,7 +9,7 @@
 // A miss asks for the sectors of one line that are not there and not on their way. Whoever needs sectors that
 // are on their way waits for the same answer. L1 is a streaming cache: a miss reserves no data, its line may
 // be gone when the answer comes, and the answer goes to the registers all the same (accel-sim.txt, II-B).
-#include "model/cycle/sm.h"
+#include "model/cycle/order.h"
 
 #include <string.h>
 
@@ -62,6 +62,18 @@ static void give_node(sm *s, uint32_t i) {
     s->free_node = i;
 }
 
+// The words of the access at hand that lie in the request's line, for order.c.
+static void note_order(sm *s, orr_request *r) {
+    const orr_access *a = &s->head_access;
+    uint32_t k = 0;
+    for (uint32_t m = a->mask; m; m &= m - 1, k++) {
+        uint64_t addr = a->addr[orr_ffs(m)];
+        if (addr / ORR_LINE != r->line) continue;
+        *ORR_PUSH(&s->needs) = (orr_need){addr / 4, s->head_needs ? s->head_needs[k] : 0, s->head_order};
+        if (!r->norder++) r->order = (uint32_t)s->needs.n;
+    }
+}
+
 // ---- the network
 // ------------------------------------------------------------------------------------------------ A packet
 // of `bytes` leaves at `when` at the earliest; requests to a slice that is far behind wait at the SM's port,
@@ -69,6 +81,7 @@ static void give_node(sm *s, uint32_t i) {
 // than a window.
 static void send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     cycle *c = s->c;
+    if (s->head_order) note_order(s, &r);
     uint64_t t = when * ORR_TICKS;
     if (t < s->send_free) t = s->send_free;
     r.partition = (uint32_t)orr_memsys_partition_of(c->mem, r.line);
@@ -491,6 +504,14 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
         return true;
     }
     k.local = s->head_is_local = space == ORR_SPACE_LOCAL;
+    s->head_order = c->order && !k.local && !c->perfect ? cyc_order_of(&c->kernel->insts[i->inst]) : 0;
+    if (s->head_order & ORDER_WAITS) {
+        warp *w = warp_of(s, q->warp);
+        s->head_needs = s->blocks[w->block].buf->needs + w->need;
+        w->need += (uint32_t)orr_popc(a->mask);
+    } else {
+        s->head_needs = NULL;
+    }
     if (k.local) {
         orr_coalesce_local(a, i->bytes, &s->head);
         s->head_local = ((uint64_t)s->id * 4096 + q->warp) << 18;
@@ -514,6 +535,7 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
         s->flights.at[k.flight].open++; // until all lines have been looked up
     }
     if (!head_lines(s, &k)) return false;
+    s->head_order = 0;
     if (k.flight != NOBODY && !--s->flights.at[k.flight].open) land(s, k.flight, 0);
     return true;
 }
@@ -587,6 +609,7 @@ static void go_on(sm *s) {
                     f->floor = s->lsu_busy_from + s->c->l1_latency;
             }
             if (!head_lines(s, &k)) return;
+            s->head_order = 0;
             if (k.flight != NOBODY && !--s->flights.at[k.flight].open) land(s, k.flight, 0);
         } else if (!work_off(s, q, since)) {
             s->head_busy = true;

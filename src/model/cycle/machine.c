@@ -81,6 +81,7 @@ static void free_sm(cycle *c, sm *s) {
     free(s->misses.at);
     free(s->nodes.at);
     free(s->out.at);
+    free(s->needs.at);
     free(s->in.at);
     free(s->spans.at);
 }

@@ -21,6 +21,13 @@
 #define NO_GROUP   255
 #define MAX_SPANS  20000 // of one SM in a timeline
 
+enum { ORDER_WAITS = 1, ORDER_WRITES = 2 }; // what an access has to do with other blocks (order.c)
+typedef struct orr_need {
+    uint64_t word;
+    uint32_t need; // writes to it that must have happened
+    uint8_t kind;  // ORDER_*
+} orr_need;
+
 typedef struct tbuf { // a thread block's traces, copied from its source
     uint64_t index;
     uint32_t nwarps;
@@ -29,6 +36,10 @@ typedef struct tbuf { // a thread block's traces, copied from its source
     uint8_t *bytes;
     size_t cap, used, warps_cap;
     uint64_t earliest; // cycle: it does not start before
+    // what its accesses must not overtake (order.c): a number for each lane of each access that waits
+    bool planned;
+    uint32_t *needs, *need_at; // need_at: where a warp's begin
+    uint32_t nneeds, needs_cap, need_at_cap;
     struct tbuf *next;
 } tbuf;
 
@@ -56,6 +67,7 @@ typedef struct warp {
     uint64_t age;        // order of arrival on the SM
     uint64_t held;       // its scheduler's `held` when last looked at
     uint64_t fetched;    // code line it fetched last, + 1
+    uint32_t need;       // of its block's needs, the next one
     // control bits: counters of the six barriers
     uint64_t sb_ready[6];
     uint16_t sb_open[6];
@@ -187,6 +199,8 @@ typedef struct sm {
     uint64_t head_local; // its lines in local memory begin here
     bool head_is_local;
     orr_access head_access;
+    uint8_t head_order;         // ORDER_*
+    const uint32_t *head_needs; // of its lanes, in their order; NULL: it does not wait
     uint64_t lsu_busy_from; // when the instruction worked on last began
     uint64_t full_since;    // the queue's head waits for a miss to come back
     uint64_t l1_bytes;
@@ -198,6 +212,7 @@ typedef struct sm {
     uint64_t send_free, receive_free; // ticks: the ports to and from the network
     uint64_t sent;                    // ticks: when the last request reaches L2
     ORR_VEC(orr_request) out;
+    ORR_VEC(orr_need) needs; // of those in `out` that others may be looking at
     ORR_VEC(arrival) in; // a heap
     uint32_t in_order;
     // constants and code
@@ -227,7 +242,9 @@ typedef struct worker { // one host thread's sums; which thread ran what does no
     } * memo;
 } worker;
 
+struct order;
 typedef struct cycle { // one GPU, from launch to launch
+    struct order *order; // NULL: no block of the kernel waits for another
     const orr_gpu *gpu;
     orr_program *program; // of the launch under way
     const orr_kernel *kernel;
