@@ -136,6 +136,24 @@ static void memory(void **state) {
     done(&f, &t);
 }
 
+// 280 and 284 here, 310 and 318 there: their means are 282 and 314.
+static void heaps_and_lines(void **state) {
+    (void)state;
+    orr_findings f;
+    orr_tuned t;
+    tuned(&f, &t,
+          DEVICE ROW("l2.place", "place=0", "280") ROW("l2.place", "place=1", "310")
+              ROW("l2.place", "place=2", "318") ROW("l2.place", "place=3", "284")
+                  ROW("queue.issued", "warps=4 k=0", "50") ROW("queue.issued", "warps=4 k=1", "54")
+                      ROW("queue.issued", "warps=4 k=2", "58") ROW("queue.issued", "warps=4 k=3", "120"));
+    assert_string_equal(value_of(&t, "l2.far_latency"), "32 cycles");
+    assert_string_equal(value_of(&t, "lsu.queue"), "12 instructions"); // three on each of four sub-cores
+    done(&f, &t);
+    tuned(&f, &t, DEVICE ROW("l2.place", "place=0", "280") ROW("l2.place", "place=1", "280"));
+    assert_string_equal(value_of(&t, "l2.far_latency"), "(none)"); // one heap
+    done(&f, &t);
+}
+
 // A footprint that always fits says nothing of the size.
 static void never_full(void **state) {
     (void)state;
@@ -230,9 +248,9 @@ static void bad_files(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(device),  cmocka_unit_test(instructions),
-                                       cmocka_unit_test(memory),  cmocka_unit_test(never_full),
-                                       cmocka_unit_test(runs),    cmocka_unit_test(unknown),
-                                       cmocka_unit_test(repeats), cmocka_unit_test(bad_files)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(device),     cmocka_unit_test(instructions),    cmocka_unit_test(memory),
+        cmocka_unit_test(never_full), cmocka_unit_test(heaps_and_lines), cmocka_unit_test(runs),
+        cmocka_unit_test(unknown),    cmocka_unit_test(repeats),         cmocka_unit_test(bad_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,6 +207,50 @@ static double without_compare(const orr_findings *f, const rule *r, orr_text *wh
     return v - pair / 2;
 }
 
+// Readings that fall into two heaps: the distance of the heaps' means. They are parted at the mean of those,
+// until that stays.
+static double two_heaps(const orr_findings *f, const rule *r, orr_text *why) {
+    double part = NAN, low = NAN, high = NAN;
+    for (int round = 0; round < 100; round++) {
+        double sum[2] = {0, 0};
+        size_t n[2] = {0, 0};
+        for (size_t k = 0; k < f->rows.n; k++) {
+            const orr_finding *x = &f->rows.at[k];
+            if (strcmp(x->metric, r->metric) != 0) continue;
+            int heap = !isnan(part) && x->value > part;
+            sum[heap] += x->value;
+            n[heap]++;
+        }
+        if (!n[0] || (round && !n[1])) return NAN; // none, or all alike
+        low = sum[0] / (double)n[0];
+        high = n[1] ? sum[1] / (double)n[1] : low;
+        double next = (low + high) / 2;
+        if (next == part) break;
+        part = next;
+    }
+    char a[40], b[40];
+    orr_text_add(why, "two heaps of %s, around %s and %s", r->metric, number(a, low), number(b, high));
+    return high - low;
+}
+
+// How many accesses a warp on every sub-core issues before it has to wait: the first that comes much later
+// than the one before.
+static double line_length(const orr_findings *f, const rule *r, orr_text *why) {
+    double before = NAN;
+    char point[40];
+    for (int k = 0; k < 1000; k++) {
+        snprintf(point, sizeof point, "warps=%d k=%d", SUBCORES, k);
+        double v = orr_finding_value(f, r->metric, point);
+        if (isnan(v)) return NAN;
+        if (k && v - before > 20) {
+            orr_text_add(why, "%s: each of %d warps issues %d before it waits", r->metric, SUBCORES, k);
+            return (double)k * SUBCORES;
+        }
+        before = v;
+    }
+    return NAN;
+}
+
 // L1 with the least shared memory: what fits, and what the system keeps for each of the most blocks, as
 // storage comes in units of 32 KB.
 static double storage(const orr_findings *f, const rule *r, orr_text *why) {
@@ -270,6 +314,7 @@ static const rule rules[] = {
     X("core.fence_block", "cycles", "fence.cta"),
     X("core.fence_gpu", "cycles", "fence.gpu"),
     X("core.fence_system", "cycles", "fence.sys"),
+    {"lsu.queue", "instructions", line_length, "queue.issued", NULL, 1, 0, 1},
     {"launch.sm_interval", "cycles", slope, "small.on_sm", "n", 1, 0, 1},
     // caches of an SM
     {"icache.l0", "KB", knee, "icache.straight", "kb", 1, 0, POWER},
@@ -287,6 +332,7 @@ static const rule rules[] = {
     XS("l2.size", "MB", "device.l2_size", 1.0 / 1048576),
     {"l2.slices", "slices", channels, NULL, NULL, 1, 0, 1},
     {"l2.latency", "cycles", mean, "l2.from_sm", NULL, 1, 0, 1},
+    {"l2.far_latency", "cycles", two_heaps, "l2.place", NULL, 1, 0, 1},
     {"l2.bandwidth", "B/cycle", largest, "l2.read", NULL, 1, 0, 10},
     {"l2.atomic", "lanes/cycle", direct, "red.lanes", "place=2 same=32", 1, 0, 0.01},
     XS("dram.size", "GB", "device.memory", 1.0 / (1 << 30)),
