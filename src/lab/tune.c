@@ -383,8 +383,8 @@ static const struct {
                 {8, 9, "ada"},   {9, 0, "hopper"}, {10, 0, "blackwell"}, {12, 0, "blackwell120"}};
 
 static const char *family_of(const orr_findings *f) {
-    int major = (int)orr_finding_value(f, "device.cc_major", NULL),
-        minor = (int)orr_finding_value(f, "device.cc_minor", NULL);
+    double major = orr_finding_value(f, "device.cc_major", NULL),
+           minor = orr_finding_value(f, "device.cc_minor", NULL);
     for (size_t k = 0; k < sizeof families / sizeof *families; k++)
         if (families[k].major == major && families[k].minor == minor) return families[k].family;
     return NULL;
@@ -471,17 +471,30 @@ bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_
     return true;
 }
 
+// Text from a file, of which nothing may end the line or the quotes that it stands in.
+static void plain(orr_text *out, const char *s) {
+    for (; *s; s++) orr_text_add(out, "%c", (unsigned char)*s < 32 || *s == '"' || *s == '\\' ? ' ' : *s);
+}
+
 void orr_tuned_write(const orr_tuned *t, const orr_findings *f, orr_text *out) {
-    orr_text_add(out,
-                 "# %s, tuned by `orrery tune` from microbenchmarks of %s, CUDA driver %s. Behind each value "
-                 "is the reading it\n"
-                 "# came from (docs/micro.md); what is not here is as the family has it.\n",
-                 f->gpu && *f->gpu ? f->gpu : "A GPU", f->date ? f->date : "", f->driver ? f->driver : "");
-    orr_text_add(out, "inherit = \"%s\"\n\n", t->family);
-    orr_text_add(out, "%-22s = \"%.70s\"\n", "product", f->gpu && *f->gpu ? f->gpu : "a GPU");
+    const char *name = f->gpu && *f->gpu ? f->gpu : "a GPU";
+    orr_text_add(out, "# ");
+    plain(out, name);
+    orr_text_add(out, ", tuned by `orrery tune` from microbenchmarks of ");
+    plain(out, f->date && *f->date ? f->date : "some day");
+    orr_text_add(out, ". Behind each value is the reading it came from\n"
+                      "# (docs/micro.md); what is not here is as the family has it.\n");
+    orr_text_add(out, "inherit = \"%s\"\n\n%-22s = \"", t->family, "product");
+    orr_text product = {0};
+    orr_text_add(&product, "%.70s", name);
+    plain(out, product.s);
+    free(product.s);
+    orr_text_add(out, "\"\n");
     for (size_t k = 0; k < t->keys.n; k++) {
         const orr_tuned_key *x = &t->keys.at[k];
-        orr_text_add(out, "%-22s = %-20s # %s\n", x->key, x->value, x->why);
+        orr_text_add(out, "%-22s = %-20s # ", x->key, x->value);
+        plain(out, x->why);
+        orr_text_add(out, "\n");
     }
     if (t->missing.n) {
         orr_text_add(out, "\n# Without a reading, and as the family has it:");
