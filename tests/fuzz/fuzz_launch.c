@@ -131,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         s->max_steps = 500;
         s->max_bytes = ARENA;
         memory m = {0};
-        orr_backend b = {&m, on_load, on_alloc, on_write, on_read, on_symbol, on_launch};
+        orr_backend b = {&m, on_load, on_alloc, on_write, on_read, on_symbol, on_launch, NULL};
         bool ok = orr_script_run(s, &b, true, NULL, &e);
         if (ok != !e.status || (!ok && !e.text[0])) abort();
         for (int k = 0; k < m.n; k++) free(m.at[k]);
