@@ -154,6 +154,30 @@ static void heaps_and_lines(void **state) {
     done(&f, &t);
 }
 
+static void who_goes_first(void **state) {
+    (void)state;
+    orr_findings f;
+    orr_tuned t;
+#define ENDS(a, b, c)                                                                                        \
+    ROW("order.end", "warps=32 warp=0", a)                                                                   \
+    ROW("order.end", "warps=32 warp=1", b) ROW("order.end", "warps=32 warp=2", c)
+    tuned(&f, &t,
+          DEVICE ROW("order.first", "warps=32", "990") ROW("order.last", "warps=32", "1000")
+              ENDS("990", "1000", "995"));
+    assert_string_equal(value_of(&t, "core.policy"), "lrr");
+    done(&f, &t);
+    tuned(&f, &t,
+          DEVICE ROW("order.first", "warps=32", "300") ROW("order.last", "warps=32", "1000")
+              ENDS("1000", "600", "300"));
+    assert_string_equal(value_of(&t, "core.policy"), "gty");
+    done(&f, &t);
+    tuned(&f, &t,
+          DEVICE ROW("order.first", "warps=32", "300") ROW("order.last", "warps=32", "1000")
+              ENDS("300", "600", "1000"));
+    assert_string_equal(value_of(&t, "core.policy"), "gto");
+    done(&f, &t);
+}
+
 // A footprint that always fits says nothing of the size.
 static void never_full(void **state) {
     (void)state;
@@ -250,7 +274,8 @@ static void bad_files(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(device),     cmocka_unit_test(instructions),    cmocka_unit_test(memory),
-        cmocka_unit_test(never_full), cmocka_unit_test(heaps_and_lines), cmocka_unit_test(runs),
-        cmocka_unit_test(unknown),    cmocka_unit_test(repeats),         cmocka_unit_test(bad_files)};
+        cmocka_unit_test(never_full), cmocka_unit_test(heaps_and_lines), cmocka_unit_test(who_goes_first),
+        cmocka_unit_test(runs),       cmocka_unit_test(unknown),         cmocka_unit_test(repeats),
+        cmocka_unit_test(bad_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -412,6 +412,32 @@ static void write_policy(const orr_findings *f, orr_tuned *out) {
                   "probe.least: a load after a store");
 }
 
+// Warps that do the same, all busy with one pipe (micro/scheduler.launch): do they end together, each having
+// had its turn, or one after the other? Then: the young ones first, or the old ones?
+static void issue_order(const orr_findings *f, orr_tuned *out) {
+    double first = orr_finding_value(f, "order.first", "warps=32"),
+           last = orr_finding_value(f, "order.last", "warps=32");
+    double ends = 0, numbers = 0, both = 0, n = 0;
+    char why[160];
+    if (isnan(first) || isnan(last) || !(last > 0)) return;
+    for (size_t k = 0; k < f->rows.n; k++) {
+        const orr_finding *x = &f->rows.at[k];
+        if (strcmp(x->metric, "order.end") != 0 || orr_finding_at(x, "warps") != 32) continue;
+        double warp = orr_finding_at(x, "warp");
+        ends += x->value;
+        numbers += warp;
+        both += x->value * warp;
+        n++;
+    }
+    bool together = first > 0.9 * last;
+    bool young = both * n < ends * numbers; // the higher the number, the earlier the end
+    snprintf(why, sizeof why, "order.first = %.0f, order.last = %.0f of 32 warps%s", first, last,
+             together ? ""
+             : young  ? ", the young ones first"
+                      : ", the old ones first");
+    orr_tuned_add(out, "core.policy", together ? "lrr" : young ? "gty" : "gto", why);
+}
+
 // ---- launches, timed from outside ---------------------------------------------------------------
 // Cycles of the kernel `empty` with so many blocks of 32 threads; the median row is the first.
 static double empty_cycles(const orr_hardware *h, uint32_t blocks) {
@@ -467,6 +493,7 @@ bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_
                       "device.memory_bus and device.memory_clock, as the generations have them");
     tune_opcodes(f, out);
     write_policy(f, out);
+    issue_order(f, out);
     launches(h, out);
     return true;
 }
