@@ -230,7 +230,22 @@ static bool iadd(machine *m) {
 }
 
 // VIADD {d, a, b}
+// Four bytes: the lower seven bits of each add up without a carry leaving it, and the eighth is put right.
+PAIR2(add_bytes, uint32_t, uint32_t, uint32_t, ((a & 0x7f7f7f7f) + (b & 0x7f7f7f7f)) ^ ((a ^ b) & 0x80808080))
+PAIR2(sub_bytes, uint32_t, uint32_t, uint32_t,
+      ((a | 0x80808080) - (b & 0x7f7f7f7f)) ^ ((a ^ ~b) & 0x80808080))
+
 static bool viadd(machine *m) {
+    bool bytes = m_mod(m, ORR_SM_VTYPE8) == ORR_SV_VTYPE8_U8x4;
+    if (bytes || m_mod(m, ORR_SM_S32_ISAT)) {
+        oper d = m_dst(m, 0, 0), a = m_src(m, 1, 0), b = m_src(m, 2, 0);
+        if (bytes) {
+            m_emit(m, negated(m, 2) ? PICK(sub_bytes) : PICK(add_bytes), 1, 2, OPERS(d, a, b));
+            return true;
+        }
+        orr_inst like = {.op = negated(m, 2) ? ORR_OP_SUB : ORR_OP_ADD, .type = ORR_T_S32, .mods = ORR_M_SAT};
+        return m_ptx(m, like, 1, 2, OPERS(d, a, b));
+    }
     if (m_mod(m, ORR_SM_V16x2)) {
         if (negated(m, 1)) return cannot(m, "its first source is negated");
         return m_ptx(m, (orr_inst){.op = negated(m, 2) ? ORR_OP_SUB : ORR_OP_ADD, .type = ORR_T_U16X2}, 1, 2,
