@@ -11,7 +11,7 @@
 //   WHERE of a memory instruction, in the order it is worked out: address; +n: more for each lane (4); wN:
 //   for each warp of the grid; bN: for each thread block; vN: for each warp of its block; iN: for each round
 //   of its code block; mMASK: the lanes that take part. 4 bytes a lane, or 8 or 16 when the name ends in .64
-//   or .128; .CG does not look in L1.
+//   or .128; .CG does not look in L1, nor does .STRONG, which others may be looking at.
 //
 //   CONTROL, which makes the kernel one with control bits: stall N, yield, wbar B, rbar B, wait MASK, reuse
 //   MASK.
@@ -219,6 +219,7 @@ static inline void kern_memory(orr_inst *i, const char *name) {
     i->width = 4;
     i->vec = strstr(name, ".128") ? 4 : strstr(name, ".64") ? 2 : 1;
     i->cache = strstr(name, ".CG") ? ORR_CACHE_CG : ORR_CACHE_CA;
+    if (strstr(name, ".STRONG")) i->mods |= ORR_M_VOLATILE;
 }
 
 static inline where kern_where(const char **at) {

@@ -264,6 +264,33 @@ static void test_launches(void **state) {
         cycles_warm(GPU(), kern_of(1, 32, "LDG R1 <- R2 @4194176 +0\nFFMA R3 <- R1\nEXIT"), 4 << 20), 202);
 }
 
+// Thread blocks that wait for each other. Block 1 looks at a word in L2, 200 cycles away, which block 0
+// stores to when it has had an answer from memory, at 501. The looks that reach L2 up to 400 cycles after the
+// first come too early; the one at 600 finds it: 600 + 202. The other way round nobody waits: streams are of
+// blocks in grid order, so that block 0 cannot have seen what block 1 stored. Then the store ends last: it is
+// heard of 200 cycles after 501. A word that nobody stores to is not waited for.
+static uint64_t waiting(int store, int load, const char *where, int threads) {
+    kern *k = kern_new(2, 32);
+    more(k, "block tb %d\nLDG R1 <- R2 @1048576 +0\nSTG.STRONG <- R3 R1 @%s +0 m1\n", store, where);
+    more(k, "block tb %d\nLDG.STRONG R4 <- R5 @0 +0 m1\nFFMA R6 <- R4\nblock\nEXIT", load);
+    ran x = {.g = GPU("sm.count=2", "dram.latency=500")};
+    warm(&x, 0, 4096);
+    launch(&x, k, threads);
+    uint64_t cycles = x.cycles;
+    ran_free(&x);
+    kern_free(k);
+    return cycles;
+}
+
+static void test_waiting_blocks(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 3; threads++) {
+        assert_int_equal(waiting(0, 1, "0", threads), 802);
+        assert_int_equal(waiting(1, 0, "0", threads), 701);
+        assert_int_equal(waiting(0, 1, "512", threads), 701);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dram_bandwidth), cmocka_unit_test(test_stream_bandwidth),
@@ -272,6 +299,7 @@ int main(void) {
         cmocka_unit_test(test_frfcfs),         cmocka_unit_test(test_atomics),
         cmocka_unit_test(test_l2_stores),      cmocka_unit_test(test_l2_written_back),
         cmocka_unit_test(test_l2_store_hits),  cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_waiting_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

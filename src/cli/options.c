@@ -72,7 +72,8 @@ static const option options[] = {
      "accel-sim-plain "
      "(.traceg)"},
     {"log", 0, STRING, AT(log), 0, "FILE",
-     "also write every launch of every round to FILE (CSV), in the order of launching (hw run); what was tried (tune)"},
+     "also write every launch of every round to FILE (CSV), in the order of launching (hw run); what was "
+     "tried (tune)"},
     {"warm", 0, FLAG, AT(warm), 0, NULL,
      "leave the caches as they are before a kernel (hw profile; default: flushed)"},
     {"metrics", 0, STRING, AT(metrics), 0, "NAME,NAME...",

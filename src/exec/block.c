@@ -30,8 +30,8 @@ void orr_fault(warp *w, const uop *u, int lane, const char *fmt, ...) {
         snprintf(source, sizeof source, " (%.150s:%u)", m->files[i->file - 1], i->srcline);
     tb->worker->fault_index = tb->index;
     orr_fail(&tb->worker->err, ORR_PROGRAM_FAILED,
-             "%s:%s: %s%s; kernel '%s', block (%u,%u,%u), thread (%u,%u,%u)", m ? m->path : "?", place,
-             what, source, p->kernel->name, tb->ctaid[0], tb->ctaid[1], tb->ctaid[2], tid[0], tid[ORR_WARP],
+             "%s:%s: %s%s; kernel '%s', block (%u,%u,%u), thread (%u,%u,%u)", m ? m->path : "?", place, what,
+             source, p->kernel->name, tb->ctaid[0], tb->ctaid[1], tb->ctaid[2], tid[0], tid[ORR_WARP],
              tid[2 * ORR_WARP]);
 }
 

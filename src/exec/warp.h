@@ -99,7 +99,7 @@ struct warp {
     orr_trace_out *trace; // NULL: no streams
     frag frags[ORR_WARP];
     const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
-    uint32_t yielded; // machine code: lanes that have said YIELD since they last met others
+    uint32_t yielded;             // machine code: lanes that have said YIELD since they last met others
     uint32_t turn;
     int64_t budget, slice; // looks at others until it lets them run
     uint32_t rotations;

@@ -76,8 +76,8 @@ void orr_program_reg(orr_program *p, orr_tinst *i, uint16_t reg, bool dst) {
         i->nsrc++;
 }
 
-// Which of the operand cache's places source s is read through, 0: none. Where nothing is said, it is the order
-// of the sources.
+// Which of the operand cache's places source s is read through, 0: none. Where nothing is said, it is the
+// order of the sources.
 static uint64_t cache_place(const orr_program *p, const orr_tinst *i, int s) {
     const orr_kernel *k = p->kernel;
     const orr_inst *from = k->machine && i->inst < k->ninsts ? &k->insts[i->inst] : NULL;

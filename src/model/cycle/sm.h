@@ -201,8 +201,8 @@ typedef struct sm {
     orr_access head_access;
     uint8_t head_order;         // ORDER_*
     const uint32_t *head_needs; // of its lanes, in their order; NULL: it does not wait
-    uint64_t lsu_busy_from; // when the instruction worked on last began
-    uint64_t full_since;    // the queue's head waits for a miss to come back
+    uint64_t lsu_busy_from;     // when the instruction worked on last began
+    uint64_t full_since;        // the queue's head waits for a miss to come back
     uint64_t l1_bytes;
     ORR_VEC(flight) flights;
     ORR_VEC(miss) misses;
@@ -213,7 +213,7 @@ typedef struct sm {
     uint64_t sent;                    // ticks: when the last request reaches L2
     ORR_VEC(orr_request) out;
     ORR_VEC(orr_need) needs; // of those in `out` that others may be looking at
-    ORR_VEC(arrival) in; // a heap
+    ORR_VEC(arrival) in;     // a heap
     uint32_t in_order;
     // constants and code
     orr_cache l1i, constants, constants2;
@@ -243,7 +243,7 @@ typedef struct worker { // one host thread's sums; which thread ran what does no
 } worker;
 
 struct order;
-typedef struct cycle { // one GPU, from launch to launch
+typedef struct cycle {   // one GPU, from launch to launch
     struct order *order; // NULL: no block of the kernel waits for another
     const orr_gpu *gpu;
     orr_program *program; // of the launch under way
