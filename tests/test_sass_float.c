@@ -1,180 +1,56 @@
 // Floating point machine instructions against results worked out by hand: signs and absolute values of
 // operands, roundings, flushing, predicates, halves of registers, conversions; and MUFU against answers of an
 // H200. What compilers do with them is in test_ops, MUFU at length in test_mufu.
-//
-// A kernel (ops/slots.ptx) loads eight words a thread into R4 to R11 and stores them again; between are
-// places for the instruction under test. R11 holds the predicates before, R10 the predicates after.
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+// R11 holds the predicates before, R10 the predicates after (slots.h).
+#include "slots.h"
 
-#include "launch/launch.h"
-#include "sass/module.h"
-
-// The bits of each instruction without its control word; that they mean the text is tested.
-static const struct {
-    const char *text;
-    uint64_t lo, hi;
-} codes[] = {
-    {"FADD R6, R4, R5", 0x504067221, 0x0},
-    {"FADD R6, -R4, R5", 0x504067221, 0x100},
-    {"FADD R6, -R4, -R5", 0x8000000504067221, 0x100},
-    {"FADD R6, |R4|, -|R5|", 0xc000000504067221, 0x200},
-    {"FADD.RM R6, R4, R5", 0x504067221, 0x4000},
-    {"FADD.RP R6, R4, R5", 0x504067221, 0x8000},
-    {"FADD.RZ R6, R4, R5", 0x504067221, 0xc000},
-    {"FADD.FTZ R6, R4, R5", 0x504067221, 0x10000},
-    {"FADD.SAT R6, R4, R5", 0x504067221, 0x2000},
-    {"FMUL R6, -R4, R5", 0x504067220, 0x400100},
-    {"FMUL.FTZ R6, R4, R5", 0x504067220, 0x410000},
-    {"FFMA R6, -R4, R5, -R7", 0x504067223, 0x907},
-    {"FFMA R6, R4, -R5, R7", 0x8000000504067223, 0x7},
-    {"FFMA.RM R6, R4, R5, R7", 0x504067223, 0x4007},
-    {"FMNMX R6, R4, R5, P0", 0x504067209, 0x0},
-    {"FMNMX.NAN R6, R4, -R5, !PT", 0x8000000504067209, 0x7820000},
-    {"FMNMX.XORSIGN R6, |R4|, |R5|, PT", 0x4000000504067209, 0x3840200},
-    {"FSETP.LT.XOR P3, P4, R4, R5, !P0", 0x50400720b, 0x4461800},
-    {"FSETP.GEU.AND P3, PT, |R4|, R5, PT", 0x50400720b, 0x3f6e200},
-    {"FSETP.F.OR P3, P4, R4, R5, P0", 0x50400720b, 0x460400},
-    {"FSETP.T.XOR P3, P4, R4, R5, P0", 0x50400720b, 0x46f800},
-    {"FSETP.NAN.FTZ.AND P3, P4, R4, R5, P0", 0x50400720b, 0x478000},
-    {"FSET.BF.GT.AND R6, R4, R5, P0", 0x50406720a, 0x4000},
-    {"FSEL.FTZ R6, -R4, |R5|, P0", 0x4000000504067208, 0x10100},
-    {"FCHK P3, R4, R5", 0x504007302, 0x760000},
-    {"MUFU.RCP R6, |R4|", 0x4000000400067308, 0x1000},
-    {"MUFU.SIN R6, -R4", 0x8000000400067308, 0x400},
-    {"MUFU.EX2 R6, R4", 0x400067308, 0x800},
-    {"MUFU.LG2 R6, R4", 0x400067308, 0xc00},
-    {"MUFU.RSQ R6, R4", 0x400067308, 0x1400},
-    {"MUFU.RCP64H R6, R4", 0x400067308, 0x1800},
-    {"MUFU.SQRT R6, R4", 0x400067308, 0x2000},
-    {"MUFU.TANH.F16 R6, R4.H1", 0x1000000400067308, 0x2500},
-    {"DADD R8, R4, -R6", 0x4087229, 0x806},
-    {"DADD R8, -R4, -R6", 0x4087229, 0x906},
-    {"DADD R8, -|R4|, |R6|", 0x4087229, 0x706},
-    {"DADD.RP R8, R4, R6", 0x4087229, 0x8006},
-    {"DMUL R8, R4, -R6", 0x8000000604087228, 0x0},
-    {"DFMA R8, -R4, R6, R8", 0x60408722b, 0x108},
-    {"DSETP.MIN.AND P3, P4, R4, R6, PT", 0x60400722a, 0x3c60000},
-    {"DSETP.MAX.AND P3, P4, R4, R6, PT", 0x60400722a, 0x3c6f000},
-    {"DSETP.GTU.OR P3, P4, |R4|, R6, P0", 0x60400722a, 0x46c600},
-    {"HADD2.F32 R6, -RZ, R4.H1_H1", 0x30000004ff067230, 0x4100},
-    {"HADD2.F32 R6, R4.H0_H0, -R5.H1_H1", 0xb000000504067230, 0x4800},
-    {"HADD2 R6, |R4|, -R5.H0_H0", 0xa000000504067230, 0x200},
-    {"HMUL2 R6, R4.H1_H1, R5", 0x504067232, 0xc00},
-    {"HFMA2 R6, R4, R5, R7", 0x504067231, 0x7},
-    {"HFMA2.RELU R6, R4, R5, R7", 0x504067231, 0x3808007},
-    {"HFMA2.BF16_V2 R6, R4, R5.H0_H0, -R7", 0x2000000504067231, 0x300007},
-    {"HFMA2.MMA R6, -RZ, RZ, 1.875, 0.0078125", 0x3f802000ff067435, 0x1ff},
-    {"HMNMX2 R6, R4, R5, P0", 0x504067240, 0x0},
-    {"HSET2.BF.GT.AND R6, R4, R5, PT", 0x504067233, 0x3804080},
-    {"HSETP2.LT.AND P3, P4, R4, R5, PT", 0x504007234, 0x3c61000},
-    {"F2I.TRUNC.NTZ R6, R4", 0x400067305, 0x20f100},
-    {"F2I.TRUNC R6, R4", 0x400067305, 0x20d100},
-    {"F2I.U32.CEIL.NTZ R6, -R4", 0x8000000400067305, 0x20b000},
-    {"F2I.S64.NTZ R6, R4", 0x400067311, 0x203900},
-    {"I2F.U8 R6, R4.B2", 0x2000000400067306, 0x1000},
-    {"I2F.S16 R6, R4.H1", 0x1000000400067306, 0x101400},
-    {"I2FP.F32.U32.RZ R6, R4", 0x400067245, 0x20d000},
-    {"FRND.CEIL R6, R4", 0x400067307, 0x208000},
-    {"FRND.F16.FLOOR R6, -R4.H1", 0x9000000400067307, 0x104000},
-    {"F2F.BF16.F32 R6, R4", 0x400067304, 0x202000},
-    {"I2I.S8.S32.SAT R6, R4", 0x400067238, 0x1000},
-    {"F2FP.F16.F32.PACK_AB.RZ R6, R4, R5", 0x50406723e, 0x180ff},
-    {"F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C R6, R4, R5, R7.H1", 0x50406723e, 0x4807107},
-    {"F2FP.F16.E5M2.UNPACK_B R6, R4.H1", 0x4ff06723e, 0x30004ff},
-    {"R2P PR, R11, 0x7f", 0x7f0b007804, 0x0},
-    {"P2R R10, PR, RZ, 0x7f", 0x7fff0a7803, 0x0},
-};
-enum { CODES = sizeof codes / sizeof *codes };
-#define CONTROL 0x000fe20000000000u // no barriers, one cycle
-
-static void bits_and_text(void **state) {
-    (void)state;
-    for (int n = 0; n < CODES; n++) {
-        orr_code c;
-        orr_text t = {0};
-        uint64_t bits[2] = {codes[n].lo, codes[n].hi | CONTROL};
-        assert_true(orr_sass_decode(&c, 90, bits, 0));
-        orr_sass_print(&t, &c);
-        assert_string_equal(t.s, codes[n].text);
-        free(t.s);
-    }
-}
-
-static bool execute(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
-    (void)arg;
-    (void)c;
-    return orr_exec_run(l, 1, false, NULL, NULL, NULL, e);
-}
-
-static void put(char *at, const char *text) {
-    int k = 0;
-    while (k < CODES && strcmp(codes[k].text, text) != 0) k++;
-    if (k == CODES) fail_msg("no bits of '%s'", text);
-    uint64_t bits[2] = {codes[k].lo, codes[k].hi | CONTROL};
-    memcpy(at, bits, 16);
-}
-
-// The module with this instruction in its slots, between R2P and P2R.
-static orr_module *module_of(const char *line) {
-    orr_err e = {0};
-    size_t n;
-    char *file = orr_read_file(ORRERY_SOURCE_DIR "/tests/ops/slots.cubin", 1 << 16, &n, &e);
-    if (!file) fail_msg("%s", e.text);
-    const uint64_t first = 0x0000000100007801; // PMTRIG 0x1
-    char *at = memmem(file, n, &first, 8);
-    assert_non_null(at);
-    put(at, "R2P PR, R11, 0x7f");
-    put(at + 16, line);
-    put(at + 32, "P2R R10, PR, RZ, 0x7f");
-    orr_module *m = orr_sass_read(file, n, "slots.cubin", 90, &e);
-    if (!m) fail_msg("%s", e.text);
-    free(file);
-    return m;
-}
-
-typedef struct row { // R4 to R9 and the predicates, before and after
-    uint32_t in[6], p, out[6], q;
-} row;
-
-// All rows, over the lanes of a full warp and of one that is not.
-static void check(const char *line, const row *rows, uint32_t n) {
-    orr_err e = {0};
-    for (uint32_t way = 0; way < 2; way++) {
-        uint32_t count = way ? 13 : 32;
-        orr_module *m = module_of(line);
-        orr_cpu *cpu = orr_cpu_new(execute, NULL, &e);
-        orr_backend b = orr_cpu_backend(cpu);
-        uint32_t words[32][8] = {0};
-        for (uint32_t i = 0; i < 32; i++) {
-            memcpy(words[i], rows[i % n].in, 24);
-            words[i][7] = rows[i % n].p;
-        }
-        uint64_t at = b.load(b.self, 0, m, &e) ? b.alloc(b.self, "words", sizeof words, &e) : 0;
-        orr_call c = {.kernel = m->load(m, "slots", &e),
-                      .grid = {1, 1, 1},
-                      .block = {count, 1, 1},
-                      .params = (const uint8_t *)&at};
-        if (!at || !c.kernel || !b.write(b.self, at, words, sizeof words, &e) || !b.launch(b.self, &c, &e) ||
-            !b.read(b.self, at, words, sizeof words, &e))
-            fail_msg("%s: %s", line, e.text);
-        for (uint32_t i = 0; i < count; i++) {
-            const row *r = &rows[i % n];
-            for (int w = 0; w < 6; w++)
-                if (words[i][w] != r->out[w])
-                    fail_msg("%s: row %u: R%d is 0x%x, not 0x%x", line, i % n, 4 + w, words[i][w], r->out[w]);
-            if (words[i][6] != r->q)
-                fail_msg("%s: row %u: the predicates are 0x%x, not 0x%x", line, i % n, words[i][6], r->q);
-        }
-        orr_cpu_delete(cpu);
-        m->free(m);
-    }
-}
+CODES({"FADD R6, R4, R5", 0x504067221, 0x0}, {"FADD R6, -R4, R5", 0x504067221, 0x100},
+      {"FADD R6, -R4, -R5", 0x8000000504067221, 0x100}, {"FADD R6, |R4|, -|R5|", 0xc000000504067221, 0x200},
+      {"FADD.RM R6, R4, R5", 0x504067221, 0x4000}, {"FADD.RP R6, R4, R5", 0x504067221, 0x8000},
+      {"FADD.RZ R6, R4, R5", 0x504067221, 0xc000}, {"FADD.FTZ R6, R4, R5", 0x504067221, 0x10000},
+      {"FADD.SAT R6, R4, R5", 0x504067221, 0x2000}, {"FMUL R6, -R4, R5", 0x504067220, 0x400100},
+      {"FMUL.FTZ R6, R4, R5", 0x504067220, 0x410000}, {"FFMA R6, -R4, R5, -R7", 0x504067223, 0x907},
+      {"FFMA R6, R4, -R5, R7", 0x8000000504067223, 0x7}, {"FFMA.RM R6, R4, R5, R7", 0x504067223, 0x4007},
+      {"FMNMX R6, R4, R5, P0", 0x504067209, 0x0},
+      {"FMNMX.NAN R6, R4, -R5, !PT", 0x8000000504067209, 0x7820000},
+      {"FMNMX.XORSIGN R6, |R4|, |R5|, PT", 0x4000000504067209, 0x3840200},
+      {"FSETP.LT.XOR P3, P4, R4, R5, !P0", 0x50400720b, 0x4461800},
+      {"FSETP.GEU.AND P3, PT, |R4|, R5, PT", 0x50400720b, 0x3f6e200},
+      {"FSETP.F.OR P3, P4, R4, R5, P0", 0x50400720b, 0x460400},
+      {"FSETP.T.XOR P3, P4, R4, R5, P0", 0x50400720b, 0x46f800},
+      {"FSETP.NAN.FTZ.AND P3, P4, R4, R5, P0", 0x50400720b, 0x478000},
+      {"FSET.BF.GT.AND R6, R4, R5, P0", 0x50406720a, 0x4000},
+      {"FSEL.FTZ R6, -R4, |R5|, P0", 0x4000000504067208, 0x10100}, {"FCHK P3, R4, R5", 0x504007302, 0x760000},
+      {"MUFU.RCP R6, |R4|", 0x4000000400067308, 0x1000}, {"MUFU.SIN R6, -R4", 0x8000000400067308, 0x400},
+      {"MUFU.EX2 R6, R4", 0x400067308, 0x800}, {"MUFU.LG2 R6, R4", 0x400067308, 0xc00},
+      {"MUFU.RSQ R6, R4", 0x400067308, 0x1400}, {"MUFU.RCP64H R6, R4", 0x400067308, 0x1800},
+      {"MUFU.SQRT R6, R4", 0x400067308, 0x2000}, {"MUFU.TANH.F16 R6, R4.H1", 0x1000000400067308, 0x2500},
+      {"DADD R8, R4, -R6", 0x4087229, 0x806}, {"DADD R8, -R4, -R6", 0x4087229, 0x906},
+      {"DADD R8, -|R4|, |R6|", 0x4087229, 0x706}, {"DADD.RP R8, R4, R6", 0x4087229, 0x8006},
+      {"DMUL R8, R4, -R6", 0x8000000604087228, 0x0}, {"DFMA R8, -R4, R6, R8", 0x60408722b, 0x108},
+      {"DSETP.MIN.AND P3, P4, R4, R6, PT", 0x60400722a, 0x3c60000},
+      {"DSETP.MAX.AND P3, P4, R4, R6, PT", 0x60400722a, 0x3c6f000},
+      {"DSETP.GTU.OR P3, P4, |R4|, R6, P0", 0x60400722a, 0x46c600},
+      {"HADD2.F32 R6, -RZ, R4.H1_H1", 0x30000004ff067230, 0x4100},
+      {"HADD2.F32 R6, R4.H0_H0, -R5.H1_H1", 0xb000000504067230, 0x4800},
+      {"HADD2 R6, |R4|, -R5.H0_H0", 0xa000000504067230, 0x200},
+      {"HMUL2 R6, R4.H1_H1, R5", 0x504067232, 0xc00}, {"HFMA2 R6, R4, R5, R7", 0x504067231, 0x7},
+      {"HFMA2.RELU R6, R4, R5, R7", 0x504067231, 0x3808007},
+      {"HFMA2.BF16_V2 R6, R4, R5.H0_H0, -R7", 0x2000000504067231, 0x300007},
+      {"HFMA2.MMA R6, -RZ, RZ, 1.875, 0.0078125", 0x3f802000ff067435, 0x1ff},
+      {"HMNMX2 R6, R4, R5, P0", 0x504067240, 0x0}, {"HSET2.BF.GT.AND R6, R4, R5, PT", 0x504067233, 0x3804080},
+      {"HSETP2.LT.AND P3, P4, R4, R5, PT", 0x504007234, 0x3c61000},
+      {"F2I.TRUNC.NTZ R6, R4", 0x400067305, 0x20f100}, {"F2I.TRUNC R6, R4", 0x400067305, 0x20d100},
+      {"F2I.U32.CEIL.NTZ R6, -R4", 0x8000000400067305, 0x20b000},
+      {"F2I.S64.NTZ R6, R4", 0x400067311, 0x203900}, {"I2F.U8 R6, R4.B2", 0x2000000400067306, 0x1000},
+      {"I2F.S16 R6, R4.H1", 0x1000000400067306, 0x101400}, {"I2FP.F32.U32.RZ R6, R4", 0x400067245, 0x20d000},
+      {"FRND.CEIL R6, R4", 0x400067307, 0x208000},
+      {"FRND.F16.FLOOR R6, -R4.H1", 0x9000000400067307, 0x104000},
+      {"F2F.BF16.F32 R6, R4", 0x400067304, 0x202000}, {"I2I.S8.S32.SAT R6, R4", 0x400067238, 0x1000},
+      {"F2FP.F16.F32.PACK_AB.RZ R6, R4, R5", 0x50406723e, 0x180ff},
+      {"F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C R6, R4, R5, R7.H1", 0x50406723e, 0x4807107},
+      {"F2FP.F16.E5M2.UNPACK_B R6, R4.H1", 0x4ff06723e, 0x30004ff}, {"R2P PR, R11, 0x7f", 0x7f0b007804, 0x0},
+      {"P2R R10, PR, RZ, 0x7f", 0x7fff0a7803, 0x0})
 
 // Of R4, R5, R7 and maybe predicates, to R6 and maybe predicates
 typedef struct word_row {
@@ -188,7 +64,7 @@ static void word(const char *line, uint32_t n, const word_row *w) {
                         .p = w[i].p,
                         .out = {w[i].r4, w[i].r5, w[i].r6, w[i].r7},
                         .q = w[i].q};
-    check(line, rows, n);
+    check((const char *[]){line, NULL}, rows, (int)n);
 }
 #define WORD(line, ...)                                                                                      \
     do {                                                                                                     \
@@ -210,7 +86,7 @@ static void wide(const char *line, uint32_t n, const wide_row *w) {
         memcpy(rows[i].out, &w[i], 16);
         memcpy(rows[i].out + 4, &w[i].r, 8);
     }
-    check(line, rows, n);
+    check((const char *[]){line, NULL}, rows, (int)n);
 }
 #define WIDE(line, ...)                                                                                      \
     do {                                                                                                     \
@@ -365,7 +241,7 @@ static void conversions(void **state) {
     WORD("F2I.U32.CEIL.NTZ R6, -R4", {0xbfc00000, 0, 0, 0, 2, 0}, {ONE, 0, 0, 0, 0, 0});
     static const row wide[] = {{{0xc0200000}, 0, {0xc0200000, 0, 0xfffffffe, 0xffffffff}, 0},
                                {{NONE}, 0, {NONE}, 0}};
-    check("F2I.S64.NTZ R6, R4", wide, 2);
+    check((const char *[]){"F2I.S64.NTZ R6, R4", NULL}, wide, 2);
     WORD("I2F.U8 R6, R4.B2", {0x00ff0000, 0, 0, 0, 0x437f0000, 0});
     WORD("I2F.S16 R6, R4.H1", {0x80000000, 0, 0, 0, 0xc7000000, 0});
     WORD("I2FP.F32.U32.RZ R6, R4", {0xffffffff, 0, 0, 0, 0x4f7fffff, 0});
@@ -384,5 +260,5 @@ int main(void) {
                                        cmocka_unit_test(choices),       cmocka_unit_test(division_check),
                                        cmocka_unit_test(functions),     cmocka_unit_test(doubles),
                                        cmocka_unit_test(halves),        cmocka_unit_test(conversions)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_codes, NULL);
 }

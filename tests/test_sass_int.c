@@ -1,177 +1,57 @@
 // Machine instructions that compilers seldom make, against results worked out by hand: carries at their
 // limits, tables of predicates, all predicates at once, the uniform data path. What compilers do make is in
 // test_ops.
-//
-// A kernel (ops/slots.ptx) loads eight words a thread into R4 to R11 and stores them again; between are
-// places for the instructions under test. R11 holds the predicates before, R10 the predicates after.
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+// R11 holds the predicates before, R10 the predicates after (slots.h).
+#include "slots.h"
 
-#include "launch/launch.h"
-#include "sass/module.h"
-
-// The bits of each instruction without its control word; that they mean the text is tested.
-static const struct {
-    const char *text;
-    uint64_t lo, hi;
-} codes[] = {
-    {"IADD3 R6, P0, P1, R4, R5, R7", 0x504067210, 0x791e007},
-    {"IADD3 R6, P0, -R4, -R5, RZ", 0x8000000504067210, 0x7f1e1ff},
-    {"IADD3.X R6, P0, P1, R4, ~R5, R7, P0, P1", 0x8000000504067210, 0x102407},
-    {"IADD3 R6, -R4, -R5, RZ", 0x8000000504067210, 0x7ffe1ff},
-    {"IADD3 R6, R4, -R5, -R7", 0x8000000504067210, 0x7ffe807},
-    {"P2R R6, PR, R5, 0x7f", 0x7f05067803, 0x0},
-    {"R2P PR, R4, 0x7f", 0x7f04007804, 0x0},
-    {"R2P PR, R4.B1, 0x3", 0x304007804, 0x1000},
-    {"R2P PR, R4, 0x55", 0x5504007804, 0x0},
-    {"LEA R6, P0, -R4, R5, 0x4", 0x504067211, 0x78021ff},
-    {"LEA.X R6, ~R4, R5, 0x4, P0", 0x504067211, 0xe25ff},
-    {"LEA.HI R6, R4, R5, R7, 0x4", 0x504067211, 0x78f2007},
-    {"LEA.HI.SX32 R6, R4, R5, 0x4", 0x504067211, 0x78f22ff},
-    {"LEA.HI.SX32 R6, R4, R5, 0x0", 0x504067211, 0x78f02ff},
-    {"LEA R6, P0, R4, R5, 0x1f", 0x504067211, 0x780f8ff},
-    {"LEA.HI.X R6, R4, ~R5, R7, 0x4, P0", 0x8000000504067211, 0xf2407},
-    {"PLOP3.LUT P3, P4, P0, P1, P2, 0xca, 0x96", 0x96781c, 0x463922},
-    {"PLOP3.LUT P3, PT, P0, P1, PT, 0x40, 0x0", 0x781c, 0x762870},
-    {"PLOP3.LUT P3, PT, P0, !P1, !P2, 0xfe, 0x0", 0x781c, 0x773fa6},
-    {"SHF.R.S64 R6, R4, R5, R7", 0x504067219, 0x1007},
-    {"SHF.R.W.U64 R6, R4, R5, R7", 0x504067219, 0x1a07},
-    {"SHF.L.U64.HI R6, R4, R5, R7", 0x504067219, 0x10207},
-    {"SHF.L.W.U32.HI R6, R4, R5, R7", 0x504067219, 0x10e07},
-    {"SHF.R.S32.HI R6, R4, R5, R7", 0x504067219, 0x11407},
-    {"SHF.L.U32 R6, R4, R5, R7", 0x504067219, 0x607},
-    {"POPC R6, ~R4", 0x8000000400067309, 0x0},
-    {"FLO.U32 R6, ~R4", 0x8000000400067300, 0xe0000},
-    {"FLO.SH R6, R4", 0x400067300, 0xe0600},
-    {"LOP3.LUT P3, R6, R4, R5, R7, 0x1b, !PT", 0x504067212, 0x7861b07},
-    {"LOP3.LUT P3, RZ, R4, R5, RZ, 0xc0, !PT", 0x504ff7212, 0x786c0ff},
-    {"LOP3.LUT.PAND P3, RZ, R4, R5, RZ, 0xc0, P0", 0x504ff7212, 0x7c0ff},
-    {"LOP3.LUT P3, RZ, R4, R5, RZ, 0xc0, P0", 0x504ff7212, 0x6c0ff},
-    {"LOP3.LUT R6, R4, R5, RZ, 0x3, !PT", 0x504067212, 0x78e03ff},
-    {"LOP3.LUT R6, R4, R5, RZ, 0xf3, !PT", 0x504067212, 0x78ef3ff},
-    {"R2UR UR8, R4", 0x40872ca, 0xe0000},
-    {"R2UR UR9, R5", 0x50972ca, 0xe0000},
-    {"R2UR UR10, R6", 0x60a72ca, 0xe0000},
-    {"R2UR UR11, R7", 0x70b72ca, 0xe0000},
-    {"R2UR UR12, R8", 0x80c72ca, 0xe0000},
-    {"R2UR UR13, R9", 0x90d72ca, 0xe0000},
-    {"UIADD3.64 UR14, UP0, UR8, UR10, URZ", 0xa080e7297, 0x7f1e03f},
-    {"UIADD3.64 UR14, UR8, -UR10, UR12", 0x8000000a080e7297, 0x7ffe00c},
-    {"MOV R6, UR14", 0xe00067c02, 0xf00},
-    {"MOV R7, UR15", 0xf00077c02, 0xf00},
-    {"IMAD.WIDE.U32 R8, P0, R4, R5, R6", 0x504087225, 0x7800006},
-    {"IMAD.WIDE R8, P0, R4, R5, -R6", 0x504087225, 0x7800a06},
-    {"IMAD.WIDE.U32.X R8, R4, R5, ~R6, P0", 0x504087225, 0xe0c06},
-    {"IMAD.HI R8, R4, R5, R6", 0x504087227, 0x78e0206},
-    {"IMAD.HI.U32 R8, P0, R4, R5, R6", 0x504087227, 0x7800006},
-    {"ISETP.LT.AND P3, P4, R4, R5, P0", 0x50400720c, 0x4612f0},
-    {"ISETP.LT.U32.XOR P3, P4, R4, R5, !P0", 0x50400720c, 0x44618f0},
-    {"ISETP.GE.OR.EX P3, P4, R4, R5, P0, P1", 0x50400720c, 0x466710},
-    {"ISETP.F.AND P3, P4, R4, R5, PT", 0x50400720c, 0x3c602f0},
-    {"ISETP.T.AND P3, P4, R4, R5, P0", 0x50400720c, 0x4672f0},
-    {"VIMNMX.S16x2 R6, P3, P4, R4, R5, P0", 0x504067248, 0x460300},
-    {"IDP.4A.S8.U8 R6, R4, R5, -R7", 0x504067226, 0xa07},
-    {"IMNMX R6, R4, R5, P0", 0x504067217, 0x200},
-    {"VIADD.16x2 R6, R4, -R5", 0x8000000504067236, 0x200},
-    {"VIADDMNMX R6, R4, -R5, R7, !PT", 0x8000000504067246, 0x7800107},
-    {"R2P PR, R11, 0x7f", 0x7f0b007804, 0x0},
-    {"P2R R10, PR, RZ, 0x7f", 0x7fff0a7803, 0x0},
-};
-enum { CODES = sizeof codes / sizeof *codes, SLOTS = 12 };
-#define CONTROL 0x000fe20000000000u // no barriers, one cycle
-
-static void bits_and_text(void **state) {
-    (void)state;
-    for (int n = 0; n < CODES; n++) {
-        orr_code c;
-        orr_text t = {0};
-        uint64_t bits[2] = {codes[n].lo, codes[n].hi | CONTROL};
-        assert_true(orr_sass_decode(&c, 90, bits, 0));
-        orr_sass_print(&t, &c);
-        assert_string_equal(t.s, codes[n].text);
-        free(t.s);
-    }
-}
-
-static bool execute(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
-    (void)arg;
-    (void)c;
-    return orr_exec_run(l, 1, false, NULL, NULL, NULL, e);
-}
-
-// The module with these instructions in its slots, between R2P and P2R.
-static orr_module *module_of(const char *const *lines) {
-    orr_err e = {0};
-    size_t n;
-    char *file = orr_read_file(ORRERY_SOURCE_DIR "/tests/ops/slots.cubin", 1 << 16, &n, &e);
-    if (!file) {
-        fail_msg("%s", e.text);
-        return NULL;
-    }
-    const uint64_t first = 0x0000000100007801; // PMTRIG 0x1
-    char *at = memmem(file, n, &first, 8);
-    assert_non_null(at);
-    const char *all[SLOTS] = {"R2P PR, R11, 0x7f"};
-    int count = 1;
-    for (; *lines; lines++) all[count++] = *lines;
-    all[count++] = "P2R R10, PR, RZ, 0x7f";
-    assert_true(count <= SLOTS);
-    for (int s = 0; s < count && all[s]; s++) {
-        int k = 0;
-        while (k < CODES && strcmp(codes[k].text, all[s]) != 0) k++;
-        if (k == CODES) fail_msg("no bits of '%s'", all[s]);
-        uint64_t bits[2] = {codes[k].lo, codes[k].hi | CONTROL};
-        memcpy(at + 16 * s, bits, 16);
-    }
-    orr_module *m = orr_sass_read(file, n, "slots.cubin", 90, &e);
-    if (!m) fail_msg("%s", e.text);
-    free(file);
-    return m;
-}
-
-typedef struct row { // R4 to R9 and the predicates, before and after
-    uint32_t in[6], p, out[6], q;
-} row;
-
-// All rows, over the lanes of a full warp and of one that is not.
-static void check(const char *const *lines, const row *rows, int n) {
-    orr_err e = {0};
-    for (uint32_t threads = 32; threads > 0; threads -= 16) {
-        orr_module *m = module_of(lines);
-        orr_cpu *cpu = orr_cpu_new(execute, NULL, &e);
-        orr_backend b = orr_cpu_backend(cpu);
-        uint32_t words[32][8] = {0}, count = threads == 16 ? 13 : 32;
-        for (uint32_t i = 0; i < 32; i++) {
-            memcpy(words[i], rows[i % (uint32_t)n].in, 24);
-            words[i][7] = rows[i % (uint32_t)n].p;
-        }
-        uint64_t at = b.load(b.self, 0, m, &e) ? b.alloc(b.self, "words", sizeof words, &e) : 0;
-        orr_call c = {.kernel = m->load(m, "slots", &e),
-                      .grid = {1, 1, 1},
-                      .block = {count, 1, 1},
-                      .params = (const uint8_t *)&at};
-        if (!at || !c.kernel || !b.write(b.self, at, words, sizeof words, &e) || !b.launch(b.self, &c, &e) ||
-            !b.read(b.self, at, words, sizeof words, &e))
-            fail_msg("%s: %s", lines[0], e.text);
-        for (uint32_t i = 0; i < count; i++) {
-            const row *r = &rows[i % (uint32_t)n];
-            for (int w = 0; w < 6; w++)
-                if (words[i][w] != r->out[w])
-                    fail_msg("%s: row %u: R%d is 0x%x, not 0x%x", lines[0], i % (uint32_t)n, 4 + w,
-                             words[i][w], r->out[w]);
-            if (words[i][6] != r->q)
-                fail_msg("%s: row %u: the predicates are 0x%x, not 0x%x", lines[0], i % (uint32_t)n,
-                         words[i][6], r->q);
-        }
-        orr_cpu_delete(cpu);
-        m->free(m);
-    }
-}
+CODES({"IADD3 R6, P0, P1, R4, R5, R7", 0x504067210, 0x791e007},
+      {"IADD3 R6, P0, -R4, -R5, RZ", 0x8000000504067210, 0x7f1e1ff},
+      {"IADD3.X R6, P0, P1, R4, ~R5, R7, P0, P1", 0x8000000504067210, 0x102407},
+      {"IADD3 R6, -R4, -R5, RZ", 0x8000000504067210, 0x7ffe1ff},
+      {"IADD3 R6, R4, -R5, -R7", 0x8000000504067210, 0x7ffe807}, {"P2R R6, PR, R5, 0x7f", 0x7f05067803, 0x0},
+      {"R2P PR, R4, 0x7f", 0x7f04007804, 0x0}, {"R2P PR, R4.B1, 0x3", 0x304007804, 0x1000},
+      {"R2P PR, R4, 0x55", 0x5504007804, 0x0}, {"LEA R6, P0, -R4, R5, 0x4", 0x504067211, 0x78021ff},
+      {"LEA.X R6, ~R4, R5, 0x4, P0", 0x504067211, 0xe25ff},
+      {"LEA.HI R6, R4, R5, R7, 0x4", 0x504067211, 0x78f2007},
+      {"LEA.HI.SX32 R6, R4, R5, 0x4", 0x504067211, 0x78f22ff},
+      {"LEA.HI.SX32 R6, R4, R5, 0x0", 0x504067211, 0x78f02ff},
+      {"LEA R6, P0, R4, R5, 0x1f", 0x504067211, 0x780f8ff},
+      {"LEA.HI.X R6, R4, ~R5, R7, 0x4, P0", 0x8000000504067211, 0xf2407},
+      {"PLOP3.LUT P3, P4, P0, P1, P2, 0xca, 0x96", 0x96781c, 0x463922},
+      {"PLOP3.LUT P3, PT, P0, P1, PT, 0x40, 0x0", 0x781c, 0x762870},
+      {"PLOP3.LUT P3, PT, P0, !P1, !P2, 0xfe, 0x0", 0x781c, 0x773fa6},
+      {"SHF.R.S64 R6, R4, R5, R7", 0x504067219, 0x1007}, {"SHF.R.W.U64 R6, R4, R5, R7", 0x504067219, 0x1a07},
+      {"SHF.L.U64.HI R6, R4, R5, R7", 0x504067219, 0x10207},
+      {"SHF.L.W.U32.HI R6, R4, R5, R7", 0x504067219, 0x10e07},
+      {"SHF.R.S32.HI R6, R4, R5, R7", 0x504067219, 0x11407}, {"SHF.L.U32 R6, R4, R5, R7", 0x504067219, 0x607},
+      {"POPC R6, ~R4", 0x8000000400067309, 0x0}, {"FLO.U32 R6, ~R4", 0x8000000400067300, 0xe0000},
+      {"FLO.SH R6, R4", 0x400067300, 0xe0600},
+      {"LOP3.LUT P3, R6, R4, R5, R7, 0x1b, !PT", 0x504067212, 0x7861b07},
+      {"LOP3.LUT P3, RZ, R4, R5, RZ, 0xc0, !PT", 0x504ff7212, 0x786c0ff},
+      {"LOP3.LUT.PAND P3, RZ, R4, R5, RZ, 0xc0, P0", 0x504ff7212, 0x7c0ff},
+      {"LOP3.LUT P3, RZ, R4, R5, RZ, 0xc0, P0", 0x504ff7212, 0x6c0ff},
+      {"LOP3.LUT R6, R4, R5, RZ, 0x3, !PT", 0x504067212, 0x78e03ff},
+      {"LOP3.LUT R6, R4, R5, RZ, 0xf3, !PT", 0x504067212, 0x78ef3ff}, {"R2UR UR8, R4", 0x40872ca, 0xe0000},
+      {"R2UR UR9, R5", 0x50972ca, 0xe0000}, {"R2UR UR10, R6", 0x60a72ca, 0xe0000},
+      {"R2UR UR11, R7", 0x70b72ca, 0xe0000}, {"R2UR UR12, R8", 0x80c72ca, 0xe0000},
+      {"R2UR UR13, R9", 0x90d72ca, 0xe0000}, {"UIADD3.64 UR14, UP0, UR8, UR10, URZ", 0xa080e7297, 0x7f1e03f},
+      {"UIADD3.64 UR14, UR8, -UR10, UR12", 0x8000000a080e7297, 0x7ffe00c},
+      {"MOV R6, UR14", 0xe00067c02, 0xf00}, {"MOV R7, UR15", 0xf00077c02, 0xf00},
+      {"IMAD.WIDE.U32 R8, P0, R4, R5, R6", 0x504087225, 0x7800006},
+      {"IMAD.WIDE R8, P0, R4, R5, -R6", 0x504087225, 0x7800a06},
+      {"IMAD.WIDE.U32.X R8, R4, R5, ~R6, P0", 0x504087225, 0xe0c06},
+      {"IMAD.HI R8, R4, R5, R6", 0x504087227, 0x78e0206},
+      {"IMAD.HI.U32 R8, P0, R4, R5, R6", 0x504087227, 0x7800006},
+      {"ISETP.LT.AND P3, P4, R4, R5, P0", 0x50400720c, 0x4612f0},
+      {"ISETP.LT.U32.XOR P3, P4, R4, R5, !P0", 0x50400720c, 0x44618f0},
+      {"ISETP.GE.OR.EX P3, P4, R4, R5, P0, P1", 0x50400720c, 0x466710},
+      {"ISETP.F.AND P3, P4, R4, R5, PT", 0x50400720c, 0x3c602f0},
+      {"ISETP.T.AND P3, P4, R4, R5, P0", 0x50400720c, 0x4672f0},
+      {"VIMNMX.S16x2 R6, P3, P4, R4, R5, P0", 0x504067248, 0x460300},
+      {"IDP.4A.S8.U8 R6, R4, R5, -R7", 0x504067226, 0xa07}, {"IMNMX R6, R4, R5, P0", 0x504067217, 0x200},
+      {"VIADD.16x2 R6, R4, -R5", 0x8000000504067236, 0x200},
+      {"VIADDMNMX R6, R4, -R5, R7, !PT", 0x8000000504067246, 0x7800107},
+      {"R2P PR, R11, 0x7f", 0x7f0b007804, 0x0}, {"P2R R10, PR, RZ, 0x7f", 0x7fff0a7803, 0x0})
 
 // One instruction of R4, R5, R7, and maybe predicates, that writes R6 and maybe predicates.
 typedef struct word_row {
@@ -312,5 +192,5 @@ int main(void) {
                                        cmocka_unit_test(shifted_sums),  cmocka_unit_test(products),
                                        cmocka_unit_test(uniform),       cmocka_unit_test(comparisons),
                                        cmocka_unit_test(predicates),    cmocka_unit_test(bits)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_codes, NULL);
 }

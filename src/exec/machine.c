@@ -302,6 +302,11 @@ uop *m_emit(machine *m, handlers h, int ndst, int nsrc, const oper *opers) {
     return append(m, h, m->inst, ndst, nsrc, opers);
 }
 
+uop *m_aside(machine *m, handlers h, int ndst, int nsrc, const oper *opers) {
+    static const orr_inst aside = {.op = ORR_OP_NOP, .guard = -1, .target = -1};
+    return append(m, h, &aside, ndst, nsrc, opers);
+}
+
 bool m_ptx(machine *m, orr_inst like, int ndst, int nsrc, const oper *opers) {
     build *b = m->build;
     orr_inst *i = orr_arena_alloc(&m->p->arena, sizeof *i);
@@ -355,8 +360,8 @@ static void unpack_masked(warp *w, const uop *u) {
     }
 }
 
-void m_pack(machine *m, oper d, oper lo, oper hi) { m_emit(m, BOTH(pack), 1, 2, OPERS(d, lo, hi)); }
-void m_unpack(machine *m, oper lo, oper hi, oper d) { m_emit(m, PICK(unpack), 2, 1, OPERS(lo, hi, d)); }
+void m_pack(machine *m, oper d, oper lo, oper hi) { m_aside(m, BOTH(pack), 1, 2, OPERS(d, lo, hi)); }
+void m_unpack(machine *m, oper lo, oper hi, oper d) { m_aside(m, PICK(unpack), 2, 1, OPERS(lo, hi, d)); }
 
 static void spread_row(warp *w, const uop *u) {
     uint32_t *d = DST(w, u, uint32_t), v = SRC_A(w, u, uint32_t)[orr_ffs(w->exec)];

@@ -226,7 +226,7 @@ static bool atomic(machine *m, uint8_t space, int pdst, int dst, int at) {
     bool done =
         where.none ? m_ptx(m, like, ndst, 1 + values, o) : possible_only(m, like, ndst, 2 + values, o);
     if (!done) return false;
-    if (result && d) m_unpair(m, m_dst(m, dst, 0), m_dst(m, dst, 1), row);
+    if (result && d) m_unpack(m, m_dst(m, dst, 0), m_dst(m, dst, 1), row);
     return true;
 }
 

@@ -48,7 +48,7 @@ static bool product(machine *m, shape s, uint8_t d, uint8_t a, uint8_t b, orr_in
     if (!m_ptx(m, like, nd, n - nd, o)) return false;
     if (!wide) return true;
     m_active(m);
-    for (int i = 0; i < nd; i++) m_unpair(m, m_dst(m, 0, 2 * i), m_dst(m, 0, 2 * i + 1), results[i]);
+    for (int i = 0; i < nd; i++) m_unpack(m, m_dst(m, 0, 2 * i), m_dst(m, 0, 2 * i + 1), results[i]);
     return true;
 }
 

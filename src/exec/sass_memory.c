@@ -26,14 +26,6 @@ bool m_has(const machine *m, enum orr_smod kind) {
     return false;
 }
 
-uop *m_aside(machine *m, handlers h, int ndst, int nsrc, const oper *opers) {
-    static const orr_inst aside = {.op = ORR_OP_NOP, .guard = -1, .target = -1};
-    uop *u = m_emit(m, h, ndst, nsrc, opers);
-    u->inst = &aside;
-    u->imm = 0;
-    return u;
-}
-
 uop *m_access(machine *m, handlers h, orr_inst like, int ndst, int nsrc, const oper *opers) {
     orr_inst *i = orr_arena_alloc(&m->p->arena, sizeof *i);
     *i = like;
@@ -49,31 +41,11 @@ uop *m_access(machine *m, handlers h, orr_inst like, int ndst, int nsrc, const o
     return u;
 }
 
-PAIR2(pair, uint64_t, uint32_t, uint32_t, (uint64_t)b << 32 | a)
 oper m_pair(machine *m, oper lo, oper hi) {
     oper d = m_tmp(m, ORR_D);
-    m_aside(m, PICK(pair), 1, 2, OPERS(d, lo, hi));
+    m_pack(m, d, lo, hi);
     return d;
 }
-
-static void unpair_full(warp *w, const uop *u) {
-    const uint64_t *s = SRC_A(w, u, uint64_t);
-    uint32_t *lo = DST_N(w, u, 0, uint32_t), *hi = DST_N(w, u, 1, uint32_t);
-    LANES {
-        lo[i] = (uint32_t)s[i];
-        hi[i] = (uint32_t)(s[i] >> 32);
-    }
-}
-static void unpair_masked(warp *w, const uop *u) {
-    const uint64_t *s = SRC_A(w, u, uint64_t);
-    uint32_t *lo = DST_N(w, u, 0, uint32_t), *hi = DST_N(w, u, 1, uint32_t);
-    const uint32_t *lane = w->lane;
-    LANES {
-        lo[i] = BLEND(uint32_t, lo[i], (uint32_t)s[i], lane[i]);
-        hi[i] = BLEND(uint32_t, hi[i], (uint32_t)(s[i] >> 32), lane[i]);
-    }
-}
-void m_unpair(machine *m, oper lo, oper hi, oper row) { m_aside(m, PICK(unpair), 2, 1, OPERS(lo, hi, row)); }
 
 // ---- addresses ------------------------------------------------------------------------------
 PAIR4(sum64, uint64_t, uint32_t, uint32_t, uint32_t, uint32_t,

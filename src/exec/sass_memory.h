@@ -4,11 +4,7 @@
 
 #include "exec/machine.h"
 
-// Arithmetic beside the access itself: appended so that it is taken for no memory operation, whatever the
-// instruction is; a stream has the addresses of one micro-op of an instruction.
-uop *m_aside(machine *m, handlers h, int ndst, int nsrc, const oper *opers);
-oper m_pair(machine *m, oper lo, oper hi);             // a row of bank D: hi:lo
-void m_unpair(machine *m, oper lo, oper hi, oper row); // and back
+oper m_pair(machine *m, oper lo, oper hi); // a row of bank D: hi:lo
 
 // Appends a memory micro-op with a handler of our own; the handler's u->inst is `like`.
 uop *m_access(machine *m, handlers h, orr_inst like, int ndst, int nsrc, const oper *opers);

@@ -227,7 +227,7 @@ static bool read_pair(machine *m, unsigned sr) {
         if (!m_ptx(m, like, 1, 0, OPERS(row))) return false;
         m_active(m);
     }
-    m_unpair(m, m_dst(m, 0, 0), m_dst(m, 0, 1), row);
+    m_unpack(m, m_dst(m, 0, 0), m_dst(m, 0, 1), row);
     return true;
 }
 
