@@ -74,7 +74,7 @@ static void inst_json(orr_text *t, const orr_cubin *c, const orr_code *code, con
     barrier_json(t, "write_barrier", ORR_CTRL_WBAR(code->ctrl));
     barrier_json(t, "read_barrier", ORR_CTRL_RBAR(code->ctrl));
     orr_text_add(t, ", \"wait\": %u, \"reuse\": %u", ORR_CTRL_WAIT(code->ctrl), ORR_CTRL_REUSE(code->ctrl));
-    if (line) {
+    if (line && c->files) {
         orr_text_add(t, ", \"file\": ");
         orr_text_json(t, c->files[line->file]);
         orr_text_add(t, ", \"line\": %u", line->line);
@@ -97,12 +97,13 @@ static void func(printer *p, const orr_cubin *c, const orr_cubin_func *f) {
         p->unknown += !orr_sass_decode(&code, c->sm, f->code + at, at);
         p->insts++;
         const orr_cubin_line *line = orr_cubin_line_at(f, at);
+        if (line && (!c->files || line->file >= c->nfiles)) line = NULL;
         if (p->json) {
             inst_json(t, c, &code, line);
             continue;
         }
         if (!many) labels(t, c, f, at);
-        if (line && (!last || line->line != last->line || line->file != last->file))
+        if (line && c->files && (!last || line->line != last->line || line->file != last->file))
             orr_text_add(t, "\t//## File \"%s\", line %u\n", c->files[line->file], line->line);
         last = line;
         orr_text_add(t, "        /*%04x*/  [", at);

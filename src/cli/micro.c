@@ -153,7 +153,8 @@ int cli_micro(cli_options *o, orr_err *e) {
         r.driver = orr_arena_printf(&r.arena, "%d.%d", i->driver / 1000, i->driver % 1000 / 10);
         say_date(&r);
         device_rows(h, &r);
-        if (!o->quiet) orr_progress_start(&progress, "hw micro", "scripts", "", (size_t)(given + bundled));
+        if (!o->quiet)
+            orr_progress_start(&progress, "hw micro", "scripts", "", (size_t)given + (size_t)bundled);
     }
     for (int k = 0; h && !e->status && !broken && k < given + bundled; k++) {
         orr_err why = {0};

@@ -105,7 +105,7 @@ static double slope(const orr_findings *f, const rule *r, orr_text *why) {
     const orr_finding *x = last_point(f, r->metric, r->point);
     double at = x ? orr_finding_at(x, r->point) : 0;
     char buf[40];
-    if (!(at > 0)) return NAN;
+    if (!x || !(at > 0)) return NAN;
     orr_text_add(why, "%s at %s = %s, for each", r->metric, x->point, number(buf, x->value));
     return x->value / at;
 }
