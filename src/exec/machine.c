@@ -280,7 +280,7 @@ static uop *append(machine *m, handlers h, const orr_inst *inst, int ndst, int n
     build *b = m->build;
     int n = ndst + nsrc;
     oper *all = orr_arena_alloc(&m->p->arena, (size_t)(n + 1) * sizeof *all);
-    memcpy(all, opers, (size_t)n * sizeof *all);
+    if (n) memcpy(all, opers, (size_t)n * sizeof *all);
     oper none = m_imm(m, ORR_Q, 0);
     none.none = 1;
     uop u = {.full = h.full, .masked = h.masked ? h.masked : h.full, .all = all, .inst = inst};
@@ -562,7 +562,7 @@ bool orr_machine_make(program *p, orr_err *e) {
         if (!b.uops.n) { // nothing but NOPs
             m.c = &k->codes[0];
             m.inst = &k->insts[0];
-            m_emit(&m, BOTH(nothing), 0, 0, NULL);
+            m_emit(&m, BOTH(nothing), 0, 0, &(oper){0});
         }
         p->uops = orr_arena_alloc(&p->arena, b.uops.n * sizeof *p->uops);
         memcpy(p->uops, b.uops.at, b.uops.n * sizeof *p->uops);

@@ -214,11 +214,10 @@ static bool atomic(machine *m, uint8_t space, int pdst, int dst, int at) {
         return true;
     }
     oper o[10], row = d && result ? m_tmp(m, ORR_D) : base;
-    int n = 0, ndst = 0;
-    if (result && d) o[n++] = row;
-    for (int v = 0; result && !d && v < x.vec; v++) o[n++] = m_dst(m, dst, v);
-    ndst = n;
+    int ndst = !result ? 0 : d ? 1 : x.vec, n = ndst;
     if (!ndst) like.op = ORR_OP_RED;
+    if (ndst && d) o[0] = row;
+    for (int v = 0; v < ndst && !d; v++) o[v] = m_dst(m, dst, v);
     o[n++] = base;
     for (int v = 0; v < values; v++) o[n++] = s[v];
     if (!where.none) o[n++] = where;
