@@ -62,8 +62,8 @@ ORR_API bool orr_gpu_fit(const char *gpu, const char *const *sets, int nsets, in
 
 // ---- running a whole script -----------------------------------------------------------------
 // An input is the name of a bundled workload, a launch script, a recorded stream file, an Accel-Sim trace
-// (kernelslist.g), or, with `kernel`, `grid` and `block`, a module (PTX, a cubin, a program). Zero what is not
-// needed: the defaults are those of the command line.
+// (kernelslist.g), or, with `kernel`, `grid` and `block`, a module (PTX, a cubin, a program). Zero what is
+// not needed: the defaults are those of the command line.
 typedef struct orr_run_options {
     const char *gpu, *model, *size;
     const char *const *sets; // "n=4096": constants of the script; "sm.count=66": values of the GPU
