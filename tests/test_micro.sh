@@ -85,6 +85,9 @@ check "tuned" 0 '^inherit = "family/ampere"' '^product += "Some A100"' "^sm.coun
 check "written" 0 -- tune a.csv -o a.conf
 check "and it runs" 0 "Some A100|a.conf" -- "$ORRERY" gpu show ./a.conf
 check "and simulates" 0 "vecadd" -- "$ORRERY" run vecadd --size small --gpu ./a.conf --model cycle -q
+# What was measured on an H200 gives a description of it, without a GPU.
+check "an H200" 0 '^inherit = "family/hopper"' "^sm.count += 132 SMs" "^op.fp32.latency += 4 cycles" "^op.fp64.latency += 8 cycles" "^unit.alu.lanes += 16 lanes" \
+    "^l1.latency += 3[0-9] cycles" "^l2.size += 60 MB" "^const.size += 2048 B" "^core.policy += gty" -- tune "$SOURCE/hardware/h200/micro.csv"
 check "no findings" 2 "tune: name the file" -- tune
 check "no file" 2 "none.csv: " -- tune none.csv
 check "other file" 2 "add.launch: there is no column metric" -- tune add.launch
