@@ -319,7 +319,7 @@ bool m_ptx(machine *m, orr_inst like, int ndst, int nsrc, const oper *opers) {
     i->file = m->inst->file;
     i->srcline = m->inst->srcline;
     i->sass = m->inst->sass;
-    if ((size_t)(ndst + nsrc) > sizeof b->operands / sizeof *b->operands) return false;
+    if (ndst + nsrc > (int)(sizeof b->operands / sizeof *b->operands)) return false;
     for (int n = 0; n < ndst + nsrc; n++)
         b->operands[n] = (orr_operand){
             .kind = opers[n].none ? ORR_K_NONE : ORR_K_REG, .cls = opers[n].cls, .neg = opers[n].neg};
