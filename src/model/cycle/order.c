@@ -48,8 +48,11 @@ uint8_t cyc_order_of(const orr_inst *i) {
     uint16_t flags = orr_ops[i->op].flags;
     if (!(flags & ORR_F_MEMORY) || (i->space != ORR_SPACE_GLOBAL && i->space != ORR_SPACE_GENERIC)) return 0;
     if (flags & ORR_F_ATOMIC) {
-        if (i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_CAS) return ORDER_WAITS;
-        return i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_EXCH ? ORDER_WAITS | ORDER_WRITES : ORDER_WRITES;
+        // From PTX a lock inside a warp is spun on for many looks before another lane gets a turn
+        // (exec/core.c): a chain of locks would be made of those.
+        bool machine = i->sass != ORR_SASS_NONE, answered = i->op == ORR_OP_ATOM;
+        if (answered && i->sub == ORR_ATOM_CAS) return machine ? ORDER_WAITS : 0;
+        return answered && machine && i->sub == ORR_ATOM_EXCH ? ORDER_WAITS | ORDER_WRITES : ORDER_WRITES;
     }
     if (!(i->mods & ORR_M_VOLATILE)) return 0;
     return flags & ORR_F_STORE ? ORDER_WRITES : ORDER_WAITS;
