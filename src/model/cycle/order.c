@@ -48,19 +48,25 @@ uint8_t cyc_order_of(const orr_inst *i) {
     uint16_t flags = orr_ops[i->op].flags;
     if (!(flags & ORR_F_MEMORY) || (i->space != ORR_SPACE_GLOBAL && i->space != ORR_SPACE_GENERIC)) return 0;
     if (flags & ORR_F_ATOMIC) {
-        // From PTX a lock inside a warp is spun on for many looks before another lane gets a turn
-        // (exec/core.c): a chain of locks would be made of those.
-        bool machine = i->sass != ORR_SASS_NONE, answered = i->op == ORR_OP_ATOM;
-        if (answered && i->sub == ORR_ATOM_CAS) return machine ? ORDER_WAITS : 0;
-        return answered && machine && i->sub == ORR_ATOM_EXCH ? ORDER_WAITS | ORDER_WRITES : ORDER_WRITES;
+        if (i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_CAS) return ORDER_WAITS;
+        return i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_EXCH ? ORDER_WAITS | ORDER_WRITES : ORDER_WRITES;
     }
     if (!(i->mods & ORR_M_VOLATILE)) return 0;
     return flags & ORR_F_STORE ? ORDER_WRITES : ORDER_WAITS;
 }
 
+// From PTX a lock inside a warp is spun on for many looks before another lane gets a turn (exec/core.c); a
+// chain of locks would be made of those. So kernels with compare-and-swap are left as they are there.
+static bool may_lock(const orr_inst *i) {
+    return i->sass == ORR_SASS_NONE && i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_CAS;
+}
+
 order *cyc_order_new(const orr_kernel *k) {
     uint8_t any = 0;
-    for (uint32_t n = 0; n < k->ninsts; n++) any |= cyc_order_of(&k->insts[n]);
+    for (uint32_t n = 0; n < k->ninsts; n++) {
+        any |= cyc_order_of(&k->insts[n]);
+        if (may_lock(&k->insts[n])) return NULL;
+    }
     if (any != (ORDER_WAITS | ORDER_WRITES) || k->grows) return NULL;
     order *o = orr_calloc(1, sizeof *o);
     o->k = k;
