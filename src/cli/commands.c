@@ -55,7 +55,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery gpu show h200 --set sm.count=66 --json\n"
      "orrery gpu import gpgpusim.config trace.config -o my.conf"},
     {"hw", cli_hw, " all repeat no-check digests json log warm metrics output quiet" INPUT_OPTIONS,
-     "run [options] INPUT... | profile [options] INPUT... -o FILE",
+     "run [options] INPUT... | profile [options] INPUT... -o FILE | micro [-o FILE]",
      "run launch scripts on the GPU of this machine",
      "`hw run` runs the same launch scripts on a real GPU through the CUDA driver (libcuda.so.1, loaded at "
      "run\n"

@@ -262,7 +262,10 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
         others_go_on(w, f, lanes);
         w->yielded &= ~lanes;
         wait_at(f, (uint8_t)u->imm, 0);
-        meet(w);
+        if (needs(w, f) & ~lanes)
+            meet(w);
+        else
+            f->state = FRAG_READY; // all are here, as nearly always
         return;
     case ORR_SASS_WARPSYNC:
         others_go_on(w, f, lanes);
@@ -421,27 +424,11 @@ bool orr_sass_control(machine *m) {
         m_emit(m, BOTH(copy_mask), 1, 1,
                OPERS(m_pdst(m, 1), (oper){.off = MASK_RESULT * 4, .bank = BANK_P, .cls = ORR_P}));
         return true;
-    case ORR_SASS_BRA:
-    case ORR_SASS_BRX:
-    case ORR_SASS_BRXU:
-    case ORR_SASS_JMP:
-    case ORR_SASS_JMX:
-    case ORR_SASS_JMXU:
-    case ORR_SASS_CALL:
-    case ORR_SASS_RET:
-    case ORR_SASS_EXIT:
-    case ORR_SASS_KILL:
-    case ORR_SASS_BSYNC:
-    case ORR_SASS_BREAK:
-    case ORR_SASS_WARPSYNC:
-    case ORR_SASS_YIELD:
-    case ORR_SASS_NANOSLEEP:
-    case ORR_SASS_BAR:
-    case ORR_SASS_BPT: break;
     case ORR_SASS_ENDCOLLECTIVE:
     case ORR_SASS_PREEXIT:
     case ORR_SASS_ACQBULK: return true;
-    default: return false;
+    default:
+        if (!orr_code_ends_block(c)) return false;
     }
     in = orr_arena_alloc(&m->p->arena, sizeof *in);
     *in = *m->inst;
