@@ -2,7 +2,9 @@
 //
 //   empty       does nothing: the cost of a launch, by blocks and threads (to be timed from outside).
 //   where       out[4 b ..] = SM, clock at the start, clock at the end, global timer of block b, which stays for
-//               `stay` times 90 cycles.
+//               `stay` loads from L2, each of which needs the one before, some 280 cycles. Arithmetic would not
+//               do: five warps keep a scheduler busy with it, and blocks that come later are not issued
+//               until others have ended, so that their starts say nothing about the launching of blocks.
 //   resident    counts the blocks that are on an SM at the same time: out[0] = the most on any.
 //   clocks      out[0] = SM cycles, out[1] = nanoseconds between two moments.
 //   bar, bar_red   64 in a row: cycles = out / 128. fence_*, stfence_* (with a store before each): 16.
@@ -23,10 +25,18 @@ __device__ __forceinline__ u64 timer() {
 
 KERNEL where(u64 *out, u32 stay) {
     u64 t0 = now(), g = timer();
-    linger(stay);
+    u64 *o = out + 4ull * blockIdx.x;
+    if (threadIdx.x == 0) {
+        u64 zero = 0; // in fact: no SM has the number ~0
+#pragma unroll 1
+        for (u32 k = 0; k < stay; k++) {
+            u64 x;
+            asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(x) : "l"(o + zero) : "memory");
+            zero = x == ~0ull;
+        }
+    }
     __syncthreads();
     if (threadIdx.x == 0) {
-        u64 *o = out + 4ull * blockIdx.x;
         o[0] = smid();
         o[1] = t0;
         o[3] = g;
