@@ -30,6 +30,8 @@ bool orr_mem_free(orr_mem *m, uint64_t addr);
 // Host pointer to [addr, addr + bytes), or NULL when that is not inside one allocation.
 void *orr_mem_host(orr_mem *m, uint64_t addr, uint64_t bytes);
 uint64_t orr_mem_used(const orr_mem *m);
+// A device address is a host pointer as it is: the first one of a process, unless something else lies there.
+bool orr_mem_shared(const orr_mem *m);
 
 // ---- a module in memory ---------------------------------------------------------------------
 typedef struct orr_image { // a module's variables, placed and initialised

@@ -24,8 +24,9 @@ orr_mem *orr_mem_new(orr_err *e) {
     orr_mem *m = orr_calloc(1, sizeof *m);
     // Under a limit on address space (ulimit -v, valgrind) less must do.
     for (m->reserved = ORR_GLOBAL_LIMIT; m->reserved >= (1ull << 30); m->reserved /= 2) {
-        void *p = mmap(NULL, m->reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                       -1, 0);
+        // At the device's own addresses if they are free: then host code can use them too (orr_mem_shared).
+        void *p = mmap((void *)ORR_GLOBAL_BASE, m->reserved, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p != MAP_FAILED) {
             m->host = p;
             return m;
@@ -109,6 +110,7 @@ void *orr_mem_host(orr_mem *m, uint64_t addr, uint64_t bytes) {
 }
 
 uint64_t orr_mem_used(const orr_mem *m) { return m->used; }
+bool orr_mem_shared(const orr_mem *m) { return (uintptr_t)m->host == ORR_GLOBAL_BASE; }
 uint8_t *orr_mem_base(const orr_mem *m) { return m->host; }
 
 const char *orr_mem_describe(const orr_mem *m, uint64_t addr, char buf[160]) {
