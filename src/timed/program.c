@@ -237,6 +237,18 @@ static void print_reg(const orr_program *p, uint32_t at, orr_text *out) {
         orr_text_add(out, " UP%u", r - ORR_TREG_UP);
 }
 
+// Control bits: barriers waited for, set for reading and for writing, yield, stall count, sources kept.
+static void print_control(uint32_t ctrl, orr_text *out) {
+    orr_text_add(out, ", [");
+    for (uint32_t b = 0; b < 6; b++)
+        orr_text_add(out, "%c", ORR_CTRL_WAIT(ctrl) >> b & 1 ? (char)('0' + b) : '-');
+    uint32_t r = ORR_CTRL_RBAR(ctrl), w = ORR_CTRL_WBAR(ctrl);
+    orr_text_add(out, ":%c:%c:%c:%02u]", r < 6 ? (char)('0' + r) : '-', w < 6 ? (char)('0' + w) : '-',
+                 ORR_CTRL_YIELD(ctrl) ? 'Y' : '-', (unsigned)ORR_CTRL_STALL(ctrl));
+    for (uint32_t k = 0; k < 4; k++)
+        if (ORR_CTRL_REUSE(ctrl) >> k & 1) orr_text_add(out, " keep %c", (char)('a' + k));
+}
+
 void orr_program_print(const orr_program *p, orr_text *out) {
     orr_text_add(out, "%s on %s: %u instructions, %u registers\n", p->kernel->name, p->gpu->name, p->ninsts,
                  p->registers);
@@ -255,6 +267,7 @@ void orr_program_print(const orr_program *p, orr_text *out) {
                          p->gpu->units[i->unit].name, i->latency, i->interval);
             if (i->nbanks) orr_text_add(out, ", %u for banks", i->nbanks);
             if (i->access != ORR_NO_ACCESS) orr_text_add(out, ", access %u of %u bytes", i->access, i->bytes);
+            if (p->control) print_control(i->ctrl, out);
             if (from)
                 orr_text_add(out, "%s%u", p->kernel->machine ? ", inst " : ", line ",
                              p->kernel->machine ? i->inst : from->line);
