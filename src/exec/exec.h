@@ -76,6 +76,11 @@ bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *vi
 // The same as a source that a model pulls from: blocks are executed when asked for. The source is
 // freed by its close. counts (may be NULL) is complete when next has returned 0.
 orr_source *orr_exec_source(const orr_launch *l, orr_exec_counts *counts, orr_err *e);
+// The same for some blocks only: `blocks` holds n of their numbers, ascending, and lives as long as the source.
+// The others are not executed: memory is then not as the kernel would leave it. A kernel whose blocks wait for
+// each other may never end so.
+orr_source *orr_exec_source_of(const orr_launch *l, const uint64_t *blocks, uint64_t n,
+                               orr_exec_counts *counts, orr_err *e);
 
 // What a launch may look like: checks sizes against the kernel and the CUDA limits (1024 threads,
 // grid dimensions, shared memory given by `shared_limit`, parameters). For every front end.

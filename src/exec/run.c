@@ -66,6 +66,7 @@ typedef struct turns {
     uint32_t resident, unfinished;
     tblock *first, *last; // started, not handed out: running or finished, in grid order
     tblock *now;          // whose turn it is
+    const uint64_t *only; // [total] the blocks to run; NULL: all
 } turns;
 
 // How many blocks may be unfinished at once: what a large GPU holds, less where that would take more than
@@ -87,7 +88,8 @@ static void turns_init(turns *t, program *p, bool streams) {
 }
 
 static tblock *turns_start(turns *t) {
-    tblock *tb = orr_block_start(&t->k, t->next++);
+    tblock *tb = orr_block_start(&t->k, t->only ? t->only[t->next] : t->next);
+    t->next++;
     if (t->last)
         t->last->next = tb;
     else
@@ -389,6 +391,11 @@ static void source_close(orr_source *base) {
 }
 
 orr_source *orr_exec_source(const orr_launch *l, orr_exec_counts *counts, orr_err *e) {
+    return orr_exec_source_of(l, NULL, block_count(l), counts, e);
+}
+
+orr_source *orr_exec_source_of(const orr_launch *l, const uint64_t *blocks, uint64_t n,
+                               orr_exec_counts *counts, orr_err *e) {
     exec_source *s = orr_calloc(1, sizeof *s);
     s->launch = *l;
     if (!orr_code_make(&s->p, &s->launch, e)) {
@@ -396,6 +403,8 @@ orr_source *orr_exec_source(const orr_launch *l, orr_exec_counts *counts, orr_er
         return NULL;
     }
     turns_init(&s->t, &s->p, true);
+    s->t.only = blocks;
+    s->t.total = n;
     s->counts = counts;
     s->base.info =
         (orr_launch_info){.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
