@@ -182,7 +182,11 @@ static void run_partition(void *arg, int worker, uint32_t p) {
     engine *x = arg;
     (void)worker;
     x->replies[p].n = 0;
-    orr_memsys_run(x->c->mem, (int)p, x->in[p].at, x->in[p].n, x->mem_until, &x->replies[p]);
+    const outside *o = x->c->outside;
+    if (o)
+        x->c->mem_free[p] = o->run(o->arg, x->in[p].at, x->in[p].n, &x->replies[p]);
+    else
+        orr_memsys_run(x->c->mem, (int)p, x->in[p].at, x->in[p].n, x->mem_until, &x->replies[p]);
     x->in[p].n = 0;
 }
 
@@ -241,6 +245,7 @@ static void memory(engine *x) {
     if (c->perfect) return;
     run_partitions(x, (x->until + c->l1_latency) * ORR_TICKS + c->request_ticks);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_answers, x);
+    if (c->outside) return;
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->mem_free[p] = orr_memsys_free_at(c->mem, p);
 }
 

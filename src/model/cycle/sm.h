@@ -242,6 +242,13 @@ typedef struct worker { // one host thread's sums; which thread ran what does no
     } * memo;
 } worker;
 
+// Somebody else's memory instead of L2 and DRAM: the share that one SM has of them (model/partial).
+typedef struct outside {
+    void *arg;
+    // As orr_memsys_run, in one partition; answers come at once. Returns when it takes the next request.
+    uint64_t (*run)(void *arg, const orr_request *r, size_t n, orr_replies *out);
+} outside;
+
 struct order;
 typedef struct cycle {   // one GPU, from launch to launch
     struct order *order; // NULL: no block of the kernel waits for another
@@ -263,6 +270,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t places;     // room for registers in a warp
     uint32_t accesses;   // room for access offsets
     orr_memsys *mem;
+    const outside *outside; // NULL: `mem`
     uint64_t *mem_free; // [partition] when its slices take the next request, as of the window's start (ticks)
     // latencies worked out once
     uint64_t window;
