@@ -210,6 +210,121 @@ static void runs(void **state) {
     done(&f, &t);
 }
 
+static const char *refused_of(const orr_tuned *t, const char *key) {
+    for (size_t k = 0; k < t->refused.n; k++)
+        if (!strcmp(t->refused.at[k].key, key)) return t->refused.at[k].why;
+    return "(none)";
+}
+
+// Readings that no hardware has are refused, and said: what is written has the family's values there.
+static void impossible(void **state) {
+    (void)state;
+    orr_findings f;
+    orr_tuned t;
+    orr_err e = {0};
+    orr_text conf = {0};
+    tuned(&f, &t,
+          DEVICE ROW("l1.latency", "", "0") ROW("ffma.latency", "", "1e9") ROW("lop3.latency", "", "-4")
+              ROW("ffma.interval", "", "1e-9") ROW("shared.latency", "", "1e300")
+                  ROW("popc.latency", "", "17") ROW("match.latency", "", "-1") ROW("match.interval", "", "5")
+                      ROW("stream", "kind=0 passes=1", "5000") ROW("sm.read", "", "0")
+                          ROW("branch.loop", "", "3"));
+    static const char *const keys[] = {"l1.latency",      "op.fp32.latency", "op.int.latency",
+                                       "unit.fma.lanes",  "shared.latency",  "op.match",
+                                       "dram.efficiency", // 5000 x 1.4002 GHz of 2048 GB/s: 342 %
+                                       "xbar.reply",      "core.branch_wait"};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        assert_string_equal(value_of(&t, keys[k]), "(none)");
+        assert_non_null(strstr(refused_of(&t, keys[k]), "not between"));
+    }
+    assert_string_equal(value_of(&t, "op.match.latency"), "(none)");
+    assert_string_equal(value_of(&t, "op.int.bits.latency"), "17 cycles"); // the others are as they were
+    orr_tuned_write(&t, &f, &conf);
+    assert_non_null(
+        strstr(conf.s, "#   l1.latency = 0 cycles, from l1.latency = 0: not between 8 and 300\n"));
+    orr_gpu *g = orr_gpu_parse("tuned.conf", conf.s, conf.n, NULL, 0, &e);
+    if (!g) fail_msg("%s", e.text);
+    orr_findings none;
+    orr_tuned plain;
+    orr_text text = {0};
+    tuned(&none, &plain, DEVICE); // the same without those readings
+    orr_tuned_write(&plain, &none, &text);
+    orr_gpu *family = orr_gpu_parse("plain.conf", text.s, text.n, NULL, 0, &e);
+    if (!family) fail_msg("%s", e.text);
+    free(text.s);
+    done(&none, &plain);
+    assert_true(g->l1_latency == family->l1_latency && g->shared_latency == family->shared_latency &&
+                g->xbar_reply == family->xbar_reply && g->dram_efficiency == family->dram_efficiency);
+    assert_true(g->l2_bandwidth == 64 * 64); // no family has one: of 64 slices
+    orr_gpu_free(g);
+    orr_gpu_free(family);
+    free(conf.s);
+    done(&f, &t);
+}
+
+// Two that contradict each other are both refused: a cache does not answer later than the one behind it.
+static void contradictions(void **state) {
+    (void)state;
+    orr_findings f;
+    orr_tuned t;
+    tuned(&f, &t,
+          DEVICE ROW("l1.latency", "", "290") ROW("l2.from_sm", "sm=0", "250") ROW("l2.size", "mb=256", "600")
+              ROW("fence.cta", "", "10") ROW("fence.gpu", "", "300"));
+    assert_string_equal(value_of(&t, "l1.latency"), "(none)");
+    assert_string_equal(value_of(&t, "l2.latency"), "(none)");
+    assert_non_null(strstr(refused_of(&t, "l1.latency"), "more than l2.latency = 250 cycles"));
+    assert_non_null(strstr(refused_of(&t, "l2.latency"), "less than l1.latency = 290 cycles"));
+    assert_string_equal(value_of(&t, "dram.latency"), "600 cycles");
+    assert_string_equal(value_of(&t, "core.fence_gpu"), "300 cycles");
+    done(&f, &t);
+}
+
+// Some of many points are wrong: an H200 whose last blocks had to wait to be issued (starts 22 cycles apart,
+// then thousands), a latency of which one reading of 20 is a page walk, a footprint with one slow reading.
+static void accidents(void **state) {
+    (void)state;
+    orr_findings f;
+    orr_tuned t;
+    tuned(&f, &t,
+          DEVICE ROW("small.on_sm", "n=0", "0") ROW("small.on_sm", "n=1", "21")
+              ROW("small.on_sm", "n=2", "43") ROW("small.on_sm", "n=3", "65") ROW("small.on_sm", "n=4", "87")
+                  ROW("small.on_sm", "n=5", "109") ROW("small.on_sm", "n=6", "20022")
+                      ROW("small.on_sm", "n=7", "19840") ROW("const.chase", "bytes=256", "30")
+                          ROW("const.chase", "bytes=512", "90") ROW("const.chase", "bytes=2048", "30")
+                              ROW("const.chase", "bytes=4096", "90"));
+    // distances ascending: 21 22 22 22 22 182 19731
+    assert_string_equal(value_of(&t, "launch.sm_interval"), "22 cycles");
+    assert_string_equal(value_of(&t, "const.size"), "2048 B");
+    done(&f, &t);
+    orr_text rows = {0};
+    orr_text_add(&rows, "%s", DEVICE);
+    for (int k = 0; k < 40; k++) { // two heaps, 270 and 300, and an accident
+        orr_text_add(&rows, "b,full,l2.place,place=%d,cycles,%d,1,1,1,Chosen 1,13.0,2026-01-01\n", k,
+                     k == 7  ? 5000
+                     : k % 2 ? 300
+                             : 270);
+        orr_text_add(&rows, "b,full,l2.from_sm,sm=%d,cycles,%d,1,1,1,Chosen 1,13.0,2026-01-01\n", k,
+                     k == 7 ? 50000 : 280);
+    }
+    tuned(&f, &t, rows.s);
+    assert_string_equal(value_of(&t, "l2.far_latency"), "30 cycles");
+    assert_string_equal(value_of(&t, "l2.latency"), "280 cycles");
+    free(rows.s);
+    done(&f, &t);
+}
+
+static void overhead(void **state) {
+    (void)state;
+    orr_tuned t = {0};
+    orr_tune_overhead(&t, 3000, 380.4);
+    assert_string_equal(value_of(&t, "launch.overhead"), "2620 cycles");
+    orr_tuned_free(&t);
+    orr_tune_overhead(&t, 300, 380); // the simulation alone takes longer
+    assert_string_equal(value_of(&t, "launch.overhead"), "(none)");
+    assert_non_null(strstr(refused_of(&t, "launch.overhead"), "not between 0"));
+    orr_tuned_free(&t);
+}
+
 static void unknown(void **state) {
     (void)state;
     orr_findings f = {0};
@@ -272,10 +387,19 @@ static void bad_files(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(device),     cmocka_unit_test(instructions),    cmocka_unit_test(memory),
-        cmocka_unit_test(never_full), cmocka_unit_test(heaps_and_lines), cmocka_unit_test(who_goes_first),
-        cmocka_unit_test(runs),       cmocka_unit_test(unknown),         cmocka_unit_test(repeats),
-        cmocka_unit_test(bad_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(device),
+                                       cmocka_unit_test(instructions),
+                                       cmocka_unit_test(memory),
+                                       cmocka_unit_test(never_full),
+                                       cmocka_unit_test(heaps_and_lines),
+                                       cmocka_unit_test(who_goes_first),
+                                       cmocka_unit_test(impossible),
+                                       cmocka_unit_test(contradictions),
+                                       cmocka_unit_test(accidents),
+                                       cmocka_unit_test(overhead),
+                                       cmocka_unit_test(runs),
+                                       cmocka_unit_test(unknown),
+                                       cmocka_unit_test(repeats),
+                                       cmocka_unit_test(bad_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,8 @@
 //
 // What cannot be read off a reading is found by simulation: for each such key the benchmarks that depend on
 // it are simulated with every choice, and the one whose cycles come nearest to the measured ones stays. One
-// key after the other, in the order of the table; the choice of one is kept while the next is tried.
+// key after the other, in the order of the table; the choice of one is kept while the next is tried. A
+// simulation that is far off whatever the choice does not tell which is right: then the usual one stays.
 #include "cli/compare.h"
 #include "cli/input.h"
 
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 #define MOST_CHOICES 8
+#define CLEARLY      0.5 // points by which a choice must be nearer than those before it, which are the usual ones
+#define FAR_OFF      25.0 // percent: with a larger mean error nothing is chosen
 static const struct search {
     const char *key;
     const char *choices[MOST_CHOICES];
@@ -124,22 +127,24 @@ static double try_one(tuner *x, const struct search *s, const char *choice) {
 // that simulation has for it without such a cost.
 static bool fit_overhead(tuner *x, orr_err *e) {
     orr_comparison c = {0};
-    char value[64], why[160];
+    bool found = false;
     if (!write_conf(x, e)) return false;
     if (simulate(x, "micro/blocks", "empty", "launch.overhead=0", &c)) {
         for (size_t k = 0; k < c.launches.n; k++) {
             const orr_point *p = &c.launches.at[k];
             const orr_value *v = &p->values[0];
             if (p->grid[0] != 1 || p->block[0] != 32 || isnan(v->measured) || isnan(v->predicted)) continue;
-            snprintf(value, sizeof value, "%.0f cycles", fmax(0, v->measured - v->predicted));
-            snprintf(why, sizeof why,
-                     "an empty kernel of one block: %.0f cycles measured, %.0f simulated without it",
-                     v->measured, v->predicted);
-            orr_tuned_add(&x->t, "launch.overhead", value, why);
-            say(x, why);
+            size_t had = x->t.keys.n;
+            found = true;
+            orr_tune_overhead(&x->t, v->measured, v->predicted);
+            if (x->t.keys.n > had) say(x, x->t.keys.at[had].why);
             break;
         }
     }
+    if (!found)
+        say(x, "launch.overhead: no empty kernel of one block in the measurements of micro/blocks, or not "
+               "where it "
+               "is now launched; the family's value stays");
     simulated(x, &c);
     return true;
 }
@@ -156,10 +161,14 @@ static bool search_one(tuner *x, const struct search *s, orr_err *e) {
         double error = try_one(x, s, s->choices[k]);
         if (isnan(error)) break; // neither will the others be
         orr_text_add(&why, " %s %.1f %%", s->choices[k], error);
-        if (error < least - 0.5) { // those before it are the usual ones
+        if (error < least - CLEARLY) {
             least = error;
             best = s->choices[k];
         }
+    }
+    if (best && least > FAR_OFF) {
+        orr_text_add(&why, "; too far off to tell, the usual one");
+        best = s->choices[0];
     }
     if (best) {
         orr_text line = {0};
@@ -196,6 +205,13 @@ static bool tune(tuner *x, orr_err *e) {
     for (size_t k = 0; ok && x->o->ninputs > 1 && k < sizeof searches / sizeof *searches; k++)
         ok = search_one(x, &searches[k], e);
     unlink(x->conf);
+    for (size_t k = 0; k < x->t.refused.n; k++) {
+        const orr_tuned_key *r = &x->t.refused.at[k];
+        orr_text t = {0};
+        orr_text_add(&t, "refused: %s = %s, from %s; the family's value stays", r->key, r->value, r->why);
+        say(x, t.s);
+        free(t.s);
+    }
     return ok;
 }
 

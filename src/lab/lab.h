@@ -96,11 +96,15 @@ typedef struct orr_tuned_key {
 typedef struct orr_tuned {
     const char *family; // "family/hopper": what it inherits
     ORR_VEC(orr_tuned_key) keys;
-    ORR_VEC(const char *) missing; // keys whose reading is not there
+    ORR_VEC(const char *) missing;  // keys whose reading is not there
+    ORR_VEC(orr_tuned_key) refused; // values that hardware cannot have, and why
     orr_arena arena;
 } orr_tuned;
 // `h` may be NULL: cycles of launches, for what a launch costs.
 bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_err *e);
+// What a launch costs before its first block starts, from an empty kernel's cycles and those simulated
+// without it.
+void orr_tune_overhead(orr_tuned *t, double measured, double simulated);
 void orr_tuned_add(orr_tuned *t, const char *key, const char *value, const char *why);
 void orr_tuned_write(const orr_tuned *t, const orr_findings *f, orr_text *out); // as a .conf
 void orr_tuned_free(orr_tuned *t);

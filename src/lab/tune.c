@@ -5,6 +5,11 @@
 // written names the reading it came from, so that a value that looks wrong leads to the benchmark that made
 // it.
 //
+// No reading is trusted. Each rule has the range that hardware can have, generously; a value outside of it is
+// refused, said with what it came from, and what the family says is kept. The same goes for values that
+// contradict each other (a cache that answers later than the one behind it). Formulas over many points let
+// some of them be wrong: medians, and means without the ends.
+//
 // The readings are of `orrery hw micro` (docs/micro.md); cycles of launches that do nothing are of `orrery hw
 // profile`.
 #include "lab/lab.h"
@@ -21,7 +26,8 @@ struct rule {
     formula *how;
     const char *metric, *point; // point NULL: any; a variable for formulas over all points
     double scale, offset;       // of what the formula finds
-    double step; // the value is rounded to a multiple of this; 0: not; POWER: to a power of two
+    double step;        // the value is rounded to a multiple of this; 0: not; POWER: to a power of two
+    double least, most; // what hardware can have
 };
 
 #define POWER (-1)
@@ -63,20 +69,33 @@ static double largest(const orr_findings *f, const rule *r, orr_text *why) {
     return best->value * r->scale + r->offset;
 }
 
-// The mean of all points.
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// All points, ascending. To be freed.
+static double *sorted(const orr_findings *f, const char *metric, size_t *n) {
+    double *v = orr_calloc(f->rows.n + 1, sizeof *v);
+    *n = 0;
+    for (size_t k = 0; k < f->rows.n; k++)
+        if (!strcmp(f->rows.at[k].metric, metric)) v[(*n)++] = f->rows.at[k].value;
+    qsort(v, *n, sizeof *v, ascending);
+    return v;
+}
+
+// The mean of all points but a twentieth at either end.
+#define ENDS 20
 static double mean(const orr_findings *f, const rule *r, orr_text *why) {
-    double sum = 0;
-    size_t n = 0;
+    size_t n, kept = 0;
+    double *v = sorted(f, r->metric, &n), sum = 0;
     char buf[40];
-    for (size_t k = 0; k < f->rows.n; k++) {
-        if (strcmp(f->rows.at[k].metric, r->metric) != 0) continue;
-        sum += f->rows.at[k].value;
-        n++;
-    }
+    for (size_t k = n / ENDS; k < n - n / ENDS; k++, kept++) sum += v[k];
+    free(v);
     if (!n) return NAN;
-    orr_text_add(why, "mean of %zu readings of %s, %s", n, r->metric, number(buf, sum / (double)n));
+    orr_text_add(why, "mean of %zu readings of %s, %s", kept, r->metric, number(buf, sum / (double)kept));
     scaled(why, r);
-    return sum / (double)n * r->scale + r->offset;
+    return sum / (double)kept * r->scale + r->offset;
 }
 
 // The point whose variable is the largest.
@@ -100,21 +119,28 @@ static double last(const orr_findings *f, const rule *r, orr_text *why) {
     return x->value * r->scale + r->offset;
 }
 
-// How much the reading grows with the variable, from the first point to the last.
-static double slope(const orr_findings *f, const rule *r, orr_text *why) {
-    const orr_finding *x = last_point(f, r->metric, r->point);
-    double at = x ? orr_finding_at(x, r->point) : 0;
+// How far apart the readings are: the median of their distances, one after the other.
+static double pace(const orr_findings *f, const rule *r, orr_text *why) {
+    size_t n;
+    double *v = sorted(f, r->metric, &n), median = NAN;
     char buf[40];
-    if (!x || !(at > 0)) return NAN;
-    orr_text_add(why, "%s at %s = %s, for each", r->metric, x->point, number(buf, x->value));
-    return x->value / at;
+    for (size_t k = 0; k + 1 < n; k++) v[k] = v[k + 1] - v[k];
+    if (n > 1) {
+        qsort(v, n - 1, sizeof *v, ascending);
+        median = n % 2 ? (v[(n - 1) / 2 - 1] + v[(n - 1) / 2]) / 2 : v[(n - 1) / 2];
+        orr_text_add(why, "%zu readings of %s, the median of their distances, %s", n, r->metric,
+                     number(buf, median));
+    }
+    free(v);
+    return median;
 }
 
-// How large something is that a footprint fits into: the largest value of the variable up to which the
-// readings stay within 10 % of the first one above `from`. Between that point and the next one it overflows.
+// How large something is that a footprint fits into: the largest value of the variable whose reading is still
+// within 10 % of the first one above `from`. One slow reading among them is an accident. Between that point
+// and the next one it overflows.
 #define STAYS 1.1
 static double fits(const orr_findings *f, const char *metric, const char *variable, double from) {
-    double base = NAN, base_at = INFINITY, best = NAN, over = INFINITY;
+    double base = NAN, base_at = INFINITY, best = NAN, largest_at = NAN;
     for (size_t k = 0; k < f->rows.n; k++) { // the first point
         const orr_finding *x = &f->rows.at[k];
         double at = orr_finding_at(x, variable);
@@ -122,19 +148,14 @@ static double fits(const orr_findings *f, const char *metric, const char *variab
         base = x->value;
         base_at = at;
     }
-    for (size_t k = 0; k < f->rows.n; k++) { // the first that is too slow
-        const orr_finding *x = &f->rows.at[k];
-        double at = orr_finding_at(x, variable);
-        if (strcmp(x->metric, metric) != 0 || isnan(at) || at <= from) continue;
-        if (x->value > base * STAYS && at < over) over = at;
-    }
     for (size_t k = 0; k < f->rows.n; k++) {
         const orr_finding *x = &f->rows.at[k];
         double at = orr_finding_at(x, variable);
-        if (strcmp(x->metric, metric) != 0 || isnan(at) || at <= from || at >= over) continue;
-        if (isnan(best) || at > best) best = at;
+        if (strcmp(x->metric, metric) != 0 || isnan(at) || at <= from) continue;
+        if (isnan(largest_at) || at > largest_at) largest_at = at;
+        if (x->value <= base * STAYS && (isnan(best) || at > best)) best = at;
     }
-    return over == INFINITY ? NAN : best; // it never overflowed: the size is not known
+    return best == largest_at ? NAN : best; // it never overflowed: the size is not known
 }
 
 static double knee(const orr_findings *f, const rule *r, orr_text *why) {
@@ -188,7 +209,7 @@ static double efficiency(const orr_findings *f, const rule *r, orr_text *why) {
     if (isnan(bytes) || isnan(mhz) || isnan(peak)) return NAN;
     orr_text_add(why, "%s at %s = %s B/cycle x clock.sm of the bus", r->metric, r->point, number(buf, bytes));
     double share = 100 * bytes * mhz * 1e6 / (peak * 1e9);
-    return share > 100 ? 100 : share;
+    return share > 100 && share < 105 ? 100 : share; // clocks are known to some percent
 }
 
 // Channels of 64 bits where memory is stacked (HBM: more than 1024 bits), of 32 elsewhere (a GDDR chip).
@@ -208,26 +229,32 @@ static double without_compare(const orr_findings *f, const rule *r, orr_text *wh
 }
 
 // Readings that fall into two heaps: the distance of the heaps' means. They are parted at the mean of those,
-// until that stays.
+// until that stays. A twentieth at either end counts as the reading next to it.
 static double two_heaps(const orr_findings *f, const rule *r, orr_text *why) {
-    double part = NAN, low = NAN, high = NAN;
+    size_t n;
+    double *v = sorted(f, r->metric, &n), part = NAN, low = NAN, high = NAN;
+    for (size_t k = 0; k < n / ENDS; k++) {
+        v[k] = v[n / ENDS];
+        v[n - 1 - k] = v[n - 1 - n / ENDS];
+    }
     for (int round = 0; round < 100; round++) {
         double sum[2] = {0, 0};
-        size_t n[2] = {0, 0};
-        for (size_t k = 0; k < f->rows.n; k++) {
-            const orr_finding *x = &f->rows.at[k];
-            if (strcmp(x->metric, r->metric) != 0) continue;
-            int heap = !isnan(part) && x->value > part;
-            sum[heap] += x->value;
-            n[heap]++;
+        size_t in[2] = {0, 0};
+        for (size_t k = 0; k < n; k++) {
+            int heap = !isnan(part) && v[k] > part;
+            sum[heap] += v[k];
+            in[heap]++;
         }
-        if (!n[0] || (round && !n[1])) return NAN; // none, or all alike
-        low = sum[0] / (double)n[0];
-        high = n[1] ? sum[1] / (double)n[1] : low;
+        high = low = NAN;
+        if (!in[0] || (round && !in[1])) break; // none, or all alike
+        low = sum[0] / (double)in[0];
+        high = in[1] ? sum[1] / (double)in[1] : low;
         double next = (low + high) / 2;
         if (next == part) break;
         part = next;
     }
+    free(v);
+    if (isnan(high)) return NAN;
     char a[40], b[40];
     orr_text_add(why, "two heaps of %s, around %s and %s", r->metric, number(a, low), number(b, high));
     return high - low;
@@ -264,83 +291,81 @@ static double storage(const orr_findings *f, const rule *r, orr_text *why) {
 }
 
 // ---- the table --------------------------------------------------------------------------------
-#define X(key, unit, metric)                                                                                 \
-    { key, unit, direct, metric, NULL, 1, 0, 1 }
-#define XS(key, unit, metric, scale)                                                                         \
-    { key, unit, direct, metric, NULL, scale, 0, 1 }
-#define XP(key, unit, metric, point, step)                                                                   \
-    { key, unit, direct, metric, point, 1, 0, step }
+#define X(key, unit, metric, least, most)                                                                    \
+    { key, unit, direct, metric, NULL, 1, 0, 1, least, most }
+#define XS(key, unit, metric, scale, least, most)                                                            \
+    { key, unit, direct, metric, NULL, scale, 0, 1, least, most }
 static const rule rules[] = {
     // the device, as the driver describes it
-    X("cc.major", "", "device.cc_major"),
-    X("cc.minor", "", "device.cc_minor"),
-    X("sm.count", "SMs", "device.sms"),
-    XS("tpc.count", "TPCs", "device.sms", 0.5),
-    XS("clock.base", "MHz", "device.clock", 1e-3),
-    X("clock.sm", "MHz", "clock.sm"),
-    XS("clock.dram", "MHz", "device.memory_clock", 1e-3),
-    XS("limit.sm_warps", "warps", "device.sm_threads", 1.0 / 32),
-    X("limit.sm_threads", "threads", "device.sm_threads"),
-    X("limit.sm_blocks", "blocks", "device.sm_blocks"),
-    X("limit.block_threads", "threads", "device.block_threads"),
-    X("limit.sm_registers", "registers", "device.sm_registers"),
-    X("limit.block_registers", "registers", "device.block_registers"),
-    XS("shared.per_sm", "KB", "device.shared_per_sm", 1.0 / 1024),
-    XS("shared.per_block", "KB", "device.shared_per_block", 1.0 / 1024),
-    XS("shared.per_block_optin", "KB", "device.shared_per_block_optin", 1.0 / 1024),
-    XS("shared.reserved", "KB", "device.shared_reserved", 1.0 / 1024),
+    X("cc.major", "", "device.cc_major", 1, 99),
+    X("cc.minor", "", "device.cc_minor", 0, 9),
+    X("sm.count", "SMs", "device.sms", 1, 1024),
+    XS("tpc.count", "TPCs", "device.sms", 0.5, 1, 512),
+    XS("clock.base", "MHz", "device.clock", 1e-3, 100, 5000),
+    X("clock.sm", "MHz", "clock.sm", 100, 5000),
+    XS("clock.dram", "MHz", "device.memory_clock", 1e-3, 100, 30000),
+    XS("limit.sm_warps", "warps", "device.sm_threads", 1.0 / 32, 1, 256),
+    X("limit.sm_threads", "threads", "device.sm_threads", 32, 8192),
+    X("limit.sm_blocks", "blocks", "device.sm_blocks", 1, 256),
+    X("limit.block_threads", "threads", "device.block_threads", 32, 4096),
+    X("limit.sm_registers", "registers", "device.sm_registers", 1024, 1048576),
+    X("limit.block_registers", "registers", "device.block_registers", 1024, 1048576),
+    XS("shared.per_sm", "KB", "device.shared_per_sm", 1.0 / 1024, 16, 4096),
+    XS("shared.per_block", "KB", "device.shared_per_block", 1.0 / 1024, 16, 4096),
+    XS("shared.per_block_optin", "KB", "device.shared_per_block_optin", 1.0 / 1024, 16, 4096),
+    XS("shared.reserved", "KB", "device.shared_reserved", 1.0 / 1024, 0, 16),
     // instructions
-    X("op.fp32.latency", "cycles", "ffma.latency"),
-    X("op.int.latency", "cycles", "lop3.latency"),
-    X("op.int.mul.latency", "cycles", "imad.latency"),
-    X("op.int.bits.latency", "cycles", "popc.latency"),
-    X("op.fp64.latency", "cycles", "dfma.latency"),
-    X("op.fp16.latency", "cycles", "hfma2.latency"),
-    X("op.sfu.latency", "cycles", "mufu_ex2.latency"),
-    XS("op.conv.latency", "cycles", "f2f.latency", 0.5),
-    X("op.shfl.latency", "cycles", "shfl_bfly.latency"),
-    {"op.vote.latency", "cycles", without_compare, "vote.latency", NULL, 1, 0, 1},
-    X("op.tensor.latency", "cycles", "hmma_16816_f32.latency"),
-    XS("op.tensor.interval", "cycles", "hmma_16816_f32.interval", SUBCORES),
-    {"op.barrier.latency", "cycles", direct, "bar.sync", "warps=1", 1, 0, 1},
-    {"unit.fma.lanes", "lanes", lanes, "ffma.interval", NULL, 1, 0, 0},
-    {"unit.alu.lanes", "lanes", lanes, "lop3.interval", NULL, 1, 0, 0},
-    {"unit.fmaheavy.lanes", "lanes", lanes, "imad.interval", NULL, 1, 0, 0},
-    {"unit.fp64.lanes", "lanes", lanes, "dfma.interval", NULL, 1, 0, 0},
-    {"unit.fp16.lanes", "lanes", lanes, "hfma2.interval", NULL, 1, 0, 0},
-    {"unit.xu.lanes", "lanes", lanes, "mufu_ex2.interval", NULL, 1, 0, 0},
+    X("op.fp32.latency", "cycles", "ffma.latency", 2, 30),
+    X("op.int.latency", "cycles", "lop3.latency", 2, 30),
+    X("op.int.mul.latency", "cycles", "imad.latency", 2, 40),
+    X("op.int.bits.latency", "cycles", "popc.latency", 2, 80),
+    X("op.fp64.latency", "cycles", "dfma.latency", 2, 200),
+    X("op.fp16.latency", "cycles", "hfma2.latency", 2, 40),
+    X("op.sfu.latency", "cycles", "mufu_ex2.latency", 4, 120),
+    XS("op.conv.latency", "cycles", "f2f.latency", 0.5, 2, 120),
+    X("op.shfl.latency", "cycles", "shfl_bfly.latency", 4, 120),
+    {"op.vote.latency", "cycles", without_compare, "vote.latency", NULL, 1, 0, 1, 2, 120},
+    X("op.tensor.latency", "cycles", "hmma_16816_f32.latency", 4, 300),
+    XS("op.tensor.interval", "cycles", "hmma_16816_f32.interval", SUBCORES, 1, 128),
+    {"op.barrier.latency", "cycles", direct, "bar.sync", "warps=1", 1, 0, 1, 2, 200},
+    {"unit.fma.lanes", "lanes", lanes, "ffma.interval", NULL, 1, 0, 0, 4, 64},
+    {"unit.alu.lanes", "lanes", lanes, "lop3.interval", NULL, 1, 0, 0, 4, 64},
+    {"unit.fmaheavy.lanes", "lanes", lanes, "imad.interval", NULL, 1, 0, 0, 2, 64},
+    {"unit.fp64.lanes", "lanes", lanes, "dfma.interval", NULL, 1, 0, 0, 0.25, 64},
+    {"unit.fp16.lanes", "lanes", lanes, "hfma2.interval", NULL, 1, 0, 0, 4, 128},
+    {"unit.xu.lanes", "lanes", lanes, "mufu_ex2.interval", NULL, 1, 0, 0, 1, 32},
     // The loop's other instructions, by their stall counts: 1 + 5 + 13 (micro/blocks.cu, sm_90).
-    {"core.branch_wait", "cycles", direct, "branch.loop", NULL, 1, -19, 1},
-    X("core.fence_block", "cycles", "fence.cta"),
-    X("core.fence_gpu", "cycles", "fence.gpu"),
-    X("core.fence_system", "cycles", "fence.sys"),
-    {"lsu.queue", "instructions", line_length, "queue.issued", NULL, 1, 0, 1},
-    {"launch.sm_interval", "cycles", slope, "small.on_sm", "n", 1, 0, 1},
+    {"core.branch_wait", "cycles", direct, "branch.loop", NULL, 1, -19, 1, 0, 100},
+    X("core.fence_block", "cycles", "fence.cta", 1, 2000),
+    X("core.fence_gpu", "cycles", "fence.gpu", 1, 10000),
+    X("core.fence_system", "cycles", "fence.sys", 1, 50000),
+    {"lsu.queue", "instructions", line_length, "queue.issued", NULL, 1, 0, 1, 1, 1024},
+    {"launch.sm_interval", "cycles", pace, "small.on_sm", NULL, 1, 0, 1, 1, 200},
     // caches of an SM
-    {"icache.l0", "KB", knee, "icache.straight", "kb", 1, 0, POWER},
-    {"icache.l1", "KB", second_knee, "icache.straight", "kb", 1, 0, POWER},
-    {"const.size", "B", knee, "const.chase", "bytes", 1, 0, 1},
-    {"const.latency", "cycles", direct, "const.chase", "bytes=256", 1, 0, 1},
-    {"const.l15_latency", "cycles", last, "const.chase", "bytes", 1, 0, 1},
-    X("shared.latency", "cycles", "shared.latency"),
-    X("l1.latency", "cycles", "l1.latency"),
-    {"l1.size", "KB", storage, "l1.size", "kb", 1, 0, 1},
+    {"icache.l0", "KB", knee, "icache.straight", "kb", 1, 0, POWER, 1, 256},
+    {"icache.l1", "KB", second_knee, "icache.straight", "kb", 1, 0, POWER, 8, 4096},
+    {"const.size", "B", knee, "const.chase", "bytes", 1, 0, 1, 256, 65536},
+    {"const.latency", "cycles", direct, "const.chase", "bytes=256", 1, 0, 1, 4, 200},
+    {"const.l15_latency", "cycles", last, "const.chase", "bytes", 1, 0, 1, 10, 1000},
+    X("shared.latency", "cycles", "shared.latency", 8, 200),
+    X("l1.latency", "cycles", "l1.latency", 8, 300),
+    {"l1.size", "KB", storage, "l1.size", "kb", 1, 0, 1, 16, 1024},
     // beyond it. The clock of L2 is not measured: bytes are counted per cycle of the SMs, which it then has.
-    {"xbar.request", "B/cycle", direct, "sm.write", NULL, 136.0 / 128, 0,
-     1}, // a line's 4 sectors have a head of 8 bytes
-    {"xbar.reply", "B/cycle", direct, "sm.read", NULL, 136.0 / 128, 0, 1},
-    XS("l2.size", "MB", "device.l2_size", 1.0 / 1048576),
-    {"l2.slices", "slices", channels, NULL, NULL, 1, 0, 1},
-    {"l2.latency", "cycles", mean, "l2.from_sm", NULL, 1, 0, 1},
-    {"l2.far_latency", "cycles", two_heaps, "l2.place", NULL, 1, 0, 1},
-    {"l2.bandwidth", "B/cycle", largest, "l2.read", NULL, 1, 0, 10},
-    {"l2.atomic", "lanes/cycle", direct, "red.lanes", "place=2 same=32", 1, 0, 0.01},
-    XS("dram.size", "GB", "device.memory", 1.0 / (1 << 30)),
-    X("dram.bus", "bits", "device.memory_bus"),
-    {"dram.bandwidth", "GB/s", bus_bandwidth, NULL, NULL, 1, 0, 1},
-    {"dram.efficiency", "%", efficiency, "stream", "kind=0 passes=1", 1, 0, 0.1},
-    {"dram.channels", "channels", channels, NULL, NULL, 1, 0, 1},
-    {"dram.latency", "cycles", last, "l2.size", "mb", 1, 0, 1},
+    {"xbar.request", "B/cycle", direct, "sm.write", NULL, 136.0 / 128, 0, 1, 4,
+     1024}, // a line's 4 sectors have a head of 8 bytes
+    {"xbar.reply", "B/cycle", direct, "sm.read", NULL, 136.0 / 128, 0, 1, 4, 1024},
+    XS("l2.size", "MB", "device.l2_size", 1.0 / 1048576, 0.125, 1024),
+    {"l2.slices", "slices", channels, NULL, NULL, 1, 0, 1, 1, 1024},
+    {"l2.latency", "cycles", mean, "l2.from_sm", NULL, 1, 0, 1, 50, 2000},
+    {"l2.far_latency", "cycles", two_heaps, "l2.place", NULL, 1, 0, 1, 1, 1000},
+    {"l2.bandwidth", "B/cycle", largest, "l2.read", NULL, 1, 0, 10, 32, 100000},
+    {"l2.atomic", "lanes/cycle", direct, "red.lanes", "place=2 same=32", 1, 0, 0.01, 0.03125, 64},
+    XS("dram.size", "GB", "device.memory", 1.0 / (1 << 30), 0.5, 4096),
+    X("dram.bus", "bits", "device.memory_bus", 32, 32768),
+    {"dram.bandwidth", "GB/s", bus_bandwidth, NULL, NULL, 1, 0, 1, 8, 50000},
+    {"dram.efficiency", "%", efficiency, "stream", "kind=0 passes=1", 1, 0, 0.1, 20, 100},
+    {"dram.channels", "channels", channels, NULL, NULL, 1, 0, 1, 1, 1024},
+    {"dram.latency", "cycles", last, "l2.size", "mb", 1, 0, 1, 100, 5000},
 };
 
 // Opcodes that are slower than their class: unit, readings, and what other instructions have in the chain
@@ -356,6 +381,19 @@ static const struct opcode {
     {"dmma", "tensor", "dmma_884.latency", "dmma_884.interval", 0},
 };
 
+// Whether hardware can have the value; if not, it is said, and what the family says stays.
+static bool possible(orr_tuned *out, const char *key, double v, const char *unit, double least, double most,
+                     const char *why) {
+    char buf[3][40];
+    if (v >= least && v <= most) return true; // not NAN
+    *ORR_PUSH(&out->refused) =
+        (orr_tuned_key){orr_arena_strdup(&out->arena, key),
+                        orr_arena_printf(&out->arena, "%s%s%s", number(buf[0], v), *unit ? " " : "", unit),
+                        orr_arena_printf(&out->arena, "%s: not between %s and %s", why, number(buf[1], least),
+                                         number(buf[2], most))};
+    return false;
+}
+
 static void tune_opcodes(const orr_findings *f, orr_tuned *out) {
     orr_arena a = {0};
     for (size_t k = 0; k < sizeof opcodes / sizeof *opcodes; k++) {
@@ -363,13 +401,19 @@ static void tune_opcodes(const orr_findings *f, orr_tuned *out) {
         double latency = orr_finding_value(f, o->latency, NULL),
                interval = orr_finding_value(f, o->interval, NULL);
         if (isnan(latency) || isnan(interval)) continue;
+        const char *key = orr_arena_printf(&a, "op.%s", o->name);
+        latency -= o->others;
+        interval *= SUBCORES;
+        if (!possible(out, key, latency, "cycles", 1, 2000, o->latency) ||
+            !possible(out, key, interval, "cycles", 0.5, 2000, o->interval))
+            continue;
         orr_tuned_add(out, orr_arena_printf(&a, "op.%s.unit", o->name), o->unit, "a slow one of its class");
         orr_tuned_add(out, orr_arena_printf(&a, "op.%s.latency", o->name),
-                      orr_arena_printf(&a, "%.0f cycles", latency - o->others),
-                      orr_arena_printf(&a, "%s = %.6g - %g", o->latency, latency, o->others));
+                      orr_arena_printf(&a, "%.0f cycles", latency),
+                      orr_arena_printf(&a, "%s = %.6g - %g", o->latency, latency + o->others, o->others));
         orr_tuned_add(out, orr_arena_printf(&a, "op.%s.interval", o->name),
-                      orr_arena_printf(&a, "%.0f cycles", interval * SUBCORES),
-                      orr_arena_printf(&a, "%s = %.6g x %d", o->interval, interval, SUBCORES));
+                      orr_arena_printf(&a, "%.0f cycles", interval),
+                      orr_arena_printf(&a, "%s = %.6g x %d", o->interval, interval / SUBCORES, SUBCORES));
     }
     orr_arena_free(&a);
 }
@@ -439,23 +483,84 @@ static void issue_order(const orr_findings *f, orr_tuned *out) {
 }
 
 // ---- launches, timed from outside ---------------------------------------------------------------
-// Cycles of the kernel `empty` with so many blocks of 32 threads; the median row is the first.
+// Cycles of the kernel `empty` with so many blocks of 32 threads, caches flushed: the median of the rows.
 static double empty_cycles(const orr_hardware *h, uint32_t blocks) {
+    double *v = orr_calloc((h ? h->rows.n : 0) + 1, sizeof *v), median = NAN;
+    size_t n = 0;
     for (size_t k = 0; h && k < h->rows.n; k++) {
         const orr_measured *m = &h->rows.at[k];
-        if (!strcmp(m->kernel, "empty") && m->grid[0] == blocks && m->block[0] == 32)
-            return orr_hardware_get(h, m, "gpc__cycles_elapsed.max");
+        if (strcmp(m->kernel, "empty") != 0 || m->grid[0] != blocks || m->block[0] != 32) continue;
+        if (m->cache && !strcmp(m->cache, "warm")) continue;
+        double cycles = orr_hardware_get(h, m, "gpc__cycles_elapsed.max");
+        if (!isnan(cycles)) v[n++] = cycles;
     }
-    return NAN;
+    qsort(v, n, sizeof *v, ascending);
+    if (n) median = n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+    free(v);
+    return median;
 }
 
 static void launches(const orr_hardware *h, orr_tuned *out) {
-    double few = empty_cycles(h, 132), many = empty_cycles(h, 4224);
+    static const char why[] = "empty kernels of 132 and of 4224 blocks, the difference";
+    double few = empty_cycles(h, 132), many = empty_cycles(h, 4224), each = (many - few) / (4224 - 132);
     char buf[80];
-    if (isnan(few) || isnan(many) || !(many > few)) return;
-    snprintf(buf, sizeof buf, "%.2f cycles", (many - few) / (4224 - 132));
-    orr_tuned_add(out, "launch.block_interval", buf,
-                  "empty kernels of 132 and of 4224 blocks, the difference");
+    if (isnan(each) || !possible(out, "launch.block_interval", each, "cycles", 0.05, 100, why)) return;
+    snprintf(buf, sizeof buf, "%.2f cycles", each);
+    orr_tuned_add(out, "launch.block_interval", buf, why);
+}
+
+void orr_tune_overhead(orr_tuned *t, double measured, double simulated) {
+    char value[64], why[160];
+    snprintf(why, sizeof why, "an empty kernel of one block: %.0f cycles measured, %.0f simulated without it",
+             measured, simulated);
+    if (!possible(t, "launch.overhead", measured - simulated, "cycles", 0, 100000, why)) return;
+    snprintf(value, sizeof value, "%.0f cycles", measured - simulated);
+    orr_tuned_add(t, "launch.overhead", value, why);
+}
+
+// ---- what contradicts itself ----------------------------------------------------------------------
+// The first must not be more than the second. Which of them is wrong cannot be told: neither is kept.
+static const struct {
+    const char *less, *more;
+} orders[] = {{"shared.latency", "l2.latency"},
+              {"l1.latency", "l2.latency"},
+              {"l2.latency", "dram.latency"},
+              {"const.latency", "const.l15_latency"},
+              {"icache.l0", "icache.l1"},
+              {"core.fence_block", "core.fence_gpu"},
+              {"core.fence_gpu", "core.fence_system"},
+              {"l2.far_latency", "l2.latency"},
+              {"shared.per_block", "shared.per_sm"},
+              {"shared.per_block_optin", "shared.per_sm"},
+              {"shared.per_sm", "l1.size"},
+              {"limit.block_threads", "limit.sm_threads"}};
+
+static orr_tuned_key *find_key(orr_tuned *t, const char *key) {
+    for (size_t k = 0; k < t->keys.n; k++)
+        if (!strcmp(t->keys.at[k].key, key)) return &t->keys.at[k];
+    return NULL;
+}
+
+static void remove_key(orr_tuned *t, orr_tuned_key *x) {
+    size_t k = (size_t)(x - t->keys.at);
+    memmove(x, x + 1, (t->keys.n - k - 1) * sizeof *x);
+    t->keys.n--;
+}
+
+static void refuse_contradictions(orr_tuned *t) {
+    for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
+        orr_tuned_key *less = find_key(t, orders[k].less), *more = find_key(t, orders[k].more);
+        if (!less || !more || strtod(less->value, NULL) <= strtod(more->value, NULL)) continue;
+        orr_tuned_key one = *less, two = *more;
+        *ORR_PUSH(&t->refused) = (orr_tuned_key){
+            one.key, one.value,
+            orr_arena_printf(&t->arena, "%s: more than %s = %s", one.why, two.key, two.value)};
+        *ORR_PUSH(&t->refused) = (orr_tuned_key){
+            two.key, two.value,
+            orr_arena_printf(&t->arena, "%s: less than %s = %s", two.why, one.key, one.value)};
+        remove_key(t, find_key(t, orders[k].less));
+        remove_key(t, find_key(t, orders[k].more));
+    }
 }
 
 // ---- all of it --------------------------------------------------------------------------------
@@ -463,6 +568,26 @@ void orr_tuned_add(orr_tuned *t, const char *key, const char *value, const char 
     orr_tuned_key *k = ORR_PUSH(&t->keys);
     *k = (orr_tuned_key){orr_arena_strdup(&t->arena, key), orr_arena_strdup(&t->arena, value),
                          orr_arena_strdup(&t->arena, why)};
+}
+
+// What no family has a value for, where there is no reading that can be kept: what GPUs of the last ten years
+// have in common (gpus/*.conf).
+static void assume(const orr_findings *f, orr_tuned *out) {
+    orr_text none = {0};
+    rule slices = {.scale = 1};
+    double n = channels(f, &slices, &none), latency = NAN;
+    char buf[80];
+    free(none.s);
+    if (!find_key(out, "l2.bandwidth") && n >= 1) {
+        snprintf(buf, sizeof buf, "%.0f B/cycle", 64 * n);
+        orr_tuned_add(out, "l2.bandwidth", buf, "no reading: 64 B of each slice assumed");
+    }
+    if (!find_key(out, "dram.latency")) {
+        const orr_tuned_key *l2 = find_key(out, "l2.latency");
+        latency = l2 ? strtod(l2->value, NULL) : 260;
+        snprintf(buf, sizeof buf, "%.0f cycles", latency + 350);
+        orr_tuned_add(out, "dram.latency", buf, "no reading: 350 cycles more than L2 assumed");
+    }
 }
 
 bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_err *e) {
@@ -478,13 +603,13 @@ bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_
         const rule *r = &rules[k];
         orr_text why = {0};
         double v = r->how(f, r, &why);
-        if (!isnan(v) && !isinf(v)) {
+        if (isnan(v)) {
+            *ORR_PUSH(&out->missing) = r->key;
+        } else if (possible(out, r->key, v, r->unit, r->least, r->most, why.s ? why.s : "")) {
             if (r->step > 0) v = round(v / r->step) * r->step;
             if (r->step == POWER && v > 0) v = exp2(round(log2(v)));
             snprintf(buf, sizeof buf, "%.10g%s%s", v, *r->unit ? " " : "", r->unit);
             orr_tuned_add(out, r->key, buf, why.s ? why.s : "");
-        } else {
-            *ORR_PUSH(&out->missing) = r->key;
         }
         free(why.s);
     }
@@ -495,6 +620,8 @@ bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_
     write_policy(f, out);
     issue_order(f, out);
     launches(h, out);
+    refuse_contradictions(out);
+    assume(f, out);
     return true;
 }
 
@@ -523,6 +650,14 @@ void orr_tuned_write(const orr_tuned *t, const orr_findings *f, orr_text *out) {
         plain(out, x->why);
         orr_text_add(out, "\n");
     }
+    if (t->refused.n)
+        orr_text_add(out, "\n# Readings that no hardware has, refused; as the family has it:\n");
+    for (size_t k = 0; k < t->refused.n; k++) {
+        const orr_tuned_key *x = &t->refused.at[k];
+        orr_text_add(out, "#   %s = %s, from ", x->key, x->value);
+        plain(out, x->why);
+        orr_text_add(out, "\n");
+    }
     if (t->missing.n) {
         orr_text_add(out, "\n# Without a reading, and as the family has it:");
         for (size_t k = 0; k < t->missing.n; k++) orr_text_add(out, " %s", t->missing.at[k]);
@@ -533,6 +668,7 @@ void orr_tuned_write(const orr_tuned *t, const orr_findings *f, orr_text *out) {
 void orr_tuned_free(orr_tuned *t) {
     free(t->keys.at);
     free(t->missing.at);
+    free(t->refused.at);
     orr_arena_free(&t->arena);
     *t = (orr_tuned){0};
 }
