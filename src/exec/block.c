@@ -244,6 +244,7 @@ tblock *orr_block_start(worker *k, uint64_t index) {
             tb->traces[n].mask = 0;
             tb->warps[n].trace = &tb->traces[n];
         }
+        if (index < k->unobserved) tb->warps[n].trace = NULL;
     }
     return tb;
 }

@@ -383,6 +383,23 @@ static int source_next(orr_source *base, orr_tb *tb, orr_err *e) {
     return r;
 }
 
+// Blocks that have been started already, because one before them waits, have made their streams.
+static bool source_skip(orr_source *base, uint64_t to, orr_err *e) {
+    exec_source *s = (exec_source *)base;
+    if (s->out) turns_give(&s->t, s->out);
+    s->out = NULL;
+    if (to > s->t.total) to = s->t.total;
+    if (to > s->t.k.unobserved) s->t.k.unobserved = to;
+    while (s->t.done_upto < to) {
+        tblock *tb = NULL;
+        int r = turns_next(&s->t, &tb);
+        if (r < 0) return orr_fail(e, s->t.k.err.status, "%s", s->t.k.err.text);
+        if (r == 0) break;
+        turns_give(&s->t, tb);
+    }
+    return true;
+}
+
 static void source_close(orr_source *base) {
     exec_source *s = (exec_source *)base;
     turns_free(&s->t);
@@ -412,5 +429,6 @@ orr_source *orr_exec_source_of(const orr_launch *l, const uint64_t *blocks, uint
     memcpy(s->base.info.block, l->block, sizeof l->block);
     s->base.next = source_next;
     s->base.close = source_close;
+    s->base.skip = source_skip;
     return &s->base;
 }

@@ -475,6 +475,19 @@ void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors) {
     c->line[i].dirty &= ~sectors;
 }
 
+// What a sampled simulation executed and did not simulate. Sectors that are on their way are left alone.
+void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool write) {
+    orr_cache *c = &p->slice[slice].cache;
+    orr_cache_line victim;
+    uint32_t i = orr_cache_find(c, tag);
+    if (i == ORR_NO_LINE) i = orr_cache_take_idle(c, tag, &victim, NULL);
+    if (i == ORR_NO_LINE) return;
+    orr_cache_touch(c, i);
+    sectors &= (uint8_t)~c->line[i].pending;
+    c->line[i].valid |= sectors;
+    if (write) c->line[i].dirty |= sectors;
+}
+
 // ---- beginning and end ----------------------------------------------------------------------------
 
 void orr_l2_reset(orr_l2 *p) {

@@ -74,6 +74,8 @@ void orr_l2_reset(orr_l2 *p); // time 0, statistics 0; what was on its way has c
 void orr_l2_add(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t tag); // in order of time
 uint64_t orr_l2_next(const orr_l2 *p); // UINT64_MAX: nothing is to be done
 void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out);
+void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors,
+                 bool write);                                               // the same, perhaps dirty
 void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors); // there now, without time
 
 #endif

@@ -226,6 +226,13 @@ void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes) {
     }
 }
 
+void orr_memsys_warm(orr_memsys *m, uint64_t line, uint8_t sectors, bool write) {
+    partition *p = &m->part[m->part_of[unit_of(m, line)]];
+    uint64_t tag;
+    uint32_t slice = slice_of(m, p, line, &tag);
+    orr_l2_warm(&p->l2, slice, tag, sectors, write);
+}
+
 void orr_memsys_flush(orr_memsys *m) {
     for (uint32_t i = 0; i < m->parts; i++)
         for (uint32_t k = 0; k < m->part[i].l2.slices; k++) orr_cache_flush(&m->part[i].l2.slice[k].cache);

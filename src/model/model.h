@@ -144,6 +144,32 @@ typedef struct orr_result {
     orr_arena arena;
 } orr_result;
 
+// ---- sampling (sample/) -----------------------------------------------------------------------
+// Leaves thread blocks of a launch out, for models that simulate them one after the other in time. A model
+// that knows nothing of it simulates all of them. All calls come from one thread.
+typedef struct orr_sampler {
+    void (*begin)(struct orr_sampler *s, uint64_t resident,
+                  uint64_t start);                                         // blocks that the GPU holds; cycle
+    void (*ended)(struct orr_sampler *s, const orr_span *spans, size_t n); // blocks that have, in any order
+    // All blocks before `next` have been handed out: the one to go on with. Those in between are executed and
+    // not timed. From *warm on (at most what is returned) they leave their lines in L2.
+    uint64_t (*resume)(struct orr_sampler *s, uint64_t next, uint64_t *warm);
+} orr_sampler;
+
+// A simulation cut into pieces of so many warp instructions, for those who compare ways of sampling: at most
+// as many pieces as the cycle model has windows. A piece ends with its launch.
+typedef struct orr_piece {
+    uint64_t cycles, insts;
+    uint32_t launch;  // index in the result
+    uint32_t nblocks; // of code, and where instructions issued in each begin in orr_pieces.insts
+    size_t first;
+} orr_piece;
+typedef struct orr_pieces {
+    uint64_t size; // at least
+    ORR_VEC(orr_piece) unit;
+    ORR_VEC(uint64_t) insts;
+} orr_pieces;
+
 // ---- models ---------------------------------------------------------------------------------
 typedef struct orr_work { // one launch
     orr_launch_info info;
@@ -153,6 +179,8 @@ typedef struct orr_work { // one launch
     orr_progress *progress; // told of every finished thread block; may be NULL
     bool timeline;          // keep which block was where
     bool skip;              // execute it and warm nothing: not one of --kernels, --launches
+    orr_sampler *sampler;   // NULL: all thread blocks are simulated
+    orr_pieces *units;      // NULL: nobody compares
 } orr_work;
 // Pull its thread blocks; close the source when done. NULL with e set on error.
 orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e);
@@ -170,6 +198,17 @@ extern const orr_model orr_model_functional, orr_model_cycle;
 extern const orr_model *const orr_models[]; // all, ends with NULL
 // By name. Unknown: NULL, and the message names those that exist.
 const orr_model *orr_model_find(const char *name, orr_err *e);
+
+// A line of global memory that an executed, not simulated launch or block has touched is in the cycle
+// model's L2 afterwards; no time passes.
+bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, uint64_t line, uint8_t sectors, bool write,
+                    orr_err *e);
+// Every line of global memory that a thread block touches, in the order of its warps (warm.c). False:
+// damaged.
+typedef void orr_touch(void *arg, uint64_t line, uint8_t sectors, bool write);
+bool orr_warm_block(const orr_profile *p, const orr_tb *tb, orr_touch *touch, void *arg);
+// What that needs to know of a kernel; freed with `a`.
+orr_profile *orr_warm_places(const orr_kernel *k, orr_arena *a);
 
 // Appends a launch with its shape and occupancy filled in and nothing counted yet.
 orr_launch_result *orr_result_add(orr_result *r, const orr_gpu *gpu, const orr_work *w);

@@ -156,6 +156,8 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
         else
             s->spans_left_out++;
     }
+    b->buf->started = b->start;
+    b->buf->ended = when;
     b->buf->next = s->done;
     s->done = b->buf;
     b->buf = NULL;

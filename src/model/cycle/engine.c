@@ -34,6 +34,12 @@ typedef struct engine {
     ORR_VEC(orr_request) * in; // by partition
     orr_sample last;
     run *out;
+    ORR_VEC(orr_span) spans; // for the sampler: blocks that have ended
+    struct {                 // of the piece of work under way (orr_pieces)
+        uint64_t cycles, insts;
+        uint64_t *issued; // [program->nblocks] before it
+        uint32_t nblocks;
+    } unit;
 } engine;
 
 // ---- thread blocks
@@ -119,11 +125,56 @@ static void collect_blocks(engine *x, orr_progress *progress) {
         s->started_last = s->started;
         uint64_t done = 0;
         for (tbuf *b = s->done; b; b = b->next) done++;
+        for (tbuf *b = s->done; b && x->out->sampler; b = b->next)
+            *ORR_PUSH(&x->spans) =
+                (orr_span){.block = b->index, .start = b->started, .end = b->ended, .sm = n};
         if (done && progress) orr_progress_part(progress, done);
         cyc_supply_done(x->supply, s->done);
         s->done = NULL;
         give_back(x, s);
     }
+}
+
+// ---- sampling
+// ---------------------------------------------------------------------------------------------------------------
+static void touch(void *arg, uint64_t line, uint8_t sectors, bool write) {
+    engine *x = arg;
+    orr_memsys_warm(x->c->mem, line, sectors, write);
+}
+
+// Tells the sampler what has ended, and leaves out the blocks that it does not want.
+static bool skip(engine *x, orr_progress *progress, orr_err *e) {
+    orr_sampler *p = x->out->sampler;
+    p->ended(p, x->spans.at, x->spans.n);
+    x->spans.n = 0;
+    if (x->ended) return true;
+    uint64_t next = cyc_supply_next(x->supply), warm = UINT64_MAX, to = p->resume(p, next, &warm);
+    if (to <= next) return true;
+    if (progress) orr_progress_part(progress, to - next);
+    return cyc_supply_skip(x->supply, warm, to, x->c->perfect ? NULL : touch, x, e);
+}
+
+// The piece under way ends here.
+static void end_unit(engine *x, uint64_t now) {
+    const orr_program *p = x->c->program;
+    orr_pieces *u = x->out->units;
+    if (x->unit.nblocks < p->nblocks) {
+        x->unit.issued = orr_realloc(x->unit.issued, p->nblocks * sizeof *x->unit.issued);
+        memset(x->unit.issued + x->unit.nblocks, 0, (p->nblocks - x->unit.nblocks) * sizeof *x->unit.issued);
+        x->unit.nblocks = p->nblocks;
+    }
+    orr_piece *one = ORR_PUSH(&u->unit);
+    *one = (orr_piece){now - x->unit.cycles, x->last.insts - x->unit.insts, 0, p->nblocks, u->insts.n};
+    for (uint32_t b = 0; b < p->nblocks; b++) {
+        uint64_t n = 0;
+        for (int k = 0; k < x->c->nworkers; k++)
+            for (uint32_t i = p->blocks[b].first; i < p->blocks[b].first + p->blocks[b].count; i++)
+                if (i < x->c->workers[k].ninsts) n += x->c->workers[k].issued[i];
+        *ORR_PUSH(&u->insts) = n - x->unit.issued[b];
+        x->unit.issued[b] = n;
+    }
+    x->unit.cycles = now;
+    x->unit.insts = x->last.insts;
 }
 
 // ---- the two halves of a window
@@ -449,6 +500,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
     cycle *c = x->c;
     x->from = (uint64_t)c->gpu->launch_overhead;
     for (;;) {
+        if (x->out->sampler && !skip(x, progress, e)) return false;
         deal(x);
         x->until = x->from + c->window;
         x->nbusy = 0;
@@ -458,6 +510,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         memory(x);
         sample(x);
         collect_blocks(x, progress);
+        if (x->out->units && x->last.insts - x->unit.insts >= x->out->units->size) end_unit(x, x->until);
         for (uint32_t n = 0; n < c->nsms; n++)
             if (c->sms[n].damaged)
                 return orr_fail(e, ORR_BAD_INPUT,
@@ -543,6 +596,9 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         if (s->finished > out->cycles) out->cycles = s->finished;
     }
     if (ok && !c->perfect) drain(&x);
+    if (ok && out->units && x.last.insts > x.unit.insts) end_unit(&x, out->cycles);
+    free(x.unit.issued);
+    free(x.spans.at);
     orr_err read = {0};
     if (!cyc_supply_close(x.supply, &read)) {
         if (ok) orr_fail(e, read.status, "%s", read.text);

@@ -9,6 +9,8 @@ typedef struct run { // of one launch
     orr_sample *samples; // malloc'ed
     uint32_t nsamples;
     uint64_t sample_cycles;
+    orr_sampler *sampler; // in: as in orr_work
+    orr_pieces *units;
 } run;
 
 // Makes the machine of a description: `cycle` outlives launches, so that caches stay warm.

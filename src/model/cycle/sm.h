@@ -35,7 +35,8 @@ typedef struct tbuf { // a thread block's traces, copied from its source
     orr_warp_trace *warps;
     uint8_t *bytes;
     size_t cap, used, warps_cap;
-    uint64_t earliest; // cycle: it does not start before
+    uint64_t earliest;       // cycle: it does not start before
+    uint64_t started, ended; // cycles
     // what its accesses must not overtake (order.c): a number for each lane of each access that waits
     bool planned;
     uint32_t *needs, *need_at; // need_at: where a warp's begin

@@ -13,6 +13,13 @@
 
 struct supply {
     orr_source *source;
+    uint64_t next; // the block that is taken after those returned
+    // leaving out, by who reads
+    uint64_t warm, to;
+    orr_touch *touch;
+    void *arg;
+    orr_profile *places;
+    orr_arena arena;
     tbuf *back; // returned: come first
     tbuf *spare;
     // read ahead
@@ -89,9 +96,10 @@ static void *reader(void *arg) {
         if (more) {
             pthread_mutex_lock(&s->reading);
             more = read_into(s, b);
-            pthread_mutex_unlock(&s->reading);
+        } else {
+            pthread_mutex_lock(&s->reading);
         }
-        pthread_mutex_lock(&s->lock);
+        pthread_mutex_lock(&s->lock); // before another may read: what has been read is on the list then
         if (more) {
             *s->last = b;
             s->last = &b->next;
@@ -103,6 +111,7 @@ static void *reader(void *arg) {
         }
         pthread_cond_broadcast(&s->changed);
         pthread_mutex_unlock(&s->lock);
+        pthread_mutex_unlock(&s->reading);
     }
     return NULL;
 }
@@ -118,6 +127,7 @@ supply *cyc_supply_open(orr_source *source, bool ahead) {
     return s;
 }
 
+static tbuf *take_new(supply *s);
 tbuf *cyc_supply_take(supply *s) {
     tbuf *b = s->back;
     if (b) {
@@ -125,6 +135,13 @@ tbuf *cyc_supply_take(supply *s) {
         b->next = NULL;
         return b;
     }
+    b = take_new(s);
+    if (b) s->next = b->index + 1;
+    return b;
+}
+
+static tbuf *take_new(supply *s) {
+    tbuf *b;
     if (!s->ahead) {
         if (s->ended) return NULL;
         b = take(&s->spare);
@@ -170,6 +187,78 @@ void cyc_supply_done(supply *s, tbuf *list) {
     if (s->ahead) pthread_mutex_unlock(&s->lock);
 }
 
+uint64_t cyc_supply_next(supply *s) { return s->back ? s->back->index : s->next; }
+
+// A block that has been read is left out. Its lines, if they are wanted.
+static bool leave_out(supply *s, const orr_tb *tb) {
+    if (!s->touch || tb->index < s->warm) return true;
+    if (!s->places) s->places = orr_warm_places(s->source->info.kernel, &s->arena);
+    orr_profile_grow(s->places);
+    return orr_warm_block(s->places, tb, s->touch, s->arg);
+}
+
+static bool leave_out_buffer(supply *s, tbuf *b) {
+    orr_tb tb = {.index = b->index, .nwarps = b->nwarps, .warps = b->warps};
+    bool ok = leave_out(s, &tb);
+    cyc_supply_done(s, b);
+    return ok;
+}
+
+// The reader's thread stands still between two blocks while this one has `reading`: what it has put on its
+// list by then is left out from there, the rest from the source.
+bool cyc_supply_skip(supply *s, uint64_t warm, uint64_t to, orr_touch *touch, void *arg, orr_err *e) {
+    s->warm = warm;
+    s->to = to;
+    s->touch = touch;
+    s->arg = arg;
+    bool ok = true;
+    while (ok && s->back && s->back->index < to) {
+        tbuf *b = s->back;
+        s->back = b->next;
+        b->next = NULL;
+        ok = leave_out_buffer(s, b);
+    }
+    if (s->back) return ok || orr_fail(e, ORR_BAD_INPUT, "a stream is damaged; record it again");
+    if (s->next >= to) return true;
+    if (s->ahead) pthread_mutex_lock(&s->reading);
+    for (;;) {
+        if (s->ahead) pthread_mutex_lock(&s->lock);
+        tbuf *b = s->first && s->first->index < to ? s->first : NULL;
+        if (b) {
+            s->first = b->next;
+            if (!s->first) s->last = &s->first;
+            b->next = NULL;
+            s->queued--;
+            s->bytes -= b->used;
+            pthread_cond_broadcast(&s->changed);
+        }
+        bool more = s->first != NULL;
+        if (s->ahead) pthread_mutex_unlock(&s->lock);
+        if (!b) {
+            if (more) s->next = to;
+            break;
+        }
+        s->next = b->index + 1;
+        ok = ok && leave_out_buffer(s, b);
+    }
+    while (ok && s->next < to && !s->ended) {
+        orr_tb tb;
+        if (s->source->skip && s->next < warm) {
+            uint64_t upto = warm < to ? warm : to;
+            ok = s->source->skip(s->source, upto, &s->err);
+            s->next = upto;
+        } else if (s->source->next(s->source, &tb, &s->err) > 0) {
+            s->next = tb.index + 1;
+            ok = leave_out(s, &tb);
+        } else {
+            s->ended = true;
+        }
+    }
+    if (s->ahead) pthread_mutex_unlock(&s->reading);
+    if (s->err.status) return orr_fail(e, s->err.status, "%s", s->err.text);
+    return ok || orr_fail(e, ORR_BAD_INPUT, "a stream is damaged; record it again");
+}
+
 void cyc_supply_grow(supply *s, orr_program *p) {
     if (s->ahead) pthread_mutex_lock(&s->reading);
     orr_program_grow(p);
@@ -199,6 +288,7 @@ bool cyc_supply_close(supply *s, orr_err *e) {
     free_list(s->back);
     free_list(s->first);
     free_list(s->spare);
+    orr_arena_free(&s->arena);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->reading);
     pthread_mutex_destroy(&s->lock);
