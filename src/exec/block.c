@@ -68,10 +68,22 @@ static void deliver(warp *w, const frag *f, const uop *u, const barrier *b) {
 
 static const uop *waiting_at(const warp *w, const frag *f) { return w->bar_uop[f - w->frags]; }
 
+// Clocks (orr_tally): who waited has the latest of those who came.
+static void meet(tblock *tb, const barrier *b, uint32_t id) {
+    uint64_t last = 0;
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++)
+        if (b->arrived[n] && tb->warps[n].clock > last) last = tb->warps[n].clock;
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++)
+        for (int x = 0; b->arrived[n] && x < ORR_WARP; x++)
+            if (tb->warps[n].frags[x].state == FRAG_BAR && tb->warps[n].frags[x].bar == id)
+                tb->warps[n].clock = last;
+}
+
 static bool try_release(tblock *tb, uint32_t id) {
     barrier *b = &tb->bar[id];
     uint32_t need = b->threads ? b->threads : tb->prog->nwarps * ORR_WARP;
     if (arrived_threads(tb, b) < need) return false;
+    if (tb->worker->tally) meet(tb, b, id);
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         warp *w = &tb->warps[n];
         if (!b->arrived[n]) continue;
@@ -191,6 +203,20 @@ int orr_block_run(tblock *tb) {
     }
 }
 
+// Is a thread block's stream wanted?
+bool orr_tally_samples(const orr_tally *t, uint64_t index) {
+    if (!t) return true;
+    uint32_t lo = 0, hi = t->nsampled;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (t->sampled[mid] < index)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < t->nsampled && t->sampled[lo] == index;
+}
+
 // ---- life of a block ------------------------------------------------------------------------
 static tblock *make_block(worker *k) {
     const program *p = k->prog;
@@ -239,10 +265,14 @@ tblock *orr_block_start(worker *k, uint64_t index) {
         memset(tb->local, 0, p->local_bytes * threads);
     for (uint32_t n = 0; n < p->nwarps; n++) {
         orr_warp_start(&tb->warps[n], tb, n);
+        tb->warps[n].plan = k->tally;
+        tb->warps[n].tally = k->counts_of;
+        tb->warps[n].from = UINT32_MAX - 1; // nowhere
+        tb->warps[n].clock = tb->warps[n].work = 0;
         if (k->streams) {
             tb->traces[n].n = 0;
             tb->traces[n].mask = 0;
-            tb->warps[n].trace = &tb->traces[n];
+            tb->warps[n].trace = orr_tally_samples(k->tally, index) ? &tb->traces[n] : NULL;
         }
         if (index < k->unobserved) tb->warps[n].trace = NULL;
     }

@@ -105,6 +105,8 @@ typedef struct worker { // one host thread's share
     orr_mem *mem;
     range *range; // the allocation each memory micro-op touched last
     bool streams;
+    const orr_tally *tally;  // NULL: none
+    orr_tally_count *counts_of; // its part of them
     tblock *spare; // finished blocks, to be used again
     orr_exec_counts counts;
     orr_err err; // the fault
@@ -113,6 +115,7 @@ typedef struct worker { // one host thread's share
     atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;
 
+bool orr_tally_samples(const orr_tally *t, uint64_t index);
 void orr_worker_init(worker *k, program *p, bool streams);
 void orr_worker_free(worker *k);
 tblock *orr_block_start(worker *k, uint64_t index);

@@ -551,6 +551,18 @@ static uint64_t look_again(const warp *w, uint64_t most) {
     return next < most ? next : most;
 }
 
+static inline void count_block(warp *w, uint32_t block, uint32_t mask) {
+    const orr_tally_block *b = &w->plan->blocks[block];
+    orr_tally_count *n = &w->tally[block];
+    int way = orr_tally_way(b, w->from);
+    n->runs[way]++;
+    n->lanes += (uint32_t)orr_popc(mask);
+    w->clock += b->weight[way];
+    w->work += b->weight[way];
+    w->from = block;
+    if (w->trace && w->trace->n > w->plan->stream_bytes) w->trace = NULL;
+}
+
 int orr_warp_run(warp *w) {
     const program *p = w->tb->prog;
     uint64_t most = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
@@ -573,6 +585,7 @@ int orr_warp_run(warp *w) {
             f->met = false;
             uint32_t mask = f->mask;
             int32_t frame_was = f->frame;
+            if (w->plan) count_block(w, f->pc, mask);
             if (w->trace) orr_trace_put_block(w->trace, f->pc, mask);
             w->insts += x->count;
             w->thread_insts += (uint64_t)x->count * (uint32_t)orr_popc(mask);

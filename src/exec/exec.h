@@ -73,12 +73,50 @@ typedef bool orr_visit(void *arg, int worker, const orr_tb *tb, orr_err *e);
 bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
                   orr_exec_counts *counts, orr_err *e);
 
+// ---- counting instead of streams --------------------------------------------------------------
+// Costs nearly nothing beside execution: for every block of code a warp enters, one count and one addition to
+// the warp's clock, both by the block it came from (in the order of its stream, so that divergence is counted
+// as it happens). A barrier sets the clocks of the warps it releases to the latest of them: the latest clock
+// of a thread block is the longest path through it, in whatever the weights are.
+#define ORR_TALLY_FROM 3
+typedef struct orr_tally_block {
+    uint32_t from[ORR_TALLY_FROM]; // blocks it is entered from; UINT32_MAX: fewer
+    uint32_t
+        weight[ORR_TALLY_FROM + 1]; // of entering it from each; last: from anywhere else, or first of all
+} orr_tally_block;
+typedef struct orr_tally_count {
+    uint64_t runs[ORR_TALLY_FROM + 1]; // times a warp entered it, as the weights are
+    uint64_t lanes;                    // active, summed over the runs
+} orr_tally_count;
+typedef struct orr_tally_tb { // a finished thread block
+    uint64_t index;
+    uint64_t longest, sum; // the latest of its warps' clocks; their weights summed, without what they waited
+    const orr_tb *streams; // NULL: it is not one of `sampled`
+} orr_tally_tb;
+typedef bool orr_tally_visit(void *arg, int worker, const orr_tally_tb *t, orr_err *e);
+typedef struct orr_tally {
+    const orr_tally_block *blocks; // [nblocks of the kernel]
+    orr_tally_count *counts;       // [threads][nblocks], added to
+    const uint64_t *sampled;       // thread blocks whose streams are made too, ascending
+    uint32_t nsampled;
+    size_t stream_bytes; // a warp's stream ends with the block of code that takes it past this
+    orr_tally_visit *visit;
+    void *arg;
+} orr_tally;
+// Which of a block's ways in.
+static inline int orr_tally_way(const orr_tally_block *b, uint32_t from) {
+    return from == b->from[0] ? 0 : from == b->from[1] ? 1 : from == b->from[2] ? 2 : ORR_TALLY_FROM;
+}
+// As orr_exec_run without `in_order`; blocks of code are counted, thread blocks visited.
+bool orr_exec_tally(const orr_launch *l, int threads, const orr_tally *t, orr_exec_counts *counts,
+                    orr_err *e);
+
 // The same as a source that a model pulls from: blocks are executed when asked for. The source is
 // freed by its close. counts (may be NULL) is complete when next has returned 0.
 orr_source *orr_exec_source(const orr_launch *l, orr_exec_counts *counts, orr_err *e);
-// The same for some blocks only: `blocks` holds n of their numbers, ascending, and lives as long as the source.
-// The others are not executed: memory is then not as the kernel would leave it. A kernel whose blocks wait for
-// each other may never end so.
+// The same for some blocks only: `blocks` holds n of their numbers, ascending, and lives as long as the
+// source. The others are not executed: memory is then not as the kernel would leave it. A kernel whose blocks
+// wait for each other may never end so.
 orr_source *orr_exec_source_of(const orr_launch *l, const uint64_t *blocks, uint64_t n,
                                orr_exec_counts *counts, orr_err *e);
 

@@ -59,6 +59,26 @@ static void view(tblock *tb, orr_tb *out) {
     *out = (orr_tb){.index = tb->index, .nwarps = n, .warps = tb->views};
 }
 
+// A finished block of a tally, to whom it counts for.
+static bool tell(const orr_tally *t, int n, tblock *tb, orr_err *e) {
+    orr_tally_tb x = {.index = tb->index};
+    for (uint32_t w = 0; w < tb->prog->nwarps; w++) {
+        if (tb->warps[w].clock > x.longest) x.longest = tb->warps[w].clock;
+        x.sum += tb->warps[w].work;
+    }
+    orr_tb out;
+    if (orr_tally_samples(t, tb->index)) {
+        view(tb, &out);
+        x.streams = &out;
+    }
+    return t->visit(t->arg, n, &x, e);
+}
+
+static void count_for(worker *k, const orr_tally *t, int n) {
+    k->tally = t;
+    if (t) k->counts_of = t->counts + (size_t)n * k->prog->kernel->nblocks;
+}
+
 // ---- one worker, blocks in turns ------------------------------------------------------------
 typedef struct turns {
     worker k;
@@ -162,6 +182,7 @@ typedef struct crew {
     atomic_uint_fast64_t next, bound; // blocks from `bound` on need not run: an earlier one failed
     orr_visit *visit;
     void *arg;
+    const orr_tally *tally; // NULL: none
     bool in_order;
     pthread_mutex_t lock;
     pthread_cond_t *turns; // [threads] of piece n: n % threads
@@ -234,6 +255,10 @@ static bool crew_block(crew *c, int n, worker *k, shelf *s, uint64_t index) {
         crew_fail(c, &k->err, index);
     } else if (c->in_order) {
         shelf_put(s, tb);
+    } else if (c->tally) {
+        orr_err e = {0};
+        ok = tell(c->tally, n, tb, &e);
+        if (!ok) crew_fail(c, &e, index);
     } else if (c->visit) {
         orr_tb out;
         view(tb, &out);
@@ -247,7 +272,8 @@ static void crew_work(void *arg, int n) {
     crew *c = arg;
     worker k;
     shelf s = {0};
-    orr_worker_init(&k, c->p, c->visit != NULL);
+    orr_worker_init(&k, c->p, c->visit || c->tally);
+    count_for(&k, c->tally, n);
     k.bound = &c->bound;
     if (c->in_order) s.views = orr_calloc(c->p->nwarps, sizeof *s.views);
     bool ok = true;
@@ -276,8 +302,9 @@ static void crew_work(void *arg, int n) {
 }
 
 static bool run_crew(program *p, int threads, bool in_order, orr_visit *visit, void *arg,
-                     orr_exec_counts *counts, orr_err *e) {
+                     const orr_tally *tally, orr_exec_counts *counts, orr_err *e) {
     crew c = {.p = p,
+              .tally = tally,
               .total = block_count(p->launch),
               .visit = visit,
               .arg = arg,
@@ -301,14 +328,18 @@ static bool run_crew(program *p, int threads, bool in_order, orr_visit *visit, v
     return true;
 }
 
-static bool run_turns(program *p, orr_visit *visit, void *arg, orr_exec_counts *counts, orr_err *e) {
+static bool run_turns(program *p, orr_visit *visit, void *arg, const orr_tally *tally,
+                      orr_exec_counts *counts, orr_err *e) {
     turns t;
-    turns_init(&t, p, visit != NULL);
+    turns_init(&t, p, visit || tally);
+    count_for(&t.k, tally, 0);
     tblock *tb;
     int r;
     bool ok = true;
     while (ok && (r = turns_next(&t, &tb)) > 0) {
-        if (visit) {
+        if (tally) {
+            ok = tell(tally, 0, tb, e);
+        } else if (visit) {
             orr_tb out;
             view(tb, &out);
             ok = visit(arg, 0, &out, e);
@@ -351,14 +382,24 @@ static bool keep_apart(const orr_launch *l) {
     return true;
 }
 
-bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
-                  orr_exec_counts *counts, orr_err *e) {
+static bool run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
+                const orr_tally *tally, orr_exec_counts *counts, orr_err *e) {
     program p;
     if (!orr_code_make(&p, l, e)) return false;
-    bool ok = keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, in_order, visit, arg, counts, e)
-                            : run_turns(&p, visit, arg, counts, e);
+    bool ok = keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, in_order, visit, arg, tally, counts, e)
+                            : run_turns(&p, visit, arg, tally, counts, e);
     orr_code_free(&p);
     return ok;
+}
+
+bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
+                  orr_exec_counts *counts, orr_err *e) {
+    return run(l, threads, in_order, visit, arg, NULL, counts, e);
+}
+
+bool orr_exec_tally(const orr_launch *l, int threads, const orr_tally *t, orr_exec_counts *counts,
+                    orr_err *e) {
+    return run(l, threads, false, NULL, NULL, t, counts, e);
 }
 
 // ---- as a source ----------------------------------------------------------------------------

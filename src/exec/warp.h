@@ -97,6 +97,11 @@ struct warp {
     struct tblock *tb;                                    // its thread block
     struct worker *worker;
     orr_trace_out *trace; // NULL: no streams
+    // counting by block of code (orr_tally); NULL: not asked for
+    const orr_tally *plan;
+    orr_tally_count *tally;
+    uint32_t from;        // the block it ran last
+    uint64_t clock, work; // with what it waited for at barriers, without
     frag frags[ORR_WARP];
     const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
     uint32_t yielded;             // machine code: lanes that have said YIELD since they last met others
