@@ -31,6 +31,10 @@ unsigned cli_sm(const orr_gpu *g); // of a GPU, 0: none
 // could be launched there at all.
 bool cli_prepare(const cli_options *o, const orr_gpu *g, orr_launch *l, orr_err *e);
 
+// --kernels and --launches: is it one of those that are asked for? And is --launches a list at all?
+bool cli_chosen(const cli_options *o, const orr_kernel *k, uint32_t index);
+bool cli_check_launches(const cli_options *o, orr_err *e);
+
 bool cli_write_file(const char *path, const orr_text *t, orr_err *e); // as a whole, or not at all
 // Writes to -o FILE, or to stdout.
 bool cli_write(const cli_options *o, const orr_text *t, orr_err *e);

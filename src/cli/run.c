@@ -9,7 +9,6 @@
 #include "model/model.h"
 #include "report/report.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,31 +22,6 @@ typedef struct runner {
     uint64_t seen; // launches, chosen or not
     orr_progress progress;
 } runner;
-
-// "3-7,9,12-": is n in the list? -1: it is no such list.
-static int in_list(const char *list, uint64_t n) {
-    int found = 0;
-    for (const char *p = list;;) {
-        char *end;
-        if (*p < '0' || *p > '9') return -1;
-        uint64_t from = strtoull(p, &end, 10), to = from;
-        if (*end == '-') {
-            p = end + 1;
-            to = *p >= '0' && *p <= '9' ? strtoull(p, &end, 10) : UINT64_MAX;
-            if (to == UINT64_MAX) end = (char *)(uintptr_t)p;
-        }
-        if (to < from) return -1;
-        found |= n >= from && n <= to;
-        if (!*end) return found;
-        if (*end != ',') return -1;
-        p = end + 1;
-    }
-}
-
-static bool chosen(const cli_options *o, const orr_kernel *k, uint32_t index) {
-    if (o->launches && in_list(o->launches, index) != 1) return false;
-    return !o->kernels || fnmatch(o->kernels, k->name, 0) == 0;
-}
 
 // Nothing was, although there was something to choose from.
 static bool some_chosen(const runner *r, const char *input, orr_err *e) {
@@ -75,7 +49,8 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     if (!cli_prepare(r->o, r->gpu, l, e)) return false;
     r->result.source = l->kernel->module->source;
     r->seen++;
-    if (!chosen(r->o, l->kernel, l->index)) return orr_exec_run(l, r->o->threads, false, NULL, NULL, NULL, e);
+    if (!cli_chosen(r->o, l->kernel, l->index))
+        return orr_exec_run(l, r->o->threads, false, NULL, NULL, NULL, e);
     orr_work w = {.info = {.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index},
                   .launch = l,
                   .threads = r->o->threads,
@@ -146,7 +121,7 @@ static bool refuse_options(const cli_options *o, const cli_sets *sets, const cha
 
 static bool run_source(runner *r, orr_source *s, orr_err *e) {
     r->seen++;
-    if (!chosen(r->o, s->info.kernel, s->info.index)) return true;
+    if (!cli_chosen(r->o, s->info.kernel, s->info.index)) return true;
     orr_work w = {.info = s->info,
                   .source = s,
                   .threads = r->o->threads,
@@ -226,11 +201,7 @@ int cli_run(cli_options *o, orr_err *e) {
         orr_fail(e, ORR_BAD_INPUT, "run: --lines needs what --counts-only leaves out; choose one");
         return e->status;
     }
-    if (o->launches && in_list(o->launches, 0) < 0) {
-        orr_fail(e, ORR_BAD_INPUT, "run: --launches takes numbers and ranges, as 3-7,9, not \"%s\"",
-                 o->launches);
-        return e->status;
-    }
+    if (!cli_check_launches(o, e)) return e->status;
     if (o->stats && (strcmp(o->stats, "accel-sim") != 0 || o->json)) {
         orr_fail(e, ORR_BAD_INPUT, "run: --stats takes accel-sim, and not together with --json");
         return e->status;
