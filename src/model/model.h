@@ -139,6 +139,7 @@ typedef struct orr_result {
     orr_host host;
     uint32_t checked;                // expectations of the script that held
     uint64_t buffer_bytes;           // of the script's buffers
+    uint64_t blocks_executed, blocks_in_all; // partial: of the script's launches; others leave both 0
     void *state;                     // what a model keeps from launch to launch (caches),
     void (*state_free)(void *state); // freed with the result
     orr_arena arena;
@@ -178,7 +179,10 @@ typedef struct orr_work { // one launch
     int threads;
     orr_progress *progress; // told of every finished thread block; may be NULL
     bool timeline;          // keep which block was where
+    const char *latencies;  // abstract: file of pre-characterised kernels; NULL: none
     bool skip;              // execute it and warm nothing: not one of --kernels, --launches
+    bool whole;             // partial: execute every thread block, so that memory is as the kernel leaves it
+    const float *far;       // partial: [kernel instructions] sectors from memory, 0 to 1; NULL: find out
     orr_sampler *sampler;   // NULL: all thread blocks are simulated
     orr_pieces *units;      // NULL: nobody compares
 } orr_work;
@@ -194,7 +198,7 @@ typedef struct orr_model {
     bool needs_gpu;
 } orr_model;
 
-extern const orr_model orr_model_functional, orr_model_cycle;
+extern const orr_model orr_model_functional, orr_model_cycle, orr_model_abstract, orr_model_partial;
 extern const orr_model *const orr_models[]; // all, ends with NULL
 // By name. Unknown: NULL, and the message names those that exist.
 const orr_model *orr_model_find(const char *name, orr_err *e);

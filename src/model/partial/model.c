@@ -1,0 +1,275 @@
+// The partial model (docs/partial.md): one SM is simulated at instruction level with as many blocks as it
+// holds, and the grid's time follows from when they end.
+//
+// The SM is the cycle model's (schedulers, dependences, dual issue, units, load/store unit, L1); what is
+// behind it is its share of L2 and memory (share.c), and what the other SMs have brought into L2 is worked
+// out from a few blocks (reach.c). Which blocks, and from their ends to the launch's time: plan.c. What it
+// costs does not depend on the grid.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/cycle/order.h"
+#include "model/partial/partial.h"
+
+#define LONG_WORKLOAD 6000000 // warp instructions: the way in and out of it does not matter, one is enough
+
+typedef struct state {
+    ORR_VEC(orr_program *) programs;
+    warm l2;
+} state;
+
+static void state_free(void *arg) {
+    state *st = arg;
+    for (size_t n = 0; n < st->programs.n; n++) orr_program_free(st->programs.at[n]);
+    free(st->programs.at);
+    free(st);
+}
+
+static state *state_of(orr_result *r) {
+    if (!r->state) {
+        r->state = orr_calloc(1, sizeof(state));
+        r->state_free = state_free;
+    }
+    return r->state;
+}
+
+static orr_program *program_of(state *st, const orr_kernel *k, const orr_gpu *gpu, orr_err *e) {
+    for (size_t n = 0; n < st->programs.n; n++)
+        if (st->programs.at[n]->kernel == k) return st->programs.at[n];
+    orr_program *p = orr_program_new(k, gpu, e);
+    if (p) *ORR_PUSH(&st->programs) = p;
+    return p;
+}
+
+static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_info *l,
+                      orr_occupancy_result *o, orr_err *e) {
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    const orr_kernel *k = l->kernel;
+    int64_t shared = (int64_t)k->shared_bytes + l->dynamic_shared;
+    uint32_t most = (uint32_t)g->limit_thread_registers;
+    uint32_t regs = k->machine || p->registers <= most ? p->registers : most; // ptxas would spill
+    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)regs, shared, (int)k->barriers, o) &&
+        o->blocks > 0)
+        return true;
+    return orr_fail(e, ORR_BAD_INPUT,
+                    "%s: a block of %llu threads with %u registers each and %lld bytes of shared memory does "
+                    "not fit on an SM of %s",
+                    k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
+}
+
+// Do its blocks wait for each other? Then none can be left out when it is executed.
+static bool waits(const orr_kernel *k) {
+    for (uint32_t n = 0; n < k->ninsts; n++)
+        if (cyc_order_of(&k->insts[n]) & ORDER_WAITS) return true;
+    return false;
+}
+
+// The description with one SM. Blocks go to it as far apart as they would with the others between them.
+static orr_gpu one_sm(const orr_gpu *g, const plan *p) {
+    orr_gpu one = *g;
+    one.sm_count = one.tpc_count = one.gpc_count = 1;
+    one.l2_slices = one.dram_channels = one.l2_partitions = 1; // one partition: share.c stands for it
+    one.l2_size = 1 << 20;
+    one.launch_block_interval *= (double)p->active;
+    return one;
+}
+
+// ---- the blocks -------------------------------------------------------------------------------------
+static int by_number(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool pull_plan(kept *k, const orr_work *w, const plan *p, bool probes, bool whole, orr_err *e) {
+    uint64_t *list = orr_malloc((p->m + 4) * sizeof *list), n = 0;
+    if (probes) n = (uint64_t)reach_probes(w->info.grid, list);
+    for (uint64_t i = 0; i < p->m; i++) list[n++] = plan_block(p, i);
+    qsort(list, n, sizeof *list, by_number);
+    bool ok = kept_pull(k, w, list, n, whole, e);
+    free(list);
+    return ok;
+}
+
+// ---- the result ----------------------------------------------------------------------------------------
+static void sum(uint64_t *to, const void *from, size_t bytes) {
+    const uint64_t *f = from;
+    for (size_t n = 0; n < bytes / sizeof *to; n++) to[n] += f[n];
+}
+static void scale(void *at, size_t bytes, double by) {
+    uint64_t *v = at;
+    for (size_t n = 0; n < bytes / sizeof *v; n++) v[n] = (uint64_t)((double)v[n] * by + 0.5);
+}
+
+// What the SM did, as many times as the grid has of its blocks.
+static orr_timing *timing_of(const cycle *c, const share *s, const plan *p, const orr_occupancy_result *occ,
+                             double cycles, orr_result *r) {
+    orr_timing *t = orr_arena_alloc(&r->arena, sizeof *t);
+    orr_raw *raw = orr_arena_alloc(&r->arena, sizeof *raw);
+    const orr_program *prog = c->program;
+    const sm *m = &c->sms[0];
+    double by = (double)p->total / (double)p->m;
+    t->program = prog;
+    t->ninsts = prog->ninsts;
+    t->raw = raw;
+    t->cycles = (uint64_t)(cycles + 0.5);
+    t->overhead = (uint64_t)c->gpu->launch_overhead;
+    t->resident = occ->blocks;
+    t->limiter = occ->limiter;
+    t->by_inst = orr_arena_alloc(&r->arena, (prog->ninsts + 1) * sizeof *t->by_inst);
+    t->issued = orr_arena_alloc(&r->arena, (prog->ninsts + 1) * sizeof *t->issued);
+    t->threads = orr_arena_alloc(&r->arena, (prog->ninsts + 1) * sizeof *t->threads);
+    for (int n = 0; n < c->nworkers; n++) {
+        const worker *k = &c->workers[n];
+        uint32_t most = k->ninsts < prog->ninsts ? k->ninsts : prog->ninsts;
+        sum((uint64_t *)(void *)t->by_inst, k->by_inst, most * sizeof *t->by_inst);
+        sum(t->issued, k->issued, most * sizeof *t->issued);
+        sum(t->threads, k->threads, most * sizeof *t->threads);
+    }
+    scale(t->by_inst, prog->ninsts * sizeof *t->by_inst, by);
+    scale(t->issued, prog->ninsts * sizeof *t->issued, by);
+    scale(t->threads, prog->ninsts * sizeof *t->threads, by);
+    for (uint32_t n = 0; n < prog->ninsts; n++)
+        for (int k = 0; k < ORR_STALLS; k++) t->stalls[k] += t->by_inst[n][k];
+    for (int k = 0; k < ORR_STALLS; k++) t->warp_cycles += t->stalls[k];
+    memcpy(t->unit_busy, m->unit_busy, sizeof t->unit_busy);
+    scale(t->unit_busy, sizeof t->unit_busy, by);
+    raw->sm = m->n;
+    scale(&raw->sm, sizeof raw->sm, by);
+    raw->mem = s->n;
+    scale(&raw->mem, sizeof raw->mem, by);
+    raw->sm.issued = raw->sm.thread_insts = 0;
+    for (uint32_t n = 0; n < prog->ninsts; n++) {
+        raw->sm.issued += t->issued[n];
+        raw->sm.thread_insts += t->threads[n];
+    }
+    t->register_conflicts = (uint64_t)((double)m->register_conflicts * by + 0.5);
+    double active = (cycles - (double)t->overhead) * (double)p->active;
+    t->sm_active = active > 0 ? (uint64_t)active : 0;
+    t->issue_slots = t->sm_active * c->nsched;
+    t->spans = orr_arena_alloc(&r->arena, (m->spans.n + 1) * sizeof *t->spans);
+    if (m->spans.n) memcpy(t->spans, m->spans.at, m->spans.n * sizeof *t->spans);
+    t->nspans = m->spans.n;
+    raw->seconds = cycles / (c->gpu->clock_sm * 1e6);
+    return t;
+}
+
+// ---- a launch --------------------------------------------------------------------------------------------
+typedef struct job {
+    const orr_gpu *gpu;
+    const orr_work *w;
+    orr_result *r;
+    orr_program *program;
+    orr_occupancy_result occ;
+    plan p;
+    kept blocks;
+    reach reach;
+} job;
+
+// The simulated blocks on the one SM, and the launch's result from it.
+static bool simulate(job *j, orr_err *e) {
+    orr_gpu one = one_sm(j->gpu, &j->p);
+    cycle *c = cyc_new(&one, e);
+    if (!c) return false;
+    c->kernel = j->w->info.kernel;
+    c->program = j->program;
+    c->timeline = true; // when blocks end
+    share s;
+    share_init(&s, j->gpu, c, &j->reach, j->p.active);
+    c->outside = &s.door;
+    orr_source *source = kept_source(&j->blocks, &j->p, &j->w->info);
+    run x = {0};
+    bool ok = cyc_run(c, source, &j->occ, j->w->threads, NULL, &x, e);
+    source->close(source);
+    const sm *m = &c->sms[0];
+    if (ok && m->spans.n < j->p.m)
+        ok = orr_fail(e, ORR_BAD_INPUT, "%s: of %llu thread blocks only %llu are there", c->kernel->name,
+                      (unsigned long long)j->p.m, (unsigned long long)m->spans.n);
+    if (ok) {
+        double cycles = (double)x.cycles; // and the last store's way to L2, of which the SM hears
+        uint64_t last = (s.n.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
+        if (s.n.requests && (double)last > cycles) cycles = (double)last;
+        uint64_t *ends = orr_malloc((m->spans.n + 1) * sizeof *ends);
+        for (size_t n = 0; n < m->spans.n; n++) ends[n] = m->spans.at[n].end;
+        cycles = floor(plan_cycles(&j->p, cycles, one.launch_overhead, ends) + 0.5);
+        free(ends);
+        orr_launch_result *l = orr_result_add(j->r, j->gpu, j->w);
+        l->timing = timing_of(c, &s, &j->p, &j->occ, cycles, j->r);
+        l->occupancy = j->occ.percent / 100;
+        l->cycles = cycles;
+        l->time_ns = cycles * 1e3 / j->gpu->clock_sm;
+        l->warp_insts = l->timing->raw->sm.issued;
+        l->thread_insts = l->timing->raw->sm.thread_insts;
+        l->counters = orr_arena_alloc(&j->r->arena, ORR_COUNTERS * sizeof *l->counters);
+        orr_cycle_counters(j->gpu, l, l->counters);
+    }
+    free(x.samples);
+    share_free(&s);
+    cyc_free(c);
+    return ok;
+}
+
+static bool run_job(job *j, state *st, orr_err *e) {
+    const orr_work *w = j->w;
+    const orr_kernel *k = w->info.kernel;
+    uint64_t total = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
+    bool whole = w->whole || (w->launch && waits(k));
+    // A trace shows its kernel only when it is read, and how many registers it has at once.
+    if (!k->grows) j->program = program_of(st, k, j->gpu, e);
+    if (k->grows) {
+        uint64_t probes[4];
+        int n = reach_probes(w->info.grid, probes);
+        orr_occupancy_result o; // as many as the registers that the trace names leave room for
+        orr_program like = {.registers = k->regs};
+        if (!occupancy(j->gpu, &like, &w->info, &o, e)) return false;
+        j->p = plan_make(total, (uint64_t)j->gpu->sm_count, (uint64_t)o.blocks, false);
+        if (!pull_plan(&j->blocks, w, &j->p, n > 0, whole, e)) return false;
+        j->program = program_of(st, k, j->gpu, e);
+        if (j->program) orr_program_grow(j->program);
+    }
+    if (!j->program || !occupancy(j->gpu, j->program, &w->info, &j->occ, e)) return false;
+    uint64_t sms = (uint64_t)j->gpu->sm_count, most = (uint64_t)j->occ.blocks;
+    j->p = plan_make(total, sms, most, false);
+    // Executing: first the blocks that show the others' addresses; whether one workload is enough depends on
+    // them. A file is read once.
+    bool twice = w->launch && !whole;
+    plan none = {.m = 0};
+    if (!pull_plan(&j->blocks, w, twice ? &none : &j->p, true, whole, e)) return false;
+    if (!reach_find(&j->reach, j->gpu, &j->p, &j->blocks, w, &st->l2, e)) return false;
+    if (w->far) memcpy(j->reach.far, w->far, k->ninsts * sizeof *w->far);
+    if (j->reach.insts > LONG_WORKLOAD / most) j->p = plan_make(total, sms, most, true);
+    return (!twice || pull_plan(&j->blocks, w, &j->p, false, whole, e)) && simulate(j, e);
+}
+
+static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
+    job j = {.gpu = gpu, .w = w, .r = r};
+    double start = orr_seconds();
+    uint64_t total = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
+    if (w->progress) orr_progress_parts(w->progress, 1);
+    bool ok = run_job(&j, state_of(r), e);
+    if (!ok && w->launch && e->status == ORR_PROGRAM_FAILED && j.blocks.executed < total) {
+        orr_err was = *e;
+        memset(e, 0, sizeof *e);
+        orr_fail(e, was.status, "%s (the partial model leaves thread blocks out; --check executes all)",
+                 was.text);
+    }
+    if (w->progress) orr_progress_part(w->progress, 1);
+    r->host.model_seconds += orr_seconds() - start;
+    if (w->launch) {
+        r->blocks_executed += j.blocks.executed;
+        r->blocks_in_all += total;
+    }
+    kept_free(&j.blocks);
+    reach_free(&j.reach);
+    return ok;
+}
+
+static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *r, orr_err *e) {
+    (void)e;
+    warm_add(&state_of(r)->l2, addr, addr + bytes, bytes, (uint64_t)gpu->l2_size);
+    return true;
+}
+
+const orr_model orr_model_partial = {
+    "partial", "simulates one SM's blocks; the grid's time follows from them, whatever its size", run_model,
+    copy, true};

@@ -1,0 +1,90 @@
+// Private to the partial model: which blocks are looked at, what one SM has of the memory, what its blocks
+// find in L2, and the time of the grid that follows.
+#ifndef ORR_PARTIAL_H
+#define ORR_PARTIAL_H
+
+#include "model/cycle/engine.h"
+
+// ---- plan.c: one SM's blocks ------------------------------------------------------------------------
+typedef struct plan {
+    uint64_t total;  // blocks of the grid
+    uint64_t sms;    // of the GPU
+    uint64_t active; // SMs that get a block: small grids are spread evenly
+    uint64_t most;   // blocks an SM holds: a workload
+    uint64_t n;      // blocks that the SM looked at gets in all
+    uint64_t m;      // of them, those that are simulated
+    uint64_t left;   // whole workloads that are not: (n - m) / most
+} plan;
+// `single`: a workload is long, one is enough.
+plan plan_make(uint64_t total, uint64_t sms, uint64_t most, bool single);
+uint64_t plan_block(const plan *p, uint64_t i); // the grid's number of the i-th simulated block
+// The launch's cycles: `cycles` is what the simulated blocks took together, `overhead` of it before the first
+// one started, `ends` when each ended (sorted in place).
+double plan_cycles(const plan *p, double cycles, double overhead, uint64_t *ends);
+
+// ---- blocks.c: thread blocks that are kept ---------------------------------------------------------
+typedef struct kept_block {
+    uint64_t index;
+    uint32_t nwarps;
+    orr_warp_trace *warps; // into bytes
+    uint8_t *bytes;
+} kept_block;
+typedef struct kept {
+    ORR_VEC(kept_block) at; // by index
+    uint64_t executed;      // blocks
+} kept;
+// Adds the blocks of `list` (ascending) that are not there yet. `whole`: all blocks are executed for it.
+bool kept_pull(kept *k, const orr_work *w, const uint64_t *list, uint64_t n, bool whole, orr_err *e);
+const kept_block *kept_find(const kept *k, uint64_t index);
+void kept_free(kept *k);
+orr_source *kept_source(const kept *k, const plan *p, const orr_launch_info *info); // the plan's blocks
+
+// ---- reach.c: what L2 has when this SM asks ---------------------------------------------------------
+#define WARM_MAX 64
+typedef struct warm { // from launch to launch: ranges of addresses that L2 holds, the oldest first
+    struct {
+        uint64_t from, to, bytes;
+    } at[WARM_MAX];
+    int n;
+} warm;
+void warm_add(warm *w, uint64_t from, uint64_t to, uint64_t bytes, uint64_t room);
+bool warm_has(const warm *w, uint64_t addr);
+
+typedef struct reach {
+    float *far;      // [kernel instructions] sectors asked for first by a block that come from memory, 0 to 1
+    float *sharers;  // [kernel instructions] SMs that ask for the same line at the same time
+    float local_far; // of local memory
+    float written;   // sectors written to memory, of those stored
+    float own;       // this SM's part of what is in L2, 0 to 1
+    uint64_t insts;  // warp instructions of a block in the middle of the grid
+    uint64_t lookups; // host: how much work it was
+} reach;
+// Block numbers that reach_find looks at, ascending: at most 4.
+int reach_probes(const uint32_t grid[3], uint64_t list[4]);
+bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w, warm *l2,
+                orr_err *e);
+void reach_free(reach *x);
+
+// ---- share.c: an SM's share of L2 and memory -------------------------------------------------------
+typedef struct share {
+    const orr_gpu *gpu;
+    const cycle *c;
+    const reach *reach;
+    uint64_t line, sector;         // ticks: the SM's turn at L2, for a line and for a sector of it
+    uint64_t slice_sector;         // a sector through a slice's port
+    uint64_t dram_sector;          // the SM's turn at memory
+    uint64_t behind;               // memory beyond L2
+    uint64_t far_side;             // the other half of L2
+    uint64_t atomic, atomic_share; // a lane's operation at a slice; the SM's turn at all of them
+    uint64_t l2_free, dram_free, atomic_free;
+    orr_cache tags;  // lines this SM has used
+    uint64_t *ready; // by line: when its data are there
+    float *due;      // [kernel instructions] what is owed to `far`
+    float owed;      // sectors to write
+    orr_memsys_stats n;
+    outside door;
+} share;
+void share_init(share *s, const orr_gpu *gpu, const cycle *c, const reach *x, uint64_t active);
+void share_free(share *s);
+
+#endif

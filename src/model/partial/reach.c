@@ -1,0 +1,418 @@
+// What L2 holds when one SM asks: other SMs and earlier blocks have asked before.
+//
+// Only one SM is simulated, but L2 belongs to all. What the others ask for is known without executing their
+// blocks: in most kernels an address is that of a block in the middle of the grid plus so much for each step
+// in x, y and z. The steps are read off that block and its neighbours (four executed blocks). Then the blocks
+// that are on the GPU together ask for their lines side by side, wave by wave, in tags of L2's size: first as
+// many waves as fill L2, then one that is counted. This gives for each instruction how many of the sectors
+// that a block asks for first come from memory, how many of those it stores are evicted again, and how many
+// SMs share a line. The work is bounded, whatever the grid.
+//
+// Addresses that do not follow such a rule (they come out of memory) are taken as spread evenly over the
+// range seen: of T sectors asked for in R, R (1 - exp(-T / R)) are new; of a range larger than L2 the rest is
+// found as often as L2 is part of it.
+//
+// What a launch leaves in L2 for the next is kept as ranges of addresses, if all of it fits.
+#include "model/partial/partial.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOKUPS (24ull << 20) // more or less, for a launch
+#define ENTRIES (1u << 22)
+
+// ---- ranges in L2 ---------------------------------------------------------------------------------
+void warm_add(warm *w, uint64_t from, uint64_t to, uint64_t bytes, uint64_t room) {
+    int n = 0;
+    for (int i = 0; i < w->n; i++) // what is part of the new one goes into it
+        if (w->at[i].from < from || w->at[i].to > to) w->at[n++] = w->at[i];
+    w->n = n;
+    if (bytes > room) {
+        w->n = 0;
+        return;
+    }
+    uint64_t sum = bytes;
+    for (int i = 0; i < w->n; i++) sum += w->at[i].bytes;
+    while (w->n && (sum > room || w->n == WARM_MAX)) { // the oldest first
+        sum -= w->at[0].bytes;
+        memmove(&w->at[0], &w->at[1], (size_t)--w->n * sizeof w->at[0]);
+    }
+    w->at[w->n].from = from;
+    w->at[w->n].to = to;
+    w->at[w->n++].bytes = bytes;
+}
+
+bool warm_has(const warm *w, uint64_t addr) {
+    for (int i = 0; i < w->n; i++)
+        if (addr >= w->at[i].from && addr < w->at[i].to) return true;
+    return false;
+}
+
+// ---- the block in the middle -------------------------------------------------------------------------
+typedef struct entry { // sectors that a block asks for the first time
+    uint64_t addr;
+    int64_t step[3];
+    uint32_t inst;
+    uint32_t order; // accesses of its warp before it
+    uint16_t bytes;
+    bool write;
+} entry;
+
+typedef struct inst_sum {
+    uint64_t asked, missed;   // sectors: in the counted waves
+    uint64_t loose;           // sectors of the base block that follow no rule
+    uint64_t lines, distinct; // lines in the counted waves; each once a wave
+    uint64_t low, high;       // range of addresses over the whole grid
+    uint64_t sectors;         // of the base block, first asked for
+    bool write, read;
+} inst_sum;
+
+typedef struct look {
+    const orr_gpu *g;
+    const plan *p;
+    const orr_kernel *k;
+    const orr_work *w;
+    uint64_t base[3];
+    ORR_VEC(entry) entries;
+    inst_sum *sum;  // [ninsts]
+    uint64_t *seen; // hashed: line + 1, and its sectors
+    uint8_t *seen_sectors;
+    size_t seen_cap, nseen;
+    uint64_t insts;
+} look;
+
+int reach_probes(const uint32_t grid[3], uint64_t list[4]) {
+    uint64_t x = grid[0] / 2, y = grid[1] / 2, z = grid[2] / 2, gx = grid[0], gy = grid[1];
+    int n = 0;
+    if (grid[2] > 1) list[n++] = x + y * gx + (z - 1) * gx * gy;
+    if (grid[1] > 1) list[n++] = x + (y - 1) * gx + z * gx * gy;
+    if (grid[0] > 1) list[n++] = x - 1 + y * gx + z * gx * gy;
+    list[n++] = x + y * gx + z * gx * gy;
+    return n;
+}
+
+// Sectors of the line that the block has not asked for before.
+static uint8_t first_time(look *l, uint64_t line, uint8_t sectors) {
+    if (l->nseen * 2 >= l->seen_cap) {
+        size_t n = l->seen_cap;
+        uint64_t *old = l->seen;
+        uint8_t *old_sectors = l->seen_sectors;
+        l->seen_cap = n ? n * 2 : 4096;
+        l->seen = orr_calloc(l->seen_cap, sizeof *l->seen);
+        l->seen_sectors = orr_calloc(l->seen_cap, 1);
+        for (size_t i = 0; i < n; i++) {
+            if (!old[i]) continue;
+            size_t at = orr_cache_mix(old[i] - 1) & (l->seen_cap - 1);
+            while (l->seen[at]) at = (at + 1) & (l->seen_cap - 1);
+            l->seen[at] = old[i];
+            l->seen_sectors[at] = old_sectors[i];
+        }
+        free(old);
+        free(old_sectors);
+    }
+    size_t at = orr_cache_mix(line) & (l->seen_cap - 1);
+    while (l->seen[at] && l->seen[at] != line + 1) at = (at + 1) & (l->seen_cap - 1);
+    l->nseen += !l->seen[at];
+    l->seen[at] = line + 1;
+    uint8_t fresh = sectors & (uint8_t)~l->seen_sectors[at];
+    l->seen_sectors[at] |= sectors;
+    return fresh;
+}
+
+// By how much one block's access lies beside another's; false: not by the same for all lanes.
+static bool step_of(const orr_access *a, const orr_access *b, int64_t *step) {
+    if (a->mask != b->mask) return false;
+    int first = orr_ffs(a->mask);
+    *step = (int64_t)(a->addr[first] - b->addr[first]);
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        int i = orr_ffs(m);
+        if ((int64_t)(a->addr[i] - b->addr[i]) != *step) return false;
+    }
+    return true;
+}
+
+static void widen(inst_sum *s, uint64_t low, uint64_t high) {
+    if (!s->high || low < s->low) s->low = low;
+    if (high > s->high) s->high = high;
+}
+
+static void add_access(look *l, const orr_access *a, uint32_t inst, const int64_t step[3], bool regular,
+                       uint32_t order) {
+    const orr_inst *i = &l->k->insts[inst];
+    uint16_t flags = orr_ops[i->op].flags;
+    inst_sum *s = &l->sum[inst];
+    orr_coalesced c;
+    orr_coalesce(a, (uint32_t)i->width * (i->vec ? i->vec : 1u), ORR_WHOLE_WARP, &c);
+    bool write = flags & ORR_F_STORE && !(flags & ORR_F_ATOMIC);
+    s->write |= write;
+    s->read |= !write;
+    for (uint32_t n = 0; n < c.lines; n++) {
+        uint8_t fresh = first_time(l, c.line[n].line, c.line[n].sectors);
+        if (!fresh) continue;
+        int lo = orr_ffs(fresh), hi = 31 - __builtin_clz(fresh);
+        uint64_t addr = c.line[n].line * ORR_LINE + (uint64_t)lo * ORR_SECTOR;
+        uint16_t bytes = (uint16_t)((hi - lo + 1) * ORR_SECTOR);
+        uint32_t sectors = (uint32_t)orr_popc(fresh);
+        s->sectors += sectors;
+        if (!regular || l->entries.n >= ENTRIES) {
+            s->loose += sectors;
+            widen(s, addr, addr + bytes);
+            continue;
+        }
+        int64_t below = 0, above = 0; // the same in the first and last blocks
+        for (int d = 0; d < 3; d++) {
+            int64_t first = -(int64_t)l->base[d] * step[d],
+                    last = (int64_t)(l->w->info.grid[d] - 1 - l->base[d]) * step[d];
+            below += first < last ? first : last;
+            above += first < last ? last : first;
+        }
+        widen(s, addr + (uint64_t)below, addr + (uint64_t)above + bytes);
+        *ORR_PUSH(&l->entries) = (entry){addr, {step[0], step[1], step[2]}, inst, order, bytes, write};
+    }
+}
+
+static bool in_windows(uint64_t addr) {
+    return addr >= ORR_SHARED_WINDOW && addr < ORR_PARAM_WINDOW + ORR_WINDOW_BYTES;
+}
+
+// One warp of the base block, beside the same warp of its neighbours (NULL: none in that direction).
+static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_block *const near[3]) {
+    const orr_kernel *k = l->k;
+    orr_trace t = orr_trace_open(base->warps[w]), n[3];
+    bool with[3], lost = false;
+    for (int d = 0; d < 3; d++) {
+        with[d] = near[d] && w < near[d]->nwarps;
+        if (with[d]) n[d] = orr_trace_open(near[d]->warps[w]);
+    }
+    uint32_t block, mask, order = 0;
+    int r;
+    while ((r = orr_trace_block(&t, k->nblocks, &block, &mask)) > 0) {
+        const orr_block *b = &k->blocks[block];
+        l->insts += b->count;
+        for (int d = 0; d < 3; d++) { // they part ways here: no rule from here on
+            uint32_t other, m;
+            if (with[d] && (orr_trace_block(&n[d], k->nblocks, &other, &m) <= 0 || other != block))
+                with[d] = false, lost = true;
+        }
+        for (uint32_t i = b->first; i < b->first + b->count; i++) {
+            if (!orr_inst_traced(&k->insts[i])) continue;
+            orr_access a, by;
+            if (!orr_trace_access(&t, &a)) return false;
+            int64_t step[3] = {0};
+            bool regular = !lost && a.mask;
+            for (int d = 0; d < 3; d++)
+                if (with[d] && !(orr_trace_access(&n[d], &by) && (!a.mask || step_of(&a, &by, &step[d]))))
+                    regular = false;
+            uint8_t space = k->insts[i].space;
+            if (!a.mask || (space != ORR_SPACE_GLOBAL && space != ORR_SPACE_GENERIC)) continue;
+            if (space == ORR_SPACE_GENERIC && in_windows(a.addr[orr_ffs(a.mask)])) continue;
+            add_access(l, &a, i, step, regular, order++);
+        }
+    }
+    return r == 0;
+}
+
+static int by_order(const void *a, const void *b) {
+    const entry *x = a, *y = b;
+    if (x->order != y->order) return x->order < y->order ? -1 : 1;
+    return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+// ---- waves ------------------------------------------------------------------------------------------
+typedef struct tags {
+    orr_cache l2;
+    uint64_t asked, missed, stored, evicted; // sectors, in the counted waves
+    uint64_t lines, distinct;
+} tags;
+
+static void ask(look *l, tags *t, const warm *was, const entry *e, uint64_t addr, uint32_t wave, bool count) {
+    inst_sum *s = &l->sum[e->inst];
+    for (uint64_t end = addr + e->bytes; addr < end;) {
+        uint64_t line = addr / ORR_LINE, to = (line + 1) * ORR_LINE < end ? (line + 1) * ORR_LINE : end;
+        uint32_t lo = (uint32_t)(addr % ORR_LINE / ORR_SECTOR),
+                 hi = (uint32_t)((to - 1) % ORR_LINE / ORR_SECTOR);
+        uint8_t sectors = (uint8_t)((2u << hi) - (1u << lo));
+        uint32_t at = orr_cache_find(&t->l2, line);
+        uint8_t missing = sectors;
+        if (at == ORR_NO_LINE) {
+            orr_cache_line victim;
+            at = orr_cache_take(&t->l2, line, &victim, NULL);
+            if (count && victim.used) t->evicted += (uint32_t)orr_popc(victim.dirty);
+            t->l2.line[at].user = 0;
+            if (warm_has(was, addr)) t->l2.line[at].valid = 15;
+        }
+        orr_cache_line *c = &t->l2.line[at];
+        missing &= (uint8_t)~c->valid;
+        c->valid |= sectors;
+        if (e->write) c->dirty |= sectors;
+        if (count) {
+            uint32_t n = (uint32_t)orr_popc(sectors), m = (uint32_t)orr_popc(missing);
+            s->lines++;
+            t->lines++;
+            if (c->user != wave) {
+                s->distinct++;
+                t->distinct++;
+            }
+            if (e->write) {
+                t->stored += n;
+            } else {
+                s->asked += n;
+                s->missed += m;
+                t->asked += n;
+                t->missed += m;
+            }
+        }
+        c->user = wave;
+        orr_cache_touch(&t->l2, at);
+        addr = to;
+    }
+}
+
+static void run_waves(look *l, tags *t, const warm *was, uint64_t *lookups) {
+    const plan *p = l->p;
+    const uint32_t *grid = l->w->info.grid;
+    uint64_t wave = p->active * (p->n < p->most ? p->n : p->most), waves = (p->total + wave - 1) / wave;
+    uint64_t n = l->entries.n;
+    if (!n) return;
+    if (n > LOOKUPS / wave + 1) n = LOOKUPS / wave + 1; // the beginning of long blocks
+    uint64_t can = LOOKUPS / (n * wave);
+    if (can < 1) can = 1;
+    uint64_t full = (uint64_t)l->g->l2_size / ORR_LINE / (n * wave) + 2; // after so many L2 is full, or more
+    uint64_t first = 0, last = waves, counted = 0;
+    if (waves > can || waves > 4 * full + 8) {
+        uint64_t run = full + 1 < can ? full + 1 : can;
+        last = waves / 2 + 1;
+        if (last < run) last = run;
+        first = last - run;
+        counted = last - 1; // the last one
+    }
+    for (uint64_t v = first; v < last; v++) {
+        uint64_t from = v * wave, to = from + wave < p->total ? from + wave : p->total;
+        for (uint64_t i = 0; i < n; i++) {
+            const entry *e = &l->entries.at[i];
+            uint64_t x = from % grid[0], y = from / grid[0] % grid[1], z = from / grid[0] / grid[1];
+            for (uint64_t b = from; b < to; b++) {
+                uint64_t addr = e->addr + (uint64_t)e->step[0] * (x - l->base[0]) +
+                                (uint64_t)e->step[1] * (y - l->base[1]) +
+                                (uint64_t)e->step[2] * (z - l->base[2]);
+                ask(l, t, was, e, addr, (uint32_t)(v - first + 1), v >= counted);
+                if (++x == grid[0]) {
+                    x = 0;
+                    if (++y == grid[1]) y = 0, z++;
+                }
+            }
+            *lookups += to - from;
+        }
+    }
+}
+
+// ---- what follows --------------------------------------------------------------------------------------
+static float loose_far(const look *l, const inst_sum *s, const warm *was) {
+    double range = (double)(s->high - s->low), size = (double)l->g->l2_size;
+    double r = range / ORR_SECTOR, t = (double)l->p->total * (double)s->loose;
+    if (r < 1 || t < 1) return 1;
+    double cold = range <= size && warm_has(was, s->low) ? 0 : r * (1 - exp(-t / r)) / t;
+    double spill = range > size ? 1 - size / range : 0;
+    return (float)(cold > spill ? cold : spill);
+}
+
+static void leave(look *l, warm *l2) {
+    uint64_t room = (uint64_t)l->g->l2_size, all = 0;
+    struct {
+        uint64_t from, to, bytes;
+    } range[WARM_MAX];
+    int n = 0;
+    for (uint32_t i = 0; i < l->k->ninsts; i++) {
+        const inst_sum *s = &l->sum[i];
+        if (!s->high) continue;
+        double share = s->lines ? (double)s->distinct / (double)s->lines : 1;
+        double bytes = (double)l->p->total * (double)s->sectors * ORR_SECTOR * share;
+        uint64_t from = s->low, to = s->high, most = to - from;
+        uint64_t b = bytes < (double)most ? (uint64_t)bytes : most;
+        for (int k = 0; k < n; k++) { // ranges that overlap are one
+            if (range[k].to < from || range[k].from > to) continue;
+            if (range[k].from < from) from = range[k].from;
+            if (range[k].to > to) to = range[k].to;
+            if (range[k].bytes > b) b = range[k].bytes;
+            range[k] = range[--n];
+            k = -1;
+        }
+        if (n == WARM_MAX) return;
+        range[n].from = from;
+        range[n].to = to;
+        range[n++].bytes = b;
+    }
+    for (int k = 0; k < n; k++) all += range[k].bytes;
+    if (all > room) l2->n = 0;
+    for (int k = 0; k < n && all <= room; k++) warm_add(l2, range[k].from, range[k].to, range[k].bytes, room);
+}
+
+static void conclude(reach *x, look *l, const tags *t, const warm *was) {
+    const plan *p = l->p;
+    uint64_t wave = p->active * (p->n < p->most ? p->n : p->most);
+    float usual = t->asked ? (float)((double)t->missed / (double)t->asked) : 1;
+    for (uint32_t i = 0; i < l->k->ninsts; i++) {
+        const inst_sum *s = &l->sum[i];
+        double rule = s->asked ? (double)s->missed / (double)s->asked : usual;
+        double part = s->sectors ? (double)s->loose / (double)s->sectors : 0;
+        x->far[i] = (float)(part > 0 ? part * loose_far(l, s, was) + (1 - part) * rule : rule);
+        double same = s->distinct ? (double)s->lines / (double)s->distinct : 1; // blocks of a wave
+        double sms = same * (double)p->active / (double)wave;
+        x->sharers[i] = (float)(part > 0.5 ? (double)p->active : sms < 1 ? 1 : sms);
+    }
+    x->written = t->stored ? (float)((double)t->evicted / (double)t->stored) : 0;
+    if (x->written > 1) x->written = 1;
+    double own = 1 / (double)p->active;
+    if (t->distinct) own *= (double)t->lines / (double)t->distinct;
+    x->own = (float)(own < 1 ? own : 1);
+    x->insts = l->insts;
+}
+
+bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w, warm *l2,
+                orr_err *e) {
+    const orr_kernel *kernel = w->info.kernel;
+    const uint32_t *grid = w->info.grid;
+    look l = {.g = g, .p = p, .k = kernel, .w = w};
+    for (int d = 0; d < 3; d++) l.base[d] = grid[d] / 2;
+    uint64_t row = grid[0], plane = (uint64_t)grid[0] * grid[1];
+    uint64_t base = l.base[0] + l.base[1] * row + l.base[2] * plane;
+    const kept_block *b = kept_find(k, base), *near[3] = {NULL};
+    if (grid[0] > 1) near[0] = kept_find(k, base - 1);
+    if (grid[1] > 1) near[1] = kept_find(k, base - row);
+    if (grid[2] > 1) near[2] = kept_find(k, base - plane);
+    memset(x, 0, sizeof *x);
+    x->far = orr_calloc(kernel->ninsts + 1, sizeof *x->far);
+    x->sharers = orr_calloc(kernel->ninsts + 1, sizeof *x->sharers);
+    l.sum = orr_calloc(kernel->ninsts + 1, sizeof *l.sum);
+    bool ok = true;
+    for (uint32_t n = 0; b && ok && n < b->nwarps; n++) ok = look_warp(&l, n, b, near);
+    if (!ok)
+        orr_fail(e, ORR_BAD_INPUT, "%s: the stream of thread block %llu is damaged; record it again",
+                 kernel->name, (unsigned long long)base);
+    if (ok) {
+        if (g->l2_flush) l2->n = 0;
+        if (l.entries.n) qsort(l.entries.at, l.entries.n, sizeof *l.entries.at, by_order);
+        tags t = {0};
+        orr_cache_init(&t.l2, (uint64_t)g->l2_size, ORR_LINE, (uint32_t)g->l2_ways, true, false);
+        run_waves(&l, &t, l2, &x->lookups);
+        conclude(x, &l, &t, l2);
+        orr_cache_free(&t.l2);
+        uint64_t threads = (uint64_t)w->info.block[0] * w->info.block[1] * w->info.block[2];
+        double local = (double)kernel->stack_bytes * (double)threads * (double)p->active *
+                       (double)(p->n < p->most ? p->n : p->most);
+        x->local_far = local > (double)g->l2_size ? 1 : 0;
+        leave(&l, l2);
+    }
+    free(l.entries.at);
+    free(l.sum);
+    free(l.seen);
+    free(l.seen_sectors);
+    return ok;
+}
+
+void reach_free(reach *x) {
+    free(x->far);
+    free(x->sharers);
+    memset(x, 0, sizeof *x);
+}

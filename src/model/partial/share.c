@@ -1,0 +1,147 @@
+// What one SM has of L2 and memory: the bandwidth of both divided by the SMs that are at work, at their full
+// latency.
+//
+// L2 and memory are each a queue that serves this SM's sectors at its share of the rate; an answer comes
+// after the queue and the latency. Whether a line is in L2 is known for lines this SM has used before (tags,
+// of a size that is its part of what L2 holds); for others `reach` knows how often another SM, or an earlier
+// block, has brought it: by instruction, so that a matrix that all blocks read is told from one that each
+// reads its own part of. Misses are dealt out evenly: one in two means every other one.
+//
+// Stores take their share of L2, and later of memory as far as L2 cannot keep them. Atomics to a line that
+// other SMs use too wait for theirs.
+#include "model/partial/partial.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// The kernel's instruction that a request is for; UINT32_MAX: not known (stores, constants).
+static uint32_t asked_by(const share *s, const orr_request *r) {
+    if (r->kind != ORR_REQ_READ && r->kind != ORR_REQ_ATOMIC) return UINT32_MAX;
+    const sm *m = &s->c->sms[0];
+    if (r->from == ORR_FROM_CONST || r->token >= m->misses.n) return UINT32_MAX;
+    uint32_t node = m->misses.at[r->token].waiters;
+    if (node >= m->nodes.n) return UINT32_MAX;
+    uint32_t flight = m->nodes.at[node].flight;
+    if (flight >= m->flights.n) return UINT32_MAX;
+    uint32_t inst = m->flights.at[flight].inst;
+    return inst < s->c->program->ninsts ? s->c->program->insts[inst].inst : UINT32_MAX;
+}
+
+static bool from_memory(share *s, const orr_request *r, uint32_t inst) {
+    if (r->from == ORR_FROM_LOCAL) return s->reach->local_far > 0;
+    if (inst == UINT32_MAX) return false; // constants: all SMs read the same
+    s->due[inst] += s->reach->far[inst];
+    if (s->due[inst] < 0.999f) return false;
+    s->due[inst] -= 1;
+    return true;
+}
+
+// The line in the tags, taken if it is not there (*was: it was).
+static uint32_t line_of(share *s, uint64_t line, uint8_t sectors, bool *was) {
+    uint32_t at = orr_cache_find(&s->tags, line);
+    *was = at != ORR_NO_LINE && (s->tags.line[at].valid & sectors) == sectors;
+    if (at == ORR_NO_LINE) {
+        orr_cache_line victim;
+        at = orr_cache_take(&s->tags, line, &victim, NULL);
+        s->ready[at] = 0;
+    }
+    s->tags.line[at].valid |= sectors;
+    orr_cache_touch(&s->tags, at);
+    return at;
+}
+
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+static void one(share *s, const orr_request *r, orr_replies *out) {
+    uint32_t sectors = (uint32_t)orr_popc(r->sectors), inst = asked_by(s, r);
+    uint64_t t = later(r->time, s->l2_free), cost = sectors * s->sector;
+    if (s->far_side && orr_cache_mix(r->line) & 1) t = later(r->time + s->far_side, s->l2_free);
+    s->l2_free = t + later(cost, s->line);
+    bool was;
+    uint32_t at = line_of(s, r->line, r->sectors, &was);
+    bool write = r->kind == ORR_REQ_WRITE;
+    bool miss = !was && !write && from_memory(s, r, inst);
+    uint64_t done = t + (sectors - 1) * s->slice_sector;
+    if (!write && was) done = later(done, s->ready[at]); // still on its way
+    s->n.requests++;
+    if (miss) {
+        uint64_t d = later(t, s->dram_free);
+        s->dram_free = d + sectors * s->dram_sector;
+        done = d + s->behind + (sectors - 1) * s->slice_sector;
+        s->ready[at] = done;
+        s->n.dram_read += sectors;
+        s->n.dram_busy += sectors * s->dram_sector;
+    }
+    switch (r->kind) {
+    case ORR_REQ_READ:
+        s->n.read[r->from] += sectors;
+        if (!miss) s->n.read_hit[r->from] += sectors;
+        break;
+    case ORR_REQ_WRITE:
+        s->n.write[r->from] += sectors;
+        s->n.write_hit[r->from] += sectors;
+        s->owed += (float)sectors * (r->from == ORR_FROM_LOCAL ? s->reach->local_far : s->reach->written);
+        if (s->owed >= 1) {
+            uint64_t back = (uint64_t)s->owed;
+            s->owed -= (float)back;
+            s->dram_free = later(t, s->dram_free) + back * s->dram_sector;
+            s->n.dram_write += back;
+            s->n.written_back += back;
+            s->n.dram_busy += back * s->dram_sector;
+        }
+        break;
+    default: { // one after the other at the line's slice, with those of other SMs
+        float sharers = inst != UINT32_MAX ? s->reach->sharers[inst] : 1;
+        t = later(done, later(s->atomic_free, s->ready[at]));
+        s->atomic_free = t + r->ops * s->atomic_share;
+        done = t + r->ops * s->atomic;
+        s->ready[at] = t + (uint64_t)((float)(r->ops * s->atomic) * sharers);
+        s->n.atomic += sectors;
+        if (!miss) s->n.atomic_hit += sectors;
+    }
+    }
+    s->n.slice_busy += cost;
+    if (done > s->n.last) s->n.last = done;
+    if (r->kind == ORR_REQ_READ || r->kind == ORR_REQ_ATOMIC)
+        *ORR_PUSH(out) =
+            (orr_reply){.time = done, .sm = r->sm, .token = r->token, .sectors = r->sectors, .hit = !miss};
+}
+
+static uint64_t run_share(void *arg, const orr_request *r, size_t n, orr_replies *out) {
+    share *s = arg;
+    for (size_t i = 0; i < n; i++) one(s, &r[i], out);
+    return s->l2_free;
+}
+
+static uint64_t ticks(double cycles) { return cycles > 0 ? (uint64_t)(cycles * (double)ORR_TICKS + 0.5) : 0; }
+
+void share_init(share *s, const orr_gpu *g, const cycle *c, const reach *x, uint64_t active) {
+    memset(s, 0, sizeof *s);
+    s->gpu = g;
+    s->c = c;
+    s->reach = x;
+    double n = (double)active, l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
+    s->line = ticks(l2_cycle * n / g->l2_slices); // a slice takes a line a cycle
+    s->sector = ticks(ORR_SECTOR * l2_cycle * n / g->l2_bandwidth);
+    s->slice_sector = ticks(ORR_SECTOR * l2_cycle * g->l2_slices / g->l2_bandwidth);
+    double bytes = g->dram_bandwidth * 1e3 / g->clock_sm * g->dram_efficiency / 100; // all SMs, a cycle
+    s->dram_sector = ticks(ORR_SECTOR * n / bytes);
+    s->behind = ticks(g->dram_latency - g->l2_latency);
+    s->far_side = g->l2_partitions > 1 ? ticks(g->l2_far_latency) : 0;
+    s->atomic = ticks(l2_cycle / g->l2_atomic);
+    s->atomic_share = ticks(l2_cycle / g->l2_atomic * n / g->l2_slices);
+    uint64_t room = (uint64_t)((double)g->l2_size * x->own);
+    if (room < 64 * ORR_LINE) room = 64 * ORR_LINE;
+    orr_cache_init(&s->tags, room, ORR_LINE, (uint32_t)g->l2_ways, true, false);
+    s->ready = orr_calloc((size_t)s->tags.sets * s->tags.ways, sizeof *s->ready);
+    s->due = orr_calloc(c->program->kernel->ninsts + 1, sizeof *s->due);
+    s->door = (outside){s, run_share};
+}
+
+void share_free(share *s) {
+    if (!s->gpu) return;
+    orr_cache_free(&s->tags);
+    free(s->ready);
+    free(s->due);
+    memset(s, 0, sizeof *s);
+}
