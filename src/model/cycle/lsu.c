@@ -321,9 +321,37 @@ static uint32_t lanes_in(const orr_access *a, uint64_t line) {
     return n ? n : 1;
 }
 
+// An atomic that compares and swaps. One that only says whether it did (CAST, of loops around it) swaps for
+// one lane of a word, and the others are told no at once: they do not wait for each other.
+enum { SWAP_UNKNOWN, SWAP_NOT, SWAP, SWAP_OR_NOT };
+static int swap_of(const sm *s, uint32_t inst, const orr_tinst *i) {
+    uint8_t *known = &s->worker->memo[inst].swap;
+    if (*known) return *known;
+    const char *name = strstr(s->c->program->names[i->name], ".CAS");
+    *known = !name ? SWAP_NOT : name[4] == 'T' ? SWAP_OR_NOT : SWAP;
+    return *known;
+}
+
 // ---- an instruction at the head of the queue
-// ------------------------------------------------------------------------- How long L1 is busy with it: the
-// most sectors that fall on one bank, and what the way to the registers takes.
+// ------------------------------------------------------------------------- How long L1 is busy with it
+// where its banks are those of shared memory (l1.words): the words on the busiest bank, and l1.banks lines
+// looked up a cycle.
+static uint32_t l1_word_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, bool local) {
+    uint32_t banks = s->c->lsu_banks, tags = (x->lines + banks - 1) / banks, least = 1, most;
+    if (i->flags & ORR_TF_STORE) least = (uint32_t)s->c->gpu->l1_store;
+    uint32_t lanes = (uint32_t)orr_popc(s->head_access.mask), packed = (lanes * i->bytes + 127) / 128;
+    if (local || x->lines <= packed)
+        most = local ? x->lines : packed; // side by side
+    else
+        most = orr_bank_conflicts(&s->head_access, i->bytes,
+                                  i->flags & ORR_TF_LOAD ? ORR_BANKS_LOAD : ORR_BANKS_STORE)
+                   .passes;
+    if (most > packed) s->n.l1_conflicts += most - packed;
+    if (most < tags) most = tags;
+    return most > least ? most : least;
+}
+
+// The same with banks of sectors: the most sectors that fall on one, and what the way to the registers takes.
 static uint32_t l1_cycles(sm *s, const orr_coalesced *x) {
     const cycle *c = s->c;
     uint32_t on[64] = {0}, most = 1, banks = c->lsu_banks;
@@ -413,10 +441,12 @@ static orr_banked banks(sm *s, uint32_t inst, const orr_tinst *i, const queued *
         return (orr_banked){0, 0, 0};
     }
     int kind = kind_of(i);
+    bool once = kind == ORR_L1_ATOMIC && s->c->gpu->shared_swap > 1 && swap_of(s, inst, i) == SWAP_OR_NOT;
     orr_banked r = orr_bank_conflicts(a, i->bytes,
-                                      kind == ORR_L1_ATOMIC  ? ORR_BANKS_ATOMIC
-                                      : kind == ORR_L1_STORE ? ORR_BANKS_STORE
-                                                             : ORR_BANKS_LOAD);
+                                      once                    ? ORR_BANKS_STORE
+                                      : kind == ORR_L1_ATOMIC ? ORR_BANKS_ATOMIC
+                                      : kind == ORR_L1_STORE  ? ORR_BANKS_STORE
+                                                              : ORR_BANKS_LOAD);
     size_t n = (size_t)(t.at - q->trace.at);
     m->n = 0;
     if (!decoded && n <= sizeof m->bytes) {
@@ -435,11 +465,14 @@ static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uin
     s->n.shared_requests[kind] += b.passes != 0;
     s->n.shared_passes[kind] += b.passes;
     s->n.shared_conflicts[kind] += b.conflicts;
-    passes *= c->pass_cycles;
+    uint32_t each = c->pass_cycles;
+    if (kind == ORR_L1_ATOMIC && c->gpu->shared_swap > 1 && swap_of(s, q->inst, i) >= SWAP)
+        each *= (uint32_t)c->gpu->shared_swap;
+    passes *= each;
     s->n.shared_busy += passes;
     begin(s, t, passes);
     if (q->flight == NOBODY) return;
-    s->flights.at[q->flight].floor = s->lsu_busy_from + passes - c->pass_cycles + c->shared_latency;
+    s->flights.at[q->flight].floor = s->lsu_busy_from + passes - each + c->shared_latency;
     land(s, q->flight, 0);
 }
 
@@ -520,7 +553,7 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
             i->flags & ORR_TF_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)c->coalesce;
         orr_coalesce(a, i->bytes, how, &s->head);
     }
-    uint32_t cost = l1_cycles(s, &s->head);
+    uint32_t cost = c->gpu->l1_words ? l1_word_cycles(s, &s->head, i, k.local) : l1_cycles(s, &s->head);
     if (i->flags & ORR_TF_ASYNC) { // and into shared memory
         uint32_t more = ((uint32_t)orr_popc(a->mask) * i->bytes + 127) / 128;
         cost += more;

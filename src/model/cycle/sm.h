@@ -237,7 +237,8 @@ typedef struct worker { // one host thread's sums; which thread ran what does no
     uint64_t *issued, *threads;
     uint32_t ninsts;
     struct bank_memo { // shared memory: the last pattern of each instruction
-        uint8_t n, bytes[43];
+        uint8_t swap;  // an atomic: compares and swaps (2) or does not (1); 0: not looked at yet
+        uint8_t n, bytes[42];
         uint32_t mask;
         orr_banked banked;
     } * memo;
