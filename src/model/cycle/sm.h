@@ -287,6 +287,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t lsu_banks;
     uint32_t l1_cycle_bytes;
     uint32_t pass_cycles; // of shared memory's banks, 4 bytes each
+    uint32_t *alone; // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none
     const struct policy *policy;
     worker *workers;
     int nworkers;
@@ -325,6 +326,9 @@ void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t gr
 void cyc_warp_reads(sm *s, warp *w, const orr_tinst *i, uint64_t when);
 void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i);
 void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when);
+
+// ---- alone.c: pre-characterisation takes down when results are there ---------------------------------
+void cyc_alone_note(const sm *s, const orr_tinst *i, uint64_t ready);
 
 // ---- sm.c -------------------------------------------------------------------------------------------
 void cyc_sm_run(sm *s, uint64_t until);

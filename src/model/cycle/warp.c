@@ -12,6 +12,7 @@ static uint8_t wait_of(uint8_t tclass) {
 }
 
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
+    if (s->c->alone) cyc_alone_note(s, i, ready);
     const uint16_t *r = s->c->program->regs + i->regs + i->nsrc;
     uint8_t why = wait_of(i->tclass);
     for (int d = 0; d < i->ndst; d++) w->reg[r[d]] = due(ready, why);

@@ -1,0 +1,30 @@
+// The memory system behind the SMs in short: latencies and bandwidths of the crossbar's slices, L2 and DRAM, with
+// L2's tags as they are. A request is answered at once.
+//
+// For models that cannot afford memsys.h, which knows queues, blocked slices and the order in which DRAM serves.
+// Addresses go to the same slices, channels, banks and rows. Requests need not come in order of time, as long as
+// none is earlier than the last orr_quick_since.
+#ifndef ORR_QUICK_H
+#define ORR_QUICK_H
+
+#include "memory/memsys.h"
+
+typedef struct orr_quick orr_quick;
+typedef struct orr_quick_reply {
+    uint64_t taken; // ticks: when the slice took it
+    uint64_t done;  // when its last sector has left the slice's port; stores: when it is in L2
+} orr_quick_reply;
+
+orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e);
+void orr_quick_free(orr_quick *q);
+// As for memsys.h: `time`, `line`, `sectors`, `kind`, `from` and `ops` of the request count. `whole`: sectors of a
+// store that are written whole.
+orr_quick_reply orr_quick_ask(orr_quick *q, const orr_request *r, uint8_t whole);
+int orr_quick_side_of(const orr_quick *q, uint64_t line);
+void orr_quick_since(orr_quick *q, uint64_t time); // ticks
+void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes);
+void orr_quick_flush(orr_quick *q);
+void orr_quick_restart(orr_quick *q); // time is 0 again; L2 stays
+const orr_memsys_stats *orr_quick_stats(const orr_quick *q);
+
+#endif

@@ -1,0 +1,224 @@
+// The abstract model's nouns (docs/abstract.md): Punniyamurthy, Boroujerdian, Gerstlauer, "GATSim: Abstract
+// Timing Simulation of GPUs". A kernel's instructions have latencies that were found once, alone (cycle/alone.h);
+// what is simulated is who issues when, and memory.
+//
+// The paper's occupancy vector, cycles after which each warp can issue again, is kept by time instead of by warp
+// (`wheel`): for each cycle ahead the set of warps that become ready in it. Nobody counts down, and the next
+// event is one bit operation away.
+#ifndef ORR_ABSTRACT_H
+#define ORR_ABSTRACT_H
+
+#include "memory/cache.h"
+#include "memory/ledger.h"
+#include "memory/memory.h"
+#include "memory/quick.h"
+#include "model/cycle/engine.h"
+#include "model/cycle/supply.h"
+#include "timed/timed.h"
+
+#define NEAR   64 // cycles of a group of the wheel
+#define GROUPS 64 // further groups
+
+// ---- code ---------------------------------------------------------------------------------------------
+// An instruction as the model needs it: 32 bytes.
+typedef struct ainst {
+    uint8_t kind;               // orr_tkind
+    uint8_t unit;               // index in gpu->units
+    uint8_t nwait, nset;        // registers it may have to wait for, and those it writes
+    uint16_t busy;              // cycles its unit takes no other
+    uint16_t step;              // to the warp's next instruction: stall count, branch
+    uint32_t latency;           // pre-characterised
+    uint32_t regs;              // in code.regs: nwait, then nset
+    uint8_t wait, wbar, rbar;   // control bits: barriers waited for, set
+    uint8_t yield;              // lets another warp go first
+    uint8_t new_line;           // its code may be on another line than that of the instruction before
+    uint8_t reads[ORR_READ_BANKS];
+} ainst;
+
+// Warps that run the same code tend to have the same pattern of addresses: what was worked out for the last one
+// holds when the trace's bytes are the same but for the upper bits of the address.
+#define MEMO_BYTES 80
+#define MEMO_LINES 32
+typedef struct amemo {
+    uint32_t mask; // of the block
+    uint8_t n;     // bytes of the trace; 0: nothing is kept
+    uint8_t base;  // where in them the address is
+    uint8_t low;   // its last 7 bits
+    uint8_t space;
+    uint16_t nlines, sectors, cost;
+    uint8_t bytes[MEMO_BYTES];
+    struct {
+        int32_t line; // from that of the address
+        uint8_t sectors, whole;
+        uint8_t lanes;
+    } at[MEMO_LINES];
+} amemo;
+
+typedef struct acode {
+    orr_program *program;
+    uint64_t key;
+    ainst *insts;
+    uint16_t *regs;
+    amemo *memo;       // of memory instructions: memo_of[inst]
+    uint32_t *memo_of; // + 1
+    uint32_t nmemo;
+    uint32_t nblocks, ninsts; // taken over so far
+    uint32_t *latency;        // [ninsts], pre-characterised
+    bool in_order;            // accesses come in the order in which the trace has them
+    bool characterised;
+} acode;
+
+// ---- an SM ----------------------------------------------------------------------------------------------
+typedef struct awarp {
+    uint32_t at, end;         // instructions
+    uint32_t body;            // of the code block it is in: orr_tblock.body
+    uint32_t then, then_mask; // the next block of its trace, when it has been read
+    uint32_t mask;
+    uint32_t block; // its thread block's slot
+    uint32_t need;  // order.c: of its block's needs, the next one
+    bool has_then, ghost;
+    uint8_t waiting; // at a barrier, + 1
+    uint8_t sched, at_bit;
+    uint64_t front;  // not before this
+    uint64_t landed; // when its last load is there
+    uint64_t stored; // when its last store has been heard of
+    uint64_t fetched;
+    orr_trace trace;
+    const uint8_t *base;
+    uint64_t bar[6];
+    uint64_t group_ready[MAX_GROUPS];
+    uint32_t group;
+    uint32_t *access;
+    uint64_t *reg; // [place] when it can be used
+} awarp;
+
+typedef struct asched {
+    uint64_t awake, live, memory, active; // by bit: warps in order of age
+    uint64_t wake, next_issue;
+    uint64_t group;           // the wheel has the warps of this group of cycles and the next
+    uint64_t soon[2];         // by group: cycles in which somebody becomes ready
+    uint64_t later_set;       // groups that have somebody
+    uint64_t wheel[2 * NEAR]; // who
+    uint64_t later[GROUPS];
+    uint64_t wants[ORR_GPU_UNITS_MAX];
+    uint64_t ready[MAX_WARPS];
+    uint8_t unit[MAX_WARPS];
+    uint8_t who[MAX_WARPS]; // warp of a bit
+    uint8_t pool_of[ORR_GPU_UNITS_MAX];
+    uint64_t used; // warps in use
+    uint32_t nbits;
+    uint32_t last; // bit; MAX_WARPS: none
+    bool yield, greedy;
+    uint64_t bank_free[ORR_READ_BANKS];
+    uint64_t *l0_when;
+    orr_cache l0;
+    awarp *warps;
+} asched;
+
+typedef struct ablock {
+    tbuf *buf; // NULL: free
+    uint64_t start, end;
+    uint32_t running, nwarps, at_barrier;
+    uint32_t *warp; // sched * MAX_WARPS + warp
+    uint32_t arrived[16];
+} ablock;
+
+struct orr_latencies;
+struct machine;
+typedef struct acore {
+    struct machine *m;
+    uint32_t id;
+    uint64_t now;
+    asched *sched;
+    pool pools[MAX_POOLS];
+    uint64_t pool_free[MAX_POOLS];
+    uint32_t npools;
+    ablock *blocks;
+    uint32_t nblocks, running, blocks_cap; // slots; with a block
+    int warps_cap;
+    uint32_t next_sched;
+    uint64_t block_free;
+    bool damaged, starved;
+    uint64_t finished, since, active;
+    // load/store unit
+    uint64_t lsu_free, lsu_room;
+    uint64_t *starts;
+    uint32_t nstarts;
+    orr_cache l1, constants, constants2, l1i;
+    uint64_t *l1_when, *l1i_when; // by line: when what is on its way is there
+    uint64_t l1_bytes;
+    uint64_t *misses; // heap: when the lines on their way come
+    uint32_t nmisses;
+    uint64_t send_free; // ticks
+    tbuf *done;
+    orr_sm_counts n;
+} acore;
+
+typedef struct machine {
+    const orr_gpu *gpu;
+    orr_gpu one; // the same with one SM, and
+    cycle *c;    // the cycle model's machine of it, for the latencies it has worked out
+    acode *code;
+    const orr_kernel *kernel;
+    acore *cores;
+    uint32_t ncores, nsched, per_sched, lsu_queue;
+    uint64_t from, until; // the window
+    bool more, perfect, control, collector;
+    bool code_fits;
+    uint64_t code_lines;
+    uint32_t places, accesses; // that warps have room for
+    int issue;
+    uint64_t issue_interval, spacing;
+    orr_quick *memory;
+    orr_ledger *receive; // [SM] its port from the network
+    orr_ledger dealer;   // launch.block_interval
+    // of the memory instruction at hand
+    orr_access access;
+    orr_coalesced lines;
+    uint8_t whole[ORR_LINES_MAX], lanes[ORR_LINES_MAX]; // by line: sectors a store writes whole; lanes
+} machine;
+
+static inline awarp *awarp_of(const acore *s, uint32_t id) {
+    return &s->sched[id / MAX_WARPS].warps[id % MAX_WARPS];
+}
+
+// ---- code.c: a program and its latencies to what is simulated -------------------------------------------------
+acode *abt_code_new(orr_program *p);
+void abt_code_free(acode *c);
+// Takes over what the program has more than before; latencies from the pre-characterisation.
+bool abt_code_grow(acode *c, const machine *m, orr_err *e);
+// Latencies from a file, when it has them, and into one.
+bool abt_code_from(acode *c, const machine *m, const struct orr_latencies *l);
+bool abt_code_into(const acode *c, const machine *m, struct orr_latencies *l);
+
+// ---- core.c: Algorithm 1 ----------------------------------------------------------------------------------------
+void abt_core_run(acore *s, uint64_t until);
+uint64_t abt_core_next(const acore *s);
+void abt_warp_look(acore *s, awarp *w); // works out when it can issue
+void abt_sched_add(asched *q, uint32_t warp, uint64_t now);
+void abt_sched_remove(asched *q, uint32_t warp);
+void abt_sched_reset(asched *q);
+bool abt_warp_next_block(acore *s, awarp *w);
+
+// ---- block.c ----------------------------------------------------------------------------------------------------
+void abt_block_start(acore *s, uint32_t slot, tbuf *b, uint64_t when);
+void abt_block_barrier(acore *s, awarp *w, const orr_tinst *i);
+void abt_block_warp_ended(acore *s, awarp *w);
+
+// ---- lsu.c, fetch.c ------------------------------------------------------------------------------------------------
+void abt_memory(acore *s, awarp *w, uint32_t inst, const ainst *i, uint64_t late);
+void abt_memory_start(acore *s, uint64_t l1_bytes);
+uint64_t abt_fetch(acore *s, awarp *w, uint32_t pc, uint64_t now);
+
+// ---- engine.c --------------------------------------------------------------------------------------------------------
+machine *abt_machine_new(const orr_gpu *g, orr_err *e);
+void abt_machine_free(machine *m);
+typedef struct arun {
+    uint64_t cycles, sm_active;
+    double execute_seconds;
+    orr_sm_counts n;
+} arun;
+bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, int threads, orr_progress *progress,
+             arun *out, orr_err *e);
+
+#endif

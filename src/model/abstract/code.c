@@ -1,0 +1,140 @@
+// From a program and its pre-characterised latencies to the code that is simulated.
+//
+// An instruction waits for registers. Within a basic block each value is waited for once: whoever comes after the
+// first that did finds it there. So the list of registers to look at is short: those that nobody in the block has
+// looked at since they were written, or since the block began.
+#include "model/abstract/abstract.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/abstract/latencies.h"
+#include "model/cycle/alone.h"
+
+acode *abt_code_new(orr_program *p) {
+    acode *c = orr_calloc(1, sizeof *c);
+    c->program = p;
+    return c;
+}
+
+void abt_code_free(acode *c) {
+    if (!c) return;
+    free(c->insts);
+    free(c->regs);
+    free(c->memo);
+    free(c->memo_of);
+    free(c->latency);
+    free(c);
+}
+
+// Which registers instruction i has to look at; `fresh`: nobody has since they were written.
+static void take_registers(acode *c, const orr_tinst *i, ainst *a, bool *fresh) {
+    const uint16_t *r = c->program->regs + i->regs;
+    uint16_t *to = c->regs + a->regs;
+    for (uint32_t n = 0; n < (uint32_t)i->nsrc + i->ndst; n++) {
+        if (!fresh[r[n]]) continue;
+        fresh[r[n]] = false;
+        to[a->nwait++] = r[n];
+    }
+    for (uint32_t d = 0; d < i->ndst; d++) {
+        to[a->nwait + a->nset++] = r[i->nsrc + d];
+        fresh[r[i->nsrc + d]] = true;
+    }
+}
+
+// Reads of each bank (modern cores), with what the operand cache keeps while the warp goes on by itself.
+typedef struct kept {
+    uint32_t reg[8][ORR_READ_BANKS]; // + 1
+} kept;
+
+static void take_reads(const orr_program *p, const orr_tinst *i, ainst *a, kept *k) {
+    const orr_read *r = p->reads + i->reads;
+    for (uint32_t n = 0; n < i->nreads; n++, r++) {
+        uint32_t *at = &k->reg[r->place % 8][r->bank % ORR_READ_BANKS], me = r->reg + 1u;
+        a->reads[r->bank % ORR_READ_BANKS] += !r->again && (!r->place || *at != me);
+        *at = r->kept ? me : 0;
+    }
+}
+
+static void take_inst(acode *c, const machine *m, uint32_t n, bool *fresh, kept *keep) {
+    const orr_program *p = c->program;
+    const orr_tinst *i = &p->insts[n];
+    ainst *a = &c->insts[n];
+    *a = (ainst){.kind = i->kind, .unit = i->unit, .busy = i->interval, .step = 1, .latency = c->latency[n]};
+    a->regs = 2 * i->regs; // a register written may have to be waited for too
+    a->wbar = a->rbar = 7;
+    take_reads(p, i, a, keep);
+    if (i->kind == ORR_TK_BRANCH) a->step = (uint16_t)m->c->branch_wait;
+    if (p->control) {
+        uint32_t stall = ORR_CTRL_STALL(i->ctrl);
+        if (stall > a->step) a->step = (uint16_t)stall;
+        a->wait = (uint8_t)ORR_CTRL_WAIT(i->ctrl);
+        a->wbar = (uint8_t)ORR_CTRL_WBAR(i->ctrl);
+        a->rbar = (uint8_t)ORR_CTRL_RBAR(i->ctrl);
+        a->yield = !ORR_CTRL_YIELD(i->ctrl);
+    } else {
+        take_registers(c, i, a, fresh);
+    }
+    if (!a->step) a->step = 1;
+    uint64_t line = (uint64_t)m->gpu->icache_line;
+    a->new_line = !n || i->pc / line != p->insts[n - 1].pc / line;
+    if (i->kind == ORR_TK_MEM) c->memo_of[n] = ++c->nmemo;
+}
+
+static void take_block(acode *c, const machine *m, const orr_tblock *b, bool *fresh) {
+    uint32_t access = 0;
+    kept keep = {0};
+    memset(fresh, 1, c->program->nplaces * sizeof *fresh);
+    for (uint32_t n = b->first; n < b->first + b->count; n++) {
+        take_inst(c, m, n, fresh, &keep);
+        if (n == b->first) c->insts[n].new_line = 1;
+        if (c->insts[n].kind == ORR_TK_MEM) c->in_order &= c->program->insts[n].access == access++;
+    }
+    c->in_order &= access == b->naccess;
+}
+
+bool abt_code_grow(acode *c, const machine *m, orr_err *e) {
+    const orr_program *p = c->program;
+    if (c->nblocks == p->nblocks && c->insts) return true;
+    size_t n = p->ninsts + 1;
+    c->insts = orr_realloc(c->insts, n * sizeof *c->insts);
+    c->latency = orr_realloc(c->latency, n * sizeof *c->latency);
+    c->memo_of = orr_realloc(c->memo_of, n * sizeof *c->memo_of);
+    c->regs = orr_realloc(c->regs, (2 * (size_t)p->nregs + 1) * sizeof *c->regs);
+    memset(c->memo_of + c->ninsts, 0, (n - c->ninsts) * sizeof *c->memo_of);
+    if (!c->characterised && !orr_alone(p, m->gpu, c->nblocks, c->latency, e)) return false;
+    c->characterised = false; // what comes later has to be
+    uint32_t memos = c->nmemo;
+    bool *fresh = orr_malloc(p->nplaces + 1);
+    if (!c->nblocks) c->in_order = true;
+    for (uint32_t b = c->nblocks; b < p->nblocks; b++) take_block(c, m, &p->blocks[b], fresh);
+    if (c->program->kernel->machine) c->in_order = true;
+    free(fresh);
+    c->memo = orr_realloc(c->memo, (c->nmemo + 1) * sizeof *c->memo);
+    memset(c->memo + memos, 0, (c->nmemo + 1 - memos) * sizeof *c->memo);
+    c->nblocks = p->nblocks;
+    c->ninsts = p->ninsts;
+    return true;
+}
+
+// ---- files ----------------------------------------------------------------------------------------------------
+bool abt_code_from(acode *c, const machine *m, const orr_latencies *l) {
+    const orr_program *p = c->program;
+    const orr_latencies_kernel *k = orr_latencies_find(l, orr_alone_key(p, m->gpu), p->ninsts);
+    if (!k) return false;
+    for (uint32_t n = 0; n < p->ninsts; n++)
+        if (k->inst[n].kind != p->insts[n].kind) return false;
+    c->latency = orr_realloc(c->latency, (p->ninsts + 1) * sizeof *c->latency);
+    for (uint32_t n = 0; n < p->ninsts; n++) c->latency[n] = k->inst[n].cycles;
+    c->characterised = true;
+    return true;
+}
+
+bool abt_code_into(const acode *c, const machine *m, orr_latencies *l) {
+    const orr_program *p = c->program;
+    orr_latencies_kernel *k = orr_latencies_add(l, orr_alone_key(p, m->gpu), p->kernel->name, p->ninsts);
+    k->registers = p->registers;
+    k->shared = (uint32_t)p->kernel->shared_bytes;
+    for (uint32_t n = 0; n < p->ninsts; n++) k->inst[n] = (orr_latency){c->latency[n], p->insts[n].kind};
+    return true;
+}

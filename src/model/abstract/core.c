@@ -1,0 +1,454 @@
+// An SM: Algorithm 1 of the paper, with its sections II-D and II-E.
+//
+// A scheduler takes one of the warps that are ready and whose unit is free (lines 7 to 9), by the policy of the
+// description. The warp is ready again when the registers its next instruction needs are there: each has a time,
+// the issue of the instruction that writes it and that instruction's latency (line 14), or what memory says (line
+// 12). When nobody is ready time goes on to the next who is (line 23); the wheel finds it. Several schedulers
+// take turns in a cycle (II-E.2); warps of all resident blocks are in one wheel (II-E.1).
+#include "model/abstract/abstract.h"
+
+#include <string.h>
+
+// ---- the wheel ----------------------------------------------------------------------------------------------
+// Bit `bit` is ready at t, which is after what has been drained.
+static void insert(asched *q, uint32_t bit, uint64_t t) {
+    uint64_t g = t / NEAR, me = 1ull << bit;
+    q->ready[bit] = t;
+    if (g <= q->group + 1) {
+        q->wheel[t % (2 * NEAR)] |= me;
+        q->soon[g & 1] |= 1ull << t % NEAR;
+    } else {
+        uint64_t k = g - q->group < GROUPS ? g % GROUPS : (q->group + GROUPS - 1) % GROUPS;
+        q->later[k] |= me;
+        q->later_set |= 1ull << k;
+    }
+    if (t < q->wake) q->wake = t;
+}
+
+static void migrate(asched *q, uint64_t g) {
+    uint64_t k = g % GROUPS;
+    if (!(q->later_set >> k & 1)) return;
+    uint64_t who = q->later[k];
+    q->later[k] = 0;
+    q->later_set &= ~(1ull << k);
+    for (; who; who &= who - 1) {
+        uint32_t bit = (uint32_t)__builtin_ctzll(who);
+        insert(q, bit, q->ready[bit]);
+    }
+}
+
+static void wake_slots(asched *q, uint64_t group, uint64_t slots) {
+    q->soon[group & 1] &= ~slots;
+    for (; slots; slots &= slots - 1) {
+        uint64_t *at = &q->wheel[(group & 1) * NEAR + (uint64_t)__builtin_ctzll(slots)];
+        q->awake |= *at;
+        *at = 0;
+    }
+}
+
+// Those whose time has come are awake.
+static void drain(asched *q, uint64_t now) {
+    uint64_t g = now / NEAR;
+    if (q->group < g) {
+        uint64_t wake = q->wake;
+        while (q->group < g) {
+            if (!q->soon[0] && !q->soon[1] && !q->later_set) {
+                q->group = g;
+                break;
+            }
+            wake_slots(q, q->group, q->soon[q->group & 1]);
+            q->group++;
+            migrate(q, q->group + 1);
+        }
+        q->wake = wake;
+    }
+    uint64_t due = q->soon[g & 1] & (UINT64_MAX >> (NEAR - 1 - now % NEAR));
+    if (due) wake_slots(q, g, due);
+}
+
+// When the next one is ready.
+static uint64_t next_ready(const asched *q) {
+    for (uint64_t g = q->group; g <= q->group + 1; g++)
+        if (q->soon[g & 1]) return g * NEAR + (uint64_t)__builtin_ctzll(q->soon[g & 1]);
+    if (!q->later_set) return NEVER;
+    uint64_t from = (q->group + 2) % GROUPS;
+    uint64_t turned = q->later_set >> from | (from ? q->later_set << (GROUPS - from) : 0);
+    uint64_t k = (from + (uint64_t)__builtin_ctzll(turned)) % GROUPS, t = NEVER;
+    for (uint64_t who = q->later[k]; who; who &= who - 1) {
+        uint64_t at = q->ready[__builtin_ctzll(who)];
+        if (at < t) t = at;
+    }
+    // Those further than the wheel reaches are kept in its last group: look again when that comes.
+    uint64_t last = (q->group + GROUPS - 1) * NEAR;
+    return t > last ? last : t;
+}
+
+void abt_sched_reset(asched *q) {
+    q->awake = q->live = q->memory = q->active = q->used = 0;
+    q->wake = NEVER;
+    q->next_issue = q->group = q->later_set = 0;
+    q->soon[0] = q->soon[1] = 0;
+    q->nbits = 0;
+    q->last = MAX_WARPS;
+    q->yield = false;
+    memset(q->wheel, 0, sizeof q->wheel);
+    memset(q->later, 0, sizeof q->later);
+    memset(q->wants, 0, sizeof q->wants);
+    memset(q->bank_free, 0, sizeof q->bank_free);
+}
+
+// Bits stand for warps in order of age, so that the oldest is the lowest. When they have run out, what is left
+// moves down.
+static void compact(asched *q, uint64_t now) {
+    uint64_t awake = 0, memory = 0, active = 0, waits = 0, wheel = 0;
+    for (int k = 0; k < 2 * NEAR; k++) wheel |= q->wheel[k];
+    for (int k = 0; k < GROUPS; k++) wheel |= q->later[k];
+    uint32_t n = 0, last = MAX_WARPS;
+    uint64_t wants[ORR_GPU_UNITS_MAX] = {0};
+    for (uint64_t m = q->live; m; m &= m - 1, n++) {
+        uint32_t b = (uint32_t)__builtin_ctzll(m);
+        awake |= (q->awake >> b & 1) << n;
+        memory |= (q->memory >> b & 1) << n;
+        active |= (q->active >> b & 1) << n;
+        waits |= (wheel >> b & 1) << n;
+        wants[q->unit[b]] |= 1ull << n;
+        if (q->last == b) last = n;
+        q->who[n] = q->who[b];
+        q->unit[n] = q->unit[b];
+        q->ready[n] = q->ready[b];
+        q->warps[q->who[n]].at_bit = (uint8_t)n;
+    }
+    q->nbits = n;
+    q->live = n >= 64 ? UINT64_MAX : (1ull << n) - 1;
+    q->awake = awake;
+    q->memory = memory;
+    q->active = active;
+    q->last = last;
+    memcpy(q->wants, wants, sizeof wants);
+    memset(q->wheel, 0, sizeof q->wheel);
+    memset(q->later, 0, sizeof q->later);
+    q->later_set = q->soon[0] = q->soon[1] = 0;
+    uint64_t wake = q->wake;
+    for (; waits; waits &= waits - 1) {
+        uint32_t b = (uint32_t)__builtin_ctzll(waits);
+        if (q->ready[b] <= now)
+            q->awake |= 1ull << b;
+        else
+            insert(q, b, q->ready[b]);
+    }
+    q->wake = wake;
+}
+
+void abt_sched_add(asched *q, uint32_t warp, uint64_t now) {
+    if (q->nbits == MAX_WARPS) compact(q, now);
+    uint32_t b = q->nbits++;
+    q->live |= 1ull << b;
+    q->who[b] = (uint8_t)warp;
+    q->unit[b] = 0;
+    q->wants[0] |= 1ull << b;
+    q->memory &= ~(1ull << b);
+    q->warps[warp].at_bit = (uint8_t)b;
+}
+
+void abt_sched_remove(asched *q, uint32_t warp) {
+    uint32_t b = q->warps[warp].at_bit;
+    uint64_t me = 1ull << b;
+    q->live &= ~me;
+    q->awake &= ~me;
+    q->active &= ~me;
+    q->wants[q->unit[b]] &= ~me;
+    q->used &= ~(1ull << warp);
+    if (q->last == b) q->last = MAX_WARPS;
+    if (!q->live) q->nbits = 0;
+}
+
+// ---- warps --------------------------------------------------------------------------------------------------
+static bool read_accesses(awarp *w, uint32_t n) {
+    for (uint32_t a = 0; a < n; a++) {
+        w->access[a] = (uint32_t)(w->trace.at - w->base);
+        if (!orr_trace_skip(&w->trace)) return false;
+    }
+    return true;
+}
+
+// The next code block of its trace; false: there is none. Bodies: timed.h, orr_tblock.
+bool abt_warp_next_block(acore *s, awarp *w) {
+    const acode *code = s->m->code;
+    const orr_program *p = code->program;
+    do {
+        if (!w->has_then) {
+            int more = orr_trace_block(&w->trace, p->nblocks, &w->then, &w->then_mask);
+            if (more < 0) s->damaged = true;
+            w->has_then = more > 0;
+        }
+        if (!w->has_then) return false;
+        w->ghost = w->body && w->then != w->body - 1;
+        const orr_tblock *b = &p->blocks[w->ghost ? w->body - 1 : w->then];
+        w->mask = w->ghost ? 0 : w->then_mask;
+        w->at = b->first;
+        w->end = b->first + b->count;
+        w->body = b->body;
+        s->n.issued += b->count;
+        s->n.thread_insts += (uint64_t)b->count * (uint64_t)orr_popc(w->mask);
+        if (!w->ghost) {
+            w->has_then = false;
+            if (!code->in_order && !read_accesses(w, b->naccess)) {
+                s->damaged = true;
+                return false;
+            }
+        }
+    } while (w->at == w->end);
+    return true;
+}
+
+// When all groups of copies but the newest `left` are done.
+static uint64_t groups_done(const awarp *w, uint32_t left) {
+    uint64_t t = 0;
+    for (uint32_t back = left + 1; back < MAX_GROUPS && back <= w->group; back++) {
+        uint64_t at = w->group_ready[(w->group - back) % MAX_GROUPS];
+        if (at > t) t = at;
+    }
+    return t;
+}
+
+void abt_warp_look(acore *s, awarp *w) {
+    const acode *code = s->m->code;
+    const ainst *i = &code->insts[w->at];
+    uint64_t t = w->front;
+    if (s->m->control) {
+        for (uint32_t m = i->wait; m; m &= m - 1) {
+            uint64_t at = w->bar[orr_ffs(m)];
+            if (at > t) t = at;
+        }
+    } else {
+        const uint16_t *r = code->regs + i->regs;
+        for (uint32_t n = i->nwait; n; n--, r++) t = w->reg[*r] > t ? w->reg[*r] : t;
+    }
+    if (i->kind == ORR_TK_FENCE) {
+        if (w->landed > t) t = w->landed;
+    } else if (i->kind == ORR_TK_WAIT_GROUP) {
+        const orr_tinst *x = &code->program->insts[w->at];
+        uint64_t at = groups_done(w, x->imm);
+        if (at > t) t = at;
+        if (x->warps && !x->imm && w->bar[(x->warps - 1u) % 6] > t) t = w->bar[(x->warps - 1u) % 6];
+    }
+    asched *q = &s->sched[w->sched];
+    uint64_t me = 1ull << w->at_bit;
+    uint8_t unit = q->unit[w->at_bit];
+    if (unit != i->unit) {
+        q->wants[unit] &= ~me;
+        q->wants[i->unit] |= me;
+        q->unit[w->at_bit] = i->unit;
+    }
+    q->memory = i->kind == ORR_TK_MEM ? q->memory | me : q->memory & ~me;
+    if (t <= s->now) {
+        q->awake |= me;
+        q->ready[w->at_bit] = t;
+        if (s->now < q->wake) q->wake = s->now;
+    } else {
+        insert(q, w->at_bit, t);
+    }
+}
+
+// ---- issue --------------------------------------------------------------------------------------------------
+static void occupy(acore *s, uint32_t which, uint64_t cycles) {
+    pool *p = &s->pools[which];
+    if (p->n == 1) {
+        s->pool_free[which] = s->now + cycles;
+        return;
+    }
+    uint32_t best = 0;
+    for (uint32_t n = 1; n < p->n; n++)
+        if (p->at[n] < p->at[best]) best = n;
+    p->at[best] = s->now + cycles;
+    uint64_t t = p->at[0];
+    for (uint32_t n = 1; n < p->n; n++)
+        if (p->at[n] < t) t = p->at[n];
+    s->pool_free[which] = t;
+}
+
+// Register banks of modern cores, as cycle/sm.c has them: cycles that the instruction waits for its operands.
+static uint64_t read_banks(const acore *s, const asched *q, const ainst *i) {
+    const cycle *c = s->m->c;
+    uint64_t ports = (uint64_t)s->m->gpu->regs_ports, window = (uint64_t)s->m->gpu->regs_window * ports;
+    uint32_t sched = (uint32_t)(q - s->sched);
+    uint64_t *free_at = s->sched[sched - sched % c->sched_per_sub].bank_free, first = s->now * ports, t = first;
+    for (uint32_t b = 0; b < ORR_READ_BANKS; b++)
+        if (i->reads[b] && free_at[b] + i->reads[b] > t + window) t = free_at[b] + i->reads[b] - window;
+    t = (t + ports - 1) / ports * ports;
+    for (uint32_t b = 0; b < ORR_READ_BANKS; b++)
+        if (i->reads[b]) free_at[b] = (free_at[b] > t ? free_at[b] : t) + i->reads[b];
+    return (t - first) / ports;
+}
+
+static void result(const acore *s, awarp *w, const ainst *i, uint64_t ready) {
+    const uint16_t *r = s->m->code->regs + i->regs + i->nwait;
+    for (uint32_t d = 0; d < i->nset; d++) w->reg[r[d]] = ready;
+    if (i->wbar < 6 && w->bar[i->wbar] < ready) w->bar[i->wbar] = ready;
+}
+
+static void fence(const acore *s, awarp *w, const orr_tinst *i) {
+    const orr_gpu *g = s->m->gpu;
+    double t = i->imm >= 3 ? g->core_fence_system : i->imm >= 1 ? g->core_fence_gpu : g->core_fence_block;
+    w->front = s->now + (t >= 1 ? (uint64_t)t : 1);
+    if (i->imm >= 1 && w->front < w->stored) w->front = w->stored;
+}
+
+// One instruction of a warp; `more`: another could go with it. Returns whether the warp could issue again now.
+static bool issue(acore *s, asched *q, uint32_t bit, bool more, uint64_t *held) {
+    machine *m = s->m;
+    awarp *w = &q->warps[q->who[bit]];
+    uint32_t inst = w->at;
+    const ainst *i = &m->code->insts[inst];
+    uint64_t now = s->now, start = 0;
+    bool ghost = w->ghost;
+    q->awake &= ~(1ull << bit);
+    q->last = bit;
+    q->yield = i->yield;
+    if (!m->collector) start = read_banks(s, q, i);
+    *held = start;
+    w->front = now + start + (more && i->step == 1 ? 0 : i->step);
+    occupy(s, q->pool_of[i->unit], i->busy + start);
+    switch (i->kind) {
+    case ORR_TK_MEM:
+        if (ghost)
+            result(s, w, i, now + start + 1);
+        else
+            abt_memory(s, w, inst, i, start);
+        break;
+    case ORR_TK_FENCE: fence(s, w, &m->code->program->insts[inst]); break;
+    case ORR_TK_GROUP: w->group++; break;
+    default: result(s, w, i, now + i->latency);
+    }
+    if (++w->at == w->end && !abt_warp_next_block(s, w)) {
+        abt_block_warp_ended(s, w);
+        return false;
+    }
+    if (m->code->insts[w->at].new_line && !m->gpu->icache_perfect) {
+        uint64_t t = abt_fetch(s, w, m->code->program->insts[w->at].pc, now);
+        if (t > w->front) w->front = t;
+    }
+    if (i->kind == ORR_TK_BARRIER && !ghost) {
+        abt_block_barrier(s, w, &m->code->program->insts[inst]);
+        if (w->waiting) return false;
+    }
+    abt_warp_look(s, w);
+    return w->front <= now && q->awake >> bit & 1;
+}
+
+// ---- who ------------------------------------------------------------------------------------------------------
+static uint32_t first_after(uint64_t can, uint32_t last) {
+    uint64_t after = last < 63 ? can & ~((2ull << last) - 1) : 0;
+    return (uint32_t)__builtin_ctzll(after ? after : can);
+}
+
+static uint32_t two_level(asched *q, uint64_t can, uint32_t limit) {
+    uint64_t waits = q->live & ~q->awake; // for long: not in the next cycles
+    for (uint64_t m = q->active & waits; m; m &= m - 1) {
+        uint32_t b = (uint32_t)__builtin_ctzll(m);
+        if (q->ready[b] / NEAR > q->group + 1) q->active &= ~(1ull << b);
+    }
+    uint64_t more = can & ~q->active;
+    uint32_t n = (uint32_t)__builtin_popcountll(q->active);
+    for (; more && n < limit; n++) {
+        uint32_t b = first_after(more, q->last);
+        q->active |= 1ull << b;
+        more &= ~(1ull << b);
+    }
+    uint64_t mine = can & q->active;
+    return first_after(mine ? mine : can, q->last);
+}
+
+static uint32_t pick(const machine *m, asched *q, uint64_t can) {
+    if (q->yield && q->last < MAX_WARPS && can & ~(1ull << q->last)) can &= ~(1ull << q->last);
+    switch (m->gpu->core_policy) {
+    case ORR_SCHED_LRR: return first_after(can, q->last);
+    case ORR_SCHED_TWO_LEVEL: return two_level(q, can, (uint32_t)m->gpu->core_active);
+    case ORR_SCHED_GTY:
+        if (q->last < MAX_WARPS && can >> q->last & 1) return q->last;
+        return 63u - (uint32_t)__builtin_clzll(can);
+    case ORR_SCHED_GTO:
+        if (q->last < MAX_WARPS && can >> q->last & 1) return q->last;
+        return (uint32_t)__builtin_ctzll(can);
+    default: return (uint32_t)__builtin_ctzll(can);
+    }
+}
+
+static bool has_unit(const acore *s, const asched *q, uint32_t bit) {
+    return s->pool_free[q->pool_of[q->unit[bit]]] <= s->now && !(q->memory >> bit & 1 && s->lsu_room > s->now);
+}
+
+// Those of the ready whose unit is free (line 7); if none, *later is when one is.
+static uint64_t with_unit(const acore *s, const asched *q, uint64_t *later) {
+    uint64_t can = 0, t = NEVER;
+    for (uint64_t left = q->awake; left;) {
+        uint8_t unit = q->unit[__builtin_ctzll(left)];
+        uint64_t who = left & q->wants[unit], at = s->pool_free[q->pool_of[unit]];
+        left &= ~who;
+        if (at <= s->now)
+            can |= who;
+        else if (at < t)
+            t = at;
+    }
+    if (s->lsu_room > s->now && can & q->memory) {
+        can &= ~q->memory;
+        if (s->lsu_room < t) t = s->lsu_room;
+    }
+    *later = t;
+    return can;
+}
+
+static uint64_t schedule(acore *s, asched *q) {
+    machine *m = s->m;
+    uint64_t now = s->now;
+    if (now < q->next_issue) return q->next_issue;
+    drain(q, now);
+    if (!q->awake) return next_ready(q);
+    uint32_t bit = pick(m, q, q->awake);
+    if (!has_unit(s, q, bit)) {
+        uint64_t later, can = with_unit(s, q, &later);
+        if (!can) {
+            uint64_t next = next_ready(q);
+            return later < next ? later : next;
+        }
+        bit = pick(m, q, can);
+    }
+    int more = m->issue;
+    uint8_t used = q->pool_of[q->unit[bit]];
+    uint64_t held;
+    bool again = issue(s, q, bit, more > 1, &held);
+    while (again && --more > 0) {
+        uint8_t pool_now = q->pool_of[q->unit[bit]];
+        if ((m->gpu->core_dual_units && pool_now == used) || !has_unit(s, q, bit)) break;
+        used = pool_now;
+        uint64_t also;
+        again = issue(s, q, bit, more > 1, &also);
+        held += also;
+    }
+    return q->next_issue = now + m->issue_interval + held;
+}
+
+// ---- the loop ---------------------------------------------------------------------------------------------------
+uint64_t abt_core_next(const acore *s) {
+    uint64_t t = NEVER;
+    for (uint32_t n = 0; n < s->m->nsched; n++)
+        if (s->sched[n].wake < t) t = s->sched[n].wake;
+    return t;
+}
+
+void abt_core_run(acore *s, uint64_t until) {
+    uint32_t nsched = s->m->nsched;
+    while (!s->damaged && !s->starved) {
+        uint64_t t = abt_core_next(s);
+        if (t >= until) return;
+        if (t > s->now) s->now = t;
+        for (uint32_t n = 0; n < nsched; n++) {
+            asched *q = &s->sched[n];
+            if (q->wake > s->now) continue;
+            q->wake = NEVER; // what happens from here on may lower it
+            uint64_t again = schedule(s, q);
+            if (again < q->wake) q->wake = again;
+            if (q->wake <= s->now) q->wake = s->now + 1;
+        }
+    }
+}

@@ -1,0 +1,378 @@
+// A launch through the machine: the SMs in turn, window by window.
+//
+// SMs meet at two places: memory, whose ledgers do not mind that one SM is a window ahead of another, and the queue
+// of thread blocks. An SM that has room for a block stops until all have come as far as they can; then who was free
+// first gets the next one. What is done is done by one host thread; with more, executing goes on beside it.
+#include "model/abstract/abstract.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PERFECT_WINDOW 2048 // cycles: nothing but thread blocks has to be kept in order
+
+// ---- the machine ----------------------------------------------------------------------------------------------
+static void make_pools(const machine *m, acore *s) {
+    const orr_gpu *g = m->gpu;
+    uint32_t subs = (uint32_t)g->core_subcores;
+    for (int u = 0; u < g->nunits; u++) {
+        uint32_t count = (uint32_t)g->units[u].count;
+        bool common = count < subs;
+        uint32_t each = common ? count : count / subs, first = s->npools;
+        if (each > 16) each = 16;
+        for (uint32_t n = 0; n < (common ? 1 : subs); n++)
+            s->pools[s->npools++] = (pool){.n = each, .unit = (uint32_t)u};
+        for (uint32_t q = 0; q < m->nsched; q++)
+            s->sched[q].pool_of[u] = (uint8_t)(first + (common ? 0 : q / m->c->sched_per_sub));
+    }
+}
+
+static void make_core(machine *m, acore *s, uint32_t id) {
+    const orr_gpu *g = m->gpu;
+    s->m = m;
+    s->id = id;
+    s->sched = orr_apart(m->nsched, sizeof *s->sched);
+    make_pools(m, s);
+    for (uint32_t n = 0; n < m->nsched; n++) {
+        asched *q = &s->sched[n];
+        q->warps = orr_apart(m->per_sched, sizeof *q->warps);
+        if (g->icache_l0 && !g->icache_perfect) {
+            orr_cache_init(&q->l0, (uint64_t)g->icache_l0, (uint32_t)g->icache_line, 0, false, false);
+            q->l0_when = orr_calloc((size_t)q->l0.sets * q->l0.ways, sizeof *q->l0_when);
+        }
+    }
+    if (!g->icache_perfect) {
+        orr_cache_init(&s->l1i, (uint64_t)(g->icache_l1 ? g->icache_l1 : g->icache_line), (uint32_t)g->icache_line,
+                       0, false, false);
+        s->l1i_when = orr_calloc((size_t)s->l1i.sets * s->l1i.ways, sizeof *s->l1i_when);
+    }
+    if (g->const_size) orr_cache_init(&s->constants, (uint64_t)g->const_size, 64, 0, false, false);
+    if (g->const_l15_size) orr_cache_init(&s->constants2, (uint64_t)g->const_l15_size, 64, 0, false, false);
+    s->starts = orr_calloc(m->lsu_queue, sizeof *s->starts);
+    // A load asks for all its lines at once, and is refused only before it asks for one.
+    s->misses = orr_calloc((size_t)g->l1_misses + ORR_LINES_MAX + 1, sizeof *s->misses);
+}
+
+static void free_core(machine *m, acore *s) {
+    for (uint32_t n = 0; n < m->nsched; n++) {
+        asched *q = &s->sched[n];
+        for (uint32_t i = 0; i < m->per_sched; i++) {
+            free(q->warps[i].reg);
+            free(q->warps[i].access);
+        }
+        free(q->warps);
+        if (q->l0_when) orr_cache_free(&q->l0);
+        free(q->l0_when);
+    }
+    free(s->sched);
+    for (uint32_t n = 0; n < s->blocks_cap; n++) free(s->blocks[n].warp);
+    free(s->blocks);
+    if (s->l1i_when) orr_cache_free(&s->l1i);
+    free(s->l1i_when);
+    if (m->gpu->const_size) orr_cache_free(&s->constants);
+    if (m->gpu->const_l15_size) orr_cache_free(&s->constants2);
+    if (s->l1_bytes) orr_cache_free(&s->l1);
+    free(s->l1_when);
+    free(s->starts);
+    free(s->misses);
+}
+
+machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
+    machine *m = orr_calloc(1, sizeof *m);
+    m->gpu = g;
+    m->one = *g;
+    m->one.sm_count = m->one.tpc_count = m->one.gpc_count = 1;
+    m->c = cyc_new(&m->one, e);
+    m->memory = m->c ? orr_quick_new(g, e) : NULL;
+    if (!m->memory) {
+        cyc_free(m->c);
+        free(m);
+        return NULL;
+    }
+    m->ncores = (uint32_t)g->sm_count;
+    m->nsched = m->c->nsched;
+    m->per_sched = m->c->per_sched;
+    m->lsu_queue = (uint32_t)g->lsu_queue;
+    m->perfect = m->c->perfect;
+    m->collector = m->c->sub_collectors != 0;
+    m->issue = g->core_issue;
+    m->issue_interval = (uint64_t)g->core_issue_interval;
+    m->spacing = (uint64_t)g->launch_sm_interval;
+    m->receive = orr_calloc(m->ncores, sizeof *m->receive);
+    m->cores = orr_apart(m->ncores, sizeof *m->cores);
+    for (uint32_t n = 0; n < m->ncores; n++) make_core(m, &m->cores[n], n);
+    return m;
+}
+
+void abt_machine_free(machine *m) {
+    if (!m) return;
+    for (uint32_t n = 0; n < m->ncores; n++) free_core(m, &m->cores[n]);
+    free(m->cores);
+    free(m->receive);
+    orr_quick_free(m->memory);
+    cyc_free(m->c);
+    free(m);
+}
+
+// ---- a launch ---------------------------------------------------------------------------------------------------
+typedef struct taker { // an SM that has room
+    uint64_t free;     // since
+    uint32_t core, slot;
+} taker;
+
+typedef struct engine {
+    machine *m;
+    supply *supply;
+    taker *takers;
+    uint32_t *order, *busy;
+    uint32_t ntakers, nbusy;
+    orr_err *e;
+    bool failed;
+    double reading; // seconds
+} engine;
+
+static void fit_warps(machine *m) {
+    const orr_program *p = m->code->program;
+    uint32_t places = p->nplaces > m->places ? p->nplaces + 16 : m->places;
+    uint32_t accesses = p->max_access > m->accesses ? p->max_access + 16 : m->accesses;
+    if (places > m->places || accesses > m->accesses)
+        for (uint32_t n = 0; n < m->ncores; n++)
+            for (uint32_t q = 0; q < m->nsched; q++)
+                for (uint32_t i = 0; i < m->per_sched; i++) {
+                    awarp *w = &m->cores[n].sched[q].warps[i];
+                    w->reg = orr_realloc(w->reg, places * sizeof *w->reg);
+                    w->access = orr_realloc(w->access, (accesses + 1) * sizeof *w->access);
+                    memset(w->reg + m->places, 0, (places - m->places) * sizeof *w->reg);
+                }
+    m->places = places;
+    m->accesses = accesses;
+    uint64_t last = 0;
+    for (uint32_t n = 0; n < p->ninsts; n++)
+        if (p->insts[n].pc > last) last = p->insts[n].pc;
+    m->code_lines = last / (uint64_t)m->gpu->icache_line + 1;
+    m->code_fits = !m->kernel->grows && m->code_lines <= (uint64_t)(m->gpu->icache_l0 / m->gpu->icache_line);
+}
+
+// The next block, or NULL: there is none, or something failed.
+static tbuf *next_block(engine *x) {
+    machine *m = x->m;
+    if (!m->more) return NULL;
+    double start = orr_seconds();
+    tbuf *b = cyc_supply_take(x->supply);
+    x->reading += orr_seconds() - start;
+    m->more = b != NULL;
+    if (b && b->nblocks > m->code->program->nblocks) {
+        cyc_supply_grow(x->supply, m->code->program);
+        x->failed |= !abt_code_grow(m->code, m, x->e);
+        fit_warps(m);
+    }
+    return b;
+}
+
+// At the beginning blocks go out launch.block_interval apart, one to each SM in turn.
+static void deal(engine *x) {
+    machine *m = x->m;
+    uint64_t clock = (uint64_t)m->gpu->launch_overhead * 256;
+    for (uint32_t slot = 0; m->more; slot++) {
+        bool some = false;
+        for (uint32_t n = 0; n < m->ncores; n++) {
+            acore *s = &m->cores[x->order[n]];
+            if (slot >= s->nblocks) continue;
+            tbuf *b = next_block(x);
+            if (!b || x->failed) return;
+            b->earliest = clock / 256;
+            clock += (uint64_t)(m->gpu->launch_block_interval * 256);
+            abt_block_start(s, slot, b, (uint64_t)m->gpu->launch_overhead);
+            some = true;
+        }
+        if (!some) return;
+    }
+}
+
+static int by_time(const void *a, const void *b) {
+    const taker *x = a, *y = b;
+    if (x->free != y->free) return x->free < y->free ? -1 : 1;
+    if (x->core != y->core) return x->core < y->core ? -1 : 1;
+    return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+// Who has room gets blocks, in order of time. True: somebody did.
+static bool feed(engine *x) {
+    machine *m = x->m;
+    x->ntakers = 0;
+    for (uint32_t n = 0; n < m->ncores; n++) {
+        acore *s = &m->cores[n];
+        s->starved = false;
+        if (!m->more || s->running == s->nblocks) continue;
+        for (uint32_t k = 0; k < s->nblocks; k++)
+            if (!s->blocks[k].buf && s->blocks[k].end < m->until)
+                x->takers[x->ntakers++] = (taker){s->blocks[k].end, n, k};
+    }
+    if (!x->ntakers) return false;
+    qsort(x->takers, x->ntakers, sizeof *x->takers, by_time);
+    x->nbusy = 0;
+    uint64_t interval = (uint64_t)(m->gpu->launch_block_interval * (double)ORR_TICKS);
+    for (uint32_t n = 0; n < x->ntakers; n++) {
+        tbuf *b = next_block(x);
+        if (!b || x->failed) break;
+        acore *s = &m->cores[x->takers[n].core];
+        uint64_t t = x->takers[n].free * ORR_TICKS;
+        t = orr_ledger_take(&m->dealer, t, interval, m->from * ORR_TICKS);
+        b->earliest = 0;
+        abt_block_start(s, x->takers[n].slot, b, t / ORR_TICKS);
+        if (!x->nbusy || x->busy[x->nbusy - 1] != s->id) x->busy[x->nbusy++] = s->id;
+        if (x->nbusy >= m->ncores * 2) break;
+    }
+    return x->nbusy != 0;
+}
+
+static uint64_t next_event(const machine *m) {
+    uint64_t t = NEVER;
+    for (uint32_t n = 0; n < m->ncores; n++) {
+        const acore *s = &m->cores[n];
+        uint64_t at = abt_core_next(s);
+        if (at < t) t = at;
+        for (uint32_t k = 0; m->more && k < s->nblocks; k++)
+            if (!s->blocks[k].buf && s->blocks[k].end < t) t = s->blocks[k].end;
+    }
+    return t;
+}
+
+static bool damaged(const engine *x) {
+    const machine *m = x->m;
+    for (uint32_t n = 0; n < m->ncores; n++)
+        if (m->cores[n].damaged)
+            return !orr_fail(x->e, ORR_BAD_INPUT,
+                             "%s: the stream of a thread block on SM %u is damaged; record it again",
+                             m->kernel->name, n);
+    return x->failed;
+}
+
+static bool windows(engine *x, orr_progress *progress) {
+    machine *m = x->m;
+    uint64_t window = m->perfect ? PERFECT_WINDOW : m->c->window;
+    m->from = (uint64_t)m->gpu->launch_overhead;
+    m->until = m->from + window;
+    deal(x);
+    for (;;) {
+        if (!m->perfect) orr_quick_since(m->memory, m->from * ORR_TICKS);
+        for (uint32_t n = 0; n < m->ncores; n++) abt_core_run(&m->cores[n], m->until);
+        while (feed(x))
+            for (uint32_t n = 0; n < x->nbusy; n++) abt_core_run(&m->cores[x->busy[n]], m->until);
+        if (damaged(x)) return false;
+        bool running = false;
+        for (uint32_t n = 0; n < m->ncores; n++) {
+            acore *s = &m->cores[n];
+            uint64_t done = 0;
+            for (tbuf *b = s->done; b; b = b->next) done++;
+            if (done && progress) orr_progress_part(progress, done);
+            cyc_supply_done(x->supply, s->done);
+            s->done = NULL;
+            running |= s->running != 0;
+        }
+        if (!running && !m->more) return true;
+        uint64_t t = next_event(m);
+        if (t == NEVER)
+            return orr_fail(x->e, ORR_PROGRAM_FAILED,
+                            "%s: all warps wait and nothing will wake them (a barrier that not all threads reach?)",
+                            m->kernel->name);
+        m->from = m->until;
+        if (t > m->from) m->from += (t - m->from) / window * window;
+        m->until = m->from + window;
+        if (running || m->more) feed(x);
+    }
+}
+
+static void prepare(machine *m, acore *s, const orr_occupancy_result *occ) {
+    uint32_t blocks = (uint32_t)occ->blocks;
+    if (blocks > s->blocks_cap || occ->warps_per_block > s->warps_cap) {
+        for (uint32_t n = 0; n < s->blocks_cap; n++) free(s->blocks[n].warp);
+        s->blocks = orr_realloc(s->blocks, blocks * sizeof *s->blocks);
+        memset(s->blocks, 0, blocks * sizeof *s->blocks);
+        s->blocks_cap = blocks;
+        s->warps_cap = occ->warps_per_block;
+        for (uint32_t n = 0; n < blocks; n++)
+            s->blocks[n].warp = orr_calloc((size_t)s->warps_cap, sizeof *s->blocks[n].warp);
+    }
+    for (uint32_t n = 0; n < blocks; n++) s->blocks[n].end = 0;
+    s->nblocks = blocks;
+    s->running = s->next_sched = 0;
+    s->now = s->finished = s->since = s->active = 0;
+    s->block_free = (uint64_t)m->gpu->launch_overhead;
+    s->damaged = s->starved = false;
+    memset(&s->n, 0, sizeof s->n);
+    memset(s->pool_free, 0, sizeof s->pool_free);
+    for (uint32_t n = 0; n < s->npools; n++) memset(s->pools[n].at, 0, sizeof s->pools[n].at);
+    for (uint32_t n = 0; n < m->nsched; n++) {
+        asched *q = &s->sched[n];
+        abt_sched_reset(q);
+        if (q->l0_when) {
+            orr_cache_flush(&q->l0);
+            memset(q->l0_when, 0, (size_t)q->l0.sets * q->l0.ways * sizeof *q->l0_when);
+        }
+    }
+    if (s->l1i_when) orr_cache_flush(&s->l1i);
+    if (m->gpu->const_size) orr_cache_flush(&s->constants);
+    if (m->gpu->const_l15_size) orr_cache_flush(&s->constants2);
+    abt_memory_start(s, (uint64_t)occ->l1_bytes);
+}
+
+static uint32_t *dealing_order(const orr_gpu *g, uint32_t n) {
+    uint32_t *order = orr_malloc(n * sizeof *order), k = 0;
+    uint32_t each = g->tpc_count > 0 ? (n + (uint32_t)g->tpc_count - 1) / (uint32_t)g->tpc_count : 1;
+    if (!each) each = 1;
+    for (uint32_t first = 0; first < each; first++)
+        for (uint32_t i = first; i < n; i += each) order[k++] = i;
+    return order;
+}
+
+static void sum_up(machine *m, supply *supply, arun *out) {
+    for (uint32_t i = 0; i < m->ncores; i++) {
+        acore *s = &m->cores[i];
+        for (uint32_t b = 0; b < s->nblocks; b++) // what an error left behind
+            if (s->blocks[b].buf) {
+                s->blocks[b].buf->next = NULL;
+                cyc_supply_done(supply, s->blocks[b].buf);
+                s->blocks[b].buf = NULL;
+            }
+        if (s->finished > out->cycles) out->cycles = s->finished;
+        out->sm_active += s->active;
+        const uint64_t *from = (const uint64_t *)(const void *)&s->n;
+        uint64_t *to = (uint64_t *)(void *)&out->n;
+        for (size_t k = 0; k < sizeof s->n / sizeof *to; k++) to[k] += from[k];
+    }
+    // A kernel has ended when its last store has reached L2 and the SM has heard of it.
+    const orr_memsys_stats *mem = orr_quick_stats(m->memory);
+    uint64_t end = (mem->last + m->c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
+    if (!m->perfect && mem->requests && end > out->cycles) out->cycles = end;
+}
+
+bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, int threads, orr_progress *progress,
+             arun *out, orr_err *e) {
+    engine x = {.m = m, .e = e};
+    m->control = m->code->program->control;
+    m->more = true;
+    fit_warps(m);
+    memset(&m->dealer, 0, sizeof m->dealer);
+    memset(m->receive, 0, m->ncores * sizeof *m->receive);
+    for (uint32_t n = 0; n < m->ncores; n++) prepare(m, &m->cores[n], occ);
+    if (!m->perfect) {
+        if (m->gpu->l2_flush) orr_quick_flush(m->memory);
+        orr_quick_restart(m->memory);
+    }
+    x.order = dealing_order(m->gpu, m->ncores);
+    x.busy = orr_malloc(2 * m->ncores * sizeof *x.busy);
+    x.takers = orr_malloc((size_t)m->ncores * (size_t)occ->blocks * sizeof *x.takers);
+    x.supply = cyc_supply_open(source, threads > 1);
+    bool ok = windows(&x, progress);
+    sum_up(m, x.supply, out);
+    out->execute_seconds = x.reading;
+    orr_err read = {0};
+    if (!cyc_supply_close(x.supply, &read)) {
+        if (ok) orr_fail(e, read.status, "%s", read.text);
+        ok = false;
+    }
+    free(x.order);
+    free(x.busy);
+    free(x.takers);
+    return ok;
+}

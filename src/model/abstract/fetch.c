@@ -1,0 +1,51 @@
+// Instruction caches, as the cycle model has them (cycle/fetch.c): one of each scheduler, one of the SM, then L2.
+#include "model/abstract/abstract.h"
+
+static uint64_t in_l1(acore *s, uint64_t line, uint64_t now) {
+    uint32_t at = orr_cache_find(&s->l1i, line);
+    if (at == ORR_NO_LINE) {
+        orr_cache_line victim;
+        at = orr_cache_take(&s->l1i, line, &victim, NULL);
+        s->l1i_when[at] = now + s->m->c->l2_latency;
+        s->n.icache_l1_miss++;
+    }
+    orr_cache_touch(&s->l1i, at);
+    return s->l1i_when[at] > now ? s->l1i_when[at] : now;
+}
+
+static uint64_t in_l0(acore *s, asched *q, uint64_t line, uint64_t now) {
+    const machine *m = s->m;
+    if (!m->gpu->icache_l0) {
+        uint64_t t = in_l1(s, line, now);
+        return t > now ? t + m->c->fetch_latency : now;
+    }
+    uint32_t at = (uint32_t)line - 1;
+    bool miss;
+    if (m->code_fits) {
+        miss = !q->l0_when[at];
+    } else {
+        at = orr_cache_find(&q->l0, line);
+        miss = at == ORR_NO_LINE;
+        orr_cache_line victim;
+        if (miss) at = orr_cache_take(&q->l0, line, &victim, NULL);
+        orr_cache_touch(&q->l0, at);
+    }
+    if (miss) {
+        q->l0_when[at] = in_l1(s, line, now) + m->c->fetch_latency;
+        s->n.icache_l0_miss++;
+    }
+    return q->l0_when[at];
+}
+
+uint64_t abt_fetch(acore *s, awarp *w, uint32_t pc, uint64_t now) {
+    const machine *m = s->m;
+    uint64_t line = pc / (uint64_t)m->gpu->icache_line + 1;
+    if (w->fetched == line) return 0;
+    asched *q = &s->sched[w->sched];
+    w->fetched = line;
+    s->n.icache_fetches++;
+    uint64_t t = in_l0(s, q, line, now), ahead = (uint64_t)m->gpu->icache_prefetch;
+    for (uint64_t n = t > now || !ahead ? 1 : ahead; n <= ahead && line + n <= m->code_lines; n++)
+        in_l0(s, q, line + n, now);
+    return t;
+}

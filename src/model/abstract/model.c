@@ -1,0 +1,172 @@
+// The abstract model behind the interface of all models (model.h).
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/abstract/abstract.h"
+#include "model/abstract/latencies.h"
+
+typedef struct state {
+    machine *machine;
+    ORR_VEC(orr_program *) programs; // of the kernels seen so far
+    ORR_VEC(acode *) codes;          // of those
+    orr_latencies *latencies;        // the file's; NULL: there is none
+} state;
+
+static void state_free(void *arg) {
+    state *st = arg;
+    for (size_t n = 0; n < st->programs.n; n++) {
+        abt_code_free(st->codes.at[n]);
+        orr_program_free(st->programs.at[n]);
+    }
+    free(st->programs.at);
+    free(st->codes.at);
+    abt_machine_free(st->machine);
+    orr_latencies_free(st->latencies);
+    free(st);
+}
+
+static state *state_of(const orr_gpu *gpu, orr_result *r, orr_err *e) {
+    if (!r->state) {
+        r->state = orr_calloc(1, sizeof(state));
+        r->state_free = state_free;
+    }
+    state *st = r->state;
+    if (!st->machine) st->machine = abt_machine_new(gpu, e);
+    return st->machine ? st : NULL;
+}
+
+// Pre-characterised: from the file, or now, and then into the file.
+static bool characterise(state *st, acode *code, const orr_work *w, orr_err *e) {
+    if (!w->latencies || w->info.kernel->grows) return abt_code_grow(code, st->machine, e);
+    if (!st->latencies && !(st->latencies = orr_latencies_read(w->latencies, e))) return false;
+    if (abt_code_from(code, st->machine, st->latencies)) return abt_code_grow(code, st->machine, e);
+    return abt_code_grow(code, st->machine, e) && abt_code_into(code, st->machine, st->latencies) &&
+           orr_latencies_write(st->latencies, w->latencies, e);
+}
+
+static acode *code_of(state *st, const orr_work *w, const orr_gpu *gpu, orr_err *e) {
+    for (size_t n = 0; n < st->programs.n; n++)
+        if (st->programs.at[n]->kernel == w->info.kernel) return st->codes.at[n];
+    orr_program *p = orr_program_new(w->info.kernel, gpu, e);
+    if (!p) return NULL;
+    acode *c = abt_code_new(p);
+    *ORR_PUSH(&st->programs) = p;
+    *ORR_PUSH(&st->codes) = c;
+    return characterise(st, c, w, e) ? c : NULL;
+}
+
+static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_info *l, orr_occupancy_result *o,
+                      orr_err *e) {
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    const orr_kernel *k = l->kernel;
+    int64_t shared = (int64_t)k->shared_bytes + l->dynamic_shared;
+    uint32_t regs = k->machine || p->registers <= (uint32_t)g->limit_thread_registers
+                        ? p->registers
+                        : (uint32_t)g->limit_thread_registers;
+    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)regs, shared, (int)k->barriers, o) && o->blocks > 0)
+        return true;
+    return orr_fail(e, ORR_BAD_INPUT,
+                    "%s: a block of %llu threads with %u registers each and %lld bytes of shared memory does "
+                    "not fit on an SM of %s",
+                    k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
+}
+
+// What this model counts, by its own name; the rest is not known.
+static void counters(const machine *m, const orr_launch_result *l, const arun *x, double *c) {
+    for (int k = 0; k < ORR_COUNTERS; k++) c[k] = NAN;
+    const orr_sm_counts *n = &x->n;
+    double active = (double)x->sm_active, slots = active * m->nsched;
+    c[ORR_C_CYCLES] = l->cycles;
+    c[ORR_C_TIME] = l->time_ns;
+    c[ORR_C_SM_ELAPSED] = l->cycles * m->ncores;
+    c[ORR_C_SM_ACTIVE] = active;
+    c[ORR_C_SM_ACTIVE_AVG] = active / m->ncores;
+    c[ORR_C_SMSP_ACTIVE] = slots;
+    c[ORR_C_BLOCKS] = (double)n->blocks;
+    c[ORR_C_WARPS_LAUNCHED] = (double)n->warps;
+    c[ORR_C_ISSUED] = (double)n->issued;
+    if (active > 0) c[ORR_C_IPC] = (double)n->issued / active;
+    if (l->cycles > 0) c[ORR_C_IPC_ELAPSED] = (double)n->issued / (l->cycles * m->ncores);
+    if (n->issued) c[ORR_C_LANES] = (double)n->thread_insts / (double)n->issued;
+    double all = 0, hit = 0;
+    for (int local = 0; local < 2; local++)
+        for (int k = 0; k < ORR_L1_KINDS; k++) {
+            all += (double)n->l1_sectors[local][k];
+            hit += (double)(n->l1_hit[local][k] + n->l1_pending[local][k]);
+        }
+    c[ORR_C_L1_SECTORS] = all;
+    c[ORR_C_L1_HIT] = hit;
+    c[ORR_C_L1_MISS] = all - hit;
+    c[ORR_C_L1_TAGS] = (double)n->l1_tags;
+    if (all > 0) c[ORR_C_L1_HIT_RATE] = 100 * hit / all;
+    c[ORR_C_CONST_REQ] = (double)n->const_requests;
+    c[ORR_C_CONST_MISS] = (double)n->const_miss;
+    c[ORR_C_CONST_MISS2] = (double)n->const_miss2;
+    c[ORR_C_FETCHES] = (double)n->icache_fetches;
+    if (m->perfect) return;
+    const orr_memsys_stats *s = orr_quick_stats(m->memory);
+    double read = 0, written = 0;
+    for (int k = 0; k < ORR_FROMS; k++) {
+        read += (double)s->read[k];
+        written += (double)s->write[k];
+    }
+    c[ORR_C_XBAR_SENT] = (double)n->sent_bytes;
+    c[ORR_C_XBAR_RECEIVED] = (double)n->received_bytes;
+    c[ORR_C_L2_REQUESTS] = (double)s->requests;
+    c[ORR_C_L2_SECTORS] = read + written + (double)s->atomic;
+    c[ORR_C_L2_READ] = read;
+    c[ORR_C_L2_WRITE] = written;
+    c[ORR_C_DRAM_READ] = (double)s->dram_read;
+    c[ORR_C_DRAM_WRITE] = (double)s->dram_write;
+    c[ORR_C_DRAM_READ_BYTES] = 32 * (double)s->dram_read;
+    c[ORR_C_DRAM_WRITE_BYTES] = 32 * (double)s->dram_write;
+    c[ORR_C_DRAM_BYTES] = 32 * (double)(s->dram_read + s->dram_write);
+}
+
+static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
+    if (w->timeline)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "the abstract model keeps no timeline; --model cycle does (or leave out --timeline)");
+    double start = orr_seconds();
+    state *st = state_of(gpu, r, e);
+    if (!st) return false;
+    machine *m = st->machine;
+    m->kernel = w->info.kernel;
+    m->code = code_of(st, w, gpu, e);
+    orr_occupancy_result occ;
+    if (!m->code || !occupancy(gpu, m->code->program, &w->info, &occ, e)) return false;
+    if (w->progress)
+        orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
+    double open = orr_seconds();
+    orr_source *source = orr_work_open(w, NULL, e);
+    if (!source) return false;
+    double opened = orr_seconds() - open;
+    arun x = {0};
+    bool ok = abt_run(m, source, &occ, w->threads, w->progress, &x, e);
+    if (w->launch) source->close(source);
+    opened += x.execute_seconds;
+    r->host.execute_seconds += opened;
+    r->host.model_seconds += orr_seconds() - start - opened;
+    if (!ok) return false;
+    orr_launch_result *l = orr_result_add(r, gpu, w);
+    l->occupancy = occ.percent / 100;
+    l->cycles = (double)x.cycles;
+    l->time_ns = l->cycles * 1e3 / gpu->clock_sm;
+    l->warp_insts = x.n.issued;
+    l->thread_insts = x.n.thread_insts;
+    l->counters = orr_arena_alloc(&r->arena, ORR_COUNTERS * sizeof *l->counters);
+    counters(m, l, &x, l->counters);
+    return true;
+}
+
+static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *r, orr_err *e) {
+    state *st = state_of(gpu, r, e);
+    if (!st) return false;
+    orr_quick_copy(st->machine->memory, addr, bytes);
+    return true;
+}
+
+const orr_model orr_model_abstract = {
+    "abstract", "issue and memory in time, with latencies found once for each kernel: cycles, fast", run_model, copy,
+    true};
