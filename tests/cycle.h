@@ -260,7 +260,7 @@ static inline uint32_t kern_control(const char *s) {
         else
             fail_msg("control: what is \"%s\"?", s);
     }
-    return stall | yield << 4 | wbar << 5 | rbar << 8 | wait << 11 | reuse << 17;
+    return stall | (1 - yield) << 4 | wbar << 5 | rbar << 8 | wait << 11 | reuse << 17;
 }
 
 static inline void kern_inst(kern *k, const char *s) {

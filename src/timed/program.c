@@ -87,41 +87,35 @@ static uint64_t cache_place(const orr_program *p, const orr_tinst *i, int s) {
     return s < from->nsrc ? orr_src(k, from, s)->value : 0;
 }
 
-static bool in_cache(const orr_program *p, const orr_tinst *before, const orr_tinst *i, int s) {
-    uint64_t place = cache_place(p, i, s);
-    if (!place || place > 4 || !(ORR_CTRL_REUSE(before->ctrl) >> (place - 1) & 1)) return false;
-    for (int t = 0; t < before->nsrc; t++)
-        if (cache_place(p, before, t) == place)
-            return p->regs[before->regs + (uint32_t)t] == p->regs[i->regs + (uint32_t)s];
-    return false;
-}
-
-// On a core without collectors an instruction reads its operands at once: each bank has `regs.ports` ports,
-// and what is beyond them costs a cycle each. An operand that the instruction before left in the reuse cache
-// is not read.
+// What an instruction reads from the register banks, on a core without collectors. Tensor and memory
+// instructions take their operands over several cycles anyway.
 void orr_program_banks(orr_program *p, uint32_t first) {
     const orr_gpu *g = p->gpu;
     if (g->core_kind != ORR_CORE_MODERN || g->regs_banks <= 0) return;
     for (uint32_t n = first; n < p->ninsts; n++) {
         orr_tinst *i = &p->insts[n];
+        i->reads = p->nreads;
+        if (i->kind == ORR_TK_MEM || (i->tclass >= ORR_TC_TENSOR && i->tclass <= ORR_TC_TENSOR_FP64))
+            continue;
         int reads[256] = {0}, worst = 0;
+        orr_read r = {0};
         for (int s = 0; s < i->nsrc; s++) {
             uint16_t reg = p->reg[p->regs[i->regs + (uint32_t)s]];
             if (reg >= ORR_TREG_P) continue;
-            bool again = false; // one read serves all operands of a name
+            uint64_t place = g->regs_reuse && p->control ? cache_place(p, i, s) : 0;
+            if (!place && reg == r.reg + 1) place = r.place; // the second half of a pair
+            r = (orr_read){.reg = reg, .bank = (uint8_t)(reg % g->regs_banks % ORR_READ_BANKS)};
+            r.place = (uint8_t)(place < ORR_READ_PLACES ? place : 0);
+            r.kept = r.place && ORR_CTRL_REUSE(i->ctrl) >> (r.place - 1) & 1;
             for (int t = 0; t < s; t++)
-                again |= p->regs[i->regs + (uint32_t)t] == p->regs[i->regs + (uint32_t)s];
-            if (g->regs_reuse && p->control && n) again |= in_cache(p, &p->insts[n - 1], i, s);
-            if (again) continue;
-            int r = ++reads[reg % g->regs_banks];
-            if (r > worst) worst = r;
+                r.again |= p->regs[i->regs + (uint32_t)t] == p->regs[i->regs + (uint32_t)s];
+            p->reads = grown(p->reads, p->nreads, &p->reads_cap, sizeof *p->reads);
+            p->reads[p->nreads++] = r;
+            i->nreads++;
+            if (!r.again && ++reads[reg % g->regs_banks] > worst) worst++;
         }
-        // Tensor and memory instructions take their operands over several cycles anyway.
         int extra = (worst + g->regs_ports - 1) / g->regs_ports - 1;
-        bool wide = i->kind == ORR_TK_MEM ||
-                    (i->tclass >= ORR_TC_TENSOR && i->tclass <= ORR_TC_TENSOR_FP64) ||
-                    i->tclass == ORR_TC_FP64;
-        i->nbanks = (uint8_t)(extra > 0 && !wide ? extra : 0);
+        i->nbanks = (uint8_t)(extra > 0 ? extra : 0);
     }
 }
 
@@ -220,6 +214,7 @@ void orr_program_free(orr_program *p) {
     free(p->insts);
     free(p->blocks);
     free(p->regs);
+    free(p->reads);
     free((void *)p->names);
     orr_arena_free(&p->arena);
     free(p);
@@ -244,7 +239,7 @@ static void print_control(uint32_t ctrl, orr_text *out) {
         orr_text_add(out, "%c", ORR_CTRL_WAIT(ctrl) >> b & 1 ? (char)('0' + b) : '-');
     uint32_t r = ORR_CTRL_RBAR(ctrl), w = ORR_CTRL_WBAR(ctrl);
     orr_text_add(out, ":%c:%c:%c:%02u]", r < 6 ? (char)('0' + r) : '-', w < 6 ? (char)('0' + w) : '-',
-                 ORR_CTRL_YIELD(ctrl) ? 'Y' : '-', (unsigned)ORR_CTRL_STALL(ctrl));
+                 ORR_CTRL_YIELD(ctrl) ? '-' : 'Y', (unsigned)ORR_CTRL_STALL(ctrl));
     for (uint32_t k = 0; k < 4; k++)
         if (ORR_CTRL_REUSE(ctrl) >> k & 1) orr_text_add(out, " keep %c", (char)('a' + k));
 }

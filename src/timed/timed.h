@@ -31,7 +31,17 @@ enum { // orr_tinst.flags
     ORR_TF_MATRIX = 1 << 8,  // LDSM, STSM
     ORR_TF_ORDERED = 1 << 9, // other threads may be looking (volatile, acquire, release)
 };
-#define ORR_NO_ACCESS 0xffff
+#define ORR_NO_ACCESS  0xffff
+#define ORR_READ_BANKS 4 // of a sub-core; further ones are taken for the first again
+
+typedef struct orr_read { // a register of one bank, for one of the instruction's operands
+    uint16_t reg;
+    uint8_t bank;
+    uint8_t place; // of the operand cache that it goes through, from 1; 0: none
+    bool kept;     // and stays there
+    bool again;    // for an operand before, too: read once
+} orr_read;
+#define ORR_READ_PLACES 5
 
 typedef struct orr_tinst {
     uint16_t sass;  // enum orr_sass, for names
@@ -41,8 +51,9 @@ typedef struct orr_tinst {
     uint8_t space;  // orr_space of a memory instruction; GENERIC: by address
     uint8_t bytes;  // per lane
     uint8_t nsrc, ndst;
+    uint8_t nreads;
     uint8_t offset; // added to its access's addresses (an access that takes two instructions)
-    uint8_t nbanks; // extra cycles that reading its operands costs on a core without collectors
+    uint8_t nbanks; // extra cycles that reading its operands costs, all by itself, on a core without collectors
     uint8_t imm; // barrier: its number (0xff: not known); WAIT_GROUP: groups; FENCE: 0 block, 2 GPU, 3 system
     uint16_t flags;   // ORR_TF_*
     uint16_t latency; // cycles from issue to use, as the description has it
@@ -50,6 +61,7 @@ typedef struct orr_tinst {
     uint16_t access; // of the accesses of its block in the stream, or ORR_NO_ACCESS
     uint16_t warps; // barrier: how many take part; 0: all of the block. DEPBAR of code with control bits: its
                     // scoreboard, + 1
+    uint32_t reads; // in program->reads: nreads registers it reads, on a core without collectors
     uint32_t regs;  // in program->regs: nsrc sources, then ndst destinations
     uint32_t ctrl;  // control bits, when program->control
     uint32_t inst;  // the kernel's instruction it came from
@@ -72,8 +84,9 @@ typedef struct orr_program {
     orr_tinst *insts;
     orr_tblock *blocks;
     uint16_t *regs;
+    orr_read *reads;
     const char **names;
-    uint32_t ninsts, nblocks, nregs, nnames; // nregs: entries of `regs`
+    uint32_t ninsts, nblocks, nregs, nnames, nreads; // nregs, nreads: entries of `regs`, `reads`
     uint32_t max_access;                     // the largest naccess
     // `regs` holds places: registers numbered from 0 in order of appearance, so that a scoreboard is small.
     uint16_t place[ORR_TREGS]; // of a register, + 1; 0: not used
@@ -82,7 +95,7 @@ typedef struct orr_program {
     uint32_t
         registers; // per thread, for the occupancy: the kernel's own figure, or the estimate of the lowering
     bool control;  // dependences are in ctrl; else a scoreboard finds them
-    uint32_t insts_cap, blocks_cap, regs_cap, names_cap;
+    uint32_t insts_cap, blocks_cap, regs_cap, names_cap, reads_cap;
     orr_arena arena;
 } orr_program;
 
@@ -103,7 +116,7 @@ orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemoni
 void orr_program_reg(orr_program *p, orr_tinst *i, uint16_t reg, bool dst); // sources before destinations
 // The lowering of PTX (lower.c): fills p->blocks for every block of p->kernel.
 bool orr_lower_ptx(orr_program *p, orr_err *e);
-// Reading operands: fills nbanks of every instruction from `first` on (banks, ports, reuse; modern cores).
+// Reading operands: fills nbanks, reads and nreads of every instruction from `first` on (banks, ports, reuse; modern cores).
 void orr_program_banks(orr_program *p, uint32_t first);
 
 #endif

@@ -449,6 +449,8 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         q->limit = (uint32_t)g->core_active;
         q->wake = NEVER;
         q->next_issue = q->held = 0;
+        memset(q->bank_free, 0, sizeof q->bank_free);
+        memset(q->kept, 0, sizeof q->kept);
         if (q->l0_when) {
             orr_cache_flush(&q->l0);
             memset(q->l0_when, 0, (size_t)q->l0.sets * q->l0.ways * sizeof *q->l0_when);

@@ -43,6 +43,30 @@ static uint64_t collect(sm *s, const warp *w, const orr_tinst *i, uint64_t *lost
     return c->collect + (took ? took - 1 : 0); // core.collect has one cycle of reading in it
 }
 
+// Modern cores: a bank serves `regs.ports` reads a cycle and an instruction has `regs.window` cycles to get its
+// operands, so that one that reads a bank more often can be made up for by its neighbours. One that does not
+// fit in waits, and the scheduler with it. What the code marks for reuse stays, a register for each place of an
+// operand and bank, until another is read there, of whatever warp (Huerta et al., "Analyzing Modern NVIDIA GPU
+// cores", 2025). Returns the cycles it waits.
+static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
+    const cycle *c = s->c;
+    sched *q = &s->sched[w->sched - w->sched % c->sched_per_sub];
+    uint64_t ports = (uint64_t)c->gpu->regs_ports, window = (uint64_t)c->gpu->regs_window * ports;
+    uint64_t need[ORR_READ_BANKS] = {0}, first = s->now * ports, t = first;
+    const orr_read *r = c->program->reads + i->reads;
+    for (uint32_t n = 0; n < i->nreads; n++, r++) {
+        uint32_t *kept = &q->kept[r->place][r->bank], me = (warp_id(w) << 16 | r->reg) + 1;
+        need[r->bank] += !r->again && (!r->place || *kept != me);
+        *kept = r->kept ? me : 0;
+    }
+    for (uint32_t b = 0; b < ORR_READ_BANKS; b++)
+        if (need[b] && q->bank_free[b] + need[b] > t + window) t = q->bank_free[b] + need[b] - window;
+    t = (t + ports - 1) / ports * ports;
+    for (uint32_t b = 0; b < ORR_READ_BANKS; b++)
+        if (need[b]) q->bank_free[b] = (q->bank_free[b] > t ? q->bank_free[b] : t) + need[b];
+    return (t - first) / ports;
+}
+
 static uint64_t collectors_free(const sm *s, uint32_t sched) {
     const cycle *c = s->c;
     if (!c->sub_collectors) return 0;
@@ -110,12 +134,23 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     if (c->program->control) {
         uint32_t stall = ORR_CTRL_STALL(i->ctrl);
         if (stall > 1) w->front = now + stall;
-        q->yield = ORR_CTRL_YIELD(i->ctrl);
+        q->yield = !ORR_CTRL_YIELD(i->ctrl);
     }
-    uint64_t start = i->nbanks, lost = start; // cycles until it is in its unit; of them for banks
-    if (c->sub_collectors) start = collect(s, w, i, &lost);
-    if (i->nbanks) s->register_conflicts += i->nbanks;
-    occupy(s, q->pool_of[i->unit], i->interval + i->nbanks);
+    uint64_t start = 0, lost = 0; // cycles until it is in its unit; of them for banks
+    if (c->sub_collectors) {
+        start = collect(s, w, i, &lost);
+        occupy(s, q->pool_of[i->unit], i->interval);
+    } else if (i->nreads) {
+        start = lost = read_banks(s, w, i);
+        s->register_conflicts += start;
+        q->held += start;
+        w->front += start;
+        q->banks = start;
+        occupy(s, q->pool_of[i->unit], i->interval + start);
+    } else {
+        q->banks = 0;
+        occupy(s, q->pool_of[i->unit], i->interval);
+    }
 
     switch (i->kind) {
     case ORR_TK_MEM: {
@@ -235,7 +270,7 @@ static uint64_t schedule(sm *s, uint32_t n) {
         w->front = now + 1;
         cyc_warp_look(s, w);
     }
-    return q->next_issue = now + (uint64_t)c->gpu->core_issue_interval;
+    return q->next_issue = now + q->banks + (uint64_t)c->gpu->core_issue_interval;
 }
 
 // ---- answers: a heap by time, then order

@@ -100,7 +100,10 @@ typedef struct sched {
     uint32_t limit;                     // of active ones
     uint64_t wake;                      // nothing to do before this
     uint64_t next_issue;                // core.issue_interval after the last one
-    uint64_t held;                      // cycles in which only a collector was missing, so far
+    uint64_t held;                      // cycles in which only a collector or a bank was missing, so far
+    uint64_t banks;                     // cycles that the last instruction waits for them
+    uint32_t kept[ORR_READ_PLACES][ORR_READ_BANKS]; // register and warp that the operand cache has, + 1
+    uint64_t bank_free[ORR_READ_BANKS]; // modern cores, in reads: when a register bank has done all it was asked for
     orr_cache l0;
     uint64_t *l0_when; // by line: when it is there
     warp *warps;       // [MAX per scheduler]
