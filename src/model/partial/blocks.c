@@ -75,14 +75,14 @@ typedef struct kept_reader {
     orr_source base;
     const kept *k;
     plan p;
-    uint64_t next;
+    uint64_t next, of;
 } kept_reader;
 
 static int reader_next(orr_source *base, orr_tb *tb, orr_err *e) {
     kept_reader *r = (kept_reader *)base;
     (void)e;
-    while (r->next < r->p.m) {
-        const kept_block *b = kept_find(r->k, plan_block(&r->p, r->next++));
+    while (r->next < r->of) {
+        const kept_block *b = kept_find(r->k, plan_block(&r->p, r->next++, r->of));
         if (!b) continue; // a file that ended early
         *tb = (orr_tb){.index = b->index, .nwarps = b->nwarps, .warps = b->warps};
         return 1;
@@ -92,10 +92,11 @@ static int reader_next(orr_source *base, orr_tb *tb, orr_err *e) {
 
 static void reader_close(orr_source *base) { free(base); }
 
-orr_source *kept_source(const kept *k, const plan *p, const orr_launch_info *info) {
+orr_source *kept_source(const kept *k, const plan *p, uint64_t of, const orr_launch_info *info) {
     kept_reader *r = orr_calloc(1, sizeof *r);
     r->base = (orr_source){.info = *info, .next = reader_next, .close = reader_close};
     r->k = k;
     r->p = *p;
+    r->of = of;
     return &r->base;
 }

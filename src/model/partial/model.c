@@ -84,7 +84,7 @@ static int by_number(const void *a, const void *b) {
 static bool pull_plan(kept *k, const orr_work *w, const plan *p, bool probes, bool whole, orr_err *e) {
     uint64_t *list = orr_malloc((p->m + 4) * sizeof *list), n = 0;
     if (probes) n = (uint64_t)reach_probes(w->info.grid, list);
-    for (uint64_t i = 0; i < p->m; i++) list[n++] = plan_block(p, i);
+    for (uint64_t i = 0; i < p->m; i++) list[n++] = plan_block(p, i, p->m);
     qsort(list, n, sizeof *list, by_number);
     bool ok = kept_pull(k, w, list, n, whole, e);
     free(list);
@@ -166,38 +166,36 @@ typedef struct job {
     reach reach;
 } job;
 
-// The simulated blocks on the one SM, and the launch's result from it.
-static bool simulate(job *j, orr_err *e) {
+// `of` of the plan's blocks on the one SM. Returns the cycles; below 0: an error. `last`: the launch's result
+// is made from it, `fewer` being what the other simulation took.
+static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e) {
     orr_gpu one = one_sm(j->gpu, &j->p);
     cycle *c = cyc_new(&one, e);
-    if (!c) return false;
+    if (!c) return -1;
     c->kernel = j->w->info.kernel;
     c->program = j->program;
-    c->timeline = true; // when blocks end
+    c->timeline = true;
     share s;
-    share_init(&s, j->gpu, c, &j->reach, j->p.active);
+    share_init(&s, j->gpu, c, &j->reach, j->p.turn);
     c->outside = &s.door;
-    orr_source *source = kept_source(&j->blocks, &j->p, &j->w->info);
+    orr_source *source = kept_source(&j->blocks, &j->p, of, &j->w->info);
     run x = {0};
     bool ok = cyc_run(c, source, &j->occ, j->w->threads, NULL, &x, e);
     source->close(source);
     const sm *m = &c->sms[0];
-    if (ok && m->spans.n < j->p.m)
+    if (ok && m->n.blocks < of)
         ok = orr_fail(e, ORR_BAD_INPUT, "%s: of %llu thread blocks only %llu are there", c->kernel->name,
-                      (unsigned long long)j->p.m, (unsigned long long)m->spans.n);
-    if (ok) {
-        double cycles = (double)x.cycles; // and the last store's way to L2, of which the SM hears
-        uint64_t last = (s.n.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
-        if (s.n.requests && (double)last > cycles) cycles = (double)last;
-        uint64_t *ends = orr_malloc((m->spans.n + 1) * sizeof *ends);
-        for (size_t n = 0; n < m->spans.n; n++) ends[n] = m->spans.at[n].end;
-        cycles = floor(plan_cycles(&j->p, cycles, one.launch_overhead, ends) + 0.5);
-        free(ends);
+                      (unsigned long long)of, (unsigned long long)m->n.blocks);
+    double cycles = (double)x.cycles; // and the last store's way to L2, of which the SM hears
+    double heard = (double)((s.n.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS);
+    if (s.n.requests && heard > cycles) cycles = heard;
+    if (ok && last) {
+        double all = floor(plan_cycles(&j->p, cycles, fewer, one.launch_overhead) + 0.5);
         orr_launch_result *l = orr_result_add(j->r, j->gpu, j->w);
-        l->timing = timing_of(c, &s, &j->p, &j->occ, cycles, j->r);
+        l->timing = timing_of(c, &s, &j->p, &j->occ, all, j->r);
         l->occupancy = j->occ.percent / 100;
-        l->cycles = cycles;
-        l->time_ns = cycles * 1e3 / j->gpu->clock_sm;
+        l->cycles = all;
+        l->time_ns = all * 1e3 / j->gpu->clock_sm;
         l->warp_insts = l->timing->raw->sm.issued;
         l->thread_insts = l->timing->raw->sm.thread_insts;
         l->counters = orr_arena_alloc(&j->r->arena, ORR_COUNTERS * sizeof *l->counters);
@@ -206,7 +204,7 @@ static bool simulate(job *j, orr_err *e) {
     free(x.samples);
     share_free(&s);
     cyc_free(c);
-    return ok;
+    return ok ? cycles : -1;
 }
 
 static bool run_job(job *j, state *st, orr_err *e) {
@@ -238,7 +236,9 @@ static bool run_job(job *j, state *st, orr_err *e) {
     if (!reach_find(&j->reach, j->gpu, &j->p, &j->blocks, w, &st->l2, e)) return false;
     if (w->far) memcpy(j->reach.far, w->far, k->ninsts * sizeof *w->far);
     if (j->reach.insts > LONG_WORKLOAD / most) j->p = plan_make(total, sms, most, true);
-    return (!twice || pull_plan(&j->blocks, w, &j->p, false, whole, e)) && simulate(j, e);
+    if (twice && !pull_plan(&j->blocks, w, &j->p, false, whole, e)) return false;
+    double fewer = j->p.less ? simulate(j, j->p.less, false, 0, e) : 0;
+    return fewer >= 0 && simulate(j, j->p.m, true, fewer, e) >= 0;
 }
 
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {

@@ -13,14 +13,17 @@ typedef struct plan {
     uint64_t most;   // blocks an SM holds: a workload
     uint64_t n;      // blocks that the SM looked at gets in all
     uint64_t m;      // of them, those that are simulated
-    uint64_t left;   // whole workloads that are not: (n - m) / most
+    uint64_t less;   // and simulated once more without a workload; 0: not needed
+    uint64_t left;   // whole workloads that are not simulated: (n - m) / most
+    double turn;     // this SM is one of so many that have the same part of L2 and memory
 } plan;
 // `single`: a workload is long, one is enough.
 plan plan_make(uint64_t total, uint64_t sms, uint64_t most, bool single);
-uint64_t plan_block(const plan *p, uint64_t i); // the grid's number of the i-th simulated block
-// The launch's cycles: `cycles` is what the simulated blocks took together, `overhead` of it before the first
-// one started, `ends` when each ended (sorted in place).
-double plan_cycles(const plan *p, double cycles, double overhead, uint64_t *ends);
+// The grid's number of the i-th block of `of` that are simulated: plan.m or plan.less.
+uint64_t plan_block(const plan *p, uint64_t i, uint64_t of);
+// The launch's cycles. m blocks took `all` cycles together, `less` blocks took `fewer`; `overhead` of both
+// before the first one started.
+double plan_cycles(const plan *p, double all, double fewer, double overhead);
 
 // ---- blocks.c: thread blocks that are kept ---------------------------------------------------------
 typedef struct kept_block {
@@ -37,7 +40,8 @@ typedef struct kept {
 bool kept_pull(kept *k, const orr_work *w, const uint64_t *list, uint64_t n, bool whole, orr_err *e);
 const kept_block *kept_find(const kept *k, uint64_t index);
 void kept_free(kept *k);
-orr_source *kept_source(const kept *k, const plan *p, const orr_launch_info *info); // the plan's blocks
+// The plan's blocks: `of` of them.
+orr_source *kept_source(const kept *k, const plan *p, uint64_t of, const orr_launch_info *info);
 
 // ---- reach.c: what L2 has when this SM asks ---------------------------------------------------------
 #define WARM_MAX 64
@@ -52,6 +56,7 @@ bool warm_has(const warm *w, uint64_t addr);
 
 typedef struct reach {
     float *far;      // [kernel instructions] sectors asked for first by a block that come from memory, 0 to 1
+    float *late;     // [kernel instructions] those that are on their way to another SM just then
     float *sharers;  // [kernel instructions] SMs that ask for the same line at the same time
     float local_far; // of local memory
     float written;   // sectors written to memory, of those stored
@@ -77,14 +82,14 @@ typedef struct share {
     uint64_t far_side;             // the other half of L2
     uint64_t atomic, atomic_share; // a lane's operation at a slice; the SM's turn at all of them
     uint64_t l2_free, dram_free, atomic_free;
-    orr_cache tags;  // lines this SM has used
-    uint64_t *ready; // by line: when its data are there
-    float *due;      // [kernel instructions] what is owed to `far`
-    float owed;      // sectors to write
+    orr_cache tags;        // lines this SM has used
+    uint64_t *ready;       // by line: when its data are there
+    float *due, *due_late; // [kernel instructions] what is owed to `far` and `late`
+    float owed;            // sectors to write
     orr_memsys_stats n;
     outside door;
 } share;
-void share_init(share *s, const orr_gpu *gpu, const cycle *c, const reach *x, uint64_t active);
+void share_init(share *s, const orr_gpu *gpu, const cycle *c, const reach *x, double turn);
 void share_free(share *s);
 
 #endif

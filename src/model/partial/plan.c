@@ -6,12 +6,11 @@
 // SM holds. The paper simulates one and works out from the blocks' ends how far the next overlaps with it.
 // Here the next one is started in the places that become free, so the overlap is simulated: two workloads,
 // and with them what the grid leaves over (n modulo a workload), because the last blocks run with fewer
-// neighbours. The workloads between take as long as from the end of the first to the end of the second.
+// neighbours. The same without one of the two workloads takes less, and the difference is what each workload
+// between costs: the way in and the way out are in both and cancel out.
 //
 // When blocks differ, those simulated are spread evenly over all that the SM gets.
 #include "model/partial/partial.h"
-
-#include <stdlib.h>
 
 plan plan_make(uint64_t total, uint64_t sms, uint64_t most, bool single) {
     plan p = {.total = total, .sms = sms, .most = most, .active = total < sms ? total : sms};
@@ -19,25 +18,27 @@ plan plan_make(uint64_t total, uint64_t sms, uint64_t most, bool single) {
     uint64_t first = (single ? 1 : 2) * most; // before what is left over
     p.m = p.n < first + most ? p.n : first + p.n % most;
     p.left = (p.n - p.m) / most;
+    p.less = p.left && !single ? p.m - most : 0;
+    // All blocks on the GPU have the same part of the memory; some SMs have one more than others.
+    uint64_t here = p.n < most ? p.n : most, on = p.active * most < total ? p.active * most : total;
+    p.turn = here ? (double)on / (double)here : 1;
     return p;
 }
 
-uint64_t plan_block(const plan *p, uint64_t i) {
+uint64_t plan_block(const plan *p, uint64_t i, uint64_t of) {
     // an SM in the middle of those that have n blocks
     uint64_t sm = ((p->total - 1) % p->sms) / 2;
-    uint64_t k = p->m ? (uint64_t)(((unsigned __int128)i * p->n) / p->m) : 0;
+    uint64_t at = of == p->m ? i : (uint64_t)(((unsigned __int128)i * p->m) / of);
+    uint64_t k = (uint64_t)(((unsigned __int128)at * p->n) / p->m);
     return k * p->sms + sm;
 }
 
-static int by_time(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-double plan_cycles(const plan *p, double cycles, double overhead, uint64_t *ends) {
-    if (!p->left) return cycles;
-    qsort(ends, p->m, sizeof *ends, by_time);
-    double first = (double)ends[p->most - 1];
-    double workload = p->m >= 2 * p->most ? (double)ends[2 * p->most - 1] - first : first - overhead;
-    return cycles + (double)p->left * workload;
+double plan_cycles(const plan *p, double all, double fewer, double overhead) {
+    if (!p->left) return all;
+    double even = (all - overhead) * (double)p->most / (double)p->m; // if it were all the same
+    double workload = p->less ? all - fewer : even;
+    // blocks that differ can make the difference anything
+    if (workload < even / 2) workload = even / 2;
+    if (workload > even * 3 / 2) workload = even * 3 / 2;
+    return all + (double)p->left * workload;
 }

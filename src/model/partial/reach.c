@@ -54,17 +54,17 @@ typedef struct entry { // sectors that a block asks for the first time
     uint64_t addr;
     int64_t step[3];
     uint32_t inst;
-    uint32_t order; // accesses of its warp before it
+    uint32_t order; // blocks of code that its warp ran before it
     uint16_t bytes;
     bool write;
 } entry;
 
 typedef struct inst_sum {
-    uint64_t asked, missed;   // sectors: in the counted waves
-    uint64_t loose;           // sectors of the base block that follow no rule
-    uint64_t lines, distinct; // lines in the counted waves; each once a wave
-    uint64_t low, high;       // range of addresses over the whole grid
-    uint64_t sectors;         // of the base block, first asked for
+    uint64_t asked, missed, late; // sectors: in the counted waves
+    uint64_t loose;               // sectors of the base block that follow no rule
+    uint64_t lines, distinct;     // lines in the counted waves; each once a wave
+    uint64_t low, high;           // range of addresses over the whole grid
+    uint64_t sectors;             // of the base block, first asked for
     bool write, read;
 } inst_sum;
 
@@ -92,8 +92,8 @@ int reach_probes(const uint32_t grid[3], uint64_t list[4]) {
     return n;
 }
 
-// Sectors of the line that the block has not asked for before.
-static uint8_t first_time(look *l, uint64_t line, uint8_t sectors) {
+// Sectors of the line that the block has not asked for before; of stores: that it has not stored to.
+static uint8_t first_time(look *l, uint64_t line, uint8_t sectors, bool write) {
     if (l->nseen * 2 >= l->seen_cap) {
         size_t n = l->seen_cap;
         uint64_t *old = l->seen;
@@ -115,17 +115,18 @@ static uint8_t first_time(look *l, uint64_t line, uint8_t sectors) {
     while (l->seen[at] && l->seen[at] != line + 1) at = (at + 1) & (l->seen_cap - 1);
     l->nseen += !l->seen[at];
     l->seen[at] = line + 1;
-    uint8_t fresh = sectors & (uint8_t)~l->seen_sectors[at];
-    l->seen_sectors[at] |= sectors;
-    return fresh;
+    uint8_t had = l->seen_sectors[at]; // four bits of loads, four of stores
+    l->seen_sectors[at] |= (uint8_t)(sectors | (write ? sectors << 4 : 0));
+    return sectors & (uint8_t) ~(write ? had >> 4 : had);
 }
 
-// By how much one block's access lies beside another's; false: not by the same for all lanes.
+// By how much one block's access lies beside another's; false: not by the same for all lanes that both have.
 static bool step_of(const orr_access *a, const orr_access *b, int64_t *step) {
-    if (a->mask != b->mask) return false;
-    int first = orr_ffs(a->mask);
+    uint32_t both = a->mask & b->mask;
+    if (!both) return false;
+    int first = orr_ffs(both);
     *step = (int64_t)(a->addr[first] - b->addr[first]);
-    for (uint32_t m = a->mask; m; m &= m - 1) {
+    for (uint32_t m = both; m; m &= m - 1) {
         int i = orr_ffs(m);
         if ((int64_t)(a->addr[i] - b->addr[i]) != *step) return false;
     }
@@ -148,7 +149,7 @@ static void add_access(look *l, const orr_access *a, uint32_t inst, const int64_
     s->write |= write;
     s->read |= !write;
     for (uint32_t n = 0; n < c.lines; n++) {
-        uint8_t fresh = first_time(l, c.line[n].line, c.line[n].sectors);
+        uint8_t fresh = first_time(l, c.line[n].line, c.line[n].sectors, write);
         if (!fresh) continue;
         int lo = orr_ffs(fresh), hi = 31 - __builtin_clz(fresh);
         uint64_t addr = c.line[n].line * ORR_LINE + (uint64_t)lo * ORR_SECTOR;
@@ -176,41 +177,81 @@ static bool in_windows(uint64_t addr) {
     return addr >= ORR_SHARED_WINDOW && addr < ORR_PARAM_WINDOW + ORR_WINDOW_BYTES;
 }
 
+// A neighbour's warp, by instruction: where its first, second ... access is in the trace. The blocks need not
+// have taken the same way (one may be at the grid's edge), as long as they come by the same instructions.
+typedef struct index {
+    uint32_t *first; // [ninsts + 1] in `at`
+    orr_trace *at;
+} index;
+
+static bool index_warp(index *x, const orr_kernel *k, orr_warp_trace w) {
+    x->first = orr_calloc(k->ninsts + 2, sizeof *x->first);
+    x->at = NULL;
+    uint32_t *used = orr_calloc(k->ninsts + 1, sizeof *used);
+    int r = 0;
+    for (int pass = 0; pass < 2 && r == 0; pass++) { // count, then fill
+        orr_trace t = orr_trace_open(w);
+        uint32_t block, mask;
+        while ((r = orr_trace_block(&t, k->nblocks, &block, &mask)) > 0) {
+            const orr_block *b = &k->blocks[block];
+            for (uint32_t i = b->first; i < b->first + b->count; i++) {
+                if (!orr_inst_traced(&k->insts[i])) continue;
+                if (pass)
+                    x->at[x->first[i] + used[i]++] = t;
+                else
+                    x->first[i + 1]++;
+                if (!orr_trace_skip(&t)) r = -1;
+            }
+            if (r < 0) break;
+        }
+        if (pass || r < 0) break;
+        for (uint32_t i = 0; i < k->ninsts; i++) x->first[i + 1] += x->first[i];
+        x->at = orr_calloc((size_t)x->first[k->ninsts] + 1, sizeof *x->at);
+    }
+    free(used);
+    return r == 0;
+}
+
 // One warp of the base block, beside the same warp of its neighbours (NULL: none in that direction).
 static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_block *const near[3]) {
     const orr_kernel *k = l->k;
-    orr_trace t = orr_trace_open(base->warps[w]), n[3];
-    bool with[3], lost = false;
-    for (int d = 0; d < 3; d++) {
-        with[d] = near[d] && w < near[d]->nwarps;
-        if (with[d]) n[d] = orr_trace_open(near[d]->warps[w]);
-    }
-    uint32_t block, mask, order = 0;
-    int r;
-    while ((r = orr_trace_block(&t, k->nblocks, &block, &mask)) > 0) {
+    orr_trace t = orr_trace_open(base->warps[w]);
+    index n[3] = {{0}};
+    bool ok = true;
+    for (int d = 0; d < 3; d++)
+        if (near[d] && w < near[d]->nwarps) ok &= index_warp(&n[d], k, near[d]->warps[w]);
+    uint32_t *seen = orr_calloc(k->ninsts + 1, sizeof *seen); // accesses of each instruction so far
+    uint32_t block, mask, order = 0;                          // of blocks of code
+    int r = 0;
+    while (ok && (r = orr_trace_block(&t, k->nblocks, &block, &mask)) > 0) {
         const orr_block *b = &k->blocks[block];
         l->insts += b->count;
-        for (int d = 0; d < 3; d++) { // they part ways here: no rule from here on
-            uint32_t other, m;
-            if (with[d] && (orr_trace_block(&n[d], k->nblocks, &other, &m) <= 0 || other != block))
-                with[d] = false, lost = true;
-        }
-        for (uint32_t i = b->first; i < b->first + b->count; i++) {
+        for (uint32_t i = b->first; ok && i < b->first + b->count; i++) {
             if (!orr_inst_traced(&k->insts[i])) continue;
             orr_access a, by;
-            if (!orr_trace_access(&t, &a)) return false;
-            int64_t step[3] = {0};
-            bool regular = !lost && a.mask;
-            for (int d = 0; d < 3; d++)
-                if (with[d] && !(orr_trace_access(&n[d], &by) && (!a.mask || step_of(&a, &by, &step[d]))))
-                    regular = false;
+            uint32_t turn = seen[i]++;
+            ok = orr_trace_access(&t, &a);
             uint8_t space = k->insts[i].space;
-            if (!a.mask || (space != ORR_SPACE_GLOBAL && space != ORR_SPACE_GENERIC)) continue;
+            if (!ok || !a.mask || (space != ORR_SPACE_GLOBAL && space != ORR_SPACE_GENERIC)) continue;
             if (space == ORR_SPACE_GENERIC && in_windows(a.addr[orr_ffs(a.mask)])) continue;
-            add_access(l, &a, i, step, regular, order++);
+            int64_t step[3] = {0};
+            bool regular = true;
+            for (int d = 0; d < 3; d++) {
+                if (!near[d]) continue;
+                bool has = n[d].at && turn < n[d].first[i + 1] - n[d].first[i];
+                orr_trace at = has ? n[d].at[n[d].first[i] + turn] : t;
+                regular &= has && orr_trace_access(&at, &by) && step_of(&a, &by, &step[d]);
+            }
+            add_access(l, &a, i, step, regular, order);
         }
+        order++;
     }
-    return r == 0;
+    for (int d = 0; d < 3; d++) {
+        free(n[d].first);
+        free(n[d].at);
+    }
+    free(seen);
+    return ok && r == 0;
 }
 
 static int by_order(const void *a, const void *b) {
@@ -222,6 +263,8 @@ static int by_order(const void *a, const void *b) {
 // ---- waves ------------------------------------------------------------------------------------------
 typedef struct tags {
     orr_cache l2;
+    uint32_t *since;                         // by line: wave and access for which it was fetched last
+    uint32_t now;                            // the same, of the access under way
     uint64_t asked, missed, stored, evicted; // sectors, in the counted waves
     uint64_t lines, distinct;
 } tags;
@@ -240,12 +283,15 @@ static void ask(look *l, tags *t, const warm *was, const entry *e, uint64_t addr
             at = orr_cache_take(&t->l2, line, &victim, NULL);
             if (count && victim.used) t->evicted += (uint32_t)orr_popc(victim.dirty);
             t->l2.line[at].user = 0;
+            t->since[at] = 0;
             if (warm_has(was, addr)) t->l2.line[at].valid = 15;
         }
         orr_cache_line *c = &t->l2.line[at];
         missing &= (uint8_t)~c->valid;
         c->valid |= sectors;
         if (e->write) c->dirty |= sectors;
+        bool late = !missing && !e->write && t->now == t->since[at];
+        if (missing && !e->write) t->since[at] = t->now;
         if (count) {
             uint32_t n = (uint32_t)orr_popc(sectors), m = (uint32_t)orr_popc(missing);
             s->lines++;
@@ -259,6 +305,7 @@ static void ask(look *l, tags *t, const warm *was, const entry *e, uint64_t addr
             } else {
                 s->asked += n;
                 s->missed += m;
+                s->late += late ? n : 0;
                 t->asked += n;
                 t->missed += m;
             }
@@ -278,7 +325,8 @@ static void run_waves(look *l, tags *t, const warm *was, uint64_t *lookups) {
     if (n > LOOKUPS / wave + 1) n = LOOKUPS / wave + 1; // the beginning of long blocks
     uint64_t can = LOOKUPS / (n * wave);
     if (can < 1) can = 1;
-    uint64_t full = (uint64_t)l->g->l2_size / ORR_LINE / (n * wave) + 2; // after so many L2 is full, or more
+    uint64_t full =
+        3 * ((uint64_t)l->g->l2_size / ORR_LINE) / (n * wave) + 2; // after so many L2 is full, or more
     uint64_t first = 0, last = waves, counted = 0;
     if (waves > can || waves > 4 * full + 8) {
         uint64_t run = full + 1 < can ? full + 1 : can;
@@ -287,10 +335,12 @@ static void run_waves(look *l, tags *t, const warm *was, uint64_t *lookups) {
         first = last - run;
         counted = last - 1; // the last one
     }
+    uint32_t span = l->entries.at[n - 1].order + 1;
     for (uint64_t v = first; v < last; v++) {
         uint64_t from = v * wave, to = from + wave < p->total ? from + wave : p->total;
         for (uint64_t i = 0; i < n; i++) {
             const entry *e = &l->entries.at[i];
+            t->now = (uint32_t)(v - first + 1) * span + e->order;
             uint64_t x = from % grid[0], y = from / grid[0] % grid[1], z = from / grid[0] / grid[1];
             for (uint64_t b = from; b < to; b++) {
                 uint64_t addr = e->addr + (uint64_t)e->step[0] * (x - l->base[0]) +
@@ -357,6 +407,7 @@ static void conclude(reach *x, look *l, const tags *t, const warm *was) {
         double rule = s->asked ? (double)s->missed / (double)s->asked : usual;
         double part = s->sectors ? (double)s->loose / (double)s->sectors : 0;
         x->far[i] = (float)(part > 0 ? part * loose_far(l, s, was) + (1 - part) * rule : rule);
+        x->late[i] = s->asked ? (float)((double)s->late / (double)s->asked * (1 - part)) : 0;
         double same = s->distinct ? (double)s->lines / (double)s->distinct : 1; // blocks of a wave
         double sms = same * (double)p->active / (double)wave;
         x->sharers[i] = (float)(part > 0.5 ? (double)p->active : sms < 1 ? 1 : sms);
@@ -383,6 +434,7 @@ bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const 
     if (grid[2] > 1) near[2] = kept_find(k, base - plane);
     memset(x, 0, sizeof *x);
     x->far = orr_calloc(kernel->ninsts + 1, sizeof *x->far);
+    x->late = orr_calloc(kernel->ninsts + 1, sizeof *x->late);
     x->sharers = orr_calloc(kernel->ninsts + 1, sizeof *x->sharers);
     l.sum = orr_calloc(kernel->ninsts + 1, sizeof *l.sum);
     bool ok = true;
@@ -395,7 +447,9 @@ bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const 
         if (l.entries.n) qsort(l.entries.at, l.entries.n, sizeof *l.entries.at, by_order);
         tags t = {0};
         orr_cache_init(&t.l2, (uint64_t)g->l2_size, ORR_LINE, (uint32_t)g->l2_ways, true, false);
+        t.since = orr_calloc((size_t)t.l2.sets * t.l2.ways, sizeof *t.since);
         run_waves(&l, &t, l2, &x->lookups);
+        free(t.since);
         conclude(x, &l, &t, l2);
         orr_cache_free(&t.l2);
         uint64_t threads = (uint64_t)w->info.block[0] * w->info.block[1] * w->info.block[2];
@@ -413,6 +467,7 @@ bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const 
 
 void reach_free(reach *x) {
     free(x->far);
+    free(x->late);
     free(x->sharers);
     memset(x, 0, sizeof *x);
 }

@@ -4,8 +4,8 @@
 // L2 and memory are each a queue that serves this SM's sectors at its share of the rate; an answer comes
 // after the queue and the latency. Whether a line is in L2 is known for lines this SM has used before (tags,
 // of a size that is its part of what L2 holds); for others `reach` knows how often another SM, or an earlier
-// block, has brought it: by instruction, so that a matrix that all blocks read is told from one that each
-// reads its own part of. Misses are dealt out evenly: one in two means every other one.
+// block, has brought it, or is just doing so: by instruction, so that a matrix that all blocks read is told
+// from one that each reads its own part of. Misses are dealt out evenly: one in two means every other one.
 //
 // Stores take their share of L2, and later of memory as far as L2 cannot keep them. Atomics to a line that
 // other SMs use too wait for theirs.
@@ -27,13 +27,20 @@ static uint32_t asked_by(const share *s, const orr_request *r) {
     return inst < s->c->program->ninsts ? s->c->program->insts[inst].inst : UINT32_MAX;
 }
 
-static bool from_memory(share *s, const orr_request *r, uint32_t inst) {
-    if (r->from == ORR_FROM_LOCAL) return s->reach->local_far > 0;
-    if (inst == UINT32_MAX) return false; // constants: all SMs read the same
+enum { IN_L2, ON_ITS_WAY, IN_MEMORY };
+
+static int where(share *s, const orr_request *r, uint32_t inst) {
+    if (r->from == ORR_FROM_LOCAL) return s->reach->local_far > 0 ? IN_MEMORY : IN_L2;
+    if (inst == UINT32_MAX) return IN_L2; // constants: all SMs read the same
     s->due[inst] += s->reach->far[inst];
-    if (s->due[inst] < 0.999f) return false;
-    s->due[inst] -= 1;
-    return true;
+    if (s->due[inst] >= 0.999f) {
+        s->due[inst] -= 1;
+        return IN_MEMORY;
+    }
+    s->due_late[inst] += s->reach->late[inst];
+    if (s->due_late[inst] < 0.999f) return IN_L2;
+    s->due_late[inst] -= 1;
+    return ON_ITS_WAY;
 }
 
 // The line in the tags, taken if it is not there (*was: it was).
@@ -60,10 +67,13 @@ static void one(share *s, const orr_request *r, orr_replies *out) {
     bool was;
     uint32_t at = line_of(s, r->line, r->sectors, &was);
     bool write = r->kind == ORR_REQ_WRITE;
-    bool miss = !was && !write && from_memory(s, r, inst);
+    int place = was || write ? IN_L2 : where(s, r, inst);
+    bool miss = place == IN_MEMORY;
     uint64_t done = t + (sectors - 1) * s->slice_sector;
     if (!write && was) done = later(done, s->ready[at]); // still on its way
     s->n.requests++;
+    if (place == ON_ITS_WAY) // another SM has asked for it just now: as late, but memory sends it once
+        done = s->ready[at] = later(t, s->dram_free) + s->behind;
     if (miss) {
         uint64_t d = later(t, s->dram_free);
         s->dram_free = d + sectors * s->dram_sector;
@@ -75,7 +85,8 @@ static void one(share *s, const orr_request *r, orr_replies *out) {
     switch (r->kind) {
     case ORR_REQ_READ:
         s->n.read[r->from] += sectors;
-        if (!miss) s->n.read_hit[r->from] += sectors;
+        if (place == IN_L2) s->n.read_hit[r->from] += sectors;
+        if (place == ON_ITS_WAY) s->n.read_pending[r->from] += sectors;
         break;
     case ORR_REQ_WRITE:
         s->n.write[r->from] += sectors;
@@ -115,12 +126,12 @@ static uint64_t run_share(void *arg, const orr_request *r, size_t n, orr_replies
 
 static uint64_t ticks(double cycles) { return cycles > 0 ? (uint64_t)(cycles * (double)ORR_TICKS + 0.5) : 0; }
 
-void share_init(share *s, const orr_gpu *g, const cycle *c, const reach *x, uint64_t active) {
+void share_init(share *s, const orr_gpu *g, const cycle *c, const reach *x, double turn) {
     memset(s, 0, sizeof *s);
     s->gpu = g;
     s->c = c;
     s->reach = x;
-    double n = (double)active, l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
+    double n = turn, l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
     s->line = ticks(l2_cycle * n / g->l2_slices); // a slice takes a line a cycle
     s->sector = ticks(ORR_SECTOR * l2_cycle * n / g->l2_bandwidth);
     s->slice_sector = ticks(ORR_SECTOR * l2_cycle * g->l2_slices / g->l2_bandwidth);
@@ -135,6 +146,7 @@ void share_init(share *s, const orr_gpu *g, const cycle *c, const reach *x, uint
     orr_cache_init(&s->tags, room, ORR_LINE, (uint32_t)g->l2_ways, true, false);
     s->ready = orr_calloc((size_t)s->tags.sets * s->tags.ways, sizeof *s->ready);
     s->due = orr_calloc(c->program->kernel->ninsts + 1, sizeof *s->due);
+    s->due_late = orr_calloc(c->program->kernel->ninsts + 1, sizeof *s->due_late);
     s->door = (outside){s, run_share};
 }
 
@@ -143,5 +155,6 @@ void share_free(share *s) {
     orr_cache_free(&s->tags);
     free(s->ready);
     free(s->due);
+    free(s->due_late);
     memset(s, 0, sizeof *s);
 }
