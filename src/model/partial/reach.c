@@ -179,12 +179,12 @@ static bool in_windows(uint64_t addr) {
 
 // A neighbour's warp, by instruction: where its first, second ... access is in the trace. The blocks need not
 // have taken the same way (one may be at the grid's edge), as long as they come by the same instructions.
-typedef struct index {
+typedef struct where {
     uint32_t *first; // [ninsts + 1] in `at`
     orr_trace *at;
-} index;
+} where;
 
-static bool index_warp(index *x, const orr_kernel *k, orr_warp_trace w) {
+static bool index_warp(where *x, const orr_kernel *k, orr_warp_trace w) {
     x->first = orr_calloc(k->ninsts + 2, sizeof *x->first);
     x->at = NULL;
     uint32_t *used = orr_calloc(k->ninsts + 1, sizeof *used);
@@ -216,7 +216,7 @@ static bool index_warp(index *x, const orr_kernel *k, orr_warp_trace w) {
 static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_block *const near[3]) {
     const orr_kernel *k = l->k;
     orr_trace t = orr_trace_open(base->warps[w]);
-    index n[3] = {{0}};
+    where n[3] = {{0}};
     bool ok = true;
     for (int d = 0; d < 3; d++)
         if (near[d] && w < near[d]->nwarps) ok &= index_warp(&n[d], k, near[d]->warps[w]);
