@@ -6,6 +6,7 @@
 // executed all the same, because the chosen ones need what they leave in memory.
 #include "accel/accel.h"
 #include "cli/input.h"
+#include "cli/sampling.h"
 #include "model/model.h"
 #include "report/report.h"
 
@@ -19,7 +20,10 @@ typedef struct runner {
     const orr_gpu *gpu;
     const orr_model *model;
     orr_result result;
-    uint64_t seen; // launches, chosen or not
+    uint64_t seen;          // launches, chosen or not
+    cli_sampling *sampling; // NULL: everything is simulated
+    bool profiling;         // for its profile only
+    const cli_pass *pass;   // NULL: a report is made
     orr_progress progress;
 } runner;
 
@@ -43,6 +47,12 @@ static bool run_counts(runner *r, const orr_work *w, orr_err *e) {
     return true;
 }
 
+static bool run_launch(runner *r, const orr_work *w, orr_err *e) {
+    if (r->sampling && !r->profiling)
+        return cli_sampling_launch(r->sampling, r->model, r->gpu, w, &r->result, e);
+    return r->model->run(r->gpu, w, &r->result, e);
+}
+
 static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     runner *r = arg;
     (void)c;
@@ -55,16 +65,23 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
                   .launch = l,
                   .threads = r->o->threads,
                   .progress = &r->progress,
-                  .timeline = r->o->timeline};
+                  .timeline = r->o->timeline,
+                  .pieces = r->pass ? r->pass->pieces : NULL};
     memcpy(w.info.grid, l->grid, sizeof l->grid);
     memcpy(w.info.block, l->block, sizeof l->block);
-    bool ok = r->o->counts_only ? run_counts(r, &w, e) : r->model->run(r->gpu, &w, &r->result, e);
+    bool ok = r->o->counts_only ? run_counts(r, &w, e) : run_launch(r, &w, e);
     orr_progress_step(&r->progress, r->result.launches.n);
     return ok;
 }
 
 static bool report(runner *r, orr_text *out, orr_err *e) {
     orr_result *x = &r->result;
+    if (r->profiling) return true;
+    if (r->sampling && !cli_sampling_end(r->sampling, r->gpu, x, e)) return false;
+    if (r->pass) {
+        r->pass->done(r->pass->arg, x);
+        return true;
+    }
     x->host.peak_rss = orr_peak_rss();
     x->host.threads = r->o->threads;
     orr_report_options ro = {.lines = r->o->lines, .host = true};
@@ -126,8 +143,9 @@ static bool run_source(runner *r, orr_source *s, orr_err *e) {
                   .source = s,
                   .threads = r->o->threads,
                   .progress = &r->progress,
-                  .timeline = r->o->timeline};
-    bool ok = r->model->run(r->gpu, &w, &r->result, e);
+                  .timeline = r->o->timeline,
+                  .pieces = r->pass ? r->pass->pieces : NULL};
+    bool ok = run_launch(r, &w, e);
     orr_progress_step(&r->progress, r->result.launches.n);
     return ok;
 }
@@ -190,6 +208,60 @@ static bool check_timeline(const cli_options *o, const orr_model *m, orr_err *e)
     return true;
 }
 
+static void run_input(runner *r, const cli_sets *sets, const char *input, orr_text *out, orr_err *e) {
+    r->seen = 0;
+    if (!r->o->quiet) orr_progress_start(&r->progress, input, "launches", "blocks", 0);
+    if (orr_stream_probe(input))
+        run_stream(r, sets, input, out, e);
+    else if (orr_accel_probe(input))
+        run_trace(r, sets, input, out, e);
+    else
+        run_script(r, sets, input, out, e);
+}
+
+// --sample: the profile is read, or made by executing the INPUT once, and written where --profile says.
+static bool prepare_sampling(runner *r, const cli_sets *sets, const char *input, orr_err *e) {
+    cli_sampling *s = r->sampling;
+    if (!cli_sampling_options(r->o, r->gpu, &s->o, e)) return false;
+    if (r->o->profile && access(r->o->profile, F_OK) == 0) return orr_sp_read(&s->profile, r->o->profile, e);
+    cli_pass p = {.o = r->o, .gpu = r->gpu, .model = &cli_profiling, .sampling = s};
+    s->profile.digest = cli_input_digest(r->o, input, r->o->source);
+    double start = orr_seconds();
+    cli_pass_run(&p, sets, input, e);
+    s->profile_seconds = orr_seconds() - start;
+    return !e->status && (!r->o->profile || orr_sp_write(&s->profile, r->o->profile, e));
+}
+
+bool cli_pass_run(const cli_pass *pass, const cli_sets *sets, const char *input, orr_err *e) {
+    runner r = {.o = pass->o,
+                .gpu = pass->gpu,
+                .model = pass->model,
+                .sampling = pass->sampling,
+                .profiling = pass->model == &cli_profiling,
+                .pass = pass};
+    r.result =
+        (orr_result){.gpu = pass->gpu ? pass->gpu->name : NULL, .model = pass->model->name, .input = input};
+    if (r.profiling) r.result.state = pass->sampling;
+    orr_text none = {0};
+    run_input(&r, sets, input, &none, e);
+    orr_result_free(&r.result);
+    return !e->status;
+}
+
+static bool check_sampling(const cli_options *o, const orr_model *m, orr_err *e) {
+    if (!o->sample && (o->profile || o->warming))
+        return orr_fail(e, ORR_BAD_INPUT, "run: --profile and --warm go with --sample");
+    if (!o->sample) return true;
+    if (m != &orr_model_cycle || o->counts_only)
+        return orr_fail(e, ORR_BAD_INPUT, "run: --sample needs a model that predicts time, as --model cycle");
+    if (o->kernels || o->launches || o->timeline || o->stats)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "run: --sample chooses launches itself; leave out --kernels, --launches, --timeline "
+                        "and --stats");
+    if (o->ninputs > 1 && o->profile) return orr_fail(e, ORR_BAD_INPUT, "run: --profile takes one INPUT");
+    return true;
+}
+
 int cli_run(cli_options *o, orr_err *e) {
     if (!o->ninputs) {
         orr_fail(e, ORR_BAD_INPUT,
@@ -210,7 +282,8 @@ int cli_run(cli_options *o, orr_err *e) {
     cli_split_sets(o, &sets);
     runner r = {.o = o, .model = orr_model_find(o->model, e)};
     orr_gpu *gpu = NULL;
-    if (r.model && check_timeline(o, r.model, e)) cli_load_gpu(o, &sets, &gpu, e);
+    if (r.model && check_timeline(o, r.model, e) && check_sampling(o, r.model, e))
+        cli_load_gpu(o, &sets, &gpu, e);
     if (r.model && r.model->needs_gpu && !gpu && !e->status)
         orr_fail(e, ORR_BAD_INPUT, "run: --model %s needs a GPU's description; name one with --gpu",
                  r.model->name);
@@ -224,14 +297,13 @@ int cli_run(cli_options *o, orr_err *e) {
         r.result.model = r.model->name;
         r.result.input = o->inputs[i];
         if (!cli_check_output(o, o->inputs[i], e)) break;
-        if (!o->quiet) orr_progress_start(&r.progress, o->inputs[i], "launches", "blocks", 0);
-        r.seen = 0;
-        if (orr_stream_probe(o->inputs[i]))
-            run_stream(&r, &sets, o->inputs[i], &out, e);
-        else if (orr_accel_probe(o->inputs[i]))
-            run_trace(&r, &sets, o->inputs[i], &out, e);
-        else
-            run_script(&r, &sets, o->inputs[i], &out, e);
+        cli_sampling sampling = {0};
+        if (o->sample) {
+            r.sampling = &sampling;
+            if (prepare_sampling(&r, &sets, o->inputs[i], e)) cli_sampling_plan(&sampling);
+        }
+        if (!e->status) run_input(&r, &sets, o->inputs[i], &out, e);
+        cli_sampling_free(&sampling);
         orr_result_free(&r.result);
     }
     if (o->json && o->ninputs > 1) orr_text_add(&out, "]\n");

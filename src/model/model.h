@@ -137,6 +137,7 @@ typedef struct orr_result {
     ORR_VEC(orr_launch_result) launches;
     ORR_VEC(orr_profile *) profiles; // by kernel, in order of first launch; functional model only
     orr_host host;
+    const struct orr_sample_result *sample; // of a sampled run (sample/sample.h), else NULL
     uint32_t checked;                // expectations of the script that held
     uint64_t buffer_bytes;           // of the script's buffers
     uint64_t blocks_executed, blocks_in_all; // partial: of the script's launches; others leave both 0
@@ -184,7 +185,7 @@ typedef struct orr_work { // one launch
     bool whole;             // partial: execute every thread block, so that memory is as the kernel leaves it
     const float *far;       // partial: [kernel instructions] sectors from memory, 0 to 1; NULL: find out
     orr_sampler *sampler;   // NULL: all thread blocks are simulated
-    orr_pieces *units;      // NULL: nobody compares
+    orr_pieces *pieces;      // NULL: nobody compares
 } orr_work;
 // Pull its thread blocks; close the source when done. NULL with e set on error.
 orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e);

@@ -2,6 +2,7 @@
 // Everything but `host` is the same on every host and with any number of threads. What a model does
 // not predict is null.
 #include "report/json.h"
+#include "report/sample.h"
 
 void json_counters(orr_text *t, const double *c, const char *indent) {
     orr_text_add(t, "\"counters\": {");
@@ -244,6 +245,7 @@ void orr_report_json(const orr_result *r, const orr_report_options *o, orr_text 
     } else if (orr_result_gpu(r)) {
         json_costs(t, r, o);
     }
+    if (r->sample) json_sample(t, r);
     totals(t, r);
 }
 

@@ -1,6 +1,7 @@
 // A result for people: aligned tables that fit a terminal, most important first. Colour only when the
 // caller says that this is a terminal.
 #include "report/page.h"
+#include "report/sample.h"
 
 #include <math.h>
 #include <string.h>
@@ -172,8 +173,11 @@ static void launch_table(const page *p, const orr_result *r) {
         if (!timed)
             orr_text_add(p->t, " %18s\n", orr_commas(d, l->thread_insts));
         else if (l->timing && orr_judge(orr_result_gpu(r), l, &v))
-            orr_text_add(p->t, " %14s %10s  %s\n", orr_commas(c, l->timing->cycles), page_time(d, l->time_ns),
-                         orr_bound_name[v.bound]);
+            orr_text_add(p->t, " %14s %10s  %s\n", orr_commas(c, (uint64_t)l->cycles),
+                         page_time(d, l->time_ns), orr_bound_name[v.bound]);
+        else if (r->sample)
+            orr_text_add(p->t, " %14s %10s  predicted\n", orr_commas(c, (uint64_t)l->cycles),
+                         page_time(d, l->time_ns));
         else
             orr_text_add(p->t, "\n");
     }
@@ -212,6 +216,7 @@ void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text 
     if (r->checked) orr_text_add(t, "; %u buffer%s as expected", r->checked, r->checked == 1 ? "" : "s");
     orr_text_add(t, "\n");
     bool timed = orr_result_gpu(r);
+    if (r->sample) page_sample(&p, r);
     if (r->launches.n > 1 || (!r->profiles.n && !timed)) launch_table(&p, r);
     if (timed) page_timing(&p, r);
     for (size_t i = 0; i < r->profiles.n; i++) {

@@ -157,7 +157,7 @@ static bool skip(engine *x, orr_progress *progress, orr_err *e) {
 // The piece under way ends here.
 static void end_unit(engine *x, uint64_t now) {
     const orr_program *p = x->c->program;
-    orr_pieces *u = x->out->units;
+    orr_pieces *u = x->out->pieces;
     if (x->unit.nblocks < p->nblocks) {
         x->unit.issued = orr_realloc(x->unit.issued, p->nblocks * sizeof *x->unit.issued);
         memset(x->unit.issued + x->unit.nblocks, 0, (p->nblocks - x->unit.nblocks) * sizeof *x->unit.issued);
@@ -512,7 +512,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         memory(x);
         sample(x);
         collect_blocks(x, progress);
-        if (x->out->units && x->last.insts - x->unit.insts >= x->out->units->size) end_unit(x, x->until);
+        if (x->out->pieces && x->last.insts - x->unit.insts >= x->out->pieces->size) end_unit(x, x->until);
         for (uint32_t n = 0; n < c->nsms; n++)
             if (c->sms[n].damaged)
                 return orr_fail(e, ORR_BAD_INPUT,
@@ -598,7 +598,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         if (s->finished > out->cycles) out->cycles = s->finished;
     }
     if (ok && !c->perfect) drain(&x);
-    if (ok && out->units && x.last.insts > x.unit.insts) end_unit(&x, out->cycles);
+    if (ok && out->pieces && x.last.insts > x.unit.insts) end_unit(&x, out->cycles);
     free(x.unit.issued);
     free(x.spans.at);
     orr_err read = {0};

@@ -10,7 +10,7 @@ typedef struct run { // of one launch
     uint32_t nsamples;
     uint64_t sample_cycles;
     orr_sampler *sampler; // in: as in orr_work
-    orr_pieces *units;
+    orr_pieces *pieces;
 } run;
 
 // Makes the machine of a description: `cycle` outlives launches, so that caches stay warm.

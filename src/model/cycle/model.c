@@ -123,16 +123,16 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     double start = orr_seconds();
     orr_source *source = orr_work_open(w, NULL, e);
     if (!source) return false;
-    run x = {.sampler = w->sampler, .units = w->units};
+    run x = {.sampler = w->sampler, .pieces = w->pieces};
     if (x.sampler)
         x.sampler->begin(x.sampler, (uint64_t)occ.blocks * c->nsms, (uint64_t)gpu->launch_overhead);
-    size_t units = w->units ? w->units->unit.n : 0;
+    size_t units = w->pieces ? w->pieces->unit.n : 0;
     bool ok = cyc_run(c, source, &occ, w->threads, w->progress, &x, e);
     if (w->launch) source->close(source);
     r->host.model_seconds += orr_seconds() - start;
     if (ok) {
-        for (; w->units && units < w->units->unit.n; units++)
-            w->units->unit.at[units].launch = (uint32_t)r->launches.n;
+        for (; w->pieces && units < w->pieces->unit.n; units++)
+            w->pieces->unit.at[units].launch = (uint32_t)r->launches.n;
         orr_launch_result *l = orr_result_add(r, gpu, w);
         l->timing = timing_of(c, &x, &occ, r);
         l->occupancy = occ.percent / 100;

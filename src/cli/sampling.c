@@ -1,0 +1,276 @@
+// Sampling an INPUT: its profile, which launches are simulated, and what is predicted of the others.
+//
+// A launch that another stands for is executed, because later ones need what it leaves in memory, without
+// being observed. With --warm functional those right before a simulated one, as far back as L2 reaches, also
+// leave their lines in L2.
+#include "cli/sampling.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- options ------------------------------------------------------------------------------------
+bool cli_sampling_options(const cli_options *o, const orr_gpu *gpu, orr_sample_options *s, orr_err *e) {
+    *s = orr_sample_defaults();
+    if (o->warming && strcmp(o->warming, "none") != 0 && strcmp(o->warming, "functional") != 0)
+        return orr_fail(e, ORR_BAD_INPUT, "run: --warm takes none or functional, not \"%.60s\"", o->warming);
+    s->warm = o->warming && !strcmp(o->warming, "functional");
+    s->l2_bytes = gpu ? (uint64_t)gpu->l2_size : 0;
+    return true;
+}
+
+static uint64_t hash_text(const char *s, uint64_t h) { return s ? orr_hash64(s, strlen(s) + 1, h) : h + 1; }
+
+// Files: their first bytes, which hold all of a script or of a list of traces.
+static uint64_t hash_file(const char *path, uint64_t h) {
+    FILE *f = path ? fopen(path, "rb") : NULL;
+    if (!f) return h;
+    char buf[65536];
+    size_t n, all = 0;
+    while (all < (64u << 20) && (n = fread(buf, 1, sizeof buf, f)) > 0) {
+        h = orr_hash64(buf, n, h);
+        all += n;
+    }
+    fclose(f);
+    return h;
+}
+
+uint64_t cli_input_digest(const cli_options *o, const char *input, const char *source) {
+    uint64_t h = hash_text("1", 0);
+    h = hash_file(input, h);
+    h = hash_text(o->size, h);
+    h = hash_text(source, h);
+    h = hash_text(o->kernel, h);
+    h = hash_text(o->grid, h);
+    h = hash_text(o->block, h);
+    h = hash_text(o->shared, h);
+    for (int n = 0; n < o->nargs; n++) h = hash_text(o->args[n], h);
+    for (int n = 0; n < o->nsets; n++)
+        if (!strchr(o->sets[n], '.') || strchr(o->sets[n], '=') < strchr(o->sets[n], '.'))
+            h = hash_text(o->sets[n], h); // the script's; those of the GPU change nothing
+    return h;
+}
+
+// ---- the profile --------------------------------------------------------------------------------
+static bool profile_launch(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
+    cli_sampling *s = r->state;
+    (void)gpu;
+    if (!s->profile.launches.n && w->info.kernel->module)
+        s->profile.digest = hash_file(w->info.kernel->module->path, s->profile.digest);
+    return orr_sp_add(&s->profile, w, e);
+}
+
+const orr_model cli_profiling = {.name = "profile", .summary = "", .run = profile_launch};
+
+// ---- the plan -----------------------------------------------------------------------------------
+void cli_sampling_plan(cli_sampling *s) {
+    double start = orr_seconds();
+    s->plan = orr_plan_make(&s->profile, s->o.inter);
+    size_t n = s->profile.launches.n;
+    s->warm = orr_calloc(n + 1, sizeof *s->warm);
+    for (size_t l = 0; l < n && s->o.warm; l++) {
+        if (s->plan.launches[l].by != l) continue;
+        uint64_t bytes = 0;
+        for (size_t k = l; k > 0 && bytes < 2 * s->o.l2_bytes; k--) {
+            s->warm[k - 1] = s->plan.launches[k - 1].by != k - 1;
+            bytes += s->profile.launches.at[k - 1].requests * 128;
+        }
+    }
+    s->plan_seconds = orr_seconds() - start;
+}
+
+// ---- launches -----------------------------------------------------------------------------------
+typedef struct warming {
+    const orr_gpu *gpu;
+    orr_result *r;
+    const orr_profile *places;
+    orr_err err;
+} warming;
+
+static void touch(void *arg, uint64_t line, uint8_t sectors, bool write) {
+    warming *w = arg;
+    orr_cycle_warm(w->gpu, w->r, line, sectors, write, &w->err);
+}
+
+static bool warm_visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
+    warming *w = arg;
+    (void)worker;
+    if (!orr_warm_block(w->places, tb, touch, w))
+        return orr_fail(e, ORR_BAD_INPUT, "the stream of thread block %llu is damaged; record it again",
+                        (unsigned long long)tb->index);
+    return !w->err.status || orr_fail(e, w->err.status, "%s", w->err.text);
+}
+
+static bool execute(const orr_work *w, bool warm, const orr_model *m, const orr_gpu *gpu, orr_result *r,
+                    orr_err *e) {
+    if (!warm || m != &orr_model_cycle)
+        return !w->launch || orr_exec_run(w->launch, w->threads, false, NULL, NULL, NULL, e);
+    orr_arena a = {0};
+    orr_profile *places = orr_warm_places(w->info.kernel, &a);
+    warming x = {gpu, r, places, {0}};
+    bool ok = true;
+    if (w->launch) {
+        ok = orr_exec_run(w->launch, w->threads, true, warm_visit, &x, NULL, e);
+    } else {
+        orr_tb tb;
+        int more = 0;
+        while (ok && (more = w->source->next(w->source, &tb, e)) > 0) {
+            orr_profile_grow(places);
+            ok = warm_visit(&x, 0, &tb, e);
+        }
+        ok = ok && more == 0;
+    }
+    orr_arena_free(&a);
+    return ok;
+}
+
+static bool fits(const cli_sampling *s, const orr_work *w, const orr_sp_launch *l, orr_err *e) {
+    const orr_kernel *k = w->info.kernel;
+    const orr_sp_kernel *was = l ? &s->profile.kernels.at[l->kernel] : NULL;
+    uint64_t blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
+    if (l && strcmp(was->name, k->name) == 0 && (k->grows || was->ncode == k->nblocks) && l->blocks == blocks)
+        return true;
+    return orr_fail(e, ORR_BAD_INPUT,
+                    "launch %u, %s of %llu thread blocks, is not what the profile has there; remove the "
+                    "profile to have it made again",
+                    w->info.index, k->name, (unsigned long long)blocks);
+}
+
+bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu, const orr_work *w,
+                         orr_result *r, orr_err *e) {
+    size_t n = s->at++;
+    const orr_sp_launch *l = n < s->profile.launches.n ? &s->profile.launches.at[n] : NULL;
+    if (!fits(s, w, l, e)) return false;
+    if (!s->out) {
+        s->out = orr_arena_alloc(&r->arena, sizeof *s->out);
+        s->out->launches = orr_arena_alloc(&r->arena, (s->profile.launches.n + 1) * sizeof *s->out->launches);
+    }
+    orr_launch_sample *x = &s->out->launches[n];
+    *x = (orr_launch_sample){.cluster = s->plan.launches[n].cluster, .by = s->plan.launches[n].by};
+    x->insts = l->warp_insts;
+    x->blocks = l->blocks;
+    x->simulated = x->by == n;
+    if (!x->simulated) {
+        double start = orr_seconds();
+        if (!execute(w, s->warm[n], m, gpu, r, e)) return false;
+        r->host.execute_seconds += orr_seconds() - start;
+        orr_result_add(r, gpu, w);
+        return true;
+    }
+    orr_control *c = orr_control_new(l, &s->o);
+    orr_work sampled = *w;
+    sampled.sampler = orr_control_sampler(c);
+    bool ok = m->run(gpu, &sampled, r, e);
+    if (ok) {
+        orr_launch_result *got = &r->launches.at[r->launches.n - 1];
+        x->simulated_cycles = got->cycles;
+        got->cycles += orr_control_end(c, x, &r->arena);
+        x->cycles = got->cycles;
+        got->time_ns = got->cycles * 1e3 / gpu->clock_sm;
+        double share = x->simulated_insts ? (double)x->insts / (double)x->simulated_insts : 1;
+        got->warp_insts = (uint64_t)((double)got->warp_insts * share + 0.5);
+        got->thread_insts = (uint64_t)((double)got->thread_insts * share + 0.5);
+    }
+    orr_control_free(c);
+    return ok;
+}
+
+// ---- what is predicted --------------------------------------------------------------------------
+// Student's t, two-sided 95 %, by degrees of freedom.
+static double student(uint32_t df) {
+    static const double t[] = {0,     12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+                               2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
+    return !df ? (double)NAN : df < 21 ? t[df] : 1.96 + 2.5 / df;
+}
+
+static double apart(double a, double b) { return a == b ? 0 : fabs(a - b) / fmax(fabs(a), fabs(b)); }
+
+// How far the CPI of a launch may be from that of the one that stands for it: as far as what a warp
+// instruction does, threads and requests, and how blocks differ.
+static double doubt(const orr_sp_launch *l, const orr_sp_launch *by) {
+    double n = (double)l->warp_insts, m = (double)by->warp_insts;
+    if (n <= 0 || m <= 0) return 0;
+    double threads = apart((double)l->thread_insts / n, (double)by->thread_insts / m);
+    double requests = apart((double)l->requests / n, (double)by->requests / m);
+    return fmax(fmax(threads, requests), fmin(fabs(l->cov - by->cov), 1));
+}
+
+// Variances: of regions from pairs of sampling units (the difference of two has twice the variance of one),
+// pooled over all regions; of launches from `doubt`, taken as the half-width of a uniform distribution, the
+// launches of a cluster all in the same direction.
+static void bound(const cli_sampling *s, orr_sample_result *x) {
+    double pairs = 0, regions = 0, *cluster = orr_calloc(s->plan.nclusters + 1, sizeof *cluster),
+           launches = 0;
+    uint32_t n = 0;
+    for (size_t l = 0; l < x->n; l++) {
+        const orr_launch_sample *p = &x->launches[l];
+        for (uint32_t k = 0; k < p->nregions; k++) {
+            const orr_region_result *r = &p->regions[k];
+            if (!r->skipped) continue;
+            pairs += r->deviation * r->deviation / 2;
+            n++;
+        }
+    }
+    for (size_t l = 0; l < x->n; l++) {
+        const orr_launch_sample *p = &x->launches[l], *by = &x->launches[p->by];
+        double own = 0, scale = by->insts ? (double)p->insts / (double)by->insts : 0;
+        for (uint32_t k = 0; k < by->nregions; k++) own += by->regions[k].cycles * scale;
+        regions += own * own; // launches of a cluster are wrong together: their sum is squared below
+        if (!p->simulated)
+            cluster[p->cluster] +=
+                p->cycles * doubt(&s->profile.launches.at[l], &s->profile.launches.at[p->by]);
+    }
+    for (uint32_t c = 0; c < s->plan.nclusters; c++) launches += cluster[c] * cluster[c] / 3;
+    free(cluster);
+    double t = n ? student(n) : 0;
+    x->bound = x->cycles > 0
+                   ? sqrt(t * t * (n ? pairs / n : 0) * regions + 1.96 * 1.96 * launches) / x->cycles
+                   : NAN;
+    x->confidence = 0.95;
+}
+
+bool cli_sampling_end(cli_sampling *s, const orr_gpu *gpu, orr_result *r, orr_err *e) {
+    if (s->at != s->profile.launches.n)
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "there were %zu launches and the profile has %zu; remove the profile to have it made again",
+            s->at, s->profile.launches.n);
+    orr_sample_result *x = s->out;
+    if (!x) return true;
+    x->n = s->at;
+    x->clusters = s->plan.nclusters;
+    x->simulated = s->plan.nsimulated;
+    x->warm = s->o.warm;
+    x->profile_seconds = s->profile_seconds;
+    x->plan_seconds = s->plan_seconds;
+    for (size_t l = 0; l < x->n; l++) {
+        orr_launch_sample *p = &x->launches[l];
+        const orr_launch_sample *by = &x->launches[p->by];
+        orr_launch_result *got = &r->launches.at[l];
+        const orr_launch_result *rep = &r->launches.at[p->by];
+        if (!p->simulated) {
+            double scale = by->insts ? (double)p->insts / (double)by->insts : 1;
+            double overhead = fmin(gpu->launch_overhead, by->cycles);
+            p->cycles = got->cycles = overhead + (by->cycles - overhead) * scale;
+            got->time_ns = got->cycles * 1e3 / gpu->clock_sm;
+            got->warp_insts = (uint64_t)((double)rep->warp_insts * scale + 0.5);
+            got->thread_insts = s->profile.launches.at[l].thread_insts;
+            x->skipped_inter += p->insts;
+        } else {
+            x->skipped_intra += p->insts - p->simulated_insts;
+        }
+        x->insts += p->insts;
+        x->simulated_insts += p->simulated ? p->simulated_insts : 0;
+        x->cycles += p->cycles;
+    }
+    bound(s, x);
+    r->sample = x;
+    return true;
+}
+
+void cli_sampling_free(cli_sampling *s) {
+    orr_sp_free(&s->profile);
+    orr_plan_free(&s->plan);
+    free(s->warm);
+    *s = (cli_sampling){0};
+}

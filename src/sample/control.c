@@ -1,0 +1,181 @@
+// Sampling a launch while it is simulated (TBPoint, section IV-B2).
+//
+// A homogeneous region is entered when all thread blocks that run are in it. From then on its blocks are
+// simulated, sampling unit by sampling unit, until two in a row have nearly the same IPC: the caches are
+// warm. Then blocks of the region are left out, and the IPC of the last unit is taken to be theirs. The
+// region is left with the first block that is not in it.
+//
+// A sampling unit is as long as it takes as many blocks to end as the GPU holds: on the average every place
+// on an SM has then run one block from its start to its end. TBPoint follows one block instead; on a GPU that
+// holds a thousand blocks, one of them is a poor clock for all. Blocks end at known cycles, so a unit needs
+// no window of the model to end with it.
+//
+// What is left out is a whole number of times what the GPU holds. The machine does not notice: it goes on
+// with the blocks that run, and where these blocks would be in their wave (all of one wave end at nearly the
+// same time when blocks are equal) the ones after the gap are. So neither the beginning of a launch nor its
+// end, when the SMs run empty, is ever left out or predicted: both are simulated.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sample/sample.h"
+
+typedef struct ending {
+    uint64_t end, block;
+} ending;
+
+struct orr_control {
+    orr_sampler sampler; // first
+    orr_sample_options o;
+    const orr_sp_launch *launch;
+    uint64_t *insts, *requests; // by block
+    bool *done;                 // by block: ended, or left out
+    uint64_t low;               // all blocks before it are done
+    uint64_t resident;
+    orr_region *regions;
+    uint32_t nregions;
+    orr_region_result *results; // [nregions]
+    uint32_t at;                // region that is next, or under way
+    bool inside;
+    uint64_t entered;        // cycle
+    uint64_t last;           // cycle the last block ended before that
+    ORR_VEC(ending) endings; // of the region's blocks since then
+};
+
+static int by_end(const void *a, const void *b) {
+    const ending *p = a, *q = b;
+    if (p->end != q->end) return p->end < q->end ? -1 : 1;
+    return p->block < q->block ? -1 : p->block > q->block;
+}
+
+static void begin(orr_sampler *s, uint64_t resident, uint64_t start) {
+    orr_control *c = (orr_control *)s;
+    c->resident = resident;
+    c->last = start;
+    c->regions = orr_regions(c->insts, c->requests, c->launch->blocks, resident, c->o.intra, c->o.variation,
+                             &c->nregions);
+    c->results = orr_calloc(c->nregions + 1, sizeof *c->results);
+    for (uint32_t r = 0; r < c->nregions; r++) {
+        orr_region_result *x = &c->results[r];
+        x->first = c->regions[r].first;
+        x->end = c->regions[r].end;
+        x->ipc = x->deviation = NAN;
+        for (uint64_t b = x->first; b < x->end; b++) x->insts += c->insts[b];
+    }
+}
+
+static void ended(orr_sampler *s, const orr_span *spans, size_t n) {
+    orr_control *c = (orr_control *)s;
+    for (size_t i = 0; i < n; i++) {
+        if (spans[i].block >= c->launch->blocks) continue;
+        c->done[spans[i].block] = true;
+        if (c->inside && spans[i].block < c->regions[c->at].end)
+            *ORR_PUSH(&c->endings) = (ending){spans[i].end, spans[i].block};
+        else if (!c->inside && spans[i].end > c->last)
+            c->last = spans[i].end;
+    }
+    while (c->low < c->launch->blocks && c->done[c->low]) c->low++;
+}
+
+// IPC of unit u of those ended so far, in order; its first and last cycle are those in which a block ended.
+static double unit_ipc(const orr_control *c, size_t u) {
+    const ending *e = c->endings.at + u * c->resident;
+    uint64_t from = u ? e[-1].end : c->entered, to = e[c->resident - 1].end, insts = 0;
+    for (uint64_t i = 0; i < c->resident; i++) insts += c->insts[e[i].block];
+    return to > from ? (double)insts / (double)(to - from) : NAN;
+}
+
+// From which block on those left out are worth their place in L2: the last ones, as many as fit.
+static uint64_t warm_from(const orr_control *c, uint64_t next, uint64_t to) {
+    if (!c->o.warm) return to;
+    uint64_t bytes = 0, b = to;
+    while (b > next && bytes < c->o.l2_bytes) bytes += c->requests[--b] * 128;
+    return b;
+}
+
+static uint64_t leave_out(orr_control *c, uint64_t next, uint64_t *warm) {
+    orr_region_result *x = &c->results[c->at];
+    uint64_t n = (x->end - next) / c->resident * c->resident, to = next + n;
+    for (uint64_t b = next; b < to; b++) {
+        x->skipped_insts += c->insts[b];
+        c->done[b] = true;
+    }
+    x->skipped = n;
+    x->cycles = (double)x->skipped_insts / x->ipc;
+    *warm = warm_from(c, next, to);
+    c->inside = false;
+    c->at++;
+    return to;
+}
+
+static uint64_t resume(orr_sampler *s, uint64_t next, uint64_t *warm) {
+    orr_control *c = (orr_control *)s;
+    while (c->at < c->nregions && next + c->resident > c->regions[c->at].end) { // nothing left to leave out
+        c->inside = false;
+        c->at++;
+    }
+    if (c->at == c->nregions) return next;
+    const orr_region *r = &c->regions[c->at];
+    if (!c->inside) {
+        if (c->low < r->first || next < r->first) return next;
+        c->inside = true;
+        c->entered = c->last;
+        c->endings.n = 0;
+        return next;
+    }
+    orr_region_result *x = &c->results[c->at];
+    size_t units = c->endings.n / c->resident;
+    if (units <= x->units) return next;
+    qsort(c->endings.at, c->endings.n, sizeof *c->endings.at, by_end);
+    for (; x->units < units; x->units++) {
+        double ipc = unit_ipc(c, x->units);
+        x->deviation = fabs(ipc - x->ipc) / ipc;
+        x->ipc = ipc;
+    }
+    return x->deviation <= c->o.steady ? leave_out(c, next, warm) : next;
+}
+
+orr_control *orr_control_new(const orr_sp_launch *l, const orr_sample_options *o) {
+    orr_control *c = orr_calloc(1, sizeof *c);
+    c->sampler = (orr_sampler){begin, ended, resume};
+    c->o = *o;
+    c->launch = l;
+    c->insts = orr_malloc((l->blocks + 1) * sizeof *c->insts);
+    c->requests = orr_malloc((l->blocks + 1) * sizeof *c->requests);
+    c->done = orr_calloc(l->blocks + 1, sizeof *c->done);
+    orr_sp_expand(l, c->insts, c->requests);
+    return c;
+}
+
+orr_sampler *orr_control_sampler(orr_control *c) { return &c->sampler; }
+
+double orr_control_end(orr_control *c, orr_launch_sample *s, orr_arena *a) {
+    double more = 0;
+    s->insts = s->simulated_insts = c->launch->warp_insts;
+    s->blocks = s->simulated_blocks = c->launch->blocks;
+    s->nregions = c->nregions;
+    s->regions = orr_arena_alloc(a, (c->nregions + 1) * sizeof *s->regions);
+    for (uint32_t r = 0; r < c->nregions; r++) {
+        s->regions[r] = c->results[r];
+        s->simulated_insts -= c->results[r].skipped_insts;
+        s->simulated_blocks -= c->results[r].skipped;
+        more += c->results[r].cycles;
+    }
+    return more;
+}
+
+void orr_control_free(orr_control *c) {
+    if (!c) return;
+    free(c->insts);
+    free(c->requests);
+    free(c->done);
+    free(c->regions);
+    free(c->results);
+    free(c->endings.at);
+    free(c);
+}
+
+orr_sample_options orr_sample_defaults(void) {
+    return (orr_sample_options){
+        .inter = ORR_SP_INTER, .intra = ORR_SP_INTRA, .variation = ORR_SP_VARIATION, .steady = ORR_SP_STEADY};
+}

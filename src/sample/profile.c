@@ -1,0 +1,165 @@
+// The profile: what each thread block of each launch does, without any hardware (TBPoint, section II-B).
+//
+// Streams come from the executor, or from a file. Of each thread block its warp instructions and its memory
+// requests are kept: lines of 128 bytes of global and local memory that its warp instructions ask for, each
+// instruction's own lanes merged. A warp instruction makes at least one and up to 32 of them, as section III
+// counts.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sample/sample.h"
+
+typedef struct counts { // one worker's, of the block at hand, and of all
+    orr_block_stats *blocks;
+    orr_mem_stats *mems;
+    uint64_t *vector;
+    uint32_t nblocks, nplaces;
+} counts;
+
+typedef struct job {
+    const orr_work *work;
+    orr_profile *places; // what orr_profile_warp needs
+    counts *workers;
+    struct tbsums { // by thread block
+        uint64_t insts, requests, threads;
+    } * tb;
+    uint64_t n;
+} job;
+
+static void *larger(void *old, uint32_t n, uint32_t cap, size_t size) {
+    char *at = orr_realloc(old, cap * size + 1);
+    memset(at + n * size, 0, (cap - n) * size);
+    return at;
+}
+
+static void make_room(counts *c, const orr_profile *p) {
+    if (!c->blocks || p->nblocks > c->nblocks) {
+        c->blocks = larger(c->blocks, c->nblocks, p->nblocks, sizeof *c->blocks);
+        c->vector = larger(c->vector, c->nblocks, p->nblocks, sizeof *c->vector);
+        c->nblocks = p->nblocks;
+    }
+    if (!c->mems || p->nplaces > c->nplaces) {
+        c->mems = larger(c->mems, c->nplaces, p->nplaces, sizeof *c->mems);
+        c->nplaces = p->nplaces;
+    }
+}
+
+static bool visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
+    job *j = arg;
+    counts *c = &j->workers[worker];
+    const orr_profile *p = j->places;
+    if (j->work->progress) orr_progress_part(j->work->progress, 1);
+    if (tb->index >= j->n)
+        return orr_fail(e, ORR_BAD_INPUT, "launch %u of %s: thread block %llu of %llu; record it again",
+                        j->work->info.index, p->kernel->name, (unsigned long long)tb->index,
+                        (unsigned long long)j->n);
+    for (uint32_t w = 0; w < tb->nwarps; w++)
+        if (!orr_profile_warp(p, tb->warps[w], c->blocks, c->mems))
+            return orr_fail(
+                e, ORR_BAD_INPUT,
+                "launch %u of %s: the stream of thread block %llu, warp %u is damaged; record it again",
+                j->work->info.index, p->kernel->name, (unsigned long long)tb->index, w);
+    struct tbsums *t = &j->tb[tb->index];
+    for (uint32_t b = 0; b < p->nblocks; b++) {
+        uint64_t n = orr_block_runs(&c->blocks[b]) * p->kernel->blocks[b].count;
+        t->insts += n;
+        c->vector[b] += n;
+        t->threads += c->blocks[b].lanes * p->kernel->blocks[b].count;
+    }
+    for (uint32_t m = 0; m < p->nplaces; m++)
+        if (p->places[m].space == ORR_SPACE_GLOBAL || p->places[m].space == ORR_SPACE_LOCAL)
+            t->requests += c->mems[m].lines;
+    memset(c->blocks, 0, p->nblocks * sizeof *c->blocks);
+    memset(c->mems, 0, p->nplaces * sizeof *c->mems);
+    return true;
+}
+
+static bool pull(job *j, orr_err *e) {
+    orr_source *s = j->work->source;
+    orr_tb tb;
+    int more;
+    while ((more = s->next(s, &tb, e)) > 0) {
+        orr_profile_grow(j->places);
+        make_room(&j->workers[0], j->places);
+        if (!visit(j, 0, &tb, e)) return false;
+    }
+    return more == 0;
+}
+
+static uint32_t kernel_of(orr_sampling_profile *p, const orr_kernel *k) {
+    for (uint32_t n = 0; n < p->kernels.n; n++)
+        if (strcmp(p->kernels.at[n].name, k->name) == 0 && p->kernels.at[n].ncode == k->nblocks) return n;
+    *ORR_PUSH(&p->kernels) = (orr_sp_kernel){orr_arena_strdup(&p->arena, k->name), k->nblocks};
+    return (uint32_t)p->kernels.n - 1;
+}
+
+static void sum_up(orr_sampling_profile *p, const job *j, int workers) {
+    const orr_profile *places = j->places;
+    uint32_t kernel = kernel_of(p, places->kernel);
+    orr_sp_launch *l = ORR_PUSH(&p->launches);
+    l->kernel = kernel;
+    l->blocks = j->n;
+    ORR_VEC(orr_sp_run) runs = {0};
+    double square = 0;
+    for (uint64_t b = 0; b < j->n; b++) {
+        const struct tbsums *t = &j->tb[b];
+        l->thread_insts += t->threads;
+        l->warp_insts += t->insts;
+        l->requests += t->requests;
+        orr_sp_run *r = runs.n ? &runs.at[runs.n - 1] : NULL;
+        if (!r || r->insts != t->insts || r->requests != t->requests)
+            *(r = ORR_PUSH(&runs)) = (orr_sp_run){0, t->insts, t->requests};
+        r->count++;
+    }
+    double mean = (double)l->thread_insts / (double)j->n;
+    for (uint64_t b = 0; b < j->n; b++) square += pow((double)j->tb[b].threads - mean, 2) / (double)j->n;
+    l->cov = mean > 0 ? sqrt(square) / mean : 0;
+    l->nruns = (uint32_t)runs.n;
+    l->runs = orr_arena_alloc(&p->arena, runs.n * sizeof *l->runs);
+    if (runs.n) memcpy(l->runs, runs.at, runs.n * sizeof *l->runs);
+    free(runs.at);
+    uint32_t ncode = p->kernels.at[kernel].ncode;
+    l->vector = orr_arena_alloc(&p->arena, (ncode + 1) * sizeof *l->vector);
+    for (int w = 0; w < workers; w++)
+        for (uint32_t b = 0; b < j->workers[w].nblocks && b < ncode; b++)
+            l->vector[b] += j->workers[w].vector[b];
+}
+
+bool orr_sp_add(orr_sampling_profile *p, const orr_work *w, orr_err *e) {
+    orr_arena a = {0};
+    int n = w->launch && w->threads > 1 ? w->threads : 1;
+    job j = {.work = w, .places = orr_warm_places(w->info.kernel, &a)};
+    j.n = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
+    j.workers = orr_calloc((size_t)n, sizeof *j.workers);
+    j.tb = orr_calloc(j.n + 1, sizeof *j.tb);
+    for (int i = 0; i < n; i++) make_room(&j.workers[i], j.places);
+    if (w->progress) orr_progress_parts(w->progress, j.n);
+    bool ok = w->launch ? orr_exec_run(w->launch, n, false, visit, &j, NULL, e) : pull(&j, e);
+    if (ok) sum_up(p, &j, n);
+    for (int i = 0; i < n; i++) {
+        free(j.workers[i].blocks);
+        free(j.workers[i].mems);
+        free(j.workers[i].vector);
+    }
+    free(j.workers);
+    free(j.tb);
+    orr_arena_free(&a);
+    return ok;
+}
+
+void orr_sp_expand(const orr_sp_launch *l, uint64_t *insts, uint64_t *requests) {
+    uint64_t at = 0;
+    for (uint32_t r = 0; r < l->nruns; r++)
+        for (uint64_t k = 0; k < l->runs[r].count && at < l->blocks; k++, at++) {
+            insts[at] = l->runs[r].insts;
+            requests[at] = l->runs[r].requests;
+        }
+}
+
+void orr_sp_free(orr_sampling_profile *p) {
+    free(p->kernels.at);
+    free(p->launches.at);
+    orr_arena_free(&p->arena);
+    memset(p, 0, sizeof *p);
+}

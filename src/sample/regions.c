@@ -1,0 +1,48 @@
+// Where in a launch neighbouring thread blocks are alike (TBPoint, section IV-B1).
+//
+// Thread blocks with neighbouring numbers run at the same time, so a launch is cut into epochs of as many
+// blocks as the GPU holds (eq. 4). An epoch has a stall probability, memory requests per warp instruction
+// averaged over its blocks, and a variation factor, the larger of the coefficients of variation of both (eq.
+// 5). Epochs of similar stall probability are a cluster; one whose blocks differ too much among themselves is
+// alone. Epochs of a cluster that follow each other are a homogeneous region.
+#include <math.h>
+#include <stdlib.h>
+
+#include "sample/sample.h"
+
+static double variation(const uint64_t *x, uint64_t n) {
+    double mean = 0, square = 0;
+    for (uint64_t i = 0; i < n; i++) mean += (double)x[i] / (double)n;
+    for (uint64_t i = 0; i < n; i++) square += pow((double)x[i] - mean, 2) / (double)n;
+    return mean > 0 ? sqrt(square) / mean : 0;
+}
+
+orr_region *orr_regions(const uint64_t *insts, const uint64_t *requests, uint64_t blocks, uint64_t occupancy,
+                        double threshold, double limit, uint32_t *n) {
+    *n = 0;
+    if (!blocks || !occupancy) return NULL;
+    size_t epochs = (size_t)((blocks + occupancy - 1) / occupancy);
+    double *stall = orr_calloc(epochs, sizeof *stall);
+    bool *alone = orr_calloc(epochs, sizeof *alone);
+    uint32_t *cluster = orr_calloc(epochs, sizeof *cluster);
+    for (size_t e = 0; e < epochs; e++) {
+        uint64_t from = e * occupancy, len = blocks - from < occupancy ? blocks - from : occupancy;
+        for (uint64_t b = from; b < from + len; b++)
+            if (insts[b]) stall[e] += (double)requests[b] / (double)insts[b] / (double)len;
+        alone[e] = fmax(variation(insts + from, len), variation(requests + from, len)) > limit;
+    }
+    orr_cluster(stall, epochs, 1, threshold, cluster);
+    ORR_VEC(orr_region) found = {0};
+    for (size_t e = 0; e < epochs;) {
+        size_t end = e + 1;
+        while (!alone[e] && end < epochs && !alone[end] && cluster[end] == cluster[e]) end++;
+        uint64_t last = end * occupancy < blocks ? end * occupancy : blocks;
+        if (end > e + 1) *ORR_PUSH(&found) = (orr_region){e * occupancy, last, cluster[e]};
+        e = end;
+    }
+    free(cluster);
+    free(alone);
+    free(stall);
+    *n = (uint32_t)found.n;
+    return found.at;
+}
