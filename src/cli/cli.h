@@ -42,13 +42,12 @@ typedef struct cli_options {
     const char *log;                // --log FILE: every launch of every round (hw run)
     bool warm;                      // --warm: caches are not flushed (hw profile)
     const char *metrics;            // --metrics NAME,NAME...: what is measured (hw profile)
-    bool sample;                    // --sample (run)
-    const char *profile;            // --profile FILE: of a sampled run
-    const char *warming;            // --warm none|functional (run)
-    uint64_t piece;                 // --piece N: warp instructions (sample study)
-    const char *plot;               // --plot FILE: an SVG (sample model)
     const char *html, *csv;         // --html FILE, --csv FILE (correlate)
-    char **rest; // after "--", of a subcommand that says so: another one's options (correlate)
+    const char **vary;              // --vary KEY=VALUES ... (sweep)
+    int nvary;
+    const char *plot;     // --plot FILE: an SVG (sweep)
+    const char *hardware; // --hardware FILE: measurements (compare)
+    char **rest;          // after "--", of a subcommand that says so: another one's options (correlate)
     int nrest;
     char **inputs; // what is left
     int ninputs;
@@ -61,7 +60,7 @@ void cli_free(cli_options *o);
 // Each subcommand returns the exit status after it has printed its results; errors in e.
 typedef int cli_command(cli_options *o, orr_err *e);
 cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show, cli_profile, cli_micro,
-    cli_tune, cli_correlate, cli_disasm, cli_sample;
+    cli_tune, cli_correlate, cli_disasm, cli_sweep, cli_models;
 //   run      execute or simulate an INPUT            (run.c)
 //   record   write an INPUT's streams to a file      (record.c)
 //   info     say what is in a stream file            (info.c)
@@ -70,6 +69,8 @@ cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show, 
 //   (profile.c) correlate  a model's predictions against measurements (correlate.c) list     the bundled
 //   workloads                   (list.c) disasm   machine code as text                    (disasm.c) show a
 //   kernel as Orrery sees it: blocks, post-dominators, registers (show.c)
+//   sweep    an INPUT on a grid of descriptions      (sweep.c)
+//   compare  all models on INPUTs, side by side      (models.c)
 
 // The table of subcommands (commands.c); the last one has no name.
 typedef struct cli_subcommand {

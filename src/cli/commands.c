@@ -11,7 +11,7 @@
 const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
      " gpu model kernels launches threads max-insts counts-only lines timeline stats no-check digests json "
-     "sample profile warm: output quiet" INPUT_OPTIONS,
+     "output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
      "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"
      "reports, for each kernel: instruction mix, divergence, coalescing, bytes by memory space, branches "
@@ -97,23 +97,37 @@ const cli_subcommand cli_subcommands[] = {
      "memory accesses) in simulation, and takes the one that comes nearest. --log has what was tried.",
      "orrery tune hardware/h200/micro.csv hardware/h200/micro_profile.csv -o my.conf\n"
      "orrery run saxpy --gpu my.conf --model cycle"},
-    {"sample", cli_sample,
-     " gpu threads max-insts no-check json csv plot profile piece output quiet" INPUT_OPTIONS,
-     "model | profile [options] INPUT | study [options] INPUT...",
-     "what sampling (run --sample) rests on, and how well it does",
-     "`sample model` draws how much the IPC of warps that stall at random varies: a Markov chain for 10,000 "
-     "draws of\n"
-     "the stall times (figure 5 of the TBPoint paper).\n"
-     "`sample profile` executes INPUT and lists what its launches did and which stand for which; with "
-     "--profile it\n"
-     "writes what `run --sample --profile` reads.\n"
-     "`sample study` simulates each INPUT in full and sampled, and says how far off and how large the "
-     "samples are,\n"
-     "beside a random tenth and SimPoint (JSON).",
-     "orrery sample model --plot figure5.svg --csv figure5.csv\n"
-     "orrery sample profile bfs --profile bfs.profile\n"
-     "orrery run bfs --gpu h200 --model cycle --sample --profile bfs.profile\n"
-     "orrery sample study bfs hotspot --gpu fermi_tbpoint -o study.json"},
+    {"sweep", cli_sweep,
+     " vary gpu model kernels launches threads max-insts no-check json csv plot output quiet" INPUT_OPTIONS,
+     "[options] INPUT --vary KEY=VALUES ...", "an INPUT on a grid of GPU descriptions",
+     "Runs the launches of INPUT on every combination of the values that are varied. INPUT is executed once; "
+     "the\n"
+     "points replay what it did, each on one host thread. Without --model it is abstract. Results are kept "
+     "in "
+     "an\n"
+     "SQLite file (-o; default NAME.sweep.sqlite), a transaction a point: a sweep that was killed goes on "
+     "where it\n"
+     "was, and one that is made larger simulates what is new. Beside it are the same as CSV (--csv) and a "
+     "plot\n"
+     "(--plot, by gnuplot). A point that fails, because a kernel cannot be launched there, is kept with its "
+     "message.",
+     "orrery sweep sgemm_tiled --vary sm.count=66:132:6 --vary core.schedulers=1,2,4\n"
+     "orrery sweep bfs --size medium --vary l2.size=10MB:50MB:10MB --model cycle -o bfs.sqlite\n"
+     "orrery sweep saxpy --vary n=4096:1048576:*4 --vary core.policy=gto,lrr --json\n"
+     "sqlite3 bfs.sqlite 'SELECT * FROM sweep_1 ORDER BY cycles LIMIT 5'"},
+    {"compare", cli_models,
+     " gpu model kernels launches threads max-insts all hardware warm json csv output quiet" INPUT_OPTIONS,
+     "[options] INPUT...", "all models on an INPUT, side by side",
+     "Runs every model that predicts time and prints, for each kernel: cycles, how far they are from the "
+     "cycle\n"
+     "model's and from what a real GPU measured, where that is known, and how long it took on the host. With "
+     "several\n"
+     "INPUTs also the averages. --model NAME,NAME... takes some of the models. Where the GPU's caches were "
+     "flushed\n"
+     "before each kernel they are here (l2.flush); --warm takes measurements that were not.",
+     "orrery compare saxpy --gpu h200\n"
+     "orrery compare --all --size small --threads 1 --csv models.csv\n"
+     "orrery compare my.launch --hardware mine.csv --model cycle,abstract --json"},
     {"list", cli_list, " names json quiet ", "[options]", "the bundled workloads",
      "Names the workloads that come with Orrery, with their sizes.",
      "orrery list\n"

@@ -58,15 +58,6 @@ static const option options[] = {
      "write blocks on SMs, bandwidths and stalls over time to FILE, for ui.perfetto.dev (--model cycle)"},
     {"digests", 0, STRING, AT(digests), 0, "FILE",
      "write a digest of every buffer, as it is in the end, to FILE (CSV)"},
-    {"sample", 0, FLAG, AT(sample), 0, NULL,
-     "simulate some launches and thread blocks and predict the others (--model cycle; docs/sampling.md)"},
-    {"profile", 0, STRING, AT(profile), 0, "FILE",
-     "with --sample: the profile, read when FILE is there, else made and written; of use for every GPU"},
-    {"warm:", 0, STRING, AT(warming), 0, "none|functional",
-     "with --sample: whether what is left out still leaves its lines in L2 (default none)"},
-    {"piece", 0, COUNT, AT(piece), 0, "N",
-     "warp instructions in a piece, of which random sampling and SimPoint choose (default 50k)"},
-    {"plot", 0, STRING, AT(plot), 0, "FILE", "draw it, as SVG"},
     {"no-check", 0, FLAG, AT(no_check), 0, NULL, "do not compare buffers with what the script expects"},
     {"all", 0, FLAG, AT(all), 0, NULL, "every bundled workload"},
     {"repeat", 0, INT, AT(repeat), 0, "N", "time every launch N times"},
@@ -90,6 +81,14 @@ static const option options[] = {
     {"html", 0, STRING, AT(html), 0, "FILE",
      "write a page for the browser to FILE: needs no other file and no network"},
     {"csv", 0, STRING, AT(csv), 0, "FILE", "write every point and counter to FILE, a row each"},
+    {"vary", 0, LIST, AT(vary), AT(nvary), "KEY=VALUES",
+     "what the points of a sweep differ in: a key of the GPU or a constant of the script, and values between "
+     "commas or "
+     "a range FROM:TO:STEP, FROM:TO:*FACTOR; may be repeated: all combinations are taken"},
+    {"plot", 0, STRING, AT(plot), 0, "FILE", "draw it, as SVG"},
+    {"hardware", 0, STRING, AT(hardware), 0, "FILE",
+     "measurements to compare with (CSV of `orrery hw profile`; default: those that come with Orrery, if the "
+     "GPU is among them)"},
     {"output", 'o', STRING, AT(output), 0, "FILE", "write to FILE"},
     {"arch", 0, STRING, AT(arch), 0, "sm_NN", "only code for this architecture, as sm_90"},
     {"images", 0, INT, AT(images), 0, "N",
@@ -127,16 +126,10 @@ static bool takes(const cli_subcommand *c, const option *o) {
     return strstr(c->takes, word) != NULL;
 }
 
-// Two subcommands may mean different things by one name: the second of them ends in ':'.
-static int shown(const option *o) { return (int)strcspn(o->name, ":"); }
-
-static const option *find(const cli_subcommand *c, const char *name, size_t n) {
-    const option *found = NULL;
+static const option *find(const char *name, size_t n) {
     for (size_t i = 0; i < NOPTIONS; i++)
-        if ((size_t)shown(&options[i]) == n && memcmp(options[i].name, name, n) == 0 &&
-            (!found || takes(c, &options[i])))
-            found = &options[i];
-    return found;
+        if (strlen(options[i].name) == n && memcmp(options[i].name, name, n) == 0) return &options[i];
+    return NULL;
 }
 
 static bool unknown(const cli_subcommand *c, const char *name, size_t n, orr_err *e) {
@@ -206,18 +199,18 @@ static bool store(const cli_subcommand *c, const option *o, char *value, cli_opt
 static bool parse_one(const cli_subcommand *c, int argc, char **argv, int *i, cli_options *to, orr_err *e) {
     char *word = argv[*i], *value = NULL;
     const option *o = NULL;
-    char text[40];
+    char shown[40];
     if (word[1] == '-') {
         char *equals = strchr(word, '=');
         size_t n = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
-        o = find(c, word + 2, n);
+        o = find(word + 2, n);
         if (!o || !takes(c, o)) {
             if (!o) return unknown(c, word + 2, n, e);
-            return orr_fail(e, ORR_BAD_INPUT, "%s: takes no option --%.*s; see `orrery %s --help`", c->name,
-                            shown(o), o->name, c->name);
+            return orr_fail(e, ORR_BAD_INPUT, "%s: takes no option --%s; see `orrery %s --help`", c->name,
+                            o->name, c->name);
         }
         if (equals) value = equals + 1;
-        snprintf(text, sizeof text, "--%.*s", shown(o), o->name);
+        snprintf(shown, sizeof shown, "--%s", o->name);
     } else {
         for (size_t k = 0; k < NOPTIONS; k++)
             if (options[k].letter && options[k].letter == word[1] && takes(c, &options[k])) o = &options[k];
@@ -225,12 +218,12 @@ static bool parse_one(const cli_subcommand *c, int argc, char **argv, int *i, cl
             return orr_fail(e, ORR_BAD_INPUT, "%s: unknown option %.40s; see `orrery %s --help`", c->name,
                             word, c->name);
         if (word[2]) value = word + 2;
-        snprintf(text, sizeof text, "-%c", o->letter);
+        snprintf(shown, sizeof shown, "-%c", o->letter);
     }
-    if (o->kind == FLAG && value) return orr_fail(e, ORR_BAD_INPUT, "%s: %s takes no value", c->name, text);
+    if (o->kind == FLAG && value) return orr_fail(e, ORR_BAD_INPUT, "%s: %s takes no value", c->name, shown);
     if (o->kind != FLAG && !value) {
         if (*i + 1 >= argc)
-            return orr_fail(e, ORR_BAD_INPUT, "%s: %s needs a value: %s %s", c->name, text, text, o->value);
+            return orr_fail(e, ORR_BAD_INPUT, "%s: %s needs a value: %s %s", c->name, shown, shown, o->value);
         value = argv[++*i];
     }
     return store(c, o, value, to, e);
@@ -241,6 +234,7 @@ bool cli_parse(const char *subcommand, int argc, char **argv, cli_options *o, or
         .model = "functional", .threads = orr_host_threads(), .repeat = 1, .regs = 32, .barriers = 1};
     const cli_subcommand *c = cli_find_subcommand(subcommand, e);
     if (!c) return false;
+    if (c->run == cli_sweep || c->run == cli_models) o->model = NULL; // they choose
     o->inputs = orr_calloc((size_t)argc + 1, sizeof *o->inputs);
     for (int i = 1; i < argc; i++) {
         char *word = argv[i];
@@ -269,6 +263,7 @@ bool cli_parse(const char *subcommand, int argc, char **argv, cli_options *o, or
 void cli_free(cli_options *o) {
     free(o->sets);
     free(o->args);
+    free(o->vary);
     free(o->inputs);
     *o = (cli_options){0};
 }
@@ -303,8 +298,7 @@ static void help_of(FILE *f, const cli_subcommand *c) {
             snprintf(left, sizeof left, "-%c, --%s%s%s", o->letter, o->name, o->value ? " " : "",
                      o->value ? o->value : "");
         else
-            snprintf(left, sizeof left, "--%.*s%s%s", shown(o), o->name, o->value ? " " : "",
-                     o->value ? o->value : "");
+            snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
         fprintf(f, "  %-22s  ", left);
         int column = strlen(left) > 22 ? (int)strlen(left) + 4 : 26;
         wrapped(f, o->help, 26, column);

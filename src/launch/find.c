@@ -104,6 +104,23 @@ const char *const *orr_list_micro(orr_arena *a, int *n) {
     return out;
 }
 
+const char *const *orr_list_hardware(orr_arena *a, const char *gpu, int *n) {
+    ORR_VEC(const char *) names = {0};
+    const char *dir = *gpu && !strchr(gpu, '/') && gpu[0] != '.' ? data_dir(a, "hardware") : NULL;
+    if (dir) dir = orr_arena_printf(a, "%s/%s", dir, gpu);
+    DIR *d = dir ? opendir(dir) : NULL;
+    for (struct dirent *f; d && (f = readdir(d));) {
+        size_t len = strlen(f->d_name);
+        if (!strncmp(f->d_name, "workloads", 9) && len > 4 && !strcmp(f->d_name + len - 4, ".csv"))
+            *ORR_PUSH(&names) = orr_arena_printf(a, "%s/%s", dir, f->d_name);
+    }
+    if (d) closedir(d);
+    const char *const *out = sorted(a, names.at, names.n);
+    *n = (int)names.n;
+    free(names.at);
+    return out;
+}
+
 const char *const *orr_list_workloads(orr_arena *a, int *n) {
     ORR_VEC(const char *) names = {0};
     const char *dir = workloads_dir(a);

@@ -96,6 +96,8 @@ const char *orr_find_workload(orr_arena *a, const char *name, orr_err *e);
 const char *const *orr_list_workloads(orr_arena *a, int *n);
 // Names of all microbenchmarks, sorted: "micro/l1" ...; orr_find_workload finds them too.
 const char *const *orr_list_micro(orr_arena *a, int *n);
+// Measurements of the bundled workloads on a GPU, DATA/hardware/GPU/workloads*.csv, sorted: paths.
+const char *const *orr_list_hardware(orr_arena *a, const char *gpu, int *n);
 
 // ---- for workloads/reference ----------------------------------------------------------------
 // Runs everything but the launches; the first launch is replaced by one call of `reference`, the others are

@@ -1,0 +1,34 @@
+// What sweep and compare share: any INPUT as a row of launches, each ready for a model.
+#ifndef ORR_CLI_FEED_H
+#define ORR_CLI_FEED_H
+
+#include "accel/accel.h"
+#include "cli/input.h"
+#include "model/model.h"
+
+typedef struct cli_feed {
+    const cli_options *o;
+    const cli_sets *sets;
+    const orr_gpu *gpu;
+    const char *input;
+    int threads;
+    bool check; // a script's expectations
+    // A launch that --kernels and --launches choose: `work` runs it (one of `launch` and `source` is set),
+    // and must leave memory as the kernel does. The others are executed here.
+    bool (*work)(void *arg, orr_work *w, orr_err *e);
+    bool (*copy)(void *arg, uint64_t addr, uint64_t bytes, orr_err *e); // may be NULL
+    void *arg;
+    orr_progress *progress; // may be NULL
+    // What it was:
+    const char *size, *source; // "" when it has none; "ptx", "sass", "trace"
+    uint64_t seen, chosen;     // launches
+    // Kernels live until cli_feed_close.
+    orr_script *script;
+    orr_cpu *cpu;
+    orr_stream_file *stream;
+    orr_accel_file *trace;
+} cli_feed;
+bool cli_feed_run(cli_feed *f, orr_err *e);
+void cli_feed_close(cli_feed *f);
+
+#endif
