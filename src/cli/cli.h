@@ -42,10 +42,14 @@ typedef struct cli_options {
     const char *log;                // --log FILE: every launch of every round (hw run)
     bool warm;                      // --warm: caches are not flushed (hw profile)
     const char *metrics;            // --metrics NAME,NAME...: what is measured (hw profile)
+    bool sample;                    // --sample (run)
+    const char *profile;            // --profile FILE: of a sampled run
+    const char *warming;            // --warm none|functional (run)
+    uint64_t piece;                 // --piece N: warp instructions (sample study)
+    const char *plot;               // --plot FILE: an SVG (sample model)
     const char *html, *csv;         // --html FILE, --csv FILE (correlate)
     const char **vary;              // --vary KEY=VALUES ... (sweep)
     int nvary;
-    const char *plot;     // --plot FILE: an SVG (sweep)
     const char *hardware; // --hardware FILE: measurements (compare)
     char **rest;          // after "--", of a subcommand that says so: another one's options (correlate)
     int nrest;
@@ -60,7 +64,7 @@ void cli_free(cli_options *o);
 // Each subcommand returns the exit status after it has printed its results; errors in e.
 typedef int cli_command(cli_options *o, orr_err *e);
 cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show, cli_profile, cli_micro,
-    cli_tune, cli_correlate, cli_disasm, cli_sweep, cli_models;
+    cli_tune, cli_correlate, cli_disasm, cli_sweep, cli_models, cli_sample;
 //   run      execute or simulate an INPUT            (run.c)
 //   record   write an INPUT's streams to a file      (record.c)
 //   info     say what is in a stream file            (info.c)

@@ -58,6 +58,15 @@ static const option options[] = {
      "write blocks on SMs, bandwidths and stalls over time to FILE, for ui.perfetto.dev (--model cycle)"},
     {"digests", 0, STRING, AT(digests), 0, "FILE",
      "write a digest of every buffer, as it is in the end, to FILE (CSV)"},
+    {"sample", 0, FLAG, AT(sample), 0, NULL,
+     "simulate some launches and thread blocks and predict the others (--model cycle; docs/sampling.md)"},
+    {"profile", 0, STRING, AT(profile), 0, "FILE",
+     "with --sample: the profile, read when FILE is there, else made and written; of use for every GPU"},
+    {"warm:", 0, STRING, AT(warming), 0, "none|functional",
+     "with --sample: whether what is left out still leaves its lines in L2 (default none)"},
+    {"piece", 0, COUNT, AT(piece), 0, "N",
+     "warp instructions in a piece, of which random sampling and SimPoint choose (default 50k)"},
+    {"plot", 0, STRING, AT(plot), 0, "FILE", "draw it, as SVG"},
     {"no-check", 0, FLAG, AT(no_check), 0, NULL, "do not compare buffers with what the script expects"},
     {"all", 0, FLAG, AT(all), 0, NULL, "every bundled workload"},
     {"repeat", 0, INT, AT(repeat), 0, "N", "time every launch N times"},
@@ -85,7 +94,6 @@ static const option options[] = {
      "what the points of a sweep differ in: a key of the GPU or a constant of the script, and values between "
      "commas or "
      "a range FROM:TO:STEP, FROM:TO:*FACTOR; may be repeated: all combinations are taken"},
-    {"plot", 0, STRING, AT(plot), 0, "FILE", "draw it, as SVG"},
     {"hardware", 0, STRING, AT(hardware), 0, "FILE",
      "measurements to compare with (CSV of `orrery hw profile`; default: those that come with Orrery, if the "
      "GPU is among them)"},
@@ -126,10 +134,16 @@ static bool takes(const cli_subcommand *c, const option *o) {
     return strstr(c->takes, word) != NULL;
 }
 
-static const option *find(const char *name, size_t n) {
+// Two subcommands may mean different things by one name: the second of them ends in ':'.
+static int shown(const option *o) { return (int)strcspn(o->name, ":"); }
+
+static const option *find(const cli_subcommand *c, const char *name, size_t n) {
+    const option *found = NULL;
     for (size_t i = 0; i < NOPTIONS; i++)
-        if (strlen(options[i].name) == n && memcmp(options[i].name, name, n) == 0) return &options[i];
-    return NULL;
+        if ((size_t)shown(&options[i]) == n && memcmp(options[i].name, name, n) == 0 &&
+            (!found || takes(c, &options[i])))
+            found = &options[i];
+    return found;
 }
 
 static bool unknown(const cli_subcommand *c, const char *name, size_t n, orr_err *e) {
@@ -199,18 +213,18 @@ static bool store(const cli_subcommand *c, const option *o, char *value, cli_opt
 static bool parse_one(const cli_subcommand *c, int argc, char **argv, int *i, cli_options *to, orr_err *e) {
     char *word = argv[*i], *value = NULL;
     const option *o = NULL;
-    char shown[40];
+    char text[40];
     if (word[1] == '-') {
         char *equals = strchr(word, '=');
         size_t n = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
-        o = find(word + 2, n);
+        o = find(c, word + 2, n);
         if (!o || !takes(c, o)) {
             if (!o) return unknown(c, word + 2, n, e);
-            return orr_fail(e, ORR_BAD_INPUT, "%s: takes no option --%s; see `orrery %s --help`", c->name,
-                            o->name, c->name);
+            return orr_fail(e, ORR_BAD_INPUT, "%s: takes no option --%.*s; see `orrery %s --help`", c->name,
+                            shown(o), o->name, c->name);
         }
         if (equals) value = equals + 1;
-        snprintf(shown, sizeof shown, "--%s", o->name);
+        snprintf(text, sizeof text, "--%.*s", shown(o), o->name);
     } else {
         for (size_t k = 0; k < NOPTIONS; k++)
             if (options[k].letter && options[k].letter == word[1] && takes(c, &options[k])) o = &options[k];
@@ -218,12 +232,12 @@ static bool parse_one(const cli_subcommand *c, int argc, char **argv, int *i, cl
             return orr_fail(e, ORR_BAD_INPUT, "%s: unknown option %.40s; see `orrery %s --help`", c->name,
                             word, c->name);
         if (word[2]) value = word + 2;
-        snprintf(shown, sizeof shown, "-%c", o->letter);
+        snprintf(text, sizeof text, "-%c", o->letter);
     }
-    if (o->kind == FLAG && value) return orr_fail(e, ORR_BAD_INPUT, "%s: %s takes no value", c->name, shown);
+    if (o->kind == FLAG && value) return orr_fail(e, ORR_BAD_INPUT, "%s: %s takes no value", c->name, text);
     if (o->kind != FLAG && !value) {
         if (*i + 1 >= argc)
-            return orr_fail(e, ORR_BAD_INPUT, "%s: %s needs a value: %s %s", c->name, shown, shown, o->value);
+            return orr_fail(e, ORR_BAD_INPUT, "%s: %s needs a value: %s %s", c->name, text, text, o->value);
         value = argv[++*i];
     }
     return store(c, o, value, to, e);
@@ -298,7 +312,8 @@ static void help_of(FILE *f, const cli_subcommand *c) {
             snprintf(left, sizeof left, "-%c, --%s%s%s", o->letter, o->name, o->value ? " " : "",
                      o->value ? o->value : "");
         else
-            snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+            snprintf(left, sizeof left, "--%.*s%s%s", shown(o), o->name, o->value ? " " : "",
+                     o->value ? o->value : "");
         fprintf(f, "  %-22s  ", left);
         int column = strlen(left) > 22 ? (int)strlen(left) + 4 : 26;
         wrapped(f, o->help, 26, column);
