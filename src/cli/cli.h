@@ -27,6 +27,7 @@ typedef struct cli_options {
     bool lines;                     // --lines: per source line
     bool timed;                     // --timed: as machine instructions (show)
     const char *timeline;           // --timeline FILE: a trace for Perfetto
+    const char *record;             // --record FILE: streams of a program's launches (app)
     const char *digests;            // --digests FILE: of all buffers, in the end
     bool no_check;                  // --no-check: do not compare buffers with what the script expects
     bool quiet;                     // -q, --quiet
@@ -46,7 +47,7 @@ typedef struct cli_options {
     const char *profile;            // --profile FILE: of a sampled run
     const char *warming;            // --warm none|functional (run)
     uint64_t piece;                 // --piece N: warp instructions (sample study)
-    const char *plot;               // --plot FILE: an SVG (sample model)
+    const char *plot;               // --plot FILE: an SVG (sample model, sweep)
     const char *html, *csv;         // --html FILE, --csv FILE (correlate)
     const char **vary;              // --vary KEY=VALUES ... (sweep)
     int nvary;
@@ -64,7 +65,7 @@ void cli_free(cli_options *o);
 // Each subcommand returns the exit status after it has printed its results; errors in e.
 typedef int cli_command(cli_options *o, orr_err *e);
 cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show, cli_profile, cli_micro,
-    cli_tune, cli_correlate, cli_disasm, cli_sweep, cli_models, cli_sample;
+    cli_tune, cli_correlate, cli_disasm, cli_sweep, cli_models, cli_sample, cli_app;
 //   run      execute or simulate an INPUT            (run.c)
 //   record   write an INPUT's streams to a file      (record.c)
 //   info     say what is in a stream file            (info.c)

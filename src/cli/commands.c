@@ -35,6 +35,16 @@ const cli_subcommand cli_subcommands[] = {
      "orrery record bfs -o bfs.orr\n"
      "orrery record my.launch --size medium -o my.orr\n"
      "orrery record saxpy --gpu v100 --format accel-sim -o traces"},
+    {"app", cli_app,
+     " gpu model set source kernels launches threads max-insts record timeline json output quiet ! ",
+     "[options] PROGRAM [ARGUMENTS]", "run an unmodified CUDA program on a simulated GPU",
+     "Runs a program that was built with `nvcc -cudart shared`, without a GPU: its kernels execute on the CPU,\n"
+     "machine code for --gpu if the program has it, else its PTX, and each launch is timed by --model. Its\n"
+     "events tell simulated time, its device queries the simulated GPU. The report goes to standard error, or\n"
+     "to --output; --timeline writes copies and kernels over streams for ui.perfetto.dev.",
+     "orrery app ./vectorAdd\n"
+     "orrery app --gpu h200 --model cycle --timeline run.json ./matrixMul -wA=512 -hA=512\n"
+     "orrery app --model cycle --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
     {"info", cli_info, " json quiet ", "[options] FILE", "say what is in a stream file or a trace",
      "Reads a recorded file to its end, checks every section, and lists its kernels and launches. A damaged\n"
      "file is named with the place of the damage. Of an Accel-Sim trace (kernelslist.g) it lists what the\n"

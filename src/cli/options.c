@@ -56,6 +56,8 @@ static const option options[] = {
      "the machine instructions a kernel is timed as on --gpu, with units, latencies and registers"},
     {"timeline", 0, STRING, AT(timeline), 0, "FILE",
      "write blocks on SMs, bandwidths and stalls over time to FILE, for ui.perfetto.dev (--model cycle)"},
+    {"record", 0, STRING, AT(record), 0, "FILE",
+     "also write the launches' streams to FILE, for later runs with other models or GPUs"},
     {"digests", 0, STRING, AT(digests), 0, "FILE",
      "write a digest of every buffer, as it is in the end, to FILE (CSV)"},
     {"sample", 0, FLAG, AT(sample), 0, NULL,
@@ -267,6 +269,10 @@ bool cli_parse(const char *subcommand, int argc, char **argv, cli_options *o, or
             exit(0);
         } else if (word[0] == '-' && word[1]) {
             if (!parse_one(c, argc, argv, &i, o, e)) return false;
+        } else if (strstr(c->takes, " ! ")) { // a program and its own arguments
+            o->rest = argv + i;
+            o->nrest = argc - i;
+            return true;
         } else {
             o->inputs[o->ninputs++] = word;
         }

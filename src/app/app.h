@@ -1,0 +1,199 @@
+// A CUDA program on a simulated GPU: the library that takes the place of NVIDIA's under an unmodified
+// program.
+//
+//   rt_*.c, dr_*.c    the functions that programs call, runtime (cudaMalloc) and driver (cuMemAlloc): they
+//                     check their arguments and turn them into the few operations below
+//   module.c          fat binaries to modules; kernels by the address of their host stub, variables likewise
+//   run.c             what is put into a stream: kernels, copies, fills, host functions; done at once, in the
+//                     order the program asks, and timed (or kept for later when the stream is being captured)
+//   clock.c           simulated time: when each of them would have started and ended
+//   graph.c           captured and hand-made graphs: lists of such operations
+//   device.c          the GPU, its memory, options from the environment, the report when the program ends
+//
+// The program's host code runs as it is; only what it asks of the GPU is simulated. Device memory lies at the
+// same addresses for host and kernels (exec/mem.c), so managed and pinned memory are nothing special.
+//
+// One lock guards everything: the functions of rt_*.c and dr_*.c take it (app_enter), the others expect it.
+#ifndef ORR_APP_H
+#define ORR_APP_H
+
+#include "app/abi.h"
+#include "exec/exec.h"
+#include "gpu/gpu.h"
+#include "model/model.h"
+#include "stream/stream.h"
+
+// ---- code -------------------------------------------------------------------------------------------
+typedef struct app_module {
+    orr_module *module;
+    orr_image *image; // its variables, placed when it is first used
+    const void *data; // the fatbin it comes from, until it is opened
+    const char *name; // for messages
+    int failed;       // why it cannot be opened, E_*
+    bool gone;        // unregistered or unloaded
+    void *handle[2];  // what programs hold on to: its address
+    struct app_module *next;
+} app_module;
+
+typedef struct app_function {
+    app_module *module;
+    const void *host; // address of the stub in the program; NULL: loaded by name
+    const char *name;
+    const orr_kernel *kernel; // when it has been used
+    int failed;               // E_*
+    uint32_t dynamic_limit;   // of shared memory, as the program asked for; 0: it did not
+    int carveout;
+    struct app_function *next;
+} app_function;
+
+typedef struct app_variable {
+    app_module *module;
+    const void *host;
+    const char *name;
+    size_t bytes;
+    void **managed; // where the program keeps its address, NULL: it is not managed
+    struct app_variable *next;
+} app_variable;
+
+app_module *app_module_new(const void *data, const char *name); // opened when first used
+app_module *app_module_open(const void *image, size_t n, const char *name, int *error); // cubin, fatbin, PTX
+int app_module_ready(app_module *m);                                                    // opens it; E_*
+int app_function_ready(app_function *f);         // loads its kernel; E_*
+app_function *app_function_of(const void *host); // by stub, or one's own handle
+app_function *app_function_named(app_module *m, const char *name, int *error);
+app_variable *app_variable_of(const void *host);
+int app_variable_place(app_variable *v, uint64_t *addr, uint64_t *bytes);
+
+// ---- time ---------------------------------------------------------------------------------------------
+typedef struct app_stream {
+    uint64_t id;
+    unsigned flags; // 1: does not wait for the legacy default stream
+    int priority;
+    double end;                         // ns: when what is in it is done
+    struct app_graph *capture, *joined; // being captured; joined: another stream's capture it takes part in
+    struct app_stream *next;
+} app_stream;
+
+typedef struct app_event {
+    unsigned flags; // 2: no timing
+    bool recorded;
+    double when;               // ns
+    struct app_graph *capture; // recorded in a stream that was being captured
+} app_event;
+
+enum { ENGINE_NONE, ENGINE_KERNELS, ENGINE_IN, ENGINE_OUT, ENGINE_WITHIN, ENGINES };
+typedef struct app_span { // of the timeline
+    const char *name;
+    uint64_t stream;
+    uint8_t engine;
+    double from, to; // ns
+    uint64_t bytes;
+    uint32_t launch; // index in the result, of kernels
+} app_span;
+
+void app_clock_call(void);                         // the host has called a function
+double app_clock_start(app_stream *s, int engine); // the earliest that something can begin in s
+void app_clock_done(app_stream *s, int engine, const char *name, double from, double ns, uint64_t bytes,
+                    uint32_t launch);
+void app_clock_wait(double until); // the host waits
+double app_clock_all(void);        // when everything is done
+
+// ---- what streams do ------------------------------------------------------------------------------------
+enum { DO_KERNEL, DO_COPY, DO_FILL, DO_HOST, DO_RECORD, DO_WAIT, DO_NOTHING, DO_GRAPH, DO_FREE };
+typedef struct app_call {
+    uint8_t what;
+    app_function *function; // DO_KERNEL
+    dim3 grid, block;
+    uint32_t dynamic_shared;
+    bool cooperative;
+    uint8_t *params;
+    uint32_t nparams;     // bytes
+    pitched_ptr dst, src; // DO_COPY; DO_FILL: dst
+    extent size;          // width in bytes
+    int kind;
+    uint32_t value, element; // DO_FILL
+    void (*fn)(void *);      // DO_HOST
+    void *user;
+    app_event *event;
+    struct app_graph *graph;
+} app_call;
+
+int app_submit(app_stream *s, const app_call *c); // now, or into the graph that is being captured; copies *c
+int app_do(app_stream *s, const app_call *c);     // now
+int app_kernel_params(app_function *f, void *const *args, app_call *c); // packs them: c->params, malloc'd
+enum { PLACE_HOST, PLACE_PINNED, PLACE_DEVICE, PLACE_MANAGED };
+int app_place(const void *p); // PLACE_*
+
+// ---- graphs -----------------------------------------------------------------------------------------------
+typedef struct app_node {
+    app_call call;
+    struct app_graph *graph;
+    struct app_node **needs; // nodes that come before it
+    size_t nneeds;
+    bool off;
+    uint32_t index;
+    struct app_node *origin; // of a clone
+} app_node;
+typedef struct app_graph {
+    ORR_VEC(app_node *) nodes;
+    app_stream *stream; // while it is being captured
+    app_node *last;     // captured so far
+    bool broken;
+} app_graph;
+app_graph *app_graph_new(void);
+void app_graph_free(app_graph *g);
+app_graph *app_graph_copy(const app_graph *g);
+app_node *app_graph_add(app_graph *g, const app_call *c, app_node *const *needs, size_t n);
+int app_graph_run(app_graph *g, app_stream *s);
+
+// ---- the GPU
+// ------------------------------------------------------------------------------------------------
+typedef struct app_block { // memory the program has asked for
+    uint64_t addr, bytes;
+    uint8_t place; // PLACE_*
+} app_block;
+
+typedef struct app {
+    bool open, closed;
+    int failed;
+    orr_gpu *gpu;
+    const orr_model *model;
+    orr_mem *mem;
+    orr_result result;
+    int threads;
+    uint64_t max_insts;
+    const char *kernels, *launches, *source, *output, *timeline, *program;
+    bool json, quiet;
+    orr_stream_writer *writer; // --record
+    const char *record;
+    uint32_t nlaunches, skipped; // all; of them not simulated
+    double exec_seconds;
+    app_module *modules;
+    app_function *functions;
+    app_variable *variables;
+    app_stream legacy, per_thread, *streams;
+    uint64_t next_stream;
+    ORR_VEC(app_block) blocks; // sorted by address
+    uint64_t used, peak;
+    ORR_VEC(app_span) spans;
+    uint64_t spans_left_out;
+    double host, engine[ENGINES]; // ns
+    int sticky;                   // the error that ended the context, E_*
+    orr_map missing;              // functions that were called and are not there
+    unsigned limits[16];
+    unsigned flags;
+} app;
+extern app the_app;
+
+int app_enter(void);      // takes the lock, opens the device; E_* when that fails or the context is dead
+int app_leave(int error); // gives the lock back; remembers the error for cudaGetLastError
+int app_last(bool reset); // cudaGetLastError, cudaPeekAtLastError
+int app_alloc(uint64_t bytes, int place, const char *name, void **p);
+int app_free(void *p);
+app_block *app_block_of(uint64_t addr);
+app_stream *app_stream_of(void *handle);
+void app_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // to stderr, "orrery: ..."
+int app_missing(const char *function);                                    // names it, E_NOT_SUPPORTED
+bool app_timeline_write(const char *path, orr_err *e);
+
+#endif

@@ -1,0 +1,245 @@
+// The simulated GPU of a process: opened when the program first calls a function, with the options that
+// `orrery app` left in the environment; its memory; the errors that CUDA remembers; the report when the
+// program ends.
+//
+// Errors. CUDA keeps the last error of each host thread until it is asked for (cudaGetLastError), and a
+// kernel that fails kills the context: from then on every call returns its error. Both are as on a GPU, so
+// that the program goes on as it would there; what happened is said on stderr with kernel, thread and source
+// line.
+#include "app/app.h"
+#include "report/report.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+app the_app;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local int last_error;
+static _Thread_local int depth; // a host function of a stream may call CUDA again
+
+void app_say(const char *fmt, ...) {
+    char text[1200];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    fflush(stdout);
+    fprintf(stderr, "orrery: %s\n", text);
+}
+
+int app_missing(const char *function) {
+    app *a = &the_app;
+    if (!orr_map_get(&a->missing, function)) {
+        orr_map_put(&a->missing, function, a);
+        app_say("%s: not among the CUDA functions that Orrery has; it returns cudaErrorNotSupported",
+                function);
+    }
+    return E_NOT_SUPPORTED;
+}
+
+// ---- options ----------------------------------------------------------------------------------------
+static const char *option(const char *name) {
+    char key[64];
+    snprintf(key, sizeof key, "ORRERY_APP_%s", name);
+    const char *v = getenv(key);
+    return v && *v ? v : NULL;
+}
+
+static uint64_t number(const char *name) {
+    const char *v = option(name);
+    return v ? strtoull(v, NULL, 10) : 0;
+}
+
+// ORRERY_APP_SET: one "key=value" a line.
+static int settings(orr_arena *arena, const char **sets, int room) {
+    const char *v = option("SET");
+    int n = 0;
+    while (v && *v && n < room) {
+        size_t len = strcspn(v, "\n");
+        if (len) sets[n++] = orr_arena_strndup(arena, v, len);
+        v += len + (v[len] == '\n');
+    }
+    return n;
+}
+
+static bool open_device(app *a, orr_err *e) {
+    const char *gpu = option("GPU"), *model = option("MODEL"), *sets[256];
+    int nsets = settings(&a->result.arena, sets, 256);
+    a->model = orr_model_find(model ? model : "functional", e);
+    a->gpu = a->model ? orr_gpu_load(gpu ? gpu : "h200", sets, nsets, e) : NULL;
+    a->mem = a->gpu ? orr_mem_new(e) : NULL;
+    if (!a->mem) return false;
+    if (!orr_mem_shared(a->mem))
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "the addresses of the GPU's memory (0x%llx and up) are taken in this process; run "
+                        "the program without what maps memory there",
+                        (unsigned long long)ORR_GLOBAL_BASE);
+    a->threads = (int)number("THREADS");
+    if (a->threads < 1 || a->threads > 1024) a->threads = orr_host_threads();
+    a->max_insts = number("MAX_INSTS");
+    a->kernels = option("KERNELS");
+    a->launches = option("LAUNCHES");
+    a->source = option("SOURCE");
+    a->output = option("OUTPUT");
+    a->timeline = option("TIMELINE");
+    a->record = option("RECORD");
+    a->program = option("PROGRAM");
+    a->json = option("JSON") != NULL;
+    a->quiet = option("QUIET") != NULL;
+    a->result.gpu = a->gpu->name;
+    a->result.model = a->model->name;
+    a->result.source = "sass";
+    a->result.input = a->program ? a->program : "program";
+    a->legacy.id = 0;
+    a->per_thread.id = 1;
+    a->next_stream = 2;
+    return !a->record || (a->writer = orr_stream_create(a->record, e));
+}
+
+// ---- in and out of every function ----------------------------------------------------------------------
+int app_enter(void) {
+    app *a = &the_app;
+    if (depth++ == 0) pthread_mutex_lock(&lock);
+    if (a->closed) return E_UNLOADING;
+    if (!a->open) {
+        orr_err e = {0};
+        a->open = true;
+        if (!open_device(a, &e)) {
+            app_say("%s", e.text);
+            a->failed = E_NO_DEVICE;
+        }
+    }
+    if (!a->failed) app_clock_call();
+    return a->failed ? a->failed : a->sticky;
+}
+
+int app_leave(int error) {
+    if (--depth == 0) pthread_mutex_unlock(&lock);
+    if (error && error != E_NOT_READY) last_error = error;
+    return error;
+}
+
+int app_last(bool reset) {
+    int error = last_error;
+    if (reset && error != the_app.sticky) last_error = E_OK;
+    return error;
+}
+
+// ---- memory ---------------------------------------------------------------------------------------------
+// Where the first block that lies above addr is in the list.
+static size_t above(uint64_t addr) {
+    const app *a = &the_app;
+    size_t lo = 0, hi = a->blocks.n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (a->blocks.at[mid].addr <= addr)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+app_block *app_block_of(uint64_t addr) {
+    size_t n = above(addr);
+    if (!n) return NULL;
+    app_block *b = &the_app.blocks.at[n - 1];
+    return addr - b->addr < b->bytes || addr == b->addr ? b : NULL;
+}
+
+int app_place(const void *p) {
+    const app_block *b = app_block_of((uintptr_t)p);
+    if (b) return b->place;
+    uint64_t addr = (uintptr_t)p; // a module's variables are in device memory too
+    return orr_mem_host(the_app.mem, addr, 1) ? PLACE_DEVICE : PLACE_HOST;
+}
+
+int app_alloc(uint64_t bytes, int place, const char *name, void **p) {
+    app *a = &the_app;
+    *p = NULL;
+    if (!bytes) return E_OK;
+    // What a GPU has is the limit of device memory; the host's is the host's.
+    if (place == PLACE_DEVICE &&
+        bytes > (uint64_t)a->gpu->dram_size -
+                    (a->used < (uint64_t)a->gpu->dram_size ? a->used : (uint64_t)a->gpu->dram_size))
+        return E_MEMORY;
+    orr_err e = {0};
+    uint64_t addr = orr_mem_alloc(a->mem, bytes, name, &e);
+    if (!addr) return E_MEMORY;
+    size_t at = above(addr);
+    (void)ORR_PUSH(&a->blocks);
+    memmove(a->blocks.at + at + 1, a->blocks.at + at, (a->blocks.n - 1 - at) * sizeof *a->blocks.at);
+    a->blocks.at[at] = (app_block){addr, bytes, (uint8_t)place};
+    if (place != PLACE_PINNED) a->used += bytes;
+    if (a->used > a->peak) a->peak = a->used;
+    *p = (void *)(uintptr_t)addr;
+    return E_OK;
+}
+
+int app_free(void *p) {
+    app *a = &the_app;
+    if (!p) return E_OK;
+    app_block *b = app_block_of((uintptr_t)p);
+    if (!b || b->addr != (uintptr_t)p) return E_VALUE;
+    if (b->place != PLACE_PINNED) a->used -= b->bytes;
+    orr_mem_free(a->mem, b->addr);
+    size_t at = (size_t)(b - a->blocks.at);
+    a->blocks.n--;
+    memmove(b, b + 1, (a->blocks.n - at) * sizeof *b);
+    return E_OK;
+}
+
+app_stream *app_stream_of(void *handle) {
+    app *a = &the_app;
+    if (!handle || handle == STREAM_LEGACY) return &a->legacy;
+    if (handle == STREAM_PER_THREAD) return &a->per_thread;
+    for (app_stream *s = a->streams; s; s = s->next)
+        if (s == handle) return s;
+    return NULL;
+}
+
+// ---- the end ----------------------------------------------------------------------------------------------
+static void write_report(app *a) {
+    orr_err e = {0};
+    orr_text out = {0};
+    orr_report_options o = {.host = true};
+    a->result.host.peak_rss = orr_peak_rss();
+    a->result.host.threads = a->threads;
+    a->result.buffer_bytes = a->peak;
+    if (a->json)
+        orr_report_json(&a->result, &o, &out);
+    else if (a->result.launches.n || a->output)
+        orr_report_text(&a->result, &o, &out);
+    if (!a->json && a->skipped)
+        orr_text_add(&out, "%u of %u launches were executed and not simulated (--kernels, --launches)\n",
+                     a->skipped, a->nlaunches);
+    if (!a->json && out.n)
+        orr_text_add(&out, "%.3f ms of simulated time from the first call to the last\n",
+                     app_clock_all() / 1e6);
+    if (a->output) {
+        orr_out f;
+        if (orr_out_open(&f, a->output, &e)) {
+            fwrite(out.s, 1, out.n, f.f);
+            orr_out_commit(&f, &e);
+        }
+    } else if (!a->quiet && out.n) {
+        fflush(stdout);
+        fwrite(out.s, 1, out.n, a->json ? stdout : stderr);
+    }
+    if (!e.status && a->timeline) app_timeline_write(a->timeline, &e);
+    if (!e.status && a->writer) orr_stream_commit(a->writer, &e);
+    a->writer = NULL;
+    if (e.status) app_say("%s", e.text);
+    free(out.s);
+}
+
+__attribute__((destructor)) static void close_device(void) {
+    app *a = &the_app;
+    if (!a->open || a->closed) return;
+    a->closed = true;
+    if (!a->failed) write_report(a);
+    // The program may still hold pointers while it ends: what it was given stays where it is.
+}

@@ -1,0 +1,355 @@
+// The driver API (libcuda.so.1), for programs that load modules themselves: the same operations under other
+// names. A function pointer is an app_function, a module an app_module, a stream and an event are those of
+// the runtime; there is one context.
+//
+// Where an interface changed, programs ask for NAME_v2 (cuda.h renames them); both are here where both are
+// still met.
+#include "app/open.h"
+#include "app/rt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint64_t devptr;
+static int the_context;
+static _Thread_local void *current = &the_context;
+
+int app_stream_new(void **stream, unsigned flags, int priority);
+int app_stream_delete(void *stream);
+int app_function_attributes(app_function *f, func_attributes *a);
+int app_function_set(app_function *f, int which, int value);
+int app_occupancy(app_function *f, int threads, size_t dynamic, int *blocks);
+
+// Functions of the runtime that the driver's are the same as.
+int cudaGetDeviceCount(int *count);
+int cudaDeviceSynchronize(void);
+int cudaMemGetInfo(size_t *available, size_t *total);
+int cudaMalloc(void **p, size_t bytes);
+int cudaMallocHost(void **p, size_t bytes);
+int cudaMallocManaged(void **p, size_t bytes, unsigned flags);
+int cudaMallocAsync(void **p, size_t bytes, void *stream);
+int cudaFree(void *p);
+int cudaFreeHost(void *p);
+int cudaFreeAsync(void *p, void *stream);
+int cudaMemcpy(void *dst, const void *src, size_t n, int kind);
+int cudaMemcpyAsync(void *dst, const void *src, size_t n, int kind, void *stream);
+int cudaStreamSynchronize(void *stream);
+int cudaEventCreateWithFlags(void **event, unsigned flags);
+int cudaEventDestroy(void *event);
+int cudaEventRecord(void *event, void *stream);
+int cudaEventSynchronize(void *event);
+int cudaEventElapsedTime(float *ms, void *start, void *end);
+int cudaStreamWaitEvent(void *stream, void *event, unsigned flags);
+int cudaLaunchHostFunc(void *stream, void (*fn)(void *), void *user);
+const char *cudaGetErrorString(int error);
+const char *cudaGetErrorName(int error);
+
+static void *ptr(devptr p) { return (void *)(uintptr_t)p; }
+
+// ---- the device and its context -----------------------------------------------------------------------
+API int cuInit(unsigned flags) {
+    if (flags) return E_VALUE;
+    int error = app_enter();
+    return app_leave(error);
+}
+API int cuDriverGetVersion(int *version) {
+    if (version) *version = 13000;
+    return version ? E_OK : E_VALUE;
+}
+API int cuDeviceGetCount(int *count) { return cudaGetDeviceCount(count); }
+API int cuDeviceGet(int *device, int ordinal) {
+    if (!device || ordinal) return device ? E_DEVICE : E_VALUE;
+    *device = 0;
+    return E_OK;
+}
+API int cuDeviceGetName(char *name, int n, int device) {
+    ENTER();
+    if (!name || n < 1 || device) return app_leave(E_VALUE);
+    snprintf(name, (size_t)n, "%s (simulated)", the_app.gpu->product);
+    return app_leave(E_OK);
+}
+API int cuDeviceGetAttribute(int *value, int which, int device) {
+    ENTER();
+    return app_leave(!value ? E_VALUE : device ? E_DEVICE : app_attribute(which, value));
+}
+API int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    ENTER();
+    if (!bytes || device) return app_leave(E_VALUE);
+    *bytes = (size_t)the_app.gpu->dram_size;
+    return app_leave(E_OK);
+}
+API int cuDeviceComputeCapability(int *major, int *minor, int device) {
+    int error = cuDeviceGetAttribute(major, 75, device);
+    return error ? error : cuDeviceGetAttribute(minor, 76, device);
+}
+API int cuCtxCreate_v2(void **context, unsigned flags, int device) {
+    (void)flags;
+    ENTER();
+    if (!context || device) return app_leave(context ? E_DEVICE : E_VALUE);
+    *context = current = &the_context;
+    return app_leave(E_OK);
+}
+API int cuCtxCreate_v4(void **context, void *params, unsigned flags, int device) {
+    (void)params;
+    return cuCtxCreate_v2(context, flags, device);
+}
+API int cuCtxDestroy_v2(void *context) { return context == &the_context ? E_OK : E_CONTEXT; }
+API int cuCtxGetCurrent(void **context) {
+    if (context) *context = current;
+    return context ? E_OK : E_VALUE;
+}
+API int cuCtxSetCurrent(void *context) {
+    current = context;
+    return E_OK;
+}
+API int cuCtxPushCurrent_v2(void *context) { return cuCtxSetCurrent(context); }
+API int cuCtxPopCurrent_v2(void **context) {
+    if (context) *context = current;
+    return E_OK;
+}
+API int cuCtxGetDevice(int *device) { return cuDeviceGet(device, 0); }
+API int cuCtxSynchronize(void) { return cudaDeviceSynchronize(); }
+API int cuDevicePrimaryCtxRetain(void **context, int device) { return cuCtxCreate_v2(context, 0, device); }
+API int cuDevicePrimaryCtxRelease_v2(int device) { return device ? E_DEVICE : E_OK; }
+API int cuGetErrorString(int error, const char **text) {
+    if (!text) return E_VALUE;
+    *text = cudaGetErrorString(error);
+    return E_OK;
+}
+API int cuGetErrorName(int error, const char **name) {
+    if (!name) return E_VALUE;
+    *name = cudaGetErrorName(error); // the driver's names begin otherwise; the numbers are the same
+    return E_OK;
+}
+
+// ---- modules
+// ------------------------------------------------------------------------------------------------
+static int load(void **module, const void *image, size_t n, const char *name) {
+    ENTER();
+    if (!module || !image) return app_leave(E_VALUE);
+    const fat_wrapper *w = image;
+    if (w->magic == FAT_WRAPPER_MAGIC) image = w->data;
+    int error;
+    app_module *m = app_module_open(image, n, name, &error);
+    *module = m;
+    return app_leave(error);
+}
+API int cuModuleLoadData(void **module, const void *image) {
+    return load(module, image, 0, "module in memory");
+}
+API int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
+    (void)n, (void)options, (void)values;
+    return cuModuleLoadData(module, image);
+}
+API int cuModuleLoadFatBinary(void **module, const void *image) { return cuModuleLoadData(module, image); }
+API int cuModuleLoad(void **module, const char *path) {
+    if (!path) return E_VALUE;
+    orr_err e = {0};
+    size_t n;
+    char *bytes = orr_read_file(path, (size_t)1 << 30, &n, &e);
+    if (!bytes || n < 16) {
+        app_say("%s", bytes ? "cuModuleLoad: an empty file" : e.text);
+        free(bytes);
+        return E_FILE_NOT_FOUND;
+    }
+    int error = load(module, bytes, n, path);
+    free(bytes); // what is needed of it has been copied
+    return error;
+}
+API int cuModuleUnload(void *module) {
+    ENTER();
+    if (module) ((app_module *)module)->gone = true;
+    return app_leave(module ? E_OK : E_VALUE);
+}
+API int cuModuleGetFunction(void **function, void *module, const char *name) {
+    ENTER();
+    if (!function || !module || !name) return app_leave(E_VALUE);
+    int error;
+    *function = app_function_named(module, name, &error);
+    return app_leave(error);
+}
+API int cuModuleGetGlobal_v2(devptr *p, size_t *bytes, void *module, const char *name) {
+    ENTER();
+    app_module *m = module;
+    if (!m || !name) return app_leave(E_VALUE);
+    uint64_t addr, n;
+    int error = app_module_ready(m);
+    if (!error && !orr_image_symbol(m->image, name, &addr, &n)) error = E_NOT_FOUND;
+    if (!error && p) *p = addr;
+    if (!error && bytes) *bytes = n;
+    return app_leave(error);
+}
+
+// ---- kernels
+// ----------------------------------------------------------------------------------------------------
+API int cuFuncGetAttribute(int *value, int which, void *function) {
+    ENTER();
+    app_function *f = app_function_of(function);
+    func_attributes a;
+    int error = !f ? E_HANDLE : !value ? E_VALUE : app_function_attributes(f, &a);
+    if (error) return app_leave(error);
+    const int values[] = {a.max_threads, (int)a.shared,    (int)a.constant, (int)a.local,         a.registers,
+                          a.ptx_version, a.binary_version, a.cache_mode,    a.max_dynamic_shared, a.carveout};
+    if (which < 0 || which > 9) return app_leave(E_VALUE);
+    *value = values[which];
+    return app_leave(E_OK);
+}
+API int cuFuncSetAttribute(void *function, int which, int value) {
+    ENTER();
+    app_function *f = app_function_of(function);
+    return app_leave(f ? app_function_set(f, which, value) : E_HANDLE);
+}
+API int cuFuncSetCacheConfig(void *function, int config) {
+    (void)config;
+    return function ? E_OK : E_HANDLE;
+}
+API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
+                                                    size_t dynamic) {
+    ENTER();
+    app_function *f = app_function_of(function);
+    return app_leave(!f ? E_HANDLE : !blocks ? E_VALUE : app_occupancy(f, threads, dynamic, blocks));
+}
+
+enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 }; // CU_LAUNCH_PARAM_*
+
+// All parameters as one buffer.
+static int packed_params(app_function *f, void **extra, app_call *c) {
+    int error = app_function_ready(f);
+    if (error) return error;
+    const void *buffer = NULL;
+    size_t n = 0;
+    for (int i = 0; i < 8 && extra[i] != (void *)EXTRA_END; i += 2) {
+        if (extra[i] == (void *)EXTRA_BUFFER) buffer = extra[i + 1];
+        if (extra[i] == (void *)EXTRA_SIZE) n = *(const size_t *)extra[i + 1];
+    }
+    c->nparams = f->kernel->param_bytes;
+    if (c->nparams && (!buffer || n < c->nparams)) return E_VALUE;
+    c->params = orr_calloc(1, (size_t)c->nparams + 1);
+    if (c->nparams) memcpy(c->params, buffer, c->nparams);
+    return E_OK;
+}
+
+static int launch(void *function, dim3 grid, dim3 block, unsigned shared, void *stream, void **args,
+                  void **extra, bool cooperative) {
+    ENTER();
+    app_function *f = app_function_of(function);
+    app_stream *s = app_stream_of(stream);
+    if (!f || !s) return app_leave(E_HANDLE);
+    app_call c = {.what = DO_KERNEL,
+                  .function = f,
+                  .grid = grid,
+                  .block = block,
+                  .dynamic_shared = shared,
+                  .cooperative = cooperative};
+    int error = args || !extra ? app_kernel_params(f, args, &c) : packed_params(f, extra, &c);
+    if (!error) error = app_submit(s, &c);
+    free(c.params);
+    return app_leave(error == the_app.sticky ? E_OK : error);
+}
+API int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                       unsigned bz, unsigned shared, void *stream, void **args, void **extra) {
+    return launch(function, (dim3){gx, gy, gz}, (dim3){bx, by, bz}, shared, stream, args, extra, false);
+}
+API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                  unsigned by, unsigned bz, unsigned shared, void *stream, void **args) {
+    return launch(function, (dim3){gx, gy, gz}, (dim3){bx, by, bz}, shared, stream, args, NULL, true);
+}
+
+// ---- memory
+// --------------------------------------------------------------------------------------------------------
+API int cuMemGetInfo_v2(size_t *available, size_t *total) { return cudaMemGetInfo(available, total); }
+API int cuMemAlloc_v2(devptr *p, size_t bytes) { return bytes ? cudaMalloc((void **)p, bytes) : E_VALUE; }
+API int cuMemAllocManaged(devptr *p, size_t bytes, unsigned flags) {
+    return cudaMallocManaged((void **)p, bytes, flags);
+}
+API int cuMemAllocHost_v2(void **p, size_t bytes) { return cudaMallocHost(p, bytes); }
+API int cuMemHostAlloc(void **p, size_t bytes, unsigned flags) {
+    (void)flags;
+    return cudaMallocHost(p, bytes);
+}
+API int cuMemHostGetDevicePointer_v2(devptr *p, void *host, unsigned flags) {
+    (void)flags;
+    if (p) *p = (uintptr_t)host;
+    return p ? E_OK : E_VALUE;
+}
+API int cuMemAllocAsync(devptr *p, size_t bytes, void *stream) {
+    return cudaMallocAsync((void **)p, bytes, stream);
+}
+API int cuMemFree_v2(devptr p) { return cudaFree(ptr(p)); }
+API int cuMemFreeHost(void *p) { return cudaFreeHost(p); }
+API int cuMemFreeAsync(devptr p, void *stream) { return cudaFreeAsync(ptr(p), stream); }
+API int cuMemcpy(devptr dst, devptr src, size_t n) { return cudaMemcpy(ptr(dst), ptr(src), n, COPY_DEFAULT); }
+API int cuMemcpyHtoD_v2(devptr dst, const void *src, size_t n) {
+    return cudaMemcpy(ptr(dst), src, n, COPY_HOST_TO_DEVICE);
+}
+API int cuMemcpyDtoH_v2(void *dst, devptr src, size_t n) {
+    return cudaMemcpy(dst, ptr(src), n, COPY_DEVICE_TO_HOST);
+}
+API int cuMemcpyDtoD_v2(devptr dst, devptr src, size_t n) {
+    return cudaMemcpy(ptr(dst), ptr(src), n, COPY_DEVICE_TO_DEVICE);
+}
+API int cuMemcpyAsync(devptr dst, devptr src, size_t n, void *stream) {
+    return cudaMemcpyAsync(ptr(dst), ptr(src), n, COPY_DEFAULT, stream);
+}
+API int cuMemcpyHtoDAsync_v2(devptr dst, const void *src, size_t n, void *stream) {
+    return cudaMemcpyAsync(ptr(dst), src, n, COPY_HOST_TO_DEVICE, stream);
+}
+API int cuMemcpyDtoHAsync_v2(void *dst, devptr src, size_t n, void *stream) {
+    return cudaMemcpyAsync(dst, ptr(src), n, COPY_DEVICE_TO_HOST, stream);
+}
+API int cuMemcpyDtoDAsync_v2(devptr dst, devptr src, size_t n, void *stream) {
+    return cudaMemcpyAsync(ptr(dst), ptr(src), n, COPY_DEVICE_TO_DEVICE, stream);
+}
+
+static int fill(devptr p, unsigned value, unsigned element, size_t n, void *stream, bool wait) {
+    ENTER();
+    app_stream *s = app_stream_of(stream);
+    if (!s) return app_leave(E_HANDLE);
+    if (n > SIZE_MAX / element) return app_leave(E_VALUE);
+    app_call c = {.what = DO_FILL,
+                  .dst = {ptr(p), n * element, n * element, 0},
+                  .size = {n * element, 1, 1},
+                  .value = value,
+                  .element = element};
+    int error = app_submit(s, &c);
+    if (!error && wait) app_clock_wait(s->end);
+    return app_leave(error);
+}
+API int cuMemsetD8_v2(devptr p, unsigned char v, size_t n) { return fill(p, v, 1, n, NULL, true); }
+API int cuMemsetD16_v2(devptr p, unsigned short v, size_t n) { return fill(p, v, 2, n, NULL, true); }
+API int cuMemsetD32_v2(devptr p, unsigned v, size_t n) { return fill(p, v, 4, n, NULL, true); }
+API int cuMemsetD8Async(devptr p, unsigned char v, size_t n, void *s) { return fill(p, v, 1, n, s, false); }
+API int cuMemsetD16Async(devptr p, unsigned short v, size_t n, void *s) { return fill(p, v, 2, n, s, false); }
+API int cuMemsetD32Async(devptr p, unsigned v, size_t n, void *s) { return fill(p, v, 4, n, s, false); }
+
+// ---- streams and events
+// ------------------------------------------------------------------------------------------------
+API int cuStreamCreate(void **stream, unsigned flags) {
+    ENTER();
+    return app_leave(app_stream_new(stream, flags, 0));
+}
+API int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
+    ENTER();
+    return app_leave(app_stream_new(stream, flags, priority));
+}
+API int cuStreamDestroy_v2(void *stream) {
+    ENTER();
+    return app_leave(app_stream_delete(stream));
+}
+API int cuStreamSynchronize(void *stream) { return cudaStreamSynchronize(stream); }
+API int cuStreamQuery(void *stream) { return cudaStreamSynchronize(stream); }
+API int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
+    return cudaStreamWaitEvent(stream, event, flags);
+}
+API int cuLaunchHostFunc(void *stream, void (*fn)(void *), void *user) {
+    return cudaLaunchHostFunc(stream, fn, user);
+}
+API int cuEventCreate(void **event, unsigned flags) { return cudaEventCreateWithFlags(event, flags); }
+API int cuEventDestroy_v2(void *event) { return cudaEventDestroy(event); }
+API int cuEventRecord(void *event, void *stream) { return cudaEventRecord(event, stream); }
+API int cuEventSynchronize(void *event) { return cudaEventSynchronize(event); }
+API int cuEventQuery(void *event) { return cudaEventSynchronize(event); }
+API int cuEventElapsedTime_v2(float *ms, void *start, void *end) {
+    return cudaEventElapsedTime(ms, start, end);
+}
+API int cuEventElapsedTime(float *ms, void *start, void *end) { return cudaEventElapsedTime(ms, start, end); }

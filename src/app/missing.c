@@ -1,0 +1,9 @@
+// Functions of libcudart that are not here: each says so by its name and returns cudaErrorNotSupported.
+#include "app/rt.h"
+
+#define MISSING(name)                                                                                        \
+    RT(name)(void) {                                                                                         \
+        app_enter();                                                                                         \
+        return app_leave(app_missing(#name));                                                                \
+    }
+#include "app/missing.def"

@@ -1,0 +1,175 @@
+// From fat binaries to kernels and variables.
+//
+// nvcc puts a fatbin into the program for each of its sources and calls __cudaRegisterFatBinary,
+// __cudaRegisterFunction and __cudaRegisterVar before main. A stub function of the program stands for each
+// kernel, a host variable for each __device__ one; their addresses are how the program names them. Nothing is
+// opened before it is used, so a library full of kernels costs nothing.
+#include "app/open.h"
+#include "app/rt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- opening ------------------------------------------------------------------------------------------
+static int open_module(app_module *m, const void *data, size_t n) {
+    orr_err e = {0};
+    bool text = app_image_is_text(data);
+    const orr_gpu *g = the_app.gpu;
+    m->module =
+        app_image_open(data, n, m->name, (unsigned)(g->cc_major * 10 + g->cc_minor), the_app.source, &e);
+    if (m->module) m->image = orr_image_load(the_app.mem, m->module, &e);
+    if (m->image) return E_OK;
+    app_say("%s", e.text);
+    return m->failed = text ? E_PTX : m->module ? E_MEMORY : E_NO_KERNEL_IMAGE;
+}
+
+app_module *app_module_new(const void *data, const char *name) {
+    app_module *m = orr_calloc(1, sizeof *m);
+    m->data = data;
+    m->name = name;
+    m->handle[0] = m;
+    app_module **end = &the_app.modules;
+    while (*end) end = &(*end)->next;
+    return *end = m;
+}
+
+app_module *app_module_open(const void *image, size_t n, const char *name, int *error) {
+    app_module *m = app_module_new(image, orr_arena_strdup(&the_app.result.arena, name));
+    *error = open_module(m, image, n ? n : app_image_bytes(image));
+    return m;
+}
+
+int app_module_ready(app_module *m) {
+    if (m->image || m->failed) return m->failed;
+    return open_module(m, m->data, app_image_bytes(m->data));
+}
+
+// ---- kernels --------------------------------------------------------------------------------------------
+int app_function_ready(app_function *f) {
+    if (f->kernel || f->failed) return f->failed;
+    int error = app_module_ready(f->module);
+    if (error) return f->failed = error;
+    orr_err e = {0};
+    f->kernel = f->module->module->load(f->module->module, f->name, &e);
+    if (f->kernel) return E_OK;
+    app_say("%s", e.text);
+    return f->failed = E_DEVICE_FUNCTION;
+}
+
+app_function *app_function_of(const void *host) {
+    for (app_function *f = the_app.functions; f; f = f->next)
+        if (f->host == host || f == host) return f;
+    return NULL;
+}
+
+app_function *app_function_named(app_module *m, const char *name, int *error) {
+    for (app_function *f = the_app.functions; f; f = f->next)
+        if (f->module == m && !strcmp(f->name, name)) {
+            *error = app_function_ready(f);
+            return f;
+        }
+    *error = app_module_ready(m);
+    if (*error) return NULL;
+    for (uint32_t i = 0; i < m->module->nkernels; i++) {
+        if (strcmp(m->module->kernel_names[i], name) != 0) continue;
+        app_function *f = orr_calloc(1, sizeof *f);
+        *f = (app_function){.module = m, .name = m->module->kernel_names[i], .next = the_app.functions};
+        the_app.functions = f;
+        *error = app_function_ready(f);
+        return f;
+    }
+    *error = E_NOT_FOUND;
+    return NULL;
+}
+
+// ---- variables --------------------------------------------------------------------------------------------
+app_variable *app_variable_of(const void *host) {
+    for (app_variable *v = the_app.variables; v; v = v->next)
+        if (v->host == host) return v;
+    return NULL;
+}
+
+int app_variable_place(app_variable *v, uint64_t *addr, uint64_t *bytes) {
+    int error = app_module_ready(v->module);
+    if (error) return error;
+    return orr_image_symbol(v->module->image, v->name, addr, bytes) ? E_OK : E_SYMBOL;
+}
+
+// ---- what nvcc's code calls before main
+// ---------------------------------------------------------------------
+static const char *own(const char *s) { return orr_arena_strdup(&the_app.result.arena, s); }
+
+REG(__cudaRegisterFatBinary) void **__cudaRegisterFatBinary(void *wrapper) {
+    const fat_wrapper *w = wrapper;
+    app_enter();
+    app_module *m = NULL;
+    const char *name = the_app.result.input ? the_app.result.input : "program";
+    if (w && w->magic == FAT_WRAPPER_MAGIC && w->data)
+        m = app_module_new(w->data, name);
+    else
+        app_say("%s: registers a fat binary of an unknown kind (CUDA 8 or older?); its kernels are not there",
+                name);
+    app_leave(E_OK);
+    return m ? m->handle : NULL;
+}
+
+REG(__cudaRegisterFatBinaryEnd) void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
+
+REG(__cudaUnregisterFatBinary) void __cudaUnregisterFatBinary(void **handle) {
+    if (handle && *handle) ((app_module *)*handle)->gone = true;
+}
+
+REG(__cudaRegisterFunction)
+void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit,
+                            void *tid, void *bid, void *block, void *grid, int *warp) {
+    (void)device, (void)limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp;
+    if (!handle || !*handle || !name) return;
+    app_enter();
+    app_function *f = orr_calloc(1, sizeof *f);
+    *f = (app_function){
+        .module = *handle, .host = host, .name = own(name), .carveout = -1, .next = the_app.functions};
+    the_app.functions = f;
+    app_leave(E_OK);
+}
+
+static void add_variable(void **handle, const void *host, void **managed, const char *name, size_t bytes) {
+    if (!handle || !*handle || !name) return;
+    app_enter();
+    app_variable *v = orr_calloc(1, sizeof *v);
+    *v = (app_variable){*handle, host, own(name), bytes, managed, the_app.variables};
+    the_app.variables = v;
+    app_leave(E_OK);
+}
+
+REG(__cudaRegisterVar)
+void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int ext, size_t bytes,
+                       int constant, int global) {
+    (void)device, (void)ext, (void)constant, (void)global;
+    add_variable(handle, host, NULL, name, bytes);
+}
+
+REG(__cudaRegisterHostVar)
+void __cudaRegisterHostVar(void **handle, const char *name, char *host, size_t bytes) {
+    add_variable(handle, host, NULL, name, bytes);
+}
+
+REG(__cudaRegisterManagedVar)
+void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int ext,
+                              size_t bytes, int constant, int global) {
+    (void)device, (void)ext, (void)constant, (void)global;
+    add_variable(handle, host, host, name, bytes);
+}
+
+// Asked before a managed variable is used: from now on the program's pointer is the variable's address.
+REG(__cudaInitModule) char __cudaInitModule(void **handle) {
+    if (!handle || !*handle) return 0;
+    app_module *m = *handle;
+    if (app_enter() == E_OK && app_module_ready(m) == E_OK)
+        for (app_variable *v = the_app.variables; v; v = v->next) {
+            uint64_t addr, bytes;
+            if (v->module == m && v->managed && app_variable_place(v, &addr, &bytes) == E_OK)
+                *v->managed = (void *)(uintptr_t)addr;
+        }
+    app_leave(E_OK);
+    return 1;
+}

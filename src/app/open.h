@@ -1,0 +1,13 @@
+// Private to app/: the code that a program carries in its memory.
+#ifndef ORR_APP_OPEN_H
+#define ORR_APP_OPEN_H
+
+#include "isa/isa.h"
+
+bool app_image_is_text(const void *image); // PTX; else a fatbin or a cubin
+size_t app_image_bytes(const void *image); // as its own header says: nobody else knows
+// For a GPU of architecture `sm` (90); source: "ptx", "sass", or NULL for the better of the two.
+orr_module *app_image_open(const void *image, size_t n, const char *name, unsigned sm, const char *source,
+                           orr_err *e);
+
+#endif

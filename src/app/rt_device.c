@@ -1,0 +1,319 @@
+// The runtime API: devices, their properties, errors, versions, limits.
+#include "app/rt.h"
+
+#include <string.h>
+
+// ---- errors -----------------------------------------------------------------------------------------
+static const struct {
+    int number;
+    const char *name, *text;
+} errors[] = {
+#define ERROR(id, number, name, text) {number, name, text},
+#include "app/errors.def"
+#undef ERROR
+};
+
+REG(cudaGetErrorString) const char *cudaGetErrorString(int error) {
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].number == error) return errors[i].text;
+    return "unrecognized error code";
+}
+
+REG(cudaGetErrorName) const char *cudaGetErrorName(int error) {
+    static char names[sizeof errors / sizeof *errors][48];
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].number == error) {
+            snprintf(names[i], sizeof names[i], "cuda%s%s", error ? "Error" : "", errors[i].name);
+            return names[i];
+        }
+    return "unrecognized error code";
+}
+
+RT(cudaGetLastError)(void) { return app_last(true); }
+RT(cudaPeekAtLastError)(void) { return app_last(false); }
+
+// ---- versions -------------------------------------------------------------------------------------------
+RT(cudaRuntimeGetVersion)(int *version) {
+    if (version) *version = 13000;
+    return version ? E_OK : E_VALUE;
+}
+RT(cudaDriverGetVersion)(int *version) { return cudaRuntimeGetVersion(version); }
+
+// ---- one device
+// ---------------------------------------------------------------------------------------------
+RT(cudaGetDeviceCount)(int *count) {
+    ENTER();
+    if (!count) return app_leave(E_VALUE);
+    *count = 1;
+    return app_leave(E_OK);
+}
+
+RT(cudaGetDevice)(int *device) {
+    ENTER();
+    if (device) *device = 0;
+    return app_leave(device ? E_OK : E_VALUE);
+}
+
+RT(cudaSetDevice)(int device) {
+    ENTER();
+    return app_leave(device ? E_DEVICE : E_OK);
+}
+RT(cudaInitDevice)(int device, unsigned device_flags, unsigned flags) {
+    (void)device_flags, (void)flags;
+    return cudaSetDevice(device);
+}
+RT(cudaSetValidDevices)(int *list, int n) {
+    (void)list, (void)n;
+    return E_OK;
+}
+RT(cudaChooseDevice)(int *device, const void *prop) {
+    (void)prop;
+    return cudaGetDevice(device);
+}
+RT(cudaSetDeviceFlags)(unsigned flags) {
+    ENTER();
+    the_app.flags = flags;
+    return app_leave(E_OK);
+}
+RT(cudaGetDeviceFlags)(unsigned *flags) {
+    ENTER();
+    if (flags) *flags = the_app.flags;
+    return app_leave(flags ? E_OK : E_VALUE);
+}
+
+RT(cudaDeviceSynchronize)(void) {
+    ENTER();
+    app_clock_wait(app_clock_all());
+    return app_leave(E_OK);
+}
+
+// The context goes, with all its memory, streams and the error that killed it; code stays registered.
+RT(cudaDeviceReset)(void) {
+    app_enter();
+    app *a = &the_app;
+    if (!a->failed) {
+        app_clock_wait(app_clock_all());
+        while (a->blocks.n) app_free((void *)(uintptr_t)a->blocks.at[a->blocks.n - 1].addr);
+        a->sticky = E_OK;
+    }
+    app_leave(E_OK);
+    app_last(true);
+    return E_OK;
+}
+
+RT(cudaDeviceCanAccessPeer)(int *can, int device, int peer) {
+    (void)device, (void)peer;
+    if (can) *can = 0;
+    return can ? E_OK : E_VALUE;
+}
+RT(cudaDeviceEnablePeerAccess)(int peer, unsigned flags) {
+    (void)flags;
+    return app_enter(), app_leave(peer ? E_DEVICE : E_DEVICE);
+}
+RT(cudaDeviceDisablePeerAccess)(int peer) {
+    (void)peer;
+    return app_enter(), app_leave(E_PEER_NOT_ENABLED);
+}
+
+RT(cudaDeviceGetPCIBusId)(char *id, int n, int device) {
+    if (!id || n < 13 || device) return E_VALUE;
+    snprintf(id, (size_t)n, "0000:01:00.0");
+    return E_OK;
+}
+RT(cudaDeviceGetByPCIBusId)(int *device, const char *id) {
+    if (!device || !id) return E_VALUE;
+    *device = 0;
+    return strstr(id, "01:00") ? E_OK : E_DEVICE;
+}
+
+// ---- limits
+// ------------------------------------------------------------------------------------------------
+static const unsigned usual_limit[] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0};
+RT(cudaDeviceSetLimit)(int limit, size_t value) {
+    ENTER();
+    if (limit < 0 || limit > 6) return app_leave(E_LIMIT);
+    the_app.limits[limit] = (unsigned)value;
+    return app_leave(E_OK);
+}
+RT(cudaDeviceGetLimit)(size_t *value, int limit) {
+    ENTER();
+    if (!value) return app_leave(E_VALUE);
+    if (limit < 0 || limit > 6) return app_leave(E_LIMIT);
+    *value = the_app.limits[limit] ? the_app.limits[limit] : usual_limit[limit];
+    return app_leave(E_OK);
+}
+RT(cudaDeviceSetCacheConfig)(int config) { return config >= 0 && config <= 3 ? E_OK : E_VALUE; }
+RT(cudaDeviceGetCacheConfig)(int *config) {
+    if (config) *config = 0;
+    return config ? E_OK : E_VALUE;
+}
+RT(cudaDeviceSetSharedMemConfig)(int config) { return config >= 0 && config <= 2 ? E_OK : E_VALUE; }
+RT(cudaDeviceGetSharedMemConfig)(int *config) {
+    if (config) *config = 1;
+    return config ? E_OK : E_VALUE;
+}
+RT(cudaDeviceGetStreamPriorityRange)(int *least, int *greatest) {
+    if (least) *least = 0;
+    if (greatest) *greatest = -5;
+    return E_OK;
+}
+RT(cudaCtxResetPersistingL2Cache)(void) { return E_OK; }
+RT(cudaDeviceFlushGPUDirectRDMAWrites)(int target, int scope) {
+    (void)target, (void)scope;
+    return E_OK;
+}
+RT(cudaProfilerStart)(void) { return E_OK; }
+RT(cudaProfilerStop)(void) { return E_OK; }
+
+// ---- properties
+// ---------------------------------------------------------------------------------------------- All of them
+// in the order and with the numbers of cudaDeviceAttr (= CUdevice_attribute); 0 for what the simulated GPU
+// does not have, textures among them.
+int app_attribute(int which, int *value) {
+    const orr_gpu *g = the_app.gpu;
+    int64_t optin = g->shared_per_block_optin ? g->shared_per_block_optin : g->shared_per_block;
+    switch (which) {
+    case 1: *value = g->limit_block_threads; break;
+    case 2:
+    case 3: *value = 1024; break; // largest block: CUDA guide, "Compute Capabilities"
+    case 4: *value = 64; break;
+    case 5: *value = 0x7fffffff; break; // largest grid
+    case 6:
+    case 7: *value = 65535; break;
+    case 8: *value = (int)g->shared_per_block; break;
+    case 9: *value = 65536; break; // constant memory
+    case 10: *value = 32; break;
+    case 11: *value = 0x7fffffff; break;
+    case 12: *value = g->limit_block_registers; break;
+    case 13: *value = (int)(g->clock_sm * 1e3); break; // kHz
+    case 14: *value = 512; break;
+    case 15: *value = 1; break; // copies overlap kernels
+    case 16: *value = g->sm_count; break;
+    case 19: *value = 1; break; // host memory can be mapped
+    case 30: *value = 512; break;
+    case 31: *value = 1; break; // kernels of several streams
+    case 33: *value = 1; break;
+    case 36: *value = (int)(g->clock_dram * 1e3); break;
+    case 37: *value = g->dram_bus; break;
+    case 38: *value = (int)g->l2_size; break;
+    case 39: *value = g->limit_sm_threads; break;
+    case 40: *value = 2; break; // copy engines
+    case 41: *value = 1; break;
+    case 51: *value = 32; break;
+    case 75: *value = g->cc_major; break;
+    case 76: *value = g->cc_minor; break;
+    case 78: *value = 1; break;
+    case 79: *value = 1; break;
+    case 80: *value = 1; break;
+    case 81: *value = (int)g->shared_per_sm; break;
+    case 82: *value = g->limit_sm_registers; break;
+    case 83: *value = 1; break; // managed memory
+    case 87: *value = 2; break;
+    case 89: *value = 1; break;
+    case 90: *value = 1; break;
+    case 95: *value = 1; break; // cooperative launches
+    case 97: *value = (int)optin; break;
+    case 99: *value = 1; break;
+    case 106: *value = g->limit_sm_blocks; break;
+    case 111: *value = (int)g->shared_reserved; break;
+    case 115: *value = 1; break; // memory pools
+    default: *value = 0; return which > 0 && which < 160 ? E_OK : E_VALUE;
+    }
+    return E_OK;
+}
+
+RT(cudaDeviceGetAttribute)(int *value, int which, int device) {
+    ENTER();
+    if (!value) return app_leave(E_VALUE);
+    return app_leave(device ? E_DEVICE : app_attribute(which, value));
+}
+
+static int attribute(int which) {
+    int v = 0;
+    app_attribute(which, &v);
+    return v;
+}
+
+// What the two layouts have in common, by name.
+#define COMMON(p)                                                                                            \
+    do {                                                                                                     \
+        const orr_gpu *g = the_app.gpu;                                                                      \
+        snprintf((p)->name, sizeof(p)->name, "%s (simulated)", g->product);                                  \
+        memcpy((p)->uuid, "orrery simulated", 16);                                                           \
+        (p)->totalGlobalMem = (size_t)g->dram_size;                                                          \
+        (p)->sharedMemPerBlock = (size_t)g->shared_per_block;                                                \
+        (p)->regsPerBlock = attribute(12);                                                                   \
+        (p)->warpSize = 32;                                                                                  \
+        (p)->memPitch = (size_t)attribute(11);                                                               \
+        (p)->maxThreadsPerBlock = attribute(1);                                                              \
+        for (int i = 0; i < 3; i++) {                                                                        \
+            (p)->maxThreadsDim[i] = attribute(2 + i);                                                        \
+            (p)->maxGridSize[i] = attribute(5 + i);                                                          \
+        }                                                                                                    \
+        (p)->totalConstMem = (size_t)attribute(9);                                                           \
+        (p)->major = attribute(75);                                                                          \
+        (p)->minor = attribute(76);                                                                          \
+        (p)->textureAlignment = (size_t)attribute(14);                                                       \
+        (p)->texturePitchAlignment = (size_t)attribute(51);                                                  \
+        (p)->multiProcessorCount = attribute(16);                                                            \
+        (p)->canMapHostMemory = 1;                                                                           \
+        (p)->surfaceAlignment = (size_t)attribute(30);                                                       \
+        (p)->concurrentKernels = 1;                                                                          \
+        (p)->pciBusID = 1;                                                                                   \
+        (p)->asyncEngineCount = attribute(40);                                                               \
+        (p)->unifiedAddressing = 1;                                                                          \
+        (p)->memoryBusWidth = attribute(37);                                                                 \
+        (p)->l2CacheSize = attribute(38);                                                                    \
+        (p)->maxThreadsPerMultiProcessor = attribute(39);                                                    \
+        (p)->streamPrioritiesSupported = 1;                                                                  \
+        (p)->globalL1CacheSupported = (p)->localL1CacheSupported = 1;                                        \
+        (p)->sharedMemPerMultiprocessor = (size_t)g->shared_per_sm;                                          \
+        (p)->regsPerMultiprocessor = attribute(82);                                                          \
+        (p)->managedMemory = 1;                                                                              \
+        (p)->concurrentManagedAccess = 1;                                                                    \
+        (p)->computePreemptionSupported = 1;                                                                 \
+        (p)->cooperativeLaunch = 1;                                                                          \
+        (p)->sharedMemPerBlockOptin = (size_t)attribute(97);                                                 \
+        (p)->maxBlocksPerMultiProcessor = attribute(106);                                                    \
+        (p)->reservedSharedMemPerBlock = (size_t)attribute(111);                                             \
+    } while (0)
+
+static int properties_12(void *prop, int device, size_t bytes) {
+    ENTER();
+    if (!prop || device) return app_leave(prop ? E_DEVICE : E_VALUE);
+    device_prop_12 p = {0};
+    COMMON(&p);
+    p.clockRate = attribute(13);
+    p.memoryClockRate = attribute(36);
+    p.deviceOverlap = 1;
+    p.singleToDoublePrecisionPerfRatio = attribute(87);
+    p.hostRegisterSupported = p.memoryPoolsSupported = 1;
+    memcpy(prop, &p, bytes);
+    return app_leave(E_OK);
+}
+
+// 11 and 12 call it for the layout of 11; 12's programs call _v2.
+RT_11_12(cudaGetDeviceProperties, device_properties_11)(void *p, int device) {
+    return properties_12(p, device, DEVICE_PROP_11);
+}
+RT(cudaGetDeviceProperties_v2)(void *p, int device) {
+    return properties_12(p, device, sizeof(device_prop_12));
+}
+
+RT_13(cudaGetDeviceProperties)(void *prop, int device) { // 13's
+    ENTER();
+    if (!prop || device) return app_leave(prop ? E_DEVICE : E_VALUE);
+    device_prop_13 *p = prop;
+    memset(p, 0, sizeof *p);
+    COMMON(p);
+    p->hostRegisterSupported = p->memoryPoolsSupported = 1;
+    return app_leave(E_OK);
+}
+
+// ---- what is asked for by name
+// -------------------------------------------------------------------------------
+RT(cudaGetExportTable)(const void **table, const void *id) {
+    (void)id;
+    if (table) *table = NULL;
+    return E_NOT_SUPPORTED;
+}

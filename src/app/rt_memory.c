@@ -1,0 +1,342 @@
+// The runtime API: memory. Allocations of every kind are the same here, only their speed of copying and what
+// cudaPointerGetAttributes says differ.
+#include "app/rt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- allocating ---------------------------------------------------------------------------------------
+static int allocate(void **p, uint64_t bytes, int place, const char *name) {
+    ENTER();
+    return app_leave(p ? app_alloc(bytes, place, name, p) : E_VALUE);
+}
+
+RT(cudaMalloc)(void **p, size_t bytes) { return allocate(p, bytes, PLACE_DEVICE, "cudaMalloc"); }
+RT(cudaMallocManaged)(void **p, size_t bytes, unsigned flags) {
+    if (flags != 1 && flags != 2) return app_enter(), app_leave(E_VALUE);
+    return allocate(p, bytes, PLACE_MANAGED, "cudaMallocManaged");
+}
+RT(cudaMallocHost)(void **p, size_t bytes) { return allocate(p, bytes, PLACE_PINNED, "cudaMallocHost"); }
+RT(cudaHostAlloc)(void **p, size_t bytes, unsigned flags) {
+    (void)flags;
+    return allocate(p, bytes, PLACE_PINNED, "cudaHostAlloc");
+}
+
+enum { PITCH = 512 }; // rows of cudaMallocPitch begin at multiples of this
+static size_t pitch_of(size_t width) { return (width + PITCH - 1) / PITCH * PITCH; }
+
+RT(cudaMallocPitch)(void **p, size_t *pitch, size_t width, size_t height) {
+    ENTER();
+    if (!p || !pitch || width > SIZE_MAX / 2 || (height && pitch_of(width) > SIZE_MAX / 2 / height))
+        return app_leave(E_VALUE);
+    *pitch = pitch_of(width);
+    return app_leave(app_alloc(*pitch * height, PLACE_DEVICE, "cudaMallocPitch", p));
+}
+
+RT(cudaMalloc3D)(pitched_ptr *p, extent size) {
+    ENTER();
+    if (!p || size.width > SIZE_MAX / 2) return app_leave(E_VALUE);
+    size_t pitch = pitch_of(size.width), rows;
+    if (__builtin_mul_overflow(size.height, size.depth, &rows) || (rows && pitch > SIZE_MAX / 2 / rows))
+        return app_leave(E_MEMORY);
+    *p = (pitched_ptr){NULL, pitch, size.width, size.height};
+    return app_leave(app_alloc(pitch * rows, PLACE_DEVICE, "cudaMalloc3D", &p->ptr));
+}
+
+static int release(void *p, bool host) {
+    ENTER();
+    const app_block *b = p ? app_block_of((uintptr_t)p) : NULL;
+    if (p && (!b || (b->place == PLACE_PINNED) != host)) return app_leave(E_VALUE);
+    app_clock_wait(app_clock_all()); // cudaFree waits for the device
+    return app_leave(app_free(p));
+}
+RT(cudaFree)(void *p) { return release(p, false); }
+RT(cudaFreeHost)(void *p) { return release(p, true); }
+
+RT_S(cudaMallocAsync)(void **p, size_t bytes, void *stream) {
+    ENTER();
+    if (!p || !app_stream_of(stream)) return app_leave(p ? E_HANDLE : E_VALUE);
+    return app_leave(app_alloc(bytes, PLACE_DEVICE, "cudaMallocAsync", p));
+}
+RT_S(cudaFreeAsync)(void *p, void *stream) {
+    ENTER();
+    app_stream *s = app_stream_of(stream);
+    if (!s) return app_leave(E_HANDLE);
+    app_call c = {.what = DO_FREE, .user = p};
+    return app_leave(app_submit(s, &c));
+}
+
+RT(cudaMemGetInfo)(size_t *available, size_t *total) {
+    ENTER();
+    size_t size = (size_t)the_app.gpu->dram_size;
+    if (total) *total = size;
+    if (available) *available = size > the_app.used ? size - the_app.used : 0;
+    return app_leave(E_OK);
+}
+
+// ---- pools: all take from the same memory
+// -------------------------------------------------------------------
+static int the_pool;
+RT(cudaDeviceGetDefaultMemPool)(void **pool, int device) {
+    if (!pool || device) return E_VALUE;
+    *pool = &the_pool;
+    return E_OK;
+}
+RT(cudaDeviceGetMemPool)(void **pool, int device) { return cudaDeviceGetDefaultMemPool(pool, device); }
+RT(cudaDeviceSetMemPool)(int device, void *pool) { return device || !pool ? E_VALUE : E_OK; }
+RT(cudaMemPoolCreate)(void **pool, const void *props) {
+    (void)props;
+    return cudaDeviceGetDefaultMemPool(pool, 0);
+}
+RT(cudaMemPoolDestroy)(void *pool) { return pool ? E_OK : E_VALUE; }
+RT(cudaMemPoolTrimTo)(void *pool, size_t keep) {
+    (void)keep;
+    return pool ? E_OK : E_VALUE;
+}
+RT(cudaMemPoolSetAttribute)(void *pool, int which, void *value) {
+    (void)which;
+    return pool && value ? E_OK : E_VALUE;
+}
+RT(cudaMemPoolGetAttribute)(void *pool, int which, void *value) {
+    ENTER();
+    if (!pool || !value || which < 1 || which > 8) return app_leave(E_VALUE);
+    if (which <= 3)
+        *(int *)value = 1;
+    else // reserved and used memory, now and at most
+        *(uint64_t *)value = which & 1 ? the_app.used : the_app.peak;
+    return app_leave(E_OK);
+}
+RT(cudaMemPoolSetAccess)(void *pool, const void *list, size_t n) {
+    (void)list, (void)n;
+    return pool ? E_OK : E_VALUE;
+}
+RT_S(cudaMallocFromPoolAsync)(void **p, size_t bytes, void *pool, void *stream) {
+    return pool ? cudaMallocAsync(p, bytes, stream) : E_VALUE;
+}
+
+// ---- the host's own memory
+// ---------------------------------------------------------------------------------- Registered memory can be
+// copied from and to as before; that kernels use it would need it at the same address on both sides, which
+// only memory that was allocated here has.
+RT(cudaHostRegister)(void *p, size_t bytes, unsigned flags) {
+    (void)flags;
+    return app_enter(), app_leave(p && bytes ? E_OK : E_VALUE);
+}
+RT(cudaHostUnregister)(void *p) { return app_enter(), app_leave(p ? E_OK : E_VALUE); }
+RT(cudaHostGetDevicePointer)(void **device, void *host, unsigned flags) {
+    (void)flags;
+    ENTER();
+    if (!device) return app_leave(E_VALUE);
+    if (app_place(host) == PLACE_HOST) {
+        *device = NULL;
+        app_say(
+            "cudaHostGetDevicePointer: memory that the program allocated itself (cudaHostRegister) cannot "
+            "be reached from simulated kernels; allocate it with cudaHostAlloc");
+        return app_leave(E_NOT_SUPPORTED);
+    }
+    *device = host;
+    return app_leave(E_OK);
+}
+RT(cudaHostGetFlags)(unsigned *flags, void *host) {
+    ENTER();
+    if (!flags || app_place(host) != PLACE_PINNED) return app_leave(E_VALUE);
+    *flags = 2;
+    return app_leave(E_OK);
+}
+
+static int pointer_attributes_of(void *to, const void *p, size_t bytes) {
+    static const int types[] = {[PLACE_HOST] = MEMORY_UNREGISTERED,
+                                [PLACE_PINNED] = MEMORY_HOST,
+                                [PLACE_DEVICE] = MEMORY_DEVICE,
+                                [PLACE_MANAGED] = MEMORY_MANAGED};
+    ENTER();
+    if (!to) return app_leave(E_VALUE);
+    int place = app_place(p);
+    pointer_attributes a = {.type = types[place]};
+    a.device = place == PLACE_HOST ? -2 : 0;
+    a.device_ptr = place == PLACE_HOST ? NULL : (void *)(uintptr_t)p;
+    a.host_ptr = place == PLACE_DEVICE ? NULL : (void *)(uintptr_t)p;
+    memcpy(to, &a, bytes);
+    return app_leave(E_OK);
+}
+RT_13(cudaPointerGetAttributes)(void *to, const void *p) {
+    return pointer_attributes_of(to, p, sizeof(pointer_attributes));
+}
+RT_11_12(cudaPointerGetAttributes, pointer_attributes_12)(void *to, const void *p) {
+    return pointer_attributes_of(to, p, POINTER_ATTRIBUTES_12);
+}
+
+// Hints: what moves managed memory about is not modelled.
+static int hint(const void *p) {
+    ENTER();
+    return app_leave(app_place(p) == PLACE_HOST ? E_VALUE : E_OK);
+}
+RT_13(cudaMemAdvise)(const void *p, size_t bytes, int advice, mem_location where) {
+    (void)bytes, (void)advice, (void)where;
+    return hint(p);
+}
+RT_13(cudaMemPrefetchAsync)(const void *p, size_t bytes, mem_location where, unsigned flags, void *stream) {
+    (void)bytes, (void)where, (void)flags, (void)stream;
+    return hint(p);
+}
+RT_11_12(cudaMemAdvise, mem_advise_12)(const void *p, size_t bytes, int advice, int device) {
+    (void)bytes, (void)advice, (void)device;
+    return hint(p);
+}
+RT_11_12(cudaMemPrefetchAsync, mem_prefetch_12)(const void *p, size_t bytes, int device, void *stream) {
+    (void)bytes, (void)device, (void)stream;
+    return hint(p);
+}
+RT_S(cudaStreamAttachMemAsync)(void *stream, void *p, size_t bytes, unsigned flags) {
+    (void)stream, (void)bytes, (void)flags;
+    return hint(p);
+}
+
+// ---- copying
+// -------------------------------------------------------------------------------------------------- `wait`:
+// the call returns when it is done.
+static int submit(const app_call *c, void *stream, bool wait) {
+    app_stream *s = app_stream_of(stream);
+    if (!s) return E_HANDLE;
+    int error = app_submit(s, c);
+    if (!error && wait) app_clock_wait(s->end);
+    return error;
+}
+
+static int copy(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height,
+                int kind, void *stream, bool wait) {
+    ENTER();
+    if (kind < 0 || kind > COPY_DEFAULT) return app_leave(E_DIRECTION);
+    if (height > 1 && (width > dst_pitch || width > src_pitch)) return app_leave(E_PITCH);
+    app_call c = {.what = DO_COPY,
+                  .dst = {dst, dst_pitch, width, 0},
+                  .src = {(void *)(uintptr_t)src, src_pitch, width, 0},
+                  .size = {width, height, 1},
+                  .kind = kind};
+    return app_leave(submit(&c, stream, wait));
+}
+
+RT_D(cudaMemcpy)(void *dst, const void *src, size_t n, int kind) {
+    return copy(dst, n, src, n, n, 1, kind, NULL, true);
+}
+RT_S(cudaMemcpyAsync)(void *dst, const void *src, size_t n, int kind, void *stream) {
+    return copy(dst, n, src, n, n, 1, kind, stream, false);
+}
+RT_D(cudaMemcpy2D)(void *dst, size_t dp, const void *src, size_t sp, size_t width, size_t height, int kind) {
+    return copy(dst, dp, src, sp, width, height, kind, NULL, true);
+}
+RT_S(cudaMemcpy2DAsync)
+(void *dst, size_t dp, const void *src, size_t sp, size_t width, size_t height, int kind, void *stream) {
+    return copy(dst, dp, src, sp, width, height, kind, stream, false);
+}
+RT(cudaMemcpyPeer)(void *dst, int to, const void *src, int from, size_t n) {
+    if (to || from) return app_enter(), app_leave(E_DEVICE);
+    return copy(dst, n, src, n, n, 1, COPY_DEFAULT, NULL, true);
+}
+RT(cudaMemcpyPeerAsync)(void *dst, int to, const void *src, int from, size_t n, void *stream) {
+    if (to || from) return app_enter(), app_leave(E_DEVICE);
+    return copy(dst, n, src, n, n, 1, COPY_DEFAULT, stream, false);
+}
+
+static void *moved(const pitched_ptr *p, const position *at) {
+    return (char *)p->ptr + at->z * p->pitch * p->ysize + at->y * p->pitch + at->x;
+}
+
+int app_copy_3d(const copy_3d *p, app_call *c) {
+    if (!p) return E_VALUE;
+    if (p->src_array || p->dst_array) return app_missing("cudaMemcpy3D of cudaArray");
+    *c = (app_call){.what = DO_COPY, .dst = p->dst, .src = p->src, .size = p->size, .kind = p->kind};
+    c->dst.ptr = moved(&p->dst, &p->dst_pos);
+    c->src.ptr = moved(&p->src, &p->src_pos);
+    return p->size.width > p->dst.pitch || p->size.width > p->src.pitch ? E_PITCH : E_OK;
+}
+
+static int copy_box(const copy_3d *p, void *stream, bool wait) {
+    ENTER();
+    app_call c;
+    int error = app_copy_3d(p, &c);
+    return app_leave(error ? error : submit(&c, stream, wait));
+}
+RT_D(cudaMemcpy3D)(const copy_3d *p) { return copy_box(p, NULL, true); }
+RT_S(cudaMemcpy3DAsync)(const copy_3d *p, void *stream) { return copy_box(p, stream, false); }
+
+// ---- filling
+// ----------------------------------------------------------------------------------------------------
+static int fill(void *p, size_t pitch, size_t rows, int value, extent size, void *stream, bool wait) {
+    ENTER();
+    if (size.height * size.depth > 1 && size.width > pitch) return app_leave(E_PITCH);
+    app_call c = {.what = DO_FILL,
+                  .dst = {p, pitch, size.width, rows},
+                  .size = size,
+                  .value = (uint32_t)(uint8_t)value,
+                  .element = 1};
+    return app_leave(submit(&c, stream, wait));
+}
+RT_D(cudaMemset)(void *p, int value, size_t n) { return fill(p, n, 0, value, (extent){n, 1, 1}, NULL, true); }
+RT_S(cudaMemsetAsync)(void *p, int value, size_t n, void *stream) {
+    return fill(p, n, 0, value, (extent){n, 1, 1}, stream, false);
+}
+RT_D(cudaMemset2D)(void *p, size_t pitch, int value, size_t width, size_t height) {
+    return fill(p, pitch, 0, value, (extent){width, height, 1}, NULL, true);
+}
+RT_S(cudaMemset2DAsync)(void *p, size_t pitch, int value, size_t width, size_t height, void *stream) {
+    return fill(p, pitch, 0, value, (extent){width, height, 1}, stream, false);
+}
+RT_D(cudaMemset3D)(pitched_ptr p, int value, extent size) {
+    return fill(p.ptr, p.pitch, p.ysize, value, size, NULL, true);
+}
+RT_S(cudaMemset3DAsync)(pitched_ptr p, int value, extent size, void *stream) {
+    return fill(p.ptr, p.pitch, p.ysize, value, size, stream, false);
+}
+
+// ---- variables
+// ----------------------------------------------------------------------------------------------------
+static int symbol(const void *host, uint64_t *addr, uint64_t *bytes) {
+    app_variable *v = app_variable_of(host);
+    return v ? app_variable_place(v, addr, bytes) : E_SYMBOL;
+}
+
+RT(cudaGetSymbolAddress)(void **p, const void *host) {
+    ENTER();
+    uint64_t addr = 0, bytes;
+    int error = p ? symbol(host, &addr, &bytes) : E_VALUE;
+    if (!error) *p = (void *)(uintptr_t)addr;
+    return app_leave(error);
+}
+RT(cudaGetSymbolSize)(size_t *n, const void *host) {
+    ENTER();
+    uint64_t addr, bytes = 0;
+    int error = n ? symbol(host, &addr, &bytes) : E_VALUE;
+    if (!error) *n = bytes;
+    return app_leave(error);
+}
+
+static int copy_symbol(const void *host, const void *p, size_t n, size_t offset, int kind, void *stream,
+                       bool wait, bool to) {
+    ENTER();
+    uint64_t addr, bytes;
+    int error = symbol(host, &addr, &bytes);
+    if (!error && (offset > bytes || n > bytes - offset)) error = E_VALUE;
+    if (error) return app_leave(error);
+    void *var = (void *)(uintptr_t)(addr + offset), *other = (void *)(uintptr_t)p;
+    app_call c = {.what = DO_COPY,
+                  .dst = {to ? var : other, n, n, 0},
+                  .src = {to ? other : var, n, n, 0},
+                  .size = {n, 1, 1},
+                  .kind = kind};
+    return app_leave(submit(&c, stream, wait));
+}
+RT_D(cudaMemcpyToSymbol)(const void *host, const void *src, size_t n, size_t offset, int kind) {
+    return copy_symbol(host, src, n, offset, kind, NULL, true, true);
+}
+RT_S(cudaMemcpyToSymbolAsync)
+(const void *host, const void *src, size_t n, size_t offset, int kind, void *stream) {
+    return copy_symbol(host, src, n, offset, kind, stream, false, true);
+}
+RT_D(cudaMemcpyFromSymbol)(void *dst, const void *host, size_t n, size_t offset, int kind) {
+    return copy_symbol(host, dst, n, offset, kind, NULL, true, false);
+}
+RT_S(cudaMemcpyFromSymbolAsync)
+(void *dst, const void *host, size_t n, size_t offset, int kind, void *stream) {
+    return copy_symbol(host, dst, n, offset, kind, stream, false, false);
+}

@@ -1,0 +1,175 @@
+// The runtime API: streams, events, and what is put into streams that is neither a kernel nor a copy.
+#include "app/rt.h"
+
+#include <stdlib.h>
+
+// ---- streams --------------------------------------------------------------------------------------------
+int app_stream_new(void **stream, unsigned flags, int priority) {
+    app *a = &the_app;
+    if (!stream || flags > 1) return E_VALUE;
+    app_stream *s = orr_calloc(1, sizeof *s);
+    *s = (app_stream){.id = a->next_stream++, .flags = flags, .priority = priority, .next = a->streams};
+    a->streams = s;
+    *stream = s;
+    return E_OK;
+}
+
+int app_stream_delete(void *stream) {
+    app_stream *s = app_stream_of(stream);
+    if (!s || s == &the_app.legacy || s == &the_app.per_thread) return E_HANDLE;
+    app_clock_wait(0);
+    if (s->end > the_app.legacy.end) the_app.legacy.end = s->end; // what is in it is finished first
+    for (app_stream **p = &the_app.streams; *p; p = &(*p)->next)
+        if (*p == s) {
+            *p = s->next;
+            break;
+        }
+    free(s);
+    return E_OK;
+}
+
+RT(cudaStreamCreateWithPriority)(void **stream, unsigned flags, int priority) {
+    ENTER();
+    return app_leave(app_stream_new(stream, flags, priority));
+}
+RT(cudaStreamCreateWithFlags)(void **stream, unsigned flags) {
+    return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+RT(cudaStreamCreate)(void **stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
+RT(cudaStreamDestroy)(void *stream) {
+    ENTER();
+    return app_leave(app_stream_delete(stream));
+}
+
+#define STREAM()                                                                                             \
+    ENTER();                                                                                                 \
+    app_stream *s = app_stream_of(stream);                                                                   \
+    if (!s) return app_leave(E_HANDLE)
+
+RT_S(cudaStreamSynchronize)(void *stream) {
+    STREAM();
+    if (s->capture || s->joined) return app_leave(E_CAPTURE_UNSUPPORTED);
+    app_clock_wait(app_clock_start(s, ENGINE_NONE));
+    return app_leave(E_OK);
+}
+// Everything is done when it is asked for: nothing is ever seen under way.
+RT_S(cudaStreamQuery)(void *stream) { return cudaStreamSynchronize(stream); }
+
+RT_S(cudaStreamGetFlags)(void *stream, unsigned *flags) {
+    STREAM();
+    if (flags) *flags = s->flags;
+    return app_leave(flags ? E_OK : E_VALUE);
+}
+RT_S(cudaStreamGetPriority)(void *stream, int *priority) {
+    STREAM();
+    if (priority) *priority = s->priority;
+    return app_leave(priority ? E_OK : E_VALUE);
+}
+RT_S(cudaStreamGetId)(void *stream, unsigned long long *id) {
+    STREAM();
+    if (id) *id = s->id;
+    return app_leave(id ? E_OK : E_VALUE);
+}
+RT_S(cudaStreamGetDevice)(void *stream, int *device) {
+    STREAM();
+    if (device) *device = 0;
+    return app_leave(device ? E_OK : E_VALUE);
+}
+
+RT_S(cudaLaunchHostFunc)(void *stream, void (*fn)(void *), void *user) {
+    STREAM();
+    app_call c = {.what = DO_HOST, .fn = fn, .user = user};
+    return app_leave(fn ? app_submit(s, &c) : E_VALUE);
+}
+RT_S(cudaStreamAddCallback)(void *stream, void (*fn)(void *, int, void *), void *user, unsigned flags) {
+    (void)flags;
+    STREAM();
+    if (!fn) return app_leave(E_VALUE);
+    if (s->capture || s->joined) return app_leave(E_CAPTURE_UNSUPPORTED);
+    app_clock_wait(app_clock_start(s, ENGINE_NONE));
+    fn(stream, E_OK, user);
+    return app_leave(E_OK);
+}
+
+// ---- events
+// -----------------------------------------------------------------------------------------------------
+RT(cudaEventCreateWithFlags)(void **event, unsigned flags) {
+    ENTER();
+    if (!event) return app_leave(E_VALUE);
+    app_event *ev = *event = orr_calloc(1, sizeof *ev);
+    ev->flags = flags;
+    return app_leave(E_OK);
+}
+RT(cudaEventCreate)(void **event) { return cudaEventCreateWithFlags(event, 0); }
+RT(cudaEventDestroy)(void *event) {
+    ENTER();
+    free(event);
+    return app_leave(event ? E_OK : E_HANDLE);
+}
+
+static int on_event(void *event, void *stream, int what) {
+    STREAM();
+    if (!event) return app_leave(E_HANDLE);
+    app_call c = {.what = (uint8_t)what, .event = event};
+    return app_leave(app_submit(s, &c));
+}
+RT_S(cudaEventRecord)(void *event, void *stream) { return on_event(event, stream, DO_RECORD); }
+RT_S(cudaEventRecordWithFlags)(void *event, void *stream, unsigned flags) {
+    (void)flags;
+    return on_event(event, stream, DO_RECORD);
+}
+RT_S(cudaStreamWaitEvent)(void *stream, void *event, unsigned flags) {
+    (void)flags;
+    return on_event(event, stream, DO_WAIT);
+}
+
+RT(cudaEventSynchronize)(void *event) {
+    ENTER();
+    app_event *ev = event;
+    if (!ev) return app_leave(E_HANDLE);
+    if (ev->recorded) app_clock_wait(ev->when);
+    return app_leave(E_OK);
+}
+RT(cudaEventQuery)(void *event) { return cudaEventSynchronize(event); }
+
+RT(cudaEventElapsedTime)(float *ms, void *start, void *end) {
+    ENTER();
+    const app_event *from = start, *to = end;
+    if (!ms || !from || !to) return app_leave(ms ? E_HANDLE : E_VALUE);
+    if (!from->recorded || !to->recorded || (from->flags | to->flags) & 2) return app_leave(E_HANDLE);
+    *ms = (float)((to->when - from->when) / 1e6);
+    return app_leave(E_OK);
+}
+
+// ---- capture
+// ------------------------------------------------------------------------------------------------------
+RT_S(cudaStreamBeginCapture)(void *stream, int mode) {
+    (void)mode;
+    STREAM();
+    if (s == &the_app.legacy) return app_leave(E_CAPTURE_UNSUPPORTED);
+    if (s->capture || s->joined) return app_leave(E_VALUE);
+    s->capture = app_graph_new();
+    s->capture->stream = s;
+    return app_leave(E_OK);
+}
+
+RT_S(cudaStreamEndCapture)(void *stream, void **graph) {
+    STREAM();
+    if (!graph) return app_leave(E_VALUE);
+    *graph = NULL;
+    if (!s->capture) return app_leave(E_CAPTURE_UNMATCHED);
+    app_graph *g = *graph = s->capture;
+    s->capture = NULL;
+    g->stream = NULL;
+    for (app_stream *o = the_app.streams; o; o = o->next)
+        if (o->joined == g) o->joined = NULL;
+    if (the_app.per_thread.joined == g) the_app.per_thread.joined = NULL;
+    return app_leave(E_OK);
+}
+
+RT_S(cudaStreamIsCapturing)(void *stream, int *status) {
+    STREAM();
+    if (status) *status = s->capture || s->joined;
+    return app_leave(status ? E_OK : E_VALUE);
+}
+RT(cudaThreadExchangeStreamCaptureMode)(int *mode) { return mode ? E_OK : E_VALUE; }

@@ -1,0 +1,264 @@
+// What a program puts into a stream: done at once and timed, or kept while the stream is being captured.
+//
+// Doing everything in the order of the calls is one of the orders that CUDA allows: a stream can only wait
+// for what was asked for before. So a program that is right on a GPU is right here, and one whose streams
+// race has one outcome, the same in every run.
+#include "app/app.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- copies and fills -----------------------------------------------------------------------------------
+// Device memory must be inside one allocation; the host's own is the program's business.
+static int reachable(const pitched_ptr *p, const extent *size) {
+    if (app_place(p->ptr) == PLACE_HOST) return E_OK;
+    uint64_t rows = size->height * size->depth;
+    if (!rows || !size->width) return E_OK;
+    uint64_t planes = size->depth - 1, lines = size->height - 1;
+    uint64_t span = p->pitch * (planes * (p->ysize ? p->ysize : size->height) + lines) + size->width;
+    return orr_mem_host(the_app.mem, (uintptr_t)p->ptr, span) ? E_OK : E_VALUE;
+}
+
+static int copy(app_stream *s, const app_call *c) {
+    int from = app_place(c->src.ptr), to = app_place(c->dst.ptr);
+    uint64_t bytes = c->size.width * c->size.height * c->size.depth;
+    if (!bytes) return E_OK;
+    if (!c->dst.ptr || !c->src.ptr) return E_VALUE;
+    int error = reachable(&c->dst, &c->size);
+    if (!error) error = reachable(&c->src, &c->size);
+    if (error) return error;
+    // A direction that cannot be: the device's own memory on the side that is said to be the host's.
+    if ((c->kind == COPY_HOST_TO_DEVICE || c->kind == COPY_DEVICE_TO_DEVICE) && to == PLACE_HOST)
+        return E_VALUE;
+    if ((c->kind == COPY_DEVICE_TO_HOST || c->kind == COPY_DEVICE_TO_DEVICE) && from == PLACE_HOST)
+        return E_VALUE;
+    size_t dst_plane = c->dst.pitch * (c->dst.ysize ? c->dst.ysize : c->size.height);
+    size_t src_plane = c->src.pitch * (c->src.ysize ? c->src.ysize : c->size.height);
+    for (size_t z = 0; z < c->size.depth; z++)
+        for (size_t y = 0; y < c->size.height; y++)
+            memmove((char *)c->dst.ptr + z * dst_plane + y * c->dst.pitch,
+                    (const char *)c->src.ptr + z * src_plane + y * c->src.pitch, c->size.width);
+    const orr_gpu *g = the_app.gpu;
+    bool in = from == PLACE_HOST || from == PLACE_PINNED, out = to == PLACE_HOST || to == PLACE_PINNED;
+    if (in && out) return E_OK; // the host's own work
+    int engine = in ? ENGINE_IN : out ? ENGINE_OUT : ENGINE_WITHIN;
+    double rate = in || out ? g->host_bandwidth : g->dram_bandwidth / 2; // GB/s: bytes a ns
+    static const char *const name[ENGINES] = {[ENGINE_IN] = "copy host to device",
+                                              [ENGINE_OUT] = "copy device to host",
+                                              [ENGINE_WITHIN] = "copy within the device"};
+    double start = app_clock_start(s, engine);
+    app_clock_done(s, engine, name[engine], start, rate > 0 ? (double)bytes / rate : 0, bytes, 0);
+    if (the_app.model->copy && engine == ENGINE_IN) {
+        orr_err e = {0};
+        the_app.model->copy(g, (uintptr_t)c->dst.ptr, bytes, &the_app.result, &e);
+    }
+    return E_OK;
+}
+
+static int fill(app_stream *s, const app_call *c) {
+    uint64_t bytes = c->size.width * c->size.height * c->size.depth;
+    if (!bytes) return E_OK;
+    if (app_place(c->dst.ptr) == PLACE_HOST) return E_VALUE;
+    int error = reachable(&c->dst, &c->size);
+    if (error) return error;
+    size_t plane = c->dst.pitch * (c->dst.ysize ? c->dst.ysize : c->size.height);
+    for (size_t z = 0; z < c->size.depth; z++)
+        for (size_t y = 0; y < c->size.height; y++) {
+            char *row = (char *)c->dst.ptr + z * plane + y * c->dst.pitch;
+            if (c->element == 1)
+                memset(row, (int)c->value, c->size.width);
+            else
+                for (size_t x = 0; x + c->element <= c->size.width; x += c->element)
+                    memcpy(row + x, &c->value, c->element);
+        }
+    double start = app_clock_start(s, ENGINE_WITHIN);
+    app_clock_done(s, ENGINE_WITHIN, "fill", start, (double)bytes / the_app.gpu->dram_bandwidth, bytes, 0);
+    return E_OK;
+}
+
+// ---- kernels
+// -----------------------------------------------------------------------------------------------
+int app_kernel_params(app_function *f, void *const *args, app_call *c) {
+    int error = app_function_ready(f);
+    if (error) return error;
+    const orr_kernel *k = f->kernel;
+    c->nparams = k->param_bytes;
+    c->params = orr_calloc(1, (size_t)k->param_bytes + 1);
+    for (uint32_t i = 0; i < k->nparams; i++) {
+        if (!args || !args[i]) {
+            free(c->params);
+            c->params = NULL;
+            return E_VALUE;
+        }
+        memcpy(c->params + k->params[i].offset, args[i], k->params[i].bytes);
+    }
+    return E_OK;
+}
+
+// Is it one of those that --kernels and --launches choose?
+static bool chosen(const app *a, const orr_kernel *k, uint32_t index) {
+    if (a->kernels && fnmatch(a->kernels, k->name, 0) != 0) return false;
+    if (!a->launches) return true;
+    for (const char *p = a->launches; *p;) { // "3-7,9,12-": checked by the command
+        char *end;
+        uint64_t from = strtoull(p, &end, 10), to = from;
+        if (*end == '-') to = end[1] >= '0' && end[1] <= '9' ? strtoull(end + 1, &end, 10) : UINT64_MAX;
+        if (index >= from && index <= to) return true;
+        p = end + strcspn(end, ",");
+        if (*p) p++;
+    }
+    return false;
+}
+
+// What a GPU would have said of what the executor has found (exec/: messages of faults).
+static int fault_code(const orr_err *e) {
+    static const struct {
+        const char *word;
+        int code;
+    } words[] = {{"align", E_MISALIGNED},           {"assert", E_ASSERT},
+                 {"trap", E_LAUNCH_FAILURE},        {"--max-insts", E_TIMEOUT},
+                 {"deadlock", E_TIMEOUT},           {"address", E_ILLEGAL_ADDRESS},
+                 {"allocation", E_ILLEGAL_ADDRESS}, {"past the end", E_ILLEGAL_ADDRESS}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(e->text, words[i].word)) return words[i].code;
+    return E_LAUNCH_FAILURE;
+}
+
+// Streams go to the file on their way to the model (--record).
+typedef struct tee {
+    orr_source source;
+    orr_source *from;
+} tee;
+
+static int tee_next(orr_source *s, orr_tb *tb, orr_err *e) {
+    tee *t = (tee *)s;
+    int more = t->from->next(t->from, tb, e);
+    return more > 0 && !orr_stream_block(the_app.writer, tb, e) ? -1 : more;
+}
+
+static void tee_close(orr_source *s) { // the model is done with it
+    tee *t = (tee *)s;
+    t->from->close(t->from);
+    t->from = NULL;
+}
+
+static bool simulate(app *a, const orr_launch *l, orr_err *e) {
+    orr_work w = {.launch = l, .threads = a->threads};
+    w.info = (orr_launch_info){.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
+    memcpy(w.info.grid, l->grid, sizeof l->grid);
+    memcpy(w.info.block, l->block, sizeof l->block);
+    if (!a->writer) return a->model->run(a->gpu, &w, &a->result, e);
+    tee t = {.source = {.info = w.info, .next = tee_next, .close = tee_close},
+             .from = orr_exec_source(l, NULL, e)};
+    if (!t.from || !orr_stream_begin(a->writer, &w.info, e)) {
+        if (t.from) t.from->close(t.from);
+        return false;
+    }
+    w.launch = NULL;
+    w.source = &t.source;
+    bool ok = a->model->run(a->gpu, &w, &a->result, e);
+    if (t.from) t.from->close(t.from);
+    return ok && orr_stream_end(a->writer, e);
+}
+
+static int kernel(app_stream *s, const app_call *c) {
+    app *a = &the_app;
+    const orr_gpu *g = a->gpu;
+    app_function *f = c->function;
+    int error = app_function_ready(f);
+    if (error) return error;
+    const orr_kernel *k = f->kernel;
+    uint64_t threads = (uint64_t)c->block.x * c->block.y * c->block.z;
+    uint64_t blocks = (uint64_t)c->grid.x * c->grid.y * c->grid.z;
+    if (!threads || !blocks || threads > (uint64_t)g->limit_block_threads || c->block.z > 64 ||
+        c->grid.x > 0x7fffffff || c->grid.y > 65535 || c->grid.z > 65535)
+        return E_CONFIGURATION;
+    uint64_t shared = (uint64_t)k->shared_bytes + c->dynamic_shared;
+    uint64_t usual = (uint64_t)g->shared_per_block, most = (uint64_t)g->shared_per_block_optin;
+    if (most < usual) most = usual;
+    if (shared > most || (shared > usual && c->dynamic_shared > f->dynamic_limit)) return E_VALUE;
+    orr_launch l = {.kernel = k,
+                    .image = f->module->image,
+                    .mem = a->mem,
+                    .dynamic_shared = c->dynamic_shared,
+                    .params = c->params,
+                    .index = a->nlaunches,
+                    .sm_count = (uint32_t)g->sm_count,
+                    .max_insts = a->max_insts};
+    memcpy(l.grid, &c->grid, sizeof l.grid);
+    memcpy(l.block, &c->block, sizeof l.block);
+    orr_err e = {0};
+    if (!orr_launch_check(&l, (uint32_t)most, &e)) {
+        app_say("%s", e.text);
+        return E_CONFIGURATION;
+    }
+    orr_occupancy_result fit = {0};
+    if (!orr_occupancy(g, (int)threads, (int)k->regs, (int64_t)shared, (int)k->barriers, &fit) || !fit.blocks)
+        return E_RESOURCES;
+    l.resident = (uint32_t)(fit.blocks * g->sm_count);
+    if (c->cooperative && blocks > l.resident) return E_COOPERATIVE;
+    a->result.source = k->module->source;
+    a->nlaunches++;
+    bool simulated = chosen(a, k, l.index);
+    double before = orr_seconds();
+    size_t had = a->result.launches.n;
+    bool ok = simulated ? simulate(a, &l, &e) : orr_exec_run(&l, a->threads, false, NULL, NULL, NULL, &e);
+    a->result.host.seconds += orr_seconds() - before;
+    a->skipped += !simulated;
+    if (!ok) {
+        app_say("%s", e.text);
+        return a->sticky = e.status == 1 ? fault_code(&e) : E_LAUNCH_FAILURE;
+    }
+    double ns = 0;
+    if (a->result.launches.n > had) {
+        ns = a->result.launches.at[a->result.launches.n - 1].time_ns;
+        if (!(ns >= 0)) ns = 0; // a model without time
+    }
+    double start = app_clock_start(s, ENGINE_KERNELS);
+    app_clock_done(s, ENGINE_KERNELS, k->name, start, ns, 0, l.index);
+    return E_OK;
+}
+
+// ---- anything
+// --------------------------------------------------------------------------------------------------
+int app_do(app_stream *s, const app_call *c) {
+    switch (c->what) {
+    case DO_KERNEL: return kernel(s, c);
+    case DO_COPY: return copy(s, c);
+    case DO_FILL: return fill(s, c);
+    case DO_HOST:
+        app_clock_wait(app_clock_start(s, ENGINE_NONE));
+        c->fn(c->user);
+        return E_OK;
+    case DO_RECORD:
+        c->event->recorded = true;
+        c->event->capture = NULL;
+        c->event->when = app_clock_start(s, ENGINE_NONE);
+        return E_OK;
+    case DO_WAIT:
+        if (c->event->recorded && c->event->when > s->end) s->end = c->event->when;
+        return E_OK;
+    case DO_FREE: return app_free(c->user);
+    case DO_GRAPH: return app_graph_run(c->graph, s);
+    default: return E_OK;
+    }
+}
+
+int app_submit(app_stream *s, const app_call *c) {
+    app_graph *g = s->capture ? s->capture : s->joined;
+    // A stream joins a capture by waiting for an event that was recorded in it.
+    if (!g && c->what == DO_WAIT && c->event->capture) {
+        s->joined = c->event->capture;
+        return E_OK;
+    }
+    if (!g) return app_do(s, c);
+    if (c->what == DO_RECORD) {
+        c->event->capture = g;
+        return E_OK;
+    }
+    if (c->what == DO_WAIT) return E_OK; // captured in the order of the calls, which is order enough
+    app_node *before = g->last;
+    app_graph_add(g, c, before ? &before : NULL, before != NULL);
+    return E_OK;
+}

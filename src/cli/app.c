@@ -1,0 +1,129 @@
+// orrery app: an unmodified CUDA program on a simulated GPU.
+//
+// The program is started with our library in the place of CUDA's runtime (src/app/), found under its names in
+// a folder that is put in front of LD_LIBRARY_PATH, and with the options in the environment. What it prints
+// and its exit status are its own; the report comes when it ends.
+#include "cli/input.h"
+#include "model/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY "liborrery-cuda.so"
+
+static void pass(const char *name, const char *value) {
+    char key[64];
+    snprintf(key, sizeof key, "ORRERY_APP_%s", name);
+    if (value)
+        setenv(key, value, 1);
+    else
+        unsetenv(key);
+}
+
+// The folder with the library: $ORRERY_CUDA, beside the command, or where it is installed.
+static const char *folder(orr_arena *a, orr_err *e) {
+    const char *own = getenv("ORRERY_CUDA");
+    if (own && *own) return own;
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0) n = 0;
+    self[n] = 0;
+    char *slash = strrchr(self, '/');
+    if (slash) *slash = 0;
+    static const char *const places[] = {"cuda", "../lib/orrery/cuda", "../lib64/orrery/cuda"};
+    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
+        const char *dir = orr_arena_printf(a, "%s/%s", self, places[i]);
+        if (access(orr_arena_printf(a, "%s/%s", dir, LIBRARY), R_OK) == 0) return dir;
+    }
+    orr_fail(e, ORR_BAD_INPUT,
+             "app: %s is not beside the command (build/cuda) nor installed; run ./run build, or name its "
+             "folder in "
+             "ORRERY_CUDA",
+             LIBRARY);
+    return NULL;
+}
+
+// A program with CUDA's runtime linked into it never asks for the library: say so instead of running it.
+static bool check_program(const char *path, orr_err *e) {
+    if (!strchr(path, '/')) return true; // found by PATH
+    if (access(path, X_OK) != 0)
+        return orr_fail(e, ORR_BAD_INPUT, "%s: %s; name a program that can be executed", path,
+                        strerror(errno));
+    FILE *f = fopen(path, "rb");
+    if (!f) return true;
+    static const char *const shared[] = {"libcudart.so.", "libcuda.so."};
+    bool linked = false, elf = false, runtime = false;
+    char buf[1 << 16];
+    size_t kept = 0, n;
+    while ((n = fread(buf + kept, 1, sizeof buf - kept, f)) > 0) {
+        n += kept;
+        if (!elf && !kept) elf = n > 4 && memcmp(buf, "\177ELF", 4) == 0;
+        if (!elf) break;
+        linked |= memmem(buf, n, shared[0], strlen(shared[0])) != NULL;
+        runtime |= memmem(buf, n, "__nv_fatbin", 11) || memmem(buf, n, ".nv_fatbin", 10);
+        kept = n > 64 ? 64 : n;
+        memmove(buf, buf + n - kept, kept);
+    }
+    fclose(f);
+    if (elf && runtime && !linked)
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "%s: has CUDA's runtime linked into it, so that it cannot be replaced; build it with nvcc "
+            "-cudart shared",
+            path);
+    return true;
+}
+
+int cli_app(cli_options *o, orr_err *e) {
+    if (!o->nrest) {
+        orr_fail(e, ORR_BAD_INPUT, "app: name a PROGRAM and its arguments, as in orrery app ./vectorAdd");
+        return e->status;
+    }
+    orr_gpu *gpu = NULL;
+    cli_sets sets;
+    cli_split_sets(o, &sets);
+    if (sets.nscript)
+        orr_fail(e, ORR_BAD_INPUT, "app: --set %s is not of the GPU; a program has no constants to set",
+                 sets.script[0]);
+    // Mistakes are found here and not in the middle of the program.
+    if (!e->status && orr_model_find(o->model, e)) cli_load_gpu(o, &sets, &gpu, e);
+    if (gpu) orr_gpu_free(gpu);
+    orr_arena a = {0};
+    const char *dir = e->status ? NULL : folder(&a, e);
+    if (dir && check_program(o->rest[0], e)) {
+        orr_text set = {0};
+        for (int i = 0; i < o->nsets; i++) orr_text_add(&set, "%s\n", o->sets[i]);
+        char threads[16], most[32];
+        snprintf(threads, sizeof threads, "%d", o->threads);
+        snprintf(most, sizeof most, "%llu", (unsigned long long)o->max_insts);
+        const struct {
+            const char *name, *value;
+        } options[] = {{"GPU", o->gpu},
+                       {"MODEL", o->model},
+                       {"SET", set.s},
+                       {"THREADS", threads},
+                       {"MAX_INSTS", most},
+                       {"KERNELS", o->kernels},
+                       {"LAUNCHES", o->launches},
+                       {"SOURCE", o->source},
+                       {"OUTPUT", o->output},
+                       {"TIMELINE", o->timeline},
+                       {"RECORD", o->record},
+                       {"PROGRAM", o->rest[0]},
+                       {"JSON", o->json ? "1" : NULL},
+                       {"QUIET", o->quiet ? "1" : NULL}};
+        for (size_t i = 0; i < sizeof options / sizeof *options; i++) pass(options[i].name, options[i].value);
+        const char *old = getenv("LD_LIBRARY_PATH");
+        setenv("LD_LIBRARY_PATH", orr_arena_printf(&a, "%s%s%s", dir, old && *old ? ":" : "", old ? old : ""),
+               1);
+        fflush(NULL);
+        execvp(o->rest[0], o->rest); // returns only when it cannot
+        orr_fail(e, ORR_BAD_INPUT, "%s: %s", o->rest[0], strerror(errno));
+        free(set.s);
+    }
+    orr_arena_free(&a);
+    cli_free_sets(&sets);
+    return e->status;
+}
