@@ -7,7 +7,8 @@
 #include "orrery.h"
 #include "sweep/sweep.h"
 
-#include <math.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ typedef struct sweeper {
     size_t finished;
     double start;
     char *database, *csv, *plot;
+    char latencies[PATH_MAX]; // a temporary file's name, "" when there is none
 } sweeper;
 
 // ---- a signal ---------------------------------------------------------------------------------------
@@ -109,16 +111,16 @@ static bool check_axes(const sweeper *x, orr_err *e) {
     for (int a = 0; a < x->grid.naxes; a++) {
         const orr_axis *axis = &x->grid.axes[a];
         for (int k = 0; !axis->script && k < axis->n; k++) {
-            const char **sets = orr_calloc((size_t)x->s.nsets + 1, sizeof *sets);
-            orr_text set = {0};
+            const char **sets = orr_calloc((size_t)x->s.nsets + ORR_KEYS_MAX, sizeof *sets);
+            orr_arena names = {0};
             orr_err why = {0};
-            for (int i = 0; i < x->s.nsets; i++) sets[i] = x->s.sets[i];
-            orr_text_add(&set, "%s=%s", axis->key, axis->values[k]);
-            sets[x->s.nsets] = set.s;
-            orr_gpu *g = orr_gpu_load(x->s.gpu, sets, x->s.nsets + 1, &why);
+            int n = x->s.nsets;
+            for (int i = 0; i < n; i++) sets[i] = x->s.sets[i];
+            n += orr_axis_sets(axis, k, &names, &sets[n]);
+            orr_gpu *g = orr_gpu_load(x->s.gpu, sets, n, &why);
             orr_gpu_free(g);
             free(sets);
-            free(set.s);
+            orr_arena_free(&names);
             if (!g && !strncmp(why.text, "--set", 5))
                 return orr_fail(e, ORR_BAD_INPUT, "--vary%s", why.text + 5);
         }
@@ -181,6 +183,20 @@ static bool record_copy(void *arg, uint64_t addr, uint64_t bytes, orr_err *e) {
 // In memory up to a quarter of what the host has; what is above that goes to disk.
 static orr_tape *new_tape(void) { return orr_tape_new(orr_host_memory() / 4); }
 
+// What the abstract model finds out about a kernel holds for all points that leave the pipeline alone.
+static void name_latencies(sweeper *x) {
+    const char *folder = getenv("TMPDIR");
+    if (strcmp(x->s.model->name, "abstract") != 0) return;
+    snprintf(x->latencies, sizeof x->latencies, "%s/orrery-latencies-XXXXXX",
+             folder && *folder ? folder : "/tmp");
+    int fd = mkostemp(x->latencies, O_CLOEXEC);
+    if (fd >= 0) {
+        close(fd);
+        unlink(x->latencies); // a file that is there must be one of latencies
+        x->s.latencies = x->latencies;
+    }
+}
+
 // ---- points -------------------------------------------------------------------------------------------
 static bool on_finished(void *arg, size_t point, orr_err *e) {
     sweeper *x = arg;
@@ -217,6 +233,12 @@ static bool store_points(sweeper *x, size_t first, size_t n, orr_err *e) {
     return ok;
 }
 
+static bool to_do(const sweeper *x, size_t first, size_t n) {
+    for (size_t k = first; k < first + n; k++)
+        if (x->s.points[k].state == ORR_POINT_TO_DO) return true;
+    return false;
+}
+
 static bool run_group(sweeper *x, size_t first, size_t n, const cli_sets *sets, orr_err *e) {
     orr_tape *t = new_tape();
     orr_err why = {0};
@@ -249,8 +271,9 @@ static bool run_group(sweeper *x, size_t first, size_t n, const cli_sets *sets, 
                 fail_point(x, k, bad.text);
             orr_gpu_free(g);
         }
-        ok = store_points(x, first, n, e) &&
-             orr_points_run(&x->s, t, first, n, x->o->threads, on_finished, x, e);
+        bool stored = store_points(x, first, n, e);
+        if (ok && stored && to_do(x, first, n)) orr_points_prepare(&x->s, t, x->base);
+        ok = stored && orr_points_run(&x->s, t, first, n, x->o->threads, on_finished, x, e);
     }
     orr_tape_free(t);
     cli_feed_close(&f);
@@ -266,14 +289,12 @@ static bool run_groups(sweeper *x, const cli_sets *sets, orr_err *e) {
     for (size_t k = 0; ok && k < groups; k++) {
         orr_arena names = {0};
         cli_sets mine = *sets;
-        mine.script = orr_calloc((size_t)sets->nscript + ORR_AXES_MAX, sizeof *mine.script);
+        mine.script = orr_calloc((size_t)sets->nscript + ORR_AXES_MAX * ORR_KEYS_MAX, sizeof *mine.script);
         for (int i = 0; i < sets->nscript; i++) mine.script[i] = sets->script[i];
-        for (int a = 0; a < x->grid.naxes; a++) {
-            const orr_axis *axis = &x->grid.axes[a];
-            if (axis->script)
-                mine.script[mine.nscript++] = orr_arena_printf(&names, "%s=%s", axis->key,
-                                                               axis->values[orr_grid_at(&x->grid, k * n, a)]);
-        }
+        for (int a = 0; a < x->grid.naxes; a++)
+            if (x->grid.axes[a].script)
+                mine.nscript += orr_axis_sets(&x->grid.axes[a], orr_grid_at(&x->grid, k * n, a), &names,
+                                              &mine.script[mine.nscript]);
         ok = run_group(x, k * n, n, &mine, e);
         free(mine.script);
         orr_arena_free(&names);
@@ -331,6 +352,7 @@ static bool sweep(sweeper *x, const cli_sets *sets, orr_err *e) {
     x->s.points = orr_calloc(x->grid.npoints + 1, sizeof *x->s.points);
     x->s.build = digest_of_program();
     x->s.options = digest_of_options(o);
+    name_latencies(x);
     catch_interrupt(x->database, o->quiet);
     if (!o->quiet) orr_progress_start(&x->progress, "sweep", "points", "blocks", x->grid.npoints);
     ok = run_groups(x, sets, e);
@@ -355,6 +377,7 @@ int cli_sweep(cli_options *o, orr_err *e) {
                        .nsets = sets.ngpu}};
     x.s.grid = &x.grid;
     if (sweep(&x, &sets, e)) count_failures(&x, e);
+    if (x.s.latencies) unlink(x.s.latencies);
     orr_store_close(x.store);
     orr_gpu_free(x.base);
     orr_sweep_free(&x.s);

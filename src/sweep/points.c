@@ -19,14 +19,12 @@ const orr_column_info orr_columns[ORR_COLUMNS] = {
 // ---- a point's description --------------------------------------------------------------------------
 orr_gpu *orr_point_gpu(const orr_sweep *s, size_t point, orr_err *e) {
     const orr_grid *g = s->grid;
-    const char **sets = orr_calloc((size_t)s->nsets + ORR_AXES_MAX, sizeof *sets);
+    const char **sets = orr_calloc((size_t)s->nsets + ORR_AXES_MAX * ORR_KEYS_MAX, sizeof *sets);
     orr_arena a = {0};
     int n = 0;
     for (; n < s->nsets; n++) sets[n] = s->sets[n];
     for (int k = 0; k < g->naxes; k++)
-        if (!g->axes[k].script)
-            sets[n++] =
-                orr_arena_printf(&a, "%s=%s", g->axes[k].key, g->axes[k].values[orr_grid_at(g, point, k)]);
+        if (!g->axes[k].script) n += orr_axis_sets(&g->axes[k], orr_grid_at(g, point, k), &a, &sets[n]);
     orr_gpu *gpu = orr_gpu_load(s->gpu, sets, n, e);
     free(sets);
     orr_arena_free(&a);
@@ -62,10 +60,37 @@ static bool replay(const orr_sweep *s, const orr_tape *t, const orr_gpu *g, orr_
             ok = !s->model->copy || s->model->copy(g, i->addr, i->bytes, r, e);
             continue;
         }
-        orr_work w = {.info = i->info, .source = orr_player_open(player, t, k), .threads = 1};
+        orr_work w = {.info = i->info,
+                      .source = orr_player_open(player, t, k),
+                      .threads = 1,
+                      .latencies = s->latencies};
         ok = can_launch(g, &i->info, e) && s->model->run(g, &w, r, e);
     }
     return ok;
+}
+
+// The abstract model characterises a kernel when it first meets it and keeps that in a file: one thread block
+// of each kernel is enough. What goes wrong here goes wrong again in the points, and is told there.
+void orr_points_prepare(const orr_sweep *s, const orr_tape *t, const orr_gpu *g) {
+    orr_player player = {0};
+    orr_result r = {.gpu = s->gpu, .model = s->model->name, .input = s->input};
+    orr_map seen = {0};
+    for (size_t k = 0; s->latencies && k < orr_tape_items(t); k++) {
+        const orr_tape_item *i = orr_tape_item_at(t, k);
+        const orr_kernel *kernel = i->info.kernel;
+        if (i->copy || !orr_map_putn(&seen, (const char *)&kernel, sizeof kernel, &seen)) continue;
+        orr_err e = {0};
+        orr_work w = {.info = i->info,
+                      .source = orr_player_open(&player, t, k),
+                      .threads = 1,
+                      .latencies = s->latencies};
+        player.blocks = 1;
+        for (int d = 0; d < 3; d++) w.info.grid[d] = w.source->info.grid[d] = 1;
+        if (can_launch(g, &w.info, &e)) s->model->run(g, &w, &r, &e);
+    }
+    orr_map_free(&seen);
+    orr_result_free(&r);
+    orr_player_free(&player);
 }
 
 // Counts add up; rates and shares are averaged with the cycles as weights.

@@ -14,7 +14,7 @@
 
 // ---- what is varied (vary.c) --------------------------------------------------------------------
 typedef struct orr_axis {
-    const char *key;           // "sm.count"; without a point it is a constant of the script
+    const char *key; // "sm.count"; without a point it is a constant of the script. "a+b": both get the value
     const char *const *values; // as --set takes them
     const double *numbers;     // the same without unit; NAN: a word
     const char *unit;          // of the numbers, when all have the same; else ""
@@ -31,10 +31,13 @@ typedef struct orr_grid {
     size_t npoints; // the last axis changes fastest
     orr_arena arena;
 } orr_grid;
-// KEY=VALUES: values between commas (between semicolons, where there is one), and ranges FROM:TO[:STEP] or
-// FROM:TO:*FACTOR among them, both ends included.
+// KEY=VALUES, KEY+KEY=VALUES: values between commas (between semicolons, where there is one), and ranges
+// FROM:TO[:STEP] or FROM:TO:*FACTOR among them, both ends included.
 bool orr_grid_add(orr_grid *g, const char *text, orr_err *e);
 int orr_grid_at(const orr_grid *g, size_t point, int axis); // which of the axis's values
+// "key=value" for each key of the axis; at most ORR_KEYS_MAX. Returns how many.
+#define ORR_KEYS_MAX 8
+int orr_axis_sets(const orr_axis *x, int value, orr_arena *a, const char *sets[ORR_KEYS_MAX]);
 void orr_grid_free(orr_grid *g);
 
 // ---- what every warp did, kept (tape.c) -----------------------------------------------------------
@@ -121,11 +124,14 @@ typedef struct orr_sweep {
     uint64_t options;        // digest of what else was said and matters: --kernels, ...
     double execute_seconds, seconds;
     uint64_t tape_bytes;
+    const char *latencies; // file of pre-characterised kernels, for the abstract model; NULL: none
 } orr_sweep;
 
 // ---- points (points.c) --------------------------------------------------------------------------
 // A point's description; NULL with e set when it cannot be.
 orr_gpu *orr_point_gpu(const orr_sweep *s, size_t point, orr_err *e);
+// What a model finds out once for each kernel and all points share (latencies), before there are many.
+void orr_points_prepare(const orr_sweep *s, const orr_tape *t, const orr_gpu *g);
 // Points [first, first + n), all of one tape, that are not done: replays them on `threads` host threads and
 // gives each to `finished`, which is called by one thread at a time. False with e set: `finished` said so.
 typedef bool orr_point_finished(void *arg, size_t point, orr_err *e);

@@ -155,10 +155,49 @@ static void numbers(orr_axis *x, orr_arena *a) {
 }
 
 // ---- the grid -----------------------------------------------------------------------------------
+int orr_axis_sets(const orr_axis *x, int value, orr_arena *a, const char *sets[ORR_KEYS_MAX]) {
+    int n = 0;
+    for (const char *p = x->key; n < ORR_KEYS_MAX; p++) {
+        size_t len = strcspn(p, "+");
+        sets[n++] = orr_arena_printf(a, "%.*s=%s", (int)len, p, x->values[value]);
+        p += len;
+        if (!*p) break;
+    }
+    return n;
+}
+
+static bool is_script(const char *key, size_t n) { // as with --set
+    return !memchr(key, '.', n) && !(n == 6 && !memcmp(key, "memory", 6));
+}
+
+// "a+b": each is a key, all are of one kind, and none is varied already.
+static bool check_keys(const orr_grid *g, orr_axis *x, const char *text, orr_err *e) {
+    int n = 0;
+    for (const char *p = x->key;; p++) {
+        size_t len = strcspn(p, "+");
+        if (!len || ++n > ORR_KEYS_MAX)
+            return orr_fail(e, ORR_BAD_INPUT, "--vary %.60s: keys that change together are KEY+KEY, up to %d",
+                            text, ORR_KEYS_MAX);
+        bool script = is_script(p, len);
+        if (n > 1 && script != x->script)
+            return orr_fail(e, ORR_BAD_INPUT, "--vary %.60s: one key is the GPU's, another the script's",
+                            text);
+        x->script = script;
+        for (int k = 0; k < g->naxes; k++)
+            for (const char *q = g->axes[k].key; *q;
+                 q += q[strcspn(q, "+")] ? strcspn(q, "+") + 1 : strlen(q))
+                if (strcspn(q, "+") == len && !memcmp(p, q, len))
+                    return orr_fail(e, ORR_BAD_INPUT, "--vary %.60s: %.*s is varied already", text, (int)len,
+                                    p);
+        p += len;
+        if (!*p) return true;
+    }
+}
+
 bool orr_grid_add(orr_grid *g, const char *text, orr_err *e) {
     const char *eq = strchr(text, '=');
     piece key = eq ? trim(text, eq) : (piece){"", 0};
-    if (!key.n || key.n > 60)
+    if (!key.n || key.n > 200)
         return orr_fail(e, ORR_BAD_INPUT,
                         "--vary %.60s: expected KEY=VALUES, as --vary sm.count=66:132:6 or --vary "
                         "core.policy=gto,lrr",
@@ -167,12 +206,8 @@ bool orr_grid_add(orr_grid *g, const char *text, orr_err *e) {
         return orr_fail(e, ORR_BAD_INPUT, "--vary %.60s: more than %d of them", text, ORR_AXES_MAX);
     values v = {.arena = &g->arena, .said = text};
     orr_axis x = {.key = orr_arena_strndup(&g->arena, key.s, key.n)};
-    for (int k = 0; k < g->naxes; k++)
-        if (!strcmp(g->axes[k].key, x.key))
-            return orr_fail(e, ORR_BAD_INPUT, "--vary %.60s: %s is varied already", text, x.key);
-    bool ok = add_all(&v, eq + 1, e);
+    bool ok = check_keys(g, &x, text, e) && add_all(&v, eq + 1, e);
     x.n = (int)v.at.n;
-    x.script = !strchr(x.key, '.') && strcmp(x.key, "memory") != 0; // as with --set
     const char **list = orr_arena_alloc(&g->arena, (v.at.n + 1) * sizeof *list);
     for (size_t k = 0; k < v.at.n; k++) list[k] = v.at.at[k];
     x.values = list;
