@@ -101,13 +101,12 @@ void cyc_block_start(sm *s, uint64_t when) {
 // ---- barriers
 // -----------------------------------------------------------------------------------------------------
 static void release(sm *s, block *b, int which) {
-    cycle *c = s->c;
     for (uint32_t n = 0; n < b->nwarps; n++) {
         warp *w = b->warp[n] == NOBODY ? NULL : warp_of(s, b->warp[n]);
         if (!w || !w->waiting || (which >= 0 && w->waiting != which + 1)) continue;
         w->waiting = 0;
         b->at_barrier--;
-        uint64_t t = s->now + c->barrier_latency;
+        uint64_t t = s->now + b->bar_latency;
         if (w->front < t) {
             w->front = t;
             w->front_why = ORR_STALL_BARRIER;
@@ -131,6 +130,7 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
     block *b = &s->blocks[w->block];
     int which = i->imm < 16 ? i->imm : 0;
     b->barrier[which].arrived++;
+    b->bar_latency = i->latency ? i->latency : 1;
     if (!(i->flags & ORR_TF_ARRIVE)) {
         w->waiting = (uint8_t)(which + 1);
         w->ready = s->sched[w->sched].ready[w->slot] = NEVER;

@@ -451,11 +451,13 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         q->next_issue = q->held = 0;
         memset(q->bank_free, 0, sizeof q->bank_free);
         memset(q->kept, 0, sizeof q->kept);
+        q->l0_last = 0;
         if (q->l0_when) {
             orr_cache_flush(&q->l0);
             memset(q->l0_when, 0, (size_t)q->l0.sets * q->l0.ways * sizeof *q->l0_when);
         }
     }
+    s->l1i_last = 0;
     if (s->l1i_when) orr_cache_flush(&s->l1i);
     if (g->const_size) orr_cache_flush(&s->constants);
     if (g->const_l15_size) orr_cache_flush(&s->constants2);

@@ -1,9 +1,18 @@
 // Instruction caches: a small one for each scheduler (L0), one for the SM (L1), then L2.
 //
 // A warp asks when it enters another line. A line that misses is there after the next level's latency, and
-// with it come the lines behind it (icache.prefetch), so that straight code waits once. Code is the same for
-// all SMs and small, so the way to L2 is a latency, not traffic.
+// with it come the lines behind it (icache.prefetch), so that straight code waits once; then it runs as fast as
+// lines follow each other (icache.l1_interval, icache.l2_interval). Code is the same for all SMs and small, so
+// the way to L2 is no traffic.
 #include "model/cycle/sm.h"
+
+// When a line comes that could be there at `t`: those fetched ahead one after the other, one that a warp waits
+// for goes before them.
+static uint64_t in_line(uint64_t t, uint64_t *last, uint64_t interval, bool asked) {
+    if (!asked && t < *last + interval) t = *last + interval;
+    if (t > *last) *last = t;
+    return t;
+}
 
 // When `line` is in the SM's cache.
 static uint64_t in_l1(sm *s, uint64_t line, uint64_t now, bool asked) {
@@ -12,7 +21,7 @@ static uint64_t in_l1(sm *s, uint64_t line, uint64_t now, bool asked) {
     if (at == ORR_NO_LINE) {
         orr_cache_line victim;
         at = orr_cache_take(&s->l1i, line, &victim, NULL);
-        s->l1i_when[at] = now + c->l2_latency;
+        s->l1i_when[at] = in_line(now + c->l2_latency, &s->l1i_last, c->line_interval2, asked);
         s->n.icache_l1_miss += asked;
     }
     orr_cache_touch(&s->l1i, at);
@@ -37,7 +46,8 @@ static uint64_t in_l0(sm *s, sched *q, uint64_t line, uint64_t now, bool asked) 
         orr_cache_touch(&q->l0, at);
     }
     if (miss) {
-        q->l0_when[at] = in_l1(s, line, now, asked) + c->fetch_latency;
+        uint64_t t = in_l1(s, line, now, asked) + c->fetch_latency;
+        q->l0_when[at] = in_line(t, &q->l0_last, c->line_interval, asked);
         s->n.icache_l0_miss += asked;
     }
     return q->l0_when[at];

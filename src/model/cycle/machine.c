@@ -114,7 +114,10 @@ static void latencies(cycle *c) {
     if (!c->barrier_latency) c->barrier_latency = 1;
     c->collect = cycles(g->core_collect);
     c->writeback = cycles(g->core_writeback);
+    c->branch_jump = cycles(g->core_branch_jump);
     c->fetch_latency = cycles(g->icache_l1_latency);
+    c->line_interval = cycles(g->icache_l1_interval);
+    c->line_interval2 = cycles(g->icache_l2_interval);
     c->block_latency = cycles(g->launch_block_latency);
     c->lsu_banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1;
     c->l1_cycle_bytes = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1;

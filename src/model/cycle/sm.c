@@ -180,6 +180,11 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     case ORR_TK_GROUP: w->group++; break;
     default: cyc_warp_result(s, w, i, now + start + i->latency + c->writeback);
     }
+    // B2R: what the barrier found; the warp goes on when it has it.
+    if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && w->front < now + i->latency) {
+        w->front = now + i->latency;
+        w->front_why = ORR_STALL_BARRIER;
+    }
 
     if (++w->at == w->end && !cyc_warp_next_block(s, w)) {
         w->at = w->end = inst + 1;
@@ -188,6 +193,10 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         w->why = ORR_STALL_DRAIN;
         if (!w->inflight) cyc_block_warp_ended(s, w);
         return false;
+    }
+    if (c->branch_jump && i->kind == ORR_TK_BRANCH && (w->at != inst + 1 || i->sass == ORR_SASS_BSYNC)) {
+        w->front += c->branch_jump;
+        w->front_why = ORR_STALL_BRANCH;
     }
     if (!c->gpu->icache_perfect) {
         uint64_t t = cyc_fetch_when(s, w, c->program->insts[w->at].pc, now);

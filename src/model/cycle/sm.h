@@ -106,6 +106,7 @@ typedef struct sched {
     uint64_t bank_free[ORR_READ_BANKS]; // modern cores, in reads: when a register bank has done all it was asked for
     orr_cache l0;
     uint64_t *l0_when; // by line: when it is there
+    uint64_t l0_last;  // when the last line comes that it has asked for
     warp *warps;       // [MAX per scheduler]
 } sched;
 
@@ -125,6 +126,7 @@ typedef struct block { // a thread block on the SM
         uint32_t arrived, want;
     } barrier[16];
     uint32_t at_barrier; // warps waiting at any barrier
+    uint32_t bar_latency; // of the barrier that somebody came to last
 } block;
 
 typedef struct flight {     // a memory instruction that is waited for
@@ -221,7 +223,7 @@ typedef struct sm {
     uint32_t in_order;
     // constants and code
     orr_cache l1i, constants, constants2;
-    uint64_t *l1i_when;
+    uint64_t *l1i_when, l1i_last;
     // sums
     orr_sm_counts n;
     orr_sample sample;
@@ -282,7 +284,8 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t l1_latency, shared_latency, const_latency, const2_latency, l2_latency;
     uint64_t request_ticks, reply_ticks, far_ticks; // SM to slice, slice to SM; more to the other side
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
-    uint64_t branch_wait, barrier_latency, collect, writeback, fetch_latency;
+    uint64_t branch_wait, branch_jump, barrier_latency, collect, writeback, fetch_latency;
+    uint64_t line_interval, line_interval2; // between two lines of code for a scheduler, for an SM
     uint64_t block_latency;
     uint64_t spacing;                   // between the starts of two blocks on an SM, in this window
     uint64_t send_ahead, backlog_ticks; // how far a port may be behind before it holds up L1
