@@ -82,10 +82,11 @@ typedef struct share {
     uint64_t far_side;             // the other half of L2
     uint64_t atomic, atomic_share; // a lane's operation at a slice; the SM's turn at all of them
     uint64_t l2_free, dram_free, atomic_free;
-    orr_cache tags;        // lines this SM has used
-    uint64_t *ready;       // by line: when its data are there
-    float *due, *due_late; // [kernel instructions] what is owed to `far` and `late`
-    float owed;            // sectors to write
+    uint64_t to_write, write_room; // memory's time for stores that wait; and for as many as may
+    orr_cache tags;                // lines this SM has used
+    uint64_t *ready;               // by line: when its data are there
+    float *due, *due_late;         // [kernel instructions] what is owed to `far` and `late`
+    float owed;                    // sectors to write
     orr_memsys_stats n;
     outside door;
 } share;

@@ -54,7 +54,7 @@ typedef struct entry { // sectors that a block asks for the first time
     uint64_t addr;
     int64_t step[3];
     uint32_t inst;
-    uint32_t order; // blocks of code that its warp ran before it
+    uint32_t order; // barriers that its warp came by before it, and blocks of code since
     uint16_t bytes;
     bool write;
 } entry;
@@ -212,6 +212,10 @@ static bool index_warp(where *x, const orr_kernel *k, orr_warp_trace w) {
     return r == 0;
 }
 
+static bool is_barrier(const orr_inst *i) {
+    return i->sass ? i->tkind == ORR_TK_BARRIER : i->op == ORR_OP_BAR;
+}
+
 // One warp of the base block, beside the same warp of its neighbours (NULL: none in that direction).
 static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_block *const near[3]) {
     const orr_kernel *k = l->k;
@@ -221,12 +225,14 @@ static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_bl
     for (int d = 0; d < 3; d++)
         if (near[d] && w < near[d]->nwarps) ok &= index_warp(&n[d], k, near[d]->warps[w]);
     uint32_t *seen = orr_calloc(k->ninsts + 1, sizeof *seen); // accesses of each instruction so far
-    uint32_t block, mask, order = 0;                          // of blocks of code
+    uint32_t block, mask, order = 0; // blocks of code since a barrier; barriers in the upper half
+    int64_t usual[3] = {0};          // step of the last access that had one
     int r = 0;
     while (ok && (r = orr_trace_block(&t, k->nblocks, &block, &mask)) > 0) {
         const orr_block *b = &k->blocks[block];
         l->insts += b->count;
         for (uint32_t i = b->first; ok && i < b->first + b->count; i++) {
+            if (is_barrier(&k->insts[i])) order = (order | 0xffff) + 1;
             if (!orr_inst_traced(&k->insts[i])) continue;
             orr_access a, by;
             uint32_t turn = seen[i]++;
@@ -239,12 +245,15 @@ static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_bl
             for (int d = 0; d < 3; d++) {
                 if (!near[d]) continue;
                 bool has = n[d].at && turn < n[d].first[i + 1] - n[d].first[i];
+                step[d] = usual[d]; // the neighbour does not do it: it is at the edge
                 orr_trace at = has ? n[d].at[n[d].first[i] + turn] : t;
-                regular &= has && orr_trace_access(&at, &by) && step_of(&a, &by, &step[d]);
+                if (has && orr_trace_access(&at, &by) && by.mask & a.mask)
+                    regular &= step_of(&a, &by, &step[d]);
             }
+            if (regular) memcpy(usual, step, sizeof usual);
             add_access(l, &a, i, step, regular, order);
         }
-        order++;
+        if ((order & 0xffff) < 0xffff) order++;
     }
     for (int d = 0; d < 3; d++) {
         free(n[d].first);
@@ -335,12 +344,11 @@ static void run_waves(look *l, tags *t, const warm *was, uint64_t *lookups) {
         first = last - run;
         counted = last - 1; // the last one
     }
-    uint32_t span = l->entries.at[n - 1].order + 1;
     for (uint64_t v = first; v < last; v++) {
         uint64_t from = v * wave, to = from + wave < p->total ? from + wave : p->total;
         for (uint64_t i = 0; i < n; i++) {
             const entry *e = &l->entries.at[i];
-            t->now = (uint32_t)(v - first + 1) * span + e->order;
+            t->now = (v - first + 1) << 32 | e->order;
             uint64_t x = from % grid[0], y = from / grid[0] % grid[1], z = from / grid[0] / grid[1];
             for (uint64_t b = from; b < to; b++) {
                 uint64_t addr = e->addr + (uint64_t)e->step[0] * (x - l->base[0]) +

@@ -59,6 +59,20 @@ static uint32_t line_of(share *s, uint64_t line, uint8_t sectors, bool *was) {
 
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
+// When memory takes what is asked for at t. Stores wait until nobody reads, as long as their queue has room.
+static uint64_t memory_turn(share *s, uint64_t t) {
+    if (t > s->dram_free) {
+        uint64_t idle = t - s->dram_free, done = idle < s->to_write ? idle : s->to_write;
+        s->to_write -= done;
+        s->dram_free += done;
+    }
+    if (s->to_write > s->write_room) {
+        s->dram_free += s->to_write - s->write_room;
+        s->to_write = s->write_room;
+    }
+    return later(t, s->dram_free);
+}
+
 static void one(share *s, const orr_request *r, orr_replies *out) {
     uint32_t sectors = (uint32_t)orr_popc(r->sectors), inst = asked_by(s, r);
     uint64_t t = later(r->time, s->l2_free), cost = sectors * s->sector;
@@ -73,9 +87,9 @@ static void one(share *s, const orr_request *r, orr_replies *out) {
     if (!write && was) done = later(done, s->ready[at]); // still on its way
     s->n.requests++;
     if (place == ON_ITS_WAY) // another SM has asked for it just now: as late, but memory sends it once
-        done = s->ready[at] = later(t, s->dram_free) + s->behind;
+        done = s->ready[at] = memory_turn(s, t) + s->behind;
     if (miss) {
-        uint64_t d = later(t, s->dram_free);
+        uint64_t d = memory_turn(s, t);
         s->dram_free = d + sectors * s->dram_sector;
         done = d + s->behind + (sectors - 1) * s->slice_sector;
         s->ready[at] = done;
@@ -95,7 +109,7 @@ static void one(share *s, const orr_request *r, orr_replies *out) {
         if (s->owed >= 1) {
             uint64_t back = (uint64_t)s->owed;
             s->owed -= (float)back;
-            s->dram_free = later(t, s->dram_free) + back * s->dram_sector;
+            s->to_write += back * s->dram_sector;
             s->n.dram_write += back;
             s->n.written_back += back;
             s->n.dram_busy += back * s->dram_sector;
@@ -137,6 +151,7 @@ void share_init(share *s, const orr_gpu *g, const cycle *c, const reach *x, doub
     s->slice_sector = ticks(ORR_SECTOR * l2_cycle * g->l2_slices / g->l2_bandwidth);
     double bytes = g->dram_bandwidth * 1e3 / g->clock_sm * g->dram_efficiency / 100; // all SMs, a cycle
     s->dram_sector = ticks(ORR_SECTOR * n / bytes);
+    s->write_room = ticks(ORR_SECTOR * 4 * (double)g->dram_queue * g->dram_channels / bytes);
     s->behind = ticks(g->dram_latency - g->l2_latency);
     s->far_side = g->l2_partitions > 1 ? ticks(g->l2_far_latency) : 0;
     s->atomic = ticks(l2_cycle / g->l2_atomic);
