@@ -2,6 +2,7 @@
 // Everything but `host` is the same on every host and with any number of threads. What a model does
 // not predict is null.
 #include "report/json.h"
+#include "report/limits.h"
 #include "report/sample.h"
 
 void json_counters(orr_text *t, const double *c, const char *indent) {
@@ -40,6 +41,7 @@ static void launch(orr_text *t, const orr_launch_result *l) {
     } else {
         orr_text_add(t, "\"stalls\": {}");
     }
+    json_limits(t, l);
     orr_text_add(t, "}");
 }
 

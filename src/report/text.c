@@ -1,5 +1,6 @@
 // A result for people: aligned tables that fit a terminal, most important first. Colour only when the
 // caller says that this is a terminal.
+#include "report/limits.h"
 #include "report/page.h"
 #include "report/sample.h"
 
@@ -219,6 +220,7 @@ void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text 
     if (r->sample) page_sample(&p, r);
     if (r->launches.n > 1 || (!r->profiles.n && !timed)) launch_table(&p, r);
     if (timed) page_timing(&p, r);
+    page_limits(&p, r);
     for (size_t i = 0; i < r->profiles.n; i++) {
         orr_sums s;
         orr_sums_make(r->profiles.at[i], &s);

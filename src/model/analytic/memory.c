@@ -1,0 +1,517 @@
+// Memory instructions, from the sampled streams: how long they hold the port of L1 and shared memory, which level
+// serves them, how long that takes, and the bytes on every way below.
+//
+// Addresses become sectors by the coalescer that all models share, and lines go through reuse distances: how many
+// other lines have been touched since this one was. A line is in a cache that holds more lines than that (fully
+// associative, least recently used first out). The distance is that of the sampled blocks; the others on the SM, or on
+// the GPU for L2, touch as many lines of their own meanwhile, so it is multiplied by how many run at a time. Of long
+// samples only every k-th line, by a hash of its address, is followed, and distances count k-fold (Waldspurger et al.,
+// "Efficient MRC Construction with SHARDS", FAST 2015).
+//
+// What the launch touches for the first time comes from memory. Lines that several of the sampled blocks touch are
+// taken for lines that all blocks do, and come once; the others come once for each block, as far as there is
+// allocated memory. From launch to launch L2 is remembered in regions of REGION bytes.
+#include "model/analytic/analytic.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/memory.h"
+
+#define LOCAL_LINES (1ull << 56)
+#define REGION_BITS 20
+#define MAX_FOLLOWED (1u << 18) // lines of a sample's accesses, about
+
+// ---- reuse distances: a time for every access, a tree that counts the times that are some line's last ------------
+typedef struct reuse {
+    uint64_t *key; // line + 1; 0: free
+    uint32_t *last;
+    uint8_t *sectors; // touched since it was last taken in
+    uint32_t *block;  // the thread block that touched it first, + 1; UINT32_MAX: several
+    uint32_t slots, used;
+    uint32_t *tree; // [cap + 1], Fenwick
+    uint32_t now, cap;
+} reuse;
+
+static void reuse_init(reuse *r, uint32_t slots) {
+    *r = (reuse){.slots = slots, .cap = slots * 4};
+    r->key = orr_calloc(slots, sizeof *r->key);
+    r->last = orr_calloc(slots, sizeof *r->last);
+    r->sectors = orr_calloc(slots, 1);
+    r->block = orr_calloc(slots, sizeof *r->block);
+    r->tree = orr_calloc((size_t)r->cap + 1, sizeof *r->tree);
+}
+
+static void reuse_free(reuse *r) {
+    free(r->key);
+    free(r->last);
+    free(r->sectors);
+    free(r->block);
+    free(r->tree);
+}
+
+static void tree_add(reuse *r, uint32_t at, uint32_t by) {
+    for (at++; at <= r->cap; at += at & (0u - at)) r->tree[at] += by;
+}
+
+static uint32_t tree_upto(const reuse *r, uint32_t at) { // times < at
+    uint32_t n = 0;
+    for (; at; at &= at - 1) n += r->tree[at];
+    return n;
+}
+
+static uint32_t slot_of(const reuse *r, uint64_t line) {
+    uint32_t at = (uint32_t)((line + 1) * 0x9e3779b97f4a7c15ull >> 32) & (r->slots - 1);
+    while (r->key[at] && r->key[at] != line + 1) at = (at + 1) & (r->slots - 1);
+    return at;
+}
+
+static int by_last(const void *a, const void *b) {
+    const uint32_t *x = a, *y = b;
+    return x[0] < y[0] ? -1 : x[0] > y[0];
+}
+
+// Times have run out: number the lines' last ones from 0.
+static void renumber(reuse *r) {
+    uint32_t(*at)[2] = orr_calloc(r->used + 1, sizeof *at), n = 0;
+    for (uint32_t s = 0; s < r->slots; s++)
+        if (r->key[s]) at[n][0] = r->last[s], at[n++][1] = s;
+    qsort(at, n, sizeof *at, by_last);
+    memset(r->tree, 0, ((size_t)r->cap + 1) * sizeof *r->tree);
+    for (uint32_t k = 0; k < n; k++) {
+        r->last[at[k][1]] = k;
+        tree_add(r, k, 1);
+    }
+    r->now = n;
+    free(at);
+}
+
+static void rehash(reuse *r) {
+    reuse big;
+    reuse_init(&big, r->slots * 2);
+    for (uint32_t s = 0; s < r->slots; s++) {
+        if (!r->key[s]) continue;
+        uint32_t to = slot_of(&big, r->key[s] - 1);
+        big.key[to] = r->key[s];
+        big.last[to] = r->last[s];
+        big.sectors[to] = r->sectors[s];
+        big.block[to] = r->block[s];
+    }
+    big.used = r->used;
+    reuse_free(r);
+    *r = big;
+    renumber(r);
+}
+
+// Lines touched since `line` was, and its place; UINT32_MAX: never.
+static uint32_t touch(reuse *r, uint64_t line, uint32_t *place) {
+    if (r->used * 2 >= r->slots) rehash(r);
+    if (r->now == r->cap) renumber(r);
+    uint32_t at = slot_of(r, line), distance = UINT32_MAX;
+    *place = at;
+    if (r->key[at]) {
+        distance = r->used - tree_upto(r, r->last[at] + 1);
+        tree_add(r, r->last[at], UINT32_MAX); // - 1
+    } else {
+        r->key[at] = line + 1;
+        r->used++;
+        r->sectors[at] = 0;
+        r->block[at] = 0;
+    }
+    r->last[at] = r->now++;
+    tree_add(r, r->last[at], 1);
+    return distance;
+}
+
+// ---- from launch to launch ---------------------------------------------------------------------------------------
+struct an_memory {
+    const orr_gpu *gpu;
+    reuse regions; // of REGION bytes; `block` holds nothing
+};
+
+an_memory *an_memory_new(const orr_gpu *g) {
+    an_memory *m = orr_calloc(1, sizeof *m);
+    m->gpu = g;
+    reuse_init(&m->regions, 256);
+    return m;
+}
+
+void an_memory_free(an_memory *m) {
+    if (!m) return;
+    reuse_free(&m->regions);
+    free(m);
+}
+
+void an_memory_copy(an_memory *m, uint64_t addr, uint64_t bytes) {
+    uint32_t place;
+    for (uint64_t r = addr >> REGION_BITS; bytes && r <= (addr + bytes - 1) >> REGION_BITS; r++)
+        touch(&m->regions, r, &place);
+}
+
+// ---- before anything is known --------------------------------------------------------------------------------------
+static double pass_cycles(const orr_gpu *g) {
+    return g->shared_bank_bytes < 4 ? (3 + g->shared_bank_bytes) / g->shared_bank_bytes : 1;
+}
+
+// How long L1 is busy with an access: the most sectors that fall on one bank, the way to the registers.
+static double l1_cycles(const orr_gpu *g, const orr_coalesced *x) {
+    uint32_t on[64] = {0}, most = 1, banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1;
+    uint32_t wide = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1;
+    if (x->sectors > banks || x->lines > 1)
+        for (uint32_t n = 0; n < x->lines; n++)
+            for (uint32_t m = x->line[n].sectors; m; m &= m - 1) {
+                uint32_t b = ++on[(x->line[n].line * 4 + (uint32_t)orr_ffs(m)) % banks];
+                if (b > most) most = b;
+            }
+    uint32_t way = (x->sectors * ORR_SECTOR + wide - 1) / wide;
+    return most > way ? most : way;
+}
+
+void an_memory_assume(const orr_gpu *g, const orr_program *p, an_access *access) {
+    orr_coalesced one = {.requests = 1, .lines = 1, .sectors = 4};
+    one.line[0].sectors = 15;
+    double cost = l1_cycles(g, &one), far = g->memory == ORR_MEMORY_PERFECT ? g->l1_latency : g->l2_latency;
+    for (uint32_t n = 0; n < p->ninsts; n++) {
+        const orr_tinst *i = &p->insts[n];
+        an_access *a = &access[n];
+        if (i->kind != ORR_TK_MEM) continue;
+        a->requests = 1;
+        a->cost = cost;
+        a->latency = far + cost - 1;
+        if (i->space == ORR_SPACE_SHARED) {
+            a->cost = pass_cycles(g);
+            a->latency = g->shared_latency;
+        } else if (i->space == ORR_SPACE_CONST || i->space == ORR_SPACE_PARAM) {
+            a->cost = 1;
+            a->latency = g->const_latency;
+        } else if (i->space == ORR_SPACE_LOCAL) {
+            a->latency = g->l1_latency + cost - 1;
+        }
+    }
+}
+
+// ---- the sample ------------------------------------------------------------------------------------------------------
+typedef struct sampler {
+    an_memory *m;
+    const orr_gpu *gpu;
+    an_graph *g;
+    reuse l1, l2;
+    uint32_t every;            // k: lines followed
+    double l1_lines, l2_lines; // capacities, as distances in the sample
+    uint64_t regions;          // that L2 holds
+    uint32_t block;            // the thread block at hand, + 1
+    bool fits;                 // all that is allocated lies in L2
+    uint64_t *runs;            // [blocks of code]
+    double *loads;             // [insts] requests with a latency
+    double cold_once, cold_more; // lines followed: touched by one block, by several
+    double first, again;         // sectors from memory: of the first touch; because L2 had lost them
+    orr_access *access;
+    an_traffic *out;
+} sampler;
+
+enum { AT_L1, AT_L2, AT_DRAM };
+
+static uint8_t whole(const orr_gpu *g, uint8_t sectors) { // fetched together
+    if (g->l1_sector >= 128) return 0xf;
+    if (g->l1_sector >= 64) return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
+    return sectors;
+}
+
+static bool followed(const sampler *s, uint64_t line) {
+    return ((line * 0xd6e8feb86659fd93ull) >> 40) % s->every == 0;
+}
+
+// Sectors of a line at L2: which level has them.
+static int at_l2(sampler *s, an_access *a, uint64_t line, uint32_t n, bool store) {
+    uint32_t place;
+    uint32_t d = touch(&s->l2, line, &place);
+    uint32_t *by = &s->l2.block[place];
+    bool warm = false;
+    if (d == UINT32_MAX) {
+        uint32_t region, old = touch(&s->m->regions, line * ORR_LINE >> REGION_BITS, &region);
+        // block[] of a region: the launch's own mark, so that this launch's regions are not warm
+        warm = s->m->regions.block[region] != 1 && old != UINT32_MAX && old < s->regions;
+        if (!warm) s->m->regions.block[region] = 1;
+        *by = s->block;
+    } else if (*by != s->block && *by != UINT32_MAX) {
+        *by = UINT32_MAX;
+    }
+    a->l2 += n;
+    s->out->l2_sectors += n;
+    bool lost = d != UINT32_MAX && !s->fits && (double)d * s->every > s->l2_lines;
+    if (store && !lost && d == UINT32_MAX) { // written back when there is no room
+        if (!s->fits) a->dram += n;
+        return AT_L2;
+    }
+    if ((d == UINT32_MAX && !warm) || lost) {
+        a->dram += n;
+        if (lost)
+            s->again += n;
+        else
+            s->first += n;
+        return AT_DRAM;
+    }
+    s->out->l2_hits += n;
+    return AT_L2;
+}
+
+// A line of an access: the level that serves it.
+static int line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t line, uint8_t sectors) {
+    const orr_gpu *g = s->gpu;
+    uint32_t n = (uint32_t)orr_popc(sectors), place, times = s->every;
+    s->out->sectors += n * times;
+    a->sectors += n * times;
+    if (i->flags & ORR_TF_ATOMIC) {
+        a->sent += (8 + 32 * n) * times;
+        if (i->flags & ORR_TF_LOAD) {
+            a->received += (8 + 32 * n) * times;
+            a->misses += times;
+        }
+        an_access x = {0};
+        int at = at_l2(s, &x, line, n, false);
+        a->l2 += x.l2 * times;
+        a->dram += x.dram * times;
+        return at;
+    }
+    bool store = i->flags & ORR_TF_STORE, local = line >= LOCAL_LINES;
+    bool cached = !(i->flags & ORR_TF_BYPASS) && (local || g->l1_global);
+    uint8_t have = 0;
+    if (cached) {
+        uint32_t d = touch(&s->l1, line, &place);
+        if (d == UINT32_MAX || (double)d * s->every > s->l1_lines) s->l1.sectors[place] = 0;
+        have = s->l1.sectors[place] & sectors;
+        if (!store || g->l1_write_allocate || local) s->l1.sectors[place] |= store ? sectors : whole(g, sectors);
+    }
+    if (store) {
+        if (local && (g->l1_write == ORR_WRITE_LOCAL || g->l1_write == ORR_WRITE_BACK)) return AT_L1;
+        a->sent += (8 + 32 * n) * times;
+    } else {
+        uint8_t need = whole(g, sectors & (uint8_t)~have);
+        s->out->l1_hits += (uint32_t)orr_popc(have) * times;
+        if (!need) return AT_L1;
+        n = (uint32_t)orr_popc(need);
+        a->sent += (g->xbar_sectors ? 32 * n : 8) * times;
+        a->received += (8 + 32 * n) * times;
+        a->misses += times;
+    }
+    an_access x = {0};
+    int at = at_l2(s, &x, line, n, store);
+    a->l2 += x.l2 * times;
+    a->dram += x.dram * times;
+    return at;
+}
+
+static uint8_t resolve(orr_access *a, uint8_t space) { // generic: by the first lane
+    if (space != ORR_SPACE_GENERIC || !a->mask) return space;
+    uint64_t at = a->addr[orr_ffs(a->mask)], window;
+    if (at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) {
+        space = ORR_SPACE_SHARED;
+        window = ORR_SHARED_WINDOW;
+    } else if (at - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES) {
+        space = ORR_SPACE_LOCAL;
+        window = ORR_LOCAL_WINDOW;
+    } else {
+        return at - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES ? ORR_SPACE_CONST : ORR_SPACE_GLOBAL;
+    }
+    for (uint32_t m = a->mask; m; m &= m - 1) a->addr[orr_ffs(m)] -= window;
+    return space;
+}
+
+static double latency_of(const orr_gpu *g, int level) {
+    double far = g->l2_partitions > 1 ? g->l2_far_latency * (1 - 1.0 / g->l2_partitions) : 0;
+    return level == AT_L1 ? g->l1_latency : (level == AT_L2 ? g->l2_latency : g->dram_latency) + far;
+}
+
+static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64_t local) {
+    const orr_gpu *g = s->gpu;
+    const orr_tinst *i = &s->g->program->insts[inst];
+    an_access *a = &s->g->access[inst];
+    orr_access x = *from;
+    uint8_t space = resolve(&x, i->space);
+    if (i->offset)
+        for (uint32_t m = x.mask; m; m &= m - 1) x.addr[orr_ffs(m)] += i->offset;
+    a->requests += x.mask != 0;
+    if (space == ORR_SPACE_SHARED) {
+        int kind = i->flags & ORR_TF_ATOMIC  ? ORR_BANKS_ATOMIC
+                   : i->flags & ORR_TF_STORE ? ORR_BANKS_STORE
+                                             : ORR_BANKS_LOAD;
+        orr_banked b = orr_bank_conflicts(&x, i->bytes, kind);
+        double cycles = (b.passes ? b.passes : 1) * pass_cycles(g);
+        s->out->shared_passes += b.passes;
+        s->out->shared_conflicts += b.conflicts;
+        a->cost += cycles;
+        a->latency += g->shared_latency + cycles - pass_cycles(g);
+        return;
+    }
+    if (!x.mask || space == ORR_SPACE_CONST || space == ORR_SPACE_PARAM) {
+        a->cost += 1;
+        a->latency += g->const_latency;
+        return;
+    }
+    orr_coalesced c;
+    uint64_t base = 0;
+    if (space == ORR_SPACE_LOCAL) {
+        orr_coalesce_local(&x, i->bytes, &c);
+        base = LOCAL_LINES + local;
+    } else {
+        orr_coalesce(&x, i->bytes,
+                     i->flags & ORR_TF_ATOMIC || g->l1_coalesce >= 32 ? ORR_WHOLE_WARP
+                                                                       : (enum orr_coalescing)g->l1_coalesce,
+                     &c);
+    }
+    double cost = l1_cycles(g, &c);
+    if (i->flags & ORR_TF_ASYNC) cost += ((uint32_t)orr_popc(x.mask) * i->bytes + 127) / 128;
+    a->cost += cost;
+    if (i->flags & ORR_TF_ATOMIC) a->atomics += orr_popc(x.mask);
+    if (g->memory == ORR_MEMORY_PERFECT) {
+        a->sectors += c.sectors;
+        s->out->sectors += c.sectors;
+        s->out->l1_hits += c.sectors;
+        a->latency += g->l1_latency + cost - 1;
+        return;
+    }
+    int worst = i->flags & ORR_TF_ATOMIC ? AT_L2 : AT_L1;
+    for (uint32_t n = 0; n < c.lines; n++) {
+        uint64_t line = base + c.line[n].line;
+        if (!followed(s, line)) continue;
+        int at = line_access(s, a, i, line, c.line[n].sectors);
+        if (at > worst) worst = at;
+        s->loads[inst]++;
+        a->latency += 0;
+    }
+    a->latency += latency_of(g, worst) + cost - 1;
+}
+
+// ---- the streams of a cluster, a block of code of each warp in turn ---------------------------------------------------
+typedef struct reader {
+    orr_trace t;
+    uint32_t block;
+    uint64_t local;
+} reader;
+
+// One block of code of a warp: 1, 0 at its end, -1 damaged.
+static int step(sampler *s, reader *r) {
+    const orr_program *p = s->g->program;
+    uint32_t block, mask;
+    int more = orr_trace_block(&r->t, p->nblocks, &block, &mask);
+    if (more <= 0) return more;
+    s->runs[block]++;
+    s->block = r->block;
+    const orr_tblock *x = &p->blocks[block];
+    for (uint32_t n = 0; n < x->naccess; n++)
+        if (!orr_trace_access(&r->t, &s->access[n])) return -1;
+    for (uint32_t n = x->first; n < x->first + x->count; n++) {
+        const orr_tinst *i = &p->insts[n];
+        if (i->kind == ORR_TK_MEM && i->access < x->naccess) one_access(s, n, &s->access[i->access], r->local);
+    }
+    return 1;
+}
+
+// Streams from..to at a time, interleaved.
+static bool together(sampler *s, const an_tally *t, uint32_t from, uint32_t to) {
+    uint32_t n = 0, left;
+    for (uint32_t k = from; k < to; k++) n += t->streams[k].nwarps;
+    reader *all = orr_calloc(n + 1, sizeof *all);
+    n = 0;
+    for (uint32_t k = from; k < to; k++)
+        for (uint32_t w = 0; w < t->streams[k].nwarps; w++) {
+            const an_stream *x = &t->streams[k];
+            orr_warp_trace v = {x->bytes + x->at[w], x->at[w + 1] - x->at[w]};
+            all[n++] = (reader){orr_trace_open(v), k + 1, ((uint64_t)k * 64 + w) << 18};
+        }
+    bool ok = true;
+    for (left = n; left && ok;) {
+        left = 0;
+        for (uint32_t k = 0; k < n && ok; k++) {
+            if (all[k].t.at == all[k].t.end) continue;
+            int more = step(s, &all[k]);
+            ok = more >= 0;
+            left += more > 0;
+        }
+    }
+    free(all);
+    return ok;
+}
+
+// Of the sectors touched first: how many fewer they are in the whole launch than in the sample blown up.
+static double first_share(const sampler *s, const an_tally *t, uint64_t allocated) {
+    double once = 0, more = 0;
+    for (uint32_t n = 0; n < s->l2.slots; n++)
+        if (s->l2.key[n]) *(s->l2.block[n] == UINT32_MAX ? &more : &once) += 1;
+    if (once + more == 0 || !t->nsampled) return 1;
+    double blow = (double)t->ntbs / t->nsampled, all = (once * blow + more) * s->every;
+    double most = (double)allocated / ORR_LINE;
+    if (allocated && all > most) all = most;
+    double share = all / ((once + more) * s->every * blow);
+    return share < 1 ? share : 1;
+}
+
+bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_occupancy_result *occ,
+                      uint64_t allocated, an_traffic *out) {
+    const orr_gpu *gpu = g->gpu;
+    const orr_program *p = g->program;
+    memset(out, 0, sizeof *out);
+    sampler s = {.m = m, .gpu = gpu, .g = g, .out = out, .every = 1};
+    uint64_t bytes = 0;
+    for (uint32_t n = 0; n < t->nsampled; n++)
+        bytes += t->streams[n].nwarps ? t->streams[n].at[t->streams[n].nwarps] : 0;
+    while (bytes / 4 / s.every > MAX_FOLLOWED && s.every < 256) s.every *= 2;
+    reuse_init(&s.l1, 1024);
+    reuse_init(&s.l2, 4096);
+    // How many blocks run at a time for each that is in the sample.
+    bool alone = gpu->sm_count > 1;
+    uint32_t cluster = 1;
+    while (cluster < t->nsampled && t->sampled[cluster] == t->sampled[cluster - 1] + 1) cluster++;
+    double resident = occ->blocks, per_sm = (double)t->ntbs / gpu->sm_count;
+    if (resident > per_sm) resident = per_sm > 1 ? per_sm : 1;
+    double l1_times = alone ? resident : resident / cluster, l2_times = resident * gpu->sm_count / cluster;
+    if (l1_times < 1) l1_times = 1;
+    if (l2_times < 1) l2_times = 1;
+    s.l1_lines = (occ->l1_bytes > ORR_LINE ? (double)occ->l1_bytes : ORR_LINE) / ORR_LINE / l1_times;
+    s.l2_lines = (double)gpu->l2_size / ORR_LINE / l2_times;
+    s.regions = (uint64_t)gpu->l2_size >> REGION_BITS;
+    s.fits = allocated && allocated <= (uint64_t)gpu->l2_size;
+    if (gpu->l2_flush) {
+        reuse_free(&m->regions);
+        reuse_init(&m->regions, 256);
+    }
+    for (uint32_t n = 0; n < m->regions.slots; n++) m->regions.block[n] = 0;
+    s.runs = orr_calloc(p->nblocks + 1, sizeof *s.runs);
+    s.loads = orr_calloc(p->ninsts + 1, sizeof *s.loads);
+    s.access = orr_calloc(p->max_access + 1, sizeof *s.access);
+    an_access *assumed = orr_calloc(p->ninsts + 1, sizeof *assumed);
+    an_memory_assume(gpu, p, assumed);
+    memset(g->access, 0, p->ninsts * sizeof *g->access);
+
+    bool ok = true;
+    for (uint32_t n = 0; n < t->nsampled && ok;) {
+        uint32_t to = n + (alone ? 1 : cluster);
+        if (to > t->nsampled) to = t->nsampled;
+        ok = together(&s, t, n, to);
+        n = to;
+        reuse_free(&s.l1); // another SM, another time
+        reuse_init(&s.l1, 1024);
+    }
+    double share = first_share(&s, t, allocated);
+    double rest = s.first + s.again > 0 ? (s.first * share + s.again) / (s.first + s.again) : 1;
+    for (uint32_t b = 0; b < p->nblocks; b++)
+        for (uint32_t n = p->blocks[b].first; n < p->blocks[b].first + p->blocks[b].count; n++) {
+            an_access *a = &g->access[n];
+            if (!s.runs[b]) {
+                *a = assumed[n];
+                continue;
+            }
+            double *v = (double *)a;
+            a->dram *= rest;
+            for (size_t k = 0; k < sizeof *a / sizeof *v; k++) v[k] /= (double)s.runs[b];
+        }
+    out->dram_sectors = (s.first + s.again) * rest;
+    free(assumed);
+    free(s.runs);
+    free(s.loads);
+    free(s.access);
+    reuse_free(&s.l1);
+    reuse_free(&s.l2);
+    return ok;
+}

@@ -1,0 +1,228 @@
+// The analytic model behind the interface of all models (model.h).
+//
+// 1. The kernel's graph: weights for every way into a block of code (graph.c), with memory as far as it is known.
+// 2. The launch is executed and counted (tally.c).
+// 3. The sampled streams say what its memory instructions cost (memory.c); paths are worked out again with that.
+// 4. Time (bound.c), from that the register banks' conflicts (banks.c), from those longer paths and more use of
+//    the collectors, from that time; until it stays (the paper's figure 6).
+#include "model/analytic/analytic.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ROUNDS 20
+#define SETTLED    1e-4
+
+// ---- what is kept from launch to launch ---------------------------------------------------------------------------
+typedef struct code {
+    orr_program *program;
+    an_graph graph;
+} code;
+typedef struct state {
+    ORR_VEC(code *) codes;
+    an_memory *memory;
+} state;
+
+static void state_free(void *arg) {
+    state *st = arg;
+    for (size_t n = 0; n < st->codes.n; n++) {
+        an_graph_free(&st->codes.at[n]->graph);
+        orr_program_free(st->codes.at[n]->program);
+        free(st->codes.at[n]);
+    }
+    free(st->codes.at);
+    an_memory_free(st->memory);
+    free(st);
+}
+
+static state *state_of(const orr_gpu *gpu, orr_result *r) {
+    if (!r->state) {
+        state *st = orr_calloc(1, sizeof *st);
+        st->memory = an_memory_new(gpu);
+        r->state = st;
+        r->state_free = state_free;
+    }
+    return r->state;
+}
+
+static code *code_of(state *st, const orr_kernel *k, const orr_gpu *gpu, orr_err *e) {
+    for (size_t n = 0; n < st->codes.n; n++)
+        if (st->codes.at[n]->program->kernel == k) return st->codes.at[n];
+    orr_program *p = orr_program_new(k, gpu, e);
+    if (!p) return NULL;
+    code *c = *ORR_PUSH(&st->codes) = orr_calloc(1, sizeof *c);
+    c->program = p;
+    an_graph_init(&c->graph, gpu, p);
+    return c;
+}
+
+static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_info *l, orr_occupancy_result *o,
+                      orr_err *e) {
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    const orr_kernel *k = l->kernel;
+    int64_t shared = (int64_t)k->shared_bytes + l->dynamic_shared;
+    uint32_t most = (uint32_t)g->limit_thread_registers; // ptxas would spill rather than exceed it
+    uint32_t regs = k->machine || p->registers <= most ? p->registers : most;
+    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)regs, shared, (int)k->barriers, o) && o->blocks > 0)
+        return true;
+    return orr_fail(e, ORR_BAD_INPUT,
+                    "%s: a block of %llu threads with %u registers each and %lld bytes of shared memory does not fit "
+                    "on an SM of %s",
+                    k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
+}
+
+// ---- sums over the blocks of code ---------------------------------------------------------------------------------------
+static double paths(an_graph *g, const an_tally *t) {
+    double sum = 0;
+    an_graph_flow(g);
+    for (uint32_t b = 0; b < t->nblocks; b++)
+        for (int way = 0; way <= ORR_TALLY_FROM; way++) {
+            uint64_t runs = t->counts[b].runs[way];
+            uint32_t from = way < ORR_TALLY_FROM ? t->plan[b].from[way] : UINT32_MAX;
+            if (runs) sum += (double)runs * an_graph_path(g, from, b);
+        }
+    return sum;
+}
+
+static void demands(an_graph *g, const an_tally *t, an_demand *d) {
+    memset(d, 0, sizeof *d);
+    double weights = 0;
+    for (uint32_t b = 0; b < t->nblocks; b++) {
+        for (int way = 0; way <= ORR_TALLY_FROM; way++)
+            weights += (double)t->counts[b].runs[way] * t->plan[b].weight[way];
+        for (int ghost = 0; ghost < 2; ghost++) {
+            double runs = (double)(ghost ? t->ghosts[b] : an_runs(&t->counts[b])), reads = 0, writes = 0;
+            if (runs == 0) continue;
+            double use[RES_MAX] = {0};
+            an_graph_usage(g, b, ghost, use, &reads, &writes);
+            for (int r = 0; r < RES_MAX; r++) d->use[r] += runs * use[r];
+            d->reads += runs * reads;
+            d->writes += runs * writes;
+            d->insts += runs * g->program->blocks[b].count;
+        }
+    }
+    d->path = paths(g, t);
+    d->scale = weights > 0 ? d->path / weights : 1;
+}
+
+// ---- the fixed point -------------------------------------------------------------------------------------------------------
+typedef struct answer {
+    an_time time;
+    an_demand demand;
+    double conflicts, write_conflicts; // of reads and of writes
+    int rounds;
+} answer;
+
+static void settle(const orr_gpu *gpu, an_graph *g, const an_tally *t, int resident, const an_machine *m, answer *a) {
+    an_demand base;
+    g->conflict = 0;
+    demands(g, t, &base);
+    double slope = 0, subs = gpu->core_subcores, banks = gpu->regs_banks;
+    if (g->collectors) {
+        banks /= subs;
+        g->conflict = 1;
+        slope = paths(g, t) - base.path;
+        g->conflict = 0;
+    }
+    a->demand = base;
+    a->demand.use[RES_WRITE] = base.writes / (banks * gpu->regs_ports);
+    a->conflicts = a->write_conflicts = 0;
+    an_schedule(gpu, m, &a->demand, t, resident, &a->time);
+    for (a->rounds = 0; g->collectors && a->rounds < MAX_ROUNDS; a->rounds++) {
+        double cycles = a->time.cycles * a->time.active * subs; // of register files
+        double was = a->time.cycles;
+        a->conflicts = an_bank_conflicts(base.reads / cycles, (int)banks, gpu->regs_ports) * cycles;
+        a->write_conflicts = an_bank_conflicts(base.writes / cycles, (int)banks, gpu->regs_ports) * cycles;
+        double each = base.insts > 0 ? a->conflicts / base.insts : 0;
+        a->demand.path = base.path + slope * each;
+        a->demand.scale = base.scale * (base.path > 0 ? a->demand.path / base.path : 1);
+        a->demand.use[RES_COLLECT] = base.use[RES_COLLECT] + a->conflicts / g->collectors;
+        a->demand.use[RES_WRITE] = (base.writes + a->write_conflicts) / (banks * gpu->regs_ports);
+        an_schedule(gpu, m, &a->demand, t, resident, &a->time);
+        if (fabs(a->time.cycles - was) <= SETTLED * was) break;
+    }
+}
+
+// ---- the result --------------------------------------------------------------------------------------------------------------
+static orr_limits *limits_of(const orr_gpu *gpu, const an_machine *m, const answer *a, double overhead, orr_result *r) {
+    orr_limits *b = orr_arena_alloc(&r->arena, sizeof *b);
+    b->latency = a->time.latency + overhead;
+    b->optimistic = b->latency;
+    b->limit = "latency";
+    b->warps = a->time.warps;
+    b->register_conflicts = a->conflicts;
+    for (int k = 0; k < RES_MAX && b->nparts < ORR_LIMIT_PARTS; k++) {
+        double share = m->count[k] > 0 ? m->count[k] * a->time.active : 1;
+        double cycles = a->demand.use[k] * m->cycles[k] / share;
+        if (!(cycles > 0)) continue;
+        b->part[b->nparts].name = an_res_name(gpu, k);
+        b->part[b->nparts++].cycles = cycles;
+        if (cycles + overhead > b->optimistic) {
+            b->optimistic = cycles + overhead;
+            b->limit = an_res_name(gpu, k);
+        }
+    }
+    return b;
+}
+
+static void counters(const orr_gpu *gpu, const an_traffic *x, const an_tally *t, const answer *a, orr_launch_result *l,
+                     orr_result *r) {
+    double *c = l->counters = orr_arena_alloc(&r->arena, ORR_COUNTERS * sizeof *c);
+    for (int n = 0; n < ORR_COUNTERS; n++) c[n] = NAN;
+    (void)x;
+    (void)t;
+    c[ORR_C_INST] = (double)l->warp_insts;
+    c[ORR_C_THREAD_INST] = (double)l->thread_insts;
+    c[ORR_C_CYCLES] = l->cycles;
+    c[ORR_C_TIME] = l->time_ns;
+    c[ORR_C_SM_ELAPSED] = l->cycles * gpu->sm_count;
+    c[ORR_C_BLOCKS] = (double)l->blocks;
+    c[ORR_C_WARPS_LAUNCHED] = (double)t->nwarps;
+    c[ORR_C_ISSUED] = (double)l->warp_insts;
+    if (gpu->core_kind == ORR_CORE_COLLECTOR) c[ORR_C_REG_CONFLICTS] = a->conflicts;
+}
+
+static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
+    state *st = state_of(gpu, r);
+    code *c = code_of(st, w->info.kernel, gpu, e);
+    orr_occupancy_result occ;
+    if (!c || !occupancy(gpu, c->program, &w->info, &occ, e)) return false;
+    an_tally t = {0};
+    double start = orr_seconds();
+    bool ok = an_tally_run(&t, &c->graph, c->program, w, (uint32_t)occ.blocks < 4 ? (uint32_t)occ.blocks : 4, e);
+    r->host.execute_seconds += orr_seconds() - start;
+    start = orr_seconds();
+    an_traffic traffic;
+    uint64_t allocated = w->launch ? orr_mem_used(w->launch->mem) : 0;
+    if (ok && !an_memory_sample(st->memory, &c->graph, &t, &occ, allocated, &traffic))
+        ok = orr_fail(e, ORR_BAD_INPUT, "launch %u of %s: its stream is damaged; record it again", w->info.index,
+                      w->info.kernel->name);
+    if (ok) {
+        an_machine m;
+        answer a = {0};
+        an_machine_of(gpu, &m);
+        settle(gpu, &c->graph, &t, occ.blocks, &m, &a);
+        orr_launch_result *l = orr_result_add(r, gpu, w);
+        l->occupancy = occ.percent / 100;
+        l->cycles = floor(a.time.cycles + gpu->launch_overhead + 0.5);
+        l->time_ns = l->cycles * 1e3 / gpu->clock_sm;
+        l->warp_insts = t.warp_insts;
+        l->thread_insts = t.thread_insts;
+        l->limits = limits_of(gpu, &m, &a, gpu->launch_overhead, r);
+        counters(gpu, &traffic, &t, &a, l, r);
+    }
+    an_tally_free(&t);
+    r->host.model_seconds += orr_seconds() - start;
+    return ok;
+}
+
+static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *r, orr_err *e) {
+    (void)e;
+    an_memory_copy(state_of(gpu, r)->memory, addr, bytes);
+    return true;
+}
+
+const orr_model orr_model_analytic = {
+    "analytic", "counts blocks of code, bounds time by their longest paths and what they use: costs hardly more than executing",
+    run_model, copy, true};
