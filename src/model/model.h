@@ -115,6 +115,21 @@ typedef struct orr_timing {
     const struct orr_raw *raw; // the model's own counts (cycle/raw.h)
 } orr_timing;
 
+// What the analytic model found to bound a launch (docs/analytic.md).
+#define ORR_LIMIT_PARTS 44
+typedef struct orr_limits {
+    double latency;    // cycles if no warp waited for another
+    double optimistic; // cycles if all of them fitted between each other: the largest of latency and parts
+    const char *limit; // which one that is
+    double warps;      // that make progress on a busy SM
+    double register_conflicts;
+    struct {
+        const char *name; // a resource: an execution unit, or issue, l1, l2, dram ...
+        double cycles;    // it is busy
+    } part[ORR_LIMIT_PARTS];
+    int nparts;
+} orr_limits;
+
 // ---- results --------------------------------------------------------------------------------
 typedef struct orr_launch_result {
     const orr_kernel *kernel;
@@ -123,7 +138,8 @@ typedef struct orr_launch_result {
     uint64_t blocks, warp_insts, thread_insts;
     double occupancy;   // warps that fit on an SM, of those it could hold: 0 to 1
     double *counters;   // [ORR_COUNTERS], NAN: not counted; NULL: none
-    orr_timing *timing; // NULL: this model does not predict time
+    orr_timing *timing; // NULL: this model does not simulate time
+    orr_limits *limits;  // NULL: only the analytic model has one
 } orr_launch_result;
 
 typedef struct orr_host {
@@ -200,6 +216,7 @@ typedef struct orr_model {
 } orr_model;
 
 extern const orr_model orr_model_functional, orr_model_cycle, orr_model_abstract, orr_model_partial;
+extern const orr_model orr_model_analytic;
 extern const orr_model *const orr_models[]; // all, ends with NULL
 // By name. Unknown: NULL, and the message names those that exist.
 const orr_model *orr_model_find(const char *name, orr_err *e);
