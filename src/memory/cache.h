@@ -23,6 +23,7 @@ typedef struct orr_cache_line {
     uint8_t used;         // holds a line; ORR_LINE_PARTIAL is set by who writes to its `partial`
 } orr_cache_line;
 #define ORR_LINE_PARTIAL 2
+#define ORR_LINE_COPIED  4 // set by who keeps a copy elsewhere
 
 typedef struct orr_cache {
     orr_cache_line *line; // sets x ways

@@ -17,6 +17,13 @@
 // (write-validate) and is fetched only when it is read; or, with l2.write = fetch, it is fetched at once. A
 // dirty sector that leaves is written to DRAM, once, whole or not. Atomics need the whole sector, and keep
 // the slice's input waiting while it works on earlier ones.
+//
+// Where L2 has two halves (l2.copies), each is a partition's: an SM asks its own half, which keeps copies of
+// what it has read of the other's lines (their tags have ORR_L2_FAR). What is not there is asked for at the
+// other half's slice as if that were DRAM; stores and atomics are passed on to it. A line of which the other
+// half has a copy is marked, and when it is written the copy is dropped. A half never waits for the other
+// before it takes a request that came from there: what asks for a copy is never blocked, and a copy that is
+// on its way gives its place to a line of the half's own.
 #include "memory/l2.h"
 #include "memory/memory.h"
 
@@ -27,6 +34,7 @@
 #define NONE  UINT32_MAX
 #define NEVER UINT64_MAX
 enum { OPEN, BLOCKED_LINES, BLOCKED_WRITES };
+enum { DROP = ORR_REQ_REDUCE + 1 }; // to the other half: a copy is not valid any more
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
@@ -43,6 +51,13 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     uint64_t fixed = more > 0 ? (uint64_t)llround(more) : 0;
     c->before = fixed / 2;
     c->behind = fixed - c->before;
+    double write = g->l2_write_bandwidth > 0 ? g->l2_write_bandwidth : g->l2_bandwidth;
+    c->write_sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / write));
+    c->atomic_more = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
+    c->copies = g->l2_copies && g->l2_partitions == 2;
+    c->far = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
+    c->merge = (uint32_t)g->l2_merge;
+    c->lookup = max(1, (uint64_t)llround(cycle * g->l2_lookup));
 }
 
 // ---- pools, and the heap of events ----------------------------------------------------------------
@@ -104,11 +119,19 @@ static void happened(orr_l2 *p, uint64_t t) {
     if (t > p->stats.last) p->stats.last = t;
 }
 
-static void answer(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
+// The sectors leave by the slice's port; the time of the last.
+static uint64_t leave(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w) {
     uint64_t n = (uint64_t)orr_popc(w->sectors);
     t = max(t, s->out_free);
     s->out_free = t + n * p->c->sector;
     if (n) t += (n - 1) * p->c->sector;
+    happened(p, t);
+    return t;
+}
+
+static void answer(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
+    t = leave(p, s, t, w);
+    if (w->far) t += p->c->far; // an atomic from the other half
     *ORR_PUSH(out) =
         (orr_reply){.time = t, .sm = w->sm, .token = w->token, .sectors = w->sectors, .hit = w->hit};
     happened(p, t);
@@ -117,6 +140,11 @@ static void answer(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *
 // All sectors of a load or an atomic are here.
 static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
+    if (w->kind == ORR_REQ_READ && w->far) {
+        t = leave(p, s, t, w) + p->c->far;
+        *ORR_PUSH(&p->back) = (orr_l2_event){.time = t, .at = w->token, .sectors = w->sectors};
+        return;
+    }
     if (w->kind == ORR_REQ_READ) {
         answer(p, s, t, w, out);
         return;
@@ -127,7 +155,8 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
     if (w->kind != ORR_REQ_ATOMIC) return;
     uint32_t copy = new_waiter(p);
     p->waiters.at[copy] = *w;
-    add_event(p, (orr_l2_event){.time = t, .at = copy, .atomic = true, .slice = (uint16_t)slice});
+    add_event(p, (orr_l2_event){
+                     .time = t + p->c->atomic_more, .at = copy, .atomic = true, .slice = (uint16_t)slice});
 }
 
 // ---- DRAM -----------------------------------------------------------------------------------------
@@ -152,17 +181,36 @@ static void ask(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool w
     orr_dram_push(d, t + p->c->before, line, sectors, write, user);
 }
 
-// A line for `tag`; what was there before leaves. ORR_NO_LINE when the slice is blocked.
+// A copy that is on its way gives up its place in the set of `tag`; who waits for it gets it all the same.
+static bool give_up_copy(orr_l2 *p, orr_l2_slice *s, uint64_t tag) {
+    uint32_t first = orr_cache_set_of(&s->cache, tag) * s->cache.ways;
+    for (uint32_t i = first; p->c->copies && i < first + s->cache.ways; i++) {
+        orr_cache_line *l = &s->cache.line[i];
+        if (!l->pending || !(l->tag & ORR_L2_FAR)) continue;
+        p->misses.at[l->user].line = ORR_NO_LINE;
+        l->pending = 0;
+        l->user = NONE;
+        orr_cache_drop(&s->cache, i);
+        return true;
+    }
+    return false;
+}
+
+// A line for `tag`; what was there before leaves. ORR_NO_LINE when the slice is blocked, or for a copy that
+// finds no place.
 static uint32_t make_room(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
     uint64_t line;
-    if (orr_dram_full(channel_of(p, slice, tag, &line))) {
+    bool copy = tag & ORR_L2_FAR;
+    if (!copy && orr_dram_full(channel_of(p, slice, tag, &line))) {
         s->blocked = BLOCKED_WRITES;
         p->stuck = true;
         return ORR_NO_LINE;
     }
     orr_cache_line victim;
     uint32_t i = orr_cache_take_idle(&s->cache, tag, &victim, NULL);
+    if (i == ORR_NO_LINE && copy) return i;
+    if (i == ORR_NO_LINE && give_up_copy(p, s, tag)) i = orr_cache_take_idle(&s->cache, tag, &victim, NULL);
     if (i == ORR_NO_LINE) {
         s->blocked = BLOCKED_LINES;
         return i;
@@ -187,17 +235,54 @@ static uint8_t together(const orr_l2_config *c, uint8_t sectors) { // with what 
     return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
 }
 
-// Asks DRAM for `want`, sectors of line i that are neither there nor on their way.
-static void fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint8_t want, uint64_t t) {
+// ---- the other half -------------------------------------------------------------------------------
+
+// A store or an atomic that the other half has to do; or what it has to know.
+static void pass_on(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
+    orr_l2_ahead *a = ORR_PUSH(&p->ahead);
+    *a = (orr_l2_ahead){*r, slice};
+    a->r.line ^= ORR_L2_FAR;
+    a->r.time = t + p->c->far;
+    a->r.far = true;
+}
+
+// A line of this half is written: the other half's copy is old.
+static void drop_copy(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint64_t t) {
+    if (!(l->used & ORR_LINE_COPIED)) return;
+    l->used &= (uint8_t)~ORR_LINE_COPIED;
+    orr_request r = {.line = l->tag, .kind = DROP};
+    pass_on(p, slice, &r, t);
+}
+
+// And there:
+static void drop(orr_l2 *p, uint32_t slice, const orr_request *r) {
+    orr_cache *c = &p->slice[slice].cache;
+    uint32_t i = orr_cache_find(c, r->line);
+    if (i != ORR_NO_LINE) c->line[i].valid = 0;
+}
+
+// Asks for `want`, sectors of line i that are neither there nor on their way: DRAM, or the other half.
+// The miss; i may be ORR_NO_LINE for a copy that is not kept.
+static uint32_t fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
-    orr_cache_line *l = &s->cache.line[i];
-    if (l->user == NONE) {
-        l->user = new_miss(p);
-        p->misses.at[l->user] = (orr_l2_miss){.line = i, .slice = slice, .head = NONE, .tail = NONE};
-        s->misses++;
+    orr_cache_line *l = i == ORR_NO_LINE ? NULL : &s->cache.line[i];
+    uint32_t m = l ? l->user : NONE;
+    bool copy = tag & ORR_L2_FAR;
+    if (m == NONE) {
+        m = new_miss(p);
+        p->misses.at[m] = (orr_l2_miss){.line = i, .slice = slice, .copy = copy, .head = NONE, .tail = NONE};
+        s->misses += !copy;
+        if (l) l->user = m;
     }
-    l->pending |= want;
-    ask(p, slice, l->tag, want, false, t, l->user);
+    p->misses.at[m].open++;
+    if (l) l->pending |= want;
+    if (copy) {
+        orr_request r = {.line = tag, .sectors = want, .kind = ORR_REQ_READ, .token = m};
+        pass_on(p, slice, &r, t);
+    } else {
+        ask(p, slice, tag, want, false, t, m);
+    }
+    return m;
 }
 
 static void wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w) {
@@ -234,11 +319,12 @@ static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
 
     orr_cache_touch(c, i);
     orr_cache_line *l = &c->line[i];
+    drop_copy(p, slice, l, t);
     p->stats.write_present[r->from] += (uint64_t)orr_popc(r->sectors & (here | l->dirty));
     l->dirty |= r->sectors;
     l->valid |= whole;
     if (want) {
-        fetch(p, slice, i, want, t);
+        fetch(p, slice, i, r->line, want, t);
         p->stats.fetched_for_write += (uint64_t)orr_popc(want);
     }
     if (part && !p->c->fetch)
@@ -248,6 +334,10 @@ static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
             c->partial[i][k / 2] |= (uint64_t)bytes_of(r->bytes, k) << k % 2 * 32;
             if (bytes_of(c->partial[i], k) == UINT32_MAX) l->valid |= (uint8_t)(1 << k);
         }
+    if (r->far) {
+        p->stats.far_write += (uint64_t)orr_popc(r->sectors);
+        return true;
+    }
     p->stats.write[r->from] += (uint64_t)orr_popc(r->sectors);
     p->stats.write_hit[r->from] += (uint64_t)orr_popc(r->sectors & ~want);
     return true;
@@ -264,24 +354,36 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
         bytes = c->line[i].dirty & ~here; // sectors of which some bytes are here
     }
     uint8_t lack = r->sectors & ~here, missing = lack & ~coming;
+    uint32_t miss = i == ORR_NO_LINE ? NONE : c->line[i].user;
     if (missing) {
-        if (blocked_by_misses(p, &p->slice[slice], i)) return false;
-        if (i == ORR_NO_LINE && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE) return false;
-        fetch(p, slice, i, together(p->c, missing) & ~here & ~coming, t);
+        bool copy = r->line & ORR_L2_FAR;
+        if (!copy && blocked_by_misses(p, &p->slice[slice], i)) return false;
+        if (i == ORR_NO_LINE && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE && !copy) return false;
+        miss = fetch(p, slice, i, r->line, together(p->c, missing) & ~here & ~coming, t);
         p->stats.fetched_for_write += (uint64_t)orr_popc(missing & bytes);
     }
-    if (i != ORR_NO_LINE) orr_cache_touch(c, i); // only a request for no sector has no line
+    if (i != ORR_NO_LINE) { // a request for no sector has no line, nor has a copy that is not kept
+        orr_cache_touch(c, i);
+        if (r->kind != ORR_REQ_READ)
+            drop_copy(p, slice, &c->line[i], t);
+        else if (r->far)
+            c->line[i].used |= ORR_LINE_COPIED;
+    }
 
     uint64_t n = (uint64_t)orr_popc(r->sectors), hits = (uint64_t)orr_popc(r->sectors & here);
-    if (r->kind == ORR_REQ_READ) {
+    if (r->far) {
+        p->stats.far_requests++;
+        *(r->kind == ORR_REQ_READ ? &p->stats.far_read : &p->stats.far_atomic) += n;
+        p->stats.far_hit += hits + (uint64_t)orr_popc(lack & coming);
+    } else if (r->kind == ORR_REQ_READ) {
         p->stats.read[r->from] += n;
         p->stats.read_hit[r->from] += hits;
         p->stats.read_pending[r->from] += (uint64_t)orr_popc(lack & coming);
     } else {
         p->stats.atomic += n;
         p->stats.atomic_hit += hits;
-        if (i != ORR_NO_LINE) c->line[i].dirty |= r->sectors;
     }
+    if (r->kind != ORR_REQ_READ && i != ORR_NO_LINE) c->line[i].dirty |= r->sectors;
     orr_l2_waiter w = {.sm = r->sm,
                        .token = r->token,
                        .next = NONE,
@@ -289,12 +391,52 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
                        .kind = r->kind,
                        .ops = r->ops,
                        .needs = lack,
-                       .hit = !lack};
+                       .hit = !lack,
+                       .far = r->far};
     if (lack)
-        wait_for(p, &p->misses.at[c->line[i].user], &w);
+        wait_for(p, &p->misses.at[miss], &w);
     else
         complete(p, slice, t, &w, out);
     return true;
+}
+
+// Something for the other half: it only passes through.
+static void passes(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
+    uint64_t n = (uint64_t)orr_popc(r->sectors);
+    if (r->kind == ORR_REQ_WRITE) {
+        p->stats.write[r->from] += n;
+        p->stats.write_hit[r->from] += n;
+    } else {
+        p->stats.atomic += n;
+        p->stats.atomic_hit += n;
+    }
+    pass_on(p, slice, r, t);
+}
+
+// ---- loads that are answered together --------------------------------------------------------------
+// Loads of a line that had come before it was looked up for another are answered with that one, up to
+// l2.merge of them: the network joins them on their way (the profiler counts one lookup for 3.9 when all SMs
+// read one line of an H200).
+
+static bool join(orr_l2 *p, orr_l2_slice *s, const orr_request *r, orr_replies *out) {
+    if (r->kind != ORR_REQ_READ || r->far) return false;
+    for (int k = 0; k < ORR_L2_ANSWERED; k++) {
+        orr_l2_answered *a = &s->answered[k];
+        if (a->line != r->line || r->sectors & ~a->sectors || a->n >= p->c->merge || r->time > a->taken)
+            continue;
+        a->n++;
+        p->stats.joined += (uint64_t)orr_popc(r->sectors);
+        *ORR_PUSH(out) =
+            (orr_reply){.time = a->reply, .sm = r->sm, .token = r->token, .sectors = r->sectors, .hit = true};
+        return true;
+    }
+    return false;
+}
+
+static void may_join(orr_l2_slice *s, const orr_request *r, uint64_t t, const orr_reply *reply) {
+    if (r->kind != ORR_REQ_READ || r->far || !reply || reply->token != r->token || reply->sm != r->sm) return;
+    s->answered[s->next_answered++ % ORR_L2_ANSWERED] =
+        (orr_l2_answered){.line = r->line, .taken = t, .reply = reply->time, .n = 1, .sectors = r->sectors};
 }
 
 // When the first request at the slice's input is taken.
@@ -302,22 +444,37 @@ static uint64_t input_at(const orr_l2_slice *s) {
     if (!s->in_n || s->blocked) return NEVER;
     const orr_request *r = &s->in[s->in_head];
     uint64_t t = max(r->time, s->in_free);
-    return r->kind >= ORR_REQ_ATOMIC ? max(t, s->atomic_free) : t;
+    return r->kind >= ORR_REQ_ATOMIC && r->kind != DROP && !(r->line & ORR_L2_FAR) ? max(t, s->atomic_free)
+                                                                                   : t;
 }
 
 static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
     const orr_request *r = &s->in[s->in_head];
-    bool done = r->kind == ORR_REQ_WRITE ? store(p, slice, r, t) : load(p, slice, r, t, out);
-    if (!done) return;
-    uint64_t takes = max(p->c->cycle, (uint64_t)orr_popc(r->sectors) * p->c->sector);
+    uint64_t takes = p->c->lookup, n = (uint64_t)orr_popc(r->sectors);
+    if (r->kind == DROP) {
+        drop(p, slice, r);
+        takes = 0;
+    } else if (p->c->merge > 1 && join(p, s, r, out)) {
+        takes = 0;
+    } else if (r->kind != ORR_REQ_READ && r->line & ORR_L2_FAR) {
+        passes(p, slice, r, t);
+    } else if (r->kind == ORR_REQ_WRITE) {
+        if (!store(p, slice, r, t)) return;
+        takes = max(takes, n * p->c->write_sector);
+    } else {
+        size_t answers = out->n;
+        if (!load(p, slice, r, t, out)) return;
+        takes = max(takes, n * p->c->sector);
+        if (p->c->merge > 1) may_join(s, r, t, out->n > answers ? &out->at[answers] : NULL);
+    }
     s->in_free = t + takes;
     // An average over 16, of those that were waiting; where none waits it is as fast as it can be.
     uint64_t since = t > r->time ? t - s->taken : takes;
     s->pace = (15 * s->pace + since + 8) / 16;
     s->taken = t;
     p->stats.slice_busy += takes;
-    p->stats.requests++;
+    p->stats.requests += takes != 0;
     happened(p, t);
     s->in_head = (s->in_head + 1) & (s->in_cap - 1);
     s->in_n--;
@@ -332,9 +489,11 @@ static void unblock(orr_l2_slice *s, int why, uint64_t t) {
 static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     orr_l2_miss *miss = &p->misses.at[e->at];
     orr_l2_slice *s = &p->slice[miss->slice];
-    orr_cache_line *l = &s->cache.line[miss->line];
-    l->pending &= ~e->sectors;
-    l->valid |= e->sectors;
+    orr_cache_line *l = miss->line == ORR_NO_LINE ? NULL : &s->cache.line[miss->line];
+    if (l) {
+        l->pending &= ~e->sectors;
+        l->valid |= e->sectors;
+    }
     uint32_t left = NONE, last = NONE, next;
     for (uint32_t w = miss->head; w != NONE; w = next) {
         orr_l2_waiter *at = &p->waiters.at[w];
@@ -357,9 +516,10 @@ static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     miss->tail = last;
     happened(p, e->time);
     unblock(s, BLOCKED_LINES, e->time);
-    if (l->pending) return;
-    l->user = NONE;
-    s->misses--;
+    if (--miss->open) return;
+    if (l) l->user = NONE;
+    s->misses -= !miss->copy;
+    miss->line = ORR_NO_LINE;
     miss->head = p->free_miss;
     p->free_miss = e->at;
 }
@@ -445,6 +605,8 @@ void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
     p->until = until;
 }
 
+void orr_l2_come_back(orr_l2 *p, const orr_l2_event *e) { add_event(p, *e); }
+
 void orr_l2_add(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t tag) {
     orr_l2_slice *s = &p->slice[slice];
     if (s->in_n == s->in_cap) {
@@ -494,8 +656,9 @@ void orr_l2_reset(orr_l2 *p) {
     for (uint32_t i = 0; i < p->channels; i++) orr_dram_reset(&p->channel[i]);
     for (uint32_t i = 0; i < p->misses.n; i++) {
         const orr_l2_miss *miss = &p->misses.at[i];
+        if (miss->line == ORR_NO_LINE) continue; // a free one
         orr_cache_line *l = &p->slice[miss->slice].cache.line[miss->line];
-        if (l->user != i) continue; // a free one
+        if (l->user != i) continue;
         l->valid |= l->pending;
         l->pending = 0;
         l->user = NONE;
@@ -506,7 +669,9 @@ void orr_l2_reset(orr_l2 *p) {
         s->blocked = OPEN;
         s->in_free = s->out_free = s->atomic_free = s->taken = 0;
         s->pace = p->c->cycle;
+        memset(s->answered, 0, sizeof s->answered);
     }
+    p->ahead.n = p->back.n = 0;
     p->waiters.n = p->misses.n = p->events.n = 0;
     p->free_waiter = p->free_miss = NONE;
     p->seq = 0;
@@ -535,6 +700,8 @@ void orr_l2_free(orr_l2 *p) {
     for (uint32_t i = 0; i < p->channels; i++) orr_dram_free(&p->channel[i]);
     free(p->slice);
     free(p->channel);
+    free(p->ahead.at);
+    free(p->back.at);
     free(p->waiters.at);
     free(p->misses.at);
     free(p->events.at);

@@ -15,7 +15,15 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t sector;           // a sector through a port
     uint64_t atomic;           // an atomic operation of a lane
     uint64_t before, behind;   // on the way to DRAM and back, besides what DRAM itself takes
+    uint64_t lookup;           // a request at least
+    uint64_t write_sector;     // a sector of a store
+    uint64_t atomic_more;      // until an atomic's result leaves, besides the time it takes its turn
+    bool copies;               // halves that keep copies of each other's lines (l2.copies)
+    uint64_t far;              // from one half to the other
+    uint32_t merge;            // loads of a line that are answered together
 } orr_l2_config;
+
+#define ORR_L2_FAR (1ull << 62) // in a tag: the line is the other half's
 
 typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic that is being done
     uint32_t sm, token;
@@ -23,11 +31,14 @@ typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic
     uint8_t sectors, kind, ops;
     uint8_t needs; // sectors that are not here yet
     uint8_t hit;
+    bool far; // the other half waits, or an SM there
 } orr_l2_waiter;
 
 typedef struct orr_l2_miss { // a line on its way
-    uint32_t line;           // in the slice's cache
+    uint32_t line;           // in the slice's cache; ORR_NO_LINE: it is not kept
     uint32_t slice;
+    uint32_t open;       // times it was asked for and has not come
+    bool copy;           // of the other half's
     uint32_t head, tail; // waiters, in order; of the free ones: next
 } orr_l2_miss;
 
@@ -40,6 +51,18 @@ typedef struct orr_l2_event { // sectors have come, or an atomic is done
     bool atomic;
 } orr_l2_event;
 
+typedef struct orr_l2_ahead { // a request on its way to the other half
+    orr_request r;
+    uint32_t slice;
+} orr_l2_ahead;
+
+typedef struct orr_l2_answered { // a load that others may be answered with
+    uint64_t line, taken, reply; // when it was taken, when it is answered
+    uint32_t n;                  // so many so far
+    uint8_t sectors;
+} orr_l2_answered;
+#define ORR_L2_ANSWERED 4
+
 typedef struct orr_l2_slice {
     orr_cache cache; // tags: lines of this slice, counted densely
     orr_request *in; // waiting at the port, in order: a ring
@@ -49,6 +72,8 @@ typedef struct orr_l2_slice {
     uint64_t in_free, out_free, atomic_free;
     uint64_t taken; // when it last took a request
     uint64_t pace;  // between two that waited, on average: how fast a queue gets shorter
+    orr_l2_answered answered[ORR_L2_ANSWERED];
+    uint32_t next_answered;
 } orr_l2_slice;
 
 typedef struct orr_l2 { // a partition
@@ -63,6 +88,9 @@ typedef struct orr_l2 { // a partition
     uint32_t seq;
     uint64_t until; // of the last call
     bool stuck;     // a slice is BLOCKED_WRITES
+    // for the other half, in order of time; and what it has asked for, on its way back
+    ORR_VEC(orr_l2_ahead) ahead;
+    ORR_VEC(orr_l2_event) back;
     orr_memsys_stats stats;
 } orr_l2;
 
@@ -72,7 +100,8 @@ void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_
 void orr_l2_free(orr_l2 *p);
 void orr_l2_reset(orr_l2 *p); // time 0, statistics 0; what was on its way has come
 void orr_l2_add(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t tag); // in order of time
-uint64_t orr_l2_next(const orr_l2 *p); // UINT64_MAX: nothing is to be done
+void orr_l2_come_back(orr_l2 *p, const orr_l2_event *e); // one of the other half's `back`
+uint64_t orr_l2_next(const orr_l2 *p);                   // UINT64_MAX: nothing is to be done
 void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out);
 void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors,
                  bool write);                                               // the same, perhaps dirty

@@ -1,9 +1,9 @@
 // What a resource has been asked for, over time: so many units of time in each stretch of it.
 //
-// A resource that serves in order is usually the time it is next free. That is wrong when those who use it are not
-// simulated in order of time: who comes first in the program, not in time, would be first. A ledger does not mind:
-// a request takes the first room there is at or after its time, whoever was booked before. Within a stretch (32
-// cycles of the SMs) it is first come, first served.
+// A resource that serves in order is usually the time it is next free. That is wrong when those who use it
+// are not simulated in order of time: who comes first in the program, not in time, would be first. A ledger
+// does not mind: a request takes the first room there is at or after its time, whoever was booked before.
+// Within a stretch (32 cycles of the SMs) it is first come, first served.
 #ifndef ORR_LEDGER_H
 #define ORR_LEDGER_H
 
@@ -14,8 +14,8 @@
 #define ORR_LEDGER_N       128u
 
 typedef struct orr_ledger {
-    uint64_t low;  // the first stretch that is kept
-    uint64_t full; // those from `low` to this are full
+    uint64_t low;    // the first stretch that is kept
+    uint64_t full;   // those from `low` to this are full
     uint64_t beyond; // what lies behind what is kept: simply the time it is next free
     uint32_t used[ORR_LEDGER_N];
 } orr_ledger;

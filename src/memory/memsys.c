@@ -6,6 +6,10 @@
 // channels, if one count is a multiple of the other. With 160 slices and 128 channels it is five slices and
 // four channels, where each slice uses each channel, and all slices and all channels are used evenly. (With
 // thousands of such pairs the channels are left with different numbers of slices, or the other way round.)
+//
+// Where L2 has two halves that keep copies (l2.copies), a partition is one of each half. They are a known
+// time apart (half of l2.far_latency), so neither can disturb the other sooner: they run in turn for as long
+// as that from the next thing that happens, then what they sent each other is handed over.
 #include "memory/l2.h"
 #include "memory/memory.h"
 
@@ -20,9 +24,11 @@ typedef struct key { // of a request that has to be put in order
 } key;
 
 typedef struct partition {
-    orr_l2 l2;
-    uint32_t first;             // of its units: channel by channel for each slice
-    ORR_VEC(orr_request) later; // requests that were sent ahead of their time, as they came
+    orr_l2 l2[2];                // of each half; only the first, where there are no copies
+    uint32_t first[2];           // of its units: channel by channel for each slice
+    ORR_VEC(orr_l2_ahead) to[2]; // what is on its way to a half from the other, in order of time
+    size_t taken[2];             // so many of them have come
+    ORR_VEC(orr_request) later;  // requests that were sent ahead of their time, as they came
     ORR_VEC(key) keys;
     ORR_VEC(key) scratch;
 } partition;
@@ -33,6 +39,8 @@ struct orr_memsys {
     orr_spread spread;
     partition *part;
     uint32_t parts, units;
+    uint32_t halves; // 2: with copies
+    uint32_t sms;
     uint16_t *part_of; // unit
     uint8_t *side_of;  // unit
     uint64_t l2_bytes;
@@ -62,29 +70,47 @@ orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
     orr_dram_configure(&m->dram, g);
     orr_l2_configure(&m->l2, g, &m->dram);
     orr_spread_init(&m->spread, m->units, g->l2_hash);
+    m->sms = (uint32_t)g->sm_count;
+    m->halves = m->l2.copies ? 2 : 1;
+    if (m->parts % m->halves || (m->halves > 1 && (slices % m->parts || channels % m->parts))) {
+        orr_fail(e, ORR_BAD_INPUT,
+                 "%s: l2.copies needs two equal halves: l2.slices and dram.channels must be even, and have a "
+                 "large common divisor",
+                 g->path);
+        free(m);
+        return NULL;
+    }
     m->part = orr_calloc(m->parts, sizeof *m->part);
     m->part_of = orr_calloc(m->units, sizeof *m->part_of);
     m->side_of = orr_calloc(m->units, sizeof *m->side_of);
-    uint32_t unit = 0;
-    for (uint64_t i = 0; i < m->parts; i++) {
-        partition *p = &m->part[i];
-        p->first = unit;
-        uint32_t n_slices = (uint32_t)((i + 1) * slices / m->parts - i * slices / m->parts);
-        uint32_t n_channels = (uint32_t)((i + 1) * channels / m->parts - i * channels / m->parts);
-        orr_l2_init(&p->l2, &m->l2, g, &m->dram, n_slices, n_channels);
+    uint32_t unit = 0, all = m->parts;
+    m->parts = all / m->halves;
+    for (uint64_t i = 0; i < all; i++) {
+        partition *p = &m->part[i % m->parts];
+        uint32_t half = (uint32_t)(i / m->parts);
+        p->first[half] = unit;
+        uint32_t n_slices = (uint32_t)((i + 1) * slices / all - i * slices / all);
+        uint32_t n_channels = (uint32_t)((i + 1) * channels / all - i * channels / all);
+        orr_l2_init(&p->l2[half], &m->l2, g, &m->dram, n_slices, n_channels);
         for (uint32_t end = unit + n_slices * n_channels; unit < end; unit++) {
-            m->part_of[unit] = (uint16_t)i;
-            m->side_of[unit] = (uint8_t)(i * (uint64_t)g->l2_partitions / m->parts);
+            m->part_of[unit] = (uint16_t)(i % m->parts);
+            m->side_of[unit] = (uint8_t)(i * (uint64_t)g->l2_partitions / all);
         }
     }
     return m;
 }
 
+#define EACH_L2(m, l)                                                                                        \
+    for (uint32_t i_ = 0; i_ < (m)->parts; i_++)                                                             \
+        for (orr_l2 *l = (m)->part[i_].l2; l < (m)->part[i_].l2 + (m)->halves; l++)
+
 void orr_memsys_free(orr_memsys *m) {
     if (!m) return;
+    EACH_L2(m, l) orr_l2_free(l);
     for (uint32_t i = 0; i < m->parts; i++) {
         partition *p = &m->part[i];
-        orr_l2_free(&p->l2);
+        free(p->to[0].at);
+        free(p->to[1].at);
         free(p->later.at);
         free(p->keys.at);
         free(p->scratch.at);
@@ -102,11 +128,15 @@ static uint32_t unit_of(const orr_memsys *m, uint64_t line) {
     return orr_spread_unit(&m->spread, line >> m->l2.chunk_shift, &group);
 }
 
-// The slice of a line of partition p, and the line's number there.
-static uint32_t slice_of(const orr_memsys *m, const partition *p, uint64_t line, uint64_t *tag) {
+// Where a line is, in partition p: the half that it belongs to, the slice, the line's number there.
+static uint32_t slice_of(const orr_memsys *m, const partition *p, uint64_t line, uint32_t *half,
+                         uint64_t *tag) {
     uint64_t group;
     uint32_t shift = m->l2.chunk_shift;
-    uint32_t unit = orr_spread_unit(&m->spread, line >> shift, &group) - p->first, channels = p->l2.channels;
+    uint32_t unit = orr_spread_unit(&m->spread, line >> shift, &group);
+    *half = m->halves > 1 ? m->side_of[unit] : 0;
+    uint32_t channels = p->l2[*half].channels;
+    unit -= p->first[*half];
     uint32_t slice = channels == 1 ? unit : unit / channels;
     group = group * channels + (unit - slice * channels);
     *tag = group << shift | (line & ((1ull << shift) - 1));
@@ -151,6 +181,76 @@ static void reserve_keys(partition *p, size_t n) {
     p->scratch.at = orr_realloc(p->scratch.at, p->scratch.cap * sizeof(key));
 }
 
+// A request goes to its slice; of two halves the SM's own one takes it.
+static void add(const orr_memsys *m, partition *p, const orr_request *q, key *k) {
+    uint64_t tag;
+    uint32_t half, slice = slice_of(m, p, q->line, &half, &tag);
+    if (m->halves > 1) {
+        uint32_t own = (uint32_t)((uint64_t)q->sm * 2 / m->sms) & 1;
+        if (own != half) tag |= ORR_L2_FAR;
+        half = own;
+    }
+    orr_l2_add(&p->l2[half], slice, q, tag);
+    *k = (key){tag, half, slice};
+}
+
+// What has come to a half from the other, before `until`.
+static void come(partition *p, uint32_t half, uint64_t until) {
+    size_t n = p->taken[half];
+    for (; n < p->to[half].n && p->to[half].at[n].r.time < until; n++) {
+        const orr_l2_ahead *a = &p->to[half].at[n];
+        orr_l2_add(&p->l2[half], a->slice, &a->r, a->r.line);
+    }
+    p->taken[half] = n;
+}
+
+// What a half has sent to the other.
+static void cross(partition *p, uint32_t half) {
+    orr_l2 *from = &p->l2[half], *to = &p->l2[!half];
+    if (p->taken[!half] == p->to[!half].n) p->taken[!half] = p->to[!half].n = 0;
+    for (size_t i = 0; i < from->ahead.n; i++) *ORR_PUSH(&p->to[!half]) = from->ahead.at[i];
+    for (size_t i = 0; i < from->back.n; i++) orr_l2_come_back(to, &from->back.at[i]);
+    from->ahead.n = from->back.n = 0;
+}
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static uint64_t next_of(const orr_memsys *m, const partition *p) {
+    uint64_t t = orr_l2_next(&p->l2[0]);
+    if (m->halves == 1) return t;
+    t = least(t, orr_l2_next(&p->l2[1]));
+    for (int k = 0; k < 2; k++)
+        if (p->taken[k] < p->to[k].n) t = least(t, p->to[k].at[p->taken[k]].r.time);
+    return t;
+}
+
+// Both halves up to `until`, with k requests in order.
+static void run_halves(orr_memsys *m, partition *p, const orr_request *r, size_t held, key *keys, size_t k,
+                       uint64_t until, orr_replies *out) {
+    size_t at = 0;
+    for (;;) {
+        uint64_t next = next_of(m, p);
+        if (at < k) next = least(next, keys[at].time);
+        if (next >= until) break;
+        uint64_t to = until - next > m->l2.far ? next + m->l2.far : until;
+        size_t first = at;
+        for (; at < k && keys[at].time < to; at++) {
+            uint32_t i = keys[at].index;
+            const orr_request *q = i < held ? &p->later.at[i] : &r[i - held];
+            come(p, 0, q->time + 1);
+            come(p, 1, q->time + 1);
+            add(m, p, q, &keys[at]);
+        }
+        for (; first < at; first++)
+            orr_cache_prefetch_line(&p->l2[keys[first].index].slice[keys[first].slice].cache,
+                                    keys[first].time);
+        for (uint32_t h = 0; h < 2; h++) come(p, h, to);
+        for (uint32_t h = 0; h < 2; h++) orr_l2_run(&p->l2[h], to, out);
+        for (uint32_t h = 0; h < 2; h++) cross(p, h);
+    }
+    for (uint32_t h = 0; h < 2; h++) p->l2[h].until = until;
+}
+
 void orr_memsys_run(orr_memsys *m, int part, const orr_request *r, size_t n, uint64_t until,
                     orr_replies *out) {
     partition *p = &m->part[part];
@@ -162,15 +262,17 @@ void orr_memsys_run(orr_memsys *m, int part, const orr_request *r, size_t n, uin
     for (size_t i = 0; i < n; i++)
         if (r[i].time < until) keys[k++] = (key){r[i].time, (uint32_t)(held + i), 0};
     keys = sort(keys, p->scratch.at, k);
-    for (size_t i = 0; i < k; i++) {
-        const orr_request *q = keys[i].index < held ? &p->later.at[keys[i].index] : &r[keys[i].index - held];
-        uint64_t tag;
-        uint32_t slice = slice_of(m, p, q->line, &tag);
-        orr_l2_add(&p->l2, slice, q, tag);
-        keys[i] = (key){tag, 0, slice};
+    if (m->halves > 1) {
+        run_halves(m, p, r, held, keys, k, until, out);
+    } else {
+        for (size_t i = 0; i < k; i++) {
+            uint32_t at = keys[i].index;
+            add(m, p, at < held ? &p->later.at[at] : &r[at - held], &keys[i]);
+        }
+        // The tags of a large L2 are seldom in the host's caches.
+        for (size_t i = 0; i < k; i++)
+            orr_cache_prefetch_line(&p->l2[0].slice[keys[i].slice].cache, keys[i].time);
     }
-    // The tags of a large L2 are seldom in the host's caches.
-    for (size_t i = 0; i < k; i++) orr_cache_prefetch_line(&p->l2.slice[keys[i].slice].cache, keys[i].time);
     if (k < held + n) {
         size_t left = 0;
         for (size_t i = 0; i < held; i++)
@@ -181,12 +283,12 @@ void orr_memsys_run(orr_memsys *m, int part, const orr_request *r, size_t n, uin
     } else {
         p->later.n = 0;
     }
-    orr_l2_run(&p->l2, until, out);
+    if (m->halves == 1) orr_l2_run(&p->l2[0], until, out);
 }
 
 uint64_t orr_memsys_next(const orr_memsys *m, int part) {
     const partition *p = &m->part[part];
-    uint64_t t = orr_l2_next(&p->l2);
+    uint64_t t = next_of(m, p);
     for (size_t i = 0; i < p->later.n; i++)
         if (p->later.at[i].time < t) t = p->later.at[i].time;
     return t;
@@ -211,9 +313,10 @@ void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes) {
         uint32_t n = end - line < BATCH ? (uint32_t)(end - line) + 1 : BATCH;
         for (uint32_t i = 0; i < n; i++) {
             partition *p = &m->part[m->part_of[unit_of(m, line + i)]];
-            at[i].l2 = &p->l2;
-            at[i].slice = slice_of(m, p, line + i, &at[i].tag);
-            orr_cache_prefetch(&p->l2.slice[at[i].slice].cache, at[i].tag);
+            uint32_t half;
+            at[i].slice = slice_of(m, p, line + i, &half, &at[i].tag);
+            at[i].l2 = &p->l2[half];
+            orr_cache_prefetch(&at[i].l2->slice[at[i].slice].cache, at[i].tag);
         }
         for (uint32_t i = 0; i < n; i++)
             orr_cache_prefetch_line(&at[i].l2->slice[at[i].slice].cache, at[i].tag);
@@ -229,26 +332,26 @@ void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes) {
 void orr_memsys_warm(orr_memsys *m, uint64_t line, uint8_t sectors, bool write) {
     partition *p = &m->part[m->part_of[unit_of(m, line)]];
     uint64_t tag;
-    uint32_t slice = slice_of(m, p, line, &tag);
-    orr_l2_warm(&p->l2, slice, tag, sectors, write);
+    uint32_t half, slice = slice_of(m, p, line, &half, &tag);
+    orr_l2_warm(&p->l2[half], slice, tag, sectors, write);
 }
 
 void orr_memsys_flush(orr_memsys *m) {
-    for (uint32_t i = 0; i < m->parts; i++)
-        for (uint32_t k = 0; k < m->part[i].l2.slices; k++) orr_cache_flush(&m->part[i].l2.slice[k].cache);
+    EACH_L2(m, l)
+    for (uint32_t k = 0; k < l->slices; k++) orr_cache_flush(&l->slice[k].cache);
 }
 
 void orr_memsys_restart(orr_memsys *m) {
+    EACH_L2(m, l) orr_l2_reset(l);
     for (uint32_t i = 0; i < m->parts; i++) {
-        orr_l2_reset(&m->part[i].l2);
-        m->part[i].later.n = 0;
+        partition *p = &m->part[i];
+        p->later.n = p->to[0].n = p->to[1].n = p->taken[0] = p->taken[1] = 0;
     }
 }
 
 void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
     *sum = (orr_memsys_stats){0};
-    for (uint32_t i = 0; i < m->parts; i++) {
-        const orr_l2 *p = &m->part[i].l2;
+    EACH_L2(m, p) {
         const orr_memsys_stats *s = &p->stats;
         for (int k = 0; k < ORR_FROMS; k++) {
             sum->read[k] += s->read[k];
@@ -265,6 +368,12 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
         sum->written_back += s->written_back;
         sum->fetched_for_write += s->fetched_for_write;
         sum->slice_busy += s->slice_busy;
+        sum->far_read += s->far_read;
+        sum->far_write += s->far_write;
+        sum->far_atomic += s->far_atomic;
+        sum->far_hit += s->far_hit;
+        sum->far_requests += s->far_requests;
+        sum->joined += s->joined;
         if (s->last > sum->last) sum->last = s->last;
         for (uint32_t k = 0; k < p->channels; k++) {
             const orr_dram *d = &p->channel[k];
@@ -278,15 +387,16 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
 }
 
 uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
-    const orr_l2 *p = &m->part[part].l2;
     uint64_t most = 0;
-    for (uint32_t k = 0; k < p->slices; k++) {
-        const orr_l2_slice *s = &p->slice[k];
-        uint64_t t = s->in_free;
-        if (s->in_n && s->in[s->in_head].time > t) t = s->in[s->in_head].time;
-        if (s->blocked && p->until > t) t = p->until;
-        t += s->in_n * s->pace;
-        if (t > most) most = t;
-    }
+    const orr_l2 *end = m->part[part].l2 + m->halves;
+    for (const orr_l2 *p = m->part[part].l2; p < end; p++)
+        for (uint32_t k = 0; k < p->slices; k++) {
+            const orr_l2_slice *s = &p->slice[k];
+            uint64_t t = s->in_free;
+            if (s->in_n && s->in[s->in_head].time > t) t = s->in[s->in_head].time;
+            if (s->blocked && p->until > t) t = p->until;
+            t += s->in_n * s->pace;
+            if (t > most) most = t;
+        }
     return most;
 }

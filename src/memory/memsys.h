@@ -38,6 +38,7 @@ typedef struct orr_request {
     uint8_t kind;           // orr_request_kind
     uint8_t from;           // ORR_FROM_*
     uint8_t ops;            // ATOMIC, REDUCE: lanes; those on one word are done one after the other
+    bool far;               // within memory: from the other half of L2
     uint32_t partition;     // for the sender, who has to know where it goes
     uint32_t order, norder; // for the sender too: what it must not overtake
 } orr_request;
@@ -64,7 +65,12 @@ typedef struct orr_memsys_stats { // sums over partitions; sectors unless said o
     uint64_t evicted, written_back;    // lines; sectors
     uint64_t fetched_for_write;        // sectors read because they were written in part
     uint64_t slice_busy, dram_busy;    // ticks, summed over slices and channels
-    uint64_t last;                     // ticks: when the last thing happened
+    // l2.copies: looked up again in the half that a line belongs to, after the SM's own; not in the sums
+    // above
+    uint64_t far_read, far_write, far_atomic, far_hit; // hit: of reads and atomics
+    uint64_t far_requests;                             // lookups for reads and atomics
+    uint64_t joined; // answered with another load, without a lookup (l2.merge)
+    uint64_t last;   // ticks: when the last thing happened
 } orr_memsys_stats;
 
 typedef struct orr_memsys orr_memsys;

@@ -1,11 +1,11 @@
 // L2 and DRAM by latency and bandwidth (quick.h).
 //
-// A slice's port in, its port out, its atomics, a channel's bus and its activations are ledgers. L2's tags are
-// those of memsys.h, and a line that is on its way has the time when it will be there. A bank has the row that was
-// opened last: another one costs an activation, and the bank is not free for the next before tRC. What fr-fcfs does
-// with a queue, serving an open row first, is had by looking back: a request that came before its bank changed rows
-// still finds the old one open. Writes to DRAM take their share of the bus. Refresh and the like (dram.efficiency)
-// make every use of the bus longer.
+// A slice's port in, its port out, its atomics, a channel's bus and its activations are ledgers. L2's tags
+// are those of memsys.h, and a line that is on its way has the time when it will be there. A bank has the row
+// that was opened last: another one costs an activation, and the bank is not free for the next before tRC.
+// What fr-fcfs does with a queue, serving an open row first, is had by looking back: a request that came
+// before its bank changed rows still finds the old one open. Writes to DRAM take their share of the bus.
+// Refresh and the like (dram.efficiency) make every use of the bus longer.
 #include "memory/quick.h"
 
 #include <math.h>
@@ -43,7 +43,8 @@ struct orr_quick {
     uint8_t *side_of;
     uint8_t *place_of; // of a slice among those that share a channel
     uint32_t sharing;
-    uint64_t base; // when the launch began: time goes on from launch to launch, so that nothing has to be cleared
+    uint64_t
+        base; // when the launch began: time goes on from launch to launch, so that nothing has to be cleared
     uint64_t since, column; // column: with what refresh takes
     uint32_t behind_slice;  // channels that a slice uses
     uint64_t l2_bytes;
@@ -52,7 +53,8 @@ struct orr_quick {
 
 orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
     if (g->l2_size / g->l2_slices < ORR_LINE) {
-        orr_fail(e, ORR_BAD_INPUT, "%s: l2.size / l2.slices is less than a line of %d bytes", g->path, ORR_LINE);
+        orr_fail(e, ORR_BAD_INPUT, "%s: l2.size / l2.slices is less than a line of %d bytes", g->path,
+                 ORR_LINE);
         return NULL;
     }
     orr_quick *q = orr_calloc(1, sizeof *q);
@@ -99,7 +101,8 @@ orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
     uint64_t bytes = (uint64_t)g->l2_size / (uint64_t)g->l2_slices;
     for (uint32_t s = 0; s < q->nslices; s++) {
         orr_cache_init(&q->slice[s].cache, bytes, ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed, false);
-        q->slice[s].when = orr_calloc((size_t)q->slice[s].cache.sets * q->slice[s].cache.ways, sizeof(uint64_t));
+        q->slice[s].when =
+            orr_calloc((size_t)q->slice[s].cache.sets * q->slice[s].cache.ways, sizeof(uint64_t));
     }
     for (uint32_t c = 0; c < q->nchannels; c++) q->channel[c].bank = orr_calloc(q->dram.banks, sizeof(bank));
     return q;
@@ -123,7 +126,8 @@ void orr_quick_free(orr_quick *q) {
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-// ---- DRAM -----------------------------------------------------------------------------------------------------
+// ---- DRAM
+// -----------------------------------------------------------------------------------------------------
 static uint32_t columns(const orr_dram_config *c, uint8_t sectors) {
     if (c->atom == 4) return 1;
     if (c->atom == 2) return (uint32_t)((sectors & 3) != 0) + ((sectors & 12) != 0);
@@ -172,7 +176,8 @@ static uint64_t dram(orr_quick *q, uint32_t unit, uint64_t tag, uint8_t sectors,
     return end + (write ? 0 : q->l2.behind);
 }
 
-// ---- L2 -------------------------------------------------------------------------------------------------------
+// ---- L2
+// -------------------------------------------------------------------------------------------------------
 static uint32_t unit_of(const orr_quick *q, uint64_t line, uint64_t *tag) {
     uint32_t shift = q->l2.chunk_shift;
     uint32_t unit = orr_spread_unit(&q->spread, line >> shift, tag);
@@ -238,7 +243,8 @@ orr_quick_reply orr_quick_ask(orr_quick *q, const orr_request *r, uint8_t whole)
         coming = l->pending & (uint8_t)~here;
     }
     if (r->kind == ORR_REQ_WRITE) {
-        uint8_t part = r->sectors & (uint8_t) ~(whole | here), want = q->l2.fetch ? part & (uint8_t)~coming : 0;
+        uint8_t part = r->sectors & (uint8_t) ~(whole | here),
+                want = q->l2.fetch ? part & (uint8_t)~coming : 0;
         if (at == ORR_NO_LINE) at = take_line(q, unit, tag, t);
         orr_cache_touch(&s->cache, at);
         orr_cache_line *l = &s->cache.line[at];
@@ -282,7 +288,8 @@ orr_quick_reply orr_quick_ask(orr_quick *q, const orr_request *r, uint8_t whole)
     return reply;
 }
 
-// ---- from outside -----------------------------------------------------------------------------------------------
+// ---- from outside
+// -----------------------------------------------------------------------------------------------
 void orr_quick_since(orr_quick *q, uint64_t time) { q->since = q->base + time; }
 
 void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes) {

@@ -1,9 +1,9 @@
-// The memory system behind the SMs in short: latencies and bandwidths of the crossbar's slices, L2 and DRAM, with
-// L2's tags as they are. A request is answered at once.
+// The memory system behind the SMs in short: latencies and bandwidths of the crossbar's slices, L2 and DRAM,
+// with L2's tags as they are. A request is answered at once.
 //
-// For models that cannot afford memsys.h, which knows queues, blocked slices and the order in which DRAM serves.
-// Addresses go to the same slices, channels, banks and rows. Requests need not come in order of time, as long as
-// none is earlier than the last orr_quick_since.
+// For models that cannot afford memsys.h, which knows queues, blocked slices and the order in which DRAM
+// serves. Addresses go to the same slices, channels, banks and rows. Requests need not come in order of time,
+// as long as none is earlier than the last orr_quick_since.
 #ifndef ORR_QUICK_H
 #define ORR_QUICK_H
 
@@ -17,8 +17,8 @@ typedef struct orr_quick_reply {
 
 orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e);
 void orr_quick_free(orr_quick *q);
-// As for memsys.h: `time`, `line`, `sectors`, `kind`, `from` and `ops` of the request count. `whole`: sectors of a
-// store that are written whole.
+// As for memsys.h: `time`, `line`, `sectors`, `kind`, `from` and `ops` of the request count. `whole`: sectors
+// of a store that are written whole.
 orr_quick_reply orr_quick_ask(orr_quick *q, const orr_request *r, uint8_t whole);
 int orr_quick_side_of(const orr_quick *q, uint64_t line);
 void orr_quick_since(orr_quick *q, uint64_t time); // ticks

@@ -181,14 +181,19 @@ static void count_l2(const orr_memsys_stats *m, double reductions, double *c) {
     uint64_t reads = sum(m->read, ORR_FROMS), writes = sum(m->write, ORR_FROMS);
     uint64_t hits = sum(m->read_hit, ORR_FROMS) + sum(m->read_pending, ORR_FROMS) +
                     sum(m->write_hit, ORR_FROMS) + m->atomic_hit;
+    // What belongs to the other half of L2 was looked up there, too.
+    reads += m->far_read;
+    writes += m->far_write;
+    hits += m->far_hit + m->far_write;
     c[ORR_C_L2_REQUESTS] = (double)m->requests;
-    c[ORR_C_L2_SECTORS] = (double)(reads + writes + m->atomic);
+    uint64_t atomics = m->atomic + m->far_atomic;
+    c[ORR_C_L2_SECTORS] = (double)(reads + writes + atomics);
     c[ORR_C_L2_HIT] = (double)hits;
     c[ORR_C_L2_MISS] = c[ORR_C_L2_SECTORS] - c[ORR_C_L2_HIT];
     c[ORR_C_L2_READ] = (double)reads;
     c[ORR_C_L2_WRITE] = (double)writes;
-    c[ORR_C_L2_RED] = round((double)m->atomic * reductions);
-    c[ORR_C_L2_ATOM] = (double)m->atomic - c[ORR_C_L2_RED];
+    c[ORR_C_L2_RED] = round((double)atomics * reductions);
+    c[ORR_C_L2_ATOM] = (double)atomics - c[ORR_C_L2_RED];
     const int tex = ORR_FROM_LOCAL + 1; // global and local come through L1
     c[ORR_C_L2_TEX_READ] = (double)sum(m->read, tex);
     c[ORR_C_L2_TEX_READ_HIT] = (double)(sum(m->read_hit, tex) + sum(m->read_pending, tex));

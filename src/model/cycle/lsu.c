@@ -94,7 +94,7 @@ static void send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     s->send_free = t + bytes * c->request_byte;
     s->n.sent_bytes += bytes;
     r.time = t + c->request_ticks;
-    if (c->far_ticks &&
+    if (c->far_ticks && !c->gpu->l2_copies &&
         orr_memsys_side_of(c->mem, r.line) != (int)(s->id * (uint32_t)c->gpu->l2_partitions / c->nsms))
         r.time += c->far_ticks;
     r.sm = s->id;
