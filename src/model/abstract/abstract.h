@@ -20,7 +20,7 @@
 #define GROUPS 64 // further groups
 
 // ---- code ---------------------------------------------------------------------------------------------
-// An instruction as the model needs it: 32 bytes.
+// An instruction as the model needs it.
 typedef struct ainst {
     uint8_t kind;               // orr_tkind
     uint8_t unit;               // index in gpu->units
@@ -31,7 +31,10 @@ typedef struct ainst {
     uint32_t regs;              // in code.regs: nwait, then nset
     uint8_t wait, wbar, rbar;   // control bits: barriers waited for, set
     uint8_t yield;              // lets another warp go first
-    uint8_t new_line;           // its code may be on another line than that of the instruction before
+    bool new_line;              // its code may be on another line than that of the instruction before
+    bool apart;                 // it concerns no other scheduler
+    bool throttles;             // its unit can be busy when somebody wants it
+    bool banks;                 // it reads register banks that can be busy
     uint8_t reads[ORR_READ_BANKS];
 } ainst;
 
@@ -95,6 +98,7 @@ typedef struct awarp {
 typedef struct asched {
     uint64_t awake, live, memory, active; // by bit: warps in order of age
     uint64_t wake, next_issue;
+    uint64_t time; // it has come so far
     uint64_t group;           // the wheel has the warps of this group of cycles and the next
     uint64_t soon[2];         // by group: cycles in which somebody becomes ready
     uint64_t later_set;       // groups that have somebody
@@ -130,6 +134,8 @@ typedef struct acore {
     uint32_t id;
     uint64_t now;
     asched *sched;
+    asched *runs;    // the one that is being simulated,
+    uint64_t others; // and when the first of the others has something to do
     pool pools[MAX_POOLS];
     uint64_t pool_free[MAX_POOLS];
     uint32_t npools;
@@ -138,7 +144,7 @@ typedef struct acore {
     int warps_cap;
     uint32_t next_sched;
     uint64_t block_free;
-    bool damaged, starved;
+    bool damaged, starved, prepared;
     uint64_t finished, since, active;
     // load/store unit
     uint64_t lsu_free, lsu_room;
@@ -162,12 +168,17 @@ typedef struct machine {
     const orr_kernel *kernel;
     acore *cores;
     uint32_t ncores, nsched, per_sched, lsu_queue;
+    const orr_occupancy_result *occ;
     uint64_t from, until; // the window
     bool more, perfect, control, collector;
     bool code_fits;
     uint64_t code_lines;
     uint32_t places, accesses; // that warps have room for
     int issue;
+    uint64_t ahead; // a scheduler may go by itself
+    uint64_t ports, bank_window;
+    uint32_t nbanks;
+    bool throttles[ORR_GPU_UNITS_MAX]; // code.c
     uint64_t issue_interval, spacing;
     orr_quick *memory;
     orr_ledger *receive; // [SM] its port from the network
@@ -186,7 +197,7 @@ static inline awarp *awarp_of(const acore *s, uint32_t id) {
 acode *abt_code_new(orr_program *p);
 void abt_code_free(acode *c);
 // Takes over what the program has more than before; latencies from the pre-characterisation.
-bool abt_code_grow(acode *c, const machine *m, orr_err *e);
+bool abt_code_grow(acode *c, machine *m, orr_err *e);
 // Latencies from a file, when it has them, and into one.
 bool abt_code_from(acode *c, const machine *m, const struct orr_latencies *l);
 bool abt_code_into(const acode *c, const machine *m, struct orr_latencies *l);
@@ -195,7 +206,7 @@ bool abt_code_into(const acode *c, const machine *m, struct orr_latencies *l);
 void abt_core_run(acore *s, uint64_t until);
 uint64_t abt_core_next(const acore *s);
 void abt_warp_look(acore *s, awarp *w); // works out when it can issue
-void abt_sched_add(asched *q, uint32_t warp, uint64_t now);
+void abt_sched_add(asched *q, uint32_t warp);
 void abt_sched_remove(asched *q, uint32_t warp);
 void abt_sched_reset(asched *q);
 bool abt_warp_next_block(acore *s, awarp *w);

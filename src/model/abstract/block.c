@@ -4,7 +4,7 @@
 #include <string.h>
 
 // A place on the scheduler whose turn it is, or on the next one that has room.
-static awarp *place_warp(acore *s, uint64_t now) {
+static awarp *place_warp(acore *s) {
     machine *m = s->m;
     uint64_t all = m->per_sched >= 64 ? UINT64_MAX : (1ull << m->per_sched) - 1;
     for (uint32_t n = 0; n < m->nsched; n++) {
@@ -15,7 +15,7 @@ static awarp *place_warp(acore *s, uint64_t now) {
         uint32_t k = (uint32_t)__builtin_ctzll(~q->used & all);
         q->used |= 1ull << k;
         q->warps[k].sched = (uint8_t)at;
-        abt_sched_add(q, k, now);
+        abt_sched_add(q, k);
         return &q->warps[k];
     }
     return NULL;
@@ -51,7 +51,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
     s->n.blocks++;
     uint64_t first = when + m->c->block_latency;
     for (uint32_t n = 0; n < buf->nwarps; n++) {
-        awarp *w = place_warp(s, s->now);
+        awarp *w = place_warp(s);
         if (!w) { // the occupancy said there is room
             s->damaged = true;
             return;

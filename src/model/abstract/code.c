@@ -79,6 +79,27 @@ static void take_inst(acode *c, const machine *m, uint32_t n, bool *fresh, kept 
     uint64_t line = (uint64_t)m->gpu->icache_line;
     a->new_line = !n || i->pc / line != p->insts[n - 1].pc / line;
     if (i->kind == ORR_TK_MEM) c->memo_of[n] = ++c->nmemo;
+    const orr_gpu *g = m->gpu;
+    uint32_t subs = (uint32_t)g->core_subcores, units = (uint32_t)g->units[i->unit].count;
+    uint32_t sharing = units < subs ? m->nsched : m->nsched / subs;
+    a->throttles = m->throttles[i->unit];
+    for (uint32_t b = 0; b < ORR_READ_BANKS; b++) a->banks |= a->reads[b] != 0 && !m->collector;
+    a->apart = i->kind != ORR_TK_MEM && i->kind != ORR_TK_BARRIER && (!a->throttles || sharing == 1);
+}
+
+// A unit that takes as many at once as its schedulers can issue is never in the way. If one instruction of the
+// program keeps it longer, it has to be watched for all.
+static void find_busy(const acode *c, machine *m) {
+    const orr_gpu *g = m->gpu;
+    uint32_t subs = (uint32_t)g->core_subcores;
+    memset(m->throttles, 0, sizeof m->throttles);
+    for (uint32_t n = 0; n < c->program->ninsts; n++) {
+        const orr_tinst *i = &c->program->insts[n];
+        uint32_t units = (uint32_t)g->units[i->unit].count;
+        uint32_t each = units < subs ? units : units / subs, sharing = units < subs ? m->nsched : m->nsched / subs;
+        uint64_t apiece = (i->interval + m->issue_interval - 1) / m->issue_interval * (uint64_t)m->issue;
+        m->throttles[i->unit] |= sharing * apiece > (each < 16 ? each : 16) || i->kind == ORR_TK_MEM;
+    }
 }
 
 static void take_block(acode *c, const machine *m, const orr_tblock *b, bool *fresh) {
@@ -87,13 +108,14 @@ static void take_block(acode *c, const machine *m, const orr_tblock *b, bool *fr
     memset(fresh, 1, c->program->nplaces * sizeof *fresh);
     for (uint32_t n = b->first; n < b->first + b->count; n++) {
         take_inst(c, m, n, fresh, &keep);
-        if (n == b->first) c->insts[n].new_line = 1;
+        if (n == b->first) c->insts[n].new_line = true;
+        if (n + 1 == b->first + b->count) c->insts[n].apart = false; // the warp may end
         if (c->insts[n].kind == ORR_TK_MEM) c->in_order &= c->program->insts[n].access == access++;
     }
     c->in_order &= access == b->naccess;
 }
 
-bool abt_code_grow(acode *c, const machine *m, orr_err *e) {
+bool abt_code_grow(acode *c, machine *m, orr_err *e) {
     const orr_program *p = c->program;
     if (c->nblocks == p->nblocks && c->insts) return true;
     size_t n = p->ninsts + 1;
@@ -107,6 +129,7 @@ bool abt_code_grow(acode *c, const machine *m, orr_err *e) {
     uint32_t memos = c->nmemo;
     bool *fresh = orr_malloc(p->nplaces + 1);
     if (!c->nblocks) c->in_order = true;
+    find_busy(c, m);
     for (uint32_t b = c->nblocks; b < p->nblocks; b++) take_block(c, m, &p->blocks[b], fresh);
     if (c->program->kernel->machine) c->in_order = true;
     free(fresh);

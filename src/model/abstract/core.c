@@ -9,9 +9,13 @@
 
 #include <string.h>
 
+// Schedulers of an SM meet at memory, at barriers, at units they share and where a warp ends: `apart` is clear for
+// such instructions (code.c). All others are a scheduler's own business, so it may go through them by itself for as
+// long as a barrier takes: what the others do in that time cannot wake any of its warps earlier.
+
 // ---- the wheel ----------------------------------------------------------------------------------------------
 // Bit `bit` is ready at t, which is after what has been drained.
-static void insert(asched *q, uint32_t bit, uint64_t t) {
+static inline void insert(asched *q, uint32_t bit, uint64_t t) {
     uint64_t g = t / NEAR, me = 1ull << bit;
     q->ready[bit] = t;
     if (g <= q->group + 1) {
@@ -22,7 +26,6 @@ static void insert(asched *q, uint32_t bit, uint64_t t) {
         q->later[k] |= me;
         q->later_set |= 1ull << k;
     }
-    if (t < q->wake) q->wake = t;
 }
 
 static void migrate(asched *q, uint64_t g) {
@@ -37,31 +40,32 @@ static void migrate(asched *q, uint64_t g) {
     }
 }
 
-static void wake_slots(asched *q, uint64_t group, uint64_t slots) {
+static inline void wake_slots(asched *q, uint64_t group, uint64_t slots) {
     q->soon[group & 1] &= ~slots;
+    uint64_t *wheel = q->wheel + (group & 1) * NEAR;
     for (; slots; slots &= slots - 1) {
-        uint64_t *at = &q->wheel[(group & 1) * NEAR + (uint64_t)__builtin_ctzll(slots)];
+        uint64_t *at = &wheel[__builtin_ctzll(slots)];
         q->awake |= *at;
         *at = 0;
     }
 }
 
-// Those whose time has come are awake.
-static void drain(asched *q, uint64_t now) {
-    uint64_t g = now / NEAR;
-    if (q->group < g) {
-        uint64_t wake = q->wake;
-        while (q->group < g) {
-            if (!q->soon[0] && !q->soon[1] && !q->later_set) {
-                q->group = g;
-                break;
-            }
-            wake_slots(q, q->group, q->soon[q->group & 1]);
-            q->group++;
-            migrate(q, q->group + 1);
+static void next_groups(asched *q, uint64_t g) {
+    while (q->group < g) {
+        if (!q->soon[0] && !q->soon[1] && !q->later_set) {
+            q->group = g;
+            break;
         }
-        q->wake = wake;
+        wake_slots(q, q->group, q->soon[q->group & 1]);
+        q->group++;
+        migrate(q, q->group + 1);
     }
+}
+
+// Those whose time has come are awake.
+static inline void drain(asched *q, uint64_t now) {
+    uint64_t g = now / NEAR;
+    if (q->group < g) next_groups(q, g);
     uint64_t due = q->soon[g & 1] & (UINT64_MAX >> (NEAR - 1 - now % NEAR));
     if (due) wake_slots(q, g, due);
 }
@@ -84,22 +88,24 @@ static uint64_t next_ready(const asched *q) {
 }
 
 void abt_sched_reset(asched *q) {
+    if (q->live || q->later_set || q->soon[0] || q->soon[1]) { // an error left something behind
+        memset(q->wheel, 0, sizeof q->wheel);
+        memset(q->later, 0, sizeof q->later);
+        memset(q->wants, 0, sizeof q->wants);
+    }
     q->awake = q->live = q->memory = q->active = q->used = 0;
     q->wake = NEVER;
-    q->next_issue = q->group = q->later_set = 0;
+    q->next_issue = q->group = q->later_set = q->time = 0;
     q->soon[0] = q->soon[1] = 0;
     q->nbits = 0;
     q->last = MAX_WARPS;
     q->yield = false;
-    memset(q->wheel, 0, sizeof q->wheel);
-    memset(q->later, 0, sizeof q->later);
-    memset(q->wants, 0, sizeof q->wants);
     memset(q->bank_free, 0, sizeof q->bank_free);
 }
 
 // Bits stand for warps in order of age, so that the oldest is the lowest. When they have run out, what is left
 // moves down.
-static void compact(asched *q, uint64_t now) {
+static void compact(asched *q) {
     uint64_t awake = 0, memory = 0, active = 0, waits = 0, wheel = 0;
     for (int k = 0; k < 2 * NEAR; k++) wheel |= q->wheel[k];
     for (int k = 0; k < GROUPS; k++) wheel |= q->later[k];
@@ -128,19 +134,17 @@ static void compact(asched *q, uint64_t now) {
     memset(q->wheel, 0, sizeof q->wheel);
     memset(q->later, 0, sizeof q->later);
     q->later_set = q->soon[0] = q->soon[1] = 0;
-    uint64_t wake = q->wake;
     for (; waits; waits &= waits - 1) {
         uint32_t b = (uint32_t)__builtin_ctzll(waits);
-        if (q->ready[b] <= now)
+        if (q->ready[b] <= q->time)
             q->awake |= 1ull << b;
         else
             insert(q, b, q->ready[b]);
     }
-    q->wake = wake;
 }
 
-void abt_sched_add(asched *q, uint32_t warp, uint64_t now) {
-    if (q->nbits == MAX_WARPS) compact(q, now);
+void abt_sched_add(asched *q, uint32_t warp) {
+    if (q->nbits == MAX_WARPS) compact(q);
     uint32_t b = q->nbits++;
     q->live |= 1ull << b;
     q->who[b] = (uint8_t)warp;
@@ -211,13 +215,13 @@ static uint64_t groups_done(const awarp *w, uint32_t left) {
     return t;
 }
 
-void abt_warp_look(acore *s, awarp *w) {
-    const acode *code = s->m->code;
-    const ainst *i = &code->insts[w->at];
+// When what the next instruction needs is there.
+static inline uint64_t when_ready(const machine *m, const awarp *w, const ainst *i) {
+    const acode *code = m->code;
     uint64_t t = w->front;
-    if (s->m->control) {
-        for (uint32_t m = i->wait; m; m &= m - 1) {
-            uint64_t at = w->bar[orr_ffs(m)];
+    if (m->control) {
+        for (uint32_t b = i->wait; b; b &= b - 1) {
+            uint64_t at = w->bar[orr_ffs(b)];
             if (at > t) t = at;
         }
     } else {
@@ -232,35 +236,49 @@ void abt_warp_look(acore *s, awarp *w) {
         if (at > t) t = at;
         if (x->warps && !x->imm && w->bar[(x->warps - 1u) % 6] > t) t = w->bar[(x->warps - 1u) % 6];
     }
-    asched *q = &s->sched[w->sched];
-    uint64_t me = 1ull << w->at_bit;
+    return t;
+}
+
+// The scheduler learns what the warp wants and when; what is ready by `soon` counts as ready.
+static inline void look(const machine *m, asched *q, const awarp *w, uint64_t soon) {
+    const ainst *i = &m->code->insts[w->at];
+    uint64_t t = when_ready(m, w, i), me = 1ull << w->at_bit;
     uint8_t unit = q->unit[w->at_bit];
     if (unit != i->unit) {
         q->wants[unit] &= ~me;
         q->wants[i->unit] |= me;
         q->unit[w->at_bit] = i->unit;
+        q->memory = i->kind == ORR_TK_MEM ? q->memory | me : q->memory & ~me;
+    } else if ((i->kind == ORR_TK_MEM) != (q->memory >> w->at_bit & 1)) {
+        q->memory ^= me;
     }
-    q->memory = i->kind == ORR_TK_MEM ? q->memory | me : q->memory & ~me;
-    if (t <= s->now) {
+    if (t <= soon)
         q->awake |= me;
-        q->ready[w->at_bit] = t;
-        if (s->now < q->wake) q->wake = s->now;
-    } else {
+    else
         insert(q, w->at_bit, t);
-    }
+}
+
+// The same from outside: the scheduler may have to look earlier.
+void abt_warp_look(acore *s, awarp *w) {
+    asched *q = &s->sched[w->sched];
+    look(s->m, q, w, q->time);
+    uint64_t t = q->awake >> w->at_bit & 1 ? q->time : q->ready[w->at_bit];
+    if (t < q->next_issue) t = q->next_issue;
+    if (t < q->wake) q->wake = t;
+    if (q != s->runs && t < s->others) s->others = t;
 }
 
 // ---- issue --------------------------------------------------------------------------------------------------
-static void occupy(acore *s, uint32_t which, uint64_t cycles) {
+static inline void occupy(acore *s, uint32_t which, uint64_t now, uint64_t cycles) {
     pool *p = &s->pools[which];
     if (p->n == 1) {
-        s->pool_free[which] = s->now + cycles;
+        s->pool_free[which] = now + cycles;
         return;
     }
     uint32_t best = 0;
     for (uint32_t n = 1; n < p->n; n++)
         if (p->at[n] < p->at[best]) best = n;
-    p->at[best] = s->now + cycles;
+    p->at[best] = now + cycles;
     uint64_t t = p->at[0];
     for (uint32_t n = 1; n < p->n; n++)
         if (p->at[n] < t) t = p->at[n];
@@ -268,72 +286,74 @@ static void occupy(acore *s, uint32_t which, uint64_t cycles) {
 }
 
 // Register banks of modern cores, as cycle/sm.c has them: cycles that the instruction waits for its operands.
-static uint64_t read_banks(const acore *s, const asched *q, const ainst *i) {
-    const cycle *c = s->m->c;
-    uint64_t ports = (uint64_t)s->m->gpu->regs_ports, window = (uint64_t)s->m->gpu->regs_window * ports;
-    uint32_t sched = (uint32_t)(q - s->sched);
-    uint64_t *free_at = s->sched[sched - sched % c->sched_per_sub].bank_free, first = s->now * ports, t = first;
-    for (uint32_t b = 0; b < ORR_READ_BANKS; b++)
-        if (i->reads[b] && free_at[b] + i->reads[b] > t + window) t = free_at[b] + i->reads[b] - window;
-    t = (t + ports - 1) / ports * ports;
-    for (uint32_t b = 0; b < ORR_READ_BANKS; b++)
-        if (i->reads[b]) free_at[b] = (free_at[b] > t ? free_at[b] : t) + i->reads[b];
-    return (t - first) / ports;
+static uint64_t read_banks(const acore *s, asched *q, const ainst *i, uint64_t now) {
+    const machine *m = s->m;
+    if (m->c->sched_per_sub > 1) q -= (uint32_t)(q - s->sched) % m->c->sched_per_sub;
+    uint64_t ports = m->ports, window = m->bank_window, first = now * ports, t = first;
+    for (uint32_t b = 0; b < m->nbanks; b++)
+        if (i->reads[b] && q->bank_free[b] + i->reads[b] > t + window) t = q->bank_free[b] + i->reads[b] - window;
+    if (ports > 1) t = (t + ports - 1) / ports * ports;
+    for (uint32_t b = 0; b < m->nbanks; b++)
+        if (i->reads[b]) q->bank_free[b] = (q->bank_free[b] > t ? q->bank_free[b] : t) + i->reads[b];
+    return ports > 1 ? (t - first) / ports : t - first;
 }
 
-static void result(const acore *s, awarp *w, const ainst *i, uint64_t ready) {
-    const uint16_t *r = s->m->code->regs + i->regs + i->nwait;
+static inline void result(const acode *code, awarp *w, const ainst *i, uint64_t ready) {
+    const uint16_t *r = code->regs + i->regs + i->nwait;
     for (uint32_t d = 0; d < i->nset; d++) w->reg[r[d]] = ready;
     if (i->wbar < 6 && w->bar[i->wbar] < ready) w->bar[i->wbar] = ready;
 }
 
-static void fence(const acore *s, awarp *w, const orr_tinst *i) {
+static void fence(const acore *s, awarp *w, const orr_tinst *i, uint64_t now) {
     const orr_gpu *g = s->m->gpu;
     double t = i->imm >= 3 ? g->core_fence_system : i->imm >= 1 ? g->core_fence_gpu : g->core_fence_block;
-    w->front = s->now + (t >= 1 ? (uint64_t)t : 1);
+    w->front = now + (t >= 1 ? (uint64_t)t : 1);
     if (i->imm >= 1 && w->front < w->stored) w->front = w->stored;
 }
 
-// One instruction of a warp; `more`: another could go with it. Returns whether the warp could issue again now.
-static bool issue(acore *s, asched *q, uint32_t bit, bool more, uint64_t *held) {
+// One instruction of a warp; `more`: another could go with it. Returns when the scheduler can issue again.
+static inline uint64_t issue(acore *s, asched *q, uint32_t bit, uint64_t now, bool more) {
     machine *m = s->m;
+    const acode *code = m->code;
     awarp *w = &q->warps[q->who[bit]];
     uint32_t inst = w->at;
-    const ainst *i = &m->code->insts[inst];
-    uint64_t now = s->now, start = 0;
+    const ainst *i = &code->insts[inst];
     bool ghost = w->ghost;
     q->awake &= ~(1ull << bit);
     q->last = bit;
     q->yield = i->yield;
-    if (!m->collector) start = read_banks(s, q, i);
-    *held = start;
+    uint64_t start = i->banks ? read_banks(s, q, i, now) : 0, next = now + m->issue_interval + start;
     w->front = now + start + (more && i->step == 1 ? 0 : i->step);
-    occupy(s, q->pool_of[i->unit], i->busy + start);
+    if (i->throttles) occupy(s, q->pool_of[i->unit], now, i->busy + start);
     switch (i->kind) {
     case ORR_TK_MEM:
+        s->now = now;
         if (ghost)
-            result(s, w, i, now + start + 1);
+            result(code, w, i, now + start + 1);
         else
             abt_memory(s, w, inst, i, start);
         break;
-    case ORR_TK_FENCE: fence(s, w, &m->code->program->insts[inst]); break;
+    case ORR_TK_FENCE: fence(s, w, &code->program->insts[inst], now); break;
     case ORR_TK_GROUP: w->group++; break;
-    default: result(s, w, i, now + i->latency);
+    default: result(code, w, i, now + i->latency);
     }
     if (++w->at == w->end && !abt_warp_next_block(s, w)) {
+        s->now = now;
         abt_block_warp_ended(s, w);
-        return false;
+        return next;
     }
-    if (m->code->insts[w->at].new_line && !m->gpu->icache_perfect) {
-        uint64_t t = abt_fetch(s, w, m->code->program->insts[w->at].pc, now);
+    if (code->insts[w->at].new_line && !m->gpu->icache_perfect) {
+        uint64_t t = abt_fetch(s, w, code->program->insts[w->at].pc, now);
         if (t > w->front) w->front = t;
     }
     if (i->kind == ORR_TK_BARRIER && !ghost) {
-        abt_block_barrier(s, w, &m->code->program->insts[inst]);
-        if (w->waiting) return false;
+        s->now = now;
+        abt_block_barrier(s, w, &code->program->insts[inst]);
+        if (!(code->program->insts[inst].flags & ORR_TF_ARRIVE))
+            return next; // it waits, or it has been let go and looked after
     }
-    abt_warp_look(s, w);
-    return w->front <= now && q->awake >> bit & 1;
+    look(m, q, w, more ? now : next);
+    return next;
 }
 
 // ---- who ------------------------------------------------------------------------------------------------------
@@ -374,23 +394,23 @@ static uint32_t pick(const machine *m, asched *q, uint64_t can) {
     }
 }
 
-static bool has_unit(const acore *s, const asched *q, uint32_t bit) {
-    return s->pool_free[q->pool_of[q->unit[bit]]] <= s->now && !(q->memory >> bit & 1 && s->lsu_room > s->now);
+static inline bool has_unit(const acore *s, const asched *q, uint32_t bit, uint64_t now) {
+    return s->pool_free[q->pool_of[q->unit[bit]]] <= now && !(q->memory >> bit & 1 && s->lsu_room > now);
 }
 
 // Those of the ready whose unit is free (line 7); if none, *later is when one is.
-static uint64_t with_unit(const acore *s, const asched *q, uint64_t *later) {
+static uint64_t with_unit(const acore *s, const asched *q, uint64_t now, uint64_t *later) {
     uint64_t can = 0, t = NEVER;
     for (uint64_t left = q->awake; left;) {
         uint8_t unit = q->unit[__builtin_ctzll(left)];
         uint64_t who = left & q->wants[unit], at = s->pool_free[q->pool_of[unit]];
         left &= ~who;
-        if (at <= s->now)
+        if (at <= now)
             can |= who;
         else if (at < t)
             t = at;
     }
-    if (s->lsu_room > s->now && can & q->memory) {
+    if (s->lsu_room > now && can & q->memory) {
         can &= ~q->memory;
         if (s->lsu_room < t) t = s->lsu_room;
     }
@@ -398,34 +418,54 @@ static uint64_t with_unit(const acore *s, const asched *q, uint64_t *later) {
     return can;
 }
 
-static uint64_t schedule(acore *s, asched *q) {
-    machine *m = s->m;
-    uint64_t now = s->now;
-    if (now < q->next_issue) return q->next_issue;
-    drain(q, now);
-    if (!q->awake) return next_ready(q);
-    uint32_t bit = pick(m, q, q->awake);
-    if (!has_unit(s, q, bit)) {
-        uint64_t later, can = with_unit(s, q, &later);
-        if (!can) {
-            uint64_t next = next_ready(q);
-            return later < next ? later : next;
-        }
-        bit = pick(m, q, can);
-    }
-    int more = m->issue;
-    uint8_t used = q->pool_of[q->unit[bit]];
-    uint64_t held;
-    bool again = issue(s, q, bit, more > 1, &held);
-    while (again && --more > 0) {
+// Goes with the first of a cycle: other instructions of the same warp (core.issue).
+static void issue_more(acore *s, asched *q, uint32_t bit, uint64_t now, uint8_t used) {
+    const machine *m = s->m;
+    for (int more = m->issue - 1; more > 0 && q->awake >> bit & 1; more--) {
         uint8_t pool_now = q->pool_of[q->unit[bit]];
-        if ((m->gpu->core_dual_units && pool_now == used) || !has_unit(s, q, bit)) break;
+        if ((m->gpu->core_dual_units && pool_now == used) || !has_unit(s, q, bit, now)) break;
         used = pool_now;
-        uint64_t also;
-        again = issue(s, q, bit, more > 1, &also);
-        held += also;
+        issue(s, q, bit, now, more > 1);
     }
-    return q->next_issue = now + m->issue_interval + held;
+    if (!(q->awake >> bit & 1)) return;
+    awarp *w = &q->warps[q->who[bit]]; // not in this cycle any more
+    if (w->front <= now) w->front = now + 1;
+}
+
+// A scheduler by itself, from its next cycle on: until the others have something to do, and a little further for what
+// concerns none of them.
+static void run_scheduler(acore *s, asched *q, uint64_t until) {
+    machine *m = s->m;
+    uint64_t now = q->wake;
+    for (;;) {
+        if (now >= until || (now > s->others && now - s->others >= m->ahead)) break;
+        q->time = now;
+        drain(q, now);
+        if (!q->awake) {
+            now = next_ready(q);
+            continue;
+        }
+        uint32_t bit = pick(m, q, q->awake);
+        if (!has_unit(s, q, bit, now)) {
+            uint64_t later, can = with_unit(s, q, now, &later);
+            if (!can) {
+                uint64_t next = next_ready(q);
+                now = later < next ? later : next;
+                continue;
+            }
+            bit = pick(m, q, can);
+        }
+        if (now > s->others) { // the others first, unless it is nothing to them
+            const awarp *w = &q->warps[q->who[bit]];
+            if (!m->code->insts[w->at].apart) break;
+        }
+        uint8_t used = q->pool_of[q->unit[bit]];
+        uint64_t next = issue(s, q, bit, now, m->issue > 1);
+        if (m->issue > 1) issue_more(s, q, bit, now, used);
+        q->next_issue = now = next;
+        if (s->starved | s->damaged) break;
+    }
+    q->wake = now;
 }
 
 // ---- the loop ---------------------------------------------------------------------------------------------------
@@ -438,17 +478,22 @@ uint64_t abt_core_next(const acore *s) {
 
 void abt_core_run(acore *s, uint64_t until) {
     uint32_t nsched = s->m->nsched;
+    s->runs = NULL;
     while (!s->damaged && !s->starved) {
-        uint64_t t = abt_core_next(s);
-        if (t >= until) return;
-        if (t > s->now) s->now = t;
-        for (uint32_t n = 0; n < nsched; n++) {
+        asched *first = s->sched;
+        uint64_t others = NEVER;
+        for (uint32_t n = 1; n < nsched; n++) {
             asched *q = &s->sched[n];
-            if (q->wake > s->now) continue;
-            q->wake = NEVER; // what happens from here on may lower it
-            uint64_t again = schedule(s, q);
-            if (again < q->wake) q->wake = again;
-            if (q->wake <= s->now) q->wake = s->now + 1;
+            if (q->wake < first->wake) {
+                others = first->wake;
+                first = q;
+            } else if (q->wake < others) {
+                others = q->wake;
+            }
         }
+        if (first->wake >= until) return;
+        s->runs = first;
+        s->others = others;
+        run_scheduler(s, first, until);
     }
 }

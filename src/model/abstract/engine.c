@@ -81,6 +81,7 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->gpu = g;
     m->one = *g;
     m->one.sm_count = m->one.tpc_count = m->one.gpc_count = 1;
+    m->one.l2_size = m->one.l2_slices * ORR_LINE; // it is not used
     m->c = cyc_new(&m->one, e);
     m->memory = m->c ? orr_quick_new(g, e) : NULL;
     if (!m->memory) {
@@ -97,6 +98,10 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->issue = g->core_issue;
     m->issue_interval = (uint64_t)g->core_issue_interval;
     m->spacing = (uint64_t)g->launch_sm_interval;
+    m->ahead = m->c->barrier_latency;
+    m->ports = (uint64_t)g->regs_ports;
+    m->bank_window = (uint64_t)g->regs_window * m->ports;
+    m->nbanks = (uint32_t)g->regs_banks < ORR_READ_BANKS ? (uint32_t)g->regs_banks : ORR_READ_BANKS;
     m->receive = orr_calloc(m->ncores, sizeof *m->receive);
     m->cores = orr_apart(m->ncores, sizeof *m->cores);
     for (uint32_t n = 0; n < m->ncores; n++) make_core(m, &m->cores[n], n);
@@ -168,6 +173,40 @@ static tbuf *next_block(engine *x) {
     return b;
 }
 
+static void prepare(machine *m, acore *s, const orr_occupancy_result *occ) {
+    uint32_t blocks = (uint32_t)occ->blocks;
+    if (blocks > s->blocks_cap || occ->warps_per_block > s->warps_cap) {
+        for (uint32_t n = 0; n < s->blocks_cap; n++) free(s->blocks[n].warp);
+        s->blocks = orr_realloc(s->blocks, blocks * sizeof *s->blocks);
+        memset(s->blocks, 0, blocks * sizeof *s->blocks);
+        s->blocks_cap = blocks;
+        s->warps_cap = occ->warps_per_block;
+        for (uint32_t n = 0; n < blocks; n++)
+            s->blocks[n].warp = orr_calloc((size_t)s->warps_cap, sizeof *s->blocks[n].warp);
+    }
+    for (uint32_t n = 0; n < blocks; n++) s->blocks[n].end = 0;
+    s->prepared = true;
+    s->running = s->next_sched = 0;
+    s->now = s->finished = s->since = s->active = 0;
+    s->block_free = (uint64_t)m->gpu->launch_overhead;
+    s->damaged = s->starved = false;
+    memset(&s->n, 0, sizeof s->n);
+    memset(s->pool_free, 0, sizeof s->pool_free);
+    for (uint32_t n = 0; n < s->npools; n++) memset(s->pools[n].at, 0, sizeof s->pools[n].at);
+    for (uint32_t n = 0; n < m->nsched; n++) {
+        asched *q = &s->sched[n];
+        abt_sched_reset(q);
+        if (q->l0_when) {
+            orr_cache_flush(&q->l0);
+            memset(q->l0_when, 0, (size_t)q->l0.sets * q->l0.ways * sizeof *q->l0_when);
+        }
+    }
+    if (s->l1i_when) orr_cache_flush(&s->l1i);
+    if (m->gpu->const_size) orr_cache_flush(&s->constants);
+    if (m->gpu->const_l15_size) orr_cache_flush(&s->constants2);
+    abt_memory_start(s, (uint64_t)occ->l1_bytes);
+}
+
 // At the beginning blocks go out launch.block_interval apart, one to each SM in turn.
 static void deal(engine *x) {
     machine *m = x->m;
@@ -181,6 +220,7 @@ static void deal(engine *x) {
             if (!b || x->failed) return;
             b->earliest = clock / 256;
             clock += (uint64_t)(m->gpu->launch_block_interval * 256);
+            if (!s->prepared) prepare(m, s, m->occ);
             abt_block_start(s, slot, b, (uint64_t)m->gpu->launch_overhead);
             some = true;
         }
@@ -202,7 +242,7 @@ static bool feed(engine *x) {
     for (uint32_t n = 0; n < m->ncores; n++) {
         acore *s = &m->cores[n];
         s->starved = false;
-        if (!m->more || s->running == s->nblocks) continue;
+        if (!m->more || s->running == s->nblocks || !s->prepared) continue;
         for (uint32_t k = 0; k < s->nblocks; k++)
             if (!s->blocks[k].buf && s->blocks[k].end < m->until)
                 x->takers[x->ntakers++] = (taker){s->blocks[k].end, n, k};
@@ -231,7 +271,7 @@ static uint64_t next_event(const machine *m) {
         const acore *s = &m->cores[n];
         uint64_t at = abt_core_next(s);
         if (at < t) t = at;
-        for (uint32_t k = 0; m->more && k < s->nblocks; k++)
+        for (uint32_t k = 0; m->more && s->prepared && k < s->nblocks; k++)
             if (!s->blocks[k].buf && s->blocks[k].end < t) t = s->blocks[k].end;
     }
     return t;
@@ -282,40 +322,6 @@ static bool windows(engine *x, orr_progress *progress) {
     }
 }
 
-static void prepare(machine *m, acore *s, const orr_occupancy_result *occ) {
-    uint32_t blocks = (uint32_t)occ->blocks;
-    if (blocks > s->blocks_cap || occ->warps_per_block > s->warps_cap) {
-        for (uint32_t n = 0; n < s->blocks_cap; n++) free(s->blocks[n].warp);
-        s->blocks = orr_realloc(s->blocks, blocks * sizeof *s->blocks);
-        memset(s->blocks, 0, blocks * sizeof *s->blocks);
-        s->blocks_cap = blocks;
-        s->warps_cap = occ->warps_per_block;
-        for (uint32_t n = 0; n < blocks; n++)
-            s->blocks[n].warp = orr_calloc((size_t)s->warps_cap, sizeof *s->blocks[n].warp);
-    }
-    for (uint32_t n = 0; n < blocks; n++) s->blocks[n].end = 0;
-    s->nblocks = blocks;
-    s->running = s->next_sched = 0;
-    s->now = s->finished = s->since = s->active = 0;
-    s->block_free = (uint64_t)m->gpu->launch_overhead;
-    s->damaged = s->starved = false;
-    memset(&s->n, 0, sizeof s->n);
-    memset(s->pool_free, 0, sizeof s->pool_free);
-    for (uint32_t n = 0; n < s->npools; n++) memset(s->pools[n].at, 0, sizeof s->pools[n].at);
-    for (uint32_t n = 0; n < m->nsched; n++) {
-        asched *q = &s->sched[n];
-        abt_sched_reset(q);
-        if (q->l0_when) {
-            orr_cache_flush(&q->l0);
-            memset(q->l0_when, 0, (size_t)q->l0.sets * q->l0.ways * sizeof *q->l0_when);
-        }
-    }
-    if (s->l1i_when) orr_cache_flush(&s->l1i);
-    if (m->gpu->const_size) orr_cache_flush(&s->constants);
-    if (m->gpu->const_l15_size) orr_cache_flush(&s->constants2);
-    abt_memory_start(s, (uint64_t)occ->l1_bytes);
-}
-
 static uint32_t *dealing_order(const orr_gpu *g, uint32_t n) {
     uint32_t *order = orr_malloc(n * sizeof *order), k = 0;
     uint32_t each = g->tpc_count > 0 ? (n + (uint32_t)g->tpc_count - 1) / (uint32_t)g->tpc_count : 1;
@@ -328,6 +334,7 @@ static uint32_t *dealing_order(const orr_gpu *g, uint32_t n) {
 static void sum_up(machine *m, supply *supply, arun *out) {
     for (uint32_t i = 0; i < m->ncores; i++) {
         acore *s = &m->cores[i];
+        if (!s->prepared) continue;
         for (uint32_t b = 0; b < s->nblocks; b++) // what an error left behind
             if (s->blocks[b].buf) {
                 s->blocks[b].buf->next = NULL;
@@ -354,7 +361,14 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     fit_warps(m);
     memset(&m->dealer, 0, sizeof m->dealer);
     memset(m->receive, 0, m->ncores * sizeof *m->receive);
-    for (uint32_t n = 0; n < m->ncores; n++) prepare(m, &m->cores[n], occ);
+    for (uint32_t n = 0; n < m->ncores; n++) {
+        acore *s = &m->cores[n];
+        s->prepared = s->damaged = s->starved = false;
+        s->nblocks = (uint32_t)occ->blocks;
+        s->running = 0;
+        for (uint32_t q = 0; q < m->nsched; q++) s->sched[q].wake = NEVER;
+    }
+    m->occ = occ;
     if (!m->perfect) {
         if (m->gpu->l2_flush) orr_quick_flush(m->memory);
         orr_quick_restart(m->memory);

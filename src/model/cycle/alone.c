@@ -48,6 +48,7 @@ static orr_gpu bare(const orr_gpu *g) {
     one.core_policy = ORR_SCHED_LRR;
     one.memory = ORR_MEMORY_PERFECT;
     one.icache_perfect = true;
+    one.l2_size = one.l2_slices * ORR_LINE; // nothing gets there
     one.launch_overhead = 0;
     one.launch_block_latency = 0;
     return one;
