@@ -23,7 +23,8 @@ typedef struct comparer {
     orr_hardware of_input;   // its rows (names and values belong to `hardware`)
     orr_comparison measured; // and their medians by launch
     orr_gpu *gpu;
-    int model; // -1: plain execution
+    int model;         // -1: plain execution
+    uint32_t launches; // that the INPUT makes
     orr_result result;
 } comparer;
 
@@ -94,6 +95,7 @@ static bool execute(comparer *x, const orr_work *w, orr_err *e) {
     if (w->launch && !orr_exec_run(w->launch, w->threads, false, NULL, NULL, NULL, e)) return false;
     orr_side_kernel *k = kernel_of(x, w->info.kernel->name);
     k->launches++;
+    x->launches++;
     if (w->launch) k->execute = plus(k->execute, orr_seconds() - start);
     return true;
 }
@@ -121,6 +123,7 @@ static bool predict(comparer *x, const orr_work *w, orr_err *e) {
 
 static bool on_work(void *arg, orr_work *w, orr_err *e) {
     comparer *x = arg;
+    w->whole = x->launches > 1; // a later launch may need what this one leaves in memory
     return x->model < 0 ? execute(x, w, e) : predict(x, w, e);
 }
 
@@ -185,6 +188,7 @@ static bool compare_input(comparer *x, const char *input, int *failed, orr_err *
     x->measured = (orr_comparison){0};
     x->of_input = (orr_hardware){0};
     x->model = -1;
+    x->launches = 0;
     bool ok = load_gpu(x, "", e);
     if (ok && !pass(x, input, &why)) {
         x->sides.inputs.at[x->input].failure = orr_arena_strdup(&x->sides.arena, why.text);

@@ -123,7 +123,7 @@ void orr_sweep_text(const orr_sweep *s, orr_text *out) {
         add_extreme(s, &sum, "worst", sum.worst, out);
     }
     orr_text_add(out, "points    %zu done", sum.done);
-    if (sum.kept) orr_text_add(out, " (%zu of all were in the file)", sum.kept);
+    if (sum.kept) orr_text_add(out, " (%zu of the points were in the file)", sum.kept);
     if (sum.failed) orr_text_add(out, ", %zu failed", sum.failed);
     if (sum.to_do) orr_text_add(out, ", %zu not done", sum.to_do);
     orr_text_add(out, "\nhost      %.2f s, of them %.2f s executing; streams %.1f MB\n", s->seconds,
