@@ -18,8 +18,8 @@ void page_limits(const page *p, const orr_result *r) {
         if (!b) continue;
         char name[120], a[32], c[32], d[32];
         if (!shown++) {
-            orr_text_add(p->t, "\n%s%6s  %-24s %12s %10s %12s %12s  %s%s\n", bold(p), "launch", "kernel", "cycles", "time",
-                         "optimistic", "latency", "bound by: cycles busy", plain(p));
+            orr_text_add(p->t, "\n%s%6s  %-24s %12s %10s %12s %12s  %s%s\n", bold(p), "launch", "kernel",
+                         "cycles", "time", "optimistic", "latency", "bound by: cycles busy", plain(p));
         }
         orr_text_add(p->t, "%6u  %-24s %12s %10s %12s", l->index, page_name(name, l->kernel->name),
                      orr_commas(a, (uint64_t)l->cycles), page_time(d, l->time_ns),

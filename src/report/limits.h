@@ -6,6 +6,7 @@
 #include "report/page.h"
 
 void page_limits(const page *p, const orr_result *r);
-void json_limits(orr_text *t, const orr_launch_result *l); // "limits": {...} behind a comma, where there are some
+void json_limits(orr_text *t,
+                 const orr_launch_result *l); // "limits": {...} behind a comma, where there are some
 
 #endif

@@ -1,9 +1,9 @@
-// The analytic model's nouns (docs/analytic.md): after Gerum, Rosenstiel and Bringmann, "Improving Accuracy of
-// Source Level Timing Simulation for GPUs using a Probabilistic Resource Model".
+// The analytic model's nouns (docs/analytic.md): after Gerum, Rosenstiel and Bringmann, "Improving Accuracy
+// of Source Level Timing Simulation for GPUs using a Probabilistic Resource Model".
 //
-//   graph.c    the pipeline execution graph of a block of code: its longest path, what it uses of each resource
-//   tally.c    how often each block of code ran and from where, by executing (or from a file); a sample of streams
-//   memory.c   the sample's accesses: coalescing, reuse distances, which level serves them
+//   graph.c    the pipeline execution graph of a block of code: its longest path, what it uses of each
+//   resource tally.c    how often each block of code ran and from where, by executing (or from a file); a
+//   sample of streams memory.c   the sample's accesses: coalescing, reuse distances, which level serves them
 //   banks.c    the probabilistic model of register banks (the paper's IV-B)
 //   bound.c    from all of it to time: what waits for what, thread blocks over SMs
 //   model.c    the interface of all models; the counters
@@ -47,12 +47,12 @@ typedef struct an_access { // one run of it, on average
 typedef struct an_graph {
     const orr_gpu *gpu;
     const orr_program *program;
-    an_access *access;  // [insts] of the program
-    float *ready;       // [blocks][places + 8]: registers and barriers behind a block, from its end on
+    an_access *access; // [insts] of the program
+    float *ready;      // [blocks][places + 8]: registers and barriers behind a block, from its end on
     uint32_t nblocks, ninsts, stride;
-    double conflict;    // cycles that bank conflicts add to reading operands, mean of an instruction
-    double fetch;       // cycles to fetch a line of code that the SM's cache does not hold
-    double *now;        // scratch: [stride]
+    double conflict; // cycles that bank conflicts add to reading operands, mean of an instruction
+    double fetch;    // cycles to fetch a line of code that the SM's cache does not hold
+    double *now;     // scratch: [stride]
     // latencies of the machine
     double branch_wait, barrier_latency, collect, writeback, pass_cycles;
     uint32_t sched_per_sub, pools[ORR_GPU_UNITS_MAX]; // units of a kind that a warp can use
@@ -64,10 +64,12 @@ void an_graph_init(an_graph *g, const orr_gpu *gpu, const orr_program *p);
 void an_graph_free(an_graph *g);
 void an_graph_grow(an_graph *g); // the program has more blocks
 void an_graph_flow(an_graph *g); // what each block leaves behind; after `access` or `conflict` has changed
-// Cycles from the end of block `from` (UINT32_MAX: nothing before) to the end of `block`, for a warp by itself.
+// Cycles from the end of block `from` (UINT32_MAX: nothing before) to the end of `block`, for a warp by
+// itself.
 double an_graph_path(an_graph *g, uint32_t from, uint32_t block);
 // What one run of a block uses of each resource, in cycles of one instance of it; registers read and written.
-void an_graph_usage(const an_graph *g, uint32_t block, bool ghost, double use[RES_MAX], double *reads, double *writes);
+void an_graph_usage(const an_graph *g, uint32_t block, bool ghost, double use[RES_MAX], double *reads,
+                    double *writes);
 
 // ---- tally.c -----------------------------------------------------------------------------------------
 typedef struct an_stream { // a sampled thread block
@@ -124,7 +126,7 @@ typedef struct an_demand { // of the whole launch
     double path;           // warps' longest paths, summed: latency without any waiting for others
     double use[RES_MAX];   // cycles of one instance, summed over all instances and SMs
     double insts, reads, writes;
-    double scale;          // from the tally's weights to `path`
+    double scale; // from the tally's weights to `path`
 } an_demand;
 typedef struct an_machine { // how many of a resource there are, and who shares one
     double count[RES_MAX];  // instances in an SM that warps are dealt over; 0: one for the whole GPU
@@ -134,11 +136,12 @@ void an_machine_of(const orr_gpu *g, an_machine *m);
 // Slowdown of a warp when n of them are on an SM, `active` SMs at work.
 double an_slowdown(const an_machine *m, const an_demand *d, double n, double active);
 typedef struct an_time {
-    double cycles;   // all blocks, launch overhead apart
-    double latency;  // the same if nobody waited for anybody
-    double warps;    // that make progress on a busy SM, on average
-    double active;   // SMs
+    double cycles;  // all blocks, launch overhead apart
+    double latency; // the same if nobody waited for anybody
+    double warps;   // that make progress on a busy SM, on average
+    double active;  // SMs
 } an_time;
-void an_schedule(const orr_gpu *g, const an_machine *m, const an_demand *d, const an_tally *t, int resident, an_time *out);
+void an_schedule(const orr_gpu *g, const an_machine *m, const an_demand *d, const an_tally *t, int resident,
+                 an_time *out);
 
 #endif

@@ -1,17 +1,17 @@
 // The probabilistic model of register banks: Gerum, Rosenstiel, Bringmann, section IV-B.
 //
-// Accesses go to the b banks uniformly and independently of each other. Of m in a cycle, the number that goes to
-// one bank is binomial, P[Y = n] = C(m, n) (1/b)^n (1 - 1/b)^(m - n). "The number of conflicts is one less than
-// the number of accesses to the register bank", where there is one: a bank with none has no conflict, so the sum
-// runs over n >= 1 of (n - 1) P[Y = n], which is
+// Accesses go to the b banks uniformly and independently of each other. Of m in a cycle, the number that goes
+// to one bank is binomial, P[Y = n] = C(m, n) (1/b)^n (1 - 1/b)^(m - n). "The number of conflicts is one less
+// than the number of accesses to the register bank", where there is one: a bank with none has no conflict, so
+// the sum runs over n >= 1 of (n - 1) P[Y = n], which is
 //
 //     E[Y] - 1 + P[Y = 0] = m/b - 1 + (1 - 1/b)^m        for one bank, b times that for all
 //
-// (E[Y] - 1 as printed there would be negative for m < b.) With p ports a bank, p accesses are served: the sum is
-// of (n - p) P[Y = n] over n > p.
+// (E[Y] - 1 as printed there would be negative for m < b.) With p ports a bank, p accesses are served: the
+// sum is of (n - p) P[Y = n] over n > p.
 //
-// The paper rounds m, the accesses of a kernel by its cycles, down. Here a fraction stays one: between two whole
-// numbers the conflicts are interpolated, as a cycle has one number or the other.
+// The paper rounds m, the accesses of a kernel by its cycles, down. Here a fraction stays one: between two
+// whole numbers the conflicts are interpolated, as a cycle has one number or the other.
 #include "model/analytic/analytic.h"
 
 #include <math.h>

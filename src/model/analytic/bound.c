@@ -1,21 +1,22 @@
 // From paths and usages to time.
 //
-// Let a warp by itself take `path` cycles and use a resource for `use` of them. Of n warps that share an instance
-// of it, each finds the others there. The paper's optimistic bound is the larger of path and the sum of all uses,
-// which is what happens when everybody fits between everybody else. What a warp waits otherwise is the paper's second
-// question, asked there for register banks and here for every resource: with the others' load u_o and all load u, the
-// wait for a server with a fixed time of service is u_o / (2 (1 - u)) services (Pollaczek and Khinchine, M/D/1). All
-// loads fall as the warp is slowed down, so the slowdown s is the solution of
+// Let a warp by itself take `path` cycles and use a resource for `use` of them. Of n warps that share an
+// instance of it, each finds the others there. The paper's optimistic bound is the larger of path and the sum
+// of all uses, which is what happens when everybody fits between everybody else. What a warp waits otherwise
+// is the paper's second question, asked there for register banks and here for every resource: with the
+// others' load u_o and all load u, the wait for a server with a fixed time of service is u_o / (2 (1 - u))
+// services (Pollaczek and Khinchine, M/D/1). All loads fall as the warp is slowed down, so the slowdown s is
+// the solution of
 //
 //     s = 1 + sum over resources of  k (u_o / s) / (2 (1 - u / s)),     k = use / path of one warp
 //
-// which is larger than every u, so no resource is ever overdrawn, and close to the largest of 1 and u when the
-// warps are many.
+// which is larger than every u, so no resource is ever overdrawn, and close to the largest of 1 and u when
+// the warps are many.
 //
-// Thread blocks go to the SMs in grid order and to whoever is free first. On an SM all resident warps make progress
-// at the speed 1 / s(n); how many there are changes as blocks come and go, so ends of grids and blocks that take
-// longer than others are as long as they are. A block counts for as many warps as it has on average under way: the
-// sum of its warps' paths by its own longest path.
+// Thread blocks go to the SMs in grid order and to whoever is free first. On an SM all resident warps make
+// progress at the speed 1 / s(n); how many there are changes as blocks come and go, so ends of grids and
+// blocks that take longer than others are as long as they are. A block counts for as many warps as it has on
+// average under way: the sum of its warps' paths by its own longest path.
 #include "model/analytic/analytic.h"
 
 #include <math.h>
@@ -51,7 +52,8 @@ void an_machine_of(const orr_gpu *g, an_machine *m) {
         if (g->units[u].count >= g->core_subcores) m->count[RES_UNITS + u] = subs;
 }
 
-// ---- how much slower a warp is among n ----------------------------------------------------------------------------
+// ---- how much slower a warp is among n
+// ----------------------------------------------------------------------------
 typedef struct load {
     double k, all, others; // of one warp's time; of all warps', at full speed
 } load;
@@ -89,7 +91,8 @@ double an_slowdown(const an_machine *m, const an_demand *d, double n, double act
     return high;
 }
 
-// ---- thread blocks over SMs -------------------------------------------------------------------------------------------
+// ---- thread blocks over SMs
+// -------------------------------------------------------------------------------------------
 static double later_of(double a, double b) { return a > b ? a : b; }
 
 #define TABLE 4 // places of the table of slowdowns for each warp

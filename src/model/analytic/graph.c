@@ -1,13 +1,15 @@
 // The pipeline execution graph of a block of code, and its longest path.
 //
-// The nodes are the stages of the block's instructions: issue, operands, unit, result. Edges are what makes one
-// wait for another in a warp that has the SM for itself: program order and the scheduler's interval, registers (or
-// the control bits' barriers), a unit that is busy with the warp's instruction before, the load/store port. The
-// graph has no cycles and instructions are in order, so one pass from top to bottom finds the longest path.
+// The nodes are the stages of the block's instructions: issue, operands, unit, result. Edges are what makes
+// one wait for another in a warp that has the SM for itself: program order and the scheduler's interval,
+// registers (or the control bits' barriers), a unit that is busy with the warp's instruction before, the
+// load/store port. The graph has no cycles and instructions are in order, so one pass from top to bottom
+// finds the longest path.
 //
-// A block does not begin with nothing under way. What its predecessor left behind (registers that are not there
-// yet) is part of its graph, so a path is that of a pair of blocks; what was under way before the pair is what the
-// predecessor's own predecessors leave behind, the latest of all ways in (iterated until it stays).
+// A block does not begin with nothing under way. What its predecessor left behind (registers that are not
+// there yet) is part of its graph, so a path is that of a pair of blocks; what was under way before the pair
+// is what the predecessor's own predecessors leave behind, the latest of all ways in (iterated until it
+// stays).
 #include "model/analytic/analytic.h"
 
 #include <math.h>
@@ -15,15 +17,17 @@
 #include <string.h>
 
 enum { EXTRA_BARRIERS = 0, EXTRA_LANDED = 6, EXTRA_GROUPS = 7, EXTRAS = 8 }; // behind the registers
-#define ROUNDS    3                  // of an_graph_flow: loops in loops
-#define MAX_STATE (1u << 25)         // places kept for all blocks; more: pairs begin with nothing under way
+#define ROUNDS    3          // of an_graph_flow: loops in loops
+#define MAX_STATE (1u << 25) // places kept for all blocks; more: pairs begin with nothing under way
 
 static double whole(double v) { return v > 0 ? floor(v + 0.5) : 0; }
 
 void an_graph_init(an_graph *g, const orr_gpu *gpu, const orr_program *p) {
     *g = (an_graph){.gpu = gpu, .program = p};
     const orr_gpu_op *branch = orr_gpu_find_op(gpu, "branch"), *barrier = orr_gpu_find_op(gpu, "barrier");
-    g->branch_wait = gpu->core_branch_wait > 0 ? whole(gpu->core_branch_wait) : branch ? whole(branch->latency) : 1;
+    g->branch_wait = gpu->core_branch_wait > 0 ? whole(gpu->core_branch_wait)
+                     : branch                  ? whole(branch->latency)
+                                               : 1;
     g->barrier_latency = barrier && barrier->latency >= 1 ? whole(barrier->latency) : 1;
     g->collect = whole(gpu->core_collect);
     g->writeback = whole(gpu->core_writeback);
@@ -71,10 +75,10 @@ void an_graph_grow(an_graph *g) {
 
 // ---- one pass -----------------------------------------------------------------------------------------
 typedef struct pass {
-    double front;      // the warp's next instruction not before
-    double slot;       // nor the scheduler's
-    double port;       // the load/store unit's
-    int same;          // issued in this cycle
+    double front;                      // the warp's next instruction not before
+    double slot;                       // nor the scheduler's
+    double port;                       // the load/store unit's
+    int same;                          // issued in this cycle
     double unit[ORR_GPU_UNITS_MAX][4]; // when each is free; more than four of a kind are never short
 } pass;
 
@@ -187,7 +191,9 @@ static void issue(an_graph *g, pass *s, uint32_t inst, bool ghost, int last_unit
         s->front = later(s->front, t + g->branch_wait);
         break;
     case ORR_TK_FENCE: {
-        double f = i->imm >= 3 ? gpu->core_fence_system : i->imm >= 1 ? gpu->core_fence_gpu : gpu->core_fence_block;
+        double f = i->imm >= 3   ? gpu->core_fence_system
+                   : i->imm >= 1 ? gpu->core_fence_gpu
+                                 : gpu->core_fence_block;
         s->front = later(s->front, t + f);
         break;
     }
@@ -214,10 +220,12 @@ static void block(an_graph *g, pass *s, uint32_t b, bool ghost) {
         unit = p->insts[n].unit;
     }
     const orr_tinst *end = x->count ? &p->insts[x->first + x->count - 1] : NULL;
-    if (end && end->kind == ORR_TK_EXIT && !ghost) s->front = later(s->front, g->now[p->nplaces + EXTRA_LANDED]);
+    if (end && end->kind == ORR_TK_EXIT && !ghost)
+        s->front = later(s->front, g->now[p->nplaces + EXTRA_LANDED]);
 }
 
-// Bodies under a predicate that are issued for no lane on the way from one block to another (orr_tblock.body).
+// Bodies under a predicate that are issued for no lane on the way from one block to another
+// (orr_tblock.body).
 static void ghosts(an_graph *g, pass *s, uint32_t from, uint32_t to) {
     const orr_program *p = g->program;
     for (int depth = 0; from < p->nblocks && p->blocks[from].body && depth < 64; depth++) {
@@ -280,7 +288,8 @@ void an_graph_flow(an_graph *g) {
 }
 
 // ---- what it uses ---------------------------------------------------------------------------------------
-void an_graph_usage(const an_graph *g, uint32_t b, bool ghost, double use[RES_MAX], double *reads, double *writes) {
+void an_graph_usage(const an_graph *g, uint32_t b, bool ghost, double use[RES_MAX], double *reads,
+                    double *writes) {
     const orr_gpu *gpu = g->gpu;
     const orr_program *p = g->program;
     const orr_tblock *x = &p->blocks[b];
@@ -291,7 +300,8 @@ void an_graph_usage(const an_graph *g, uint32_t b, bool ghost, double use[RES_MA
         use[RES_ISSUE] += (double)gpu->core_issue_interval / gpu->core_issue + banks;
         use[RES_UNITS + i->unit] += (i->interval + banks) / g->pools[i->unit];
         *reads += ops;
-        for (int d = 0; d < i->ndst; d++) *writes += p->reg[p->regs[i->regs + i->nsrc + (uint32_t)d]] < ORR_TREG_P;
+        for (int d = 0; d < i->ndst; d++)
+            *writes += p->reg[p->regs[i->regs + i->nsrc + (uint32_t)d]] < ORR_TREG_P;
         if (g->collectors) use[RES_COLLECT] += (2 + ceil(ops / gpu->regs_ports)) / g->collectors;
         if (i->kind != ORR_TK_MEM || ghost) continue;
         use[RES_LSU] += a->cost;

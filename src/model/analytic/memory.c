@@ -1,16 +1,16 @@
-// Memory instructions, from the sampled streams: how long they hold the port of L1 and shared memory, which level
-// serves them, how long that takes, and the bytes on every way below.
+// Memory instructions, from the sampled streams: how long they hold the port of L1 and shared memory, which
+// level serves them, how long that takes, and the bytes on every way below.
 //
-// Addresses become sectors by the coalescer that all models share, and lines go through reuse distances: how many
-// other lines have been touched since this one was. A line is in a cache that holds more lines than that (fully
-// associative, least recently used first out). The distance is that of the sampled blocks; the others on the SM, or on
-// the GPU for L2, touch as many lines of their own meanwhile, so it is multiplied by how many run at a time. Of long
-// samples only every k-th line, by a hash of its address, is followed, and distances count k-fold (Waldspurger et al.,
-// "Efficient MRC Construction with SHARDS", FAST 2015).
+// Addresses become sectors by the coalescer that all models share, and lines go through reuse distances: how
+// many other lines have been touched since this one was. A line is in a cache that holds more lines than that
+// (fully associative, least recently used first out). The distance is that of the sampled blocks; the others
+// on the SM, or on the GPU for L2, touch as many lines of their own meanwhile, so it is multiplied by how
+// many run at a time. Of long samples only every k-th line, by a hash of its address, is followed, and
+// distances count k-fold (Waldspurger et al., "Efficient MRC Construction with SHARDS", FAST 2015).
 //
-// What the launch touches for the first time comes from memory. Lines that several of the sampled blocks touch are
-// taken for lines that all blocks do, and come once; the others come once for each block, as far as there is
-// allocated memory. From launch to launch L2 is remembered in regions of REGION bytes.
+// What the launch touches for the first time comes from memory. Lines that several of the sampled blocks
+// touch are taken for lines that all blocks do, and come once; the others come once for each block, as far as
+// there is allocated memory. From launch to launch L2 is remembered in regions of REGION bytes.
 #include "model/analytic/analytic.h"
 
 #include <math.h>
@@ -19,11 +19,12 @@
 
 #include "memory/memory.h"
 
-#define LOCAL_LINES (1ull << 56)
-#define REGION_BITS 20
+#define LOCAL_LINES  (1ull << 56)
+#define REGION_BITS  20
 #define MAX_FOLLOWED (1u << 18) // lines of a sample's accesses, about
 
-// ---- reuse distances: a time for every access, a tree that counts the times that are some line's last ------------
+// ---- reuse distances: a time for every access, a tree that counts the times that are some line's last
+// ------------
 typedef struct reuse {
     uint64_t *key; // line + 1; 0: free
     uint32_t *last;
@@ -124,7 +125,8 @@ static uint32_t touch(reuse *r, uint64_t line, uint32_t *place) {
     return distance;
 }
 
-// ---- from launch to launch ---------------------------------------------------------------------------------------
+// ---- from launch to launch
+// ---------------------------------------------------------------------------------------
 struct an_memory {
     const orr_gpu *gpu;
     reuse regions; // of REGION bytes; `block` holds nothing
@@ -149,7 +151,8 @@ void an_memory_copy(an_memory *m, uint64_t addr, uint64_t bytes) {
         touch(&m->regions, r, &place);
 }
 
-// ---- before anything is known --------------------------------------------------------------------------------------
+// ---- before anything is known
+// --------------------------------------------------------------------------------------
 static double pass_cycles(const orr_gpu *g) {
     return g->shared_bank_bytes < 4 ? (3 + g->shared_bank_bytes) / g->shared_bank_bytes : 1;
 }
@@ -191,19 +194,20 @@ void an_memory_assume(const orr_gpu *g, const orr_program *p, an_access *access)
     }
 }
 
-// ---- the sample ------------------------------------------------------------------------------------------------------
+// ---- the sample
+// ------------------------------------------------------------------------------------------------------
 typedef struct sampler {
     an_memory *m;
     const orr_gpu *gpu;
     an_graph *g;
     reuse l1, l2;
-    uint32_t every;            // k: lines followed
-    double l1_lines, l2_lines; // capacities, as distances in the sample
-    uint64_t regions;          // that L2 holds
-    uint32_t block;            // the thread block at hand, + 1
-    bool fits;                 // all that is allocated lies in L2
-    uint64_t *runs;            // [blocks of code]
-    double *loads;             // [insts] requests with a latency
+    uint32_t every;              // k: lines followed
+    double l1_lines, l2_lines;   // capacities, as distances in the sample
+    uint64_t regions;            // that L2 holds
+    uint32_t block;              // the thread block at hand, + 1
+    bool fits;                   // all that is allocated lies in L2
+    uint64_t *runs;              // [blocks of code]
+    double *loads;               // [insts] requests with a latency
     double cold_once, cold_more; // lines followed: touched by one block, by several
     double first, again;         // sectors from memory: of the first touch; because L2 had lost them
     orr_access *access;
@@ -281,7 +285,8 @@ static int line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t li
         uint32_t d = touch(&s->l1, line, &place);
         if (d == UINT32_MAX || (double)d * s->every > s->l1_lines) s->l1.sectors[place] = 0;
         have = s->l1.sectors[place] & sectors;
-        if (!store || g->l1_write_allocate || local) s->l1.sectors[place] |= store ? sectors : whole(g, sectors);
+        if (!store || g->l1_write_allocate || local)
+            s->l1.sectors[place] |= store ? sectors : whole(g, sectors);
     }
     if (store) {
         if (local && (g->l1_write == ORR_WRITE_LOCAL || g->l1_write == ORR_WRITE_BACK)) return AT_L1;
@@ -357,7 +362,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     } else {
         orr_coalesce(&x, i->bytes,
                      i->flags & ORR_TF_ATOMIC || g->l1_coalesce >= 32 ? ORR_WHOLE_WARP
-                                                                       : (enum orr_coalescing)g->l1_coalesce,
+                                                                      : (enum orr_coalescing)g->l1_coalesce,
                      &c);
     }
     double cost = l1_cycles(g, &c);
@@ -383,7 +388,8 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     a->latency += latency_of(g, worst) + cost - 1;
 }
 
-// ---- the streams of a cluster, a block of code of each warp in turn ---------------------------------------------------
+// ---- the streams of a cluster, a block of code of each warp in turn
+// ---------------------------------------------------
 typedef struct reader {
     orr_trace t;
     uint32_t block;
@@ -403,7 +409,8 @@ static int step(sampler *s, reader *r) {
         if (!orr_trace_access(&r->t, &s->access[n])) return -1;
     for (uint32_t n = x->first; n < x->first + x->count; n++) {
         const orr_tinst *i = &p->insts[n];
-        if (i->kind == ORR_TK_MEM && i->access < x->naccess) one_access(s, n, &s->access[i->access], r->local);
+        if (i->kind == ORR_TK_MEM && i->access < x->naccess)
+            one_access(s, n, &s->access[i->access], r->local);
     }
     return 1;
 }

@@ -1,9 +1,12 @@
 // The analytic model behind the interface of all models (model.h).
 //
-// 1. The kernel's graph: weights for every way into a block of code (graph.c), with memory as far as it is known.
+// 1. The kernel's graph: weights for every way into a block of code (graph.c), with memory as far as it is
+// known.
 // 2. The launch is executed and counted (tally.c).
-// 3. The sampled streams say what its memory instructions cost (memory.c); paths are worked out again with that.
-// 4. Time (bound.c), from that the register banks' conflicts (banks.c), from those longer paths and more use of
+// 3. The sampled streams say what its memory instructions cost (memory.c); paths are worked out again with
+// that.
+// 4. Time (bound.c), from that the register banks' conflicts (banks.c), from those longer paths and more use
+// of
 //    the collectors, from that time; until it stays (the paper's figure 6).
 #include "model/analytic/analytic.h"
 
@@ -14,7 +17,8 @@
 #define MAX_ROUNDS 20
 #define SETTLED    1e-4
 
-// ---- what is kept from launch to launch ---------------------------------------------------------------------------
+// ---- what is kept from launch to launch
+// ---------------------------------------------------------------------------
 typedef struct code {
     orr_program *program;
     an_graph graph;
@@ -57,22 +61,25 @@ static code *code_of(state *st, const orr_kernel *k, const orr_gpu *gpu, orr_err
     return c;
 }
 
-static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_info *l, orr_occupancy_result *o,
-                      orr_err *e) {
+static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_info *l,
+                      orr_occupancy_result *o, orr_err *e) {
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
     const orr_kernel *k = l->kernel;
     int64_t shared = (int64_t)k->shared_bytes + l->dynamic_shared;
     uint32_t most = (uint32_t)g->limit_thread_registers; // ptxas would spill rather than exceed it
     uint32_t regs = k->machine || p->registers <= most ? p->registers : most;
-    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)regs, shared, (int)k->barriers, o) && o->blocks > 0)
+    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)regs, shared, (int)k->barriers, o) &&
+        o->blocks > 0)
         return true;
-    return orr_fail(e, ORR_BAD_INPUT,
-                    "%s: a block of %llu threads with %u registers each and %lld bytes of shared memory does not fit "
-                    "on an SM of %s",
-                    k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
+    return orr_fail(
+        e, ORR_BAD_INPUT,
+        "%s: a block of %llu threads with %u registers each and %lld bytes of shared memory does not fit "
+        "on an SM of %s",
+        k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
 }
 
-// ---- sums over the blocks of code ---------------------------------------------------------------------------------------
+// ---- sums over the blocks of code
+// ---------------------------------------------------------------------------------------
 static double paths(an_graph *g, const an_tally *t) {
     double sum = 0;
     an_graph_flow(g);
@@ -83,6 +90,45 @@ static double paths(an_graph *g, const an_tally *t) {
             if (runs) sum += (double)runs * an_graph_path(g, from, b);
         }
     return sum;
+}
+
+// Issue slots and a unit together. A scheduler that has chosen an instruction for a unit which is still busy
+// loses slots: it goes on with other instructions for as long as those it comes to are for other units. With
+// a share q of all instructions for the unit, the next one comes n + 1 slots of t cycles later with
+// probability (1 - q)^n q, so one that keeps the unit for i cycles costs, beside its own slot, the sum over n
+// of (1 - q)^n q (i - (n + 1) t)+ cycles. Where the unit is seldom used that is nothing, where it is all that
+// is used i - t: the sum lies between issue and unit and is never less than either.
+static double lost_slots(double q, double interval, double slot) {
+    double lost = 0, chance = q;
+    for (double left = interval - slot; left > 0 && chance > 1e-9; left -= slot, chance *= 1 - q)
+        lost += chance * left;
+    return lost;
+}
+
+static void couple(const an_graph *g, const an_tally *t, an_demand *d) {
+    const orr_gpu *gpu = g->gpu;
+    const orr_program *p = g->program;
+    double n[ORR_GPU_UNITS_MAX] = {0}, lost[ORR_GPU_UNITS_MAX] = {0};
+    double slot = (double)gpu->core_issue_interval / gpu->core_issue;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t b = 0; b < t->nblocks; b++) {
+            double runs = (double)(an_runs(&t->counts[b]) + t->ghosts[b]);
+            if (runs == 0) continue;
+            for (uint32_t k = p->blocks[b].first; k < p->blocks[b].first + p->blocks[b].count; k++) {
+                const orr_tinst *i = &p->insts[k];
+                double share =
+                    (double)(g->shared_unit[i->unit] ? (uint32_t)gpu->core_schedulers : g->sched_per_sub) /
+                    g->pools[i->unit];
+                if (!pass)
+                    n[i->unit] += runs;
+                else
+                    lost[i->unit] += runs * lost_slots(n[i->unit] / d->insts, i->interval * share, slot);
+            }
+        }
+    double most = 0;
+    for (int u = 0; u < gpu->nunits; u++)
+        if (lost[u] > most) most = lost[u];
+    d->use[RES_ISSUE] += most; // the unit that costs the most: while one is waited for, others are free
 }
 
 static void demands(an_graph *g, const an_tally *t, an_demand *d) {
@@ -102,11 +148,13 @@ static void demands(an_graph *g, const an_tally *t, an_demand *d) {
             d->insts += runs * g->program->blocks[b].count;
         }
     }
+    couple(g, t, d);
     d->path = paths(g, t);
     d->scale = weights > 0 ? d->path / weights : 1;
 }
 
-// ---- the fixed point -------------------------------------------------------------------------------------------------------
+// ---- the fixed point
+// -------------------------------------------------------------------------------------------------------
 typedef struct answer {
     an_time time;
     an_demand demand;
@@ -114,7 +162,8 @@ typedef struct answer {
     int rounds;
 } answer;
 
-static void settle(const orr_gpu *gpu, an_graph *g, const an_tally *t, int resident, const an_machine *m, answer *a) {
+static void settle(const orr_gpu *gpu, an_graph *g, const an_tally *t, int resident, const an_machine *m,
+                   answer *a) {
     an_demand base;
     g->conflict = 0;
     demands(g, t, &base);
@@ -144,8 +193,10 @@ static void settle(const orr_gpu *gpu, an_graph *g, const an_tally *t, int resid
     }
 }
 
-// ---- the result --------------------------------------------------------------------------------------------------------------
-static orr_limits *limits_of(const orr_gpu *gpu, const an_machine *m, const answer *a, double overhead, orr_result *r) {
+// ---- the result
+// --------------------------------------------------------------------------------------------------------------
+static orr_limits *limits_of(const orr_gpu *gpu, const an_machine *m, const answer *a, double overhead,
+                             orr_result *r) {
     orr_limits *b = orr_arena_alloc(&r->arena, sizeof *b);
     b->latency = a->time.latency + overhead;
     b->optimistic = b->latency;
@@ -166,8 +217,8 @@ static orr_limits *limits_of(const orr_gpu *gpu, const an_machine *m, const answ
     return b;
 }
 
-static void counters(const orr_gpu *gpu, const an_traffic *x, const an_tally *t, const answer *a, orr_launch_result *l,
-                     orr_result *r) {
+static void counters(const orr_gpu *gpu, const an_traffic *x, const an_tally *t, const answer *a,
+                     orr_launch_result *l, orr_result *r) {
     double *c = l->counters = orr_arena_alloc(&r->arena, ORR_COUNTERS * sizeof *c);
     for (int n = 0; n < ORR_COUNTERS; n++) c[n] = NAN;
     (void)x;
@@ -190,14 +241,15 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     if (!c || !occupancy(gpu, c->program, &w->info, &occ, e)) return false;
     an_tally t = {0};
     double start = orr_seconds();
-    bool ok = an_tally_run(&t, &c->graph, c->program, w, (uint32_t)occ.blocks < 4 ? (uint32_t)occ.blocks : 4, e);
+    bool ok =
+        an_tally_run(&t, &c->graph, c->program, w, (uint32_t)occ.blocks < 4 ? (uint32_t)occ.blocks : 4, e);
     r->host.execute_seconds += orr_seconds() - start;
     start = orr_seconds();
     an_traffic traffic;
     uint64_t allocated = w->launch ? orr_mem_used(w->launch->mem) : 0;
     if (ok && !an_memory_sample(st->memory, &c->graph, &t, &occ, allocated, &traffic))
-        ok = orr_fail(e, ORR_BAD_INPUT, "launch %u of %s: its stream is damaged; record it again", w->info.index,
-                      w->info.kernel->name);
+        ok = orr_fail(e, ORR_BAD_INPUT, "launch %u of %s: its stream is damaged; record it again",
+                      w->info.index, w->info.kernel->name);
     if (ok) {
         an_machine m;
         answer a = {0};
@@ -223,6 +275,7 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
     return true;
 }
 
-const orr_model orr_model_analytic = {
-    "analytic", "counts blocks of code, bounds time by their longest paths and what they use: costs hardly more than executing",
-    run_model, copy, true};
+const orr_model orr_model_analytic = {"analytic",
+                                      "counts blocks of code, bounds time by their longest paths and what "
+                                      "they use: costs hardly more than executing",
+                                      run_model, copy, true};

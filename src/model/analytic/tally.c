@@ -1,13 +1,14 @@
 // How often each block of code ran: counted by the executor while it executes (orr_exec_tally), or from the
 // streams of a file, with the same result.
 //
-// Runs are counted by the block before, in the order of the warp's stream; the longest path of such a pair is its
-// weight, so a warp's clock is its longest path so far, and a thread block's is the latest of its warps', where
-// barriers make them meet. Lanes that part run one after the other in the stream, so divergence is in the counts.
+// Runs are counted by the block before, in the order of the warp's stream; the longest path of such a pair is
+// its weight, so a warp's clock is its longest path so far, and a thread block's is the latest of its warps',
+// where barriers make them meet. Lanes that part run one after the other in the stream, so divergence is in
+// the counts.
 //
-// Of some thread blocks the whole streams are kept, for the addresses (memory.c): clusters of consecutive blocks,
-// evenly over the grid, one block in SAMPLE_SHARE but at least SAMPLE_LEAST and at most SAMPLE_MOST, each warp's
-// stream up to a limit. What they do is taken for what all do.
+// Of some thread blocks the whole streams are kept, for the addresses (memory.c): clusters of consecutive
+// blocks, evenly over the grid, one block in SAMPLE_SHARE but at least SAMPLE_LEAST and at most SAMPLE_MOST,
+// each warp's stream up to a limit. What they do is taken for what all do.
 #include "model/analytic/analytic.h"
 
 #include <stdlib.h>
@@ -37,7 +38,8 @@ void an_tally_free(an_tally *t) {
     memset(t, 0, sizeof *t);
 }
 
-// ---- the plan: which ways into a block there are, and their weights ------------------------------------------
+// ---- the plan: which ways into a block there are, and their weights
+// ------------------------------------------
 static uint32_t weigh(an_graph *g, uint32_t from, uint32_t block) {
     double w = an_graph_path(g, from, block);
     return (uint32_t)(w < MAX_WEIGHT ? w + 0.5 : MAX_WEIGHT);
@@ -82,11 +84,13 @@ static void plan_code(an_tally *t, an_graph *g, const orr_kernel *k) {
         const orr_inst *last = x->count ? &k->insts[x->first + x->count - 1] : NULL;
         if (last && last->op == ORR_OP_BRA && last->target >= 0 && (uint32_t)last->target < k->nblocks)
             add_way(g, &t->plan[last->target], b, (uint32_t)last->target);
-        if (x->next >= 0 && (uint32_t)x->next < k->nblocks) add_way(g, &t->plan[x->next], b, (uint32_t)x->next);
+        if (x->next >= 0 && (uint32_t)x->next < k->nblocks)
+            add_way(g, &t->plan[x->next], b, (uint32_t)x->next);
     }
 }
 
-// ---- the sample ---------------------------------------------------------------------------------------------
+// ---- the sample
+// ---------------------------------------------------------------------------------------------
 static void choose(an_tally *t, uint32_t cluster) {
     uint64_t n = t->ntbs / SAMPLE_SHARE;
     if (n < SAMPLE_LEAST) n = SAMPLE_LEAST;
@@ -98,12 +102,14 @@ static void choose(an_tally *t, uint32_t cluster) {
     t->sampled = orr_calloc(n + 1, sizeof *t->sampled);
     for (uint64_t c = 0; c < clusters; c++)
         for (uint32_t k = 0; k < cluster; k++)
-            t->sampled[t->nsampled++] = c * apart + (apart - cluster) / 2 + k; // the middle of its part of the grid
+            t->sampled[t->nsampled++] =
+                c * apart + (apart - cluster) / 2 + k; // the middle of its part of the grid
     t->streams = orr_calloc(t->nsampled + 1, sizeof *t->streams);
 }
 
 static size_t stream_limit(const an_tally *t) {
-    uint64_t warps = t->nwarps / t->ntbs * (t->nsampled ? t->nsampled : 1), n = SAMPLE_BYTES / (warps ? warps : 1);
+    uint64_t warps = t->nwarps / t->ntbs * (t->nsampled ? t->nsampled : 1),
+             n = SAMPLE_BYTES / (warps ? warps : 1);
     return n < STREAM_LEAST ? STREAM_LEAST : n > STREAM_MOST ? STREAM_MOST : n;
 }
 
@@ -129,7 +135,8 @@ static void note(an_tally *t, uint64_t index, uint64_t longest, uint64_t sum) {
     __atomic_fetch_add(&t->sum[bin], sum, __ATOMIC_RELAXED);
 }
 
-// ---- by executing -----------------------------------------------------------------------------------------------
+// ---- by executing
+// -----------------------------------------------------------------------------------------------
 typedef struct job {
     an_tally *t;
     const orr_work *work;
@@ -169,7 +176,8 @@ static bool execute(an_tally *t, const orr_work *w, orr_err *e) {
     return ok;
 }
 
-// ---- from a file ------------------------------------------------------------------------------------------------
+// ---- from a file
+// ------------------------------------------------------------------------------------------------
 typedef ORR_VEC(uint64_t) clocks; // between barriers, of a warp
 
 // One warp: counts, and its clock from barrier to barrier. *stop: where its kept stream ends.
@@ -247,7 +255,8 @@ static bool pull(an_tally *t, an_graph *g, orr_program *p, const orr_work *w, or
         }
         if (w->progress) orr_progress_part(w->progress, 1);
         if (!count_tb(t, g, &tb, &next, limit, &c, &path)) {
-            orr_fail(e, ORR_BAD_INPUT, "launch %u of %s: the stream of thread block %llu is damaged; record it again",
+            orr_fail(e, ORR_BAD_INPUT,
+                     "launch %u of %s: the stream of thread block %llu is damaged; record it again",
                      w->info.index, p->kernel->name, (unsigned long long)tb.index);
             more = -1;
             break;
@@ -259,15 +268,24 @@ static bool pull(an_tally *t, an_graph *g, orr_program *p, const orr_work *w, or
     return more == 0;
 }
 
-// ---- both ---------------------------------------------------------------------------------------------------------
+// ---- both
+// ---------------------------------------------------------------------------------------------------------
 // A body under a predicate is issued for no lane wherever the stream does not go there (orr_tblock.body).
+static bool leads(const orr_program *p, uint32_t from, uint32_t to) {
+    for (int depth = 0; from < p->nblocks && p->blocks[from].body && depth < 64; depth++) {
+        from = p->blocks[from].body - 1;
+        if (from == to) return true;
+    }
+    return false;
+}
+
 static void count_ghosts(an_tally *t, const orr_program *p) {
     for (uint32_t b = 0; b < t->nblocks; b++) {
         uint32_t body = p->blocks[b].body;
         if (!body || body > t->nblocks) continue;
         uint64_t here = an_runs(&t->counts[b]) + t->ghosts[b], there = 0;
         for (int n = 0; n < ORR_TALLY_FROM; n++)
-            if (t->plan[body - 1].from[n] == b) there = t->counts[body - 1].runs[n];
+            if (leads(p, t->plan[body - 1].from[n], body - 1)) there += t->counts[body - 1].runs[n];
         t->ghosts[body - 1] += here > there ? here - there : 0;
     }
 }
