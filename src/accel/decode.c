@@ -292,3 +292,8 @@ bool decode_inst(orr_kernel *k, uint32_t *operands_cap, orr_inst *i, const char 
     put_regs(k, operands_cap, &s);
     return sass != ORR_SASS_NONE;
 }
+
+bool orr_accel_inst(orr_kernel *k, orr_inst *i, const char *mnemonic, int width) {
+    uint32_t cap = k->noperands; // it has no operands: none are added
+    return decode_inst(k, &cap, i, mnemonic, strlen(mnemonic), NULL, 0, NULL, 0, width, 0);
+}

@@ -46,7 +46,9 @@ bool kept_pull(kept *k, const orr_work *w, const uint64_t *list, uint64_t n, boo
         uint64_t at = 0;
         int r = 1;
         // a launch is executed to its end, a file is read as far as needed
-        while (ok && (part || w->launch || at < left) && (r = s->next(s, &tb, e)) > 0) {
+        while (ok && (part || w->launch || at < left)) {
+            if (!w->launch && s->seek) s->seek(s, want[at]);
+            if ((r = s->next(s, &tb, e)) <= 0) break;
             k->executed++;
             while (at < left && want[at] < tb.index) at++;
             if (at < left && want[at] == tb.index) {

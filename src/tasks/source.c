@@ -1,0 +1,118 @@
+// The streams of a task list's kernel, made up block by block.
+//
+// Each access has a range of addresses of its own. Without a reuse distance, every time any warp does it, it goes to
+// new data: rows of 32 threads, one after the other, as blocks, warps and rounds count. With one, the rows go round in
+// a ring of so many bytes, so that a row comes again when all others have been touched: a cache of that size has it, a
+// smaller one does not.
+#include "tasks/list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/exec.h"
+#include "stream/trace.h"
+
+#define RANGE 36 // bits of an access's own addresses
+
+typedef struct maker {
+    orr_source base;
+    const task_kernel *k;
+    uint64_t next, total;
+    uint32_t nwarps;
+    orr_trace_out *out;
+    orr_warp_trace *views;
+    uint64_t *done; // by access: times in this warp
+    uint64_t left[MAX_DEPTH + 1];
+} maker;
+
+static void put_access(maker *m, uint32_t which, uint64_t warp, uint32_t mask) {
+    const task_mem *a = &m->k->mems.at[which];
+    uint8_t space = m->k->kernel.insts[a->inst].space;
+    uint64_t row = a->stride * 32, at = 0, turn = m->done[which]++;
+    if (row < a->bytes) row = a->bytes; // all threads at one place
+    if (space == ORR_SPACE_GLOBAL) {
+        at = (warp * a->runs + turn) * row;
+        if (a->reuse) at %= (a->reuse + row - 1) / row * row;
+        at = ORR_GLOBAL_BASE + ((uint64_t)which << RANGE) + (at & ((1ull << RANGE) - 1)) / 128 * 128 + at % 128;
+    }
+    orr_trace_put_regular(&m->out[warp % m->nwarps], mask, at, a->stride);
+}
+
+static void make_warp(maker *m, uint64_t warp) {
+    const task_kernel *k = m->k;
+    uint32_t threads = k->threads - (uint32_t)(warp % m->nwarps) * 32;
+    uint32_t mask = threads >= 32 ? 0xffffffffu : (1u << threads) - 1;
+    orr_trace_out *out = &m->out[warp % m->nwarps];
+    out->n = 0;
+    out->mask = 0;
+    memset(m->done, 0, (k->mems.n + 1) * sizeof *m->done);
+    int depth = 0;
+    for (uint32_t i = 0; i < k->items.n; i++) {
+        const task_item *t = &k->items.at[i];
+        if (t->kind == ITEM_LOOP) {
+            m->left[depth++] = t->times;
+        } else if (t->kind == ITEM_END) {
+            if (--m->left[depth - 1])
+                i = t->match;
+            else
+                depth--;
+        } else {
+            orr_trace_put_block(out, t->block, mask);
+            for (uint32_t a = 0; a < t->n; a++) put_access(m, t->first + a, warp, mask);
+        }
+    }
+}
+
+static int maker_next(orr_source *base, orr_tb *tb, orr_err *e) {
+    maker *m = (maker *)base;
+    (void)e;
+    if (m->next >= m->total) return 0;
+    for (uint32_t w = 0; w < m->nwarps; w++) {
+        make_warp(m, m->next * m->nwarps + w);
+        m->views[w] = (orr_warp_trace){m->out[w].bytes, m->out[w].n};
+    }
+    *tb = (orr_tb){.index = m->next++, .nwarps = m->nwarps, .warps = m->views};
+    return 1;
+}
+
+static void maker_seek(orr_source *base, uint64_t index) {
+    maker *m = (maker *)base;
+    if (index > m->next) m->next = index;
+}
+
+static void maker_close(orr_source *base) {
+    maker *m = (maker *)base;
+    for (uint32_t w = 0; w < m->nwarps; w++) free(m->out[w].bytes);
+    free(m->out);
+    free(m->views);
+    free(m->done);
+    free(m);
+}
+
+static const task_kernel *kernel_of(const orr_tasks *t, const orr_task_step *s) {
+    for (size_t i = 0; i < t->kernels.n; i++)
+        if (&t->kernels.at[i]->kernel == s->launch.kernel) return t->kernels.at[i];
+    return NULL;
+}
+
+orr_source *orr_tasks_source(const orr_tasks *t, const orr_task_step *s) {
+    maker *m = orr_calloc(1, sizeof *m);
+    m->k = kernel_of(t, s);
+    m->total = (uint64_t)s->launch.grid[0] * s->launch.grid[1] * s->launch.grid[2];
+    m->nwarps = (m->k->threads + 31) / 32;
+    m->out = orr_calloc(m->nwarps, sizeof *m->out);
+    m->views = orr_calloc(m->nwarps, sizeof *m->views);
+    m->done = orr_calloc(m->k->mems.n + 1, sizeof *m->done);
+    m->base = (orr_source){.info = s->launch, .next = maker_next, .seek = maker_seek, .close = maker_close};
+    return &m->base;
+}
+
+void orr_tasks_far(const orr_tasks *t, const orr_task_step *s, uint64_t l2_bytes, uint64_t sms, float *far) {
+    const task_kernel *k = kernel_of(t, s);
+    for (uint32_t i = 0; i < k->kernel.ninsts; i++) far[i] = 1;
+    for (size_t i = 0; i < k->mems.n; i++) {
+        const task_mem *a = &k->mems.at[i];
+        bool fits = a->reuse && a->reuse <= l2_bytes / (a->common ? 1 : sms ? sms : 1);
+        far[a->inst] = fits ? 0 : 1;
+    }
+}
