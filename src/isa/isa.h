@@ -106,16 +106,35 @@ enum orr_tkind {
 
 enum orr_sass {
     ORR_SASS_NONE, // not in the table
-#define SASS(name, cls, kind) ORR_SASS_##name,
+#define SASS(name, cls, kind, pipe) ORR_SASS_##name,
 #include "isa/sass.def"
 #undef SASS
     ORR_SASS_COUNT
 };
+enum orr_pipe { // where a profiler counts an instruction
+    ORR_PIPE_NONE,
+    ORR_PIPE_ALU,
+    ORR_PIPE_FMA,
+    ORR_PIPE_FP16,
+    ORR_PIPE_FP64,
+    ORR_PIPE_XU,
+    ORR_PIPE_TENSOR,
+    ORR_PIPE_LSU,
+    ORR_PIPE_ADU,
+    ORR_PIPE_CBU,
+    ORR_PIPE_UNIFORM,
+    ORR_PIPE_COUNT
+};
 typedef struct orr_sass_info {
     const char *name;
-    uint8_t cls, kind; // orr_tclass, orr_tkind
+    uint8_t cls, kind, pipe; // orr_tclass, orr_tkind, orr_pipe
 } orr_sass_info;
 extern const orr_sass_info orr_sass[ORR_SASS_COUNT];
+struct orr_inst;
+// Where an instruction is counted: by its mnemonic (NULL: not known) and, of one that reads a special
+// register, by the kernel's instruction it is or came from (NULL: not known).
+enum orr_pipe orr_sass_pipe(enum orr_sass s, const char *mnemonic, const struct orr_inst *from);
+bool orr_sass_branches(enum orr_sass s); // counted as a branch: it can change where lanes go on, or when
 // The operation of ops.def that is nearest to it, for counting (nearest.def); ORR_OP_NOP: none.
 void orr_sass_nearest(enum orr_sass s, uint16_t *op, uint8_t *type);
 // The table's entry for a mnemonic ("LDG.E.128", only what is before the first point counts), or
@@ -421,8 +440,8 @@ typedef struct orr_inst {
     uint32_t name;      // and its mnemonic: index in kernel->names
 } orr_inst;
 
-// Control bits as the machine has them since Volta, from bit 0: stall cycles (4), yield (1, set: do not
-// prefer this warp next), write barrier (3, 7 none), read barrier (3, 7 none), wait mask (6), reuse (4).
+// Control bits as the machine has them since Volta, from bit 0: stall cycles (4), yield (1, clear: prefer
+// another warp next), write barrier (3, 7 none), read barrier (3, 7 none), wait mask (6), reuse (4).
 #define ORR_CTRL_STALL(c) ((c)&15)
 #define ORR_CTRL_YIELD(c) ((c) >> 4 & 1)
 #define ORR_CTRL_WBAR(c)  ((c) >> 5 & 7)

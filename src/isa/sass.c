@@ -10,11 +10,53 @@ const char *const orr_tclass_name[ORR_TC_COUNT] = {
 };
 
 const orr_sass_info orr_sass[ORR_SASS_COUNT] = {
-    [ORR_SASS_NONE] = {"?", ORR_TC_MISC, ORR_TK_ALU},
-#define SASS(name, cls, kind) [ORR_SASS_##name] = {#name, ORR_TC_##cls, ORR_TK_##kind},
+    [ORR_SASS_NONE] = {"?", ORR_TC_MISC, ORR_TK_ALU, ORR_PIPE_NONE},
+#define SASS(name, cls, kind, pipe) [ORR_SASS_##name] = {#name, ORR_TC_##cls, ORR_TK_##kind, ORR_PIPE_##pipe},
 #include "isa/sass.def"
 #undef SASS
 };
+
+// Special registers that differ between lanes come from where the addresses are made, the others do not.
+static bool of_a_lane(const orr_inst *from) {
+    if (from->sass) // as machine code numbers them (sass/sregs.def): lane, thread, lane masks
+        return from->sub == 0 || (from->sub >= 33 && from->sub <= 35) || (from->sub >= 56 && from->sub <= 60);
+    return from->op == ORR_OP_SREG &&
+           (from->imm <= ORR_SREG_TID_Z || from->imm == ORR_SREG_LANEID ||
+            (from->imm >= ORR_SREG_LANEMASK_EQ && from->imm <= ORR_SREG_LANEMASK_GT));
+}
+
+enum orr_pipe orr_sass_pipe(enum orr_sass s, const char *mnemonic, const orr_inst *from) {
+    enum orr_pipe pipe = (enum orr_pipe)orr_sass[s].pipe;
+    if (pipe == ORR_PIPE_FP16 && mnemonic && strstr(mnemonic, ".MMA")) return ORR_PIPE_TENSOR; // HFMA2.MMA
+    if (s == ORR_SASS_S2R && from && of_a_lane(from)) return ORR_PIPE_LSU;
+    return pipe;
+}
+
+// As the counters of an H200 have it (smsp__inst_executed_op_branch; sass.def says how it was found).
+bool orr_sass_branches(enum orr_sass s) {
+    switch (s) {
+    case ORR_SASS_BRA:
+    case ORR_SASS_BRX:
+    case ORR_SASS_BRXU:
+    case ORR_SASS_JMP:
+    case ORR_SASS_JMX:
+    case ORR_SASS_JMXU:
+    case ORR_SASS_CALL:
+    case ORR_SASS_CAL:
+    case ORR_SASS_JCAL:
+    case ORR_SASS_RET:
+    case ORR_SASS_BRK:
+    case ORR_SASS_CONT:
+    case ORR_SASS_SYNC:
+    case ORR_SASS_BSYNC:
+    case ORR_SASS_BREAK:
+    case ORR_SASS_WARPSYNC:
+    case ORR_SASS_NANOSLEEP:
+    case ORR_SASS_KILL:
+    case ORR_SASS_EXIT: return true;
+    default: return false;
+    }
+}
 
 static const struct {
     uint8_t op, type;

@@ -12,6 +12,7 @@
 // together, and other lanes joining them do no harm.
 #include "memory/memory.h"
 #include "model/model.h"
+#include "model/pipes.h"
 
 #include <math.h>
 #include <string.h>
@@ -239,9 +240,15 @@ static int flop_counter(const orr_inst *i) {
     }
 }
 
-// Which of the profiler's pipes runs it. The integer multiplier is part of the fp32 pipe; fp32
-// comparisons and minima run on the integer one.
-static int pipe_counter(const orr_inst *i) {
+// Which of the profiler's pipes counts it. Machine code: as the table says (isa/sass.def), where a Hopper has
+// no pipe of its own for f16. PTX: by what it is likely to become; the integer multiplier is part of the fp32
+// pipe, fp32 comparisons and minima run on the integer one.
+static int pipe_counter(const orr_kernel *k, const orr_inst *i) {
+    if (k->machine) {
+        enum orr_pipe p =
+            orr_sass_pipe((enum orr_sass)i->sass, i->name < k->nnames ? k->names[i->name] : NULL, i);
+        return orr_pipe_counter(p == ORR_PIPE_FP16 ? ORR_PIPE_FMA : p);
+    }
     switch (i->unit) {
     case ORR_UNIT_INT:
         return i->op == ORR_OP_MUL || i->op == ORR_OP_MAD || i->op == ORR_OP_MUL24 || i->op == ORR_OP_MAD24
@@ -265,11 +272,18 @@ static int pipe_counter(const orr_inst *i) {
     }
 }
 
-static void count_inst(const orr_inst *i, double runs, double *c) {
-    int pipe = pipe_counter(i);
+static void count_inst(const orr_kernel *k, const orr_inst *i, double runs, double *c) {
+    int pipe = pipe_counter(k, i);
     if (pipe >= 0) c[pipe] += runs;
     uint32_t flags = orr_ops[i->op].flags;
-    if (flags & (ORR_F_BRANCH | ORR_F_CALL | ORR_F_RET)) c[ORR_C_BRANCH] += runs;
+    bool branch = k->machine ? orr_sass_branches((enum orr_sass)i->sass)
+                             : (flags & (ORR_F_BRANCH | ORR_F_CALL | ORR_F_RET)) != 0;
+    if (branch) c[ORR_C_BRANCH] += runs;
+    if (k->machine) { // executed, also where no lane is on
+        if (i->sass == ORR_SASS_LDS) c[ORR_C_SHARED_LD] += runs;
+        if (i->sass == ORR_SASS_STS) c[ORR_C_SHARED_ST] += runs;
+        if (i->sass == ORR_SASS_ATOMS) c[ORR_C_SHARED_ATOM] += runs;
+    }
     if (flags & ORR_F_CALL) c[ORR_C_CALLS] += runs;
     if (flags & ORR_F_BARRIER) c[ORR_C_BARRIERS] += runs;
     if (flags & ORR_F_FENCE) c[ORR_C_FENCES] += runs;
@@ -277,13 +291,15 @@ static void count_inst(const orr_inst *i, double runs, double *c) {
     if (i->op == ORR_OP_CPASYNC) c[ORR_C_LDGSTS] += runs;
 }
 
-static void count_place(const orr_inst *i, const orr_mem_place *p, const orr_mem_stats *m, double *c) {
+static void count_place(const orr_kernel *k, const orr_inst *i, const orr_mem_place *p,
+                        const orr_mem_stats *m, double *c) {
     uint32_t flags = orr_ops[i->op].flags;
     double bytes = (double)m->lanes * p->bytes;
     bool atomic = flags & ORR_F_ATOMIC, load = flags & ORR_F_LOAD; // cp.async reads global memory
     switch (p->space) {
     case ORR_SPACE_SHARED:
-        c[atomic ? ORR_C_SHARED_ATOM : load ? ORR_C_SHARED_LD : ORR_C_SHARED_ST] += (double)m->requests;
+        if (!k->machine)
+            c[atomic ? ORR_C_SHARED_ATOM : load ? ORR_C_SHARED_LD : ORR_C_SHARED_ST] += (double)m->requests;
         c[atomic ? ORR_C_SHARED_ATOM_CONF
           : load ? ORR_C_SHARED_LD_CONF
                  : ORR_C_SHARED_ST_CONF] += (double)(m->passes - m->phases);
@@ -329,7 +345,7 @@ void orr_profile_counters(const orr_profile *p, const orr_block_stats *blocks, c
         warp += runs * block->count;
         thread += blocks[b].lanes * block->count;
         for (uint32_t i = block->first; i < block->first + block->count; i++) {
-            count_inst(&k->insts[i], (double)runs, c);
+            count_inst(k, &k->insts[i], (double)runs, c);
             int flop = flop_counter(&k->insts[i]);
             if (flop >= 0) c[flop] += (double)blocks[b].lanes;
             if (guard_known(&k->insts[i])) off += blocks[b].lanes;
@@ -344,7 +360,7 @@ void orr_profile_counters(const orr_profile *p, const orr_block_stats *blocks, c
     }
     for (uint32_t i = 0; i < p->nplaces; i++) {
         const orr_inst *inst = &k->insts[p->places[i].inst];
-        count_place(inst, &p->places[i], &mems[i], c);
+        count_place(k, inst, &p->places[i], &mems[i], c);
         if (guard_known(inst)) off -= mems[i].lanes;
     }
     c[ORR_C_INST] = (double)warp;

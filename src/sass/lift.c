@@ -406,6 +406,7 @@ static void make_inst(lift *l, orr_inst *i, const orr_code *c, const orr_cubin_f
         for (int n = 0; n < c->nargs; n++) add_arg(l, c, n, dst, dst ? &i->ndst : &i->nsrc);
     if (orr_ops[i->op].flags & ORR_F_MEMORY) memory(i, c);
     if (c->op == ORR_SASS_BAR) barrier(i, c);
+    if (c->nargs > 1 && c->args[1].kind == ORR_ARG_SREG) i->sub = (uint8_t)c->args[1].value; // what it reads
     if (c->op == ORR_SASS_DEPBAR) depbar(i, c);
     if (i->op == ORR_OP_MEMBAR) fence(i, c);
     if (i->op == ORR_OP_BRX) i->target = 0; // an empty table

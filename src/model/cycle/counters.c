@@ -5,45 +5,20 @@
 // a count: averages, percentages, rates. A percentage is of what the description says there is.
 #include "model/cycle/raw.h"
 #include "model/model.h"
+#include "model/pipes.h"
 #include "timed/timed.h"
 
 #include <math.h>
 #include <string.h>
 
 // ---- instructions ---------------------------------------------------------------------------------
-// Which of the profiler's pipes an instruction counts for: by the name of its unit, as the descriptions of
-// GPUs since Volta have them, else (an SM whose `sp` does everything) by its class.
-static int pipe_of(const orr_gpu *g, const orr_tinst *i) {
-    static const struct {
-        const char *unit;
-        int counter;
-    } units[] = {{"alu", ORR_C_PIPE_ALU},         {"fma", ORR_C_PIPE_FMA},   {"fmaheavy", ORR_C_PIPE_FMA},
-                 {"fp16", ORR_C_PIPE_FP16},       {"fp64", ORR_C_PIPE_FP64}, {"xu", ORR_C_PIPE_XU},
-                 {"sfu", ORR_C_PIPE_XU},          {"lsu", ORR_C_PIPE_LSU},   {"tensor", ORR_C_PIPE_TENSOR},
-                 {"uniform", ORR_C_PIPE_UNIFORM}, {"branch", ORR_C_PIPE_CBU}};
-    for (size_t u = 0; i->unit < g->nunits && u < sizeof units / sizeof units[0]; u++)
-        if (!strcmp(g->units[i->unit].name, units[u].unit)) return units[u].counter;
-    switch (i->tclass) {
-    case ORR_TC_FP32:
-    case ORR_TC_INT_MUL: return ORR_C_PIPE_FMA;
-    case ORR_TC_FP64: return ORR_C_PIPE_FP64;
-    case ORR_TC_FP16: return ORR_C_PIPE_FP16;
-    case ORR_TC_SFU:
-    case ORR_TC_CONV:
-    case ORR_TC_BITS: return ORR_C_PIPE_XU;
-    case ORR_TC_TENSOR:
-    case ORR_TC_TENSOR_INT:
-    case ORR_TC_TENSOR_FP64: return ORR_C_PIPE_TENSOR;
-    case ORR_TC_MEM:
-    case ORR_TC_CONST:
-    case ORR_TC_TEX:
-    case ORR_TC_SHFL: return ORR_C_PIPE_LSU;
-    case ORR_TC_BRANCH:
-    case ORR_TC_BARRIER:
-    case ORR_TC_MISC: return ORR_C_PIPE_CBU;
-    case ORR_TC_UNIFORM: return ORR_C_PIPE_UNIFORM;
-    default: return ORR_C_PIPE_ALU;
-    }
+// Which of the profiler's pipes an instruction counts for (isa/sass.def). Since Hopper f16 has none of its
+// own.
+static int pipe_of(const orr_gpu *g, const orr_program *p, const orr_tinst *i) {
+    const orr_kernel *k = p->kernel;
+    enum orr_pipe pipe = orr_sass_pipe((enum orr_sass)i->sass, i->name < p->nnames ? p->names[i->name] : NULL,
+                                       k && i->inst < k->ninsts ? &k->insts[i->inst] : NULL);
+    return orr_pipe_counter(pipe == ORR_PIPE_FP16 && g->cc_major >= 9 ? ORR_PIPE_FMA : pipe);
 }
 
 static int flop_of(uint16_t sass) {
@@ -67,34 +42,35 @@ static int flop_of(uint16_t sass) {
     }
 }
 
-static bool is_branch(const orr_tinst *i) { // one that goes somewhere: not a point where lanes meet
-    return i->kind == ORR_TK_BRANCH && i->sass != ORR_SASS_BSYNC && i->sass != ORR_SASS_SYNC;
-}
-
 // What the program and how often its instructions were issued tell. *reductions: the share of global atomics
 // that return nothing, of which L1 and L2 keep no separate count.
 static void count_program(const orr_gpu *g, const orr_timing *t, double *c, double *reductions) {
     static const int counted[] = {
-        ORR_C_PIPE_ALU,    ORR_C_PIPE_FMA, ORR_C_PIPE_FP16, ORR_C_PIPE_FP64,    ORR_C_PIPE_XU,
-        ORR_C_PIPE_TENSOR, ORR_C_PIPE_LSU, ORR_C_PIPE_CBU,  ORR_C_PIPE_UNIFORM, ORR_C_FFMA,
-        ORR_C_FADD,        ORR_C_FMUL,     ORR_C_DFMA,      ORR_C_DADD,         ORR_C_DMUL,
-        ORR_C_HFMA,        ORR_C_HADD,     ORR_C_HMUL,      ORR_C_BRANCH,       ORR_C_BARRIERS,
-        ORR_C_WARP_SYNCS,  ORR_C_FENCES,   ORR_C_CALLS,     ORR_C_LDGSTS,       ORR_C_CONST_LD};
+        ORR_C_PIPE_ALU,    ORR_C_PIPE_FMA,   ORR_C_PIPE_FP16, ORR_C_PIPE_FP64,  ORR_C_PIPE_XU,
+        ORR_C_PIPE_TENSOR, ORR_C_PIPE_LSU,   ORR_C_PIPE_ADU,  ORR_C_PIPE_CBU,   ORR_C_PIPE_UNIFORM,
+        ORR_C_FFMA,        ORR_C_FADD,       ORR_C_FMUL,      ORR_C_DFMA,       ORR_C_DADD,
+        ORR_C_DMUL,        ORR_C_HFMA,       ORR_C_HADD,      ORR_C_HMUL,       ORR_C_BRANCH,
+        ORR_C_BARRIERS,    ORR_C_WARP_SYNCS, ORR_C_FENCES,    ORR_C_CALLS,      ORR_C_LDGSTS,
+        ORR_C_CONST_LD,    ORR_C_SHARED_LD,  ORR_C_SHARED_ST, ORR_C_SHARED_ATOM};
     for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) c[counted[i]] = 0;
     double atom = 0, red = 0;
     for (uint32_t n = 0; n < t->ninsts; n++) {
         const orr_tinst *i = &t->program->insts[n];
         double runs = (double)t->issued[n];
-        c[pipe_of(g, i)] += runs;
+        int pipe = pipe_of(g, t->program, i);
+        if (pipe >= 0) c[pipe] += runs;
         int flop = flop_of(i->sass);
         if (flop >= 0) c[flop] += (double)t->threads[n];
-        if (is_branch(i)) c[ORR_C_BRANCH] += runs;
+        if (orr_sass_branches((enum orr_sass)i->sass)) c[ORR_C_BRANCH] += runs;
         if (i->kind == ORR_TK_BARRIER) c[ORR_C_BARRIERS] += runs;
         if (i->kind == ORR_TK_FENCE) c[ORR_C_FENCES] += runs;
         if (i->sass == ORR_SASS_WARPSYNC) c[ORR_C_WARP_SYNCS] += runs;
         if (i->sass == ORR_SASS_CALL || i->sass == ORR_SASS_CAL || i->sass == ORR_SASS_JCAL)
             c[ORR_C_CALLS] += runs;
         if (i->sass == ORR_SASS_LDGSTS) c[ORR_C_LDGSTS] += runs;
+        if (i->sass == ORR_SASS_LDS) c[ORR_C_SHARED_LD] += runs; // also where no lane is on
+        if (i->sass == ORR_SASS_STS) c[ORR_C_SHARED_ST] += runs;
+        if (i->sass == ORR_SASS_ATOMS) c[ORR_C_SHARED_ATOM] += runs;
         if (i->tclass == ORR_TC_CONST) c[ORR_C_CONST_LD] += runs;
         if (i->flags & ORR_TF_ATOMIC && i->space != ORR_SPACE_SHARED)
             *(i->flags & ORR_TF_LOAD ? &atom : &red) += runs;
@@ -157,9 +133,6 @@ static void count_l1(const orr_sm_counts *s, double reductions, double *c) {
 }
 
 static void count_shared(const orr_gpu *g, const orr_sm_counts *s, double *c) {
-    c[ORR_C_SHARED_LD] = (double)s->shared_requests[ORR_L1_LOAD];
-    c[ORR_C_SHARED_ST] = (double)s->shared_requests[ORR_L1_STORE];
-    c[ORR_C_SHARED_ATOM] = (double)s->shared_requests[ORR_L1_ATOMIC];
     c[ORR_C_SHARED_LD_PASS] = (double)s->shared_passes[ORR_L1_LOAD];
     c[ORR_C_SHARED_ST_PASS] = (double)s->shared_passes[ORR_L1_STORE];
     c[ORR_C_SHARED_LD_CONF] = (double)s->shared_conflicts[ORR_L1_LOAD];
