@@ -57,6 +57,7 @@ orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemoni
         i->unit = (uint8_t)o->unit_index;
         i->latency = cycles(o->latency);
         i->interval = cycles(orr_gpu_op_interval(p->gpu, o));
+        i->hold = (uint8_t)cycles(o->hold);
     }
     if (!i->interval) i->interval = 1;
     return i;

@@ -52,6 +52,7 @@ typedef struct orr_tinst {
     uint8_t bytes;  // per lane
     uint8_t nsrc, ndst;
     uint8_t nreads;
+    uint8_t hold; // cycles more that it keeps its scheduler
     uint8_t offset; // added to its access's addresses (an access that takes two instructions)
     uint8_t nbanks; // extra cycles that reading its operands costs, all by itself, on a core without collectors
     uint8_t imm; // barrier: its number (0xff: not known); WAIT_GROUP: groups; FENCE: 0 block, 2 GPU, 3 system

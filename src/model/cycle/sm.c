@@ -78,21 +78,27 @@ static uint64_t collectors_free(const sm *s, uint32_t sched) {
 }
 
 // ---- units ------------------------------------------------------------------------------------------------
-static void occupy(sm *s, uint32_t which, uint64_t cycles) {
+// Takes one of the pool for some cycles; the instruction gets there `late` cycles from now. Returns how long it
+// waits in front of it: not at all, unless the unit has a queue.
+static uint64_t occupy(sm *s, uint32_t which, uint64_t cycles, uint64_t late) {
     pool *p = &s->pools[which];
+    uint64_t now = s->now + late;
     s->unit_busy[p->unit] += cycles;
-    if (p->n == 1) {
-        s->pool_free[which] = s->now + cycles;
-        return;
+    if (p->n == 1 && !p->queue) {
+        s->pool_free[which] = now + cycles;
+        return 0;
     }
     uint32_t best = 0;
     for (uint32_t n = 1; n < p->n; n++)
         if (p->at[n] < p->at[best]) best = n;
-    p->at[best] = s->now + cycles;
+    uint64_t start = p->queue && p->at[best] > now ? p->at[best] : now;
+    p->at[best] = start + cycles;
     uint64_t t = p->at[0];
     for (uint32_t n = 1; n < p->n; n++)
         if (p->at[n] < t) t = p->at[n];
-    s->pool_free[which] = t;
+    uint64_t ahead = p->queue * cycles; // as if all were like this one
+    s->pool_free[which] = t > ahead ? t - ahead : 0;
+    return start - now;
 }
 
 static void fence(sm *s, warp *w, const orr_tinst *i) {
@@ -136,20 +142,19 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         if (stall > 1) w->front = now + stall;
         q->yield = !ORR_CTRL_YIELD(i->ctrl);
     }
-    uint64_t start = 0, lost = 0; // cycles until it is in its unit; of them for banks
+    uint64_t start, lost = 0; // cycles until it is in its unit; of them for banks
     if (c->sub_collectors) {
         start = collect(s, w, i, &lost);
-        occupy(s, q->pool_of[i->unit], i->interval);
-    } else if (i->nreads) {
-        start = lost = read_banks(s, w, i);
+        start += occupy(s, q->pool_of[i->unit], i->interval, 0);
+    } else {
+        lost = start = i->nreads ? read_banks(s, w, i) : 0;
         s->register_conflicts += start;
+        uint64_t queued = occupy(s, q->pool_of[i->unit], i->interval, start);
+        start += i->hold;
+        q->banks = start;
         q->held += start;
         w->front += start;
-        q->banks = start;
-        occupy(s, q->pool_of[i->unit], i->interval + start);
-    } else {
-        q->banks = 0;
-        occupy(s, q->pool_of[i->unit], i->interval);
+        lost = start += queued;
     }
 
     switch (i->kind) {
@@ -333,7 +338,8 @@ void cyc_sm_run(sm *s, uint64_t until) {
             arrival a = pop(s);
             cyc_lsu_answer(s, &a);
         }
-        for (uint32_t n = 0; n < nsched; n++) {
+        for (uint32_t k = 0; k < nsched; k++) { // whose turn it is to go first at what they share
+            uint32_t n = (uint32_t)(k + s->now) % nsched;
             sched *q = &s->sched[n];
             if (q->wake > s->now) continue;
             q->wake = NEVER; // what happens from here on may lower it

@@ -113,7 +113,8 @@ typedef struct sched {
 typedef struct pool { // units that serve the same instructions of the same sub-core
     uint32_t n;
     uint32_t unit;
-    uint64_t at[16]; // each one's next free cycle, n > 1
+    uint32_t queue;  // instructions of each that may wait
+    uint64_t at[16]; // each one's next free cycle, n > 1 or with a queue
 } pool;
 
 typedef struct block { // a thread block on the SM
