@@ -20,21 +20,29 @@
 #define GROUPS 64 // further groups
 
 // ---- code ---------------------------------------------------------------------------------------------
-// An instruction as the model needs it.
+// An instruction as the model needs it: a host cache line.
+enum {
+    AF_MEMORY = 1, // goes to the load/store unit
+    AF_WATCH = 2,  // its unit can be busy when somebody wants it
+    AF_APART = 4,  // it concerns no other scheduler
+    AF_PLAIN = 8,  // it has a latency, and nothing else happens
+    AF_LINE = 16,  // its code may be on another line than that of the instruction before
+};
+#define NEAR_REGS 8
 typedef struct ainst {
+    _Alignas(64) uint8_t flags; // AF_*
     uint8_t kind;               // orr_tkind
     uint8_t unit;               // index in gpu->units
     uint8_t nwait, nset;        // registers it may have to wait for, and those it writes
+    uint8_t wait, wbar, rbar;   // control bits: barriers waited for, set
     uint16_t busy;              // cycles its unit takes no other
     uint16_t step;              // to the warp's next instruction: stall count, branch
     uint32_t latency;           // pre-characterised
-    uint32_t regs;              // in code.regs: nwait, then nset
-    uint8_t wait, wbar, rbar;   // control bits: barriers waited for, set
-    uint8_t yield;              // lets another warp go first
-    bool new_line;              // its code may be on another line than that of the instruction before
-    bool apart;                 // it concerns no other scheduler
-    bool throttles;             // its unit can be busy when somebody wants it
+    uint32_t line;              // of code, + 1
+    uint32_t regs;              // in code.regs: nwait, then nset, where `near` is too small
+    uint16_t near[NEAR_REGS];   // the same
     bool banks;                 // it reads register banks that can be busy
+    bool yield;                 // lets another warp go first
     uint8_t reads[ORR_READ_BANKS];
 } ainst;
 
@@ -96,7 +104,8 @@ typedef struct awarp {
 } awarp;
 
 typedef struct asched {
-    uint64_t awake, live, memory, active; // by bit: warps in order of age
+    uint64_t awake, live, active; // by bit: warps in order of age
+    uint64_t memory, watch;       // whose next instruction is AF_MEMORY, AF_WATCH
     uint64_t wake, next_issue;
     uint64_t time; // it has come so far
     uint64_t group;           // the wheel has the warps of this group of cycles and the next
@@ -104,15 +113,14 @@ typedef struct asched {
     uint64_t later_set;       // groups that have somebody
     uint64_t wheel[2 * NEAR]; // who
     uint64_t later[GROUPS];
-    uint64_t wants[ORR_GPU_UNITS_MAX];
     uint64_t ready[MAX_WARPS];
-    uint8_t unit[MAX_WARPS];
+    uint32_t at[MAX_WARPS]; // the warp's next instruction
     uint8_t who[MAX_WARPS]; // warp of a bit
     uint8_t pool_of[ORR_GPU_UNITS_MAX];
     uint64_t used; // warps in use
     uint32_t nbits;
     uint32_t last; // bit; MAX_WARPS: none
-    bool yield, greedy;
+    bool yield;
     uint64_t bank_free[ORR_READ_BANKS];
     uint64_t *l0_when;
     orr_cache l0;
@@ -157,6 +165,7 @@ typedef struct acore {
     uint32_t nmisses;
     uint64_t send_free; // ticks
     tbuf *done;
+    uint32_t places, accesses; // that its warps have room for
     orr_sm_counts n;
 } acore;
 
@@ -173,12 +182,14 @@ typedef struct machine {
     bool more, perfect, control, collector;
     bool code_fits;
     uint64_t code_lines;
-    uint32_t places, accesses; // that warps have room for
+    uint32_t places, accesses; // that warps need room for
     int issue;
     uint64_t ahead; // a scheduler may go by itself
     uint64_t ports, bank_window;
     uint32_t nbanks;
-    bool throttles[ORR_GPU_UNITS_MAX]; // code.c
+    bool oldest_first, greedy; // the policy, when it is a simple one
+    bool fetches;              // code is not always there
+    bool throttles[ORR_GPU_UNITS_MAX], own[ORR_GPU_UNITS_MAX]; // units that can be in the way; of one scheduler
     uint64_t issue_interval, spacing;
     orr_quick *memory;
     orr_ledger *receive; // [SM] its port from the network
@@ -219,7 +230,7 @@ void abt_block_warp_ended(acore *s, awarp *w);
 // ---- lsu.c, fetch.c ------------------------------------------------------------------------------------------------
 void abt_memory(acore *s, awarp *w, uint32_t inst, const ainst *i, uint64_t late);
 void abt_memory_start(acore *s, uint64_t l1_bytes);
-uint64_t abt_fetch(acore *s, awarp *w, uint32_t pc, uint64_t now);
+uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now); // a line that it did not have last
 
 // ---- engine.c --------------------------------------------------------------------------------------------------------
 machine *abt_machine_new(const orr_gpu *g, orr_err *e);

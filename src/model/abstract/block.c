@@ -68,7 +68,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
             continue;
         }
         if (!m->gpu->icache_perfect) {
-            uint64_t t = abt_fetch(s, w, m->code->program->insts[w->at].pc, first);
+            uint64_t t = abt_fetch(s, w, m->code->insts[w->at].line, first);
             if (t > w->front) w->front = t;
         }
         abt_warp_look(s, w);

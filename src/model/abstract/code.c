@@ -30,7 +30,7 @@ void abt_code_free(acode *c) {
 // Which registers instruction i has to look at; `fresh`: nobody has since they were written.
 static void take_registers(acode *c, const orr_tinst *i, ainst *a, bool *fresh) {
     const uint16_t *r = c->program->regs + i->regs;
-    uint16_t *to = c->regs + a->regs;
+    uint16_t *all = c->regs + a->regs, *to = all;
     for (uint32_t n = 0; n < (uint32_t)i->nsrc + i->ndst; n++) {
         if (!fresh[r[n]]) continue;
         fresh[r[n]] = false;
@@ -40,6 +40,7 @@ static void take_registers(acode *c, const orr_tinst *i, ainst *a, bool *fresh) 
         to[a->nwait + a->nset++] = r[i->nsrc + d];
         fresh[r[i->nsrc + d]] = true;
     }
+    if (a->nwait + a->nset <= NEAR_REGS) memcpy(a->near, all, (size_t)(a->nwait + a->nset) * sizeof *all);
 }
 
 // Reads of each bank (modern cores), with what the operand cache keeps while the warp goes on by itself.
@@ -77,28 +78,33 @@ static void take_inst(acode *c, const machine *m, uint32_t n, bool *fresh, kept 
     }
     if (!a->step) a->step = 1;
     uint64_t line = (uint64_t)m->gpu->icache_line;
-    a->new_line = !n || i->pc / line != p->insts[n - 1].pc / line;
-    if (i->kind == ORR_TK_MEM) c->memo_of[n] = ++c->nmemo;
-    const orr_gpu *g = m->gpu;
-    uint32_t subs = (uint32_t)g->core_subcores, units = (uint32_t)g->units[i->unit].count;
-    uint32_t sharing = units < subs ? m->nsched : m->nsched / subs;
-    a->throttles = m->throttles[i->unit];
+    a->line = (uint32_t)(i->pc / line + 1);
+    if (!n || i->pc / line != p->insts[n - 1].pc / line) a->flags |= AF_LINE;
+    if (i->kind == ORR_TK_MEM) {
+        c->memo_of[n] = ++c->nmemo;
+        a->flags |= AF_MEMORY;
+    }
     for (uint32_t b = 0; b < ORR_READ_BANKS; b++) a->banks |= a->reads[b] != 0 && !m->collector;
-    a->apart = i->kind != ORR_TK_MEM && i->kind != ORR_TK_BARRIER && (!a->throttles || sharing == 1);
+    if (m->throttles[i->unit]) a->flags |= AF_WATCH;
+    bool own = m->own[i->unit] || !m->throttles[i->unit];
+    if (own && i->kind != ORR_TK_MEM && i->kind != ORR_TK_BARRIER) a->flags |= AF_APART;
+    bool special = i->kind == ORR_TK_MEM || i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_FENCE ||
+                   i->kind == ORR_TK_GROUP || i->kind == ORR_TK_WAIT_GROUP;
+    if (!special) a->flags |= AF_PLAIN;
 }
 
 // A unit that takes as many at once as its schedulers can issue is never in the way. If one instruction of the
 // program keeps it longer, it has to be watched for all.
 static void find_busy(const acode *c, machine *m) {
-    const orr_gpu *g = m->gpu;
-    uint32_t subs = (uint32_t)g->core_subcores;
+    const acore *core = &m->cores[0];
     memset(m->throttles, 0, sizeof m->throttles);
     for (uint32_t n = 0; n < c->program->ninsts; n++) {
         const orr_tinst *i = &c->program->insts[n];
-        uint32_t units = (uint32_t)g->units[i->unit].count;
-        uint32_t each = units < subs ? units : units / subs, sharing = units < subs ? m->nsched : m->nsched / subs;
+        uint32_t sharing = 0, which = core->sched[0].pool_of[i->unit];
+        for (uint32_t q = 0; q < m->nsched; q++) sharing += core->sched[q].pool_of[i->unit] == which;
         uint64_t apiece = (i->interval + m->issue_interval - 1) / m->issue_interval * (uint64_t)m->issue;
-        m->throttles[i->unit] |= sharing * apiece > (each < 16 ? each : 16) || i->kind == ORR_TK_MEM;
+        m->own[i->unit] = sharing == 1;
+        m->throttles[i->unit] |= sharing * apiece > core->pools[which].n || i->kind == ORR_TK_MEM;
     }
 }
 
@@ -108,8 +114,8 @@ static void take_block(acode *c, const machine *m, const orr_tblock *b, bool *fr
     memset(fresh, 1, c->program->nplaces * sizeof *fresh);
     for (uint32_t n = b->first; n < b->first + b->count; n++) {
         take_inst(c, m, n, fresh, &keep);
-        if (n == b->first) c->insts[n].new_line = true;
-        if (n + 1 == b->first + b->count) c->insts[n].apart = false; // the warp may end
+        if (n == b->first) c->insts[n].flags |= AF_LINE;
+        if (n + 1 == b->first + b->count) c->insts[n].flags &= (uint8_t) ~(AF_APART | AF_PLAIN); // the warp may end
         if (c->insts[n].kind == ORR_TK_MEM) c->in_order &= c->program->insts[n].access == access++;
     }
     c->in_order &= access == b->naccess;
@@ -119,7 +125,10 @@ bool abt_code_grow(acode *c, machine *m, orr_err *e) {
     const orr_program *p = c->program;
     if (c->nblocks == p->nblocks && c->insts) return true;
     size_t n = p->ninsts + 1;
-    c->insts = orr_realloc(c->insts, n * sizeof *c->insts);
+    ainst *insts = orr_apart(n, sizeof *insts);
+    if (c->ninsts) memcpy(insts, c->insts, c->ninsts * sizeof *insts);
+    free(c->insts);
+    c->insts = insts;
     c->latency = orr_realloc(c->latency, n * sizeof *c->latency);
     c->memo_of = orr_realloc(c->memo_of, n * sizeof *c->memo_of);
     c->regs = orr_realloc(c->regs, (2 * (size_t)p->nregs + 1) * sizeof *c->regs);

@@ -91,9 +91,8 @@ void abt_sched_reset(asched *q) {
     if (q->live || q->later_set || q->soon[0] || q->soon[1]) { // an error left something behind
         memset(q->wheel, 0, sizeof q->wheel);
         memset(q->later, 0, sizeof q->later);
-        memset(q->wants, 0, sizeof q->wants);
     }
-    q->awake = q->live = q->memory = q->active = q->used = 0;
+    q->awake = q->live = q->memory = q->watch = q->active = q->used = 0;
     q->wake = NEVER;
     q->next_issue = q->group = q->later_set = q->time = 0;
     q->soon[0] = q->soon[1] = 0;
@@ -106,21 +105,20 @@ void abt_sched_reset(asched *q) {
 // Bits stand for warps in order of age, so that the oldest is the lowest. When they have run out, what is left
 // moves down.
 static void compact(asched *q) {
-    uint64_t awake = 0, memory = 0, active = 0, waits = 0, wheel = 0;
+    uint64_t awake = 0, memory = 0, watch = 0, active = 0, waits = 0, wheel = 0;
     for (int k = 0; k < 2 * NEAR; k++) wheel |= q->wheel[k];
     for (int k = 0; k < GROUPS; k++) wheel |= q->later[k];
     uint32_t n = 0, last = MAX_WARPS;
-    uint64_t wants[ORR_GPU_UNITS_MAX] = {0};
     for (uint64_t m = q->live; m; m &= m - 1, n++) {
         uint32_t b = (uint32_t)__builtin_ctzll(m);
         awake |= (q->awake >> b & 1) << n;
         memory |= (q->memory >> b & 1) << n;
         active |= (q->active >> b & 1) << n;
         waits |= (wheel >> b & 1) << n;
-        wants[q->unit[b]] |= 1ull << n;
+        watch |= (q->watch >> b & 1) << n;
         if (q->last == b) last = n;
         q->who[n] = q->who[b];
-        q->unit[n] = q->unit[b];
+        q->at[n] = q->at[b];
         q->ready[n] = q->ready[b];
         q->warps[q->who[n]].at_bit = (uint8_t)n;
     }
@@ -130,7 +128,7 @@ static void compact(asched *q) {
     q->memory = memory;
     q->active = active;
     q->last = last;
-    memcpy(q->wants, wants, sizeof wants);
+    q->watch = watch;
     memset(q->wheel, 0, sizeof q->wheel);
     memset(q->later, 0, sizeof q->later);
     q->later_set = q->soon[0] = q->soon[1] = 0;
@@ -148,9 +146,8 @@ void abt_sched_add(asched *q, uint32_t warp) {
     uint32_t b = q->nbits++;
     q->live |= 1ull << b;
     q->who[b] = (uint8_t)warp;
-    q->unit[b] = 0;
-    q->wants[0] |= 1ull << b;
     q->memory &= ~(1ull << b);
+    q->watch &= ~(1ull << b);
     q->warps[warp].at_bit = (uint8_t)b;
 }
 
@@ -160,7 +157,6 @@ void abt_sched_remove(asched *q, uint32_t warp) {
     q->live &= ~me;
     q->awake &= ~me;
     q->active &= ~me;
-    q->wants[q->unit[b]] &= ~me;
     q->used &= ~(1ull << warp);
     if (q->last == b) q->last = MAX_WARPS;
     if (!q->live) q->nbits = 0;
@@ -216,46 +212,44 @@ static uint64_t groups_done(const awarp *w, uint32_t left) {
 }
 
 // When what the next instruction needs is there.
+static uint64_t special_ready(const machine *m, const awarp *w, const ainst *i, uint64_t t) {
+    if (i->kind == ORR_TK_FENCE) return w->landed > t ? w->landed : t;
+    if (i->kind != ORR_TK_WAIT_GROUP) return t;
+    const orr_tinst *x = &m->code->program->insts[w->at];
+    uint64_t at = groups_done(w, x->imm);
+    if (at > t) t = at;
+    if (x->warps && !x->imm && w->bar[(x->warps - 1u) % 6] > t) t = w->bar[(x->warps - 1u) % 6];
+    return t;
+}
+
+static inline const uint16_t *regs_of(const acode *code, const ainst *i) {
+    return i->nwait + i->nset <= NEAR_REGS ? i->near : code->regs + i->regs;
+}
+
 static inline uint64_t when_ready(const machine *m, const awarp *w, const ainst *i) {
-    const acode *code = m->code;
     uint64_t t = w->front;
-    if (m->control) {
+    if (i->wait)
         for (uint32_t b = i->wait; b; b &= b - 1) {
             uint64_t at = w->bar[orr_ffs(b)];
-            if (at > t) t = at;
+            t = at > t ? at : t;
         }
-    } else {
-        const uint16_t *r = code->regs + i->regs;
-        for (uint32_t n = i->nwait; n; n--, r++) t = w->reg[*r] > t ? w->reg[*r] : t;
-    }
-    if (i->kind == ORR_TK_FENCE) {
-        if (w->landed > t) t = w->landed;
-    } else if (i->kind == ORR_TK_WAIT_GROUP) {
-        const orr_tinst *x = &code->program->insts[w->at];
-        uint64_t at = groups_done(w, x->imm);
-        if (at > t) t = at;
-        if (x->warps && !x->imm && w->bar[(x->warps - 1u) % 6] > t) t = w->bar[(x->warps - 1u) % 6];
-    }
-    return t;
+    const uint16_t *r = regs_of(m->code, i);
+    for (uint32_t n = i->nwait; n; n--, r++) t = w->reg[*r] > t ? w->reg[*r] : t;
+    return i->flags & AF_PLAIN ? t : special_ready(m, w, i, t);
 }
 
 // The scheduler learns what the warp wants and when; what is ready by `soon` counts as ready.
 static inline void look(const machine *m, asched *q, const awarp *w, uint64_t soon) {
     const ainst *i = &m->code->insts[w->at];
-    uint64_t t = when_ready(m, w, i), me = 1ull << w->at_bit;
-    uint8_t unit = q->unit[w->at_bit];
-    if (unit != i->unit) {
-        q->wants[unit] &= ~me;
-        q->wants[i->unit] |= me;
-        q->unit[w->at_bit] = i->unit;
-        q->memory = i->kind == ORR_TK_MEM ? q->memory | me : q->memory & ~me;
-    } else if ((i->kind == ORR_TK_MEM) != (q->memory >> w->at_bit & 1)) {
-        q->memory ^= me;
-    }
+    uint32_t bit = w->at_bit;
+    uint64_t t = when_ready(m, w, i), me = 1ull << bit;
+    q->at[bit] = w->at;
+    q->memory = (q->memory & ~me) | (uint64_t)(i->flags & AF_MEMORY) << bit;
+    q->watch = (q->watch & ~me) | (uint64_t)(i->flags >> 1 & 1) << bit;
     if (t <= soon)
         q->awake |= me;
     else
-        insert(q, w->at_bit, t);
+        insert(q, bit, t);
 }
 
 // The same from outside: the scheduler may have to look earlier.
@@ -299,7 +293,7 @@ static uint64_t read_banks(const acore *s, asched *q, const ainst *i, uint64_t n
 }
 
 static inline void result(const acode *code, awarp *w, const ainst *i, uint64_t ready) {
-    const uint16_t *r = code->regs + i->regs + i->nwait;
+    const uint16_t *r = regs_of(code, i) + i->nwait;
     for (uint32_t d = 0; d < i->nset; d++) w->reg[r[d]] = ready;
     if (i->wbar < 6 && w->bar[i->wbar] < ready) w->bar[i->wbar] = ready;
 }
@@ -311,24 +305,13 @@ static void fence(const acore *s, awarp *w, const orr_tinst *i, uint64_t now) {
     if (i->imm >= 1 && w->front < w->stored) w->front = w->stored;
 }
 
-// One instruction of a warp; `more`: another could go with it. Returns when the scheduler can issue again.
-static inline uint64_t issue(acore *s, asched *q, uint32_t bit, uint64_t now, bool more) {
-    machine *m = s->m;
-    const acode *code = m->code;
-    awarp *w = &q->warps[q->who[bit]];
-    uint32_t inst = w->at;
-    const ainst *i = &code->insts[inst];
-    bool ghost = w->ghost;
-    q->awake &= ~(1ull << bit);
-    q->last = bit;
-    q->yield = i->yield;
-    uint64_t start = i->banks ? read_banks(s, q, i, now) : 0, next = now + m->issue_interval + start;
-    w->front = now + start + (more && i->step == 1 ? 0 : i->step);
-    if (i->throttles) occupy(s, q->pool_of[i->unit], now, i->busy + start);
+// What is more than a latency.
+static void special(acore *s, awarp *w, const ainst *i, uint32_t inst, uint64_t now, uint64_t start) {
+    const acode *code = s->m->code;
     switch (i->kind) {
     case ORR_TK_MEM:
         s->now = now;
-        if (ghost)
+        if (w->ghost)
             result(code, w, i, now + start + 1);
         else
             abt_memory(s, w, inst, i, start);
@@ -337,16 +320,37 @@ static inline uint64_t issue(acore *s, asched *q, uint32_t bit, uint64_t now, bo
     case ORR_TK_GROUP: w->group++; break;
     default: result(code, w, i, now + i->latency);
     }
+}
+
+// One instruction of a warp; `more`: another could go with it. Returns when the scheduler can issue again.
+static inline uint64_t issue(acore *s, asched *q, uint32_t bit, uint64_t now, bool more) {
+    machine *m = s->m;
+    const acode *code = m->code;
+    awarp *w = &q->warps[q->who[bit]];
+    uint32_t inst = q->at[bit];
+    const ainst *i = &code->insts[inst];
+    bool plain = i->flags & AF_PLAIN, ghost = w->ghost;
+    q->awake &= ~(1ull << bit);
+    q->last = bit;
+    q->yield = i->yield;
+    uint64_t start = i->banks ? read_banks(s, q, i, now) : 0, next = now + m->issue_interval + start;
+    w->front = now + start + (more && i->step == 1 ? 0 : i->step);
+    if (i->flags & AF_WATCH) occupy(s, q->pool_of[i->unit], now, i->busy + start);
+    if (plain)
+        result(code, w, i, now + i->latency);
+    else
+        special(s, w, i, inst, now, start);
     if (++w->at == w->end && !abt_warp_next_block(s, w)) {
         s->now = now;
         abt_block_warp_ended(s, w);
         return next;
     }
-    if (code->insts[w->at].new_line && !m->gpu->icache_perfect) {
-        uint64_t t = abt_fetch(s, w, code->program->insts[w->at].pc, now);
+    const ainst *then = &code->insts[w->at];
+    if (m->fetches && then->flags & AF_LINE && w->fetched != then->line) {
+        uint64_t t = abt_fetch(s, w, then->line, now);
         if (t > w->front) w->front = t;
     }
-    if (i->kind == ORR_TK_BARRIER && !ghost) {
+    if (!plain && i->kind == ORR_TK_BARRIER && !ghost) {
         s->now = now;
         abt_block_barrier(s, w, &code->program->insts[inst]);
         if (!(code->program->insts[inst].flags & ORR_TF_ARRIVE))
@@ -394,25 +398,35 @@ static uint32_t pick(const machine *m, asched *q, uint64_t can) {
     }
 }
 
+static inline uint64_t unit_free(const acore *s, const asched *q, uint32_t bit) {
+    return s->pool_free[q->pool_of[s->m->code->insts[q->at[bit]].unit]];
+}
+
 static inline bool has_unit(const acore *s, const asched *q, uint32_t bit, uint64_t now) {
-    return s->pool_free[q->pool_of[q->unit[bit]]] <= now && !(q->memory >> bit & 1 && s->lsu_room > now);
+    if (!(q->watch >> bit & 1)) return true;
+    return unit_free(s, q, bit) <= now && !(q->memory >> bit & 1 && s->lsu_room > now);
 }
 
 // Those of the ready whose unit is free (line 7); if none, *later is when one is.
 static uint64_t with_unit(const acore *s, const asched *q, uint64_t now, uint64_t *later) {
-    uint64_t can = 0, t = NEVER;
-    for (uint64_t left = q->awake; left;) {
-        uint8_t unit = q->unit[__builtin_ctzll(left)];
-        uint64_t who = left & q->wants[unit], at = s->pool_free[q->pool_of[unit]];
-        left &= ~who;
+    uint64_t can = q->awake & ~q->watch, left = q->awake & q->watch, t = NEVER;
+    uint64_t memory = left & q->memory;
+    if (memory) { // all to one unit
+        uint64_t at = unit_free(s, q, (uint32_t)__builtin_ctzll(memory));
+        if (at < s->lsu_room) at = s->lsu_room;
+        left &= ~memory;
         if (at <= now)
-            can |= who;
-        else if (at < t)
+            can |= memory;
+        else
             t = at;
     }
-    if (s->lsu_room > now && can & q->memory) {
-        can &= ~q->memory;
-        if (s->lsu_room < t) t = s->lsu_room;
+    for (; left; left &= left - 1) {
+        uint32_t bit = (uint32_t)__builtin_ctzll(left);
+        uint64_t at = unit_free(s, q, bit);
+        if (at <= now)
+            can |= 1ull << bit;
+        else if (at < t)
+            t = at;
     }
     *later = t;
     return can;
@@ -422,7 +436,7 @@ static uint64_t with_unit(const acore *s, const asched *q, uint64_t now, uint64_
 static void issue_more(acore *s, asched *q, uint32_t bit, uint64_t now, uint8_t used) {
     const machine *m = s->m;
     for (int more = m->issue - 1; more > 0 && q->awake >> bit & 1; more--) {
-        uint8_t pool_now = q->pool_of[q->unit[bit]];
+        uint8_t pool_now = q->pool_of[m->code->insts[q->at[bit]].unit];
         if ((m->gpu->core_dual_units && pool_now == used) || !has_unit(s, q, bit, now)) break;
         used = pool_now;
         issue(s, q, bit, now, more > 1);
@@ -432,9 +446,17 @@ static void issue_more(acore *s, asched *q, uint32_t bit, uint64_t now, uint8_t 
     if (w->front <= now) w->front = now + 1;
 }
 
+static inline uint32_t choose(const machine *m, asched *q, uint64_t can) {
+    if (m->oldest_first && !q->yield) {
+        if (m->greedy && q->last < MAX_WARPS && can >> q->last & 1) return q->last;
+        return (uint32_t)__builtin_ctzll(can);
+    }
+    return pick(m, q, can);
+}
+
 // A scheduler by itself, from its next cycle on: until the others have something to do, and a little further for what
 // concerns none of them.
-static void run_scheduler(acore *s, asched *q, uint64_t until) {
+__attribute__((flatten)) static void run_scheduler(acore *s, asched *q, uint64_t until) {
     machine *m = s->m;
     uint64_t now = q->wake;
     for (;;) {
@@ -445,7 +467,7 @@ static void run_scheduler(acore *s, asched *q, uint64_t until) {
             now = next_ready(q);
             continue;
         }
-        uint32_t bit = pick(m, q, q->awake);
+        uint32_t bit = choose(m, q, q->awake);
         if (!has_unit(s, q, bit, now)) {
             uint64_t later, can = with_unit(s, q, now, &later);
             if (!can) {
@@ -453,13 +475,12 @@ static void run_scheduler(acore *s, asched *q, uint64_t until) {
                 now = later < next ? later : next;
                 continue;
             }
-            bit = pick(m, q, can);
+            bit = choose(m, q, can);
         }
-        if (now > s->others) { // the others first, unless it is nothing to them
-            const awarp *w = &q->warps[q->who[bit]];
-            if (!m->code->insts[w->at].apart) break;
-        }
-        uint8_t used = q->pool_of[q->unit[bit]];
+        const ainst *i = &m->code->insts[q->at[bit]];
+        // the others first, unless it is nothing to them
+        if (now > s->others && !(i->flags & AF_APART)) break;
+        uint8_t used = m->issue > 1 ? q->pool_of[i->unit] : 0;
         uint64_t next = issue(s, q, bit, now, m->issue > 1);
         if (m->issue > 1) issue_more(s, q, bit, now, used);
         q->next_issue = now = next;

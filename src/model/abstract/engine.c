@@ -11,18 +11,22 @@
 #define PERFECT_WINDOW 2048 // cycles: nothing but thread blocks has to be kept in order
 
 // ---- the machine ----------------------------------------------------------------------------------------------
+// Units as the cycle model spreads them over sub-cores. When the schedulers of a sub-core can have equal shares of
+// them each gets its own: so they need not be watched for what the others do.
 static void make_pools(const machine *m, acore *s) {
     const orr_gpu *g = m->gpu;
-    uint32_t subs = (uint32_t)g->core_subcores;
+    uint32_t subs = (uint32_t)g->core_subcores, per = m->c->sched_per_sub;
     for (int u = 0; u < g->nunits; u++) {
         uint32_t count = (uint32_t)g->units[u].count;
         bool common = count < subs;
         uint32_t each = common ? count : count / subs, first = s->npools;
+        bool split = !common && per > 1 && each % per == 0 && m->nsched <= MAX_POOLS / ORR_GPU_UNITS_MAX;
+        if (split) each /= per;
         if (each > 16) each = 16;
-        for (uint32_t n = 0; n < (common ? 1 : subs); n++)
+        for (uint32_t n = 0; n < (common ? 1 : split ? m->nsched : subs); n++)
             s->pools[s->npools++] = (pool){.n = each, .unit = (uint32_t)u};
         for (uint32_t q = 0; q < m->nsched; q++)
-            s->sched[q].pool_of[u] = (uint8_t)(first + (common ? 0 : q / m->c->sched_per_sub));
+            s->sched[q].pool_of[u] = (uint8_t)(first + (common ? 0 : split ? q : q / per));
     }
 }
 
@@ -53,6 +57,7 @@ static void make_core(machine *m, acore *s, uint32_t id) {
 }
 
 static void free_core(machine *m, acore *s) {
+    if (!s->sched) return;
     for (uint32_t n = 0; n < m->nsched; n++) {
         asched *q = &s->sched[n];
         for (uint32_t i = 0; i < m->per_sched; i++) {
@@ -99,12 +104,15 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->issue_interval = (uint64_t)g->core_issue_interval;
     m->spacing = (uint64_t)g->launch_sm_interval;
     m->ahead = m->c->barrier_latency;
+    m->greedy = g->core_policy == ORR_SCHED_GTO;
+    m->oldest_first = m->greedy || g->core_policy == ORR_SCHED_OLDEST;
+    m->fetches = !g->icache_perfect;
     m->ports = (uint64_t)g->regs_ports;
     m->bank_window = (uint64_t)g->regs_window * m->ports;
     m->nbanks = (uint32_t)g->regs_banks < ORR_READ_BANKS ? (uint32_t)g->regs_banks : ORR_READ_BANKS;
     m->receive = orr_calloc(m->ncores, sizeof *m->receive);
     m->cores = orr_apart(m->ncores, sizeof *m->cores);
-    for (uint32_t n = 0; n < m->ncores; n++) make_core(m, &m->cores[n], n);
+    make_core(m, &m->cores[0], 0); // the others when a block comes
     return m;
 }
 
@@ -135,21 +143,29 @@ typedef struct engine {
     double reading; // seconds
 } engine;
 
+// Room for registers and accesses in the warps.
+static void fit_core(const machine *m, acore *s) {
+    if (s->places == m->places && s->accesses == m->accesses) return;
+    for (uint32_t q = 0; q < m->nsched; q++)
+        for (uint32_t i = 0; i < m->per_sched; i++) {
+            awarp *w = &s->sched[q].warps[i];
+            w->reg = orr_realloc(w->reg, m->places * sizeof *w->reg);
+            w->access = orr_realloc(w->access, (m->accesses + 1) * sizeof *w->access);
+            memset(w->reg + s->places, 0, (m->places - s->places) * sizeof *w->reg);
+        }
+    s->places = m->places;
+    s->accesses = m->accesses;
+}
+
 static void fit_warps(machine *m) {
     const orr_program *p = m->code->program;
     uint32_t places = p->nplaces > m->places ? p->nplaces + 16 : m->places;
     uint32_t accesses = p->max_access > m->accesses ? p->max_access + 16 : m->accesses;
-    if (places > m->places || accesses > m->accesses)
-        for (uint32_t n = 0; n < m->ncores; n++)
-            for (uint32_t q = 0; q < m->nsched; q++)
-                for (uint32_t i = 0; i < m->per_sched; i++) {
-                    awarp *w = &m->cores[n].sched[q].warps[i];
-                    w->reg = orr_realloc(w->reg, places * sizeof *w->reg);
-                    w->access = orr_realloc(w->access, (accesses + 1) * sizeof *w->access);
-                    memset(w->reg + m->places, 0, (places - m->places) * sizeof *w->reg);
-                }
+    bool more = places > m->places || accesses > m->accesses;
     m->places = places;
     m->accesses = accesses;
+    for (uint32_t n = 0; more && n < m->ncores; n++)
+        if (m->cores[n].sched) fit_core(m, &m->cores[n]);
     uint64_t last = 0;
     for (uint32_t n = 0; n < p->ninsts; n++)
         if (p->insts[n].pc > last) last = p->insts[n].pc;
@@ -175,6 +191,8 @@ static tbuf *next_block(engine *x) {
 
 static void prepare(machine *m, acore *s, const orr_occupancy_result *occ) {
     uint32_t blocks = (uint32_t)occ->blocks;
+    if (!s->sched) make_core(m, s, (uint32_t)(s - m->cores));
+    fit_core(m, s);
     if (blocks > s->blocks_cap || occ->warps_per_block > s->warps_cap) {
         for (uint32_t n = 0; n < s->blocks_cap; n++) free(s->blocks[n].warp);
         s->blocks = orr_realloc(s->blocks, blocks * sizeof *s->blocks);
@@ -269,9 +287,10 @@ static uint64_t next_event(const machine *m) {
     uint64_t t = NEVER;
     for (uint32_t n = 0; n < m->ncores; n++) {
         const acore *s = &m->cores[n];
+        if (!s->prepared) continue;
         uint64_t at = abt_core_next(s);
         if (at < t) t = at;
-        for (uint32_t k = 0; m->more && s->prepared && k < s->nblocks; k++)
+        for (uint32_t k = 0; m->more && k < s->nblocks; k++)
             if (!s->blocks[k].buf && s->blocks[k].end < t) t = s->blocks[k].end;
     }
     return t;
@@ -295,7 +314,8 @@ static bool windows(engine *x, orr_progress *progress) {
     deal(x);
     for (;;) {
         if (!m->perfect) orr_quick_since(m->memory, m->from * ORR_TICKS);
-        for (uint32_t n = 0; n < m->ncores; n++) abt_core_run(&m->cores[n], m->until);
+        for (uint32_t n = 0; n < m->ncores; n++)
+            if (m->cores[n].prepared) abt_core_run(&m->cores[n], m->until);
         while (feed(x))
             for (uint32_t n = 0; n < x->nbusy; n++) abt_core_run(&m->cores[x->busy[n]], m->until);
         if (damaged(x)) return false;
@@ -366,7 +386,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
         s->prepared = s->damaged = s->starved = false;
         s->nblocks = (uint32_t)occ->blocks;
         s->running = 0;
-        for (uint32_t q = 0; q < m->nsched; q++) s->sched[q].wake = NEVER;
+        s->id = n;
     }
     m->occ = occ;
     if (!m->perfect) {

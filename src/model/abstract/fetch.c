@@ -37,10 +37,8 @@ static uint64_t in_l0(acore *s, asched *q, uint64_t line, uint64_t now) {
     return q->l0_when[at];
 }
 
-uint64_t abt_fetch(acore *s, awarp *w, uint32_t pc, uint64_t now) {
+uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now) {
     const machine *m = s->m;
-    uint64_t line = pc / (uint64_t)m->gpu->icache_line + 1;
-    if (w->fetched == line) return 0;
     asched *q = &s->sched[w->sched];
     w->fetched = line;
     s->n.icache_fetches++;

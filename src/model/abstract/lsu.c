@@ -428,7 +428,8 @@ static uint64_t lines(acore *s, awarp *w, access *k) {
 }
 
 static void set_ready(const acore *s, awarp *w, const ainst *i, uint64_t ready) {
-    const uint16_t *r = s->m->code->regs + i->regs + i->nwait;
+    const uint16_t *r = i->nwait + i->nset <= NEAR_REGS ? i->near : s->m->code->regs + i->regs;
+    r += i->nwait;
     for (uint32_t d = 0; d < i->nset; d++) w->reg[r[d]] = ready;
     if (i->wbar < 6 && w->bar[i->wbar] < ready) w->bar[i->wbar] = ready;
     if (w->landed < ready) w->landed = ready;
