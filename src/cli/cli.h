@@ -27,6 +27,7 @@ typedef struct cli_options {
     bool lines;                     // --lines: per source line
     bool timed;                     // --timed: as machine instructions (show)
     const char *timeline;           // --timeline FILE: a trace for Perfetto
+    const char *latencies;          // --latencies FILE: pre-characterised kernels (--model abstract)
     const char *record;             // --record FILE: streams of a program's launches (app)
     const char *digests;            // --digests FILE: of all buffers, in the end
     bool no_check;                  // --no-check: do not compare buffers with what the script expects

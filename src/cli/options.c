@@ -54,6 +54,8 @@ static const option options[] = {
     {"lines", 0, FLAG, AT(lines), 0, NULL, "statistics for each source line too"},
     {"timed", 0, FLAG, AT(timed), 0, NULL,
      "the machine instructions a kernel is timed as on --gpu, with units, latencies and registers"},
+    {"latencies", 0, STRING, AT(latencies), 0, "FILE",
+     "keep pre-characterised kernels in FILE: those it has are used, others are added (--model abstract)"},
     {"timeline", 0, STRING, AT(timeline), 0, "FILE",
      "write blocks on SMs, bandwidths and stalls over time to FILE, for ui.perfetto.dev (--model cycle)"},
     {"record", 0, STRING, AT(record), 0, "FILE",

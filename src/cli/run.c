@@ -66,6 +66,7 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
                   .threads = r->o->threads,
                   .progress = &r->progress,
                   .timeline = r->o->timeline,
+                  .latencies = r->o->latencies,
                   .pieces = r->pass ? r->pass->pieces : NULL};
     memcpy(w.info.grid, l->grid, sizeof l->grid);
     memcpy(w.info.block, l->block, sizeof l->block);
@@ -144,6 +145,7 @@ static bool run_source(runner *r, orr_source *s, orr_err *e) {
                   .threads = r->o->threads,
                   .progress = &r->progress,
                   .timeline = r->o->timeline,
+                  .latencies = r->o->latencies,
                   .pieces = r->pass ? r->pass->pieces : NULL};
     bool ok = run_launch(r, &w, e);
     orr_progress_step(&r->progress, r->result.launches.n);
