@@ -280,9 +280,9 @@ static inline void occupy(acore *s, uint32_t which, uint64_t now, uint64_t cycle
 }
 
 // Register banks of modern cores, as cycle/sm.c has them: cycles that the instruction waits for its operands.
+// (Schedulers that share a sub-core, which no modern GPU has, each have banks of their own here.)
 static uint64_t read_banks(const acore *s, asched *q, const ainst *i, uint64_t now) {
     const machine *m = s->m;
-    if (m->c->sched_per_sub > 1) q -= (uint32_t)(q - s->sched) % m->c->sched_per_sub;
     uint64_t ports = m->ports, window = m->bank_window, first = now * ports, t = first;
     for (uint32_t b = 0; b < m->nbanks; b++)
         if (i->reads[b] && q->bank_free[b] + i->reads[b] > t + window) t = q->bank_free[b] + i->reads[b] - window;
