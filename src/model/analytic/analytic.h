@@ -13,7 +13,7 @@
 #include "model/model.h"
 #include "timed/timed.h"
 
-// ---- resources ------------------------------------------------------------------------------------
+// ---- resources --------------------------------------------------------------------------------------
 enum {
     RES_ISSUE,   // a scheduler's issue slots
     RES_COLLECT, // operand collectors
@@ -43,7 +43,7 @@ typedef struct an_access { // one run of it, on average
     double dram;           // sectors from and to memory
 } an_access;
 
-// ---- graph.c -----------------------------------------------------------------------------------------
+// ---- graph.c ----------------------------------------------------------------------------------------
 typedef struct an_graph {
     const orr_gpu *gpu;
     const orr_program *program;
@@ -71,7 +71,7 @@ double an_graph_path(an_graph *g, uint32_t from, uint32_t block);
 void an_graph_usage(const an_graph *g, uint32_t block, bool ghost, double use[RES_MAX], double *reads,
                     double *writes);
 
-// ---- tally.c -----------------------------------------------------------------------------------------
+// ---- tally.c ----------------------------------------------------------------------------------------
 typedef struct an_stream { // a sampled thread block
     uint64_t index;
     uint32_t nwarps;
@@ -102,7 +102,7 @@ static inline uint64_t an_runs(const orr_tally_count *c) {
     return n;
 }
 
-// ---- memory.c ----------------------------------------------------------------------------------------
+// ---- memory.c ---------------------------------------------------------------------------------------
 typedef struct an_memory an_memory; // what L2 holds from launch to launch
 an_memory *an_memory_new(const orr_gpu *g);
 void an_memory_free(an_memory *m);
@@ -117,15 +117,16 @@ void an_memory_assume(const orr_gpu *g, const orr_program *p, an_access *access)
 bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_occupancy_result *occ,
                       uint64_t allocated, an_traffic *out);
 
-// ---- banks.c -----------------------------------------------------------------------------------------
+// ---- banks.c ----------------------------------------------------------------------------------------
 // Conflicts a cycle when m accesses come to b banks with p ports each in it (the paper's IV-B).
 double an_bank_conflicts(double m, int banks, int ports);
 
-// ---- bound.c -----------------------------------------------------------------------------------------
+// ---- bound.c ----------------------------------------------------------------------------------------
 typedef struct an_demand { // of the whole launch
     double path;           // warps' longest paths, summed: latency without any waiting for others
     double use[RES_MAX];   // cycles of one instance, summed over all instances and SMs
     double insts, reads, writes;
+    double cold; // cycles that the first blocks of an SM wait for code
     double scale; // from the tally's weights to `path`
 } an_demand;
 typedef struct an_machine { // how many of a resource there are, and who shares one

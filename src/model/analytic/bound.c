@@ -52,8 +52,7 @@ void an_machine_of(const orr_gpu *g, an_machine *m) {
         if (g->units[u].count >= g->core_subcores) m->count[RES_UNITS + u] = subs;
 }
 
-// ---- how much slower a warp is among n
-// ----------------------------------------------------------------------------
+// ---- how much slower a warp is among n --------------------------------------------------------------
 typedef struct load {
     double k, all, others; // of one warp's time; of all warps', at full speed
 } load;
@@ -91,8 +90,7 @@ double an_slowdown(const an_machine *m, const an_demand *d, double n, double act
     return high;
 }
 
-// ---- thread blocks over SMs
-// -------------------------------------------------------------------------------------------
+// ---- thread blocks over SMs -------------------------------------------------------------------------
 static double later_of(double a, double b) { return a > b ? a : b; }
 
 #define TABLE 4 // places of the table of slowdowns for each warp
@@ -192,7 +190,7 @@ static double run(deal *x, const orr_gpu *g, const an_tally *t, double scale, do
         core *c;
         if (given < full) {
             c = &x->cores[given % (uint64_t)n];
-            begin(x, c, when, path, share);
+            begin(x, c, when, path + x->d->cold, path > 0 ? share * path / (path + x->d->cold) : share);
         } else {
             if (!made)
                 for (int k = n / 2; k >= 0; k--) sift(heap, n, k, x->cores);

@@ -73,7 +73,7 @@ void an_graph_grow(an_graph *g) {
     g->stride = stride;
 }
 
-// ---- one pass -----------------------------------------------------------------------------------------
+// ---- one pass ---------------------------------------------------------------------------------------
 typedef struct pass {
     double front;                      // the warp's next instruction not before
     double slot;                       // nor the scheduler's
@@ -250,7 +250,7 @@ double an_graph_path(an_graph *g, uint32_t from, uint32_t to) {
     return end_of(&s);
 }
 
-// ---- what a block leaves behind -------------------------------------------------------------------------
+// ---- what a block leaves behind ---------------------------------------------------------------------
 static uint32_t successors(const orr_kernel *k, uint32_t b, uint32_t out[2]) {
     uint32_t n = 0;
     const orr_block *x = &k->blocks[b];
@@ -287,7 +287,7 @@ void an_graph_flow(an_graph *g) {
     free(in);
 }
 
-// ---- what it uses ---------------------------------------------------------------------------------------
+// ---- what it uses -----------------------------------------------------------------------------------
 void an_graph_usage(const an_graph *g, uint32_t b, bool ghost, double use[RES_MAX], double *reads,
                     double *writes) {
     const orr_gpu *gpu = g->gpu;

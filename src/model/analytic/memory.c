@@ -23,8 +23,7 @@
 #define REGION_BITS  20
 #define MAX_FOLLOWED (1u << 18) // lines of a sample's accesses, about
 
-// ---- reuse distances: a time for every access, a tree that counts the times that are some line's last
-// ------------
+// ---- reuse distances: a time for every access, a tree that counts the times that are some line's last ----
 typedef struct reuse {
     uint64_t *key; // line + 1; 0: free
     uint32_t *last;
@@ -125,8 +124,7 @@ static uint32_t touch(reuse *r, uint64_t line, uint32_t *place) {
     return distance;
 }
 
-// ---- from launch to launch
-// ---------------------------------------------------------------------------------------
+// ---- from launch to launch --------------------------------------------------------------------------
 struct an_memory {
     const orr_gpu *gpu;
     reuse regions; // of REGION bytes; `block` holds nothing
@@ -151,8 +149,7 @@ void an_memory_copy(an_memory *m, uint64_t addr, uint64_t bytes) {
         touch(&m->regions, r, &place);
 }
 
-// ---- before anything is known
-// --------------------------------------------------------------------------------------
+// ---- before anything is known -----------------------------------------------------------------------
 static double pass_cycles(const orr_gpu *g) {
     return g->shared_bank_bytes < 4 ? (3 + g->shared_bank_bytes) / g->shared_bank_bytes : 1;
 }
@@ -194,8 +191,7 @@ void an_memory_assume(const orr_gpu *g, const orr_program *p, an_access *access)
     }
 }
 
-// ---- the sample
-// ------------------------------------------------------------------------------------------------------
+// ---- the sample -------------------------------------------------------------------------------------
 typedef struct sampler {
     an_memory *m;
     const orr_gpu *gpu;
@@ -388,8 +384,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     a->latency += latency_of(g, worst) + cost - 1;
 }
 
-// ---- the streams of a cluster, a block of code of each warp in turn
-// ---------------------------------------------------
+// ---- the streams of a cluster, a block of code of each warp in turn ---------------------------------
 typedef struct reader {
     orr_trace t;
     uint32_t block;

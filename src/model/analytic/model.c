@@ -17,8 +17,7 @@
 #define MAX_ROUNDS 20
 #define SETTLED    1e-4
 
-// ---- what is kept from launch to launch
-// ---------------------------------------------------------------------------
+// ---- what is kept from launch to launch -------------------------------------------------------------
 typedef struct code {
     orr_program *program;
     an_graph graph;
@@ -78,8 +77,7 @@ static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_i
         k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
 }
 
-// ---- sums over the blocks of code
-// ---------------------------------------------------------------------------------------
+// ---- sums over the blocks of code -------------------------------------------------------------------
 static double paths(an_graph *g, const an_tally *t) {
     double sum = 0;
     an_graph_flow(g);
@@ -153,8 +151,49 @@ static void demands(an_graph *g, const an_tally *t, an_demand *d) {
     d->scale = weights > 0 ? d->path / weights : 1;
 }
 
-// ---- the fixed point
-// -------------------------------------------------------------------------------------------------------
+// ---- code that is not there yet ----------------------------------------------------------------------
+// The first blocks of an SM find its instruction caches empty: every line they come to is a way to L2, and while
+// `icache.prefetch` lines are asked for ahead of the warp it waits for what executing those before did not
+// hide. All warps wait for the same lines at the same time. Loops that a cache does not hold wait again each
+// time, for the next one's latency.
+static double line_wait(double latency, double interval, double ahead, double execute) {
+    double wait = ahead >= 1 ? latency / ahead : latency + execute;
+    if (wait < interval) wait = interval;
+    return wait > execute ? wait - execute : 0;
+}
+
+static void fetches(const orr_gpu *gpu, an_graph *g, const an_tally *t, an_demand *d) {
+    const orr_program *p = g->program;
+    d->cold = 0;
+    if (gpu->icache_perfect || !p->ninsts || !(d->insts > 0)) return;
+    uint64_t bytes = (uint64_t)gpu->icache_line, most = 0, lines = 0, hot = 0, last = UINT64_MAX;
+    for (uint32_t n = 0; n < p->ninsts; n++)
+        if (p->insts[n].pc > most) most = p->insts[n].pc;
+    uint8_t *seen = orr_calloc((size_t)(most / bytes) + 1, 1);
+    for (uint32_t b = 0; b < t->nblocks; b++) {
+        uint64_t runs = an_runs(&t->counts[b]) + t->ghosts[b];
+        if (!runs) continue;
+        for (uint32_t n = p->blocks[b].first; n < p->blocks[b].first + p->blocks[b].count; n++) {
+            uint64_t line = p->insts[n].pc / bytes;
+            lines += !seen[line];
+            seen[line] = 1;
+            if (runs < 2 * t->nwarps || line == last) continue;
+            hot++;
+            last = line;
+        }
+    }
+    free(seen);
+    double each = (double)bytes / (gpu->cc_major >= 7 ? 16 : 8); // instructions of a line
+    double execute = d->path / d->insts * each, ahead = gpu->icache_prefetch;
+    double near = gpu->icache_l1_latency, far = near + gpu->l2_latency;
+    if (lines) d->cold = far + (double)(lines - 1) * line_wait(far, gpu->icache_l2_interval, ahead, execute);
+    if (hot * bytes > (uint64_t)gpu->icache_l1)
+        g->fetch = line_wait(far, gpu->icache_l2_interval, ahead, execute);
+    else if (gpu->icache_l0 && hot * bytes > (uint64_t)gpu->icache_l0)
+        g->fetch = line_wait(near, gpu->icache_l1_interval, ahead, execute);
+}
+
+// ---- the fixed point --------------------------------------------------------------------------------
 typedef struct answer {
     an_time time;
     an_demand demand;
@@ -165,8 +204,14 @@ typedef struct answer {
 static void settle(const orr_gpu *gpu, an_graph *g, const an_tally *t, int resident, const an_machine *m,
                    answer *a) {
     an_demand base;
-    g->conflict = 0;
+    g->conflict = g->fetch = 0;
     demands(g, t, &base);
+    fetches(gpu, g, t, &base);
+    if (g->fetch > 0) {
+        double cold = base.cold;
+        demands(g, t, &base);
+        base.cold = cold;
+    }
     double slope = 0, subs = gpu->core_subcores, banks = gpu->regs_banks;
     if (g->collectors) {
         banks /= subs;
@@ -191,10 +236,10 @@ static void settle(const orr_gpu *gpu, an_graph *g, const an_tally *t, int resid
         an_schedule(gpu, m, &a->demand, t, resident, &a->time);
         if (fabs(a->time.cycles - was) <= SETTLED * was) break;
     }
+    g->conflict = g->fetch = 0;
 }
 
-// ---- the result
-// --------------------------------------------------------------------------------------------------------------
+// ---- the result -------------------------------------------------------------------------------------
 static orr_limits *limits_of(const orr_gpu *gpu, const an_machine *m, const answer *a, double overhead,
                              orr_result *r) {
     orr_limits *b = orr_arena_alloc(&r->arena, sizeof *b);

@@ -38,8 +38,7 @@ void an_tally_free(an_tally *t) {
     memset(t, 0, sizeof *t);
 }
 
-// ---- the plan: which ways into a block there are, and their weights
-// ------------------------------------------
+// ---- the plan: which ways into a block there are, and their weights ---------------------------------
 static uint32_t weigh(an_graph *g, uint32_t from, uint32_t block) {
     double w = an_graph_path(g, from, block);
     return (uint32_t)(w < MAX_WEIGHT ? w + 0.5 : MAX_WEIGHT);
@@ -89,8 +88,7 @@ static void plan_code(an_tally *t, an_graph *g, const orr_kernel *k) {
     }
 }
 
-// ---- the sample
-// ---------------------------------------------------------------------------------------------
+// ---- the sample -------------------------------------------------------------------------------------
 static void choose(an_tally *t, uint32_t cluster) {
     uint64_t n = t->ntbs / SAMPLE_SHARE;
     if (n < SAMPLE_LEAST) n = SAMPLE_LEAST;
@@ -135,8 +133,7 @@ static void note(an_tally *t, uint64_t index, uint64_t longest, uint64_t sum) {
     __atomic_fetch_add(&t->sum[bin], sum, __ATOMIC_RELAXED);
 }
 
-// ---- by executing
-// -----------------------------------------------------------------------------------------------
+// ---- by executing -----------------------------------------------------------------------------------
 typedef struct job {
     an_tally *t;
     const orr_work *work;
@@ -176,8 +173,7 @@ static bool execute(an_tally *t, const orr_work *w, orr_err *e) {
     return ok;
 }
 
-// ---- from a file
-// ------------------------------------------------------------------------------------------------
+// ---- from a file ------------------------------------------------------------------------------------
 typedef ORR_VEC(uint64_t) clocks; // between barriers, of a warp
 
 // One warp: counts, and its clock from barrier to barrier. *stop: where its kept stream ends.
@@ -268,8 +264,7 @@ static bool pull(an_tally *t, an_graph *g, orr_program *p, const orr_work *w, or
     return more == 0;
 }
 
-// ---- both
-// ---------------------------------------------------------------------------------------------------------
+// ---- both -------------------------------------------------------------------------------------------
 // A body under a predicate is issued for no lane wherever the stream does not go there (orr_tblock.body).
 static bool leads(const orr_program *p, uint32_t from, uint32_t to) {
     for (int depth = 0; from < p->nblocks && p->blocks[from].body && depth < 64; depth++) {
