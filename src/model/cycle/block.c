@@ -57,7 +57,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         if (!s->stock) s->stock_end = &s->stock;
         s->nstock--;
         if (when < s->block_free) when = s->block_free;
-        if (when < b->end) when = b->end; // the block that was there
+        if (b->end && when < b->end + c->turnaround) when = b->end + c->turnaround; // the block that was there
         if (when < buf->earliest) when = buf->earliest;
         s->block_free = when + c->spacing;
         if (!s->resident++) s->since = when;
@@ -83,14 +83,14 @@ void cyc_block_start(sm *s, uint64_t when) {
         }
         for (uint32_t n = 0; n < buf->nwarps && !s->damaged; n++) {
             warp *w = warp_of(s, b->warp[n]);
-            w->front = first;
+            w->front = first + n * c->warp_interval;
             if (!cyc_warp_next_block(s, w)) { // it never ran anything
                 w->at = w->end = 1;
                 cyc_block_warp_ended(s, w);
                 continue;
             }
             if (!c->gpu->icache_perfect) {
-                uint64_t t = cyc_fetch_when(s, w, c->program->insts[w->at].pc, first);
+                uint64_t t = cyc_fetch_when(s, w, c->program->insts[w->at].pc, when);
                 if (t > w->front) w->front = t;
             }
             cyc_warp_look(s, w);

@@ -71,13 +71,20 @@ static bool hand_out(engine *x, sm *s, bool now) {
 }
 
 // The GPU sends out a block every launch.block_interval. An SM cannot know in a window how many the others
-// start, so each of those that started some in the window before has an equal share.
-static uint64_t spacing(const engine *x) {
-    const cycle *c = x->c;
+// start, so each of those that started some now or in the window before has an equal share, one after the
+// other and after those that have just been sent out.
+static void share_out(engine *x) {
+    cycle *c = x->c;
+    double interval = c->gpu->launch_block_interval, at = (double)x->clock / 256;
     uint32_t takers = 0;
-    for (uint32_t n = 0; n < c->nsms; n++) takers += c->sms[n].started_last > 0;
-    double share = takers * c->gpu->launch_block_interval;
-    return (uint64_t)(share > c->gpu->launch_sm_interval ? share : c->gpu->launch_sm_interval);
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        sm *s = &c->sms[x->order[n]];
+        if (!s->started && !s->started_last) continue;
+        uint64_t turn = (uint64_t)(at + takers++ * interval);
+        if (x->clock > x->from * 256 && s->block_free < turn) s->block_free = turn;
+    }
+    double share = takers * interval;
+    c->spacing = (uint64_t)(share > c->gpu->launch_sm_interval ? share : c->gpu->launch_sm_interval);
 }
 
 static void deal(engine *x) {
@@ -96,7 +103,7 @@ static void deal(engine *x) {
         sm *s = &c->sms[x->order[n]];
         if (s->stock) cyc_block_start(s, x->from);
     }
-    c->spacing = spacing(x);
+    share_out(x);
     some = true;
     for (uint32_t round = 0; some && !x->ended; round++) { // in stock, as many as it may need
         some = false;
@@ -120,9 +127,11 @@ static void give_back(engine *x, sm *s) {
 }
 
 static void collect_blocks(engine *x, orr_progress *progress) {
+    if (x->clock < x->from * 256) x->clock = x->from * 256;
     for (uint32_t n = 0; n < x->c->nsms; n++) {
         sm *s = &x->c->sms[n];
         s->started_last = s->started;
+        x->clock += (uint64_t)(s->started * x->c->gpu->launch_block_interval * 256);
         uint64_t done = 0;
         for (tbuf *b = s->done; b; b = b->next) done++;
         for (tbuf *b = s->done; b && x->out->sampler; b = b->next)
@@ -465,11 +474,11 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->worker = &c->workers[0];
 }
 
-// Blocks go to one SM of each TPC first, then to the next SM of each.
+// Blocks go to one SM of each TPC first, then to the next SM of each; or TPC by TPC.
 static uint32_t *dealing_order(const orr_gpu *g, uint32_t nsms) {
     uint32_t *order = orr_malloc(nsms * sizeof *order), k = 0;
     uint32_t each = g->tpc_count > 0 ? (nsms + (uint32_t)g->tpc_count - 1) / (uint32_t)g->tpc_count : 1;
-    if (!each) each = 1;
+    if (!each || g->launch_order == ORR_LAUNCH_TPC) each = 1;
     for (uint32_t first = 0; first < each; first++)
         for (uint32_t n = first; n < nsms; n += each) order[k++] = n;
     return order;

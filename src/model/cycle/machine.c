@@ -119,6 +119,8 @@ static void latencies(cycle *c) {
     c->line_interval = cycles(g->icache_l1_interval);
     c->line_interval2 = cycles(g->icache_l2_interval);
     c->block_latency = cycles(g->launch_block_latency);
+    c->turnaround = cycles(g->launch_turnaround);
+    c->warp_interval = cycles(g->launch_warp_interval);
     c->lsu_banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1;
     c->l1_cycle_bytes = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1;
     c->pass_cycles =

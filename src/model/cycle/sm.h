@@ -287,7 +287,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
     uint64_t branch_wait, branch_jump, barrier_latency, collect, writeback, fetch_latency;
     uint64_t line_interval, line_interval2; // between two lines of code for a scheduler, for an SM
-    uint64_t block_latency;
+    uint64_t block_latency, turnaround, warp_interval;
     uint64_t spacing;                   // between the starts of two blocks on an SM, in this window
     uint64_t send_ahead, backlog_ticks; // how far a port may be behind before it holds up L1
     uint32_t coalesce;
