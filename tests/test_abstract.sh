@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# The abstract model from the command line: beside the cycle model, the same with any number of threads, from machine
+# code, PTX and a stream file, with a file of latencies, and what it refuses.
+set -u
+orrery=$ORRERY
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+wrong() {
+    echo "test_abstract: $*" >&2
+    failed=1
+}
+cycles() { sed -n 's/^  "totals":.*"cycles": \([0-9]*\).*/\1/p' "$1"; }
+run() { # OUT ARGUMENTS...
+    local out=$1
+    shift
+    "$orrery" run "$@" --json --quiet >"$out" 2>"$dir/err" || wrong "run $*: $(head -1 "$dir/err")"
+}
+
+# What the paper reached with perfect memory: at most 10 % off (section III, figure 4).
+for name in saxpy reduce scan bfs; do
+    for schedulers in 1 2; do
+        set -- "$name" --size small --gpu gtx480 --set memory=perfect --set core.schedulers=$schedulers
+        run "$dir/cycle" "$@" --model cycle
+        run "$dir/abstract" "$@" --model abstract
+        awk -v a="$(cycles "$dir/abstract")" -v c="$(cycles "$dir/cycle")" 'BEGIN { exit !(c > 0 && a > 0.9 * c && a < 1.1 * c) }' ||
+            wrong "$name with $schedulers schedulers: $(cycles "$dir/abstract") cycles, the cycle model says $(cycles "$dir/cycle")"
+    done
+done
+
+# Threads, files: the same digits.
+run "$dir/one" reduce --size small --gpu h200 --model abstract --threads 1
+run "$dir/two" reduce --size small --gpu h200 --model abstract --threads 3
+diff <(grep -v '"host"' "$dir/one") <(grep -v '"host"' "$dir/two") >/dev/null || wrong "three threads differ from one"
+"$orrery" record reduce --size small -o "$dir/streams" --quiet 2>"$dir/err" || wrong "record: $(head -1 "$dir/err")"
+run "$dir/file" "$dir/streams" --gpu h200 --model abstract
+[ "$(cycles "$dir/file")" = "$(cycles "$dir/one")" ] || wrong "a stream file: $(cycles "$dir/file"), not $(cycles "$dir/one")"
+
+# Latencies are written once and used again, on other machines too.
+run "$dir/a" scan --size small --gpu gtx480 --model abstract --latencies "$dir/lat"
+cp "$dir/lat" "$dir/before" || wrong "no file of latencies"
+run "$dir/b" scan --size small --gpu gtx480 --model abstract --latencies "$dir/lat"
+run "$dir/c" scan --size small --gpu gtx480 --model abstract --latencies "$dir/lat" --set sm.count=4 --set core.schedulers=1
+cmp -s "$dir/lat" "$dir/before" || wrong "latencies were written again"
+[ "$(cycles "$dir/a")" = "$(cycles "$dir/b")" ] || wrong "latencies from a file make a difference"
+echo "no latencies" >"$dir/bad"
+"$orrery" run scan --size small --gpu gtx480 --model abstract --latencies "$dir/bad" >/dev/null 2>"$dir/err"
+[ $? = 2 ] && grep -q "bad:1: " "$dir/err" || wrong "a damaged file: $(head -1 "$dir/err")"
+
+"$orrery" run saxpy --size small --gpu h200 --model abstract --timeline "$dir/t" >/dev/null 2>"$dir/err"
+[ $? = 2 ] && grep -q timeline "$dir/err" || wrong "--timeline is not refused"
+"$orrery" run saxpy --size small --gpu h200 --model abstract >"$dir/out" 2>"$dir/err" || wrong "text: $(head -1 "$dir/err")"
+grep -q cycles "$dir/out" || wrong "the report does not tell cycles"
+exit $failed
