@@ -159,19 +159,23 @@ static void kernel_lines(const page *p, const orr_profile *f, const orr_sums *s)
 static void launch_table(const page *p, const orr_result *r) {
     char a[48], b[48], c[32], d[32], name[120];
     bool timed = orr_result_gpu(r);
+    bool told = !timed && r->launches.n && !isnan(r->launches.at[0].cycles); // cycles, and no more of time
     orr_text_add(p->t, "\n%s%6s  %-24s %-18s %-14s %16s", bold(p), "launch", "kernel", "grid", "block",
                  "warp insts");
     if (timed)
         orr_text_add(p->t, " %14s %10s  %s%s\n", "cycles", "time", "bound by", plain(p));
     else
-        orr_text_add(p->t, " %18s%s\n", "thread insts", plain(p));
+        orr_text_add(p->t, " %18s%s%s\n", "thread insts", told ? "         cycles       time" : "", plain(p));
     size_t shown = r->launches.n < LAUNCH_ROWS ? r->launches.n : LAUNCH_ROWS;
     for (size_t i = 0; i < shown; i++) {
         const orr_launch_result *l = &r->launches.at[i];
         orr_text_add(p->t, "%6u  %-24s %-18s %-14s %16s", l->index, page_name(name, l->kernel->name),
                      page_shape(a, l->grid), page_shape(b, l->block), orr_commas(c, l->warp_insts));
         orr_verdict v;
-        if (!timed)
+        if (told)
+            orr_text_add(p->t, " %18s %14s %10s\n", orr_commas(d, l->thread_insts),
+                         orr_commas(c, (uint64_t)(l->cycles > 0 ? l->cycles : 0)), page_time(a, l->time_ns));
+        else if (!timed)
             orr_text_add(p->t, " %18s\n", orr_commas(d, l->thread_insts));
         else if (l->timing && orr_judge(orr_result_gpu(r), l, &v))
             orr_text_add(p->t, " %14s %10s  %s\n", orr_commas(c, (uint64_t)l->cycles),
