@@ -225,9 +225,9 @@ static void run_input(runner *r, const cli_sets *sets, const char *input, orr_te
 static bool prepare_sampling(runner *r, const cli_sets *sets, const char *input, orr_err *e) {
     cli_sampling *s = r->sampling;
     if (!cli_sampling_options(r->o, r->gpu, &s->o, e)) return false;
+    s->expected = cli_input_digest(r->o, input, r->o->source);
     if (r->o->profile && access(r->o->profile, F_OK) == 0) return orr_sp_read(&s->profile, r->o->profile, e);
     cli_pass p = {.o = r->o, .gpu = r->gpu, .model = &cli_profiling, .sampling = s};
-    s->profile.digest = cli_input_digest(r->o, input, r->o->source);
     double start = orr_seconds();
     cli_pass_run(&p, sets, input, e);
     s->profile_seconds = orr_seconds() - start;

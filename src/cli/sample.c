@@ -107,7 +107,7 @@ static void nothing(void *arg, orr_result *r) {
 static bool make_profile(const cli_options *o, const orr_gpu *gpu, const cli_sets *sets, const char *input,
                          cli_sampling *s, orr_err *e) {
     cli_pass p = {.o = o, .gpu = gpu, .model = &cli_profiling, .sampling = s, .done = nothing};
-    s->profile.digest = cli_input_digest(o, input, o->source);
+    s->expected = cli_input_digest(o, input, o->source);
     double start = orr_seconds();
     bool ok = cli_pass_run(&p, sets, input, e);
     s->profile_seconds = orr_seconds() - start;
@@ -216,11 +216,16 @@ static bool study_input(cli_options *o, const orr_gpu *gpu, const cli_sets *sets
     cli_pass full = {
         .o = o, .gpu = gpu, .model = &orr_model_cycle, .pieces = &s.pieces, .done = full_done, .arg = &s};
     ok = ok && cli_pass_run(&full, sets, input, e);
-    for (int warm = 0; warm < 2 && ok; warm++) {
+    static const struct {
+        const char *name;
+        bool warm, precise;
+    } ways[] = {{"tbpoint", false, false}, {"none", false, true}, {"functional", true, true}};
+    for (int k = 0; k < 3 && ok; k++) {
         cli_sampling one = profile; // the profile is shared
-        one.o.warm = warm;
+        one.o.warm = ways[k].warm;
+        if (!ways[k].precise) one.o.precision = 0;
         one.o.l2_bytes = (uint64_t)gpu->l2_size;
-        s.how = warm ? "functional" : "none";
+        s.how = ways[k].name;
         cli_sampling_plan(&one);
         cli_pass p = {
             .o = o, .gpu = gpu, .model = &orr_model_cycle, .sampling = &one, .done = sampled_done, .arg = &s};

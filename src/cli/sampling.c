@@ -52,11 +52,14 @@ uint64_t cli_input_digest(const cli_options *o, const char *input, const char *s
 }
 
 // ---- the profile --------------------------------------------------------------------------------
+static uint64_t digest_of(const orr_kernel *k, uint64_t input) {
+    return k->module ? hash_file(k->module->path, input) : input;
+}
+
 static bool profile_launch(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     cli_sampling *s = r->state;
     (void)gpu;
-    if (!s->profile.launches.n && w->info.kernel->module)
-        s->profile.digest = hash_file(w->info.kernel->module->path, s->profile.digest);
+    if (!s->profile.launches.n) s->profile.digest = digest_of(w->info.kernel, s->expected);
     return orr_sp_add(&s->profile, w, e);
 }
 
@@ -141,6 +144,9 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
     size_t n = s->at++;
     const orr_sp_launch *l = n < s->profile.launches.n ? &s->profile.launches.at[n] : NULL;
     if (!fits(s, w, l, e)) return false;
+    if (!n && s->expected && s->profile.digest != digest_of(w->info.kernel, s->expected))
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "the profile is of another script, module or --set; remove it to have it made again");
     if (!s->out) {
         s->out = orr_arena_alloc(&r->arena, sizeof *s->out);
         s->out->launches = orr_arena_alloc(&r->arena, (s->profile.launches.n + 1) * sizeof *s->out->launches);
@@ -176,13 +182,6 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
 }
 
 // ---- what is predicted --------------------------------------------------------------------------
-// Student's t, two-sided 95 %, by degrees of freedom.
-static double student(uint32_t df) {
-    static const double t[] = {0,     12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-                               2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
-    return !df ? (double)NAN : df < 21 ? t[df] : 1.96 + 2.5 / df;
-}
-
 static double apart(double a, double b) { return a == b ? 0 : fabs(a - b) / fmax(fabs(a), fabs(b)); }
 
 // How far the CPI of a launch may be from that of the one that stands for it: as far as what a warp
@@ -195,37 +194,34 @@ static double doubt(const orr_sp_launch *l, const orr_sp_launch *by) {
     return fmax(fmax(threads, requests), fmin(fabs(l->cov - by->cov), 1));
 }
 
-// Variances: of regions from pairs of sampling units (the difference of two has twice the variance of one),
-// pooled over all regions; of launches from `doubt`, taken as the half-width of a uniform distribution, the
-// launches of a cluster all in the same direction.
+// The half-widths of 95 % intervals, put together as if they were independent: of each region that of its
+// units' mean (where only two were compared, their difference), of each cluster what its launches may differ
+// from the one that stands for them (`doubt`, taken as the half-width of a uniform distribution: 1.96 /
+// sqrt(3) of it). Launches of a cluster are wrong together, and so are all copies of a region.
 static void bound(const cli_sampling *s, orr_sample_result *x) {
-    double pairs = 0, regions = 0, *cluster = orr_calloc(s->plan.nclusters + 1, sizeof *cluster),
-           launches = 0;
-    uint32_t n = 0;
+    double *cluster = orr_calloc(s->plan.nclusters + 1, sizeof *cluster), sum = 0;
+    double *insts = orr_calloc(s->plan.nclusters + 1, sizeof *insts);
+    for (size_t l = 0; l < x->n; l++) {
+        const orr_launch_sample *p = &x->launches[l];
+        insts[p->cluster] += (double)p->insts;
+        if (!p->simulated)
+            cluster[p->cluster] += p->cycles *
+                                   doubt(&s->profile.launches.at[l], &s->profile.launches.at[p->by]) * 1.96 /
+                                   sqrt(3);
+    }
+    for (uint32_t c = 0; c < s->plan.nclusters; c++) sum += cluster[c] * cluster[c];
     for (size_t l = 0; l < x->n; l++) {
         const orr_launch_sample *p = &x->launches[l];
         for (uint32_t k = 0; k < p->nregions; k++) {
             const orr_region_result *r = &p->regions[k];
             if (!r->skipped) continue;
-            pairs += r->deviation * r->deviation / 2;
-            n++;
+            double all = r->cycles * insts[p->cluster] / (double)p->insts;
+            sum += pow(all * (isnan(r->width) ? r->deviation : r->width), 2);
         }
     }
-    for (size_t l = 0; l < x->n; l++) {
-        const orr_launch_sample *p = &x->launches[l], *by = &x->launches[p->by];
-        double own = 0, scale = by->insts ? (double)p->insts / (double)by->insts : 0;
-        for (uint32_t k = 0; k < by->nregions; k++) own += by->regions[k].cycles * scale;
-        regions += own * own; // launches of a cluster are wrong together: their sum is squared below
-        if (!p->simulated)
-            cluster[p->cluster] +=
-                p->cycles * doubt(&s->profile.launches.at[l], &s->profile.launches.at[p->by]);
-    }
-    for (uint32_t c = 0; c < s->plan.nclusters; c++) launches += cluster[c] * cluster[c] / 3;
+    free(insts);
     free(cluster);
-    double t = n ? student(n) : 0;
-    x->bound = x->cycles > 0
-                   ? sqrt(t * t * (n ? pairs / n : 0) * regions + 1.96 * 1.96 * launches) / x->cycles
-                   : NAN;
+    x->bound = x->cycles > 0 ? sqrt(sum) / x->cycles : (double)NAN;
     x->confidence = 0.95;
 }
 

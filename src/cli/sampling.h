@@ -7,6 +7,7 @@
 
 typedef struct cli_sampling {
     orr_sampling_profile profile;
+    uint64_t expected; // digest of the INPUT; 0: whatever
     orr_plan plan;
     orr_sample_options o;
     bool *warm;             // by launch: it is executed and leaves its lines in L2

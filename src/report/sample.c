@@ -18,10 +18,12 @@ static void region(orr_text *t, const orr_region_result *r) {
     json_count(t, "warp_insts", r->insts);
     orr_text_add(t, ", ");
     json_count(t, "skipped_warp_insts", r->skipped_insts);
-    orr_text_add(t, ", \"units\": %u, ", r->units);
+    orr_text_add(t, ", \"units\": %u, \"used_units\": %u, ", r->units, r->used);
     json_field(t, "ipc", r->ipc);
     orr_text_add(t, ", ");
     json_field(t, "deviation", r->deviation);
+    orr_text_add(t, ", ");
+    json_field(t, "width_95", r->width);
     orr_text_add(t, ", ");
     json_field(t, "predicted_cycles", r->cycles);
     orr_text_add(t, "}");

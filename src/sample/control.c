@@ -10,10 +10,18 @@
 // holds a thousand blocks, one of them is a poor clock for all. Blocks end at known cycles, so a unit needs
 // no window of the model to end with it.
 //
+// Two units that differ by less than 10 % are enough for TBPoint. Here that only ends the warming: on a
+// kernel that keeps DRAM busy, units go on rising for a dozen more, because all SMs began at the same time,
+// and then vary by some percent from one to the next. So units are added until the later half of them is
+// steady: its mean differs little from that of the quarter before it, and the confidence interval of its mean
+// (Student's t) is narrow. A region that is never that steady is simulated to its end.
+// orr_sample_options.precision = 0 switches this off.
+//
 // What is left out is a whole number of times what the GPU holds. The machine does not notice: it goes on
 // with the blocks that run, and where these blocks would be in their wave (all of one wave end at nearly the
 // same time when blocks are equal) the ones after the gap are. So neither the beginning of a launch nor its
-// end, when the SMs run empty, is ever left out or predicted: both are simulated.
+// end, when the SMs run empty, is ever predicted. Where the last blocks of a launch are not like the others,
+// all that run at its end are simulated.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +31,10 @@
 typedef struct ending {
     uint64_t end, block;
 } ending;
+
+typedef struct unit { // a sampling unit
+    double insts, cycles;
+} unit;
 
 struct orr_control {
     orr_sampler sampler; // first
@@ -40,7 +52,15 @@ struct orr_control {
     uint64_t entered;        // cycle
     uint64_t last;           // cycle the last block ended before that
     ORR_VEC(ending) endings; // of the region's blocks since then
+    ORR_VEC(unit) units;
 };
+
+// Student's t, two-sided 95 %, by degrees of freedom.
+double orr_student(uint32_t df) {
+    static const double t[] = {0,     12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+                               2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
+    return !df ? (double)NAN : df < 21 ? t[df] : 1.96 + 2.5 / df;
+}
 
 static int by_end(const void *a, const void *b) {
     const ending *p = a, *q = b;
@@ -59,7 +79,7 @@ static void begin(orr_sampler *s, uint64_t resident, uint64_t start) {
         orr_region_result *x = &c->results[r];
         x->first = c->regions[r].first;
         x->end = c->regions[r].end;
-        x->ipc = x->deviation = NAN;
+        x->ipc = x->deviation = x->width = NAN;
         for (uint64_t b = x->first; b < x->end; b++) x->insts += c->insts[b];
     }
 }
@@ -77,12 +97,49 @@ static void ended(orr_sampler *s, const orr_span *spans, size_t n) {
     while (c->low < c->launch->blocks && c->done[c->low]) c->low++;
 }
 
-// IPC of unit u of those ended so far, in order; its first and last cycle are those in which a block ended.
-static double unit_ipc(const orr_control *c, size_t u) {
+// Unit u of those ended so far, in order; its first and last cycle are those in which a block ended.
+static unit unit_of(const orr_control *c, size_t u) {
     const ending *e = c->endings.at + u * c->resident;
-    uint64_t from = u ? e[-1].end : c->entered, to = e[c->resident - 1].end, insts = 0;
-    for (uint64_t i = 0; i < c->resident; i++) insts += c->insts[e[i].block];
-    return to > from ? (double)insts / (double)(to - from) : NAN;
+    uint64_t from = u ? e[-1].end : c->entered, to = e[c->resident - 1].end;
+    unit x = {0, to > from ? (double)(to - from) : 1};
+    for (uint64_t i = 0; i < c->resident; i++) x.insts += (double)c->insts[e[i].block];
+    return x;
+}
+
+static double ipc_of(const unit *u, size_t n) {
+    unit sum = {0};
+    for (size_t i = 0; i < n; i++) {
+        sum.insts += u[i].insts;
+        sum.cycles += u[i].cycles;
+    }
+    return sum.insts / sum.cycles;
+}
+
+// Half the width of the 95 % confidence interval of the mean IPC, as a share of it.
+static double width(const unit *u, size_t n) {
+    double mean = 0, square = 0;
+    for (size_t i = 0; i < n; i++) mean += u[i].insts / u[i].cycles / (double)n;
+    for (size_t i = 0; i < n; i++) square += pow(u[i].insts / u[i].cycles - mean, 2);
+    return n > 1 ? orr_student((uint32_t)n - 1) * sqrt(square / (double)(n - 1) / (double)n) / mean
+                 : INFINITY;
+}
+
+// Have the units become steady? Fills what is taken of them.
+static bool steady(const orr_control *c, orr_region_result *x) {
+    const unit *u = c->units.at;
+    size_t n = c->units.n, half = n / 2;
+    if (n < 2) return false;
+    double last = ipc_of(u + n - 1, 1), before = ipc_of(u + n - 2, 1);
+    x->deviation = fabs(last - before) / last;
+    x->ipc = last;
+    x->used = 1;
+    if (c->o.precision <= 0) return x->deviation <= c->o.steady;
+    x->ipc = ipc_of(u + half, n - half);
+    x->used = (uint32_t)(n - half);
+    x->width = width(u + half, n - half);
+    double earlier = ipc_of(u + half / 2, half - half / 2);
+    return n >= 4 && x->deviation <= c->o.steady && fabs(earlier / x->ipc - 1) <= c->o.precision / 2 &&
+           x->width <= c->o.precision;
 }
 
 // From which block on those left out are worth their place in L2: the last ones, as many as fit.
@@ -93,9 +150,19 @@ static uint64_t warm_from(const orr_control *c, uint64_t next, uint64_t to) {
     return b;
 }
 
+// Blocks before the region's end that must be simulated: those that run when the launch ends, if they differ.
+static uint64_t kept(const orr_control *c, const orr_region_result *x) {
+    if (x->end < c->launch->blocks || c->o.precision <= 0 || x->end - x->first < c->resident) return 0;
+    double tail = 0, mean = (double)x->insts / (double)(x->end - x->first);
+    for (uint64_t b = x->end - c->resident; b < x->end; b++)
+        tail += (double)c->insts[b] / (double)c->resident;
+    return fabs(tail / mean - 1) > 0.02 ? c->resident : 0;
+}
+
 static uint64_t leave_out(orr_control *c, uint64_t next, uint64_t *warm) {
     orr_region_result *x = &c->results[c->at];
-    uint64_t n = (x->end - next) / c->resident * c->resident, to = next + n;
+    uint64_t left = x->end - next, keep = kept(c, x);
+    uint64_t n = left > keep ? (left - keep) / c->resident * c->resident : 0, to = next + n;
     for (uint64_t b = next; b < to; b++) {
         x->skipped_insts += c->insts[b];
         c->done[b] = true;
@@ -120,19 +187,19 @@ static uint64_t resume(orr_sampler *s, uint64_t next, uint64_t *warm) {
         if (c->low < r->first || next < r->first) return next;
         c->inside = true;
         c->entered = c->last;
-        c->endings.n = 0;
+        c->endings.n = c->units.n = 0;
         return next;
     }
     orr_region_result *x = &c->results[c->at];
     size_t units = c->endings.n / c->resident;
     if (units <= x->units) return next;
     qsort(c->endings.at, c->endings.n, sizeof *c->endings.at, by_end);
-    for (; x->units < units; x->units++) {
-        double ipc = unit_ipc(c, x->units);
-        x->deviation = fabs(ipc - x->ipc) / ipc;
-        x->ipc = ipc;
+    bool now = false;
+    for (; x->units < units && !now; x->units++) {
+        *ORR_PUSH(&c->units) = unit_of(c, x->units);
+        now = steady(c, x);
     }
-    return x->deviation <= c->o.steady ? leave_out(c, next, warm) : next;
+    return now ? leave_out(c, next, warm) : next;
 }
 
 orr_control *orr_control_new(const orr_sp_launch *l, const orr_sample_options *o) {
@@ -172,10 +239,14 @@ void orr_control_free(orr_control *c) {
     free(c->regions);
     free(c->results);
     free(c->endings.at);
+    free(c->units.at);
     free(c);
 }
 
 orr_sample_options orr_sample_defaults(void) {
-    return (orr_sample_options){
-        .inter = ORR_SP_INTER, .intra = ORR_SP_INTRA, .variation = ORR_SP_VARIATION, .steady = ORR_SP_STEADY};
+    return (orr_sample_options){.inter = ORR_SP_INTER,
+                                .intra = ORR_SP_INTRA,
+                                .variation = ORR_SP_VARIATION,
+                                .steady = ORR_SP_STEADY,
+                                .precision = ORR_SP_PRECISION};
 }

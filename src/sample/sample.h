@@ -55,10 +55,11 @@ void orr_sp_expand(const orr_sp_launch *l, uint64_t *insts, uint64_t *requests);
 uint32_t orr_cluster(const double *points, size_t n, int dims, double threshold, uint32_t *cluster);
 
 // ---- which launches (plan.c) --------------------------------------------------------------------
-#define ORR_SP_INTER     0.1 // section V: distance threshold between launches,
-#define ORR_SP_INTRA     0.2 // between epochs,
-#define ORR_SP_VARIATION 0.3 // variation factor of an epoch,
-#define ORR_SP_STEADY    0.1 // section IV-B2: difference of two sampling units
+#define ORR_SP_INTER     0.1  // section V: distance threshold between launches,
+#define ORR_SP_INTRA     0.2  // between epochs,
+#define ORR_SP_VARIATION 0.3  // variation factor of an epoch,
+#define ORR_SP_STEADY    0.1  // section IV-B2: difference of two sampling units
+#define ORR_SP_PRECISION 0.03 // not TBPoint's: half the width of the confidence interval of a region's IPC
 
 typedef struct orr_plan_launch {
     uint32_t cluster;
@@ -87,10 +88,11 @@ typedef struct orr_region_result {
     uint64_t first, end;           // thread blocks
     uint64_t skipped;              // of them not simulated
     uint64_t insts, skipped_insts; // warp instructions of the profile
-    uint32_t units;                // sampling units until it was steady
-    double ipc;                    // of the last one
+    uint32_t units, used;          // sampling units until it was steady; of them at the end that were used
+    double ipc;                    // of those
     double deviation;              // between the last two, relative
-    double cycles;                 // predicted for what was skipped
+    double width;  // half of the 95 % confidence interval of the mean of those used, relative; NAN
+    double cycles; // predicted for what was skipped
 } orr_region_result;
 
 typedef struct orr_launch_sample { // what became of a launch
@@ -105,11 +107,13 @@ typedef struct orr_launch_sample { // what became of a launch
 } orr_launch_sample;
 
 typedef struct orr_sample_options {
-    double inter, intra, variation, steady;
+    double inter, intra, variation, steady, precision;
     bool warm;         // blocks and launches that are left out leave their lines in L2
     uint64_t l2_bytes; // of the GPU: no more than the last so many bytes are worth it
 } orr_sample_options;
 orr_sample_options orr_sample_defaults(void);
+
+double orr_student(uint32_t df); // Student's t: 95 %, two-sided, of so many degrees of freedom
 
 typedef struct orr_control orr_control;
 orr_control *orr_control_new(const orr_sp_launch *l, const orr_sample_options *o);
