@@ -108,7 +108,7 @@ an_memory *an_memory_new(const orr_gpu *g);
 void an_memory_free(an_memory *m);
 void an_memory_copy(an_memory *m, uint64_t addr, uint64_t bytes);
 typedef struct an_traffic { // counted in the sample and scaled to the launch
-    double sectors, l1_hits, l2_sectors, l2_hits, dram_sectors;
+    double sectors, l1_hits, l2_sectors, l2_hits, dram_sectors, stores;
     double shared_passes, shared_conflicts;
 } an_traffic;
 // Before anything is known: each access as if coalesced, at the latency of L1 or L2.

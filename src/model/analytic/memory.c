@@ -28,6 +28,7 @@ typedef struct reuse {
     uint64_t *key; // line + 1; 0: free
     uint32_t *last;
     uint8_t *sectors; // touched since it was last taken in
+    double *ready;    // when its last miss is answered, on its warp's clock
     uint32_t *block;  // the thread block that touched it first, + 1; UINT32_MAX: several
     uint32_t slots, used;
     uint32_t *tree; // [cap + 1], Fenwick
@@ -39,6 +40,7 @@ static void reuse_init(reuse *r, uint32_t slots) {
     r->key = orr_calloc(slots, sizeof *r->key);
     r->last = orr_calloc(slots, sizeof *r->last);
     r->sectors = orr_calloc(slots, 1);
+    r->ready = orr_calloc(slots, sizeof *r->ready);
     r->block = orr_calloc(slots, sizeof *r->block);
     r->tree = orr_calloc((size_t)r->cap + 1, sizeof *r->tree);
 }
@@ -47,6 +49,7 @@ static void reuse_free(reuse *r) {
     free(r->key);
     free(r->last);
     free(r->sectors);
+    free(r->ready);
     free(r->block);
     free(r->tree);
 }
@@ -96,6 +99,7 @@ static void rehash(reuse *r) {
         big.key[to] = r->key[s];
         big.last[to] = r->last[s];
         big.sectors[to] = r->sectors[s];
+        big.ready[to] = r->ready[s];
         big.block[to] = r->block[s];
     }
     big.used = r->used;
@@ -117,6 +121,7 @@ static uint32_t touch(reuse *r, uint64_t line, uint32_t *place) {
         r->key[at] = line + 1;
         r->used++;
         r->sectors[at] = 0;
+        r->ready[at] = 0;
         r->block[at] = 0;
     }
     r->last[at] = r->now++;
@@ -203,9 +208,9 @@ typedef struct sampler {
     uint32_t block;              // the thread block at hand, + 1
     bool fits;                   // all that is allocated lies in L2
     uint64_t *runs;              // [blocks of code]
-    double *loads;               // [insts] requests with a latency
-    double cold_once, cold_more; // lines followed: touched by one block, by several
     double first, again;         // sectors from memory: of the first touch; because L2 had lost them
+    double clock; // of the warp at hand
+    const an_tally *t;
     orr_access *access;
     an_traffic *out;
 } sampler;
@@ -220,6 +225,11 @@ static uint8_t whole(const orr_gpu *g, uint8_t sectors) { // fetched together
 
 static bool followed(const sampler *s, uint64_t line) {
     return ((line * 0xd6e8feb86659fd93ull) >> 40) % s->every == 0;
+}
+
+static double latency_of(const orr_gpu *g, int level) {
+    double far = g->l2_partitions > 1 ? g->l2_far_latency * (1 - 1.0 / g->l2_partitions) : 0;
+    return level == AT_L1 ? g->l1_latency : (level == AT_L2 ? g->l2_latency : g->dram_latency) + far;
 }
 
 // Sectors of a line at L2: which level has them.
@@ -256,8 +266,9 @@ static int at_l2(sampler *s, an_access *a, uint64_t line, uint32_t n, bool store
     return AT_L2;
 }
 
-// A line of an access: the level that serves it.
-static int line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t line, uint8_t sectors) {
+// A line of an access: cycles until its data are there. Who comes to a line that another warp of the block has asked
+// for waits for the same answer: clocks are those of the warps' paths, which began together.
+static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t line, uint8_t sectors) {
     const orr_gpu *g = s->gpu;
     uint32_t n = (uint32_t)orr_popc(sectors), place, times = s->every;
     s->out->sectors += n * times;
@@ -272,7 +283,7 @@ static int line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t li
         int at = at_l2(s, &x, line, n, false);
         a->l2 += x.l2 * times;
         a->dram += x.dram * times;
-        return at;
+        return latency_of(g, at);
     }
     bool store = i->flags & ORR_TF_STORE, local = line >= LOCAL_LINES;
     bool cached = !(i->flags & ORR_TF_BYPASS) && (local || g->l1_global);
@@ -285,22 +296,27 @@ static int line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t li
             s->l1.sectors[place] |= store ? sectors : whole(g, sectors);
     }
     if (store) {
-        if (local && (g->l1_write == ORR_WRITE_LOCAL || g->l1_write == ORR_WRITE_BACK)) return AT_L1;
+        if (local && (g->l1_write == ORR_WRITE_LOCAL || g->l1_write == ORR_WRITE_BACK)) return g->l1_latency;
         a->sent += (8 + 32 * n) * times;
+        s->out->stores += n * times;
     } else {
         uint8_t need = whole(g, sectors & (uint8_t)~have);
         s->out->l1_hits += (uint32_t)orr_popc(have) * times;
-        if (!need) return AT_L1;
+        if (!need) {
+            double left = cached ? s->l1.ready[place] - s->clock : 0;
+            return left > g->l1_latency ? left : g->l1_latency;
+        }
         n = (uint32_t)orr_popc(need);
         a->sent += (g->xbar_sectors ? 32 * n : 8) * times;
         a->received += (8 + 32 * n) * times;
         a->misses += times;
     }
     an_access x = {0};
-    int at = at_l2(s, &x, line, n, store);
+    double wait = latency_of(g, at_l2(s, &x, line, n, store));
     a->l2 += x.l2 * times;
     a->dram += x.dram * times;
-    return at;
+    if (cached && !store) s->l1.ready[place] = s->clock + wait;
+    return wait;
 }
 
 static uint8_t resolve(orr_access *a, uint8_t space) { // generic: by the first lane
@@ -317,11 +333,6 @@ static uint8_t resolve(orr_access *a, uint8_t space) { // generic: by the first 
     }
     for (uint32_t m = a->mask; m; m &= m - 1) a->addr[orr_ffs(m)] -= window;
     return space;
-}
-
-static double latency_of(const orr_gpu *g, int level) {
-    double far = g->l2_partitions > 1 ? g->l2_far_latency * (1 - 1.0 / g->l2_partitions) : 0;
-    return level == AT_L1 ? g->l1_latency : (level == AT_L2 ? g->l2_latency : g->dram_latency) + far;
 }
 
 static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64_t local) {
@@ -372,23 +383,22 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         a->latency += g->l1_latency + cost - 1;
         return;
     }
-    int worst = i->flags & ORR_TF_ATOMIC ? AT_L2 : AT_L1;
+    double wait = latency_of(g, i->flags & ORR_TF_ATOMIC ? AT_L2 : AT_L1);
     for (uint32_t n = 0; n < c.lines; n++) {
         uint64_t line = base + c.line[n].line;
         if (!followed(s, line)) continue;
-        int at = line_access(s, a, i, line, c.line[n].sectors);
-        if (at > worst) worst = at;
-        s->loads[inst]++;
-        a->latency += 0;
+        double one = line_access(s, a, i, line, c.line[n].sectors);
+        if (one > wait) wait = one;
     }
-    a->latency += latency_of(g, worst) + cost - 1;
+    a->latency += wait + cost - 1;
 }
 
 // ---- the streams of a cluster, a block of code of each warp in turn ---------------------------------
 typedef struct reader {
     orr_trace t;
-    uint32_t block;
+    uint32_t block, from;
     uint64_t local;
+    double clock;
 } reader;
 
 // One block of code of a warp: 1, 0 at its end, -1 damaged.
@@ -399,6 +409,10 @@ static int step(sampler *s, reader *r) {
     if (more <= 0) return more;
     s->runs[block]++;
     s->block = r->block;
+    s->clock = r->clock;
+    const orr_tally_block *way = &s->t->plan[block];
+    r->clock += way->weight[orr_tally_way(way, r->from)];
+    r->from = block;
     const orr_tblock *x = &p->blocks[block];
     for (uint32_t n = 0; n < x->naccess; n++)
         if (!orr_trace_access(&r->t, &s->access[n])) return -1;
@@ -420,7 +434,7 @@ static bool together(sampler *s, const an_tally *t, uint32_t from, uint32_t to) 
         for (uint32_t w = 0; w < t->streams[k].nwarps; w++) {
             const an_stream *x = &t->streams[k];
             orr_warp_trace v = {x->bytes + x->at[w], x->at[w + 1] - x->at[w]};
-            all[n++] = (reader){orr_trace_open(v), k + 1, ((uint64_t)k * 64 + w) << 18};
+            all[n++] = (reader){orr_trace_open(v), k + 1, UINT32_MAX - 1, ((uint64_t)k * 64 + w) << 18, 0};
         }
     bool ok = true;
     for (left = n; left && ok;) {
@@ -454,7 +468,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     const orr_gpu *gpu = g->gpu;
     const orr_program *p = g->program;
     memset(out, 0, sizeof *out);
-    sampler s = {.m = m, .gpu = gpu, .g = g, .out = out, .every = 1};
+    sampler s = {.m = m, .gpu = gpu, .g = g, .out = out, .t = t, .every = 1};
     uint64_t bytes = 0;
     for (uint32_t n = 0; n < t->nsampled; n++)
         bytes += t->streams[n].nwarps ? t->streams[n].at[t->streams[n].nwarps] : 0;
@@ -480,7 +494,6 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     }
     for (uint32_t n = 0; n < m->regions.slots; n++) m->regions.block[n] = 0;
     s.runs = orr_calloc(p->nblocks + 1, sizeof *s.runs);
-    s.loads = orr_calloc(p->ninsts + 1, sizeof *s.loads);
     s.access = orr_calloc(p->max_access + 1, sizeof *s.access);
     an_access *assumed = orr_calloc(p->ninsts + 1, sizeof *assumed);
     an_memory_assume(gpu, p, assumed);
@@ -511,7 +524,6 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     out->dram_sectors = (s.first + s.again) * rest;
     free(assumed);
     free(s.runs);
-    free(s.loads);
     free(s.access);
     reuse_free(&s.l1);
     reuse_free(&s.l2);

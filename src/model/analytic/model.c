@@ -302,7 +302,8 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
         settle(gpu, &c->graph, &t, occ.blocks, &m, &a);
         orr_launch_result *l = orr_result_add(r, gpu, w);
         l->occupancy = occ.percent / 100;
-        l->cycles = floor(a.time.cycles + gpu->launch_overhead + 0.5);
+        double stored = traffic.stores > 0 && gpu->memory != ORR_MEMORY_PERFECT ? (gpu->l1_latency + gpu->l2_latency) / 2 : 0;
+        l->cycles = floor(a.time.cycles + stored + gpu->launch_overhead + 0.5); // the last store's way to L2
         l->time_ns = l->cycles * 1e3 / gpu->clock_sm;
         l->warp_insts = t.warp_insts;
         l->thread_insts = t.thread_insts;
