@@ -31,6 +31,7 @@ typedef struct cli_options {
     const char *record;             // --record FILE: streams of a program's launches (app)
     const char *digests;            // --digests FILE: of all buffers, in the end
     bool no_check;                  // --no-check: do not compare buffers with what the script expects
+    bool check;                     // --check: execute every thread block, so that they can be (partial)
     bool quiet;                     // -q, --quiet
     const char *arch;               // --arch sm_NN (disasm)
     const char *dump;               // --dump FOLDER: code of each function as a file (disasm)

@@ -10,7 +10,7 @@
 
 const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
-     " gpu model kernels launches threads max-insts counts-only lines timeline latencies stats no-check digests json "
+     " gpu model kernels launches threads max-insts counts-only lines timeline latencies stats check no-check digests json "
      "sample profile warm: output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
      "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"

@@ -71,6 +71,8 @@ static const option options[] = {
     {"piece", 0, COUNT, AT(piece), 0, "N",
      "warp instructions in a piece, of which random sampling and SimPoint choose (default 50k)"},
     {"plot", 0, STRING, AT(plot), 0, "FILE", "draw it, as SVG"},
+    {"check", 0, FLAG, AT(check), 0, NULL,
+     "execute every thread block and compare buffers, where the model (partial) would leave some out"},
     {"no-check", 0, FLAG, AT(no_check), 0, NULL, "do not compare buffers with what the script expects"},
     {"all", 0, FLAG, AT(all), 0, NULL, "every bundled workload"},
     {"repeat", 0, INT, AT(repeat), 0, "N", "time every launch N times"},

@@ -9,6 +9,7 @@
 #include "cli/sampling.h"
 #include "model/model.h"
 #include "report/report.h"
+#include "tasks/tasks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ typedef struct runner {
     const orr_gpu *gpu;
     const orr_model *model;
     orr_result result;
+    orr_script *script;
     uint64_t seen;          // launches, chosen or not
     cli_sampling *sampling; // NULL: everything is simulated
     bool profiling;         // for its profile only
@@ -67,10 +69,12 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
                   .progress = &r->progress,
                   .timeline = r->o->timeline,
                   .latencies = r->o->latencies,
+                  .whole = r->o->check || orr_script_decides(r->script),
                   .pieces = r->pass ? r->pass->pieces : NULL};
     memcpy(w.info.grid, l->grid, sizeof l->grid);
     memcpy(w.info.block, l->block, sizeof l->block);
     bool ok = r->o->counts_only ? run_counts(r, &w, e) : run_launch(r, &w, e);
+    if (r->result.blocks_executed < r->result.blocks_in_all) orr_script_unchecked(r->script);
     orr_progress_step(&r->progress, r->result.launches.n);
     return ok;
 }
@@ -99,6 +103,7 @@ static bool report(runner *r, orr_text *out, orr_err *e) {
 static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_text *out, orr_err *e) {
     orr_script *s = cli_open_script(r->o, sets, input, cli_sm(r->gpu), e);
     if (!s) return false;
+    r->script = s;
     r->result.size = orr_script_size(s);
     r->result.source = "ptx"; // until a launch says otherwise
     orr_cpu *cpu = orr_cpu_new(on_launch, r, e);
@@ -194,6 +199,63 @@ static bool run_trace(runner *r, const cli_sets *sets, const char *input, orr_te
     return ok;
 }
 
+// A task list: its launches, and the time of the application around them. What is repeated is modelled once.
+static bool run_tasks(runner *r, const cli_sets *sets, const char *input, orr_text *out, orr_err *e) {
+    const cli_options *o = r->o;
+    if (o->size || o->source || o->kernel || o->grid || o->block || o->shared || o->nargs || o->counts_only ||
+        o->digests)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "%s: a task list takes --set NAME=VALUE; leave out --size, --source, --kernel, --grid, "
+                        "--block, --shared, --arg, --counts-only and --digests",
+                        input);
+    orr_tasks *t = orr_tasks_load(input, sets->script, sets->nscript, e);
+    if (!t) return false;
+    const orr_task_step *steps;
+    size_t n = orr_tasks_steps(t, &steps);
+    orr_app *app = &r->result.app;
+    double start = orr_seconds();
+    r->result.source = "tasks";
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        const orr_task_step *s = &steps[i];
+        if (s->kind != ORR_TASKS_LAUNCH) {
+            double each = r->gpu && r->gpu->host_bandwidth > 0 ? (double)s->bytes / r->gpu->host_bandwidth : 0;
+            app->copies += s->times;
+            app->copy_bytes += s->bytes * s->times;
+            app->copy_ns += each * (double)s->times;
+            continue;
+        }
+        float *far = orr_calloc(s->launch.kernel->ninsts + 1, sizeof *far);
+        uint64_t blocks = (uint64_t)s->launch.grid[0] * s->launch.grid[1] * s->launch.grid[2];
+        uint64_t sms = r->gpu ? (uint64_t)r->gpu->sm_count : 1;
+        orr_tasks_far(t, s, r->gpu ? (uint64_t)r->gpu->l2_size : 0, blocks < sms ? blocks : sms, far);
+        r->seen++;
+        orr_work w = {.info = s->launch,
+                      .source = orr_tasks_source(t, s),
+                      .threads = o->threads,
+                      .progress = &r->progress,
+                      .timeline = o->timeline,
+                      .far = far};
+        if (cli_chosen(o, s->launch.kernel, s->launch.index)) {
+            ok = run_launch(r, &w, e);
+            if (ok) {
+                app->launches += s->times;
+                app->kernel_ns += r->result.launches.at[r->result.launches.n - 1].time_ns * (double)s->times;
+                app->gap_ns += (r->gpu ? r->gpu->launch_latency * 1e3 : 0) * (double)s->times;
+            }
+        }
+        w.source->close(w.source);
+        free(far);
+        orr_progress_step(&r->progress, r->result.launches.n);
+    }
+    ok = ok && some_chosen(r, input, e);
+    r->result.host.seconds = orr_seconds() - start;
+    orr_progress_end(&r->progress);
+    ok = ok && report(r, out, e);
+    orr_tasks_free(t);
+    return ok;
+}
+
 // --timeline FILE: one INPUT, a model that predicts time, a file that is neither read nor written otherwise.
 static bool check_timeline(const cli_options *o, const orr_model *m, orr_err *e) {
     struct stat in, out;
@@ -217,6 +279,8 @@ static void run_input(runner *r, const cli_sets *sets, const char *input, orr_te
         run_stream(r, sets, input, out, e);
     else if (orr_accel_probe(input))
         run_trace(r, sets, input, out, e);
+    else if (orr_tasks_probe(input))
+        run_tasks(r, sets, input, out, e);
     else
         run_script(r, sets, input, out, e);
 }

@@ -87,6 +87,10 @@ typedef struct orr_script_stats {
 void orr_script_digests(orr_script *s, orr_text *out);
 #define ORR_DIGESTS_HEAD "script,size,buffer,bytes,digest\n"
 bool orr_script_run(orr_script *s, const orr_backend *b, bool check, orr_script_stats *stats, orr_err *e);
+// Does what kernels leave in memory decide how often others are launched (repeat ... until)?
+bool orr_script_decides(const orr_script *s);
+// While it runs: from now on nothing is compared, because some thread block was not executed.
+void orr_script_unchecked(orr_script *s);
 
 // A bundled workload's script by name ("saxpy"), a path as it is; NULL with e set when neither is there.
 // Workloads are looked for in $ORRERY_DATA/workloads, beside the executable's source tree, and in the

@@ -361,6 +361,7 @@ static stmt *parse_for(parser *p, int line) {
 
 static stmt *parse_repeat(parser *p, int line) {
     stmt *st = new_stmt(p, S_REPEAT, line);
+    p->s->decides = true;
     if (!orr_lex_take_word(p, "max")) bad(p, line, "'repeat max N' says how many rounds are too many");
     st->a = orr_expr(p);
     st->body = nested(p, line);

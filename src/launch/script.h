@@ -190,6 +190,8 @@ struct orr_script {
     orr_module_opener *open;
     orr_text *digests;  // orr_script_digests
     const char *source; // what modules to take, and for which architecture (orr_script_source)
+    bool decides;       // has a loop that what kernels write ends
+    bool unchecked;     // orr_script_unchecked
     unsigned sm;
 };
 

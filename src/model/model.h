@@ -148,6 +148,11 @@ typedef struct orr_host {
     int threads;
 } orr_host;
 
+typedef struct orr_app { // a task list's application: everything it repeats, as often as it does
+    uint64_t launches, copies, copy_bytes;
+    double kernel_ns, gap_ns, copy_ns; // gaps: launch.latency; copies at host.bandwidth
+} orr_app;
+
 typedef struct orr_result {
     const char *gpu, *model, *source, *input, *size; // source: ptx, sass, trace
     ORR_VEC(orr_launch_result) launches;
@@ -156,6 +161,7 @@ typedef struct orr_result {
     const struct orr_sample_result *sample; // of a sampled run (sample/sample.h), else NULL
     uint32_t checked;                // expectations of the script that held
     uint64_t buffer_bytes;           // of the script's buffers
+    orr_app app;                     // all 0: there is none
     uint64_t blocks_executed, blocks_in_all; // partial: of the script's launches; others leave both 0
     void *state;                     // what a model keeps from launch to launch (caches),
     void (*state_free)(void *state); // freed with the result

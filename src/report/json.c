@@ -219,6 +219,24 @@ static void totals(orr_text *t, const orr_result *r) {
     orr_text_add(t, ", \"threads\": %d}\n}\n", r->host.threads);
 }
 
+static void application(orr_text *t, const orr_app *x) {
+    orr_text_add(t, "  \"application\": {");
+    json_field(t, "time_ns", x->kernel_ns + x->gap_ns + x->copy_ns);
+    orr_text_add(t, ", ");
+    json_field(t, "kernel_ns", x->kernel_ns);
+    orr_text_add(t, ", ");
+    json_field(t, "gap_ns", x->gap_ns);
+    orr_text_add(t, ", ");
+    json_field(t, "copy_ns", x->copy_ns);
+    orr_text_add(t, ", ");
+    json_count(t, "launches", x->launches);
+    orr_text_add(t, ", ");
+    json_count(t, "copies", x->copies);
+    orr_text_add(t, ", ");
+    json_count(t, "copy_bytes", x->copy_bytes);
+    orr_text_add(t, "},\n");
+}
+
 void orr_report_json(const orr_result *r, const orr_report_options *o, orr_text *t) {
     orr_text_add(t, "{\n  ");
     json_string(t, "input", r->input);
@@ -248,6 +266,10 @@ void orr_report_json(const orr_result *r, const orr_report_options *o, orr_text 
         json_costs(t, r, o);
     }
     if (r->sample) json_sample(t, r);
+    if (r->blocks_in_all)
+        orr_text_add(t, "  \"blocks_executed\": %llu, \"blocks_in_all\": %llu,\n",
+                     (unsigned long long)r->blocks_executed, (unsigned long long)r->blocks_in_all);
+    if (r->app.launches || r->app.copies) application(t, &r->app);
     totals(t, r);
 }
 

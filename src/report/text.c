@@ -205,6 +205,16 @@ static void host_line(const page *p, const orr_result *r, uint64_t warp, uint64_
     orr_text_add(p->t, ", peak memory %s\n", page_bytes(c, h->peak_rss));
 }
 
+static void application(const page *p, const orr_result *r) {
+    char a[32], b[32], c[32], d[32], e[32], f[32];
+    const orr_app *x = &r->app;
+    orr_text_add(p->t,
+                 "the application takes %s: %s in %s launches, %s between them, %s for %s copies of %s together\n",
+                 page_time(a, x->kernel_ns + x->gap_ns + x->copy_ns), page_time(b, x->kernel_ns),
+                 orr_commas(c, x->launches), page_time(d, x->gap_ns), page_time(e, x->copy_ns),
+                 orr_commas(f, x->copies), page_bytes((char[32]){0}, x->copy_bytes));
+}
+
 void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text *t) {
     page p = {t, o};
     char a[32], b[32];
@@ -220,7 +230,11 @@ void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text 
                  r->launches.n == 1 ? "" : "es", orr_commas(a, warp), orr_commas(b, thread));
     if (r->checked) orr_text_add(t, "; %u buffer%s as expected", r->checked, r->checked == 1 ? "" : "s");
     orr_text_add(t, "\n");
+    if (r->blocks_executed < r->blocks_in_all)
+        orr_text_add(t, "not checked: the partial model executes %s of %s blocks (--check executes all)\n",
+                     orr_commas(a, r->blocks_executed), orr_commas(b, r->blocks_in_all));
     bool timed = orr_result_gpu(r);
+    if (r->app.launches || r->app.copies) application(&p, r);
     if (r->sample) page_sample(&p, r);
     if (r->launches.n > 1 || (!r->profiles.n && !timed)) launch_table(&p, r);
     if (timed) page_timing(&p, r);

@@ -25,10 +25,10 @@ typedef struct task_mem { // how a task touches memory
 
 typedef struct task_item { // what a warp does, in order: a block of code, or a loop around some
     enum { ITEM_BLOCK, ITEM_LOOP, ITEM_END } kind;
-    uint32_t block;         // of the kernel
-    uint32_t first, n;      // of its accesses in `mems`
-    uint64_t times;         // LOOP
-    uint32_t match;         // LOOP: its end; END: its loop
+    uint32_t block;    // of the kernel
+    uint32_t first, n; // of its accesses in `mems`
+    uint64_t times;    // LOOP
+    uint32_t match;    // LOOP: its end; END: its loop
 } task_item;
 
 typedef struct task_kernel {

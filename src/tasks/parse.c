@@ -60,7 +60,8 @@ static bool is_letter(char c) { return isalpha((unsigned char)c) || c == '_'; }
 static size_t word_at(parser *p) { // length of the word that begins here
     blanks(p);
     size_t n = 0;
-    while (p->at + n < p->end && (is_letter(p->at[n]) || (n && (isdigit((unsigned char)p->at[n]) || p->at[n] == '.'))))
+    while (p->at + n < p->end &&
+           (is_letter(p->at[n]) || (n && (isdigit((unsigned char)p->at[n]) || p->at[n] == '.'))))
         n++;
     return n;
 }
@@ -142,8 +143,8 @@ static bool amount(parser *p, const char *what, uint64_t low, uint64_t high, uin
     int64_t n;
     if (!expression(p, &n, 0)) return false;
     if (n < 0 || (uint64_t)n < low || (uint64_t)n > high)
-        return orr_fail(p->e, ORR_BAD_INPUT, "%s:%d: %s is %lld; it must be %llu to %llu", p->path, p->line, what,
-                        (long long)n, (unsigned long long)low, (unsigned long long)high);
+        return orr_fail(p->e, ORR_BAD_INPUT, "%s:%d: %s is %lld; it must be %llu to %llu", p->path, p->line,
+                        what, (long long)n, (unsigned long long)low, (unsigned long long)high);
     *v = (uint64_t)n;
     return true;
 }
@@ -236,9 +237,13 @@ static uint64_t times_here(const parser *p) { return p->depth ? p->loop[p->depth
 static const struct {
     const char *name, *mnemonic;
 } ops[] = {
-    {"sp", "FFMA"},       {"fp32", "FFMA"},  {"dp", "DFMA"},   {"fp64", "DFMA"},      {"half", "HFMA2"},
-    {"fp16", "HFMA2"},    {"int", "IADD3"},  {"mul", "IMAD"},  {"sfu", "MUFU"},       {"convert", "F2I"},
-    {"move", "MOV"},      {"vote", "VOTE"},  {"shuffle", "SHFL"}, {"tensor", "HMMA.16816.F32"},
+    {"sp", "FFMA"},      {"fp32", "FFMA"},
+    {"dp", "DFMA"},      {"fp64", "DFMA"},
+    {"half", "HFMA2"},   {"fp16", "HFMA2"},
+    {"int", "IADD3"},    {"mul", "IMAD"},
+    {"sfu", "MUFU"},     {"convert", "F2I"},
+    {"move", "MOV"},     {"vote", "VOTE"},
+    {"shuffle", "SHFL"}, {"tensor", "HMMA.16816.F32"},
 };
 
 static bool dependences(parser *p, uint16_t *src, int *nsrc) {
@@ -261,7 +266,10 @@ static uint32_t result(parser *p, uint32_t copy) {
 static bool memory_task(parser *p, bool load, bool store, bool atomic) {
     static const struct {
         const char *name, *load, *store, *atomic;
-    } spaces[] = {{"global", "LDG", "STG", "ATOMG"}, {"shared", "LDS", "STS", "ATOMS"}, {"const", "LDC", NULL, NULL}, {"local", "LDL", "STL", NULL}};
+    } spaces[] = {{"global", "LDG", "STG", "ATOMG"},
+                  {"shared", "LDS", "STS", "ATOMS"},
+                  {"const", "LDC", NULL, NULL},
+                  {"local", "LDL", "STL", NULL}};
     (void)load;
     const char *mnemonic = NULL;
     bool found = false, global = false;
@@ -277,7 +285,8 @@ static bool memory_task(parser *p, bool load, bool store, bool atomic) {
     bool common = false, strided = false;
     uint16_t src[MAX_DEPS];
     int nsrc = 0;
-    if (!at_end(p) && isdigit((unsigned char)*p->at) && !amount(p, "bytes of a thread", 1, 16, &bytes)) return false;
+    if (!at_end(p) && isdigit((unsigned char)*p->at) && !amount(p, "bytes of a thread", 1, 16, &bytes))
+        return false;
     if (bytes & (bytes - 1)) return bad(p, "a thread has 1, 2, 4, 8 or 16 bytes");
     while (!at_end(p)) {
         if (take_word(p, "stride")) {
@@ -298,7 +307,11 @@ static bool memory_task(parser *p, bool load, bool store, bool atomic) {
     if (!strided) stride = bytes;
     char text[24];
     snprintf(text, sizeof text, "%s%s", mnemonic,
-             bytes == 1 ? ".U8" : bytes == 2 ? ".U16" : bytes == 8 ? ".64" : bytes == 16 ? ".128" : "");
+             bytes == 1    ? ".U8"
+             : bytes == 2  ? ".U16"
+             : bytes == 8  ? ".64"
+             : bytes == 16 ? ".128"
+                           : "");
     if (p->made + copies > MAX_TASKS) return bad(p, "a kernel has at most 4096 tasks");
     uint32_t reg = 0;
     for (uint64_t c = 0; c < copies; c++) {
@@ -387,8 +400,8 @@ static bool task(parser *p) {
         if (!amount(p, "the number of a task", 0, MAX_TASKS - 1, &i)) return false;
         if (!take(p, ':')) return bad(p, "a : is missing after the task's number");
         if (i != p->ntasks)
-            return orr_fail(p->e, ORR_BAD_INPUT, "%s:%d: this is task %u of its kernel, not %llu", p->path, p->line,
-                            p->ntasks, (unsigned long long)i);
+            return orr_fail(p->e, ORR_BAD_INPUT, "%s:%d: this is task %u of its kernel, not %llu", p->path,
+                            p->line, p->ntasks, (unsigned long long)i);
     }
     if (p->ntasks == MAX_TASKS) return bad(p, "a kernel has at most 4096 tasks");
     bool ok = false, found = true;
@@ -466,7 +479,8 @@ static bool begin_kernel(parser *p) {
     return true;
 }
 
-// ---- the application ----------------------------------------------------------------------------------------
+// ---- the application
+// ----------------------------------------------------------------------------------------
 static uint64_t repeated(const parser *p) { return p->repeats ? p->repeat[p->repeats - 1].times : 1; }
 
 static bool add_step(parser *p, orr_task_step s) {
@@ -536,7 +550,8 @@ static bool apply_sets(parser *p, const char *const *sets, int nsets) {
     for (int i = 0; i < nsets; i++) {
         size_t key = strcspn(sets[i], "=");
         if (!sets[i][key] || !key || key > 30)
-            return orr_fail(p->e, ORR_BAD_INPUT, "%s: --set takes name=value, not \"%.60s\"", p->path, sets[i]);
+            return orr_fail(p->e, ORR_BAD_INPUT, "%s: --set takes name=value, not \"%.60s\"", p->path,
+                            sets[i]);
         parser q = {.path = "--set", .at = sets[i] + key + 1, .e = p->e, .line = i + 1};
         q.end = q.at + strlen(q.at);
         int64_t v;

@@ -1,9 +1,9 @@
 // The streams of a task list's kernel, made up block by block.
 //
-// Each access has a range of addresses of its own. Without a reuse distance, every time any warp does it, it goes to
-// new data: rows of 32 threads, one after the other, as blocks, warps and rounds count. With one, the rows go round in
-// a ring of so many bytes, so that a row comes again when all others have been touched: a cache of that size has it, a
-// smaller one does not.
+// Each access has a range of addresses of its own. Without a reuse distance, every time any warp does it, it
+// goes to new data: rows of 32 threads, one after the other, as blocks, warps and rounds count. With one, the
+// rows go round in a ring of so many bytes, so that a row comes again when all others have been touched: a
+// cache of that size has it, a smaller one does not.
 #include "tasks/list.h"
 
 #include <stdlib.h>
@@ -33,7 +33,8 @@ static void put_access(maker *m, uint32_t which, uint64_t warp, uint32_t mask) {
     if (space == ORR_SPACE_GLOBAL) {
         at = (warp * a->runs + turn) * row;
         if (a->reuse) at %= (a->reuse + row - 1) / row * row;
-        at = ORR_GLOBAL_BASE + ((uint64_t)which << RANGE) + (at & ((1ull << RANGE) - 1)) / 128 * 128 + at % 128;
+        at = ORR_GLOBAL_BASE + ((uint64_t)which << RANGE) + (at & ((1ull << RANGE) - 1)) / 128 * 128 +
+             at % 128;
     }
     orr_trace_put_regular(&m->out[warp % m->nwarps], mask, at, a->stride);
 }

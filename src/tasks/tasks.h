@@ -1,10 +1,10 @@
 // Task lists: an application that has not been written yet, as a few lines of text (docs/partial.md).
 //
-// A kernel is a list of tasks: operations by class, memory accesses, barriers, loops, each with the tasks it depends
-// on. Around it are copies, launches and repetitions. A kernel becomes what every model takes: machine instructions
-// (a task writes a register, whoever depends on it reads that) and streams, made up block by block as they are asked
-// for. A task list has no addresses. An access is to data nobody has touched, or, with a reuse distance, to data that
-// so many bytes lie between.
+// A kernel is a list of tasks: operations by class, memory accesses, barriers, loops, each with the tasks it
+// depends on. Around it are copies, launches and repetitions. A kernel becomes what every model takes:
+// machine instructions (a task writes a register, whoever depends on it reads that) and streams, made up
+// block by block as they are asked for. A task list has no addresses. An access is to data nobody has
+// touched, or, with a reuse distance, to data that so many bytes lie between.
 #ifndef ORR_TASKS_H
 #define ORR_TASKS_H
 

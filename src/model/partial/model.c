@@ -234,7 +234,10 @@ static bool run_job(job *j, state *st, orr_err *e) {
     plan none = {.m = 0};
     if (!pull_plan(&j->blocks, w, twice ? &none : &j->p, true, whole, e)) return false;
     if (!reach_find(&j->reach, j->gpu, &j->p, &j->blocks, w, &st->l2, e)) return false;
-    if (w->far) memcpy(j->reach.far, w->far, k->ninsts * sizeof *w->far);
+    if (w->far) {
+        memcpy(j->reach.far, w->far, k->ninsts * sizeof *w->far);
+        memset(j->reach.late, 0, k->ninsts * sizeof *j->reach.late);
+    }
     if (j->reach.insts > LONG_WORKLOAD / most) j->p = plan_make(total, sms, most, true);
     if (twice && !pull_plan(&j->blocks, w, &j->p, false, whole, e)) return false;
     double fewer = j->p.less ? simulate(j, j->p.less, false, 0, e) : 0;
