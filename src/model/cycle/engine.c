@@ -436,6 +436,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->free_flight = s->free_miss = s->free_node = NOBODY;
     s->open_misses = 0;
     s->register_conflicts = 0;
+    s->ramp = 0;
     memset(s->starts, 0, (size_t)g->lsu_queue * sizeof *s->starts);
     memset(s->pool_free, 0, sizeof s->pool_free);
     for (uint32_t n = 0; n < s->npools; n++) memset(s->pools[n].at, 0, sizeof s->pools[n].at);

@@ -101,6 +101,14 @@ static uint64_t occupy(sm *s, uint32_t which, uint64_t cycles, uint64_t late) {
     return start - now;
 }
 
+// A tensor instruction while the SM's clock is held back takes twice as long, for its unit and its warp.
+static void ramp(sm *s, const sched *q, warp *w, const orr_tinst *i) {
+    if (!s->ramp) s->ramp = s->now + (uint64_t)s->c->gpu->core_tensor_ramp;
+    if (s->now >= s->ramp) return;
+    s->pool_free[q->pool_of[i->unit]] += i->interval;
+    w->front += w->front - s->now;
+}
+
 static void fence(sm *s, warp *w, const orr_tinst *i) {
     const orr_gpu *g = s->c->gpu;
     double t = i->imm >= 3 ? g->core_fence_system : i->imm >= 1 ? g->core_fence_gpu : g->core_fence_block;
@@ -151,6 +159,8 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         s->register_conflicts += start;
         uint64_t queued = occupy(s, q->pool_of[i->unit], i->interval, start);
         start += i->hold;
+        if (i->tclass == ORR_TC_TENSOR || i->tclass == ORR_TC_TENSOR_INT)
+            ramp(s, q, w, i);
         q->banks = start;
         q->held += start;
         w->front += start;

@@ -231,6 +231,7 @@ typedef struct sm {
     uint64_t stalls[ORR_STALLS];
     uint64_t unit_busy[ORR_GPU_UNITS_MAX];
     uint64_t register_conflicts;
+    uint64_t ramp; // until then tensor instructions are slow; 0: there was none yet
     uint64_t finished; // cycle the last block ended
     ORR_VEC(orr_span) spans;
     uint64_t spans_left_out;
