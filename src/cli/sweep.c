@@ -106,26 +106,43 @@ static const orr_model *choose_model(const cli_options *o, orr_err *e) {
     return m ? m : orr_model_find("cycle", e);
 }
 
-// A key or value that no description takes is a mistake, not a point that fails: each value alone, first.
-static bool check_axes(const sweeper *x, orr_err *e) {
-    for (int a = 0; a < x->grid.naxes; a++) {
-        const orr_axis *axis = &x->grid.axes[a];
-        for (int k = 0; !axis->script && k < axis->n; k++) {
-            const char **sets = orr_calloc((size_t)x->s.nsets + ORR_KEYS_MAX, sizeof *sets);
-            orr_arena names = {0};
-            orr_err why = {0};
-            int n = x->s.nsets;
-            for (int i = 0; i < n; i++) sets[i] = x->s.sets[i];
-            n += orr_axis_sets(axis, k, &names, &sets[n]);
-            orr_gpu *g = orr_gpu_load(x->s.gpu, sets, n, &why);
-            orr_gpu_free(g);
-            free(sets);
-            orr_arena_free(&names);
-            if (!g && !strncmp(why.text, "--set", 5))
-                return orr_fail(e, ORR_BAD_INPUT, "--vary%s", why.text + 5);
-        }
+// A key or value that no description takes, or no script, is a mistake and not a point that fails: each value
+// alone, first.
+static bool check_value(const sweeper *x, const orr_axis *axis, int value, const cli_sets *sets, orr_err *e) {
+    const cli_sets *s = sets;
+    int n = axis->script ? s->nscript : s->ngpu;
+    const char **all = orr_calloc((size_t)n + ORR_KEYS_MAX, sizeof *all);
+    orr_arena names = {0};
+    orr_err why = {0};
+    for (int i = 0; i < n; i++) all[i] = axis->script ? s->script[i] : s->gpu[i];
+    n += orr_axis_sets(axis, value, &names, &all[n]);
+    if (axis->script) {
+        cli_sets mine = {.script = all, .nscript = n};
+        orr_script *script = cli_open_script(x->o, &mine, x->o->inputs[0], 0, &why);
+        if (script) orr_script_free(script);
+    } else {
+        orr_gpu_free(orr_gpu_load(x->s.gpu, all, n, &why));
+        if (strncmp(why.text, "--set", 5) != 0)
+            why = (orr_err){0}; // what does not fit together may elsewhere
     }
-    return true;
+    free(all);
+    orr_arena_free(&names);
+    if (!why.status) return true;
+    bool set = !strncmp(why.text, "--set", 5);
+    return orr_fail(e, why.status, "%s%s", set ? "--vary" : "", why.text + (set ? 5 : 0));
+}
+
+static bool check_axes(const sweeper *x, const cli_sets *sets, orr_err *e) {
+    const char *input = x->o->inputs[0];
+    bool recorded = orr_stream_probe(input) || orr_accel_probe(input), ok = true;
+    for (int a = 0; ok && a < x->grid.naxes; a++) {
+        const orr_axis *axis = &x->grid.axes[a];
+        if (axis->script && recorded)
+            return orr_fail(e, ORR_BAD_INPUT, "--vary %s: %s is recorded; only the GPU's keys can be varied",
+                            axis->key, input);
+        for (int k = 0; ok && k < axis->n; k++) ok = check_value(x, axis, k, sets, e);
+    }
+    return ok;
 }
 
 // "results.sqlite", ".csv" -> "results.csv"
@@ -314,14 +331,16 @@ static bool write_csv(const sweeper *x, orr_err *e) {
 static bool report(const sweeper *x, orr_err *e) {
     orr_text t = {0};
     char *instead = NULL;
-    if (!write_csv(x, e) || !orr_sweep_plot(&x->s, x->plot, &instead, e)) return false;
+    orr_sweep_summary sum;
+    orr_sweep_sum_up(&x->s, &sum);
+    if (!write_csv(x, e) || (sum.done && !orr_sweep_plot(&x->s, x->plot, &instead, e))) return false;
     if (x->o->json) {
         orr_sweep_json(&x->s, &t);
     } else {
         orr_sweep_text(&x->s, &t);
         orr_text_add(&t, "written   %s (view sweep_%lld), %s%s%s\n", x->database,
-                     (long long)orr_store_number(x->store), x->csv, instead ? "" : ", ",
-                     instead ? "" : x->plot);
+                     (long long)orr_store_number(x->store), x->csv, instead || !sum.done ? "" : ", ",
+                     instead || !sum.done ? "" : x->plot);
     }
     if (instead && !x->o->quiet) fprintf(stderr, "orrery: sweep: %s\n", instead);
     free(instead);
@@ -346,7 +365,7 @@ static bool sweep(sweeper *x, const cli_sets *sets, orr_err *e) {
     bool ok = true;
     for (int k = 0; ok && k < o->nvary; k++) ok = orr_grid_add(&x->grid, o->vary[k], e);
     x->s.model = ok ? choose_model(o, e) : NULL;
-    if (!x->s.model || !check_axes(x, e) || !name_files(x, e)) return false;
+    if (!x->s.model || !check_axes(x, sets, e) || !name_files(x, e)) return false;
     x->base = orr_gpu_load(x->s.gpu, sets->gpu, sets->ngpu, e);
     if (!x->base || !(x->store = orr_store_open(x->database, e))) return false;
     x->s.points = orr_calloc(x->grid.npoints + 1, sizeof *x->s.points);

@@ -217,6 +217,7 @@ static int run_gnuplot(const char *program, const char *out_name) {
     posix_spawn_file_actions_init(&to);
     posix_spawn_file_actions_addopen(&to, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&to, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&to, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     int why = posix_spawnp(&pid, "gnuplot", &to, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&to);
     if (why) return why == ENOENT || why == EACCES || why == ENOTDIR ? 127 : 126;
