@@ -122,7 +122,7 @@ typedef struct orr_limits {
     double optimistic; // cycles if all of them fitted between each other: the largest of latency and parts
     const char *limit; // which one that is
     double warps;      // that make progress on a busy SM
-    double register_conflicts;
+    double register_reads, register_conflicts; // that it expects; 0 on a core without operand collectors
     struct {
         const char *name; // a resource: an execution unit, or issue, l1, l2, dram ...
         double cycles;    // it is busy

@@ -54,6 +54,8 @@ void json_limits(orr_text *t, const orr_launch_result *l) {
     orr_text_add(t, ", ");
     json_field(t, "warps", b->warps);
     orr_text_add(t, ", ");
+    json_field(t, "register_reads", b->register_reads);
+    orr_text_add(t, ", ");
     json_field(t, "register_conflicts", b->register_conflicts);
     orr_text_add(t, ", \"busy\": {");
     for (int k = 0; k < b->nparts; k++) {

@@ -118,8 +118,10 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
                       uint64_t allocated, an_traffic *out);
 
 // ---- banks.c ----------------------------------------------------------------------------------------
-// Conflicts a cycle when m accesses come to b banks with p ports each in it (the paper's IV-B).
-double an_bank_conflicts(double m, int banks, int ports);
+// Conflicts a cycle when in each of them n instructions may be reading from b banks with p ports each, m of them on
+// average (the paper's IV-B; n = m there).
+double an_bank_conflicts(double m, int n, int banks, int ports);
+int an_bank_readers(const orr_gpu *g); // n
 
 // ---- bound.c ----------------------------------------------------------------------------------------
 typedef struct an_demand { // of the whole launch

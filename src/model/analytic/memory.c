@@ -202,6 +202,7 @@ typedef struct sampler {
     const orr_gpu *gpu;
     an_graph *g;
     reuse l1, l2;
+    reuse hot; // lines of atomics; `ready` counts their lanes
     uint32_t every;              // k: lines followed
     double l1_lines, l2_lines;   // capacities, as distances in the sample
     uint64_t regions;            // that L2 holds
@@ -268,12 +269,15 @@ static int at_l2(sampler *s, an_access *a, uint64_t line, uint32_t n, bool store
 
 // A line of an access: cycles until its data are there. Who comes to a line that another warp of the block has asked
 // for waits for the same answer: clocks are those of the warps' paths, which began together.
-static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t line, uint8_t sectors) {
+static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t line, uint8_t sectors,
+                          double lanes) {
     const orr_gpu *g = s->gpu;
     uint32_t n = (uint32_t)orr_popc(sectors), place, times = s->every;
     s->out->sectors += n * times;
     a->sectors += n * times;
     if (i->flags & ORR_TF_ATOMIC) {
+        touch(&s->hot, line, &place);
+        s->hot.ready[place] += lanes;
         a->sent += (8 + 32 * n) * times;
         if (i->flags & ORR_TF_LOAD) {
             a->received += (8 + 32 * n) * times;
@@ -387,7 +391,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     for (uint32_t n = 0; n < c.lines; n++) {
         uint64_t line = base + c.line[n].line;
         if (!followed(s, line)) continue;
-        double one = line_access(s, a, i, line, c.line[n].sectors);
+        double one = line_access(s, a, i, line, c.line[n].sectors, (double)orr_popc(x.mask) / c.lines);
         if (one > wait) wait = one;
     }
     a->latency += wait + cost - 1;
@@ -463,6 +467,19 @@ static double first_share(const sampler *s, const an_tally *t, uint64_t allocate
     return share < 1 ? share : 1;
 }
 
+// Atomics on one line are done one after the other by one slice: how many times longer the busiest takes than an even
+// share of them.
+static double hottest(const sampler *s) {
+    double all = 0, most = 0;
+    for (uint32_t n = 0; n < s->hot.slots; n++) {
+        if (!s->hot.key[n]) continue;
+        all += s->hot.ready[n];
+        if (s->hot.ready[n] > most) most = s->hot.ready[n];
+    }
+    double times = all > 0 ? most / all * s->gpu->l2_slices / s->every : 1;
+    return times > 1 ? times : 1;
+}
+
 bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_occupancy_result *occ,
                       uint64_t allocated, an_traffic *out) {
     const orr_gpu *gpu = g->gpu;
@@ -475,6 +492,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     while (bytes / 4 / s.every > MAX_FOLLOWED && s.every < 256) s.every *= 2;
     reuse_init(&s.l1, 1024);
     reuse_init(&s.l2, 4096);
+    reuse_init(&s.hot, 256);
     // How many blocks run at a time for each that is in the sample.
     bool alone = gpu->sm_count > 1;
     uint32_t cluster = 1;
@@ -508,7 +526,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
         reuse_free(&s.l1); // another SM, another time
         reuse_init(&s.l1, 1024);
     }
-    double share = first_share(&s, t, allocated);
+    double share = first_share(&s, t, allocated), spread = hottest(&s);
     double rest = s.first + s.again > 0 ? (s.first * share + s.again) / (s.first + s.again) : 1;
     for (uint32_t b = 0; b < p->nblocks; b++)
         for (uint32_t n = p->blocks[b].first; n < p->blocks[b].first + p->blocks[b].count; n++) {
@@ -519,6 +537,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
             }
             double *v = (double *)a;
             a->dram *= rest;
+            a->atomics *= spread;
             for (size_t k = 0; k < sizeof *a / sizeof *v; k++) v[k] /= (double)s.runs[b];
         }
     out->dram_sectors = (s.first + s.again) * rest;
@@ -527,5 +546,6 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     free(s.access);
     reuse_free(&s.l1);
     reuse_free(&s.l2);
+    reuse_free(&s.hot);
     return ok;
 }

@@ -219,6 +219,7 @@ static void settle(const orr_gpu *gpu, an_graph *g, const an_tally *t, int resid
         slope = paths(g, t) - base.path;
         g->conflict = 0;
     }
+    int n = an_bank_readers(gpu);
     a->demand = base;
     a->demand.use[RES_WRITE] = base.writes / (banks * gpu->regs_ports);
     a->conflicts = a->write_conflicts = 0;
@@ -226,8 +227,8 @@ static void settle(const orr_gpu *gpu, an_graph *g, const an_tally *t, int resid
     for (a->rounds = 0; g->collectors && a->rounds < MAX_ROUNDS; a->rounds++) {
         double cycles = a->time.cycles * a->time.active * subs; // of register files
         double was = a->time.cycles;
-        a->conflicts = an_bank_conflicts(base.reads / cycles, (int)banks, gpu->regs_ports) * cycles;
-        a->write_conflicts = an_bank_conflicts(base.writes / cycles, (int)banks, gpu->regs_ports) * cycles;
+        a->conflicts = an_bank_conflicts(base.reads / cycles, n, (int)banks, gpu->regs_ports) * cycles;
+        a->write_conflicts = an_bank_conflicts(base.writes / cycles, n, (int)banks, gpu->regs_ports) * cycles;
         double each = base.insts > 0 ? a->conflicts / base.insts : 0;
         a->demand.path = base.path + slope * each;
         a->demand.scale = base.scale * (base.path > 0 ? a->demand.path / base.path : 1);
@@ -247,6 +248,7 @@ static orr_limits *limits_of(const orr_gpu *gpu, const an_machine *m, const answ
     b->optimistic = b->latency;
     b->limit = "latency";
     b->warps = a->time.warps;
+    b->register_reads = a->demand.reads;
     b->register_conflicts = a->conflicts;
     for (int k = 0; k < RES_MAX && b->nparts < ORR_LIMIT_PARTS; k++) {
         double share = m->count[k] > 0 ? m->count[k] * a->time.active : 1;
