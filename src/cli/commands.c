@@ -10,7 +10,8 @@
 
 const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
-     " gpu model kernels launches threads max-insts counts-only lines timeline latencies stats check no-check digests json "
+     " gpu model kernels launches threads max-insts counts-only lines timeline latencies stats check "
+     "no-check digests json "
      "sample profile warm: output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
      "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"
@@ -38,9 +39,11 @@ const cli_subcommand cli_subcommands[] = {
     {"app", cli_app,
      " gpu model set source kernels launches threads max-insts record timeline json output quiet ! ",
      "[options] PROGRAM [ARGUMENTS]", "run an unmodified CUDA program on a simulated GPU",
-     "Runs a program that was built with `nvcc -cudart shared`, without a GPU: its kernels execute on the CPU,\n"
+     "Runs a program that was built with `nvcc -cudart shared`, without a GPU: its kernels execute on the "
+     "CPU,\n"
      "machine code for --gpu if the program has it, else its PTX, and each launch is timed by --model. Its\n"
-     "events tell simulated time, its device queries the simulated GPU. The report goes to standard error, or\n"
+     "events tell simulated time, its device queries the simulated GPU. The report goes to standard error, "
+     "or\n"
      "to --output; --timeline writes copies and kernels over streams for ui.perfetto.dev.",
      "orrery app ./vectorAdd\n"
      "orrery app --gpu h200 --model cycle --timeline run.json ./matrixMul -wA=512 -hA=512\n"
@@ -108,25 +111,25 @@ const cli_subcommand cli_subcommands[] = {
      "orrery tune hardware/h200/micro.csv hardware/h200/micro_profile.csv -o my.conf\n"
      "orrery run saxpy --gpu my.conf --model cycle"},
     {"sweep", cli_sweep,
-     " vary gpu model kernels launches threads max-insts no-check json csv plot output quiet" INPUT_OPTIONS,
+     " vary gpu model latencies kernels launches threads max-insts no-check json csv plot output "
+     "quiet" INPUT_OPTIONS,
      "[options] INPUT --vary KEY=VALUES ...", "an INPUT on a grid of GPU descriptions",
-     "Runs the launches of INPUT on every combination of the values that are varied. INPUT is executed once; "
-     "the\n"
-     "points replay what it did, each on one host thread. Without --model it is abstract. Results are kept "
-     "in "
-     "an\n"
-     "SQLite file (-o; default NAME.sweep.sqlite), a transaction a point: a sweep that was killed goes on "
-     "where it\n"
-     "was, and one that is made larger simulates what is new. Beside it are the same as CSV (--csv) and a "
-     "plot\n"
-     "(--plot, by gnuplot). A point that fails, because a kernel cannot be launched there, is kept with its "
-     "message.",
-     "orrery sweep sgemm_tiled --vary sm.count=66:132:6 --vary core.schedulers=1,2,4\n"
+     "Runs the launches of INPUT on every combination of the values that are varied. INPUT is executed "
+     "once;\n"
+     "the points replay what it did, each on one host thread. Without --model it is abstract. Keys joined by "
+     "+\n"
+     "change together. Results are kept in an SQLite file (-o; default NAME.sweep.sqlite), a transaction a\n"
+     "point: a sweep that was killed goes on where it was, and one that is made larger simulates what is "
+     "new.\n"
+     "Beside it are the same as CSV (--csv) and a plot (--plot, by gnuplot). A point that fails, because a\n"
+     "kernel cannot be launched there, is kept with its message.",
+     "orrery sweep sgemm_tiled --vary sm.count=66:132:6 --vary core.schedulers+core.subcores=1,2,4\n"
      "orrery sweep bfs --size medium --vary l2.size=10MB:50MB:10MB --model cycle -o bfs.sqlite\n"
      "orrery sweep saxpy --vary n=4096:1048576:*4 --vary core.policy=gto,lrr --json\n"
      "sqlite3 bfs.sqlite 'SELECT * FROM sweep_1 ORDER BY cycles LIMIT 5'"},
     {"compare", cli_models,
-     " gpu model kernels launches threads max-insts all hardware warm json csv output quiet" INPUT_OPTIONS,
+     " gpu model latencies kernels launches threads max-insts all hardware warm json csv output "
+     "quiet" INPUT_OPTIONS,
      "[options] INPUT...", "all models on an INPUT, side by side",
      "Runs every model that predicts time and prints, for each kernel: cycles, how far they are from the "
      "cycle\n"

@@ -1,6 +1,8 @@
 // Any INPUT as a row of launches (feed.h): a script is executed, a recorded stream and a trace are read.
 #include "cli/feed.h"
 
+#include "tasks/tasks.h"
+
 #include <string.h>
 
 static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
@@ -70,6 +72,8 @@ bool cli_feed_run(cli_feed *f, orr_err *e) {
     const cli_options *o = f->o;
     f->size = "";
     f->source = "trace";
+    if (orr_tasks_probe(f->input))
+        return orr_fail(e, ORR_BAD_INPUT, "%s: a task list is for `orrery run`", f->input);
     if ((stream || trace) && (o->size || o->source || f->sets->nscript || o->kernel || o->grid || o->block ||
                               o->shared || o->nargs))
         return orr_fail(e, ORR_BAD_INPUT,

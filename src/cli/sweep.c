@@ -203,7 +203,8 @@ static orr_tape *new_tape(void) { return orr_tape_new(orr_host_memory() / 4); }
 // What the abstract model finds out about a kernel holds for all points that leave the pipeline alone.
 static void name_latencies(sweeper *x) {
     const char *folder = getenv("TMPDIR");
-    if (strcmp(x->s.model->name, "abstract") != 0) return;
+    x->s.latencies = x->o->latencies;
+    if (x->s.latencies || strcmp(x->s.model->name, "abstract") != 0) return;
     snprintf(x->latencies, sizeof x->latencies, "%s/orrery-latencies-XXXXXX",
              folder && *folder ? folder : "/tmp");
     int fd = mkostemp(x->latencies, O_CLOEXEC);
@@ -396,7 +397,7 @@ int cli_sweep(cli_options *o, orr_err *e) {
                        .nsets = sets.ngpu}};
     x.s.grid = &x.grid;
     if (sweep(&x, &sets, e)) count_failures(&x, e);
-    if (x.s.latencies) unlink(x.s.latencies);
+    if (*x.latencies) unlink(x.latencies);
     orr_store_close(x.store);
     orr_gpu_free(x.base);
     orr_sweep_free(&x.s);
