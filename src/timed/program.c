@@ -58,6 +58,7 @@ orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemoni
         i->latency = cycles(o->latency);
         i->interval = cycles(orr_gpu_op_interval(p->gpu, o));
         i->hold = (uint8_t)cycles(o->hold);
+        i->apart = o->apart;
     }
     if (!i->interval) i->interval = 1;
     return i;
@@ -107,7 +108,8 @@ void orr_program_banks(orr_program *p, uint32_t first) {
             if (!place && reg == r.reg + 1) place = r.place; // the second half of a pair
             r = (orr_read){.reg = reg, .bank = (uint8_t)(reg % g->regs_banks % ORR_READ_BANKS)};
             r.place = (uint8_t)(place < ORR_READ_PLACES ? place : 0);
-            r.kept = r.place && ORR_CTRL_REUSE(i->ctrl) >> (r.place - 1) & 1;
+            r.kept = r.place && !i->apart && ORR_CTRL_REUSE(i->ctrl) >> (r.place - 1) & 1;
+            r.anew = i->apart;
             for (int t = 0; t < s; t++)
                 r.again |= p->regs[i->regs + (uint32_t)t] == p->regs[i->regs + (uint32_t)s];
             p->reads = grown(p->reads, p->nreads, &p->reads_cap, sizeof *p->reads);

@@ -40,6 +40,7 @@ typedef struct orr_read { // a register of one bank, for one of the instruction'
     uint8_t place; // of the operand cache that it goes through, from 1; 0: none
     bool kept;     // and stays there
     bool again;    // for an operand before, too: read once
+    bool anew;     // read even if the cache has it
 } orr_read;
 #define ORR_READ_PLACES 5
 
@@ -53,6 +54,7 @@ typedef struct orr_tinst {
     uint8_t nsrc, ndst;
     uint8_t nreads;
     uint8_t hold; // cycles more that it keeps its scheduler
+    bool apart;   // reads its operands past the operand cache
     uint8_t offset; // added to its access's addresses (an access that takes two instructions)
     uint8_t nbanks; // extra cycles that reading its operands costs, all by itself, on a core without collectors
     uint8_t imm; // barrier: its number (0xff: not known); WAIT_GROUP: groups; FENCE: 0 block, 2 GPU, 3 system

@@ -56,7 +56,7 @@ static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
     const orr_read *r = c->program->reads + i->reads;
     for (uint32_t n = 0; n < i->nreads; n++, r++) {
         uint32_t *kept = &q->kept[r->place][r->bank], me = (warp_id(w) << 16 | r->reg) + 1;
-        need[r->bank] += !r->again && (!r->place || *kept != me);
+        need[r->bank] += !r->again && (!r->place || *kept != me || r->anew);
         *kept = r->kept ? me : 0;
     }
     for (uint32_t b = 0; b < ORR_READ_BANKS; b++)
