@@ -78,6 +78,7 @@ typedef struct share {
     uint64_t line, sector;         // ticks: the SM's turn at L2, for a line and for a sector of it
     uint64_t slice_sector;         // a sector through a slice's port
     uint64_t dram_sector;          // the SM's turn at memory
+    uint64_t channel_sector;       // a sector on a channel's bus
     uint64_t behind;               // memory beyond L2
     uint64_t far_side;             // the other half of L2
     uint64_t atomic, atomic_share; // a lane's operation at a slice; the SM's turn at all of them

@@ -94,7 +94,7 @@ static void one(share *s, const orr_request *r, orr_replies *out) {
         done = d + s->behind + (sectors - 1) * s->slice_sector;
         s->ready[at] = done;
         s->n.dram_read += sectors;
-        s->n.dram_busy += sectors * s->dram_sector;
+        s->n.dram_busy += sectors * s->channel_sector;
     }
     switch (r->kind) {
     case ORR_REQ_READ:
@@ -112,7 +112,7 @@ static void one(share *s, const orr_request *r, orr_replies *out) {
             s->to_write += back * s->dram_sector;
             s->n.dram_write += back;
             s->n.written_back += back;
-            s->n.dram_busy += back * s->dram_sector;
+            s->n.dram_busy += back * s->channel_sector;
         }
         break;
     default: { // one after the other at the line's slice, with those of other SMs
@@ -125,7 +125,7 @@ static void one(share *s, const orr_request *r, orr_replies *out) {
         if (!miss) s->n.atomic_hit += sectors;
     }
     }
-    s->n.slice_busy += cost;
+    s->n.slice_busy += sectors * s->slice_sector;
     if (done > s->n.last) s->n.last = done;
     if (r->kind == ORR_REQ_READ || r->kind == ORR_REQ_ATOMIC)
         *ORR_PUSH(out) =
@@ -151,6 +151,7 @@ void share_init(share *s, const orr_gpu *g, const cycle *c, const reach *x, doub
     s->slice_sector = ticks(ORR_SECTOR * l2_cycle * g->l2_slices / g->l2_bandwidth);
     double bytes = g->dram_bandwidth * 1e3 / g->clock_sm * g->dram_efficiency / 100; // all SMs, a cycle
     s->dram_sector = ticks(ORR_SECTOR * n / bytes);
+    s->channel_sector = ticks(ORR_SECTOR * g->dram_channels * g->clock_sm / (g->dram_bandwidth * 1e3));
     s->write_room = ticks(ORR_SECTOR * 4 * (double)g->dram_queue * g->dram_channels / bytes);
     s->behind = ticks(g->dram_latency - g->l2_latency);
     s->far_side = g->l2_partitions > 1 ? ticks(g->l2_far_latency) : 0;
