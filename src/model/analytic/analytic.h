@@ -83,6 +83,7 @@ typedef struct an_tally {
     orr_tally_block *plan;   // [nblocks]
     orr_tally_count *counts; // [nblocks]
     uint64_t *ghosts;        // [nblocks] times its instructions were issued for no lane
+    bool *meets;             // [nblocks] it waits at a barrier
     uint32_t nblocks, cap;
     // thread blocks in grid order, `per` of them together
     uint64_t nbins, per;

@@ -210,7 +210,10 @@ typedef struct sampler {
     bool fits;                   // all that is allocated lies in L2
     uint64_t *runs;              // [blocks of code]
     double first, again;         // sectors from memory: of the first touch; because L2 had lost them
-    double clock; // of the warp at hand
+    double clock;            // of the warp at hand
+    double late;             // by how much its block's loads took longer than its clock knows
+    bool loads;              // it has some
+    const an_access *before; // [insts] what the clocks' weights were made with
     const an_tally *t;
     orr_access *access;
     an_traffic *out;
@@ -395,6 +398,10 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         if (one > wait) wait = one;
     }
     a->latency += wait + cost - 1;
+    if (!(i->flags & ORR_TF_LOAD)) return;
+    double late = wait + cost - 1 - s->before[inst].latency;
+    if (!s->loads || late > s->late) s->late = late;
+    s->loads = true;
 }
 
 // ---- the streams of a cluster, a block of code of each warp in turn ---------------------------------
@@ -414,6 +421,8 @@ static int step(sampler *s, reader *r) {
     s->runs[block]++;
     s->block = r->block;
     s->clock = r->clock;
+    s->late = 0;
+    s->loads = false;
     const orr_tally_block *way = &s->t->plan[block];
     r->clock += way->weight[orr_tally_way(way, r->from)];
     r->from = block;
@@ -425,6 +434,7 @@ static int step(sampler *s, reader *r) {
         if (i->kind == ORR_TK_MEM && i->access < x->naccess)
             one_access(s, n, &s->access[i->access], r->local);
     }
+    r->clock += s->late; // they are waited for, sooner or later
     return 1;
 }
 
@@ -515,6 +525,9 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     s.access = orr_calloc(p->max_access + 1, sizeof *s.access);
     an_access *assumed = orr_calloc(p->ninsts + 1, sizeof *assumed);
     an_memory_assume(gpu, p, assumed);
+    an_access *before = orr_calloc(p->ninsts + 1, sizeof *before);
+    memcpy(before, g->access, p->ninsts * sizeof *before);
+    s.before = before;
     memset(g->access, 0, p->ninsts * sizeof *g->access);
 
     bool ok = true;
@@ -542,6 +555,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
         }
     out->dram_sectors = (s.first + s.again) * rest;
     free(assumed);
+    free(before);
     free(s.runs);
     free(s.access);
     reuse_free(&s.l1);

@@ -146,8 +146,10 @@ static void demands(an_graph *g, const an_tally *t, an_demand *d) {
             d->insts += runs * g->program->blocks[b].count;
         }
     }
-    couple(g, t, d);
     d->path = paths(g, t);
+    couple(g, t, d);
+    for (int r = 0; r < RES_MAX; r++) // what a warp uses by itself is part of its path
+        if ((r <= RES_LSU || r >= RES_UNITS) && d->use[r] > d->path) d->use[r] = d->path;
     d->scale = weights > 0 ? d->path / weights : 1;
 }
 

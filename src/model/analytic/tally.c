@@ -27,6 +27,7 @@ void an_tally_free(an_tally *t) {
     free(t->plan);
     free(t->counts);
     free(t->ghosts);
+    free(t->meets);
     free(t->longest);
     free(t->sum);
     free(t->sampled);
@@ -60,6 +61,14 @@ static void *larger(void *old, size_t n, size_t cap, size_t size) {
     return at;
 }
 
+// Does a block wait for the other warps?
+static bool meets(const orr_program *p, uint32_t block) {
+    const orr_tblock *b = &p->blocks[block];
+    for (uint32_t n = b->first; n < b->first + b->count; n++)
+        if (p->insts[n].kind == ORR_TK_BARRIER && !(p->insts[n].flags & ORR_TF_ARRIVE)) return true;
+    return false;
+}
+
 // Room for the kernel's blocks; those that are new have no ways in yet.
 static void grow(an_tally *t, an_graph *g, uint32_t nblocks) {
     if (nblocks > t->cap || !t->plan) {
@@ -67,12 +76,14 @@ static void grow(an_tally *t, an_graph *g, uint32_t nblocks) {
         t->plan = larger(t->plan, t->nblocks, cap, sizeof *t->plan);
         t->counts = larger(t->counts, t->nblocks, cap, sizeof *t->counts);
         t->ghosts = larger(t->ghosts, t->nblocks, cap, sizeof *t->ghosts);
+        t->meets = larger(t->meets, t->nblocks, cap, sizeof *t->meets);
         t->cap = cap;
     }
     for (; t->nblocks < nblocks; t->nblocks++) {
         orr_tally_block *b = &t->plan[t->nblocks];
         for (int n = 0; n < ORR_TALLY_FROM; n++) b->from[n] = UINT32_MAX;
         b->weight[ORR_TALLY_FROM] = weigh(g, UINT32_MAX, t->nblocks);
+        t->meets[t->nblocks] = meets(g->program, t->nblocks);
     }
 }
 
@@ -188,7 +199,7 @@ static bool count_warp(an_tally *t, an_graph *g, orr_warp_trace w, size_t limit,
     c->n = 0;
     while ((more = orr_trace_block(&x, t->nblocks, &block, &mask)) > 0) {
         orr_tally_block *b = &t->plan[block];
-        if (from < t->nblocks) add_way(g, b, from, block);
+        if (p->kernel->grows && from < t->nblocks) add_way(g, b, from, block); // no code to see them in before
         int way = orr_tally_way(b, from);
         t->counts[block].runs[way]++;
         t->counts[block].lanes += (uint32_t)orr_popc(mask);
@@ -196,9 +207,7 @@ static bool count_warp(an_tally *t, an_graph *g, orr_warp_trace w, size_t limit,
         from = block;
         for (uint32_t n = p->kernel->blocks[block].nmem; n; n--)
             if (!orr_trace_skip(&x)) return false;
-        const orr_tblock *tb = &p->blocks[block];
-        const orr_tinst *end = tb->count ? &p->insts[tb->first + tb->count - 1] : NULL;
-        if (end && end->kind == ORR_TK_BARRIER && !(end->flags & ORR_TF_ARRIVE)) {
+        if (t->meets[block]) {
             *ORR_PUSH(c) = clock;
             *sum += clock;
             clock = 0;
