@@ -1,8 +1,8 @@
-// The abstract model by pencil and paper, on the bench of the cycle model's tests (cycle.h), and the file that keeps
-// what was pre-characterised.
+// The abstract model by pencil and paper, on the bench of the cycle model's tests (cycle.h), and the file
+// that keeps what was pre-characterised.
 //
-// How to count is in test_cycle_issue.c: the first instruction is issued in cycle 0, a result can be used a latency
-// later, the launch ends in the cycle after the last instruction.
+// How to count is in test_cycle_issue.c: the first instruction is issued in cycle 0, a result can be used a
+// latency later, the launch ends in the cycle after the last instruction.
 #include "cycle.h"
 
 #include <unistd.h>
@@ -50,20 +50,22 @@ static kern *chain(uint32_t grid, uint32_t threads) { // 20 that need each other
     return k;
 }
 
-// ---- issue ------------------------------------------------------------------------------------------------------
-// At 0, 10 ... 190, EXIT at 191.
+// ---- issue
+// ------------------------------------------------------------------------------------------------------ At
+// 0, 10 ... 190, EXIT at 191.
 static void test_chain(void **state) {
     (void)state;
     assert_int_equal(takes(GPU(), chain(1, 32)), 192);
 }
 
-// Ten warps fill the ten cycles of a latency: 200 instructions at 0 .. 199, ten EXIT at 200 .. 209. With twenty warps
-// it is the issue slots that count: 400 + 20. Two schedulers with ten each: 210 again.
+// Ten warps fill the ten cycles of a latency: 200 instructions at 0 .. 199, ten EXIT at 200 .. 209. With
+// twenty warps it is the issue slots that count: 400 + 20. Two schedulers with ten each: 210 again.
 static void test_slots(void **state) {
     (void)state;
     assert_int_equal(takes(GPU(), chain(1, 320)), 210);
     assert_int_equal(takes(GPU(), chain(1, 640)), 420);
-    assert_int_equal(takes(GPU("core.schedulers=2", "unit.fma.count=2", "unit.control.count=2"), chain(1, 640)), 210);
+    assert_int_equal(
+        takes(GPU("core.schedulers=2", "unit.fma.count=2", "unit.control.count=2"), chain(1, 640)), 210);
     // with one unit for EXIT, which takes one a cycle: 20 of them at 200 .. 219
     assert_int_equal(takes(GPU("core.schedulers=2", "unit.fma.count=2"), chain(1, 640)), 220);
     // an instruction every second cycle: 210 slots, the last at 418
@@ -86,8 +88,8 @@ static void test_blocks(void **state) {
     assert_int_equal(takes(GPU("limit.sm_blocks=1", "sm.count=3", "tpc.count=3"), chain(3, 32)), 192);
 }
 
-// Warp 0 comes to the barrier at 91: ten FFMA at 0 .. 90, and BAR needs none of them. Warp 1 has come before. Both go
-// on 7 later: EXIT at 98 and 99.
+// Warp 0 comes to the barrier at 91: ten FFMA at 0 .. 90, and BAR needs none of them. Warp 1 has come before.
+// Both go on 7 later: EXIT at 98 and 99.
 static void test_barrier(void **state) {
     (void)state;
     kern *k = kern_new(1, 64);
@@ -105,15 +107,17 @@ static void test_control(void **state) {
     assert_int_equal(takes(GPU(), k), 6 + 25 + 1);
 }
 
-// ---- memory -----------------------------------------------------------------------------------------------------
-// A load, one that needs it, EXIT.
+// ---- memory
+// ----------------------------------------------------------------------------------------------------- A
+// load, one that needs it, EXIT.
 static uint64_t load(orr_gpu *g, const char *what) {
     kern *k = kern_new(1, 32);
     more(k, "%s\nFFMA R2 <- R1\nEXIT", what);
     return takes(g, k);
 }
 
-// L1: 30. 32 lines share one of four banks: the last sector 31 cycles later. Shared memory: 20, or 31 passes more.
+// L1: 30. 32 lines share one of four banks: the last sector 31 cycles later. Shared memory: 20, or 31 passes
+// more.
 static void test_perfect(void **state) {
     (void)state;
     assert_int_equal(load(GPU("memory=perfect"), "LDG R1 <- R9 @0x10000"), 30 + 2);
@@ -122,8 +126,8 @@ static void test_perfect(void **state) {
     assert_int_equal(load(GPU("memory=perfect"), "LDS R1 <- R9 @0 +128"), 20 + 31 + 2);
 }
 
-// Nothing is in any cache: 400, the last of four sectors of a line three later (a sector a cycle from a channel). The
-// second of two that ask for the same line finds it on its way.
+// Nothing is in any cache: 400, the last of four sectors of a line three later (a sector a cycle from a
+// channel). The second of two that ask for the same line finds it on its way.
 static void test_memory(void **state) {
     (void)state;
     assert_int_equal(load(GPU(), "LDG R1 <- R9 @0x10000 +0"), 400 + 2);
@@ -148,7 +152,8 @@ static void test_l2(void **state) {
     kern_free(k);
 }
 
-// ---- pre-characterisation -----------------------------------------------------------------------------------------
+// ---- pre-characterisation
+// -----------------------------------------------------------------------------------------
 static void test_alone(void **state) {
     (void)state;
     kern *k = kern_new(1, 32);
@@ -184,8 +189,9 @@ static int kernels_in(const char *path) {
     return n;
 }
 
-// What a file says is believed for the code and the pipeline it names: with 12 cycles in it for each FFMA the chain
-// takes 19 * 12 + 2. Other SMs, schedulers, policies and caches use it again; another latency of the unit does not.
+// What a file says is believed for the code and the pipeline it names: with 12 cycles in it for each FFMA the
+// chain takes 19 * 12 + 2. Other SMs, schedulers, policies and caches use it again; another latency of the
+// unit does not.
 static void test_file(void **state) {
     (void)state;
     char path[] = "/tmp/orrery-latencies-XXXXXX";
@@ -201,7 +207,8 @@ static void test_file(void **state) {
     fputs(s, f);
     fclose(f);
     assert_int_equal(takes_with(GPU(), chain(1, 32), path), 19 * 12 + 2);
-    assert_int_equal(takes_with(GPU("sm.count=2", "core.policy=gto", "l1.size=32 KB"), chain(1, 32), path), 230);
+    assert_int_equal(takes_with(GPU("sm.count=2", "core.policy=gto", "l1.size=32 KB"), chain(1, 32), path),
+                     230);
     char *same = contents(path);
     assert_string_equal(s, same);
     assert_int_equal(kernels_in(path), 1);
@@ -230,9 +237,10 @@ static void test_format(void **state) {
     assert_string_equal(one.s, two.s);
     assert_non_null(orr_latencies_find(again, 0x0123456789abcdefu, 35));
     assert_null(orr_latencies_find(again, 0x0123456789abcdefu, 34));
-    static const char *const wrong[] = {"", "orrery latencies 2\n", "orrery latencies 1\nkernel 12",
-                                        "orrery latencies 1\nkernel 0123456789abcdef insts 4000000 registers 1 shared 0 x\n1:2\n",
-                                        "orrery latencies 1\nkernel 0123456789abcdef insts 2 registers 1 shared 0 x\n1:2\n1:2\n"};
+    static const char *const wrong[] = {
+        "", "orrery latencies 2\n", "orrery latencies 1\nkernel 12",
+        "orrery latencies 1\nkernel 0123456789abcdef insts 4000000 registers 1 shared 0 x\n1:2\n",
+        "orrery latencies 1\nkernel 0123456789abcdef insts 2 registers 1 shared 0 x\n1:2\n1:2\n"};
     for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
         orr_err bad = {0};
         assert_null(orr_latencies_parse(wrong[n], strlen(wrong[n]), "f", &bad));

@@ -6,6 +6,9 @@
 // What fr-fcfs does with a queue, serving an open row first, is had by looking back: a request that came
 // before its bank changed rows still finds the old one open. Writes to DRAM take their share of the bus.
 // Refresh and the like (dram.efficiency) make every use of the bus longer.
+//
+// Where L2 has two halves that keep copies of each other's lines (l2.copies, l2.c), an SM asks its own; what
+// that does not have it gets from the other, half of l2.far_latency away, and keeps.
 #include "memory/quick.h"
 
 #include <math.h>
@@ -30,6 +33,9 @@ typedef struct slice {
     orr_cache cache;
     uint64_t *when; // by line: what is on its way is there
     orr_ledger in, out, atomics;
+    orr_l2_answered
+        answered[ORR_L2_ANSWERED]; // loads that others of the same line are answered with (l2.merge)
+    uint32_t next_answered;
 } slice;
 
 struct orr_quick {
@@ -48,6 +54,7 @@ struct orr_quick {
     uint64_t since, column; // column: with what refresh takes
     uint32_t behind_slice;  // channels that a slice uses
     uint64_t l2_bytes;
+    uint32_t sms;
     orr_memsys_stats stats;
 };
 
@@ -61,6 +68,7 @@ orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
     q->nslices = (uint32_t)g->l2_slices;
     q->nchannels = (uint32_t)g->dram_channels;
     q->l2_bytes = (uint64_t)g->l2_size;
+    q->sms = (uint32_t)g->sm_count;
     orr_dram_configure(&q->dram, g);
     orr_l2_configure(&q->l2, g, &q->dram);
     q->column = (uint64_t)((double)q->dram.column * 100 / g->dram_efficiency);
@@ -199,8 +207,7 @@ static uint8_t together(const orr_l2_config *c, uint8_t sectors) {
     return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
 }
 
-static uint32_t take_line(orr_quick *q, uint32_t unit, uint64_t tag, uint64_t t) {
-    slice *s = &q->slice[q->slice_of[unit]];
+static uint32_t take_line(orr_quick *q, uint32_t unit, slice *s, uint64_t tag, uint64_t t) {
     orr_cache_line victim;
     uint32_t at = orr_cache_take(&s->cache, tag, &victim, NULL);
     s->when[at] = 0;
@@ -222,65 +229,161 @@ static void fetch(orr_quick *q, uint32_t unit, uint32_t at, uint8_t want, uint64
     s->when[at] = max(s->when[at], there);
 }
 
-orr_quick_reply orr_quick_ask(orr_quick *q, const orr_request *r, uint8_t whole) {
-    uint64_t tag, n = (uint64_t)orr_popc(r->sectors);
-    uint32_t unit = unit_of(q, r->line, &tag);
-    slice *s = &q->slice[q->slice_of[unit]];
-    uint64_t takes = max(q->l2.cycle, n * q->l2.sector);
-    uint64_t t = orr_ledger_take(&s->in, r->time + q->base, takes, q->since);
-    orr_quick_reply reply = {t, t};
-    q->stats.slice_busy += takes;
-    q->stats.requests++;
-    uint32_t at = orr_cache_find(&s->cache, tag);
-    uint8_t here = 0, coming = 0;
-    if (at != ORR_NO_LINE) {
-        orr_cache_line *l = &s->cache.line[at];
-        if (l->pending && s->when[at] <= t) {
-            l->valid |= l->pending;
-            l->pending = 0;
-        }
-        here = l->valid;
-        coming = l->pending & (uint8_t)~here;
+// What has come by t is there.
+static void settle(slice *s, uint32_t at, uint64_t t) {
+    orr_cache_line *l = &s->cache.line[at];
+    if (!l->pending || s->when[at] > t) return;
+    l->valid |= l->pending;
+    l->pending = 0;
+}
+
+static bool join(const orr_quick *q, slice *s, uint8_t sectors, uint64_t tag, uint64_t time,
+                 orr_quick_reply *reply) {
+    for (int k = 0; k < ORR_L2_ANSWERED; k++) {
+        orr_l2_answered *a = &s->answered[k];
+        if (a->line != tag || !a->n || sectors & ~a->sectors || a->n >= q->l2.merge || time > a->taken)
+            continue;
+        a->n++;
+        *reply = (orr_quick_reply){time, a->reply};
+        return true;
     }
-    if (r->kind == ORR_REQ_WRITE) {
-        uint8_t part = r->sectors & (uint8_t) ~(whole | here),
-                want = q->l2.fetch ? part & (uint8_t)~coming : 0;
-        if (at == ORR_NO_LINE) at = take_line(q, unit, tag, t);
-        orr_cache_touch(&s->cache, at);
-        orr_cache_line *l = &s->cache.line[at];
-        q->stats.write_present[r->from] += (uint64_t)orr_popc(r->sectors & (here | l->dirty));
-        // Sectors written in part are whole when they have been written twice: which bytes is not kept.
-        uint8_t twice = part & l->dirty;
-        l->dirty |= r->sectors;
-        l->valid |= (whole & r->sectors) | (q->l2.fetch ? 0 : twice);
-        if (want) {
-            fetch(q, unit, at, want, t);
-            q->stats.fetched_for_write += (uint64_t)orr_popc(want);
-        }
-        q->stats.write[r->from] += n;
-        q->stats.write_hit[r->from] += (uint64_t)orr_popc(r->sectors & (uint8_t)~want);
+    return false;
+}
+
+static void store(orr_quick *q, uint32_t unit, const orr_request *r, uint64_t tag, uint8_t whole,
+                  uint64_t t) {
+    slice *s = &q->slice[q->slice_of[unit]];
+    uint32_t at = orr_cache_find(&s->cache, tag);
+    if (at != ORR_NO_LINE)
+        settle(s, at, t);
+    else
+        at = take_line(q, unit, s, tag, t);
+    orr_cache_line *l = &s->cache.line[at];
+    uint8_t here = l->valid, part = r->sectors & (uint8_t) ~(whole | here);
+    uint8_t want = q->l2.fetch ? part & (uint8_t)~l->pending : 0;
+    orr_cache_touch(&s->cache, at);
+    q->stats.write_present[r->from] += (uint64_t)orr_popc(r->sectors & (here | l->dirty));
+    // Sectors written in part are whole when they have been written twice: which bytes is not kept.
+    uint8_t twice = part & l->dirty;
+    l->dirty |= r->sectors;
+    l->valid |= (whole & r->sectors) | (q->l2.fetch ? 0 : twice);
+    if (want) {
+        fetch(q, unit, at, want, t);
+        q->stats.fetched_for_write += (uint64_t)orr_popc(want);
+    }
+    q->stats.write[r->from] += (uint64_t)orr_popc(r->sectors);
+    q->stats.write_hit[r->from] += (uint64_t)orr_popc(r->sectors & (uint8_t)~want);
+}
+
+// Sectors leave by a slice's port from t on; the time of the last.
+static uint64_t leave(orr_quick *q, slice *s, uint64_t n, uint64_t t) {
+    t = orr_ledger_take(&s->out, t, n * q->l2.sector, q->since);
+    return n ? t + (n - 1) * q->l2.sector : t;
+}
+
+// A load or an atomic at the slice of its line; returns when its last sector leaves.
+static uint64_t load(orr_quick *q, uint32_t unit, const orr_request *r, uint64_t tag, uint64_t t) {
+    slice *s = &q->slice[q->slice_of[unit]];
+    uint64_t n = (uint64_t)orr_popc(r->sectors);
+    uint32_t at = orr_cache_find(&s->cache, tag);
+    if (at != ORR_NO_LINE)
+        settle(s, at, t);
+    else
+        at = take_line(q, unit, s, tag, t);
+    orr_cache_line *l = &s->cache.line[at];
+    uint8_t here = l->valid, coming = l->pending & (uint8_t)~here;
+    uint8_t lack = r->sectors & (uint8_t)~here, missing = lack & (uint8_t)~coming;
+    orr_cache_touch(&s->cache, at);
+    if (missing) fetch(q, unit, at, together(&q->l2, missing) & (uint8_t) ~(here | coming), t);
+    if (lack) t = max(t, s->when[at]);
+    if (r->kind == ORR_REQ_READ) {
+        q->stats.read[r->from] += n;
+        q->stats.read_hit[r->from] += (uint64_t)orr_popc(r->sectors & here);
+        q->stats.read_pending[r->from] += (uint64_t)orr_popc(lack & coming);
+        return leave(q, s, n, t);
+    }
+    q->stats.atomic += n;
+    q->stats.atomic_hit += (uint64_t)orr_popc(r->sectors & here);
+    l->dirty |= r->sectors;
+    uint64_t ops = (r->ops ? r->ops : 1) * q->l2.atomic;
+    t = orr_ledger_take(&s->atomics, t, ops, q->since) + ops;
+    return r->kind == ORR_REQ_REDUCE ? t : leave(q, s, n, t + q->l2.atomic_more);
+}
+
+// A load of a line of the other half: from this half's copy, or from there and kept.
+static uint64_t load_copy(orr_quick *q, uint32_t unit, slice *near, const orr_request *r, uint64_t tag,
+                          uint64_t t) {
+    uint64_t n = (uint64_t)orr_popc(r->sectors), mine = tag | ORR_L2_FAR;
+    uint32_t at = orr_cache_find(&near->cache, mine);
+    if (at != ORR_NO_LINE) {
+        settle(near, at, t);
     } else {
-        uint8_t lack = r->sectors & (uint8_t)~here, missing = lack & (uint8_t)~coming;
-        if (at == ORR_NO_LINE) at = take_line(q, unit, tag, t);
-        orr_cache_touch(&s->cache, at);
-        orr_cache_line *l = &s->cache.line[at];
-        if (missing) fetch(q, unit, at, together(&q->l2, missing) & (uint8_t) ~(here | coming), t);
-        if (lack) reply.done = max(t, s->when[at]);
-        if (r->kind == ORR_REQ_READ) {
-            q->stats.read[r->from] += n;
-            q->stats.read_hit[r->from] += (uint64_t)orr_popc(r->sectors & here);
-            q->stats.read_pending[r->from] += (uint64_t)orr_popc(lack & coming);
-        } else {
-            q->stats.atomic += n;
-            q->stats.atomic_hit += (uint64_t)orr_popc(r->sectors & here);
-            l->dirty |= r->sectors;
-            uint64_t ops = (r->ops ? r->ops : 1) * q->l2.atomic;
-            reply.done = orr_ledger_take(&s->atomics, reply.done, ops, q->since) + ops;
-        }
-        if (r->kind != ORR_REQ_REDUCE) {
-            reply.done = orr_ledger_take(&s->out, reply.done, n * q->l2.sector, q->since);
-            if (n) reply.done += (n - 1) * q->l2.sector;
-        }
+        uint32_t own = (uint32_t)(near - q->slice) * q->behind_slice; // of what it has to write back
+        at = take_line(q, own < q->units ? own : unit, near, mine, t);
+    }
+    orr_cache_line *l = &near->cache.line[at];
+    uint8_t missing = r->sectors & (uint8_t) ~(l->valid | l->pending);
+    orr_cache_touch(&near->cache, at);
+    if (missing) {
+        orr_request far = *r;
+        far.sectors = missing;
+        uint64_t takes = max(q->l2.lookup, (uint64_t)orr_popc(missing) * q->l2.sector);
+        uint64_t there = orr_ledger_take(&q->slice[q->slice_of[unit]].in, t + q->l2.far, takes, q->since);
+        there = load(q, unit, &far, tag, there) + q->l2.far;
+        l->pending |= missing;
+        near->when[at] = max(near->when[at], there);
+    } else {
+        q->stats.read[r->from] += n;
+        q->stats.read_hit[r->from] += n;
+    }
+    if (r->sectors & (uint8_t)~l->valid) t = max(t, near->when[at]);
+    return leave(q, near, n, t);
+}
+
+// A line is written: the other half's copy is old.
+static void drop_copy(orr_quick *q, uint32_t home, uint64_t tag) {
+    slice *twin = &q->slice[(home + q->nslices / 2) % q->nslices];
+    uint32_t at = orr_cache_find(&twin->cache, tag | ORR_L2_FAR);
+    if (at != ORR_NO_LINE) twin->cache.line[at].valid = 0;
+}
+
+// A store or an atomic: done at the line's own slice, `far`: in the other half.
+static uint64_t change(orr_quick *q, uint32_t unit, const orr_request *r, uint64_t tag, uint8_t whole,
+                       bool far, uint64_t t) {
+    uint32_t home = q->slice_of[unit];
+    uint64_t takes = max(q->l2.lookup, (uint64_t)orr_popc(r->sectors) * q->l2.write_sector);
+    if (far) t = orr_ledger_take(&q->slice[home].in, t + q->l2.far, takes, q->since);
+    if (q->l2.copies) drop_copy(q, home, tag);
+    if (r->kind != ORR_REQ_WRITE)
+        t = load(q, unit, r, tag, t);
+    else
+        store(q, unit, r, tag, whole, t);
+    return far && r->kind == ORR_REQ_ATOMIC ? t + q->l2.far : t;
+}
+
+orr_quick_reply orr_quick_ask(orr_quick *q, const orr_request *r, uint8_t whole) {
+    uint64_t tag, n = (uint64_t)orr_popc(r->sectors), time = r->time + q->base;
+    uint32_t unit = unit_of(q, r->line, &tag), home = q->slice_of[unit];
+    bool far = q->l2.copies && (uint32_t)((uint64_t)r->sm * 2 / q->sms) != q->side_of[unit];
+    bool read = r->kind == ORR_REQ_READ;
+    uint64_t here = far ? tag | ORR_L2_FAR : tag;
+    slice *s = &q->slice[far ? (home + q->nslices / 2) % q->nslices : home];
+    orr_quick_reply reply;
+    if (q->l2.merge <= 1 || !read || !join(q, s, r->sectors, here, time, &reply)) {
+        uint64_t takes =
+            far && !read ? 0 : n * (r->kind == ORR_REQ_WRITE ? q->l2.write_sector : q->l2.sector);
+        takes = max(q->l2.lookup, takes);
+        reply.taken = orr_ledger_take(&s->in, time, takes, q->since);
+        q->stats.slice_busy += takes;
+        q->stats.requests++;
+        if (!read)
+            reply.done = change(q, unit, r, tag, whole, far, reply.taken);
+        else
+            reply.done =
+                far ? load_copy(q, unit, s, r, tag, reply.taken) : load(q, unit, r, tag, reply.taken);
+        if (read && q->l2.merge > 1)
+            s->answered[s->next_answered++ % ORR_L2_ANSWERED] = (orr_l2_answered){
+                .line = here, .taken = reply.taken, .reply = reply.done, .n = 1, .sectors = r->sectors};
     }
     reply.taken -= q->base;
     reply.done -= q->base;

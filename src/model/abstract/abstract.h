@@ -1,8 +1,9 @@
 // The abstract model's nouns (docs/abstract.md): Punniyamurthy, Boroujerdian, Gerstlauer, "GATSim: Abstract
-// Timing Simulation of GPUs". A kernel's instructions have latencies that were found once, alone (cycle/alone.h);
-// what is simulated is who issues when, and memory.
+// Timing Simulation of GPUs". A kernel's instructions have latencies that were found once, alone
+// (cycle/alone.h); what is simulated is who issues when, and memory.
 //
-// The paper's occupancy vector, cycles after which each warp can issue again, is kept by time instead of by warp
+// The paper's occupancy vector, cycles after which each warp can issue again, is kept by time instead of by
+// warp
 // (`wheel`): for each cycle ahead the set of warps that become ready in it. Nobody counts down, and the next
 // event is one bit operation away.
 #ifndef ORR_ABSTRACT_H
@@ -28,7 +29,7 @@ enum {
     AF_PLAIN = 8,  // it has a latency, and nothing else happens
     AF_LINE = 16,  // its code may be on another line than that of the instruction before
 };
-#define NEAR_REGS 8
+#define NEAR_REGS 6
 typedef struct ainst {
     _Alignas(64) uint8_t flags; // AF_*
     uint8_t kind;               // orr_tkind
@@ -43,11 +44,13 @@ typedef struct ainst {
     uint16_t near[NEAR_REGS];   // the same
     bool banks;                 // it reads register banks that can be busy
     bool yield;                 // lets another warp go first
+    uint8_t hold;               // cycles that it keeps its scheduler
+    bool jumps, tensor, found;  // a branch that costs more when taken; a tensor instruction; B2R
     uint8_t reads[ORR_READ_BANKS];
 } ainst;
 
-// Warps that run the same code tend to have the same pattern of addresses: what was worked out for the last one
-// holds when the trace's bytes are the same but for the upper bits of the address.
+// Warps that run the same code tend to have the same pattern of addresses: what was worked out for the last
+// one holds when the trace's bytes are the same but for the upper bits of the address.
 #define MEMO_BYTES 80
 #define MEMO_LINES 32
 typedef struct amemo {
@@ -56,7 +59,7 @@ typedef struct amemo {
     uint8_t base;  // where in them the address is
     uint8_t low;   // its last 7 bits
     uint8_t space;
-    uint16_t nlines, sectors, cost;
+    uint16_t nlines, sectors, cost, each;
     uint8_t bytes[MEMO_BYTES];
     struct {
         int32_t line; // from that of the address
@@ -107,7 +110,7 @@ typedef struct asched {
     uint64_t awake, live, active; // by bit: warps in order of age
     uint64_t memory, watch;       // whose next instruction is AF_MEMORY, AF_WATCH
     uint64_t wake, next_issue;
-    uint64_t time; // it has come so far
+    uint64_t time;            // it has come so far
     uint64_t group;           // the wheel has the warps of this group of cycles and the next
     uint64_t soon[2];         // by group: cycles in which somebody becomes ready
     uint64_t later_set;       // groups that have somebody
@@ -122,7 +125,7 @@ typedef struct asched {
     uint32_t last; // bit; MAX_WARPS: none
     bool yield;
     uint64_t bank_free[ORR_READ_BANKS];
-    uint64_t *l0_when;
+    uint64_t *l0_when, l0_last;
     orr_cache l0;
     awarp *warps;
 } asched;
@@ -131,7 +134,8 @@ typedef struct ablock {
     tbuf *buf; // NULL: free
     uint64_t start, end;
     uint32_t running, nwarps, at_barrier;
-    uint32_t *warp; // sched * MAX_WARPS + warp
+    uint32_t bar_latency; // of the barrier that somebody came to last
+    uint32_t *warp;       // sched * MAX_WARPS + warp
     uint32_t arrived[16];
 } ablock;
 
@@ -159,7 +163,8 @@ typedef struct acore {
     uint64_t *starts;
     uint32_t nstarts;
     orr_cache l1, constants, constants2, l1i;
-    uint64_t *l1_when, *l1i_when; // by line: when what is on its way is there
+    uint64_t *l1_when, *l1i_when, l1i_last; // by line: when what is on its way is there
+    uint64_t ramp;                          // until then tensor instructions are slow; 0: there was none yet
     uint64_t l1_bytes;
     uint64_t *misses; // heap: when the lines on their way come
     uint32_t nmisses;
@@ -189,7 +194,8 @@ typedef struct machine {
     uint32_t nbanks;
     bool oldest_first, greedy; // the policy, when it is a simple one
     bool fetches;              // code is not always there
-    bool throttles[ORR_GPU_UNITS_MAX], own[ORR_GPU_UNITS_MAX]; // units that can be in the way; of one scheduler
+    bool throttles[ORR_GPU_UNITS_MAX],
+        own[ORR_GPU_UNITS_MAX]; // units that can be in the way; of one scheduler
     uint64_t issue_interval, spacing;
     orr_quick *memory;
     orr_ledger *receive; // [SM] its port from the network
@@ -204,7 +210,8 @@ static inline awarp *awarp_of(const acore *s, uint32_t id) {
     return &s->sched[id / MAX_WARPS].warps[id % MAX_WARPS];
 }
 
-// ---- code.c: a program and its latencies to what is simulated -------------------------------------------------
+// ---- code.c: a program and its latencies to what is simulated
+// -------------------------------------------------
 acode *abt_code_new(orr_program *p);
 void abt_code_free(acode *c);
 // Takes over what the program has more than before; latencies from the pre-characterisation.
@@ -213,7 +220,8 @@ bool abt_code_grow(acode *c, machine *m, orr_err *e);
 bool abt_code_from(acode *c, const machine *m, const struct orr_latencies *l);
 bool abt_code_into(const acode *c, const machine *m, struct orr_latencies *l);
 
-// ---- core.c: Algorithm 1 ----------------------------------------------------------------------------------------
+// ---- core.c: Algorithm 1
+// ----------------------------------------------------------------------------------------
 void abt_core_run(acore *s, uint64_t until);
 uint64_t abt_core_next(const acore *s);
 void abt_warp_look(acore *s, awarp *w); // works out when it can issue
@@ -222,17 +230,20 @@ void abt_sched_remove(asched *q, uint32_t warp);
 void abt_sched_reset(asched *q);
 bool abt_warp_next_block(acore *s, awarp *w);
 
-// ---- block.c ----------------------------------------------------------------------------------------------------
+// ---- block.c
+// ----------------------------------------------------------------------------------------------------
 void abt_block_start(acore *s, uint32_t slot, tbuf *b, uint64_t when);
 void abt_block_barrier(acore *s, awarp *w, const orr_tinst *i);
 void abt_block_warp_ended(acore *s, awarp *w);
 
-// ---- lsu.c, fetch.c ------------------------------------------------------------------------------------------------
+// ---- lsu.c, fetch.c
+// ------------------------------------------------------------------------------------------------
 void abt_memory(acore *s, awarp *w, uint32_t inst, const ainst *i, uint64_t late);
 void abt_memory_start(acore *s, uint64_t l1_bytes);
 uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now); // a line that it did not have last
 
-// ---- engine.c --------------------------------------------------------------------------------------------------------
+// ---- engine.c
+// --------------------------------------------------------------------------------------------------------
 machine *abt_machine_new(const orr_gpu *g, orr_err *e);
 void abt_machine_free(machine *m);
 typedef struct arun {
@@ -240,7 +251,7 @@ typedef struct arun {
     double execute_seconds;
     orr_sm_counts n;
 } arun;
-bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, int threads, orr_progress *progress,
-             arun *out, orr_err *e);
+bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, int threads,
+             orr_progress *progress, arun *out, orr_err *e);
 
 #endif

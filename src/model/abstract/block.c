@@ -38,7 +38,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
     machine *m = s->m;
     ablock *b = &s->blocks[slot];
     if (when < s->block_free) when = s->block_free;
-    if (when < b->end) when = b->end;
+    if (b->end && when < b->end + m->c->turnaround) when = b->end + m->c->turnaround;
     if (when < buf->earliest) when = buf->earliest;
     s->block_free = when + m->spacing;
     if (!s->running++) s->since = when;
@@ -47,6 +47,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
     b->start = when;
     b->end = 0;
     b->at_barrier = 0;
+    b->bar_latency = 1;
     b->nwarps = b->running = buf->nwarps;
     s->n.blocks++;
     uint64_t first = when + m->c->block_latency;
@@ -58,7 +59,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
         }
         b->warp[n] = (uint32_t)w->sched * MAX_WARPS + (uint32_t)(w - s->sched[w->sched].warps);
         w->block = slot;
-        start_warp(m, w, buf, n, first);
+        start_warp(m, w, buf, n, first + n * m->c->warp_interval);
         s->n.warps++;
     }
     for (uint32_t n = 0; n < buf->nwarps && !s->damaged; n++) {
@@ -68,16 +69,17 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
             continue;
         }
         if (!m->gpu->icache_perfect) {
-            uint64_t t = abt_fetch(s, w, m->code->insts[w->at].line, first);
+            uint64_t t = abt_fetch(s, w, m->code->insts[w->at].line, when);
             if (t > w->front) w->front = t;
         }
         abt_warp_look(s, w);
     }
 }
 
-// ---- barriers -----------------------------------------------------------------------------------------------
+// ---- barriers
+// -----------------------------------------------------------------------------------------------
 static void release(acore *s, ablock *b, int which) {
-    uint64_t t = s->now + s->m->c->barrier_latency;
+    uint64_t t = s->now + b->bar_latency;
     for (uint32_t n = 0; n < b->nwarps; n++) {
         awarp *w = b->warp[n] == NOBODY ? NULL : awarp_of(s, b->warp[n]);
         if (!w || !w->waiting || (which >= 0 && w->waiting != which + 1)) continue;
@@ -100,6 +102,7 @@ void abt_block_barrier(acore *s, awarp *w, const orr_tinst *i) {
     ablock *b = &s->blocks[w->block];
     int which = i->imm < 16 ? i->imm : 0;
     b->arrived[which]++;
+    b->bar_latency = i->latency ? i->latency : 1;
     if (!(i->flags & ORR_TF_ARRIVE)) {
         w->waiting = (uint8_t)(which + 1);
         b->at_barrier++;
@@ -110,7 +113,8 @@ void abt_block_barrier(acore *s, awarp *w, const orr_tinst *i) {
         release_if_all(s, b);
 }
 
-// ---- the end ------------------------------------------------------------------------------------------------
+// ---- the end
+// ------------------------------------------------------------------------------------------------
 static void end_block(acore *s, ablock *b) {
     if (b->end > s->finished) s->finished = b->end;
     b->buf->next = s->done;

@@ -1,8 +1,8 @@
 // From a program and its pre-characterised latencies to the code that is simulated.
 //
-// An instruction waits for registers. Within a basic block each value is waited for once: whoever comes after the
-// first that did finds it there. So the list of registers to look at is short: those that nobody in the block has
-// looked at since they were written, or since the block began.
+// An instruction waits for registers. Within a basic block each value is waited for once: whoever comes after
+// the first that did finds it there. So the list of registers to look at is short: those that nobody in the
+// block has looked at since they were written, or since the block began.
 #include "model/abstract/abstract.h"
 
 #include <stdlib.h>
@@ -10,6 +10,8 @@
 
 #include "model/abstract/latencies.h"
 #include "model/cycle/alone.h"
+
+#define AHEAD 32 // cycles that a scheduler may go by itself where there are no barriers
 
 acode *abt_code_new(orr_program *p) {
     acode *c = orr_calloc(1, sizeof *c);
@@ -77,6 +79,11 @@ static void take_inst(acode *c, const machine *m, uint32_t n, bool *fresh, kept 
         take_registers(c, i, a, fresh);
     }
     if (!a->step) a->step = 1;
+    if (!m->collector) a->hold = i->hold;
+    a->jumps = m->c->branch_jump && i->kind == ORR_TK_BRANCH;
+    a->tensor = !m->collector && m->gpu->core_tensor_ramp > 0 &&
+                (i->tclass == ORR_TC_TENSOR || i->tclass == ORR_TC_TENSOR_INT);
+    a->found = i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER;
     uint64_t line = (uint64_t)m->gpu->icache_line;
     a->line = (uint32_t)(i->pc / line + 1);
     if (!n || i->pc / line != p->insts[n - 1].pc / line) a->flags |= AF_LINE;
@@ -90,20 +97,23 @@ static void take_inst(acode *c, const machine *m, uint32_t n, bool *fresh, kept 
     if (own && i->kind != ORR_TK_MEM && i->kind != ORR_TK_BARRIER) a->flags |= AF_APART;
     bool special = i->kind == ORR_TK_MEM || i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_FENCE ||
                    i->kind == ORR_TK_GROUP || i->kind == ORR_TK_WAIT_GROUP;
-    if (!special) a->flags |= AF_PLAIN;
+    if (!special && !a->found) a->flags |= AF_PLAIN;
 }
 
-// A unit that takes as many at once as its schedulers can issue is never in the way. If one instruction of the
-// program keeps it longer, it has to be watched for all.
+// A unit that takes as many at once as its schedulers can issue is never in the way. If one instruction of
+// the program keeps it longer, it has to be watched for all.
 static void find_busy(const acode *c, machine *m) {
     const acore *core = &m->cores[0];
     memset(m->throttles, 0, sizeof m->throttles);
+    m->ahead = AHEAD;
     for (uint32_t n = 0; n < c->program->ninsts; n++) {
         const orr_tinst *i = &c->program->insts[n];
         uint32_t sharing = 0, which = core->sched[0].pool_of[i->unit];
         for (uint32_t q = 0; q < m->nsched; q++) sharing += core->sched[q].pool_of[i->unit] == which;
         uint64_t apiece = (i->interval + m->issue_interval - 1) / m->issue_interval * (uint64_t)m->issue;
         m->own[i->unit] = sharing == 1;
+        uint64_t latency = i->latency ? i->latency : 1;
+        if (i->kind == ORR_TK_BARRIER && latency < m->ahead) m->ahead = latency;
         m->throttles[i->unit] |= sharing * apiece > core->pools[which].n || i->kind == ORR_TK_MEM;
     }
 }
@@ -115,7 +125,8 @@ static void take_block(acode *c, const machine *m, const orr_tblock *b, bool *fr
     for (uint32_t n = b->first; n < b->first + b->count; n++) {
         take_inst(c, m, n, fresh, &keep);
         if (n == b->first) c->insts[n].flags |= AF_LINE;
-        if (n + 1 == b->first + b->count) c->insts[n].flags &= (uint8_t) ~(AF_APART | AF_PLAIN); // the warp may end
+        if (n + 1 == b->first + b->count)
+            c->insts[n].flags &= (uint8_t) ~(AF_APART | AF_PLAIN); // the warp may end
         if (c->insts[n].kind == ORR_TK_MEM) c->in_order &= c->program->insts[n].access == access++;
     }
     c->in_order &= access == b->naccess;
@@ -149,7 +160,8 @@ bool abt_code_grow(acode *c, machine *m, orr_err *e) {
     return true;
 }
 
-// ---- files ----------------------------------------------------------------------------------------------------
+// ---- files
+// ----------------------------------------------------------------------------------------------------
 bool abt_code_from(acode *c, const machine *m, const orr_latencies *l) {
     const orr_program *p = c->program;
     const orr_latencies_kernel *k = orr_latencies_find(l, orr_alone_key(p, m->gpu), p->ninsts);

@@ -1,20 +1,22 @@
 // An SM: Algorithm 1 of the paper, with its sections II-D and II-E.
 //
-// A scheduler takes one of the warps that are ready and whose unit is free (lines 7 to 9), by the policy of the
-// description. The warp is ready again when the registers its next instruction needs are there: each has a time,
-// the issue of the instruction that writes it and that instruction's latency (line 14), or what memory says (line
-// 12). When nobody is ready time goes on to the next who is (line 23); the wheel finds it. Several schedulers
-// take turns in a cycle (II-E.2); warps of all resident blocks are in one wheel (II-E.1).
+// A scheduler takes one of the warps that are ready and whose unit is free (lines 7 to 9), by the policy of
+// the description. The warp is ready again when the registers its next instruction needs are there: each has
+// a time, the issue of the instruction that writes it and that instruction's latency (line 14), or what
+// memory says (line 12). When nobody is ready time goes on to the next who is (line 23); the wheel finds it.
+// Several schedulers take turns in a cycle (II-E.2); warps of all resident blocks are in one wheel (II-E.1).
 #include "model/abstract/abstract.h"
 
 #include <string.h>
 
-// Schedulers of an SM meet at memory, at barriers, at units they share and where a warp ends: `apart` is clear for
-// such instructions (code.c). All others are a scheduler's own business, so it may go through them by itself for as
-// long as a barrier takes: what the others do in that time cannot wake any of its warps earlier.
+// Schedulers of an SM meet at memory, at barriers, at units they share and where a warp ends: `apart` is
+// clear for such instructions (code.c). All others are a scheduler's own business, so it may go through them
+// by itself for as long as a barrier takes: what the others do in that time cannot wake any of its warps
+// earlier.
 
-// ---- the wheel ----------------------------------------------------------------------------------------------
-// Bit `bit` is ready at t, which is after what has been drained.
+// ---- the wheel
+// ---------------------------------------------------------------------------------------------- Bit `bit` is
+// ready at t, which is after what has been drained.
 static inline void insert(asched *q, uint32_t bit, uint64_t t) {
     uint64_t g = t / NEAR, me = 1ull << bit;
     q->ready[bit] = t;
@@ -102,8 +104,8 @@ void abt_sched_reset(asched *q) {
     memset(q->bank_free, 0, sizeof q->bank_free);
 }
 
-// Bits stand for warps in order of age, so that the oldest is the lowest. When they have run out, what is left
-// moves down.
+// Bits stand for warps in order of age, so that the oldest is the lowest. When they have run out, what is
+// left moves down.
 static void compact(asched *q) {
     uint64_t awake = 0, memory = 0, watch = 0, active = 0, waits = 0, wheel = 0;
     for (int k = 0; k < 2 * NEAR; k++) wheel |= q->wheel[k];
@@ -162,7 +164,8 @@ void abt_sched_remove(asched *q, uint32_t warp) {
     if (!q->live) q->nbits = 0;
 }
 
-// ---- warps --------------------------------------------------------------------------------------------------
+// ---- warps
+// --------------------------------------------------------------------------------------------------
 static bool read_accesses(awarp *w, uint32_t n) {
     for (uint32_t a = 0; a < n; a++) {
         w->access[a] = (uint32_t)(w->trace.at - w->base);
@@ -262,21 +265,33 @@ void abt_warp_look(acore *s, awarp *w) {
     if (q != s->runs && t < s->others) s->others = t;
 }
 
-// ---- issue --------------------------------------------------------------------------------------------------
-static inline void occupy(acore *s, uint32_t which, uint64_t now, uint64_t cycles) {
+// ---- issue
+// -------------------------------------------------------------------------------------------------- Takes
+// one of the pool for some cycles; returns how long the instruction waits in front of it.
+static inline uint64_t occupy(acore *s, uint32_t which, uint64_t now, uint64_t cycles) {
     pool *p = &s->pools[which];
-    if (p->n == 1) {
+    if (p->n == 1 && !p->queue) {
         s->pool_free[which] = now + cycles;
-        return;
+        return 0;
     }
     uint32_t best = 0;
     for (uint32_t n = 1; n < p->n; n++)
         if (p->at[n] < p->at[best]) best = n;
-    p->at[best] = now + cycles;
-    uint64_t t = p->at[0];
+    uint64_t start = p->queue && p->at[best] > now ? p->at[best] : now;
+    p->at[best] = start + cycles;
+    uint64_t t = p->at[0], ahead = p->queue * cycles;
     for (uint32_t n = 1; n < p->n; n++)
         if (p->at[n] < t) t = p->at[n];
-    s->pool_free[which] = t;
+    s->pool_free[which] = t > ahead ? t - ahead : 0;
+    return start - now;
+}
+
+// A tensor instruction while the SM's clock is held back takes twice as long (core.tensor_ramp).
+static void ramp(acore *s, const asched *q, awarp *w, const ainst *i, uint64_t now) {
+    if (!s->ramp) s->ramp = now + (uint64_t)s->m->gpu->core_tensor_ramp;
+    if (now >= s->ramp) return;
+    s->pool_free[q->pool_of[i->unit]] += i->busy;
+    w->front += w->front - now;
 }
 
 // Register banks of modern cores, as cycle/sm.c has them: cycles that the instruction waits for its operands.
@@ -285,7 +300,8 @@ static uint64_t read_banks(const acore *s, asched *q, const ainst *i, uint64_t n
     const machine *m = s->m;
     uint64_t ports = m->ports, window = m->bank_window, first = now * ports, t = first;
     for (uint32_t b = 0; b < m->nbanks; b++)
-        if (i->reads[b] && q->bank_free[b] + i->reads[b] > t + window) t = q->bank_free[b] + i->reads[b] - window;
+        if (i->reads[b] && q->bank_free[b] + i->reads[b] > t + window)
+            t = q->bank_free[b] + i->reads[b] - window;
     if (ports > 1) t = (t + ports - 1) / ports * ports;
     for (uint32_t b = 0; b < m->nbanks; b++)
         if (i->reads[b]) q->bank_free[b] = (q->bank_free[b] > t ? q->bank_free[b] : t) + i->reads[b];
@@ -318,8 +334,10 @@ static void special(acore *s, awarp *w, const ainst *i, uint32_t inst, uint64_t 
         break;
     case ORR_TK_FENCE: fence(s, w, &code->program->insts[inst], now); break;
     case ORR_TK_GROUP: w->group++; break;
-    default: result(code, w, i, now + i->latency);
+    default: result(code, w, i, now + start + i->latency);
     }
+    // B2R: what the barrier found; the warp goes on when it has it.
+    if (i->found && w->front < now + i->latency) w->front = now + i->latency;
 }
 
 // One instruction of a warp; `more`: another could go with it. Returns when the scheduler can issue again.
@@ -333,19 +351,25 @@ static inline uint64_t issue(acore *s, asched *q, uint32_t bit, uint64_t now, bo
     q->awake &= ~(1ull << bit);
     q->last = bit;
     q->yield = i->yield;
-    uint64_t start = i->banks ? read_banks(s, q, i, now) : 0, next = now + m->issue_interval + start;
-    w->front = now + start + (more && i->step == 1 ? 0 : i->step);
-    if (i->flags & AF_WATCH) occupy(s, q->pool_of[i->unit], now, i->busy + start);
+    uint64_t start = i->banks ? read_banks(s, q, i, now) : 0, queued = 0;
+    w->front = now + (more && i->step == 1 ? 0 : i->step);
+    if (i->flags & AF_WATCH) queued = occupy(s, q->pool_of[i->unit], now + start, i->busy);
+    start += i->hold;
+    if (i->tensor) ramp(s, q, w, i, now);
+    w->front += start;
+    uint64_t next = now + m->issue_interval + start;
     if (plain)
-        result(code, w, i, now + i->latency);
+        result(code, w, i, now + queued + i->latency);
     else
-        special(s, w, i, inst, now, start);
+        special(s, w, i, inst, now, i->kind == ORR_TK_MEM ? start + queued : queued);
     if (++w->at == w->end && !abt_warp_next_block(s, w)) {
         s->now = now;
         abt_block_warp_ended(s, w);
         return next;
     }
     const ainst *then = &code->insts[w->at];
+    if (i->jumps && (w->at != inst + 1 || code->program->insts[inst].sass == ORR_SASS_BSYNC))
+        w->front += m->c->branch_jump;
     if (m->fetches && then->flags & AF_LINE && w->fetched != then->line) {
         uint64_t t = abt_fetch(s, w, then->line, now);
         if (t > w->front) w->front = t;
@@ -360,7 +384,8 @@ static inline uint64_t issue(acore *s, asched *q, uint32_t bit, uint64_t now, bo
     return next;
 }
 
-// ---- who ------------------------------------------------------------------------------------------------------
+// ---- who
+// ------------------------------------------------------------------------------------------------------
 static uint32_t first_after(uint64_t can, uint32_t last) {
     uint64_t after = last < 63 ? can & ~((2ull << last) - 1) : 0;
     return (uint32_t)__builtin_ctzll(after ? after : can);
@@ -454,8 +479,8 @@ static inline uint32_t choose(const machine *m, asched *q, uint64_t can) {
     return pick(m, q, can);
 }
 
-// A scheduler by itself, from its next cycle on: until the others have something to do, and a little further for what
-// concerns none of them.
+// A scheduler by itself, from its next cycle on: until the others have something to do, and a little further
+// for what concerns none of them.
 __attribute__((flatten)) static void run_scheduler(acore *s, asched *q, uint64_t until) {
     machine *m = s->m;
     uint64_t now = q->wake;
@@ -489,12 +514,17 @@ __attribute__((flatten)) static void run_scheduler(acore *s, asched *q, uint64_t
     q->wake = now;
 }
 
-// ---- the loop ---------------------------------------------------------------------------------------------------
+// ---- the loop
+// ---------------------------------------------------------------------------------------------------
 uint64_t abt_core_next(const acore *s) {
     uint64_t t = NEVER;
     for (uint32_t n = 0; n < s->m->nsched; n++)
         if (s->sched[n].wake < t) t = s->sched[n].wake;
     return t;
+}
+
+static inline uint32_t turn(uint32_t n, uint64_t now, uint32_t nsched) {
+    return (n + nsched - (uint32_t)(now % nsched)) % nsched;
 }
 
 void abt_core_run(acore *s, uint64_t until) {
@@ -505,7 +535,10 @@ void abt_core_run(acore *s, uint64_t until) {
         uint64_t others = NEVER;
         for (uint32_t n = 1; n < nsched; n++) {
             asched *q = &s->sched[n];
-            if (q->wake < first->wake) {
+            bool before = q->wake < first->wake;
+            if (q->wake == first->wake && q->wake != NEVER) // at one time each has its turn to go first
+                before = turn(n, q->wake, nsched) < turn((uint32_t)(first - s->sched), q->wake, nsched);
+            if (before) {
                 others = first->wake;
                 first = q;
             } else if (q->wake < others) {

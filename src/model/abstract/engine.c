@@ -1,8 +1,9 @@
 // A launch through the machine: the SMs in turn, window by window.
 //
-// SMs meet at two places: memory, whose ledgers do not mind that one SM is a window ahead of another, and the queue
-// of thread blocks. An SM that has room for a block stops until all have come as far as they can; then who was free
-// first gets the next one. What is done is done by one host thread; with more, executing goes on beside it.
+// SMs meet at two places: memory, whose ledgers do not mind that one SM is a window ahead of another, and the
+// queue of thread blocks. An SM that has room for a block stops until all have come as far as they can; then
+// who was free first gets the next one. What is done is done by one host thread; with more, executing goes on
+// beside it.
 #include "model/abstract/abstract.h"
 
 #include <stdlib.h>
@@ -10,9 +11,10 @@
 
 #define PERFECT_WINDOW 2048 // cycles: nothing but thread blocks has to be kept in order
 
-// ---- the machine ----------------------------------------------------------------------------------------------
-// Units as the cycle model spreads them over sub-cores. When the schedulers of a sub-core can have equal shares of
-// them each gets its own: so they need not be watched for what the others do.
+// ---- the machine
+// ---------------------------------------------------------------------------------------------- Units as the
+// cycle model spreads them over sub-cores. When the schedulers of a sub-core can have equal shares of them
+// each gets its own: so they need not be watched for what the others do.
 static void make_pools(const machine *m, acore *s) {
     const orr_gpu *g = m->gpu;
     uint32_t subs = (uint32_t)g->core_subcores, per = m->c->sched_per_sub;
@@ -24,7 +26,8 @@ static void make_pools(const machine *m, acore *s) {
         if (split) each /= per;
         if (each > 16) each = 16;
         for (uint32_t n = 0; n < (common ? 1 : split ? m->nsched : subs); n++)
-            s->pools[s->npools++] = (pool){.n = each, .unit = (uint32_t)u};
+            s->pools[s->npools++] =
+                (pool){.n = each, .unit = (uint32_t)u, .queue = (uint32_t)g->units[u].queue};
         for (uint32_t q = 0; q < m->nsched; q++)
             s->sched[q].pool_of[u] = (uint8_t)(first + (common ? 0 : split ? q : q / per));
     }
@@ -45,8 +48,8 @@ static void make_core(machine *m, acore *s, uint32_t id) {
         }
     }
     if (!g->icache_perfect) {
-        orr_cache_init(&s->l1i, (uint64_t)(g->icache_l1 ? g->icache_l1 : g->icache_line), (uint32_t)g->icache_line,
-                       0, false, false);
+        orr_cache_init(&s->l1i, (uint64_t)(g->icache_l1 ? g->icache_l1 : g->icache_line),
+                       (uint32_t)g->icache_line, 0, false, false);
         s->l1i_when = orr_calloc((size_t)s->l1i.sets * s->l1i.ways, sizeof *s->l1i_when);
     }
     if (g->const_size) orr_cache_init(&s->constants, (uint64_t)g->const_size, 64, 0, false, false);
@@ -103,7 +106,6 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->issue = g->core_issue;
     m->issue_interval = (uint64_t)g->core_issue_interval;
     m->spacing = (uint64_t)g->launch_sm_interval;
-    m->ahead = m->c->barrier_latency;
     m->greedy = g->core_policy == ORR_SCHED_GTO;
     m->oldest_first = m->greedy || g->core_policy == ORR_SCHED_OLDEST;
     m->fetches = !g->icache_perfect;
@@ -126,7 +128,8 @@ void abt_machine_free(machine *m) {
     free(m);
 }
 
-// ---- a launch ---------------------------------------------------------------------------------------------------
+// ---- a launch
+// ---------------------------------------------------------------------------------------------------
 typedef struct taker { // an SM that has room
     uint64_t free;     // since
     uint32_t core, slot;
@@ -215,10 +218,12 @@ static void prepare(machine *m, acore *s, const orr_occupancy_result *occ) {
         asched *q = &s->sched[n];
         abt_sched_reset(q);
         if (q->l0_when) {
+            q->l0_last = 0;
             orr_cache_flush(&q->l0);
             memset(q->l0_when, 0, (size_t)q->l0.sets * q->l0.ways * sizeof *q->l0_when);
         }
     }
+    s->l1i_last = s->ramp = 0;
     if (s->l1i_when) orr_cache_flush(&s->l1i);
     if (m->gpu->const_size) orr_cache_flush(&s->constants);
     if (m->gpu->const_l15_size) orr_cache_flush(&s->constants2);
@@ -332,9 +337,10 @@ static bool windows(engine *x, orr_progress *progress) {
         if (!running && !m->more) return true;
         uint64_t t = next_event(m);
         if (t == NEVER)
-            return orr_fail(x->e, ORR_PROGRAM_FAILED,
-                            "%s: all warps wait and nothing will wake them (a barrier that not all threads reach?)",
-                            m->kernel->name);
+            return orr_fail(
+                x->e, ORR_PROGRAM_FAILED,
+                "%s: all warps wait and nothing will wake them (a barrier that not all threads reach?)",
+                m->kernel->name);
         m->from = m->until;
         if (t > m->from) m->from += (t - m->from) / window * window;
         m->until = m->from + window;
@@ -345,7 +351,7 @@ static bool windows(engine *x, orr_progress *progress) {
 static uint32_t *dealing_order(const orr_gpu *g, uint32_t n) {
     uint32_t *order = orr_malloc(n * sizeof *order), k = 0;
     uint32_t each = g->tpc_count > 0 ? (n + (uint32_t)g->tpc_count - 1) / (uint32_t)g->tpc_count : 1;
-    if (!each) each = 1;
+    if (!each || g->launch_order == ORR_LAUNCH_TPC) each = 1;
     for (uint32_t first = 0; first < each; first++)
         for (uint32_t i = first; i < n; i += each) order[k++] = i;
     return order;
@@ -373,8 +379,8 @@ static void sum_up(machine *m, supply *supply, arun *out) {
     if (!m->perfect && mem->requests && end > out->cycles) out->cycles = end;
 }
 
-bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, int threads, orr_progress *progress,
-             arun *out, orr_err *e) {
+bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, int threads,
+             orr_progress *progress, arun *out, orr_err *e) {
     engine x = {.m = m, .e = e};
     m->control = m->code->program->control;
     m->more = true;

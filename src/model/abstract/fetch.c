@@ -1,22 +1,31 @@
-// Instruction caches, as the cycle model has them (cycle/fetch.c): one of each scheduler, one of the SM, then L2.
+// Instruction caches, as the cycle model has them (cycle/fetch.c): one of each scheduler, one of the SM, then
+// L2.
 #include "model/abstract/abstract.h"
 
-static uint64_t in_l1(acore *s, uint64_t line, uint64_t now) {
+// When a line comes that could be there at `t`: those fetched ahead one after the other, one that a warp
+// waits for goes before them.
+static uint64_t in_line(uint64_t t, uint64_t *last, uint64_t interval, bool asked) {
+    if (!asked && t < *last + interval) t = *last + interval;
+    if (t > *last) *last = t;
+    return t;
+}
+
+static uint64_t in_l1(acore *s, uint64_t line, uint64_t now, bool asked) {
     uint32_t at = orr_cache_find(&s->l1i, line);
     if (at == ORR_NO_LINE) {
         orr_cache_line victim;
         at = orr_cache_take(&s->l1i, line, &victim, NULL);
-        s->l1i_when[at] = now + s->m->c->l2_latency;
-        s->n.icache_l1_miss++;
+        s->l1i_when[at] = in_line(now + s->m->c->l2_latency, &s->l1i_last, s->m->c->line_interval2, asked);
+        s->n.icache_l1_miss += asked;
     }
     orr_cache_touch(&s->l1i, at);
     return s->l1i_when[at] > now ? s->l1i_when[at] : now;
 }
 
-static uint64_t in_l0(acore *s, asched *q, uint64_t line, uint64_t now) {
+static uint64_t in_l0(acore *s, asched *q, uint64_t line, uint64_t now, bool asked) {
     const machine *m = s->m;
     if (!m->gpu->icache_l0) {
-        uint64_t t = in_l1(s, line, now);
+        uint64_t t = in_l1(s, line, now, asked);
         return t > now ? t + m->c->fetch_latency : now;
     }
     uint32_t at = (uint32_t)line - 1;
@@ -31,8 +40,9 @@ static uint64_t in_l0(acore *s, asched *q, uint64_t line, uint64_t now) {
         orr_cache_touch(&q->l0, at);
     }
     if (miss) {
-        q->l0_when[at] = in_l1(s, line, now) + m->c->fetch_latency;
-        s->n.icache_l0_miss++;
+        uint64_t t = in_l1(s, line, now, asked) + m->c->fetch_latency;
+        q->l0_when[at] = in_line(t, &q->l0_last, m->c->line_interval, asked);
+        s->n.icache_l0_miss += asked;
     }
     return q->l0_when[at];
 }
@@ -42,8 +52,8 @@ uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now) {
     asched *q = &s->sched[w->sched];
     w->fetched = line;
     s->n.icache_fetches++;
-    uint64_t t = in_l0(s, q, line, now), ahead = (uint64_t)m->gpu->icache_prefetch;
+    uint64_t t = in_l0(s, q, line, now, true), ahead = (uint64_t)m->gpu->icache_prefetch;
     for (uint64_t n = t > now || !ahead ? 1 : ahead; n <= ahead && line + n <= m->code_lines; n++)
-        in_l0(s, q, line + n, now);
+        in_l0(s, q, line + n, now, false);
     return t;
 }

@@ -4,9 +4,9 @@
 //   kernel 0123456789abcdef insts 3 registers 20 shared 0 name
 //   0:22 0:26 1:0
 //
-// The number after `kernel` names code and pipeline (orr_alone_key); then for each instruction its kind and its
-// latency, sixteen to a line. Whoever wrote the file is not trusted: counts are checked before memory is taken for
-// them, and a kernel is only used for the code that its key names.
+// The number after `kernel` names code and pipeline (orr_alone_key); then for each instruction its kind and
+// its latency, sixteen to a line. Whoever wrote the file is not trusted: counts are checked before memory is
+// taken for them, and a kernel is only used for the code that its key names.
 #include "model/abstract/latencies.h"
 
 #include <errno.h>
@@ -30,7 +30,8 @@ typedef struct reader {
 } reader;
 
 static bool bad(const reader *r, const char *what) {
-    return orr_fail(r->e, ORR_BAD_INPUT, "%s:%u: %s; delete the file and it is made again", r->path, r->line, what);
+    return orr_fail(r->e, ORR_BAD_INPUT, "%s:%u: %s; delete the file and it is made again", r->path, r->line,
+                    what);
 }
 
 // A number that ends before `stop`; leaves r->at behind that.
@@ -41,7 +42,8 @@ static bool number(reader *r, char stop, uint64_t most, uint64_t *v) {
         if (*v > most) return bad(r, "a number is too large");
     }
     if (r->at == from) return bad(r, "a number is missing");
-    if (r->at == r->end || *r->at != stop) return bad(r, "something follows a number that does not belong there");
+    if (r->at == r->end || *r->at != stop)
+        return bad(r, "something follows a number that does not belong there");
     r->at++;
     return true;
 }
@@ -68,7 +70,8 @@ static bool instructions(reader *r, orr_latencies_kernel *k) {
     for (uint32_t n = 0; n < k->ninsts; n++) {
         uint64_t kind, cycles;
         bool last = n + 1 == k->ninsts || n % PER_LINE == PER_LINE - 1;
-        if (!number(r, ':', UINT8_MAX, &kind) || !number(r, last ? '\n' : ' ', MAX_CYCLES, &cycles)) return false;
+        if (!number(r, ':', UINT8_MAX, &kind) || !number(r, last ? '\n' : ' ', MAX_CYCLES, &cycles))
+            return false;
         k->inst[n] = (orr_latency){(uint32_t)cycles, (uint8_t)kind};
         r->line += last;
     }
@@ -86,14 +89,17 @@ static bool kernel(reader *r, orr_latencies *l) {
     uint64_t k, insts, registers, shared;
     if (!word(r, "kernel ")) return bad(r, "expected \"kernel\"");
     if (!key(r, &k)) return false;
-    if (!word(r, " insts ") || !number(r, ' ', MAX_INSTS, &insts)) return bad(r, "expected \"insts\" and a number");
+    if (!word(r, " insts ") || !number(r, ' ', MAX_INSTS, &insts))
+        return bad(r, "expected \"insts\" and a number");
     if (!word(r, "registers ") || !number(r, ' ', UINT16_MAX, &registers))
         return bad(r, "expected \"registers\" and a number");
-    if (!word(r, "shared ") || !number(r, ' ', UINT32_MAX, &shared)) return bad(r, "expected \"shared\" and a number");
+    if (!word(r, "shared ") || !number(r, ' ', UINT32_MAX, &shared))
+        return bad(r, "expected \"shared\" and a number");
     const char *end = memchr(r->at, '\n', (size_t)(r->end - r->at));
     if (!end) return bad(r, "the file ends within a kernel");
     // Each instruction takes at least four bytes of the file.
-    if (insts > (uint64_t)(r->end - end) / 4 + 1) return bad(r, "the file has fewer instructions than it says");
+    if (insts > (uint64_t)(r->end - end) / 4 + 1)
+        return bad(r, "the file has fewer instructions than it says");
     char *name = copy_of(r->at, (size_t)(end - r->at));
     orr_latencies_kernel *x = orr_latencies_add(l, k, name, (uint32_t)insts);
     free(name);

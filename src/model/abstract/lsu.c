@@ -1,9 +1,9 @@
 // Memory instructions (the paper's II-D.1 and II-E.3): the load/store unit, shared memory, L1, constants.
 //
-// The unit works off one instruction after the other; lsu.queue of them can wait for it. How long one takes follows
-// from its addresses: sectors and lines from the coalescer, passes from shared memory's banks. When its data are
-// there is known when it is issued: L1's tags say what has to be fetched, and what is behind them (memory/quick.h)
-// says when that comes. So a register has its time at once and nobody has to be woken.
+// The unit works off one instruction after the other; lsu.queue of them can wait for it. How long one takes
+// follows from its addresses: sectors and lines from the coalescer, passes from shared memory's banks. When
+// its data are there is known when it is issued: L1's tags say what has to be fetched, and what is behind
+// them (memory/quick.h) says when that comes. So a register has its time at once and nobody has to be woken.
 #include "model/abstract/abstract.h"
 
 #include <stdlib.h>
@@ -17,6 +17,7 @@ typedef struct access { // one memory instruction at work
     const orr_tinst *i;
     uint64_t from; // cycle: the unit began with it
     uint32_t cost;
+    uint16_t each; // shared memory: cycles of a pass
     uint8_t space;
 } access;
 
@@ -24,7 +25,8 @@ static int kind_of(const orr_tinst *i) {
     return i->flags & ORR_TF_ATOMIC ? ORR_L1_ATOMIC : i->flags & ORR_TF_STORE ? ORR_L1_STORE : ORR_L1_LOAD;
 }
 
-// ---- what it touches --------------------------------------------------------------------------------------------
+// ---- what it touches
+// --------------------------------------------------------------------------------------------
 static uint8_t space_of(uint8_t space, uint64_t at) {
     if (space != ORR_SPACE_GENERIC) return space;
     if (at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_SHARED;
@@ -46,6 +48,30 @@ static uint32_t l1_cycles(const machine *m, const orr_coalesced *x) {
     return most > way ? most : way;
 }
 
+// The same where L1's banks are those of shared memory (l1.words), as cycle/lsu.c has it.
+static uint32_t l1_word_cycles(const machine *m, const orr_tinst *i, bool local) {
+    const orr_coalesced *x = &m->lines;
+    uint32_t banks = m->c->lsu_banks, tags = (x->lines + banks - 1) / banks, least = 1, most;
+    if (i->flags & ORR_TF_STORE) least = (uint32_t)m->gpu->l1_store;
+    uint32_t packed = ((uint32_t)orr_popc(m->access.mask) * i->bytes + 127) / 128;
+    if (local || x->lines <= packed)
+        most = local ? x->lines : packed;
+    else
+        most = orr_bank_conflicts(&m->access, i->bytes,
+                                  i->flags & ORR_TF_LOAD ? ORR_BANKS_LOAD : ORR_BANKS_STORE)
+                   .passes;
+    if (most < tags) most = tags;
+    return most > least ? most : least;
+}
+
+// An atomic that compares and swaps; one that only says whether it did (CAST) swaps for one lane of a word.
+enum { SWAP_NOT, SWAP, SWAP_OR_NOT };
+static int swap_of(const machine *m, const orr_tinst *i) {
+    if (m->gpu->shared_swap <= 1 || !(i->flags & ORR_TF_ATOMIC)) return SWAP_NOT;
+    const char *name = strstr(m->code->program->names[i->name], ".CAS");
+    return !name ? SWAP_NOT : name[4] == 'T' ? SWAP_OR_NOT : SWAP;
+}
+
 // Sectors of each line that a store writes whole, and lanes in it.
 static void look_at_lanes(machine *k, const orr_access *a, uint32_t bytes, bool local) {
     const orr_coalesced *x = &k->lines;
@@ -64,7 +90,8 @@ static void look_at_lanes(machine *k, const orr_access *a, uint32_t bytes, bool 
             if (from >= ORR_LINE && to - 1 >= ORR_LINE) continue; // not in this line
             if (from >= ORR_LINE) from = 0;
             if (to > ORR_LINE) to = ORR_LINE;
-            unsigned __int128 ones = to - from >= 128 ? ~(unsigned __int128)0 : ((unsigned __int128)1 << (to - from)) - 1;
+            unsigned __int128 ones =
+                to - from >= 128 ? ~(unsigned __int128)0 : ((unsigned __int128)1 << (to - from)) - 1;
             set |= ones << from;
         }
         k->lanes[n] = (uint8_t)(lanes ? lanes : 1);
@@ -95,19 +122,23 @@ static bool decode(acore *s, const awarp *w, orr_trace *t, access *k) {
     int kind = kind_of(i);
     if (k->space == ORR_SPACE_CONST) return true;
     if (k->space == ORR_SPACE_SHARED) {
+        int swap = swap_of(m, i);
         orr_banked b = orr_bank_conflicts(a, i->bytes,
-                                          kind == ORR_L1_ATOMIC  ? ORR_BANKS_ATOMIC
-                                          : kind == ORR_L1_STORE ? ORR_BANKS_STORE
-                                                                 : ORR_BANKS_LOAD);
-        k->cost = (b.passes ? b.passes : 1) * m->c->pass_cycles;
+                                          swap == SWAP_OR_NOT     ? ORR_BANKS_STORE
+                                          : kind == ORR_L1_ATOMIC ? ORR_BANKS_ATOMIC
+                                          : kind == ORR_L1_STORE  ? ORR_BANKS_STORE
+                                                                  : ORR_BANKS_LOAD);
+        k->each = (uint16_t)(m->c->pass_cycles * (swap ? (uint32_t)m->gpu->shared_swap : 1));
+        k->cost = (b.passes ? b.passes : 1) * k->each;
         return true;
     }
     bool local = k->space == ORR_SPACE_LOCAL;
     if (local)
         orr_coalesce_local(a, i->bytes, x);
     else
-        orr_coalesce(a, i->bytes, kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->coalesce, x);
-    k->cost = l1_cycles(m, x);
+        orr_coalesce(a, i->bytes,
+                     kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->coalesce, x);
+    k->cost = m->gpu->l1_words ? l1_word_cycles(m, i, local) : l1_cycles(m, x);
     if (kind != ORR_L1_LOAD) look_at_lanes(m, a, i->bytes, local);
     if (i->flags & ORR_TF_ASYNC) k->cost += ((uint32_t)orr_popc(a->mask) * i->bytes + 127) / 128;
     if (local) {
@@ -119,7 +150,8 @@ static bool decode(acore *s, const awarp *w, orr_trace *t, access *k) {
     return true;
 }
 
-// ---- the same again ---------------------------------------------------------------------------------------------
+// ---- the same again
+// ---------------------------------------------------------------------------------------------
 static bool remembered(machine *m, const amemo *e, orr_trace *t, access *k) {
     if (!e->n || e->mask != t->mask || (size_t)(t->end - t->at) < e->n) return false;
     const uint8_t *p = t->at;
@@ -131,6 +163,7 @@ static bool remembered(machine *m, const amemo *e, orr_trace *t, access *k) {
     if ((at & 127) != e->low || space_of(k->i->space, at) != e->space) return false;
     t->at += e->n;
     k->cost = e->cost;
+    k->each = e->each;
     k->space = e->space;
     orr_coalesced *x = &m->lines;
     x->lines = e->nlines;
@@ -144,11 +177,13 @@ static bool remembered(machine *m, const amemo *e, orr_trace *t, access *k) {
     return true;
 }
 
-// Patterns move with their address as long as its last 7 bits stay: banks, sectors and lines repeat after 128.
+// Patterns move with their address as long as its last 7 bits stay: banks, sectors and lines repeat after
+// 128.
 static void remember(const machine *m, amemo *e, const uint8_t *p, size_t n, uint32_t mask, const access *k) {
     const orr_coalesced *x = &m->lines;
     e->n = 0;
-    if (n > MEMO_BYTES || !(*p & 7) || x->lines > MEMO_LINES || m->c->lsu_banks > 4 || 4 % m->c->lsu_banks) return;
+    if (n > MEMO_BYTES || !(*p & 7) || x->lines > MEMO_LINES) return;
+    if (!m->gpu->l1_words && (m->c->lsu_banks > 4 || 4 % m->c->lsu_banks)) return;
     if (k->space != ORR_SPACE_SHARED && k->space != ORR_SPACE_GLOBAL) return;
     uint64_t at;
     e->base = *p & 8 ? 5 : 1;
@@ -156,6 +191,7 @@ static void remember(const machine *m, amemo *e, const uint8_t *p, size_t n, uin
     e->mask = mask;
     e->low = at & 127;
     e->space = k->space;
+    e->each = k->each;
     e->nlines = (uint16_t)x->lines;
     e->sectors = (uint16_t)x->sectors;
     e->cost = (uint16_t)(k->cost < UINT16_MAX ? k->cost : UINT16_MAX);
@@ -171,7 +207,8 @@ static void remember(const machine *m, amemo *e, const uint8_t *p, size_t n, uin
     e->n = (uint8_t)n;
 }
 
-// ---- the network --------------------------------------------------------------------------------------------------
+// ---- the network
+// --------------------------------------------------------------------------------------------------
 static orr_quick_reply send(acore *s, orr_request *r, uint64_t when, uint32_t bytes, uint8_t whole) {
     machine *m = s->m;
     const cycle *c = m->c;
@@ -180,7 +217,8 @@ static orr_quick_reply send(acore *s, orr_request *r, uint64_t when, uint32_t by
     s->send_free = t + bytes * c->request_byte;
     s->n.sent_bytes += bytes;
     r->time = t + c->request_ticks;
-    if (c->far_ticks &&
+    r->sm = s->id;
+    if (c->far_ticks && !m->gpu->l2_copies &&
         orr_quick_side_of(m->memory, r->line) != (int)(s->id * (uint32_t)m->gpu->l2_partitions / m->ncores))
         r->time += c->far_ticks;
     orr_quick_reply a = orr_quick_ask(m->memory, r, whole);
@@ -192,7 +230,8 @@ static orr_quick_reply send(acore *s, orr_request *r, uint64_t when, uint32_t by
     return a;
 }
 
-// ---- lines on their way: a heap of their times ----------------------------------------------------------------
+// ---- lines on their way: a heap of their times
+// ----------------------------------------------------------------
 static void push_miss(acore *s, uint64_t t) {
     uint32_t i = s->nmisses++;
     for (; i && s->misses[(i - 1) / 2] > t; i = (i - 1) / 2) s->misses[i] = s->misses[(i - 1) / 2];
@@ -218,11 +257,15 @@ static void make_room(acore *s, access *k) {
     pop_miss(s);
 }
 
-// ---- one line -----------------------------------------------------------------------------------------------------
-static uint8_t from_of(const access *k) { return k->space == ORR_SPACE_LOCAL ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL; }
+// ---- one line
+// -----------------------------------------------------------------------------------------------------
+static uint8_t from_of(const access *k) {
+    return k->space == ORR_SPACE_LOCAL ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
+}
 
 // Asks for sectors; returns the cycle in which they can be used.
-static uint64_t ask(acore *s, access *k, uint64_t line, uint8_t sectors, uint64_t when, uint8_t kind, uint8_t ops) {
+static uint64_t ask(acore *s, access *k, uint64_t line, uint8_t sectors, uint64_t when, uint8_t kind,
+                    uint8_t ops) {
     machine *m = s->m;
     const cycle *c = m->c;
     orr_request r = {.line = line, .sectors = sectors, .kind = kind, .from = from_of(k), .ops = ops};
@@ -237,7 +280,8 @@ static uint64_t ask(acore *s, access *k, uint64_t line, uint8_t sectors, uint64_
     return ready;
 }
 
-static void write_line(acore *s, const access *k, uint64_t line, uint8_t sectors, uint8_t whole, uint64_t when) {
+static void write_line(acore *s, const access *k, uint64_t line, uint8_t sectors, uint8_t whole,
+                       uint64_t when) {
     orr_request r = {.line = line, .sectors = sectors, .kind = ORR_REQ_WRITE};
     r.from = line >= LOCAL_LINES ? ORR_FROM_LOCAL : from_of(k);
     send(s, &r, when, 8 + 32 * (uint32_t)orr_popc(sectors), whole);
@@ -349,7 +393,8 @@ static void store_line(acore *s, access *k, uint64_t line, uint8_t sectors, uint
     write_line(s, k, line, sectors, whole, when);
 }
 
-static uint64_t atomic_line(acore *s, access *k, uint64_t line, uint8_t sectors, uint8_t lanes, uint64_t lag) {
+static uint64_t atomic_line(acore *s, access *k, uint64_t line, uint8_t sectors, uint8_t lanes,
+                            uint64_t lag) {
     bool answered = k->i->flags & ORR_TF_LOAD;
     if (answered) make_room(s, k);
     uint32_t at = orr_cache_find(&s->l1, line); // what L1 has of it is old now
@@ -362,7 +407,8 @@ static uint64_t atomic_line(acore *s, access *k, uint64_t line, uint8_t sectors,
     return 0;
 }
 
-// ---- constants ----------------------------------------------------------------------------------------------------
+// ---- constants
+// ----------------------------------------------------------------------------------------------------
 static uint64_t constants(acore *s, const orr_access *a) {
     const machine *m = s->m;
     uint64_t latency = m->c->const_latency, seen = UINT64_MAX;
@@ -394,8 +440,9 @@ static uint64_t constants(acore *s, const orr_access *a) {
     return latency;
 }
 
-// ---- an instruction -----------------------------------------------------------------------------------------------
-// Global and local memory; returns when its data are there.
+// ---- an instruction
+// ----------------------------------------------------------------------------------------------- Global and
+// local memory; returns when its data are there.
 static uint64_t lines(acore *s, awarp *w, access *k) {
     machine *m = s->m;
     const orr_coalesced *x = &m->lines;
@@ -462,8 +509,8 @@ void abt_memory(acore *s, awarp *w, uint32_t inst, const ainst *i, uint64_t late
     if (k.space == ORR_SPACE_SHARED) {
         int kind = kind_of(k.i);
         s->n.shared_requests[kind]++;
-        s->n.shared_passes[kind] += k.cost / m->c->pass_cycles;
-        ready = k.from + k.cost - m->c->pass_cycles + m->c->shared_latency;
+        s->n.shared_passes[kind] += k.cost / k.each;
+        ready = k.from + k.cost - k.each + m->c->shared_latency;
     } else if (k.space == ORR_SPACE_CONST) {
         ready = k.from + (m->access.mask ? constants(s, &m->access) : m->c->const_latency);
     } else {

@@ -56,15 +56,16 @@ static acode *code_of(state *st, const orr_work *w, const orr_gpu *gpu, orr_err 
     return characterise(st, c, w, e) ? c : NULL;
 }
 
-static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_info *l, orr_occupancy_result *o,
-                      orr_err *e) {
+static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_info *l,
+                      orr_occupancy_result *o, orr_err *e) {
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
     const orr_kernel *k = l->kernel;
     int64_t shared = (int64_t)k->shared_bytes + l->dynamic_shared;
     uint32_t regs = k->machine || p->registers <= (uint32_t)g->limit_thread_registers
                         ? p->registers
                         : (uint32_t)g->limit_thread_registers;
-    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)regs, shared, (int)k->barriers, o) && o->blocks > 0)
+    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)regs, shared, (int)k->barriers, o) &&
+        o->blocks > 0)
         return true;
     return orr_fail(e, ORR_BAD_INPUT,
                     "%s: a block of %llu threads with %u registers each and %lld bytes of shared memory does "
@@ -168,5 +169,5 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
 }
 
 const orr_model orr_model_abstract = {
-    "abstract", "issue and memory in time, with latencies found once for each kernel: cycles, fast", run_model, copy,
-    true};
+    "abstract", "issue and memory in time, with latencies found once for each kernel: cycles, fast",
+    run_model, copy, true};

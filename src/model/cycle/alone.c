@@ -94,9 +94,9 @@ uint64_t orr_alone_key(const orr_program *p, const orr_gpu *g) {
     h = orr_hash64(stages, sizeof stages, h);
     for (uint32_t n = 0; n < p->ninsts; n++) {
         const orr_tinst *i = &p->insts[n];
-        const uint32_t code[] = {i->sass,    i->tclass,  i->kind,  i->unit,     i->space, i->bytes,
-                                 i->nsrc,    i->ndst,    i->imm,   i->nbanks,   i->flags, i->latency,
-                                 i->interval, i->warps,  i->ctrl,  i->access};
+        const uint32_t code[] = {i->sass,     i->tclass, i->kind, i->unit,   i->space, i->bytes,
+                                 i->nsrc,     i->ndst,   i->imm,  i->nbanks, i->flags, i->latency,
+                                 i->interval, i->warps,  i->ctrl, i->access};
         h = orr_hash64(code, sizeof code, h);
         for (uint32_t r = 0; r < (uint32_t)i->nsrc + i->ndst; r++) {
             uint16_t reg = p->reg[p->regs[i->regs + r]];

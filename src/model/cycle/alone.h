@@ -7,8 +7,8 @@
 
 // Runs every basic block of `p` from block `first` on once: one warp on one SM, memory and caches perfect,
 // nobody to share with. latency[n], n from the first instruction of block `first` to p->ninsts: cycles from
-// the issue of instruction n until what it makes can be used, as the pipeline had it; 0: it makes nothing that
-// the pipeline waits for, or it goes to memory, whose time is not the pipeline's.
+// the issue of instruction n until what it makes can be used, as the pipeline had it; 0: it makes nothing
+// that the pipeline waits for, or it goes to memory, whose time is not the pipeline's.
 bool orr_alone(const orr_program *p, const orr_gpu *g, uint32_t first, uint32_t *latency, orr_err *e);
 // What these latencies depend on: the code, and those parameters of the GPU that make the pipeline. SMs,
 // schedulers, their policy and caches are not among them.
