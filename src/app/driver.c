@@ -21,28 +21,28 @@ int app_function_set(app_function *f, int which, int value);
 int app_occupancy(app_function *f, int threads, size_t dynamic, int *blocks);
 
 // Functions of the runtime that the driver's are the same as.
-int cudaGetDeviceCount(int *count);
-int cudaDeviceSynchronize(void);
-int cudaMemGetInfo(size_t *available, size_t *total);
-int cudaMalloc(void **p, size_t bytes);
-int cudaMallocHost(void **p, size_t bytes);
-int cudaMallocManaged(void **p, size_t bytes, unsigned flags);
-int cudaMallocAsync(void **p, size_t bytes, void *stream);
-int cudaFree(void *p);
-int cudaFreeHost(void *p);
-int cudaFreeAsync(void *p, void *stream);
-int cudaMemcpy(void *dst, const void *src, size_t n, int kind);
-int cudaMemcpyAsync(void *dst, const void *src, size_t n, int kind, void *stream);
-int cudaStreamSynchronize(void *stream);
-int cudaEventCreateWithFlags(void **event, unsigned flags);
-int cudaEventDestroy(void *event);
-int cudaEventRecord(void *event, void *stream);
-int cudaEventSynchronize(void *event);
-int cudaEventElapsedTime(float *ms, void *start, void *end);
-int cudaStreamWaitEvent(void *stream, void *event, unsigned flags);
-int cudaLaunchHostFunc(void *stream, void (*fn)(void *), void *user);
-const char *cudaGetErrorString(int error);
-const char *cudaGetErrorName(int error);
+int orr_cudaGetDeviceCount(int *count);
+int orr_cudaDeviceSynchronize(void);
+int orr_cudaMemGetInfo(size_t *available, size_t *total);
+int orr_cudaMalloc(void **p, size_t bytes);
+int orr_cudaMallocHost(void **p, size_t bytes);
+int orr_cudaMallocManaged(void **p, size_t bytes, unsigned flags);
+int orr_cudaMallocAsync(void **p, size_t bytes, void *stream);
+int orr_cudaFree(void *p);
+int orr_cudaFreeHost(void *p);
+int orr_cudaFreeAsync(void *p, void *stream);
+int orr_cudaMemcpy(void *dst, const void *src, size_t n, int kind);
+int orr_cudaMemcpyAsync(void *dst, const void *src, size_t n, int kind, void *stream);
+int orr_cudaStreamSynchronize(void *stream);
+int orr_cudaEventCreateWithFlags(void **event, unsigned flags);
+int orr_cudaEventDestroy(void *event);
+int orr_cudaEventRecord(void *event, void *stream);
+int orr_cudaEventSynchronize(void *event);
+int orr_cudaEventElapsedTime(float *ms, void *start, void *end);
+int orr_cudaStreamWaitEvent(void *stream, void *event, unsigned flags);
+int orr_cudaLaunchHostFunc(void *stream, void (*fn)(void *), void *user);
+const char *orr_cudaGetErrorString(int error);
+const char *orr_cudaGetErrorName(int error);
 
 static void *ptr(devptr p) { return (void *)(uintptr_t)p; }
 
@@ -56,7 +56,7 @@ API int cuDriverGetVersion(int *version) {
     if (version) *version = 13000;
     return version ? E_OK : E_VALUE;
 }
-API int cuDeviceGetCount(int *count) { return cudaGetDeviceCount(count); }
+API int cuDeviceGetCount(int *count) { return orr_cudaGetDeviceCount(count); }
 API int cuDeviceGet(int *device, int ordinal) {
     if (!device || ordinal) return device ? E_DEVICE : E_VALUE;
     *device = 0;
@@ -108,17 +108,17 @@ API int cuCtxPopCurrent_v2(void **context) {
     return E_OK;
 }
 API int cuCtxGetDevice(int *device) { return cuDeviceGet(device, 0); }
-API int cuCtxSynchronize(void) { return cudaDeviceSynchronize(); }
+API int cuCtxSynchronize(void) { return orr_cudaDeviceSynchronize(); }
 API int cuDevicePrimaryCtxRetain(void **context, int device) { return cuCtxCreate_v2(context, 0, device); }
 API int cuDevicePrimaryCtxRelease_v2(int device) { return device ? E_DEVICE : E_OK; }
 API int cuGetErrorString(int error, const char **text) {
     if (!text) return E_VALUE;
-    *text = cudaGetErrorString(error);
+    *text = orr_cudaGetErrorString(error);
     return E_OK;
 }
 API int cuGetErrorName(int error, const char **name) {
     if (!name) return E_VALUE;
-    *name = cudaGetErrorName(error); // the driver's names begin otherwise; the numbers are the same
+    *name = orr_cudaGetErrorName(error); // the driver's names begin otherwise; the numbers are the same
     return E_OK;
 }
 
@@ -257,15 +257,15 @@ API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsi
 
 // ---- memory
 // --------------------------------------------------------------------------------------------------------
-API int cuMemGetInfo_v2(size_t *available, size_t *total) { return cudaMemGetInfo(available, total); }
-API int cuMemAlloc_v2(devptr *p, size_t bytes) { return bytes ? cudaMalloc((void **)p, bytes) : E_VALUE; }
+API int cuMemGetInfo_v2(size_t *available, size_t *total) { return orr_cudaMemGetInfo(available, total); }
+API int cuMemAlloc_v2(devptr *p, size_t bytes) { return bytes ? orr_cudaMalloc((void **)p, bytes) : E_VALUE; }
 API int cuMemAllocManaged(devptr *p, size_t bytes, unsigned flags) {
-    return cudaMallocManaged((void **)p, bytes, flags);
+    return orr_cudaMallocManaged((void **)p, bytes, flags);
 }
-API int cuMemAllocHost_v2(void **p, size_t bytes) { return cudaMallocHost(p, bytes); }
+API int cuMemAllocHost_v2(void **p, size_t bytes) { return orr_cudaMallocHost(p, bytes); }
 API int cuMemHostAlloc(void **p, size_t bytes, unsigned flags) {
     (void)flags;
-    return cudaMallocHost(p, bytes);
+    return orr_cudaMallocHost(p, bytes);
 }
 API int cuMemHostGetDevicePointer_v2(devptr *p, void *host, unsigned flags) {
     (void)flags;
@@ -273,32 +273,34 @@ API int cuMemHostGetDevicePointer_v2(devptr *p, void *host, unsigned flags) {
     return p ? E_OK : E_VALUE;
 }
 API int cuMemAllocAsync(devptr *p, size_t bytes, void *stream) {
-    return cudaMallocAsync((void **)p, bytes, stream);
+    return orr_cudaMallocAsync((void **)p, bytes, stream);
 }
-API int cuMemFree_v2(devptr p) { return cudaFree(ptr(p)); }
-API int cuMemFreeHost(void *p) { return cudaFreeHost(p); }
-API int cuMemFreeAsync(devptr p, void *stream) { return cudaFreeAsync(ptr(p), stream); }
-API int cuMemcpy(devptr dst, devptr src, size_t n) { return cudaMemcpy(ptr(dst), ptr(src), n, COPY_DEFAULT); }
+API int cuMemFree_v2(devptr p) { return orr_cudaFree(ptr(p)); }
+API int cuMemFreeHost(void *p) { return orr_cudaFreeHost(p); }
+API int cuMemFreeAsync(devptr p, void *stream) { return orr_cudaFreeAsync(ptr(p), stream); }
+API int cuMemcpy(devptr dst, devptr src, size_t n) {
+    return orr_cudaMemcpy(ptr(dst), ptr(src), n, COPY_DEFAULT);
+}
 API int cuMemcpyHtoD_v2(devptr dst, const void *src, size_t n) {
-    return cudaMemcpy(ptr(dst), src, n, COPY_HOST_TO_DEVICE);
+    return orr_cudaMemcpy(ptr(dst), src, n, COPY_HOST_TO_DEVICE);
 }
 API int cuMemcpyDtoH_v2(void *dst, devptr src, size_t n) {
-    return cudaMemcpy(dst, ptr(src), n, COPY_DEVICE_TO_HOST);
+    return orr_cudaMemcpy(dst, ptr(src), n, COPY_DEVICE_TO_HOST);
 }
 API int cuMemcpyDtoD_v2(devptr dst, devptr src, size_t n) {
-    return cudaMemcpy(ptr(dst), ptr(src), n, COPY_DEVICE_TO_DEVICE);
+    return orr_cudaMemcpy(ptr(dst), ptr(src), n, COPY_DEVICE_TO_DEVICE);
 }
 API int cuMemcpyAsync(devptr dst, devptr src, size_t n, void *stream) {
-    return cudaMemcpyAsync(ptr(dst), ptr(src), n, COPY_DEFAULT, stream);
+    return orr_cudaMemcpyAsync(ptr(dst), ptr(src), n, COPY_DEFAULT, stream);
 }
 API int cuMemcpyHtoDAsync_v2(devptr dst, const void *src, size_t n, void *stream) {
-    return cudaMemcpyAsync(ptr(dst), src, n, COPY_HOST_TO_DEVICE, stream);
+    return orr_cudaMemcpyAsync(ptr(dst), src, n, COPY_HOST_TO_DEVICE, stream);
 }
 API int cuMemcpyDtoHAsync_v2(void *dst, devptr src, size_t n, void *stream) {
-    return cudaMemcpyAsync(dst, ptr(src), n, COPY_DEVICE_TO_HOST, stream);
+    return orr_cudaMemcpyAsync(dst, ptr(src), n, COPY_DEVICE_TO_HOST, stream);
 }
 API int cuMemcpyDtoDAsync_v2(devptr dst, devptr src, size_t n, void *stream) {
-    return cudaMemcpyAsync(ptr(dst), ptr(src), n, COPY_DEVICE_TO_DEVICE, stream);
+    return orr_cudaMemcpyAsync(ptr(dst), ptr(src), n, COPY_DEVICE_TO_DEVICE, stream);
 }
 
 static int fill(devptr p, unsigned value, unsigned element, size_t n, void *stream, bool wait) {
@@ -336,20 +338,22 @@ API int cuStreamDestroy_v2(void *stream) {
     ENTER();
     return app_leave(app_stream_delete(stream));
 }
-API int cuStreamSynchronize(void *stream) { return cudaStreamSynchronize(stream); }
-API int cuStreamQuery(void *stream) { return cudaStreamSynchronize(stream); }
+API int cuStreamSynchronize(void *stream) { return orr_cudaStreamSynchronize(stream); }
+API int cuStreamQuery(void *stream) { return orr_cudaStreamSynchronize(stream); }
 API int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
-    return cudaStreamWaitEvent(stream, event, flags);
+    return orr_cudaStreamWaitEvent(stream, event, flags);
 }
 API int cuLaunchHostFunc(void *stream, void (*fn)(void *), void *user) {
-    return cudaLaunchHostFunc(stream, fn, user);
+    return orr_cudaLaunchHostFunc(stream, fn, user);
 }
-API int cuEventCreate(void **event, unsigned flags) { return cudaEventCreateWithFlags(event, flags); }
-API int cuEventDestroy_v2(void *event) { return cudaEventDestroy(event); }
-API int cuEventRecord(void *event, void *stream) { return cudaEventRecord(event, stream); }
-API int cuEventSynchronize(void *event) { return cudaEventSynchronize(event); }
-API int cuEventQuery(void *event) { return cudaEventSynchronize(event); }
+API int cuEventCreate(void **event, unsigned flags) { return orr_cudaEventCreateWithFlags(event, flags); }
+API int cuEventDestroy_v2(void *event) { return orr_cudaEventDestroy(event); }
+API int cuEventRecord(void *event, void *stream) { return orr_cudaEventRecord(event, stream); }
+API int cuEventSynchronize(void *event) { return orr_cudaEventSynchronize(event); }
+API int cuEventQuery(void *event) { return orr_cudaEventSynchronize(event); }
 API int cuEventElapsedTime_v2(float *ms, void *start, void *end) {
-    return cudaEventElapsedTime(ms, start, end);
+    return orr_cudaEventElapsedTime(ms, start, end);
 }
-API int cuEventElapsedTime(float *ms, void *start, void *end) { return cudaEventElapsedTime(ms, start, end); }
+API int cuEventElapsedTime(float *ms, void *start, void *end) {
+    return orr_cudaEventElapsedTime(ms, start, end);
+}

@@ -99,7 +99,7 @@ int app_variable_place(app_variable *v, uint64_t *addr, uint64_t *bytes) {
 // ---------------------------------------------------------------------
 static const char *own(const char *s) { return orr_arena_strdup(&the_app.result.arena, s); }
 
-REG(__cudaRegisterFatBinary) void **__cudaRegisterFatBinary(void *wrapper) {
+REG(__cudaRegisterFatBinary) void **orr___cudaRegisterFatBinary(void *wrapper) {
     const fat_wrapper *w = wrapper;
     app_enter();
     app_module *m = NULL;
@@ -113,15 +113,15 @@ REG(__cudaRegisterFatBinary) void **__cudaRegisterFatBinary(void *wrapper) {
     return m ? m->handle : NULL;
 }
 
-REG(__cudaRegisterFatBinaryEnd) void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
+REG(__cudaRegisterFatBinaryEnd) void orr___cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
 
-REG(__cudaUnregisterFatBinary) void __cudaUnregisterFatBinary(void **handle) {
+REG(__cudaUnregisterFatBinary) void orr___cudaUnregisterFatBinary(void **handle) {
     if (handle && *handle) ((app_module *)*handle)->gone = true;
 }
 
 REG(__cudaRegisterFunction)
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit,
-                            void *tid, void *bid, void *block, void *grid, int *warp) {
+void orr___cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit,
+                                void *tid, void *bid, void *block, void *grid, int *warp) {
     (void)device, (void)limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp;
     if (!handle || !*handle || !name) return;
     app_enter();
@@ -142,26 +142,26 @@ static void add_variable(void **handle, const void *host, void **managed, const 
 }
 
 REG(__cudaRegisterVar)
-void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int ext, size_t bytes,
-                       int constant, int global) {
+void orr___cudaRegisterVar(void **handle, char *host, char *device, const char *name, int ext, size_t bytes,
+                           int constant, int global) {
     (void)device, (void)ext, (void)constant, (void)global;
     add_variable(handle, host, NULL, name, bytes);
 }
 
 REG(__cudaRegisterHostVar)
-void __cudaRegisterHostVar(void **handle, const char *name, char *host, size_t bytes) {
+void orr___cudaRegisterHostVar(void **handle, const char *name, char *host, size_t bytes) {
     add_variable(handle, host, NULL, name, bytes);
 }
 
 REG(__cudaRegisterManagedVar)
-void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int ext,
-                              size_t bytes, int constant, int global) {
+void orr___cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int ext,
+                                  size_t bytes, int constant, int global) {
     (void)device, (void)ext, (void)constant, (void)global;
     add_variable(handle, host, host, name, bytes);
 }
 
 // Asked before a managed variable is used: from now on the program's pointer is the variable's address.
-REG(__cudaInitModule) char __cudaInitModule(void **handle) {
+REG(__cudaInitModule) char orr___cudaInitModule(void **handle) {
     if (!handle || !*handle) return 0;
     app_module *m = *handle;
     if (app_enter() == E_OK && app_module_ready(m) == E_OK)

@@ -13,13 +13,13 @@ static const struct {
 #undef ERROR
 };
 
-REG(cudaGetErrorString) const char *cudaGetErrorString(int error) {
+REG(cudaGetErrorString) const char *orr_cudaGetErrorString(int error) {
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (errors[i].number == error) return errors[i].text;
     return "unrecognized error code";
 }
 
-REG(cudaGetErrorName) const char *cudaGetErrorName(int error) {
+REG(cudaGetErrorName) const char *orr_cudaGetErrorName(int error) {
     static char names[sizeof errors / sizeof *errors][48];
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (errors[i].number == error) {
@@ -37,7 +37,7 @@ RT(cudaRuntimeGetVersion)(int *version) {
     if (version) *version = 13000;
     return version ? E_OK : E_VALUE;
 }
-RT(cudaDriverGetVersion)(int *version) { return cudaRuntimeGetVersion(version); }
+RT(cudaDriverGetVersion)(int *version) { return orr_cudaRuntimeGetVersion(version); }
 
 // ---- one device
 // ---------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ RT(cudaSetDevice)(int device) {
 }
 RT(cudaInitDevice)(int device, unsigned device_flags, unsigned flags) {
     (void)device_flags, (void)flags;
-    return cudaSetDevice(device);
+    return orr_cudaSetDevice(device);
 }
 RT(cudaSetValidDevices)(int *list, int n) {
     (void)list, (void)n;
@@ -68,7 +68,7 @@ RT(cudaSetValidDevices)(int *list, int n) {
 }
 RT(cudaChooseDevice)(int *device, const void *prop) {
     (void)prop;
-    return cudaGetDevice(device);
+    return orr_cudaGetDevice(device);
 }
 RT(cudaSetDeviceFlags)(unsigned flags) {
     ENTER();

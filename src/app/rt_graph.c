@@ -15,7 +15,7 @@ RT(cudaGraphDestroy)(void *graph) {
     app_graph_free(graph);
     return app_leave(E_OK);
 }
-RT(cudaGraphExecDestroy)(void *graph) { return cudaGraphDestroy(graph); }
+RT(cudaGraphExecDestroy)(void *graph) { return orr_cudaGraphDestroy(graph); }
 RT(cudaGraphClone)(void **to, void *graph) {
     ENTER();
     if (!to || !graph) return app_leave(E_VALUE);
@@ -177,15 +177,15 @@ RT(cudaGraphNodeGetType)(void *node, int *type) {
 // --------------------------------------------------------------------------------------------------
 RT_12_13(cudaGraphInstantiate)(void **to, void *graph, unsigned long long flags) {
     (void)flags;
-    return cudaGraphClone(to, graph);
+    return orr_cudaGraphClone(to, graph);
 }
 RT(cudaGraphInstantiateWithFlags)(void **to, void *graph, unsigned long long flags) {
-    return cudaGraphInstantiate(to, graph, flags);
+    return orr_cudaGraphInstantiate(to, graph, flags);
 }
 RT_11(cudaGraphInstantiate, graph_instantiate_11)(void **to, void *graph, void **node, char *log, size_t n) {
     if (node) *node = NULL;
     if (log && n) *log = 0;
-    return cudaGraphClone(to, graph);
+    return orr_cudaGraphClone(to, graph);
 }
 RT_S(cudaGraphUpload)(void *graph, void *stream) {
     (void)stream;

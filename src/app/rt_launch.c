@@ -1,6 +1,6 @@
 // The runtime API: kernels. Launching, attributes, occupancy.
 //
-// `k<<<g, b, s, st>>>(args)` is two calls: __cudaPushCallConfiguration(g, b, s, st), then the stub, which
+// `k<<<g, b, s, st>>>(args)` is two calls: orr___cudaPushCallConfiguration(g, b, s, st), then the stub, which
 // takes the configuration back and calls cudaLaunchKernel (CUDA 13: __cudaLaunchKernel with a handle of the
 // kernel).
 #include "app/rt.h"
@@ -18,7 +18,7 @@ static _Thread_local struct {
 static _Thread_local int npushed;
 
 REG(__cudaPushCallConfiguration)
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream) {
+unsigned orr___cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream) {
     if (npushed >= NESTED) return E_MISSING_CONFIGURATION;
     pushed[npushed].grid = grid;
     pushed[npushed].block = block;
@@ -89,8 +89,8 @@ RT(__cudaGetKernel)(void **kernel, const void *func) {
     if (kernel) *kernel = f;
     return app_leave(f ? E_OK : E_DEVICE_FUNCTION);
 }
-RT(cudaGetKernel)(void **kernel, const void *func) { return __cudaGetKernel(kernel, func); }
-RT(cudaGetFuncBySymbol)(void **function, const void *func) { return __cudaGetKernel(function, func); }
+RT(cudaGetKernel)(void **kernel, const void *func) { return orr___cudaGetKernel(kernel, func); }
+RT(cudaGetFuncBySymbol)(void **function, const void *func) { return orr___cudaGetKernel(function, func); }
 RT(cudaFuncGetName)(const char **name, const void *func) {
     ENTER();
     app_function *f = app_function_of(func);
@@ -167,7 +167,9 @@ RT(cudaFuncSetCacheConfig)(const void *func, int config) {
     (void)config;
     return app_enter(), app_leave(app_function_of(func) ? E_OK : E_DEVICE_FUNCTION);
 }
-RT(cudaFuncSetSharedMemConfig)(const void *func, int config) { return cudaFuncSetCacheConfig(func, config); }
+RT(cudaFuncSetSharedMemConfig)(const void *func, int config) {
+    return orr_cudaFuncSetCacheConfig(func, config);
+}
 
 // ---- occupancy
 // ----------------------------------------------------------------------------------------------------
@@ -194,7 +196,7 @@ RT(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
 }
 RT(cudaOccupancyMaxActiveBlocksPerMultiprocessor)
 (int *blocks, const void *func, int threads, size_t dynamic) {
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, func, threads, dynamic, 0);
+    return orr_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, func, threads, dynamic, 0);
 }
 
 // The most dynamic shared memory with which `blocks` of them fit.

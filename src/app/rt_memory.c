@@ -82,11 +82,11 @@ RT(cudaDeviceGetDefaultMemPool)(void **pool, int device) {
     *pool = &the_pool;
     return E_OK;
 }
-RT(cudaDeviceGetMemPool)(void **pool, int device) { return cudaDeviceGetDefaultMemPool(pool, device); }
+RT(cudaDeviceGetMemPool)(void **pool, int device) { return orr_cudaDeviceGetDefaultMemPool(pool, device); }
 RT(cudaDeviceSetMemPool)(int device, void *pool) { return device || !pool ? E_VALUE : E_OK; }
 RT(cudaMemPoolCreate)(void **pool, const void *props) {
     (void)props;
-    return cudaDeviceGetDefaultMemPool(pool, 0);
+    return orr_cudaDeviceGetDefaultMemPool(pool, 0);
 }
 RT(cudaMemPoolDestroy)(void *pool) { return pool ? E_OK : E_VALUE; }
 RT(cudaMemPoolTrimTo)(void *pool, size_t keep) {
@@ -111,7 +111,7 @@ RT(cudaMemPoolSetAccess)(void *pool, const void *list, size_t n) {
     return pool ? E_OK : E_VALUE;
 }
 RT_S(cudaMallocFromPoolAsync)(void **p, size_t bytes, void *pool, void *stream) {
-    return pool ? cudaMallocAsync(p, bytes, stream) : E_VALUE;
+    return pool ? orr_cudaMallocAsync(p, bytes, stream) : E_VALUE;
 }
 
 // ---- the host's own memory

@@ -33,9 +33,9 @@ RT(cudaStreamCreateWithPriority)(void **stream, unsigned flags, int priority) {
     return app_leave(app_stream_new(stream, flags, priority));
 }
 RT(cudaStreamCreateWithFlags)(void **stream, unsigned flags) {
-    return cudaStreamCreateWithPriority(stream, flags, 0);
+    return orr_cudaStreamCreateWithPriority(stream, flags, 0);
 }
-RT(cudaStreamCreate)(void **stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
+RT(cudaStreamCreate)(void **stream) { return orr_cudaStreamCreateWithPriority(stream, 0, 0); }
 RT(cudaStreamDestroy)(void *stream) {
     ENTER();
     return app_leave(app_stream_delete(stream));
@@ -53,7 +53,7 @@ RT_S(cudaStreamSynchronize)(void *stream) {
     return app_leave(E_OK);
 }
 // Everything is done when it is asked for: nothing is ever seen under way.
-RT_S(cudaStreamQuery)(void *stream) { return cudaStreamSynchronize(stream); }
+RT_S(cudaStreamQuery)(void *stream) { return orr_cudaStreamSynchronize(stream); }
 
 RT_S(cudaStreamGetFlags)(void *stream, unsigned *flags) {
     STREAM();
@@ -100,7 +100,7 @@ RT(cudaEventCreateWithFlags)(void **event, unsigned flags) {
     ev->flags = flags;
     return app_leave(E_OK);
 }
-RT(cudaEventCreate)(void **event) { return cudaEventCreateWithFlags(event, 0); }
+RT(cudaEventCreate)(void **event) { return orr_cudaEventCreateWithFlags(event, 0); }
 RT(cudaEventDestroy)(void *event) {
     ENTER();
     free(event);
@@ -130,7 +130,7 @@ RT(cudaEventSynchronize)(void *event) {
     if (ev->recorded) app_clock_wait(ev->when);
     return app_leave(E_OK);
 }
-RT(cudaEventQuery)(void *event) { return cudaEventSynchronize(event); }
+RT(cudaEventQuery)(void *event) { return orr_cudaEventSynchronize(event); }
 
 RT(cudaEventElapsedTime)(float *ms, void *start, void *end) {
     ENTER();
