@@ -61,9 +61,13 @@ typedef struct reach {
     float local_far; // of local memory
     float written;   // sectors written to memory, of those stored
     float own;       // this SM's part of what is in L2, 0 to 1
+    double rate;     // sectors a cycle that memory delivers of such requests; 0: as the description says
     uint64_t insts;  // warp instructions of a block in the middle of the grid
     uint64_t lookups; // host: how much work it was
 } reach;
+// flow.c: what memory delivers of these requests, in sectors a cycle; 0: too few to tell. Sets their times.
+#define FLOW_MAX 49152
+double flow_rate(const orr_gpu *g, orr_request *list, size_t n);
 // Block numbers that reach_find looks at, ascending: at most 4.
 int reach_probes(const uint32_t grid[3], uint64_t list[4]);
 bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w, warm *l2,

@@ -276,7 +276,16 @@ typedef struct tags {
     uint32_t now;                            // the same, of the access under way
     uint64_t asked, missed, stored, evicted; // sectors, in the counted waves
     uint64_t lines, distinct;
+    ORR_VEC(orr_request) flow; // between L2 and memory, in the counted waves
 } tags;
+
+static void note(tags *t, uint64_t line, uint8_t sectors, bool write) {
+    if (!sectors || t->flow.n == FLOW_MAX) return;
+    orr_request r = {.line = line, .sectors = sectors, .kind = write ? ORR_REQ_WRITE : ORR_REQ_READ};
+    for (int n = 0; n < 4 && write; n++)
+        if (sectors >> n & 1) r.bytes[n / 2] |= 0xffffffffull << (n % 2 * 32);
+    *ORR_PUSH(&t->flow) = r;
+}
 
 static void ask(look *l, tags *t, const warm *was, const entry *e, uint64_t addr, uint32_t wave, bool count) {
     inst_sum *s = &l->sum[e->inst];
@@ -290,7 +299,10 @@ static void ask(look *l, tags *t, const warm *was, const entry *e, uint64_t addr
         if (at == ORR_NO_LINE) {
             orr_cache_line victim;
             at = orr_cache_take(&t->l2, line, &victim, NULL);
-            if (count && victim.used) t->evicted += (uint32_t)orr_popc(victim.dirty);
+            if (count && victim.used) {
+                t->evicted += (uint32_t)orr_popc(victim.dirty);
+                note(t, victim.tag, victim.dirty, true);
+            }
             t->l2.line[at].user = 0;
             t->since[at] = 0;
             if (warm_has(was, addr)) t->l2.line[at].valid = 15;
@@ -314,6 +326,7 @@ static void ask(look *l, tags *t, const warm *was, const entry *e, uint64_t addr
             } else {
                 s->asked += n;
                 s->missed += m;
+                note(t, line, missing, false);
                 s->late += late ? n : 0;
                 t->asked += n;
                 t->missed += m;
@@ -459,6 +472,8 @@ bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const 
         run_waves(&l, &t, l2, &x->lookups);
         free(t.since);
         conclude(x, &l, &t, l2);
+        x->rate = flow_rate(g, t.flow.at, t.flow.n);
+        free(t.flow.at);
         orr_cache_free(&t.l2);
         uint64_t threads = (uint64_t)w->info.block[0] * w->info.block[1] * w->info.block[2];
         double local = (double)kernel->stack_bytes * (double)threads * (double)p->active *

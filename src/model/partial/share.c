@@ -150,6 +150,7 @@ void share_init(share *s, const orr_gpu *g, const cycle *c, const reach *x, doub
     s->sector = ticks(ORR_SECTOR * l2_cycle * n / g->l2_bandwidth);
     s->slice_sector = ticks(ORR_SECTOR * l2_cycle * g->l2_slices / g->l2_bandwidth);
     double bytes = g->dram_bandwidth * 1e3 / g->clock_sm * g->dram_efficiency / 100; // all SMs, a cycle
+    if (x->rate > 0 && x->rate * ORR_SECTOR < bytes) bytes = x->rate * ORR_SECTOR;
     s->dram_sector = ticks(ORR_SECTOR * n / bytes);
     s->channel_sector = ticks(ORR_SECTOR * g->dram_channels * g->clock_sm / (g->dram_bandwidth * 1e3));
     s->write_room = ticks(ORR_SECTOR * 4 * (double)g->dram_queue * g->dram_channels / bytes);

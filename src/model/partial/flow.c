@@ -1,0 +1,43 @@
+// What memory can deliver of a wave's own requests.
+//
+// Bandwidth is a peak; how much of it is there depends on the addresses: rows that open and close, banks that
+// all want at once, reads and writes that alternate. So the sectors that a wave of blocks gets from memory
+// and writes to it, in its order, go through the memory system of the cycle model (memsys.h), as fast as the
+// bus could take them, with an L2 that holds nothing. What comes out at the other end is the rate.
+#include "model/partial/partial.h"
+
+#include <stdlib.h>
+
+#define FEW 4096 // requests: less than that is over before queues have filled
+
+// Sectors a cycle (of the SMs), all channels together; 0: too few to tell.
+double flow_rate(const orr_gpu *g, orr_request *list, size_t n) {
+    if (n < FEW) return 0;
+    orr_gpu small = *g;
+    small.l2_size = (int64_t)g->l2_slices * g->l2_ways * ORR_LINE; // a set in each slice
+    orr_err e = {0};
+    orr_memsys *m = orr_memsys_new(&small, &e);
+    if (!m) return 0;
+    double peak = g->dram_bandwidth * 1e3 / g->clock_sm / ORR_SECTOR; // sectors a cycle
+    double t = 0;
+    for (size_t i = 0; i < n; i++) {
+        list[i].time = (uint64_t)(t * (double)ORR_TICKS);
+        t += orr_popc(list[i].sectors) / peak;
+    }
+    orr_request *part = orr_malloc(n * sizeof *part);
+    orr_replies out = {0};
+    for (int p = 0; p < orr_memsys_partitions(m); p++) {
+        size_t k = 0;
+        for (size_t i = 0; i < n; i++)
+            if (orr_memsys_partition_of(m, list[i].line) == p) part[k++] = list[i];
+        orr_memsys_run(m, p, part, k, UINT64_MAX, &out);
+        out.n = 0;
+    }
+    orr_memsys_stats s;
+    orr_memsys_stats_sum(m, &s);
+    double cycles = (double)s.last / (double)ORR_TICKS - (g->dram_latency - g->l2_latency);
+    free(part);
+    free(out.at);
+    orr_memsys_free(m);
+    return cycles > 1 ? (double)(s.dram_read + s.dram_write) / cycles : 0;
+}
