@@ -67,13 +67,18 @@ typedef struct amemo {
         uint8_t lanes;
     } at[MEMO_LINES];
 } amemo;
+#define MEMOS 4
+typedef struct amemos { // the last patterns of an instruction
+    uint32_t next;
+    amemo memo[MEMOS];
+} amemos;
 
 typedef struct acode {
     orr_program *program;
     uint64_t key;
     ainst *insts;
     uint16_t *regs;
-    amemo *memo;       // of memory instructions: memo_of[inst]
+    amemos *memo;      // of memory instructions: memo_of[inst]
     uint32_t *memo_of; // + 1
     uint32_t nmemo;
     uint32_t nblocks, ninsts; // taken over so far
@@ -157,6 +162,7 @@ typedef struct acore {
     uint32_t next_sched;
     uint64_t block_free;
     bool damaged, starved, prepared;
+    uint32_t ended; // slot of the block that ended last
     uint64_t finished, since, active;
     // load/store unit
     uint64_t lsu_free, lsu_room;
@@ -185,6 +191,7 @@ typedef struct machine {
     const orr_occupancy_result *occ;
     uint64_t from, until; // the window
     bool more, perfect, control, collector;
+    bool stops; // an SM stops whenever a block ends
     bool code_fits;
     uint64_t code_lines;
     uint32_t places, accesses; // that warps need room for
@@ -203,6 +210,7 @@ typedef struct machine {
     // of the memory instruction at hand
     orr_access access;
     orr_coalesced lines;
+    const uint8_t **access_at; // of the code block at hand
     uint8_t whole[ORR_LINES_MAX], lanes[ORR_LINES_MAX]; // by line: sectors a store writes whole; lanes
 } machine;
 
@@ -240,6 +248,8 @@ void abt_block_warp_ended(acore *s, awarp *w);
 // ------------------------------------------------------------------------------------------------
 void abt_memory(acore *s, awarp *w, uint32_t inst, const ainst *i, uint64_t late);
 void abt_memory_start(acore *s, uint64_t l1_bytes);
+// What the accesses of a run of `block` cost, mixed into *hash (perfect memory): all that time depends on.
+bool abt_memory_cost(machine *m, uint32_t block, orr_trace *t, uint64_t *hash);
 uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now); // a line that it did not have last
 
 // ---- engine.c
@@ -253,5 +263,18 @@ typedef struct arun {
 } arun;
 bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, int threads,
              orr_progress *progress, arun *out, orr_err *e);
+
+void abt_core_prepare(machine *m, acore *s); // for a launch
+
+// ---- alike.c: SMs whose courses are the same are simulated once ------------------------------------------------------
+typedef struct alike alike;
+alike *abt_alike_new(machine *m);
+void abt_alike_free(alike *a, supply *supply);
+void abt_alike_start(alike *a, uint32_t core, uint32_t slot, tbuf *b, uint64_t when);
+// The next block that ends on any SM; false: none does.
+bool abt_alike_ends(alike *a, uint32_t *core, uint32_t *slot, uint64_t *when);
+bool abt_alike_running(const alike *a);
+tbuf *abt_alike_done(alike *a); // blocks that are not needed any more
+void abt_alike_sum(const alike *a, arun *out);
 
 #endif

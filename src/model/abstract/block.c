@@ -122,7 +122,8 @@ static void end_block(acore *s, ablock *b) {
     b->buf = NULL;
     if (!--s->running) s->active += b->end - s->since;
     // Another takes its place at once; when that is beyond the window, the next window will see to it.
-    s->starved |= s->m->more && b->end < s->m->until;
+    s->ended = (uint32_t)(b - s->blocks);
+    s->starved |= s->m->stops || (s->m->more && b->end < s->m->until);
 }
 
 void abt_block_warp_ended(acore *s, awarp *w) {

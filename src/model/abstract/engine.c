@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PERFECT_WINDOW 2048 // cycles: nothing but thread blocks has to be kept in order
-
 // ---- the machine
 // ---------------------------------------------------------------------------------------------- Units as the
 // cycle model spreads them over sub-cores. When the schedulers of a sub-core can have equal shares of them
@@ -123,6 +121,7 @@ void abt_machine_free(machine *m) {
     for (uint32_t n = 0; n < m->ncores; n++) free_core(m, &m->cores[n]);
     free(m->cores);
     free(m->receive);
+    free(m->access_at);
     orr_quick_free(m->memory);
     cyc_free(m->c);
     free(m);
@@ -144,6 +143,7 @@ typedef struct engine {
     orr_err *e;
     bool failed;
     double reading; // seconds
+    alike *alike;   // perfect memory
 } engine;
 
 // Room for registers and accesses in the warps.
@@ -165,6 +165,8 @@ static void fit_warps(machine *m) {
     uint32_t places = p->nplaces > m->places ? p->nplaces + 16 : m->places;
     uint32_t accesses = p->max_access > m->accesses ? p->max_access + 16 : m->accesses;
     bool more = places > m->places || accesses > m->accesses;
+    if (accesses > m->accesses)
+        m->access_at = orr_realloc(m->access_at, (accesses + 1) * sizeof *m->access_at);
     m->places = places;
     m->accesses = accesses;
     for (uint32_t n = 0; more && n < m->ncores; n++)
@@ -192,7 +194,8 @@ static tbuf *next_block(engine *x) {
     return b;
 }
 
-static void prepare(machine *m, acore *s, const orr_occupancy_result *occ) {
+void abt_core_prepare(machine *m, acore *s) {
+    const orr_occupancy_result *occ = m->occ;
     uint32_t blocks = (uint32_t)occ->blocks;
     if (!s->sched) make_core(m, s, (uint32_t)(s - m->cores));
     fit_core(m, s);
@@ -243,8 +246,12 @@ static void deal(engine *x) {
             if (!b || x->failed) return;
             b->earliest = clock / 256;
             clock += (uint64_t)(m->gpu->launch_block_interval * 256);
-            if (!s->prepared) prepare(m, s, m->occ);
-            abt_block_start(s, slot, b, (uint64_t)m->gpu->launch_overhead);
+            if (x->alike) {
+                abt_alike_start(x->alike, x->order[n], slot, b, (uint64_t)m->gpu->launch_overhead);
+            } else {
+                if (!s->prepared) abt_core_prepare(m, s);
+                abt_block_start(s, slot, b, (uint64_t)m->gpu->launch_overhead);
+            }
             some = true;
         }
         if (!some) return;
@@ -311,9 +318,39 @@ static bool damaged(const engine *x) {
     return x->failed;
 }
 
+static bool stuck(const engine *x) {
+    return orr_fail(x->e, ORR_PROGRAM_FAILED,
+                    "%s: all warps wait and nothing will wake them (a barrier that not all threads reach?)",
+                    x->m->kernel->name);
+}
+
+// Perfect memory: SMs have nothing to do with each other but for the queue of blocks. Who has room first gets
+// the next.
+static bool block_by_block(engine *x, orr_progress *progress) {
+    machine *m = x->m;
+    uint64_t interval = (uint64_t)(m->gpu->launch_block_interval * (double)ORR_TICKS), when;
+    uint32_t n, slot;
+    m->until = NEVER;
+    m->stops = true;
+    deal(x);
+    while (!x->failed && abt_alike_ends(x->alike, &n, &slot, &when)) {
+        if (damaged(x)) return false;
+        if (progress) orr_progress_part(progress, 1);
+        cyc_supply_done(x->supply, abt_alike_done(x->alike));
+        tbuf *b = next_block(x);
+        if (!b) continue;
+        uint64_t t = orr_ledger_take(&m->dealer, when * ORR_TICKS, interval, when * ORR_TICKS) / ORR_TICKS;
+        b->earliest = 0;
+        abt_alike_start(x->alike, n, slot, b, t);
+    }
+    if (damaged(x)) return false;
+    return !abt_alike_running(x->alike) || stuck(x);
+}
+
 static bool windows(engine *x, orr_progress *progress) {
     machine *m = x->m;
-    uint64_t window = m->perfect ? PERFECT_WINDOW : m->c->window;
+    uint64_t window = m->c->window;
+    m->stops = false;
     m->from = (uint64_t)m->gpu->launch_overhead;
     m->until = m->from + window;
     deal(x);
@@ -336,11 +373,7 @@ static bool windows(engine *x, orr_progress *progress) {
         }
         if (!running && !m->more) return true;
         uint64_t t = next_event(m);
-        if (t == NEVER)
-            return orr_fail(
-                x->e, ORR_PROGRAM_FAILED,
-                "%s: all warps wait and nothing will wake them (a barrier that not all threads reach?)",
-                m->kernel->name);
+        if (t == NEVER) return stuck(x);
         m->from = m->until;
         if (t > m->from) m->from += (t - m->from) / window * window;
         m->until = m->from + window;
@@ -357,7 +390,7 @@ static uint32_t *dealing_order(const orr_gpu *g, uint32_t n) {
     return order;
 }
 
-static void sum_up(machine *m, supply *supply, arun *out) {
+static void sum_up(machine *m, supply *supply, const alike *alike, arun *out) {
     for (uint32_t i = 0; i < m->ncores; i++) {
         acore *s = &m->cores[i];
         if (!s->prepared) continue;
@@ -367,12 +400,14 @@ static void sum_up(machine *m, supply *supply, arun *out) {
                 cyc_supply_done(supply, s->blocks[b].buf);
                 s->blocks[b].buf = NULL;
             }
+        if (alike) continue;
         if (s->finished > out->cycles) out->cycles = s->finished;
         out->sm_active += s->active;
         const uint64_t *from = (const uint64_t *)(const void *)&s->n;
         uint64_t *to = (uint64_t *)(void *)&out->n;
         for (size_t k = 0; k < sizeof s->n / sizeof *to; k++) to[k] += from[k];
     }
+    if (alike) abt_alike_sum(alike, out);
     // A kernel has ended when its last store has reached L2 and the SM has heard of it.
     const orr_memsys_stats *mem = orr_quick_stats(m->memory);
     uint64_t end = (mem->last + m->c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
@@ -403,8 +438,10 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     x.busy = orr_malloc(2 * m->ncores * sizeof *x.busy);
     x.takers = orr_malloc((size_t)m->ncores * (size_t)occ->blocks * sizeof *x.takers);
     x.supply = cyc_supply_open(source, threads > 1);
-    bool ok = windows(&x, progress);
-    sum_up(m, x.supply, out);
+    if (m->perfect) x.alike = abt_alike_new(m);
+    bool ok = m->perfect ? block_by_block(&x, progress) : windows(&x, progress);
+    sum_up(m, x.supply, x.alike, out);
+    if (x.alike) abt_alike_free(x.alike, x.supply);
     out->execute_seconds = x.reading;
     orr_err read = {0};
     if (!cyc_supply_close(x.supply, &read)) {

@@ -141,7 +141,7 @@ static bool decode(acore *s, const awarp *w, orr_trace *t, access *k) {
     k->cost = m->gpu->l1_words ? l1_word_cycles(m, i, local) : l1_cycles(m, x);
     if (kind != ORR_L1_LOAD) look_at_lanes(m, a, i->bytes, local);
     if (i->flags & ORR_TF_ASYNC) k->cost += ((uint32_t)orr_popc(a->mask) * i->bytes + 127) / 128;
-    if (local) {
+    if (local && w) {
         uint64_t mine = ((uint64_t)s->id * 4096 + (uint64_t)w->sched * MAX_WARPS +
                          (uint64_t)(w - s->sched[w->sched].warps))
                         << 18;
@@ -152,7 +152,7 @@ static bool decode(acore *s, const awarp *w, orr_trace *t, access *k) {
 
 // ---- the same again
 // ---------------------------------------------------------------------------------------------
-static bool remembered(machine *m, const amemo *e, orr_trace *t, access *k) {
+static bool is_like(machine *m, const amemo *e, orr_trace *t, access *k) {
     if (!e->n || e->mask != t->mask || (size_t)(t->end - t->at) < e->n) return false;
     const uint8_t *p = t->at;
     if (memcmp(p, e->bytes, e->base) != 0 ||
@@ -177,14 +177,21 @@ static bool remembered(machine *m, const amemo *e, orr_trace *t, access *k) {
     return true;
 }
 
+static bool remembered(machine *m, const amemos *e, orr_trace *t, access *k) {
+    for (uint32_t n = 0; n < MEMOS; n++)
+        if (is_like(m, &e->memo[n], t, k)) return true;
+    return false;
+}
+
 // Patterns move with their address as long as its last 7 bits stay: banks, sectors and lines repeat after
 // 128.
-static void remember(const machine *m, amemo *e, const uint8_t *p, size_t n, uint32_t mask, const access *k) {
+static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, uint32_t mask, const access *k) {
     const orr_coalesced *x = &m->lines;
-    e->n = 0;
     if (n > MEMO_BYTES || !(*p & 7) || x->lines > MEMO_LINES) return;
     if (!m->gpu->l1_words && (m->c->lsu_banks > 4 || 4 % m->c->lsu_banks)) return;
     if (k->space != ORR_SPACE_SHARED && k->space != ORR_SPACE_GLOBAL) return;
+    amemo *e = &all->memo[all->next++ % MEMOS];
+    e->n = 0;
     uint64_t at;
     e->base = *p & 8 ? 5 : 1;
     memcpy(&at, p + e->base, 8);
@@ -491,7 +498,7 @@ void abt_memory(acore *s, awarp *w, uint32_t inst, const ainst *i, uint64_t late
         at.at = w->base + w->access[k.i->access];
         at.mask = w->mask;
     }
-    amemo *memo = &code->memo[code->memo_of[inst] - 1];
+    amemos *memo = &code->memo[code->memo_of[inst] - 1];
     if (!remembered(m, memo, &at, &k)) {
         const uint8_t *from = at.at;
         if (!decode(s, w, &at, &k)) {
@@ -528,6 +535,44 @@ void abt_memory(acore *s, awarp *w, uint32_t inst, const ainst *i, uint64_t late
         uint64_t *g = &w->group_ready[w->group % MAX_GROUPS];
         if (*g < ready) *g = ready;
     }
+}
+
+static bool cost_of(machine *m, uint32_t inst, orr_trace *t, uint64_t *h) {
+    access k = {.i = &m->code->program->insts[inst]};
+    amemos *memo = &m->code->memo[m->code->memo_of[inst] - 1];
+    if (!remembered(m, memo, t, &k)) {
+        const uint8_t *from = t->at;
+        if (!decode(&m->cores[0], NULL, t, &k)) return false;
+        remember(m, memo, from, (size_t)(t->at - from), t->mask, &k);
+        const orr_access *a = &m->access;
+        if (k.space == ORR_SPACE_CONST) // its cache looks at the addresses
+            for (uint32_t n = a->mask; n; n &= n - 1)
+                *h = (*h ^ a->addr[orr_ffs(n)] / 64) * 0x9e3779b97f4a7c15ull;
+    }
+    *h = (*h ^ ((uint64_t)k.cost << 8 | k.space)) * 0x9e3779b97f4a7c15ull;
+    *h ^= *h >> 29;
+    return true;
+}
+
+bool abt_memory_cost(machine *m, uint32_t block, orr_trace *t, uint64_t *h) {
+    const orr_tblock *b = &m->code->program->blocks[block];
+    const ainst *i = &m->code->insts[b->first];
+    if (m->code->in_order) {
+        for (uint32_t n = 0; n < b->count; n++)
+            if (i[n].kind == ORR_TK_MEM && !cost_of(m, b->first + n, t, h)) return false;
+        return true;
+    }
+    for (uint32_t k = 0; k < b->naccess; k++) {
+        m->access_at[k] = t->at;
+        if (!orr_trace_skip(t)) return false;
+    }
+    for (uint32_t n = 0; n < b->count; n++) {
+        if (i[n].kind != ORR_TK_MEM) continue;
+        orr_trace at = *t;
+        at.at = m->access_at[m->code->program->insts[b->first + n].access];
+        if (!cost_of(m, b->first + n, &at, h)) return false;
+    }
+    return true;
 }
 
 void abt_memory_start(acore *s, uint64_t l1_bytes) {
