@@ -32,7 +32,9 @@ static const char *folder(orr_arena *a, orr_err *e) {
     self[n] = 0;
     char *slash = strrchr(self, '/');
     if (slash) *slash = 0;
-    static const char *const places[] = {"cuda", "../lib/orrery/cuda", "../lib64/orrery/cuda"};
+    static const char *const places[] = {"cuda", "../lib/orrery/cuda", "../lib64/orrery/cuda",
+                                         "../lib/x86_64-linux-gnu/orrery/cuda",
+                                         "../lib/aarch64-linux-gnu/orrery/cuda"};
     for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
         const char *dir = orr_arena_printf(a, "%s/%s", self, places[i]);
         if (access(orr_arena_printf(a, "%s/%s", dir, LIBRARY), R_OK) == 0) return dir;

@@ -1,0 +1,263 @@
+// What nvcc makes of a program's host code, written by hand, so that the runtime can be tested without nvcc:
+// it registers a fat binary, its kernels and variables, and calls the runtime. Each test is a subcommand; it
+// prints what it found, and test_app.sh knows what that must be.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    unsigned x, y, z;
+} dim3;
+typedef void *handle;
+enum { IN = 1, OUT = 2 };
+
+void **__cudaRegisterFatBinary(void *);
+void __cudaRegisterFatBinaryEnd(void **);
+void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, void *, void *, int *);
+void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
+int cudaMalloc(void **, size_t), cudaMallocManaged(void **, size_t, unsigned), cudaFree(void *);
+int cudaMallocPitch(void **, size_t *, size_t, size_t);
+int cudaMemcpy(void *, const void *, size_t, int), cudaMemset(void *, int, size_t);
+int cudaMemcpy2D(void *, size_t, const void *, size_t, size_t, size_t, int);
+int cudaMemcpyAsync(void *, const void *, size_t, int, handle), cudaMemsetAsync(void *, int, size_t, handle);
+int cudaMemcpyToSymbol(const void *, const void *, size_t, size_t, int);
+int cudaMemcpyFromSymbol(void *, const void *, size_t, size_t, int);
+int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, handle);
+int cudaFuncSetAttribute(const void *, int, int);
+int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *, const void *, int, size_t);
+int cudaDeviceSynchronize(void), cudaGetLastError(void), cudaPeekAtLastError(void), cudaDeviceReset(void);
+int cudaDeviceGetAttribute(int *, int, int), cudaGetDeviceCount(int *), cudaSetDevice(int);
+int cudaStreamCreate(handle *), cudaStreamSynchronize(handle), cudaStreamDestroy(handle);
+int cudaStreamWaitEvent(handle, handle, unsigned), cudaStreamBeginCapture(handle, int), cudaStreamEndCapture(handle, handle *);
+int cudaEventCreate(handle *), cudaEventRecord(handle, handle), cudaEventSynchronize(handle);
+int cudaEventElapsedTime(float *, handle, handle);
+int cudaGraphInstantiate(handle *, handle, unsigned long long), cudaGraphLaunch(handle, handle);
+int cudaLaunchHostFunc(handle, void (*)(void *), void *), cudaCreateTextureObject(void);
+const char *cudaGetErrorName(int), *cudaGetErrorString(int);
+int cuInit(unsigned), cuModuleLoad(handle *, const char *), cuModuleGetFunction(handle *, handle, const char *);
+int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
+int cuMemAlloc_v2(unsigned long long *, size_t), cuMemcpyDtoH_v2(void *, unsigned long long, size_t);
+int cuMemsetD32_v2(unsigned long long, unsigned, size_t);
+
+static struct {
+    int magic, version;
+    const void *data, *more;
+} fat = {0x466243b1, 1, NULL, NULL};
+static char axpy, count, scale, reverse, greet, wild, spin; // their addresses stand for the kernels
+static int counter;
+static float factors[4];
+static const char *path;
+
+static void read_fatbin(void) {
+    FILE *f = fopen(path, "rb");
+    if (!f) exit(3);
+    char *bytes = malloc(1 << 20);
+    if (!bytes || fread(bytes, 1, 1 << 20, f) < 64) exit(3);
+    fclose(f);
+    fat.data = bytes;
+}
+
+static void registers(void) {
+    read_fatbin();
+    void **h = __cudaRegisterFatBinary(&fat);
+    static const struct {
+        const char *host, *name;
+    } kernels[] = {{&axpy, "axpy"},   {&count, "count"}, {&scale, "scale"}, {&reverse, "reverse"},
+                   {&greet, "greet"}, {&wild, "wild"},   {&spin, "spin"}};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        __cudaRegisterFunction(h, kernels[i].host, (char *)kernels[i].name, kernels[i].name, -1, 0, 0, 0, 0, 0);
+    __cudaRegisterVar(h, (char *)&counter, "counter", "counter", 0, 4, 0, 0);
+    __cudaRegisterVar(h, (char *)factors, "factors", "factors", 0, 16, 1, 0);
+    __cudaRegisterFatBinaryEnd(h);
+}
+
+static int launch(const char *kernel, unsigned grid, unsigned block, void **args, size_t shared, handle stream) {
+    return cudaLaunchKernel(kernel, (dim3){grid, 1, 1}, (dim3){block, 1, 1}, args, shared, stream);
+}
+
+static void say(const char *what, int error) { printf("%s: %s\n", what, cudaGetErrorName(error)); }
+
+// ---- the tests ------------------------------------------------------------------------------------------
+static void test_axpy(void) {
+    enum { N = 1000 };
+    float x[N], y[N], a = 3, *dx, *dy;
+    int n = N, wrong = 0;
+    for (int i = 0; i < N; i++) x[i] = (float)i, y[i] = 1;
+    cudaMalloc((void **)&dx, sizeof x);
+    cudaMalloc((void **)&dy, sizeof y);
+    cudaMemcpy(dx, x, sizeof x, IN);
+    cudaMemcpy(dy, y, sizeof y, IN);
+    void *args[] = {&n, &a, &dx, &dy};
+    say("launch", launch(&axpy, 4, 256, args, 0, NULL));
+    say("copy", cudaMemcpy(y, dy, sizeof y, OUT));
+    for (int i = 0; i < N; i++) wrong += y[i] != 3 * (float)i + 1;
+    printf("wrong: %d\n", wrong);
+}
+
+static void test_symbols(void) {
+    int step = 2, got = 0, start = 100;
+    void *args[] = {&step};
+    cudaMemcpyToSymbol(&counter, &start, 4, 0, IN);
+    launch(&count, 2, 64, args, 0, NULL);
+    cudaMemcpyFromSymbol(&got, &counter, 4, 0, OUT);
+    printf("counter: %d\n", got); // 100 + 2 * 128
+    float f[4] = {1, 2, 3, 4}, *m;
+    cudaMemcpyToSymbol(factors, f, 16, 0, IN);
+    cudaMallocManaged((void **)&m, 32, 1);
+    for (int i = 0; i < 8; i++) m[i] = 10; // the host writes where the kernel reads
+    void *scale_args[] = {&m};
+    launch(&scale, 1, 8, scale_args, 0, NULL);
+    cudaDeviceSynchronize();
+    printf("managed: %g %g %g %g\n", m[0], m[1], m[6], m[7]);
+    say("too far", cudaMemcpyToSymbol(factors, f, 16, 4, IN));
+}
+
+static void test_limits(void) {
+    int *d, big = 100 * 1024, blocks = 0, sms = 0, ndev = 0, x[256];
+    cudaMalloc((void **)&d, sizeof x);
+    for (int i = 0; i < 256; i++) x[i] = i;
+    cudaMemcpy(d, x, sizeof x, IN);
+    void *args[] = {&d};
+    say("too much shared memory", launch(&reverse, 1, 256, args, (size_t)big, NULL));
+    cudaGetLastError();
+    say("attribute", cudaFuncSetAttribute(&reverse, 8, big));
+    say("now", launch(&reverse, 1, 256, args, (size_t)big, NULL));
+    cudaMemcpy(x, d, sizeof x, OUT);
+    printf("reversed: %d %d\n", x[0], x[255]);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &reverse, 256, (size_t)big);
+    cudaDeviceGetAttribute(&sms, 16, 0);
+    cudaGetDeviceCount(&ndev);
+    printf("blocks: %d, SMs: %d, devices: %d\n", blocks, sms, ndev);
+    say("too many threads", launch(&reverse, 1, 2048, args, 0, NULL));
+    say("peek", cudaPeekAtLastError());
+    say("last", cudaGetLastError());
+    say("after", cudaGetLastError());
+    say("no such device", cudaSetDevice(1));
+    say("not there", cudaCreateTextureObject());
+}
+
+static void test_time(void) {
+    enum { BYTES = 64 << 20 };
+    handle one, two, from, to, middle;
+    char *d, *e, *h = calloc(1, BYTES);
+    float ms = 0, half = 0;
+    cudaMalloc((void **)&d, BYTES);
+    cudaMalloc((void **)&e, BYTES);
+    cudaStreamCreate(&one);
+    cudaStreamCreate(&two);
+    cudaEventCreate(&from);
+    cudaEventCreate(&to);
+    cudaEventCreate(&middle);
+    cudaEventRecord(from, one);
+    cudaMemcpyAsync(d, h, BYTES, IN, one);
+    cudaEventRecord(middle, one);
+    cudaMemcpyAsync(h, e, BYTES, OUT, two); // the other way, at the same time
+    cudaStreamWaitEvent(two, middle, 0);
+    cudaEventRecord(to, two);
+    cudaEventSynchronize(to);
+    say("elapsed", cudaEventElapsedTime(&ms, from, to));
+    cudaEventElapsedTime(&half, from, middle);
+    printf("ms: %.3f %.3f\n", ms, half);
+    free(h);
+}
+
+static void add_one(void *p) { ++*(int *)p; }
+
+static void test_graph(void) {
+    int step = 3, got = 0, calls = 0;
+    handle s, graph = NULL, exec = NULL;
+    void *args[] = {&step};
+    cudaStreamCreate(&s);
+    say("begin", cudaStreamBeginCapture(s, 0));
+    launch(&count, 1, 32, args, 0, s);
+    step = 5; // captured by value
+    launch(&count, 1, 32, args, 0, s);
+    cudaLaunchHostFunc(s, add_one, &calls);
+    say("end", cudaStreamEndCapture(s, &graph));
+    cudaMemcpyFromSymbol(&got, &counter, 4, 0, OUT);
+    printf("captured: %d %d\n", got, calls);
+    say("instantiate", cudaGraphInstantiate(&exec, graph, 0));
+    for (int i = 0; i < 3; i++) cudaGraphLaunch(exec, s);
+    cudaStreamSynchronize(s);
+    cudaMemcpyFromSymbol(&got, &counter, 4, 0, OUT);
+    printf("replayed: %d %d\n", got, calls); // 3 * 32 * (3 + 5)
+}
+
+static void test_fault(void) {
+    int *d, one = 1;
+    long at = 1 << 20;
+    cudaMalloc((void **)&d, 64);
+    void *args[] = {&d, &at};
+    say("launch", launch(&wild, 1, 1, args, 0, NULL));
+    say("wait", cudaDeviceSynchronize());
+    say("malloc", cudaMalloc((void **)&d, 64));
+    say("last", cudaGetLastError());
+    say("sticky", cudaGetLastError());
+    say("reset", cudaDeviceReset());
+    say("copy", cudaMalloc((void **)&d, 64) || cudaMemcpy(d, &one, 4, IN));
+    say("outside", cudaMemcpy(d, &one, 65, IN));
+}
+
+static void test_print(void) {
+    for (int i = 0; i < 2; i++) {
+        void *args[] = {&i};
+        launch(&greet, 1, 32, args, 0, NULL);
+    }
+    cudaDeviceSynchronize();
+}
+
+static void test_driver(void) {
+    handle module, function;
+    unsigned long long d;
+    int x[64], *p;
+    say("init", cuInit(0));
+    say("load", cuModuleLoad(&module, path));
+    say("function", cuModuleGetFunction(&function, module, "reverse"));
+    say("none", cuModuleGetFunction(&function, module, "nothing"));
+    cuModuleGetFunction(&function, module, "reverse");
+    cuMemAlloc_v2(&d, sizeof x);
+    cuMemsetD32_v2(d, 7, 32);
+    cuMemsetD32_v2(d + 128, 9, 32);
+    p = (int *)d;
+    void *args[] = {&p};
+    say("launch", cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, sizeof x, NULL, args, NULL));
+    cuMemcpyDtoH_v2(x, d, sizeof x);
+    printf("reversed: %d %d\n", x[0], x[63]);
+}
+
+static void test_many(void) { // 10,000 tiny launches
+    int step = 1, got = 0;
+    void *args[] = {&step};
+    for (int i = 0; i < 10000; i++) launch(&count, 1, 32, args, 0, NULL);
+    cudaMemcpyFromSymbol(&got, &counter, 4, 0, OUT);
+    printf("counter: %d\n", got);
+}
+
+static void test_pitch(void) {
+    char *d, in[3][10], out[3][10];
+    size_t pitch = 0;
+    memset(in, 'a', sizeof in);
+    in[2][9] = 'z';
+    say("pitch", cudaMallocPitch((void **)&d, &pitch, 10, 3));
+    cudaMemcpy2D(d, pitch, in, 10, 10, 3, IN);
+    cudaMemset(d + pitch, 'b', 10);
+    cudaMemcpy2D(out, 10, d, pitch, 10, 3, OUT);
+    printf("rows: %.10s %.10s %.10s\n", out[0], out[1], out[2]);
+    say("free", cudaFree(d));
+    say("twice", cudaFree(d));
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } tests[] = {{"axpy", test_axpy},   {"symbols", test_symbols}, {"limits", test_limits}, {"time", test_time},
+                 {"graph", test_graph}, {"fault", test_fault},     {"print", test_print},   {"driver", test_driver},
+                 {"many", test_many},   {"pitch", test_pitch}};
+    if (argc < 3) return 2;
+    path = argv[1];
+    registers();
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        if (!strcmp(tests[i].name, argv[2])) tests[i].run();
+    return argc > 3 ? atoi(argv[3]) : 0;
+}

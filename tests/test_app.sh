@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Programs on the simulated CUDA: app/program.c, which is written as nvcc writes host code, with a fat binary.
+set -euo pipefail
+orrery=${ORRERY:?the command}
+source=${SOURCE:?the source tree}
+build=${BUILD:?the build folder}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+fatbin=$source/tests/app/kernels.fatbin
+[ -e "$build/cuda/liborrery-cuda.so" ] || { echo "skipped: no library"; exit 0; }
+"${CC:-cc}" -O1 "$source/tests/app/program.c" -o program -L"$build/cuda" -l:libcudart.so.13
+
+fail() { echo "$*"; exit 1; }
+# is TEST OPTIONS... : the program's output must be what is on standard input
+is() {
+    local test=$1
+    shift
+    cat >want
+    "$orrery" app -q "$@" ./program "$fatbin" "$test" >got 2>err || { cat got err; fail "$test failed"; }
+    cmp -s got want || { diff want got || true; cat err; fail "$test: not as expected"; }
+}
+
+for source_of in sass ptx; do
+    is axpy --source $source_of <<'X'
+launch: cudaSuccess
+copy: cudaSuccess
+wrong: 0
+X
+    # 100 + 2 blocks x 64 threads x 2; 10 times the factors 1, 2, 3, 4
+    is symbols --source $source_of <<'X'
+counter: 356
+managed: 10 20 30 40
+too far: cudaErrorInvalidValue
+X
+done
+# 227 KB an SM hold two blocks of 101 KB; a block may have 48 KB unless its kernel asks for more
+is limits <<'X'
+too much shared memory: cudaErrorInvalidValue
+attribute: cudaSuccess
+now: cudaSuccess
+reversed: 255 0
+blocks: 2, SMs: 132, devices: 1
+too many threads: cudaErrorInvalidConfiguration
+peek: cudaErrorInvalidConfiguration
+last: cudaErrorInvalidConfiguration
+after: cudaSuccess
+no such device: cudaErrorInvalidDevice
+not there: cudaErrorNotSupported
+X
+grep -q "cudaCreateTextureObject: not among" err || fail "a function that is not there is not named"
+# 64 MiB at 32 GB/s: 2.097 ms, both ways at the same time
+is time --gpu a100 <<'X'
+elapsed: cudaSuccess
+ms: 2.097 2.097
+X
+# 3 launches x 32 threads x (3 + 5)
+is graph <<'X'
+begin: cudaSuccess
+end: cudaSuccess
+captured: 0 0
+instantiate: cudaSuccess
+replayed: 768 3
+X
+is fault <<'X'
+launch: cudaSuccess
+wait: cudaErrorIllegalAddress
+malloc: cudaErrorIllegalAddress
+last: cudaErrorIllegalAddress
+sticky: cudaErrorIllegalAddress
+reset: cudaSuccess
+copy: cudaSuccess
+outside: cudaErrorInvalidValue
+X
+grep -q "store of 4 bytes.*kernel 'wild', block (0,0,0), thread (0,0,0)" err || { cat err; fail "the fault is not named"; }
+is print <<'X'
+hello from kernel 0
+hello from kernel 1
+X
+is driver <<'X'
+init: cudaSuccess
+load: cudaSuccess
+function: cudaSuccess
+none: cudaErrorSymbolNotFound
+launch: cudaSuccess
+reversed: 9 7
+X
+is many <<'X'
+counter: 320000
+X
+is pitch <<'X'
+pitch: cudaSuccess
+rows: aaaaaaaaaa bbbbbbbbbb aaaaaaaaaz
+free: cudaSuccess
+twice: cudaErrorInvalidValue
+X
+
+# The report, the timeline, the recorded launches; the program's own exit status.
+rc=0
+"$orrery" app --model cycle --json -o r.json --timeline t.json --record r.orr ./program "$fatbin" axpy 7 >out || rc=$?
+[ $rc -eq 7 ] || fail "exit status $rc instead of the program's 7"
+grep -q '"kernel": *"axpy"' r.json && grep -q '"cycles": *[1-9]' r.json || fail "the report has no cycles"
+grep -q '"name":"axpy"' t.json && [ "$(grep -c '"cat":"host to device"' t.json)" = 2 ] || fail "timeline"
+"$orrery" run r.orr --model cycle --json >again.json
+cycles() { grep -o '"cycles": *[0-9]*' "$1" | head -1 | tr -dc 0-9; }
+[ "$(cycles r.json)" = "$(cycles again.json)" ] || fail "replayed: $(cycles again.json) cycles, not $(cycles r.json)"
+"$orrery" app --kernels 'nothing*' --json -o none.json ./program "$fatbin" axpy | grep -q 'wrong: 0' ||
+    fail "launches that are not chosen must still be executed"
+grep -q '"axpy"' none.json && fail "--kernels chose what it should not"
+
+# Mistakes
+rc=0
+"$orrery" app 2>err || rc=$?
+[ $rc -eq 2 ] || fail "no program: $rc"
+rc=0
+"$orrery" app ./nothing 2>err || rc=$?
+[ $rc -eq 2 ] && grep -q "orrery: ./nothing" err || fail "a program that is not there: $rc"
+rc=0
+"$orrery" app --gpu nothing ./program "$fatbin" axpy 2>err || rc=$?
+[ $rc -eq 2 ] || fail "a GPU that is not there: $rc"
+echo "all right"
