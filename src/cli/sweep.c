@@ -66,7 +66,8 @@ static char *command_line(void) {
     orr_text t = {0};
     size_t n = 0;
     char *bytes = orr_read_file("/proc/self/cmdline", 1 << 20, &n, &e);
-    for (size_t k = 0; bytes && k < n; k += strlen(bytes + k) + 1) {
+    n = bytes ? n : 0;
+    for (size_t k = 0; k < n; k += strlen(bytes + k) + 1) {
         const char *word = bytes + k;
         const char *slash = k ? NULL : strrchr(word, '/');
         if (slash) word = slash + 1;
@@ -291,7 +292,7 @@ static bool run_group(sweeper *x, size_t first, size_t n, const cli_sets *sets, 
         }
         bool stored = store_points(x, first, n, e);
         if (ok && stored && to_do(x, first, n)) orr_points_prepare(&x->s, t, x->base);
-        ok = stored && orr_points_run(&x->s, t, first, n, x->o->threads, on_finished, x, e);
+        if (stored) orr_points_run(&x->s, t, first, n, x->o->threads, on_finished, x, e);
     }
     orr_tape_free(t);
     cli_feed_close(&f);

@@ -23,8 +23,6 @@
 #define MOST_LINES    16
 #define LINES_OR_HEAT 8
 
-extern char **environ;
-
 // Text between single quotes: gnuplot doubles those inside, and takes _ ^ { } @ & ~ \ for markup unless told
 // not to (noenhanced).
 static void add_quoted(orr_text *t, const char *s) {

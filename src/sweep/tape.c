@@ -86,11 +86,14 @@ static bool map_segment(orr_tape *t, segment *s, orr_err *e) {
     int why = posix_fallocate(t->file, (off_t)t->file_bytes, (off_t)s->cap);
     void *at = why ? MAP_FAILED
                    : mmap(NULL, s->cap, PROT_READ | PROT_WRITE, MAP_SHARED, t->file, (off_t)t->file_bytes);
-    if (at == MAP_FAILED)
-        return orr_fail(e, ORR_BAD_INPUT,
-                        "the streams take more than %llu MB, and there is no room for them in $TMPDIR (or "
-                        "/tmp): %s; choose a smaller --size, or launches with --kernels and --launches",
-                        (unsigned long long)(t->bytes >> 20), strerror(why ? why : errno));
+    if (at == MAP_FAILED) {
+        orr_fail(
+            e, ORR_BAD_INPUT,
+            "the streams take more than %llu MB, and there is no room for them in $TMPDIR (or /tmp): %s; "
+            "choose a smaller --size, or launches with --kernels and --launches",
+            (unsigned long long)(t->bytes >> 20), strerror(why ? why : errno));
+        return false;
+    }
     s->bytes = at;
     s->mapped = true;
     t->file_bytes += s->cap;

@@ -124,7 +124,7 @@ static bool add_all(values *v, const char *s, orr_err *e) {
     char separator = strchr(s, ';') ? ';' : ',';
     for (const char *p = s;; p++) {
         if (*p && *p != separator) continue;
-        piece text = trim(s, p), before, unit;
+        piece text = trim(s, p), before = {"", 0}, unit;
         double x;
         if (!text.n) return orr_fail(e, ORR_BAD_INPUT, "--vary %.80s: a value is missing", v->said);
         const char *colon = memchr(text.s, ':', text.n);
@@ -212,7 +212,7 @@ bool orr_grid_add(orr_grid *g, const char *text, orr_err *e) {
     for (size_t k = 0; k < v.at.n; k++) list[k] = v.at.at[k];
     x.values = list;
     free(v.at.at);
-    if (!ok) return false;
+    if (!ok || !x.n) return false;
     size_t points = g->naxes ? g->npoints : 1;
     if (points > ORR_POINTS_MAX / (size_t)x.n)
         return orr_fail(e, ORR_BAD_INPUT, "--vary %.60s: that makes more than %d points", text,
