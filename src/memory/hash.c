@@ -13,12 +13,31 @@ uint32_t orr_polynomial(uint32_t degree) {
     return degree < 18 ? p[degree] : 0;
 }
 
+// Shuffled by chance, the same every time: Fisher and Yates, with a generator of Lehmer's.
+static void make_shuffles(orr_spread *s, uint32_t units) {
+    uint64_t seed = 88172645463325252u;
+    for (int k = 0; k < 32; k++) {
+        uint8_t *at = s->shuffle[k];
+        for (uint32_t i = 0; i < units; i++) at[i] = (uint8_t)i;
+        for (uint32_t i = units - 1; i; i--) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            uint32_t j = (uint32_t)((seed >> 33) % (i + 1));
+            uint8_t swap = at[i];
+            at[i] = at[j];
+            at[j] = swap;
+        }
+    }
+}
+
 void orr_spread_init(orr_spread *s, uint32_t units, int how) {
     uint32_t bits = 0;
     while (1u << bits < units) bits++;
     s->units = orr_divider_of(units);
     s->xored = 1u << bits == units;
     s->plain = how == ORR_HASH_MODULO || units == 1;
+    s->shuffled = how == ORR_HASH_SHUFFLE && units > 1 && units <= 256;
+    if (s->shuffled) make_shuffles(s, units);
+    if (how == ORR_HASH_SHUFFLE) how = ORR_HASH_IPOLY;
     s->bits = s->xored ? bits : bits + 5 > 16 ? 16 : bits + 5;
     memset(s->table, 0, sizeof s->table);
     if (s->plain) return;

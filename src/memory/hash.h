@@ -14,6 +14,10 @@
 //           h' is h with 5 more bits, reversed and scaled to 0 .. units - 1. That favours no unit by more
 //           than 1/16 (2^m > units / 2).
 //   xor     as ipoly, h being the bits of the group's number folded by XOR.
+//   shuffle by one of 32 shuffles, which h chooses: chunks at a stride meet as by chance (up to 256 units;
+//   more: as
+//           ipoly). An H200 does: its atomics at 132 lines 4 KB apart take as long as chance has it for the
+//           fullest of 96 slices, five (micro/atomics), where a rotation makes it three.
 #ifndef ORR_MEMORY_HASH_H
 #define ORR_MEMORY_HASH_H
 
@@ -34,9 +38,11 @@ static inline uint64_t orr_divide(orr_divider by, uint64_t n) {
 #define ORR_CHUNK_BITS 52 // of a chunk's number that count: 2^60 bytes and more
 typedef struct orr_spread {
     orr_divider units;
-    uint32_t bits;          // of h
-    bool xored;             // a power of two units
-    bool plain;             // modulo
+    uint32_t bits; // of h
+    bool xored;    // a power of two units
+    bool plain;    // modulo
+    bool shuffled;
+    uint8_t shuffle[32][256];
     uint16_t table[7][256]; // h is linear: XOR of what each byte of the group's number gives
 } orr_spread;
 
@@ -50,6 +56,7 @@ static inline uint32_t orr_spread_unit(const orr_spread *s, uint64_t chunk, uint
     *group = q;
     if (s->plain) return r;
     for (int i = 0; q; i++, q >>= 8) h ^= s->table[i][q & 255];
+    if (s->shuffled) return s->shuffle[h & 31][r];
     if (s->xored) return r ^ h;
     r += (h * n) >> s->bits;
     return r < n ? r : r - n;

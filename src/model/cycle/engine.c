@@ -272,7 +272,9 @@ static void carry_requests(void *arg, int worker, uint32_t k) {
         const sm *s = &c->sms[(n + turn) % c->nsms];
         for (size_t i = 0; i < s->out.n; i++) {
             uint32_t p = s->out.at[i].partition;
-            if (p - to.first < to.n) *ORR_PUSH(&x->in[p]) = s->out.at[i];
+            if (p - to.first >= to.n || (c->gpu->xbar_join && cyc_lsu_waits(&s->out.at[i], x->mem_until)))
+                continue;
+            *ORR_PUSH(&x->in[p]) = s->out.at[i];
         }
     }
 }
@@ -294,9 +296,14 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
 static void run_partitions(engine *x, uint64_t until) {
     cycle *c = x->c;
     if (c->order) cyc_order_requests(c->order, c);
-    cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
-    for (uint32_t n = 0; n < c->nsms; n++) c->sms[n].out.n = 0;
     x->mem_until = until;
+    cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        if (c->gpu->xbar_join)
+            cyc_lsu_handed_over(&c->sms[n], until);
+        else
+            c->sms[n].out.n = 0;
+    }
     cyc_crew_run(x->crew, (uint32_t)orr_memsys_partitions(c->mem), run_partition, x);
 }
 
@@ -428,6 +435,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->in_order = 0;
     s->lsu_free = s->lsu_room = s->lsu_busy_from = 0;
     s->send_free = s->receive_free = s->sent = 0;
+    memset(s->stores, 0, sizeof s->stores);
     s->nstarts = s->queue_first = s->queue_n = 0;
     s->head_busy = false;
     s->head_order = 0;

@@ -99,12 +99,45 @@ static void send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
         r.time += c->far_ticks;
     r.sm = s->id;
     s->sent = r.time;
+    if (r.kind != ORR_REQ_READ && c->far_ticks && c->gpu->l2_copies) { // it is done where it belongs
+        if (behind > s->sent && r.kind == ORR_REQ_WRITE) s->sent = behind;
+        if (orr_memsys_side_of(c->mem, r.line) != (int)(s->id * 2 / c->nsms)) s->sent += c->far_ticks;
+    }
     *ORR_PUSH(&s->out) = r;
     // a port that is behind holds up L1
     uint64_t held = s->send_free / ORR_TICKS;
     if (held > when + c->send_ahead && s->lsu_free < held - c->l1_latency - c->send_ahead / 2 &&
         held > c->l1_latency + c->send_ahead)
         s->lsu_free = held - c->l1_latency - c->send_ahead / 2;
+}
+
+// Stores that wait at the port are joined by those that follow to the same line (xbar.join).
+static uint32_t *store_place(sm *s, uint64_t line) { return &s->stores[line * 0x9e3779b97f4a7c15u >> 56]; }
+
+static bool join_store(sm *s, const orr_request *r, uint64_t when) {
+    uint32_t at = *store_place(s, r->line);
+    if (!at || at > s->out.n) return false;
+    orr_request *before = &s->out.at[at - 1];
+    if (before->line != r->line || before->kind != ORR_REQ_WRITE || before->order) return false;
+    if (before->time < when * ORR_TICKS + s->c->request_ticks) return false; // it has left
+    uint32_t more = 32 * (uint32_t)orr_popc(r->sectors & ~before->sectors);
+    before->sectors |= r->sectors;
+    before->bytes[0] |= r->bytes[0];
+    before->bytes[1] |= r->bytes[1];
+    s->send_free += more * s->c->request_byte;
+    s->n.sent_bytes += more;
+    return true;
+}
+
+void cyc_lsu_handed_over(sm *s, uint64_t until) {
+    size_t n = 0;
+    memset(s->stores, 0, sizeof s->stores);
+    for (size_t i = 0; i < s->out.n; i++) {
+        if (!cyc_lsu_waits(&s->out.at[i], until)) continue;
+        s->out.at[n++] = s->out.at[i];
+        *store_place(s, s->out.at[n - 1].line) = (uint32_t)n;
+    }
+    s->out.n = n;
 }
 
 static void write_back(sm *s, const orr_cache_line *victim, uint64_t when) {
@@ -159,7 +192,7 @@ static uint32_t new_miss(sm *s, uint64_t line, uint8_t sectors, uint32_t f, uint
 // ------------------------------------------------------------------------------------------------------
 typedef struct work { // an instruction at L1
     const orr_tinst *i;
-    uint32_t warp;
+    uint32_t inst, warp;
     uint32_t flight; // NOBODY: nobody waits
     bool local;
 } work;
@@ -277,7 +310,41 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
     }
     orr_request r = {.line = line, .sectors = sectors, .kind = ORR_REQ_WRITE, .from = from_of(k->local)};
     memcpy(r.bytes, bytes, sizeof r.bytes);
-    send(s, r, when, 8 + 32 * (uint32_t)orr_popc(sectors));
+    uint32_t packet = 8 + 32 * (uint32_t)orr_popc(sectors);
+    if (sectors & (uint8_t)~full_sectors(bytes)) packet += (uint32_t)c->gpu->xbar_mask; // which bytes
+    if (!c->gpu->xbar_join || s->head_order) {
+        send(s, r, when, packet);
+    } else if (!join_store(s, &r, when)) {
+        send(s, r, when, packet);
+        *store_place(s, line) = (uint32_t)s->out.n;
+    }
+}
+
+// An atomic that compares and swaps. One that only says whether it did (CAST, of loops around it) swaps for
+// one lane of a word, and the others are told no at once: they do not wait for each other.
+enum { SWAP_UNKNOWN, SWAP_NOT, SWAP, SWAP_OR_NOT };
+static int swap_of(const sm *s, uint32_t inst, const orr_tinst *i) {
+    uint8_t *known = &s->worker->memo[inst].swap;
+    if (*known) return *known;
+    const char *name = strstr(s->c->program->names[i->name], ".CAS");
+    *known = !name ? SWAP_NOT : name[4] == 'T' ? SWAP_OR_NOT : SWAP;
+    return *known;
+}
+
+// How often the slice goes through its sectors (l2.atomic_words): once for each lane of the word that most
+// lanes of a sector want, and once more for each four of many (on an H200 32 lanes of a word take 40 cycles
+// of L2, four take four; micro/atomics).
+static uint32_t atomic_passes(const orr_access *a, uint64_t line) {
+    uint32_t passes = 0;
+    uint8_t lanes[32] = {0}, most[4] = {0};
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint64_t addr = a->addr[orr_ffs(m)];
+        if (addr / ORR_LINE != line) continue;
+        uint8_t n = ++lanes[addr % ORR_LINE / 4], *of = &most[addr % ORR_LINE / ORR_SECTOR];
+        if (n > *of) *of = n;
+    }
+    for (int k = 0; k < 4; k++) passes += most[k] > 4 ? most[k] + most[k] / 4u : most[k];
+    return passes ? passes : 1;
 }
 
 static bool atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint32_t lanes, uint64_t when) {
@@ -289,7 +356,7 @@ static bool atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, ui
     orr_request r = {.line = line, .sectors = sectors, .ops = (uint8_t)(lanes > 255 ? 255 : lanes)};
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     if (answered) r.token = new_miss(s, line, sectors, k->flight, ORR_NO_LINE);
-    send(s, r, when, 8 + 32 * (uint32_t)orr_popc(sectors));
+    send(s, r, when, 8 + 32 * (uint32_t)orr_popc(sectors) + (uint32_t)s->c->gpu->xbar_mask);
     return true;
 }
 
@@ -319,17 +386,6 @@ static uint32_t lanes_in(const orr_access *a, uint64_t line) {
     uint32_t n = 0;
     for (uint32_t m = a->mask; m; m &= m - 1) n += a->addr[orr_ffs(m)] / ORR_LINE == line;
     return n ? n : 1;
-}
-
-// An atomic that compares and swaps. One that only says whether it did (CAST, of loops around it) swaps for
-// one lane of a word, and the others are told no at once: they do not wait for each other.
-enum { SWAP_UNKNOWN, SWAP_NOT, SWAP, SWAP_OR_NOT };
-static int swap_of(const sm *s, uint32_t inst, const orr_tinst *i) {
-    uint8_t *known = &s->worker->memo[inst].swap;
-    if (*known) return *known;
-    const char *name = strstr(s->c->program->names[i->name], ".CAS");
-    *known = !name ? SWAP_NOT : name[4] == 'T' ? SWAP_OR_NOT : SWAP;
-    return *known;
 }
 
 // ---- an instruction at the head of the queue
@@ -380,7 +436,11 @@ static bool head_lines(sm *s, const work *k) {
             count(s, k->local, kind_of(k->i), (uint32_t)orr_popc(l.sectors), (uint32_t)orr_popc(l.sectors),
                   0);
         } else if (k->i->flags & ORR_TF_ATOMIC) {
-            if (!atomic_line(s, k, l.line, l.sectors, lanes_in(&s->head_access, l.line), t)) return false;
+            uint32_t n = lanes_in(&s->head_access, l.line);
+            if (c->gpu->l2_atomic_words) // a compare and swap: three lanes in two cycles (micro/atomics)
+                n = swap_of(s, k->inst, k->i) == SWAP_NOT ? atomic_passes(&s->head_access, l.line)
+                                                          : n - n / 3;
+            if (!atomic_line(s, k, l.line, l.sectors, n, t)) return false;
         } else if (k->i->flags & ORR_TF_STORE) {
             uint64_t bytes[2] = {0, 0};
             if (k->local)
@@ -511,7 +571,7 @@ static uint64_t constants(sm *s, const orr_access *a) {
 static bool work_off(sm *s, queued *q, uint64_t t) {
     cycle *c = s->c;
     const orr_tinst *i = &c->program->insts[q->inst];
-    work k = {i, q->warp, q->flight, false};
+    work k = {i, q->inst, q->warp, q->flight, false};
     if (i->space == ORR_SPACE_SHARED) {
         shared(s, q, i, banks(s, q->inst, i, q, &s->head_access, false), t);
         return true;
@@ -633,7 +693,7 @@ static void go_on(sm *s) {
         uint32_t place = q->place;
         if (s->head_busy) {
             const orr_tinst *i = &s->c->program->insts[q->inst];
-            work k = {i, q->warp, q->flight, s->head_is_local};
+            work k = {i, q->inst, q->warp, q->flight, s->head_is_local};
             if (s->lsu_busy_from < since) s->lsu_busy_from = since;
             if (s->lsu_free < since + 1) s->lsu_free = since + 1;
             if (k.flight != NOBODY) { // it looks again

@@ -113,7 +113,8 @@ static void fence(sm *s, warp *w, const orr_tinst *i) {
     const orr_gpu *g = s->c->gpu;
     double t = i->imm >= 3 ? g->core_fence_system : i->imm >= 1 ? g->core_fence_gpu : g->core_fence_block;
     w->front = s->now + (t >= 1 ? (uint64_t)t : 1);
-    if (i->imm >= 1 && w->front < w->stored) w->front = w->stored; // for the GPU: L2 must have them
+    if (i->imm >= 1 && s->now < w->stored && w->front < w->stored + (uint64_t)g->core_fence_store)
+        w->front = w->stored + (uint64_t)g->core_fence_store; // for the GPU: L2 must have them
     w->front_why = ORR_STALL_MEMBAR;
 }
 

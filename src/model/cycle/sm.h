@@ -218,6 +218,7 @@ typedef struct sm {
     uint32_t open_misses;
     uint64_t send_free, receive_free; // ticks: the ports to and from the network
     uint64_t sent;                    // ticks: when the last request reaches L2
+    uint32_t stores[256];             // by line: the last one in `out`, + 1, that stores may still join
     ORR_VEC(orr_request) out;
     ORR_VEC(orr_need) needs; // of those in `out` that others may be looking at
     ORR_VEC(arrival) in;     // a heap
@@ -351,6 +352,12 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i);
 // ---- lsu.c: load/store unit, L1, shared memory ------------------------------------------------------------
 void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t late);
 void cyc_lsu_answer(sm *s, const arrival *a);
+// A store that waits at the SM's port beyond the memory's `until` (ticks): others may still join it, so it is
+// not handed over yet. After the rest has been:
+static inline bool cyc_lsu_waits(const orr_request *r, uint64_t until) {
+    return r->kind == ORR_REQ_WRITE && !r->order && r->time >= until && r->partition != UINT32_MAX;
+}
+void cyc_lsu_handed_over(sm *s, uint64_t until);
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
 
 // ---- fetch.c: instruction caches -------------------------------------------------------------------------
