@@ -12,289 +12,17 @@
 //
 // The readings are of `orrery hw micro` (docs/micro.md); cycles of launches that do nothing are of `orrery hw
 // profile`.
-#include "lab/lab.h"
+#include "lab/readings.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct rule rule;
-// The value, NAN: the reading is not there. Says in `why` what it was made of.
-typedef double formula(const orr_findings *f, const rule *r, orr_text *why);
-struct rule {
-    const char *key, *unit;
-    formula *how;
-    const char *metric, *point; // point NULL: any; a variable for formulas over all points
-    double scale, offset;       // of what the formula finds
-    double step;        // the value is rounded to a multiple of this; 0: not; POWER: to a power of two
-    double least, most; // what hardware can have
-};
-
-#define POWER (-1)
-
-// ---- formulas ---------------------------------------------------------------------------------
-static const char *number(char buf[40], double v) {
-    snprintf(buf, 40, "%.6g", v);
-    return buf;
-}
-
-static void scaled(orr_text *why, const rule *r) {
-    char buf[40];
-    if (r->scale != 1) orr_text_add(why, " x %s", number(buf, r->scale));
-    if (r->offset != 0) orr_text_add(why, " %s %s", r->offset < 0 ? "-" : "+", number(buf, fabs(r->offset)));
-}
-
-// One reading as it is.
-static double direct(const orr_findings *f, const rule *r, orr_text *why) {
-    double v = orr_finding_value(f, r->metric, r->point);
-    char buf[40];
-    if (isnan(v)) return v;
-    orr_text_add(why, "%s%s%s = %s", r->metric, r->point && *r->point ? " at " : "", r->point ? r->point : "",
-                 number(buf, v));
-    scaled(why, r);
-    return v * r->scale + r->offset;
-}
-
-// The largest of all points.
-static double largest(const orr_findings *f, const rule *r, orr_text *why) {
-    const orr_finding *best = NULL;
-    char buf[40];
-    for (size_t k = 0; k < f->rows.n; k++) {
-        const orr_finding *x = &f->rows.at[k];
-        if (!strcmp(x->metric, r->metric) && (!best || x->value > best->value)) best = x;
-    }
-    if (!best) return NAN;
-    orr_text_add(why, "the most of %s, %s at %s", r->metric, number(buf, best->value), best->point);
-    scaled(why, r);
-    return best->value * r->scale + r->offset;
-}
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-// All points, ascending. To be freed.
-static double *sorted(const orr_findings *f, const char *metric, size_t *n) {
-    double *v = orr_calloc(f->rows.n + 1, sizeof *v);
-    *n = 0;
-    for (size_t k = 0; k < f->rows.n; k++)
-        if (!strcmp(f->rows.at[k].metric, metric)) v[(*n)++] = f->rows.at[k].value;
-    qsort(v, *n, sizeof *v, ascending);
-    return v;
-}
-
-// The mean of all points but a twentieth at either end.
-#define ENDS 20
-static double mean(const orr_findings *f, const rule *r, orr_text *why) {
-    size_t n, kept = 0;
-    double *v = sorted(f, r->metric, &n), sum = 0;
-    char buf[40];
-    for (size_t k = n / ENDS; k < n - n / ENDS; k++, kept++) sum += v[k];
-    free(v);
-    if (!n) return NAN;
-    orr_text_add(why, "mean of %zu readings of %s, %s", kept, r->metric, number(buf, sum / (double)kept));
-    scaled(why, r);
-    return sum / (double)kept * r->scale + r->offset;
-}
-
-// The point whose variable is the largest.
-static const orr_finding *last_point(const orr_findings *f, const char *metric, const char *variable) {
-    const orr_finding *best = NULL;
-    for (size_t k = 0; k < f->rows.n; k++) {
-        const orr_finding *x = &f->rows.at[k];
-        if (!strcmp(x->metric, metric) && !isnan(orr_finding_at(x, variable)) &&
-            (!best || orr_finding_at(x, variable) > orr_finding_at(best, variable)))
-            best = x;
-    }
-    return best;
-}
-
-static double last(const orr_findings *f, const rule *r, orr_text *why) {
-    const orr_finding *x = last_point(f, r->metric, r->point);
-    char buf[40];
-    if (!x) return NAN;
-    orr_text_add(why, "%s at %s = %s", r->metric, x->point, number(buf, x->value));
-    scaled(why, r);
-    return x->value * r->scale + r->offset;
-}
-
-// How far apart the readings are: the median of their distances, one after the other.
-static double pace(const orr_findings *f, const rule *r, orr_text *why) {
-    size_t n;
-    double *v = sorted(f, r->metric, &n), median = NAN;
-    char buf[40];
-    for (size_t k = 0; k + 1 < n; k++) v[k] = v[k + 1] - v[k];
-    if (n > 1) {
-        qsort(v, n - 1, sizeof *v, ascending);
-        median = n % 2 ? (v[(n - 1) / 2 - 1] + v[(n - 1) / 2]) / 2 : v[(n - 1) / 2];
-        orr_text_add(why, "%zu readings of %s, the median of their distances, %s", n, r->metric,
-                     number(buf, median));
-    }
-    free(v);
-    return median;
-}
-
-// How large something is that a footprint fits into: the largest value of the variable whose reading is still
-// within 10 % of the first one above `from`. One slow reading among them is an accident. Between that point
-// and the next one it overflows.
-#define STAYS 1.1
-static double fits(const orr_findings *f, const char *metric, const char *variable, double from) {
-    double base = NAN, base_at = INFINITY, best = NAN, largest_at = NAN;
-    for (size_t k = 0; k < f->rows.n; k++) { // the first point
-        const orr_finding *x = &f->rows.at[k];
-        double at = orr_finding_at(x, variable);
-        if (strcmp(x->metric, metric) != 0 || isnan(at) || at <= from || at >= base_at) continue;
-        base = x->value;
-        base_at = at;
-    }
-    for (size_t k = 0; k < f->rows.n; k++) {
-        const orr_finding *x = &f->rows.at[k];
-        double at = orr_finding_at(x, variable);
-        if (strcmp(x->metric, metric) != 0 || isnan(at) || at <= from) continue;
-        if (isnan(largest_at) || at > largest_at) largest_at = at;
-        if (x->value <= base * STAYS && (isnan(best) || at > best)) best = at;
-    }
-    return best == largest_at ? NAN : best; // it never overflowed: the size is not known
-}
-
-static double knee(const orr_findings *f, const rule *r, orr_text *why) {
-    double v = fits(f, r->metric, r->point, -1);
-    char buf[40];
-    if (isnan(v)) return v;
-    orr_text_add(why, "%s: fits at %s=%s, not at the next point", r->metric, r->point, number(buf, v));
-    scaled(why, r);
-    return v * r->scale + r->offset;
-}
-
-// The one behind it: from twice that size on.
-static double second_knee(const orr_findings *f, const rule *r, orr_text *why) {
-    double one = fits(f, r->metric, r->point, -1),
-           v = isnan(one) ? one : fits(f, r->metric, r->point, one * 1.5);
-    char buf[40];
-    if (isnan(v)) return v;
-    orr_text_add(why, "%s: fits at %s=%s, the second step", r->metric, r->point, number(buf, v));
-    scaled(why, r);
-    return v * r->scale + r->offset;
-}
-
-// Lanes of a unit of which every sub-core (a quarter of an SM) has one: a warp's instruction every `metric`
-// cycles of the SM occupies it for four times as many. Hardware has powers of two.
-#define SUBCORES 4
-static double lanes(const orr_findings *f, const rule *r, orr_text *why) {
-    double v = orr_finding_value(f, r->metric, NULL);
-    char buf[40];
-    if (isnan(v) || !(v > 0)) return NAN;
-    orr_text_add(why, "32 / (%s = %s x %d sub-cores)", r->metric, number(buf, v), SUBCORES);
-    return exp2(round(log2(32 / (v * SUBCORES))));
-}
-
-// Two data of each clock on each line.
-static double bus_bandwidth(const orr_findings *f, const rule *r, orr_text *why) {
-    double khz = orr_finding_value(f, "device.memory_clock", NULL),
-           bits = orr_finding_value(f, "device.memory_bus", NULL);
-    (void)r;
-    if (isnan(khz) || isnan(bits)) return NAN;
-    orr_text_add(why, "2 x device.memory_clock x device.memory_bus");
-    return 2 * khz * 1e3 * bits / 8 / 1e9;
-}
-
-// What of the memory's bandwidth a plain stream gets.
-static double efficiency(const orr_findings *f, const rule *r, orr_text *why) {
-    orr_text none = {0};
-    double bytes = orr_finding_value(f, r->metric, r->point), mhz = orr_finding_value(f, "clock.sm", NULL);
-    double peak = bus_bandwidth(f, r, &none);
-    char buf[40];
-    free(none.s);
-    if (isnan(bytes) || isnan(mhz) || isnan(peak)) return NAN;
-    orr_text_add(why, "%s at %s = %s B/cycle x clock.sm of the bus", r->metric, r->point, number(buf, bytes));
-    double share = 100 * bytes * mhz * 1e6 / (peak * 1e9);
-    return share > 100 && share < 105 ? 100 : share; // clocks are known to some percent
-}
-
-// Channels of 64 bits where memory is stacked (HBM: more than 1024 bits), of 32 elsewhere (a GDDR chip).
-static double channels(const orr_findings *f, const rule *r, orr_text *why) {
-    double bits = orr_finding_value(f, "device.memory_bus", NULL);
-    if (isnan(bits)) return NAN;
-    orr_text_add(why, "device.memory_bus in channels of %d bits", bits > 1024 ? 64 : 32);
-    return floor(bits / (bits > 1024 ? 64 : 32)) * r->scale;
-}
-
-// A comparison with its consumer is in the chain, too: half of a pair of them is taken off.
-static double without_compare(const orr_findings *f, const rule *r, orr_text *why) {
-    double v = orr_finding_value(f, r->metric, NULL), pair = orr_finding_value(f, "isetp.latency", NULL);
-    if (isnan(v) || isnan(pair)) return NAN;
-    orr_text_add(why, "%s - isetp.latency / 2", r->metric);
-    return v - pair / 2;
-}
-
-// Readings that fall into two heaps: the distance of the heaps' means. They are parted at the mean of those,
-// until that stays. A twentieth at either end counts as the reading next to it.
-static double two_heaps(const orr_findings *f, const rule *r, orr_text *why) {
-    size_t n;
-    double *v = sorted(f, r->metric, &n), part = NAN, low = NAN, high = NAN;
-    for (size_t k = 0; k < n / ENDS; k++) {
-        v[k] = v[n / ENDS];
-        v[n - 1 - k] = v[n - 1 - n / ENDS];
-    }
-    for (int round = 0; round < 100; round++) {
-        double sum[2] = {0, 0};
-        size_t in[2] = {0, 0};
-        for (size_t k = 0; k < n; k++) {
-            int heap = !isnan(part) && v[k] > part;
-            sum[heap] += v[k];
-            in[heap]++;
-        }
-        high = low = NAN;
-        if (!in[0] || (round && !in[1])) break; // none, or all alike
-        low = sum[0] / (double)in[0];
-        high = in[1] ? sum[1] / (double)in[1] : low;
-        double next = (low + high) / 2;
-        if (next == part) break;
-        part = next;
-    }
-    free(v);
-    if (isnan(high)) return NAN;
-    char a[40], b[40];
-    orr_text_add(why, "two heaps of %s, around %s and %s", r->metric, number(a, low), number(b, high));
-    return high - low;
-}
-
-// How many accesses a warp on every sub-core issues before it has to wait: the first that comes much later
-// than the one before.
-static double line_length(const orr_findings *f, const rule *r, orr_text *why) {
-    double before = NAN;
-    char point[40];
-    for (int k = 0; k < 1000; k++) {
-        snprintf(point, sizeof point, "warps=%d k=%d", SUBCORES, k);
-        double v = orr_finding_value(f, r->metric, point);
-        if (isnan(v)) return NAN;
-        if (k && v - before > 20) {
-            orr_text_add(why, "%s: each of %d warps issues %d before it waits", r->metric, SUBCORES, k);
-            return (double)k * SUBCORES;
-        }
-        before = v;
-    }
-    return NAN;
-}
-
-// L1 with the least shared memory: what fits, and what the system keeps for each of the most blocks, as
-// storage comes in units of 32 KB.
-static double storage(const orr_findings *f, const rule *r, orr_text *why) {
-    double kb = fits(f, r->metric, r->point, -1), own = orr_finding_value(f, "device.shared_reserved", NULL),
-           blocks = orr_finding_value(f, "device.sm_blocks", NULL);
-    char buf[40];
-    if (isnan(kb) || isnan(own) || isnan(blocks)) return NAN;
-    orr_text_add(why, "%s: fits at %s=%s; and device.shared_reserved of device.sm_blocks; in 32 KB",
-                 r->metric, r->point, number(buf, kb));
-    return ceil((kb + own * blocks / 1024) / 32) * 32;
-}
-
 // ---- the table --------------------------------------------------------------------------------
 #define X(key, unit, metric, least, most)                                                                    \
-    { key, unit, direct, metric, NULL, 1, 0, 1, least, most }
+    { key, unit, reading_direct, metric, NULL, 1, 0, 1, least, most }
 #define XS(key, unit, metric, scale, least, most)                                                            \
-    { key, unit, direct, metric, NULL, scale, 0, 1, least, most }
+    { key, unit, reading_direct, metric, NULL, scale, 0, 1, least, most }
 static const rule rules[] = {
     // the device, as the driver describes it
     X("cc.major", "", "device.cc_major", 1, 99),
@@ -320,52 +48,58 @@ static const rule rules[] = {
     X("op.int.mul.latency", "cycles", "imad.latency", 2, 40),
     X("op.int.bits.latency", "cycles", "popc.latency", 2, 80),
     X("op.fp64.latency", "cycles", "dfma.latency", 2, 200),
-    X("op.fp16.latency", "cycles", "hfma2.latency", 2, 40),
     X("op.sfu.latency", "cycles", "mufu_ex2.latency", 4, 120),
     XS("op.conv.latency", "cycles", "f2f.latency", 0.5, 2, 120),
     X("op.shfl.latency", "cycles", "shfl_bfly.latency", 4, 120),
-    {"op.vote.latency", "cycles", without_compare, "vote.latency", NULL, 1, 0, 1, 2, 120},
+    {"op.vote.latency", "cycles", reading_without_compare, "vote.latency", NULL, 1, 0, 1, 2, 120},
     X("op.tensor.latency", "cycles", "hmma_16816_f32.latency", 4, 300),
     XS("op.tensor.interval", "cycles", "hmma_16816_f32.interval", SUBCORES, 1, 128),
-    {"op.barrier.latency", "cycles", direct, "bar.sync", "warps=1", 1, 0, 1, 2, 200},
-    {"unit.fma.lanes", "lanes", lanes, "ffma.interval", NULL, 1, 0, 0, 4, 64},
-    {"unit.alu.lanes", "lanes", lanes, "lop3.interval", NULL, 1, 0, 0, 4, 64},
-    {"unit.fmaheavy.lanes", "lanes", lanes, "imad.interval", NULL, 1, 0, 0, 2, 64},
-    {"unit.fp64.lanes", "lanes", lanes, "dfma.interval", NULL, 1, 0, 0, 0.25, 64},
-    {"unit.fp16.lanes", "lanes", lanes, "hfma2.interval", NULL, 1, 0, 0, 4, 128},
-    {"unit.xu.lanes", "lanes", lanes, "mufu_ex2.interval", NULL, 1, 0, 0, 1, 32},
-    // The loop's other instructions, by their stall counts: 1 + 5 + 13 (micro/blocks.cu, sm_90).
-    {"core.branch_wait", "cycles", direct, "branch.loop", NULL, 1, -19, 1, 0, 100},
-    X("core.fence_block", "cycles", "fence.cta", 1, 2000),
-    X("core.fence_gpu", "cycles", "fence.gpu", 1, 10000),
-    X("core.fence_system", "cycles", "fence.sys", 1, 50000),
-    {"lsu.queue", "instructions", line_length, "queue.issued", NULL, 1, 0, 1, 1, 1024},
-    {"launch.sm_interval", "cycles", pace, "small.on_sm", NULL, 1, 0, 1, 1, 200},
+    {"op.barrier.latency", "cycles", reading_direct, "bar.sync", "warps=1", 1, 0, 1, 2, 200},
+    {"unit.fma.lanes", "lanes", reading_lanes, "ffma.interval", NULL, 1, 0, 0, 4, 64},
+    {"unit.alu.lanes", "lanes", reading_lanes, "lop3.interval", NULL, 1, 0, 0, 4, 64},
+    {"unit.fmaheavy.lanes", "lanes", reading_lanes, "imad.interval", NULL, 1, 0, 0, 2, 64},
+    {"unit.fp64.lanes", "lanes", reading_lanes, "dfma.interval", NULL, 1, 0, 0, 0.25, 64},
+    {"unit.xu.lanes", "lanes", reading_lanes, "mufu_ex2.interval", NULL, 1, 0, 0, 1, 32},
+    // The loop's instructions, by their stall counts: 1 + 5 + 13, and the branch's own 5 (micro/blocks.cu,
+    // sm_90).
+    {"core.branch_jump", "cycles", reading_direct, "branch.loop", NULL, 1, -24, 1, 0, 100},
+    // What other instructions of a fence take: one cycle, or CCTL and two others.
+    {"core.fence_block", "cycles", reading_direct, "fence.cta", NULL, 1, -1, 1, 1, 2000},
+    {"core.fence_gpu", "cycles", reading_direct, "fence.gpu", NULL, 1, -8, 1, 1, 10000},
+    {"core.fence_system", "cycles", reading_direct, "fence.sys", NULL, 1, -8, 1, 1, 50000},
+    {"lsu.queue", "instructions", reading_line_length, "queue.issued", NULL, 1, 0, 1, 1, 1024},
+    {"launch.sm_interval", "cycles", reading_pace, "small.on_sm", NULL, 1, 0, 1, 1, 200},
     // caches of an SM
-    {"icache.l0", "KB", knee, "icache.straight", "kb", 1, 0, POWER, 1, 256},
-    {"icache.l1", "KB", second_knee, "icache.straight", "kb", 1, 0, POWER, 8, 4096},
-    {"const.size", "B", knee, "const.chase", "bytes", 1, 0, 1, 256, 65536},
-    {"const.latency", "cycles", direct, "const.chase", "bytes=256", 1, 0, 1, 4, 200},
-    {"const.l15_latency", "cycles", last, "const.chase", "bytes", 1, 0, 1, 10, 1000},
+    {"icache.l0", "KB", reading_knee, "icache.straight", "kb", 1, 0, POWER, 1, 256},
+    {"icache.l1", "KB", reading_second_knee, "icache.straight", "kb", 1, 0, POWER, 8, 4096},
+    {"icache.l1_interval", "cycles", reading_line_second, "icache.straight", "kb", 1, 0, 1, 1, 1000},
+    {"icache.l2_interval", "cycles", reading_last, "icache.straight", "kb", 8, 0, 1, 1, 1000},
+    {"const.size", "B", reading_knee, "const.chase", "bytes", 1, 0, 1, 256, 65536},
+    {"const.latency", "cycles", reading_direct, "const.chase", "bytes=256", 1, 0, 1, 4, 200},
+    {"const.l15_latency", "cycles", reading_last, "const.chase", "bytes", 1, 0, 1, 10, 1000},
     X("shared.latency", "cycles", "shared.latency", 8, 200),
+    {"shared.swap", "cycles", reading_times, "shared.atom_add", "same=32", 1, 0, 1, 1, 64},
     X("l1.latency", "cycles", "l1.latency", 8, 300),
-    {"l1.size", "KB", storage, "l1.size", "kb", 1, 0, 1, 16, 1024},
+    {"l1.store", "cycles", reading_direct, "pattern.st_stride", "stride=4", 1, 0, 1, 1, 16},
+    {"l1.size", "KB", reading_storage, "l1.size", "kb", 1, 0, 1, 16, 1024},
     // beyond it. The clock of L2 is not measured: bytes are counted per cycle of the SMs, which it then has.
-    {"xbar.request", "B/cycle", direct, "sm.write", NULL, 136.0 / 128, 0, 1, 4,
+    {"xbar.request", "B/cycle", reading_direct, "sm.write", NULL, 136.0 / 128, 0, 1, 4,
      1024}, // a line's 4 sectors have a head of 8 bytes
-    {"xbar.reply", "B/cycle", direct, "sm.read", NULL, 136.0 / 128, 0, 1, 4, 1024},
+    {"xbar.reply", "B/cycle", reading_direct, "sm.read", NULL, 136.0 / 128, 0, 1, 4, 1024},
     XS("l2.size", "MB", "device.l2_size", 1.0 / 1048576, 0.125, 1024),
-    {"l2.slices", "slices", channels, NULL, NULL, 1, 0, 1, 1, 1024},
-    {"l2.latency", "cycles", mean, "l2.from_sm", NULL, 1, 0, 1, 50, 2000},
-    {"l2.far_latency", "cycles", two_heaps, "l2.place", NULL, 1, 0, 1, 1, 1000},
-    {"l2.bandwidth", "B/cycle", largest, "l2.read", NULL, 1, 0, 10, 32, 100000},
-    {"l2.atomic", "lanes/cycle", direct, "red.lanes", "place=2 same=32", 1, 0, 0.01, 0.03125, 64},
+    {"l2.slices", "slices", reading_channels, NULL, NULL, 1, 0, 1, 1, 1024},
+    {"l2.latency", "cycles", reading_l2_hit, "l2.from_sm", NULL, 1, 0, 1, 50, 2000},
+    {"l2.far_latency", "cycles", reading_far, "dram.place", NULL, 1, 0, 1, 1, 1000},
+    {"l2.sector", "B", reading_fetched, "dram.probe", NULL, 1, 0, 1, 32, 128},
+    {"l2.bandwidth", "B/cycle", reading_median, "l2.read", NULL, 1, 0, 10, 32, 100000},
+    {"l2.write_bandwidth", "B/cycle", reading_largest, "sms.write", NULL, 1, 0, 10, 32, 100000},
+    {"l2.atomic", "lanes/cycle", reading_direct, "red.lanes", "place=2 same=32", 1, 0, 0.01, 0.03125, 64},
     XS("dram.size", "GB", "device.memory", 1.0 / (1 << 30), 0.5, 4096),
     X("dram.bus", "bits", "device.memory_bus", 32, 32768),
-    {"dram.bandwidth", "GB/s", bus_bandwidth, NULL, NULL, 1, 0, 1, 8, 50000},
-    {"dram.efficiency", "%", efficiency, "stream", "kind=0 passes=1", 1, 0, 0.1, 20, 100},
-    {"dram.channels", "channels", channels, NULL, NULL, 1, 0, 1, 1, 1024},
-    {"dram.latency", "cycles", last, "l2.size", "mb", 1, 0, 1, 100, 5000},
+    {"dram.bandwidth", "GB/s", reading_bus_bandwidth, NULL, NULL, 1, 0, 1, 8, 50000},
+    {"dram.efficiency", "%", reading_efficiency, "stream", "kind=0 passes=1", 1, 0, 0.1, 20, 100},
+    {"dram.channels", "channels", reading_channels, NULL, NULL, 1, 0, 1, 1, 1024},
+    {"dram.latency", "cycles", reading_memory, "l2.size", "mb", 1, 0, 1, 100, 5000},
 };
 
 // Opcodes that are slower than their class: unit, readings, and what other instructions have in the chain
@@ -376,7 +110,7 @@ static const struct opcode {
 } opcodes[] = {
     {"match", "xu", "match.latency", "match.interval", 0},
     {"redux", "xu", "redux.latency", "redux.interval", 4}, // a move
-    {"s2r", "xu", "s2r.latency", "s2r.interval", 10},      // SHF, SGXT and half an addition
+    {"s2r", "xu", "s2r.latency", "s2r.interval", 6},       // SHF and SGXT, one of them on its way
     {"s2ur", "xu", "cs2r.latency", "cs2r.interval", 4},    // LOP3
     {"dmma", "tensor", "dmma_884.latency", "dmma_884.interval", 0},
 };
@@ -386,11 +120,11 @@ static bool possible(orr_tuned *out, const char *key, double v, const char *unit
                      const char *why) {
     char buf[3][40];
     if (v >= least && v <= most) return true; // not NAN
-    *ORR_PUSH(&out->refused) =
-        (orr_tuned_key){orr_arena_strdup(&out->arena, key),
-                        orr_arena_printf(&out->arena, "%s%s%s", number(buf[0], v), *unit ? " " : "", unit),
-                        orr_arena_printf(&out->arena, "%s: not between %s and %s", why, number(buf[1], least),
-                                         number(buf[2], most))};
+    *ORR_PUSH(&out->refused) = (orr_tuned_key){
+        orr_arena_strdup(&out->arena, key),
+        orr_arena_printf(&out->arena, "%s%s%s", reading_number(buf[0], v), *unit ? " " : "", unit),
+        orr_arena_printf(&out->arena, "%s: not between %s and %s", why, reading_number(buf[1], least),
+                         reading_number(buf[2], most))};
     return false;
 }
 
@@ -456,6 +190,38 @@ static void write_policy(const orr_findings *f, orr_tuned *out) {
                   "probe.least: a load after a store");
 }
 
+// Loads whose lanes are 33 words apart touch 32 lines, and no bank of words twice: banks of words serve them
+// four lines at a time, banks of lines one by one.
+static void l1_banks(const orr_findings *f, orr_tuned *out) {
+    double lines = orr_finding_value(f, "pattern.ld_stride", "stride=128"),
+           words = orr_finding_value(f, "pattern.ld_stride", "stride=132");
+    if (!isnan(lines) && !isnan(words))
+        orr_tuned_add(out, "l1.words", words < lines / 2 ? "yes" : "no",
+                      "pattern.ld_stride: lanes 132 bytes apart against 128");
+}
+
+static void l2_copies(const orr_findings *f, orr_tuned *out) {
+    const char *copies = reading_copies(f);
+    if (copies)
+        orr_tuned_add(out, "l2.copies", copies, "l2.size: the footprint that fits, of device.l2_size");
+}
+
+// Do the two SMs of a TPC get blocks one after the other?
+static void block_order(const orr_findings *f, orr_tuned *out) {
+    char a[40], b[40];
+    int same = 0, other = 0;
+    for (int k = 0; k < 64; k += 2) {
+        snprintf(a, sizeof a, "block=%d", k);
+        snprintf(b, sizeof b, "block=%d", k + 1);
+        double one = orr_finding_value(f, "small.sm", a), two = orr_finding_value(f, "small.sm", b);
+        if (isnan(one) || isnan(two)) break;
+        *(floor(one / 2) == floor(two / 2) ? &same : &other) += 1;
+    }
+    if (same + other > 0)
+        orr_tuned_add(out, "launch.order", same > other ? "tpc" : "spread",
+                      "small.sm: blocks 0 and 1, 2 and 3, ..., whether on one TPC");
+}
+
 // Warps that do the same, all busy with one pipe (micro/scheduler.launch): do they end together, each having
 // had its turn, or one after the other? Then: the young ones first, or the old ones?
 static void issue_order(const orr_findings *f, orr_tuned *out) {
@@ -485,7 +251,7 @@ static void issue_order(const orr_findings *f, orr_tuned *out) {
 // ---- launches, timed from outside ---------------------------------------------------------------
 // Cycles of the kernel `empty` with so many blocks of 32 threads, caches flushed: the median of the rows.
 static double empty_cycles(const orr_hardware *h, uint32_t blocks) {
-    double *v = orr_calloc((h ? h->rows.n : 0) + 1, sizeof *v), median = NAN;
+    double *v = orr_calloc((h ? h->rows.n : 0) + 1, sizeof *v), median;
     size_t n = 0;
     for (size_t k = 0; h && k < h->rows.n; k++) {
         const orr_measured *m = &h->rows.at[k];
@@ -494,8 +260,7 @@ static double empty_cycles(const orr_hardware *h, uint32_t blocks) {
         double cycles = orr_hardware_get(h, m, "gpc__cycles_elapsed.max");
         if (!isnan(cycles)) v[n++] = cycles;
     }
-    qsort(v, n, sizeof *v, ascending);
-    if (n) median = n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+    median = reading_middle(v, n);
     free(v);
     return median;
 }
@@ -507,6 +272,24 @@ static void launches(const orr_hardware *h, orr_tuned *out) {
     if (isnan(each) || !possible(out, "launch.block_interval", each, "cycles", 0.05, 100, why)) return;
     snprintf(buf, sizeof buf, "%.2f cycles", each);
     orr_tuned_add(out, "launch.block_interval", buf, why);
+}
+
+// All SMs at one sector (micro/bandwidth, hot): loads of L1 for each that L2 sees.
+static void merged_loads(const orr_hardware *h, orr_tuned *out) {
+    static const char why[] = "kernel hot: sectors of global loads for each that L2 is asked for by L1";
+    double asked = 0, seen = 0;
+    char buf[80];
+    for (size_t k = 0; h && k < h->rows.n; k++) {
+        const orr_measured *m = &h->rows.at[k];
+        double a = orr_hardware_get(h, m, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
+               b = orr_hardware_get(h, m, "lts__t_sectors_srcunit_tex_op_read.sum");
+        if (strcmp(m->kernel, "hot") != 0 || isnan(a) || isnan(b)) continue;
+        asked += a;
+        seen += b;
+    }
+    if (!(seen > 0) || !possible(out, "l2.merge", asked / seen, "loads", 0.9, 64, why)) return;
+    snprintf(buf, sizeof buf, "%.0f loads", fmax(1, round(asked / seen)));
+    orr_tuned_add(out, "l2.merge", buf, why);
 }
 
 void orr_tune_overhead(orr_tuned *t, double measured, double simulated) {
@@ -575,7 +358,7 @@ void orr_tuned_add(orr_tuned *t, const char *key, const char *value, const char 
 static void assume(const orr_findings *f, orr_tuned *out) {
     orr_text none = {0};
     rule slices = {.scale = 1};
-    double n = channels(f, &slices, &none), latency = NAN;
+    double n = reading_channels(f, &slices, &none), latency = NAN;
     char buf[80];
     free(none.s);
     if (!find_key(out, "l2.bandwidth") && n >= 1) {
@@ -618,8 +401,12 @@ bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_
                       "device.memory_bus and device.memory_clock, as the generations have them");
     tune_opcodes(f, out);
     write_policy(f, out);
+    l1_banks(f, out);
+    l2_copies(f, out);
+    block_order(f, out);
     issue_order(f, out);
     launches(h, out);
+    merged_loads(h, out);
     refuse_contradictions(out);
     assume(f, out);
     return true;

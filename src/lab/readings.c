@@ -1,0 +1,389 @@
+// The formulas of the tuner's rules: what a value is made of. Each says in words what it took.
+#include "lab/readings.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *reading_number(char buf[40], double v) {
+    snprintf(buf, 40, "%.6g", v);
+    return buf;
+}
+
+static void scaled(orr_text *why, const rule *r) {
+    char buf[40];
+    if (r->scale != 1) orr_text_add(why, " x %s", reading_number(buf, r->scale));
+    if (r->offset != 0)
+        orr_text_add(why, " %s %s", r->offset < 0 ? "-" : "+", reading_number(buf, fabs(r->offset)));
+}
+
+// One reading as it is.
+double reading_direct(const orr_findings *f, const rule *r, orr_text *why) {
+    double v = orr_finding_value(f, r->metric, r->point);
+    char buf[40];
+    if (isnan(v)) return v;
+    orr_text_add(why, "%s%s%s = %s", r->metric, r->point && *r->point ? " at " : "", r->point ? r->point : "",
+                 reading_number(buf, v));
+    scaled(why, r);
+    return v * r->scale + r->offset;
+}
+
+// The largest of all points.
+double reading_largest(const orr_findings *f, const rule *r, orr_text *why) {
+    const orr_finding *best = NULL;
+    char buf[40];
+    for (size_t k = 0; k < f->rows.n; k++) {
+        const orr_finding *x = &f->rows.at[k];
+        if (!strcmp(x->metric, r->metric) && (!best || x->value > best->value)) best = x;
+    }
+    if (!best) return NAN;
+    orr_text_add(why, "the most of %s, %s at %s", r->metric, reading_number(buf, best->value), best->point);
+    scaled(why, r);
+    return best->value * r->scale + r->offset;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double reading_middle(double *v, size_t n) {
+    if (!n) return NAN;
+    qsort(v, n, sizeof *v, ascending);
+    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+// All points, ascending. To be freed.
+static double *sorted(const orr_findings *f, const char *metric, size_t *n) {
+    double *v = orr_calloc(f->rows.n + 1, sizeof *v);
+    *n = 0;
+    for (size_t k = 0; k < f->rows.n; k++)
+        if (!strcmp(f->rows.at[k].metric, metric)) v[(*n)++] = f->rows.at[k].value;
+    qsort(v, *n, sizeof *v, ascending);
+    return v;
+}
+
+// The mean of all points but a twentieth at either end.
+#define ENDS 20
+double reading_mean(const orr_findings *f, const rule *r, orr_text *why) {
+    size_t n, kept = 0;
+    double *v = sorted(f, r->metric, &n), sum = 0;
+    char buf[40];
+    for (size_t k = n / ENDS; k < n - n / ENDS; k++, kept++) sum += v[k];
+    free(v);
+    if (!n) return NAN;
+    orr_text_add(why, "mean of %zu readings of %s, %s", kept, r->metric,
+                 reading_number(buf, sum / (double)kept));
+    scaled(why, r);
+    return sum / (double)kept * r->scale + r->offset;
+}
+
+// The point whose variable is the largest.
+static const orr_finding *last_point(const orr_findings *f, const char *metric, const char *variable) {
+    const orr_finding *best = NULL;
+    for (size_t k = 0; k < f->rows.n; k++) {
+        const orr_finding *x = &f->rows.at[k];
+        if (!strcmp(x->metric, metric) && !isnan(orr_finding_at(x, variable)) &&
+            (!best || orr_finding_at(x, variable) > orr_finding_at(best, variable)))
+            best = x;
+    }
+    return best;
+}
+
+static const orr_finding *first_point(const orr_findings *f, const char *metric, const char *variable) {
+    const orr_finding *best = NULL;
+    for (size_t k = 0; k < f->rows.n; k++) {
+        const orr_finding *x = &f->rows.at[k];
+        if (!strcmp(x->metric, metric) && !isnan(orr_finding_at(x, variable)) &&
+            (!best || orr_finding_at(x, variable) < orr_finding_at(best, variable)))
+            best = x;
+    }
+    return best;
+}
+
+double reading_last(const orr_findings *f, const rule *r, orr_text *why) {
+    const orr_finding *x = last_point(f, r->metric, r->point);
+    char buf[40];
+    if (!x) return NAN;
+    orr_text_add(why, "%s at %s = %s", r->metric, x->point, reading_number(buf, x->value));
+    scaled(why, r);
+    return x->value * r->scale + r->offset;
+}
+
+// How far apart the readings are: the median of their distances, one after the other.
+double reading_pace(const orr_findings *f, const rule *r, orr_text *why) {
+    size_t n;
+    double *v = sorted(f, r->metric, &n), median = NAN;
+    char buf[40];
+    for (size_t k = 0; k + 1 < n; k++) v[k] = v[k + 1] - v[k];
+    if (n > 1) {
+        median = reading_middle(v, n - 1);
+        orr_text_add(why, "%zu readings of %s, the median of their distances, %s", n, r->metric,
+                     reading_number(buf, median));
+    }
+    free(v);
+    return median;
+}
+
+// How large something is that a footprint fits into: the largest value of the variable whose reading is still
+// within 10 % of the first one above `from`. One slow reading among them is an accident. Between that point
+// and the next one it overflows.
+#define STAYS 1.1
+static double fits(const orr_findings *f, const char *metric, const char *variable, double from) {
+    double base = NAN, base_at = INFINITY, best = NAN, largest_at = NAN;
+    for (size_t k = 0; k < f->rows.n; k++) { // the first point
+        const orr_finding *x = &f->rows.at[k];
+        double at = orr_finding_at(x, variable);
+        if (strcmp(x->metric, metric) != 0 || isnan(at) || at <= from || at >= base_at) continue;
+        base = x->value;
+        base_at = at;
+    }
+    for (size_t k = 0; k < f->rows.n; k++) {
+        const orr_finding *x = &f->rows.at[k];
+        double at = orr_finding_at(x, variable);
+        if (strcmp(x->metric, metric) != 0 || isnan(at) || at <= from) continue;
+        if (isnan(largest_at) || at > largest_at) largest_at = at;
+        if (x->value <= base * STAYS && (isnan(best) || at > best)) best = at;
+    }
+    return best == largest_at ? NAN : best; // it never overflowed: the size is not known
+}
+
+double reading_knee(const orr_findings *f, const rule *r, orr_text *why) {
+    double v = fits(f, r->metric, r->point, -1);
+    char buf[40];
+    if (isnan(v)) return v;
+    orr_text_add(why, "%s: fits at %s=%s, not at the next point", r->metric, r->point,
+                 reading_number(buf, v));
+    scaled(why, r);
+    return v * r->scale + r->offset;
+}
+
+// The one behind it: from twice that size on.
+double reading_second_knee(const orr_findings *f, const rule *r, orr_text *why) {
+    double one = fits(f, r->metric, r->point, -1),
+           v = isnan(one) ? one : fits(f, r->metric, r->point, one * 1.5);
+    char buf[40];
+    if (isnan(v)) return v;
+    orr_text_add(why, "%s: fits at %s=%s, the second step", r->metric, r->point, reading_number(buf, v));
+    scaled(why, r);
+    return v * r->scale + r->offset;
+}
+
+// Lanes of a unit of which every sub-core (a quarter of an SM) has one: a warp's instruction every `metric`
+// cycles of the SM occupies it for four times as many. Hardware has powers of two.
+double reading_lanes(const orr_findings *f, const rule *r, orr_text *why) {
+    double v = orr_finding_value(f, r->metric, NULL);
+    char buf[40];
+    if (isnan(v) || !(v > 0)) return NAN;
+    orr_text_add(why, "32 / (%s = %s x %d sub-cores)", r->metric, reading_number(buf, v), SUBCORES);
+    return exp2(round(log2(32 / (v * SUBCORES))));
+}
+
+// Two data of each clock on each line.
+double reading_bus_bandwidth(const orr_findings *f, const rule *r, orr_text *why) {
+    double khz = orr_finding_value(f, "device.memory_clock", NULL),
+           bits = orr_finding_value(f, "device.memory_bus", NULL);
+    (void)r;
+    if (isnan(khz) || isnan(bits)) return NAN;
+    orr_text_add(why, "2 x device.memory_clock x device.memory_bus");
+    return 2 * khz * 1e3 * bits / 8 / 1e9;
+}
+
+// What of the memory's bandwidth a plain stream gets.
+double reading_efficiency(const orr_findings *f, const rule *r, orr_text *why) {
+    orr_text none = {0};
+    double bytes = orr_finding_value(f, r->metric, r->point), mhz = orr_finding_value(f, "clock.sm", NULL);
+    double peak = reading_bus_bandwidth(f, r, &none);
+    char buf[40];
+    free(none.s);
+    if (isnan(bytes) || isnan(mhz) || isnan(peak)) return NAN;
+    orr_text_add(why, "%s at %s = %s B/cycle x clock.sm of the bus", r->metric, r->point,
+                 reading_number(buf, bytes));
+    double share = 100 * bytes * mhz * 1e6 / (peak * 1e9);
+    return share > 100 && share < 105 ? 100 : share; // clocks are known to some percent
+}
+
+// Channels of 64 bits where memory is stacked (HBM: more than 1024 bits), of 32 elsewhere (a GDDR chip).
+double reading_channels(const orr_findings *f, const rule *r, orr_text *why) {
+    double bits = orr_finding_value(f, "device.memory_bus", NULL);
+    if (isnan(bits)) return NAN;
+    orr_text_add(why, "device.memory_bus in channels of %d bits", bits > 1024 ? 64 : 32);
+    return floor(bits / (bits > 1024 ? 64 : 32)) * r->scale;
+}
+
+// A comparison with its consumer is in the chain, too: half of a pair of them is taken off.
+double reading_without_compare(const orr_findings *f, const rule *r, orr_text *why) {
+    double v = orr_finding_value(f, r->metric, NULL), pair = orr_finding_value(f, "isetp.latency", NULL);
+    if (isnan(v) || isnan(pair)) return NAN;
+    orr_text_add(why, "%s - isetp.latency / 2", r->metric);
+    return v - pair / 2;
+}
+
+// Readings that fall into two heaps: the heaps' means. They are parted at the mean of those, until that
+// stays. A twentieth at either end counts as the reading next to it.
+static bool heaps(const orr_findings *f, const char *metric, double *lower, double *higher) {
+    size_t n;
+    double *v = sorted(f, metric, &n), part = NAN, low = NAN, high = NAN;
+    for (size_t k = 0; k < n / ENDS; k++) {
+        v[k] = v[n / ENDS];
+        v[n - 1 - k] = v[n - 1 - n / ENDS];
+    }
+    for (int round = 0; round < 100; round++) {
+        double sum[2] = {0, 0};
+        size_t in[2] = {0, 0};
+        for (size_t k = 0; k < n; k++) {
+            int heap = !isnan(part) && v[k] > part;
+            sum[heap] += v[k];
+            in[heap]++;
+        }
+        high = low = NAN;
+        if (!in[0] || (round && !in[1])) break; // none, or all alike
+        low = sum[0] / (double)in[0];
+        high = in[1] ? sum[1] / (double)in[1] : low;
+        double next = (low + high) / 2;
+        if (next == part) break;
+        part = next;
+    }
+    free(v);
+    *lower = low;
+    *higher = high;
+    return !isnan(high);
+}
+
+// Their distance.
+double reading_two_heaps(const orr_findings *f, const rule *r, orr_text *why) {
+    double low, high;
+    char a[40], b[40];
+    if (!heaps(f, r->metric, &low, &high)) return NAN;
+    orr_text_add(why, "two heaps of %s, around %s and %s", r->metric, reading_number(a, low),
+                 reading_number(b, high));
+    return high - low;
+}
+
+// How many accesses a warp on every sub-core issues before it has to wait: the first that comes much later
+// than the one before.
+double reading_line_length(const orr_findings *f, const rule *r, orr_text *why) {
+    double before = NAN;
+    char point[40];
+    for (int k = 0; k < 1000; k++) {
+        snprintf(point, sizeof point, "warps=%d k=%d", SUBCORES, k);
+        double v = orr_finding_value(f, r->metric, point);
+        if (isnan(v)) return NAN;
+        if (k && v - before > 20) {
+            orr_text_add(why, "%s: each of %d warps issues %d before it waits", r->metric, SUBCORES, k);
+            return (double)k * SUBCORES;
+        }
+        before = v;
+    }
+    return NAN;
+}
+
+// L1 with the least shared memory: what fits, and what the system keeps for each of the most blocks, as
+// storage comes in units of 32 KB.
+double reading_storage(const orr_findings *f, const rule *r, orr_text *why) {
+    double kb = fits(f, r->metric, r->point, -1), own = orr_finding_value(f, "device.shared_reserved", NULL),
+           blocks = orr_finding_value(f, "device.sm_blocks", NULL);
+    char buf[40];
+    if (isnan(kb) || isnan(own) || isnan(blocks)) return NAN;
+    orr_text_add(why, "%s: fits at %s=%s; and device.shared_reserved of device.sm_blocks; in 32 KB",
+                 r->metric, r->point, reading_number(buf, kb));
+    return ceil((kb + own * blocks / 1024) / 32) * 32;
+}
+
+// ---- L2 in two halves -------------------------------------------------------------------------------
+// An SM finds lines in the half it is connected to, which keeps copies of the other's: then a footprint of
+// half of L2 is the largest that is answered at once.
+static bool halves(const orr_findings *f) {
+    double fit = fits(f, "l2.size", "mb", -1), bytes = orr_finding_value(f, "device.l2_size", NULL);
+    return !isnan(fit) && !isnan(bytes) && fit < 0.6 * bytes / 1048576;
+}
+
+const char *reading_copies(const orr_findings *f) {
+    double fit = fits(f, "l2.size", "mb", -1), bytes = orr_finding_value(f, "device.l2_size", NULL);
+    return isnan(fit) || isnan(bytes) ? NULL : halves(f) ? "yes" : "no";
+}
+
+// A hit: of the least footprint, or where that was not measured, of all SMs.
+double reading_l2_hit(const orr_findings *f, const rule *r, orr_text *why) {
+    const orr_finding *x = first_point(f, "l2.size", "mb");
+    double bytes = orr_finding_value(f, "device.l2_size", NULL);
+    char buf[40];
+    if (!x || !(orr_finding_at(x, "mb") <= bytes / 2 / 1048576)) return reading_mean(f, r, why);
+    orr_text_add(why, "l2.size at %s = %s", x->point, reading_number(buf, x->value));
+    return x->value;
+}
+
+// The other half, where there is one: memory behind it answers as much later than memory behind the own one.
+double reading_far(const orr_findings *f, const rule *r, orr_text *why) {
+    return halves(f) ? reading_two_heaps(f, r, why) : NAN;
+}
+
+// Memory: the largest footprint; of two halves, what is behind the own one, and half of the accesses are not.
+double reading_memory(const orr_findings *f, const rule *r, orr_text *why) {
+    double all = reading_last(f, r, why), low, high;
+    char buf[40];
+    if (isnan(all) || !halves(f) || !heaps(f, "dram.place", &low, &high)) return all;
+    orr_text_add(why, ", less half of the way to the other half, %s", reading_number(buf, (high - low) / 2));
+    return all - (high - low) / 2;
+}
+
+// How much of a line comes from memory at once: does a load find the sectors beside one that was loaded?
+double reading_fetched(const orr_findings *f, const rule *r, orr_text *why) {
+    double bytes = 32;
+    char a[40], b[40];
+    for (int d = 32; d <= 64; d *= 2) {
+        snprintf(a, sizeof a, "first=0 d=%d", d);
+        snprintf(b, sizeof b, "first=1 d=%d", d);
+        double alone = orr_finding_value(f, r->metric, a), beside = orr_finding_value(f, r->metric, b),
+               same = orr_finding_value(f, r->metric, "first=1 d=0");
+        if (isnan(alone) || isnan(beside) || isnan(same)) return NAN;
+        if (beside > (alone + same) / 2) break;
+        bytes = 2 * d;
+    }
+    orr_text_add(why, "%s: a load beside one before", r->metric);
+    return bytes;
+}
+
+// ---- caches of instructions -----------------------------------------------------------------------------
+// Cycles of a line of 128 bytes, 8 instructions of 16, that runs straight on: from the second cache,
+#define LINE_INSTRUCTIONS 8
+double reading_line_second(const orr_findings *f, const rule *r, orr_text *why) {
+    double one = fits(f, r->metric, r->point, -1),
+           two = isnan(one) ? one : fits(f, r->metric, r->point, one * 1.5), sum = 0, n = 0;
+    char buf[40];
+    for (size_t k = 0; !isnan(two) && k < f->rows.n; k++) {
+        double at = orr_finding_at(&f->rows.at[k], r->point);
+        if (strcmp(f->rows.at[k].metric, r->metric) != 0 || !(at > one * 1.5 && at <= two)) continue;
+        sum += f->rows.at[k].value;
+        n++;
+    }
+    if (!n) return NAN;
+    orr_text_add(why, "%s between the steps, %s x %d", r->metric, reading_number(buf, sum / n),
+                 LINE_INSTRUCTIONS);
+    return sum / n * LINE_INSTRUCTIONS;
+}
+
+// One reading as a multiple of another at the same point.
+double reading_times(const orr_findings *f, const rule *r, orr_text *why) {
+    double cas = orr_finding_value(f, "shared.atom_cas", r->point),
+           add = orr_finding_value(f, r->metric, r->point);
+    char a[40], b[40];
+    if (isnan(cas) || !(add > 0)) return NAN;
+    orr_text_add(why, "shared.atom_cas = %s of %s = %s at %s", reading_number(a, cas), r->metric,
+                 reading_number(b, add), r->point);
+    return cas / add;
+}
+
+// The median of all points.
+double reading_median(const orr_findings *f, const rule *r, orr_text *why) {
+    size_t n;
+    double *v = sorted(f, r->metric, &n), median = NAN;
+    char buf[40];
+    if (n) {
+        median = reading_middle(v, n);
+        orr_text_add(why, "the median of %zu readings of %s, %s", n, r->metric, reading_number(buf, median));
+        scaled(why, r);
+    }
+    free(v);
+    return median * r->scale + r->offset;
+}
