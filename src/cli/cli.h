@@ -48,6 +48,7 @@ typedef struct cli_options {
     bool sample;                    // --sample (run)
     const char *profile;            // --profile FILE: of a sampled run
     const char *warming;            // --warm none|functional (run)
+    const char *precision;          // --precision PERCENT (run --sample)
     uint64_t piece;                 // --piece N: warp instructions (sample study)
     const char *plot;               // --plot FILE: an SVG (sample model, sweep)
     const char *html, *csv;         // --html FILE, --csv FILE (correlate)

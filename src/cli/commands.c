@@ -12,7 +12,7 @@ const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
      " gpu model kernels launches threads max-insts counts-only lines timeline latencies stats check "
      "no-check digests json "
-     "sample profile warm: output quiet" INPUT_OPTIONS,
+     "sample profile warm: precision output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
      "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"
      "reports, for each kernel: instruction mix, divergence, coalescing, bytes by memory space, branches "
@@ -142,7 +142,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery compare --all --size small --threads 1 --csv models.csv\n"
      "orrery compare my.launch --hardware mine.csv --model cycle,abstract --json"},
     {"sample", cli_sample,
-     " gpu threads max-insts no-check json csv plot profile piece output quiet" INPUT_OPTIONS,
+     " gpu threads max-insts no-check json csv plot profile piece precision output quiet" INPUT_OPTIONS,
      "model | profile [options] INPUT | study [options] INPUT...",
      "what sampling (run --sample) rests on, and how well it does",
      "`sample model` draws how much the IPC of warps that stall at random varies: a Markov chain for 10,000 "
@@ -153,11 +153,11 @@ const cli_subcommand cli_subcommands[] = {
      "writes what `run --sample --profile` reads.\n"
      "`sample study` simulates each INPUT in full and sampled, and says how far off and how large the "
      "samples are,\n"
-     "beside a random tenth and SimPoint (JSON).",
+     "beside a random tenth and SimPoint.",
      "orrery sample model --plot figure5.svg --csv figure5.csv\n"
      "orrery sample profile bfs --profile bfs.profile\n"
      "orrery run bfs --gpu h200 --model cycle --sample --profile bfs.profile\n"
-     "orrery sample study bfs hotspot --gpu fermi_tbpoint -o study.json"},
+     "orrery sample study bfs hotspot --gpu fermi_tbpoint"},
     {"list", cli_list, " names json quiet ", "[options]", "the bundled workloads",
      "Names the workloads that come with Orrery, with their sizes.",
      "orrery list\n"

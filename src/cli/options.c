@@ -68,6 +68,9 @@ static const option options[] = {
      "with --sample: the profile, read when FILE is there, else made and written; of use for every GPU"},
     {"warm:", 0, STRING, AT(warming), 0, "none|functional",
      "with --sample: whether what is left out still leaves its lines in L2 (default none)"},
+    {"precision", 0, STRING, AT(precision), 0, "PERCENT",
+     "with --sample: how well a region's IPC must be known before blocks are left out (default 3; 0: two "
+     "sampling units within 10 %, as TBPoint)"},
     {"piece", 0, COUNT, AT(piece), 0, "N",
      "warp instructions in a piece, of which random sampling and SimPoint choose (default 50k)"},
     {"plot", 0, STRING, AT(plot), 0, "FILE", "draw it, as SVG"},

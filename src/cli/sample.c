@@ -144,13 +144,28 @@ static bool sample_profile(cli_options *o, const orr_gpu *gpu, const cli_sets *s
 }
 
 // ---- sample study -------------------------------------------------------------------------------
-typedef struct study {
-    double cycles, seconds, insts;
-    orr_estimate random, simpoint;
+enum { TBPOINT, STEADY, WARM, RANDOM, SIMPOINT, WAYS };
+static const struct {
+    const char *name, *label; // in JSON, in the table
+    bool warm, precise;
+} ways[WAYS] = {{"tbpoint", "two units", false, false},
+                {"none", "steady", false, true},
+                {"functional", "steady, warm", true, true},
+                {"random", "random 10 %", false, false},
+                {"simpoint", "SimPoint", false, false}};
+
+typedef struct study { // of one INPUT
+    const char *input;
+    size_t launches;
+    uint64_t blocks;
+    double cycles, insts, seconds, profile_seconds; // simulated in full
+    struct outcome {
+        double cycles, error, size, inter, intra, bound, seconds;
+        uint32_t clusters, points;
+    } of[WAYS];
+    int way;
     orr_pieces pieces;
-    orr_text launches; // "[cycles, ...]"
-    orr_text sampled;  // what became of the sampled runs
-    const char *how;
+    orr_text by_launch; // "cycles, cycles, ..."
 } study;
 
 static void full_done(void *arg, orr_result *r) {
@@ -162,7 +177,7 @@ static void full_done(void *arg, orr_result *r) {
         const orr_launch_result *x = &r->launches.at[l];
         s->cycles += x->cycles;
         s->insts += (double)x->warp_insts;
-        orr_text_add(&s->launches, "%s%.0f", l ? ", " : "", x->cycles);
+        orr_text_add(&s->by_launch, "%s%.0f", l ? ", " : "", x->cycles);
         uint32_t k = 0;
         while (k < n && kernels[k] != x->kernel) k++;
         if (k == n) {
@@ -173,15 +188,19 @@ static void full_done(void *arg, orr_result *r) {
         kernel_of[l] = k;
     }
     s->seconds = r->host.seconds;
-    // Ten draws: one would say more of luck than of the method. Their error is averaged, their size is the
-    // same.
-    double error = 0;
+    // Ten draws: one would say more of luck than of the method. Their errors are averaged without their
+    // signs.
+    struct outcome *o = &s->of[RANDOM];
     for (uint64_t draw = 1; draw <= 10; draw++) {
-        s->random = orr_random_estimate(&s->pieces, 0.1, draw);
-        error += fabs(s->random.cycles / s->cycles - 1) / 10;
+        orr_estimate x = orr_random_estimate(&s->pieces, 0.1, draw);
+        o->error += fabs(x.cycles / s->cycles - 1) / 10;
+        o->size += x.sample / 10;
+        o->points = x.points;
     }
-    s->random.cycles = s->cycles * (1 + error);
-    s->simpoint = orr_simpoint_estimate(&s->pieces, kernel_of, first, dims, 30, 1);
+    o->cycles = s->cycles * (1 + o->error);
+    orr_estimate x = orr_simpoint_estimate(&s->pieces, kernel_of, first, dims, 30, 1);
+    s->of[SIMPOINT] = (struct outcome){
+        .cycles = x.cycles, .error = x.cycles / s->cycles - 1, .size = x.sample, .points = x.points};
     free(kernels);
     free(first);
     free(kernel_of);
@@ -190,72 +209,122 @@ static void full_done(void *arg, orr_result *r) {
 static void sampled_done(void *arg, orr_result *r) {
     study *s = arg;
     const orr_sample_result *x = r->sample;
-    orr_text_add(
-        &s->sampled,
-        "%s\"%s\": {\"cycles\": %.1f, \"error\": %.6f, \"sample_size\": %.6f, \"skipped_by_launches\": %.6f, "
-        "\"skipped_by_blocks\": %.6f, \"clusters\": %u, \"bound\": %.6f, \"seconds\": %.3f}",
-        s->sampled.n ? ",\n   " : "", s->how, x->cycles, x->cycles / s->cycles - 1,
-        (double)x->simulated_insts / (double)x->insts, (double)x->skipped_inter / (double)x->insts,
-        (double)x->skipped_intra / (double)x->insts, x->clusters, x->bound, r->host.seconds);
+    double n = (double)x->insts;
+    s->of[s->way] = (struct outcome){.cycles = x->cycles,
+                                     .error = x->cycles / s->cycles - 1,
+                                     .size = (double)x->simulated_insts / n,
+                                     .inter = (double)x->skipped_inter / n,
+                                     .intra = (double)x->skipped_intra / n,
+                                     .bound = x->bound,
+                                     .seconds = r->host.seconds,
+                                     .clusters = x->clusters};
 }
 
-static void estimate(orr_text *t, const char *name, const orr_estimate *x, double cycles) {
-    orr_text_add(t,
-                 ",\n   \"%s\": {\"cycles\": %.1f, \"error\": %.6f, \"sample_size\": %.6f, \"points\": %u, "
-                 "\"pieces\": %u}",
-                 name, x->cycles, x->cycles / cycles - 1, x->sample, x->points, x->of);
-}
-
-// One INPUT: simulated in full, sampled without and with warm caches, and estimated from pieces of the full
-// one.
-static bool study_input(cli_options *o, const orr_gpu *gpu, const cli_sets *sets, const char *input,
-                        orr_text *t, orr_err *e) {
-    cli_sampling profile = {.o = orr_sample_defaults()};
-    study s = {.pieces = {.size = o->piece ? o->piece : 50000}};
-    bool ok = make_profile(o, gpu, sets, input, &profile, e);
+// One INPUT: simulated in full; sampled until two units agree, until a region is steady, and that with L2
+// kept warm; estimated from pieces of the full simulation.
+static bool study_input(cli_options *o, const orr_gpu *gpu, const cli_sets *sets, study *s, orr_err *e) {
+    cli_sampling profile = {0};
+    bool ok =
+        cli_sampling_options(o, gpu, &profile.o, e) && make_profile(o, gpu, sets, s->input, &profile, e);
+    s->pieces.size = o->piece ? o->piece : 50000;
     cli_pass full = {
-        .o = o, .gpu = gpu, .model = &orr_model_cycle, .pieces = &s.pieces, .done = full_done, .arg = &s};
-    ok = ok && cli_pass_run(&full, sets, input, e);
-    static const struct {
-        const char *name;
-        bool warm, precise;
-    } ways[] = {{"tbpoint", false, false}, {"none", false, true}, {"functional", true, true}};
-    for (int k = 0; k < 3 && ok; k++) {
+        .o = o, .gpu = gpu, .model = &orr_model_cycle, .pieces = &s->pieces, .done = full_done, .arg = s};
+    ok = ok && cli_pass_run(&full, sets, s->input, e);
+    for (s->way = 0; s->way < RANDOM && ok; s->way++) {
         cli_sampling one = profile; // the profile is shared
-        one.o.warm = ways[k].warm;
-        if (!ways[k].precise) one.o.precision = 0;
-        one.o.l2_bytes = (uint64_t)gpu->l2_size;
-        s.how = ways[k].name;
+        one.o.warm = ways[s->way].warm;
+        if (!ways[s->way].precise) one.o.precision = 0;
         cli_sampling_plan(&one);
         cli_pass p = {
-            .o = o, .gpu = gpu, .model = &orr_model_cycle, .sampling = &one, .done = sampled_done, .arg = &s};
-        ok = cli_pass_run(&p, sets, input, e);
+            .o = o, .gpu = gpu, .model = &orr_model_cycle, .sampling = &one, .done = sampled_done, .arg = s};
+        ok = cli_pass_run(&p, sets, s->input, e);
         orr_plan_free(&one.plan);
         free(one.warm);
+        free(one.cpi);
     }
-    if (ok) {
-        orr_text_add(t, "  {\"input\": ");
-        orr_text_json(t, input);
-        orr_text_add(t, ", \"gpu\": \"%s\", \"launches\": %zu, \"blocks\": ", gpu->name,
-                     profile.profile.launches.n);
-        uint64_t blocks = 0;
-        for (size_t l = 0; l < profile.profile.launches.n; l++)
-            blocks += profile.profile.launches.at[l].blocks;
-        orr_text_add(t,
-                     "%llu, \"profile_seconds\": %.3f,\n   \"full\": {\"cycles\": %.0f, \"warp_insts\": "
-                     "%.0f, \"seconds\": %.3f},\n   ",
-                     (unsigned long long)blocks, profile.profile_seconds, s.cycles, s.insts, s.seconds);
-        orr_text_addn(t, s.sampled.s, s.sampled.n);
-        estimate(t, "random", &s.random, s.cycles);
-        estimate(t, "simpoint", &s.simpoint, s.cycles);
-        orr_text_add(t, ",\n   \"launch_cycles\": [%s]}", s.launches.s ? s.launches.s : "");
-    }
-    free(s.launches.s);
-    free(s.sampled.s);
-    free(s.pieces.unit.at);
-    free(s.pieces.insts.at);
+    s->launches = profile.profile.launches.n;
+    for (size_t l = 0; l < s->launches; l++) s->blocks += profile.profile.launches.at[l].blocks;
+    s->profile_seconds = profile.profile_seconds;
     cli_sampling_free(&profile);
     return ok;
+}
+
+static void study_json(const study *s, const orr_gpu *gpu, orr_text *t) {
+    orr_text_add(t, "  {\"input\": ");
+    orr_text_json(t, s->input);
+    orr_text_add(t,
+                 ", \"gpu\": \"%s\", \"sms\": %d, \"sm_warps\": %d, \"launches\": %zu, \"blocks\": %llu,\n",
+                 gpu->name, gpu->sm_count, gpu->limit_sm_warps, s->launches, (unsigned long long)s->blocks);
+    orr_text_add(
+        t,
+        "   \"profile_seconds\": %.3f, \"full\": {\"cycles\": %.0f, \"warp_insts\": %.0f, \"seconds\": %.3f}",
+        s->profile_seconds, s->cycles, s->insts, s->seconds);
+    for (int w = 0; w < WAYS; w++) {
+        const struct outcome *x = &s->of[w];
+        orr_text_add(t, ",\n   \"%s\": {\"cycles\": %.1f, \"error\": %.6f, \"sample_size\": %.6f",
+                     ways[w].name, x->cycles, x->error, x->size);
+        if (w < RANDOM)
+            orr_text_add(t,
+                         ", \"skipped_by_launches\": %.6f, \"skipped_by_blocks\": %.6f, \"clusters\": %u, "
+                         "\"bound\": %.6f, "
+                         "\"seconds\": %.3f}",
+                         x->inter, x->intra, x->clusters, x->bound, x->seconds);
+        else
+            orr_text_add(t, ", \"points\": %u, \"pieces\": %zu}", x->points, s->pieces.unit.n);
+    }
+    orr_text_add(t, ",\n   \"launch_cycles\": [%s]}", s->by_launch.s ? s->by_launch.s : "");
+}
+
+static double at_least(double x) { return fmax(fabs(x), 1e-5); } // a geometric mean bears no 0
+
+static void study_text(const study *s, int n, orr_text *t) {
+    orr_text_add(t, "%-26s %8s %8s %14s", "", "launches", "blocks", "cycles");
+    for (int w = 0; w < WAYS; w++) orr_text_add(t, "  %17s", ways[w].label);
+    orr_text_add(t, "\n");
+    double error[WAYS] = {0}, size[WAYS] = {0};
+    for (int i = 0; i < n; i++) {
+        char a[32];
+        orr_text_add(t, "%-26.26s %8zu %8llu %14s", s[i].input, s[i].launches,
+                     (unsigned long long)s[i].blocks, orr_commas(a, (uint64_t)s[i].cycles));
+        for (int w = 0; w < WAYS; w++) {
+            orr_text_add(t, "  %7.2f%% %7.2f%%", 100 * s[i].of[w].error, 100 * s[i].of[w].size);
+            error[w] += log(at_least(s[i].of[w].error)) / n;
+            size[w] += log(at_least(s[i].of[w].size)) / n;
+        }
+        orr_text_add(t, "\n");
+    }
+    orr_text_add(t, "%-59s", "geometric means: error, share simulated");
+    for (int w = 0; w < WAYS; w++)
+        orr_text_add(t, "  %7.2f%% %7.2f%%", 100 * exp(error[w]), 100 * exp(size[w]));
+    orr_text_add(t, "\n");
+}
+
+static void sample_study(cli_options *o, const orr_gpu *gpu, const cli_sets *sets, orr_err *e) {
+    int n = 0;
+    study *s = orr_calloc((size_t)o->ninputs, sizeof *s);
+    while (n + 1 < o->ninputs && !e->status) {
+        s[n].input = o->inputs[n + 1];
+        study_input(o, gpu, sets, &s[n], e);
+        n++;
+    }
+    orr_text t = {0};
+    if (o->json) {
+        for (int i = 0; i < n; i++) {
+            orr_text_add(&t, i ? ",\n" : "[\n");
+            study_json(&s[i], gpu, &t);
+        }
+        orr_text_add(&t, "\n]\n");
+    } else {
+        study_text(s, n, &t);
+    }
+    if (!e->status) cli_write(o, &t, e);
+    free(t.s);
+    for (int i = 0; i < n; i++) {
+        free(s[i].by_launch.s);
+        free(s[i].pieces.unit.at);
+        free(s[i].pieces.insts.at);
+    }
+    free(s);
 }
 
 int cli_sample(cli_options *o, orr_err *e) {
@@ -277,17 +346,7 @@ int cli_sample(cli_options *o, orr_err *e) {
     if (study && !gpu && !e->status)
         orr_fail(e, ORR_BAD_INPUT, "sample: a study needs a GPU's description; name one with --gpu");
     if (profile && !e->status) sample_profile(o, gpu, &sets, o->inputs[1], e);
-    orr_text out = {0};
-    if (study && !e->status) {
-        orr_text_add(&out, "[\n");
-        for (int i = 1; i < o->ninputs && !e->status; i++) {
-            if (i > 1) orr_text_add(&out, ",\n");
-            study_input(o, gpu, &sets, o->inputs[i], &out, e);
-        }
-        orr_text_add(&out, "\n]\n");
-        if (!e->status) cli_write(o, &out, e);
-    }
-    free(out.s);
+    if (study && !e->status) sample_study(o, gpu, &sets, e);
     if (gpu) orr_gpu_free(gpu);
     cli_free_sets(&sets);
     return e->status;

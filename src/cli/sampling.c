@@ -14,6 +14,13 @@ bool cli_sampling_options(const cli_options *o, const orr_gpu *gpu, orr_sample_o
     *s = orr_sample_defaults();
     if (o->warming && strcmp(o->warming, "none") != 0 && strcmp(o->warming, "functional") != 0)
         return orr_fail(e, ORR_BAD_INPUT, "run: --warm takes none or functional, not \"%.60s\"", o->warming);
+    if (o->precision) {
+        char *end;
+        s->precision = strtod(o->precision, &end) / 100;
+        if (*end || end == o->precision || !(s->precision >= 0 && s->precision <= 1))
+            return orr_fail(e, ORR_BAD_INPUT,
+                            "run: --precision takes a percentage from 0 to 100, not \"%.60s\"", o->precision);
+    }
     s->warm = o->warming && !strcmp(o->warming, "functional");
     s->l2_bytes = gpu ? (uint64_t)gpu->l2_size : 0;
     return true;
@@ -71,8 +78,9 @@ void cli_sampling_plan(cli_sampling *s) {
     s->plan = orr_plan_make(&s->profile, s->o.inter);
     size_t n = s->profile.launches.n;
     s->warm = orr_calloc(n + 1, sizeof *s->warm);
+    s->cpi = orr_calloc(s->plan.nclusters + 1, sizeof *s->cpi);
     for (size_t l = 0; l < n && s->o.warm; l++) {
-        if (s->plan.launches[l].by != l) continue;
+        if (s->plan.launches[l].by != l && !s->plan.launches[l].perhaps) continue;
         uint64_t bytes = 0;
         for (size_t k = l; k > 0 && bytes < 2 * s->o.l2_bytes; k--) {
             s->warm[k - 1] = s->plan.launches[k - 1].by != k - 1;
@@ -139,6 +147,14 @@ static bool fits(const cli_sampling *s, const orr_work *w, const orr_sp_launch *
                     w->info.index, k->name, (unsigned long long)blocks);
 }
 
+// Half the width of the 95 % interval of the mean CPI of a cluster's launches, as a share of it; 0: too few
+// to know.
+static double spread(const struct cli_cpi *c) {
+    if (c->n < 2) return 0;
+    double mean = c->sum / c->n, square = (c->squares - c->sum * mean) / (c->n - 1);
+    return square > 0 ? orr_student((uint32_t)c->n - 1) * sqrt(square / c->n) / mean : 0;
+}
+
 bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu, const orr_work *w,
                          orr_result *r, orr_err *e) {
     size_t n = s->at++;
@@ -155,7 +171,10 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
     *x = (orr_launch_sample){.cluster = s->plan.launches[n].cluster, .by = s->plan.launches[n].by};
     x->insts = l->warp_insts;
     x->blocks = l->blocks;
-    x->simulated = x->by == n;
+    struct cli_cpi *cpi = &s->cpi[x->cluster];
+    x->simulated =
+        x->by == n || (s->plan.launches[n].perhaps && s->o.precision > 0 && spread(cpi) > s->o.precision);
+    if (x->simulated) x->by = (uint32_t)n;
     if (!x->simulated) {
         double start = orr_seconds();
         if (!execute(w, s->warm[n], m, gpu, r, e)) return false;
@@ -172,6 +191,8 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
         x->simulated_cycles = got->cycles;
         got->cycles += orr_control_end(c, x, &r->arena);
         x->cycles = got->cycles;
+        double one = x->insts ? x->cycles / (double)x->insts : 0;
+        *cpi = (struct cli_cpi){cpi->n + 1, cpi->sum + one, cpi->squares + one * one};
         got->time_ns = got->cycles * 1e3 / gpu->clock_sm;
         double share = x->simulated_insts ? (double)x->insts / (double)x->simulated_insts : 1;
         got->warp_insts = (uint64_t)((double)got->warp_insts * share + 0.5);
@@ -200,22 +221,28 @@ static double doubt(const orr_sp_launch *l, const orr_sp_launch *by) {
 // sqrt(3) of it). Launches of a cluster are wrong together, and so are all copies of a region.
 static void bound(const cli_sampling *s, orr_sample_result *x) {
     double *cluster = orr_calloc(s->plan.nclusters + 1, sizeof *cluster), sum = 0;
-    double *insts = orr_calloc(s->plan.nclusters + 1, sizeof *insts);
+    double *insts = orr_calloc(x->n + 1, sizeof *insts);
     for (size_t l = 0; l < x->n; l++) {
         const orr_launch_sample *p = &x->launches[l];
-        insts[p->cluster] += (double)p->insts;
+        insts[p->by] += (double)p->insts;
         if (!p->simulated)
             cluster[p->cluster] += p->cycles *
                                    doubt(&s->profile.launches.at[l], &s->profile.launches.at[p->by]) * 1.96 /
                                    sqrt(3);
     }
+    for (size_t l = 0; l < x->n; l++) // where several were simulated, their spread is known
+        if (s->cpi[x->launches[l].cluster].n > 1) cluster[x->launches[l].cluster] = 0;
+    for (size_t l = 0; l < x->n; l++)
+        if (!x->launches[l].simulated && s->cpi[x->launches[l].cluster].n > 1)
+            cluster[x->launches[l].cluster] +=
+                x->launches[l].cycles * spread(&s->cpi[x->launches[l].cluster]);
     for (uint32_t c = 0; c < s->plan.nclusters; c++) sum += cluster[c] * cluster[c];
     for (size_t l = 0; l < x->n; l++) {
         const orr_launch_sample *p = &x->launches[l];
         for (uint32_t k = 0; k < p->nregions; k++) {
             const orr_region_result *r = &p->regions[k];
             if (!r->skipped) continue;
-            double all = r->cycles * insts[p->cluster] / (double)p->insts;
+            double all = r->cycles * insts[l] / (double)p->insts;
             sum += pow(all * (isnan(r->width) ? r->deviation : r->width), 2);
         }
     }
@@ -223,6 +250,26 @@ static void bound(const cli_sampling *s, orr_sample_result *x) {
     free(cluster);
     x->bound = x->cycles > 0 ? sqrt(sum) / x->cycles : (double)NAN;
     x->confidence = 0.95;
+}
+
+// Each launch by the nearest one of its cluster that was simulated; of two as near, the one before.
+static void find_nearest(const cli_sampling *s, orr_sample_result *x) {
+    uint32_t *last = orr_malloc((s->plan.nclusters + 1) * sizeof *last);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t c = 0; c < s->plan.nclusters; c++) last[c] = UINT32_MAX;
+        for (size_t k = 0; k < x->n; k++) {
+            size_t l = pass ? x->n - 1 - k : k;
+            orr_launch_sample *p = &x->launches[l];
+            uint32_t near = last[p->cluster];
+            if (p->simulated)
+                last[p->cluster] = (uint32_t)l;
+            else if (!pass)
+                p->by = near;
+            else if (near != UINT32_MAX && (p->by == UINT32_MAX || near - l < l - p->by))
+                p->by = near;
+        }
+    }
+    free(last);
 }
 
 bool cli_sampling_end(cli_sampling *s, const orr_gpu *gpu, orr_result *r, orr_err *e) {
@@ -235,7 +282,7 @@ bool cli_sampling_end(cli_sampling *s, const orr_gpu *gpu, orr_result *r, orr_er
     if (!x) return true;
     x->n = s->at;
     x->clusters = s->plan.nclusters;
-    x->simulated = s->plan.nsimulated;
+    find_nearest(s, x);
     x->warm = s->o.warm;
     x->profile_seconds = s->profile_seconds;
     x->plan_seconds = s->plan_seconds;
@@ -254,6 +301,7 @@ bool cli_sampling_end(cli_sampling *s, const orr_gpu *gpu, orr_result *r, orr_er
             x->skipped_inter += p->insts;
         } else {
             x->skipped_intra += p->insts - p->simulated_insts;
+            x->simulated++;
         }
         x->insts += p->insts;
         x->simulated_insts += p->simulated ? p->simulated_insts : 0;
@@ -268,5 +316,6 @@ void cli_sampling_free(cli_sampling *s) {
     orr_sp_free(&s->profile);
     orr_plan_free(&s->plan);
     free(s->warm);
+    free(s->cpi);
     *s = (cli_sampling){0};
 }

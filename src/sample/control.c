@@ -13,9 +13,9 @@
 // Two units that differ by less than 10 % are enough for TBPoint. Here that only ends the warming: on a
 // kernel that keeps DRAM busy, units go on rising for a dozen more, because all SMs began at the same time,
 // and then vary by some percent from one to the next. So units are added until the later half of them is
-// steady: its mean differs little from that of the quarter before it, and the confidence interval of its mean
-// (Student's t) is narrow. A region that is never that steady is simulated to its end.
-// orr_sample_options.precision = 0 switches this off.
+// steady: its mean differs little from that of the quarter before it, it neither rises nor falls by more than
+// that, and the confidence interval of its mean (Student's t) is narrow. A region that is never that steady
+// is simulated to its end. orr_sample_options.precision = 0 switches this off.
 //
 // What is left out is a whole number of times what the GPU holds. The machine does not notice: it goes on
 // with the blocks that run, and where these blocks would be in their wave (all of one wave end at nearly the
@@ -27,6 +27,11 @@
 #include <string.h>
 
 #include "sample/sample.h"
+
+// Sampling units before any are left out. With fewer a plateau was taken for the end: blocks that began
+// together stay in step for some waves, and the IPC of that is not what it becomes when they have drifted
+// apart (convsep_columns on fermi_tbpoint: 5.4 in units 5 to 9, 5.9 from 15 on).
+#define FEWEST 12
 
 typedef struct ending {
     uint64_t end, block;
@@ -124,6 +129,17 @@ static double width(const unit *u, size_t n) {
                  : INFINITY;
 }
 
+// How much the IPC rises or falls from the first to the last of them, as a share of it: least squares.
+static double drift(const unit *u, size_t n) {
+    double mean = 0, up = 0, across = 0, middle = ((double)n - 1) / 2;
+    for (size_t i = 0; i < n; i++) mean += u[i].insts / u[i].cycles / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        up += ((double)i - middle) * (u[i].insts / u[i].cycles - mean);
+        across += ((double)i - middle) * ((double)i - middle);
+    }
+    return n > 1 ? fabs(up / across * (double)(n - 1) / mean) : INFINITY;
+}
+
 // Have the units become steady? Fills what is taken of them.
 static bool steady(const orr_control *c, orr_region_result *x) {
     const unit *u = c->units.at;
@@ -138,8 +154,8 @@ static bool steady(const orr_control *c, orr_region_result *x) {
     x->used = (uint32_t)(n - half);
     x->width = width(u + half, n - half);
     double earlier = ipc_of(u + half / 2, half - half / 2);
-    return n >= 4 && x->deviation <= c->o.steady && fabs(earlier / x->ipc - 1) <= c->o.precision / 2 &&
-           x->width <= c->o.precision;
+    return n >= FEWEST && x->deviation <= c->o.steady && fabs(earlier / x->ipc - 1) <= c->o.precision / 2 &&
+           drift(u + half, n - half) <= c->o.precision && x->width <= c->o.precision;
 }
 
 // From which block on those left out are worth their place in L2: the last ones, as many as fit.

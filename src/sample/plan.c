@@ -38,52 +38,40 @@ static uint32_t representative(const double *v, const uint32_t *members, size_t 
     return chosen;
 }
 
-// Which kernel ran before launch i. What is rare, less than a fifth of its kernel's launches, is counted as
-// what is most common: as the first launch of a loop.
-typedef struct context {
-    uint32_t kernels;
-    uint64_t *times;  // [kernel][the one before]
-    uint32_t *common; // [kernel]
-} context;
+// A cluster's launches, in order: `each` or fewer at a time, equally many, are represented by one of them.
+static uint32_t parts(size_t n, size_t each) { return (uint32_t)((n + each - 1) / each); }
 
-static uint32_t previous(const orr_sampling_profile *p, size_t i) {
-    return p->launches.at[i ? i - 1 : p->launches.n - 1].kernel;
+static void cut(orr_plan *plan, const double *v, const uint32_t *member, const uint32_t *of, size_t n,
+                uint32_t cluster) {
+    uint32_t np = parts(n, ORR_SP_MANY);
+    for (uint32_t k = 0; k < np; k++) {
+        size_t from = n * k / np, to = n * (k + 1) / np;
+        uint32_t by = representative(v, of + from, to - from);
+        for (size_t i = from; i < to; i++)
+            plan->launches[member[of[i]]] = (orr_plan_launch){cluster, member[by], false};
+        plan->nsimulated++;
+    }
+    uint32_t more = np > 1 ? parts(n, ORR_SP_SOME) : 0;
+    for (uint32_t k = 0; k < more; k++) {
+        size_t from = n * k / more, to = n * (k + 1) / more;
+        plan->launches[member[representative(v, of + from, to - from)]].perhaps = true;
+    }
 }
 
-static uint32_t before(const orr_sampling_profile *p, const context *c, size_t i) {
-    uint32_t k = p->launches.at[i].kernel, was = previous(p, i);
-    uint64_t all = 0;
-    for (uint32_t n = 0; n < c->kernels; n++) all += c->times[k * (size_t)c->kernels + n];
-    return c->times[k * (size_t)c->kernels + was] * 5 < all ? c->common[k] : was;
-}
-
-static context find_context(const orr_sampling_profile *p) {
-    size_t n = p->kernels.n;
-    context c = {(uint32_t)n, orr_calloc(n * n + 1, sizeof *c.times), orr_calloc(n + 1, sizeof *c.common)};
-    for (size_t i = 0; i < p->launches.n; i++) c.times[p->launches.at[i].kernel * n + previous(p, i)]++;
-    for (size_t k = 0; k < n; k++)
-        for (size_t m = 0; m < n; m++)
-            if (c.times[k * n + m] > c.times[k * n + c.common[k]]) c.common[k] = (uint32_t)m;
-    return c;
-}
-
-static void plan_kernel(const orr_sampling_profile *p, const context *x, uint32_t kernel, uint32_t after,
-                        double threshold, orr_plan *plan) {
+static void plan_kernel(const orr_sampling_profile *p, uint32_t kernel, double threshold, orr_plan *plan) {
     size_t all = p->launches.n, n = 0;
     uint32_t *member = orr_malloc((all + 1) * sizeof *member), *of = orr_malloc((all + 1) * sizeof *of),
              *cluster = orr_malloc((all + 1) * sizeof *cluster);
     double average[3] = {0};
-    size_t launches = 0; // of the kernel: its average is over all of them
     for (size_t i = 0; i < all; i++) {
         const orr_sp_launch *l = &p->launches.at[i];
         if (l->kernel != kernel) continue;
-        launches++;
-        if (before(p, x, i) == after) member[n++] = (uint32_t)i;
+        member[n++] = (uint32_t)i;
         average[0] += (double)l->thread_insts;
         average[1] += (double)l->warp_insts;
         average[2] += (double)l->requests;
     }
-    for (int k = 0; k < 3 && launches; k++) average[k] /= (double)launches;
+    for (int k = 0; k < 3 && n; k++) average[k] /= (double)n;
     double *v = orr_malloc((n + 1) * FEATURES * sizeof *v);
     for (size_t i = 0; i < n; i++) vector_of(&p->launches.at[member[i]], average, v + i * FEATURES);
     uint32_t clusters = orr_cluster(v, n, FEATURES, threshold, cluster);
@@ -93,12 +81,8 @@ static void plan_kernel(const orr_sampling_profile *p, const context *x, uint32_
     for (uint32_t c = 0; c < clusters; c++) first[c + 1] += first[c];
     memcpy(next, first, clusters * sizeof *next);
     for (size_t i = 0; i < n; i++) of[next[cluster[i]]++] = (uint32_t)i;
-    for (uint32_t c = 0; c < clusters; c++) {
-        uint32_t by = representative(v, of + first[c], first[c + 1] - first[c]);
-        for (uint32_t i = first[c]; i < first[c + 1]; i++)
-            plan->launches[member[of[i]]] = (orr_plan_launch){plan->nclusters + c, member[by]};
-        plan->nsimulated++;
-    }
+    for (uint32_t c = 0; c < clusters; c++)
+        cut(plan, v, member, of + first[c], first[c + 1] - first[c], plan->nclusters + c);
     plan->nclusters += clusters;
     free(next);
     free(first);
@@ -110,12 +94,7 @@ static void plan_kernel(const orr_sampling_profile *p, const context *x, uint32_
 
 orr_plan orr_plan_make(const orr_sampling_profile *p, double threshold) {
     orr_plan plan = {.launches = orr_calloc(p->launches.n + 1, sizeof *plan.launches)};
-    context c = find_context(p);
-    for (uint32_t k = 0; k < c.kernels; k++)
-        for (uint32_t after = 0; after < c.kernels; after++)
-            if (c.times[k * (size_t)c.kernels + after]) plan_kernel(p, &c, k, after, threshold, &plan);
-    free(c.times);
-    free(c.common);
+    for (uint32_t k = 0; k < p->kernels.n; k++) plan_kernel(p, k, threshold, &plan);
     return plan;
 }
 

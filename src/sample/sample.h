@@ -61,9 +61,12 @@ uint32_t orr_cluster(const double *points, size_t n, int dims, double threshold,
 #define ORR_SP_STEADY    0.1  // section IV-B2: difference of two sampling units
 #define ORR_SP_PRECISION 0.03 // not TBPoint's: half the width of the confidence interval of a region's IPC
 
+#define ORR_SP_MANY 64 // launches that one stands for at most
+#define ORR_SP_SOME 16 // and where those differ in CPI, this many
 typedef struct orr_plan_launch {
     uint32_t cluster;
-    uint32_t by; // the launch that stands for it; itself: it is simulated
+    uint32_t by;  // the launch that stands for it; itself: it is simulated
+    bool perhaps; // it is simulated too when those of its cluster turn out to differ
 } orr_plan_launch;
 typedef struct orr_plan {
     orr_plan_launch *launches; // as many as the profile has
