@@ -160,6 +160,7 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
         if (!c->sub_banks) c->sub_banks = 1;
         if (!(c->sub_banks & (c->sub_banks - 1))) c->bank_mask = c->sub_banks - 1;
     }
+    c->read_banks = g->regs_banks < ORR_READ_BANKS ? (uint32_t)g->regs_banks : ORR_READ_BANKS;
     c->policy = cyc_policy(g->core_policy);
     c->perfect = g->memory == ORR_MEMORY_PERFECT;
     latencies(c);

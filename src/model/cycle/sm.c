@@ -50,21 +50,22 @@ static uint64_t collect(sm *s, const warp *w, const orr_tinst *i, uint64_t *lost
 // cores", 2025). Returns the cycles it waits.
 static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
     const cycle *c = s->c;
-    sched *q = &s->sched[w->sched - w->sched % c->sched_per_sub];
-    uint64_t ports = (uint64_t)c->gpu->regs_ports, window = (uint64_t)c->gpu->regs_window * ports;
-    uint64_t need[ORR_READ_BANKS] = {0}, first = s->now * ports, t = first;
+    sched *q = &s->sched[c->sched_per_sub == 1 ? w->sched : w->sched - w->sched % c->sched_per_sub];
+    uint32_t need[ORR_READ_BANKS] = {0}, id = warp_id(w) << 16;
     const orr_read *r = c->program->reads + i->reads;
-    for (uint32_t n = 0; n < i->nreads; n++, r++) {
-        uint32_t *kept = &q->kept[r->place][r->bank], me = (warp_id(w) << 16 | r->reg) + 1;
-        need[r->bank] += !r->again && (!r->place || *kept != me || r->anew);
+    for (uint32_t n = i->nreads; n > 0; n--, r++) {
+        uint32_t *kept = &q->kept[r->place][r->bank], me = (id | r->reg) + 1;
+        need[r->bank] += !r->again & (!r->place | (*kept != me) | r->anew);
         *kept = r->kept ? me : 0;
     }
-    for (uint32_t b = 0; b < ORR_READ_BANKS; b++)
+    uint64_t ports = (uint64_t)c->gpu->regs_ports, window = (uint64_t)c->gpu->regs_window * ports;
+    uint64_t first = s->now * ports, t = first;
+    for (uint32_t b = 0; b < c->read_banks; b++)
         if (need[b] && q->bank_free[b] + need[b] > t + window) t = q->bank_free[b] + need[b] - window;
-    t = (t + ports - 1) / ports * ports;
-    for (uint32_t b = 0; b < ORR_READ_BANKS; b++)
+    if (ports > 1) t = (t + ports - 1) / ports * ports;
+    for (uint32_t b = 0; b < c->read_banks; b++)
         if (need[b]) q->bank_free[b] = (q->bank_free[b] > t ? q->bank_free[b] : t) + need[b];
-    return (t - first) / ports;
+    return ports > 1 ? (t - first) / ports : t - first;
 }
 
 static uint64_t collectors_free(const sm *s, uint32_t sched) {
@@ -349,8 +350,8 @@ void cyc_sm_run(sm *s, uint64_t until) {
             arrival a = pop(s);
             cyc_lsu_answer(s, &a);
         }
-        for (uint32_t k = 0; k < nsched; k++) { // whose turn it is to go first at what they share
-            uint32_t n = (uint32_t)(k + s->now) % nsched;
+        uint32_t n = (uint32_t)s->now % nsched; // whose turn it is to go first at what they share
+        for (uint32_t k = 0; k < nsched; k++, n = n + 1 < nsched ? n + 1 : 0) {
             sched *q = &s->sched[n];
             if (q->wake > s->now) continue;
             q->wake = NEVER; // what happens from here on may lower it

@@ -273,6 +273,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t nsms;
     uint32_t nsched, per_sched;                        // schedulers of an SM, warps of each
     uint32_t sched_per_sub, sub_banks, sub_collectors; // of a sub-core; collectors 0: none
+    uint32_t read_banks;                               // of a sub-core without collectors, ORR_READ_BANKS at most
     uint32_t bank_mask;                                // sub_banks - 1 when that is a mask, else 0
     uint32_t warps_per_block, threads_per_block;
     uint64_t code_lines; // of the program, for fetching ahead
