@@ -194,9 +194,6 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
         double one = x->insts ? x->cycles / (double)x->insts : 0;
         *cpi = (struct cli_cpi){cpi->n + 1, cpi->sum + one, cpi->squares + one * one};
         got->time_ns = got->cycles * 1e3 / gpu->clock_sm;
-        double share = x->simulated_insts ? (double)x->insts / (double)x->simulated_insts : 1;
-        got->warp_insts = (uint64_t)((double)got->warp_insts * share + 0.5);
-        got->thread_insts = (uint64_t)((double)got->thread_insts * share + 0.5);
     }
     orr_control_free(c);
     return ok;
@@ -290,14 +287,11 @@ bool cli_sampling_end(cli_sampling *s, const orr_gpu *gpu, orr_result *r, orr_er
         orr_launch_sample *p = &x->launches[l];
         const orr_launch_sample *by = &x->launches[p->by];
         orr_launch_result *got = &r->launches.at[l];
-        const orr_launch_result *rep = &r->launches.at[p->by];
         if (!p->simulated) {
             double scale = by->insts ? (double)p->insts / (double)by->insts : 1;
             double overhead = fmin(gpu->launch_overhead, by->cycles);
             p->cycles = got->cycles = overhead + (by->cycles - overhead) * scale;
             got->time_ns = got->cycles * 1e3 / gpu->clock_sm;
-            got->warp_insts = (uint64_t)((double)rep->warp_insts * scale + 0.5);
-            got->thread_insts = s->profile.launches.at[l].thread_insts;
             x->skipped_inter += p->insts;
         } else {
             x->skipped_intra += p->insts - p->simulated_insts;
