@@ -41,7 +41,7 @@ expect 0 help "$orrery" help
 silent err
 expect 0 --help "$orrery" --help
 sed 's/\\-/-/g' "$source/docs/orrery.1" >"$dir/man"
-for sub in run record info gpu hw correlate sweep compare list show disasm; do
+for sub in run record info gpu hw correlate sample sweep compare list show disasm; do
     expect 0 "$sub --help" "$orrery" "$sub" --help
     says out "^usage: orrery $sub"
     says out '^examples:'

@@ -318,7 +318,7 @@ static bool check_sampling(const cli_options *o, const orr_model *m, orr_err *e)
     if (!o->sample && (o->profile || o->warming))
         return orr_fail(e, ORR_BAD_INPUT, "run: --profile and --warm go with --sample");
     if (!o->sample) return true;
-    if (m != &orr_model_cycle || o->counts_only)
+    if (!m->needs_gpu || o->counts_only)
         return orr_fail(e, ORR_BAD_INPUT, "run: --sample needs a model that predicts time, as --model cycle");
     if (o->kernels || o->launches || o->timeline || o->stats)
         return orr_fail(e, ORR_BAD_INPUT,
