@@ -28,6 +28,7 @@ enum {
     AF_APART = 4,  // it concerns no other scheduler
     AF_PLAIN = 8,  // it has a latency, and nothing else happens
     AF_LINE = 16,  // its code may be on another line than that of the instruction before
+    AF_LAST = 32,  // of its code block: the warp may end
 };
 #define NEAR_REGS 6
 typedef struct ainst {
@@ -124,6 +125,7 @@ typedef struct asched {
     uint64_t ready[MAX_WARPS];
     uint32_t at[MAX_WARPS]; // the warp's next instruction
     uint8_t who[MAX_WARPS]; // warp of a bit
+    uint8_t pool[MAX_WARPS]; // that the next instruction needs
     uint8_t pool_of[ORR_GPU_UNITS_MAX];
     uint64_t used; // warps in use
     uint32_t nbits;
@@ -260,6 +262,7 @@ typedef struct arun {
     uint64_t cycles, sm_active;
     double execute_seconds;
     orr_sm_counts n;
+    orr_sampler *sampler; // in: as in orr_work
 } arun;
 bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, int threads,
              orr_progress *progress, arun *out, orr_err *e);

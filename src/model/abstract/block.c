@@ -117,6 +117,7 @@ void abt_block_barrier(acore *s, awarp *w, const orr_tinst *i) {
 // ------------------------------------------------------------------------------------------------
 static void end_block(acore *s, ablock *b) {
     if (b->end > s->finished) s->finished = b->end;
+    b->buf->ended = b->end;
     b->buf->next = s->done;
     s->done = b->buf;
     b->buf = NULL;

@@ -125,8 +125,7 @@ static void take_block(acode *c, const machine *m, const orr_tblock *b, bool *fr
     for (uint32_t n = b->first; n < b->first + b->count; n++) {
         take_inst(c, m, n, fresh, &keep);
         if (n == b->first) c->insts[n].flags |= AF_LINE;
-        if (n + 1 == b->first + b->count)
-            c->insts[n].flags &= (uint8_t) ~(AF_APART | AF_PLAIN); // the warp may end
+        if (n + 1 == b->first + b->count) c->insts[n].flags |= AF_LAST;
         if (c->insts[n].kind == ORR_TK_MEM) c->in_order &= c->program->insts[n].access == access++;
     }
     c->in_order &= access == b->naccess;

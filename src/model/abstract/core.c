@@ -121,6 +121,7 @@ static void compact(asched *q) {
         if (q->last == b) last = n;
         q->who[n] = q->who[b];
         q->at[n] = q->at[b];
+        q->pool[n] = q->pool[b];
         q->ready[n] = q->ready[b];
         q->warps[q->who[n]].at_bit = (uint8_t)n;
     }
@@ -247,6 +248,7 @@ static inline void look(const machine *m, asched *q, const awarp *w, uint64_t so
     uint32_t bit = w->at_bit;
     uint64_t t = when_ready(m, w, i), me = 1ull << bit;
     q->at[bit] = w->at;
+    q->pool[bit] = q->pool_of[i->unit];
     q->memory = (q->memory & ~me) | (uint64_t)(i->flags & AF_MEMORY) << bit;
     q->watch = (q->watch & ~me) | (uint64_t)(i->flags >> 1 & 1) << bit;
     if (t <= soon)
@@ -424,7 +426,7 @@ static uint32_t pick(const machine *m, asched *q, uint64_t can) {
 }
 
 static inline uint64_t unit_free(const acore *s, const asched *q, uint32_t bit) {
-    return s->pool_free[q->pool_of[s->m->code->insts[q->at[bit]].unit]];
+    return s->pool_free[q->pool[bit]];
 }
 
 static inline bool has_unit(const acore *s, const asched *q, uint32_t bit, uint64_t now) {
@@ -461,7 +463,7 @@ static uint64_t with_unit(const acore *s, const asched *q, uint64_t now, uint64_
 static void issue_more(acore *s, asched *q, uint32_t bit, uint64_t now, uint8_t used) {
     const machine *m = s->m;
     for (int more = m->issue - 1; more > 0 && q->awake >> bit & 1; more--) {
-        uint8_t pool_now = q->pool_of[m->code->insts[q->at[bit]].unit];
+        uint8_t pool_now = q->pool[bit];
         if ((m->gpu->core_dual_units && pool_now == used) || !has_unit(s, q, bit, now)) break;
         used = pool_now;
         issue(s, q, bit, now, more > 1);
@@ -479,21 +481,28 @@ static inline uint32_t choose(const machine *m, asched *q, uint64_t can) {
     return pick(m, q, can);
 }
 
-// A scheduler by itself, from its next cycle on: until the others have something to do, and a little further
-// for what concerns none of them.
+// A warp that issues the last instruction of its trace ends.
+static inline bool may_end(const awarp *w) { return !w->has_then && w->trace.at == w->trace.end; }
+
+// A scheduler by itself, from its next cycle on: until the others have something to do, and a little further for
+// what concerns none of them.
 __attribute__((flatten)) static void run_scheduler(acore *s, asched *q, uint64_t until) {
     machine *m = s->m;
+    const ainst *insts = m->code->insts;
+    const uint64_t ahead = m->ahead;
+    const bool several = m->issue > 1;
     uint64_t now = q->wake;
     for (;;) {
-        if (now >= until || (now > s->others && now - s->others >= m->ahead)) break;
+        if (now >= until || (now > s->others && now - s->others >= ahead)) break;
         q->time = now;
         drain(q, now);
-        if (!q->awake) {
+        uint64_t awake = q->awake;
+        if (!awake) {
             now = next_ready(q);
             continue;
         }
-        uint32_t bit = choose(m, q, q->awake);
-        if (!has_unit(s, q, bit, now)) {
+        uint32_t bit = choose(m, q, awake);
+        if (q->watch >> bit & 1 && !has_unit(s, q, bit, now)) {
             uint64_t later, can = with_unit(s, q, now, &later);
             if (!can) {
                 uint64_t next = next_ready(q);
@@ -502,12 +511,13 @@ __attribute__((flatten)) static void run_scheduler(acore *s, asched *q, uint64_t
             }
             bit = choose(m, q, can);
         }
-        const ainst *i = &m->code->insts[q->at[bit]];
-        // the others first, unless it is nothing to them
-        if (now > s->others && !(i->flags & AF_APART)) break;
-        uint8_t used = m->issue > 1 ? q->pool_of[i->unit] : 0;
-        uint64_t next = issue(s, q, bit, now, m->issue > 1);
-        if (m->issue > 1) issue_more(s, q, bit, now, used);
+        if (now > s->others) { // the others first, unless it is nothing to them
+            uint8_t flags = insts[q->at[bit]].flags;
+            if (!(flags & AF_APART) || (flags & AF_LAST && may_end(&q->warps[q->who[bit]]))) break;
+        }
+        uint8_t used = q->pool[bit];
+        uint64_t next = issue(s, q, bit, now, several);
+        if (several) issue_more(s, q, bit, now, used);
         q->next_issue = now = next;
         if (s->starved | s->damaged) break;
     }

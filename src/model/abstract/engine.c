@@ -144,6 +144,8 @@ typedef struct engine {
     bool failed;
     double reading; // seconds
     alike *alike;   // perfect memory
+    orr_sampler *sampler;
+    ORR_VEC(orr_span) spans; // for the sampler: blocks that have ended
 } engine;
 
 // Room for registers and accesses in the warps.
@@ -347,12 +349,25 @@ static bool block_by_block(engine *x, orr_progress *progress) {
     return !abt_alike_running(x->alike) || stuck(x);
 }
 
+// Tells the sampler what has ended, and leaves out the blocks that it does not want.
+static bool skip(engine *x, orr_progress *progress) {
+    orr_sampler *p = x->sampler;
+    p->ended(p, x->spans.at, x->spans.n);
+    x->spans.n = 0;
+    if (!x->m->more) return true;
+    uint64_t next = cyc_supply_next(x->supply), warm = UINT64_MAX, to = p->resume(p, next, &warm);
+    if (to <= next) return true;
+    if (progress) orr_progress_part(progress, to - next);
+    return cyc_supply_skip(x->supply, UINT64_MAX, to, NULL, NULL, x->e);
+}
+
 static bool windows(engine *x, orr_progress *progress) {
     machine *m = x->m;
     uint64_t window = m->c->window;
     m->stops = false;
     m->from = (uint64_t)m->gpu->launch_overhead;
     m->until = m->from + window;
+    if (x->sampler && !skip(x, progress)) return false;
     deal(x);
     for (;;) {
         if (!m->perfect) orr_quick_since(m->memory, m->from * ORR_TICKS);
@@ -367,11 +382,14 @@ static bool windows(engine *x, orr_progress *progress) {
             uint64_t done = 0;
             for (tbuf *b = s->done; b; b = b->next) done++;
             if (done && progress) orr_progress_part(progress, done);
+            for (tbuf *b = s->done; b && x->sampler; b = b->next)
+                *ORR_PUSH(&x->spans) = (orr_span){.block = b->index, .end = b->ended, .sm = n};
             cyc_supply_done(x->supply, s->done);
             s->done = NULL;
             running |= s->running != 0;
         }
         if (!running && !m->more) return true;
+        if (x->sampler && !skip(x, progress)) return false;
         uint64_t t = next_event(m);
         if (t == NEVER) return stuck(x);
         m->from = m->until;
@@ -416,7 +434,7 @@ static void sum_up(machine *m, supply *supply, const alike *alike, arun *out) {
 
 bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, int threads,
              orr_progress *progress, arun *out, orr_err *e) {
-    engine x = {.m = m, .e = e};
+    engine x = {.m = m, .e = e, .sampler = out->sampler};
     m->control = m->code->program->control;
     m->more = true;
     fit_warps(m);
@@ -451,5 +469,6 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     free(x.order);
     free(x.busy);
     free(x.takers);
+    free(x.spans.at);
     return ok;
 }

@@ -143,7 +143,9 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     orr_source *source = orr_work_open(w, NULL, e);
     if (!source) return false;
     double opened = orr_seconds() - open;
-    arun x = {0};
+    arun x = {.sampler = w->sampler};
+    if (x.sampler)
+        x.sampler->begin(x.sampler, (uint64_t)occ.blocks * m->ncores, (uint64_t)gpu->launch_overhead);
     bool ok = abt_run(m, source, &occ, w->threads, w->progress, &x, e);
     if (w->launch) source->close(source);
     opened += x.execute_seconds;
