@@ -137,14 +137,16 @@ static void test_issue_bound(void **state) {
     kern_free(k);
 }
 
-// Half of the instructions keep their unit for two cycles. In the order a a b b the warp by itself takes five cycles for
-// four of them; so does a scheduler that comes to one kind or the other at random: two of four slots are for b, half of the
-// times another b follows and waits a cycle. 2.5 cycles a pair, and not the 2 that the larger of both uses would be.
+// Half of the instructions keep their unit for two cycles. In the order a a b b the warp by itself takes five
+// cycles for four of them; so does a scheduler that comes to one kind or the other at random: two of four
+// slots are for b, half of the times another b follows and waits a cycle. 2.5 cycles a pair, and not the 2
+// that the larger of both uses would be.
 static void test_unit_and_issue(void **state) {
     (void)state;
     kern *k = kern_new(2, 1024);
     for (int n = 0; n < 25; n++)
-        more(k, "FFMA R%d <- R1\nFFMA R%d <- R1\nIADD3 R%d <- R1\nIADD3 R%d <- R1", 2 + n, 30 + n, 60 + n, 90 + n);
+        more(k, "FFMA R%d <- R1\nFFMA R%d <- R1\nIADD3 R%d <- R1\nIADD3 R%d <- R1", 2 + n, 30 + n, 60 + n,
+             90 + n);
     more(k, "block\nEXIT");
     double cycles = cycles_by(GPU("limit.register_unit=1"), k);
     between(64 * 50 * 2.5, cycles, 64 * 50 * 2.6);
@@ -173,8 +175,8 @@ static void test_rounds(void **state) {
     assert_true(cycles_by(GPU("sm.count=5"), k) == 192);
 }
 
-// 64 warps each load 104 lines that nobody else touches, eight at a time: 64 x 104 x 128 bytes at 32 B a cycle from
-// memory, 26,624 cycles. A warp by itself would take 13 times 400 and a few.
+// 64 warps each load 104 lines that nobody else touches, eight at a time: 64 x 104 x 128 bytes at 32 B a
+// cycle from memory, 26,624 cycles. A warp by itself would take 13 times 400 and a few.
 static void test_memory_bound(void **state) {
     (void)state;
     kern *k = kern_new(2, 1024);

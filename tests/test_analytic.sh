@@ -46,8 +46,8 @@ done
 
 # A recorded stream is the same launch.
 for w in saxpy sgemm_tiled; do
-    "$orrery" record "$w" --size small -o "$dir/$w.stream" >/dev/null 2>"$dir/err" || wrong "record $w: $(head -1 "$dir/err")"
-    run "$w" h200 analytic --threads 1 | grep '"index":' | grep -o '"cycles": [0-9]*' >"$dir/one"
+    "$orrery" record "$w" --size small --source ptx -o "$dir/$w.stream" >/dev/null 2>"$dir/err" || wrong "record $w: $(head -1 "$dir/err")"
+    run "$w" h200 analytic --source ptx --threads 1 | grep '"index":' | grep -o '"cycles": [0-9]*' >"$dir/one"
     "$orrery" run "$dir/$w.stream" --gpu h200 --model analytic --json 2>"$dir/err" | grep '"index":' | grep -o '"cycles": [0-9]*' >"$dir/two"
     cmp -s "$dir/one" "$dir/two" || wrong "$w: from its stream $(cat "$dir/two"), executed $(cat "$dir/one")"
 done

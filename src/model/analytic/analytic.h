@@ -119,8 +119,8 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
                       uint64_t allocated, an_traffic *out);
 
 // ---- banks.c ----------------------------------------------------------------------------------------
-// Conflicts a cycle when in each of them n instructions may be reading from b banks with p ports each, m of them on
-// average (the paper's IV-B; n = m there).
+// Conflicts a cycle when in each of them n instructions may be reading from b banks with p ports each, m of
+// them on average (the paper's IV-B; n = m there).
 double an_bank_conflicts(double m, int n, int banks, int ports);
 int an_bank_readers(const orr_gpu *g); // n
 
@@ -129,7 +129,7 @@ typedef struct an_demand { // of the whole launch
     double path;           // warps' longest paths, summed: latency without any waiting for others
     double use[RES_MAX];   // cycles of one instance, summed over all instances and SMs
     double insts, reads, writes;
-    double cold; // cycles that the first blocks of an SM wait for code
+    double cold;  // cycles that the first blocks of an SM wait for code
     double scale; // from the tally's weights to `path`
 } an_demand;
 typedef struct an_machine { // how many of a resource there are, and who shares one

@@ -1,15 +1,16 @@
 // The probabilistic model of register banks: Gerum, Rosenstiel, Bringmann, section IV-B.
 //
-// Accesses go to the b banks uniformly and independently of each other. Of m in a cycle, the number that goes to
-// one bank is binomial, P[Y = k] = C(m, k) (1/b)^k (1 - 1/b)^(m - k). "The number of conflicts is one less than
-// the number of accesses to the register bank", where there is one: a bank with none has no conflict, so the sum
-// runs over k >= 1 of (k - 1) P[Y = k] (E[Y] - 1 as it is printed there would be negative for m < b), and b times
-// that for all banks. With p ports a bank, p accesses are served: the sum is of (k - p) P[Y = k] over k > p.
+// Accesses go to the b banks uniformly and independently of each other. Of m in a cycle, the number that goes
+// to one bank is binomial, P[Y = k] = C(m, k) (1/b)^k (1 - 1/b)^(m - k). "The number of conflicts is one less
+// than the number of accesses to the register bank", where there is one: a bank with none has no conflict, so
+// the sum runs over k >= 1 of (k - 1) P[Y = k] (E[Y] - 1 as it is printed there would be negative for m < b),
+// and b times that for all banks. With p ports a bank, p accesses are served: the sum is of (k - p) P[Y = k]
+// over k > p.
 //
-// The paper takes m, the accesses of a kernel by its cycles, rounded down, for the number in every cycle. A core
-// that issues one instruction a cycle has m between one and two, so that would be no conflicts at all. But the
-// number is different from cycle to cycle: n instructions can be reading at a time, each is with probability m/n.
-// Then Y is binomial too, of n with probability m / (n b); with n = m it is the paper's.
+// The paper takes m, the accesses of a kernel by its cycles, rounded down, for the number in every cycle. A
+// core that issues one instruction a cycle has m between one and two, so that would be no conflicts at all.
+// But the number is different from cycle to cycle: n instructions can be reading at a time, each is with
+// probability m/n. Then Y is binomial too, of n with probability m / (n b); with n = m it is the paper's.
 #include "model/analytic/analytic.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ double an_bank_conflicts(double m, int n, int banks, int ports) {
     if (n < m) n = (int)ceil(m);
     double q = m / n / banks, expected = 0;
     if (q >= 1) return banks * (n > ports ? n - ports : 0.0); // one bank, all read
-    double chance = pow(1 - q, n);                              // P[Y = 0]
+    double chance = pow(1 - q, n);                            // P[Y = 0]
     for (int k = 0; k <= n; k++) {
         if (k > ports) expected += (k - ports) * chance;
         chance *= (double)(n - k) / (k + 1) * q / (1 - q);
@@ -28,8 +29,8 @@ double an_bank_conflicts(double m, int n, int banks, int ports) {
     return banks * expected;
 }
 
-// How many instructions can be reading at a time: each scheduler's of the last cycles, three operands one after the
-// other.
+// How many instructions can be reading at a time: each scheduler's of the last cycles, three operands one
+// after the other.
 int an_bank_readers(const orr_gpu *g) {
     int schedulers = g->core_schedulers / g->core_subcores, cycles = (3 + g->regs_ports - 1) / g->regs_ports;
     if (schedulers < 1) schedulers = 1;

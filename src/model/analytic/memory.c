@@ -202,18 +202,18 @@ typedef struct sampler {
     const orr_gpu *gpu;
     an_graph *g;
     reuse l1, l2;
-    reuse hot; // lines of atomics; `ready` counts their lanes
-    uint32_t every;              // k: lines followed
-    double l1_lines, l2_lines;   // capacities, as distances in the sample
-    uint64_t regions;            // that L2 holds
-    uint32_t block;              // the thread block at hand, + 1
-    bool fits;                   // all that is allocated lies in L2
-    uint64_t *runs;              // [blocks of code]
-    double first, again;         // sectors from memory: of the first touch; because L2 had lost them
-    double clock;            // of the warp at hand
-    double late;             // by how much its block's loads took longer than its clock knows
-    bool loads;              // it has some
-    const an_access *before; // [insts] what the clocks' weights were made with
+    reuse hot;                 // lines of atomics; `ready` counts their lanes
+    uint32_t every;            // k: lines followed
+    double l1_lines, l2_lines; // capacities, as distances in the sample
+    uint64_t regions;          // that L2 holds
+    uint32_t block;            // the thread block at hand, + 1
+    bool fits;                 // all that is allocated lies in L2
+    uint64_t *runs;            // [blocks of code]
+    double first, again;       // sectors from memory: of the first touch; because L2 had lost them
+    double clock;              // of the warp at hand
+    double late;               // by how much its block's loads took longer than its clock knows
+    bool loads;                // it has some
+    const an_access *before;   // [insts] what the clocks' weights were made with
     const an_tally *t;
     orr_access *access;
     an_traffic *out;
@@ -270,8 +270,8 @@ static int at_l2(sampler *s, an_access *a, uint64_t line, uint32_t n, bool store
     return AT_L2;
 }
 
-// A line of an access: cycles until its data are there. Who comes to a line that another warp of the block has asked
-// for waits for the same answer: clocks are those of the warps' paths, which began together.
+// A line of an access: cycles until its data are there. Who comes to a line that another warp of the block
+// has asked for waits for the same answer: clocks are those of the warps' paths, which began together.
 static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t line, uint8_t sectors,
                           double lanes) {
     const orr_gpu *g = s->gpu;
@@ -477,8 +477,8 @@ static double first_share(const sampler *s, const an_tally *t, uint64_t allocate
     return share < 1 ? share : 1;
 }
 
-// Atomics on one line are done one after the other by one slice: how many times longer the busiest takes than an even
-// share of them.
+// Atomics on one line are done one after the other by one slice: how many times longer the busiest takes than
+// an even share of them.
 static double hottest(const sampler *s) {
     double all = 0, most = 0;
     for (uint32_t n = 0; n < s->hot.slots; n++) {

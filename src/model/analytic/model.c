@@ -154,10 +154,10 @@ static void demands(an_graph *g, const an_tally *t, an_demand *d) {
 }
 
 // ---- code that is not there yet ----------------------------------------------------------------------
-// The first blocks of an SM find its instruction caches empty: every line they come to is a way to L2, and while
-// `icache.prefetch` lines are asked for ahead of the warp it waits for what executing those before did not
-// hide. All warps wait for the same lines at the same time. Loops that a cache does not hold wait again each
-// time, for the next one's latency.
+// The first blocks of an SM find its instruction caches empty: every line they come to is a way to L2, and
+// while `icache.prefetch` lines are asked for ahead of the warp it waits for what executing those before did
+// not hide. All warps wait for the same lines at the same time. Loops that a cache does not hold wait again
+// each time, for the next one's latency.
 static double line_wait(double latency, double interval, double ahead, double execute) {
     double wait = ahead >= 1 ? latency / ahead : latency + execute;
     if (wait < interval) wait = interval;
@@ -306,7 +306,9 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
         settle(gpu, &c->graph, &t, occ.blocks, &m, &a);
         orr_launch_result *l = orr_result_add(r, gpu, w);
         l->occupancy = occ.percent / 100;
-        double stored = traffic.stores > 0 && gpu->memory != ORR_MEMORY_PERFECT ? (gpu->l1_latency + gpu->l2_latency) / 2 : 0;
+        double stored = traffic.stores > 0 && gpu->memory != ORR_MEMORY_PERFECT
+                            ? (gpu->l1_latency + gpu->l2_latency) / 2
+                            : 0;
         l->cycles = floor(a.time.cycles + stored + gpu->launch_overhead + 0.5); // the last store's way to L2
         l->time_ns = l->cycles * 1e3 / gpu->clock_sm;
         l->warp_insts = t.warp_insts;

@@ -199,7 +199,8 @@ static bool count_warp(an_tally *t, an_graph *g, orr_warp_trace w, size_t limit,
     c->n = 0;
     while ((more = orr_trace_block(&x, t->nblocks, &block, &mask)) > 0) {
         orr_tally_block *b = &t->plan[block];
-        if (p->kernel->grows && from < t->nblocks) add_way(g, b, from, block); // no code to see them in before
+        if (p->kernel->grows && from < t->nblocks)
+            add_way(g, b, from, block); // no code to see them in before
         int way = orr_tally_way(b, from);
         t->counts[block].runs[way]++;
         t->counts[block].lanes += (uint32_t)orr_popc(mask);
@@ -249,6 +250,7 @@ static bool pull(an_tally *t, an_graph *g, orr_program *p, const orr_work *w, or
     orr_tb tb;
     int more;
     uint32_t next = 0;
+    uint64_t upto = 0;
     clocks c = {0}, path = {0};
     size_t limit = stream_limit(t);
     while ((more = s->next(s, &tb, e)) > 0) {
@@ -259,6 +261,7 @@ static bool pull(an_tally *t, an_graph *g, orr_program *p, const orr_work *w, or
             grow(t, g, p->nblocks);
         }
         if (w->progress) orr_progress_part(w->progress, 1);
+        if (tb.index >= upto) upto = tb.index + 1;
         if (!count_tb(t, g, &tb, &next, limit, &c, &path)) {
             orr_fail(e, ORR_BAD_INPUT,
                      "launch %u of %s: the stream of thread block %llu is damaged; record it again",
@@ -266,6 +269,10 @@ static bool pull(an_tally *t, an_graph *g, orr_program *p, const orr_work *w, or
             more = -1;
             break;
         }
+    }
+    if (upto < t->ntbs) { // a file may hold fewer blocks than its grid has
+        t->ntbs = upto;
+        t->nbins = (upto + t->per - 1) / t->per;
     }
     free(c.at);
     free(path.at);
@@ -297,6 +304,9 @@ static void count_ghosts(an_tally *t, const orr_program *p) {
 bool an_tally_run(an_tally *t, an_graph *g, orr_program *p, const orr_work *w, uint32_t cluster, orr_err *e) {
     const uint32_t *d = w->info.grid, *b = w->info.block;
     t->ntbs = (uint64_t)d[0] * d[1] * d[2];
+    if (!t->ntbs)
+        return orr_fail(e, ORR_BAD_INPUT, "launch %u of %s: its grid is empty", w->info.index,
+                        p->kernel->name);
     t->nwarps = t->ntbs * ((b[0] * b[1] * b[2] + ORR_WARP - 1) / ORR_WARP);
     t->per = (t->ntbs + MAX_BINS - 1) / MAX_BINS;
     t->nbins = (t->ntbs + t->per - 1) / t->per;
