@@ -91,6 +91,21 @@ check "a recorded stream" 0 "model cycle, trace: 2 points" -- sweep add.orr --va
 "$ORRERY" record add.launch --format accel-sim-plain -o traces --quiet || fail "record traces"
 check "constants are not in a recorded stream" 2 "only the GPU's keys can be varied" -- sweep add.orr --vary n=1,2
 check "a trace" 0 "model cycle, trace: 2 points" -- sweep traces/kernelslist.g --vary sm.count=1,2 --model cycle -o t.sqlite
+cat > app.tasks <<'END'
+let n = 64
+kernel k threads 128 registers 32
+    0: load global 4
+    1: sp x n after 0
+    2: store global 4 after 1
+end
+repeat 10
+    launch k grid 40
+end
+END
+check "a task list" 0 "model partial, tasks: 4 points" "^ *64 +2 +[0-9,]+0 " -- sweep app.tasks --vary sm.count=2,4 --vary n=64,128 --model partial -o l.sqlite
+want=$("$ORRERY" run app.tasks --model partial --set sm.count=4 --set n=128 --json --quiet | sed -n 's/.*"kernel": "k".*"cycles": \([0-9]*\).*/\1/p' | head -1)
+got=$(awk -F, '$2 == 128 && $3 == 4 { print $5 }' l.csv)
+[ -n "$want" ] && [ "$got" = $((10 * want)) ] || fail "a task list: $got cycles, ten times $want should be"
 for model in $("$ORRERY" run add.launch --model none 2>&1 | sed 's/.*there is: //;s/,//g'); do
     [ "$model" = functional ] && continue
     sweep add.launch --size large --vary sm.count=2,5 --model "$model" -o "m-$model.sqlite" > /dev/null || fail "$model: failed"

@@ -1,8 +1,7 @@
 // Any INPUT as a row of launches (feed.h): a script is executed, a recorded stream and a trace are read.
 #include "cli/feed.h"
 
-#include "tasks/tasks.h"
-
+#include <stdlib.h>
 #include <string.h>
 
 static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
@@ -67,23 +66,57 @@ static bool feed_trace(cli_feed *f, orr_err *e) {
     return ok;
 }
 
+// What is repeated is given once; `step` says how often.
+static bool feed_tasks(cli_feed *f, orr_err *e) {
+    const orr_task_step *steps;
+    f->tasks = orr_tasks_load(f->input, f->sets->script, f->sets->nscript, e);
+    size_t n = f->tasks ? orr_tasks_steps(f->tasks, &steps) : 0;
+    bool ok = f->tasks != NULL;
+    f->source = "tasks";
+    for (size_t k = 0; ok && k < n; k++) {
+        const orr_task_step *s = f->step = &steps[k];
+        if (s->kind != ORR_TASKS_LAUNCH) continue;
+        uint64_t blocks = (uint64_t)s->launch.grid[0] * s->launch.grid[1] * s->launch.grid[2];
+        uint64_t sms = (uint64_t)f->gpu->sm_count;
+        float *far = orr_calloc(s->launch.kernel->ninsts + 1, sizeof *far);
+        orr_tasks_far(f->tasks, s, (uint64_t)f->gpu->l2_size, blocks < sms ? blocks : sms, far);
+        orr_source *source = orr_tasks_source(f->tasks, s);
+        f->seen++;
+        if (cli_chosen(f->o, s->launch.kernel, s->launch.index)) {
+            orr_work w = {.info = s->launch,
+                          .source = source,
+                          .threads = f->threads,
+                          .progress = f->progress,
+                          .far = far};
+            f->chosen++;
+            ok = f->work(f->arg, &w, e);
+        }
+        source->close(source);
+        free(far);
+    }
+    f->step = NULL;
+    return ok;
+}
+
 bool cli_feed_run(cli_feed *f, orr_err *e) {
     bool stream = orr_stream_probe(f->input), trace = !stream && orr_accel_probe(f->input), ok;
+    bool tasks = !stream && !trace && orr_tasks_probe(f->input);
     const cli_options *o = f->o;
     f->size = "";
     f->source = "trace";
-    if (orr_tasks_probe(f->input))
-        return orr_fail(e, ORR_BAD_INPUT, "%s: a task list is for `orrery run`", f->input);
-    if ((stream || trace) && (o->size || o->source || f->sets->nscript || o->kernel || o->grid || o->block ||
-                              o->shared || o->nargs))
-        return orr_fail(e, ORR_BAD_INPUT,
-                        "%s: a recorded stream or trace is replayed as it is; leave out --size, --source, "
-                        "--kernel, --grid, --block, --shared, --arg and constants of a script",
-                        f->input);
+    if ((stream || trace || tasks) && (o->size || o->source || (!tasks && f->sets->nscript) || o->kernel ||
+                                       o->grid || o->block || o->shared || o->nargs))
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "%s: a recorded stream, a trace or a task list is taken as it is; leave out --size, --source, "
+            "--kernel, --grid, --block, --shared, --arg and constants that it has not",
+            f->input);
     if (stream)
         ok = feed_stream(f, e);
     else if (trace)
         ok = feed_trace(f, e);
+    else if (tasks)
+        ok = feed_tasks(f, e);
     else
         ok = feed_script(f, e);
     if (ok && !f->chosen)
@@ -98,8 +131,10 @@ void cli_feed_close(cli_feed *f) {
     if (f->script) orr_script_free(f->script);
     if (f->stream) orr_stream_close(f->stream);
     if (f->trace) orr_accel_close(f->trace);
+    if (f->tasks) orr_tasks_free(f->tasks);
     f->cpu = NULL;
     f->script = NULL;
     f->stream = NULL;
     f->trace = NULL;
+    f->tasks = NULL;
 }

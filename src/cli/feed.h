@@ -5,6 +5,7 @@
 #include "accel/accel.h"
 #include "cli/input.h"
 #include "model/model.h"
+#include "tasks/tasks.h"
 
 typedef struct cli_feed {
     const cli_options *o;
@@ -22,11 +23,13 @@ typedef struct cli_feed {
     // What it was:
     const char *size, *source; // "" when it has none; "ptx", "sass", "trace"
     uint64_t seen, chosen;     // launches
+    const orr_task_step *step; // of a task list: the one that `work` is given
     // Kernels live until cli_feed_close.
     orr_script *script;
     orr_cpu *cpu;
     orr_stream_file *stream;
     orr_accel_file *trace;
+    orr_tasks *tasks;
 } cli_feed;
 bool cli_feed_run(cli_feed *f, orr_err *e);
 void cli_feed_close(cli_feed *f);

@@ -153,7 +153,10 @@ static bool pass(comparer *x, const char *input, orr_err *e) {
     bool ok = cli_feed_run(&f, e);
     if (x->model < 0) {
         in->size = orr_arena_strdup(&x->sides.arena, f.size);
-        in->source = !strcmp(f.source, "sass") ? "sass" : !strcmp(f.source, "trace") ? "trace" : "ptx";
+        in->source = !strcmp(f.source, "sass")    ? "sass"
+                     : !strcmp(f.source, "trace") ? "trace"
+                     : !strcmp(f.source, "tasks") ? "tasks"
+                                                  : "ptx";
     }
     orr_result_free(&x->result);
     cli_feed_close(&f);

@@ -119,8 +119,12 @@ static bool check_value(const sweeper *x, const orr_axis *axis, int value, const
     n += orr_axis_sets(axis, value, &names, &all[n]);
     if (axis->script) {
         cli_sets mine = {.script = all, .nscript = n};
-        orr_script *script = cli_open_script(x->o, &mine, x->o->inputs[0], 0, &why);
+        const char *input = x->o->inputs[0];
+        bool tasks = orr_tasks_probe(input);
+        orr_script *script = tasks ? NULL : cli_open_script(x->o, &mine, input, 0, &why);
+        orr_tasks *list = tasks ? orr_tasks_load(input, all, n, &why) : NULL;
         if (script) orr_script_free(script);
+        if (list) orr_tasks_free(list);
     } else {
         orr_gpu_free(orr_gpu_load(x->s.gpu, all, n, &why));
         if (strncmp(why.text, "--set", 5) != 0)
@@ -186,15 +190,22 @@ static bool name_files(sweeper *x, orr_err *e) {
 }
 
 // ---- executing ----------------------------------------------------------------------------------------
+typedef struct recorder {
+    orr_tape *tape;
+    const cli_feed *feed;
+} recorder;
+
 static bool record(void *arg, orr_work *w, orr_err *e) {
-    orr_tape *t = arg;
-    return w->launch ? orr_tape_launch(t, w->launch, w->threads, w->progress, e)
-                     : orr_tape_source(t, w->source, w->progress, e);
+    recorder *r = arg;
+    if (r->feed->step) return orr_tape_tasks(r->tape, r->feed->tasks, r->feed->step, e);
+    return w->launch ? orr_tape_launch(r->tape, w->launch, w->threads, w->progress, e)
+                     : orr_tape_source(r->tape, w->source, w->progress, e);
 }
 
 static bool record_copy(void *arg, uint64_t addr, uint64_t bytes, orr_err *e) {
+    const recorder *r = arg;
     (void)e;
-    orr_tape_copy(arg, addr, bytes);
+    orr_tape_copy(r->tape, addr, bytes);
     return true;
 }
 
@@ -270,8 +281,9 @@ static bool run_group(sweeper *x, size_t first, size_t n, const cli_sets *sets, 
                   .check = !x->o->no_check,
                   .work = record,
                   .copy = record_copy,
-                  .arg = t,
                   .progress = &x->progress};
+    recorder r = {t, &f};
+    f.arg = &r;
     bool ok = cli_feed_run(&f, &why);
     x->s.execute_seconds += orr_seconds() - start;
     if (!ok && n == x->grid.npoints) { // the only execution there is: nothing can be said
@@ -279,7 +291,10 @@ static bool run_group(sweeper *x, size_t first, size_t n, const cli_sets *sets, 
     } else {
         if (!x->s.size) x->s.size = copy_text(ok ? f.size : x->o->size ? x->o->size : "");
         if (ok)
-            x->s.source = !strcmp(f.source, "sass") ? "sass" : !strcmp(f.source, "trace") ? "trace" : "ptx";
+            x->s.source = !strcmp(f.source, "sass")    ? "sass"
+                          : !strcmp(f.source, "trace") ? "trace"
+                          : !strcmp(f.source, "tasks") ? "tasks"
+                                                       : "ptx";
         x->s.tape_bytes += orr_tape_bytes(t);
         for (size_t k = first; k < first + n; k++) {
             orr_err bad = why;

@@ -149,6 +149,7 @@ void orr_sides_text(const orr_sides *s, orr_text *t) {
                      s->gpu,
                      !strcmp(in->source, "sass")    ? "machine code"
                      : !strcmp(in->source, "trace") ? "recorded"
+                     : !strcmp(in->source, "tasks") ? "a task list"
                                                     : "PTX");
         if (*in->cache) orr_text_add(t, "; hardware: %s, caches %s", s->hw_gpu, in->cache);
         orr_text_add(t, "\n");

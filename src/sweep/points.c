@@ -51,6 +51,33 @@ static bool can_launch(const orr_gpu *g, const orr_launch_info *i, orr_err *e) {
     return orr_launch_check(&l, (uint32_t)g->shared_per_block_optin, e); // never less than shared_per_block
 }
 
+static bool replay_launch(const orr_sweep *s, const orr_tape *t, size_t item, const orr_gpu *g,
+                          orr_player *player, orr_result *r, orr_err *e) {
+    orr_work w = {.info = orr_tape_item_at(t, item)->info,
+                  .source = orr_player_open(player, t, item),
+                  .threads = 1,
+                  .latencies = s->latencies};
+    return s->model->run(g, &w, r, e);
+}
+
+// As `orrery run` has it: what comes from memory is decided by this point's L2 and SMs.
+static bool replay_tasks(const orr_sweep *s, const orr_tape_item *i, const orr_gpu *g, orr_result *r,
+                         orr_err *e) {
+    float *far = orr_calloc(i->info.kernel->ninsts + 1, sizeof *far);
+    uint64_t blocks = (uint64_t)i->info.grid[0] * i->info.grid[1] * i->info.grid[2],
+             sms = (uint64_t)g->sm_count;
+    orr_tasks_far(i->list, i->step, (uint64_t)g->l2_size, blocks < sms ? blocks : sms, far);
+    orr_work w = {.info = i->info,
+                  .source = orr_tasks_source(i->list, i->step),
+                  .threads = 1,
+                  .far = far,
+                  .latencies = s->latencies};
+    bool ok = s->model->run(g, &w, r, e);
+    w.source->close(w.source);
+    free(far);
+    return ok;
+}
+
 static bool replay(const orr_sweep *s, const orr_tape *t, const orr_gpu *g, orr_player *player, orr_result *r,
                    orr_err *e) {
     bool ok = true;
@@ -60,11 +87,8 @@ static bool replay(const orr_sweep *s, const orr_tape *t, const orr_gpu *g, orr_
             ok = !s->model->copy || s->model->copy(g, i->addr, i->bytes, r, e);
             continue;
         }
-        orr_work w = {.info = i->info,
-                      .source = orr_player_open(player, t, k),
-                      .threads = 1,
-                      .latencies = s->latencies};
-        ok = can_launch(g, &i->info, e) && s->model->run(g, &w, r, e);
+        ok = can_launch(g, &i->info, e) &&
+             (i->list ? replay_tasks(s, i, g, r, e) : replay_launch(s, t, k, g, player, r, e));
     }
     return ok;
 }
@@ -78,7 +102,7 @@ void orr_points_prepare(const orr_sweep *s, const orr_tape *t, const orr_gpu *g)
     for (size_t k = 0; s->latencies && k < orr_tape_items(t); k++) {
         const orr_tape_item *i = orr_tape_item_at(t, k);
         const orr_kernel *kernel = i->info.kernel;
-        if (i->copy || !orr_map_putn(&seen, (const char *)&kernel, sizeof kernel, &seen)) continue;
+        if (i->copy || i->list || !orr_map_putn(&seen, (const char *)&kernel, sizeof kernel, &seen)) continue;
         orr_err e = {0};
         orr_work w = {.info = i->info,
                       .source = orr_player_open(&player, t, k),
@@ -107,13 +131,14 @@ static void sum_up(orr_swept_point *p) {
     for (int c = 0; c < ORR_COLUMNS; c++) sum->columns[c] = NAN;
     for (size_t k = 0; k < p->nlaunches; k++) {
         const orr_swept *l = &p->launches[k];
-        sum->cycles += l->cycles; // NAN stays NAN
-        sum->time_ns += l->time_ns;
-        sum->blocks += l->blocks;
-        sum->warp_insts += l->warp_insts;
-        sum->thread_insts += l->thread_insts;
+        double times = (double)l->times;
+        sum->cycles += times * l->cycles; // NAN stays NAN
+        sum->time_ns += times * l->time_ns;
+        sum->blocks += l->times * l->blocks;
+        sum->warp_insts += l->times * l->warp_insts;
+        sum->thread_insts += l->times * l->thread_insts;
         for (int c = 0; c < ORR_COLUMNS; c++) {
-            double w = adds_up(orr_columns[c].counter) ? 1 : isnan(l->cycles) ? 1 : l->cycles;
+            double w = times * (adds_up(orr_columns[c].counter) || isnan(l->cycles) ? 1 : l->cycles);
             if (isnan(l->columns[c])) continue;
             sum->columns[c] = (isnan(sum->columns[c]) ? 0 : sum->columns[c]) + w * l->columns[c];
             weight[c] += w;
@@ -124,13 +149,16 @@ static void sum_up(orr_swept_point *p) {
     if (p->nlaunches == 1) sum->occupancy = p->launches[0].occupancy;
 }
 
-static void take_result(orr_swept_point *p, const orr_result *r) {
+static void take_result(orr_swept_point *p, const orr_tape *t, const orr_result *r) {
     p->nlaunches = r->launches.n;
     p->launches = orr_calloc(p->nlaunches + 1, sizeof *p->launches);
-    for (size_t k = 0; k < p->nlaunches; k++) {
+    for (size_t k = 0, item = 0; k < p->nlaunches; k++, item++) { // in the tape's order
+        while (orr_tape_item_at(t, item)->copy) item++;
+        const orr_task_step *step = orr_tape_item_at(t, item)->step;
         const orr_launch_result *l = &r->launches.at[k];
         orr_swept *to = &p->launches[k];
         *to = (orr_swept){.kernel = orr_arena_strdup(&p->arena, l->kernel->name),
+                          .times = step ? step->times : 1,
                           .index = l->index,
                           .shared = l->dynamic_shared,
                           .cycles = l->cycles,
@@ -155,7 +183,7 @@ static void run_point(orr_sweep *s, const orr_tape *t, size_t number, orr_player
     orr_gpu *g = orr_point_gpu(s, number, &e);
     bool ok = g && replay(s, t, g, player, &r, &e);
     if (ok)
-        take_result(p, &r);
+        take_result(p, t, &r);
     else
         p->message = orr_arena_strdup(&p->arena, e.text);
     orr_result_free(&r);

@@ -124,7 +124,8 @@ static bool make_tables(orr_store *st, orr_err *e) {
     orr_text_add(
         &t, ");"
             "CREATE TABLE launches(point INTEGER NOT NULL REFERENCES points(id), launch INTEGER, kernel TEXT,"
-            " grid TEXT, block TEXT, dynamic_shared INTEGER, cycles REAL, time_ns REAL, occupancy REAL,"
+            " times INTEGER, grid TEXT, block TEXT, dynamic_shared INTEGER, cycles REAL, time_ns REAL, "
+            "occupancy REAL,"
             " blocks INTEGER, warp_insts INTEGER, thread_insts INTEGER");
     add_columns(&t, "", " REAL");
     orr_text_add(
@@ -153,7 +154,7 @@ static bool prepare_all(orr_store *st, orr_err *e) {
                         " launches, seconds");
     add_columns(&find, "", "");
     orr_text_add(&find, " FROM points WHERE digest = ?");
-    orr_text_add(&launch, "INSERT INTO launches VALUES(?,?,?,?,?,?,?,?,?,?,?,?");
+    orr_text_add(&launch, "INSERT INTO launches VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?");
     for (int c = 0; c < ORR_COLUMNS; c++) orr_text_add(&launch, ",?");
     orr_text_add(&launch, ")");
     bool ok = prepare(st, put.s, &st->put_point, e) && prepare(st, find.s, &st->find, e) &&
@@ -352,10 +353,10 @@ static bool put_launch(orr_store *st, int64_t point, const orr_swept *l, orr_err
     char grid[40], block[40];
     snprintf(grid, sizeof grid, "%ux%ux%u", l->grid[0], l->grid[1], l->grid[2]);
     snprintf(block, sizeof block, "%ux%ux%u", l->block[0], l->block[1], l->block[2]);
-    bind(st->put_launch, "iitttirrriii", point, (int64_t)l->index, l->kernel, grid, block, (int64_t)l->shared,
-         l->cycles, l->time_ns, l->occupancy, (int64_t)l->blocks, (int64_t)l->warp_insts,
+    bind(st->put_launch, "iitittirrriii", point, (int64_t)l->index, l->kernel, (int64_t)l->times, grid, block,
+         (int64_t)l->shared, l->cycles, l->time_ns, l->occupancy, (int64_t)l->blocks, (int64_t)l->warp_insts,
          (int64_t)l->thread_insts);
-    bind_columns(st->put_launch, 13, l);
+    bind_columns(st->put_launch, 14, l);
     return step(st, st->put_launch, e);
 }
 

@@ -11,6 +11,7 @@
 #define ORR_SWEEP_H
 
 #include "model/model.h"
+#include "tasks/tasks.h"
 
 // ---- what is varied (vary.c) --------------------------------------------------------------------
 typedef struct orr_axis {
@@ -52,6 +53,8 @@ void orr_tape_copy(orr_tape *t, uint64_t addr, uint64_t bytes); // from the host
 // A launch as it is executed on the host's threads, or as it comes from a file; all blocks.
 bool orr_tape_launch(orr_tape *t, const orr_launch *l, int threads, orr_progress *p, orr_err *e);
 bool orr_tape_source(orr_tape *t, orr_source *s, orr_progress *p, orr_err *e);
+// A launch of a task list, which is made up again whenever it is asked for; the list must outlive the tape.
+bool orr_tape_tasks(orr_tape *t, const orr_tasks *list, const orr_task_step *step, orr_err *e);
 uint64_t orr_tape_digest(const orr_tape *t); // of kernels and streams
 uint64_t orr_tape_bytes(const orr_tape *t);
 uint64_t orr_tape_blocks(const orr_tape *t);
@@ -60,8 +63,10 @@ void orr_tape_free(orr_tape *t);
 typedef struct orr_tape_item { // what happened, in order
     bool copy;                 // else a launch:
     orr_launch_info info;
-    uint64_t addr, bytes; // of a copy
-    size_t segment, at;   // where the launch's first block is
+    uint64_t addr, bytes;  // of a copy
+    const orr_tasks *list; // a launch of a task list, else NULL
+    const orr_task_step *step;
+    size_t segment, at; // where the launch's first block is
     uint64_t blocks;
 } orr_tape_item;
 size_t orr_tape_items(const orr_tape *t);
@@ -94,6 +99,7 @@ extern const orr_column_info orr_columns[ORR_COLUMNS];
 
 typedef struct orr_swept { // a launch, or all of a point together
     const char *kernel;    // of a launch
+    uint64_t times;        // it is repeated (task lists), else 1
     uint32_t index, grid[3], block[3], shared;
     double cycles, time_ns, occupancy; // NAN: the model does not predict it
     uint64_t blocks, warp_insts, thread_insts;

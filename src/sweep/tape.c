@@ -244,6 +244,23 @@ bool orr_tape_source(orr_tape *t, orr_source *s, orr_progress *p, orr_err *e) {
     return more == 0 && orr_tape_end(t, e);
 }
 
+// What is made up depends on the list alone: all of its text is in the kernel and in one block's stream.
+bool orr_tape_tasks(orr_tape *t, const orr_tasks *list, const orr_task_step *step, orr_err *e) {
+    orr_source *s = orr_tasks_source(list, step);
+    orr_tb tb;
+    int more = s->next(s, &tb, e);
+    for (uint32_t w = 0; more > 0 && w < tb.nwarps; w++) mix(t, tb.warps[w].bytes, tb.warps[w].n);
+    s->close(s);
+    if (more < 0) return false;
+    const orr_launch_info *i = &step->launch;
+    const uint64_t shape[] = {i->grid[0],  i->grid[1],  i->grid[2], i->block[0],      i->block[1],
+                              i->block[2], step->times, i->index,   i->dynamic_shared};
+    mix(t, shape, sizeof shape);
+    mix_kernel(t, i->kernel);
+    *ORR_PUSH(&t->items) = (orr_tape_item){.info = *i, .list = list, .step = step};
+    return true;
+}
+
 // ---- playing ----------------------------------------------------------------------------------------
 static int play(orr_source *s, orr_tb *tb, orr_err *e) {
     orr_player *p = (orr_player *)s;
