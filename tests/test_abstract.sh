@@ -32,9 +32,10 @@ done
 run "$dir/one" reduce --size small --gpu h200 --model abstract --threads 1
 run "$dir/two" reduce --size small --gpu h200 --model abstract --threads 3
 diff <(grep -v '"host"' "$dir/one") <(grep -v '"host"' "$dir/two") >/dev/null || wrong "three threads differ from one"
-"$orrery" record reduce --size small -o "$dir/streams" --quiet 2>"$dir/err" || wrong "record: $(head -1 "$dir/err")"
+"$orrery" record reduce --size small --source ptx -o "$dir/streams" --quiet 2>"$dir/err" || wrong "record: $(head -1 "$dir/err")"
 run "$dir/file" "$dir/streams" --gpu h200 --model abstract
-[ "$(cycles "$dir/file")" = "$(cycles "$dir/one")" ] || wrong "a stream file: $(cycles "$dir/file"), not $(cycles "$dir/one")"
+run "$dir/ptx" reduce --size small --source ptx --gpu h200 --model abstract
+[ "$(cycles "$dir/file")" = "$(cycles "$dir/ptx")" ] || wrong "a stream file: $(cycles "$dir/file"), not $(cycles "$dir/ptx")"
 
 # Latencies are written once and used again, on other machines too.
 run "$dir/a" scan --size small --gpu gtx480 --model abstract --latencies "$dir/lat"
