@@ -209,6 +209,7 @@ typedef struct sampler {
     uint32_t block;            // the thread block at hand, + 1
     bool fits;                 // all that is allocated lies in L2
     uint64_t *runs;            // [blocks of code]
+    uint64_t *timed;           // [insts] accesses whose latency is known: one of their lines is followed
     double first, again;       // sectors from memory: of the first touch; because L2 had lost them
     double clock;              // of the warp at hand
     double late;               // by how much its block's loads took longer than its clock knows
@@ -360,10 +361,12 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         s->out->shared_passes += b.passes;
         s->out->shared_conflicts += b.conflicts;
         a->cost += cycles;
+        s->timed[inst]++;
         a->latency += g->shared_latency + cycles - pass_cycles(g);
         return;
     }
     if (!x.mask || space == ORR_SPACE_CONST || space == ORR_SPACE_PARAM) {
+        s->timed[inst]++;
         a->cost += 1;
         a->latency += g->const_latency;
         return;
@@ -387,16 +390,21 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         a->sectors += c.sectors;
         s->out->sectors += c.sectors;
         s->out->l1_hits += c.sectors;
+        s->timed[inst]++;
         a->latency += g->l1_latency + cost - 1;
         return;
     }
     double wait = latency_of(g, i->flags & ORR_TF_ATOMIC ? AT_L2 : AT_L1);
+    bool known = false;
     for (uint32_t n = 0; n < c.lines; n++) {
         uint64_t line = base + c.line[n].line;
         if (!followed(s, line)) continue;
+        known = true;
         double one = line_access(s, a, i, line, c.line[n].sectors, (double)orr_popc(x.mask) / c.lines);
         if (one > wait) wait = one;
     }
+    if (!known) return;
+    s->timed[inst]++;
     a->latency += wait + cost - 1;
     if (!(i->flags & ORR_TF_LOAD)) return;
     double late = wait + cost - 1 - s->before[inst].latency;
@@ -522,6 +530,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     }
     for (uint32_t n = 0; n < m->regions.slots; n++) m->regions.block[n] = 0;
     s.runs = orr_calloc(p->nblocks + 1, sizeof *s.runs);
+    s.timed = orr_calloc(p->ninsts + 1, sizeof *s.timed);
     s.access = orr_calloc(p->max_access + 1, sizeof *s.access);
     an_access *assumed = orr_calloc(p->ninsts + 1, sizeof *assumed);
     an_memory_assume(gpu, p, assumed);
@@ -548,15 +557,18 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
                 *a = assumed[n];
                 continue;
             }
-            double *v = (double *)a;
+            double *v = (double *)a,
+                   latency = s.timed[n] ? a->latency / (double)s.timed[n] : assumed[n].latency;
             a->dram *= rest;
             a->atomics *= spread;
             for (size_t k = 0; k < sizeof *a / sizeof *v; k++) v[k] /= (double)s.runs[b];
+            a->latency = latency;
         }
     out->dram_sectors = (s.first + s.again) * rest;
     free(assumed);
     free(before);
     free(s.runs);
+    free(s.timed);
     free(s.access);
     reuse_free(&s.l1);
     reuse_free(&s.l2);
