@@ -55,7 +55,7 @@ static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
     const orr_read *r = c->program->reads + i->reads;
     for (uint32_t n = i->nreads; n > 0; n--, r++) {
         uint32_t *kept = &q->kept[r->place][r->bank], me = (id | r->reg) + 1;
-        need[r->bank] += !r->again & (!r->place | (*kept != me) | r->anew);
+        need[r->bank] += (!r->again) & ((!r->place) | (*kept != me) | r->anew);
         *kept = r->kept ? me : 0;
     }
     uint64_t ports = (uint64_t)c->gpu->regs_ports, window = (uint64_t)c->gpu->regs_window * ports;
