@@ -63,7 +63,7 @@ static void clusters_as_the_plain_way(void **state) {
     (void)state;
     enum { N = 24 };
     uint64_t seed = 7;
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < 3; round++) {
         double x[2 * N];
         uint32_t a[N], b[N];
         for (int i = 0; i < 2 * N; i++) x[i] = orr_random_unit(&seed);
@@ -340,7 +340,7 @@ static void chain_and_product(void **state) {
     assert_true(near(orr_markov_product(0.1, ten, 1), 0.5, 1e-12)); // as often stalled as not
     assert_true(near(orr_markov_product(0.1, ten, 2), 0.75, 1e-12));
     double m[12];
-    for (int n = 1; n <= 10; n++) {
+    for (int n = 1; n <= 8; n++) {
         m[n - 1] = 60 + 35.0 * n;
         assert_true(near(orr_markov_chain(0.05, m, n), orr_markov_product(0.05, m, n), 1e-9));
         assert_true(near(orr_markov_chain(0.2, m, n), orr_markov_product(0.2, m, n), 1e-9));

@@ -76,6 +76,19 @@ refuse "$ORRERY" run saxpy --profile "$work/profile"
 c=$(sampled "$work/stream.json")
 [ "$b" = "$c" ] || fail "from a stream $c, from the script $b"
 
+# The abstract model leaves out thread blocks too: one long launch on two SMs.
+long() {
+    "$ORRERY" run "$work/many.launch" --set n=983040 --set rounds=1 --gpu h200 --set sm.count=2 --set tpc.count=1 --source ptx -q --json \
+        --no-check --threads 1 --model "$@"
+}
+for model in cycle abstract; do
+    long $model > "$work/full.json"
+    long $model --sample > "$work/some.json"
+    grep -q '"skipped_by_blocks": 0[.][1-9]' "$work/some.json" || fail "$model: no thread blocks were left out"
+    a=$(sed -n '/"totals"/,$p' "$work/full.json" | grep -o '"cycles": [0-9.]*' | head -1 | sed 's/.*: //')
+    awk -v a="$a" -v b="$(sampled "$work/some.json")" 'BEGIN { exit !(b < a * 1.1 && b > a * 0.9) }' || fail "$model: more than 10 % off"
+done
+
 # The mathematics: a table of 24 rows, a figure, and more than 95 % of the draws within 10 %.
 "$ORRERY" sample model --csv "$work/m.csv" --plot "$work/m.svg" > "$work/m.txt"
 [ "$(wc -l < "$work/m.csv")" = 25 ] || fail "sample model: not 24 rows"
