@@ -66,6 +66,8 @@ static bool feed_trace(cli_feed *f, orr_err *e) {
     return ok;
 }
 
+static void keep(orr_source *s) { (void)s; } // some models close what they are given
+
 // What is repeated is given once; `step` says how often.
 static bool feed_tasks(cli_feed *f, orr_err *e) {
     const orr_task_step *steps;
@@ -81,6 +83,8 @@ static bool feed_tasks(cli_feed *f, orr_err *e) {
         float *far = orr_calloc(s->launch.kernel->ninsts + 1, sizeof *far);
         orr_tasks_far(f->tasks, s, (uint64_t)f->gpu->l2_size, blocks < sms ? blocks : sms, far);
         orr_source *source = orr_tasks_source(f->tasks, s);
+        void (*close)(orr_source *) = source->close;
+        source->close = keep;
         f->seen++;
         if (cli_chosen(f->o, s->launch.kernel, s->launch.index)) {
             orr_work w = {.info = s->launch,
@@ -91,7 +95,7 @@ static bool feed_tasks(cli_feed *f, orr_err *e) {
             f->chosen++;
             ok = f->work(f->arg, &w, e);
         }
-        source->close(source);
+        close(source);
         free(far);
     }
     f->step = NULL;

@@ -199,6 +199,8 @@ static bool run_trace(runner *r, const cli_sets *sets, const char *input, orr_te
     return ok;
 }
 
+static void keep(orr_source *s) { (void)s; } // some models close what they are given
+
 // A task list: its launches, and the time of the application around them. What is repeated is modelled once.
 static bool run_tasks(runner *r, const cli_sets *sets, const char *input, orr_text *out, orr_err *e) {
     const cli_options *o = r->o;
@@ -236,6 +238,8 @@ static bool run_tasks(runner *r, const cli_sets *sets, const char *input, orr_te
                       .progress = &r->progress,
                       .timeline = o->timeline,
                       .far = far};
+        void (*close)(orr_source *) = w.source->close;
+        w.source->close = keep;
         if (cli_chosen(o, s->launch.kernel, s->launch.index)) {
             ok = run_launch(r, &w, e);
             if (ok) {
@@ -244,7 +248,7 @@ static bool run_tasks(runner *r, const cli_sets *sets, const char *input, orr_te
                 app->gap_ns += (r->gpu ? r->gpu->launch_latency * 1e3 : 0) * (double)s->times;
             }
         }
-        w.source->close(w.source);
+        close(w.source);
         free(far);
         orr_progress_step(&r->progress, r->result.launches.n);
     }

@@ -60,6 +60,8 @@ static bool replay_launch(const orr_sweep *s, const orr_tape *t, size_t item, co
     return s->model->run(g, &w, r, e);
 }
 
+static void keep(orr_source *s) { (void)s; } // some models close what they are given
+
 // As `orrery run` has it: what comes from memory is decided by this point's L2 and SMs.
 static bool replay_tasks(const orr_sweep *s, const orr_tape_item *i, const orr_gpu *g, orr_result *r,
                          orr_err *e) {
@@ -72,8 +74,10 @@ static bool replay_tasks(const orr_sweep *s, const orr_tape_item *i, const orr_g
                   .threads = 1,
                   .far = far,
                   .latencies = s->latencies};
+    void (*close)(orr_source *) = w.source->close;
+    w.source->close = keep;
     bool ok = s->model->run(g, &w, r, e);
-    w.source->close(w.source);
+    close(w.source);
     free(far);
     return ok;
 }
