@@ -422,7 +422,8 @@ static bool join(orr_l2 *p, orr_l2_slice *s, const orr_request *r, orr_replies *
     if (r->kind != ORR_REQ_READ || r->far) return false;
     for (int k = 0; k < ORR_L2_ANSWERED; k++) {
         orr_l2_answered *a = &s->answered[k];
-        if (a->line != r->line || r->sectors & ~a->sectors || a->n >= p->c->merge || r->time > a->taken)
+        if (a->line != r->line || r->sectors & ~a->sectors || a->n >= p->c->merge ||
+            r->time > a->taken + p->c->lookup * 4)
             continue;
         a->n++;
         p->stats.joined += (uint64_t)orr_popc(r->sectors);

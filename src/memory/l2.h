@@ -61,7 +61,7 @@ typedef struct orr_l2_answered { // a load that others may be answered with
     uint32_t n;                  // so many so far
     uint8_t sectors;
 } orr_l2_answered;
-#define ORR_L2_ANSWERED 4
+#define ORR_L2_ANSWERED 8
 
 typedef struct orr_l2_slice {
     orr_cache cache; // tags: lines of this slice, counted densely

@@ -312,6 +312,7 @@ static void memory(engine *x) {
     if (c->perfect) return;
     run_partitions(x, (x->until + c->l1_latency) * ORR_TICKS + c->request_ticks);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_answers, x);
+    cyc_lsu_share(c);
     if (c->outside) return;
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->mem_free[p] = orr_memsys_free_at(c->mem, p);
 }

@@ -219,7 +219,8 @@ static uint8_t from_of(bool local) { return local ? ORR_FROM_LOCAL : ORR_FROM_GL
 static void ask(sm *s, uint64_t line, uint8_t sectors, uint32_t token, bool local, uint64_t when) {
     orr_request r = {
         .line = line, .sectors = sectors, .token = token, .kind = ORR_REQ_READ, .from = from_of(local)};
-    send(s, r, when, s->c->gpu->xbar_sectors ? 32 * (uint32_t)orr_popc(sectors) : 8);
+    send(s, r, when,
+         s->c->gpu->xbar_sectors ? 32 * (uint32_t)orr_popc(sectors) : (uint32_t)s->c->gpu->xbar_ask);
 }
 
 // False: no miss can be taken on now.
@@ -718,13 +719,12 @@ static void go_on(sm *s) {
 }
 
 void cyc_lsu_answer(sm *s, const arrival *a) {
-    cycle *c = s->c;
     uint64_t t = a->time > s->receive_free ? a->time : s->receive_free;
     uint32_t bytes = 8 + 32 * (uint32_t)orr_popc(a->sectors);
-    s->receive_free = t + bytes * c->reply_byte;
+    s->receive_free = t + bytes * s->reply_byte;
     s->n.received_bytes += bytes;
     // l2.latency has the passing of one sector in it; further ones take their time
-    uint64_t ready = (s->receive_free - 40 * c->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
+    uint64_t ready = (s->receive_free - 40 * s->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
     miss m = s->misses.at[a->token];
     if (m.fills != ORR_NO_LINE) filled(s, &m, a->token, m.sectors);
     give_miss(s, a->token);
@@ -745,8 +745,33 @@ void cyc_lsu_answer(sm *s, const arrival *a) {
     }
 }
 
+// The SMs of a TPC share a port from the network (xbar.tpc_reply): each has what the others left of it in the
+// window before, at least an equal share, and not more than its own port takes.
+void cyc_lsu_share(cycle *c) {
+    double own = c->gpu->xbar_reply, tpc = c->gpu->xbar_tpc_reply;
+    uint32_t each =
+        c->gpu->tpc_count > 0 ? (c->nsms + (uint32_t)c->gpu->tpc_count - 1) / (uint32_t)c->gpu->tpc_count : 1;
+    if (tpc <= 0 || each < 2) return;
+    double cycles = (double)c->window * (c->gpu->clock_l2 > 0 ? c->gpu->clock_l2 / c->gpu->clock_sm : 1);
+    for (uint32_t first = 0; first < c->nsms; first += each) {
+        uint32_t end = first + each < c->nsms ? first + each : c->nsms;
+        uint64_t all = 0;
+        for (uint32_t n = first; n < end; n++) all += c->sms[n].n.received_bytes - c->sms[n].received;
+        for (uint32_t n = first; n < end; n++) {
+            sm *s = &c->sms[n];
+            uint64_t mine = s->n.received_bytes - s->received;
+            double rate = tpc - (double)(all - mine) / cycles;
+            if (rate < tpc / each) rate = tpc / each;
+            s->reply_byte = rate < own ? (uint64_t)((double)c->reply_byte * own / rate) : c->reply_byte;
+        }
+        for (uint32_t n = first; n < end; n++) c->sms[n].received = c->sms[n].n.received_bytes;
+    }
+}
+
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush) {
     const orr_gpu *g = s->c->gpu;
+    s->reply_byte = s->c->reply_byte;
+    s->received = 0;
     if (l1_bytes < ORR_LINE)
         l1_bytes = ORR_LINE; // all of it is shared memory: what passes through has a place
     if (s->l1_bytes != l1_bytes) {

@@ -218,6 +218,7 @@ typedef struct sm {
     uint32_t open_misses;
     uint64_t send_free, receive_free; // ticks: the ports to and from the network
     uint64_t sent;                    // ticks: when the last request reaches L2
+    uint64_t reply_byte, received;    // ticks a byte takes now; bytes received before this window
     uint32_t stores[256];             // by line: the last one in `out`, + 1, that stores may still join
     ORR_VEC(orr_request) out;
     ORR_VEC(orr_need) needs; // of those in `out` that others may be looking at
@@ -359,6 +360,7 @@ static inline bool cyc_lsu_waits(const orr_request *r, uint64_t until) {
     return r->kind == ORR_REQ_WRITE && !r->order && r->time >= until && r->partition != UINT32_MAX;
 }
 void cyc_lsu_handed_over(sm *s, uint64_t until);
+void cyc_lsu_share(cycle *c); // between two windows: what SMs share
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
 
 // ---- fetch.c: instruction caches -------------------------------------------------------------------------
