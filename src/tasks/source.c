@@ -33,6 +33,8 @@ static void put_access(maker *m, uint32_t which, uint64_t warp, uint32_t mask) {
     if (space == ORR_SPACE_GLOBAL) {
         at = (warp * a->runs + turn) * row;
         if (a->reuse) at %= (a->reuse + row - 1) / row * row;
+        // ranges begin at different places of rows and channels
+        at = (at + which * 40503ull * 256) % (1ull << RANGE);
         at = ORR_GLOBAL_BASE + ((uint64_t)which << RANGE) + (at & ((1ull << RANGE) - 1)) / 128 * 128 +
              at % 128;
     }
@@ -106,6 +108,12 @@ orr_source *orr_tasks_source(const orr_tasks *t, const orr_task_step *s) {
     m->done = orr_calloc(m->k->mems.n + 1, sizeof *m->done);
     m->base = (orr_source){.info = s->launch, .next = maker_next, .seek = maker_seek, .close = maker_close};
     return &m->base;
+}
+
+bool orr_tasks_length(const orr_tasks *t, const orr_task_step *s, uint64_t *tasks) {
+    const task_kernel *k = kernel_of(t, s);
+    if (k) *tasks = k->run;
+    return k != NULL;
 }
 
 void orr_tasks_far(const orr_tasks *t, const orr_task_step *s, uint64_t l2_bytes, uint64_t sms, float *far) {

@@ -30,6 +30,8 @@ typedef struct orr_task_step { // of the application, in order
 size_t orr_tasks_steps(const orr_tasks *t, const orr_task_step **steps);
 // A launch's thread blocks. Closing it frees it.
 orr_source *orr_tasks_source(const orr_tasks *t, const orr_task_step *s);
+// How many tasks a warp of it runs; false: it is no launch.
+bool orr_tasks_length(const orr_tasks *t, const orr_task_step *s, uint64_t *tasks);
 // For each instruction of the launch's kernel, which part of what it asks for comes from memory, as the reuse
 // distances say: 0 when the data fit in L2 beside those of the other SMs at work, else 1.
 void orr_tasks_far(const orr_tasks *t, const orr_task_step *s, uint64_t l2_bytes, uint64_t sms, float *far);

@@ -14,7 +14,9 @@
 double flow_rate(const orr_gpu *g, orr_request *list, size_t n) {
     if (n < FEW) return 0;
     orr_gpu small = *g;
-    small.l2_size = (int64_t)g->l2_slices * g->l2_ways * ORR_LINE; // a set in each slice
+    // in each slice twice what can be on its way
+    uint64_t lines = (uint64_t)g->l2_slices * (uint64_t)g->l2_misses * 2;
+    if (lines * ORR_LINE < (uint64_t)g->l2_size) small.l2_size = (int64_t)(lines * ORR_LINE);
     orr_err e = {0};
     orr_memsys *m = orr_memsys_new(&small, &e);
     if (!m) return 0;

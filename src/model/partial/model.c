@@ -16,7 +16,7 @@
 
 typedef struct state {
     ORR_VEC(orr_program *) programs;
-    warm l2;
+    warmth l2;
 } state;
 
 static void state_free(void *arg) {
@@ -166,8 +166,8 @@ typedef struct job {
     reach reach;
 } job;
 
-// `of` of the plan's blocks on the one SM. Returns the cycles; below 0: an error. `last`: the launch's result
-// is made from it, `fewer` being what the other simulation took.
+// `of` of the plan's blocks on the one SM. Returns the cycles until memory is done too; below 0: an error.
+// `last`: the launch's result is made from it, `fewer` being what the other simulation took.
 static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e) {
     orr_gpu one = one_sm(j->gpu, &j->p);
     cycle *c = cyc_new(&one, e);
@@ -189,8 +189,11 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
     double cycles = (double)x.cycles; // and the last store's way to L2, of which the SM hears
     double heard = (double)((s.n.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS);
     if (s.n.requests && heard > cycles) cycles = heard;
+    // What memory still has to write does not hold up the end, but the workloads between.
+    double written = (double)(s.dram_free + s.to_write) / (double)ORR_TICKS;
+    if (written < cycles) written = cycles;
     if (ok && last) {
-        double all = floor(plan_cycles(&j->p, cycles, fewer, one.launch_overhead) + 0.5);
+        double all = floor(plan_cycles(&j->p, cycles, written, fewer, one.launch_overhead) + 0.5);
         orr_launch_result *l = orr_result_add(j->r, j->gpu, j->w);
         l->timing = timing_of(c, &s, &j->p, &j->occ, all, j->r);
         l->occupancy = j->occ.percent / 100;
@@ -204,7 +207,7 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
     free(x.samples);
     share_free(&s);
     cyc_free(c);
-    return ok ? cycles : -1;
+    return ok ? written : -1;
 }
 
 static bool run_job(job *j, state *st, orr_err *e) {

@@ -21,9 +21,9 @@ typedef struct plan {
 plan plan_make(uint64_t total, uint64_t sms, uint64_t most, bool single);
 // The grid's number of the i-th block of `of` that are simulated: plan.m or plan.less.
 uint64_t plan_block(const plan *p, uint64_t i, uint64_t of);
-// The launch's cycles. m blocks took `all` cycles together, `less` blocks took `fewer`; `overhead` of both
-// before the first one started.
-double plan_cycles(const plan *p, double all, double fewer, double overhead);
+// The launch's cycles. m blocks took `all` cycles together, `done` until all they store is in memory; `less`
+// blocks took `fewer` until then; `overhead` of both before the first one started.
+double plan_cycles(const plan *p, double all, double done, double fewer, double overhead);
 
 // ---- blocks.c: thread blocks that are kept ---------------------------------------------------------
 typedef struct kept_block {
@@ -45,14 +45,14 @@ orr_source *kept_source(const kept *k, const plan *p, uint64_t of, const orr_lau
 
 // ---- reach.c: what L2 has when this SM asks ---------------------------------------------------------
 #define WARM_MAX 64
-typedef struct warm { // from launch to launch: ranges of addresses that L2 holds, the oldest first
+typedef struct warmth { // from launch to launch: ranges of addresses that L2 holds, the oldest first
     struct {
         uint64_t from, to, bytes;
     } at[WARM_MAX];
     int n;
-} warm;
-void warm_add(warm *w, uint64_t from, uint64_t to, uint64_t bytes, uint64_t room);
-bool warm_has(const warm *w, uint64_t addr);
+} warmth;
+void warm_add(warmth *w, uint64_t from, uint64_t to, uint64_t bytes, uint64_t room);
+bool warm_has(const warmth *w, uint64_t addr);
 
 typedef struct reach {
     float *far;      // [kernel instructions] sectors asked for first by a block that come from memory, 0 to 1
@@ -70,7 +70,7 @@ typedef struct reach {
 double flow_rate(const orr_gpu *g, orr_request *list, size_t n);
 // Block numbers that reach_find looks at, ascending: at most 4.
 int reach_probes(const uint32_t grid[3], uint64_t list[4]);
-bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w, warm *l2,
+bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w, warmth *l2,
                 orr_err *e);
 void reach_free(reach *x);
 

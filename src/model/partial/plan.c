@@ -33,10 +33,10 @@ uint64_t plan_block(const plan *p, uint64_t i, uint64_t of) {
     return k * p->sms + sm;
 }
 
-double plan_cycles(const plan *p, double all, double fewer, double overhead) {
+double plan_cycles(const plan *p, double all, double done, double fewer, double overhead) {
     if (!p->left) return all;
-    double even = (all - overhead) * (double)p->most / (double)p->m; // if it were all the same
-    double workload = p->less ? all - fewer : even;
+    double even = (done - overhead) * (double)p->most / (double)p->m; // if it were all the same
+    double workload = p->less ? done - fewer : even;
     // blocks that differ can make the difference anything
     if (workload < even / 2) workload = even / 2;
     if (workload > even * 3 / 2) workload = even * 3 / 2;

@@ -23,7 +23,7 @@
 #define ENTRIES (1u << 22)
 
 // ---- ranges in L2 ---------------------------------------------------------------------------------
-void warm_add(warm *w, uint64_t from, uint64_t to, uint64_t bytes, uint64_t room) {
+void warm_add(warmth *w, uint64_t from, uint64_t to, uint64_t bytes, uint64_t room) {
     int n = 0;
     for (int i = 0; i < w->n; i++) // what is part of the new one goes into it
         if (w->at[i].from < from || w->at[i].to > to) w->at[n++] = w->at[i];
@@ -43,7 +43,7 @@ void warm_add(warm *w, uint64_t from, uint64_t to, uint64_t bytes, uint64_t room
     w->at[w->n++].bytes = bytes;
 }
 
-bool warm_has(const warm *w, uint64_t addr) {
+bool warm_has(const warmth *w, uint64_t addr) {
     for (int i = 0; i < w->n; i++)
         if (addr >= w->at[i].from && addr < w->at[i].to) return true;
     return false;
@@ -266,6 +266,7 @@ static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_bl
 static int by_order(const void *a, const void *b) {
     const entry *x = a, *y = b;
     if (x->order != y->order) return x->order < y->order ? -1 : 1;
+    if (x->inst != y->inst) return x->inst < y->inst ? -1 : 1;
     return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
@@ -287,7 +288,8 @@ static void note(tags *t, uint64_t line, uint8_t sectors, bool write) {
     *ORR_PUSH(&t->flow) = r;
 }
 
-static void ask(look *l, tags *t, const warm *was, const entry *e, uint64_t addr, uint32_t wave, bool count) {
+static void ask(look *l, tags *t, const warmth *was, const entry *e, uint64_t addr, uint32_t wave,
+                bool count) {
     inst_sum *s = &l->sum[e->inst];
     for (uint64_t end = addr + e->bytes; addr < end;) {
         uint64_t line = addr / ORR_LINE, to = (line + 1) * ORR_LINE < end ? (line + 1) * ORR_LINE : end;
@@ -338,7 +340,7 @@ static void ask(look *l, tags *t, const warm *was, const entry *e, uint64_t addr
     }
 }
 
-static void run_waves(look *l, tags *t, const warm *was, uint64_t *lookups) {
+static void run_waves(look *l, tags *t, const warmth *was, uint64_t *lookups) {
     const plan *p = l->p;
     const uint32_t *grid = l->w->info.grid;
     uint64_t wave = p->active * (p->n < p->most ? p->n : p->most), waves = (p->total + wave - 1) / wave;
@@ -359,27 +361,32 @@ static void run_waves(look *l, tags *t, const warm *was, uint64_t *lookups) {
     }
     for (uint64_t v = first; v < last; v++) {
         uint64_t from = v * wave, to = from + wave < p->total ? from + wave : p->total;
-        for (uint64_t i = 0; i < n; i++) {
+        for (uint64_t i = 0, next; i < n; i = next) { // block after block does what belongs together
             const entry *e = &l->entries.at[i];
+            for (next = i + 1; next < n && e[next - i].order == e->order && e[next - i].inst == e->inst;)
+                next++;
             t->now = (v - first + 1) << 32 | e->order;
             uint64_t x = from % grid[0], y = from / grid[0] % grid[1], z = from / grid[0] / grid[1];
             for (uint64_t b = from; b < to; b++) {
-                uint64_t addr = e->addr + (uint64_t)e->step[0] * (x - l->base[0]) +
-                                (uint64_t)e->step[1] * (y - l->base[1]) +
-                                (uint64_t)e->step[2] * (z - l->base[2]);
-                ask(l, t, was, e, addr, (uint32_t)(v - first + 1), v >= counted);
+                for (uint64_t k = i; k < next; k++) {
+                    e = &l->entries.at[k];
+                    uint64_t addr = e->addr + (uint64_t)e->step[0] * (x - l->base[0]) +
+                                    (uint64_t)e->step[1] * (y - l->base[1]) +
+                                    (uint64_t)e->step[2] * (z - l->base[2]);
+                    ask(l, t, was, e, addr, (uint32_t)(v - first + 1), v >= counted);
+                }
                 if (++x == grid[0]) {
                     x = 0;
                     if (++y == grid[1]) y = 0, z++;
                 }
             }
-            *lookups += to - from;
+            *lookups += (to - from) * (next - i);
         }
     }
 }
 
 // ---- what follows --------------------------------------------------------------------------------------
-static float loose_far(const look *l, const inst_sum *s, const warm *was) {
+static float loose_far(const look *l, const inst_sum *s, const warmth *was) {
     double range = (double)(s->high - s->low), size = (double)l->g->l2_size;
     double r = range / ORR_SECTOR, t = (double)l->p->total * (double)s->loose;
     if (r < 1 || t < 1) return 1;
@@ -388,7 +395,7 @@ static float loose_far(const look *l, const inst_sum *s, const warm *was) {
     return (float)(cold > spill ? cold : spill);
 }
 
-static void leave(look *l, warm *l2) {
+static void leave(look *l, warmth *l2) {
     uint64_t room = (uint64_t)l->g->l2_size, all = 0;
     struct {
         uint64_t from, to, bytes;
@@ -419,7 +426,7 @@ static void leave(look *l, warm *l2) {
     for (int k = 0; k < n && all <= room; k++) warm_add(l2, range[k].from, range[k].to, range[k].bytes, room);
 }
 
-static void conclude(reach *x, look *l, const tags *t, const warm *was) {
+static void conclude(reach *x, look *l, const tags *t, const warmth *was) {
     const plan *p = l->p;
     uint64_t wave = p->active * (p->n < p->most ? p->n : p->most);
     float usual = t->asked ? (float)((double)t->missed / (double)t->asked) : 1;
@@ -441,7 +448,7 @@ static void conclude(reach *x, look *l, const tags *t, const warm *was) {
     x->insts = l->insts;
 }
 
-bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w, warm *l2,
+bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w, warmth *l2,
                 orr_err *e) {
     const orr_kernel *kernel = w->info.kernel;
     const uint32_t *grid = w->info.grid;

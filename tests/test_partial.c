@@ -1,0 +1,309 @@
+// The partial model: figures worked out with pencil and paper, on the cycle model's bench GPU (cycle.h), with
+// task lists as kernels. And the reader of task lists: what it refuses, and in which words.
+#include "cycle.h"
+
+#include "model/partial/partial.h"
+#include "tasks/tasks.h"
+
+// ---- which blocks, and the grid's time from them ---------------------------------------------------
+static void test_plan_of_many_workloads(void **state) {
+    (void)state;
+    // 1000 blocks on 10 SMs are 100 each; 8 fit. Two workloads and 100 mod 8 = 4 more are 20; once more
+    // with 12. (100 - 20) / 8 = 10 workloads are left.
+    plan p = plan_make(1000, 10, 8, false);
+    assert_int_equal(p.n, 100);
+    assert_int_equal(p.m, 20);
+    assert_int_equal(p.less, 12);
+    assert_int_equal(p.left, 10);
+    // 20 blocks take 2000 cycles, 12 take 1200: a workload is 800, the grid 2000 + 10 * 800.
+    assert_true(plan_cycles(&p, 2000, 2000, 1200, 0) == 10000);
+    // Overlap: with one workload more only 500 more.
+    assert_true(plan_cycles(&p, 2000, 2000, 1500, 0) == 7000);
+}
+
+static void test_plan_of_long_blocks(void **state) {
+    (void)state;
+    // One workload is enough: 8 and 4; 11 are left, each 8 / 12 of what there was but for the overhead.
+    plan p = plan_make(1000, 10, 8, true);
+    assert_int_equal(p.m, 12);
+    assert_int_equal(p.less, 0);
+    assert_int_equal(p.left, 11);
+    assert_true(plan_cycles(&p, 1300, 1300, 0, 100) == 1300 + 11 * 800);
+}
+
+static void test_plan_of_small_grids(void **state) {
+    (void)state;
+    // 5 blocks on 10 SMs: one each, five SMs have none, and each of the five has a fifth of the memory.
+    plan p = plan_make(5, 10, 8, false);
+    assert_int_equal(p.active, 5);
+    assert_int_equal(p.n, 1);
+    assert_int_equal(p.left, 0);
+    assert_true(p.turn == 5);
+    assert_true(plan_cycles(&p, 321, 321, 0, 0) == 321);
+    // 25 on 10 SMs: some have 3, which are 3 of 25.
+    p = plan_make(25, 10, 8, false);
+    assert_int_equal(p.n, 3);
+    assert_true(p.turn == 25.0 / 3);
+}
+
+static void test_plan_spreads_blocks(void **state) {
+    (void)state;
+    plan p = plan_make(1000, 10, 8, false);
+    for (uint64_t i = 0; i < p.m; i++) { // every fifth of an SM's hundred, all of one SM
+        assert_int_equal(plan_block(&p, i, p.m) % 10, 4);
+        assert_int_equal(plan_block(&p, i, p.m) / 10, i * 5);
+    }
+}
+
+static void test_warm_ranges(void **state) {
+    (void)state;
+    warmth w = {0};
+    warm_add(&w, 0, 1000, 1000, 2500);
+    warm_add(&w, 5000, 6000, 1000, 2500);
+    assert_true(warm_has(&w, 999) && warm_has(&w, 5000));
+    warm_add(&w, 9000, 10000, 1000, 2500); // the oldest goes
+    assert_false(warm_has(&w, 999));
+    assert_true(warm_has(&w, 5999) && warm_has(&w, 9000));
+    warm_add(&w, 20000, 30000, 10000, 2500); // more than there is room for: nothing is left
+    assert_false(warm_has(&w, 9000) || warm_has(&w, 20000));
+}
+
+// ---- task lists ---------------------------------------------------------------------------------------
+typedef struct outcome {
+    double cycles;
+    uint64_t insts, dram;
+} outcome;
+
+static outcome run_tasks(const orr_model *model, const orr_gpu *g, const char *text, int threads) {
+    orr_err e = {0};
+    orr_tasks *t = orr_tasks_parse("test.tasks", text, strlen(text), NULL, 0, &e);
+    if (!t) fail_msg("%s", e.text);
+    const orr_task_step *s;
+    assert_int_equal(orr_tasks_steps(t, &s), 1);
+    orr_result r = {0};
+    float *far = orr_calloc(s->launch.kernel->ninsts + 1, sizeof *far);
+    orr_tasks_far(t, s, (uint64_t)g->l2_size, (uint64_t)g->sm_count, far);
+    orr_work w = {.info = s->launch, .source = orr_tasks_source(t, s), .threads = threads, .far = far};
+    if (!model->run(g, &w, &r, &e)) fail_msg("%s", e.text);
+    const orr_launch_result *l = &r.launches.at[0];
+    outcome o = {l->cycles, l->warp_insts, l->timing->raw->mem.dram_read};
+    w.source->close(w.source);
+    free(far);
+    orr_result_free(&r);
+    orr_tasks_free(t);
+    return o;
+}
+
+static void expect_cycles(orr_gpu *g, const char *text, double low, double high) {
+    outcome o = run_tasks(&orr_model_partial, g, text, 1), two = run_tasks(&orr_model_partial, g, text, 2);
+    assert_true(o.cycles == two.cycles); // any number of host threads
+    if (o.cycles < low || o.cycles > high) fail_msg("%.0f cycles, not %.0f to %.0f", o.cycles, low, high);
+    orr_gpu_free(g);
+}
+
+static void test_latency_within_a_warp(void **state) {
+    (void)state;
+    // Each needs the one before: 0, 10, 20, 30, 40; EXIT in 41, gone in 42.
+    expect_cycles(
+        GPU(),
+        "kernel k threads 32\n0: sp\n1: sp after 0\n2: sp after 1\n3: sp after 2\n4: sp after 3\nend\n"
+        "launch k grid 1\n",
+        42, 42);
+    // None needs another: 0 to 4, EXIT in 5.
+    expect_cycles(GPU(), "kernel k threads 32\nsp x 5\nend\nlaunch k grid 1\n", 6, 6);
+    // A loop carries its result: four rounds, 0, 10, 20, 30, each followed by a branch (5 cycles, hidden);
+    // EXIT when the last branch is over: 31 + 5.
+    expect_cycles(GPU(), "kernel k threads 32\nloop 4\n0: sp after 0\nend\nend\nlaunch k grid 1\n", 37, 37);
+}
+
+static void test_latency_across_warps(void **state) {
+    (void)state;
+    // Ten warps with chains of ten cycles: one issues each cycle, so 5 x 10 of them and 10 EXITs are all
+    // there is.
+    expect_cycles(
+        GPU(),
+        "kernel k threads 320\n0: sp\n1: sp after 0\n2: sp after 1\n3: sp after 2\n4: sp after 3\nend\n"
+        "launch k grid 1\n",
+        60, 62);
+}
+
+static void test_dual_issue(void **state) {
+    (void)state;
+    char text[400] = "kernel k threads 32\n";
+    for (int i = 0; i < 10; i++) strcat(text, "sp\nint\n");
+    strcat(text, "end\nlaunch k grid 1\n");
+    expect_cycles(GPU("unit.alu.lanes=32"), text, 21, 21);                 // 20 and EXIT
+    expect_cycles(GPU("unit.alu.lanes=32", "core.issue=2"), text, 11, 11); // ten pairs and EXIT
+}
+
+static void test_units_have_intervals(void **state) {
+    (void)state;
+    // alu is busy for two cycles: 0, 2, 4 .. 18, EXIT in 19
+    expect_cycles(GPU(), "kernel k threads 32\nint x 10\nend\nlaunch k grid 1\n", 20, 20);
+}
+
+static void test_barriers(void **state) {
+    (void)state;
+    // Two warps: sp in 0 and 1, sync in 1 and 2 (one a cycle); both go on 7 later: EXIT in 9 and 10, gone
+    // in 11.
+    expect_cycles(GPU(), "kernel k threads 64\nsp\nsync\nend\nlaunch k grid 1\n", 10, 13);
+}
+
+static void test_workloads_follow_each_other(void **state) {
+    (void)state;
+    // 80 blocks on four SMs that hold two each: ten workloads of 42 cycles (above; a second block is a cycle
+    // behind).
+    const char *text =
+        "kernel k threads 32\n0: sp\n1: sp after 0\n2: sp after 1\n3: sp after 2\n4: sp after 3\nend\n"
+        "launch k grid 80\n";
+    expect_cycles(GPU("sm.count=4", "limit.sm_blocks=2"), text, 420, 440);
+    // The same from simulating all of it
+    orr_gpu *g = GPU("sm.count=4", "limit.sm_blocks=2");
+    outcome all = run_tasks(&orr_model_cycle, g, text, 1), part = run_tasks(&orr_model_partial, g, text, 1);
+    assert_true(part.cycles > all.cycles * 0.98 && part.cycles < all.cycles * 1.02);
+    assert_int_equal(part.insts, all.insts);
+    orr_gpu_free(g);
+}
+
+static void test_memory_bandwidth(void **state) {
+    (void)state;
+    // 400 blocks read 8 x 256 x 16 bytes of their own: 13,107,200 bytes at 64 a cycle are 204,800 cycles.
+    expect_cycles(GPU("sm.count=4", "l2.bandwidth=256"),
+                  "kernel k threads 256\nload global 16 x 8\nend\nlaunch k grid 400\n", 204800,
+                  204800 * 1.05);
+}
+
+static void test_l2_bandwidth(void **state) {
+    (void)state;
+    // All blocks read the same 64 KB, not from L1: L2 gives 64 bytes a cycle, whatever memory does.
+    expect_cycles(GPU("sm.count=4", "l1.global=no"),
+                  "kernel k threads 256\nload global 16 x 8 reuse 65536 common\nend\nlaunch k grid 400\n",
+                  204800, 204800 * 1.05);
+}
+
+static void test_reuse_decides_where_it_comes_from(void **state) {
+    (void)state;
+    orr_gpu *g = GPU("sm.count=4", "l1.global=no"); // L2 has 1 MB
+    const char *text = "kernel k threads 256\nload global 4 x 8 reuse %s\nend\nlaunch k grid 400\n";
+    static const struct {
+        const char *reuse;
+        bool memory;
+    } cases[] = {{"200K", false}, {"300K", true}, {"900K common", false}, {"2M common", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) { // alone: a quarter of L2 for each SM
+        char it[200];
+        snprintf(it, sizeof it, text, cases[i].reuse);
+        assert_int_equal(run_tasks(&orr_model_partial, g, it, 1).dram > 0, cases[i].memory);
+    }
+    orr_gpu_free(g);
+}
+
+static void test_grids_of_any_size(void **state) {
+    (void)state;
+    orr_gpu *g = GPU("sm.count=4");
+    char text[200];
+    double cycles[2];
+    for (int i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, "kernel k threads 64\n0: sp\n1: sp x 50 after 0\nend\nlaunch k grid %s\n",
+                 i ? "2000000000" : "2000000");
+        cycles[i] = run_tasks(&orr_model_partial, g, text, 1).cycles;
+    }
+    assert_true(cycles[1] > cycles[0] * 999 && cycles[1] < cycles[0] * 1001);
+    orr_gpu_free(g);
+}
+
+// ---- what is refused -----------------------------------------------------------------------------------
+static void test_errors(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"", "1: nothing is launched"},
+        {"kernel k\n", "1: a kernel says how many threads"},
+        {"kernel k threads 2000\n", "1: threads is 2000; it must be 1 to 1024"},
+        {"kernel k threads 32\nsp\n", "the last kernel has no end"},
+        {"kernel k threads 32\nfrob\nend\n", "2: there is no task \"frob\""},
+        {"kernel k threads 32\n1: sp\nend\n", "2: this is task 0 of its kernel, not 1"},
+        {"kernel k threads 32\n0 sp\nend\n", "2: a : is missing"},
+        {"kernel k threads 32\nload shared 3\nend\n", "2: a thread has 1, 2, 4, 8 or 16 bytes"},
+        {"kernel k threads 32\nload tape 4\nend\n", "2: global, shared, const or local"},
+        {"kernel k threads 32\nstore const 4\nend\n", "2: that cannot be done in this memory"},
+        {"kernel k threads 32\nload shared 4 reuse 5\nend\n", "2: only global memory has a reuse distance"},
+        {"kernel k threads 32\nsp after 5000\nend\n", "2: the number of a task is 5000"},
+        {"kernel k threads 32\nsp after 0, 0, 0, 0, 0, 0, 0\nend\n", "2: a task depends on at most 6"},
+        {"kernel k threads 32\nsp x 5000\nend\n", "2: x is 5000"},
+        {"kernel k threads 32\nloop 100000000\n", "2: rounds of a loop"},
+        {"kernel k threads 32\nloop 60000000\nsp x 2\nend\n", "3: a warp runs more than 64 million tasks"},
+        {"kernel k threads 32\nloop 5000000\nload global 4\nend\n", "3: a warp makes more than 4 million"},
+        {"kernel k threads 32\nend\nkernel k threads 32\n", "3: there is a kernel of this name already"},
+        {"launch k grid 5\n", "1: no kernel above has the name \"k\""},
+        {"kernel k threads 32\nend\nlaunch k\n", "3: a launch says how many blocks"},
+        {"kernel k threads 32\nend\nlaunch k grid 0\n", "3: a grid's dimension is 0"},
+        {"kernel k threads 32\nend\nlaunch k grid 1, 70000\n", "3: a grid's dimension is 70000"},
+        {"copy 5\n", "1: copy to the GPU, or copy from it"},
+        {"copy to n\n", "1: nothing above defines \"n\""},
+        {"let n = 5 / 0\n", "1: a division by 0"},
+        {"let n = 9999999999999999999\n", "1: a number is too large"},
+        {"let n = 9000000000000000000 * 5\n", "1: a number is too large"},
+        {"let n = (5\n", "1: a ) is missing"},
+        {"let n = 5 5\n", "1: the line should end before"},
+        {"repeat 5\n", "the last repeat has no end"},
+        {"end\n", "1: an end without repeat"},
+        {"dance\n", "1: let, kernel, launch, copy, repeat or end is expected, not \"dance\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        orr_err e = {0};
+        orr_tasks *t = orr_tasks_parse("a.tasks", cases[i].text, strlen(cases[i].text), NULL, 0, &e);
+        if (t) fail_msg("accepted: %s", cases[i].text);
+        assert_int_equal(e.status, ORR_BAD_INPUT);
+        if (strncmp(e.text, "a.tasks:", 8) != 0 || !strstr(e.text, cases[i].says))
+            fail_msg("\"%s\" does not say \"%s\"", e.text, cases[i].says);
+    }
+}
+
+static void test_application(void **state) {
+    (void)state;
+    const char *text =
+        "let n = 64K\nkernel k threads n / 512\nsp\nend\ncopy to 2 * n\nrepeat 3\nrepeat 5\nlaunch k grid "
+        "n / 1024, 2\nend\ncopy from n\nend\n";
+    const char *sets[] = {"n=32K"};
+    for (int with = 0; with < 2; with++) {
+        orr_err e = {0};
+        orr_tasks *t = orr_tasks_parse("a.tasks", text, strlen(text), sets, with, &e);
+        if (!t) fail_msg("%s", e.text);
+        const orr_task_step *s;
+        uint32_t n = with ? 32768 : 65536;
+        assert_int_equal(orr_tasks_steps(t, &s), 3);
+        assert_int_equal(s[0].kind, ORR_TASKS_COPY_TO);
+        assert_int_equal(s[0].bytes, 2 * n);
+        assert_int_equal(s[1].times, 15);
+        assert_int_equal(s[1].launch.grid[0], n / 1024);
+        assert_int_equal(s[1].launch.grid[1], 2);
+        assert_int_equal(s[1].launch.block[0], n / 512);
+        assert_int_equal(s[2].times, 3);
+        assert_int_equal(s[2].bytes, n);
+        orr_tasks_free(t);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plan_of_many_workloads),
+        cmocka_unit_test(test_plan_of_long_blocks),
+        cmocka_unit_test(test_plan_of_small_grids),
+        cmocka_unit_test(test_plan_spreads_blocks),
+        cmocka_unit_test(test_warm_ranges),
+        cmocka_unit_test(test_latency_within_a_warp),
+        cmocka_unit_test(test_latency_across_warps),
+        cmocka_unit_test(test_dual_issue),
+        cmocka_unit_test(test_units_have_intervals),
+        cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_workloads_follow_each_other),
+        cmocka_unit_test(test_memory_bandwidth),
+        cmocka_unit_test(test_l2_bandwidth),
+        cmocka_unit_test(test_reuse_decides_where_it_comes_from),
+        cmocka_unit_test(test_grids_of_any_size),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_application),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
