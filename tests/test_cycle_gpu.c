@@ -27,6 +27,9 @@ static void test_barrier(void **state) {
     assert_int_equal(x.sm->barriers, 2);
     ran_free(&x);
     kern_free(k);
+    // A unit that takes a barrier every two cycles: four warps come at 0, 2, 4, 6, go on at 13; EXITs to 16.
+    assert_int_equal(
+        cycles_of(GPU("unit.adu.lanes=16", "op.barrier.unit=adu"), kern_of(1, 128, "BAR 0\nEXIT")), 17);
     // Ten rounds, two warps: both come one after the other, at t and t + 1, and go on at t + 8.
     assert_int_equal(cycles_of(GPU(), kern_of(1, 64, "block x10\nBAR 0\nblock\nEXIT")), 10 * 8 + 2);
 }
@@ -189,6 +192,22 @@ static void test_dispatch(void **state) {
     for (uint64_t n = 0; n < 4; n++) assert_int_equal(span_of(&x, n)->sm, sm[n]);
     ran_free(&x);
     kern_free(k);
+    // Or both SMs of the first, then those of the second.
+    k = chains(4);
+    x = run_on(GPU("sm.count=4", "tpc.count=2", "launch.order=tpc"), k);
+    for (uint64_t n = 0; n < 4; n++) assert_int_equal(span_of(&x, n)->sm, n);
+    ran_free(&x);
+    kern_free(k);
+    // 40 cycles from the end of a block until another takes its place.
+    assert_int_equal(cycles_of(GPU("launch.turnaround=40", "limit.sm_blocks=1"), chains(3)),
+                     3 * 192 + 2 * 40);
+    // The four warps of a block begin at 0, 5, 10, 15.
+    assert_int_equal(cycles_of(GPU("launch.warp_interval=5"), kern_of(1, 128, "EXIT")), 16);
+    // A block every 3 cycles from the GPU, though two SMs could take one each cycle: the last of 1000 at
+    // 2997, or later by a turn for each of the 15 windows of 200 cycles.
+    uint64_t all = cycles_of(GPU("limit.sm_blocks=1", "sm.count=2", "launch.block_interval=3"),
+                             kern_of(1000, 32, "EXIT"));
+    assert_in_range(all, 2998, 2998 + 15 * 3);
     // More blocks than SMs: one each first, and an SM that is free gets the next. Block 0 is short (EXIT, at
     // 1), so block 4 takes its place while the others work.
     k = kern_new(5, 32);
@@ -276,6 +295,13 @@ static void test_fetch(void **state) {
 static void test_prefetch(void **state) {
     (void)state;
     assert_int_equal(cycles_of(GPU(FETCH, "icache.prefetch=4"), code_of(10, 1)), 507);
+    // Lines come 18 cycles apart: 0 to 4 at 230, 248, 266, 284, 302; 5 to 9, asked for when 1 to 5 are
+    // entered, looked up at 237, 255, 273, 291, 309, come at 467, 485, 503, 521, 539. EXIT is 7 later.
+    assert_int_equal(cycles_of(GPU(FETCH, "icache.prefetch=4", "icache.l1_interval=18"), code_of(10, 1)),
+                     547);
+    // The same between L2 and the SM's cache.
+    assert_int_equal(cycles_of(GPU(FETCH, "icache.prefetch=4", "icache.l2_interval=18"), code_of(10, 1)),
+                     547);
 }
 
 // ---- whoever runs it

@@ -113,6 +113,9 @@ static void test_branch(void **state) {
     assert_int_equal(x.sm->branches, 10);
     ran_free(&x);
     kern_free(k);
+    // Nine of them go back, which costs 4 more; the last goes on to the next instruction.
+    assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.branch_jump=4"), kern_of(1, 32, text)),
+                     10 * (1 + 5) + 9 * 4 + 1);
 }
 
 // ---- several warps ---------------------------------------------------------------------------------
@@ -385,72 +388,131 @@ static void test_yield(void **state) {
 
 // ---- registers: the modern core
 // ----------------------------------------------------------------------------- Two banks (even, odd), one
-// read a cycle each. Operands beyond the first of a bank cost a cycle each, in which the unit waits for them:
-// the unit is busy longer and the result comes later.
+// read a cycle each, and three cycles for an instruction to read in. 20 instructions that read n registers of
+// a bank each: 20 n reads, the last of which must be done three cycles after the last instruction got in. So
+// that is at 20 n - 3, or at 19 when nobody waits; EXIT is one later. What they waited is the difference.
 static void test_register_banks(void **state) {
     (void)state;
     static const struct {
         const char *operands;
-        uint64_t more; // cycles
+        uint64_t n; // reads of the busier bank
     } cases[] = {
-        {"R2 R3", 0},    // one of each
-        {"R2 R4", 1},    // both even
-        {"R2 R3 R4", 1}, // two even
-        {"R2 R4 R6", 2}, // three even
-        {"R2 R2 R2", 0}, // read once
-        {"R2 R3 P2", 0}, // predicates are elsewhere
+        {"R2 R3", 1},    // one of each
+        {"R2 R4", 2},    // both even
+        {"R2 R3 R4", 2}, // two even
+        {"R2 R4 R6", 3}, // three even
+        {"R2 R2 R2", 1}, // read once
+        {"R2 R3 P2", 1}, // predicates are elsewhere
     };
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         kern *k = kern_new(1, 32);
         for (int i = 0; i < 20; i++) more(k, "FFMA R%d <- %s", 20 + i, cases[n].operands);
         more(k, "EXIT");
         ran x = run_on(GPU("regs.ports=1"), k);
-        assert_int_equal(x.cycles, 19 * (1 + cases[n].more) + 2); // every 1 + more cycles
-        assert_int_equal(x.t->register_conflicts, 20 * cases[n].more);
+        uint64_t last = cases[n].n == 1 ? 19 : 20 * cases[n].n - 3;
+        assert_int_equal(x.cycles, last + 2);
+        assert_int_equal(x.t->register_conflicts, last - 19);
         ran_free(&x);
         kern_free(k);
-        // FFMA, one that needs it, EXIT
+        // FFMA, one that needs it, EXIT: the first finds its banks free
         k = kern_new(1, 32);
         more(k, "FFMA R20 <- %s\nFFMA R21 <- R20\nEXIT", cases[n].operands);
-        assert_int_equal(cycles_of(GPU("regs.ports=1"), k), 10 + cases[n].more + 2);
+        assert_int_equal(cycles_of(GPU("regs.ports=1"), k), 10 + 2);
     }
-    // Two ports read three operands of a bank in two cycles: one more. Four banks: R2 and R6 meet, R4 does
-    // not: one more.
-    assert_int_equal(
-        cycles_of(GPU("regs.ports=2"), kern_of(1, 32, "FFMA R20 <- R2 R4 R6\nFFMA R21 <- R20\nEXIT")), 13);
-    assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.banks=4"),
-                               kern_of(1, 32, "FFMA R20 <- R2 R4 R6\nFFMA R21 <- R20\nEXIT")),
-                     13);
+    // Two even and one odd, then the other way round: 30 reads of each bank, the last at 27.
+    kern *k = kern_new(1, 32);
+    for (int i = 0; i < 10; i++) more(k, "FFMA R20 <- R2 R4 R3\nFFMA R21 <- R5 R7 R6");
+    more(k, "EXIT");
+    assert_int_equal(cycles_of(GPU("regs.ports=1", "op.fp32.latency=1"), k), 27 + 2);
+    // Four banks: R2 and R6 meet, R4 does not. A window of one cycle: each waits for the two reads
+    // of the one before, the last gets in at 38.
+    for (int window = 0; window < 2; window++) {
+        k = kern_new(1, 32);
+        for (int i = 0; i < 20; i++) more(k, "FFMA R%d <- R2 R4 R6", 20 + i);
+        more(k, "EXIT");
+        if (window)
+            assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.banks=4", "regs.window=1"), k), 38 + 2);
+        else
+            assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.banks=4"), k), 37 + 2);
+    }
 }
 
-// An operand that the instruction before marks for reuse, in the same place, is not read again. 20
-// instructions whose three operands are even: the first reads three (2 more cycles); the others two (1 more)
-// when R2 is kept, one (0) when R2, R4 are.
+// An operand that is marked for reuse is not read again in its place until another one of its bank is. 20
+// instructions whose three operands are even: 60 reads, 3 + 19 x 2 when R2 is kept, 3 + 19 when R2, R4 are.
 static void test_register_reuse(void **state) {
     (void)state;
-    static const int more_cycles[] = {2, 1, 0};
-    for (int kept = 0; kept < 3; kept++) {
+    static const uint64_t last[] = {60 - 3, 41 - 3, 22 - 3};
+    for (int kept = 0; kept < 3; kept++)
+        for (int cache = 0; cache < 3; cache++) {
+            kern *k = kern_new(1, 32);
+            for (int i = 0; i < 20; i++)
+                more(k, "FFMA R%d <- R2 R4 R%d | reuse %d", 20 + i, 40 + 2 * i, (1 << kept) - 1);
+            more(k, "EXIT");
+            if (!cache) // the marks do nothing
+                assert_int_equal(cycles_of(GPU("regs.ports=1"), k), 57 + 2);
+            else if (cache == 1)
+                assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes"), k), last[kept] + 2);
+            else // read anew each time
+                assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes", "op.fp32.apart=yes"), k),
+                                 57 + 2);
+        }
+    // Ten times R2 R4 R6, R2 kept, and another instruction in between. If that reads R3, R2 stays: 3 + 9 x 2
+    // even reads, nobody waits, EXIT at 20. If it reads R8 in R2's place, R2 is gone: 30 + 10 reads, the last
+    // at 37.
+    for (int other = 0; other < 2; other++) {
         kern *k = kern_new(1, 32);
-        for (int i = 0; i < 20; i++)
-            more(k, "FFMA R%d <- R2 R4 R%d | reuse %d", 20 + i, 40 + 2 * i, (1 << kept) - 1);
+        for (int i = 0; i < 10; i++)
+            more(k, "FFMA R20 <- R2 R4 R6 | reuse 1\nFFMA R21 <- %s | stall 1", other ? "R8" : "R3");
         more(k, "EXIT");
-        // The first is busy 3 cycles, the others 1 + more each; the last one's are not waited for.
-        assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes"), k),
-                         3 + 18 * (1 + more_cycles[kept]) + 2);
-        k = kern_new(1, 32);
-        for (int i = 0; i < 20; i++)
-            more(k, "FFMA R%d <- R2 R4 R%d | reuse %d", 20 + i, 40 + 2 * i, (1 << kept) - 1);
-        more(k, "EXIT");
-        assert_int_equal(cycles_of(GPU("regs.ports=1"), k),
-                         19 * 3 + 2); // without a reuse cache the marks do nothing
+        assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes"), k), other ? 37 + 2 : 19 + 2);
     }
-    // Kept in the first place, wanted in the second: read.
-    assert_int_equal(
-        cycles_of(
-            GPU("regs.ports=1", "regs.reuse=yes"),
-            kern_of(1, 32,
-                    "FFMA R20 <- R2 R3 | reuse 1\nFFMA R21 <- R4 R2 | stall 1\nFFMA R22 <- R2 R3\nEXIT")),
-        5); // 0, 1 (busy 2), 3, EXIT 4
+    // Kept in the first place, wanted in the second: read; and still there for the first. The first
+    // instruction reads R2 and R4, then only R4, the second R2 and R6: 2 + 9 + 20 even reads, the last at 28.
+    kern *k = kern_new(1, 32);
+    for (int i = 0; i < 10; i++) more(k, "FFMA R20 <- R2 R3 R4 | reuse 1\nFFMA R21 <- R3 R2 R6 | stall 1");
+    more(k, "EXIT");
+    assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes"), k), 28 + 2);
+}
+
+// ---- on the way to the units
+// --------------------------------------------------------------------------------- A unit with a queue:
+// three MUFUs (8 cycles each) are issued at 0, 1, 2 and begin at 0, 8, 16; the third's result is there at 16
+// + 25. A fourth finds room at 8.
+static void test_queue(void **state) {
+    (void)state;
+    const char *three = "MUFU R2 <- R1\nMUFU R3 <- R1\nMUFU R4 <- R1\n";
+    char text[200];
+    snprintf(text, sizeof text, "%sFFMA R5 <- R1\nEXIT", three);
+    assert_int_equal(cycles_of(GPU(), kern_of(1, 32, text)), 19); // 0, 8, 16, 17, 18
+    assert_int_equal(cycles_of(GPU("unit.xu.queue=2"), kern_of(1, 32, text)), 5);
+    snprintf(text, sizeof text, "%sFFMA R5 <- R4\nEXIT", three);
+    assert_int_equal(cycles_of(GPU("unit.xu.queue=2"), kern_of(1, 32, text)), 41 + 2);
+    snprintf(text, sizeof text, "%sMUFU R5 <- R1\nEXIT", three);
+    assert_int_equal(cycles_of(GPU("unit.xu.queue=2"), kern_of(1, 32, text)), 8 + 2);
+}
+
+// An instruction that keeps its scheduler 3 cycles longer: five at 0, 4, 8, 12, 16, EXIT at 20. Its result
+// comes as much later: 13 after it.
+static void test_hold(void **state) {
+    (void)state;
+    kern *k = kern_new(1, 32);
+    for (int n = 0; n < 5; n++) more(k, "FFMA R%d <- R1", 4 + n);
+    more(k, "EXIT");
+    assert_int_equal(cycles_of(GPU("op.fp32.hold=3"), k), 21);
+    assert_int_equal(cycles_of(GPU("op.fp32.hold=3"), kern_of(1, 32, "FFMA R2 <- R1\nIADD3 R3 <- R2\nEXIT")),
+                     13 + 2);
+}
+
+// Tensor instructions in the six cycles after the first take two cycles: 0, 2, 4, then 6, 7, 8; EXIT at 9.
+static void test_tensor_ramp(void **state) {
+    (void)state;
+    for (int ramp = 0; ramp < 2; ramp++) {
+        kern *k = kern_new(1, 32);
+        for (int n = 0; n < 6; n++) more(k, "HMMA R%d <- R1", 4 + n);
+        more(k, "EXIT");
+        const char *how = ramp ? "core.tensor_ramp=6" : "core.tensor_ramp=0";
+        assert_int_equal(cycles_of(GPU("op.tensor.unit=fma", "op.tensor.latency=10", how), k), ramp ? 10 : 7);
+    }
 }
 
 // ---- operand collectors: the older core
@@ -546,6 +608,9 @@ int main(void) {
         cmocka_unit_test(test_yield),
         cmocka_unit_test(test_register_banks),
         cmocka_unit_test(test_register_reuse),
+        cmocka_unit_test(test_queue),
+        cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_tensor_ramp),
         cmocka_unit_test(test_collectors),
         cmocka_unit_test(test_collector_banks),
     };

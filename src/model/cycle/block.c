@@ -57,7 +57,8 @@ void cyc_block_start(sm *s, uint64_t when) {
         if (!s->stock) s->stock_end = &s->stock;
         s->nstock--;
         if (when < s->block_free) when = s->block_free;
-        if (b->end && when < b->end + c->turnaround) when = b->end + c->turnaround; // the block that was there
+        if (b->end && when < b->end + c->turnaround)
+            when = b->end + c->turnaround; // the block that was there
         if (when < buf->earliest) when = buf->earliest;
         s->block_free = when + c->spacing;
         if (!s->resident++) s->since = when;

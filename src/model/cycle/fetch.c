@@ -1,13 +1,13 @@
 // Instruction caches: a small one for each scheduler (L0), one for the SM (L1), then L2.
 //
 // A warp asks when it enters another line. A line that misses is there after the next level's latency, and
-// with it come the lines behind it (icache.prefetch), so that straight code waits once; then it runs as fast as
-// lines follow each other (icache.l1_interval, icache.l2_interval). Code is the same for all SMs and small, so
-// the way to L2 is no traffic.
+// with it come the lines behind it (icache.prefetch), so that straight code waits once; then it runs as fast
+// as lines follow each other (icache.l1_interval, icache.l2_interval). Code is the same for all SMs and
+// small, so the way to L2 is no traffic.
 #include "model/cycle/sm.h"
 
-// When a line comes that could be there at `t`: those fetched ahead one after the other, one that a warp waits
-// for goes before them.
+// When a line comes that could be there at `t`: those fetched ahead one after the other, one that a warp
+// waits for goes before them.
 static uint64_t in_line(uint64_t t, uint64_t *last, uint64_t interval, bool asked) {
     if (!asked && t < *last + interval) t = *last + interval;
     if (t > *last) *last = t;

@@ -43,11 +43,11 @@ static uint64_t collect(sm *s, const warp *w, const orr_tinst *i, uint64_t *lost
     return c->collect + (took ? took - 1 : 0); // core.collect has one cycle of reading in it
 }
 
-// Modern cores: a bank serves `regs.ports` reads a cycle and an instruction has `regs.window` cycles to get its
-// operands, so that one that reads a bank more often can be made up for by its neighbours. One that does not
-// fit in waits, and the scheduler with it. What the code marks for reuse stays, a register for each place of an
-// operand and bank, until another is read there, of whatever warp (Huerta et al., "Analyzing Modern NVIDIA GPU
-// cores", 2025). Returns the cycles it waits.
+// Modern cores: a bank serves `regs.ports` reads a cycle and an instruction has `regs.window` cycles to get
+// its operands, so that one that reads a bank more often can be made up for by its neighbours. One that does
+// not fit in waits, and the scheduler with it. What the code marks for reuse stays, a register for each place
+// of an operand and bank, until another is read there, of whatever warp (Huerta et al., "Analyzing Modern
+// NVIDIA GPU cores", 2025). Returns the cycles it waits.
 static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
     const cycle *c = s->c;
     sched *q = &s->sched[c->sched_per_sub == 1 ? w->sched : w->sched - w->sched % c->sched_per_sub];
@@ -60,8 +60,10 @@ static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
     }
     uint64_t ports = (uint64_t)c->gpu->regs_ports, window = (uint64_t)c->gpu->regs_window * ports;
     uint64_t first = s->now * ports, t = first;
-    for (uint32_t b = 0; b < c->read_banks; b++)
-        if (need[b] && q->bank_free[b] + need[b] > t + window) t = q->bank_free[b] + need[b] - window;
+    for (uint32_t b = 0; b < c->read_banks; b++) {
+        uint64_t slack = window > need[b] ? window - need[b] : 0;
+        if (need[b] && q->bank_free[b] > t + slack) t = q->bank_free[b] - slack;
+    }
     if (ports > 1) t = (t + ports - 1) / ports * ports;
     for (uint32_t b = 0; b < c->read_banks; b++)
         if (need[b]) q->bank_free[b] = (q->bank_free[b] > t ? q->bank_free[b] : t) + need[b];
@@ -79,8 +81,8 @@ static uint64_t collectors_free(const sm *s, uint32_t sched) {
 }
 
 // ---- units ------------------------------------------------------------------------------------------------
-// Takes one of the pool for some cycles; the instruction gets there `late` cycles from now. Returns how long it
-// waits in front of it: not at all, unless the unit has a queue.
+// Takes one of the pool for some cycles; the instruction gets there `late` cycles from now. Returns how long
+// it waits in front of it: not at all, unless the unit has a queue.
 static uint64_t occupy(sm *s, uint32_t which, uint64_t cycles, uint64_t late) {
     pool *p = &s->pools[which];
     uint64_t now = s->now + late;
@@ -161,8 +163,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         s->register_conflicts += start;
         uint64_t queued = occupy(s, q->pool_of[i->unit], i->interval, start);
         start += i->hold;
-        if (i->tclass == ORR_TC_TENSOR || i->tclass == ORR_TC_TENSOR_INT)
-            ramp(s, q, w, i);
+        if (i->tclass == ORR_TC_TENSOR || i->tclass == ORR_TC_TENSOR_INT) ramp(s, q, w, i);
         q->banks = start;
         q->held += start;
         w->front += start;
