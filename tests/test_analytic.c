@@ -102,6 +102,10 @@ static void test_loads(void **state) {
     k = kern_new(1, 32);
     more(k, "block x2\nLDG R1 <- R2 @0x1000\nFFMA R3 <- R1\nblock\nEXIT");
     between(433, cycles_by(GPU(), k), 433);
+    // the same where L1 fetches lines whole
+    k = kern_new(1, 32);
+    more(k, "block x2\nLDG R1 <- R2 @0x1000\nFFMA R3 <- R1\nblock\nEXIT");
+    between(433, cycles_by(GPU("l1.sector=128"), k), 433);
     k = kern_new(1, 32);
     more(k, "LDG R1 <- R2 @0x1000\nFFMA R3 <- R1\nEXIT");
     assert_true(cycles_by(GPU("memory=perfect"), k) == 32);

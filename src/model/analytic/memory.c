@@ -308,13 +308,13 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
         a->sent += (8 + 32 * n) * times;
         s->out->stores += n * times;
     } else {
-        uint8_t need = whole(g, sectors & (uint8_t)~have);
+        uint8_t need = sectors & (uint8_t)~have;
         s->out->l1_hits += (uint32_t)orr_popc(have) * times;
         if (!need) {
             double left = cached ? s->l1.ready[place] - s->clock : 0;
             return left > g->l1_latency ? left : g->l1_latency;
         }
-        n = (uint32_t)orr_popc(need);
+        n = (uint32_t)orr_popc(whole(g, need));
         a->sent += (g->xbar_sectors ? 32 * n : 8) * times;
         a->received += (8 + 32 * n) * times;
         a->misses += times;
@@ -412,16 +412,19 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     s->loads = true;
 }
 
-// ---- the streams of a cluster, a block of code of each warp in turn ---------------------------------
+// ---- the streams of a cluster ---------------------------------
+// In the order in which the schedulers would come to them: a warp is ready again when its path says so, and
+// as long as any is ready they issue, the oldest first (or in turn, where core.policy is lrr).
 typedef struct reader {
     orr_trace t;
     uint32_t block, from;
     uint64_t local;
-    double clock;
+    double clock; // ready for its next block
+    bool waits;   // at a barrier
 } reader;
 
-// One block of code of a warp: 1, 0 at its end, -1 damaged.
-static int step(sampler *s, reader *r) {
+// One block of code of a warp: 1, 0 at its end, -1 damaged. *slots: issue slots it took.
+static int step(sampler *s, reader *r, double *slots) {
     const orr_program *p = s->g->program;
     uint32_t block, mask;
     int more = orr_trace_block(&r->t, p->nblocks, &block, &mask);
@@ -435,6 +438,7 @@ static int step(sampler *s, reader *r) {
     r->clock += way->weight[orr_tally_way(way, r->from)];
     r->from = block;
     const orr_tblock *x = &p->blocks[block];
+    *slots = x->count;
     for (uint32_t n = 0; n < x->naccess; n++)
         if (!orr_trace_access(&r->t, &s->access[n])) return -1;
     for (uint32_t n = x->first; n < x->first + x->count; n++) {
@@ -443,30 +447,64 @@ static int step(sampler *s, reader *r) {
             one_access(s, n, &s->access[i->access], r->local);
     }
     r->clock += s->late; // they are waited for, sooner or later
+    r->waits = s->t->meets[block] && r->t.at != r->t.end;
     return 1;
 }
 
-// Streams from..to at a time, interleaved.
-static bool together(sampler *s, const an_tally *t, uint32_t from, uint32_t to) {
-    uint32_t n = 0, left;
+// All warps of a thread block that have not ended are at the barrier: they go on.
+static void release(reader *all, uint32_t n, uint32_t block) {
+    double last = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        if (all[k].block != block || all[k].t.at == all[k].t.end) continue;
+        if (!all[k].waits) return;
+        if (all[k].clock > last) last = all[k].clock;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        if (all[k].block != block) continue;
+        if (all[k].waits) all[k].clock = last;
+        all[k].waits = false;
+    }
+}
+
+// Who goes next, not before *now: NULL when all have ended.
+static reader *turn(reader *all, uint32_t n, uint32_t *after, bool in_turn, double *now) {
+    reader *first = NULL;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t at = in_turn ? (*after + 1 + k) % n : k;
+        reader *r = &all[at];
+        if (r->waits || r->t.at == r->t.end) continue;
+        if (!first || r->clock < first->clock) first = r;
+        if (r->clock <= *now) {
+            first = r;
+            break;
+        }
+    }
+    if (!first) return NULL;
+    if (first->clock > *now) *now = first->clock;
+    *after = (uint32_t)(first - all);
+    return first;
+}
+
+// Streams from..to at a time. `slot`: cycles of the SM for each instruction of theirs.
+static bool together(sampler *s, const an_tally *t, uint32_t from, uint32_t to, double slot) {
+    uint32_t n = 0, after = 0;
     for (uint32_t k = from; k < to; k++) n += t->streams[k].nwarps;
-    reader *all = orr_calloc(n + 1, sizeof *all);
+    reader *all = orr_calloc(n + 1, sizeof *all), *r;
     n = 0;
     for (uint32_t k = from; k < to; k++)
         for (uint32_t w = 0; w < t->streams[k].nwarps; w++) {
             const an_stream *x = &t->streams[k];
             orr_warp_trace v = {x->bytes + x->at[w], x->at[w + 1] - x->at[w]};
-            all[n++] = (reader){orr_trace_open(v), k + 1, UINT32_MAX - 1, ((uint64_t)k * 64 + w) << 18, 0};
+            all[n++] =
+                (reader){orr_trace_open(v), k + 1, UINT32_MAX - 1, ((uint64_t)k * 64 + w) << 18, 0, false};
         }
-    bool ok = true;
-    for (left = n; left && ok;) {
-        left = 0;
-        for (uint32_t k = 0; k < n && ok; k++) {
-            if (all[k].t.at == all[k].t.end) continue;
-            int more = step(s, &all[k]);
-            ok = more >= 0;
-            left += more > 0;
-        }
+    bool ok = true, in_turn = s->gpu->core_policy == ORR_SCHED_LRR;
+    double now = 0, slots = 0;
+    while (ok && (r = turn(all, n, &after, in_turn, &now))) {
+        r->clock = now;
+        ok = step(s, r, &slots) >= 0;
+        now += slots * slot;
+        if (r->waits || r->t.at == r->t.end) release(all, n, r->block);
     }
     free(all);
     return ok;
@@ -539,11 +577,12 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     s.before = before;
     memset(g->access, 0, p->ninsts * sizeof *g->access);
 
+    double slot = (double)gpu->core_issue_interval / gpu->core_issue / gpu->core_schedulers * l1_times;
     bool ok = true;
     for (uint32_t n = 0; n < t->nsampled && ok;) {
         uint32_t to = n + (alone ? 1 : cluster);
         if (to > t->nsampled) to = t->nsampled;
-        ok = together(&s, t, n, to);
+        ok = together(&s, t, n, to, slot);
         n = to;
         reuse_free(&s.l1); // another SM, another time
         reuse_init(&s.l1, 1024);
