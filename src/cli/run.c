@@ -69,7 +69,7 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
                   .progress = &r->progress,
                   .timeline = r->o->timeline,
                   .latencies = r->o->latencies,
-                  .whole = r->o->check || orr_script_decides(r->script),
+                  .part = !r->o->check && !orr_script_decides(r->script),
                   .pieces = r->pass ? r->pass->pieces : NULL};
     memcpy(w.info.grid, l->grid, sizeof l->grid);
     memcpy(w.info.block, l->block, sizeof l->block);

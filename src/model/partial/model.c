@@ -214,7 +214,7 @@ static bool run_job(job *j, state *st, orr_err *e) {
     const orr_work *w = j->w;
     const orr_kernel *k = w->info.kernel;
     uint64_t total = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
-    bool whole = w->whole || (w->launch && waits(k));
+    bool whole = !w->part || (w->launch && waits(k));
     // A trace shows its kernel only when it is read, and how many registers it has at once.
     if (!k->grows) j->program = program_of(st, k, j->gpu, e);
     if (k->grows) {
