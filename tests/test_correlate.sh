@@ -107,6 +107,15 @@ check "options of run" 0 -- correlate a.csv --json -q -- --set launch.overhead=5
 cmp -s out one.json && { echo "options of run: no difference"; failures=$((failures + 1)); }
 check "functional" 0 "model functional" "vecadd .* 3,014 +- +- " -- correlate a.csv -q -- --model functional
 
+# Counts that do not depend on time are those of an H200 to the last instruction, from machine code (isa/sass.def), in both models.
+same=()
+for c in smsp__inst_executed.sum sm__inst_executed_pipe_{alu,fma,xu,lsu,cbu,tensor,uniform}.sum smsp__inst_executed_op_{branch,shared_ld,shared_st}.sum \
+    l1tex__t_sectors_pipe_lsu_mem_global_op_{ld,st}.sum; do same+=("^$c +[0-9]+ +0\\.0 % +0\\.0 % +[+-]?0\\.0 % "); done
+for model in functional cycle; do
+    check "an H200's counts, $model" 0 "from machine code" "${same[@]}" -- \
+        correlate "$SOURCE/hardware/h200/workloads.csv" -q -- --gpu h200 --model $model --size small blackscholes bitonic softmax sgemm_tiled kmeans
+done
+
 sed 's/^add.launch/gone.launch/' a.csv | tail -n 2 > gone.rows
 (cat a.csv gone.rows) > gone.csv
 check "a script that is gone" 1 "^gone.launch/vecadd .* no prediction: gone.launch: there is no such file" "^without a prediction .*: 1 kernels" \
