@@ -29,8 +29,14 @@ enum {
     AF_PLAIN = 8,  // it has a latency, and nothing else happens
     AF_LINE = 16,  // its code may be on another line than that of the instruction before
     AF_LAST = 32,  // of its code block: the warp may end
+    AF_MORE = 64,  // it waits for more than two registers, or writes more than one
+    AF_RARE = 128, // register banks, hold, tensor: looked at one by one
 };
-#define NEAR_REGS 6
+// Registers of a warp that no instruction has: one that is always there, one that nobody looks at.
+#define NO_WAIT   0
+#define NO_RESULT 1
+#define OWN_REGS  2 // from here on the program's
+#define NEAR_REGS 4
 typedef struct ainst {
     _Alignas(64) uint8_t flags; // AF_*
     uint8_t kind;               // orr_tkind
@@ -42,7 +48,8 @@ typedef struct ainst {
     uint32_t latency;           // pre-characterised
     uint32_t line;              // of code, + 1
     uint32_t regs;              // in code.regs: nwait, then nset, where `near` is too small
-    uint16_t near[NEAR_REGS];   // the same
+    uint16_t first[2], result;  // the first two it waits for, the first it writes
+    uint16_t near[NEAR_REGS];   // all of them
     bool banks;                 // it reads register banks that can be busy
     bool yield;                 // lets another warp go first
     uint8_t hold;               // cycles that it keeps its scheduler
@@ -123,8 +130,8 @@ typedef struct asched {
     uint64_t wheel[2 * NEAR]; // who
     uint64_t later[GROUPS];
     uint64_t ready[MAX_WARPS];
-    uint32_t at[MAX_WARPS]; // the warp's next instruction
-    uint8_t who[MAX_WARPS]; // warp of a bit
+    uint32_t at[MAX_WARPS];  // the warp's next instruction
+    uint8_t who[MAX_WARPS];  // warp of a bit
     uint8_t pool[MAX_WARPS]; // that the next instruction needs
     uint8_t pool_of[ORR_GPU_UNITS_MAX];
     uint64_t used; // warps in use
@@ -212,7 +219,7 @@ typedef struct machine {
     // of the memory instruction at hand
     orr_access access;
     orr_coalesced lines;
-    const uint8_t **access_at; // of the code block at hand
+    const uint8_t **access_at;                          // of the code block at hand
     uint8_t whole[ORR_LINES_MAX], lanes[ORR_LINES_MAX]; // by line: sectors a store writes whole; lanes
 } machine;
 
@@ -269,7 +276,8 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
 
 void abt_core_prepare(machine *m, acore *s); // for a launch
 
-// ---- alike.c: SMs whose courses are the same are simulated once ------------------------------------------------------
+// ---- alike.c: SMs whose courses are the same are simulated once
+// ------------------------------------------------------
 typedef struct alike alike;
 alike *abt_alike_new(machine *m);
 void abt_alike_free(alike *a, supply *supply);

@@ -1,11 +1,12 @@
 // SMs that do alike are simulated once.
 //
-// With perfect memory an SM's course depends on nothing but the blocks it gets and when: what its warps ran, what
-// each access costs, when each block began, counted from its first. Two SMs whose courses have been the same so far
-// therefore go on the same until one of them gets another block. So the first to come to a point is simulated, and
-// what happens next, which block ends and when, is written down under a hash of its course; the others look there.
-// One that finds nothing (it got another kind of block, or at another time) is simulated from its beginning, with
-// the blocks it has had, which are kept for that. From then on it is simulated like any other.
+// With perfect memory an SM's course depends on nothing but the blocks it gets and when: what its warps ran,
+// what each access costs, when each block began, counted from its first. Two SMs whose courses have been the
+// same so far therefore go on the same until one of them gets another block. So the first to come to a point
+// is simulated, and what happens next, which block ends and when, is written down under a hash of its course;
+// the others look there. One that finds nothing (it got another kind of block, or at another time) is
+// simulated from its beginning, with the blocks it has had, which are kept for that. From then on it is
+// simulated like any other.
 //
 // Where looking is of no use (blocks that all differ), or too much would have to be kept, all are simulated.
 #include "model/abstract/abstract.h"
@@ -13,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT_MAX    (128ull << 20) // bytes of traces
-#define NOTES_MAX   (1u << 16)
-#define TRIES 16 // looked so often, and found less than half: no more
-#define RUN_ON      UINT32_MAX
+#define KEPT_MAX  (128ull << 20) // bytes of traces
+#define NOTES_MAX (1u << 16)
+#define TRIES     16 // looked so often, and found less than half: no more
+#define RUN_ON    UINT32_MAX
 
 typedef struct event { // of an SM's course: a block starts, or it runs until one ends
     tbuf *b;           // NULL: runs
@@ -96,7 +97,8 @@ void abt_alike_free(alike *a, supply *supply) {
     free(a);
 }
 
-// ---- hashes -------------------------------------------------------------------------------------------------
+// ---- hashes
+// -------------------------------------------------------------------------------------------------
 static uint64_t mix(uint64_t h, uint64_t x) {
     h = (h ^ x) * 0x9e3779b97f4a7c15ull;
     return h ^ h >> 29;
@@ -121,7 +123,8 @@ static bool signature(machine *m, const tbuf *b, uint64_t *out) {
     return true;
 }
 
-// ---- notes --------------------------------------------------------------------------------------------------
+// ---- notes
+// --------------------------------------------------------------------------------------------------
 static uint32_t *place(const alike *a, uint64_t key) {
     uint64_t k = key % a->cap;
     while (a->table[k] && a->notes[a->table[k] - 1].key != key) k = (k + 1) % a->cap;
@@ -133,8 +136,8 @@ static void write_down(alike *a, const course *c, const orr_sm_counts *n) {
     if (*at || a->nnotes == NOTES_MAX) return;
     if (!(a->nnotes & (a->nnotes - 1)))
         a->notes = orr_realloc(a->notes, (a->nnotes ? 2 * (size_t)a->nnotes : 1) * sizeof *a->notes);
-    a->notes[a->nnotes] =
-        (note){.key = c->hash, .end = c->next == NEVER ? NEVER : c->next - c->origin, .slot = c->slot, .n = *n};
+    a->notes[a->nnotes] = (note){
+        .key = c->hash, .end = c->next == NEVER ? NEVER : c->next - c->origin, .slot = c->slot, .n = *n};
     *at = ++a->nnotes;
 }
 
@@ -144,7 +147,8 @@ static void add(orr_sm_counts *to, const orr_sm_counts *more, const orr_sm_count
     for (size_t k = 0; k < sizeof *to / sizeof *t; k++) t[k] += a[k] - (less ? b[k] : 0);
 }
 
-// ---- an SM --------------------------------------------------------------------------------------------------
+// ---- an SM
+// --------------------------------------------------------------------------------------------------
 static void recycle(alike *a, acore *s) {
     while (s->done) {
         tbuf *b = s->done;

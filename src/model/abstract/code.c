@@ -36,12 +36,16 @@ static void take_registers(acode *c, const orr_tinst *i, ainst *a, bool *fresh) 
     for (uint32_t n = 0; n < (uint32_t)i->nsrc + i->ndst; n++) {
         if (!fresh[r[n]]) continue;
         fresh[r[n]] = false;
-        to[a->nwait++] = r[n];
+        to[a->nwait++] = (uint16_t)(r[n] + OWN_REGS);
     }
     for (uint32_t d = 0; d < i->ndst; d++) {
-        to[a->nwait + a->nset++] = r[i->nsrc + d];
+        to[a->nwait + a->nset++] = (uint16_t)(r[i->nsrc + d] + OWN_REGS);
         fresh[r[i->nsrc + d]] = true;
     }
+    if (a->nwait > 0) a->first[0] = all[0];
+    if (a->nwait > 1) a->first[1] = all[1];
+    if (a->nset > 0) a->result = all[a->nwait];
+    if (a->nwait > 2 || a->nset > 1) a->flags |= AF_MORE;
     if (a->nwait + a->nset <= NEAR_REGS) memcpy(a->near, all, (size_t)(a->nwait + a->nset) * sizeof *all);
 }
 
@@ -66,6 +70,8 @@ static void take_inst(acode *c, const machine *m, uint32_t n, bool *fresh, kept 
     *a = (ainst){.kind = i->kind, .unit = i->unit, .busy = i->interval, .step = 1, .latency = c->latency[n]};
     a->regs = 2 * i->regs; // a register written may have to be waited for too
     a->wbar = a->rbar = 7;
+    a->first[0] = a->first[1] = NO_WAIT;
+    a->result = NO_RESULT;
     take_reads(p, i, a, keep);
     if (i->kind == ORR_TK_BRANCH) a->step = (uint16_t)m->c->branch_wait;
     if (p->control) {
@@ -98,6 +104,7 @@ static void take_inst(acode *c, const machine *m, uint32_t n, bool *fresh, kept 
     bool special = i->kind == ORR_TK_MEM || i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_FENCE ||
                    i->kind == ORR_TK_GROUP || i->kind == ORR_TK_WAIT_GROUP;
     if (!special && !a->found) a->flags |= AF_PLAIN;
+    if (a->banks || a->hold || a->tensor) a->flags |= AF_RARE;
 }
 
 // A unit that takes as many at once as its schedulers can issue is never in the way. If one instruction of

@@ -231,26 +231,32 @@ static inline const uint16_t *regs_of(const acode *code, const ainst *i) {
 }
 
 static inline uint64_t when_ready(const machine *m, const awarp *w, const ainst *i) {
-    uint64_t t = w->front;
-    if (i->wait)
-        for (uint32_t b = i->wait; b; b &= b - 1) {
-            uint64_t at = w->bar[orr_ffs(b)];
-            t = at > t ? at : t;
-        }
-    const uint16_t *r = regs_of(m->code, i);
-    for (uint32_t n = i->nwait; n; n--, r++) t = w->reg[*r] > t ? w->reg[*r] : t;
+    uint64_t t = w->front, a = w->reg[i->first[0]], b = w->reg[i->first[1]];
+    t = a > t ? a : t;
+    t = b > t ? b : t;
+    if (i->flags & AF_MORE) {
+        const uint16_t *r = regs_of(m->code, i);
+        for (uint32_t n = 2; n < i->nwait; n++) t = w->reg[r[n]] > t ? w->reg[r[n]] : t;
+    }
+    for (uint32_t m6 = i->wait; m6; m6 &= m6 - 1) {
+        uint64_t at = w->bar[orr_ffs(m6)];
+        t = at > t ? at : t;
+    }
     return i->flags & AF_PLAIN ? t : special_ready(m, w, i, t);
 }
 
-// The scheduler learns what the warp wants and when; what is ready by `soon` counts as ready.
-static inline void look(const machine *m, asched *q, const awarp *w, uint64_t soon) {
-    const ainst *i = &m->code->insts[w->at];
+// The scheduler learns what the warp wants and when; what is ready by `soon` counts as ready. `was`: flags it
+// knows of the warp, as far as they differ.
+static inline void look(const machine *m, asched *q, const awarp *w, const ainst *i, uint8_t was,
+                        uint64_t soon) {
     uint32_t bit = w->at_bit;
     uint64_t t = when_ready(m, w, i), me = 1ull << bit;
     q->at[bit] = w->at;
     q->pool[bit] = q->pool_of[i->unit];
-    q->memory = (q->memory & ~me) | (uint64_t)(i->flags & AF_MEMORY) << bit;
-    q->watch = (q->watch & ~me) | (uint64_t)(i->flags >> 1 & 1) << bit;
+    if (was & (AF_MEMORY | AF_WATCH)) {
+        q->memory = (q->memory & ~me) | (uint64_t)(i->flags & AF_MEMORY) << bit;
+        q->watch = (q->watch & ~me) | (uint64_t)(i->flags >> 1 & 1) << bit;
+    }
     if (t <= soon)
         q->awake |= me;
     else
@@ -260,7 +266,7 @@ static inline void look(const machine *m, asched *q, const awarp *w, uint64_t so
 // The same from outside: the scheduler may have to look earlier.
 void abt_warp_look(acore *s, awarp *w) {
     asched *q = &s->sched[w->sched];
-    look(s->m, q, w, q->time);
+    look(s->m, q, w, &s->m->code->insts[w->at], 0xff, q->time);
     uint64_t t = q->awake >> w->at_bit & 1 ? q->time : q->ready[w->at_bit];
     if (t < q->next_issue) t = q->next_issue;
     if (t < q->wake) q->wake = t;
@@ -311,8 +317,11 @@ static uint64_t read_banks(const acore *s, asched *q, const ainst *i, uint64_t n
 }
 
 static inline void result(const acode *code, awarp *w, const ainst *i, uint64_t ready) {
-    const uint16_t *r = regs_of(code, i) + i->nwait;
-    for (uint32_t d = 0; d < i->nset; d++) w->reg[r[d]] = ready;
+    w->reg[i->result] = ready;
+    if (i->flags & AF_MORE) {
+        const uint16_t *r = regs_of(code, i) + i->nwait;
+        for (uint32_t d = 1; d < i->nset; d++) w->reg[r[d]] = ready;
+    }
     if (i->wbar < 6 && w->bar[i->wbar] < ready) w->bar[i->wbar] = ready;
 }
 
@@ -353,12 +362,17 @@ static inline uint64_t issue(acore *s, asched *q, uint32_t bit, uint64_t now, bo
     q->awake &= ~(1ull << bit);
     q->last = bit;
     q->yield = i->yield;
-    uint64_t start = i->banks ? read_banks(s, q, i, now) : 0, queued = 0;
+    uint64_t start = 0, queued = 0;
     w->front = now + (more && i->step == 1 ? 0 : i->step);
-    if (i->flags & AF_WATCH) queued = occupy(s, q->pool_of[i->unit], now + start, i->busy);
-    start += i->hold;
-    if (i->tensor) ramp(s, q, w, i, now);
-    w->front += start;
+    if (i->flags & AF_RARE) {
+        if (i->banks) start = read_banks(s, q, i, now);
+        if (i->flags & AF_WATCH) queued = occupy(s, q->pool[bit], now + start, i->busy);
+        start += i->hold;
+        if (i->tensor) ramp(s, q, w, i, now);
+        w->front += start;
+    } else if (i->flags & AF_WATCH) {
+        queued = occupy(s, q->pool[bit], now, i->busy);
+    }
     uint64_t next = now + m->issue_interval + start;
     if (plain)
         result(code, w, i, now + queued + i->latency);
@@ -382,7 +396,7 @@ static inline uint64_t issue(acore *s, asched *q, uint32_t bit, uint64_t now, bo
         if (!(code->program->insts[inst].flags & ORR_TF_ARRIVE))
             return next; // it waits, or it has been let go and looked after
     }
-    look(m, q, w, more ? now : next);
+    look(m, q, w, then, then->flags ^ i->flags, more ? now : next);
     return next;
 }
 
@@ -484,16 +498,21 @@ static inline uint32_t choose(const machine *m, asched *q, uint64_t can) {
 // A warp that issues the last instruction of its trace ends.
 static inline bool may_end(const awarp *w) { return !w->has_then && w->trace.at == w->trace.end; }
 
-// A scheduler by itself, from its next cycle on: until the others have something to do, and a little further for
-// what concerns none of them.
+static inline uint64_t limit_of(const acore *s, uint64_t until, uint64_t ahead) {
+    uint64_t t = s->others < NEVER - ahead ? s->others + ahead : NEVER;
+    return t < until ? t : until;
+}
+
+// A scheduler by itself, from its next cycle on: until the others have something to do, and a little further
+// for what concerns none of them.
 __attribute__((flatten)) static void run_scheduler(acore *s, asched *q, uint64_t until) {
     machine *m = s->m;
     const ainst *insts = m->code->insts;
     const uint64_t ahead = m->ahead;
     const bool several = m->issue > 1;
-    uint64_t now = q->wake;
+    uint64_t now = q->wake, limit = limit_of(s, until, ahead);
     for (;;) {
-        if (now >= until || (now > s->others && now - s->others >= ahead)) break;
+        if (now >= limit) break;
         q->time = now;
         drain(q, now);
         uint64_t awake = q->awake;
@@ -511,15 +530,18 @@ __attribute__((flatten)) static void run_scheduler(acore *s, asched *q, uint64_t
             }
             bit = choose(m, q, can);
         }
+        uint8_t flags = insts[q->at[bit]].flags;
         if (now > s->others) { // the others first, unless it is nothing to them
-            uint8_t flags = insts[q->at[bit]].flags;
             if (!(flags & AF_APART) || (flags & AF_LAST && may_end(&q->warps[q->who[bit]]))) break;
         }
         uint8_t used = q->pool[bit];
         uint64_t next = issue(s, q, bit, now, several);
         if (several) issue_more(s, q, bit, now, used);
         q->next_issue = now = next;
-        if (s->starved | s->damaged) break;
+        if (several || (flags & (AF_PLAIN | AF_LAST)) != AF_PLAIN) { // something may have happened
+            if (s->starved | s->damaged) break;
+            limit = limit_of(s, until, ahead);
+        }
     }
     q->wake = now;
 }

@@ -164,7 +164,7 @@ static void fit_core(const machine *m, acore *s) {
 
 static void fit_warps(machine *m) {
     const orr_program *p = m->code->program;
-    uint32_t places = p->nplaces > m->places ? p->nplaces + 16 : m->places;
+    uint32_t need = p->nplaces + OWN_REGS, places = need > m->places ? need + 16 : m->places;
     uint32_t accesses = p->max_access > m->accesses ? p->max_access + 16 : m->accesses;
     bool more = places > m->places || accesses > m->accesses;
     if (accesses > m->accesses)

@@ -185,7 +185,8 @@ static bool remembered(machine *m, const amemos *e, orr_trace *t, access *k) {
 
 // Patterns move with their address as long as its last 7 bits stay: banks, sectors and lines repeat after
 // 128.
-static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, uint32_t mask, const access *k) {
+static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, uint32_t mask,
+                     const access *k) {
     const orr_coalesced *x = &m->lines;
     if (n > MEMO_BYTES || !(*p & 7) || x->lines > MEMO_LINES) return;
     if (!m->gpu->l1_words && (m->c->lsu_banks > 4 || 4 % m->c->lsu_banks)) return;
