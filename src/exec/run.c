@@ -470,6 +470,6 @@ orr_source *orr_exec_source_of(const orr_launch *l, const uint64_t *blocks, uint
     memcpy(s->base.info.block, l->block, sizeof l->block);
     s->base.next = source_next;
     s->base.close = source_close;
-    s->base.skip = source_skip;
+    if (!blocks) s->base.skip = source_skip;
     return &s->base;
 }
