@@ -241,7 +241,8 @@ static bool join(const orr_quick *q, slice *s, uint8_t sectors, uint64_t tag, ui
                  orr_quick_reply *reply) {
     for (int k = 0; k < ORR_L2_ANSWERED; k++) {
         orr_l2_answered *a = &s->answered[k];
-        if (a->line != tag || !a->n || sectors & ~a->sectors || a->n >= q->l2.merge || time > a->taken)
+        if (a->line != tag || !a->n || sectors & ~a->sectors || a->n >= q->l2.merge ||
+            time > a->taken + 4 * q->l2.lookup)
             continue;
         a->n++;
         *reply = (orr_quick_reply){time, a->reply};

@@ -184,6 +184,10 @@ typedef struct acore {
     uint64_t *misses; // heap: when the lines on their way come
     uint32_t nmisses;
     uint64_t send_free; // ticks
+    struct {            // stores at the port, by line: later ones join those that wait (xbar.join)
+        uint64_t line, leaves;
+        uint8_t sectors;
+    } stores[64];
     tbuf *done;
     uint32_t places, accesses; // that its warps have room for
     orr_sm_counts n;
@@ -215,6 +219,9 @@ typedef struct machine {
     uint64_t issue_interval, spacing;
     orr_quick *memory;
     orr_ledger *receive; // [SM] its port from the network
+    orr_ledger *shared;  // [TPC] and that of its SMs together (xbar.tpc_reply)
+    uint32_t tpc_sms;    // SMs of a TPC; 0: they share nothing
+    uint64_t tpc_byte;   // ticks
     orr_ledger dealer;   // launch.block_interval
     // of the memory instruction at hand
     orr_access access;

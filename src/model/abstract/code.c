@@ -58,7 +58,7 @@ static void take_reads(const orr_program *p, const orr_tinst *i, ainst *a, kept 
     const orr_read *r = p->reads + i->reads;
     for (uint32_t n = 0; n < i->nreads; n++, r++) {
         uint32_t *at = &k->reg[r->place % 8][r->bank % ORR_READ_BANKS], me = r->reg + 1u;
-        a->reads[r->bank % ORR_READ_BANKS] += !r->again && (!r->place || *at != me);
+        a->reads[r->bank % ORR_READ_BANKS] += !r->again && (!r->place || *at != me || r->anew);
         *at = r->kept ? me : 0;
     }
 }

@@ -307,9 +307,10 @@ static void ramp(acore *s, const asched *q, awarp *w, const ainst *i, uint64_t n
 static uint64_t read_banks(const acore *s, asched *q, const ainst *i, uint64_t now) {
     const machine *m = s->m;
     uint64_t ports = m->ports, window = m->bank_window, first = now * ports, t = first;
-    for (uint32_t b = 0; b < m->nbanks; b++)
-        if (i->reads[b] && q->bank_free[b] + i->reads[b] > t + window)
-            t = q->bank_free[b] + i->reads[b] - window;
+    for (uint32_t b = 0; b < m->nbanks; b++) {
+        uint64_t slack = window > i->reads[b] ? window - i->reads[b] : 0;
+        if (i->reads[b] && q->bank_free[b] > t + slack) t = q->bank_free[b] - slack;
+    }
     if (ports > 1) t = (t + ports - 1) / ports * ports;
     for (uint32_t b = 0; b < m->nbanks; b++)
         if (i->reads[b]) q->bank_free[b] = (q->bank_free[b] > t ? q->bank_free[b] : t) + i->reads[b];
@@ -329,7 +330,8 @@ static void fence(const acore *s, awarp *w, const orr_tinst *i, uint64_t now) {
     const orr_gpu *g = s->m->gpu;
     double t = i->imm >= 3 ? g->core_fence_system : i->imm >= 1 ? g->core_fence_gpu : g->core_fence_block;
     w->front = now + (t >= 1 ? (uint64_t)t : 1);
-    if (i->imm >= 1 && w->front < w->stored) w->front = w->stored;
+    uint64_t heard = w->stored + (uint64_t)g->core_fence_store; // for the GPU: L2 must have them
+    if (i->imm >= 1 && now < w->stored && w->front < heard) w->front = heard;
 }
 
 // What is more than a latency.

@@ -111,6 +111,13 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->bank_window = (uint64_t)g->regs_window * m->ports;
     m->nbanks = (uint32_t)g->regs_banks < ORR_READ_BANKS ? (uint32_t)g->regs_banks : ORR_READ_BANKS;
     m->receive = orr_calloc(m->ncores, sizeof *m->receive);
+    m->shared = orr_calloc(m->ncores, sizeof *m->shared);
+    uint32_t tpcs = g->tpc_count > 0 ? (uint32_t)g->tpc_count : m->ncores,
+             each = (m->ncores + tpcs - 1) / tpcs;
+    if (g->xbar_tpc_reply > 0 && each > 1) {
+        m->tpc_sms = each;
+        m->tpc_byte = (uint64_t)((double)m->c->reply_byte * g->xbar_reply / g->xbar_tpc_reply + 0.5);
+    }
     m->cores = orr_apart(m->ncores, sizeof *m->cores);
     make_core(m, &m->cores[0], 0); // the others when a block comes
     return m;
@@ -121,6 +128,7 @@ void abt_machine_free(machine *m) {
     for (uint32_t n = 0; n < m->ncores; n++) free_core(m, &m->cores[n]);
     free(m->cores);
     free(m->receive);
+    free(m->shared);
     free(m->access_at);
     orr_quick_free(m->memory);
     cyc_free(m->c);
@@ -440,6 +448,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     fit_warps(m);
     memset(&m->dealer, 0, sizeof m->dealer);
     memset(m->receive, 0, m->ncores * sizeof *m->receive);
+    memset(m->shared, 0, m->ncores * sizeof *m->shared);
     for (uint32_t n = 0; n < m->ncores; n++) {
         acore *s = &m->cores[n];
         s->prepared = s->damaged = s->starved = false;

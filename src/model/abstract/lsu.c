@@ -101,6 +101,25 @@ static void look_at_lanes(machine *k, const orr_access *a, uint32_t bytes, bool 
     }
 }
 
+// How often a slice goes through its sectors for an atomic (l2.atomic_words), as cycle/lsu.c has it.
+static void count_passes(machine *m, const orr_tinst *i) {
+    const orr_access *a = &m->access;
+    bool swaps = strstr(m->code->program->names[i->name], ".CAS") != NULL;
+    for (uint32_t n = 0; n < m->lines.lines; n++) {
+        uint8_t lanes[32] = {0}, most[4] = {0};
+        uint32_t passes = 0;
+        for (uint32_t k = a->mask; k; k &= k - 1) {
+            uint64_t addr = a->addr[orr_ffs(k)];
+            if (addr / ORR_LINE != m->lines.line[n].line) continue;
+            uint8_t of = ++lanes[addr % ORR_LINE / 4], *sector = &most[addr % ORR_LINE / ORR_SECTOR];
+            if (of > *sector) *sector = of;
+        }
+        for (int k = 0; k < 4; k++) passes += most[k] > 4 ? most[k] + most[k] / 4u : most[k];
+        if (swaps) passes = m->lanes[n] - m->lanes[n] / 3u;
+        m->lanes[n] = (uint8_t)(passes ? passes : 1);
+    }
+}
+
 // The whole work: lanes to addresses, addresses to lines or passes. False: the trace is damaged.
 static bool decode(acore *s, const awarp *w, orr_trace *t, access *k) {
     machine *m = s->m;
@@ -140,6 +159,7 @@ static bool decode(acore *s, const awarp *w, orr_trace *t, access *k) {
                      kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->coalesce, x);
     k->cost = m->gpu->l1_words ? l1_word_cycles(m, i, local) : l1_cycles(m, x);
     if (kind != ORR_L1_LOAD) look_at_lanes(m, a, i->bytes, local);
+    if (kind == ORR_L1_ATOMIC && m->gpu->l2_atomic_words && !local) count_passes(m, i);
     if (i->flags & ORR_TF_ASYNC) k->cost += ((uint32_t)orr_popc(a->mask) * i->bytes + 127) / 128;
     if (local && w) {
         uint64_t mine = ((uint64_t)s->id * 4096 + (uint64_t)w->sched * MAX_WARPS +
@@ -278,9 +298,13 @@ static uint64_t ask(acore *s, access *k, uint64_t line, uint8_t sectors, uint64_
     const cycle *c = m->c;
     orr_request r = {.line = line, .sectors = sectors, .kind = kind, .from = from_of(k), .ops = ops};
     uint32_t n = (uint32_t)orr_popc(sectors), bytes = 8 + 32 * n;
-    uint32_t out = kind == ORR_REQ_READ ? (m->gpu->xbar_sectors ? 32 * n : 8) : bytes;
+    uint32_t out = kind != ORR_REQ_READ   ? bytes + (uint32_t)m->gpu->xbar_mask
+                   : m->gpu->xbar_sectors ? 32 * n
+                                          : (uint32_t)m->gpu->xbar_ask;
     uint64_t t = send(s, &r, when, out, 0).done + c->reply_ticks;
     t = orr_ledger_take(&m->receive[s->id], t, bytes * c->reply_byte, m->from * ORR_TICKS);
+    if (m->tpc_sms)
+        t = orr_ledger_take(&m->shared[s->id / m->tpc_sms], t, bytes * m->tpc_byte, m->from * ORR_TICKS);
     s->n.received_bytes += bytes;
     // l2.latency has the passing of one sector in it; further ones take their time
     uint64_t ready = (t + (bytes - 40) * c->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
@@ -290,9 +314,24 @@ static uint64_t ask(acore *s, access *k, uint64_t line, uint8_t sectors, uint64_
 
 static void write_line(acore *s, const access *k, uint64_t line, uint8_t sectors, uint8_t whole,
                        uint64_t when) {
+    const machine *m = s->m;
     orr_request r = {.line = line, .sectors = sectors, .kind = ORR_REQ_WRITE};
+    uint32_t bytes = 8 + 32 * (uint32_t)orr_popc(sectors);
     r.from = line >= LOCAL_LINES ? ORR_FROM_LOCAL : from_of(k);
-    send(s, &r, when, 8 + 32 * (uint32_t)orr_popc(sectors), whole);
+    if (sectors & (uint8_t)~whole) bytes += (uint32_t)m->gpu->xbar_mask; // which bytes
+    uint32_t at = (uint32_t)(line * 0x9e3779b97f4a7c15u >> 58);
+    if (m->gpu->xbar_join && s->stores[at].line == line + 1 && s->stores[at].leaves >= when * ORR_TICKS) {
+        r.sectors = sectors & (uint8_t)~s->stores[at].sectors;
+        s->stores[at].sectors |= sectors;
+        if (!r.sectors) return;
+        bytes = 32 * (uint32_t)orr_popc(r.sectors);
+    }
+    uint64_t leaves = when * ORR_TICKS > s->send_free ? when * ORR_TICKS : s->send_free;
+    send(s, &r, when, bytes, whole);
+    if (!m->gpu->xbar_join) return;
+    s->stores[at].line = line + 1;
+    s->stores[at].leaves = leaves;
+    s->stores[at].sectors = sectors;
 }
 
 static void evicted(acore *s, const access *k, const orr_cache_line *victim, uint64_t when) {
@@ -411,7 +450,7 @@ static uint64_t atomic_line(acore *s, access *k, uint64_t line, uint8_t sectors,
     uint64_t when = k->from + s->m->c->l1_latency + lag;
     if (answered) return ask(s, k, line, sectors, when, ORR_REQ_ATOMIC, lanes);
     orr_request r = {.line = line, .sectors = sectors, .kind = ORR_REQ_REDUCE, .ops = lanes};
-    send(s, &r, when, 8 + 32 * (uint32_t)orr_popc(sectors), 0);
+    send(s, &r, when, 8 + 32 * (uint32_t)orr_popc(sectors) + (uint32_t)s->m->gpu->xbar_mask, 0);
     return 0;
 }
 
@@ -475,7 +514,8 @@ static uint64_t lines(acore *s, awarp *w, access *k) {
         if (t > ready) ready = t;
     }
     if (!(k->i->flags & ORR_TF_LOAD)) {
-        uint64_t heard = (s->send_free + m->c->request_ticks + m->c->reply_ticks) / ORR_TICKS;
+        uint64_t far = m->gpu->l2_copies ? m->c->far_ticks : 0; // perhaps
+        uint64_t heard = (s->send_free + m->c->request_ticks + m->c->reply_ticks + far) / ORR_TICKS;
         if (w->stored < heard) w->stored = heard;
     }
     uint64_t floor = k->from + k->cost - 1 + m->c->l1_latency;
@@ -581,6 +621,7 @@ void abt_memory_start(acore *s, uint64_t l1_bytes) {
     if (l1_bytes < ORR_LINE) l1_bytes = ORR_LINE;
     s->lsu_free = s->lsu_room = s->send_free = 0;
     s->nstarts = s->nmisses = 0;
+    memset(s->stores, 0, sizeof s->stores);
     memset(s->starts, 0, s->m->lsu_queue * sizeof *s->starts);
     if (s->m->perfect) return;
     if (s->l1_bytes != l1_bytes) {
