@@ -194,6 +194,19 @@ static void newer_rules(void **state) {
     assert_string_equal(value_of(&t, "launch.order"), "tpc");
     assert_string_equal(value_of(&t, "core.branch_jump"), "5 cycles");
     done(&f, &t);
+    // A port of 34 bytes a cycle (32 and heads): a line takes 4 of them; with a request for another one 5.
+    tuned(&f, &t,
+          DEVICE ROW("sm.write", "", "32") ROW("sm.copy", "", "51.2") ROW("sms.read", "some=8", "640")
+              ROW("pattern.st_stride", "stride=128", "64") ROW("atom.latency", "", "500")
+                  ROW("l2.from_sm", "sm=0", "280") ROW("red.lanes", "place=2 same=1", "8")
+                      ROW("red.lanes", "place=2 same=4", "7.9"));
+    assert_string_equal(value_of(&t, "xbar.request"), "34 B/cycle");
+    assert_string_equal(value_of(&t, "xbar.ask"), "34 B");              // 256 / 51.2 x 34 - 136
+    assert_string_equal(value_of(&t, "xbar.mask"), "32 B");             // 2 x 34 - 8 - 32 = 28, in sectors
+    assert_string_equal(value_of(&t, "xbar.tpc_reply"), "170 B/cycle"); // 640 / 4 x 136 / 128
+    assert_string_equal(value_of(&t, "l2.atomic_latency"), "216 cycles");
+    assert_string_equal(value_of(&t, "l2.atomic_words"), "yes");
+    done(&f, &t);
 }
 
 static void who_goes_first(void **state) {

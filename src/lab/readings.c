@@ -387,3 +387,42 @@ double reading_median(const orr_findings *f, const rule *r, orr_text *why) {
     free(v);
     return median * r->scale + r->offset;
 }
+
+// ---- ports ----------------------------------------------------------------------------------------------
+#define HEAD 8.0 // bytes of a request or an answer beside its data
+#define LINE 128.0
+
+// What a load's request takes of the port that stores go through: an SM that copies sends a request and a
+// line for each line it reads, in so many cycles more than for a line alone.
+double reading_ask(const orr_findings *f, const rule *r, orr_text *why) {
+    double write = orr_finding_value(f, "sm.write", NULL), copy = orr_finding_value(f, r->metric, NULL);
+    char a[40], b[40];
+    if (!(write > 0) || !(copy > 0)) return NAN;
+    orr_text_add(why, "%s = %s against sm.write = %s", r->metric, reading_number(a, copy),
+                 reading_number(b, write));
+    double port = write * (LINE + HEAD) / LINE;
+    return fmax(HEAD, 2 * LINE / copy * port - (LINE + HEAD));
+}
+
+// What a store of part of a sector takes along: lanes in a line each, 32 requests of a head, a sector and
+// that.
+double reading_mask(const orr_findings *f, const rule *r, orr_text *why) {
+    double write = orr_finding_value(f, "sm.write", NULL), cycles = orr_finding_value(f, r->metric, r->point);
+    char buf[40];
+    if (!(write > 0) || !(cycles > 0)) return NAN;
+    orr_text_add(why, "%s at %s = %s, less a head and a sector", r->metric, r->point,
+                 reading_number(buf, cycles));
+    return fmax(0, cycles / 32 * write * (LINE + HEAD) / LINE - HEAD - 32);
+}
+
+// What an atomic takes more than a load that hits L2; 4 are the address's.
+double reading_atomic(const orr_findings *f, const rule *r, orr_text *why) {
+    orr_text none = {0};
+    const rule hit = {.metric = "l2.from_sm", .scale = 1};
+    double v = orr_finding_value(f, r->metric, NULL), l2 = reading_l2_hit(f, &hit, &none);
+    char buf[40];
+    if (!isnan(v) && !isnan(l2))
+        orr_text_add(why, "%s = %s, less %s", r->metric, reading_number(buf, v), none.s ? none.s : "");
+    free(none.s);
+    return v - l2 - 4;
+}

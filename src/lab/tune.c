@@ -86,6 +86,10 @@ static const rule rules[] = {
     {"xbar.request", "B/cycle", reading_direct, "sm.write", NULL, 136.0 / 128, 0, 1, 4,
      1024}, // a line's 4 sectors have a head of 8 bytes
     {"xbar.reply", "B/cycle", reading_direct, "sm.read", NULL, 136.0 / 128, 0, 1, 4, 1024},
+    // Eight SMs of four TPCs.
+    {"xbar.tpc_reply", "B/cycle", reading_direct, "sms.read", "some=8", 136.0 / 128 / 4, 0, 1, 4, 2048},
+    {"xbar.ask", "B", reading_ask, "sm.copy", NULL, 1, 0, 1, 8, 128},
+    {"xbar.mask", "B", reading_mask, "pattern.st_stride", "stride=128", 1, 0, 32, 0, 128},
     XS("l2.size", "MB", "device.l2_size", 1.0 / 1048576, 0.125, 1024),
     {"l2.slices", "slices", reading_channels, NULL, NULL, 1, 0, 1, 1, 1024},
     {"l2.latency", "cycles", reading_l2_hit, "l2.from_sm", NULL, 1, 0, 1, 50, 2000},
@@ -94,6 +98,7 @@ static const rule rules[] = {
     {"l2.bandwidth", "B/cycle", reading_median, "l2.read", NULL, 1, 0, 10, 32, 100000},
     {"l2.write_bandwidth", "B/cycle", reading_largest, "sms.write", NULL, 1, 0, 10, 32, 100000},
     {"l2.atomic", "lanes/cycle", reading_direct, "red.lanes", "place=2 same=32", 1, 0, 0.01, 0.03125, 64},
+    {"l2.atomic_latency", "cycles", reading_atomic, "atom.latency", NULL, 1, 0, 1, 0, 5000},
     XS("dram.size", "GB", "device.memory", 1.0 / (1 << 30), 0.5, 4096),
     X("dram.bus", "bits", "device.memory_bus", 32, 32768),
     {"dram.bandwidth", "GB/s", reading_bus_bandwidth, NULL, NULL, 1, 0, 1, 8, 50000},
@@ -204,6 +209,16 @@ static void l2_copies(const orr_findings *f, orr_tuned *out) {
     const char *copies = reading_copies(f);
     if (copies)
         orr_tuned_add(out, "l2.copies", copies, "l2.size: the footprint that fits, of device.l2_size");
+}
+
+// One line of all SMs: four lanes at each of its words against one. Lanes are done a word at a time, or a
+// lane at a time.
+static void atomic_words(const orr_findings *f, orr_tuned *out) {
+    double one = orr_finding_value(f, "red.lanes", "place=2 same=1"),
+           four = orr_finding_value(f, "red.lanes", "place=2 same=4");
+    if (!isnan(one) && !isnan(four))
+        orr_tuned_add(out, "l2.atomic_words", four > 0.7 * one ? "yes" : "no",
+                      "red.lanes at place=2: 4 lanes of a word against one");
 }
 
 // Do the two SMs of a TPC get blocks one after the other?
@@ -403,6 +418,7 @@ bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_
     write_policy(f, out);
     l1_banks(f, out);
     l2_copies(f, out);
+    atomic_words(f, out);
     block_order(f, out);
     issue_order(f, out);
     launches(h, out);
