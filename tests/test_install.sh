@@ -14,7 +14,7 @@ cmake --install "$build" --prefix "$dir/first" >"$dir/log" 2>&1 || {
 mv "$dir/first" "$dir/moved"
 for file in bin/orrery include/orrery.h share/man/man1/orrery.1 share/bash-completion/completions/orrery \
     share/orrery/gpus/h200.conf share/orrery/workloads/saxpy/saxpy.ptx share/orrery/workloads/saxpy/saxpy.cubin \
-    share/orrery/workloads/saxpy/saxpy.launch; do
+    share/orrery/workloads/saxpy/saxpy.launch share/orrery/hardware/h200/workloads.csv; do
     [ -e "$dir/moved/$file" ] || {
         echo "not installed: $file"
         exit 1
