@@ -107,8 +107,11 @@ const cli_subcommand cli_subcommands[] = {
      "launch\n"
      "costs, and tries each choice of what cannot be read off (who issues first, how addresses are spread, "
      "the order of\n"
-     "memory accesses) in simulation, and takes the one that comes nearest. --log has what was tried.",
-     "orrery tune hardware/h200/micro.csv hardware/h200/micro_profile.csv -o my.conf\n"
+     "memory accesses) in simulation, and takes the one that comes nearest. Readings that no hardware can "
+     "have\n"
+     "are refused with a line that says so, and the family's value stays. --log has what was tried.",
+     "orrery tune hardware/h200/micro.csv hardware/h200/micro_profile.csv hardware/h200/micro_sectors.csv -o "
+     "my.conf\n"
      "orrery run saxpy --gpu my.conf --model cycle"},
     {"sweep", cli_sweep,
      " vary gpu model latencies kernels launches threads max-insts no-check json csv plot output "
