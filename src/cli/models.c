@@ -124,7 +124,7 @@ static bool predict(comparer *x, const orr_work *w, orr_err *e) {
 static bool on_work(void *arg, orr_work *w, orr_err *e) {
     comparer *x = arg;
     w->latencies = x->o->latencies;
-    w->whole = x->launches > 1; // a later launch may need what this one leaves in memory
+    w->part = x->launches <= 1; // a later launch may need what this one leaves in memory
     return x->model < 0 ? execute(x, w, e) : predict(x, w, e);
 }
 
