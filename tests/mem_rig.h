@@ -23,7 +23,8 @@ static const char *const small_machine[] = {
     "dram.trrd=6",       "dram.trcd=12",        "dram.tras=28",        "dram.trp=12",
     "dram.trc=40",       "dram.tcl=12",         "dram.twl=4",          "dram.twr=12",
     "dram.twtr=5",       "dram.trtp=2",         "dram.policy=fr-fcfs", "dram.write_queue=yes",
-    "l2.write=validate",
+    "l2.write=validate", "l2.copies=no",        "l2.sector=32",        "l2.lookup=1",
+    "l2.merge=1",        "l2.atomic_words=no",  "l2.atomic_latency=0", "l2.write_bandwidth=0",
 };
 
 // A bundled description with changes, ended by NULL.

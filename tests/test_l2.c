@@ -436,6 +436,71 @@ static void restart(void **state) {
     bench_free(b);
 }
 
+// ---- two halves ---------------------------------------------------------------------------------------
+
+static const char *const two_halves[] = {
+    "l2.partitions=2", "l2.copies=yes",   "l2.far_latency=40", "l2.slices=2",
+    "l2.bandwidth=64", "dram.channels=2", "dram.bandwidth=32", NULL};
+
+// 20 cycles from a half to the other. SM 0 belongs to the first, SM 131 to the second.
+static void halves(void **state) {
+    (void)state;
+    bench *b = bench_of(two_halves);
+    assert_int_equal(orr_memsys_partitions(b->m), 1);
+    uint64_t far = 0;
+    while (orr_memsys_side_of(b->m, far) != 1) far++;
+    orr_request r[] = {
+        reading(0, far, 1),         // there at 20, from memory at 220, and back
+        reading(100, far, 1),       // waits for the same
+        reading(1000, far, 1),      // a copy
+        reading(2000, far, 1),      // SM 131: its own half
+        storing(3000, far, 0, 32),  // SM 131; the copy is dropped at 3020
+        reading(3019, far, 1),      // before that
+        reading(4000, far, 1),      // there and back again
+        storing(5000, far, 32, 64), // SM 0: there at 5020
+        reading(5019, far, 2),      // SM 131: not written yet; 200 cycles from memory
+        reading(6000, far, 1),      // SM 0: the copy has gone again
+        atomic(7000, far, 1, true), // SM 0: done at 7020 in a cycle, and back
+    };
+    for (size_t i = 0; i < COUNT(r); i++) r[i].sm = i == 3 || i == 4 || i == 8 ? 131 : 0;
+    go(b, r, COUNT(r));
+    ANSWERED(b, 0, 240);
+    ANSWERED(b, 1, 240 + 1); // a sector a cycle
+    ANSWERED(b, 2, 1000);
+    ANSWERED(b, 3, 2000);
+    ANSWERED(b, 5, 3019);
+    ANSWERED(b, 6, 4040);
+    ANSWERED(b, 8, 5219);
+    ANSWERED(b, 9, 6040);
+    ANSWERED(b, 10, 7041);
+    // The SMs' own halves were asked for seven sectors, the other one for four of them again.
+    assert_int_equal(b->s.read[ORR_FROM_GLOBAL], 8);
+    assert_int_equal(b->s.far_read, 3);
+    assert_int_equal(b->s.write[ORR_FROM_GLOBAL], 2);
+    assert_int_equal(b->s.far_write, 1);
+    assert_int_equal(b->s.atomic, 1);
+    assert_int_equal(b->s.far_atomic, 1);
+    assert_int_equal(b->s.dram_read, 2);
+    bench_free(b);
+}
+
+// Loads of a line are answered with one lookup, up to four. Lookups: line 0 at 0, line 1 at 10, line 0 again at
+// 20, its other sector at 30.
+static void joined(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.lookup=10", NULL});
+    orr_memsys_copy(b->m, 0, 1024);
+    orr_request r[] = {reading(0, 0, 1), reading(0, 0, 1), reading(0, 1, 1), reading(0, 0, 1),
+                       reading(0, 0, 1), reading(0, 0, 1), reading(0, 0, 2)};
+    go(b, r, COUNT(r));
+    static const uint32_t at[] = {0, 10, 10, 20, 20, 20, 30}; // the turn comes when the lookup before ends
+    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
+    assert_int_equal(b->s.joined, 3);
+    assert_int_equal(b->s.read[ORR_FROM_GLOBAL], 4);
+    assert_int_equal(b->s.requests, 4);
+    bench_free(b);
+}
+
 // ---- whole machines ---------------------------------------------------------------------------------
 
 // Slices and channels of a bundled GPU: lines reach a partition that exists, the sides of L2 halve them, and
@@ -443,16 +508,17 @@ static void restart(void **state) {
 static void partitions(void **state) {
     (void)state;
     static const struct {
-        const char *name, *set[2];
+        const char *name, *set[3];
         int parts, sides;
     } t[] = {
-        {"h200", {NULL}, 96, 2},
+        {"h200", {NULL}, 48, 2}, // a slice of each half
+        {"h200", {"l2.copies=no", NULL}, 96, 2},
         {"v100", {NULL}, 32, 1},
         {"gtx480", {NULL}, 6, 1},
-        {"h200", {"l2.slices=12", NULL}, 12, 2},    // several channels behind a slice
-        {"b200", {NULL}, 32, 2},                    // 160 slices and 128 channels: 5 and 4
-        {"gtx480", {"l2.slices=9", NULL}, 3, 1},    // 3 and 2
-        {"gtx480", {"l2.slices=2003", NULL}, 6, 1}, // a prime number: 334 slices, or 333
+        {"h200", {"l2.slices=12", "l2.copies=no", NULL}, 12, 2}, // several channels behind a slice
+        {"b200", {NULL}, 32, 2},                                 // 160 slices and 128 channels: 5 and 4
+        {"gtx480", {"l2.slices=9", NULL}, 3, 1},                 // 3 and 2
+        {"gtx480", {"l2.slices=2003", NULL}, 6, 1},              // a prime number: 334 slices, or 333
     };
     for (size_t k = 0; k < COUNT(t); k++) {
         bench *b = bench_on(machine_of(t[k].name, t[k].set));
@@ -464,7 +530,7 @@ static void partitions(void **state) {
             int p = orr_memsys_partition_of(b->m, line), s = orr_memsys_side_of(b->m, line);
             assert_in_range(p, 0, t[k].parts - 1);
             assert_in_range(s, 0, t[k].sides - 1);
-            assert_int_equal(s, p * t[k].sides / t[k].parts);
+            if (!b->g->l2_copies) assert_int_equal(s, p * t[k].sides / t[k].parts);
             count[p]++;
             side[s]++;
         }
@@ -677,7 +743,8 @@ int main(void) {
         cmocka_unit_test(evictions),     cmocka_unit_test(store_stream),   cmocka_unit_test(atomics),
         cmocka_unit_test(atomics_write), cmocka_unit_test(larger_sectors), cmocka_unit_test(clocks),
         cmocka_unit_test(copies),        cmocka_unit_test(restart),        cmocka_unit_test(partitions),
-        cmocka_unit_test(refused),       cmocka_unit_test(any_windows),    cmocka_unit_test(odd_machines),
+        cmocka_unit_test(halves),        cmocka_unit_test(joined),         cmocka_unit_test(refused),
+        cmocka_unit_test(any_windows),   cmocka_unit_test(odd_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -414,11 +414,11 @@ static void passes(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) 
 }
 
 // ---- loads that are answered together --------------------------------------------------------------
-// Loads of a line that had come before it was looked up for another are answered with that one, up to
-// l2.merge of them: the network joins them on their way (the profiler counts one lookup for 3.9 when all SMs
-// read one line of an H200).
+// Loads of a line that come at about the time at which it is looked up for another are answered with that
+// one, up to l2.merge of them: the network joins them on their way (the profiler counts one lookup for 3.9
+// when all SMs read one line of an H200).
 
-static bool join(orr_l2 *p, orr_l2_slice *s, const orr_request *r, orr_replies *out) {
+static bool join(orr_l2 *p, orr_l2_slice *s, const orr_request *r, uint64_t t, orr_replies *out) {
     if (r->kind != ORR_REQ_READ || r->far) return false;
     for (int k = 0; k < ORR_L2_ANSWERED; k++) {
         orr_l2_answered *a = &s->answered[k];
@@ -428,7 +428,7 @@ static bool join(orr_l2 *p, orr_l2_slice *s, const orr_request *r, orr_replies *
         a->n++;
         p->stats.joined += (uint64_t)orr_popc(r->sectors);
         *ORR_PUSH(out) =
-            (orr_reply){.time = a->reply, .sm = r->sm, .token = r->token, .sectors = r->sectors, .hit = true};
+            (orr_reply){.time = max(a->reply, t), .sm = r->sm, .token = r->token, .sectors = r->sectors, .hit = true};
         return true;
     }
     return false;
@@ -456,7 +456,7 @@ static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
     if (r->kind == DROP) {
         drop(p, slice, r);
         takes = 0;
-    } else if (p->c->merge > 1 && join(p, s, r, out)) {
+    } else if (p->c->merge > 1 && join(p, s, r, t, out)) {
         takes = 0;
     } else if (r->kind != ORR_REQ_READ && r->line & ORR_L2_FAR) {
         passes(p, slice, r, t);
