@@ -21,7 +21,7 @@
 
 #define LOCAL_LINES  (1ull << 56)
 #define REGION_BITS  20
-#define MAX_FOLLOWED (1u << 18) // lines of a sample's accesses, about
+#define MAX_FOLLOWED (1u << 14) // accesses to lines before half as many lines are followed
 
 // ---- reuse distances: a time for every access, a tree that counts the times that are some line's last ----
 typedef struct reuse {
@@ -90,19 +90,21 @@ static void renumber(reuse *r) {
     free(at);
 }
 
+static void move_slot(reuse *to, const reuse *from, uint32_t n) {
+    uint32_t at = slot_of(to, from->key[n] - 1);
+    to->key[at] = from->key[n];
+    to->last[at] = from->last[n];
+    to->sectors[at] = from->sectors[n];
+    to->ready[at] = from->ready[n];
+    to->block[at] = from->block[n];
+    to->used++;
+}
+
 static void rehash(reuse *r) {
     reuse big;
     reuse_init(&big, r->slots * 2);
-    for (uint32_t s = 0; s < r->slots; s++) {
-        if (!r->key[s]) continue;
-        uint32_t to = slot_of(&big, r->key[s] - 1);
-        big.key[to] = r->key[s];
-        big.last[to] = r->last[s];
-        big.sectors[to] = r->sectors[s];
-        big.ready[to] = r->ready[s];
-        big.block[to] = r->block[s];
-    }
-    big.used = r->used;
+    for (uint32_t n = 0; n < r->slots; n++)
+        if (r->key[n]) move_slot(&big, r, n);
     reuse_free(r);
     *r = big;
     renumber(r);
@@ -203,7 +205,7 @@ typedef struct sampler {
     an_graph *g;
     reuse l1, l2;
     reuse hot;                 // lines of atomics; `ready` counts their lanes
-    uint32_t every;            // k: lines followed
+    uint32_t every, touches;   // k: one line in k is followed; accesses to them since k is that
     double l1_lines, l2_lines; // capacities, as distances in the sample
     uint64_t regions;          // that L2 holds
     uint32_t block;            // the thread block at hand, + 1
@@ -262,13 +264,32 @@ static int at_l2(sampler *s, an_access *a, uint64_t line, uint32_t n, bool store
     if ((d == UINT32_MAX && !warm) || lost) {
         a->dram += n;
         if (lost)
-            s->again += n;
+            s->again += n * s->every;
         else
-            s->first += n;
+            s->first += n * s->every;
         return AT_DRAM;
     }
     s->out->l2_hits += n;
     return AT_L2;
+}
+
+// Only half of the lines from now on.
+static void thin(reuse *r, const sampler *s) {
+    reuse kept;
+    reuse_init(&kept, r->slots);
+    for (uint32_t n = 0; n < r->slots; n++)
+        if (r->key[n] && followed(s, r->key[n] - 1)) move_slot(&kept, r, n);
+    reuse_free(r);
+    *r = kept;
+    renumber(r);
+}
+
+static void fewer(sampler *s) {
+    if (++s->touches < MAX_FOLLOWED || s->every >= 1u << 20) return;
+    s->touches = 0;
+    s->every *= 2;
+    thin(&s->l1, s);
+    thin(&s->l2, s);
 }
 
 // A line of an access: cycles until its data are there. Who comes to a line that another warp of the block
@@ -400,6 +421,8 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         uint64_t line = base + c.line[n].line;
         if (!followed(s, line)) continue;
         known = true;
+        fewer(s);
+        if (!followed(s, line)) continue;
         double one = line_access(s, a, i, line, c.line[n].sectors, (double)orr_popc(x.mask) / c.lines);
         if (one > wait) wait = one;
     }
@@ -542,13 +565,9 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     const orr_program *p = g->program;
     memset(out, 0, sizeof *out);
     sampler s = {.m = m, .gpu = gpu, .g = g, .out = out, .t = t, .every = 1};
-    uint64_t bytes = 0;
-    for (uint32_t n = 0; n < t->nsampled; n++)
-        bytes += t->streams[n].nwarps ? t->streams[n].at[t->streams[n].nwarps] : 0;
-    while (bytes / 4 / s.every > MAX_FOLLOWED && s.every < 256) s.every *= 2;
-    reuse_init(&s.l1, 1024);
-    reuse_init(&s.l2, 4096);
-    reuse_init(&s.hot, 256);
+    reuse_init(&s.l1, 128);
+    reuse_init(&s.l2, 256);
+    reuse_init(&s.hot, 64);
     // How many blocks run at a time for each that is in the sample.
     bool alone = gpu->sm_count > 1;
     uint32_t cluster = 1;
@@ -585,7 +604,7 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
         ok = together(&s, t, n, to, slot);
         n = to;
         reuse_free(&s.l1); // another SM, another time
-        reuse_init(&s.l1, 1024);
+        reuse_init(&s.l1, 128);
     }
     double share = first_share(&s, t, allocated), spread = hottest(&s);
     double rest = s.first + s.again > 0 ? (s.first * share + s.again) / (s.first + s.again) : 1;

@@ -17,9 +17,9 @@
 #define SAMPLE_SHARE 32
 #define SAMPLE_LEAST 8
 #define SAMPLE_MOST  64
-#define SAMPLE_BYTES (32u << 20) // of all streams together,
-#define STREAM_LEAST (4u << 10)  // and of a warp's
-#define STREAM_MOST  (128u << 10)
+#define SAMPLE_BYTES (512u << 10) // of all streams together,
+#define STREAM_LEAST (1u << 10)   // and of a warp's
+#define STREAM_MOST  (32u << 10)
 #define MAX_BINS     (1u << 20)
 #define MAX_WEIGHT   1e9
 
