@@ -88,6 +88,30 @@ static void test_blocks(void **state) {
     assert_int_equal(takes(GPU("limit.sm_blocks=1", "sm.count=3", "tpc.count=3"), chain(3, 32)), 192);
 }
 
+// With perfect memory SMs that do alike are simulated once. Nine blocks of 192 cycles on three SMs: three
+// waves. When block 4 has ten more FFMA, its SM has 100 cycles more: 292 after the 192 of block 1, free at
+// 484; the others are until 576 with blocks 6 and 7, so block 8 comes to it and ends at 676.
+static void test_alike(void **state) {
+    (void)state;
+#define THREE "memory=perfect", "limit.sm_blocks=1", "sm.count=3", "tpc.count=3"
+    assert_int_equal(takes(GPU(THREE), chain(9, 32)), 3 * 192);
+    kern *k = kern_new(9, 32);
+    more(k, "block tb 4");
+    for (int n = 0; n < 10; n++) more(k, "FFMA R1 <- R1 R2 R3");
+    more(k, "block");
+    for (int n = 0; n < 20; n++) more(k, "FFMA R1 <- R1 R2 R3");
+    more(k, "EXIT");
+    orr_gpu *g = GPU(THREE);
+    orr_result r = {0};
+    orr_launch_result l = launch_on(g, k, 1, NULL, &r);
+    assert_true(l.cycles == 676);
+    assert_int_equal(l.warp_insts, 9 * 21 + 10); // also of those that were not simulated
+    assert_int_equal(l.thread_insts, 32 * (9 * 21 + 10));
+    orr_result_free(&r);
+    orr_gpu_free(g);
+    kern_free(k);
+}
+
 // Warp 0 comes to the barrier at 91: ten FFMA at 0 .. 90, and BAR needs none of them. Warp 1 has come before.
 // Both go on 7 later: EXIT at 98 and 99.
 static void test_barrier(void **state) {
@@ -258,7 +282,8 @@ int main(void) {
         cmocka_unit_test(test_chain),   cmocka_unit_test(test_slots),   cmocka_unit_test(test_units),
         cmocka_unit_test(test_blocks),  cmocka_unit_test(test_barrier), cmocka_unit_test(test_control),
         cmocka_unit_test(test_perfect), cmocka_unit_test(test_memory),  cmocka_unit_test(test_l2),
-        cmocka_unit_test(test_alone),   cmocka_unit_test(test_file),    cmocka_unit_test(test_format),
+        cmocka_unit_test(test_alike),   cmocka_unit_test(test_alone),   cmocka_unit_test(test_file),
+        cmocka_unit_test(test_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,14 +173,17 @@ static bool decode(acore *s, const awarp *w, orr_trace *t, access *k) {
 // ---- the same again
 // ---------------------------------------------------------------------------------------------
 static bool is_like(machine *m, const amemo *e, orr_trace *t, access *k) {
-    if (!e->n || e->mask != t->mask || (size_t)(t->end - t->at) < e->n) return false;
     const uint8_t *p = t->at;
-    if (memcmp(p, e->bytes, e->base) != 0 ||
-        memcmp(p + e->base + 8, e->bytes + e->base + 8, (size_t)(e->n - e->base - 8)) != 0)
-        return false;
+    size_t left = (size_t)(t->end - p);
+    if (!e->n || e->mask != t->mask || left < e->n || *p != e->bytes[0]) return false;
     uint64_t at;
     memcpy(&at, p + e->base, 8);
-    if ((at & 127) != e->low || space_of(k->i->space, at) != e->space) return false;
+    if ((at & 127) != e->low) return false;
+    if (e->base > 1 && memcmp(p + 1, e->bytes + 1, 4) != 0) return false;
+    uint32_t from = e->base + 8u, n = e->n - from; // what follows the address: a stride has one or two bytes
+    if (n && p[from] != e->bytes[from]) return false;
+    if (n > 1 && memcmp(p + from, e->bytes + from, n) != 0) return false;
+    if (space_of(k->i->space, at) != e->space) return false;
     t->at += e->n;
     k->cost = e->cost;
     k->each = e->each;
