@@ -8,18 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/memory.h"
 #include "sample/sample.h"
 
-typedef struct counts { // one worker's, of the block at hand, and of all
-    orr_block_stats *blocks;
-    orr_mem_stats *mems;
-    uint64_t *vector;
-    uint32_t nblocks, nplaces;
+typedef struct counts { // one worker's
+    uint64_t *vector;   // by basic block: times a warp ran it
+    uint32_t nblocks;
 } counts;
 
 typedef struct job {
     const orr_work *work;
-    orr_profile *places; // what orr_profile_warp needs
+    orr_profile *places; // where the kernel's memory instructions are
     counts *workers;
     struct tbsums { // by thread block
         uint64_t insts, requests, threads;
@@ -27,27 +26,75 @@ typedef struct job {
     uint64_t n;
 } job;
 
-static void *larger(void *old, uint32_t n, uint32_t cap, size_t size) {
-    char *at = orr_realloc(old, cap * size + 1);
-    memset(at + n * size, 0, (cap - n) * size);
-    return at;
+static void make_room(counts *c, const orr_profile *p) {
+    if (c->vector && p->nblocks <= c->nblocks) return;
+    c->vector = orr_realloc(c->vector, (p->nblocks + 1) * sizeof *c->vector);
+    memset(c->vector + c->nblocks, 0, (p->nblocks + 1 - c->nblocks) * sizeof *c->vector);
+    c->nblocks = p->nblocks;
 }
 
-static void make_room(counts *c, const orr_profile *p) {
-    if (!c->blocks || p->nblocks > c->nblocks) {
-        c->blocks = larger(c->blocks, c->nblocks, p->nblocks, sizeof *c->blocks);
-        c->vector = larger(c->vector, c->nblocks, p->nblocks, sizeof *c->vector);
-        c->nblocks = p->nblocks;
+// Lines that the lanes of one instruction ask for; of a generic one, where each lane leads.
+static uint64_t lines_of(const orr_mem_place *place, bool generic, orr_access *a) {
+    orr_coalesced c;
+    uint64_t n = 0;
+    a->mask &= place->lanes;
+    if (generic) {
+        orr_access local = {.mask = 0};
+        for (uint32_t m = a->mask; m; m &= m - 1) {
+            int lane = orr_ffs(m);
+            uint64_t addr = a->addr[lane];
+            bool in_local = addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES;
+            if (in_local) {
+                local.mask |= 1u << lane;
+                local.addr[lane] = addr - ORR_LOCAL_WINDOW;
+            }
+            if (in_local || addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES ||
+                addr - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES)
+                a->mask &= ~(1u << lane);
+        }
+        if (local.mask) {
+            orr_coalesce_local(&local, place->bytes, &c);
+            n += c.lines;
+        }
     }
-    if (!c->mems || p->nplaces > c->nplaces) {
-        c->mems = larger(c->mems, c->nplaces, p->nplaces, sizeof *c->mems);
-        c->nplaces = p->nplaces;
+    if (!a->mask) return n;
+    if (place->space == ORR_SPACE_LOCAL)
+        orr_coalesce_local(a, place->bytes, &c);
+    else
+        orr_coalesce(a, place->bytes, ORR_WHOLE_WARP, &c);
+    return n + c.lines;
+}
+
+// Shared memory and constants are not looked at.
+static bool count_warp(const orr_profile *p, orr_warp_trace w, uint64_t *vector, struct tbsums *to) {
+    const orr_kernel *k = p->kernel;
+    orr_trace t = orr_trace_open(w);
+    uint32_t block, mask;
+    int more;
+    while ((more = orr_trace_block(&t, p->nblocks, &block, &mask)) > 0) {
+        vector[block]++;
+        to->insts += k->blocks[block].count;
+        to->threads += (uint64_t)orr_popc(mask) * k->blocks[block].count;
+        uint32_t at = p->first_place[block];
+        for (uint32_t n = k->blocks[block].nmem; n; n--) {
+            const orr_mem_place *place = &p->places[at];
+            bool generic =
+                k->insts[place->inst].space == ORR_SPACE_GENERIC; // four places, the first is global
+            at += generic ? 4 : 1;
+            if (place->space != ORR_SPACE_GLOBAL && place->space != ORR_SPACE_LOCAL) {
+                if (!orr_trace_skip(&t)) return false;
+                continue;
+            }
+            orr_access a;
+            if (!orr_trace_access(&t, &a)) return false;
+            to->requests += lines_of(place, generic, &a);
+        }
     }
+    return more == 0;
 }
 
 static bool visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
     job *j = arg;
-    counts *c = &j->workers[worker];
     const orr_profile *p = j->places;
     if (j->work->progress) orr_progress_part(j->work->progress, 1);
     if (tb->index >= j->n)
@@ -55,23 +102,11 @@ static bool visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
                         j->work->info.index, p->kernel->name, (unsigned long long)tb->index,
                         (unsigned long long)j->n);
     for (uint32_t w = 0; w < tb->nwarps; w++)
-        if (!orr_profile_warp(p, tb->warps[w], c->blocks, c->mems))
+        if (!count_warp(p, tb->warps[w], j->workers[worker].vector, &j->tb[tb->index]))
             return orr_fail(
                 e, ORR_BAD_INPUT,
                 "launch %u of %s: the stream of thread block %llu, warp %u is damaged; record it again",
                 j->work->info.index, p->kernel->name, (unsigned long long)tb->index, w);
-    struct tbsums *t = &j->tb[tb->index];
-    for (uint32_t b = 0; b < p->nblocks; b++) {
-        uint64_t n = orr_block_runs(&c->blocks[b]) * p->kernel->blocks[b].count;
-        t->insts += n;
-        c->vector[b] += n;
-        t->threads += c->blocks[b].lanes * p->kernel->blocks[b].count;
-    }
-    for (uint32_t m = 0; m < p->nplaces; m++)
-        if (p->places[m].space == ORR_SPACE_GLOBAL || p->places[m].space == ORR_SPACE_LOCAL)
-            t->requests += c->mems[m].lines;
-    memset(c->blocks, 0, p->nblocks * sizeof *c->blocks);
-    memset(c->mems, 0, p->nplaces * sizeof *c->mems);
     return true;
 }
 
@@ -123,7 +158,7 @@ static void sum_up(orr_sampling_profile *p, const job *j, int workers) {
     l->vector = orr_arena_alloc(&p->arena, (ncode + 1) * sizeof *l->vector);
     for (int w = 0; w < workers; w++)
         for (uint32_t b = 0; b < j->workers[w].nblocks && b < ncode; b++)
-            l->vector[b] += j->workers[w].vector[b];
+            l->vector[b] += j->workers[w].vector[b] * places->kernel->blocks[b].count;
 }
 
 bool orr_sp_add(orr_sampling_profile *p, const orr_work *w, orr_err *e) {
@@ -138,8 +173,6 @@ bool orr_sp_add(orr_sampling_profile *p, const orr_work *w, orr_err *e) {
     bool ok = w->launch ? orr_exec_run(w->launch, n, false, visit, &j, NULL, e) : pull(&j, e);
     if (ok) sum_up(p, &j, n);
     for (int i = 0; i < n; i++) {
-        free(j.workers[i].blocks);
-        free(j.workers[i].mems);
         free(j.workers[i].vector);
     }
     free(j.workers);
