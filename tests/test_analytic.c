@@ -189,9 +189,9 @@ static void test_memory_bound(void **state) {
     more(k, "FFMA R3 <- R17\nblock\nEXIT");
     estimate x = estimate_on(GPU("limit.register_unit=1", "dram.bandwidth=32 GB/s"), k);
     assert_string_equal(x.l->limits->limit, "dram");
-    between(26624 * 0.999, x.l->limits->optimistic, 26624 * 1.001);
+    between(26624 * 0.99, x.l->limits->optimistic, 26624 * 1.01); // of the lines some are followed
     between(13 * 400, x.l->limits->latency, 13 * 420);
-    between(26624, x.l->cycles, 26624 * 1.1);
+    between(26624 * 0.99, x.l->cycles, 26624 * 1.1);
     estimate_free(&x);
     kern_free(k);
 }

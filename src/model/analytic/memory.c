@@ -21,7 +21,7 @@
 
 #define LOCAL_LINES  (1ull << 56)
 #define REGION_BITS  20
-#define MAX_FOLLOWED (1u << 14) // accesses to lines before half as many lines are followed
+#define MAX_FOLLOWED (1u << 13) // accesses to lines before half as many lines are followed
 
 // ---- reuse distances: a time for every access, a tree that counts the times that are some line's last ----
 typedef struct reuse {

@@ -17,7 +17,7 @@
 #define SAMPLE_SHARE 32
 #define SAMPLE_LEAST 8
 #define SAMPLE_MOST  64
-#define SAMPLE_BYTES (512u << 10) // of all streams together,
+#define SAMPLE_BYTES (256u << 10) // of all streams together,
 #define STREAM_LEAST (1u << 10)   // and of a warp's
 #define STREAM_MOST  (32u << 10)
 #define MAX_BINS     (1u << 20)
@@ -101,11 +101,11 @@ static void plan_code(an_tally *t, an_graph *g, const orr_kernel *k) {
 
 // ---- the sample -------------------------------------------------------------------------------------
 static void choose(an_tally *t, uint32_t cluster) {
+    if (!cluster) return; // none this time
     uint64_t n = t->ntbs / SAMPLE_SHARE;
     if (n < SAMPLE_LEAST) n = SAMPLE_LEAST;
     if (n > SAMPLE_MOST) n = SAMPLE_MOST;
     if (n > t->ntbs) n = t->ntbs;
-    if (cluster < 1) cluster = 1;
     if (cluster > n) cluster = (uint32_t)n;
     uint64_t clusters = n / cluster, apart = t->ntbs / clusters;
     t->sampled = orr_calloc(n + 1, sizeof *t->sampled);
