@@ -163,7 +163,15 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
     s->done = b->buf;
     b->buf = NULL;
     s->block_cycles += when - b->start;
-    if (!--s->resident) s->active_cycles += when - s->since;
+    uint64_t next =
+        NEVER; // of those that are here the first start; later than this end: the SM is idle until then
+    for (uint32_t n = 0; n < s->nblocks; n++)
+        if (s->blocks[n].buf && s->blocks[n].start < next) next = s->blocks[n].start;
+    s->resident--;
+    if (next > when) {
+        s->active_cycles += when - s->since;
+        s->since = next;
+    }
     b->end = when;
     cyc_block_start(s, when);
     s->starved = c->more && !s->stock && s->resident < s->nblocks;
