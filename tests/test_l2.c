@@ -484,8 +484,8 @@ static void halves(void **state) {
     bench_free(b);
 }
 
-// Loads of a line are answered with one lookup, up to four. Lookups: line 0 at 0, line 1 at 10, line 0 again at
-// 20, its other sector at 30.
+// Loads of a line are answered with one lookup, up to four. Lookups: line 0 at 0, line 1 at 10, line 0 again
+// at 20, its other sector at 30.
 static void joined(void **state) {
     (void)state;
     bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.lookup=10", NULL});
@@ -669,6 +669,35 @@ static void any_windows(void **state) {
     }
 }
 
+// Two halves: the answers' order in the list is by half, so they are compared by what they answer.
+static void halves_any_windows(void **state) {
+    (void)state;
+    static const uint64_t windows[] = {50 * ORR_TICKS, 7 * ORR_TICKS, 777};
+    orr_gpu *g = small_one(two_halves);
+    orr_request *r = calloc(TRAFFIC, sizeof *r);
+    uint64_t *sent = calloc(TRAFFIC, sizeof *sent), *at[2];
+    for (int k = 0; k < 2; k++) at[k] = calloc(TRAFFIC, sizeof **at);
+    seed = 5;
+    make_traffic(r, sent);
+    for (uint32_t i = 0; i < TRAFFIC; i++) r[i].sm = i * 7 % 132;
+    orr_memsys_stats stats[2];
+    for (size_t w = 0; w <= COUNT(windows); w++) {
+        int k = w > 0;
+        orr_replies out = {0};
+        memset(at[k], 0, TRAFFIC * sizeof **at);
+        run_cut(g, r, sent, w ? windows[w - 1] : UINT64_MAX, &out, &stats[k]);
+        for (size_t i = 0; i < out.n; i++) at[k][out.at[i].token] = out.at[i].time;
+        free(out.at);
+        assert_memory_equal(at[0], at[k], TRAFFIC * sizeof **at);
+        assert_memory_equal(&stats[0], &stats[k], sizeof *stats);
+    }
+    assert_true(stats[0].far_read > 0 && stats[0].far_write > 0 && stats[0].far_atomic > 0);
+    for (int k = 0; k < 2; k++) free(at[k]);
+    free(r);
+    free(sent);
+    orr_gpu_free(g);
+}
+
 // Machines nobody would build, within what a description may say.
 static void odd_machines(void **state) {
     (void)state;
@@ -737,13 +766,17 @@ static void odd_machines(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hits),          cmocka_unit_test(order),          cmocka_unit_test(behind),
-        cmocka_unit_test(wide_port),     cmocka_unit_test(misses),         cmocka_unit_test(merging),
-        cmocka_unit_test(miss_limit),    cmocka_unit_test(validate),       cmocka_unit_test(fetch),
-        cmocka_unit_test(evictions),     cmocka_unit_test(store_stream),   cmocka_unit_test(atomics),
-        cmocka_unit_test(atomics_write), cmocka_unit_test(larger_sectors), cmocka_unit_test(clocks),
-        cmocka_unit_test(copies),        cmocka_unit_test(restart),        cmocka_unit_test(partitions),
-        cmocka_unit_test(halves),        cmocka_unit_test(joined),         cmocka_unit_test(refused),
+        cmocka_unit_test(hits),          cmocka_unit_test(order),
+        cmocka_unit_test(behind),        cmocka_unit_test(wide_port),
+        cmocka_unit_test(misses),        cmocka_unit_test(merging),
+        cmocka_unit_test(miss_limit),    cmocka_unit_test(validate),
+        cmocka_unit_test(fetch),         cmocka_unit_test(evictions),
+        cmocka_unit_test(store_stream),  cmocka_unit_test(atomics),
+        cmocka_unit_test(atomics_write), cmocka_unit_test(larger_sectors),
+        cmocka_unit_test(clocks),        cmocka_unit_test(copies),
+        cmocka_unit_test(restart),       cmocka_unit_test(partitions),
+        cmocka_unit_test(halves),        cmocka_unit_test(halves_any_windows),
+        cmocka_unit_test(joined),        cmocka_unit_test(refused),
         cmocka_unit_test(any_windows),   cmocka_unit_test(odd_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,7 +89,9 @@ static uint32_t new_miss(orr_l2 *p) {
 }
 
 static bool before(const orr_l2_event *a, const orr_l2_event *b) {
-    return a->time < b->time || (a->time == b->time && (int32_t)(a->seq - b->seq) < 0);
+    if (a->time != b->time) return a->time < b->time;
+    if (a->back != b->back) return b->back;
+    return (int32_t)(a->seq - b->seq) < 0;
 }
 
 static void add_event(orr_l2 *p, orr_l2_event e) {
@@ -142,7 +144,7 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
     orr_l2_slice *s = &p->slice[slice];
     if (w->kind == ORR_REQ_READ && w->far) {
         t = leave(p, s, t, w) + p->c->far;
-        *ORR_PUSH(&p->back) = (orr_l2_event){.time = t, .at = w->token, .sectors = w->sectors};
+        *ORR_PUSH(&p->back) = (orr_l2_event){.time = t, .at = w->token, .sectors = w->sectors, .back = true};
         return;
     }
     if (w->kind == ORR_REQ_READ) {
@@ -427,8 +429,8 @@ static bool join(orr_l2 *p, orr_l2_slice *s, const orr_request *r, uint64_t t, o
             continue;
         a->n++;
         p->stats.joined += (uint64_t)orr_popc(r->sectors);
-        *ORR_PUSH(out) =
-            (orr_reply){.time = max(a->reply, t), .sm = r->sm, .token = r->token, .sectors = r->sectors, .hit = true};
+        *ORR_PUSH(out) = (orr_reply){
+            .time = max(a->reply, t), .sm = r->sm, .token = r->token, .sectors = r->sectors, .hit = true};
         return true;
     }
     return false;

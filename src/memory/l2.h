@@ -49,6 +49,7 @@ typedef struct orr_l2_event { // sectors have come, or an atomic is done
     uint16_t slice; // of the atomic
     uint8_t sectors;
     bool atomic;
+    bool back; // from the other half: of those at one time, after what happens here
 } orr_l2_event;
 
 typedef struct orr_l2_ahead { // a request on its way to the other half
