@@ -101,9 +101,10 @@ rc=0
 [ $rc -eq 7 ] || fail "exit status $rc instead of the program's 7"
 grep -q '"kernel": *"axpy"' r.json && grep -q '"cycles": *[1-9]' r.json || fail "the report has no cycles"
 grep -q '"name":"axpy"' t.json && [ "$(grep -c '"cat":"host to device"' t.json)" = 2 ] || fail "timeline"
+# Replayed it does the same; cycles differ, because what the program copied is in L2 when its kernel starts.
 "$orrery" run r.orr --model cycle --json >again.json
-cycles() { grep -o '"cycles": *[0-9]*' "$1" | head -1 | tr -dc 0-9; }
-[ "$(cycles r.json)" = "$(cycles again.json)" ] || fail "replayed: $(cycles again.json) cycles, not $(cycles r.json)"
+insts() { grep -o '"warp_insts": *[0-9]*' "$1" | head -1 | tr -dc 0-9; }
+[ -n "$(insts r.json)" ] && [ "$(insts r.json)" = "$(insts again.json)" ] || fail "replayed: $(insts again.json) instructions, not $(insts r.json)"
 "$orrery" app --kernels 'nothing*' --json -o none.json ./program "$fatbin" axpy | grep -q 'wrong: 0' ||
     fail "launches that are not chosen must still be executed"
 grep -q '"axpy"' none.json && fail "--kernels chose what it should not"

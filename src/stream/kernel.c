@@ -408,7 +408,10 @@ static const char *check_inst(const orr_kernel *k, const orr_func *f, const orr_
     if (i->round > ORR_RND_RS || i->boolop > ORR_BOOL_XOR || i->cache > ORR_CACHE_WT || i->guard_neg > 1)
         return "an instruction has a modifier out of range";
     bool matrix = i->op == ORR_OP_MMA || i->op == ORR_OP_WMMA; // sub and cmp are types
-    if (matrix ? i->sub >= ORR_T_COUNT || i->cmp >= ORR_T_COUNT : i->sub > 15 || i->cmp > ORR_CMP_NAN)
+    // machine code that reads a special register: sub is its number, any byte
+    bool special = i->sass == ORR_SASS_S2R || i->sass == ORR_SASS_S2UR || i->sass == ORR_SASS_CS2R;
+    if (matrix ? i->sub >= ORR_T_COUNT || i->cmp >= ORR_T_COUNT
+               : (i->sub > 15 && !special) || i->cmp > ORR_CMP_NAN)
         return "an instruction has a sub-operation out of range";
     if ((uint32_t)i->width * i->vec > 256) return "a memory access is too wide";
     if (i->guard < -1 || (i->guard >= 0 && (uint32_t)i->guard >= f->nregs[ORR_P]))
