@@ -3,7 +3,8 @@
 // What cannot be read off a reading is found by simulation: for each such key the benchmarks that depend on
 // it are simulated with every choice, and the one whose cycles come nearest to the measured ones stays. One
 // key after the other, in the order of the table; the choice of one is kept while the next is tried. A
-// simulation that is far off whatever the choice does not tell which is right: then the usual one stays.
+// simulation that is far off whatever the choice does not tell which is right: then the usual one stays,
+// unless another one takes almost half of the error away.
 #include "cli/compare.h"
 #include "cli/input.h"
 
@@ -15,6 +16,7 @@
 #define MOST_CHOICES 8
 #define CLEARLY      0.5 // points by which a choice must be nearer than those before it, which are the usual ones
 #define FAR_OFF      25.0 // percent: with a larger mean error nothing is chosen
+#define MUCH_LESS    0.6
 static const struct search {
     const char *key;
     const char *choices[MOST_CHOICES];
@@ -164,19 +166,20 @@ static bool search_one(tuner *x, const struct search *s, orr_err *e) {
         if (!strcmp(x->t.keys.at[k].key, s->key)) return true; // it could be read off
     orr_text why = {0};
     const char *best = NULL;
-    double least = INFINITY;
+    double least = INFINITY, usual = NAN;
     if (!write_conf(x, e)) return false;
     orr_text_add(&why, "simulated %s %s, mean error of cycles:", s->script, s->kernels);
     for (int k = 0; k < MOST_CHOICES && s->choices[k]; k++) {
         double error = try_one(x, s, s->choices[k]);
         if (isnan(error)) break; // neither will the others be
+        if (!k) usual = error;
         orr_text_add(&why, " %s %.1f %%", s->choices[k], error);
         if (error < least - CLEARLY) {
             least = error;
             best = s->choices[k];
         }
     }
-    if (best && least > FAR_OFF) {
+    if (best && least > FAR_OFF && !(least < MUCH_LESS * usual)) {
         orr_text_add(&why, "; too far off to tell, the usual one");
         best = s->choices[0];
     }
