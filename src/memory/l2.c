@@ -454,7 +454,9 @@ static uint64_t input_at(const orr_l2_slice *s) {
 static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
     const orr_request *r = &s->in[s->in_head];
-    uint64_t takes = p->c->lookup, n = (uint64_t)orr_popc(r->sectors);
+    uint64_t n = (uint64_t)orr_popc(r->sectors);
+    // l2.lookup is for answers with data; an atomic is taken in a cycle (micro/atomics: one line of all SMs)
+    uint64_t takes = r->kind >= ORR_REQ_ATOMIC && p->c->lookup > p->c->cycle ? p->c->cycle : p->c->lookup;
     if (r->kind == DROP) {
         drop(p, slice, r);
         takes = 0;
