@@ -172,7 +172,7 @@ static void report_deadlock(tblock *tb) {
 int orr_block_run(tblock *tb) {
     const program *p = tb->prog;
     for (;;) {
-        bool progress = false, yields = false;
+        bool progress = false, yields = false, only_looks = true;
         for (uint32_t n = 0; n < p->nwarps; n++) {
             warp *w = &tb->warps[n];
             if (!w->live) continue;
@@ -180,6 +180,7 @@ int orr_block_run(tblock *tb) {
             int r = orr_warp_run(w);
             if (r == RUN_FAULT) return RUN_FAULT;
             progress |= w->insts != before;
+            only_looks &= w->insts == before || (r == RUN_YIELDS && w->spinning);
             if (r == RUN_YIELDS) yields = true;
             if (r == RUN_DONE) {
                 tb->running--;
@@ -196,7 +197,7 @@ int orr_block_run(tblock *tb) {
             report_deadlock(tb);
             return RUN_FAULT;
         }
-        if (yields && ++tb->rounds >= ROUNDS && p->kernel->atomics) {
+        if (yields && (++tb->rounds >= ROUNDS || only_looks) && p->kernel->atomics) {
             tb->rounds = 0;
             return RUN_YIELDS;
         }

@@ -26,6 +26,7 @@ typedef struct xblock {     // a basic block, ready to run
     const uop *waits;       // the first micro-op, if it must wait for other lanes
     uint32_t count;         // instructions, `last` included
     bool polls;             // looks at what others may write: atomics, volatile accesses, sleep
+    bool spins;             // of a loop that only looks (spin.c)
     int32_t next, ipdom;
     oper members; // of `waits`
 } xblock;
@@ -70,6 +71,7 @@ bool orr_code_make(program *p, const orr_launch *l, orr_err *e);
 // The micro-op's handlers for a PTX operation, of whichever family has them.
 handlers orr_pick(const orr_kernel *k, const orr_inst *i, const char **why);
 void orr_code_free(program *p);
+void orr_spins(program *p); // spin.c: which of its blocks are of loops that only look
 
 // ---- thread block ---------------------------------------------------------------------------
 typedef struct barrier {

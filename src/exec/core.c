@@ -19,9 +19,11 @@
 
 #include "exec/machine.h"
 
-#define FIRST_SLICE 512 // blocks with a look at others that a fragment may run before those get a turn
-#define LEAST_SLICE 16
-#define MAX_DEPTH   4096 // calls
+#define FIRST_SLICE   512 // blocks with a look at others that a fragment may run before those get a turn
+#define LEAST_SLICE   16
+#define SPIN_LOOKS    2    // of a loop that only looks (spin.c) in one turn
+#define SPIN_PATIENCE 64   // turns of such a loop before lanes that wait at joins are let through
+#define MAX_DEPTH     4096 // calls
 
 // ---- pools ----------------------------------------------------------------------------------
 frag *orr_warp_part(warp *w, frag v) {
@@ -603,8 +605,13 @@ int orr_warp_run(warp *w) {
                           "more than %llu instructions in one warp (--max-insts)", (unsigned long long)most);
                 return RUN_FAULT;
             }
-            if (x->polls && --w->budget <= 0) {
+            if (x->polls && (w->budget -= x->spins ? FIRST_SLICE / SPIN_LOOKS : 1) <= 0) {
                 if (too_long(w, x, mask)) return RUN_FAULT;
+                w->spinning = x->spins;
+                if (x->spins && ++w->spun % SPIN_PATIENCE) { // nobody is let through yet
+                    f->turn = f->state == FRAG_READY ? ++w->turn : f->turn;
+                    return w->live ? RUN_YIELDS : RUN_DONE;
+                }
                 f->turn = f->state == FRAG_READY ? ++w->turn : f->turn;
                 int ready = 0;
                 for (int n = 0; n < ORR_WARP; n++) ready += w->frags[n].state == FRAG_READY;
@@ -628,7 +635,8 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->index = index;
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;
-    w->turn = w->rotations = w->yielded = 0;
+    w->turn = w->rotations = w->yielded = w->spun = 0;
+    w->spinning = false;
     w->slice = w->budget = FIRST_SLICE;
     w->insts = w->thread_insts = w->ticks = 0;
     w->njoins = w->nframes = 0;
