@@ -89,6 +89,12 @@ static uint64_t cache_place(const orr_program *p, const orr_tinst *i, int s) {
     return s < from->nsrc ? orr_src(k, from, s)->value : 0;
 }
 
+// Source s and the one behind it are the halves of a pair: only the first has a place.
+static bool is_pair(const orr_program *p, const orr_tinst *i, int s) {
+    const uint16_t *r = p->regs + i->regs;
+    return s + 1 < i->nsrc && p->reg[r[s + 1]] == p->reg[r[s]] + 1 && !cache_place(p, i, s + 1);
+}
+
 // What an instruction reads from the register banks, on a core without collectors. Tensor and memory
 // instructions take their operands over several cycles anyway.
 void orr_program_banks(orr_program *p, uint32_t first) {
@@ -105,10 +111,13 @@ void orr_program_banks(orr_program *p, uint32_t first) {
             uint16_t reg = p->reg[p->regs[i->regs + (uint32_t)s]];
             if (reg >= ORR_TREG_P) continue;
             uint64_t place = g->regs_reuse && p->control ? cache_place(p, i, s) : 0;
-            if (!place && reg == r.reg + 1) place = r.place; // the second half of a pair
+            bool second = !place && reg == r.reg + 1; // half of a pair
+            if (second) place = r.place;
+            if (place && !second && is_pair(p, i, s)) place += ORR_READ_PAIRS;
             r = (orr_read){.reg = reg, .bank = (uint8_t)(reg % g->regs_banks % ORR_READ_BANKS)};
             r.place = (uint8_t)(place < ORR_READ_PLACES ? place : 0);
-            r.kept = r.place && !i->apart && ORR_CTRL_REUSE(i->ctrl) >> (r.place - 1) & 1;
+            r.kept = r.place && !i->apart && ORR_CTRL_REUSE(i->ctrl) >> (r.place - 1) % ORR_READ_PAIRS & 1;
+            i->pairs |= r.place > ORR_READ_PAIRS;
             r.anew = i->apart;
             for (int t = 0; t < s; t++)
                 r.again |= p->regs[i->regs + (uint32_t)t] == p->regs[i->regs + (uint32_t)s];

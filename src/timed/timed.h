@@ -42,7 +42,8 @@ typedef struct orr_read { // a register of one bank, for one of the instruction'
     bool again;    // for an operand before, too: read once
     bool anew;     // read even if the cache has it
 } orr_read;
-#define ORR_READ_PLACES 5
+#define ORR_READ_PAIRS  4 // places, and as many for pairs of registers: neither is in the way of the other
+#define ORR_READ_PLACES (1 + 2 * ORR_READ_PAIRS)
 
 typedef struct orr_tinst {
     uint16_t sass;  // enum orr_sass, for names
@@ -53,10 +54,12 @@ typedef struct orr_tinst {
     uint8_t bytes;  // per lane
     uint8_t nsrc, ndst;
     uint8_t nreads;
-    uint8_t hold; // cycles more that it keeps its scheduler
-    bool apart;   // reads its operands past the operand cache
+    uint8_t hold;   // cycles more that it keeps its scheduler
+    bool apart;     // reads its operands past the operand cache
+    bool pairs;     // reads pairs of registers
     uint8_t offset; // added to its access's addresses (an access that takes two instructions)
-    uint8_t nbanks; // extra cycles that reading its operands costs, all by itself, on a core without collectors
+    uint8_t
+        nbanks;  // extra cycles that reading its operands costs, all by itself, on a core without collectors
     uint8_t imm; // barrier: its number (0xff: not known); WAIT_GROUP: groups; FENCE: 0 block, 2 GPU, 3 system
     uint16_t flags;   // ORR_TF_*
     uint16_t latency; // cycles from issue to use, as the description has it
@@ -90,7 +93,7 @@ typedef struct orr_program {
     orr_read *reads;
     const char **names;
     uint32_t ninsts, nblocks, nregs, nnames, nreads; // nregs, nreads: entries of `regs`, `reads`
-    uint32_t max_access;                     // the largest naccess
+    uint32_t max_access;                             // the largest naccess
     // `regs` holds places: registers numbered from 0 in order of appearance, so that a scoreboard is small.
     uint16_t place[ORR_TREGS]; // of a register, + 1; 0: not used
     uint16_t reg[ORR_TREGS];   // of a place
@@ -119,7 +122,8 @@ orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemoni
 void orr_program_reg(orr_program *p, orr_tinst *i, uint16_t reg, bool dst); // sources before destinations
 // The lowering of PTX (lower.c): fills p->blocks for every block of p->kernel.
 bool orr_lower_ptx(orr_program *p, orr_err *e);
-// Reading operands: fills nbanks, reads and nreads of every instruction from `first` on (banks, ports, reuse; modern cores).
+// Reading operands: fills nbanks, reads and nreads of every instruction from `first` on (banks, ports, reuse;
+// modern cores).
 void orr_program_banks(orr_program *p, uint32_t first);
 
 #endif

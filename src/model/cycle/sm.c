@@ -47,7 +47,10 @@ static uint64_t collect(sm *s, const warp *w, const orr_tinst *i, uint64_t *lost
 // its operands, so that one that reads a bank more often can be made up for by its neighbours. One that does
 // not fit in waits, and the scheduler with it. What the code marks for reuse stays, a register for each place
 // of an operand and bank, until another is read there, of whatever warp (Huerta et al., "Analyzing Modern
-// NVIDIA GPU cores", 2025). Returns the cycles it waits.
+// NVIDIA GPU cores", 2025). Pairs of registers (64-bit operands) have places of their own, and an instruction
+// that reads some waits until its banks are free (H200: micro/pipes, DFMA with LOP3 and IMAD 2.1 cycles a
+// pair; micro/alu_throughput, DFMA 2.2 cycles where one of six reads all of its operands). Returns the cycles
+// it waits.
 static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
     const cycle *c = s->c;
     sched *q = &s->sched[c->sched_per_sub == 1 ? w->sched : w->sched - w->sched % c->sched_per_sub];
@@ -61,7 +64,7 @@ static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
     uint64_t ports = (uint64_t)c->gpu->regs_ports, window = (uint64_t)c->gpu->regs_window * ports;
     uint64_t first = s->now * ports, t = first;
     for (uint32_t b = 0; b < c->read_banks; b++) {
-        uint64_t slack = window > need[b] ? window - need[b] : 0;
+        uint64_t slack = window > need[b] && !i->pairs ? window - need[b] : 0;
         if (need[b] && q->bank_free[b] > t + slack) t = q->bank_free[b] - slack;
     }
     if (ports > 1) t = (t + ports - 1) / ports * ports;
