@@ -92,9 +92,11 @@ L:
   ret;
 }
 END
-for gpu in h200 v100 gtx480; do
+for gpu in v100 gtx480; do
     bound dram vecadd $gpu --size medium      # 12 bytes for each addition
-    bound compute montecarlo $gpu --size medium # random numbers, and one result a thread
+    bound compute montecarlo $gpu --size medium # random numbers, and one result a thread; 132 blocks are few on an H200
+done
+for gpu in h200 v100 gtx480; do
     bound latency "$dir/chase.ptx" $gpu --kernel chase --grid 132 --block 32 --arg buf:u32:1048576 --arg i32:64
     bound parallelism sgemm_regblock $gpu --size small # one block
 done
@@ -156,14 +158,16 @@ END
 echo kernel-1.traceg >"$dir/cold.g"
 printf 'MemcpyHtoD,0x10000000,4096\nkernel-1.traceg\n' >"$dir/warm.g"
 cp "$dir/cold.g" "$dir/kernelslist.g"
-cold=$(run "$dir/kernelslist.g" h200 | value cycles)
+plain=(--set l2.sector=32 --set l2.copies=no) # one sector from memory, one L2
+cold=$(run "$dir/kernelslist.g" h200 "${plain[@]}" | value cycles)
 perfect=$(run "$dir/kernelslist.g" h200 --set memory=perfect | value cycles)
 cp "$dir/warm.g" "$dir/kernelslist.g"
-warm=$(run "$dir/kernelslist.g" h200 | value cycles)
-flushed=$(run "$dir/kernelslist.g" h200 --set l2.flush=yes | value cycles)
-[ $((cold - warm)) -eq $((625 - 280)) ] || wrong "a copy from the host: $cold cycles without, $warm with"
+warm=$(run "$dir/kernelslist.g" h200 "${plain[@]}" | value cycles)
+flushed=$(run "$dir/kernelslist.g" h200 "${plain[@]}" --set l2.flush=yes | value cycles)
+latency() { "$orrery" gpu show h200 | awk -v key="$1.latency" '$1 == key { print $2 }'; }
+[ $((cold - warm)) -eq $(($(latency dram) - $(latency l2))) ] || wrong "a copy from the host: $cold cycles without, $warm with"
 [ "$flushed" = "$cold" ] || wrong "l2.flush: $flushed cycles, not $cold"
-[ $((warm - perfect)) -eq $((280 - 33)) ] || wrong "memory=perfect: $perfect cycles, with L2 $warm"
+[ $((warm - perfect)) -eq $(($(latency l2) - $(latency l1))) ] || wrong "memory=perfect: $perfect cycles, with L2 $warm"
 
 echo "$ran runs"
 exit $failed
