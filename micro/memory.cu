@@ -13,11 +13,10 @@
 #define STREAM(name, T, stores, load, use)                                                                         \
     extern "C" __global__ void __launch_bounds__(1024, 2)                                                    \
         name(u64 *out, T *p, T *q, u32 n, u32 iters, u32 passes) {                                           \
-        __shared__ u64 span[2];                                                                              \
+        __shared__ uint2 spans[32];                                                                          \
         u32 step = gridDim.x * blockDim.x % n, first = (blockIdx.x * blockDim.x + threadIdx.x) % n, sum = 0; \
         _Pragma("unroll 1") for (u32 pass = 0; pass < passes; pass++) {                                      \
             u32 i = first;                                                                                   \
-            if (threadIdx.x == 0) span[0] = ~0ull, span[1] = 0;                                              \
             __syncthreads();                                                                                 \
             u64 t0 = now();                                                                                  \
             _Pragma("unroll 1") for (u32 j = 0; j < iters; j++) {                                            \
@@ -37,11 +36,13 @@
             if (stores) __threadfence(); /* the last loads have come, the last stores are there */           \
             u64 t1 = now();                                                                                  \
             __syncthreads();                                                                                 \
-            atomicMin(&span[0], t0);                                                                         \
-            atomicMax(&span[1], t1);                                                                         \
+            note(spans, t0, t1);                                                                             \
             __syncthreads();                                                                                 \
         }                                                                                                    \
-        if (threadIdx.x == 0) out[blockIdx.x] = span[1] - span[0], out[blockIdx.x + 512] = smid();           \
+        if (threadIdx.x < 32) {                                                                              \
+            u32 all = span_of(spans);                                                                        \
+            if (threadIdx.x == 0) out[blockIdx.x] = all, out[blockIdx.x + 512] = smid();                     \
+        }                                                                                                    \
         if (sum == 12345) out[0] = sum;                                                                      \
     }
 #define SUM4 sum += v[k].x ^ v[k].y ^ v[k].z ^ v[k].w

@@ -42,10 +42,21 @@ __device__ __forceinline__ u32 smid() {
     return s;
 }
 
+// When each warp of the block began and ended. A loop of compare and swap for the first and the last of them would take as long as chance
+// has it, so the first warp finds them.
+__device__ __forceinline__ void note(uint2 *spans, u64 t0, u64 t1) {
+    if (threadIdx.x % 32 == 0) spans[threadIdx.x / 32] = make_uint2((u32)t0, (u32)t1);
+}
+__device__ __forceinline__ u32 span_of(const uint2 *spans) { // all of the first warp ask, after a barrier
+    u32 warps = (blockDim.x + 31) / 32;
+    uint2 mine = spans[threadIdx.x < warps ? threadIdx.x : 0];
+    u32 base = spans[0].x;
+    return (u32)(__reduce_max_sync(~0u, (int)(mine.y - base)) - __reduce_min_sync(~0u, (int)(mine.x - base)));
+}
+
 // out[block] = cycles of two more repetitions of the piece.
 #define TIMED(piece)                                                                                         \
-    __shared__ u64 span_[4][2];                                                                              \
-    if (threadIdx.x < 4) span_[threadIdx.x][0] = ~0ull, span_[threadIdx.x][1] = 0;                           \
+    __shared__ uint2 span_[4][32];                                                                           \
     _Pragma("unroll 1") for (int round_ = 0; round_ < 4; round_++) {                                         \
         int reps_ = round_ < 2 ? 1 : 3;                                                                      \
         __syncthreads();                                                                                     \
@@ -53,28 +64,31 @@ __device__ __forceinline__ u32 smid() {
         _Pragma("unroll 1") for (int rep_ = 0; rep_ < reps_; rep_++) { piece; }                              \
         u64 t1_ = now();                                                                                     \
         __syncthreads(); /* nobody is disturbed by what follows */                                           \
-        atomicMin(&span_[round_][0], t0_);                                                                   \
-        atomicMax(&span_[round_][1], t1_);                                                                   \
+        note(span_[round_], t0_, t1_);                                                                       \
     }                                                                                                        \
     __syncthreads();                                                                                         \
-    if (threadIdx.x == 0) out[blockIdx.x] = span_[3][1] - span_[3][0] - (span_[1][1] - span_[1][0]);
+    if (threadIdx.x < 32) {                                                                                  \
+        u32 long_ = span_of(span_[3]), short_ = span_of(span_[1]);                                           \
+        if (threadIdx.x == 0) out[blockIdx.x] = (u64)long_ - short_;                                         \
+    }
 
 // The same, timed in one go after a round to warm caches: out[block] = cycles of the second round. For what many SMs
 // do to each other, where the difference of two rounds would be one of two accidents.
 #define TIMED_ONCE(piece)                                                                                    \
-    __shared__ u64 span_[2];                                                                                 \
+    __shared__ uint2 span_[32];                                                                              \
     _Pragma("unroll 1") for (int round_ = 0; round_ < 2; round_++) {                                         \
-        if (threadIdx.x == 0) span_[0] = ~0ull, span_[1] = 0;                                                \
         __syncthreads();                                                                                     \
         u64 t0_ = now();                                                                                     \
         piece;                                                                                               \
         __threadfence();                                                                                     \
         u64 t1_ = now();                                                                                     \
         __syncthreads();                                                                                     \
-        atomicMin(&span_[0], t0_);                                                                           \
-        atomicMax(&span_[1], t1_);                                                                           \
-        __syncthreads();                                                                                     \
+        note(span_, t0_, t1_);                                                                               \
     }                                                                                                        \
-    if (threadIdx.x == 0) out[blockIdx.x] = span_[1] - span_[0];
+    __syncthreads();                                                                                         \
+    if (threadIdx.x < 32) {                                                                                  \
+        u32 all_ = span_of(span_);                                                                           \
+        if (threadIdx.x == 0) out[blockIdx.x] = all_;                                                        \
+    }
 
 #endif
