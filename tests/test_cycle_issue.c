@@ -491,14 +491,17 @@ static void test_queue(void **state) {
     assert_int_equal(cycles_of(GPU("unit.xu.queue=2"), kern_of(1, 32, text)), 8 + 2);
 }
 
-// An instruction that keeps its scheduler 3 cycles longer: five at 0, 4, 8, 12, 16, EXIT at 20. Its result
-// comes as much later: 13 after it.
+// An instruction after which its warp waits 3 cycles longer: five at 0, 4, 8, 12, 16, EXIT at 20. A second
+// warp of the scheduler is a cycle behind. The result comes as much later: 13 after it.
 static void test_hold(void **state) {
     (void)state;
-    kern *k = kern_new(1, 32);
-    for (int n = 0; n < 5; n++) more(k, "FFMA R%d <- R1", 4 + n);
-    more(k, "EXIT");
-    assert_int_equal(cycles_of(GPU("op.fp32.hold=3"), k), 21);
+    for (int warps = 1; warps <= 2; warps++) {
+        kern *k = kern_new(1, 32 * warps);
+        for (int n = 0; n < 5; n++) more(k, "FFMA R%d <- R1", 4 + n);
+        more(k, "EXIT");
+        assert_int_equal(cycles_of(GPU("core.subcores=1", "core.schedulers=1", "op.fp32.hold=3"), k),
+                         20 + warps);
+    }
     assert_int_equal(cycles_of(GPU("op.fp32.hold=3"), kern_of(1, 32, "FFMA R2 <- R1\nIADD3 R3 <- R2\nEXIT")),
                      13 + 2);
 }

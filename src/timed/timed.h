@@ -54,7 +54,7 @@ typedef struct orr_tinst {
     uint8_t bytes;  // per lane
     uint8_t nsrc, ndst;
     uint8_t nreads;
-    uint8_t hold;   // cycles more that it keeps its scheduler
+    uint8_t hold;   // cycles more that its warp waits
     bool apart;     // reads its operands past the operand cache
     bool pairs;     // reads pairs of registers
     uint8_t offset; // added to its access's addresses (an access that takes two instructions)

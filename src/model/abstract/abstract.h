@@ -53,7 +53,7 @@ typedef struct ainst {
     bool banks;                 // it reads register banks that can be busy
     bool pairs;                 // and pairs of registers, which wait until the banks are free
     bool yield;                 // lets another warp go first
-    uint8_t hold;               // cycles that it keeps its scheduler
+    uint8_t hold;               // cycles more that its warp waits
     bool jumps, tensor, found;  // a branch that costs more when taken; a tensor instruction; B2R
     uint8_t reads[ORR_READ_BANKS];
 } ainst;

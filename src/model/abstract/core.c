@@ -369,9 +369,8 @@ static inline uint64_t issue(acore *s, asched *q, uint32_t bit, uint64_t now, bo
     if (i->flags & AF_RARE) {
         if (i->banks) start = read_banks(s, q, i, now);
         if (i->flags & AF_WATCH) queued = occupy(s, q->pool[bit], now + start, i->busy);
-        start += i->hold;
         if (i->tensor) ramp(s, q, w, i, now);
-        w->front += start;
+        w->front += start + i->hold;
     } else if (i->flags & AF_WATCH) {
         queued = occupy(s, q->pool[bit], now, i->busy);
     }

@@ -165,10 +165,10 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         lost = start = i->nreads ? read_banks(s, w, i) : 0;
         s->register_conflicts += start;
         uint64_t queued = occupy(s, q->pool_of[i->unit], i->interval, start);
-        start += i->hold;
         if (i->tclass == ORR_TC_TENSOR || i->tclass == ORR_TC_TENSOR_INT) ramp(s, q, w, i);
         q->banks = start;
         q->held += start;
+        start += i->hold; // others of the scheduler do not wait for that
         w->front += start;
         lost = start += queued;
     }
