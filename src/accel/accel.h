@@ -42,8 +42,8 @@ void orr_accel_close(orr_accel_file *f);
 // One trace from memory, for fuzzing and tests. The text is not copied.
 orr_source *orr_accel_from_text(const char *text, size_t n, const char *name, orr_err *e);
 
-// An instruction of a kernel by its mnemonic ("LDG.128"; `width` bytes of a lane when it touches memory), without
-// registers: for those who make up kernels. False when nobody knows the mnemonic.
+// An instruction of a kernel by its mnemonic ("LDG.128"; `width` bytes of a lane when it touches memory),
+// without registers: for those who make up kernels. False when nobody knows the mnemonic.
 bool orr_accel_inst(orr_kernel *k, orr_inst *i, const char *mnemonic, int width);
 
 // ---- writing ------------------------------------------------------------------------------------

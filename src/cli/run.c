@@ -206,10 +206,11 @@ static bool run_tasks(runner *r, const cli_sets *sets, const char *input, orr_te
     const cli_options *o = r->o;
     if (o->size || o->source || o->kernel || o->grid || o->block || o->shared || o->nargs || o->counts_only ||
         o->digests)
-        return orr_fail(e, ORR_BAD_INPUT,
-                        "%s: a task list takes --set NAME=VALUE; leave out --size, --source, --kernel, --grid, "
-                        "--block, --shared, --arg, --counts-only and --digests",
-                        input);
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "%s: a task list takes --set NAME=VALUE; leave out --size, --source, --kernel, --grid, "
+            "--block, --shared, --arg, --counts-only and --digests",
+            input);
     orr_tasks *t = orr_tasks_load(input, sets->script, sets->nscript, e);
     if (!t) return false;
     const orr_task_step *steps;
@@ -221,7 +222,8 @@ static bool run_tasks(runner *r, const cli_sets *sets, const char *input, orr_te
     for (size_t i = 0; ok && i < n; i++) {
         const orr_task_step *s = &steps[i];
         if (s->kind != ORR_TASKS_LAUNCH) {
-            double each = r->gpu && r->gpu->host_bandwidth > 0 ? (double)s->bytes / r->gpu->host_bandwidth : 0;
+            double each =
+                r->gpu && r->gpu->host_bandwidth > 0 ? (double)s->bytes / r->gpu->host_bandwidth : 0;
             app->copies += s->times;
             app->copy_bytes += s->bytes * s->times;
             app->copy_ns += each * (double)s->times;

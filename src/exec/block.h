@@ -107,13 +107,13 @@ typedef struct worker { // one host thread's share
     orr_mem *mem;
     range *range; // the allocation each memory micro-op touched last
     bool streams;
-    const orr_tally *tally;  // NULL: none
+    const orr_tally *tally;     // NULL: none
     orr_tally_count *counts_of; // its part of them
-    tblock *spare; // finished blocks, to be used again
+    tblock *spare;              // finished blocks, to be used again
     orr_exec_counts counts;
     orr_err err; // the fault
     uint64_t fault_index;
-    uint64_t unobserved; // blocks before this make no streams
+    uint64_t unobserved;         // blocks before this make no streams
     atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;
 

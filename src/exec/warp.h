@@ -108,8 +108,8 @@ struct warp {
     uint32_t turn;
     int64_t budget, slice; // looks at others until it lets them run
     uint32_t rotations;
-    bool spinning; // it gave way because all it does is look
-    uint32_t spun; // times it did
+    bool spinning;                // it gave way because all it does is look
+    uint32_t spun;                // times it did
     uint64_t insts, thread_insts; // executed
     uint64_t ticks;               // clock reads
     join *joins;

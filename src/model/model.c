@@ -17,7 +17,8 @@ const orr_stall_info orr_stalls[ORR_STALLS] = {
 #undef STALL
 };
 
-const orr_model *const orr_models[] = {&orr_model_functional, &orr_model_cycle, &orr_model_analytic, &orr_model_abstract, &orr_model_partial, NULL};
+const orr_model *const orr_models[] = {&orr_model_functional, &orr_model_cycle,   &orr_model_analytic,
+                                       &orr_model_abstract,   &orr_model_partial, NULL};
 
 const orr_model *orr_model_find(const char *name, orr_err *e) {
     char names[200] = "";

@@ -139,7 +139,7 @@ typedef struct orr_launch_result {
     double occupancy;   // warps that fit on an SM, of those it could hold: 0 to 1
     double *counters;   // [ORR_COUNTERS], NAN: not counted; NULL: none
     orr_timing *timing; // NULL: this model does not simulate time
-    orr_limits *limits;  // NULL: only the analytic model has one
+    orr_limits *limits; // NULL: only the analytic model has one
 } orr_launch_result;
 
 typedef struct orr_host {
@@ -158,13 +158,13 @@ typedef struct orr_result {
     ORR_VEC(orr_launch_result) launches;
     ORR_VEC(orr_profile *) profiles; // by kernel, in order of first launch; functional model only
     orr_host host;
-    const struct orr_sample_result *sample; // of a sampled run (sample/sample.h), else NULL
-    uint32_t checked;                // expectations of the script that held
-    uint64_t buffer_bytes;           // of the script's buffers
-    orr_app app;                     // all 0: there is none
+    const struct orr_sample_result *sample;  // of a sampled run (sample/sample.h), else NULL
+    uint32_t checked;                        // expectations of the script that held
+    uint64_t buffer_bytes;                   // of the script's buffers
+    orr_app app;                             // all 0: there is none
     uint64_t blocks_executed, blocks_in_all; // partial: of the script's launches; others leave both 0
-    void *state;                     // what a model keeps from launch to launch (caches),
-    void (*state_free)(void *state); // freed with the result
+    void *state;                             // what a model keeps from launch to launch (caches),
+    void (*state_free)(void *state);         // freed with the result
     orr_arena arena;
 } orr_result;
 
@@ -204,10 +204,10 @@ typedef struct orr_work { // one launch
     bool timeline;          // keep which block was where
     const char *latencies;  // abstract: file of pre-characterised kernels; NULL: none
     bool skip;              // execute it and warm nothing: not one of --kernels, --launches
-    bool part;              // partial: may leave out thread blocks, so that memory is not as the kernel leaves it
-    const float *far;       // partial: [kernel instructions] sectors from memory, 0 to 1; NULL: find out
-    orr_sampler *sampler;   // NULL: all thread blocks are simulated
-    orr_pieces *pieces;      // NULL: nobody compares
+    bool part;        // partial: may leave out thread blocks, so that memory is not as the kernel leaves it
+    const float *far; // partial: [kernel instructions] sectors from memory, 0 to 1; NULL: find out
+    orr_sampler *sampler; // NULL: all thread blocks are simulated
+    orr_pieces *pieces;   // NULL: nobody compares
 } orr_work;
 // Pull its thread blocks; close the source when done. NULL with e set on error.
 orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e);

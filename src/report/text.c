@@ -208,11 +208,12 @@ static void host_line(const page *p, const orr_result *r, uint64_t warp, uint64_
 static void application(const page *p, const orr_result *r) {
     char a[32], b[32], c[32], d[32], e[32], f[32];
     const orr_app *x = &r->app;
-    orr_text_add(p->t,
-                 "the application takes %s: %s in %s launches, %s between them, %s for %s copies of %s together\n",
-                 page_time(a, x->kernel_ns + x->gap_ns + x->copy_ns), page_time(b, x->kernel_ns),
-                 orr_commas(c, x->launches), page_time(d, x->gap_ns), page_time(e, x->copy_ns),
-                 orr_commas(f, x->copies), page_bytes((char[32]){0}, x->copy_bytes));
+    orr_text_add(
+        p->t,
+        "the application takes %s: %s in %s launches, %s between them, %s for %s copies of %s together\n",
+        page_time(a, x->kernel_ns + x->gap_ns + x->copy_ns), page_time(b, x->kernel_ns),
+        orr_commas(c, x->launches), page_time(d, x->gap_ns), page_time(e, x->copy_ns),
+        orr_commas(f, x->copies), page_bytes((char[32]){0}, x->copy_bytes));
 }
 
 void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text *t) {

@@ -13,7 +13,8 @@ enum { IN = 1, OUT = 2 };
 
 void **__cudaRegisterFatBinary(void *);
 void __cudaRegisterFatBinaryEnd(void **);
-void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, void *, void *, int *);
+void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, void *, void *,
+                            int *);
 void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
 int cudaMalloc(void **, size_t), cudaMallocManaged(void **, size_t, unsigned), cudaFree(void *);
 int cudaMallocPitch(void **, size_t *, size_t, size_t);
@@ -28,14 +29,17 @@ int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *, const void *, int, size
 int cudaDeviceSynchronize(void), cudaGetLastError(void), cudaPeekAtLastError(void), cudaDeviceReset(void);
 int cudaDeviceGetAttribute(int *, int, int), cudaGetDeviceCount(int *), cudaSetDevice(int);
 int cudaStreamCreate(handle *), cudaStreamSynchronize(handle), cudaStreamDestroy(handle);
-int cudaStreamWaitEvent(handle, handle, unsigned), cudaStreamBeginCapture(handle, int), cudaStreamEndCapture(handle, handle *);
+int cudaStreamWaitEvent(handle, handle, unsigned), cudaStreamBeginCapture(handle, int),
+    cudaStreamEndCapture(handle, handle *);
 int cudaEventCreate(handle *), cudaEventRecord(handle, handle), cudaEventSynchronize(handle);
 int cudaEventElapsedTime(float *, handle, handle);
 int cudaGraphInstantiate(handle *, handle, unsigned long long), cudaGraphLaunch(handle, handle);
 int cudaLaunchHostFunc(handle, void (*)(void *), void *), cudaCreateTextureObject(void);
 const char *cudaGetErrorName(int), *cudaGetErrorString(int);
-int cuInit(unsigned), cuModuleLoad(handle *, const char *), cuModuleGetFunction(handle *, handle, const char *);
-int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
+int cuInit(unsigned), cuModuleLoad(handle *, const char *),
+    cuModuleGetFunction(handle *, handle, const char *);
+int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle,
+                   void **, void **);
 int cuMemAlloc_v2(unsigned long long *, size_t), cuMemcpyDtoH_v2(void *, unsigned long long, size_t);
 int cuMemsetD32_v2(unsigned long long, unsigned, size_t);
 
@@ -65,13 +69,15 @@ static void registers(void) {
     } kernels[] = {{&axpy, "axpy"},   {&count, "count"}, {&scale, "scale"}, {&reverse, "reverse"},
                    {&greet, "greet"}, {&wild, "wild"},   {&spin, "spin"}};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-        __cudaRegisterFunction(h, kernels[i].host, (char *)kernels[i].name, kernels[i].name, -1, 0, 0, 0, 0, 0);
+        __cudaRegisterFunction(h, kernels[i].host, (char *)kernels[i].name, kernels[i].name, -1, 0, 0, 0, 0,
+                               0);
     __cudaRegisterVar(h, (char *)&counter, "counter", "counter", 0, 4, 0, 0);
     __cudaRegisterVar(h, (char *)factors, "factors", "factors", 0, 16, 1, 0);
     __cudaRegisterFatBinaryEnd(h);
 }
 
-static int launch(const char *kernel, unsigned grid, unsigned block, void **args, size_t shared, handle stream) {
+static int launch(const char *kernel, unsigned grid, unsigned block, void **args, size_t shared,
+                  handle stream) {
     return cudaLaunchKernel(kernel, (dim3){grid, 1, 1}, (dim3){block, 1, 1}, args, shared, stream);
 }
 
@@ -251,9 +257,10 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } tests[] = {{"axpy", test_axpy},   {"symbols", test_symbols}, {"limits", test_limits}, {"time", test_time},
-                 {"graph", test_graph}, {"fault", test_fault},     {"print", test_print},   {"driver", test_driver},
-                 {"many", test_many},   {"pitch", test_pitch}};
+    } tests[] = {{"axpy", test_axpy},   {"symbols", test_symbols}, {"limits", test_limits},
+                 {"time", test_time},   {"graph", test_graph},     {"fault", test_fault},
+                 {"print", test_print}, {"driver", test_driver},   {"many", test_many},
+                 {"pitch", test_pitch}};
     if (argc < 3) return 2;
     path = argv[1];
     registers();

@@ -1,0 +1,68 @@
+// Loops that only wait: they look at what others write (volatile or ordered loads, tests of an mbarrier),
+// perhaps sleep, and change nothing. Going round such a loop again before anybody else has run is of no use,
+// so whoever is in one gives way after two looks (core.c): a stream then has about as many looks as a GPU's
+// warps take when what they wait for comes soon, and not as many as there were turns to wait for.
+//
+// Loops of compare and swap are not among them: most of them make progress every time round.
+#include <string.h>
+
+#include "exec/machine.h"
+
+enum { LARGEST = 256 }; // blocks that are looked through for such a loop
+
+// Of machine code: "LD.E.STRONG.SM" looks at other warps of the block.
+static bool strong(const orr_kernel *k, const orr_inst *in) {
+    return k->codes && in->name < k->nnames && strstr(k->names[in->name], ".STRONG");
+}
+
+static bool looks(const orr_kernel *k, uint32_t i) {
+    const orr_inst *in = &k->insts[i];
+    if (in->op == ORR_OP_LD) return (in->mods & ORR_M_VOLATILE) || strong(k, in);
+    if (k->codes && in->op == ORR_OP_ATOM) { // atomicAdd(p, 0) looks too
+        const orr_code *c = &k->codes[i];
+        const orr_arg *last = c->nargs ? &c->args[c->nargs - 1] : NULL;
+        return (in->sub == ORR_ATOM_ADD || in->sub == ORR_ATOM_OR) && last && last->kind == ORR_ARG_R &&
+               last->reg == ORR_RZ;
+    }
+    if (k->codes)
+        return k->codes[i].op == ORR_SASS_SYNCS &&
+               orr_code_mod(&k->codes[i], ORR_SM_SYNCS) == ORR_SV_SYNCS_PHASECHK;
+    return in->op == ORR_OP_MBARRIER && (in->sub == ORR_MBAR_TEST_WAIT || in->sub == ORR_MBAR_TRY_WAIT);
+}
+
+// Nothing in the block is seen by others, nor leads out of the function.
+static bool quiet(const orr_kernel *k, uint32_t b) {
+    for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
+        uint32_t flags = orr_ops[k->insts[i].op].flags;
+        if (flags & (ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET)) return false;
+        if (flags & (ORR_F_STORE | ORR_F_ATOMIC) && !looks(k, i)) return false;
+    }
+    return true;
+}
+
+// Does a way of quiet blocks lead from `from` back to itself? Breadth first.
+static bool returns(const orr_kernel *k, uint32_t from) {
+    uint32_t list[LARGEST], n = 0;
+    list[n++] = from;
+    for (uint32_t at = 0; at < n; at++) {
+        const orr_block *b = &k->blocks[list[at]];
+        for (int s = 0; s < orr_succ_count(k, b); s++) {
+            uint32_t next = orr_succ(k, b, s), seen = 0;
+            if (next == from) return true;
+            while (seen < n && list[seen] != next) seen++;
+            if (seen == n && n < LARGEST && next < k->nblocks && quiet(k, next)) list[n++] = next;
+        }
+    }
+    return false;
+}
+
+void orr_spins(program *p) {
+    const orr_kernel *k = p->kernel;
+    for (uint32_t b = 0; b < k->nblocks; b++) {
+        bool look = false;
+        for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
+            look |= looks(k, i);
+        p->blocks[b].spins = look && quiet(k, b) && returns(k, b);
+        p->blocks[b].polls |= p->blocks[b].spins;
+    }
+}
