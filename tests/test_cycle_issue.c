@@ -452,9 +452,9 @@ static void test_register_reuse(void **state) {
                 assert_int_equal(cycles_of(GPU("regs.ports=1"), k), 57 + 2);
             else if (cache == 1)
                 assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes"), k), last[kept] + 2);
-            else // read anew each time
+            else // each begins when the bank is free: the second at 3, the others 3, 2 or 1 apart
                 assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes", "op.fp32.apart=yes"), k),
-                                 57 + 2);
+                                 3 + 18 * (3 - kept) + 2);
         }
     // Ten times R2 R4 R6, R2 kept, and another instruction in between. If that reads R3, R2 stays: 3 + 9 x 2
     // even reads, nobody waits, EXIT at 20. If it reads R8 in R2's place, R2 is gone: 30 + 10 reads, the last

@@ -113,12 +113,12 @@ void orr_program_banks(orr_program *p, uint32_t first) {
             uint64_t place = g->regs_reuse && p->control ? cache_place(p, i, s) : 0;
             bool second = !place && reg == r.reg + 1; // half of a pair
             if (second) place = r.place;
+            if (place > ORR_READ_PAIRS && !second) place = 0; // no such place
             if (place && !second && is_pair(p, i, s)) place += ORR_READ_PAIRS;
             r = (orr_read){.reg = reg, .bank = (uint8_t)(reg % g->regs_banks % ORR_READ_BANKS)};
-            r.place = (uint8_t)(place < ORR_READ_PLACES ? place : 0);
-            r.kept = r.place && !i->apart && ORR_CTRL_REUSE(i->ctrl) >> (r.place - 1) % ORR_READ_PAIRS & 1;
-            i->pairs |= r.place > ORR_READ_PAIRS;
-            r.anew = i->apart;
+            r.place = (uint8_t)place;
+            r.kept = r.place && ORR_CTRL_REUSE(i->ctrl) >> (r.place - 1) % ORR_READ_PAIRS & 1;
+            i->apart |= r.place > ORR_READ_PAIRS;
             for (int t = 0; t < s; t++)
                 r.again |= p->regs[i->regs + (uint32_t)t] == p->regs[i->regs + (uint32_t)s];
             p->reads = grown(p->reads, p->nreads, &p->reads_cap, sizeof *p->reads);

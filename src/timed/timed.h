@@ -40,7 +40,6 @@ typedef struct orr_read { // a register of one bank, for one of the instruction'
     uint8_t place; // of the operand cache that it goes through, from 1; 0: none
     bool kept;     // and stays there
     bool again;    // for an operand before, too: read once
-    bool anew;     // read even if the cache has it
 } orr_read;
 #define ORR_READ_PAIRS  4 // places, and as many for pairs of registers: neither is in the way of the other
 #define ORR_READ_PLACES (1 + 2 * ORR_READ_PAIRS)
@@ -54,9 +53,9 @@ typedef struct orr_tinst {
     uint8_t bytes;  // per lane
     uint8_t nsrc, ndst;
     uint8_t nreads;
-    uint8_t hold;   // cycles more that its warp waits
-    bool apart;     // reads its operands past the operand cache
-    bool pairs;     // reads pairs of registers
+    uint8_t hold; // cycles more that its warp waits
+    bool
+        apart; // waits until the banks that it reads are free: op.CLASS.apart, or it reads pairs of registers
     uint8_t offset; // added to its access's addresses (an access that takes two instructions)
     uint8_t
         nbanks;  // extra cycles that reading its operands costs, all by itself, on a core without collectors

@@ -51,7 +51,7 @@ typedef struct ainst {
     uint16_t first[2], result;  // the first two it waits for, the first it writes
     uint16_t near[NEAR_REGS];   // all of them
     bool banks;                 // it reads register banks that can be busy
-    bool pairs;                 // and pairs of registers, which wait until the banks are free
+    bool apart;                 // and waits until they are free
     bool yield;                 // lets another warp go first
     uint8_t hold;               // cycles more that its warp waits
     bool jumps, tensor, found;  // a branch that costs more when taken; a tensor instruction; B2R

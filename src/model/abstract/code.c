@@ -58,7 +58,7 @@ static void take_reads(const orr_program *p, const orr_tinst *i, ainst *a, kept 
     const orr_read *r = p->reads + i->reads;
     for (uint32_t n = 0; n < i->nreads; n++, r++) {
         uint32_t *at = &k->reg[r->place % ORR_READ_PLACES][r->bank % ORR_READ_BANKS], me = r->reg + 1u;
-        a->reads[r->bank % ORR_READ_BANKS] += !r->again && (!r->place || *at != me || r->anew);
+        a->reads[r->bank % ORR_READ_BANKS] += !r->again && (!r->place || *at != me);
         *at = r->kept ? me : 0;
     }
 }
@@ -73,7 +73,7 @@ static void take_inst(acode *c, const machine *m, uint32_t n, bool *fresh, kept 
     a->first[0] = a->first[1] = NO_WAIT;
     a->result = NO_RESULT;
     take_reads(p, i, a, keep);
-    a->pairs = i->pairs;
+    a->apart = i->apart;
     if (i->kind == ORR_TK_BRANCH) a->step = (uint16_t)m->c->branch_wait;
     if (p->control) {
         uint32_t stall = ORR_CTRL_STALL(i->ctrl);

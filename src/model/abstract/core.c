@@ -308,7 +308,7 @@ static uint64_t read_banks(const acore *s, asched *q, const ainst *i, uint64_t n
     const machine *m = s->m;
     uint64_t ports = m->ports, window = m->bank_window, first = now * ports, t = first;
     for (uint32_t b = 0; b < m->nbanks; b++) {
-        uint64_t slack = window > i->reads[b] && !i->pairs ? window - i->reads[b] : 0;
+        uint64_t slack = window > i->reads[b] && !i->apart ? window - i->reads[b] : 0;
         if (i->reads[b] && q->bank_free[b] > t + slack) t = q->bank_free[b] - slack;
     }
     if (ports > 1) t = (t + ports - 1) / ports * ports;

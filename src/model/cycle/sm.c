@@ -58,13 +58,13 @@ static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
     const orr_read *r = c->program->reads + i->reads;
     for (uint32_t n = i->nreads; n > 0; n--, r++) {
         uint32_t *kept = &q->kept[r->place][r->bank], me = (id | r->reg) + 1;
-        need[r->bank] += (!r->again) & ((!r->place) | (*kept != me) | r->anew);
+        need[r->bank] += (!r->again) & ((!r->place) | (*kept != me));
         *kept = r->kept ? me : 0;
     }
     uint64_t ports = (uint64_t)c->gpu->regs_ports, window = (uint64_t)c->gpu->regs_window * ports;
     uint64_t first = s->now * ports, t = first;
     for (uint32_t b = 0; b < c->read_banks; b++) {
-        uint64_t slack = window > need[b] && !i->pairs ? window - need[b] : 0;
+        uint64_t slack = window > need[b] && !i->apart ? window - need[b] : 0;
         if (need[b] && q->bank_free[b] > t + slack) t = q->bank_free[b] - slack;
     }
     if (ports > 1) t = (t + ports - 1) / ports * ports;
