@@ -17,7 +17,8 @@ static void make_pools(cycle *c, sm *s) {
         uint32_t each = common ? count : count / subs, first = s->npools;
         if (each > 16) each = 16;
         for (uint32_t n = 0; n < (common ? 1 : subs); n++)
-            s->pools[s->npools++] = (pool){.n = each, .unit = (uint32_t)u, .queue = (uint32_t)g->units[u].queue};
+            s->pools[s->npools++] =
+                (pool){.n = each, .unit = (uint32_t)u, .queue = (uint32_t)g->units[u].queue};
         for (uint32_t q = 0; q < c->nsched; q++)
             s->sched[q].pool_of[u] = (uint8_t)(first + (common ? 0 : q / c->sched_per_sub));
     }

@@ -103,7 +103,8 @@ typedef struct sched {
     uint64_t held;                      // cycles in which only a collector or a bank was missing, so far
     uint64_t banks;                     // cycles that the last instruction waits for them
     uint32_t kept[ORR_READ_PLACES][ORR_READ_BANKS]; // register and warp that the operand cache has, + 1
-    uint64_t bank_free[ORR_READ_BANKS]; // modern cores, in reads: when a register bank has done all it was asked for
+    uint64_t bank_free[ORR_READ_BANKS]; // modern cores, in reads: when a register bank has done all it was
+                                        // asked for
     orr_cache l0;
     uint64_t *l0_when; // by line: when it is there
     uint64_t l0_last;  // when the last line comes that it has asked for
@@ -126,7 +127,7 @@ typedef struct block { // a thread block on the SM
     struct {
         uint32_t arrived, want;
     } barrier[16];
-    uint32_t at_barrier; // warps waiting at any barrier
+    uint32_t at_barrier;  // warps waiting at any barrier
     uint32_t bar_latency; // of the barrier that somebody came to last
 } block;
 
@@ -233,7 +234,7 @@ typedef struct sm {
     uint64_t stalls[ORR_STALLS];
     uint64_t unit_busy[ORR_GPU_UNITS_MAX];
     uint64_t register_conflicts;
-    uint64_t ramp; // until then tensor instructions are slow; 0: there was none yet
+    uint64_t ramp;     // until then tensor instructions are slow; 0: there was none yet
     uint64_t finished; // cycle the last block ended
     ORR_VEC(orr_span) spans;
     uint64_t spans_left_out;
@@ -274,8 +275,8 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t nsms;
     uint32_t nsched, per_sched;                        // schedulers of an SM, warps of each
     uint32_t sched_per_sub, sub_banks, sub_collectors; // of a sub-core; collectors 0: none
-    uint32_t read_banks;                               // of a sub-core without collectors, ORR_READ_BANKS at most
-    uint32_t bank_mask;                                // sub_banks - 1 when that is a mask, else 0
+    uint32_t read_banks; // of a sub-core without collectors, ORR_READ_BANKS at most
+    uint32_t bank_mask;  // sub_banks - 1 when that is a mask, else 0
     uint32_t warps_per_block, threads_per_block;
     uint64_t code_lines; // of the program, for fetching ahead
     bool code_fits;      // into L0, and does not grow
@@ -298,7 +299,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t lsu_banks;
     uint32_t l1_cycle_bytes;
     uint32_t pass_cycles; // of shared memory's banks, 4 bytes each
-    uint32_t *alone; // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none
+    uint32_t *alone;      // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none
     const struct policy *policy;
     worker *workers;
     int nworkers;
@@ -360,7 +361,7 @@ static inline bool cyc_lsu_waits(const orr_request *r, uint64_t until) {
     return r->kind == ORR_REQ_WRITE && !r->order && r->time >= until && r->partition != UINT32_MAX;
 }
 void cyc_lsu_handed_over(sm *s, uint64_t until);
-void cyc_lsu_share(cycle *c); // between two windows: what SMs share
+void cyc_lsu_share(cycle *c);                             // between two windows: what SMs share
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
 
 // ---- fetch.c: instruction caches -------------------------------------------------------------------------
