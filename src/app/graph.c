@@ -63,8 +63,8 @@ app_graph *app_graph_copy(const app_graph *g) {
 static app_node *next(const app_graph *g, const bool *ran) {
     for (size_t i = 0; i < g->nodes.n; i++) {
         app_node *n = g->nodes.at[i];
-        bool ready = !ran[i];
-        for (size_t k = 0; k < n->nneeds && ready; k++) ready = ran[n->needs[k]->index];
+        bool ready = n && !ran[i];
+        for (size_t k = 0; ready && k < n->nneeds; k++) ready = ran[n->needs[k]->index];
         if (ready) return n;
     }
     return NULL;

@@ -159,7 +159,7 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
                          orr_result *r, orr_err *e) {
     size_t n = s->at++;
     const orr_sp_launch *l = n < s->profile.launches.n ? &s->profile.launches.at[n] : NULL;
-    if (!fits(s, w, l, e)) return false;
+    if (!fits(s, w, l, e) || !l) return false;
     if (!n && s->expected && s->profile.digest != digest_of(w->info.kernel, s->expected))
         return orr_fail(e, ORR_BAD_INPUT,
                         "the profile is of another script, module or --set; remove it to have it made again");

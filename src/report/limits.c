@@ -28,7 +28,7 @@ void page_limits(const page *p, const orr_result *r) {
         struct {
             double cycles;
             const char *name;
-        } top[ORR_LIMIT_PARTS];
+        } top[ORR_LIMIT_PARTS] = {0};
         for (int k = 0; k < b->nparts; k++) {
             top[k].cycles = b->part[k].cycles;
             top[k].name = b->part[k].name;

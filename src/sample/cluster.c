@@ -62,7 +62,8 @@ static void make_spots(field *f, double side) {
         }
         uint64_t h = orr_hash64(cell, (size_t)f->dims * sizeof *cell, 1) & (buckets - 1);
         uint32_t s = bucket[h];
-        while (s && memcmp(&cells.at[(s - 1) * (size_t)f->dims], cell, (size_t)f->dims * sizeof *cell) != 0)
+        while (s && cells.at &&
+               memcmp(&cells.at[(s - 1) * (size_t)f->dims], cell, (size_t)f->dims * sizeof *cell) != 0)
             s = f->spots.at[s - 1].cell;
         if (!s) {
             *ORR_PUSH(&f->spots) = (spot){.first = i, .cell = bucket[h]};

@@ -37,7 +37,10 @@ orr_region *orr_regions(const uint64_t *insts, const uint64_t *requests, uint64_
         size_t end = e + 1;
         while (!alone[e] && end < epochs && !alone[end] && cluster[end] == cluster[e]) end++;
         uint64_t last = end * occupancy < blocks ? end * occupancy : blocks;
-        if (end > e + 1) *ORR_PUSH(&found) = (orr_region){e * occupancy, last, cluster[e]};
+        if (end > e + 1) {
+            orr_region *r = ORR_PUSH(&found);
+            *r = (orr_region){e * occupancy, last, cluster[e]};
+        }
         e = end;
     }
     free(cluster);

@@ -249,7 +249,7 @@ static const struct {
 static bool dependences(parser *p, uint16_t *src, int *nsrc) {
     if (!take_word(p, "after")) return true;
     do {
-        uint64_t i;
+        uint64_t i = 0;
         if (!amount(p, "the number of a task", 0, MAX_TASKS - 1, &i)) return false;
         if (*nsrc == MAX_DEPS) return bad(p, "a task depends on at most 6 others");
         // One that comes later is of the round before: its register is the same
@@ -396,7 +396,7 @@ static bool task(parser *p) {
     if (take_word(p, "loop")) return begin_loop(p);
     if (take_word(p, "end")) return p->depth ? end_loop(p) : end_kernel(p);
     if (isdigit((unsigned char)*p->at)) { // its number, for people
-        uint64_t i;
+        uint64_t i = 0;
         if (!amount(p, "the number of a task", 0, MAX_TASKS - 1, &i)) return false;
         if (!take(p, ':')) return bad(p, "a : is missing after the task's number");
         if (i != p->ntasks)
@@ -502,7 +502,7 @@ static bool launch(parser *p) {
     if (!take_word(p, "grid")) return bad(p, "a launch says how many blocks there are: grid 128, 64");
     static const uint64_t most[3] = {2147483647, 65535, 65535};
     for (int d = 0; d < 3; d++) {
-        uint64_t v;
+        uint64_t v = 1;
         if (!amount(p, "a grid's dimension", 1, most[d], &v)) return false;
         s.launch.grid[d] = (uint32_t)v;
         if (!take(p, ',')) break;
@@ -520,7 +520,7 @@ static bool copy_step(parser *p) {
 }
 
 static bool begin_repeat(parser *p) {
-    uint64_t n;
+    uint64_t n = 1;
     if (p->repeats == MAX_DEPTH) return bad(p, "repetitions nest at most 8 deep");
     if (!amount(p, "repeat", 1, 1u << 30, &n)) return false;
     if (repeated(p) > (1ull << 40) / n) return bad(p, "too many repetitions");

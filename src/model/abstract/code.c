@@ -144,7 +144,7 @@ bool abt_code_grow(acode *c, machine *m, orr_err *e) {
     if (c->nblocks == p->nblocks && c->insts) return true;
     size_t n = p->ninsts + 1;
     ainst *insts = orr_apart(n, sizeof *insts);
-    if (c->ninsts) memcpy(insts, c->insts, c->ninsts * sizeof *insts);
+    if (c->insts) memcpy(insts, c->insts, c->ninsts * sizeof *insts);
     free(c->insts);
     c->insts = insts;
     c->latency = orr_realloc(c->latency, n * sizeof *c->latency);

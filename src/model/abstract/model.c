@@ -135,7 +135,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     machine *m = st->machine;
     m->kernel = w->info.kernel;
     m->code = code_of(st, w, gpu, e);
-    orr_occupancy_result occ;
+    orr_occupancy_result occ = {0};
     if (!m->code || !occupancy(gpu, m->code->program, &w->info, &occ, e)) return false;
     if (w->progress)
         orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);

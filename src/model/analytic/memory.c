@@ -279,8 +279,9 @@ static void thin(reuse *r, const sampler *s) {
     reuse_init(&kept, r->slots);
     for (uint32_t n = 0; n < r->slots; n++)
         if (r->key[n] && followed(s, r->key[n] - 1)) move_slot(&kept, r, n);
-    reuse_free(r);
+    reuse old = *r;
     *r = kept;
+    reuse_free(&old);
     renumber(r);
 }
 
@@ -404,7 +405,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
                      &c);
     }
     double cost = l1_cycles(g, &c);
-    if (i->flags & ORR_TF_ASYNC) cost += ((uint32_t)orr_popc(x.mask) * i->bytes + 127) / 128;
+    if (i->flags & ORR_TF_ASYNC) cost += (double)(((uint32_t)orr_popc(x.mask) * i->bytes + 127) / 128);
     a->cost += cost;
     if (i->flags & ORR_TF_ATOMIC) a->atomics += orr_popc(x.mask);
     if (g->memory == ORR_MEMORY_PERFECT) {

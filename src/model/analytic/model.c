@@ -102,8 +102,12 @@ static double paths(an_graph *g, const an_tally *t) {
 // is used i - t: the sum lies between issue and unit and is never less than either.
 static double lost_slots(double q, double interval, double slot) {
     double lost = 0, chance = q;
-    for (double left = interval - slot; left > 0 && chance > 1e-9; left -= slot, chance *= 1 - q)
+    double left = interval - slot;
+    while (left > 0 && chance > 1e-9) {
         lost += chance * left;
+        left -= slot;
+        chance *= 1 - q;
+    }
     return lost;
 }
 
@@ -290,7 +294,7 @@ static void counters(const orr_gpu *gpu, const an_traffic *x, const an_tally *t,
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     state *st = state_of(gpu, r);
     code *c = code_of(st, w->info.kernel, gpu, e);
-    orr_occupancy_result occ;
+    orr_occupancy_result occ = {0};
     if (!c || !occupancy(gpu, c->program, &w->info, &occ, e)) return false;
     an_tally t = {0};
     double start = orr_seconds();

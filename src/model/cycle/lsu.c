@@ -326,9 +326,10 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
 enum { SWAP_UNKNOWN, SWAP_NOT, SWAP, SWAP_OR_NOT };
 static int swap_of(const sm *s, uint32_t inst, const orr_tinst *i) {
     uint8_t *known = &s->worker->memo[inst].swap;
-    if (*known) return *known;
-    const char *name = strstr(s->c->program->names[i->name], ".CAS");
-    *known = !name ? SWAP_NOT : name[4] == 'T' ? SWAP_OR_NOT : SWAP;
+    if (*known == SWAP_UNKNOWN) {
+        const char *name = strstr(s->c->program->names[i->name], ".CAS");
+        *known = !name ? SWAP_NOT : name[4] == 'T' ? SWAP_OR_NOT : SWAP;
+    }
     return *known;
 }
 

@@ -115,7 +115,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     cycle *c = st->machine;
     c->kernel = w->info.kernel;
     c->program = program_of(st, w->info.kernel, gpu, e);
-    orr_occupancy_result occ;
+    orr_occupancy_result occ = {0};
     if (!c->program || !occupancy(gpu, c->program, &w->info, &occ, e)) return false;
     c->timeline = w->timeline;
     if (w->progress)

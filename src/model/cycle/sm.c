@@ -354,7 +354,8 @@ void cyc_sm_run(sm *s, uint64_t until) {
             arrival a = pop(s);
             cyc_lsu_answer(s, &a);
         }
-        uint32_t n = (uint32_t)s->now % nsched; // whose turn it is to go first at what they share
+        uint32_t n =
+            nsched ? (uint32_t)s->now % nsched : 0; // whose turn it is to go first at what they share
         for (uint32_t k = 0; k < nsched; k++, n = n + 1 < nsched ? n + 1 : 0) {
             sched *q = &s->sched[n];
             if (q->wake > s->now) continue;

@@ -187,7 +187,8 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
         ok = orr_fail(e, ORR_BAD_INPUT, "%s: of %llu thread blocks only %llu are there", c->kernel->name,
                       (unsigned long long)of, (unsigned long long)m->n.blocks);
     double cycles = (double)x.cycles; // and the last store's way to L2, of which the SM hears
-    double heard = (double)((s.n.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS);
+    uint64_t told = (s.n.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
+    double heard = (double)told;
     if (s.n.requests && heard > cycles) cycles = heard;
     // What memory still has to write does not hold up the end, but the workloads between.
     double written = (double)(s.dram_free + s.to_write) / (double)ORR_TICKS;
@@ -220,7 +221,7 @@ static bool run_job(job *j, state *st, orr_err *e) {
     if (k->grows) {
         uint64_t probes[4];
         int n = reach_probes(w->info.grid, probes);
-        orr_occupancy_result o; // as many as the registers that the trace names leave room for
+        orr_occupancy_result o = {0}; // as many as the registers that the trace names leave room for
         orr_program like = {.registers = k->regs};
         if (!occupancy(j->gpu, &like, &w->info, &o, e)) return false;
         j->p = plan_make(total, (uint64_t)j->gpu->sm_count, (uint64_t)o.blocks, false);
@@ -237,11 +238,11 @@ static bool run_job(job *j, state *st, orr_err *e) {
     plan none = {.m = 0};
     if (!pull_plan(&j->blocks, w, twice ? &none : &j->p, true, whole, e)) return false;
     if (!reach_find(&j->reach, j->gpu, &j->p, &j->blocks, w, &st->l2, e)) return false;
-    if (w->far) {
+    if (w->far && j->reach.far && j->reach.late) {
         memcpy(j->reach.far, w->far, k->ninsts * sizeof *w->far);
         memset(j->reach.late, 0, k->ninsts * sizeof *j->reach.late);
     }
-    if (j->reach.insts > LONG_WORKLOAD / most) j->p = plan_make(total, sms, most, true);
+    if (j->reach.insts > LONG_WORKLOAD / (most ? most : 1)) j->p = plan_make(total, sms, most, true);
     if (twice && !pull_plan(&j->blocks, w, &j->p, false, whole, e)) return false;
     double fewer = j->p.less ? simulate(j, j->p.less, false, 0, e) : 0;
     return fewer >= 0 && simulate(j, j->p.m, true, fewer, e) >= 0;
