@@ -91,7 +91,6 @@ typedef struct app_span { // of the timeline
     uint32_t launch; // index in the result, of kernels
 } app_span;
 
-void app_clock_call(void);                         // the host has called a function
 double app_clock_start(app_stream *s, int engine); // the earliest that something can begin in s
 void app_clock_done(app_stream *s, int engine, const char *name, double from, double ns, uint64_t bytes,
                     uint32_t launch);

@@ -14,8 +14,6 @@
 
 enum { MAX_TIMELINE = 1000000 };
 
-void app_clock_call(void) {}
-
 static bool blocking(const app_stream *s) { return !(s->flags & 1); }
 
 double app_clock_start(app_stream *s, int engine) {

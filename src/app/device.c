@@ -112,7 +112,6 @@ int app_enter(void) {
             a->failed = E_NO_DEVICE;
         }
     }
-    if (!a->failed) app_clock_call();
     return a->failed ? a->failed : a->sticky;
 }
 

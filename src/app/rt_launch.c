@@ -1,6 +1,6 @@
 // The runtime API: kernels. Launching, attributes, occupancy.
 //
-// `k<<<g, b, s, st>>>(args)` is two calls: orr___cudaPushCallConfiguration(g, b, s, st), then the stub, which
+// `k<<<g, b, s, st>>>(args)` is two calls: __cudaPushCallConfiguration(g, b, s, st), then the stub, which
 // takes the configuration back and calls cudaLaunchKernel (CUDA 13: __cudaLaunchKernel with a handle of the
 // kernel).
 #include "app/rt.h"

@@ -26,7 +26,9 @@ static const option options[] = {
     {"gpu", 0, STRING, AT(gpu), 0, "NAME|FILE",
      "the GPU: a name from `orrery gpu list` or a .conf file (default h200)"},
     {"model", 0, STRING, AT(model), 0, "NAME",
-     "how to look at the launches: functional (the default) executes and counts, cycle also predicts time"},
+     "how to look at the launches: functional (the default) executes and counts; cycle predicts time too, "
+     "and "
+     "abstract, partial and analytic do so faster"},
     {"size", 0, STRING, AT(size), 0, "NAME",
      "problem size: small, medium, large or what the script names (default: its first)"},
     {"source", 0, STRING, AT(source), 0, "ptx|sass",

@@ -282,3 +282,23 @@ void orr_program_print(const orr_program *p, orr_text *out) {
         }
     }
 }
+
+// ---- on an SM -----------------------------------------------------------------------------------
+bool orr_program_fits(const orr_gpu *g, const orr_program *p, const orr_launch_info *l,
+                      orr_occupancy_result *o, orr_err *e) {
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    const orr_kernel *k = l->kernel;
+    int64_t shared = (int64_t)k->shared_bytes + l->dynamic_shared;
+    // What PTX needs is an estimate: ptxas would spill rather than exceed what a thread can have.
+    uint32_t regs = k->machine || p->registers <= (uint32_t)g->limit_thread_registers
+                        ? p->registers
+                        : (uint32_t)g->limit_thread_registers;
+    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)regs, shared, (int)k->barriers, o) &&
+        o->blocks > 0)
+        return true;
+    return orr_fail(e, ORR_BAD_INPUT,
+                    "%s: a block of %llu threads with %u registers each and %lld bytes of shared memory does "
+                    "not fit on an SM "
+                    "of %s",
+                    k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
+}

@@ -111,6 +111,9 @@ orr_program *orr_program_new(const orr_kernel *k, const orr_gpu *g, orr_err *e);
 // and regs change; numbers do not.
 void orr_program_grow(orr_program *p);
 void orr_program_free(orr_program *p);
+// How many of a launch's thread blocks an SM holds; false with e set when it holds none.
+bool orr_program_fits(const orr_gpu *g, const orr_program *p, const orr_launch_info *l,
+                      orr_occupancy_result *o, orr_err *e);
 // `orrery show --timed`: a listing with units, latencies and registers.
 void orr_program_print(const orr_program *p, orr_text *out);
 

@@ -56,23 +56,6 @@ static acode *code_of(state *st, const orr_work *w, const orr_gpu *gpu, orr_err 
     return characterise(st, c, w, e) ? c : NULL;
 }
 
-static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_info *l,
-                      orr_occupancy_result *o, orr_err *e) {
-    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
-    const orr_kernel *k = l->kernel;
-    int64_t shared = (int64_t)k->shared_bytes + l->dynamic_shared;
-    uint32_t regs = k->machine || p->registers <= (uint32_t)g->limit_thread_registers
-                        ? p->registers
-                        : (uint32_t)g->limit_thread_registers;
-    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)regs, shared, (int)k->barriers, o) &&
-        o->blocks > 0)
-        return true;
-    return orr_fail(e, ORR_BAD_INPUT,
-                    "%s: a block of %llu threads with %u registers each and %lld bytes of shared memory does "
-                    "not fit on an SM of %s",
-                    k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
-}
-
 // What this model counts, by its own name; the rest is not known.
 static void counters(const machine *m, const orr_launch_result *l, const arun *x, double *c) {
     for (int k = 0; k < ORR_COUNTERS; k++) c[k] = NAN;
@@ -136,7 +119,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     m->kernel = w->info.kernel;
     m->code = code_of(st, w, gpu, e);
     orr_occupancy_result occ = {0};
-    if (!m->code || !occupancy(gpu, m->code->program, &w->info, &occ, e)) return false;
+    if (!m->code || !orr_program_fits(gpu, m->code->program, &w->info, &occ, e)) return false;
     if (w->progress)
         orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
     double open = orr_seconds();

@@ -64,23 +64,6 @@ static code *code_of(state *st, const orr_kernel *k, const orr_gpu *gpu, orr_err
     return c;
 }
 
-static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_info *l,
-                      orr_occupancy_result *o, orr_err *e) {
-    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
-    const orr_kernel *k = l->kernel;
-    int64_t shared = (int64_t)k->shared_bytes + l->dynamic_shared;
-    uint32_t most = (uint32_t)g->limit_thread_registers; // ptxas would spill rather than exceed it
-    uint32_t regs = k->machine || p->registers <= most ? p->registers : most;
-    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)regs, shared, (int)k->barriers, o) &&
-        o->blocks > 0)
-        return true;
-    return orr_fail(
-        e, ORR_BAD_INPUT,
-        "%s: a block of %llu threads with %u registers each and %lld bytes of shared memory does not fit "
-        "on an SM of %s",
-        k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
-}
-
 // ---- sums over the blocks of code -------------------------------------------------------------------
 static double paths(an_graph *g, const an_tally *t) {
     double sum = 0;
@@ -295,7 +278,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     state *st = state_of(gpu, r);
     code *c = code_of(st, w->info.kernel, gpu, e);
     orr_occupancy_result occ = {0};
-    if (!c || !occupancy(gpu, c->program, &w->info, &occ, e)) return false;
+    if (!c || !orr_program_fits(gpu, c->program, &w->info, &occ, e)) return false;
     an_tally t = {0};
     double start = orr_seconds();
     // A kernel that is launched again and again is looked at now and then.

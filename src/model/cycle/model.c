@@ -39,25 +39,6 @@ static orr_program *program_of(state *st, const orr_kernel *k, const orr_gpu *gp
     return p;
 }
 
-static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_info *l,
-                      orr_occupancy_result *o, orr_err *e) {
-    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
-    const orr_kernel *k = l->kernel;
-    int64_t shared = (int64_t)k->shared_bytes + l->dynamic_shared;
-    // What PTX needs is an estimate: ptxas would spill rather than exceed what a thread can have.
-    uint32_t regs = k->machine || p->registers <= (uint32_t)g->limit_thread_registers
-                        ? p->registers
-                        : (uint32_t)g->limit_thread_registers;
-    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)regs, shared, (int)k->barriers, o) &&
-        o->blocks > 0)
-        return true;
-    return orr_fail(e, ORR_BAD_INPUT,
-                    "%s: a block of %llu threads with %u registers each and %lld bytes of shared memory does "
-                    "not fit on an SM "
-                    "of %s",
-                    k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
-}
-
 static void sum(uint64_t *to, const void *from, size_t bytes) {
     const uint64_t *f = from;
     for (size_t n = 0; n < bytes / sizeof *to; n++) to[n] += f[n];
@@ -116,7 +97,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     c->kernel = w->info.kernel;
     c->program = program_of(st, w->info.kernel, gpu, e);
     orr_occupancy_result occ = {0};
-    if (!c->program || !occupancy(gpu, c->program, &w->info, &occ, e)) return false;
+    if (!c->program || !orr_program_fits(gpu, c->program, &w->info, &occ, e)) return false;
     c->timeline = w->timeline;
     if (w->progress)
         orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);

@@ -42,22 +42,6 @@ static orr_program *program_of(state *st, const orr_kernel *k, const orr_gpu *gp
     return p;
 }
 
-static bool occupancy(const orr_gpu *g, const orr_program *p, const orr_launch_info *l,
-                      orr_occupancy_result *o, orr_err *e) {
-    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
-    const orr_kernel *k = l->kernel;
-    int64_t shared = (int64_t)k->shared_bytes + l->dynamic_shared;
-    uint32_t most = (uint32_t)g->limit_thread_registers;
-    uint32_t regs = k->machine || p->registers <= most ? p->registers : most; // ptxas would spill
-    if (threads <= INT32_MAX && orr_occupancy(g, (int)threads, (int)regs, shared, (int)k->barriers, o) &&
-        o->blocks > 0)
-        return true;
-    return orr_fail(e, ORR_BAD_INPUT,
-                    "%s: a block of %llu threads with %u registers each and %lld bytes of shared memory does "
-                    "not fit on an SM of %s",
-                    k->name, (unsigned long long)threads, p->registers, (long long)shared, g->name);
-}
-
 // Do its blocks wait for each other? Then none can be left out when it is executed.
 static bool waits(const orr_kernel *k) {
     for (uint32_t n = 0; n < k->ninsts; n++)
@@ -223,13 +207,13 @@ static bool run_job(job *j, state *st, orr_err *e) {
         int n = reach_probes(w->info.grid, probes);
         orr_occupancy_result o = {0}; // as many as the registers that the trace names leave room for
         orr_program like = {.registers = k->regs};
-        if (!occupancy(j->gpu, &like, &w->info, &o, e)) return false;
+        if (!orr_program_fits(j->gpu, &like, &w->info, &o, e)) return false;
         j->p = plan_make(total, (uint64_t)j->gpu->sm_count, (uint64_t)o.blocks, false);
         if (!pull_plan(&j->blocks, w, &j->p, n > 0, whole, e)) return false;
         j->program = program_of(st, k, j->gpu, e);
         if (j->program) orr_program_grow(j->program);
     }
-    if (!j->program || !occupancy(j->gpu, j->program, &w->info, &j->occ, e)) return false;
+    if (!j->program || !orr_program_fits(j->gpu, j->program, &w->info, &j->occ, e)) return false;
     uint64_t sms = (uint64_t)j->gpu->sm_count, most = (uint64_t)j->occ.blocks;
     j->p = plan_make(total, sms, most, false);
     // Executing: first the blocks that show the others' addresses; whether one workload is enough depends on
