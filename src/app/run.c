@@ -99,30 +99,19 @@ int app_kernel_params(app_function *f, void *const *args, app_call *c) {
 // Is it one of those that --kernels and --launches choose?
 static bool chosen(const app *a, const orr_kernel *k, uint32_t index) {
     if (a->kernels && fnmatch(a->kernels, k->name, 0) != 0) return false;
-    if (!a->launches) return true;
-    for (const char *p = a->launches; *p;) { // "3-7,9,12-": checked by the command
-        char *end;
-        uint64_t from = strtoull(p, &end, 10), to = from;
-        if (*end == '-') to = end[1] >= '0' && end[1] <= '9' ? strtoull(end + 1, &end, 10) : UINT64_MAX;
-        if (index >= from && index <= to) return true;
-        p = end + strcspn(end, ",");
-        if (*p) p++;
-    }
-    return false;
+    return !a->launches || orr_in_list(a->launches, index) == 1;
 }
 
-// What a GPU would have said of what the executor has found (exec/: messages of faults).
-static int fault_code(const orr_err *e) {
-    static const struct {
-        const char *word;
-        int code;
-    } words[] = {{"align", E_MISALIGNED},           {"assert", E_ASSERT},
-                 {"trap", E_LAUNCH_FAILURE},        {"--max-insts", E_TIMEOUT},
-                 {"deadlock", E_TIMEOUT},           {"address", E_ILLEGAL_ADDRESS},
-                 {"allocation", E_ILLEGAL_ADDRESS}, {"past the end", E_ILLEGAL_ADDRESS}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(e->text, words[i].word)) return words[i].code;
-    return E_LAUNCH_FAILURE;
+// What a GPU would have said.
+static int fault_code(int fault) {
+    static const int codes[] = {[ORR_FAULT_NONE] = E_LAUNCH_FAILURE,
+                                [ORR_FAULT_OTHER] = E_LAUNCH_FAILURE,
+                                [ORR_FAULT_ADDRESS] = E_ILLEGAL_ADDRESS,
+                                [ORR_FAULT_ALIGN] = E_MISALIGNED,
+                                [ORR_FAULT_ASSERT] = E_ASSERT,
+                                [ORR_FAULT_TRAP] = E_LAUNCH_FAILURE,
+                                [ORR_FAULT_HANG] = E_TIMEOUT};
+    return codes[fault];
 }
 
 // Streams go to the file on their way to the model (--record).
@@ -178,6 +167,7 @@ static int kernel(app_stream *s, const app_call *c) {
     uint64_t usual = (uint64_t)g->shared_per_block, most = (uint64_t)g->shared_per_block_optin;
     if (most < usual) most = usual;
     if (shared > most || (shared > usual && c->dynamic_shared > f->dynamic_limit)) return E_VALUE;
+    int fault = ORR_FAULT_NONE;
     orr_launch l = {.kernel = k,
                     .image = f->module->image,
                     .mem = a->mem,
@@ -185,7 +175,8 @@ static int kernel(app_stream *s, const app_call *c) {
                     .params = c->params,
                     .index = a->nlaunches,
                     .sm_count = (uint32_t)g->sm_count,
-                    .max_insts = a->max_insts};
+                    .max_insts = a->max_insts,
+                    .fault = &fault};
     memcpy(l.grid, &c->grid, sizeof l.grid);
     memcpy(l.block, &c->block, sizeof l.block);
     orr_err e = {0};
@@ -208,7 +199,7 @@ static int kernel(app_stream *s, const app_call *c) {
     a->skipped += !simulated;
     if (!ok) {
         app_say("%s", e.text);
-        return a->sticky = e.status == 1 ? fault_code(&e) : E_LAUNCH_FAILURE;
+        return a->sticky = fault_code(fault);
     }
     double ns = 0;
     if (a->result.launches.n > had) {

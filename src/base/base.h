@@ -93,6 +93,9 @@ void orr_text_json(orr_text *t, const char *s); // quoted and escaped as a JSON 
 const char *orr_commas(char buf[32], uint64_t v);
 const char *orr_si(char buf[32], double v);
 
+// "3-7,9,12-": is n in the list? -1: it is no such list.
+int orr_in_list(const char *list, uint64_t n);
+
 // "did you mean": orr_consider every word there is, then ask whether the best is near enough to be meant.
 typedef struct orr_nearest {
     const char *to;   // the word that is not there

@@ -1,6 +1,7 @@
 // Building text: a growable string, JSON strings, numbers for people, and the word they may have meant.
 #include "base/base.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void reserve(orr_text *t, size_t n) { // room for n more bytes and the final 0
@@ -144,4 +145,23 @@ void orr_consider(orr_nearest *n, const char *word) {
 bool orr_is_near(const orr_nearest *n) {
     int len = (int)strlen(n->to);
     return n->best && n->edits <= 2 + len / 4 && 2 * n->edits <= len;
+}
+
+int orr_in_list(const char *list, uint64_t n) {
+    int found = 0;
+    for (const char *p = list;;) {
+        char *end;
+        if (*p < '0' || *p > '9') return -1;
+        uint64_t from = strtoull(p, &end, 10), to = from;
+        if (*end == '-') {
+            p = end + 1;
+            to = *p >= '0' && *p <= '9' ? strtoull(p, &end, 10) : UINT64_MAX;
+            if (to == UINT64_MAX) end = (char *)(uintptr_t)p;
+        }
+        if (to < from) return -1;
+        found |= n >= from && n <= to;
+        if (!*end) return found;
+        if (*end != ',') return -1;
+        p = end + 1;
+    }
 }

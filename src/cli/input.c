@@ -99,33 +99,13 @@ bool cli_prepare(const cli_options *o, const orr_gpu *g, orr_launch *l, orr_err 
     return true;
 }
 
-// "3-7,9,12-": is n in the list? -1: it is no such list.
-static int in_list(const char *list, uint64_t n) {
-    int found = 0;
-    for (const char *p = list;;) {
-        char *end;
-        if (*p < '0' || *p > '9') return -1;
-        uint64_t from = strtoull(p, &end, 10), to = from;
-        if (*end == '-') {
-            p = end + 1;
-            to = *p >= '0' && *p <= '9' ? strtoull(p, &end, 10) : UINT64_MAX;
-            if (to == UINT64_MAX) end = (char *)(uintptr_t)p;
-        }
-        if (to < from) return -1;
-        found |= n >= from && n <= to;
-        if (!*end) return found;
-        if (*end != ',') return -1;
-        p = end + 1;
-    }
-}
-
 bool cli_chosen(const cli_options *o, const orr_kernel *k, uint32_t index) {
-    if (o->launches && in_list(o->launches, index) != 1) return false;
+    if (o->launches && orr_in_list(o->launches, index) != 1) return false;
     return !o->kernels || fnmatch(o->kernels, k->name, 0) == 0;
 }
 
 bool cli_check_launches(const cli_options *o, orr_err *e) {
-    if (!o->launches || in_list(o->launches, 0) >= 0) return true;
+    if (!o->launches || orr_in_list(o->launches, 0) >= 0) return true;
     return orr_fail(e, ORR_BAD_INPUT, "--launches takes numbers and ranges, as 3-7,9, not \"%s\"",
                     o->launches);
 }

@@ -11,7 +11,7 @@
 #define ROUNDS 16 // rounds of slices before another thread block gets a turn
 
 // ---- faults ---------------------------------------------------------------------------------
-void orr_fault(warp *w, const uop *u, int lane, const char *fmt, ...) {
+void orr_fault_as(int kind, warp *w, const uop *u, int lane, const char *fmt, ...) {
     tblock *tb = w->tb;
     if (tb->faulted) return;
     tb->faulted = true;
@@ -29,6 +29,7 @@ void orr_fault(warp *w, const uop *u, int lane, const char *fmt, ...) {
     if (i->file && m && i->file <= m->nfiles)
         snprintf(source, sizeof source, " (%.150s:%u)", m->files[i->file - 1], i->srcline);
     tb->worker->fault_index = tb->index;
+    tb->worker->fault = kind;
     orr_fail(&tb->worker->err, ORR_PROGRAM_FAILED,
              "%s:%s: %s%s; kernel '%s', block (%u,%u,%u), thread (%u,%u,%u)", m ? m->path : "?", place, what,
              source, p->kernel->name, tb->ctaid[0], tb->ctaid[1], tb->ctaid[2], tid[0], tid[ORR_WARP],
@@ -159,14 +160,15 @@ static void report_deadlock(tblock *tb) {
         for (int x = 0; x < ORR_WARP; x++) {
             if (w->frags[x].state != FRAG_BAR) continue;
             const barrier *b = &tb->bar[w->frags[x].bar];
-            orr_fault(w, waiting_at(w, &w->frags[x]), orr_ffs(w->frags[x].mask),
-                      "deadlock: barrier %u has %u of %u threads and no other thread can run",
-                      w->frags[x].bar, arrived_threads(tb, b),
-                      b->threads ? b->threads : tb->prog->nwarps * ORR_WARP);
+            orr_fault_as(ORR_FAULT_HANG, w, waiting_at(w, &w->frags[x]), orr_ffs(w->frags[x].mask),
+                         "deadlock: barrier %u has %u of %u threads and no other thread can run",
+                         w->frags[x].bar, arrived_threads(tb, b),
+                         b->threads ? b->threads : tb->prog->nwarps * ORR_WARP);
             return;
         }
     }
-    orr_fault(&tb->warps[0], tb->prog->uops, 0, "deadlock: no thread of the block can run");
+    orr_fault_as(ORR_FAULT_HANG, &tb->warps[0], tb->prog->uops, 0,
+                 "deadlock: no thread of the block can run");
 }
 
 int orr_block_run(tblock *tb) {

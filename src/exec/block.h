@@ -113,6 +113,7 @@ typedef struct worker { // one host thread's share
     orr_exec_counts counts;
     orr_err err; // the fault
     uint64_t fault_index;
+    int fault; // ORR_FAULT_*
     uint64_t unobserved;         // blocks before this make no streams
     atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;

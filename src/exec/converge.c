@@ -286,7 +286,7 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
         others_go_on(w, f, lanes);
         orr_barrier_arrive(w, f, u);
         return;
-    case ORR_SASS_BPT: orr_fault(w, u, orr_ffs(lanes), "trap"); return;
+    case ORR_SASS_BPT: orr_fault_as(ORR_FAULT_TRAP, w, u, orr_ffs(lanes), "trap"); return;
     default: return;
     }
 }

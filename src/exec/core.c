@@ -516,7 +516,7 @@ static void run_last(warp *w, frag *f, const xblock *x) {
             do_return(w, f, lanes);
         if (f->state == FRAG_READY && f->mask) orr_warp_settle(w, f);
         return;
-    case ORR_OP_TRAP: orr_fault(w, u, orr_ffs(lanes), "trap"); return;
+    case ORR_OP_TRAP: orr_fault_as(ORR_FAULT_TRAP, w, u, orr_ffs(lanes), "trap"); return;
     case ORR_OP_CALL: do_call(w, f, u, x, lanes); return;
     case ORR_OP_BAR:
         if (lanes != f->mask) { // the others go on; all meet behind it
@@ -601,8 +601,9 @@ int orr_warp_run(warp *w) {
                     return RUN_FAULT; // an earlier block's is the one that counts
                 if (too_long(w, x, mask)) return RUN_FAULT;
             } else if (w->insts > limit) {
-                orr_fault(w, x->last ? x->last : x->end - 1, orr_ffs(mask),
-                          "more than %llu instructions in one warp (--max-insts)", (unsigned long long)most);
+                orr_fault_as(ORR_FAULT_HANG, w, x->last ? x->last : x->end - 1, orr_ffs(mask),
+                             "more than %llu instructions in one warp (--max-insts)",
+                             (unsigned long long)most);
                 return RUN_FAULT;
             }
             if (x->polls && (w->budget -= x->spins ? FIRST_SLICE / SPIN_LOOKS : 1) <= 0) {

@@ -56,7 +56,19 @@ typedef struct orr_launch {
     uint32_t resident;  // thread blocks that may be unfinished at once; 0: 4096
     uint64_t max_insts; // instructions one warp may execute; 0: no limit
     FILE *print;        // where the kernel's printf goes; NULL: stdout
+    int *fault;         // when the kernel fails, its ORR_FAULT_* is left here; NULL: nobody asks
 } orr_launch;
+
+// What kind of failure of a kernel e->text tells of.
+enum {
+    ORR_FAULT_NONE,
+    ORR_FAULT_OTHER,   // what a program must not do, and has no error of its own on a GPU
+    ORR_FAULT_ADDRESS, // outside every allocation
+    ORR_FAULT_ALIGN,
+    ORR_FAULT_ASSERT,
+    ORR_FAULT_TRAP,
+    ORR_FAULT_HANG, // deadlock, or more instructions than max_insts
+};
 
 typedef struct orr_exec_counts { // what an execution did, in total
     uint64_t warp_insts, thread_insts, blocks;

@@ -27,8 +27,8 @@ static void bad_address(warp *w, const uop *u, int lane, uint64_t addr, uint8_t 
     const char *what = flags & ORR_F_ATOMIC                           ? "atomic access"
                        : flags & ORR_F_STORE && !(flags & ORR_F_LOAD) ? "store"
                                                                       : "load";
-    orr_fault(w, u, lane, "%s of %u bytes at 0x%llx in %s memory is out of bounds: %s", what, bytes,
-              (unsigned long long)addr, orr_space_name[space], where);
+    orr_fault_as(ORR_FAULT_ADDRESS, w, u, lane, "%s of %u bytes at 0x%llx in %s memory is out of bounds: %s",
+                 what, bytes, (unsigned long long)addr, orr_space_name[space], where);
 }
 
 static uint8_t *local_of(const warp *w, int lane) {
@@ -39,8 +39,9 @@ static uint8_t *local_of(const warp *w, int lane) {
 static uint8_t *translate(warp *w, const uop *u, int lane, uint64_t addr, uint8_t space, uint32_t bytes) {
     const program *p = w->tb->prog;
     if (addr & (bytes - 1)) {
-        orr_fault(w, u, lane, "address 0x%llx is not a multiple of %u, the size of the access",
-                  (unsigned long long)addr, bytes);
+        orr_fault_as(ORR_FAULT_ALIGN, w, u, lane,
+                     "address 0x%llx is not a multiple of %u, the size of the access",
+                     (unsigned long long)addr, bytes);
         return NULL;
     }
     uint64_t asked = addr;

@@ -190,13 +190,21 @@ typedef struct crew {
     orr_exec_counts counts;
     orr_err err;
     uint64_t err_index;
+    int fault; // ORR_FAULT_*
 } crew;
 
-static void crew_fail(crew *c, const orr_err *e, uint64_t index) {
+// A launch ends with an error: the kernel's own fault, or ORR_FAULT_NONE.
+static bool failed(const program *p, const orr_err *why, int fault, orr_err *e) {
+    if (p->launch->fault) *p->launch->fault = fault;
+    return orr_fail(e, why->status, "%s", why->text);
+}
+
+static void crew_fail(crew *c, const orr_err *e, int fault, uint64_t index) {
     pthread_mutex_lock(&c->lock);
     if (index < c->err_index) {
         c->err = *e;
         c->err_index = index;
+        c->fault = fault;
     }
     if (index < atomic_load(&c->bound)) atomic_store(&c->bound, index);
     for (int n = 0; n < c->threads; n++) pthread_cond_signal(&c->turns[n]);
@@ -206,7 +214,7 @@ static void crew_fail(crew *c, const orr_err *e, uint64_t index) {
 static bool crew_visit(crew *c, int n, const orr_tb *tb) {
     orr_err e = {0};
     bool ok = c->visit(c->arg, n, tb, &e);
-    if (!ok) crew_fail(c, &e, tb->index);
+    if (!ok) crew_fail(c, &e, ORR_FAULT_NONE, tb->index);
     return ok;
 }
 
@@ -252,13 +260,13 @@ static bool crew_block(crew *c, int n, worker *k, shelf *s, uint64_t index) {
     while (r == RUN_YIELDS);
     bool ok = r != RUN_FAULT;
     if (!ok) {
-        crew_fail(c, &k->err, index);
+        crew_fail(c, &k->err, k->fault, index);
     } else if (c->in_order) {
         shelf_put(s, tb);
     } else if (c->tally) {
         orr_err e = {0};
         ok = tell(c->tally, n, tb, &e);
-        if (!ok) crew_fail(c, &e, index);
+        if (!ok) crew_fail(c, &e, ORR_FAULT_NONE, index);
     } else if (c->visit) {
         orr_tb out;
         view(tb, &out);
@@ -324,7 +332,7 @@ static bool run_crew(program *p, int threads, bool in_order, orr_visit *visit, v
     pthread_mutex_destroy(&c.lock);
     free(c.turns);
     if (counts) *counts = c.counts;
-    if (c.err.status) return orr_fail(e, c.err.status, "%s", c.err.text);
+    if (c.err.status) return failed(p, &c.err, c.fault, e);
     return true;
 }
 
@@ -346,7 +354,7 @@ static bool run_turns(program *p, orr_visit *visit, void *arg, const orr_tally *
         }
         turns_give(&t, tb);
     }
-    if (ok && r < 0) ok = orr_fail(e, t.k.err.status, "%s", t.k.err.text);
+    if (ok && r < 0) ok = failed(p, &t.k.err, t.k.fault, e);
     if (counts) *counts = t.k.counts;
     turns_free(&t);
     return ok;
@@ -417,7 +425,7 @@ static int source_next(orr_source *base, orr_tb *tb, orr_err *e) {
     if (s->out) turns_give(&s->t, s->out);
     s->out = NULL;
     int r = turns_next(&s->t, &s->out);
-    if (r < 0) orr_fail(e, s->t.k.err.status, "%s", s->t.k.err.text);
+    if (r < 0) failed(&s->p, &s->t.k.err, s->t.k.fault, e);
     if (r > 0) view(s->out, tb);
     if (r <= 0) s->out = NULL;
     if (r == 0 && s->counts) *s->counts = s->t.k.counts;
@@ -434,7 +442,7 @@ static bool source_skip(orr_source *base, uint64_t to, orr_err *e) {
     while (s->t.done_upto < to) {
         tblock *tb = NULL;
         int r = turns_next(&s->t, &tb);
-        if (r < 0) return orr_fail(e, s->t.k.err.status, "%s", s->t.k.err.text);
+        if (r < 0) return failed(&s->p, &s->t.k.err, s->t.k.fault, e);
         if (r == 0) break;
         turns_give(&s->t, tb);
     }

@@ -275,8 +275,8 @@ static void assertion(warp *w, const uop *u, int lane, const uint64_t arg[4]) {
     string_at(w, lane, arg[0], message, sizeof message);
     string_at(w, lane, arg[1], file, sizeof file);
     string_at(w, lane, arg[3], function, sizeof function);
-    orr_fault(w, u, lane, "assertion '%s' failed at %s:%u in '%s'", message, file, (uint32_t)arg[2],
-              function);
+    orr_fault_as(ORR_FAULT_ASSERT, w, u, lane, "assertion '%s' failed at %s:%u in '%s'", message, file,
+                 (uint32_t)arg[2], function);
 }
 
 uint64_t orr_system_call(warp *w, const uop *u, int lane, unsigned which, const uint64_t arg[4]) {

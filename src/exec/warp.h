@@ -185,7 +185,9 @@ handlers orr_pick_system(const orr_kernel *k, const orr_inst *i,
 uint64_t orr_system_call(warp *w, const uop *u, int lane, unsigned which, const uint64_t arg[4]);
 
 // A handler that finds the program at fault says so here and returns; the main loop stops the launch.
-void orr_fault(warp *w, const uop *u, int lane, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void orr_fault_as(int kind, warp *w, const uop *u, int lane, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+#define orr_fault(...) orr_fault_as(ORR_FAULT_OTHER, __VA_ARGS__)
 
 // Addresses. Computes base + disp for every active lane of a memory operand, translates to host
 // pointers (global, shared, local, const, param, generic), checks bounds and alignment of `bytes`
