@@ -10,4 +10,8 @@
 orr_module *orr_ptx_parse(const char *path, const char *text, size_t n, orr_err *e);
 orr_module *orr_ptx_open(const char *path, orr_err *e);
 
+// PTX out: the text of a module that came from PTX. What it reads to is the same module; names of registers
+// and labels are new, debug sections are gone.
+bool orr_ptx_print(orr_module *m, orr_text *out, orr_err *e);
+
 #endif
