@@ -174,6 +174,7 @@ typedef struct app {
     uint64_t next_stream;
     ORR_VEC(app_block) blocks; // sorted by address
     uint64_t used, peak;
+    uint64_t workspace; // of cooperative launches
     ORR_VEC(app_span) spans;
     uint64_t spans_left_out;
     double host, engine[ENGINES]; // ns

@@ -189,6 +189,11 @@ static int kernel(app_stream *s, const app_call *c) {
         return E_RESOURCES;
     l.resident = (uint32_t)(fit.blocks * g->sm_count);
     if (c->cooperative && blocks > l.resident) return E_COOPERATIVE;
+    if (c->cooperative && !a->workspace) {
+        a->workspace = orr_mem_alloc(a->mem, 8, "the grid's barrier", &e);
+        if (!a->workspace) return E_MEMORY;
+    }
+    if (c->cooperative) l.workspace = a->workspace;
     a->result.source = k->module->source;
     a->nlaunches++;
     bool simulated = chosen(a, k, l.index);

@@ -56,7 +56,9 @@ typedef struct orr_launch {
     uint32_t resident;  // thread blocks that may be unfinished at once; 0: 4096
     uint64_t max_insts; // instructions one warp may execute; 0: no limit
     FILE *print;        // where the kernel's printf goes; NULL: stdout
-    int *fault;         // when the kernel fails, its ORR_FAULT_* is left here; NULL: nobody asks
+    uint64_t
+        workspace; // of a cooperative launch: 8 bytes whose upper 4 are the grid's barrier; 0: it is none
+    int *fault;    // when the kernel fails, its ORR_FAULT_* is left here; NULL: nobody asks
 } orr_launch;
 
 // What kind of failure of a kernel e->text tells of.

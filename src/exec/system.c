@@ -110,6 +110,8 @@ static void read_scalar(warp *w, const uop *u) {
     case ORR_SREG_GLOBALTIMER: v = clock_of(w); break;
     case ORR_SREG_GLOBALTIMER_LO: v = (uint32_t)clock_of(w); break;
     case ORR_SREG_GLOBALTIMER_HI: v = clock_of(w) >> 32; break;
+    case ORR_SREG_ENVREG_1: v = l->workspace >> 32; break;
+    case ORR_SREG_ENVREG_2: v = (uint32_t)l->workspace; break;
     default: break; // %envreg, %pm, cluster rank: zero
     }
     put_all(w, u, v);

@@ -389,7 +389,7 @@ enum orr_sreg { // values of imm for ORR_OP_SREG; the first group is constant fo
     ORR_SREG_RESERVED_SMEM_1, // its second part,
     ORR_SREG_RESERVED_SMEM_END,
     ORR_SREG_RESERVED_SMEM_SIZE,
-    ORR_SREG_ENVREG, // any of %envreg0..31: zero
+    ORR_SREG_ENVREG, // any of %envreg0, 3..31: zero
     ORR_SREG_CLUSTERID_X,
     ORR_SREG_CLUSTERID_Y,
     ORR_SREG_CLUSTERID_Z, // a cluster of one block
@@ -405,6 +405,8 @@ enum orr_sreg { // values of imm for ORR_OP_SREG; the first group is constant fo
     ORR_SREG_GLOBALTIMER,
     ORR_SREG_GLOBALTIMER_LO,
     ORR_SREG_GLOBALTIMER_HI,
+    ORR_SREG_ENVREG_1, // upper and lower half of where the barrier of a cooperative launch is
+    ORR_SREG_ENVREG_2,
     ORR_SREG_COUNT
 };
 

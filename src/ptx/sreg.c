@@ -48,6 +48,8 @@ const ptx_sreg ptx_sregs[] = {
     {"%reserved_smem_offset_0", ORR_SREG_RESERVED_SMEM, 4},
     {"%reserved_smem_offset_1", ORR_SREG_RESERVED_SMEM_1, 4},
     {"%current_graph_exec", ORR_SREG_ENVREG, 8},
+    {"%envreg1", ORR_SREG_ENVREG_1, 4},
+    {"%envreg2", ORR_SREG_ENVREG_2, 4},
     {"%envreg", ORR_SREG_ENVREG, 4}, // and the numbered families
     {"%pm", ORR_SREG_PM, 4},
     {"%pm_64", ORR_SREG_PM, 8},
@@ -70,9 +72,18 @@ static bool family(const char *s, size_t n, const char *stem, const char *tail, 
     return v < count;
 }
 
+uint16_t ptx_sreg_number(const char *s, size_t n) {
+    size_t stem = family(s, n, "%envreg", "", 32)                               ? 7
+                  : family(s, n, "%pm", "_64", 8) || family(s, n, "%pm", "", 8) ? 3
+                                                                                : n;
+    unsigned v = 0;
+    for (; stem < n && s[stem] >= '0' && s[stem] <= '9'; stem++) v = v * 10 + (unsigned)(s[stem] - '0');
+    return (uint16_t)v;
+}
+
 int ptx_sreg_find(const char *s, size_t n) {
     if (n < 3 || n > 40 || s[0] != '%') return -1;
-    if (family(s, n, "%envreg", "", 32))
+    if (family(s, n, "%envreg", "", 32) && !(n == 8 && (s[7] == '1' || s[7] == '2')))
         s = "%envreg", n = strlen(s);
     else if (family(s, n, "%pm", "_64", 8))
         s = "%pm_64", n = strlen(s);
