@@ -12,13 +12,9 @@
 // turned into a host pointer by one addition. Device addresses are the same on every host and run.
 //
 // Generic addresses: global and const memory as they are; shared and local memory, and the kernel's
-// parameters, through windows outside the range.
+// parameters, through windows outside the range (isa/isa.h).
 #define ORR_GLOBAL_BASE   0x0000700000000000ull
 #define ORR_GLOBAL_LIMIT  (1ull << 38) // 256 GiB of addresses, reserved and not touched
-#define ORR_SHARED_WINDOW 0x0000100000000000ull
-#define ORR_LOCAL_WINDOW  0x0000200000000000ull
-#define ORR_PARAM_WINDOW  0x0000300000000000ull
-#define ORR_WINDOW_BYTES  0x0000000100000000ull
 
 typedef struct orr_mem orr_mem;
 orr_mem *orr_mem_new(orr_err *e);

@@ -617,6 +617,14 @@ typedef struct orr_module {
     orr_arena arena;
 } orr_module;
 
+// ---- generic addresses ------------------------------------------------------------------------
+// Global and const memory as they are; shared and local memory, and the kernel's parameters, through windows
+// outside what device memory can be at.
+#define ORR_SHARED_WINDOW 0x0000100000000000ull
+#define ORR_LOCAL_WINDOW  0x0000200000000000ull
+#define ORR_PARAM_WINDOW  0x0000300000000000ull
+#define ORR_WINDOW_BYTES  0x0000000100000000ull
+
 // ---- isa/ itself ----------------------------------------------------------------------------
 uint8_t orr_inst_unit(const orr_inst *i); // from the table, refined by type
 int orr_matrix_bits(uint8_t type);        // of an element of a matrix instruction, 0: not one

@@ -4,7 +4,9 @@
 // scopes are open, so that what is kept is small and flat. A function is a run of statements in one
 // array of the module; a statement's operands are a run in another. What an opcode's modifiers mean
 // is worked out once for each distinct spelling ("ld.global.nc.v4.f32"), when a kernel that uses it
-// is loaded. The text itself stays too: functions know their place in it.
+// is loaded. The text itself stays too: functions know their place in it, and what nobody here needs to
+// understand but a printer must not lose is kept as a piece of it. What stands between statements
+// (scopes that declare variables, those variables, tables ...) is a run of notes.
 #ifndef ORR_PTX_AST_H
 #define ORR_PTX_AST_H
 
@@ -38,6 +40,14 @@ typedef struct token {
 } token;
 
 // ---- symbols --------------------------------------------------------------------------------
+typedef struct ptx_slice { // of the module's text
+    const char *s;
+    uint32_t n;
+} ptx_slice;
+
+enum { LINK_VISIBLE = 1, LINK_WEAK = 2, LINK_EXTERN = 4, LINK_COMMON = 8 };
+enum { OPAQUE_TEXREF = 1, OPAQUE_SAMPLERREF, OPAQUE_SURFREF, OPAQUE_TEX }; // .tex: of PTX 1.x
+
 enum { // where a variable lives
     V_GLOBAL,
     V_CONST,
@@ -62,7 +72,23 @@ typedef struct ptx_var {
     uint64_t bytes;
     uint64_t offset; // V_FRAME, V_REG: in the frame. V_PARAM: in the parameter buffer.
     uint32_t stamp;  // V_SHARED: the load that gave it an offset
+    // for whoever prints it
+    uint8_t linkage; // LINK_*
+    uint8_t opaque;  // OPAQUE_*, 0: none
+    uint8_t bank;    // .const[N]: N + 1
+    bool array;
+    uint32_t ptr_align;             // .ptr .space .align N: 0 not stated
+    ptx_slice ptr_space, attribute; // with their dots
+    ptx_slice opaque_init;
 } ptx_var;
+
+enum { REG_RANGE, REG_SINGLE, REG_PARAM }; // declared as one of a range, by itself, in a .func's header
+
+typedef struct ptx_reg {
+    uint32_t number;   // among those of its type (REG_RANGE) or among all declared singly, from 1
+    uint8_t how;       // REG_*
+    uint8_t vec, elem; // elements of the vector it belongs to (else 1), which of them it is
+} ptx_reg;
 
 typedef struct ptx_func {
     const char *name;
@@ -80,13 +106,18 @@ typedef struct ptx_func {
     uint32_t first, n;         // statements
     uint32_t first_opd, nopds; // all their operands
     uint8_t *reg_type;         // of each register
+    ptx_reg *regs;
     uint32_t nregs;
     uint32_t maxntid[3], reqntid[3], cluster[3], minctapersm, maxnreg;
     uint32_t stamp, index; // the load that reached it, its number there
+    uint8_t linkage;
+    ptx_slice attribute;
+    uint32_t first_note, nnotes;
 } ptx_func;
 
 typedef struct ptx_table { // .branchtargets, .calltargets: a run of operands
     uint32_t first, n;
+    bool calls;
     uint32_t stamp, at; // the load that put it into the kernel's tables, and where
 } ptx_table;
 
@@ -97,12 +128,12 @@ enum { // operand kinds
     O_INT,   // value
     O_F32,   // value = bits
     O_F64,   // value = bits
-    O_SREG,  // value = index into ptx_sregs
+    O_SREG,  // value = index into ptx_sregs; sel = which of a numbered family
     O_VAR,   // var, addend
     O_FUNC,  // func; sel = 1 where it is only called, so that its address is not taken
-    O_LABEL, // value = statement, counted from the function's first
+    O_LABEL, // value = statement, counted from the function's first; n = number of the label in it, from 1
     O_TABLE, // value = index in front->tables
-    O_PROTO, // a .callprototype's name
+    O_PROTO, // value = number of the .callprototype, from 1
     O_NAME,  // name, n: nothing of this name was declared (yet)
     O_VEC,   // {a, b}: value = first of n operands
     O_ADDR,  // [a], [a, b]: the same; the first is the base with its addend
@@ -136,6 +167,42 @@ typedef struct ptx_stmt {
     uint32_t file, srcline; // .loc: number of the .file, line
 } ptx_stmt;
 
+enum { // what stands between statements, and between functions
+    N_NONE,
+    N_DIRECTIVE, // text, in a function's header: what has no field there
+    N_OPEN,      // a scope that declares variables, and its end
+    N_CLOSE,
+    N_VAR,    // var
+    N_REG,    // first, n: registers declared singly; one, or a vector's elements
+    N_LABEL,  // first = number
+    N_TABLE,  // first = index in front->tables
+    N_PROTO,  // first = number, text
+    N_PRAGMA, // text
+    N_FUNC,   // func: its definition
+};
+
+typedef struct ptx_note {
+    uint8_t kind;
+    uint32_t stmt; // of the function; the note stands before it
+    uint32_t first, n;
+    union {
+        ptx_slice text;
+        ptx_var *var;
+        ptx_func *func;
+    };
+} ptx_note;
+
+typedef struct ptx_init_ref { // a symbol in an initialiser, resolved when the module is complete
+    uint32_t var, line;
+    uint64_t offset;
+    uint8_t bytes;
+    bool masked, generic;
+    uint64_t mask;
+    const char *name;
+    uint32_t name_n;
+    int64_t addend;
+} ptx_init_ref;
+
 typedef struct ptx_front { // module->front
     char *text;
     size_t size;
@@ -148,6 +215,12 @@ typedef struct ptx_front { // module->front
     ORR_VEC(ptx_opd) opds;
     ORR_VEC(ptx_table) tables;
     ORR_VEC(ptx_func *) taken; // taken[i]->handle == i + 1
+    ORR_VEC(ptx_note) notes;   // of the functions
+    ORR_VEC(ptx_note) items;   // of the module: variables, functions, pragmas
+    ORR_VEC(ptx_init_ref) init_refs;
+    ORR_VEC(uint64_t) file_numbers; // of module->files
+    ptx_slice version, target;
+    uint32_t protos;
     uint32_t stamp;
 } ptx_front;
 
@@ -174,18 +247,9 @@ typedef struct ptx_scope {
     uint64_t frame; // the frame's size when it opened: what it declares is released at its end
     uint64_t high;  // and up to where the scopes inside it have used the frame
     size_t refs;
+    uint32_t note; // its N_OPEN
+    bool declares; // variables
 } ptx_scope;
-
-typedef struct ptx_init_ref { // a symbol in an initialiser, resolved when the module is complete
-    uint32_t var, line;
-    uint64_t offset;
-    uint8_t bytes;
-    bool masked;
-    uint64_t mask;
-    const char *name;
-    uint32_t name_n;
-    int64_t addend;
-} ptx_init_ref;
 
 typedef struct ptx_parser {
     orr_module *m;
@@ -197,6 +261,7 @@ typedef struct ptx_parser {
     uint32_t depth; // of nesting, against MAX_NESTING
     token t, ahead; // the current token and, when has_ahead, the next
     bool has_ahead;
+    const char *last; // end of the token before the current one
     // the function being read
     ptx_func *fn;
     orr_map names, ranges;
@@ -206,6 +271,9 @@ typedef struct ptx_parser {
     uint64_t frame;
     ORR_VEC(uint32_t) refs; // operands that may be labels
     ORR_VEC(uint8_t) reg_type;
+    ORR_VEC(ptx_reg) regs;
+    uint32_t ranged[ORR_T_COUNT], singles; // how many registers of each kind there are
+    ORR_VEC(uint32_t) labels;              // used ones have their number, the others 0
     ORR_VEC(ptx_opd) stack;
     orr_text spelling;
     uint32_t loc_file, loc_line;
@@ -213,7 +281,6 @@ typedef struct ptx_parser {
     ORR_VEC(orr_var) vars;
     ORR_VEC(const char *) kernel_names;
     ORR_VEC(const char *) files;
-    ORR_VEC(ptx_init_ref) init_refs;
     uint8_t *init; // of the variable being read
     size_t init_cap, init_n, init_total;
 } ptx_parser;
@@ -224,7 +291,9 @@ _Noreturn void ptx_error(ptx_parser *p, uint32_t line, const char *fmt, ...)
 // lex.c
 void ptx_next(ptx_parser *p);
 const token *ptx_peek(ptx_parser *p);
-bool ptx_is(const ptx_parser *p, char c); // the current token is this punctuation
+const char *ptx_start(const token *t);                      // with its dot or quote
+ptx_slice ptx_since(const ptx_parser *p, const char *from); // up to the current token
+bool ptx_is(const ptx_parser *p, char c);                   // the current token is this punctuation
 bool ptx_is_dot(const ptx_parser *p, const char *word);
 bool ptx_is_name(const ptx_parser *p, const char *word);
 bool ptx_accept(ptx_parser *p, char c);
@@ -254,13 +323,14 @@ bool ptx_type_float(uint8_t type);
 
 // decl.c
 bool ptx_is_space(const ptx_parser *p); // .global .const .shared .local .param .tex
-void ptx_variables(ptx_parser *p, bool external);
+void ptx_variables(ptx_parser *p, uint8_t linkage);
 void ptx_registers(ptx_parser *p);
 ptx_var *ptx_parameter(ptx_parser *p, bool kernel);
 uint64_t ptx_place(ptx_parser *p, uint64_t bytes, uint32_t align); // in the function's frame
 void ptx_resolve_inits(ptx_parser *p);
 void ptx_skip_parens(ptx_parser *p);
 ptx_global *ptx_global_named(ptx_front *f, const char *name, size_t n, bool make);
+ptx_note *ptx_note_here(ptx_parser *p, uint8_t kind); // in the function being read
 
 // scope.c
 void ptx_scope_open(ptx_parser *p);
@@ -269,7 +339,7 @@ void ptx_scope_reset(ptx_parser *p);
 ptx_entry *ptx_declare(ptx_parser *p, token name, uint8_t kind);
 void ptx_declare_range(ptx_parser *p, token name, uint8_t type, uint32_t count);
 ptx_entry *ptx_lookup(ptx_parser *p, const char *s, size_t n);
-uint32_t ptx_new_registers(ptx_parser *p, uint8_t type, uint32_t n);
+uint32_t ptx_new_registers(ptx_parser *p, uint8_t type, uint32_t n, uint8_t how);
 
 // body.c
 void ptx_body(ptx_parser *p);
@@ -281,10 +351,12 @@ typedef struct ptx_sreg {
     uint8_t bytes;    // 4, 8; 0: a predicate
 } ptx_sreg;
 extern const ptx_sreg ptx_sregs[];
-int ptx_sreg_find(const char *s, size_t n); // -1: none
+int ptx_sreg_find(const char *s, size_t n);        // -1: none
+uint16_t ptx_sreg_number(const char *s, size_t n); // of one of a numbered family: "%envreg7"
 
 // lower.c
 orr_kernel *ptx_load(orr_module *m, const char *name, orr_err *e);
 ptx_func *ptx_func_real(ptx_front *f, ptx_func *fn); // through .alias
+ptx_func **ptx_reach(orr_module *m, const char *name, orr_arena *a);
 
 #endif

@@ -171,6 +171,10 @@ static void function(lowering *l, ptx_func *fn, orr_func *out) {
         else
             l->insts.at[x->at].target = (int32_t)l->start[x->stmt];
     }
+    if (!fn->starts) { // the same in every kernel that reaches it
+        fn->starts = orr_arena_alloc(&l->m->arena, (fn->n + 1) * sizeof *fn->starts);
+        for (uint32_t i = 0; i <= fn->n; i++) fn->starts[i] = l->start[i] - (uint32_t)first;
+    }
     if (fn->frame > MAX_LOCAL_BYTES) {
         orr_fail(l->e, ORR_BAD_INPUT,
                  "%.200s:%u: '%.200s' needs %llu bytes of local memory per thread; %d are the most",
@@ -280,4 +284,24 @@ orr_kernel *ptx_load(orr_module *m, const char *name, orr_err *e) {
     orr_map_put(&f->kernels, name, k);
     free_lowering(l);
     return k;
+}
+
+// The functions a loaded kernel is made of, by their number in it, its shared variables where it has them.
+ptx_func **ptx_reach(orr_module *m, const char *name, orr_arena *a) {
+    ptx_front *f = m->front;
+    const ptx_global *g = orr_map_get(&f->globals, name);
+    if (!g || !g->func) return NULL;
+    orr_err e = {0};
+    lowering *l = orr_calloc(1, sizeof *l);
+    l->m = m;
+    l->f = f;
+    l->e = &e;
+    ptx_func **order = NULL;
+    if (!setjmp(l->fail)) {
+        collect(l, g->func, false);
+        if (l->indirect) collect(l, g->func, true);
+        order = copy(a, l->order.at, l->order.n, sizeof *order);
+    }
+    free_lowering(l);
+    return order;
 }

@@ -17,6 +17,8 @@ typedef struct ptx_print_hooks { // any may be NULL
     void (*open)(void *arg, const ptx_func *fn, orr_text *out);
     // behind statement stmt's label and before the statement, on lines of its own; fn->n: at the body's end
     void (*before)(void *arg, const ptx_func *fn, uint32_t stmt, orr_text *out);
+    // behind statement stmt, on lines of its own
+    void (*after)(void *arg, const ptx_func *fn, uint32_t stmt, orr_text *out);
     // another spelling where an operand reads ptx_sregs[index]; false: as it is
     bool (*sreg)(void *arg, const ptx_func *fn, uint32_t index, orr_text *out);
     // another name for a variable in operands, as "other+64" (behind which "+4" may follow); false: its own

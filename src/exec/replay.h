@@ -1,0 +1,27 @@
+// Thread blocks that a real GPU executed, as streams (replay.c).
+#ifndef ORR_REPLAY_H
+#define ORR_REPLAY_H
+
+#include "exec/exec.h"
+
+typedef struct orr_events { // a run of whole events (isa/events.h)
+    const uint64_t *words;
+    size_t n;
+} orr_events;
+typedef struct orr_warp_events { // all of a warp's, in order
+    const orr_events *runs;
+    size_t n;
+} orr_warp_events;
+typedef struct orr_move { // an allocation: where it was there, and where it is in the launch's memory
+    uint64_t from, bytes, to;
+} orr_move;
+
+typedef struct orr_replay orr_replay;
+// `moves` by `from`, ascending, apart; they live as long as the replay, as what the launch points to does.
+orr_replay *orr_replay_new(const orr_launch *l, const orr_move *moves, size_t n, orr_err *e);
+// One thread block, its warps' events in, its streams out: valid until the next call.
+bool orr_replay_block(orr_replay *r, uint64_t index, const orr_warp_events *warps, orr_tb *tb, orr_err *e);
+orr_exec_counts orr_replay_counts(const orr_replay *r); // of all so far
+void orr_replay_free(orr_replay *r);
+
+#endif

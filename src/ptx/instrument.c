@@ -1,0 +1,683 @@
+// A module printed back as PTX with each of its kernels three times, for a real GPU to run (docs/on-gpu.md):
+//
+//   orr_run_NAME   as it is, but for its grid: a launch of n blocks in a row stands for blocks FIRST to
+//                  FIRST + n - 1 of the whole grid, whatever its shape, so that a grid can be run in slices
+//   orr_rec_NAME   the same, and lanes write down what they do (isa/events.h)
+//   orr_cnt_NAME   the same, and it is only counted
+//
+// Shared memory and a function's variables in local memory become one array each, laid out as our own
+// lowering lays them out, so that the offsets that come back are ours. What is inserted stands before a
+// statement and touches no register of the kernel's: blocks begin before their first statement, and a memory
+// instruction's address is worked out from its own operands. The functions below are called from there.
+//
+// Lanes that are together (activemask) act as one. The one that leads takes room in the warp's chunk, and
+// nobody goes on before that is done, so that what a lane does next comes behind. Room is taken by compare
+// and swap, because lanes of a warp that have parted may do so at the same time.
+#include "ptx/instrument.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "isa/events.h"
+#include "ptx/lower.h"
+#include "ptx/print.h"
+
+// ---- the functions that are called ----------------------------------------------------------------
+// Numbers are those of isa/events.h; $ names are replaced by them.
+static const char support[] =
+    ".visible .global .align 8 .b64 orr_control[$WORDS];\n"
+    ".extern .shared .align 128 .b8 orr_shared[];\n"
+    "\n"
+    ".func (.reg .b64 %at) orr_room(.reg .b64 %place, .reg .b32 %need)\n"
+    "{\n"
+    "  .reg .pred %p;\n"
+    "  .reg .b32 %used, %chunk, %n, %most;\n"
+    "  .reg .b64 %now, %new, %old, %a, %b;\n"
+    "again:\n"
+    "  ld.volatile.global.b64 %now, [%place];\n"
+    "  mov.b64 {%used, %chunk}, %now;\n"
+    "  add.u32 %n, %used, %need;\n"
+    "  setp.ne.u32 %p, %chunk, 0;\n"
+    "  setp.le.and.u32 %p, %n, $CHUNK, %p;\n"
+    "  @%p bra take;\n"
+    "  ld.global.b64 %a, [orr_control+$TAKEN];\n"
+    "  atom.global.add.u32 %n, [%a], 1;\n"
+    "  ld.global.b64 %b, [orr_control+$NCHUNKS];\n"
+    "  cvt.u32.u64 %most, %b;\n"
+    "  setp.ge.u32 %p, %n, %most;\n"
+    "  @%p bra none;\n"
+    "  ld.global.b64 %a, [orr_control+$CHUNKS];\n"
+    "  mul.wide.u32 %b, %n, $CHUNK;\n"
+    "  add.u64 %a, %a, %b;\n"
+    "  st.global.b64 [%a], %now;\n"
+    "  add.u32 %chunk, %n, 1;\n"
+    "  add.u32 %n, %need, $HEAD;\n"
+    "take:\n"
+    "  mov.b64 %new, {%n, %chunk};\n"
+    "  atom.global.cas.b64 %old, [%place], %now, %new;\n"
+    "  setp.ne.u64 %p, %old, %now;\n"
+    "  @%p bra again;\n"
+    "  ld.global.b64 %a, [orr_control+$CHUNKS];\n"
+    "  sub.u32 %chunk, %chunk, 1;\n"
+    "  mul.wide.u32 %b, %chunk, $CHUNK;\n"
+    "  add.u64 %a, %a, %b;\n"
+    "  sub.u32 %n, %n, %need;\n"
+    "  cvt.u64.u32 %b, %n;\n"
+    "  add.u64 %at, %a, %b;\n"
+    "  ret;\n"
+    "none:\n"
+    "  mov.b64 %at, 0;\n"
+    "  ret;\n"
+    "}\n"
+    "\n"
+    ".func orr_enter(.reg .b64 %place, .reg .b32 %block)\n" // lanes enter a block of code
+    "{\n"
+    "  .reg .pred %p;\n"
+    "  .reg .b32 %lanes, %t;\n"
+    "  .reg .b64 %at, %v;\n"
+    "  activemask.b32 %lanes;\n"
+    "  mov.u32 %t, %lanemask_lt;\n"
+    "  and.b32 %t, %t, %lanes;\n"
+    "  setp.ne.u32 %p, %t, 0;\n"
+    "  @%p bra done;\n"
+    "  call (%at), orr_room, (%place, 8);\n"
+    "  setp.eq.u64 %p, %at, 0;\n"
+    "  @%p bra done;\n"
+    "  mov.b64 %v, {%block, %lanes};\n"
+    "  st.global.b64 [%at], %v;\n"
+    "done:\n"
+    "  bar.warp.sync %lanes;\n"
+    "  ret;\n"
+    "}\n"
+    "\n"
+    ".func orr_access(.reg .b64 %place, .reg .b32 %what, .reg .b64 %addr, .reg .b32 %took)\n"
+    "{\n"
+    "  .reg .pred %p, %in, %lead, %q;\n"
+    "  .reg .b32 %lanes, %all, %first, %second, %t, %u, %lo, %hi, %rank, %n, %need;\n"
+    "  .reg .b64 %base, %step, %want, %at, %v;\n"
+    "  activemask.b32 %all;\n"
+    "  setp.ne.u32 %in, %took, 0;\n"
+    "  vote.sync.ballot.b32 %lanes, %in, %all;\n"
+    "  setp.eq.u32 %p, %lanes, 0;\n"
+    "  @%p bra done;\n"
+    "  brev.b32 %t, %lanes;\n"
+    "  clz.b32 %first, %t;\n"
+    "  sub.u32 %u, %lanes, 1;\n"
+    "  and.b32 %u, %u, %lanes;\n"
+    "  setp.eq.u32 %p, %u, 0;\n"
+    "  brev.b32 %u, %u;\n"
+    "  clz.b32 %second, %u;\n"
+    "  selp.b32 %second, %first, %second, %p;\n"
+    "  mov.u32 %t, %laneid;\n"
+    "  setp.eq.u32 %lead, %t, %first;\n"
+    "  mov.u32 %t, %lanemask_lt;\n"
+    "  and.b32 %t, %t, %lanes;\n"
+    "  popc.b32 %rank, %t;\n"
+    "  popc.b32 %n, %lanes;\n"
+    "  mov.b64 {%lo, %hi}, %addr;\n"
+    "  shfl.sync.idx.b32 %t, %lo, %first, 31, %all;\n"
+    "  shfl.sync.idx.b32 %u, %hi, %first, 31, %all;\n"
+    "  mov.b64 %base, {%t, %u};\n"
+    "  shfl.sync.idx.b32 %t, %lo, %second, 31, %all;\n"
+    "  shfl.sync.idx.b32 %u, %hi, %second, 31, %all;\n"
+    "  mov.b64 %step, {%t, %u};\n"
+    "  sub.u64 %step, %step, %base;\n"
+    "  cvt.u64.u32 %want, %rank;\n"
+    "  mad.lo.u64 %want, %want, %step, %base;\n"
+    "  setp.eq.u64 %p, %want, %addr;\n"
+    "  not.pred %q, %in;\n"
+    "  or.pred %p, %p, %q;\n"
+    "  vote.sync.all.pred %p, %p, %all;\n"
+    "  @!%p bra each;\n"
+    "  @!%lead bra done;\n" // regular
+    "  call (%at), orr_room, (%place, 24);\n"
+    "  setp.eq.u64 %p, %at, 0;\n"
+    "  @%p bra done;\n"
+    "  or.b32 %what, %what, $REGULAR;\n"
+    "  mov.b64 %v, {%what, %lanes};\n"
+    "  st.global.b64 [%at], %v;\n"
+    "  st.global.b64 [%at+8], %base;\n"
+    "  st.global.b64 [%at+16], %step;\n"
+    "  bra done;\n"
+    "each:\n"
+    "  mov.b64 {%t, %u}, %base;\n"
+    "  setp.eq.u32 %p, %u, %hi;\n"
+    "  or.pred %p, %p, %q;\n"
+    "  vote.sync.all.pred %q, %p, %all;\n" // %q: all near
+    "  add.u32 %t, %n, 1;\n"
+    "  shr.u32 %t, %t, 1;\n"
+    "  shl.b32 %t, %t, 3;\n"
+    "  add.u32 %t, %t, 16;\n"
+    "  shl.b32 %need, %n, 3;\n"
+    "  add.u32 %need, %need, 8;\n"
+    "  selp.b32 %need, %t, %need, %q;\n"
+    "  mov.b64 %at, 0;\n"
+    "  @!%lead bra have;\n"
+    "  call (%at), orr_room, (%place, %need);\n"
+    "  setp.eq.u64 %p, %at, 0;\n"
+    "  @%p bra have;\n"
+    "  selp.b32 %t, $NEAR, $FAR, %q;\n"
+    "  or.b32 %t, %t, %what;\n"
+    "  mov.b64 %v, {%t, %lanes};\n"
+    "  st.global.b64 [%at], %v;\n"
+    "  cvt.u64.u32 %v, %hi;\n"
+    "  @%q st.global.b64 [%at+8], %v;\n"
+    "have:\n"
+    "  mov.b64 {%t, %u}, %at;\n"
+    "  shfl.sync.idx.b32 %t, %t, %first, 31, %all;\n"
+    "  shfl.sync.idx.b32 %u, %u, %first, 31, %all;\n"
+    "  mov.b64 %at, {%t, %u};\n"
+    "  setp.ne.and.u64 %in, %at, 0, %in;\n"
+    "  @!%in bra done;\n"
+    "  @!%q bra far;\n"
+    "  mul.wide.u32 %v, %rank, 4;\n"
+    "  add.u64 %v, %v, %at;\n"
+    "  st.global.b32 [%v+16], %lo;\n"
+    "  bra done;\n"
+    "far:\n"
+    "  mul.wide.u32 %v, %rank, 8;\n"
+    "  add.u64 %v, %v, %at;\n"
+    "  st.global.b64 [%v+8], %addr;\n"
+    "done:\n"
+    "  bar.warp.sync %all;\n"
+    "  ret;\n"
+    "}\n"
+    "\n"
+    // The counts of a block of code; the thread block's; instructions and requests that it has.
+    ".func orr_count(.reg .b64 %count, .reg .b64 %tb, .reg .b32 %insts, .reg .b32 %requests)\n"
+    "{\n"
+    "  .reg .pred %p;\n"
+    "  .reg .b32 %lanes, %t;\n"
+    "  .reg .b64 %v;\n"
+    "  activemask.b32 %lanes;\n"
+    "  mov.u32 %t, %lanemask_lt;\n"
+    "  and.b32 %t, %t, %lanes;\n"
+    "  setp.ne.u32 %p, %t, 0;\n"
+    "  @%p bra done;\n"
+    "  red.global.add.u64 [%count], 1;\n"
+    "  popc.b32 %t, %lanes;\n"
+    "  cvt.u64.u32 %v, %t;\n"
+    "  red.global.add.u64 [%count+8], %v;\n"
+    "  cvt.u64.u32 %v, %insts;\n"
+    "  red.global.add.u64 [%tb], %v;\n"
+    "  setp.eq.u32 %p, %requests, 0;\n"
+    "  @%p bra done;\n"
+    "  cvt.u64.u32 %v, %requests;\n"
+    "  red.global.add.u64 [%tb+8], %v;\n"
+    "done:\n"
+    "  ret;\n"
+    "}\n";
+
+static void add_support(orr_text *out) {
+    static const struct {
+        const char *name;
+        unsigned value;
+    } names[] = {
+        {"WORDS", ORR_CONTROL_WORDS},
+        {"CHUNKS", ORR_CONTROL_CHUNKS * 8},
+        {"NCHUNKS", ORR_CONTROL_NCHUNKS * 8},
+        {"TAKEN", ORR_CONTROL_TAKEN * 8},
+        {"CHUNK", ORR_CHUNK_BYTES},
+        {"HEAD", ORR_CHUNK_HEAD},
+        {"REGULAR", (unsigned)ORR_EVENT_REGULAR << 30},
+        {"NEAR", (unsigned)ORR_EVENT_NEAR << 30},
+        {"FAR", (unsigned)ORR_EVENT_FAR << 30},
+    };
+    for (const char *s = support; *s;) {
+        size_t plain = strcspn(s, "$");
+        orr_text_addn(out, s, plain);
+        s += plain;
+        if (!*s) break;
+        size_t n = strspn(++s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (strlen(names[i].name) == n && !memcmp(names[i].name, s, n))
+                orr_text_add(out, "%u", names[i].value);
+        s += n;
+    }
+}
+
+// ---- one copy of a kernel -------------------------------------------------------------------------
+typedef struct copy {
+    orr_module *m;
+    ptx_front *f;
+    const orr_kernel *k;
+    int mode;             // ORR_COPY_*
+    const char **names;   // of the functions it reaches, by their number in the kernel
+    const ptx_var *local; // the variable in local memory of the function being printed, NULL: none
+    bool grid;            // that function reads its place in the grid
+} copy;
+
+static const orr_func *lowered(const copy *c, const ptx_func *fn) { return &c->k->funcs[fn->index]; }
+
+static const char *name_of(void *arg, const ptx_func *fn) {
+    const copy *c = arg;
+    fn = ptx_func_real(c->f, (ptx_func *)(uintptr_t)fn);
+    if (!fn->defined || fn->stamp != c->f->stamp) return NULL;
+    return c->names[fn->index];
+}
+
+// Shared variables are parts of one array, which begins with those of known size.
+static bool var_of(void *arg, const ptx_func *fn, const ptx_var *v, orr_text *out) {
+    const copy *c = arg;
+    (void)fn;
+    if (v->where != V_SHARED && v->where != V_DYNAMIC) return false;
+    orr_text_add(out, "orr_shared+%llu",
+                 (unsigned long long)(v->where == V_SHARED ? v->offset : c->k->shared_bytes));
+    return true;
+}
+
+static const char *grid_register(uint8_t sreg) {
+    switch (sreg) {
+    case ORR_SREG_CTAID_X: return "%orr_cx";
+    case ORR_SREG_CTAID_Y: return "%orr_cy";
+    case ORR_SREG_CTAID_Z: return "%orr_cz";
+    case ORR_SREG_NCTAID_X: return "%orr_gx";
+    case ORR_SREG_NCTAID_Y: return "%orr_gy";
+    case ORR_SREG_NCTAID_Z: return "%orr_gz";
+    case ORR_SREG_DYNAMIC_SMEM: return "%orr_dynamic";
+    default: return NULL;
+    }
+}
+
+static bool sreg_of(void *arg, const ptx_func *fn, uint32_t index, orr_text *out) {
+    (void)arg;
+    (void)fn;
+    const char *name = grid_register(ptx_sregs[index].sreg);
+    if (name) orr_text_add(out, "%s", name);
+    return name != NULL;
+}
+
+static bool starts_with(const ptx_stmt *s, const char *word) {
+    return !strncmp(s->op->text, word, strlen(word));
+}
+
+// What of the function has to be known before it is printed.
+static void look_through(copy *c, const ptx_func *fn) {
+    c->local = NULL;
+    c->grid = false;
+    for (uint32_t n = 0; n < fn->nopds; n++) {
+        const ptx_opd *o = &c->f->opds.at[fn->first_opd + n];
+        if (o->kind == O_SREG && grid_register(ptx_sregs[o->value].sreg)) c->grid = true;
+    }
+    for (uint32_t n = 0; n < fn->n && !c->local; n++) {
+        const ptx_stmt *s = &c->f->stmts.at[fn->first + n];
+        if (!starts_with(s, "mov") && !starts_with(s, "cvta") && !strstr(s->op->text, ".local")) continue;
+        for (uint32_t i = 0; i < s->n; i++) {
+            const ptx_opd *o = &c->f->opds.at[s->first + i];
+            if (o->kind == O_ADDR && o->n) o = &c->f->opds.at[o->value];
+            if (o->kind == O_VAR && o->var->where == V_FRAME) c->local = o->var;
+        }
+    }
+}
+
+static void open_body(void *arg, const ptx_func *fn, orr_text *out) {
+    const copy *c = arg;
+    (void)fn;
+    if (c->grid)
+        orr_text_add(
+            out,
+            "  .reg .b32 %%orr_cx, %%orr_cy, %%orr_cz, %%orr_gx, %%orr_gy, %%orr_gz, %%orr_dynamic;\n"
+            "  {\n"
+            "  .reg .b64 %%n, %%d, %%q, %%r;\n"
+            "  .reg .b32 %%t;\n"
+            "  ld.global.b64 %%n, [orr_control+%d];\n"
+            "  mov.u32 %%t, %%ctaid.x;\n"
+            "  cvt.u64.u32 %%q, %%t;\n"
+            "  add.u64 %%n, %%n, %%q;\n"
+            "  ld.global.b64 %%d, [orr_control+%d];\n"
+            "  cvt.u32.u64 %%orr_gx, %%d;\n"
+            "  div.u64 %%q, %%n, %%d;\n"
+            "  mul.lo.u64 %%r, %%q, %%d;\n"
+            "  sub.u64 %%r, %%n, %%r;\n"
+            "  cvt.u32.u64 %%orr_cx, %%r;\n"
+            "  ld.global.b64 %%d, [orr_control+%d];\n"
+            "  cvt.u32.u64 %%orr_gy, %%d;\n"
+            "  div.u64 %%n, %%q, %%d;\n"
+            "  mul.lo.u64 %%r, %%n, %%d;\n"
+            "  sub.u64 %%r, %%q, %%r;\n"
+            "  cvt.u32.u64 %%orr_cy, %%r;\n"
+            "  cvt.u32.u64 %%orr_cz, %%n;\n"
+            "  ld.global.b64 %%d, [orr_control+%d];\n"
+            "  cvt.u32.u64 %%orr_gz, %%d;\n"
+            "  ld.global.b64 %%d, [orr_control+%d];\n"
+            "  cvt.u32.u64 %%orr_dynamic, %%d;\n"
+            "  }\n",
+            ORR_CONTROL_FIRST * 8, ORR_CONTROL_GRID_X * 8, ORR_CONTROL_GRID_Y * 8, ORR_CONTROL_GRID_Z * 8,
+            ORR_CONTROL_DYNAMIC * 8);
+    if (c->mode == ORR_COPY_RECORD)
+        orr_text_add(out,
+                     "  .reg .b64 %%orr_place, %%orr_a, %%orr_b;\n"
+                     "  .reg .b32 %%orr_t;\n"
+                     "  .reg .pred %%orr_p;\n"
+                     "  {\n"
+                     "  .reg .b32 %%t, %%x, %%y, %%z, %%nx, %%ny, %%nz;\n"
+                     "  .reg .b64 %%w;\n"
+                     "  mov.u32 %%x, %%tid.x;\n"
+                     "  mov.u32 %%y, %%tid.y;\n"
+                     "  mov.u32 %%z, %%tid.z;\n"
+                     "  mov.u32 %%nx, %%ntid.x;\n"
+                     "  mov.u32 %%ny, %%ntid.y;\n"
+                     "  mov.u32 %%nz, %%ntid.z;\n"
+                     "  mad.lo.u32 %%t, %%z, %%ny, %%y;\n"
+                     "  mad.lo.u32 %%t, %%t, %%nx, %%x;\n"
+                     "  shr.u32 %%t, %%t, 5;\n"
+                     "  mul.lo.u32 %%nx, %%nx, %%ny;\n"
+                     "  mad.lo.u32 %%nx, %%nx, %%nz, 31;\n"
+                     "  shr.u32 %%nx, %%nx, 5;\n"
+                     "  mov.u32 %%x, %%ctaid.x;\n"
+                     "  mul.wide.u32 %%w, %%x, %%nx;\n"
+                     "  cvt.u64.u32 %%orr_a, %%t;\n"
+                     "  add.u64 %%w, %%w, %%orr_a;\n"
+                     "  shl.b64 %%w, %%w, 3;\n"
+                     "  ld.global.b64 %%orr_place, [orr_control+%d];\n"
+                     "  add.u64 %%orr_place, %%orr_place, %%w;\n"
+                     "  }\n",
+                     ORR_CONTROL_PLACES * 8);
+    if (c->mode == ORR_COPY_COUNT)
+        orr_text_add(out,
+                     "  .reg .b64 %%orr_counts, %%orr_tb, %%orr_a;\n"
+                     "  {\n"
+                     "  .reg .b32 %%t;\n"
+                     "  mov.u32 %%t, %%smid;\n"
+                     "  and.b32 %%t, %%t, %d;\n"
+                     "  mul.wide.u32 %%orr_a, %%t, %u;\n"
+                     "  ld.global.b64 %%orr_counts, [orr_control+%d];\n"
+                     "  add.u64 %%orr_counts, %%orr_counts, %%orr_a;\n"
+                     "  mov.u32 %%t, %%ctaid.x;\n"
+                     "  mul.wide.u32 %%orr_a, %%t, %d;\n"
+                     "  ld.global.b64 %%orr_tb, [orr_control+%d];\n"
+                     "  add.u64 %%orr_tb, %%orr_tb, %%orr_a;\n"
+                     "  }\n",
+                     ORR_COUNT_COPIES - 1, c->k->nblocks * ORR_COUNT_WORDS * 8, ORR_CONTROL_COUNTS * 8,
+                     ORR_COUNT_TB_WORDS * 8, ORR_CONTROL_BLOCKS * 8);
+}
+
+// ---- before a statement ---------------------------------------------------------------------------
+static void put_enter(const copy *c, uint32_t block, orr_text *out) {
+    const orr_block *b = &c->k->blocks[block];
+    if (c->mode == ORR_COPY_RECORD)
+        orr_text_add(out, "  call orr_enter, (%%orr_place, %u);\n", block);
+    else
+        orr_text_add(out,
+                     "  add.u64 %%orr_a, %%orr_counts, %llu;\n"
+                     "  call orr_count, (%%orr_a, %%orr_tb, %u, %u);\n",
+                     (unsigned long long)block * ORR_COUNT_WORDS * 8, b->count, b->nmem);
+}
+
+// What is in %orr_a, as an access by instruction `inst` under the statement's guard.
+static void put_access(const ptx_func *fn, const ptx_stmt *s, uint32_t inst, orr_text *out) {
+    if (s->guard >= 0) {
+        orr_text_add(out, "  selp.b32 %%orr_t, %s, ", s->guard_neg ? "0, 1" : "1, 0");
+        ptx_print_reg(fn, (uint32_t)s->guard, out);
+        orr_text_add(out, ";\n");
+    } else {
+        orr_text_add(out, "  mov.b32 %%orr_t, 1;\n");
+    }
+    orr_text_add(out, "  call orr_access, (%%orr_place, %u, %%orr_a, %%orr_t);\n", inst);
+}
+
+static bool is_wide(const ptx_func *fn, const ptx_opd *o) {
+    return ptx_type_class(fn->reg_type[o->value]) == ORR_D;
+}
+
+// %orr_a = the value of a register, widened, plus an addend.
+static void put_register(const ptx_func *fn, const ptx_opd *o, orr_text *out) {
+    orr_text_add(out, is_wide(fn, o) ? "  add.s64 %%orr_a, " : "  cvt.u64.u32 %%orr_a, ");
+    ptx_print_reg(fn, (uint32_t)o->value, out);
+    if (is_wide(fn, o))
+        orr_text_add(out, ", %lld;\n", (long long)o->addend);
+    else
+        orr_text_add(out, ";\n  add.s64 %%orr_a, %%orr_a, %lld;\n", (long long)o->addend);
+}
+
+// %orr_a = the address that the brackets name, as it is in its own space.
+static bool put_address(const copy *c, const ptx_print_hooks *h, const ptx_func *fn, const ptx_opd *o,
+                        uint8_t space, orr_text *out) {
+    const ptx_opd *base = &c->f->opds.at[o->value];
+    if (o->kind != O_ADDR || o->n != 1) return false;
+    if (base->kind == O_REG) {
+        put_register(fn, base, out);
+    } else if (base->kind == O_VAR || base->kind == O_INT) {
+        orr_text_add(out, "  mov.b64 %%orr_a, ");
+        ptx_print_operand(c->f, h, fn, base, out);
+        orr_text_add(out, ";\n");
+    } else {
+        return false;
+    }
+    switch (space) {
+    case ORR_SPACE_SHARED:
+        orr_text_add(out, "  cvt.u32.u64 %%orr_t, %%orr_a;\n"
+                          "  cvt.u64.u32 %%orr_a, %%orr_t;\n"
+                          "  mov.b64 %%orr_b, orr_shared;\n"
+                          "  sub.u64 %%orr_a, %%orr_a, %%orr_b;\n");
+        break;
+    case ORR_SPACE_CONST: orr_text_add(out, "  cvta.const.u64 %%orr_a, %%orr_a;\n"); break;
+    case ORR_SPACE_LOCAL:
+        if (!c->local) break;
+        orr_text_add(out,
+                     "  mov.b64 %%orr_b, %s;\n"
+                     "  sub.u64 %%orr_a, %%orr_a, %%orr_b;\n"
+                     "  add.u64 %%orr_a, %%orr_a, %llu;\n",
+                     c->local->name, (unsigned long long)c->local->offset);
+        break;
+    case ORR_SPACE_GENERIC:
+        orr_text_add(out,
+                     "  isspacep.shared %%orr_p, %%orr_a;\n"
+                     "  cvta.shared.u64 %%orr_b, orr_shared;\n"
+                     "  sub.u64 %%orr_b, %%orr_a, %%orr_b;\n"
+                     "  add.u64 %%orr_b, %%orr_b, 0x%llx;\n"
+                     "  selp.b64 %%orr_b, %%orr_b, %%orr_a, %%orr_p;\n",
+                     ORR_SHARED_WINDOW);
+        if (c->local)
+            orr_text_add(out,
+                         "  isspacep.local %%orr_p, %%orr_a;\n"
+                         "  {\n"
+                         "  .reg .b64 %%l;\n"
+                         "  mov.b64 %%l, %s;\n"
+                         "  cvta.local.u64 %%l, %%l;\n"
+                         "  sub.u64 %%l, %%orr_a, %%l;\n"
+                         "  add.u64 %%l, %%l, 0x%llx;\n"
+                         "  selp.b64 %%orr_b, %%l, %%orr_b, %%orr_p;\n"
+                         "  }\n",
+                         c->local->name, ORR_LOCAL_WINDOW + c->local->offset);
+        orr_text_add(out, "  mov.b64 %%orr_a, %%orr_b;\n");
+        break;
+    default: break;
+    }
+    return true;
+}
+
+static const ptx_opd *bracket(const copy *c, const ptx_stmt *s, int which) {
+    for (uint32_t n = 0; n < s->n; n++) {
+        const ptx_opd *o = &c->f->opds.at[s->first + n];
+        if (o->kind == O_ADDR && which-- == 0) return o;
+    }
+    return NULL;
+}
+
+static void put_traced(const copy *c, const ptx_print_hooks *h, const ptx_func *fn, const ptx_stmt *s,
+                       uint32_t inst, orr_text *out) {
+    const orr_inst *i = &c->k->insts[inst];
+    if (orr_traced_address(c->k, i)->kind == ORR_K_NONE) { // in its own frame: where is known
+        if (i->guard < 0) return;
+        orr_text_add(out, "  mov.b64 %%orr_a, 0;\n");
+        put_access(fn, s, inst, out);
+        return;
+    }
+    const ptx_opd *o = bracket(c, s, i->op == ORR_OP_CPASYNC);
+    if (o && put_address(c, h, fn, o, i->space, out)) put_access(fn, s, inst, out);
+}
+
+// The lanes that an operation waits for are its last operand.
+static void put_members(const copy *c, const ptx_func *fn, const ptx_stmt *s, uint32_t inst, orr_text *out) {
+    const ptx_opd *o = &c->f->opds.at[s->first + s->n - 1];
+    if (!s->n || o->kind != O_REG) return;
+    ptx_opd plain = *o;
+    plain.addend = 0;
+    put_register(fn, &plain, out);
+    put_access(fn, s, inst, out);
+}
+
+// A barrier: its number, and the threads it is for in the upper half. As operands they are the same kinds as
+// in the instruction; the barrier's destination, if it reduces, comes first.
+static void put_barrier(const copy *c, const ptx_print_hooks *h, const ptx_func *fn, const ptx_stmt *s,
+                        uint32_t inst, orr_text *out) {
+    const orr_inst *i = &c->k->insts[inst];
+    bool red = i->sub >= ORR_BAR_RED_POPC;
+    uint32_t at = s->first + red, end = s->first + s->n - red; // behind: what is reduced
+    const char *to[2] = {"%orr_a", "%orr_b"};
+    for (int n = 0; n < 2; n++, at++) {
+        if (at >= end) {
+            orr_text_add(out, "  mov.b64 %s, 0;\n", to[n]);
+            continue;
+        }
+        orr_text_add(out, c->f->opds.at[at].kind == O_REG ? "  cvt.u64.u32 %s, " : "  mov.b64 %s, ", to[n]);
+        ptx_print_operand(c->f, h, fn, &c->f->opds.at[at], out);
+        orr_text_add(out, ";\n");
+    }
+    orr_text_add(out, "  shl.b64 %%orr_b, %%orr_b, 32;\n"
+                      "  or.b64 %%orr_a, %%orr_a, %%orr_b;\n");
+    put_access(fn, s, inst, out);
+}
+
+// Everything about instructions [from, to) of the kernel, which statement s became (or a part of it).
+static void put_range(const copy *c, const ptx_print_hooks *h, const ptx_func *fn, const ptx_stmt *s,
+                      uint32_t from, uint32_t to, orr_text *out) {
+    const orr_func *lf = lowered(c, fn);
+    uint32_t b = lf->first_block, end = b + lf->nblocks;
+    while (b < end && c->k->blocks[b].first < from) b++; // few enough; a search would not pay
+    for (uint32_t i = from; i < to; i++) {
+        const orr_inst *in = &c->k->insts[i];
+        if (b < end && c->k->blocks[b].first == i) {
+            put_enter(c, b++, out);
+            if (c->mode == ORR_COPY_RECORD && s && orr_members_told(c->k, in)) put_members(c, fn, s, i, out);
+        }
+        if (c->mode != ORR_COPY_RECORD || !s) continue;
+        if (orr_inst_traced(in)) put_traced(c, h, fn, s, i, out);
+        if (orr_barrier_told(c->k, in)) put_barrier(c, h, fn, s, i, out);
+    }
+}
+
+typedef struct printing { // what hooks get: the copy first
+    copy c;
+    ptx_print_hooks hooks;
+} printing;
+
+static uint32_t range_of(const copy *c, const ptx_func *fn, uint32_t stmt, uint32_t *to) {
+    const orr_func *lf = lowered(c, fn);
+    *to = stmt < fn->n ? lf->first_inst + fn->starts[stmt + 1] : lf->first_inst + lf->ninsts;
+    return stmt ? lf->first_inst + fn->starts[stmt] : lf->first_inst;
+}
+
+static uint32_t behind_call(const copy *c, uint32_t from,
+                            uint32_t to) { // of the range; `to`: no call is in it
+    for (uint32_t i = from; i < to; i++)
+        if (c->k->insts[i].op == ORR_OP_CALL) return i + 1;
+    return to;
+}
+
+static void before(void *arg, const ptx_func *fn, uint32_t stmt, orr_text *out) {
+    const printing *p = arg;
+    uint32_t to, from = range_of(&p->c, fn, stmt, &to);
+    const ptx_stmt *s = stmt < fn->n ? &p->c.f->stmts.at[fn->first + stmt] : NULL;
+    put_range(&p->c, &p->hooks, fn, s, from, behind_call(&p->c, from, to), out);
+}
+
+static void after(void *arg, const ptx_func *fn, uint32_t stmt, orr_text *out) {
+    const printing *p = arg;
+    uint32_t to, from = range_of(&p->c, fn, stmt, &to);
+    put_range(&p->c, &p->hooks, fn, &p->c.f->stmts.at[fn->first + stmt], behind_call(&p->c, from, to), to,
+              out);
+}
+
+// ---- the module -----------------------------------------------------------------------------------
+static const char *const prefix[] = {
+    [ORR_COPY_PLAIN] = "run", [ORR_COPY_RECORD] = "rec", [ORR_COPY_COUNT] = "cnt"};
+
+static void print_copy(orr_module *m, const orr_kernel *k, ptx_func *const *order, int mode, orr_text *out) {
+    ptx_front *f = m->front;
+    orr_arena names = {0};
+    printing p = {.c = {.m = m, .f = f, .k = k, .mode = mode}};
+    p.c.names = orr_arena_alloc(&names, k->nfuncs * sizeof *p.c.names);
+    for (uint32_t n = 0; n < k->nfuncs; n++)
+        p.c.names[n] = n ? orr_arena_printf(&names, "orr_%s_%s$%s", prefix[mode], k->name, order[n]->name)
+                         : orr_arena_printf(&names, "orr_%s_%s", prefix[mode], k->name);
+    p.hooks = (ptx_print_hooks){.arg = &p,
+                                .open = open_body,
+                                .sreg = sreg_of,
+                                .var = var_of,
+                                .name = name_of,
+                                .entry_directives = ".maxntid 1024, 1, 1",
+                                .no_tuning = true};
+    if (mode != ORR_COPY_PLAIN) {
+        p.hooks.before = before;
+        p.hooks.after = after;
+    }
+    orr_text bodies = {0};
+    for (uint32_t n = k->nfuncs; n-- > 0;) {
+        size_t from = bodies.n;
+        look_through(&p.c, order[n]);
+        ptx_print_func(m, &p.hooks, order[n], &bodies);
+        const char *brace = bodies.s ? strchr(bodies.s + from, '{') : NULL;
+        if (n && brace) { // may be called before it is defined
+            orr_text_addn(out, bodies.s + from, (size_t)(brace - bodies.s) - from);
+            orr_text_add(out, ";\n");
+        }
+    }
+    if (bodies.n) orr_text_addn(out, bodies.s, bodies.n);
+    free(bodies.s);
+    orr_arena_free(&names);
+}
+
+static bool no_function(void *arg, const ptx_func *fn) {
+    (void)arg;
+    (void)fn;
+    return false;
+}
+
+static bool not_shared(void *arg, const ptx_var *v) {
+    (void)arg;
+    return v->where != V_SHARED && v->where != V_DYNAMIC;
+}
+
+static void put_support(void *arg, orr_text *out) {
+    (void)arg;
+    add_support(out);
+}
+
+// What cannot be recorded, and why; NULL: it can.
+static const char *obstacle(const orr_kernel *k, uint32_t *line) {
+    for (uint32_t n = 0; n < k->ninsts; n++) {
+        const orr_inst *i = &k->insts[n];
+        *line = i->line;
+        if (i->op == ORR_OP_CALL && i->target < 0) return "calls through a pointer";
+        if (i->op == ORR_OP_ALLOCA) return "memory taken from the stack";
+        if (i->op == ORR_OP_WMMALOAD || i->op == ORR_OP_WMMASTORE) return "matrix loads and stores of wmma";
+    }
+    return NULL;
+}
+
+bool orr_ptx_recordable(const orr_kernel *k, orr_err *e) {
+    uint32_t line;
+    const char *what = obstacle(k, &line);
+    if (!what) return true;
+    return orr_fail(e, ORR_BAD_INPUT,
+                    "%s:%u: kernel '%s': %s cannot be recorded on a GPU; run it with --on cpu",
+                    k->module->path, line, k->name, what);
+}
+
+bool orr_ptx_instrument(orr_module *m, orr_text *out, orr_err *e) {
+    ptx_print_hooks h = {.head = put_support, .wants = no_function, .declare = not_shared};
+    if (!ptx_print(m, &h, out, e)) return false;
+    for (uint32_t n = 0; n < m->nkernels; n++) {
+        orr_err why = {0}; // a kernel that we cannot execute is not there; whoever launches it hears why
+        uint32_t line;
+        const orr_kernel *k = m->load(m, m->kernel_names[n], &why);
+        if (!k || obstacle(k, &line)) continue;
+        orr_arena a = {0};
+        ptx_func **order = ptx_reach(m, k->name, &a);
+        for (int mode = 0; order && mode < ORR_COPIES; mode++) print_copy(m, k, order, mode, out);
+        orr_arena_free(&a);
+    }
+    return true;
+}
