@@ -110,6 +110,7 @@ typedef struct ptx_func {
     uint32_t nregs;
     uint32_t maxntid[3], reqntid[3], cluster[3], minctapersm, maxnreg;
     uint32_t stamp, index; // the load that reached it, its number there
+    uint32_t *starts; // [n + 1] once lowered: first instruction of each statement, from its own first
     uint8_t linkage;
     ptx_slice attribute;
     uint32_t first_note, nnotes;
