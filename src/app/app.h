@@ -30,7 +30,6 @@ typedef struct app_module {
     const void *data; // the fatbin it comes from, until it is opened
     const char *name; // for messages
     int failed;       // why it cannot be opened, E_*
-    bool gone;        // unregistered or unloaded
     void *handle[2];  // what programs hold on to: its address
     struct app_module *next;
 } app_module;
@@ -57,7 +56,8 @@ typedef struct app_variable {
 
 app_module *app_module_new(const void *data, const char *name); // opened when first used
 app_module *app_module_open(const void *image, size_t n, const char *name, int *error); // cubin, fatbin, PTX
-int app_module_ready(app_module *m);                                                    // opens it; E_*
+void app_module_close(app_module *m);            // its functions and variables are no more
+int app_module_ready(app_module *m);             // opens it; E_*
 int app_function_ready(app_function *f);         // loads its kernel; E_*
 app_function *app_function_of(const void *host); // by stub, or one's own handle
 app_function *app_function_named(app_module *m, const char *name, int *error);

@@ -41,6 +41,30 @@ int orr_cudaEventSynchronize(void *event);
 int orr_cudaEventElapsedTime(float *ms, void *start, void *end);
 int orr_cudaStreamWaitEvent(void *stream, void *event, unsigned flags);
 int orr_cudaLaunchHostFunc(void *stream, void (*fn)(void *), void *user);
+int orr_cudaStreamAddCallback(void *stream, void (*fn)(void *, int, void *), void *user, unsigned flags);
+int orr_cudaStreamGetFlags(void *stream, unsigned *flags);
+int orr_cudaStreamGetPriority(void *stream, int *priority);
+int orr_cudaStreamGetId(void *stream, unsigned long long *id);
+int orr_cudaStreamBeginCapture(void *stream, int mode);
+int orr_cudaStreamEndCapture(void *stream, void **graph);
+int orr_cudaStreamIsCapturing(void *stream, int *status);
+int orr_cudaGraphCreate(void **graph, unsigned flags);
+int orr_cudaGraphDestroy(void *graph);
+int orr_cudaGraphInstantiate(void **to, void *graph, unsigned long long flags);
+int orr_cudaGraphUpload(void *graph, void *stream);
+int orr_cudaGraphLaunch(void *graph, void *stream);
+int orr_cudaDeviceCanAccessPeer(int *can, int device, int peer);
+int orr_cudaDeviceGetPCIBusId(char *id, int n, int device);
+int orr_cudaDeviceGetByPCIBusId(int *device, const char *id);
+int orr_cudaDeviceSetLimit(int limit, size_t value);
+int orr_cudaDeviceGetLimit(size_t *value, int limit);
+int orr_cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
+int orr_cudaMallocPitch(void **p, size_t *pitch, size_t width, size_t height);
+int orr_cudaMemcpy2DAsync(void *dst, size_t dp, const void *src, size_t sp, size_t width, size_t height,
+                          int kind, void *stream);
+int orr_cudaHostRegister(void *p, size_t bytes, unsigned flags);
+int orr_cudaHostUnregister(void *p);
+int orr_cudaLaunchKernelExC(const launch_config *config, const void *func, void **args);
 const char *orr_cudaGetErrorString(int error);
 const char *orr_cudaGetErrorName(int error);
 
@@ -111,6 +135,40 @@ API int cuCtxGetDevice(int *device) { return cuDeviceGet(device, 0); }
 API int cuCtxSynchronize(void) { return orr_cudaDeviceSynchronize(); }
 API int cuDevicePrimaryCtxRetain(void **context, int device) { return cuCtxCreate_v2(context, 0, device); }
 API int cuDevicePrimaryCtxRelease_v2(int device) { return device ? E_DEVICE : E_OK; }
+API int cuDevicePrimaryCtxReset_v2(int device) { return device ? E_DEVICE : E_OK; }
+API int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
+    (void)flags;
+    return device ? E_DEVICE : E_OK;
+}
+API int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
+    if (flags) *flags = 0;
+    if (active) *active = 1;
+    return device ? E_DEVICE : E_OK;
+}
+API int cuCtxGetFlags(unsigned *flags) {
+    if (flags) *flags = 0;
+    return flags ? E_OK : E_VALUE;
+}
+API int cuCtxGetApiVersion(void *context, unsigned *version) {
+    (void)context;
+    if (version) *version = 3020; // what contexts of today say
+    return version ? E_OK : E_VALUE;
+}
+API int cuCtxSetLimit(int limit, size_t value) { return orr_cudaDeviceSetLimit(limit, value); }
+API int cuCtxGetLimit(size_t *value, int limit) { return orr_cudaDeviceGetLimit(value, limit); }
+API int cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+    return orr_cudaDeviceGetStreamPriorityRange(least, greatest);
+}
+API int cuDeviceCanAccessPeer(int *can, int device, int peer) {
+    return orr_cudaDeviceCanAccessPeer(can, device, peer);
+}
+API int cuDeviceGetPCIBusId(char *id, int n, int device) { return orr_cudaDeviceGetPCIBusId(id, n, device); }
+API int cuDeviceGetByPCIBusId(int *device, const char *id) { return orr_cudaDeviceGetByPCIBusId(device, id); }
+API int cuDeviceGetUuid_v2(void *uuid, int device) {
+    if (!uuid || device) return uuid ? E_DEVICE : E_VALUE;
+    memcpy(uuid, "orrery simulated", 16); // as cudaDeviceProp says it
+    return E_OK;
+}
 API int cuGetErrorString(int error, const char **text) {
     if (!text) return E_VALUE;
     *text = orr_cudaGetErrorString(error);
@@ -158,7 +216,7 @@ API int cuModuleLoad(void **module, const char *path) {
 }
 API int cuModuleUnload(void *module) {
     ENTER();
-    if (module) ((app_module *)module)->gone = true;
+    if (module) app_module_close(module);
     return app_leave(module ? E_OK : E_VALUE);
 }
 API int cuModuleGetFunction(void **function, void *module, const char *name) {
@@ -255,6 +313,24 @@ API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsi
     return launch(function, (dim3){gx, gy, gz}, (dim3){bx, by, bz}, shared, stream, args, NULL, true);
 }
 
+API int cuLaunchKernelEx(const void *config, void *function, void **args, void **extra) {
+    // CUlaunchConfig is cudaLaunchConfig_t with 32 bits of shared memory in the place of 64.
+    const struct {
+        dim3 grid, block;
+        unsigned shared;
+        void *stream;
+        launch_attribute *attributes;
+        unsigned nattributes;
+    } *c = config;
+    if (!c) return E_VALUE;
+    if (extra && !args) {
+        app_enter();
+        return app_leave(app_missing("cuLaunchKernelEx with extra"));
+    }
+    const launch_config same = {c->grid, c->block, c->shared, c->stream, c->attributes, c->nattributes};
+    return orr_cudaLaunchKernelExC(&same, function, args);
+}
+
 // ---- memory
 // --------------------------------------------------------------------------------------------------------
 API int cuMemGetInfo_v2(size_t *available, size_t *total) { return orr_cudaMemGetInfo(available, total); }
@@ -301,6 +377,81 @@ API int cuMemcpyDtoHAsync_v2(void *dst, devptr src, size_t n, void *stream) {
 }
 API int cuMemcpyDtoDAsync_v2(devptr dst, devptr src, size_t n, void *stream) {
     return orr_cudaMemcpyAsync(ptr(dst), ptr(src), n, COPY_DEVICE_TO_DEVICE, stream);
+}
+
+API int cuMemAllocPitch_v2(devptr *p, size_t *pitch, size_t width, size_t height, unsigned element) {
+    (void)element;
+    return orr_cudaMallocPitch((void **)p, pitch, width, height);
+}
+API int cuMemHostRegister_v2(void *p, size_t bytes, unsigned flags) {
+    return orr_cudaHostRegister(p, bytes, flags);
+}
+API int cuMemHostUnregister(void *p) { return orr_cudaHostUnregister(p); }
+
+typedef struct { // CUDA_MEMCPY2D
+    size_t src_x, src_y;
+    int src_type;
+    const void *src_host;
+    devptr src_device;
+    void *src_array;
+    size_t src_pitch, dst_x, dst_y;
+    int dst_type;
+    void *dst_host;
+    devptr dst_device;
+    void *dst_array;
+    size_t dst_pitch, width, height;
+} copy_2d;
+enum { TYPE_HOST = 1, TYPE_DEVICE, TYPE_ARRAY, TYPE_UNIFIED };
+
+static int copy_2d_async(const copy_2d *c, void *stream) {
+    if (!c) return E_VALUE;
+    if (c->src_type == TYPE_ARRAY || c->dst_type == TYPE_ARRAY) {
+        app_enter();
+        return app_leave(app_missing("cuMemcpy2D of CUarray"));
+    }
+    const char *src = c->src_type == TYPE_HOST ? c->src_host : ptr(c->src_device);
+    char *dst = c->dst_type == TYPE_HOST ? c->dst_host : ptr(c->dst_device);
+    size_t sp = c->src_pitch ? c->src_pitch : c->width, dp = c->dst_pitch ? c->dst_pitch : c->width;
+    return orr_cudaMemcpy2DAsync(dst + c->dst_y * dp + c->dst_x, dp, src + c->src_y * sp + c->src_x, sp,
+                                 c->width, c->height, COPY_DEFAULT, stream);
+}
+API int cuMemcpy2DAsync_v2(const void *c, void *stream) { return copy_2d_async(c, stream); }
+API int cuMemcpy2D_v2(const void *c) {
+    int error = copy_2d_async(c, NULL);
+    return error ? error : orr_cudaStreamSynchronize(NULL);
+}
+API int cuMemcpy2DUnaligned_v2(const void *c) { return cuMemcpy2D_v2(c); }
+
+API int cuMemGetAddressRange_v2(devptr *base, size_t *bytes, devptr p) {
+    ENTER();
+    const app_block *b = app_block_of(p);
+    if (!b) return app_leave(E_NOT_FOUND);
+    if (base) *base = b->addr;
+    if (bytes) *bytes = b->bytes;
+    return app_leave(E_OK);
+}
+API int cuPointerGetAttribute(void *to, int which, devptr p) {
+    ENTER();
+    const app_block *b = app_block_of(p);
+    int place = app_place(ptr(p));
+    if (!to || place == PLACE_HOST) return app_leave(E_VALUE);
+    switch (which) { // CUpointer_attribute
+    case 1: *(void **)to = &the_context; break;
+    case 2: *(unsigned *)to = place == PLACE_PINNED ? TYPE_HOST : TYPE_DEVICE; break;
+    case 3: *(devptr *)to = p; break;
+    case 4:
+        if (place == PLACE_DEVICE) return app_leave(E_VALUE);
+        *(void **)to = ptr(p);
+        break;
+    case 6: *(unsigned *)to = 1; break; // memory operations are synchronous
+    case 8: *(unsigned *)to = place == PLACE_MANAGED; break;
+    case 9: *(int *)to = 0; break;
+    case 11: *(devptr *)to = b ? b->addr : p; break;
+    case 12: *(size_t *)to = b ? b->bytes : 0; break;
+    case 13: *(unsigned *)to = 1; break; // mapped
+    default: return app_leave(app_missing("cuPointerGetAttribute of this attribute"));
+    }
+    return app_leave(E_OK);
 }
 
 static int fill(devptr p, unsigned value, unsigned element, size_t n, void *stream, bool wait) {
@@ -357,3 +508,31 @@ API int cuEventElapsedTime_v2(float *ms, void *start, void *end) {
 API int cuEventElapsedTime(float *ms, void *start, void *end) {
     return orr_cudaEventElapsedTime(ms, start, end);
 }
+API int cuEventRecordWithFlags(void *event, void *stream, unsigned flags) {
+    (void)flags;
+    return orr_cudaEventRecord(event, stream);
+}
+API int cuStreamAddCallback(void *stream, void (*fn)(void *, int, void *), void *user, unsigned flags) {
+    return orr_cudaStreamAddCallback(stream, fn, user, flags);
+}
+API int cuStreamGetFlags(void *stream, unsigned *flags) { return orr_cudaStreamGetFlags(stream, flags); }
+API int cuStreamGetPriority(void *stream, int *p) { return orr_cudaStreamGetPriority(stream, p); }
+API int cuStreamGetId(void *stream, unsigned long long *id) { return orr_cudaStreamGetId(stream, id); }
+API int cuStreamGetCtx(void *stream, void **context) {
+    (void)stream;
+    return cuCtxGetCurrent(context);
+}
+API int cuStreamBeginCapture_v2(void *stream, int mode) { return orr_cudaStreamBeginCapture(stream, mode); }
+API int cuStreamEndCapture(void *stream, void **graph) { return orr_cudaStreamEndCapture(stream, graph); }
+API int cuStreamIsCapturing(void *stream, int *status) { return orr_cudaStreamIsCapturing(stream, status); }
+
+// ---- graphs, as far as captured ones are run
+// --------------------------------------------------------------------------
+API int cuGraphCreate(void **graph, unsigned flags) { return orr_cudaGraphCreate(graph, flags); }
+API int cuGraphDestroy(void *graph) { return orr_cudaGraphDestroy(graph); }
+API int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) {
+    return orr_cudaGraphInstantiate(exec, graph, flags);
+}
+API int cuGraphExecDestroy(void *exec) { return orr_cudaGraphDestroy(exec); }
+API int cuGraphUpload(void *exec, void *stream) { return orr_cudaGraphUpload(exec, stream); }
+API int cuGraphLaunch(void *exec, void *stream) { return orr_cudaGraphLaunch(exec, stream); }

@@ -7,3 +7,11 @@
         return app_leave(app_missing(#name));                                                                \
     }
 #include "app/missing.def"
+
+// The same for libcuda, whose functions have no versions.
+#define MISSING_DRIVER(name)                                                                                 \
+    API int name(void) {                                                                                     \
+        app_enter();                                                                                         \
+        return app_leave(app_missing(#name));                                                                \
+    }
+#include "app/missing_driver.def"

@@ -44,6 +44,23 @@ int app_module_ready(app_module *m) {
     return open_module(m, m->data, app_image_bytes(m->data));
 }
 
+// Unloaded or unregistered. What it was made of stays: the report and the timeline name its kernels.
+void app_module_close(app_module *m) {
+    for (app_function **f = &the_app.functions; *f;)
+        if ((*f)->module == m)
+            *f = (*f)->next;
+        else
+            f = &(*f)->next;
+    for (app_variable **v = &the_app.variables; *v;)
+        if ((*v)->module == m)
+            *v = (*v)->next;
+        else
+            v = &(*v)->next;
+    if (m->image) orr_image_free(the_app.mem, m->image);
+    m->image = NULL;
+    m->failed = E_HANDLE;
+}
+
 // ---- kernels --------------------------------------------------------------------------------------------
 int app_function_ready(app_function *f) {
     if (f->kernel || f->failed) return f->failed;
@@ -116,7 +133,10 @@ REG(__cudaRegisterFatBinary) void **orr___cudaRegisterFatBinary(void *wrapper) {
 REG(__cudaRegisterFatBinaryEnd) void orr___cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
 
 REG(__cudaUnregisterFatBinary) void orr___cudaUnregisterFatBinary(void **handle) {
-    if (handle && *handle) ((app_module *)*handle)->gone = true;
+    if (!handle || !*handle) return;
+    app_enter();
+    if (!the_app.closed) app_module_close(*handle); // at the end nobody asks any more
+    app_leave(E_OK);
 }
 
 REG(__cudaRegisterFunction)

@@ -1,0 +1,90 @@
+// Functions that are asked for by name: cuGetProcAddress and the runtime's cudaGetDriverEntryPoint.
+//
+// Programs get what they would get by linking: the newest of NAME, NAME_v2, NAME_v3, ... that is here, except
+// where the arguments changed, for which CUDA's version in the question decides (CUDA Driver API manual,
+// "Driver Entry Point Access").
+#include "app/rt.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+enum { FOUND, NOT_FOUND, TOO_OLD }; // CUdriverProcAddressQueryResult
+
+static void *named(const char *name) {
+    static void *self;
+    Dl_info where;
+    if (!self && dladdr(&the_app, &where) && where.dli_fname)
+        self = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    return self ? dlsym(self, name) : NULL;
+}
+
+static void *entry(const char *name, int version) {
+    static const struct {
+        const char *name, *as;
+        int from; // version of CUDA
+    } changed[] = {{"cuCtxCreate", "cuCtxCreate_v4", 13000},
+                   {"cuCtxCreate", "cuCtxCreate_v2", 0},
+                   {"cuGetProcAddress", "cuGetProcAddress_v2", 12000},
+                   {"cuGetProcAddress", "cuGetProcAddress", 0}};
+    for (size_t i = 0; i < sizeof changed / sizeof *changed; i++)
+        if (!strcmp(changed[i].name, name) && version >= changed[i].from) return named(changed[i].as);
+    char longer[128];
+    for (int v = 4; v > 1; v--) {
+        snprintf(longer, sizeof longer, "%.100s_v%d", name, v);
+        void *p = named(longer);
+        if (p) return p;
+    }
+    return named(name);
+}
+
+static int ask(const char *name, void **fn, int version, int *status) {
+    ENTER();
+    if (!name || !fn) return app_leave(E_VALUE);
+    *fn = !strncmp(name, "cu", 2) ? entry(name, version) : NULL;
+    if (status) *status = *fn ? FOUND : NOT_FOUND;
+    if (*fn) return app_leave(E_OK);
+    if (!orr_map_get(&the_app.missing, name)) {
+        orr_map_put(&the_app.missing, name, &the_app);
+        app_say("%s: asked for by name and not among the CUDA functions that Orrery has", name);
+    }
+    return app_leave(E_NOT_FOUND);
+}
+
+API int cuGetProcAddress_v2(const char *name, void **fn, int version, uint64_t flags, int *status) {
+    (void)flags;
+    return ask(name, fn, version, status);
+}
+API int cuGetProcAddress(const char *name, void **fn, int version, uint64_t flags) {
+    (void)flags;
+    return ask(name, fn, version, NULL);
+}
+
+// The runtime's say success with a null pointer when there is no such function; the status tells.
+static int ask_runtime(const char *name, void **fn, int version, int *status) {
+    int own = NOT_FOUND, error = ask(name, fn, version, &own);
+    if (status) *status = own;
+    if (error != E_NOT_FOUND) return error;
+    app_last(true);
+    return status ? E_OK : E_NOT_FOUND;
+}
+RT_S(cudaGetDriverEntryPointByVersion)
+(const char *name, void **fn, unsigned version, unsigned long long flags, int *status) {
+    (void)flags;
+    return ask_runtime(name, fn, (int)version, status);
+}
+IN_12(cudaGetDriverEntryPoint, cudaGetDriverEntryPoint_ptsz)
+IN_13(cudaGetDriverEntryPoint, cudaGetDriverEntryPoint_ptsz)
+RT_12_13(cudaGetDriverEntryPoint)(const char *name, void **fn, unsigned long long flags, int *status) {
+    (void)flags;
+    return ask_runtime(name, fn, 13000, status);
+}
+RT_11(cudaGetDriverEntryPoint, driver_entry_point_11)(const char *name, void **fn, unsigned long long flags) {
+    (void)flags;
+    return ask_runtime(name, fn, 11000, NULL);
+}
+API int cuGetExportTable(const void **table, const void *id) { // interfaces that are not public
+    (void)id;
+    if (table) *table = NULL;
+    app_enter();
+    return app_leave(app_missing("cuGetExportTable"));
+}

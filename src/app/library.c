@@ -1,0 +1,194 @@
+// Code that a program loads by itself: libraries (cudaLibrary*, cuLibrary*), their kernels, and the linker of
+// the driver. A library is an app_module, a kernel an app_function.
+#include "app/rt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int cuModuleLoadData(void **module, const void *image);
+int cuModuleLoad(void **module, const char *path);
+int cuModuleUnload(void *module);
+int cuModuleGetFunction(void **function, void *module, const char *name);
+int cuModuleGetGlobal_v2(uint64_t *p, size_t *bytes, void *module, const char *name);
+int cuFuncGetAttribute(int *value, int which, void *function);
+int cuFuncSetAttribute(void *function, int which, int value);
+
+// ---- libraries ----------------------------------------------------------------------------------------
+static int list(void **kernels, unsigned room, void *library, unsigned *n) {
+    ENTER();
+    app_module *m = library;
+    if (!m) return app_leave(E_HANDLE);
+    int error = app_module_ready(m);
+    if (error) return app_leave(error);
+    if (n) *n = m->module->nkernels;
+    for (unsigned i = 0; kernels && i < room && i < m->module->nkernels && !error; i++)
+        kernels[i] = app_function_named(m, m->module->kernel_names[i], &error);
+    return app_leave(error);
+}
+
+API int cuLibraryLoadData(void **library, const void *code, int *jit, void **jit_values, unsigned njit,
+                          int *options, void **values, unsigned n) {
+    (void)jit, (void)jit_values, (void)njit, (void)options, (void)values, (void)n;
+    return cuModuleLoadData(library, code);
+}
+API int cuLibraryLoadFromFile(void **library, const char *path, int *jit, void **jit_values, unsigned njit,
+                              int *options, void **values, unsigned n) {
+    (void)jit, (void)jit_values, (void)njit, (void)options, (void)values, (void)n;
+    return cuModuleLoad(library, path);
+}
+API int cuLibraryUnload(void *library) { return cuModuleUnload(library); }
+API int cuLibraryGetKernel(void **kernel, void *library, const char *name) {
+    return cuModuleGetFunction(kernel, library, name);
+}
+API int cuLibraryGetModule(void **module, void *library) {
+    if (module) *module = library;
+    return module && library ? E_OK : E_VALUE;
+}
+API int cuLibraryGetGlobal(uint64_t *p, size_t *bytes, void *library, const char *name) {
+    return cuModuleGetGlobal_v2(p, bytes, library, name);
+}
+API int cuLibraryGetManaged(uint64_t *p, size_t *bytes, void *library, const char *name) {
+    return cuModuleGetGlobal_v2(p, bytes, library, name);
+}
+API int cuLibraryGetKernelCount(unsigned *n, void *library) {
+    return n ? list(NULL, 0, library, n) : E_VALUE;
+}
+API int cuLibraryEnumerateKernels(void **kernels, unsigned n, void *library) {
+    return kernels ? list(kernels, n, library, NULL) : E_VALUE;
+}
+API int cuModuleGetFunctionCount(unsigned *n, void *module) { return cuLibraryGetKernelCount(n, module); }
+API int cuModuleEnumerateFunctions(void **functions, unsigned n, void *module) {
+    return cuLibraryEnumerateKernels(functions, n, module);
+}
+
+RT(cudaLibraryLoadData)
+(void **library, const void *code, int *jit, void **jit_values, unsigned njit, int *options, void **values,
+ unsigned n) {
+    return cuLibraryLoadData(library, code, jit, jit_values, njit, options, values, n);
+}
+RT(cudaLibraryLoadFromFile)
+(void **library, const char *path, int *jit, void **jit_values, unsigned njit, int *options, void **values,
+ unsigned n) {
+    return cuLibraryLoadFromFile(library, path, jit, jit_values, njit, options, values, n);
+}
+RT(cudaLibraryUnload)(void *library) { return cuModuleUnload(library); }
+RT(cudaLibraryGetKernel)(void **kernel, void *library, const char *name) {
+    return cuModuleGetFunction(kernel, library, name);
+}
+RT(cudaLibraryGetGlobal)(void **p, size_t *bytes, void *library, const char *name) {
+    return cuModuleGetGlobal_v2((uint64_t *)p, bytes, library, name);
+}
+RT(cudaLibraryGetManaged)(void **p, size_t *bytes, void *library, const char *name) {
+    return cuModuleGetGlobal_v2((uint64_t *)p, bytes, library, name);
+}
+RT(cudaLibraryGetKernelCount)(unsigned *n, void *library) { return cuLibraryGetKernelCount(n, library); }
+RT(cudaLibraryEnumerateKernels)(void **kernels, unsigned n, void *library) {
+    return cuLibraryEnumerateKernels(kernels, n, library);
+}
+
+// ---- their kernels ------------------------------------------------------------------------------------
+API int cuKernelGetFunction(void **function, void *kernel) {
+    if (function) *function = kernel;
+    return function && kernel ? E_OK : E_VALUE;
+}
+API int cuKernelGetLibrary(void **library, void *kernel) {
+    ENTER();
+    app_function *f = app_function_of(kernel);
+    if (f && library) *library = f->module;
+    return app_leave(!f ? E_HANDLE : library ? E_OK : E_VALUE);
+}
+API int cuFuncGetModule(void **module, void *function) { return cuKernelGetLibrary(module, function); }
+API int cuFuncGetName(const char **name, void *function) {
+    ENTER();
+    app_function *f = app_function_of(function);
+    if (f && name) *name = f->name;
+    return app_leave(!f ? E_HANDLE : name ? E_OK : E_VALUE);
+}
+API int cuKernelGetName(const char **name, void *kernel) { return cuFuncGetName(name, kernel); }
+API int cuKernelGetAttribute(int *value, int which, void *kernel, int device) {
+    return device ? E_DEVICE : cuFuncGetAttribute(value, which, kernel);
+}
+API int cuKernelSetAttribute(int which, int value, void *kernel, int device) {
+    return device ? E_DEVICE : cuFuncSetAttribute(kernel, which, value);
+}
+RT(cudaKernelSetAttributeForDevice)(void *kernel, int which, int value, int device) {
+    return device ? E_DEVICE : cuFuncSetAttribute(kernel, which, value);
+}
+API int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *size) {
+    ENTER();
+    app_function *f = app_function_of(function);
+    int error = !f ? E_HANDLE : !offset ? E_VALUE : app_function_ready(f);
+    if (!error && index >= f->kernel->nparams) error = E_VALUE;
+    if (error) return app_leave(error);
+    *offset = f->kernel->params[index].offset;
+    if (size) *size = f->kernel->params[index].bytes;
+    return app_leave(E_OK);
+}
+API int cuKernelGetParamInfo(void *kernel, size_t index, size_t *offset, size_t *size) {
+    return cuFuncGetParamInfo(kernel, index, offset, size);
+}
+RT(cudaFuncGetParamInfo)(const void *func, size_t index, size_t *offset, size_t *size) {
+    return cuFuncGetParamInfo((void *)(uintptr_t)func, index, offset, size);
+}
+API int cuFuncIsLoaded(int *state, void *function) {
+    if (state) *state = 1;
+    return state && function ? E_OK : E_VALUE;
+}
+API int cuFuncLoad(void *function) { return function ? E_OK : E_HANDLE; }
+API int cuModuleGetLoadingMode(int *mode) {
+    if (mode) *mode = 2; // lazy
+    return mode ? E_OK : E_VALUE;
+}
+
+// ---- the linker -----------------------------------------------------------------------------------------
+// One image goes in and comes out as it is: compiling PTX is what loading it does here.
+typedef struct linker {
+    char *image;
+    size_t n;
+} linker;
+
+API int cuLinkCreate_v2(unsigned n, int *options, void **values, void **state) {
+    (void)n, (void)options, (void)values;
+    if (!state) return E_VALUE;
+    *state = orr_calloc(1, sizeof(linker));
+    return E_OK;
+}
+API int cuLinkAddData_v2(void *state, int type, const void *data, size_t size, const char *name, unsigned n,
+                         int *options, void **values) {
+    (void)type, (void)name, (void)n, (void)options, (void)values;
+    ENTER();
+    linker *l = state;
+    if (!l || !data || !size) return app_leave(E_VALUE);
+    if (l->image) return app_leave(app_missing("cuLinkAddData of a second image"));
+    l->image = orr_calloc(1, size + 1); // PTX need not end in 0
+    memcpy(l->image, data, size);
+    l->n = size;
+    return app_leave(E_OK);
+}
+API int cuLinkAddFile_v2(void *state, int type, const char *path, unsigned n, int *options, void **values) {
+    if (!state || !path) return E_VALUE;
+    orr_err e = {0};
+    size_t size;
+    char *bytes = orr_read_file(path, (size_t)1 << 30, &size, &e);
+    if (!bytes) {
+        app_say("%s", e.text);
+        return E_FILE_NOT_FOUND;
+    }
+    int error = cuLinkAddData_v2(state, type, bytes, size, path, n, options, values);
+    free(bytes);
+    return error;
+}
+API int cuLinkComplete(void *state, void **image, size_t *size) {
+    linker *l = state;
+    if (!l || !l->image || !image) return E_VALUE;
+    *image = l->image;
+    if (size) *size = l->n;
+    return E_OK;
+}
+API int cuLinkDestroy(void *state) {
+    linker *l = state;
+    if (!l) return E_VALUE;
+    free(l->image);
+    free(l);
+    return E_OK;
+}
