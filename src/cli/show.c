@@ -1,6 +1,7 @@
 // orrery show: the kernels of a module, or one kernel block by block, as every part of Orrery sees it.
 #include "cli/cli.h"
 #include "launch/launch.h"
+#include "ptx/ptx.h"
 #include "timed/timed.h"
 
 #include <stdlib.h>
@@ -76,10 +77,16 @@ int cli_show(cli_options *o, orr_err *e) {
         orr_fail(e, ORR_BAD_INPUT, "show: name one module: orrery show FILE.ptx [--kernel NAME]");
         return e->status;
     }
-    orr_module *m = orr_module_find(o->inputs[0], NULL, 0, e);
+    if (o->ptx && (o->timed || o->kernel || o->json)) {
+        orr_fail(e, ORR_BAD_INPUT, "show: --ptx prints a whole module: neither --kernel, --timed nor --json");
+        return e->status;
+    }
+    orr_module *m = orr_module_find(o->inputs[0], o->ptx ? "ptx" : NULL, 0, e);
     if (!m) return e->status;
     orr_text t = {0};
-    if (o->timed) {
+    if (o->ptx) {
+        orr_ptx_print(m, &t, e);
+    } else if (o->timed) {
         show_timed(m, o, &t, e);
         if (!e->status && !t.n) m->load(m, o->kernel ? o->kernel : "", e); // says what is wrong with the name
     } else if (!o->kernel) {

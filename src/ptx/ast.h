@@ -77,6 +77,7 @@ typedef struct ptx_var {
     uint8_t opaque;  // OPAQUE_*, 0: none
     uint8_t bank;    // .const[N]: N + 1
     bool array;
+    bool call;                      // V_FRAME: a call site's .param
     uint32_t ptr_align;             // .ptr .space .align N: 0 not stated
     ptx_slice ptr_space, attribute; // with their dots
     ptx_slice opaque_init;
@@ -110,7 +111,7 @@ typedef struct ptx_func {
     uint32_t nregs;
     uint32_t maxntid[3], reqntid[3], cluster[3], minctapersm, maxnreg;
     uint32_t stamp, index; // the load that reached it, its number there
-    uint32_t *starts; // [n + 1] once lowered: first instruction of each statement, from its own first
+    uint32_t *starts;      // [n + 1] once lowered: first instruction of each statement, from its own first
     uint8_t linkage;
     ptx_slice attribute;
     uint32_t first_note, nnotes;

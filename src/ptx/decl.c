@@ -8,8 +8,11 @@
 typedef struct decl {
     uint8_t type;
     uint8_t vec; // elements of a vector type, else 1
-    bool typed, opaque, pointer;
+    bool typed, pointer;
+    uint8_t opaque; // OPAQUE_*
     uint32_t align; // 0: not stated
+    uint32_t ptr_align;
+    ptx_slice ptr_space, attribute;
 } decl;
 
 bool ptx_is_space(const ptx_parser *p) {
@@ -45,19 +48,26 @@ static decl prefix(ptx_parser *p) {
             ptx_next(p);
             if (!ptx_is(p, '(')) ptx_unexpected(p, "'('");
             ptx_skip_parens(p);
+            d.attribute = ptx_since(p, ptx_start(&t));
         } else if (ptx_is_dot(p, "align")) {
             ptx_next(p);
             uint32_t a = alignment(p);
-            if (!d.pointer) d.align = a; // behind .ptr it is the alignment of what it points to
+            if (d.pointer) // the alignment of what it points to
+                d.ptr_align = a;
+            else
+                d.align = a;
         } else if (ptx_is_dot(p, "v2") || ptx_is_dot(p, "v4") || ptx_is_dot(p, "v8")) {
             d.vec = (uint8_t)(t.s[1] - '0');
             ptx_next(p);
         } else if (ptx_is_dot(p, "ptr")) {
             d.pointer = true;
             ptx_next(p);
-            if (ptx_is_space(p)) ptx_next(p);
+            if (ptx_is_space(p)) {
+                d.ptr_space = (ptx_slice){p->t.s - 1, p->t.n + 1};
+                ptx_next(p);
+            }
         } else if (ptx_is_dot(p, "texref") || ptx_is_dot(p, "samplerref") || ptx_is_dot(p, "surfref")) {
-            d.opaque = true;
+            d.opaque = t.s[0] == 't' ? OPAQUE_TEXREF : t.s[1] == 'a' ? OPAQUE_SAMPLERREF : OPAQUE_SURFREF;
             if (!d.typed) d.type = ORR_T_B64;
             d.typed = true;
             ptx_next(p);
@@ -79,6 +89,7 @@ typedef struct shape {
     uint64_t stride[MAX_DIMS + 1]; // bytes that one step in each dimension covers
     uint64_t bytes;                // of the whole, 0 when unsized
     bool unsized;                  // the first dimension is []
+    bool array;
 } shape;
 
 static shape dimensions(ptx_parser *p, const decl *d) {
@@ -96,6 +107,7 @@ static shape dimensions(ptx_parser *p, const decl *d) {
         }
         ptx_expect(p, ']');
     }
+    s.array = s.n > 0;
     if (d->vec > 1) len[s.n++] = d->vec; // a vector's elements are the innermost dimension
     s.bytes = ptx_type_bytes(d->type);
     for (uint32_t i = s.n; i-- > 0;) {
@@ -134,15 +146,16 @@ static void symbol(ptx_parser *p, uint32_t var, uint64_t offset, uint8_t bytes, 
         ptx_expect(p, ')');
         addend += (uint64_t)ptx_offset(p);
     }
-    *ORR_PUSH(&p->init_refs) = (ptx_init_ref){.var = var,
-                                              .line = line,
-                                              .offset = offset,
-                                              .bytes = bytes,
-                                              .masked = masked,
-                                              .mask = mask,
-                                              .name = name.s,
-                                              .name_n = name.n,
-                                              .addend = (int64_t)addend};
+    *ORR_PUSH(&p->f->init_refs) = (ptx_init_ref){.var = var,
+                                                 .line = line,
+                                                 .offset = offset,
+                                                 .bytes = bytes,
+                                                 .masked = masked,
+                                                 .generic = parens,
+                                                 .mask = mask,
+                                                 .name = name.s,
+                                                 .name_n = name.n,
+                                                 .addend = (int64_t)addend};
     put_bytes(p, offset, (uint8_t[16]){0}, bytes);
 }
 
@@ -262,13 +275,16 @@ static void module_variable(ptx_parser *p, ptx_var *v, const shape *s) {
             *ORR_PUSH(&p->vars) = (orr_var){0};
         }
         g->var = v;
+        *ORR_PUSH(&p->f->items) = (ptx_note){.kind = N_VAR, .var = v};
     }
     if (v->where == V_OPAQUE) {
         if (ptx_accept(p, '=')) {
+            const char *from = ptx_start(&p->t);
             if (ptx_is(p, '{'))
                 skip_braces(p);
             else
                 ptx_next(p);
+            v->opaque_init = ptx_since(p, from);
         }
         return;
     }
@@ -315,18 +331,33 @@ static ptx_var *new_variable(ptx_parser *p, token name, const decl *d, const sha
     v->align = d->align ? d->align : v->elem;
     v->unsized = s->unsized;
     v->bytes = s->bytes;
+    v->array = s->array;
+    v->opaque = d->opaque;
+    v->ptr_align = d->ptr_align;
+    v->ptr_space = d->ptr_space;
+    v->attribute = d->attribute;
     return v;
 }
 
-void ptx_variables(ptx_parser *p, bool external) {
+ptx_note *ptx_note_here(ptx_parser *p, uint8_t kind) {
+    ptx_note *n = ORR_PUSH(&p->f->notes);
+    n->kind = kind;
+    n->stmt = (uint32_t)p->f->stmts.n - p->fn->first;
+    return n;
+}
+
+void ptx_variables(ptx_parser *p, uint8_t linkage) {
+    bool external = linkage & LINK_EXTERN;
     uint8_t where = ptx_is_dot(p, "global")   ? V_GLOBAL
                     : ptx_is_dot(p, "const")  ? V_CONST
                     : ptx_is_dot(p, "shared") ? V_SHARED
                     : ptx_is_dot(p, "tex")    ? V_OPAQUE
                                               : V_FRAME;
+    uint8_t bank = 0;
+    bool call = ptx_is_dot(p, "param");
     ptx_next(p);
     if (where == V_CONST && ptx_accept(p, '[')) { // constant banks of old
-        ptx_integer(p, 10, "a constant bank");
+        bank = (uint8_t)(ptx_integer(p, 10, "a constant bank") + 1);
         ptx_expect(p, ']');
     }
     decl d = prefix(p);
@@ -336,6 +367,10 @@ void ptx_variables(ptx_parser *p, bool external) {
         ptx_var *v = new_variable(p, name, &d, &s);
         v->where = d.opaque ? V_OPAQUE : where;
         v->external = external;
+        v->linkage = linkage;
+        v->bank = bank;
+        v->call = call;
+        if (where == V_OPAQUE && !v->opaque) v->opaque = OPAQUE_TEX;
         if (v->where == V_SHARED && (external || s.unsized)) v->where = V_DYNAMIC;
         if (v->where == V_FRAME && s.unsized) ptx_error(p, name.line, "'%.200s' has no size", v->name);
         if (!p->fn) {
@@ -345,6 +380,8 @@ void ptx_variables(ptx_parser *p, bool external) {
             continue;
         }
         ptx_declare(p, name, O_VAR)->var = v;
+        ptx_note_here(p, N_VAR)->var = v;
+        p->scopes[p->scope].declares = true;
         if (v->where == V_FRAME) {
             v->offset = ptx_place(p, v->bytes, v->align);
         } else if (v->where == V_GLOBAL || v->where == V_CONST) {
@@ -370,7 +407,10 @@ void ptx_registers(ptx_parser *p) { // behind .reg
             ptx_entry *e = ptx_declare(p, name, O_REG);
             e->type = d.type;
             e->count = d.vec;
-            e->value = ptx_new_registers(p, d.type, d.vec);
+            e->value = ptx_new_registers(p, d.type, d.vec, REG_SINGLE);
+            ptx_note *note = ptx_note_here(p, N_REG);
+            note->first = (uint32_t)e->value;
+            note->n = d.vec;
         }
     } while (ptx_accept(p, ','));
     ptx_expect(p, ';');
@@ -395,14 +435,14 @@ ptx_var *ptx_parameter(ptx_parser *p, bool kernel) {
 // `taken` marks functions first, so that handles can be numbered; then the relocations are made. A
 // packed address, written byte by byte as 0xff(x), 0xff00(x), ..., becomes one relocation.
 void ptx_resolve_inits(ptx_parser *p) {
-    size_t n = p->init_refs.n;
+    size_t n = p->f->init_refs.n;
     uint32_t *count = orr_calloc(p->vars.n ? p->vars.n : 1, sizeof *count);
-    for (size_t i = 0; i < n; i++) count[p->init_refs.at[i].var]++;
+    for (size_t i = 0; i < n; i++) count[p->f->init_refs.at[i].var]++;
     for (size_t i = 0; i < p->vars.n; i++)
         p->vars.at[i].relocs = count[i] ? orr_arena_alloc(&p->m->arena, count[i] * sizeof(orr_reloc)) : NULL;
     free(count);
     for (size_t i = 0; i < n; i++) {
-        ptx_init_ref *r = &p->init_refs.at[i];
+        ptx_init_ref *r = &p->f->init_refs.at[i];
         size_t name_n = r->name_n > 200 ? 200 : r->name_n;
         ptx_global *g = ptx_global_named(p->f, r->name, r->name_n, false);
         if (!g) ptx_error(p, r->line, "nothing is called '%.*s'", (int)name_n, r->name);
@@ -410,7 +450,7 @@ void ptx_resolve_inits(ptx_parser *p) {
         if (r->masked) { // the bytes of one address, lowest first
             size_t k = 0;
             while (k < 8 && i + k < n) {
-                ptx_init_ref *b = &p->init_refs.at[i + k];
+                ptx_init_ref *b = &p->f->init_refs.at[i + k];
                 if (!b->masked || b->bytes != 1 || b->mask != 0xffull << (8 * k) || b->var != r->var ||
                     b->offset != r->offset + k || b->addend != r->addend || b->name_n != r->name_n ||
                     memcmp(b->name, r->name, r->name_n) != 0)
