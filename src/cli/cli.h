@@ -26,8 +26,10 @@ typedef struct cli_options {
     const char *kernels, *launches; // --kernels GLOB, --launches 3-7,9: those that are modelled
     bool lines;                     // --lines: per source line
     bool timed;                     // --timed: as machine instructions (show)
+    bool ptx;                       // --ptx: as PTX text (show)
     const char *timeline;           // --timeline FILE: a trace for Perfetto
     const char *latencies;          // --latencies FILE: pre-characterised kernels (--model abstract)
+    const char *on;                 // --on cpu|gpu: where kernels are executed
     const char *record;             // --record FILE: streams of a program's launches (app)
     const char *digests;            // --digests FILE: of all buffers, in the end
     bool no_check;                  // --no-check: do not compare buffers with what the script expects

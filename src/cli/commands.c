@@ -10,7 +10,7 @@
 
 const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
-     " gpu model kernels launches threads max-insts counts-only lines timeline latencies stats check "
+     " gpu model on kernels launches threads max-insts counts-only lines timeline latencies stats check "
      "no-check digests json "
      "sample profile warm: precision output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
@@ -27,7 +27,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery run traces/kernelslist.g --kernels '*gemm*' --launches 0-9\n"
      "orrery run saxpy --source ptx\n"
      "orrery run saxpy.cubin " DIRECT_EXAMPLE},
-    {"record", cli_record, " gpu threads max-insts no-check format output quiet" INPUT_OPTIONS,
+    {"record", cli_record, " gpu on threads max-insts no-check format output quiet" INPUT_OPTIONS,
      "[options] INPUT -o FILE", "write an INPUT's streams to a file",
      "Executes INPUT and writes what every warp did (blocks of code, active masks, addresses) to a "
      "compressed,\n"
@@ -114,7 +114,7 @@ const cli_subcommand cli_subcommands[] = {
      "my.conf\n"
      "orrery run saxpy --gpu my.conf --model cycle"},
     {"sweep", cli_sweep,
-     " vary gpu model latencies kernels launches threads max-insts no-check json csv plot output "
+     " vary gpu model on latencies kernels launches threads max-insts no-check json csv plot output "
      "quiet" INPUT_OPTIONS,
      "[options] INPUT --vary KEY=VALUES ...", "an INPUT on a grid of GPU descriptions",
      "Runs the launches of INPUT on every combination of the values that are varied. INPUT is executed "
@@ -131,7 +131,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery sweep saxpy --vary n=4096:1048576:*4 --vary core.policy=gto,lrr --json\n"
      "sqlite3 bfs.sqlite 'SELECT * FROM sweep_1 ORDER BY cycles LIMIT 5'"},
     {"compare", cli_models,
-     " gpu model latencies kernels launches threads max-insts all hardware warm json csv output "
+     " gpu model on latencies kernels launches threads max-insts all hardware warm json csv output "
      "quiet" INPUT_OPTIONS,
      "[options] INPUT...", "all models on an INPUT, side by side",
      "Runs every model that predicts time and prints, for each kernel: cycles, how far they are from the "
@@ -145,7 +145,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery compare --all --size small --threads 1 --csv models.csv\n"
      "orrery compare my.launch --hardware mine.csv --model cycle,abstract --json"},
     {"sample", cli_sample,
-     " gpu threads max-insts no-check json csv plot profile piece precision output quiet" INPUT_OPTIONS,
+     " gpu on threads max-insts no-check json csv plot profile piece precision output quiet" INPUT_OPTIONS,
      "model | profile [options] INPUT | study [options] INPUT...",
      "what sampling (run --sample) rests on, and how well it does",
      "`sample model` draws how much the IPC of warps that stall at random varies: a Markov chain for 10,000 "
@@ -165,14 +165,19 @@ const cli_subcommand cli_subcommands[] = {
      "Names the workloads that come with Orrery, with their sizes.",
      "orrery list\n"
      "orrery list --json"},
-    {"show", cli_show, " kernel timed gpu set json quiet ", "[options] MODULE", "a kernel as Orrery sees it",
+    {"show", cli_show, " kernel timed ptx gpu set json quiet ", "[options] MODULE",
+     "a kernel as Orrery sees it",
      "Prints the kernels of a module, PTX or machine code: basic blocks, successors, post-dominators, "
      "registers,\n"
      "shared memory.\n"
-     "With --timed, the machine instructions that --gpu is taken to run instead.",
+     "With --timed, the machine instructions that --gpu is taken to run instead; with --ptx, the whole "
+     "module "
+     "of a PTX\n"
+     "file as PTX again, as other passes over it see it.",
      "orrery show saxpy.ptx\n"
      "orrery show sgemm.cubin --kernel sgemm_tiled\n"
-     "orrery show saxpy.ptx --timed --gpu v100"},
+     "orrery show saxpy.ptx --timed --gpu v100\n"
+     "orrery show saxpy.ptx --ptx"},
     {"disasm", cli_disasm, " kernel arch images dump raw json quiet ", "[options] FILE",
      "the machine code of a cubin, program or library",
      "Prints the machine code in FILE, a cubin, a fatbin, or a program, library or object that nvcc has "

@@ -33,6 +33,10 @@ static const option options[] = {
      "problem size: small, medium, large or what the script names (default: its first)"},
     {"source", 0, STRING, AT(source), 0, "ptx|sass",
      "what a module's code is taken from when both are there (default: machine code if it is for the GPU)"},
+    {"on", 0, STRING, AT(on), 0, "cpu|gpu",
+     "where kernels are executed: by Orrery on the CPU (default), or natively on the GPU of this machine, "
+     "which "
+     "tells what they do (docs/on-gpu.md)"},
     {"set", 0, LIST, AT(sets), AT(nsets), "KEY=VALUE",
      "replace a constant of the script or a value of the GPU; may be repeated"},
     {"kernel", 0, STRING, AT(kernel), 0, "NAME",
@@ -56,6 +60,7 @@ static const option options[] = {
     {"lines", 0, FLAG, AT(lines), 0, NULL, "statistics for each source line too"},
     {"timed", 0, FLAG, AT(timed), 0, NULL,
      "the machine instructions a kernel is timed as on --gpu, with units, latencies and registers"},
+    {"ptx", 0, FLAG, AT(ptx), 0, NULL, "the module as PTX text, printed from what was read"},
     {"latencies", 0, STRING, AT(latencies), 0, "FILE",
      "keep pre-characterised kernels in FILE: those it has are used, others are added (--model abstract)"},
     {"timeline", 0, STRING, AT(timeline), 0, "FILE",
