@@ -28,11 +28,9 @@ static bool feed_script(cli_feed *f, orr_err *e) {
     if (!f->script) return false;
     f->size = orr_script_size(f->script);
     f->source = "ptx"; // until a launch says otherwise
-    f->cpu = orr_cpu_new(on_launch, f, e);
-    if (!f->cpu) return false;
+    if (!cli_machine_open(&f->machine, f->o, on_launch, f, e)) return false;
     orr_script_stats stats = {0};
-    orr_backend b = orr_cpu_backend(f->cpu);
-    return orr_script_run(f->script, &b, f->check, &stats, e);
+    return orr_script_run(f->script, &f->machine.backend, f->check, &stats, e);
 }
 
 static bool feed_source(cli_feed *f, orr_source *s, orr_err *e) {
@@ -131,12 +129,11 @@ bool cli_feed_run(cli_feed *f, orr_err *e) {
 }
 
 void cli_feed_close(cli_feed *f) {
-    if (f->cpu) orr_cpu_delete(f->cpu);
+    cli_machine_close(&f->machine);
     if (f->script) orr_script_free(f->script);
     if (f->stream) orr_stream_close(f->stream);
     if (f->trace) orr_accel_close(f->trace);
     if (f->tasks) orr_tasks_free(f->tasks);
-    f->cpu = NULL;
     f->script = NULL;
     f->stream = NULL;
     f->trace = NULL;

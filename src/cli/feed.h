@@ -4,6 +4,7 @@
 
 #include "accel/accel.h"
 #include "cli/input.h"
+#include "cli/machine.h"
 #include "model/model.h"
 #include "tasks/tasks.h"
 
@@ -26,7 +27,7 @@ typedef struct cli_feed {
     const orr_task_step *step; // of a task list: the one that `work` is given
     // Kernels live until cli_feed_close.
     orr_script *script;
-    orr_cpu *cpu;
+    cli_machine machine;
     orr_stream_file *stream;
     orr_accel_file *trace;
     orr_tasks *tasks;

@@ -2,6 +2,7 @@
 // runs.
 #include "accel/accel.h"
 #include "cli/input.h"
+#include "cli/machine.h"
 #include "stream/stream.h"
 #include "timed/timed.h"
 
@@ -126,9 +127,9 @@ int cli_record(cli_options *o, orr_err *e) {
     if (!e->status && cli_check_output(o, input, e) && cli_load_gpu(o, &sets, &gpu, e))
         s = cli_open_script(o, &sets, input, cli_sm(gpu), e);
     recorder r = {.o = o, .gpu = gpu};
-    orr_cpu *cpu = s ? orr_cpu_new(on_launch, &r, e) : NULL;
-    if (cpu && create(&r, e)) {
-        r.inner = orr_cpu_backend(cpu);
+    cli_machine machine = {0};
+    if (s && cli_machine_open(&machine, o, on_launch, &r, e) && create(&r, e)) {
+        r.inner = machine.backend;
         orr_backend b = {.self = &r,
                          .load = do_load,
                          .alloc = do_alloc,
@@ -142,9 +143,10 @@ int cli_record(cli_options *o, orr_err *e) {
         orr_progress_end(&r.progress);
         if (r.wrote.status) *e = r.wrote;
         finish(&r, ok, e);
+        if (ok && !o->quiet) cli_machine_note(&machine, stderr);
         orr_program_free(r.program);
     }
-    if (cpu) orr_cpu_delete(cpu);
+    cli_machine_close(&machine);
     if (s) orr_script_free(s);
     if (gpu) orr_gpu_free(gpu);
     cli_free_sets(&sets);

@@ -6,6 +6,7 @@
 // executed all the same, because the chosen ones need what they leave in memory.
 #include "accel/accel.h"
 #include "cli/input.h"
+#include "cli/machine.h"
 #include "cli/sampling.h"
 #include "model/model.h"
 #include "report/report.h"
@@ -106,16 +107,15 @@ static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_t
     r->script = s;
     r->result.size = orr_script_size(s);
     r->result.source = "ptx"; // until a launch says otherwise
-    orr_cpu *cpu = orr_cpu_new(on_launch, r, e);
+    cli_machine machine = {0};
     orr_script_stats stats = {0};
     double start = orr_seconds();
     bool ok = false;
     orr_text digests = {0};
     orr_text_add(&digests, ORR_DIGESTS_HEAD);
-    if (cpu) {
-        orr_backend b = orr_cpu_backend(cpu);
+    if (cli_machine_open(&machine, r->o, on_launch, r, e)) {
         if (r->o->digests) orr_script_digests(s, &digests);
-        ok = orr_script_run(s, &b, !r->o->no_check, &stats, e);
+        ok = orr_script_run(s, &machine.backend, !r->o->no_check, &stats, e);
         if (ok && r->o->digests) ok = cli_write_file(r->o->digests, &digests, e);
     }
     free(digests.s);
@@ -125,7 +125,8 @@ static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_t
     orr_progress_end(&r->progress);
     ok = ok && some_chosen(r, input, e);
     ok = ok && report(r, out, e); // before the script goes: it owns the kernels
-    if (cpu) orr_cpu_delete(cpu);
+    if (ok && !r->o->quiet) cli_machine_note(&machine, stderr);
+    cli_machine_close(&machine);
     orr_script_free(s);
     return ok;
 }

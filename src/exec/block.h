@@ -119,6 +119,7 @@ typedef struct worker { // one host thread's share
 } worker;
 
 bool orr_tally_samples(const orr_tally *t, uint64_t index);
+bool orr_tally_tell(const orr_tally *t, int n, tblock *tb, orr_err *e); // a finished block, to whom it counts for
 void orr_worker_init(worker *k, program *p, bool streams);
 void orr_worker_free(worker *k);
 tblock *orr_block_start(worker *k, uint64_t index);

@@ -13,8 +13,8 @@
 //
 // Generic addresses: global and const memory as they are; shared and local memory, and the kernel's
 // parameters, through windows outside the range (isa/isa.h).
-#define ORR_GLOBAL_BASE   0x0000700000000000ull
-#define ORR_GLOBAL_LIMIT  (1ull << 38) // 256 GiB of addresses, reserved and not touched
+#define ORR_GLOBAL_BASE  0x0000700000000000ull
+#define ORR_GLOBAL_LIMIT (1ull << 38) // 256 GiB of addresses, reserved and not touched
 
 typedef struct orr_mem orr_mem;
 orr_mem *orr_mem_new(orr_err *e);
@@ -40,6 +40,7 @@ void orr_image_free(orr_mem *m, orr_image *image); // frees its allocations too
 bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, uint64_t *bytes);
 
 // ---- a launch -------------------------------------------------------------------------------
+typedef struct orr_elsewhere orr_elsewhere;
 typedef struct orr_launch {
     const orr_kernel *kernel;
     const orr_image *image;
@@ -48,10 +49,11 @@ typedef struct orr_launch {
     uint32_t dynamic_shared;
     uint8_t *params; // kernel->param_bytes
     uint32_t index;
-    uint32_t sm_count;  // what %nsmid reads; 0: 1
-    uint32_t resident;  // thread blocks that may be unfinished at once; 0: 4096
-    uint64_t max_insts; // instructions one warp may execute; 0: no limit
-    FILE *print;        // where the kernel's printf goes; NULL: stdout
+    uint32_t sm_count;              // what %nsmid reads; 0: 1
+    uint32_t resident;              // thread blocks that may be unfinished at once; 0: 4096
+    uint64_t max_insts;             // instructions one warp may execute; 0: no limit
+    FILE *print;                    // where the kernel's printf goes; NULL: stdout
+    const orr_elsewhere *elsewhere; // who executes it instead of us; NULL: nobody
     uint64_t
         workspace; // of a cooperative launch: 8 bytes whose upper 4 are the grid's barrier; 0: it is none
     int *fault;    // when the kernel fails, its ORR_FAULT_* is left here; NULL: nobody asks
@@ -129,6 +131,18 @@ orr_source *orr_exec_source(const orr_launch *l, orr_exec_counts *counts, orr_er
 // wait for each other may never end so.
 orr_source *orr_exec_source_of(const orr_launch *l, const uint64_t *blocks, uint64_t n,
                                orr_exec_counts *counts, orr_err *e);
+
+// ---- somebody else --------------------------------------------------------------------------
+// A launch that is executed elsewhere, on a real GPU: all of the above then asks there (hw/native.c).
+struct orr_elsewhere {
+    void *self;
+    // As orr_exec_source_of; blocks NULL: all, and those not pulled when it is closed are executed then.
+    orr_source *(*source)(void *self, const orr_launch *l, const uint64_t *blocks, uint64_t n,
+                          orr_exec_counts *counts, orr_err *e);
+    // Unobserved, or counted as a whole when counts is not NULL.
+    bool (*run)(void *self, const orr_launch *l, orr_exec_counts *counts, orr_err *e);
+    bool (*tally)(void *self, const orr_launch *l, const orr_tally *t, orr_exec_counts *counts, orr_err *e);
+};
 
 // What a launch may look like: checks sizes against the kernel and the CUDA limits (1024 threads,
 // grid dimensions, shared memory given by `shared_limit`, parameters). For every front end.

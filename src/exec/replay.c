@@ -210,7 +210,7 @@ static void access_of(warp *w, oracle *o, const site *s, uint32_t mask) {
     if (s->frame && !s->guarded) {
         for (int i = 0; i < ORR_WARP; i++)
             addr[i] = frame + (uint64_t)(int64_t)w->tb->prog->kernel->insts[s->inst].disp;
-        orr_trace_put_access(w->trace, mask, addr);
+        if (w->trace) orr_trace_put_access(w->trace, mask, addr);
         return;
     }
     if (o->together) { // any of them may be off, and the machine may have done it in parts
@@ -301,22 +301,13 @@ static void decide_table(const warp *w, const uop *u, uint32_t mask, const uint3
     }
 }
 
-static void decide_call(const warp *w, const uop *u, uint32_t mask, const uint32_t *to) {
-    const orr_kernel *k = w->tb->prog->kernel;
-    for (uint32_t m = mask; m; m &= m - 1) {
-        uint32_t lane = (uint32_t)orr_ffs(m);
-        if (to[lane] < k->nblocks) set_word(w, u->a, lane, ORR_FUNC_HANDLE(k->blocks[to[lane]].func));
-    }
-}
-
 // Registers of the block's last instruction, so that it does as these lanes did.
 static void decide(warp *w, oracle *o, const xblock *x, uint32_t mask) {
     const uop *u = x->last;
     uint32_t to[ORR_WARP], goes = 0;
     uint16_t op = u->inst->op;
-    bool guarded = u->guard >= 0, table = op == ORR_OP_BRX,
-         indirect = op == ORR_OP_CALL && u->inst->target < 0;
-    if (op == ORR_OP_BAR || op == ORR_OP_WARPSYNC || (!guarded && !table && !indirect)) return;
+    bool guarded = u->guard >= 0, table = op == ORR_OP_BRX;
+    if (op == ORR_OP_BAR || op == ORR_OP_WARPSYNC || (!guarded && !table)) return;
     ways(o, mask, to);
     for (uint32_t m = mask; m; m &= m - 1) {
         int i = orr_ffs(m);
@@ -326,7 +317,6 @@ static void decide(warp *w, oracle *o, const xblock *x, uint32_t mask) {
     }
     set_guard(w, u, mask, goes);
     if (table) decide_table(w, u, goes, to);
-    if (indirect) decide_call(w, u, goes, to);
 }
 
 static void decide_barrier(warp *w, oracle *o, const uop *u, uint32_t mask) {
@@ -380,17 +370,13 @@ static void replay_block(warp *w, const uop *u) {
 }
 
 // ---- making it ----------------------------------------------------------------------------------
-static bool plan_block(orr_replay *r, uint32_t b, uint32_t *nsites, orr_err *e) {
+static void plan_block(orr_replay *r, uint32_t b, uint32_t *nsites) {
     const orr_kernel *k = r->p.kernel;
     xblock *x = &r->p.blocks[b];
     plan *pl = &r->plans[b];
     pl->first = *nsites;
     for (const uop *u = x->first; u < x->end; u++) {
         const orr_inst *i = u->inst;
-        if (i->op == ORR_OP_ALLOCA || i->op == ORR_OP_WMMALOAD || i->op == ORR_OP_WMMASTORE)
-            return orr_fail(e, ORR_BAD_INPUT,
-                            "%s:%u: '%s' in kernel '%s' cannot be recorded on a GPU; run it with --on cpu",
-                            k->module ? k->module->path : "?", i->line, orr_ops[i->op].name, k->name);
         if (!u->traced) continue;
         r->sites[(*nsites)++] = (site){.inst = (uint32_t)(i - k->insts),
                                        .space = i->space,
@@ -408,10 +394,10 @@ static bool plan_block(orr_replay *r, uint32_t b, uint32_t *nsites, orr_err *e) 
     u->traced = 0;
     x->first = u;
     x->end = u + 1;
-    return true;
 }
 
-orr_replay *orr_replay_new(const orr_launch *l, const orr_move *moves, size_t n, orr_err *e) {
+orr_replay *orr_replay_new(const orr_launch *l, const orr_move *moves, size_t n, const orr_tally *tally,
+                           orr_err *e) {
     orr_replay *r = orr_calloc(1, sizeof *r);
     r->launch = *l;
     r->moves = moves;
@@ -427,12 +413,11 @@ orr_replay *orr_replay_new(const orr_launch *l, const orr_move *moves, size_t n,
     r->uops = orr_arena_alloc(&r->arena, (k->nblocks + 1) * sizeof *r->uops);
     r->oracles = orr_arena_alloc(&r->arena, r->p.nwarps * sizeof *r->oracles);
     orr_worker_init(&r->k, &r->p, true);
+    r->k.tally = tally;
+    if (tally) r->k.counts_of = tally->counts;
     uint32_t nsites = 0;
-    bool ok = true;
-    for (uint32_t b = 0; b < k->nblocks && ok; b++) ok = plan_block(r, b, &nsites, e);
-    if (ok) return r;
-    orr_replay_free(r);
-    return NULL;
+    for (uint32_t b = 0; b < k->nblocks; b++) plan_block(r, b, &nsites);
+    return r;
 }
 
 void orr_replay_free(orr_replay *r) {
@@ -443,6 +428,12 @@ void orr_replay_free(orr_replay *r) {
     orr_code_free(&r->p);
     orr_arena_free(&r->arena);
     free(r);
+}
+
+bool orr_replay_waits(const orr_replay *r) {
+    for (uint32_t b = 0; b < r->p.kernel->nblocks; b++)
+        if (r->p.blocks[b].spins) return true;
+    return false;
 }
 
 orr_exec_counts orr_replay_counts(const orr_replay *r) { return r->k.counts; }
@@ -460,5 +451,5 @@ bool orr_replay_block(orr_replay *r, uint64_t index, const orr_warp_events *warp
     for (uint32_t n = 0; n < r->p.nwarps; n++)
         r->out->views[n] = (orr_warp_trace){r->out->traces[n].bytes, r->out->traces[n].n};
     *tb = (orr_tb){.index = index, .nwarps = r->p.nwarps, .warps = r->out->views};
-    return true;
+    return !r->k.tally || orr_tally_tell(r->k.tally, 0, r->out, e);
 }

@@ -18,9 +18,12 @@ typedef struct orr_move { // an allocation: where it was there, and where it is 
 
 typedef struct orr_replay orr_replay;
 // `moves` by `from`, ascending, apart; they live as long as the replay, as what the launch points to does.
-orr_replay *orr_replay_new(const orr_launch *l, const orr_move *moves, size_t n, orr_err *e);
+// With `tally`, blocks of code are counted and thread blocks visited; it then makes the streams of some only.
+orr_replay *orr_replay_new(const orr_launch *l, const orr_move *moves, size_t n, const orr_tally *tally,
+                           orr_err *e);
 // One thread block, its warps' events in, its streams out: valid until the next call.
 bool orr_replay_block(orr_replay *r, uint64_t index, const orr_warp_events *warps, orr_tb *tb, orr_err *e);
+bool orr_replay_waits(const orr_replay *r); // the kernel has loops that wait for what others write
 orr_exec_counts orr_replay_counts(const orr_replay *r); // of all so far
 void orr_replay_free(orr_replay *r);
 

@@ -60,7 +60,7 @@ static void view(tblock *tb, orr_tb *out) {
 }
 
 // A finished block of a tally, to whom it counts for.
-static bool tell(const orr_tally *t, int n, tblock *tb, orr_err *e) {
+bool orr_tally_tell(const orr_tally *t, int n, tblock *tb, orr_err *e) {
     orr_tally_tb x = {.index = tb->index};
     for (uint32_t w = 0; w < tb->prog->nwarps; w++) {
         if (tb->warps[w].clock > x.longest) x.longest = tb->warps[w].clock;
@@ -265,7 +265,7 @@ static bool crew_block(crew *c, int n, worker *k, shelf *s, uint64_t index) {
         shelf_put(s, tb);
     } else if (c->tally) {
         orr_err e = {0};
-        ok = tell(c->tally, n, tb, &e);
+        ok = orr_tally_tell(c->tally, n, tb, &e);
         if (!ok) crew_fail(c, &e, ORR_FAULT_NONE, index);
     } else if (c->visit) {
         orr_tb out;
@@ -346,7 +346,7 @@ static bool run_turns(program *p, orr_visit *visit, void *arg, const orr_tally *
     bool ok = true;
     while (ok && (r = turns_next(&t, &tb)) > 0) {
         if (tally) {
-            ok = tell(tally, 0, tb, e);
+            ok = orr_tally_tell(tally, 0, tb, e);
         } else if (visit) {
             orr_tb out;
             view(tb, &out);
@@ -400,13 +400,29 @@ static bool run(const orr_launch *l, int threads, bool in_order, orr_visit *visi
     return ok;
 }
 
+// Streams made elsewhere, all of them.
+static bool visit_elsewhere(const orr_launch *l, orr_visit *visit, void *arg, orr_exec_counts *counts,
+                            orr_err *e) {
+    orr_source *s = l->elsewhere->source(l->elsewhere->self, l, NULL, block_count(l), counts, e);
+    if (!s) return false;
+    orr_tb tb;
+    int r;
+    bool ok = true;
+    while (ok && (r = s->next(s, &tb, e)) > 0) ok = visit(arg, 0, &tb, e);
+    s->close(s);
+    return ok && r == 0;
+}
+
 bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
                   orr_exec_counts *counts, orr_err *e) {
+    if (l->elsewhere && visit) return visit_elsewhere(l, visit, arg, counts, e);
+    if (l->elsewhere) return l->elsewhere->run(l->elsewhere->self, l, counts, e);
     return run(l, threads, in_order, visit, arg, NULL, counts, e);
 }
 
 bool orr_exec_tally(const orr_launch *l, int threads, const orr_tally *t, orr_exec_counts *counts,
                     orr_err *e) {
+    if (l->elsewhere) return l->elsewhere->tally(l->elsewhere->self, l, t, counts, e);
     return run(l, threads, false, NULL, NULL, t, counts, e);
 }
 
@@ -462,6 +478,7 @@ orr_source *orr_exec_source(const orr_launch *l, orr_exec_counts *counts, orr_er
 
 orr_source *orr_exec_source_of(const orr_launch *l, const uint64_t *blocks, uint64_t n,
                                orr_exec_counts *counts, orr_err *e) {
+    if (l->elsewhere) return l->elsewhere->source(l->elsewhere->self, l, blocks, n, counts, e);
     exec_source *s = orr_calloc(1, sizeof *s);
     s->launch = *l;
     if (!orr_code_make(&s->p, &s->launch, e)) {

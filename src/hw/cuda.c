@@ -1,72 +1,13 @@
 // The CUDA driver API, as little of it as running launch scripts takes. Types and numbers are those of
 // the public interface (docs.nvidia.com/cuda/cuda-driver-api): handles are pointers, a device is an
 // int, a device address is 64 bits, and 0 is success everywhere.
-#include "hw/hw.h"
-#include "sass/module.h"
-
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef int cu_result, cu_device;
-typedef struct cu_context_s *cu_context;
-typedef struct cu_module_s *cu_module;
-typedef struct cu_function_s *cu_function;
-typedef struct cu_event_s *cu_event;
-typedef struct cu_stream_s *cu_stream;
-typedef uint64_t cu_address;
-
-enum {
-    DEVICE_SM_COUNT = 16,
-    DEVICE_CC_MAJOR = 75,
-    DEVICE_CC_MINOR = 76,
-    FUNC_SHARED_BYTES = 1,
-    FUNC_REGS = 4,
-    FUNC_MAX_DYNAMIC_SHARED = 8,
-    JIT_ERROR_LOG = 5,
-    JIT_ERROR_LOG_BYTES = 6,
-    ERROR_NO_DEVICE = 100,
-    ERROR_ILLEGAL_ADDRESS = 700,
-    ERROR_LAUNCH_TIMEOUT = 702,
-    ERROR_ASSERT = 710,
-    ERROR_HARDWARE_STACK = 714, // to 719, launch failed: what a kernel itself does wrong
-    ERROR_LAUNCH_FAILED = 719,
-};
-
-// name in the library, its type
-#define FUNCTIONS(F)                                                                                         \
-    F(cuInit, (unsigned flags))                                                                              \
-    F(cuDriverGetVersion, (int *version))                                                                    \
-    F(cuDeviceGet, (cu_device * device, int ordinal))                                                        \
-    F(cuDeviceGetName, (char *name, int bytes, cu_device device))                                            \
-    F(cuDeviceGetAttribute, (int *value, int attribute, cu_device device))                                   \
-    F(cuDeviceTotalMem_v2, (size_t * bytes, cu_device device))                                               \
-    F(cuDevicePrimaryCtxRetain, (cu_context * context, cu_device device))                                    \
-    F(cuDevicePrimaryCtxRelease_v2, (cu_device device))                                                      \
-    F(cuCtxSetCurrent, (cu_context context))                                                                 \
-    F(cuCtxSynchronize, (void))                                                                              \
-    F(cuModuleLoadDataEx, (cu_module * module, const void *image, unsigned n, int *options, void **values))  \
-    F(cuModuleUnload, (cu_module module))                                                                    \
-    F(cuModuleGetFunction, (cu_function * function, cu_module module, const char *name))                     \
-    F(cuModuleGetGlobal_v2, (cu_address * address, size_t * bytes, cu_module module, const char *name))      \
-    F(cuFuncGetAttribute, (int *value, int attribute, cu_function function))                                 \
-    F(cuFuncSetAttribute, (cu_function function, int attribute, int value))                                  \
-    F(cuMemAlloc_v2, (cu_address * address, size_t bytes))                                                   \
-    F(cuMemFree_v2, (cu_address address))                                                                    \
-    F(cuMemcpyHtoD_v2, (cu_address to, const void *from, size_t bytes))                                      \
-    F(cuMemcpyDtoH_v2, (void *to, cu_address from, size_t bytes))                                            \
-    F(cuMemsetD8_v2, (cu_address to, unsigned char value, size_t bytes))                                     \
-    F(cuLaunchKernel,                                                                                        \
-      (cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,   \
-       unsigned shared, cu_stream stream, void **params, void **extra))                                      \
-    F(cuEventCreate, (cu_event * event, unsigned flags))                                                     \
-    F(cuEventDestroy_v2, (cu_event event))                                                                   \
-    F(cuEventRecord, (cu_event event, cu_stream stream))                                                     \
-    F(cuEventSynchronize, (cu_event event))                                                                  \
-    F(cuEventElapsedTime, (float *ms, cu_event from, cu_event to))                                           \
-    F(cuGetErrorName, (cu_result error, const char **text))                                                  \
-    F(cuGetErrorString, (cu_result error, const char **text))
+#include "hw/driver.h"
+#include "sass/module.h"
 
 // Keeps the GPU busy for some 20 microseconds while the host queues an event, a launch and an event, so
 // that the time between the events is the kernel's and not the host's. One thread, no memory.
@@ -86,30 +27,13 @@ static const char spin_ptx[] = ".version 6.0\n"
                                "  ret;\n"
                                "}\n";
 
-struct orr_hw {
-    void *library;
-#define FIELD(name, type) cu_result(*name) type;
-    FUNCTIONS(FIELD)
-#undef FIELD
-    cu_device device;
-    bool retained, broken;
-    orr_hw_info info;
-    cu_event before, after;
-    cu_module spin_module;
-    cu_function spin; // NULL: the driver does not take it, times are less exact
-    ORR_VEC(cu_module) modules;
-    ORR_VEC(cu_address) buffers;
-    ORR_VEC(orr_hw_time) times;
-    orr_arena names; // of the kernels in times
-};
-
 // Errors that mean the program is wrong, not the machine or the script.
 static bool programs_fault(cu_result r) {
     return r == ERROR_ILLEGAL_ADDRESS || r == ERROR_LAUNCH_TIMEOUT || r == ERROR_ASSERT ||
            (r >= ERROR_HARDWARE_STACK && r <= ERROR_LAUNCH_FAILED);
 }
 
-static bool failed(orr_hw *h, cu_result r, const char *function, const char *what, orr_err *e) {
+bool orr_hw_failed(orr_hw *h, cu_result r, const char *function, const char *what, orr_err *e) {
     const char *name = NULL, *text = NULL;
     if (h->cuGetErrorName(r, &name) || !name) name = "an unknown error";
     if (h->cuGetErrorString(r, &text) || !text) text = "the driver says no more";
@@ -117,13 +41,6 @@ static bool failed(orr_hw *h, cu_result r, const char *function, const char *wha
     return orr_fail(e, programs_fault(r) ? ORR_PROGRAM_FAILED : ORR_BAD_INPUT,
                     "%s: %s failed with %s (%d): %s", what, function, name, r, text);
 }
-
-// Call a driver function, and leave with its name and what we were about when it fails.
-#define TRY(what, function, ...)                                                                             \
-    do {                                                                                                     \
-        cu_result r_ = h->function(__VA_ARGS__);                                                             \
-        if (r_) return failed(h, r_, #function, what, e);                                                    \
-    } while (0)
 
 // ---- the device -----------------------------------------------------------------------------
 static bool load_library(orr_hw *h, orr_err *e) {
@@ -151,7 +68,7 @@ static bool open_device(orr_hw *h, orr_err *e) {
     cu_result r = h->cuInit(0);
     if (r == ERROR_NO_DEVICE)
         return orr_fail(e, ORR_BAD_INPUT, "the CUDA driver finds no GPU on this machine");
-    if (r) return failed(h, r, "cuInit", "the CUDA driver", e);
+    if (r) return orr_hw_failed(h, r, "cuInit", "the CUDA driver", e);
     TRY("the CUDA driver", cuDriverGetVersion, &i->driver);
     TRY("device 0", cuDeviceGet, &h->device, 0);
     TRY("device 0", cuDeviceGetName, i->name, (int)sizeof i->name, h->device);
@@ -221,6 +138,23 @@ bool orr_hw_reset(orr_hw *h) {
 }
 
 // ---- the backend ----------------------------------------------------------------------------
+// The module compiled by the driver from `image`, PTX or machine code; NULL: what it says is wrong with
+// `path`.
+cu_module orr_hw_compile(orr_hw *h, const void *image, const char *path, orr_err *e) {
+    char log[4096] = "";
+    int options[2] = {JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES};
+    void *values[2] = {log, (void *)(uintptr_t)sizeof log};
+    cu_module loaded = NULL;
+    cu_result r = h->cuModuleLoadDataEx(&loaded, image, 2, options, values);
+    if (!r) return loaded;
+    orr_hw_failed(h, r, "cuModuleLoadDataEx", path, e);
+    log[sizeof log - 1] = 0;
+    size_t have = strlen(e->text), len = strlen(log);
+    while (len && (log[len - 1] == '\n' || log[len - 1] == ' ')) log[--len] = 0;
+    if (len && have < sizeof e->text) snprintf(e->text + have, sizeof e->text - have, "\n%s", log);
+    return NULL;
+}
+
 static bool hw_load(void *self, int module, orr_module *m, orr_err *e) {
     orr_hw *h = self;
     size_t n;
@@ -228,21 +162,10 @@ static bool hw_load(void *self, int module, orr_module *m, orr_err *e) {
     char *text = machine ? NULL : orr_read_file(m->path, 256 << 20, &n, e);
     const void *image = machine ? orr_sass_image(m, &n) : text;
     if (!image) return false;
-    char log[4096] = "";
-    int options[2] = {JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES};
-    void *values[2] = {log, (void *)(uintptr_t)sizeof log};
-    cu_module loaded = NULL;
-    cu_result r = h->cuModuleLoadDataEx(&loaded, image, 2, options, values);
-    free(text);
     while (h->modules.n <= (size_t)module) *ORR_PUSH(&h->modules) = NULL;
-    h->modules.at[module] = r ? NULL : loaded;
-    if (!r) return true;
-    failed(h, r, "cuModuleLoadDataEx", m->path, e);
-    log[sizeof log - 1] = 0;
-    size_t have = strlen(e->text), len = strlen(log);
-    while (len && (log[len - 1] == '\n' || log[len - 1] == ' ')) log[--len] = 0;
-    if (len && have < sizeof e->text) snprintf(e->text + have, sizeof e->text - have, "\n%s", log);
-    return false;
+    h->modules.at[module] = orr_hw_compile(h, image, m->path, e);
+    free(text);
+    return h->modules.at[module] != NULL;
 }
 
 static uint64_t hw_alloc(void *self, const char *name, uint64_t bytes, orr_err *e) {
@@ -252,13 +175,13 @@ static uint64_t hw_alloc(void *self, const char *name, uint64_t bytes, orr_err *
     snprintf(what, sizeof what, "buffer %.100s", name);
     cu_result r = h->cuMemAlloc_v2(&a, bytes);
     if (r) {
-        failed(h, r, "cuMemAlloc", what, e);
+        orr_hw_failed(h, r, "cuMemAlloc", what, e);
         return 0;
     }
     *ORR_PUSH(&h->buffers) = a;
     r = h->cuMemsetD8_v2(a, 0, bytes);
     if (r) {
-        failed(h, r, "cuMemsetD8", what, e);
+        orr_hw_failed(h, r, "cuMemsetD8", what, e);
         return 0;
     }
     return a;
@@ -311,7 +234,7 @@ static bool hw_launch(void *self, const orr_call *c, orr_err *e) {
                               c->dynamic_shared, NULL, params, NULL);
     }
     free(params);
-    if (r) return failed(h, r, where, what, e);
+    if (r) return orr_hw_failed(h, r, where, what, e);
     TRY(what, cuEventRecord, h->after, NULL);
     TRY(what, cuEventSynchronize, h->after);
     TRY(what, cuCtxSynchronize, );

@@ -37,4 +37,18 @@ size_t orr_hw_times(const orr_hw *h, const orr_hw_time **times);
 bool orr_hw_reset(orr_hw *h);
 void orr_hw_close(orr_hw *h);
 
+// ---- a real GPU as the functional model (native.c) ----------------------------------------------
+// A backend as orr_cpu is one: each launch goes through `on_launch`, whose launches are executed on the GPU;
+// their streams come from there (orr_launch.elsewhere).
+typedef struct orr_native orr_native;
+typedef struct orr_native_stats {
+    uint64_t slices, again; // launches that were recorded; those of them that had to be done again, smaller
+    uint64_t bytes;         // that came back
+    double compile_seconds, gpu_seconds, copy_seconds, replay_seconds;
+} orr_native_stats;
+orr_native *orr_native_new(orr_on_launch *on_launch, void *arg, orr_err *e);
+orr_backend orr_native_backend(orr_native *v);
+const orr_native_stats *orr_native_get_stats(const orr_native *v);
+void orr_native_delete(orr_native *v);
+
 #endif

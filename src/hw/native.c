@@ -1,0 +1,519 @@
+// A real GPU as the functional model: launch scripts run there, and what their kernels do comes back as the
+// streams that the CPU executor would make.
+//
+// Modules are printed with each kernel instrumented (ptx/instrument.c) and compiled by the driver. A launch
+// runs in slices: as many thread blocks, in grid order, as what they write down is expected to fit into the
+// memory set aside for it. When it did not fit, memory is put back to what it was before the slice, and the
+// slice is made smaller. Slices follow each other, so that what one block leaves for a later one is there;
+// only a kernel whose blocks wait for each other has to fit as a whole, and is refused otherwise.
+//
+// Buffers have two addresses: the GPU's, which kernels see, and the one that the executor would have given
+// them, which streams have. Nothing is stored at the latter.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/replay.h"
+#include "hw/driver.h"
+#include "isa/events.h"
+#include "ptx/instrument.h"
+
+#define CHUNKS     (256u << 10)  // of ORR_CHUNK_BYTES: 256 MiB on the GPU, and as much on the host at most
+#define PLACES     (1u << 20)    // warps of a slice
+#define MOST_GRID  0x7fffffffull // thread blocks of a launch of one dimension
+#define FIRST_EACH 4             // chunks that a warp is expected to take while nothing is known
+
+typedef struct buffer {   // an allocation or a module's variable
+    cu_address at, saved; // saved: a copy of it; 0: there is none yet
+    uint64_t bytes, ours;
+    bool fixed; // kernels cannot change it
+} buffer;
+
+typedef struct module {
+    orr_module *module;
+    orr_image *image;
+    cu_module loaded;
+} module;
+
+struct orr_native {
+    orr_hw *h;
+    orr_mem *mem; // where things would be
+    orr_on_launch *on_launch;
+    void *arg;
+    ORR_VEC(module) modules;
+    ORR_VEC(buffer) buffers;
+    ORR_VEC(orr_move) moves; // of the buffers, by address
+    cu_address chunks, places, taken, counts, tbs;
+    uint64_t counts_bytes, tbs_bytes;
+    const orr_call *call; // the launch that is running
+    orr_elsewhere there;
+    orr_native_stats stats;
+};
+
+// ---- memory ---------------------------------------------------------------------------------------
+static bool allocate(orr_native *v, cu_address *a, uint64_t bytes, const char *what, orr_err *e) {
+    orr_hw *h = v->h;
+    if (*a) return true;
+    TRY(what, cuMemAlloc_v2, a, bytes);
+    return true;
+}
+
+static void add_buffer(orr_native *v, cu_address at, uint64_t bytes, uint64_t ours, bool fixed) {
+    *ORR_PUSH(&v->buffers) = (buffer){.at = at, .bytes = bytes, .ours = ours, .fixed = fixed};
+    v->moves.n = 0; // to be made again
+}
+
+static int by_address(const void *a, const void *b) {
+    const orr_move *x = a, *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+static void make_moves(orr_native *v) {
+    if (v->moves.n) return;
+    for (size_t n = 0; n < v->buffers.n; n++)
+        *ORR_PUSH(&v->moves) = (orr_move){
+            .from = v->buffers.at[n].at, .bytes = v->buffers.at[n].bytes, .to = v->buffers.at[n].ours};
+    if (v->moves.n) qsort(v->moves.at, v->moves.n, sizeof *v->moves.at, by_address);
+}
+
+// Keep what kernels may change as it is now, or put it back.
+static bool save(orr_native *v, bool back, orr_err *e) {
+    orr_hw *h = v->h;
+    for (size_t n = 0; n < v->buffers.n; n++) {
+        buffer *b = &v->buffers.at[n];
+        if (b->fixed) continue;
+        if (!allocate(v, &b->saved, b->bytes, "a copy of a buffer", e)) return false;
+        if (back)
+            TRY("a buffer", cuMemcpyDtoD_v2, b->at, b->saved, b->bytes);
+        else
+            TRY("a copy of a buffer", cuMemcpyDtoD_v2, b->saved, b->at, b->bytes);
+    }
+    return true;
+}
+
+// ---- a launch -------------------------------------------------------------------------------------
+static uint64_t blocks_of(const orr_launch *l) { return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]; }
+static uint32_t warps_of(const orr_launch *l) { return (l->block[0] * l->block[1] * l->block[2] + 31) / 32; }
+
+// Thread blocks [first, first + n), as one of the kernel's copies.
+static bool launch(orr_native *v, const orr_launch *l, const char *copy, uint64_t first, uint64_t n,
+                   orr_err *e) {
+    orr_hw *h = v->h;
+    const orr_kernel *k = l->kernel;
+    const module *m = &v->modules.at[v->call->module];
+    char what[200];
+    snprintf(what, sizeof what, "kernel %.100s (launch %u)", k->name, l->index);
+    uint64_t control[ORR_CONTROL_WORDS] = {[ORR_CONTROL_FIRST] = first,
+                                           [ORR_CONTROL_GRID_X] = l->grid[0],
+                                           [ORR_CONTROL_GRID_Y] = l->grid[1],
+                                           [ORR_CONTROL_GRID_Z] = l->grid[2],
+                                           [ORR_CONTROL_DYNAMIC] = l->dynamic_shared,
+                                           [ORR_CONTROL_PLACES] = v->places,
+                                           [ORR_CONTROL_CHUNKS] = v->chunks,
+                                           [ORR_CONTROL_NCHUNKS] = CHUNKS,
+                                           [ORR_CONTROL_TAKEN] = v->taken,
+                                           [ORR_CONTROL_COUNTS] = v->counts,
+                                           [ORR_CONTROL_BLOCKS] = v->tbs};
+    cu_address at;
+    size_t bytes;
+    cu_function f;
+    char *name = orr_malloc(strlen(k->name) + 16);
+    sprintf(name, "orr_%s_%s", copy, k->name);
+    cu_result r = h->cuModuleGetFunction(&f, m->loaded, name);
+    free(name);
+    if (r) return orr_hw_failed(h, r, "cuModuleGetFunction", what, e);
+    TRY(what, cuModuleGetGlobal_v2, &at, &bytes, m->loaded, "orr_control");
+    TRY(what, cuMemcpyHtoD_v2, at, control, sizeof control);
+    uint32_t shared = k->shared_bytes + l->dynamic_shared;
+    if (shared > 48 << 10) TRY(what, cuFuncSetAttribute, f, FUNC_MAX_DYNAMIC_SHARED, (int)shared);
+    void **params = orr_calloc(k->nparams + 1, sizeof *params);
+    for (uint32_t j = 0; j < k->nparams; j++) params[j] = l->params + k->params[j].offset;
+    double start = orr_seconds();
+    r = h->cuLaunchKernel(f, (unsigned)n, 1, 1, l->block[0], l->block[1], l->block[2], shared, NULL, params,
+                          NULL);
+    free(params);
+    if (r) return orr_hw_failed(h, r, "cuLaunchKernel", what, e);
+    TRY(what, cuCtxSynchronize, );
+    v->stats.gpu_seconds += orr_seconds() - start;
+    return true;
+}
+
+// The same, unobserved, however many they are.
+static bool run_plain(orr_native *v, const orr_launch *l, uint64_t first, uint64_t to, orr_err *e) {
+    while (first < to) {
+        uint64_t n = to - first < MOST_GRID ? to - first : MOST_GRID;
+        if (!launch(v, l, "run", first, n, e)) return false;
+        first += n;
+    }
+    return true;
+}
+
+// ---- a slice --------------------------------------------------------------------------------------
+typedef struct native_source {
+    orr_source base;
+    orr_native *v;
+    orr_launch l;
+    orr_replay *replay;
+    orr_exec_counts *counts;
+    const uint64_t *only; // NULL: all
+    uint64_t next, total; // in `only`, or thread blocks
+    uint64_t first, n;    // thread blocks of the slice that is here
+    uint64_t most;        // how many the next one may have
+    bool waits;           // blocks wait for each other: it must be one slice
+    uint64_t *places;     // [n][warps]
+    uint8_t *chunks;
+    uint32_t nchunks;
+    ORR_VEC(orr_events) runs;
+    orr_warp_events *warps;
+} native_source;
+
+static uint64_t index_of(const native_source *s, uint64_t at) { return s->only ? s->only[at] : at; }
+
+// How many of the thread blocks from `at` on follow each other, up to `most`.
+static uint64_t run_from(const native_source *s, uint64_t at, uint64_t most) {
+    uint64_t n = s->total - at < most ? s->total - at : most;
+    if (!s->only) return n;
+    for (uint64_t k = 1; k < n; k++)
+        if (s->only[at + k] != s->only[at] + k) return k;
+    return n;
+}
+
+static bool too_long(const native_source *s, uint64_t n, orr_err *e) {
+    const orr_kernel *k = s->l.kernel;
+    if (s->waits && n > 1)
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "%s: kernel '%s': its thread blocks wait for each other, so they cannot run in slices, and what "
+            "all %" PRIu64 " of them do is more than %u MiB; run it with --on cpu",
+            k->module->path, k->name, n, CHUNKS / (1024 * 1024 / ORR_CHUNK_BYTES));
+    return orr_fail(e, ORR_BAD_INPUT,
+                    "%s: kernel '%s': what one thread block does is more than %u MiB; run it with --on cpu",
+                    k->module->path, k->name, CHUNKS / (1024 * 1024 / ORR_CHUNK_BYTES));
+}
+
+// Runs the slice that begins with thread block index_of(next) and brings what it wrote down here.
+static bool run_slice(native_source *s, orr_err *e) {
+    orr_native *v = s->v;
+    orr_hw *h = v->h;
+    uint64_t warps = warps_of(&s->l);
+    uint64_t most = s->most < PLACES / warps ? s->most : PLACES / warps;
+    uint64_t n = run_from(s, s->next, most);
+    if (s->waits && !s->only && n < s->total) return too_long(s, s->total, e);
+    uint32_t taken;
+    if (!save(v, false, e)) return false;
+    for (;;) {
+        uint32_t none = 0;
+        TRY("a slice", cuMemsetD8_v2, v->places, 0, n * warps * 8);
+        TRY("a slice", cuMemcpyHtoD_v2, v->taken, &none, sizeof none);
+        if (!launch(v, &s->l, "rec", index_of(s, s->next), n, e)) return false;
+        TRY("a slice", cuMemcpyDtoH_v2, &taken, v->taken, sizeof taken);
+        v->stats.slices++;
+        if (taken <= CHUNKS) break;
+        v->stats.again++;
+        if (n == 1 || s->waits) return too_long(s, n, e);
+        if (!save(v, true, e)) return false;
+        // What was taken beyond what there was says how much too large the slice is.
+        uint64_t fit = n * (CHUNKS / 2) / taken;
+        n = fit < 1 ? 1 : fit < n / 2 ? fit : n / 2;
+    }
+    s->first = index_of(s, s->next);
+    s->n = n;
+    s->nchunks = taken;
+    s->places = orr_realloc(s->places, n * warps * 8);
+    s->chunks = orr_realloc(s->chunks, (size_t)taken * ORR_CHUNK_BYTES + 1);
+    double start = orr_seconds();
+    TRY("what a slice wrote", cuMemcpyDtoH_v2, s->places, v->places, n * warps * 8);
+    if (taken)
+        TRY("what a slice wrote", cuMemcpyDtoH_v2, s->chunks, v->chunks, (size_t)taken * ORR_CHUNK_BYTES);
+    v->stats.copy_seconds += orr_seconds() - start;
+    v->stats.bytes += (uint64_t)taken * ORR_CHUNK_BYTES;
+    // The next one: as many as would fill three quarters if they are like these.
+    uint64_t room = (uint64_t)CHUNKS * 3 / 4, next = taken ? room * n / taken : PLACES;
+    s->most = next < 1 ? 1 : next;
+    return true;
+}
+
+// A warp's chunks, which are chained from the last to the first, as runs of events from the first to the
+// last.
+static bool events_of(native_source *s, uint64_t place, size_t *first, orr_err *e) {
+    *first = s->runs.n;
+    while (place) {
+        uint32_t chunk = (uint32_t)(place >> 32), used = (uint32_t)place;
+        if (chunk < 1 || chunk > s->nchunks || used < ORR_CHUNK_HEAD || used > ORR_CHUNK_BYTES ||
+            s->runs.n - *first > s->nchunks)
+            return orr_fail(e, ORR_BAD_INPUT, "what the GPU wrote down is damaged");
+        const uint64_t *at =
+            (const uint64_t *)(const void *)(s->chunks + (size_t)(chunk - 1) * ORR_CHUNK_BYTES);
+        *ORR_PUSH(&s->runs) = (orr_events){at + ORR_CHUNK_HEAD / 8, (used - ORR_CHUNK_HEAD) / 8};
+        place = at[0];
+    }
+    for (size_t a = *first, b = s->runs.n; a + 1 < b;) {
+        orr_events t = s->runs.at[a];
+        s->runs.at[a++] = s->runs.at[--b];
+        s->runs.at[b] = t;
+    }
+    return true;
+}
+
+static int native_next(orr_source *base, orr_tb *tb, orr_err *e) {
+    native_source *s = (native_source *)base;
+    if (s->next >= s->total) {
+        if (s->counts) *s->counts = orr_replay_counts(s->replay);
+        return 0;
+    }
+    uint64_t index = index_of(s, s->next);
+    if ((index < s->first || index >= s->first + s->n) && !run_slice(s, e)) return -1;
+    uint32_t warps = warps_of(&s->l);
+    size_t first[32];
+    s->runs.n = 0;
+    for (uint32_t w = 0; w < warps; w++)
+        if (!events_of(s, s->places[(index - s->first) * warps + w], &first[w], e)) return -1;
+    for (uint32_t w = 0; w < warps; w++) // only now: the list may have moved while it grew
+        s->warps[w] =
+            (orr_warp_events){s->runs.at + first[w], (w + 1 < warps ? first[w + 1] : s->runs.n) - first[w]};
+    double start = orr_seconds();
+    if (!orr_replay_block(s->replay, index, s->warps, tb, e)) return -1;
+    s->v->stats.replay_seconds += orr_seconds() - start;
+    s->next++;
+    return 1;
+}
+
+static bool native_skip(orr_source *base, uint64_t to, orr_err *e) {
+    native_source *s = (native_source *)base;
+    if (to > s->total) to = s->total;
+    if (to <= s->next) return true;
+    uint64_t done = s->next < s->first + s->n ? s->first + s->n : s->next; // executed so far
+    if (to > done && !run_plain(s->v, &s->l, done, to, e)) return false;
+    s->next = to;
+    return true;
+}
+
+static void native_close(orr_source *base) {
+    native_source *s = (native_source *)base;
+    orr_err ignored = {0}; // the next call of the driver says it again
+    if (!s->only) native_skip(base, s->total, &ignored);
+    orr_replay_free(s->replay);
+    free(s->places);
+    free(s->chunks);
+    free(s->runs.at);
+    free(s->warps);
+    free(s->l.params);
+    free(s);
+}
+
+static native_source *open_source(orr_native *v, const orr_launch *l, const orr_tally *t, orr_err *e) {
+    if (!orr_ptx_recordable(l->kernel, e)) return NULL;
+    if (!allocate(v, &v->chunks, (uint64_t)CHUNKS * ORR_CHUNK_BYTES, "memory for what kernels write down",
+                  e) ||
+        !allocate(v, &v->places, (uint64_t)PLACES * 8, "memory for what kernels write down", e) ||
+        !allocate(v, &v->taken, 256, "memory for what kernels write down", e))
+        return NULL;
+    make_moves(v);
+    orr_replay *r = orr_replay_new(l, v->moves.at, v->moves.n, t, e);
+    if (!r) return NULL;
+    native_source *s = orr_calloc(1, sizeof *s);
+    s->v = v;
+    s->l = *l;
+    s->l.params = orr_malloc(l->kernel->param_bytes + 1);
+    memcpy(s->l.params, l->params, l->kernel->param_bytes);
+    s->replay = r;
+    s->total = blocks_of(l);
+    s->most = CHUNKS / FIRST_EACH / warps_of(l);
+    s->waits = orr_replay_waits(r);
+    if (s->waits) s->most = s->total;
+    s->warps = orr_calloc(warps_of(l), sizeof *s->warps);
+    s->base.info =
+        (orr_launch_info){.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
+    memcpy(s->base.info.grid, l->grid, sizeof l->grid);
+    memcpy(s->base.info.block, l->block, sizeof l->block);
+    s->base.next = native_next;
+    s->base.close = native_close;
+    return s;
+}
+
+static orr_source *there_source(void *self, const orr_launch *l, const uint64_t *blocks, uint64_t n,
+                                orr_exec_counts *counts, orr_err *e) {
+    native_source *s = open_source(self, l, NULL, e);
+    if (!s) return NULL;
+    s->counts = counts;
+    s->only = blocks;
+    if (blocks)
+        s->total = n;
+    else
+        s->base.skip = native_skip;
+    return &s->base;
+}
+
+static bool there_tally(void *self, const orr_launch *l, const orr_tally *t, orr_exec_counts *counts,
+                        orr_err *e) {
+    native_source *s = open_source(self, l, t, e);
+    if (!s) return false;
+    s->counts = counts;
+    orr_tb tb;
+    int r;
+    while ((r = native_next(&s->base, &tb, e)) > 0) {}
+    native_close(&s->base);
+    return r == 0;
+}
+
+// ---- counts ---------------------------------------------------------------------------------------
+static bool zeroed(orr_native *v, cu_address *a, uint64_t *have, uint64_t bytes, orr_err *e) {
+    orr_hw *h = v->h;
+    if (*have < bytes) {
+        if (*a) h->cuMemFree_v2(*a);
+        *a = 0;
+        *have = 0;
+        if (!allocate(v, a, bytes, "memory for counts", e)) return false;
+        *have = bytes;
+    }
+    TRY("memory for counts", cuMemsetD8_v2, *a, 0, bytes);
+    return true;
+}
+
+#define COUNTED_BLOCKS (16u << 20) // thread blocks of a launch that counts
+
+// All of it in few launches, counted on the GPU.
+static bool there_run(void *self, const orr_launch *l, orr_exec_counts *counts, orr_err *e) {
+    orr_native *v = self;
+    orr_hw *h = v->h;
+    const orr_kernel *k = l->kernel;
+    if (!orr_ptx_recordable(k, e)) return false;
+    if (!counts) return run_plain(v, l, 0, blocks_of(l), e);
+    size_t row = (size_t)k->nblocks * ORR_COUNT_WORDS;
+    uint64_t total = blocks_of(l), each = total < COUNTED_BLOCKS ? total : COUNTED_BLOCKS;
+    if (!zeroed(v, &v->counts, &v->counts_bytes, row * ORR_COUNT_COPIES * 8, e) ||
+        !zeroed(v, &v->tbs, &v->tbs_bytes, each * ORR_COUNT_TB_WORDS * 8, e))
+        return false;
+    *counts = (orr_exec_counts){.blocks = total};
+    for (uint64_t first = 0; first < total; first += each)
+        if (!launch(v, l, "cnt", first, total - first < each ? total - first : each, e)) return false;
+    uint64_t *at = orr_calloc(row * ORR_COUNT_COPIES, sizeof *at);
+    cu_result r = h->cuMemcpyDtoH_v2(at, v->counts, row * ORR_COUNT_COPIES * sizeof *at);
+    for (size_t n = 0; n < row * ORR_COUNT_COPIES; n += ORR_COUNT_WORDS) {
+        uint64_t insts = k->blocks[n % row / ORR_COUNT_WORDS].count;
+        counts->warp_insts += at[n + ORR_COUNT_RUNS] * insts;
+        counts->thread_insts += at[n + ORR_COUNT_LANES] * insts;
+    }
+    free(at);
+    return !r || orr_hw_failed(h, r, "cuMemcpyDtoH", "counts", e);
+}
+
+// ---- the backend ----------------------------------------------------------------------------------
+static bool native_load(void *self, int n, orr_module *m, orr_err *e) {
+    orr_native *v = self;
+    if (strcmp(m->source, "ptx"))
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "%s: is machine code; kernels are recorded on a GPU from their PTX (--source ptx)",
+                        m->path);
+    orr_text text = {0};
+    double start = orr_seconds();
+    cu_module loaded =
+        orr_ptx_instrument(m, &text, e) ? orr_hw_compile(v->h, text.s ? text.s : "", m->path, e) : NULL;
+    v->stats.compile_seconds += orr_seconds() - start;
+    free(text.s);
+    if (!loaded) return false;
+    while (v->modules.n <= (size_t)n) *ORR_PUSH(&v->modules) = (module){0};
+    orr_image *image = orr_image_load(v->mem, m, e);
+    v->modules.at[n] = (module){.module = m, .image = image, .loaded = loaded};
+    for (uint32_t k = 0; image && k < m->nvars; k++) {
+        cu_address at;
+        size_t bytes; // one that nothing refers to may not be there
+        if (v->h->cuModuleGetGlobal_v2(&at, &bytes, loaded, m->vars[k].name) || !bytes) continue;
+        add_buffer(v, at, bytes, image->var_addr[k], m->vars[k].space == ORR_SPACE_CONST);
+    }
+    return image != NULL;
+}
+
+static uint64_t native_alloc(void *self, const char *name, uint64_t bytes, orr_err *e) {
+    orr_native *v = self;
+    orr_backend b = orr_hw_backend(v->h);
+    uint64_t at = b.alloc(b.self, name, bytes, e);
+    uint64_t ours = at ? orr_mem_alloc(v->mem, bytes, name, e) : 0;
+    if (!ours) return 0;
+    add_buffer(v, at, bytes, ours, false);
+    return at;
+}
+
+static bool native_write(void *self, uint64_t addr, const void *data, uint64_t bytes, orr_err *e) {
+    orr_backend b = orr_hw_backend(((orr_native *)self)->h);
+    return b.write(b.self, addr, data, bytes, e);
+}
+
+static bool native_read(void *self, uint64_t addr, void *data, uint64_t bytes, orr_err *e) {
+    orr_backend b = orr_hw_backend(((orr_native *)self)->h);
+    return b.read(b.self, addr, data, bytes, e);
+}
+
+static bool native_symbol(void *self, int n, const char *name, uint64_t *addr, uint64_t *bytes, orr_err *e) {
+    orr_native *v = self;
+    orr_hw *h = v->h;
+    size_t size = 0;
+    TRY(name, cuModuleGetGlobal_v2, addr, &size, v->modules.at[n].loaded, name);
+    *bytes = size;
+    return true;
+}
+
+static bool native_launch(void *self, const orr_call *c, orr_err *e) {
+    orr_native *v = self;
+    int most = 0;
+    if (!orr_hw_attribute(v->h, DEVICE_MOST_SHARED, &most) || most <= 0) most = 48 << 10;
+    orr_launch l = {.kernel = c->kernel,
+                    .image = v->modules.at[c->module].image,
+                    .mem = v->mem,
+                    .index = c->index,
+                    .dynamic_shared = c->dynamic_shared,
+                    .elsewhere = &v->there};
+    memcpy(l.grid, c->grid, sizeof l.grid);
+    memcpy(l.block, c->block, sizeof l.block);
+    l.params = orr_malloc(c->kernel->param_bytes + 1);
+    memcpy(l.params, c->params, c->kernel->param_bytes);
+    v->call = c;
+    bool ok = orr_launch_check(&l, (uint32_t)most, e) && v->on_launch(v->arg, &l, c, e);
+    v->call = NULL;
+    free(l.params);
+    return ok;
+}
+
+orr_native *orr_native_new(orr_on_launch *on_launch, void *arg, orr_err *e) {
+    orr_hw *h = orr_hw_open(e);
+    orr_mem *mem = h ? orr_mem_new(e) : NULL;
+    if (!mem) {
+        orr_hw_close(h);
+        return NULL;
+    }
+    orr_native *v = orr_calloc(1, sizeof *v);
+    *v = (orr_native){.h = h, .mem = mem, .on_launch = on_launch, .arg = arg};
+    v->there = (orr_elsewhere){.self = v, .source = there_source, .run = there_run, .tally = there_tally};
+    return v;
+}
+
+orr_backend orr_native_backend(orr_native *v) {
+    return (orr_backend){.self = v,
+                         .load = native_load,
+                         .alloc = native_alloc,
+                         .write = native_write,
+                         .read = native_read,
+                         .symbol = native_symbol,
+                         .launch = native_launch};
+}
+
+const orr_native_stats *orr_native_get_stats(const orr_native *v) { return &v->stats; }
+
+void orr_native_delete(orr_native *v) {
+    if (!v) return;
+    for (size_t n = 0; n < v->modules.n; n++) {
+        if (v->modules.at[n].loaded) v->h->cuModuleUnload(v->modules.at[n].loaded);
+        if (v->modules.at[n].image) orr_image_free(v->mem, v->modules.at[n].image);
+    }
+    for (size_t n = 0; n < v->buffers.n; n++)
+        if (v->buffers.at[n].saved) v->h->cuMemFree_v2(v->buffers.at[n].saved);
+    cu_address own[] = {v->chunks, v->places, v->taken, v->counts, v->tbs};
+    for (size_t n = 0; n < sizeof own / sizeof *own; n++)
+        if (own[n]) v->h->cuMemFree_v2(own[n]);
+    free(v->modules.at);
+    free(v->buffers.at);
+    free(v->moves.at);
+    orr_mem_delete(v->mem);
+    orr_hw_close(v->h); // and the script's buffers
+    free(v);
+}
