@@ -379,7 +379,7 @@ static void plan_block(orr_replay *r, uint32_t b, uint32_t *nsites) {
         const orr_inst *i = u->inst;
         if (!u->traced) continue;
         r->sites[(*nsites)++] = (site){.inst = (uint32_t)(i - k->insts),
-                                       .space = i->space,
+                                       .space = orr_traced_space(i),
                                        .frame = orr_traced_address(k, i)->kind == ORR_K_NONE,
                                        .guarded = i->guard >= 0};
         pl->n++;

@@ -28,6 +28,7 @@ enum { ORR_EVENT_BLOCK, ORR_EVENT_REGULAR, ORR_EVENT_NEAR, ORR_EVENT_FAR };
 #define ORR_EVENT_LANES(word)  ((uint32_t)((word) >> 32))
 
 const orr_operand *orr_traced_address(const orr_kernel *k, const orr_inst *i); // of what orr_inst_traced
+uint8_t orr_traced_space(const orr_inst *i);                                   // that address is of
 bool orr_members_told(const orr_kernel *k, const orr_inst *i); // value: the lanes it waits for
 bool orr_barrier_told(const orr_kernel *k, const orr_inst *i); // value: its number | threads << 32
 

@@ -505,7 +505,7 @@ static void put_traced(const copy *c, const ptx_print_hooks *h, const ptx_func *
         return;
     }
     const ptx_opd *o = bracket(c, s, i->op == ORR_OP_CPASYNC);
-    if (o && put_address(c, h, fn, o, i->space, out)) put_access(fn, s, inst, out);
+    if (o && put_address(c, h, fn, o, orr_traced_space(i), out)) put_access(fn, s, inst, out);
 }
 
 // The lanes that an operation waits for are its last operand.
