@@ -97,7 +97,7 @@ static void put_func_name(const ptx_print_hooks *h, const ptx_func *fn, orr_text
 
 // ---- operands -----------------------------------------------------------------------------------
 static void put_addend(int64_t addend, orr_text *out) {
-    if (addend) orr_text_add(out, "%+lld", (long long)addend);
+    if (addend) orr_text_add(out, "+%lld", (long long)addend); // ptxas reads [%rd1+-8], but not [%rd1-8]
 }
 
 static void put_sreg(const ptx_print_hooks *h, const ptx_func *fn, const ptx_opd *o, orr_text *out) {
