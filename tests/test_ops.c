@@ -3,16 +3,9 @@
 // each instruction in hardware/h200/ops.txt, made by the program hw_ops on such a machine. And sequences of
 // instructions (ops/random.c): there the machine code must do what the PTX does. ops/sass_ops.c says how the
 // machine code was made, and shows what differs.
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "round_trip.h"
 
 #include "ops/ops.h"
-#include "ptx/ptx.h"
 #include "sass/module.h"
 
 // Where the H200 does not do what the PTX manual says, the manual counts for PTX. A scaled vmad of unsigned
@@ -36,6 +29,7 @@ static orr_module *ptx_of(orr_text *ptx) {
     orr_module *m = orr_ptx_parse("ops.ptx", ptx->s, ptx->n, &e);
     free(ptx->s);
     if (!m) fail_msg("%s", e.text);
+    free(round_trip(m));
     return m;
 }
 

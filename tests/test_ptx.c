@@ -1,17 +1,9 @@
-// PTX in: directives, scopes, initialisers, constants, and errors with their lines.
+// PTX in: directives, scopes, initialisers, constants, and errors with their lines. What parses is also
+// printed and read again.
 //
 // Expected values are worked out by hand from the PTX ISA manual: layouts by its alignment rules,
 // constants by C's arithmetic, single and double bits by IEEE 754.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "ptx/ptx.h"
+#include "round_trip.h"
 
 #define HEAD ".version 8.3\n.target sm_90\n.address_size 64\n" // three lines
 
@@ -19,6 +11,7 @@ static orr_module *parse(const char *text) {
     orr_err e = {0};
     orr_module *m = orr_ptx_parse("t.ptx", text, strlen(text), &e);
     if (!m) fail_msg("%s", e.text);
+    free(round_trip(m));
     return m;
 }
 

@@ -1,15 +1,6 @@
 // PTX in: what instructions become. One kernel per case, its body given; what is checked is what the
 // executor is promised in isa.h, worked out by hand from the PTX ISA manual.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "ptx/ptx.h"
+#include "round_trip.h"
 
 #define HEAD                                                                                                 \
     ".version 8.8\n.target sm_100a\n.address_size 64\n"                                                      \
@@ -36,6 +27,7 @@ static orr_kernel *lower(const char *body) {
     free(t.s);
     orr_kernel *k = module ? module->load(module, "k", &e) : NULL;
     if (!k) fail_msg("%s: %s", body, e.text);
+    free(round_trip(module));
     return k;
 }
 static int tear_down(void **state) {
