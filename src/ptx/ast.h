@@ -221,7 +221,8 @@ typedef struct ptx_front { // module->front
     ORR_VEC(ptx_note) items;   // of the module: variables, functions, pragmas
     ORR_VEC(ptx_init_ref) init_refs;
     ORR_VEC(uint64_t) file_numbers; // of module->files
-    ptx_slice version, target;
+    ptx_slice version;
+    ORR_VEC(ptx_slice) targets;
     uint32_t protos;
     uint32_t stamp;
 } ptx_front;

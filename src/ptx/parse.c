@@ -25,33 +25,33 @@ static void strings(ptx_parser *p) { // .pragma "a", "b";
 }
 
 // What may stand between a function's parameters and its body.
+static bool kept_in_fields(ptx_parser *p, ptx_func *fn) {
+    if (ptx_accept_dot(p, "maxntid"))
+        triple(p, fn->maxntid, ".maxntid");
+    else if (ptx_accept_dot(p, "reqntid"))
+        triple(p, fn->reqntid, ".reqntid");
+    else if (ptx_accept_dot(p, "reqnctapercluster"))
+        triple(p, fn->cluster, ".reqnctapercluster");
+    else if (ptx_accept_dot(p, "minnctapersm"))
+        fn->minctapersm = small(p, ".minnctapersm");
+    else if (ptx_accept_dot(p, "maxnreg"))
+        fn->maxnreg = small(p, ".maxnreg");
+    else
+        return false;
+    return true;
+}
+
 static void tuning(ptx_parser *p, ptx_func *fn) {
     uint32_t unused[3];
     while (p->t.kind == T_DOT) {
-        if (ptx_accept_dot(p, "maxntid"))
-            triple(p, fn->maxntid, ".maxntid");
-        else if (ptx_accept_dot(p, "reqntid"))
-            triple(p, fn->reqntid, ".reqntid");
-        else if (ptx_accept_dot(p, "reqnctapercluster"))
-            triple(p, fn->cluster, ".reqnctapercluster");
-        else if (ptx_accept_dot(p, "maxnctapersm"))
+        if (kept_in_fields(p, fn)) continue;
+        const char *from = ptx_start(&p->t);
+        if (ptx_accept_dot(p, "maxnctapersm"))
             small(p, ".maxnctapersm");
-        else if (ptx_accept_dot(p, "minnctapersm"))
-            fn->minctapersm = small(p, ".minnctapersm");
-        else if (ptx_accept_dot(p, "maxnreg"))
-            fn->maxnreg = small(p, ".maxnreg");
         else if (ptx_accept_dot(p, "maxclusterrank"))
             small(p, ".maxclusterrank");
         else if (ptx_accept_dot(p, "maxnctapercluster"))
             triple(p, unused, ".maxnctapercluster");
-        else if (ptx_accept_dot(p, "explicitcluster"))
-            continue;
-        else if (ptx_accept_dot(p, "blocksareclusters"))
-            continue;
-        else if (ptx_accept_dot(p, "noreturn"))
-            continue;
-        else if (ptx_accept_dot(p, "unique"))
-            continue;
         else if (ptx_accept_dot(p, "abi_preserve") || ptx_accept_dot(p, "abi_preserve_control"))
             small(p, "a register count");
         else if (ptx_accept_dot(p, "pragma"))
@@ -59,9 +59,11 @@ static void tuning(ptx_parser *p, ptx_func *fn) {
         else if (ptx_accept_dot(p, "attribute")) {
             if (!ptx_is(p, '(')) ptx_unexpected(p, "'('");
             ptx_skip_parens(p);
-        } else {
+        } else if (!ptx_accept_dot(p, "explicitcluster") && !ptx_accept_dot(p, "blocksareclusters") &&
+                   !ptx_accept_dot(p, "noreturn") && !ptx_accept_dot(p, "unique")) {
             ptx_unexpected(p, "'{'");
         }
+        *ORR_PUSH(&p->f->notes) = (ptx_note){.kind = N_DIRECTIVE, .text = ptx_since(p, from)};
     }
 }
 
@@ -98,25 +100,54 @@ static void place(ptx_parser *p, ptx_func *fn, ptx_var *v) {
     if (v->where == V_REG) {
         e->type = v->type;
         e->count = v->elem / ptx_type_bytes(v->type);
-        e->value = ptx_new_registers(p, v->type, e->count);
+        e->value = ptx_new_registers(p, v->type, e->count, REG_PARAM);
         v->index = (uint32_t)e->value;
     } else {
         e->var = v;
     }
 }
 
-static void function(ptx_parser *p, const char *text, bool external) {
+// Labels that nothing refers to are forgotten, the others numbered.
+static void number_labels(ptx_parser *p, ptx_func *fn) {
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < fn->nopds; i++) {
+        ptx_opd *o = &p->f->opds.at[fn->first_opd + i];
+        if (o->kind == O_LABEL) p->labels.at[o->n - 1] = 1;
+    }
+    for (size_t i = 0; i < p->labels.n; i++)
+        if (p->labels.at[i]) p->labels.at[i] = ++used;
+    for (uint32_t i = 0; i < fn->nopds; i++) {
+        ptx_opd *o = &p->f->opds.at[fn->first_opd + i];
+        if (o->kind == O_LABEL) o->n = p->labels.at[o->n - 1];
+    }
+    for (uint32_t i = 0; i < fn->nnotes; i++) {
+        ptx_note *note = &p->f->notes.at[fn->first_note + i];
+        if (note->kind != N_LABEL) continue;
+        note->first = p->labels.at[note->first - 1];
+        if (!note->first) note->kind = N_NONE;
+    }
+}
+
+static void function(ptx_parser *p, const char *text, uint8_t linkage) {
     bool kernel = ptx_is_dot(p, "entry");
-    ptx_func got = {.line = p->t.line, .entry = kernel, .external = external, .text = text};
+    ptx_func got = {.line = p->t.line,
+                    .entry = kernel,
+                    .external = linkage & LINK_EXTERN,
+                    .linkage = linkage,
+                    .text = text,
+                    .first_note = (uint32_t)p->f->notes.n};
     ptx_next(p);
+    const char *attribute = ptx_start(&p->t);
     while (ptx_accept_dot(p, "attribute")) {
         if (!ptx_is(p, '(')) ptx_unexpected(p, "'('");
         ptx_skip_parens(p);
+        got.attribute = ptx_since(p, attribute);
     }
     if (!kernel && ptx_is(p, '(')) parameters(p, false, &got.results, &got.nresults);
     token name = ptx_expect_name(p, "a function's name");
     if (ptx_is(p, '(')) parameters(p, kernel, &got.params, &got.nparams);
     tuning(p, &got);
+    got.nnotes = (uint32_t)p->f->notes.n - got.first_note;
     bool body = ptx_is(p, '{');
 
     ptx_global *g = ptx_global_named(p->f, name.s, name.n, true);
@@ -140,6 +171,7 @@ static void function(ptx_parser *p, const char *text, bool external) {
         return;
     }
     fn->defined = true;
+    *ORR_PUSH(&p->f->items) = (ptx_note){.kind = N_FUNC, .func = fn};
     if (kernel) *ORR_PUSH(&p->kernel_names) = fn->name;
     fn->first = (uint32_t)p->f->stmts.n;
     fn->first_opd = (uint32_t)p->f->opds.n;
@@ -152,7 +184,11 @@ static void function(ptx_parser *p, const char *text, bool external) {
     ptx_scope_close(p);
     fn->n = (uint32_t)p->f->stmts.n - fn->first;
     fn->nopds = (uint32_t)p->f->opds.n - fn->first_opd;
+    fn->nnotes = (uint32_t)p->f->notes.n - fn->first_note;
+    number_labels(p, fn);
     fn->nregs = (uint32_t)p->reg_type.n;
+    fn->regs = orr_arena_alloc(&p->m->arena, (fn->nregs + 1) * sizeof *fn->regs);
+    if (fn->nregs) memcpy(fn->regs, p->regs.at, fn->nregs * sizeof *fn->regs);
     fn->reg_type = orr_arena_alloc(&p->m->arena, fn->nregs + 1);
     if (fn->nregs) memcpy(fn->reg_type, p->reg_type.at, fn->nregs);
     p->fn = NULL;
@@ -174,13 +210,16 @@ static void version(ptx_parser *p) {
     char text[16] = {0};
     memcpy(text, p->t.s, p->t.n);
     char *dot = strchr(text, '.');
+    p->f->version = (ptx_slice){p->t.s, p->t.n};
     p->m->version = (uint32_t)(atoi(text) * 10 + (dot ? atoi(dot + 1) : 0));
     ptx_next(p);
 }
 
 static void target(ptx_parser *p) {
+    p->f->targets.n = 0;
     do {
         token t = ptx_expect_name(p, "a target such as sm_90");
+        *ORR_PUSH(&p->f->targets) = (ptx_slice){t.s, t.n};
         const char *digits = t.n > 3 && memcmp(t.s, "sm_", 3) == 0        ? t.s + 3
                              : t.n > 8 && memcmp(t.s, "compute_", 8) == 0 ? t.s + 8
                                                                           : NULL;
@@ -192,6 +231,7 @@ static void file(ptx_parser *p) { // .file 1 "x.cu", 1234, 56; .file 1 "dir" "x.
     char number[24];
     if (p->t.kind != T_INT) ptx_unexpected(p, "a file number");
     snprintf(number, sizeof number, "%llu", (unsigned long long)p->t.value);
+    uint64_t value = p->t.value;
     ptx_next(p);
     if (p->t.kind != T_STRING) ptx_unexpected(p, "a file name");
     token first = p->t;
@@ -205,6 +245,7 @@ static void file(ptx_parser *p) { // .file 1 "x.cu", 1234, 56; .file 1 "dir" "x.
         ptx_next(p);
     }
     *ORR_PUSH(&p->files) = name;
+    *ORR_PUSH(&p->f->file_numbers) = value;
     orr_map_put(&p->f->files, number, (void *)(uintptr_t)p->files.n);
     while (ptx_accept(p, ',')) {
         if (p->t.kind != T_INT) ptx_unexpected(p, "a number");
@@ -242,17 +283,19 @@ static void alias(ptx_parser *p) {
 
 static void directive(ptx_parser *p) {
     const char *text = p->t.s - 1;
-    bool external = false, linkage = false;
+    uint8_t linkage = 0;
     while (ptx_is_dot(p, "visible") || ptx_is_dot(p, "extern") || ptx_is_dot(p, "weak") ||
            ptx_is_dot(p, "common")) {
-        if (ptx_is_dot(p, "extern")) external = true;
-        linkage = true;
+        linkage |= ptx_is_dot(p, "visible")  ? LINK_VISIBLE
+                   : ptx_is_dot(p, "extern") ? LINK_EXTERN
+                   : ptx_is_dot(p, "weak")   ? LINK_WEAK
+                                             : LINK_COMMON;
         ptx_next(p);
     }
     if (ptx_is_dot(p, "entry") || ptx_is_dot(p, "func"))
-        function(p, text, external);
+        function(p, text, linkage);
     else if (ptx_is_space(p))
-        ptx_variables(p, external);
+        ptx_variables(p, linkage);
     else if (linkage)
         ptx_unexpected(p, "a function or a variable");
     else if (ptx_accept_dot(p, "version"))
@@ -267,9 +310,10 @@ static void directive(ptx_parser *p) {
         file(p);
     else if (ptx_accept_dot(p, "section"))
         section(p);
-    else if (ptx_accept_dot(p, "pragma"))
+    else if (ptx_accept_dot(p, "pragma")) {
         strings(p);
-    else if (ptx_accept_dot(p, "alias"))
+        *ORR_PUSH(&p->f->items) = (ptx_note){.kind = N_PRAGMA, .text = ptx_since(p, text)};
+    } else if (ptx_accept_dot(p, "alias"))
         alias(p);
     else
         ptx_unexpected(p, "a directive");
@@ -289,8 +333,8 @@ static void settle(ptx_parser *p) {
         }
         if (o->kind == O_FUNC && !o->sel) ptx_func_real(f, o->func)->taken = true;
     }
-    for (size_t i = 0; i < p->init_refs.n; i++) {
-        ptx_global *g = ptx_global_named(f, p->init_refs.at[i].name, p->init_refs.at[i].name_n, false);
+    for (size_t i = 0; i < f->init_refs.n; i++) {
+        ptx_global *g = ptx_global_named(f, f->init_refs.at[i].name, f->init_refs.at[i].name_n, false);
         if (g && g->func) ptx_func_real(f, g->func)->taken = true;
     }
     uint32_t kernels = 1u << 20; // a kernel's address is a handle that no call accepts
@@ -326,6 +370,11 @@ static void free_module(orr_module *m) {
     free(f->opds.at);
     free(f->tables.at);
     free(f->taken.at);
+    free(f->notes.at);
+    free(f->items.at);
+    free(f->init_refs.at);
+    free(f->file_numbers.at);
+    free(f->targets.at);
     free(f->text);
     free(f);
     orr_arena arena = m->arena; // and the module in its own
@@ -336,12 +385,13 @@ static void free_parser(ptx_parser *p) {
     ptx_scope_reset(p);
     free(p->refs.at);
     free(p->reg_type.at);
+    free(p->regs.at);
+    free(p->labels.at);
     free(p->stack.at);
     free(p->spelling.s);
     free(p->vars.at);
     free(p->kernel_names.at);
     free(p->files.at);
-    free(p->init_refs.at);
     free(p->init);
     free(p);
 }

@@ -483,11 +483,23 @@ static bool wanted(const ptx_print_hooks *h, const ptx_func *fn) {
     return !fn->defined || !h || !h->wants || h->wants(h->arg, fn);
 }
 
+static void put_targets(const ptx_front *f, orr_text *out) {
+    const char *between = ".target ";
+    for (size_t i = 0; i < f->targets.n; i++) {
+        ptx_slice t = f->targets.at[i];
+        if (t.n == 5 && memcmp(t.s, "debug", 5) == 0) continue; // it demands the debug sections
+        put(out, between);
+        put_slice(out, t);
+        between = ", ";
+    }
+    if (between[0] == ',') put(out, "\n");
+}
+
 bool ptx_print(orr_module *m, const ptx_print_hooks *h, orr_text *out, orr_err *e) {
     ptx_front *f = m->front;
     if (!check_names(m, f, e)) return false;
     orr_text_add(out, ".version %.*s\n", (int)f->version.n, f->version.s);
-    if (f->target.n) orr_text_add(out, ".target %.*s\n", (int)f->target.n, f->target.s);
+    put_targets(f, out);
     put(out, ".address_size 64\n");
     for (uint32_t i = 0; i < m->nfiles; i++)
         orr_text_add(out, ".file %llu \"%s\"\n", (unsigned long long)f->file_numbers.at[i], m->files[i]);
