@@ -113,7 +113,7 @@ static void launches_by_kernel(void **state) {
                                                  .thread_insts = size[i] * 32,
                                                  .warp_insts = size[i],
                                                  .requests = size[i]};
-    orr_plan plan = orr_plan_make(&p, 0.1);
+    orr_plan plan = orr_plan_make(&p, 0.1, 0);
     assert_int_equal(plan.nclusters, 3);
     assert_int_equal(plan.nsimulated, 3);
     // Of 100, 104, 100 the centre is 101.3: both of 100 are nearest, and the later one is taken.
@@ -128,32 +128,85 @@ static void launches_by_kernel(void **state) {
     p.launches.at[2].warp_insts = p.launches.at[2].requests = 104;
     p.launches.at[1].thread_insts = 101 * 32;
     p.launches.at[2].thread_insts = 104 * 32;
-    plan = orr_plan_make(&p, 0.1);
+    plan = orr_plan_make(&p, 0.1, 0);
     assert_int_equal(plan.nclusters, 1);
     for (int i = 0; i < 3; i++) assert_int_equal(plan.launches[i].by, 1);
     orr_plan_free(&plan);
     orr_sp_free(&p);
 }
 
-// 130 equal launches: three stand for 43 or 44 each, and nine parts of 14 or 15 have one that may be added.
+// 130 launches with the same totals. Equal block by block one stands for all; where the work is in another
+// block each time three do, of 43 or 44 each, from the middle half of those, and what is between two goes by
+// both.
 static void many_equal_launches(void **state) {
     (void)state;
     orr_sampling_profile p = {0};
+    orr_sp_run runs[131] = {{0}};
     *ORR_PUSH(&p.kernels) = (orr_sp_kernel){"a", 1};
-    for (int i = 0; i < 130; i++) *ORR_PUSH(&p.launches) = (orr_sp_launch){.blocks = 1, .warp_insts = 100};
-    orr_plan plan = orr_plan_make(&p, 0.1);
-    assert_int_equal(plan.nclusters, 1);
-    assert_int_equal(plan.nsimulated, 3);
-    int perhaps = 0, simulated = 0;
-    for (uint32_t i = 0; i < 130; i++) {
-        uint32_t by = plan.launches[i].by;
-        assert_int_equal((i >= 43) + (i >= 86), (by >= 43) + (by >= 86)); // in the same third
-        assert_int_equal(plan.launches[by].by, by);
-        simulated += by == i;
-        perhaps += plan.launches[i].perhaps;
+    for (int i = 0; i < 130; i++) {
+        runs[i] = (orr_sp_run){1, 100, 0};
+        *ORR_PUSH(&p.launches) =
+            (orr_sp_launch){.blocks = 1, .warp_insts = 100, .runs = &runs[i], .nruns = 1};
     }
-    assert_int_equal(simulated, 3);
-    assert_int_equal(perhaps, 9);
+    orr_plan plan = orr_plan_make(&p, 0.1, 0.4);
+    assert_true(plan.nclusters == 1 && plan.nsimulated == 1);
+    for (int i = 0; i < 130; i++) assert_true(plan.launches[i].by == 65 && plan.launches[i].with == 65);
+    orr_plan_free(&plan);
+
+    for (int i = 0; i < 130; i++) runs[i].requests = (uint64_t)i; // told by nothing but the blocks
+    plan = orr_plan_make(&p, 0.1, 0.4);
+    assert_true(plan.nclusters == 1 && plan.nsimulated == 3);
+    uint32_t rep[3], n = 0;
+    for (uint32_t i = 0; i < 130; i++) {
+        const orr_plan_launch *l = &plan.launches[i];
+        if (l->by == i) {
+            assert_true(n < 3 && l->with == i);
+            assert_in_range(i, n * 130 / 3 + 10, n * 130 / 3 + 33);
+            rep[n++] = i;
+        }
+    }
+    assert_int_equal(n, 3);
+    for (uint32_t i = 0; i < 130; i++) {
+        const orr_plan_launch *l = &plan.launches[i];
+        uint32_t k = (i >= rep[0]) + (i >= rep[1]) + (i >= rep[2]); // representatives up to it
+        uint32_t before = rep[k ? k - 1 : 0], after = k < 3 ? rep[k] : rep[2];
+        if (i == before || !k) after = rep[k ? k - 1 : 0];
+        assert_true(l->by == before && l->with == after);
+        if (after > before) assert_true(near(l->share, (double)(i - before) / (after - before), 1e-12));
+    }
+    orr_plan_free(&plan);
+    plan = orr_plan_make(&p, 0.1, 0); // TBPoint: one, whatever
+    assert_int_equal(plan.nsimulated, 1);
+    orr_plan_free(&plan);
+    orr_sp_free(&p);
+}
+
+// Launches that shrink from 1.2 to 0.8 of their average by 0.1: five clusters on a line that is 0.4 x sqrt(3)
+// long. With 0.7 allowed the ends stand for all; with 0.4 the middle one is simulated too. One that is not on
+// the line, by its requests, is.
+static void launches_between_others(void **state) {
+    (void)state;
+    orr_sampling_profile p = {0};
+    *ORR_PUSH(&p.kernels) = (orr_sp_kernel){"a", 1};
+    for (uint64_t size = 1200; size >= 800; size -= 100)
+        *ORR_PUSH(&p.launches) =
+            (orr_sp_launch){.blocks = 1, .thread_insts = size * 32, .warp_insts = size, .requests = size};
+    orr_plan plan = orr_plan_make(&p, 0.1, 0.7);
+    assert_true(plan.nclusters == 5 && plan.nsimulated == 2);
+    for (int i = 1; i < 4; i++) { // by the smallest and the largest: 0.75, 0.5, 0.25 of the latter
+        assert_true(plan.launches[i].by == 4 && plan.launches[i].with == 0);
+        assert_true(near(plan.launches[i].share, 1 - i / 4.0, 1e-9));
+    }
+    assert_true(plan.launches[0].by == 0 && plan.launches[4].by == 4);
+    orr_plan_free(&plan);
+    plan = orr_plan_make(&p, 0.1, 0.4);
+    assert_int_equal(plan.nsimulated, 3);
+    assert_true(plan.launches[2].by == 2 && plan.launches[1].by == 2 && plan.launches[1].with == 0 &&
+                plan.launches[3].by == 4 && plan.launches[3].with == 2);
+    orr_plan_free(&plan);
+    p.launches.at[1].requests = 1500;
+    plan = orr_plan_make(&p, 0.1, 0.7);
+    assert_int_equal(plan.launches[1].by, 1);
     orr_plan_free(&plan);
     orr_sp_free(&p);
 }
@@ -441,19 +494,13 @@ static void there_and_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clusters_by_hand),
-        cmocka_unit_test(clusters_as_the_plain_way),
-        cmocka_unit_test(many_launches),
-        cmocka_unit_test(launches_by_kernel),
-        cmocka_unit_test(many_equal_launches),
-        cmocka_unit_test(regions_of_figure_6),
-        cmocka_unit_test(two_units_then_the_rest),
-        cmocka_unit_test(entering_and_exiting),
-        cmocka_unit_test(until_it_is_steady),
-        cmocka_unit_test(chain_and_product),
-        cmocka_unit_test(lemma),
-        cmocka_unit_test(simpoint_finds_phases),
-        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(clusters_by_hand),      cmocka_unit_test(clusters_as_the_plain_way),
+        cmocka_unit_test(many_launches),         cmocka_unit_test(launches_by_kernel),
+        cmocka_unit_test(many_equal_launches),   cmocka_unit_test(launches_between_others),
+        cmocka_unit_test(regions_of_figure_6),   cmocka_unit_test(two_units_then_the_rest),
+        cmocka_unit_test(entering_and_exiting),  cmocka_unit_test(until_it_is_steady),
+        cmocka_unit_test(chain_and_product),     cmocka_unit_test(lemma),
+        cmocka_unit_test(simpoint_finds_phases), cmocka_unit_test(there_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,14 +233,13 @@ static bool study_input(cli_options *o, const orr_gpu *gpu, const cli_sets *sets
     for (s->way = 0; s->way < RANDOM && ok; s->way++) {
         cli_sampling one = profile; // the profile is shared
         one.o.warm = ways[s->way].warm;
-        if (!ways[s->way].precise) one.o.precision = 0;
+        if (!ways[s->way].precise) one.o.precision = one.o.between = 0;
         cli_sampling_plan(&one);
         cli_pass p = {
             .o = o, .gpu = gpu, .model = &orr_model_cycle, .sampling = &one, .done = sampled_done, .arg = s};
         ok = cli_pass_run(&p, sets, s->input, e);
         orr_plan_free(&one.plan);
         free(one.warm);
-        free(one.cpi);
     }
     s->launches = profile.profile.launches.n;
     for (size_t l = 0; l < s->launches; l++) s->blocks += profile.profile.launches.at[l].blocks;

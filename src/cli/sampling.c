@@ -21,6 +21,7 @@ bool cli_sampling_options(const cli_options *o, const orr_gpu *gpu, orr_sample_o
             return orr_fail(e, ORR_BAD_INPUT,
                             "run: --precision takes a percentage from 0 to 100, not \"%.60s\"", o->precision);
     }
+    if (s->precision <= 0) s->between = 0; // TBPoint's rules
     s->warm = o->warming && !strcmp(o->warming, "functional");
     s->l2_bytes = gpu ? (uint64_t)gpu->l2_size : 0;
     return true;
@@ -75,12 +76,11 @@ const orr_model cli_profiling = {.name = "profile", .summary = "", .run = profil
 // ---- the plan -----------------------------------------------------------------------------------
 void cli_sampling_plan(cli_sampling *s) {
     double start = orr_seconds();
-    s->plan = orr_plan_make(&s->profile, s->o.inter);
+    s->plan = orr_plan_make(&s->profile, s->o.inter, s->o.between);
     size_t n = s->profile.launches.n;
     s->warm = orr_calloc(n + 1, sizeof *s->warm);
-    s->cpi = orr_calloc(s->plan.nclusters + 1, sizeof *s->cpi);
     for (size_t l = 0; l < n && s->o.warm; l++) {
-        if (s->plan.launches[l].by != l && !s->plan.launches[l].perhaps) continue;
+        if (s->plan.launches[l].by != l) continue;
         uint64_t bytes = 0;
         for (size_t k = l; k > 0 && bytes < 2 * s->o.l2_bytes; k--) {
             s->warm[k - 1] = s->plan.launches[k - 1].by != k - 1;
@@ -147,14 +147,6 @@ static bool fits(const cli_sampling *s, const orr_work *w, const orr_sp_launch *
                     w->info.index, k->name, (unsigned long long)blocks);
 }
 
-// Half the width of the 95 % interval of the mean CPI of a cluster's launches, as a share of it; 0: too few
-// to know.
-static double spread(const struct cli_cpi *c) {
-    if (c->n < 2) return 0;
-    double mean = c->sum / c->n, square = (c->squares - c->sum * mean) / (c->n - 1);
-    return square > 0 ? orr_student((uint32_t)c->n - 1) * sqrt(square / c->n) / mean : 0;
-}
-
 bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu, const orr_work *w,
                          orr_result *r, orr_err *e) {
     size_t n = s->at++;
@@ -168,13 +160,12 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
         s->out->launches = orr_arena_alloc(&r->arena, (s->profile.launches.n + 1) * sizeof *s->out->launches);
     }
     orr_launch_sample *x = &s->out->launches[n];
-    *x = (orr_launch_sample){.cluster = s->plan.launches[n].cluster, .by = s->plan.launches[n].by};
+    const orr_plan_launch *plan = &s->plan.launches[n];
+    *x = (orr_launch_sample){
+        .cluster = plan->cluster, .by = plan->by, .with = plan->with, .share = plan->share};
     x->insts = l->warp_insts;
     x->blocks = l->blocks;
-    struct cli_cpi *cpi = &s->cpi[x->cluster];
-    x->simulated =
-        x->by == n || (s->plan.launches[n].perhaps && s->o.precision > 0 && spread(cpi) > s->o.precision);
-    if (x->simulated) x->by = (uint32_t)n;
+    x->simulated = x->by == n;
     if (!x->simulated) {
         double start = orr_seconds();
         if (!execute(w, s->warm[n], m, gpu, r, e)) return false;
@@ -191,8 +182,6 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
         x->simulated_cycles = got->cycles;
         got->cycles += orr_control_end(c, x, &r->arena);
         x->cycles = got->cycles;
-        double one = x->insts ? x->cycles / (double)x->insts : 0;
-        *cpi = (struct cli_cpi){cpi->n + 1, cpi->sum + one, cpi->squares + one * one};
         got->time_ns = got->cycles * 1e3 / gpu->clock_sm;
     }
     orr_control_free(c);
@@ -217,30 +206,68 @@ static double doubt(const orr_sp_launch *l, const orr_sp_launch *by) {
     return fmax(fmax(fmax(threads, requests), fmin(fabs(l->cov - by->cov), 1)), ALIKE);
 }
 
-// The half-widths of 95 % intervals, put together as if they were independent: of each region that of its
-// units' mean (where only two were compared, their difference), of each cluster what its launches may differ
-// from the one that stands for them (`doubt`, taken as the half-width of a uniform distribution: 1.96 /
-// sqrt(3) of it). Launches of a cluster are wrong together, and so are all copies of a region.
-static void bound(const cli_sampling *s, orr_sample_result *x) {
-    double *cluster = orr_calloc(s->plan.nclusters + 1, sizeof *cluster), sum = 0;
-    double *insts = orr_calloc(x->n + 1, sizeof *insts);
+static double cpi_of(const orr_launch_sample *p) { return p->insts ? p->cycles / (double)p->insts : 0; }
+
+typedef struct trend { // CPI of those of a cluster that were simulated, in order
+    double n, last, sum, squares;
+} trend;
+
+// Half the width of the 95 % interval of their mean about the line that joins them, as a share of it: from
+// the differences of neighbours, half of whose mean square is the variance when nothing but chance is left.
+// Of two Student's t would say next to nothing: half their difference is taken for that of a uniform error.
+static double spread(const trend *t) {
+    double mean = t->sum / t->n, variance = t->squares / (t->n - 1) / 2;
+    if (mean > 0 && t->n < 3) return fmax(sqrt(t->squares) / 2 / mean, ALIKE) * 1.96 / sqrt(3);
+    return mean > 0 ? orr_student((uint32_t)t->n - 1) * sqrt(variance / t->n) / mean : 0;
+}
+
+static trend *trends(const cli_sampling *s, const orr_sample_result *x) {
+    trend *t = orr_calloc(s->plan.nclusters + 1, sizeof *t);
     for (size_t l = 0; l < x->n; l++) {
         const orr_launch_sample *p = &x->launches[l];
-        insts[p->by] += (double)p->insts;
-        if (!p->simulated)
-            cluster[p->cluster] += p->cycles *
-                                   doubt(&s->profile.launches.at[l], &s->profile.launches.at[p->by]) * 1.96 /
-                                   sqrt(3);
+        trend *one = &t[p->cluster];
+        double cpi = cpi_of(p);
+        if (!p->simulated) continue;
+        if (one->n > 0) one->squares += pow(cpi - one->last, 2);
+        one->n++;
+        one->sum += cpi;
+        one->last = cpi;
     }
-    for (size_t l = 0; l < x->n; l++) // where several were simulated, their spread is known
-        if (s->cpi[x->launches[l].cluster].n > 1) cluster[x->launches[l].cluster] = 0;
-    for (size_t l = 0; l < x->n; l++)
-        if (!x->launches[l].simulated && s->cpi[x->launches[l].cluster].n > 1)
-            cluster[x->launches[l].cluster] +=
-                x->launches[l].cycles * spread(&s->cpi[x->launches[l].cluster]);
+    return t;
+}
+
+// How far the CPI of a launch may be from what was predicted. Between two it is that of neither, and nearer
+// to a line than to a step: as much as half a parabola through both deviates from it in the middle.
+static double doubt_of(const cli_sampling *s, const orr_sample_result *x, size_t l) {
+    const orr_launch_sample *p = &x->launches[l];
+    if (p->by == p->with) return doubt(&s->profile.launches.at[l], &s->profile.launches.at[p->by]);
+    double a = cpi_of(&x->launches[p->by]), b = cpi_of(&x->launches[p->with]);
+    return fmax(p->share * (1 - p->share) * apart(a, b), ALIKE);
+}
+
+// The half-widths of 95 % intervals, put together as if they were independent: of each region that of its
+// units' mean (where only two were compared, their difference), of each cluster with several simulated
+// launches that of their mean, of the others what launches may differ from what stands for them (`doubt_of`,
+// taken as the half-width of a uniform distribution: 1.96 / sqrt(3) of it). Launches that one stands for are
+// wrong together, and so are all copies of a region.
+static void bound(const cli_sampling *s, orr_sample_result *x) {
+    trend *t = trends(s, x);
+    double *cluster = orr_calloc(s->plan.nclusters + 1, sizeof *cluster), sum = 0;
+    double *one = orr_calloc(x->n + 1, sizeof *one), *insts = orr_calloc(x->n + 1, sizeof *insts);
+    for (size_t l = 0; l < x->n; l++) {
+        const orr_launch_sample *p = &x->launches[l];
+        insts[p->by] += (1 - p->share) * (double)p->insts;
+        insts[p->with] += p->share * (double)p->insts;
+        if (p->simulated) continue;
+        if (t[p->cluster].n > 1)
+            cluster[p->cluster] += p->cycles * spread(&t[p->cluster]);
+        else
+            one[p->by] += p->cycles * doubt_of(s, x, l) * 1.96 / sqrt(3);
+    }
     for (uint32_t c = 0; c < s->plan.nclusters; c++) sum += cluster[c] * cluster[c];
     for (size_t l = 0; l < x->n; l++) {
         const orr_launch_sample *p = &x->launches[l];
+        sum += one[l] * one[l];
         for (uint32_t k = 0; k < p->nregions; k++) {
             const orr_region_result *r = &p->regions[k];
             if (!r->skipped) continue;
@@ -249,29 +276,21 @@ static void bound(const cli_sampling *s, orr_sample_result *x) {
         }
     }
     free(insts);
+    free(one);
     free(cluster);
+    free(t);
     x->bound = x->cycles > 0 ? sqrt(sum) / x->cycles : (double)NAN;
     x->confidence = 0.95;
 }
 
-// Each launch by the nearest one of its cluster that was simulated; of two as near, the one before.
-static void find_nearest(const cli_sampling *s, orr_sample_result *x) {
-    uint32_t *last = orr_malloc((s->plan.nclusters + 1) * sizeof *last);
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t c = 0; c < s->plan.nclusters; c++) last[c] = UINT32_MAX;
-        for (size_t k = 0; k < x->n; k++) {
-            size_t l = pass ? x->n - 1 - k : k;
-            orr_launch_sample *p = &x->launches[l];
-            uint32_t near = last[p->cluster];
-            if (p->simulated)
-                last[p->cluster] = (uint32_t)l;
-            else if (!pass)
-                p->by = near;
-            else if (near != UINT32_MAX && (p->by == UINT32_MAX || near - l < l - p->by))
-                p->by = near;
-        }
-    }
-    free(last);
+// The cycles of a launch by those of the two that stand for it: without the overhead, which does not grow
+// with work, a mixture of theirs.
+static double predicted(const orr_sample_result *x, const orr_launch_sample *p, double overhead) {
+    const orr_launch_sample *a = &x->launches[p->by], *b = &x->launches[p->with];
+    overhead = fmin(overhead, fmin(a->cycles, b->cycles));
+    double cycles = (1 - p->share) * (a->cycles - overhead) + p->share * (b->cycles - overhead);
+    double insts = (1 - p->share) * (double)a->insts + p->share * (double)b->insts;
+    return overhead + (insts > 0 ? cycles / insts * (double)p->insts : cycles);
 }
 
 bool cli_sampling_end(cli_sampling *s, const orr_gpu *gpu, orr_result *r, orr_err *e) {
@@ -284,18 +303,14 @@ bool cli_sampling_end(cli_sampling *s, const orr_gpu *gpu, orr_result *r, orr_er
     if (!x) return true;
     x->n = s->at;
     x->clusters = s->plan.nclusters;
-    find_nearest(s, x);
     x->warm = s->o.warm;
     x->profile_seconds = s->profile_seconds;
     x->plan_seconds = s->plan_seconds;
     for (size_t l = 0; l < x->n; l++) {
         orr_launch_sample *p = &x->launches[l];
-        const orr_launch_sample *by = &x->launches[p->by];
         orr_launch_result *got = &r->launches.at[l];
         if (!p->simulated) {
-            double scale = by->insts ? (double)p->insts / (double)by->insts : 1;
-            double overhead = fmin(gpu->launch_overhead, by->cycles);
-            p->cycles = got->cycles = overhead + (by->cycles - overhead) * scale;
+            p->cycles = got->cycles = predicted(x, p, gpu->launch_overhead);
             got->time_ns = got->cycles * 1e3 / gpu->clock_sm;
             x->skipped_inter += p->insts;
         } else {
@@ -315,6 +330,5 @@ void cli_sampling_free(cli_sampling *s) {
     orr_sp_free(&s->profile);
     orr_plan_free(&s->plan);
     free(s->warm);
-    free(s->cpi);
     *s = (cli_sampling){0};
 }

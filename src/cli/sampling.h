@@ -10,12 +10,9 @@ typedef struct cli_sampling {
     uint64_t expected; // digest of the INPUT; 0: whatever
     orr_plan plan;
     orr_sample_options o;
-    bool *warm; // by launch: it is executed and leaves its lines in L2
-    struct cli_cpi {
-        double n, sum, squares; // of the launches simulated so far: CPI
-    } * cpi;                    // by cluster
-    size_t at;                  // launches so far
-    orr_sample_result *out;     // in the result's arena
+    bool *warm;             // by launch: it is executed and leaves its lines in L2
+    size_t at;              // launches so far
+    orr_sample_result *out; // in the result's arena
     double profile_seconds, plan_seconds;
 } cli_sampling;
 

@@ -59,21 +59,23 @@ uint32_t orr_cluster(const double *points, size_t n, int dims, double threshold,
 #define ORR_SP_INTRA     0.2  // between epochs,
 #define ORR_SP_VARIATION 0.3  // variation factor of an epoch,
 #define ORR_SP_STEADY    0.1  // section IV-B2: difference of two sampling units
-#define ORR_SP_PRECISION 0.03 // not TBPoint's: half the width of the confidence interval of a region's IPC
+#define ORR_SP_PRECISION 0.05 // not TBPoint's: half the width of the confidence interval of a region's IPC,
+#define ORR_SP_BETWEEN   0.4  // and how far launches are apart that others are predicted between
 
-#define ORR_SP_MANY 64 // launches that one stands for at most
-#define ORR_SP_SOME 16 // and where those differ in CPI, this many
+#define ORR_SP_MANY 64 // launches, none equal to another block by block, that one stands for at most
+// Its cycles less the launch's overhead: those of `by` and `with`, (1 - share) and share of them, by the warp
+// instructions it has and such a mixture would.
 typedef struct orr_plan_launch {
     uint32_t cluster;
-    uint32_t by;  // the launch that stands for it; itself: it is simulated
-    bool perhaps; // it is simulated too when those of its cluster turn out to differ
+    uint32_t by, with; // launches that stand for it; both itself: it is simulated
+    double share;
 } orr_plan_launch;
 typedef struct orr_plan {
     orr_plan_launch *launches; // as many as the profile has
     uint32_t nclusters;
     uint32_t nsimulated;
 } orr_plan;
-orr_plan orr_plan_make(const orr_sampling_profile *p, double threshold);
+orr_plan orr_plan_make(const orr_sampling_profile *p, double threshold, double between);
 void orr_plan_free(orr_plan *p);
 
 // ---- which thread blocks (regions.c) ------------------------------------------------------------
@@ -99,7 +101,8 @@ typedef struct orr_region_result {
 } orr_region_result;
 
 typedef struct orr_launch_sample { // what became of a launch
-    uint32_t cluster, by;          // as in the plan
+    uint32_t cluster, by, with;    // as in the plan
+    double share;
     bool simulated;
     uint64_t insts, simulated_insts; // warp instructions of the profile
     uint64_t blocks, simulated_blocks;
@@ -111,6 +114,7 @@ typedef struct orr_launch_sample { // what became of a launch
 
 typedef struct orr_sample_options {
     double inter, intra, variation, steady, precision;
+    double between;    // 0: one launch of each cluster, as TBPoint
     bool warm;         // blocks and launches that are left out leave their lines in L2
     uint64_t l2_bytes; // of the GPU: no more than the last so many bytes are worth it
 } orr_sample_options;
