@@ -2,6 +2,7 @@
 // the text itself for cases worked out by hand from the PTX ISA manual.
 #include <glob.h>
 
+#include "ptx/print.h"
 #include "round_trip.h"
 
 #define HEAD ".version 8.3\n.target sm_90\n.address_size 64\n"
@@ -157,6 +158,16 @@ static void test_lines(void **state) {
            "    .loc 7 4 0\n    ret;\n");
 }
 
+static void test_head(void **state) { // "debug" goes with the sections it stands for
+    (void)state;
+    orr_module *m =
+        parse(".target sm_90a, texmode_unified, debug\n.version 8.10\n.section .debug_str { .b8 1 }");
+    char *out = round_trip(m);
+    assert_string_equal(out, ".version 8.10\n.target sm_90a, texmode_unified\n.address_size 64\n");
+    free(out);
+    m->free(m);
+}
+
 static void test_names(void **state) { // names that stay and could be one of ours
     (void)state;
     static const char *const bad[] = {".global .b32 $L_1;", ".entry k (.param .b32 %r12) { ret; }",
@@ -185,11 +196,76 @@ static void test_names(void **state) { // names that stay and could be one of ou
     }
 }
 
+// ---- a pass prints through it -------------------------------------------------------------------
+static void head(void *arg, orr_text *out) { orr_text_add(out, "// head %s\n", (const char *)arg); }
+static bool wants(void *arg, const ptx_func *fn) { return (void)arg, strcmp(fn->name, "left_out") != 0; }
+static void open_body(void *arg, const ptx_func *fn, orr_text *out) {
+    (void)arg;
+    orr_text_add(out, "    // open %s\n", fn->name);
+}
+static void before(void *arg, const ptx_func *fn, uint32_t stmt, orr_text *out) {
+    (void)arg;
+    orr_text_add(out, "    // before %u%s\n", stmt, stmt == fn->n ? ", the end" : "");
+}
+static void after(void *arg, const ptx_func *fn, uint32_t stmt, orr_text *out) {
+    (void)arg, (void)fn;
+    orr_text_add(out, "    // after %u\n", stmt);
+}
+static bool sreg(void *arg, const ptx_func *fn, uint32_t index, orr_text *out) {
+    (void)arg, (void)fn;
+    if (strncmp(ptx_sregs[index].name, "%ctaid", 6) != 0) return false;
+    orr_text_add(out, "%%orr_%c", ptx_sregs[index].name[7]);
+    return true;
+}
+static bool variable(void *arg, const ptx_func *fn, const ptx_var *v, orr_text *out) {
+    (void)arg, (void)fn;
+    if (v->where != V_SHARED) return false;
+    orr_text_add(out, "orr_shared+64");
+    return true;
+}
+static bool declare(void *arg, const ptx_var *v) { return (void)arg, v->where != V_SHARED; }
+static const char *name(void *arg, const ptx_func *fn) { return (void)arg, fn->entry ? "copy" : NULL; }
+
+static void test_hooks(void **state) {
+    (void)state;
+    orr_module *m = parse(HEAD ".shared .b32 tile[8];\n.extern .func away ();\n.func left_out () { ret; }\n"
+                               ".entry k () .maxnreg 32 { .reg .b32 a<9>; .shared .b32 mine;\n"
+                               "mov.b32 a1, %ctaid.y; again: st.shared.b32 [tile+4], a1; mov.u32 a2, mine;\n"
+                               "mov.v4.u32 {a1, a2, a3, a4}, %ctaid; bra again; }");
+    const ptx_print_hooks h = {.arg = "x",
+                               .head = head,
+                               .wants = wants,
+                               .open = open_body,
+                               .before = before,
+                               .after = after,
+                               .sreg = sreg,
+                               .var = variable,
+                               .declare = declare,
+                               .name = name,
+                               .entry_directives = ".maxntid 256, 1, 1",
+                               .no_tuning = true};
+    orr_text t = {0};
+    orr_err e = {0};
+    assert_true(ptx_print(m, &h, &t, &e));
+    assert_string_equal(t.s, HEAD
+                        "// head x\n\n.extern .func away();\n\n"
+                        ".entry copy()\n.maxntid 256, 1, 1\n{\n    .reg .b32 %r<5>;\n    // open k\n"
+                        "    // before 0\n    mov.b32 %r1, %orr_y;\n    // after 0\n$L_1:\n"
+                        "    // before 1\n    st.shared.b32 [orr_shared+64+4], %r1;\n    // after 1\n"
+                        "    // before 2\n    mov.u32 %r2, orr_shared+64;\n    // after 2\n"
+                        "    // before 3\n    mov.v4.u32 {%r1, %r2, %r3, %r4}, {%orr_x, %orr_y, %orr_z, 0};\n"
+                        "    // after 3\n    // before 4\n    bra $L_1;\n    // after 4\n"
+                        "    // before 5, the end\n}\n");
+    free(t.s);
+    m->free(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_workloads), cmocka_unit_test(test_others),    cmocka_unit_test(test_registers),
         cmocka_unit_test(test_operands),  cmocka_unit_test(test_variables), cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_lines),     cmocka_unit_test(test_names),
+        cmocka_unit_test(test_lines),     cmocka_unit_test(test_names),     cmocka_unit_test(test_hooks),
+        cmocka_unit_test(test_head),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -304,6 +304,7 @@ static void put_var(const orr_module *m, const ptx_print_hooks *h, const ptx_var
         [V_GLOBAL] = ".global", [V_CONST] = ".const", [V_SHARED] = ".shared", [V_DYNAMIC] = ".shared",
         [V_FRAME] = ".local",   [V_PARAM] = ".param", [V_REG] = ".reg",       [V_OPAQUE] = ".global"};
     if (h && h->declare && !h->declare(h->arg, v)) return;
+    if (!in) put(out, "    "); // in a body
     uint8_t linkage = v->linkage & ~LINK_EXTERN;
     put_linkage(v->external ? linkage | LINK_EXTERN : linkage, out);
     put(out, v->opaque == OPAQUE_TEX ? ".tex" : v->where == V_FRAME && v->call ? ".param" : space[v->where]);
@@ -384,7 +385,6 @@ static void put_note(const orr_module *m, const ptx_print_hooks *h, const ptx_fu
     case N_OPEN: put(out, "    {\n"); break;
     case N_CLOSE: put(out, "    }\n"); break;
     case N_VAR:
-        put(out, "    ");
         put_var(m, h, n->var, NULL, out);
         break;
     case N_REG:
