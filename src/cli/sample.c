@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/input.h"
 #include "cli/sampling.h"
@@ -158,9 +159,10 @@ typedef struct study { // of one INPUT
     const char *input;
     size_t launches;
     uint64_t blocks;
-    double cycles, insts, seconds, profile_seconds; // simulated in full
+    double cycles, insts, seconds, cpu; // simulated in full; cpu: of the processor, as time(1)'s user
+    double profile_seconds, profile_cpu;
     struct outcome {
-        double cycles, error, size, inter, intra, bound, seconds;
+        double cycles, error, size, inter, intra, bound, seconds, cpu;
         uint32_t clusters, points;
     } of[WAYS];
     int way;
@@ -220,16 +222,22 @@ static void sampled_done(void *arg, orr_result *r) {
                                      .clusters = x->clusters};
 }
 
+static double cpu_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
+
 // One INPUT: simulated in full; sampled until two units agree, until a region is steady, and that with L2
 // kept warm; estimated from pieces of the full simulation.
 static bool study_input(cli_options *o, const orr_gpu *gpu, const cli_sets *sets, study *s, orr_err *e) {
     cli_sampling profile = {0};
+    double start = cpu_seconds();
     bool ok =
         cli_sampling_options(o, gpu, &profile.o, e) && make_profile(o, gpu, sets, s->input, &profile, e);
+    s->profile_cpu = cpu_seconds() - start;
     s->pieces.size = o->piece ? o->piece : 50000;
     cli_pass full = {
         .o = o, .gpu = gpu, .model = &orr_model_cycle, .pieces = &s->pieces, .done = full_done, .arg = s};
+    start = cpu_seconds();
     ok = ok && cli_pass_run(&full, sets, s->input, e);
+    s->cpu = cpu_seconds() - start;
     for (s->way = 0; s->way < RANDOM && ok; s->way++) {
         cli_sampling one = profile; // the profile is shared
         one.o.warm = ways[s->way].warm;
@@ -237,7 +245,9 @@ static bool study_input(cli_options *o, const orr_gpu *gpu, const cli_sets *sets
         cli_sampling_plan(&one);
         cli_pass p = {
             .o = o, .gpu = gpu, .model = &orr_model_cycle, .sampling = &one, .done = sampled_done, .arg = s};
+        start = cpu_seconds();
         ok = cli_pass_run(&p, sets, s->input, e);
+        s->of[s->way].cpu = cpu_seconds() - start;
         orr_plan_free(&one.plan);
         free(one.warm);
     }
@@ -254,10 +264,10 @@ static void study_json(const study *s, const orr_gpu *gpu, orr_text *t) {
     orr_text_add(t,
                  ", \"gpu\": \"%s\", \"sms\": %d, \"sm_warps\": %d, \"launches\": %zu, \"blocks\": %llu,\n",
                  gpu->name, gpu->sm_count, gpu->limit_sm_warps, s->launches, (unsigned long long)s->blocks);
-    orr_text_add(
-        t,
-        "   \"profile_seconds\": %.3f, \"full\": {\"cycles\": %.0f, \"warp_insts\": %.0f, \"seconds\": %.3f}",
-        s->profile_seconds, s->cycles, s->insts, s->seconds);
+    orr_text_add(t,
+                 "   \"profile_seconds\": %.3f, \"profile_cpu_seconds\": %.3f, \"full\": {\"cycles\": %.0f, "
+                 "\"warp_insts\": %.0f, \"seconds\": %.3f, \"cpu_seconds\": %.3f}",
+                 s->profile_seconds, s->profile_cpu, s->cycles, s->insts, s->seconds, s->cpu);
     for (int w = 0; w < WAYS; w++) {
         const struct outcome *x = &s->of[w];
         orr_text_add(t, ",\n   \"%s\": {\"cycles\": %.1f, \"error\": %.6f, \"sample_size\": %.6f",
@@ -266,8 +276,8 @@ static void study_json(const study *s, const orr_gpu *gpu, orr_text *t) {
             orr_text_add(t,
                          ", \"skipped_by_launches\": %.6f, \"skipped_by_blocks\": %.6f, \"clusters\": %u, "
                          "\"bound\": %.6f, "
-                         "\"seconds\": %.3f}",
-                         x->inter, x->intra, x->clusters, x->bound, x->seconds);
+                         "\"seconds\": %.3f, \"cpu_seconds\": %.3f}",
+                         x->inter, x->intra, x->clusters, x->bound, x->seconds, x->cpu);
         else
             orr_text_add(t, ", \"points\": %u, \"pieces\": %zu}", x->points, s->pieces.unit.n);
     }
