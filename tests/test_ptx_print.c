@@ -228,7 +228,8 @@ static const char *name(void *arg, const ptx_func *fn) { return (void)arg, fn->e
 
 static void test_hooks(void **state) {
     (void)state;
-    orr_module *m = parse(HEAD ".shared .b32 tile[8];\n.extern .func away ();\n.func left_out () { ret; }\n"
+    orr_module *m = parse(HEAD ".global .u64 fp[2] = {left_out, away};\n.shared .b32 tile[8];\n.extern .func "
+                               "away ();\n.func left_out () { ret; }\n"
                                ".entry k () .maxnreg 32 { .reg .b32 a<9>; .shared .b32 mine;\n"
                                "mov.b32 a1, %ctaid.y; again: st.shared.b32 [tile+4], a1; mov.u32 a2, mine;\n"
                                "mov.v4.u32 {a1, a2, a3, a4}, %ctaid; bra again; }");
@@ -248,7 +249,7 @@ static void test_hooks(void **state) {
     orr_err e = {0};
     assert_true(ptx_print(m, &h, &t, &e));
     assert_string_equal(t.s, HEAD
-                        "// head x\n\n.extern .func away();\n\n"
+                        "// head x\n\n.extern .func away();\n.global .u64 fp[2] = {0, away};\n\n"
                         ".entry copy()\n.maxntid 256, 1, 1\n{\n    .reg .b32 %r<5>;\n    // open k\n"
                         "    // before 0\n    mov.b32 %r1, %orr_y;\n    // after 0\n$L_1:\n"
                         "    // before 1\n    st.shared.b32 [orr_shared+64+4], %r1;\n    // after 1\n"

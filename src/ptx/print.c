@@ -95,6 +95,10 @@ static void put_func_name(const ptx_print_hooks *h, const ptx_func *fn, orr_text
     put(out, other ? other : fn->name);
 }
 
+static bool wanted(const ptx_print_hooks *h, const ptx_func *fn) {
+    return !fn->defined || !h || !h->wants || h->wants(h->arg, fn);
+}
+
 // ---- operands -----------------------------------------------------------------------------------
 static void put_addend(int64_t addend, orr_text *out) {
     if (addend) orr_text_add(out, "+%lld", (long long)addend); // ptxas reads [%rd1+-8], but not [%rd1-8]
@@ -249,6 +253,10 @@ static inits sort_inits(const orr_module *m, const ptx_front *f) {
 
 static void put_symbol(const ptx_front *f, const ptx_print_hooks *h, const ptx_init_ref *r, orr_text *out) {
     ptx_global *g = orr_map_getn(&f->globals, r->name, r->name_n);
+    if (g && g->func && !wanted(h, g->func)) {
+        put(out, "0");
+        return;
+    }
     if (r->masked) orr_text_add(out, "0x%llX(", (unsigned long long)r->mask);
     if (r->generic) put(out, "generic(");
     if (g && g->func)
@@ -384,9 +392,7 @@ static void put_note(const orr_module *m, const ptx_print_hooks *h, const ptx_fu
     switch (n->kind) {
     case N_OPEN: put(out, "    {\n"); break;
     case N_CLOSE: put(out, "    }\n"); break;
-    case N_VAR:
-        put_var(m, h, n->var, NULL, out);
-        break;
+    case N_VAR: put_var(m, h, n->var, NULL, out); break;
     case N_REG:
         orr_text_add(out, "    .reg ");
         if (n->n > 1) orr_text_add(out, ".v%u ", n->n);
@@ -477,10 +483,6 @@ static bool check_names(const orr_module *m, const ptx_front *f, orr_err *e) {
         if (f->opds.at[i].kind == O_NAME && !free_name(m, f->opds.at[i].name, f->opds.at[i].n, e))
             return false;
     return true;
-}
-
-static bool wanted(const ptx_print_hooks *h, const ptx_func *fn) {
-    return !fn->defined || !h || !h->wants || h->wants(h->arg, fn);
 }
 
 static void put_targets(const ptx_front *f, orr_text *out) {

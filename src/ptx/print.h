@@ -11,7 +11,8 @@ typedef struct ptx_print_hooks { // any may be NULL
     void *arg;
     // behind .version, .target and .address_size, before all declarations
     void (*head)(void *arg, orr_text *out);
-    // print this function's definition? Declarations of functions without a body always are.
+    // print this function's definition? Declarations of functions without a body always are. One that is
+    // not printed is 0 in initialisers.
     bool (*wants)(void *arg, const ptx_func *fn);
     // in the body, behind the declarations of its registers, before the first statement
     void (*open)(void *arg, const ptx_func *fn, orr_text *out);
