@@ -124,8 +124,6 @@ static void gather(oracle *o, uint32_t live) { // and back, when they are all at
 
 // A lane's next event; NULL: it has none.
 static const event *peek(oracle *o, uint32_t lane) {
-    if (o->together)
-        return o->at < o->events.n && o->events.at[o->at].lanes >> lane & 1 ? &o->events.at[o->at] : NULL;
     uint32_t n = o->next[lane], bit = 1u << lane;
     const event *v = o->events.at;
     while (n < o->events.n && !(v[n].lanes & bit)) n++;
@@ -213,21 +211,20 @@ static void access_of(warp *w, oracle *o, const site *s, uint32_t mask) {
         if (w->trace) orr_trace_put_access(w->trace, mask, addr);
         return;
     }
-    if (o->together) { // any of them may be off, and the machine may have done it in parts
-        uint32_t from = o->at;
-        while (o->at < o->events.n && ORR_EVENT_NUMBER(o->events.at[o->at].what) == s->inst &&
-               o->events.at[o->at].what >> 30 != ORR_EVENT_BLOCK && !(took & o->events.at[o->at].lanes))
-            took |= o->events.at[o->at++].lanes;
-        if (o->at == from + 1 && o->events.at[from].what >> 30 == ORR_EVENT_REGULAR && !s->frame &&
-            w->trace && put_regular(w, r, s, &o->events.at[from]))
-            return;
-        for (uint32_t n = from; n < o->at; n++)
-            for (uint32_t m = o->events.at[n].lanes; m; m &= m - 1)
-                addr[orr_ffs(m)] = address_of(&o->events.at[n], (uint32_t)orr_ffs(m));
+    const event *v = peek_all(o, mask);
+    if (v && (v->what >> 30 == ORR_EVENT_BLOCK || ORR_EVENT_NUMBER(v->what) != s->inst)) {
+        if (w->trace) orr_trace_put_access(w->trace, 0, addr); // all of them were off
+        return;
+    }
+    if (v) {
+        o->at++;
+        if (!w->trace || (v->what >> 30 == ORR_EVENT_REGULAR && !s->frame && put_regular(w, r, s, v))) return;
+        took = mask;
+        for (uint32_t m = mask; m; m &= m - 1) addr[orr_ffs(m)] = address_of(v, (uint32_t)orr_ffs(m));
     } else {
         for (uint32_t m = mask; m; m &= m - 1) {
             uint32_t lane = (uint32_t)orr_ffs(m);
-            const event *v = peek(o, lane);
+            v = peek(o, lane);
             if (!v || v->what >> 30 == ORR_EVENT_BLOCK || ORR_EVENT_NUMBER(v->what) != s->inst) continue;
             took |= 1u << lane;
             addr[lane] = address_of(v, lane);
