@@ -26,8 +26,9 @@ typedef struct event {
 typedef struct site { // an instruction of a block about which the events say something
     uint32_t inst;
     uint8_t space;
-    bool frame;   // its address is in the function's own frame: known
-    bool guarded; // then who took part is not
+    bool frame;     // its address is in the function's own frame: known
+    bool guarded;   // then who took part is not
+    uint32_t lanes; // whose address counts (ldmatrix: those that give rows)
 } site;
 
 typedef struct plan {   // of a block of code
@@ -184,19 +185,22 @@ static bool moves(uint8_t space) {
     return space == ORR_SPACE_GLOBAL || space == ORR_SPACE_CONST || space == ORR_SPACE_GENERIC;
 }
 
+// Where an address of a space is here.
+static uint64_t placed(const orr_replay *r, uint8_t space, uint64_t frame, uint64_t addr) {
+    bool window = space == ORR_SPACE_GENERIC && addr - ORR_LOCAL_WINDOW < 2 * ORR_EVENT_OWN_FRAME;
+    if (window || space == ORR_SPACE_LOCAL)
+        return addr & ORR_EVENT_OWN_FRAME ? addr - ORR_EVENT_OWN_FRAME + frame : addr;
+    return moves(space) ? moved(r, addr) : addr;
+}
+
 // Lanes in a row whose first and last are in one allocation are moved as one.
 static bool put_regular(warp *w, const orr_replay *r, const site *s, const event *v) {
     uint64_t base = v->operand[0], stride = v->operand[1];
-    if (moves(s->space)) {
-        const orr_move *m = move_of(r, base);
-        uint64_t last = base + (uint64_t)(orr_popc(v->lanes) - 1) * stride;
-        if (m && last - m->from >= m->bytes) return false;
-        if (!m && move_of(r, last)) return false;
-        if (m) base += m->to - m->from;
-    } else if (s->space == ORR_SPACE_LOCAL) {
-        base += w->frames[w->frag->frame].local;
-    }
-    orr_trace_put_regular(w->trace, v->lanes, base, stride);
+    uint64_t frame = w->frames[w->frag->frame].local,
+             last = base + (uint64_t)(orr_popc(v->lanes) - 1) * stride;
+    uint64_t first = placed(r, s->space, frame, base);
+    if (placed(r, s->space, frame, last) - first != last - base) return false;
+    orr_trace_put_regular(w->trace, v->lanes, first, stride);
     return true;
 }
 
@@ -218,7 +222,9 @@ static void access_of(warp *w, oracle *o, const site *s, uint32_t mask) {
     }
     if (v) {
         o->at++;
-        if (!w->trace || (v->what >> 30 == ORR_EVENT_REGULAR && !s->frame && put_regular(w, r, s, v))) return;
+        if (!w->trace ||
+            (v->what >> 30 == ORR_EVENT_REGULAR && !s->frame && s->lanes == FULL && put_regular(w, r, s, v)))
+            return;
         took = mask;
         for (uint32_t m = mask; m; m &= m - 1) addr[orr_ffs(m)] = address_of(v, (uint32_t)orr_ffs(m));
     } else {
@@ -232,14 +238,13 @@ static void access_of(warp *w, oracle *o, const site *s, uint32_t mask) {
         }
     }
     if (!w->trace) return;
+    took &= s->lanes;
     for (uint32_t m = took; m; m &= m - 1) {
         int i = orr_ffs(m);
         if (s->frame)
             addr[i] = frame + (uint64_t)(int64_t)w->tb->prog->kernel->insts[s->inst].disp;
-        else if (moves(s->space))
-            addr[i] = moved(r, addr[i]);
-        else if (s->space == ORR_SPACE_LOCAL)
-            addr[i] += frame;
+        else
+            addr[i] = placed(r, s->space, frame, addr[i]);
     }
     orr_trace_put_access(w->trace, took, addr);
 }
@@ -367,6 +372,11 @@ static void replay_block(warp *w, const uop *u) {
 }
 
 // ---- making it ----------------------------------------------------------------------------------
+static uint32_t rows_of(const orr_inst *i) {
+    bool matrix = i->op == ORR_OP_LDMATRIX || i->op == ORR_OP_STMATRIX;
+    return matrix && i->imm < 4 ? (1u << 8 * i->imm) - 1 : FULL;
+}
+
 static void plan_block(orr_replay *r, uint32_t b, uint32_t *nsites) {
     const orr_kernel *k = r->p.kernel;
     xblock *x = &r->p.blocks[b];
@@ -378,7 +388,8 @@ static void plan_block(orr_replay *r, uint32_t b, uint32_t *nsites) {
         r->sites[(*nsites)++] = (site){.inst = (uint32_t)(i - k->insts),
                                        .space = orr_traced_space(i),
                                        .frame = orr_traced_address(k, i)->kind == ORR_K_NONE,
-                                       .guarded = i->guard >= 0};
+                                       .guarded = i->guard >= 0,
+                                       .lanes = rows_of(i)};
         pl->n++;
     }
     if (x->waits && orr_members_told(k, x->waits->inst)) pl->members = x->waits;

@@ -32,6 +32,10 @@ uint8_t orr_traced_space(const orr_inst *i);                                   /
 bool orr_members_told(const orr_kernel *k, const orr_inst *i); // value: the lanes it waits for
 bool orr_barrier_told(const orr_kernel *k, const orr_inst *i); // value: its number | threads << 32
 
+// An address in local memory is an offset in the kernel's own frame or, with this added, in the frame of the
+// function that the instruction is in.
+#define ORR_EVENT_OWN_FRAME (1ull << 40)
+
 // A warp's place: bits 0-31 bytes used of its chunk, bits 32-63 the chunk, counted from 1; 0: it has none.
 #define ORR_CHUNK_BYTES 1024
 #define ORR_CHUNK_HEAD  8 // bytes: the place before this chunk

@@ -27,6 +27,7 @@
 static const char support[] =
     ".visible .global .align 8 .b64 orr_control[$WORDS];\n"
     ".extern .shared .align 128 .b8 orr_shared[];\n"
+    ".global .align 8 .b64 orr_local;\n" // where the kernel's frame begins, the same for all threads
     "\n"
     ".func (.reg .b64 %at) orr_room(.reg .b64 %place, .reg .b32 %need)\n"
     "{\n"
@@ -183,6 +184,22 @@ static const char support[] =
     "  ret;\n"
     "}\n"
     "\n"
+    // An address in local memory, as an offset in the function's own frame if it is in its variable.
+    ".func (.reg .b64 %at) orr_in_frame(.reg .b64 %addr, .reg .b64 %own, .reg .b64 %bytes, .reg .b64 "
+    "%offset)\n"
+    "{\n"
+    "  .reg .pred %p;\n"
+    "  .reg .b64 %a;\n"
+    "  ld.global.b64 %a, [orr_local];\n"
+    "  sub.u64 %at, %addr, %a;\n"
+    "  sub.u64 %a, %addr, %own;\n"
+    "  setp.lt.u64 %p, %a, %bytes;\n"
+    "  add.u64 %a, %a, %offset;\n"
+    "  add.u64 %a, %a, $OWN;\n"
+    "  selp.b64 %at, %a, %at, %p;\n"
+    "  ret;\n"
+    "}\n"
+    "\n"
     // The counts of a block of code; the thread block's; instructions and requests that it has.
     ".func orr_count(.reg .b64 %count, .reg .b64 %tb, .reg .b32 %insts, .reg .b32 %requests)\n"
     "{\n"
@@ -211,7 +228,7 @@ static const char support[] =
 static void add_support(orr_text *out) {
     static const struct {
         const char *name;
-        unsigned value;
+        unsigned long long value;
     } names[] = {
         {"WORDS", ORR_CONTROL_WORDS},
         {"CHUNKS", ORR_CONTROL_CHUNKS * 8},
@@ -222,6 +239,7 @@ static void add_support(orr_text *out) {
         {"REGULAR", (unsigned)ORR_EVENT_REGULAR << 30},
         {"NEAR", (unsigned)ORR_EVENT_NEAR << 30},
         {"FAR", (unsigned)ORR_EVENT_FAR << 30},
+        {"OWN", ORR_EVENT_OWN_FRAME},
     };
     for (const char *s = support; *s;) {
         size_t plain = strcspn(s, "$");
@@ -231,7 +249,7 @@ static void add_support(orr_text *out) {
         size_t n = strspn(++s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             if (strlen(names[i].name) == n && !memcmp(names[i].name, s, n))
-                orr_text_add(out, "%u", names[i].value);
+                orr_text_add(out, "%llu", names[i].value);
         s += n;
     }
 }
@@ -430,6 +448,21 @@ static void put_register(const ptx_func *fn, const ptx_opd *o, orr_text *out) {
         orr_text_add(out, ";\n  add.s64 %%orr_a, %%orr_a, %lld;\n", (long long)o->addend);
 }
 
+// A register with an address in local memory: what is told of it.
+static void put_in_frame(const copy *c, const char *reg, orr_text *out) {
+    const ptx_var *v = c->local;
+    if (v)
+        orr_text_add(out,
+                     "  {\n"
+                     "  .reg .b64 %%own;\n"
+                     "  mov.b64 %%own, %s;\n"
+                     "  call (%s), orr_in_frame, (%s, %%own, %llu, %llu);\n"
+                     "  }\n",
+                     v->name, reg, reg, (unsigned long long)v->bytes, (unsigned long long)v->offset);
+    else
+        orr_text_add(out, "  call (%s), orr_in_frame, (%s, 0, 0, 0);\n", reg, reg);
+}
+
 // %orr_a = the address that the brackets name, as it is in its own space.
 static bool put_address(const copy *c, const ptx_print_hooks *h, const ptx_func *fn, const ptx_opd *o,
                         uint8_t space, orr_text *out) {
@@ -452,35 +485,22 @@ static bool put_address(const copy *c, const ptx_print_hooks *h, const ptx_func 
                           "  sub.u64 %%orr_a, %%orr_a, %%orr_b;\n");
         break;
     case ORR_SPACE_CONST: orr_text_add(out, "  cvta.const.u64 %%orr_a, %%orr_a;\n"); break;
-    case ORR_SPACE_LOCAL:
-        if (!c->local) break;
-        orr_text_add(out,
-                     "  mov.b64 %%orr_b, %s;\n"
-                     "  sub.u64 %%orr_a, %%orr_a, %%orr_b;\n"
-                     "  add.u64 %%orr_a, %%orr_a, %llu;\n",
-                     c->local->name, (unsigned long long)c->local->offset);
-        break;
+    case ORR_SPACE_LOCAL: put_in_frame(c, "%orr_a", out); break;
     case ORR_SPACE_GENERIC:
         orr_text_add(out,
                      "  isspacep.shared %%orr_p, %%orr_a;\n"
                      "  cvta.shared.u64 %%orr_b, orr_shared;\n"
                      "  sub.u64 %%orr_b, %%orr_a, %%orr_b;\n"
                      "  add.u64 %%orr_b, %%orr_b, 0x%llx;\n"
-                     "  selp.b64 %%orr_b, %%orr_b, %%orr_a, %%orr_p;\n",
+                     "  selp.b64 %%orr_b, %%orr_b, %%orr_a, %%orr_p;\n"
+                     "  isspacep.local %%orr_p, %%orr_a;\n"
+                     "  cvta.to.local.u64 %%orr_a, %%orr_a;\n",
                      ORR_SHARED_WINDOW);
-        if (c->local)
-            orr_text_add(out,
-                         "  isspacep.local %%orr_p, %%orr_a;\n"
-                         "  {\n"
-                         "  .reg .b64 %%l;\n"
-                         "  mov.b64 %%l, %s;\n"
-                         "  cvta.local.u64 %%l, %%l;\n"
-                         "  sub.u64 %%l, %%orr_a, %%l;\n"
-                         "  add.u64 %%l, %%l, 0x%llx;\n"
-                         "  selp.b64 %%orr_b, %%l, %%orr_b, %%orr_p;\n"
-                         "  }\n",
-                         c->local->name, ORR_LOCAL_WINDOW + c->local->offset);
-        orr_text_add(out, "  mov.b64 %%orr_a, %%orr_b;\n");
+        put_in_frame(c, "%orr_a", out);
+        orr_text_add(out,
+                     "  add.u64 %%orr_a, %%orr_a, 0x%llx;\n"
+                     "  selp.b64 %%orr_a, %%orr_a, %%orr_b, %%orr_p;\n",
+                     ORR_LOCAL_WINDOW);
         break;
     default: break;
     }
@@ -576,10 +596,21 @@ static uint32_t behind_call(const copy *c, uint32_t from,
     return to;
 }
 
+// Where the kernel's frame begins. Not in open_body: its variables are not declared there yet.
+static void put_frame(const copy *c, const ptx_func *fn, orr_text *out) {
+    if (c->mode != ORR_COPY_RECORD || !fn->entry || !c->local) return;
+    orr_text_add(out,
+                 "  mov.b64 %%orr_a, %s;\n"
+                 "  sub.u64 %%orr_a, %%orr_a, %llu;\n"
+                 "  st.global.b64 [orr_local], %%orr_a;\n",
+                 c->local->name, (unsigned long long)c->local->offset);
+}
+
 static void before(void *arg, const ptx_func *fn, uint32_t stmt, orr_text *out) {
     const printing *p = arg;
     uint32_t to, from = range_of(&p->c, fn, stmt, &to);
     const ptx_stmt *s = stmt < fn->n ? &p->c.f->stmts.at[fn->first + stmt] : NULL;
+    if (stmt == 0) put_frame(&p->c, fn, out);
     put_range(&p->c, &p->hooks, fn, s, from, behind_call(&p->c, from, to), out);
 }
 
