@@ -154,6 +154,10 @@ static void many_equal_launches(void **state) {
     orr_plan_free(&plan);
 
     for (int i = 0; i < 130; i++) runs[i].requests = (uint64_t)i; // told by nothing but the blocks
+    plan = orr_plan_make(&p, 0.1, 0.4);                           // whose sizes do not vary
+    assert_true(plan.nclusters == 1 && plan.nsimulated == 1);
+    orr_plan_free(&plan);
+    for (int i = 0; i < 130; i++) p.launches.at[i].cov = 0.2;
     plan = orr_plan_make(&p, 0.1, 0.4);
     assert_true(plan.nclusters == 1 && plan.nsimulated == 3);
     uint32_t rep[3], n = 0;

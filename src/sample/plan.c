@@ -8,9 +8,9 @@
 // TBPoint simulates one launch of each cluster. Two things are added (`between` = 0 leaves them out):
 //
 // Launches of a cluster have the same totals, and still the work may wander through the grid, as the frontier
-// of bfs does, and time with it. Where no two launches are equal block by block, one stands for ORR_SP_MANY
-// at most, the cluster is cut in time, and a launch goes by the simulated ones before and after it. Launches
-// that are equal block by block are one, however many.
+// of bfs does, and time with it. Where blocks of a launch differ, one launch stands for ORR_SP_MANY at most:
+// the cluster is cut in time, and a launch goes by the simulated ones before and after it. Launches that are
+// equal block by block are one, however many, and in those whose blocks are alike no work can wander.
 //
 // Where the size of a launch changes from one to the next, as in eliminations and searches, there are
 // clusters without end, in a row. One that is between two others, no further from the straight line between
@@ -94,8 +94,11 @@ static uint32_t different(const kernel *k, const group *g) {
 }
 
 static void find_representatives(kernel *k, group *g, bool cut) {
-    g->parts = cut ? (different(k, g) + ORR_SP_MANY - 1) / ORR_SP_MANY : 1;
     const uint32_t *of = k->of + g->first;
+    double cov = 0;
+    for (uint32_t i = 0; i < g->n; i++) cov += k->v[of[i] * FEATURES + 3] / g->n;
+    cut = cut && cov > ORR_SP_WANDER;
+    g->parts = cut ? (different(k, g) + ORR_SP_MANY - 1) / ORR_SP_MANY : 1;
     for (uint32_t part = 0; part < g->parts; part++) {
         size_t from = (size_t)g->n * part / g->parts, to = (size_t)g->n * (part + 1) / g->parts;
         k->rep[g->first + part] = representative(k->v, of + from, to - from, cut);
