@@ -21,7 +21,7 @@
 static void put(orr_text *out, const char *s) { orr_text_addn(out, s, strlen(s)); }
 static void put_slice(orr_text *out, ptx_slice s) { orr_text_addn(out, s.s, s.n); }
 
-static const char *stem(uint8_t type, char buf[16]) { // nvcc's where it has one
+static const char *stem(int type, char buf[16]) { // nvcc's where it has one
     switch (type) {
     case ORR_T_PRED: return "%p";
     case ORR_T_B16: return "%rs";
@@ -46,7 +46,7 @@ static bool own_name(const char *s, size_t n) { // one that is given here
     if (n < 2 || (s[0] != '%' && s[0] != '$')) return false;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (numbered(s, n, others[i])) return true;
-    for (uint8_t t = ORR_T_PRED; t < ORR_T_COUNT; t++) {
+    for (int t = ORR_T_PRED; t < ORR_T_COUNT; t++) {
         char buf[16], single[24];
         const char *range = stem(t, buf);
         snprintf(single, sizeof single, "%s_", range);
@@ -270,16 +270,16 @@ static void put_symbol(const ptx_front *f, const ptx_print_hooks *h, const ptx_i
 
 static void put_value(uint8_t type, const uint8_t *bytes, orr_text *out) {
     uint32_t n = ptx_type_bytes(type);
-    uint64_t v = 0;
+    unsigned long long v = 0;
     memcpy(&v, bytes, n < 8 ? n : 8);
     if (type == ORR_T_F32)
         orr_text_add(out, "0f%08X", (uint32_t)v);
     else if (type == ORR_T_F64)
-        orr_text_add(out, "0d%016llX", (unsigned long long)v);
+        orr_text_add(out, "0d%016llX", v);
     else if (n == 16 && bytes[15]) // a negative number: its upper half is all ones
-        orr_text_add(out, "~%llu", (unsigned long long)~v);
+        orr_text_add(out, "~%llu", ~v);
     else
-        orr_text_add(out, "%llu", (unsigned long long)v);
+        orr_text_add(out, "%llu", v);
 }
 
 static void put_init(const orr_module *m, const ptx_print_hooks *h, const ptx_var *v, const inits *in,
@@ -379,7 +379,7 @@ static void put_ranges(const ptx_func *fn, orr_text *out) {
     uint32_t most[ORR_T_COUNT] = {0};
     for (uint32_t i = 0; i < fn->nregs; i++)
         if (fn->regs[i].how == REG_RANGE) most[fn->reg_type[i]] = fn->regs[i].number; // they only grow
-    for (uint8_t t = 0; t < ORR_T_COUNT; t++) {
+    for (int t = 0; t < ORR_T_COUNT; t++) {
         char buf[16];
         if (most[t])
             orr_text_add(out, "    .reg .%s %s<%u>;\n", orr_types[t].name, stem(t, buf), most[t] + 1);
