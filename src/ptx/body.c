@@ -86,7 +86,8 @@ static ptx_opd named(ptx_parser *p, bool labels) {
         int sreg = ptx_sreg_find(name, n);
         if (sreg >= 0) {
             if (n != t.n && p->t.kind == T_DOT) ptx_next(p);
-            return (ptx_opd){.kind = O_SREG, .n = 1, .value = (uint64_t)sreg};
+            return (ptx_opd){
+                .kind = O_SREG, .n = 1, .value = (uint64_t)sreg, .sel = ptx_sreg_number(name, n)};
         }
         // %tid alone is a vector of four; %tid.w is always zero
         if (n == t.n) memcpy(name + n, ".x", 2), n += 2;
@@ -263,18 +264,28 @@ static void label(ptx_parser *p) {
     ptx_next(p);
     ptx_next(p); // the colon
     if (ptx_accept_dot(p, "callprototype")) {
-        ptx_declare(p, name, O_PROTO);
+        ptx_declare(p, name, O_PROTO)->value = ++p->f->protos;
+        const char *from = ptx_start(&p->t);
+        ptx_note *note = ptx_note_here(p, N_PROTO);
+        note->first = p->f->protos;
+        size_t at = p->f->notes.n - 1;
         prototype(p);
+        p->f->notes.at[at].text = ptx_since(p, from); // with its semicolon
     } else if (ptx_is_dot(p, "branchtargets") || ptx_is_dot(p, "calltargets")) {
         bool labels = ptx_is_dot(p, "branchtargets");
         ptx_next(p);
         ptx_entry *e = ptx_declare(p, name, O_TABLE);
         e->value = p->f->tables.n;
-        ptx_table t = {0};
+        ptx_table t = {.calls = !labels};
+        ptx_note_here(p, N_TABLE)->first = (uint32_t)p->f->tables.n;
         list(p, labels, &t);
         *ORR_PUSH(&p->f->tables) = t;
     } else {
-        ptx_declare(p, name, O_LABEL)->value = p->f->stmts.n - p->fn->first;
+        ptx_entry *e = ptx_declare(p, name, O_LABEL);
+        e->value = p->f->stmts.n - p->fn->first;
+        *ORR_PUSH(&p->labels) = 0;
+        e->count = (uint32_t)p->labels.n;
+        ptx_note_here(p, N_LABEL)->first = e->count;
     }
 }
 
@@ -329,7 +340,14 @@ static void statement(ptx_parser *p) {
         guarded(p);
     } else if (ptx_accept(p, '{')) {
         ptx_scope_open(p);
+        p->scopes[p->scope].note = (uint32_t)p->f->notes.n;
+        ptx_note_here(p, N_OPEN);
     } else if (ptx_accept(p, '}')) {
+        // What else is declared gets a name of its own when it is printed, and needs no scope.
+        if (p->scopes[p->scope].declares)
+            ptx_note_here(p, N_CLOSE);
+        else
+            p->f->notes.at[p->scopes[p->scope].note].kind = N_NONE;
         ptx_scope_close(p);
     } else if (ptx_accept(p, ';')) {
         return;
@@ -338,18 +356,23 @@ static void statement(ptx_parser *p) {
     } else if (ptx_accept_dot(p, "loc")) {
         loc(p);
     } else if (ptx_is_space(p)) {
-        ptx_variables(p, false);
+        ptx_variables(p, 0);
     } else if (ptx_is_dot(p, "extern") || ptx_is_dot(p, "visible") || ptx_is_dot(p, "weak")) {
-        bool external = ptx_is_dot(p, "extern");
+        uint8_t linkage = ptx_is_dot(p, "extern") ? LINK_EXTERN
+                          : ptx_is_dot(p, "weak") ? LINK_WEAK
+                                                  : LINK_VISIBLE;
         ptx_next(p);
         if (!ptx_is_space(p)) ptx_unexpected(p, "a variable");
-        ptx_variables(p, external);
-    } else if (ptx_accept_dot(p, "pragma")) {
+        ptx_variables(p, linkage);
+    } else if (ptx_is_dot(p, "pragma")) {
+        const char *from = ptx_start(&p->t);
+        ptx_next(p);
         do {
             if (p->t.kind != T_STRING) ptx_unexpected(p, "a string");
             ptx_next(p);
         } while (ptx_accept(p, ','));
         ptx_expect(p, ';');
+        ptx_note_here(p, N_PRAGMA)->text = ptx_since(p, from);
     } else {
         ptx_unexpected(p, "an instruction or a declaration");
     }

@@ -130,7 +130,7 @@ static void quoted(ptx_parser *p, token *t) {
     char quote = *p->at++;
     t->kind = quote == '"' ? T_STRING : T_CHAR;
     t->s = p->at;
-    while (p->at < p->end && *p->at != quote && *p->at != '\n') {
+    while (p->at < p->end && *p->at != quote && *p->at != '\n' && *p->at) {
         if (*p->at == '\\' && p->at + 1 < p->end) p->at++;
         p->at++;
     }
@@ -206,7 +206,16 @@ static token lex(ptx_parser *p) {
     return t;
 }
 
+const char *ptx_start(const token *t) {
+    return t->kind == T_DOT || t->kind == T_STRING || t->kind == T_CHAR ? t->s - 1 : t->s;
+}
+
+ptx_slice ptx_since(const ptx_parser *p, const char *from) {
+    return (ptx_slice){from, (uint32_t)(p->last - from)};
+}
+
 void ptx_next(ptx_parser *p) {
+    p->last = p->t.s + p->t.n + (p->t.kind == T_STRING || p->t.kind == T_CHAR);
     if (p->has_ahead) {
         p->t = p->ahead;
         p->has_ahead = false;

@@ -26,6 +26,7 @@ void ptx_scope_close(ptx_parser *p) {
         if (e && e->depth == p->scope && (e->kind == O_LABEL || e->kind == O_TABLE || e->kind == O_PROTO)) {
             o->kind = e->kind;
             o->value = e->value;
+            if (e->kind == O_LABEL) o->n = e->count;
         } else {
             p->refs.at[kept++] = p->refs.at[i];
         }
@@ -51,6 +52,10 @@ void ptx_scope_reset(ptx_parser *p) {
     p->frame = 0;
     p->refs.n = 0;
     p->reg_type.n = 0;
+    p->regs.n = 0;
+    memset(p->ranged, 0, sizeof p->ranged);
+    p->singles = 0;
+    p->labels.n = 0;
 }
 
 static ptx_entry *add(ptx_parser *p, orr_map *map, const char *key, uint32_t n, uint32_t depth) {
@@ -86,9 +91,13 @@ void ptx_declare_range(ptx_parser *p, token name, uint8_t type, uint32_t count) 
     e->count = count;
 }
 
-uint32_t ptx_new_registers(ptx_parser *p, uint8_t type, uint32_t n) {
+uint32_t ptx_new_registers(ptx_parser *p, uint8_t type, uint32_t n, uint8_t how) {
     uint32_t first = (uint32_t)p->reg_type.n;
-    for (uint32_t i = 0; i < n; i++) *ORR_PUSH(&p->reg_type) = type;
+    uint32_t number = how == REG_RANGE ? ++p->ranged[type] : how == REG_SINGLE ? ++p->singles : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        *ORR_PUSH(&p->reg_type) = type;
+        *ORR_PUSH(&p->regs) = (ptx_reg){number, how, (uint8_t)n, (uint8_t)i};
+    }
     return first;
 }
 
@@ -109,7 +118,7 @@ ptx_entry *ptx_lookup(ptx_parser *p, const char *s, size_t n) {
         made->kind = O_REG;
         made->type = r->type;
         made->count = 1;
-        made->value = ptx_new_registers(p, r->type, 1);
+        made->value = ptx_new_registers(p, r->type, 1, REG_RANGE);
         return made;
     }
     return e;
