@@ -215,7 +215,7 @@ ptx_slice ptx_since(const ptx_parser *p, const char *from) {
 }
 
 void ptx_next(ptx_parser *p) {
-    p->last = p->t.s + p->t.n + (p->t.kind == T_STRING || p->t.kind == T_CHAR);
+    if (p->t.s) p->last = p->t.s + p->t.n + (p->t.kind == T_STRING || p->t.kind == T_CHAR);
     if (p->has_ahead) {
         p->t = p->ahead;
         p->has_ahead = false;
