@@ -97,12 +97,12 @@ X
 
 # The report, the timeline, the recorded launches; the program's own exit status.
 rc=0
-"$orrery" app --model cycle --json -o r.json --timeline t.json --record r.orr ./program "$fatbin" axpy 7 >out || rc=$?
+"$orrery" app --model cycle --json -o r.json --timeline t.json --record rec ./program "$fatbin" axpy 7 >out || rc=$?
 [ $rc -eq 7 ] || fail "exit status $rc instead of the program's 7"
 grep -q '"kernel": *"axpy"' r.json && grep -q '"cycles": *[1-9]' r.json || fail "the report has no cycles"
 grep -q '"name":"axpy"' t.json && [ "$(grep -c '"cat":"host to device"' t.json)" = 2 ] || fail "timeline"
 # Replayed it does the same; cycles differ, because what the program copied is in L2 when its kernel starts.
-"$orrery" run r.orr --model cycle --json >again.json
+"$orrery" run rec --model cycle --json >again.json
 insts() { grep -o '"warp_insts": *[0-9]*' "$1" | head -1 | tr -dc 0-9; }
 [ -n "$(insts r.json)" ] && [ "$(insts r.json)" = "$(insts again.json)" ] || fail "replayed: $(insts again.json) instructions, not $(insts r.json)"
 "$orrery" app --kernels 'nothing*' --json -o none.json ./program "$fatbin" axpy | grep -q 'wrong: 0' ||

@@ -163,8 +163,10 @@ typedef struct app {
     uint64_t max_insts;
     const char *kernels, *launches, *source, *output, *timeline, *program;
     bool json, quiet;
-    orr_stream_writer *writer; // --record
-    const char *record;
+    const char *record; // --record
+    char *recorded;     // the folder that streams go to, until the end
+    orr_progress progress;
+    bool counts_only;
     uint32_t nlaunches, skipped; // all; of them not simulated
     double exec_seconds;
     app_module *modules;

@@ -65,6 +65,11 @@ static int settings(orr_arena *arena, const char **sets, int room) {
     return n;
 }
 
+static bool is_ours(const char *name) { // what an earlier --record left
+    size_t n = strlen(name);
+    return n > 4 && !strcmp(name + n - 4, ".orr");
+}
+
 static bool open_device(app *a, orr_err *e) {
     const char *gpu = option("GPU"), *model = option("MODEL"), *sets[256];
     int nsets = settings(&a->result.arena, sets, 256);
@@ -96,7 +101,9 @@ static bool open_device(app *a, orr_err *e) {
     a->legacy.id = 0;
     a->per_thread.id = 1;
     a->next_stream = 2;
-    return !a->record || (a->writer = orr_stream_create(a->record, e));
+    a->counts_only = option("COUNTS_ONLY") != NULL;
+    if (!a->quiet) orr_progress_start(&a->progress, a->result.input, "launches", "blocks", 0);
+    return !a->record || (a->recorded = orr_out_folder(a->record, is_ours, e));
 }
 
 // ---- in and out of every function ----------------------------------------------------------------------
@@ -205,6 +212,7 @@ static void write_report(app *a) {
     orr_err e = {0};
     orr_text out = {0};
     orr_report_options o = {.host = true};
+    orr_progress_end(&a->progress);
     a->result.host.peak_rss = orr_peak_rss();
     a->result.host.threads = a->threads;
     a->result.buffer_bytes = a->peak;
@@ -229,8 +237,8 @@ static void write_report(app *a) {
         fwrite(out.s, 1, out.n, a->json ? stdout : stderr);
     }
     if (!e.status && a->timeline) app_timeline_write(a->timeline, &e);
-    if (!e.status && a->writer) orr_stream_commit(a->writer, &e);
-    a->writer = NULL;
+    if (a->recorded) orr_out_folder_end(a->recorded, a->record, !e.status, &e);
+    a->recorded = NULL;
     if (e.status) app_say("%s", e.text);
     free(out.s);
 }

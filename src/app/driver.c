@@ -185,8 +185,8 @@ API int cuGetErrorName(int error, const char **name) {
 static int load(void **module, const void *image, size_t n, const char *name) {
     ENTER();
     if (!module || !image) return app_leave(E_VALUE);
-    const fat_wrapper *w = image;
-    if (w->magic == FAT_WRAPPER_MAGIC) image = w->data;
+    const void *wrapped = app_image_of(image);
+    if (wrapped) image = wrapped;
     int error;
     app_module *m = app_module_open(image, n, name, &error);
     *module = m;

@@ -117,12 +117,12 @@ int app_variable_place(app_variable *v, uint64_t *addr, uint64_t *bytes) {
 static const char *own(const char *s) { return orr_arena_strdup(&the_app.result.arena, s); }
 
 REG(__cudaRegisterFatBinary) void **orr___cudaRegisterFatBinary(void *wrapper) {
-    const fat_wrapper *w = wrapper;
     app_enter();
     app_module *m = NULL;
     const char *name = the_app.result.input ? the_app.result.input : "program";
-    if (w && w->magic == FAT_WRAPPER_MAGIC && w->data)
-        m = app_module_new(w->data, name);
+    const void *image = app_image_of(wrapper);
+    if (image)
+        m = app_module_new(image, name);
     else
         app_say("%s: registers a fat binary of an unknown kind (CUDA 8 or older?); its kernels are not there",
                 name);

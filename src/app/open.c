@@ -4,6 +4,7 @@
 // else PTX, the newest that is not newer than the GPU if there is such: a simulated GPU can be older than the
 // program's code. --source says otherwise.
 #include "app/open.h"
+#include "app/abi.h"
 #include "ptx/ptx.h"
 #include "sass/cubin.h"
 #include "sass/module.h"
@@ -78,4 +79,19 @@ orr_module *app_image_open(const void *image, size_t n, const char *name, unsign
                            orr_err *e) {
     return app_image_is_text(image) ? parse_ptx(name, image, n, e)
                                     : open_images(image, n, name, sm, source, e);
+}
+
+const void *app_image_of(const void *wrapper) {
+    const fat_wrapper *w = wrapper;
+    return w && w->magic == FAT_WRAPPER_MAGIC ? w->data : NULL;
+}
+
+bool app_pack_params(const orr_kernel *k, void *const *args, uint8_t *to) {
+    for (uint32_t i = 0; i < k->nparams; i++) {
+        const orr_param *p = &k->params[i]; // a cubin may say anything
+        if (!args || !args[i] || p->offset > k->param_bytes || p->bytes > k->param_bytes - p->offset)
+            return false;
+        memcpy(to + p->offset, args[i], p->bytes);
+    }
+    return true;
 }

@@ -4,6 +4,7 @@
 // for what was asked for before. So a program that is right on a GPU is right here, and one whose streams
 // race has one outcome, the same in every run.
 #include "app/app.h"
+#include "app/open.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -85,15 +86,10 @@ int app_kernel_params(app_function *f, void *const *args, app_call *c) {
     const orr_kernel *k = f->kernel;
     c->nparams = k->param_bytes;
     c->params = orr_calloc(1, (size_t)k->param_bytes + 1);
-    for (uint32_t i = 0; i < k->nparams; i++) {
-        if (!args || !args[i]) {
-            free(c->params);
-            c->params = NULL;
-            return E_VALUE;
-        }
-        memcpy(c->params + k->params[i].offset, args[i], k->params[i].bytes);
-    }
-    return E_OK;
+    if (app_pack_params(k, args, c->params)) return E_OK;
+    free(c->params);
+    c->params = NULL;
+    return E_VALUE;
 }
 
 // Is it one of those that --kernels and --launches choose?
@@ -114,41 +110,70 @@ static int fault_code(int fault) {
     return codes[fault];
 }
 
-// Streams go to the file on their way to the model (--record).
+// Streams go to a file on their way to the model (--record), one file a launch.
 typedef struct tee {
     orr_source source;
     orr_source *from;
+    orr_stream_writer *writer;
 } tee;
 
 static int tee_next(orr_source *s, orr_tb *tb, orr_err *e) {
     tee *t = (tee *)s;
     int more = t->from->next(t->from, tb, e);
-    return more > 0 && !orr_stream_block(the_app.writer, tb, e) ? -1 : more;
+    return more > 0 && !orr_stream_block(t->writer, tb, e) ? -1 : more;
 }
 
 static void tee_close(orr_source *s) { // the model is done with it
     tee *t = (tee *)s;
-    t->from->close(t->from);
+    if (t->from) t->from->close(t->from);
     t->from = NULL;
 }
 
+static orr_stream_writer *new_file(const app *a, const orr_launch_info *info, orr_err *e) {
+    char name[64], *path = orr_malloc(strlen(a->recorded) + sizeof name + 16);
+    size_t n = 0;
+    for (const char *c = info->kernel->name; *c && n < sizeof name - 1; c++)
+        name[n++] = (*c >= '0' && *c <= '9') || ((*c | 32) >= 'a' && (*c | 32) <= 'z') ? *c : '_';
+    name[n] = 0;
+    sprintf(path, "%s/%07u-%s.orr", a->recorded, info->index, name);
+    orr_stream_writer *w = orr_stream_create(path, e);
+    if (w && !orr_stream_begin(w, info, e)) {
+        orr_stream_discard(w);
+        w = NULL;
+    }
+    free(path);
+    return w;
+}
+
+static bool record(app *a, const orr_launch *l, orr_work *w, orr_err *e) {
+    tee t = {.source = {.info = w->info, .next = tee_next, .close = tee_close}};
+    t.writer = new_file(a, &w->info, e);
+    t.from = t.writer ? orr_exec_source(l, NULL, e) : NULL;
+    if (t.from) {
+        w->launch = NULL;
+        w->source = &t.source;
+    }
+    bool ok = t.from && a->model->run(a->gpu, w, &a->result, e);
+    tee_close(&t.source);
+    ok = ok && orr_stream_end(t.writer, e);
+    if (ok) return orr_stream_commit(t.writer, e);
+    if (t.writer) orr_stream_discard(t.writer);
+    return false;
+}
+
 static bool simulate(app *a, const orr_launch *l, orr_err *e) {
-    orr_work w = {.launch = l, .threads = a->threads};
+    orr_work w = {.launch = l, .threads = a->threads, .progress = a->quiet ? NULL : &a->progress};
     w.info = (orr_launch_info){.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
     memcpy(w.info.grid, l->grid, sizeof l->grid);
     memcpy(w.info.block, l->block, sizeof l->block);
-    if (!a->writer) return a->model->run(a->gpu, &w, &a->result, e);
-    tee t = {.source = {.info = w.info, .next = tee_next, .close = tee_close},
-             .from = orr_exec_source(l, NULL, e)};
-    if (!t.from || !orr_stream_begin(a->writer, &w.info, e)) {
-        if (t.from) t.from->close(t.from);
-        return false;
-    }
-    w.launch = NULL;
-    w.source = &t.source;
-    bool ok = a->model->run(a->gpu, &w, &a->result, e);
-    if (t.from) t.from->close(t.from);
-    return ok && orr_stream_end(a->writer, e);
+    if (a->recorded) return record(a, l, &w, e);
+    if (!a->counts_only) return a->model->run(a->gpu, &w, &a->result, e);
+    orr_exec_counts counts = {0};
+    if (!orr_exec_run(l, a->threads, false, NULL, NULL, &counts, e)) return false;
+    orr_launch_result *r = orr_result_add(&a->result, a->gpu, &w);
+    r->warp_insts = counts.warp_insts;
+    r->thread_insts = counts.thread_insts;
+    return true;
 }
 
 static int kernel(app_stream *s, const app_call *c) {
@@ -202,6 +227,7 @@ static int kernel(app_stream *s, const app_call *c) {
     bool ok = simulated ? simulate(a, &l, &e) : orr_exec_run(&l, a->threads, false, NULL, NULL, NULL, &e);
     a->result.host.seconds += orr_seconds() - before;
     a->skipped += !simulated;
+    orr_progress_step(&a->progress, a->nlaunches);
     if (!ok) {
         app_say("%s", e.text);
         return a->sticky = fault_code(fault);

@@ -13,6 +13,13 @@
 
 #define LIBRARY "liborrery-cuda.so"
 
+// The program may change its folder before they are written.
+static const char *from_here(orr_arena *a, const char *path) {
+    char here[4096];
+    if (!path || *path == '/' || !getcwd(here, sizeof here)) return path;
+    return orr_arena_printf(a, "%s/%s", here, path);
+}
+
 static void pass(const char *name, const char *value) {
     char key[64];
     snprintf(key, sizeof key, "ORRERY_APP_%s", name);
@@ -89,8 +96,11 @@ int cli_app(cli_options *o, orr_err *e) {
     if (sets.nscript)
         orr_fail(e, ORR_BAD_INPUT, "app: --set %s is not of the GPU; a program has no constants to set",
                  sets.script[0]);
+    if (o->counts_only && ((o->model && strcmp(o->model, "functional") != 0) || o->record))
+        orr_fail(e, ORR_BAD_INPUT, "app: --counts-only observes nothing; leave out --model and --record");
     // Mistakes are found here and not in the middle of the program.
-    if (!e->status && orr_model_find(o->model, e)) cli_load_gpu(o, &sets, &gpu, e);
+    if (!e->status && cli_check_launches(o, e) && orr_model_find(o->model, e))
+        cli_load_gpu(o, &sets, &gpu, e);
     if (gpu) orr_gpu_free(gpu);
     orr_arena a = {0};
     const char *dir = e->status ? NULL : folder(&a, e);
@@ -110,10 +120,11 @@ int cli_app(cli_options *o, orr_err *e) {
                        {"KERNELS", o->kernels},
                        {"LAUNCHES", o->launches},
                        {"SOURCE", o->source},
-                       {"OUTPUT", o->output},
-                       {"TIMELINE", o->timeline},
-                       {"RECORD", o->record},
+                       {"OUTPUT", from_here(&a, o->output)},
+                       {"TIMELINE", from_here(&a, o->timeline)},
+                       {"RECORD", from_here(&a, o->record)},
                        {"PROGRAM", o->rest[0]},
+                       {"COUNTS_ONLY", o->counts_only ? "1" : NULL},
                        {"JSON", o->json ? "1" : NULL},
                        {"QUIET", o->quiet ? "1" : NULL}};
         for (size_t i = 0; i < sizeof options / sizeof *options; i++) pass(options[i].name, options[i].value);

@@ -30,7 +30,7 @@ typedef struct cli_options {
     const char *timeline;           // --timeline FILE: a trace for Perfetto
     const char *latencies;          // --latencies FILE: pre-characterised kernels (--model abstract)
     const char *on;                 // --on cpu|gpu: where kernels are executed
-    const char *record;             // --record FILE: streams of a program's launches (app)
+    const char *record;             // --record DIR: streams of a program's launches (app)
     const char *digests;            // --digests FILE: of all buffers, in the end
     bool no_check;                  // --no-check: do not compare buffers with what the script expects
     bool check;                     // --check: execute every thread block, so that they can be (partial)

@@ -9,7 +9,7 @@
 //   bytes 0x11 FRAME_SIZE, 0x12 MIN_STACK_SIZE, 0x2f REGCOUNT     a symbol and a number 0x17 KPARAM_INFO 0,
 //   ordinal (16 bits), offset (16), bytes in bits 18 and up 0x19 CBANK_PARAM_SIZE                   bytes of
 //   all parameters 0x4c NUM_BARRIERS                       a byte; before CUDA 13 bits 20 to 26 of the
-//   section's flags
+//   section's flags; 0x45 KPARAM_INFO_V2   as 0x17 with the bytes as they are, where they need more than 14 bits
 #include "sass/cubin.h"
 #include "sass/elf.h"
 #include "sass/lines.h"
@@ -202,7 +202,7 @@ static void of_func(orr_cubin *c, orr_cubin_func *x, const orr_cubin_section *s)
     uint32_t params = 0;
     while (next_attr(s, &at, &a)) {
         x->nattrs++;
-        params += a.attribute == 0x17;
+        params += a.attribute == 0x17 || a.attribute == 0x45;
     }
     x->attrs = orr_arena_alloc(&c->arena, sizeof a * ((size_t)x->nattrs + 1));
     x->params = orr_arena_alloc(&c->arena, sizeof *x->params * ((size_t)params + 1));
@@ -219,11 +219,11 @@ static void of_func(orr_cubin *c, orr_cubin_func *x, const orr_cubin_section *s)
         }
         if (a.attribute == 0x19 && a.format == 3 && !x->param_bytes) x->param_bytes = get16(a.value);
         if (a.attribute == 0x4c && a.format == 2) x->barriers = a.value[0];
-        if (a.attribute == 0x17 && a.format == 4 && a.bytes >= 12) {
-            uint32_t ordinal = get16(a.value + 4);
+        if ((a.attribute == 0x17 || a.attribute == 0x45) && a.format == 4 && a.bytes >= 12) {
+            uint32_t ordinal = get16(a.value + 4), bytes = get32(a.value + 8);
             if (ordinal >= params) continue;
-            x->params[ordinal] =
-                (orr_cubin_param){.offset = get16(a.value + 6), .bytes = get32(a.value + 8) >> 18};
+            x->params[ordinal] = (orr_cubin_param){.offset = get16(a.value + 6),
+                                                   .bytes = a.attribute == 0x17 ? bytes >> 18 : bytes};
             if (ordinal >= x->nparams) x->nparams = ordinal + 1;
         }
     }

@@ -4,8 +4,12 @@
 // its bytes are hashed before they are decompressed; sections are numbered, so that none can be missing
 // or come twice; and whoever computes right hashes over wrong contents still meets the checks of every
 // size, index and order here and in kernel.c.
+//
+// A folder of stream files is read as one: its files in the order of their names, each checked as a whole.
+// Kernels that are in several of them, byte for byte, are one kernel.
 #include "stream/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +18,11 @@ typedef struct file_source {
     orr_source base;
     struct orr_stream_file *file;
 } file_source;
+
+typedef struct known_kernel { // of any file so far
+    orr_kernel *kernel;
+    uint64_t hash;
+} known_kernel;
 
 struct orr_stream_file {
     char *path;
@@ -24,8 +33,12 @@ struct orr_stream_file {
     uint32_t type;       // of the current section
     uint16_t op_map[ORR_OP_COUNT];
     uint32_t nops;
-    orr_stream_stats stats;
+    orr_stream_stats stats; // of this file
     ORR_VEC(orr_kernel *) kernels;
+    char **files; // NULL: a single one
+    size_t nfiles, file;
+    orr_stream_stats before; // of the folder's files that have been read
+    ORR_VEC(known_kernel) known;
     bool ended; // FEND was read
     bool broken;
 
@@ -163,14 +176,92 @@ orr_stream_file *orr_stream_from(FILE *file, const char *name, orr_err *e) {
     return NULL;
 }
 
-orr_stream_file *orr_stream_open(const char *path, orr_err *e) {
+// ---- a folder ---------------------------------------------------------------------------------------
+static int is_stream_name(const struct dirent *d) {
+    size_t n = strlen(d->d_name);
+    return n > 4 && !strcmp(d->d_name + n - 4, ".orr");
+}
+
+static int list_folder(const char *path, char ***files) { // -1: it is no folder
+    struct dirent **names;
+    int n = scandir(path, &names, is_stream_name, alphasort);
+    if (n < 0) return -1;
+    *files = orr_calloc((size_t)n + 1, sizeof **files);
+    for (int i = 0; i < n; i++) {
+        size_t room = strlen(path) + strlen(names[i]->d_name) + 2;
+        (*files)[i] = orr_malloc(room);
+        snprintf((*files)[i], room, "%s/%s", path, names[i]->d_name);
+        free(names[i]);
+    }
+    free(names);
+    return n;
+}
+
+static void free_files(char **files, size_t n) {
+    for (size_t i = 0; i < n; i++) free(files[i]);
+    free(files);
+}
+
+// The next file of the folder takes the place of the one that has been read.
+static bool next_file(orr_stream_file *f, orr_err *e) {
+    orr_stream_stats *b = &f->before;
+    b->file_bytes += f->at;
+    b->raw_bytes += f->stats.raw_bytes;
+    b->sections += f->stats.sections;
+    b->frames += f->stats.frames;
+    b->launches += f->stats.launches;
+    b->blocks += f->stats.blocks;
+    f->stats = (orr_stream_stats){0};
+    f->at = 0;
+    f->kernels.n = 0;
+    f->ended = false;
+    free(f->path);
+    f->path = f->files[++f->file];
+    f->files[f->file] = NULL;
+    fclose(f->f);
+    f->f = fopen(f->path, "rb");
+    if (!f->f) {
+        f->broken = true;
+        return orr_fail(e, ORR_BAD_INPUT, "%s: cannot open: %s", f->path, strerror(errno));
+    }
+    if (read_header(f, e)) return true;
+    f->broken = true;
+    return false;
+}
+
+static orr_stream_file *open_one(const char *path, orr_err *e) {
     FILE *file = fopen(path, "rb");
     if (file) return orr_stream_from(file, path, e);
     orr_fail(e, ORR_BAD_INPUT, "%s: cannot open: %s", path, strerror(errno));
     return NULL;
 }
 
+orr_stream_file *orr_stream_open(const char *path, orr_err *e) {
+    char **files;
+    int n = list_folder(path, &files);
+    if (n < 0) return open_one(path, e);
+    orr_stream_file *f = NULL;
+    if (!n)
+        orr_fail(e, ORR_BAD_INPUT, "%s: holds no recorded stream (*.orr)", path);
+    else
+        f = open_one(files[0], e);
+    if (!f) {
+        free_files(files, (size_t)n);
+        return NULL;
+    }
+    f->files = files;
+    f->nfiles = (size_t)n;
+    return f;
+}
+
 bool orr_stream_probe(const char *path) {
+    char **files;
+    int n = list_folder(path, &files);
+    if (n >= 0) {
+        bool ours = n > 0 && orr_stream_probe(files[0]);
+        free_files(files, (size_t)n);
+        return ours;
+    }
     FILE *f = fopen(path, "rb");
     if (!f) return false;
     char magic[8];
@@ -181,9 +272,11 @@ bool orr_stream_probe(const char *path) {
 
 void orr_stream_close(orr_stream_file *f) {
     if (!f) return;
-    fclose(f->f);
-    for (size_t i = 0; i < f->kernels.n; i++) kernel_delete(f->kernels.at[i]);
+    if (f->f) fclose(f->f);
+    for (size_t i = 0; i < f->known.n; i++) kernel_delete(f->known.at[i].kernel);
+    free(f->known.at);
     free(f->kernels.at);
+    if (f->files) free_files(f->files, f->nfiles);
     packer_free(f->packer);
     free(f->packed);
     free(f->raw);
@@ -193,9 +286,15 @@ void orr_stream_close(orr_stream_file *f) {
 }
 
 void orr_stream_read_stats(const orr_stream_file *f, orr_stream_stats *s) {
+    const orr_stream_stats *b = &f->before;
     *s = f->stats;
-    s->file_bytes = f->at;
-    s->kernels = (uint32_t)f->kernels.n;
+    s->file_bytes = b->file_bytes + f->at;
+    s->raw_bytes += b->raw_bytes;
+    s->sections += b->sections;
+    s->frames += b->frames;
+    s->launches += b->launches;
+    s->blocks += b->blocks;
+    s->kernels = (uint32_t)f->known.n;
 }
 
 void orr_stream_launch_totals(const orr_stream_file *f, orr_stream_totals *t) { *t = f->totals; }
@@ -308,9 +407,17 @@ static bool close_file(orr_stream_file *f, cursor c, orr_err *e) {
 }
 
 static bool add_kernel(orr_stream_file *f, cursor c, orr_err *e) {
+    // What the bytes mean depends on the file's table of operations.
+    uint64_t hash = orr_hash64(f->raw, f->raw_n, orr_hash64(f->op_map, f->nops * sizeof *f->op_map, 0));
+    for (size_t i = 0; f->files && i < f->known.n; i++)
+        if (f->known.at[i].hash == hash) {
+            *ORR_PUSH(&f->kernels) = f->known.at[i].kernel;
+            return true;
+        }
     const char *why;
     orr_kernel *k = kernel_read(&c, f->op_map, f->nops, &why);
     if (!k) return damaged(f, e, why);
+    *ORR_PUSH(&f->known) = (known_kernel){k, hash};
     *ORR_PUSH(&f->kernels) = k;
     return true;
 }
@@ -329,7 +436,10 @@ orr_source *orr_stream_next_launch(orr_stream_file *f, orr_err *e) {
             if (!add_kernel(f, c, e)) return NULL;
             break;
         case SECTION_LAUNCH: return open_launch(f, c, e) ? &f->source.base : NULL;
-        case SECTION_END: close_file(f, c, e); return NULL;
+        case SECTION_END:
+            if (!close_file(f, c, e) || f->file + 1 >= f->nfiles) return NULL;
+            if (!next_file(f, e)) return NULL;
+            break;
         default: damaged(f, e, "it does not belong between launches"); return NULL;
         }
     }

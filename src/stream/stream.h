@@ -78,7 +78,7 @@ bool orr_stream_commit(orr_stream_writer *w, orr_err *e); // closes and renames;
 void orr_stream_discard(orr_stream_writer *w);            // removes the temporary; frees
 
 typedef struct orr_stream_file orr_stream_file;
-orr_stream_file *orr_stream_open(const char *path, orr_err *e);
+orr_stream_file *orr_stream_open(const char *path, orr_err *e); // or a folder of such files (*.orr), as one
 orr_stream_file *orr_stream_from(FILE *file, const char *name, orr_err *e); // takes the file over
 // Is this file one of ours, by its first bytes?
 bool orr_stream_probe(const char *path);
