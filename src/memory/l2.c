@@ -33,6 +33,7 @@
 
 #define NONE  UINT32_MAX
 #define NEVER UINT64_MAX
+#define ATOMIC_AHEAD 32 // cycles of work that may wait for one of a slice's units, while the other goes on
 enum { OPEN, BLOCKED_LINES, BLOCKED_WRITES };
 enum { DROP = ORR_REQ_REDUCE + 1 }; // to the other half: a copy is not valid any more
 
@@ -53,6 +54,9 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->behind = fixed - c->before;
     double write = g->l2_write_bandwidth > 0 ? g->l2_write_bandwidth : g->l2_bandwidth;
     c->write_sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / write));
+    c->atomic_again = (uint64_t)llround(cycle * g->l2_atomic_again);
+    c->atomic_units = g->l2_atomic_units > 1;
+    c->atomic_ahead = ATOMIC_AHEAD * c->cycle;
     c->atomic_more = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
     c->copies = g->l2_copies && g->l2_partitions == 2;
     c->far = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
@@ -151,8 +155,16 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
         answer(p, s, t, w, out);
         return;
     }
-    t = max(t, s->atomic_free) + (w->ops ? w->ops : 1) * p->c->atomic;
-    s->atomic_free = t;
+    uint32_t u = (uint32_t)w->line & p->c->atomic_units;
+    t = max(t, s->atomic_free[u]);
+    if (w->slow) {
+        if (s->slow_line[u] == w->line && s->slow_sectors[u] & w->sectors) t = max(t, s->slow_until[u]);
+        s->slow_line[u] = w->line;
+        s->slow_sectors[u] = w->sectors;
+        s->slow_until[u] = t + p->c->atomic_again;
+    }
+    t += w->ops || w->quarters ? w->ops * p->c->atomic + w->quarters * p->c->atomic / 4 : p->c->atomic;
+    s->atomic_free[u] = t;
     happened(p, t);
     if (w->kind != ORR_REQ_ATOMIC) return;
     uint32_t copy = new_waiter(p);
@@ -392,6 +404,9 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
                        .sectors = r->sectors,
                        .kind = r->kind,
                        .ops = r->ops,
+                       .quarters = r->quarters,
+                       .slow = r->slow,
+                       .line = r->line,
                        .needs = lack,
                        .hit = !lack,
                        .far = r->far};
@@ -443,12 +458,13 @@ static void may_join(orr_l2_slice *s, const orr_request *r, uint64_t t, const or
 }
 
 // When the first request at the slice's input is taken.
-static uint64_t input_at(const orr_l2_slice *s) {
+static uint64_t input_at(const orr_l2 *p, const orr_l2_slice *s) {
     if (!s->in_n || s->blocked) return NEVER;
     const orr_request *r = &s->in[s->in_head];
     uint64_t t = max(r->time, s->in_free);
-    return r->kind >= ORR_REQ_ATOMIC && r->kind != DROP && !(r->line & ORR_L2_FAR) ? max(t, s->atomic_free)
-                                                                                   : t;
+    if (r->kind < ORR_REQ_ATOMIC || r->kind == DROP || r->line & ORR_L2_FAR) return t;
+    uint64_t busy = s->atomic_free[r->line & p->c->atomic_units];
+    return p->c->atomic_units ? max(t, busy > p->c->atomic_ahead ? busy - p->c->atomic_ahead : 0) : max(t, busy);
 }
 
 static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
@@ -536,7 +552,7 @@ static uint64_t next_event(const orr_l2 *p) { return p->events.n ? p->events.at[
 static uint64_t next_input(const orr_l2 *p, uint32_t *slice) {
     uint64_t t = NEVER;
     for (uint32_t i = 0; i < p->slices; i++) {
-        uint64_t at = input_at(&p->slice[i]);
+        uint64_t at = input_at(p, &p->slice[i]);
         if (at >= t) continue;
         t = at;
         *slice = i;
@@ -672,7 +688,9 @@ void orr_l2_reset(orr_l2 *p) {
         orr_l2_slice *s = &p->slice[i];
         s->in_head = s->in_n = s->misses = 0;
         s->blocked = OPEN;
-        s->in_free = s->out_free = s->atomic_free = s->taken = 0;
+        s->in_free = s->out_free = s->taken = 0;
+        memset(s->atomic_free, 0, sizeof s->atomic_free);
+        memset(s->slow_until, 0, sizeof s->slow_until);
         s->pace = p->c->cycle;
         memset(s->answered, 0, sizeof s->answered);
     }

@@ -17,6 +17,9 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t before, behind;   // on the way to DRAM and back, besides what DRAM itself takes
     uint64_t lookup;           // a request at least
     uint64_t write_sector;     // a sector of a store
+    uint64_t atomic_again;     // until the next sum of floating-point numbers on the same sector
+    uint32_t atomic_units;     // of a slice, less one: a line's lowest bit says which
+    uint64_t atomic_ahead;     // that the input may be ahead of a unit
     uint64_t atomic_more;      // until an atomic's result leaves, besides the time it takes its turn
     bool copies;               // halves that keep copies of each other's lines (l2.copies)
     uint64_t far;              // from one half to the other
@@ -31,7 +34,10 @@ typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic
     uint8_t sectors, kind, ops;
     uint8_t needs; // sectors that are not here yet
     uint8_t hit;
+    uint8_t quarters;
+    bool slow;
     bool far; // the other half waits, or an SM there
+    uint64_t line;
 } orr_l2_waiter;
 
 typedef struct orr_l2_miss { // a line on its way
@@ -70,7 +76,10 @@ typedef struct orr_l2_slice {
     uint32_t in_head, in_n, in_cap;
     uint8_t blocked; // the first of them: BLOCKED_*
     uint32_t misses; // lines on their way
-    uint64_t in_free, out_free, atomic_free;
+    uint64_t in_free, out_free;
+    uint64_t atomic_free[2]; // of each of its units
+    uint64_t slow_line[2], slow_until[2]; // the last sum of floating-point numbers
+    uint8_t slow_sectors[2];
     uint64_t taken; // when it last took a request
     uint64_t pace;  // between two that waited, on average: how fast a queue gets shorter
     orr_l2_answered answered[ORR_L2_ANSWERED];

@@ -38,6 +38,8 @@ typedef struct orr_request {
     uint8_t kind;           // orr_request_kind
     uint8_t from;           // ORR_FROM_*
     uint8_t ops;            // ATOMIC, REDUCE: lanes; those on one word are done one after the other
+    uint8_t quarters;       // and so many quarters of that
+    bool slow;              // the next one on the same sector has to wait for it (l2.atomic_again)
     bool far;               // within memory: from the other half of L2
     uint32_t partition;     // for the sender, who has to know where it goes
     uint32_t order, norder; // for the sender too: what it must not overtake

@@ -295,7 +295,7 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
 // All partitions up to `until`, with what the SMs have sent.
 static void run_partitions(engine *x, uint64_t until) {
     cycle *c = x->c;
-    if (c->order) cyc_order_requests(c->order, c);
+    if (c->order) cyc_order_requests(c->order, c, until);
     x->mem_until = until;
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
     for (uint32_t n = 0; n < c->nsms; n++) {
@@ -434,7 +434,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->started = s->started_last = 0;
     s->spans.n = s->out.n = s->in.n = 0;
     s->in_order = 0;
-    s->lsu_free = s->lsu_room = s->lsu_busy_from = 0;
+    s->const_free = s->lsu_free = s->lsu_room = s->lsu_busy_from = 0;
     s->send_free = s->receive_free = s->sent = 0;
     memset(s->stores, 0, sizeof s->stores);
     s->nstarts = s->queue_first = s->queue_n = 0;
@@ -587,7 +587,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         memset(k, 0, sizeof *k);
     }
     c->in_order = c->kernel->machine;
-    c->order = c->perfect ? NULL : cyc_order_new(c->kernel);
+    c->order = c->perfect ? NULL : cyc_order_new(c->kernel, c);
     fit_program(&x);
     for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ);
     if (!c->perfect) {

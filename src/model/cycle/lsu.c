@@ -69,7 +69,8 @@ static void note_order(sm *s, orr_request *r) {
     for (uint32_t m = a->mask; m; m &= m - 1, k++) {
         uint64_t addr = a->addr[orr_ffs(m)];
         if (addr / ORR_LINE != r->line) continue;
-        *ORR_PUSH(&s->needs) = (orr_need){addr / 4, s->head_needs ? s->head_needs[k] : 0, s->head_order};
+        *ORR_PUSH(&s->needs) =
+            (orr_need){addr / 4, s->head_needs ? s->head_needs[k] : 0, s->head_warp, s->head_order};
         if (!r->norder++) r->order = (uint32_t)s->needs.n;
     }
 }
@@ -333,32 +334,84 @@ static int swap_of(const sm *s, uint32_t inst, const orr_tinst *i) {
     return *known;
 }
 
-// How often the slice goes through its sectors (l2.atomic_words): once for each lane of the word that most
-// lanes of a sector want, and once more for each four of many (on an H200 32 lanes of a word take 40 cycles
-// of L2, four take four; micro/atomics).
-static uint32_t atomic_passes(const orr_access *a, uint64_t line) {
-    uint32_t passes = 0;
-    uint8_t lanes[32] = {0}, most[4] = {0};
-    for (uint32_t m = a->mask; m; m &= m - 1) {
-        uint64_t addr = a->addr[orr_ffs(m)];
-        if (addr / ORR_LINE != line) continue;
-        uint8_t n = ++lanes[addr % ORR_LINE / 4], *of = &most[addr % ORR_LINE / ORR_SECTOR];
-        if (n > *of) *of = n;
+// A sum of floating-point numbers takes the slice longer than others.
+static bool float_sum(const sm *s, uint32_t inst, const orr_tinst *i) {
+    uint8_t *known = &s->worker->memo[inst].sum;
+    if (!*known) {
+        const char *name = s->c->program->names[i->name];
+        *known = strstr(name, ".ADD") && (strstr(name, ".F32") || strstr(name, ".F64") || strstr(name, ".F16") || strstr(name, ".BF16")) ? 2 : 1;
     }
-    for (int k = 0; k < 4; k++) passes += most[k] > 4 ? most[k] + most[k] / 4u : most[k];
-    return passes ? passes : 1;
+    return *known == 2;
 }
 
-static bool atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint32_t lanes, uint64_t when) {
+static uint32_t lanes_in(const orr_access *a, uint64_t line) {
+    uint32_t n = 0;
+    for (uint32_t m = a->mask; m; m &= m - 1) n += a->addr[orr_ffs(m)] / ORR_LINE == line;
+    return n ? n : 1;
+}
+
+static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors, uint32_t quarters, bool slow,
+                           uint64_t when) {
     bool answered = k->i->flags & ORR_TF_LOAD;
-    if (answered && s->open_misses >= (uint32_t)s->c->gpu->l1_misses) return false;
-    uint32_t at = orr_cache_find(&s->l1, line); // what L1 has of it is old now
-    if (at != ORR_NO_LINE) s->l1.line[at].valid &= (uint8_t)~sectors;
     count(s, k->local, ORR_L1_ATOMIC, (uint32_t)orr_popc(sectors), 0, 0);
-    orr_request r = {.line = line, .sectors = sectors, .ops = (uint8_t)(lanes > 255 ? 255 : lanes)};
+    orr_request r = {.line = line, .sectors = sectors, .slow = slow};
+    r.ops = (uint8_t)(quarters / 4 > 255 ? 255 : quarters / 4);
+    r.quarters = quarters % 4;
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     if (answered) r.token = new_miss(s, line, sectors, k->flight, ORR_NO_LINE);
     send(s, r, when, 8 + 32 * (uint32_t)orr_popc(sectors) + (uint32_t)s->c->gpu->xbar_mask);
+}
+
+// Where lanes on different words of a sector are done together (l2.atomic_words), those on one word are sent one
+// after the other, each in a request of its own: with 32 lanes on a word the profiler counts 32 sectors, and as
+// many lookups in L2. A slice takes a cycle for a sector, a quarter more for one of which not all is wanted; for
+// a compare and swap one for four lanes at least, which have two operands each; for a sum of doubles two (H200:
+// micro/contention).
+typedef struct atomic_pass {
+    uint32_t bytes[4]; // of each sector
+    uint32_t lanes[4];
+    uint8_t sectors;
+} atomic_pass;
+
+static uint32_t split_atomic(const orr_access *a, uint32_t width, uint64_t line, atomic_pass *pass) {
+    uint8_t seen[32] = {0};
+    uint32_t n = 0;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint64_t addr = a->addr[orr_ffs(m)];
+        if (addr / ORR_LINE != line) continue;
+        uint32_t rank = seen[addr % ORR_LINE / 4]++, k = (uint32_t)(addr % ORR_LINE / ORR_SECTOR);
+        if (rank == n) pass[n++] = (atomic_pass){{0}, {0}, 0};
+        pass[rank].bytes[k] += width;
+        pass[rank].lanes[k]++;
+        pass[rank].sectors |= (uint8_t)(1 << k);
+    }
+    return n;
+}
+
+static bool atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint64_t when) {
+    const cycle *c = s->c;
+    bool answered = k->i->flags & ORR_TF_LOAD;
+    atomic_pass pass[32];
+    uint32_t n = c->gpu->l2_atomic_words ? split_atomic(&s->head_access, k->i->bytes, line, pass) : 0;
+    if (answered && s->open_misses && s->open_misses + n > (uint32_t)c->gpu->l1_misses) return false;
+    uint32_t at = orr_cache_find(&s->l1, line); // what L1 has of it is old now
+    if (at != ORR_NO_LINE) s->l1.line[at].valid &= (uint8_t)~sectors;
+    if (!n) {
+        atomic_request(s, k, line, sectors, 4 * lanes_in(&s->head_access, line), false, when);
+        return true;
+    }
+    bool swap = swap_of(s, k->inst, k->i) != SWAP_NOT, sum = float_sum(s, k->inst, k->i);
+    for (uint32_t p = 0; p < n; p++) {
+        uint32_t quarters = 0;
+        for (int q = 0; q < 4; q++) {
+            if (!(pass[p].sectors >> q & 1)) continue;
+            uint32_t takes = pass[p].bytes[q] < ORR_SECTOR ? 5 : 4;
+            if (swap && pass[p].lanes[q] * k->i->bytes / 4 > takes) takes = pass[p].lanes[q] * k->i->bytes / 4;
+            if (sum && k->i->bytes == 8) takes = 8;
+            quarters += takes;
+        }
+        atomic_request(s, k, line, pass[p].sectors, quarters, sum, when);
+    }
     return true;
 }
 
@@ -382,12 +435,6 @@ static void written(const orr_access *a, uint32_t bytes, uint64_t line, uint64_t
         if (from >= ORR_LINE) from = 0;
         set_range(out, from, to > ORR_LINE ? ORR_LINE : to);
     }
-}
-
-static uint32_t lanes_in(const orr_access *a, uint64_t line) {
-    uint32_t n = 0;
-    for (uint32_t m = a->mask; m; m &= m - 1) n += a->addr[orr_ffs(m)] / ORR_LINE == line;
-    return n ? n : 1;
 }
 
 // ---- an instruction at the head of the queue
@@ -438,11 +485,7 @@ static bool head_lines(sm *s, const work *k) {
             count(s, k->local, kind_of(k->i), (uint32_t)orr_popc(l.sectors), (uint32_t)orr_popc(l.sectors),
                   0);
         } else if (k->i->flags & ORR_TF_ATOMIC) {
-            uint32_t n = lanes_in(&s->head_access, l.line);
-            if (c->gpu->l2_atomic_words) // a compare and swap: three lanes in two cycles (micro/atomics)
-                n = swap_of(s, k->inst, k->i) == SWAP_NOT ? atomic_passes(&s->head_access, l.line)
-                                                          : n - n / 3;
-            if (!atomic_line(s, k, l.line, l.sectors, n, t)) return false;
+            if (!atomic_line(s, k, l.line, l.sectors, t)) return false;
         } else if (k->i->flags & ORR_TF_STORE) {
             uint64_t bytes[2] = {0, 0};
             if (k->local)
@@ -538,6 +581,20 @@ static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uin
     land(s, q->flight, 0);
 }
 
+// How many different words the lanes want.
+static uint32_t words_of(const orr_access *a, uint32_t bytes) {
+    uint64_t words[32];
+    uint32_t n = 0;
+    bytes = bytes > 4 ? bytes : 4;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint64_t word = a->addr[orr_ffs(m)] / bytes;
+        uint32_t k = 0;
+        while (k < n && words[k] != word) k++;
+        if (k == n) words[n++] = word;
+    }
+    return n ? n : 1;
+}
+
 static uint64_t constants(sm *s, const orr_access *a) {
     cycle *c = s->c;
     uint64_t latency = c->const_latency, seen = UINT64_MAX;
@@ -545,7 +602,6 @@ static uint64_t constants(sm *s, const orr_access *a) {
         uint64_t line = a->addr[orr_ffs(m)] / 64;
         if (line == seen) continue;
         seen = line;
-        s->n.const_requests++;
         if (c->gpu->icache_perfect || !c->gpu->const_size) continue;
         uint32_t at = orr_cache_find(&s->constants, line);
         orr_cache_line victim;
@@ -592,14 +648,20 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
         return true;
     }
     if (!a->mask || space == ORR_SPACE_CONST) {
+        uint32_t words = words_of(a, i->bytes), each = (uint32_t)c->gpu->const_interval;
+        s->n.const_requests += words;
         begin(s, t, 1);
+        if (s->lsu_busy_from < s->const_free) s->lsu_busy_from = s->const_free; // it waits in the queue
+        s->const_free = s->lsu_busy_from + words * each;
         if (q->flight == NOBODY) return true;
-        s->flights.at[q->flight].floor = s->lsu_busy_from + (a->mask ? constants(s, a) : c->const_latency);
+        s->flights.at[q->flight].floor =
+            s->const_free - each + (a->mask ? constants(s, a) : c->const_latency);
         land(s, q->flight, 0);
         return true;
     }
     k.local = s->head_is_local = space == ORR_SPACE_LOCAL;
-    s->head_order = c->order && !k.local && !c->perfect ? cyc_order_of(&c->kernel->insts[i->inst]) : 0;
+    s->head_order = c->order && !k.local && !c->perfect ? cyc_order_kind(c->order, i->inst) : 0;
+    s->head_warp = (uint16_t)q->warp;
     if (s->head_order & ORDER_WAITS) {
         warp *w = warp_of(s, q->warp);
         s->head_needs = s->blocks[w->block].buf->needs + w->need;

@@ -1,20 +1,27 @@
-// Threads that wait for each other through memory: a flag another block sets, a lock it releases.
+// Threads that wait for each other through memory: a flag another block sets, a lock it releases, a word that
+// others change too.
 //
 // Streams say what happened when the kernel was executed, and there nobody waits long: blocks run one after
 // the other, and a flag is set when it is looked at. On a GPU they run side by side, and a block that looks
 // too early looks again and again. So an access that others may be looking at (volatile, STRONG.GPU, atomic)
-// is not answered before what it depends on has happened in simulated time too.
+// is not answered before what it depends on has happened in simulated time too. The looks in between are not
+// simulated as instructions; they are as far apart as L2 is away.
 //
-// What that is, is counted by words. When a block is handed out (in grid order), each word that it reads in
-// order, or compares and swaps, gets the number of ordered writes to it by the blocks before. When requests
+// Flags are counted by words. When a block is handed out (in grid order), each word that it reads in order, or
+// exchanges, or compares and swaps, gets the number of ordered writes to it by the blocks before. When requests
 // pass from the SMs to the memory, writes are counted again as they happen, and a read that is ahead of its
-// number is held back until they have. It then reaches L2 with the first look after the write, looks being as
-// far apart as L2 is away. The looks in between are not simulated as instructions.
+// number is held back until they have. Only earlier blocks are waited for, and blocks start in grid order, so
+// nobody waits for ever. Additions, minima and the like do not wait: their order does not matter to them.
 //
-// Only earlier blocks are waited for, and blocks start in grid order, so nobody waits for ever. Additions,
-// minima and the like do not wait: their order does not matter to them. A compare-and-swap waits for what
-// others have stored or exchanged (so is a lock released), not for those that tried to swap: which of them
-// comes first is open. A spin between two warps of one block is not seen.
+// Locks have owners. A compare and swap, or an exchange, of a word that the same warp writes afterwards takes a
+// lock: it is answered when nobody has it, and the write gives it back. Whose turn it is next is decided by who
+// looks first after that, not by the grid. A warp that has one and waits long for another goes on, lest two
+// wait for each other. Lanes that take different locks with one instruction are held by the grid's order instead:
+// on a GPU each goes on by itself, which their stream does not have.
+//
+// A loop around a compare and swap with no other access in it tries again until nobody was faster: each time
+// the stream has succeeded. A GPU's warps that share a word fail when another's swap came after their last
+// look, so successes of different warps on a word are the way to L2 and back apart.
 //
 // All of it is done by one host thread, between windows, in a fixed order.
 #include "model/cycle/order.h"
@@ -22,26 +29,71 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_WORDS (1u << 22) // that are followed; others are not waited for
+#define MAX_WORDS  (1u << 20) // that are followed; others are not waited for
+#define TAKES      (1u << 31) // of a need: the access takes a lock
+#define LOOP_CLOCKS 25        // of a loop around a look: a comparison and a jump
+#define SWAPS      (1u << 14) // words whose last swap is remembered
+#define LARGEST    64         // blocks that are looked through for a loop around a compare and swap
+#define QUIET      256        // windows without anybody who went on, in which those that wait still keep slices busy
+#define PATIENCE   64         // looks of a warp that has a lock and waits for another
 
 typedef struct place { // a word that somebody writes in order
     uint64_t word;     // + 1; 0: free
     uint32_t planned;  // writes of the blocks handed out so far
     uint32_t done;     // of them, those that have happened
     uint64_t last;     // ticks: the last one
+    uint64_t since;    // ticks: the lock is free from then on
+    uint32_t owner;    // of the lock: who has it; NOBODY: none
+    uint32_t taker, taken; // planning: the warp that swapped or exchanged last, + 1, and which of its needs that was
+    uint32_t waiters;  // links; NOBODY: none
+    bool lock;
 } place;
+
+typedef struct swap { // the last swap of a word in a loop
+    uint64_t word, when;
+    uint32_t who;
+} swap;
 
 typedef struct held {
     orr_request r;
     uint32_t first; // of its needs
+    uint32_t next;  // of the same warp, or free
 } held;
+
+typedef struct link { // a warp that waits for a word
+    uint32_t who, next;
+} link;
+
+typedef struct turn { // a warp that may go on
+    uint64_t time;
+    uint32_t who;
+} turn;
 
 struct order {
     const orr_kernel *k;
-    place *places; // hashed, open addressing
+    uint8_t *kinds; // [instruction] ORDER_*
+    place *places;  // hashed, open addressing
     uint32_t cap, n;
+    swap *swaps;      // by word
+    uint32_t planner; // warps planned so far
+    // who waits: a warp of an SM, with all that it waits for
+    uint16_t *owned;   // [who] locks
+    uint32_t *first;   // [who] held; NOBODY: none
+    bool *asked;       // [who] it is in `again`
+    ORR_VEC(uint32_t) again; // who has to be looked at
+    ORR_VEC(turn) turns;
+    ORR_VEC(turn) patient; // have locks and wait, since; in order of time
+    size_t patient_first;
     ORR_VEC(held) waiting;
-    ORR_VEC(orr_need) needs; // of those that wait
+    ORR_VEC(link) links;
+    uint32_t free_held, free_link, nheld;
+    ORR_VEC(orr_need) needs; // of those that wait; some are gone
+    size_t needs_live;
+    // [partition] looks of those that wait for locks: operations of a slice, and a request like them
+    uint32_t idle; // windows in which nothing happened
+    uint64_t *looks;
+    orr_request *look;
+    uint32_t parts;
 };
 
 uint8_t cyc_order_of(const orr_inst *i) {
@@ -55,29 +107,84 @@ uint8_t cyc_order_of(const orr_inst *i) {
     return flags & ORR_F_STORE ? ORDER_WRITES : ORDER_WAITS;
 }
 
-// From PTX a lock inside a warp is spun on for many looks before another lane gets a turn (exec/core.c); a
-// chain of locks would be made of those. So kernels with compare-and-swap are left as they are there.
-static bool may_lock(const orr_inst *i) {
-    return i->sass == ORR_SASS_NONE && i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_CAS;
+// A loop around a compare and swap: a way leads back to it on which nothing else is read or written.
+static bool quiet(const orr_kernel *k, uint32_t b, uint32_t but) {
+    for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
+        if (i != but && orr_ops[k->insts[i].op].flags & (ORR_F_MEMORY | ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET))
+            return false;
+    return true;
 }
 
-order *cyc_order_new(const orr_kernel *k) {
-    uint8_t any = 0;
-    for (uint32_t n = 0; n < k->ninsts; n++) {
-        any |= cyc_order_of(&k->insts[n]);
-        if (may_lock(&k->insts[n])) return NULL;
+static bool tries_again(const orr_kernel *k, uint32_t from, uint32_t inst) {
+    uint32_t list[LARGEST], n = 0;
+    if (!quiet(k, from, inst)) return false;
+    list[n++] = from;
+    for (uint32_t at = 0; at < n; at++) {
+        const orr_block *b = &k->blocks[list[at]];
+        for (int s = 0; s < orr_succ_count(k, b); s++) {
+            uint32_t next = orr_succ(k, b, s), seen = 0;
+            if (next == from) return true;
+            while (seen < n && list[seen] != next) seen++;
+            if (seen == n && n < LARGEST && next < k->nblocks && quiet(k, next, inst)) list[n++] = next;
+        }
     }
-    if (any != (ORDER_WAITS | ORDER_WRITES) || k->grows) return NULL;
+    return false;
+}
+
+order *cyc_order_new(const orr_kernel *k, const cycle *c) {
+    uint8_t any = 0;
+    for (uint32_t n = 0; n < k->ninsts; n++) any |= cyc_order_of(&k->insts[n]);
+    if (k->grows || !(any & ORDER_WAITS)) return NULL;
     order *o = orr_calloc(1, sizeof *o);
     o->k = k;
+    o->kinds = orr_calloc(k->ninsts, 1);
+    bool again = false;
+    for (uint32_t b = 0; b < k->nblocks; b++)
+        for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++) {
+            const orr_inst *i = &k->insts[n];
+            o->kinds[n] = cyc_order_of(i);
+            if (i->op != ORR_OP_ATOM || i->sub != ORR_ATOM_CAS || !o->kinds[n] || !tries_again(k, b, n)) continue;
+            o->kinds[n] |= ORDER_AGAIN;
+            again = true;
+        }
+    if (!again && any != (ORDER_WAITS | ORDER_WRITES)) {
+        cyc_order_free(o);
+        return NULL;
+    }
+    if (any != (ORDER_WAITS | ORDER_WRITES))
+        for (uint32_t n = 0; n < k->ninsts; n++)
+            if (!(o->kinds[n] & ORDER_AGAIN)) o->kinds[n] = 0;
+    o->swaps = orr_calloc(SWAPS, sizeof *o->swaps);
+    size_t warps = (size_t)c->nsms * ORDER_WARPS;
+    o->owned = orr_calloc(warps, sizeof *o->owned);
+    o->first = orr_malloc(warps * sizeof *o->first);
+    memset(o->first, 0xff, warps * sizeof *o->first);
+    o->asked = orr_calloc(warps, sizeof *o->asked);
+    o->free_held = o->free_link = NOBODY;
+    o->parts = (uint32_t)orr_memsys_partitions(c->mem);
+    o->looks = orr_calloc(o->parts, sizeof *o->looks);
+    o->look = orr_calloc(o->parts, sizeof *o->look);
     return o;
 }
 
+uint8_t cyc_order_kind(const order *o, uint32_t inst) { return o->kinds[inst]; }
+
 void cyc_order_free(order *o) {
     if (!o) return;
+    free(o->kinds);
     free(o->places);
+    free(o->swaps);
+    free(o->owned);
+    free(o->first);
+    free(o->asked);
+    free(o->again.at);
+    free(o->turns.at);
+    free(o->patient.at);
     free(o->waiting.at);
+    free(o->links.at);
     free(o->needs.at);
+    free(o->looks);
+    free(o->look);
     free(o);
 }
 
@@ -108,20 +215,46 @@ static place *make(order *o, uint64_t word) {
     place *p = &o->places[slot(o, word)];
     if (!p->word) {
         p->word = word + 1;
+        p->owner = p->waiters = NOBODY;
         o->n++;
     }
     return p;
 }
 
 // ---- planning -----------------------------------------------------------------------------------
-static void plan_needs(const order *o, tbuf *b, const orr_access *a) {
+static bool one_word(const orr_access *a) {
+    for (uint32_t m = a->mask; m; m &= m - 1)
+        if (a->addr[orr_ffs(m)] / 4 != a->addr[orr_ffs(a->mask)] / 4) return false;
+    return true;
+}
+
+static void plan_needs(order *o, tbuf *b, const orr_access *a, bool atomic) {
+    atomic = atomic && one_word(a);
     for (uint32_t m = a->mask; m; m &= m - 1) {
-        const place *p = find(o, a->addr[orr_ffs(m)] / 4);
+        uint64_t word = a->addr[orr_ffs(m)] / 4;
+        place *p = atomic ? make(o, word) : find(o, word);
         if (b->nneeds == b->needs_cap) {
             b->needs_cap = b->needs_cap ? b->needs_cap * 2 : 256;
             b->needs = orr_realloc(b->needs, b->needs_cap * sizeof *b->needs);
         }
-        b->needs[b->nneeds++] = p ? p->planned : 0;
+        if (p && atomic) {
+            p->taker = o->planner;
+            p->taken = b->nneeds;
+        }
+        b->needs[b->nneeds++] = p && !p->lock ? p->planned : 0;
+    }
+}
+
+// What the warp swapped or exchanged before and writes now was a lock. What it looked at in between is what the
+// lock is for: it has it as the one before left it, whoever that was.
+static void plan_locks(order *o, const tbuf *b, const orr_access *a) {
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        place *p = find(o, a->addr[orr_ffs(m)] / 4);
+        if (!p || p->taker != o->planner) continue;
+        b->needs[p->taken] |= TAKES;
+        for (uint32_t n = p->taken + 1; n < b->nneeds; n++) b->needs[n] &= TAKES;
+        p->taker = 0;
+        p->lock = true;
     }
 }
 
@@ -133,25 +266,28 @@ static void plan_writes(order *o, const orr_access *a) {
 }
 
 // A block is looked through twice: first what it needs, all of it from earlier blocks, then what it writes.
-static void look_through(order *o, tbuf *b, uint8_t kind) {
+static void look_through(order *o, tbuf *b, bool writes) {
     const orr_kernel *k = o->k;
     for (uint32_t w = 0; w < b->nwarps; w++) {
         orr_trace t = orr_trace_open(b->warps[w]);
         uint32_t block, mask;
-        if (kind == ORDER_WAITS) b->need_at[w] = b->nneeds;
+        if (!writes) b->need_at[w] = b->nneeds;
+        o->planner++;
         while (orr_trace_block(&t, k->nblocks, &block, &mask) > 0) {
             const orr_block *x = &k->blocks[block];
             for (uint32_t n = x->first; n < x->first + x->count; n++) {
                 if (!orr_inst_traced(&k->insts[n])) continue;
                 orr_access a;
-                if (!(cyc_order_of(&k->insts[n]) & kind)) {
+                uint8_t kind = o->kinds[n];
+                if (writes ? !(kind & ORDER_WRITES) : !kind) {
                     if (!orr_trace_skip(&t)) return; // damaged: the SM will say so
                 } else if (!orr_trace_access(&t, &a)) {
                     return;
-                } else if (kind == ORDER_WAITS) {
-                    plan_needs(o, b, &a);
-                } else {
+                } else if (writes) {
                     plan_writes(o, &a);
+                } else {
+                    if (kind & ORDER_WRITES) plan_locks(o, b, &a);
+                    if (kind & ORDER_WAITS) plan_needs(o, b, &a, orr_ops[k->insts[n].op].flags & ORR_F_ATOMIC);
                 }
             }
         }
@@ -166,102 +302,285 @@ void cyc_order_plan(order *o, tbuf *b) {
         b->need_at_cap = b->nwarps;
         b->need_at = orr_realloc(b->need_at, b->need_at_cap * sizeof *b->need_at);
     }
-    look_through(o, b, ORDER_WAITS);
-    look_through(o, b, ORDER_WRITES);
+    look_through(o, b, false);
+    look_through(o, b, true);
 }
 
 // ---- requests -----------------------------------------------------------------------------------
-static void count_writes(const order *o, const orr_request *r, const orr_need *need) {
+static swap *swap_of(const order *o, uint64_t word) {
+    return &o->swaps[(word * 0x9e3779b97f4a7c15u) >> 50];
+}
+
+static void ask(order *o, uint32_t who) {
+    if (o->asked[who]) return;
+    o->asked[who] = true;
+    *ORR_PUSH(&o->again) = who;
+}
+
+// A place has changed: who waits for it looks again.
+static void wake(order *o, place *p) {
+    for (uint32_t l = p->waiters, next; l != NOBODY; l = next) {
+        next = o->links.at[l].next;
+        ask(o, o->links.at[l].who);
+        o->links.at[l].next = o->free_link;
+        o->free_link = l;
+    }
+    p->waiters = NOBODY;
+}
+
+static void wait_at(order *o, place *p, uint32_t who) {
+    uint32_t l = o->free_link;
+    if (l == NOBODY)
+        l = (uint32_t)(ORR_PUSH(&o->links) - o->links.at);
+    else
+        o->free_link = o->links.at[l].next;
+    o->links.at[l] = (link){who, p->waiters};
+    p->waiters = l;
+}
+
+static uint32_t who_of(const orr_request *r, const orr_need *need) {
+    return r->sm * ORDER_WARPS + need->warp % ORDER_WARPS;
+}
+
+// It happens now, at the request's time.
+static void happens(order *o, const orr_request *r, const orr_need *need) {
+    o->idle = 0;
     for (uint32_t n = 0; n < r->norder; n++) {
-        place *p = need[n].kind & ORDER_WRITES ? find(o, need[n].word) : NULL;
+        uint32_t who = who_of(r, need);
+        if (need[n].kind & ORDER_AGAIN) *swap_of(o, need[n].word) = (swap){need[n].word, r->time, who};
+        place *p = need[n].kind & ORDER_WRITES || need[n].need & TAKES ? find(o, need[n].word) : NULL;
         if (!p) continue;
-        p->done++;
-        if (p->last < r->time) p->last = r->time;
+        if (need[n].kind & ORDER_WRITES) {
+            p->done++;
+            if (p->last < r->time) p->last = r->time;
+        }
+        if (p->owner != NOBODY && need[n].kind & ORDER_WRITES) {
+            o->owned[p->owner]--;
+            p->owner = NOBODY;
+            p->since = r->time;
+        } else if (p->owner == NOBODY && need[n].need & TAKES) {
+            p->owner = who;
+            o->owned[who]++;
+        }
+        wake(o, p);
     }
 }
 
-// May it go on? Then its time is that of the first look after what it waited for.
-static bool ready(const order *o, orr_request *r, const orr_need *need, uint64_t apart) {
-    uint64_t after = 0;
+// It takes a lock.
+static bool takes(const orr_request *r, const orr_need *need) {
+    for (uint32_t n = 0; n < r->norder; n++)
+        if (need[n].need & TAKES) return true;
+    return false;
+}
+
+// Looks for locks at the same slice wait for each other.
+static uint64_t apart_of(const order *o, const cycle *c, const orr_request *r) {
+    uint64_t apart = (c->l2_latency + LOOP_CLOCKS) * ORR_TICKS;
+    if (r->kind != ORR_REQ_ATOMIC) return apart;
+    apart += (uint64_t)(c->gpu->l2_atomic_latency * ORR_TICKS);
+    uint64_t all = o->looks[r->partition] * c->atomic_ticks;
+    return all > apart ? all : apart;
+}
+
+// May it go on? Then *when is the first look after what it waited for; else *at is what it waits for.
+static bool ready(const order *o, const orr_request *r, const orr_need *need, const cycle *c, uint64_t *when,
+                  place **at) {
+    uint64_t after = 0, tried = r->time, apart = apart_of(o, c, r);
+    uint32_t who = who_of(r, need);
     for (uint32_t n = 0; n < r->norder; n++) {
-        const place *p = find(o, need[n].word);
-        if (!p || !need[n].need) continue;
-        if (p->done < need[n].need) return false;
-        if (p->done == need[n].need && p->last > after) after = p->last;
+        uint32_t least = need[n].need & ~TAKES;
+        if (need[n].kind & ORDER_AGAIN && !(need[n].need & TAKES)) {
+            const swap *s = swap_of(o, need[n].word);
+            if (s->word == need[n].word && s->who != who && s->when && s->when + apart > tried)
+                tried = s->when + apart;
+        }
+        place *p = least || need[n].need & TAKES ? find(o, need[n].word) : NULL;
+        if (!p) continue;
+        *at = p;
+        if (p->done < least) return false;
+        if (least && p->done == least && p->last > after) after = p->last;
+        if (!(need[n].need & TAKES) || p->owner == who) continue;
+        if (p->owner != NOBODY) return false;
+        if (p->since > after) after = p->since;
     }
-    if (after > r->time) r->time += (after - r->time + apart - 1) / apart * apart;
+    *when = tried;
+    if (after > r->time) *when = r->time + (after - r->time + apart - 1) / apart * apart;
+    if (*when < tried) *when = tried;
     return true;
 }
 
 static void hold(order *o, const orr_request *r, const orr_need *need) {
-    *ORR_PUSH(&o->waiting) = (held){*r, (uint32_t)o->needs.n};
+    uint32_t h = o->free_held, who = who_of(r, need);
+    if (h == NOBODY)
+        h = (uint32_t)(ORR_PUSH(&o->waiting) - o->waiting.at);
+    else
+        o->free_held = o->waiting.at[h].next;
+    o->waiting.at[h] = (held){*r, (uint32_t)o->needs.n, o->first[who]};
+    o->first[who] = h;
+    o->nheld++;
     for (uint32_t n = 0; n < r->norder; n++) *ORR_PUSH(&o->needs) = need[n];
-}
-
-static void send_again(order *o, cycle *c, held *h) {
-    count_writes(o, &h->r, o->needs.at + h->first);
-    h->r.order = 0;
-    *ORR_PUSH(&c->sms[h->r.sm].out) = h->r;
-    h->r.norder = 0; // gone
-}
-
-// The list without those that are gone.
-static void tidy(order *o) {
-    size_t n = 0, needs = 0;
-    for (size_t i = 0; i < o->waiting.n; i++) {
-        held h = o->waiting.at[i];
-        if (!h.r.norder) continue;
-        memmove(o->needs.at + needs, o->needs.at + h.first, h.r.norder * sizeof *o->needs.at);
-        h.first = (uint32_t)needs;
-        needs += h.r.norder;
-        o->waiting.at[n++] = h;
+    o->needs_live += r->norder;
+    if (takes(r, need)) {
+        o->looks[r->partition] += r->ops ? r->ops : 1;
+        o->look[r->partition] = *r;
     }
-    o->waiting.n = n;
-    o->needs.n = needs;
+    ask(o, who);
 }
 
-void cyc_order_requests(order *o, cycle *c) {
-    uint64_t apart = c->l2_latency * ORR_TICKS;
+// All that a warp waits for happens now.
+static void go_on(order *o, cycle *c, uint32_t who, uint64_t when) {
+    for (uint32_t h = o->first[who], next; h != NOBODY; h = next) {
+        orr_request r = o->waiting.at[h].r;
+        next = o->waiting.at[h].next;
+        if (r.time < when) r.time = when;
+        if (takes(&r, o->needs.at + o->waiting.at[h].first)) o->looks[r.partition] -= r.ops ? r.ops : 1;
+        happens(o, &r, o->needs.at + o->waiting.at[h].first);
+        o->needs_live -= r.norder;
+        r.order = r.norder = 0;
+        *ORR_PUSH(&c->sms[r.sm].out) = r;
+        o->waiting.at[h].next = o->free_held;
+        o->waiting.at[h].r.norder = 0;
+        o->free_held = h;
+        o->nheld--;
+    }
+    o->first[who] = NOBODY;
+}
+
+// What is left of the needs, without those that are gone.
+static void tidy(order *o) {
+    if (o->needs.n < 4096 || o->needs.n < 2 * o->needs_live) return;
+    ORR_VEC(orr_need) all = {0};
+    for (size_t i = 0; i < o->waiting.n; i++) {
+        held *h = &o->waiting.at[i];
+        if (!h->r.norder) continue;
+        uint32_t first = (uint32_t)all.n;
+        for (uint32_t n = 0; n < h->r.norder; n++) *ORR_PUSH(&all) = o->needs.at[h->first + n];
+        h->first = first;
+    }
+    free(o->needs.at);
+    o->needs.at = all.at;
+    o->needs.n = all.n;
+    o->needs.cap = all.cap;
+}
+
+static int by_time(const void *a, const void *b) {
+    const turn *x = a, *y = b;
+    if (x->time != y->time) return x->time < y->time ? -1 : 1;
+    return x->who < y->who ? -1 : x->who > y->who;
+}
+
+// All that a warp waits for goes on together, or none of it.
+static bool all_ready(const order *o, const cycle *c, uint32_t who, uint64_t *last, place **at) {
+    *last = 0;
+    for (uint32_t h = o->first[who]; h != NOBODY; h = o->waiting.at[h].next) {
+        uint64_t when;
+        const held *x = &o->waiting.at[h];
+        if (!ready(o, &x->r, o->needs.at + x->first, c, &when, at)) return false;
+        if (when > *last) *last = when;
+    }
+    return true;
+}
+
+// Those for whom something has changed; who looks first goes first.
+static void look_again(order *o, cycle *c, uint64_t now) {
+    place *at;
+    while (o->again.n) {
+        o->turns.n = 0;
+        for (size_t i = 0; i < o->again.n; i++) {
+            uint32_t who = o->again.at[i];
+            uint64_t when;
+            o->asked[who] = false;
+            if (o->first[who] == NOBODY) continue;
+            if (all_ready(o, c, who, &when, &at)) {
+                *ORR_PUSH(&o->turns) = (turn){when, who};
+            } else {
+                wait_at(o, at, who);
+                if (o->owned[who]) *ORR_PUSH(&o->patient) = (turn){now, who};
+            }
+        }
+        o->again.n = 0;
+        qsort(o->turns.at, o->turns.n, sizeof *o->turns.at, by_time);
+        for (size_t i = 0; i < o->turns.n; i++) {
+            uint32_t who = o->turns.at[i].who;
+            uint64_t when;
+            if (all_ready(o, c, who, &when, &at))
+                go_on(o, c, who, when);
+            else
+                wait_at(o, at, who);
+        }
+    }
+}
+
+// A warp has locks, and has waited long for more: perhaps for somebody who waits for it.
+static void lose_patience(order *o, cycle *c, uint64_t now) {
+    uint64_t most = PATIENCE * c->l2_latency * ORR_TICKS;
+    for (; o->patient_first < o->patient.n && o->patient.at[o->patient_first].time + most < now;
+         o->patient_first++) {
+        uint32_t who = o->patient.at[o->patient_first].who;
+        if (o->first[who] != NOBODY && o->owned[who]) go_on(o, c, who, now);
+    }
+    if (o->patient_first == o->patient.n) o->patient_first = o->patient.n = 0;
+}
+
+// Those that go on waiting for a lock look again and again, and keep the slice busy with it.
+static void keep_looking(const order *o, cycle *c, uint64_t until) {
+    uint64_t window = c->window * ORR_TICKS, from = until > window ? until - window : 0;
+    for (uint32_t p = 0; p < o->parts; p++) {
+        if (!o->looks[p]) continue;
+        orr_request r = o->look[p];
+        uint64_t due = o->looks[p] * window / apart_of(o, c, &r), n = (due + 63) / 64;
+        r.kind = ORR_REQ_REDUCE;
+        r.order = r.norder = 0;
+        for (uint64_t i = 0; i < n; i++) {
+            r.ops = (uint8_t)(due / n);
+            r.time = from + window * i / n;
+            *ORR_PUSH(&c->sms[r.sm].out) = r;
+        }
+    }
+}
+
+// Who goes first matters to others: it takes a lock, or is tried again.
+static bool competes(const orr_request *r, const orr_need *need) {
+    for (uint32_t n = 0; n < r->norder; n++)
+        if (need[n].need & TAKES || need[n].kind & ORDER_AGAIN) return true;
+    return false;
+}
+
+void cyc_order_requests(order *o, cycle *c, uint64_t now) {
     for (uint32_t n = 0; n < c->nsms; n++) // what happens anyway
         for (size_t i = 0; i < c->sms[n].out.n; i++) {
             const orr_request *r = &c->sms[n].out.at[i];
             const orr_need *need = c->sms[n].needs.at + (r->order ? r->order - 1 : 0);
-            if (r->order && !(need->kind & ORDER_WAITS)) count_writes(o, r, need);
+            if (r->order && !(need->kind & ORDER_WAITS)) happens(o, r, need);
         }
-    for (bool again = o->waiting.n != 0; again;) {
-        again = false;
-        for (size_t i = 0; i < o->waiting.n; i++) {
-            held *h = &o->waiting.at[i];
-            if (!h->r.norder || !ready(o, &h->r, o->needs.at + h->first, apart)) continue;
-            again |= (o->needs.at[h->first].kind & ORDER_WRITES) != 0;
-            send_again(o, c, h);
-        }
-    }
     for (uint32_t n = 0; n < c->nsms; n++) {
         sm *s = &c->sms[n];
         for (size_t i = 0; i < s->out.n; i++) {
             orr_request *r = &s->out.at[i];
             const orr_need *need = s->needs.at + (r->order ? r->order - 1 : 0);
             if (!r->order || !(need->kind & ORDER_WAITS)) continue;
-            if (ready(o, r, need, apart)) {
-                count_writes(o, r, need);
-            } else {
-                hold(o, r, need);
-                r->partition = UINT32_MAX; // nobody's
+            uint64_t when;
+            place *at;
+            if (!competes(r, need) && ready(o, r, need, c, &when, &at)) {
+                r->time = when;
+                happens(o, r, need);
+                continue;
             }
+            hold(o, r, need);
+            r->partition = UINT32_MAX; // nobody's
         }
         s->needs.n = 0;
     }
+    lose_patience(o, c, now);
+    look_again(o, c, now);
+    if (!o->nheld) return;
+    if (o->idle++ < QUIET) keep_looking(o, c, now); // else let it be seen if nothing else is left to happen
     tidy(o);
 }
 
 bool cyc_order_release(order *o, cycle *c, uint64_t when) {
-    if (!o || !o->waiting.n) return false;
-    for (size_t i = 0; i < o->waiting.n; i++) {
-        held *h = &o->waiting.at[i];
-        if (h->r.time < when) h->r.time = when;
-        send_again(o, c, h);
-    }
-    tidy(o);
+    if (!o || !o->nheld) return false;
+    for (uint32_t who = 0; who < c->nsms * ORDER_WARPS; who++)
+        if (o->first[who] != NOBODY) go_on(o, c, who, when);
     return true;
 }

@@ -5,15 +5,16 @@
 #include "model/cycle/sm.h"
 
 typedef struct order order;
-order *cyc_order_new(const orr_kernel *k); // NULL: nobody waits for anybody in this kernel
+order *cyc_order_new(const orr_kernel *k, const cycle *c); // NULL: nobody waits for anybody in this kernel
 void cyc_order_free(order *o);
 uint8_t cyc_order_of(const orr_inst *i); // ORDER_*: what an instruction has to do with it
+uint8_t cyc_order_kind(const order *o, uint32_t inst); // the same, and whether it is tried again
 // A thread block that is about to be given to an SM, in grid order: which of its accesses depend on earlier
 // blocks.
 void cyc_order_plan(order *o, tbuf *b);
 // What the SMs have sent in a window: requests that must wait are held back; those that need not any more are
-// sent again.
-void cyc_order_requests(order *o, cycle *c);
+// sent again. Time is `now` (ticks).
+void cyc_order_requests(order *o, cycle *c, uint64_t now);
 // Nothing else is left to happen: all that wait go on, at `when` (ticks) or later. False: there are none.
 bool cyc_order_release(order *o, cycle *c, uint64_t when);
 

@@ -21,10 +21,12 @@
 #define NO_GROUP   255
 #define MAX_SPANS  20000 // of one SM in a timeline
 
-enum { ORDER_WAITS = 1, ORDER_WRITES = 2 }; // what an access has to do with other blocks (order.c)
+// What an access has to do with other warps (order.c). AGAIN: it is tried again until nobody was faster.
+enum { ORDER_WAITS = 1, ORDER_WRITES = 2, ORDER_AGAIN = 4, ORDER_WARPS = 256 };
 typedef struct orr_need {
     uint64_t word;
     uint32_t need; // writes to it that must have happened
+    uint16_t warp; // of the SM, less than ORDER_WARPS
     uint8_t kind;  // ORDER_*
 } orr_need;
 
@@ -208,6 +210,7 @@ typedef struct sm {
     bool head_is_local;
     orr_access head_access;
     uint8_t head_order;         // ORDER_*
+    uint16_t head_warp;         // whose it is
     const uint32_t *head_needs; // of its lanes, in their order; NULL: it does not wait
     uint64_t lsu_busy_from;     // when the instruction worked on last began
     uint64_t full_since;        // the queue's head waits for a miss to come back
@@ -227,6 +230,7 @@ typedef struct sm {
     uint32_t in_order;
     // constants and code
     orr_cache l1i, constants, constants2;
+    uint64_t const_free; // constants by address: the next one
     uint64_t *l1i_when, l1i_last;
     // sums
     orr_sm_counts n;
@@ -248,6 +252,7 @@ typedef struct worker { // one host thread's sums; which thread ran what does no
     uint32_t ninsts;
     struct bank_memo { // shared memory: the last pattern of each instruction
         uint8_t swap;  // an atomic: compares and swaps (2) or does not (1); 0: not looked at yet
+        uint8_t sum;   // an atomic: adds floating-point numbers (2) or does not (1)
         uint8_t n, bytes[42];
         uint32_t mask;
         orr_banked banked;
@@ -290,6 +295,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t l1_latency, shared_latency, const_latency, const2_latency, l2_latency;
     uint64_t request_ticks, reply_ticks, far_ticks; // SM to slice, slice to SM; more to the other side
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
+    uint64_t atomic_ticks;                          // of a slice for a lane's atomic
     uint64_t branch_wait, branch_jump, barrier_latency, collect, writeback, fetch_latency;
     uint64_t line_interval, line_interval2; // between two lines of code for a scheduler, for an SM
     uint64_t block_latency, turnaround, warp_interval;
