@@ -65,7 +65,9 @@ app_variable *app_variable_of(const void *host);
 int app_variable_place(app_variable *v, uint64_t *addr, uint64_t *bytes);
 
 // ---- time ---------------------------------------------------------------------------------------------
+enum { STREAM_ATTRIBUTES = 10 };
 typedef struct app_stream {
+    char attributes[STREAM_ATTRIBUTES][64]; // cudaStreamAttrValue
     uint64_t id;
     unsigned flags; // 1: does not wait for the legacy default stream
     int priority;
@@ -98,7 +100,7 @@ void app_clock_wait(double until); // the host waits
 double app_clock_all(void);        // when everything is done
 
 // ---- what streams do ------------------------------------------------------------------------------------
-enum { DO_KERNEL, DO_COPY, DO_FILL, DO_HOST, DO_RECORD, DO_WAIT, DO_NOTHING, DO_GRAPH, DO_FREE };
+enum { DO_KERNEL, DO_COPY, DO_FILL, DO_HOST, DO_RECORD, DO_WAIT, DO_NOTHING, DO_GRAPH, DO_FREE, DO_ALLOC };
 typedef struct app_call {
     uint8_t what;
     app_function *function; // DO_KERNEL
@@ -132,6 +134,7 @@ typedef struct app_node {
     bool off;
     uint32_t index;
     struct app_node *origin; // of a clone
+    void **args;             // what cudaGraphKernelNodeGetParams has handed out
 } app_node;
 typedef struct app_graph {
     ORR_VEC(app_node *) nodes;
@@ -150,6 +153,7 @@ int app_graph_run(app_graph *g, app_stream *s);
 typedef struct app_block { // memory the program has asked for
     uint64_t addr, bytes;
     uint8_t place; // PLACE_*
+    bool kept;     // of a graph: it stays when it is freed
 } app_block;
 
 typedef struct app {
@@ -191,6 +195,7 @@ int app_enter(void);      // takes the lock, opens the device; E_* when that fai
 int app_leave(int error); // gives the lock back; remembers the error for cudaGetLastError
 int app_last(bool reset); // cudaGetLastError, cudaPeekAtLastError
 int app_alloc(uint64_t bytes, int place, const char *name, void **p);
+int app_alloc_kept(uint64_t bytes, const char *name, void **p);
 int app_free(void *p);
 app_block *app_block_of(uint64_t addr);
 app_stream *app_stream_of(void *handle);

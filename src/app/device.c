@@ -178,11 +178,18 @@ int app_alloc(uint64_t bytes, int place, const char *name, void **p) {
     size_t at = above(addr);
     (void)ORR_PUSH(&a->blocks);
     memmove(a->blocks.at + at + 1, a->blocks.at + at, (a->blocks.n - 1 - at) * sizeof *a->blocks.at);
-    a->blocks.at[at] = (app_block){addr, bytes, (uint8_t)place};
+    a->blocks.at[at] = (app_block){.addr = addr, .bytes = bytes, .place = (uint8_t)place};
     if (place != PLACE_PINNED) a->used += bytes;
     if (a->used > a->peak) a->peak = a->used;
     *p = (void *)(uintptr_t)addr;
     return E_OK;
+}
+
+int app_alloc_kept(uint64_t bytes, const char *name, void **p) {
+    int error = app_alloc(bytes, PLACE_DEVICE, name, p);
+    app_block *b = !error && *p ? app_block_of((uintptr_t)*p) : NULL;
+    if (b) b->kept = true;
+    return error;
 }
 
 int app_free(void *p) {
@@ -190,6 +197,7 @@ int app_free(void *p) {
     if (!p) return E_OK;
     app_block *b = app_block_of((uintptr_t)p);
     if (!b || b->addr != (uintptr_t)p) return E_VALUE;
+    if (b->kept) return E_OK;
     if (b->place != PLACE_PINNED) a->used -= b->bytes;
     orr_mem_free(a->mem, b->addr);
     size_t at = (size_t)(b - a->blocks.at);

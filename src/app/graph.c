@@ -12,6 +12,7 @@ app_graph *app_graph_new(void) { return orr_calloc(1, sizeof(app_graph)); }
 static void free_node(app_node *n) {
     free(n->call.params);
     free(n->needs);
+    free(n->args);
     free(n);
 }
 

@@ -93,6 +93,7 @@ RT(cudaDeviceReset)(void) {
     app *a = &the_app;
     if (!a->failed) {
         app_clock_wait(app_clock_all());
+        for (size_t i = 0; i < a->blocks.n; i++) a->blocks.at[i].kept = false;
         while (a->blocks.n) app_free((void *)(uintptr_t)a->blocks.at[a->blocks.n - 1].addr);
         a->sticky = E_OK;
     }
@@ -113,6 +114,12 @@ RT(cudaDeviceEnablePeerAccess)(int peer, unsigned flags) {
 RT(cudaDeviceDisablePeerAccess)(int peer) {
     (void)peer;
     return app_enter(), app_leave(E_PEER_NOT_ENABLED);
+}
+
+RT(cudaDeviceGetP2PAttribute)(int *value, int which, int from, int to) {
+    (void)which;
+    if (value) *value = 0;
+    return app_enter(), app_leave(!value ? E_VALUE : from || to ? E_DEVICE : E_OK);
 }
 
 RT(cudaDeviceGetPCIBusId)(char *id, int n, int device) {
@@ -317,3 +324,9 @@ RT(cudaGetExportTable)(const void **table, const void *id) {
     if (table) *table = NULL;
     return E_NOT_SUPPORTED;
 }
+
+// The names of CUDA 2, which 11 and 12 still have.
+RT(cudaThreadSynchronize)(void) { return orr_cudaDeviceSynchronize(); }
+RT(cudaThreadExit)(void) { return orr_cudaDeviceReset(); }
+RT(cudaThreadGetLimit)(size_t *value, int limit) { return orr_cudaDeviceGetLimit(value, limit); }
+RT(cudaThreadSetLimit)(int limit, size_t value) { return orr_cudaDeviceSetLimit(limit, value); }

@@ -75,7 +75,7 @@ RT(cudaGraphAddMemcpyNode1D)
     return app_leave(add(node, graph, needs, n, &c));
 }
 
-static int fill_call(const memset_node *p, app_call *c) {
+int app_fill_call(const memset_node *p, app_call *c) {
     if (!p || (p->element != 1 && p->element != 2 && p->element != 4)) return E_VALUE;
     *c = (app_call){.what = DO_FILL,
                     .dst = {p->dst, p->pitch, p->width * p->element, 0},
@@ -88,7 +88,7 @@ static int fill_call(const memset_node *p, app_call *c) {
 RT(cudaGraphAddMemsetNode)(void **node, void *graph, void *const *needs, size_t n, const memset_node *p) {
     ENTER();
     app_call c;
-    int error = fill_call(p, &c);
+    int error = app_fill_call(p, &c);
     return app_leave(error ? error : add(node, graph, needs, n, &c));
 }
 
@@ -165,8 +165,8 @@ RT(cudaGraphGetRootNodes)(void *graph, void **nodes, size_t *n) {
 }
 RT(cudaGraphNodeGetType)(void *node, int *type) {
     static const int types[] = {
-        [DO_KERNEL] = 0,  [DO_COPY] = 1, [DO_FILL] = 2,   [DO_HOST] = 3, [DO_GRAPH] = 4,
-        [DO_NOTHING] = 5, [DO_WAIT] = 6, [DO_RECORD] = 7, [DO_FREE] = 11};
+        [DO_KERNEL] = 0,  [DO_COPY] = 1, [DO_FILL] = 2,   [DO_HOST] = 3,  [DO_GRAPH] = 4,
+        [DO_NOTHING] = 5, [DO_WAIT] = 6, [DO_RECORD] = 7, [DO_FREE] = 11, [DO_ALLOC] = 10};
     ENTER();
     if (!node || !type) return app_leave(E_VALUE);
     *type = types[((app_node *)node)->call.what];
@@ -241,7 +241,7 @@ RT(cudaGraphExecMemsetNodeSetParams)(void *exec, void *node, const memset_node *
     ENTER();
     app_node *n = in_exec(exec, node);
     app_call c;
-    int error = n ? fill_call(p, &c) : E_VALUE;
+    int error = n ? app_fill_call(p, &c) : E_VALUE;
     if (!error) replace(n, &c);
     return app_leave(error);
 }

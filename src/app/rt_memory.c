@@ -55,8 +55,12 @@ RT(cudaFreeHost)(void *p) { return release(p, true); }
 
 RT_S(cudaMallocAsync)(void **p, size_t bytes, void *stream) {
     ENTER();
-    if (!p || !app_stream_of(stream)) return app_leave(p ? E_HANDLE : E_VALUE);
-    return app_leave(app_alloc(bytes, PLACE_DEVICE, "cudaMallocAsync", p));
+    app_stream *s = app_stream_of(stream);
+    if (!p || !s) return app_leave(p ? E_HANDLE : E_VALUE);
+    if (!s->capture && !s->joined) return app_leave(app_alloc(bytes, PLACE_DEVICE, "cudaMallocAsync", p));
+    int error = app_alloc_kept(bytes, "memory of a graph", p);
+    app_call c = {.what = DO_ALLOC, .user = *p, .size = {bytes, 1, 1}};
+    return app_leave(error ? error : app_submit(s, &c));
 }
 RT_S(cudaFreeAsync)(void *p, void *stream) {
     ENTER();

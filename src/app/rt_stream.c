@@ -2,6 +2,7 @@
 #include "app/rt.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // ---- streams --------------------------------------------------------------------------------------------
 int app_stream_new(void **stream, unsigned flags, int priority) {
@@ -173,3 +174,52 @@ RT_S(cudaStreamIsCapturing)(void *stream, int *status) {
     return app_leave(status ? E_OK : E_VALUE);
 }
 RT(cudaThreadExchangeStreamCaptureMode)(int *mode) { return mode ? E_OK : E_VALUE; }
+
+// 13 tells of edge data too; 12's programs call _v2, 11's the first.
+static int capture_info(void *stream, int *status, unsigned long long *id, void **graph, void ***needs,
+                        size_t *n) {
+    STREAM();
+    app_graph *g = s->capture ? s->capture : s->joined;
+    if (status) *status = g != NULL;
+    if (id) *id = s->id + 1;
+    if (graph) *graph = g;
+    if (needs) *needs = g && g->last ? (void **)&g->last : NULL;
+    if (n) *n = g && g->last;
+    return app_leave(status ? E_OK : E_VALUE);
+}
+IN_13(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_ptsz)
+RT_13(cudaStreamGetCaptureInfo)
+(void *stream, int *status, unsigned long long *id, void **graph, void ***needs, const void **edges,
+ size_t *n) {
+    if (edges) *edges = NULL;
+    return capture_info(stream, status, id, graph, needs, n);
+}
+RT_11_12(cudaStreamGetCaptureInfo, stream_capture_info_12)
+(void *stream, int *status, unsigned long long *id) {
+    return capture_info(stream, status, id, NULL, NULL, NULL);
+}
+RT_S(cudaStreamGetCaptureInfo_v2)
+(void *stream, int *status, unsigned long long *id, void **graph, void ***needs, size_t *n) {
+    return capture_info(stream, status, id, graph, needs, n);
+}
+
+// ---- attributes
+// Hints of how to keep the cache and when to synchronise: kept and told again, they change nothing here.
+RT_S(cudaStreamSetAttribute)(void *stream, int which, const void *value) {
+    STREAM();
+    if (!value || which < 0 || which >= STREAM_ATTRIBUTES) return app_leave(E_VALUE);
+    memcpy(s->attributes[which], value, sizeof *s->attributes);
+    return app_leave(E_OK);
+}
+RT_S(cudaStreamGetAttribute)(void *stream, int which, void *value) {
+    STREAM();
+    if (!value || which < 0 || which >= STREAM_ATTRIBUTES) return app_leave(E_VALUE);
+    memcpy(value, s->attributes[which], sizeof *s->attributes);
+    return app_leave(E_OK);
+}
+RT_S(cudaStreamCopyAttributes)(void *to, void *stream) {
+    STREAM();
+    app_stream *t = app_stream_of(to);
+    if (t) memcpy(t->attributes, s->attributes, sizeof s->attributes);
+    return app_leave(t ? E_OK : E_HANDLE);
+}
