@@ -132,6 +132,9 @@ static void test_functions(void **state) {
         "    .param .b8 one[1]\n)\n.maxntid 32, 2, 1\n.minnctapersm 3\n.pragma "
         "\"nounroll\";\n.maxclusterrank 4\n{",
         ".pragma \"x\";", ".alias other, g;");
+    // A kernel whose address is taken is declared first, and how to launch it is said where it is defined.
+    PRINTS(".global .u64 a = k;\n.entry k () .maxntid 32 .maxclusterrank 4 { ret; }", ".entry k();\n",
+           ".global .u64 a = k;\n", ".entry k()\n.maxntid 32, 1, 1\n.maxclusterrank 4\n{");
     // Call sites keep their scopes, because they share the frame; prototypes and tables come along.
     PRINTS(".func (.param .b32 r) f (.param .b32 a) { ret; }\n.entry k () { .reg .b64 d; .reg .b32 a<9>;\n"
            "{ .param .b32 p; st.param.b32 [p], a1; .param .b32 q; call (q), f, (p); }\n"

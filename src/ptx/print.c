@@ -346,7 +346,20 @@ static void put_triple(const char *name, const uint32_t v[3], orr_text *out) {
     if (v[0]) orr_text_add(out, "\n.%s %u, %u, %u", name, v[0], v[1], v[2]);
 }
 
-static void put_header(const ptx_front *f, const ptx_print_hooks *h, const ptx_func *fn, orr_text *out) {
+// How a kernel is to be compiled and launched. ptxas takes it with the definition only.
+static void put_tuning(const ptx_print_hooks *h, const ptx_func *fn, orr_text *out) {
+    put_triple("maxntid", fn->maxntid, out);
+    put_triple("reqntid", fn->reqntid, out);
+    put_triple("reqnctapercluster", fn->cluster, out);
+    bool tuned = !h || !h->no_tuning;
+    if (tuned && fn->minctapersm) orr_text_add(out, "\n.minnctapersm %u", fn->minctapersm);
+    if (tuned && fn->maxnreg) orr_text_add(out, "\n.maxnreg %u", fn->maxnreg);
+    if (h && h->entry_directives && fn->entry && !fn->maxntid[0] && !fn->reqntid[0])
+        orr_text_add(out, "\n%s", h->entry_directives);
+}
+
+static void put_header(const ptx_front *f, const ptx_print_hooks *h, const ptx_func *fn, bool definition,
+                       orr_text *out) {
     put_linkage(fn->linkage, out);
     put(out, fn->entry ? ".entry " : ".func ");
     if (fn->attribute.n) {
@@ -359,14 +372,8 @@ static void put_header(const ptx_front *f, const ptx_print_hooks *h, const ptx_f
     }
     put_func_name(h, fn, out);
     put_params(fn->params, fn->nparams, out);
-    put_triple("maxntid", fn->maxntid, out);
-    put_triple("reqntid", fn->reqntid, out);
-    put_triple("reqnctapercluster", fn->cluster, out);
-    bool tuned = !h || !h->no_tuning;
-    if (tuned && fn->minctapersm) orr_text_add(out, "\n.minnctapersm %u", fn->minctapersm);
-    if (tuned && fn->maxnreg) orr_text_add(out, "\n.maxnreg %u", fn->maxnreg);
-    if (h && h->entry_directives && fn->entry && !fn->maxntid[0] && !fn->reqntid[0])
-        orr_text_add(out, "\n%s", h->entry_directives);
+    if (definition) put_tuning(h, fn, out);
+    if (!definition && fn->entry) return;
     for (uint32_t i = 0; i < fn->nnotes; i++) {
         const ptx_note *n = &f->notes.at[fn->first_note + i];
         if (n->kind != N_DIRECTIVE) break;
@@ -429,7 +436,7 @@ static void put_note(const orr_module *m, const ptx_print_hooks *h, const ptx_fu
 
 void ptx_print_func(const orr_module *m, const ptx_print_hooks *h, const ptx_func *fn, orr_text *out) {
     const ptx_front *f = m->front;
-    put_header(f, h, fn, out);
+    put_header(f, h, fn, true, out);
     put(out, "\n{\n");
     put_ranges(fn, out);
     if (h && h->open) h->open(h->arg, fn, out);
@@ -513,7 +520,7 @@ bool ptx_print(orr_module *m, const ptx_print_hooks *h, orr_text *out, orr_err *
         const ptx_func *fn = f->funcs.at[i];
         if ((fn->entry && !entries) || !wanted(h, fn)) continue;
         put(out, "\n");
-        put_header(f, h, fn, out);
+        put_header(f, h, fn, false, out);
         put(out, ";\n");
     }
     inits in = sort_inits(m, f);
