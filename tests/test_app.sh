@@ -109,6 +109,11 @@ insts() { grep -o '"warp_insts": *[0-9]*' "$1" | head -1 | tr -dc 0-9; }
     fail "launches that are not chosen must still be executed"
 grep -q '"axpy"' none.json && fail "--kernels chose what it should not"
 
+# All bundled workloads through CUDA's driver, from their cubins: the command itself is the CUDA program.
+"$orrery" app -q "$orrery" hw run --all --size small >all 2>err || { cat all err; fail "workloads through the driver"; }
+n=$("$orrery" list --names | wc -l)
+grep -q "^$n of $n scripts right" all || { tail -3 all; fail "not all workloads are right"; }
+
 # Mistakes
 rc=0
 "$orrery" app 2>err || rc=$?
