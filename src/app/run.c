@@ -169,7 +169,9 @@ static bool simulate(app *a, const orr_launch *l, orr_err *e) {
     if (a->recorded) return record(a, l, &w, e);
     if (!a->counts_only) return a->model->run(a->gpu, &w, &a->result, e);
     orr_exec_counts counts = {0};
+    double start = orr_seconds();
     if (!orr_exec_run(l, a->threads, false, NULL, NULL, &counts, e)) return false;
+    a->result.host.execute_seconds += orr_seconds() - start;
     orr_launch_result *r = orr_result_add(&a->result, a->gpu, &w);
     r->warp_insts = counts.warp_insts;
     r->thread_insts = counts.thread_insts;
