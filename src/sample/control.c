@@ -20,7 +20,8 @@
 // What is left out is a whole number of times what the GPU holds. The machine does not notice: it goes on
 // with the blocks that run, and where these blocks would be in their wave (all of one wave end at nearly the
 // same time when blocks are equal) the ones after the gap are. So neither the beginning of a launch nor its
-// end, when the SMs run empty, is ever predicted. Where the last blocks of a launch are not like the others,
+// end, when the SMs run empty, is ever predicted. Blocks need not begin in order: what turns out to have
+// begun when it was to be left out is taken back. Where the last blocks of a launch are not like the others,
 // all that run at its end are simulated.
 #include <math.h>
 #include <stdlib.h>
@@ -46,6 +47,8 @@ struct orr_control {
     const orr_sp_launch *launch;
     uint64_t *insts, *requests; // by block
     bool *done;                 // by block: ended, or left out
+    uint32_t *left_out;         // by block: 0, or the region that left it out, from 1
+    uint64_t ended, skipped;    // blocks so far
     uint64_t low;               // all blocks before it are done
     uint64_t resident;
     orr_region *regions;
@@ -88,11 +91,23 @@ static void begin(orr_sampler *s, uint64_t resident, uint64_t start) {
     }
 }
 
+// A block that was to be left out had begun.
+static void take_back(orr_control *c, uint64_t block) {
+    orr_region_result *x = &c->results[c->left_out[block] - 1];
+    c->left_out[block] = 0;
+    c->skipped--;
+    x->skipped--;
+    x->skipped_insts -= c->insts[block];
+    x->cycles = (double)x->skipped_insts / x->ipc;
+}
+
 static void ended(orr_sampler *s, const orr_span *spans, size_t n) {
     orr_control *c = (orr_control *)s;
     for (size_t i = 0; i < n; i++) {
         if (spans[i].block >= c->launch->blocks) continue;
         c->done[spans[i].block] = true;
+        c->ended++;
+        if (c->left_out[spans[i].block]) take_back(c, spans[i].block);
         if (c->inside && spans[i].block < c->regions[c->at].end)
             *ORR_PUSH(&c->endings) = (ending){spans[i].end, spans[i].block};
         else if (!c->inside && spans[i].end > c->last)
@@ -174,15 +189,28 @@ static uint64_t kept(const orr_control *c, const orr_region_result *x) {
     return fabs(tail / mean - 1) > 0.02 ? c->resident : 0;
 }
 
+// Blocks from `next` on that have begun: an SM may keep a block in stock while others go on with later ones.
+// Where some of those have ended, all that began, less those before `next`.
+static uint64_t begun(const orr_control *c, uint64_t next, uint64_t end) {
+    uint64_t beyond = 0, before = next - c->skipped, all = c->ended + c->resident;
+    for (uint64_t b = next; b < end; b++) beyond += c->done[b];
+    if (beyond && all > before && all - before > beyond) beyond = all - before;
+    return beyond < end - next ? beyond : end - next;
+}
+
 static uint64_t leave_out(orr_control *c, uint64_t next, uint64_t *warm) {
     orr_region_result *x = &c->results[c->at];
-    uint64_t left = x->end - next, keep = kept(c, x);
-    uint64_t n = left > keep ? (left - keep) / c->resident * c->resident : 0, to = next + n;
+    uint64_t early = begun(c, next, x->end), left = x->end - next - early, keep = kept(c, x);
+    uint64_t n = left > keep ? (left - keep) / c->resident * c->resident : 0,
+             to = n ? next + early + n : next;
     for (uint64_t b = next; b < to; b++) {
+        if (c->done[b]) continue;
+        x->skipped++;
         x->skipped_insts += c->insts[b];
+        c->left_out[b] = c->at + 1;
         c->done[b] = true;
     }
-    x->skipped = n;
+    c->skipped += x->skipped;
     x->cycles = (double)x->skipped_insts / x->ipc;
     *warm = warm_from(c, next, to);
     c->inside = false;
@@ -225,6 +253,7 @@ orr_control *orr_control_new(const orr_sp_launch *l, const orr_sample_options *o
     c->insts = orr_malloc((l->blocks + 1) * sizeof *c->insts);
     c->requests = orr_malloc((l->blocks + 1) * sizeof *c->requests);
     c->done = orr_calloc(l->blocks + 1, sizeof *c->done);
+    c->left_out = orr_calloc(l->blocks + 1, sizeof *c->left_out);
     orr_sp_expand(l, c->insts, c->requests);
     return c;
 }
@@ -251,6 +280,7 @@ void orr_control_free(orr_control *c) {
     free(c->insts);
     free(c->requests);
     free(c->done);
+    free(c->left_out);
     free(c->regions);
     free(c->results);
     free(c->endings.at);
