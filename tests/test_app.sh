@@ -108,6 +108,11 @@ insts() { grep -o '"warp_insts": *[0-9]*' "$1" | head -1 | tr -dc 0-9; }
 "$orrery" app --kernels 'nothing*' --json -o none.json ./program "$fatbin" axpy | grep -q 'wrong: 0' ||
     fail "launches that are not chosen must still be executed"
 grep -q '"axpy"' none.json && fail "--kernels chose what it should not"
+# Sampled: six launches that are alike, of which one is simulated; exit status and output are the program's.
+rc=0
+"$orrery" app --model cycle --sample --json -o s.json ./program "$fatbin" graph 7 >out || rc=$?
+[ $rc -eq 7 ] && grep -q '^replayed: 768 3$' out || fail "sampled: status $rc"
+grep -q '"simulated_launches": *1\b' s.json && [ "$(grep -c '"kernel": "count", "index"' s.json)" = 6 ] || fail "sampled: not one of six"
 
 # All bundled workloads through CUDA's driver, from their cubins: the command itself is the CUDA program.
 "$orrery" app -q "$orrery" hw run --all --size small >all 2>err || { cat all err; fail "workloads through the driver"; }

@@ -18,7 +18,7 @@ kernels='' variables='' externs=''
 for n in "${names[@]}"; do
     cu=$source/workloads/$n/$n.cu
     { echo "#include \"$cu\""; echo 'extern "C" {'; } >"$n.cu"
-    for k in $(tr '\n' ' ' <"$cu" | grep -oE 'extern "C" __global__ void( __launch_bounds__\([^)]*\))? [A-Za-z_0-9]+' | grep -oE '[A-Za-z_0-9]+$'); do
+    for k in $(tr '\n' ' ' <"$cu" | sed -E 's/__launch_bounds__\([^)]*\)//g' | grep -oE '__global__ +void +[A-Za-z_0-9]+' | grep -oE '[A-Za-z_0-9]+$'); do
         echo "extern const void *const at_$k = (const void *)$k;" >>"$n.cu"
         externs+="extern \"C\" const void *const at_$k;"$'\n'
         kernels+="{\"$k\", at_$k}, "

@@ -6,9 +6,11 @@
 #include "cli/input.h"
 #include "model/model.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define LIBRARY "liborrery-cuda.so"
@@ -85,12 +87,56 @@ static bool check_program(const char *path, orr_err *e) {
     return true;
 }
 
+// ---- sampling -------------------------------------------------------------------------------------------
+// Which launches stand for which is known when all have been made. So the program runs first, and its
+// launches are recorded; then they are sampled as any recorded streams are (cli/run.c).
+static int wait_for(const char *program, char **args, orr_err *e) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (!child) {
+        execvp(program, args);
+        fprintf(stderr, "orrery: %s: %s\n", program, strerror(errno));
+        _exit(127);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) < 0) {
+        orr_fail(e, ORR_BAD_INPUT, "%s: %s", program, strerror(errno));
+        return e->status;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void remove_folder(const char *path) {
+    DIR *d = opendir(path);
+    for (struct dirent *x; d && (x = readdir(d));)
+        if (x->d_name[0] != '.') unlinkat(dirfd(d), x->d_name, 0);
+    if (d) closedir(d);
+    rmdir(path);
+}
+
+static int sampled(cli_options *o, const char *dir, bool temporary, orr_err *e) {
+    int status = wait_for(o->rest[0], o->rest, e);
+    char *input[] = {(char *)(uintptr_t)dir, NULL};
+    cli_options run = *o;
+    run.inputs = input;
+    run.ninputs = 1;
+    run.source = run.kernels = run.launches = run.record = run.timeline = NULL;
+    if (!e->status && !orr_stream_probe(dir))
+        orr_fail(e, ORR_BAD_INPUT, "%s: made no launches that --sample could look at", o->rest[0]);
+    if (!e->status && !o->output && !o->json && dup2(2, 1) < 0) // the report is not the program's output
+        orr_fail(e, ORR_BAD_INPUT, "app: %s", strerror(errno));
+    if (!e->status && !(o->quiet && !o->output)) cli_run(&run, e);
+    if (temporary) remove_folder(dir);
+    return e->status ? e->status : status;
+}
+
 int cli_app(cli_options *o, orr_err *e) {
     if (!o->nrest) {
         orr_fail(e, ORR_BAD_INPUT, "app: name a PROGRAM and its arguments, as in orrery app ./vectorAdd");
         return e->status;
     }
     orr_gpu *gpu = NULL;
+    int status = 0;
     cli_sets sets;
     cli_split_sets(o, &sets);
     if (sets.nscript)
@@ -103,7 +149,18 @@ int cli_app(cli_options *o, orr_err *e) {
         cli_load_gpu(o, &sets, &gpu, e);
     if (gpu) orr_gpu_free(gpu);
     orr_arena a = {0};
+    char *kept = NULL; // --sample: the recorded launches, when nobody else wants them
+    if (o->sample && (!o->model || strcmp(o->model, "functional") == 0 || o->timeline || o->counts_only))
+        orr_fail(e, ORR_BAD_INPUT,
+                 "app: --sample needs a model that predicts time, as --model cycle, and knows it only when "
+                 "the program has ended; leave out --timeline and --counts-only");
+    if (!e->status && o->sample && !o->record) {
+        const char *tmp = getenv("TMPDIR");
+        kept = orr_arena_printf(&a, "%s/orrery-app-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+        if (!mkdtemp(kept)) orr_fail(e, ORR_BAD_INPUT, "%s: %s", kept, strerror(errno));
+    }
     const char *dir = e->status ? NULL : folder(&a, e);
+    const char *record = kept ? kept : from_here(&a, o->record);
     if (dir && check_program(o->rest[0], e)) {
         orr_text set = {0};
         for (int i = 0; i < o->nsets; i++) orr_text_add(&set, "%s\n", o->sets[i]);
@@ -113,30 +170,34 @@ int cli_app(cli_options *o, orr_err *e) {
         const struct {
             const char *name, *value;
         } options[] = {{"GPU", o->gpu},
-                       {"MODEL", o->model},
+                       {"MODEL", o->sample ? "functional" : o->model},
                        {"SET", set.s},
                        {"THREADS", threads},
                        {"MAX_INSTS", most},
                        {"KERNELS", o->kernels},
                        {"LAUNCHES", o->launches},
                        {"SOURCE", o->source},
-                       {"OUTPUT", from_here(&a, o->output)},
+                       {"OUTPUT", o->sample ? NULL : from_here(&a, o->output)},
                        {"TIMELINE", from_here(&a, o->timeline)},
-                       {"RECORD", from_here(&a, o->record)},
+                       {"RECORD", record},
                        {"PROGRAM", o->rest[0]},
                        {"COUNTS_ONLY", o->counts_only ? "1" : NULL},
-                       {"JSON", o->json ? "1" : NULL},
-                       {"QUIET", o->quiet ? "1" : NULL}};
+                       {"JSON", o->json && !o->sample ? "1" : NULL},
+                       {"QUIET", o->quiet || o->sample ? "1" : NULL}};
         for (size_t i = 0; i < sizeof options / sizeof *options; i++) pass(options[i].name, options[i].value);
         const char *old = getenv("LD_LIBRARY_PATH");
         setenv("LD_LIBRARY_PATH", orr_arena_printf(&a, "%s%s%s", dir, old && *old ? ":" : "", old ? old : ""),
                1);
-        fflush(NULL);
-        execvp(o->rest[0], o->rest); // returns only when it cannot
-        orr_fail(e, ORR_BAD_INPUT, "%s: %s", o->rest[0], strerror(errno));
         free(set.s);
+        if (o->sample) {
+            status = sampled(o, record, kept != NULL, e);
+        } else {
+            fflush(NULL);
+            execvp(o->rest[0], o->rest); // returns only when it cannot
+            orr_fail(e, ORR_BAD_INPUT, "%s: %s", o->rest[0], strerror(errno));
+        }
     }
     orr_arena_free(&a);
     cli_free_sets(&sets);
-    return e->status;
+    return e->status ? e->status : status;
 }

@@ -37,7 +37,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery record my.launch --size medium -o my.orr\n"
      "orrery record saxpy --gpu v100 --format accel-sim -o traces"},
     {"app", cli_app,
-     " gpu model set source kernels launches threads max-insts counts-only record timeline json output quiet "
+     " gpu model set source kernels launches threads max-insts counts-only sample precision warm: record "
+     "timeline json output quiet "
      "! ",
      "[options] PROGRAM [ARGUMENTS]", "run an unmodified CUDA program on a simulated GPU",
      "Runs a program that was built with `nvcc -cudart shared`, without a GPU: its kernels execute on the "
