@@ -94,6 +94,20 @@ rows: aaaaaaaaaa bbbbbbbbbb aaaaaaaaaz
 free: cudaSuccess
 twice: cudaErrorInvalidValue
 X
+is versions <<'X'
+11: 0, 132 SMs, 0 behind
+12: 0, 132 SMs, 0 behind
+13: 0, 132 SMs, 0 behind
+malloc 11: cudaSuccess
+malloc 12: cudaSuccess
+attributes 12: cudaSuccess
+type 2, behind ee
+X
+# The line of the PTX in the message; --max-insts ends a kernel that hangs.
+"$orrery" app -q --source ptx ./program "$fatbin" fault >got 2>err || fail "fault from PTX"
+grep -qE "program:[0-9]+: store of 4 bytes.*kernel 'wild', block \(0,0,0\), thread \(0,0,0\)" err || { cat err; fail "no line"; }
+"$orrery" app -q --max-insts 10000 ./program "$fatbin" hang >got 2>err || fail "hang"
+grep -q '^wait: cudaErrorLaunchTimeout$' got || { cat got err; fail "a kernel that hangs"; }
 
 # The report, the timeline, the recorded launches; the program's own exit status.
 rc=0
@@ -101,6 +115,18 @@ rc=0
 [ $rc -eq 7 ] || fail "exit status $rc instead of the program's 7"
 grep -q '"kernel": *"axpy"' r.json && grep -q '"cycles": *[1-9]' r.json || fail "the report has no cycles"
 grep -q '"name":"axpy"' t.json && [ "$(grep -c '"cat":"host to device"' t.json)" = 2 ] || fail "timeline"
+if command -v python3 >/dev/null; then # Chrome's format: complete events with times, in tracks that have names
+    python3 - t.json <<'X' || fail "the timeline is not as Perfetto reads it"
+import json, sys
+d = json.load(open(sys.argv[1]))
+e = d["traceEvents"]
+named = {x["tid"] for x in e if x["ph"] == "M" and x["name"] == "thread_name"}
+spans = [x for x in e if x["ph"] == "X"]
+assert len(spans) == 4 and all(x["tid"] in named and x["dur"] > 0 and x["ts"] >= 0 and x["pid"] == 1 for x in spans)
+spans.sort(key=lambda x: x["ts"]) # two copies in, the kernel, a copy out: one after the other
+assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-3 for a, b in zip(spans, spans[1:]))
+X
+fi
 # Replayed it does the same; cycles differ, because what the program copied is in L2 when its kernel starts.
 "$orrery" run rec --model cycle --json >again.json
 insts() { grep -o '"warp_insts": *[0-9]*' "$1" | head -1 | tr -dc 0-9; }

@@ -83,6 +83,16 @@ static int launch(const char *kernel, unsigned grid, unsigned block, void **args
 
 static void say(const char *what, int error) { printf("%s: %s\n", what, cudaGetErrorName(error)); }
 
+// As programs of CUDA 11 and 12 ask for them: functions whose arguments or results changed.
+int props_11(void *, int), props_12(void *, int), props_13(void *, int), malloc_11(void **, size_t);
+int malloc_12(void **, size_t), attributes_12(void *, const void *);
+__asm__(".symver props_11, cudaGetDeviceProperties@libcudart.so.11.0");
+__asm__(".symver props_12, cudaGetDeviceProperties_v2@libcudart.so.12");
+__asm__(".symver props_13, cudaGetDeviceProperties@libcudart.so.13");
+__asm__(".symver malloc_11, cudaMalloc@libcudart.so.11.0");
+__asm__(".symver malloc_12, cudaMalloc@libcudart.so.12");
+__asm__(".symver attributes_12, cudaPointerGetAttributes@libcudart.so.12");
+
 // ---- the tests ------------------------------------------------------------------------------------------
 static void test_axpy(void) {
     enum { N = 1000 };
@@ -204,6 +214,15 @@ static void test_fault(void) {
     say("outside", cudaMemcpy(d, &one, 65, IN));
 }
 
+static void test_hang(void) {
+    int *d;
+    cudaMalloc((void **)&d, 4);
+    cudaMemset(d, 0, 4);
+    void *args[] = {&d};
+    say("launch", launch(&spin, 1, 1, args, 0, NULL));
+    say("wait", cudaDeviceSynchronize());
+}
+
 static void test_print(void) {
     for (int i = 0; i < 2; i++) {
         void *args[] = {&i};
@@ -253,14 +272,38 @@ static void test_pitch(void) {
     say("twice", cudaFree(d));
 }
 
+// cudaDeviceProp: 13's offset and size are its header's, those of 11 and 12 follow from the fields in their
+// manuals. What lies behind a structure must not be written to.
+static void test_versions(void) {
+    static const struct {
+        const char *name;
+        int (*get)(void *, int);
+        int sms, size; // offset of multiProcessorCount, bytes in all
+    } versions[] = {{"11", props_11, 388, 728}, {"12", props_12, 388, 1032}, {"13", props_13, 384, 1008}};
+    unsigned char p[2048];
+    for (int i = 0; i < 3; i++) {
+        memset(p, 0xee, sizeof p);
+        int rc = versions[i].get(p, 0), sms, behind = 0;
+        memcpy(&sms, p + versions[i].sms, 4);
+        for (size_t k = (size_t)versions[i].size; k < sizeof p; k++) behind += p[k] != 0xee;
+        printf("%s: %d, %d SMs, %d behind\n", versions[i].name, rc, sms, behind);
+    }
+    void *d;
+    memset(p, 0xee, sizeof p);
+    say("malloc 11", malloc_11(&d, 16));
+    say("malloc 12", malloc_12(&d, 16));
+    say("attributes 12", attributes_12(p, d));
+    printf("type %d, behind %x\n", p[0], p[24]); // device memory; 24 bytes up to 12
+}
+
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } tests[] = {{"axpy", test_axpy},   {"symbols", test_symbols}, {"limits", test_limits},
-                 {"time", test_time},   {"graph", test_graph},     {"fault", test_fault},
-                 {"print", test_print}, {"driver", test_driver},   {"many", test_many},
-                 {"pitch", test_pitch}};
+    } tests[] = {{"axpy", test_axpy}, {"symbols", test_symbols}, {"limits", test_limits},
+                 {"time", test_time}, {"graph", test_graph},     {"fault", test_fault},
+                 {"hang", test_hang}, {"print", test_print},     {"driver", test_driver},
+                 {"many", test_many}, {"pitch", test_pitch},     {"versions", test_versions}};
     if (argc < 3) return 2;
     path = argv[1];
     registers();
