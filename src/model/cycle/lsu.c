@@ -262,6 +262,7 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
         s->misses.at[m].older = l->user;
         l->user = m;
         l->pending |= need;
+        s->head_missed++;
         ask(s, line, need, m, k->local, when);
     }
     orr_cache_touch(&s->l1, at);
@@ -480,7 +481,8 @@ static bool head_lines(sm *s, const work *k) {
     for (; s->head_line < x->lines; s->head_line++) {
         orr_line_access l = x->line[s->head_line];
         if (k->local) l.line += LOCAL_LINES + s->head_local;
-        uint64_t t = when + s->head_line * s->head_cost / x->lines;
+        uint64_t t = when + s->head_line * s->head_cost / x->lines, missed = s->head_missed * c->miss_interval;
+        if (t < when + missed) t = when + missed;
         if (c->perfect) {
             count(s, k->local, kind_of(k->i), (uint32_t)orr_popc(l.sectors), (uint32_t)orr_popc(l.sectors),
                   0);
@@ -498,6 +500,8 @@ static bool head_lines(sm *s, const work *k) {
             return false;
         }
     }
+    if (s->head_missed * c->miss_interval > s->head_cost)
+        s->lsu_free += s->head_missed * c->miss_interval - s->head_cost;
     if (k->flight == NOBODY && !c->perfect) {
         warp *w = warp_of(s, k->warp);
         uint64_t heard = (s->sent + c->reply_ticks) / ORR_TICKS;
@@ -686,7 +690,7 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
     s->n.l1_tags += s->head.lines;
     s->n.l1_busy += cost;
     begin(s, t, cost);
-    s->head_line = 0;
+    s->head_line = s->head_missed = 0;
     if (k.flight != NOBODY) {
         s->flights.at[k.flight].floor = s->lsu_busy_from + cost - 1 + c->l1_latency;
         s->flights.at[k.flight].open++; // until all lines have been looked up

@@ -124,6 +124,7 @@ static void latencies(cycle *c) {
     c->turnaround = cycles(g->launch_turnaround);
     c->warp_interval = cycles(g->launch_warp_interval);
     c->lsu_banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1;
+    c->miss_interval = (uint32_t)g->l1_miss_interval;
     c->l1_cycle_bytes = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1;
     c->pass_cycles =
         g->shared_bank_bytes < 4 ? (3 + (uint32_t)g->shared_bank_bytes) / (uint32_t)g->shared_bank_bytes : 1;

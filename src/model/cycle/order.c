@@ -389,7 +389,7 @@ static bool ready(const order *o, const orr_request *r, const orr_need *need, co
     uint32_t who = who_of(r, need);
     for (uint32_t n = 0; n < r->norder; n++) {
         uint32_t least = need[n].need & ~TAKES;
-        if (need[n].kind & ORDER_AGAIN && !(need[n].need & TAKES)) {
+        if (need[n].kind & ORDER_AGAIN && !need[n].need) {
             const swap *s = swap_of(o, need[n].word);
             if (s->word == need[n].word && s->who != who && s->when && s->when + apart > tried)
                 tried = s->when + apart;
@@ -404,7 +404,8 @@ static bool ready(const order *o, const orr_request *r, const orr_need *need, co
         if (p->since > after) after = p->since;
     }
     *when = tried;
-    if (after > r->time) *when = r->time + (after - r->time + apart - 1) / apart * apart;
+    uint64_t look = takes(r, need) ? apart : c->l2_latency * ORR_TICKS;
+    if (after > r->time) *when = r->time + (after - r->time + look - 1) / look * look;
     if (*when < tried) *when = tried;
     return true;
 }

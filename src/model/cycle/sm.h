@@ -206,6 +206,7 @@ typedef struct sm {
     bool head_busy; // the first of them is half done:
     orr_coalesced head;
     uint32_t head_line, head_cost;
+    uint32_t head_missed; // of its lines
     uint64_t head_local; // its lines in local memory begin here
     bool head_is_local;
     orr_access head_access;
@@ -303,6 +304,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t send_ahead, backlog_ticks; // how far a port may be behind before it holds up L1
     uint32_t coalesce;
     uint32_t lsu_banks;
+    uint32_t miss_interval; // of L1 for a line that misses
     uint32_t l1_cycle_bytes;
     uint32_t pass_cycles; // of shared memory's banks, 4 bytes each
     uint32_t *alone;      // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none
