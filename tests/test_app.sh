@@ -94,6 +94,15 @@ rows: aaaaaaaaaa bbbbbbbbbb aaaaaaaaaz
 free: cudaSuccess
 twice: cudaErrorInvalidValue
 X
+is registered <<'X'
+none: cudaErrorInvalidValue
+register: cudaSuccess
+twice: cudaErrorHostMemoryAlreadyRegistered
+pointer: cudaSuccess
+reversed: 100 0
+unregister: cudaSuccess
+again: cudaErrorHostMemoryNotRegistered
+X
 is versions <<'X'
 11: 0, 132 SMs, 0 behind
 12: 0, 132 SMs, 0 behind

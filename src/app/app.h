@@ -156,6 +156,12 @@ typedef struct app_block { // memory the program has asked for
     bool kept;     // of a graph: it stays when it is freed
 } app_block;
 
+typedef struct app_registered { // memory of the program's own that kernels may use (cudaHostRegister)
+    char *host;
+    size_t bytes;
+    char *device; // what kernels see of it, NULL: nobody has asked for its address
+} app_registered;
+
 typedef struct app {
     bool open, closed;
     int failed;
@@ -179,6 +185,7 @@ typedef struct app {
     app_stream legacy, per_thread, *streams;
     uint64_t next_stream;
     ORR_VEC(app_block) blocks; // sorted by address
+    ORR_VEC(app_registered) registered;
     uint64_t used, peak;
     uint64_t workspace; // of cooperative launches
     ORR_VEC(app_span) spans;

@@ -64,6 +64,7 @@ int orr_cudaMemcpy2DAsync(void *dst, size_t dp, const void *src, size_t sp, size
                           int kind, void *stream);
 int orr_cudaHostRegister(void *p, size_t bytes, unsigned flags);
 int orr_cudaHostUnregister(void *p);
+int orr_cudaHostGetDevicePointer(void **device, void *host, unsigned flags);
 int orr_cudaLaunchKernelExC(const launch_config *config, const void *func, void **args);
 const char *orr_cudaGetErrorString(int error);
 const char *orr_cudaGetErrorName(int error);
@@ -344,9 +345,7 @@ API int cuMemHostAlloc(void **p, size_t bytes, unsigned flags) {
     return orr_cudaMallocHost(p, bytes);
 }
 API int cuMemHostGetDevicePointer_v2(devptr *p, void *host, unsigned flags) {
-    (void)flags;
-    if (p) *p = (uintptr_t)host;
-    return p ? E_OK : E_VALUE;
+    return orr_cudaHostGetDevicePointer((void **)p, host, flags);
 }
 API int cuMemAllocAsync(devptr *p, size_t bytes, void *stream) {
     return orr_cudaMallocAsync((void **)p, bytes, stream);

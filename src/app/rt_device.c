@@ -95,6 +95,7 @@ RT(cudaDeviceReset)(void) {
         app_clock_wait(app_clock_all());
         for (size_t i = 0; i < a->blocks.n; i++) a->blocks.at[i].kept = false;
         while (a->blocks.n) app_free((void *)(uintptr_t)a->blocks.at[a->blocks.n - 1].addr);
+        a->registered.n = 0;
         a->sticky = E_OK;
     }
     app_leave(E_OK);

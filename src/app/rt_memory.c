@@ -118,28 +118,45 @@ RT_S(cudaMallocFromPoolAsync)(void **p, size_t bytes, void *pool, void *stream) 
     return pool ? orr_cudaMallocAsync(p, bytes, stream) : E_VALUE;
 }
 
-// ---- the host's own memory
-// ---------------------------------------------------------------------------------- Registered memory can be
-// copied from and to as before; that kernels use it would need it at the same address on both sides, which
-// only memory that was allocated here has.
+// ---- the host's own memory ------------------------------------------------------------------------------
+// Kernels cannot reach memory that was not allocated here. What is registered has a double that they can, at
+// the address that cudaHostGetDevicePointer says; before each launch it is brought up to date, and after the
+// launch the program's memory is (run.c). cudaDevAttrCanUseHostPointerForRegisteredMem is 0 accordingly.
+static app_registered *registered(const void *p) {
+    for (size_t i = 0; i < the_app.registered.n; i++) {
+        app_registered *r = &the_app.registered.at[i];
+        if ((const char *)p >= r->host && (const char *)p < r->host + r->bytes) return r;
+    }
+    return NULL;
+}
+
 RT(cudaHostRegister)(void *p, size_t bytes, unsigned flags) {
     (void)flags;
-    return app_enter(), app_leave(p && bytes ? E_OK : E_VALUE);
+    ENTER();
+    if (!p || !bytes || bytes > UINTPTR_MAX - (uintptr_t)p) return app_leave(E_VALUE);
+    if (registered(p) || app_place(p) != PLACE_HOST) return app_leave(E_REGISTERED);
+    *ORR_PUSH(&the_app.registered) = (app_registered){p, bytes, NULL};
+    return app_leave(E_OK);
 }
-RT(cudaHostUnregister)(void *p) { return app_enter(), app_leave(p ? E_OK : E_VALUE); }
+RT(cudaHostUnregister)(void *p) {
+    ENTER();
+    app_registered *r = registered(p);
+    if (!r || r->host != p) return app_leave(E_NOT_REGISTERED);
+    app_free(r->device);
+    *r = the_app.registered.at[--the_app.registered.n];
+    return app_leave(E_OK);
+}
 RT(cudaHostGetDevicePointer)(void **device, void *host, unsigned flags) {
     (void)flags;
     ENTER();
     if (!device) return app_leave(E_VALUE);
-    if (app_place(host) == PLACE_HOST) {
-        *device = NULL;
-        app_say(
-            "cudaHostGetDevicePointer: memory that the program allocated itself (cudaHostRegister) cannot "
-            "be reached from simulated kernels; allocate it with cudaHostAlloc");
-        return app_leave(E_NOT_SUPPORTED);
-    }
-    *device = host;
-    return app_leave(E_OK);
+    *device = app_place(host) == PLACE_HOST ? NULL : host;
+    if (*device) return app_leave(E_OK);
+    app_registered *r = registered(host);
+    if (!r) return app_leave(E_VALUE);
+    int error = r->device ? E_OK : app_alloc(r->bytes, PLACE_PINNED, "cudaHostRegister", (void **)&r->device);
+    if (!error) *device = r->device + ((char *)host - r->host);
+    return app_leave(error);
 }
 RT(cudaHostGetFlags)(unsigned *flags, void *host) {
     ENTER();

@@ -178,6 +178,15 @@ static bool simulate(app *a, const orr_launch *l, orr_err *e) {
     return true;
 }
 
+// Memory of the program's own that kernels see a double of (cudaHostRegister).
+static void exchange(const app *a, bool in) {
+    for (size_t i = 0; i < a->registered.n; i++) {
+        const app_registered *r = &a->registered.at[i];
+        if (r->device && in) memcpy(r->device, r->host, r->bytes);
+        if (r->device && !in) memcpy(r->host, r->device, r->bytes);
+    }
+}
+
 static int kernel(app_stream *s, const app_call *c) {
     app *a = &the_app;
     const orr_gpu *g = a->gpu;
@@ -226,8 +235,10 @@ static int kernel(app_stream *s, const app_call *c) {
     bool simulated = chosen(a, k, l.index);
     double before = orr_seconds();
     size_t had = a->result.launches.n;
+    exchange(a, true);
     bool ok = simulated ? simulate(a, &l, &e) : orr_exec_run(&l, a->threads, false, NULL, NULL, NULL, &e);
     a->result.host.seconds += orr_seconds() - before;
+    exchange(a, false);
     a->skipped += !simulated;
     orr_progress_step(&a->progress, a->nlaunches);
     if (!ok) {

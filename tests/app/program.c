@@ -17,6 +17,8 @@ void __cudaRegisterFunction(void **, const char *, char *, const char *, int, vo
                             int *);
 void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
 int cudaMalloc(void **, size_t), cudaMallocManaged(void **, size_t, unsigned), cudaFree(void *);
+int cudaHostRegister(void *, size_t, unsigned), cudaHostUnregister(void *);
+int cudaHostGetDevicePointer(void **, void *, unsigned);
 int cudaMallocPitch(void **, size_t *, size_t, size_t);
 int cudaMemcpy(void *, const void *, size_t, int), cudaMemset(void *, int, size_t);
 int cudaMemcpy2D(void *, size_t, const void *, size_t, size_t, size_t, int);
@@ -214,6 +216,23 @@ static void test_fault(void) {
     say("outside", cudaMemcpy(d, &one, 65, IN));
 }
 
+static void test_registered(void) { // the program's own memory, of which kernels see a double
+    static int x[64];
+    int *d = NULL;
+    for (int i = 0; i < 64; i++) x[i] = i;
+    say("none", cudaHostGetDevicePointer((void **)&d, x, 0));
+    say("register", cudaHostRegister(x, sizeof x, 2));
+    say("twice", cudaHostRegister(x, sizeof x, 2));
+    say("pointer", cudaHostGetDevicePointer((void **)&d, x, 0));
+    x[63] = 100; // before the launch, and after the address was asked for
+    void *args[] = {&d};
+    launch(&reverse, 1, 64, args, sizeof x, NULL);
+    cudaDeviceSynchronize();
+    printf("reversed: %d %d\n", x[0], x[63]);
+    say("unregister", cudaHostUnregister(x));
+    say("again", cudaHostUnregister(x));
+}
+
 static void test_hang(void) {
     int *d;
     cudaMalloc((void **)&d, 4);
@@ -300,10 +319,13 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } tests[] = {{"axpy", test_axpy}, {"symbols", test_symbols}, {"limits", test_limits},
-                 {"time", test_time}, {"graph", test_graph},     {"fault", test_fault},
-                 {"hang", test_hang}, {"print", test_print},     {"driver", test_driver},
-                 {"many", test_many}, {"pitch", test_pitch},     {"versions", test_versions}};
+    } tests[] = {{"axpy", test_axpy},        {"symbols", test_symbols},
+                 {"limits", test_limits},    {"time", test_time},
+                 {"graph", test_graph},      {"fault", test_fault},
+                 {"hang", test_hang},        {"registered", test_registered},
+                 {"print", test_print},      {"driver", test_driver},
+                 {"many", test_many},        {"pitch", test_pitch},
+                 {"versions", test_versions}};
     if (argc < 3) return 2;
     path = argv[1];
     registers();
