@@ -17,7 +17,7 @@
 #include "ptx/instrument.h"
 #include "ptx/ptx.h"
 
-enum { BLOCK = 96, GRID = 6, WARPS = 3, WORDS = 4096, CHUNKS = 4096 };
+enum { BLOCK = 96, GRID = 6, WARPS = 3, WORDS = 4096, LOG_BYTES = 4 << 20 };
 
 // Loops of different lengths, guarded and irregular accesses, a call, early exits, barriers under a guard,
 // shuffles under a mask in a register, a branch table, shared and local memory, a grid of two dimensions.
@@ -72,7 +72,7 @@ typedef struct rig {
     orr_module *plain, *told;
     orr_mem *mem;
     orr_image *images[2];
-    uint64_t data, control_places, chunks, taken;
+    uint64_t data, log, used, nowhere;
     uint8_t params[8];
 } rig;
 
@@ -100,9 +100,9 @@ static void set_up(rig *r) {
     r->images[0] = orr_image_load(r->mem, r->plain, &e);
     r->images[1] = orr_image_load(r->mem, r->told, &e);
     r->data = orr_mem_alloc(r->mem, WORDS * 4, "data", &e);
-    r->control_places = orr_mem_alloc(r->mem, GRID * WARPS * 8, "places", &e);
-    r->chunks = orr_mem_alloc(r->mem, CHUNKS * ORR_CHUNK_BYTES, "chunks", &e);
-    r->taken = orr_mem_alloc(r->mem, 256, "taken", &e);
+    r->log = orr_mem_alloc(r->mem, LOG_BYTES, "log", &e);
+    r->used = orr_mem_alloc(r->mem, 256, "used", &e);
+    r->nowhere = orr_mem_alloc(r->mem, ORR_NOWHERE_BYTES, "nowhere", &e);
     assert_int_equal(e.status, 0);
     memcpy(r->params, &r->data, 8);
 }
@@ -134,15 +134,14 @@ static void run_told(rig *r, const char *name, uint64_t counts, uint64_t blocks)
     assert_true(orr_image_symbol(r->images[1], "orr_control", &at, &bytes));
     assert_int_equal(bytes, ORR_CONTROL_WORDS * 8);
     uint64_t *control = orr_mem_host(r->mem, at, bytes);
-    memset(orr_mem_host(r->mem, r->taken, 4), 0, 4);
-    memset(orr_mem_host(r->mem, r->control_places, GRID * WARPS * 8), 0, GRID * WARPS * 8);
+    memset(orr_mem_host(r->mem, r->used, 8), 0, 8);
     control[ORR_CONTROL_GRID_X] = GRID / 2;
     control[ORR_CONTROL_GRID_Y] = 2;
     control[ORR_CONTROL_GRID_Z] = 1;
-    control[ORR_CONTROL_PLACES] = r->control_places;
-    control[ORR_CONTROL_CHUNKS] = r->chunks;
-    control[ORR_CONTROL_NCHUNKS] = CHUNKS;
-    control[ORR_CONTROL_TAKEN] = r->taken;
+    control[ORR_CONTROL_LOG] = r->log;
+    control[ORR_CONTROL_BYTES] = LOG_BYTES;
+    control[ORR_CONTROL_USED] = r->used;
+    control[ORR_CONTROL_NOWHERE] = r->nowhere;
     control[ORR_CONTROL_COUNTS] = counts;
     control[ORR_CONTROL_BLOCKS] = blocks;
     fill(r);
@@ -154,18 +153,13 @@ static void run_told(rig *r, const char *name, uint64_t counts, uint64_t blocks)
 typedef ORR_VEC(uint64_t) words;
 
 static void events_of(rig *r, uint64_t warp, words *out) {
-    uint64_t at = ((uint64_t *)orr_mem_host(r->mem, r->control_places, GRID * WARPS * 8))[warp];
-    uint8_t *chunks = orr_mem_host(r->mem, r->chunks, CHUNKS * ORR_CHUNK_BYTES);
-    uint64_t chain[CHUNKS], n = 0;
-    for (; at; n++) {
-        assert_true(n < CHUNKS && at >> 32 <= CHUNKS && (uint32_t)at <= ORR_CHUNK_BYTES);
-        chain[n] = at;
-        memcpy(&at, chunks + ((at >> 32) - 1) * ORR_CHUNK_BYTES, 8);
-    }
+    uint64_t used = *(uint64_t *)orr_mem_host(r->mem, r->used, 8) / 8;
+    const uint64_t *log = orr_mem_host(r->mem, r->log, LOG_BYTES);
+    assert_in_range(used, 1, LOG_BYTES / 8);
     out->n = 0;
-    while (n--)
-        for (uint32_t k = ORR_CHUNK_HEAD; k < (uint32_t)chain[n]; k += 8)
-            memcpy(ORR_PUSH(out), chunks + ((chain[n] >> 32) - 1) * ORR_CHUNK_BYTES + k, 8);
+    for (uint64_t n = 0; n < used; n += orr_event_words(log[n]))
+        for (size_t k = 0; log[n + 1] == warp && k < orr_event_words(log[n]); k++)
+            *ORR_PUSH(out) = log[n + k];
 }
 
 typedef struct piece { // what one lane did
@@ -184,8 +178,9 @@ static void take_apart(const words *w, piece *lists[32], size_t count[32]) {
         lists[i] = orr_calloc(w->n + 1, sizeof(piece));
         count[i] = 0;
     }
-    for (size_t n = 0; n < w->n;) {
-        uint64_t head = w->at[n++];
+    for (size_t n = ORR_EVENT_HEAD, next; n < w->n; n = next + ORR_EVENT_HEAD) {
+        uint64_t head = w->at[n - ORR_EVENT_HEAD];
+        next = n - ORR_EVENT_HEAD + orr_event_words(head);
         uint32_t kind = ORR_EVENT_KIND(head), lanes = ORR_EVENT_LANES(head), rank = 0;
         assert_true(lanes != 0);
         for (uint32_t m = lanes; m; m &= m - 1, rank++) {
@@ -197,10 +192,6 @@ static void take_apart(const words *w, piece *lists[32], size_t count[32]) {
             if (kind == ORR_EVENT_FAR) a = w->at[n + rank];
             lists[i][count[i]++] = (piece){ORR_EVENT_NUMBER(head) | (kind ? 1u << 31 : 0), a};
         }
-        n += kind == ORR_EVENT_REGULAR ? 2
-             : kind == ORR_EVENT_NEAR  ? 1 + (rank + 1) / 2
-             : kind == ORR_EVENT_FAR   ? rank
-                                       : 0;
     }
 }
 
@@ -221,15 +212,37 @@ static void shuffle(words *w, uint64_t seed) {
             if (i != lead && wish >> i & 1 && at[i] < count[i] && lists[i][at[i]].what == what)
                 lanes |= 1u << i;
         bool access = what >> 31;
+        size_t head = w->n;
         *ORR_PUSH(w) =
             (what & 0x3fffffff) | (access ? (uint64_t)ORR_EVENT_FAR << 30 : 0) | (uint64_t)lanes << 32;
+        *ORR_PUSH(w) = 0;
         for (uint32_t m = lanes; m; m &= m - 1) {
             int i = orr_ffs(m);
             if (access) *ORR_PUSH(w) = lists[i][at[i]].addr;
             at[i]++;
         }
+        if (w->n < head + orr_event_words(w->at[head])) *ORR_PUSH(w) = 0;
     }
     for (int i = 0; i < 32; i++) free(lists[i]);
+}
+
+// As the replay wants them: where each begins.
+typedef struct told {
+    words w;
+    ORR_VEC(uint32_t) at;
+} told;
+
+static orr_warp_events ready(told *t) {
+    t->at.n = 0;
+    for (size_t n = 0; n < t->w.n; n += orr_event_words(t->w.at[n])) *ORR_PUSH(&t->at) = (uint32_t)n;
+    return (orr_warp_events){t->w.at, t->w.n, t->at.at, t->at.n};
+}
+
+static void free_told(told *t) {
+    for (int n = 0; n < WARPS; n++) {
+        free(t[n].w.at);
+        free(t[n].at.at);
+    }
 }
 
 // ---- tests --------------------------------------------------------------------------------------------
@@ -248,16 +261,14 @@ static void compare(rig *r, uint64_t seed) { // 0: as they are
     orr_source *direct = orr_exec_source(&l, NULL, &e);
     assert_non_null(replay);
     assert_non_null(direct);
-    words w[WARPS] = {0};
+    told t[WARPS] = {0};
     for (uint64_t b = 0; b < GRID; b++) {
         orr_tb want, have;
-        orr_events runs[WARPS];
         orr_warp_events warps[WARPS];
         for (uint64_t n = 0; n < WARPS; n++) {
-            events_of(r, b * WARPS + n, &w[n]);
-            if (seed) shuffle(&w[n], seed + b * WARPS + n);
-            runs[n] = (orr_events){w[n].at, w[n].n};
-            warps[n] = (orr_warp_events){&runs[n], 1};
+            events_of(r, b * WARPS + n, &t[n].w);
+            if (seed) shuffle(&t[n].w, seed + b * WARPS + n);
+            warps[n] = ready(&t[n]);
         }
         assert_int_equal(direct->next(direct, &want, &e), 1);
         if (!orr_replay_block(replay, b, warps, &have, &e)) fail_msg("%s", e.text);
@@ -274,7 +285,7 @@ static void compare(rig *r, uint64_t seed) { // 0: as they are
     // And the instrumented kernel computed the same.
     assert_memory_equal(result, orr_mem_host(r->mem, r->data, WORDS * 4), WORDS * 4);
     free(result);
-    for (int n = 0; n < WARPS; n++) free(w[n].at);
+    free_told(t);
     orr_replay_free(replay);
 }
 
@@ -332,23 +343,23 @@ static void damage_is_found(void **state) {
     run_told(&r, "orr_rec_mix", 0, 0);
     orr_launch l = launch_of(&r, false, "mix");
     uint64_t seed = 7;
-    words w[WARPS] = {0};
+    told t[WARPS] = {0};
     for (int round = 0; round < 200; round++) {
         orr_replay *replay = orr_replay_new(&l, NULL, 0, NULL, &e);
-        orr_events runs[WARPS];
         orr_warp_events warps[WARPS];
         for (uint64_t n = 0; n < WARPS; n++) {
-            events_of(&r, n, &w[n]);
-            if (n == 0) w[n].at[dice(&seed) % w[n].n] ^= 1ull << dice(&seed) % 64;
-            runs[n] = (orr_events){w[n].at, n == 1 ? dice(&seed) % (w[n].n + 1) : w[n].n};
-            warps[n] = (orr_warp_events){&runs[n], 1};
+            events_of(&r, n, &t[n].w);
+            warps[n] = ready(&t[n]);
+            if (n == 0) t[n].w.at[dice(&seed) % t[n].w.n] ^= 1ull << dice(&seed) % 64;
+            if (n == 1) warps[n].n = dice(&seed) % (warps[n].n + 1);
+            if (n == 2) warps[n].words = dice(&seed) % (warps[n].words + 1);
         }
         orr_tb tb;
         orr_err why = {0};
         if (!orr_replay_block(replay, 0, warps, &tb, &why)) assert_int_not_equal(why.status, 0);
         orr_replay_free(replay);
     }
-    for (int n = 0; n < WARPS; n++) free(w[n].at);
+    free_told(t);
     tear_down(&r);
 }
 

@@ -71,29 +71,15 @@ static void misfit(warp *w, const uop *u, uint32_t block) {
 }
 
 // ---- events -------------------------------------------------------------------------------------
-static size_t words_of(uint32_t kind, uint32_t lanes) {
-    size_t n = (size_t)orr_popc(lanes);
-    switch (kind) {
-    case ORR_EVENT_REGULAR: return 2;
-    case ORR_EVENT_NEAR: return 1 + (n + 1) / 2;
-    case ORR_EVENT_FAR: return n;
-    default: return 0;
-    }
-}
-
 static bool read_events(oracle *o, const orr_warp_events *w, orr_err *e) {
     o->events.n = 0;
-    for (size_t r = 0; r < w->n; r++) {
-        const uint64_t *at = w->runs[r].words, *end = at + w->runs[r].n;
-        while (at < end) {
-            event *v = ORR_PUSH(&o->events);
-            *v = (event){.what = (uint32_t)*at, .lanes = ORR_EVENT_LANES(*at), .operand = at + 1};
-            at++;
-            size_t n = words_of(v->what >> 30, v->lanes);
-            if (n > (size_t)(end - at) || !v->lanes)
-                return orr_fail(e, ORR_BAD_INPUT, "what the GPU wrote down is damaged");
-            at += n;
-        }
+    for (size_t n = 0; n < w->n; n++) {
+        const uint64_t *at = w->log + w->at[n];
+        if (w->at[n] + ORR_EVENT_HEAD > w->words || w->at[n] + orr_event_words(*at) > w->words ||
+            !ORR_EVENT_LANES(*at))
+            return orr_fail(e, ORR_BAD_INPUT, "what the GPU wrote down is damaged");
+        *ORR_PUSH(&o->events) =
+            (event){.what = (uint32_t)*at, .lanes = ORR_EVENT_LANES(*at), .operand = at + ORR_EVENT_HEAD};
     }
     o->together = true;
     o->at = 0;

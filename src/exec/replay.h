@@ -4,12 +4,10 @@
 
 #include "exec/exec.h"
 
-typedef struct orr_events { // a run of whole events (isa/events.h)
-    const uint64_t *words;
-    size_t n;
-} orr_events;
-typedef struct orr_warp_events { // all of a warp's, in order
-    const orr_events *runs;
+typedef struct orr_warp_events { // what a warp wrote down (isa/events.h)
+    const uint64_t *log;
+    size_t words;       // of the log
+    const uint32_t *at; // where its events begin, in order
     size_t n;
 } orr_warp_events;
 typedef struct orr_move { // an allocation: where it was there, and where it is in the launch's memory

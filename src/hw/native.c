@@ -18,10 +18,10 @@
 #include "isa/events.h"
 #include "ptx/instrument.h"
 
-#define CHUNKS     (256u << 10)  // of ORR_CHUNK_BYTES: 256 MiB on the GPU, and as much on the host at most
-#define PLACES     (1u << 20)    // warps of a slice
-#define MOST_GRID  0x7fffffffull // thread blocks of a launch of one dimension
-#define FIRST_EACH 4             // chunks that a warp is expected to take while nothing is known
+#define LOG_BYTES  (256ull << 20) // on the GPU, and at most as much on the host
+#define MOST_WARPS (8u << 20)     // of a slice
+#define MOST_GRID  0x7fffffffull  // thread blocks of a launch of one dimension
+#define FIRST_EACH 4096           // bytes that a warp is expected to write while nothing is known
 
 typedef struct buffer {   // an allocation or a module's variable
     cu_address at, saved; // saved: a copy of it; 0: there is none yet
@@ -43,7 +43,7 @@ struct orr_native {
     ORR_VEC(module) modules;
     ORR_VEC(buffer) buffers;
     ORR_VEC(orr_move) moves; // of the buffers, by address
-    cu_address chunks, places, taken, counts, tbs;
+    cu_address log, used, nowhere, counts, tbs;
     uint64_t counts_bytes, tbs_bytes;
     const orr_call *call; // the launch that is running
     orr_elsewhere there;
@@ -108,10 +108,10 @@ static bool launch(orr_native *v, const orr_launch *l, const char *copy, uint64_
                                            [ORR_CONTROL_GRID_Y] = l->grid[1],
                                            [ORR_CONTROL_GRID_Z] = l->grid[2],
                                            [ORR_CONTROL_DYNAMIC] = l->dynamic_shared,
-                                           [ORR_CONTROL_PLACES] = v->places,
-                                           [ORR_CONTROL_CHUNKS] = v->chunks,
-                                           [ORR_CONTROL_NCHUNKS] = CHUNKS,
-                                           [ORR_CONTROL_TAKEN] = v->taken,
+                                           [ORR_CONTROL_LOG] = v->log,
+                                           [ORR_CONTROL_BYTES] = LOG_BYTES,
+                                           [ORR_CONTROL_USED] = v->used,
+                                           [ORR_CONTROL_NOWHERE] = v->nowhere,
                                            [ORR_CONTROL_COUNTS] = v->counts,
                                            [ORR_CONTROL_BLOCKS] = v->tbs};
     cu_address at;
@@ -160,10 +160,10 @@ typedef struct native_source {
     uint64_t first, n;    // thread blocks of the slice that is here
     uint64_t most;        // how many the next one may have
     bool waits;           // blocks wait for each other: it must be one slice
-    uint64_t *places;     // [n][warps]
-    uint8_t *chunks;
-    uint32_t nchunks;
-    ORR_VEC(orr_events) runs;
+    uint64_t *log;        // what it wrote down
+    uint64_t words;
+    uint32_t *starts; // [warps of the slice + 1] where in `at` a warp's events begin
+    uint32_t *at;     // where in the log each is
     orr_warp_events *warps;
 } native_source;
 
@@ -180,15 +180,39 @@ static uint64_t run_from(const native_source *s, uint64_t at, uint64_t most) {
 
 static bool too_long(const native_source *s, uint64_t n, orr_err *e) {
     const orr_kernel *k = s->l.kernel;
+    unsigned most = (unsigned)(LOG_BYTES >> 20);
     if (s->waits && n > 1)
         return orr_fail(
             e, ORR_BAD_INPUT,
-            "%s: kernel '%s': its thread blocks wait for each other, so they cannot run in slices, and what "
-            "all %" PRIu64 " of them do is more than %u MiB; run it with --on cpu",
-            k->module->path, k->name, n, CHUNKS / (1024 * 1024 / ORR_CHUNK_BYTES));
+            "%s: kernel '%s': its thread blocks wait for each other, so they cannot run in slices, and "
+            "what all %" PRIu64 " of them do is more than %u MiB; run it with --on cpu",
+            k->module->path, k->name, n, most);
     return orr_fail(e, ORR_BAD_INPUT,
                     "%s: kernel '%s': what one thread block does is more than %u MiB; run it with --on cpu",
-                    k->module->path, k->name, CHUNKS / (1024 * 1024 / ORR_CHUNK_BYTES));
+                    k->module->path, k->name, most);
+}
+
+static bool damaged(orr_err *e) { return orr_fail(e, ORR_BAD_INPUT, "what the GPU wrote down is damaged"); }
+
+// Which events are whose: counted first, then noted where they are.
+static bool sort_events(native_source *s, orr_err *e) {
+    uint64_t warps = s->n * warps_of(&s->l), events = 0;
+    s->starts = orr_realloc(s->starts, (warps + 1) * sizeof *s->starts);
+    memset(s->starts, 0, (warps + 1) * sizeof *s->starts);
+    for (uint64_t n = 0; n < s->words; events++) {
+        uint64_t left = s->words - n;
+        if (left < ORR_EVENT_HEAD || orr_event_words(s->log[n]) > left || s->log[n + 1] >= warps)
+            return damaged(e);
+        s->starts[s->log[n + 1] + 1]++;
+        n += orr_event_words(s->log[n]);
+    }
+    for (uint64_t w = 0; w < warps; w++) s->starts[w + 1] += s->starts[w];
+    s->at = orr_realloc(s->at, (events + 1) * sizeof *s->at);
+    for (uint64_t n = 0; n < s->words; n += orr_event_words(s->log[n]))
+        s->at[s->starts[s->log[n + 1]]++] = (uint32_t)n;
+    memmove(s->starts + 1, s->starts, warps * sizeof *s->starts); // they have moved to the next one's
+    s->starts[0] = 0;
+    return true;
 }
 
 // Runs the slice that begins with thread block index_of(next) and brings what it wrote down here.
@@ -196,63 +220,38 @@ static bool run_slice(native_source *s, orr_err *e) {
     orr_native *v = s->v;
     orr_hw *h = v->h;
     uint64_t warps = warps_of(&s->l);
-    uint64_t most = s->most < PLACES / warps ? s->most : PLACES / warps;
-    uint64_t n = run_from(s, s->next, most);
+    uint64_t n = run_from(s, s->next, s->most < MOST_WARPS / warps ? s->most : MOST_WARPS / warps);
     if (s->waits && !s->only && n < s->total) return too_long(s, s->total, e);
-    uint32_t taken;
+    uint64_t used;
     if (!save(v, false, e)) return false;
     for (;;) {
-        uint32_t none = 0;
-        TRY("a slice", cuMemsetD8_v2, v->places, 0, n * warps * 8);
-        TRY("a slice", cuMemcpyHtoD_v2, v->taken, &none, sizeof none);
+        used = 0;
+        TRY("a slice", cuMemcpyHtoD_v2, v->used, &used, sizeof used);
         if (!launch(v, &s->l, "rec", index_of(s, s->next), n, e)) return false;
-        TRY("a slice", cuMemcpyDtoH_v2, &taken, v->taken, sizeof taken);
+        TRY("a slice", cuMemcpyDtoH_v2, &used, v->used, sizeof used);
         v->stats.slices++;
-        if (taken <= CHUNKS) break;
+        if (used <= LOG_BYTES) break;
         v->stats.again++;
         if (n == 1 || s->waits) return too_long(s, n, e);
         if (!save(v, true, e)) return false;
-        // What was taken beyond what there was says how much too large the slice is.
-        uint64_t fit = n * (CHUNKS / 2) / taken;
-        n = fit < 1 ? 1 : fit < n / 2 ? fit : n / 2;
+        uint64_t fit = (uint64_t)((double)n * (double)(LOG_BYTES / 4 * 3) / (double)used);
+        n = fit < 1 ? 1 : fit < n ? fit : n - 1;
     }
     s->first = index_of(s, s->next);
     s->n = n;
-    s->nchunks = taken;
-    s->places = orr_realloc(s->places, n * warps * 8);
-    s->chunks = orr_realloc(s->chunks, (size_t)taken * ORR_CHUNK_BYTES + 1);
+    s->words = used / 8;
+    s->log = orr_realloc(s->log, used + 8);
     double start = orr_seconds();
-    TRY("what a slice wrote", cuMemcpyDtoH_v2, s->places, v->places, n * warps * 8);
-    if (taken)
-        TRY("what a slice wrote", cuMemcpyDtoH_v2, s->chunks, v->chunks, (size_t)taken * ORR_CHUNK_BYTES);
+    if (used) TRY("what a slice wrote", cuMemcpyDtoH_v2, s->log, v->log, used);
     v->stats.copy_seconds += orr_seconds() - start;
-    v->stats.bytes += (uint64_t)taken * ORR_CHUNK_BYTES;
+    v->stats.bytes += used;
     // The next one: as many as would fill three quarters if they are like these.
-    uint64_t room = (uint64_t)CHUNKS * 3 / 4, next = taken ? room * n / taken : PLACES;
-    s->most = next < 1 ? 1 : next;
-    return true;
-}
-
-// A warp's chunks, which are chained from the last to the first, as runs of events from the first to the
-// last.
-static bool events_of(native_source *s, uint64_t place, size_t *first, orr_err *e) {
-    *first = s->runs.n;
-    while (place) {
-        uint32_t chunk = (uint32_t)(place >> 32), used = (uint32_t)place;
-        if (chunk < 1 || chunk > s->nchunks || used < ORR_CHUNK_HEAD || used > ORR_CHUNK_BYTES ||
-            s->runs.n - *first > s->nchunks)
-            return orr_fail(e, ORR_BAD_INPUT, "what the GPU wrote down is damaged");
-        const uint64_t *at =
-            (const uint64_t *)(const void *)(s->chunks + (size_t)(chunk - 1) * ORR_CHUNK_BYTES);
-        *ORR_PUSH(&s->runs) = (orr_events){at + ORR_CHUNK_HEAD / 8, (used - ORR_CHUNK_HEAD) / 8};
-        place = at[0];
-    }
-    for (size_t a = *first, b = s->runs.n; a + 1 < b;) {
-        orr_events t = s->runs.at[a];
-        s->runs.at[a++] = s->runs.at[--b];
-        s->runs.at[b] = t;
-    }
-    return true;
+    double next = used ? (double)(LOG_BYTES / 4 * 3) * (double)n / (double)used : MOST_WARPS;
+    s->most = next < 1 ? 1 : next > MOST_WARPS ? MOST_WARPS : (uint64_t)next;
+    start = orr_seconds();
+    bool ok = sort_events(s, e);
+    v->stats.replay_seconds += orr_seconds() - start;
+    return ok;
 }
 
 static int native_next(orr_source *base, orr_tb *tb, orr_err *e) {
@@ -264,13 +263,10 @@ static int native_next(orr_source *base, orr_tb *tb, orr_err *e) {
     uint64_t index = index_of(s, s->next);
     if ((index < s->first || index >= s->first + s->n) && !run_slice(s, e)) return -1;
     uint32_t warps = warps_of(&s->l);
-    size_t first[32];
-    s->runs.n = 0;
-    for (uint32_t w = 0; w < warps; w++)
-        if (!events_of(s, s->places[(index - s->first) * warps + w], &first[w], e)) return -1;
-    for (uint32_t w = 0; w < warps; w++) // only now: the list may have moved while it grew
-        s->warps[w] =
-            (orr_warp_events){s->runs.at + first[w], (w + 1 < warps ? first[w + 1] : s->runs.n) - first[w]};
+    for (uint32_t w = 0; w < warps; w++) {
+        const uint32_t *from = s->starts + (index - s->first) * warps + w;
+        s->warps[w] = (orr_warp_events){s->log, s->words, s->at + from[0], from[1] - from[0]};
+    }
     double start = orr_seconds();
     if (!orr_replay_block(s->replay, index, s->warps, tb, e)) return -1;
     s->v->stats.replay_seconds += orr_seconds() - start;
@@ -293,9 +289,9 @@ static void native_close(orr_source *base) {
     orr_err ignored = {0}; // the next call of the driver says it again
     if (!s->only) native_skip(base, s->total, &ignored);
     orr_replay_free(s->replay);
-    free(s->places);
-    free(s->chunks);
-    free(s->runs.at);
+    free(s->log);
+    free(s->starts);
+    free(s->at);
     free(s->warps);
     free(s->l.params);
     free(s);
@@ -303,10 +299,9 @@ static void native_close(orr_source *base) {
 
 static native_source *open_source(orr_native *v, const orr_launch *l, const orr_tally *t, orr_err *e) {
     if (!orr_ptx_recordable(l->kernel, e)) return NULL;
-    if (!allocate(v, &v->chunks, (uint64_t)CHUNKS * ORR_CHUNK_BYTES, "memory for what kernels write down",
-                  e) ||
-        !allocate(v, &v->places, (uint64_t)PLACES * 8, "memory for what kernels write down", e) ||
-        !allocate(v, &v->taken, 256, "memory for what kernels write down", e))
+    if (!allocate(v, &v->log, LOG_BYTES, "memory for what kernels write down", e) ||
+        !allocate(v, &v->used, 256, "memory for what kernels write down", e) ||
+        !allocate(v, &v->nowhere, ORR_NOWHERE_BYTES, "memory for what kernels write down", e))
         return NULL;
     make_moves(v);
     orr_replay *r = orr_replay_new(l, v->moves.at, v->moves.n, t, e);
@@ -318,7 +313,7 @@ static native_source *open_source(orr_native *v, const orr_launch *l, const orr_
     memcpy(s->l.params, l->params, l->kernel->param_bytes);
     s->replay = r;
     s->total = blocks_of(l);
-    s->most = CHUNKS / FIRST_EACH / warps_of(l);
+    s->most = LOG_BYTES / FIRST_EACH / warps_of(l);
     s->waits = orr_replay_waits(r);
     if (s->waits) s->most = s->total;
     s->warps = orr_calloc(warps_of(l), sizeof *s->warps);
@@ -381,7 +376,8 @@ static bool there_run(void *self, const orr_launch *l, orr_exec_counts *counts, 
     if (!counts) return run_plain(v, l, 0, blocks_of(l), e);
     size_t row = (size_t)k->nblocks * ORR_COUNT_WORDS;
     uint64_t total = blocks_of(l), each = total < COUNTED_BLOCKS ? total : COUNTED_BLOCKS;
-    if (!zeroed(v, &v->counts, &v->counts_bytes, row * ORR_COUNT_COPIES * 8, e) ||
+    if (!allocate(v, &v->nowhere, ORR_NOWHERE_BYTES, "memory for counts", e) ||
+        !zeroed(v, &v->counts, &v->counts_bytes, row * ORR_COUNT_COPIES * 8, e) ||
         !zeroed(v, &v->tbs, &v->tbs_bytes, each * ORR_COUNT_TB_WORDS * 8, e))
         return false;
     *counts = (orr_exec_counts){.blocks = total};
@@ -507,7 +503,7 @@ void orr_native_delete(orr_native *v) {
     }
     for (size_t n = 0; n < v->buffers.n; n++)
         if (v->buffers.at[n].saved) v->h->cuMemFree_v2(v->buffers.at[n].saved);
-    cu_address own[] = {v->chunks, v->places, v->taken, v->counts, v->tbs};
+    cu_address own[] = {v->log, v->used, v->nowhere, v->counts, v->tbs};
     for (size_t n = 0; n < sizeof own / sizeof *own; n++)
         if (own[n]) v->h->cuMemFree_v2(own[n]);
     free(v->modules.at);

@@ -1,18 +1,18 @@
 // What an instrumented kernel writes while a real GPU runs it, and whoever reads it back: the one place that
 // says how the bytes lie. ptx/instrument.c makes the code that writes them, exec/replay.c reads them.
 //
-// Memory for it is cut into chunks. A warp takes one when it has none or its own is full; a chunk begins with
-// the warp's place as it was before (so chunks of a warp are a chain, from the last one backwards), then come
-// events. Lanes of a warp that are together when they get somewhere write one event. Events of one lane are
-// in the order in which it made them; which lanes were together is the machine's business, and is not relied
-// on.
+// All warps write into one log, one event behind the other. Lanes of a warp that are together when they get
+// somewhere write one event. Events of one lane are in the order in which it made them; which lanes were
+// together is the machine's business, and is not relied on.
 //
 //   first word   bits 0-29 number, bits 30-31 kind, bits 32-63 lanes
+//   second word  the warp, counted through the thread blocks of the launch
 //   block        number of the basic block that these lanes enter
 //   access       number of the instruction; how its addresses follow:
 //     regular    two words: the first lane's address, and what is added from each lane to the next
 //     near       a word with the upper half of all addresses, then the lower half of each, two in a word
 //     far        a word for each lane
+// An event ends at a multiple of 16 bytes.
 // Where a block begins with an operation that waits for lanes which a register names, or ends in a barrier
 // whose guard or operands are in registers, an "access" right there has those values for addresses. A lane
 // that is there but whose guard is false is not in the event; an access by no lane writes nothing.
@@ -26,6 +26,17 @@ enum { ORR_EVENT_BLOCK, ORR_EVENT_REGULAR, ORR_EVENT_NEAR, ORR_EVENT_FAR };
 #define ORR_EVENT_KIND(word)   ((uint32_t)(word) >> 30)
 #define ORR_EVENT_NUMBER(word) ((uint32_t)(word) & (ORR_EVENT_NUMBERS - 1))
 #define ORR_EVENT_LANES(word)  ((uint32_t)((word) >> 32))
+#define ORR_EVENT_HEAD         2 // words before the addresses
+// Words of an event, its head included.
+static inline size_t orr_event_words(uint64_t head) {
+    size_t n = (size_t)orr_popc(ORR_EVENT_LANES(head));
+    switch (ORR_EVENT_KIND(head)) {
+    case ORR_EVENT_REGULAR: return ORR_EVENT_HEAD + 2;
+    case ORR_EVENT_NEAR: return ORR_EVENT_HEAD + ((1 + (n + 1) / 2 + 1) & ~(size_t)1);
+    case ORR_EVENT_FAR: return ORR_EVENT_HEAD + ((n + 1) & ~(size_t)1);
+    default: return ORR_EVENT_HEAD;
+    }
+}
 
 const orr_operand *orr_traced_address(const orr_kernel *k, const orr_inst *i); // of what orr_inst_traced
 uint8_t orr_traced_space(const orr_inst *i);                                   // that address is of
@@ -36,10 +47,6 @@ bool orr_barrier_told(const orr_kernel *k, const orr_inst *i); // value: its num
 // function that the instruction is in.
 #define ORR_EVENT_OWN_FRAME (1ull << 40)
 
-// A warp's place: bits 0-31 bytes used of its chunk, bits 32-63 the chunk, counted from 1; 0: it has none.
-#define ORR_CHUNK_BYTES 1024
-#define ORR_CHUNK_HEAD  8 // bytes: the place before this chunk
-
 // What the host tells the code, as 64-bit words of the variable orr_control.
 enum {
     ORR_CONTROL_FIRST,  // thread block of the grid that block 0 of this launch stands for
@@ -47,14 +54,18 @@ enum {
     ORR_CONTROL_GRID_Y,
     ORR_CONTROL_GRID_Z,
     ORR_CONTROL_DYNAMIC, // bytes of dynamic shared memory that the kernel was launched with
-    ORR_CONTROL_PLACES,  // address of the warps' places, 8 bytes each
-    ORR_CONTROL_CHUNKS,  // address of the chunks
-    ORR_CONTROL_NCHUNKS, // how many there are
-    ORR_CONTROL_TAKEN, // address of the number of chunks taken (4 bytes); more than there are: it was too few
-    ORR_CONTROL_COUNTS, // address of the counts of blocks of code (below)
-    ORR_CONTROL_BLOCKS, // address of the counts of thread blocks
+    ORR_CONTROL_LOG,     // address of the log
+    ORR_CONTROL_BYTES,   // how large it is
+    ORR_CONTROL_USED,    // address of the number of bytes taken (8); more than there are: some are missing
+    ORR_CONTROL_NOWHERE, // address of ORR_NOWHERE_BYTES that nobody reads: lanes that have nothing to say
+                         // write there
+    ORR_CONTROL_COUNTS,  // address of the counts of blocks of code (below)
+    ORR_CONTROL_BLOCKS,  // address of the counts of thread blocks
     ORR_CONTROL_WORDS
 };
+
+#define ORR_NOWHERE_SMS   256
+#define ORR_NOWHERE_BYTES (ORR_NOWHERE_SMS * 32 * 32) // 32 for each lane of a warp on each SM
 
 // When only counts are wanted: for each block of code how often a warp entered it and with how many lanes in
 // all, ORR_COUNT_COPIES times (by SM, so that not all add to one place); for each thread block of the launch

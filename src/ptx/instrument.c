@@ -29,78 +29,61 @@ static const char support[] =
     ".extern .shared .align 128 .b8 orr_shared[];\n"
     ".global .align 8 .b64 orr_local;\n" // where the kernel's frame begins, the same for all threads
     "\n"
-    ".func (.reg .b64 %at) orr_room(.reg .b64 %place, .reg .b32 %need)\n"
+    ".func (.reg .b64 %at) orr_nowhere()\n" // of this lane
     "{\n"
-    "  .reg .pred %p;\n"
-    "  .reg .b32 %used, %chunk, %n, %most;\n"
-    "  .reg .b64 %now, %new, %old, %a, %b;\n"
-    "again:\n"
-    "  ld.volatile.global.b64 %now, [%place];\n"
-    "  mov.b64 {%used, %chunk}, %now;\n"
-    "  add.u32 %n, %used, %need;\n"
-    "  setp.ne.u32 %p, %chunk, 0;\n"
-    "  setp.le.and.u32 %p, %n, $CHUNK, %p;\n"
-    "  @%p bra take;\n"
-    "  ld.global.b64 %a, [orr_control+$TAKEN];\n"
-    "  atom.global.add.u32 %n, [%a], 1;\n"
-    "  ld.global.b64 %b, [orr_control+$NCHUNKS];\n"
-    "  cvt.u32.u64 %most, %b;\n"
-    "  setp.ge.u32 %p, %n, %most;\n"
-    "  @%p bra none;\n"
-    "  ld.global.b64 %a, [orr_control+$CHUNKS];\n"
-    "  mul.wide.u32 %b, %n, $CHUNK;\n"
-    "  add.u64 %a, %a, %b;\n"
-    "  st.global.b64 [%a], %now;\n"
-    "  add.u32 %chunk, %n, 1;\n"
-    "  add.u32 %n, %need, $HEAD;\n"
-    "take:\n"
-    "  mov.b64 %new, {%n, %chunk};\n"
-    "  atom.global.cas.b64 %old, [%place], %now, %new;\n"
-    "  setp.ne.u64 %p, %old, %now;\n"
-    "  @%p bra again;\n"
-    "  ld.global.b64 %a, [orr_control+$CHUNKS];\n"
-    "  sub.u32 %chunk, %chunk, 1;\n"
-    "  mul.wide.u32 %b, %chunk, $CHUNK;\n"
-    "  add.u64 %a, %a, %b;\n"
-    "  sub.u32 %n, %n, %need;\n"
-    "  cvt.u64.u32 %b, %n;\n"
-    "  add.u64 %at, %a, %b;\n"
-    "  ret;\n"
-    "none:\n"
-    "  mov.b64 %at, 0;\n"
+    "  .reg .b32 %t, %u;\n"
+    "  mov.u32 %t, %smid;\n"
+    "  and.b32 %t, %t, $SMS;\n"
+    "  mov.u32 %u, %laneid;\n"
+    "  shl.b32 %t, %t, 5;\n"
+    "  add.u32 %t, %t, %u;\n"
+    "  mul.wide.u32 %at, %t, 32;\n"
+    "  {\n"
+    "  .reg .b64 %a;\n"
+    "  ld.global.b64 %a, [orr_control+$NOWHERE];\n"
+    "  add.u64 %at, %at, %a;\n"
+    "  }\n"
     "  ret;\n"
     "}\n"
     "\n"
-    ".func orr_enter(.reg .b64 %place, .reg .b32 %block)\n" // lanes enter a block of code
+    ".func orr_enter(.reg .b32 %warp, .reg .b32 %block)\n" // lanes enter a block of code
     "{\n"
-    "  .reg .pred %p;\n"
+    "  .reg .pred %lead;\n"
     "  .reg .b32 %lanes, %t;\n"
-    "  .reg .b64 %at, %v;\n"
+    "  .reg .b64 %at, %end, %a, %v, %w, %no;\n"
+    "  call (%no), orr_nowhere, ();\n"
     "  activemask.b32 %lanes;\n"
+    "  match.any.sync.b32 %lanes, %block, %lanes;\n"
     "  mov.u32 %t, %lanemask_lt;\n"
     "  and.b32 %t, %t, %lanes;\n"
-    "  setp.ne.u32 %p, %t, 0;\n"
-    "  @%p bra done;\n"
-    "  call (%at), orr_room, (%place, 8);\n"
-    "  setp.eq.u64 %p, %at, 0;\n"
-    "  @%p bra done;\n"
+    "  setp.eq.u32 %lead, %t, 0;\n"
+    "  ld.global.b64 %a, [orr_control+$USED];\n"
+    "  selp.b64 %a, %a, %no, %lead;\n"
+    "  selp.b64 %v, 16, 0, %lead;\n"
+    "  atom.global.add.u64 %at, [%a], %v;\n"
+    "  ld.global.b64 %a, [orr_control+$BYTES];\n"
+    "  add.u64 %end, %at, 16;\n"
+    "  setp.le.and.u64 %lead, %end, %a, %lead;\n"
+    "  ld.global.b64 %a, [orr_control+$LOG];\n"
+    "  add.u64 %a, %a, %at;\n"
+    "  selp.b64 %a, %a, %no, %lead;\n"
     "  mov.b64 %v, {%block, %lanes};\n"
-    "  st.global.b64 [%at], %v;\n"
-    "done:\n"
-    "  bar.warp.sync %lanes;\n"
+    "  cvt.u64.u32 %w, %warp;\n"
+    "  st.global.v2.b64 [%a], {%v, %w};\n"
     "  ret;\n"
     "}\n"
     "\n"
-    ".func orr_access(.reg .b64 %place, .reg .b32 %what, .reg .b64 %addr, .reg .b32 %took)\n"
+    ".func orr_access(.reg .b32 %warp, .reg .b32 %what, .reg .b64 %addr, .reg .b32 %took)\n"
     "{\n"
-    "  .reg .pred %p, %in, %lead, %q;\n"
-    "  .reg .b32 %lanes, %all, %first, %second, %t, %u, %lo, %hi, %rank, %n, %need;\n"
-    "  .reg .b64 %base, %step, %want, %at, %v;\n"
+    "  .reg .pred %p, %in, %lead, %row, %near, %ok, %q;\n"
+    "  .reg .b32 %lanes, %all, %same, %first, %second, %t, %u, %lo, %hi, %rank, %n, %kind;\n"
+    "  .reg .b64 %base, %step, %want, %at, %v, %w, %a, %no;\n"
+    "  call (%no), orr_nowhere, ();\n"
     "  activemask.b32 %all;\n"
     "  setp.ne.u32 %in, %took, 0;\n"
+    "  match.any.sync.b32 %same, %what, %all;\n"
     "  vote.sync.ballot.b32 %lanes, %in, %all;\n"
-    "  setp.eq.u32 %p, %lanes, 0;\n"
-    "  @%p bra done;\n"
+    "  and.b32 %lanes, %lanes, %same;\n"
     "  brev.b32 %t, %lanes;\n"
     "  clz.b32 %first, %t;\n"
     "  sub.u32 %u, %lanes, 1;\n"
@@ -110,7 +93,7 @@ static const char support[] =
     "  clz.b32 %second, %u;\n"
     "  selp.b32 %second, %first, %second, %p;\n"
     "  mov.u32 %t, %laneid;\n"
-    "  setp.eq.u32 %lead, %t, %first;\n"
+    "  setp.eq.u32 %lead, %t, %first;\n" // nobody, when no lane took part
     "  mov.u32 %t, %lanemask_lt;\n"
     "  and.b32 %t, %t, %lanes;\n"
     "  popc.b32 %rank, %t;\n"
@@ -119,68 +102,73 @@ static const char support[] =
     "  shfl.sync.idx.b32 %t, %lo, %first, 31, %all;\n"
     "  shfl.sync.idx.b32 %u, %hi, %first, 31, %all;\n"
     "  mov.b64 %base, {%t, %u};\n"
+    "  not.pred %q, %in;\n"
+    "  setp.eq.or.u32 %p, %u, %hi, %q;\n"
+    "  vote.sync.ballot.b32 %t, %p, %all;\n"
+    "  and.b32 %t, %t, %same;\n"
+    "  setp.eq.u32 %near, %t, %same;\n"
     "  shfl.sync.idx.b32 %t, %lo, %second, 31, %all;\n"
     "  shfl.sync.idx.b32 %u, %hi, %second, 31, %all;\n"
     "  mov.b64 %step, {%t, %u};\n"
     "  sub.u64 %step, %step, %base;\n"
     "  cvt.u64.u32 %want, %rank;\n"
     "  mad.lo.u64 %want, %want, %step, %base;\n"
-    "  setp.eq.u64 %p, %want, %addr;\n"
-    "  not.pred %q, %in;\n"
-    "  or.pred %p, %p, %q;\n"
-    "  vote.sync.all.pred %p, %p, %all;\n"
-    "  @!%p bra each;\n"
-    "  @!%lead bra done;\n" // regular
-    "  call (%at), orr_room, (%place, 24);\n"
-    "  setp.eq.u64 %p, %at, 0;\n"
-    "  @%p bra done;\n"
-    "  or.b32 %what, %what, $REGULAR;\n"
-    "  mov.b64 %v, {%what, %lanes};\n"
-    "  st.global.b64 [%at], %v;\n"
-    "  st.global.b64 [%at+8], %base;\n"
-    "  st.global.b64 [%at+16], %step;\n"
-    "  bra done;\n"
-    "each:\n"
-    "  mov.b64 {%t, %u}, %base;\n"
-    "  setp.eq.u32 %p, %u, %hi;\n"
-    "  or.pred %p, %p, %q;\n"
-    "  vote.sync.all.pred %q, %p, %all;\n" // %q: all near
-    "  add.u32 %t, %n, 1;\n"
-    "  shr.u32 %t, %t, 1;\n"
-    "  shl.b32 %t, %t, 3;\n"
-    "  add.u32 %t, %t, 16;\n"
-    "  shl.b32 %need, %n, 3;\n"
-    "  add.u32 %need, %need, 8;\n"
-    "  selp.b32 %need, %t, %need, %q;\n"
-    "  mov.b64 %at, 0;\n"
-    "  @!%lead bra have;\n"
-    "  call (%at), orr_room, (%place, %need);\n"
-    "  setp.eq.u64 %p, %at, 0;\n"
-    "  @%p bra have;\n"
-    "  selp.b32 %t, $NEAR, $FAR, %q;\n"
-    "  or.b32 %t, %t, %what;\n"
-    "  mov.b64 %v, {%t, %lanes};\n"
-    "  st.global.b64 [%at], %v;\n"
-    "  cvt.u64.u32 %v, %hi;\n"
-    "  @%q st.global.b64 [%at+8], %v;\n"
-    "have:\n"
+    "  setp.eq.or.u64 %p, %want, %addr, %q;\n"
+    "  vote.sync.ballot.b32 %t, %p, %all;\n"
+    "  and.b32 %t, %t, %same;\n"
+    "  setp.eq.u32 %row, %t, %same;\n"
+    "  shl.b32 %t, %n, 2;\n" // near: 16 + 8 + 4 n, far: 16 + 8 n, to the next 16
+    "  add.u32 %t, %t, 39;\n"
+    "  shl.b32 %u, %n, 3;\n"
+    "  add.u32 %u, %u, 31;\n"
+    "  selp.b32 %t, %t, %u, %near;\n"
+    "  and.b32 %t, %t, 0xfffffff0;\n"
+    "  selp.b32 %t, 32, %t, %row;\n"
+    "  cvt.u64.u32 %w, %t;\n"
+    "  ld.global.b64 %a, [orr_control+$USED];\n"
+    "  selp.b64 %a, %a, %no, %lead;\n"
+    "  selp.b64 %v, %w, 0, %lead;\n"
+    "  atom.global.add.u64 %at, [%a], %v;\n"
     "  mov.b64 {%t, %u}, %at;\n"
     "  shfl.sync.idx.b32 %t, %t, %first, 31, %all;\n"
     "  shfl.sync.idx.b32 %u, %u, %first, 31, %all;\n"
     "  mov.b64 %at, {%t, %u};\n"
-    "  setp.ne.and.u64 %in, %at, 0, %in;\n"
-    "  @!%in bra done;\n"
-    "  @!%q bra far;\n"
+    "  add.u64 %v, %at, %w;\n"
+    "  ld.global.b64 %a, [orr_control+$BYTES];\n"
+    "  setp.le.u64 %ok, %v, %a;\n"
+    "  and.pred %lead, %lead, %ok;\n"
+    "  and.pred %in, %in, %ok;\n"
+    "  ld.global.b64 %a, [orr_control+$LOG];\n"
+    "  add.u64 %a, %a, %at;\n"
+    "  selp.b32 %kind, $NEAR, $FAR, %near;\n"
+    "  selp.b32 %kind, $REGULAR, %kind, %row;\n"
+    "  or.b32 %kind, %kind, %what;\n"
+    "  mov.b64 %v, {%kind, %lanes};\n"
+    "  cvt.u64.u32 %w, %warp;\n"
+    "  selp.b64 %at, %a, %no, %lead;\n" // the head
+    "  st.global.v2.b64 [%at], {%v, %w};\n"
+    "  or.pred %p, %row, %near;\n" // the first lane's address, or what all have in common
+    "  and.pred %p, %p, %lead;\n"
+    "  selp.b64 %at, %a, %no, %p;\n"
+    "  cvt.u64.u32 %v, %hi;\n"
+    "  selp.b64 %v, %base, %v, %row;\n"
+    "  st.global.b64 [%at+16], %v;\n"
+    "  and.pred %p, %row, %lead;\n"
+    "  selp.b64 %at, %a, %no, %p;\n"
+    "  st.global.b64 [%at+24], %step;\n"
+    "  not.pred %row, %row;\n" // each lane's own
+    "  and.pred %in, %in, %row;\n"
+    "  and.pred %p, %in, %near;\n"
     "  mul.wide.u32 %v, %rank, 4;\n"
-    "  add.u64 %v, %v, %at;\n"
-    "  st.global.b32 [%v+16], %lo;\n"
-    "  bra done;\n"
-    "far:\n"
+    "  add.u64 %v, %v, %a;\n"
+    "  selp.b64 %v, %v, %no, %p;\n"
+    "  st.global.b32 [%v+24], %lo;\n"
+    "  not.pred %near, %near;\n"
+    "  and.pred %p, %in, %near;\n"
     "  mul.wide.u32 %v, %rank, 8;\n"
-    "  add.u64 %v, %v, %at;\n"
-    "  st.global.b64 [%v+8], %addr;\n"
-    "done:\n"
-    "  bar.warp.sync %all;\n"
+    "  add.u64 %v, %v, %a;\n"
+    "  selp.b64 %v, %v, %no, %p;\n"
+    "  st.global.b64 [%v+16], %addr;\n"
     "  ret;\n"
     "}\n"
     "\n"
@@ -203,25 +191,26 @@ static const char support[] =
     // The counts of a block of code; the thread block's; instructions and requests that it has.
     ".func orr_count(.reg .b64 %count, .reg .b64 %tb, .reg .b32 %insts, .reg .b32 %requests)\n"
     "{\n"
-    "  .reg .pred %p;\n"
+    "  .reg .pred %lead;\n"
     "  .reg .b32 %lanes, %t;\n"
-    "  .reg .b64 %v;\n"
+    "  .reg .b64 %v, %no;\n"
+    "  call (%no), orr_nowhere, ();\n"
     "  activemask.b32 %lanes;\n"
+    "  match.any.sync.b64 %lanes, %count, %lanes;\n"
     "  mov.u32 %t, %lanemask_lt;\n"
     "  and.b32 %t, %t, %lanes;\n"
-    "  setp.ne.u32 %p, %t, 0;\n"
-    "  @%p bra done;\n"
-    "  red.global.add.u64 [%count], 1;\n"
+    "  setp.eq.u32 %lead, %t, 0;\n"
+    "  selp.b64 %count, %count, %no, %lead;\n"
+    "  selp.b64 %tb, %tb, %no, %lead;\n"
+    "  mov.b64 %v, 1;\n"
+    "  red.global.add.u64 [%count], %v;\n"
     "  popc.b32 %t, %lanes;\n"
     "  cvt.u64.u32 %v, %t;\n"
     "  red.global.add.u64 [%count+8], %v;\n"
     "  cvt.u64.u32 %v, %insts;\n"
     "  red.global.add.u64 [%tb], %v;\n"
-    "  setp.eq.u32 %p, %requests, 0;\n"
-    "  @%p bra done;\n"
     "  cvt.u64.u32 %v, %requests;\n"
     "  red.global.add.u64 [%tb+8], %v;\n"
-    "done:\n"
     "  ret;\n"
     "}\n";
 
@@ -231,11 +220,11 @@ static void add_support(orr_text *out) {
         unsigned long long value;
     } names[] = {
         {"WORDS", ORR_CONTROL_WORDS},
-        {"CHUNKS", ORR_CONTROL_CHUNKS * 8},
-        {"NCHUNKS", ORR_CONTROL_NCHUNKS * 8},
-        {"TAKEN", ORR_CONTROL_TAKEN * 8},
-        {"CHUNK", ORR_CHUNK_BYTES},
-        {"HEAD", ORR_CHUNK_HEAD},
+        {"LOG", ORR_CONTROL_LOG * 8},
+        {"BYTES", ORR_CONTROL_BYTES * 8},
+        {"USED", ORR_CONTROL_USED * 8},
+        {"NOWHERE", ORR_CONTROL_NOWHERE * 8},
+        {"SMS", ORR_NOWHERE_SMS - 1},
         {"REGULAR", (unsigned)ORR_EVENT_REGULAR << 30},
         {"NEAR", (unsigned)ORR_EVENT_NEAR << 30},
         {"FAR", (unsigned)ORR_EVENT_FAR << 30},
@@ -363,34 +352,26 @@ static void open_body(void *arg, const ptx_func *fn, orr_text *out) {
             ORR_CONTROL_FIRST * 8, ORR_CONTROL_GRID_X * 8, ORR_CONTROL_GRID_Y * 8, ORR_CONTROL_GRID_Z * 8,
             ORR_CONTROL_DYNAMIC * 8);
     if (c->mode == ORR_COPY_RECORD)
-        orr_text_add(out,
-                     "  .reg .b64 %%orr_place, %%orr_a, %%orr_b;\n"
-                     "  .reg .b32 %%orr_t;\n"
-                     "  .reg .pred %%orr_p;\n"
-                     "  {\n"
-                     "  .reg .b32 %%t, %%x, %%y, %%z, %%nx, %%ny, %%nz;\n"
-                     "  .reg .b64 %%w;\n"
-                     "  mov.u32 %%x, %%tid.x;\n"
-                     "  mov.u32 %%y, %%tid.y;\n"
-                     "  mov.u32 %%z, %%tid.z;\n"
-                     "  mov.u32 %%nx, %%ntid.x;\n"
-                     "  mov.u32 %%ny, %%ntid.y;\n"
-                     "  mov.u32 %%nz, %%ntid.z;\n"
-                     "  mad.lo.u32 %%t, %%z, %%ny, %%y;\n"
-                     "  mad.lo.u32 %%t, %%t, %%nx, %%x;\n"
-                     "  shr.u32 %%t, %%t, 5;\n"
-                     "  mul.lo.u32 %%nx, %%nx, %%ny;\n"
-                     "  mad.lo.u32 %%nx, %%nx, %%nz, 31;\n"
-                     "  shr.u32 %%nx, %%nx, 5;\n"
-                     "  mov.u32 %%x, %%ctaid.x;\n"
-                     "  mul.wide.u32 %%w, %%x, %%nx;\n"
-                     "  cvt.u64.u32 %%orr_a, %%t;\n"
-                     "  add.u64 %%w, %%w, %%orr_a;\n"
-                     "  shl.b64 %%w, %%w, 3;\n"
-                     "  ld.global.b64 %%orr_place, [orr_control+%d];\n"
-                     "  add.u64 %%orr_place, %%orr_place, %%w;\n"
-                     "  }\n",
-                     ORR_CONTROL_PLACES * 8);
+        orr_text_add(out, "  .reg .b64 %%orr_a, %%orr_b;\n"
+                          "  .reg .b32 %%orr_warp, %%orr_t;\n"
+                          "  .reg .pred %%orr_p;\n"
+                          "  {\n"
+                          "  .reg .b32 %%t, %%x, %%y, %%z, %%nx, %%ny, %%nz;\n"
+                          "  mov.u32 %%x, %%tid.x;\n"
+                          "  mov.u32 %%y, %%tid.y;\n"
+                          "  mov.u32 %%z, %%tid.z;\n"
+                          "  mov.u32 %%nx, %%ntid.x;\n"
+                          "  mov.u32 %%ny, %%ntid.y;\n"
+                          "  mov.u32 %%nz, %%ntid.z;\n"
+                          "  mad.lo.u32 %%t, %%z, %%ny, %%y;\n"
+                          "  mad.lo.u32 %%t, %%t, %%nx, %%x;\n"
+                          "  shr.u32 %%t, %%t, 5;\n"
+                          "  mul.lo.u32 %%nx, %%nx, %%ny;\n"
+                          "  mad.lo.u32 %%nx, %%nx, %%nz, 31;\n"
+                          "  shr.u32 %%nx, %%nx, 5;\n"
+                          "  mov.u32 %%x, %%ctaid.x;\n"
+                          "  mad.lo.u32 %%orr_warp, %%x, %%nx, %%t;\n"
+                          "  }\n");
     if (c->mode == ORR_COPY_COUNT)
         orr_text_add(out,
                      "  .reg .b64 %%orr_counts, %%orr_tb, %%orr_a;\n"
@@ -414,7 +395,7 @@ static void open_body(void *arg, const ptx_func *fn, orr_text *out) {
 static void put_enter(const copy *c, uint32_t block, orr_text *out) {
     const orr_block *b = &c->k->blocks[block];
     if (c->mode == ORR_COPY_RECORD)
-        orr_text_add(out, "  call orr_enter, (%%orr_place, %u);\n", block);
+        orr_text_add(out, "  call orr_enter, (%%orr_warp, %u);\n", block);
     else
         orr_text_add(out,
                      "  add.u64 %%orr_a, %%orr_counts, %llu;\n"
@@ -431,7 +412,7 @@ static void put_access(const ptx_func *fn, const ptx_stmt *s, uint32_t inst, orr
     } else {
         orr_text_add(out, "  mov.b32 %%orr_t, 1;\n");
     }
-    orr_text_add(out, "  call orr_access, (%%orr_place, %u, %%orr_a, %%orr_t);\n", inst);
+    orr_text_add(out, "  call orr_access, (%%orr_warp, %u, %%orr_a, %%orr_t);\n", inst);
 }
 
 static bool is_wide(const ptx_func *fn, const ptx_opd *o) {
@@ -697,9 +678,22 @@ bool orr_ptx_recordable(const orr_kernel *k, orr_err *e) {
                     k->module->path, line, k->name, what);
 }
 
+// What is inserted needs PTX 6.3 and sm_75; older modules are said to be that.
+static void raise_head(const orr_module *m, orr_text *out) {
+    const char *target = out->s ? strstr(out->s, ".target sm_") : NULL;
+    if (!target || (m->version >= 63 && m->target >= 75)) return;
+    const char *behind = target + strcspn(target, ",\n");
+    orr_text raised = {0};
+    orr_text_add(&raised, ".version %u.%u\n.target sm_%u%s", (m->version > 63 ? m->version : 63) / 10,
+                 (m->version > 63 ? m->version : 63) % 10, m->target > 75 ? m->target : 75, behind);
+    free(out->s);
+    *out = raised;
+}
+
 bool orr_ptx_instrument(orr_module *m, orr_text *out, orr_err *e) {
     ptx_print_hooks h = {.head = put_support, .wants = no_function, .declare = not_shared};
     if (!ptx_print(m, &h, out, e)) return false;
+    raise_head(m, out);
     for (uint32_t n = 0; n < m->nkernels; n++) {
         orr_err why = {0}; // a kernel that we cannot execute is not there; whoever launches it hears why
         uint32_t line;
