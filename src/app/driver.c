@@ -269,6 +269,40 @@ API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function,
     return app_leave(!f ? E_HANDLE : !blocks ? E_VALUE : app_occupancy(f, threads, dynamic, blocks));
 }
 
+API int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *function, int threads,
+                                                             size_t dynamic, unsigned flags) {
+    (void)flags;
+    return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, dynamic);
+}
+// The block with which most threads are resident, the largest of them; and as many as fill the GPU.
+API int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, void *function,
+                                                  size_t (*dynamic_of)(int), size_t dynamic, int limit,
+                                                  unsigned flags) {
+    (void)flags;
+    ENTER();
+    app_function *f = app_function_of(function);
+    func_attributes a;
+    int error = !f ? E_HANDLE : !grid || !block ? E_VALUE : app_function_attributes(f, &a);
+    if (error) return app_leave(error);
+    int most = limit > 0 && limit < a.max_threads ? limit : a.max_threads, best = 0;
+    *grid = *block = 0;
+    for (int t = most; t > 0; t = (t - 1) / 32 * 32) {
+        int fit = 0;
+        error = app_occupancy(f, t, dynamic_of ? dynamic_of(t) : dynamic, &fit);
+        if (error) return app_leave(error);
+        if (fit * t > best) {
+            best = fit * t;
+            *block = t;
+            *grid = fit * the_app.gpu->sm_count;
+        }
+    }
+    return app_leave(best ? E_OK : E_VALUE);
+}
+API int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function, size_t (*dynamic_of)(int),
+                                         size_t dynamic, int limit) {
+    return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, function, dynamic_of, dynamic, limit, 0);
+}
+
 enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 }; // CU_LAUNCH_PARAM_*
 
 // All parameters as one buffer.

@@ -64,21 +64,22 @@ static bool check_program(const char *path, orr_err *e) {
                         strerror(errno));
     FILE *f = fopen(path, "rb");
     if (!f) return true;
-    static const char *const shared[] = {"libcudart.so.", "libcuda.so."};
-    bool linked = false, elf = false, runtime = false;
+    // The library that is linked in has its messages with it; one that is loaded is named.
+    static const char text[] = "no CUDA-capable device is detected", name[] = "libcudart.so.";
+    bool linked = false, elf = false, inside = false;
     char buf[1 << 16];
     size_t kept = 0, n;
     while ((n = fread(buf + kept, 1, sizeof buf - kept, f)) > 0) {
         n += kept;
         if (!elf && !kept) elf = n > 4 && memcmp(buf, "\177ELF", 4) == 0;
         if (!elf) break;
-        linked |= memmem(buf, n, shared[0], strlen(shared[0])) != NULL;
-        runtime |= memmem(buf, n, "__nv_fatbin", 11) || memmem(buf, n, ".nv_fatbin", 10);
+        linked |= memmem(buf, n, name, sizeof name - 1) != NULL;
+        inside |= memmem(buf, n, text, sizeof text - 1) != NULL;
         kept = n > 64 ? 64 : n;
         memmove(buf, buf + n - kept, kept);
     }
     fclose(f);
-    if (elf && runtime && !linked)
+    if (elf && inside && !linked)
         return orr_fail(
             e, ORR_BAD_INPUT,
             "%s: has CUDA's runtime linked into it, so that it cannot be replaced; build it with nvcc "
