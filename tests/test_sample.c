@@ -185,6 +185,25 @@ static void many_equal_launches(void **state) {
     orr_sp_free(&p);
 }
 
+// Beside one of 4000 those of 1 and of 16 are within 0.1; one does not stand for the other all the same, but
+// it does for that of 1.4 times its size.
+static void small_launches(void **state) {
+    (void)state;
+    orr_sampling_profile p = {0};
+    *ORR_PUSH(&p.kernels) = (orr_sp_kernel){"a", 1};
+    static const uint64_t size[] = {400000, 1600, 100, 140};
+    for (int i = 0; i < 4; i++) *ORR_PUSH(&p.launches) = (orr_sp_launch){.blocks = 1, .warp_insts = size[i]};
+    orr_plan plan = orr_plan_make(&p, 0.1, 0.001);
+    assert_int_equal(plan.nclusters, 3);
+    assert_true(plan.launches[0].by == 0 && plan.launches[1].by == 1);
+    assert_true(plan.launches[2].by == plan.launches[3].by && plan.launches[2].by >= 2);
+    orr_plan_free(&plan);
+    plan = orr_plan_make(&p, 0.1, 0); // as TBPoint has it
+    assert_int_equal(plan.nclusters, 2);
+    orr_plan_free(&plan);
+    orr_sp_free(&p);
+}
+
 // Launches that shrink from 1.2 to 0.8 of their average by 0.1: five clusters on a line that is 0.4 x sqrt(3)
 // long. With 0.7 allowed the ends stand for all; with 0.4 the middle one is simulated too. One that is not on
 // the line, by its requests, is.
@@ -528,21 +547,14 @@ static void there_and_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clusters_by_hand),
-        cmocka_unit_test(clusters_as_the_plain_way),
-        cmocka_unit_test(many_launches),
-        cmocka_unit_test(launches_by_kernel),
-        cmocka_unit_test(many_equal_launches),
-        cmocka_unit_test(launches_between_others),
-        cmocka_unit_test(regions_of_figure_6),
-        cmocka_unit_test(two_units_then_the_rest),
-        cmocka_unit_test(blocks_out_of_order),
-        cmocka_unit_test(entering_and_exiting),
-        cmocka_unit_test(until_it_is_steady),
-        cmocka_unit_test(chain_and_product),
-        cmocka_unit_test(lemma),
-        cmocka_unit_test(simpoint_finds_phases),
-        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(clusters_by_hand),        cmocka_unit_test(clusters_as_the_plain_way),
+        cmocka_unit_test(many_launches),           cmocka_unit_test(launches_by_kernel),
+        cmocka_unit_test(many_equal_launches),     cmocka_unit_test(small_launches),
+        cmocka_unit_test(launches_between_others), cmocka_unit_test(regions_of_figure_6),
+        cmocka_unit_test(two_units_then_the_rest), cmocka_unit_test(blocks_out_of_order),
+        cmocka_unit_test(entering_and_exiting),    cmocka_unit_test(until_it_is_steady),
+        cmocka_unit_test(chain_and_product),       cmocka_unit_test(lemma),
+        cmocka_unit_test(simpoint_finds_phases),   cmocka_unit_test(there_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@
 // clusters without end, in a row. One that is between two others, no further from the straight line between
 // their representatives than the threshold, is not simulated: a launch in it takes what it would on that
 // line. Time is very nearly a linear function of such a launch's work; CPI is not, because of what a launch
-// costs without any.
+// costs without any. For the same reason launches of a cluster differ in size by half at most.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +197,41 @@ static void go_by_own(const kernel *k, const group *g, uint32_t cluster, orr_pla
     plan->nsimulated += g->parts;
 }
 
+typedef struct place {
+    uint32_t cluster, step, launch; // step: sizes from a power of ORR_SP_RATIO times the cluster's least on
+} place;
+static int by_step(const void *a, const void *b) {
+    const place *x = a, *y = b;
+    if (x->cluster != y->cluster) return x->cluster < y->cluster ? -1 : 1;
+    return x->step < y->step ? -1 : x->step > y->step;
+}
+
+// Beside launches of a million instructions those of a hundred and of a thousand look alike, and yet the time
+// of neither is that of the other times ten: clusters are cut by size.
+static uint32_t cut_by_size(const kernel *k, uint32_t *cluster, uint32_t n) {
+    double *least = orr_malloc((n + 1) * sizeof *least);
+    place *p = orr_malloc((k->n + 1) * sizeof *p);
+    for (uint32_t c = 0; c < n; c++) least[c] = INFINITY;
+    for (size_t i = 0; i < k->n; i++) {
+        double size = (double)k->p->launches.at[k->member[i]].warp_insts;
+        if (size > 0) least[cluster[i]] = fmin(least[cluster[i]], size);
+    }
+    for (size_t i = 0; i < k->n; i++) {
+        double size = (double)k->p->launches.at[k->member[i]].warp_insts;
+        double steps = size > 0 ? log(size / least[cluster[i]]) / log(ORR_SP_RATIO) : 0;
+        p[i] = (place){cluster[i], (uint32_t)steps, (uint32_t)i};
+    }
+    qsort(p, k->n, sizeof *p, by_step);
+    uint32_t next = 0;
+    for (size_t i = 0; i < k->n; i++) {
+        if (i && by_step(&p[i - 1], &p[i]) != 0) next++;
+        cluster[p[i].launch] = next;
+    }
+    free(p);
+    free(least);
+    return k->n ? next + 1 : 0;
+}
+
 static void plan_kernel(kernel *k, double threshold, double between, orr_plan *plan) {
     const orr_sampling_profile *p = k->p;
     uint32_t *cluster = orr_malloc((k->n + 1) * sizeof *cluster);
@@ -209,6 +244,7 @@ static void plan_kernel(kernel *k, double threshold, double between, orr_plan *p
     }
     for (size_t i = 0; i < k->n; i++) vector_of(&p->launches.at[k->member[i]], average, k->v + i * FEATURES);
     k->ngroups = orr_cluster(k->v, k->n, FEATURES, threshold, cluster);
+    if (between > 0) k->ngroups = cut_by_size(k, cluster, k->ngroups);
     k->groups = orr_calloc(k->ngroups + 1, sizeof *k->groups);
     for (size_t i = 0; i < k->n; i++) k->groups[cluster[i]].n++;
     for (uint32_t g = 1; g < k->ngroups; g++)

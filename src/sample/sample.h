@@ -62,6 +62,7 @@ uint32_t orr_cluster(const double *points, size_t n, int dims, double threshold,
 #define ORR_SP_PRECISION 0.05 // not TBPoint's: half the width of the confidence interval of a region's IPC,
 #define ORR_SP_BETWEEN   0.4  // and how far launches are apart that others are predicted between
 
+#define ORR_SP_RATIO  1.5 // of the sizes of launches of a cluster, at most
 #define ORR_SP_WANDER 0.1 // variation of its blocks from which it matters where in a launch the work is
 #define ORR_SP_MANY   64  // launches, none equal to another block by block, that one stands for at most
 // Its cycles less the launch's overhead: those of `by` and `with`, (1 - share) and share of them, by the warp
