@@ -27,6 +27,7 @@ typedef struct xblock {     // a basic block, ready to run
     uint32_t count;         // instructions, `last` included
     bool polls;             // looks at what others may write: atomics, volatile accesses, sleep
     bool spins;             // of a loop that only looks (spin.c)
+    bool locks;             // a loop that takes a lock
     int32_t next, ipdom;
     oper members; // of `waits`
 } xblock;

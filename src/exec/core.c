@@ -606,6 +606,11 @@ int orr_warp_run(warp *w) {
                              (unsigned long long)most);
                 return RUN_FAULT;
             }
+            if (x->locks && f->state == FRAG_READY && &p->blocks[f->pc] == x && orr_warp_release(w)) {
+                f->turn = ++w->turn;
+                w->budget = 0;
+                return RUN_YIELDS;
+            }
             if (x->polls && (w->budget -= x->spins ? FIRST_SLICE / SPIN_LOOKS : 1) <= 0) {
                 if (too_long(w, x, mask)) return RUN_FAULT;
                 w->spinning = x->spins;

@@ -3,7 +3,9 @@
 // so whoever is in one gives way after two looks (core.c): a stream then has about as many looks as a GPU's
 // warps take when what they wait for comes soon, and not as many as there were turns to wait for.
 //
-// Loops of compare and swap are not among them: most of them make progress every time round.
+// Loops of compare and swap are not among them: most of them make progress every time round. One that always
+// expects the same value takes a lock. Of PTX, where no YIELD says so, lanes of the warp that wait for those
+// in such a loop are let through as soon as it goes round: one of them may have the lock.
 #include <string.h>
 
 #include "exec/machine.h"
@@ -56,6 +58,46 @@ static bool returns(const orr_kernel *k, uint32_t from) {
     return false;
 }
 
+static bool constant(const orr_kernel *k, const orr_inst *i) {
+    const orr_operand *from = &k->operands[i->first + i->ndst];
+    return (i->op == ORR_OP_MOV || i->op == ORR_OP_CVTA) && i->nsrc == 1 &&
+           (from->kind == ORR_K_IMM || from->kind == ORR_K_SYMBOL);
+}
+
+// Has the register another value each time the block comes to `at`? What the block writes last before counts,
+// or else what it writes behind.
+static bool changes(const orr_kernel *k, uint32_t b, uint32_t at, const orr_operand *what) {
+    uint32_t first = k->blocks[b].first, count = k->blocks[b].count;
+    for (uint32_t n = 1; what->kind == ORR_K_REG && n <= count; n++) { // backwards from `at`, round the loop
+        uint32_t i = first + (at - first + count - n) % count;
+        for (int d = 0; d < k->insts[i].ndst; d++) {
+            const orr_operand *o = &k->operands[k->insts[i].first + (uint32_t)d];
+            if (o->kind == ORR_K_REG && o->cls == what->cls && o->reg == what->reg)
+                return !constant(k, &k->insts[i]);
+        }
+    }
+    return false;
+}
+
+// A loop of one block around a compare and swap with the same values every time.
+static bool locks(const orr_kernel *k, uint32_t b) {
+    const orr_inst *swap = NULL;
+    uint32_t at = 0;
+    for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
+        const orr_inst *in = &k->insts[i];
+        if (!(orr_ops[in->op].flags & ORR_F_MEMORY)) continue;
+        if (swap || in->op != ORR_OP_ATOM || in->sub != ORR_ATOM_CAS || in->nsrc < 2) return false;
+        swap = in;
+        at = i;
+    }
+    if (!swap) return false;
+    bool back = false;
+    for (int s = 0; s < orr_succ_count(k, &k->blocks[b]); s++) back |= orr_succ(k, &k->blocks[b], s) == b;
+    for (int n = 0; back && n < swap->nsrc; n++)
+        if (changes(k, b, at, &k->operands[swap->first + swap->ndst + (uint32_t)n])) return false;
+    return back;
+}
+
 void orr_spins(program *p) {
     const orr_kernel *k = p->kernel;
     for (uint32_t b = 0; b < k->nblocks; b++) {
@@ -64,5 +106,6 @@ void orr_spins(program *p) {
             look |= looks(k, i);
         p->blocks[b].spins = look && quiet(k, b) && returns(k, b);
         p->blocks[b].polls |= p->blocks[b].spins;
+        p->blocks[b].locks = !k->codes && locks(k, b);
     }
 }

@@ -31,8 +31,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE  UINT32_MAX
-#define NEVER UINT64_MAX
+#define NONE         UINT32_MAX
+#define NEVER        UINT64_MAX
 #define ATOMIC_AHEAD 32 // cycles of work that may wait for one of a slice's units, while the other goes on
 enum { OPEN, BLOCKED_LINES, BLOCKED_WRITES };
 enum { DROP = ORR_REQ_REDUCE + 1 }; // to the other half: a copy is not valid any more
@@ -464,7 +464,8 @@ static uint64_t input_at(const orr_l2 *p, const orr_l2_slice *s) {
     uint64_t t = max(r->time, s->in_free);
     if (r->kind < ORR_REQ_ATOMIC || r->kind == DROP || r->line & ORR_L2_FAR) return t;
     uint64_t busy = s->atomic_free[r->line & p->c->atomic_units];
-    return p->c->atomic_units ? max(t, busy > p->c->atomic_ahead ? busy - p->c->atomic_ahead : 0) : max(t, busy);
+    return p->c->atomic_units ? max(t, busy > p->c->atomic_ahead ? busy - p->c->atomic_ahead : 0)
+                              : max(t, busy);
 }
 
 static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {

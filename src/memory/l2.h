@@ -77,7 +77,7 @@ typedef struct orr_l2_slice {
     uint8_t blocked; // the first of them: BLOCKED_*
     uint32_t misses; // lines on their way
     uint64_t in_free, out_free;
-    uint64_t atomic_free[2]; // of each of its units
+    uint64_t atomic_free[2];              // of each of its units
     uint64_t slow_line[2], slow_until[2]; // the last sum of floating-point numbers
     uint8_t slow_sectors[2];
     uint64_t taken; // when it last took a request

@@ -340,7 +340,10 @@ static bool float_sum(const sm *s, uint32_t inst, const orr_tinst *i) {
     uint8_t *known = &s->worker->memo[inst].sum;
     if (!*known) {
         const char *name = s->c->program->names[i->name];
-        *known = strstr(name, ".ADD") && (strstr(name, ".F32") || strstr(name, ".F64") || strstr(name, ".F16") || strstr(name, ".BF16")) ? 2 : 1;
+        *known = strstr(name, ".ADD") && (strstr(name, ".F32") || strstr(name, ".F64") ||
+                                          strstr(name, ".F16") || strstr(name, ".BF16"))
+                     ? 2
+                     : 1;
     }
     return *known == 2;
 }
@@ -363,11 +366,11 @@ static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors,
     send(s, r, when, 8 + 32 * (uint32_t)orr_popc(sectors) + (uint32_t)s->c->gpu->xbar_mask);
 }
 
-// Where lanes on different words of a sector are done together (l2.atomic_words), those on one word are sent one
-// after the other, each in a request of its own: with 32 lanes on a word the profiler counts 32 sectors, and as
-// many lookups in L2. A slice takes a cycle for a sector, a quarter more for one of which not all is wanted; for
-// a compare and swap one for four lanes at least, which have two operands each; for a sum of doubles two (H200:
-// micro/contention).
+// Where lanes on different words of a sector are done together (l2.atomic_words), those on one word are sent
+// one after the other, each in a request of its own: with 32 lanes on a word the profiler counts 32 sectors,
+// and as many lookups in L2. A slice takes a cycle for a sector, a quarter more for one of which not all is
+// wanted; for a compare and swap one for four lanes at least, which have two operands each; for a sum of
+// doubles two (H200: micro/contention).
 typedef struct atomic_pass {
     uint32_t bytes[4]; // of each sector
     uint32_t lanes[4];
@@ -407,7 +410,8 @@ static bool atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, ui
         for (int q = 0; q < 4; q++) {
             if (!(pass[p].sectors >> q & 1)) continue;
             uint32_t takes = pass[p].bytes[q] < ORR_SECTOR ? 5 : 4;
-            if (swap && pass[p].lanes[q] * k->i->bytes / 4 > takes) takes = pass[p].lanes[q] * k->i->bytes / 4;
+            if (swap && pass[p].lanes[q] * k->i->bytes / 4 > takes)
+                takes = pass[p].lanes[q] * k->i->bytes / 4;
             if (sum && k->i->bytes == 8) takes = 8;
             quarters += takes;
         }
@@ -481,7 +485,8 @@ static bool head_lines(sm *s, const work *k) {
     for (; s->head_line < x->lines; s->head_line++) {
         orr_line_access l = x->line[s->head_line];
         if (k->local) l.line += LOCAL_LINES + s->head_local;
-        uint64_t t = when + s->head_line * s->head_cost / x->lines, missed = s->head_missed * c->miss_interval;
+        uint64_t t = when + s->head_line * s->head_cost / x->lines,
+                 missed = s->head_missed * c->miss_interval;
         if (t < when + missed) t = when + missed;
         if (c->perfect) {
             count(s, k->local, kind_of(k->i), (uint32_t)orr_popc(l.sectors), (uint32_t)orr_popc(l.sectors),

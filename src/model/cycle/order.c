@@ -7,17 +7,18 @@
 // is not answered before what it depends on has happened in simulated time too. The looks in between are not
 // simulated as instructions; they are as far apart as L2 is away.
 //
-// Flags are counted by words. When a block is handed out (in grid order), each word that it reads in order, or
-// exchanges, or compares and swaps, gets the number of ordered writes to it by the blocks before. When requests
-// pass from the SMs to the memory, writes are counted again as they happen, and a read that is ahead of its
-// number is held back until they have. Only earlier blocks are waited for, and blocks start in grid order, so
-// nobody waits for ever. Additions, minima and the like do not wait: their order does not matter to them.
+// Flags are counted by words. When a block is handed out (in grid order), each word that it reads in order,
+// or exchanges, or compares and swaps, gets the number of ordered writes to it by the blocks before. When
+// requests pass from the SMs to the memory, writes are counted again as they happen, and a read that is ahead
+// of its number is held back until they have. Only earlier blocks are waited for, and blocks start in grid
+// order, so nobody waits for ever. Additions, minima and the like do not wait: their order does not matter to
+// them.
 //
-// Locks have owners. A compare and swap, or an exchange, of a word that the same warp writes afterwards takes a
-// lock: it is answered when nobody has it, and the write gives it back. Whose turn it is next is decided by who
-// looks first after that, not by the grid. A warp that has one and waits long for another goes on, lest two
-// wait for each other. Lanes that take different locks with one instruction are held by the grid's order instead:
-// on a GPU each goes on by itself, which their stream does not have.
+// Locks have owners. A compare and swap, or an exchange, of a word that the same warp writes afterwards takes
+// a lock: it is answered when nobody has it, and the write gives it back. Whose turn it is next is decided by
+// who looks first after that, not by the grid. A warp that has one and waits long for another goes on, lest
+// two wait for each other. Lanes that take different locks with one instruction are held by the grid's order
+// instead: on a GPU each goes on by itself, which their stream does not have.
 //
 // A loop around a compare and swap with no other access in it tries again until nobody was faster: each time
 // the stream has succeeded. A GPU's warps that share a word fail when another's swap came after their last
@@ -29,13 +30,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_WORDS  (1u << 20) // that are followed; others are not waited for
-#define TAKES      (1u << 31) // of a need: the access takes a lock
-#define LOOP_CLOCKS 25        // of a loop around a look: a comparison and a jump
-#define SWAPS      (1u << 14) // words whose last swap is remembered
-#define LARGEST    64         // blocks that are looked through for a loop around a compare and swap
-#define QUIET      256        // windows without anybody who went on, in which those that wait still keep slices busy
-#define PATIENCE   64         // looks of a warp that has a lock and waits for another
+#define MAX_WORDS   (1u << 20) // that are followed; others are not waited for
+#define TAKES       (1u << 31) // of a need: the access takes a lock
+#define LOOP_CLOCKS 25         // of a loop around a look: a comparison and a jump
+#define SWAPS       (1u << 14) // words whose last swap is remembered
+#define LARGEST     64         // blocks that are looked through for a loop around a compare and swap
+#define QUIET       256 // windows without anybody who went on, in which those that wait still keep slices busy
+#define PATIENCE    64  // looks of a warp that has a lock and waits for another
 
 typedef struct place { // a word that somebody writes in order
     uint64_t word;     // + 1; 0: free
@@ -44,8 +45,9 @@ typedef struct place { // a word that somebody writes in order
     uint64_t last;     // ticks: the last one
     uint64_t since;    // ticks: the lock is free from then on
     uint32_t owner;    // of the lock: who has it; NOBODY: none
-    uint32_t taker, taken; // planning: the warp that swapped or exchanged last, + 1, and which of its needs that was
-    uint32_t waiters;  // links; NOBODY: none
+    uint32_t taker,
+        taken; // planning: the warp that swapped or exchanged last, + 1, and which of its needs that was
+    uint32_t waiters; // links; NOBODY: none
     bool lock;
 } place;
 
@@ -77,9 +79,9 @@ struct order {
     swap *swaps;      // by word
     uint32_t planner; // warps planned so far
     // who waits: a warp of an SM, with all that it waits for
-    uint16_t *owned;   // [who] locks
-    uint32_t *first;   // [who] held; NOBODY: none
-    bool *asked;       // [who] it is in `again`
+    uint16_t *owned;         // [who] locks
+    uint32_t *first;         // [who] held; NOBODY: none
+    bool *asked;             // [who] it is in `again`
     ORR_VEC(uint32_t) again; // who has to be looked at
     ORR_VEC(turn) turns;
     ORR_VEC(turn) patient; // have locks and wait, since; in order of time
@@ -110,7 +112,8 @@ uint8_t cyc_order_of(const orr_inst *i) {
 // A loop around a compare and swap: a way leads back to it on which nothing else is read or written.
 static bool quiet(const orr_kernel *k, uint32_t b, uint32_t but) {
     for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
-        if (i != but && orr_ops[k->insts[i].op].flags & (ORR_F_MEMORY | ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET))
+        if (i != but &&
+            orr_ops[k->insts[i].op].flags & (ORR_F_MEMORY | ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET))
             return false;
     return true;
 }
@@ -143,7 +146,8 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c) {
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++) {
             const orr_inst *i = &k->insts[n];
             o->kinds[n] = cyc_order_of(i);
-            if (i->op != ORR_OP_ATOM || i->sub != ORR_ATOM_CAS || !o->kinds[n] || !tries_again(k, b, n)) continue;
+            if (i->op != ORR_OP_ATOM || i->sub != ORR_ATOM_CAS || !o->kinds[n] || !tries_again(k, b, n))
+                continue;
             o->kinds[n] |= ORDER_AGAIN;
             again = true;
         }
@@ -245,8 +249,8 @@ static void plan_needs(order *o, tbuf *b, const orr_access *a, bool atomic) {
     }
 }
 
-// What the warp swapped or exchanged before and writes now was a lock. What it looked at in between is what the
-// lock is for: it has it as the one before left it, whoever that was.
+// What the warp swapped or exchanged before and writes now was a lock. What it looked at in between is what
+// the lock is for: it has it as the one before left it, whoever that was.
 static void plan_locks(order *o, const tbuf *b, const orr_access *a) {
     for (uint32_t m = a->mask; m; m &= m - 1) {
         place *p = find(o, a->addr[orr_ffs(m)] / 4);
@@ -287,7 +291,8 @@ static void look_through(order *o, tbuf *b, bool writes) {
                     plan_writes(o, &a);
                 } else {
                     if (kind & ORDER_WRITES) plan_locks(o, b, &a);
-                    if (kind & ORDER_WAITS) plan_needs(o, b, &a, orr_ops[k->insts[n].op].flags & ORR_F_ATOMIC);
+                    if (kind & ORDER_WAITS)
+                        plan_needs(o, b, &a, orr_ops[k->insts[n].op].flags & ORR_F_ATOMIC);
                 }
             }
         }
@@ -307,9 +312,7 @@ void cyc_order_plan(order *o, tbuf *b) {
 }
 
 // ---- requests -----------------------------------------------------------------------------------
-static swap *swap_of(const order *o, uint64_t word) {
-    return &o->swaps[(word * 0x9e3779b97f4a7c15u) >> 50];
-}
+static swap *swap_of(const order *o, uint64_t word) { return &o->swaps[(word * 0x9e3779b97f4a7c15u) >> 50]; }
 
 static void ask(order *o, uint32_t who) {
     if (o->asked[who]) return;

@@ -207,7 +207,7 @@ typedef struct sm {
     orr_coalesced head;
     uint32_t head_line, head_cost;
     uint32_t head_missed; // of its lines
-    uint64_t head_local; // its lines in local memory begin here
+    uint64_t head_local;  // its lines in local memory begin here
     bool head_is_local;
     orr_access head_access;
     uint8_t head_order;         // ORDER_*
