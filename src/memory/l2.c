@@ -474,6 +474,7 @@ static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
     uint64_t n = (uint64_t)orr_popc(r->sectors);
     // l2.lookup is for answers with data; an atomic is taken in a cycle (micro/atomics: one line of all SMs)
     uint64_t takes = r->kind >= ORR_REQ_ATOMIC && p->c->lookup > p->c->cycle ? p->c->cycle : p->c->lookup;
+    if (r->kind >= ORR_REQ_ATOMIC && p->c->atomic_units) takes = p->c->cycle / 2; // one for each unit
     if (r->kind == DROP) {
         drop(p, slice, r);
         takes = 0;
