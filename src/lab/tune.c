@@ -76,6 +76,7 @@ static const rule rules[] = {
     {"icache.l2_interval", "cycles", reading_last, "icache.straight", "kb", 8, 0, 1, 1, 1000},
     {"const.size", "B", reading_knee, "const.chase", "bytes", 1, 0, 1, 256, 65536},
     {"const.latency", "cycles", reading_direct, "const.chase", "bytes=256", 1, 0, 1, 4, 200},
+    {"const.interval", "cycles", reading_direct, "ldc.cycles", "words=1 step=1", 1, 0, 1, 1, 64},
     {"const.l15_latency", "cycles", reading_last, "const.chase", "bytes", 1, 0, 1, 10, 1000},
     X("shared.latency", "cycles", "shared.latency", 8, 200),
     {"shared.swap", "cycles", reading_times, "shared.atom_add", "same=32", 1, 0, 1, 1, 64},
@@ -98,6 +99,8 @@ static const rule rules[] = {
     {"l2.bandwidth", "B/cycle", reading_median, "l2.read", NULL, 1, 0, 10, 32, 100000},
     {"l2.write_bandwidth", "B/cycle", reading_largest, "sms.write", NULL, 1, 0, 10, 32, 100000},
     {"l2.atomic", "lanes/cycle", reading_direct, "red.lanes", "place=2 same=32", 1, 0, 0.01, 0.03125, 64},
+    // Eight lanes on a word, one after the other, floating point.
+    {"l2.atomic_again", "cycles", reading_direct, "slice.cycles", "op=2 lines=1 same=8", 1.0 / 8, 0, 1, 0, 1000},
     {"l2.atomic_latency", "cycles", reading_atomic, "atom.latency", NULL, 1, 0, 1, 0, 5000},
     XS("dram.size", "GB", "device.memory", 1.0 / (1 << 30), 0.5, 4096),
     X("dram.bus", "bits", "device.memory_bus", 32, 32768),
@@ -219,6 +222,15 @@ static void atomic_words(const orr_findings *f, orr_tuned *out) {
     if (!isnan(one) && !isnan(four))
         orr_tuned_add(out, "l2.atomic_words", four > 0.7 * one ? "yes" : "no",
                       "red.lanes at place=2: 4 lanes of a word against one");
+}
+
+// All SMs on four lines of a slice against one.
+static void atomic_units(const orr_findings *f, orr_tuned *out) {
+    double one = orr_finding_value(f, "slice.cycles", "op=0 lines=1 same=1"),
+           four = orr_finding_value(f, "slice.cycles", "op=0 lines=4 same=1");
+    if (!isnan(one) && !isnan(four))
+        orr_tuned_add(out, "l2.atomic_units", four < 0.7 * one ? "2 units" : "1 units",
+                      "slice.cycles of red.add.u32: four lines of a slice against one");
 }
 
 // Do the two SMs of a TPC get blocks one after the other?
@@ -419,6 +431,7 @@ bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_
     l1_banks(f, out);
     l2_copies(f, out);
     atomic_words(f, out);
+    atomic_units(f, out);
     block_order(f, out);
     issue_order(f, out);
     launches(h, out);
