@@ -26,11 +26,12 @@
 // ---- code -------------------------------------------------------------------------------------------
 typedef struct app_module {
     orr_module *module;
-    orr_image *image; // its variables, placed when it is first used
-    const void *data; // the fatbin it comes from, until it is opened
-    const char *name; // for messages
-    int failed;       // why it cannot be opened, E_*
-    void *handle[2];  // what programs hold on to: its address
+    orr_image *image;         // its variables, placed when it is first used
+    const void *data;         // the fatbin it comes from, until it is opened
+    const void *const *parts; // nvcc -rdc=true: the fatbins it was linked of, up to a NULL; NULL: it was not
+    const char *name;         // for messages
+    int failed;               // why it cannot be opened, E_*
+    void *handle[2];          // what programs hold on to: its address
     struct app_module *next;
 } app_module;
 

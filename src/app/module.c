@@ -17,6 +17,13 @@ static int open_module(app_module *m, const void *data, size_t n) {
     const orr_gpu *g = the_app.gpu;
     m->module =
         app_image_open(data, n, m->name, (unsigned)(g->cc_major * 10 + g->cc_minor), the_app.source, &e);
+    // Linked code is machine code only. A driver links its parts' PTX when there is none for the GPU; here
+    // that is done where there is nothing to link.
+    if (!m->module && m->parts && m->parts[0] && !m->parts[1]) {
+        orr_err again = {0};
+        m->module = app_image_open(m->parts[0], app_image_bytes(m->parts[0]), m->name,
+                                   (unsigned)(g->cc_major * 10 + g->cc_minor), "ptx", &again);
+    }
     if (m->module) m->image = orr_image_load(the_app.mem, m->module, &e);
     if (m->image) return E_OK;
     app_say("%s", e.text);
@@ -121,11 +128,13 @@ REG(__cudaRegisterFatBinary) void **orr___cudaRegisterFatBinary(void *wrapper) {
     app_module *m = NULL;
     const char *name = the_app.result.input ? the_app.result.input : "program";
     const void *image = app_image_of(wrapper);
-    if (image)
+    if (image) {
         m = app_module_new(image, name);
-    else
+        m->parts = app_image_parts(wrapper);
+    } else {
         app_say("%s: registers a fat binary of an unknown kind (CUDA 8 or older?); its kernels are not there",
                 name);
+    }
     app_leave(E_OK);
     return m ? m->handle : NULL;
 }

@@ -86,6 +86,12 @@ const void *app_image_of(const void *wrapper) {
     return w && w->magic == FAT_WRAPPER_MAGIC ? w->data : NULL;
 }
 
+// The linker's wrapper, of version 2, has a list of what it linked (nvcc's crt/link.stub).
+const void *const *app_image_parts(const void *wrapper) {
+    const fat_wrapper *w = wrapper;
+    return w && w->version == 2 ? w->prelinked : NULL;
+}
+
 bool app_pack_params(const orr_kernel *k, void *const *args, uint8_t *to) {
     for (uint32_t i = 0; i < k->nparams; i++) {
         const orr_param *p = &k->params[i]; // a cubin may say anything

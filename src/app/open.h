@@ -7,6 +7,7 @@
 bool app_image_is_text(const void *image);     // PTX; else a fatbin or a cubin
 size_t app_image_bytes(const void *image);     // as its own header says: nobody else knows
 const void *app_image_of(const void *wrapper); // what nvcc's wrapper of a fatbin holds; NULL: it is none
+const void *const *app_image_parts(const void *wrapper); // the fatbins it was linked of; NULL: it was not
 // A kernel's parameters, packed as its code expects them, from pointers to them; `to` has k->param_bytes.
 // False: one is missing, or the file says that it lies elsewhere.
 bool app_pack_params(const orr_kernel *k, void *const *args, uint8_t *to);
