@@ -1,7 +1,7 @@
 // L2 and DRAM by latency and bandwidth (quick.h).
 //
-// A slice's port in, its port out, its atomics, a channel's bus and its activations are ledgers. L2's tags
-// are those of memsys.h, and a line that is on its way has the time when it will be there. A bank has the row
+// A slice's port, its atomics, a channel's bus and its activations are ledgers (ledger.h). L2's tags are in
+// short too (tags.h), and a line that is on its way has the time when it will be there. A bank has the row
 // that was opened last: another one costs an activation, and the bank is not free for the next before tRC.
 // What fr-fcfs does with a queue, serving an open row first, is had by looking back: a request that came
 // before its bank changed rows still finds the old one open. Writes to DRAM take their share of the bus.
@@ -18,6 +18,7 @@
 #include "memory/l2.h"
 #include "memory/ledger.h"
 #include "memory/memory.h"
+#include "memory/tags.h"
 
 typedef struct bank {
     uint64_t row, before; // + 1; open, and the one before
@@ -29,20 +30,26 @@ typedef struct channel {
     bank *bank;
 } channel;
 
+#define ANSWERED 16u
 typedef struct slice {
-    orr_cache cache;
-    uint64_t *when; // by line: what is on its way is there
-    orr_ledger in, out, atomics;
-    orr_l2_answered
-        answered[ORR_L2_ANSWERED]; // loads that others of the same line are answered with (l2.merge)
-    uint32_t next_answered;
+    orr_ledger in, atomics[2];          // atomics: by a line's lowest bit (l2.atomic_units)
+    orr_l2_answered answered[ANSWERED]; // loads that others of the same line are answered with (l2.merge)
 } slice;
 
+// Where the last chunks went: finding it out takes a hash of the whole number.
+#define CHUNKS 1024u
+typedef struct chunk {
+    uint64_t number, tag; // number + 1; tag of its first line
+    uint32_t unit;
+} chunk;
+
 struct orr_quick {
+    chunk chunks[CHUNKS];
     orr_l2_config l2;
     orr_dram_config dram;
     orr_spread spread;
     slice *slice;
+    orr_tags *tags; // [slice]
     channel *channel;
     uint32_t nslices, nchannels, units, parts;
     uint16_t *slice_of, *channel_of; // unit
@@ -51,8 +58,8 @@ struct orr_quick {
     uint32_t sharing;
     uint64_t
         base; // when the launch began: time goes on from launch to launch, so that nothing has to be cleared
-    uint64_t since, column; // column: with what refresh takes
-    uint32_t behind_slice;  // channels that a slice uses
+    uint64_t column;       // with what refresh takes
+    uint32_t behind_slice; // channels that a slice uses
     uint64_t l2_bytes;
     uint32_t sms;
     orr_memsys_stats stats;
@@ -107,21 +114,16 @@ orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
         if (s1 - s0 > q->sharing) q->sharing = (uint32_t)(s1 - s0);
     }
     uint64_t bytes = (uint64_t)g->l2_size / (uint64_t)g->l2_slices;
-    for (uint32_t s = 0; s < q->nslices; s++) {
-        orr_cache_init(&q->slice[s].cache, bytes, ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed, false);
-        q->slice[s].when =
-            orr_calloc((size_t)q->slice[s].cache.sets * q->slice[s].cache.ways, sizeof(uint64_t));
-    }
+    q->tags = orr_calloc(q->nslices, sizeof *q->tags);
+    orr_tags_init(q->tags, q->nslices, bytes / ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed);
     for (uint32_t c = 0; c < q->nchannels; c++) q->channel[c].bank = orr_calloc(q->dram.banks, sizeof(bank));
     return q;
 }
 
 void orr_quick_free(orr_quick *q) {
     if (!q) return;
-    for (uint32_t s = 0; s < q->nslices; s++) {
-        orr_cache_free(&q->slice[s].cache);
-        free(q->slice[s].when);
-    }
+    orr_tags_free(q->tags);
+    free(q->tags);
     for (uint32_t c = 0; c < q->nchannels; c++) free(q->channel[c].bank);
     free(q->slice);
     free(q->channel);
@@ -133,6 +135,11 @@ void orr_quick_free(orr_quick *q) {
 }
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+// Books `cost` ticks at or after t; when it begins.
+static uint64_t book(orr_ledger *l, uint64_t t, uint64_t cost) {
+    return orr_ledger_take(l, t, cost, ORR_QUICK_STRETCH) - cost;
+}
 
 // ---- DRAM
 // -----------------------------------------------------------------------------------------------------
@@ -168,7 +175,7 @@ static uint64_t dram(orr_quick *q, uint32_t unit, uint64_t tag, uint8_t sectors,
     hit |= b->before == row + 1 && t < b->opened;
     if (!hit && !write) {
         uint64_t at = max(t + (b->row && t < b->used + c->idle ? c->rp : 0), b->activate);
-        at = orr_ledger_take(&ch->activations, at, c->rrd, q->since);
+        at = book(&ch->activations, at, c->rrd);
         b->before = b->row;
         b->row = row + 1;
         b->opened = at;
@@ -179,24 +186,40 @@ static uint64_t dram(orr_quick *q, uint32_t unit, uint64_t tag, uint8_t sectors,
     q->stats.row_miss += !hit;
     uint64_t ready = b->row == row + 1 ? max(t, b->column) : t;
     b->used = max(b->used, ready);
-    uint64_t data = orr_ledger_take(&ch->bus, ready + (write ? c->wl : c->cl), n * q->column, q->since);
+    uint64_t data = book(&ch->bus, ready + (write ? c->wl : c->cl), n * q->column);
     uint64_t end = max(data + n * c->column, data + (n - 1) * c->same_group + c->column);
     return end + (write ? 0 : q->l2.behind);
 }
 
 // ---- L2
 // -------------------------------------------------------------------------------------------------------
-static uint32_t unit_of(const orr_quick *q, uint64_t line, uint64_t *tag) {
-    uint32_t shift = q->l2.chunk_shift;
-    uint32_t unit = orr_spread_unit(&q->spread, line >> shift, tag);
+static void find_unit(orr_quick *q, uint64_t number, chunk *c) {
+    uint64_t tag;
+    c->number = number + 1;
+    c->unit = orr_spread_unit(&q->spread, number, &tag);
     // Several channels behind a slice: their chunks follow each other.
     uint32_t per = q->behind_slice;
-    if (per > 1) *tag = *tag * per + unit % per;
-    *tag = *tag << shift | (line & ((1ull << shift) - 1));
-    return unit;
+    if (per > 1) tag = tag * per + c->unit % per;
+    c->tag = tag << q->l2.chunk_shift;
 }
 
-int orr_quick_side_of(const orr_quick *q, uint64_t line) {
+static inline uint32_t unit_of(orr_quick *q, uint64_t line, uint64_t *tag) {
+    uint64_t number = line >> q->l2.chunk_shift;
+    chunk *c = &q->chunks[number % CHUNKS];
+    if (c->number != number + 1) find_unit(q, number, c);
+    *tag = c->tag | (line & ((1ull << q->l2.chunk_shift) - 1));
+    return c->unit;
+}
+
+void orr_quick_prefetch(orr_quick *q, uint64_t line, uint32_t sm) {
+    uint64_t tag;
+    uint32_t unit = unit_of(q, line, &tag), home = q->slice_of[unit];
+    orr_tags_prefetch(&q->tags[home], tag);
+    if (q->l2.copies && (uint32_t)((uint64_t)sm * 2 / q->sms) != q->side_of[unit])
+        orr_tags_prefetch(&q->tags[(home + q->nslices / 2) % q->nslices], tag | ORR_L2_FAR);
+}
+
+int orr_quick_side_of(orr_quick *q, uint64_t line) {
     uint64_t tag;
     return q->side_of[unit_of(q, line, &tag)];
 }
@@ -207,78 +230,90 @@ static uint8_t together(const orr_l2_config *c, uint8_t sectors) {
     return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
 }
 
-static uint32_t take_line(orr_quick *q, uint32_t unit, slice *s, uint64_t tag, uint64_t t) {
-    orr_cache_line victim;
-    uint32_t at = orr_cache_take(&s->cache, tag, &victim, NULL);
-    s->when[at] = 0;
-    if (!victim.used) return at;
-    q->stats.evicted++;
-    if (victim.dirty) {
-        q->stats.written_back += (uint64_t)orr_popc(victim.dirty);
-        dram(q, unit, victim.tag, victim.dirty, true, t);
+typedef struct line { // of a slice
+    orr_tag at;
+    uint32_t way;
+} line;
+
+// Times of lines are cycles, 32 bits of them; how many of them are left at t, 0: it is there.
+static uint64_t left(const line *l, uint64_t t) {
+    uint32_t now = (uint32_t)(t / ORR_TICKS), n = l->at.set->latest - now;
+    if (!(l->at.set->coming >> l->way & 1) || n >= 1u << 24) return 0;
+    n = l->at.when[l->way] - now;
+    return n < 1u << 24 ? n : 0;
+}
+static uint64_t comes(const line *l, uint64_t t) {
+    uint64_t n = left(l, t);
+    return n ? (t / ORR_TICKS + n) * ORR_TICKS : t;
+}
+// More of it comes, at `there`.
+static void expect(const line *l, uint8_t sectors, uint64_t t, uint64_t there) {
+    uint32_t when = (uint32_t)((there + ORR_TICKS - 1) / ORR_TICKS);
+    if (comes(l, t) < there) l->at.when[l->way] = when;
+    if ((uint32_t)(when - l->at.set->latest) < 1u << 31) l->at.set->latest = when;
+    l->at.set->coming |= (uint16_t)(1u << l->way);
+    l->at.set->sectors[l->way] |= sectors;
+}
+
+// The line of a tag, which takes the place of another when it is not there. Where that one was in memory is
+// not kept: writing it back takes its time at the channel of the new one.
+static line line_of(orr_quick *q, uint32_t unit, slice *s, uint64_t tag, uint64_t t) {
+    const orr_tags *tags = &q->tags[s - q->slice];
+    line l = {.at = orr_tags_of(tags, tag)};
+    l.way = orr_tags_find(&l.at);
+    if (l.way == ORR_NO_WAY) {
+        l.way = orr_tags_oldest(tags, &l.at);
+        bool old = l.at.set->tag[l.way] != 0;
+        uint8_t dirty = orr_tags_dirty(&l.at, l.way);
+        orr_tags_put(&l.at, l.way, l.at.tag);
+        q->stats.evicted += old;
+        if (old && dirty) {
+            q->stats.written_back += (uint64_t)orr_popc(dirty);
+            dram(q, unit, tag, dirty, true, t);
+        }
     }
-    return at;
+    orr_tags_touch(&l.at, l.way);
+    return l;
 }
 
-// Sectors `want` of line `at` are asked for at t.
-static void fetch(orr_quick *q, uint32_t unit, uint32_t at, uint8_t want, uint64_t t) {
-    slice *s = &q->slice[q->slice_of[unit]];
-    orr_cache_line *l = &s->cache.line[at];
-    uint64_t there = dram(q, unit, l->tag, want, false, t);
-    l->pending |= want;
-    s->when[at] = max(s->when[at], there);
-}
-
-// What has come by t is there.
-static void settle(slice *s, uint32_t at, uint64_t t) {
-    orr_cache_line *l = &s->cache.line[at];
-    if (!l->pending || s->when[at] > t) return;
-    l->valid |= l->pending;
-    l->pending = 0;
+// Sectors `want` of a line are asked for at t.
+static void fetch(orr_quick *q, uint32_t unit, const line *l, uint64_t tag, uint8_t want, uint64_t t) {
+    expect(l, want, t, dram(q, unit, tag, want, false, t));
 }
 
 static bool join(const orr_quick *q, slice *s, uint8_t sectors, uint64_t tag, uint64_t time,
                  orr_quick_reply *reply) {
-    for (int k = 0; k < ORR_L2_ANSWERED; k++) {
-        orr_l2_answered *a = &s->answered[k];
-        if (a->line != tag || !a->n || sectors & ~a->sectors || a->n >= q->l2.merge ||
-            time > a->taken + 4 * q->l2.lookup)
-            continue;
-        a->n++;
-        *reply = (orr_quick_reply){time, a->reply};
-        return true;
-    }
-    return false;
+    orr_l2_answered *a = &s->answered[tag % ANSWERED];
+    if (a->line != tag || !a->n || sectors & ~a->sectors || a->n >= q->l2.merge ||
+        time > a->taken + 4 * q->l2.lookup)
+        return false;
+    a->n++;
+    *reply = (orr_quick_reply){time, a->reply};
+    return true;
 }
 
 static void store(orr_quick *q, uint32_t unit, const orr_request *r, uint64_t tag, uint8_t whole,
                   uint64_t t) {
     slice *s = &q->slice[q->slice_of[unit]];
-    uint32_t at = orr_cache_find(&s->cache, tag);
-    if (at != ORR_NO_LINE)
-        settle(s, at, t);
-    else
-        at = take_line(q, unit, s, tag, t);
-    orr_cache_line *l = &s->cache.line[at];
-    uint8_t here = l->valid, part = r->sectors & (uint8_t) ~(whole | here);
-    uint8_t want = q->l2.fetch ? part & (uint8_t)~l->pending : 0;
-    orr_cache_touch(&s->cache, at);
-    q->stats.write_present[r->from] += (uint64_t)orr_popc(r->sectors & (here | l->dirty));
+    line l = line_of(q, unit, s, tag, t);
+    uint8_t *sectors = &l.at.set->sectors[l.way], dirty = *sectors >> 4;
+    uint8_t here = *sectors & 15, part = r->sectors & (uint8_t) ~(whole | here),
+            want = q->l2.fetch ? part : 0;
+    q->stats.write_present[r->from] += (uint64_t)orr_popc(r->sectors & (here | dirty));
     // Sectors written in part are whole when they have been written twice: which bytes is not kept.
-    uint8_t twice = part & l->dirty;
-    l->dirty |= r->sectors;
-    l->valid |= (whole & r->sectors) | (q->l2.fetch ? 0 : twice);
+    uint8_t twice = part & dirty;
+    *sectors |= (uint8_t)(r->sectors << 4 | (whole & r->sectors) | (q->l2.fetch ? 0 : twice));
     if (want) {
-        fetch(q, unit, at, want, t);
+        fetch(q, unit, &l, tag, want, t);
         q->stats.fetched_for_write += (uint64_t)orr_popc(want);
     }
     q->stats.write[r->from] += (uint64_t)orr_popc(r->sectors);
     q->stats.write_hit[r->from] += (uint64_t)orr_popc(r->sectors & (uint8_t)~want);
 }
 
-// Sectors leave by a slice's port from t on; the time of the last.
-static uint64_t leave(orr_quick *q, slice *s, uint64_t n, uint64_t t) {
-    t = orr_ledger_take(&s->out, t, n * q->l2.sector, q->since);
+// Sectors leave by a slice's port from t on; the time of the last. The port is as wide as the one that a
+// load has come by, which was taken for as long as its sectors need: it does not wait twice.
+static uint64_t leave(const orr_quick *q, uint64_t n, uint64_t t) {
     return n ? t + (n - 1) * q->l2.sector : t;
 }
 
@@ -286,66 +321,52 @@ static uint64_t leave(orr_quick *q, slice *s, uint64_t n, uint64_t t) {
 static uint64_t load(orr_quick *q, uint32_t unit, const orr_request *r, uint64_t tag, uint64_t t) {
     slice *s = &q->slice[q->slice_of[unit]];
     uint64_t n = (uint64_t)orr_popc(r->sectors);
-    uint32_t at = orr_cache_find(&s->cache, tag);
-    if (at != ORR_NO_LINE)
-        settle(s, at, t);
-    else
-        at = take_line(q, unit, s, tag, t);
-    orr_cache_line *l = &s->cache.line[at];
-    uint8_t here = l->valid, coming = l->pending & (uint8_t)~here;
-    uint8_t lack = r->sectors & (uint8_t)~here, missing = lack & (uint8_t)~coming;
-    orr_cache_touch(&s->cache, at);
-    if (missing) fetch(q, unit, at, together(&q->l2, missing) & (uint8_t) ~(here | coming), t);
-    if (lack) t = max(t, s->when[at]);
+    line l = line_of(q, unit, s, tag, t);
+    uint8_t here = orr_tags_valid(&l.at, l.way), lack = r->sectors & (uint8_t)~here;
+    bool coming = left(&l, t) != 0;
+    if (lack) fetch(q, unit, &l, tag, together(&q->l2, lack) & (uint8_t)~here, t);
+    t = comes(&l, t);
     if (r->kind == ORR_REQ_READ) {
         q->stats.read[r->from] += n;
-        q->stats.read_hit[r->from] += (uint64_t)orr_popc(r->sectors & here);
-        q->stats.read_pending[r->from] += (uint64_t)orr_popc(lack & coming);
-        return leave(q, s, n, t);
+        (coming ? q->stats.read_pending : q->stats.read_hit)[r->from] +=
+            (uint64_t)orr_popc(r->sectors & here);
+        return leave(q, n, t);
     }
     q->stats.atomic += n;
     q->stats.atomic_hit += (uint64_t)orr_popc(r->sectors & here);
-    l->dirty |= r->sectors;
+    l.at.set->sectors[l.way] |= (uint8_t)(r->sectors << 4);
     uint64_t ops = (r->ops ? r->ops : 1) * q->l2.atomic;
-    t = orr_ledger_take(&s->atomics, t, ops, q->since) + ops;
-    return r->kind == ORR_REQ_REDUCE ? t : leave(q, s, n, t + q->l2.atomic_more);
+    t = book(&s->atomics[r->line & q->l2.atomic_units], t, ops) + ops;
+    return r->kind == ORR_REQ_REDUCE ? t : leave(q, n, t + q->l2.atomic_more);
 }
 
 // A load of a line of the other half: from this half's copy, or from there and kept.
 static uint64_t load_copy(orr_quick *q, uint32_t unit, slice *near, const orr_request *r, uint64_t tag,
                           uint64_t t) {
     uint64_t n = (uint64_t)orr_popc(r->sectors), mine = tag | ORR_L2_FAR;
-    uint32_t at = orr_cache_find(&near->cache, mine);
-    if (at != ORR_NO_LINE) {
-        settle(near, at, t);
-    } else {
-        uint32_t own = (uint32_t)(near - q->slice) * q->behind_slice; // of what it has to write back
-        at = take_line(q, own < q->units ? own : unit, near, mine, t);
-    }
-    orr_cache_line *l = &near->cache.line[at];
-    uint8_t missing = r->sectors & (uint8_t) ~(l->valid | l->pending);
-    orr_cache_touch(&near->cache, at);
+    uint32_t own = (uint32_t)(near - q->slice) * q->behind_slice; // of what it has to write back
+    line l = line_of(q, own < q->units ? own : unit, near, mine, t);
+    uint8_t missing = r->sectors & (uint8_t)~orr_tags_valid(&l.at, l.way);
     if (missing) {
         orr_request far = *r;
         far.sectors = missing;
         uint64_t takes = max(q->l2.lookup, (uint64_t)orr_popc(missing) * q->l2.sector);
-        uint64_t there = orr_ledger_take(&q->slice[q->slice_of[unit]].in, t + q->l2.far, takes, q->since);
+        uint64_t there = book(&q->slice[q->slice_of[unit]].in, t + q->l2.far, takes);
         there = load(q, unit, &far, tag, there) + q->l2.far;
-        l->pending |= missing;
-        near->when[at] = max(near->when[at], there);
+        expect(&l, missing, t, there);
     } else {
         q->stats.read[r->from] += n;
         q->stats.read_hit[r->from] += n;
     }
-    if (r->sectors & (uint8_t)~l->valid) t = max(t, near->when[at]);
-    return leave(q, near, n, t);
+    t = comes(&l, t);
+    return leave(q, n, t);
 }
 
 // A line is written: the other half's copy is old.
 static void drop_copy(orr_quick *q, uint32_t home, uint64_t tag) {
-    slice *twin = &q->slice[(home + q->nslices / 2) % q->nslices];
-    uint32_t at = orr_cache_find(&twin->cache, tag | ORR_L2_FAR);
-    if (at != ORR_NO_LINE) twin->cache.line[at].valid = 0;
+    orr_tag at = orr_tags_of(&q->tags[(home + q->nslices / 2) % q->nslices], tag | ORR_L2_FAR);
+    uint32_t way = orr_tags_find(&at);
+    if (way != ORR_NO_WAY) at.set->sectors[way] = 0;
 }
 
 // A store or an atomic: done at the line's own slice, `far`: in the other half.
@@ -353,7 +374,7 @@ static uint64_t change(orr_quick *q, uint32_t unit, const orr_request *r, uint64
                        bool far, uint64_t t) {
     uint32_t home = q->slice_of[unit];
     uint64_t takes = max(q->l2.lookup, (uint64_t)orr_popc(r->sectors) * q->l2.write_sector);
-    if (far) t = orr_ledger_take(&q->slice[home].in, t + q->l2.far, takes, q->since);
+    if (far) t = book(&q->slice[home].in, t + q->l2.far, takes);
     if (q->l2.copies) drop_copy(q, home, tag);
     if (r->kind != ORR_REQ_WRITE)
         t = load(q, unit, r, tag, t);
@@ -374,7 +395,7 @@ orr_quick_reply orr_quick_ask(orr_quick *q, const orr_request *r, uint8_t whole)
         uint64_t takes =
             far && !read ? 0 : n * (r->kind == ORR_REQ_WRITE ? q->l2.write_sector : q->l2.sector);
         takes = max(q->l2.lookup, takes);
-        reply.taken = orr_ledger_take(&s->in, time, takes, q->since);
+        reply.taken = book(&s->in, time, takes);
         q->stats.slice_busy += takes;
         q->stats.requests++;
         if (!read)
@@ -383,7 +404,7 @@ orr_quick_reply orr_quick_ask(orr_quick *q, const orr_request *r, uint8_t whole)
             reply.done =
                 far ? load_copy(q, unit, s, r, tag, reply.taken) : load(q, unit, r, tag, reply.taken);
         if (read && q->l2.merge > 1)
-            s->answered[s->next_answered++ % ORR_L2_ANSWERED] = (orr_l2_answered){
+            s->answered[here % ANSWERED] = (orr_l2_answered){
                 .line = here, .taken = reply.taken, .reply = reply.done, .n = 1, .sectors = r->sectors};
     }
     reply.taken -= q->base;
@@ -394,8 +415,6 @@ orr_quick_reply orr_quick_ask(orr_quick *q, const orr_request *r, uint8_t whole)
 
 // ---- from outside
 // -----------------------------------------------------------------------------------------------
-void orr_quick_since(orr_quick *q, uint64_t time) { q->since = q->base + time; }
-
 void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes) {
     if (!bytes) return;
     uint64_t last = addr + bytes - 1 < addr ? UINT64_MAX : addr + bytes - 1; // hostile sizes
@@ -406,25 +425,26 @@ void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes) {
         if (line == last / ORR_LINE) sectors &= (uint8_t)(15 >> (3 - last % ORR_LINE / ORR_SECTOR));
         uint64_t tag;
         uint32_t unit = unit_of(q, line, &tag);
-        slice *s = &q->slice[q->slice_of[unit]];
-        uint32_t at = orr_cache_find(&s->cache, tag);
-        orr_cache_line victim;
-        if (at == ORR_NO_LINE) at = orr_cache_take(&s->cache, tag, &victim, NULL);
-        orr_cache_touch(&s->cache, at);
-        s->cache.line[at].valid |= sectors;
-        s->cache.line[at].dirty &= (uint8_t)~sectors;
+        const orr_tags *tags = &q->tags[q->slice_of[unit]];
+        orr_tag at = orr_tags_of(tags, tag);
+        uint32_t way = orr_tags_find(&at);
+        if (way == ORR_NO_WAY) {
+            way = orr_tags_oldest(tags, &at);
+            orr_tags_put(&at, way, at.tag);
+        }
+        orr_tags_touch(&at, way);
+        at.set->sectors[way] = (at.set->sectors[way] | sectors) & (uint8_t) ~(sectors << 4);
     }
 }
 
 void orr_quick_flush(orr_quick *q) {
-    for (uint32_t s = 0; s < q->nslices; s++) orr_cache_flush(&q->slice[s].cache);
+    for (uint32_t s = 0; s < q->nslices; s++) orr_tags_flush(&q->tags[s]);
 }
 
 void orr_quick_restart(orr_quick *q) {
     // What was on its way has come when the next launch looks.
-    uint64_t past = q->stats.last + (q->l2.before + q->l2.behind) + 4 * ORR_LEDGER_N * ORR_LEDGER_STRETCH;
-    q->base = ((q->base + past) / ORR_LEDGER_STRETCH + 1) * ORR_LEDGER_STRETCH;
-    q->since = q->base;
+    uint64_t past = q->stats.last + (q->l2.before + q->l2.behind), stretch = 1ull << ORR_QUICK_STRETCH;
+    q->base = ((q->base + past) / stretch + 4 * ORR_LEDGER_N) * stretch;
     q->stats = (orr_memsys_stats){0};
 }
 

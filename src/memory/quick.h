@@ -3,11 +3,13 @@
 //
 // For models that cannot afford memsys.h, which knows queues, blocked slices and the order in which DRAM
 // serves. Addresses go to the same slices, channels, banks and rows. Requests need not come in order of time,
-// as long as none is earlier than the last orr_quick_since.
+// as long as they are not much further apart than a window of the model.
 #ifndef ORR_QUICK_H
 #define ORR_QUICK_H
 
 #include "memory/memsys.h"
+
+#define ORR_QUICK_STRETCH 17 // of its ledgers: 32 cycles in ticks, log2
 
 typedef struct orr_quick orr_quick;
 typedef struct orr_quick_reply {
@@ -20,8 +22,9 @@ void orr_quick_free(orr_quick *q);
 // As for memsys.h: `time`, `line`, `sectors`, `kind`, `from` and `ops` of the request count. `whole`: sectors
 // of a store that are written whole.
 orr_quick_reply orr_quick_ask(orr_quick *q, const orr_request *r, uint8_t whole);
-int orr_quick_side_of(const orr_quick *q, uint64_t line);
-void orr_quick_since(orr_quick *q, uint64_t time); // ticks
+// An SM will ask for this line: the host fetches what is known of it.
+void orr_quick_prefetch(orr_quick *q, uint64_t line, uint32_t sm);
+int orr_quick_side_of(orr_quick *q, uint64_t line);
 void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes);
 void orr_quick_flush(orr_quick *q);
 void orr_quick_restart(orr_quick *q); // time is 0 again; L2 stays

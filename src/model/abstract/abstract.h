@@ -2,10 +2,9 @@
 // Timing Simulation of GPUs". A kernel's instructions have latencies that were found once, alone
 // (cycle/alone.h); what is simulated is who issues when, and memory.
 //
-// The paper's occupancy vector, cycles after which each warp can issue again, is kept by time instead of by
-// warp
-// (`wheel`): for each cycle ahead the set of warps that become ready in it. Nobody counts down, and the next
-// event is one bit operation away.
+// Instructions between two that wait for something unknown (memory, other warps) are one event, a segment,
+// and a segment has been scheduled when the kernel was loaded. So time is spent per segment and per memory
+// access, not per instruction.
 #ifndef ORR_ABSTRACT_H
 #define ORR_ABSTRACT_H
 
@@ -13,50 +12,100 @@
 #include "memory/ledger.h"
 #include "memory/memory.h"
 #include "memory/quick.h"
+#include "memory/tags.h"
 #include "model/cycle/engine.h"
 #include "model/cycle/supply.h"
 #include "timed/timed.h"
 
-#define NEAR   64 // cycles of a group of the wheel
-#define GROUPS 64 // further groups
+// ---- time that is taken ---------------------------------------------------------------------------------
+// Cycles of a scheduler, of a unit, of L1, a bit each: taken. An instruction takes `interval` of them side by
+// side. Who asks first, the warp that goes before others, gets those it wants, and the next one those that
+// are left.
+#define SLOT_WORDS 16u
+typedef struct slots {
+    uint64_t full, to; // words from `full` to `to` are full
+    uint64_t word[SLOT_WORDS];
+    uint32_t whose[SLOT_WORDS]; // the word of time that it stands for
+} slots;
+
+// n instructions one after the other from cycle t on; when the last of them is issued.
+static inline uint64_t slots_take(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
+    uint64_t b = t >> 6, not = (1ull << (t & 63)) - 1;
+    for (;; b++, not = 0) {
+        if (b - q->full < q->to - q->full) {
+            b = q->to;
+            not = 0;
+        }
+        uint32_t k = b % SLOT_WORDS;
+        if (q->whose[k] != (uint32_t)b) {
+            q->whose[k] = (uint32_t)b;
+            q->word[k] = 0;
+        }
+        uint64_t left = ~(q->word[k] | not ), last = 0;
+        if (interval > 1) left &= left >> 1 | 1ull << 63; // at the end of a word it does not matter
+        for (; n && left; n--) {
+            last = left & -left;
+            uint64_t mine = interval > 1 ? last | last << 1 : last;
+            left &= ~(mine | (interval > 1 ? last >> 1 : 0));
+            q->word[k] |= mine;
+        }
+        if (q->word[k] == UINT64_MAX) {
+            if (b != q->to) q->full = b;
+            q->to = b + 1;
+        }
+        if (!n) return b << 6 | (uint64_t)__builtin_ctzll(last);
+    }
+}
 
 // ---- code ---------------------------------------------------------------------------------------------
-// An instruction as the model needs it: a host cache line.
-enum {
-    AF_MEMORY = 1, // goes to the load/store unit
-    AF_WATCH = 2,  // its unit can be busy when somebody wants it
-    AF_APART = 4,  // it concerns no other scheduler
-    AF_PLAIN = 8,  // it has a latency, and nothing else happens
-    AF_LINE = 16,  // its code may be on another line than that of the instruction before
-    AF_LAST = 32,  // of its code block: the warp may end
-    AF_MORE = 64,  // it waits for more than two registers, or writes more than one
-    AF_RARE = 128, // register banks, hold, tensor: looked at one by one
-};
-// Registers of a warp that no instruction has: one that is always there, one that nobody looks at.
-#define NO_WAIT   0
-#define NO_RESULT 1
-#define OWN_REGS  2 // from here on the program's
-#define NEAR_REGS 4
-typedef struct ainst {
-    _Alignas(64) uint8_t flags; // AF_*
-    uint8_t kind;               // orr_tkind
-    uint8_t unit;               // index in gpu->units
-    uint8_t nwait, nset;        // registers it may have to wait for, and those it writes
-    uint8_t wait, wbar, rbar;   // control bits: barriers waited for, set
-    uint16_t busy;              // cycles its unit takes no other
-    uint16_t step;              // to the warp's next instruction: stall count, branch
-    uint32_t latency;           // pre-characterised
-    uint32_t line;              // of code, + 1
-    uint32_t regs;              // in code.regs: nwait, then nset, where `near` is too small
-    uint16_t first[2], result;  // the first two it waits for, the first it writes
-    uint16_t near[NEAR_REGS];   // all of them
-    bool banks;                 // it reads register banks that can be busy
-    bool apart;                 // and waits until they are free
-    bool yield;                 // lets another warp go first
-    uint8_t hold;               // cycles more that its warp waits
-    bool jumps, tensor, found;  // a branch that costs more when taken; a tensor instruction; B2R
-    uint8_t reads[ORR_READ_BANKS];
-} ainst;
+// What is simulated is not instructions but segments: instructions of one code block that a warp issues one
+// after the other without waiting for anything that is not known beforehand (memory, other warps). A segment
+// has been scheduled once, alone (code.c): how long it takes, and what it takes of its scheduler and of the
+// units that can be in the way.
+#define SEG_INSTS 20 // a segment is not longer: the others of its scheduler have their turn
+#define SEG_LEN   80 // cycles
+typedef struct aseg {
+    uint32_t len;                         // cycles until the next segment can begin
+    uint32_t tail;                        // of them after the issue of its last instruction
+    uint32_t burst, nbursts;              // in code->bursts: what it takes of its scheduler
+    uint32_t mem, wait;                   // in code->mems, code->waits
+    uint32_t line;                        // of code, + 1, and how many
+    uint32_t inst;                        // the last
+    uint16_t nmem, nwait, nlines, tensor; // tensor: cycles it takes more while the clock is held back
+    uint8_t before, after; // orr_tkind of a special instruction at its beginning, its end; else 0
+} aseg;
+
+typedef struct aburst { // instructions issued one after the other without a gap
+    uint16_t at;        // cycles after the segment's beginning
+    uint16_t slots;     // of the scheduler
+    uint16_t banks;     // and so many more, in which it waits for register banks
+    uint16_t unit;      // that it needs more of than its scheduler gives it,
+    uint16_t busy;      // and for how many cycles; 0: none
+} aburst;
+
+typedef struct amem { // a memory instruction of a segment
+    uint32_t inst, memo;
+    uint16_t at;      // cycles after the segment's beginning
+    uint16_t slack;   // cycles that its result may be late without anybody noticing
+    uint16_t latency; // as scheduled, when it is not `late`
+    uint16_t access;
+    uint16_t set[4]; // places that wait for it
+    uint8_t nset, kind;
+    bool late;  // only memory knows when it is done
+    bool quiet; // nothing but its cost matters
+} amem;
+
+typedef struct aplace { // a place, and cycles from a block's beginning or end
+    uint32_t place, cycles;
+} aplace;
+
+typedef struct acblock { // a code block
+    uint32_t dry, ndry;  // segments when nothing is under way; 0: it loads something
+    uint32_t wet, nwet;  // and when something may be: begins a segment wherever somebody could wait
+    uint32_t use, nuse, late, nlate; // in code->places: what it needs, what is not yet there when it ends
+    uint32_t count, first, end;      // instructions; `end` is one behind the last
+    bool jumps;                      // its branch costs more when taken
+} acblock;
 
 // Warps that run the same code tend to have the same pattern of addresses: what was worked out for the last
 // one holds when the trace's bytes are the same but for the upper bits of the address.
@@ -79,110 +128,109 @@ typedef struct amemo {
 #define MEMOS 4
 typedef struct amemos { // the last patterns of an instruction
     uint32_t next;
+    // Where only the cost matters (shared memory, perfect memory): that of the last one, how many were like
+    // it one after the other, and how many more are taken to be without looking.
+    uint16_t cost, each, sectors, lines;
+    uint8_t space, alike, skip;
     amemo memo[MEMOS];
 } amemos;
 
 typedef struct acode {
     orr_program *program;
-    uint64_t key;
-    ainst *insts;
-    uint16_t *regs;
-    amemos *memo;      // of memory instructions: memo_of[inst]
-    uint32_t *memo_of; // + 1
+    amemos *memo;
+    uint32_t *memo_of; // [ninsts] + 1
     uint32_t nmemo;
+    ORR_VEC(aseg) segs;
+    ORR_VEC(amem) mems;
+    ORR_VEC(aburst) bursts;
+    ORR_VEC(uint16_t) waits;
+    ORR_VEC(aplace) places;
+    acblock *blocks;
     uint32_t nblocks, ninsts; // taken over so far
     uint32_t *latency;        // [ninsts], pre-characterised
+    uint32_t nplaces;         // registers, or the barriers of the control bits
     bool in_order;            // accesses come in the order in which the trace has them
     bool characterised;
 } acode;
 
 // ---- an SM ----------------------------------------------------------------------------------------------
+#define NEAR_PLACES 8
 typedef struct awarp {
-    uint32_t at, end;         // instructions
-    uint32_t body;            // of the code block it is in: orr_tblock.body
-    uint32_t then, then_mask; // the next block of its trace, when it has been read
+    _Alignas(64) uint32_t seg, end; // segments
+    uint32_t code;                  // block, + 1
+    uint32_t body;                  // of the code block it is in: orr_tblock.body
+    uint32_t then, then_mask;       // the next block of its trace, when it has been read
     uint32_t mask;
     uint32_t block; // its thread block's slot
-    uint32_t need;  // order.c: of its block's needs, the next one
     bool has_then, ghost;
     uint8_t waiting; // at a barrier, + 1
-    uint8_t sched, at_bit;
-    uint64_t front;  // not before this
-    uint64_t landed; // when its last load is there
+    uint8_t sched;
+    orr_trace trace;
+    uint64_t far;    // when its last load from memory is there
+    uint64_t landed; // and that from anywhere
     uint64_t stored; // when its last store has been heard of
     uint64_t fetched;
-    orr_trace trace;
+    uint64_t *place;                // when it can be used, of those that loads set
+    uint64_t *soon;                 // and of those that other instructions make
+    uint64_t near[2 * NEAR_PLACES]; // these are they, when they are few
     const uint8_t *base;
-    uint64_t bar[6];
-    uint64_t group_ready[MAX_GROUPS];
-    uint32_t group;
     uint32_t *access;
-    uint64_t *reg; // [place] when it can be used
+    uint64_t *many;
+    uint32_t group;
+    uint64_t group_ready[MAX_GROUPS];
 } awarp;
 
 typedef struct asched {
-    uint64_t awake, live, active; // by bit: warps in order of age
-    uint64_t memory, watch;       // whose next instruction is AF_MEMORY, AF_WATCH
-    uint64_t wake, next_issue;
-    uint64_t time;            // it has come so far
-    uint64_t group;           // the wheel has the warps of this group of cycles and the next
-    uint64_t soon[2];         // by group: cycles in which somebody becomes ready
-    uint64_t later_set;       // groups that have somebody
-    uint64_t wheel[2 * NEAR]; // who
-    uint64_t later[GROUPS];
-    uint64_t ready[MAX_WARPS];
-    uint32_t at[MAX_WARPS];  // the warp's next instruction
-    uint8_t who[MAX_WARPS];  // warp of a bit
-    uint8_t pool[MAX_WARPS]; // that the next instruction needs
-    uint8_t pool_of[ORR_GPU_UNITS_MAX];
+    slots slots;
     uint64_t used; // warps in use
-    uint32_t nbits;
-    uint32_t last; // bit; MAX_WARPS: none
-    bool yield;
-    uint64_t bank_free[ORR_READ_BANKS];
-    uint64_t *l0_when, l0_last;
+    uint8_t pool_of[ORR_GPU_UNITS_MAX];
     orr_cache l0;
-    awarp *warps;
+    uint64_t *l0_when, l0_last;
+    uint64_t *seen; // [segment] bit: its code, and what is fetched ahead of it, is there
 } asched;
 
 typedef struct ablock {
     tbuf *buf; // NULL: free
     uint64_t start, end;
     uint32_t running, nwarps, at_barrier;
+    uint64_t came;        // at the barrier, the last
     uint32_t bar_latency; // of the barrier that somebody came to last
-    uint32_t *warp;       // sched * MAX_WARPS + warp
+    uint32_t *warp;
     uint32_t arrived[16];
 } ablock;
+
+#define WAITS (1ull << 63) // in acore.when: at a barrier
 
 struct orr_latencies;
 struct machine;
 typedef struct acore {
     struct machine *m;
     uint32_t id;
-    uint64_t now;
     asched *sched;
-    asched *runs;    // the one that is being simulated,
-    uint64_t others; // and when the first of the others has something to do
-    pool pools[MAX_POOLS];
-    uint64_t pool_free[MAX_POOLS];
+    awarp *warps;    // [schedulers x per_sched]
+    uint64_t *when;  // by warp: it goes on then
+    uint16_t *order; // warps by age
+    uint16_t *list;  // those that run now
+    uint32_t norder, turn;
+    uint64_t next;    // the first of them
+    uint32_t *pool_n; // units of a pool
+    slots *pools;
     uint32_t npools;
     ablock *blocks;
     uint32_t nblocks, running, blocks_cap; // slots; with a block
     int warps_cap;
     uint32_t next_sched;
     uint64_t block_free;
-    bool damaged, starved, prepared;
-    uint32_t ended; // slot of the block that ended last
+    bool damaged, prepared;
     uint64_t finished, since, active;
     // load/store unit
-    uint64_t lsu_free, lsu_room;
-    uint64_t *starts;
-    uint32_t nstarts;
-    orr_cache l1, constants, constants2, l1i;
-    uint64_t *l1_when, *l1i_when, l1i_last; // by line: when what is on its way is there
-    uint64_t ramp;                          // until then tensor instructions are slow; 0: there was none yet
-    uint64_t l1_bytes;
-    uint64_t *misses; // heap: when the lines on their way come
+    slots lsu;                // cycles of L1 and shared memory
+    uint64_t held_from, held; // L1 takes nothing: its port or its lines on their way are in the way
+    orr_tags *l1;
+    orr_cache constants, constants2, l1i;
+    uint64_t *l1i_when, l1i_last; // by line: when what is on its way is there
+    uint64_t ramp;                // until then tensor instructions are slow; 0: there was none yet
+    uint64_t *misses;             // heap: when the lines on their way come
     uint32_t nmisses;
     uint64_t send_free; // ticks
     struct {            // stores at the port, by line: later ones join those that wait (xbar.join)
@@ -205,35 +253,24 @@ typedef struct machine {
     const orr_occupancy_result *occ;
     uint64_t from, until; // the window
     bool more, perfect, control, collector;
-    bool stops; // an SM stops whenever a block ends
-    bool code_fits;
+    bool fetches;   // code is not always there
+    bool code_fits; // into the first instruction cache
+    uint32_t seen;  // words of asched.seen
     uint64_t code_lines;
     uint32_t places, accesses; // that warps need room for
-    int issue;
-    uint64_t ahead; // a scheduler may go by itself
-    uint64_t ports, bank_window;
-    uint32_t nbanks;
-    bool oldest_first, greedy; // the policy, when it is a simple one
-    bool fetches;              // code is not always there
-    bool throttles[ORR_GPU_UNITS_MAX],
-        own[ORR_GPU_UNITS_MAX]; // units that can be in the way; of one scheduler
     uint64_t issue_interval, spacing;
     orr_quick *memory;
-    orr_ledger *receive; // [SM] its port from the network
-    orr_ledger *shared;  // [TPC] and that of its SMs together (xbar.tpc_reply)
-    uint32_t tpc_sms;    // SMs of a TPC; 0: they share nothing
-    uint64_t tpc_byte;   // ticks
+    orr_tags *l1; // [SM]
+    uint64_t l1_bytes;
+    orr_ledger *receive; // ports from the network: of an SM, or of the SMs of a TPC together (xbar.tpc_reply)
+    uint32_t port_sms;   // SMs of a port
+    uint64_t reply_byte; // ticks that a byte takes there
     orr_ledger dealer;   // launch.block_interval
     // of the memory instruction at hand
     orr_access access;
     orr_coalesced lines;
-    const uint8_t **access_at;                          // of the code block at hand
     uint8_t whole[ORR_LINES_MAX], lanes[ORR_LINES_MAX]; // by line: sectors a store writes whole; lanes
 } machine;
-
-static inline awarp *awarp_of(const acore *s, uint32_t id) {
-    return &s->sched[id / MAX_WARPS].warps[id % MAX_WARPS];
-}
 
 // ---- code.c: a program and its latencies to what is simulated
 // -------------------------------------------------
@@ -245,32 +282,32 @@ bool abt_code_grow(acode *c, machine *m, orr_err *e);
 bool abt_code_from(acode *c, const machine *m, const struct orr_latencies *l);
 bool abt_code_into(const acode *c, const machine *m, struct orr_latencies *l);
 
-// ---- core.c: Algorithm 1
-// ----------------------------------------------------------------------------------------
+// ---- core.c: Algorithm 1, segment by segment
+// ----------------------------------------------------------------
 void abt_core_run(acore *s, uint64_t until);
-uint64_t abt_core_next(const acore *s);
-void abt_warp_look(acore *s, awarp *w); // works out when it can issue
-void abt_sched_add(asched *q, uint32_t warp);
-void abt_sched_remove(asched *q, uint32_t warp);
-void abt_sched_reset(asched *q);
-bool abt_warp_next_block(acore *s, awarp *w);
 
 // ---- block.c
-// ----------------------------------------------------------------------------------------------------
+// ------------------------------------------------------------------------------------------------
 void abt_block_start(acore *s, uint32_t slot, tbuf *b, uint64_t when);
-void abt_block_barrier(acore *s, awarp *w, const orr_tinst *i);
-void abt_block_warp_ended(acore *s, awarp *w);
+// Warp `id` comes to barrier i in cycle `when`; s->when[id] is when it could go on by itself.
+void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when);
+void abt_block_warp_ended(acore *s, uint32_t id);
 
 // ---- lsu.c, fetch.c
-// ------------------------------------------------------------------------------------------------
-void abt_memory(acore *s, awarp *w, uint32_t inst, const ainst *i, uint64_t late);
-void abt_memory_start(acore *s, uint64_t l1_bytes);
-// What the accesses of a run of `block` cost, mixed into *hash (perfect memory): all that time depends on.
-bool abt_memory_cost(machine *m, uint32_t block, orr_trace *t, uint64_t *hash);
-uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now); // a line that it did not have last
+// ----------------------------------------------------------------------------------------- Issued at t;
+// returns the cycles that its warp is held up, and those that its result is later than scheduled.
+uint64_t abt_memory(acore *s, awarp *w, const amem *x, uint64_t t);
+// Where only the cost matters: cycles of the unit, and in *more those beyond what the schedule has.
+uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more);
+// The warp will run soon: what is known of the line that it goes to next.
+void abt_memory_prefetch(const acore *s, const awarp *w);
+void abt_memory_start(acore *s);
+void abt_memory_shape(machine *m, uint64_t l1_bytes); // of a launch: what shared memory leaves to L1
+// A line that it did not have last; *there is cleared when it, or one that is fetched ahead, is on its way.
+uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now, bool *there);
 
 // ---- engine.c
-// --------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------
 machine *abt_machine_new(const orr_gpu *g, orr_err *e);
 void abt_machine_free(machine *m);
 typedef struct arun {
@@ -281,19 +318,5 @@ typedef struct arun {
 } arun;
 bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, int threads,
              orr_progress *progress, arun *out, orr_err *e);
-
-void abt_core_prepare(machine *m, acore *s); // for a launch
-
-// ---- alike.c: SMs whose courses are the same are simulated once
-// ------------------------------------------------------
-typedef struct alike alike;
-alike *abt_alike_new(machine *m);
-void abt_alike_free(alike *a, supply *supply);
-void abt_alike_start(alike *a, uint32_t core, uint32_t slot, tbuf *b, uint64_t when);
-// The next block that ends on any SM; false: none does.
-bool abt_alike_ends(alike *a, uint32_t *core, uint32_t *slot, uint64_t *when);
-bool abt_alike_running(const alike *a);
-tbuf *abt_alike_done(alike *a); // blocks that are not needed any more
-void abt_alike_sum(const alike *a, arun *out);
 
 #endif

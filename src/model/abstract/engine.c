@@ -11,24 +11,20 @@
 
 // ---- the machine
 // ---------------------------------------------------------------------------------------------- Units as the
-// cycle model spreads them over sub-cores. When the schedulers of a sub-core can have equal shares of them
-// each gets its own: so they need not be watched for what the others do.
+// cycle model spreads them over sub-cores.
 static void make_pools(const machine *m, acore *s) {
     const orr_gpu *g = m->gpu;
     uint32_t subs = (uint32_t)g->core_subcores, per = m->c->sched_per_sub;
+    s->pool_n = orr_calloc((size_t)g->nunits * subs + 1, sizeof *s->pool_n);
     for (int u = 0; u < g->nunits; u++) {
-        uint32_t count = (uint32_t)g->units[u].count;
+        uint32_t count = (uint32_t)g->units[u].count, first = s->npools;
         bool common = count < subs;
-        uint32_t each = common ? count : count / subs, first = s->npools;
-        bool split = !common && per > 1 && each % per == 0 && m->nsched <= MAX_POOLS / ORR_GPU_UNITS_MAX;
-        if (split) each /= per;
-        if (each > 16) each = 16;
-        for (uint32_t n = 0; n < (common ? 1 : split ? m->nsched : subs); n++)
-            s->pools[s->npools++] =
-                (pool){.n = each, .unit = (uint32_t)u, .queue = (uint32_t)g->units[u].queue};
+        for (uint32_t n = 0; n < (common ? 1 : subs); n++)
+            s->pool_n[s->npools++] = common ? count : count / subs;
         for (uint32_t q = 0; q < m->nsched; q++)
-            s->sched[q].pool_of[u] = (uint8_t)(first + (common ? 0 : split ? q : q / per));
+            s->sched[q].pool_of[u] = (uint8_t)(first + (common ? 0 : q / per));
     }
+    s->pools = orr_calloc(s->npools + 1, sizeof *s->pools);
 }
 
 static void make_core(machine *m, acore *s, uint32_t id) {
@@ -37,9 +33,13 @@ static void make_core(machine *m, acore *s, uint32_t id) {
     s->id = id;
     s->sched = orr_apart(m->nsched, sizeof *s->sched);
     make_pools(m, s);
+    uint32_t warps = m->nsched * m->per_sched;
+    s->warps = orr_apart(warps, sizeof *s->warps);
+    s->when = orr_calloc(warps, sizeof *s->when);
+    s->order = orr_calloc(warps, sizeof *s->order);
+    s->list = orr_calloc(warps, sizeof *s->list);
     for (uint32_t n = 0; n < m->nsched; n++) {
         asched *q = &s->sched[n];
-        q->warps = orr_apart(m->per_sched, sizeof *q->warps);
         if (g->icache_l0 && !g->icache_perfect) {
             orr_cache_init(&q->l0, (uint64_t)g->icache_l0, (uint32_t)g->icache_line, 0, false, false);
             q->l0_when = orr_calloc((size_t)q->l0.sets * q->l0.ways, sizeof *q->l0_when);
@@ -52,22 +52,27 @@ static void make_core(machine *m, acore *s, uint32_t id) {
     }
     if (g->const_size) orr_cache_init(&s->constants, (uint64_t)g->const_size, 64, 0, false, false);
     if (g->const_l15_size) orr_cache_init(&s->constants2, (uint64_t)g->const_l15_size, 64, 0, false, false);
-    s->starts = orr_calloc(m->lsu_queue, sizeof *s->starts);
     // A load asks for all its lines at once, and is refused only before it asks for one.
     s->misses = orr_calloc((size_t)g->l1_misses + ORR_LINES_MAX + 1, sizeof *s->misses);
 }
 
 static void free_core(machine *m, acore *s) {
     if (!s->sched) return;
+    for (uint32_t i = 0; i < m->nsched * m->per_sched; i++) {
+        free(s->warps[i].many);
+        free(s->warps[i].access);
+    }
+    free(s->warps);
+    free(s->when);
+    free(s->order);
+    free(s->list);
+    free(s->pools);
+    free(s->pool_n);
     for (uint32_t n = 0; n < m->nsched; n++) {
         asched *q = &s->sched[n];
-        for (uint32_t i = 0; i < m->per_sched; i++) {
-            free(q->warps[i].reg);
-            free(q->warps[i].access);
-        }
-        free(q->warps);
         if (q->l0_when) orr_cache_free(&q->l0);
         free(q->l0_when);
+        free(q->seen);
     }
     free(s->sched);
     for (uint32_t n = 0; n < s->blocks_cap; n++) free(s->blocks[n].warp);
@@ -76,9 +81,6 @@ static void free_core(machine *m, acore *s) {
     free(s->l1i_when);
     if (m->gpu->const_size) orr_cache_free(&s->constants);
     if (m->gpu->const_l15_size) orr_cache_free(&s->constants2);
-    if (s->l1_bytes) orr_cache_free(&s->l1);
-    free(s->l1_when);
-    free(s->starts);
     free(s->misses);
 }
 
@@ -101,22 +103,16 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->lsu_queue = (uint32_t)g->lsu_queue;
     m->perfect = m->c->perfect;
     m->collector = m->c->sub_collectors != 0;
-    m->issue = g->core_issue;
     m->issue_interval = (uint64_t)g->core_issue_interval;
     m->spacing = (uint64_t)g->launch_sm_interval;
-    m->greedy = g->core_policy == ORR_SCHED_GTO;
-    m->oldest_first = m->greedy || g->core_policy == ORR_SCHED_OLDEST;
     m->fetches = !g->icache_perfect;
-    m->ports = (uint64_t)g->regs_ports;
-    m->bank_window = (uint64_t)g->regs_window * m->ports;
-    m->nbanks = (uint32_t)g->regs_banks < ORR_READ_BANKS ? (uint32_t)g->regs_banks : ORR_READ_BANKS;
     m->receive = orr_calloc(m->ncores, sizeof *m->receive);
-    m->shared = orr_calloc(m->ncores, sizeof *m->shared);
-    uint32_t tpcs = g->tpc_count > 0 ? (uint32_t)g->tpc_count : m->ncores,
-             each = (m->ncores + tpcs - 1) / tpcs;
-    if (g->xbar_tpc_reply > 0 && each > 1) {
-        m->tpc_sms = each;
-        m->tpc_byte = (uint64_t)((double)m->c->reply_byte * g->xbar_reply / g->xbar_tpc_reply + 0.5);
+    m->port_sms = 1;
+    m->reply_byte = m->c->reply_byte;
+    uint32_t tpcs = g->tpc_count > 0 ? (uint32_t)g->tpc_count : m->ncores;
+    if (g->xbar_tpc_reply > 0 && m->ncores > tpcs) {
+        m->port_sms = (m->ncores + tpcs - 1) / tpcs;
+        m->reply_byte = (uint64_t)((double)m->c->reply_byte * g->xbar_reply / g->xbar_tpc_reply + 0.5);
     }
     m->cores = orr_apart(m->ncores, sizeof *m->cores);
     make_core(m, &m->cores[0], 0); // the others when a block comes
@@ -128,8 +124,8 @@ void abt_machine_free(machine *m) {
     for (uint32_t n = 0; n < m->ncores; n++) free_core(m, &m->cores[n]);
     free(m->cores);
     free(m->receive);
-    free(m->shared);
-    free(m->access_at);
+    if (m->l1) orr_tags_free(m->l1);
+    free(m->l1);
     orr_quick_free(m->memory);
     cyc_free(m->c);
     free(m);
@@ -151,32 +147,27 @@ typedef struct engine {
     orr_err *e;
     bool failed;
     double reading; // seconds
-    alike *alike;   // perfect memory
     orr_sampler *sampler;
     ORR_VEC(orr_span) spans; // for the sampler: blocks that have ended
 } engine;
 
-// Room for registers and accesses in the warps.
+// Room for what loads set, and for accesses, in the warps.
 static void fit_core(const machine *m, acore *s) {
     if (s->places == m->places && s->accesses == m->accesses) return;
-    for (uint32_t q = 0; q < m->nsched; q++)
-        for (uint32_t i = 0; i < m->per_sched; i++) {
-            awarp *w = &s->sched[q].warps[i];
-            w->reg = orr_realloc(w->reg, m->places * sizeof *w->reg);
-            w->access = orr_realloc(w->access, (m->accesses + 1) * sizeof *w->access);
-            memset(w->reg + s->places, 0, (m->places - s->places) * sizeof *w->reg);
-        }
+    for (uint32_t i = 0; i < m->nsched * m->per_sched; i++) {
+        awarp *w = &s->warps[i];
+        w->many = orr_realloc(w->many, 2 * (size_t)m->places * sizeof *w->many);
+        w->access = orr_realloc(w->access, (m->accesses + 1) * sizeof *w->access);
+    }
     s->places = m->places;
     s->accesses = m->accesses;
 }
 
 static void fit_warps(machine *m) {
     const orr_program *p = m->code->program;
-    uint32_t need = p->nplaces + OWN_REGS, places = need > m->places ? need + 16 : m->places;
+    uint32_t need = m->code->nplaces, places = need > m->places ? need + 2 : m->places;
     uint32_t accesses = p->max_access > m->accesses ? p->max_access + 16 : m->accesses;
     bool more = places > m->places || accesses > m->accesses;
-    if (accesses > m->accesses)
-        m->access_at = orr_realloc(m->access_at, (accesses + 1) * sizeof *m->access_at);
     m->places = places;
     m->accesses = accesses;
     for (uint32_t n = 0; more && n < m->ncores; n++)
@@ -185,7 +176,16 @@ static void fit_warps(machine *m) {
     for (uint32_t n = 0; n < p->ninsts; n++)
         if (p->insts[n].pc > last) last = p->insts[n].pc;
     m->code_lines = last / (uint64_t)m->gpu->icache_line + 1;
-    m->code_fits = !m->kernel->grows && m->code_lines <= (uint64_t)(m->gpu->icache_l0 / m->gpu->icache_line);
+    uint64_t first = (uint64_t)(m->gpu->icache_l0 ? m->gpu->icache_l0 : m->gpu->icache_l1);
+    m->code_fits = !m->kernel->grows && m->code_lines <= first / (uint64_t)m->gpu->icache_line;
+    uint32_t seen = (uint32_t)((m->code->segs.n + 63) / 64);
+    for (uint32_t n = 0; seen > m->seen && n < m->ncores; n++) // it has grown: more of them
+        for (uint32_t k = 0; m->cores[n].sched && k < m->nsched; k++) {
+            asched *q = &m->cores[n].sched[k];
+            q->seen = orr_realloc(q->seen, (seen + 1) * sizeof *q->seen);
+            memset(q->seen + m->seen, m->fetches ? 0 : 0xff, (seen - m->seen) * sizeof *q->seen);
+        }
+    if (seen > m->seen) m->seen = seen;
 }
 
 // The next block, or NULL: there is none, or something failed.
@@ -204,7 +204,7 @@ static tbuf *next_block(engine *x) {
     return b;
 }
 
-void abt_core_prepare(machine *m, acore *s) {
+static void prepare(machine *m, acore *s) {
     const orr_occupancy_result *occ = m->occ;
     uint32_t blocks = (uint32_t)occ->blocks;
     if (!s->sched) make_core(m, s, (uint32_t)(s - m->cores));
@@ -220,16 +220,19 @@ void abt_core_prepare(machine *m, acore *s) {
     }
     for (uint32_t n = 0; n < blocks; n++) s->blocks[n].end = 0;
     s->prepared = true;
-    s->running = s->next_sched = 0;
-    s->now = s->finished = s->since = s->active = 0;
+    s->running = s->next_sched = s->norder = s->turn = 0;
+    s->next = NEVER;
+    s->finished = s->since = s->active = 0;
     s->block_free = (uint64_t)m->gpu->launch_overhead;
-    s->damaged = s->starved = false;
+    s->damaged = false;
     memset(&s->n, 0, sizeof s->n);
-    memset(s->pool_free, 0, sizeof s->pool_free);
-    for (uint32_t n = 0; n < s->npools; n++) memset(s->pools[n].at, 0, sizeof s->pools[n].at);
+    memset(s->pools, 0, s->npools * sizeof *s->pools);
     for (uint32_t n = 0; n < m->nsched; n++) {
         asched *q = &s->sched[n];
-        abt_sched_reset(q);
+        memset(&q->slots, 0, sizeof q->slots);
+        q->used = 0;
+        q->seen = orr_realloc(q->seen, (m->seen + 1) * sizeof *q->seen);
+        memset(q->seen, m->fetches ? 0 : 0xff, m->seen * sizeof *q->seen);
         if (q->l0_when) {
             q->l0_last = 0;
             orr_cache_flush(&q->l0);
@@ -240,7 +243,7 @@ void abt_core_prepare(machine *m, acore *s) {
     if (s->l1i_when) orr_cache_flush(&s->l1i);
     if (m->gpu->const_size) orr_cache_flush(&s->constants);
     if (m->gpu->const_l15_size) orr_cache_flush(&s->constants2);
-    abt_memory_start(s, (uint64_t)occ->l1_bytes);
+    abt_memory_start(s);
 }
 
 // At the beginning blocks go out launch.block_interval apart, one to each SM in turn.
@@ -256,12 +259,8 @@ static void deal(engine *x) {
             if (!b || x->failed) return;
             b->earliest = clock / 256;
             clock += (uint64_t)(m->gpu->launch_block_interval * 256);
-            if (x->alike) {
-                abt_alike_start(x->alike, x->order[n], slot, b, (uint64_t)m->gpu->launch_overhead);
-            } else {
-                if (!s->prepared) abt_core_prepare(m, s);
-                abt_block_start(s, slot, b, (uint64_t)m->gpu->launch_overhead);
-            }
+            if (!s->prepared) prepare(m, s);
+            abt_block_start(s, slot, b, (uint64_t)m->gpu->launch_overhead);
             some = true;
         }
         if (!some) return;
@@ -281,7 +280,6 @@ static bool feed(engine *x) {
     x->ntakers = 0;
     for (uint32_t n = 0; n < m->ncores; n++) {
         acore *s = &m->cores[n];
-        s->starved = false;
         if (!m->more || s->running == s->nblocks || !s->prepared) continue;
         for (uint32_t k = 0; k < s->nblocks; k++)
             if (!s->blocks[k].buf && s->blocks[k].end < m->until)
@@ -296,7 +294,7 @@ static bool feed(engine *x) {
         if (!b || x->failed) break;
         acore *s = &m->cores[x->takers[n].core];
         uint64_t t = x->takers[n].free * ORR_TICKS;
-        t = orr_ledger_take(&m->dealer, t, interval, m->from * ORR_TICKS);
+        t = orr_ledger_take(&m->dealer, t, interval, ORR_QUICK_STRETCH) - interval;
         b->earliest = 0;
         abt_block_start(s, x->takers[n].slot, b, t / ORR_TICKS);
         if (!x->nbusy || x->busy[x->nbusy - 1] != s->id) x->busy[x->nbusy++] = s->id;
@@ -310,8 +308,7 @@ static uint64_t next_event(const machine *m) {
     for (uint32_t n = 0; n < m->ncores; n++) {
         const acore *s = &m->cores[n];
         if (!s->prepared) continue;
-        uint64_t at = abt_core_next(s);
-        if (at < t) t = at;
+        if (s->next < t) t = s->next;
         for (uint32_t k = 0; m->more && k < s->nblocks; k++)
             if (!s->blocks[k].buf && s->blocks[k].end < t) t = s->blocks[k].end;
     }
@@ -334,29 +331,6 @@ static bool stuck(const engine *x) {
                     x->m->kernel->name);
 }
 
-// Perfect memory: SMs have nothing to do with each other but for the queue of blocks. Who has room first gets
-// the next.
-static bool block_by_block(engine *x, orr_progress *progress) {
-    machine *m = x->m;
-    uint64_t interval = (uint64_t)(m->gpu->launch_block_interval * (double)ORR_TICKS), when;
-    uint32_t n, slot;
-    m->until = NEVER;
-    m->stops = true;
-    deal(x);
-    while (!x->failed && abt_alike_ends(x->alike, &n, &slot, &when)) {
-        if (damaged(x)) return false;
-        if (progress) orr_progress_part(progress, 1);
-        cyc_supply_done(x->supply, abt_alike_done(x->alike));
-        tbuf *b = next_block(x);
-        if (!b) continue;
-        uint64_t t = orr_ledger_take(&m->dealer, when * ORR_TICKS, interval, when * ORR_TICKS) / ORR_TICKS;
-        b->earliest = 0;
-        abt_alike_start(x->alike, n, slot, b, t);
-    }
-    if (damaged(x)) return false;
-    return !abt_alike_running(x->alike) || stuck(x);
-}
-
 // Tells the sampler what has ended, and leaves out the blocks that it does not want.
 static bool skip(engine *x, orr_progress *progress) {
     orr_sampler *p = x->sampler;
@@ -372,15 +346,18 @@ static bool skip(engine *x, orr_progress *progress) {
 static bool windows(engine *x, orr_progress *progress) {
     machine *m = x->m;
     uint64_t window = m->c->window;
-    m->stops = false;
     m->from = (uint64_t)m->gpu->launch_overhead;
     m->until = m->from + window;
     if (x->sampler && !skip(x, progress)) return false;
     deal(x);
     for (;;) {
-        if (!m->perfect) orr_quick_since(m->memory, m->from * ORR_TICKS);
         for (uint32_t n = 0; n < m->ncores; n++)
-            if (m->cores[n].prepared) abt_core_run(&m->cores[n], m->until);
+            if (m->cores[n].prepared) {
+                const acore *then = &m->cores[n + 1 < m->ncores ? n + 1 : 0];
+                if (then->prepared)
+                    for (uint32_t k = 0; k < then->norder; k += 8) __builtin_prefetch(&then->when[k]);
+                abt_core_run(&m->cores[n], m->until);
+            }
         while (feed(x))
             for (uint32_t n = 0; n < x->nbusy; n++) abt_core_run(&m->cores[x->busy[n]], m->until);
         if (damaged(x)) return false;
@@ -399,7 +376,7 @@ static bool windows(engine *x, orr_progress *progress) {
         if (!running && !m->more) return true;
         if (x->sampler && !skip(x, progress)) return false;
         uint64_t t = next_event(m);
-        if (t == NEVER) return stuck(x);
+        if (t >= WAITS) return stuck(x);
         m->from = m->until;
         if (t > m->from) m->from += (t - m->from) / window * window;
         m->until = m->from + window;
@@ -416,7 +393,7 @@ static uint32_t *dealing_order(const orr_gpu *g, uint32_t n) {
     return order;
 }
 
-static void sum_up(machine *m, supply *supply, const alike *alike, arun *out) {
+static void sum_up(machine *m, supply *supply, arun *out) {
     for (uint32_t i = 0; i < m->ncores; i++) {
         acore *s = &m->cores[i];
         if (!s->prepared) continue;
@@ -426,14 +403,12 @@ static void sum_up(machine *m, supply *supply, const alike *alike, arun *out) {
                 cyc_supply_done(supply, s->blocks[b].buf);
                 s->blocks[b].buf = NULL;
             }
-        if (alike) continue;
         if (s->finished > out->cycles) out->cycles = s->finished;
         out->sm_active += s->active;
         const uint64_t *from = (const uint64_t *)(const void *)&s->n;
         uint64_t *to = (uint64_t *)(void *)&out->n;
         for (size_t k = 0; k < sizeof s->n / sizeof *to; k++) to[k] += from[k];
     }
-    if (alike) abt_alike_sum(alike, out);
     // A kernel has ended when its last store has reached L2 and the SM has heard of it.
     const orr_memsys_stats *mem = orr_quick_stats(m->memory);
     uint64_t end = (mem->last + m->c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
@@ -448,15 +423,15 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     fit_warps(m);
     memset(&m->dealer, 0, sizeof m->dealer);
     memset(m->receive, 0, m->ncores * sizeof *m->receive);
-    memset(m->shared, 0, m->ncores * sizeof *m->shared);
     for (uint32_t n = 0; n < m->ncores; n++) {
         acore *s = &m->cores[n];
-        s->prepared = s->damaged = s->starved = false;
+        s->prepared = s->damaged = false;
         s->nblocks = (uint32_t)occ->blocks;
         s->running = 0;
         s->id = n;
     }
     m->occ = occ;
+    abt_memory_shape(m, (uint64_t)occ->l1_bytes);
     if (!m->perfect) {
         if (m->gpu->l2_flush) orr_quick_flush(m->memory);
         orr_quick_restart(m->memory);
@@ -465,10 +440,8 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     x.busy = orr_malloc(2 * m->ncores * sizeof *x.busy);
     x.takers = orr_malloc((size_t)m->ncores * (size_t)occ->blocks * sizeof *x.takers);
     x.supply = cyc_supply_open(source, threads > 1);
-    if (m->perfect) x.alike = abt_alike_new(m);
-    bool ok = m->perfect ? block_by_block(&x, progress) : windows(&x, progress);
-    sum_up(m, x.supply, x.alike, out);
-    if (x.alike) abt_alike_free(x.alike, x.supply);
+    bool ok = windows(&x, progress);
+    sum_up(m, x.supply, out);
     out->execute_seconds = x.reading;
     orr_err read = {0};
     if (!cyc_supply_close(x.supply, &read)) {

@@ -19,6 +19,8 @@ static uint64_t in_l1(acore *s, uint64_t line, uint64_t now, bool asked) {
         s->n.icache_l1_miss += asked;
     }
     orr_cache_touch(&s->l1i, at);
+    // A warp that is simulated later and is earlier would have asked for it itself.
+    if (s->l1i_when[at] > now + s->m->c->l2_latency) s->l1i_when[at] = now + s->m->c->l2_latency;
     return s->l1i_when[at] > now ? s->l1i_when[at] : now;
 }
 
@@ -47,13 +49,14 @@ static uint64_t in_l0(acore *s, asched *q, uint64_t line, uint64_t now, bool ask
     return q->l0_when[at];
 }
 
-uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now) {
+uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now, bool *there) {
     const machine *m = s->m;
     asched *q = &s->sched[w->sched];
     w->fetched = line;
     s->n.icache_fetches++;
     uint64_t t = in_l0(s, q, line, now, true), ahead = (uint64_t)m->gpu->icache_prefetch;
+    *there &= t <= now;
     for (uint64_t n = t > now || !ahead ? 1 : ahead; n <= ahead && line + n <= m->code_lines; n++)
-        in_l0(s, q, line + n, now, false);
+        *there &= in_l0(s, q, line + n, now, false) <= now;
     return t;
 }

@@ -3,7 +3,7 @@
 // The unit works off one instruction after the other; lsu.queue of them can wait for it. How long one takes
 // follows from its addresses: sectors and lines from the coalescer, passes from shared memory's banks. When
 // its data are there is known when it is issued: L1's tags say what has to be fetched, and what is behind
-// them (memory/quick.h) says when that comes. So a register has its time at once and nobody has to be woken.
+// them (memory/quick.h) says when that comes. So a place has its time at once and nobody has to be woken.
 #include "model/abstract/abstract.h"
 
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 
 #include "exec/exec.h"
 
+#define LOOKS       16 // at an instruction whose cost is all that matters; after that only now and then
 #define LOCAL_LINES (1ull << 56) // local memory has line numbers of its own, far from all others
 
 typedef struct access { // one memory instruction at work
@@ -19,8 +20,10 @@ typedef struct access { // one memory instruction at work
     uint32_t cost;
     uint16_t each; // shared memory: cycles of a pass
     uint8_t space;
+    bool scattered; // its lanes have no regular distance
 } access;
 
+static uint32_t sectors_in(uint8_t four);
 static int kind_of(const orr_tinst *i) {
     return i->flags & ORR_TF_ATOMIC ? ORR_L1_ATOMIC : i->flags & ORR_TF_STORE ? ORR_L1_STORE : ORR_L1_LOAD;
 }
@@ -101,23 +104,78 @@ static void look_at_lanes(machine *k, const orr_access *a, uint32_t bytes, bool 
     }
 }
 
-// How often a slice goes through its sectors for an atomic (l2.atomic_words), as cycle/lsu.c has it.
+// How long a slice works on an atomic (l2.atomic_words), in its operations: lanes on one word one after the
+// other, those on different words of a sector together; a quarter more for a sector of which not all is
+// wanted, a compare and swap one for four lanes, sums of floating-point numbers l2.atomic_again apart
+// (cycle/lsu.c has where that is from).
 static void count_passes(machine *m, const orr_tinst *i) {
     const orr_access *a = &m->access;
-    bool swaps = strstr(m->code->program->names[i->name], ".CAS") != NULL;
+    const char *name = m->code->program->names[i->name];
+    bool swaps = strstr(name, ".CAS") != NULL, sums = strstr(name, ".ADD") && strstr(name, ".F");
     for (uint32_t n = 0; n < m->lines.lines; n++) {
-        uint8_t lanes[32] = {0}, most[4] = {0};
-        uint32_t passes = 0;
+        uint8_t lanes[32] = {0}, words[4] = {0}, most[4] = {0};
+        uint32_t quarters = 0;
         for (uint32_t k = a->mask; k; k &= k - 1) {
             uint64_t addr = a->addr[orr_ffs(k)];
             if (addr / ORR_LINE != m->lines.line[n].line) continue;
-            uint8_t of = ++lanes[addr % ORR_LINE / 4], *sector = &most[addr % ORR_LINE / ORR_SECTOR];
-            if (of > *sector) *sector = of;
+            uint32_t s = addr % ORR_LINE / ORR_SECTOR;
+            uint8_t of = ++lanes[addr % ORR_LINE / 4];
+            if (of > most[s]) most[s] = of;
+            words[s]++;
         }
-        for (int k = 0; k < 4; k++) passes += most[k] > 4 ? most[k] + most[k] / 4u : most[k];
-        if (swaps) passes = m->lanes[n] - m->lanes[n] / 3u;
-        m->lanes[n] = (uint8_t)(passes ? passes : 1);
+        for (int k = 0; k < 4; k++) {
+            uint32_t each = words[k] * i->bytes < ORR_SECTOR * most[k] ? 5 : 4;
+            if (sums && 4 * m->gpu->l2_atomic_again > each) each = (uint32_t)(4 * m->gpu->l2_atomic_again);
+            uint32_t all = most[k] * each;
+            if (swaps && all < words[k] * i->bytes / 4u) all = words[k] * i->bytes / 4u;
+            quarters += all;
+        }
+        m->lanes[n] = (uint8_t)(quarters / 4 > 255 ? 255 : quarters > 4 ? quarters / 4 : 1);
     }
+}
+
+// Lanes all over the place, loads and stores of global memory whose lanes do not cross sectors: what
+// orr_coalesce finds, and in the same loop how many lanes want each bank.
+static bool scattered(machine *m, access *k) {
+    const orr_access *a = &m->access;
+    const orr_tinst *i = k->i;
+    orr_coalesced *x = &m->lines;
+    uint8_t table[64] = {0}, bank[32] = {0}, most = 0;
+    uint32_t n = 0, bytes = i->bytes;
+    uint64_t last = 0;
+    for (uint32_t left = a->mask; left; left &= left - 1) {
+        uint64_t addr = a->addr[orr_ffs(left)], line = addr / ORR_LINE;
+        uint32_t at = line & 63, lane;
+        while (table[at] && x->line[table[at] - 1].line != line) at = (at + 1) & 63;
+        if (!table[at]) {
+            x->line[n] = (orr_line_access){line, 0};
+            m->lanes[n] = 0;
+            table[at] = (uint8_t)++n;
+        }
+        lane = table[at] - 1u;
+        x->line[lane].sectors |= (uint8_t)(1u << addr / ORR_SECTOR % 4);
+        m->lanes[lane]++;
+        if (addr != last && ++bank[addr / 4 % 32] > most) most++;
+        last = addr;
+        if (addr % bytes) return false;
+    }
+    x->lines = n;
+    x->sectors = 0;
+    for (uint32_t j = 0; j < n; j++) {
+        uint32_t of = sectors_in(x->line[j].sectors);
+        x->sectors += of;
+        m->whole[j] = m->lanes[j] * bytes >= ORR_SECTOR * of ? x->line[j].sectors : 0;
+    }
+    uint32_t banks = m->c->lsu_banks, packed = ((uint32_t)orr_popc(a->mask) * bytes + 127) / 128;
+    if (m->gpu->l1_words) {
+        k->cost = n <= packed ? packed : most;
+        if (k->cost < (n + banks - 1) / banks) k->cost = (n + banks - 1) / banks;
+        if (i->flags & ORR_TF_STORE && k->cost < (uint32_t)m->gpu->l1_store)
+            k->cost = (uint32_t)m->gpu->l1_store;
+    } else {
+        k->cost = banks == 1 ? x->sectors : l1_cycles(m, x);
+    }
+    return true;
 }
 
 // The whole work: lanes to addresses, addresses to lines or passes. False: the trace is damaged.
@@ -152,6 +210,10 @@ static bool decode(acore *s, const awarp *w, orr_trace *t, access *k) {
         return true;
     }
     bool local = k->space == ORR_SPACE_LOCAL;
+    if (k->scattered && !local && kind != ORR_L1_ATOMIC && m->c->coalesce == ORR_WHOLE_WARP &&
+        !(i->flags & ORR_TF_ASYNC) && i->bytes <= 16 && !(i->bytes & (i->bytes - 1)) && scattered(m, k))
+        return true;
+    x->lines = x->sectors = 0;
     if (local)
         orr_coalesce_local(a, i->bytes, x);
     else
@@ -161,10 +223,8 @@ static bool decode(acore *s, const awarp *w, orr_trace *t, access *k) {
     if (kind != ORR_L1_LOAD) look_at_lanes(m, a, i->bytes, local);
     if (kind == ORR_L1_ATOMIC && m->gpu->l2_atomic_words && !local) count_passes(m, i);
     if (i->flags & ORR_TF_ASYNC) k->cost += ((uint32_t)orr_popc(a->mask) * i->bytes + 127) / 128;
-    if (local && w) {
-        uint64_t mine = ((uint64_t)s->id * 4096 + (uint64_t)w->sched * MAX_WARPS +
-                         (uint64_t)(w - s->sched[w->sched].warps))
-                        << 18;
+    if (local) {
+        uint64_t mine = ((uint64_t)s->id * 4096 + (uint64_t)(w - s->warps)) << 18;
         for (uint32_t n = 0; n < x->lines; n++) x->line[n].line += LOCAL_LINES + mine;
     }
     return true;
@@ -240,6 +300,13 @@ static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, 
 
 // ---- the network
 // --------------------------------------------------------------------------------------------------
+// L1 takes nothing from one cycle to another. Who has come before passes, though simulated later.
+static void hold(acore *s, uint64_t from, uint64_t until) {
+    if (until <= s->held) return;
+    if (from > s->held) s->held_from = from;
+    s->held = until;
+}
+
 static orr_quick_reply send(acore *s, orr_request *r, uint64_t when, uint32_t bytes, uint8_t whole) {
     machine *m = s->m;
     const cycle *c = m->c;
@@ -256,13 +323,13 @@ static orr_quick_reply send(acore *s, orr_request *r, uint64_t when, uint32_t by
     // A slice that is far behind holds up the SM's port, and that L1.
     uint64_t ahead = r->time + c->backlog_ticks;
     if (a.taken > ahead && s->send_free < t + (a.taken - ahead)) s->send_free = t + (a.taken - ahead);
-    uint64_t held = s->send_free / ORR_TICKS, back = c->l1_latency + c->send_ahead / 2;
-    if (held > when + c->send_ahead && held > back && s->lsu_free < held - back) s->lsu_free = held - back;
+    uint64_t held = s->send_free / ORR_TICKS;
+    if (held > when + c->send_ahead) hold(s, when, held - c->send_ahead);
     return a;
 }
 
 // ---- lines on their way: a heap of their times
-// ----------------------------------------------------------------
+// ---------------------------------------------------------------------------------------
 static void push_miss(acore *s, uint64_t t) {
     uint32_t i = s->nmisses++;
     for (; i && s->misses[(i - 1) / 2] > t; i = (i - 1) / 2) s->misses[i] = s->misses[(i - 1) / 2];
@@ -282,8 +349,10 @@ static void pop_miss(acore *s) {
 
 // There is room for another line on its way; until then the unit stands still.
 static void make_room(acore *s, access *k) {
+    uint32_t limit = (uint32_t)s->m->gpu->l1_misses;
+    if (s->nmisses < limit) return;
     while (s->nmisses && s->misses[0] <= k->from) pop_miss(s);
-    if (s->nmisses < (uint32_t)s->m->gpu->l1_misses) return;
+    if (s->nmisses < limit) return;
     k->from = s->misses[0];
     pop_miss(s);
 }
@@ -300,14 +369,13 @@ static uint64_t ask(acore *s, access *k, uint64_t line, uint8_t sectors, uint64_
     machine *m = s->m;
     const cycle *c = m->c;
     orr_request r = {.line = line, .sectors = sectors, .kind = kind, .from = from_of(k), .ops = ops};
-    uint32_t n = (uint32_t)orr_popc(sectors), bytes = 8 + 32 * n;
+    uint32_t n = sectors_in(sectors), bytes = 8 + 32 * n;
     uint32_t out = kind != ORR_REQ_READ   ? bytes + (uint32_t)m->gpu->xbar_mask
                    : m->gpu->xbar_sectors ? 32 * n
                                           : (uint32_t)m->gpu->xbar_ask;
     uint64_t t = send(s, &r, when, out, 0).done + c->reply_ticks;
-    t = orr_ledger_take(&m->receive[s->id], t, bytes * c->reply_byte, m->from * ORR_TICKS);
-    if (m->tpc_sms)
-        t = orr_ledger_take(&m->shared[s->id / m->tpc_sms], t, bytes * m->tpc_byte, m->from * ORR_TICKS);
+    uint64_t cost = bytes * m->reply_byte;
+    t = orr_ledger_take(&m->receive[s->id / m->port_sms], t, cost, ORR_QUICK_STRETCH) - cost;
     s->n.received_bytes += bytes;
     // l2.latency has the passing of one sector in it; further ones take their time
     uint64_t ready = (t + (bytes - 40) * c->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
@@ -337,40 +405,48 @@ static void write_line(acore *s, const access *k, uint64_t line, uint8_t sectors
     s->stores[at].sectors = sectors;
 }
 
-static void evicted(acore *s, const access *k, const orr_cache_line *victim, uint64_t when) {
-    if (victim->used && victim->dirty) write_line(s, k, victim->tag, victim->dirty, victim->dirty, when);
-}
-
 static uint8_t whole_of(const orr_gpu *g, uint8_t sectors) { // fetched together
     if (g->l1_sector >= 128) return 0xf;
     if (g->l1_sector >= 64) return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
     return sectors;
 }
 
+static uint32_t sectors_in(uint8_t four) { return (uint32_t)(0x4332322132212110u >> 4 * (four & 15)) & 15; }
+
 static void count(acore *s, const access *k, int kind, uint8_t all, uint8_t hit, uint8_t pending) {
     int local = k->space == ORR_SPACE_LOCAL;
-    uint64_t n = (uint64_t)orr_popc(all), h = (uint64_t)orr_popc(hit), p = (uint64_t)orr_popc(pending);
+    uint64_t n = sectors_in(all), h = sectors_in(hit), p = sectors_in(pending);
     s->n.l1_sectors[local][kind] += n;
     s->n.l1_hit[local][kind] += h;
     s->n.l1_pending[local][kind] += p;
     s->n.l1_miss[local][kind] += n - h - p;
 }
 
-// What has come by cycle t is there.
-static void settle(acore *s, uint32_t at, uint64_t t) {
-    orr_cache_line *l = &s->l1.line[at];
-    if (l->pending && s->l1_when[at] <= t) {
-        l->valid |= l->pending;
-        l->pending = 0;
-    }
+// Sectors `need` of way v are asked for; `t` is when they are there.
+static uint64_t fetch_line(acore *s, access *k, const orr_tag *l, uint32_t v, uint64_t line, uint8_t need,
+                           uint64_t when) {
+    uint64_t t = ask(s, k, line, need, when, ORR_REQ_READ, 0);
+    l->set->sectors[v] |= need;
+    if (!(l->set->coming >> v & 1) || l->when[v] < t) l->when[v] = (uint32_t)t;
+    if (l->set->latest < t) l->set->latest = (uint32_t)t;
+    l->set->coming |= (uint16_t)(1u << v);
+    l->merged[v] = 1;
+    return t;
 }
 
-static uint64_t fetch_line(acore *s, access *k, uint32_t at, uint8_t need, uint64_t when) {
-    orr_cache_line *l = &s->l1.line[at];
-    uint64_t t = ask(s, k, l->tag, need, when, ORR_REQ_READ, 0);
-    l->pending |= need;
-    if (s->l1_when[at] < t) s->l1_when[at] = t;
-    return t;
+// A way for a line that L1 does not have. Where to a line goes that is written back is not known any more:
+// beside the one that comes.
+static uint32_t take_way(acore *s, const access *k, const orr_tag *l, uint64_t line, uint64_t when) {
+    uint32_t v = orr_tags_oldest(s->l1, l);
+    uint8_t dirty = orr_tags_dirty(l, v);
+    if (l->set->tag[v] && dirty) write_line(s, k, line ^ 1, dirty, dirty, when);
+    orr_tags_put(l, v, l->tag);
+    return v;
+}
+
+// When the sectors of way v that are on their way have come; 0: they are there at t.
+static uint64_t coming(const orr_tag *l, uint32_t v, uint64_t t) {
+    return l->set->latest > t && l->set->coming >> v & 1 && l->when[v] > t ? l->when[v] : 0;
 }
 
 static uint64_t load_line(acore *s, access *k, uint64_t line, uint8_t sectors, uint64_t lag) {
@@ -382,30 +458,25 @@ static uint64_t load_line(acore *s, access *k, uint64_t line, uint8_t sectors, u
         count(s, k, ORR_L1_LOAD, sectors, 0, 0);
         return ask(s, k, line, sectors, k->from + m->c->l1_latency + lag, ORR_REQ_READ, 0);
     }
-    uint32_t at = orr_cache_find(&s->l1, line);
-    uint8_t hit = 0, pending = 0, have = 0;
-    if (at != ORR_NO_LINE) {
-        settle(s, at, k->from);
-        have = s->l1.line[at].valid | s->l1.line[at].pending;
-        hit = sectors & s->l1.line[at].valid;
-        pending = sectors & (uint8_t)~hit & s->l1.line[at].pending;
+    orr_tag l = orr_tags_of(s->l1, line);
+    uint32_t v = orr_tags_find(&l);
+    uint8_t have = v != ORR_NO_WAY ? sectors & orr_tags_valid(&l, v) : 0, need = sectors & (uint8_t)~have;
+    uint64_t ready = have ? coming(&l, v, k->from) : 0;
+    if (ready && l.merged[v] >= g->l1_merges) { // no more can wait for it: the unit does
+        k->from = ready;
+        ready = 0;
+    } else if (ready) {
+        l.merged[v]++;
     }
-    uint8_t need = sectors & (uint8_t) ~(hit | pending);
-    count(s, k, ORR_L1_LOAD, sectors, hit, pending);
-    uint64_t ready = pending ? s->l1_when[at] : 0;
+    count(s, k, ORR_L1_LOAD, sectors, ready ? 0 : have, ready ? have : 0);
     if (need) {
         make_room(s, k);
         uint64_t when = k->from + m->c->l1_latency + lag;
-        if (at == ORR_NO_LINE) {
-            orr_cache_line victim;
-            at = orr_cache_take(&s->l1, line, &victim, NULL);
-            s->l1_when[at] = 0;
-            evicted(s, k, &victim, when);
-        }
-        uint64_t t = fetch_line(s, k, at, whole_of(g, need) & (uint8_t)~have, when);
+        if (v == ORR_NO_WAY) v = take_way(s, k, &l, line, when);
+        uint64_t t = fetch_line(s, k, &l, v, line, whole_of(g, need) & (uint8_t)~orr_tags_valid(&l, v), when);
         if (t > ready) ready = t;
     }
-    orr_cache_touch(&s->l1, at);
+    orr_tags_touch(&l, v);
     return ready;
 }
 
@@ -415,30 +486,25 @@ static void store_line(acore *s, access *k, uint64_t line, uint8_t sectors, uint
     int policy = g->l1_write;
     if (policy == ORR_WRITE_LOCAL) policy = local ? ORR_WRITE_BACK : ORR_WRITE_EVICT;
     if (!local && !g->l1_global && policy == ORR_WRITE_THROUGH) policy = ORR_WRITE_EVICT;
-    uint32_t at = orr_cache_find(&s->l1, line);
-    if (at != ORR_NO_LINE) settle(s, at, k->from);
-    count(s, k, ORR_L1_STORE, sectors, at == ORR_NO_LINE ? 0 : sectors & s->l1.line[at].valid, 0);
+    orr_tag l = orr_tags_of(s->l1, line);
+    uint32_t v = orr_tags_find(&l);
+    count(s, k, ORR_L1_STORE, sectors, v == ORR_NO_WAY ? 0 : sectors & orr_tags_valid(&l, v), 0);
     if (policy == ORR_WRITE_EVICT) {
-        if (at != ORR_NO_LINE && !s->l1.line[at].pending) orr_cache_drop(&s->l1, at);
+        if (v != ORR_NO_WAY && !coming(&l, v, k->from)) orr_tags_put(&l, v, 0);
     } else {
-        if (at == ORR_NO_LINE && (g->l1_write_allocate || policy == ORR_WRITE_BACK)) {
-            orr_cache_line victim;
-            at = orr_cache_take(&s->l1, line, &victim, NULL);
-            s->l1_when[at] = 0;
-            evicted(s, k, &victim, when);
-        }
-        if (at != ORR_NO_LINE) {
-            orr_cache_line *l = &s->l1.line[at];
-            uint8_t part = sectors & (uint8_t) ~(l->valid | l->pending | whole);
-            l->valid |= whole & sectors;
+        if (v == ORR_NO_WAY && (g->l1_write_allocate || policy == ORR_WRITE_BACK))
+            v = take_way(s, k, &l, line, when);
+        if (v != ORR_NO_WAY) {
+            uint8_t part = sectors & (uint8_t) ~(orr_tags_valid(&l, v) | whole);
+            l.set->sectors[v] |= whole & sectors;
             if (part && g->l1_write_miss == ORR_L1_FETCH)
-                fetch_line(s, k, at, part, when);
+                fetch_line(s, k, &l, v, line, part, when);
             else if (part && policy == ORR_WRITE_BACK)
-                l->valid |= part;
-            if (policy == ORR_WRITE_BACK) l->dirty |= sectors;
-            orr_cache_touch(&s->l1, at);
+                l.set->sectors[v] |= part;
+            if (policy == ORR_WRITE_BACK) l.set->sectors[v] |= (uint8_t)(sectors << 4);
+            orr_tags_touch(&l, v);
         }
-        if (policy == ORR_WRITE_BACK && at != ORR_NO_LINE) return;
+        if (policy == ORR_WRITE_BACK && v != ORR_NO_WAY) return;
     }
     write_line(s, k, line, sectors, whole, when);
 }
@@ -447,8 +513,9 @@ static uint64_t atomic_line(acore *s, access *k, uint64_t line, uint8_t sectors,
                             uint64_t lag) {
     bool answered = k->i->flags & ORR_TF_LOAD;
     if (answered) make_room(s, k);
-    uint32_t at = orr_cache_find(&s->l1, line); // what L1 has of it is old now
-    if (at != ORR_NO_LINE) s->l1.line[at].valid &= (uint8_t)~sectors;
+    orr_tag l = orr_tags_of(s->l1, line);
+    uint32_t v = orr_tags_find(&l); // what L1 has of it is old now
+    if (v != ORR_NO_WAY) l.set->sectors[v] &= (uint8_t)~sectors;
     count(s, k, ORR_L1_ATOMIC, sectors, 0, 0);
     uint64_t when = k->from + s->m->c->l1_latency + lag;
     if (answered) return ask(s, k, line, sectors, when, ORR_REQ_ATOMIC, lanes);
@@ -461,9 +528,11 @@ static uint64_t atomic_line(acore *s, access *k, uint64_t line, uint8_t sectors,
 // ----------------------------------------------------------------------------------------------------
 static uint64_t constants(acore *s, const orr_access *a) {
     const machine *m = s->m;
-    uint64_t latency = m->c->const_latency, seen = UINT64_MAX;
+    uint64_t latency = m->c->const_latency, seen = UINT64_MAX, word = UINT64_MAX, words = 0;
     for (uint32_t k = a->mask; k; k &= k - 1) {
-        uint64_t line = a->addr[orr_ffs(k)] / 64;
+        uint64_t addr = a->addr[orr_ffs(k)], line = addr / 64;
+        words += addr / 4 != word; // one after the other (const.interval)
+        word = addr / 4;
         if (line == seen) continue;
         seen = line;
         s->n.const_requests++;
@@ -487,7 +556,7 @@ static uint64_t constants(acore *s, const orr_access *a) {
         }
         if (more > latency) latency = more;
     }
-    return latency;
+    return latency + (words ? words - 1 : 0) * (uint64_t)m->gpu->const_interval;
 }
 
 // ---- an instruction
@@ -504,6 +573,10 @@ static uint64_t lines(acore *s, awarp *w, access *k) {
         s->n.l1_sectors[k->space == ORR_SPACE_LOCAL][kind] += x->sectors;
         s->n.l1_hit[k->space == ORR_SPACE_LOCAL][kind] += x->sectors;
         return k->from + k->cost - 1 + m->c->l1_latency;
+    }
+    for (uint32_t n = 1; n < x->lines; n++) {
+        orr_tags_prefetch(s->l1, x->line[n].line);
+        orr_quick_prefetch(m->memory, x->line[n].line, s->id);
     }
     for (uint32_t n = 0; n < x->lines; n++) {
         orr_line_access l = x->line[n];
@@ -525,119 +598,178 @@ static uint64_t lines(acore *s, awarp *w, access *k) {
     return ready > floor ? ready : floor;
 }
 
-static void set_ready(const acore *s, awarp *w, const ainst *i, uint64_t ready) {
-    const uint16_t *r = i->nwait + i->nset <= NEAR_REGS ? i->near : s->m->code->regs + i->regs;
-    r += i->nwait;
-    for (uint32_t d = 0; d < i->nset; d++) w->reg[r[d]] = ready;
-    if (i->wbar < 6 && w->bar[i->wbar] < ready) w->bar[i->wbar] = ready;
-    if (w->landed < ready) w->landed = ready;
+static void set_ready(awarp *w, const amem *x, uint64_t ready) {
+    for (uint32_t d = 0; d < x->nset; d++)
+        if (w->place[x->set[d]] < ready) w->place[x->set[d]] = ready;
+    if (w->far < ready) w->far = ready;
 }
 
-void abt_memory(acore *s, awarp *w, uint32_t inst, const ainst *i, uint64_t late) {
+// Past one access; as orr_trace_skip, which is for the rarer forms.
+static bool skip_access(orr_trace *t) {
+    const uint8_t *p = t->at;
+    if (t->end - p < 32) return orr_trace_skip(t);
+    uint8_t head = *p, form = head & 7;
+    if (form != 1 && form != 2) return orr_trace_skip(t);
+    p += head & 8 ? 13 : 9;
+    if (form == 2)
+        while (*p++ & 128) // a varint has ten bytes at most
+            if (p - t->at > 23) return false;
+    t->at = p;
+    return true;
+}
+
+uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more) {
     machine *m = s->m;
     acode *code = m->code;
-    access k = {.i = &code->program->insts[inst]};
+    amemos *memo = &code->memo[x->memo];
+    if (memo->skip) {
+        memo->skip--;
+        if (code->in_order && !skip_access(&w->trace)) s->damaged = true;
+    } else {
+        access k = {.i = &code->program->insts[x->inst]};
+        orr_trace at = w->trace;
+        if (!code->in_order) {
+            at.at = w->base + w->access[x->access];
+            at.mask = w->mask;
+        }
+        if (!remembered(m, memo, &at, &k)) {
+            const uint8_t *from = at.at;
+            if (!decode(s, w, &at, &k)) {
+                s->damaged = true;
+                return 0;
+            }
+            remember(m, memo, from, (size_t)(at.at - from), at.mask, &k);
+        }
+        if (code->in_order) w->trace = at;
+        memo->alike = memo->cost != k.cost ? 0 : memo->alike < LOOKS ? (uint8_t)(memo->alike + 1) : LOOKS;
+        memo->skip = memo->alike == LOOKS ? 7 : 0;
+        memo->cost = (uint16_t)(k.cost < UINT16_MAX ? k.cost : UINT16_MAX);
+        memo->each = k.each ? k.each : 1;
+        memo->space = k.space;
+        memo->lines = (uint16_t)m->lines.lines;
+        memo->sectors = (uint16_t)m->lines.sectors;
+    }
+    if (memo->space == ORR_SPACE_SHARED) {
+        s->n.shared_requests[x->kind]++;
+        s->n.shared_passes[x->kind] += memo->cost / memo->each;
+    } else {
+        bool local = memo->space == ORR_SPACE_LOCAL;
+        s->n.l1_requests[local][x->kind]++;
+        s->n.l1_tags += memo->lines;
+        s->n.l1_sectors[local][x->kind] += memo->sectors;
+        s->n.l1_hit[local][x->kind] += memo->sectors;
+    }
+    *more = memo->cost - memo->each;
+    return memo->cost;
+}
+
+uint64_t abt_memory(acore *s, awarp *w, const amem *x, uint64_t t) {
+    machine *m = s->m;
+    acode *code = m->code;
+    access k = {.i = &code->program->insts[x->inst]};
     orr_trace at = w->trace;
     if (!code->in_order) {
-        at.at = w->base + w->access[k.i->access];
+        at.at = w->base + w->access[x->access];
         at.mask = w->mask;
     }
-    amemos *memo = &code->memo[code->memo_of[inst] - 1];
-    if (!remembered(m, memo, &at, &k)) {
+    amemos *memo = &code->memo[x->memo];
+    k.scattered = at.at < at.end && (*at.at & 7) == 3;
+    if (k.scattered || !remembered(m, memo, &at, &k)) {
         const uint8_t *from = at.at;
         if (!decode(s, w, &at, &k)) {
             s->damaged = true;
-            return;
+            return 0;
         }
-        remember(m, memo, from, (size_t)(at.at - from), at.mask, &k);
+        if (!k.scattered) remember(m, memo, from, (size_t)(at.at - from), at.mask, &k);
     }
     if (code->in_order) w->trace = at;
 
-    uint64_t t = s->now + late;
-    k.from = t > s->lsu_free ? t : s->lsu_free;
-    s->lsu_free = k.from + k.cost;
-    uint64_t ready;
+    if (t < s->held && t >= s->held_from) t = s->held;
+    uint64_t end = slots_take(&s->lsu, t, k.cost, 1) + 1, ready;
+    k.from = end - k.cost > t ? end - k.cost : t;
     if (k.space == ORR_SPACE_SHARED) {
-        int kind = kind_of(k.i);
-        s->n.shared_requests[kind]++;
-        s->n.shared_passes[kind] += k.cost / k.each;
+        s->n.shared_requests[x->kind]++;
+        s->n.shared_passes[x->kind] += k.cost / k.each;
         ready = k.from + k.cost - k.each + m->c->shared_latency;
     } else if (k.space == ORR_SPACE_CONST) {
         ready = k.from + (m->access.mask ? constants(s, &m->access) : m->c->const_latency);
     } else {
         uint64_t from = k.from;
         ready = lines(s, w, &k);
-        if (k.from > from && s->lsu_free < k.from + 1) s->lsu_free = k.from + 1; // it stood still
+        if (k.from > from) hold(s, from, k.from); // it stood still
     }
-    uint32_t size = m->lsu_queue;
-    s->starts[s->nstarts++ % size] = k.from;
-    s->lsu_room = s->starts[s->nstarts % size];
-    if (i->rbar < 6 && w->bar[i->rbar] < k.from + 1) w->bar[i->rbar] = k.from + 1;
-    if (!(k.i->flags & ORR_TF_LOAD)) return;
-    set_ready(s, w, i, ready);
+    // One that finds the queue full waits until there is room.
+    uint64_t room = (uint64_t)m->lsu_queue * k.cost, held = k.from - t > room ? k.from - t - room : 0;
+    if (!(k.i->flags & ORR_TF_LOAD)) return held;
+    if (w->landed < ready) w->landed = ready;
     if (k.i->flags & ORR_TF_ASYNC) {
         uint64_t *g = &w->group_ready[w->group % MAX_GROUPS];
         if (*g < ready) *g = ready;
+    } else if (x->late) {
+        set_ready(w, x, ready);
+    } else if (ready > t + x->latency + x->slack && ready - t - x->latency - x->slack > held) {
+        held = ready - t - x->latency - x->slack;
+    }
+    return held;
+}
+
+void abt_memory_prefetch(const acore *s, const awarp *w) {
+    const machine *m = s->m;
+    const uint8_t *p = w->trace.at, *end = w->trace.end;
+    if (!m->code->in_order || end - p < 18) return;
+    if (w->seg == w->end) { // code blocks first, then accesses
+        for (int k = 0;; k++) {
+            if (w->has_then || *p >= 128 || k == 4 || end - p < 18) return;
+            uint32_t b = *p >> 1;
+            p += *p & 1 ? 5 : 1;
+            if (b >= m->code->nblocks) return;
+            if (m->code->program->blocks[b].naccess) break;
+        }
+    } else if (!m->code->segs.at[w->seg].nmem) {
+        return;
+    }
+    for (int k = 0; k < 3 && end - p >= 32; k++) { // the next ones are near, if they are regular
+        uint8_t form = *p & 7;
+        uint64_t addr;
+        if (!form || form > 3) return;
+        p += *p & 8 ? 5 : 1;
+        memcpy(&addr, p, 8);
+        p += 8;
+        if (addr >= ORR_GLOBAL_BASE) {
+            orr_tags_prefetch(s->l1, addr / ORR_LINE);
+            orr_quick_prefetch(m->memory, addr / ORR_LINE, s->id);
+        }
+        if (form == 3) return;
+        if (form == 2)
+            for (int n = 0; n < 10 && *p++ & 128; n++) continue;
+        if (p >= end || *p > 15) return;
     }
 }
 
-static bool cost_of(machine *m, uint32_t inst, orr_trace *t, uint64_t *h) {
-    access k = {.i = &m->code->program->insts[inst]};
-    amemos *memo = &m->code->memo[m->code->memo_of[inst] - 1];
-    if (!remembered(m, memo, t, &k)) {
-        const uint8_t *from = t->at;
-        if (!decode(&m->cores[0], NULL, t, &k)) return false;
-        remember(m, memo, from, (size_t)(t->at - from), t->mask, &k);
-        const orr_access *a = &m->access;
-        if (k.space == ORR_SPACE_CONST) // its cache looks at the addresses
-            for (uint32_t n = a->mask; n; n &= n - 1)
-                *h = (*h ^ a->addr[orr_ffs(n)] / 64) * 0x9e3779b97f4a7c15ull;
-    }
-    *h = (*h ^ ((uint64_t)k.cost << 8 | k.space)) * 0x9e3779b97f4a7c15ull;
-    *h ^= *h >> 29;
-    return true;
-}
-
-bool abt_memory_cost(machine *m, uint32_t block, orr_trace *t, uint64_t *h) {
-    const orr_tblock *b = &m->code->program->blocks[block];
-    const ainst *i = &m->code->insts[b->first];
-    if (m->code->in_order) {
-        for (uint32_t n = 0; n < b->count; n++)
-            if (i[n].kind == ORR_TK_MEM && !cost_of(m, b->first + n, t, h)) return false;
-        return true;
-    }
-    for (uint32_t k = 0; k < b->naccess; k++) {
-        m->access_at[k] = t->at;
-        if (!orr_trace_skip(t)) return false;
-    }
-    for (uint32_t n = 0; n < b->count; n++) {
-        if (i[n].kind != ORR_TK_MEM) continue;
-        orr_trace at = *t;
-        at.at = m->access_at[m->code->program->insts[b->first + n].access];
-        if (!cost_of(m, b->first + n, &at, h)) return false;
-    }
-    return true;
-}
-
-void abt_memory_start(acore *s, uint64_t l1_bytes) {
+void abt_memory_start(acore *s) {
     const orr_gpu *g = s->m->gpu;
-    if (l1_bytes < ORR_LINE) l1_bytes = ORR_LINE;
-    s->lsu_free = s->lsu_room = s->send_free = 0;
-    s->nstarts = s->nmisses = 0;
+    s->held = s->held_from = s->send_free = 0;
+    s->nmisses = 0;
+    memset(&s->lsu, 0, sizeof s->lsu);
     memset(s->stores, 0, sizeof s->stores);
-    memset(s->starts, 0, s->m->lsu_queue * sizeof *s->starts);
     if (s->m->perfect) return;
-    if (s->l1_bytes != l1_bytes) {
-        uint64_t sets = g->l1_ways ? (uint64_t)g->l1_size / ORR_LINE / (uint64_t)g->l1_ways : 1;
-        uint64_t ways = l1_bytes / ORR_LINE / (sets ? sets : 1);
-        if (s->l1_bytes) orr_cache_free(&s->l1);
-        orr_cache_init(&s->l1, l1_bytes, ORR_LINE, (uint32_t)(ways ? ways : 1), g->l1_hashed, false);
-        free(s->l1_when);
-        s->l1_when = orr_calloc((size_t)s->l1.sets * s->l1.ways, sizeof *s->l1_when);
-        s->l1_bytes = l1_bytes;
-    } else if (g->l1_flush) {
-        orr_cache_flush(&s->l1);
-    } else {
-        memset(s->l1_when, 0, (size_t)s->l1.sets * s->l1.ways * sizeof *s->l1_when);
-    }
+    s->l1 = &s->m->l1[s->id];
+    if (g->l1_flush)
+        orr_tags_flush(s->l1);
+    else
+        orr_tags_settle(s->l1);
+}
+
+void abt_memory_shape(machine *m, uint64_t l1_bytes) {
+    const orr_gpu *g = m->gpu;
+    if (l1_bytes < ORR_LINE) l1_bytes = ORR_LINE;
+    if (m->perfect || m->l1_bytes == l1_bytes) return;
+    uint64_t sets = g->l1_ways ? (uint64_t)g->l1_size / ORR_LINE / (uint64_t)g->l1_ways : 1;
+    uint64_t ways = l1_bytes / ORR_LINE / (sets ? sets : 1);
+    if (m->l1)
+        orr_tags_free(m->l1);
+    else
+        m->l1 = orr_calloc(m->ncores, sizeof *m->l1);
+    orr_tags_init(m->l1, m->ncores, l1_bytes / ORR_LINE, (uint32_t)(ways ? ways : 1), g->l1_hashed);
+    m->l1_bytes = l1_bytes;
 }
