@@ -181,6 +181,29 @@ static void test_atomics(void **state) {
     assert_int_equal(cycles_warm(GPU("l1.coalesce=8"), k, 128), 232 + 2);
 }
 
+// With l2.atomic_words lanes on one word are requests of their own: 32 sectors, of which a part is
+// wanted, 1.25 cycles each. Four lanes on each of eight words: four requests for a whole sector, a cycle
+// each. Lanes on different words of the line: one request, a cycle for each sector.
+static void test_atomic_words(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t sectors, cycles; // cycles of the slice for one
+    } cases[] = {{"RED <- R2 R3 @0 +0\nEXIT", 32, 40}, {"RED <- R2 R3 @0 +4\nEXIT", 4, 4}};
+    for (size_t n = 0; n < 2; n++) {
+        uint64_t cycles[2];
+        for (int m = 0; m < 2; m++) {
+            kern *k = kern_of(8u << m, 32, cases[n].text);
+            ran x = run_warm(GPU("sm.count=4", "l2.atomic_words=yes", "xbar.request=4096"), k, 128);
+            assert_int_equal(x.mem->atomic, (8u << m) * cases[n].sectors);
+            cycles[m] = x.cycles;
+            ran_free(&x);
+            kern_free(k);
+        }
+        assert_int_equal(cycles[1] - cycles[0], 8 * cases[n].cycles);
+    }
+}
+
 // ---- L2
 // ---------------------------------------------------------------------------------------------------------
 // A store to part of a sector: its bytes are marked, nothing is read until somebody wants the rest; or it is
@@ -293,13 +316,13 @@ static void test_waiting_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dram_bandwidth), cmocka_unit_test(test_stream_bandwidth),
-        cmocka_unit_test(test_l2_bandwidth),   cmocka_unit_test(test_port),
-        cmocka_unit_test(test_store_port),     cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_frfcfs),         cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_l2_stores),      cmocka_unit_test(test_l2_written_back),
-        cmocka_unit_test(test_l2_store_hits),  cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_waiting_blocks),
+        cmocka_unit_test(test_dram_bandwidth),  cmocka_unit_test(test_stream_bandwidth),
+        cmocka_unit_test(test_l2_bandwidth),    cmocka_unit_test(test_port),
+        cmocka_unit_test(test_store_port),      cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_frfcfs),          cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_atomic_words),    cmocka_unit_test(test_l2_stores),
+        cmocka_unit_test(test_l2_written_back), cmocka_unit_test(test_l2_store_hits),
+        cmocka_unit_test(test_launches),        cmocka_unit_test(test_waiting_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -476,6 +476,24 @@ static void test_constants(void **state) {
     }
 }
 
+// The lanes' different words are loaded one after the other, const.interval cycles each: 27 for one, 2 more
+// for two, 62 more for 32. Ten loads of a word each begin two cycles apart; the last at 18.
+static void test_constants_by_index(void **state) {
+    (void)state;
+    assert_int_equal(cycles_of(GPU("const.interval=2"), use_of("LDC R1 <- R2 @0 +0")), 27 + 2);
+    assert_int_equal(cycles_of(GPU("const.interval=2"), use_of("LDC R1 <- R2 @0 +4 m3")), 27 + 2 + 2);
+    kern *k = use_of("LDC R1 <- R2 @0 +4");
+    ran x = run_on(GPU("const.interval=2"), k);
+    assert_int_equal(x.cycles, 27 + 62 + 2);
+    assert_int_equal(x.sm->const_requests, 32);
+    ran_free(&x);
+    kern_free(k);
+    k = kern_new(1, 32);
+    for (int i = 0; i < 10; i++) more(k, "LDC R%d <- R2 @%d +0", 10 + i, 4 * i);
+    more(k, "FFMA R3 <- R19\nEXIT");
+    assert_int_equal(cycles_of(GPU("const.interval=2"), k), 18 + 27 + 2);
+}
+
 // ---- fences and asynchronous copies
 // ---------------------------------------------------------------------------------------------
 static void test_fences(void **state) {
@@ -544,25 +562,16 @@ static void test_copies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shared_conflicts),
-        cmocka_unit_test(test_shared_wide),
-        cmocka_unit_test(test_slow_banks),
-        cmocka_unit_test(test_queue_full),
-        cmocka_unit_test(test_sectors_by_stride),
-        cmocka_unit_test(test_wide_loads),
-        cmocka_unit_test(test_coalescing),
-        cmocka_unit_test(test_latency),
-        cmocka_unit_test(test_pending),
-        cmocka_unit_test(test_misses),
-        cmocka_unit_test(test_store_behind_full_l1),
-        cmocka_unit_test(test_capacity),
-        cmocka_unit_test(test_carveout),
-        cmocka_unit_test(test_write_policies),
-        cmocka_unit_test(test_local),
-        cmocka_unit_test(test_generic),
-        cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_fences),
-        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_shared_conflicts), cmocka_unit_test(test_constants_by_index),
+        cmocka_unit_test(test_shared_wide),      cmocka_unit_test(test_slow_banks),
+        cmocka_unit_test(test_queue_full),       cmocka_unit_test(test_sectors_by_stride),
+        cmocka_unit_test(test_wide_loads),       cmocka_unit_test(test_coalescing),
+        cmocka_unit_test(test_latency),          cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_misses),           cmocka_unit_test(test_store_behind_full_l1),
+        cmocka_unit_test(test_capacity),         cmocka_unit_test(test_carveout),
+        cmocka_unit_test(test_write_policies),   cmocka_unit_test(test_local),
+        cmocka_unit_test(test_generic),          cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_fences),           cmocka_unit_test(test_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
