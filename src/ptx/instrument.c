@@ -8,11 +8,16 @@
 // Shared memory and a function's variables in local memory become one array each, laid out as our own
 // lowering lays them out, so that the offsets that come back are ours. What is inserted stands before a
 // statement and touches no register of the kernel's: blocks begin before their first statement, and a memory
-// instruction's address is worked out from its own operands. The functions below are called from there.
+// instruction's address is worked out from its own operands.
 //
-// Lanes that are together (activemask) act as one. The one that leads takes room in the warp's chunk, and
-// nobody goes on before that is done, so that what a lane does next comes behind. Room is taken by compare
-// and swap, because lanes of a warp that have parted may do so at the same time.
+// Lanes that are together (activemask) and say the same act as one: the one that leads takes room in the log.
+// What is inserted has neither calls nor branches nor guards; lanes that have nothing to write do so where
+// nobody looks. That is not for speed. Whatever parts lanes, guarded stores too, makes the compiler use one
+// of the warp's few convergence barriers, and lanes of the warp that are elsewhere may come to use the same
+// one before it is free: on an H200 they then wait for each other for ever. And before activemask the
+// compiler has lanes yield, so that others may go ahead to where they would have met; code that keeps a value
+// for all lanes in a uniform register is wrong then, unless the compiler sees the yield: in a function that
+// is called, it does not.
 #include "ptx/instrument.h"
 
 #include <stdlib.h>
@@ -22,65 +27,83 @@
 #include "ptx/lower.h"
 #include "ptx/print.h"
 
-// ---- the functions that are called ----------------------------------------------------------------
-// Numbers are those of isa/events.h; $ names are replaced by them.
-static const char support[] =
+// ---- what is inserted -----------------------------------------------------------------------------
+// $NAMES are replaced by numbers: those of isa/events.h, and $NUMBER, what the event is about.
+static const char variables[] =
     ".visible .global .align 8 .b64 orr_control[$WORDS];\n"
     ".extern .shared .align 128 .b8 orr_shared[];\n"
-    ".global .align 8 .b64 orr_local;\n" // where the kernel's frame begins, the same for all threads
-    "\n"
-    ".func (.reg .b64 %at) orr_nowhere()\n" // of this lane
-    "{\n"
+    ".global .align 8 .b64 orr_local;\n"; // where the kernel's frame begins, the same for all threads
+
+// At the top of a function: where the log is, and which warp this is.
+static const char opening[] = "  .reg .b64 %orr_a, %orr_b, %orr_log, %orr_used, %orr_bytes, %orr_no;\n"
+                              "  .reg .b32 %orr_warp, %orr_t;\n"
+                              "  .reg .pred %orr_p;\n"
+                              "  ld.global.b64 %orr_log, [orr_control+$LOG];\n"
+                              "  ld.global.b64 %orr_used, [orr_control+$USED];\n"
+                              "  ld.global.b64 %orr_bytes, [orr_control+$BYTES];\n"
+                              "  {\n"
+                              "  .reg .b32 %t, %x, %y, %z, %nx, %ny, %nz;\n"
+                              "  mov.u32 %x, %tid.x;\n"
+                              "  mov.u32 %y, %tid.y;\n"
+                              "  mov.u32 %z, %tid.z;\n"
+                              "  mov.u32 %nx, %ntid.x;\n"
+                              "  mov.u32 %ny, %ntid.y;\n"
+                              "  mov.u32 %nz, %ntid.z;\n"
+                              "  mad.lo.u32 %t, %z, %ny, %y;\n"
+                              "  mad.lo.u32 %t, %t, %nx, %x;\n"
+                              "  shr.u32 %t, %t, 5;\n"
+                              "  mul.lo.u32 %nx, %nx, %ny;\n"
+                              "  mad.lo.u32 %nx, %nx, %nz, 31;\n"
+                              "  shr.u32 %nx, %nx, 5;\n"
+                              "  mov.u32 %x, %ctaid.x;\n"
+                              "  mad.lo.u32 %orr_warp, %x, %nx, %t;\n"
+                              "  }\n";
+
+static const char nowhere[] = // into %orr_no, this lane's own
+    "  {\n"
     "  .reg .b32 %t, %u;\n"
+    "  .reg .b64 %a;\n"
     "  mov.u32 %t, %smid;\n"
     "  and.b32 %t, %t, $SMS;\n"
     "  mov.u32 %u, %laneid;\n"
     "  shl.b32 %t, %t, 5;\n"
     "  add.u32 %t, %t, %u;\n"
-    "  mul.wide.u32 %at, %t, 32;\n"
-    "  {\n"
-    "  .reg .b64 %a;\n"
+    "  mul.wide.u32 %orr_no, %t, 32;\n"
     "  ld.global.b64 %a, [orr_control+$NOWHERE];\n"
-    "  add.u64 %at, %at, %a;\n"
-    "  }\n"
-    "  ret;\n"
-    "}\n"
-    "\n"
-    ".func orr_enter(.reg .b32 %warp, .reg .b32 %block)\n" // lanes enter a block of code
-    "{\n"
+    "  add.u64 %orr_no, %orr_no, %a;\n"
+    "  }\n";
+
+static const char enter[] = // lanes enter a block of code
+    "  {\n"
     "  .reg .pred %lead;\n"
-    "  .reg .b32 %lanes, %t;\n"
-    "  .reg .b64 %at, %end, %a, %v, %w, %no;\n"
-    "  call (%no), orr_nowhere, ();\n"
+    "  .reg .b32 %lanes, %block, %t;\n"
+    "  .reg .b64 %at, %end, %a, %v, %w;\n"
+    "  mov.b32 %block, $NUMBER;\n"
     "  activemask.b32 %lanes;\n"
     "  match.any.sync.b32 %lanes, %block, %lanes;\n"
     "  mov.u32 %t, %lanemask_lt;\n"
     "  and.b32 %t, %t, %lanes;\n"
     "  setp.eq.u32 %lead, %t, 0;\n"
-    "  ld.global.b64 %a, [orr_control+$USED];\n"
-    "  selp.b64 %a, %a, %no, %lead;\n"
+    "  selp.b64 %a, %orr_used, %orr_no, %lead;\n"
     "  selp.b64 %v, 16, 0, %lead;\n"
     "  atom.global.add.u64 %at, [%a], %v;\n"
-    "  ld.global.b64 %a, [orr_control+$BYTES];\n"
     "  add.u64 %end, %at, 16;\n"
-    "  setp.le.and.u64 %lead, %end, %a, %lead;\n"
-    "  ld.global.b64 %a, [orr_control+$LOG];\n"
-    "  add.u64 %a, %a, %at;\n"
-    "  selp.b64 %a, %a, %no, %lead;\n"
+    "  setp.le.and.u64 %lead, %end, %orr_bytes, %lead;\n"
+    "  add.u64 %a, %orr_log, %at;\n"
+    "  selp.b64 %a, %a, %orr_no, %lead;\n"
     "  mov.b64 %v, {%block, %lanes};\n"
-    "  cvt.u64.u32 %w, %warp;\n"
+    "  cvt.u64.u32 %w, %orr_warp;\n"
     "  st.global.v2.b64 [%a], {%v, %w};\n"
-    "  ret;\n"
-    "}\n"
-    "\n"
-    ".func orr_access(.reg .b32 %warp, .reg .b32 %what, .reg .b64 %addr, .reg .b32 %took)\n"
-    "{\n"
+    "  }\n";
+
+static const char access[] = // an access: %orr_a is the address, %orr_t is not 0 in lanes that take part
+    "  {\n"
     "  .reg .pred %p, %in, %lead, %row, %near, %ok, %q;\n"
-    "  .reg .b32 %lanes, %all, %same, %first, %second, %t, %u, %lo, %hi, %rank, %n, %kind;\n"
-    "  .reg .b64 %base, %step, %want, %at, %v, %w, %a, %no;\n"
-    "  call (%no), orr_nowhere, ();\n"
+    "  .reg .b32 %lanes, %all, %same, %what, %first, %second, %t, %u, %lo, %hi, %rank, %n, %kind;\n"
+    "  .reg .b64 %base, %step, %want, %at, %v, %w, %a;\n"
+    "  mov.b32 %what, $NUMBER;\n"
     "  activemask.b32 %all;\n"
-    "  setp.ne.u32 %in, %took, 0;\n"
+    "  setp.ne.u32 %in, %orr_t, 0;\n"
     "  match.any.sync.b32 %same, %what, %all;\n"
     "  vote.sync.ballot.b32 %lanes, %in, %all;\n"
     "  and.b32 %lanes, %lanes, %same;\n"
@@ -98,7 +121,7 @@ static const char support[] =
     "  and.b32 %t, %t, %lanes;\n"
     "  popc.b32 %rank, %t;\n"
     "  popc.b32 %n, %lanes;\n"
-    "  mov.b64 {%lo, %hi}, %addr;\n"
+    "  mov.b64 {%lo, %hi}, %orr_a;\n"
     "  shfl.sync.idx.b32 %t, %lo, %first, 31, %all;\n"
     "  shfl.sync.idx.b32 %u, %hi, %first, 31, %all;\n"
     "  mov.b64 %base, {%t, %u};\n"
@@ -113,7 +136,7 @@ static const char support[] =
     "  sub.u64 %step, %step, %base;\n"
     "  cvt.u64.u32 %want, %rank;\n"
     "  mad.lo.u64 %want, %want, %step, %base;\n"
-    "  setp.eq.or.u64 %p, %want, %addr, %q;\n"
+    "  setp.eq.or.u64 %p, %want, %orr_a, %q;\n"
     "  vote.sync.ballot.b32 %t, %p, %all;\n"
     "  and.b32 %t, %t, %same;\n"
     "  setp.eq.u32 %row, %t, %same;\n"
@@ -125,8 +148,7 @@ static const char support[] =
     "  and.b32 %t, %t, 0xfffffff0;\n"
     "  selp.b32 %t, 32, %t, %row;\n"
     "  cvt.u64.u32 %w, %t;\n"
-    "  ld.global.b64 %a, [orr_control+$USED];\n"
-    "  selp.b64 %a, %a, %no, %lead;\n"
+    "  selp.b64 %a, %orr_used, %orr_no, %lead;\n"
     "  selp.b64 %v, %w, 0, %lead;\n"
     "  atom.global.add.u64 %at, [%a], %v;\n"
     "  mov.b64 {%t, %u}, %at;\n"
@@ -134,88 +156,79 @@ static const char support[] =
     "  shfl.sync.idx.b32 %u, %u, %first, 31, %all;\n"
     "  mov.b64 %at, {%t, %u};\n"
     "  add.u64 %v, %at, %w;\n"
-    "  ld.global.b64 %a, [orr_control+$BYTES];\n"
-    "  setp.le.u64 %ok, %v, %a;\n"
+    "  setp.le.u64 %ok, %v, %orr_bytes;\n"
     "  and.pred %lead, %lead, %ok;\n"
     "  and.pred %in, %in, %ok;\n"
-    "  ld.global.b64 %a, [orr_control+$LOG];\n"
-    "  add.u64 %a, %a, %at;\n"
+    "  add.u64 %a, %orr_log, %at;\n"
     "  selp.b32 %kind, $NEAR, $FAR, %near;\n"
     "  selp.b32 %kind, $REGULAR, %kind, %row;\n"
     "  or.b32 %kind, %kind, %what;\n"
     "  mov.b64 %v, {%kind, %lanes};\n"
-    "  cvt.u64.u32 %w, %warp;\n"
-    "  selp.b64 %at, %a, %no, %lead;\n" // the head
+    "  cvt.u64.u32 %w, %orr_warp;\n"
+    "  selp.b64 %at, %a, %orr_no, %lead;\n" // the head
     "  st.global.v2.b64 [%at], {%v, %w};\n"
     "  or.pred %p, %row, %near;\n" // the first lane's address, or what all have in common
     "  and.pred %p, %p, %lead;\n"
-    "  selp.b64 %at, %a, %no, %p;\n"
+    "  selp.b64 %at, %a, %orr_no, %p;\n"
     "  cvt.u64.u32 %v, %hi;\n"
     "  selp.b64 %v, %base, %v, %row;\n"
     "  st.global.b64 [%at+16], %v;\n"
     "  and.pred %p, %row, %lead;\n"
-    "  selp.b64 %at, %a, %no, %p;\n"
+    "  selp.b64 %at, %a, %orr_no, %p;\n"
     "  st.global.b64 [%at+24], %step;\n"
     "  not.pred %row, %row;\n" // each lane's own
     "  and.pred %in, %in, %row;\n"
     "  and.pred %p, %in, %near;\n"
     "  mul.wide.u32 %v, %rank, 4;\n"
     "  add.u64 %v, %v, %a;\n"
-    "  selp.b64 %v, %v, %no, %p;\n"
+    "  selp.b64 %v, %v, %orr_no, %p;\n"
     "  st.global.b32 [%v+24], %lo;\n"
     "  not.pred %near, %near;\n"
     "  and.pred %p, %in, %near;\n"
     "  mul.wide.u32 %v, %rank, 8;\n"
     "  add.u64 %v, %v, %a;\n"
-    "  selp.b64 %v, %v, %no, %p;\n"
-    "  st.global.b64 [%v+16], %addr;\n"
-    "  ret;\n"
-    "}\n"
-    "\n"
-    // An address in local memory, as an offset in the function's own frame if it is in its variable.
-    ".func (.reg .b64 %at) orr_in_frame(.reg .b64 %addr, .reg .b64 %own, .reg .b64 %bytes, .reg .b64 "
-    "%offset)\n"
-    "{\n"
-    "  .reg .pred %p;\n"
-    "  .reg .b64 %a;\n"
-    "  ld.global.b64 %a, [orr_local];\n"
-    "  sub.u64 %at, %addr, %a;\n"
-    "  sub.u64 %a, %addr, %own;\n"
-    "  setp.lt.u64 %p, %a, %bytes;\n"
-    "  add.u64 %a, %a, %offset;\n"
-    "  add.u64 %a, %a, $OWN;\n"
-    "  selp.b64 %at, %a, %at, %p;\n"
-    "  ret;\n"
-    "}\n"
-    "\n"
-    // The counts of a block of code; the thread block's; instructions and requests that it has.
-    ".func orr_count(.reg .b64 %count, .reg .b64 %tb, .reg .b32 %insts, .reg .b32 %requests)\n"
-    "{\n"
-    "  .reg .pred %lead;\n"
-    "  .reg .b32 %lanes, %t;\n"
-    "  .reg .b64 %v, %no;\n"
-    "  call (%no), orr_nowhere, ();\n"
-    "  activemask.b32 %lanes;\n"
-    "  match.any.sync.b64 %lanes, %count, %lanes;\n"
-    "  mov.u32 %t, %lanemask_lt;\n"
-    "  and.b32 %t, %t, %lanes;\n"
-    "  setp.eq.u32 %lead, %t, 0;\n"
-    "  selp.b64 %count, %count, %no, %lead;\n"
-    "  selp.b64 %tb, %tb, %no, %lead;\n"
-    "  mov.b64 %v, 1;\n"
-    "  red.global.add.u64 [%count], %v;\n"
-    "  popc.b32 %t, %lanes;\n"
-    "  cvt.u64.u32 %v, %t;\n"
-    "  red.global.add.u64 [%count+8], %v;\n"
-    "  cvt.u64.u32 %v, %insts;\n"
-    "  red.global.add.u64 [%tb], %v;\n"
-    "  cvt.u64.u32 %v, %requests;\n"
-    "  red.global.add.u64 [%tb+8], %v;\n"
-    "  ret;\n"
-    "}\n";
+    "  selp.b64 %v, %v, %orr_no, %p;\n"
+    "  st.global.b64 [%v+16], %orr_a;\n"
+    "  }\n";
 
-static void add_support(orr_text *out) {
-    static const struct {
+// %orr_a, an address in local memory, as an offset in the function's own frame if it is in its variable %own,
+// otherwise in the kernel's.
+static const char in_frame[] = "  .reg .pred %p;\n"
+                               "  .reg .b64 %a, %b;\n"
+                               "  ld.global.b64 %a, [orr_local];\n"
+                               "  sub.u64 %b, %orr_a, %a;\n"
+                               "  sub.u64 %a, %orr_a, %own;\n"
+                               "  setp.lt.u64 %p, %a, %bytes;\n"
+                               "  add.u64 %a, %a, %offset;\n"
+                               "  add.u64 %a, %a, $OWN;\n"
+                               "  selp.b64 %orr_a, %a, %b, %p;\n";
+
+// A block of code is entered: %orr_a is where its counts are, %orr_tb where the thread block's. $NUMBER is
+// how many instructions it has.
+static const char count[] = "  {\n"
+                            "  .reg .pred %lead;\n"
+                            "  .reg .b32 %lanes, %t;\n"
+                            "  .reg .b64 %v, %c, %b;\n"
+                            "  activemask.b32 %lanes;\n"
+                            "  match.any.sync.b64 %lanes, %orr_a, %lanes;\n"
+                            "  mov.u32 %t, %lanemask_lt;\n"
+                            "  and.b32 %t, %t, %lanes;\n"
+                            "  setp.eq.u32 %lead, %t, 0;\n"
+                            "  selp.b64 %c, %orr_a, %orr_no, %lead;\n"
+                            "  selp.b64 %b, %orr_tb, %orr_no, %lead;\n"
+                            "  mov.b64 %v, 1;\n"
+                            "  red.global.add.u64 [%c], %v;\n"
+                            "  popc.b32 %t, %lanes;\n"
+                            "  cvt.u64.u32 %v, %t;\n"
+                            "  red.global.add.u64 [%c+8], %v;\n"
+                            "  mov.b64 %v, $NUMBER;\n"
+                            "  red.global.add.u64 [%b], %v;\n"
+                            "  mov.b64 %v, $REQUESTS;\n"
+                            "  red.global.add.u64 [%b+8], %v;\n"
+                            "  }\n";
+
+static void insert(const char *text, unsigned number, unsigned requests, orr_text *out) {
+    const struct {
         const char *name;
         unsigned long long value;
     } names[] = {
@@ -229,8 +242,10 @@ static void add_support(orr_text *out) {
         {"NEAR", (unsigned)ORR_EVENT_NEAR << 30},
         {"FAR", (unsigned)ORR_EVENT_FAR << 30},
         {"OWN", ORR_EVENT_OWN_FRAME},
+        {"NUMBER", number},
+        {"REQUESTS", requests},
     };
-    for (const char *s = support; *s;) {
+    for (const char *s = text; *s;) {
         size_t plain = strcspn(s, "$");
         orr_text_addn(out, s, plain);
         s += plain;
@@ -351,30 +366,13 @@ static void open_body(void *arg, const ptx_func *fn, orr_text *out) {
             "  }\n",
             ORR_CONTROL_FIRST * 8, ORR_CONTROL_GRID_X * 8, ORR_CONTROL_GRID_Y * 8, ORR_CONTROL_GRID_Z * 8,
             ORR_CONTROL_DYNAMIC * 8);
-    if (c->mode == ORR_COPY_RECORD)
-        orr_text_add(out, "  .reg .b64 %%orr_a, %%orr_b;\n"
-                          "  .reg .b32 %%orr_warp, %%orr_t;\n"
-                          "  .reg .pred %%orr_p;\n"
-                          "  {\n"
-                          "  .reg .b32 %%t, %%x, %%y, %%z, %%nx, %%ny, %%nz;\n"
-                          "  mov.u32 %%x, %%tid.x;\n"
-                          "  mov.u32 %%y, %%tid.y;\n"
-                          "  mov.u32 %%z, %%tid.z;\n"
-                          "  mov.u32 %%nx, %%ntid.x;\n"
-                          "  mov.u32 %%ny, %%ntid.y;\n"
-                          "  mov.u32 %%nz, %%ntid.z;\n"
-                          "  mad.lo.u32 %%t, %%z, %%ny, %%y;\n"
-                          "  mad.lo.u32 %%t, %%t, %%nx, %%x;\n"
-                          "  shr.u32 %%t, %%t, 5;\n"
-                          "  mul.lo.u32 %%nx, %%nx, %%ny;\n"
-                          "  mad.lo.u32 %%nx, %%nx, %%nz, 31;\n"
-                          "  shr.u32 %%nx, %%nx, 5;\n"
-                          "  mov.u32 %%x, %%ctaid.x;\n"
-                          "  mad.lo.u32 %%orr_warp, %%x, %%nx, %%t;\n"
-                          "  }\n");
-    if (c->mode == ORR_COPY_COUNT)
+    if (c->mode == ORR_COPY_RECORD) {
+        insert(opening, 0, 0, out);
+        insert(nowhere, 0, 0, out);
+    }
+    if (c->mode == ORR_COPY_COUNT) {
         orr_text_add(out,
-                     "  .reg .b64 %%orr_counts, %%orr_tb, %%orr_a;\n"
+                     "  .reg .b64 %%orr_counts, %%orr_tb, %%orr_a, %%orr_no;\n"
                      "  {\n"
                      "  .reg .b32 %%t;\n"
                      "  mov.u32 %%t, %%smid;\n"
@@ -389,18 +387,20 @@ static void open_body(void *arg, const ptx_func *fn, orr_text *out) {
                      "  }\n",
                      ORR_COUNT_COPIES - 1, c->k->nblocks * ORR_COUNT_WORDS * 8, ORR_CONTROL_COUNTS * 8,
                      ORR_COUNT_TB_WORDS * 8, ORR_CONTROL_BLOCKS * 8);
+        insert(nowhere, 0, 0, out);
+    }
 }
 
 // ---- before a statement ---------------------------------------------------------------------------
 static void put_enter(const copy *c, uint32_t block, orr_text *out) {
     const orr_block *b = &c->k->blocks[block];
-    if (c->mode == ORR_COPY_RECORD)
-        orr_text_add(out, "  call orr_enter, (%%orr_warp, %u);\n", block);
-    else
-        orr_text_add(out,
-                     "  add.u64 %%orr_a, %%orr_counts, %llu;\n"
-                     "  call orr_count, (%%orr_a, %%orr_tb, %u, %u);\n",
-                     (unsigned long long)block * ORR_COUNT_WORDS * 8, b->count, b->nmem);
+    if (c->mode == ORR_COPY_RECORD) {
+        insert(enter, block, 0, out);
+    } else {
+        orr_text_add(out, "  add.u64 %%orr_a, %%orr_counts, %llu;\n",
+                     (unsigned long long)block * ORR_COUNT_WORDS * 8);
+        insert(count, b->count, b->nmem, out);
+    }
 }
 
 // What is in %orr_a, as an access by instruction `inst` under the statement's guard.
@@ -412,7 +412,7 @@ static void put_access(const ptx_func *fn, const ptx_stmt *s, uint32_t inst, orr
     } else {
         orr_text_add(out, "  mov.b32 %%orr_t, 1;\n");
     }
-    orr_text_add(out, "  call orr_access, (%%orr_warp, %u, %%orr_a, %%orr_t);\n", inst);
+    insert(access, inst, 0, out);
 }
 
 static bool is_wide(const ptx_func *fn, const ptx_opd *o) {
@@ -429,19 +429,19 @@ static void put_register(const ptx_func *fn, const ptx_opd *o, orr_text *out) {
         orr_text_add(out, ";\n  add.s64 %%orr_a, %%orr_a, %lld;\n", (long long)o->addend);
 }
 
-// A register with an address in local memory: what is told of it.
-static void put_in_frame(const copy *c, const char *reg, orr_text *out) {
+// %orr_a is an address in local memory: what is told of it.
+static void put_in_frame(const copy *c, orr_text *out) {
     const ptx_var *v = c->local;
-    if (v)
-        orr_text_add(out,
-                     "  {\n"
-                     "  .reg .b64 %%own;\n"
-                     "  mov.b64 %%own, %s;\n"
-                     "  call (%s), orr_in_frame, (%s, %%own, %llu, %llu);\n"
-                     "  }\n",
-                     v->name, reg, reg, (unsigned long long)v->bytes, (unsigned long long)v->offset);
-    else
-        orr_text_add(out, "  call (%s), orr_in_frame, (%s, 0, 0, 0);\n", reg, reg);
+    orr_text_add(out,
+                 "  {\n"
+                 "  .reg .b64 %%own, %%bytes, %%offset;\n"
+                 "  mov.b64 %%own, %s;\n"
+                 "  mov.b64 %%bytes, %llu;\n"
+                 "  mov.b64 %%offset, %llu;\n",
+                 v ? v->name : "0", (unsigned long long)(v ? v->bytes : 0),
+                 (unsigned long long)(v ? v->offset : 0));
+    insert(in_frame, 0, 0, out);
+    orr_text_add(out, "  }\n");
 }
 
 // %orr_a = the address that the brackets name, as it is in its own space.
@@ -466,7 +466,7 @@ static bool put_address(const copy *c, const ptx_print_hooks *h, const ptx_func 
                           "  sub.u64 %%orr_a, %%orr_a, %%orr_b;\n");
         break;
     case ORR_SPACE_CONST: orr_text_add(out, "  cvta.const.u64 %%orr_a, %%orr_a;\n"); break;
-    case ORR_SPACE_LOCAL: put_in_frame(c, "%orr_a", out); break;
+    case ORR_SPACE_LOCAL: put_in_frame(c, out); break;
     case ORR_SPACE_GENERIC:
         orr_text_add(out,
                      "  isspacep.shared %%orr_p, %%orr_a;\n"
@@ -477,7 +477,7 @@ static bool put_address(const copy *c, const ptx_print_hooks *h, const ptx_func 
                      "  isspacep.local %%orr_p, %%orr_a;\n"
                      "  cvta.to.local.u64 %%orr_a, %%orr_a;\n",
                      ORR_SHARED_WINDOW);
-        put_in_frame(c, "%orr_a", out);
+        put_in_frame(c, out);
         orr_text_add(out,
                      "  add.u64 %%orr_a, %%orr_a, 0x%llx;\n"
                      "  selp.b64 %%orr_a, %%orr_a, %%orr_b, %%orr_p;\n",
@@ -577,6 +577,14 @@ static uint32_t behind_call(const copy *c, uint32_t from,
     return to;
 }
 
+// Between a call and the loads of its results nothing may stand: what belongs there comes behind the last of
+// them. The call that statement `stmt` is, or whose result it loads; -1: none.
+static int64_t call_before(const copy *c, const ptx_func *fn, uint32_t stmt) {
+    const ptx_stmt *at = &c->f->stmts.at[fn->first];
+    while (stmt && starts_with(&at[stmt], "ld.param")) stmt--;
+    return starts_with(&at[stmt], "call") ? (int64_t)stmt : -1;
+}
+
 // Where the kernel's frame begins. Not in open_body: its variables are not declared there yet.
 static void put_frame(const copy *c, const ptx_func *fn, orr_text *out) {
     if (c->mode != ORR_COPY_RECORD || !fn->entry || !c->local) return;
@@ -592,19 +600,32 @@ static void before(void *arg, const ptx_func *fn, uint32_t stmt, orr_text *out) 
     uint32_t to, from = range_of(&p->c, fn, stmt, &to);
     const ptx_stmt *s = stmt < fn->n ? &p->c.f->stmts.at[fn->first + stmt] : NULL;
     if (stmt == 0) put_frame(&p->c, fn, out);
+    if (s && starts_with(s, "ld.param") && call_before(&p->c, fn, stmt) >= 0)
+        return; // behind the last of them
     put_range(&p->c, &p->hooks, fn, s, from, behind_call(&p->c, from, to), out);
 }
 
 static void after(void *arg, const ptx_func *fn, uint32_t stmt, orr_text *out) {
     const printing *p = arg;
-    uint32_t to, from = range_of(&p->c, fn, stmt, &to);
-    put_range(&p->c, &p->hooks, fn, &p->c.f->stmts.at[fn->first + stmt], behind_call(&p->c, from, to), to,
-              out);
+    const ptx_stmt *at = &p->c.f->stmts.at[fn->first];
+    int64_t call = call_before(&p->c, fn, stmt);
+    if (call < 0 || (stmt + 1 < fn->n && starts_with(&at[stmt + 1], "ld.param"))) return;
+    uint32_t to, from = range_of(&p->c, fn, (uint32_t)call, &to);
+    put_range(&p->c, &p->hooks, fn, &at[call], behind_call(&p->c, from, to), to, out);
+    for (uint32_t n = (uint32_t)call + 1; n <= stmt; n++) {
+        from = range_of(&p->c, fn, n, &to);
+        put_range(&p->c, &p->hooks, fn, &at[n], from, to, out);
+    }
 }
 
 // ---- the module -----------------------------------------------------------------------------------
 static const char *const prefix[] = {
     [ORR_COPY_PLAIN] = "run", [ORR_COPY_RECORD] = "rec", [ORR_COPY_COUNT] = "cnt"};
+
+static bool not_shared(void *arg, const ptx_var *v) {
+    (void)arg;
+    return v->where != V_SHARED && v->where != V_DYNAMIC;
+}
 
 static void print_copy(orr_module *m, const orr_kernel *k, ptx_func *const *order, int mode, orr_text *out) {
     ptx_front *f = m->front;
@@ -618,6 +639,7 @@ static void print_copy(orr_module *m, const orr_kernel *k, ptx_func *const *orde
                                 .open = open_body,
                                 .sreg = sreg_of,
                                 .var = var_of,
+                                .declare = not_shared,
                                 .name = name_of,
                                 .entry_directives = ".maxntid 1024, 1, 1",
                                 .no_tuning = true};
@@ -647,14 +669,9 @@ static bool no_function(void *arg, const ptx_func *fn) {
     return false;
 }
 
-static bool not_shared(void *arg, const ptx_var *v) {
+static void put_variables(void *arg, orr_text *out) {
     (void)arg;
-    return v->where != V_SHARED && v->where != V_DYNAMIC;
-}
-
-static void put_support(void *arg, orr_text *out) {
-    (void)arg;
-    add_support(out);
+    insert(variables, 0, 0, out);
 }
 
 // What cannot be recorded, and why; NULL: it can.
@@ -663,6 +680,7 @@ static const char *obstacle(const orr_kernel *k, uint32_t *line) {
         const orr_inst *i = &k->insts[n];
         *line = i->line;
         if (i->op == ORR_OP_CALL && i->target < 0) return "calls through a pointer";
+        if (i->op == ORR_OP_CALL && k->recursive) return "recursion";
         if (i->op == ORR_OP_ALLOCA) return "memory taken from the stack";
         if (i->op == ORR_OP_WMMALOAD || i->op == ORR_OP_WMMASTORE) return "matrix loads and stores of wmma";
     }
@@ -691,7 +709,7 @@ static void raise_head(const orr_module *m, orr_text *out) {
 }
 
 bool orr_ptx_instrument(orr_module *m, orr_text *out, orr_err *e) {
-    ptx_print_hooks h = {.head = put_support, .wants = no_function, .declare = not_shared};
+    ptx_print_hooks h = {.head = put_variables, .wants = no_function, .declare = not_shared};
     if (!ptx_print(m, &h, out, e)) return false;
     raise_head(m, out);
     for (uint32_t n = 0; n < m->nkernels; n++) {
