@@ -20,6 +20,7 @@
 #include "app/abi.h"
 #include "exec/exec.h"
 #include "gpu/gpu.h"
+#include "hw/hw.h"
 #include "model/model.h"
 #include "stream/stream.h"
 
@@ -172,6 +173,8 @@ typedef struct app {
     orr_result result;
     int threads;
     uint64_t max_insts;
+    bool on_gpu;        // kernels are executed by a real GPU
+    orr_native *native; // when the first has been
     const char *kernels, *launches, *source, *output, *timeline, *program;
     bool json, quiet;
     const char *record; // --record

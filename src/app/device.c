@@ -88,6 +88,7 @@ static bool open_device(app *a, orr_err *e) {
     a->kernels = option("KERNELS");
     a->launches = option("LAUNCHES");
     a->source = option("SOURCE");
+    a->on_gpu = option("ON") && !strcmp(option("ON"), "gpu");
     a->output = option("OUTPUT");
     a->timeline = option("TIMELINE");
     a->record = option("RECORD");

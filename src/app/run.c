@@ -145,15 +145,15 @@ static orr_stream_writer *new_file(const app *a, const orr_launch_info *info, or
     return w;
 }
 
-static bool record(app *a, const orr_launch *l, orr_work *w, orr_err *e) {
-    tee t = {.source = {.info = w->info, .next = tee_next, .close = tee_close}};
-    t.writer = new_file(a, &w->info, e);
+static bool record(app *a, const orr_launch *l, orr_work w, orr_err *e) {
+    tee t = {.source = {.info = w.info, .next = tee_next, .close = tee_close}};
+    t.writer = new_file(a, &w.info, e);
     t.from = t.writer ? orr_exec_source(l, NULL, e) : NULL;
     if (t.from) {
-        w->launch = NULL;
-        w->source = &t.source;
+        w.launch = NULL;
+        w.source = &t.source;
     }
-    bool ok = t.from && a->model->run(a->gpu, w, &a->result, e);
+    bool ok = t.from && a->model->run(a->gpu, &w, &a->result, e);
     tee_close(&t.source);
     ok = ok && orr_stream_end(t.writer, e);
     if (ok) return orr_stream_commit(t.writer, e);
@@ -166,7 +166,7 @@ static bool simulate(app *a, const orr_launch *l, orr_err *e) {
     w.info = (orr_launch_info){.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
     memcpy(w.info.grid, l->grid, sizeof l->grid);
     memcpy(w.info.block, l->block, sizeof l->block);
-    if (a->recorded) return record(a, l, &w, e);
+    if (a->recorded) return record(a, l, w, e);
     if (!a->counts_only) return a->model->run(a->gpu, &w, &a->result, e);
     orr_exec_counts counts = {0};
     double start = orr_seconds();
@@ -216,6 +216,12 @@ static int kernel(app_stream *s, const app_call *c) {
     memcpy(l.grid, &c->grid, sizeof l.grid);
     memcpy(l.block, &c->block, sizeof l.block);
     orr_err e = {0};
+    if (a->on_gpu && !a->native) a->native = orr_native_share(a->mem, &e);
+    if (a->on_gpu && !a->native) {
+        app_say("%s", e.text);
+        return E_NO_DEVICE;
+    }
+    if (a->native) l.elsewhere = orr_native_who(a->native);
     if (!orr_launch_check(&l, (uint32_t)most, &e)) {
         app_say("%s", e.text);
         return E_CONFIGURATION;

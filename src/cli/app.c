@@ -4,6 +4,7 @@
 // a folder that is put in front of LD_LIBRARY_PATH, and with the options in the environment. What it prints
 // and its exit status are its own; the report comes when it ends.
 #include "cli/input.h"
+#include "cli/machine.h"
 #include "model/model.h"
 
 #include <dirent.h>
@@ -178,6 +179,7 @@ int cli_app(cli_options *o, orr_err *e) {
                        {"KERNELS", o->kernels},
                        {"LAUNCHES", o->launches},
                        {"SOURCE", o->source},
+                       {"ON", o->on},
                        {"OUTPUT", o->sample ? NULL : from_here(&a, o->output)},
                        {"TIMELINE", from_here(&a, o->timeline)},
                        {"RECORD", record},
@@ -186,6 +188,10 @@ int cli_app(cli_options *o, orr_err *e) {
                        {"JSON", o->json && !o->sample ? "1" : NULL},
                        {"QUIET", o->quiet || o->sample ? "1" : NULL}};
         for (size_t i = 0; i < sizeof options / sizeof *options; i++) pass(options[i].name, options[i].value);
+        if (cli_on_gpu(o)) { // our own library has the driver's name too: the program's process must know better
+            const char *driver = orr_hw_driver(&a);
+            if (driver) setenv("ORRERY_LIBCUDA", driver, 1);
+        }
         const char *old = getenv("LD_LIBRARY_PATH");
         setenv("LD_LIBRARY_PATH", orr_arena_printf(&a, "%s%s%s", dir, old && *old ? ":" : "", old ? old : ""),
                1);

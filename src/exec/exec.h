@@ -26,6 +26,7 @@ bool orr_mem_free(orr_mem *m, uint64_t addr);
 // Host pointer to [addr, addr + bytes), or NULL when that is not inside one allocation.
 void *orr_mem_host(orr_mem *m, uint64_t addr, uint64_t bytes);
 uint64_t orr_mem_used(const orr_mem *m);
+uint64_t orr_mem_end(const orr_mem *m); // of the last allocation: behind it there is nothing
 // A device address is a host pointer as it is: the first one of a process, unless something else lies there.
 bool orr_mem_shared(const orr_mem *m);
 

@@ -110,6 +110,9 @@ void *orr_mem_host(orr_mem *m, uint64_t addr, uint64_t bytes) {
 }
 
 uint64_t orr_mem_used(const orr_mem *m) { return m->used; }
+uint64_t orr_mem_end(const orr_mem *m) {
+    return m->n ? m->at[m->n - 1].lo + m->at[m->n - 1].size : ORR_GLOBAL_BASE;
+}
 bool orr_mem_shared(const orr_mem *m) { return (uintptr_t)m->host == ORR_GLOBAL_BASE; }
 uint8_t *orr_mem_base(const orr_mem *m) { return m->host; }
 

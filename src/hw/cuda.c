@@ -3,6 +3,7 @@
 // int, a device address is 64 bits, and 0 is success everywhere.
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,9 +44,21 @@ bool orr_hw_failed(orr_hw *h, cu_result r, const char *function, const char *wha
 }
 
 // ---- the device -----------------------------------------------------------------------------
+const char *orr_hw_driver(orr_arena *a) {
+    const char *other = getenv("ORRERY_LIBCUDA");
+    if (other && *other) return orr_arena_strdup(a, other);
+    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    struct link_map *map = NULL;
+    const char *path = NULL;
+    if (library && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map) path = orr_arena_strdup(a, map->l_name);
+    if (library) dlclose(library);
+    return path;
+}
+
 static bool load_library(orr_hw *h, orr_err *e) {
     const char *other = getenv("ORRERY_LIBCUDA"), *name = other && *other ? other : "libcuda.so.1";
-    h->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    // Its own functions first: a program that runs on our CUDA (src/app) has others of the same names.
+    h->library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
     if (!h->library) {
         return orr_fail(
             e, ORR_BAD_INPUT,
@@ -63,7 +76,6 @@ static bool load_library(orr_hw *h, orr_err *e) {
 }
 
 static bool open_device(orr_hw *h, orr_err *e) {
-    cu_context context;
     orr_hw_info *i = &h->info;
     cu_result r = h->cuInit(0);
     if (r == ERROR_NO_DEVICE)
@@ -76,9 +88,9 @@ static bool open_device(orr_hw *h, orr_err *e) {
     TRY(i->name, cuDeviceGetAttribute, &i->major, DEVICE_CC_MAJOR, h->device);
     TRY(i->name, cuDeviceGetAttribute, &i->minor, DEVICE_CC_MINOR, h->device);
     TRY(i->name, cuDeviceGetAttribute, &i->sms, DEVICE_SM_COUNT, h->device);
-    TRY(i->name, cuDevicePrimaryCtxRetain, &context, h->device);
+    TRY(i->name, cuDevicePrimaryCtxRetain, &h->context, h->device);
     h->retained = true;
-    TRY(i->name, cuCtxSetCurrent, context);
+    TRY(i->name, cuCtxSetCurrent, h->context);
     TRY(i->name, cuEventCreate, &h->before, 0);
     TRY(i->name, cuEventCreate, &h->after, 0);
     if (h->cuModuleLoadDataEx(&h->spin_module, spin_ptx, 0, NULL, NULL)) h->spin_module = NULL;

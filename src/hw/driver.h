@@ -22,6 +22,7 @@ enum {
     FUNC_SHARED_BYTES = 1,
     FUNC_REGS = 4,
     FUNC_MAX_DYNAMIC_SHARED = 8,
+    HOST_REGISTER_DEVICE = 2,
     JIT_ERROR_LOG = 5,
     JIT_ERROR_LOG_BYTES = 6,
     ERROR_NO_DEVICE = 100,
@@ -54,6 +55,7 @@ enum {
     F(cuMemFree_v2, (cu_address address))                                                                    \
     F(cuMemcpyHtoD_v2, (cu_address to, const void *from, size_t bytes))                                      \
     F(cuMemcpyDtoH_v2, (void *to, cu_address from, size_t bytes))                                            \
+    F(cuMemHostRegister_v2, (void *at, size_t bytes, unsigned flags))                                        \
     F(cuMemcpyDtoD_v2, (cu_address to, cu_address from, size_t bytes))                                       \
     F(cuMemsetD8_v2, (cu_address to, unsigned char value, size_t bytes))                                     \
     F(cuLaunchKernel,                                                                                        \
@@ -73,6 +75,7 @@ struct orr_hw {
     FUNCTIONS(FIELD)
 #undef FIELD
     cu_device device;
+    cu_context context;
     bool retained, broken;
     orr_hw_info info;
     cu_event before, after;

@@ -24,6 +24,8 @@ typedef struct orr_hw_time { // one launch
 
 // Loads libcuda.so.1 (or the file that $ORRERY_LIBCUDA names) and takes its first device.
 orr_hw *orr_hw_open(orr_err *e);
+// Where the driver is: its file, in the arena; NULL: there is none.
+const char *orr_hw_driver(orr_arena *a);
 const orr_hw_info *orr_hw_get_info(const orr_hw *h);
 orr_backend orr_hw_backend(orr_hw *h);
 // What the driver says of the device, by the number that CUDA gives an attribute (CUdevice_attribute); false:
@@ -48,6 +50,11 @@ typedef struct orr_native_stats {
 } orr_native_stats;
 orr_native *orr_native_new(orr_on_launch *on_launch, void *arg, orr_err *e);
 orr_backend orr_native_backend(orr_native *v);
+// The same for launches that somebody else makes, with memory that is at the same addresses for host and
+// device (orr_mem_shared): the GPU then works on the host's memory. `who` is what orr_launch.elsewhere is set
+// to.
+orr_native *orr_native_share(orr_mem *mem, orr_err *e);
+const orr_elsewhere *orr_native_who(const orr_native *v);
 const orr_native_stats *orr_native_get_stats(const orr_native *v);
 void orr_native_delete(orr_native *v);
 

@@ -9,6 +9,9 @@
 //
 // Buffers have two addresses: the GPU's, which kernels see, and the one that the executor would have given
 // them, which streams have. Nothing is stored at the latter.
+//
+// Unmodified programs (src/app) have their device memory in the host's own, at the same addresses for both.
+// The driver is told of it, and the GPU works on it from afar: slowly, but every address is right as it is.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,11 +44,14 @@ struct orr_native {
     orr_on_launch *on_launch;
     void *arg;
     ORR_VEC(module) modules;
+    ORR_VEC(int) script; // the script's modules: which of them
     ORR_VEC(buffer) buffers;
     ORR_VEC(orr_move) moves; // of the buffers, by address
     cu_address log, used, nowhere, counts, tbs;
     uint64_t counts_bytes, tbs_bytes;
-    const orr_call *call; // the launch that is running
+    bool shared;   // memory is the host's own
+    uint64_t told; // up to where the driver knows of it
+    uint8_t *kept; // a copy of it, before a slice
     orr_elsewhere there;
     orr_native_stats stats;
 };
@@ -79,14 +85,78 @@ static void make_moves(orr_native *v) {
 // Keep what kernels may change as it is now, or put it back.
 static bool save(orr_native *v, bool back, orr_err *e) {
     orr_hw *h = v->h;
+    if (v->shared) {
+        size_t bytes = orr_mem_end(v->mem) - ORR_GLOBAL_BASE;
+        uint8_t *own = (uint8_t *)(uintptr_t)ORR_GLOBAL_BASE;
+        if (!back) v->kept = orr_realloc(v->kept, bytes + 1);
+        memcpy(back ? own : v->kept, back ? v->kept : own, bytes);
+    }
     for (size_t n = 0; n < v->buffers.n; n++) {
         buffer *b = &v->buffers.at[n];
-        if (b->fixed) continue;
+        if (b->fixed || v->shared) continue;
         if (!allocate(v, &b->saved, b->bytes, "a copy of a buffer", e)) return false;
         if (back)
             TRY("a buffer", cuMemcpyDtoD_v2, b->at, b->saved, b->bytes);
         else
             TRY("a copy of a buffer", cuMemcpyDtoD_v2, b->saved, b->at, b->bytes);
+    }
+    return true;
+}
+
+// ---- modules --------------------------------------------------------------------------------------
+static module *add_module(orr_native *v, orr_module *m, orr_image *image, orr_err *e) {
+    if (strcmp(m->source, "ptx")) {
+        orr_fail(e, ORR_BAD_INPUT,
+                 "%s: is machine code; kernels are recorded on a GPU from their PTX (--source ptx)", m->path);
+        return NULL;
+    }
+    orr_text text = {0};
+    double start = orr_seconds();
+    cu_module loaded =
+        orr_ptx_instrument(m, &text, e) ? orr_hw_compile(v->h, text.s ? text.s : "", m->path, e) : NULL;
+    v->stats.compile_seconds += orr_seconds() - start;
+    free(text.s);
+    if (!loaded) return NULL;
+    for (uint32_t k = 0; k < m->nvars; k++) {
+        cu_address at;
+        size_t bytes; // one that nothing refers to may not be there
+        if (v->h->cuModuleGetGlobal_v2(&at, &bytes, loaded, m->vars[k].name) || !bytes) continue;
+        add_buffer(v, at, bytes, image->var_addr[k], m->vars[k].space == ORR_SPACE_CONST);
+    }
+    module *out = ORR_PUSH(&v->modules);
+    *out = (module){.module = m, .image = image, .loaded = loaded};
+    return out;
+}
+
+static const module *module_of(orr_native *v, const orr_launch *l, orr_err *e) {
+    for (size_t n = 0; n < v->modules.n; n++)
+        if (v->modules.at[n].module == l->kernel->module) return &v->modules.at[n];
+    return add_module(v, l->kernel->module, (orr_image *)(uintptr_t)l->image, e);
+}
+
+// ---- memory that is the host's ----------------------------------------------------------------------
+#define STEP 0x200000ull // the driver is told of so much at a time
+
+static bool tell_of_memory(orr_native *v, orr_err *e) {
+    orr_hw *h = v->h;
+    uint64_t end = (orr_mem_end(v->mem) + STEP - 1) & ~(STEP - 1);
+    if (!v->told) v->told = ORR_GLOBAL_BASE;
+    if (end <= v->told) return true;
+    TRY("the program's device memory", cuMemHostRegister_v2, (void *)(uintptr_t)v->told, end - v->told,
+        HOST_REGISTER_DEVICE);
+    v->told = end;
+    return true;
+}
+
+// Variables are in the GPU's own memory: their values go there before a launch, and come back.
+static bool exchange(orr_native *v, bool in, orr_err *e) {
+    orr_hw *h = v->h;
+    for (size_t n = 0; v->shared && n < v->buffers.n; n++) {
+        const buffer *b = &v->buffers.at[n];
+        if (in)
+            TRY("a variable", cuMemcpyHtoD_v2, b->at, (void *)(uintptr_t)b->ours, b->bytes);
+        else if (!b->fixed)
+            TRY("a variable", cuMemcpyDtoH_v2, (void *)(uintptr_t)b->ours, b->at, b->bytes);
     }
     return true;
 }
@@ -100,8 +170,9 @@ static bool launch(orr_native *v, const orr_launch *l, const char *copy, uint64_
                    orr_err *e) {
     orr_hw *h = v->h;
     const orr_kernel *k = l->kernel;
-    const module *m = &v->modules.at[v->call->module];
+    const module *m = module_of(v, l, e);
     char what[200];
+    if (!m) return false;
     snprintf(what, sizeof what, "kernel %.100s (launch %u)", k->name, l->index);
     uint64_t control[ORR_CONTROL_WORDS] = {[ORR_CONTROL_FIRST] = first,
                                            [ORR_CONTROL_GRID_X] = l->grid[0],
@@ -126,6 +197,7 @@ static bool launch(orr_native *v, const orr_launch *l, const char *copy, uint64_
     TRY(what, cuMemcpyHtoD_v2, at, control, sizeof control);
     uint32_t shared = k->shared_bytes + l->dynamic_shared;
     if (shared > 48 << 10) TRY(what, cuFuncSetAttribute, f, FUNC_MAX_DYNAMIC_SHARED, (int)shared);
+    if (v->shared && (!tell_of_memory(v, e) || !exchange(v, true, e))) return false;
     void **params = orr_calloc(k->nparams + 1, sizeof *params);
     for (uint32_t j = 0; j < k->nparams; j++) params[j] = l->params + k->params[j].offset;
     double start = orr_seconds();
@@ -135,7 +207,7 @@ static bool launch(orr_native *v, const orr_launch *l, const char *copy, uint64_
     if (r) return orr_hw_failed(h, r, "cuLaunchKernel", what, e);
     TRY(what, cuCtxSynchronize, );
     v->stats.gpu_seconds += orr_seconds() - start;
-    return true;
+    return exchange(v, false, e);
 }
 
 // The same, unobserved, however many they are.
@@ -297,8 +369,19 @@ static void native_close(orr_source *base) {
     free(s);
 }
 
+// Can it run there? And this thread is the one that asks the driver now.
+static bool ready(orr_native *v, const orr_launch *l, orr_err *e) {
+    orr_hw *h = v->h;
+    if (l->workspace)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "kernel '%s': a cooperative launch cannot be recorded on a GPU; run it with --on cpu",
+                        l->kernel->name);
+    TRY(l->kernel->name, cuCtxSetCurrent, h->context);
+    return orr_ptx_recordable(l->kernel, e);
+}
+
 static native_source *open_source(orr_native *v, const orr_launch *l, const orr_tally *t, orr_err *e) {
-    if (!orr_ptx_recordable(l->kernel, e)) return NULL;
+    if (!ready(v, l, e)) return NULL;
     if (!allocate(v, &v->log, LOG_BYTES, "memory for what kernels write down", e) ||
         !allocate(v, &v->used, 256, "memory for what kernels write down", e) ||
         !allocate(v, &v->nowhere, ORR_NOWHERE_BYTES, "memory for what kernels write down", e))
@@ -372,7 +455,7 @@ static bool there_run(void *self, const orr_launch *l, orr_exec_counts *counts, 
     orr_native *v = self;
     orr_hw *h = v->h;
     const orr_kernel *k = l->kernel;
-    if (!orr_ptx_recordable(k, e)) return false;
+    if (!ready(v, l, e)) return false;
     if (!counts) return run_plain(v, l, 0, blocks_of(l), e);
     size_t row = (size_t)k->nblocks * ORR_COUNT_WORDS;
     uint64_t total = blocks_of(l), each = total < COUNTED_BLOCKS ? total : COUNTED_BLOCKS;
@@ -397,27 +480,11 @@ static bool there_run(void *self, const orr_launch *l, orr_exec_counts *counts, 
 // ---- the backend ----------------------------------------------------------------------------------
 static bool native_load(void *self, int n, orr_module *m, orr_err *e) {
     orr_native *v = self;
-    if (strcmp(m->source, "ptx"))
-        return orr_fail(e, ORR_BAD_INPUT,
-                        "%s: is machine code; kernels are recorded on a GPU from their PTX (--source ptx)",
-                        m->path);
-    orr_text text = {0};
-    double start = orr_seconds();
-    cu_module loaded =
-        orr_ptx_instrument(m, &text, e) ? orr_hw_compile(v->h, text.s ? text.s : "", m->path, e) : NULL;
-    v->stats.compile_seconds += orr_seconds() - start;
-    free(text.s);
-    if (!loaded) return false;
-    while (v->modules.n <= (size_t)n) *ORR_PUSH(&v->modules) = (module){0};
     orr_image *image = orr_image_load(v->mem, m, e);
-    v->modules.at[n] = (module){.module = m, .image = image, .loaded = loaded};
-    for (uint32_t k = 0; image && k < m->nvars; k++) {
-        cu_address at;
-        size_t bytes; // one that nothing refers to may not be there
-        if (v->h->cuModuleGetGlobal_v2(&at, &bytes, loaded, m->vars[k].name) || !bytes) continue;
-        add_buffer(v, at, bytes, image->var_addr[k], m->vars[k].space == ORR_SPACE_CONST);
-    }
-    return image != NULL;
+    if (!image || !add_module(v, m, image, e)) return false;
+    while (v->script.n <= (size_t)n) *ORR_PUSH(&v->script) = 0;
+    v->script.at[n] = (int)v->modules.n - 1;
+    return true;
 }
 
 static uint64_t native_alloc(void *self, const char *name, uint64_t bytes, orr_err *e) {
@@ -444,7 +511,7 @@ static bool native_symbol(void *self, int n, const char *name, uint64_t *addr, u
     orr_native *v = self;
     orr_hw *h = v->h;
     size_t size = 0;
-    TRY(name, cuModuleGetGlobal_v2, addr, &size, v->modules.at[n].loaded, name);
+    TRY(name, cuModuleGetGlobal_v2, addr, &size, v->modules.at[v->script.at[n]].loaded, name);
     *bytes = size;
     return true;
 }
@@ -454,7 +521,7 @@ static bool native_launch(void *self, const orr_call *c, orr_err *e) {
     int most = 0;
     if (!orr_hw_attribute(v->h, DEVICE_MOST_SHARED, &most) || most <= 0) most = 48 << 10;
     orr_launch l = {.kernel = c->kernel,
-                    .image = v->modules.at[c->module].image,
+                    .image = v->modules.at[v->script.at[c->module]].image,
                     .mem = v->mem,
                     .index = c->index,
                     .dynamic_shared = c->dynamic_shared,
@@ -463,9 +530,7 @@ static bool native_launch(void *self, const orr_call *c, orr_err *e) {
     memcpy(l.block, c->block, sizeof l.block);
     l.params = orr_malloc(c->kernel->param_bytes + 1);
     memcpy(l.params, c->params, c->kernel->param_bytes);
-    v->call = c;
     bool ok = orr_launch_check(&l, (uint32_t)most, e) && v->on_launch(v->arg, &l, c, e);
-    v->call = NULL;
     free(l.params);
     return ok;
 }
@@ -483,6 +548,20 @@ orr_native *orr_native_new(orr_on_launch *on_launch, void *arg, orr_err *e) {
     return v;
 }
 
+orr_native *orr_native_share(orr_mem *mem, orr_err *e) {
+    orr_hw *h = orr_mem_shared(mem) ? orr_hw_open(e) : NULL;
+    if (!h) {
+        orr_fail(e, ORR_BAD_INPUT, "device memory is not where the GPU could share it; run with --on cpu");
+        return NULL;
+    }
+    orr_native *v = orr_calloc(1, sizeof *v);
+    *v = (orr_native){.h = h, .mem = mem, .shared = true};
+    v->there = (orr_elsewhere){.self = v, .source = there_source, .run = there_run, .tally = there_tally};
+    return v;
+}
+
+const orr_elsewhere *orr_native_who(const orr_native *v) { return &v->there; }
+
 orr_backend orr_native_backend(orr_native *v) {
     return (orr_backend){.self = v,
                          .load = native_load,
@@ -499,17 +578,19 @@ void orr_native_delete(orr_native *v) {
     if (!v) return;
     for (size_t n = 0; n < v->modules.n; n++) {
         if (v->modules.at[n].loaded) v->h->cuModuleUnload(v->modules.at[n].loaded);
-        if (v->modules.at[n].image) orr_image_free(v->mem, v->modules.at[n].image);
+        if (v->modules.at[n].image && !v->shared) orr_image_free(v->mem, v->modules.at[n].image);
     }
     for (size_t n = 0; n < v->buffers.n; n++)
         if (v->buffers.at[n].saved) v->h->cuMemFree_v2(v->buffers.at[n].saved);
     cu_address own[] = {v->log, v->used, v->nowhere, v->counts, v->tbs};
     for (size_t n = 0; n < sizeof own / sizeof *own; n++)
         if (own[n]) v->h->cuMemFree_v2(own[n]);
+    free(v->kept);
+    free(v->script.at);
     free(v->modules.at);
     free(v->buffers.at);
     free(v->moves.at);
-    orr_mem_delete(v->mem);
+    if (!v->shared) orr_mem_delete(v->mem);
     orr_hw_close(v->h); // and the script's buffers
     free(v);
 }
