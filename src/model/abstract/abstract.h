@@ -28,33 +28,19 @@ typedef struct slots {
     uint32_t whose[SLOT_WORDS]; // the word of time that it stands for
 } slots;
 
-// n instructions one after the other from cycle t on; when the last of them is issued.
+// n instructions one after the other from cycle t on; when the last of them is issued. slots_search (core.c)
+// is for when not all that they want is free.
+uint64_t slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval);
 static inline uint64_t slots_take(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
-    uint64_t b = t >> 6, not = (1ull << (t & 63)) - 1;
-    for (;; b++, not = 0) {
-        if (b - q->full < q->to - q->full) {
-            b = q->to;
-            not = 0;
-        }
-        uint32_t k = b % SLOT_WORDS;
-        if (q->whose[k] != (uint32_t)b) {
-            q->whose[k] = (uint32_t)b;
-            q->word[k] = 0;
-        }
-        uint64_t left = ~(q->word[k] | not ), last = 0;
-        if (interval > 1) left &= left >> 1 | 1ull << 63; // at the end of a word it does not matter
-        for (; n && left; n--) {
-            last = left & -left;
-            uint64_t mine = interval > 1 ? last | last << 1 : last;
-            left &= ~(mine | (interval > 1 ? last >> 1 : 0));
+    uint32_t k = (t >> 6) % SLOT_WORDS, at = t & 63, bits = n * interval;
+    if (q->whose[k] == (uint32_t)(t >> 6) && at + bits < 64) {
+        uint64_t mine = ((1ull << bits) - 1) << at;
+        if (!(q->word[k] & mine)) {
             q->word[k] |= mine;
+            return t + bits - interval;
         }
-        if (q->word[k] == UINT64_MAX) {
-            if (b != q->to) q->full = b;
-            q->to = b + 1;
-        }
-        if (!n) return b << 6 | (uint64_t)__builtin_ctzll(last);
     }
+    return slots_search(q, t, n, interval);
 }
 
 // ---- code ---------------------------------------------------------------------------------------------

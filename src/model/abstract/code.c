@@ -16,7 +16,8 @@
 #include "model/abstract/latencies.h"
 #include "model/cycle/alone.h"
 
-#define BARS 6 // of the control bits
+#define BARS      6 // of the control bits
+#define BURST_GAP 3 // cycles: instructions not further apart take their slots together
 
 acode *abt_code_new(orr_program *p) {
     acode *c = orr_calloc(1, sizeof *c);
@@ -228,7 +229,7 @@ static void add_burst(schedule *x, uint64_t t) {
     aburst *b = c->bursts.n > x->seg.burst ? &c->bursts.at[c->bursts.n - 1] : NULL;
     uint64_t over = b ? b->at + b->slots * interval : 0;
     if (b && at < over) return; // together with the one before
-    if (b && at == over) {
+    if (b && at <= over + BURST_GAP) {
         b->slots++;
         return;
     }

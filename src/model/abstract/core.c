@@ -13,6 +13,34 @@
 #define AHEAD 8  // warps before it has its turn the host fetches what it needs
 #define STEP  64 // cycles that a warp is simulated before the next one has its turn
 
+uint64_t slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
+    uint64_t b = t >> 6, before = (1ull << (t & 63)) - 1;
+    for (;; b++, before = 0) {
+        if (b - q->full < q->to - q->full) {
+            b = q->to;
+            before = 0;
+        }
+        uint32_t k = b % SLOT_WORDS;
+        if (q->whose[k] != (uint32_t)b) {
+            q->whose[k] = (uint32_t)b;
+            q->word[k] = 0;
+        }
+        uint64_t left = ~(q->word[k] | before), last = 0;
+        if (interval > 1) left &= left >> 1 | 1ull << 63; // at the end of a word it does not matter
+        for (; n && left; n--) {
+            last = left & -left;
+            uint64_t mine = interval > 1 ? last | last << 1 : last;
+            left &= ~(mine | (interval > 1 ? last >> 1 : 0));
+            q->word[k] |= mine;
+        }
+        if (q->word[k] == UINT64_MAX) {
+            if (b != q->to) q->full = b;
+            q->to = b + 1;
+        }
+        if (!n) return b << 6 | (uint64_t)__builtin_ctzll(last);
+    }
+}
+
 // ---- code blocks
 // --------------------------------------------------------------------------------------------
 static bool read_accesses(awarp *w, uint32_t n) {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "exec/exec.h"
+#include "stream/trace.h"
 
 #define LOOKS       16 // at an instruction whose cost is all that matters; after that only now and then
 #define LOCAL_LINES (1ull << 56) // local memory has line numbers of its own, far from all others
@@ -604,16 +605,26 @@ static void set_ready(awarp *w, const amem *x, uint64_t ready) {
     if (w->far < ready) w->far = ready;
 }
 
-// Past one access; as orr_trace_skip, which is for the rarer forms.
+// Past one access; as orr_trace_skip, which is for those near the end of a trace.
 static bool skip_access(orr_trace *t) {
+    static const uint8_t bytes[4] = {0, 2, 4, 8};
     const uint8_t *p = t->at;
-    if (t->end - p < 32) return orr_trace_skip(t);
-    uint8_t head = *p, form = head & 7;
-    if (form != 1 && form != 2) return orr_trace_skip(t);
-    p += head & 8 ? 13 : 9;
-    if (form == 2)
-        while (*p++ & 128) // a varint has ten bytes at most
-            if (p - t->at > 23) return false;
+    if (t->end - p < ORR_TRACE_MAX_EVENT) return orr_trace_skip(t);
+    uint8_t head = *p++, form = head & 7;
+    uint32_t mask = t->mask;
+    if (head & 8) {
+        memcpy(&mask, p, 4);
+        p += 4;
+    }
+    if (form > 4) return false;
+    if (form) p += 8;
+    if (form == 3 && mask) p += (uint32_t)(orr_popc(mask) - 1) * bytes[head >> 4 & 3];
+    if (form == 4) p++;
+    for (int varints = form == 2 ? 1 : form == 4 ? 2 : 0; varints; varints--) {
+        const uint8_t *from = p;
+        while (*p++ & 128)
+            if (p - from > 10) return false;
+    }
     t->at = p;
     return true;
 }
@@ -632,17 +643,18 @@ uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more) {
             at.at = w->base + w->access[x->access];
             at.mask = w->mask;
         }
-        if (!remembered(m, memo, &at, &k)) {
+        k.scattered = at.at < at.end && (*at.at & 7) == 3 && k.i->space != ORR_SPACE_SHARED;
+        if (k.scattered || !remembered(m, memo, &at, &k)) {
             const uint8_t *from = at.at;
             if (!decode(s, w, &at, &k)) {
                 s->damaged = true;
                 return 0;
             }
-            remember(m, memo, from, (size_t)(at.at - from), at.mask, &k);
+            if (!k.scattered) remember(m, memo, from, (size_t)(at.at - from), at.mask, &k);
         }
         if (code->in_order) w->trace = at;
         memo->alike = memo->cost != k.cost ? 0 : memo->alike < LOOKS ? (uint8_t)(memo->alike + 1) : LOOKS;
-        memo->skip = memo->alike == LOOKS ? 7 : 0;
+        memo->skip = memo->alike == LOOKS ? 15 : 0;
         memo->cost = (uint16_t)(k.cost < UINT16_MAX ? k.cost : UINT16_MAX);
         memo->each = k.each ? k.each : 1;
         memo->space = k.space;
