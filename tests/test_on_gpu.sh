@@ -106,6 +106,14 @@ cmp -s <(result cpu.json) <(result gpu.json) || { diff cpu.json gpu.json || true
 "$orrery" sample profile fdtd2d --on gpu -q >gpu.txt
 "$orrery" sample profile fdtd2d --source ptx -q >cpu.txt
 grep -q fdtd_hz gpu.txt && cmp -s cpu.txt gpu.txt || { diff cpu.txt gpu.txt || true; fail "the profile differs"; }
+# Profiled there, then simulated there: the driver is opened twice in one process.
+"$orrery" run fdtd2d --on gpu --model cycle --sample --json -q >gpu.json
+"$orrery" run fdtd2d --source ptx --model cycle --sample --json -q >cpu.json
+cmp -s <(result cpu.json) <(result gpu.json) || { diff cpu.json gpu.json || true; fail "the sampled result differs"; }
+# A line for each model: its name and the cycles.
+"$orrery" compare saxpy --on gpu -q | awk '/abstract|partial|cycle/ { print $1, $2, $3 }' >gpu.txt
+"$orrery" compare saxpy --source ptx -q | awk '/abstract|partial|cycle/ { print $1, $2, $3 }' >cpu.txt
+grep -q abstract gpu.txt && cmp -s cpu.txt gpu.txt || { diff cpu.txt gpu.txt || true; fail "compare differs"; }
 # A sweep executes once and replays; --on cpu is what is meant without --on.
 for on in cpu gpu; do
     "$orrery" sweep saxpy --source ptx --on $on --model abstract --vary sm.count=66,132 --csv $on.csv -o $on.sqlite -q >/dev/null
