@@ -137,8 +137,9 @@ static bool refuse_options(const cli_options *o, const cli_sets *sets, const cha
         o->counts_only || o->digests)
         return orr_fail(
             e, ORR_BAD_INPUT,
-            "%s: a recorded stream or trace is replayed as it is; leave out --size, --source, --kernel, "
-            "--grid, --block, --shared, --arg, --counts-only, --digests and --set of what is not the GPU's",
+            "%s: a recorded stream or trace is replayed as it is; leave out --size, --on, --source, "
+            "--kernel, --grid, --block, --shared, --arg, --counts-only, --digests and --set of what is not "
+            "the GPU's",
             input);
     return true;
 }
@@ -209,7 +210,7 @@ static bool run_tasks(runner *r, const cli_sets *sets, const char *input, orr_te
         o->digests)
         return orr_fail(
             e, ORR_BAD_INPUT,
-            "%s: a task list takes --set NAME=VALUE; leave out --size, --source, --kernel, --grid, "
+            "%s: a task list takes --set NAME=VALUE; leave out --size, --on, --source, --kernel, --grid, "
             "--block, --shared, --arg, --counts-only and --digests",
             input);
     orr_tasks *t = orr_tasks_load(input, sets->script, sets->nscript, e);

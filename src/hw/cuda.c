@@ -50,7 +50,8 @@ const char *orr_hw_driver(orr_arena *a) {
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     struct link_map *map = NULL;
     const char *path = NULL;
-    if (library && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map) path = orr_arena_strdup(a, map->l_name);
+    if (library && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map)
+        path = orr_arena_strdup(a, map->l_name);
     if (library) dlclose(library);
     return path;
 }
@@ -62,8 +63,8 @@ static bool load_library(orr_hw *h, orr_err *e) {
     if (!h->library) {
         return orr_fail(
             e, ORR_BAD_INPUT,
-            "the CUDA driver cannot be loaded (%s); `hw run` needs a machine with an NVIDIA GPU and its "
-            "driver, `orrery run` needs neither",
+            "the CUDA driver cannot be loaded (%s); `orrery hw` and --on gpu need a machine with an "
+            "NVIDIA GPU and its driver, `orrery run` alone needs neither",
             dlerror());
     }
 #define LOAD(function, type)                                                                                 \
