@@ -12,6 +12,7 @@ _orrery() {
         --model) choices="functional" ;;
         --size) choices="small medium large" ;;
         --source) choices="ptx sass" ;;
+        --on) choices="cpu gpu" ;;
         --output | -o | --threads | --set | --kernel | --grid | --block | --shared | --arg | --max-insts | --repeat | --kernels | --launches | --arch | --images) ;;
         *)
             if [[ $word == -* ]]; then
