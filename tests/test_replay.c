@@ -322,14 +322,16 @@ static void counts_are_the_executors(void **state) {
     run_told(&r, "orr_cnt_mix", counts, blocks);
     const uint64_t *at = orr_mem_host(r.mem, counts, row * ORR_COUNT_COPIES * 8);
     const uint64_t *tb = orr_mem_host(r.mem, blocks, GRID * ORR_COUNT_TB_WORDS * 8);
-    uint64_t threads = 0, warps = 0, by_block = 0;
+    uint64_t threads = 0, warps = 0, by_block = 0, threads_by_block = 0;
     for (size_t n = 0; n < row * ORR_COUNT_COPIES; n += ORR_COUNT_WORDS) {
         warps += at[n + ORR_COUNT_RUNS] * k->blocks[n % row / ORR_COUNT_WORDS].count;
         threads += at[n + ORR_COUNT_LANES] * k->blocks[n % row / ORR_COUNT_WORDS].count;
     }
     for (int n = 0; n < GRID; n++) by_block += tb[n * ORR_COUNT_TB_WORDS + ORR_COUNT_TB_INSTS];
+    for (int n = 0; n < GRID; n++) threads_by_block += tb[n * ORR_COUNT_TB_WORDS + ORR_COUNT_TB_THREADS];
     assert_int_equal(threads, want.thread_insts);
     assert_int_equal(by_block, warps);
+    assert_int_equal(threads_by_block, threads);
     assert_in_range(warps, want.warp_insts, want.warp_insts + want.warp_insts / 4); // lanes may be more apart
     tear_down(&r);
 }

@@ -135,6 +135,10 @@ orr_source *orr_exec_source_of(const orr_launch *l, const uint64_t *blocks, uint
 
 // ---- somebody else --------------------------------------------------------------------------
 // A launch that is executed elsewhere, on a real GPU: all of the above then asks there (hw/native.c).
+typedef struct orr_tb_sums {
+    uint64_t insts, threads; // instructions of warps, of threads
+    uint64_t requests;       // lines of 128 bytes of global and local memory that its warps asked for
+} orr_tb_sums;
 struct orr_elsewhere {
     void *self;
     // As orr_exec_source_of; blocks NULL: all, and those not pulled when it is closed are executed then.
@@ -143,6 +147,9 @@ struct orr_elsewhere {
     // Unobserved, or counted as a whole when counts is not NULL.
     bool (*run)(void *self, const orr_launch *l, orr_exec_counts *counts, orr_err *e);
     bool (*tally)(void *self, const orr_launch *l, const orr_tally *t, orr_exec_counts *counts, orr_err *e);
+    // Nothing but sums: of every thread block, tbs[its number], and how often each block of code was entered
+    // by a warp, runs[nblocks of the kernel], added to.
+    bool (*sums)(void *self, const orr_launch *l, orr_tb_sums *tbs, uint64_t *runs, orr_err *e);
 };
 
 // What a launch may look like: checks sizes against the kernel and the CUDA limits (1024 threads,

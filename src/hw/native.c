@@ -450,31 +450,56 @@ static bool zeroed(orr_native *v, cu_address *a, uint64_t *have, uint64_t bytes,
 
 #define COUNTED_BLOCKS (16u << 20) // thread blocks of a launch that counts
 
-// All of it in few launches, counted on the GPU.
-static bool there_run(void *self, const orr_launch *l, orr_exec_counts *counts, orr_err *e) {
-    orr_native *v = self;
+// All of it in few launches, counted on the GPU. `runs` is added to; tbs NULL: not wanted.
+static bool count_there(orr_native *v, const orr_launch *l, orr_tb_sums *tbs, uint64_t *runs, uint64_t *lanes,
+                        orr_err *e) {
     orr_hw *h = v->h;
     const orr_kernel *k = l->kernel;
     if (!ready(v, l, e)) return false;
-    if (!counts) return run_plain(v, l, 0, blocks_of(l), e);
-    size_t row = (size_t)k->nblocks * ORR_COUNT_WORDS;
+    size_t row = (size_t)k->nblocks * ORR_COUNT_WORDS, all = row * ORR_COUNT_COPIES;
     uint64_t total = blocks_of(l), each = total < COUNTED_BLOCKS ? total : COUNTED_BLOCKS;
     if (!allocate(v, &v->nowhere, ORR_NOWHERE_BYTES, "memory for counts", e) ||
-        !zeroed(v, &v->counts, &v->counts_bytes, row * ORR_COUNT_COPIES * 8, e) ||
-        !zeroed(v, &v->tbs, &v->tbs_bytes, each * ORR_COUNT_TB_WORDS * 8, e))
+        !zeroed(v, &v->counts, &v->counts_bytes, all * 8, e))
         return false;
-    *counts = (orr_exec_counts){.blocks = total};
-    for (uint64_t first = 0; first < total; first += each)
-        if (!launch(v, l, "cnt", first, total - first < each ? total - first : each, e)) return false;
-    uint64_t *at = orr_calloc(row * ORR_COUNT_COPIES, sizeof *at);
-    cu_result r = h->cuMemcpyDtoH_v2(at, v->counts, row * ORR_COUNT_COPIES * sizeof *at);
-    for (size_t n = 0; n < row * ORR_COUNT_COPIES; n += ORR_COUNT_WORDS) {
-        uint64_t insts = k->blocks[n % row / ORR_COUNT_WORDS].count;
-        counts->warp_insts += at[n + ORR_COUNT_RUNS] * insts;
-        counts->thread_insts += at[n + ORR_COUNT_LANES] * insts;
+    for (uint64_t first = 0; first < total; first += each) {
+        uint64_t n = total - first < each ? total - first : each;
+        if (!zeroed(v, &v->tbs, &v->tbs_bytes, each * ORR_COUNT_TB_WORDS * 8, e) ||
+            !launch(v, l, "cnt", first, n, e))
+            return false;
+        if (tbs) // a thread block's words are orr_tb_sums
+            TRY("counts", cuMemcpyDtoH_v2, tbs + first, v->tbs, n * sizeof *tbs);
+    }
+    uint64_t *at = orr_calloc(all, sizeof *at);
+    cu_result r = h->cuMemcpyDtoH_v2(at, v->counts, all * sizeof *at);
+    for (size_t n = 0; n < all; n += ORR_COUNT_WORDS) {
+        runs[n % row / ORR_COUNT_WORDS] += at[n + ORR_COUNT_RUNS];
+        if (lanes) lanes[n % row / ORR_COUNT_WORDS] += at[n + ORR_COUNT_LANES];
     }
     free(at);
     return !r || orr_hw_failed(h, r, "cuMemcpyDtoH", "counts", e);
+}
+
+_Static_assert(sizeof(orr_tb_sums) == ORR_COUNT_TB_WORDS * 8 &&
+                   offsetof(orr_tb_sums, requests) == ORR_COUNT_TB_REQUESTS * 8,
+               "what the GPU counts is copied as it is");
+
+static bool there_sums(void *self, const orr_launch *l, orr_tb_sums *tbs, uint64_t *runs, orr_err *e) {
+    return count_there(self, l, tbs, runs, NULL, e);
+}
+
+static bool there_run(void *self, const orr_launch *l, orr_exec_counts *counts, orr_err *e) {
+    orr_native *v = self;
+    const orr_kernel *k = l->kernel;
+    if (!counts) return ready(v, l, e) && run_plain(v, l, 0, blocks_of(l), e);
+    uint64_t *sums = orr_calloc(2 * (size_t)k->nblocks + 1, sizeof *sums);
+    *counts = (orr_exec_counts){.blocks = blocks_of(l)};
+    bool ok = count_there(v, l, NULL, sums, sums + k->nblocks, e);
+    for (uint32_t b = 0; b < k->nblocks; b++) {
+        counts->warp_insts += sums[b] * k->blocks[b].count;
+        counts->thread_insts += sums[k->nblocks + b] * k->blocks[b].count;
+    }
+    free(sums);
+    return ok;
 }
 
 // ---- the backend ----------------------------------------------------------------------------------
@@ -544,7 +569,8 @@ orr_native *orr_native_new(orr_on_launch *on_launch, void *arg, orr_err *e) {
     }
     orr_native *v = orr_calloc(1, sizeof *v);
     *v = (orr_native){.h = h, .mem = mem, .on_launch = on_launch, .arg = arg};
-    v->there = (orr_elsewhere){.self = v, .source = there_source, .run = there_run, .tally = there_tally};
+    v->there = (orr_elsewhere){
+        .self = v, .source = there_source, .run = there_run, .tally = there_tally, .sums = there_sums};
     return v;
 }
 
@@ -556,7 +582,8 @@ orr_native *orr_native_share(orr_mem *mem, orr_err *e) {
     }
     orr_native *v = orr_calloc(1, sizeof *v);
     *v = (orr_native){.h = h, .mem = mem, .shared = true};
-    v->there = (orr_elsewhere){.self = v, .source = there_source, .run = there_run, .tally = there_tally};
+    v->there = (orr_elsewhere){
+        .self = v, .source = there_source, .run = there_run, .tally = there_tally, .sums = there_sums};
     return v;
 }
 

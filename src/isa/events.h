@@ -69,9 +69,15 @@ enum {
 
 // When only counts are wanted: for each block of code how often a warp entered it and with how many lanes in
 // all, ORR_COUNT_COPIES times (by SM, so that not all add to one place); for each thread block of the launch
-// the warp instructions it executed and its memory requests.
+// its warp and thread instructions, and the lines of 128 bytes of global and local memory that its warps
+// asked for. A warp whose lanes the machine had apart counts more than once.
 #define ORR_COUNT_COPIES 64
-enum { ORR_COUNT_RUNS, ORR_COUNT_LANES, ORR_COUNT_WORDS };              // 64-bit, of a block of code
-enum { ORR_COUNT_TB_INSTS, ORR_COUNT_TB_REQUESTS, ORR_COUNT_TB_WORDS }; // 64-bit, of a thread block
+enum { ORR_COUNT_RUNS, ORR_COUNT_LANES, ORR_COUNT_WORDS }; // 64-bit, of a block of code
+enum {
+    ORR_COUNT_TB_INSTS,
+    ORR_COUNT_TB_THREADS,
+    ORR_COUNT_TB_REQUESTS,
+    ORR_COUNT_TB_WORDS
+}; // of a thread block
 
 #endif

@@ -208,7 +208,7 @@ static const char in_frame[] = "  .reg .pred %p;\n"
 static const char count[] = "  {\n"
                             "  .reg .pred %lead;\n"
                             "  .reg .b32 %lanes, %t;\n"
-                            "  .reg .b64 %v, %c, %b;\n"
+                            "  .reg .b64 %v, %w, %c, %b;\n"
                             "  activemask.b32 %lanes;\n"
                             "  match.any.sync.b64 %lanes, %orr_a, %lanes;\n"
                             "  mov.u32 %t, %lanemask_lt;\n"
@@ -221,10 +221,30 @@ static const char count[] = "  {\n"
                             "  popc.b32 %t, %lanes;\n"
                             "  cvt.u64.u32 %v, %t;\n"
                             "  red.global.add.u64 [%c+8], %v;\n"
-                            "  mov.b64 %v, $NUMBER;\n"
+                            "  mul.lo.u64 %w, %v, $NUMBER;\n"
+                            "  mov.b64 %v, $NUMBER;\n" // instructions
                             "  red.global.add.u64 [%b], %v;\n"
-                            "  mov.b64 %v, $REQUESTS;\n"
-                            "  red.global.add.u64 [%b+8], %v;\n"
+                            "  red.global.add.u64 [%b+8], %w;\n"
+                            "  }\n";
+
+// An access, counted: %orr_a is the address, %orr_t is not 0 in lanes that take part. Lanes whose addresses
+// agree from bit $NUMBER on ask for the same lines, $REQUESTS of them.
+static const char lines[] = "  {\n"
+                            "  .reg .pred %in, %one;\n"
+                            "  .reg .b32 %all, %same, %t;\n"
+                            "  .reg .b64 %v, %b;\n"
+                            "  activemask.b32 %all;\n"
+                            "  setp.ne.u32 %in, %orr_t, 0;\n"
+                            "  shr.u64 %v, %orr_a, $NUMBER;\n"
+                            "  match.any.sync.b64 %same, %v, %all;\n"
+                            "  vote.sync.ballot.b32 %t, %in, %all;\n"
+                            "  and.b32 %same, %same, %t;\n"
+                            "  mov.u32 %t, %lanemask_lt;\n"
+                            "  and.b32 %t, %t, %same;\n"
+                            "  setp.eq.and.u32 %one, %t, 0, %in;\n"
+                            "  selp.b64 %v, $REQUESTS, 0, %one;\n"
+                            "  selp.b64 %b, %orr_tb, %orr_no, %one;\n"
+                            "  red.global.add.u64 [%b+16], %v;\n"
                             "  }\n";
 
 static void insert(const char *text, unsigned number, unsigned requests, orr_text *out) {
@@ -372,7 +392,9 @@ static void open_body(void *arg, const ptx_func *fn, orr_text *out) {
     }
     if (c->mode == ORR_COPY_COUNT) {
         orr_text_add(out,
-                     "  .reg .b64 %%orr_counts, %%orr_tb, %%orr_a, %%orr_no;\n"
+                     "  .reg .b64 %%orr_counts, %%orr_tb, %%orr_a, %%orr_b, %%orr_no;\n"
+                     "  .reg .b32 %%orr_t;\n"
+                     "  .reg .pred %%orr_p;\n"
                      "  {\n"
                      "  .reg .b32 %%t;\n"
                      "  mov.u32 %%t, %%smid;\n"
@@ -399,12 +421,13 @@ static void put_enter(const copy *c, uint32_t block, orr_text *out) {
     } else {
         orr_text_add(out, "  add.u64 %%orr_a, %%orr_counts, %llu;\n",
                      (unsigned long long)block * ORR_COUNT_WORDS * 8);
-        insert(count, b->count, b->nmem, out);
+        insert(count, b->count, 0, out);
     }
 }
 
 // What is in %orr_a, as an access by instruction `inst` under the statement's guard.
-static void put_access(const ptx_func *fn, const ptx_stmt *s, uint32_t inst, orr_text *out) {
+static void put_access(const copy *c, const ptx_func *fn, const ptx_stmt *s, uint32_t inst, orr_text *out) {
+    const orr_inst *i = &c->k->insts[inst];
     if (s->guard >= 0) {
         orr_text_add(out, "  selp.b32 %%orr_t, %s, ", s->guard_neg ? "0, 1" : "1, 0");
         ptx_print_reg(fn, (uint32_t)s->guard, out);
@@ -412,7 +435,14 @@ static void put_access(const ptx_func *fn, const ptx_stmt *s, uint32_t inst, orr
     } else {
         orr_text_add(out, "  mov.b32 %%orr_t, 1;\n");
     }
-    insert(access, inst, 0, out);
+    if (c->mode == ORR_COPY_RECORD) {
+        insert(access, inst, 0, out);
+    } else if (orr_traced_space(i) == ORR_SPACE_LOCAL) { // words of 32 lanes side by side make a line
+        unsigned words = (unsigned)(i->width * i->vec + 3) / 4;
+        insert(lines, 2, words ? words : 1, out);
+    } else {
+        insert(lines, 7, 1, out);
+    }
 }
 
 static bool is_wide(const ptx_func *fn, const ptx_opd *o) {
@@ -431,6 +461,7 @@ static void put_register(const ptx_func *fn, const ptx_opd *o, orr_text *out) {
 
 // %orr_a is an address in local memory: what is told of it.
 static void put_in_frame(const copy *c, orr_text *out) {
+    if (c->mode == ORR_COPY_COUNT) return; // distances are all that counts
     const ptx_var *v = c->local;
     orr_text_add(out,
                  "  {\n"
@@ -499,14 +530,17 @@ static const ptx_opd *bracket(const copy *c, const ptx_stmt *s, int which) {
 static void put_traced(const copy *c, const ptx_print_hooks *h, const ptx_func *fn, const ptx_stmt *s,
                        uint32_t inst, orr_text *out) {
     const orr_inst *i = &c->k->insts[inst];
+    uint8_t space = orr_traced_space(i);
+    bool counts = c->mode == ORR_COPY_COUNT;
+    if (counts && space != ORR_SPACE_GLOBAL && space != ORR_SPACE_LOCAL && space != ORR_SPACE_GENERIC) return;
     if (orr_traced_address(c->k, i)->kind == ORR_K_NONE) { // in its own frame: where is known
-        if (i->guard < 0) return;
-        orr_text_add(out, "  mov.b64 %%orr_a, 0;\n");
-        put_access(fn, s, inst, out);
+        if (i->guard < 0 && !counts) return;
+        orr_text_add(out, "  mov.b64 %%orr_a, %d;\n", i->disp);
+        put_access(c, fn, s, inst, out);
         return;
     }
     const ptx_opd *o = bracket(c, s, i->op == ORR_OP_CPASYNC);
-    if (o && put_address(c, h, fn, o, orr_traced_space(i), out)) put_access(fn, s, inst, out);
+    if (o && put_address(c, h, fn, o, space, out)) put_access(c, fn, s, inst, out);
 }
 
 // The lanes that an operation waits for are its last operand.
@@ -516,7 +550,7 @@ static void put_members(const copy *c, const ptx_func *fn, const ptx_stmt *s, ui
     ptx_opd plain = *o;
     plain.addend = 0;
     put_register(fn, &plain, out);
-    put_access(fn, s, inst, out);
+    put_access(c, fn, s, inst, out);
 }
 
 // A barrier: its number, and the threads it is for in the upper half. As operands they are the same kinds as
@@ -538,7 +572,7 @@ static void put_barrier(const copy *c, const ptx_print_hooks *h, const ptx_func 
     }
     orr_text_add(out, "  shl.b64 %%orr_b, %%orr_b, 32;\n"
                       "  or.b64 %%orr_a, %%orr_a, %%orr_b;\n");
-    put_access(fn, s, inst, out);
+    put_access(c, fn, s, inst, out);
 }
 
 // Everything about instructions [from, to) of the kernel, which statement s became (or a part of it).
@@ -553,9 +587,9 @@ static void put_range(const copy *c, const ptx_print_hooks *h, const ptx_func *f
             put_enter(c, b++, out);
             if (c->mode == ORR_COPY_RECORD && s && orr_members_told(c->k, in)) put_members(c, fn, s, i, out);
         }
-        if (c->mode != ORR_COPY_RECORD || !s) continue;
+        if (!s) continue;
         if (orr_inst_traced(in)) put_traced(c, h, fn, s, i, out);
-        if (orr_barrier_told(c->k, in)) put_barrier(c, h, fn, s, i, out);
+        if (c->mode == ORR_COPY_RECORD && orr_barrier_told(c->k, in)) put_barrier(c, h, fn, s, i, out);
     }
 }
 

@@ -161,6 +161,17 @@ static void sum_up(orr_sampling_profile *p, const job *j, int workers) {
             l->vector[b] += j->workers[w].vector[b] * places->kernel->blocks[b].count;
 }
 
+// Executed elsewhere, and only counted there.
+static bool ask(job *j, orr_err *e) {
+    const orr_launch *l = j->work->launch;
+    orr_tb_sums *sums = orr_calloc(j->n + 1, sizeof *sums);
+    bool ok = l->elsewhere->sums(l->elsewhere->self, l, sums, j->workers[0].vector, e);
+    for (uint64_t b = 0; b < j->n; b++)
+        j->tb[b] = (struct tbsums){sums[b].insts, sums[b].requests, sums[b].threads};
+    free(sums);
+    return ok;
+}
+
 bool orr_sp_add(orr_sampling_profile *p, const orr_work *w, orr_err *e) {
     orr_arena a = {0};
     int n = w->launch && w->threads > 1 ? w->threads : 1;
@@ -170,7 +181,9 @@ bool orr_sp_add(orr_sampling_profile *p, const orr_work *w, orr_err *e) {
     j.tb = orr_calloc(j.n + 1, sizeof *j.tb);
     for (int i = 0; i < n; i++) make_room(&j.workers[i], j.places);
     if (w->progress) orr_progress_parts(w->progress, j.n);
-    bool ok = w->launch ? orr_exec_run(w->launch, n, false, visit, &j, NULL, e) : pull(&j, e);
+    bool ok = !w->launch             ? pull(&j, e)
+              : w->launch->elsewhere ? ask(&j, e)
+                                     : orr_exec_run(w->launch, n, false, visit, &j, NULL, e);
     if (ok) sum_up(p, &j, n);
     for (int i = 0; i < n; i++) {
         free(j.workers[i].vector);
