@@ -146,8 +146,9 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c) {
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++) {
             const orr_inst *i = &k->insts[n];
             o->kinds[n] = cyc_order_of(i);
-            if (i->op != ORR_OP_ATOM || i->sub != ORR_ATOM_CAS || !o->kinds[n] || !tries_again(k, b, n))
-                continue;
+            if (i->op != ORR_OP_ATOM || !(o->kinds[n] & ORDER_WAITS) || !tries_again(k, b, n)) continue;
+            o->kinds[n] |= ORDER_SPINS;
+            if (i->sub != ORR_ATOM_CAS) continue;
             o->kinds[n] |= ORDER_AGAIN;
             again = true;
         }
@@ -232,7 +233,7 @@ static bool one_word(const orr_access *a) {
     return true;
 }
 
-static void plan_needs(order *o, tbuf *b, const orr_access *a, bool atomic) {
+static void plan_needs(order *o, tbuf *b, const orr_access *a, bool atomic) { // atomic: it may take a lock
     atomic = atomic && one_word(a);
     for (uint32_t m = a->mask; m; m &= m - 1) {
         uint64_t word = a->addr[orr_ffs(m)] / 4;
@@ -291,8 +292,7 @@ static void look_through(order *o, tbuf *b, bool writes) {
                     plan_writes(o, &a);
                 } else {
                     if (kind & ORDER_WRITES) plan_locks(o, b, &a);
-                    if (kind & ORDER_WAITS)
-                        plan_needs(o, b, &a, orr_ops[k->insts[n].op].flags & ORR_F_ATOMIC);
+                    if (kind & ORDER_WAITS) plan_needs(o, b, &a, kind & ORDER_SPINS);
                 }
             }
         }
