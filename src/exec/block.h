@@ -114,13 +114,14 @@ typedef struct worker { // one host thread's share
     orr_exec_counts counts;
     orr_err err; // the fault
     uint64_t fault_index;
-    int fault; // ORR_FAULT_*
+    int fault;                   // ORR_FAULT_*
     uint64_t unobserved;         // blocks before this make no streams
     atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;
 
 bool orr_tally_samples(const orr_tally *t, uint64_t index);
-bool orr_tally_tell(const orr_tally *t, int n, tblock *tb, orr_err *e); // a finished block, to whom it counts for
+bool orr_tally_tell(const orr_tally *t, int n, tblock *tb,
+                    orr_err *e); // a finished block, to whom it counts for
 void orr_worker_init(worker *k, program *p, bool streams);
 void orr_worker_free(worker *k);
 tblock *orr_block_start(worker *k, uint64_t index);
