@@ -143,6 +143,13 @@ insts() { grep -o '"warp_insts": *[0-9]*' "$1" | head -1 | tr -dc 0-9; }
 "$orrery" app --kernels 'nothing*' --json -o none.json ./program "$fatbin" axpy | grep -q 'wrong: 0' ||
     fail "launches that are not chosen must still be executed"
 grep -q '"axpy"' none.json && fail "--kernels chose what it should not"
+# A folder of several: one kernel, six launches, in their order.
+"$orrery" app -q --record many ./program "$fatbin" graph >out
+"$orrery" info many >info
+grep -q '^1 kernel, 6 launches' info && [ "$(awk '$2 == "count" && $3 == 1 {print $1}' info | tr -d '\n')" = 012345 ] || { cat info; fail "a folder of streams"; }
+printf x >>many/0000003-count.orr
+"$orrery" info many >info 2>err && fail "a damaged file in a folder"
+grep -q 'many/0000003-count.orr: goes on after its end' err || { cat err; fail "which file is damaged"; }
 # Sampled: six launches that are alike, of which one is simulated; exit status and output are the program's.
 rc=0
 "$orrery" app --model cycle --sample --json -o s.json ./program "$fatbin" graph 7 >out || rc=$?
