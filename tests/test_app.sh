@@ -123,6 +123,8 @@ rc=0
 "$orrery" app --model cycle --json -o r.json --timeline t.json --record rec ./program "$fatbin" axpy 7 >out || rc=$?
 [ $rc -eq 7 ] || fail "exit status $rc instead of the program's 7"
 grep -q '"kernel": *"axpy"' r.json && grep -q '"cycles": *[1-9]' r.json || fail "the report has no cycles"
+# two arrays of 4,000 bytes in, one out
+grep -q '"application": {"time_ns": [1-9].*"launches": 1, "copies": 3, "copy_bytes": 12000}' r.json || fail "no totals of the program"
 grep -q '"name":"axpy"' t.json && [ "$(grep -c '"cat":"host to device"' t.json)" = 2 ] || fail "timeline"
 if command -v python3 >/dev/null; then # Chrome's format: complete events with times, in tracks that have names
     python3 - t.json <<'X' || fail "the timeline is not as Perfetto reads it"

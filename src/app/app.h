@@ -1,8 +1,12 @@
 // A CUDA program on a simulated GPU: the library that takes the place of NVIDIA's under an unmodified
 // program.
 //
-//   rt_*.c, dr_*.c    the functions that programs call, runtime (cudaMalloc) and driver (cuMemAlloc): they
-//                     check their arguments and turn them into the few operations below
+//   rt_*.c            the functions that programs call (cudaMalloc), with the versions of libcudart that know
+//                     them: they check their arguments and turn them into the few operations below
+//   driver.c, dr_*.c  the driver's (cuMemAlloc), most of them the runtime's under other names
+//   library.c         code that programs load themselves, for both
+//   missing*.def      those that are not here: each says so by its name
+//   open.c            bytes that are code, to a module
 //   module.c          fat binaries to modules; kernels by the address of their host stub, variables likewise
 //   run.c             what is put into a stream: kernels, copies, fills, host functions; done at once, in the
 //                     order the program asks, and timed (or kept for later when the stream is being captured)
@@ -13,7 +17,7 @@
 // The program's host code runs as it is; only what it asks of the GPU is simulated. Device memory lies at the
 // same addresses for host and kernels (exec/mem.c), so managed and pinned memory are nothing special.
 //
-// One lock guards everything: the functions of rt_*.c and dr_*.c take it (app_enter), the others expect it.
+// One lock guards everything: the functions that programs call take it (app_enter), the others expect it.
 #ifndef ORR_APP_H
 #define ORR_APP_H
 
@@ -195,8 +199,9 @@ typedef struct app {
     ORR_VEC(app_span) spans;
     uint64_t spans_left_out;
     double host, engine[ENGINES]; // ns
-    int sticky;                   // the error that ended the context, E_*
-    orr_map missing;              // functions that were called and are not there
+    orr_app times;
+    int sticky;      // the error that ended the context, E_*
+    orr_map missing; // functions that were called and are not there
     unsigned limits[16];
     unsigned flags;
 } app;

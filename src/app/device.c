@@ -225,6 +225,10 @@ static void write_report(app *a) {
     a->result.host.peak_rss = orr_peak_rss();
     a->result.host.threads = a->threads;
     a->result.buffer_bytes = a->peak;
+    if (a->times.kernel_ns > 0) { // of models that predict time
+        a->result.app = a->times;
+        a->result.app.elapsed_ns = app_clock_all();
+    }
     if (a->json)
         orr_report_json(&a->result, &o, &out);
     else if (a->result.launches.n || a->output)
@@ -232,9 +236,6 @@ static void write_report(app *a) {
     if (!a->json && a->skipped)
         orr_text_add(&out, "%u of %u launches were executed and not simulated (--kernels, --launches)\n",
                      a->skipped, a->nlaunches);
-    if (!a->json && out.n)
-        orr_text_add(&out, "%.3f ms of simulated time from the first call to the last\n",
-                     app_clock_all() / 1e6);
     if (a->output) {
         orr_out f;
         if (orr_out_open(&f, a->output, &e)) {

@@ -49,7 +49,11 @@ static int copy(app_stream *s, const app_call *c) {
                                               [ENGINE_OUT] = "copy device to host",
                                               [ENGINE_WITHIN] = "copy within the device"};
     double start = app_clock_start(s, engine);
-    app_clock_done(s, engine, name[engine], start, rate > 0 ? (double)bytes / rate : 0, bytes, 0);
+    double ns = rate > 0 ? (double)bytes / rate : 0;
+    app_clock_done(s, engine, name[engine], start, ns, bytes, 0);
+    the_app.times.copies++;
+    the_app.times.copy_bytes += bytes;
+    the_app.times.copy_ns += ns;
     if (the_app.model->copy && engine == ENGINE_IN) {
         orr_err e = {0};
         the_app.model->copy(g, (uintptr_t)c->dst.ptr, bytes, &the_app.result, &e);
@@ -258,6 +262,9 @@ static int kernel(app_stream *s, const app_call *c) {
     }
     double start = app_clock_start(s, ENGINE_KERNELS);
     app_clock_done(s, ENGINE_KERNELS, k->name, start, ns, 0, l.index);
+    a->times.launches++;
+    a->times.kernel_ns += ns;
+    a->times.gap_ns += g->launch_latency * 1e3;
     return E_OK;
 }
 

@@ -148,7 +148,9 @@ typedef struct orr_host {
     int threads;
 } orr_host;
 
-typedef struct orr_app { // a task list's application: everything it repeats, as often as it does
+typedef struct orr_app { // an application: a task list's, everything it repeats as often as it does; a
+                         // program's
+    double elapsed_ns;   // from its first call to its last; 0: one thing after the other
     uint64_t launches, copies, copy_bytes;
     double kernel_ns, gap_ns, copy_ns; // gaps: launch.latency; copies at host.bandwidth
 } orr_app;

@@ -221,7 +221,7 @@ static void totals(orr_text *t, const orr_result *r) {
 
 static void application(orr_text *t, const orr_app *x) {
     orr_text_add(t, "  \"application\": {");
-    json_field(t, "time_ns", x->kernel_ns + x->gap_ns + x->copy_ns);
+    json_field(t, "time_ns", x->elapsed_ns > 0 ? x->elapsed_ns : x->kernel_ns + x->gap_ns + x->copy_ns);
     orr_text_add(t, ", ");
     json_field(t, "kernel_ns", x->kernel_ns);
     orr_text_add(t, ", ");
