@@ -200,6 +200,13 @@ RT_13(cudaMemPrefetchAsync)(const void *p, size_t bytes, mem_location where, uns
     (void)bytes, (void)where, (void)flags, (void)stream;
     return hint(p);
 }
+// 12.2 and later have 13's under other names.
+RT(cudaMemAdvise_v2)(const void *p, size_t bytes, int advice, mem_location where) {
+    return orr_cudaMemAdvise(p, bytes, advice, where);
+}
+RT(cudaMemPrefetchAsync_v2)(const void *p, size_t bytes, mem_location where, unsigned flags, void *stream) {
+    return orr_cudaMemPrefetchAsync(p, bytes, where, flags, stream);
+}
 RT_11_12(cudaMemAdvise, mem_advise_12)(const void *p, size_t bytes, int advice, int device) {
     (void)bytes, (void)advice, (void)device;
     return hint(p);

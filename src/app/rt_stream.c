@@ -141,6 +141,9 @@ RT(cudaEventElapsedTime)(float *ms, void *start, void *end) {
     *ms = (float)((to->when - from->when) / 1e6);
     return app_leave(E_OK);
 }
+RT(cudaEventElapsedTime_v2)(float *ms, void *start, void *end) { // of 12.8 and later
+    return orr_cudaEventElapsedTime(ms, start, end);
+}
 
 // ---- capture
 // ------------------------------------------------------------------------------------------------------
