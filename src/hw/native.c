@@ -170,8 +170,9 @@ static bool launch(orr_native *v, const orr_launch *l, const char *copy, uint64_
                    orr_err *e) {
     orr_hw *h = v->h;
     const orr_kernel *k = l->kernel;
-    const module *m = module_of(v, l, e);
     char what[200];
+    TRY("the GPU", cuCtxSetCurrent, h->context); // models pull on threads of their own
+    const module *m = module_of(v, l, e);
     if (!m) return false;
     snprintf(what, sizeof what, "kernel %.100s (launch %u)", k->name, l->index);
     uint64_t control[ORR_CONTROL_WORDS] = {[ORR_CONTROL_FIRST] = first,
@@ -295,6 +296,7 @@ static bool run_slice(native_source *s, orr_err *e) {
     uint64_t n = run_from(s, s->next, s->most < MOST_WARPS / warps ? s->most : MOST_WARPS / warps);
     if (s->waits && !s->only && n < s->total) return too_long(s, s->total, e);
     uint64_t used;
+    TRY("the GPU", cuCtxSetCurrent, h->context);
     if (!save(v, false, e)) return false;
     for (;;) {
         used = 0;
