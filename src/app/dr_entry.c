@@ -54,6 +54,9 @@ API int cuGetProcAddress_v2(const char *name, void **fn, int version, uint64_t f
     (void)flags;
     return ask(name, fn, version, status);
 }
+API int cuGetProcAddress_v2_ptsz(const char *name, void **fn, int version, uint64_t flags, int *status) {
+    return cuGetProcAddress_v2(name, fn, version, flags, status);
+}
 API int cuGetProcAddress(const char *name, void **fn, int version, uint64_t flags) {
     (void)flags;
     return ask(name, fn, version, NULL);

@@ -569,3 +569,49 @@ API int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long
 API int cuGraphExecDestroy(void *exec) { return orr_cudaGraphDestroy(exec); }
 API int cuGraphUpload(void *exec, void *stream) { return orr_cudaGraphUpload(exec, stream); }
 API int cuGraphLaunch(void *exec, void *stream) { return orr_cudaGraphLaunch(exec, stream); }
+
+// ---- a default stream for each thread
+// ----------------------------------------------------------------------- Programs that are compiled so call
+// NAME_ptsz, or NAME_ptds where no stream is named (cuda.h). Here the two streams are one, as in the runtime
+// (rt.h).
+#define SAME(name, suffix) __asm__(".globl " #name #suffix "\n.set " #name #suffix ", " #name);
+// clang-format off
+SAME(cuEventRecordWithFlags, _ptsz)
+SAME(cuEventRecord, _ptsz)
+SAME(cuGraphLaunch, _ptsz)
+SAME(cuGraphUpload, _ptsz)
+SAME(cuLaunchCooperativeKernel, _ptsz)
+SAME(cuLaunchHostFunc, _ptsz)
+SAME(cuLaunchKernelEx, _ptsz)
+SAME(cuLaunchKernel, _ptsz)
+SAME(cuMemAllocAsync, _ptsz)
+SAME(cuMemFreeAsync, _ptsz)
+SAME(cuMemcpy2DAsync_v2, _ptsz)
+SAME(cuMemcpy2DUnaligned_v2, _ptds)
+SAME(cuMemcpy2D_v2, _ptds)
+SAME(cuMemcpyAsync, _ptsz)
+SAME(cuMemcpyDtoDAsync_v2, _ptsz)
+SAME(cuMemcpyDtoD_v2, _ptds)
+SAME(cuMemcpyDtoHAsync_v2, _ptsz)
+SAME(cuMemcpyDtoH_v2, _ptds)
+SAME(cuMemcpyHtoDAsync_v2, _ptsz)
+SAME(cuMemcpyHtoD_v2, _ptds)
+SAME(cuMemcpy, _ptds)
+SAME(cuMemsetD16Async, _ptsz)
+SAME(cuMemsetD16_v2, _ptds)
+SAME(cuMemsetD32Async, _ptsz)
+SAME(cuMemsetD32_v2, _ptds)
+SAME(cuMemsetD8Async, _ptsz)
+SAME(cuMemsetD8_v2, _ptds)
+SAME(cuStreamAddCallback, _ptsz)
+SAME(cuStreamBeginCapture_v2, _ptsz)
+SAME(cuStreamEndCapture, _ptsz)
+SAME(cuStreamGetCtx, _ptsz)
+SAME(cuStreamGetFlags, _ptsz)
+SAME(cuStreamGetId, _ptsz)
+SAME(cuStreamGetPriority, _ptsz)
+SAME(cuStreamIsCapturing, _ptsz)
+SAME(cuStreamQuery, _ptsz)
+SAME(cuStreamSynchronize, _ptsz)
+SAME(cuStreamWaitEvent, _ptsz)
+// clang-format on

@@ -196,6 +196,7 @@ RT_13(cudaMemAdvise)(const void *p, size_t bytes, int advice, mem_location where
     (void)bytes, (void)advice, (void)where;
     return hint(p);
 }
+IN_13(cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz)
 RT_13(cudaMemPrefetchAsync)(const void *p, size_t bytes, mem_location where, unsigned flags, void *stream) {
     (void)bytes, (void)where, (void)flags, (void)stream;
     return hint(p);
