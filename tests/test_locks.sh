@@ -33,9 +33,10 @@ for source in sass ptx; do
     # 16 times instead of 4: 12 more.
     at_least "$source: a lock, four warps" $((c[1] - c[0])) $((12 * 562))
     at_least "$source: a lock, four blocks" $((c[2] - c[0])) $((12 * 562))
-    # 32 swaps of each word instead of 8: 24 more.
-    at_least "$source: swaps, four warps" $((c[4] - c[3])) $((24 * 281))
-    at_least "$source: swaps, four blocks" $((c[5] - c[3])) $((24 * 281))
+    if [ $source = sass ]; then # 32 swaps of each word instead of 8: 24 more
+        at_least "$source: swaps, four warps" $((c[4] - c[3])) $((24 * 281))
+        at_least "$source: swaps, four blocks" $((c[5] - c[3])) $((24 * 281))
+    fi
     mapfile -t d < <(cycles --source $source --threads 2)
     [ "${c[*]}" = "${d[*]}" ] || { echo "$source: two threads give ${d[*]}, one ${c[*]}"; failures=$((failures + 1)); }
 done

@@ -148,7 +148,8 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c) {
             o->kinds[n] = cyc_order_of(i);
             if (i->op != ORR_OP_ATOM || !(o->kinds[n] & ORDER_WAITS) || !tries_again(k, b, n)) continue;
             o->kinds[n] |= ORDER_SPINS;
-            if (i->sub != ORR_ATOM_CAS) continue;
+            // Not from PTX, where a loop that goes on to another word (a hash table's) looks the same.
+            if (i->sub != ORR_ATOM_CAS || i->sass == ORR_SASS_NONE) continue;
             o->kinds[n] |= ORDER_AGAIN;
             again = true;
         }
