@@ -48,8 +48,6 @@ static inline uint64_t slots_take(slots *q, uint64_t t, uint32_t n, uint32_t int
 // after the other without waiting for anything that is not known beforehand (memory, other warps). A segment
 // has been scheduled once, alone (code.c): how long it takes, and what it takes of its scheduler and of the
 // units that can be in the way.
-#define SEG_INSTS 20 // a segment is not longer: the others of its scheduler have their turn
-#define SEG_LEN   80 // cycles
 typedef struct aseg {
     uint32_t len;                         // cycles until the next segment can begin
     uint32_t tail;                        // of them after the issue of its last instruction
@@ -111,7 +109,7 @@ typedef struct amemo {
         uint8_t lanes;
     } at[MEMO_LINES];
 } amemo;
-#define MEMOS 4
+#define MEMOS 8
 typedef struct amemos { // the last patterns of an instruction
     uint32_t next;
     // Where only the cost matters (shared memory, perfect memory): that of the last one, how many were like

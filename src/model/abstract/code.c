@@ -16,8 +16,16 @@
 #include "model/abstract/latencies.h"
 #include "model/cycle/alone.h"
 
-#define BARS      6 // of the control bits
-#define BURST_GAP 3 // cycles: instructions not further apart take their slots together
+#define BARS 6 // of the control bits
+// How long a segment gets, in instructions and cycles, and how far apart instructions of a burst may be. A
+// core with operand collectors has long latencies and no stall counts: there it matters more who is in whose
+// way.
+#define FINE_INSTS   20
+#define FINE_LEN     80
+#define FINE_GAP     3
+#define COARSE_INSTS 64
+#define COARSE_LEN   128
+#define COARSE_GAP   6
 
 acode *abt_code_new(orr_program *p) {
     acode *c = orr_calloc(1, sizeof *c);
@@ -229,7 +237,7 @@ static void add_burst(schedule *x, uint64_t t) {
     aburst *b = c->bursts.n > x->seg.burst ? &c->bursts.at[c->bursts.n - 1] : NULL;
     uint64_t over = b ? b->at + b->slots * interval : 0;
     if (b && at < over) return; // together with the one before
-    if (b && at <= over + BURST_GAP) {
+    if (b && at <= over + (x->m->collector ? FINE_GAP : COARSE_GAP)) {
         b->slots++;
         return;
     }
@@ -257,7 +265,8 @@ static void add_inst(schedule *x, uint32_t n) {
         t = x->last + m->issue_interval;
     if (x->unit[i->unit] > t) t = x->unit[i->unit];
     bool special = i->kind == ORR_TK_FENCE || i->kind == ORR_TK_WAIT_GROUP;
-    bool is_long = x->ninsts && (x->ninsts >= SEG_INSTS || t - x->begin >= SEG_LEN);
+    bool is_long = x->ninsts && (x->ninsts >= (m->collector ? FINE_INSTS : COARSE_INSTS) ||
+                                 t - x->begin >= (m->collector ? FINE_LEN : COARSE_LEN));
     if (nask || special || is_long || !x->ninsts) close_segment(x, t);
     for (uint32_t k = 0; k < nask; k++) *ORR_PUSH(&c->waits) = ask[k];
     for (uint32_t k = 0; k < nwant; k++) {

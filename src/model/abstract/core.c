@@ -26,18 +26,29 @@ uint64_t slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
             q->word[k] = 0;
         }
         uint64_t left = ~(q->word[k] | before), last = 0;
-        if (interval > 1) left &= left >> 1 | 1ull << 63; // at the end of a word it does not matter
-        for (; n && left; n--) {
-            last = left & -left;
-            uint64_t mine = interval > 1 ? last | last << 1 : last;
-            left &= ~(mine | (interval > 1 ? last >> 1 : 0));
-            q->word[k] |= mine;
+        if (interval == 1) { // the n lowest
+            uint64_t all = left;
+            uint32_t have = (uint32_t)__builtin_popcountll(all), want = n < have ? n : have;
+            if (want == have)
+                left = 0;
+            else
+                for (uint32_t i = 0; i < want; i++) left &= left - 1;
+            n -= want;
+            last = all ^ left;
+            q->word[k] |= last;
+        } else {
+            left &= left >> 1 | 1ull << 63; // at the end of a word it does not matter
+            for (; n && left; n--) {
+                last = left & -left;
+                left &= ~(last | last << 1 | last >> 1);
+                q->word[k] |= last | last << 1;
+            }
         }
         if (q->word[k] == UINT64_MAX) {
             if (b != q->to) q->full = b;
             q->to = b + 1;
         }
-        if (!n) return b << 6 | (uint64_t)__builtin_ctzll(last);
+        if (!n) return b << 6 | (uint64_t)(63 - __builtin_clzll(last));
     }
 }
 
