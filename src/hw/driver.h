@@ -26,6 +26,7 @@ enum {
     JIT_ERROR_LOG = 5,
     JIT_ERROR_LOG_BYTES = 6,
     ERROR_NO_DEVICE = 100,
+    ERROR_NOT_READY = 600,
     ERROR_ILLEGAL_ADDRESS = 700,
     ERROR_LAUNCH_TIMEOUT = 702,
     ERROR_ASSERT = 710,
@@ -65,6 +66,7 @@ enum {
     F(cuEventDestroy_v2, (cu_event event))                                                                   \
     F(cuEventRecord, (cu_event event, cu_stream stream))                                                     \
     F(cuEventSynchronize, (cu_event event))                                                                  \
+    F(cuEventQuery, (cu_event event))                                                                        \
     F(cuEventElapsedTime, (float *ms, cu_event from, cu_event to))                                           \
     F(cuGetErrorName, (cu_result error, const char **text))                                                  \
     F(cuGetErrorString, (cu_result error, const char **text))

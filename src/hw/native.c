@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "exec/replay.h"
 #include "hw/driver.h"
@@ -165,6 +166,30 @@ static bool exchange(orr_native *v, bool in, orr_err *e) {
 static uint64_t blocks_of(const orr_launch *l) { return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]; }
 static uint32_t warps_of(const orr_launch *l) { return (l->block[0] * l->block[1] * l->block[2] + 31) / 32; }
 
+// A part of a grid may wait for a block that is not in it. That cannot be told in advance of every loop, and
+// a kernel that never ends cannot be stopped but with the process: so one that takes far too long is given
+// up.
+#define PATIENCE 60.0 // seconds; a slice that fills the log takes one or two
+
+static bool wait_for(orr_native *v, double most, const char *what, orr_err *e) {
+    orr_hw *h = v->h;
+    double start = orr_seconds();
+    TRY(what, cuEventRecord, h->after, NULL);
+    cu_result r;
+    while (most > 0 && (r = h->cuEventQuery(h->after)) == ERROR_NOT_READY) {
+        double spent = orr_seconds() - start;
+        if (spent > most)
+            return orr_fail(e, ORR_BAD_INPUT,
+                            "%s: has not ended in %.0f seconds; if its thread blocks wait for each other it "
+                            "cannot run in "
+                            "slices: run it with --on cpu",
+                            what, most);
+        if (spent > 0.001) nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    }
+    TRY(what, cuCtxSynchronize, );
+    return true;
+}
+
 // Thread blocks [first, first + n), as one of the kernel's copies.
 static bool launch(orr_native *v, const orr_launch *l, const char *copy, uint64_t first, uint64_t n,
                    orr_err *e) {
@@ -206,7 +231,7 @@ static bool launch(orr_native *v, const orr_launch *l, const char *copy, uint64_
                           NULL);
     free(params);
     if (r) return orr_hw_failed(h, r, "cuLaunchKernel", what, e);
-    TRY(what, cuCtxSynchronize, );
+    if (!wait_for(v, n < blocks_of(l) ? PATIENCE : 0, what, e)) return false;
     v->stats.gpu_seconds += orr_seconds() - start;
     return exchange(v, false, e);
 }

@@ -721,9 +721,27 @@ static const char *obstacle(const orr_kernel *k, uint32_t *line) {
     return NULL;
 }
 
+// ptxas 13.0 gives the policy of a hinted copy and the base of shared memory one uniform register when what
+// is inserted stands before it: the copy then is an illegal instruction on an H200.
+static bool hinted_copy(const orr_kernel *k, uint32_t *line) {
+    ptx_front *f = k->module->front;
+    orr_arena a = {0};
+    ptx_func **order = ptx_reach(k->module, k->name, &a);
+    bool found = false;
+    for (uint32_t n = 0; order && n < k->nfuncs && !found; n++)
+        for (uint32_t i = 0; i < order[n]->n && !found; i++) {
+            const ptx_stmt *s = &f->stmts.at[order[n]->first + i];
+            found = starts_with(s, "cp.async") && strstr(s->op->text, "cache_hint");
+            *line = s->line;
+        }
+    orr_arena_free(&a);
+    return found;
+}
+
 bool orr_ptx_recordable(const orr_kernel *k, orr_err *e) {
     uint32_t line;
     const char *what = obstacle(k, &line);
+    if (!what && hinted_copy(k, &line)) what = "asynchronous copies with a cache policy";
     if (!what) return true;
     return orr_fail(e, ORR_BAD_INPUT,
                     "%s:%u: kernel '%s': %s cannot be recorded on a GPU; run it with --on cpu",
@@ -750,7 +768,7 @@ bool orr_ptx_instrument(orr_module *m, orr_text *out, orr_err *e) {
         orr_err why = {0}; // a kernel that we cannot execute is not there; whoever launches it hears why
         uint32_t line;
         const orr_kernel *k = m->load(m, m->kernel_names[n], &why);
-        if (!k || obstacle(k, &line)) continue;
+        if (!k || obstacle(k, &line) || hinted_copy(k, &line)) continue;
         orr_arena a = {0};
         ptx_func **order = ptx_reach(m, k->name, &a);
         for (int mode = 0; order && mode < ORR_COPIES; mode++) print_copy(m, k, order, mode, out);
