@@ -96,6 +96,11 @@ int cuEventCreate(float **e, unsigned flags) { return *e = calloc(1, sizeof **e)
 int cuEventDestroy_v2(float *e) { return free(e), 0; }
 int cuEventRecord(float *e, void *stream) { return *e = clock_ms, stream != NULL; }
 int cuEventSynchronize(float *e) { return !e || broken ? 700 : 0; }
+int cuEventQuery(float *e) { return cuEventSynchronize(e); }
+int cuMemcpyDtoD_v2(unsigned long long to, unsigned long long from, size_t n) {
+    return memmove((void *)to, (void *)from, n), 0;
+}
+int cuMemHostRegister_v2(void *at, size_t n, unsigned flags) { return !at || !n || flags != 2; }
 int cuEventElapsedTime(float *ms, float *from, float *to) { return *ms = *to - *from, 0; }
 
 int cuGetErrorName(int r, const char **s) {
