@@ -37,11 +37,15 @@ uint64_t slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
             last = all ^ left;
             q->word[k] |= last;
         } else {
-            left &= left >> 1 | 1ull << 63; // at the end of a word it does not matter
-            for (; n && left; n--) {
-                last = left & -left;
-                left &= ~(last | last << 1 | last >> 1);
-                q->word[k] |= last | last << 1;
+            uint64_t all = interval < 32 ? (1ull << interval) - 1 : UINT32_MAX;
+            for (; n; n--) {
+                uint64_t run =
+                    left; // so many free ones side by side; at the end of a word it does not matter
+                for (uint32_t i = 1; i < interval && i < 32; i++) run &= left >> i | ~(UINT64_MAX >> i);
+                if (!run) break;
+                last = run & -run;
+                q->word[k] |= all * last;
+                left &= ~(all * last);
             }
         }
         if (q->word[k] == UINT64_MAX) {

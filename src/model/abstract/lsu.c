@@ -212,7 +212,8 @@ static bool decode(acore *s, const awarp *w, orr_trace *t, access *k) {
     }
     bool local = k->space == ORR_SPACE_LOCAL;
     if (k->scattered && !local && kind != ORR_L1_ATOMIC && m->c->coalesce == ORR_WHOLE_WARP &&
-        !(i->flags & ORR_TF_ASYNC) && i->bytes <= 16 && !(i->bytes & (i->bytes - 1)) && scattered(m, k))
+        !(i->flags & ORR_TF_ASYNC) && i->bytes && i->bytes <= 16 && !(i->bytes & (i->bytes - 1)) &&
+        scattered(m, k))
         return true;
     x->lines = x->sectors = 0;
     if (local)
@@ -331,12 +332,6 @@ static orr_quick_reply send(acore *s, orr_request *r, uint64_t when, uint32_t by
 
 // ---- lines on their way: a heap of their times
 // ---------------------------------------------------------------------------------------
-static void push_miss(acore *s, uint64_t t) {
-    uint32_t i = s->nmisses++;
-    for (; i && s->misses[(i - 1) / 2] > t; i = (i - 1) / 2) s->misses[i] = s->misses[(i - 1) / 2];
-    s->misses[i] = t;
-}
-
 static void pop_miss(acore *s) {
     uint64_t last = s->misses[--s->nmisses];
     uint32_t i = 0, n = s->nmisses;
@@ -346,6 +341,14 @@ static void pop_miss(acore *s) {
         s->misses[i] = s->misses[child];
     }
     s->misses[i] = last;
+}
+
+static void push_miss(acore *s, uint64_t t) {
+    if (s->nmisses > (uint32_t)s->m->gpu->l1_misses + ORR_LINES_MAX)
+        pop_miss(s); // stores do not ask for room
+    uint32_t i = s->nmisses++;
+    for (; i && s->misses[(i - 1) / 2] > t; i = (i - 1) / 2) s->misses[i] = s->misses[(i - 1) / 2];
+    s->misses[i] = t;
 }
 
 // There is room for another line on its way; until then the unit stands still.
