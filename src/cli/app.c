@@ -188,7 +188,8 @@ int cli_app(cli_options *o, orr_err *e) {
                        {"JSON", o->json && !o->sample ? "1" : NULL},
                        {"QUIET", o->quiet || o->sample ? "1" : NULL}};
         for (size_t i = 0; i < sizeof options / sizeof *options; i++) pass(options[i].name, options[i].value);
-        if (cli_on_gpu(o)) { // our own library has the driver's name too: the program's process must know better
+        if (cli_on_gpu(
+                o)) { // our own library has the driver's name too: the program's process must know better
             const char *driver = orr_hw_driver(&a);
             if (driver) setenv("ORRERY_LIBCUDA", driver, 1);
         }

@@ -97,7 +97,8 @@ void orr_sass_bank0(uint8_t *bank, uint32_t bytes, unsigned sm, const orr_launch
     uint32_t stack = local_bytes & ~15u, sms = l->sm_count ? l->sm_count : 1, var = k->bank_var[3];
     uint64_t grid = (uint64_t)l->index + 1, constants = var && l->image ? l->image->var_addr[var - 1] : 0;
     uint32_t envreg = sm >= 100 ? 0x250 : sm >= 90 ? 0x40 : 0x88;
-    put32(b, envreg + 4, (uint32_t)(l->workspace >> 32)); // as cooperative_groups finds it: %envreg1, %envreg2
+    put32(b, envreg + 4,
+          (uint32_t)(l->workspace >> 32)); // as cooperative_groups finds it: %envreg1, %envreg2
     put32(b, envreg + 8, (uint32_t)l->workspace);
     if (sm >= 100) {
         put3(b, 0x360, l->block);

@@ -22,10 +22,11 @@
 #include "isa/events.h"
 #include "ptx/instrument.h"
 
-#define LOG_BYTES  (256ull << 20) // on the GPU, and at most as much on the host
-#define MOST_WARPS (8u << 20)     // of a slice
-#define MOST_GRID  0x7fffffffull  // thread blocks of a launch of one dimension
-#define FIRST_EACH 4096           // bytes that a warp is expected to write while nothing is known
+#define LOG_BYTES  (256ull << 20)     // on the GPU, and at most as much on the host
+#define ROOM       (0.75 * LOG_BYTES) // that a slice is to fill
+#define MOST_WARPS (8u << 20)         // of a slice
+#define MOST_GRID  0x7fffffffull      // thread blocks of a launch of one dimension
+#define FIRST_EACH 4096               // bytes that a warp is expected to write while nothing is known
 
 typedef struct buffer {   // an allocation or a module's variable
     cu_address at, saved; // saved: a copy of it; 0: there is none yet
@@ -333,7 +334,7 @@ static bool run_slice(native_source *s, orr_err *e) {
         v->stats.again++;
         if (n == 1 || s->waits) return too_long(s, n, e);
         if (!save(v, true, e)) return false;
-        uint64_t fit = (uint64_t)((double)n * (double)(LOG_BYTES / 4 * 3) / (double)used);
+        uint64_t fit = (uint64_t)((double)n * ROOM / (double)used);
         n = fit < 1 ? 1 : fit < n ? fit : n - 1;
     }
     s->first = index_of(s, s->next);
@@ -345,7 +346,7 @@ static bool run_slice(native_source *s, orr_err *e) {
     v->stats.copy_seconds += orr_seconds() - start;
     v->stats.bytes += used;
     // The next one: as many as would fill three quarters if they are like these.
-    double next = used ? (double)(LOG_BYTES / 4 * 3) * (double)n / (double)used : MOST_WARPS;
+    double next = used ? ROOM * (double)n / (double)used : MOST_WARPS;
     s->most = next < 1 ? 1 : next > MOST_WARPS ? MOST_WARPS : (uint64_t)next;
     start = orr_seconds();
     bool ok = sort_events(s, e);

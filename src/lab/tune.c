@@ -100,7 +100,8 @@ static const rule rules[] = {
     {"l2.write_bandwidth", "B/cycle", reading_largest, "sms.write", NULL, 1, 0, 10, 32, 100000},
     {"l2.atomic", "lanes/cycle", reading_direct, "red.lanes", "place=2 same=32", 1, 0, 0.01, 0.03125, 64},
     // Eight lanes on a word, one after the other, floating point.
-    {"l2.atomic_again", "cycles", reading_direct, "slice.cycles", "op=2 lines=1 same=8", 1.0 / 8, 0, 1, 0, 1000},
+    {"l2.atomic_again", "cycles", reading_direct, "slice.cycles", "op=2 lines=1 same=8", 1.0 / 8, 0, 1, 0,
+     1000},
     {"l2.atomic_latency", "cycles", reading_atomic, "atom.latency", NULL, 1, 0, 1, 0, 5000},
     XS("dram.size", "GB", "device.memory", 1.0 / (1 << 30), 0.5, 4096),
     X("dram.bus", "bits", "device.memory_bus", 32, 32768),

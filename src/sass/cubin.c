@@ -9,7 +9,8 @@
 //   bytes 0x11 FRAME_SIZE, 0x12 MIN_STACK_SIZE, 0x2f REGCOUNT     a symbol and a number 0x17 KPARAM_INFO 0,
 //   ordinal (16 bits), offset (16), bytes in bits 18 and up 0x19 CBANK_PARAM_SIZE                   bytes of
 //   all parameters 0x4c NUM_BARRIERS                       a byte; before CUDA 13 bits 20 to 26 of the
-//   section's flags; 0x45 KPARAM_INFO_V2   as 0x17 with the bytes as they are, where they need more than 14 bits
+//   section's flags; 0x45 KPARAM_INFO_V2   as 0x17 with the bytes as they are, where they need more than 14
+//   bits
 #include "sass/cubin.h"
 #include "sass/elf.h"
 #include "sass/lines.h"
