@@ -283,6 +283,7 @@ void abt_block_warp_ended(acore *s, uint32_t id);
 uint64_t abt_memory(acore *s, awarp *w, const amem *x, uint64_t t);
 // Where only the cost matters: cycles of the unit, and in *more those beyond what the schedule has.
 uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more);
+bool abt_memory_skip(orr_trace *t); // past one access; false: the trace is damaged
 // The warp will run soon: what is known of the line that it goes to next.
 void abt_memory_prefetch(const acore *s, const awarp *w);
 void abt_memory_start(acore *s);

@@ -28,12 +28,11 @@ uint64_t slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
         uint64_t left = ~(q->word[k] | before), last = 0;
         if (interval == 1) { // the n lowest
             uint64_t all = left;
-            uint32_t have = (uint32_t)__builtin_popcountll(all), want = n < have ? n : have;
-            if (want == have)
+            if (n > 16 && n >= (uint32_t)__builtin_popcountll(all)) { // whole words
+                n -= (uint32_t)__builtin_popcountll(all);
                 left = 0;
-            else
-                for (uint32_t i = 0; i < want; i++) left &= left - 1;
-            n -= want;
+            }
+            for (; n && left; n--) left &= left - 1;
             last = all ^ left;
             q->word[k] |= last;
         } else {
@@ -61,7 +60,7 @@ uint64_t slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
 static bool read_accesses(awarp *w, uint32_t n) {
     for (uint32_t a = 0; a < n; a++) {
         w->access[a] = (uint32_t)(w->trace.at - w->base);
-        if (!orr_trace_skip(&w->trace)) return false;
+        if (!abt_memory_skip(&w->trace)) return false;
     }
     return true;
 }

@@ -609,7 +609,7 @@ static void set_ready(awarp *w, const amem *x, uint64_t ready) {
 }
 
 // Past one access; as orr_trace_skip, which is for those near the end of a trace.
-static bool skip_access(orr_trace *t) {
+bool abt_memory_skip(orr_trace *t) {
     static const uint8_t bytes[4] = {0, 2, 4, 8};
     const uint8_t *p = t->at;
     if (t->end - p < ORR_TRACE_MAX_EVENT) return orr_trace_skip(t);
@@ -638,7 +638,7 @@ uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more) {
     amemos *memo = &code->memo[x->memo];
     if (memo->skip) {
         memo->skip--;
-        if (code->in_order && !skip_access(&w->trace)) s->damaged = true;
+        if (code->in_order && !abt_memory_skip(&w->trace)) s->damaged = true;
     } else {
         access k = {.i = &code->program->insts[x->inst]};
         orr_trace at = w->trace;
