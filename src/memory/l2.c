@@ -673,6 +673,21 @@ void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool 
     if (write) c->line[i].dirty |= sectors;
 }
 
+// And the copy that the other half may have of it. Who reads is not known: as after loads from both halves.
+void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, uint8_t sectors, bool write) {
+    orr_cache *c = &p->slice[slice].cache;
+    uint32_t i = orr_cache_find(c, tag);
+    if (i == ORR_NO_LINE) return;
+    if (!write) {
+        c->line[i].used |= ORR_LINE_COPIED;
+        orr_l2_warm(other, slice, tag | ORR_L2_FAR, sectors, false);
+    } else if (c->line[i].used & ORR_LINE_COPIED) {
+        c->line[i].used &= (uint8_t)~ORR_LINE_COPIED;
+        orr_request r = {.line = tag | ORR_L2_FAR};
+        drop(other, slice, &r);
+    }
+}
+
 // ---- beginning and end ----------------------------------------------------------------------------
 
 void orr_l2_reset(orr_l2 *p) {

@@ -334,6 +334,7 @@ void orr_memsys_warm(orr_memsys *m, uint64_t line, uint8_t sectors, bool write) 
     uint64_t tag;
     uint32_t half, slice = slice_of(m, p, line, &half, &tag);
     orr_l2_warm(&p->l2[half], slice, tag, sectors, write);
+    if (m->halves > 1) orr_l2_warm_copy(&p->l2[half], &p->l2[!half], slice, tag, sectors, write);
 }
 
 void orr_memsys_flush(orr_memsys *m) {
