@@ -167,9 +167,7 @@ static bool record(app *a, const orr_launch *l, orr_work w, orr_err *e) {
 
 static bool simulate(app *a, const orr_launch *l, orr_err *e) {
     orr_work w = {.launch = l, .threads = a->threads, .progress = a->quiet ? NULL : &a->progress};
-    w.info = (orr_launch_info){.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
-    memcpy(w.info.grid, l->grid, sizeof l->grid);
-    memcpy(w.info.block, l->block, sizeof l->block);
+    w.info = orr_info_of(l);
     if (a->recorded) return record(a, l, w, e);
     if (!a->counts_only) return a->model->run(a->gpu, &w, &a->result, e);
     orr_exec_counts counts = {0};

@@ -13,12 +13,7 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     f->seen++;
     if (!cli_chosen(f->o, l->kernel, l->index))
         return orr_exec_run(l, f->threads, false, NULL, NULL, NULL, e);
-    orr_work w = {.info = {.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index},
-                  .launch = l,
-                  .threads = f->threads,
-                  .progress = f->progress};
-    memcpy(w.info.grid, l->grid, sizeof l->grid);
-    memcpy(w.info.block, l->block, sizeof l->block);
+    orr_work w = {.info = orr_info_of(l), .launch = l, .threads = f->threads, .progress = f->progress};
     f->chosen++;
     return f->work(f->arg, &w, e);
 }

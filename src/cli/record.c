@@ -42,9 +42,7 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     recorder *r = arg;
     (void)c;
     if (!cli_prepare(r->o, r->gpu, l, e)) return false;
-    orr_launch_info info = {.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
-    memcpy(info.grid, l->grid, sizeof l->grid);
-    memcpy(info.block, l->block, sizeof l->block);
+    orr_launch_info info = orr_info_of(l);
     orr_progress_parts(&r->progress, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]);
     bool ok = begin(r, &info, e) && orr_exec_run(l, r->o->threads, true, on_block, r, NULL, e) &&
               (r->accel ? orr_accel_end(r->accel, &r->wrote) : orr_stream_end(r->writer, &r->wrote));

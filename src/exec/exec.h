@@ -71,6 +71,8 @@ enum {
     ORR_FAULT_HANG, // deadlock, or more instructions than max_insts
 };
 
+orr_launch_info orr_info_of(const orr_launch *l); // as models see it
+
 typedef struct orr_exec_counts { // what an execution did, in total
     uint64_t warp_insts, thread_insts, blocks;
 } orr_exec_counts;

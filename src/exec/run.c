@@ -50,6 +50,13 @@ bool orr_launch_check(const orr_launch *l, uint32_t shared_limit, orr_err *e) {
     return true;
 }
 
+orr_launch_info orr_info_of(const orr_launch *l) {
+    orr_launch_info info = {.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
+    memcpy(info.grid, l->grid, sizeof l->grid);
+    memcpy(info.block, l->block, sizeof l->block);
+    return info;
+}
+
 static uint64_t block_count(const orr_launch *l) { return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]; }
 
 static void view(tblock *tb, orr_tb *out) {
@@ -489,10 +496,7 @@ orr_source *orr_exec_source_of(const orr_launch *l, const uint64_t *blocks, uint
     s->t.only = blocks;
     s->t.total = n;
     s->counts = counts;
-    s->base.info =
-        (orr_launch_info){.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
-    memcpy(s->base.info.grid, l->grid, sizeof l->grid);
-    memcpy(s->base.info.block, l->block, sizeof l->block);
+    s->base.info = orr_info_of(l);
     s->base.next = source_next;
     s->base.close = source_close;
     if (!blocks) s->base.skip = source_skip;

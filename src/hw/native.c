@@ -428,10 +428,7 @@ static native_source *open_source(orr_native *v, const orr_launch *l, const orr_
     s->waits = orr_replay_waits(r);
     if (s->waits) s->most = s->total;
     s->warps = orr_calloc(warps_of(l), sizeof *s->warps);
-    s->base.info =
-        (orr_launch_info){.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
-    memcpy(s->base.info.grid, l->grid, sizeof l->grid);
-    memcpy(s->base.info.block, l->block, sizeof l->block);
+    s->base.info = orr_info_of(l);
     s->base.next = native_next;
     s->base.close = native_close;
     return s;
