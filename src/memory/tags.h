@@ -90,7 +90,7 @@ static inline void orr_tags_prefetch(const orr_tags *c, uint64_t line) {
     __builtin_prefetch(&c->set[orr_tags_index(c, line, line * 0x9e3779b97f4a7c15ull)], 1);
 }
 // Which way has it.
-typedef uint16_t orr_tags_eight __attribute__((vector_size(16)));
+typedef uint16_t orr_tags_eight __attribute__((vector_size(16), may_alias));
 typedef uint64_t orr_tags_two __attribute__((vector_size(16)));
 static inline uint32_t orr_tags_find(const orr_tag *t) {
     const orr_tags_eight *at = (const orr_tags_eight *)(const void *)t->set->tag;
