@@ -277,13 +277,30 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *b, uint64_t when);
 void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when);
 void abt_block_warp_ended(acore *s, uint32_t id);
 
+// ---- access.c: what a memory instruction touches ---------------------------------------------------------
+#define LOCAL_LINES (1ull << 56) // local memory has line numbers of its own, far from all others
+typedef struct access {          // one memory instruction at work
+    const orr_tinst *i;
+    uint64_t from; // cycle: the unit began with it
+    uint32_t cost;
+    uint16_t each; // shared memory: cycles of a pass
+    uint8_t space;
+    bool scattered; // its lanes have no regular distance
+} access;
+static inline uint32_t sectors_in(uint8_t four) { // bits set: counting them is slow on many hosts
+    return (uint32_t)(0x4332322132212110u >> 4 * (four & 15)) & 15;
+}
+int abt_access_kind(const orr_tinst *i); // ORR_L1_*
+// Its lines are in machine.lines, whole and lanes; false: the trace is damaged.
+bool abt_access(acore *s, awarp *w, const amem *x, access *k);
+bool abt_access_skip(orr_trace *t); // past one access
+
 // ---- lsu.c, fetch.c
 // ----------------------------------------------------------------------------------------- Issued at t;
 // returns the cycles that its warp is held up, and those that its result is later than scheduled.
 uint64_t abt_memory(acore *s, awarp *w, const amem *x, uint64_t t);
 // Where only the cost matters: cycles of the unit, and in *more those beyond what the schedule has.
 uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more);
-bool abt_memory_skip(orr_trace *t); // past one access; false: the trace is damaged
 // The warp will run soon: what is known of the line that it goes to next.
 void abt_memory_prefetch(const acore *s, const awarp *w);
 void abt_memory_start(acore *s);

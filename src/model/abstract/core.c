@@ -60,7 +60,7 @@ uint64_t slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
 static bool read_accesses(awarp *w, uint32_t n) {
     for (uint32_t a = 0; a < n; a++) {
         w->access[a] = (uint32_t)(w->trace.at - w->base);
-        if (!abt_memory_skip(&w->trace)) return false;
+        if (!abt_access_skip(&w->trace)) return false;
     }
     return true;
 }

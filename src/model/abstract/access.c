@@ -1,0 +1,335 @@
+// What a memory instruction touches: from the bytes of its trace to lines, sectors, passes, and cycles of the
+// unit.
+//
+// Most warps touch memory in the same pattern as those before them, at another place: what was worked out is
+// kept for the last patterns of each instruction. Lanes without any pattern are coalesced and counted in one
+// loop.
+#include "model/abstract/abstract.h"
+
+#include <string.h>
+
+#include "exec/exec.h"
+#include "stream/trace.h"
+
+int abt_access_kind(const orr_tinst *i) {
+    return i->flags & ORR_TF_ATOMIC ? ORR_L1_ATOMIC : i->flags & ORR_TF_STORE ? ORR_L1_STORE : ORR_L1_LOAD;
+}
+
+// ---- what it touches
+// --------------------------------------------------------------------------------------------
+static uint8_t space_of(uint8_t space, uint64_t at) {
+    if (space != ORR_SPACE_GENERIC) return space;
+    if (at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_SHARED;
+    if (at - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_LOCAL;
+    if (at - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_CONST;
+    return ORR_SPACE_GLOBAL;
+}
+
+static uint32_t l1_cycles(const machine *m, const orr_coalesced *x) {
+    const cycle *c = m->c;
+    uint32_t on[64] = {0}, most = 1, banks = c->lsu_banks;
+    if (x->sectors > banks || x->lines > 1)
+        for (uint32_t n = 0; n < x->lines; n++)
+            for (uint32_t k = x->line[n].sectors; k; k &= k - 1) {
+                uint32_t b = ++on[(x->line[n].line * 4 + (uint32_t)orr_ffs(k)) % banks];
+                if (b > most) most = b;
+            }
+    uint32_t way = (x->sectors * ORR_SECTOR + c->l1_cycle_bytes - 1) / c->l1_cycle_bytes;
+    return most > way ? most : way;
+}
+
+// The same where L1's banks are those of shared memory (l1.words), as cycle/lsu.c has it.
+static uint32_t l1_word_cycles(const machine *m, const orr_tinst *i, bool local) {
+    const orr_coalesced *x = &m->lines;
+    uint32_t banks = m->c->lsu_banks, tags = (x->lines + banks - 1) / banks, least = 1, most;
+    if (i->flags & ORR_TF_STORE) least = (uint32_t)m->gpu->l1_store;
+    uint32_t packed = ((uint32_t)orr_popc(m->access.mask) * i->bytes + 127) / 128;
+    if (local || x->lines <= packed)
+        most = local ? x->lines : packed;
+    else
+        most = orr_bank_conflicts(&m->access, i->bytes,
+                                  i->flags & ORR_TF_LOAD ? ORR_BANKS_LOAD : ORR_BANKS_STORE)
+                   .passes;
+    if (most < tags) most = tags;
+    return most > least ? most : least;
+}
+
+// An atomic that compares and swaps; one that only says whether it did (CAST) swaps for one lane of a word.
+enum { SWAP_NOT, SWAP, SWAP_OR_NOT };
+static int swap_of(const machine *m, const orr_tinst *i) {
+    if (m->gpu->shared_swap <= 1 || !(i->flags & ORR_TF_ATOMIC)) return SWAP_NOT;
+    const char *name = strstr(m->code->program->names[i->name], ".CAS");
+    return !name ? SWAP_NOT : name[4] == 'T' ? SWAP_OR_NOT : SWAP;
+}
+
+// Sectors of each line that a store writes whole, and lanes in it.
+static void look_at_lanes(machine *k, const orr_access *a, uint32_t bytes, bool local) {
+    const orr_coalesced *x = &k->lines;
+    for (uint32_t n = 0; n < x->lines; n++) {
+        if (local) {
+            k->whole[n] = x->line[n].sectors;
+            k->lanes[n] = 1;
+            continue;
+        }
+        uint64_t first = x->line[n].line * ORR_LINE;
+        uint32_t lanes = 0;
+        unsigned __int128 set = 0;
+        for (uint32_t m = a->mask; m; m &= m - 1) {
+            uint64_t from = a->addr[orr_ffs(m)] - first, to = from + bytes;
+            lanes += from < ORR_LINE;
+            if (from >= ORR_LINE && to - 1 >= ORR_LINE) continue; // not in this line
+            if (from >= ORR_LINE) from = 0;
+            if (to > ORR_LINE) to = ORR_LINE;
+            unsigned __int128 ones =
+                to - from >= 128 ? ~(unsigned __int128)0 : ((unsigned __int128)1 << (to - from)) - 1;
+            set |= ones << from;
+        }
+        k->lanes[n] = (uint8_t)(lanes ? lanes : 1);
+        k->whole[n] = 0;
+        for (uint32_t s = 0; s < 4; s++)
+            k->whole[n] |= (uint8_t)(((uint32_t)(set >> 32 * s) == UINT32_MAX) << s);
+    }
+}
+
+// How long a slice works on an atomic (l2.atomic_words), in its operations: lanes on one word one after the
+// other, those on different words of a sector together; a quarter more for a sector of which not all is
+// wanted, a compare and swap one for four lanes, sums of floating-point numbers l2.atomic_again apart
+// (cycle/lsu.c has where that is from).
+static void count_passes(machine *m, const orr_tinst *i) {
+    const orr_access *a = &m->access;
+    const char *name = m->code->program->names[i->name];
+    bool swaps = strstr(name, ".CAS") != NULL, sums = strstr(name, ".ADD") && strstr(name, ".F");
+    for (uint32_t n = 0; n < m->lines.lines; n++) {
+        uint8_t lanes[32] = {0}, words[4] = {0}, most[4] = {0};
+        uint32_t quarters = 0;
+        for (uint32_t k = a->mask; k; k &= k - 1) {
+            uint64_t addr = a->addr[orr_ffs(k)];
+            if (addr / ORR_LINE != m->lines.line[n].line) continue;
+            uint32_t s = addr % ORR_LINE / ORR_SECTOR;
+            uint8_t of = ++lanes[addr % ORR_LINE / 4];
+            if (of > most[s]) most[s] = of;
+            words[s]++;
+        }
+        for (int k = 0; k < 4; k++) {
+            uint32_t each = words[k] * i->bytes < ORR_SECTOR * most[k] ? 5 : 4;
+            if (sums && 4 * m->gpu->l2_atomic_again > each) each = (uint32_t)(4 * m->gpu->l2_atomic_again);
+            uint32_t all = most[k] * each;
+            if (swaps && all < words[k] * i->bytes / 4u) all = words[k] * i->bytes / 4u;
+            quarters += all;
+        }
+        m->lanes[n] = (uint8_t)(quarters / 4 > 255 ? 255 : quarters > 4 ? quarters / 4 : 1);
+    }
+}
+
+// Lanes all over the place, loads and stores of global memory whose lanes do not cross sectors: what
+// orr_coalesce finds, and in the same loop how many lanes want each bank.
+static bool scattered(machine *m, access *k) {
+    const orr_access *a = &m->access;
+    const orr_tinst *i = k->i;
+    orr_coalesced *x = &m->lines;
+    uint8_t table[64] = {0}, bank[32] = {0}, most = 0;
+    uint32_t n = 0, bytes = i->bytes;
+    uint64_t last = 0;
+    for (uint32_t left = a->mask; left; left &= left - 1) {
+        uint64_t addr = a->addr[orr_ffs(left)], line = addr / ORR_LINE;
+        uint32_t at = line & 63, lane;
+        while (table[at] && x->line[table[at] - 1].line != line) at = (at + 1) & 63;
+        if (!table[at]) {
+            x->line[n] = (orr_line_access){line, 0};
+            m->lanes[n] = 0;
+            table[at] = (uint8_t)++n;
+        }
+        lane = table[at] - 1u;
+        x->line[lane].sectors |= (uint8_t)(1u << addr / ORR_SECTOR % 4);
+        m->lanes[lane]++;
+        if (addr != last && ++bank[addr / 4 % 32] > most) most++;
+        last = addr;
+        if (addr % bytes) return false;
+    }
+    x->lines = n;
+    x->sectors = 0;
+    for (uint32_t j = 0; j < n; j++) {
+        uint32_t of = sectors_in(x->line[j].sectors);
+        x->sectors += of;
+        m->whole[j] = m->lanes[j] * bytes >= ORR_SECTOR * of ? x->line[j].sectors : 0;
+    }
+    uint32_t banks = m->c->lsu_banks, packed = ((uint32_t)orr_popc(a->mask) * bytes + 127) / 128;
+    if (m->gpu->l1_words) {
+        k->cost = n <= packed ? packed : most;
+        if (k->cost < (n + banks - 1) / banks) k->cost = (n + banks - 1) / banks;
+        if (i->flags & ORR_TF_STORE && k->cost < (uint32_t)m->gpu->l1_store)
+            k->cost = (uint32_t)m->gpu->l1_store;
+    } else {
+        k->cost = banks == 1 ? x->sectors : l1_cycles(m, x);
+    }
+    return true;
+}
+
+// The whole work: lanes to addresses, addresses to lines or passes. False: the trace is damaged.
+static bool decode(acore *s, const awarp *w, orr_trace *t, access *k) {
+    machine *m = s->m;
+    orr_access *a = &m->access;
+    const orr_tinst *i = k->i;
+    orr_coalesced *x = &m->lines;
+    if (!orr_trace_access(t, a)) return false;
+    x->lines = x->sectors = 0;
+    k->cost = 1;
+    k->space = ORR_SPACE_CONST; // no lane: as one that is there
+    if (!a->mask) return true;
+    uint64_t at = a->addr[orr_ffs(a->mask)];
+    k->space = space_of(i->space, at);
+    uint64_t more = i->offset;
+    if (i->space == ORR_SPACE_GENERIC && k->space == ORR_SPACE_SHARED) more -= ORR_SHARED_WINDOW;
+    if (i->space == ORR_SPACE_GENERIC && k->space == ORR_SPACE_LOCAL) more -= ORR_LOCAL_WINDOW;
+    if (more)
+        for (uint32_t n = a->mask; n; n &= n - 1) a->addr[orr_ffs(n)] += more;
+    int kind = abt_access_kind(i);
+    if (k->space == ORR_SPACE_CONST) return true;
+    if (k->space == ORR_SPACE_SHARED) {
+        int swap = swap_of(m, i);
+        orr_banked b = orr_bank_conflicts(a, i->bytes,
+                                          swap == SWAP_OR_NOT     ? ORR_BANKS_STORE
+                                          : kind == ORR_L1_ATOMIC ? ORR_BANKS_ATOMIC
+                                          : kind == ORR_L1_STORE  ? ORR_BANKS_STORE
+                                                                  : ORR_BANKS_LOAD);
+        k->each = (uint16_t)(m->c->pass_cycles * (swap ? (uint32_t)m->gpu->shared_swap : 1));
+        k->cost = (b.passes ? b.passes : 1) * k->each;
+        return true;
+    }
+    bool local = k->space == ORR_SPACE_LOCAL;
+    if (k->scattered && !local && kind != ORR_L1_ATOMIC && m->c->coalesce == ORR_WHOLE_WARP &&
+        !(i->flags & ORR_TF_ASYNC) && i->bytes && i->bytes <= 16 && !(i->bytes & (i->bytes - 1)) &&
+        scattered(m, k))
+        return true;
+    x->lines = x->sectors = 0;
+    if (local)
+        orr_coalesce_local(a, i->bytes, x);
+    else
+        orr_coalesce(a, i->bytes,
+                     kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->coalesce, x);
+    k->cost = m->gpu->l1_words ? l1_word_cycles(m, i, local) : l1_cycles(m, x);
+    if (kind != ORR_L1_LOAD) look_at_lanes(m, a, i->bytes, local);
+    if (kind == ORR_L1_ATOMIC && m->gpu->l2_atomic_words && !local) count_passes(m, i);
+    if (i->flags & ORR_TF_ASYNC) k->cost += ((uint32_t)orr_popc(a->mask) * i->bytes + 127) / 128;
+    if (local) {
+        uint64_t mine = ((uint64_t)s->id * 4096 + (uint64_t)(w - s->warps)) << 18;
+        for (uint32_t n = 0; n < x->lines; n++) x->line[n].line += LOCAL_LINES + mine;
+    }
+    return true;
+}
+
+// ---- the same again
+// ---------------------------------------------------------------------------------------------
+static bool is_like(machine *m, const amemo *e, orr_trace *t, access *k) {
+    const uint8_t *p = t->at;
+    size_t left = (size_t)(t->end - p);
+    if (!e->n || e->mask != t->mask || left < e->n || *p != e->bytes[0]) return false;
+    uint64_t at;
+    memcpy(&at, p + e->base, 8);
+    if ((at & 127) != e->low) return false;
+    if (e->base > 1 && memcmp(p + 1, e->bytes + 1, 4) != 0) return false;
+    uint32_t from = e->base + 8u, n = e->n - from; // what follows the address: a stride has one or two bytes
+    if (n && p[from] != e->bytes[from]) return false;
+    if (n > 1 && memcmp(p + from, e->bytes + from, n) != 0) return false;
+    if (space_of(k->i->space, at) != e->space) return false;
+    t->at += e->n;
+    k->cost = e->cost;
+    k->each = e->each;
+    k->space = e->space;
+    orr_coalesced *x = &m->lines;
+    x->lines = e->nlines;
+    x->sectors = e->sectors;
+    if (e->space == ORR_SPACE_SHARED || m->perfect) return true;
+    for (uint32_t n = 0; n < x->lines; n++) {
+        x->line[n] = (orr_line_access){at / ORR_LINE + (uint64_t)(int64_t)e->at[n].line, e->at[n].sectors};
+        m->whole[n] = e->at[n].whole;
+        m->lanes[n] = e->at[n].lanes;
+    }
+    return true;
+}
+
+static bool remembered(machine *m, const amemos *e, orr_trace *t, access *k) {
+    for (uint32_t n = 0; n < MEMOS; n++)
+        if (is_like(m, &e->memo[n], t, k)) return true;
+    return false;
+}
+
+// Patterns move with their address as long as its last 7 bits stay: banks, sectors and lines repeat after
+// 128.
+static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, uint32_t mask,
+                     const access *k) {
+    const orr_coalesced *x = &m->lines;
+    if (n > MEMO_BYTES || !(*p & 7) || x->lines > MEMO_LINES) return;
+    if (!m->gpu->l1_words && (m->c->lsu_banks > 4 || 4 % m->c->lsu_banks)) return;
+    if (k->space != ORR_SPACE_SHARED && k->space != ORR_SPACE_GLOBAL) return;
+    amemo *e = &all->memo[all->next++ % MEMOS];
+    e->n = 0;
+    uint64_t at;
+    e->base = *p & 8 ? 5 : 1;
+    memcpy(&at, p + e->base, 8);
+    e->mask = mask;
+    e->low = at & 127;
+    e->space = k->space;
+    e->each = k->each;
+    e->nlines = (uint16_t)x->lines;
+    e->sectors = (uint16_t)x->sectors;
+    e->cost = (uint16_t)(k->cost < UINT16_MAX ? k->cost : UINT16_MAX);
+    for (uint32_t i = 0; i < x->lines; i++) {
+        int64_t line = (int64_t)(x->line[i].line - at / ORR_LINE);
+        if (line != (int32_t)line) return;
+        e->at[i].line = (int32_t)line;
+        e->at[i].sectors = x->line[i].sectors;
+        e->at[i].whole = m->whole[i];
+        e->at[i].lanes = m->lanes[i];
+    }
+    memcpy(e->bytes, p, n);
+    e->n = (uint8_t)n;
+}
+
+// ---- from outside
+bool abt_access(acore *s, awarp *w, const amem *x, access *k) {
+    machine *m = s->m;
+    acode *code = m->code;
+    amemos *memo = &code->memo[x->memo];
+    *k = (access){.i = &code->program->insts[x->inst]};
+    orr_trace at = w->trace;
+    if (!code->in_order) {
+        at.at = w->base + w->access[x->access];
+        at.mask = w->mask;
+    }
+    k->scattered = at.at < at.end && (*at.at & 7) == 3 && k->i->space != ORR_SPACE_SHARED;
+    if (k->scattered || !remembered(m, memo, &at, k)) {
+        const uint8_t *from = at.at;
+        if (!decode(s, w, &at, k)) {
+            s->damaged = true;
+            return false;
+        }
+        if (!k->scattered) remember(m, memo, from, (size_t)(at.at - from), at.mask, k);
+    }
+    if (code->in_order) w->trace = at;
+    return true;
+}
+
+// Past one access; as orr_trace_skip, which is for those near the end of a trace.
+bool abt_access_skip(orr_trace *t) {
+    static const uint8_t bytes[4] = {0, 2, 4, 8};
+    const uint8_t *p = t->at;
+    if (t->end - p < ORR_TRACE_MAX_EVENT) return orr_trace_skip(t);
+    uint8_t head = *p++, form = head & 7;
+    uint32_t mask = t->mask;
+    if (head & 8) {
+        memcpy(&mask, p, 4);
+        p += 4;
+    }
+    if (form > 4) return false;
+    if (form) p += 8;
+    if (form == 3 && mask) p += (uint32_t)(orr_popc(mask) - 1) * bytes[head >> 4 & 3];
+    if (form == 4) p++;
+    for (int varints = form == 2 ? 1 : form == 4 ? 2 : 0; varints; varints--) {
+        const uint8_t *from = p;
+        while (*p++ & 128)
+            if (p - from > 10) return false;
+    }
+    t->at = p;
+    return true;
+}
