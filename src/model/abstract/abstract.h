@@ -28,9 +28,9 @@ typedef struct slots {
     uint32_t whose[SLOT_WORDS]; // the word of time that it stands for
 } slots;
 
-// n instructions one after the other from cycle t on; when the last of them is issued. slots_search (core.c)
-// is for when not all that they want is free.
-uint64_t slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval);
+// n instructions one after the other from cycle t on; when the last of them is issued. abt_slots_search
+// (core.c) is for when not all that they want is free.
+uint64_t abt_slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval);
 static inline uint64_t slots_take(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
     uint32_t k = (t >> 6) % SLOT_WORDS, at = t & 63, bits = n * interval;
     if (q->whose[k] == (uint32_t)(t >> 6) && at + bits < 64) {
@@ -40,7 +40,7 @@ static inline uint64_t slots_take(slots *q, uint64_t t, uint32_t n, uint32_t int
             return t + bits - interval;
         }
     }
-    return slots_search(q, t, n, interval);
+    return abt_slots_search(q, t, n, interval);
 }
 
 // ---- code ---------------------------------------------------------------------------------------------

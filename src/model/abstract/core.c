@@ -2,10 +2,10 @@
 //
 // The paper takes the ready warp that the policy names, gives it its unit and asks when it is ready again
 // (lines 7 to 14). Here the warps have their turn in the order of the policy, each for STEP cycles: a segment
-// begins when what it waits for is there, takes its share of the scheduler and of the units from what those
-// before have left (ledger), and ends after as many cycles as it takes alone, or when it has had its share.
-// With warps in order of age this is what oldest first does, but for where in a stretch of 16 cycles an
-// instruction is. Cycles in which nobody goes on are not walked through (line 23).
+// begins when what it waits for is there, its bursts take the first cycles of their scheduler and units that
+// those before have left (slots), and it ends as much later than alone as they were held up. With warps in
+// order of age this is what oldest first does. Cycles in which nobody goes on are not walked through (line
+// 23).
 #include "model/abstract/abstract.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 #define AHEAD 8  // warps before it has its turn the host fetches what it needs
 #define STEP  64 // cycles that a warp is simulated before the next one has its turn
 
-uint64_t slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
+uint64_t abt_slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
     uint64_t b = t >> 6, before = (1ull << (t & 63)) - 1;
     for (;; b++, before = 0) {
         if (b - q->full < q->to - q->full) {
