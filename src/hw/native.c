@@ -28,8 +28,8 @@
 #define MOST_GRID  0x7fffffffull      // thread blocks of a launch of one dimension
 #define FIRST_EACH 4096               // bytes that a warp is expected to write while nothing is known
 
-typedef struct buffer {   // an allocation or a module's variable
-    cu_address at, saved; // saved: a copy of it; 0: there is none yet
+typedef struct buffer {      // an allocation or a module's variable
+    cu_address at, saved[2]; // copies of it; 0: there is none yet
     uint64_t bytes, ours;
     bool fixed; // kernels cannot change it
 } buffer;
@@ -49,11 +49,11 @@ struct orr_native {
     ORR_VEC(int) script; // the script's modules: which of them
     ORR_VEC(buffer) buffers;
     ORR_VEC(orr_move) moves; // of the buffers, by address
-    cu_address log, used, nowhere, counts, tbs;
-    uint64_t counts_bytes, tbs_bytes;
-    bool shared;   // memory is the host's own
-    uint64_t told; // up to where the driver knows of it
-    uint8_t *kept; // a copy of it, before a slice
+    cu_address log, used, nowhere, counts, tbs, cells, table;
+    uint64_t counts_bytes, tbs_bytes, cells_bytes, table_bytes;
+    bool shared;      // memory is the host's own
+    uint64_t told;    // up to where the driver knows of it
+    uint8_t *kept[2]; // copies of it
     orr_elsewhere there;
     orr_native_stats stats;
 };
@@ -84,23 +84,24 @@ static void make_moves(orr_native *v) {
     if (v->moves.n) qsort(v->moves.at, v->moves.n, sizeof *v->moves.at, by_address);
 }
 
-// Keep what kernels may change as it is now, or put it back.
-static bool save(orr_native *v, bool back, orr_err *e) {
+// Keep what kernels may change as it is now, or put it back: as it is before a slice, or before the launch.
+enum { BEFORE_SLICE, BEFORE_LAUNCH };
+static bool save(orr_native *v, int which, bool back, orr_err *e) {
     orr_hw *h = v->h;
     if (v->shared) {
         size_t bytes = orr_mem_end(v->mem) - ORR_GLOBAL_BASE;
         uint8_t *own = (uint8_t *)(uintptr_t)ORR_GLOBAL_BASE;
-        if (!back) v->kept = orr_realloc(v->kept, bytes + 1);
-        memcpy(back ? own : v->kept, back ? v->kept : own, bytes);
+        if (!back) v->kept[which] = orr_realloc(v->kept[which], bytes + 1);
+        memcpy(back ? own : v->kept[which], back ? v->kept[which] : own, bytes);
     }
     for (size_t n = 0; n < v->buffers.n; n++) {
         buffer *b = &v->buffers.at[n];
         if (b->fixed || v->shared) continue;
-        if (!allocate(v, &b->saved, b->bytes, "a copy of a buffer", e)) return false;
+        if (!allocate(v, &b->saved[which], b->bytes, "a copy of a buffer", e)) return false;
         if (back)
-            TRY("a buffer", cuMemcpyDtoD_v2, b->at, b->saved, b->bytes);
+            TRY("a buffer", cuMemcpyDtoD_v2, b->at, b->saved[which], b->bytes);
         else
-            TRY("a copy of a buffer", cuMemcpyDtoD_v2, b->saved, b->at, b->bytes);
+            TRY("a copy of a buffer", cuMemcpyDtoD_v2, b->saved[which], b->at, b->bytes);
     }
     return true;
 }
@@ -211,7 +212,9 @@ static bool launch(orr_native *v, const orr_launch *l, const char *copy, uint64_
                                            [ORR_CONTROL_USED] = v->used,
                                            [ORR_CONTROL_NOWHERE] = v->nowhere,
                                            [ORR_CONTROL_COUNTS] = v->counts,
-                                           [ORR_CONTROL_BLOCKS] = v->tbs};
+                                           [ORR_CONTROL_BLOCKS] = v->tbs,
+                                           [ORR_CONTROL_TABLE] = v->table,
+                                           [ORR_CONTROL_CELLS] = v->cells};
     cu_address at;
     size_t bytes;
     cu_function f;
@@ -323,7 +326,7 @@ static bool run_slice(native_source *s, orr_err *e) {
     if (s->waits && !s->only && n < s->total) return too_long(s, s->total, e);
     uint64_t used;
     TRY("the GPU", cuCtxSetCurrent, h->context);
-    if (!save(v, false, e)) return false;
+    if (!save(v, BEFORE_SLICE, false, e)) return false;
     for (;;) {
         used = 0;
         TRY("a slice", cuMemcpyHtoD_v2, v->used, &used, sizeof used);
@@ -333,7 +336,7 @@ static bool run_slice(native_source *s, orr_err *e) {
         if (used <= LOG_BYTES) break;
         v->stats.again++;
         if (n == 1 || s->waits) return too_long(s, n, e);
-        if (!save(v, true, e)) return false;
+        if (!save(v, BEFORE_SLICE, true, e)) return false;
         uint64_t fit = (uint64_t)((double)n * ROOM / (double)used);
         n = fit < 1 ? 1 : fit < n ? fit : n - 1;
     }
@@ -447,18 +450,6 @@ static orr_source *there_source(void *self, const orr_launch *l, const uint64_t 
     return &s->base;
 }
 
-static bool there_tally(void *self, const orr_launch *l, const orr_tally *t, orr_exec_counts *counts,
-                        orr_err *e) {
-    native_source *s = open_source(self, l, t, e);
-    if (!s) return false;
-    s->counts = counts;
-    orr_tb tb;
-    int r;
-    while ((r = native_next(&s->base, &tb, e)) > 0) {}
-    native_close(&s->base);
-    return r == 0;
-}
-
 // ---- counts ---------------------------------------------------------------------------------------
 static bool zeroed(orr_native *v, cu_address *a, uint64_t *have, uint64_t bytes, orr_err *e) {
     orr_hw *h = v->h;
@@ -524,6 +515,135 @@ static bool there_run(void *self, const orr_launch *l, orr_exec_counts *counts, 
         counts->thread_insts += sums[k->nblocks + b] * k->blocks[b].count;
     }
     free(sums);
+    return ok;
+}
+
+// ---- counts with clocks ---------------------------------------------------------------------------
+// Streams of the thread blocks that are wanted as streams too, made first: they are kept, and memory is put
+// back.
+typedef struct streams {
+    const orr_tally *t;
+    orr_tb *kept; // [nsampled]
+    orr_arena arena;
+} streams;
+
+static bool keep_stream(void *arg, int worker, const orr_tally_tb *x, orr_err *e) {
+    streams *s = arg;
+    (void)worker;
+    (void)e;
+    for (uint32_t n = 0; x->streams && n < s->t->nsampled; n++) {
+        if (s->t->sampled[n] != x->index) continue;
+        uint32_t nwarps = x->streams->nwarps;
+        orr_warp_trace *warps = orr_arena_alloc(&s->arena, nwarps * sizeof *warps);
+        for (uint32_t w = 0; w < nwarps; w++) {
+            warps[w].n = x->streams->warps[w].n;
+            warps[w].bytes =
+                memcpy(orr_arena_alloc(&s->arena, warps[w].n + 1), x->streams->warps[w].bytes, warps[w].n);
+        }
+        s->kept[n] = (orr_tb){.index = x->index, .nwarps = nwarps, .warps = warps};
+    }
+    return true;
+}
+
+static bool make_streams(orr_native *v, const orr_launch *l, streams *s, orr_err *e) {
+    orr_tally only = *s->t;
+    only.counts = orr_calloc((size_t)l->kernel->nblocks + 1, sizeof *only.counts); // not these
+    only.visit = keep_stream;
+    only.arg = s;
+    bool ok = save(v, BEFORE_LAUNCH, false, e);
+    native_source *from = ok ? open_source(v, l, &only, e) : NULL;
+    int more = -1;
+    if (from) {
+        orr_tb tb;
+        from->only = s->t->sampled;
+        from->total = s->t->nsampled;
+        while ((more = native_next(&from->base, &tb, e)) > 0) {}
+        native_close(&from->base);
+    }
+    free(only.counts);
+    return more == 0 && save(v, BEFORE_LAUNCH, true, e);
+}
+
+static void fill_table(const orr_tally *t, uint32_t nblocks, uint32_t *row) {
+    for (uint32_t b = 0; b < nblocks; b++, row += ORR_TALLY_ROW) {
+        for (int k = 0; k < ORR_TALLY_FROM; k++)
+            row[k] = t->blocks[b].from[k] == UINT32_MAX ? UINT32_MAX : t->blocks[b].from[k] + 1;
+        memcpy(row + ORR_TALLY_FROM, t->blocks[b].weight, sizeof t->blocks[b].weight);
+    }
+}
+
+_Static_assert(ORR_TALLY_FROM + 1 == ORR_TALLY_WAYS && sizeof(orr_tally_count) == ORR_TALLY_COUNTS * 8,
+               "what the GPU counts is added as it is");
+
+// The thread blocks [first, first + n) are done: their clocks, out of the warps' cells.
+static bool tell_blocks(const orr_launch *l, const streams *s, const uint64_t *cells, uint64_t first,
+                        uint64_t n, orr_err *e) {
+    uint32_t warps = warps_of(l), at = 0;
+    for (uint64_t b = first; b < first + n; b++) {
+        orr_tally_tb x = {.index = b};
+        for (uint32_t w = 0; w < warps; w++, cells += ORR_CELL_WORDS) {
+            if (cells[ORR_CELL_CLOCK] > x.longest) x.longest = cells[ORR_CELL_CLOCK];
+            x.sum += cells[ORR_CELL_WORK];
+        }
+        while (at < s->t->nsampled && s->t->sampled[at] < b) at++;
+        if (at < s->t->nsampled && s->t->sampled[at] == b) x.streams = &s->kept[at];
+        if (!s->t->visit(s->t->arg, 0, &x, e)) return false;
+    }
+    return true;
+}
+
+static bool tally_blocks(orr_native *v, const orr_launch *l, const streams *s, orr_err *e) {
+    orr_hw *h = v->h;
+    const orr_kernel *k = l->kernel;
+    uint64_t warps = warps_of(l), total = blocks_of(l), each = MOST_WARPS / 2 / warps;
+    size_t row = (size_t)k->nblocks * ORR_TALLY_COUNTS, all = row * ORR_COUNT_COPIES;
+    if (each > total) each = total;
+    uint32_t *table = orr_calloc((size_t)k->nblocks * ORR_TALLY_ROW + 1, sizeof *table);
+    uint64_t *cells = orr_calloc(each * warps * ORR_CELL_WORDS + 1, sizeof *cells), *counts = NULL;
+    fill_table(s->t, k->nblocks, table);
+    bool ok = allocate(v, &v->nowhere, ORR_NOWHERE_BYTES, "memory for counts", e) &&
+              zeroed(v, &v->counts, &v->counts_bytes, all * 8, e) &&
+              zeroed(v, &v->table, &v->table_bytes, (size_t)k->nblocks * ORR_TALLY_ROW * 4, e);
+    cu_result r = ok ? h->cuMemcpyHtoD_v2(v->table, table, (size_t)k->nblocks * ORR_TALLY_ROW * 4) : 0;
+    for (uint64_t first = 0; ok && !r && first < total; first += each) {
+        uint64_t n = total - first < each ? total - first : each;
+        ok = zeroed(v, &v->cells, &v->cells_bytes, each * warps * ORR_CELL_WORDS * 8, e) &&
+             zeroed(v, &v->tbs, &v->tbs_bytes, each * 16, e) && launch(v, l, "tal", first, n, e);
+        if (ok) r = h->cuMemcpyDtoH_v2(cells, v->cells, n * warps * ORR_CELL_WORDS * 8);
+        if (ok && !r) ok = tell_blocks(l, s, cells, first, n, e);
+    }
+    if (ok && !r) {
+        counts = orr_calloc(all, sizeof *counts);
+        r = h->cuMemcpyDtoH_v2(counts, v->counts, all * 8);
+        for (size_t n = 0; !r && n < all; n++) {
+            orr_tally_count *to = &s->t->counts[n % row / ORR_TALLY_COUNTS];
+            size_t which = n % ORR_TALLY_COUNTS;
+            *(which < ORR_TALLY_WAYS ? &to->runs[which] : &to->lanes) += counts[n];
+        }
+    }
+    free(counts);
+    free(cells);
+    free(table);
+    return ok && (!r || orr_hw_failed(h, r, "cuMemcpy", "counts", e));
+}
+
+static bool there_tally(void *self, const orr_launch *l, const orr_tally *t, orr_exec_counts *counts,
+                        orr_err *e) {
+    orr_native *v = self;
+    const orr_kernel *k = l->kernel;
+    if (!ready(v, l, e)) return false;
+    streams s = {.t = t};
+    s.kept = orr_arena_alloc(&s.arena, ((size_t)t->nsampled + 1) * sizeof *s.kept);
+    bool ok = (!t->nsampled || make_streams(v, l, &s, e)) && tally_blocks(v, l, &s, e);
+    orr_arena_free(&s.arena);
+    if (counts) {
+        *counts = (orr_exec_counts){.blocks = blocks_of(l)};
+        for (uint32_t b = 0; b < k->nblocks; b++) {
+            for (int way = 0; way <= ORR_TALLY_FROM; way++)
+                counts->warp_insts += t->counts[b].runs[way] * k->blocks[b].count;
+            counts->thread_insts += t->counts[b].lanes * k->blocks[b].count;
+        }
+    }
     return ok;
 }
 
@@ -633,11 +753,13 @@ void orr_native_delete(orr_native *v) {
         if (v->modules.at[n].image && !v->shared) orr_image_free(v->mem, v->modules.at[n].image);
     }
     for (size_t n = 0; n < v->buffers.n; n++)
-        if (v->buffers.at[n].saved) v->h->cuMemFree_v2(v->buffers.at[n].saved);
-    cu_address own[] = {v->log, v->used, v->nowhere, v->counts, v->tbs};
+        for (int k = 0; k < 2; k++)
+            if (v->buffers.at[n].saved[k]) v->h->cuMemFree_v2(v->buffers.at[n].saved[k]);
+    cu_address own[] = {v->log, v->used, v->nowhere, v->counts, v->tbs, v->cells, v->table};
     for (size_t n = 0; n < sizeof own / sizeof *own; n++)
         if (own[n]) v->h->cuMemFree_v2(own[n]);
-    free(v->kept);
+    free(v->kept[0]);
+    free(v->kept[1]);
     free(v->script.at);
     free(v->modules.at);
     free(v->buffers.at);

@@ -61,6 +61,8 @@ enum {
                          // write there
     ORR_CONTROL_COUNTS,  // address of the counts of blocks of code (below)
     ORR_CONTROL_BLOCKS,  // address of the counts of thread blocks
+    ORR_CONTROL_TABLE,   // address of ORR_TALLY_ROW words of 32 bits for each block of code (below)
+    ORR_CONTROL_CELLS,   // address of the warps' clocks
     ORR_CONTROL_WORDS
 };
 
@@ -79,5 +81,14 @@ enum {
     ORR_COUNT_TB_REQUESTS,
     ORR_COUNT_TB_WORDS
 }; // of a thread block
+
+// Counting with clocks (orr_tally of exec/exec.h): the same by the block that the warp was in before. Of each
+// block of code the table has the blocks it is entered from, each + 1, and what is added to the warp's clock
+// then; for each the runs are counted, the last for all others. A warp has a cell: its clock, what was added,
+// the block it was in + 1. The words of a thread block are two: where warps leave their clocks before a
+// barrier and find the latest behind it, in turns.
+enum { ORR_TALLY_ROW = 8, ORR_TALLY_WAYS = 4 };                            // from[3], weight[4], nothing
+enum { ORR_TALLY_COUNTS = ORR_TALLY_WAYS + 1 };                            // 64-bit: runs[4], lanes
+enum { ORR_CELL_CLOCK, ORR_CELL_WORK, ORR_CELL_FROM, ORR_CELL_WORDS = 4 }; // 64-bit
 
 #endif

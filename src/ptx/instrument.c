@@ -1,9 +1,10 @@
-// A module printed back as PTX with each of its kernels three times, for a real GPU to run (docs/on-gpu.md):
+// A module printed back as PTX with each of its kernels four times, for a real GPU to run (docs/on-gpu.md):
 //
 //   orr_run_NAME   as it is, but for its grid: a launch of n blocks in a row stands for blocks FIRST to
 //                  FIRST + n - 1 of the whole grid, whatever its shape, so that a grid can be run in slices
 //   orr_rec_NAME   the same, and lanes write down what they do (isa/events.h)
 //   orr_cnt_NAME   the same, and it is only counted
+//   orr_tal_NAME   the same, and it is counted with clocks, for the analytic model
 //
 // Shared memory and a function's variables in local memory become one array each, laid out as our own
 // lowering lays them out, so that the offsets that come back are ours. What is inserted stands before a
@@ -34,30 +35,32 @@ static const char variables[] =
     ".extern .shared .align 128 .b8 orr_shared[];\n"
     ".global .align 8 .b64 orr_local;\n"; // where the kernel's frame begins, the same for all threads
 
-// At the top of a function: where the log is, and which warp this is.
+// At the top of a function: where the log is.
 static const char opening[] = "  .reg .b64 %orr_a, %orr_b, %orr_log, %orr_used, %orr_bytes, %orr_no;\n"
                               "  .reg .b32 %orr_warp, %orr_t;\n"
                               "  .reg .pred %orr_p;\n"
                               "  ld.global.b64 %orr_log, [orr_control+$LOG];\n"
                               "  ld.global.b64 %orr_used, [orr_control+$USED];\n"
-                              "  ld.global.b64 %orr_bytes, [orr_control+$BYTES];\n"
-                              "  {\n"
-                              "  .reg .b32 %t, %x, %y, %z, %nx, %ny, %nz;\n"
-                              "  mov.u32 %x, %tid.x;\n"
-                              "  mov.u32 %y, %tid.y;\n"
-                              "  mov.u32 %z, %tid.z;\n"
-                              "  mov.u32 %nx, %ntid.x;\n"
-                              "  mov.u32 %ny, %ntid.y;\n"
-                              "  mov.u32 %nz, %ntid.z;\n"
-                              "  mad.lo.u32 %t, %z, %ny, %y;\n"
-                              "  mad.lo.u32 %t, %t, %nx, %x;\n"
-                              "  shr.u32 %t, %t, 5;\n"
-                              "  mul.lo.u32 %nx, %nx, %ny;\n"
-                              "  mad.lo.u32 %nx, %nx, %nz, 31;\n"
-                              "  shr.u32 %nx, %nx, 5;\n"
-                              "  mov.u32 %x, %ctaid.x;\n"
-                              "  mad.lo.u32 %orr_warp, %x, %nx, %t;\n"
-                              "  }\n";
+                              "  ld.global.b64 %orr_bytes, [orr_control+$BYTES];\n";
+
+static const char which[] = // warp, into %orr_warp
+    "  {\n"
+    "  .reg .b32 %t, %x, %y, %z, %nx, %ny, %nz;\n"
+    "  mov.u32 %x, %tid.x;\n"
+    "  mov.u32 %y, %tid.y;\n"
+    "  mov.u32 %z, %tid.z;\n"
+    "  mov.u32 %nx, %ntid.x;\n"
+    "  mov.u32 %ny, %ntid.y;\n"
+    "  mov.u32 %nz, %ntid.z;\n"
+    "  mad.lo.u32 %t, %z, %ny, %y;\n"
+    "  mad.lo.u32 %t, %t, %nx, %x;\n"
+    "  shr.u32 %t, %t, 5;\n"
+    "  mul.lo.u32 %nx, %nx, %ny;\n"
+    "  mad.lo.u32 %nx, %nx, %nz, 31;\n"
+    "  shr.u32 %nx, %nx, 5;\n"
+    "  mov.u32 %x, %ctaid.x;\n"
+    "  mad.lo.u32 %orr_warp, %x, %nx, %t;\n"
+    "  }\n";
 
 static const char nowhere[] = // into %orr_no, this lane's own
     "  {\n"
@@ -247,6 +250,67 @@ static const char lines[] = "  {\n"
                             "  red.global.add.u64 [%b+16], %v;\n"
                             "  }\n";
 
+// A block of code is entered, counted with clocks: %orr_a is where its counts are, %orr_b its row of the
+// table.
+static const char tally[] =
+    "  {\n"
+    "  .reg .pred %lead, %p;\n"
+    "  .reg .b32 %lanes, %block, %t, %from, %way, %w, %f0, %f1, %f2, %w0, %w1, %w2, %w3, %no;\n"
+    "  .reg .b64 %v, %a, %c;\n"
+    "  mov.b32 %block, $NUMBER;\n"
+    "  activemask.b32 %lanes;\n"
+    "  match.any.sync.b32 %lanes, %block, %lanes;\n"
+    "  mov.u32 %t, %lanemask_lt;\n"
+    "  and.b32 %t, %t, %lanes;\n"
+    "  setp.eq.u32 %lead, %t, 0;\n"
+    "  selp.b64 %a, %orr_cell, %orr_no, %lead;\n"
+    "  add.u32 %t, %block, 1;\n"
+    "  atom.global.exch.b32 %from, [%a+16], %t;\n"
+    "  ld.global.v4.u32 {%f0, %f1, %f2, %w0}, [%orr_b];\n"
+    "  ld.global.v4.u32 {%w1, %w2, %w3, %no}, [%orr_b+16];\n"
+    "  mov.b32 %way, 24;\n"
+    "  mov.b32 %w, %w3;\n"
+    "  setp.eq.u32 %p, %from, %f2;\n"
+    "  selp.b32 %way, 16, %way, %p;\n"
+    "  selp.b32 %w, %w2, %w, %p;\n"
+    "  setp.eq.u32 %p, %from, %f1;\n"
+    "  selp.b32 %way, 8, %way, %p;\n"
+    "  selp.b32 %w, %w1, %w, %p;\n"
+    "  setp.eq.u32 %p, %from, %f0;\n"
+    "  selp.b32 %way, 0, %way, %p;\n"
+    "  selp.b32 %w, %w0, %w, %p;\n"
+    "  cvt.u64.u32 %v, %w;\n"
+    "  red.global.add.u64 [%a], %v;\n"
+    "  red.global.add.u64 [%a+8], %v;\n"
+    "  cvt.u64.u32 %c, %way;\n"
+    "  add.u64 %c, %c, %orr_a;\n"
+    "  selp.b64 %c, %c, %orr_no, %lead;\n"
+    "  mov.b64 %v, 1;\n"
+    "  red.global.add.u64 [%c], %v;\n"
+    "  popc.b32 %t, %lanes;\n"
+    "  cvt.u64.u32 %v, %t;\n"
+    "  selp.b64 %c, %orr_a, %orr_no, %lead;\n"
+    "  selp.b64 %a, 32, 0, %lead;\n" // lanes are behind the runs
+    "  add.u64 %c, %c, %a;\n"
+    "  red.global.add.u64 [%c], %v;\n"
+    "  }\n";
+
+// Around a barrier for the whole block: warps leave their clocks, and have the latest of them behind it.
+static const char arrive[] = "  {\n"
+                             "  .reg .b64 %v, %a;\n"
+                             "  mov.b64 %v, 0;\n"
+                             "  atom.global.add.u64 %v, [%orr_cell], %v;\n"
+                             "  add.u64 %a, %orr_tb, %orr_phase;\n"
+                             "  red.global.max.u64 [%a], %v;\n"
+                             "  }\n";
+static const char leave[] = "  {\n"
+                            "  .reg .b64 %v, %a;\n"
+                            "  add.u64 %a, %orr_tb, %orr_phase;\n"
+                            "  ld.volatile.global.u64 %v, [%a];\n"
+                            "  red.global.max.u64 [%orr_cell], %v;\n"
+                            "  xor.b64 %orr_phase, %orr_phase, 8;\n"
+                            "  }\n";
+
 static void insert(const char *text, unsigned number, unsigned requests, orr_text *out) {
     const struct {
         const char *name;
@@ -352,6 +416,34 @@ static void look_through(copy *c, const ptx_func *fn) {
     }
 }
 
+static void open_tally(const copy *c, orr_text *out) {
+    orr_text_add(out,
+                 "  .reg .b64 %%orr_counts, %%orr_table, %%orr_cell, %%orr_tb, %%orr_phase, %%orr_a, "
+                 "%%orr_b, %%orr_no;\n"
+                 "  .reg .b32 %%orr_warp, %%orr_t;\n"
+                 "  .reg .pred %%orr_p;\n"
+                 "  mov.u32 %%orr_t, %%smid;\n"
+                 "  and.b32 %%orr_t, %%orr_t, %d;\n"
+                 "  mul.wide.u32 %%orr_a, %%orr_t, %u;\n"
+                 "  ld.global.b64 %%orr_counts, [orr_control+%d];\n"
+                 "  add.u64 %%orr_counts, %%orr_counts, %%orr_a;\n"
+                 "  mov.u32 %%orr_t, %%ctaid.x;\n"
+                 "  mul.wide.u32 %%orr_a, %%orr_t, 16;\n"
+                 "  ld.global.b64 %%orr_tb, [orr_control+%d];\n"
+                 "  add.u64 %%orr_tb, %%orr_tb, %%orr_a;\n"
+                 "  ld.global.b64 %%orr_table, [orr_control+%d];\n"
+                 "  mov.b64 %%orr_phase, 0;\n",
+                 ORR_COUNT_COPIES - 1, c->k->nblocks * ORR_TALLY_COUNTS * 8, ORR_CONTROL_COUNTS * 8,
+                 ORR_CONTROL_BLOCKS * 8, ORR_CONTROL_TABLE * 8);
+    insert(which, 0, 0, out);
+    insert(nowhere, 0, 0, out);
+    orr_text_add(out,
+                 "  mul.wide.u32 %%orr_cell, %%orr_warp, %d;\n"
+                 "  ld.global.b64 %%orr_a, [orr_control+%d];\n"
+                 "  add.u64 %%orr_cell, %%orr_cell, %%orr_a;\n",
+                 ORR_CELL_WORDS * 8, ORR_CONTROL_CELLS * 8);
+}
+
 static void open_body(void *arg, const ptx_func *fn, orr_text *out) {
     const copy *c = arg;
     (void)fn;
@@ -388,8 +480,10 @@ static void open_body(void *arg, const ptx_func *fn, orr_text *out) {
             ORR_CONTROL_DYNAMIC * 8);
     if (c->mode == ORR_COPY_RECORD) {
         insert(opening, 0, 0, out);
+        insert(which, 0, 0, out);
         insert(nowhere, 0, 0, out);
     }
+    if (c->mode == ORR_COPY_TALLY) open_tally(c, out);
     if (c->mode == ORR_COPY_COUNT) {
         orr_text_add(out,
                      "  .reg .b64 %%orr_counts, %%orr_tb, %%orr_a, %%orr_b, %%orr_no;\n"
@@ -418,6 +512,13 @@ static void put_enter(const copy *c, uint32_t block, orr_text *out) {
     const orr_block *b = &c->k->blocks[block];
     if (c->mode == ORR_COPY_RECORD) {
         insert(enter, block, 0, out);
+    } else if (c->mode == ORR_COPY_TALLY) {
+        orr_text_add(out,
+                     "  add.u64 %%orr_a, %%orr_counts, %llu;\n"
+                     "  add.u64 %%orr_b, %%orr_table, %llu;\n",
+                     (unsigned long long)block * ORR_TALLY_COUNTS * 8,
+                     (unsigned long long)block * ORR_TALLY_ROW * 4);
+        insert(tally, block, 0, out);
     } else {
         orr_text_add(out, "  add.u64 %%orr_a, %%orr_counts, %llu;\n",
                      (unsigned long long)block * ORR_COUNT_WORDS * 8);
@@ -575,6 +676,12 @@ static void put_barrier(const copy *c, const ptx_print_hooks *h, const ptx_func 
     put_access(c, fn, s, inst, out);
 }
 
+// One that all threads of the block come to.
+static bool plain_barrier(const orr_kernel *k, const orr_inst *i) {
+    return i->op == ORR_OP_BAR && i->guard < 0 && i->sub != ORR_BAR_ARRIVE &&
+           orr_src(k, i, 0)->kind == ORR_K_IMM && orr_src(k, i, 1)->kind == ORR_K_NONE;
+}
+
 // Everything about instructions [from, to) of the kernel, which statement s became (or a part of it).
 static void put_range(const copy *c, const ptx_print_hooks *h, const ptx_func *fn, const ptx_stmt *s,
                       uint32_t from, uint32_t to, orr_text *out) {
@@ -588,6 +695,10 @@ static void put_range(const copy *c, const ptx_print_hooks *h, const ptx_func *f
             if (c->mode == ORR_COPY_RECORD && s && orr_members_told(c->k, in)) put_members(c, fn, s, i, out);
         }
         if (!s) continue;
+        if (c->mode == ORR_COPY_TALLY) {
+            if (plain_barrier(c->k, in)) insert(arrive, 0, 0, out);
+            continue;
+        }
         if (orr_inst_traced(in)) put_traced(c, h, fn, s, i, out);
         if (c->mode == ORR_COPY_RECORD && orr_barrier_told(c->k, in)) put_barrier(c, h, fn, s, i, out);
     }
@@ -643,6 +754,9 @@ static void after(void *arg, const ptx_func *fn, uint32_t stmt, orr_text *out) {
     const printing *p = arg;
     const ptx_stmt *at = &p->c.f->stmts.at[fn->first];
     int64_t call = call_before(&p->c, fn, stmt);
+    uint32_t last, at_first = range_of(&p->c, fn, stmt, &last);
+    for (uint32_t i = at_first; p->c.mode == ORR_COPY_TALLY && i < last; i++)
+        if (plain_barrier(p->c.k, &p->c.k->insts[i])) insert(leave, 0, 0, out);
     if (call < 0 || (stmt + 1 < fn->n && starts_with(&at[stmt + 1], "ld.param"))) return;
     uint32_t to, from = range_of(&p->c, fn, (uint32_t)call, &to);
     put_range(&p->c, &p->hooks, fn, &at[call], behind_call(&p->c, from, to), to, out);
@@ -654,7 +768,7 @@ static void after(void *arg, const ptx_func *fn, uint32_t stmt, orr_text *out) {
 
 // ---- the module -----------------------------------------------------------------------------------
 static const char *const prefix[] = {
-    [ORR_COPY_PLAIN] = "run", [ORR_COPY_RECORD] = "rec", [ORR_COPY_COUNT] = "cnt"};
+    [ORR_COPY_PLAIN] = "run", [ORR_COPY_RECORD] = "rec", [ORR_COPY_COUNT] = "cnt", [ORR_COPY_TALLY] = "tal"};
 
 static bool not_shared(void *arg, const ptx_var *v) {
     (void)arg;
