@@ -103,6 +103,12 @@ done
 "$orrery" run reduce_shfl --source ptx --model cycle --json -q >cpu.json
 grep -q '"cycles": [1-9]' gpu.json || fail "no cycles"
 cmp -s <(result cpu.json) <(result gpu.json) || { diff cpu.json gpu.json || true; fail "the cycle model's result differs"; }
+for name in reduce lud; do # with barriers
+    "$orrery" run "$name" --on gpu --model analytic --json -q >gpu.json
+    "$orrery" run "$name" --source ptx --model analytic --json -q >cpu.json
+    grep -q '"cycles": [1-9]' gpu.json || fail "no cycles"
+    cmp -s <(result cpu.json) <(result gpu.json) || { diff cpu.json gpu.json || true; fail "$name: the analytic model"; }
+done
 "$orrery" sample profile fdtd2d --on gpu -q >gpu.txt
 "$orrery" sample profile fdtd2d --source ptx -q >cpu.txt
 grep -q fdtd_hz gpu.txt && cmp -s cpu.txt gpu.txt || { diff cpu.txt gpu.txt || true; fail "the profile differs"; }
