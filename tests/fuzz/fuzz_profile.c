@@ -10,8 +10,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static void use(const orr_sampling_profile *p) {
-    orr_plan plan = orr_plan_make(p, 0.1);
+static void use(const orr_sampling_profile *p, double between) {
+    orr_plan plan = orr_plan_make(p, 0.1, between);
     for (size_t l = 0; l < p->launches.n; l++) {
         const orr_sp_launch *x = &p->launches.at[l];
         uint32_t by = plan.launches[l].by;
@@ -69,7 +69,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     bool ok = orr_sp_parse(&p, exact, t.n, "fuzz", &e);
     if (ok == (e.status != 0)) abort();
     if (ok) {
-        use(&p);
+        use(&p, 0);
+        use(&p, 0.4);
         again(&p);
         orr_sp_free(&p);
     }
