@@ -504,7 +504,7 @@ static void look_again(order *o, cycle *c, uint64_t now) {
             }
         }
         o->again.n = 0;
-        qsort(o->turns.at, o->turns.n, sizeof *o->turns.at, by_time);
+        if (o->turns.n) qsort(o->turns.at, o->turns.n, sizeof *o->turns.at, by_time);
         for (size_t i = 0; i < o->turns.n; i++) {
             uint32_t who = o->turns.at[i].who;
             uint64_t when;
