@@ -132,8 +132,7 @@ static bool wait_for(orr_native *v, double most, const char *what, orr_err *e) {
     orr_hw *h = v->h;
     double start = orr_seconds();
     TRY(what, cuEventRecord, h->after, NULL);
-    cu_result r;
-    while (most > 0 && (r = h->cuEventQuery(h->after)) == ERROR_NOT_READY) {
+    while (most > 0 && h->cuEventQuery(h->after) == ERROR_NOT_READY) {
         double spent = orr_seconds() - start;
         if (spent > most)
             return orr_fail(e, ORR_BAD_INPUT,

@@ -70,6 +70,7 @@ static void make_spots(field *f, double side) {
             s = bucket[h] = (uint32_t)f->spots.n;
             for (int k = 0; k < f->dims; k++) *ORR_PUSH(&cells) = cell[k];
         }
+        if (!f->spots.at) break; // cannot be: one was just made
         double d = distance(f, f->spots.at[s - 1].first, i);
         if (d > f->spots.at[s - 1].radius) f->spots.at[s - 1].radius = d;
         f->spot_of[i] = s - 1;

@@ -39,7 +39,9 @@ orr_region *orr_regions(const uint64_t *insts, const uint64_t *requests, uint64_
         uint64_t last = end * occupancy < blocks ? end * occupancy : blocks;
         if (end > e + 1) {
             orr_region *r = ORR_PUSH(&found);
-            *r = (orr_region){e * occupancy, last, cluster[e]};
+            r->first = e * occupancy;
+            r->end = last;
+            r->id = cluster[e];
         }
         e = end;
     }

@@ -28,7 +28,7 @@ static uint8_t space_of(uint8_t space, uint64_t at) {
 static uint32_t l1_cycles(const machine *m, const orr_coalesced *x) {
     const cycle *c = m->c;
     uint32_t on[64] = {0}, most = 1, banks = c->lsu_banks;
-    if (x->sectors > banks || x->lines > 1)
+    if (banks && (x->sectors > banks || x->lines > 1))
         for (uint32_t n = 0; n < x->lines; n++)
             for (uint32_t k = x->line[n].sectors; k; k &= k - 1) {
                 uint32_t b = ++on[(x->line[n].line * 4 + (uint32_t)orr_ffs(k)) % banks];

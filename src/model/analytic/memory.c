@@ -405,7 +405,10 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
                      &c);
     }
     double cost = l1_cycles(g, &c);
-    if (i->flags & ORR_TF_ASYNC) cost += (double)(((uint32_t)orr_popc(x.mask) * i->bytes + 127) / 128);
+    if (i->flags & ORR_TF_ASYNC) {
+        uint32_t written = ((uint32_t)orr_popc(x.mask) * i->bytes + 127) / 128; // passes of shared memory
+        cost += written;
+    }
     a->cost += cost;
     if (i->flags & ORR_TF_ATOMIC) a->atomics += orr_popc(x.mask);
     if (g->memory == ORR_MEMORY_PERFECT) {
