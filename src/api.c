@@ -136,10 +136,7 @@ static bool launch_on(context *c, orr_launch *l, orr_err *e) {
                       (int64_t)l->kernel->shared_bytes + l->dynamic_shared, (int)l->kernel->barriers, &fit) &&
         fit.blocks > 0)
         l->resident = (uint32_t)(fit.blocks * g->sm_count);
-    orr_work w = {.launch = l, .threads = c->threads};
-    w.info = (orr_launch_info){.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
-    memcpy(w.info.grid, l->grid, sizeof l->grid);
-    memcpy(w.info.block, l->block, sizeof l->block);
+    orr_work w = {.info = orr_info_of(l), .launch = l, .threads = c->threads};
     if (!c->writer) return c->model->run(g, &w, &c->result, e);
     return orr_stream_begin(c->writer, &w.info, e) &&
            orr_exec_run(l, c->threads, true, on_block, c->writer, NULL, e) && orr_stream_end(c->writer, e);

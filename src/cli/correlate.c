@@ -29,12 +29,7 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *call, orr_err *e
     l->print = stderr; // stdout is for the result
     if (x->run->kernels && fnmatch(x->run->kernels, l->kernel->name, 0) != 0)
         return orr_exec_run(l, x->run->threads, false, NULL, NULL, NULL, e);
-    orr_work w = {.info = {.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index},
-                  .launch = l,
-                  .threads = x->run->threads,
-                  .progress = &x->progress};
-    memcpy(w.info.grid, l->grid, sizeof l->grid);
-    memcpy(w.info.block, l->block, sizeof l->block);
+    orr_work w = {.info = orr_info_of(l), .launch = l, .threads = x->run->threads, .progress = &x->progress};
     x->c->source = l->kernel->machine ? "machine code" : "PTX";
     if (!x->model->run(x->gpu, &w, &x->result, e)) return false;
     orr_compare_launch(x->c, x->group, x->gpu, &x->result.launches.at[x->result.launches.n - 1]);

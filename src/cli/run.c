@@ -64,7 +64,7 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
     r->seen++;
     if (!cli_chosen(r->o, l->kernel, l->index))
         return orr_exec_run(l, r->o->threads, false, NULL, NULL, NULL, e);
-    orr_work w = {.info = {.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index},
+    orr_work w = {.info = orr_info_of(l),
                   .launch = l,
                   .threads = r->o->threads,
                   .progress = &r->progress,
@@ -72,8 +72,6 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
                   .latencies = r->o->latencies,
                   .part = !r->o->check && !orr_script_decides(r->script),
                   .pieces = r->pass ? r->pass->pieces : NULL};
-    memcpy(w.info.grid, l->grid, sizeof l->grid);
-    memcpy(w.info.block, l->block, sizeof l->block);
     bool ok = r->o->counts_only ? run_counts(r, &w, e) : run_launch(r, &w, e);
     if (r->result.blocks_executed < r->result.blocks_in_all) orr_script_unchecked(r->script);
     orr_progress_step(&r->progress, r->result.launches.n);

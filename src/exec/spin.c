@@ -10,8 +10,6 @@
 
 #include "exec/machine.h"
 
-enum { LARGEST = 256 }; // blocks that are looked through for such a loop
-
 // Of machine code: "LD.E.STRONG.SM" looks at other warps of the block.
 static bool strong(const orr_kernel *k, const orr_inst *in) {
     return k->codes && in->name < k->nnames && strstr(k->names[in->name], ".STRONG");
@@ -33,29 +31,14 @@ static bool looks(const orr_kernel *k, uint32_t i) {
 }
 
 // Nothing in the block is seen by others, nor leads out of the function.
-static bool quiet(const orr_kernel *k, uint32_t b) {
+static bool quiet(const orr_kernel *k, uint32_t b, uint32_t ignored) {
+    (void)ignored;
     for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
         uint32_t flags = orr_ops[k->insts[i].op].flags;
         if (flags & (ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET)) return false;
         if (flags & (ORR_F_STORE | ORR_F_ATOMIC) && !looks(k, i)) return false;
     }
     return true;
-}
-
-// Does a way of quiet blocks lead from `from` back to itself? Breadth first.
-static bool returns(const orr_kernel *k, uint32_t from) {
-    uint32_t list[LARGEST], n = 0;
-    list[n++] = from;
-    for (uint32_t at = 0; at < n; at++) {
-        const orr_block *b = &k->blocks[list[at]];
-        for (int s = 0; s < orr_succ_count(k, b); s++) {
-            uint32_t next = orr_succ(k, b, s), seen = 0;
-            if (next == from) return true;
-            while (seen < n && list[seen] != next) seen++;
-            if (seen == n && n < LARGEST && next < k->nblocks && quiet(k, next)) list[n++] = next;
-        }
-    }
-    return false;
 }
 
 static bool constant(const orr_kernel *k, const orr_inst *i) {
@@ -104,7 +87,7 @@ void orr_spins(program *p) {
         bool look = false;
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
             look |= looks(k, i);
-        p->blocks[b].spins = look && quiet(k, b) && returns(k, b);
+        p->blocks[b].spins = look && quiet(k, b, 0) && orr_leads_back(k, b, quiet, 0);
         p->blocks[b].polls |= p->blocks[b].spins;
         p->blocks[b].locks = !k->codes && locks(k, b);
     }

@@ -156,7 +156,8 @@ static bool tally_blocks(orr_native *v, const orr_launch *l, const streams *s, o
     for (uint64_t first = 0; ok && !r && first < total; first += each) {
         uint64_t n = total - first < each ? total - first : each;
         ok = zeroed(v, &v->cells, &v->cells_bytes, each * warps * ORR_CELL_WORDS * 8, e) &&
-             zeroed(v, &v->tbs, &v->tbs_bytes, each * 16, e) && orr_native_launch(v, l, "tal", first, n, e);
+             zeroed(v, &v->tbs, &v->tbs_bytes, each * ORR_TALLY_TB_WORDS * 8, e) &&
+             orr_native_launch(v, l, "tal", first, n, e);
         if (ok) r = h->cuMemcpyDtoH_v2(cells, v->cells, n * warps * ORR_CELL_WORDS * 8);
         if (ok && !r) ok = tell_blocks(l, s, cells, first, n, e);
     }

@@ -273,15 +273,9 @@ static bool native_launch(void *self, const orr_call *c, orr_err *e) {
     return ok;
 }
 
-orr_native *orr_native_new(orr_on_launch *on_launch, void *arg, orr_err *e) {
-    orr_hw *h = orr_hw_open(e);
-    orr_mem *mem = h ? orr_mem_new(e) : NULL;
-    if (!mem) {
-        orr_hw_close(h);
-        return NULL;
-    }
+static orr_native *make(orr_native as) {
     orr_native *v = orr_calloc(1, sizeof *v);
-    *v = (orr_native){.h = h, .mem = mem, .on_launch = on_launch, .arg = arg};
+    *v = as;
     v->there = (orr_elsewhere){.self = v,
                                .source = orr_native_source,
                                .run = orr_native_run_counted,
@@ -290,20 +284,21 @@ orr_native *orr_native_new(orr_on_launch *on_launch, void *arg, orr_err *e) {
     return v;
 }
 
+orr_native *orr_native_new(orr_on_launch *on_launch, void *arg, orr_err *e) {
+    orr_hw *h = orr_hw_open(e);
+    orr_mem *mem = h ? orr_mem_new(e) : NULL;
+    if (mem) return make((orr_native){.h = h, .mem = mem, .on_launch = on_launch, .arg = arg});
+    orr_hw_close(h);
+    return NULL;
+}
+
 orr_native *orr_native_share(orr_mem *mem, orr_err *e) {
-    orr_hw *h = orr_mem_shared(mem) ? orr_hw_open(e) : NULL;
-    if (!h) {
+    if (!orr_mem_shared(mem)) {
         orr_fail(e, ORR_BAD_INPUT, "device memory is not where the GPU could share it; run with --on cpu");
         return NULL;
     }
-    orr_native *v = orr_calloc(1, sizeof *v);
-    *v = (orr_native){.h = h, .mem = mem, .shared = true};
-    v->there = (orr_elsewhere){.self = v,
-                               .source = orr_native_source,
-                               .run = orr_native_run_counted,
-                               .tally = orr_native_tally,
-                               .sums = orr_native_sums};
-    return v;
+    orr_hw *h = orr_hw_open(e);
+    return h ? make((orr_native){.h = h, .mem = mem, .shared = true}) : NULL;
 }
 
 const orr_elsewhere *orr_native_who(const orr_native *v) { return &v->there; }

@@ -87,8 +87,9 @@ enum {
 // then; for each the runs are counted, the last for all others. A warp has a cell: its clock, what was added,
 // the block it was in + 1. The words of a thread block are two: where warps leave their clocks before a
 // barrier and find the latest behind it, in turns.
-enum { ORR_TALLY_ROW = 8, ORR_TALLY_WAYS = 4 };                            // from[3], weight[4], nothing
-enum { ORR_TALLY_COUNTS = ORR_TALLY_WAYS + 1 };                            // 64-bit: runs[4], lanes
+enum { ORR_TALLY_ROW = 8, ORR_TALLY_WAYS = 4 }; // from[3], weight[4], nothing
+enum { ORR_TALLY_COUNTS = ORR_TALLY_WAYS + 1 }; // 64-bit: runs[4], lanes
+enum { ORR_TALLY_TB_WORDS = 2 };
 enum { ORR_CELL_CLOCK, ORR_CELL_WORK, ORR_CELL_FROM, ORR_CELL_WORDS = 4 }; // 64-bit
 
 #endif

@@ -640,6 +640,10 @@ static inline const orr_operand *orr_src(const orr_kernel *k, const orr_inst *i,
 // A block's successors: the block it falls into first, then branch targets.
 int orr_succ_count(const orr_kernel *k, const orr_block *b);
 uint32_t orr_succ(const orr_kernel *k, const orr_block *b, int n);
+// Does a way through blocks that `pass` lets through lead from `from` back to itself? (`from` is not asked
+// about.)
+typedef bool orr_pass(const orr_kernel *k, uint32_t block, uint32_t arg);
+bool orr_leads_back(const orr_kernel *k, uint32_t from, orr_pass *pass, uint32_t arg);
 // The operand that names the lanes an operation waits for (shfl.sync's membermask), or NULL.
 const orr_operand *orr_inst_waits_for(const orr_kernel *k, const orr_inst *i);
 

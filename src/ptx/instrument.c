@@ -94,11 +94,11 @@ static void look_through(copy *c, const ptx_func *fn) {
     }
 }
 
-static void open_tally(const copy *c, orr_text *out) {
+// Of what counts: where the counts of this SM are, words for each block of code, and the thread block's own.
+static void open_counts(const copy *c, uint32_t words, uint32_t tb_words, orr_text *out) {
     orr_text_add(out,
-                 "  .reg .b64 %%orr_counts, %%orr_table, %%orr_cell, %%orr_tb, %%orr_phase, %%orr_a, "
-                 "%%orr_b, %%orr_no;\n"
-                 "  .reg .b32 %%orr_warp, %%orr_t;\n"
+                 "  .reg .b64 %%orr_counts, %%orr_tb, %%orr_a, %%orr_b, %%orr_no;\n"
+                 "  .reg .b32 %%orr_t;\n"
                  "  .reg .pred %%orr_p;\n"
                  "  mov.u32 %%orr_t, %%smid;\n"
                  "  and.b32 %%orr_t, %%orr_t, %d;\n"
@@ -106,15 +106,22 @@ static void open_tally(const copy *c, orr_text *out) {
                  "  ld.global.b64 %%orr_counts, [orr_control+%d];\n"
                  "  add.u64 %%orr_counts, %%orr_counts, %%orr_a;\n"
                  "  mov.u32 %%orr_t, %%ctaid.x;\n"
-                 "  mul.wide.u32 %%orr_a, %%orr_t, 16;\n"
+                 "  mul.wide.u32 %%orr_a, %%orr_t, %u;\n"
                  "  ld.global.b64 %%orr_tb, [orr_control+%d];\n"
-                 "  add.u64 %%orr_tb, %%orr_tb, %%orr_a;\n"
+                 "  add.u64 %%orr_tb, %%orr_tb, %%orr_a;\n",
+                 ORR_COUNT_COPIES - 1, c->k->nblocks * words * 8, ORR_CONTROL_COUNTS * 8, tb_words * 8,
+                 ORR_CONTROL_BLOCKS * 8);
+    ptx_insert(ptx_ins_nowhere, 0, 0, out);
+}
+
+static void open_tally(orr_text *out) {
+    orr_text_add(out,
+                 "  .reg .b64 %%orr_table, %%orr_cell, %%orr_phase;\n"
+                 "  .reg .b32 %%orr_warp;\n"
                  "  ld.global.b64 %%orr_table, [orr_control+%d];\n"
                  "  mov.b64 %%orr_phase, 0;\n",
-                 ORR_COUNT_COPIES - 1, c->k->nblocks * ORR_TALLY_COUNTS * 8, ORR_CONTROL_COUNTS * 8,
-                 ORR_CONTROL_BLOCKS * 8, ORR_CONTROL_TABLE * 8);
+                 ORR_CONTROL_TABLE * 8);
     ptx_insert(ptx_ins_which, 0, 0, out);
-    ptx_insert(ptx_ins_nowhere, 0, 0, out);
     orr_text_add(out,
                  "  mul.wide.u32 %%orr_cell, %%orr_warp, %d;\n"
                  "  ld.global.b64 %%orr_a, [orr_control+%d];\n"
@@ -161,27 +168,10 @@ static void open_body(void *arg, const ptx_func *fn, orr_text *out) {
         ptx_insert(ptx_ins_which, 0, 0, out);
         ptx_insert(ptx_ins_nowhere, 0, 0, out);
     }
-    if (c->mode == ORR_COPY_TALLY) open_tally(c, out);
-    if (c->mode == ORR_COPY_COUNT) {
-        orr_text_add(out,
-                     "  .reg .b64 %%orr_counts, %%orr_tb, %%orr_a, %%orr_b, %%orr_no;\n"
-                     "  .reg .b32 %%orr_t;\n"
-                     "  .reg .pred %%orr_p;\n"
-                     "  {\n"
-                     "  .reg .b32 %%t;\n"
-                     "  mov.u32 %%t, %%smid;\n"
-                     "  and.b32 %%t, %%t, %d;\n"
-                     "  mul.wide.u32 %%orr_a, %%t, %u;\n"
-                     "  ld.global.b64 %%orr_counts, [orr_control+%d];\n"
-                     "  add.u64 %%orr_counts, %%orr_counts, %%orr_a;\n"
-                     "  mov.u32 %%t, %%ctaid.x;\n"
-                     "  mul.wide.u32 %%orr_a, %%t, %d;\n"
-                     "  ld.global.b64 %%orr_tb, [orr_control+%d];\n"
-                     "  add.u64 %%orr_tb, %%orr_tb, %%orr_a;\n"
-                     "  }\n",
-                     ORR_COUNT_COPIES - 1, c->k->nblocks * ORR_COUNT_WORDS * 8, ORR_CONTROL_COUNTS * 8,
-                     ORR_COUNT_TB_WORDS * 8, ORR_CONTROL_BLOCKS * 8);
-        ptx_insert(ptx_ins_nowhere, 0, 0, out);
+    if (c->mode == ORR_COPY_COUNT) open_counts(c, ORR_COUNT_WORDS, ORR_COUNT_TB_WORDS, out);
+    if (c->mode == ORR_COPY_TALLY) {
+        open_counts(c, ORR_TALLY_COUNTS, ORR_TALLY_TB_WORDS, out);
+        open_tally(out);
     }
 }
 
@@ -506,11 +496,11 @@ static const char *obstacle(const orr_kernel *k, uint32_t *line) {
         const orr_inst *i = &k->insts[n];
         *line = i->line;
         if (i->op == ORR_OP_CALL && i->target < 0) return "calls through a pointer";
-        if (i->op == ORR_OP_CALL && k->recursive) return "recursion";
         if (i->op == ORR_OP_ALLOCA) return "memory taken from the stack";
         if (i->op == ORR_OP_WMMALOAD || i->op == ORR_OP_WMMASTORE) return "matrix loads and stores of wmma";
     }
-    return NULL;
+    *line = k->ninsts ? k->insts[0].line : 0;
+    return k->recursive ? "recursion" : NULL; // of calls through a pointer, the pointer was named above
 }
 
 // ptxas 13.0 gives the policy of a hinted copy and the base of shared memory one uniform register when what

@@ -224,9 +224,7 @@ static bool on_block(void *arg, int worker, const orr_tb *tb, orr_err *e) {
 }
 
 bool orr_tape_launch(orr_tape *t, const orr_launch *l, int threads, orr_progress *p, orr_err *e) {
-    orr_launch_info info = {.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
-    memcpy(info.grid, l->grid, sizeof info.grid);
-    memcpy(info.block, l->block, sizeof info.block);
+    orr_launch_info info = orr_info_of(l);
     recording r = {t, p};
     if (p) orr_progress_parts(p, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]);
     return orr_tape_begin(t, &info, e) && orr_exec_run(l, threads, true, on_block, &r, NULL, e) &&

@@ -34,7 +34,6 @@
 #define TAKES       (1u << 31) // of a need: the access takes a lock
 #define LOOP_CLOCKS 25         // of a loop around a look: a comparison and a jump
 #define SWAPS       (1u << 14) // words whose last swap is remembered
-#define LARGEST     64         // blocks that are looked through for a loop around a compare and swap
 #define QUIET       256 // windows without anybody who went on, in which those that wait still keep slices busy
 #define PATIENCE    64  // looks of a warp that has a lock and waits for another
 
@@ -119,19 +118,7 @@ static bool quiet(const orr_kernel *k, uint32_t b, uint32_t but) {
 }
 
 static bool tries_again(const orr_kernel *k, uint32_t from, uint32_t inst) {
-    uint32_t list[LARGEST], n = 0;
-    if (!quiet(k, from, inst)) return false;
-    list[n++] = from;
-    for (uint32_t at = 0; at < n; at++) {
-        const orr_block *b = &k->blocks[list[at]];
-        for (int s = 0; s < orr_succ_count(k, b); s++) {
-            uint32_t next = orr_succ(k, b, s), seen = 0;
-            if (next == from) return true;
-            while (seen < n && list[seen] != next) seen++;
-            if (seen == n && n < LARGEST && next < k->nblocks && quiet(k, next, inst)) list[n++] = next;
-        }
-    }
-    return false;
+    return quiet(k, from, inst) && orr_leads_back(k, from, quiet, inst);
 }
 
 order *cyc_order_new(const orr_kernel *k, const cycle *c) {
