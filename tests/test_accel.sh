@@ -26,7 +26,7 @@ grep -q "gpgpusim.config:[0-9]*: -visualizer_enabled 0: not used" "$dir/notes" |
 grep -q "expected an option" "$dir/err" || wrong "no word about what is wrong with it"
 
 # ---- traces
-insts() { sed -n 's/.*"warp_insts": \([0-9]*\).*/\1/p' "$1" | head -1; }
+insts() { sed -n 's/.*"warp_insts": \([0-9]*\).*/\1/p' "$1" | sed -n 1p; }
 for name in saxpy reduce bfs sgemm_tiled; do
     "$orrery" record "$name" --size small --gpu v100 --format accel-sim -o "$dir/$name" || wrong "$name: record"
     "$orrery" run "$name" --size small --gpu v100 --model cycle --json >"$dir/direct" || wrong "$name: run"

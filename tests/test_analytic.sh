@@ -53,9 +53,9 @@ for w in saxpy sgemm_tiled; do
 done
 
 # One warp's chain is bound by latency. A kernel that does nothing but stream memory, by memory. In words, too.
-"$orrery" run nw --gpu gtx480 --set sm.count=1 --model analytic --size small 2>"$dir/err" | grep -q ' latency:' ||
+grep -q ' latency:' <<<"$("$orrery" run nw --gpu gtx480 --set sm.count=1 --model analytic --size small 2>"$dir/err")" ||
     wrong "nw is not bound by latency"
-"$orrery" run triad --gpu h200 --set dram.bandwidth=100 --set l2.flush=yes --model analytic --size medium 2>"$dir/err" |
-    grep -q ' dram:' || wrong "triad with little bandwidth is not bound by memory"
+grep -q ' dram:' <<<"$("$orrery" run triad --gpu h200 --set dram.bandwidth=100 --set l2.flush=yes --model analytic --size medium 2>"$dir/err")" ||
+    wrong "triad with little bandwidth is not bound by memory"
 
 exit $failed

@@ -23,7 +23,7 @@ for n in "${names[@]}"; do
         externs+="extern \"C\" const void *const at_$k;"$'\n'
         kernels+="{\"$k\", at_$k}, "
     done
-    for v in $(grep -E '^(extern "C" )?__(constant|device)__ [a-z ]+ [A-Za-z_0-9]+(\[|;)' "$cu" | grep -oE '[A-Za-z_0-9]+(\[|;)' | head -1 | tr -d '[;'); do
+    for v in $(grep -E '^(extern "C" )?__(constant|device)__ [a-z ]+ [A-Za-z_0-9]+(\[|;)' "$cu" | grep -oE '[A-Za-z_0-9]+(\[|;)' | sed -n 1p | tr -d '[;'); do
         echo "extern const void *const var_$v = (const void *)&$v;" >>"$n.cu"
         externs+="extern \"C\" const void *const var_$v;"$'\n'
         variables+="{\"$v\", var_$v}, "

@@ -20,7 +20,7 @@ run() { # INPUT GPU [options]: JSON on stdout
 }
 
 # The whole number behind "NAME": in the first line that has it.
-value() { sed -n "s/.*\"$1\": \([0-9][0-9]*\).*/\1/p" | head -1; }
+value() { sed -n "s/.*\"$1\": \([0-9][0-9]*\).*/\1/p" | sed -n 1p; }
 
 # Lines with stalls: the numbers in the braces are warp_cycles.
 adds_up() {
@@ -60,7 +60,7 @@ done
 bound() { # WANTED INPUT GPU [options]
     local want=$1 input=$2 gpu=$3 got
     shift 3
-    got=$(run "$input" "$gpu" "$@" | sed -n 's/^ *"bound": "\([a-z0-9]*\)".*/\1/p' | head -1)
+    got=$(run "$input" "$gpu" "$@" | sed -n 's/^ *"bound": "\([a-z0-9]*\)".*/\1/p' | sed -n 1p)
     [ "$got" = "$want" ] || wrong "$input on $gpu is bound by ${got:-nothing}, not by $want"
 }
 
@@ -104,7 +104,7 @@ done
 # ---- which launches --------------------------------------------------------------------------------
 all=$(run bicg h200 --size small | grep -c '^    {"kernel"')
 [ "$all" -eq 4 ] || wrong "bicg: $all kernels and launches, not two of each"
-one=$(run bicg h200 --size small --launches 1 | grep '^    {"kernel"' | head -1)
+one=$(run bicg h200 --size small --launches 1 | grep '^    {"kernel"' | sed -n 1p)
 case $one in
 *'"index": 1,'*) ;;
 *) wrong "--launches 1: $one" ;;

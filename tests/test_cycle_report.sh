@@ -48,7 +48,7 @@ bound() {
 }
 small="buf:u32:1024:zero"
 for gpu in h200 v100 gtx480; do
-    sms=$("$orrery" gpu show $gpu --json | grep -m1 -A3 '"sm.count"' | grep -oE '[0-9]+' | head -1)
+    sms=$("$orrery" gpu show $gpu --json | grep -A3 '"sm.count"' | grep -oE '[0-9]+' | sed -n 1p)
     narrow=() # half the memory of an H200, whose L2 is not much faster than it
     [ "$gpu" = h200 ] && narrow=(--set dram.bandwidth=2400GB/s)
     # long enough that starting and ending do not count

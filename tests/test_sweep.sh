@@ -103,7 +103,7 @@ repeat 10
 end
 END
 check "a task list" 0 "model partial, tasks: 4 points" "^ *64 +2 +[0-9,]+0 " -- sweep app.tasks --vary sm.count=2,4 --vary n=64,128 --model partial -o l.sqlite
-want=$("$ORRERY" run app.tasks --model partial --set sm.count=4 --set n=128 --json --quiet | sed -n 's/.*"kernel": "k".*"cycles": \([0-9]*\).*/\1/p' | head -1)
+want=$("$ORRERY" run app.tasks --model partial --set sm.count=4 --set n=128 --json --quiet | sed -n 's/.*"kernel": "k".*"cycles": \([0-9]*\).*/\1/p' | sed -n 1p)
 got=$(awk -F, '$2 == 128 && $3 == 4 { print $5 }' l.csv)
 [ -n "$want" ] && [ "$got" = $((10 * want)) ] || fail "a task list: $got cycles, ten times $want should be"
 check "all models on a task list" 0 "^k +1 +cycle" "a task list" -- "$ORRERY" compare app.tasks --set sm.count=2 --quiet
