@@ -328,11 +328,37 @@ static void refused(void **state) {
     free(b);
 }
 
+// mix's last parameter has 8 bytes at 16 of 24 (EIATTR_KPARAM_INFO: 04 17, 12 bytes, ordinal 3 at 16). At 17
+// it would reach beyond the end of what is copied at a launch.
+static void parameter_outside(void **state) {
+    (void)state;
+    orr_err e = {0};
+    size_t n;
+    uint8_t *b = (uint8_t *)orr_read_file(TINY "tiny90.cubin", 1 << 20, &n, &e);
+    assert_non_null(b);
+    int changed = 0;
+    for (size_t i = 0; i + 16 <= n; i++) {
+        static const uint8_t head[] = {4, 0x17, 12, 0}, place[] = {3, 0, 16, 0};
+        if (memcmp(b + i, head, 4) || memcmp(b + i + 8, place, 4)) continue;
+        b[i + 10] = 17;
+        changed++;
+    }
+    assert_int_equal(changed, 1);
+    orr_module *m = orr_sass_read(b, n, "moved", 0, &e);
+    if (!m && strstr(e.text, "no libelf")) skip();
+    assert_non_null(m);
+    assert_null(m->load(m, "mix", &e));
+    assert_string_equal(e.text, "moved: parameter 4 of 'mix' is 8 bytes at 17 of 24: the file is damaged");
+    m->free(m);
+    free(b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels),  cmocka_unit_test(variables), cmocka_unit_test(linked),
-        cmocka_unit_test(pointers), cmocka_unit_test(spans),     cmocka_unit_test(choice),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(kernels), cmocka_unit_test(variables),
+        cmocka_unit_test(linked),  cmocka_unit_test(pointers),
+        cmocka_unit_test(spans),   cmocka_unit_test(choice),
+        cmocka_unit_test(refused), cmocka_unit_test(parameter_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

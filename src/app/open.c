@@ -94,10 +94,8 @@ const void *const *app_image_parts(const void *wrapper) {
 
 bool app_pack_params(const orr_kernel *k, void *const *args, uint8_t *to) {
     for (uint32_t i = 0; i < k->nparams; i++) {
-        const orr_param *p = &k->params[i]; // a cubin may say anything
-        if (!args || !args[i] || p->offset > k->param_bytes || p->bytes > k->param_bytes - p->offset)
-            return false;
-        memcpy(to + p->offset, args[i], p->bytes);
+        if (!args || !args[i]) return false;
+        memcpy(to + k->params[i].offset, args[i], k->params[i].bytes);
     }
     return true;
 }

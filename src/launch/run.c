@@ -384,12 +384,7 @@ static void pack_args(run *r, const stmt *st, const orr_kernel *k) {
     }
     free(r->params);
     r->params = orr_calloc(1, (size_t)k->param_bytes + 8);
-    for (uint32_t j = 0; j < c->nargs; j++) {
-        const orr_param *p = &k->params[j];
-        if ((uint64_t)p->offset + p->bytes > k->param_bytes)
-            stop(r, ORR_BAD_INPUT, st->line, "parameter %u is out of bounds", j + 1);
-        pack_arg(r, &c->args[j], p, j, st);
-    }
+    for (uint32_t j = 0; j < c->nargs; j++) pack_arg(r, &c->args[j], &k->params[j], j, st);
 }
 
 static void do_launch(run *r, const stmt *st) {

@@ -513,23 +513,30 @@ static void measure_stack(lift *l, const orr_cubin_func *entry) {
 }
 
 // ---- the kernel -------------------------------------------------------------------------------------
-static void make_params(orr_kernel *k, const orr_cubin_func *x) {
+// Who launches copies arguments to these offsets without a second look: they are checked here.
+static bool make_params(lift *l, const orr_cubin_func *x) {
+    orr_kernel *k = l->k;
     k->param_base = x->param_base;
     k->param_bytes = x->param_bytes;
     k->nparams = x->nparams;
     k->params = orr_arena_alloc(&k->arena, sizeof *k->params * ((size_t)x->nparams + 1));
     for (uint32_t i = 0; i < x->nparams; i++) {
-        uint32_t bytes = x->params[i].bytes;
+        uint32_t bytes = x->params[i].bytes, offset = x->params[i].offset;
+        if (offset > k->param_bytes || bytes > k->param_bytes - offset)
+            return orr_fail(l->e, ORR_BAD_INPUT,
+                            "%s: parameter %u of '%s' is %u bytes at %u of %u: the file is damaged",
+                            l->m->path, i + 1, k->name, bytes, offset, k->param_bytes);
         uint8_t type = bytes == 8 ? ORR_T_B64 : bytes == 4 ? ORR_T_B32 : bytes == 2 ? ORR_T_B16 : ORR_T_B8;
         k->params[i] = (orr_param){.name = orr_arena_printf(&k->arena, "%.200s_param_%u", k->name, i),
                                    .type = type,
                                    .align = bytes == 8 || bytes == 4 || bytes == 2 ? (uint8_t)bytes : 1,
                                    .pointer = bytes == 8,
-                                   .offset = x->params[i].offset,
+                                   .offset = offset,
                                    .bytes = bytes};
     }
     k->funcs[0].params = k->params;
     k->funcs[0].nparams = k->nparams;
+    return true;
 }
 
 static bool make_funcs(lift *l) {
@@ -604,7 +611,7 @@ static bool make_kernel(lift *l, uint32_t entry) {
     k->nfixes = (uint32_t)l->fixes.n;
     make_blocks(l);
     link_targets(l);
-    make_params(k, x);
+    if (!make_params(l, x)) return false;
     resources(l, x);
     measure_stack(l, x);
     sass_effects(k);
