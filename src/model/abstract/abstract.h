@@ -14,6 +14,7 @@
 #include "memory/quick.h"
 #include "memory/tags.h"
 #include "model/cycle/engine.h"
+#include "model/cycle/order.h"
 #include "model/cycle/supply.h"
 #include "timed/timed.h"
 
@@ -75,8 +76,9 @@ typedef struct amem { // a memory instruction of a segment
     uint16_t access;
     uint16_t set[4]; // places that wait for it
     uint8_t nset, kind;
-    bool late;  // only memory knows when it is done
-    bool quiet; // nothing but its cost matters
+    uint8_t order; // ORDER_*: what it has to do with other warps (order.c)
+    bool late;     // only memory knows when it is done
+    bool quiet;    // nothing but its cost matters
 } amem;
 
 typedef struct aplace { // a place, and cycles from a block's beginning or end
@@ -135,6 +137,7 @@ typedef struct acode {
     uint32_t nplaces;         // registers, or the barriers of the control bits
     bool in_order;            // accesses come in the order in which the trace has them
     bool characterised;
+    bool ordered; // warps wait for others through memory
 } acode;
 
 // ---- an SM ----------------------------------------------------------------------------------------------
@@ -161,6 +164,10 @@ typedef struct awarp {
     uint32_t *access;
     uint64_t *many;
     uint32_t group;
+    uint32_t need;    // of its block's needs, the next one (order.c)
+    uint32_t asked;   // requests that wait for other warps,
+    const amem *for_; // of this instruction,
+    uint64_t answer;  // and when the last of those that have been answered was
     uint64_t group_ready[MAX_GROUPS];
 } awarp;
 
@@ -250,7 +257,11 @@ typedef struct machine {
     uint32_t port_sms;   // SMs of a port
     uint64_t reply_byte; // ticks that a byte takes there
     orr_ledger dealer;   // launch.block_interval
+    cycle *view;         // what order.c of the cycle model sees: what the SMs have sent
+    order *order;        // of the launch; NULL: nobody waits for anybody
     // of the memory instruction at hand
+    const amem *mem;
+    awarp *warp;
     orr_access access;
     orr_coalesced lines;
     uint8_t whole[ORR_LINES_MAX], lanes[ORR_LINES_MAX]; // by line: sectors a store writes whole; lanes
@@ -303,10 +314,25 @@ uint64_t abt_memory(acore *s, awarp *w, const amem *x, uint64_t t);
 uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more);
 // The warp will run soon: what is known of the line that it goes to next.
 void abt_memory_prefetch(const acore *s, const awarp *w);
+// A request for sectors of a line was done with at `done` ticks: when they can be used.
+uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done);
+// And instruction x of the warp has all it asked for.
+void abt_memory_done(awarp *w, const amem *x, uint64_t ready);
 void abt_memory_start(acore *s);
 void abt_memory_shape(machine *m, uint64_t l1_bytes); // of a launch: what shared memory leaves to L1
 // A line that it did not have last; *there is cleared when it, or one that is fetched ahead, is on its way.
 uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now, bool *there);
+
+// ---- order.c: warps that wait for others through memory
+// ----------------------------------------------------------------
+order *abt_order_new(machine *m, const orr_kernel *k); // NULL: nobody does in this kernel
+void abt_order_open(machine *m);                       // of a launch
+void abt_order_close(machine *m);
+void abt_order_free(machine *m);
+// The access at hand sends r. True: it is not answered before abt_order_settle says so.
+bool abt_order_note(acore *s, orr_request *r);
+void abt_order_settle(machine *m, uint64_t now);  // at the end of a window
+bool abt_order_release(machine *m, uint64_t now); // all that wait go on; false: there are none
 
 // ---- engine.c
 // -----------------------------------------------------------------------------------------------

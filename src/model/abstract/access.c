@@ -298,7 +298,7 @@ bool abt_access(acore *s, awarp *w, const amem *x, access *k) {
         at.mask = w->mask;
     }
     k->scattered = at.at < at.end && (*at.at & 7) == 3 && k->i->space != ORR_SPACE_SHARED;
-    if (k->scattered || !remembered(m, memo, &at, k)) {
+    if (k->scattered || x->order || !remembered(m, memo, &at, k)) {
         const uint8_t *from = at.at;
         if (!decode(s, w, &at, k)) {
             s->damaged = true;

@@ -25,6 +25,8 @@ static void start_warp(const machine *m, awarp *w, const tbuf *b, uint32_t index
     w->far = w->landed = w->stored = w->fetched = 0;
     w->group = w->seg = w->end = w->code = w->body = 0;
     w->waiting = 0;
+    w->asked = 0;
+    w->need = b->planned ? b->need_at[index] : 0;
     w->has_then = w->ghost = false;
     memset(w->group_ready, 0, sizeof w->group_ready);
     w->trace = orr_trace_open(b->warps[index]);

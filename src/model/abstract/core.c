@@ -230,6 +230,11 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
         t = end;
         if (!g->after) continue;
         const orr_tinst *i = &code->program->insts[g->inst];
+        if (g->after == ORR_TK_MEM) {
+            if (!w->asked) continue;
+            s->when[id] = t | WAITS; // abt_order_settle lets it go
+            return;
+        }
         if (g->after == ORR_TK_GROUP) {
             w->group++;
         } else if (g->after == ORR_TK_FENCE) {

@@ -127,6 +127,7 @@ void abt_machine_free(machine *m) {
     if (m->l1) orr_tags_free(m->l1);
     free(m->l1);
     orr_quick_free(m->memory);
+    abt_order_free(m);
     cyc_free(m->c);
     free(m);
 }
@@ -196,6 +197,7 @@ static tbuf *next_block(engine *x) {
     tbuf *b = cyc_supply_take(x->supply);
     x->reading += orr_seconds() - start;
     m->more = b != NULL;
+    if (b && m->order) cyc_order_plan(m->order, b);
     if (b && b->nblocks > m->code->program->nblocks) {
         cyc_supply_grow(x->supply, m->code->program);
         x->failed |= !abt_code_grow(m->code, m, x->e);
@@ -361,6 +363,7 @@ static bool windows(engine *x, orr_progress *progress) {
         while (feed(x))
             for (uint32_t n = 0; n < x->nbusy; n++) abt_core_run(&m->cores[x->busy[n]], m->until);
         if (damaged(x)) return false;
+        if (m->order) abt_order_settle(m, m->until);
         bool running = false;
         for (uint32_t n = 0; n < m->ncores; n++) {
             acore *s = &m->cores[n];
@@ -376,6 +379,7 @@ static bool windows(engine *x, orr_progress *progress) {
         if (!running && !m->more) return true;
         if (x->sampler && !skip(x, progress)) return false;
         uint64_t t = next_event(m);
+        if (t >= WAITS && abt_order_release(m, m->until)) t = next_event(m);
         if (t >= WAITS) return stuck(x);
         m->from = m->until;
         if (t > m->from) m->from += (t - m->from) / window * window;
@@ -421,6 +425,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     m->control = m->code->program->control;
     m->more = true;
     fit_warps(m);
+    abt_order_open(m);
     memset(&m->dealer, 0, sizeof m->dealer);
     memset(m->receive, 0, m->ncores * sizeof *m->receive);
     for (uint32_t n = 0; n < m->ncores; n++) {
@@ -441,6 +446,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     x.takers = orr_malloc((size_t)m->ncores * (size_t)occ->blocks * sizeof *x.takers);
     x.supply = cyc_supply_open(source, threads > 1);
     bool ok = windows(&x, progress);
+    abt_order_close(m);
     sum_up(m, x.supply, out);
     out->execute_seconds = x.reading;
     orr_err read = {0};

@@ -22,6 +22,7 @@ static void hold(acore *s, uint64_t from, uint64_t until) {
     s->held = until;
 }
 
+// Where the answer waits for other warps (order.c) it is done at 0.
 static orr_quick_reply send(acore *s, orr_request *r, uint64_t when, uint32_t bytes, uint8_t whole) {
     machine *m = s->m;
     const cycle *c = m->c;
@@ -34,6 +35,7 @@ static orr_quick_reply send(acore *s, orr_request *r, uint64_t when, uint32_t by
     if (c->far_ticks && !m->gpu->l2_copies &&
         orr_quick_side_of(m->memory, r->line) != (int)(s->id * (uint32_t)m->gpu->l2_partitions / m->ncores))
         r->time += c->far_ticks;
+    if (m->mem->order && m->order && abt_order_note(s, r)) return (orr_quick_reply){0};
     orr_quick_reply a = orr_quick_ask(m->memory, r, whole);
     // A slice that is far behind holds up the SM's port, and that L1.
     uint64_t ahead = r->time + c->backlog_ticks;
@@ -83,15 +85,21 @@ static uint8_t from_of(const access *k) {
 // Asks for sectors; returns the cycle in which they can be used.
 static uint64_t ask(acore *s, access *k, uint64_t line, uint8_t sectors, uint64_t when, uint8_t kind,
                     uint8_t ops) {
-    machine *m = s->m;
-    const cycle *c = m->c;
+    const machine *m = s->m;
     orr_request r = {.line = line, .sectors = sectors, .kind = kind, .from = from_of(k), .ops = ops};
     uint32_t n = sectors_in(sectors), bytes = 8 + 32 * n;
     uint32_t out = kind != ORR_REQ_READ   ? bytes + (uint32_t)m->gpu->xbar_mask
                    : m->gpu->xbar_sectors ? 32 * n
                                           : (uint32_t)m->gpu->xbar_ask;
-    uint64_t t = send(s, &r, when, out, 0).done + c->reply_ticks;
-    uint64_t cost = bytes * m->reply_byte;
+    uint64_t done = send(s, &r, when, out, 0).done;
+    return done ? abt_memory_answer(s, sectors, done) : when;
+}
+
+uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done) {
+    machine *m = s->m;
+    const cycle *c = m->c;
+    uint32_t bytes = 8 + 32 * sectors_in(sectors);
+    uint64_t t = done + c->reply_ticks, cost = bytes * m->reply_byte;
     t = orr_ledger_take(&m->receive[s->id / m->port_sms], t, cost, ORR_QUICK_STRETCH) - cost;
     s->n.received_bytes += bytes;
     // l2.latency has the passing of one sector in it; further ones take their time
@@ -108,7 +116,8 @@ static void write_line(acore *s, const access *k, uint64_t line, uint8_t sectors
     r.from = line >= LOCAL_LINES ? ORR_FROM_LOCAL : from_of(k);
     if (sectors & (uint8_t)~whole) bytes += (uint32_t)m->gpu->xbar_mask; // which bytes
     uint32_t at = (uint32_t)(line * 0x9e3779b97f4a7c15u >> 58);
-    if (m->gpu->xbar_join && s->stores[at].line == line + 1 && s->stores[at].leaves >= when * ORR_TICKS) {
+    bool joins = m->gpu->xbar_join && !m->mem->order;
+    if (joins && s->stores[at].line == line + 1 && s->stores[at].leaves >= when * ORR_TICKS) {
         r.sectors = sectors & (uint8_t)~s->stores[at].sectors;
         s->stores[at].sectors |= sectors;
         if (!r.sectors) return;
@@ -116,7 +125,7 @@ static void write_line(acore *s, const access *k, uint64_t line, uint8_t sectors
     }
     uint64_t leaves = when * ORR_TICKS > s->send_free ? when * ORR_TICKS : s->send_free;
     send(s, &r, when, bytes, whole);
-    if (!m->gpu->xbar_join) return;
+    if (!joins) return;
     s->stores[at].line = line + 1;
     s->stores[at].leaves = leaves;
     s->stores[at].sectors = sectors;
@@ -319,6 +328,11 @@ static void set_ready(awarp *w, const amem *x, uint64_t ready) {
     if (w->far < ready) w->far = ready;
 }
 
+void abt_memory_done(awarp *w, const amem *x, uint64_t ready) {
+    if (w->landed < ready) w->landed = ready;
+    set_ready(w, x, ready);
+}
+
 uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more) {
     machine *m = s->m;
     acode *code = m->code;
@@ -355,6 +369,8 @@ uint64_t abt_memory(acore *s, awarp *w, const amem *x, uint64_t t) {
     machine *m = s->m;
     access k;
     if (!abt_access(s, w, x, &k)) return 0;
+    m->mem = x;
+    m->warp = w;
     if (t < s->held && t >= s->held_from) t = s->held;
     uint64_t end = slots_take(&s->lsu, t, k.cost, 1) + 1, ready;
     k.from = end - k.cost > t ? end - k.cost : t;
@@ -367,11 +383,14 @@ uint64_t abt_memory(acore *s, awarp *w, const amem *x, uint64_t t) {
     } else {
         uint64_t from = k.from;
         ready = lines(s, w, &k);
+        if (x->order & ORDER_WAITS && k.space != ORR_SPACE_LOCAL)
+            w->need += (uint32_t)orr_popc(m->access.mask);
         if (k.from > from) hold(s, from, k.from); // it stood still
     }
     // One that finds the queue full waits until there is room.
     uint64_t room = (uint64_t)m->lsu_queue * k.cost, held = k.from - t > room ? k.from - t - room : 0;
     if (!(k.i->flags & ORR_TF_LOAD)) return held;
+    if (w->asked) return held;
     if (w->landed < ready) w->landed = ready;
     if (k.i->flags & ORR_TF_ASYNC) {
         uint64_t *g = &w->group_ready[w->group % MAX_GROUPS];
