@@ -58,5 +58,17 @@ for source in $sources; do
     fails "parted.$end:$place: trap; kernel 'traps', block (0,0,0), thread (7,0,0)" "$features/parted.$end" --kernel traps \
         --grid 1 --block 32 --arg buf:i32:32:zero
 done
+
+# Warp instructions as an H200 counted them, of kernels that neither wait nor race. Three that call themselves or save a
+# convergence barrier are known to differ, one that waits for other warps, and one in which two groups meet by chance.
+if [[ $sources == *sass* ]]; then
+    (cd "$SOURCE" && "$orrery" correlate hardware/h200/features.csv --csv "$dir/counts" -- --gpu h200 --source sass --model functional) \
+        >"$dir/out" 2>"$dir/err" || complain "correlate: $(tail -1 "$dir/err")"
+    awk -F, '$1 == "kernel" && $10 == "smsp__inst_executed.sum" && $2 ~ /(asm|control|cub|data|floating|groups|integer|mma|warp)[.]launch$/ {
+        n++
+        if ($11 != $14 && $5 !~ /^(tables|recursion|virtuals|large_tiles|sync)$/) print $2, $5 ": " $14 " warp instructions, not " $11
+    } END { if (n < 60) print n + 0, "kernels counted" }' "$dir/counts" >"$dir/differ"
+    [ ! -s "$dir/differ" ] || complain "$(<"$dir/differ")"
+fi
 echo "$ran programs"
 exit $failed

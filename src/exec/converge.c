@@ -3,9 +3,10 @@
 // Since Volta every lane has a program counter of its own; lanes at the same place that run together are a
 // fragment here (core.c). Machine code says itself where they meet. BSSY B, target notes in barrier register
 // B who is there; at BSYNC B a fragment waits until all of those have come (or left: by EXIT, or by BREAK B,
-// which strikes lanes off). WARPSYNC waits for the lanes of a mask. Nothing else brings lanes together, and
-// each fragment that gets to a BSYNC has executed it: so the number of executed instructions is the
-// machine's.
+// which strikes lanes off). WARPSYNC waits for the lanes of a mask. Nothing else brings lanes together. Each
+// fragment that gets to a BSYNC has executed it; a branch by register or a WARPSYNC.COLLECTIVE lets the lanes
+// with one target or mask go and is executed again by the others. So the number of executed warp instructions
+// is the machine's (tests/test_features.sh compares 80 kernels with an H200's counters).
 //
 // A lane that spins on a lock which another lane holds, one that waits for it at a BSYNC, would spin for
 // ever. The compiler puts a YIELD into such loops, or the program sleeps in them: lanes that have yielded are
@@ -28,7 +29,8 @@ enum {
     BRANCH_DIV,
     BRANCH_CONV,
     BRANCH_ANY
-}; // inst->sub: who goes; ANY: all, when some lane does
+};                                  // inst->sub: who goes; ANY: all, when some lane does
+enum { SYNC_PLAIN, SYNC_ONE_MASK }; // inst->sub of WARPSYNC
 
 // ---- meeting --------------------------------------------------------------------------------
 static uint32_t needs(const warp *w, const frag *f) {
@@ -122,8 +124,9 @@ static void away(warp *w, frag *f, const uop *u, uint32_t lanes) { // lanes of f
 
 // A call of what the driver provides: done at once, and the lanes go on where R20 says, as after any call
 // (the ABI of nvcc's code: the return address is in R20 and R21).
-static bool call_system(warp *w, const uop *u, uint32_t lanes, uint32_t address, uint32_t to[ORR_WARP]) {
+static bool call_system(warp *w, const uop *u, uint32_t lanes, uint32_t to[ORR_WARP]) {
     const program *p = w->tb->prog;
+    uint32_t address = to[orr_ffs(lanes)];
     uint32_t which = (address - (uint32_t)ORR_CODE_SYSTEM(0)) / 16, back = 20 * reg_bytes(ORR_W);
     const char *name = orr_sass_missing(p->kernel->module, address);
     if (address < ORR_CODE_SYSTEM(0) || address >= ORR_CODE_MISSING ||
@@ -140,39 +143,45 @@ static bool call_system(warp *w, const uop *u, uint32_t lanes, uint32_t address,
     return ok && !w->tb->faulted;
 }
 
-// Lanes go where their registers say: those with the same target together.
-static void away_each(warp *w, frag *f, const uop *u, uint32_t lanes, uint32_t rest_to) {
-    uint32_t to[ORR_WARP];
+static void others_go_on(warp *w, frag *f,
+                         uint32_t lanes) { // f keeps `lanes`; the rest is a fragment behind it
+    if (lanes == f->mask) return;
+    frag other = {.mask = f->mask & ~lanes, .pc = f->pc, .join = -1, .frame = f->frame};
+    f->mask = lanes;
+    orr_warp_part(w, other);
+}
+
+static uint32_t like_first(const uint32_t *row, uint32_t lanes) { // those with the first one's value
+    uint32_t same = 0, value = row[orr_ffs(lanes)];
+    for (uint32_t m = lanes; m; m &= m - 1)
+        if (row[orr_ffs(m)] == value) same |= m & -m;
+    return same;
+}
+
+static void stay_at(warp *w, const frag *f, const xblock *x, uint32_t lanes) { // lanes that were of f
+    uint32_t here = (uint32_t)(x - w->tb->prog->blocks);
+    if (lanes) orr_warp_part(w, (frag){.mask = lanes, .pc = here, .join = -1, .frame = f->frame});
+}
+
+// Lanes go where their registers say. Those that go where the first of them goes leave together; the others
+// are still at the branch and execute it again: a branch to n places counts n times, each time with fewer
+// lanes.
+static void away_each(warp *w, frag *f, const xblock *x, const uop *u, uint32_t lanes) {
+    uint32_t to[ORR_WARP], first = orr_ffs(lanes);
     const uint32_t *reg = SRC_A(w, u, uint32_t);
     LANES to[i] = reg[i] + u->imm;
-    if (f->mask != lanes) {
-        frag other = {.mask = f->mask & ~lanes, .pc = rest_to, .join = -1, .frame = f->frame};
-        f->mask = lanes;
-        orr_warp_part(w, other);
+    uint32_t same = like_first(to, lanes);
+    others_go_on(w, f, lanes);
+    f->mask = same;
+    stay_at(w, f, x, lanes & ~same);
+    if (u->inst->sass == ORR_SASS_CALL && to[first] < ORR_CODE_BASE && !call_system(w, u, same, to)) return;
+    int32_t pc = block_at(w->tb->prog, to[first]);
+    if (pc < 0) {
+        orr_fault(w, u, first, "jump to 0x%x, where no instruction that can be jumped to is", to[first]);
+        return;
     }
-    while (f->mask) {
-        uint32_t lead = to[orr_ffs(f->mask)], same = 0;
-        for (uint32_t m = f->mask; m; m &= m - 1)
-            if (to[orr_ffs(m)] == lead) same |= m & -m;
-        if (u->inst->sass == ORR_SASS_CALL && lead < ORR_CODE_BASE) {
-            if (!call_system(w, u, same, lead, to)) return;
-            continue;
-        }
-        int32_t pc = block_at(w->tb->prog, lead);
-        if (pc < 0) {
-            orr_fault(w, u, orr_ffs(same), "jump to 0x%x, where no instruction that can be jumped to is",
-                      lead);
-            return;
-        }
-        if (same == f->mask) {
-            f->pc = (uint32_t)pc;
-            f->turn = ++w->turn;
-            return;
-        }
-        frag other = {.mask = same, .pc = (uint32_t)pc, .join = -1, .frame = f->frame};
-        f->mask &= ~same;
-        orr_warp_part(w, other);
-    }
+    f->pc = (uint32_t)pc;
+    f->turn = ++w->turn;
 }
 
 static void strike(warp *w, const uop *u, uint32_t lanes) { // BREAK
@@ -187,14 +196,6 @@ static void wait_at(frag *f, uint8_t bar, uint32_t need) {
     f->need = need;
 }
 
-static void others_go_on(warp *w, frag *f,
-                         uint32_t lanes) { // f keeps `lanes`; the rest is a fragment behind it
-    if (lanes == f->mask) return;
-    frag other = {.mask = f->mask & ~lanes, .pc = f->pc, .join = -1, .frame = f->frame};
-    f->mask = lanes;
-    orr_warp_part(w, other);
-}
-
 static bool anyone_else(const warp *w, const frag *f) {
     for (int n = 0; n < ORR_WARP; n++)
         if (&w->frags[n] != f && w->frags[n].state == FRAG_READY) return true;
@@ -207,21 +208,33 @@ static bool together(const warp *w, const uop *u, uint32_t lanes) {
     return lanes == (*SRC_B(w, u, uint32_t) & w->live);
 }
 
-// Lanes that name different masks wait, and go on, apart.
+// Lanes all of whose partners are here go on, together, whatever masks they name; the others wait, those with
+// the same mask together.
 static void sync_lanes(warp *w, frag *f, const uop *u, uint32_t lanes) {
     const uint32_t *row = SRC_A(w, u, uint32_t);
-    for (uint32_t left = lanes; left;) {
-        uint32_t need = row[orr_ffs(left)], same = 0;
-        for (uint32_t m = left; m; m &= m - 1)
-            if (row[orr_ffs(m)] == need) same |= m & -m;
+    uint32_t ready = 0;
+    for (uint32_t m = lanes; m; m &= m - 1)
+        if (!(row[orr_ffs(m)] & w->live & ~lanes)) ready |= m & -m;
+    for (uint32_t left = lanes & ~ready; left;) {
+        uint32_t same = like_first(row, left), need = row[orr_ffs(left)];
         left &= ~same;
         frag *g = f;
-        if (left)
+        if (left | ready)
             g = orr_warp_part(w, (frag){.mask = same, .pc = f->pc, .join = -1, .frame = f->frame});
-        else
-            f->mask = same;
-        if (need & w->live & ~same) wait_at(g, BY_WARP, need);
+        g->mask = same;
+        wait_at(g, BY_WARP, need);
     }
+    if (ready) f->mask = ready;
+}
+
+// What follows WARPSYNC.COLLECTIVE and .EXCLUSIVE is for the lanes of one mask; those with another execute it
+// again.
+static void sync_one_mask(warp *w, frag *f, const xblock *x, const uop *u, uint32_t lanes) {
+    const uint32_t *row = SRC_A(w, u, uint32_t);
+    uint32_t need = row[orr_ffs(lanes)];
+    f->mask = like_first(row, lanes);
+    stay_at(w, f, x, lanes & ~f->mask);
+    if (need & w->live & ~f->mask) wait_at(f, BY_WARP, need);
 }
 
 void orr_machine_last(warp *w, frag *f, const xblock *x) {
@@ -252,7 +265,7 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
     case ORR_SASS_BRXU:
     case ORR_SASS_JMX:
     case ORR_SASS_JMXU:
-    case ORR_SASS_RET: away_each(w, f, u, lanes, f->pc); return;
+    case ORR_SASS_RET: away_each(w, f, x, u, lanes); return;
     case ORR_SASS_EXIT:
     case ORR_SASS_KILL:
         orr_warp_exit(w, f, lanes);
@@ -269,7 +282,10 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
         return;
     case ORR_SASS_WARPSYNC:
         others_go_on(w, f, lanes);
-        sync_lanes(w, f, u, lanes);
+        if (u->inst->sub == SYNC_PLAIN)
+            sync_lanes(w, f, u, lanes);
+        else
+            sync_one_mask(w, f, x, u, lanes);
         meet(w);
         return;
     case ORR_SASS_BREAK:
@@ -446,6 +462,7 @@ bool orr_sass_control(machine *m) {
     case ORR_SASS_BREAK: decide(m, in, m_barrier(m, c->args[1].reg), none, m_psrc(m, 0)); return true;
     case ORR_SASS_WARPSYNC: {
         bool every = c->nargs < 2 || m_is(m, 1, ORR_ARG_TARGET); // .ALL
+        in->sub = m_mod(m, ORR_SM_WARPSYNC) == ORR_SV_WARPSYNC_PLAIN ? SYNC_PLAIN : SYNC_ONE_MASK;
         decide(m, in, every ? m_imm(m, ORR_W, FULL) : m_src(m, 1, 0), none, m_psrc(m, 0));
         return true;
     }

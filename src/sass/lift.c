@@ -160,6 +160,14 @@ static bool jumps_indirectly(const orr_code *c) {
     }
 }
 
+// Does it let lanes go a few at a time, and is executed again by the others? (exec/converge.c)
+static bool is_repeated(const orr_code *c) {
+    bool repeated = c->op == ORR_SASS_RET || c->op == ORR_SASS_BRX || c->op == ORR_SASS_JMX ||
+                    (c->op == ORR_SASS_WARPSYNC && orr_code_mod(c, ORR_SM_WARPSYNC) != ORR_SV_WARPSYNC_PLAIN);
+    for (int a = 0; c->op == ORR_SASS_CALL && a < c->nargs; a++) repeated |= orr_code_span(c, a) != 0;
+    return repeated;
+}
+
 static void mark_words(lift *l, uint32_t func, const uint8_t *bytes, uint64_t n) {
     for (uint64_t i = 0; bytes && i + 4 <= n; i += 4) mark(l, func, get32(bytes + i));
 }
@@ -173,6 +181,7 @@ static void mark_func(lift *l, uint32_t i) {
     for (uint32_t n = first; n < first + count; n++) {
         const orr_code *c = &l->codes[n];
         if (orr_code_ends_block(c)) mark(l, func, (uint64_t)c->address + 16);
+        if (is_repeated(c)) mark(l, func, c->address);
         for (int a = 0; a < c->nargs; a++) {
             const orr_arg *g = &c->args[a];
             if (g->kind == ORR_ARG_TARGET && !(g->shape & (ORR_ARG_HAS_R | ORR_ARG_HAS_UR))) {
