@@ -22,7 +22,7 @@
 // Cycles of a scheduler, of a unit, of L1, a bit each: taken. An instruction takes `interval` of them side by
 // side. Who asks first, the warp that goes before others, gets those it wants, and the next one those that
 // are left.
-#define SLOT_WORDS 16u
+#define SLOT_WORDS 64u
 typedef struct slots {
     uint64_t full, to; // words from `full` to `to` are full
     uint64_t word[SLOT_WORDS];
@@ -57,6 +57,8 @@ typedef struct aseg {
     uint32_t line;                        // of code, + 1, and how many
     uint32_t inst;                        // the last
     uint16_t nmem, nwait, nlines, tensor; // tensor: cycles it takes more while the clock is held back
+    uint32_t slots;                       // of all bursts: of the scheduler,
+    uint16_t unit, busy;                  // and of the unit that is needed longest; 0: none
     uint8_t before, after; // orr_tkind of a special instruction at its beginning, its end; else 0
 } aseg;
 
@@ -79,6 +81,7 @@ typedef struct amem { // a memory instruction of a segment
     uint8_t order; // ORDER_*: what it has to do with other warps (order.c)
     bool late;     // only memory knows when it is done
     bool quiet;    // nothing but its cost matters
+    bool loads, async;
 } amem;
 
 typedef struct aplace { // a place, and cycles from a block's beginning or end
@@ -121,7 +124,18 @@ typedef struct amemos { // the last patterns of an instruction
     amemo memo[MEMOS];
 } amemos;
 
+// What the traces of warps that do the same have in common: all bytes but those of addresses (convoy.c).
+#define FORMS 8
+typedef struct aform {
+    uint32_t n, cap; // bytes; 0: none
+    uint8_t *bytes, *mask;
+    bool wide; // goes to many lines of memory
+} aform;
+
 typedef struct acode {
+    aform form[FORMS];
+    uint32_t next_form;
+    int gain; // of looking for them
     orr_program *program;
     amemos *memo;
     uint32_t *memo_of; // [ninsts] + 1
@@ -141,12 +155,18 @@ typedef struct acode {
 } acode;
 
 // ---- an SM ----------------------------------------------------------------------------------------------
-#define NEAR_PLACES 8
+#define NEAR_PLACES   8
+#define SEGMENT_INSTS 64 // of a segment at most
+#define CONVOY        4  // warps at most
 typedef struct awarp {
     _Alignas(64) uint32_t seg, end; // segments
-    uint32_t code;                  // block, + 1
-    uint32_t body;                  // of the code block it is in: orr_tblock.body
-    uint32_t then, then_mask;       // the next block of its trace, when it has been read
+    // A convoy: warps that do the same, simulated as one (convoy.c). `n` of them, 1: it is alone. The others
+    // follow; the last is `skew` cycles behind.
+    uint32_t n;
+    uint32_t skew;
+    uint32_t code;            // block, + 1
+    uint32_t body;            // of the code block it is in: orr_tblock.body
+    uint32_t then, then_mask; // the next block of its trace, when it has been read
     uint32_t mask;
     uint32_t block; // its thread block's slot
     bool has_then, ghost;
@@ -159,7 +179,8 @@ typedef struct awarp {
     uint64_t fetched;
     uint64_t *place;                // when it can be used, of those that loads set
     uint64_t *soon;                 // and of those that other instructions make
-    uint64_t near[2 * NEAR_PLACES]; // these are they, when they are few
+    uint64_t *rear;                 // as `place`, for the last of those that follow
+    uint64_t near[3 * NEAR_PLACES]; // these are they, when they are few
     const uint8_t *base;
     uint32_t *access;
     uint64_t *many;
@@ -169,6 +190,12 @@ typedef struct awarp {
     const amem *for_; // of this instruction,
     uint64_t answer;  // and when the last of those that have been answered was
     uint64_t group_ready[MAX_GROUPS];
+    struct { // by scheduler: warps that follow
+        uint8_t sched, n;
+    } part[CONVOY];
+    uint32_t nparts;
+    uint16_t id[CONVOY]; // of those that follow, from 1 on
+    const uint8_t *bytes[CONVOY];
 } awarp;
 
 typedef struct asched {
@@ -250,6 +277,7 @@ typedef struct machine {
     uint64_t code_lines;
     uint32_t places, accesses; // that warps need room for
     uint64_t issue_interval, spacing;
+    uint32_t issue_shift; // log2 of the interval
     orr_quick *memory;
     orr_tags *l1; // [SM]
     uint64_t l1_bytes;
@@ -281,6 +309,14 @@ bool abt_code_into(const acode *c, const machine *m, struct orr_latencies *l);
 // ----------------------------------------------------------------
 void abt_core_run(acore *s, uint64_t until);
 
+// ---- convoy.c
+// -----------------------------------------------------------------------------------------------
+// The form of a trace; NULL: not looked for, or it has none.
+const aform *abt_form_of(acode *c, bool caches, orr_warp_trace t);
+bool abt_form_has(const aform *f, orr_warp_trace t);
+void abt_form_free(acode *c);
+void abt_convoy_join(awarp *w, const awarp *other, uint32_t id, orr_warp_trace t);
+
 // ---- block.c
 // ------------------------------------------------------------------------------------------------
 void abt_block_start(acore *s, uint32_t slot, tbuf *b, uint64_t when);
@@ -303,15 +339,25 @@ static inline uint32_t sectors_in(uint8_t four) { // bits set: counting them is 
 }
 int abt_access_kind(const orr_tinst *i); // ORR_L1_*
 // Its lines are in machine.lines, whole and lanes; false: the trace is damaged.
-bool abt_access(acore *s, awarp *w, const amem *x, access *k);
+// `at`: where it is in the trace of warp `id`; past it afterwards.
+bool abt_access(acore *s, uint32_t id, orr_trace *at, const amem *x, access *k);
+// Where the warp's next access, or x's, is.
+orr_trace abt_access_at(const acore *s, const awarp *w, const amem *x);
 bool abt_access_skip(orr_trace *t); // past one access
 
 // ---- lsu.c, fetch.c
 // ----------------------------------------------------------------------------------------- Issued at t;
 // returns the cycles that its warp is held up, and those that its result is later than scheduled.
 uint64_t abt_memory(acore *s, awarp *w, const amem *x, uint64_t t);
-// Where only the cost matters: cycles of the unit, and in *more those beyond what the schedule has.
-uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more);
+// The n of a segment, for those that follow.
+typedef struct aissue {
+    orr_trace at;        // of the first warp
+    uint64_t when, held; // when it was issued, and the cycles it was held up
+} aissue;
+void abt_memory_follow(acore *s, awarp *w, const amem *x, const aissue *issue, uint32_t n);
+// Where only the cost matters: cycles of the unit, and in *more those beyond what the schedule has; *all: of
+// the whole convoy.
+uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint32_t *all);
 // The warp will run soon: what is known of the line that it goes to next.
 void abt_memory_prefetch(const acore *s, const awarp *w);
 // A request for sectors of a line was done with at `done` ticks: when they can be used.

@@ -166,7 +166,7 @@ static bool scattered(machine *m, access *k) {
 }
 
 // The whole work: lanes to addresses, addresses to lines or passes. False: the trace is damaged.
-static bool decode(acore *s, const awarp *w, orr_trace *t, access *k) {
+static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     machine *m = s->m;
     orr_access *a = &m->access;
     const orr_tinst *i = k->i;
@@ -212,7 +212,7 @@ static bool decode(acore *s, const awarp *w, orr_trace *t, access *k) {
     if (kind == ORR_L1_ATOMIC && m->gpu->l2_atomic_words && !local) count_passes(m, i);
     if (i->flags & ORR_TF_ASYNC) k->cost += ((uint32_t)orr_popc(a->mask) * i->bytes + 127) / 128;
     if (local) {
-        uint64_t mine = ((uint64_t)s->id * 4096 + (uint64_t)(w - s->warps)) << 18;
+        uint64_t mine = ((uint64_t)s->id * 4096 + id) << 18;
         for (uint32_t n = 0; n < x->lines; n++) x->line[n].line += LOCAL_LINES + mine;
     }
     return true;
@@ -287,26 +287,29 @@ static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, 
 }
 
 // ---- from outside
-bool abt_access(acore *s, awarp *w, const amem *x, access *k) {
+orr_trace abt_access_at(const acore *s, const awarp *w, const amem *x) {
+    orr_trace at = w->trace;
+    if (!s->m->code->in_order) {
+        at.at = w->base + w->access[x->access];
+        at.mask = w->mask;
+    }
+    return at;
+}
+
+bool abt_access(acore *s, uint32_t id, orr_trace *at, const amem *x, access *k) {
     machine *m = s->m;
     acode *code = m->code;
     amemos *memo = &code->memo[x->memo];
     *k = (access){.i = &code->program->insts[x->inst]};
-    orr_trace at = w->trace;
-    if (!code->in_order) {
-        at.at = w->base + w->access[x->access];
-        at.mask = w->mask;
-    }
-    k->scattered = at.at < at.end && (*at.at & 7) == 3 && k->i->space != ORR_SPACE_SHARED;
-    if (k->scattered || x->order || !remembered(m, memo, &at, k)) {
-        const uint8_t *from = at.at;
-        if (!decode(s, w, &at, k)) {
+    k->scattered = at->at < at->end && (*at->at & 7) == 3 && k->i->space != ORR_SPACE_SHARED;
+    if (k->scattered || x->order || !remembered(m, memo, at, k)) {
+        const uint8_t *from = at->at;
+        if (!decode(s, id, at, k)) {
             s->damaged = true;
             return false;
         }
-        if (!k->scattered) remember(m, memo, from, (size_t)(at.at - from), at.mask, k);
+        if (!k->scattered) remember(m, memo, from, (size_t)(at->at - from), at->mask, k);
     }
-    if (code->in_order) w->trace = at;
     return true;
 }
 

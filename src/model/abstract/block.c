@@ -15,7 +15,6 @@ static uint32_t place_warp(acore *s) {
         uint32_t k = (uint32_t)__builtin_ctzll(~q->used & all), id = at * m->per_sched + k;
         q->used |= 1ull << k;
         s->warps[id].sched = (uint8_t)at;
-        s->order[s->norder++] = (uint16_t)id;
         return id;
     }
     return NOBODY;
@@ -24,6 +23,8 @@ static uint32_t place_warp(acore *s) {
 static void start_warp(const machine *m, awarp *w, const tbuf *b, uint32_t index) {
     w->far = w->landed = w->stored = w->fetched = 0;
     w->group = w->seg = w->end = w->code = w->body = 0;
+    w->n = 1;
+    w->skew = w->nparts = 0;
     w->waiting = 0;
     w->asked = 0;
     w->need = b->planned ? b->need_at[index] : 0;
@@ -34,7 +35,9 @@ static void start_warp(const machine *m, awarp *w, const tbuf *b, uint32_t index
     uint32_t places = m->code->nplaces;
     w->place = places <= NEAR_PLACES ? w->near : w->many;
     w->soon = w->place + (places <= NEAR_PLACES ? NEAR_PLACES : places);
+    w->rear = w->soon + (places <= NEAR_PLACES ? NEAR_PLACES : places);
     memset(w->place, 0, places * sizeof *w->place);
+    memset(w->rear, 0, places * sizeof *w->rear);
     memset(w->soon, 0, places * sizeof *w->soon);
 }
 
@@ -55,17 +58,29 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
     b->nwarps = b->running = buf->nwarps;
     s->n.blocks++;
     uint64_t first = when + m->c->block_latency;
+    awarp *head = NULL;
+    const aform *form = NULL;
     for (uint32_t n = 0; n < buf->nwarps; n++) {
         uint32_t id = place_warp(s);
         if (id == NOBODY) { // the occupancy said there is room
             s->damaged = true;
             return;
         }
-        b->warp[n] = id;
-        s->warps[id].block = slot;
-        start_warp(m, &s->warps[id], buf, n);
-        s->when[id] = first + n * m->c->warp_interval;
         s->n.warps++;
+        if (head && form && head->n < CONVOY && abt_form_has(form, buf->warps[n])) {
+            abt_convoy_join(head, &s->warps[id], id, buf->warps[n]);
+            head->skew += (uint32_t)m->c->warp_interval;
+            b->warp[n] = NOBODY;
+            s->when[id] = NEVER;
+            continue;
+        }
+        head = &s->warps[id];
+        b->warp[n] = id;
+        head->block = slot;
+        start_warp(m, head, buf, n);
+        form = m->order ? NULL : abt_form_of(m->code, !m->perfect, buf->warps[n]);
+        s->order[s->norder++] = (uint16_t)id;
+        s->when[id] = first + n * m->c->warp_interval;
     }
     if (buf->nwarps && first < s->next) s->next = first;
 }
@@ -79,7 +94,8 @@ static void release(acore *s, ablock *b, int which) {
         awarp *w = id == NOBODY ? NULL : &s->warps[id];
         if (!w || !w->waiting || (which >= 0 && w->waiting != which + 1)) continue;
         w->waiting = 0;
-        b->at_barrier--;
+        w->skew = 0;
+        b->at_barrier -= w->n;
         s->when[id] &= ~WAITS;
         if (s->when[id] < t) s->when[id] = t;
     }
@@ -98,12 +114,12 @@ void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when)
     awarp *w = &s->warps[id];
     ablock *b = &s->blocks[w->block];
     int which = i->imm < 16 ? i->imm : 0;
-    b->arrived[which]++;
+    b->arrived[which] += w->n;
     if (b->came < when) b->came = when;
     b->bar_latency = i->latency ? i->latency : 1;
     if (!(i->flags & ORR_TF_ARRIVE)) {
         w->waiting = (uint8_t)(which + 1);
-        b->at_barrier++;
+        b->at_barrier += w->n;
         s->when[id] |= WAITS; // far away, until it is let go
     }
     if (i->warps && i->warps < b->nwarps && b->arrived[which] >= i->warps)
@@ -126,13 +142,16 @@ static void end_block(acore *s, ablock *b) {
 void abt_block_warp_ended(acore *s, uint32_t id) {
     const awarp *w = &s->warps[id];
     ablock *b = &s->blocks[w->block];
-    uint64_t when = s->when[id] > w->landed ? s->when[id] : w->landed;
+    uint64_t when = s->when[id] + w->skew > w->landed ? s->when[id] + w->skew : w->landed;
     s->sched[w->sched].used &= ~(1ull << id % s->m->per_sched);
+    for (uint32_t n = 1; n < w->n; n++)
+        s->sched[w->id[n] / s->m->per_sched].used &= ~(1ull << w->id[n] % s->m->per_sched);
     s->when[id] = NEVER;
     for (uint32_t n = 0; n < b->nwarps; n++)
         if (b->warp[n] == id) b->warp[n] = NOBODY;
     if (when > b->end) b->end = when;
-    if (!--b->running)
+    b->running -= w->n;
+    if (!b->running)
         end_block(s, b);
     else
         release_if_all(s, b);

@@ -23,7 +23,7 @@
 #define FINE_INSTS   20
 #define FINE_LEN     80
 #define FINE_GAP     3
-#define COARSE_INSTS 64
+#define COARSE_INSTS SEGMENT_INSTS
 #define COARSE_LEN   128
 #define COARSE_GAP   6
 
@@ -35,6 +35,7 @@ acode *abt_code_new(orr_program *p) {
 
 void abt_code_free(acode *c) {
     if (!c) return;
+    abt_form_free(c);
     free(c->memo);
     free(c->memo_of);
     free(c->segs.at);
@@ -135,6 +136,19 @@ static void find_throttles(schedule *x) {
     }
 }
 
+// What it takes altogether.
+static void sum_bursts(const acode *c, aseg *g) {
+    uint32_t busy[ORR_GPU_UNITS_MAX] = {0};
+    const aburst *b = c->bursts.at + g->burst;
+    for (uint32_t n = 0; n < g->nbursts; n++, b++) {
+        g->slots += (uint32_t)b->slots + b->banks;
+        busy[b->unit] += b->busy;
+        if (busy[b->unit] < g->busy || busy[b->unit] > UINT16_MAX) continue;
+        g->busy = (uint16_t)busy[b->unit];
+        g->unit = b->unit;
+    }
+}
+
 // The segment ends; the next one begins in cycle t at the earliest.
 static void close_segment(schedule *x, uint64_t t) {
     acode *c = x->c;
@@ -146,6 +160,7 @@ static void close_segment(schedule *x, uint64_t t) {
         g->nmem = (uint16_t)(c->mems.n - g->mem);
         g->nwait = (uint16_t)(c->waits.n - g->wait);
         g->nbursts = (uint32_t)c->bursts.n - g->burst;
+        sum_bursts(c, g);
         *ORR_PUSH(&c->segs) = *g;
     }
     // waits that were found for the next one are its own: they are added after this
@@ -225,6 +240,8 @@ static void add_memory(schedule *x, uint32_t n, uint64_t t, const uint16_t *made
     a->quiet = i->space == ORR_SPACE_SHARED ||
                (x->m->perfect && i->space != ORR_SPACE_CONST && i->space != ORR_SPACE_GENERIC);
     a->quiet &= !(i->flags & ORR_TF_ASYNC);
+    a->loads = i->flags & ORR_TF_LOAD;
+    a->async = i->flags & ORR_TF_ASYNC;
     a->kind = i->flags & ORR_TF_ATOMIC ? ORR_L1_ATOMIC : i->flags & ORR_TF_STORE ? ORR_L1_STORE : ORR_L1_LOAD;
     a->latency = (uint16_t)latency_of(x->m, c, n);
     a->order = x->orders ? cyc_order_kind(x->orders, i->inst) : 0;

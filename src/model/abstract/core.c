@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-#define AHEAD 8  // warps before it has its turn the host fetches what it needs
-#define STEP  64 // cycles that a warp is simulated before the next one has its turn
+#define AHEAD 8   // warps before it has its turn the host fetches what it needs
+#define STEP  64  // cycles that a warp is simulated before the next one has its turn
+#define SKEW  256 // cycles that the last warp of a convoy may be behind the first
 
 uint64_t abt_slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
     uint64_t b = t >> 6, before = (1ull << (t & 63)) - 1;
@@ -53,6 +54,14 @@ uint64_t abt_slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
         }
         if (!n) return b << 6 | (uint64_t)(63 - __builtin_clzll(last));
     }
+}
+
+// n instructions of a scheduler from cycle t on, issue_interval apart. Where that is a power of two its slots
+// are as long, so that nothing is lost between those of different warps.
+static inline uint64_t issue(const machine *m, asched *q, uint64_t t, uint32_t n) {
+    uint32_t interval = (uint32_t)m->issue_interval;
+    if (1) return slots_take(&q->slots, t, n, interval);
+    return slots_take(&q->slots, (t + interval - 1) >> m->issue_shift, n, 1) << m->issue_shift;
 }
 
 // ---- code blocks
@@ -99,8 +108,8 @@ static bool next_block(acore *s, awarp *w, uint64_t *t) {
         bool dry = b->ndry && w->far <= *t;
         w->seg = dry ? b->dry : b->wet;
         w->end = w->seg + (dry ? b->ndry : b->nwet);
-        s->n.issued += b->count;
-        s->n.thread_insts += (uint64_t)b->count * (uint64_t)orr_popc(w->mask);
+        s->n.issued += (uint64_t)b->count * w->n;
+        s->n.thread_insts += (uint64_t)b->count * w->n * (uint64_t)orr_popc(w->mask);
         if (!w->ghost) {
             w->has_then = false;
             if (!code->in_order && !read_accesses(w, p->blocks[which].naccess)) {
@@ -162,6 +171,26 @@ static uint64_t ramp(acore *s, const aseg *g, uint64_t t) {
     return t < s->ramp ? g->tensor : 0;
 }
 
+// ---- a convoy
+// -----------------------------------------------------------------------------------------------
+// The segment for those that follow, booked all at once between when the first of them has begun with it, at
+// `from`, and when the last of them can have issued the last of it, skew cycles after `to`.
+static void follow_segment(acore *s, awarp *w, const aseg *g, uint64_t from, uint64_t to, bool slow) {
+    uint64_t room = to - from + w->skew, most = w->skew;
+    for (uint32_t k = 0; k < w->nparts; k++) {
+        asched *q = &s->sched[w->part[k].sched];
+        uint32_t n = w->part[k].n * g->slots, busy = w->part[k].n * (slow ? 2u * g->busy : g->busy);
+        uint64_t takes = n * s->m->issue_interval, free = room > takes ? (room - takes) / 2 : 0;
+        uint64_t last = issue(s->m, q, from + free, n);
+        if (last > to + most) most = last - to;
+        if (!busy) continue;
+        free = room > busy ? (room - busy) / 2 : 0;
+        last = slots_take(&s->pools[q->pool_of[g->unit]], from + free, busy, 1);
+        if (last > to + most) most = last - to;
+    }
+    w->skew = (uint32_t)most;
+}
+
 // ---- a warp
 // -------------------------------------------------------------------------------------------------
 // From when it is to go on, until `until` or until it waits for others.
@@ -180,8 +209,12 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
         const aseg *g = &code->segs.at[w->seg];
         if (g->nwait && w->far > t) {
             const uint16_t *at = code->waits.at + g->wait;
-            for (uint32_t k = 0; k < g->nwait; k++)
+            uint64_t last = t + w->skew;
+            for (uint32_t k = 0; k < g->nwait; k++) {
                 if (w->place[at[k]] > t) t = w->place[at[k]];
+                if (w->rear[at[k]] > last) last = w->rear[at[k]];
+            }
+            w->skew = last > t ? (uint32_t)(last - t) : 0;
         }
         if (g->before && !w->ghost) t = before(m, w, g, t);
         if (t >= until) {
@@ -194,8 +227,7 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
         uint64_t delay = 0;
         const aburst *burst = code->bursts.at + g->burst;
         for (uint32_t k = 0; k < g->nbursts; k++, burst++) {
-            uint64_t at = t + burst->at + delay,
-                     last = slots_take(&q->slots, at, burst->slots + burst->banks, (uint32_t)interval);
+            uint64_t at = t + burst->at + delay, last = issue(m, q, at, burst->slots + burst->banks);
             uint64_t over = at + (burst->slots - 1) * interval, lost = last > over ? last - over : 0;
             if (burst->busy) {
                 uint32_t busy = more ? 2u * burst->busy : burst->busy;
@@ -205,26 +237,43 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
             delay += lost;
         }
         end = t + len + delay;
+        if (w->nparts) follow_segment(s, w, g, t, end - g->tail, more != 0);
         if (g->nmem && !w->ghost) {
             uint64_t late = 0, shift = end - t - len;
             const amem *x = &code->mems.at[g->mem];
+            aissue issued[SEGMENT_INSTS];
+            bool loud = false;
             for (uint32_t k = 0; k < g->nmem; k++, x++) {
                 if (x->quiet) {
-                    uint32_t more_cost, cycles = abt_memory_cost(s, w, x, &more_cost);
+                    uint32_t more_cost, all, cycles = abt_memory_cost(s, w, x, &more_cost, &all);
                     uint64_t at = t + x->at + (shift ? shift * x->at / len : 0) + late;
                     uint64_t over = slots_take(&s->lsu, at, cycles, 1) + 1 - cycles;
                     more_cost += (uint32_t)(over > at ? over - at : 0);
                     // who needs it has been held up meanwhile, as all of the segment has
                     uint64_t slack = x->slack + (shift ? shift * (x->latency + x->slack) / len : 0);
                     if (more_cost > slack + late) late = more_cost - slack;
+                    if (all == cycles) continue;
+                    // those that follow, all at once, so that the last comes in time if it can
+                    uint64_t behind = w->skew > all - cycles ? w->skew - (all - cycles) : 0;
+                    uint64_t last = slots_take(&s->lsu, at + behind, all - cycles, 1) + 1;
+                    if (last > at + late + slack + w->skew + cycles)
+                        w->skew = (uint32_t)(last - at - late - slack - cycles);
                     continue;
                 }
                 uint64_t at = t + x->at + (shift ? shift * x->at / len : 0);
+                if (w->n > 1) issued[k] = (aissue){abt_access_at(s, w, x), at, 0};
                 uint64_t held = abt_memory(s, w, x, at);
                 if (held > late) late = held;
+                issued[k].held = held;
+                loud = true;
             }
+            if (loud && w->n > 1) abt_memory_follow(s, w, &code->mems.at[g->mem], issued, g->nmem);
             end += late;
             if (s->damaged) return;
+        }
+        if (w->skew > SKEW) { // so far apart they do not go together: the first one waits
+            end += w->skew - SKEW;
+            w->skew = SKEW;
         }
         w->seg++;
         t = end;
@@ -248,7 +297,7 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
                 return;
             }
             s->when[id] = t;
-            abt_block_barrier(s, id, i, end - g->tail);
+            abt_block_barrier(s, id, i, end - g->tail + w->skew);
             if (!(i->flags & ORR_TF_ARRIVE)) return; // it waits, or has been let go
         }
     }

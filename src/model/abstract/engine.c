@@ -104,6 +104,7 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->perfect = m->c->perfect;
     m->collector = m->c->sub_collectors != 0;
     m->issue_interval = (uint64_t)g->core_issue_interval;
+    m->issue_shift = (uint32_t)orr_ffs((uint32_t)m->issue_interval);
     m->spacing = (uint64_t)g->launch_sm_interval;
     m->fetches = !g->icache_perfect;
     m->receive = orr_calloc(m->ncores, sizeof *m->receive);
@@ -157,7 +158,7 @@ static void fit_core(const machine *m, acore *s) {
     if (s->places == m->places && s->accesses == m->accesses) return;
     for (uint32_t i = 0; i < m->nsched * m->per_sched; i++) {
         awarp *w = &s->warps[i];
-        w->many = orr_realloc(w->many, 2 * (size_t)m->places * sizeof *w->many);
+        w->many = orr_realloc(w->many, 3 * (size_t)m->places * sizeof *w->many);
         w->access = orr_realloc(w->access, (m->accesses + 1) * sizeof *w->access);
     }
     s->places = m->places;
@@ -425,7 +426,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     m->control = m->code->program->control;
     m->more = true;
     fit_warps(m);
-    abt_order_open(m);
+
     memset(&m->dealer, 0, sizeof m->dealer);
     memset(m->receive, 0, m->ncores * sizeof *m->receive);
     for (uint32_t n = 0; n < m->ncores; n++) {
@@ -436,6 +437,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
         s->id = n;
     }
     m->occ = occ;
+    abt_order_open(m);
     abt_memory_shape(m, (uint64_t)occ->l1_bytes);
     if (!m->perfect) {
         if (m->gpu->l2_flush) orr_quick_flush(m->memory);

@@ -322,85 +322,154 @@ static uint64_t lines(acore *s, awarp *w, access *k) {
     return ready > floor ? ready : floor;
 }
 
-static void set_ready(awarp *w, const amem *x, uint64_t ready) {
-    for (uint32_t d = 0; d < x->nset; d++)
+static void set_ready(awarp *w, const amem *x, uint64_t ready, uint64_t rear) {
+    for (uint32_t d = 0; d < x->nset; d++) {
         if (w->place[x->set[d]] < ready) w->place[x->set[d]] = ready;
+        if (w->rear[x->set[d]] < rear) w->rear[x->set[d]] = rear;
+    }
     if (w->far < ready) w->far = ready;
+    if (w->far < rear) w->far = rear;
 }
 
 void abt_memory_done(awarp *w, const amem *x, uint64_t ready) {
     if (w->landed < ready) w->landed = ready;
-    set_ready(w, x, ready);
+    set_ready(w, x, ready, ready);
 }
 
-uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more) {
-    machine *m = s->m;
-    acode *code = m->code;
-    amemos *memo = &code->memo[x->memo];
-    if (memo->skip) {
-        memo->skip--;
-        if (code->in_order && !abt_access_skip(&w->trace)) s->damaged = true;
-    } else {
-        access k;
-        if (!abt_access(s, w, x, &k)) return 0;
-        memo->alike = memo->cost != k.cost ? 0 : memo->alike < LOOKS ? (uint8_t)(memo->alike + 1) : LOOKS;
-        memo->skip = memo->alike == LOOKS ? 15 : 0;
-        memo->cost = (uint16_t)(k.cost < UINT16_MAX ? k.cost : UINT16_MAX);
-        memo->each = k.each ? k.each : 1;
-        memo->space = k.space;
-        memo->lines = (uint16_t)m->lines.lines;
-        memo->sectors = (uint16_t)m->lines.sectors;
-    }
+// The trace of the n-th warp of a convoy at the place where the first one's is at `at`.
+static orr_trace others(const awarp *w, const orr_trace *at, uint32_t n) {
+    const uint8_t *p = w->bytes[n];
+    return (orr_trace){p + (at->at - w->base), p + (at->end - w->base), at->mask};
+}
+
+static void count_costs(acore *s, const amem *x, const amemos *memo, uint32_t n) {
     if (memo->space == ORR_SPACE_SHARED) {
-        s->n.shared_requests[x->kind]++;
-        s->n.shared_passes[x->kind] += memo->cost / memo->each;
+        s->n.shared_requests[x->kind] += n;
+        s->n.shared_passes[x->kind] += (uint64_t)n * (memo->cost / memo->each);
     } else {
         bool local = memo->space == ORR_SPACE_LOCAL;
-        s->n.l1_requests[local][x->kind]++;
-        s->n.l1_tags += memo->lines;
-        s->n.l1_sectors[local][x->kind] += memo->sectors;
-        s->n.l1_hit[local][x->kind] += memo->sectors;
+        s->n.l1_requests[local][x->kind] += n;
+        s->n.l1_tags += (uint64_t)n * memo->lines;
+        s->n.l1_sectors[local][x->kind] += (uint64_t)n * memo->sectors;
+        s->n.l1_hit[local][x->kind] += (uint64_t)n * memo->sectors;
     }
-    *more = memo->cost - memo->each;
-    return memo->cost;
 }
 
-uint64_t abt_memory(acore *s, awarp *w, const amem *x, uint64_t t) {
+// The whole work for one warp.
+static bool look_at_cost(acore *s, uint32_t id, orr_trace *at, const amem *x, amemos *memo) {
+    access k;
+    if (!abt_access(s, id, at, x, &k)) return false;
+    memo->alike = memo->cost != k.cost ? 0 : memo->alike < LOOKS ? (uint8_t)(memo->alike + 1) : LOOKS;
+    memo->skip = memo->alike == LOOKS ? 15 : 0;
+    memo->cost = (uint16_t)(k.cost < UINT16_MAX ? k.cost : UINT16_MAX);
+    memo->each = k.each ? k.each : 1;
+    memo->space = k.space;
+    memo->lines = (uint16_t)s->m->lines.lines;
+    memo->sectors = (uint16_t)s->m->lines.sectors;
+    return true;
+}
+
+uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint32_t *all) {
+    acode *code = s->m->code;
+    amemos *memo = &code->memo[x->memo];
+    uint32_t id = (uint32_t)(w - s->warps);
+    orr_trace at = abt_access_at(s, w, x), begin = at;
+    if (memo->skip) {
+        memo->skip--;
+        if (code->in_order && !abt_access_skip(&at)) s->damaged = true;
+    } else if (!look_at_cost(s, id, &at, x, memo)) {
+        return 0;
+    }
+    if (code->in_order) w->trace = at;
+    uint32_t cost = memo->cost, left = w->n - 1;
+    *more = cost - memo->each;
+    *all = cost;
+    count_costs(s, x, memo, 1);
+    for (uint32_t n = 1; left && memo->alike < LOOKS; n++, left--) {
+        at = others(w, &begin, n);
+        if (!look_at_cost(s, w->id[n], &at, x, memo)) return 0;
+        count_costs(s, x, memo, 1);
+        *all += memo->cost;
+    }
+    if (left) count_costs(s, x, memo, left);
+    *all += left * memo->cost;
+    return cost;
+}
+
+// One warp's access, issued at t: the cycles that it is held up, and when its data are there.
+static uint64_t one_access(acore *s, awarp *w, uint32_t id, orr_trace *at, const amem *x, uint64_t t,
+                           uint64_t *ready) {
     machine *m = s->m;
     access k;
-    if (!abt_access(s, w, x, &k)) return 0;
-    m->mem = x;
-    m->warp = w;
+    *ready = 0;
+    if (!abt_access(s, id, at, x, &k)) return 0;
     if (t < s->held && t >= s->held_from) t = s->held;
-    uint64_t end = slots_take(&s->lsu, t, k.cost, 1) + 1, ready;
+    uint64_t end = slots_take(&s->lsu, t, k.cost, 1) + 1;
     k.from = end - k.cost > t ? end - k.cost : t;
     if (k.space == ORR_SPACE_SHARED) {
         s->n.shared_requests[x->kind]++;
         s->n.shared_passes[x->kind] += k.cost / k.each;
-        ready = k.from + k.cost - k.each + m->c->shared_latency;
+        *ready = k.from + k.cost - k.each + m->c->shared_latency;
     } else if (k.space == ORR_SPACE_CONST) {
-        ready = k.from + (m->access.mask ? constants(s, &m->access) : m->c->const_latency);
+        *ready = k.from + (m->access.mask ? constants(s, &m->access) : m->c->const_latency);
     } else {
         uint64_t from = k.from;
-        ready = lines(s, w, &k);
+        *ready = lines(s, w, &k);
         if (x->order & ORDER_WAITS && k.space != ORR_SPACE_LOCAL)
             w->need += (uint32_t)orr_popc(m->access.mask);
         if (k.from > from) hold(s, from, k.from); // it stood still
     }
     // One that finds the queue full waits until there is room.
     uint64_t room = (uint64_t)m->lsu_queue * k.cost, held = k.from - t > room ? k.from - t - room : 0;
-    if (!(k.i->flags & ORR_TF_LOAD)) return held;
-    if (w->asked) return held;
-    if (w->landed < ready) w->landed = ready;
-    if (k.i->flags & ORR_TF_ASYNC) {
+    if (!x->loads || x->late || x->async || w->asked) return held;
+    uint64_t due = t + x->latency + x->slack;
+    return *ready > due && *ready - due > held ? *ready - due : held;
+}
+
+// What the first warp of a convoy has asked for is there at `ready`, the last of what those that follow asked
+// for at `rear`; 0: they have not yet.
+static void loaded(awarp *w, const amem *x, uint64_t ready, uint64_t rear) {
+    uint64_t last = rear > ready ? rear : ready;
+    if (!x->loads || w->asked) return;
+    if (w->landed < last) w->landed = last;
+    if (x->async) {
         uint64_t *g = &w->group_ready[w->group % MAX_GROUPS];
-        if (*g < ready) *g = ready;
+        if (*g < last) *g = last;
     } else if (x->late) {
-        set_ready(w, x, ready);
-    } else if (ready > t + x->latency + x->slack && ready - t - x->latency - x->slack > held) {
-        held = ready - t - x->latency - x->slack;
+        set_ready(w, x, ready, rear);
     }
+}
+
+uint64_t abt_memory(acore *s, awarp *w, const amem *x, uint64_t t) {
+    machine *m = s->m;
+    m->mem = x;
+    m->warp = w;
+    orr_trace at = abt_access_at(s, w, x);
+    uint64_t ready, held = one_access(s, w, (uint32_t)(w - s->warps), &at, x, t, &ready);
+    if (m->code->in_order) w->trace = at;
+    loaded(w, x, ready, 0);
     return held;
+}
+
+void abt_memory_follow(acore *s, awarp *w, const amem *x, const aissue *issue, uint32_t n) {
+    machine *m = s->m;
+    uint64_t rear[SEGMENT_INSTS] = {0}, skew = w->skew;
+    for (uint32_t k = 1; k < w->n; k++) {
+        uint64_t after = w->skew * k / (w->n - 1);
+        for (uint32_t i = 0; i < n; i++) {
+            if (x[i].quiet) continue;
+            uint64_t then;
+            orr_trace at = others(w, &issue[i].at, k);
+            m->mem = &x[i];
+            uint64_t held = one_access(s, w, w->id[k], &at, &x[i], issue[i].when + after, &then);
+            if (then > rear[i]) rear[i] = then;
+            if (after + held > issue[i].held + skew) skew = after + held - issue[i].held;
+            if (s->damaged) return;
+        }
+    }
+    w->skew = (uint32_t)skew;
+    for (uint32_t i = 0; i < n; i++)
+        if (!x[i].quiet) loaded(w, &x[i], 0, rear[i]);
 }
 
 void abt_memory_prefetch(const acore *s, const awarp *w) {
