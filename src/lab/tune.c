@@ -65,8 +65,8 @@ static const rule rules[] = {
     {"core.branch_jump", "cycles", reading_direct, "branch.loop", NULL, 1, -24, 1, 0, 100},
     // What other instructions of a fence take: one cycle, or CCTL and two others.
     {"core.fence_block", "cycles", reading_direct, "fence.cta", NULL, 1, -1, 1, 1, 2000},
-    {"core.fence_gpu", "cycles", reading_direct, "fence.gpu", NULL, 1, -8, 1, 1, 10000},
-    {"core.fence_system", "cycles", reading_direct, "fence.sys", NULL, 1, -8, 1, 1, 50000},
+    {"core.fence_gpu", "cycles", reading_direct, "fence.gpu", NULL, 1, -20, 1, 1, 10000},
+    {"core.fence_system", "cycles", reading_direct, "fence.sys", NULL, 1, -20, 1, 1, 50000},
     {"lsu.queue", "instructions", reading_line_length, "queue.issued", NULL, 1, 0, 1, 1, 1024},
     {"launch.sm_interval", "cycles", reading_pace, "small.on_sm", NULL, 1, 0, 1, 1, 200},
     // caches of an SM

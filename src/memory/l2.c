@@ -166,7 +166,12 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
     t += w->ops || w->quarters ? w->ops * p->c->atomic + w->quarters * p->c->atomic / 4 : p->c->atomic;
     s->atomic_free[u] = t;
     happened(p, t);
-    if (w->kind != ORR_REQ_ATOMIC) return;
+    if (w->kind != ORR_REQ_ATOMIC) {
+        if (w->told)
+            *ORR_PUSH(out) =
+                (orr_reply){.time = w->far ? t + p->c->far : t, .sm = w->sm, .token = w->token};
+        return;
+    }
     uint32_t copy = new_waiter(p);
     p->waiters.at[copy] = *w;
     add_event(p, (orr_l2_event){
@@ -406,6 +411,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
                        .ops = r->ops,
                        .quarters = r->quarters,
                        .slow = r->slow,
+                       .told = r->told,
                        .line = r->line,
                        .needs = lack,
                        .hit = !lack,

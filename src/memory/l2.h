@@ -35,7 +35,7 @@ typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic
     uint8_t needs; // sectors that are not here yet
     uint8_t hit;
     uint8_t quarters;
-    bool slow;
+    bool slow, told;
     bool far; // the other half waits, or an SM there
     uint64_t line;
 } orr_l2_waiter;

@@ -40,7 +40,7 @@ struct orr_memsys {
     partition *part;
     uint32_t parts, units;
     uint32_t halves; // 2: with copies
-    uint32_t sms;
+    uint32_t tpc; // SMs of one
     uint16_t *part_of; // unit
     uint8_t *side_of;  // unit
     uint64_t l2_bytes;
@@ -70,7 +70,7 @@ orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
     orr_dram_configure(&m->dram, g);
     orr_l2_configure(&m->l2, g, &m->dram);
     orr_spread_init(&m->spread, m->units, g->l2_hash);
-    m->sms = (uint32_t)g->sm_count;
+    m->tpc = orr_tpc_sms(g);
     m->halves = m->l2.copies ? 2 : 1;
     if (m->parts % m->halves || (m->halves > 1 && (slices % m->parts || channels % m->parts))) {
         orr_fail(e, ORR_BAD_INPUT,
@@ -186,7 +186,7 @@ static void add(const orr_memsys *m, partition *p, const orr_request *q, key *k)
     uint64_t tag;
     uint32_t half, slice = slice_of(m, p, q->line, &half, &tag);
     if (m->halves > 1) {
-        uint32_t own = (uint32_t)((uint64_t)q->sm * 2 / m->sms) & 1;
+        uint32_t own = orr_half_of_sm(q->sm, m->tpc);
         if (own != half) tag |= ORR_L2_FAR;
         half = own;
     }

@@ -18,7 +18,7 @@ enum orr_request_kind {
     ORR_REQ_READ,   // answered
     ORR_REQ_WRITE,  // not answered
     ORR_REQ_ATOMIC, // answered
-    ORR_REQ_REDUCE, // not answered
+    ORR_REQ_REDUCE, // not answered, but for `told`: with no sectors, when it is done
 };
 enum { // where a request comes from, for the counters
     ORR_FROM_GLOBAL,
@@ -40,6 +40,7 @@ typedef struct orr_request {
     uint8_t ops;            // ATOMIC, REDUCE: lanes; those on one word are done one after the other
     uint8_t quarters;       // and so many quarters of that
     bool slow;              // the next one on the same sector has to wait for it (l2.atomic_again)
+    bool told;              // REDUCE: the sender wants to know when it is done
     bool far;               // within memory: from the other half of L2
     uint32_t partition;     // for the sender, who has to know where it goes
     uint32_t order, norder; // for the sender too: what it must not overtake
@@ -74,6 +75,14 @@ typedef struct orr_memsys_stats { // sums over partitions; sectors unless said o
     uint64_t joined; // answered with another load, without a lookup (l2.merge)
     uint64_t last;   // ticks: when the last thing happened
 } orr_memsys_stats;
+
+// Two halves that keep copies: TPCs belong to them in turn, so that a few blocks, which begin on TPCs of
+// different GPCs (H200: micro/blocks, small.sm), have some in each. `tpc`: SMs of one.
+static inline uint32_t orr_half_of_sm(uint32_t sm, uint32_t tpc) { return sm / tpc & 1; }
+static inline uint32_t orr_tpc_sms(const orr_gpu *g) {
+    uint32_t n = g->tpc_count > 0 ? (uint32_t)(g->sm_count / g->tpc_count) : 1;
+    return n ? n : 1;
+}
 
 typedef struct orr_memsys orr_memsys;
 orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e);

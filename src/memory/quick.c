@@ -61,7 +61,7 @@ struct orr_quick {
     uint64_t column;       // with what refresh takes
     uint32_t behind_slice; // channels that a slice uses
     uint64_t l2_bytes;
-    uint32_t sms;
+    uint32_t tpc; // SMs of one
     orr_memsys_stats stats;
 };
 
@@ -75,7 +75,7 @@ orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
     q->nslices = (uint32_t)g->l2_slices;
     q->nchannels = (uint32_t)g->dram_channels;
     q->l2_bytes = (uint64_t)g->l2_size;
-    q->sms = (uint32_t)g->sm_count;
+    q->tpc = orr_tpc_sms(g);
     orr_dram_configure(&q->dram, g);
     orr_l2_configure(&q->l2, g, &q->dram);
     q->column = (uint64_t)((double)q->dram.column * 100 / g->dram_efficiency);
@@ -215,7 +215,7 @@ void orr_quick_prefetch(orr_quick *q, uint64_t line, uint32_t sm) {
     uint64_t tag;
     uint32_t unit = unit_of(q, line, &tag), home = q->slice_of[unit];
     orr_tags_prefetch(&q->tags[home], tag);
-    if (q->l2.copies && (uint32_t)((uint64_t)sm * 2 / q->sms) != q->side_of[unit])
+    if (q->l2.copies && orr_half_of_sm(sm, q->tpc) != q->side_of[unit])
         orr_tags_prefetch(&q->tags[(home + q->nslices / 2) % q->nslices], tag | ORR_L2_FAR);
 }
 
@@ -386,7 +386,7 @@ static uint64_t change(orr_quick *q, uint32_t unit, const orr_request *r, uint64
 orr_quick_reply orr_quick_ask(orr_quick *q, const orr_request *r, uint8_t whole) {
     uint64_t tag, n = (uint64_t)orr_popc(r->sectors), time = r->time + q->base;
     uint32_t unit = unit_of(q, r->line, &tag), home = q->slice_of[unit];
-    bool far = q->l2.copies && (uint32_t)((uint64_t)r->sm * 2 / q->sms) != q->side_of[unit];
+    bool far = q->l2.copies && orr_half_of_sm(r->sm, q->tpc) != q->side_of[unit];
     bool read = r->kind == ORR_REQ_READ;
     uint64_t here = far ? tag | ORR_L2_FAR : tag;
     slice *s = &q->slice[far ? (home + q->nslices / 2) % q->nslices : home];

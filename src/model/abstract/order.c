@@ -13,6 +13,7 @@ static void make_view(machine *m) {
     m->view = orr_malloc(sizeof *m->view);
     *m->view = *m->c;
     m->view->nsms = m->ncores;
+    m->view->tpc = orr_tpc_sms(m->gpu);
     m->view->sms = orr_calloc(m->ncores, sizeof *m->view->sms);
 }
 
@@ -24,7 +25,11 @@ order *abt_order_new(machine *m, const orr_kernel *k) {
 
 void abt_order_open(machine *m) {
     m->order = m->code->ordered ? abt_order_new(m, m->kernel) : NULL;
-    for (uint32_t n = 0; m->order && n < m->ncores; n++) m->view->sms[n].out.n = m->view->sms[n].needs.n = 0;
+    for (uint32_t n = 0; m->order && n < m->ncores; n++) {
+        sm *s = &m->view->sms[n];
+        s->out.n = s->needs.n = 0;
+        s->nblocks = (uint32_t)m->occ->blocks;
+    }
 }
 
 void abt_order_close(machine *m) {
@@ -55,7 +60,8 @@ bool abt_order_note(acore *s, orr_request *r) {
     for (uint32_t left = a->mask; left; left &= left - 1, k++) {
         uint64_t addr = a->addr[orr_ffs(left)];
         if (addr / ORR_LINE != r->line) continue;
-        *ORR_PUSH(&to->needs) = (orr_need){addr / 4, needs ? needs[k] : 0, (uint16_t)(w - s->warps), kind};
+        *ORR_PUSH(&to->needs) =
+            (orr_need){addr / 4, needs ? needs[k] : 0, (uint16_t)(w - s->warps), kind, w->block};
         if (!r->norder++) r->order = (uint32_t)to->needs.n;
     }
     if (!r->norder) return false; // a line that had to make room

@@ -402,8 +402,11 @@ static void fit_program(engine *x) {
     for (int n = 0; n < c->nworkers; n++) fit_worker(&c->workers[n], p->ninsts);
     fit_warps(c, p->nplaces, c->in_order ? 0 : p->max_access);
     uint64_t last = 0;
-    for (uint32_t n = 0; n < p->ninsts; n++)
+    c->tells = false;
+    for (uint32_t n = 0; n < p->ninsts; n++) {
         if (p->insts[n].pc > last) last = p->insts[n].pc;
+        c->tells |= p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm >= 1 && !c->outside;
+    }
     c->code_lines = last / (uint64_t)c->gpu->icache_line + 1;
     c->code_fits = !c->kernel->grows && c->code_lines <= (uint64_t)(c->gpu->icache_l0 / c->gpu->icache_line);
 }

@@ -70,7 +70,8 @@ static void note_order(sm *s, orr_request *r) {
         uint64_t addr = a->addr[orr_ffs(m)];
         if (addr / ORR_LINE != r->line) continue;
         *ORR_PUSH(&s->needs) =
-            (orr_need){addr / 4, s->head_needs ? s->head_needs[k] : 0, s->head_warp, s->head_order};
+            (orr_need){addr / 4, s->head_needs ? s->head_needs[k] : 0, s->head_warp, s->head_order,
+                       warp_of(s, s->head_warp)->block};
         if (!r->norder++) r->order = (uint32_t)s->needs.n;
     }
 }
@@ -102,7 +103,7 @@ static void send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     s->sent = r.time;
     if (r.kind != ORR_REQ_READ && c->far_ticks && c->gpu->l2_copies) { // it is done where it belongs
         if (behind > s->sent && r.kind == ORR_REQ_WRITE) s->sent = behind;
-        if (orr_memsys_side_of(c->mem, r.line) != (int)(s->id * 2 / c->nsms)) s->sent += c->far_ticks;
+        if (orr_memsys_side_of(c->mem, r.line) != (int)orr_half_of_sm(s->id, c->tpc)) s->sent += c->far_ticks;
     }
     *ORR_PUSH(&s->out) = r;
     // a port that is behind holds up L1
@@ -363,6 +364,12 @@ static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors,
     r.quarters = quarters % 4;
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     if (answered) r.token = new_miss(s, line, sectors, k->flight, ORR_NO_LINE);
+    if (!answered && s->c->tells) {
+        warp *w = warp_of(s, k->warp);
+        r.told = true;
+        r.token = told_token(w);
+        w->reducing++;
+    }
     send(s, r, when, 8 + 32 * (uint32_t)orr_popc(sectors) + (uint32_t)s->c->gpu->xbar_mask);
 }
 
@@ -791,6 +798,10 @@ static void go_on(sm *s) {
 }
 
 void cyc_lsu_answer(sm *s, const arrival *a) {
+    if (a->token & TOLD) {
+        cyc_warp_told(s, a->token, (a->time + ORR_TICKS - 1) / ORR_TICKS);
+        return;
+    }
     uint64_t t = a->time > s->receive_free ? a->time : s->receive_free;
     uint32_t bytes = 8 + 32 * (uint32_t)orr_popc(a->sectors);
     s->receive_free = t + bytes * s->reply_byte;

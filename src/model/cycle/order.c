@@ -32,7 +32,7 @@
 
 #define MAX_WORDS   (1u << 20) // that are followed; others are not waited for
 #define TAKES       (1u << 31) // of a need: the access takes a lock
-#define LOOP_CLOCKS 25         // of a loop around a look: a comparison and a jump
+#define LOOP_CLOCKS 30 // of a loop around a look: ISETP 13 or 14, BRA 10, a move 2, YIELD 5 (contention.cu)
 #define SWAPS       (1u << 14) // words whose last swap is remembered
 #define QUIET       256 // windows without anybody who went on, in which those that wait still keep slices busy
 #define PATIENCE    64  // looks of a warp that has a lock and waits for another
@@ -52,7 +52,7 @@ typedef struct place { // a word that somebody writes in order
 
 typedef struct swap { // the last swap of a word in a loop
     uint64_t word, when;
-    uint32_t who;
+    uint32_t who; // the thread block
 } swap;
 
 typedef struct held {
@@ -333,12 +333,18 @@ static uint32_t who_of(const orr_request *r, const orr_need *need) {
     return r->sm * ORDER_WARPS + need->warp % ORDER_WARPS;
 }
 
+// Its thread block.
+static uint32_t block_of(const cycle *c, const orr_request *r, const orr_need *need) {
+    return r->sm * c->sms[r->sm].nblocks + need->block;
+}
+
 // It happens now, at the request's time.
-static void happens(order *o, const orr_request *r, const orr_need *need) {
+static void happens(order *o, const cycle *c, const orr_request *r, const orr_need *need) {
     o->idle = 0;
     for (uint32_t n = 0; n < r->norder; n++) {
         uint32_t who = who_of(r, need);
-        if (need[n].kind & ORDER_AGAIN) *swap_of(o, need[n].word) = (swap){need[n].word, r->time, who};
+        if (need[n].kind & ORDER_AGAIN)
+            *swap_of(o, need[n].word) = (swap){need[n].word, r->time, block_of(c, r, need)};
         place *p = need[n].kind & ORDER_WRITES || need[n].need & TAKES ? find(o, need[n].word) : NULL;
         if (!p) continue;
         if (need[n].kind & ORDER_WRITES) {
@@ -368,21 +374,24 @@ static bool takes(const orr_request *r, const orr_need *need) {
 static uint64_t apart_of(const order *o, const cycle *c, const orr_request *r) {
     uint64_t apart = (c->l2_latency + LOOP_CLOCKS) * ORR_TICKS;
     if (r->kind != ORR_REQ_ATOMIC) return apart;
+    if (c->far_ticks && orr_memsys_side_of(c->mem, r->line) != (int)orr_half_of_sm(r->sm, c->tpc))
+        apart += c->far_ticks;
     apart += (uint64_t)(c->gpu->l2_atomic_latency * ORR_TICKS);
     uint64_t all = o->looks[r->partition] * c->atomic_ticks;
     return all > apart ? all : apart;
 }
 
 // May it go on? Then *when is the first look after what it waited for; else *at is what it waits for.
-static bool ready(const order *o, const orr_request *r, const orr_need *need, const cycle *c, uint64_t *when,
-                  place **at) {
-    uint64_t after = 0, tried = r->time, apart = apart_of(o, c, r);
+static bool ready(const order *o, const orr_request *r, const orr_need *need, const cycle *c, uint64_t own,
+                  uint64_t *when, place **at) {
+    uint64_t after = 0, tried = r->time, apart = apart_of(o, c, r) + own;
     uint32_t who = who_of(r, need);
     for (uint32_t n = 0; n < r->norder; n++) {
         uint32_t least = need[n].need & ~TAKES;
         if (need[n].kind & ORDER_AGAIN && !need[n].need) {
             const swap *s = swap_of(o, need[n].word);
-            if (s->word == need[n].word && s->who != who && s->when && s->when + apart > tried)
+            if (s->word == need[n].word && s->who != block_of(c, r, need) && s->when &&
+                s->when + apart > tried)
                 tried = s->when + apart;
         }
         place *p = least || need[n].need & TAKES ? find(o, need[n].word) : NULL;
@@ -425,8 +434,9 @@ static void go_on(order *o, cycle *c, uint32_t who, uint64_t when) {
         orr_request r = o->waiting.at[h].r;
         next = o->waiting.at[h].next;
         if (r.time < when) r.time = when;
-        if (takes(&r, o->needs.at + o->waiting.at[h].first)) o->looks[r.partition] -= r.ops ? r.ops : 1;
-        happens(o, &r, o->needs.at + o->waiting.at[h].first);
+        const orr_need *need = o->needs.at + o->waiting.at[h].first;
+        if (takes(&r, need)) o->looks[r.partition] -= r.ops ? r.ops : 1;
+        happens(o, c, &r, need);
         o->needs_live -= r.norder;
         r.order = r.norder = 0;
         *ORR_PUSH(&c->sms[r.sm].out) = r;
@@ -464,10 +474,13 @@ static int by_time(const void *a, const void *b) {
 // All that a warp waits for goes on together, or none of it.
 static bool all_ready(const order *o, const cycle *c, uint32_t who, uint64_t *last, place **at) {
     *last = 0;
+    uint64_t own = 0; // a try has failed when all of its lanes have had their turn
+    for (uint32_t h = o->first[who]; h != NOBODY; h = o->waiting.at[h].next)
+        own += o->waiting.at[h].r.ops * c->atomic_ticks;
     for (uint32_t h = o->first[who]; h != NOBODY; h = o->waiting.at[h].next) {
         uint64_t when;
         const held *x = &o->waiting.at[h];
-        if (!ready(o, &x->r, o->needs.at + x->first, c, &when, at)) return false;
+        if (!ready(o, &x->r, o->needs.at + x->first, c, own, &when, at)) return false;
         if (when > *last) *last = when;
     }
     return true;
@@ -543,7 +556,7 @@ void cyc_order_requests(order *o, cycle *c, uint64_t now) {
         for (size_t i = 0; i < c->sms[n].out.n; i++) {
             const orr_request *r = &c->sms[n].out.at[i];
             const orr_need *need = c->sms[n].needs.at + (r->order ? r->order - 1 : 0);
-            if (r->order && !(need->kind & ORDER_WAITS)) happens(o, r, need);
+            if (r->order && !(need->kind & ORDER_WAITS)) happens(o, c, r, need);
         }
     for (uint32_t n = 0; n < c->nsms; n++) {
         sm *s = &c->sms[n];
@@ -553,9 +566,9 @@ void cyc_order_requests(order *o, cycle *c, uint64_t now) {
             if (!r->order || !(need->kind & ORDER_WAITS)) continue;
             uint64_t when;
             place *at;
-            if (!competes(r, need) && ready(o, r, need, c, &when, &at)) {
+            if (!competes(r, need) && ready(o, r, need, c, 0, &when, &at)) {
                 r->time = when;
-                happens(o, r, need);
+                happens(o, c, r, need);
                 continue;
             }
             hold(o, r, need);

@@ -122,6 +122,10 @@ static void fence(sm *s, warp *w, const orr_tinst *i) {
     if (i->imm >= 1 && s->now < w->stored && w->front < w->stored + (uint64_t)g->core_fence_store)
         w->front = w->stored + (uint64_t)g->core_fence_store; // for the GPU: L2 must have them
     w->front_why = ORR_STALL_MEMBAR;
+    if (i->imm >= 1 && w->reducing) { // nor are reductions done before L2 says so
+        w->fenced = w->front;
+        w->front = NEVER;
+    }
 }
 
 // ---- issue

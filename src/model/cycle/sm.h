@@ -26,9 +26,10 @@
 enum { ORDER_WAITS = 1, ORDER_WRITES = 2, ORDER_AGAIN = 4, ORDER_SPINS = 8, ORDER_WARPS = 256 };
 typedef struct orr_need {
     uint64_t word;
-    uint32_t need; // writes to it that must have happened
-    uint16_t warp; // of the SM, less than ORDER_WARPS
-    uint8_t kind;  // ORDER_*
+    uint32_t need;  // writes to it that must have happened
+    uint16_t warp;  // of the SM, less than ORDER_WARPS
+    uint8_t kind;   // ORDER_*
+    uint32_t block; // its thread block: the slot on the SM
 } orr_need;
 
 typedef struct tbuf { // a thread block's traces, copied from its source
@@ -66,6 +67,8 @@ typedef struct warp {
     uint32_t inflight; // loads and copies it has not had an answer to, stores that wait for L1
     uint64_t landed;   // when the last of the others is there
     uint64_t stored;   // when its last store will have been heard of
+    uint32_t reducing; // reductions that have not been heard of; only where a fence waits for them
+    uint64_t fenced;   // a fence waits for them, and takes until then at least; 0: none
     orr_trace trace;
     const uint8_t *base; // where the trace begins
     uint64_t age;        // order of arrival on the SM
@@ -274,12 +277,13 @@ typedef struct cycle {   // one GPU, from launch to launch
     const orr_gpu *gpu;
     orr_program *program; // of the launch under way
     const orr_kernel *kernel;
+    bool tells;    // it has fences that wait for reductions
     bool in_order; // accesses are used in the order of the stream
     bool timeline;
     bool perfect;
     bool more; // there are thread blocks that no SM has yet
     sm *sms;
-    uint32_t nsms;
+    uint32_t nsms, tpc;                                // tpc: SMs of one
     uint32_t nsched, per_sched;                        // schedulers of an SM, warps of each
     uint32_t sched_per_sub, sub_banks, sub_collectors; // of a sub-core; collectors 0: none
     uint32_t read_banks; // of a sub-core without collectors, ORR_READ_BANKS at most
@@ -318,6 +322,12 @@ typedef struct cycle {   // one GPU, from launch to launch
 static inline uint64_t due(uint64_t when, uint8_t why) { return when << 8 | why; }
 static inline uint64_t due_when(uint64_t d) { return d >> 8 == NEVER >> 8 ? NEVER : d >> 8; }
 
+// Whom a reduction's answer is for: a warp, as long as it is there.
+#define TOLD (1u << 31)
+static inline uint32_t told_token(const warp *w) {
+    return TOLD | (uint32_t)(w->age & 0x7ffff) << 12 | ((uint32_t)w->sched * MAX_WARPS + w->slot);
+}
+
 static inline uint32_t warp_id(const warp *w) { return (uint32_t)w->sched * MAX_WARPS + w->slot; }
 static inline warp *warp_of(const sm *s, uint32_t id) {
     return &s->sched[id / MAX_WARPS].warps[id % MAX_WARPS];
@@ -347,6 +357,7 @@ void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t gr
 void cyc_warp_reads(sm *s, warp *w, const orr_tinst *i, uint64_t when);
 void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i);
 void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when);
+void cyc_warp_told(sm *s, uint32_t token, uint64_t when); // a reduction is done
 
 // ---- alone.c: pre-characterisation takes down when results are there ---------------------------------
 void cyc_alone_note(const sm *s, const orr_tinst *i, uint64_t ready);

@@ -90,6 +90,22 @@ void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
     answered(s, w, when);
 }
 
+// A fence for the GPU waits until the warp's reductions have been done, wherever they queue (H200:
+// micro/atomics, red on one line: SMs are active as long as with atom).
+void cyc_warp_told(sm *s, uint32_t token, uint64_t when) {
+    warp *w = warp_of(s, token & 0xfff);
+    if (told_token(w) != token || !w->reducing) return; // it has ended
+    uint64_t heard = when + (uint64_t)s->c->gpu->core_fence_store;
+    if (--w->reducing || !w->fenced) {
+        if (w->stored < when) w->stored = when;
+        return;
+    }
+    w->front = w->fenced > heard ? w->fenced : heard;
+    w->front_why = ORR_STALL_MEMBAR;
+    w->fenced = 0;
+    if (w->at != w->end) cyc_warp_look(s, w);
+}
+
 // When all groups of copies but the newest `left` are done.
 static uint64_t groups_done(const warp *w, uint32_t left) {
     uint64_t t = 0;
