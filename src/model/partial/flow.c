@@ -10,9 +10,10 @@
 
 #define FEW 4096 // requests: less than that is over before queues have filled
 
-// Sectors a cycle (of the SMs), all channels together; 0: too few to tell.
-double flow_rate(const orr_gpu *g, orr_request *list, size_t n) {
-    if (n < FEW) return 0;
+// The list through memory at `rate` sectors a cycle. Returns the cycles until all of it is done, 0 if there
+// is no such memory; *waits: by how much each read took longer than one that finds all idle.
+static double through(const orr_gpu *g, orr_request *list, size_t n, double rate, float *waits,
+                      size_t *nwaits, orr_memsys_stats *stats) {
     orr_gpu small = *g;
     // in each slice twice what can be on its way
     uint64_t lines = (uint64_t)g->l2_slices * (uint64_t)g->l2_misses * 2;
@@ -20,11 +21,11 @@ double flow_rate(const orr_gpu *g, orr_request *list, size_t n) {
     orr_err e = {0};
     orr_memsys *m = orr_memsys_new(&small, &e);
     if (!m) return 0;
-    double peak = g->dram_bandwidth * 1e3 / g->clock_sm / ORR_SECTOR; // sectors a cycle
-    double t = 0;
+    double t = 0, way = g->dram_latency - g->l2_latency;
     for (size_t i = 0; i < n; i++) {
         list[i].time = (uint64_t)(t * (double)ORR_TICKS);
-        t += orr_popc(list[i].sectors) / peak;
+        list[i].token = (uint32_t)i;
+        t += orr_popc(list[i].sectors) / rate;
     }
     orr_request *part = orr_malloc(n * sizeof *part);
     orr_replies out = {0};
@@ -33,13 +34,33 @@ double flow_rate(const orr_gpu *g, orr_request *list, size_t n) {
         for (size_t i = 0; i < n; i++)
             if (orr_memsys_partition_of(m, list[i].line) == p) part[k++] = list[i];
         orr_memsys_run(m, p, part, k, UINT64_MAX, &out);
-        out.n = 0;
     }
-    orr_memsys_stats s;
-    orr_memsys_stats_sum(m, &s);
-    double cycles = (double)s.last / (double)ORR_TICKS - (g->dram_latency - g->l2_latency);
+    for (size_t i = 0; waits && i < out.n; i++) {
+        const orr_reply *r = &out.at[i];
+        if (r->token >= n || list[r->token].kind != ORR_REQ_READ) continue;
+        waits[(*nwaits)++] = (float)((double)(r->time - list[r->token].time) / (double)ORR_TICKS - way);
+    }
+    orr_memsys_stats_sum(m, stats);
+    double cycles = (double)stats->last / (double)ORR_TICKS - way;
     free(part);
     free(out.at);
     orr_memsys_free(m);
-    return cycles > 1 ? (double)(s.dram_read + s.dram_write) / cycles : 0;
+    return cycles > 1 ? cycles : 0;
+}
+
+// Sectors a cycle (of the SMs), all channels together; 0: too few to tell.
+double flow_rate(const orr_gpu *g, orr_request *list, size_t n) {
+    if (n < FEW) return 0;
+    orr_memsys_stats s;
+    double peak = g->dram_bandwidth * 1e3 / g->clock_sm / ORR_SECTOR; // sectors a cycle
+    double cycles = through(g, list, n, peak, NULL, NULL, &s);
+    return cycles > 0 ? (double)(s.dram_read + s.dram_write) / cycles : 0;
+}
+
+size_t flow_waits(const orr_gpu *g, orr_request *list, size_t n, double rate, float *waits) {
+    size_t count = 0;
+    orr_memsys_stats s;
+    if (n < FEW || !(rate > 0)) return 0;
+    through(g, list, n, rate, waits, &count, &s);
+    return count;
 }

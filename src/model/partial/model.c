@@ -14,6 +14,8 @@
 
 #define LONG_WORKLOAD 6000000 // warp instructions: the way in and out of it does not matter, one is enough
 
+#define ROUNDS 3 // at most so many times once more, for blocks that are not side by side
+
 typedef struct state {
     ORR_VEC(orr_program *) programs;
     warmth l2;
@@ -66,7 +68,7 @@ static int by_number(const void *a, const void *b) {
 }
 
 static bool pull_plan(kept *k, const orr_work *w, const plan *p, bool probes, bool whole, orr_err *e) {
-    uint64_t *list = orr_malloc((p->m + 4) * sizeof *list), n = 0;
+    uint64_t *list = orr_malloc((p->m + REACH_PROBES) * sizeof *list), n = 0;
     if (probes) n = (uint64_t)reach_probes(w->info.grid, list);
     for (uint64_t i = 0; i < p->m; i++) list[n++] = plan_block(p, i, p->m);
     qsort(list, n, sizeof *list, by_number);
@@ -148,7 +150,30 @@ typedef struct job {
     plan p;
     kept blocks;
     reach reach;
+    pace pace;              // of the last simulation
+    orr_launch_result *out; // NULL until there is one
 } job;
+
+static int by_start(const void *a, const void *b) {
+    const orr_span *x = a, *y = b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    return x->block < y->block ? -1 : x->block > y->block;
+}
+
+static void keep_pace(job *j, sm *m) {
+    pace *p = &j->pace;
+    qsort(m->spans.at, m->spans.n, sizeof *m->spans.at, by_start);
+    p->n = m->spans.n;
+    p->start = orr_realloc(p->start, (p->n + 1) * sizeof *p->start);
+    p->end = orr_realloc(p->end, (p->n + 1) * sizeof *p->end);
+    double all = 0;
+    for (uint64_t i = 0; i < p->n; i++) {
+        p->start[i] = (double)m->spans.at[i].start;
+        p->end[i] = (double)m->spans.at[i].end;
+        all += p->end[i] - p->start[i];
+    }
+    p->usual = all / (double)p->n;
+}
 
 // `of` of the plan's blocks on the one SM. Returns the cycles until memory is done too; below 0: an error.
 // `last`: the launch's result is made from it, `fewer` being what the other simulation took.
@@ -160,13 +185,13 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
     c->program = j->program;
     c->timeline = true;
     share s;
-    share_init(&s, j->gpu, c, &j->reach, j->p.turn);
+    share_init(&s, j->gpu, c, &j->reach, &j->pace, j->p.turn);
     c->outside = &s.door;
     orr_source *source = kept_source(&j->blocks, &j->p, of, &j->w->info);
     run x = {0};
     bool ok = cyc_run(c, source, &j->occ, j->w->threads, NULL, &x, e);
     source->close(source);
-    const sm *m = &c->sms[0];
+    sm *m = &c->sms[0];
     if (ok && m->n.blocks < of)
         ok = orr_fail(e, ORR_BAD_INPUT, "%s: of %llu thread blocks only %llu are there", c->kernel->name,
                       (unsigned long long)of, (unsigned long long)m->n.blocks);
@@ -177,9 +202,12 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
     // What memory still has to write does not hold up the end, but the workloads between.
     double written = (double)(s.dram_free + s.to_write) / (double)ORR_TICKS;
     if (written < cycles) written = cycles;
+    if (ok && m->spans.n) keep_pace(j, m);
+    j->pace.rate = (double)(s.n.dram_read + s.n.dram_write) * j->p.turn / cycles;
     if (ok && last) {
         double all = floor(plan_cycles(&j->p, cycles, written, fewer, one.launch_overhead) + 0.5);
-        orr_launch_result *l = orr_result_add(j->r, j->gpu, j->w);
+        if (!j->out) j->out = orr_result_add(j->r, j->gpu, j->w);
+        orr_launch_result *l = j->out;
         l->timing = timing_of(c, &s, &j->p, &j->occ, all, j->r);
         l->occupancy = j->occ.percent / 100;
         l->cycles = all;
@@ -195,6 +223,31 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
     return ok ? written : -1;
 }
 
+// Simulates, and looks again at what L2 has for blocks that are as fast as that, until it is the same.
+// Returns as simulate().
+static double settle(job *j, const warmth *l2, orr_err *e) {
+    uint64_t of = j->p.less ? j->p.less : j->p.m;
+    for (int round = 0;; round++) {
+        double took = simulate(j, of, !j->p.less, 0, e);
+        if (took < 0 || j->w->far || !j->reach.shared || round == ROUNDS || !j->pace.n) return took;
+        warmth was = *l2;
+        reach next;
+        j->pace.far = j->reach.far;
+        j->pace.waits = orr_realloc(j->pace.waits, (j->reach.flow.n + 1) * sizeof *j->pace.waits);
+        j->pace.nwaits = flow_waits(j->gpu, j->reach.flow.at, j->reach.flow.n, j->pace.rate, j->pace.waits);
+        bool ok = reach_find(&next, j->gpu, &j->p, &j->blocks, j->w, &j->pace, &was, e);
+        bool same = ok && reach_near(&j->reach, &next, j->w->info.kernel->ninsts);
+        if (!ok || same) {
+            reach_free(&next);
+            return ok ? took : -1;
+        }
+        // it would swing: blocks that find less are slower, and then they find more
+        if (round) reach_mix(&next, &j->reach, j->w->info.kernel->ninsts);
+        reach_free(&j->reach);
+        j->reach = next;
+    }
+}
+
 static bool run_job(job *j, state *st, orr_err *e) {
     const orr_work *w = j->w;
     const orr_kernel *k = w->info.kernel;
@@ -203,12 +256,13 @@ static bool run_job(job *j, state *st, orr_err *e) {
     // A trace shows its kernel only when it is read, and how many registers it has at once.
     if (!k->grows) j->program = program_of(st, k, j->gpu, e);
     if (k->grows) {
-        uint64_t probes[4];
+        uint64_t probes[REACH_PROBES];
         int n = reach_probes(w->info.grid, probes);
         orr_occupancy_result o = {0}; // as many as the registers that the trace names leave room for
         orr_program like = {.registers = k->regs};
         if (!orr_program_fits(j->gpu, &like, &w->info, &o, e)) return false;
         j->p = plan_make(total, (uint64_t)j->gpu->sm_count, (uint64_t)o.blocks, false);
+        plan_inside(&j->p, w->info.grid);
         if (!pull_plan(&j->blocks, w, &j->p, n > 0, whole, e)) return false;
         j->program = program_of(st, k, j->gpu, e);
         if (j->program) orr_program_grow(j->program);
@@ -216,20 +270,25 @@ static bool run_job(job *j, state *st, orr_err *e) {
     if (!j->program || !orr_program_fits(j->gpu, j->program, &w->info, &j->occ, e)) return false;
     uint64_t sms = (uint64_t)j->gpu->sm_count, most = (uint64_t)j->occ.blocks;
     j->p = plan_make(total, sms, most, false);
+    plan_inside(&j->p, w->info.grid);
     // Executing: first the blocks that show the others' addresses; whether one workload is enough depends on
     // them. A file is read once.
     bool twice = w->launch && !whole;
     plan none = {.m = 0};
     if (!pull_plan(&j->blocks, w, twice ? &none : &j->p, true, whole, e)) return false;
-    if (!reach_find(&j->reach, j->gpu, &j->p, &j->blocks, w, &st->l2, e)) return false;
+    warmth l2 = st->l2; // as it is before this launch
+    if (!reach_find(&j->reach, j->gpu, &j->p, &j->blocks, w, NULL, &st->l2, e)) return false;
     if (w->far && j->reach.far && j->reach.late) {
         memcpy(j->reach.far, w->far, k->ninsts * sizeof *w->far);
         memset(j->reach.late, 0, k->ninsts * sizeof *j->reach.late);
     }
-    if (j->reach.insts > LONG_WORKLOAD / (most ? most : 1)) j->p = plan_make(total, sms, most, true);
+    if (j->reach.insts > LONG_WORKLOAD / (most ? most : 1)) {
+        j->p = plan_make(total, sms, most, true);
+        plan_inside(&j->p, w->info.grid);
+    }
     if (twice && !pull_plan(&j->blocks, w, &j->p, false, whole, e)) return false;
-    double fewer = j->p.less ? simulate(j, j->p.less, false, 0, e) : 0;
-    return fewer >= 0 && simulate(j, j->p.m, true, fewer, e) >= 0;
+    double took = settle(j, &l2, e);
+    return took >= 0 && (!j->p.less || simulate(j, j->p.m, true, took, e) >= 0);
 }
 
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
@@ -252,6 +311,9 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     }
     kept_free(&j.blocks);
     reach_free(&j.reach);
+    free(j.pace.start);
+    free(j.pace.end);
+    free(j.pace.waits);
     return ok;
 }
 

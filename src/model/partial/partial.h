@@ -15,10 +15,13 @@ typedef struct plan {
     uint64_t m;      // of them, those that are simulated
     uint64_t less;   // and simulated once more without a workload; 0: not needed
     uint64_t left;   // whole workloads that are not simulated: (n - m) / most
+    uint64_t sm;     // the SM looked at
     double turn;     // this SM is one of so many that have the same part of L2 and memory
 } plan;
 // `single`: a workload is long, one is enough.
 plan plan_make(uint64_t total, uint64_t sms, uint64_t most, bool single);
+// Looks at the SM whose blocks are fewest at the grid's sides.
+void plan_inside(plan *p, const uint32_t grid[3]);
 // The grid's number of the i-th block of `of` that are simulated: plan.m or plan.less.
 uint64_t plan_block(const plan *p, uint64_t i, uint64_t of);
 // The launch's cycles. m blocks took `all` cycles together, `done` until all they store is in memory; `less`
@@ -54,24 +57,44 @@ typedef struct warmth { // from launch to launch: ranges of addresses that L2 ho
 void warm_add(warmth *w, uint64_t from, uint64_t to, uint64_t bytes, uint64_t room);
 bool warm_has(const warmth *w, uint64_t addr);
 
+typedef struct pace { // of the SM's blocks, in the order in which they began, as simulated
+    uint64_t n;
+    double *start, *end;
+    double usual;     // end - start, on average
+    const float *far; // [kernel instructions] what was taken for granted then (reach.far)
+    double rate;      // sectors a cycle between L2 and memory, of all SMs
+    float *waits;     // cycles that reads of memory took longer, one after the other, at that rate
+    size_t nwaits;
+} pace;
+
 typedef struct reach {
     float *far;      // [kernel instructions] sectors asked for first by a block that come from memory, 0 to 1
     float *late;     // [kernel instructions] those that are on their way to another SM just then
     float *sharers;  // [kernel instructions] SMs that ask for the same line at the same time
     float local_far; // of local memory
     float written;   // sectors written to memory, of those stored
+    bool shared;     // blocks ask for the same lines
     float own;       // this SM's part of what is in L2, 0 to 1
-    double rate;     // sectors a cycle that memory delivers of such requests; 0: as the description says
-    uint64_t insts;  // warp instructions of a block in the middle of the grid
+    ORR_VEC(orr_request) flow; // between L2 and memory
+    double rate;      // sectors a cycle that memory delivers of such requests; 0: as the description says
+    uint64_t insts;   // warp instructions of a block in the middle of the grid
     uint64_t lookups; // host: how much work it was
 } reach;
 // flow.c: what memory delivers of these requests, in sectors a cycle; 0: too few to tell. Sets their times.
 #define FLOW_MAX 49152
 double flow_rate(const orr_gpu *g, orr_request *list, size_t n);
-// Block numbers that reach_find looks at, ascending: at most 4.
-int reach_probes(const uint32_t grid[3], uint64_t list[4]);
-bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w, warmth *l2,
-                orr_err *e);
+// How long the reads among them wait when `rate` sectors come a cycle; returns how many.
+size_t flow_waits(const orr_gpu *g, orr_request *list, size_t n, double rate, float *waits);
+// Block numbers that reach_find looks at.
+#define REACH_PROBES 10
+int reach_probes(const uint32_t grid[3], uint64_t list[REACH_PROBES]);
+// `pace`: NULL until the SM has been simulated.
+bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w, const pace *pace,
+                warmth *l2, orr_err *e);
+// Is it nearly the same, for a simulation?
+bool reach_near(const reach *a, const reach *b, uint32_t ninsts);
+// The mean of both.
+void reach_mix(reach *x, const reach *with, uint32_t ninsts);
 void reach_free(reach *x);
 
 // ---- share.c: an SM's share of L2 and memory -------------------------------------------------------
@@ -79,6 +102,8 @@ typedef struct share {
     const orr_gpu *gpu;
     const cycle *c;
     const reach *reach;
+    const pace *pace;
+    size_t wait;                   // the next of its waits
     uint64_t line, sector;         // ticks: the SM's turn at L2, for a line and for a sector of it
     uint64_t slice_sector;         // a sector through a slice's port
     uint64_t dram_sector;          // the SM's turn at memory
@@ -95,7 +120,7 @@ typedef struct share {
     orr_memsys_stats n;
     outside door;
 } share;
-void share_init(share *s, const orr_gpu *gpu, const cycle *c, const reach *x, double turn);
+void share_init(share *s, const orr_gpu *gpu, const cycle *c, const reach *x, const pace *pace, double turn);
 void share_free(share *s);
 
 #endif

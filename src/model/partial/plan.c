@@ -22,15 +22,36 @@ plan plan_make(uint64_t total, uint64_t sms, uint64_t most, bool single) {
     // All blocks on the GPU have the same part of the memory; some SMs have one more than others.
     uint64_t here = p.n < most ? p.n : most, on = p.active * most < total ? p.active * most : total;
     p.turn = here ? (double)on / (double)here : 1;
+    p.sm = total ? (total - 1) % sms / 2 : 0; // in the middle of those that have n blocks
     return p;
 }
 
+// Blocks at a side of the grid often have less to do, and where the SMs are a multiple of a row of blocks,
+// some SMs have no others. The kernel ends with the SMs that have most to do.
+void plan_inside(plan *p, const uint32_t grid[3]) {
+    if (!p->total) return;
+    uint64_t best = p->sm, fewest = UINT64_MAX, same = (p->total - 1) % p->sms + 1; // SMs with n blocks
+    for (uint64_t n = 0; n < same && fewest; n++) {
+        plan x = *p;
+        x.sm = (p->sm + n) % same;
+        uint64_t sides = 0;
+        for (uint64_t i = 0; i < p->m; i++) {
+            uint64_t b = plan_block(&x, i, p->m);
+            uint64_t at[3] = {b % grid[0], b / grid[0] % grid[1], b / grid[0] / grid[1]};
+            for (int d = 0; d < 3; d++) sides += grid[d] > 2 && (at[d] == 0 || at[d] + 1 == grid[d]);
+        }
+        if (sides < fewest) {
+            fewest = sides;
+            best = x.sm;
+        }
+    }
+    p->sm = best;
+}
+
 uint64_t plan_block(const plan *p, uint64_t i, uint64_t of) {
-    // an SM in the middle of those that have n blocks
-    uint64_t sm = ((p->total - 1) % p->sms) / 2;
     uint64_t at = of == p->m ? i : (uint64_t)(((unsigned __int128)i * p->m) / of);
     uint64_t k = (uint64_t)(((unsigned __int128)at * p->n) / p->m);
-    return k * p->sms + sm;
+    return k * p->sms + p->sm;
 }
 
 double plan_cycles(const plan *p, double all, double done, double fewer, double overhead) {

@@ -13,14 +13,14 @@
 // found as often as L2 is part of it.
 //
 // What a launch leaves in L2 for the next is kept as ranges of addresses, if all of it fits.
-#include "model/partial/partial.h"
+#include "model/partial/reach.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOKUPS (24ull << 20) // more or less, for a launch
 #define ENTRIES (1u << 22)
+#define NEAR    0.03f
 
 // ---- ranges in L2 ---------------------------------------------------------------------------------
 void warm_add(warmth *w, uint64_t from, uint64_t to, uint64_t bytes, uint64_t room) {
@@ -50,45 +50,24 @@ bool warm_has(const warmth *w, uint64_t addr) {
 }
 
 // ---- the block in the middle -------------------------------------------------------------------------
-typedef struct entry { // sectors that a block asks for the first time
-    uint64_t addr;
-    int64_t step[3];
-    uint32_t inst;
-    uint32_t order; // barriers that its warp came by before it, and blocks of code since
-    uint16_t bytes;
-    bool write;
-} entry;
+static uint64_t number(const uint32_t grid[3], const uint64_t at[3]) {
+    return at[0] + at[1] * grid[0] + at[2] * grid[0] * grid[1];
+}
 
-typedef struct inst_sum {
-    uint64_t asked, missed, late; // sectors: in the counted waves
-    uint64_t loose;               // sectors of the base block that follow no rule
-    uint64_t lines, distinct;     // lines in the counted waves; each once a wave
-    uint64_t low, high;           // range of addresses over the whole grid
-    uint64_t sectors;             // of the base block, first asked for
-    bool write, read;
-} inst_sum;
+// The block in the middle, or beside it in direction d: -1 the one before, 0 the grid's first, 1 its last.
+static bool probe(const uint32_t grid[3], int d, int which, uint64_t *block) {
+    uint64_t at[3] = {grid[0] / 2, grid[1] / 2, grid[2] / 2};
+    if (grid[d] < (which < 0 ? 2 : 3)) return false;
+    at[d] = which < 0 ? at[d] - 1 : which ? grid[d] - 1 : 0;
+    *block = number(grid, at);
+    return true;
+}
 
-typedef struct look {
-    const orr_gpu *g;
-    const plan *p;
-    const orr_kernel *k;
-    const orr_work *w;
-    uint64_t base[3];
-    ORR_VEC(entry) entries;
-    inst_sum *sum;  // [ninsts]
-    uint64_t *seen; // hashed: line + 1, and its sectors
-    uint8_t *seen_sectors;
-    size_t seen_cap, nseen;
-    uint64_t insts;
-} look;
-
-int reach_probes(const uint32_t grid[3], uint64_t list[4]) {
-    uint64_t x = grid[0] / 2, y = grid[1] / 2, z = grid[2] / 2, gx = grid[0], gy = grid[1];
+int reach_probes(const uint32_t grid[3], uint64_t list[REACH_PROBES]) {
     int n = 0;
-    if (grid[2] > 1) list[n++] = x + y * gx + (z - 1) * gx * gy;
-    if (grid[1] > 1) list[n++] = x + (y - 1) * gx + z * gx * gy;
-    if (grid[0] > 1) list[n++] = x - 1 + y * gx + z * gx * gy;
-    list[n++] = x + y * gx + z * gx * gy;
+    list[n++] = number(grid, (const uint64_t[3]){grid[0] / 2, grid[1] / 2, grid[2] / 2});
+    for (int d = 0; d < 3; d++)
+        for (int which = -1; which < 2; which++) n += probe(grid, d, which, &list[n]);
     return n;
 }
 
@@ -139,7 +118,7 @@ static void widen(inst_sum *s, uint64_t low, uint64_t high) {
 }
 
 static void add_access(look *l, const orr_access *a, uint32_t inst, const int64_t step[3], bool regular,
-                       uint32_t order) {
+                       uint32_t order, uint32_t at, uint8_t lacks) {
     const orr_inst *i = &l->k->insts[inst];
     uint16_t flags = orr_ops[i->op].flags;
     inst_sum *s = &l->sum[inst];
@@ -169,7 +148,8 @@ static void add_access(look *l, const orr_access *a, uint32_t inst, const int64_
             above += first < last ? last : first;
         }
         widen(s, addr + (uint64_t)below, addr + (uint64_t)above + bytes);
-        *ORR_PUSH(&l->entries) = (entry){addr, {step[0], step[1], step[2]}, inst, order, bytes, write};
+        *ORR_PUSH(&l->entries) =
+            (entry){addr, {step[0], step[1], step[2]}, inst, order, at, bytes, write, lacks};
     }
 }
 
@@ -216,21 +196,27 @@ static bool is_barrier(const orr_inst *i) {
     return i->sass ? i->tkind == ORR_TK_BARRIER : i->op == ORR_OP_BAR;
 }
 
-// One warp of the base block, beside the same warp of its neighbours (NULL: none in that direction).
-static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_block *const near[3]) {
+// One warp of the base block, beside the same warp of its neighbours and of the grid's first and last blocks
+// (NULL: none in that direction).
+static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_block *const near[3],
+                      const kept_block *const edge[6]) {
     const orr_kernel *k = l->k;
     orr_trace t = orr_trace_open(base->warps[w]);
-    where n[3] = {{0}};
+    where n[3] = {{0}}, ends[6] = {{0}};
     bool ok = true;
     for (int d = 0; d < 3; d++)
         if (near[d] && w < near[d]->nwarps) ok &= index_warp(&n[d], k, near[d]->warps[w]);
+    for (int d = 0; d < 6; d++)
+        if (edge[d] && w < edge[d]->nwarps) ok &= index_warp(&ends[d], k, edge[d]->warps[w]);
     uint32_t *seen = orr_calloc(k->ninsts + 1, sizeof *seen); // accesses of each instruction so far
     uint32_t block, mask, order = 0; // blocks of code since a barrier; barriers in the upper half
+    uint32_t at = 0;                 // instructions so far
     int64_t usual[3] = {0};          // step of the last access that had one
     int r = 0;
     while (ok && (r = orr_trace_block(&t, k->nblocks, &block, &mask)) > 0) {
         const orr_block *b = &k->blocks[block];
         l->insts += b->count;
+        at = at > UINT32_MAX - b->count ? UINT32_MAX : at + b->count;
         for (uint32_t i = b->first; ok && i < b->first + b->count; i++) {
             if (is_barrier(&k->insts[i])) order = (order | 0xffff) + 1;
             if (!orr_inst_traced(&k->insts[i])) continue;
@@ -251,13 +237,21 @@ static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_bl
                     regular &= step_of(&a, &by, &step[d]);
             }
             if (regular) memcpy(usual, step, sizeof usual);
-            add_access(l, &a, i, step, regular, order);
+            uint8_t lacks = 0;
+            for (int d = 0; d < 6; d++)
+                if (ends[d].at && turn >= ends[d].first[i + 1] - ends[d].first[i]) lacks |= (uint8_t)(1 << d);
+            add_access(l, &a, i, step, regular, order, at, lacks);
         }
         if ((order & 0xffff) < 0xffff) order++;
     }
+    if (at > l->longest) l->longest = at;
     for (int d = 0; d < 3; d++) {
         free(n[d].first);
         free(n[d].at);
+    }
+    for (int d = 0; d < 6; d++) {
+        free(ends[d].first);
+        free(ends[d].at);
     }
     free(seen);
     return ok && r == 0;
@@ -268,121 +262,6 @@ static int by_order(const void *a, const void *b) {
     if (x->order != y->order) return x->order < y->order ? -1 : 1;
     if (x->inst != y->inst) return x->inst < y->inst ? -1 : 1;
     return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
-// ---- waves ------------------------------------------------------------------------------------------
-typedef struct tags {
-    orr_cache l2;
-    uint32_t *since;                         // by line: wave and access for which it was fetched last
-    uint32_t now;                            // the same, of the access under way
-    uint64_t asked, missed, stored, evicted; // sectors, in the counted waves
-    uint64_t lines, distinct;
-    ORR_VEC(orr_request) flow; // between L2 and memory, in the counted waves
-} tags;
-
-static void note(tags *t, uint64_t line, uint8_t sectors, bool write) {
-    if (!sectors || t->flow.n == FLOW_MAX) return;
-    orr_request r = {.line = line, .sectors = sectors, .kind = write ? ORR_REQ_WRITE : ORR_REQ_READ};
-    for (int n = 0; n < 4 && write; n++)
-        if (sectors >> n & 1) r.bytes[n / 2] |= 0xffffffffull << (n % 2 * 32);
-    *ORR_PUSH(&t->flow) = r;
-}
-
-static void ask(look *l, tags *t, const warmth *was, const entry *e, uint64_t addr, uint32_t wave,
-                bool count) {
-    inst_sum *s = &l->sum[e->inst];
-    for (uint64_t end = addr + e->bytes; addr < end;) {
-        uint64_t line = addr / ORR_LINE, to = (line + 1) * ORR_LINE < end ? (line + 1) * ORR_LINE : end;
-        uint32_t lo = (uint32_t)(addr % ORR_LINE / ORR_SECTOR),
-                 hi = (uint32_t)((to - 1) % ORR_LINE / ORR_SECTOR);
-        uint8_t sectors = (uint8_t)((2u << hi) - (1u << lo));
-        uint32_t at = orr_cache_find(&t->l2, line);
-        uint8_t missing = sectors;
-        if (at == ORR_NO_LINE) {
-            orr_cache_line victim;
-            at = orr_cache_take(&t->l2, line, &victim, NULL);
-            if (count && victim.used) {
-                t->evicted += (uint32_t)orr_popc(victim.dirty);
-                note(t, victim.tag, victim.dirty, true);
-            }
-            t->l2.line[at].user = 0;
-            t->since[at] = 0;
-            if (warm_has(was, addr)) t->l2.line[at].valid = 15;
-        }
-        orr_cache_line *c = &t->l2.line[at];
-        missing &= (uint8_t)~c->valid;
-        c->valid |= sectors;
-        if (e->write) c->dirty |= sectors;
-        bool late = !missing && !e->write && t->now == t->since[at];
-        if (missing && !e->write) t->since[at] = t->now;
-        if (count) {
-            uint32_t n = (uint32_t)orr_popc(sectors), m = (uint32_t)orr_popc(missing);
-            s->lines++;
-            t->lines++;
-            if (c->user != wave) {
-                s->distinct++;
-                t->distinct++;
-            }
-            if (e->write) {
-                t->stored += n;
-            } else {
-                s->asked += n;
-                s->missed += m;
-                note(t, line, missing, false);
-                s->late += late ? n : 0;
-                t->asked += n;
-                t->missed += m;
-            }
-        }
-        c->user = wave;
-        orr_cache_touch(&t->l2, at);
-        addr = to;
-    }
-}
-
-static void run_waves(look *l, tags *t, const warmth *was, uint64_t *lookups) {
-    const plan *p = l->p;
-    const uint32_t *grid = l->w->info.grid;
-    uint64_t wave = p->active * (p->n < p->most ? p->n : p->most), waves = (p->total + wave - 1) / wave;
-    uint64_t n = l->entries.n;
-    if (!n) return;
-    if (n > LOOKUPS / wave + 1) n = LOOKUPS / wave + 1; // the beginning of long blocks
-    uint64_t can = LOOKUPS / (n * wave);
-    if (can < 1) can = 1;
-    uint64_t full =
-        3 * ((uint64_t)l->g->l2_size / ORR_LINE) / (n * wave) + 2; // after so many L2 is full, or more
-    uint64_t first = 0, last = waves, counted = 0;
-    if (waves > can || waves > 4 * full + 8) {
-        uint64_t run = full + 1 < can ? full + 1 : can;
-        last = waves / 2 + 1;
-        if (last < run) last = run;
-        first = last - run;
-        counted = last - 1; // the last one
-    }
-    for (uint64_t v = first; v < last; v++) {
-        uint64_t from = v * wave, to = from + wave < p->total ? from + wave : p->total;
-        for (uint64_t i = 0, next; i < n; i = next) { // block after block does what belongs together
-            const entry *e = &l->entries.at[i];
-            for (next = i + 1; next < n && e[next - i].order == e->order && e[next - i].inst == e->inst;)
-                next++;
-            t->now = (v - first + 1) << 32 | e->order;
-            uint64_t x = from % grid[0], y = from / grid[0] % grid[1], z = from / grid[0] / grid[1];
-            for (uint64_t b = from; b < to; b++) {
-                for (uint64_t k = i; k < next; k++) {
-                    e = &l->entries.at[k];
-                    uint64_t addr = e->addr + (uint64_t)e->step[0] * (x - l->base[0]) +
-                                    (uint64_t)e->step[1] * (y - l->base[1]) +
-                                    (uint64_t)e->step[2] * (z - l->base[2]);
-                    ask(l, t, was, e, addr, (uint32_t)(v - first + 1), v >= counted);
-                }
-                if (++x == grid[0]) {
-                    x = 0;
-                    if (++y == grid[1]) y = 0, z++;
-                }
-            }
-            *lookups += (to - from) * (next - i);
-        }
-    }
 }
 
 // ---- what follows --------------------------------------------------------------------------------------
@@ -446,33 +325,37 @@ static void conclude(reach *x, look *l, const tags *t, const warmth *was) {
     if (t->distinct) own *= (double)t->lines / (double)t->distinct;
     x->own = (float)(own < 1 ? own : 1);
     x->insts = l->insts;
+    x->shared = t->lines > t->distinct;
 }
 
-bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w, warmth *l2,
-                orr_err *e) {
+bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const orr_work *w, const pace *pace,
+                warmth *l2, orr_err *e) {
     const orr_kernel *kernel = w->info.kernel;
     const uint32_t *grid = w->info.grid;
-    look l = {.g = g, .p = p, .k = kernel, .w = w};
+    look l = {.g = g, .p = p, .k = kernel, .w = w, .pace = pace};
     for (int d = 0; d < 3; d++) l.base[d] = grid[d] / 2;
-    uint64_t row = grid[0], plane = (uint64_t)grid[0] * grid[1];
-    uint64_t base = l.base[0] + l.base[1] * row + l.base[2] * plane;
-    const kept_block *b = kept_find(k, base), *near[3] = {NULL};
-    if (grid[0] > 1) near[0] = kept_find(k, base - 1);
-    if (grid[1] > 1) near[1] = kept_find(k, base - row);
-    if (grid[2] > 1) near[2] = kept_find(k, base - plane);
+    uint64_t base = number(grid, l.base), at;
+    const kept_block *b = kept_find(k, base), *near[3] = {NULL}, *edge[6] = {NULL};
+    for (int d = 0; d < 3; d++) {
+        if (probe(grid, d, -1, &at)) near[d] = kept_find(k, at);
+        if (probe(grid, d, 0, &at)) edge[2 * d] = kept_find(k, at);
+        if (probe(grid, d, 1, &at)) edge[2 * d + 1] = kept_find(k, at);
+    }
     memset(x, 0, sizeof *x);
     x->far = orr_calloc(kernel->ninsts + 1, sizeof *x->far);
     x->late = orr_calloc(kernel->ninsts + 1, sizeof *x->late);
     x->sharers = orr_calloc(kernel->ninsts + 1, sizeof *x->sharers);
     l.sum = orr_calloc(kernel->ninsts + 1, sizeof *l.sum);
     bool ok = true;
-    for (uint32_t n = 0; b && ok && n < b->nwarps; n++) ok = look_warp(&l, n, b, near);
+    for (uint32_t n = 0; b && ok && n < b->nwarps; n++) ok = look_warp(&l, n, b, near, edge);
     if (!ok)
         orr_fail(e, ORR_BAD_INPUT, "%s: the stream of thread block %llu is damaged; record it again",
                  kernel->name, (unsigned long long)base);
     if (ok) {
         if (g->l2_flush) l2->n = 0;
         if (l.entries.n) qsort(l.entries.at, l.entries.n, sizeof *l.entries.at, by_order);
+        for (size_t n = 1; n < l.entries.n; n++) // some warps take longer ways: the block has come so far
+            if (l.entries.at[n].at < l.entries.at[n - 1].at) l.entries.at[n].at = l.entries.at[n - 1].at;
         tags t = {0};
         orr_cache_init(&t.l2, (uint64_t)g->l2_size, ORR_LINE, (uint32_t)g->l2_ways, true, false);
         t.since = orr_calloc((size_t)t.l2.sets * t.l2.ways, sizeof *t.since);
@@ -480,7 +363,7 @@ bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const 
         free(t.since);
         conclude(x, &l, &t, l2);
         x->rate = flow_rate(g, t.flow.at, t.flow.n);
-        free(t.flow.at);
+        memcpy(&x->flow, &t.flow, sizeof x->flow);
         orr_cache_free(&t.l2);
         uint64_t threads = (uint64_t)w->info.block[0] * w->info.block[1] * w->info.block[2];
         double local = (double)kernel->stack_bytes * (double)threads * (double)p->active *
@@ -495,7 +378,22 @@ bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const 
     return ok;
 }
 
+bool reach_near(const reach *a, const reach *b, uint32_t ninsts) {
+    for (uint32_t i = 0; i < ninsts; i++)
+        if (fabsf(a->far[i] - b->far[i]) > NEAR || fabsf(a->late[i] - b->late[i]) > NEAR) return false;
+    return fabsf(a->written - b->written) <= NEAR;
+}
+
+void reach_mix(reach *x, const reach *with, uint32_t ninsts) {
+    for (uint32_t i = 0; i < ninsts; i++) {
+        x->far[i] = (x->far[i] + with->far[i]) / 2;
+        x->late[i] = (x->late[i] + with->late[i]) / 2;
+    }
+    x->written = (x->written + with->written) / 2;
+}
+
 void reach_free(reach *x) {
+    free(x->flow.at);
     free(x->far);
     free(x->late);
     free(x->sharers);

@@ -92,6 +92,10 @@ static void one(share *s, const orr_request *r, orr_replies *out) {
         uint64_t d = memory_turn(s, t);
         s->dram_free = d + sectors * s->dram_sector;
         done = d + s->behind + (sectors - 1) * s->slice_sector;
+        if (s->pace->nwaits) {
+            double wait = (double)s->pace->waits[s->wait++ % s->pace->nwaits] * (double)ORR_TICKS;
+            done = wait > 0 ? done + (uint64_t)wait : later(t, done - (uint64_t)-wait);
+        }
         s->ready[at] = done;
         s->n.dram_read += sectors;
         s->n.dram_busy += sectors * s->channel_sector;
@@ -140,11 +144,12 @@ static uint64_t run_share(void *arg, const orr_request *r, size_t n, orr_replies
 
 static uint64_t ticks(double cycles) { return cycles > 0 ? (uint64_t)(cycles * (double)ORR_TICKS + 0.5) : 0; }
 
-void share_init(share *s, const orr_gpu *g, const cycle *c, const reach *x, double turn) {
+void share_init(share *s, const orr_gpu *g, const cycle *c, const reach *x, const pace *pace, double turn) {
     memset(s, 0, sizeof *s);
     s->gpu = g;
     s->c = c;
     s->reach = x;
+    s->pace = pace;
     double n = turn, l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
     s->line = ticks(l2_cycle * n / g->l2_slices); // a slice takes a line a cycle
     s->sector = ticks(ORR_SECTOR * l2_cycle * n / g->l2_bandwidth);
