@@ -57,7 +57,7 @@ static uint64_t number(const uint32_t grid[3], const uint64_t at[3]) {
 // The block in the middle, or beside it in direction d: -1 the one before, 0 the grid's first, 1 its last.
 static bool probe(const uint32_t grid[3], int d, int which, uint64_t *block) {
     uint64_t at[3] = {grid[0] / 2, grid[1] / 2, grid[2] / 2};
-    if (grid[d] < (which < 0 ? 2 : 3)) return false;
+    if (grid[d] < 2) return false;
     at[d] = which < 0 ? at[d] - 1 : which ? grid[d] - 1 : 0;
     *block = number(grid, at);
     return true;
@@ -118,7 +118,7 @@ static void widen(inst_sum *s, uint64_t low, uint64_t high) {
 }
 
 static void add_access(look *l, const orr_access *a, uint32_t inst, const int64_t step[3], bool regular,
-                       uint32_t order, uint32_t at, uint8_t lacks) {
+                       uint32_t order, uint32_t at, uint8_t lacks, uint8_t only) {
     const orr_inst *i = &l->k->insts[inst];
     uint16_t flags = orr_ops[i->op].flags;
     inst_sum *s = &l->sum[inst];
@@ -149,7 +149,7 @@ static void add_access(look *l, const orr_access *a, uint32_t inst, const int64_
         }
         widen(s, addr + (uint64_t)below, addr + (uint64_t)above + bytes);
         *ORR_PUSH(&l->entries) =
-            (entry){addr, {step[0], step[1], step[2]}, inst, order, at, bytes, write, lacks};
+            (entry){addr, {step[0], step[1], step[2]}, inst, order, at, bytes, write, lacks, only};
     }
 }
 
@@ -196,6 +196,11 @@ static bool is_barrier(const orr_inst *i) {
     return i->sass ? i->tkind == ORR_TK_BARRIER : i->op == ORR_OP_BAR;
 }
 
+static bool is_global(const orr_inst *i, const orr_access *a) {
+    if (!a->mask || (i->space != ORR_SPACE_GLOBAL && i->space != ORR_SPACE_GENERIC)) return false;
+    return i->space == ORR_SPACE_GLOBAL || !in_windows(a->addr[orr_ffs(a->mask)]);
+}
+
 // One warp of the base block, beside the same warp of its neighbours and of the grid's first and last blocks
 // (NULL: none in that direction).
 static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_block *const near[3],
@@ -223,9 +228,8 @@ static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_bl
             orr_access a, by;
             uint32_t turn = seen[i]++;
             ok = orr_trace_access(&t, &a);
-            uint8_t space = k->insts[i].space;
-            if (!ok || !a.mask || (space != ORR_SPACE_GLOBAL && space != ORR_SPACE_GENERIC)) continue;
-            if (space == ORR_SPACE_GENERIC && in_windows(a.addr[orr_ffs(a.mask)])) continue;
+            l->usual[i] = true;
+            if (!ok || !is_global(&k->insts[i], &a)) continue;
             int64_t step[3] = {0};
             bool regular = true;
             for (int d = 0; d < 3; d++) {
@@ -237,10 +241,11 @@ static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_bl
                     regular &= step_of(&a, &by, &step[d]);
             }
             if (regular) memcpy(usual, step, sizeof usual);
+            if (regular) memcpy(l->step, step, sizeof l->step);
             uint8_t lacks = 0;
             for (int d = 0; d < 6; d++)
                 if (ends[d].at && turn >= ends[d].first[i + 1] - ends[d].first[i]) lacks |= (uint8_t)(1 << d);
-            add_access(l, &a, i, step, regular, order, at, lacks);
+            add_access(l, &a, i, step, regular, order, at, lacks, 0);
         }
         if ((order & 0xffff) < 0xffff) order++;
     }
@@ -255,6 +260,32 @@ static bool look_warp(look *l, uint32_t w, const kept_block *base, const kept_bl
     }
     free(seen);
     return ok && r == 0;
+}
+
+// One warp of the grid's first or last block in a direction: what only such blocks do, as if the base block
+// did it.
+static bool look_edge(look *l, uint32_t w, const kept_block *b, int which) {
+    const orr_kernel *k = l->k;
+    orr_trace t = orr_trace_open(b->warps[w]);
+    uint64_t here = which & 1 ? l->w->info.grid[which / 2] - 1 : 0;
+    uint64_t away = (here - l->base[which / 2]) * (uint64_t)l->step[which / 2];
+    uint32_t block, mask, order = 0, at = 0;
+    int r;
+    while ((r = orr_trace_block(&t, k->nblocks, &block, &mask)) > 0) {
+        const orr_block *code = &k->blocks[block];
+        at = at > UINT32_MAX - code->count ? UINT32_MAX : at + code->count;
+        for (uint32_t i = code->first; i < code->first + code->count; i++) {
+            if (is_barrier(&k->insts[i])) order = (order | 0xffff) + 1;
+            if (!orr_inst_traced(&k->insts[i])) continue;
+            orr_access a;
+            if (!orr_trace_access(&t, &a)) return false;
+            if (l->usual[i] || !is_global(&k->insts[i], &a)) continue;
+            for (uint32_t m = a.mask; m; m &= m - 1) a.addr[orr_ffs(m)] -= away;
+            add_access(l, &a, i, l->step, true, order, at, 0, (uint8_t)(1 << which));
+        }
+        if ((order & 0xffff) < 0xffff) order++;
+    }
+    return r == 0;
 }
 
 static int by_order(const void *a, const void *b) {
@@ -346,8 +377,11 @@ bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const 
     x->late = orr_calloc(kernel->ninsts + 1, sizeof *x->late);
     x->sharers = orr_calloc(kernel->ninsts + 1, sizeof *x->sharers);
     l.sum = orr_calloc(kernel->ninsts + 1, sizeof *l.sum);
+    l.usual = orr_calloc(kernel->ninsts + 1, sizeof *l.usual);
     bool ok = true;
     for (uint32_t n = 0; b && ok && n < b->nwarps; n++) ok = look_warp(&l, n, b, near, edge);
+    for (int d = 0; d < 6 && b; d++)
+        for (uint32_t n = 0; edge[d] && ok && n < edge[d]->nwarps; n++) ok = look_edge(&l, n, edge[d], d);
     if (!ok)
         orr_fail(e, ORR_BAD_INPUT, "%s: the stream of thread block %llu is damaged; record it again",
                  kernel->name, (unsigned long long)base);
@@ -373,6 +407,7 @@ bool reach_find(reach *x, const orr_gpu *g, const plan *p, const kept *k, const 
     }
     free(l.entries.at);
     free(l.sum);
+    free(l.usual);
     free(l.seen);
     free(l.seen_sectors);
     return ok;

@@ -13,6 +13,7 @@ typedef struct entry { // sectors that a block asks for the first time
     uint16_t bytes;
     bool write;
     uint8_t lacks; // blocks that do not do it: bit 2 d of the first, 2 d + 1 of the last in direction d
+    uint8_t only;  // 0, or nobody but these does it
 } entry;
 
 typedef struct inst_sum {
@@ -33,6 +34,8 @@ typedef struct look {
     uint64_t base[3];
     ORR_VEC(entry) entries; // by order, instruction, address
     inst_sum *sum;          // [ninsts]
+    bool *usual;            // [ninsts] the base block runs it
+    int64_t step[3];        // of its accesses, as a rule
     uint64_t *seen;         // hashed: line + 1, and its sectors
     uint8_t *seen_sectors;
     size_t seen_cap, nseen;

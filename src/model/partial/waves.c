@@ -113,6 +113,19 @@ static uint64_t address(const look *l, const entry *e, uint64_t x, uint64_t y, u
            (uint64_t)e->step[2] * (z - l->base[2]);
 }
 
+// Which sides of the grid a block is at: bits of entry.lacks.
+static uint8_t sides(const uint32_t grid[3], uint64_t x, uint64_t y, uint64_t z) {
+    uint64_t at[3] = {x, y, z};
+    uint8_t bits = 0;
+    for (int d = 0; d < 3; d++)
+        if (grid[d] > 1) bits |= (uint8_t)((at[d] == 0) << 2 * d | (at[d] + 1 == grid[d]) << (2 * d + 1));
+    return bits;
+}
+
+static bool does(const entry *e, uint8_t sides) {
+    return !(e->lacks & sides) && (!e->only || e->only & sides);
+}
+
 static void side_by_side(look *l, tags *t, const warmth *was, const range *r, uint64_t *lookups) {
     const uint32_t *grid = l->w->info.grid;
     for (uint64_t v = r->first; v < r->last; v++) {
@@ -123,9 +136,11 @@ static void side_by_side(look *l, tags *t, const warmth *was, const range *r, ui
             t->now = e->order + 1;
             uint64_t x = from % grid[0], y = from / grid[0] % grid[1], z = from / grid[0] / grid[1];
             for (uint64_t b = from; b < to; b++) {
+                uint8_t at = sides(grid, x, y, z);
                 for (uint64_t k = i; k < next; k++)
-                    ask(l, t, was, &l->entries.at[k], address(l, &l->entries.at[k], x, y, z),
-                        (uint32_t)(v - r->first + 1), v >= r->counted);
+                    if (does(&l->entries.at[k], at))
+                        ask(l, t, was, &l->entries.at[k], address(l, &l->entries.at[k], x, y, z),
+                            (uint32_t)(v - r->first + 1), v >= r->counted);
                 if (++x == grid[0]) {
                     x = 0;
                     if (++y == grid[1]) y = 0, z++;
@@ -170,9 +185,7 @@ static void begin(const look *l, clock *c, uint64_t block, uint64_t turn, double
     if (at >= p->n) at = p->n - 1 - (p->n - 1 - at % p->n) % again;
     *c = (clock){.block = block, .now = now > 0 ? now : p->start[at]};
     c->speed = (p->end[at] - p->start[at]) / p->usual;
-    uint64_t xyz[3] = {block % grid[0], block / grid[0] % grid[1], block / grid[0] / grid[1]};
-    for (int d = 0; d < 3; d++)
-        c->edge |= (uint8_t)((xyz[d] == 0) << 2 * d | (xyz[d] + 1 == grid[d]) << (2 * d + 1));
+    c->edge = sides(grid, block % grid[0], block / grid[0] % grid[1], block / grid[0] / grid[1]);
 }
 
 // What the base block's time is made of: so much an instruction, and the way to L2 for each of its loads. How
@@ -206,7 +219,9 @@ static void at_their_pace(look *l, tags *t, const warmth *was, const range *r, u
     clock *heap = orr_calloc(n + 1, sizeof *heap);
     for (uint64_t i = 0; i < n; i++) begin(l, &heap[i], from + i, i / l->p->active, 0);
     for (uint64_t i = n; i-- > 0;) sift(heap, n, i);
-    t->away = cost.way > 0 ? (uint32_t)cost.way : 0;
+    // on a clock that has loads overlap, what is on its way comes as much sooner
+    double away = cost.way * cost.load / l->g->l2_latency;
+    t->away = away > 0 ? (uint32_t)away : 0;
     for (size_t wait = 0; n;) {
         clock *c = &heap[0];
         uint64_t b = c->block, wave = b / r->wave, i = c->next;
@@ -216,7 +231,7 @@ static void at_their_pace(look *l, tags *t, const warmth *was, const range *r, u
         t->now = (uint32_t)c->now + 1;
         do {
             const entry *a = &l->entries.at[i];
-            if (a->lacks & c->edge) continue;
+            if (!does(a, c->edge)) continue;
             some = true;
             missed |= ask(l, t, was, a, address(l, a, x, y, z), (uint32_t)(wave - r->first + 1),
                           wave >= r->counted) > 0;
