@@ -135,103 +135,135 @@ static void launches_by_kernel(void **state) {
     orr_sp_free(&p);
 }
 
-// 130 launches with the same totals. Equal block by block one stands for all; where the work is in another
-// block each time three do, of 43 or 44 each, from the middle half of those, and what is between two goes by
-// both.
+static orr_sampling_profile one_kernel(void) {
+    orr_sampling_profile p = {0};
+    *ORR_PUSH(&p.kernels) = (orr_sp_kernel){"a", 1};
+    return p;
+}
+
+static void add_launch(orr_sampling_profile *p, uint32_t kernel, uint64_t size) {
+    *ORR_PUSH(&p->launches) = (orr_sp_launch){
+        .kernel = kernel, .blocks = 1, .thread_insts = size * 32, .warp_insts = size, .requests = size};
+}
+
+// What the plan makes of launches whose cycles are `at_all + a_size * warp instructions`: their sum, as a
+// share of the true one.
+static double predicted_sum(const orr_sampling_profile *p, const orr_plan *plan, double at_all,
+                            double a_size) {
+    double sum = 0, want = 0;
+    for (size_t l = 0; l < p->launches.n; l++) {
+        const orr_plan_launch *x = &plan->launches[l];
+        for (uint32_t k = 0; k < x->nparts; k++)
+            sum += x->parts[k].weight *
+                   (at_all + a_size * (double)p->launches.at[x->parts[k].launch].warp_insts);
+        want += at_all + a_size * (double)p->launches.at[l].warp_insts;
+    }
+    return sum / want;
+}
+
+// Of 130 equal launches the one in the middle stands for all.
 static void many_equal_launches(void **state) {
     (void)state;
-    orr_sampling_profile p = {0};
-    orr_sp_run runs[131] = {{0}};
-    *ORR_PUSH(&p.kernels) = (orr_sp_kernel){"a", 1};
+    orr_sampling_profile p = one_kernel();
+    for (int i = 0; i < 130; i++) add_launch(&p, 0, 100);
+    orr_plan plan = orr_plan_make(&p, 0.1, 0.01);
+    assert_true(plan.nclusters == 1 && plan.nsimulated == 1 && sqrt(plan.variance) <= 0.01);
     for (int i = 0; i < 130; i++) {
-        runs[i] = (orr_sp_run){1, 100, 0};
-        *ORR_PUSH(&p.launches) =
-            (orr_sp_launch){.blocks = 1, .warp_insts = 100, .runs = &runs[i], .nruns = 1};
-    }
-    orr_plan plan = orr_plan_make(&p, 0.1, 0.4);
-    assert_true(plan.nclusters == 1 && plan.nsimulated == 1);
-    for (int i = 0; i < 130; i++) assert_true(plan.launches[i].by == 65 && plan.launches[i].with == 65);
-    orr_plan_free(&plan);
-
-    for (int i = 0; i < 130; i++) runs[i].requests = (uint64_t)i; // told by nothing but the blocks
-    plan = orr_plan_make(&p, 0.1, 0.4);                           // whose sizes do not vary
-    assert_true(plan.nclusters == 1 && plan.nsimulated == 1);
-    orr_plan_free(&plan);
-    for (int i = 0; i < 130; i++) p.launches.at[i].cov = 0.2;
-    plan = orr_plan_make(&p, 0.1, 0.4);
-    assert_true(plan.nclusters == 1 && plan.nsimulated == 3);
-    uint32_t rep[3], n = 0;
-    for (uint32_t i = 0; i < 130; i++) {
         const orr_plan_launch *l = &plan.launches[i];
-        if (l->by == i) {
-            assert_true(n < 3 && l->with == i);
-            assert_in_range(i, n * 130 / 3 + 10, n * 130 / 3 + 33);
-            rep[n++] = i;
-        }
+        assert_true(l->by == 65 && l->nparts == 1 && near(l->parts[0].weight, 1, 1e-4));
     }
-    assert_int_equal(n, 3);
-    for (uint32_t i = 0; i < 130; i++) {
-        const orr_plan_launch *l = &plan.launches[i];
-        uint32_t k = (i >= rep[0]) + (i >= rep[1]) + (i >= rep[2]); // representatives up to it
-        uint32_t before = rep[k ? k - 1 : 0], after = k < 3 ? rep[k] : rep[2];
-        if (i == before || !k) after = rep[k ? k - 1 : 0];
-        assert_true(l->by == before && l->with == after);
-        if (after > before) assert_true(near(l->share, (double)(i - before) / (after - before), 1e-12));
-    }
-    orr_plan_free(&plan);
-    plan = orr_plan_make(&p, 0.1, 0); // TBPoint: one, whatever
-    assert_int_equal(plan.nsimulated, 1);
     orr_plan_free(&plan);
     orr_sp_free(&p);
 }
 
-// Beside one of 4000 those of 1 and of 16 are within 0.1; one does not stand for the other all the same, but
-// it does for that of 1.4 times its size.
-static void small_launches(void **state) {
+// The same totals, but the work is in the first block or in the last: alike for TBPoint, not where time is
+// made of it.
+static void where_the_work_is(void **state) {
     (void)state;
-    orr_sampling_profile p = {0};
-    *ORR_PUSH(&p.kernels) = (orr_sp_kernel){"a", 1};
-    static const uint64_t size[] = {400000, 1600, 100, 140};
-    for (int i = 0; i < 4; i++) *ORR_PUSH(&p.launches) = (orr_sp_launch){.blocks = 1, .warp_insts = size[i]};
-    orr_plan plan = orr_plan_make(&p, 0.1, 0.001);
-    assert_int_equal(plan.nclusters, 3);
-    assert_true(plan.launches[0].by == 0 && plan.launches[1].by == 1);
-    assert_true(plan.launches[2].by == plan.launches[3].by && plan.launches[2].by >= 2);
+    orr_sampling_profile p = one_kernel();
+    orr_sp_run first[] = {{1, 1000, 0}, {9, 10, 0}}, last[] = {{9, 10, 0}, {1, 1000, 0}};
+    for (int i = 0; i < 10; i++)
+        *ORR_PUSH(&p.launches) =
+            (orr_sp_launch){.blocks = 10, .warp_insts = 1090, .runs = i % 2 ? first : last, .nruns = 2};
+    orr_plan plan = orr_plan_make(&p, 0.1, 0);
+    assert_true(plan.nclusters == 1 && plan.nsimulated == 1);
     orr_plan_free(&plan);
-    plan = orr_plan_make(&p, 0.1, 0); // as TBPoint has it
-    assert_int_equal(plan.nclusters, 2);
+    plan = orr_plan_make(&p, 0.1, 0.01);
+    assert_true(plan.nclusters == 2 && plan.nsimulated == 2);
+    for (uint32_t i = 0; i < 10; i++) assert_int_equal(plan.launches[i].by % 2, i % 2);
     orr_plan_free(&plan);
     orr_sp_free(&p);
 }
 
-// Launches that shrink from 1.2 to 0.8 of their average by 0.1: five clusters on a line that is 0.4 x sqrt(3)
-// long. With 0.7 allowed the ends stand for all; with 0.4 the middle one is simulated too. One that is not on
-// the line, by its requests, is.
-static void launches_between_others(void **state) {
+// 41 launches of 400 to 1600: as many clusters as there are steps of 0.1 / sqrt(3) or more. TBPoint simulates
+// one of each; cycles that are linear in the size are known from a few.
+static void launches_from_others(void **state) {
     (void)state;
-    orr_sampling_profile p = {0};
-    *ORR_PUSH(&p.kernels) = (orr_sp_kernel){"a", 1};
-    for (uint64_t size = 1200; size >= 800; size -= 100)
-        *ORR_PUSH(&p.launches) =
-            (orr_sp_launch){.blocks = 1, .thread_insts = size * 32, .warp_insts = size, .requests = size};
-    orr_plan plan = orr_plan_make(&p, 0.1, 0.7);
-    assert_true(plan.nclusters == 5 && plan.nsimulated == 2);
-    for (int i = 1; i < 4; i++) { // by the smallest and the largest: 0.75, 0.5, 0.25 of the latter
-        assert_true(plan.launches[i].by == 4 && plan.launches[i].with == 0);
-        assert_true(near(plan.launches[i].share, 1 - i / 4.0, 1e-9));
+    orr_sampling_profile p = one_kernel();
+    for (uint64_t i = 0; i <= 40; i++) add_launch(&p, 0, 400 + i * 30);
+    orr_plan plan = orr_plan_make(&p, 0.1, 0);
+    uint32_t all = plan.nsimulated;
+    assert_true(all >= 20 && all == plan.nclusters);
+    assert_true(near(predicted_sum(&p, &plan, 0, 3), 1, 1e-9)); // by CPI
+    orr_plan_free(&plan);
+    plan = orr_plan_make(&p, 0.1, 0.01);
+    assert_true(plan.nsimulated >= 2 && plan.nsimulated <= all / 4);
+    assert_true(near(predicted_sum(&p, &plan, 0, 3), 1, 0.002));
+    assert_true(near(predicted_sum(&p, &plan, 5000, 3), 1, 0.002));
+    for (uint32_t l = 0; l < 41; l++) {
+        const orr_plan_launch *x = &plan.launches[l];
+        if (x->by == l) assert_true(x->nparts == 1 && x->parts[0].launch == l && x->parts[0].weight == 1);
     }
-    assert_true(plan.launches[0].by == 0 && plan.launches[4].by == 4);
     orr_plan_free(&plan);
-    plan = orr_plan_make(&p, 0.1, 0.4);
-    assert_int_equal(plan.nsimulated, 3);
-    assert_true(plan.launches[2].by == 2 && plan.launches[1].by == 2 && plan.launches[1].with == 0 &&
-                plan.launches[3].by == 4 && plan.launches[3].with == 2);
-    orr_plan_free(&plan);
-    p.launches.at[1].requests = 1500;
-    plan = orr_plan_make(&p, 0.1, 0.7);
-    assert_int_equal(plan.launches[1].by, 1);
+    // A looser target takes fewer, a tighter one more.
+    orr_plan loose = orr_plan_make(&p, 0.1, 0.1), tight = orr_plan_make(&p, 0.1, 0.003);
+    assert_true(loose.nsimulated < tight.nsimulated && loose.variance > tight.variance);
+    orr_plan_free(&loose);
+    orr_plan_free(&tight);
+    orr_sp_free(&p);
+}
+
+// What matters is the sum: of a kernel that has a thousandth of the instructions one launch is enough,
+// however different they are.
+static void a_small_kernel(void **state) {
+    (void)state;
+    orr_sampling_profile p = one_kernel();
+    *ORR_PUSH(&p.kernels) = (orr_sp_kernel){"b", 1};
+    for (uint64_t i = 0; i < 10; i++) {
+        add_launch(&p, 0, 100000);
+        add_launch(&p, 1, 20 + 20 * i);
+    }
+    orr_plan plan = orr_plan_make(&p, 0.1, 0.01);
+    assert_true(plan.nclusters > 5 && plan.nsimulated == 2);
     orr_plan_free(&plan);
     orr_sp_free(&p);
+}
+
+// Kriging against what can be worked out. Two points, x = 0 and x = 1 in the first feature: covariances
+// 1.01 and 2.01, between them 1 + 0.01 exp(-1/2). With the second simulated (noise 0.01) the first's weight
+// on it is the quotient of both.
+static void kriging_by_hand(void **state) {
+    (void)state;
+    double x[2 * ORR_SP_FEATURES] = {0};
+    static const double count[] = {1, 3};
+    x[ORR_SP_FEATURES] = 1;
+    orr_krige f;
+    orr_krige_begin(&f, x, count, 2, 1);
+    double between = 1 + 0.01 * exp(-0.5);
+    assert_true(near(f.variance, (1.01 + 6 * between + 9 * 2.01) / 16, 1e-12));
+    orr_krige_choose(&f, 1, 10);
+    assert_true(f.nchosen == 1 && f.chosen[0] == 1); // three launches are there
+    double sum = (between + 3 * 2.01) / 4;
+    assert_true(near(f.variance, (1.01 + 6 * between + 9 * 2.01) / 16 - sum * sum / 2.0101, 1e-12));
+    orr_krige_end(&f);
+    double w;
+    orr_krige_weights(&f, x, &w);
+    assert_true(near(w, between / 2.0101, 1e-12));
+    orr_krige_free(&f);
+    orr_krige_begin(&f, x, count, 2, 1);
+    orr_krige_choose(&f, 1, 0.001); // as many as there are
+    assert_int_equal(f.nchosen, 2);
+    orr_krige_free(&f);
 }
 
 // ---- regions ------------------------------------------------------------------------------------
@@ -249,7 +281,7 @@ static void regions_of_figure_6(void **state) {
         }
     }
     uint32_t n;
-    orr_region *r = orr_regions(insts, requests, 32, 4, 0.2, 0.3, &n);
+    orr_region *r = orr_regions(insts, requests, 32, 4, 0.2, 0.3, false, &n);
     assert_int_equal(n, 2);
     assert_true(r[0].first == 0 && r[0].end == 8);
     assert_true(r[1].first == 16 && r[1].end == 32);
@@ -258,16 +290,25 @@ static void regions_of_figure_6(void **state) {
     // A variation factor of 0.3 allows blocks of 100 and 180 (mean 140, deviation 40: 0.286), but not of 190
     // (0.31).
     for (int b = 0; b < 32; b++) insts[b] = b % 2 ? 180 : 100, requests[b] = 20;
-    r = orr_regions(insts, requests, 32, 4, 0.2, 0.3, &n);
+    r = orr_regions(insts, requests, 32, 4, 0.2, 0.3, false, &n);
     assert_int_equal(n, 1);
     free(r);
     for (int b = 0; b < 32; b++) insts[b] = b % 2 ? 190 : 100;
-    r = orr_regions(insts, requests, 32, 4, 0.2, 0.3, &n);
+    r = orr_regions(insts, requests, 32, 4, 0.2, 0.3, false, &n);
     assert_int_equal(n, 0);
     free(r);
+    // Mixed: it is the same everywhere, and a region; not if the last quarter has another half of it to do.
+    r = orr_regions(insts, requests, 32, 4, 0.2, 0.3, true, &n);
+    assert_true(n == 1 && r[0].first == 0 && r[0].end == 32);
+    free(r);
+    for (int b = 24; b < 32; b++) insts[b] = b % 2 ? 285 : 150, requests[b] = 30;
+    r = orr_regions(insts, requests, 32, 4, 0.2, 0.3, true, &n);
+    assert_int_equal(n, 0);
+    free(r);
+    for (int b = 24; b < 32; b++) requests[b] = 20;
     // A last epoch that is not full belongs to its region.
     for (int b = 0; b < 32; b++) insts[b] = 100;
-    r = orr_regions(insts, requests, 30, 4, 0.2, 0.3, &n);
+    r = orr_regions(insts, requests, 30, 4, 0.2, 0.3, false, &n);
     assert_true(n == 1 && r[0].end == 30);
     free(r);
 }
@@ -294,15 +335,22 @@ static orr_sp_launch equal_blocks(orr_sp_run *run, uint64_t n) {
     return (orr_sp_launch){.blocks = n, .warp_insts = 100 * n, .requests = 20 * n, .runs = run, .nruns = 1};
 }
 
+// A launch on the toy; two_units: as the paper has it.
+static orr_control *start(toy *t, const orr_sp_launch *l, bool two_units) {
+    orr_sample_options o = orr_sample_defaults();
+    if (two_units) o.precision = 0;
+    orr_control *c = orr_control_new(l, &o);
+    *t = (toy){.s = orr_control_sampler(c), .blocks = l->blocks};
+    t->s->begin(t->s, 4, 0);
+    return c;
+}
+
 static void two_units_then_the_rest(void **state) {
     (void)state;
     orr_sp_run run;
     orr_sp_launch l = equal_blocks(&run, 100);
-    orr_sample_options o = orr_sample_defaults();
-    o.precision = 0; // as the paper has it
-    orr_control *c = orr_control_new(&l, &o);
-    toy t = {.s = orr_control_sampler(c), .blocks = 100};
-    t.s->begin(t.s, 4, 0);
+    toy t;
+    orr_control *c = start(&t, &l, true);
     // The caches are cold in the first wave: units of 2000, 1000 and 1000 cycles. Two are within 10 % after
     // the third.
     run_wave(&t, 2000);
@@ -330,11 +378,8 @@ static void blocks_out_of_order(void **state) {
     (void)state;
     orr_sp_run run;
     orr_sp_launch l = equal_blocks(&run, 100);
-    orr_sample_options o = orr_sample_defaults();
-    o.precision = 0;
-    orr_control *c = orr_control_new(&l, &o);
-    toy t = {.s = orr_control_sampler(c), .blocks = 100};
-    t.s->begin(t.s, 4, 0);
+    toy t;
+    orr_control *c = start(&t, &l, true);
     run_wave(&t, 2000);
     run_wave(&t, 1000);
     uint64_t warm;
@@ -361,11 +406,8 @@ static void entering_and_exiting(void **state) {
     orr_sp_run runs[] = {{3, 100, 20}, {1, 1000, 20}, {40, 100, 20}, {3, 100, 20}, {1, 1000, 20}};
     orr_sp_launch l = {
         .blocks = 48, .warp_insts = 3 * 100 + 1000 + 4000 + 300 + 1000, .runs = runs, .nruns = 5};
-    orr_sample_options o = orr_sample_defaults();
-    o.precision = 0;
-    orr_control *c = orr_control_new(&l, &o);
-    toy t = {.s = orr_control_sampler(c), .blocks = 48};
-    t.s->begin(t.s, 4, 0);
+    toy t;
+    orr_control *c = start(&t, &l, true);
     run_wave(&t, 500);
     run_wave(&t, 1000);
     run_wave(&t, 1000);
@@ -387,10 +429,8 @@ static void until_it_is_steady(void **state) {
     (void)state;
     orr_sp_run run;
     orr_sp_launch l = equal_blocks(&run, 400);
-    orr_sample_options o = orr_sample_defaults();
-    orr_control *c = orr_control_new(&l, &o);
-    toy t = {.s = orr_control_sampler(c), .blocks = 400};
-    t.s->begin(t.s, 4, 0);
+    toy t;
+    orr_control *c = start(&t, &l, false);
     for (int w = 0; w < 10; w++) { // 5 % faster each time: within 10 %, and not steady
         run_wave(&t, (uint64_t)(2000 * pow(0.95, w)));
         assert_int_equal(t.next, 4 * (w + 1));
@@ -549,8 +589,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clusters_by_hand),        cmocka_unit_test(clusters_as_the_plain_way),
         cmocka_unit_test(many_launches),           cmocka_unit_test(launches_by_kernel),
-        cmocka_unit_test(many_equal_launches),     cmocka_unit_test(small_launches),
-        cmocka_unit_test(launches_between_others), cmocka_unit_test(regions_of_figure_6),
+        cmocka_unit_test(many_equal_launches),     cmocka_unit_test(where_the_work_is),
+        cmocka_unit_test(launches_from_others),    cmocka_unit_test(a_small_kernel),
+        cmocka_unit_test(kriging_by_hand),         cmocka_unit_test(regions_of_figure_6),
         cmocka_unit_test(two_units_then_the_rest), cmocka_unit_test(blocks_out_of_order),
         cmocka_unit_test(entering_and_exiting),    cmocka_unit_test(until_it_is_steady),
         cmocka_unit_test(chain_and_product),       cmocka_unit_test(lemma),

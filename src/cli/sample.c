@@ -241,7 +241,7 @@ static bool study_input(cli_options *o, const orr_gpu *gpu, const cli_sets *sets
     for (s->way = 0; s->way < RANDOM && ok; s->way++) {
         cli_sampling one = profile; // the profile is shared
         one.o.warm = ways[s->way].warm;
-        if (!ways[s->way].precise) one.o.precision = one.o.between = 0;
+        if (!ways[s->way].precise) one.o.precision = one.o.total = 0;
         cli_sampling_plan(&one);
         cli_pass p = {
             .o = o, .gpu = gpu, .model = &orr_model_cycle, .sampling = &one, .done = sampled_done, .arg = s};

@@ -21,7 +21,7 @@ bool cli_sampling_options(const cli_options *o, const orr_gpu *gpu, orr_sample_o
             return orr_fail(e, ORR_BAD_INPUT,
                             "run: --precision takes a percentage from 0 to 100, not \"%.60s\"", o->precision);
     }
-    if (s->precision <= 0) s->between = 0; // TBPoint's rules
+    if (s->precision <= 0) s->total = 0; // TBPoint's rules
     s->warm = o->warming && !strcmp(o->warming, "functional");
     s->l2_bytes = gpu ? (uint64_t)gpu->l2_size : 0;
     return true;
@@ -76,7 +76,7 @@ const orr_model cli_profiling = {.name = "profile", .summary = "", .run = profil
 // ---- the plan -----------------------------------------------------------------------------------
 void cli_sampling_plan(cli_sampling *s) {
     double start = orr_seconds();
-    s->plan = orr_plan_make(&s->profile, s->o.inter, s->o.between);
+    s->plan = orr_plan_make(&s->profile, s->o.inter, s->o.total);
     size_t n = s->profile.launches.n;
     s->warm = orr_calloc(n + 1, sizeof *s->warm);
     for (size_t l = 0; l < n && s->o.warm; l++) {
@@ -161,11 +161,16 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
     }
     orr_launch_sample *x = &s->out->launches[n];
     const orr_plan_launch *plan = &s->plan.launches[n];
-    *x = (orr_launch_sample){
-        .cluster = plan->cluster, .by = plan->by, .with = plan->with, .share = plan->share};
-    x->insts = l->warp_insts;
-    x->blocks = l->blocks;
+    *x = (orr_launch_sample){.cluster = plan->cluster,
+                             .by = plan->by,
+                             .nparts = plan->nparts,
+                             .parts = orr_arena_alloc(&r->arena, plan->nparts * sizeof *x->parts),
+                             .insts = l->warp_insts,
+                             .blocks = l->blocks};
+    memcpy(x->parts, plan->parts, plan->nparts * sizeof *x->parts);
     x->simulated = x->by == n;
+    uint64_t before = s->o.before;
+    if (x->simulated || s->o.warm) s->o.before += l->requests * 128;
     if (!x->simulated) {
         double start = orr_seconds();
         if (!execute(w, s->warm[n], m, gpu, r, e)) return false;
@@ -173,7 +178,9 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
         orr_result_add(r, gpu, w);
         return true;
     }
-    orr_control *c = orr_control_new(l, &s->o);
+    orr_sample_options o = s->o;
+    o.before = before;
+    orr_control *c = orr_control_new(l, &o);
     orr_work sampled = *w;
     sampled.sampler = orr_control_sampler(c);
     bool ok = m->run(gpu, &sampled, r, e);
@@ -189,108 +196,42 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
 }
 
 // ---- what is predicted --------------------------------------------------------------------------
-static double apart(double a, double b) { return a == b ? 0 : fabs(a - b) / fmax(fabs(a), fabs(b)); }
-
 // Launches that no feature tells apart differ all the same, by what the ones before them left in L2 and by
 // which request comes first: by 1 to 3 % where it was looked at (spmv_csr, streamcluster, cfd; fermi_tbpoint
 // and h200).
 #define ALIKE 0.025
 
-// How far the CPI of a launch may be from that of the one that stands for it: as far as what a warp
-// instruction does, threads and requests, and how blocks differ.
-static double doubt(const orr_sp_launch *l, const orr_sp_launch *by) {
-    double n = (double)l->warp_insts, m = (double)by->warp_insts;
-    if (n <= 0 || m <= 0) return 0;
-    double threads = apart((double)l->thread_insts / n, (double)by->thread_insts / m);
-    double requests = apart((double)l->requests / n, (double)by->requests / m);
-    return fmax(fmax(fmax(threads, requests), fmin(fabs(l->cov - by->cov), 1)), ALIKE);
-}
-
-static double cpi_of(const orr_launch_sample *p) { return p->insts ? p->cycles / (double)p->insts : 0; }
-
-typedef struct trend { // CPI of those of a cluster that were simulated, in order
-    double n, last, sum, squares;
-} trend;
-
-// Half the width of the 95 % interval of their mean about the line that joins them, as a share of it: from
-// the differences of neighbours, half of whose mean square is the variance when nothing but chance is left.
-// Of two Student's t would say next to nothing: half their difference is taken for that of a uniform error.
-static double spread(const trend *t) {
-    double mean = t->sum / t->n, variance = t->squares / (t->n - 1) / 2;
-    if (mean > 0 && t->n < 3) return fmax(sqrt(t->squares) / 2 / mean, ALIKE) * 1.96 / sqrt(3);
-    return mean > 0 ? orr_student((uint32_t)t->n - 1) * sqrt(variance / t->n) / mean : 0;
-}
-
-static trend *trends(const cli_sampling *s, const orr_sample_result *x) {
-    trend *t = orr_calloc(s->plan.nclusters + 1, sizeof *t);
-    for (size_t l = 0; l < x->n; l++) {
-        const orr_launch_sample *p = &x->launches[l];
-        trend *one = &t[p->cluster];
-        double cpi = cpi_of(p);
-        if (!p->simulated) continue;
-        if (one->n > 0) one->squares += pow(cpi - one->last, 2);
-        one->n++;
-        one->sum += cpi;
-        one->last = cpi;
-    }
-    return t;
-}
-
-// How far the CPI of a launch may be from what was predicted. Between two it is that of neither, and nearer
-// to a line than to a step: as much as half a parabola through both deviates from it in the middle.
-static double doubt_of(const cli_sampling *s, const orr_sample_result *x, size_t l) {
-    const orr_launch_sample *p = &x->launches[l];
-    if (p->by == p->with) return doubt(&s->profile.launches.at[l], &s->profile.launches.at[p->by]);
-    double a = cpi_of(&x->launches[p->by]), b = cpi_of(&x->launches[p->with]);
-    return fmax(p->share * (1 - p->share) * apart(a, b), ALIKE);
-}
-
-// The half-widths of 95 % intervals, put together as if they were independent: of each region that of its
-// units' mean (where only two were compared, their difference), of each cluster with several simulated
-// launches that of their mean, of the others what launches may differ from what stands for them (`doubt_of`,
-// taken as the half-width of a uniform distribution: 1.96 / sqrt(3) of it). Launches that one stands for are
-// wrong together, and so are all copies of a region.
+// The half-widths of 95 % intervals, put together as if they were independent: what the features of launches
+// leave open (the plan's variance); for each simulated launch what others may differ by that look the same,
+// taken as the half-width of a uniform distribution, 1.96 / sqrt(3) of it, times the launches it stands for;
+// for each of its regions that of its units' mean, or where only two were compared their difference.
 static void bound(const cli_sampling *s, orr_sample_result *x) {
-    trend *t = trends(s, x);
-    double *cluster = orr_calloc(s->plan.nclusters + 1, sizeof *cluster), sum = 0;
-    double *one = orr_calloc(x->n + 1, sizeof *one), *insts = orr_calloc(x->n + 1, sizeof *insts);
+    double sum = pow(1.96 * sqrt(s->plan.variance) * x->cycles, 2);
+    double *times = orr_calloc(x->n + 1, sizeof *times); // by launch: how many times it counts
+    for (size_t l = 0; l < x->n; l++)
+        for (uint32_t k = 0; k < x->launches[l].nparts; k++)
+            times[x->launches[l].parts[k].launch] += x->launches[l].parts[k].weight;
     for (size_t l = 0; l < x->n; l++) {
         const orr_launch_sample *p = &x->launches[l];
-        insts[p->by] += (1 - p->share) * (double)p->insts;
-        insts[p->with] += p->share * (double)p->insts;
-        if (p->simulated) continue;
-        if (t[p->cluster].n > 1)
-            cluster[p->cluster] += p->cycles * spread(&t[p->cluster]);
-        else
-            one[p->by] += p->cycles * doubt_of(s, x, l) * 1.96 / sqrt(3);
-    }
-    for (uint32_t c = 0; c < s->plan.nclusters; c++) sum += cluster[c] * cluster[c];
-    for (size_t l = 0; l < x->n; l++) {
-        const orr_launch_sample *p = &x->launches[l];
-        sum += one[l] * one[l];
+        if (!p->simulated) continue;
+        sum += pow((times[l] - 1) * p->cycles * ALIKE * 1.96 / sqrt(3), 2);
         for (uint32_t k = 0; k < p->nregions; k++) {
             const orr_region_result *r = &p->regions[k];
-            if (!r->skipped) continue;
-            double all = r->cycles * insts[l] / (double)p->insts;
-            sum += pow(all * (isnan(r->width) ? r->deviation : r->width), 2);
+            if (r->skipped) sum += pow(times[l] * r->cycles * (isnan(r->width) ? r->deviation : r->width), 2);
         }
     }
-    free(insts);
-    free(one);
-    free(cluster);
-    free(t);
+    free(times);
     x->bound = x->cycles > 0 ? sqrt(sum) / x->cycles : (double)NAN;
     x->confidence = 0.95;
 }
 
-// The cycles of a launch by those of the two that stand for it: without the overhead, which does not grow
-// with work, a mixture of theirs.
+// The cycles of a launch by those of the ones that stand for it: without the overhead, which does not grow
+// with work, a weighted sum of theirs.
 static double predicted(const orr_sample_result *x, const orr_launch_sample *p, double overhead) {
-    const orr_launch_sample *a = &x->launches[p->by], *b = &x->launches[p->with];
-    overhead = fmin(overhead, fmin(a->cycles, b->cycles));
-    double cycles = (1 - p->share) * (a->cycles - overhead) + p->share * (b->cycles - overhead);
-    double insts = (1 - p->share) * (double)a->insts + p->share * (double)b->insts;
-    return overhead + (insts > 0 ? cycles / insts * (double)p->insts : cycles);
+    double sum = 0;
+    for (uint32_t k = 0; k < p->nparts; k++)
+        sum += p->parts[k].weight * fmax(x->launches[p->parts[k].launch].cycles - overhead, 0);
+    return overhead + fmax(sum, 0);
 }
 
 bool cli_sampling_end(cli_sampling *s, const orr_gpu *gpu, orr_result *r, orr_err *e) {

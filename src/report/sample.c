@@ -30,8 +30,10 @@ static void region(orr_text *t, const orr_region_result *r) {
 }
 
 static void launch(orr_text *t, const orr_launch_sample *l) {
-    orr_text_add(t, "{\"cluster\": %u, \"by\": %u, \"with\": %u, \"share\": %.6f, \"simulated\": %s, ",
-                 l->cluster, l->by, l->with, l->share, l->simulated ? "true" : "false");
+    orr_text_add(t, "{\"cluster\": %u, \"by\": %u, \"weights\": [", l->cluster, l->by);
+    for (uint32_t k = 0; k < l->nparts; k++)
+        orr_text_add(t, "%s[%u, %.6f]", k ? ", " : "", l->parts[k].launch, l->parts[k].weight);
+    orr_text_add(t, "], \"simulated\": %s, ", l->simulated ? "true" : "false");
     json_count(t, "warp_insts", l->insts);
     orr_text_add(t, ", ");
     json_count(t, "simulated_warp_insts", l->simulated ? l->simulated_insts : 0);

@@ -10,12 +10,16 @@
 // holds a thousand blocks, one of them is a poor clock for all. Blocks end at known cycles, so a unit needs
 // no window of the model to end with it.
 //
-// Two units that differ by less than 10 % are enough for TBPoint. Here that only ends the warming: on a
-// kernel that keeps DRAM busy, units go on rising for a dozen more, because all SMs began at the same time,
-// and then vary by some percent from one to the next. So units are added until the later half of them is
-// steady: its mean differs by no more than the precision from that of the quarter before it, it neither rises
-// nor falls by more than that, and the confidence interval of its mean (Student's t) is no wider. A region
-// that is never that steady is simulated to its end. orr_sample_options.precision = 0 switches this off.
+// Two units that differ by less than 10 % are enough for TBPoint. Here the first unit is never used, because
+// all SMs began at the same time and caches were cold in it, and units are added until the later half of the
+// others is steady: the last two are within 10 %, and over it IPC neither rises nor falls by more than the
+// precision. On a kernel that keeps DRAM busy that takes a dozen. A region that is never that steady is
+// simulated to its end. orr_sample_options.precision = 0 switches this off.
+//
+// A large L2 fills slowly, and a kernel that was steady gets slower when lines have to be written back. So
+// while it may not be full yet, no more is left out at a time than GROW times what came before, and then a
+// unit is compared with those before the gap; the blocks in the gap get the mean of both. It is full when
+// OVER times its size was asked for: several blocks ask for a line, and each counts.
 //
 // What is left out is a whole number of times what the GPU holds. The machine does not notice: it goes on
 // with the blocks that run, and where these blocks would be in their wave (all of one wave end at nearly the
@@ -29,9 +33,10 @@
 
 #include "sample/sample.h"
 
-// Sampling units before any are left out: two to be compared with two. This and the precision were chosen on
-// workloads other than those that results are reported of (docs/sampling.md).
-#define FEWEST 4
+// Chosen, as the precision, on workloads other than those that results are reported of (docs/sampling.md).
+#define FEWEST 3 // units besides the first before any are left out
+#define GROW   2
+#define OVER   2
 
 typedef struct ending {
     uint64_t end, block;
@@ -41,13 +46,19 @@ typedef struct unit { // a sampling unit
     double insts, cycles;
 } unit;
 
+typedef struct gap { // blocks that were left out
+    uint32_t region;
+    double insts;
+    double before, after; // IPC
+} gap;
+
 struct orr_control {
     orr_sampler sampler; // first
     orr_sample_options o;
     const orr_sp_launch *launch;
     uint64_t *insts, *requests; // by block
     bool *done;                 // by block: ended, or left out
-    uint32_t *left_out;         // by block: 0, or the region that left it out, from 1
+    uint32_t *left_out;         // by block: 0, or the gap it is in, from 1
     uint64_t ended, skipped;    // blocks so far
     uint64_t low;               // all blocks before it are done
     uint64_t resident;
@@ -58,8 +69,10 @@ struct orr_control {
     bool inside;
     uint64_t entered;        // cycle
     uint64_t last;           // cycle the last block ended before that
-    ORR_VEC(ending) endings; // of the region's blocks since then
+    ORR_VEC(ending) endings; // of the region's blocks since then, or since the last gap
     ORR_VEC(unit) units;
+    ORR_VEC(gap) gaps;
+    bool open; // the last gap waits for the IPC after it
 };
 
 // Student's t, two-sided 95 %, by degrees of freedom.
@@ -80,7 +93,7 @@ static void begin(orr_sampler *s, uint64_t resident, uint64_t start) {
     c->resident = resident;
     c->last = start;
     c->regions = orr_regions(c->insts, c->requests, c->launch->blocks, resident, c->o.intra, c->o.variation,
-                             &c->nregions);
+                             c->o.precision > 0, &c->nregions);
     c->results = orr_calloc(c->nregions + 1, sizeof *c->results);
     for (uint32_t r = 0; r < c->nregions; r++) {
         orr_region_result *x = &c->results[r];
@@ -93,12 +106,12 @@ static void begin(orr_sampler *s, uint64_t resident, uint64_t start) {
 
 // A block that was to be left out had begun.
 static void take_back(orr_control *c, uint64_t block) {
-    orr_region_result *x = &c->results[c->left_out[block] - 1];
+    gap *g = &c->gaps.at[c->left_out[block] - 1];
     c->left_out[block] = 0;
     c->skipped--;
-    x->skipped--;
-    x->skipped_insts -= c->insts[block];
-    x->cycles = (double)x->skipped_insts / x->ipc;
+    g->insts -= (double)c->insts[block];
+    c->results[g->region].skipped--;
+    c->results[g->region].skipped_insts -= c->insts[block];
 }
 
 static void ended(orr_sampler *s, const orr_span *spans, size_t n) {
@@ -157,19 +170,28 @@ static double drift(const unit *u, size_t n) {
 // Have the units become steady? Fills what is taken of them.
 static bool steady(const orr_control *c, orr_region_result *x) {
     const unit *u = c->units.at;
-    size_t n = c->units.n, half = n / 2;
+    size_t n = c->units.n;
     if (n < 2) return false;
     double last = ipc_of(u + n - 1, 1), before = ipc_of(u + n - 2, 1);
     x->deviation = fabs(last - before) / last;
-    x->ipc = last;
-    x->used = 1;
-    if (c->o.precision <= 0) return x->deviation <= c->o.steady;
-    x->ipc = ipc_of(u + half, n - half);
-    x->used = (uint32_t)(n - half);
-    x->width = width(u + half, n - half);
-    double earlier = ipc_of(u + half / 2, half - half / 2);
-    return n >= FEWEST && x->deviation <= c->o.steady && fabs(earlier / x->ipc - 1) <= c->o.precision &&
-           drift(u + half, n - half) <= c->o.precision && x->width <= c->o.precision;
+    if (c->o.precision <= 0) {
+        x->ipc = last;
+        x->used = 1;
+        return x->deviation <= c->o.steady;
+    }
+    if (c->open && fabs(last / x->ipc - 1) <= c->o.steady) { // as before the gap
+        x->ipc = last;
+        x->used++;
+        return true;
+    }
+    u++; // without the first
+    n--;
+    size_t half = n < 4 ? 2 : (n + 1) / 2;
+    if (n < FEWEST || x->deviation > c->o.steady || drift(u + n - half, half) > c->o.precision) return false;
+    x->ipc = ipc_of(u + n - half, half);
+    x->used += (uint32_t)half;
+    x->width = width(u, n);
+    return true;
 }
 
 // From which block on those left out are worth their place in L2: the last ones, as many as fit.
@@ -198,23 +220,60 @@ static uint64_t begun(const orr_control *c, uint64_t next, uint64_t end) {
     return beyond < end - next ? beyond : end - next;
 }
 
+// How many blocks may be left out at a time: while L2 fills, no more than a multiple of those before.
+static uint64_t at_a_time(const orr_control *c, uint64_t next) {
+    double seen = (double)c->o.before, all = (double)c->o.before + (double)c->launch->requests * 128;
+    for (uint64_t b = 0; b < next; b++) seen += (double)c->requests[b] * 128;
+    double l2 = (double)c->o.l2_bytes;
+    if (c->o.precision <= 0 || seen >= OVER * l2 || all <= l2) return UINT64_MAX;
+    uint64_t waves = GROW * (next - c->regions[c->at].first) / c->resident;
+    return (waves ? waves : 1) * c->resident;
+}
+
+static void close_gap(orr_control *c, orr_region_result *x) {
+    gap *g = &c->gaps.at[c->gaps.n - 1];
+    g->after = x->ipc;
+    double apart = fabs(g->after - g->before) / (g->after + g->before);
+    if (apart > x->width) x->width = apart;
+    c->open = false;
+}
+
+// The units used so far are done with; blocks that ended after the last of them begin the next.
+static void restart(orr_control *c) {
+    size_t used = c->units.n * c->resident;
+    c->entered = c->endings.at[used - 1].end;
+    memmove(c->endings.at, c->endings.at + used, (c->endings.n - used) * sizeof *c->endings.at);
+    c->endings.n -= used;
+    c->units.n = 0;
+}
+
 static uint64_t leave_out(orr_control *c, uint64_t next, uint64_t *warm) {
     orr_region_result *x = &c->results[c->at];
     uint64_t early = begun(c, next, x->end), left = x->end - next - early, keep = kept(c, x);
-    uint64_t n = left > keep ? (left - keep) / c->resident * c->resident : 0,
-             to = n ? next + early + n : next;
+    uint64_t n = left > keep ? (left - keep) / c->resident * c->resident : 0, most = at_a_time(c, next);
+    bool again = n > most;
+    if (again) n = most;
+    if (c->open) close_gap(c, x);
+    uint64_t to = n ? next + early + n : next;
+    gap *g = ORR_PUSH(&c->gaps);
+    *g = (gap){.region = c->at, .before = x->ipc, .after = x->ipc};
     for (uint64_t b = next; b < to; b++) {
         if (c->done[b]) continue;
         x->skipped++;
         x->skipped_insts += c->insts[b];
-        c->left_out[b] = c->at + 1;
+        g->insts += (double)c->insts[b];
+        c->left_out[b] = (uint32_t)c->gaps.n;
         c->done[b] = true;
+        c->skipped++;
     }
-    c->skipped += x->skipped;
-    x->cycles = (double)x->skipped_insts / x->ipc;
     *warm = warm_from(c, next, to);
-    c->inside = false;
-    c->at++;
+    if (again) {
+        c->open = true;
+        restart(c);
+    } else {
+        c->inside = false;
+        c->at++;
+    }
     return to;
 }
 
@@ -229,17 +288,20 @@ static uint64_t resume(orr_sampler *s, uint64_t next, uint64_t *warm) {
     if (!c->inside) {
         if (c->low < r->first || next < r->first) return next;
         c->inside = true;
+        c->open = false;
         c->entered = c->last;
         c->endings.n = c->units.n = 0;
         return next;
     }
     orr_region_result *x = &c->results[c->at];
     size_t units = c->endings.n / c->resident;
-    if (units <= x->units) return next;
+    if (units <= c->units.n) return next;
     qsort(c->endings.at, c->endings.n, sizeof *c->endings.at, by_end);
     bool now = false;
-    for (; x->units < units && !now; x->units++) {
-        *ORR_PUSH(&c->units) = unit_of(c, x->units);
+    while (c->units.n < units && !now) {
+        unit u = unit_of(c, c->units.n);
+        *ORR_PUSH(&c->units) = u;
+        x->units++;
         now = steady(c, x);
     }
     return now ? leave_out(c, next, warm) : next;
@@ -266,8 +328,14 @@ double orr_control_end(orr_control *c, orr_launch_sample *s, orr_arena *a) {
     s->blocks = s->simulated_blocks = c->launch->blocks;
     s->nregions = c->nregions;
     s->regions = orr_arena_alloc(a, (c->nregions + 1) * sizeof *s->regions);
+    for (size_t g = 0; g < c->gaps.n; g++) {
+        const gap *x = &c->gaps.at[g];
+        c->results[x->region].cycles += x->insts * 2 / (x->before + x->after);
+    }
     for (uint32_t r = 0; r < c->nregions; r++) {
-        s->regions[r] = c->results[r];
+        orr_region_result *x = &c->results[r];
+        if (x->skipped) x->ipc = (double)x->skipped_insts / x->cycles;
+        s->regions[r] = *x;
         s->simulated_insts -= c->results[r].skipped_insts;
         s->simulated_blocks -= c->results[r].skipped;
         more += c->results[r].cycles;
@@ -285,6 +353,7 @@ void orr_control_free(orr_control *c) {
     free(c->results);
     free(c->endings.at);
     free(c->units.at);
+    free(c->gaps.at);
     free(c);
 }
 
@@ -294,5 +363,5 @@ orr_sample_options orr_sample_defaults(void) {
                                 .variation = ORR_SP_VARIATION,
                                 .steady = ORR_SP_STEADY,
                                 .precision = ORR_SP_PRECISION,
-                                .between = ORR_SP_BETWEEN};
+                                .total = ORR_SP_TOTAL};
 }

@@ -5,6 +5,11 @@
 // averaged over its blocks, and a variation factor, the larger of the coefficients of variation of both (eq.
 // 5). Epochs of similar stall probability are a cluster; one whose blocks differ too much among themselves is
 // alone. Epochs of a cluster that follow each other are a homogeneous region.
+//
+// That leaves out nothing of a kernel whose blocks differ everywhere in the same way, as when every tenth has
+// much to do. `mixed` (not TBPoint's) takes epochs that vary too much for a region as well when they follow
+// each other, have similar stall probabilities, and none of the quarters of all of them has more or less to
+// do than the others: what they have in common is then how they vary.
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,8 +22,18 @@ static double variation(const uint64_t *x, uint64_t n) {
     return mean > 0 ? sqrt(square) / mean : 0;
 }
 
+// The sums of each quarter of some blocks are near that of an average one.
+static bool even(const uint64_t *x, uint64_t n, double threshold) {
+    double quarter[4] = {0}, sum = 0;
+    for (uint64_t i = 0; i < n; i++) quarter[i * 4 / n] += (double)x[i];
+    for (int q = 0; q < 4; q++) sum += quarter[q];
+    for (int q = 0; q < 4; q++)
+        if (fabs(quarter[q] * 4 - sum) > threshold * sum) return false;
+    return true;
+}
+
 orr_region *orr_regions(const uint64_t *insts, const uint64_t *requests, uint64_t blocks, uint64_t occupancy,
-                        double threshold, double limit, uint32_t *n) {
+                        double threshold, double limit, bool mixed, uint32_t *n) {
     *n = 0;
     if (!blocks || !occupancy) return NULL;
     size_t epochs = (size_t)((blocks + occupancy - 1) / occupancy);
@@ -35,11 +50,14 @@ orr_region *orr_regions(const uint64_t *insts, const uint64_t *requests, uint64_
     ORR_VEC(orr_region) found = {0};
     for (size_t e = 0; e < epochs;) {
         size_t end = e + 1;
-        while (!alone[e] && end < epochs && !alone[end] && cluster[end] == cluster[e]) end++;
-        uint64_t last = end * occupancy < blocks ? end * occupancy : blocks;
-        if (end > e + 1) {
+        while ((mixed || !alone[e]) && end < epochs && alone[end] == alone[e] && cluster[end] == cluster[e])
+            end++;
+        uint64_t first = e * occupancy, last = end * occupancy < blocks ? end * occupancy : blocks;
+        uint64_t len = last - first;
+        if (end > e + 1 &&
+            (!alone[e] || (even(insts + first, len, threshold) && even(requests + first, len, threshold)))) {
             orr_region *r = ORR_PUSH(&found);
-            r->first = e * occupancy;
+            r->first = first;
             r->end = last;
             r->id = cluster[e];
         }

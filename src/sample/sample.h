@@ -60,25 +60,47 @@ uint32_t orr_cluster(const double *points, size_t n, int dims, double threshold,
 #define ORR_SP_VARIATION 0.3  // variation factor of an epoch,
 #define ORR_SP_STEADY    0.1  // section IV-B2: difference of two sampling units
 #define ORR_SP_PRECISION 0.05 // not TBPoint's: half the width of the confidence interval of a region's IPC,
-#define ORR_SP_BETWEEN   0.4  // and how far launches are apart that others are predicted between
+#define ORR_SP_TOTAL     0.01 // and the standard deviation of the cycles of all launches
 
-#define ORR_SP_RATIO  1.5 // of the sizes of launches of a cluster, at most
-#define ORR_SP_WANDER 0.1 // variation of its blocks from which it matters where in a launch the work is
-#define ORR_SP_MANY   64  // launches, none equal to another block by block, that one stands for at most
-// Its cycles less the launch's overhead: those of `by` and `with`, (1 - share) and share of them, by the warp
-// instructions it has and such a mixture would.
+typedef struct orr_plan_part {
+    uint32_t launch; // simulated
+    double weight;
+} orr_plan_part;
 typedef struct orr_plan_launch {
     uint32_t cluster;
-    uint32_t by, with; // launches that stand for it; both itself: it is simulated
-    double share;
+    uint32_t by;          // the simulated launch that weighs most; itself: it is simulated
+    uint32_t nparts;      // its cycles less the launch's overhead: the weighted sum of theirs
+    orr_plan_part *parts; // in the plan's arena
 } orr_plan_launch;
 typedef struct orr_plan {
     orr_plan_launch *launches; // as many as the profile has
     uint32_t nclusters;
     uint32_t nsimulated;
+    double variance; // of the sum, as a share of it, by what features leave open
+    orr_arena arena;
 } orr_plan;
-orr_plan orr_plan_make(const orr_sampling_profile *p, double threshold, double between);
+// target: standard deviation of the sum; 0: one launch of each cluster.
+orr_plan orr_plan_make(const orr_sampling_profile *p, double threshold, double target);
 void orr_plan_free(orr_plan *p);
+
+// ---- launches from others (krige.c) -------------------------------------------------------------
+#define ORR_SP_FEATURES 6
+typedef struct orr_krige { // a kernel
+    uint32_t n;            // points: launches, each with others like it
+    const double *x;       // [n][ORR_SP_FEATURES]; not copied
+    double *c;             // covariances given what is chosen; after _end the triangle of those chosen
+    double *with_sum;      // [n] covariance with the sum over all
+    double variance;       // of that sum
+    uint32_t *chosen, nchosen;
+    bool *taken; // [n]
+} orr_krige;
+// count: launches at each point; weight: of the kernel among all.
+void orr_krige_begin(orr_krige *f, const double *x, const double *count, uint32_t n, double weight);
+// Chooses of all kernels until the standard deviation of the sum is below the target, of each one at least.
+void orr_krige_choose(orr_krige *fields, uint32_t n, double target);
+void orr_krige_end(orr_krige *f);                                       // before the first _weights
+void orr_krige_weights(const orr_krige *f, const double *x, double *w); // w: [nchosen]
+void orr_krige_free(orr_krige *f);
 
 // ---- which thread blocks (regions.c) ------------------------------------------------------------
 typedef struct orr_region { // of alike thread blocks
@@ -88,7 +110,7 @@ typedef struct orr_region { // of alike thread blocks
 // Homogeneous regions of a launch when `occupancy` blocks run at a time; free() what is returned. Stretches
 // of one epoch are not in it: there would be nothing to leave out.
 orr_region *orr_regions(const uint64_t *insts, const uint64_t *requests, uint64_t blocks, uint64_t occupancy,
-                        double threshold, double variation, uint32_t *n);
+                        double threshold, double variation, bool mixed, uint32_t *n);
 
 // ---- at simulation time (control.c) -------------------------------------------------------------
 typedef struct orr_region_result {
@@ -103,8 +125,8 @@ typedef struct orr_region_result {
 } orr_region_result;
 
 typedef struct orr_launch_sample { // what became of a launch
-    uint32_t cluster, by, with;    // as in the plan
-    double share;
+    uint32_t cluster, by, nparts;  // as in the plan
+    orr_plan_part *parts;
     bool simulated;
     uint64_t insts, simulated_insts; // warp instructions of the profile
     uint64_t blocks, simulated_blocks;
@@ -116,9 +138,10 @@ typedef struct orr_launch_sample { // what became of a launch
 
 typedef struct orr_sample_options {
     double inter, intra, variation, steady, precision;
-    double between;    // 0: one launch of each cluster, as TBPoint
+    double total;      // 0: one launch of each cluster, as TBPoint
     bool warm;         // blocks and launches that are left out leave their lines in L2
     uint64_t l2_bytes; // of the GPU: no more than the last so many bytes are worth it
+    uint64_t before;   // bytes that were asked for by launches before this one, as far as L2 knows of them
 } orr_sample_options;
 orr_sample_options orr_sample_defaults(void);
 
