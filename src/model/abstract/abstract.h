@@ -22,22 +22,25 @@
 // Cycles of a scheduler, of a unit, of L1, a bit each: taken. An instruction takes `interval` of them side by
 // side. Who asks first, the warp that goes before others, gets those it wants, and the next one those that
 // are left.
-#define SLOT_WORDS 64u
+#define SLOT_WORDS 32u
+typedef struct slot_word {
+    uint64_t word, whose; // the word of time that it stands for
+} slot_word;
 typedef struct slots {
     uint64_t full, to; // words from `full` to `to` are full
-    uint64_t word[SLOT_WORDS];
-    uint32_t whose[SLOT_WORDS]; // the word of time that it stands for
+    slot_word at[SLOT_WORDS];
 } slots;
 
 // n instructions one after the other from cycle t on; when the last of them is issued. abt_slots_search
 // (core.c) is for when not all that they want is free.
 uint64_t abt_slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval);
 static inline uint64_t slots_take(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
-    uint32_t k = (t >> 6) % SLOT_WORDS, at = t & 63, bits = n * interval;
-    if (q->whose[k] == (uint32_t)(t >> 6) && at + bits < 64) {
+    slot_word *w = &q->at[(t >> 6) % SLOT_WORDS];
+    uint32_t at = t & 63, bits = n * interval;
+    if (w->whose == t >> 6 && at + bits < 64) {
         uint64_t mine = ((1ull << bits) - 1) << at;
-        if (!(q->word[k] & mine)) {
-            q->word[k] |= mine;
+        if (!(w->word & mine)) {
+            w->word |= mine;
             return t + bits - interval;
         }
     }
@@ -82,6 +85,8 @@ typedef struct amem { // a memory instruction of a segment
     bool late;     // only memory knows when it is done
     bool quiet;    // nothing but its cost matters
     bool loads, async;
+    bool runs; // lanes in a row are nothing special: no atomic, no copy, nobody waits for it
+    uint8_t bytes;
 } amem;
 
 typedef struct aplace { // a place, and cycles from a block's beginning or end
@@ -156,46 +161,48 @@ typedef struct acode {
 
 // ---- an SM ----------------------------------------------------------------------------------------------
 #define NEAR_PLACES   8
+#define COMING        128 // stretches of 2^COMING_SHIFT cycles
+#define COMING_SHIFT  5
 #define SEGMENT_INSTS 64 // of a segment at most
 #define CONVOY        4  // warps at most
 typedef struct awarp {
-    _Alignas(64) uint32_t seg, end; // segments
+    _Alignas(64) orr_trace trace;
+    uint32_t seg; // segments
+    uint32_t end;
+    uint32_t mask;
     // A convoy: warps that do the same, simulated as one (convoy.c). `n` of them, 1: it is alone. The others
     // follow; the last is `skew` cycles behind.
-    uint32_t n;
     uint32_t skew;
-    uint32_t code;            // block, + 1
-    uint32_t body;            // of the code block it is in: orr_tblock.body
-    uint32_t then, then_mask; // the next block of its trace, when it has been read
-    uint32_t mask;
-    uint32_t block; // its thread block's slot
-    bool has_then, ghost;
-    uint8_t waiting; // at a barrier, + 1
+    uint8_t n, nparts;
     uint8_t sched;
-    orr_trace trace;
+    uint8_t waiting; // at a barrier, + 1
+    bool has_then, ghost;
+    uint16_t asked;  // requests that wait for other warps (order.c)
+    uint32_t code;   // block, + 1
+    uint32_t body;   // of the code block it is in: orr_tblock.body
     uint64_t far;    // when its last load from memory is there
     uint64_t landed; // and that from anywhere
     uint64_t stored; // when its last store has been heard of
-    uint64_t fetched;
-    uint64_t *place;                // when it can be used, of those that loads set
-    uint64_t *soon;                 // and of those that other instructions make
-    uint64_t *rear;                 // as `place`, for the last of those that follow
-    uint64_t near[3 * NEAR_PLACES]; // these are they, when they are few
+    uint64_t *place; // when it can be used, of those that loads set
+    uint64_t *soon;  // and of those that other instructions make
+    uint64_t *rear;  // as `place`, for the last of those that follow
     const uint8_t *base;
+    uint32_t then, then_mask;       // the next block of its trace, when it has been read
+    uint64_t near[3 * NEAR_PLACES]; // places, when they are few
+    uint64_t fetched;
     uint32_t *access;
     uint64_t *many;
+    uint32_t block; // its thread block's slot
     uint32_t group;
     uint32_t need;    // of its block's needs, the next one (order.c)
-    uint32_t asked;   // requests that wait for other warps,
-    const amem *for_; // of this instruction,
-    uint64_t answer;  // and when the last of those that have been answered was
-    uint64_t group_ready[MAX_GROUPS];
+    const amem *for_; // what it has asked for, and when the last of what has been answered was
+    uint64_t answer;
     struct { // by scheduler: warps that follow
         uint8_t sched, n;
     } part[CONVOY];
-    uint32_t nparts;
     uint16_t id[CONVOY]; // of those that follow, from 1 on
     const uint8_t *bytes[CONVOY];
+    uint64_t group_ready[MAX_GROUPS];
 } awarp;
 
 typedef struct asched {
@@ -248,7 +255,8 @@ typedef struct acore {
     orr_cache constants, constants2, l1i;
     uint64_t *l1i_when, l1i_last; // by line: when what is on its way is there
     uint64_t ramp;                // until then tensor instructions are slow; 0: there was none yet
-    uint64_t *misses;             // heap: when the lines on their way come
+    uint64_t coming_from;         // stretch of time: of lines on their way this many come in it, and after it
+    uint16_t coming[COMING];
     uint32_t nmisses;
     uint64_t send_free; // ticks
     struct {            // stores at the port, by line: later ones join those that wait (xbar.join)
@@ -277,7 +285,6 @@ typedef struct machine {
     uint64_t code_lines;
     uint32_t places, accesses; // that warps need room for
     uint64_t issue_interval, spacing;
-    uint32_t issue_shift; // log2 of the interval
     orr_quick *memory;
     orr_tags *l1; // [SM]
     uint64_t l1_bytes;

@@ -286,6 +286,68 @@ static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, 
     e->n = (uint8_t)n;
 }
 
+// ---- one unbroken run of bytes
+// ---------------------------------------------------------------------------------------------
+// Lanes no more than a sector apart, which is what most accesses are: what decode() would find, without
+// looking at lanes. False: it is something else.
+static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
+    const uint8_t *p = t->at;
+    size_t left = (size_t)(t->end - p), base = left && *p & 8 ? 5 : 1;
+    if (!x->runs || left < base + 9) return false;
+    uint32_t form = *p & 7, mask = t->mask, bytes = x->bytes, stride = 0;
+    if (form != 1 && form != 2) return false;
+    if (base > 1) memcpy(&mask, p + 1, 4);
+    if (form == 2) {
+        stride = p[base + 8];
+        if (stride & 1 || stride > 2 * ORR_SECTOR) return false; // zigzag: falls, or is too wide
+        stride /= 2;
+    }
+    uint64_t first;
+    memcpy(&first, p + base, 8);
+    k->space = space_of(k->i->space, first);
+    if (k->space != ORR_SPACE_GLOBAL && k->space != ORR_SPACE_SHARED) return false;
+    if (k->i->space == ORR_SPACE_GENERIC && k->space == ORR_SPACE_SHARED) return false;
+    first += k->i->offset;
+    uint32_t n = mask == 0xffffffffu ? ORR_WARP : (uint32_t)orr_popc(mask), span = (n - 1) * stride + bytes;
+    orr_coalesced *c = &m->lines;
+    c->lines = c->sectors = 0;
+    if (k->space == ORR_SPACE_SHARED) {
+        if (bytes != 4 || stride & 3 || first & 3 || span > 128) return false;
+        k->each = (uint16_t)m->c->pass_cycles;
+        k->cost = k->each;
+    } else {
+        uint64_t last = first + span - 1, sector = first / ORR_SECTOR, end = last / ORR_SECTOR;
+        if (last < first) return false;
+        // sectors that a store writes whole: those between its first and its last byte
+        uint64_t from = (first + ORR_SECTOR - 1) / ORR_SECTOR, to = (last + 1) / ORR_SECTOR;
+        if (stride != bytes && n > 1) to = from;
+        c->sectors = (uint32_t)(end - sector + 1);
+        for (uint64_t line = sector / 4; line <= end / 4; line++) {
+            uint32_t lo = line == sector / 4 ? sector % 4 : 0, hi = line == end / 4 ? end % 4 : 3, whole = 0;
+            for (uint64_t at = line * 4; at < line * 4 + 4; at++)
+                whole |= (uint32_t)(at >= from && at < to) << at % 4;
+            m->whole[c->lines] = (uint8_t)whole;
+            m->lanes[c->lines] = 1;
+            c->line[c->lines++] = (orr_line_access){line, (uint8_t)(0xf >> (3 - hi) & 0xf << lo)};
+        }
+        uint32_t banks = m->c->lsu_banks, packed = (n * bytes + 127) / 128;
+        if (m->gpu->l1_words) {
+            if (c->lines > packed && (stride != bytes || first & 3))
+                return false; // banks have to be looked at
+            uint32_t tags = (c->lines + banks - 1) / banks;
+            k->cost = packed > tags ? packed : tags;
+            if (x->kind == ORR_L1_STORE && k->cost < (uint32_t)m->gpu->l1_store)
+                k->cost = (uint32_t)m->gpu->l1_store;
+        } else {
+            uint32_t way = (c->sectors * ORR_SECTOR + m->c->l1_cycle_bytes - 1) / m->c->l1_cycle_bytes;
+            k->cost = banks ? (c->sectors + banks - 1) / banks : 1;
+            if (k->cost < way) k->cost = way;
+        }
+    }
+    t->at += base + 8 + (form == 2);
+    return true;
+}
+
 // ---- from outside
 orr_trace abt_access_at(const acore *s, const awarp *w, const amem *x) {
     orr_trace at = w->trace;
@@ -301,6 +363,7 @@ bool abt_access(acore *s, uint32_t id, orr_trace *at, const amem *x, access *k) 
     acode *code = m->code;
     amemos *memo = &code->memo[x->memo];
     *k = (access){.i = &code->program->insts[x->inst]};
+    if (is_run(m, at, x, k)) return true;
     k->scattered = at->at < at->end && (*at->at & 7) == 3 && k->i->space != ORR_SPACE_SHARED;
     if (k->scattered || x->order || !remembered(m, memo, at, k)) {
         const uint8_t *from = at->at;

@@ -29,7 +29,7 @@ static void start_warp(const machine *m, awarp *w, const tbuf *b, uint32_t index
     w->asked = 0;
     w->need = b->planned ? b->need_at[index] : 0;
     w->has_then = w->ghost = false;
-    memset(w->group_ready, 0, sizeof w->group_ready);
+    w->group_ready[0] = 0;
     w->trace = orr_trace_open(b->warps[index]);
     w->base = w->trace.at;
     uint32_t places = m->code->nplaces;

@@ -242,9 +242,13 @@ static void add_memory(schedule *x, uint32_t n, uint64_t t, const uint16_t *made
     a->quiet &= !(i->flags & ORR_TF_ASYNC);
     a->loads = i->flags & ORR_TF_LOAD;
     a->async = i->flags & ORR_TF_ASYNC;
+    a->bytes = i->bytes;
+    a->runs = !(i->flags & (ORR_TF_ATOMIC | ORR_TF_ASYNC)) && i->bytes && i->bytes <= 16 &&
+              !(i->bytes & (i->bytes - 1)) && x->m->c->coalesce == ORR_WHOLE_WARP;
     a->kind = i->flags & ORR_TF_ATOMIC ? ORR_L1_ATOMIC : i->flags & ORR_TF_STORE ? ORR_L1_STORE : ORR_L1_LOAD;
     a->latency = (uint16_t)latency_of(x->m, c, n);
     a->order = x->orders ? cyc_order_kind(x->orders, i->inst) : 0;
+    if (a->order) a->runs = false;
     if (!(i->flags & ORR_TF_LOAD)) return;
     for (uint32_t k = 0; k < nmade && a->nset < 4; k++) a->set[a->nset++] = made[k];
 }

@@ -14,54 +14,45 @@
 #define STEP  64  // cycles that a warp is simulated before the next one has its turn
 #define SKEW  256 // cycles that the last warp of a convoy may be behind the first
 
+// Cycles side by side, of which `left` are free: from each of those in `run` on as many as an instruction
+// takes; at the end of a word it does not matter.
+static uint64_t runs(uint64_t left, uint32_t interval) {
+    uint64_t run = left;
+    for (uint32_t i = 1; i < interval && i < 32; i++) run &= left >> i | ~(UINT64_MAX >> i);
+    return run;
+}
+
 uint64_t abt_slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
     uint64_t b = t >> 6, before = (1ull << (t & 63)) - 1;
+    uint32_t each = interval < 32 ? interval : 32;
     for (;; b++, before = 0) {
         if (b - q->full < q->to - q->full) {
             b = q->to;
             before = 0;
         }
-        uint32_t k = b % SLOT_WORDS;
-        if (q->whose[k] != (uint32_t)b) {
-            q->whose[k] = (uint32_t)b;
-            q->word[k] = 0;
+        slot_word *w = &q->at[b % SLOT_WORDS];
+        if (w->whose != b) *w = (slot_word){.whose = b};
+        uint64_t left = ~(w->word | before), run = runs(left, interval);
+        uint32_t last = 0;
+        while (n && run) { // a stretch of free ones at a time
+            uint32_t at = (uint32_t)__builtin_ctzll(run);
+            uint64_t taken = ~(left >> at);
+            uint32_t len = taken ? (uint32_t)__builtin_ctzll(taken) : 64, fit = len / each;
+            if (at + len == 64 && len % each) fit++;
+            if (fit > n) fit = n;
+            uint64_t mine = (fit * each < 64 ? (1ull << fit * each) - 1 : UINT64_MAX) << at;
+            w->word |= mine;
+            left &= ~mine;
+            run &= ~mine;
+            last = at + (fit - 1) * each;
+            n -= fit;
         }
-        uint64_t left = ~(q->word[k] | before), last = 0;
-        if (interval == 1) { // the n lowest
-            uint64_t all = left;
-            if (n > 16 && n >= (uint32_t)__builtin_popcountll(all)) { // whole words
-                n -= (uint32_t)__builtin_popcountll(all);
-                left = 0;
-            }
-            for (; n && left; n--) left &= left - 1;
-            last = all ^ left;
-            q->word[k] |= last;
-        } else {
-            uint64_t all = interval < 32 ? (1ull << interval) - 1 : UINT32_MAX;
-            for (; n; n--) {
-                uint64_t run =
-                    left; // so many free ones side by side; at the end of a word it does not matter
-                for (uint32_t i = 1; i < interval && i < 32; i++) run &= left >> i | ~(UINT64_MAX >> i);
-                if (!run) break;
-                last = run & -run;
-                q->word[k] |= all * last;
-                left &= ~(all * last);
-            }
-        }
-        if (q->word[k] == UINT64_MAX) {
+        if (w->word == UINT64_MAX) {
             if (b != q->to) q->full = b;
             q->to = b + 1;
         }
-        if (!n) return b << 6 | (uint64_t)(63 - __builtin_clzll(last));
+        if (!n) return b << 6 | last;
     }
-}
-
-// n instructions of a scheduler from cycle t on, issue_interval apart. Where that is a power of two its slots
-// are as long, so that nothing is lost between those of different warps.
-static inline uint64_t issue(const machine *m, asched *q, uint64_t t, uint32_t n) {
-    uint32_t interval = (uint32_t)m->issue_interval;
-    if (1) return slots_take(&q->slots, t, n, interval);
-    return slots_take(&q->slots, (t + interval - 1) >> m->issue_shift, n, 1) << m->issue_shift;
 }
 
 // ---- code blocks
@@ -181,7 +172,7 @@ static void follow_segment(acore *s, awarp *w, const aseg *g, uint64_t from, uin
         asched *q = &s->sched[w->part[k].sched];
         uint32_t n = w->part[k].n * g->slots, busy = w->part[k].n * (slow ? 2u * g->busy : g->busy);
         uint64_t takes = n * s->m->issue_interval, free = room > takes ? (room - takes) / 2 : 0;
-        uint64_t last = issue(s->m, q, from + free, n);
+        uint64_t last = slots_take(&q->slots, from + free, n, (uint32_t)s->m->issue_interval);
         if (last > to + most) most = last - to;
         if (!busy) continue;
         free = room > busy ? (room - busy) / 2 : 0;
@@ -227,7 +218,8 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
         uint64_t delay = 0;
         const aburst *burst = code->bursts.at + g->burst;
         for (uint32_t k = 0; k < g->nbursts; k++, burst++) {
-            uint64_t at = t + burst->at + delay, last = issue(m, q, at, burst->slots + burst->banks);
+            uint64_t at = t + burst->at + delay,
+                     last = slots_take(&q->slots, at, burst->slots + burst->banks, (uint32_t)interval);
             uint64_t over = at + (burst->slots - 1) * interval, lost = last > over ? last - over : 0;
             if (burst->busy) {
                 uint32_t busy = more ? 2u * burst->busy : burst->busy;
@@ -285,7 +277,7 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
             return;
         }
         if (g->after == ORR_TK_GROUP) {
-            w->group++;
+            w->group_ready[++w->group % MAX_GROUPS] = 0;
         } else if (g->after == ORR_TK_FENCE) {
             uint64_t then = fence(m, w, i, t - g->tail);
             if (then > t) t = then;

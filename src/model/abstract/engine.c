@@ -52,8 +52,6 @@ static void make_core(machine *m, acore *s, uint32_t id) {
     }
     if (g->const_size) orr_cache_init(&s->constants, (uint64_t)g->const_size, 64, 0, false, false);
     if (g->const_l15_size) orr_cache_init(&s->constants2, (uint64_t)g->const_l15_size, 64, 0, false, false);
-    // A load asks for all its lines at once, and is refused only before it asks for one.
-    s->misses = orr_calloc((size_t)g->l1_misses + ORR_LINES_MAX + 1, sizeof *s->misses);
 }
 
 static void free_core(machine *m, acore *s) {
@@ -81,7 +79,6 @@ static void free_core(machine *m, acore *s) {
     free(s->l1i_when);
     if (m->gpu->const_size) orr_cache_free(&s->constants);
     if (m->gpu->const_l15_size) orr_cache_free(&s->constants2);
-    free(s->misses);
 }
 
 machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
@@ -104,7 +101,7 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->perfect = m->c->perfect;
     m->collector = m->c->sub_collectors != 0;
     m->issue_interval = (uint64_t)g->core_issue_interval;
-    m->issue_shift = (uint32_t)orr_ffs((uint32_t)m->issue_interval);
+
     m->spacing = (uint64_t)g->launch_sm_interval;
     m->fetches = !g->icache_perfect;
     m->receive = orr_calloc(m->ncores, sizeof *m->receive);

@@ -45,35 +45,37 @@ static orr_quick_reply send(acore *s, orr_request *r, uint64_t when, uint32_t by
     return a;
 }
 
-// ---- lines on their way: a heap of their times
+// ---- lines on their way: how many come in each stretch of time
 // ---------------------------------------------------------------------------------------
-static void pop_miss(acore *s) {
-    uint64_t last = s->misses[--s->nmisses];
-    uint32_t i = 0, n = s->nmisses;
-    for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && s->misses[child + 1] < s->misses[child]) child++;
-        if (s->misses[child] >= last) break;
-        s->misses[i] = s->misses[child];
+// Those of stretches before t have come.
+static void come(acore *s, uint64_t t) {
+    uint64_t now = t >> COMING_SHIFT;
+    if (now <= s->coming_from) return;
+    for (uint32_t n = 0; s->nmisses && s->coming_from < now && n < COMING; n++, s->coming_from++) {
+        uint16_t *of = &s->coming[s->coming_from % COMING];
+        s->nmisses -= *of;
+        *of = 0;
     }
-    s->misses[i] = last;
+    s->coming_from = now;
 }
 
 static void push_miss(acore *s, uint64_t t) {
-    if (s->nmisses > (uint32_t)s->m->gpu->l1_misses + ORR_LINES_MAX)
-        pop_miss(s); // stores do not ask for room
-    uint32_t i = s->nmisses++;
-    for (; i && s->misses[(i - 1) / 2] > t; i = (i - 1) / 2) s->misses[i] = s->misses[(i - 1) / 2];
-    s->misses[i] = t;
+    uint64_t at = t >> COMING_SHIFT;
+    if (at < s->coming_from) return;
+    if (at >= s->coming_from + COMING) at = s->coming_from + COMING - 1; // far away
+    s->coming[at % COMING]++;
+    s->nmisses++;
 }
 
 // There is room for another line on its way; until then the unit stands still.
 static void make_room(acore *s, access *k) {
     uint32_t limit = (uint32_t)s->m->gpu->l1_misses;
     if (s->nmisses < limit) return;
-    while (s->nmisses && s->misses[0] <= k->from) pop_miss(s);
-    if (s->nmisses < limit) return;
-    k->from = s->misses[0];
-    pop_miss(s);
+    come(s, k->from);
+    while (s->nmisses >= limit) {
+        k->from = (s->coming_from + 1) << COMING_SHIFT;
+        come(s, k->from);
+    }
 }
 
 // ---- one line
@@ -489,15 +491,16 @@ void abt_memory_prefetch(const acore *s, const awarp *w) {
     }
     for (int k = 0; k < 3 && end - p >= 32; k++) { // the next ones are near, if they are regular
         uint8_t form = *p & 7;
-        uint64_t addr;
         if (!form || form > 3) return;
         p += *p & 8 ? 5 : 1;
-        memcpy(&addr, p, 8);
-        p += 8;
-        if (addr >= ORR_GLOBAL_BASE) {
+        for (uint32_t n = 0; n < w->n; n++) {
+            uint64_t addr;
+            memcpy(&addr, n ? w->bytes[n] + (p - w->base) : p, 8);
+            if (addr < ORR_GLOBAL_BASE) break;
             orr_tags_prefetch(s->l1, addr / ORR_LINE);
             orr_quick_prefetch(m->memory, addr / ORR_LINE, s->id);
         }
+        p += 8;
         if (form == 3) return;
         if (form == 2)
             for (int n = 0; n < 10 && *p++ & 128; n++) continue;
@@ -509,6 +512,8 @@ void abt_memory_start(acore *s) {
     const orr_gpu *g = s->m->gpu;
     s->held = s->held_from = s->send_free = 0;
     s->nmisses = 0;
+    s->coming_from = 0;
+    memset(s->coming, 0, sizeof s->coming);
     memset(&s->lsu, 0, sizeof s->lsu);
     memset(s->stores, 0, sizeof s->stores);
     if (s->m->perfect) return;
