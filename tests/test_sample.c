@@ -166,11 +166,11 @@ static void many_equal_launches(void **state) {
     (void)state;
     orr_sampling_profile p = one_kernel();
     for (int i = 0; i < 130; i++) add_launch(&p, 0, 100);
-    orr_plan plan = orr_plan_make(&p, 0.1, 0.01);
-    assert_true(plan.nclusters == 1 && plan.nsimulated == 1 && sqrt(plan.variance) <= 0.01);
+    orr_plan plan = orr_plan_make(&p, 0.1, 0.02);
+    assert_true(plan.nclusters == 1 && plan.nsimulated == 1 && sqrt(plan.variance) <= 0.02);
     for (int i = 0; i < 130; i++) {
         const orr_plan_launch *l = &plan.launches[i];
-        assert_true(l->by == 65 && l->nparts == 1 && near(l->parts[0].weight, 1, 1e-4));
+        assert_true(l->by == 65 && l->nparts == 1 && near(l->parts[0].weight, 1, 1e-3));
     }
     orr_plan_free(&plan);
     orr_sp_free(&p);
@@ -188,7 +188,7 @@ static void where_the_work_is(void **state) {
     orr_plan plan = orr_plan_make(&p, 0.1, 0);
     assert_true(plan.nclusters == 1 && plan.nsimulated == 1);
     orr_plan_free(&plan);
-    plan = orr_plan_make(&p, 0.1, 0.01);
+    plan = orr_plan_make(&p, 0.1, 0.02);
     assert_true(plan.nclusters == 2 && plan.nsimulated == 2);
     for (uint32_t i = 0; i < 10; i++) assert_int_equal(plan.launches[i].by % 2, i % 2);
     orr_plan_free(&plan);
@@ -206,7 +206,7 @@ static void launches_from_others(void **state) {
     assert_true(all >= 20 && all == plan.nclusters);
     assert_true(near(predicted_sum(&p, &plan, 0, 3), 1, 1e-9)); // by CPI
     orr_plan_free(&plan);
-    plan = orr_plan_make(&p, 0.1, 0.01);
+    plan = orr_plan_make(&p, 0.1, 0.02);
     assert_true(plan.nsimulated >= 2 && plan.nsimulated <= all / 4);
     assert_true(near(predicted_sum(&p, &plan, 0, 3), 1, 0.002));
     assert_true(near(predicted_sum(&p, &plan, 5000, 3), 1, 0.002));
@@ -216,7 +216,7 @@ static void launches_from_others(void **state) {
     }
     orr_plan_free(&plan);
     // A looser target takes fewer, a tighter one more.
-    orr_plan loose = orr_plan_make(&p, 0.1, 0.1), tight = orr_plan_make(&p, 0.1, 0.003);
+    orr_plan loose = orr_plan_make(&p, 0.1, 0.1), tight = orr_plan_make(&p, 0.1, 0.005);
     assert_true(loose.nsimulated < tight.nsimulated && loose.variance > tight.variance);
     orr_plan_free(&loose);
     orr_plan_free(&tight);
@@ -233,14 +233,14 @@ static void a_small_kernel(void **state) {
         add_launch(&p, 0, 100000);
         add_launch(&p, 1, 20 + 20 * i);
     }
-    orr_plan plan = orr_plan_make(&p, 0.1, 0.01);
+    orr_plan plan = orr_plan_make(&p, 0.1, 0.02);
     assert_true(plan.nclusters > 5 && plan.nsimulated == 2);
     orr_plan_free(&plan);
     orr_sp_free(&p);
 }
 
 // Kriging against what can be worked out. Two points, x = 0 and x = 1 in the first feature: covariances
-// 1.01 and 2.01, between them 1 + 0.01 exp(-1/2). With the second simulated (noise 0.01) the first's weight
+// 1.04 and 2.04, between them 1 + 0.04 exp(-1/2). With the second simulated (noise 0.02) the first's weight
 // on it is the quotient of both.
 static void kriging_by_hand(void **state) {
     (void)state;
@@ -249,16 +249,16 @@ static void kriging_by_hand(void **state) {
     x[ORR_SP_FEATURES] = 1;
     orr_krige f;
     orr_krige_begin(&f, x, count, 2, 1);
-    double between = 1 + 0.01 * exp(-0.5);
-    assert_true(near(f.variance, (1.01 + 6 * between + 9 * 2.01) / 16, 1e-12));
+    double between = 1 + 0.04 * exp(-0.5);
+    assert_true(near(f.variance, (1.04 + 6 * between + 9 * 2.04) / 16, 1e-12));
     orr_krige_choose(&f, 1, 10);
     assert_true(f.nchosen == 1 && f.chosen[0] == 1); // three launches are there
-    double sum = (between + 3 * 2.01) / 4;
-    assert_true(near(f.variance, (1.01 + 6 * between + 9 * 2.01) / 16 - sum * sum / 2.0101, 1e-12));
+    double sum = (between + 3 * 2.04) / 4;
+    assert_true(near(f.variance, (1.04 + 6 * between + 9 * 2.04) / 16 - sum * sum / 2.0404, 1e-12));
     orr_krige_end(&f);
     double w;
     orr_krige_weights(&f, x, &w);
-    assert_true(near(w, between / 2.0101, 1e-12));
+    assert_true(near(w, between / 2.0404, 1e-12));
     orr_krige_free(&f);
     orr_krige_begin(&f, x, count, 2, 1);
     orr_krige_choose(&f, 1, 0.001); // as many as there are

@@ -196,25 +196,20 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
 }
 
 // ---- what is predicted --------------------------------------------------------------------------
-// Launches that no feature tells apart differ all the same, by what the ones before them left in L2 and by
-// which request comes first: by 1 to 3 % where it was looked at (spmv_csr, streamcluster, cfd; fermi_tbpoint
-// and h200).
-#define ALIKE 0.025
-
 // The half-widths of 95 % intervals, put together as if they were independent: what the features of launches
-// leave open (the plan's variance); for each simulated launch what others may differ by that look the same,
-// taken as the half-width of a uniform distribution, 1.96 / sqrt(3) of it, times the launches it stands for;
-// for each of its regions that of its units' mean, or where only two were compared their difference.
+// leave open of those that were not simulated (the plan's variance), and for each region that of its units'
+// mean, or where only two were compared their difference, times the launches that its launch stands for.
 static void bound(const cli_sampling *s, orr_sample_result *x) {
-    double sum = pow(1.96 * sqrt(s->plan.variance) * x->cycles, 2);
     double *times = orr_calloc(x->n + 1, sizeof *times); // by launch: how many times it counts
-    for (size_t l = 0; l < x->n; l++)
+    double others = 0, sum = 0;
+    for (size_t l = 0; l < x->n; l++) {
         for (uint32_t k = 0; k < x->launches[l].nparts; k++)
             times[x->launches[l].parts[k].launch] += x->launches[l].parts[k].weight;
+        if (!x->launches[l].simulated) others += x->launches[l].cycles;
+    }
+    sum += pow(1.96 * sqrt(s->plan.variance) * others, 2);
     for (size_t l = 0; l < x->n; l++) {
         const orr_launch_sample *p = &x->launches[l];
-        if (!p->simulated) continue;
-        sum += pow((times[l] - 1) * p->cycles * ALIKE * 1.96 / sqrt(3), 2);
         for (uint32_t k = 0; k < p->nregions; k++) {
             const orr_region_result *r = &p->regions[k];
             if (r->skipped) sum += pow(times[l] * r->cycles * (isnan(r->width) ? r->deviation : r->width), 2);

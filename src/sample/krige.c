@@ -20,8 +20,8 @@
 
 #include "sample/sample.h"
 
-#define BEND  0.1  // what is not linear, of an average launch
-#define NOISE 0.01 // what launches differ by that have the same features
+#define BEND  0.2  // what is not linear, of an average launch
+#define NOISE 0.02 // what launches differ by that have the same features
 #define MOST  128  // simulated launches of a kernel
 
 static double covariance(const double *a, const double *b) {

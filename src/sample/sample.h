@@ -60,7 +60,7 @@ uint32_t orr_cluster(const double *points, size_t n, int dims, double threshold,
 #define ORR_SP_VARIATION 0.3  // variation factor of an epoch,
 #define ORR_SP_STEADY    0.1  // section IV-B2: difference of two sampling units
 #define ORR_SP_PRECISION 0.05 // not TBPoint's: half the width of the confidence interval of a region's IPC,
-#define ORR_SP_TOTAL     0.01 // and the standard deviation of the cycles of all launches
+#define ORR_SP_TOTAL     0.02 // and the standard deviation of the cycles of all launches
 
 typedef struct orr_plan_part {
     uint32_t launch; // simulated

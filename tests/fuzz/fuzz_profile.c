@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (ok == (e.status != 0)) abort();
     if (ok) {
         use(&p, 0);
-        use(&p, 0.01);
+        use(&p, 0.02);
         again(&p);
         orr_sp_free(&p);
     }
