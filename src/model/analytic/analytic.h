@@ -53,6 +53,13 @@ typedef struct an_graph {
     double conflict; // cycles that bank conflicts add to reading operands, mean of an instruction
     double fetch;    // cycles to fetch a line of code that the SM's cache does not hold
     double *now;     // scratch: [stride]
+    // What has been worked out, as long as neither `access` nor these change.
+    bool current;
+    double flow_conflict, flow_fetch;
+    struct an_known {  // [blocks][4] paths
+        uint32_t from; // + 2; 0: free
+        double path;
+    } * known;
     // latencies of the machine
     double branch_wait, barrier_latency, collect, writeback, pass_cycles;
     uint32_t sched_per_sub, pools[ORR_GPU_UNITS_MAX]; // units of a kind that a warp can use
@@ -62,8 +69,9 @@ typedef struct an_graph {
 
 void an_graph_init(an_graph *g, const orr_gpu *gpu, const orr_program *p);
 void an_graph_free(an_graph *g);
-void an_graph_grow(an_graph *g); // the program has more blocks
-void an_graph_flow(an_graph *g); // what each block leaves behind; after `access` or `conflict` has changed
+void an_graph_grow(an_graph *g);    // the program has more blocks
+void an_graph_flow(an_graph *g);    // what each block leaves behind; after `conflict` or `fetch` has changed
+void an_graph_changed(an_graph *g); // `access` has
 // Cycles from the end of block `from` (UINT32_MAX: nothing before) to the end of `block`, for a warp by
 // itself.
 double an_graph_path(an_graph *g, uint32_t from, uint32_t block);
@@ -111,12 +119,14 @@ void an_memory_copy(an_memory *m, uint64_t addr, uint64_t bytes);
 typedef struct an_traffic { // counted in the sample and scaled to the launch
     double sectors, l1_hits, l2_sectors, l2_hits, dram_sectors, stores;
     double shared_passes, shared_conflicts;
+    uint64_t looked; // accesses of the sample, and lines that were followed
 } an_traffic;
 // Before anything is known: each access as if coalesced, at the latency of L1 or L2.
 void an_memory_assume(const orr_gpu *g, const orr_program *p, an_access *access);
-// From the sample: fills g->access. False: a stream is damaged.
+// From the sample, until `budget` accesses and lines have been looked at: fills g->access. False: a stream is
+// damaged.
 bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_occupancy_result *occ,
-                      uint64_t allocated, an_traffic *out);
+                      uint64_t allocated, uint64_t budget, an_traffic *out);
 
 // ---- banks.c ----------------------------------------------------------------------------------------
 // Conflicts a cycle when in each of them n instructions may be reading from b banks with p ports each, m of

@@ -76,7 +76,7 @@ double an_slowdown(const an_machine *m, const an_demand *d, double n, double act
     for (int r = 0; r < count; r++)
         if (l[r].all > low) low = l[r].all;
     high = low * 4 + 4;
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 40; round++) {
         double s = (low + high) / 2, wait = 1;
         for (int r = 0; r < count; r++) {
             double free = 1 - l[r].all / s;

@@ -70,21 +70,17 @@ static uint32_t slot_of(const reuse *r, uint64_t line) {
     return at;
 }
 
-static int by_last(const void *a, const void *b) {
-    const uint32_t *x = a, *y = b;
-    return x[0] < y[0] ? -1 : x[0] > y[0];
-}
-
 // Times have run out: number the lines' last ones from 0.
 static void renumber(reuse *r) {
-    uint32_t(*at)[2] = orr_calloc(r->used + 1, sizeof *at), n = 0;
+    uint32_t *at = orr_calloc((size_t)r->cap + 1, sizeof *at), n = 0; // by time: the place, + 1
     for (uint32_t s = 0; s < r->slots; s++)
-        if (r->key[s]) at[n][0] = r->last[s], at[n++][1] = s;
-    qsort(at, n, sizeof *at, by_last);
-    memset(r->tree, 0, ((size_t)r->cap + 1) * sizeof *r->tree);
-    for (uint32_t k = 0; k < n; k++) {
-        r->last[at[k][1]] = k;
-        tree_add(r, k, 1);
+        if (r->key[s]) at[r->last[s]] = s + 1;
+    for (uint32_t k = 0; k < r->cap; k++)
+        if (at[k]) r->last[at[k] - 1] = n++;
+    // a tree of n ones: each node has as many as it covers of them
+    for (uint32_t k = 1; k <= r->cap; k++) {
+        uint32_t from = k - (k & (0u - k)), to = k < n ? k : n;
+        r->tree[k] = to > from ? to - from : 0;
     }
     r->now = n;
     free(at);
@@ -209,6 +205,7 @@ typedef struct sampler {
     double l1_lines, l2_lines; // capacities, as distances in the sample
     uint64_t regions;          // that L2 holds
     uint32_t block;            // the thread block at hand, + 1
+    uint32_t blocks;           // looked at
     bool fits;                 // all that is allocated lies in L2
     uint64_t *runs;            // [blocks of code]
     uint64_t *timed;           // [insts] accesses whose latency is known: one of their lines is followed
@@ -374,6 +371,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     if (i->offset)
         for (uint32_t m = x.mask; m; m &= m - 1) x.addr[orr_ffs(m)] += i->offset;
     a->requests += x.mask != 0;
+    s->out->looked++;
     if (space == ORR_SPACE_SHARED) {
         int kind = i->flags & ORR_TF_ATOMIC  ? ORR_BANKS_ATOMIC
                    : i->flags & ORR_TF_STORE ? ORR_BANKS_STORE
@@ -427,6 +425,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         known = true;
         fewer(s);
         if (!followed(s, line)) continue;
+        s->out->looked++;
         double one = line_access(s, a, i, line, c.line[n].sectors, (double)orr_popc(x.mask) / c.lines);
         if (one > wait) wait = one;
     }
@@ -542,8 +541,8 @@ static double first_share(const sampler *s, const an_tally *t, uint64_t allocate
     double once = 0, more = 0;
     for (uint32_t n = 0; n < s->l2.slots; n++)
         if (s->l2.key[n]) *(s->l2.block[n] == UINT32_MAX ? &more : &once) += 1;
-    if (once + more == 0 || !t->nsampled) return 1;
-    double blow = (double)t->ntbs / t->nsampled, all = (once * blow + more) * s->every;
+    if (once + more == 0 || !s->blocks) return 1;
+    double blow = (double)t->ntbs / s->blocks, all = (once * blow + more) * s->every;
     double most = (double)allocated / ORR_LINE;
     if (allocated && all > most) all = most;
     double share = all / ((once + more) * s->every * blow);
@@ -563,8 +562,17 @@ static double hottest(const sampler *s) {
     return times > 1 ? times : 1;
 }
 
+static uint32_t gcd(uint32_t a, uint32_t b) {
+    while (b) {
+        uint32_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
 bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_occupancy_result *occ,
-                      uint64_t allocated, an_traffic *out) {
+                      uint64_t allocated, uint64_t budget, an_traffic *out) {
     const orr_gpu *gpu = g->gpu;
     const orr_program *p = g->program;
     memset(out, 0, sizeof *out);
@@ -599,14 +607,18 @@ bool an_memory_sample(an_memory *m, an_graph *g, const an_tally *t, const orr_oc
     memcpy(before, g->access, p->ninsts * sizeof *before);
     s.before = before;
     memset(g->access, 0, p->ninsts * sizeof *g->access);
+    an_graph_changed(g);
 
     double slot = (double)gpu->core_issue_interval / gpu->core_issue / gpu->core_schedulers * l1_times;
+    // Whole clusters, far apart from each other, until it is enough.
     bool ok = true;
-    for (uint32_t n = 0; n < t->nsampled && ok;) {
-        uint32_t to = n + (alone ? 1 : cluster);
-        if (to > t->nsampled) to = t->nsampled;
-        ok = together(&s, t, n, to, slot);
-        n = to;
+    uint32_t each = alone ? 1 : cluster, parts = (t->nsampled + each - 1) / each, apart = parts * 5 / 8 | 1;
+    while (parts && gcd(apart, parts) > 1) apart += 2;
+    for (uint32_t n = 0, at = parts / 2; n < parts && ok && out->looked < budget; n++) {
+        uint32_t from = at * each, to = from + each < t->nsampled ? from + each : t->nsampled;
+        ok = together(&s, t, from, to, slot);
+        s.blocks += to - from;
+        at = (at + apart) % parts;
         reuse_free(&s.l1); // another SM, another time
         reuse_init(&s.l1, 128);
     }

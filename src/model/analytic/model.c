@@ -17,6 +17,8 @@
 #define MAX_ROUNDS   20
 #define SAMPLED_ALL  8 // launches of a kernel of which memory is sampled; then every so many
 #define SAMPLED_THEN 4
+#define LOOK_SHARE   64   // executed warp instructions for each access that is looked at,
+#define LOOK_LEAST   1024 // but of a launch that is looked at at least so many accesses
 #define SETTLED      1e-4
 
 // ---- what is kept from launch to launch -------------------------------------------------------------
@@ -29,6 +31,7 @@ typedef struct code {
 typedef struct state {
     ORR_VEC(code *) codes;
     an_memory *memory;
+    uint64_t insts, looked; // so far: warp instructions executed, accesses looked at
 } state;
 
 static void state_free(void *arg) {
@@ -155,35 +158,69 @@ static double line_wait(double latency, double interval, double ahead, double ex
     return wait > execute ? wait - execute : 0;
 }
 
+// How often a line of code has to be fetched again, of all the times that a warp comes to a line: each round
+// of a loop whose lines a cache does not hold (least recently used first out: none of them) fetches all of
+// them. Loops that lie one behind the other and fit each by itself do not count. A line belongs to the
+// innermost loop that is too large.
+static double refetched(const an_graph *g, const an_tally *t, const uint8_t *seen, uint64_t bytes,
+                        uint64_t nlines, int64_t cache) {
+    const orr_program *p = g->program;
+    double *rounds = orr_calloc(nlines, sizeof *rounds), again = 0, entered = 0;
+    uint64_t *size = orr_calloc(nlines, sizeof *size); // of the loop that the rounds are of
+    for (uint32_t b = 0; b < t->nblocks; b++) {
+        const orr_tblock *x = &p->blocks[b];
+        double runs = (double)(an_runs(&t->counts[b]) + t->ghosts[b]);
+        if (!(runs > 0) || !x->count) continue;
+        uint64_t from = p->insts[x->first].pc / bytes;
+        entered += runs * (double)(p->insts[x->first + x->count - 1].pc / bytes - from + 1);
+        for (int way = 0; way < ORR_TALLY_FROM; way++) { // backwards: a loop from here to where it came from
+            uint32_t f = t->plan[b].from[way];
+            if (f >= t->nblocks || f < b || !t->counts[b].runs[way] || !p->blocks[f].count) continue;
+            uint64_t to = p->insts[p->blocks[f].first + p->blocks[f].count - 1].pc / bytes, lines = 0;
+            for (uint64_t n = from; n <= to && n < nlines; n++) lines += seen[n];
+            if (lines * bytes <= (uint64_t)cache) continue;
+            for (uint64_t n = from; n <= to && n < nlines; n++)
+                if (seen[n] && (!size[n] || lines < size[n])) {
+                    size[n] = lines;
+                    rounds[n] = (double)t->counts[b].runs[way];
+                }
+        }
+    }
+    for (uint64_t n = 0; n < nlines; n++) again += rounds[n];
+    free(rounds);
+    free(size);
+    return entered > 0 && again < entered ? again / entered : entered > 0 ? 1 : 0;
+}
+
 static void fetches(const orr_gpu *gpu, an_graph *g, const an_tally *t, an_demand *d) {
     const orr_program *p = g->program;
     d->cold = 0;
     if (gpu->icache_perfect || !p->ninsts || !(d->insts > 0)) return;
-    uint64_t bytes = (uint64_t)gpu->icache_line, most = 0, lines = 0, hot = 0, last = UINT64_MAX;
+    uint64_t bytes = (uint64_t)gpu->icache_line, most = 0, lines = 0;
     for (uint32_t n = 0; n < p->ninsts; n++)
         if (p->insts[n].pc > most) most = p->insts[n].pc;
     uint8_t *seen = orr_calloc((size_t)(most / bytes) + 1, 1);
     for (uint32_t b = 0; b < t->nblocks; b++) {
-        uint64_t runs = an_runs(&t->counts[b]) + t->ghosts[b];
-        if (!runs) continue;
+        if (!(an_runs(&t->counts[b]) + t->ghosts[b])) continue;
         for (uint32_t n = p->blocks[b].first; n < p->blocks[b].first + p->blocks[b].count; n++) {
             uint64_t line = p->insts[n].pc / bytes;
             lines += !seen[line];
             seen[line] = 1;
-            if (runs < 2 * t->nwarps || line == last) continue;
-            hot++;
-            last = line;
         }
     }
-    free(seen);
     double each = (double)bytes / (gpu->cc_major >= 7 ? 16 : 8); // instructions of a line
     double execute = d->path / d->insts * each, ahead = gpu->icache_prefetch;
     double near = gpu->icache_l1_latency, far = near + gpu->l2_latency;
     if (lines) d->cold = far + (double)(lines - 1) * line_wait(far, gpu->icache_l2_interval, ahead, execute);
-    if (hot * bytes > (uint64_t)gpu->icache_l1)
-        g->fetch = line_wait(far, gpu->icache_l2_interval, ahead, execute);
-    else if (gpu->icache_l0 && hot * bytes > (uint64_t)gpu->icache_l0)
-        g->fetch = line_wait(near, gpu->icache_l1_interval, ahead, execute);
+    uint64_t nlines = most / bytes + 1;
+    double from_l2 = 0, from_l1 = 0;
+    if (lines * bytes > (uint64_t)gpu->icache_l1)
+        from_l2 = refetched(g, t, seen, bytes, nlines, gpu->icache_l1);
+    if (gpu->icache_l0 && lines * bytes > (uint64_t)gpu->icache_l0)
+        from_l1 = refetched(g, t, seen, bytes, nlines, gpu->icache_l0) - from_l2;
+    if (from_l2 > 0) g->fetch = from_l2 * line_wait(far, gpu->icache_l2_interval, ahead, execute);
+    if (from_l1 > 0) g->fetch += from_l1 * line_wait(near, gpu->icache_l1_interval, ahead, execute);
+    free(seen);
 }
 
 // ---- the fixed point --------------------------------------------------------------------------------
@@ -282,16 +319,20 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     an_tally t = {0};
     double start = orr_seconds();
     // A kernel that is launched again and again is looked at now and then.
-    bool look = c->launches < SAMPLED_ALL || c->launches % SAMPLED_THEN == 0;
+    bool look = !c->launches || ((c->launches < SAMPLED_ALL || c->launches % SAMPLED_THEN == 0) &&
+                                 st->looked * LOOK_SHARE <= st->insts);
     c->launches++;
     uint32_t cluster = (uint32_t)occ.blocks < 4 ? (uint32_t)occ.blocks : 4;
     bool ok = an_tally_run(&t, &c->graph, c->program, w, look ? cluster : 0, e);
     r->host.execute_seconds += orr_seconds() - start;
     start = orr_seconds();
+    uint64_t budget = t.warp_insts / LOOK_SHARE > LOOK_LEAST ? t.warp_insts / LOOK_SHARE : LOOK_LEAST;
+    st->insts += t.warp_insts;
     uint64_t allocated = w->launch ? orr_mem_used(w->launch->mem) : 0;
-    if (ok && look && !an_memory_sample(st->memory, &c->graph, &t, &occ, allocated, &c->traffic))
+    if (ok && look && !an_memory_sample(st->memory, &c->graph, &t, &occ, allocated, budget, &c->traffic))
         ok = orr_fail(e, ORR_BAD_INPUT, "launch %u of %s: its stream is damaged; record it again",
                       w->info.index, w->info.kernel->name);
+    if (look) st->looked += c->traffic.looked;
     if (ok) {
         an_machine m;
         answer a = {0};
