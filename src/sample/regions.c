@@ -49,16 +49,19 @@ orr_region *orr_regions(const uint64_t *insts, const uint64_t *requests, uint64_
     orr_cluster(stall, epochs, 1, threshold, cluster);
     ORR_VEC(orr_region) found = {0};
     for (size_t e = 0; e < epochs;) {
-        size_t end = e + 1;
-        while ((mixed || !alone[e]) && end < epochs && alone[end] == alone[e] && cluster[end] == cluster[e])
-            end++;
-        uint64_t first = e * occupancy, last = end * occupancy < blocks ? end * occupancy : blocks;
-        uint64_t len = last - first;
-        if (end > e + 1 &&
-            (!alone[e] || (even(insts + first, len, threshold) && even(requests + first, len, threshold)))) {
+        size_t end = e + 1,
+               whole = e + 1; // as far as none varies too much; as far as they are of one cluster
+        while (whole < epochs && cluster[whole] == cluster[e]) whole++;
+        while (!alone[e] && end < whole && !alone[end]) end++;
+        uint64_t first = e * occupancy, last = whole * occupancy < blocks ? whole * occupancy : blocks;
+        bool starts = !e || cluster[e - 1] != cluster[e];
+        if (mixed && starts && end < whole && even(insts + first, last - first, threshold) &&
+            even(requests + first, last - first, threshold))
+            end = whole;
+        if (end > e + 1) {
             orr_region *r = ORR_PUSH(&found);
             r->first = first;
-            r->end = last;
+            r->end = end * occupancy < blocks ? end * occupancy : blocks;
             r->id = cluster[e];
         }
         e = end;
