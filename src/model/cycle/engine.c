@@ -437,10 +437,13 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->started = s->started_last = 0;
     s->spans.n = s->out.n = s->in.n = 0;
     s->in_order = 0;
-    s->const_free = s->lsu_free = s->lsu_room = s->lsu_busy_from = 0;
+    s->const_free = s->lsu_free = s->lsu_busy_from = s->lsu_left = 0;
+    memset(s->lsu_room, 0, sizeof s->lsu_room);
+    memset(s->lsu_way, 0, sizeof s->lsu_way);
+    memset(s->nstarts, 0, sizeof s->nstarts);
     s->send_free = s->receive_free = s->sent = 0;
     memset(s->stores, 0, sizeof s->stores);
-    s->nstarts = s->queue_first = s->queue_n = 0;
+    s->queue_first = s->queue_n = 0;
     s->head_busy = false;
     s->head_order = 0;
     s->needs.n = 0;
@@ -449,7 +452,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->open_misses = 0;
     s->register_conflicts = 0;
     s->ramp = 0;
-    memset(s->starts, 0, (size_t)g->lsu_queue * sizeof *s->starts);
+    memset(s->starts, 0, c->lsu_all * sizeof *s->starts);
     memset(s->pool_free, 0, sizeof s->pool_free);
     for (uint32_t n = 0; n < s->npools; n++) memset(s->pools[n].at, 0, sizeof s->pools[n].at);
     if (c->sub_collectors) {

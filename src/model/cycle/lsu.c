@@ -579,6 +579,9 @@ static orr_banked banks(sm *s, uint32_t inst, const orr_tinst *i, const queued *
     return r;
 }
 
+// What a store writes comes from its sub-core's queue again for each pass, in two cycles: with conflicts a
+// sub-core alone is half as fast as two (H200: micro/scheduler, queue_shared: 64 cycles for 32 passes of one
+// warp, 128 for those of four).
 static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uint64_t t) {
     cycle *c = s->c;
     int kind = kind_of(i);
@@ -592,7 +595,16 @@ static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uin
     passes *= each;
     s->n.shared_busy += passes;
     begin(s, t, passes);
-    if (q->flight == NOBODY) return;
+    if (q->flight == NOBODY) {
+        warp *w = warp_of(s, q->warp);
+        w->passed = s->lsu_free;
+        if (!c->gpu->lsu_own_queues || !b.conflicts) return;
+        uint64_t *way = &s->lsu_way[w->sched / c->lsu_scheds];
+        s->lsu_left = *way > s->lsu_busy_from ? *way : s->lsu_busy_from;
+        *way = s->lsu_left + 2 * passes;
+        if (w->passed < *way) w->passed = *way;
+        return;
+    }
     s->flights.at[q->flight].floor = s->lsu_busy_from + passes - each + c->shared_latency;
     land(s, q->flight, 0);
 }
@@ -713,18 +725,27 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
     return true;
 }
 
+// When queue `of` has room: the instruction that has the oldest of its places has begun.
+static uint64_t room_of(const sm *s, uint32_t of) {
+    uint32_t size = s->c->lsu_places;
+    return s->starts[of * size + s->nstarts[of] % size];
+}
+
 static void started(sm *s, uint32_t place) {
-    s->starts[place] = s->lsu_busy_from;
-    uint64_t room = s->starts[s->nstarts % (uint32_t)s->c->gpu->lsu_queue];
-    if (room < s->lsu_room)
+    uint32_t of = place / s->c->lsu_places;
+    s->starts[place] = s->lsu_left > s->lsu_busy_from ? s->lsu_left : s->lsu_busy_from;
+    s->lsu_left = 0;
+    uint64_t room = room_of(s, of);
+    if (room < s->lsu_room[of])
         for (uint32_t n = 0; n < s->c->nsched; n++)
             if (s->sched[n].wake > s->now) s->sched[n].wake = s->now; // somebody may issue now
-    s->lsu_room = room;
+    s->lsu_room[of] = room;
 }
 
 void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access,
                    uint64_t late) {
-    uint32_t size = (uint32_t)s->c->gpu->lsu_queue, place = s->nstarts++ % size;
+    uint32_t of = w->sched / s->c->lsu_scheds, size = s->c->lsu_places;
+    uint32_t place = of * size + s->nstarts[of]++ % size;
     queued q = {.trace = *access, .warp = warp_id(w), .inst = inst, .place = place, .flight = NOBODY};
     bool answered = (i->flags & ORR_TF_LOAD) != 0;
     if (answered) {
@@ -739,12 +760,12 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
                                                       : ORR_STALL_LONG);
     }
     s->starts[place] = NEVER;
-    s->lsu_room = s->starts[s->nstarts % size];
+    s->lsu_room[of] = room_of(s, of);
     bool waits = s->queue_n != 0;
     if (!waits && !work_off(s, &q, s->now + late)) waits = s->head_busy = true;
     if (waits) {
         if (!s->queue_n) s->full_since = s->now;
-        s->queue[(s->queue_first + s->queue_n++) % size] = q;
+        s->queue[(s->queue_first + s->queue_n++) % s->c->lsu_all] = q;
         cyc_warp_will_read(s, w, i);
     } else {
         started(s, place);
@@ -766,7 +787,6 @@ static void filled(sm *s, const miss *m, uint32_t index, uint8_t sectors) {
 }
 
 static void go_on(sm *s) {
-    uint32_t size = (uint32_t)s->c->gpu->lsu_queue;
     uint64_t since = s->now;
     while (s->queue_n && !s->damaged) {
         queued *q = &s->queue[s->queue_first];
@@ -790,7 +810,7 @@ static void go_on(sm *s) {
         }
         s->head_busy = false;
         uint32_t w = q->warp, inst = q->inst;
-        s->queue_first = (s->queue_first + 1) % size;
+        s->queue_first = (s->queue_first + 1) % s->c->lsu_all;
         s->queue_n--;
         started(s, place);
         cyc_warp_has_read(s, warp_of(s, w), &s->c->program->insts[inst], s->lsu_busy_from + 1);

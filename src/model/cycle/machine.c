@@ -46,8 +46,8 @@ static void make_sm(cycle *c, sm *s, uint32_t id) {
     }
     if (g->const_size) orr_cache_init(&s->constants, (uint64_t)g->const_size, 64, 0, false, false);
     if (g->const_l15_size) orr_cache_init(&s->constants2, (uint64_t)g->const_l15_size, 64, 0, false, false);
-    s->starts = orr_apart((size_t)g->lsu_queue, sizeof *s->starts);
-    s->queue = orr_apart((size_t)g->lsu_queue, sizeof *s->queue);
+    s->starts = orr_apart(c->lsu_all, sizeof *s->starts);
+    s->queue = orr_apart(c->lsu_all, sizeof *s->queue);
     if (c->sub_collectors) {
         s->bank_free = orr_apart((size_t)g->core_subcores * c->sub_banks, sizeof *s->bank_free);
         s->collector_free =
@@ -157,6 +157,11 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
     c->nsched = nsched;
     c->per_sched = per;
     c->sched_per_sub = nsched / subs;
+    uint32_t queues = g->lsu_own_queues ? nsched / c->sched_per_sub : 1;
+    c->lsu_scheds = nsched / queues;
+    c->lsu_places = (uint32_t)g->lsu_queue / queues;
+    if (!c->lsu_places) c->lsu_places = 1;
+    c->lsu_all = c->lsu_places * queues;
     if (g->core_kind == ORR_CORE_COLLECTOR && g->regs_collectors > 0) {
         c->sub_collectors = (uint32_t)g->regs_collectors / subs;
         c->sub_banks = (uint32_t)g->regs_banks / subs;

@@ -252,7 +252,7 @@ static void wake_up(sched *q, uint64_t now) {
 }
 
 // The warps that can issue now; if none, *later is when to look again.
-static uint64_t can_issue(const sm *s, sched *q, uint64_t now, uint64_t *later) {
+static uint64_t can_issue(const sm *s, sched *q, const uint64_t *room, uint64_t now, uint64_t *later) {
     if (q->next <= now) wake_up(q, now);
     uint64_t can = 0, t = q->next;
     for (uint64_t left = q->awake; left;) { // unit by unit
@@ -264,9 +264,9 @@ static uint64_t can_issue(const sm *s, sched *q, uint64_t now, uint64_t *later) 
         else if (at < t)
             t = at;
     }
-    if (s->lsu_room > now && can & q->memory) {
+    if (can & q->memory && *room > now) {
         can &= ~q->memory;
-        if (s->lsu_room < t) t = s->lsu_room;
+        if (*room < t) t = *room;
     }
     *later = t;
     return can;
@@ -278,7 +278,8 @@ static uint64_t schedule(sm *s, uint32_t n) {
     cycle *c = s->c;
     uint64_t now = s->now, later;
     if (now < q->next_issue) return q->next_issue;
-    uint64_t can = can_issue(s, q, now, &later);
+    const uint64_t *room = &s->lsu_room[n / c->lsu_scheds]; // of its queue
+    uint64_t can = can_issue(s, q, room, now, &later);
     if (!can) return later;
     if (c->sub_collectors) {
         uint64_t t = collectors_free(s, n);
@@ -295,7 +296,7 @@ static uint64_t schedule(sm *s, uint32_t n) {
     while (again && --more > 0) {
         uint8_t pool_now = q->pool_of[q->unit[slot]];
         if (c->gpu->core_dual_units && pool_now == used) break;
-        if (s->pool_free[pool_now] > now || (q->memory >> slot & 1 && s->lsu_room > now)) break;
+        if (s->pool_free[pool_now] > now || (q->memory >> slot & 1 && *room > now)) break;
         used = pool_now;
         again = issue(s, q, slot, true, more > 1);
     }

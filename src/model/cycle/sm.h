@@ -67,6 +67,7 @@ typedef struct warp {
     uint32_t inflight; // loads and copies it has not had an answer to, stores that wait for L1
     uint64_t landed;   // when the last of the others is there
     uint64_t stored;   // when its last store will have been heard of
+    uint64_t passed;   // when its last store to shared memory is done
     uint32_t reducing; // reductions that have not been heard of; only where a fence waits for them
     uint64_t fenced;   // a fence waits for them, and takes until then at least; 0: none
     orr_trace trace;
@@ -201,11 +202,13 @@ typedef struct sm {
     uint64_t *collector_free; // [sub-core][collector]
     // load/store unit and L1
     orr_cache l1;
-    uint64_t lsu_free; // L1 and shared memory take the next instruction
-    uint64_t lsu_room; // its queue has room
-    uint64_t *starts;  // ring: when the last lsu.queue instructions left the queue
-    uint32_t nstarts;
-    queued *queue; // ring of lsu.queue: instructions held up behind a full L1
+    uint64_t lsu_free;            // L1 and shared memory take the next instruction
+    uint64_t lsu_room[MAX_SCHED]; // its queue has room; one for the SM, or one for each sub-core
+    uint64_t lsu_way[MAX_SCHED];  // stores of that queue with conflicts: the next one
+    uint64_t lsu_left;            // when the one at hand leaves its queue, if not when it begins; else 0
+    uint64_t *starts;             // ring of each queue: when the last ones left it
+    uint32_t nstarts[MAX_SCHED];
+    queued *queue; // ring of lsu_all: instructions held up behind a full L1
     uint32_t queue_first, queue_n;
     bool head_busy; // the first of them is half done:
     orr_coalesced head;
@@ -309,7 +312,8 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t send_ahead, backlog_ticks; // how far a port may be behind before it holds up L1
     uint32_t coalesce;
     uint32_t lsu_banks;
-    uint32_t miss_interval; // of L1 for a line that misses
+    uint32_t lsu_scheds, lsu_places, lsu_all; // schedulers of a queue, its places, those of all
+    uint32_t miss_interval;                   // of L1 for a line that misses
     uint32_t l1_cycle_bytes;
     uint32_t pass_cycles; // of shared memory's banks, 4 bytes each
     uint32_t *alone;      // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none

@@ -146,6 +146,9 @@ void cyc_warp_look(sm *s, warp *w) {
     if (i->kind == ORR_TK_FENCE && (w->inflight || w->landed > t)) {
         t = w->inflight ? NEVER : w->landed;
         why = ORR_STALL_MEMBAR;
+    } else if (i->kind == ORR_TK_BARRIER && w->passed > t && s->c->gpu->lsu_own_queues) {
+        t = w->passed; // it is in line behind them (H200: micro/scheduler, queue_shared, the second round)
+        why = ORR_STALL_MIO;
     } else if (i->kind == ORR_TK_WAIT_GROUP) {
         uint64_t at = groups_done(w, i->imm);
         if (at > t) {
@@ -189,8 +192,9 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
     uint64_t rest = until - dep;
     if (!rest) return;
     const orr_tinst *i = &s->c->program->insts[w->at];
-    if (i->kind == ORR_TK_MEM && s->lsu_room > dep) {
-        uint64_t n = s->lsu_room > until ? rest : s->lsu_room - dep;
+    uint64_t room = s->lsu_room[w->sched / s->c->lsu_scheds];
+    if (i->kind == ORR_TK_MEM && room > dep) {
+        uint64_t n = room > until ? rest : room - dep;
         charge(s, w->at, i->space == ORR_SPACE_SHARED ? ORR_STALL_MIO : ORR_STALL_LG, n);
         rest -= n;
         if (!rest) return;
