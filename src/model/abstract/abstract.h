@@ -164,7 +164,7 @@ typedef struct acode {
 #define COMING        128 // stretches of 2^COMING_SHIFT cycles
 #define COMING_SHIFT  5
 #define SEGMENT_INSTS 64 // of a segment at most
-#define CONVOY        4  // warps at most
+#define CONVOY        8  // warps at most
 typedef struct awarp {
     _Alignas(64) orr_trace trace;
     uint32_t seg; // segments
@@ -200,7 +200,10 @@ typedef struct awarp {
     struct { // by scheduler: warps that follow
         uint8_t sched, n;
     } part[CONVOY];
-    uint16_t id[CONVOY]; // of those that follow, from 1 on
+    uint32_t pending; // the segment, + 1, that those that follow have still to be booked for,
+
+    uint64_t pending_from, pending_to; // and when the first of them had it
+    uint16_t id[CONVOY];               // of those that follow, from 1 on
     const uint8_t *bytes[CONVOY];
     uint64_t group_ready[MAX_GROUPS];
 } awarp;

@@ -20,7 +20,7 @@
 // How long a segment gets, in instructions and cycles, and how far apart instructions of a burst may be. A
 // core with operand collectors has long latencies and no stall counts: there it matters more who is in whose
 // way.
-#define FINE_INSTS   20
+#define FINE_INSTS   18
 #define FINE_LEN     80
 #define FINE_GAP     3
 #define COARSE_INSTS SEGMENT_INSTS

@@ -166,11 +166,11 @@ static uint64_t ramp(acore *s, const aseg *g, uint64_t t) {
 // -----------------------------------------------------------------------------------------------
 // The segment for those that follow, booked all at once between when the first of them has begun with it, at
 // `from`, and when the last of them can have issued the last of it, skew cycles after `to`.
-static void follow_segment(acore *s, awarp *w, const aseg *g, uint64_t from, uint64_t to, bool slow) {
+static void follow_segment(acore *s, awarp *w, const aseg *g, uint64_t from, uint64_t to) {
     uint64_t room = to - from + w->skew, most = w->skew;
     for (uint32_t k = 0; k < w->nparts; k++) {
         asched *q = &s->sched[w->part[k].sched];
-        uint32_t n = w->part[k].n * g->slots, busy = w->part[k].n * (slow ? 2u * g->busy : g->busy);
+        uint32_t n = w->part[k].n * g->slots, busy = w->part[k].n * g->busy;
         uint64_t takes = n * s->m->issue_interval, free = room > takes ? (room - takes) / 2 : 0;
         uint64_t last = slots_take(&q->slots, from + free, n, (uint32_t)s->m->issue_interval);
         if (last > to + most) most = last - to;
@@ -180,6 +180,13 @@ static void follow_segment(acore *s, awarp *w, const aseg *g, uint64_t from, uin
         if (last > to + most) most = last - to;
     }
     w->skew = (uint32_t)most;
+}
+
+// They are booked after what the first one does next: it goes before them.
+static void catch_up(acore *s, awarp *w) {
+    if (!w->pending) return;
+    follow_segment(s, w, &s->m->code->segs.at[w->pending - 1], w->pending_from, w->pending_to);
+    w->pending = 0;
 }
 
 // ---- a warp
@@ -193,6 +200,7 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
     uint64_t t = s->when[id], interval = m->issue_interval;
     for (;;) {
         if (w->seg == w->end && !next_block(s, w, &t)) {
+            catch_up(s, w);
             s->when[id] = t;
             abt_block_warp_ended(s, id);
             return;
@@ -200,6 +208,7 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
         const aseg *g = &code->segs.at[w->seg];
         if (g->nwait && w->far > t) {
             const uint16_t *at = code->waits.at + g->wait;
+            catch_up(s, w);
             uint64_t last = t + w->skew;
             for (uint32_t k = 0; k < g->nwait; k++) {
                 if (w->place[at[k]] > t) t = w->place[at[k]];
@@ -229,7 +238,12 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
             delay += lost;
         }
         end = t + len + delay;
-        if (w->nparts) follow_segment(s, w, g, t, end - g->tail, more != 0);
+        if (w->nparts) {
+            catch_up(s, w);
+            w->pending = w->seg + 1;
+            w->pending_from = t;
+            w->pending_to = end - g->tail;
+        }
         if (g->nmem && !w->ghost) {
             uint64_t late = 0, shift = end - t - len;
             const amem *x = &code->mems.at[g->mem];
@@ -282,6 +296,7 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
             uint64_t then = fence(m, w, i, t - g->tail);
             if (then > t) t = then;
         } else if (!w->ghost) {
+            catch_up(s, w);
             // the next code block first: it may be the end
             if (w->seg == w->end && !next_block(s, w, &t)) {
                 s->when[id] = t;
