@@ -2,7 +2,7 @@
 // task lists as kernels. And the reader of task lists: what it refuses, and in which words.
 #include "cycle.h"
 
-#include "model/partial/partial.h"
+#include "model/partial/reach.h"
 #include "tasks/tasks.h"
 
 // ---- which blocks, and the grid's time from them ---------------------------------------------------
@@ -53,6 +53,63 @@ static void test_plan_spreads_blocks(void **state) {
         assert_int_equal(plan_block(&p, i, p.m) % 10, 4);
         assert_int_equal(plan_block(&p, i, p.m) / 10, i * 5);
     }
+}
+
+static void test_plan_keeps_inside(void **state) {
+    (void)state;
+    // 256 blocks in rows of 4 on 16 SMs: an SM has blocks of one column. SMs 1 and 2 of each 4 are inside.
+    plan p = plan_make(256, 16, 10, false);
+    plan_inside(&p, (const uint32_t[3]){4, 64, 1});
+    assert_true(p.sm % 4 == 1 || p.sm % 4 == 2);
+    // In rows of 16 the first SM and the last have nothing but sides.
+    p = plan_make(320, 16, 10, false);
+    plan_inside(&p, (const uint32_t[3]){16, 20, 1});
+    assert_true(p.sm > 0 && p.sm < 15);
+}
+
+// ---- waves: who finds what others have brought --------------------------------------------------------
+// Two blocks on one SM read the same ten lines, one every ten of their 100 instructions. L2 and memory are
+// equally far, so clocks are instructions. Returns how many sectors come from memory.
+static uint64_t two_blocks(uint64_t l2_lines, const pace *pace, uint64_t *late) {
+    orr_gpu g = {.l2_size = (int64_t)l2_lines * ORR_LINE, .l2_latency = 200, .dram_latency = 200};
+    plan p = {.total = 2, .sms = 1, .active = 1, .most = 2, .n = 2, .m = 2};
+    orr_work w = {.info = {.grid = {2, 1, 1}}};
+    inst_sum sum[1] = {{0}};
+    entry list[10] = {{0}};
+    for (uint32_t n = 0; n < 10; n++)
+        list[n] = (entry){.addr = 4096 + n * ORR_LINE, .order = n, .at = n * 10, .bytes = ORR_SECTOR};
+    look l = {.g = &g, .p = &p, .w = &w, .pace = pace, .sum = sum, .longest = 100};
+    l.entries.at = list;
+    l.entries.n = 10;
+    tags t = {0};
+    orr_cache_init(&t.l2, (uint64_t)g.l2_size, ORR_LINE, (uint32_t)l2_lines, true, false);
+    t.since = orr_calloc((size_t)t.l2.sets * t.l2.ways, sizeof *t.since);
+    uint64_t lookups = 0;
+    run_waves(&l, &t, &(warmth){0}, &lookups);
+    assert_int_equal(sum[0].asked, 20);
+    assert_int_equal(lookups, 20);
+    *late = sum[0].late;
+    free(t.since);
+    free(t.flow.at);
+    orr_cache_free(&t.l2);
+    return sum[0].missed;
+}
+
+static void test_waves(void **state) {
+    (void)state;
+    uint64_t late;
+    // Side by side: the second finds each line on its way.
+    assert_int_equal(two_blocks(4, NULL, &late), 10);
+    assert_int_equal(late, 10);
+    // One takes 1000 cycles, the other 4000: line k at 100 k and at 400 k. L2 of 16 lines keeps them; the
+    // first line is asked for by both at once.
+    double start[2] = {0, 0}, end[2] = {1000, 4000};
+    pace p = {.n = 2, .start = start, .end = end, .usual = 2500, .far = (const float[1]){0}};
+    assert_int_equal(two_blocks(16, &p, &late), 10);
+    assert_int_equal(late, 1);
+    // L2 of 4 lines: the slow one's first two are still there (0; and 1, when the fast one is at 4), line 2
+    // is not when the fast one is at 8, nor any after it.
+    assert_int_equal(two_blocks(4, &p, &late), 18);
 }
 
 static void test_warm_ranges(void **state) {
@@ -291,6 +348,8 @@ int main(void) {
         cmocka_unit_test(test_plan_of_long_blocks),
         cmocka_unit_test(test_plan_of_small_grids),
         cmocka_unit_test(test_plan_spreads_blocks),
+        cmocka_unit_test(test_plan_keeps_inside),
+        cmocka_unit_test(test_waves),
         cmocka_unit_test(test_warm_ranges),
         cmocka_unit_test(test_latency_within_a_warp),
         cmocka_unit_test(test_latency_across_warps),
