@@ -49,14 +49,18 @@ void orr_krige_begin(orr_krige *f, const double *x, const double *count, uint32_
         }
 }
 
-// By how much the variance of the sum shrinks when point i is simulated.
-static double gain(const orr_krige *f, uint32_t i) {
-    return f->with_sum[i] * f->with_sum[i] / (f->c[(size_t)i * f->n + i] + NOISE * NOISE);
+// The variance of what a simulation of point i would say; what is left of its own is never negative but for
+// rounding.
+static double own(const orr_krige *f, uint32_t i) {
+    return fmax(f->c[(size_t)i * f->n + i], 0) + NOISE * NOISE;
 }
+
+// By how much the variance of the sum shrinks when point i is simulated.
+static double gain(const orr_krige *f, uint32_t i) { return f->with_sum[i] * f->with_sum[i] / own(f, i); }
 
 static void simulate(orr_krige *f, uint32_t i) {
     size_t n = f->n;
-    double d = f->c[i * n + i] + NOISE * NOISE, sum = f->with_sum[i];
+    double d = own(f, i), sum = f->with_sum[i];
     double *row = orr_malloc((n + 1) * sizeof *row);
     memcpy(row, f->c + i * n, n * sizeof *row);
     f->variance = fmax(f->variance - sum * sum / d, 0);

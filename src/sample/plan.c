@@ -39,14 +39,15 @@ static double largest_of(const orr_sp_launch *l) {
     return (double)most;
 }
 
-static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
+#define LARGEST 1e6 // of a feature: squares of it must not lose all others
+static double ratio(double a, double b) { return b > 0 ? fmin(a / b, LARGEST) : 0; }
 
 // Its averages over the launches of a kernel are those of `sum` over n.
 static void vector_of(const orr_sp_launch *l, const double sum[4], size_t n, bool all, double v[FEATURES]) {
     v[0] = ratio((double)l->thread_insts * (double)n, sum[0]);
     v[1] = ratio((double)l->warp_insts * (double)n, sum[1]);
     v[2] = ratio((double)l->requests * (double)n, sum[2]);
-    v[3] = l->cov;
+    v[3] = fmin(fmax(l->cov, 0), LARGEST);
     v[4] = all ? ratio(place_of(l) * (double)n, sum[1]) : 0;
     v[5] = all ? ratio(largest_of(l) * (double)n, sum[3]) : 0;
 }
