@@ -50,5 +50,7 @@ grep -q '"launches": 100' <<<"$json" || fail "100 launches are not counted"
 printf 'kernel k threads 32\n  dance\nend\n' >"$work/bad.tasks"
 if message=$(run "$work/bad.tasks" --gpu k40 2>&1); then fail "accepts a task nobody knows"; fi
 [ "$message" = "orrery: $work/bad.tasks:2: there is no task \"dance\"" ] || fail "says: $message"
+if message=$(run "$work/a.tasks" --gpu k40 --set m=5 2>&1); then fail "takes a name that the file does not have"; fi
+[ "$message" = "orrery: --set m=5: $work/a.tasks has no such name; let m = ... would make one" ] || fail "says: $message"
 if message=$(run "$work/a.tasks" --gpu k40 --size small 2>&1); then fail "takes --size"; fi
 grep -q 'a task list takes --set' <<<"$message" || fail "says: $message"

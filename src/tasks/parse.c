@@ -13,6 +13,7 @@ typedef struct name {
     char text[32];
     int64_t value;
     bool fixed; // by --set
+    bool met;   // in the file
 } name;
 
 typedef struct parser {
@@ -26,7 +27,9 @@ typedef struct parser {
     task_kernel *k;
     uint32_t reg[MAX_TASKS]; // of task i: its result
     uint32_t ntasks, made;   // tasks; results so far, copies too
-    bool open;               // a block of code is being filled
+    uint32_t needed;         // the highest number that a task is `after`, and the line that says so
+    int needed_line;
+    bool open; // a block of code is being filled
     uint32_t first_mem;
     struct {
         uint32_t item;
@@ -107,6 +110,7 @@ static bool factor(parser *p, int64_t *v, int depth) {
     for (int i = 0; i < p->nnames; i++)
         if (strlen(p->names[i].text) == n && memcmp(p->names[i].text, p->at, n) == 0) {
             p->at += n;
+            p->names[i].met = true;
             *v = p->names[i].value;
             return true;
         }
@@ -154,7 +158,8 @@ static bool set_name(parser *p, const char *text, size_t n, int64_t v, bool fixe
     if (n >= sizeof p->names[0].text) return fail(p, "a name is too long:", text, n);
     for (int i = 0; i < p->nnames; i++)
         if (strlen(p->names[i].text) == n && memcmp(p->names[i].text, text, n) == 0) {
-            if (!p->names[i].fixed) p->names[i].value = v;
+            if (fixed || !p->names[i].fixed) p->names[i].value = v;
+            p->names[i].met |= !fixed;
             return true;
         }
     if (p->nnames == MAX_NAMES) return bad(p, "too many names");
@@ -163,6 +168,7 @@ static bool set_name(parser *p, const char *text, size_t n, int64_t v, bool fixe
     memcpy(x->text, text, n);
     x->value = v;
     x->fixed = fixed;
+    x->met = !fixed;
     return true;
 }
 
@@ -252,6 +258,16 @@ static bool dependences(parser *p, uint16_t *src, int *nsrc) {
         uint64_t i = 0;
         if (!amount(p, "the number of a task", 0, MAX_TASKS - 1, &i)) return false;
         if (*nsrc == MAX_DEPS) return bad(p, "a task depends on at most 6 others");
+        if (i >= p->ntasks && !p->depth)
+            return orr_fail(
+                p->e, ORR_BAD_INPUT,
+                "%s:%d: task %u is after task %llu, which is not before it: only in a loop, where it "
+                "is that of the round before",
+                p->path, p->line, p->ntasks, (unsigned long long)i);
+        if (i > p->needed) {
+            p->needed = (uint32_t)i;
+            p->needed_line = p->line;
+        }
         // One that comes later is of the round before: its register is the same
         src[(*nsrc)++] = (uint16_t)(p->reg[i] ? p->reg[i] : 1 + (uint32_t)i % REGS);
     } while (take(p, ','));
@@ -381,6 +397,9 @@ static bool end_loop(parser *p) {
 
 static bool end_kernel(parser *p) {
     task_kernel *k = p->k;
+    if (p->needed && p->needed >= p->ntasks)
+        return orr_fail(p->e, ORR_BAD_INPUT, "%s:%d: there is no task %u: kernel %s has 0 to %d", p->path,
+                        p->needed_line, p->needed, k->kernel.name, (int)p->ntasks - 1);
     add_inst(p, "EXIT", -1, NULL, 0, 0);
     end_block(p);
     k->run++;
@@ -473,7 +492,7 @@ static bool begin_kernel(parser *p) {
     o->regs = (uint32_t)regs;
     o->shared_bytes = (uint32_t)shared;
     p->k = k;
-    p->ntasks = p->made = 0;
+    p->ntasks = p->made = p->needed = 0;
     memset(p->reg, 0, sizeof p->reg);
     p->open = false;
     return true;
@@ -574,6 +593,11 @@ orr_tasks *orr_tasks_parse(const char *path, const char *text, size_t n, const c
         if (ok && !at_end(p)) ok = fail(p, "the line should end before", p->at, word_at(p) ? word_at(p) : 1);
         if (ok && p->at < p->end) p->at++, p->line++;
     }
+    for (int i = 0; ok && i < p->nnames; i++)
+        if (!p->names[i].met) {
+            ok = orr_fail(e, ORR_BAD_INPUT, "--set %s=%lld: %s has no such name; let %s = ... would make one",
+                          p->names[i].text, (long long)p->names[i].value, path, p->names[i].text);
+        }
     if (ok && p->k) ok = bad(p, "the last kernel has no end");
     if (ok && p->repeats) ok = bad(p, "the last repeat has no end");
     if (ok && !t->steps.n) ok = bad(p, "nothing is launched: launch KERNEL grid 128");
