@@ -145,12 +145,11 @@ static bool sample_profile(cli_options *o, const orr_gpu *gpu, const cli_sets *s
 }
 
 // ---- sample study -------------------------------------------------------------------------------
-enum { TBPOINT, STEADY, WARM, RANDOM, SIMPOINT, WAYS };
+enum { TBPOINT, WARM, RANDOM, SIMPOINT, WAYS };
 static const struct {
     const char *name, *label; // in JSON, in the table
     bool warm, precise;
 } ways[WAYS] = {{"tbpoint", "two units", false, false},
-                {"none", "steady", false, true},
                 {"functional", "steady, warm", true, true},
                 {"random", "random 10 %", false, false},
                 {"simpoint", "SimPoint", false, false}};
@@ -224,8 +223,8 @@ static void sampled_done(void *arg, orr_result *r) {
 
 static double cpu_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
-// One INPUT: simulated in full; sampled until two units agree, until a region is steady, and that with L2
-// kept warm; estimated from pieces of the full simulation.
+// One INPUT: simulated in full; sampled until two units agree, and until a region is steady with L2 kept
+// warm; estimated from pieces of the full simulation.
 static bool study_input(cli_options *o, const orr_gpu *gpu, const cli_sets *sets, study *s, orr_err *e) {
     cli_sampling profile = {0};
     double start = cpu_seconds();
