@@ -94,7 +94,7 @@ static range choose(const look *l) {
     uint64_t can = LOOKUPS / (r.n * r.wave);
     if (can < 1) can = 1;
     uint64_t full =
-        3 * ((uint64_t)l->g->l2_size / ORR_LINE) / (r.n * r.wave) + 2; // after so many L2 is full, or more
+        3 * ((uint64_t)l->g->l2_size / ORR_LINE) / (2 * r.n * r.wave) + 2; // after so many L2 is full
     r.last = waves;
     if (waves > can || waves > 4 * full + 8) {
         uint64_t run = full + 1 < can ? full + 1 : can;
