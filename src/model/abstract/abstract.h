@@ -134,7 +134,8 @@ typedef struct amemos { // the last patterns of an instruction
 typedef struct aform {
     uint32_t n, cap; // bytes; 0: none
     uint8_t *bytes, *mask;
-    bool wide; // goes to many lines of memory
+    bool wide;  // goes to many lines of memory
+    bool found; // again
 } aform;
 
 typedef struct acode {
@@ -164,7 +165,7 @@ typedef struct acode {
 #define COMING        128 // stretches of 2^COMING_SHIFT cycles
 #define COMING_SHIFT  5
 #define SEGMENT_INSTS 64 // of a segment at most
-#define CONVOY        8  // warps at most
+#define CONVOY 8 // warps at most
 typedef struct awarp {
     _Alignas(64) orr_trace trace;
     uint32_t seg; // segments
@@ -322,7 +323,7 @@ void abt_core_run(acore *s, uint64_t until);
 // ---- convoy.c
 // -----------------------------------------------------------------------------------------------
 // The form of a trace; NULL: not looked for, or it has none.
-const aform *abt_form_of(acode *c, bool caches, orr_warp_trace t);
+const aform *abt_form_of(acode *c, orr_warp_trace t);
 bool abt_form_has(const aform *f, orr_warp_trace t);
 void abt_form_free(acode *c);
 void abt_convoy_join(awarp *w, const awarp *other, uint32_t id, orr_warp_trace t);

@@ -288,6 +288,16 @@ static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, 
 
 // ---- one unbroken run of bytes
 // ---------------------------------------------------------------------------------------------
+// A store of the bytes from `first` to before `end`: sectors that it writes whole.
+static void whole_of_run(machine *m, uint64_t first, uint64_t end) {
+    uint64_t from = (first + ORR_SECTOR - 1) / ORR_SECTOR, to = end / ORR_SECTOR;
+    for (uint32_t n = 0; n < m->lines.lines; n++) {
+        m->whole[n] = 0;
+        for (uint64_t at = m->lines.line[n].line * 4, k = 0; k < 4; k++)
+            m->whole[n] |= (uint8_t)((at + k >= from && at + k < to) << k);
+    }
+}
+
 // Lanes no more than a sector apart, which is what most accesses are: what decode() would find, without
 // looking at lanes. False: it is something else.
 static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
@@ -318,18 +328,13 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
     } else {
         uint64_t last = first + span - 1, sector = first / ORR_SECTOR, end = last / ORR_SECTOR;
         if (last < first) return false;
-        // sectors that a store writes whole: those between its first and its last byte
-        uint64_t from = (first + ORR_SECTOR - 1) / ORR_SECTOR, to = (last + 1) / ORR_SECTOR;
-        if (stride != bytes && n > 1) to = from;
+
         c->sectors = (uint32_t)(end - sector + 1);
         for (uint64_t line = sector / 4; line <= end / 4; line++) {
-            uint32_t lo = line == sector / 4 ? sector % 4 : 0, hi = line == end / 4 ? end % 4 : 3, whole = 0;
-            for (uint64_t at = line * 4; at < line * 4 + 4; at++)
-                whole |= (uint32_t)(at >= from && at < to) << at % 4;
-            m->whole[c->lines] = (uint8_t)whole;
-            m->lanes[c->lines] = 1;
+            uint32_t lo = line == sector / 4 ? sector % 4 : 0, hi = line == end / 4 ? end % 4 : 3;
             c->line[c->lines++] = (orr_line_access){line, (uint8_t)(0xf >> (3 - hi) & 0xf << lo)};
         }
+        if (x->kind == ORR_L1_STORE) whole_of_run(m, first, stride == bytes || n == 1 ? last + 1 : first);
         uint32_t banks = m->c->lsu_banks, packed = (n * bytes + 127) / 128;
         if (m->gpu->l1_words) {
             if (c->lines > packed && (stride != bytes || first & 3))

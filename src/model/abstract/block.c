@@ -79,7 +79,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
         b->warp[n] = id;
         head->block = slot;
         start_warp(m, head, buf, n);
-        form = m->order ? NULL : abt_form_of(m->code, !m->perfect, buf->warps[n]);
+        form = m->order ? NULL : abt_form_of(m->code, buf->warps[n]);
         s->order[s->norder++] = (uint16_t)id;
         s->when[id] = first + n * m->c->warp_interval;
     }

@@ -18,7 +18,7 @@
 
 #define FORM_BYTES (64u << 10) // longer traces have none
 #define WIDE       16          // lanes that go to lines of their own
-#define FORM_COST  6           // a new form pays when as many warps have it,
+#define FORM_COST  1           // a new form pays when as many warps have it,
 #define FORM_GAIN  64          // this is remembered of the past at most,
 #define FORM_PAUSE 64          // and so many warps are left alone when it did not pay
 
@@ -49,7 +49,8 @@ static void leave_out(uint8_t *mask, const uint8_t *p, const uint8_t *end) {
     if (form == 3 && bytes[*p >> 4 & 3]) memset(mask + from + 8, 0, left - from - 8);
 }
 
-// It goes to many lines of memory: what L1 keeps of them depends on who goes first, so each goes by itself.
+// It goes to many lines of memory, or meets itself on the banks of shared memory: what L1 keeps, and who is
+// held up, depends much on who goes first, so each goes by itself.
 static bool is_wide(const orr_trace *t, const uint8_t *p) {
     uint8_t form = *p & 7;
     uint32_t mask = t->mask;
@@ -58,11 +59,11 @@ static bool is_wide(const orr_trace *t, const uint8_t *p) {
     if (*p & 8) memcpy(&mask, p + 1, 4);
     p += *p & 8 ? 5 : 1;
     memcpy(&addr, p, 8);
-    if (addr < ORR_GLOBAL_BASE || orr_popc(mask) < WIDE) return false;
-    return form == 3 || p[8] >= 128; // a stride of 64 bytes and more
+    if (orr_popc(mask) < WIDE) return false;
+    return form == 3 || p[8] >= (addr < ORR_GLOBAL_BASE ? 4 * 4 : 128); // zigzag: twice the stride
 }
 
-static bool take_to_pieces(aform *f, const orr_program *program, bool caches, orr_warp_trace t) {
+static bool take_to_pieces(aform *f, const orr_program *program, orr_warp_trace t) {
     if (t.n > f->cap) {
         f->cap = (uint32_t)t.n * 2;
         f->bytes = orr_realloc(f->bytes, f->cap);
@@ -80,7 +81,7 @@ static bool take_to_pieces(aform *f, const orr_program *program, bool caches, or
             const uint8_t *p = at.at;
             if (!abt_access_skip(&at)) return false;
             leave_out(f->mask + (p - t.bytes), p, at.at);
-            wide |= caches && is_wide(&at, p);
+            wide |= is_wide(&at, p);
         }
     if (more < 0) return false; // damaged: who reads it will say so
     f->n = (uint32_t)t.n;
@@ -88,20 +89,33 @@ static bool take_to_pieces(aform *f, const orr_program *program, bool caches, or
     return true;
 }
 
-const aform *abt_form_of(acode *c, bool caches, orr_warp_trace t) {
-    if (c->gain < 0 || !t.n || t.n > FORM_BYTES) {
-        if (c->gain < 0 && ++c->gain == 0) c->gain = FORM_COST;
+// The one to be forgotten next: the first that has not been found since it was looked at last.
+static aform *victim(acode *c) {
+    aform *f = &c->form[c->next_form++ % FORMS];
+    while (f->found) {
+        f->found = false;
+        f = &c->form[c->next_form++ % FORMS];
+    }
+    return f;
+}
+
+const aform *abt_form_of(acode *c, orr_warp_trace t) {
+    for (uint32_t k = 0; k < FORMS; k++) {
+        aform *f = &c->form[k];
+        if (!f->n || !abt_form_has(f, t)) continue;
+        f->found = true;
+        if (c->gain >= 0 && c->gain < FORM_GAIN) c->gain++;
+        return f->wide ? NULL : f;
+    }
+    if (c->gain < 0) {
+        if (++c->gain == 0) c->gain = FORM_COST;
         return NULL;
     }
-    for (uint32_t k = 0; k < FORMS; k++)
-        if (abt_form_has(&c->form[k], t)) {
-            if (c->gain < FORM_GAIN) c->gain++;
-            return c->form[k].wide ? NULL : &c->form[k];
-        }
+    if (!t.n || t.n > FORM_BYTES) return NULL;
     c->gain -= FORM_COST;
     if (c->gain < 0) c->gain = -FORM_PAUSE;
-    aform *f = &c->form[c->next_form++ % FORMS];
-    return take_to_pieces(f, c->program, caches, t) && !f->wide ? f : NULL;
+    aform *f = victim(c);
+    return take_to_pieces(f, c->program, t) && !f->wide ? f : NULL;
 }
 
 void abt_form_free(acode *c) {

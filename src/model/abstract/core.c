@@ -249,6 +249,7 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
             const amem *x = &code->mems.at[g->mem];
             aissue issued[SEGMENT_INSTS];
             bool loud = false;
+
             for (uint32_t k = 0; k < g->nmem; k++, x++) {
                 if (x->quiet) {
                     uint32_t more_cost, all, cycles = abt_memory_cost(s, w, x, &more_cost, &all);
