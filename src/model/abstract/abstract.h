@@ -165,7 +165,7 @@ typedef struct acode {
 #define COMING        128 // stretches of 2^COMING_SHIFT cycles
 #define COMING_SHIFT  5
 #define SEGMENT_INSTS 64 // of a segment at most
-#define CONVOY 8 // warps at most
+#define CONVOY        8  // warps at most
 typedef struct awarp {
     _Alignas(64) orr_trace trace;
     uint32_t seg; // segments

@@ -24,7 +24,8 @@ static uint64_t runs(uint64_t left, uint32_t interval) {
 
 uint64_t abt_slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
     uint64_t b = t >> 6, before = (1ull << (t & 63)) - 1;
-    uint32_t each = interval < 32 ? interval : 32;
+    uint32_t each = interval < 32 ? interval : 32, shift = (uint32_t)__builtin_ctz(each);
+    bool even = each == 1u << shift;
     for (;; b++, before = 0) {
         if (b - q->full < q->to - q->full) {
             b = q->to;
@@ -32,13 +33,22 @@ uint64_t abt_slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
         }
         slot_word *w = &q->at[b % SLOT_WORDS];
         if (w->whose != b) *w = (slot_word){.whose = b};
-        uint64_t left = ~(w->word | before), run = runs(left, interval);
+        uint64_t left = ~(w->word | before), run = interval == 1 ? left : runs(left, interval);
         uint32_t last = 0;
+        if (interval == 1 && n <= 8) { // the n lowest
+            for (; n && run; n--) {
+                last = (uint32_t)__builtin_ctzll(run);
+                run &= run - 1;
+            }
+            w->word |= left ^ run;
+            run = 0;
+        }
         while (n && run) { // a stretch of free ones at a time
             uint32_t at = (uint32_t)__builtin_ctzll(run);
             uint64_t taken = ~(left >> at);
-            uint32_t len = taken ? (uint32_t)__builtin_ctzll(taken) : 64, fit = len / each;
-            if (at + len == 64 && len % each) fit++;
+            uint32_t len = taken ? (uint32_t)__builtin_ctzll(taken) : 64;
+            if (at + len == 64) len += each - 1;
+            uint32_t fit = even ? len >> shift : len / each;
             if (fit > n) fit = n;
             uint64_t mine = (fit * each < 64 ? (1ull << fit * each) - 1 : UINT64_MAX) << at;
             w->word |= mine;
