@@ -415,7 +415,9 @@ double reading_mask(const orr_findings *f, const rule *r, orr_text *why) {
     return fmax(0, cycles / 32 * write * (LINE + HEAD) / LINE - HEAD - 32);
 }
 
-// What an atomic takes more than a load that hits L2; 4 are the address's.
+// What an atomic takes more than a load that hits L2; 4 are the address's, 46 those of 32 lanes in four
+// sectors (the packet, the slice, the answer). One line is measured: one that is further away than the other
+// half is was there.
 double reading_atomic(const orr_findings *f, const rule *r, orr_text *why) {
     orr_text none = {0};
     const rule hit = {.metric = "l2.from_sm", .scale = 1};
@@ -424,5 +426,10 @@ double reading_atomic(const orr_findings *f, const rule *r, orr_text *why) {
     if (!isnan(v) && !isnan(l2))
         orr_text_add(why, "%s = %s, less %s", r->metric, reading_number(buf, v), none.s ? none.s : "");
     free(none.s);
-    return v - l2 - 4;
+    double more = v - l2 - 50, low, high;
+    if (halves(f) && heaps(f, "dram.place", &low, &high) && more > high - low) {
+        orr_text_add(why, " and the way to the other half, %s", reading_number(buf, high - low));
+        more -= high - low;
+    }
+    return isnan(more) ? more : fmax(0, more);
 }

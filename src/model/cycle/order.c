@@ -52,7 +52,7 @@ typedef struct place { // a word that somebody writes in order
 
 typedef struct swap { // the last swap of a word in a loop
     uint64_t word, when;
-    uint32_t who; // the thread block
+    uint32_t who, block; // the warp and its thread block
 } swap;
 
 typedef struct held {
@@ -338,13 +338,22 @@ static uint32_t block_of(const cycle *c, const orr_request *r, const orr_need *n
     return r->sm * c->sms[r->sm].nblocks + need->block;
 }
 
+// Lanes of one instruction that want the same word: all but one fail in the stream too, and so do those of
+// the block's other warps, which are executed in turn. Where lanes have words of their own each try succeeds
+// there.
+static bool crowded(const orr_request *r, const orr_need *need) {
+    for (uint32_t n = 1; n < r->norder; n++)
+        if (need[n].word == need[0].word) return true;
+    return false;
+}
+
 // It happens now, at the request's time.
 static void happens(order *o, const cycle *c, const orr_request *r, const orr_need *need) {
     o->idle = 0;
     for (uint32_t n = 0; n < r->norder; n++) {
         uint32_t who = who_of(r, need);
         if (need[n].kind & ORDER_AGAIN)
-            *swap_of(o, need[n].word) = (swap){need[n].word, r->time, block_of(c, r, need)};
+            *swap_of(o, need[n].word) = (swap){need[n].word, r->time, who, block_of(c, r, need)};
         place *p = need[n].kind & ORDER_WRITES || need[n].need & TAKES ? find(o, need[n].word) : NULL;
         if (!p) continue;
         if (need[n].kind & ORDER_WRITES) {
@@ -386,12 +395,13 @@ static bool ready(const order *o, const orr_request *r, const orr_need *need, co
                   uint64_t *when, place **at) {
     uint64_t after = 0, tried = r->time, apart = apart_of(o, c, r) + own;
     uint32_t who = who_of(r, need);
+    bool crowd = crowded(r, need);
     for (uint32_t n = 0; n < r->norder; n++) {
         uint32_t least = need[n].need & ~TAKES;
         if (need[n].kind & ORDER_AGAIN && !need[n].need) {
             const swap *s = swap_of(o, need[n].word);
-            if (s->word == need[n].word && s->who != block_of(c, r, need) && s->when &&
-                s->when + apart > tried)
+            bool mine = crowd ? s->block == block_of(c, r, need) : s->who == who;
+            if (s->word == need[n].word && !mine && s->when && s->when + apart > tried)
                 tried = s->when + apart;
         }
         place *p = least || need[n].need & TAKES ? find(o, need[n].word) : NULL;
