@@ -22,7 +22,9 @@
 //
 // A row nobody asks for is closed after IDLE_NS. The time that is lost to refresh (and to what else makes a
 // plain stream slower than the bus) is 1 - dram.efficiency of each sixteenth of JEDEC's 3.9 us between
-// refreshes, in which no column access starts: in many small pieces, as refreshing bank by bank does it.
+// refreshes, in which no column access starts: in many small pieces. With dram.trfc each bank is refreshed by
+// itself besides, once in 3.9 us, all banks in turn: it opens no row meanwhile. A stream goes on with the
+// other banks; but of 32 lines that a warp waits for one is likely to be late.
 #include "memory/dram.h"
 #include "memory/memory.h"
 #include "memory/memsys.h"
@@ -31,14 +33,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE        UINT32_MAX
-#define CLOSED      UINT64_MAX
-#define NEVER       UINT64_MAX
-#define SERVED_MAX  64
-#define RUN         256 // bytes
-#define IDLE_NS     500
-#define REFRESH_NS  (3900.0 / 16)
-#define TURN_CLOCKS 2 // between the data of a read and of a write; as GPGPU-Sim's tRTW has it
+#define NONE            UINT32_MAX
+#define CLOSED          UINT64_MAX
+#define NEVER           UINT64_MAX
+#define SERVED_MAX      64
+#define RUN             256 // bytes
+#define IDLE_NS         500
+#define REFRESH_NS      (3900.0 / 16)
+#define BANK_REFRESH_NS 3900.0
+#define TURN_CLOCKS     2 // between the data of a read and of a write; as GPGPU-Sim's tRTW has it
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static uint64_t min(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -79,6 +82,8 @@ void orr_dram_configure(orr_dram_config *c, const orr_gpu *g) {
                    {&c->rtp, g->dram_trtp}, {&c->rtw, TURN_CLOCKS}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) *t[i].to = (uint64_t)llround(t[i].clocks * clock);
     c->idle = (uint64_t)llround(IDLE_NS * ns);
+    c->bank_takes = (uint64_t)llround(g->dram_trfc * clock);
+    c->bank_every = max(1, (uint64_t)llround(BANK_REFRESH_NS * ns));
     c->refresh_every = max(1, (uint64_t)llround(REFRESH_NS * ns));
     c->refresh_takes = (uint64_t)llround(REFRESH_NS * ns * (1 - g->dram_efficiency / 100));
 }
@@ -214,9 +219,17 @@ static void set_turns(orr_dram *d, uint32_t b) {
     if (rest != NONE) d->activate[b].first = d->entry[rest].seq * 2 + d->entry[rest].write;
 }
 
+// When bank b may be opened that could be at t: banks are refreshed in turn.
+static uint64_t after_bank(const orr_dram *d, uint32_t b, uint64_t t) {
+    const orr_dram_config *c = d->c;
+    uint64_t since = (t + b * c->bank_every / c->banks) % c->bank_every;
+    return since < c->bank_takes ? t + c->bank_takes - since : t;
+}
+
 // Nothing waits for the open row of bank b: another will be opened.
 static void prepare(orr_dram *d, uint32_t b) {
     if (d->bank[b].row != CLOSED) close_row(d, b, d->now);
+    if (d->c->bank_takes) d->activate[b].at = after_bank(d, b, max(d->activate[b].at, d->now));
     set(d->wants, b);
     d->next_activate = min(d->next_activate, max(max(d->activate[b].at, d->activate_at), d->now));
 }

@@ -19,7 +19,8 @@ typedef struct orr_dram_config { // the same for all channels; times in ticks (m
     uint64_t same_group;           // column to column in one bank group
     uint64_t rrd, rcd, ras, rp, rc, cl, wl, wr, wtr, rtp, rtw;
     uint64_t refresh_every, refresh_takes;
-    uint64_t idle; // a row that nobody uses for so long is closed
+    uint64_t bank_every, bank_takes; // refresh of a bank
+    uint64_t idle;                   // a row that nobody uses for so long is closed
 } orr_dram_config;
 
 typedef struct orr_dram_request { // waiting outside, or on its way

@@ -69,9 +69,8 @@ static void note_order(sm *s, orr_request *r) {
     for (uint32_t m = a->mask; m; m &= m - 1, k++) {
         uint64_t addr = a->addr[orr_ffs(m)];
         if (addr / ORR_LINE != r->line) continue;
-        *ORR_PUSH(&s->needs) =
-            (orr_need){addr / 4, s->head_needs ? s->head_needs[k] : 0, s->head_warp, s->head_order,
-                       warp_of(s, s->head_warp)->block};
+        *ORR_PUSH(&s->needs) = (orr_need){addr / 4, s->head_needs ? s->head_needs[k] : 0, s->head_warp,
+                                          s->head_order, warp_of(s, s->head_warp)->block};
         if (!r->norder++) r->order = (uint32_t)s->needs.n;
     }
 }
@@ -623,7 +622,8 @@ static uint32_t words_of(const orr_access *a, uint32_t bytes) {
     return n ? n : 1;
 }
 
-static uint64_t constants(sm *s, const orr_access *a) {
+// The latency of the slowest, and in *missed how many lines the cache next to the pipes did not have.
+static uint64_t constants(sm *s, const orr_access *a, uint32_t *missed) {
     cycle *c = s->c;
     uint64_t latency = c->const_latency, seen = UINT64_MAX;
     for (uint32_t m = a->mask; m; m &= m - 1) {
@@ -638,6 +638,7 @@ static uint64_t constants(sm *s, const orr_access *a) {
             continue;
         }
         s->n.const_miss++;
+        ++*missed;
         orr_cache_take(&s->constants, line, &victim, NULL);
         uint64_t more = c->const2_latency;
         at = c->gpu->const_l15_size ? orr_cache_find(&s->constants2, line) : ORR_NO_LINE;
@@ -680,10 +681,12 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
         s->n.const_requests += words;
         begin(s, t, 1);
         if (s->lsu_busy_from < s->const_free) s->lsu_busy_from = s->const_free; // it waits in the queue
-        s->const_free = s->lsu_busy_from + words * each;
+        uint32_t missed = 0;
+        uint64_t latency = a->mask ? constants(s, a, &missed) : c->const_latency;
+        s->const_free = s->lsu_busy_from + words * each + missed * c->const_miss / ORR_TICKS;
         if (q->flight == NOBODY) return true;
         s->flights.at[q->flight].floor =
-            s->const_free - each + (a->mask ? constants(s, a) : c->const_latency);
+            s->const_free - each - (missed ? c->const_miss / ORR_TICKS : 0) + latency;
         land(s, q->flight, 0);
         return true;
     }

@@ -44,7 +44,8 @@ static void make_sm(cycle *c, sm *s, uint32_t id) {
                        (uint32_t)g->icache_line, 0, false, false);
         s->l1i_when = orr_calloc((size_t)s->l1i.sets * s->l1i.ways, sizeof *s->l1i_when);
     }
-    if (g->const_size) orr_cache_init(&s->constants, (uint64_t)g->const_size, 64, 0, false, false);
+    if (g->const_size)
+        orr_cache_init(&s->constants, (uint64_t)g->const_size, 64, (uint32_t)g->const_ways, false, false);
     if (g->const_l15_size) orr_cache_init(&s->constants2, (uint64_t)g->const_l15_size, 64, 0, false, false);
     s->starts = orr_apart(c->lsu_all, sizeof *s->starts);
     s->queue = orr_apart(c->lsu_all, sizeof *s->queue);
@@ -92,6 +93,7 @@ static void latencies(cycle *c) {
     c->l1_latency = cycles(g->l1_latency);
     c->shared_latency = cycles(g->shared_latency);
     c->const_latency = cycles(g->const_latency);
+    c->const_miss = (uint64_t)(g->const_miss_interval * (double)ORR_TICKS);
     c->const2_latency = cycles(g->const_l15_latency);
     c->l2_latency = cycles(g->l2_latency);
     // A load that hits in L2 takes L1's time and the way there and back.

@@ -302,6 +302,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     // latencies worked out once
     uint64_t window;
     uint64_t l1_latency, shared_latency, const_latency, const2_latency, l2_latency;
+    uint64_t const_miss; // ticks
     uint64_t request_ticks, reply_ticks, far_ticks; // SM to slice, slice to SM; more to the other side
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
     uint64_t atomic_ticks;                          // of a slice for a lane's atomic
