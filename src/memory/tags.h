@@ -46,15 +46,16 @@ static inline void orr_tags_init(orr_tags *all, uint32_t n, uint64_t lines, uint
         hashed = true;
     }
     orr_tags c = {.ways = ways, .sets = (uint32_t)(lines / ways), .hashed = hashed};
-    size_t sets = (size_t)c.sets * n, page = 2u << 20,
-           bytes = (sets * sizeof *c.set + page - 1) / page * page;
-    c.set = sets <= SIZE_MAX / 128 ? aligned_alloc(page, bytes) : NULL;
-    c.when = orr_calloc(sets * ORR_TAGS_WAYS, sizeof *c.when);
-    c.merged = orr_calloc(sets * ORR_TAGS_WAYS, 1);
+    size_t sets = (size_t)c.sets * n, page = 2u << 20, places = sets * ORR_TAGS_WAYS;
+    size_t bytes = (sets * sizeof *c.set + places * (sizeof *c.when + 1) + page - 1) / page * page;
+    c.set = sets <= SIZE_MAX / 256 ? aligned_alloc(page, bytes) : NULL;
     if (!c.set) c.set = orr_malloc(bytes); // says what is wrong
 #ifdef MADV_HUGEPAGE
     madvise(c.set, bytes, MADV_HUGEPAGE);
 #endif
+    c.when = (uint32_t *)(void *)(c.set + sets);
+    c.merged = (uint8_t *)(c.when + places);
+    memset(c.when, 0, places * (sizeof *c.when + 1));
     for (uint32_t k = 0; k < n; k++) {
         all[k] = c;
         all[k].set += (size_t)k * c.sets;
@@ -65,8 +66,6 @@ static inline void orr_tags_init(orr_tags *all, uint32_t n, uint64_t lines, uint
 }
 static inline void orr_tags_free(orr_tags *all) { // of those made together
     free(all->set);
-    free(all->when);
-    free(all->merged);
 }
 
 // A line's place: its set, and what it is called there.
