@@ -59,7 +59,7 @@ uint32_t orr_cluster(const double *points, size_t n, int dims, double threshold,
 #define ORR_SP_INTRA     0.2  // between epochs,
 #define ORR_SP_VARIATION 0.3  // variation factor of an epoch,
 #define ORR_SP_STEADY    0.1  // section IV-B2: difference of two sampling units
-#define ORR_SP_PRECISION 0.05 // not TBPoint's: half the width of the confidence interval of a region's IPC,
+#define ORR_SP_PRECISION 0.03 // not TBPoint's: by how much a region's IPC may rise or fall,
 #define ORR_SP_TOTAL     0.02 // and the standard deviation of the cycles of all launches
 
 typedef struct orr_plan_part {
