@@ -77,6 +77,35 @@ static void test_loop(void **state) {
     assert_true(cycles_by(GPU(), k) == 92);
 }
 
+// Code: 64 instructions of 16 bytes are 8 lines of 128. Ten rounds of a loop that the cache does not hold
+// fetch them again nine times, from L2, 20 + 200 cycles each: 9 * 8 * 220 more than with a cache that holds
+// them. Two loops of 4 lines, one behind the other, fit into a cache of 4 lines, each by itself.
+static void test_code_of_loops(void **state) {
+    (void)state;
+    kern *one[2], *two[2];
+    for (int n = 0; n < 2; n++) {
+        one[n] = kern_new(1, 32);
+        more(one[n], "block x10");
+        for (int i = 0; i < 64; i++) more(one[n], "FFMA R%d <- R1", 2 + i);
+        more(one[n], "block\nEXIT");
+        two[n] = kern_new(1, 32);
+        for (int i = 0; i < 64; i++) {
+            if (i % 32 == 0) more(two[n], "block x10");
+            more(two[n], "FFMA R%d <- R1", 2 + i);
+        }
+        more(two[n], "block\nEXIT");
+    }
+#define CODE(size)                                                                                           \
+    GPU("icache.perfect=no", "icache.l0=0", "icache.l1=" size, "icache.l1_latency=20", "icache.prefetch=0",  \
+        "l2.latency=200")
+    double held = cycles_by(CODE("4096"), one[0]), lost = cycles_by(CODE("512"), one[1]);
+    between(9 * 8 * 220 - 90, lost - held, 9 * 8 * 220 + 90); // paths are whole cycles
+    held = cycles_by(CODE("4096"), two[0]);
+    lost = cycles_by(CODE("512"), two[1]);
+    assert_true(held == lost);
+#undef CODE
+}
+
 // A unit of 4 lanes takes a warp every 8 cycles: 0, 8, ... 32, EXIT at 33. Independent ones for 32 lanes: one
 // a cycle.
 static void test_units(void **state) {
@@ -278,13 +307,21 @@ static void test_damaged(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),          cmocka_unit_test(test_loop),
-        cmocka_unit_test(test_units),          cmocka_unit_test(test_loads),
-        cmocka_unit_test(test_barrier),        cmocka_unit_test(test_issue_bound),
-        cmocka_unit_test(test_unit_and_issue), cmocka_unit_test(test_few_warps),
-        cmocka_unit_test(test_rounds),         cmocka_unit_test(test_memory_bound),
-        cmocka_unit_test(test_bank_conflicts), cmocka_unit_test(test_bank_conflicts_thrown),
-        cmocka_unit_test(test_fixed_point),    cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_loop),
+        cmocka_unit_test(test_code_of_loops),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_loads),
+        cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_issue_bound),
+        cmocka_unit_test(test_unit_and_issue),
+        cmocka_unit_test(test_few_warps),
+        cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_memory_bound),
+        cmocka_unit_test(test_bank_conflicts),
+        cmocka_unit_test(test_bank_conflicts_thrown),
+        cmocka_unit_test(test_fixed_point),
+        cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
