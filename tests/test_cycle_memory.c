@@ -494,6 +494,26 @@ static void test_constants_by_index(void **state) {
     assert_int_equal(cycles_of(GPU("const.interval=2"), k), 18 + 27 + 2);
 }
 
+// Two lanes 2 KB apart meet in a set of one line (2 KB of one way): each load misses
+// both lines, and the second of them comes const.miss_interval later.
+static void test_constants_that_miss(void **state) {
+    (void)state;
+    long cycles[2];
+    for (int n = 0; n < 2; n++) {
+        kern *k = kern_new(1, 32);
+        for (int i = 0; i < 4; i++) more(k, "LDC R1 <- R1 @0 +2048 m3");
+        more(k, "FFMA R3 <- R1\nEXIT");
+        ran x = run_on(GPU("icache.perfect=no", "const.interval=2", "const.size=2 KB", "const.ways=1",
+                           n ? "const.miss_interval=11" : "const.miss_interval=0"),
+                       k);
+        assert_int_equal(x.sm->const_miss, 8);
+        cycles[n] = (long)x.cycles;
+        ran_free(&x);
+        kern_free(k);
+    }
+    assert_int_equal(cycles[1] - cycles[0], 4 * 11);
+}
+
 // ---- fences and asynchronous copies
 // ---------------------------------------------------------------------------------------------
 static void test_fences(void **state) {
@@ -562,16 +582,27 @@ static void test_copies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shared_conflicts), cmocka_unit_test(test_constants_by_index),
-        cmocka_unit_test(test_shared_wide),      cmocka_unit_test(test_slow_banks),
-        cmocka_unit_test(test_queue_full),       cmocka_unit_test(test_sectors_by_stride),
-        cmocka_unit_test(test_wide_loads),       cmocka_unit_test(test_coalescing),
-        cmocka_unit_test(test_latency),          cmocka_unit_test(test_pending),
-        cmocka_unit_test(test_misses),           cmocka_unit_test(test_store_behind_full_l1),
-        cmocka_unit_test(test_capacity),         cmocka_unit_test(test_carveout),
-        cmocka_unit_test(test_write_policies),   cmocka_unit_test(test_local),
-        cmocka_unit_test(test_generic),          cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_fences),           cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_shared_conflicts),
+        cmocka_unit_test(test_constants_that_miss),
+        cmocka_unit_test(test_constants_by_index),
+        cmocka_unit_test(test_shared_wide),
+        cmocka_unit_test(test_slow_banks),
+        cmocka_unit_test(test_queue_full),
+        cmocka_unit_test(test_sectors_by_stride),
+        cmocka_unit_test(test_wide_loads),
+        cmocka_unit_test(test_coalescing),
+        cmocka_unit_test(test_latency),
+        cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_misses),
+        cmocka_unit_test(test_store_behind_full_l1),
+        cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_carveout),
+        cmocka_unit_test(test_write_policies),
+        cmocka_unit_test(test_local),
+        cmocka_unit_test(test_generic),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_fences),
+        cmocka_unit_test(test_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
