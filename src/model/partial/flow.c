@@ -4,6 +4,10 @@
 // all want at once, reads and writes that alternate. So the sectors that a wave of blocks gets from memory
 // and writes to it, in its order, go through the memory system of the cycle model (memsys.h), as fast as the
 // bus could take them, with an L2 that holds nothing. What comes out at the other end is the rate.
+//
+// The same list at the rate at which the simulated SM asked (all SMs' part of it) tells how long each read
+// takes beyond one that finds memory idle: rows, banks, writes in between. One after the other these are what
+// the SM's reads wait in its next simulation, and by what blocks drift apart.
 #include "model/partial/partial.h"
 
 #include <stdlib.h>

@@ -3,8 +3,10 @@
 //
 // The SM is the cycle model's (schedulers, dependences, dual issue, units, load/store unit, L1); what is
 // behind it is its share of L2 and memory (share.c), and what the other SMs have brought into L2 is worked
-// out from a few blocks (reach.c). Which blocks, and from their ends to the launch's time: plan.c. What it
-// costs does not depend on the grid.
+// out from a few blocks (reach.c). Which blocks, and from their ends to the launch's time: plan.c. Where
+// blocks share lines, what they find in L2 depends on how far they are apart, and that on what they find: it
+// is simulated again with what follows from the last simulation, until it stays (settle). What it costs does
+// not depend on the grid.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

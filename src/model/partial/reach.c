@@ -2,11 +2,12 @@
 //
 // Only one SM is simulated, but L2 belongs to all. What the others ask for is known without executing their
 // blocks: in most kernels an address is that of a block in the middle of the grid plus so much for each step
-// in x, y and z. The steps are read off that block and its neighbours (four executed blocks). Then the blocks
-// that are on the GPU together ask for their lines side by side, wave by wave, in tags of L2's size: first as
-// many waves as fill L2, then one that is counted. This gives for each instruction how many of the sectors
-// that a block asks for first come from memory, how many of those it stores are evicted again, and how many
-// SMs share a line. The work is bounded, whatever the grid.
+// in x, y and z. The steps are read off that block and its neighbours; the grid's first and last blocks in
+// each direction show what blocks at a side leave out, and what only they do. Then the blocks that are on the
+// GPU together ask for their lines, wave by wave, in tags of L2's size (waves.c): first as many waves as fill
+// L2, then one that is counted. This gives for each instruction how many of the sectors that a block asks for
+// first come from memory, how many of those it stores are evicted again, and how many SMs share a line. The
+// work is bounded, whatever the grid.
 //
 // Addresses that do not follow such a rule (they come out of memory) are taken as spread evenly over the
 // range seen: of T sectors asked for in R, R (1 - exp(-T / R)) are new; of a range larger than L2 the rest is
