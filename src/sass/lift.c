@@ -413,6 +413,11 @@ static void make_inst(lift *l, orr_inst *i, const orr_code *c, const orr_cubin_f
     }
     for (int dst = 1; dst >= 0; dst--)
         for (int n = 0; n < c->nargs; n++) add_arg(l, c, n, dst, dst ? &i->ndst : &i->nsrc);
+    for (int n = 0; n < c->nargs; n++) {
+        const orr_arg *a = &c->args[n];
+        if (a->kind == ORR_ARG_CONST && !orr_code_span(c, n) && !orr_code_uspan(c, n)) // no register is added
+            i->constant = (uint32_t)(a->bank << 16 | (a->value / 64 & 0xffff)) + 1;
+    }
     if (orr_ops[i->op].flags & ORR_F_MEMORY) memory(i, c);
     if (c->op == ORR_SASS_BAR) barrier(i, c);
     if (c->nargs > 1 && c->args[1].kind == ORR_ARG_SREG) i->sub = (uint8_t)c->args[1].value; // what it reads

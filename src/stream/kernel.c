@@ -151,6 +151,7 @@ static void write_machine(orr_text *t, const orr_kernel *k) {
         add_n(t, k->insts[i].tclass);
         add_n(t, k->insts[i].tkind);
     }
+    for (uint32_t i = 0; i < k->ninsts; i++) add_n(t, k->insts[i].constant);
 }
 
 void kernel_write(orr_text *t, const orr_kernel *k) {
@@ -312,6 +313,8 @@ static void read_machine(cursor *c, orr_kernel *k) {
         x->tclass = classes[cls];
         x->sass = (uint16_t)orr_sass_find(k->names[x->name], strlen(k->names[x->name]));
     }
+    if (c->at != c->end) // files from before have none
+        for (uint32_t i = 0; i < k->ninsts && !c->bad; i++) k->insts[i].constant = take_u32(c);
 }
 
 static void read_kernel(cursor *c, const uint16_t *op_map, uint32_t nops, orr_kernel *k) {

@@ -145,6 +145,14 @@ static uint16_t register_of(const orr_operand *o) {
     return (uint16_t)o->reg;
 }
 
+static uint8_t constant_line(orr_program *p, uint32_t line) { // its number, + 1
+    uint32_t n = 0;
+    while (n < p->nconstants && p->constants[n] != line) n++;
+    if (n == sizeof p->constants / sizeof *p->constants) return 0; // so many that one more does not matter
+    if (n == p->nconstants) p->constants[p->nconstants++] = line;
+    return (uint8_t)(n + 1);
+}
+
 static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
     const orr_kernel *k = p->kernel;
     const orr_inst *from = &k->insts[n];
@@ -180,6 +188,7 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
     } else if (i->kind == ORR_TK_MEM) {
         i->kind = ORR_TK_ALU; // a constant load without addresses, for instance
     }
+    if (from->constant) i->constant = constant_line(p, from->constant);
     for (int s = 0; s < from->nsrc; s++) orr_program_reg(p, i, register_of(orr_src(k, from, s)), false);
     if (from->guard >= 0) orr_program_reg(p, i, predicate_of((uint32_t)from->guard), false);
     for (int d = 0; d < from->ndst; d++) orr_program_reg(p, i, register_of(orr_dst(k, from, d)), true);
@@ -218,6 +227,9 @@ orr_program *orr_program_new(const orr_kernel *k, const orr_gpu *g, orr_err *e) 
             if (p->blocks[b].naccess > p->max_access) p->max_access = p->blocks[b].naccess;
         orr_program_banks(p, 0);
     }
+    for (uint32_t n = 0; !k->machine && n < p->ninsts; n++) // the lowering's constants: parameters, all in a line
+        if (p->insts[n].access == ORR_NO_ACCESS && (p->insts[n].sass == ORR_SASS_LDC || p->insts[n].sass == ORR_SASS_ULDC))
+            p->insts[n].constant = constant_line(p, 1);
     return p;
 }
 

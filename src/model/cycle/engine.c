@@ -409,6 +409,7 @@ static void fit_program(engine *x) {
     }
     c->code_lines = last / (uint64_t)c->gpu->icache_line + 1;
     c->code_fits = !c->kernel->grows && c->code_lines <= (uint64_t)(c->gpu->icache_l0 / c->gpu->icache_line);
+    c->code_warm = c->gpu->icache_warm && c->code_lines <= (uint64_t)(c->gpu->icache_l1 / c->gpu->icache_line);
 }
 
 // ---- a launch
@@ -483,6 +484,8 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         }
     }
     s->l1i_last = 0;
+    memset(s->operand_when, 0, sizeof s->operand_when);
+    memset(s->load_when, 0, sizeof s->load_when);
     if (s->l1i_when) orr_cache_flush(&s->l1i);
     if (g->const_size) orr_cache_flush(&s->constants);
     if (g->const_l15_size) orr_cache_flush(&s->constants2);

@@ -646,8 +646,9 @@ static uint64_t constants(sm *s, const orr_access *a, uint32_t *missed) {
             orr_cache_touch(&s->constants2, at);
         } else {
             s->n.const_miss2++;
-            more = c->l2_latency;
-            if (c->gpu->const_l15_size) orr_cache_take(&s->constants2, line, &victim, NULL);
+            more = c->const_far;
+            for (uint64_t n = line & ~3ull; c->gpu->const_l15_size && n < (line | 3) + 1; n++) // 256 bytes a line; Jia et al.
+                if (orr_cache_find(&s->constants2, n) == ORR_NO_LINE) orr_cache_take(&s->constants2, n, &victim, NULL);
         }
         if (more > latency) latency = more;
     }

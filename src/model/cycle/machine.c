@@ -95,6 +95,7 @@ static void latencies(cycle *c) {
     c->const_latency = cycles(g->const_latency);
     c->const_miss = (uint64_t)(g->const_miss_interval * (double)ORR_TICKS);
     c->const2_latency = cycles(g->const_l15_latency);
+    c->const_far = cycles(g->l2_flush ? g->dram_latency : g->l2_latency);
     c->l2_latency = cycles(g->l2_latency);
     // A load that hits in L2 takes L1's time and the way there and back.
     uint64_t way = c->l2_latency > c->l1_latency + 2 ? c->l2_latency - c->l1_latency : 2;
@@ -121,6 +122,7 @@ static void latencies(cycle *c) {
     c->writeback = cycles(g->core_writeback);
     c->branch_jump = cycles(g->core_branch_jump);
     c->fetch_latency = cycles(g->icache_l1_latency);
+    c->fetch_far = cycles(g->icache_l2_latency > 0 ? g->icache_l2_latency : g->l2_latency);
     c->line_interval = cycles(g->icache_l1_interval);
     c->line_interval2 = cycles(g->icache_l2_interval);
     c->block_latency = cycles(g->launch_block_latency);

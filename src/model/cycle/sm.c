@@ -203,7 +203,15 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         break;
     case ORR_TK_FENCE: fence(s, w, i); break;
     case ORR_TK_GROUP: w->group++; break;
-    default: cyc_warp_result(s, w, i, now + start + i->latency + c->writeback);
+    default: {
+        uint64_t ready = now + start + i->latency + c->writeback;
+        if (i->tclass == ORR_TC_CONST && i->constant && c->gpu->const_cold) {
+            uint64_t there = cyc_constant_when(s, i, now);
+            if (there > now) ready += there - now;
+            if (ready > w->landed) w->landed = ready;
+        }
+        cyc_warp_result(s, w, i, ready);
+    }
     }
     // B2R: what the barrier found; the warp goes on when it has it.
     if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && w->front < now + i->latency) {
@@ -228,6 +236,14 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         if (t > w->front) {
             w->front = t;
             w->front_why = ORR_STALL_FETCH;
+        }
+        const orr_tinst *next = &c->program->insts[w->at];
+        if (next->constant && c->gpu->const_cold && next->tclass != ORR_TC_CONST) {
+            t = cyc_constant_when(s, next, w->front > now ? w->front : now);
+            if (t > w->front) {
+                w->front = t;
+                w->front_why = ORR_STALL_CONSTANT;
+            }
         }
     }
     if (i->kind == ORR_TK_BARRIER && !ghost) {

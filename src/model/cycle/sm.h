@@ -240,6 +240,7 @@ typedef struct sm {
     orr_cache l1i, constants, constants2;
     uint64_t const_free; // constants by address: the next one
     uint64_t *l1i_when, l1i_last;
+    uint64_t operand_when[64], load_when[64]; // by line of program->constants: when it is there; 0: not asked for
     // sums
     orr_sm_counts n;
     orr_sample sample;
@@ -294,6 +295,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t warps_per_block, threads_per_block;
     uint64_t code_lines; // of the program, for fetching ahead
     bool code_fits;      // into L0, and does not grow
+    bool code_warm;      // all of it is in L1 from the start
     uint32_t places;     // room for registers in a warp
     uint32_t accesses;   // room for access offsets
     orr_memsys *mem;
@@ -301,12 +303,12 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t *mem_free; // [partition] when its slices take the next request, as of the window's start (ticks)
     // latencies worked out once
     uint64_t window;
-    uint64_t l1_latency, shared_latency, const_latency, const2_latency, l2_latency;
     uint64_t const_miss; // ticks
+    uint64_t l1_latency, shared_latency, const_latency, const2_latency, const_far, l2_latency;
     uint64_t request_ticks, reply_ticks, far_ticks; // SM to slice, slice to SM; more to the other side
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
     uint64_t atomic_ticks;                          // of a slice for a lane's atomic
-    uint64_t branch_wait, branch_jump, barrier_latency, collect, writeback, fetch_latency;
+    uint64_t branch_wait, branch_jump, barrier_latency, collect, writeback, fetch_latency, fetch_far;
     uint64_t line_interval, line_interval2; // between two lines of code for a scheduler, for an SM
     uint64_t block_latency, turnaround, warp_interval;
     uint64_t spacing;                   // between the starts of two blocks on an SM, in this window
@@ -390,6 +392,7 @@ void cyc_lsu_share(cycle *c);                             // between two windows
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
 
 // ---- fetch.c: instruction caches -------------------------------------------------------------------------
+uint64_t cyc_constant_when(sm *s, const orr_tinst *i, uint64_t now); // when the constants that it names are
 uint64_t cyc_fetch_when(sm *s, warp *w, uint32_t pc, uint64_t now); // when the instruction at pc is there
 
 #endif
