@@ -440,7 +440,8 @@ typedef struct orr_inst {
     uint8_t tclass;     // orr_tclass and
     uint8_t tkind;      //   orr_tkind then
     uint32_t name;      // and its mnemonic: index in kernel->names
-    uint32_t constant;  // machine code: the 64 bytes of constants it names, bank << 16 | offset / 64, + 1; 0: none
+    uint32_t
+        constant; // machine code: the 64 bytes of constants it names, bank << 16 | offset / 64, + 1; 0: none
 } orr_inst;
 
 // Control bits as the machine has them since Volta, from bit 0: stall cycles (4), yield (1, clear: prefer

@@ -227,8 +227,10 @@ orr_program *orr_program_new(const orr_kernel *k, const orr_gpu *g, orr_err *e) 
             if (p->blocks[b].naccess > p->max_access) p->max_access = p->blocks[b].naccess;
         orr_program_banks(p, 0);
     }
-    for (uint32_t n = 0; !k->machine && n < p->ninsts; n++) // the lowering's constants: parameters, all in a line
-        if (p->insts[n].access == ORR_NO_ACCESS && (p->insts[n].sass == ORR_SASS_LDC || p->insts[n].sass == ORR_SASS_ULDC))
+    for (uint32_t n = 0; !k->machine && n < p->ninsts;
+         n++) // the lowering's constants: parameters, all in a line
+        if (p->insts[n].access == ORR_NO_ACCESS &&
+            (p->insts[n].sass == ORR_SASS_LDC || p->insts[n].sass == ORR_SASS_ULDC))
             p->insts[n].constant = constant_line(p, 1);
     return p;
 }

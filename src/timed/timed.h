@@ -58,7 +58,7 @@ typedef struct orr_tinst {
         apart; // waits until the banks that it reads are free: op.CLASS.apart, or it reads pairs of registers
     uint8_t offset; // added to its access's addresses (an access that takes two instructions)
     uint8_t
-        nbanks;  // extra cycles that reading its operands costs, all by itself, on a core without collectors
+        nbanks; // extra cycles that reading its operands costs, all by itself, on a core without collectors
     uint8_t constant; // the line of constants that it names, of program->constants, + 1; 0: none
     uint8_t imm; // barrier: its number (0xff: not known); WAIT_GROUP: groups; FENCE: 0 block, 2 GPU, 3 system
     uint16_t flags;   // ORR_TF_*
@@ -93,7 +93,7 @@ typedef struct orr_program {
     orr_read *reads;
     const char **names;
     uint32_t ninsts, nblocks, nregs, nnames, nreads; // nregs, nreads: entries of `regs`, `reads`
-    uint32_t constants[64], nconstants; // that instructions name: orr_inst.constant
+    uint32_t constants[64], nconstants;              // that instructions name: orr_inst.constant
     uint32_t max_access;                             // the largest naccess
     // `regs` holds places: registers numbered from 0 in order of appearance, so that a scoreboard is small.
     uint16_t place[ORR_TREGS]; // of a register, + 1; 0: not used

@@ -122,6 +122,7 @@ void abt_machine_free(machine *m) {
     for (uint32_t n = 0; n < m->ncores; n++) free_core(m, &m->cores[n]);
     free(m->cores);
     free(m->receive);
+    free(m->named);
     if (m->l1) orr_tags_free(m->l1);
     free(m->l1);
     orr_quick_free(m->memory);
@@ -162,6 +163,24 @@ static void fit_core(const machine *m, acore *s) {
     s->accesses = m->accesses;
 }
 
+// What constants cost, where they are first named, as operands.
+static void fit_named(machine *m, const orr_program *p) {
+    if (m->code_lines > m->named_cap) {
+        m->named_cap = (uint32_t)m->code_lines;
+        m->named = orr_realloc(m->named, m->named_cap * sizeof *m->named);
+    }
+    memset(m->named, 0, m->code_lines * sizeof *m->named);
+    uint64_t seen = 0;
+    for (uint32_t n = 0; m->gpu->const_cold && n < p->ninsts; n++) {
+        const orr_tinst *i = &p->insts[n];
+        if (!i->constant || i->tclass == ORR_TC_CONST || seen >> (i->constant - 1) & 1) continue;
+        seen |= 1ull << (i->constant - 1);
+        bool parameters = p->constants[i->constant - 1] <= 1 << 16; // bank 0
+        m->named[i->pc / (uint64_t)m->gpu->icache_line] +=
+            (uint32_t)(parameters ? m->c->named_near : m->c->named_far);
+    }
+}
+
 static void fit_warps(machine *m) {
     const orr_program *p = m->code->program;
     uint32_t need = m->code->nplaces, places = need > m->places ? need + 2 : m->places;
@@ -177,6 +196,9 @@ static void fit_warps(machine *m) {
     m->code_lines = last / (uint64_t)m->gpu->icache_line + 1;
     uint64_t first = (uint64_t)(m->gpu->icache_l0 ? m->gpu->icache_l0 : m->gpu->icache_l1);
     m->code_fits = !m->kernel->grows && m->code_lines <= first / (uint64_t)m->gpu->icache_line;
+    m->code_warm =
+        m->gpu->icache_warm && m->code_lines <= (uint64_t)(m->gpu->icache_l1 / m->gpu->icache_line);
+    if (m->code_fits) fit_named(m, p);
     uint32_t seen = (uint32_t)((m->code->segs.n + 63) / 64);
     for (uint32_t n = 0; seen > m->seen && n < m->ncores; n++) // it has grown: more of them
         for (uint32_t k = 0; m->cores[n].sched && k < m->nsched; k++) {

@@ -1,5 +1,6 @@
 // Instruction caches, as the cycle model has them (cycle/fetch.c): one of each scheduler, one of the SM, then
-// L2.
+// L2. A line of code that comes brings the constants that its instructions are the first to name: the cycle
+// model's warps wait for those one by one, here all at once.
 #include "model/abstract/abstract.h"
 
 // When a line comes that could be there at `t`: those fetched ahead one after the other, one that a warp
@@ -11,16 +12,17 @@ static uint64_t in_line(uint64_t t, uint64_t *last, uint64_t interval, bool aske
 }
 
 static uint64_t in_l1(acore *s, uint64_t line, uint64_t now, bool asked) {
+    if (s->m->code_warm) return now;
     uint32_t at = orr_cache_find(&s->l1i, line);
     if (at == ORR_NO_LINE) {
         orr_cache_line victim;
         at = orr_cache_take(&s->l1i, line, &victim, NULL);
-        s->l1i_when[at] = in_line(now + s->m->c->l2_latency, &s->l1i_last, s->m->c->line_interval2, asked);
+        s->l1i_when[at] = in_line(now + s->m->c->fetch_far, &s->l1i_last, s->m->c->line_interval2, asked);
         s->n.icache_l1_miss += asked;
     }
     orr_cache_touch(&s->l1i, at);
     // A warp that is simulated later and is earlier would have asked for it itself.
-    if (s->l1i_when[at] > now + s->m->c->l2_latency) s->l1i_when[at] = now + s->m->c->l2_latency;
+    if (s->l1i_when[at] > now + s->m->c->fetch_far) s->l1i_when[at] = now + s->m->c->fetch_far;
     return s->l1i_when[at] > now ? s->l1i_when[at] : now;
 }
 
@@ -44,6 +46,7 @@ static uint64_t in_l0(acore *s, asched *q, uint64_t line, uint64_t now, bool ask
     if (miss) {
         uint64_t t = in_l1(s, line, now, asked) + m->c->fetch_latency;
         q->l0_when[at] = in_line(t, &q->l0_last, m->c->line_interval, asked);
+        if (m->code_fits) q->l0_when[at] += m->named[line - 1];
         s->n.icache_l0_miss += asked;
     }
     return q->l0_when[at];

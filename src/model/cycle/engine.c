@@ -409,7 +409,8 @@ static void fit_program(engine *x) {
     }
     c->code_lines = last / (uint64_t)c->gpu->icache_line + 1;
     c->code_fits = !c->kernel->grows && c->code_lines <= (uint64_t)(c->gpu->icache_l0 / c->gpu->icache_line);
-    c->code_warm = c->gpu->icache_warm && c->code_lines <= (uint64_t)(c->gpu->icache_l1 / c->gpu->icache_line);
+    c->code_warm =
+        c->gpu->icache_warm && c->code_lines <= (uint64_t)(c->gpu->icache_l1 / c->gpu->icache_line);
 }
 
 // ---- a launch

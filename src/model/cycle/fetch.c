@@ -54,8 +54,8 @@ static uint64_t in_l0(sm *s, sched *q, uint64_t line, uint64_t now, bool asked) 
     return q->l0_when[at];
 }
 
-// Parameters (bank 0) are in the second cache when a kernel starts; of other banks what is in the same line of it
-// as one that was asked for.
+// Parameters (bank 0) are in the second cache when a kernel starts; of other banks what is in the same line
+// of it as one that was asked for.
 static bool near_constants(const sm *s, uint32_t n) {
     const orr_program *p = s->c->program;
     uint32_t line = p->constants[n] - 1;
@@ -65,16 +65,13 @@ static bool near_constants(const sm *s, uint32_t n) {
     return near;
 }
 
-// Constants that an instruction names, without an address: the first one of a kernel's warps on this SM that names
-// a line waits for it, for an operand in one cache, for LDC in another.
+// Constants that an instruction names, without an address: the first one of a kernel's warps on this SM that
+// names a line waits for it, for an operand in one cache, for LDC in another.
 uint64_t cyc_constant_when(sm *s, const orr_tinst *i, uint64_t now) {
     const cycle *c = s->c;
     bool load = i->tclass == ORR_TC_CONST;
     uint64_t *when = &(load ? s->load_when : s->operand_when)[i->constant - 1];
-    if (!*when) {
-        uint64_t latency = near_constants(s, i->constant - 1) ? c->const2_latency : c->const_far;
-        *when = now + latency - c->const_latency;
-    }
+    if (!*when) *when = now + (near_constants(s, i->constant - 1) ? c->named_near : c->named_far);
     return *when;
 }
 

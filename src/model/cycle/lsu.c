@@ -647,8 +647,10 @@ static uint64_t constants(sm *s, const orr_access *a, uint32_t *missed) {
         } else {
             s->n.const_miss2++;
             more = c->const_far;
-            for (uint64_t n = line & ~3ull; c->gpu->const_l15_size && n < (line | 3) + 1; n++) // 256 bytes a line; Jia et al.
-                if (orr_cache_find(&s->constants2, n) == ORR_NO_LINE) orr_cache_take(&s->constants2, n, &victim, NULL);
+            for (uint64_t n = line & ~3ull; c->gpu->const_l15_size && n < (line | 3) + 1;
+                 n++) // 256 bytes a line; Jia et al.
+                if (orr_cache_find(&s->constants2, n) == ORR_NO_LINE)
+                    orr_cache_take(&s->constants2, n, &victim, NULL);
         }
         if (more > latency) latency = more;
     }

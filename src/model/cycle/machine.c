@@ -96,6 +96,8 @@ static void latencies(cycle *c) {
     c->const_miss = (uint64_t)(g->const_miss_interval * (double)ORR_TICKS);
     c->const2_latency = cycles(g->const_l15_latency);
     c->const_far = cycles(g->l2_flush ? g->dram_latency : g->l2_latency);
+    c->named_near = c->const2_latency > c->const_latency ? c->const2_latency - c->const_latency : 0;
+    c->named_far = c->const_far > c->const_latency ? c->const_far - c->const_latency : 0;
     c->l2_latency = cycles(g->l2_latency);
     // A load that hits in L2 takes L1's time and the way there and back.
     uint64_t way = c->l2_latency > c->l1_latency + 2 ? c->l2_latency - c->l1_latency : 2;

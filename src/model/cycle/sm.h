@@ -240,7 +240,8 @@ typedef struct sm {
     orr_cache l1i, constants, constants2;
     uint64_t const_free; // constants by address: the next one
     uint64_t *l1i_when, l1i_last;
-    uint64_t operand_when[64], load_when[64]; // by line of program->constants: when it is there; 0: not asked for
+    uint64_t operand_when[64],
+        load_when[64]; // by line of program->constants: when it is there; 0: not asked for
     // sums
     orr_sm_counts n;
     orr_sample sample;
@@ -305,6 +306,8 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t window;
     uint64_t const_miss; // ticks
     uint64_t l1_latency, shared_latency, const_latency, const2_latency, const_far, l2_latency;
+    uint64_t named_near,
+        named_far; // more for constants that an instruction names, when they are not in the first cache
     uint64_t request_ticks, reply_ticks, far_ticks; // SM to slice, slice to SM; more to the other side
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
     uint64_t atomic_ticks;                          // of a slice for a lane's atomic
@@ -393,6 +396,6 @@ void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
 
 // ---- fetch.c: instruction caches -------------------------------------------------------------------------
 uint64_t cyc_constant_when(sm *s, const orr_tinst *i, uint64_t now); // when the constants that it names are
-uint64_t cyc_fetch_when(sm *s, warp *w, uint32_t pc, uint64_t now); // when the instruction at pc is there
+uint64_t cyc_fetch_when(sm *s, warp *w, uint32_t pc, uint64_t now);  // when the instruction at pc is there
 
 #endif
