@@ -76,7 +76,7 @@ static const option options[] = {
     {"warm:", 0, STRING, AT(warming), 0, "none|functional",
      "with --sample: whether what is left out still leaves its lines in L2 (default none)"},
     {"precision", 0, STRING, AT(precision), 0, "PERCENT",
-     "with --sample: how steady a region's IPC must be before blocks are left out (default 3; 0: two "
+     "with --sample: how well a region's IPC must be known before blocks are left out (default 5; 0: two "
      "sampling units within 10 %, as TBPoint)"},
     {"piece", 0, COUNT, AT(piece), 0, "N",
      "warp instructions in a piece, of which random sampling and SimPoint choose (default 50k)"},

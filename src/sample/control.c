@@ -10,11 +10,12 @@
 // holds a thousand blocks, one of them is a poor clock for all. Blocks end at known cycles, so a unit needs
 // no window of the model to end with it.
 //
-// Two units that differ by less than 10 % are enough for TBPoint. Here the first unit is never used, because
-// all SMs began at the same time and caches were cold in it, and units are added until the later half of the
-// others is steady: the last two are within 10 %, and over it IPC neither rises nor falls by more than the
-// precision. On a kernel that keeps DRAM busy that takes a dozen. A region that is never that steady is
-// simulated to its end. orr_sample_options.precision = 0 switches this off.
+// Two units that differ by less than 10 % are enough for TBPoint. Here that only ends the warming: on a
+// kernel that keeps DRAM busy, units go on rising for a dozen more, because all SMs began at the same time,
+// and then vary by some percent from one to the next. So units are added until the later half of them is
+// steady: its mean differs by no more than the precision from that of the quarter before it, it neither rises
+// nor falls by more than that, and the confidence interval of its mean (Student's t) is no wider. A region
+// that is never that steady is simulated to its end. orr_sample_options.precision = 0 switches this off.
 //
 // A large L2 fills slowly, and a kernel that was steady gets slower when lines have to be written back. So
 // while it may not be full yet, no more is left out at a time than GROW times what came before, and then a
@@ -34,7 +35,7 @@
 #include "sample/sample.h"
 
 // Chosen, as the precision, on workloads other than those that results are reported of (docs/sampling.md).
-#define FEWEST 3 // units besides the first before any are left out
+#define FEWEST 4 // units before any are left out: two to be compared with two
 #define GROW   2
 #define OVER   2
 
@@ -184,13 +185,15 @@ static bool steady(const orr_control *c, orr_region_result *x) {
         x->used++;
         return true;
     }
-    u++; // without the first
-    n--;
-    size_t half = n < 4 ? 2 : (n + 1) / 2;
-    if (n < FEWEST || x->deviation > c->o.steady || drift(u + n - half, half) > c->o.precision) return false;
-    x->ipc = ipc_of(u + n - half, half);
-    x->used += (uint32_t)half;
-    x->width = width(u, n);
+    size_t half = n / 2;
+    double ipc = ipc_of(u + half, n - half), earlier = ipc_of(u + half / 2, half - half / 2);
+    double wide = width(u + half, n - half);
+    if (n < FEWEST || x->deviation > c->o.steady || fabs(earlier / ipc - 1) > c->o.precision ||
+        drift(u + half, n - half) > c->o.precision || wide > c->o.precision)
+        return false;
+    x->ipc = ipc;
+    x->used += (uint32_t)(n - half);
+    x->width = wide;
     return true;
 }
 

@@ -34,7 +34,7 @@ static double covariance(const double *a, const double *b) {
 }
 
 void orr_krige_begin(orr_krige *f, const double *x, const double *count, uint32_t n, double weight) {
-    *f = (orr_krige){.n = n, .x = x};
+    *f = (orr_krige){.n = n, .x = x, .least = 1};
     f->c = orr_malloc(((size_t)n * n + 1) * sizeof *f->c);
     f->with_sum = orr_calloc(n + 1, sizeof *f->with_sum);
     f->chosen = orr_malloc((n + 1) * sizeof *f->chosen);
@@ -73,20 +73,23 @@ static void simulate(orr_krige *f, uint32_t i) {
     f->chosen[f->nchosen++] = i;
 }
 
+// There are fewer than there must be, of those there are.
+static bool lacking(const orr_krige *f) { return f->nchosen < f->least && f->nchosen < f->n; }
+
 void orr_krige_choose(orr_krige *fields, uint32_t n, double target) {
     for (;;) {
         double variance = 0, most = -1;
         orr_krige *best = NULL;
         uint32_t which = 0;
-        bool missing = false; // a kernel of which nothing is simulated yet
+        bool missing = false; // a kernel of which too little is simulated yet
         for (uint32_t k = 0; k < n; k++) {
             variance += fields[k].variance;
-            missing |= fields[k].n && !fields[k].nchosen;
+            missing |= lacking(&fields[k]);
         }
         if (!missing && variance <= target * target) return;
         for (uint32_t k = 0; k < n; k++) {
             orr_krige *f = &fields[k];
-            if ((missing && f->nchosen) || f->nchosen == MOST) continue;
+            if ((missing && !lacking(f)) || f->nchosen == MOST) continue;
             for (uint32_t i = 0; i < f->n; i++)
                 if (!f->taken[i] && gain(f, i) > most) {
                     most = gain(f, i);

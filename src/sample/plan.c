@@ -125,6 +125,17 @@ static void find_clusters(kernel *k, double threshold, bool few) {
     find_representatives(k);
 }
 
+// Launches that differ in any of their blocks also differ by chance, seen by up to 10 %: where they are most
+// of what there is, two are simulated at least.
+static bool all_equal(const kernel *k) {
+    for (size_t i = 1; i < k->n; i++) {
+        const orr_sp_launch *a = &k->p->launches.at[k->member[0]], *b = &k->p->launches.at[k->member[i]];
+        if (a->nruns != b->nruns || (a->nruns && memcmp(a->runs, b->runs, a->nruns * sizeof *a->runs) != 0))
+            return false;
+    }
+    return true;
+}
+
 static orr_plan_part *parts_of(orr_plan *plan, uint32_t launch, uint32_t cluster, uint32_t n) {
     orr_plan_launch *l = &plan->launches[launch];
     *l = (orr_plan_launch){cluster, launch, n, orr_arena_alloc(&plan->arena, n * sizeof *l->parts)};
@@ -183,9 +194,11 @@ orr_plan orr_plan_make(const orr_sampling_profile *p, double threshold, double t
         find_clusters(k, threshold, target > 0);
         insts += k->insts;
     }
-    for (uint32_t n = 0; n < nkernels && target > 0; n++)
-        orr_krige_begin(&fields[n], kernels[n].rep_v, kernels[n].count, kernels[n].nclusters,
-                        insts > 0 ? kernels[n].insts / insts : 0);
+    for (uint32_t n = 0; n < nkernels && target > 0; n++) {
+        double weight = insts > 0 ? kernels[n].insts / insts : 0;
+        orr_krige_begin(&fields[n], kernels[n].rep_v, kernels[n].count, kernels[n].nclusters, weight);
+        if (weight > 0.5 && !all_equal(&kernels[n])) fields[n].least = 2;
+    }
     if (target > 0) orr_krige_choose(fields, nkernels, target);
     for (uint32_t n = 0; n < nkernels; n++) {
         kernel *k = &kernels[n];

@@ -59,7 +59,7 @@ uint32_t orr_cluster(const double *points, size_t n, int dims, double threshold,
 #define ORR_SP_INTRA     0.2  // between epochs,
 #define ORR_SP_VARIATION 0.3  // variation factor of an epoch,
 #define ORR_SP_STEADY    0.1  // section IV-B2: difference of two sampling units
-#define ORR_SP_PRECISION 0.03 // not TBPoint's: by how much a region's IPC may rise or fall,
+#define ORR_SP_PRECISION 0.05 // not TBPoint's: half the width of the confidence interval of a region's IPC,
 #define ORR_SP_TOTAL     0.02 // and the standard deviation of the cycles of all launches
 
 typedef struct orr_plan_part {
@@ -92,11 +92,13 @@ typedef struct orr_krige { // a kernel
     double *with_sum;      // [n] covariance with the sum over all
     double variance;       // of that sum
     uint32_t *chosen, nchosen;
-    bool *taken; // [n]
+    uint32_t least; // to choose: 1 unless it is set
+    bool *taken;    // [n]
 } orr_krige;
 // count: launches at each point; weight: of the kernel among all.
 void orr_krige_begin(orr_krige *f, const double *x, const double *count, uint32_t n, double weight);
-// Chooses of all kernels until the standard deviation of the sum is below the target, of each one at least.
+// Chooses of all kernels until the standard deviation of the sum is below the target, of each `least` at
+// least.
 void orr_krige_choose(orr_krige *fields, uint32_t n, double target);
 void orr_krige_end(orr_krige *f);                                       // before the first _weights
 void orr_krige_weights(const orr_krige *f, const double *x, double *w); // w: [nchosen]
