@@ -122,11 +122,8 @@ static void find_clusters(kernel *k, double threshold, bool few) {
         k->nclusters = orr_cluster(k->v, k->n, FEATURES, threshold, k->cluster);
         threshold *= 2;
     } while (few && k->nclusters > MANY);
-    find_representatives(k);
 }
 
-// Launches that differ in any of their blocks also differ by chance, seen by up to 10 %: where they are most
-// of what there is, two are simulated at least.
 static bool all_equal(const kernel *k) {
     for (size_t i = 1; i < k->n; i++) {
         const orr_sp_launch *a = &k->p->launches.at[k->member[0]], *b = &k->p->launches.at[k->member[i]];
@@ -134,6 +131,17 @@ static bool all_equal(const kernel *k) {
             return false;
     }
     return true;
+}
+
+// Launches that differ in any of their blocks also differ by chance, seen by up to 10 %: where they are most
+// of what there is, two are simulated at least. Of a single cluster those are from its halves in time.
+static uint32_t least_of(kernel *k, double weight) {
+    if (weight <= 0.5 || k->n < 2 || all_equal(k)) return 1;
+    if (k->nclusters == 1) {
+        for (size_t i = 0; i < k->n; i++) k->cluster[i] = i >= k->n / 2;
+        k->nclusters = 2;
+    }
+    return 2;
 }
 
 static orr_plan_part *parts_of(orr_plan *plan, uint32_t launch, uint32_t cluster, uint32_t n) {
@@ -194,10 +202,13 @@ orr_plan orr_plan_make(const orr_sampling_profile *p, double threshold, double t
         find_clusters(k, threshold, target > 0);
         insts += k->insts;
     }
-    for (uint32_t n = 0; n < nkernels && target > 0; n++) {
-        double weight = insts > 0 ? kernels[n].insts / insts : 0;
-        orr_krige_begin(&fields[n], kernels[n].rep_v, kernels[n].count, kernels[n].nclusters, weight);
-        if (weight > 0.5 && !all_equal(&kernels[n])) fields[n].least = 2;
+    for (uint32_t n = 0; n < nkernels; n++) {
+        kernel *k = &kernels[n];
+        double weight = insts > 0 ? k->insts / insts : 0;
+        uint32_t least = target > 0 ? least_of(k, weight) : 1;
+        find_representatives(k);
+        if (target > 0) orr_krige_begin(&fields[n], k->rep_v, k->count, k->nclusters, weight);
+        fields[n].least = least;
     }
     if (target > 0) orr_krige_choose(fields, nkernels, target);
     for (uint32_t n = 0; n < nkernels; n++) {
