@@ -50,13 +50,14 @@ small="buf:u32:1024:zero"
 for gpu in h200 v100 gtx480; do
     sms=$("$orrery" gpu show $gpu --json | grep -A3 '"sm.count"' | grep -oE '[0-9]+' | sed -n 1p)
     narrow=() # half the memory of an H200, whose L2 is not much faster than it
-    [ "$gpu" = h200 ] && narrow=(--set dram.bandwidth=2400GB/s)
+    even=()   # and lines that fall on its slices evenly: 512 KB in 96 of them by chance keep one busy and others waiting
+    [ "$gpu" = h200 ] && narrow=(--set dram.bandwidth=2400GB/s) even=(--set l2.hash=shuffle)
     # long enough that starting and ending do not count
     bound compute $gpu fma_chains $((sms * 4)) 256 --arg $small --arg u32:200
     bound compute $gpu sfu $((sms * 4)) 256 --arg $small --arg u32:20
     bound latency $gpu chase "$sms" 32 --arg buf:u32:4194304:zero --arg $small --arg u32:400
     bound dram $gpu copy 8192 128 --arg buf:u32:4194304:zero --arg buf:u32:4194304:zero --set l2.size=4MB "${narrow[@]}"
-    bound l2 $gpu from_l2 $((sms * 4)) 256 --arg buf:u32:131072:zero --arg $small --arg u32:15
+    bound l2 $gpu from_l2 $((sms * 4)) 256 --arg buf:u32:131072:zero --arg $small --arg u32:15 "${even[@]}"
     bound l1 $gpu from_l1 $((sms * 4)) 256 --arg buf:u32:1024:zero --arg $small --arg u32:200
     bound shared $gpu shared_conflicts $((sms * 4)) 256 --arg $small --arg u32:150
     bound barrier $gpu barriers "$sms" 256 --arg $small --arg u32:50

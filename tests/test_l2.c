@@ -505,20 +505,21 @@ static void joined(void **state) {
 
 // Slices and channels of a bundled GPU: lines reach a partition that exists, the sides of L2 halve them, and
 // a stream touches all partitions evenly.
+#define EVEN "l2.hash=shuffle"
 static void partitions(void **state) {
     (void)state;
     static const struct {
-        const char *name, *set[3];
+        const char *name, *set[4];
         int parts, sides;
     } t[] = {
-        {"h200", {NULL}, 48, 2}, // a slice of each half
-        {"h200", {"l2.copies=no", NULL}, 96, 2},
+        {"h200", {EVEN, NULL}, 48, 2}, // a slice of each half
+        {"h200", {EVEN, "l2.copies=no", NULL}, 96, 2},
         {"v100", {NULL}, 32, 1},
         {"gtx480", {NULL}, 6, 1},
-        {"h200", {"l2.slices=12", "l2.copies=no", NULL}, 12, 2}, // several channels behind a slice
-        {"b200", {NULL}, 32, 2},                                 // 160 slices and 128 channels: 5 and 4
-        {"gtx480", {"l2.slices=9", NULL}, 3, 1},                 // 3 and 2
-        {"gtx480", {"l2.slices=2003", NULL}, 6, 1},              // a prime number: 334 slices, or 333
+        {"h200", {EVEN, "l2.slices=12", "l2.copies=no", NULL}, 12, 2}, // several channels behind a slice
+        {"b200", {NULL}, 32, 2},                                       // 160 slices and 128 channels: 5 and 4
+        {"gtx480", {"l2.slices=9", NULL}, 3, 1},                       // 3 and 2
+        {"gtx480", {"l2.slices=2003", NULL}, 6, 1},                    // a prime number: 334 slices, or 333
     };
     for (size_t k = 0; k < COUNT(t); k++) {
         bench *b = bench_on(machine_of(t[k].name, t[k].set));

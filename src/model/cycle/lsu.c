@@ -762,7 +762,7 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
         }
         cyc_warp_expect(s, w, i,
                         i->space == ORR_SPACE_SHARED  ? ORR_STALL_SHORT
-                        : i->space == ORR_SPACE_CONST ? ORR_STALL_CONSTANT
+                        : i->space == ORR_SPACE_CONST ? ORR_STALL_SHORT
                                                       : ORR_STALL_LONG);
     }
     s->starts[place] = NEVER;
