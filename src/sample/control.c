@@ -20,7 +20,9 @@
 // A large L2 fills slowly, and a kernel that was steady gets slower when lines have to be written back. So
 // while it may not be full yet, no more is left out at a time than GROW times what came before, and then a
 // unit is compared with those before the gap; the blocks in the gap get the mean of both. It is full when
-// OVER times its size was asked for: several blocks ask for a line, and each counts.
+// OVER times its size was asked for: several blocks ask for a line, and each counts. And what is steady may
+// still change slowly through a long launch: no more than LONG times what came before is left out without
+// units being looked at anew, until they are steady.
 //
 // What is left out is a whole number of times what the GPU holds. The machine does not notice: it goes on
 // with the blocks that run, and where these blocks would be in their wave (all of one wave end at nearly the
@@ -37,6 +39,7 @@
 // Chosen, as the precision, on workloads other than those that results are reported of (docs/sampling.md).
 #define FEWEST 4 // units before any are left out: two to be compared with two
 #define GROW   2
+#define LONG   8
 #define OVER   2
 
 typedef struct ending {
@@ -73,7 +76,8 @@ struct orr_control {
     ORR_VEC(ending) endings; // of the region's blocks since then, or since the last gap
     ORR_VEC(unit) units;
     ORR_VEC(gap) gaps;
-    bool open; // the last gap waits for the IPC after it
+    bool open;  // the last gap waits for the IPC after it
+    bool quick; // one unit as before will do
 };
 
 // Student's t, two-sided 95 %, by degrees of freedom.
@@ -180,10 +184,15 @@ static bool steady(const orr_control *c, orr_region_result *x) {
         x->used = 1;
         return x->deviation <= c->o.steady;
     }
-    if (c->open && fabs(last / x->ipc - 1) <= c->o.steady) { // as before the gap
+    if (c->open && c->quick && fabs(last / x->ipc - 1) <= c->o.steady) { // as before the gap
         x->ipc = last;
         x->used++;
         return true;
+    }
+    if (c->open && !c->quick) { // half of the first unit's blocks began before the gap
+        u++;
+        n--;
+        if (n < 2) return false;
     }
     size_t half = n / 2;
     double ipc = ipc_of(u + half, n - half), earlier = ipc_of(u + half / 2, half - half / 2);
@@ -223,14 +232,20 @@ static uint64_t begun(const orr_control *c, uint64_t next, uint64_t end) {
     return beyond < end - next ? beyond : end - next;
 }
 
-// How many blocks may be left out at a time: while L2 fills, no more than a multiple of those before.
-static uint64_t at_a_time(const orr_control *c, uint64_t next) {
+// May L2 still fill?
+static bool filling(const orr_control *c, uint64_t next) {
     double seen = (double)c->o.before, all = (double)c->o.before + (double)c->launch->requests * 128;
     for (uint64_t b = 0; b < next; b++) seen += (double)c->requests[b] * 128;
-    double l2 = (double)c->o.l2_bytes;
-    if (c->o.precision <= 0 || seen >= OVER * l2 || all <= l2) return UINT64_MAX;
-    uint64_t waves = GROW * (next - c->regions[c->at].first) / c->resident;
-    return (waves ? waves : 1) * c->resident;
+    return seen < OVER * (double)c->o.l2_bytes && all > (double)c->o.l2_bytes;
+}
+
+// How many of n blocks may be left out at a time: a multiple of those before; all, when few would be left.
+static uint64_t at_a_time(orr_control *c, uint64_t next, uint64_t n) {
+    if (c->o.precision <= 0) return n;
+    c->quick = filling(c, next);
+    uint64_t waves = (c->quick ? GROW : LONG) * (next - c->regions[c->at].first) / c->resident;
+    uint64_t most = (waves ? waves : 1) * c->resident;
+    return n <= most || (!c->quick && n <= most + most / 2) ? n : most;
 }
 
 static void close_gap(orr_control *c, orr_region_result *x) {
@@ -253,9 +268,8 @@ static void restart(orr_control *c) {
 static uint64_t leave_out(orr_control *c, uint64_t next, uint64_t *warm) {
     orr_region_result *x = &c->results[c->at];
     uint64_t early = begun(c, next, x->end), left = x->end - next - early, keep = kept(c, x);
-    uint64_t n = left > keep ? (left - keep) / c->resident * c->resident : 0, most = at_a_time(c, next);
-    bool again = n > most;
-    if (again) n = most;
+    uint64_t all = left > keep ? (left - keep) / c->resident * c->resident : 0, n = at_a_time(c, next, all);
+    bool again = n < all;
     if (c->open) close_gap(c, x);
     uint64_t to = n ? next + early + n : next;
     gap *g = ORR_PUSH(&c->gaps);
