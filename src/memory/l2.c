@@ -168,8 +168,7 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
     happened(p, t);
     if (w->kind != ORR_REQ_ATOMIC) {
         if (w->told)
-            *ORR_PUSH(out) =
-                (orr_reply){.time = w->far ? t + p->c->far : t, .sm = w->sm, .token = w->token};
+            *ORR_PUSH(out) = (orr_reply){.time = w->far ? t + p->c->far : t, .sm = w->sm, .token = w->token};
         return;
     }
     uint32_t copy = new_waiter(p);

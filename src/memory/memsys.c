@@ -39,8 +39,8 @@ struct orr_memsys {
     orr_spread spread;
     partition *part;
     uint32_t parts, units;
-    uint32_t halves; // 2: with copies
-    uint32_t tpc; // SMs of one
+    uint32_t halves;   // 2: with copies
+    uint32_t tpc;      // SMs of one
     uint16_t *part_of; // unit
     uint8_t *side_of;  // unit
     uint64_t l2_bytes;

@@ -283,11 +283,11 @@ typedef struct machine {
     const orr_occupancy_result *occ;
     uint64_t from, until; // the window
     bool more, perfect, control, collector;
-    bool fetches;   // code is not always there
-    bool code_fits; // into the first instruction cache
-    bool code_warm; // all of it is in the second from the start
+    bool fetches;               // code is not always there
+    bool code_fits;             // into the first instruction cache
+    bool code_warm;             // all of it is in the second from the start
     uint32_t *named, named_cap; // by line of code: cycles for constants that no line before it names
-    uint32_t seen;  // words of asched.seen
+    uint32_t seen;              // words of asched.seen
     uint64_t code_lines;
     uint32_t places, accesses; // that warps need room for
     uint64_t issue_interval, spacing;

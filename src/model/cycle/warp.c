@@ -4,8 +4,8 @@
 // The reason of a wait for a register, by the class of the instruction that writes it.
 static uint8_t wait_of(uint8_t tclass) {
     static const uint8_t other[256] = {
-        [ORR_TC_SFU] = ORR_STALL_SHORT,      [ORR_TC_CONV] = ORR_STALL_SHORT, [ORR_TC_BITS] = ORR_STALL_SHORT,
-        [ORR_TC_SREG] = ORR_STALL_SHORT,     [ORR_TC_SHFL] = ORR_STALL_SHORT, [ORR_TC_TEX] = ORR_STALL_LONG,
+        [ORR_TC_SFU] = ORR_STALL_SHORT,   [ORR_TC_CONV] = ORR_STALL_SHORT, [ORR_TC_BITS] = ORR_STALL_SHORT,
+        [ORR_TC_SREG] = ORR_STALL_SHORT,  [ORR_TC_SHFL] = ORR_STALL_SHORT, [ORR_TC_TEX] = ORR_STALL_LONG,
         [ORR_TC_CONST] = ORR_STALL_SHORT,
     };
     return other[tclass] ? other[tclass] : ORR_STALL_WAIT;
