@@ -239,7 +239,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         }
         const orr_tinst *next = &c->program->insts[w->at];
         if (next->constant && c->gpu->const_cold && next->tclass != ORR_TC_CONST) {
-            t = cyc_constant_when(s, next, w->front > now ? w->front : now);
+            t = cyc_constant_when(s, next, w->front > now && w->front != NEVER ? w->front : now);
             if (t > w->front) {
                 w->front = t;
                 w->front_why = ORR_STALL_CONSTANT;
