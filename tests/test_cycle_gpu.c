@@ -287,6 +287,45 @@ static void test_fetch(void **state) {
     kern_free(k);
 }
 
+// Code that ran before is in the SM's cache, if it fits: 30 cycles a line, and 7 to its last instruction.
+static void test_warm_code(void **state) {
+    (void)state;
+    assert_int_equal(cycles_of(GPU(FETCH, "icache.warm=yes"), code_of(10, 1)), 30 + 9 * 37 + 7 + 1);
+    assert_int_equal(cycles_of(GPU(FETCH, "icache.warm=yes", "icache.l1=256 B"), code_of(10, 1)),
+                     230 + 9 * 237 + 7 + 1);
+    // From L2 100 cycles later than from there.
+    assert_int_equal(cycles_of(GPU(FETCH, "icache.l2_latency=100"), code_of(10, 1)), 130 + 9 * 137 + 7 + 1);
+}
+
+// Eight instructions, at 30 .. 37. The fourth and the sixth name a parameter: asked for when it is its turn,
+// at 33, it comes 89 - 27 = 62 cycles later; the second time it is there. A constant of another bank comes
+// from L2, 200 - 27 = 173 cycles later, unless its 256 bytes have been asked for; from memory (400) when L2
+// is flushed.
+static uint64_t naming(orr_gpu *g, uint32_t fourth, uint32_t sixth) {
+    kern *k = code_of(1, 1);
+    k->insts.at[3].constant = fourth;
+    k->insts.at[5].constant = sixth;
+    ran x = run_on(g, k);
+    uint64_t cycles = x.cycles;
+    assert_int_equal(stalled(&x, ORR_STALL_CONSTANT), cycles - 38);
+    ran_free(&x);
+    kern_free(k);
+    return cycles;
+}
+
+static void test_named_constants(void **state) {
+    (void)state;
+#define NAMED FETCH, "icache.warm=yes", "const.cold=yes"
+    const uint32_t parameter = 8 + 1, variable = (3u << 16 | 4) + 1, next = variable + 1,
+                   other = variable + 4;
+    assert_int_equal(naming(GPU(NAMED, "const.cold=no"), parameter, variable), 38);
+    assert_int_equal(naming(GPU(NAMED), parameter, parameter), 38 + 62);
+    assert_int_equal(naming(GPU(NAMED), variable, variable), 38 + 173);
+    assert_int_equal(naming(GPU(NAMED), variable, next), 38 + 173 + 62);
+    assert_int_equal(naming(GPU(NAMED), variable, other), 38 + 2 * 173);
+    assert_int_equal(naming(GPU(NAMED, "l2.flush=yes"), variable, variable), 38 + 373);
+}
+
 // Prefetching 4 lines: lines 0 to 4 are asked for at 0 and come at 230; line n + 4 is asked for when line n
 // is entered, which is looked up at the issue before. Lines 1 to 4 are entered without waiting, looked up at
 // 237, 245, 253, 261; so 5 to 8 come at 467, 475, 483, 491. Line 5 is looked up at 269 and waits until 467,
@@ -403,6 +442,8 @@ int main(void) {
         cmocka_unit_test(test_dispatch),
         cmocka_unit_test(test_warps_to_schedulers),
         cmocka_unit_test(test_fetch),
+        cmocka_unit_test(test_warm_code),
+        cmocka_unit_test(test_named_constants),
         cmocka_unit_test(test_prefetch),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_damaged),
