@@ -172,7 +172,8 @@ static double refetched(const an_graph *g, const an_tally *t, const uint8_t *see
         double runs = (double)(an_runs(&t->counts[b]) + t->ghosts[b]);
         if (!(runs > 0) || !x->count) continue;
         uint64_t from = p->insts[x->first].pc / bytes;
-        entered += runs * (double)(p->insts[x->first + x->count - 1].pc / bytes - from + 1);
+        uint64_t last = p->insts[x->first + x->count - 1].pc / bytes;
+        entered += runs * (double)(last - from + 1);
         for (int way = 0; way < ORR_TALLY_FROM; way++) { // backwards: a loop from here to where it came from
             uint32_t f = t->plan[b].from[way];
             if (f >= t->nblocks || f < b || !t->counts[b].runs[way] || !p->blocks[f].count) continue;

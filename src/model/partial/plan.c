@@ -22,7 +22,7 @@ plan plan_make(uint64_t total, uint64_t sms, uint64_t most, bool single) {
     // All blocks on the GPU have the same part of the memory; some SMs have one more than others.
     uint64_t here = p.n < most ? p.n : most, on = p.active * most < total ? p.active * most : total;
     p.turn = here ? (double)on / (double)here : 1;
-    p.sm = total ? (total - 1) % sms / 2 : 0; // in the middle of those that have n blocks
+    p.sm = p.active ? (total - 1) % sms / 2 : 0; // in the middle of those that have n blocks
     return p;
 }
 
