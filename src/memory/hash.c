@@ -30,7 +30,7 @@ static void make_shuffles(orr_spread *s, uint32_t units) {
 }
 
 // Chunks thrown at units by chance, the same every time.
-static void throw(orr_spread * s, uint32_t units) {
+static void throw_chunks(orr_spread *s, uint32_t units) {
     uint16_t count[256] = {0};
     uint64_t seed = 0x9e3779b97f4a7c15u;
     s->most = 1;
@@ -52,7 +52,7 @@ void orr_spread_init(orr_spread *s, uint32_t units, int how) {
     s->shuffled = how == ORR_HASH_SHUFFLE && units > 1 && units <= 256;
     s->thrown = how == ORR_HASH_CHANCE && units > 1 && units <= 256;
     if (s->shuffled || s->thrown) make_shuffles(s, units);
-    if (s->thrown) throw(s, units);
+    if (s->thrown) throw_chunks(s, units);
     if (how == ORR_HASH_SHUFFLE || how == ORR_HASH_CHANCE) how = ORR_HASH_IPOLY;
     s->bits = s->xored ? bits : bits + 5 > 16 ? 16 : bits + 5;
     memset(s->table, 0, sizeof s->table);

@@ -8,24 +8,21 @@
 //
 //   modulo  chunk r of the group goes to unit r
 //   ipoly   to r XOR h, h = the group's number times x^m modulo a primitive polynomial of degree m over
-//   GF(2), which
-//           together is the chunk's number modulo that polynomial: Rau, "Pseudo-randomly interleaved memory",
-//           ISCA 1991. Needs 2^m units; for any other count the chunks are rotated: (r + h') mod units, where
-//           h' is h with 5 more bits, reversed and scaled to 0 .. units - 1. That favours no unit by more
-//           than 1/16 (2^m > units / 2).
+//           GF(2), which together is the chunk's number modulo that polynomial: Rau, "Pseudo-randomly
+//           interleaved memory", ISCA 1991. Needs 2^m units; for any other count the chunks are rotated: (r +
+//           h') mod units, where h' is h with 5 more bits, reversed and scaled to 0 .. units - 1. That
+//           favours no unit by more than 1/16 (2^m > units / 2).
 //   xor     as ipoly, h being the bits of the group's number folded by XOR.
 //   shuffle by one of 32 shuffles, which h chooses: chunks at a stride meet as by chance (up to 256 units;
-//   more: as
-//           ipoly). An H200 does: its atomics at 132 lines 4 KB apart take as long as chance has it for the
-//           fullest of 96 slices, five (micro/atomics), where a rotation makes it three.
-//   chance  each chunk is thrown at a unit by itself, so that a piece of memory is not spread evenly: of 17
-//   MB
-//           the fullest of 96 units has 13 % more than the mean, of 69 MB 6 %. An H200's streams look like it
-//           (micro/steps: how long 17, 35 and 69 MB take, and that the same kernel takes 7 % longer where its
-//           buffer lies elsewhere). A table has the throws of a piece of ORR_THROWS chunks (2 MB, a page),
-//           one of the shuffles turns it for each piece, and a chunk's place counts those before it that went
-//           to the same unit: units get room for the fullest, so places have gaps, and no two chunks share
-//           one. Up to 256 units; more: as ipoly.
+//           more: as ipoly). An H200 does: its atomics at 132 lines 4 KB apart take as long as chance has it
+//           for the fullest of 96 slices, five (micro/atomics), where a rotation makes it three.
+//   chance  each chunk is thrown at a unit by itself, so that a piece of memory is not spread evenly: of
+//           17 MB the fullest of 96 units has 13 % more than the mean, of 69 MB 6 %. An H200's streams look
+//           like it (micro/steps: how long 17, 35 and 69 MB take, and that the same kernel takes 7 % longer
+//           where its buffer lies elsewhere). A table has the throws of a piece of ORR_THROWS chunks (2 MB, a
+//           page), one of the shuffles turns it for each piece, and a chunk's place counts those before it
+//           that went to the same unit: units get room for the fullest, so places have gaps, and no two
+//           chunks share one. Up to 256 units; more: as ipoly.
 #ifndef ORR_MEMORY_HASH_H
 #define ORR_MEMORY_HASH_H
 

@@ -61,18 +61,20 @@ const char ptx_ins_nowhere[] = // into %orr_no, this lane's own
     "  add.u64 %orr_no, %orr_no, %a;\n"
     "  }\n";
 
+// %lanes: those of the warp that enter the same block of code; %lead: the first of them.
+#define LEAD                                                                                                 \
+    "  mov.b32 %block, $NUMBER;\n"                                                                           \
+    "  activemask.b32 %lanes;\n"                                                                             \
+    "  match.any.sync.b32 %lanes, %block, %lanes;\n"                                                         \
+    "  mov.u32 %t, %lanemask_lt;\n"                                                                          \
+    "  and.b32 %t, %t, %lanes;\n"                                                                            \
+    "  setp.eq.u32 %lead, %t, 0;\n"
+
 const char ptx_ins_enter[] = // lanes enter a block of code
     "  {\n"
     "  .reg .pred %lead;\n"
     "  .reg .b32 %lanes, %block, %t;\n"
-    "  .reg .b64 %at, %end, %a, %v, %w;\n"
-    "  mov.b32 %block, $NUMBER;\n"
-    "  activemask.b32 %lanes;\n"
-    "  match.any.sync.b32 %lanes, %block, %lanes;\n"
-    "  mov.u32 %t, %lanemask_lt;\n"
-    "  and.b32 %t, %t, %lanes;\n"
-    "  setp.eq.u32 %lead, %t, 0;\n"
-    "  selp.b64 %a, %orr_used, %orr_no, %lead;\n"
+    "  .reg .b64 %at, %end, %a, %v, %w;\n" LEAD "  selp.b64 %a, %orr_used, %orr_no, %lead;\n"
     "  selp.b64 %v, 16, 0, %lead;\n"
     "  atom.global.add.u64 %at, [%a], %v;\n"
     "  add.u64 %end, %at, 16;\n"
@@ -241,14 +243,7 @@ const char ptx_ins_tally[] =
     "  {\n"
     "  .reg .pred %lead, %p;\n"
     "  .reg .b32 %lanes, %block, %t, %from, %way, %w, %f0, %f1, %f2, %w0, %w1, %w2, %w3, %no;\n"
-    "  .reg .b64 %v, %a, %c;\n"
-    "  mov.b32 %block, $NUMBER;\n"
-    "  activemask.b32 %lanes;\n"
-    "  match.any.sync.b32 %lanes, %block, %lanes;\n"
-    "  mov.u32 %t, %lanemask_lt;\n"
-    "  and.b32 %t, %t, %lanes;\n"
-    "  setp.eq.u32 %lead, %t, 0;\n"
-    "  selp.b64 %a, %orr_cell, %orr_no, %lead;\n"
+    "  .reg .b64 %v, %a, %c;\n" LEAD "  selp.b64 %a, %orr_cell, %orr_no, %lead;\n"
     "  add.u32 %t, %block, 1;\n"
     "  atom.global.exch.b32 %from, [%a+16], %t;\n"
     "  ld.global.v4.u32 {%f0, %f1, %f2, %w0}, [%orr_b];\n"

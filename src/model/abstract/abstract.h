@@ -256,7 +256,8 @@ typedef struct acore {
     slots lsu;                // cycles of L1 and shared memory
     uint64_t held_from, held; // L1 takes nothing: its port or its lines on their way are in the way
     orr_tags *l1;
-    orr_cache constants, constants2, l1i;
+    orr_cache l1i;
+    const_caches constants;
     uint64_t *l1i_when, l1i_last; // by line: when what is on its way is there
     uint64_t ramp;                // until then tensor instructions are slow; 0: there was none yet
     uint64_t coming_from;         // stretch of time: of lines on their way this many come in it, and after it

@@ -50,8 +50,7 @@ static void make_core(machine *m, acore *s, uint32_t id) {
                        (uint32_t)g->icache_line, 0, false, false);
         s->l1i_when = orr_calloc((size_t)s->l1i.sets * s->l1i.ways, sizeof *s->l1i_when);
     }
-    if (g->const_size) orr_cache_init(&s->constants, (uint64_t)g->const_size, 64, 0, false, false);
-    if (g->const_l15_size) orr_cache_init(&s->constants2, (uint64_t)g->const_l15_size, 64, 0, false, false);
+    cyc_constants_init(&s->constants, g);
 }
 
 static void free_core(machine *m, acore *s) {
@@ -77,8 +76,7 @@ static void free_core(machine *m, acore *s) {
     free(s->blocks);
     if (s->l1i_when) orr_cache_free(&s->l1i);
     free(s->l1i_when);
-    if (m->gpu->const_size) orr_cache_free(&s->constants);
-    if (m->gpu->const_l15_size) orr_cache_free(&s->constants2);
+    cyc_constants_free(&s->constants, m->gpu);
 }
 
 machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
@@ -175,7 +173,7 @@ static void fit_named(machine *m, const orr_program *p) {
         const orr_tinst *i = &p->insts[n];
         if (!i->constant || i->tclass == ORR_TC_CONST || seen >> (i->constant - 1) & 1) continue;
         seen |= 1ull << (i->constant - 1);
-        bool parameters = p->constants[i->constant - 1] <= 1 << 16; // bank 0
+        bool parameters = is_parameter(p, i->constant - 1);
         m->named[i->pc / (uint64_t)m->gpu->icache_line] +=
             (uint32_t)(parameters ? m->c->named_near : m->c->named_far);
     }
@@ -263,8 +261,7 @@ static void prepare(machine *m, acore *s) {
     }
     s->l1i_last = s->ramp = 0;
     if (s->l1i_when) orr_cache_flush(&s->l1i);
-    if (m->gpu->const_size) orr_cache_flush(&s->constants);
-    if (m->gpu->const_l15_size) orr_cache_flush(&s->constants2);
+    cyc_constants_flush(&s->constants, m->gpu);
     abt_memory_start(s);
 }
 

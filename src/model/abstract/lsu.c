@@ -254,34 +254,16 @@ static uint64_t atomic_line(acore *s, access *k, uint64_t line, uint8_t sectors,
 // ----------------------------------------------------------------------------------------------------
 static uint64_t constants(acore *s, const orr_access *a) {
     const machine *m = s->m;
-    uint64_t latency = m->c->const_latency, seen = UINT64_MAX, word = UINT64_MAX, words = 0;
+    uint64_t word = UINT64_MAX, words = 0;
     for (uint32_t k = a->mask; k; k &= k - 1) {
-        uint64_t addr = a->addr[orr_ffs(k)], line = addr / 64;
-        words += addr / 4 != word; // one after the other (const.interval)
-        word = addr / 4;
-        if (line == seen) continue;
-        seen = line;
-        s->n.const_requests++;
-        if (m->gpu->icache_perfect || !m->gpu->const_size) continue;
-        uint32_t at = orr_cache_find(&s->constants, line);
-        if (at != ORR_NO_LINE) {
-            orr_cache_touch(&s->constants, at);
-            continue;
-        }
-        orr_cache_line victim;
-        s->n.const_miss++;
-        orr_cache_take(&s->constants, line, &victim, NULL);
-        uint64_t more = m->c->const2_latency;
-        at = m->gpu->const_l15_size ? orr_cache_find(&s->constants2, line) : ORR_NO_LINE;
-        if (at != ORR_NO_LINE) {
-            orr_cache_touch(&s->constants2, at);
-        } else {
-            s->n.const_miss2++;
-            more = m->c->l2_latency;
-            if (m->gpu->const_l15_size) orr_cache_take(&s->constants2, line, &victim, NULL);
-        }
-        if (more > latency) latency = more;
+        uint64_t next = a->addr[orr_ffs(k)] / 4;
+        words += next != word; // one after the other (const.interval)
+        word = next;
     }
+    s->n.const_requests += words;
+    uint32_t missed;
+    uint64_t latency = cyc_constants_load(&s->constants, m->c, a, &s->n, &missed);
+    if (missed) latency += (missed - 1) * m->c->const_miss / ORR_TICKS;
     return latency + (words ? words - 1 : 0) * (uint64_t)m->gpu->const_interval;
 }
 

@@ -488,8 +488,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     memset(s->operand_when, 0, sizeof s->operand_when);
     memset(s->load_when, 0, sizeof s->load_when);
     if (s->l1i_when) orr_cache_flush(&s->l1i);
-    if (g->const_size) orr_cache_flush(&s->constants);
-    if (g->const_l15_size) orr_cache_flush(&s->constants2);
+    cyc_constants_flush(&s->constants, g);
     cyc_lsu_start(s, (uint64_t)occ->l1_bytes, g->l1_flush);
     s->worker = &c->workers[0];
 }

@@ -54,27 +54,6 @@ static uint64_t in_l0(sm *s, sched *q, uint64_t line, uint64_t now, bool asked) 
     return q->l0_when[at];
 }
 
-// Parameters (bank 0) are in the second cache when a kernel starts; of other banks what is in the same line
-// of it as one that was asked for.
-static bool near_constants(const sm *s, uint32_t n) {
-    const orr_program *p = s->c->program;
-    uint32_t line = p->constants[n] - 1;
-    bool near = line >> 16 == 0;
-    for (uint32_t m = 0; m < p->nconstants && !near; m++)
-        near = (s->operand_when[m] || s->load_when[m]) && (p->constants[m] - 1) / 4 == line / 4;
-    return near;
-}
-
-// Constants that an instruction names, without an address: the first one of a kernel's warps on this SM that
-// names a line waits for it, for an operand in one cache, for LDC in another.
-uint64_t cyc_constant_when(sm *s, const orr_tinst *i, uint64_t now) {
-    const cycle *c = s->c;
-    bool load = i->tclass == ORR_TC_CONST;
-    uint64_t *when = &(load ? s->load_when : s->operand_when)[i->constant - 1];
-    if (!*when) *when = now + (near_constants(s, i->constant - 1) ? c->named_near : c->named_far);
-    return *when;
-}
-
 uint64_t cyc_fetch_when(sm *s, warp *w, uint32_t pc, uint64_t now) {
     cycle *c = s->c;
     uint64_t line = pc / (uint64_t)c->gpu->icache_line + 1;

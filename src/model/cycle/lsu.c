@@ -622,41 +622,6 @@ static uint32_t words_of(const orr_access *a, uint32_t bytes) {
     return n ? n : 1;
 }
 
-// The latency of the slowest, and in *missed how many lines the cache next to the pipes did not have.
-static uint64_t constants(sm *s, const orr_access *a, uint32_t *missed) {
-    cycle *c = s->c;
-    uint64_t latency = c->const_latency, seen = UINT64_MAX;
-    for (uint32_t m = a->mask; m; m &= m - 1) {
-        uint64_t line = a->addr[orr_ffs(m)] / 64;
-        if (line == seen) continue;
-        seen = line;
-        if (c->gpu->icache_perfect || !c->gpu->const_size) continue;
-        uint32_t at = orr_cache_find(&s->constants, line);
-        orr_cache_line victim;
-        if (at != ORR_NO_LINE) {
-            orr_cache_touch(&s->constants, at);
-            continue;
-        }
-        s->n.const_miss++;
-        ++*missed;
-        orr_cache_take(&s->constants, line, &victim, NULL);
-        uint64_t more = c->const2_latency;
-        at = c->gpu->const_l15_size ? orr_cache_find(&s->constants2, line) : ORR_NO_LINE;
-        if (at != ORR_NO_LINE) {
-            orr_cache_touch(&s->constants2, at);
-        } else {
-            s->n.const_miss2++;
-            more = c->const_far;
-            for (uint64_t n = line & ~3ull; c->gpu->const_l15_size && n < (line | 3) + 1;
-                 n++) // 256 bytes a line; Jia et al.
-                if (orr_cache_find(&s->constants2, n) == ORR_NO_LINE)
-                    orr_cache_take(&s->constants2, n, &victim, NULL);
-        }
-        if (more > latency) latency = more;
-    }
-    return latency;
-}
-
 // Works the instruction off at `t`; false: it is now the half-done head.
 static bool work_off(sm *s, queued *q, uint64_t t) {
     cycle *c = s->c;
@@ -685,7 +650,8 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
         begin(s, t, 1);
         if (s->lsu_busy_from < s->const_free) s->lsu_busy_from = s->const_free; // it waits in the queue
         uint32_t missed = 0;
-        uint64_t latency = a->mask ? constants(s, a, &missed) : c->const_latency;
+        uint64_t latency =
+            a->mask ? cyc_constants_load(&s->constants, c, a, &s->n, &missed) : c->const_latency;
         s->const_free = s->lsu_busy_from + words * each + missed * c->const_miss / ORR_TICKS;
         if (q->flight == NOBODY) return true;
         s->flights.at[q->flight].floor =
@@ -760,10 +726,8 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
             s->flights.at[q.flight].group = (uint8_t)(w->group % MAX_GROUPS);
             w->group_open[w->group % MAX_GROUPS]++;
         }
-        cyc_warp_expect(s, w, i,
-                        i->space == ORR_SPACE_SHARED  ? ORR_STALL_SHORT
-                        : i->space == ORR_SPACE_CONST ? ORR_STALL_SHORT
-                                                      : ORR_STALL_LONG);
+        bool near = i->space == ORR_SPACE_SHARED || i->space == ORR_SPACE_CONST;
+        cyc_warp_expect(s, w, i, near ? ORR_STALL_SHORT : ORR_STALL_LONG);
     }
     s->starts[place] = NEVER;
     s->lsu_room[of] = room_of(s, of);

@@ -44,9 +44,7 @@ static void make_sm(cycle *c, sm *s, uint32_t id) {
                        (uint32_t)g->icache_line, 0, false, false);
         s->l1i_when = orr_calloc((size_t)s->l1i.sets * s->l1i.ways, sizeof *s->l1i_when);
     }
-    if (g->const_size)
-        orr_cache_init(&s->constants, (uint64_t)g->const_size, 64, (uint32_t)g->const_ways, false, false);
-    if (g->const_l15_size) orr_cache_init(&s->constants2, (uint64_t)g->const_l15_size, 64, 0, false, false);
+    cyc_constants_init(&s->constants, g);
     s->starts = orr_apart(c->lsu_all, sizeof *s->starts);
     s->queue = orr_apart(c->lsu_all, sizeof *s->queue);
     if (c->sub_collectors) {
@@ -72,8 +70,7 @@ static void free_sm(cycle *c, sm *s) {
     free(s->blocks);
     if (s->l1i_when) orr_cache_free(&s->l1i);
     free(s->l1i_when);
-    if (c->gpu->const_size) orr_cache_free(&s->constants);
-    if (c->gpu->const_l15_size) orr_cache_free(&s->constants2);
+    cyc_constants_free(&s->constants, c->gpu);
     if (s->l1_bytes) orr_cache_free(&s->l1);
     free(s->starts);
     free(s->queue);

@@ -8,6 +8,7 @@
 
 #include "memory/cache.h"
 #include "memory/memory.h"
+#include "model/cycle/constants.h"
 #include "model/cycle/raw.h"
 #include "model/model.h"
 #include "timed/timed.h"
@@ -237,11 +238,12 @@ typedef struct sm {
     ORR_VEC(arrival) in;     // a heap
     uint32_t in_order;
     // constants and code
-    orr_cache l1i, constants, constants2;
+    orr_cache l1i;
+    const_caches constants;
     uint64_t const_free; // constants by address: the next one
     uint64_t *l1i_when, l1i_last;
-    uint64_t operand_when[64],
-        load_when[64]; // by line of program->constants: when it is there; 0: not asked for
+    // by line of program->constants: when an operand finds it, and LDC; 0: not asked for
+    uint64_t operand_when[64], load_when[64];
     // sums
     orr_sm_counts n;
     orr_sample sample;
@@ -307,7 +309,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t const_miss; // ticks
     uint64_t l1_latency, shared_latency, const_latency, const2_latency, const_far, l2_latency;
     uint64_t named_near,
-        named_far; // more for constants that an instruction names, when they are not in the first cache
+        named_far; // more than a hit: constants that are named, from the second cache or beyond
     uint64_t request_ticks, reply_ticks, far_ticks; // SM to slice, slice to SM; more to the other side
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
     uint64_t atomic_ticks;                          // of a slice for a lane's atomic
