@@ -1,13 +1,18 @@
-// What is not straight code: calls, jumps through tables, lanes that part in them; lanes that compare their values; local memory; warps that end.
+// What is not straight code: calls, jumps through tables, lanes that part in them; lanes that compare their
+// values; local memory; warps that end.
 //
-//   call, pointer   16 calls in a row of a function that adds one; pointer: through a pointer that each lane picks
+//   call, pointer   16 calls in a row of a function that adds one; pointer: through a pointer that each lane
+//   picks
 //                   among `ways` functions. cycles = out / 32.
-//   recurse         calls of a function that calls itself `depth` times: what is kept in local memory, and BMOV
+//   recurse         calls of a function that calls itself `depth` times: what is kept in local memory, and
+//   BMOV
 //                   around the lanes that part.
-//   table           16 jumps through a table of eight ways (BRX), of which the lanes take `ways`. cycles = out / 32.
-//   match_any, match_all   16 in a row, each of which needs the one before, lanes hold `values` different values.
+//   table           16 jumps through a table of eight ways (BRX), of which the lanes take `ways`. cycles =
+//   out / 32. match_any, match_all   16 in a row, each of which needs the one before, lanes hold `values`
+//   different values.
 //                   cycles = out / 32, for one warp and for 32 (out / 1024).
-//   local_chase     loads from local memory, each of which needs the one before; local_load, local_store: independent
+//   local_chase     loads from local memory, each of which needs the one before; local_load, local_store:
+//   independent
 //                   ones; 16 in a row. cycles = out / 32.
 //   leave           a warp that ends after `n` stores, for the profiler: how long are warps kept (drain).
 #include "micro.h"
@@ -84,14 +89,17 @@ KERNEL table(u64 *out, u32 ways) {
 // The mask goes into the next one's value, times nothing.
 KERNEL match_any(u64 *out, u32 values, u32 nothing) {
     u32 x = threadIdx.x % values, m = 0;
-    TIMED(asm volatile(R16("match.any.sync.b32 %0, %1, -1;\n\tmad.lo.u32 %1, %0, %2, %1;\n\t") : "+r"(m), "+r"(x) : "r"(nothing)))
+    TIMED(asm volatile(R16("match.any.sync.b32 %0, %1, -1;\n\tmad.lo.u32 %1, %0, %2, %1;\n\t")
+                       : "+r"(m), "+r"(x)
+                       : "r"(nothing)))
     if (x == 123456789) out[0] = m;
 }
 KERNEL match_all(u64 *out, u32 values, u32 nothing) {
     u32 x = threadIdx.x % values, m = 0;
-    TIMED(asm volatile("{.reg .pred p;\n\t" R16("match.all.sync.b32 %0|p, %1, -1;\n\tmad.lo.u32 %1, %0, %2, %1;\n\t") "}"
-                       : "+r"(m), "+r"(x)
-                       : "r"(nothing)))
+    TIMED(asm volatile(
+        "{.reg .pred p;\n\t" R16("match.all.sync.b32 %0|p, %1, -1;\n\tmad.lo.u32 %1, %0, %2, %1;\n\t") "}"
+        : "+r"(m), "+r"(x)
+        : "r"(nothing)))
     if (x == 123456789) out[0] = m;
 }
 

@@ -1,6 +1,6 @@
-// Half-precision pairs: HFMA2.MMA runs on the tensor unit, HFMA2 beside FFMA and IMAD, and ptxas deals them out in turn. 32 warps, FMAs whose
-// kind and registers are chosen by banks.py (in the cubin only: half_* of other GPUs are what ptxas makes of them).
-// cycles = out / (2 x 128 x 32).
+// Half-precision pairs: HFMA2.MMA runs on the tensor unit, HFMA2 beside FFMA and IMAD, and ptxas deals them
+// out in turn. 32 warps, FMAs whose kind and registers are chosen by banks.py (in the cubin only: half_* of
+// other GPUs are what ptxas makes of them). cycles = out / (2 x 128 x 32).
 #include "micro.h"
 
 #define HALF(name)                                                                                           \
@@ -8,7 +8,7 @@
         int t = threadIdx.x;                                                                                 \
         uint4 c = in[t], a = in[t + 1024], b = in[t + 2048];                                                 \
         TIMED(asm volatile(R32("fma.rn.f16x2 %0, %4, %8, %0;\n\tfma.rn.f16x2 %1, %5, %9, %1;\n\t"            \
-                               "fma.rn.f16x2 %2, %6, %10, %2;\n\tfma.rn.f16x2 %3, %7, %11, %3;\n\t")        \
+                               "fma.rn.f16x2 %2, %6, %10, %2;\n\tfma.rn.f16x2 %3, %7, %11, %3;\n\t")         \
                            : "+r"(c.x), "+r"(c.y), "+r"(c.z), "+r"(c.w), "+r"(a.x), "+r"(a.y), "+r"(a.z),    \
                              "+r"(a.w), "+r"(b.x), "+r"(b.y), "+r"(b.z), "+r"(b.w)))                         \
         in[t] = c;                                                                                           \
