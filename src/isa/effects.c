@@ -183,6 +183,25 @@ static void note(effects *x, uint32_t n, uint32_t block) {
     }
 }
 
+// By loaded data: the address or the guard of an instruction, the way of a branch.
+static bool regular(effects *x) {
+    const orr_kernel *k = x->k;
+    uint8_t *marks = orr_calloc(k->ninsts + 1, sizeof *marks);
+    for (uint32_t n = 0; n < k->ninsts; n++) {
+        const orr_inst *i = &k->insts[n];
+        bool loaded = i->guard >= 0 && x->of[x->base[ORR_P] + (uint32_t)i->guard].loaded;
+        if (orr_ops[i->op].flags & ORR_F_MEMORY) {
+            loaded |= i->nsrc == 0 || operand_origin(x, address(k, i)).loaded;
+        } else if (i->op == ORR_OP_BRX) {
+            loaded |= i->nsrc > 0 && operand_origin(x, orr_src(k, i, 0)).loaded;
+        }
+        marks[n] = loaded;
+    }
+    bool is = orr_regular(k, marks);
+    free(marks);
+    return is;
+}
+
 void orr_effects(orr_kernel *k) {
     k->bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->bases);
     if (k->nfuncs > 1) { // addresses go through memory from function to function
@@ -202,6 +221,7 @@ void orr_effects(orr_kernel *k) {
             if (orr_dst(k, &k->insts[n], d)->kind == ORR_K_REG)
                 x.defs[index_of(&x, orr_dst(k, &k->insts[n], d))]++;
     trace_origins(&x);
+    k->regular = x.effort > k->ninsts && regular(&x);
     for (uint32_t b = 0; b < k->nblocks && !k->blocks_meet; b++)
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++)
             if (global(&k->insts[n])) note(&x, n, b);

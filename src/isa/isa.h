@@ -552,6 +552,7 @@ typedef struct orr_kernel {
     bool atomics;           // touches global memory atomically or volatile: blocks may see each other
     bool blocks_meet;       // blocks may see each other's plain stores, as far as the code tells (effects.c)
     bool reads_anywhere;    // loads through addresses of unknown base
+    bool regular;           // what it accesses does not depend on loaded data, as far as the code tells
     struct orr_base *bases; // what its global accesses are based on
     uint32_t nbases;
     bool machine; // instructions are the machine's own: `sass`, `tclass`, `tkind`, `name` are set
@@ -646,6 +647,8 @@ uint32_t orr_succ(const orr_kernel *k, const orr_block *b, int n);
 // about.)
 typedef bool orr_pass(const orr_kernel *k, uint32_t block, uint32_t arg);
 bool orr_leads_back(const orr_kernel *k, uint32_t from, orr_pass *pass, uint32_t arg);
+// regular.c: `by_data` says of each instruction whether its address, guard or target depends on loaded data.
+bool orr_regular(const orr_kernel *k, const uint8_t *by_data);
 // The operand that names the lanes an operation waits for (shfl.sync's membermask), or NULL.
 const orr_operand *orr_inst_waits_for(const orr_kernel *k, const orr_inst *i);
 

@@ -160,6 +160,7 @@ bool orr_compare_launch(orr_comparison *c, const orr_group *g, const orr_gpu *gp
         orr_verdict v;
         p->failure = NULL;
         p->predicted_regs = l->kernel->regs;
+        p->regular = l->kernel->regular;
         if (l->timing) {
             p->stalls = orr_arena_alloc(&c->arena, ORR_STALLS * sizeof *p->stalls);
             for (int s = 0; s < ORR_STALLS; s++) p->stalls[s] = (double)l->timing->stalls[s];
@@ -243,6 +244,7 @@ static void sum_kernel(orr_comparison *c, orr_point *kernel, const orr_point **l
             if (launches[i]->values[0].measured > longest->values[0].measured) longest = launches[i];
     }
     kernel->predicted_regs = longest->predicted_regs;
+    kernel->regular = longest->regular;
     kernel->bound = longest->bound;
     for (size_t k = 0; k < c->ncounters; k++) sum_counter(c, k, launches, n, &kernel->values[k]);
     for (size_t i = 0; i < n; i++) {
@@ -321,14 +323,14 @@ static void keep_worst(orr_nearness *f, const orr_point *points, size_t k, size_
     f->worst[at] = i;
 }
 
-static void figures(const orr_point *points, size_t n, size_t k, orr_nearness *f) {
+static void figures(const orr_point *points, size_t n, size_t k, bool regular, orr_nearness *f) {
     double absolute = 0, signed_sum = 0, difference = 0, squares = 0, measured = 0, spread = 0;
-    size_t errors = 0, near = 0, spreads = 0;
+    size_t errors = 0, near = 0, nearer = 0, spreads = 0;
     moments values = {0}, logs = {0};
     *f = (orr_nearness){0};
     for (size_t i = 0; i < n; i++) {
         const orr_value *v = &points[i].values[k];
-        if (isnan(v->measured)) continue;
+        if (isnan(v->measured) || (regular && !points[i].regular)) continue;
         if (isnan(v->predicted) || points[i].failure) {
             f->missing++;
             continue;
@@ -352,6 +354,7 @@ static void figures(const orr_point *points, size_t n, size_t k, orr_nearness *f
         absolute += fabs(percent);
         signed_sum += percent;
         near += fabs(percent) < 10;
+        nearer += fabs(percent) < 5;
         keep_worst(f, points, k, i);
     }
     double count = (double)f->points;
@@ -360,6 +363,7 @@ static void figures(const orr_point *points, size_t n, size_t k, orr_nearness *f
     f->wmape = measured > 0 ? 100 * difference / measured : NOTHING;
     f->nrmse = measured > 0 ? sqrt(squares / count) / (measured / count) : NOTHING;
     f->within_10 = f->points > f->zero ? 100 * (double)near / (double)(f->points - f->zero) : NOTHING;
+    f->within_5 = f->points > f->zero ? 100 * (double)nearer / (double)(f->points - f->zero) : NOTHING;
     f->spread = spreads ? spread / (double)spreads : NOTHING;
     f->pearson = correlation(&values);
     f->pearson_log = correlation(&logs);
@@ -371,7 +375,9 @@ void orr_compare_end(orr_comparison *c) {
     for (size_t k = 0; k < c->groups.n; k++) number_of(&scripts, &c->scripts, c->groups.at[k].script);
     orr_map_free(&scripts);
     for (size_t k = 0; k < c->ncounters; k++) {
-        figures(c->launches.at, c->launches.n, k, &c->by_launch[k]);
-        figures(c->kernels.at, c->kernels.n, k, &c->by_kernel[k]);
+        figures(c->launches.at, c->launches.n, k, false, &c->by_launch[k]);
+        figures(c->kernels.at, c->kernels.n, k, false, &c->by_kernel[k]);
+        figures(c->kernels.at, c->kernels.n, k, true, &c->regular[k]);
     }
+    for (size_t i = 0; i < c->kernels.n; i++) c->nregular += c->kernels.at[i].regular;
 }

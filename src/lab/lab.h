@@ -148,6 +148,7 @@ typedef struct orr_point {
     orr_value *values;   // [comparison.ncounters]
     const char *failure; // why there is no prediction; NULL: there is
     const char *bound;   // what the model says limits it (report.h); NULL: it does not say
+    bool regular;        // what it accesses does not depend on loaded data (orr_kernel)
     double *stalls;      // [ORR_STALLS] warp cycles as predicted; NULL: the model has none
     size_t kernel_index; // of a launch: its kernel's
 } orr_point;
@@ -164,7 +165,7 @@ typedef struct orr_nearness {
     double bias;      // mean of errors
     double pearson, pearson_log; // correlation of the values, of their logarithms (where both are over 0)
     double nrmse;                // root of the mean square of differences over the mean of what was measured
-    double within_10;            // share with |error| < 10, in percent of the points that are not zero
+    double within_5, within_10;  // share with |error| < 5, < 10, in percent of the points that are not zero
     double spread;               // mean of (high - low) / measured
     size_t worst[ORR_WORST], nworst; // points, furthest first
 } orr_nearness;
@@ -185,6 +186,8 @@ typedef struct orr_comparison {
     ORR_VEC(orr_group) groups;
     size_t scripts;                                                // distinct ones
     orr_nearness by_launch[ORR_COUNTERS], by_kernel[ORR_COUNTERS]; // [ncounters]
+    orr_nearness regular[ORR_COUNTERS];                            // the same by kernel, of regular ones
+    size_t nregular;                                               // kernels
     double seconds;                                                // on the host
     orr_arena arena;
 } orr_comparison;

@@ -66,22 +66,25 @@ static bool all_zero(const orr_nearness *f) { return f->points && f->zero == f->
 
 static void print_counters(const orr_comparison *c, orr_text *t) {
     int w = 10, zeros = 0;
-    char a[24], b[24], d[24], p[24], r[24], n[24];
+    char a[24], b[24], d[24], p[24], r[24], n[24], n5[24], g[24], g5[24];
     for (size_t k = 0; k < c->ncounters; k++) {
         int len = (int)strlen(orr_counters[c->counters[k]].name);
         if (!all_zero(&c->by_kernel[k]) && c->by_kernel[k].points && len > w) w = len;
     }
-    orr_text_add(t, "\n%-*s %7s %9s %9s %9s %8s %8s %8s\n", w, "counter", "kernels", "MAPE", "WMAPE", "bias",
-                 "Pearson", "NRMSE", "< 10 %");
+    orr_text_add(t, "\n%-*s %7s %9s %9s %9s %8s %8s %8s %8s %12s %8s\n", w, "counter", "kernels", "MAPE",
+                 "WMAPE", "bias", "Pearson", "NRMSE", "< 5 %", "< 10 %", "regular MAPE", "< 5 %");
     for (size_t k = 0; k < c->ncounters; k++) {
         const orr_nearness *f = &c->by_kernel[k];
         zeros += all_zero(f);
         if (all_zero(f) || !f->points) continue;
-        orr_text_add(t, "%-*s %7zu %9s %9s %9s %8s %8s %8s\n", w, orr_counters[c->counters[k]].name,
-                     f->points - f->zero, percent(a, f->mape, false), percent(b, f->wmape, false),
-                     percent(d, f->bias, true), plain(p, f->pearson, 4), plain(r, f->nrmse, 3),
-                     percent(n, f->within_10, false));
+        orr_text_add(t, "%-*s %7zu %9s %9s %9s %8s %8s %8s %8s %12s %8s\n", w,
+                     orr_counters[c->counters[k]].name, f->points - f->zero, percent(a, f->mape, false),
+                     percent(b, f->wmape, false), percent(d, f->bias, true), plain(p, f->pearson, 4),
+                     plain(r, f->nrmse, 3), percent(n5, f->within_5, false), percent(n, f->within_10, false),
+                     percent(g, c->regular[k].mape, false), percent(g5, c->regular[k].within_5, false));
     }
+    orr_text_add(t, "%zu kernels are regular: what they access does not depend on loaded data\n",
+                 c->nregular);
     if (zeros) orr_text_add(t, "%d more are 0 on both sides throughout\n", zeros);
 }
 
@@ -156,7 +159,7 @@ static void csv_points(const orr_comparison *c, const orr_point *points, size_t 
             orr_text_add(t, ",");
             double e = orr_error_percent(v);
             if (!isnan(e)) orr_text_add(t, "%.2f", e);
-            orr_text_add(t, "\n");
+            orr_text_add(t, ",%d\n", p->regular);
         }
     }
 }
@@ -164,7 +167,7 @@ static void csv_points(const orr_comparison *c, const orr_point *points, size_t 
 void orr_compare_csv(const orr_comparison *c, orr_text *t) {
     orr_text_add(
         t, "point,script,size,cache,kernel,launch,launches,grid,block,counter,measured,low,high,predicted,"
-           "error_percent\n");
+           "error_percent,regular\n");
     csv_points(c, c->kernels.at, c->kernels.n, true, t);
     csv_points(c, c->launches.at, c->launches.n, false, t);
 }

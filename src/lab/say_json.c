@@ -34,6 +34,7 @@ static void nearness(orr_text *t, const orr_nearness *f, const orr_point *points
     field(t, "pearson", f->pearson);
     field(t, "pearson_log", f->pearson_log);
     field(t, "nrmse", f->nrmse);
+    field(t, "within_5", f->within_5);
     field(t, "within_10", f->within_10);
     field(t, "spread", f->spread);
     orr_text_add(t, ", \"worst\": [");
@@ -97,7 +98,7 @@ static void point(const orr_comparison *c, const orr_point *p, bool kernel, orr_
     shape(t, "block", p->block);
     orr_text_add(t, ", \"repeats\": %u, \"registers\": [%u, %u], ", p->repeats, p->regs, p->predicted_regs);
     string(t, "bound", p->bound);
-    orr_text_add(t, ", ");
+    orr_text_add(t, ", \"regular\": %s, ", p->regular ? "true" : "false");
     string(t, "failure", p->failure);
     orr_text_add(t, ",\n   \"cycles\": ");
     value(t, &p->values[0]);
@@ -143,6 +144,8 @@ void orr_compare_json(const orr_comparison *c, orr_text *t) {
     all_figures(c, c->by_kernel, c->kernels.at, " ", t);
     orr_text_add(t, ",\n \"by_launch\": {");
     all_figures(c, c->by_launch, c->launches.at, "  ", t);
+    orr_text_add(t, "},\n \"regular\": {");
+    all_figures(c, c->regular, c->kernels.at, "  ", t);
     orr_text_add(t, "},\n \"kernels\": [");
     for (size_t i = 0; i < c->kernels.n; i++) {
         orr_text_add(t, "%s\n  ", i ? "," : "");

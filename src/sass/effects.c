@@ -19,6 +19,8 @@ typedef struct origin {
     uint64_t bases;
     int32_t def; // the instruction that wrote it, + 1; 0: none has; -1: one of several
     bool loaded, block;
+    bool then;    // `loaded`, where the guard of its last writer holds,
+    uint8_t when; // which is this one and has not changed since, + 1; 0: it had none
 } origin;
 
 typedef struct state {
@@ -51,6 +53,16 @@ static uint64_t base_bit(effects *x, bool param, uint32_t which) {
     return 1ull << k->nbases++;
 }
 
+// A guard as a number: predicate, and whether it is negated. 0: none.
+static uint8_t guard_of(const orr_inst *i) {
+    return i->guard < 0 ? 0 : (uint8_t)(1 + (i->guard & 15) * 2 + i->guard_neg);
+}
+
+// Is it loaded data, for an instruction with that guard?
+static bool is_loaded(const origin *o, uint8_t guard) {
+    return o->when && o->when == guard ? o->then : o->loaded;
+}
+
 static void mix(origin *to, const origin *from) {
     to->bases |= from->bases;
     to->loaded |= from->loaded;
@@ -61,7 +73,9 @@ static void mix(origin *to, const origin *from) {
 static origin of_constant(effects *x, const orr_arg *a) {
     orr_kernel *k = x->k;
     origin r = {0};
-    if (a->shape & (ORR_ARG_HAS_R | ORR_ARG_HAS_UR | ORR_ARG_BINDLESS)) {
+    bool indexed =
+        (a->shape & ORR_ARG_HAS_R && a->reg != ORR_RZ) || (a->shape & ORR_ARG_HAS_UR && a->ureg != 63);
+    if (indexed || a->shape & ORR_ARG_BINDLESS) {
         r.loaded = true;
         return r;
     }
@@ -101,7 +115,10 @@ static origin result_of(effects *x, const state *s, uint32_t n) {
     }
     for (int o = 0; o < i->nsrc; o++) {
         int at = place_of(orr_src(k, i, o));
-        if (at >= 0) mix(&r, &s->of[at]);
+        if (at < 0) continue;
+        origin from = s->of[at];
+        from.loaded = is_loaded(&from, guard_of(i));
+        mix(&r, &from);
     }
     if (i->guard >= 0) r.loaded |= s->of[PREDICATES + (i->guard & 15)].loaded;
     return r;
@@ -123,7 +140,11 @@ static void step(effects *x, state *s, uint32_t n) {
             mix(o, &r);
             o->block = block;
             o->def = -1;
+            o->then = r.loaded;
+            o->when = guard_of(i);
         }
+        for (int p = at - PREDICATES, m = 0; p >= 0 && m < NSTATE; m++) // a guard that is another one now
+            if (s->of[m].when == 1 + p * 2 || s->of[m].when == 2 + p * 2) s->of[m].when = 0;
     }
 }
 
@@ -142,8 +163,10 @@ static void arrive(effects *x, uint32_t block, const state *s) {
             o->loaded |= f->loaded;
             o->block &= f->block;
             if (o->def != f->def) o->def = -1;
+            if (o->when != f->when) o->when = 0;
+            o->then |= f->then;
             changed |= o->bases != was.bases || o->loaded != was.loaded || o->block != was.block ||
-                       o->def != was.def;
+                       o->def != was.def || o->when != was.when || (o->when && o->then != was.then);
         }
     }
     if (changed) x->waiting[block] = true;
@@ -314,6 +337,44 @@ static void note(effects *x) {
     free(s);
 }
 
+// ---- what loaded data decides -----------------------------------------------------------------------
+static bool by_data(const orr_kernel *k, const state *s, uint32_t n) {
+    const orr_inst *i = &k->insts[n];
+    bool loaded = i->guard >= 0 && s->of[PREDICATES + (i->guard & 15)].loaded;
+    if (orr_ops[i->op].flags & ORR_F_MEMORY) {
+        const orr_arg *a = address(&k->codes[n]);
+        if (!a) return true;
+        for (unsigned r = a->reg; a->shape & ORR_ARG_HAS_R && r < ORR_RZ && r < a->reg + 2u; r++)
+            loaded |= is_loaded(&s->of[r], guard_of(i)) && (r == a->reg || i->space != ORR_SPACE_LOCAL);
+        if (a->shape & ORR_ARG_HAS_UR && a->ureg < 63)
+            loaded |= is_loaded(&s->of[UNIFORM + a->ureg], guard_of(i));
+    } else if (i->op == ORR_OP_BRA) {
+        for (int o = 0; o < i->nsrc; o++) {
+            int at = place_of(orr_src(k, i, o));
+            loaded |= at >= 0 && s->of[at].loaded;
+        }
+    }
+    return loaded;
+}
+
+static bool regular(const effects *x) {
+    const orr_kernel *k = x->k;
+    uint8_t *marks = orr_calloc(k->ninsts + 1, sizeof *marks);
+    state *s = orr_calloc(1, sizeof *s);
+    effects copy = *x;
+    for (uint32_t b = 0; b < k->nblocks; b++) {
+        *s = x->in[b];
+        for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++) {
+            marks[n] = x->in[b].known && by_data(k, s, n);
+            step(&copy, s, n);
+        }
+    }
+    bool is = orr_regular(k, marks);
+    free(s);
+    free(marks);
+    return is;
+}
+
 void sass_effects(orr_kernel *k) {
     k->bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->bases);
     k->nbases = 0;
@@ -324,6 +385,7 @@ void sass_effects(orr_kernel *k) {
     x.in = orr_calloc(k->nblocks + 1, sizeof *x.in);
     x.waiting = orr_calloc(k->nblocks + 1, sizeof *x.waiting);
     follow(&x);
+    k->regular = !x.lost && regular(&x);
     if (!x.lost) note(&x);
     k->blocks_meet = x.lost;
     free(x.in);
