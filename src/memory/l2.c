@@ -43,6 +43,8 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     *c = (orr_l2_config){.fetch = g->l2_write == ORR_L2_FETCH, .misses = (uint32_t)g->l2_misses};
     while (ORR_LINE << (c->chunk_shift + 1) <= g->l2_interleave) c->chunk_shift++;
     while (c->sector_shift < 2 && ORR_SECTOR << (c->sector_shift + 1) <= g->l2_sector) c->sector_shift++;
+    c->load_shift = c->sector_shift;
+    while (c->load_shift < 2 && ORR_SECTOR << (c->load_shift + 1) <= g->l1_sector) c->load_shift++;
     double cycle = (double)ORR_TICKS * (g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1);
     c->cycle = max(1, (uint64_t)llround(cycle));
     c->sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / g->l2_bandwidth));
@@ -247,10 +249,14 @@ static uint32_t bytes_of(const uint64_t bytes[2], int sector) {
     return (uint32_t)(bytes[sector / 2] >> sector % 2 * 32);
 }
 
-static uint8_t together(const orr_l2_config *c, uint8_t sectors) { // with what is fetched with them
-    if (c->sector_shift == 0) return sectors;
-    if (c->sector_shift == 2) return sectors ? 15 : 0;
+static uint8_t widened(uint8_t sectors, uint32_t shift) {
+    if (shift == 0) return sectors;
+    if (shift == 2) return sectors ? 15 : 0;
     return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
+}
+
+static uint8_t together(const orr_l2_config *c, uint8_t sectors) { // with what is fetched with them
+    return widened(sectors, c->sector_shift);
 }
 
 // ---- the other half -------------------------------------------------------------------------------
@@ -665,7 +671,8 @@ void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors) {
     c->line[i].dirty &= ~sectors;
 }
 
-// What a sampled simulation executed and did not simulate. Sectors that are on their way are left alone.
+// What a sampled simulation executed and did not simulate; loads bring as much as L1 or L2 would have asked
+// for. Sectors that are on their way are left alone.
 void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool write) {
     orr_cache *c = &p->slice[slice].cache;
     orr_cache_line victim;
@@ -673,6 +680,7 @@ void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool 
     if (i == ORR_NO_LINE) i = orr_cache_take_idle(c, tag, &victim, NULL);
     if (i == ORR_NO_LINE) return;
     orr_cache_touch(c, i);
+    if (!write) sectors = widened(sectors, p->c->load_shift);
     sectors &= (uint8_t)~c->line[i].pending;
     c->line[i].valid |= sectors;
     if (write) c->line[i].dirty |= sectors;

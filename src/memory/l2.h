@@ -11,6 +11,7 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint32_t misses;           // lines on their way, per slice
     uint32_t chunk_shift;      // lines of a chunk, log2
     uint32_t sector_shift;     // sectors that are fetched together, log2
+    uint32_t load_shift;       // sectors that a load that misses in L1 asks for together, or more, log2
     uint64_t cycle;            // of L2
     uint64_t sector;           // a sector through a port
     uint64_t atomic;           // an atomic operation of a lane
