@@ -13,12 +13,6 @@ void *ref_buffer(orr_ref *r, const char *name);
 #define INT(name)     const int64_t name = orr_ref_int(r, #name)
 #define SCRATCH(T, n) ((T *)orr_calloc((size_t)(n), sizeof(T)))
 
-#define ALL                                                                                                  \
-    W(gemver)                                                                                                \
-    W(correlation) W(doitgen) W(jacobi1d) W(adi) W(gramschmidt) W(floyd) W(layernorm) W(attention)           \
-        W(embedding) W(topk) W(gemm_async) W(wmma) W(dgemv) W(batched) W(radix) W(compact) W(segments)       \
-            W(spmm) W(pagerank) W(components) W(nbody) W(fir) W(edges) W(bilateral) W(life) W(equalise)      \
-                W(philox) W(cipher) W(tridiagonal) W(levenshtein) W(knn) W(spheres) W(text) W(curves)
 #define W(name) void ref_##name(orr_ref *r);
-ALL
+#include "list.def"
 #undef W

@@ -93,10 +93,11 @@ void ref_adi(orr_ref *r) {
     for (int64_t j = 0; j < n; j++) sweep(n, n, a + j, b + j, x + j);
 }
 
-void ref_gramschmidt(orr_ref *orr) {
-    orr_ref *r_ = orr;
-    const int64_t m = orr_ref_int(r_, "m"), n = orr_ref_int(r_, "n");
-    float *a = ref_buffer(r_, "a"), *out = ref_buffer(r_, "r");
+void ref_gramschmidt(orr_ref *r) {
+    INT(m);
+    INT(n);
+    BUF(float, a);
+    float *out = ref_buffer(r, "r");
     double *q = SCRATCH(double, m), *dot = SCRATCH(double, n);
     for (int64_t k = 0; k < 2; k++) {
         double s = 0;
