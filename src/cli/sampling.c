@@ -91,21 +91,49 @@ void cli_sampling_plan(cli_sampling *s) {
 }
 
 // ---- launches -----------------------------------------------------------------------------------
+typedef struct stored { // a line
+    uint64_t line;
+    uint8_t sectors;
+} stored;
+#define MANY_STORED (1u << 20) // of a wave
 typedef struct warming {
     const orr_gpu *gpu;
     orr_result *r;
     const orr_profile *places;
+    uint64_t block, held; // that is executed; how many the GPU holds
+    ORR_VEC(stored) later;
     orr_err err;
 } warming;
 
+// Blocks that run at the same time first load, and what one of them stores comes after what the others have
+// loaded: stores wait for the last block that the GPU would hold.
 static void touch(void *arg, uint64_t line, uint8_t sectors, bool write) {
     warming *w = arg;
-    orr_cycle_warm(w->gpu, w->r, line, sectors, write, &w->err);
+    if (write)
+        *ORR_PUSH(&w->later) = (stored){line, sectors};
+    else
+        orr_cycle_warm(w->gpu, w->r, w->block, line, sectors, false, &w->err);
+}
+
+static void store_all(warming *w) {
+    for (size_t i = 0; i < w->later.n; i++)
+        orr_cycle_warm(w->gpu, w->r, w->block, w->later.at[i].line, w->later.at[i].sectors, true, &w->err);
+    w->later.n = 0;
+}
+
+static uint64_t held_of(const orr_gpu *gpu, const orr_launch_info *i) {
+    const orr_kernel *k = i->kernel;
+    orr_occupancy_result o;
+    bool ok = orr_occupancy(gpu, (int)(i->block[0] * i->block[1] * i->block[2]), (int)k->regs,
+                            (int64_t)k->shared_bytes + i->dynamic_shared, (int)k->barriers, &o);
+    return ok && o.blocks > 0 ? (uint64_t)o.blocks * (uint64_t)gpu->sm_count : 1;
 }
 
 static bool warm_visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
     warming *w = arg;
     (void)worker;
+    if (tb->index / w->held != w->block / w->held || w->later.n > MANY_STORED) store_all(w);
+    w->block = tb->index;
     if (!orr_warm_block(w->places, tb, touch, w))
         return orr_fail(e, ORR_BAD_INPUT, "the stream of thread block %llu is damaged; record it again",
                         (unsigned long long)tb->index);
@@ -118,7 +146,7 @@ static bool execute(const orr_work *w, bool warm, const orr_model *m, const orr_
         return !w->launch || orr_exec_run(w->launch, w->threads, false, NULL, NULL, NULL, e);
     orr_arena a = {0};
     orr_profile *places = orr_warm_places(w->info.kernel, &a);
-    warming x = {gpu, r, places, {0}};
+    warming x = {.gpu = gpu, .r = r, .places = places, .held = held_of(gpu, &w->info)};
     bool ok = true;
     if (w->launch) {
         ok = orr_exec_run(w->launch, w->threads, true, warm_visit, &x, NULL, e);
@@ -131,6 +159,8 @@ static bool execute(const orr_work *w, bool warm, const orr_model *m, const orr_
         }
         ok = ok && more == 0;
     }
+    if (ok) store_all(&x);
+    free(x.later.at);
     orr_arena_free(&a);
     return ok;
 }

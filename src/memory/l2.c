@@ -686,7 +686,7 @@ void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool 
     if (write) c->line[i].dirty |= sectors;
 }
 
-// And the copy that the other half may have of it. Who reads is not known: as after loads from both halves.
+// And the copy that the other half has of it, when somebody there has read it.
 void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, uint8_t sectors, bool write) {
     orr_cache *c = &p->slice[slice].cache;
     uint32_t i = orr_cache_find(c, tag);

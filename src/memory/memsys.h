@@ -104,8 +104,8 @@ uint64_t orr_memsys_next(const orr_memsys *m, int p);
 uint64_t orr_memsys_free_at(const orr_memsys *m, int p);
 // A copy from the host: the lines are in L2 afterwards, no time passes.
 void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes);
-// An access that nobody simulated: its sectors are in L2 afterwards, no time passes.
-void orr_memsys_warm(orr_memsys *m, uint64_t line, uint8_t sectors, bool write);
+// An access of an SM (-1: any) that nobody simulated: its sectors are in L2 afterwards, no time passes.
+void orr_memsys_warm(orr_memsys *m, int sm, uint64_t line, uint8_t sectors, bool write);
 void orr_memsys_flush(orr_memsys *m); // L2 empty; dirty data forgotten; nothing may be under way, or restart
 void orr_memsys_restart(orr_memsys *m);                              // time is 0 again; caches stay
 void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *s); // since the last restart

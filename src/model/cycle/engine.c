@@ -148,7 +148,7 @@ static void collect_blocks(engine *x, orr_progress *progress) {
 // ---------------------------------------------------------------------------------------------------------------
 static void touch(void *arg, uint64_t line, uint8_t sectors, bool write) {
     engine *x = arg;
-    orr_memsys_warm(x->c->mem, line, sectors, write);
+    orr_memsys_warm(x->c->mem, -1, line, sectors, write);
 }
 
 // Tells the sampler what has ended, and leaves out the blocks that it does not want.
