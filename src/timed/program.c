@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sass/sass.h"
+
 static void *grown(void *at, uint32_t n, uint32_t *cap, size_t size) {
     if (n < *cap) return at;
     *cap = *cap ? *cap * 2 : 64;
@@ -153,6 +155,35 @@ static uint8_t constant_line(orr_program *p, uint32_t line) { // its number, + 1
     return (uint8_t)(n + 1);
 }
 
+// Branches to where a register says, and which barrier register lanes meet at (only code that was decoded
+// here has its number).
+static void take_branch(orr_tinst *i, const orr_kernel *k, uint32_t n) {
+    bool named = false; // a register
+    for (int s = 0; s < k->insts[n].nsrc; s++) named |= register_of(orr_src(k, &k->insts[n], s)) < ORR_TREG_P;
+    const orr_code *c = k->codes ? &k->codes[n] : NULL;
+    const orr_arg *target = c && c->nargs ? &c->args[c->nargs - 1] : NULL;
+    if (target && target->kind == ORR_ARG_TARGET)
+        named |= (target->shape & (ORR_ARG_HAS_R | ORR_ARG_HAS_UR)) != 0;
+    bool barrier = c && c->nargs > 1 && c->args[1].kind == ORR_ARG_B;
+    switch (i->sass) {
+    case ORR_SASS_BRX:
+    case ORR_SASS_BRXU:
+    case ORR_SASS_JMX:
+    case ORR_SASS_JMXU:
+    case ORR_SASS_RET: i->flags |= ORR_TF_INDIRECT; break;
+    case ORR_SASS_CALL: i->flags |= named ? ORR_TF_INDIRECT : 0; break;
+    case ORR_SASS_BSSY: i->flags |= barrier ? ORR_TF_NOTES : 0; break;
+    case ORR_SASS_BMOV:
+        barrier = c && c->nargs && c->args[0].kind == ORR_ARG_B;
+        if (!barrier) return;
+        i->flags |= ORR_TF_RESTORES;
+        i->imm = c->args[0].reg & 15;
+        return;
+    default: break;
+    }
+    if (barrier) i->imm = c->args[1].reg & 15;
+}
+
 static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
     const orr_kernel *k = p->kernel;
     const orr_inst *from = &k->insts[n];
@@ -189,6 +220,7 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
         i->kind = ORR_TK_ALU; // a constant load without addresses, for instance
     }
     if (from->constant) i->constant = constant_line(p, from->constant);
+    if (i->tclass == ORR_TC_BRANCH) take_branch(i, k, n);
     for (int s = 0; s < from->nsrc; s++) orr_program_reg(p, i, register_of(orr_src(k, from, s)), false);
     if (from->guard >= 0) orr_program_reg(p, i, predicate_of((uint32_t)from->guard), false);
     for (int d = 0; d < from->ndst; d++) orr_program_reg(p, i, register_of(orr_dst(k, from, d)), true);

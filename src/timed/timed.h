@@ -22,14 +22,17 @@
 enum { // orr_tinst.flags
     ORR_TF_LOAD = 1 << 0,
     ORR_TF_STORE = 1 << 1,
-    ORR_TF_ATOMIC = 1 << 2,  // with LOAD: the old value comes back (ATOM); without: RED
-    ORR_TF_BYPASS = 1 << 3,  // does not look in L1 (cg, volatile, atomics at L2)
-    ORR_TF_STREAM = 1 << 4,  // evict first (cs, lu)
-    ORR_TF_ASYNC = 1 << 5,   // LDGSTS: to shared memory, no register waits for it
-    ORR_TF_ARRIVE = 1 << 6,  // barrier: arrives without waiting
-    ORR_TF_GUARDED = 1 << 7, // has a guard predicate
-    ORR_TF_MATRIX = 1 << 8,  // LDSM, STSM
-    ORR_TF_ORDERED = 1 << 9, // other threads may be looking (volatile, acquire, release)
+    ORR_TF_ATOMIC = 1 << 2,    // with LOAD: the old value comes back (ATOM); without: RED
+    ORR_TF_BYPASS = 1 << 3,    // does not look in L1 (cg, volatile, atomics at L2)
+    ORR_TF_STREAM = 1 << 4,    // evict first (cs, lu)
+    ORR_TF_ASYNC = 1 << 5,     // LDGSTS: to shared memory, no register waits for it
+    ORR_TF_ARRIVE = 1 << 6,    // barrier: arrives without waiting
+    ORR_TF_GUARDED = 1 << 7,   // has a guard predicate
+    ORR_TF_MATRIX = 1 << 8,    // LDSM, STSM
+    ORR_TF_ORDERED = 1 << 9,   // other threads may be looking (volatile, acquire, release)
+    ORR_TF_INDIRECT = 1 << 10, // a branch to where a register says: BRX, RET, CALL through a pointer
+    ORR_TF_NOTES = 1 << 11,    // BSSY: lanes meet at BSYNC of the same number, imm
+    ORR_TF_RESTORES = 1 << 12, // BMOV to a barrier register, number imm
 };
 #define ORR_NO_ACCESS  0xffff
 #define ORR_READ_BANKS 4 // of a sub-core; further ones are taken for the first again

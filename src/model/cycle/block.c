@@ -30,6 +30,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->inflight = 0;
     w->landed = w->stored = w->fenced = w->passed = 0;
     w->reducing = 0;
+    w->restored = 0;
     w->fetched = 0;
     w->group = 0;
     w->at = w->end = 0;

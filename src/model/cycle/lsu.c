@@ -654,8 +654,11 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
             a->mask ? cyc_constants_load(&s->constants, c, a, &s->n, &missed) : c->const_latency;
         s->const_free = s->lsu_busy_from + words * each + missed * c->const_miss / ORR_TICKS;
         if (q->flight == NOBODY) return true;
-        s->flights.at[q->flight].floor =
-            s->const_free - each - (missed ? c->const_miss / ORR_TICKS : 0) + latency;
+        uint32_t more = (uint32_t)c->gpu->const_word_latency; // a word, and the next one behind it
+        if (more < each) more = each;
+        s->flights.at[q->flight].floor = s->const_free - words * each -
+                                         (missed ? c->const_miss / ORR_TICKS : 0) + (words - 1) * more +
+                                         latency;
         land(s, q->flight, 0);
         return true;
     }
@@ -714,6 +717,15 @@ static void started(sm *s, uint32_t place) {
     s->lsu_room[of] = room;
 }
 
+// When the registers of the instruction that has begun have been read: others may write them then, and not
+// before does its warp end.
+static uint64_t read_at(const sm *s, const orr_tinst *i) {
+    const orr_gpu *g = s->c->gpu;
+    if (!(i->flags & (ORR_TF_STORE | ORR_TF_ATOMIC))) return s->lsu_busy_from + (uint64_t)g->lsu_read_load;
+    uint32_t words = i->bytes > 4 ? i->bytes / 4u : 1;
+    return s->lsu_busy_from + (uint64_t)g->lsu_read_store + (words - 1) * (uint64_t)g->lsu_read_word;
+}
+
 void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access,
                    uint64_t late) {
     uint32_t of = w->sched / s->c->lsu_scheds, size = s->c->lsu_places;
@@ -739,7 +751,7 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
         cyc_warp_will_read(s, w, i);
     } else {
         started(s, place);
-        cyc_warp_reads(s, w, i, s->lsu_busy_from + 1);
+        cyc_warp_reads(s, w, i, read_at(s, i));
     }
 }
 
@@ -783,7 +795,8 @@ static void go_on(sm *s) {
         s->queue_first = (s->queue_first + 1) % s->c->lsu_all;
         s->queue_n--;
         started(s, place);
-        cyc_warp_has_read(s, warp_of(s, w), &s->c->program->insts[inst], s->lsu_busy_from + 1);
+        const orr_tinst *i = &s->c->program->insts[inst];
+        cyc_warp_has_read(s, warp_of(s, w), i, read_at(s, i));
     }
 }
 

@@ -128,6 +128,25 @@ static void fence(sm *s, warp *w, const orr_tinst *i) {
     }
 }
 
+// A branch has been issued whose lanes go elsewhere, or meet. Where a register says so the target is known
+// late. At a barrier register that a function saved and restored (BMOV) lanes meet with two BSYNCs, as if the
+// second had to look up where (H200: micro/calls, recurse).
+static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
+    cycle *c = s->c;
+    w->front += c->branch_jump + (i->flags & ORR_TF_INDIRECT ? c->branch_indirect : 0);
+    if (i->sass == ORR_SASS_BSYNC && w->at != inst + 1) w->front += c->branch_switch;
+    w->front_why = ORR_STALL_BRANCH;
+    if (!w->restored || i->sass != ORR_SASS_BSYNC || !(w->restored >> i->imm & 1)) return;
+    w->restored &= (uint16_t) ~(1u << i->imm);
+    uint32_t stall = c->program->control ? ORR_CTRL_STALL(i->ctrl) : 1;
+    w->front += stall + c->branch_jump + c->branch_indirect;
+    s->worker->issued[inst]++;
+    s->worker->threads[inst] += w->lanes;
+    s->n.thread_insts += w->lanes;
+    s->n.issued++;
+    s->n.branches++;
+}
+
 // ---- issue
 // -------------------------------------------------------------------------------------------------- One
 // instruction of a warp. `again`: it is not the first of this cycle. True: the warp could issue another in
@@ -211,6 +230,9 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
             if (ready > w->landed) w->landed = ready;
         }
         cyc_warp_result(s, w, i, ready);
+        if (i->flags & (ORR_TF_NOTES | ORR_TF_RESTORES) && c->gpu->core_sync_again)
+            w->restored = (uint16_t)(i->flags & ORR_TF_RESTORES ? w->restored | 1u << i->imm
+                                                                : w->restored & ~(1u << i->imm));
     }
     }
     // B2R: what the barrier found; the warp goes on when it has it.
@@ -227,9 +249,9 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         if (!w->inflight) cyc_block_warp_ended(s, w);
         return false;
     }
-    if (c->branch_jump && i->kind == ORR_TK_BRANCH && (w->at != inst + 1 || i->sass == ORR_SASS_BSYNC)) {
-        w->front += c->branch_jump;
-        w->front_why = ORR_STALL_BRANCH;
+    if (c->branch_jump && i->kind == ORR_TK_BRANCH &&
+        (w->at != inst + 1 || i->sass == ORR_SASS_BSYNC || i->flags & ORR_TF_INDIRECT)) {
+        jump(s, w, i, inst);
     }
     if (!c->gpu->icache_perfect) {
         uint64_t t = cyc_fetch_when(s, w, c->program->insts[w->at].pc, now);

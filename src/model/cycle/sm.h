@@ -77,6 +77,7 @@ typedef struct warp {
     uint64_t held;       // its scheduler's `held` when last looked at
     uint64_t fetched;    // code line it fetched last, + 1
     uint32_t need;       // of its block's needs, the next one
+    uint16_t restored;   // barrier registers that BMOV has written since BSSY did
     // control bits: counters of the six barriers
     uint64_t sb_ready[6];
     uint16_t sb_open[6];
@@ -313,7 +314,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t request_ticks, reply_ticks, far_ticks; // SM to slice, slice to SM; more to the other side
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
     uint64_t atomic_ticks;                          // of a slice for a lane's atomic
-    uint64_t branch_wait, branch_jump, barrier_latency, collect, writeback, fetch_latency, fetch_far;
+    uint64_t branch_wait, branch_jump, branch_indirect, branch_switch, barrier_latency, collect, writeback, fetch_latency, fetch_far;
     uint64_t line_interval, line_interval2; // between two lines of code for a scheduler, for an SM
     uint64_t block_latency, turnaround, warp_interval;
     uint64_t spacing;                   // between the starts of two blocks on an SM, in this window

@@ -68,11 +68,16 @@ static bool read_barrier(const sm *s, const orr_tinst *i, uint32_t *b) {
     return s->c->program->control && *b < 6;
 }
 
+// What a wait for it is counted as.
+static uint8_t read_why(const orr_tinst *i) {
+    return i->space == ORR_SPACE_SHARED || i->space == ORR_SPACE_CONST ? ORR_STALL_SHORT : ORR_STALL_LONG;
+}
+
 void cyc_warp_reads(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
     uint32_t b;
     if (!read_barrier(s, i, &b)) return;
     if (w->sb_ready[b] < when) w->sb_ready[b] = when;
-    w->sb_why[b] = ORR_STALL_SHORT;
+    w->sb_why[b] = read_why(i);
 }
 
 void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i) {
@@ -80,7 +85,7 @@ void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i) {
     w->inflight++;
     if (!read_barrier(s, i, &b)) return;
     w->sb_open[b]++;
-    w->sb_why[b] = ORR_STALL_SHORT;
+    w->sb_why[b] = read_why(i);
 }
 
 void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
