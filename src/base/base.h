@@ -155,6 +155,7 @@ void orr_parallel(int n, void (*fn)(void *arg, int worker), void *arg);
 
 // ---- bits -----------------------------------------------------------------------------------
 static inline int orr_popc(uint32_t m) { return __builtin_popcount(m); }
+static inline int orr_popc64(uint64_t m) { return __builtin_popcountll(m); }
 static inline int orr_ffs(uint32_t m) { return __builtin_ctz(m); } // undefined for 0
 
 #endif

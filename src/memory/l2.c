@@ -63,6 +63,8 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->copies = g->l2_copies && g->l2_partitions == 2;
     c->far = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
     c->merge = (uint32_t)g->l2_merge;
+    c->merge_time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);
+    c->gpc = orr_gpc_sms(g);
     c->lookup = max(1, (uint64_t)llround(cycle * g->l2_lookup));
 }
 
@@ -121,6 +123,31 @@ static orr_l2_event take_event(orr_l2 *p) {
     return first;
 }
 
+// ---- loads that are answered together --------------------------------------------------------------
+// Loads of a line meet on their way from the SMs of a GPC to L2. One that comes while another is on its way
+// there or back is answered with it, up to l2.merge of them, and L2 does not see it. The place where they
+// meet is l2.merge_time away from L2, there and back: so long after an answer has left, a load that reaches
+// L2 would have met it.
+
+static uint16_t gpc_of(const orr_l2 *p, uint32_t sm) { return (uint16_t)(sm / p->c->gpc); }
+
+static orr_l2_met *met_at(orr_l2_slice *s, uint64_t line, uint16_t gpc) {
+    return &s->met[(line * 0x9e3779b97f4a7c15u >> 52 ^ gpc) % ORR_L2_MET];
+}
+
+// A load that L2 looks up: others may meet it.
+static void may_meet(orr_l2 *p, orr_l2_slice *s, const orr_request *r) {
+    uint16_t gpc = gpc_of(p, r->sm);
+    *met_at(s, r->line, gpc) =
+        (orr_l2_met){.line = r->line, .reply = NEVER, .gpc = gpc, .n = 1, .sectors = r->sectors};
+}
+
+static void answered(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t) {
+    uint16_t gpc = gpc_of(p, w->sm);
+    orr_l2_met *e = met_at(s, w->line, gpc);
+    if (e->line == w->line && e->gpc == gpc && e->reply == NEVER) e->reply = t;
+}
+
 // ---- answers --------------------------------------------------------------------------------------
 
 static void happened(orr_l2 *p, uint64_t t) {
@@ -138,7 +165,8 @@ static uint64_t leave(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waite
 }
 
 static void answer(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
-    t = leave(p, s, t, w);
+    if (!w->joined) t = leave(p, s, t, w);
+    if (w->kind == ORR_REQ_READ && p->c->merge > 1) answered(p, s, w, t);
     if (w->far) t += p->c->far; // an atomic from the other half
     *ORR_PUSH(out) =
         (orr_reply){.time = t, .sm = w->sm, .token = w->token, .sectors = w->sectors, .hit = w->hit};
@@ -320,6 +348,43 @@ static void wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w) {
     miss->tail = at;
 }
 
+// A load that has met another of its line. False: it has not.
+static bool join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out) {
+    if (r->kind != ORR_REQ_READ || r->far) return false;
+    orr_l2_slice *s = &p->slice[slice];
+    uint16_t gpc = gpc_of(p, r->sm);
+    orr_l2_met *e = met_at(s, r->line, gpc);
+    if (!e->n || e->line != r->line || e->gpc != gpc || r->sectors != e->sectors || e->n >= p->c->merge)
+        return false;
+    uint64_t reply = e->reply;
+    if (reply == NEVER) { // it waits for the same sectors
+        uint32_t i = orr_cache_find(&s->cache, r->line);
+        if (i == ORR_NO_LINE) return false; // a copy that is not kept
+        const orr_cache_line *l = &s->cache.line[i];
+        uint8_t needs = r->sectors & ~l->valid;
+        if (needs & ~l->pending) return false;
+        if (needs) {
+            orr_l2_waiter w = {.sm = r->sm,
+                               .token = r->token,
+                               .sectors = r->sectors,
+                               .kind = r->kind,
+                               .line = r->line,
+                               .needs = needs,
+                               .joined = true};
+            wait_for(p, &p->misses.at[l->user], &w);
+        }
+        reply = needs ? NEVER : t;
+    } else if (r->time > reply + p->c->merge_time) {
+        return false;
+    }
+    e->n++;
+    p->stats.joined += (uint64_t)orr_popc(r->sectors);
+    if (reply != NEVER)
+        *ORR_PUSH(out) = (orr_reply){
+            .time = max(reply, t), .sm = r->sm, .token = r->token, .sectors = r->sectors, .hit = true};
+    return true;
+}
+
 static bool blocked_by_misses(const orr_l2 *p, orr_l2_slice *s, uint32_t i) {
     if ((i != ORR_NO_LINE && s->cache.line[i].user != NONE) || s->misses < p->c->misses) return false;
     s->blocked = BLOCKED_LINES;
@@ -403,6 +468,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
         p->stats.read[r->from] += n;
         p->stats.read_hit[r->from] += hits;
         p->stats.read_pending[r->from] += (uint64_t)orr_popc(lack & coming);
+        if (p->c->merge > 1) may_meet(p, &p->slice[slice], r);
     } else {
         p->stats.atomic += n;
         p->stats.atomic_hit += hits;
@@ -438,34 +504,8 @@ static void passes(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) 
         p->stats.atomic += n;
         p->stats.atomic_hit += n;
     }
+    p->stats.far_stores += r->kind != ORR_REQ_ATOMIC;
     pass_on(p, slice, r, t);
-}
-
-// ---- loads that are answered together --------------------------------------------------------------
-// Loads of a line that come at about the time at which it is looked up for another are answered with that
-// one, up to l2.merge of them: the network joins them on their way (the profiler counts one lookup for 3.9
-// when all SMs read one line of an H200).
-
-static bool join(orr_l2 *p, orr_l2_slice *s, const orr_request *r, uint64_t t, orr_replies *out) {
-    if (r->kind != ORR_REQ_READ || r->far) return false;
-    for (int k = 0; k < ORR_L2_ANSWERED; k++) {
-        orr_l2_answered *a = &s->answered[k];
-        if (a->line != r->line || r->sectors & ~a->sectors || a->n >= p->c->merge ||
-            r->time > a->taken + p->c->lookup * 4)
-            continue;
-        a->n++;
-        p->stats.joined += (uint64_t)orr_popc(r->sectors);
-        *ORR_PUSH(out) = (orr_reply){
-            .time = max(a->reply, t), .sm = r->sm, .token = r->token, .sectors = r->sectors, .hit = true};
-        return true;
-    }
-    return false;
-}
-
-static void may_join(orr_l2_slice *s, const orr_request *r, uint64_t t, const orr_reply *reply) {
-    if (r->kind != ORR_REQ_READ || r->far || !reply || reply->token != r->token || reply->sm != r->sm) return;
-    s->answered[s->next_answered++ % ORR_L2_ANSWERED] =
-        (orr_l2_answered){.line = r->line, .taken = t, .reply = reply->time, .n = 1, .sectors = r->sectors};
 }
 
 // When the first request at the slice's input is taken.
@@ -489,7 +529,7 @@ static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
     if (r->kind == DROP) {
         drop(p, slice, r);
         takes = 0;
-    } else if (p->c->merge > 1 && join(p, s, r, t, out)) {
+    } else if (p->c->merge > 1 && join(p, slice, r, t, out)) {
         takes = 0;
     } else if (r->kind != ORR_REQ_READ && r->line & ORR_L2_FAR) {
         passes(p, slice, r, t);
@@ -497,10 +537,8 @@ static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
         if (!store(p, slice, r, t)) return;
         takes = max(takes, n * p->c->write_sector);
     } else {
-        size_t answers = out->n;
         if (!load(p, slice, r, t, out)) return;
         takes = max(takes, n * p->c->sector);
-        if (p->c->merge > 1) may_join(s, r, t, out->n > answers ? &out->at[answers] : NULL);
     }
     s->in_free = t + takes;
     // An average over 16, of those that were waiting; where none waits it is as fast as it can be.
@@ -657,6 +695,7 @@ void orr_l2_add(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t tag) {
     to->line = tag;
     to->sectors &= 15;
     if (to->from >= ORR_FROMS) to->from = ORR_FROM_GLOBAL;
+    if (!r->far && r->sm / 64 < p->words) s->asked[(tag & ORR_L2_FAR) != 0][r->sm / 64] |= 1ull << r->sm % 64;
     orr_cache_prefetch(&s->cache, tag);
 }
 
@@ -722,7 +761,8 @@ void orr_l2_reset(orr_l2 *p) {
         memset(s->atomic_free, 0, sizeof s->atomic_free);
         memset(s->slow_until, 0, sizeof s->slow_until);
         s->pace = p->c->cycle;
-        memset(s->answered, 0, sizeof s->answered);
+        memset(s->met, 0, sizeof s->met);
+        for (int k = 0; k < 2; k++) memset(s->asked[k], 0, p->words * sizeof *s->asked[k]);
     }
     p->ahead.n = p->back.n = 0;
     p->waiters.n = p->misses.n = p->events.n = 0;
@@ -739,6 +779,9 @@ void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_
     p->slice = orr_calloc(slices, sizeof *p->slice);
     p->channel = orr_calloc(channels, sizeof *p->channel);
     uint64_t bytes = (uint64_t)g->l2_size / (uint64_t)g->l2_slices;
+    p->words = (uint32_t)(g->sm_count + 63) / 64;
+    for (uint32_t i = 0; i < 2 * slices; i++)
+        p->slice[i / 2].asked[i % 2] = orr_calloc(p->words, sizeof *p->slice->asked[0]);
     for (uint32_t i = 0; i < slices; i++)
         orr_cache_init(&p->slice[i].cache, bytes, ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed, !c->fetch);
     for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d);
@@ -749,6 +792,8 @@ void orr_l2_free(orr_l2 *p) {
     for (uint32_t i = 0; i < p->slices; i++) {
         orr_cache_free(&p->slice[i].cache);
         free(p->slice[i].in);
+        free(p->slice[i].asked[0]);
+        free(p->slice[i].asked[1]);
     }
     for (uint32_t i = 0; i < p->channels; i++) orr_dram_free(&p->channel[i]);
     free(p->slice);

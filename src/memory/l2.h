@@ -24,7 +24,9 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t atomic_more;      // until an atomic's result leaves, besides the time it takes its turn
     bool copies;               // halves that keep copies of each other's lines (l2.copies)
     uint64_t far;              // from one half to the other
-    uint32_t merge;            // loads of a line that are answered together
+    uint32_t merge;            // loads of a line, from one GPC, that are answered together
+    uint64_t merge_time;       // that one may come after the answer of another left, and have it
+    uint32_t gpc;              // SMs of a GPC
 } orr_l2_config;
 
 #define ORR_L2_FAR (1ull << 62) // in a tag: the line is the other half's
@@ -37,7 +39,8 @@ typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic
     uint8_t hit;
     uint8_t quarters;
     bool slow, told;
-    bool far; // the other half waits, or an SM there
+    bool far;    // the other half waits, or an SM there
+    bool joined; // has the answer of another load, which was sent once
     uint64_t line;
 } orr_l2_waiter;
 
@@ -69,7 +72,14 @@ typedef struct orr_l2_answered { // a load that others may be answered with
     uint32_t n;                  // so many so far
     uint8_t sectors;
 } orr_l2_answered;
-#define ORR_L2_ANSWERED 8
+
+typedef struct orr_l2_met { // a load that later ones of its GPC may be answered with
+    uint64_t line, reply;   // UINT64_MAX: it is not answered yet
+    uint16_t gpc;
+    uint8_t n; // so many so far, it among them; 0: there is none
+    uint8_t sectors;
+} orr_l2_met;
+#define ORR_L2_MET 64
 
 typedef struct orr_l2_slice {
     orr_cache cache; // tags: lines of this slice, counted densely
@@ -83,8 +93,8 @@ typedef struct orr_l2_slice {
     uint8_t slow_sectors[2];
     uint64_t taken; // when it last took a request
     uint64_t pace;  // between two that waited, on average: how fast a queue gets shorter
-    orr_l2_answered answered[ORR_L2_ANSWERED];
-    uint32_t next_answered;
+    orr_l2_met met[ORR_L2_MET];
+    uint64_t *asked[2]; // bits of SMs that have asked for a line of this half, of the other
 } orr_l2_slice;
 
 typedef struct orr_l2 { // a partition
@@ -99,6 +109,7 @@ typedef struct orr_l2 { // a partition
     uint32_t seq;
     uint64_t until; // of the last call
     bool stuck;     // a slice is BLOCKED_WRITES
+    uint32_t words; // of a slice's `asked`
     // for the other half, in order of time; and what it has asked for, on its way back
     ORR_VEC(orr_l2_ahead) ahead;
     ORR_VEC(orr_l2_event) back;

@@ -70,7 +70,7 @@ orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
     orr_dram_configure(&m->dram, g);
     orr_l2_configure(&m->l2, g, &m->dram);
     orr_spread_init(&m->spread, m->units, g->l2_hash);
-    m->tpc = orr_tpc_sms(g);
+    m->tpc = orr_gpc_sms(g);
     m->halves = m->l2.copies ? 2 : 1;
     if (m->parts % m->halves || (m->halves > 1 && (slices % m->parts || channels % m->parts))) {
         orr_fail(e, ORR_BAD_INPUT,
@@ -375,7 +375,11 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
         sum->far_atomic += s->far_atomic;
         sum->far_hit += s->far_hit;
         sum->far_requests += s->far_requests;
+        sum->far_stores += s->far_stores;
         sum->joined += s->joined;
+        for (uint32_t k = 0; k < p->slices; k++)
+            for (uint32_t w = 0; w < 2 * p->words; w++)
+                sum->asked += (uint64_t)orr_popc64(p->slice[k].asked[w % 2][w / 2]);
         if (s->last > sum->last) sum->last = s->last;
         for (uint32_t k = 0; k < p->channels; k++) {
             const orr_dram *d = &p->channel[k];

@@ -72,16 +72,21 @@ typedef struct orr_memsys_stats { // sums over partitions; sectors unless said o
     // above
     uint64_t far_read, far_write, far_atomic, far_hit; // hit: of reads and atomics
     uint64_t far_requests;                             // lookups for reads and atomics
+    uint64_t far_stores;                               // stores and reductions that were passed on
+    uint64_t asked;  // of each slice: SMs that have asked it for something; summed over slices
     uint64_t joined; // answered with another load, without a lookup (l2.merge)
     uint64_t last;   // ticks: when the last thing happened
 } orr_memsys_stats;
 
-// Two halves that keep copies: TPCs belong to them in turn, so that a few blocks, which begin on TPCs of
-// different GPCs (H200: micro/blocks, small.sm), have some in each. `tpc`: SMs of one.
-static inline uint32_t orr_half_of_sm(uint32_t sm, uint32_t tpc) { return sm / tpc & 1; }
-static inline uint32_t orr_tpc_sms(const orr_gpu *g) {
-    uint32_t n = g->tpc_count > 0 ? (uint32_t)(g->sm_count / g->tpc_count) : 1;
-    return n ? n : 1;
+// SMs that follow each other are those of a GPC, in the order in which a grid's first blocks go to them: an H200
+// fills one GPC after the other (micro/blocks, small.sm: blocks 8 to 23 on the SMs 6, 7, 22, 23, ... of one).
+// GPCs belong to the two halves of L2 in turn. `gpc`: SMs of one; a GPU without GPCs has TPCs in their place.
+static inline uint32_t orr_half_of_sm(uint32_t sm, uint32_t gpc) { return sm / gpc & 1; }
+static inline uint32_t orr_gpc_sms(const orr_gpu *g) {
+    uint32_t tpc = g->tpc_count > 0 ? (uint32_t)(g->sm_count / g->tpc_count) : 1;
+    if (!tpc) tpc = 1;
+    uint32_t gpc = g->gpc_count > 1 ? (uint32_t)(g->sm_count / g->gpc_count) / tpc * tpc : tpc;
+    return gpc ? gpc : tpc;
 }
 
 typedef struct orr_memsys orr_memsys;

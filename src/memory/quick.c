@@ -75,7 +75,7 @@ orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
     q->nslices = (uint32_t)g->l2_slices;
     q->nchannels = (uint32_t)g->dram_channels;
     q->l2_bytes = (uint64_t)g->l2_size;
-    q->tpc = orr_tpc_sms(g);
+    q->tpc = orr_gpc_sms(g);
     orr_dram_configure(&q->dram, g);
     orr_l2_configure(&q->l2, g, &q->dram);
     q->column = (uint64_t)((double)q->dram.column * 100 / g->dram_efficiency);

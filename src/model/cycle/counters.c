@@ -150,7 +150,29 @@ static void count_shared(const orr_gpu *g, const orr_sm_counts *s, double *c) {
     c[ORR_C_XBAR_RECEIVED] = (double)s->received_bytes;
 }
 
-static void count_l2(const orr_memsys_stats *m, double reductions, double *c) {
+// What L2 is asked for besides by the SMs' own accesses. A launch makes each GPC read the kernel's code, by
+// 256 bytes, and constants; half of it is kept in either half of L2, which reads the rest from the other.
+// When it ends, an SM sends a barrier to every slice that it has asked for something, which passes it on to
+// the other half; and halves tell each other of stores.
+typedef struct unasked {
+    double code, far_code, barriers, told;
+} unasked;
+
+static unasked count_unasked(const orr_gpu *g, const orr_memsys_stats *m, const orr_kernel *k) {
+    unasked u = {0};
+    if (g->launch_code > 0) {
+        u.far_code = (double)g->launch_code + 8 * ceil((double)k->ninsts * 16 / 256);
+        u.code = u.far_code * (double)g->gpc_count;
+        if (!g->l2_copies) u.far_code = 0;
+    }
+    if (g->launch_barriers > 0)
+        u.barriers = (double)g->launch_barriers + (double)m->asked * (g->l2_copies ? 2 : 1);
+    u.told = round((double)m->far_stores * g->l2_far_told);
+    return u;
+}
+
+static void count_l2(const orr_gpu *g, const orr_memsys_stats *m, const orr_kernel *k, double reductions,
+                     double *c) {
     uint64_t reads = sum(m->read, ORR_FROMS), writes = sum(m->write, ORR_FROMS);
     uint64_t hits = sum(m->read_hit, ORR_FROMS) + sum(m->read_pending, ORR_FROMS) +
                     sum(m->write_hit, ORR_FROMS) + m->atomic_hit;
@@ -158,12 +180,14 @@ static void count_l2(const orr_memsys_stats *m, double reductions, double *c) {
     reads += m->far_read;
     writes += m->far_write;
     hits += m->far_hit + m->far_write;
-    c[ORR_C_L2_REQUESTS] = (double)m->requests;
+    unasked u = count_unasked(g, m, k);
+    c[ORR_C_L2_REQUESTS] = (double)m->requests + (u.code + u.far_code) / 4 + u.barriers + u.told;
     uint64_t atomics = m->atomic + m->far_atomic;
-    c[ORR_C_L2_SECTORS] = (double)(reads + writes + atomics);
-    c[ORR_C_L2_HIT] = (double)hits;
-    c[ORR_C_L2_MISS] = c[ORR_C_L2_SECTORS] - c[ORR_C_L2_HIT];
-    c[ORR_C_L2_READ] = (double)reads;
+    double looked_up = (double)(reads + writes + atomics) + u.code + u.far_code;
+    c[ORR_C_L2_SECTORS] = looked_up + u.barriers + u.told;
+    c[ORR_C_L2_HIT] = (double)hits + u.code;
+    c[ORR_C_L2_MISS] = looked_up - c[ORR_C_L2_HIT];
+    c[ORR_C_L2_READ] = (double)reads + u.code + u.far_code;
     c[ORR_C_L2_WRITE] = (double)writes;
     c[ORR_C_L2_RED] = round((double)atomics * reductions);
     c[ORR_C_L2_ATOM] = (double)atomics - c[ORR_C_L2_RED];
@@ -211,7 +235,7 @@ void orr_cycle_counters(const orr_gpu *g, const orr_launch_result *l, double c[O
         c[ORR_C_ISSUE_ACTIVE] = (double)(s->issued - s->dual);
         count_l1(s, reductions, c);
         count_shared(g, s, c);
-        count_l2(&t->raw->mem, reductions, c);
+        count_l2(g, &t->raw->mem, l->kernel, reductions, c);
     }
     orr_cycle_rates(g, c);
 }

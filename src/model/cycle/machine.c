@@ -101,7 +101,7 @@ static void latencies(cycle *c) {
     c->window = c->l1_latency + way;
     c->request_ticks = way / 2 * ORR_TICKS;
     c->reply_ticks = (way - way / 2) * ORR_TICKS;
-    c->tpc = orr_tpc_sms(g);
+    c->tpc = orr_gpc_sms(g);
     c->far_ticks = g->l2_partitions > 1 ? cycles(g->l2_far_latency) * ORR_TICKS : 0;
     double l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
     c->request_byte = (uint64_t)(l2_cycle / g->xbar_request * (double)ORR_TICKS + 0.5);
