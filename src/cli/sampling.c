@@ -199,8 +199,6 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
                              .blocks = l->blocks};
     memcpy(x->parts, plan->parts, plan->nparts * sizeof *x->parts);
     x->simulated = x->by == n;
-    uint64_t before = s->o.before;
-    if (x->simulated || s->o.warm) s->o.before += l->requests * 128;
     if (!x->simulated) {
         double start = orr_seconds();
         if (!execute(w, s->warm[n], m, gpu, r, e)) return false;
@@ -208,9 +206,7 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
         orr_result_add(r, gpu, w);
         return true;
     }
-    orr_sample_options o = s->o;
-    o.before = before;
-    orr_control *c = orr_control_new(l, &o);
+    orr_control *c = orr_control_new(l, &s->o);
     orr_work sampled = *w;
     sampled.sampler = orr_control_sampler(c);
     bool ok = m->run(gpu, &sampled, r, e);

@@ -17,12 +17,11 @@
 // nor falls by more than that, and the confidence interval of its mean (Student's t) is no wider. A region
 // that is never that steady is simulated to its end. orr_sample_options.precision = 0 switches this off.
 //
-// A large L2 fills slowly, and a kernel that was steady gets slower when lines have to be written back. So
-// while it may not be full yet, no more is left out at a time than GROW times what came before, and then a
-// unit is compared with those before the gap; the blocks in the gap get the mean of both. It is full when
-// OVER times its size was asked for: several blocks ask for a line, and each counts. And what is steady may
-// still change slowly through a long launch: no more than LONG times what came before is left out without
-// units being looked at anew, until they are steady.
+// What is steady may still change: a large L2 fills slowly, and once it is full lines must be written back;
+// and a launch whose blocks all began together gets faster or slower as they part. So no more is left out at
+// a time than GROW times what came before. Then a unit is looked at, after one whose blocks began before the
+// gap in part. Is it as before, by the precision, both together are the IPC; else units are added until they
+// are steady again, and the blocks in the gap get the mean of before and after.
 //
 // What is left out is a whole number of times what the GPU holds. The machine does not notice: it goes on
 // with the blocks that run, and where these blocks would be in their wave (all of one wave end at nearly the
@@ -38,9 +37,8 @@
 
 // Chosen, as the precision, on workloads other than those that results are reported of (docs/sampling.md).
 #define FEWEST 4 // units before any are left out: two to be compared with two
-#define GROW   2
-#define LONG   8
-#define OVER   2
+#define GROW   1.5
+#define LOOK   2 // units that it takes to look: fewer are not worth it
 
 typedef struct ending {
     uint64_t end, block;
@@ -76,8 +74,8 @@ struct orr_control {
     ORR_VEC(ending) endings; // of the region's blocks since then, or since the last gap
     ORR_VEC(unit) units;
     ORR_VEC(gap) gaps;
-    bool open;  // the last gap waits for the IPC after it
-    bool quick; // one unit as before will do
+    uint32_t settled; // units that the region's IPC is the mean of
+    bool open;        // the last gap waits for the IPC after it
 };
 
 // Student's t, two-sided 95 %, by degrees of freedom.
@@ -172,8 +170,20 @@ static double drift(const unit *u, size_t n) {
     return n > 1 ? fabs(up / across * (double)(n - 1) / mean) : INFINITY;
 }
 
+// Are the units after a gap as those before it? Then all of them together are the IPC, in the gap as well.
+static bool as_before(orr_control *c, orr_region_result *x, const unit *u, size_t n) {
+    double now = ipc_of(u, n), was = x->ipc;
+    if (fabs(now / was - 1) > c->o.precision) return false;
+    x->ipc = (was * c->settled + now * (double)n) / (double)(c->settled + n);
+    x->used += (uint32_t)n;
+    x->width = fmax(x->width, fabs(now - was) / (now + was));
+    c->settled += (uint32_t)n;
+    c->gaps.at[c->gaps.n - 1].before = x->ipc;
+    return true;
+}
+
 // Have the units become steady? Fills what is taken of them.
-static bool steady(const orr_control *c, orr_region_result *x) {
+static bool steady(orr_control *c, orr_region_result *x) {
     const unit *u = c->units.at;
     size_t n = c->units.n;
     if (n < 2) return false;
@@ -184,15 +194,10 @@ static bool steady(const orr_control *c, orr_region_result *x) {
         x->used = 1;
         return x->deviation <= c->o.steady;
     }
-    if (c->open && c->quick && fabs(last / x->ipc - 1) <= c->o.steady) { // as before the gap
-        x->ipc = last;
-        x->used++;
-        return true;
-    }
-    if (c->open && !c->quick) { // half of the first unit's blocks began before the gap
+    if (c->open) { // half of the first unit's blocks began before the gap
         u++;
         n--;
-        if (n < 2) return false;
+        if (as_before(c, x, u, n)) return true;
     }
     size_t half = n / 2;
     double ipc = ipc_of(u + half, n - half), earlier = ipc_of(u + half / 2, half - half / 2);
@@ -201,7 +206,7 @@ static bool steady(const orr_control *c, orr_region_result *x) {
         drift(u + half, n - half) > c->o.precision || wide > c->o.precision)
         return false;
     x->ipc = ipc;
-    x->used += (uint32_t)(n - half);
+    x->used += c->settled = (uint32_t)(n - half);
     x->width = wide;
     return true;
 }
@@ -232,20 +237,12 @@ static uint64_t begun(const orr_control *c, uint64_t next, uint64_t end) {
     return beyond < end - next ? beyond : end - next;
 }
 
-// May L2 still fill?
-static bool filling(const orr_control *c, uint64_t next) {
-    double seen = (double)c->o.before, all = (double)c->o.before + (double)c->launch->requests * 128;
-    for (uint64_t b = 0; b < next; b++) seen += (double)c->requests[b] * 128;
-    return seen < OVER * (double)c->o.l2_bytes && all > (double)c->o.l2_bytes;
-}
-
 // How many of n blocks may be left out at a time: a multiple of those before; all, when few would be left.
-static uint64_t at_a_time(orr_control *c, uint64_t next, uint64_t n) {
+static uint64_t at_a_time(const orr_control *c, uint64_t next, uint64_t n) {
     if (c->o.precision <= 0) return n;
-    c->quick = filling(c, next);
-    uint64_t waves = (c->quick ? GROW : LONG) * (next - c->regions[c->at].first) / c->resident;
+    uint64_t waves = (uint64_t)(GROW * (double)(next - c->regions[c->at].first) / (double)c->resident);
     uint64_t most = (waves ? waves : 1) * c->resident;
-    return n <= most || (!c->quick && n <= most + most / 2) ? n : most;
+    return n <= most + LOOK * c->resident ? n : most;
 }
 
 static void close_gap(orr_control *c, orr_region_result *x) {

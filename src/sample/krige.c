@@ -12,17 +12,16 @@
 // until its standard deviation is below the target.
 //
 // The method is geostatistics' (G. Matheron, "Principles of Geostatistics", Economic Geology 58, 1963), or
-// Gaussian process regression. BEND, NOISE and the target were chosen on workloads other than those that
-// results are reported of (docs/sampling.md).
+// Gaussian process regression. Besides, launches of equal features differ by chance (`noise`). BEND and the
+// noise were chosen on workloads other than those that results are reported of (docs/sampling.md).
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sample/sample.h"
 
-#define BEND  0.2  // what is not linear, of an average launch
-#define NOISE 0.02 // what launches differ by that have the same features
-#define MOST  128  // simulated launches of a kernel
+#define BEND 0.3 // what is not linear, of an average launch
+#define MOST 128 // simulated launches of a kernel
 
 static double covariance(const double *a, const double *b) {
     double dot = 1, apart = 0;
@@ -34,7 +33,7 @@ static double covariance(const double *a, const double *b) {
 }
 
 void orr_krige_begin(orr_krige *f, const double *x, const double *count, uint32_t n, double weight) {
-    *f = (orr_krige){.n = n, .x = x, .least = 1};
+    *f = (orr_krige){.n = n, .x = x, .least = 1, .noise = ORR_SP_ALIKE};
     f->c = orr_malloc(((size_t)n * n + 1) * sizeof *f->c);
     f->with_sum = orr_calloc(n + 1, sizeof *f->with_sum);
     f->chosen = orr_malloc((n + 1) * sizeof *f->chosen);
@@ -52,7 +51,7 @@ void orr_krige_begin(orr_krige *f, const double *x, const double *count, uint32_
 // The variance of what a simulation of point i would say; what is left of its own is never negative but for
 // rounding.
 static double own(const orr_krige *f, uint32_t i) {
-    return fmax(f->c[(size_t)i * f->n + i], 0) + NOISE * NOISE;
+    return fmax(f->c[(size_t)i * f->n + i], 0) + f->noise * f->noise;
 }
 
 // By how much the variance of the sum shrinks when point i is simulated.
@@ -111,7 +110,7 @@ void orr_krige_end(orr_krige *f) {
         for (uint32_t j = 0; j <= i; j++) {
             double sum = covariance(f->x + (size_t)f->chosen[i] * ORR_SP_FEATURES,
                                     f->x + (size_t)f->chosen[j] * ORR_SP_FEATURES);
-            if (i == j) sum += NOISE * NOISE;
+            if (i == j) sum += f->noise * f->noise;
             for (uint32_t k = 0; k < j; k++) sum -= f->c[(size_t)i * n + k] * f->c[(size_t)j * n + k];
             f->c[(size_t)i * n + j] = i == j ? sqrt(fmax(sum, 1e-12)) : sum / f->c[(size_t)j * n + j];
         }

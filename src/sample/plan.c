@@ -19,7 +19,8 @@
 
 enum { FEATURES = ORR_SP_FEATURES };
 
-#define MANY 400 // clusters of a kernel among which those to simulate are chosen: time grows with the square
+#define UNEQUAL 0.01 // coefficient of variation of blocks' sizes
+#define MANY    400 // clusters of a kernel among which those to simulate are chosen: time grows with the square
 
 // Warp instructions times the place of their block in the grid, 0 to 1.
 static double place_of(const orr_sp_launch *l) {
@@ -144,6 +145,13 @@ static uint32_t least_of(kernel *k, double weight) {
     return 2;
 }
 
+// Where the blocks of a launch are unequal its time depends on which of them meet on an SM.
+static double noise_of(const kernel *k) {
+    double cov = 0;
+    for (size_t i = 0; i < k->n; i++) cov += k->p->launches.at[k->member[i]].cov / (double)k->n;
+    return cov > UNEQUAL ? ORR_SP_UNEVEN : ORR_SP_ALIKE;
+}
+
 static orr_plan_part *parts_of(orr_plan *plan, uint32_t launch, uint32_t cluster, uint32_t n) {
     orr_plan_launch *l = &plan->launches[launch];
     *l = (orr_plan_launch){cluster, launch, n, orr_arena_alloc(&plan->arena, n * sizeof *l->parts)};
@@ -209,6 +217,7 @@ orr_plan orr_plan_make(const orr_sampling_profile *p, double threshold, double t
         find_representatives(k);
         if (target > 0) orr_krige_begin(&fields[n], k->rep_v, k->count, k->nclusters, weight);
         fields[n].least = least;
+        fields[n].noise = noise_of(k);
     }
     if (target > 0) orr_krige_choose(fields, nkernels, target);
     for (uint32_t n = 0; n < nkernels; n++) {

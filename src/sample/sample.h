@@ -60,7 +60,7 @@ uint32_t orr_cluster(const double *points, size_t n, int dims, double threshold,
 #define ORR_SP_VARIATION 0.3  // variation factor of an epoch,
 #define ORR_SP_STEADY    0.1  // section IV-B2: difference of two sampling units
 #define ORR_SP_PRECISION 0.05 // not TBPoint's: half the width of the confidence interval of a region's IPC,
-#define ORR_SP_TOTAL     0.02 // and the standard deviation of the cycles of all launches
+#define ORR_SP_TOTAL     (ORR_SP_PRECISION / 1.96) // and so of the cycles of all launches: standard deviation
 
 typedef struct orr_plan_part {
     uint32_t launch; // simulated
@@ -85,14 +85,17 @@ void orr_plan_free(orr_plan *p);
 
 // ---- launches from others (krige.c) -------------------------------------------------------------
 #define ORR_SP_FEATURES 6
-typedef struct orr_krige { // a kernel
-    uint32_t n;            // points: launches, each with others like it
-    const double *x;       // [n][ORR_SP_FEATURES]; not copied
-    double *c;             // covariances given what is chosen; after _end the triangle of those chosen
-    double *with_sum;      // [n] covariance with the sum over all
-    double variance;       // of that sum
+#define ORR_SP_ALIKE    0.02 // what launches of a kernel differ by for no reason that the profile shows,
+#define ORR_SP_UNEVEN   0.06 // the same where their blocks are unequal
+typedef struct orr_krige {   // a kernel
+    uint32_t n;              // points: launches, each with others like it
+    const double *x;         // [n][ORR_SP_FEATURES]; not copied
+    double *c;               // covariances given what is chosen; after _end the triangle of those chosen
+    double *with_sum;        // [n] covariance with the sum over all
+    double variance;         // of that sum
     uint32_t *chosen, nchosen;
     uint32_t least; // to choose: 1 unless it is set
+    double noise;   // what launches of the same features differ by: ORR_SP_ALIKE unless it is set
     bool *taken;    // [n]
 } orr_krige;
 // count: launches at each point; weight: of the kernel among all.
@@ -143,7 +146,6 @@ typedef struct orr_sample_options {
     double total;      // 0: one launch of each cluster, as TBPoint
     bool warm;         // blocks and launches that are left out leave their lines in L2
     uint64_t l2_bytes; // of the GPU: no more than the last so many bytes are worth it
-    uint64_t before;   // bytes that were asked for by launches before this one, as far as L2 knows of them
 } orr_sample_options;
 orr_sample_options orr_sample_defaults(void);
 
