@@ -28,7 +28,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->front_why = ORR_STALL_FETCH;
     w->waiting = 0;
     w->inflight = 0;
-    w->landed = w->stored = w->fenced = w->passed = 0;
+    w->landed = w->stored = w->leaves = w->fenced = w->passed = 0;
     w->reducing = 0;
     w->restored = 0;
     w->fetched = 0;
@@ -183,6 +183,7 @@ void cyc_block_warp_ended(sm *s, warp *w) {
     block *b = &s->blocks[w->block];
     sched *q = &s->sched[w->sched];
     uint64_t when = w->front > w->landed ? w->front : w->landed;
+    if (when < w->leaves) when = w->leaves;
     if (when < w->since) when = w->since;
     if (when < s->now) when = s->now;
     if (w->since < when && w->at) cyc_warp_account(s, w, when);

@@ -115,12 +115,12 @@ static void send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
 // Stores that wait at the port are joined by those that follow to the same line (xbar.join).
 static uint32_t *store_place(sm *s, uint64_t line) { return &s->stores[line * 0x9e3779b97f4a7c15u >> 56]; }
 
-static bool join_store(sm *s, const orr_request *r, uint64_t when) {
+static bool join_store(sm *s, const orr_request *r, uint64_t t) {
     uint32_t at = *store_place(s, r->line);
     if (!at || at > s->out.n) return false;
     orr_request *before = &s->out.at[at - 1];
     if (before->line != r->line || before->kind != ORR_REQ_WRITE || before->order) return false;
-    if (before->time < when * ORR_TICKS + s->c->request_ticks) return false; // it has left
+    if (before->time < t + s->c->request_ticks) return false; // it has left
     uint32_t more = 32 * (uint32_t)orr_popc(r->sectors & ~before->sectors);
     before->sectors |= r->sectors;
     before->bytes[0] |= r->bytes[0];
@@ -128,6 +128,25 @@ static bool join_store(sm *s, const orr_request *r, uint64_t when) {
     s->send_free += more * s->c->request_byte;
     s->n.sent_bytes += more;
     return true;
+}
+
+// There is room for xbar.stores lines that wait. One after the other they go in, join one that is there, or wait for
+// the oldest to leave; and L1 waits with them.
+static void send_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet) {
+    uint32_t room = (uint32_t)s->c->gpu->xbar_stores;
+    uint64_t t = when * ORR_TICKS;
+    if (room && t < s->store_in) t = s->store_in;
+    if (join_store(s, r, t)) return;
+    if (room && t < s->left[s->next_left]) t = s->left[s->next_left];
+    send(s, *r, (t + ORR_TICKS - 1) / ORR_TICKS, packet);
+    *store_place(s, r->line) = (uint32_t)s->out.n;
+    if (!room) return;
+    s->store_in = t;
+    s->left[s->next_left] = s->send_free - packet * s->c->request_byte;
+    s->next_left = (s->next_left + 1) % room;
+    uint64_t held = t / ORR_TICKS;
+    if (held > s->c->l1_latency && s->lsu_free < held - s->c->l1_latency)
+        s->lsu_free = held - s->c->l1_latency;
 }
 
 void cyc_lsu_handed_over(sm *s, uint64_t until) {
@@ -315,12 +334,10 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
     memcpy(r.bytes, bytes, sizeof r.bytes);
     uint32_t packet = 8 + 32 * (uint32_t)orr_popc(sectors);
     if (sectors & (uint8_t)~full_sectors(bytes)) packet += (uint32_t)c->gpu->xbar_mask; // which bytes
-    if (!c->gpu->xbar_join || s->head_order) {
+    if (!c->gpu->xbar_join || s->head_order)
         send(s, r, when, packet);
-    } else if (!join_store(s, &r, when)) {
-        send(s, r, when, packet);
-        *store_place(s, line) = (uint32_t)s->out.n;
-    }
+    else
+        send_store(s, &r, when, packet);
 }
 
 // An atomic that compares and swaps. One that only says whether it did (CAST, of loops around it) swaps for
@@ -604,6 +621,7 @@ static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uin
         if (w->passed < *way) w->passed = *way;
         return;
     }
+    if (kind == ORR_L1_ATOMIC) passes += (uint32_t)c->gpu->shared_atomic * (each / c->pass_cycles);
     s->flights.at[q->flight].floor = s->lsu_busy_from + passes - each + c->shared_latency;
     land(s, q->flight, 0);
 }
@@ -751,7 +769,9 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
         cyc_warp_will_read(s, w, i);
     } else {
         started(s, place);
-        cyc_warp_reads(s, w, i, read_at(s, i));
+        uint64_t read = read_at(s, i);
+        cyc_warp_reads(s, w, i, read);
+        if (!answered) w->leaves = read + (uint64_t)s->c->gpu->lsu_drain;
     }
 }
 

@@ -68,6 +68,7 @@ typedef struct warp {
     uint32_t inflight; // loads and copies it has not had an answer to, stores that wait for L1
     uint64_t landed;   // when the last of the others is there
     uint64_t stored;   // when its last store will have been heard of
+    uint64_t leaves;   // when its last store has left the SM's queue: it does not end before
     uint64_t passed;   // when its last store to shared memory is done
     uint32_t reducing; // reductions that have not been heard of; only where a fence waits for them
     uint64_t fenced;   // a fence waits for them, and takes until then at least; 0: none
@@ -234,6 +235,9 @@ typedef struct sm {
     uint64_t sent;                    // ticks: when the last request reaches L2
     uint64_t reply_byte, received;    // ticks a byte takes now; bytes received before this window
     uint32_t stores[256];             // by line: the last one in `out`, + 1, that stores may still join
+    uint64_t left[256];               // ticks: when the last xbar.stores of them leave, a ring
+    uint64_t store_in;                // ticks: when the last of them had a place there
+    uint32_t next_left;               // the oldest
     ORR_VEC(orr_request) out;
     ORR_VEC(orr_need) needs; // of those in `out` that others may be looking at
     ORR_VEC(arrival) in;     // a heap
