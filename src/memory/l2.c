@@ -523,8 +523,8 @@ static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
     const orr_request *r = &s->in[s->in_head];
     uint64_t n = (uint64_t)orr_popc(r->sectors);
-    // l2.lookup is for answers with data; an atomic is taken in a cycle (micro/atomics: one line of all SMs)
-    uint64_t takes = r->kind >= ORR_REQ_ATOMIC && p->c->lookup > p->c->cycle ? p->c->cycle : p->c->lookup;
+    // l2.lookup is for answers with data; others are taken in a cycle (micro/atomics: one line of all SMs)
+    uint64_t takes = r->kind != ORR_REQ_READ && p->c->lookup > p->c->cycle ? p->c->cycle : p->c->lookup;
     if (r->kind >= ORR_REQ_ATOMIC && p->c->atomic_units) takes = p->c->cycle / 2; // one for each unit
     if (r->kind == DROP) {
         drop(p, slice, r);
@@ -533,6 +533,7 @@ static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
         takes = 0;
     } else if (r->kind != ORR_REQ_READ && r->line & ORR_L2_FAR) {
         passes(p, slice, r, t);
+        if (r->kind == ORR_REQ_WRITE) takes = max(takes, n * p->c->sector);
     } else if (r->kind == ORR_REQ_WRITE) {
         if (!store(p, slice, r, t)) return;
         takes = max(takes, n * p->c->write_sector);

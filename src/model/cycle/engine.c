@@ -472,6 +472,8 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     memset(s->nstarts, 0, sizeof s->nstarts);
     s->send_free = s->receive_free = s->sent = 0;
     memset(s->stores, 0, sizeof s->stores);
+    memset(s->left, 0, sizeof s->left);
+    s->store_in = s->next_left = 0;
     s->queue_first = s->queue_n = 0;
     s->head_busy = false;
     s->head_order = 0;
