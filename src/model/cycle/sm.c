@@ -140,6 +140,8 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     w->restored &= (uint16_t) ~(1u << i->imm);
     uint32_t stall = c->program->control ? ORR_CTRL_STALL(i->ctrl) : 1;
     w->front += stall + c->branch_jump + c->branch_indirect;
+    charge(s, inst, ORR_STALL_ISSUED, 1);
+    w->since++;
     s->worker->issued[inst]++;
     s->worker->threads[inst] += w->lanes;
     s->n.thread_insts += w->lanes;

@@ -19,7 +19,7 @@ void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
     if (s->c->program->control && ORR_CTRL_WBAR(i->ctrl) < 6) {
         uint32_t b = ORR_CTRL_WBAR(i->ctrl);
         if (w->sb_ready[b] < ready) w->sb_ready[b] = ready;
-        w->sb_why[b] = why;
+        w->sb_why[b] = why == ORR_STALL_WAIT ? ORR_STALL_SHORT : why; // MATCH, for instance
     }
 }
 

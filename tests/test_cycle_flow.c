@@ -1,0 +1,175 @@
+// The cycle model's SM, where code does not just go on: branches to where a register says, lanes that wait
+// for others, registers that memory instructions read late, warps and blocks that end. Figures are worked out
+// in the comments, as in test_cycle_issue.c.
+#include "cycle.h"
+
+#include "sass/sass.h"
+
+// Ten rounds of FFMA and a branch, which takes 5 cycles: 6 each. Nine of them jump, which costs 4 more. Where
+// a register says where to, it costs 20 on top, and the last one, which goes on behind it, is not known
+// earlier: 24 for each.
+static void test_indirect(void **state) {
+    (void)state;
+    static const struct {
+        const char *branch;
+        uint64_t more;
+    } cases[] = {{"BRA", 9 * 4},
+                 {"CALL", 9 * 4},
+                 {"BRX <- R4", 10 * 24},
+                 {"RET <- R4", 10 * 24},
+                 {"CALL <- R4", 10 * 24}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        kern *k = kern_new(1, 32);
+        more(k, "block x10\nFFMA R1 <- R2\n%s\nblock\nEXIT", cases[n].branch);
+        ran x = run_on(GPU("op.fp32.latency=1", "core.branch_jump=4", "core.branch_indirect=20"), k);
+        assert_int_equal(x.cycles, 10 * 6 + cases[n].more + 1);
+        assert_int_equal(stalled(&x, ORR_STALL_BRANCH), 10 * 4 + cases[n].more);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
+// Lanes meet: FFMA, BSYNC and 4 cycles more, twice. After the first BSYNC the warp goes on elsewhere, with
+// other lanes: 7 more.
+static void test_switch(void **state) {
+    (void)state;
+    const char *text = "block x2\nFFMA R1 <- R2\nBSYNC\nblock\nEXIT";
+    assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.branch_jump=4"), kern_of(1, 32, text)),
+                     2 * (1 + 5 + 4) + 1);
+    assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.branch_jump=4", "core.branch_switch=7"),
+                               kern_of(1, 32, text)),
+                     2 * (1 + 5 + 4) + 7 + 1);
+}
+
+// BSSY and BMOV at 0 and 1, BSYNC at 2, EXIT 5 and 4 cycles later: 12. With core.sync_again a BSYNC of a
+// barrier register that BMOV wrote last is executed again: a cycle, 4 and 20 more, and an instruction more.
+// Not where BSSY wrote it last, nor where BMOV wrote another, nor where BMOV read it.
+static void test_sync_again(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint8_t moved, met;
+        bool saves, again;
+    } cases[] = {{"BSSY\nBMOV <- R2\nBSYNC\nEXIT", 6, 6, false, true},
+                 {"BMOV <- R2\nBSSY\nBSYNC\nEXIT", 6, 6, false, false},
+                 {"BSSY\nBMOV <- R2\nBSYNC\nEXIT", 7, 6, false, false},
+                 {"BSSY\nBMOV R2\nBSYNC\nEXIT", 6, 6, true, false}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        kern *k = kern_of(1, 32, cases[n].text);
+        orr_code codes[4] = {0};
+        for (int i = 0; i < 4; i++) {
+            orr_code *c = &codes[i];
+            c->op = k->insts.at[i].sass;
+            c->nargs = 2;
+            bool moves = c->op == ORR_SASS_BMOV;
+            c->args[moves && !cases[n].saves ? 0 : 1].kind = ORR_ARG_B;
+            c->args[moves && !cases[n].saves ? 0 : 1].reg = moves ? cases[n].moved : cases[n].met;
+        }
+        k->k.codes = codes;
+        for (int on = 0; on < 2; on++) {
+            ran x = run_on(GPU("core.branch_jump=4", "core.branch_indirect=20",
+                               on ? "core.sync_again=yes" : "core.sync_again=no"),
+                           k);
+            bool again = on && cases[n].again;
+            assert_int_equal(x.cycles, 12 + (again ? 1 + 4 + 20 : 0));
+            assert_int_equal(x.sm->issued, again ? 5 : 4);
+            assert_int_equal(x.sm->thread_insts, again ? 5 * 32 : 4 * 32);
+            ran_free(&x);
+        }
+        kern_free(k);
+    }
+}
+
+// A register is free when a memory instruction has read it: a load 6 cycles after it began, a store 9, and 2
+// more for each further word. Who writes it waits; then EXIT and the end.
+static void test_reads_late(void **state) {
+    (void)state;
+    static const struct {
+        const char *inst;
+        uint64_t read;
+        bool shared;
+    } cases[] = {{"LDG R1 <- R2 @0", 6, false},        {"STG <- R2 R3 @0", 9, false},
+                 {"STG.64 <- R2 R3 @0 +8", 11, false}, {"STG.128 <- R2 R3 @0 +16", 15, false},
+                 {"STL <- R2 R3 @0", 9, false},        {"STS <- R2 R3 @0", 9, true}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        kern *k = kern_new(1, 32);
+        more(k, "%s | rbar 0\nFFMA R2 <- R5 | wait 1\nEXIT", cases[n].inst);
+        ran x = run_on(GPU("lsu.read_load=6", "lsu.read_store=9", "lsu.read_word=2"), k);
+        uint64_t waited = cases[n].read - 1; // from the cycle after its issue on
+        assert_int_equal(x.t->by_inst[1][ORR_STALL_SHORT], cases[n].shared ? waited : 0);
+        assert_int_equal(x.t->by_inst[1][ORR_STALL_LONG], cases[n].shared ? 0 : waited);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
+// A store at 0, EXIT at 1. Its register has been read at 9, and 8 later the warp is gone. A fence for the
+// block (20 cycles) does not wait for that.
+static void test_drain(void **state) {
+    (void)state;
+    kern *k = kern_of(1, 32, "STG <- R2 R3 @0\nEXIT");
+    ran x = run_on(GPU("lsu.read_store=9", "lsu.drain=8"), k);
+    assert_int_equal(x.t->spans[0].end, 17);
+    assert_int_equal(stalled(&x, ORR_STALL_DRAIN), 15);
+    ran_free(&x);
+    kern_free(k);
+    k = kern_of(1, 32, "STG <- R2 R3 @0\nMEMBAR 0\nEXIT");
+    x = run_on(GPU("lsu.read_store=9", "lsu.drain=8"), k);
+    assert_int_equal(x.t->spans[0].end, 1 + 20 + 1);
+    ran_free(&x);
+    kern_free(k);
+}
+
+// Constants by index: two words take 2 cycles more of the port, and 11 until the second is there; 32 words 31
+// times that. An atomic in shared memory takes 3 cycles more than a load's 20.
+static void test_latencies(void **state) {
+    (void)state;
+    const char *text = "%s\nFFMA R3 <- R1\nEXIT";
+    static const struct {
+        const char *inst;
+        uint64_t cycles;
+    } cases[] = {{"LDC R1 <- R2 @0 +0", 27},
+                 {"LDC R1 <- R2 @0 +4 m3", 27 + 11},
+                 {"LDC R1 <- R2 @0 +4", 27 + 31 * 11},
+                 {"LDS R1 <- R2 @0", 20},
+                 {"ATOMS R1 <- R2 @0", 23}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        kern *k = kern_new(1, 32);
+        more(k, text, cases[n].inst);
+        assert_int_equal(cycles_of(GPU("const.interval=2", "const.word_latency=11", "shared.atomic=3"), k),
+                         cases[n].cycles + 2);
+    }
+}
+
+// SMs are filled with a block every 2 cycles: eight of them start at 0 to 14 and end a cycle later. What
+// takes 10 cycles for each is noticing their ends: from 1 on, the kernel has ended at 81. Blocks that end far
+// apart are noticed as they come: the last of them 10 cycles after its end.
+static void test_fill(void **state) {
+    (void)state;
+    kern *k = kern_of(8, 32, "EXIT");
+    ran x = run_on(
+        GPU("sm.count=8", "limit.sm_blocks=1", "launch.block_interval=10", "launch.fill_interval=2"), k);
+    for (uint64_t n = 0; n < 8; n++) assert_int_equal(x.t->spans[n].start, 2 * x.t->spans[n].block);
+    assert_int_equal(x.cycles, 1 + 8 * 10);
+    ran_free(&x);
+    kern_free(k);
+    k = kern_new(2, 32);
+    more(k, "block tb 1\n");
+    for (int n = 0; n < 20; n++) more(k, "FFMA R1 <- R1");
+    more(k, "block\nEXIT");
+    x = run_on(GPU("sm.count=2", "limit.sm_blocks=1", "launch.block_interval=10", "launch.fill_interval=2"),
+               k);
+    // Block 1 starts at 2 and takes 20 results of 10 cycles each, of which EXIT waits for none: 192.
+    assert_int_equal(x.cycles, 2 + 192 + 10);
+    ran_free(&x);
+    kern_free(k);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_indirect),   cmocka_unit_test(test_switch), cmocka_unit_test(test_sync_again),
+        cmocka_unit_test(test_reads_late), cmocka_unit_test(test_drain),  cmocka_unit_test(test_latencies),
+        cmocka_unit_test(test_fill),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
