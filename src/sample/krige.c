@@ -33,7 +33,7 @@ static double covariance(const double *a, const double *b) {
 }
 
 void orr_krige_begin(orr_krige *f, const double *x, const double *count, uint32_t n, double weight) {
-    *f = (orr_krige){.n = n, .x = x, .least = 1, .noise = ORR_SP_ALIKE};
+    *f = (orr_krige){.n = n, .x = x, .noise = ORR_SP_ALIKE};
     f->c = orr_malloc(((size_t)n * n + 1) * sizeof *f->c);
     f->with_sum = orr_calloc(n + 1, sizeof *f->with_sum);
     f->chosen = orr_malloc((n + 1) * sizeof *f->chosen);
@@ -73,7 +73,7 @@ static void simulate(orr_krige *f, uint32_t i) {
 }
 
 // There are fewer than there must be, of those there are.
-static bool lacking(const orr_krige *f) { return f->nchosen < f->least && f->nchosen < f->n; }
+static bool lacking(const orr_krige *f) { return !f->nchosen && f->n; }
 
 void orr_krige_choose(orr_krige *fields, uint32_t n, double target) {
     for (;;) {

@@ -134,22 +134,12 @@ static bool all_equal(const kernel *k) {
     return true;
 }
 
-// Launches that differ in any of their blocks also differ by chance, seen by up to 10 %: where they are most
-// of what there is, two are simulated at least. Of a single cluster those are from its halves in time.
-static uint32_t least_of(kernel *k, double weight) {
-    if (weight <= 0.5 || k->n < 2 || all_equal(k)) return 1;
-    if (k->nclusters == 1) {
-        for (size_t i = 0; i < k->n; i++) k->cluster[i] = i >= k->n / 2;
-        k->nclusters = 2;
-    }
-    return 2;
-}
-
-// Where the blocks of a launch are unequal its time depends on which of them meet on an SM.
+// Where the blocks of a launch are unequal its time depends on which of them meet on an SM; not where the
+// same ones meet in every launch.
 static double noise_of(const kernel *k) {
     double cov = 0;
     for (size_t i = 0; i < k->n; i++) cov += k->p->launches.at[k->member[i]].cov / (double)k->n;
-    return cov > UNEQUAL ? ORR_SP_UNEVEN : ORR_SP_ALIKE;
+    return cov > UNEQUAL && !all_equal(k) ? ORR_SP_UNEVEN : ORR_SP_ALIKE;
 }
 
 static orr_plan_part *parts_of(orr_plan *plan, uint32_t launch, uint32_t cluster, uint32_t n) {
@@ -213,10 +203,8 @@ orr_plan orr_plan_make(const orr_sampling_profile *p, double threshold, double t
     for (uint32_t n = 0; n < nkernels; n++) {
         kernel *k = &kernels[n];
         double weight = insts > 0 ? k->insts / insts : 0;
-        uint32_t least = target > 0 ? least_of(k, weight) : 1;
         find_representatives(k);
         if (target > 0) orr_krige_begin(&fields[n], k->rep_v, k->count, k->nclusters, weight);
-        fields[n].least = least;
         fields[n].noise = noise_of(k);
     }
     if (target > 0) orr_krige_choose(fields, nkernels, target);

@@ -94,14 +94,12 @@ typedef struct orr_krige {   // a kernel
     double *with_sum;        // [n] covariance with the sum over all
     double variance;         // of that sum
     uint32_t *chosen, nchosen;
-    uint32_t least; // to choose: 1 unless it is set
-    double noise;   // what launches of the same features differ by: ORR_SP_ALIKE unless it is set
-    bool *taken;    // [n]
+    double noise; // what launches of the same features differ by: ORR_SP_ALIKE unless it is set
+    bool *taken;  // [n]
 } orr_krige;
 // count: launches at each point; weight: of the kernel among all.
 void orr_krige_begin(orr_krige *f, const double *x, const double *count, uint32_t n, double weight);
-// Chooses of all kernels until the standard deviation of the sum is below the target, of each `least` at
-// least.
+// Chooses of all kernels until the standard deviation of the sum is below the target, of each one at least.
 void orr_krige_choose(orr_krige *fields, uint32_t n, double target);
 void orr_krige_end(orr_krige *f);                                       // before the first _weights
 void orr_krige_weights(const orr_krige *f, const double *x, double *w); // w: [nchosen]
