@@ -20,9 +20,9 @@ typedef struct orr_ledger {
     uint32_t at[ORR_LEDGER_N];
 } orr_ledger;
 
-// Takes `cost` at or after t, both in units of which a stretch has 2^shift (shift < ORR_LEDGER_USED); returns
-// when the last of it is over.
-static inline uint64_t orr_ledger_take(orr_ledger *l, uint64_t t, uint64_t cost, unsigned shift) {
+// The whole search; orr_ledger_take is for callers.
+__attribute__((noinline, unused)) static uint64_t orr_ledger_search(orr_ledger *l, uint64_t t, uint64_t cost,
+                                                                    unsigned shift) {
     const uint32_t all = 1u << shift, mine = (1u << ORR_LEDGER_USED) - 1;
     uint64_t b = t >> shift, end = t;
     uint32_t begin = (uint32_t)t & (all - 1);
@@ -49,6 +49,22 @@ static inline uint64_t orr_ledger_take(orr_ledger *l, uint64_t t, uint64_t cost,
         begin = 0;
     }
     return end;
+}
+
+// Takes `cost` at or after t, both in units of which a stretch has 2^shift (shift < ORR_LEDGER_USED); returns
+// when the last of it is over.
+static inline uint64_t orr_ledger_take(orr_ledger *l, uint64_t t, uint64_t cost, unsigned shift) {
+    const uint32_t all = 1u << shift, mine = (1u << ORR_LEDGER_USED) - 1;
+    uint64_t b = t >> shift;
+    uint32_t *e = &l->at[b % ORR_LEDGER_N], who = (uint32_t)b << ORR_LEDGER_USED,
+             begin = (uint32_t)t & (all - 1);
+    uint32_t used = (*e & ~mine) == who ? *e & mine : 0;
+    if (begin < used) begin = used;
+    if (b - l->full >= l->to - l->full && cost && cost < all - begin) { // all of it is free there
+        *e = who | (used + (uint32_t)cost);
+        return (b << shift) + begin + cost;
+    }
+    return orr_ledger_search(l, t, cost, shift);
 }
 
 #endif

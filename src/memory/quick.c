@@ -21,7 +21,8 @@
 #include "memory/tags.h"
 
 typedef struct bank {
-    uint64_t row, before; // + 1; open, and the one before
+    _Alignas(64) uint64_t row; // + 1
+    uint64_t before;           // open, and the one before
     uint64_t opened, column, activate, used;
 } bank;
 
@@ -30,40 +31,49 @@ typedef struct channel {
     bank *bank;
 } channel;
 
-#define ANSWERED 16u
 typedef struct slice {
-    orr_ledger in, atomics[2];          // atomics: by a line's lowest bit (l2.atomic_units)
-    orr_l2_answered answered[ANSWERED]; // loads that others of the same line are answered with (l2.merge)
+    orr_ledger in, atomics[2];  // atomics: by a line's lowest bit (l2.atomic_units)
+    orr_l2_met met[ORR_L2_MET]; // loads that others of the same line and GPC are answered with (l2.merge)
 } slice;
 
-// Where the last chunks went: finding it out takes a hash of the whole number.
+// Where the last chunks went: finding it out takes a hash of the whole number, except where one look at a
+// table does (l2.hash = chance).
 #define CHUNKS 1024u
 typedef struct chunk {
     uint64_t number, tag; // number + 1; tag of its first line
     uint32_t unit;
 } chunk;
 
+typedef struct unit {      // what goes together: a slice and a channel behind it
+    uint16_t slice, other; // other: the one in the other half that keeps copies of its lines
+    uint16_t channel;
+    uint8_t side;
+} unit;
+
 struct orr_quick {
-    chunk chunks[CHUNKS];
     orr_l2_config l2;
     orr_dram_config dram;
-    orr_spread spread;
     slice *slice;
     orr_tags *tags; // [slice]
     channel *channel;
+    unit *unit;
+    uint8_t *half_of; // SM
+    uint16_t *gpc_of;
+    uint64_t takes[5], write_takes[5]; // ticks of a slice's port, by sectors
+    uint8_t *place_of;                 // of a slice among those that share a channel
     uint32_t nslices, nchannels, units, parts;
-    uint16_t *slice_of, *channel_of; // unit
-    uint8_t *side_of;
-    uint8_t *place_of; // of a slice among those that share a channel
     uint32_t sharing;
     uint64_t
         base; // when the launch began: time goes on from launch to launch, so that nothing has to be cleared
     uint64_t column;       // with what refresh takes
     uint32_t behind_slice; // channels that a slice uses
     uint64_t l2_bytes;
-    uint32_t tpc; // SMs of one
     orr_memsys_stats stats;
+    orr_spread spread;
+    chunk chunks[CHUNKS];
 };
+
+static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
     if (g->l2_size / g->l2_slices < ORR_LINE) {
@@ -75,7 +85,6 @@ orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
     q->nslices = (uint32_t)g->l2_slices;
     q->nchannels = (uint32_t)g->dram_channels;
     q->l2_bytes = (uint64_t)g->l2_size;
-    q->tpc = orr_gpc_sms(g);
     orr_dram_configure(&q->dram, g);
     orr_l2_configure(&q->l2, g, &q->dram);
     q->column = (uint64_t)((double)q->dram.column * 100 / g->dram_efficiency);
@@ -96,19 +105,28 @@ orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
     q->behind_slice = q->units / q->nslices;
     q->slice = orr_calloc(q->nslices, sizeof *q->slice);
     q->channel = orr_calloc(q->nchannels, sizeof *q->channel);
-    q->slice_of = orr_calloc(q->units, sizeof *q->slice_of);
-    q->channel_of = orr_calloc(q->units, sizeof *q->channel_of);
+    q->unit = orr_calloc(q->units, sizeof *q->unit);
     q->place_of = orr_calloc(q->nslices, sizeof *q->place_of);
-    q->side_of = orr_calloc(q->units, sizeof *q->side_of);
+    q->half_of = orr_calloc((size_t)g->sm_count, sizeof *q->half_of);
+    q->gpc_of = orr_calloc((size_t)g->sm_count, sizeof *q->gpc_of);
+    for (uint32_t n = 0; n < (uint32_t)g->sm_count; n++) {
+        q->half_of[n] = (uint8_t)orr_half_of_sm(n, q->l2.gpc);
+        q->gpc_of[n] = (uint16_t)(n / q->l2.gpc);
+    }
+    for (uint64_t n = 0; n < 5; n++) {
+        q->takes[n] = max(q->l2.lookup, n * q->l2.sector);
+        q->write_takes[n] = max(q->l2.lookup, n * q->l2.write_sector);
+    }
     uint32_t unit = 0;
     for (uint64_t p = 0; p < q->parts; p++) {
         uint64_t s0 = p * q->nslices / q->parts, s1 = (p + 1) * q->nslices / q->parts;
         uint64_t c0 = p * q->nchannels / q->parts, c1 = (p + 1) * q->nchannels / q->parts;
         for (uint64_t s = s0; s < s1; s++)
             for (uint64_t c = c0; c < c1 && unit < q->units; c++, unit++) {
-                q->slice_of[unit] = (uint16_t)s;
-                q->channel_of[unit] = (uint16_t)c;
-                q->side_of[unit] = (uint8_t)(p * (uint64_t)g->l2_partitions / q->parts);
+                q->unit[unit].slice = (uint16_t)s;
+                q->unit[unit].other = (uint16_t)((s + q->nslices / 2) % q->nslices);
+                q->unit[unit].channel = (uint16_t)c;
+                q->unit[unit].side = (uint8_t)(p * (uint64_t)g->l2_partitions / q->parts);
                 q->place_of[s] = (uint8_t)(s - s0);
             }
         if (s1 - s0 > q->sharing) q->sharing = (uint32_t)(s1 - s0);
@@ -116,7 +134,8 @@ orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
     uint64_t bytes = (uint64_t)g->l2_size / (uint64_t)g->l2_slices;
     q->tags = orr_calloc(q->nslices, sizeof *q->tags);
     orr_tags_init(q->tags, q->nslices, bytes / ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed);
-    for (uint32_t c = 0; c < q->nchannels; c++) q->channel[c].bank = orr_calloc(q->dram.banks, sizeof(bank));
+    for (uint32_t n = 0; n < q->nslices; n++) q->tags[n].together = q->l2.chunk_shift;
+    for (uint32_t c = 0; c < q->nchannels; c++) q->channel[c].bank = orr_apart(q->dram.banks, sizeof(bank));
     return q;
 }
 
@@ -127,14 +146,12 @@ void orr_quick_free(orr_quick *q) {
     for (uint32_t c = 0; c < q->nchannels; c++) free(q->channel[c].bank);
     free(q->slice);
     free(q->channel);
-    free(q->slice_of);
-    free(q->channel_of);
+    free(q->unit);
     free(q->place_of);
-    free(q->side_of);
+    free(q->half_of);
+    free(q->gpc_of);
     free(q);
 }
-
-static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 // Books `cost` ticks at or after t; when it begins.
 static uint64_t book(orr_ledger *l, uint64_t t, uint64_t cost) {
@@ -146,12 +163,11 @@ static uint64_t book(orr_ledger *l, uint64_t t, uint64_t cost) {
 static uint32_t columns(const orr_dram_config *c, uint8_t sectors) {
     if (c->atom == 4) return 1;
     if (c->atom == 2) return (uint32_t)((sectors & 3) != 0) + ((sectors & 12) != 0);
-    return (uint32_t)orr_popc(sectors);
+    return orr_sectors_in(sectors);
 }
 
 // A line of a channel: bank and row as dram.c has them.
-static bank *bank_of(orr_quick *q, channel *ch, uint64_t line, uint64_t *row) {
-    const orr_dram_config *c = &q->dram;
+static inline bank *bank_of(const orr_dram_config *c, channel *ch, uint64_t line, uint64_t *row) {
     uint64_t run = (line & ((1ull << ORR_CHUNK_BITS) - 1)) >> c->run_shift;
     uint64_t column = orr_divide(c->bank_div, run);
     *row = orr_divide(c->row_div, column);
@@ -159,31 +175,30 @@ static bank *bank_of(orr_quick *q, channel *ch, uint64_t line, uint64_t *row) {
     return &ch->bank[turned - orr_divide(c->bank_div, turned) * c->banks];
 }
 
-static uint64_t dram(orr_quick *q, uint32_t unit, uint64_t tag, uint8_t sectors, bool write, uint64_t t) {
+static uint64_t dram(orr_quick *q, uint32_t at, uint64_t tag, uint8_t sectors, bool write, uint64_t t) {
     const orr_dram_config *c = &q->dram;
     uint32_t shift = q->l2.chunk_shift;
-    uint32_t s = q->slice_of[unit];
-    channel *ch = &q->channel[q->channel_of[unit]];
-    uint64_t chunk = (tag >> shift) / q->behind_slice * q->sharing + q->place_of[s];
+    const unit *u = &q->unit[at];
+    channel *ch = &q->channel[u->channel];
+    uint64_t chunk = tag >> shift;
+    if (q->behind_slice > 1) chunk /= q->behind_slice;
+    chunk = chunk * q->sharing + q->place_of[u->slice];
     uint64_t row, line = chunk << shift | (tag & ((1ull << shift) - 1));
     uint32_t n = columns(c, sectors);
-    (write ? &q->stats.dram_write : &q->stats.dram_read)[0] += (uint64_t)orr_popc(sectors);
-    q->stats.dram_busy += n * c->column;
+    (write ? &q->stats.dram_write : &q->stats.dram_read)[0] += orr_sectors_in(sectors);
     t += q->l2.before;
-    bank *b = bank_of(q, ch, line, &row);
+    bank *b = bank_of(c, ch, line, &row);
     bool hit = b->row == row + 1 && t < b->used + c->idle;
     hit |= b->before == row + 1 && t < b->opened;
     if (!hit && !write) {
-        uint64_t at = max(t + (b->row && t < b->used + c->idle ? c->rp : 0), b->activate);
-        at = book(&ch->activations, at, c->rrd);
+        uint64_t open = max(t + (b->row && t < b->used + c->idle ? c->rp : 0), b->activate);
+        open = book(&ch->activations, open, c->rrd);
         b->before = b->row;
         b->row = row + 1;
-        b->opened = at;
-        b->column = at + c->rcd;
-        b->activate = at + c->rc;
+        b->opened = open;
+        b->column = open + c->rcd;
+        b->activate = open + c->rc;
     }
-    q->stats.row_hit += n - !hit;
-    q->stats.row_miss += !hit;
     uint64_t ready = b->row == row + 1 ? max(t, b->column) : t;
     b->used = max(b->used, ready);
     uint64_t data = book(&ch->bus, ready + (write ? c->wl : c->cl), n * q->column);
@@ -204,27 +219,32 @@ static void find_unit(orr_quick *q, uint64_t number, chunk *c) {
 }
 
 static inline uint32_t unit_of(orr_quick *q, uint64_t line, uint64_t *tag) {
-    uint64_t number = line >> q->l2.chunk_shift;
+    uint64_t number = line >> q->l2.chunk_shift, within = line & ((1ull << q->l2.chunk_shift) - 1);
+    if (q->spread.thrown && q->behind_slice == 1) {
+        uint32_t at = orr_spread_unit(&q->spread, number, tag);
+        *tag = *tag << q->l2.chunk_shift | within;
+        return at;
+    }
     chunk *c = &q->chunks[number % CHUNKS];
     if (c->number != number + 1) find_unit(q, number, c);
-    *tag = c->tag | (line & ((1ull << q->l2.chunk_shift) - 1));
+    *tag = c->tag | within;
     return c->unit;
 }
 
-void orr_quick_prefetch(orr_quick *q, uint64_t line, uint32_t sm) {
-    uint64_t tag;
-    uint32_t unit = unit_of(q, line, &tag), home = q->slice_of[unit];
-    orr_tags_prefetch(&q->tags[home], tag);
-    if (q->l2.copies && orr_half_of_sm(sm, q->tpc) != q->side_of[unit])
-        orr_tags_prefetch(&q->tags[(home + q->nslices / 2) % q->nslices], tag | ORR_L2_FAR);
+orr_quick_place orr_quick_find(orr_quick *q, uint64_t line, uint32_t sm) {
+    orr_quick_place p;
+    p.unit = (uint16_t)unit_of(q, line, &p.tag);
+    const unit *u = &q->unit[p.unit];
+    p.gpc = q->gpc_of[sm];
+    p.far = q->l2.copies && q->half_of[sm] != u->side;
+    orr_tags_prefetch(&q->tags[u->slice], p.tag);
+    if (p.far) orr_tags_prefetch(&q->tags[u->other], p.tag | ORR_L2_FAR);
+    return p;
 }
 
-int orr_quick_side_of(orr_quick *q, uint64_t line) {
-    uint64_t tag;
-    return q->side_of[unit_of(q, line, &tag)];
-}
+int orr_quick_side_of(const orr_quick *q, const orr_quick_place *p) { return q->unit[p->unit].side; }
 
-static uint8_t together(const orr_l2_config *c, uint8_t sectors) {
+static inline uint8_t together(const orr_l2_config *c, uint8_t sectors) {
     if (c->sector_shift == 0) return sectors;
     if (c->sector_shift == 2) return sectors ? 15 : 0;
     return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
@@ -236,18 +256,18 @@ typedef struct line { // of a slice
 } line;
 
 // Times of lines are cycles, 32 bits of them; how many of them are left at t, 0: it is there.
-static uint64_t left(const line *l, uint64_t t) {
+static inline uint64_t left(const line *l, uint64_t t) {
     uint32_t now = (uint32_t)(t / ORR_TICKS), n = l->at.set->latest - now;
     if (!(l->at.set->coming >> l->way & 1) || n >= 1u << 24) return 0;
     n = l->at.when[l->way] - now;
     return n < 1u << 24 ? n : 0;
 }
-static uint64_t comes(const line *l, uint64_t t) {
+static inline uint64_t comes(const line *l, uint64_t t) {
     uint64_t n = left(l, t);
     return n ? (t / ORR_TICKS + n) * ORR_TICKS : t;
 }
 // More of it comes, at `there`.
-static void expect(const line *l, uint8_t sectors, uint64_t t, uint64_t there) {
+static inline void expect(const line *l, uint8_t sectors, uint64_t t, uint64_t there) {
     uint32_t when = (uint32_t)((there + ORR_TICKS - 1) / ORR_TICKS);
     if (comes(l, t) < there) l->at.when[l->way] = when;
     if ((uint32_t)(when - l->at.set->latest) < 1u << 31) l->at.set->latest = when;
@@ -255,160 +275,157 @@ static void expect(const line *l, uint8_t sectors, uint64_t t, uint64_t there) {
     l->at.set->sectors[l->way] |= sectors;
 }
 
-// The line of a tag, which takes the place of another when it is not there. Where that one was in memory is
-// not kept: writing it back takes its time at the channel of the new one.
-static line line_of(orr_quick *q, uint32_t unit, slice *s, uint64_t tag, uint64_t t) {
-    const orr_tags *tags = &q->tags[s - q->slice];
+// A line that is not there takes the place of another: the way. Where that one was in memory is not kept:
+// writing it back takes its time at the channel of the new one.
+static uint32_t replace(orr_quick *q, uint32_t at, orr_tag_set *set, uint32_t ways, uint16_t name,
+                        uint64_t tag, uint64_t t) {
+    uint32_t way = (uint32_t)(set->order >> 4 * (ways - 1)) & 15;
+    uint8_t dirty = set->sectors[way] >> 4;
+    bool old = set->tag[way] != 0;
+    set->tag[way] = name;
+    set->sectors[way] = 0;
+    set->coming &= (uint16_t) ~(1u << way);
+    if (old && dirty) dram(q, at, tag, dirty, true, t);
+    return way;
+}
+
+// The line of a tag in a slice.
+__attribute__((always_inline)) static inline line line_of(orr_quick *q, uint32_t at, uint32_t slice,
+                                                          uint64_t tag, uint64_t t) {
+    const orr_tags *tags = &q->tags[slice];
     line l = {.at = orr_tags_of(tags, tag)};
     l.way = orr_tags_find(&l.at);
-    if (l.way == ORR_NO_WAY) {
-        l.way = orr_tags_oldest(tags, &l.at);
-        bool old = l.at.set->tag[l.way] != 0;
-        uint8_t dirty = orr_tags_dirty(&l.at, l.way);
-        orr_tags_put(&l.at, l.way, l.at.tag);
-        q->stats.evicted += old;
-        if (old && dirty) {
-            q->stats.written_back += (uint64_t)orr_popc(dirty);
-            dram(q, unit, tag, dirty, true, t);
-        }
-    }
+    if (l.way == ORR_NO_WAY) l.way = replace(q, at, l.at.set, tags->ways, l.at.tag, tag, t);
     orr_tags_touch(&l.at, l.way);
     return l;
 }
 
-// Sectors `want` of a line are asked for at t.
-static void fetch(orr_quick *q, uint32_t unit, const line *l, uint64_t tag, uint8_t want, uint64_t t) {
-    expect(l, want, t, dram(q, unit, tag, want, false, t));
+// A load that meets another of its line and GPC, on its way or not long answered (l2.c), has its answer.
+static inline orr_l2_met *met_at(slice *s, uint64_t tag, uint32_t gpc) {
+    return &s->met[(tag * 0x9e3779b97f4a7c15u >> 52 ^ gpc) % ORR_L2_MET];
 }
-
-static bool join(const orr_quick *q, slice *s, uint8_t sectors, uint64_t tag, uint64_t time,
-                 orr_quick_reply *reply) {
-    orr_l2_answered *a = &s->answered[tag % ANSWERED];
-    if (a->line != tag || !a->n || sectors & ~a->sectors || a->n >= q->l2.merge ||
-        time > a->taken + 4 * q->l2.lookup)
+static inline bool join(const orr_quick *q, orr_l2_met *e, uint64_t tag, uint32_t gpc, uint8_t sectors,
+                        uint64_t time) {
+    if (e->line != tag || e->gpc != gpc || e->sectors != sectors || !e->n || e->n >= q->l2.merge ||
+        time > e->reply + q->l2.merge_time)
         return false;
-    a->n++;
-    *reply = (orr_quick_reply){time, a->reply};
+    e->n++;
     return true;
 }
 
-static void store(orr_quick *q, uint32_t unit, const orr_request *r, uint64_t tag, uint8_t whole,
-                  uint64_t t) {
-    slice *s = &q->slice[q->slice_of[unit]];
-    line l = line_of(q, unit, s, tag, t);
+static void store(orr_quick *q, uint32_t at, const orr_request *r, uint64_t tag, uint8_t whole, uint64_t t) {
+    line l = line_of(q, at, q->unit[at].slice, tag, t);
     uint8_t *sectors = &l.at.set->sectors[l.way], dirty = *sectors >> 4;
     uint8_t here = *sectors & 15, part = r->sectors & (uint8_t) ~(whole | here),
             want = q->l2.fetch ? part : 0;
-    q->stats.write_present[r->from] += (uint64_t)orr_popc(r->sectors & (here | dirty));
     // Sectors written in part are whole when they have been written twice: which bytes is not kept.
     uint8_t twice = part & dirty;
     *sectors |= (uint8_t)(r->sectors << 4 | (whole & r->sectors) | (q->l2.fetch ? 0 : twice));
-    if (want) {
-        fetch(q, unit, &l, tag, want, t);
-        q->stats.fetched_for_write += (uint64_t)orr_popc(want);
-    }
-    q->stats.write[r->from] += (uint64_t)orr_popc(r->sectors);
-    q->stats.write_hit[r->from] += (uint64_t)orr_popc(r->sectors & (uint8_t)~want);
+    if (want) expect(&l, want, t, dram(q, at, tag, want, false, t));
+    q->stats.write[r->from] += orr_sectors_in(r->sectors);
 }
 
 // Sectors leave by a slice's port from t on; the time of the last. The port is as wide as the one that a
 // load has come by, which was taken for as long as its sectors need: it does not wait twice.
-static uint64_t leave(const orr_quick *q, uint64_t n, uint64_t t) {
+static inline uint64_t leave(const orr_quick *q, uint64_t n, uint64_t t) {
     return n ? t + (n - 1) * q->l2.sector : t;
 }
 
-// A load or an atomic at the slice of its line; returns when its last sector leaves.
-static uint64_t load(orr_quick *q, uint32_t unit, const orr_request *r, uint64_t tag, uint64_t t) {
-    slice *s = &q->slice[q->slice_of[unit]];
-    uint64_t n = (uint64_t)orr_popc(r->sectors);
-    line l = line_of(q, unit, s, tag, t);
-    uint8_t here = orr_tags_valid(&l.at, l.way), lack = r->sectors & (uint8_t)~here;
-    bool coming = left(&l, t) != 0;
-    if (lack) fetch(q, unit, &l, tag, together(&q->l2, lack) & (uint8_t)~here, t);
-    t = comes(&l, t);
-    if (r->kind == ORR_REQ_READ) {
-        q->stats.read[r->from] += n;
-        (coming ? q->stats.read_pending : q->stats.read_hit)[r->from] +=
-            (uint64_t)orr_popc(r->sectors & here);
-        return leave(q, n, t);
+// Sectors of a line at its own slice, for a load or an atomic: when they are there.
+__attribute__((always_inline)) static inline line want(orr_quick *q, uint32_t at, uint64_t tag,
+                                                       uint8_t sectors, uint64_t *t) {
+    line l = line_of(q, at, q->unit[at].slice, tag, *t);
+    uint8_t here = orr_tags_valid(&l.at, l.way), lack = sectors & (uint8_t)~here;
+    if (lack) {
+        lack = together(&q->l2, lack) & (uint8_t)~here;
+        expect(&l, lack, *t, dram(q, at, tag, lack, false, *t));
     }
+    *t = comes(&l, *t);
+    return l;
+}
+
+// A load at the slice of its line; returns when its last sector leaves.
+__attribute__((always_inline)) static inline uint64_t load(orr_quick *q, uint32_t at, uint64_t tag,
+                                                           uint8_t sectors, uint64_t t) {
+    want(q, at, tag, sectors, &t);
+    return leave(q, orr_sectors_in(sectors), t);
+}
+
+static uint64_t atomic(orr_quick *q, uint32_t at, const orr_request *r, uint64_t tag, uint64_t t) {
+    line l = want(q, at, tag, r->sectors, &t);
+    uint64_t n = orr_sectors_in(r->sectors), ops = (r->ops ? r->ops : 1) * q->l2.atomic;
     q->stats.atomic += n;
-    q->stats.atomic_hit += (uint64_t)orr_popc(r->sectors & here);
     l.at.set->sectors[l.way] |= (uint8_t)(r->sectors << 4);
-    uint64_t ops = (r->ops ? r->ops : 1) * q->l2.atomic;
-    t = book(&s->atomics[r->line & q->l2.atomic_units], t, ops) + ops;
+    t = book(&q->slice[q->unit[at].slice].atomics[r->line & q->l2.atomic_units], t, ops) + ops;
     return r->kind == ORR_REQ_REDUCE ? t : leave(q, n, t + q->l2.atomic_more);
 }
 
 // A load of a line of the other half: from this half's copy, or from there and kept.
-static uint64_t load_copy(orr_quick *q, uint32_t unit, slice *near, const orr_request *r, uint64_t tag,
-                          uint64_t t) {
-    uint64_t n = (uint64_t)orr_popc(r->sectors), mine = tag | ORR_L2_FAR;
-    uint32_t own = (uint32_t)(near - q->slice) * q->behind_slice; // of what it has to write back
-    line l = line_of(q, own < q->units ? own : unit, near, mine, t);
-    uint8_t missing = r->sectors & (uint8_t)~orr_tags_valid(&l.at, l.way);
+__attribute__((noinline)) static uint64_t load_copy(orr_quick *q, uint32_t at, uint64_t tag, uint8_t sectors,
+                                                    uint64_t t) {
+    const unit *u = &q->unit[at];
+    uint32_t own = u->other * q->behind_slice; // of what it has to write back
+    line l = line_of(q, own < q->units ? own : at, u->other, tag | ORR_L2_FAR, t);
+    uint8_t missing = sectors & (uint8_t)~orr_tags_valid(&l.at, l.way);
     if (missing) {
-        orr_request far = *r;
-        far.sectors = missing;
-        uint64_t takes = max(q->l2.lookup, (uint64_t)orr_popc(missing) * q->l2.sector);
-        uint64_t there = book(&q->slice[q->slice_of[unit]].in, t + q->l2.far, takes);
-        there = load(q, unit, &far, tag, there) + q->l2.far;
+        uint64_t takes = q->takes[orr_sectors_in(missing)];
+        uint64_t there = book(&q->slice[u->slice].in, t + q->l2.far, takes);
+        there = load(q, at, tag, missing, there) + q->l2.far;
         expect(&l, missing, t, there);
-    } else {
-        q->stats.read[r->from] += n;
-        q->stats.read_hit[r->from] += n;
     }
-    t = comes(&l, t);
-    return leave(q, n, t);
+    return leave(q, orr_sectors_in(sectors), comes(&l, t));
 }
 
 // A line is written: the other half's copy is old.
-static void drop_copy(orr_quick *q, uint32_t home, uint64_t tag) {
-    orr_tag at = orr_tags_of(&q->tags[(home + q->nslices / 2) % q->nslices], tag | ORR_L2_FAR);
-    uint32_t way = orr_tags_find(&at);
-    if (way != ORR_NO_WAY) at.set->sectors[way] = 0;
+static void drop_copy(orr_quick *q, uint32_t at, uint64_t tag) {
+    orr_tag copy = orr_tags_of(&q->tags[q->unit[at].other], tag | ORR_L2_FAR);
+    uint32_t way = orr_tags_find(&copy);
+    if (way != ORR_NO_WAY) copy.set->sectors[way] = 0;
 }
 
-// A store or an atomic: done at the line's own slice, `far`: in the other half.
-static uint64_t change(orr_quick *q, uint32_t unit, const orr_request *r, uint64_t tag, uint8_t whole,
-                       bool far, uint64_t t) {
-    uint32_t home = q->slice_of[unit];
-    uint64_t takes = max(q->l2.lookup, (uint64_t)orr_popc(r->sectors) * q->l2.write_sector);
-    if (far) t = book(&q->slice[home].in, t + q->l2.far, takes);
-    if (q->l2.copies) drop_copy(q, home, tag);
-    if (r->kind != ORR_REQ_WRITE)
-        t = load(q, unit, r, tag, t);
-    else
-        store(q, unit, r, tag, whole, t);
-    return far && r->kind == ORR_REQ_ATOMIC ? t + q->l2.far : t;
-}
-
-orr_quick_reply orr_quick_ask(orr_quick *q, const orr_request *r, uint8_t whole) {
-    uint64_t tag, n = (uint64_t)orr_popc(r->sectors), time = r->time + q->base;
-    uint32_t unit = unit_of(q, r->line, &tag), home = q->slice_of[unit];
-    bool far = q->l2.copies && orr_half_of_sm(r->sm, q->tpc) != q->side_of[unit];
-    bool read = r->kind == ORR_REQ_READ;
-    uint64_t here = far ? tag | ORR_L2_FAR : tag;
-    slice *s = &q->slice[far ? (home + q->nslices / 2) % q->nslices : home];
-    orr_quick_reply reply;
-    if (q->l2.merge <= 1 || !read || !join(q, s, r->sectors, here, time, &reply)) {
-        uint64_t takes =
-            far && !read ? 0 : n * (r->kind == ORR_REQ_WRITE ? q->l2.write_sector : q->l2.sector);
-        takes = max(q->l2.lookup, takes);
-        reply.taken = book(&s->in, time, takes);
-        q->stats.slice_busy += takes;
+orr_quick_reply orr_quick_load(orr_quick *q, const orr_quick_place *p, uint8_t sectors, int from,
+                               uint64_t time) {
+    const unit *u = &q->unit[p->unit];
+    slice *s = &q->slice[p->far ? u->other : u->slice];
+    uint64_t here = p->far ? p->tag | ORR_L2_FAR : p->tag, n = orr_sectors_in(sectors);
+    orr_quick_reply reply = {.taken = time + q->base};
+    orr_l2_met *e = q->l2.merge > 1 ? met_at(s, here, p->gpc) : NULL;
+    if (e && join(q, e, here, p->gpc, sectors, reply.taken)) {
+        reply.done = max(e->reply, reply.taken);
+    } else {
+        reply.taken = book(&s->in, reply.taken, q->takes[n]);
         q->stats.requests++;
-        if (!read)
-            reply.done = change(q, unit, r, tag, whole, far, reply.taken);
-        else
-            reply.done =
-                far ? load_copy(q, unit, s, r, tag, reply.taken) : load(q, unit, r, tag, reply.taken);
-        if (read && q->l2.merge > 1)
-            s->answered[here % ANSWERED] = (orr_l2_answered){
-                .line = here, .taken = reply.taken, .reply = reply.done, .n = 1, .sectors = r->sectors};
+        q->stats.read[from] += n;
+        reply.done = p->far ? load_copy(q, p->unit, p->tag, sectors, reply.taken)
+                            : load(q, p->unit, p->tag, sectors, reply.taken);
+        if (e)
+            *e = (orr_l2_met){.line = here, .reply = reply.done, .gpc = p->gpc, .n = 1, .sectors = sectors};
     }
     reply.taken -= q->base;
     reply.done -= q->base;
+    if (reply.done > q->stats.last) q->stats.last = reply.done;
+    return reply;
+}
+
+// Done at the line's own slice, though an SM of the other half has asked its own.
+orr_quick_reply orr_quick_change(orr_quick *q, const orr_quick_place *p, const orr_request *r,
+                                 uint8_t whole) {
+    const unit *u = &q->unit[p->unit];
+    slice *s = &q->slice[p->far ? u->other : u->slice];
+    bool store_ = r->kind == ORR_REQ_WRITE;
+    uint32_t n = orr_sectors_in(r->sectors);
+    uint64_t t = r->time + q->base;
+    q->stats.requests++;
+    t = book(&s->in, t, p->far ? q->l2.lookup : store_ ? q->write_takes[n] : q->takes[n]);
+    orr_quick_reply reply = {.taken = t - q->base};
+    if (p->far) t = book(&q->slice[u->slice].in, t + q->l2.far, q->write_takes[n]);
+    if (q->l2.copies) drop_copy(q, p->unit, p->tag);
+    if (store_)
+        store(q, p->unit, r, p->tag, whole, t);
+    else
+        t = atomic(q, p->unit, r, p->tag, t);
+    if (p->far && r->kind == ORR_REQ_ATOMIC) t += q->l2.far;
+    reply.done = t - q->base;
     if (reply.done > q->stats.last) q->stats.last = reply.done;
     return reply;
 }
@@ -425,7 +442,7 @@ void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes) {
         if (line == last / ORR_LINE) sectors &= (uint8_t)(15 >> (3 - last % ORR_LINE / ORR_SECTOR));
         uint64_t tag;
         uint32_t unit = unit_of(q, line, &tag);
-        const orr_tags *tags = &q->tags[q->slice_of[unit]];
+        const orr_tags *tags = &q->tags[q->unit[unit].slice];
         orr_tag at = orr_tags_of(tags, tag);
         uint32_t way = orr_tags_find(&at);
         if (way == ORR_NO_WAY) {

@@ -17,14 +17,25 @@ typedef struct orr_quick_reply {
     uint64_t done;  // when its last sector has left the slice's port; stores: when it is in L2
 } orr_quick_reply;
 
+static inline uint32_t orr_sectors_in(uint8_t four) { // bits set: counting them is slow on many hosts
+    return (uint32_t)(0x4332322132212110u >> 4 * (four & 15)) & 15;
+}
+
 orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e);
 void orr_quick_free(orr_quick *q);
-// As for memsys.h: `time`, `line`, `sectors`, `kind`, `from` and `ops` of the request count. `whole`: sectors
-// of a store that are written whole.
-orr_quick_reply orr_quick_ask(orr_quick *q, const orr_request *r, uint8_t whole);
-// An SM will ask for this line: the host fetches what is known of it.
-void orr_quick_prefetch(orr_quick *q, uint64_t line, uint32_t sm);
-int orr_quick_side_of(orr_quick *q, uint64_t line);
+// Where a line is, as an SM sees it. The host fetches what is known of it: ask a little later.
+typedef struct orr_quick_place {
+    uint64_t tag;
+    uint16_t unit, gpc;
+    bool far;
+} orr_quick_place;
+orr_quick_place orr_quick_find(orr_quick *q, uint64_t line, uint32_t sm);
+int orr_quick_side_of(const orr_quick *q, const orr_quick_place *p);
+orr_quick_reply orr_quick_load(orr_quick *q, const orr_quick_place *p, uint8_t sectors, int from,
+                               uint64_t time);
+// Stores and atomics: `time`, `line`, `sectors`, `kind`, `from` and `ops` of the request count, as for
+// memsys.h. `whole`: sectors of a store that are written whole.
+orr_quick_reply orr_quick_change(orr_quick *q, const orr_quick_place *p, const orr_request *r, uint8_t whole);
 void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes);
 void orr_quick_flush(orr_quick *q);
 void orr_quick_restart(orr_quick *q); // time is 0 again; L2 stays

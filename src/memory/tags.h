@@ -30,6 +30,8 @@ typedef struct orr_tags {
     uint32_t *when;  // [set][way], where `coming` says so,
     uint8_t *merged; // and how many wait for it
     uint32_t sets, ways;
+    uint32_t mask;     // where sets are a power of two
+    uint32_t together; // so many lines in a row are in one set, log2
     bool hashed;
 } orr_tags;
 
@@ -46,6 +48,7 @@ static inline void orr_tags_init(orr_tags *all, uint32_t n, uint64_t lines, uint
         hashed = true;
     }
     orr_tags c = {.ways = ways, .sets = (uint32_t)(lines / ways), .hashed = hashed};
+    if (!(c.sets & (c.sets - 1))) c.mask = c.sets - 1;
     size_t sets = (size_t)c.sets * n, page = 2u << 20, places = sets * ORR_TAGS_WAYS;
     size_t bytes = (sets * sizeof *c.set + places * (sizeof *c.when + 1) + page - 1) / page * page;
     c.set = sets <= SIZE_MAX / 256 ? aligned_alloc(page, bytes) : NULL;
@@ -75,18 +78,19 @@ typedef struct orr_tag {
     uint8_t *merged;
     uint16_t tag;
 } orr_tag;
-static inline uint32_t orr_tags_index(const orr_tags *c, uint64_t line, uint64_t mix) {
-    if (c->sets == 1) return 0;
-    return (uint32_t)(c->hashed ? (mix >> 32) * c->sets >> 32 : line % c->sets);
+static inline uint32_t orr_tags_index(const orr_tags *c, uint64_t line) {
+    line >>= c->together;
+    if (c->hashed) return (uint32_t)((line * 0x9e3779b97f4a7c15ull >> 32) * c->sets >> 32);
+    return (uint32_t)(c->mask ? line & c->mask : line % c->sets);
 }
 static inline orr_tag orr_tags_of(const orr_tags *c, uint64_t line) {
     uint64_t mix = line * 0x9e3779b97f4a7c15ull;
-    uint32_t at = orr_tags_index(c, line, mix);
+    uint32_t at = orr_tags_index(c, line);
     size_t first = (size_t)at * ORR_TAGS_WAYS;
     return (orr_tag){&c->set[at], &c->when[first], &c->merged[first], (uint16_t)(mix >> 16 | 1)};
 }
 static inline void orr_tags_prefetch(const orr_tags *c, uint64_t line) {
-    __builtin_prefetch(&c->set[orr_tags_index(c, line, line * 0x9e3779b97f4a7c15ull)], 1);
+    __builtin_prefetch(&c->set[orr_tags_index(c, line)], 1);
 }
 // Which way has it.
 typedef uint16_t orr_tags_eight __attribute__((vector_size(16), may_alias));
@@ -104,6 +108,7 @@ static inline uint32_t orr_tags_find(const orr_tag *t) {
 // Way w is used now.
 static inline void orr_tags_touch(const orr_tag *t, uint32_t w) {
     uint64_t order = t->set->order, x = order ^ w * 0x1111111111111111u;
+    if ((order & 15) == w) return;
     uint64_t here = (x - 0x1111111111111111u) & ~x & 0x8888888888888888u;
     uint64_t newer = (1ull << ((uint32_t)__builtin_ctzll(here) & ~3u)) - 1;
     t->set->order = (order & ~(newer << 4 | 15)) | (order & newer) << 4 | w;

@@ -119,6 +119,15 @@ typedef struct amemo {
         uint8_t lanes;
     } at[MEMO_LINES];
 } amemo;
+// The same for lanes in a row (access.c, is_run), of which only the last one is kept.
+typedef struct arow {
+    uint32_t mask;
+    uint8_t head, stride, low; // low: of the address, the last 7 bits
+    uint8_t space, nlines;     // nlines 0: nothing is kept
+    uint8_t first, last;       // sectors of the first and of the last line; all of those between
+    uint8_t whole_first, whole_last, whole;
+    uint16_t cost, each, sectors;
+} arow;
 #define MEMOS 8
 typedef struct amemos { // the last patterns of an instruction
     uint32_t next;
@@ -126,6 +135,7 @@ typedef struct amemos { // the last patterns of an instruction
     // it one after the other, and how many more are taken to be without looking.
     uint16_t cost, each, sectors, lines;
     uint8_t space, alike, skip;
+    arow row;
     amemo memo[MEMOS];
 } amemos;
 
@@ -268,10 +278,56 @@ typedef struct acore {
         uint64_t line, leaves;
         uint8_t sectors;
     } stores[64];
+    int side;      // of L2
+    uint32_t port; // from the network
     tbuf *done;
     uint32_t places, accesses; // that its warps have room for
     orr_sm_counts n;
 } acore;
+
+typedef struct access { // one memory instruction at work
+    const orr_tinst *i;
+    uint64_t from; // cycle: the unit began with it
+    uint32_t cost;
+    uint16_t each; // shared memory: cycles of a pass
+    uint8_t space;
+    bool scattered; // its lanes have no regular distance
+} access;
+
+// A line's way to L2.
+enum {
+    TRIP_FILL,  // a load, into a way of L1
+    TRIP_READ,  // past it
+    TRIP_WRITE, // a store, or what L1 writes back
+    TRIP_ATOMIC,
+    TRIP_JOIN,  // none: the line comes with another trip,
+    TRIP_STAND, // for which no more can wait, so the unit does
+};
+#define UNKNOWN 0xffff0000u // in L1, when a line comes: with the trip of this number
+#define TRIPS   1024u
+#define WORKS   64u
+typedef struct atrip {
+    uint64_t line, done;
+    orr_quick_place place;
+    orr_tag_set *set; // of L1, and when the line's way of it is there
+    uint32_t *when;
+    uint32_t lag;            // cycles after the first line
+    uint32_t before, latest; // of the way and of the set, until it is made; JOIN, STAND: with which
+    uint16_t tag;
+    uint8_t kind, from, sectors, whole, lanes, way;
+} atrip;
+typedef struct awork { // an access under way
+    access k;
+    const amem *x;
+    uint64_t t, from, ready;
+    uint32_t trip, ntrips;
+    uint8_t which, index; // of the segment's; of the convoy's warps
+} awork;
+typedef struct aissue { // of the first warp
+    orr_trace at;
+    uint64_t when, held; // when it was issued, and the cycles it was held up
+    uint64_t rear;       // when the last of those that follow has its data
+} aissue;
 
 typedef struct machine {
     const orr_gpu *gpu;
@@ -307,6 +363,13 @@ typedef struct machine {
     orr_access access;
     orr_coalesced lines;
     uint8_t whole[ORR_LINES_MAX], lanes[ORR_LINES_MAX]; // by line: sectors a store writes whole; lanes
+    // of the segment at hand
+    const amem *first;
+    uint64_t late, skew;
+    uint32_t nwork, ntrips;
+    aissue issue[SEGMENT_INSTS];
+    awork work[WORKS];
+    atrip trips[TRIPS];
 } machine;
 
 // ---- code.c: a program and its latencies to what is simulated
@@ -339,18 +402,7 @@ void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when)
 void abt_block_warp_ended(acore *s, uint32_t id);
 
 // ---- access.c: what a memory instruction touches ---------------------------------------------------------
-#define LOCAL_LINES (1ull << 56) // local memory has line numbers of its own, far from all others
-typedef struct access {          // one memory instruction at work
-    const orr_tinst *i;
-    uint64_t from; // cycle: the unit began with it
-    uint32_t cost;
-    uint16_t each; // shared memory: cycles of a pass
-    uint8_t space;
-    bool scattered; // its lanes have no regular distance
-} access;
-static inline uint32_t sectors_in(uint8_t four) { // bits set: counting them is slow on many hosts
-    return (uint32_t)(0x4332322132212110u >> 4 * (four & 15)) & 15;
-}
+#define LOCAL_LINES (1ull << 56)         // local memory has line numbers of its own, far from all others
 int abt_access_kind(const orr_tinst *i); // ORR_L1_*
 // Its lines are in machine.lines, whole and lanes; false: the trace is damaged.
 // `at`: where it is in the trace of warp `id`; past it afterwards.
@@ -360,15 +412,11 @@ orr_trace abt_access_at(const acore *s, const awarp *w, const amem *x);
 bool abt_access_skip(orr_trace *t); // past one access
 
 // ---- lsu.c, fetch.c
-// ----------------------------------------------------------------------------------------- Issued at t;
-// returns the cycles that its warp is held up, and those that its result is later than scheduled.
-uint64_t abt_memory(acore *s, awarp *w, const amem *x, uint64_t t);
-// The n of a segment, for those that follow.
-typedef struct aissue {
-    orr_trace at;        // of the first warp
-    uint64_t when, held; // when it was issued, and the cycles it was held up
-} aissue;
-void abt_memory_follow(acore *s, awarp *w, const amem *x, const aissue *issue, uint32_t n);
+// -----------------------------------------------------------------------------------------
+// The accesses of a segment: each of them begins, issued at t, then all end together; then it is known how
+// many cycles the warp is held up, with those that its results are later than scheduled.
+void abt_memory_begin(acore *s, awarp *w, const amem *first, uint32_t which, uint64_t t);
+uint64_t abt_memory_end(acore *s, awarp *w, uint32_t n); // of n, quiet ones among them
 // Where only the cost matters: cycles of the unit, and in *more those beyond what the schedule has; *all: of
 // the whole convoy.
 uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint32_t *all);

@@ -149,7 +149,7 @@ static bool scattered(machine *m, access *k) {
     x->lines = n;
     x->sectors = 0;
     for (uint32_t j = 0; j < n; j++) {
-        uint32_t of = sectors_in(x->line[j].sectors);
+        uint32_t of = orr_sectors_in(x->line[j].sectors);
         x->sectors += of;
         m->whole[j] = m->lanes[j] * bytes >= ORR_SECTOR * of ? x->line[j].sectors : 0;
     }
@@ -353,6 +353,58 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
     return true;
 }
 
+// The pattern of is_run is kept, and found again when nothing but the address differs, by whole lines.
+static void keep_row(const machine *m, arow *r, const uint8_t *p, uint32_t mask, const access *k) {
+    const orr_coalesced *c = &m->lines;
+    uint64_t at;
+    r->nlines = 0;
+    if (*p & 8 || k->space != ORR_SPACE_GLOBAL || !c->lines) return;
+    memcpy(&at, p + 1, 8);
+    uint32_t last = c->lines - 1;
+    *r = (arow){.mask = mask, .head = *p, .stride = p[9], .low = at & 127, .space = k->space};
+    r->first = c->line[0].sectors;
+    r->last = c->line[last].sectors;
+    r->whole_first = m->whole[0];
+    r->whole_last = m->whole[last];
+    r->whole = last > 1 ? m->whole[1] : 0;
+    r->cost = (uint16_t)k->cost;
+    r->each = k->each;
+    r->sectors = (uint16_t)c->sectors;
+    r->nlines = (uint8_t)c->lines;
+}
+
+static inline bool same_row(machine *m, orr_trace *t, const arow *r, access *k) {
+    const uint8_t *p = t->at;
+    uint64_t at;
+    if (t->end - p < 10) return false;
+    memcpy(&at, p + 1, 8);
+    uint32_t differ = (p[0] ^ r->head) | (t->mask ^ r->mask) | ((at & 127) ^ r->low);
+    if (p[0] == 2) differ |= p[9] ^ r->stride;
+    if (differ || !r->nlines || (k->i->space == ORR_SPACE_GENERIC && space_of(k->i->space, at) != r->space))
+        return false;
+    orr_coalesced *c = &m->lines;
+    uint32_t n = r->nlines, last = n - 1;
+    at = (at + k->i->offset) / ORR_LINE;
+    t->at += p[0] == 2 ? 10 : 9;
+    k->cost = r->cost;
+    k->each = r->each;
+    k->space = r->space;
+    c->lines = n;
+    c->sectors = r->sectors;
+    for (uint32_t i = 1; i < last; i++) {
+        c->line[i].line = at + i;
+        c->line[i].sectors = 15;
+        m->whole[i] = r->whole;
+    }
+    c->line[last].line = at + last;
+    c->line[last].sectors = r->last;
+    m->whole[last] = r->whole_last;
+    c->line[0].line = at;
+    c->line[0].sectors = r->first;
+    m->whole[0] = r->whole_first;
+    return true;
+}
+
 // ---- from outside
 orr_trace abt_access_at(const acore *s, const awarp *w, const amem *x) {
     orr_trace at = w->trace;
@@ -367,8 +419,15 @@ bool abt_access(acore *s, uint32_t id, orr_trace *at, const amem *x, access *k) 
     machine *m = s->m;
     acode *code = m->code;
     amemos *memo = &code->memo[x->memo];
-    *k = (access){.i = &code->program->insts[x->inst]};
-    if (is_run(m, at, x, k)) return true;
+    k->i = &code->program->insts[x->inst];
+    k->scattered = false;
+    if (same_row(m, at, &memo->row, k)) return true;
+    *k = (access){.i = k->i};
+    const uint8_t *row = at->at;
+    if (is_run(m, at, x, k)) {
+        keep_row(m, &memo->row, row, at->mask, k);
+        return true;
+    }
     k->scattered = at->at < at->end && (*at->at & 7) == 3 && k->i->space != ORR_SPACE_SHARED;
     if (k->scattered || x->order || !remembered(m, memo, at, k)) {
         const uint8_t *from = at->at;

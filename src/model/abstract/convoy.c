@@ -17,7 +17,8 @@
 #include "exec/exec.h"
 
 #define FORM_BYTES (64u << 10) // longer traces have none
-#define WIDE       16          // lanes that go to lines of their own
+#define WIDE       16          // lanes of an access that is looked at
+#define NARROW     8           // lines of memory that they may go to
 #define FORM_COST  1           // a new form pays when as many warps have it,
 #define FORM_GAIN  64          // this is remembered of the past at most,
 #define FORM_PAUSE 64          // and so many warps are left alone when it did not pay
@@ -39,28 +40,31 @@ bool abt_form_has(const aform *f, orr_warp_trace t) {
     return !differ;
 }
 
-// The bytes of an access from p on that may differ.
-static void leave_out(uint8_t *mask, const uint8_t *p, const uint8_t *end) {
-    static const uint8_t bytes[4] = {0, 2, 4, 8};
+// The bytes of an access from p on that may differ: its address; the distances of lanes without a pattern
+// when they are few.
+static void leave_out(uint8_t *mask, const uint8_t *p, const uint8_t *end, bool all) {
     uint8_t form = *p & 7;
     size_t from = *p & 8 ? 5 : 1, left = (size_t)(end - p);
     if (!form || form > 4 || left < from + 8) return;
     memset(mask + from, 0, 8);
-    if (form == 3 && bytes[*p >> 4 & 3]) memset(mask + from + 8, 0, left - from - 8);
+    if (form == 3 && all) memset(mask + from + 8, 0, left - from - 8);
 }
 
 // It goes to many lines of memory, or meets itself on the banks of shared memory: what L1 keeps, and who is
 // held up, depends much on who goes first, so each goes by itself.
-static bool is_wide(const orr_trace *t, const uint8_t *p) {
-    uint8_t form = *p & 7;
-    uint32_t mask = t->mask;
-    uint64_t addr;
-    if (form != 2 && form != 3) return false;
-    if (*p & 8) memcpy(&mask, p + 1, 4);
-    p += *p & 8 ? 5 : 1;
-    memcpy(&addr, p, 8);
-    if (orr_popc(mask) < WIDE) return false;
-    return form == 3 || p[8] >= (addr < ORR_GLOBAL_BASE ? 4 * 4 : 128); // zigzag: twice the stride
+static bool is_wide(const orr_access *a) {
+    uint64_t line[NARROW], first = a->addr[orr_ffs(a->mask)];
+    uint32_t lines = 0;
+    if (first < ORR_GLOBAL_BASE) return orr_bank_conflicts(a, 4, ORR_BANKS_LOAD).passes > 1;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint64_t at = a->addr[orr_ffs(m)] / ORR_LINE;
+        uint32_t k = 0;
+        while (k < lines && line[k] != at) k++;
+        if (k < lines) continue;
+        if (lines == NARROW) return true;
+        line[lines++] = at;
+    }
+    return false;
 }
 
 static bool take_to_pieces(aform *f, const orr_program *program, orr_warp_trace t) {
@@ -79,9 +83,11 @@ static bool take_to_pieces(aform *f, const orr_program *program, orr_warp_trace 
     while ((more = orr_trace_block(&at, program->nblocks, &block, &mask)) > 0)
         for (uint32_t k = 0; k < program->blocks[block].naccess; k++) {
             const uint8_t *p = at.at;
-            if (!abt_access_skip(&at)) return false;
-            leave_out(f->mask + (p - t.bytes), p, at.at);
-            wide |= is_wide(&at, p);
+            orr_access a;
+            if (!orr_trace_access(&at, &a)) return false;
+            bool many = orr_popc(a.mask) >= WIDE;
+            leave_out(f->mask + (p - t.bytes), p, at.at, !many);
+            wide |= many && is_wide(&a);
         }
     if (more < 0) return false; // damaged: who reads it will say so
     f->n = (uint32_t)t.n;

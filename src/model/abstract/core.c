@@ -257,7 +257,6 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
         if (g->nmem && !w->ghost) {
             uint64_t late = 0, shift = end - t - len;
             const amem *x = &code->mems.at[g->mem];
-            aissue issued[SEGMENT_INSTS];
             bool loud = false;
 
             for (uint32_t k = 0; k < g->nmem; k++, x++) {
@@ -278,13 +277,11 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
                     continue;
                 }
                 uint64_t at = t + x->at + (shift ? shift * x->at / len : 0);
-                if (w->n > 1) issued[k] = (aissue){abt_access_at(s, w, x), at, 0};
-                uint64_t held = abt_memory(s, w, x, at);
-                if (held > late) late = held;
-                issued[k].held = held;
+                abt_memory_begin(s, w, &code->mems.at[g->mem], k, at);
                 loud = true;
             }
-            if (loud && w->n > 1) abt_memory_follow(s, w, &code->mems.at[g->mem], issued, g->nmem);
+            uint64_t held = loud ? abt_memory_end(s, w, g->nmem) : 0;
+            if (held > late) late = held;
             end += late;
             if (s->damaged) return;
         }

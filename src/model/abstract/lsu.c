@@ -22,27 +22,40 @@ static void hold(acore *s, uint64_t from, uint64_t until) {
     s->held = until;
 }
 
-// Where the answer waits for other warps (order.c) it is done at 0.
-static orr_quick_reply send(acore *s, orr_request *r, uint64_t when, uint32_t bytes, uint8_t whole) {
-    machine *m = s->m;
+// The SM's port has `bytes` more from cycle `when` on; the tick in which they leave it.
+static inline uint64_t leave(acore *s, const orr_quick_place *p, uint64_t when, uint32_t bytes,
+                             uint64_t *there) {
+    const machine *m = s->m;
     const cycle *c = m->c;
     uint64_t t = when * ORR_TICKS;
     if (t < s->send_free) t = s->send_free;
     s->send_free = t + bytes * c->request_byte;
     s->n.sent_bytes += bytes;
-    r->time = t + c->request_ticks;
-    r->sm = s->id;
-    if (c->far_ticks && !m->gpu->l2_copies &&
-        orr_quick_side_of(m->memory, r->line) != (int)(s->id * (uint32_t)m->gpu->l2_partitions / m->ncores))
-        r->time += c->far_ticks;
-    if (m->mem->order && m->order && abt_order_note(s, r)) return (orr_quick_reply){0};
-    orr_quick_reply a = orr_quick_ask(m->memory, r, whole);
-    // A slice that is far behind holds up the SM's port, and that L1.
-    uint64_t ahead = r->time + c->backlog_ticks;
-    if (a.taken > ahead && s->send_free < t + (a.taken - ahead)) s->send_free = t + (a.taken - ahead);
+    *there = t + c->request_ticks;
+    if (c->far_ticks && !m->gpu->l2_copies && orr_quick_side_of(m->memory, p) != s->side)
+        *there += c->far_ticks;
+    return t;
+}
+
+// A slice that is far behind holds up the SM's port, and that L1.
+static inline void held_back(acore *s, uint64_t when, uint64_t left, uint64_t there, uint64_t taken) {
+    const cycle *c = s->m->c;
+    uint64_t ahead = there + c->backlog_ticks;
+    if (taken > ahead && s->send_free < left + (taken - ahead)) s->send_free = left + (taken - ahead);
     uint64_t held = s->send_free / ORR_TICKS;
     if (held > when + c->send_ahead) hold(s, when, held - c->send_ahead);
-    return a;
+}
+
+// Stores and atomics. Where the answer waits for other warps (order.c) it is done at 0.
+static uint64_t send(acore *s, const orr_quick_place *p, orr_request *r, uint64_t when, uint32_t bytes,
+                     uint8_t whole) {
+    machine *m = s->m;
+    uint64_t t = leave(s, p, when, bytes, &r->time);
+    r->sm = s->id;
+    if (m->mem->order && m->order && abt_order_note(s, r)) return 0;
+    orr_quick_reply a = orr_quick_change(m->memory, p, r, whole);
+    held_back(s, when, t, r->time, a.taken);
+    return a.done;
 }
 
 // ---- lines on their way: how many come in each stretch of time
@@ -59,7 +72,7 @@ static void come(acore *s, uint64_t t) {
     s->coming_from = now;
 }
 
-static void push_miss(acore *s, uint64_t t) {
+static inline void push_miss(acore *s, uint64_t t) {
     uint64_t at = t >> COMING_SHIFT;
     if (at < s->coming_from) return;
     if (at >= s->coming_from + COMING) at = s->coming_from + COMING - 1; // far away
@@ -68,7 +81,7 @@ static void push_miss(acore *s, uint64_t t) {
 }
 
 // There is room for another line on its way; until then the unit stands still.
-static void make_room(acore *s, access *k) {
+static inline void make_room(acore *s, access *k) {
     uint32_t limit = (uint32_t)s->m->gpu->l1_misses;
     if (s->nmisses < limit) return;
     come(s, k->from);
@@ -78,31 +91,14 @@ static void make_room(acore *s, access *k) {
     }
 }
 
-// ---- one line
+// ---- to L2
 // -----------------------------------------------------------------------------------------------------
-static uint8_t from_of(const access *k) {
-    return k->space == ORR_SPACE_LOCAL ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
-}
-
-// Asks for sectors; returns the cycle in which they can be used.
-static uint64_t ask(acore *s, access *k, uint64_t line, uint8_t sectors, uint64_t when, uint8_t kind,
-                    uint8_t ops) {
-    const machine *m = s->m;
-    orr_request r = {.line = line, .sectors = sectors, .kind = kind, .from = from_of(k), .ops = ops};
-    uint32_t n = sectors_in(sectors), bytes = 8 + 32 * n;
-    uint32_t out = kind != ORR_REQ_READ   ? bytes + (uint32_t)m->gpu->xbar_mask
-                   : m->gpu->xbar_sectors ? 32 * n
-                                          : (uint32_t)m->gpu->xbar_ask;
-    uint64_t done = send(s, &r, when, out, 0).done;
-    return done ? abt_memory_answer(s, sectors, done) : when;
-}
-
 uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done) {
     machine *m = s->m;
     const cycle *c = m->c;
-    uint32_t bytes = 8 + 32 * sectors_in(sectors);
+    uint32_t bytes = 8 + 32 * orr_sectors_in(sectors);
     uint64_t t = done + c->reply_ticks, cost = bytes * m->reply_byte;
-    t = orr_ledger_take(&m->receive[s->id / m->port_sms], t, cost, ORR_QUICK_STRETCH) - cost;
+    t = orr_ledger_take(&m->receive[s->port], t, cost, ORR_QUICK_STRETCH) - cost;
     s->n.received_bytes += bytes;
     // l2.latency has the passing of one sector in it; further ones take their time
     uint64_t ready = (t + (bytes - 40) * c->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
@@ -110,144 +106,280 @@ uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done) {
     return ready;
 }
 
-static void write_line(acore *s, const access *k, uint64_t line, uint8_t sectors, uint8_t whole,
-                       uint64_t when) {
-    const machine *m = s->m;
-    orr_request r = {.line = line, .sectors = sectors, .kind = ORR_REQ_WRITE};
-    uint32_t bytes = 8 + 32 * (uint32_t)orr_popc(sectors);
-    r.from = line >= LOCAL_LINES ? ORR_FROM_LOCAL : from_of(k);
-    if (sectors & (uint8_t)~whole) bytes += (uint32_t)m->gpu->xbar_mask; // which bytes
-    uint32_t at = (uint32_t)(line * 0x9e3779b97f4a7c15u >> 58);
-    bool joins = m->gpu->xbar_join && !m->mem->order;
-    if (joins && s->stores[at].line == line + 1 && s->stores[at].leaves >= when * ORR_TICKS) {
-        r.sectors = sectors & (uint8_t)~s->stores[at].sectors;
-        s->stores[at].sectors |= sectors;
-        if (!r.sectors) return;
-        bytes = 32 * (uint32_t)orr_popc(r.sectors);
+// A load of sectors goes out in cycle `when`; returns the cycle in which they can be used.
+static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
+    machine *m = s->m;
+    uint32_t bytes = m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_ask;
+    uint64_t there, t = leave(s, &x->place, when, bytes, &there);
+    if (m->mem->order && m->order) {
+        orr_request r = {.line = x->line,
+                         .sectors = x->sectors,
+                         .kind = ORR_REQ_READ,
+                         .from = x->from,
+                         .time = there,
+                         .sm = s->id};
+        if (abt_order_note(s, &r)) return when;
     }
-    uint64_t leaves = when * ORR_TICKS > s->send_free ? when * ORR_TICKS : s->send_free;
-    send(s, &r, when, bytes, whole);
-    if (!joins) return;
-    s->stores[at].line = line + 1;
-    s->stores[at].leaves = leaves;
-    s->stores[at].sectors = sectors;
+    orr_quick_reply a = orr_quick_load(m->memory, &x->place, x->sectors, x->from, there);
+    held_back(s, when, t, there, a.taken);
+    return abt_memory_answer(s, x->sectors, a.done);
 }
 
-static uint8_t whole_of(const orr_gpu *g, uint8_t sectors) { // fetched together
+static void write_line(acore *s, const atrip *x, uint64_t when) {
+    const machine *m = s->m;
+    orr_request r = {.line = x->line, .sectors = x->sectors, .kind = ORR_REQ_WRITE, .from = x->from};
+    uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors);
+    if (x->sectors & (uint8_t)~x->whole) bytes += (uint32_t)m->gpu->xbar_mask; // which bytes
+    uint32_t at = (uint32_t)(x->line * 0x9e3779b97f4a7c15u >> 58);
+    bool joins = m->gpu->xbar_join && !m->mem->order;
+    if (joins && s->stores[at].line == x->line + 1 && s->stores[at].leaves >= when * ORR_TICKS) {
+        r.sectors = x->sectors & (uint8_t)~s->stores[at].sectors;
+        s->stores[at].sectors |= x->sectors;
+        if (!r.sectors) return;
+        bytes = 32 * orr_sectors_in(r.sectors);
+    }
+    uint64_t leaves = when * ORR_TICKS > s->send_free ? when * ORR_TICKS : s->send_free;
+    send(s, &x->place, &r, when, bytes, x->whole);
+    if (!joins) return;
+    s->stores[at].line = x->line + 1;
+    s->stores[at].leaves = leaves;
+    s->stores[at].sectors = x->sectors;
+}
+
+static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t when) {
+    orr_request r = {.line = x->line, .sectors = x->sectors, .from = x->from, .ops = x->lanes};
+    r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
+    uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors) + (uint32_t)s->m->gpu->xbar_mask;
+    uint64_t done = send(s, &x->place, &r, when, bytes, 0);
+    if (!answered) return 0;
+    return done ? abt_memory_answer(s, x->sectors, done) : when;
+}
+
+// ---- L1: first what its tags say, for all accesses of a segment, then the trips to L2 that follow from it:
+// meanwhile the host fetches what it knows of them
+// -----------------------------------------------------------------------------------------------------
+static inline atrip *new_trip(acore *s, awork *a, uint8_t kind, uint64_t line, uint8_t sectors) {
+    machine *m = s->m;
+    atrip *x = &m->trips[m->ntrips++];
+    a->ntrips++;
+    x->kind = kind;
+    x->line = line;
+    x->sectors = sectors;
+    x->from = line >= LOCAL_LINES ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
+    x->lag = 0;
+    x->place = orr_quick_find(m->memory, line, s->id);
+    return x;
+}
+
+static inline uint8_t whole_of(const orr_gpu *g, uint8_t sectors) { // fetched together
     if (g->l1_sector >= 128) return 0xf;
     if (g->l1_sector >= 64) return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
     return sectors;
 }
 
-static void count(acore *s, const access *k, int kind, uint8_t all, uint8_t hit, uint8_t pending) {
-    int local = k->space == ORR_SPACE_LOCAL;
-    uint64_t n = sectors_in(all), h = sectors_in(hit), p = sectors_in(pending);
-    s->n.l1_sectors[local][kind] += n;
-    s->n.l1_hit[local][kind] += h;
-    s->n.l1_pending[local][kind] += p;
-    s->n.l1_miss[local][kind] += n - h - p;
+// Sectors `need` of way v are asked for. When they come is not known before the trip is made: whoever else
+// wants the line waits for the trip.
+static inline void fetch_line(acore *s, awork *a, const orr_tag *l, uint32_t v, uint64_t line, uint8_t need,
+                              uint32_t lag) {
+    uint32_t number = s->m->ntrips;
+    atrip *x = new_trip(s, a, TRIP_FILL, line, need);
+    x->lag = lag;
+    x->set = l->set;
+    x->when = &l->when[v];
+    x->tag = l->tag;
+    x->way = (uint8_t)v;
+    x->before = l->set->coming >> v & 1 ? l->when[v] : 0;
+    l->set->sectors[v] |= need;
+    l->set->coming |= (uint16_t)(1u << v);
+    x->latest = l->set->latest;
+    l->set->latest = UINT32_MAX;
+    l->when[v] = UNKNOWN + number;
+    l->merged[v] = 1;
 }
 
-// Sectors `need` of way v are asked for; `t` is when they are there.
-static uint64_t fetch_line(acore *s, access *k, const orr_tag *l, uint32_t v, uint64_t line, uint8_t need,
-                           uint64_t when) {
-    uint64_t t = ask(s, k, line, need, when, ORR_REQ_READ, 0);
-    l->set->sectors[v] |= need;
-    if (!(l->set->coming >> v & 1) || l->when[v] < t) l->when[v] = (uint32_t)t;
-    if (l->set->latest < t) l->set->latest = (uint32_t)t;
-    l->set->coming |= (uint16_t)(1u << v);
-    l->merged[v] = 1;
-    return t;
+static inline void filled(const atrip *x, uint64_t t) {
+    orr_tag_set *set = x->set;
+    if (set->latest == UINT32_MAX) set->latest = x->latest;
+    if (set->latest < t) set->latest = (uint32_t)t;
+    if (set->tag[x->way] != x->tag || *x->when < UNKNOWN) return; // another has taken its place
+    *x->when = x->before > t ? x->before : (uint32_t)t;
 }
 
 // A way for a line that L1 does not have. Where to a line goes that is written back is not known any more:
 // beside the one that comes.
-static uint32_t take_way(acore *s, const access *k, const orr_tag *l, uint64_t line, uint64_t when) {
+static inline uint32_t take_way(acore *s, awork *a, const orr_tag *l, uint64_t line) {
     uint32_t v = orr_tags_oldest(s->l1, l);
     uint8_t dirty = orr_tags_dirty(l, v);
-    if (l->set->tag[v] && dirty) write_line(s, k, line ^ 1, dirty, dirty, when);
+    if (l->set->tag[v] && dirty) new_trip(s, a, TRIP_WRITE, line ^ 1, dirty)->whole = dirty;
     orr_tags_put(l, v, l->tag);
     return v;
 }
 
 // When the sectors of way v that are on their way have come; 0: they are there at t.
-static uint64_t coming(const orr_tag *l, uint32_t v, uint64_t t) {
+static inline uint32_t coming(const orr_tag *l, uint32_t v, uint64_t t) {
     return l->set->latest > t && l->set->coming >> v & 1 && l->when[v] > t ? l->when[v] : 0;
 }
 
-static uint64_t load_line(acore *s, access *k, uint64_t line, uint8_t sectors, uint64_t lag) {
-    const machine *m = s->m;
-    const orr_gpu *g = m->gpu;
-    bool local = k->space == ORR_SPACE_LOCAL;
-    if ((k->i->flags & ORR_TF_BYPASS) || (!local && !g->l1_global)) {
-        make_room(s, k);
-        count(s, k, ORR_L1_LOAD, sectors, 0, 0);
-        return ask(s, k, line, sectors, k->from + m->c->l1_latency + lag, ORR_REQ_READ, 0);
+// L1 has some of the line, but not yet: all that is there of it is wanted when it comes, at `then`, or when a
+// trip of this segment has been made.
+static void wait_for(acore *s, awork *a, const orr_tag *l, uint32_t v, uint32_t then) {
+    machine *m = s->m;
+    bool full = l->merged[v] >= m->gpu->l1_merges; // no more can wait for it: the unit does
+    if (!full) l->merged[v]++;
+    if (then >= UNKNOWN) {
+        if (then - UNKNOWN >= m->ntrips) return;
+        atrip *x = &m->trips[m->ntrips++];
+        a->ntrips++;
+        x->kind = full ? TRIP_STAND : TRIP_JOIN;
+        x->before = then - UNKNOWN;
+    } else if (full) {
+        a->k.from = then;
+    } else if (then > a->ready) {
+        a->ready = then;
     }
-    orr_tag l = orr_tags_of(s->l1, line);
-    uint32_t v = orr_tags_find(&l);
-    uint8_t have = v != ORR_NO_WAY ? sectors & orr_tags_valid(&l, v) : 0, need = sectors & (uint8_t)~have;
-    uint64_t ready = have ? coming(&l, v, k->from) : 0;
-    if (ready && l.merged[v] >= g->l1_merges) { // no more can wait for it: the unit does
-        k->from = ready;
-        ready = 0;
-    } else if (ready) {
-        l.merged[v]++;
-    }
-    count(s, k, ORR_L1_LOAD, sectors, ready ? 0 : have, ready ? have : 0);
-    if (need) {
-        make_room(s, k);
-        uint64_t when = k->from + m->c->l1_latency + lag;
-        if (v == ORR_NO_WAY) v = take_way(s, k, &l, line, when);
-        uint64_t t = fetch_line(s, k, &l, v, line, whole_of(g, need) & (uint8_t)~orr_tags_valid(&l, v), when);
-        if (t > ready) ready = t;
-    }
-    orr_tags_touch(&l, v);
-    return ready;
 }
 
-static void store_line(acore *s, access *k, uint64_t line, uint8_t sectors, uint8_t whole, uint64_t when) {
-    const orr_gpu *g = s->m->gpu;
+static void load_lines(acore *s, awork *a) {
+    const machine *m = s->m;
+    const orr_gpu *g = m->gpu;
+    const orr_coalesced *c = &m->lines;
+    access *k = &a->k;
     bool local = k->space == ORR_SPACE_LOCAL;
+    bool bypass = (k->i->flags & ORR_TF_BYPASS) || (!local && !g->l1_global);
+    // one line after the other, as many cycles apart as all of them take together
+    uint32_t step = c->lines > 1 ? (k->cost << 16) / c->lines + 1 : 0, lag = 0, hit = 0, pending = 0;
+    for (uint32_t n = 0; n < c->lines; n++, lag += step) {
+        uint64_t line = c->line[n].line;
+        uint8_t sectors = c->line[n].sectors;
+        if (bypass) {
+            new_trip(s, a, TRIP_READ, line, sectors)->lag = lag >> 16;
+            continue;
+        }
+        orr_tag l = orr_tags_of(s->l1, line);
+        uint32_t v = orr_tags_find(&l);
+        uint8_t need = sectors;
+        if (v != ORR_NO_WAY) {
+            uint8_t have = sectors & orr_tags_valid(&l, v);
+            need &= (uint8_t)~have;
+            uint32_t then = have ? coming(&l, v, k->from) : 0;
+            if (then) wait_for(s, a, &l, v, then);
+            *(then ? &pending : &hit) += orr_sectors_in(have);
+        } else {
+            v = take_way(s, a, &l, line);
+        }
+        orr_tags_touch(&l, v);
+        if (need)
+            fetch_line(s, a, &l, v, line, whole_of(g, need) & (uint8_t)~orr_tags_valid(&l, v), lag >> 16);
+    }
+    s->n.l1_hit[local][ORR_L1_LOAD] += hit;
+    s->n.l1_pending[local][ORR_L1_LOAD] += pending;
+    s->n.l1_miss[local][ORR_L1_LOAD] += c->sectors - hit - pending;
+}
+
+static void store_lines(acore *s, awork *a) {
+    const machine *m = s->m;
+    const orr_gpu *g = m->gpu;
+    const orr_coalesced *c = &m->lines;
+    bool local = a->k.space == ORR_SPACE_LOCAL;
     int policy = g->l1_write;
     if (policy == ORR_WRITE_LOCAL) policy = local ? ORR_WRITE_BACK : ORR_WRITE_EVICT;
     if (!local && !g->l1_global && policy == ORR_WRITE_THROUGH) policy = ORR_WRITE_EVICT;
-    orr_tag l = orr_tags_of(s->l1, line);
-    uint32_t v = orr_tags_find(&l);
-    count(s, k, ORR_L1_STORE, sectors, v == ORR_NO_WAY ? 0 : sectors & orr_tags_valid(&l, v), 0);
-    if (policy == ORR_WRITE_EVICT) {
-        if (v != ORR_NO_WAY && !coming(&l, v, k->from)) orr_tags_put(&l, v, 0);
-    } else {
-        if (v == ORR_NO_WAY && (g->l1_write_allocate || policy == ORR_WRITE_BACK))
-            v = take_way(s, k, &l, line, when);
-        if (v != ORR_NO_WAY) {
-            uint8_t part = sectors & (uint8_t) ~(orr_tags_valid(&l, v) | whole);
-            l.set->sectors[v] |= whole & sectors;
-            if (part && g->l1_write_miss == ORR_L1_FETCH)
-                fetch_line(s, k, &l, v, line, part, when);
-            else if (part && policy == ORR_WRITE_BACK)
-                l.set->sectors[v] |= part;
-            if (policy == ORR_WRITE_BACK) l.set->sectors[v] |= (uint8_t)(sectors << 4);
-            orr_tags_touch(&l, v);
+    uint32_t step = c->lines > 1 ? (a->k.cost << 16) / c->lines + 1 : 0, lag = 0, hit = 0;
+    for (uint32_t n = 0; n < c->lines; n++, lag += step) {
+        uint64_t line = c->line[n].line;
+        uint8_t sectors = c->line[n].sectors, whole = m->whole[n];
+        orr_tag l = orr_tags_of(s->l1, line);
+        uint32_t v = orr_tags_find(&l);
+        if (v != ORR_NO_WAY) hit += orr_sectors_in(sectors & orr_tags_valid(&l, v));
+        if (policy == ORR_WRITE_EVICT) {
+            if (v != ORR_NO_WAY && !coming(&l, v, a->k.from)) orr_tags_put(&l, v, 0);
+        } else {
+            if (v == ORR_NO_WAY && (g->l1_write_allocate || policy == ORR_WRITE_BACK))
+                v = take_way(s, a, &l, line);
+            if (v != ORR_NO_WAY) {
+                uint8_t part = sectors & (uint8_t) ~(orr_tags_valid(&l, v) | whole);
+                l.set->sectors[v] |= whole & sectors;
+                if (part && g->l1_write_miss == ORR_L1_FETCH)
+                    fetch_line(s, a, &l, v, line, part, lag >> 16);
+                else if (part && policy == ORR_WRITE_BACK)
+                    l.set->sectors[v] |= part;
+                if (policy == ORR_WRITE_BACK) l.set->sectors[v] |= (uint8_t)(sectors << 4);
+                orr_tags_touch(&l, v);
+            }
+            if (policy == ORR_WRITE_BACK && v != ORR_NO_WAY) continue;
         }
-        if (policy == ORR_WRITE_BACK && v != ORR_NO_WAY) return;
+        atrip *x = new_trip(s, a, TRIP_WRITE, line, sectors);
+        x->lag = lag >> 16;
+        x->whole = whole;
     }
-    write_line(s, k, line, sectors, whole, when);
+    s->n.l1_hit[local][ORR_L1_STORE] += hit;
+    s->n.l1_miss[local][ORR_L1_STORE] += c->sectors - hit;
 }
 
-static uint64_t atomic_line(acore *s, access *k, uint64_t line, uint8_t sectors, uint8_t lanes,
-                            uint64_t lag) {
+static void atomic_lines(acore *s, awork *a) {
+    const machine *m = s->m;
+    const orr_coalesced *c = &m->lines;
+    bool local = a->k.space == ORR_SPACE_LOCAL;
+    for (uint32_t n = 0; n < c->lines; n++) {
+        orr_tag l = orr_tags_of(s->l1, c->line[n].line);
+        uint32_t v = orr_tags_find(&l); // what L1 has of it is old now
+        if (v != ORR_NO_WAY) l.set->sectors[v] &= (uint8_t)~c->line[n].sectors;
+        atrip *x = new_trip(s, a, TRIP_ATOMIC, c->line[n].line, c->line[n].sectors);
+        x->lag = n * a->k.cost / c->lines;
+        x->lanes = m->lanes[n];
+    }
+    s->n.l1_miss[local][ORR_L1_ATOMIC] += c->sectors;
+}
+
+// Global and local memory: what L1 has of it, and when that is there.
+static void look_up(acore *s, awork *a) {
+    const machine *m = s->m;
+    const orr_coalesced *c = &m->lines;
+    bool local = a->k.space == ORR_SPACE_LOCAL;
+    int kind = a->x->kind;
+    s->n.l1_requests[local][kind]++;
+    s->n.l1_tags += c->lines;
+    s->n.l1_sectors[local][kind] += c->sectors;
+    if (m->perfect)
+        s->n.l1_hit[local][kind] += c->sectors;
+    else if (kind == ORR_L1_LOAD)
+        load_lines(s, a);
+    else if (kind == ORR_L1_STORE)
+        store_lines(s, a);
+    else
+        atomic_lines(s, a);
+}
+
+// And what L1 does not have.
+static void make_trips(acore *s, awork *a) {
+    machine *m = s->m;
+    access *k = &a->k;
+    atrip *x = &m->trips[a->trip];
+    uint64_t latency = m->c->l1_latency;
     bool answered = k->i->flags & ORR_TF_LOAD;
-    if (answered) make_room(s, k);
-    orr_tag l = orr_tags_of(s->l1, line);
-    uint32_t v = orr_tags_find(&l); // what L1 has of it is old now
-    if (v != ORR_NO_WAY) l.set->sectors[v] &= (uint8_t)~sectors;
-    count(s, k, ORR_L1_ATOMIC, sectors, 0, 0);
-    uint64_t when = k->from + s->m->c->l1_latency + lag;
-    if (answered) return ask(s, k, line, sectors, when, ORR_REQ_ATOMIC, lanes);
-    orr_request r = {.line = line, .sectors = sectors, .kind = ORR_REQ_REDUCE, .ops = lanes};
-    send(s, &r, when, 8 + 32 * (uint32_t)orr_popc(sectors) + (uint32_t)s->m->gpu->xbar_mask, 0);
-    return 0;
+    for (uint32_t n = 0; n < a->ntrips; n++, x++) {
+        uint64_t t = 0;
+        switch (x->kind) {
+        case TRIP_JOIN: t = m->trips[x->before].done; break;
+        case TRIP_STAND:
+            t = m->trips[x->before].done;
+            if (k->from < t) k->from = t;
+            break;
+        case TRIP_FILL:
+        case TRIP_READ:
+            make_room(s, k);
+            t = read_line(s, x, k->from + latency + x->lag);
+            if (x->kind == TRIP_FILL) filled(x, t);
+            break;
+        case TRIP_ATOMIC:
+            if (answered) make_room(s, k);
+            t = atomic_line(s, x, answered, k->from + latency + x->lag);
+            break;
+        default: write_line(s, x, k->from + latency + x->lag);
+        }
+        x->done = t;
+        if (t > a->ready) a->ready = t;
+    }
 }
 
 // ---- constants
@@ -268,44 +400,7 @@ static uint64_t constants(acore *s, const orr_access *a) {
 }
 
 // ---- an instruction
-// ----------------------------------------------------------------------------------------------- Global and
-// local memory; returns when its data are there.
-static uint64_t lines(acore *s, awarp *w, access *k) {
-    machine *m = s->m;
-    const orr_coalesced *x = &m->lines;
-    int kind = abt_access_kind(k->i);
-    uint64_t ready = 0;
-    s->n.l1_requests[k->space == ORR_SPACE_LOCAL][kind]++;
-    s->n.l1_tags += x->lines;
-    if (m->perfect) {
-        s->n.l1_sectors[k->space == ORR_SPACE_LOCAL][kind] += x->sectors;
-        s->n.l1_hit[k->space == ORR_SPACE_LOCAL][kind] += x->sectors;
-        return k->from + k->cost - 1 + m->c->l1_latency;
-    }
-    for (uint32_t n = 1; n < x->lines; n++) {
-        orr_tags_prefetch(s->l1, x->line[n].line);
-        orr_quick_prefetch(m->memory, x->line[n].line, s->id);
-    }
-    for (uint32_t n = 0; n < x->lines; n++) {
-        orr_line_access l = x->line[n];
-        uint64_t lag = (uint64_t)n * k->cost / x->lines, t = 0;
-        if (kind == ORR_L1_ATOMIC)
-            t = atomic_line(s, k, l.line, l.sectors, m->lanes[n], lag);
-        else if (kind == ORR_L1_STORE)
-            store_line(s, k, l.line, l.sectors, m->whole[n], k->from + m->c->l1_latency + lag);
-        else
-            t = load_line(s, k, l.line, l.sectors, lag);
-        if (t > ready) ready = t;
-    }
-    if (!(k->i->flags & ORR_TF_LOAD)) {
-        uint64_t far = m->gpu->l2_copies ? m->c->far_ticks : 0; // perhaps
-        uint64_t heard = (s->send_free + m->c->request_ticks + m->c->reply_ticks + far) / ORR_TICKS;
-        if (w->stored < heard) w->stored = heard;
-    }
-    uint64_t floor = k->from + k->cost - 1 + m->c->l1_latency;
-    return ready > floor ? ready : floor;
-}
-
+// -----------------------------------------------------------------------------------------------
 static void set_ready(awarp *w, const amem *x, uint64_t ready, uint64_t rear) {
     for (uint32_t d = 0; d < x->nset; d++) {
         if (w->place[x->set[d]] < ready) w->place[x->set[d]] = ready;
@@ -380,34 +475,61 @@ uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint
     return cost;
 }
 
-// One warp's access, issued at t: the cycles that it is held up, and when its data are there.
-static uint64_t one_access(acore *s, awarp *w, uint32_t id, orr_trace *at, const amem *x, uint64_t t,
-                           uint64_t *ready) {
+// ---- the accesses of a segment, of the first warp of a convoy and of those that follow
+// -----------------------------------------------------------------------------------------------
+// One is issued at t: decoded, the unit's cycles taken, L1 looked up.
+static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t index, uint64_t t) {
     machine *m = s->m;
-    access k;
-    *ready = 0;
-    if (!abt_access(s, id, at, x, &k)) return 0;
-    if (t < s->held && t >= s->held_from) t = s->held;
-    uint64_t end = slots_take(&s->lsu, t, k.cost, 1) + 1;
-    k.from = end - k.cost > t ? end - k.cost : t;
-    if (k.space == ORR_SPACE_SHARED) {
+    awork *a = &m->work[m->nwork];
+    const amem *x = m->first + which;
+    a->x = x;
+    a->which = (uint8_t)which;
+    a->index = (uint8_t)index;
+    a->t = t;
+    a->ready = a->ntrips = 0;
+    a->trip = m->ntrips;
+    m->mem = x;
+    if (!abt_access(s, id, at, x, &a->k)) return;
+    access *k = &a->k;
+    m->nwork++;
+    if (t < s->held && t >= s->held_from) a->t = t = s->held;
+    uint64_t end = slots_take(&s->lsu, t, k->cost, 1) + 1;
+    a->from = k->from = end - k->cost > t ? end - k->cost : t;
+    if (k->space == ORR_SPACE_SHARED) {
         s->n.shared_requests[x->kind]++;
-        s->n.shared_passes[x->kind] += k.cost / k.each;
-        *ready = k.from + k.cost - k.each + m->c->shared_latency;
-    } else if (k.space == ORR_SPACE_CONST) {
-        *ready = k.from + (m->access.mask ? constants(s, &m->access) : m->c->const_latency);
+        s->n.shared_passes[x->kind] += k->cost / k->each;
+        a->ready = k->from + k->cost - k->each + m->c->shared_latency;
+    } else if (k->space == ORR_SPACE_CONST) {
+        a->ready = k->from + (m->access.mask ? constants(s, &m->access) : m->c->const_latency);
     } else {
-        uint64_t from = k.from;
-        *ready = lines(s, w, &k);
-        if (x->order & ORDER_WAITS && k.space != ORR_SPACE_LOCAL)
+        look_up(s, a);
+    }
+}
+
+// The cycles that its warp is held up; a->ready: when its data are there.
+static uint64_t finish(acore *s, awarp *w, awork *a) {
+    const machine *m = s->m;
+    access *k = &a->k;
+    const amem *x = a->x;
+    if (k->space != ORR_SPACE_SHARED && k->space != ORR_SPACE_CONST) {
+        make_trips(s, a);
+        if (x->order & ORDER_WAITS && k->space != ORR_SPACE_LOCAL)
             w->need += (uint32_t)orr_popc(m->access.mask);
-        if (k.from > from) hold(s, from, k.from); // it stood still
+        if (!(k->i->flags & ORR_TF_LOAD) && !m->perfect) {
+            uint64_t far = m->gpu->l2_copies ? m->c->far_ticks : 0; // perhaps
+            uint64_t heard = (s->send_free + m->c->request_ticks + m->c->reply_ticks + far) / ORR_TICKS;
+            if (w->stored < heard) w->stored = heard;
+        }
+        uint64_t floor = k->from + k->cost - 1 + m->c->l1_latency;
+        if (a->ready < floor) a->ready = floor;
+        if (k->from > a->from) hold(s, a->from, k->from); // it stood still
     }
     // One that finds the queue full waits until there is room.
-    uint64_t room = (uint64_t)m->lsu_queue * k.cost, held = k.from - t > room ? k.from - t - room : 0;
+    uint64_t room = (uint64_t)m->lsu_queue * k->cost,
+             held = k->from - a->t > room ? k->from - a->t - room : 0;
     if (!x->loads || x->late || x->async || w->asked) return held;
-    uint64_t due = t + x->latency + x->slack;
-    return *ready > due && *ready - due > held ? *ready - due : held;
+    uint64_t due = a->t + x->latency + x->slack;
+    return a->ready > due && a->ready - due > held ? a->ready - due : held;
 }
 
 // What the first warp of a convoy has asked for is there at `ready`, the last of what those that follow asked
@@ -424,36 +546,64 @@ static void loaded(awarp *w, const amem *x, uint64_t ready, uint64_t rear) {
     }
 }
 
-uint64_t abt_memory(acore *s, awarp *w, const amem *x, uint64_t t) {
+// All that have begun.
+static void finish_all(acore *s, awarp *w) {
     machine *m = s->m;
-    m->mem = x;
-    m->warp = w;
-    orr_trace at = abt_access_at(s, w, x);
-    uint64_t ready, held = one_access(s, w, (uint32_t)(w - s->warps), &at, x, t, &ready);
-    if (m->code->in_order) w->trace = at;
-    loaded(w, x, ready, 0);
-    return held;
+    for (uint32_t n = 0; n < m->nwork; n++) {
+        awork *a = &m->work[n];
+        aissue *first = &m->issue[a->which];
+        uint64_t held = finish(s, w, a);
+        if (!a->index) {
+            loaded(w, a->x, a->ready, 0);
+            first->held = held;
+            if (held > m->late) m->late = held;
+            continue;
+        }
+        uint64_t after = w->skew * a->index / (w->n - 1);
+        if (a->ready > first->rear) first->rear = a->ready;
+        if (after + held > first->held + m->skew) m->skew = after + held - first->held;
+    }
+    m->nwork = m->ntrips = 0;
 }
 
-void abt_memory_follow(acore *s, awarp *w, const amem *x, const aissue *issue, uint32_t n) {
+static void have_room(acore *s, awarp *w) {
+    const machine *m = s->m;
+    if (m->nwork == WORKS || m->ntrips + 2 * ORR_LINES_MAX > TRIPS) finish_all(s, w);
+}
+
+void abt_memory_begin(acore *s, awarp *w, const amem *first, uint32_t which, uint64_t t) {
     machine *m = s->m;
-    uint64_t rear[SEGMENT_INSTS] = {0}, skew = w->skew;
-    for (uint32_t k = 1; k < w->n; k++) {
+    m->first = first;
+    m->warp = w;
+    orr_trace at = abt_access_at(s, w, first + which);
+    m->issue[which] = (aissue){at, t, 0, 0};
+    have_room(s, w);
+    begin(s, (uint32_t)(w - s->warps), &at, which, 0, t);
+    if (m->code->in_order) w->trace = at;
+    if (m->order) finish_all(s, w); // it has to know the lanes
+}
+
+uint64_t abt_memory_end(acore *s, awarp *w, uint32_t n) {
+    machine *m = s->m;
+    const amem *x = m->first;
+    m->skew = w->skew;
+    for (uint32_t k = 1; k < w->n && !s->damaged; k++) {
         uint64_t after = w->skew * k / (w->n - 1);
-        for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t i = 0; i < n && !s->damaged; i++) {
             if (x[i].quiet) continue;
-            uint64_t then;
-            orr_trace at = others(w, &issue[i].at, k);
-            m->mem = &x[i];
-            uint64_t held = one_access(s, w, w->id[k], &at, &x[i], issue[i].when + after, &then);
-            if (then > rear[i]) rear[i] = then;
-            if (after + held > issue[i].held + skew) skew = after + held - issue[i].held;
-            if (s->damaged) return;
+            orr_trace at = others(w, &m->issue[i].at, k);
+            have_room(s, w);
+            begin(s, w->id[k], &at, i, k, m->issue[i].when + after);
         }
     }
-    w->skew = (uint32_t)skew;
+    finish_all(s, w);
+    uint64_t late = m->late;
+    m->late = 0;
+    if (w->n == 1) return late;
+    w->skew = (uint32_t)m->skew;
     for (uint32_t i = 0; i < n; i++)
-        if (!x[i].quiet) loaded(w, &x[i], 0, rear[i]);
+        if (!x[i].quiet) loaded(w, &x[i], 0, m->issue[i].rear);
+    return late;
 }
 
 void abt_memory_prefetch(const acore *s, const awarp *w) {
@@ -480,7 +630,7 @@ void abt_memory_prefetch(const acore *s, const awarp *w) {
             memcpy(&addr, n ? w->bytes[n] + (p - w->base) : p, 8);
             if (addr < ORR_GLOBAL_BASE) break;
             orr_tags_prefetch(s->l1, addr / ORR_LINE);
-            orr_quick_prefetch(m->memory, addr / ORR_LINE, s->id);
+            orr_quick_find(m->memory, addr / ORR_LINE, s->id);
         }
         p += 8;
         if (form == 3) return;
@@ -498,6 +648,8 @@ void abt_memory_start(acore *s) {
     memset(s->coming, 0, sizeof s->coming);
     memset(&s->lsu, 0, sizeof s->lsu);
     memset(s->stores, 0, sizeof s->stores);
+    s->side = (int)(s->id * (uint32_t)g->l2_partitions / s->m->ncores);
+    s->port = s->id / s->m->port_sms;
     if (s->m->perfect) return;
     s->l1 = &s->m->l1[s->id];
     if (g->l1_flush)
