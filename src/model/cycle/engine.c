@@ -514,6 +514,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         }
     }
     s->l1i_last = 0;
+    s->warm_lines = g->icache_warm ? (uint32_t)(g->icache_l1 / g->icache_line / 2) : 0;
     memset(s->operand_when, 0, sizeof s->operand_when);
     memset(s->load_when, 0, sizeof s->load_when);
     if (s->l1i_when) orr_cache_flush(&s->l1i);
