@@ -74,6 +74,10 @@ static bool profile_launch(const orr_gpu *gpu, const orr_work *w, orr_result *r,
 const orr_model cli_profiling = {.name = "profile", .summary = "", .run = profile_launch};
 
 // ---- the plan -----------------------------------------------------------------------------------
+// Requests before a simulated launch that are looked at, in sizes of L2: most ask for a line that another has
+// asked for.
+#define FAR_BACK 16
+
 void cli_sampling_plan(cli_sampling *s) {
     double start = orr_seconds();
     s->plan = orr_plan_make(&s->profile, s->o.inter, s->o.total);
@@ -82,7 +86,7 @@ void cli_sampling_plan(cli_sampling *s) {
     for (size_t l = 0; l < n && s->o.warm; l++) {
         if (s->plan.launches[l].by != l) continue;
         uint64_t bytes = 0;
-        for (size_t k = l; k > 0 && bytes < 2 * s->o.l2_bytes; k--) {
+        for (size_t k = l; k > 0 && bytes < FAR_BACK * s->o.l2_bytes; k--) {
             s->warm[k - 1] = s->plan.launches[k - 1].by != k - 1;
             bytes += s->profile.launches.at[k - 1].requests * 128;
         }
