@@ -287,14 +287,17 @@ static void test_fetch(void **state) {
     kern_free(k);
 }
 
-// Code that ran before is in the SM's cache, if it fits: 30 cycles a line, and 7 to its last instruction. If it
-// does not, as much as fills half of it, here one line of two, is there when it is executed first; the others
-// come 200 cycles later.
+// Code that ran before is in the SM's cache, if it fits into half of it: 30 cycles a line, and 7 to its last
+// instruction. Of a program that does not fit what counts is what is executed: here one line of ten.
 static void test_warm_code(void **state) {
     (void)state;
     assert_int_equal(cycles_of(GPU(FETCH, "icache.warm=yes"), code_of(10, 1)), 30 + 9 * 37 + 7 + 1);
-    assert_int_equal(cycles_of(GPU(FETCH, "icache.warm=yes", "icache.l1=256 B"), code_of(10, 1)),
-                     30 + 9 * 237 + 7 + 1);
+    assert_int_equal(cycles_of(GPU(FETCH, "icache.warm=yes", "icache.l1=2 KB"), code_of(10, 1)),
+                     230 + 9 * 237 + 7 + 1);
+    kern *k = code_of(1, 1);
+    more(k, "block tb 1");
+    for (int n = 0; n < 72; n++) more(k, "FFMA R1 <- R2");
+    assert_int_equal(cycles_of(GPU(FETCH, "icache.warm=yes", "icache.l1=2 KB"), k), 30 + 7 + 1);
     // From L2 100 cycles later than from there.
     assert_int_equal(cycles_of(GPU(FETCH, "icache.l2_latency=100"), code_of(10, 1)), 130 + 9 * 137 + 7 + 1);
 }

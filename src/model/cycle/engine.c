@@ -26,10 +26,11 @@ typedef struct engine {
     uint64_t from, until; // the window
     uint64_t mem_until;   // in ticks, at the slices
     uint64_t clock;       // 1/256 cycle: when the next block can be sent out
-    uint64_t told;   // 1/256 cycle: when the last of those that ended has been noticed (launch.fill_interval)
-    bool filled;     // each SM has had as many as it can hold
-    uint32_t *order; // SMs as blocks are dealt to them
-    uint32_t *busy;  // SMs that have something to do
+    uint64_t told; // 1/256 cycle: when the last of those that ended has been noticed (launch.fill_interval)
+    bool filled;   // each SM has had as many as it can hold
+    bool looked, runs_little; // at the first block's code, which is little of the program's
+    uint32_t *order;          // SMs as blocks are dealt to them
+    uint32_t *busy;           // SMs that have something to do
     uint32_t nbusy;
     bool ended;                // no more blocks
     orr_replies *replies;      // by partition
@@ -48,6 +49,7 @@ typedef struct engine {
 // ---- thread blocks
 // -----------------------------------------------------------------------------------------------
 static void fit_program(engine *x);
+static void look_at_code(engine *x, const tbuf *b);
 
 static bool hand_out(engine *x, sm *s, bool now) {
     if (x->ended) return false;
@@ -60,6 +62,7 @@ static bool hand_out(engine *x, sm *s, bool now) {
         cyc_supply_grow(x->supply, x->c->program);
         fit_program(x);
     }
+    if (!x->looked) look_at_code(x, b);
     if (x->c->order) cyc_order_plan(x->c->order, b);
     b->earliest = 0;
     if (now) {
@@ -423,6 +426,8 @@ static void fit_warps(cycle *c, uint32_t places, uint32_t accesses) {
     c->accesses = a;
 }
 
+static uint64_t warm_lines(const cycle *c) { return (uint64_t)(c->gpu->icache_l1 / c->gpu->icache_line) / 2; }
+
 static void fit_program(engine *x) {
     cycle *c = x->c;
     const orr_program *p = c->program;
@@ -436,8 +441,35 @@ static void fit_program(engine *x) {
     }
     c->code_lines = last / (uint64_t)c->gpu->icache_line + 1;
     c->code_fits = !c->kernel->grows && c->code_lines <= (uint64_t)(c->gpu->icache_l0 / c->gpu->icache_line);
-    c->code_warm =
-        c->gpu->icache_warm && c->code_lines <= (uint64_t)(c->gpu->icache_l1 / c->gpu->icache_line);
+    c->code_warm = c->gpu->icache_warm && (x->runs_little || c->code_lines <= warm_lines(c));
+}
+
+// A profiler repeats a kernel, so its code is in the SM's cache: as long as what is executed takes half of it
+// at most (H200: micro/icache, 48 KB were there, 96 KB were not; nor 97 KB of tests/features, sorts). Of a
+// larger program that is as much as its first thread block executes.
+static void look_at_code(engine *x, const tbuf *b) {
+    cycle *c = x->c;
+    const orr_program *p = c->program;
+    x->looked = true;
+    if (!c->gpu->icache_warm || c->code_warm) return;
+    uint8_t *seen = orr_calloc(c->code_lines, 1);
+    uint64_t lines = 0, line = (uint64_t)c->gpu->icache_line;
+    for (uint32_t w = 0; w < b->nwarps && lines <= warm_lines(c); w++) {
+        orr_trace t = orr_trace_open(b->warps[w]);
+        uint32_t at, mask;
+        while (lines <= warm_lines(c) && orr_trace_block(&t, p->nblocks, &at, &mask) > 0) {
+            const orr_tblock *code = &p->blocks[at];
+            bool whole = true;
+            for (uint32_t a = 0; a < code->naccess && whole; a++) whole = orr_trace_skip(&t);
+            if (!whole) break; // it is damaged: whoever runs it says so
+            for (uint32_t i = code->first; i < code->first + code->count; i++) {
+                lines += !seen[p->insts[i].pc / line];
+                seen[p->insts[i].pc / line] = 1;
+            }
+        }
+    }
+    free(seen);
+    x->runs_little = c->code_warm = lines <= warm_lines(c);
 }
 
 // ---- a launch
@@ -514,7 +546,6 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         }
     }
     s->l1i_last = 0;
-    s->warm_lines = g->icache_warm ? (uint32_t)(g->icache_l1 / g->icache_line / 2) : 0;
     memset(s->operand_when, 0, sizeof s->operand_when);
     memset(s->load_when, 0, sizeof s->load_when);
     if (s->l1i_when) orr_cache_flush(&s->l1i);

@@ -3,9 +3,8 @@
 // A warp asks when it enters another line. A line that misses is there after the next level's latency, and
 // with it come the lines behind it (icache.prefetch), so that straight code waits once; then it runs as fast
 // as lines follow each other (icache.l1_interval, icache.l2_interval). Code is the same for all SMs and
-// small, so the way to L2 is no traffic. With icache.warm a program that fits into the SM's cache is there
-// from the start; of a larger one what is executed first, up to half of the cache (H200: micro/icache, of 256
-// KB that are seldom executed whole: 48 KB were there when the kernel was repeated, 96 KB were not).
+// small, so the way to L2 is no traffic. With icache.warm code that ran before
+// is in the SM's cache (engine.c).
 #include "model/cycle/sm.h"
 
 // When a line comes that could be there at `t`: those fetched ahead one after the other, one that a warp
@@ -24,10 +23,8 @@ static uint64_t in_l1(sm *s, uint64_t line, uint64_t now, bool asked) {
     if (at == ORR_NO_LINE) {
         orr_cache_line victim;
         at = orr_cache_take(&s->l1i, line, &victim, NULL);
-        bool warm = s->warm_lines > 0;
-        s->l1i_when[at] = warm ? now : in_line(now + c->fetch_far, &s->l1i_last, c->line_interval2, asked);
-        s->n.icache_l1_miss += asked && !warm;
-        s->warm_lines -= warm;
+        s->l1i_when[at] = in_line(now + c->fetch_far, &s->l1i_last, c->line_interval2, asked);
+        s->n.icache_l1_miss += asked;
     }
     orr_cache_touch(&s->l1i, at);
     return s->l1i_when[at] > now ? s->l1i_when[at] : now;

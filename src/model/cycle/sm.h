@@ -247,7 +247,6 @@ typedef struct sm {
     const_caches constants;
     uint64_t const_free; // constants by address: the next one
     uint64_t *l1i_when, l1i_last;
-    uint32_t warm_lines; // that may still be taken for having been there before
     // by line of program->constants: when an operand finds it, and LDC; 0: not asked for
     uint64_t operand_when[64], load_when[64];
     // sums
