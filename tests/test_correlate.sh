@@ -89,7 +89,7 @@ check "no input" 2 "an INPUT is needed" -- profile -o n.csv
 check "correlate" 0 "^Fake 7.* against h200, model cycle, from PTX$" "^scripts: 1, kernels: 1, launches: 2; repeats differ by 6\.6 % on average$" \
     "^add.launch/vecadd small +flushed +2 +3,014 +[0-9,]+ +[+-][0-9.]+ %" "^gpc__cycles_elapsed.max +1 " "^cycles by kernel, 1: MAPE " \
     "^cycles by launch, 2: " "measured on Fake 7, simulated on h200" -- correlate a.csv --csv p.csv --html p.html
-has "points" p.csv "^kernel,add.launch,small,flushed,vecadd,,2,4x1x1,256x1x1,gpc__cycles_elapsed.max,3014,3014,3214,[0-9]+,[-0-9.]+$" \
+has "points" p.csv "^kernel,add.launch,small,flushed,vecadd,,2,4x1x1,256x1x1,gpc__cycles_elapsed.max,3014,3014,3214,[0-9]+,[-0-9.]+,1$" \
     "^launch,add.launch,small,flushed,vecadd,1,1,4x1x1,256x1x1,gpc__cycles_elapsed.max,2007,2007,2107,"
 has "page" p.html '^<!doctype html>' '"script":"add.launch"' 'id="scatter"'
 # It opens offline: nothing is fetched.
@@ -130,6 +130,11 @@ check "no such option of run" 2 "run: unknown option --frobnicate" -- correlate 
 check "one of run's that means nothing here" 2 "after -- it takes" -- correlate a.csv -- --timeline t.json
 check "output over input" 2 "a.csv: is the INPUT" -- correlate a.csv --csv a.csv
 check "one file for two" 2 "x.out is named for two outputs" -- correlate a.csv --csv x.out --html x.out
+
+# ---- regular kernels: of these three saxpy's, whose accesses do not depend on data ----------------------
+check "regular" 0 '^counter .* < 5 % .*regular MAPE' '^1 kernels are regular' '^l1tex__t_sectors.sum .* 0.0 %  100.0 %$' -- \
+    correlate "$SOURCE/hardware/h200/workloads.csv" --csv regular.csv -- --gpu h200 --size small saxpy gridding
+has "regular" regular.csv '^kernel,saxpy,.*,1$' '^kernel,gridding,.*,gridding_place,.*,0$'
 
 [ $failures = 0 ] && echo "profile and correlate: all right"
 exit $((failures > 0))

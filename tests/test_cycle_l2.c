@@ -232,6 +232,49 @@ static void test_l2_stores(void **state) {
     }
 }
 
+// Three lines are stored twice, through a port that takes 136 cycles for one. The first leaves at once and is
+// sent again; the others wait, and the second time they are joined, if there is room for them to wait: 4
+// lines of 4 sectors, else 6.
+static void test_store_room(void **state) {
+    (void)state;
+    static const struct {
+        const char *room;
+        uint64_t sectors;
+    } cases[] = {{"xbar.stores=0", 16}, {"xbar.stores=8", 16}, {"xbar.stores=1", 24}};
+    for (size_t n = 0; n < 3; n++) {
+        kern *k = kern_of(1, 32,
+                          "STG <- R2 R3 @0\nSTG <- R2 R3 @128\nSTG <- R2 R3 @256\n"
+                          "STG <- R2 R3 @0\nSTG <- R2 R3 @128\nSTG <- R2 R3 @256\nEXIT");
+        ran x = run_on(GPU("xbar.join=yes", "xbar.request=1", "xbar.queue=4096", cases[n].room), k);
+        assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
+// What L2 sees besides accesses: 2 GPCs read 88 sectors and 8 for the 256 bytes that hold the kernel's three
+// instructions; 564 of barriers for the launch, and one from the SM to the slice that it asked for 4 sectors.
+// Nothing, where that is not described.
+static void test_l2_unasked(void **state) {
+    (void)state;
+    static const struct {
+        const char *code, *barriers;
+        double read, all;
+    } cases[] = {{"launch.code=88", "launch.barriers=564", 4 + 2 * 96, 4 + 2 * 96 + 564 + 1},
+                 {"launch.code=0", "launch.barriers=0", 4, 4}};
+    for (size_t n = 0; n < 2; n++) {
+        kern *k = kern_of(1, 32, "LDG R1 <- R2 @0\nFFMA R3 <- R1\nEXIT");
+        ran x = run_on(GPU("gpc.count=2", cases[n].code, cases[n].barriers), k);
+        double c[ORR_COUNTERS];
+        orr_cycle_counters(x.g, &x.r.launches.at[x.r.launches.n - 1], c);
+        assert_int_equal((long)c[ORR_C_L2_READ], (long)cases[n].read);
+        assert_int_equal((long)c[ORR_C_L2_SECTORS], (long)cases[n].all);
+        assert_int_equal((long)c[ORR_C_L2_TEX_READ], 4);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
 // 2 MB are written through an L2 of 1 MB: what does not fit is written to memory, line by line, oldest first.
 static void test_l2_written_back(void **state) {
     (void)state;
@@ -322,6 +365,7 @@ int main(void) {
         cmocka_unit_test(test_store_port),      cmocka_unit_test(test_rows),
         cmocka_unit_test(test_frfcfs),          cmocka_unit_test(test_atomics),
         cmocka_unit_test(test_atomic_words),    cmocka_unit_test(test_l2_stores),
+        cmocka_unit_test(test_store_room),      cmocka_unit_test(test_l2_unasked),
         cmocka_unit_test(test_l2_written_back), cmocka_unit_test(test_l2_store_hits),
         cmocka_unit_test(test_launches),        cmocka_unit_test(test_waiting_blocks),
     };

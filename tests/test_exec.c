@@ -322,6 +322,43 @@ static void which_blocks_keep_apart(void **state) {
     }
 }
 
+// Is it known without data what is accessed? (docs/lab.md, regular kernels)
+static void which_kernels_are_regular(void **state) {
+    (void)state;
+#define P ".reg .pred %p<4>;\n"
+    static const struct {
+        bool regular;
+        const char *what, *ptx;
+    } cases[] = {
+        {true, "out[i] = in[i]", TWO("ld.global.u32 %r5,[%rd4]; st.global.u32 [%rd5],%r5;")},
+        {true, "if (i < 100) out[i] = i",
+         TWO(P "setp.lt.u32 %p1,%r4,100; @!%p1 bra E; st.global.u32 [%rd5],%r4;\nE:\n")},
+        {false, "out[in[i]] = i",
+         TWO("ld.global.u32 %r5,[%rd4]; mul.wide.u32 %rd6,%r5,4; add.s64 %rd7,%rd2,%rd6; st.global.u32 "
+             "[%rd7],%r4;")},
+        {false, "if (in[i]) out[i] = i",
+         TWO(P "ld.global.u32 %r5,[%rd4]; setp.ne.u32 %p1,%r5,0; @!%p1 bra E; st.global.u32 "
+               "[%rd5],%r4;\nE:\n")},
+        {false, "the same with a guard",
+         TWO(P "ld.global.u32 %r5,[%rd4]; setp.ne.u32 %p1,%r5,0; @%p1 st.global.u32 [%rd5],%r4;\n")},
+        {true, "x = in[i]; if (x == 0) x = 7; out[i] = x: no access between the branch and where it ends",
+         TWO(P "ld.global.u32 %r5,[%rd4]; setp.ne.u32 %p1,%r5,0; @%p1 bra E; mov.u32 %r5,7;\nE:\n"
+               "st.global.u32 [%rd5],%r5;\n")},
+        {false, "if (in[i] == 0) return; out[i] = i",
+         TWO(P "ld.global.u32 %r5,[%rd4]; setp.eq.u32 %p1,%r5,0; @%p1 exit; st.global.u32 [%rd5],%r4;\n")},
+        {false, "while (*in) ;", TWO(P "L: ld.global.u32 %r5,[%rd1]; setp.ne.u32 %p1,%r5,0; @%p1 bra L;\n")},
+        {false, "by what an atomic returns",
+         TWO("atom.global.add.u32 %r5,[%rd2],1; mul.wide.u32 %rd6,%r5,4; add.s64 %rd7,%rd2,%rd6; "
+             "st.global.u32 [%rd7],%r1;")},
+    };
+#undef P
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        bench b;
+        if (loaded(&b, cases[n].ptx)->regular != cases[n].regular) fail_msg("%s", cases[n].what);
+        close_bench(&b);
+    }
+}
+
 // A racing kernel: each thread adds what its right neighbour holds, in place, over block borders.
 static void a_race_has_one_outcome(void **state) {
     (void)state;
@@ -509,6 +546,7 @@ int main(void) {
         cmocka_unit_test(calls),
         cmocka_unit_test(branch_tables),
         cmocka_unit_test(which_blocks_keep_apart),
+        cmocka_unit_test(which_kernels_are_regular),
         cmocka_unit_test(a_race_has_one_outcome),
         cmocka_unit_test(faults),
         cmocka_unit_test(a_fault_ends_endless_blocks),

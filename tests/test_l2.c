@@ -442,7 +442,8 @@ static const char *const two_halves[] = {
     "l2.partitions=2", "l2.copies=yes",   "l2.far_latency=40", "l2.slices=2",
     "l2.bandwidth=64", "dram.channels=2", "dram.bandwidth=32", NULL};
 
-// 20 cycles from a half to the other. SM 0 belongs to the first, SM 131 to the second.
+// 20 cycles from a half to the other. Of GPCs of 16 SMs the first is of the first half: SM 0; the second of
+// the second: SM 16.
 static void halves(void **state) {
     (void)state;
     bench *b = bench_of(two_halves);
@@ -453,16 +454,16 @@ static void halves(void **state) {
         reading(0, far, 1),         // there at 20, from memory at 220, and back
         reading(100, far, 1),       // waits for the same
         reading(1000, far, 1),      // a copy
-        reading(2000, far, 1),      // SM 131: its own half
-        storing(3000, far, 0, 32),  // SM 131; the copy is dropped at 3020
+        reading(2000, far, 1),      // SM 16: its own half
+        storing(3000, far, 0, 32),  // SM 16; the copy is dropped at 3020
         reading(3019, far, 1),      // before that
         reading(4000, far, 1),      // there and back again
         storing(5000, far, 32, 64), // SM 0: there at 5020
-        reading(5019, far, 2),      // SM 131: not written yet; 200 cycles from memory
+        reading(5019, far, 2),      // SM 16: not written yet; 200 cycles from memory
         reading(6000, far, 1),      // SM 0: the copy has gone again
         atomic(7000, far, 1, true), // SM 0: done at 7020 in a cycle, and back
     };
-    for (size_t i = 0; i < COUNT(r); i++) r[i].sm = i == 3 || i == 4 || i == 8 ? 131 : 0;
+    for (size_t i = 0; i < COUNT(r); i++) r[i].sm = i == 3 || i == 4 || i == 8 ? 16 : 0;
     go(b, r, COUNT(r));
     ANSWERED(b, 0, 240);
     ANSWERED(b, 1, 240 + 1); // a sector a cycle
@@ -498,6 +499,33 @@ static void joined(void **state) {
     assert_int_equal(b->s.joined, 3);
     assert_int_equal(b->s.read[ORR_FROM_GLOBAL], 4);
     assert_int_equal(b->s.requests, 4);
+    bench_free(b);
+}
+
+// Loads of a GPC meet 30 cycles from L2: hits are answered with another up to 60 cycles after that one's
+// answer left, misses for as long as it is on its way, too. Others are looked up: of another GPC, of other
+// sectors, the fifth.
+static void met(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.merge_time=60", NULL});
+    orr_memsys_copy(b->m, 0, 128);
+    orr_request r[] = {
+        reading(0, 0, 3),    reading(61, 0, 3), // answered at 1, the second sector; joined
+        reading(62, 0, 3),   reading(63, 0, 3), // too late, so looked up until 64; met by the next
+        reading(64, 0, 3),   reading(65, 0, 1), // of SM 16, another GPC; of other sectors
+        reading(1000, 9, 1), reading(1100, 9, 1),
+        reading(1150, 9, 1),                      // from memory; the same answer, at 1200
+        reading(1160, 9, 1), reading(1170, 9, 1), // the fourth; and the fifth, on its own
+        reading(1201, 9, 1),                      // met by the fifth's answer
+    };
+    r[4].sm = 16;
+    go(b, r, COUNT(r));
+    static const uint32_t at[] = {1, 61, 63, 64, 65, 66, 1200, 1200, 1200, 1200, 1201, 1201};
+    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
+    assert_int_equal(b->s.joined, 2 + 2 + 3 + 1);
+    assert_int_equal(b->s.read[ORR_FROM_GLOBAL], 2 + 2 + 2 + 1 + 1 + 1);
+    assert_int_equal(b->s.dram_read, 1);
+    assert_int_equal(b->s.asked, 2); // one slice, by two SMs
     bench_free(b);
 }
 
@@ -777,8 +805,9 @@ int main(void) {
         cmocka_unit_test(clocks),        cmocka_unit_test(copies),
         cmocka_unit_test(restart),       cmocka_unit_test(partitions),
         cmocka_unit_test(halves),        cmocka_unit_test(halves_any_windows),
-        cmocka_unit_test(joined),        cmocka_unit_test(refused),
-        cmocka_unit_test(any_windows),   cmocka_unit_test(odd_machines),
+        cmocka_unit_test(joined),        cmocka_unit_test(met),
+        cmocka_unit_test(refused),       cmocka_unit_test(any_windows),
+        cmocka_unit_test(odd_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -424,7 +424,7 @@ static void said(void **state) {
     orr_csv_open(&csv_rows, "x", own, strlen(own));
     int n = 0;
     while (orr_csv_row(&csv_rows, &e)) {
-        assert_int_equal(csv_rows.cells.n, 15);
+        assert_int_equal(csv_rows.cells.n, 16);
         n++;
     }
     assert_int_equal(n, 5);
