@@ -350,7 +350,7 @@ static void wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w) {
 
 // A load that has met another of its line. False: it has not.
 static bool join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out) {
-    if (r->kind != ORR_REQ_READ || r->far) return false;
+    if (r->kind != ORR_REQ_READ || r->far || r->alone) return false;
     orr_l2_slice *s = &p->slice[slice];
     uint16_t gpc = gpc_of(p, r->sm);
     orr_l2_met *e = met_at(s, r->line, gpc);
@@ -468,7 +468,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
         p->stats.read[r->from] += n;
         p->stats.read_hit[r->from] += hits;
         p->stats.read_pending[r->from] += (uint64_t)orr_popc(lack & coming);
-        if (p->c->merge > 1) may_meet(p, &p->slice[slice], r);
+        if (p->c->merge > 1 && !r->alone) may_meet(p, &p->slice[slice], r);
     } else {
         p->stats.atomic += n;
         p->stats.atomic_hit += hits;
