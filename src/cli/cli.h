@@ -52,6 +52,7 @@ typedef struct cli_options {
     const char *warming;            // --warm none|functional (run)
     const char *precision;          // --precision PERCENT (run --sample)
     uint64_t piece;                 // --piece N: warp instructions (sample study)
+    const char *full;               // --full FILE: what was simulated in full (sample study)
     const char *plot;               // --plot FILE: an SVG (sample model, sweep)
     const char *html, *csv;         // --html FILE, --csv FILE (correlate)
     const char **vary;              // --vary KEY=VALUES ... (sweep)

@@ -80,6 +80,8 @@ static const option options[] = {
      "sampling units within 10 %, as TBPoint)"},
     {"piece", 0, COUNT, AT(piece), 0, "N",
      "warp instructions in a piece, of which random sampling and SimPoint choose (default 50k)"},
+    {"full", 0, STRING, AT(full), 0, "FILE",
+     "what the full simulation said: read when FILE is there, else made and written"},
     {"plot", 0, STRING, AT(plot), 0, "FILE", "draw it, as SVG"},
     {"check", 0, FLAG, AT(check), 0, NULL,
      "execute every thread block and compare buffers, where the model (partial) would leave some out"},

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/input.h"
 #include "cli/sampling.h"
@@ -166,6 +167,7 @@ typedef struct study { // of one INPUT
     } of[WAYS];
     int way;
     orr_pieces pieces;
+    size_t npieces;
     orr_text by_launch; // "cycles, cycles, ..."
 } study;
 
@@ -189,6 +191,7 @@ static void full_done(void *arg, orr_result *r) {
         kernel_of[l] = k;
     }
     s->seconds = r->host.seconds;
+    s->npieces = s->pieces.unit.n;
     // Ten draws: one would say more of luck than of the method. Their errors are averaged without their
     // signs.
     struct outcome *o = &s->of[RANDOM];
@@ -221,6 +224,57 @@ static void sampled_done(void *arg, orr_result *r) {
                                      .clusters = x->clusters};
 }
 
+// What a full simulation said, kept in a file for when only sampling changes: simulating is what takes time.
+// Nobody can tell whether the cycle model is still the same: who changes it removes the file.
+static uint64_t full_digest(const cli_options *o, const orr_gpu *gpu, const study *s) {
+    orr_text t = {0};
+    orr_gpu_json(gpu, &t);
+    orr_text_add(&t, " %016llx %llu", (unsigned long long)cli_input_digest(o, s->input, o->source),
+                 (unsigned long long)s->pieces.size);
+    uint64_t digest = orr_hash64(t.s, t.n, 1);
+    free(t.s);
+    return digest;
+}
+
+static bool full_write(const study *s, uint64_t digest, const char *path, orr_err *e) {
+    orr_text t = {0};
+    const struct outcome *a = &s->of[RANDOM], *b = &s->of[SIMPOINT];
+    orr_text_add(&t, "orrery full simulation 1 %016llx\n%.17g %.17g %.17g %.17g %zu\n",
+                 (unsigned long long)digest, s->cycles, s->insts, s->seconds, s->cpu, s->npieces);
+    orr_text_add(&t, "%.17g %.17g %.17g %u\n", a->cycles, a->error, a->size, a->points);
+    orr_text_add(&t, "%.17g %.17g %.17g %u\n%s\n", b->cycles, b->error, b->size, b->points,
+                 s->by_launch.s ? s->by_launch.s : "");
+    bool ok = cli_write_file(path, &t, e);
+    free(t.s);
+    return ok;
+}
+
+// The launches' cycles are only copied: digits, commas and blanks.
+static bool full_read(study *s, uint64_t digest, const char *path, orr_err *e) {
+    size_t size;
+    char *text = orr_read_file(path, 1u << 28, &size, e);
+    if (!text) return false;
+    unsigned long long was = 0;
+    struct outcome *a = &s->of[RANDOM], *b = &s->of[SIMPOINT];
+    int at = 0;
+    bool ok =
+        memchr(text, 0, size) == NULL &&
+        sscanf(text, "orrery full simulation 1 %16llx %lf %lf %lf %lf %zu %lf %lf %lf %u %lf %lf %lf %u%n",
+               &was, &s->cycles, &s->insts, &s->seconds, &s->cpu, &s->npieces, &a->cycles, &a->error,
+               &a->size, &a->points, &b->cycles, &b->error, &b->size, &b->points, &at) == 14 &&
+        s->cycles > 0 && s->insts > 0;
+    const double all[] = {s->cycles, s->insts, s->seconds, s->cpu,   a->cycles,
+                          a->error,  a->size,  b->cycles,  b->error, b->size};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) ok = ok && isfinite(all[i]);
+    ok = ok && text[at] == '\n' && strspn(text + at + 1, "0123456789, ") + (size_t)at + 2 == size;
+    if (ok) orr_text_addn(&s->by_launch, text + at + 1, size - (size_t)at - 2);
+    free(text);
+    if (!ok) return orr_fail(e, ORR_BAD_INPUT, "%s: damaged; remove it to have it made again", path);
+    return was == digest ||
+           orr_fail(e, ORR_BAD_INPUT,
+                    "%s: of another script, size, GPU or --piece; remove it to have it made again", path);
+}
+
 static double cpu_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 // One INPUT: simulated in full; sampled until two units agree, and until a region is steady with L2 kept
@@ -234,9 +288,15 @@ static bool study_input(cli_options *o, const orr_gpu *gpu, const cli_sets *sets
     s->pieces.size = o->piece ? o->piece : 50000;
     cli_pass full = {
         .o = o, .gpu = gpu, .model = &orr_model_cycle, .pieces = &s->pieces, .done = full_done, .arg = s};
-    start = cpu_seconds();
-    ok = ok && cli_pass_run(&full, sets, s->input, e);
-    s->cpu = cpu_seconds() - start;
+    uint64_t digest = full_digest(o, gpu, s);
+    if (ok && o->full && access(o->full, F_OK) == 0) {
+        ok = full_read(s, digest, o->full, e);
+    } else {
+        start = cpu_seconds();
+        ok = ok && cli_pass_run(&full, sets, s->input, e);
+        s->cpu = cpu_seconds() - start;
+        ok = ok && (!o->full || full_write(s, digest, o->full, e));
+    }
     for (s->way = 0; s->way < RANDOM && ok; s->way++) {
         cli_sampling one = profile; // the profile is shared
         one.o.warm = ways[s->way].warm;
@@ -278,7 +338,7 @@ static void study_json(const study *s, const orr_gpu *gpu, orr_text *t) {
                          "\"seconds\": %.3f, \"cpu_seconds\": %.3f}",
                          x->inter, x->intra, x->clusters, x->bound, x->seconds, x->cpu);
         else
-            orr_text_add(t, ", \"points\": %u, \"pieces\": %zu}", x->points, s->pieces.unit.n);
+            orr_text_add(t, ", \"points\": %u, \"pieces\": %zu}", x->points, s->npieces);
     }
     orr_text_add(t, ",\n   \"launch_cycles\": [%s]}", s->by_launch.s ? s->by_launch.s : "");
 }
@@ -351,6 +411,8 @@ int cli_sample(cli_options *o, orr_err *e) {
     cli_split_sets(o, &sets);
     orr_gpu *gpu = NULL;
     cli_load_gpu(o, &sets, &gpu, e);
+    if (study && o->full && o->ninputs > 2 && !e->status)
+        orr_fail(e, ORR_BAD_INPUT, "sample: --full FILE is of one INPUT, and there are %d", o->ninputs - 1);
     if (study && !gpu && !e->status)
         orr_fail(e, ORR_BAD_INPUT, "sample: a study needs a GPU's description; name one with --gpu");
     if (profile && !e->status) sample_profile(o, gpu, &sets, o->inputs[1], e);
