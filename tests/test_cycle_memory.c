@@ -363,6 +363,7 @@ static void test_write_policies(void **state) {
     (void)state;
     const char *store_load = "STG <- R2 R3 @0\nLDG R1 <- R2 @0\nFFMA R4 <- R1\nEXIT";      // a whole line
     const char *word_load = "STG <- R2 R3 @0 m1\nLDG R1 <- R2 @0 m1\nFFMA R4 <- R1\nEXIT"; // 4 bytes
+    const char *more_load = "STG <- R2 R3 @0 m1\nLDG R1 <- R2 @0 m3\nFFMA R4 <- R1\nEXIT"; // 8 of them
     const char *load_store_load =
         "LDG R1 <- R2 @0\nFFMA R4 <- R1\nSTG <- R2 R3 @0\nLDG R5 <- R2 @0\nFFMA R4 <- R5\nEXIT";
     // a store, then eight other lines through the eight of L1
@@ -372,9 +373,10 @@ static void test_write_policies(void **state) {
         // Through: every store goes to L2. What it leaves whole can be read.
         {"l1.write=through", ALLOCATE, VALIDATE, store_load, 4, 0, 0, 4, 0},
         {"l1.write=through", NO_ALLOCATE, VALIDATE, store_load, 4, 4, 0, 0, 0},
-        // A part of a sector: the load has to ask for it; or the store has asked for it, and it is on its
-        // way.
-        {"l1.write=through", ALLOCATE, VALIDATE, word_load, 1, 1, 0, 0, 0},
+        // A part of a sector: a load of no more finds it, one of more has to ask; or the store has asked for
+        // it, and it is on its way.
+        {"l1.write=through", ALLOCATE, VALIDATE, word_load, 1, 0, 0, 1, 0},
+        {"l1.write=through", ALLOCATE, VALIDATE, more_load, 1, 1, 0, 0, 0},
         {"l1.write=through", ALLOCATE, FETCH, word_load, 1, 1, 0, 0, 1},
         {"l1.write=through", NO_ALLOCATE, VALIDATE, load_store_load, 4, 4, 4, 4, 0},
         // Back: it stays until the line is needed for another.

@@ -163,6 +163,11 @@ typedef struct node { // of a miss's list of waiting flights
     uint32_t flight, next;
 } node;
 
+typedef struct partly { // a line of L1 in whose sectors stores have written some bytes
+    uint64_t line;      // + 1; 0: none
+    uint64_t bytes[2];
+} partly;
+
 typedef struct arrival { // an answer on its way to the SM
     uint64_t time;       // ticks
     uint32_t order, token;
@@ -238,6 +243,7 @@ typedef struct sm {
     uint64_t left[256];               // ticks: when the last xbar.stores of them leave, a ring
     uint64_t store_in;                // ticks: when the last of them had a place there
     uint32_t next_left;               // the oldest
+    partly written[128]; // the last ones, by line
     ORR_VEC(orr_request) out;
     ORR_VEC(orr_need) needs; // of those in `out` that others may be looking at
     ORR_VEC(arrival) in;     // a heap
