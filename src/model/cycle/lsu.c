@@ -130,8 +130,8 @@ static bool join_store(sm *s, const orr_request *r, uint64_t t) {
     return true;
 }
 
-// There is room for xbar.stores lines that wait. One after the other they go in, join one that is there, or wait for
-// the oldest to leave; and L1 waits with them.
+// There is room for xbar.stores lines that wait. One after the other they go in, join one that is there, or
+// wait for the oldest to leave; and L1 waits with them.
 static void send_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet) {
     uint32_t room = (uint32_t)s->c->gpu->xbar_stores;
     uint64_t t = when * ORR_TICKS;
@@ -236,11 +236,59 @@ static uint8_t whole(const cycle *c, uint8_t sectors) { // fetched together
 
 static uint8_t from_of(bool local) { return local ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL; }
 
-static void ask(sm *s, uint64_t line, uint8_t sectors, uint32_t token, bool local, uint64_t when) {
+static void ask(sm *s, uint64_t line, uint8_t sectors, uint32_t token, const work *k, uint64_t when) {
     orr_request r = {
-        .line = line, .sectors = sectors, .token = token, .kind = ORR_REQ_READ, .from = from_of(local)};
+        .line = line, .sectors = sectors, .token = token, .kind = ORR_REQ_READ, .from = from_of(k->local)};
+    r.alone = k->i->flags & ORR_TF_ASYNC;
     send(s, r, when,
          s->c->gpu->xbar_sectors ? 32 * (uint32_t)orr_popc(sectors) : (uint32_t)s->c->gpu->xbar_ask);
+}
+
+// ---- bytes of a line
+// --------------------------------------------------------------------------
+static void set_range(uint64_t bytes[2], uint64_t from, uint64_t to) { // of 128
+    for (int h = 0; h < 2; h++) {
+        uint64_t lo = (uint64_t)h * 64, a = from > lo ? from - lo : 0, b = to > lo ? to - lo : 0;
+        if (a >= 64 || b == 0) continue;
+        if (b > 64) b = 64;
+        if (a < b) bytes[h] |= (b - a == 64 ? ALL_BYTES : ((1ull << (b - a)) - 1)) << a;
+    }
+}
+
+static void written(const orr_access *a, uint32_t bytes, uint64_t line, uint64_t out[2]) {
+    out[0] = out[1] = 0;
+    uint64_t first = line * ORR_LINE;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint64_t from = a->addr[orr_ffs(m)] - first, to = from + bytes;
+        if (from >= ORR_LINE && to - 1 >= ORR_LINE) continue; // wraps: not in this line
+        if (from >= ORR_LINE) from = 0;
+        set_range(out, from, to > ORR_LINE ? ORR_LINE : to);
+    }
+}
+
+// L1 knows which bytes of a sector have been written: a load of no others finds them (H200: micro/l1, probe,
+// a word after it was stored: 68 cycles, as after a load), and when all are there the sector is.
+static partly *partly_at(sm *s, uint64_t line) { return &s->written[line * 0x9e3779b97f4a7c15u >> 57]; }
+
+static uint8_t full_sectors(const uint64_t bytes[2]) {
+    uint8_t full = 0;
+    for (int n = 0; n < 4; n++)
+        full |= (uint8_t)(((bytes[n / 2] >> (n % 2 * 32)) & 0xffffffffu) == 0xffffffffu) << n;
+    return full;
+}
+
+// Of these sectors those that stores have written as far as the access at hand wants them.
+static uint8_t written_enough(sm *s, const work *k, uint64_t line, uint8_t sectors) {
+    const partly *p = partly_at(s, line);
+    if (p->line != line + 1) return 0;
+    uint64_t wants[2] = {0, 0};
+    written(&s->head_access, k->i->bytes, line, wants);
+    uint8_t enough = 0;
+    for (int n = 0; n < 4; n++) {
+        uint64_t missing = (wants[n / 2] & ~p->bytes[n / 2]) >> (n % 2 * 32) & 0xffffffffu;
+        enough |= (uint8_t)(sectors >> n & !missing) << n;
+    }
+    return enough;
 }
 
 // False: no miss can be taken on now.
@@ -251,7 +299,7 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
     if ((k->i->flags & ORR_TF_BYPASS) || (!k->local && !c->gpu->l1_global)) {
         if (s->open_misses >= limit) return false;
         count(s, k->local, ORR_L1_LOAD, all, 0, 0);
-        ask(s, line, sectors, new_miss(s, line, sectors, k->flight, ORR_NO_LINE), k->local, when);
+        ask(s, line, sectors, new_miss(s, line, sectors, k->flight, ORR_NO_LINE), k, when);
         return true;
     }
     uint32_t at = orr_cache_find(&s->l1, line);
@@ -259,6 +307,10 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
     uint8_t hit = l ? sectors & l->valid : 0;
     uint8_t pending = l ? sectors & ~hit & l->pending : 0;
     uint8_t need = sectors & (uint8_t) ~(hit | pending);
+    if (need && l && !k->local) {
+        hit |= written_enough(s, k, line, need);
+        need &= (uint8_t)~hit;
+    }
     if (need && s->open_misses >= limit) return false;
     for (uint32_t m = pending ? l->user : NOBODY; m != NOBODY; m = s->misses.at[m].older)
         if ((s->misses.at[m].sectors & pending) && s->misses.at[m].nwaiters >= c->gpu->l1_merges)
@@ -274,6 +326,7 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
             orr_cache_line victim;
             at = orr_cache_take(&s->l1, line, &victim, NULL);
             l = &s->l1.line[at];
+            partly_at(s, line)->line = 0;
             write_back(s, &victim, when);
             need = whole(c, need);
         }
@@ -282,17 +335,10 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
         l->user = m;
         l->pending |= need;
         s->head_missed++;
-        ask(s, line, need, m, k->local, when);
+        ask(s, line, need, m, k, when);
     }
     orr_cache_touch(&s->l1, at);
     return true;
-}
-
-static uint8_t full_sectors(const uint64_t bytes[2]) {
-    uint8_t full = 0;
-    for (int n = 0; n < 4; n++)
-        full |= (uint8_t)(((bytes[n / 2] >> (n % 2 * 32)) & 0xffffffffu) == 0xffffffffu) << n;
-    return full;
 }
 
 static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, const uint64_t bytes[2],
@@ -310,6 +356,7 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
         if (at == ORR_NO_LINE && (c->gpu->l1_write_allocate || policy == ORR_WRITE_BACK)) {
             orr_cache_line victim;
             at = orr_cache_take(&s->l1, line, &victim, NULL);
+            partly_at(s, line)->line = 0;
             write_back(s, &victim, when);
         }
         if (at != ORR_NO_LINE) {
@@ -321,9 +368,15 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
                 s->misses.at[m].older = l->user;
                 l->user = m;
                 l->pending |= part;
-                ask(s, line, part, m, k->local, when);
+                ask(s, line, part, m, k, when);
             } else if (part && policy == ORR_WRITE_BACK) {
                 l->valid |= part; // bytes marked valid: local memory is read where it was written
+            } else if (part) {
+                partly *p = partly_at(s, line);
+                if (p->line != line + 1) *p = (partly){.line = line + 1};
+                p->bytes[0] |= bytes[0];
+                p->bytes[1] |= bytes[1];
+                l->valid |= full_sectors(p->bytes) & (uint8_t)~l->pending;
             }
             if (policy == ORR_WRITE_BACK) l->dirty |= sectors;
             orr_cache_touch(&s->l1, at);
@@ -441,28 +494,6 @@ static bool atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, ui
         atomic_request(s, k, line, pass[p].sectors, quarters, sum, when);
     }
     return true;
-}
-
-// ---- bytes that a store writes in a line
-// --------------------------------------------------------------------------
-static void set_range(uint64_t bytes[2], uint64_t from, uint64_t to) { // of 128
-    for (int h = 0; h < 2; h++) {
-        uint64_t lo = (uint64_t)h * 64, a = from > lo ? from - lo : 0, b = to > lo ? to - lo : 0;
-        if (a >= 64 || b == 0) continue;
-        if (b > 64) b = 64;
-        if (a < b) bytes[h] |= (b - a == 64 ? ALL_BYTES : ((1ull << (b - a)) - 1)) << a;
-    }
-}
-
-static void written(const orr_access *a, uint32_t bytes, uint64_t line, uint64_t out[2]) {
-    out[0] = out[1] = 0;
-    uint64_t first = line * ORR_LINE;
-    for (uint32_t m = a->mask; m; m &= m - 1) {
-        uint64_t from = a->addr[orr_ffs(m)] - first, to = from + bytes;
-        if (from >= ORR_LINE && to - 1 >= ORR_LINE) continue; // wraps: not in this line
-        if (from >= ORR_LINE) from = 0;
-        set_range(out, from, to > ORR_LINE ? ORR_LINE : to);
-    }
 }
 
 // ---- an instruction at the head of the queue
@@ -875,6 +906,7 @@ void cyc_lsu_share(cycle *c) {
 }
 
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush) {
+    memset(s->written, 0, sizeof s->written);
     const orr_gpu *g = s->c->gpu;
     s->reply_byte = s->c->reply_byte;
     s->received = 0;
