@@ -182,7 +182,7 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
 void cyc_block_warp_ended(sm *s, warp *w) {
     block *b = &s->blocks[w->block];
     sched *q = &s->sched[w->sched];
-    uint64_t when = w->front > w->landed ? w->front : w->landed;
+    uint64_t gone = w->front + (w->at ? s->c->exit_latency : 0), when = gone > w->landed ? gone : w->landed;
     if (when < w->leaves) when = w->leaves;
     if (when < w->since) when = w->since;
     if (when < s->now) when = s->now;

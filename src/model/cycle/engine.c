@@ -435,9 +435,11 @@ static void fit_program(engine *x) {
     fit_warps(c, p->nplaces, c->in_order ? 0 : p->max_access);
     uint64_t last = 0;
     c->tells = false;
+    c->sreg_unit = NO_UNIT;
     for (uint32_t n = 0; n < p->ninsts; n++) {
         if (p->insts[n].pc > last) last = p->insts[n].pc;
         c->tells |= p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm >= 1 && !c->outside;
+        if (p->insts[n].sass == ORR_SASS_S2R) c->sreg_unit = p->insts[n].unit;
     }
     c->code_lines = last / (uint64_t)c->gpu->icache_line + 1;
     c->code_fits = !c->kernel->grows && c->code_lines <= (uint64_t)(c->gpu->icache_l0 / c->gpu->icache_line);
@@ -537,6 +539,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         q->limit = (uint32_t)g->core_active;
         q->wake = NEVER;
         q->next_issue = q->held = 0;
+        q->behind_until = q->behind = 0;
         memset(q->bank_free, 0, sizeof q->bank_free);
         memset(q->kept, 0, sizeof q->kept);
         q->l0_last = 0;
@@ -667,6 +670,8 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     }
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
     x.order = dealing_order(c->gpu, c->nsms);
+    for (uint32_t i = 0; i < c->nsms; i++) // they take turns among the GPCs
+        c->sms[x.order[i]].late = (uint64_t)(i / (uint32_t)c->gpu->gpc_count * c->gpu->launch_gpc_interval);
     x.busy = orr_malloc(c->nsms * sizeof *x.busy);
     x.replies = orr_calloc(parts + 1, sizeof *x.replies);
     x.in = orr_calloc(parts + 1, sizeof *x.in);

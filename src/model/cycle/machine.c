@@ -129,6 +129,7 @@ static void latencies(cycle *c) {
     c->block_latency = cycles(g->launch_block_latency);
     c->turnaround = cycles(g->launch_turnaround);
     c->warp_interval = cycles(g->launch_warp_interval);
+    c->exit_latency = cycles(g->core_exit);
     c->lsu_banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1;
     c->miss_interval = (uint32_t)g->l1_miss_interval;
     c->l1_cycle_bytes = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1;

@@ -107,6 +107,17 @@ static uint64_t occupy(sm *s, uint32_t which, uint64_t cycles, uint64_t late) {
     return start - now;
 }
 
+// A load of constants that are not there keeps what is behind it in the queue, reads of special registers
+// and other such loads; when that is full they are not issued (H200: micro/start, mio_throttle, however few
+// of them a kernel has).
+static void queue_full(sm *s, const sched *q, const orr_tinst *i) {
+    uint32_t units[] = {i->unit, s->c->sreg_unit};
+    for (uint32_t n = 0; n < 2; n++) {
+        uint64_t *free_at = units[n] == NO_UNIT ? NULL : &s->pool_free[q->pool_of[units[n]]];
+        if (free_at && *free_at < q->behind_until) *free_at = q->behind_until;
+    }
+}
+
 // A tensor instruction while the SM's clock is held back takes twice as long, for its unit and its warp.
 static void ramp(sm *s, const sched *q, warp *w, const orr_tinst *i) {
     if (!s->ramp) s->ramp = s->now + (uint64_t)s->c->gpu->core_tensor_ramp;
@@ -228,8 +239,15 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         uint64_t ready = now + start + i->latency + c->writeback;
         if (i->tclass == ORR_TC_CONST && i->constant && c->gpu->const_cold) {
             uint64_t there = cyc_constant_when(s, i, now);
-            if (there > now) ready += there - now;
+            if (there > now) {
+                ready += there - now;
+                if (q->behind_until < there) q->behind_until = there, q->behind = 0;
+            }
             if (ready > w->landed) w->landed = ready;
+        }
+        if (q->behind_until > now && by_queue(i)) {
+            if (i->tclass != ORR_TC_CONST) ready += q->behind_until - now;
+            if (++q->behind >= c->lsu_places) queue_full(s, q, i);
         }
         cyc_warp_result(s, w, i, ready);
         if (i->flags & (ORR_TF_NOTES | ORR_TF_RESTORES) && c->gpu->core_sync_again)

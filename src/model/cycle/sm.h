@@ -115,6 +115,8 @@ typedef struct sched {
     uint32_t kept[ORR_READ_PLACES][ORR_READ_BANKS]; // register and warp that the operand cache has, + 1
     uint64_t bank_free[ORR_READ_BANKS]; // modern cores, in reads: when a register bank has done all it was
                                         // asked for
+    uint64_t behind_until;              // what is in line behind a load of constants waits for them
+    uint32_t behind;                    // and how many do
     orr_cache l0;
     uint64_t *l0_when; // by line: when it is there
     uint64_t l0_last;  // when the last line comes that it has asked for
@@ -183,6 +185,13 @@ typedef struct queued { // a memory instruction before L1
 
 struct cycle;
 struct worker;
+#define NO_UNIT UINT32_MAX
+
+// Besides those of memory: what goes by way of the same queue.
+static inline bool by_queue(const orr_tinst *i) {
+    return i->tclass == ORR_TC_CONST || i->sass == ORR_SASS_S2R;
+}
+
 typedef struct sm {
     _Alignas(64) struct cycle *c;
     struct worker *worker; // the host thread that runs it now
@@ -198,6 +207,7 @@ typedef struct sm {
     uint32_t nblocks, resident; // slots; in use
     uint32_t next_sched;        // that the next warp goes to
     uint64_t next_age;
+    uint64_t late;                          // cycles until its GPC has served those before it
     uint64_t block_free;                    // when the next block may start
     tbuf *stock, **stock_end;               // blocks it may start in this window
     uint32_t nstock, started, started_last; // in this window, in the one before
@@ -324,9 +334,11 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t request_ticks, reply_ticks, far_ticks; // SM to slice, slice to SM; more to the other side
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
     uint64_t atomic_ticks;                          // of a slice for a lane's atomic
-    uint64_t branch_wait, branch_jump, branch_indirect, branch_switch, barrier_latency, collect, writeback, fetch_latency, fetch_far;
+    uint64_t branch_wait, branch_jump, branch_indirect, branch_switch, barrier_latency, collect, writeback,
+        fetch_latency, fetch_far;
     uint64_t line_interval, line_interval2; // between two lines of code for a scheduler, for an SM
-    uint64_t block_latency, turnaround, warp_interval;
+    uint64_t block_latency, turnaround, warp_interval, exit_latency;
+    uint32_t sreg_unit;                 // that reads special registers, as S2R does
     uint64_t spacing;                   // between the starts of two blocks on an SM, in this window
     uint64_t send_ahead, backlog_ticks; // how far a port may be behind before it holds up L1
     uint32_t coalesce;

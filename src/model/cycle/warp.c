@@ -181,6 +181,10 @@ void cyc_warp_look(sm *s, warp *w) {
     if (t < q->wake) q->wake = t;
 }
 
+static uint64_t within(uint64_t t, uint64_t from, uint64_t until) {
+    return t < from ? from : t > until ? until : t;
+}
+
 // Cycles up to when it could have issued have the reason it waited for. After that its unit was busy, or free
 // and another warp was chosen. When the unit took its last instruction is known; before that, one that takes
 // an instruction every n cycles was free in one of n.
@@ -188,8 +192,12 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
     uint64_t from = w->since;
     if (until <= from) return;
     w->since = until;
-    if (w->at == w->end) { // ended, its last loads are under way
-        charge(s, w->at - 1, ORR_STALL_DRAIN, until - from);
+    if (w->at == w->end) { // ended, then its last loads are under way
+        uint64_t waits = within(w->front, from, until),
+                 goes = within(w->front + s->c->exit_latency, from, until);
+        charge(s, w->at - 1, ORR_STALL_WAIT, waits - from);
+        charge(s, w->at - 1, ORR_STALL_BRANCH, goes - waits);
+        charge(s, w->at - 1, ORR_STALL_DRAIN, until - goes);
         return;
     }
     uint64_t dep = w->ready > until ? until : w->ready < from ? from : w->ready;
@@ -212,7 +220,14 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
         rest -= n;
         if (!rest) return;
     }
-    uint64_t free_at = s->pool_free[q->pool_of[i->unit]], idle = until > free_at ? until - free_at : 0;
+    uint64_t free_at = s->pool_free[q->pool_of[i->unit]];
+    if (by_queue(i) && free_at > dep) {
+        uint64_t n = free_at > until ? rest : free_at - dep;
+        charge(s, w->at, ORR_STALL_MIO, n);
+        rest -= n;
+        if (!rest) return;
+    }
+    uint64_t idle = until > free_at ? until - free_at : 0;
     if (idle > rest) idle = rest;
     rest -= idle;
     uint64_t end = until < free_at ? until : free_at, in = free_at > i->interval ? free_at - i->interval : 0;

@@ -1,0 +1,73 @@
+// The cycle model where a kernel begins and a warp ends: SMs of a GPC that ask for the same code and
+// parameters at once, what waits in line behind a load of constants, the cycles until a warp has gone.
+// Figures are worked out in the comments, as in test_cycle_issue.c.
+#include "cycle.h"
+
+#define FETCH                                                                                                \
+    "icache.perfect=no", "icache.l0=12 KB", "icache.l1_latency=30", "icache.prefetch=0", "icache.warm=yes"
+
+// EXIT at 0, gone at 1, or 8 cycles later.
+static void test_exit(void **state) {
+    (void)state;
+    assert_int_equal(cycles_of(GPU("core.issue=1"), kern_of(1, 32, "EXIT")), 1);
+    kern *k = kern_of(1, 32, "EXIT");
+    ran x = run_on(GPU("core.exit=8"), k);
+    assert_int_equal(x.cycles, 9);
+    assert_int_equal(stalled(&x, ORR_STALL_BRANCH), 8);
+    ran_free(&x);
+    kern_free(k);
+}
+
+// Four SMs, a block each: code is there after 30 cycles on the first of a GPC and 10 later on each one behind
+// it. With two GPCs the SMs take turns: 0, 0, 10, 10.
+static void test_gpc(void **state) {
+    (void)state;
+    static const uint64_t ends[][4] = {{31, 41, 51, 61}, {31, 31, 41, 41}};
+    for (int n = 0; n < 2; n++) {
+        kern *k = kern_of(4, 32, "EXIT");
+        ran x = run_on(GPU(FETCH, "sm.count=4", "limit.sm_blocks=1", "launch.block_interval=0",
+                           "launch.gpc_interval=10", n ? "gpc.count=2" : "gpc.count=1"),
+                       k);
+        for (uint64_t b = 0; b < 4; b++) assert_int_equal(x.t->spans[b].end, ends[n][x.t->spans[b].sm]);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
+// LDC names a parameter. It is asked for at 30 and comes 89 - 27 = 62 cycles later, at 92. S2R, issued at
+// 31, is behind it in line, so that its 20 cycles begin at 92: FFMA has it at 112, and EXIT is at 113. With
+// the parameter there S2R begins when it is issued, at 31. When there is room for one in line, LDC itself,
+// S2R is not issued before 92, and all that is behind it comes when it would have come anyway.
+static uint64_t behind(orr_gpu *g, bool cold, uint64_t *mio) {
+    kern *k = kern_of(1, 32, "MOV R1\nS2R R2\nFFMA R3 <- R2\nEXIT");
+    k->insts.at[0].tclass = ORR_TC_CONST; // LDC of a place that the code names
+    if (cold) k->insts.at[0].constant = 8 + 1;
+    ran x = run_on(g, k);
+    uint64_t cycles = x.cycles;
+    *mio = stalled(&x, ORR_STALL_MIO);
+    ran_free(&x);
+    kern_free(k);
+    return cycles;
+}
+
+static void test_behind(void **state) {
+    (void)state;
+#define COLD                                                                                                 \
+    FETCH, "const.cold=yes", "op.s2r.unit=control", "op.s2r.latency=20", "op.mov.unit=lsu", "op.mov.latency=1"
+    uint64_t mio;
+    assert_int_equal(behind(GPU(COLD), false, &mio), 31 + 20 + 1 + 1);
+    assert_int_equal(mio, 0);
+    assert_int_equal(behind(GPU(COLD), true, &mio), 92 + 20 + 1 + 1);
+    assert_int_equal(mio, 0);
+    assert_int_equal(behind(GPU(COLD, "lsu.queue=1"), true, &mio), 92 + 20 + 1 + 1);
+    assert_int_equal(mio, 92 - 31);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exit),
+        cmocka_unit_test(test_gpc),
+        cmocka_unit_test(test_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
