@@ -59,8 +59,9 @@ struct orr_quick {
     unit *unit;
     uint8_t *half_of; // SM
     uint16_t *gpc_of;
-    uint64_t takes[5], write_takes[5]; // ticks of a slice's port, by sectors
-    uint8_t *place_of;                 // of a slice among those that share a channel
+    // ticks of a slice's port, by sectors: of a load, of a store, of one for the other half, of an atomic
+    uint64_t takes[5], write_takes[5], pass_takes[5], atomic_takes[5], atomic_pass;
+    uint8_t *place_of; // of a slice among those that share a channel
     uint32_t nslices, nchannels, units, parts;
     uint32_t sharing;
     uint64_t
@@ -113,9 +114,15 @@ orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
         q->half_of[n] = (uint8_t)orr_half_of_sm(n, q->l2.gpc);
         q->gpc_of[n] = (uint16_t)(n / q->l2.gpc);
     }
+    // As l2.c has it: l2.lookup is for answers with data, others are taken in a cycle; atomics by two units.
+    uint64_t cycle = q->l2.lookup < q->l2.cycle ? q->l2.lookup : q->l2.cycle;
+    uint64_t atomic = q->l2.atomic_units ? q->l2.cycle / 2 : cycle;
+    q->atomic_pass = atomic;
     for (uint64_t n = 0; n < 5; n++) {
         q->takes[n] = max(q->l2.lookup, n * q->l2.sector);
-        q->write_takes[n] = max(q->l2.lookup, n * q->l2.write_sector);
+        q->write_takes[n] = max(cycle, n * q->l2.write_sector);
+        q->pass_takes[n] = max(cycle, n * q->l2.sector);
+        q->atomic_takes[n] = max(atomic, n * q->l2.sector);
     }
     uint32_t unit = 0;
     for (uint64_t p = 0; p < q->parts; p++) {
@@ -231,6 +238,10 @@ static inline uint32_t unit_of(orr_quick *q, uint64_t line, uint64_t *tag) {
     return c->unit;
 }
 
+// A load that meets another of its line and GPC, on its way or not long answered (l2.c), has its answer.
+static inline orr_l2_met *met_at(slice *s, uint64_t tag, uint32_t gpc) {
+    return &s->met[(tag * 0x9e3779b97f4a7c15u >> 52 ^ gpc) % ORR_L2_MET];
+}
 orr_quick_place orr_quick_find(orr_quick *q, uint64_t line, uint32_t sm) {
     orr_quick_place p;
     p.unit = (uint16_t)unit_of(q, line, &p.tag);
@@ -238,7 +249,14 @@ orr_quick_place orr_quick_find(orr_quick *q, uint64_t line, uint32_t sm) {
     p.gpc = q->gpc_of[sm];
     p.far = q->l2.copies && q->half_of[sm] != u->side;
     orr_tags_prefetch(&q->tags[u->slice], p.tag);
-    if (p.far) orr_tags_prefetch(&q->tags[u->other], p.tag | ORR_L2_FAR);
+    uint64_t here = p.tag;
+    uint32_t slice = u->slice;
+    if (p.far) {
+        here |= ORR_L2_FAR;
+        slice = u->other;
+        orr_tags_prefetch(&q->tags[slice], here);
+    }
+    if (q->l2.merge > 1) __builtin_prefetch(met_at(&q->slice[slice], here, p.gpc), 1);
     return p;
 }
 
@@ -300,10 +318,6 @@ __attribute__((always_inline)) static inline line line_of(orr_quick *q, uint32_t
     return l;
 }
 
-// A load that meets another of its line and GPC, on its way or not long answered (l2.c), has its answer.
-static inline orr_l2_met *met_at(slice *s, uint64_t tag, uint32_t gpc) {
-    return &s->met[(tag * 0x9e3779b97f4a7c15u >> 52 ^ gpc) % ORR_L2_MET];
-}
 static inline bool join(const orr_quick *q, orr_l2_met *e, uint64_t tag, uint32_t gpc, uint8_t sectors,
                         uint64_t time) {
     if (e->line != tag || e->gpc != gpc || e->sectors != sectors || !e->n || e->n >= q->l2.merge ||
@@ -412,15 +426,15 @@ orr_quick_reply orr_quick_change(orr_quick *q, const orr_quick_place *p, const o
                                  uint8_t whole) {
     const unit *u = &q->unit[p->unit];
     slice *s = &q->slice[p->far ? u->other : u->slice];
-    bool store_ = r->kind == ORR_REQ_WRITE;
+    bool stores = r->kind == ORR_REQ_WRITE;
     uint32_t n = orr_sectors_in(r->sectors);
-    uint64_t t = r->time + q->base;
+    uint64_t t = r->time + q->base, own = stores ? q->write_takes[n] : q->atomic_takes[n];
     q->stats.requests++;
-    t = book(&s->in, t, p->far ? q->l2.lookup : store_ ? q->write_takes[n] : q->takes[n]);
+    t = book(&s->in, t, !p->far ? own : stores ? q->pass_takes[n] : q->atomic_pass);
     orr_quick_reply reply = {.taken = t - q->base};
-    if (p->far) t = book(&q->slice[u->slice].in, t + q->l2.far, q->write_takes[n]);
+    if (p->far) t = book(&q->slice[u->slice].in, t + q->l2.far, own);
     if (q->l2.copies) drop_copy(q, p->unit, p->tag);
-    if (store_)
+    if (stores)
         store(q, p->unit, r, p->tag, whole, t);
     else
         t = atomic(q, p->unit, r, p->tag, t);

@@ -165,7 +165,9 @@ typedef struct acode {
     uint32_t nblocks, ninsts; // taken over so far
     uint32_t *latency;        // [ninsts], pre-characterised
     uint32_t nplaces;         // registers, or the barriers of the control bits
-    bool in_order;            // accesses come in the order in which the trace has them
+    uint16_t unit[4];         // that bursts need, the first few
+    uint32_t nunits;
+    bool in_order; // accesses come in the order in which the trace has them
     bool characterised;
     bool ordered; // warps wait for others through memory
 } acode;
@@ -246,10 +248,11 @@ typedef struct acore {
     struct machine *m;
     uint32_t id;
     asched *sched;
-    awarp *warps;    // [schedulers x per_sched]
-    uint64_t *when;  // by warp: it goes on then
-    uint16_t *order; // warps by age
-    uint16_t *list;  // those that run now
+    awarp *warps;       // [schedulers x per_sched]
+    uint64_t *when;     // by warp: it goes on then
+    uint16_t *order;    // warps by age
+    uint16_t *list;     // those that run now
+    const uint8_t **at; // by warp: where its trace goes on, for the host to fetch
     uint32_t norder, turn;
     uint64_t next;    // the first of them
     uint32_t *pool_n; // units of a pool
@@ -259,6 +262,7 @@ typedef struct acore {
     uint32_t nblocks, running, blocks_cap; // slots; with a block
     int warps_cap;
     uint32_t next_sched;
+    uint32_t started, started_last; // blocks, in this window and in the last
     uint64_t block_free;
     bool damaged, prepared;
     uint64_t finished, since, active;
@@ -385,6 +389,7 @@ bool abt_code_into(const acode *c, const machine *m, struct orr_latencies *l);
 // ---- core.c: Algorithm 1, segment by segment
 // ----------------------------------------------------------------
 void abt_core_run(acore *s, uint64_t until);
+void abt_core_soon(const acore *s); // it will: the host fetches what is needed first
 
 // ---- convoy.c
 // -----------------------------------------------------------------------------------------------

@@ -81,6 +81,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
         start_warp(m, head, buf, n);
         form = m->order ? NULL : abt_form_of(m->code, buf->warps[n]);
         s->order[s->norder++] = (uint16_t)id;
+        s->at[id] = head->trace.at;
         s->when[id] = first + n * m->c->warp_interval;
     }
     if (buf->nwarps && first < s->next) s->next = first;

@@ -100,6 +100,12 @@ static uint32_t units_of(const machine *m, uint32_t unit) {
     return m->cores[0].pool_n[m->cores[0].sched[0].pool_of[unit]];
 }
 
+static void note_unit(acode *c, uint16_t unit) {
+    for (uint32_t k = 0; k < c->nunits; k++)
+        if (c->unit[k] == unit) return;
+    if (c->nunits < sizeof c->unit / sizeof *c->unit) c->unit[c->nunits++] = unit;
+}
+
 // The burst ends. Of the units that can be in somebody's way it books the one that it keeps longest.
 static void close_burst(schedule *x) {
     const machine *m = x->m;
@@ -115,6 +121,7 @@ static void close_burst(schedule *x) {
         b->unit = (uint16_t)u;
         b->busy = (uint16_t)(cycles < 4096 ? cycles : 4096);
     }
+    if (b->busy) note_unit(c, b->unit);
     for (uint32_t k = 0; k < ORR_READ_BANKS; k++) { // each serves regs.ports a cycle
         uint32_t cycles = x->reads[k] / (uint32_t)m->gpu->regs_ports;
         if (cycles > b->slots + (uint32_t)b->banks) b->banks = (uint16_t)(cycles - b->slots);

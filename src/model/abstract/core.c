@@ -201,120 +201,150 @@ static void catch_up(acore *s, awarp *w) {
 
 // ---- a warp
 // -------------------------------------------------------------------------------------------------
+// The segment begins when what it needs of loads is there: for the first of a convoy, and for the last.
+static inline uint64_t wait_for_loads(acore *s, awarp *w, const aseg *g, uint64_t t) {
+    const uint16_t *at = s->m->code->waits.at + g->wait;
+    catch_up(s, w);
+    uint64_t last = t + w->skew;
+    for (uint32_t k = 0; k < g->nwait; k++) {
+        if (w->place[at[k]] > t) t = w->place[at[k]];
+        if (w->rear[at[k]] > last) last = w->rear[at[k]];
+    }
+    w->skew = last > t ? (uint32_t)(last - t) : 0;
+    return t;
+}
+
+// Its bursts take their slots and units from t on; the cycles that they are held up. `twice`: the units'.
+static inline uint64_t issue(acore *s, const asched *q, slots *sched, const aseg *g, uint64_t t, bool twice) {
+    const machine *m = s->m;
+    uint64_t interval = m->issue_interval, delay = 0;
+    const aburst *burst = m->code->bursts.at + g->burst;
+    for (uint32_t k = 0; k < g->nbursts; k++, burst++) {
+        uint64_t at = t + burst->at + delay;
+        uint64_t last = slots_take(sched, at, burst->slots + burst->banks, (uint32_t)interval);
+        uint64_t over = at + (burst->slots - 1) * interval, lost = last > over ? last - over : 0;
+        if (burst->busy) {
+            uint32_t busy = twice ? 2u * burst->busy : burst->busy;
+            uint64_t unit = slots_take(&s->pools[q->pool_of[burst->unit]], at, busy, 1) + 1;
+            if (unit > at + busy + lost) lost = unit - at - busy;
+        }
+        delay += lost;
+    }
+    return delay;
+}
+
+// An access of which nothing but the cost matters, at cycle `at`: so much the segment is later, with what it
+// was before. The segment takes len cycles, and `shift` more.
+static inline uint64_t quiet_access(acore *s, awarp *w, const amem *x, uint64_t at, uint64_t shift,
+                                    uint64_t len, uint64_t late) {
+    uint32_t more, all, cycles = abt_memory_cost(s, w, x, &more, &all);
+    at += late;
+    uint64_t over = slots_take(&s->lsu, at, cycles, 1) + 1 - cycles;
+    more += (uint32_t)(over > at ? over - at : 0);
+    // who needs it has been held up meanwhile, as all of the segment has
+    uint64_t slack = x->slack + (shift ? shift * (x->latency + x->slack) / len : 0);
+    if (more > slack + late) late = more - slack;
+    if (all == cycles) return late;
+    // those that follow, all at once, so that the last comes in time if it can
+    uint64_t behind = w->skew > all - cycles ? w->skew - (all - cycles) : 0;
+    uint64_t last = slots_take(&s->lsu, at + behind, all - cycles, 1) + 1;
+    if (last > at + late + slack + w->skew + cycles) w->skew = (uint32_t)(last - at - late - slack - cycles);
+    return late;
+}
+
+// The memory instructions of a segment that begins at t: the cycles that they hold it up.
+static uint64_t accesses(acore *s, awarp *w, const aseg *g, uint64_t t, uint64_t shift, uint64_t len) {
+    const amem *first = &s->m->code->mems.at[g->mem], *x = first;
+    uint64_t late = 0;
+    bool loud = false;
+    for (uint32_t k = 0; k < g->nmem; k++, x++) {
+        uint64_t at = t + x->at + (shift ? shift * x->at / len : 0);
+        if (x->quiet) {
+            late = quiet_access(s, w, x, at, shift, len, late);
+        } else {
+            abt_memory_begin(s, w, first, k, at);
+            loud = true;
+        }
+    }
+    uint64_t held = loud ? abt_memory_end(s, w, g->nmem) : 0;
+    return held > late ? held : late;
+}
+
+// The segment that the warp is at, from t on; when it has ended.
+static inline uint64_t run_segment(acore *s, awarp *w, const aseg *g, uint64_t t) {
+    asched *q = &s->sched[w->sched];
+    if (!(q->seen[w->seg / 64] >> w->seg % 64 & 1)) t += fetch(s, w, g, t);
+    uint64_t more = g->tensor ? ramp(s, g, t) : 0, len = g->len + more;
+    uint64_t delay = issue(s, q, &q->slots, g, t, more != 0), end = t + len + delay;
+    if (w->nparts) {
+        catch_up(s, w);
+        w->pending = w->seg + 1;
+        w->pending_from = t;
+        w->pending_to = end - g->tail;
+    }
+    if (g->nmem && !w->ghost) end += accesses(s, w, g, t, delay, len);
+    if (w->skew > SKEW) { // so far apart they do not go together: the first one waits
+        end += w->skew - SKEW;
+        w->skew = SKEW;
+    }
+    w->seg++;
+    return end;
+}
+
+static void end_warp(acore *s, awarp *w, uint32_t id, uint64_t t) {
+    catch_up(s, w);
+    s->when[id] = t;
+    abt_block_warp_ended(s, id);
+}
+
+// The special instruction that a segment has ended with, at *t. True: the warp has to wait.
+static bool special(acore *s, awarp *w, uint32_t id, const aseg *g, uint64_t *t) {
+    const machine *m = s->m;
+    const orr_tinst *i = &m->code->program->insts[g->inst];
+    uint64_t end = *t;
+    if (g->after == ORR_TK_MEM) {
+        if (!w->asked) return false;
+        s->when[id] = end | WAITS; // abt_order_settle lets it go
+        return true;
+    }
+    if (g->after == ORR_TK_GROUP) {
+        w->group_ready[++w->group % MAX_GROUPS] = 0;
+    } else if (g->after == ORR_TK_FENCE) {
+        uint64_t then = fence(m, w, i, end - g->tail);
+        if (then > end) *t = then;
+    } else if (!w->ghost) {
+        catch_up(s, w);
+        // the next code block first: it may be the end
+        if (w->seg == w->end && !next_block(s, w, t)) {
+            end_warp(s, w, id, *t);
+            return true;
+        }
+        s->when[id] = *t;
+        abt_block_barrier(s, id, i, end - g->tail + w->skew);
+        return !(i->flags & ORR_TF_ARRIVE); // it waits, or has been let go
+    }
+    return false;
+}
+
 // From when it is to go on, until `until` or until it waits for others.
 static void run_warp(acore *s, uint32_t id, uint64_t until) {
-    const machine *m = s->m;
-    const acode *code = m->code;
+    const aseg *segs = s->m->code->segs.at;
     awarp *w = &s->warps[id];
-    asched *q = &s->sched[w->sched];
-    uint64_t t = s->when[id], interval = m->issue_interval;
+    uint64_t t = s->when[id];
     for (;;) {
         if (w->seg == w->end && !next_block(s, w, &t)) {
-            catch_up(s, w);
-            s->when[id] = t;
-            abt_block_warp_ended(s, id);
+            end_warp(s, w, id, t);
             return;
         }
-        const aseg *g = &code->segs.at[w->seg];
-        if (g->nwait && w->far > t) {
-            const uint16_t *at = code->waits.at + g->wait;
-            catch_up(s, w);
-            uint64_t last = t + w->skew;
-            for (uint32_t k = 0; k < g->nwait; k++) {
-                if (w->place[at[k]] > t) t = w->place[at[k]];
-                if (w->rear[at[k]] > last) last = w->rear[at[k]];
-            }
-            w->skew = last > t ? (uint32_t)(last - t) : 0;
-        }
-        if (g->before && !w->ghost) t = before(m, w, g, t);
+        const aseg *g = &segs[w->seg];
+        if (g->nwait && w->far > t) t = wait_for_loads(s, w, g, t);
+        if (g->before && !w->ghost) t = before(s->m, w, g, t);
         if (t >= until) {
             s->when[id] = t;
             return;
         }
-        if (!(q->seen[w->seg / 64] >> w->seg % 64 & 1)) t += fetch(s, w, g, t);
-        uint64_t len = g->len, end, more = 0;
-        if (g->tensor) len += more = ramp(s, g, t);
-        uint64_t delay = 0;
-        const aburst *burst = code->bursts.at + g->burst;
-        for (uint32_t k = 0; k < g->nbursts; k++, burst++) {
-            uint64_t at = t + burst->at + delay,
-                     last = slots_take(&q->slots, at, burst->slots + burst->banks, (uint32_t)interval);
-            uint64_t over = at + (burst->slots - 1) * interval, lost = last > over ? last - over : 0;
-            if (burst->busy) {
-                uint32_t busy = more ? 2u * burst->busy : burst->busy;
-                uint64_t unit = slots_take(&s->pools[q->pool_of[burst->unit]], at, busy, 1) + 1;
-                if (unit > at + busy + lost) lost = unit - at - busy;
-            }
-            delay += lost;
-        }
-        end = t + len + delay;
-        if (w->nparts) {
-            catch_up(s, w);
-            w->pending = w->seg + 1;
-            w->pending_from = t;
-            w->pending_to = end - g->tail;
-        }
-        if (g->nmem && !w->ghost) {
-            uint64_t late = 0, shift = end - t - len;
-            const amem *x = &code->mems.at[g->mem];
-            bool loud = false;
-
-            for (uint32_t k = 0; k < g->nmem; k++, x++) {
-                if (x->quiet) {
-                    uint32_t more_cost, all, cycles = abt_memory_cost(s, w, x, &more_cost, &all);
-                    uint64_t at = t + x->at + (shift ? shift * x->at / len : 0) + late;
-                    uint64_t over = slots_take(&s->lsu, at, cycles, 1) + 1 - cycles;
-                    more_cost += (uint32_t)(over > at ? over - at : 0);
-                    // who needs it has been held up meanwhile, as all of the segment has
-                    uint64_t slack = x->slack + (shift ? shift * (x->latency + x->slack) / len : 0);
-                    if (more_cost > slack + late) late = more_cost - slack;
-                    if (all == cycles) continue;
-                    // those that follow, all at once, so that the last comes in time if it can
-                    uint64_t behind = w->skew > all - cycles ? w->skew - (all - cycles) : 0;
-                    uint64_t last = slots_take(&s->lsu, at + behind, all - cycles, 1) + 1;
-                    if (last > at + late + slack + w->skew + cycles)
-                        w->skew = (uint32_t)(last - at - late - slack - cycles);
-                    continue;
-                }
-                uint64_t at = t + x->at + (shift ? shift * x->at / len : 0);
-                abt_memory_begin(s, w, &code->mems.at[g->mem], k, at);
-                loud = true;
-            }
-            uint64_t held = loud ? abt_memory_end(s, w, g->nmem) : 0;
-            if (held > late) late = held;
-            end += late;
-            if (s->damaged) return;
-        }
-        if (w->skew > SKEW) { // so far apart they do not go together: the first one waits
-            end += w->skew - SKEW;
-            w->skew = SKEW;
-        }
-        w->seg++;
-        t = end;
-        if (!g->after) continue;
-        const orr_tinst *i = &code->program->insts[g->inst];
-        if (g->after == ORR_TK_MEM) {
-            if (!w->asked) continue;
-            s->when[id] = t | WAITS; // abt_order_settle lets it go
-            return;
-        }
-        if (g->after == ORR_TK_GROUP) {
-            w->group_ready[++w->group % MAX_GROUPS] = 0;
-        } else if (g->after == ORR_TK_FENCE) {
-            uint64_t then = fence(m, w, i, t - g->tail);
-            if (then > t) t = then;
-        } else if (!w->ghost) {
-            catch_up(s, w);
-            // the next code block first: it may be the end
-            if (w->seg == w->end && !next_block(s, w, &t)) {
-                s->when[id] = t;
-                abt_block_warp_ended(s, id);
-                return;
-            }
-            s->when[id] = t;
-            abt_block_barrier(s, id, i, end - g->tail + w->skew);
-            if (!(i->flags & ORR_TF_ARRIVE)) return; // it waits, or has been let go
-        }
+        t = run_segment(s, w, g, t);
+        if (s->damaged || (g->after && special(s, w, id, g, &t))) return;
     }
 }
 
@@ -326,35 +356,68 @@ static void look(acore *s) {
     uint64_t t = NEVER;
     for (uint32_t k = 0; k < s->norder; k++) {
         uint16_t id = s->order[k];
-        if (s->when[id] == NEVER) continue;
-        s->order[n++] = id;
-        if (s->when[id] < t) t = s->when[id];
+        uint64_t when = s->when[id];
+        s->order[n] = id;
+        n += when != NEVER;
+        if (when < t) t = when;
     }
     s->norder = n;
     s->next = t;
 }
 
-void abt_core_run(acore *s, uint64_t until) {
+// Those that go on before `stop`, in the order of the policy: oldest first, in turn, youngest first.
+static uint32_t choose(acore *s, uint64_t stop) {
     int policy = s->m->gpu->core_policy;
-    bool oldest = policy == ORR_SCHED_GTO || policy == ORR_SCHED_OLDEST,
-         turns = !oldest && policy != ORR_SCHED_GTY;
+    uint32_t n = s->norder, run = 0;
+    if (policy == ORR_SCHED_GTO || policy == ORR_SCHED_OLDEST) {
+        for (uint32_t k = 0; k < n; k++) {
+            s->list[run] = s->order[k];
+            run += s->when[s->order[k]] < stop;
+        }
+    } else {
+        bool turns = policy != ORR_SCHED_GTY;
+        uint32_t at = turns && n ? s->turn++ % n : n - 1;
+        for (uint32_t k = 0; k < n; k++) {
+            s->list[run] = s->order[at];
+            run += s->when[s->order[at]] < stop;
+            at = turns ? (at + 1 < n ? at + 1 : 0) : at - 1;
+        }
+    }
+    for (uint32_t k = 0; k < run; k++) {
+        const uint8_t *w = (const uint8_t *)&s->warps[s->list[k]];
+        __builtin_prefetch(s->at[s->list[k]]);
+        for (uint32_t n = 0; n < 192; n += 64) __builtin_prefetch(w + n);
+    }
+    return run;
+}
+
+void abt_core_soon(const acore *s) {
+    uint32_t word = (uint32_t)(s->next >> 6) % SLOT_WORDS;
+    for (uint32_t k = 0; k < s->norder; k += 8) __builtin_prefetch(&s->when[k]);
+    for (uint32_t k = 0; k < s->m->nsched; k++) {
+        __builtin_prefetch(&s->sched[k].slots.full, 1);
+        __builtin_prefetch(&s->sched[k].slots.at[word], 1);
+        __builtin_prefetch(s->sched[k].seen);
+    }
+    __builtin_prefetch(&s->lsu.full, 1);
+    __builtin_prefetch(&s->lsu.at[word], 1);
+    __builtin_prefetch(&s->send_free, 1);
+    const acode *code = s->m->code;
+    for (uint32_t k = 0; k < code->nunits; k++)
+        for (uint32_t n = 0; n < s->m->nsched; n++)
+            __builtin_prefetch(&s->pools[s->sched[n].pool_of[code->unit[k]]].at[word], 1);
+}
+
+void abt_core_run(acore *s, uint64_t until) {
     while (s->next < until && !s->damaged) {
         uint64_t stop = s->next + STEP < until ? s->next + STEP : until;
-        uint32_t n = s->norder, first = turns && n ? s->turn++ % n : 0, run = 0;
-        for (uint32_t k = 0; k < n; k++) {
-            uint32_t at = oldest ? k : turns ? (k + first < n ? k + first : k + first - n) : n - 1 - k;
-            uint16_t id = s->order[at];
-            if (s->when[id] >= stop) continue;
-            s->list[run++] = id;
-            __builtin_prefetch(&s->warps[id]);
-            __builtin_prefetch((const uint8_t *)&s->warps[id] + 64);
-            __builtin_prefetch((const uint8_t *)&s->warps[id] + 128);
-        }
+        uint32_t run = choose(s, stop);
         for (uint32_t k = 0; k < run && k < AHEAD && !s->m->perfect; k++)
             abt_memory_prefetch(s, &s->warps[s->list[k]]);
         for (uint32_t k = 0; k < run && !s->damaged; k++) {
             if (!s->m->perfect && k + AHEAD < run) abt_memory_prefetch(s, &s->warps[s->list[k + AHEAD]]);
             run_warp(s, s->list[k], stop);
+            s->at[s->list[k]] = s->warps[s->list[k]].trace.at;
         }
         look(s);
     }

@@ -38,6 +38,7 @@ static void make_core(machine *m, acore *s, uint32_t id) {
     s->when = orr_calloc(warps, sizeof *s->when);
     s->order = orr_calloc(warps, sizeof *s->order);
     s->list = orr_calloc(warps, sizeof *s->list);
+    s->at = orr_calloc(warps, sizeof *s->at);
     for (uint32_t n = 0; n < m->nsched; n++) {
         asched *q = &s->sched[n];
         if (g->icache_l0 && !g->icache_perfect) {
@@ -63,6 +64,7 @@ static void free_core(machine *m, acore *s) {
     free(s->when);
     free(s->order);
     free(s->list);
+    free(s->at);
     free(s->pools);
     free(s->pool_n);
     for (uint32_t n = 0; n < m->nsched; n++) {
@@ -131,6 +133,8 @@ void abt_machine_free(machine *m) {
 
 // ---- a launch
 // ---------------------------------------------------------------------------------------------------
+#define STOCK 3 // blocks that an SM may start in a window, besides as many as in the last
+
 typedef struct taker { // an SM that has room
     uint64_t free;     // since
     uint32_t core, slot;
@@ -147,6 +151,8 @@ typedef struct engine {
     double reading; // seconds
     orr_sampler *sampler;
     ORR_VEC(orr_span) spans; // for the sampler: blocks that have ended
+    ORR_VEC(uint64_t) ends;  // of a window's blocks
+    uint64_t told;           // 1/256 cycle: when the last end has been noticed (launch.fill_interval)
 } engine;
 
 // Room for what loads set, and for accesses, in the warps.
@@ -195,7 +201,7 @@ static void fit_warps(machine *m) {
     uint64_t first = (uint64_t)(m->gpu->icache_l0 ? m->gpu->icache_l0 : m->gpu->icache_l1);
     m->code_fits = !m->kernel->grows && m->code_lines <= first / (uint64_t)m->gpu->icache_line;
     m->code_warm =
-        m->gpu->icache_warm && m->code_lines <= (uint64_t)(m->gpu->icache_l1 / m->gpu->icache_line);
+        m->gpu->icache_warm && m->code_lines <= (uint64_t)(m->gpu->icache_l1 / m->gpu->icache_line) / 2;
     if (m->code_fits) fit_named(m, p);
     uint32_t seen = (uint32_t)((m->code->segs.n + 63) / 64);
     for (uint32_t n = 0; seen > m->seen && n < m->ncores; n++) // it has grown: more of them
@@ -240,7 +246,7 @@ static void prepare(machine *m, acore *s) {
     }
     for (uint32_t n = 0; n < blocks; n++) s->blocks[n].end = 0;
     s->prepared = true;
-    s->running = s->next_sched = s->norder = s->turn = 0;
+    s->running = s->next_sched = s->norder = s->turn = s->started = s->started_last = 0;
     s->next = NEVER;
     s->finished = s->since = s->active = 0;
     s->block_free = (uint64_t)m->gpu->launch_overhead;
@@ -269,6 +275,8 @@ static void prepare(machine *m, acore *s) {
 static void deal(engine *x) {
     machine *m = x->m;
     uint64_t clock = (uint64_t)m->gpu->launch_overhead * 256;
+    double interval =
+        m->gpu->launch_fill_interval > 0 ? m->gpu->launch_fill_interval : m->gpu->launch_block_interval;
     for (uint32_t slot = 0; m->more; slot++) {
         bool some = false;
         for (uint32_t n = 0; n < m->ncores; n++) {
@@ -277,7 +285,7 @@ static void deal(engine *x) {
             tbuf *b = next_block(x);
             if (!b || x->failed) return;
             b->earliest = clock / 256;
-            clock += (uint64_t)(m->gpu->launch_block_interval * 256);
+            clock += (uint64_t)(interval * 256);
             if (!s->prepared) prepare(m, s);
             abt_block_start(s, slot, b, (uint64_t)m->gpu->launch_overhead);
             some = true;
@@ -293,7 +301,41 @@ static int by_time(const void *a, const void *b) {
     return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-// Who has room gets blocks, in order of time. True: somebody did.
+// A block for an SM that has room since cycle `since`; false: there is none.
+static bool hand_out(engine *x, acore *s, uint32_t slot, uint64_t since) {
+    machine *m = x->m;
+    tbuf *b = next_block(x);
+    if (!b || x->failed) return false;
+    uint64_t interval = (uint64_t)(m->gpu->launch_block_interval * (double)ORR_TICKS);
+    uint64_t t = orr_ledger_take(&m->dealer, since * ORR_TICKS, interval, ORR_QUICK_STRETCH) - interval;
+    b->earliest = 0;
+    s->started++;
+    abt_block_start(s, slot, b, t / ORR_TICKS);
+    return true;
+}
+
+// What was left of the last window: SMs that have room get a block each, in turn.
+static void refill(engine *x) {
+    machine *m = x->m;
+    bool some = true;
+    for (uint32_t n = 0; n < m->ncores; n++) {
+        m->cores[n].started_last = m->cores[n].started;
+        m->cores[n].started = 0;
+    }
+    while (some && m->more && !x->failed) {
+        some = false;
+        for (uint32_t n = 0; n < m->ncores; n++) {
+            acore *s = &m->cores[x->order[n]];
+            if (!s->prepared || s->running == s->nblocks) continue;
+            uint32_t k = 0;
+            while (k < s->nblocks && (s->blocks[k].buf || s->blocks[k].end >= m->from)) k++;
+            if (k < s->nblocks) some |= hand_out(x, s, k, m->from);
+        }
+    }
+}
+
+// Who has room in this window gets blocks, in order of time; as the cycle model has it, no more than three
+// more than in the window before. True: somebody did.
 static bool feed(engine *x) {
     machine *m = x->m;
     x->ntakers = 0;
@@ -307,17 +349,11 @@ static bool feed(engine *x) {
     if (!x->ntakers) return false;
     qsort(x->takers, x->ntakers, sizeof *x->takers, by_time);
     x->nbusy = 0;
-    uint64_t interval = (uint64_t)(m->gpu->launch_block_interval * (double)ORR_TICKS);
-    for (uint32_t n = 0; n < x->ntakers; n++) {
-        tbuf *b = next_block(x);
-        if (!b || x->failed) break;
+    for (uint32_t n = 0; n < x->ntakers && x->nbusy < m->ncores * 2; n++) {
         acore *s = &m->cores[x->takers[n].core];
-        uint64_t t = x->takers[n].free * ORR_TICKS;
-        t = orr_ledger_take(&m->dealer, t, interval, ORR_QUICK_STRETCH) - interval;
-        b->earliest = 0;
-        abt_block_start(s, x->takers[n].slot, b, t / ORR_TICKS);
+        if (s->started >= s->started_last + STOCK) continue;
+        if (!hand_out(x, s, x->takers[n].slot, x->takers[n].free)) break;
         if (!x->nbusy || x->busy[x->nbusy - 1] != s->id) x->busy[x->nbusy++] = s->id;
-        if (x->nbusy >= m->ncores * 2) break;
     }
     return x->nbusy != 0;
 }
@@ -362,6 +398,43 @@ static bool skip(engine *x, orr_progress *progress) {
     return cyc_supply_skip(x->supply, UINT64_MAX, to, NULL, NULL, x->e);
 }
 
+static int earlier(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+// Blocks that have ended are noticed one after the other, as the cycle model has it (cycle/engine.c).
+static void notice_ends(engine *x) {
+    uint64_t each = (uint64_t)(x->m->gpu->launch_block_interval * 256);
+    if (x->ends.n > 1) qsort(x->ends.at, x->ends.n, sizeof *x->ends.at, earlier);
+    for (size_t n = 0; n < x->ends.n; n++) {
+        if (x->told < x->ends.at[n] * 256) x->told = x->ends.at[n] * 256;
+        x->told += each;
+    }
+    x->ends.n = 0;
+}
+
+// What the SMs have done with since the last window. True: some of them still have blocks.
+static bool collect(engine *x, orr_progress *progress) {
+    machine *m = x->m;
+    bool running = false, notices = m->gpu->launch_fill_interval > 0;
+    for (uint32_t n = 0; n < m->ncores; n++) {
+        acore *s = &m->cores[n];
+        uint64_t done = 0;
+        for (tbuf *b = s->done; b; b = b->next) {
+            done++;
+            if (notices) *ORR_PUSH(&x->ends) = b->ended;
+            if (x->sampler) *ORR_PUSH(&x->spans) = (orr_span){.block = b->index, .end = b->ended, .sm = n};
+        }
+        if (done && progress) orr_progress_part(progress, done);
+        cyc_supply_done(x->supply, s->done);
+        s->done = NULL;
+        running |= s->running != 0;
+    }
+    notice_ends(x);
+    return running;
+}
+
 static bool windows(engine *x, orr_progress *progress) {
     machine *m = x->m;
     uint64_t window = m->c->window;
@@ -373,26 +446,14 @@ static bool windows(engine *x, orr_progress *progress) {
         for (uint32_t n = 0; n < m->ncores; n++)
             if (m->cores[n].prepared) {
                 const acore *then = &m->cores[n + 1 < m->ncores ? n + 1 : 0];
-                if (then->prepared)
-                    for (uint32_t k = 0; k < then->norder; k += 8) __builtin_prefetch(&then->when[k]);
+                if (then->prepared) abt_core_soon(then);
                 abt_core_run(&m->cores[n], m->until);
             }
         while (feed(x))
             for (uint32_t n = 0; n < x->nbusy; n++) abt_core_run(&m->cores[x->busy[n]], m->until);
         if (damaged(x)) return false;
         if (m->order) abt_order_settle(m, m->until);
-        bool running = false;
-        for (uint32_t n = 0; n < m->ncores; n++) {
-            acore *s = &m->cores[n];
-            uint64_t done = 0;
-            for (tbuf *b = s->done; b; b = b->next) done++;
-            if (done && progress) orr_progress_part(progress, done);
-            for (tbuf *b = s->done; b && x->sampler; b = b->next)
-                *ORR_PUSH(&x->spans) = (orr_span){.block = b->index, .end = b->ended, .sm = n};
-            cyc_supply_done(x->supply, s->done);
-            s->done = NULL;
-            running |= s->running != 0;
-        }
+        bool running = collect(x, progress);
         if (!running && !m->more) return true;
         if (x->sampler && !skip(x, progress)) return false;
         uint64_t t = next_event(m);
@@ -401,7 +462,7 @@ static bool windows(engine *x, orr_progress *progress) {
         m->from = m->until;
         if (t > m->from) m->from += (t - m->from) / window * window;
         m->until = m->from + window;
-        if (running || m->more) feed(x);
+        if (running || m->more) refill(x);
     }
 }
 
@@ -466,6 +527,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     bool ok = windows(&x, progress);
     abt_order_close(m);
     sum_up(m, x.supply, out);
+    if (x.told / 256 > out->cycles) out->cycles = x.told / 256;
     out->execute_seconds = x.reading;
     orr_err read = {0};
     if (!cyc_supply_close(x.supply, &read)) {
@@ -476,5 +538,6 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     free(x.busy);
     free(x.takers);
     free(x.spans.at);
+    free(x.ends.at);
     return ok;
 }
