@@ -139,6 +139,11 @@ static void test_latencies(void **state) {
         assert_int_equal(cycles_of(GPU("const.interval=2", "const.word_latency=11", "shared.atomic=3"), k),
                          cases[n].cycles + 2);
     }
+    // A constant that comes from L2 takes 50 cycles more; a load of the same line after it finds it.
+    const char *cold = "LDC R1 <- R2 @0 +0\nLDC R1 <- R1 @4 +0\nFFMA R3 <- R1\nEXIT";
+    uint64_t without = cycles_of(GPU("icache.perfect=no"), kern_of(1, 32, cold));
+    assert_int_equal(cycles_of(GPU("icache.perfect=no", "const.beyond=50"), kern_of(1, 32, cold)),
+                     without + 50);
 }
 
 // What stores leave in L1 is known byte by byte: a load of lanes whose words have been stored finds its

@@ -92,7 +92,7 @@ static void latencies(cycle *c) {
     c->const_latency = cycles(g->const_latency);
     c->const_miss = (uint64_t)(g->const_miss_interval * (double)ORR_TICKS);
     c->const2_latency = cycles(g->const_l15_latency);
-    c->const_far = cycles(g->l2_flush ? g->dram_latency : g->l2_latency);
+    c->const_far = cycles((g->l2_flush ? g->dram_latency : g->l2_latency) + g->const_beyond);
     c->named_near = c->const2_latency > c->const_latency ? c->const2_latency - c->const_latency : 0;
     c->named_far = c->const_far > c->const_latency ? c->const_far - c->const_latency : 0;
     c->l2_latency = cycles(g->l2_latency);
