@@ -86,7 +86,7 @@ void orr_plan_free(orr_plan *p);
 // ---- launches from others (krige.c) -------------------------------------------------------------
 #define ORR_SP_FEATURES 6
 #define ORR_SP_ALIKE    0.02 // what launches of a kernel differ by for no reason that the profile shows,
-#define ORR_SP_UNEVEN   0.06 // the same where their blocks are unequal
+#define ORR_SP_UNEVEN   0.05 // the same where their blocks are unequal
 typedef struct orr_krige {   // a kernel
     uint32_t n;              // points: launches, each with others like it
     const double *x;         // [n][ORR_SP_FEATURES]; not copied
