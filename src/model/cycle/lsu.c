@@ -239,7 +239,6 @@ static uint8_t from_of(bool local) { return local ? ORR_FROM_LOCAL : ORR_FROM_GL
 static void ask(sm *s, uint64_t line, uint8_t sectors, uint32_t token, const work *k, uint64_t when) {
     orr_request r = {
         .line = line, .sectors = sectors, .token = token, .kind = ORR_REQ_READ, .from = from_of(k->local)};
-    r.alone = k->i->flags & ORR_TF_ASYNC;
     send(s, r, when,
          s->c->gpu->xbar_sectors ? 32 * (uint32_t)orr_popc(sectors) : (uint32_t)s->c->gpu->xbar_ask);
 }
@@ -770,9 +769,12 @@ static void started(sm *s, uint32_t place) {
 // before does its warp end.
 static uint64_t read_at(const sm *s, const orr_tinst *i) {
     const orr_gpu *g = s->c->gpu;
-    if (!(i->flags & (ORR_TF_STORE | ORR_TF_ATOMIC))) return s->lsu_busy_from + (uint64_t)g->lsu_read_load;
-    uint32_t words = i->bytes > 4 ? i->bytes / 4u : 1;
-    return s->lsu_busy_from + (uint64_t)g->lsu_read_store + (words - 1) * (uint64_t)g->lsu_read_word;
+    bool stores = i->flags & (ORR_TF_STORE | ORR_TF_ATOMIC);
+    bool near = i->space == ORR_SPACE_SHARED || i->space == ORR_SPACE_LOCAL || i->space == ORR_SPACE_CONST;
+    int64_t cycles = stores ? g->lsu_read_store : g->lsu_read_load;
+    if (stores && i->bytes > 4) cycles += (i->bytes / 4 - 1) * g->lsu_read_word;
+    if (near) cycles -= g->lsu_read_word; // an address is one word there, not two
+    return s->lsu_busy_from + (uint64_t)(cycles > 1 ? cycles : 1);
 }
 
 void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access,
