@@ -56,6 +56,7 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->behind = fixed - c->before;
     double write = g->l2_write_bandwidth > 0 ? g->l2_write_bandwidth : g->l2_bandwidth;
     c->write_sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / write));
+    c->write_part = max(c->write_sector, (uint64_t)llround(cycle * g->l2_partial));
     c->atomic_again = (uint64_t)llround(cycle * g->l2_atomic_again);
     c->atomic_units = g->l2_atomic_units > 1;
     c->atomic_ahead = ATOMIC_AHEAD * c->cycle;
@@ -283,6 +284,13 @@ static uint8_t widened(uint8_t sectors, uint32_t shift) {
     return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
 }
 
+static uint8_t whole_sectors(const orr_request *r) { // of a store, those that it writes whole
+    uint8_t whole = 0;
+    for (int k = 0; k < 4; k++)
+        if (bytes_of(r->bytes, k) == UINT32_MAX) whole |= (uint8_t)(1 << k);
+    return whole & r->sectors;
+}
+
 static uint8_t together(const orr_l2_config *c, uint8_t sectors) { // with what is fetched with them
     return widened(sectors, c->sector_shift);
 }
@@ -350,7 +358,7 @@ static void wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w) {
 
 // A load that has met another of its line. False: it has not.
 static bool join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out) {
-    if (r->kind != ORR_REQ_READ || r->far || r->alone) return false;
+    if (r->kind != ORR_REQ_READ || r->far) return false;
     orr_l2_slice *s = &p->slice[slice];
     uint16_t gpc = gpc_of(p, r->sm);
     orr_l2_met *e = met_at(s, r->line, gpc);
@@ -397,10 +405,7 @@ static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
     uint32_t i = orr_cache_find(c, r->line);
     uint8_t here = i == ORR_NO_LINE ? 0 : c->line[i].valid,
             coming = i == ORR_NO_LINE ? 0 : c->line[i].pending;
-    uint8_t whole = 0;
-    for (int k = 0; k < 4; k++)
-        if (bytes_of(r->bytes, k) == UINT32_MAX) whole |= (uint8_t)(1 << k);
-    whole &= r->sectors;
+    uint8_t whole = whole_sectors(r);
     uint8_t part = r->sectors & ~whole & ~here, want = 0;
     if (p->c->fetch) want = part & ~coming;
     if (want && blocked_by_misses(p, &p->slice[slice], i)) return false;
@@ -468,7 +473,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
         p->stats.read[r->from] += n;
         p->stats.read_hit[r->from] += hits;
         p->stats.read_pending[r->from] += (uint64_t)orr_popc(lack & coming);
-        if (p->c->merge > 1 && !r->alone) may_meet(p, &p->slice[slice], r);
+        if (p->c->merge > 1) may_meet(p, &p->slice[slice], r);
     } else {
         p->stats.atomic += n;
         p->stats.atomic_hit += hits;
@@ -536,7 +541,8 @@ static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
         if (r->kind == ORR_REQ_WRITE) takes = max(takes, n * p->c->sector);
     } else if (r->kind == ORR_REQ_WRITE) {
         if (!store(p, slice, r, t)) return;
-        takes = max(takes, n * p->c->write_sector);
+        uint64_t part = n - (uint64_t)orr_popc(whole_sectors(r)); // read and written
+        takes = max(takes, (n - part) * p->c->write_sector + part * p->c->write_part);
     } else {
         if (!load(p, slice, r, t, out)) return;
         takes = max(takes, n * p->c->sector);

@@ -18,6 +18,7 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t before, behind;   // on the way to DRAM and back, besides what DRAM itself takes
     uint64_t lookup;           // a request at least
     uint64_t write_sector;     // a sector of a store
+    uint64_t write_part;       // one of which it does not write every byte
     uint64_t atomic_again;     // until the next sum of floating-point numbers on the same sector
     uint32_t atomic_units;     // of a slice, less one: a line's lowest bit says which
     uint64_t atomic_ahead;     // that the input may be ahead of a unit

@@ -41,7 +41,6 @@ typedef struct orr_request {
     uint8_t quarters;       // and so many quarters of that
     bool slow;              // the next one on the same sector has to wait for it (l2.atomic_again)
     bool told;              // REDUCE: the sender wants to know when it is done
-    bool alone;             // READ: an asynchronous copy, which is not answered with another load
     bool far;               // within memory: from the other half of L2
     uint32_t partition;     // for the sender, who has to know where it goes
     uint32_t order, norder; // for the sender too: what it must not overtake
