@@ -30,12 +30,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_WORDS   (1u << 20) // that are followed; others are not waited for
-#define TAKES       (1u << 31) // of a need: the access takes a lock
-#define LOOP_CLOCKS 30 // of a loop around a look: ISETP 13 or 14, BRA 10, a move 2, YIELD 5 (contention.cu)
-#define SWAPS       (1u << 14) // words whose last swap is remembered
-#define QUIET       256 // windows without anybody who went on, in which those that wait still keep slices busy
-#define PATIENCE    64  // looks of a warp that has a lock and waits for another
+#define MAX_WORDS (1u << 20) // that are followed; others are not waited for
+#define TAKES     (1u << 31) // of a need: the access takes a lock
+#define SWAPS     (1u << 14) // words whose last swap is remembered
+#define QUIET     256 // windows without anybody who went on, in which those that wait still keep slices busy
+#define PATIENCE  64  // looks of a warp that has a lock and waits for another
 
 typedef struct place { // a word that somebody writes in order
     uint64_t word;     // + 1; 0: free
@@ -381,7 +380,7 @@ static bool takes(const orr_request *r, const orr_need *need) {
 
 // Looks for locks at the same slice wait for each other.
 static uint64_t apart_of(const order *o, const cycle *c, const orr_request *r) {
-    uint64_t apart = (c->l2_latency + LOOP_CLOCKS) * ORR_TICKS;
+    uint64_t apart = (c->l2_latency + (uint64_t)c->gpu->core_look_loop) * ORR_TICKS;
     if (r->kind != ORR_REQ_ATOMIC) return apart;
     if (c->far_ticks && orr_memsys_side_of(c->mem, r->line) != (int)orr_half_of_sm(r->sm, c->tpc))
         apart += c->far_ticks;
