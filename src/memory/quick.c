@@ -242,21 +242,19 @@ static inline uint32_t unit_of(orr_quick *q, uint64_t line, uint64_t *tag) {
 static inline orr_l2_met *met_at(slice *s, uint64_t tag, uint32_t gpc) {
     return &s->met[(tag * 0x9e3779b97f4a7c15u >> 52 ^ gpc) % ORR_L2_MET];
 }
-orr_quick_place orr_quick_find(orr_quick *q, uint64_t line, uint32_t sm) {
+orr_quick_place orr_quick_find(orr_quick *q, uint64_t line, uint32_t sm, bool loads) {
     orr_quick_place p;
     p.unit = (uint16_t)unit_of(q, line, &p.tag);
     const unit *u = &q->unit[p.unit];
     p.gpc = q->gpc_of[sm];
     p.far = q->l2.copies && q->half_of[sm] != u->side;
+    // What it will touch: its set, that of its copy, and for loads whom they may meet.
     orr_tags_prefetch(&q->tags[u->slice], p.tag);
-    uint64_t here = p.tag;
-    uint32_t slice = u->slice;
-    if (p.far) {
-        here |= ORR_L2_FAR;
-        slice = u->other;
-        orr_tags_prefetch(&q->tags[slice], here);
+    if (p.far || (q->l2.copies && !loads)) orr_tags_prefetch(&q->tags[u->other], p.tag | ORR_L2_FAR);
+    if (loads && q->l2.merge > 1) {
+        uint64_t here = p.far ? p.tag | ORR_L2_FAR : p.tag;
+        __builtin_prefetch(met_at(&q->slice[p.far ? u->other : u->slice], here, p.gpc), 1);
     }
-    if (q->l2.merge > 1) __builtin_prefetch(met_at(&q->slice[slice], here, p.gpc), 1);
     return p;
 }
 

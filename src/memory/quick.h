@@ -23,13 +23,14 @@ static inline uint32_t orr_sectors_in(uint8_t four) { // bits set: counting them
 
 orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e);
 void orr_quick_free(orr_quick *q);
-// Where a line is, as an SM sees it. The host fetches what is known of it: ask a little later.
+// Where a line is, as an SM sees it that loads it, or changes it. The host fetches what is known of it: ask a
+// little later.
 typedef struct orr_quick_place {
     uint64_t tag;
     uint16_t unit, gpc;
     bool far;
 } orr_quick_place;
-orr_quick_place orr_quick_find(orr_quick *q, uint64_t line, uint32_t sm);
+orr_quick_place orr_quick_find(orr_quick *q, uint64_t line, uint32_t sm, bool loads);
 int orr_quick_side_of(const orr_quick *q, const orr_quick_place *p);
 orr_quick_reply orr_quick_load(orr_quick *q, const orr_quick_place *p, uint8_t sectors, int from,
                                uint64_t time);

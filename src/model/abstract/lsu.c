@@ -167,7 +167,7 @@ static inline atrip *new_trip(acore *s, awork *a, uint8_t kind, uint64_t line, u
     x->sectors = sectors;
     x->from = line >= LOCAL_LINES ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
     x->lag = 0;
-    x->place = orr_quick_find(m->memory, line, s->id);
+    x->place = orr_quick_find(m->memory, line, s->id, kind == TRIP_FILL || kind == TRIP_READ);
     return x;
 }
 
@@ -587,6 +587,15 @@ uint64_t abt_memory_end(acore *s, awarp *w, uint32_t n) {
     machine *m = s->m;
     const amem *x = m->first;
     m->skew = w->skew;
+    for (uint32_t k = 1; k < w->n; k++) // the host fetches what L1 knows of them
+        for (uint32_t i = 0; i < n; i++) {
+            uint64_t addr;
+            const orr_trace *at = &m->issue[i].at;
+            if (x[i].quiet || m->perfect || at->end - at->at < 13) continue;
+            const uint8_t *p = w->bytes[k] + (at->at - w->base);
+            memcpy(&addr, p + (*p & 8 ? 5 : 1), 8);
+            if (addr >= ORR_GLOBAL_BASE) orr_tags_prefetch(s->l1, addr / ORR_LINE);
+        }
     for (uint32_t k = 1; k < w->n && !s->damaged; k++) {
         uint64_t after = w->skew * k / (w->n - 1);
         for (uint32_t i = 0; i < n && !s->damaged; i++) {
@@ -625,12 +634,11 @@ void abt_memory_prefetch(const acore *s, const awarp *w) {
         uint8_t form = *p & 7;
         if (!form || form > 3) return;
         p += *p & 8 ? 5 : 1;
-        for (uint32_t n = 0; n < w->n; n++) {
-            uint64_t addr;
-            memcpy(&addr, n ? w->bytes[n] + (p - w->base) : p, 8);
-            if (addr < ORR_GLOBAL_BASE) break;
+        uint64_t addr;
+        memcpy(&addr, p, 8);
+        if (addr >= ORR_GLOBAL_BASE) {
             orr_tags_prefetch(s->l1, addr / ORR_LINE);
-            orr_quick_find(m->memory, addr / ORR_LINE, s->id);
+            if (w->n == 1) orr_quick_find(m->memory, addr / ORR_LINE, s->id, true);
         }
         p += 8;
         if (form == 3) return;

@@ -82,7 +82,7 @@ static void answer(machine *m) {
         for (size_t i = 0; i < from->out.n; i++) {
             orr_request r = from->out.at[i];
             if (r.partition == UINT32_MAX || r.token == NOBODY) continue; // it waits; or is done already
-            orr_quick_place p = orr_quick_find(m->memory, r.line, n);
+            orr_quick_place p = orr_quick_find(m->memory, r.line, n, r.kind == ORR_REQ_READ);
             uint64_t done = r.kind == ORR_REQ_READ
                                 ? orr_quick_load(m->memory, &p, r.sectors, r.from, r.time).done
                                 : orr_quick_change(m->memory, &p, &r, 0).done;
