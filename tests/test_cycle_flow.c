@@ -147,6 +147,19 @@ static void test_latencies(void **state) {
                      without + 50);
 }
 
+// A unit that is made of another: ALU takes two cycles and keeps FMA busy, and an FFMA keeps it busy as long.
+// In turn they issue at 0, 2, 4 ... 78; EXIT and the end. Apart, one a cycle.
+static void test_made_of(void **state) {
+    (void)state;
+    for (int over = 0; over < 2; over++) {
+        kern *k = kern_new(1, 32);
+        for (int n = 0; n < 20; n++) more(k, "IADD3 R%d <- R1\nFFMA R%d <- R1", 4 + n, 50 + n);
+        more(k, "EXIT");
+        assert_int_equal(cycles_of(GPU(over ? "unit.alu.over=\"fma\"" : "unit.alu.over=\"xu\""), k),
+                         over ? 78 + 2 : 41);
+    }
+}
+
 // What stores leave in L1 is known byte by byte: a load of lanes whose words have been stored finds its
 // sector, one of a lane more does not, unless stores have filled the sector, eight words.
 static void test_partly_written(void **state) {
@@ -196,10 +209,11 @@ static void test_fill(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indirect),   cmocka_unit_test(test_switch),
-        cmocka_unit_test(test_sync_again), cmocka_unit_test(test_reads_late),
-        cmocka_unit_test(test_drain),      cmocka_unit_test(test_latencies),
-        cmocka_unit_test(test_fill),       cmocka_unit_test(test_partly_written),
+        cmocka_unit_test(test_indirect),       cmocka_unit_test(test_switch),
+        cmocka_unit_test(test_sync_again),     cmocka_unit_test(test_reads_late),
+        cmocka_unit_test(test_drain),          cmocka_unit_test(test_latencies),
+        cmocka_unit_test(test_fill),           cmocka_unit_test(test_made_of),
+        cmocka_unit_test(test_partly_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

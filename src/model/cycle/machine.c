@@ -8,6 +8,20 @@
 static uint64_t cycles(double v) { return v > 0 ? (uint64_t)(v + 0.5) : 0; }
 
 // Units of a name are spread over the sub-cores; fewer of them than sub-cores serve the whole SM.
+// Is `name` one of the names in `over`?
+static bool made_of(const char *over, const char *name) {
+    size_t n = strlen(name);
+    for (const char *p = over; (p = strstr(p, name)); p += n)
+        if ((p == over || p[-1] == ' ') && (!p[n] || p[n] == ' ')) return true;
+    return false;
+}
+
+static void keep_busy(uint8_t with[3], uint8_t pool) {
+    int n = 0;
+    while (n < 2 && with[n]) n++;
+    if (n < 2) with[n] = (uint8_t)(pool + 1);
+}
+
 static void make_pools(cycle *c, sm *s) {
     const orr_gpu *g = c->gpu;
     uint32_t subs = (uint32_t)g->core_subcores;
@@ -22,6 +36,17 @@ static void make_pools(cycle *c, sm *s) {
         for (uint32_t q = 0; q < c->nsched; q++)
             s->sched[q].pool_of[u] = (uint8_t)(first + (common ? 0 : q / c->sched_per_sub));
     }
+    for (int u = 0; u < g->nunits; u++) // units that are made of others
+        for (int v = 0; v < g->nunits; v++) {
+            if (!made_of(g->units[u].over, g->units[v].name)) continue;
+            uint32_t cycles = (uint32_t)(32 / g->units[u].lanes);
+            for (uint32_t q = 0; q < c->nsched; q++) {
+                sched *d = &s->sched[q];
+                keep_busy(d->with[u], d->pool_of[v]);
+                keep_busy(d->with[v], d->pool_of[u]);
+                s->pools[d->pool_of[u]].cycles = s->pools[d->pool_of[v]].cycles = cycles;
+            }
+        }
 }
 
 static void make_sm(cycle *c, sm *s, uint32_t id) {

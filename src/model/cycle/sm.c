@@ -118,6 +118,14 @@ static void queue_full(sm *s, const sched *q, const orr_tinst *i) {
     }
 }
 
+// Units that are made of others (unit.NAME.over).
+static void occupy_others(sm *s, const sched *q, uint32_t unit, uint64_t now) {
+    for (const uint8_t *p = q->with[unit]; *p; p++) {
+        uint64_t free_at = now + s->pools[*p - 1].cycles;
+        if (s->pool_free[*p - 1] < free_at) s->pool_free[*p - 1] = free_at;
+    }
+}
+
 // A tensor instruction while the SM's clock is held back takes twice as long, for its unit and its warp.
 static void ramp(sm *s, const sched *q, warp *w, const orr_tinst *i) {
     if (!s->ramp) s->ramp = s->now + (uint64_t)s->c->gpu->core_tensor_ramp;
@@ -201,6 +209,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         lost = start = i->nreads ? read_banks(s, w, i) : 0;
         s->register_conflicts += start;
         uint64_t queued = occupy(s, q->pool_of[i->unit], i->interval, start);
+        if (q->with[i->unit][0]) occupy_others(s, q, i->unit, now + start);
         if (i->tclass == ORR_TC_TENSOR || i->tclass == ORR_TC_TENSOR_INT) ramp(s, q, w, i);
         q->banks = start;
         q->held += start;

@@ -107,6 +107,7 @@ typedef struct sched {
     uint64_t age[MAX_WARPS];
     uint8_t unit[MAX_WARPS];            // that the next instruction needs
     uint8_t pool_of[ORR_GPU_UNITS_MAX]; // which of the SM's pools
+    uint8_t with[ORR_GPU_UNITS_MAX][3]; // pools that an instruction of the unit keeps busy besides, + 1; 0: no more
     uint32_t limit;                     // of active ones
     uint64_t wake;                      // nothing to do before this
     uint64_t next_issue;                // core.issue_interval after the last one
@@ -127,6 +128,7 @@ typedef struct pool { // units that serve the same instructions of the same sub-
     uint32_t n;
     uint32_t unit;
     uint32_t queue;  // instructions of each that may wait
+    uint32_t cycles; // that one of them makes it wait for what it is made of, or what is made of it
     uint64_t at[16]; // each one's next free cycle, n > 1 or with a queue
 } pool;
 
