@@ -265,6 +265,7 @@ typedef struct acore {
     uint32_t started, started_last; // blocks, in this window and in the last
     uint64_t block_free;
     bool damaged, prepared;
+    bool changed; // warps have ended or were let go by others
     uint64_t finished, since, active;
     // load/store unit
     slots lsu;                // cycles of L1 and shared memory

@@ -91,6 +91,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
 // -----------------------------------------------------------------------------------------------
 static void release(acore *s, ablock *b, int which) {
     uint64_t t = b->came + b->bar_latency;
+    s->changed = true;
     for (uint32_t n = 0; n < b->nwarps; n++) {
         uint32_t id = b->warp[n];
         awarp *w = id == NOBODY ? NULL : &s->warps[id];
@@ -149,6 +150,7 @@ void abt_block_warp_ended(acore *s, uint32_t id) {
     for (uint32_t n = 1; n < w->n; n++)
         s->sched[w->id[n] / s->m->per_sched].used &= ~(1ull << w->id[n] % s->m->per_sched);
     s->when[id] = NEVER;
+    s->changed = true;
     for (uint32_t n = 0; n < b->nwarps; n++)
         if (b->warp[n] == id) b->warp[n] = NOBODY;
     if (when > b->end) b->end = when;

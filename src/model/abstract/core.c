@@ -365,29 +365,30 @@ static void look(acore *s) {
     s->next = t;
 }
 
-// Those that go on before `stop`, in the order of the policy: oldest first, in turn, youngest first.
-static uint32_t choose(acore *s, uint64_t stop) {
+// Those that go on before `stop`, in the order of the policy: oldest first, in turn, youngest first. *rest:
+// when the first of the others does.
+static uint32_t choose(acore *s, uint64_t stop, uint64_t *rest) {
     int policy = s->m->gpu->core_policy;
-    uint32_t n = s->norder, run = 0;
-    if (policy == ORR_SCHED_GTO || policy == ORR_SCHED_OLDEST) {
-        for (uint32_t k = 0; k < n; k++) {
-            s->list[run] = s->order[k];
-            run += s->when[s->order[k]] < stop;
-        }
-    } else {
-        bool turns = policy != ORR_SCHED_GTY;
-        uint32_t at = turns && n ? s->turn++ % n : n - 1;
-        for (uint32_t k = 0; k < n; k++) {
-            s->list[run] = s->order[at];
-            run += s->when[s->order[at]] < stop;
-            at = turns ? (at + 1 < n ? at + 1 : 0) : at - 1;
-        }
+    bool oldest = policy == ORR_SCHED_GTO || policy == ORR_SCHED_OLDEST,
+         turns = !oldest && policy != ORR_SCHED_GTY;
+    uint32_t n = s->norder, run = 0, at = oldest ? 0 : turns && n ? s->turn++ % n : n - 1;
+    uint64_t later = NEVER;
+    for (uint32_t k = 0; k < n; k++) {
+        uint16_t id = s->order[at];
+        uint64_t when = s->when[id];
+        s->list[run] = id;
+        if (when < stop)
+            run++;
+        else if (when < later)
+            later = when;
+        at = oldest ? at + 1 : !turns ? at - 1 : at + 1 < n ? at + 1 : 0;
     }
     for (uint32_t k = 0; k < run; k++) {
         const uint8_t *w = (const uint8_t *)&s->warps[s->list[k]];
         __builtin_prefetch(s->at[s->list[k]]);
-        for (uint32_t n = 0; n < 192; n += 64) __builtin_prefetch(w + n);
+        for (uint32_t line = 0; line < 192; line += 64) __builtin_prefetch(w + line);
     }
+    *rest = later;
     return run;
 }
 
@@ -411,14 +412,20 @@ void abt_core_soon(const acore *s) {
 void abt_core_run(acore *s, uint64_t until) {
     while (s->next < until && !s->damaged) {
         uint64_t stop = s->next + STEP < until ? s->next + STEP : until;
-        uint32_t run = choose(s, stop);
+        uint64_t next;
+        uint32_t run = choose(s, stop, &next);
+        s->changed = false;
         for (uint32_t k = 0; k < run && k < AHEAD && !s->m->perfect; k++)
             abt_memory_prefetch(s, &s->warps[s->list[k]]);
         for (uint32_t k = 0; k < run && !s->damaged; k++) {
             if (!s->m->perfect && k + AHEAD < run) abt_memory_prefetch(s, &s->warps[s->list[k + AHEAD]]);
             run_warp(s, s->list[k], stop);
             s->at[s->list[k]] = s->warps[s->list[k]].trace.at;
+            if (s->when[s->list[k]] < next) next = s->when[s->list[k]];
         }
-        look(s);
+        if (s->changed)
+            look(s);
+        else
+            s->next = next;
     }
 }
