@@ -50,6 +50,7 @@ static void test_stream_bandwidth(void **state) {
     for (int n = 0; n < 2; n++) {
         orr_gpu *g[2] = {gpu_named(names[n], "l2.hash=shuffle"), gpu_named(names[n], "l2.hash=shuffle")};
         g[0]->launch_block_interval = g[1]->launch_block_interval = 0;
+        g[0]->launch_fill_interval = g[1]->launch_fill_interval = 0;
         double peak = g[0]->dram_bandwidth * g[0]->dram_efficiency / 100, clock = g[0]->clock_sm / 1000;
         uint32_t blocks = (uint32_t)g[0]->sm_count * 16;
         double cycles = (double)(reading(g[1], 2 * blocks, 0) - reading(g[0], blocks, 0));
