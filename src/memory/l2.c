@@ -65,7 +65,7 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->far = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
     c->merge = (uint32_t)g->l2_merge;
     c->merge_time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);
-    c->gpc = orr_gpc_sms(g);
+    c->gpcs = orr_gpc_sms(g);
     c->lookup = max(1, (uint64_t)llround(cycle * g->l2_lookup));
 }
 
@@ -130,7 +130,7 @@ static orr_l2_event take_event(orr_l2 *p) {
 // meet is l2.merge_time away from L2, there and back: so long after an answer has left, a load that reaches
 // L2 would have met it.
 
-static uint16_t gpc_of(const orr_l2 *p, uint32_t sm) { return (uint16_t)(sm / p->c->gpc); }
+static uint16_t gpc_of(const orr_l2 *p, uint32_t sm) { return (uint16_t)orr_gpc_of_sm(sm, p->c->gpcs); }
 
 static orr_l2_met *met_at(orr_l2_slice *s, uint64_t line, uint16_t gpc) {
     return &s->met[(line * 0x9e3779b97f4a7c15u >> 52 ^ gpc) % ORR_L2_MET];

@@ -27,7 +27,7 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t far;              // from one half to the other
     uint32_t merge;            // loads of a line, from one GPC, that are answered together
     uint64_t merge_time;       // that one may come after the answer of another left, and have it
-    uint32_t gpc;              // SMs of a GPC
+    uint32_t gpcs;             // which SMs they have (orr_gpc_sms)
 } orr_l2_config;
 
 #define ORR_L2_FAR (1ull << 62) // in a tag: the line is the other half's

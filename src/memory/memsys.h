@@ -78,15 +78,22 @@ typedef struct orr_memsys_stats { // sums over partitions; sectors unless said o
     uint64_t last;   // ticks: when the last thing happened
 } orr_memsys_stats;
 
-// SMs that follow each other are those of a GPC, in the order in which a grid's first blocks go to them: an H200
-// fills one GPC after the other (micro/blocks, small.sm: blocks 8 to 23 on the SMs 6, 7, 22, 23, ... of one).
-// GPCs belong to the two halves of L2 in turn. `gpc`: SMs of one; a GPU without GPCs has TPCs in their place.
-static inline uint32_t orr_half_of_sm(uint32_t sm, uint32_t gpc) { return sm / gpc & 1; }
+// SMs that follow each other are those of a GPC, in the order in which a grid's first blocks go to them: an
+// H200 fills one GPC after the other (micro/blocks, small.sm: blocks 8 to 23 on the SMs 6, 7, 22, 23, ... of
+// one). GPCs belong to the two halves of L2 in turn. What is left when all have the same number of SMs goes
+// to the last ones, a TPC each. `gpcs`, from orr_gpc_sms: SMs of a GPC, and from 16 bits up those of all of
+// them without what is left. A GPU without GPCs has TPCs in their place.
+static inline uint32_t orr_gpc_of_sm(uint32_t sm, uint32_t gpcs) {
+    uint32_t each = gpcs & 0xffff, all = gpcs >> 16;
+    return sm < all ? sm / each : all / each - 1 - (sm - all) / 2 % (all / each);
+}
+static inline uint32_t orr_half_of_sm(uint32_t sm, uint32_t gpcs) { return orr_gpc_of_sm(sm, gpcs) & 1; }
 static inline uint32_t orr_gpc_sms(const orr_gpu *g) {
     uint32_t tpc = g->tpc_count > 0 ? (uint32_t)(g->sm_count / g->tpc_count) : 1;
     if (!tpc) tpc = 1;
-    uint32_t gpc = g->gpc_count > 1 ? (uint32_t)(g->sm_count / g->gpc_count) / tpc * tpc : tpc;
-    return gpc ? gpc : tpc;
+    uint32_t gpc = g->gpc_count > 1 ? (uint32_t)(g->sm_count / g->gpc_count) / tpc * tpc : 0;
+    uint32_t each = gpc ? gpc : tpc, n = gpc ? (uint32_t)g->gpc_count : 0xffff / each;
+    return each | each * n << 16;
 }
 
 typedef struct orr_memsys orr_memsys;
