@@ -222,7 +222,7 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
     }
     uint64_t free_at = s->pool_free[q->pool_of[i->unit]];
     if (by_queue(i) && free_at > dep) {
-        uint64_t n = free_at > until ? rest : free_at - dep;
+        uint64_t n = free_at - dep < rest ? free_at - dep : rest; // some of it may have been the queue's
         charge(s, w->at, ORR_STALL_MIO, n);
         rest -= n;
         if (!rest) return;
