@@ -485,6 +485,20 @@ static void halves(void **state) {
     bench_free(b);
 }
 
+// One sector a cycle of different lines, three cycles for one of the line before: lines 0, 1, 1, 0, all
+// at 40.
+static void again(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.again=3", NULL});
+    orr_memsys_copy(b->m, 0, 1024);
+    orr_request r[] = {reading(40, 0, 1), reading(40, 1, 1), reading(40, 1, 2), reading(40, 0, 1)};
+    go(b, r, COUNT(r));
+    static const uint32_t at[] = {40, 41, 42, 45};
+    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
+    assert_int_equal(b->s.slice_busy, CYCLES(1 + 1 + 3 + 1));
+    bench_free(b);
+}
+
 // Loads of a line are answered with one lookup, up to four. Lookups: line 0 at 0, line 1 at 10, line 0 again
 // at 20, its other sector at 30.
 static void joined(void **state) {
@@ -805,9 +819,9 @@ int main(void) {
         cmocka_unit_test(clocks),        cmocka_unit_test(copies),
         cmocka_unit_test(restart),       cmocka_unit_test(partitions),
         cmocka_unit_test(halves),        cmocka_unit_test(halves_any_windows),
-        cmocka_unit_test(joined),        cmocka_unit_test(met),
-        cmocka_unit_test(refused),       cmocka_unit_test(any_windows),
-        cmocka_unit_test(odd_machines),
+        cmocka_unit_test(again),         cmocka_unit_test(joined),
+        cmocka_unit_test(met),           cmocka_unit_test(refused),
+        cmocka_unit_test(any_windows),   cmocka_unit_test(odd_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,7 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->merge_time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);
     c->gpcs = orr_gpc_sms(g);
     c->lookup = max(1, (uint64_t)llround(cycle * g->l2_lookup));
+    c->again = max(c->lookup, (uint64_t)llround(cycle * g->l2_again));
 }
 
 // ---- pools, and the heap of events ----------------------------------------------------------------
@@ -545,6 +546,8 @@ static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
         takes = max(takes, (n - part) * p->c->write_sector + part * p->c->write_part);
     } else {
         if (!load(p, slice, r, t, out)) return;
+        if (r->kind == ORR_REQ_READ && r->line == s->last) takes = max(takes, p->c->again);
+        s->last = r->line;
         takes = max(takes, n * p->c->sector);
     }
     s->in_free = t + takes;
@@ -765,6 +768,7 @@ void orr_l2_reset(orr_l2 *p) {
         s->in_head = s->in_n = s->misses = 0;
         s->blocked = OPEN;
         s->in_free = s->out_free = s->taken = 0;
+        s->last = NEVER;
         memset(s->atomic_free, 0, sizeof s->atomic_free);
         memset(s->slow_until, 0, sizeof s->slow_until);
         s->pace = p->c->cycle;

@@ -17,6 +17,7 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t atomic;           // an atomic operation of a lane
     uint64_t before, behind;   // on the way to DRAM and back, besides what DRAM itself takes
     uint64_t lookup;           // a request at least
+    uint64_t again;            // a load from the line of the one before
     uint64_t write_sector;     // a sector of a store
     uint64_t write_part;       // one of which it does not write every byte
     uint64_t atomic_again;     // until the next sum of floating-point numbers on the same sector
@@ -93,6 +94,7 @@ typedef struct orr_l2_slice {
     uint64_t slow_line[2], slow_until[2]; // the last sum of floating-point numbers
     uint8_t slow_sectors[2];
     uint64_t taken; // when it last took a request
+    uint64_t last;  // the line that its last load was from
     uint64_t pace;  // between two that waited, on average: how fast a queue gets shorter
     orr_l2_met met[ORR_L2_MET];
     uint64_t *asked[2]; // bits of SMs that have asked for a line of this half, of the other
