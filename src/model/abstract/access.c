@@ -121,41 +121,56 @@ static void count_passes(machine *m, const orr_tinst *i) {
     }
 }
 
+// Lanes on the bank that most of them want, those side by side on one word together.
+static uint32_t fullest_bank(const orr_access *a) {
+    uint8_t bank[32] = {0}, most = 0;
+    uint64_t last = 0;
+    for (uint32_t left = a->mask; left; left &= left - 1) {
+        uint64_t addr = a->addr[orr_ffs(left)];
+        if (addr != last && ++bank[addr / 4 % 32] > most) most++;
+        last = addr;
+    }
+    return most;
+}
+
 // Lanes all over the place, loads and stores of global memory whose lanes do not cross sectors: what
-// orr_coalesce finds, and in the same loop how many lanes want each bank.
+// orr_coalesce finds.
 static bool scattered(machine *m, access *k) {
     const orr_access *a = &m->access;
     const orr_tinst *i = k->i;
     orr_coalesced *x = &m->lines;
-    uint8_t table[64] = {0}, bank[32] = {0}, most = 0;
-    uint32_t n = 0, bytes = i->bytes;
-    uint64_t last = 0;
+    uint8_t table[64] = {0}, place[ORR_WARP];
+    uint32_t n = 0, lanes = 0, bytes = i->bytes;
+    uint64_t odd = 0;
     for (uint32_t left = a->mask; left; left &= left - 1) {
         uint64_t addr = a->addr[orr_ffs(left)], line = addr / ORR_LINE;
-        uint32_t at = line & 63, lane;
-        while (table[at] && x->line[table[at] - 1].line != line) at = (at + 1) & 63;
-        if (!table[at]) {
-            x->line[n] = (orr_line_access){line, 0};
-            m->lanes[n] = 0;
-            table[at] = (uint8_t)++n;
+        uint32_t at = line & 63, which;
+        while ((which = table[at]) && x->line[which - 1].line != line) at = (at + 1) & 63;
+        if (!which) {
+            x->line[n].line = line;
+            x->line[n].sectors = 0;
+            which = ++n;
+            table[at] = (uint8_t)n;
         }
-        lane = table[at] - 1u;
-        x->line[lane].sectors |= (uint8_t)(1u << addr / ORR_SECTOR % 4);
-        m->lanes[lane]++;
-        if (addr != last && ++bank[addr / 4 % 32] > most) most++;
-        last = addr;
-        if (addr % bytes) return false;
+        x->line[which - 1].sectors |= (uint8_t)(1u << addr / ORR_SECTOR % 4);
+        place[lanes++] = (uint8_t)(which - 1);
+        odd |= addr;
     }
+    if (odd & (bytes - 1)) return false;
     x->lines = n;
     x->sectors = 0;
-    for (uint32_t j = 0; j < n; j++) {
-        uint32_t of = orr_sectors_in(x->line[j].sectors);
-        x->sectors += of;
-        m->whole[j] = m->lanes[j] * bytes >= ORR_SECTOR * of ? x->line[j].sectors : 0;
+    for (uint32_t j = 0; j < n; j++) x->sectors += orr_sectors_in(x->line[j].sectors);
+    if (i->flags & ORR_TF_STORE) {
+        memset(m->lanes, 0, n);
+        for (uint32_t j = 0; j < lanes; j++) m->lanes[place[j]]++;
+        for (uint32_t j = 0; j < n; j++) {
+            uint8_t of = x->line[j].sectors;
+            m->whole[j] = m->lanes[j] * bytes >= ORR_SECTOR * orr_sectors_in(of) ? of : 0;
+        }
     }
     uint32_t banks = m->c->lsu_banks, packed = ((uint32_t)orr_popc(a->mask) * bytes + 127) / 128;
     if (m->gpu->l1_words) {
-        k->cost = n <= packed ? packed : most;
+        k->cost = n <= packed ? packed : fullest_bank(a);
         if (k->cost < (n + banks - 1) / banks) k->cost = (n + banks - 1) / banks;
         if (i->flags & ORR_TF_STORE && k->cost < (uint32_t)m->gpu->l1_store)
             k->cost = (uint32_t)m->gpu->l1_store;
