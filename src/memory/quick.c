@@ -33,6 +33,7 @@ typedef struct channel {
 
 typedef struct slice {
     orr_ledger in, atomics[2];  // atomics: by a line's lowest bit (l2.atomic_units)
+    uint64_t last;              // the line, + 1, that its last load was from (l2.again)
     orr_l2_met met[ORR_L2_MET]; // loads that others of the same line and GPC are answered with (l2.merge)
 } slice;
 
@@ -405,7 +406,9 @@ orr_quick_reply orr_quick_load(orr_quick *q, const orr_quick_place *p, uint8_t s
     if (e && join(q, e, here, p->gpc, sectors, reply.taken)) {
         reply.done = max(e->reply, reply.taken);
     } else {
-        reply.taken = book(&s->in, reply.taken, q->takes[n]);
+        reply.taken =
+            book(&s->in, reply.taken, s->last == here + 1 ? max(q->l2.again, q->takes[n]) : q->takes[n]);
+        s->last = here + 1;
         q->stats.requests++;
         q->stats.read[from] += n;
         reply.done = p->far ? load_copy(q, p->unit, p->tag, sectors, reply.taken)
@@ -426,7 +429,11 @@ orr_quick_reply orr_quick_change(orr_quick *q, const orr_quick_place *p, const o
     slice *s = &q->slice[p->far ? u->other : u->slice];
     bool stores = r->kind == ORR_REQ_WRITE;
     uint32_t n = orr_sectors_in(r->sectors);
-    uint64_t t = r->time + q->base, own = stores ? q->write_takes[n] : q->atomic_takes[n];
+    uint64_t t = r->time + q->base, own = q->atomic_takes[n];
+    if (stores) { // a sector of which not all is written is read, too (l2.partial)
+        uint32_t part = orr_sectors_in(r->sectors & (uint8_t)~whole);
+        own = max(q->write_takes[n], (n - part) * q->l2.write_sector + part * q->l2.write_part);
+    }
     q->stats.requests++;
     t = book(&s->in, t, !p->far ? own : stores ? q->pass_takes[n] : q->atomic_pass);
     orr_quick_reply reply = {.taken = t - q->base};
