@@ -142,7 +142,10 @@ orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
     uint64_t bytes = (uint64_t)g->l2_size / (uint64_t)g->l2_slices;
     q->tags = orr_calloc(q->nslices, sizeof *q->tags);
     orr_tags_init(q->tags, q->nslices, bytes / ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed);
-    for (uint32_t n = 0; n < q->nslices; n++) q->tags[n].together = q->l2.chunk_shift;
+    // Lines of a chunk share a set, a quarter of its ways at most: it is one line of the host's cache.
+    uint32_t together = 0;
+    while (together < q->l2.chunk_shift && 8u << together <= q->tags[0].ways) together++;
+    for (uint32_t n = 0; n < q->nslices; n++) q->tags[n].together = together;
     for (uint32_t c = 0; c < q->nchannels; c++) q->channel[c].bank = orr_apart(q->dram.banks, sizeof(bank));
     return q;
 }
