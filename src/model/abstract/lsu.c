@@ -566,9 +566,10 @@ static void finish_all(acore *s, awarp *w) {
     m->nwork = m->ntrips = 0;
 }
 
+// A line makes three trips at most: a store that takes a way from a dirty line and has to fetch the rest.
 static void have_room(acore *s, awarp *w) {
     const machine *m = s->m;
-    if (m->nwork == WORKS || m->ntrips + 2 * ORR_LINES_MAX > TRIPS) finish_all(s, w);
+    if (m->nwork == WORKS || m->ntrips + 3 * ORR_LINES_MAX > TRIPS) finish_all(s, w);
 }
 
 void abt_memory_begin(acore *s, awarp *w, const amem *first, uint32_t which, uint64_t t) {
