@@ -147,7 +147,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery compare --all --size small --threads 1 --csv models.csv\n"
      "orrery compare my.launch --hardware mine.csv --model cycle,abstract --json"},
     {"sample", cli_sample,
-     " gpu on threads max-insts no-check json csv plot profile piece full precision output quiet" INPUT_OPTIONS,
+     " gpu on threads max-insts no-check json csv plot profile piece full precision output "
+     "quiet" INPUT_OPTIONS,
      "model | profile [options] INPUT | study [options] INPUT...",
      "what sampling (run --sample) rests on, and how well it does",
      "`sample model` draws how much the IPC of warps that stall at random varies: a Markov chain for 10,000 "

@@ -63,7 +63,8 @@ static const rule rules[] = {
     // The loop's instructions, by their stall counts: 1 + 5 + 13, and the branch's own 5 (micro/blocks.cu,
     // sm_90).
     {"core.branch_jump", "cycles", reading_direct, "branch.loop", NULL, 1, -24, 1, 0, 100},
-    // What other instructions of a fence take: one cycle, and one of the loop around 16 of them; or CCTL and two others.
+    // What other instructions of a fence take: one cycle, and one of the loop around 16 of them; or CCTL and
+    // two others.
     {"core.fence_block", "cycles", reading_direct, "fence.cta", NULL, 1, -2, 1, 1, 2000},
     {"core.fence_gpu", "cycles", reading_direct, "fence.gpu", NULL, 1, -20, 1, 1, 10000},
     {"core.fence_system", "cycles", reading_direct, "fence.sys", NULL, 1, -20, 1, 1, 50000},

@@ -107,12 +107,13 @@ typedef struct sched {
     uint64_t age[MAX_WARPS];
     uint8_t unit[MAX_WARPS];            // that the next instruction needs
     uint8_t pool_of[ORR_GPU_UNITS_MAX]; // which of the SM's pools
-    uint8_t with[ORR_GPU_UNITS_MAX][3]; // pools that an instruction of the unit keeps busy besides, + 1; 0: no more
-    uint32_t limit;                     // of active ones
-    uint64_t wake;                      // nothing to do before this
-    uint64_t next_issue;                // core.issue_interval after the last one
-    uint64_t held;                      // cycles in which only a collector or a bank was missing, so far
-    uint64_t banks;                     // cycles that the last instruction waits for them
+    uint8_t with[ORR_GPU_UNITS_MAX]
+                [3];     // pools that an instruction of the unit keeps busy besides, + 1; 0: no more
+    uint32_t limit;      // of active ones
+    uint64_t wake;       // nothing to do before this
+    uint64_t next_issue; // core.issue_interval after the last one
+    uint64_t held;       // cycles in which only a collector or a bank was missing, so far
+    uint64_t banks;      // cycles that the last instruction waits for them
     uint32_t kept[ORR_READ_PLACES][ORR_READ_BANKS]; // register and warp that the operand cache has, + 1
     uint64_t bank_free[ORR_READ_BANKS]; // modern cores, in reads: when a register bank has done all it was
                                         // asked for
@@ -255,7 +256,7 @@ typedef struct sm {
     uint64_t left[256];               // ticks: when the last xbar.stores of them leave, a ring
     uint64_t store_in;                // ticks: when the last of them had a place there
     uint32_t next_left;               // the oldest
-    partly written[128]; // the last ones, by line
+    partly written[128];              // the last ones, by line
     ORR_VEC(orr_request) out;
     ORR_VEC(orr_need) needs; // of those in `out` that others may be looking at
     ORR_VEC(arrival) in;     // a heap
