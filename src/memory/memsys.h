@@ -84,8 +84,8 @@ typedef struct orr_memsys_stats { // sums over partitions; sectors unless said o
 // to the last ones, a TPC each. `gpcs`, from orr_gpc_sms: SMs of a GPC, and from 16 bits up those of all of
 // them without what is left. A GPU without GPCs has TPCs in their place.
 static inline uint32_t orr_gpc_of_sm(uint32_t sm, uint32_t gpcs) {
-    uint32_t each = gpcs & 0xffff, all = gpcs >> 16;
-    return sm < all ? sm / each : all / each - 1 - (sm - all) / 2 % (all / each);
+    uint32_t each = gpcs & 0xffff, all = gpcs >> 16, n = all / each;
+    return sm < all || !n ? sm / each : n - 1 - (sm - all) / 2 % n;
 }
 static inline uint32_t orr_half_of_sm(uint32_t sm, uint32_t gpcs) { return orr_gpc_of_sm(sm, gpcs) & 1; }
 static inline uint32_t orr_gpc_sms(const orr_gpu *g) {

@@ -405,8 +405,9 @@ orr_quick_reply orr_quick_load(orr_quick *q, const orr_quick_place *p, uint8_t s
     slice *s = &q->slice[p->far ? u->other : u->slice];
     uint64_t here = p->far ? p->tag | ORR_L2_FAR : p->tag, n = orr_sectors_in(sectors);
     orr_quick_reply reply = {.taken = time + q->base};
-    orr_l2_met *e = q->l2.merge > 1 ? met_at(s, here, p->gpc) : NULL;
-    if (e && join(q, e, here, p->gpc, sectors, reply.taken)) {
+    bool meets = q->l2.merge > 1;
+    orr_l2_met *e = met_at(s, here, p->gpc);
+    if (meets && join(q, e, here, p->gpc, sectors, reply.taken)) {
         reply.done = max(e->reply, reply.taken);
     } else {
         reply.taken =
@@ -416,7 +417,7 @@ orr_quick_reply orr_quick_load(orr_quick *q, const orr_quick_place *p, uint8_t s
         q->stats.read[from] += n;
         reply.done = p->far ? load_copy(q, p->unit, p->tag, sectors, reply.taken)
                             : load(q, p->unit, p->tag, sectors, reply.taken);
-        if (e)
+        if (meets)
             *e = (orr_l2_met){.line = here, .reply = reply.done, .gpc = p->gpc, .n = 1, .sectors = sectors};
     }
     reply.taken -= q->base;

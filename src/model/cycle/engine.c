@@ -10,6 +10,7 @@
 // go where there is room first. One that has none left stops where it is, is given more, and goes on.
 #include "model/cycle/engine.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -671,7 +672,8 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
     x.order = dealing_order(c->gpu, c->nsms);
     for (uint32_t i = 0; i < c->nsms; i++) // they take turns among the GPCs
-        c->sms[x.order[i]].late = (uint64_t)(i / (uint32_t)c->gpu->gpc_count * c->gpu->launch_gpc_interval);
+        c->sms[x.order[i]].late =
+            i / (uint32_t)c->gpu->gpc_count * (uint64_t)llround(c->gpu->launch_gpc_interval);
     x.busy = orr_malloc(c->nsms * sizeof *x.busy);
     x.replies = orr_calloc(parts + 1, sizeof *x.replies);
     x.in = orr_calloc(parts + 1, sizeof *x.in);
