@@ -18,8 +18,8 @@
 //           for the fullest of 96 slices, five (micro/atomics), where a rotation makes it three.
 //   chance  each chunk is thrown at a unit by itself, so that a piece of memory is not spread evenly: of
 //           17 MB the fullest of 96 units has 13 % more than the mean, of 69 MB 6 %. An H200's streams look
-//           like it (micro/steps: how long 17, 35 and 69 MB take, and that the same kernel takes 7 % longer
-//           where its buffer lies elsewhere). A table has the throws of a piece of ORR_THROWS chunks (2 MB, a
+//           like it (micro/steps), but its slices are filled evenly (micro/gather): no description has it, it
+//           is there to try. A table has the throws of a piece of ORR_THROWS chunks (2 MB, a
 //           page), one of the shuffles turns it for each piece, and a chunk's place counts those before it
 //           that went to the same unit: units get room for the fullest, so places have gaps, and no two
 //           chunks share one. Up to 256 units; more: as ipoly.

@@ -671,7 +671,9 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     }
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
     x.order = dealing_order(c->gpu, c->nsms);
-    for (uint32_t i = 0; i < c->nsms; i++) // they take turns among the GPCs
+    // As if the first blocks went to the GPCs in turn; that is not how memsys.h has them, but half as many
+    // SMs wait half as long (H200: micro/start), which one queue for all, a cycle for each SM, would do too.
+    for (uint32_t i = 0; i < c->nsms; i++)
         c->sms[x.order[i]].late =
             i / (uint32_t)c->gpu->gpc_count * (uint64_t)llround(c->gpu->launch_gpc_interval);
     x.busy = orr_malloc(c->nsms * sizeof *x.busy);

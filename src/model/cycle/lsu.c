@@ -102,7 +102,8 @@ static void send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     s->sent = r.time;
     if (r.kind != ORR_REQ_READ && c->far_ticks && c->gpu->l2_copies) { // it is done where it belongs
         if (behind > s->sent && r.kind == ORR_REQ_WRITE) s->sent = behind;
-        if (orr_memsys_side_of(c->mem, r.line) != (int)orr_half_of_sm(s->id, c->tpc)) s->sent += c->far_ticks;
+        if (orr_memsys_side_of(c->mem, r.line) != (int)orr_half_of_sm(s->id, c->gpcs))
+            s->sent += c->far_ticks;
     }
     *ORR_PUSH(&s->out) = r;
     // a port that is behind holds up L1

@@ -7,7 +7,6 @@
 
 static uint64_t cycles(double v) { return v > 0 ? (uint64_t)(v + 0.5) : 0; }
 
-// Units of a name are spread over the sub-cores; fewer of them than sub-cores serve the whole SM.
 // Is `name` one of the names in `over`?
 static bool made_of(const char *over, const char *name) {
     size_t n = strlen(name);
@@ -22,6 +21,7 @@ static void keep_busy(uint8_t with[3], uint8_t pool) {
     if (n < 2) with[n] = (uint8_t)(pool + 1);
 }
 
+// Units of a name are spread over the sub-cores; fewer of them than sub-cores serve the whole SM.
 static void make_pools(cycle *c, sm *s) {
     const orr_gpu *g = c->gpu;
     uint32_t subs = (uint32_t)g->core_subcores;
@@ -126,7 +126,7 @@ static void latencies(cycle *c) {
     c->window = c->l1_latency + way;
     c->request_ticks = way / 2 * ORR_TICKS;
     c->reply_ticks = (way - way / 2) * ORR_TICKS;
-    c->tpc = orr_gpc_sms(g);
+    c->gpcs = orr_gpc_sms(g);
     c->far_ticks = g->l2_partitions > 1 ? cycles(g->l2_far_latency) * ORR_TICKS : 0;
     double l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
     c->request_byte = (uint64_t)(l2_cycle / g->xbar_request * (double)ORR_TICKS + 0.5);

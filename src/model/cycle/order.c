@@ -382,7 +382,7 @@ static bool takes(const orr_request *r, const orr_need *need) {
 static uint64_t apart_of(const order *o, const cycle *c, const orr_request *r) {
     uint64_t apart = (c->l2_latency + (uint64_t)c->gpu->core_look_loop) * ORR_TICKS;
     if (r->kind != ORR_REQ_ATOMIC) return apart;
-    if (c->far_ticks && orr_memsys_side_of(c->mem, r->line) != (int)orr_half_of_sm(r->sm, c->tpc))
+    if (c->far_ticks && orr_memsys_side_of(c->mem, r->line) != (int)orr_half_of_sm(r->sm, c->gpcs))
         apart += c->far_ticks;
     apart += (uint64_t)(c->gpu->l2_atomic_latency * ORR_TICKS);
     uint64_t all = o->looks[r->partition] * c->atomic_ticks;
