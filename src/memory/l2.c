@@ -24,51 +24,20 @@
 // half has a copy is marked, and when it is written the copy is dropped. A half never waits for the other
 // before it takes a request that came from there: what asks for a copy is never blocked, and a copy that is
 // on its way gives its place to a line of the half's own.
+//
+// Loads that meet on their way here are l2_meet.c; what a partition is made of, and what is put there without
+// time, is l2_state.c.
 #include "memory/l2.h"
 #include "memory/memory.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define NONE         UINT32_MAX
-#define NEVER        UINT64_MAX
-#define ATOMIC_AHEAD 32 // cycles of work that may wait for one of a slice's units, while the other goes on
-enum { OPEN, BLOCKED_LINES, BLOCKED_WRITES };
-enum { DROP = ORR_REQ_REDUCE + 1 }; // to the other half: a copy is not valid any more
+#define NONE  UINT32_MAX
+#define NEVER UINT64_MAX
+enum { OPEN, BLOCKED_LINES, BLOCKED_WRITES }; // 0: as orr_l2_reset leaves it
+enum { DROP = ORR_REQ_REDUCE + 1 };           // to the other half: a copy is not valid any more
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
-void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config *d) {
-    *c = (orr_l2_config){.fetch = g->l2_write == ORR_L2_FETCH, .misses = (uint32_t)g->l2_misses};
-    while (ORR_LINE << (c->chunk_shift + 1) <= g->l2_interleave) c->chunk_shift++;
-    while (c->sector_shift < 2 && ORR_SECTOR << (c->sector_shift + 1) <= g->l2_sector) c->sector_shift++;
-    c->load_shift = c->sector_shift;
-    while (c->load_shift < 2 && ORR_SECTOR << (c->load_shift + 1) <= g->l1_sector) c->load_shift++;
-    double cycle = (double)ORR_TICKS * (g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1);
-    c->cycle = max(1, (uint64_t)llround(cycle));
-    c->sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / g->l2_bandwidth));
-    c->atomic = max(1, (uint64_t)llround(cycle / g->l2_atomic));
-    double more =
-        (g->dram_latency - g->l2_latency) * (double)ORR_TICKS - (double)(d->rcd + d->cl + d->column);
-    uint64_t fixed = more > 0 ? (uint64_t)llround(more) : 0;
-    c->before = fixed / 2;
-    c->behind = fixed - c->before;
-    double write = g->l2_write_bandwidth > 0 ? g->l2_write_bandwidth : g->l2_bandwidth;
-    c->write_sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / write));
-    c->write_part = max(c->write_sector, (uint64_t)llround(cycle * g->l2_partial));
-    c->atomic_again = (uint64_t)llround(cycle * g->l2_atomic_again);
-    c->atomic_units = g->l2_atomic_units > 1;
-    c->atomic_ahead = ATOMIC_AHEAD * c->cycle;
-    c->atomic_more = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
-    c->copies = g->l2_copies && g->l2_partitions == 2;
-    c->far = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
-    c->merge = (uint32_t)g->l2_merge;
-    c->merge_time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);
-    c->gpcs = orr_gpc_sms(g);
-    c->lookup = max(1, (uint64_t)llround(cycle * g->l2_lookup));
-    c->again = max(c->lookup, (uint64_t)llround(cycle * g->l2_again));
-}
 
 // ---- pools, and the heap of events ----------------------------------------------------------------
 
@@ -125,31 +94,6 @@ static orr_l2_event take_event(orr_l2 *p) {
     return first;
 }
 
-// ---- loads that are answered together --------------------------------------------------------------
-// Loads of a line meet on their way from the SMs of a GPC to L2. One that comes while another is on its way
-// there or back is answered with it, up to l2.merge of them, and L2 does not see it. The place where they
-// meet is l2.merge_time away from L2, there and back: so long after an answer has left, a load that reaches
-// L2 would have met it.
-
-static uint16_t gpc_of(const orr_l2 *p, uint32_t sm) { return (uint16_t)orr_gpc_of_sm(sm, p->c->gpcs); }
-
-static orr_l2_met *met_at(orr_l2_slice *s, uint64_t line, uint16_t gpc) {
-    return &s->met[(line * 0x9e3779b97f4a7c15u >> 52 ^ gpc) % ORR_L2_MET];
-}
-
-// A load that L2 looks up: others may meet it.
-static void may_meet(orr_l2 *p, orr_l2_slice *s, const orr_request *r) {
-    uint16_t gpc = gpc_of(p, r->sm);
-    *met_at(s, r->line, gpc) =
-        (orr_l2_met){.line = r->line, .reply = NEVER, .gpc = gpc, .n = 1, .sectors = r->sectors};
-}
-
-static void answered(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t) {
-    uint16_t gpc = gpc_of(p, w->sm);
-    orr_l2_met *e = met_at(s, w->line, gpc);
-    if (e->line == w->line && e->gpc == gpc && e->reply == NEVER) e->reply = t;
-}
-
 // ---- answers --------------------------------------------------------------------------------------
 
 static void happened(orr_l2 *p, uint64_t t) {
@@ -168,7 +112,7 @@ static uint64_t leave(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waite
 
 static void answer(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     if (!w->joined) t = leave(p, s, t, w);
-    if (w->kind == ORR_REQ_READ && p->c->merge > 1) answered(p, s, w, t);
+    if (w->kind == ORR_REQ_READ && p->c->merge > 1) orr_l2_answered_at(p, s, w, t);
     if (w->far) t += p->c->far; // an atomic from the other half
     *ORR_PUSH(out) =
         (orr_reply){.time = t, .sm = w->sm, .token = w->token, .sectors = w->sectors, .hit = w->hit};
@@ -279,12 +223,6 @@ static uint32_t bytes_of(const uint64_t bytes[2], int sector) {
     return (uint32_t)(bytes[sector / 2] >> sector % 2 * 32);
 }
 
-static uint8_t widened(uint8_t sectors, uint32_t shift) {
-    if (shift == 0) return sectors;
-    if (shift == 2) return sectors ? 15 : 0;
-    return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
-}
-
 static uint8_t whole_sectors(const orr_request *r) { // of a store, those that it writes whole
     uint8_t whole = 0;
     for (int k = 0; k < 4; k++)
@@ -293,7 +231,7 @@ static uint8_t whole_sectors(const orr_request *r) { // of a store, those that i
 }
 
 static uint8_t together(const orr_l2_config *c, uint8_t sectors) { // with what is fetched with them
-    return widened(sectors, c->sector_shift);
+    return orr_l2_widened(sectors, c->sector_shift);
 }
 
 // ---- the other half -------------------------------------------------------------------------------
@@ -316,9 +254,9 @@ static void drop_copy(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint64_t t) 
 }
 
 // And there:
-static void drop(orr_l2 *p, uint32_t slice, const orr_request *r) {
+void orr_l2_drop(orr_l2 *p, uint32_t slice, uint64_t tag) {
     orr_cache *c = &p->slice[slice].cache;
-    uint32_t i = orr_cache_find(c, r->line);
+    uint32_t i = orr_cache_find(c, tag);
     if (i != ORR_NO_LINE) c->line[i].valid = 0;
 }
 
@@ -346,7 +284,7 @@ static uint32_t fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8
     return m;
 }
 
-static void wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w) {
+void orr_l2_wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w) {
     uint32_t at = new_waiter(p);
     p->waiters.at[at] = *w;
     p->waiters.at[at].next = NONE;
@@ -355,43 +293,6 @@ static void wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w) {
     else
         p->waiters.at[miss->tail].next = at;
     miss->tail = at;
-}
-
-// A load that has met another of its line. False: it has not.
-static bool join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out) {
-    if (r->kind != ORR_REQ_READ || r->far) return false;
-    orr_l2_slice *s = &p->slice[slice];
-    uint16_t gpc = gpc_of(p, r->sm);
-    orr_l2_met *e = met_at(s, r->line, gpc);
-    if (!e->n || e->line != r->line || e->gpc != gpc || r->sectors != e->sectors || e->n >= p->c->merge)
-        return false;
-    uint64_t reply = e->reply;
-    if (reply == NEVER) { // it waits for the same sectors
-        uint32_t i = orr_cache_find(&s->cache, r->line);
-        if (i == ORR_NO_LINE) return false; // a copy that is not kept
-        const orr_cache_line *l = &s->cache.line[i];
-        uint8_t needs = r->sectors & ~l->valid;
-        if (needs & ~l->pending) return false;
-        if (needs) {
-            orr_l2_waiter w = {.sm = r->sm,
-                               .token = r->token,
-                               .sectors = r->sectors,
-                               .kind = r->kind,
-                               .line = r->line,
-                               .needs = needs,
-                               .joined = true};
-            wait_for(p, &p->misses.at[l->user], &w);
-        }
-        reply = needs ? NEVER : t;
-    } else if (r->time > reply + p->c->merge_time) {
-        return false;
-    }
-    e->n++;
-    p->stats.joined += (uint64_t)orr_popc(r->sectors);
-    if (reply != NEVER)
-        *ORR_PUSH(out) = (orr_reply){
-            .time = max(reply, t), .sm = r->sm, .token = r->token, .sectors = r->sectors, .hit = true};
-    return true;
 }
 
 static bool blocked_by_misses(const orr_l2 *p, orr_l2_slice *s, uint32_t i) {
@@ -474,7 +375,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
         p->stats.read[r->from] += n;
         p->stats.read_hit[r->from] += hits;
         p->stats.read_pending[r->from] += (uint64_t)orr_popc(lack & coming);
-        if (p->c->merge > 1) may_meet(p, &p->slice[slice], r);
+        if (p->c->merge > 1) orr_l2_may_meet(p, &p->slice[slice], r);
     } else {
         p->stats.atomic += n;
         p->stats.atomic_hit += hits;
@@ -494,7 +395,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
                        .hit = !lack,
                        .far = r->far};
     if (lack)
-        wait_for(p, &p->misses.at[miss], &w);
+        orr_l2_wait_for(p, &p->misses.at[miss], &w);
     else
         complete(p, slice, t, &w, out);
     return true;
@@ -533,9 +434,9 @@ static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
     uint64_t takes = r->kind != ORR_REQ_READ && p->c->lookup > p->c->cycle ? p->c->cycle : p->c->lookup;
     if (r->kind >= ORR_REQ_ATOMIC && p->c->atomic_units) takes = p->c->cycle / 2; // one for each unit
     if (r->kind == DROP) {
-        drop(p, slice, r);
+        orr_l2_drop(p, slice, r->line);
         takes = 0;
-    } else if (p->c->merge > 1 && join(p, slice, r, t, out)) {
+    } else if (p->c->merge > 1 && orr_l2_join(p, slice, r, t, out)) {
         takes = 0;
     } else if (r->kind != ORR_REQ_READ && r->line & ORR_L2_FAR) {
         passes(p, slice, r, t);
@@ -707,111 +608,4 @@ void orr_l2_add(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t tag) {
     if (to->from >= ORR_FROMS) to->from = ORR_FROM_GLOBAL;
     if (!r->far && r->sm / 64 < p->words) s->asked[(tag & ORR_L2_FAR) != 0][r->sm / 64] |= 1ull << r->sm % 64;
     orr_cache_prefetch(&s->cache, tag);
-}
-
-void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors) {
-    orr_cache *c = &p->slice[slice].cache;
-    orr_cache_line victim;
-    uint32_t i = orr_cache_find(c, tag);
-    if (i == ORR_NO_LINE) i = orr_cache_take_idle(c, tag, &victim, NULL);
-    if (i == ORR_NO_LINE) return;
-    orr_cache_touch(c, i);
-    c->line[i].valid |= sectors;
-    c->line[i].dirty &= ~sectors;
-}
-
-// What a sampled simulation executed and did not simulate; loads bring as much as L1 or L2 would have asked
-// for. Sectors that are on their way are left alone.
-void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool write) {
-    orr_cache *c = &p->slice[slice].cache;
-    orr_cache_line victim;
-    uint32_t i = orr_cache_find(c, tag);
-    if (i == ORR_NO_LINE) i = orr_cache_take_idle(c, tag, &victim, NULL);
-    if (i == ORR_NO_LINE) return;
-    orr_cache_touch(c, i);
-    if (!write) sectors = widened(sectors, p->c->load_shift);
-    sectors &= (uint8_t)~c->line[i].pending;
-    c->line[i].valid |= sectors;
-    if (write) c->line[i].dirty |= sectors;
-}
-
-// And the copy that the other half has of it, when somebody there has read it.
-void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, uint8_t sectors, bool write) {
-    orr_cache *c = &p->slice[slice].cache;
-    uint32_t i = orr_cache_find(c, tag);
-    if (i == ORR_NO_LINE) return;
-    if (!write) {
-        c->line[i].used |= ORR_LINE_COPIED;
-        orr_l2_warm(other, slice, tag | ORR_L2_FAR, sectors, false);
-    } else if (c->line[i].used & ORR_LINE_COPIED) {
-        c->line[i].used &= (uint8_t)~ORR_LINE_COPIED;
-        orr_request r = {.line = tag | ORR_L2_FAR};
-        drop(other, slice, &r);
-    }
-}
-
-// ---- beginning and end ----------------------------------------------------------------------------
-
-void orr_l2_reset(orr_l2 *p) {
-    for (uint32_t i = 0; i < p->channels; i++) orr_dram_reset(&p->channel[i]);
-    for (uint32_t i = 0; i < p->misses.n; i++) {
-        const orr_l2_miss *miss = &p->misses.at[i];
-        if (miss->line == ORR_NO_LINE) continue; // a free one
-        orr_cache_line *l = &p->slice[miss->slice].cache.line[miss->line];
-        if (l->user != i) continue;
-        l->valid |= l->pending;
-        l->pending = 0;
-        l->user = NONE;
-    }
-    for (uint32_t i = 0; i < p->slices; i++) {
-        orr_l2_slice *s = &p->slice[i];
-        s->in_head = s->in_n = s->misses = 0;
-        s->blocked = OPEN;
-        s->in_free = s->out_free = s->taken = 0;
-        s->last = NEVER;
-        memset(s->atomic_free, 0, sizeof s->atomic_free);
-        memset(s->slow_until, 0, sizeof s->slow_until);
-        s->pace = p->c->cycle;
-        memset(s->met, 0, sizeof s->met);
-        for (int k = 0; k < 2; k++) memset(s->asked[k], 0, p->words * sizeof *s->asked[k]);
-    }
-    p->ahead.n = p->back.n = 0;
-    p->waiters.n = p->misses.n = p->events.n = 0;
-    p->free_waiter = p->free_miss = NONE;
-    p->seq = 0;
-    p->until = 0;
-    p->stuck = false;
-    p->stats = (orr_memsys_stats){0};
-}
-
-void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_dram_config *d,
-                 uint32_t slices, uint32_t channels) {
-    *p = (orr_l2){.c = c, .slices = slices, .channels = channels, .free_waiter = NONE, .free_miss = NONE};
-    p->slice = orr_calloc(slices, sizeof *p->slice);
-    p->channel = orr_calloc(channels, sizeof *p->channel);
-    uint64_t bytes = (uint64_t)g->l2_size / (uint64_t)g->l2_slices;
-    p->words = (uint32_t)(g->sm_count + 63) / 64;
-    for (uint32_t i = 0; i < 2 * slices; i++)
-        p->slice[i / 2].asked[i % 2] = orr_calloc(p->words, sizeof *p->slice->asked[0]);
-    for (uint32_t i = 0; i < slices; i++)
-        orr_cache_init(&p->slice[i].cache, bytes, ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed, !c->fetch);
-    for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d);
-    orr_l2_reset(p);
-}
-
-void orr_l2_free(orr_l2 *p) {
-    for (uint32_t i = 0; i < p->slices; i++) {
-        orr_cache_free(&p->slice[i].cache);
-        free(p->slice[i].in);
-        free(p->slice[i].asked[0]);
-        free(p->slice[i].asked[1]);
-    }
-    for (uint32_t i = 0; i < p->channels; i++) orr_dram_free(&p->channel[i]);
-    free(p->slice);
-    free(p->channel);
-    free(p->ahead.at);
-    free(p->back.at);
-    free(p->waiters.at);
-    free(p->misses.at);
-    free(p->events.at);
 }

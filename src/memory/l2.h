@@ -133,4 +133,16 @@ void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors,
 void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, uint8_t sectors, bool write);
 void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors); // there now, without time
 
+// Among l2.c, l2_meet.c and l2_state.c:
+void orr_l2_may_meet(orr_l2 *p, orr_l2_slice *s, const orr_request *r); // L2 looks this load up
+void orr_l2_answered_at(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t);
+bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out);
+void orr_l2_wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w);
+void orr_l2_drop(orr_l2 *p, uint32_t slice, uint64_t tag);              // a copy of the other half's line
+static inline uint8_t orr_l2_widened(uint8_t sectors, uint32_t shift) { // sectors that go together
+    if (shift == 0) return sectors;
+    if (shift == 2) return sectors ? 15 : 0;
+    return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
+}
+
 #endif

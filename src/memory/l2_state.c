@@ -1,0 +1,153 @@
+// A partition of L2 (l2.h) but for what happens in it: its parameters in ticks, its beginning and end, and
+// what is put there without time.
+#include "memory/l2.h"
+#include "memory/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE         UINT32_MAX
+#define NEVER        UINT64_MAX
+#define ATOMIC_AHEAD 32 // cycles of work that may wait for one of a slice's units, while the other goes on
+
+static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config *d) {
+    *c = (orr_l2_config){.fetch = g->l2_write == ORR_L2_FETCH, .misses = (uint32_t)g->l2_misses};
+    while (ORR_LINE << (c->chunk_shift + 1) <= g->l2_interleave) c->chunk_shift++;
+    while (c->sector_shift < 2 && ORR_SECTOR << (c->sector_shift + 1) <= g->l2_sector) c->sector_shift++;
+    c->load_shift = c->sector_shift;
+    while (c->load_shift < 2 && ORR_SECTOR << (c->load_shift + 1) <= g->l1_sector) c->load_shift++;
+    double cycle = (double)ORR_TICKS * (g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1);
+    c->cycle = max(1, (uint64_t)llround(cycle));
+    c->sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / g->l2_bandwidth));
+    c->atomic = max(1, (uint64_t)llround(cycle / g->l2_atomic));
+    double more =
+        (g->dram_latency - g->l2_latency) * (double)ORR_TICKS - (double)(d->rcd + d->cl + d->column);
+    uint64_t fixed = more > 0 ? (uint64_t)llround(more) : 0;
+    c->before = fixed / 2;
+    c->behind = fixed - c->before;
+    double write = g->l2_write_bandwidth > 0 ? g->l2_write_bandwidth : g->l2_bandwidth;
+    c->write_sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / write));
+    c->write_part = max(c->write_sector, (uint64_t)llround(cycle * g->l2_partial));
+    c->atomic_again = (uint64_t)llround(cycle * g->l2_atomic_again);
+    c->atomic_units = g->l2_atomic_units > 1;
+    c->atomic_ahead = ATOMIC_AHEAD * c->cycle;
+    c->atomic_more = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
+    c->copies = g->l2_copies && g->l2_partitions == 2;
+    c->far = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
+    c->merge = (uint32_t)g->l2_merge;
+    c->merge_time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);
+    c->gpcs = orr_gpc_sms(g);
+    c->lookup = max(1, (uint64_t)llround(cycle * g->l2_lookup));
+    c->again = max(c->lookup, (uint64_t)llround(cycle * g->l2_again));
+}
+
+// ---- without time ---------------------------------------------------------------------------------
+
+void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors) {
+    orr_cache *c = &p->slice[slice].cache;
+    orr_cache_line victim;
+    uint32_t i = orr_cache_find(c, tag);
+    if (i == ORR_NO_LINE) i = orr_cache_take_idle(c, tag, &victim, NULL);
+    if (i == ORR_NO_LINE) return;
+    orr_cache_touch(c, i);
+    c->line[i].valid |= sectors;
+    c->line[i].dirty &= ~sectors;
+}
+
+// What a sampled simulation executed and did not simulate; loads bring as much as L1 or L2 would have asked
+// for. Sectors that are on their way are left alone.
+void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool write) {
+    orr_cache *c = &p->slice[slice].cache;
+    orr_cache_line victim;
+    uint32_t i = orr_cache_find(c, tag);
+    if (i == ORR_NO_LINE) i = orr_cache_take_idle(c, tag, &victim, NULL);
+    if (i == ORR_NO_LINE) return;
+    orr_cache_touch(c, i);
+    if (!write) sectors = orr_l2_widened(sectors, p->c->load_shift);
+    sectors &= (uint8_t)~c->line[i].pending;
+    c->line[i].valid |= sectors;
+    if (write) c->line[i].dirty |= sectors;
+}
+
+// And the copy that the other half has of it, when somebody there has read it.
+void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, uint8_t sectors, bool write) {
+    orr_cache *c = &p->slice[slice].cache;
+    uint32_t i = orr_cache_find(c, tag);
+    if (i == ORR_NO_LINE) return;
+    if (!write) {
+        c->line[i].used |= ORR_LINE_COPIED;
+        orr_l2_warm(other, slice, tag | ORR_L2_FAR, sectors, false);
+    } else if (c->line[i].used & ORR_LINE_COPIED) {
+        c->line[i].used &= (uint8_t)~ORR_LINE_COPIED;
+        orr_l2_drop(other, slice, tag | ORR_L2_FAR);
+    }
+}
+
+// ---- beginning and end ----------------------------------------------------------------------------
+
+void orr_l2_reset(orr_l2 *p) {
+    for (uint32_t i = 0; i < p->channels; i++) orr_dram_reset(&p->channel[i]);
+    for (uint32_t i = 0; i < p->misses.n; i++) {
+        const orr_l2_miss *miss = &p->misses.at[i];
+        if (miss->line == ORR_NO_LINE) continue; // a free one
+        orr_cache_line *l = &p->slice[miss->slice].cache.line[miss->line];
+        if (l->user != i) continue;
+        l->valid |= l->pending;
+        l->pending = 0;
+        l->user = NONE;
+    }
+    for (uint32_t i = 0; i < p->slices; i++) {
+        orr_l2_slice *s = &p->slice[i];
+        s->in_head = s->in_n = s->misses = 0;
+        s->blocked = 0;
+        s->in_free = s->out_free = s->taken = 0;
+        s->last = NEVER;
+        memset(s->atomic_free, 0, sizeof s->atomic_free);
+        memset(s->slow_until, 0, sizeof s->slow_until);
+        s->pace = p->c->cycle;
+        memset(s->met, 0, sizeof s->met);
+        for (int k = 0; k < 2; k++) memset(s->asked[k], 0, p->words * sizeof *s->asked[k]);
+    }
+    p->ahead.n = p->back.n = 0;
+    p->waiters.n = p->misses.n = p->events.n = 0;
+    p->free_waiter = p->free_miss = NONE;
+    p->seq = 0;
+    p->until = 0;
+    p->stuck = false;
+    p->stats = (orr_memsys_stats){0};
+}
+
+void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_dram_config *d,
+                 uint32_t slices, uint32_t channels) {
+    *p = (orr_l2){.c = c, .slices = slices, .channels = channels, .free_waiter = NONE, .free_miss = NONE};
+    p->slice = orr_calloc(slices, sizeof *p->slice);
+    p->channel = orr_calloc(channels, sizeof *p->channel);
+    uint64_t bytes = (uint64_t)g->l2_size / (uint64_t)g->l2_slices;
+    p->words = (uint32_t)(g->sm_count + 63) / 64;
+    for (uint32_t i = 0; i < 2 * slices; i++)
+        p->slice[i / 2].asked[i % 2] = orr_calloc(p->words, sizeof *p->slice->asked[0]);
+    for (uint32_t i = 0; i < slices; i++)
+        orr_cache_init(&p->slice[i].cache, bytes, ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed, !c->fetch);
+    for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d);
+    orr_l2_reset(p);
+}
+
+void orr_l2_free(orr_l2 *p) {
+    for (uint32_t i = 0; i < p->slices; i++) {
+        orr_cache_free(&p->slice[i].cache);
+        free(p->slice[i].in);
+        free(p->slice[i].asked[0]);
+        free(p->slice[i].asked[1]);
+    }
+    for (uint32_t i = 0; i < p->channels; i++) orr_dram_free(&p->channel[i]);
+    free(p->slice);
+    free(p->channel);
+    free(p->ahead.at);
+    free(p->back.at);
+    free(p->waiters.at);
+    free(p->misses.at);
+    free(p->events.at);
+}
