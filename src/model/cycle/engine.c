@@ -303,7 +303,7 @@ static void carry_requests(void *arg, int worker, uint32_t k) {
         const sm *s = &c->sms[(n + turn) % c->nsms];
         for (size_t i = 0; i < s->out.n; i++) {
             uint32_t p = s->out.at[i].partition;
-            if (p - to.first >= to.n || (c->gpu->xbar_join && cyc_lsu_waits(&s->out.at[i], x->mem_until)))
+            if (p - to.first >= to.n || (c->gpu->xbar_join && cyc_port_waits(&s->out.at[i], x->mem_until)))
                 continue;
             *ORR_PUSH(&x->in[p]) = s->out.at[i];
         }
@@ -331,7 +331,7 @@ static void run_partitions(engine *x, uint64_t until) {
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
     for (uint32_t n = 0; n < c->nsms; n++) {
         if (c->gpu->xbar_join)
-            cyc_lsu_handed_over(&c->sms[n], until);
+            cyc_port_handed_over(&c->sms[n], until);
         else
             c->sms[n].out.n = 0;
     }
@@ -343,7 +343,7 @@ static void memory(engine *x) {
     if (c->perfect) return;
     run_partitions(x, (x->until + c->l1_latency) * ORR_TICKS + c->request_ticks);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_answers, x);
-    cyc_lsu_share(c);
+    cyc_port_share(c);
     if (c->outside) return;
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->mem_free[p] = orr_memsys_free_at(c->mem, p);
 }

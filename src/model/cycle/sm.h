@@ -410,16 +410,16 @@ void cyc_block_start(sm *s, uint64_t when); // takes one from the stock, if ther
 void cyc_block_warp_ended(sm *s, warp *w);
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i);
 
-// ---- lsu.c: load/store unit, L1, shared memory ------------------------------------------------------------
+// ---- lsu.c, port.c: load/store unit, L1, shared memory, the way to the network --------------------------
 void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t late);
 void cyc_lsu_answer(sm *s, const arrival *a);
 // A store that waits at the SM's port beyond the memory's `until` (ticks): others may still join it, so it is
 // not handed over yet. After the rest has been:
-static inline bool cyc_lsu_waits(const orr_request *r, uint64_t until) {
+static inline bool cyc_port_waits(const orr_request *r, uint64_t until) {
     return r->kind == ORR_REQ_WRITE && !r->order && r->time >= until && r->partition != UINT32_MAX;
 }
-void cyc_lsu_handed_over(sm *s, uint64_t until);
-void cyc_lsu_share(cycle *c);                             // between two windows: what SMs share
+void cyc_port_handed_over(sm *s, uint64_t until);
+void cyc_port_share(cycle *c);                             // between two windows: what SMs share
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
 
 // ---- fetch.c: instruction caches -------------------------------------------------------------------------

@@ -1,0 +1,393 @@
+// L1: lines and sectors, what is asked for, who waits for it.
+//
+// A miss asks for the sectors of one line that are not there and not on their way. Whoever needs sectors that
+// are on their way waits for the same answer. L1 is a streaming cache: a miss reserves no data, its line may
+// be gone when the answer comes, and the answer goes to the registers all the same (accel-sim.txt, II-B).
+#include "model/cycle/lsu.h"
+
+#include <string.h>
+
+#define ALL_BYTES UINT64_MAX
+
+// ---- pools: what was given back is taken again before they grow
+static uint32_t take_flight(sm *s) {
+    uint32_t i = s->free_flight;
+    if (i != NOBODY)
+        s->free_flight = s->flights.at[i].next;
+    else
+        i = (uint32_t)(ORR_PUSH(&s->flights) - s->flights.at);
+    return i;
+}
+
+static uint32_t take_miss(sm *s) {
+    uint32_t i = s->free_miss;
+    if (i != NOBODY)
+        s->free_miss = s->misses.at[i].older;
+    else
+        i = (uint32_t)(ORR_PUSH(&s->misses) - s->misses.at);
+    return i;
+}
+
+static uint32_t take_node(sm *s) {
+    uint32_t i = s->free_node;
+    if (i != NOBODY)
+        s->free_node = s->nodes.at[i].next;
+    else
+        i = (uint32_t)(ORR_PUSH(&s->nodes) - s->nodes.at);
+    return i;
+}
+
+static void give_flight(sm *s, uint32_t i) {
+    s->flights.at[i].next = s->free_flight;
+    s->free_flight = i;
+}
+
+static void give_miss(sm *s, uint32_t i) {
+    s->misses.at[i].older = s->free_miss;
+    s->free_miss = i;
+}
+
+static void give_node(sm *s, uint32_t i) {
+    s->nodes.at[i].next = s->free_node;
+    s->free_node = i;
+}
+
+// ---- flights and misses
+uint32_t cyc_l1_flight(sm *s, const warp *w, uint32_t inst) {
+    uint32_t f = take_flight(s);
+    s->flights.at[f] = (flight){.issued = s->now, .inst = inst, .warp = warp_id(w), .group = NO_GROUP};
+    return f;
+}
+
+void cyc_l1_land(sm *s, uint32_t f, uint64_t ready) {
+    flight *x = &s->flights.at[f];
+    if (ready < x->floor) ready = x->floor;
+    s->n.loads++;
+    s->n.load_latency += ready - x->issued;
+    uint32_t inst = x->inst, w = x->warp;
+    uint8_t group = x->group;
+    give_flight(s, f);
+    cyc_warp_complete(s, warp_of(s, w), inst, ready, group);
+}
+
+static void wait_for(sm *s, uint32_t m, uint32_t f) {
+    if (f == NOBODY) return;
+    uint32_t n = take_node(s);
+    s->nodes.at[n] = (node){f, s->misses.at[m].waiters};
+    s->misses.at[m].waiters = n;
+    s->misses.at[m].nwaiters++;
+    s->flights.at[f].open++;
+}
+
+uint32_t cyc_l1_miss(sm *s, uint64_t line, uint8_t sectors, uint32_t f, uint32_t fills) {
+    uint32_t m = take_miss(s);
+    s->misses.at[m] =
+        (miss){.line = line, .waiters = NOBODY, .older = NOBODY, .sectors = sectors, .fills = fills};
+    s->open_misses++;
+    wait_for(s, m, f);
+    return m;
+}
+
+static void write_back(sm *s, const orr_cache_line *victim, uint64_t when) {
+    if (!victim->used) return;
+    s->n.l1_evicted++;
+    if (!victim->dirty) return;
+    orr_request r = {.line = victim->tag, .sectors = victim->dirty, .kind = ORR_REQ_WRITE};
+    r.from = victim->tag >= LOCAL_LINES ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
+    for (int n = 0; n < 4; n++)
+        if (victim->dirty >> n & 1) r.bytes[n / 2] |= 0xffffffffull << (n % 2 * 32);
+    cyc_port_send(s, r, when, 8 + 32 * (uint32_t)orr_popc(victim->dirty));
+}
+
+// ---- one line
+void cyc_l1_count(sm *s, bool local, int kind, uint32_t all, uint32_t hit, uint32_t pending) {
+    s->n.l1_sectors[local][kind] += all;
+    s->n.l1_hit[local][kind] += hit;
+    s->n.l1_pending[local][kind] += pending;
+    s->n.l1_miss[local][kind] += all - hit - pending;
+}
+
+static uint8_t whole(const cycle *c, uint8_t sectors) { // fetched together
+    if (c->gpu->l1_sector >= 128) return 0xf;
+    if (c->gpu->l1_sector >= 64) return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
+    return sectors;
+}
+
+static uint8_t from_of(bool local) { return local ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL; }
+
+static void ask(sm *s, uint64_t line, uint8_t sectors, uint32_t token, const work *k, uint64_t when) {
+    orr_request r = {
+        .line = line, .sectors = sectors, .token = token, .kind = ORR_REQ_READ, .from = from_of(k->local)};
+    cyc_port_send(s, r, when,
+                  s->c->gpu->xbar_sectors ? 32 * (uint32_t)orr_popc(sectors) : (uint32_t)s->c->gpu->xbar_ask);
+}
+
+// ---- bytes of a line
+static void set_range(uint64_t bytes[2], uint64_t from, uint64_t to) { // of 128
+    for (int h = 0; h < 2; h++) {
+        uint64_t lo = (uint64_t)h * 64, a = from > lo ? from - lo : 0, b = to > lo ? to - lo : 0;
+        if (a >= 64 || b == 0) continue;
+        if (b > 64) b = 64;
+        if (a < b) bytes[h] |= (b - a == 64 ? ALL_BYTES : ((1ull << (b - a)) - 1)) << a;
+    }
+}
+
+static void written(const orr_access *a, uint32_t bytes, uint64_t line, uint64_t out[2]) {
+    out[0] = out[1] = 0;
+    uint64_t first = line * ORR_LINE;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint64_t from = a->addr[orr_ffs(m)] - first, to = from + bytes;
+        if (from >= ORR_LINE && to - 1 >= ORR_LINE) continue; // wraps: not in this line
+        if (from >= ORR_LINE) from = 0;
+        set_range(out, from, to > ORR_LINE ? ORR_LINE : to);
+    }
+}
+
+// L1 knows which bytes of a sector have been written: a load of no others finds them (H200: micro/l1, probe,
+// a word after it was stored: 68 cycles, as after a load), and when all are there the sector is.
+static partly *partly_at(sm *s, uint64_t line) { return &s->written[line * 0x9e3779b97f4a7c15u >> 57]; }
+
+static uint8_t full_sectors(const uint64_t bytes[2]) {
+    uint8_t full = 0;
+    for (int n = 0; n < 4; n++)
+        full |= (uint8_t)(((bytes[n / 2] >> (n % 2 * 32)) & 0xffffffffu) == 0xffffffffu) << n;
+    return full;
+}
+
+// Of these sectors those that stores have written as far as the access at hand wants them.
+static uint8_t written_enough(sm *s, const work *k, uint64_t line, uint8_t sectors) {
+    const partly *p = partly_at(s, line);
+    if (p->line != line + 1) return 0;
+    uint64_t wants[2] = {0, 0};
+    written(&s->head_access, k->i->bytes, line, wants);
+    uint8_t enough = 0;
+    for (int n = 0; n < 4; n++) {
+        uint64_t missing = (wants[n / 2] & ~p->bytes[n / 2]) >> (n % 2 * 32) & 0xffffffffu;
+        enough |= (uint8_t)(sectors >> n & !missing) << n;
+    }
+    return enough;
+}
+
+// False: no miss can be taken on now.
+static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint64_t when) {
+    cycle *c = s->c;
+    uint32_t limit = (uint32_t)c->gpu->l1_misses;
+    uint32_t all = (uint32_t)orr_popc(sectors);
+    if ((k->i->flags & ORR_TF_BYPASS) || (!k->local && !c->gpu->l1_global)) {
+        if (s->open_misses >= limit) return false;
+        cyc_l1_count(s, k->local, ORR_L1_LOAD, all, 0, 0);
+        ask(s, line, sectors, cyc_l1_miss(s, line, sectors, k->flight, ORR_NO_LINE), k, when);
+        return true;
+    }
+    uint32_t at = orr_cache_find(&s->l1, line);
+    orr_cache_line *l = at == ORR_NO_LINE ? NULL : &s->l1.line[at];
+    uint8_t hit = l ? sectors & l->valid : 0;
+    uint8_t pending = l ? sectors & ~hit & l->pending : 0;
+    uint8_t need = sectors & (uint8_t) ~(hit | pending);
+    if (need && l && !k->local) {
+        hit |= written_enough(s, k, line, need);
+        need &= (uint8_t)~hit;
+    }
+    if (need && s->open_misses >= limit) return false;
+    for (uint32_t m = pending ? l->user : NOBODY; m != NOBODY; m = s->misses.at[m].older)
+        if ((s->misses.at[m].sectors & pending) && s->misses.at[m].nwaiters >= c->gpu->l1_merges)
+            return false;
+    cyc_l1_count(s, k->local, ORR_L1_LOAD, all, (uint32_t)orr_popc(hit), (uint32_t)orr_popc(pending));
+    if (pending)
+        for (uint32_t m = l->user; m != NOBODY; m = s->misses.at[m].older)
+            if (s->misses.at[m].sectors & pending) wait_for(s, m, k->flight);
+    if (need) {
+        if (l) {
+            need = whole(c, need) & (uint8_t) ~(l->valid | l->pending);
+        } else {
+            orr_cache_line victim;
+            at = orr_cache_take(&s->l1, line, &victim, NULL);
+            l = &s->l1.line[at];
+            partly_at(s, line)->line = 0;
+            write_back(s, &victim, when);
+            need = whole(c, need);
+        }
+        uint32_t m = cyc_l1_miss(s, line, need, k->flight, at);
+        s->misses.at[m].older = l->user;
+        l->user = m;
+        l->pending |= need;
+        s->head_missed++;
+        ask(s, line, need, m, k, when);
+    }
+    orr_cache_touch(&s->l1, at);
+    return true;
+}
+
+static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, const uint64_t bytes[2],
+                       uint64_t when) {
+    cycle *c = s->c;
+    int policy = c->gpu->l1_write;
+    if (policy == ORR_WRITE_LOCAL) policy = k->local ? ORR_WRITE_BACK : ORR_WRITE_EVICT;
+    if (!k->local && !c->gpu->l1_global && policy == ORR_WRITE_THROUGH) policy = ORR_WRITE_EVICT;
+    uint32_t at = orr_cache_find(&s->l1, line);
+    uint8_t hit = at == ORR_NO_LINE ? 0 : sectors & s->l1.line[at].valid;
+    cyc_l1_count(s, k->local, ORR_L1_STORE, (uint32_t)orr_popc(sectors), (uint32_t)orr_popc(hit), 0);
+    if (policy == ORR_WRITE_EVICT) {
+        if (at != ORR_NO_LINE && !s->l1.line[at].pending) orr_cache_drop(&s->l1, at);
+    } else {
+        if (at == ORR_NO_LINE && (c->gpu->l1_write_allocate || policy == ORR_WRITE_BACK)) {
+            orr_cache_line victim;
+            at = orr_cache_take(&s->l1, line, &victim, NULL);
+            partly_at(s, line)->line = 0;
+            write_back(s, &victim, when);
+        }
+        if (at != ORR_NO_LINE) {
+            orr_cache_line *l = &s->l1.line[at];
+            uint8_t part = sectors & (uint8_t) ~(l->valid | l->pending | full_sectors(bytes));
+            l->valid |= full_sectors(bytes);
+            if (part && c->gpu->l1_write_miss == ORR_L1_FETCH) {
+                uint32_t m = cyc_l1_miss(s, line, part, NOBODY, at);
+                s->misses.at[m].older = l->user;
+                l->user = m;
+                l->pending |= part;
+                ask(s, line, part, m, k, when);
+            } else if (part && policy == ORR_WRITE_BACK) {
+                l->valid |= part; // bytes marked valid: local memory is read where it was written
+            } else if (part) {
+                partly *p = partly_at(s, line);
+                if (p->line != line + 1) *p = (partly){.line = line + 1};
+                p->bytes[0] |= bytes[0];
+                p->bytes[1] |= bytes[1];
+                l->valid |= full_sectors(p->bytes) & (uint8_t)~l->pending;
+            }
+            if (policy == ORR_WRITE_BACK) l->dirty |= sectors;
+            orr_cache_touch(&s->l1, at);
+        }
+        if (policy == ORR_WRITE_BACK && at != ORR_NO_LINE) return;
+    }
+    orr_request r = {.line = line, .sectors = sectors, .kind = ORR_REQ_WRITE, .from = from_of(k->local)};
+    memcpy(r.bytes, bytes, sizeof r.bytes);
+    uint32_t packet = 8 + 32 * (uint32_t)orr_popc(sectors);
+    if (sectors & (uint8_t)~full_sectors(bytes)) packet += (uint32_t)c->gpu->xbar_mask; // which bytes
+    if (!c->gpu->xbar_join || s->head_order)
+        cyc_port_send(s, r, when, packet);
+    else
+        cyc_port_store(s, &r, when, packet);
+}
+
+// ---- an instruction at the head of the queue
+// How long L1 is busy with it
+// where its banks are those of shared memory (l1.words): the words on the busiest bank, and l1.banks lines
+// looked up a cycle.
+static uint32_t word_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, bool local) {
+    uint32_t banks = s->c->lsu_banks, tags = (x->lines + banks - 1) / banks, least = 1, most;
+    if (i->flags & ORR_TF_STORE) least = (uint32_t)s->c->gpu->l1_store;
+    uint32_t lanes = (uint32_t)orr_popc(s->head_access.mask), packed = (lanes * i->bytes + 127) / 128;
+    if (local || x->lines <= packed)
+        most = local ? x->lines : packed; // side by side
+    else
+        most = orr_bank_conflicts(&s->head_access, i->bytes,
+                                  i->flags & ORR_TF_LOAD ? ORR_BANKS_LOAD : ORR_BANKS_STORE)
+                   .passes;
+    if (most > packed) s->n.l1_conflicts += most - packed;
+    if (most < tags) most = tags;
+    return most > least ? most : least;
+}
+
+// The same with banks of sectors: the most sectors that fall on one, and what the way to the registers takes.
+static uint32_t sector_cycles(sm *s, const orr_coalesced *x) {
+    const cycle *c = s->c;
+    uint32_t on[64] = {0}, most = 1, banks = c->lsu_banks;
+    if (x->sectors > banks || x->lines > 1) {
+        for (uint32_t n = 0; n < x->lines; n++)
+            for (uint32_t m = x->line[n].sectors; m; m &= m - 1) {
+                uint32_t b = ++on[(x->line[n].line * 4 + (uint32_t)orr_ffs(m)) % banks];
+                if (b > most) most = b;
+            }
+        s->n.l1_conflicts += most - (x->sectors + banks - 1) / banks;
+    }
+    uint32_t way = (x->sectors * ORR_SECTOR + c->l1_cycle_bytes - 1) / c->l1_cycle_bytes;
+    return most > way ? most : way;
+}
+
+uint32_t cyc_l1_cost(sm *s, const orr_tinst *i, bool local) {
+    return s->c->gpu->l1_words ? word_cycles(s, &s->head, i, local) : sector_cycles(s, &s->head);
+}
+
+// Goes on with the head's lines, from `now` on. False: L1 is full.
+bool cyc_l1_lines(sm *s, const work *k) {
+    cycle *c = s->c;
+    orr_coalesced *x = &s->head;
+    uint64_t when = s->lsu_busy_from + c->l1_latency;
+    for (; s->head_line < x->lines; s->head_line++) {
+        orr_line_access l = x->line[s->head_line];
+        if (k->local) l.line += LOCAL_LINES + s->head_local;
+        uint64_t t = when + s->head_line * s->head_cost / x->lines,
+                 missed = s->head_missed * c->miss_interval;
+        if (t < when + missed) t = when + missed;
+        if (c->perfect) {
+            cyc_l1_count(s, k->local, kind_of(k->i), (uint32_t)orr_popc(l.sectors),
+                         (uint32_t)orr_popc(l.sectors), 0);
+        } else if (k->i->flags & ORR_TF_ATOMIC) {
+            if (!cyc_atomic_line(s, k, l.line, l.sectors, t)) return false;
+        } else if (k->i->flags & ORR_TF_STORE) {
+            uint64_t bytes[2] = {0, 0};
+            if (k->local)
+                for (int n = 0; n < 4; n++)
+                    bytes[n / 2] |= l.sectors >> n & 1 ? 0xffffffffull << (n % 2 * 32) : 0;
+            else
+                written(&s->head_access, k->i->bytes, l.line, bytes);
+            store_line(s, k, l.line, l.sectors, bytes, t);
+        } else if (!load_line(s, k, l.line, l.sectors, t)) {
+            return false;
+        }
+    }
+    if (s->head_missed * c->miss_interval > s->head_cost)
+        s->lsu_free += s->head_missed * c->miss_interval - s->head_cost;
+    if (k->flight == NOBODY && !c->perfect) {
+        warp *w = warp_of(s, k->warp);
+        uint64_t heard = (s->sent + c->reply_ticks) / ORR_TICKS;
+        if (w->stored < heard) w->stored = heard;
+    }
+    return true;
+}
+
+// ---- answers
+static void filled(sm *s, const miss *m, uint32_t index, uint8_t sectors) {
+    orr_cache_line *l = &s->l1.line[m->fills];
+    if (l->tag != m->line) return;
+    uint32_t *link = &l->user;
+    while (*link != NOBODY && *link != index) link = &s->misses.at[*link].older;
+    if (*link == NOBODY) return; // the line went and came back in between
+    *link = m->older;
+    l->pending &= (uint8_t)~sectors;
+    l->valid |= sectors;
+}
+
+void cyc_l1_answer(sm *s, uint32_t token, uint64_t ready) {
+    miss m = s->misses.at[token];
+    if (m.fills != ORR_NO_LINE) filled(s, &m, token, m.sectors);
+    give_miss(s, token);
+    s->open_misses--;
+    for (uint32_t n = m.waiters; n != NOBODY;) {
+        node x = s->nodes.at[n];
+        give_node(s, n);
+        if (!--s->flights.at[x.flight].open)
+            cyc_l1_land(s, x.flight, ready);
+        else if (s->flights.at[x.flight].floor < ready)
+            s->flights.at[x.flight].floor = ready;
+        n = x.next;
+    }
+}
+
+void cyc_l1_start(sm *s, uint64_t l1_bytes, bool flush) {
+    memset(s->written, 0, sizeof s->written);
+    const orr_gpu *g = s->c->gpu;
+    if (l1_bytes < ORR_LINE)
+        l1_bytes = ORR_LINE; // all of it is shared memory: what passes through has a place
+    if (s->l1_bytes != l1_bytes) {
+        // The sets stay, the ways follow what shared memory leaves.
+        uint64_t sets = g->l1_ways ? (uint64_t)g->l1_size / ORR_LINE / (uint64_t)g->l1_ways : 1;
+        uint64_t ways = l1_bytes / ORR_LINE / (sets ? sets : 1);
+        if (s->l1_bytes) orr_cache_free(&s->l1);
+        orr_cache_init(&s->l1, l1_bytes, ORR_LINE, (uint32_t)(ways ? ways : 1), g->l1_hashed, false);
+        s->l1_bytes = l1_bytes;
+    } else if (flush) {
+        orr_cache_flush(&s->l1);
+    }
+}

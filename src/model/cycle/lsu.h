@@ -1,0 +1,40 @@
+// The parts of the load/store unit among themselves: the queue (lsu.c), L1 (l1.c), atomics (atomic.c) and the
+// port to the network (port.c).
+#ifndef ORR_CYCLE_LSU_H
+#define ORR_CYCLE_LSU_H
+
+#include "model/cycle/order.h"
+
+#define LOCAL_LINES (1ull << 56) // local memory has line numbers of its own, far from all others
+
+typedef struct work { // an instruction at L1
+    const orr_tinst *i;
+    uint32_t inst, warp;
+    uint32_t flight; // NOBODY: nobody waits
+    bool local;
+} work;
+
+static inline int kind_of(const orr_tinst *i) {
+    return i->flags & ORR_TF_ATOMIC ? ORR_L1_ATOMIC : i->flags & ORR_TF_STORE ? ORR_L1_STORE : ORR_L1_LOAD;
+}
+
+// ---- port.c
+void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes);
+void cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet);
+
+// ---- l1.c
+uint32_t cyc_l1_flight(sm *s, const warp *w, uint32_t inst); // somebody will wait for what it loads
+void cyc_l1_land(sm *s, uint32_t f, uint64_t ready);
+uint32_t cyc_l1_miss(sm *s, uint64_t line, uint8_t sectors, uint32_t f, uint32_t fills);
+void cyc_l1_count(sm *s, bool local, int kind, uint32_t all, uint32_t hit, uint32_t pending);
+uint32_t cyc_l1_cost(sm *s, const orr_tinst *i, bool local); // cycles of L1 for the access at hand
+bool cyc_l1_lines(sm *s, const work *k);                     // goes on with its lines; false: L1 is full
+void cyc_l1_answer(sm *s, uint32_t token, uint64_t ready);
+void cyc_l1_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
+
+// ---- atomic.c
+enum { SWAP_UNKNOWN, SWAP_NOT, SWAP, SWAP_OR_NOT };
+int cyc_swap_of(const sm *s, uint32_t inst, const orr_tinst *i);
+bool cyc_atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint64_t when);
+
+#endif

@@ -1,0 +1,127 @@
+// An SM's port to the network: what leaves it, in which order and when, and what it has of the way back.
+//
+// A packet takes its bytes' time at the port. Stores wait in a buffer of `xbar.stores` lines in front of it,
+// where later stores to the same line join them; a port that is far behind, or a slice that is, holds up L1.
+#include "model/cycle/lsu.h"
+
+#include <string.h>
+
+// The words of the access at hand that lie in the request's line, for order.c.
+static void note_order(sm *s, orr_request *r) {
+    const orr_access *a = &s->head_access;
+    uint32_t k = 0;
+    for (uint32_t m = a->mask; m; m &= m - 1, k++) {
+        uint64_t addr = a->addr[orr_ffs(m)];
+        if (addr / ORR_LINE != r->line) continue;
+        *ORR_PUSH(&s->needs) = (orr_need){addr / 4, s->head_needs ? s->head_needs[k] : 0, s->head_warp,
+                                          s->head_order, warp_of(s, s->head_warp)->block};
+        if (!r->norder++) r->order = (uint32_t)s->needs.n;
+    }
+}
+
+// A packet of `bytes` leaves at `when` at the earliest; requests to a slice that is far behind wait at the
+// SM's port, and with them all that come after. How far behind is an estimate of the window before, so none
+// waits longer than a window.
+void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
+    cycle *c = s->c;
+    if (s->head_order) note_order(s, &r);
+    uint64_t t = when * ORR_TICKS;
+    if (t < s->send_free) t = s->send_free;
+    r.partition = (uint32_t)orr_memsys_partition_of(c->mem, r.line);
+    uint64_t behind = c->mem_free[r.partition];
+    if (behind > t + c->backlog_ticks) {
+        uint64_t most = t + c->window * ORR_TICKS;
+        t = behind - c->backlog_ticks;
+        if (t > most) t = most;
+    }
+    s->send_free = t + bytes * c->request_byte;
+    s->n.sent_bytes += bytes;
+    r.time = t + c->request_ticks;
+    if (c->far_ticks && !c->gpu->l2_copies &&
+        orr_memsys_side_of(c->mem, r.line) != (int)(s->id * (uint32_t)c->gpu->l2_partitions / c->nsms))
+        r.time += c->far_ticks;
+    r.sm = s->id;
+    s->sent = r.time;
+    if (r.kind != ORR_REQ_READ && c->far_ticks && c->gpu->l2_copies) { // it is done where it belongs
+        if (behind > s->sent && r.kind == ORR_REQ_WRITE) s->sent = behind;
+        if (orr_memsys_side_of(c->mem, r.line) != (int)orr_half_of_sm(s->id, c->gpcs))
+            s->sent += c->far_ticks;
+    }
+    *ORR_PUSH(&s->out) = r;
+    // a port that is behind holds up L1
+    uint64_t held = s->send_free / ORR_TICKS;
+    if (held > when + c->send_ahead && s->lsu_free < held - c->l1_latency - c->send_ahead / 2 &&
+        held > c->l1_latency + c->send_ahead)
+        s->lsu_free = held - c->l1_latency - c->send_ahead / 2;
+}
+
+// Stores that wait at the port are joined by those that follow to the same line (xbar.join).
+static uint32_t *store_place(sm *s, uint64_t line) { return &s->stores[line * 0x9e3779b97f4a7c15u >> 56]; }
+
+static bool join_store(sm *s, const orr_request *r, uint64_t t) {
+    uint32_t at = *store_place(s, r->line);
+    if (!at || at > s->out.n) return false;
+    orr_request *before = &s->out.at[at - 1];
+    if (before->line != r->line || before->kind != ORR_REQ_WRITE || before->order) return false;
+    if (before->time < t + s->c->request_ticks) return false; // it has left
+    uint32_t more = 32 * (uint32_t)orr_popc(r->sectors & ~before->sectors);
+    before->sectors |= r->sectors;
+    before->bytes[0] |= r->bytes[0];
+    before->bytes[1] |= r->bytes[1];
+    s->send_free += more * s->c->request_byte;
+    s->n.sent_bytes += more;
+    return true;
+}
+
+// There is room for xbar.stores lines that wait. One after the other they go in, join one that is there, or
+// wait for the oldest to leave; and L1 waits with them.
+void cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet) {
+    uint32_t room = (uint32_t)s->c->gpu->xbar_stores;
+    uint64_t t = when * ORR_TICKS;
+    if (room && t < s->store_in) t = s->store_in;
+    if (join_store(s, r, t)) return;
+    if (room && t < s->left[s->next_left]) t = s->left[s->next_left];
+    cyc_port_send(s, *r, (t + ORR_TICKS - 1) / ORR_TICKS, packet);
+    *store_place(s, r->line) = (uint32_t)s->out.n;
+    if (!room) return;
+    s->store_in = t;
+    s->left[s->next_left] = s->send_free - packet * s->c->request_byte;
+    s->next_left = (s->next_left + 1) % room;
+    uint64_t held = t / ORR_TICKS;
+    if (held > s->c->l1_latency && s->lsu_free < held - s->c->l1_latency)
+        s->lsu_free = held - s->c->l1_latency;
+}
+
+void cyc_port_handed_over(sm *s, uint64_t until) {
+    size_t n = 0;
+    memset(s->stores, 0, sizeof s->stores);
+    for (size_t i = 0; i < s->out.n; i++) {
+        if (!cyc_port_waits(&s->out.at[i], until)) continue;
+        s->out.at[n++] = s->out.at[i];
+        *store_place(s, s->out.at[n - 1].line) = (uint32_t)n;
+    }
+    s->out.n = n;
+}
+
+// The SMs of a TPC share a port from the network (xbar.tpc_reply): each has what the others left of it in the
+// window before, at least an equal share, and not more than its own port takes.
+void cyc_port_share(cycle *c) {
+    double own = c->gpu->xbar_reply, tpc = c->gpu->xbar_tpc_reply;
+    uint32_t each =
+        c->gpu->tpc_count > 0 ? (c->nsms + (uint32_t)c->gpu->tpc_count - 1) / (uint32_t)c->gpu->tpc_count : 1;
+    if (tpc <= 0 || each < 2) return;
+    double cycles = (double)c->window * (c->gpu->clock_l2 > 0 ? c->gpu->clock_l2 / c->gpu->clock_sm : 1);
+    for (uint32_t first = 0; first < c->nsms; first += each) {
+        uint32_t end = first + each < c->nsms ? first + each : c->nsms;
+        uint64_t all = 0;
+        for (uint32_t n = first; n < end; n++) all += c->sms[n].n.received_bytes - c->sms[n].received;
+        for (uint32_t n = first; n < end; n++) {
+            sm *s = &c->sms[n];
+            uint64_t mine = s->n.received_bytes - s->received;
+            double rate = tpc - (double)(all - mine) / cycles;
+            if (rate < tpc / each) rate = tpc / each;
+            s->reply_byte = rate < own ? (uint64_t)((double)c->reply_byte * own / rate) : c->reply_byte;
+        }
+        for (uint32_t n = first; n < end; n++) c->sms[n].received = c->sms[n].n.received_bytes;
+    }
+}
