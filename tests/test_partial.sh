@@ -46,6 +46,21 @@ grep -q '"gap_ns": 500000[,.}]' <<<"$json" || fail "100 launches are not 5 us ap
 grep -q '"launches": 100' <<<"$json" || fail "100 launches are not counted"
 "$ORRERY" run "$work/a.tasks" --gpu k40 --model cycle --threads 1 -q >/dev/null || fail "the cycle model does not take it"
 
+# Memory by windows (dram.window): a warp alone makes 8 loads. With room for 8 that all take 400 cycles they end together, the last issued
+# a few cycles after the first (answers are let through at once: xbar.reply); with room for 4 the other 4 begin when the first is answered, 400 cycles later; with room for
+# 8 that take 400 to 1200 the last takes 400 + 7 / 8 x 800, so 700 more.
+printf 'kernel k threads 32\n 0: load global 4 x 8\n 1: sp after 0\nend\nlaunch k grid 1\n' >"$work/window.tasks"
+window() { run "$work/window.tasks" --gpu k40 --json --set dram.latency=400 --set dram.window="$1" --set dram.window_free="$2" --set dram.window_latency="$3" --set xbar.reply=4096 | cycles; }
+a=$(window 8 8 400)
+b=$(($(window 4 4 400) - a))
+c=$(($(window 8 0 1200) - a))
+[ "$b" -ge 370 ] && [ "$b" -le 400 ] || fail "half a window: $b cycles more"
+[ "$c" -ge 698 ] && [ "$c" -le 702 ] || fail "a window that fills: $c cycles more"
+
+# Long blocks: one workload is simulated, of other blocks than two would be.
+printf 'kernel k threads 128\n loop 40000\n 0: load global 4\n 1: sp x 4 after 0\n end\nend\nlaunch k grid 4096\n' >"$work/long.tasks"
+run "$work/long.tasks" --gpu k6000 --set dram.latency=400 >/dev/null || fail "a task list of long blocks fails"
+
 # Mistakes have a place.
 printf 'kernel k threads 32\n  dance\nend\n' >"$work/bad.tasks"
 if message=$(run "$work/bad.tasks" --gpu k40 2>&1); then fail "accepts a task nobody knows"; fi

@@ -79,8 +79,7 @@ static int maker_next(orr_source *base, orr_tb *tb, orr_err *e) {
 }
 
 static void maker_seek(orr_source *base, uint64_t index) {
-    maker *m = (maker *)base;
-    if (index > m->next) m->next = index;
+    ((maker *)base)->next = index;
 }
 
 static void maker_close(orr_source *base) {

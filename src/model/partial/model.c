@@ -69,10 +69,13 @@ static int by_number(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static bool pull_plan(kept *k, const orr_work *w, const plan *p, bool probes, bool whole, orr_err *e) {
-    uint64_t *list = orr_malloc((p->m + REACH_PROBES) * sizeof *list), n = 0;
+// Of two plans, of which the second may be NULL.
+static bool pull_plan(kept *k, const orr_work *w, const plan *p, const plan *q, bool probes, bool whole,
+                      orr_err *e) {
+    uint64_t *list = orr_malloc((p->m + (q ? q->m : 0) + REACH_PROBES) * sizeof *list), n = 0;
     if (probes) n = (uint64_t)reach_probes(w->info.grid, list);
     for (uint64_t i = 0; i < p->m; i++) list[n++] = plan_block(p, i, p->m);
+    for (uint64_t i = 0; q && i < q->m; i++) list[n++] = plan_block(q, i, q->m);
     qsort(list, n, sizeof *list, by_number);
     bool ok = kept_pull(k, w, list, n, whole, e);
     free(list);
@@ -265,7 +268,7 @@ static bool run_job(job *j, state *st, orr_err *e) {
         if (!orr_program_fits(j->gpu, &like, &w->info, &o, e)) return false;
         j->p = plan_make(total, (uint64_t)j->gpu->sm_count, (uint64_t)o.blocks, false);
         plan_inside(&j->p, w->info.grid);
-        if (!pull_plan(&j->blocks, w, &j->p, n > 0, whole, e)) return false;
+        if (!pull_plan(&j->blocks, w, &j->p, NULL, n > 0, whole, e)) return false;
         j->program = program_of(st, k, j->gpu, e);
         if (j->program) orr_program_grow(j->program);
     }
@@ -274,21 +277,20 @@ static bool run_job(job *j, state *st, orr_err *e) {
     j->p = plan_make(total, sms, most, false);
     plan_inside(&j->p, w->info.grid);
     // Executing: first the blocks that show the others' addresses; whether one workload is enough depends on
-    // them. A file is read once.
-    bool twice = w->launch && !whole;
-    plan none = {.m = 0};
-    if (!pull_plan(&j->blocks, w, twice ? &none : &j->p, true, whole, e)) return false;
+    // them. What can be executed or read but once is pulled for both.
+    bool twice = w->launch ? !whole : w->source->seek != NULL;
+    plan none = {.m = 0}, single = plan_make(total, sms, most, true);
+    plan_inside(&single, w->info.grid);
+    if (!pull_plan(&j->blocks, w, twice ? &none : &j->p, twice ? NULL : &single, true, whole, e))
+        return false;
     warmth l2 = st->l2; // as it is before this launch
     if (!reach_find(&j->reach, j->gpu, &j->p, &j->blocks, w, NULL, &st->l2, e)) return false;
     if (w->far && j->reach.far && j->reach.late) {
         memcpy(j->reach.far, w->far, k->ninsts * sizeof *w->far);
         memset(j->reach.late, 0, k->ninsts * sizeof *j->reach.late);
     }
-    if (j->reach.insts > LONG_WORKLOAD / (most ? most : 1)) {
-        j->p = plan_make(total, sms, most, true);
-        plan_inside(&j->p, w->info.grid);
-    }
-    if (twice && !pull_plan(&j->blocks, w, &j->p, false, whole, e)) return false;
+    if (j->reach.insts > LONG_WORKLOAD / (most ? most : 1)) j->p = single;
+    if (twice && !pull_plan(&j->blocks, w, &j->p, NULL, false, whole, e)) return false;
     double took = settle(j, &l2, e);
     return took >= 0 && (!j->p.less || simulate(j, j->p.m, true, took, e) >= 0);
 }

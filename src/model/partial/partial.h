@@ -110,6 +110,8 @@ typedef struct share {
     uint64_t channel_sector;       // a sector on a channel's bus
     uint64_t behind;               // memory beyond L2
     uint64_t far_side;             // the other half of L2
+    uint64_t window_end;           // memory by windows (dram.window): the first access of this one is answered
+    uint32_t in_window;            // accesses of this window
     uint64_t atomic, atomic_share; // a lane's operation at a slice; the SM's turn at all of them
     uint64_t l2_free, dram_free, atomic_free;
     uint64_t to_write, write_room; // memory's time for stores that wait; and for as many as may

@@ -59,6 +59,8 @@ static uint32_t line_of(share *s, uint64_t line, uint8_t sectors, bool *was) {
 
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
+static uint64_t ticks(double cycles) { return cycles > 0 ? (uint64_t)(cycles * (double)ORR_TICKS + 0.5) : 0; }
+
 // When memory takes what is asked for at t. Stores wait until nobody reads, as long as their queue has room.
 static uint64_t memory_turn(share *s, uint64_t t) {
     if (t > s->dram_free) {
@@ -71,6 +73,23 @@ static uint64_t memory_turn(share *s, uint64_t t) {
         s->to_write = s->write_room;
     }
     return later(t, s->dram_free);
+}
+
+// Memory known by windows alone (dram.window), as PPT has it: while the first access of a window is on its
+// way so many more may begin, each later than the one before it; the next window begins when the first is
+// answered. When an access of time t is answered, all told.
+static uint64_t window_turn(share *s, uint64_t t) {
+    const orr_gpu *g = s->gpu;
+    if (t < s->window_end && s->in_window >= (uint32_t)g->dram_window) t = s->window_end;
+    if (t >= s->window_end) {
+        s->window_end = t + ticks(g->dram_latency);
+        s->in_window = 0;
+    }
+    double late = (double)s->in_window - (double)g->dram_window_free,
+           more = g->dram_window_latency - g->dram_latency;
+    s->in_window++;
+    return t + ticks(g->dram_latency) +
+           (late > 0 && more > 0 ? ticks(late / (double)g->dram_window * more) : 0);
 }
 
 static void one(share *s, const orr_request *r, orr_replies *out) {
@@ -96,6 +115,7 @@ static void one(share *s, const orr_request *r, orr_replies *out) {
             double wait = (double)s->pace->waits[s->wait++ % s->pace->nwaits] * (double)ORR_TICKS;
             done = wait > 0 ? done + (uint64_t)wait : later(t, done - (uint64_t)-wait);
         }
+        if (s->gpu->dram_window) done = later(r->time, window_turn(s, r->time) - ticks(s->gpu->l2_latency));
         s->ready[at] = done;
         s->n.dram_read += sectors;
         s->n.dram_busy += sectors * s->channel_sector;
@@ -109,6 +129,7 @@ static void one(share *s, const orr_request *r, orr_replies *out) {
     case ORR_REQ_WRITE:
         s->n.write[r->from] += sectors;
         s->n.write_hit[r->from] += sectors;
+        if (s->gpu->dram_window) window_turn(s, r->time);
         s->owed += (float)sectors * (r->from == ORR_FROM_LOCAL ? s->reach->local_far : s->reach->written);
         if (s->owed >= 1) {
             uint64_t back = (uint64_t)s->owed;
@@ -142,8 +163,6 @@ static uint64_t run_share(void *arg, const orr_request *r, size_t n, orr_replies
     return s->l2_free;
 }
 
-static uint64_t ticks(double cycles) { return cycles > 0 ? (uint64_t)(cycles * (double)ORR_TICKS + 0.5) : 0; }
-
 void share_init(share *s, const orr_gpu *g, const cycle *c, const reach *x, const pace *pace, double turn) {
     memset(s, 0, sizeof *s);
     s->gpu = g;
@@ -156,7 +175,7 @@ void share_init(share *s, const orr_gpu *g, const cycle *c, const reach *x, cons
     s->slice_sector = ticks(ORR_SECTOR * l2_cycle * g->l2_slices / g->l2_bandwidth);
     double bytes = g->dram_bandwidth * 1e3 / g->clock_sm * g->dram_efficiency / 100; // all SMs, a cycle
     if (x->rate > 0 && x->rate * ORR_SECTOR < bytes) bytes = x->rate * ORR_SECTOR;
-    s->dram_sector = ticks(ORR_SECTOR * n / bytes);
+    s->dram_sector = g->dram_window ? 0 : ticks(ORR_SECTOR * n / bytes); // a window has a rate of its own
     s->channel_sector = ticks(ORR_SECTOR * g->dram_channels * g->clock_sm / (g->dram_bandwidth * 1e3));
     s->write_room = ticks(ORR_SECTOR * 4 * (double)g->dram_queue * g->dram_channels / bytes);
     s->behind = ticks(g->dram_latency - g->l2_latency);
