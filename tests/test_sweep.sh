@@ -115,6 +115,16 @@ for model in $("$ORRERY" run add.launch --model none 2>&1 | sed 's/.*there is: /
     [ -n "$got" ] && [ "$want" = "$got" ] || fail "$model: replayed $got cycles, run says $want"
 done
 
+# An L2 that has room for all buffers (240 KB, and copies of them in the other half): one that is larger still gives the same, and is
+# not simulated. One that has not is. What each point has is what a run of its own has.
+check "large enough an L2" 0 "points +4 done \(2 are as those with a smaller L2" -- \
+    sweep add.launch --size large --vary "l2.size=12 MB,192 KB,3 MB,24 MB" --model abstract --threads 1 -o room.sqlite
+for l2 in "192 KB" "3 MB" "12 MB" "24 MB"; do
+    want=$(cycles add.launch --size large --model abstract --set "l2.size=$l2" --no-check)
+    got=$(awk -F, -v l="$l2" '$2 == l { print $4 }' room.csv)
+    [ -n "$got" ] && [ "$want" = "$got" ] || fail "an L2 of $l2: $got cycles, run says $want"
+done
+
 # ---- what goes wrong ----------------------------------------------------------------------------------
 check "a point that fails" 1 "^ +1 KB +failed: .*shared memory" "^ +48 KB +[0-9,]+" "points +1 done, 1 failed" "1 of 2 points failed" -- \
     sweep sgemm_tiled --vary "shared.per_block+shared.per_block_optin=1 KB,48 KB" --set sm.count=4 --model cycle -o s.sqlite

@@ -69,6 +69,34 @@ static void test_sets(void **state) {
     orr_tags_free(c);
 }
 
+// Sets by a hash, of few and of many: lines in a row that are no more than the reach are told apart, and from
+// those that are far. As many lines as the cache has go in one after the other; whatever is found in a set by
+// its tag must be the line that was put there.
+static void test_told_apart(void **state) {
+    (void)state;
+    const uint32_t sets[] = {1, 5, 53, 320, 4096};
+    for (uint32_t k = 0; k < 5; k++)
+        for (uint32_t together = 0; together < 3; together += 2) {
+            orr_tags c;
+            orr_tags_init(&c, 1, 16ull * sets[k], 16, true);
+            orr_tags_group(&c, together);
+            uint64_t reach = orr_tags_reach(&c), first = 0x123456789ull,
+                     n = reach < 1u << 20 ? reach : 1u << 20;
+            assert_true(reach >= sets[k] * 1024ull);
+            uint8_t *seen = orr_calloc((size_t)sets[k] * 65536 / 8, 1); // [set][tag]
+            for (uint64_t line = first; line < first + n; line++)
+                for (int far = 0; far < 2; far++) {
+                    orr_tag t = orr_tags_of(&c, far ? line | ORR_TAGS_FAR : line);
+                    size_t at = (size_t)(t.set - c.set) * 65536 + t.tag;
+                    assert_int_not_equal(t.tag, 0);
+                    assert_false(seen[at / 8] >> at % 8 & 1);
+                    seen[at / 8] |= (uint8_t)(1u << at % 8);
+                }
+            free(seen);
+            orr_tags_free(&c);
+        }
+}
+
 // Stretches of 16: 10 and 10 and 10 from time 0 on are over at 10, 20 (6 of the first stretch, 4 of the next)
 // and
 // 30. What comes later in the program and earlier in time takes what is left.
@@ -97,7 +125,7 @@ static void test_full(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lru),    cmocka_unit_test(test_sixteen), cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_ledger), cmocka_unit_test(test_full),
+        cmocka_unit_test(test_ledger), cmocka_unit_test(test_full),    cmocka_unit_test(test_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,7 @@ typedef struct slice {
 // Where the last chunks went: finding it out takes a hash of the whole number, except where one look at a
 // table does (l2.hash = chance).
 #define CHUNKS 1024u
+#define BEFORE (1u << 23) // bits: so many lines and copies are told apart, 512 MB of them
 typedef struct chunk {
     uint64_t number, tag; // number + 1; tag of its first line
     uint32_t unit;
@@ -70,6 +71,9 @@ struct orr_quick {
     uint64_t column;       // with what refresh takes
     uint32_t behind_slice; // channels that a slice uses
     uint64_t l2_bytes;
+    uint64_t lowest, highest; // of lines in a slice
+    uint64_t *before;         // bits: lines that have been in L2
+    bool crowded;             // some would have stayed in a larger one, and that would have mattered
     orr_memsys_stats stats;
     orr_spread spread;
     chunk chunks[CHUNKS];
@@ -145,7 +149,9 @@ orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
     // Lines of a chunk share a set, a quarter of its ways at most: it is one line of the host's cache.
     uint32_t together = 0;
     while (together < q->l2.chunk_shift && 8u << together <= q->tags[0].ways) together++;
-    for (uint32_t n = 0; n < q->nslices; n++) q->tags[n].together = together;
+    for (uint32_t n = 0; n < q->nslices; n++) orr_tags_group(&q->tags[n], together);
+    q->lowest = UINT64_MAX;
+    q->before = orr_calloc(BEFORE / 64, sizeof *q->before);
     for (uint32_t c = 0; c < q->nchannels; c++) q->channel[c].bank = orr_apart(q->dram.banks, sizeof(bank));
     return q;
 }
@@ -154,6 +160,7 @@ void orr_quick_free(orr_quick *q) {
     if (!q) return;
     orr_tags_free(q->tags);
     free(q->tags);
+    free(q->before);
     for (uint32_t c = 0; c < q->nchannels; c++) free(q->channel[c].bank);
     free(q->slice);
     free(q->channel);
@@ -295,13 +302,24 @@ static inline void expect(const line *l, uint8_t sectors, uint64_t t, uint64_t t
     l->at.set->sectors[l->way] |= sectors;
 }
 
+// A line is put in the place of another, which had `dirty` sectors.
+static inline void put(orr_quick *q, uint32_t slice, uint64_t tag, uint8_t dirty) {
+    uint64_t line = tag & ~ORR_L2_FAR;
+    uint32_t at = (uint32_t)((line * q->nslices + slice) << 1 | tag >> 62) % BEFORE;
+    if (line < q->lowest) q->lowest = line;
+    if (line > q->highest) q->highest = line;
+    q->crowded |= dirty || q->before[at / 64] >> at % 64 & 1;
+    q->before[at / 64] |= 1ull << at % 64;
+}
+
 // A line that is not there takes the place of another: the way. Where that one was in memory is not kept:
 // writing it back takes its time at the channel of the new one.
-static uint32_t replace(orr_quick *q, uint32_t at, orr_tag_set *set, uint32_t ways, uint16_t name,
-                        uint64_t tag, uint64_t t) {
+static uint32_t replace(orr_quick *q, uint32_t at, uint32_t slice, orr_tag_set *set, uint32_t ways,
+                        uint16_t name, uint64_t tag, uint64_t t) {
     uint32_t way = (uint32_t)(set->order >> 4 * (ways - 1)) & 15;
     uint8_t dirty = set->sectors[way] >> 4;
     bool old = set->tag[way] != 0;
+    put(q, slice, tag, old ? dirty : 0);
     set->tag[way] = name;
     set->sectors[way] = 0;
     set->coming &= (uint16_t) ~(1u << way);
@@ -315,7 +333,7 @@ __attribute__((always_inline)) static inline line line_of(orr_quick *q, uint32_t
     const orr_tags *tags = &q->tags[slice];
     line l = {.at = orr_tags_of(tags, tag)};
     l.way = orr_tags_find(&l.at);
-    if (l.way == ORR_NO_WAY) l.way = replace(q, at, l.at.set, tags->ways, l.at.tag, tag, t);
+    if (l.way == ORR_NO_WAY) l.way = replace(q, at, slice, l.at.set, tags->ways, l.at.tag, tag, t);
     orr_tags_touch(&l.at, l.way);
     return l;
 }
@@ -458,7 +476,10 @@ orr_quick_reply orr_quick_change(orr_quick *q, const orr_quick_place *p, const o
 void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes) {
     if (!bytes) return;
     uint64_t last = addr + bytes - 1 < addr ? UINT64_MAX : addr + bytes - 1; // hostile sizes
-    if (last - addr >= q->l2_bytes) addr = last - q->l2_bytes + 1;
+    if (last - addr >= q->l2_bytes) {
+        addr = last - q->l2_bytes + 1;
+        q->crowded = true;
+    }
     for (uint64_t line = addr / ORR_LINE; line <= last / ORR_LINE; line++) {
         uint8_t sectors = 15;
         if (line == addr / ORR_LINE) sectors &= (uint8_t)(15 << addr % ORR_LINE / ORR_SECTOR);
@@ -470,6 +491,7 @@ void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes) {
         uint32_t way = orr_tags_find(&at);
         if (way == ORR_NO_WAY) {
             way = orr_tags_oldest(tags, &at);
+            put(q, q->unit[unit].slice, tag, at.set->tag[way] ? at.set->sectors[way] >> 4 : 0);
             orr_tags_put(&at, way, at.tag);
         }
         orr_tags_touch(&at, way);
@@ -479,6 +501,7 @@ void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes) {
 
 void orr_quick_flush(orr_quick *q) {
     for (uint32_t s = 0; s < q->nslices; s++) orr_tags_flush(&q->tags[s]);
+    memset(q->before, 0, BEFORE / 8);
 }
 
 void orr_quick_restart(orr_quick *q) {
@@ -489,3 +512,7 @@ void orr_quick_restart(orr_quick *q) {
 }
 
 const orr_memsys_stats *orr_quick_stats(const orr_quick *q) { return &q->stats; }
+
+bool orr_quick_roomy(const orr_quick *q) {
+    return !q->crowded && (q->lowest > q->highest || q->highest - q->lowest < orr_tags_reach(&q->tags[0]));
+}

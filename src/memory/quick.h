@@ -41,5 +41,8 @@ void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes);
 void orr_quick_flush(orr_quick *q);
 void orr_quick_restart(orr_quick *q); // time is 0 again; L2 stays
 const orr_memsys_stats *orr_quick_stats(const orr_quick *q);
+// Since it was made, no line that had to leave L2 for another was wanted again, and none had to be written
+// back: with a larger L2 all times would be the same.
+bool orr_quick_roomy(const orr_quick *q);
 
 #endif

@@ -2,9 +2,14 @@
 // of the host at most, where simulated caches are large.
 //
 // A line has sectors that are there or on their way and the cycle from which all of them are there; which of
-// them were there before is not kept. Least recently used first out. Sixteen bits of a hash are a line's tag:
-// one lookup in four thousand takes another line for its own. A cache of more than ORR_TAGS_WAYS ways is one
-// of ORR_TAGS_WAYS ways whose sets are found by a hash.
+// them were there before is not kept. Least recently used first out. A cache of more than ORR_TAGS_WAYS ways
+// is one of ORR_TAGS_WAYS ways whose sets are found by a hash.
+//
+// Sixteen bits are a line's tag. Where sets are found by a hash they are what that leaves: the hash is a
+// number times the golden ratio, of which N neighbours are never closer together than 0.38 / N of the whole
+// (their gaps take three values; Knuth, The Art of Computer Programming, volume 3, section 6.4), so lines
+// that are not further apart than orr_tags_reach are told apart, whatever the number of sets. Elsewhere one
+// lookup in four thousand takes another line for its own.
 #ifndef ORR_TAGS_H
 #define ORR_TAGS_H
 
@@ -32,8 +37,22 @@ typedef struct orr_tags {
     uint32_t sets, ways;
     uint32_t mask;     // where sets are a power of two
     uint32_t together; // so many lines in a row are in one set, log2
+    uint32_t cell;     // bits of the hash that tags do without
     bool hashed;
 } orr_tags;
+#define ORR_TAGS_FAR (1ull << 62) // in a line's number: apart from the one without it
+
+// So many lines in a row share a set, log2.
+static inline void orr_tags_group(orr_tags *c, uint32_t together) {
+    uint32_t bits = 14 - together;
+    for (uint32_t sets = c->sets; sets > 1; sets /= 2) bits++;
+    c->together = together;
+    c->cell = bits < 32 ? 32 - bits : 0;
+}
+// Lines that lie in as many as these are told apart; 0: perhaps not.
+static inline uint64_t orr_tags_reach(const orr_tags *c) {
+    return c->hashed ? (3ull << (32 - c->cell) >> 3) << c->together : 0;
+}
 
 static inline void orr_tags_flush(orr_tags *c) {
     for (uint32_t n = 0; n < c->sets; n++) c->set[n] = (orr_tag_set){.order = 0xfedcba9876543210u};
@@ -49,6 +68,7 @@ static inline void orr_tags_init(orr_tags *all, uint32_t n, uint64_t lines, uint
     }
     orr_tags c = {.ways = ways, .sets = (uint32_t)(lines / ways), .hashed = hashed};
     if (!(c.sets & (c.sets - 1))) c.mask = c.sets - 1;
+    orr_tags_group(&c, 0);
     size_t sets = (size_t)c.sets * n, page = 2u << 20, places = sets * ORR_TAGS_WAYS;
     size_t bytes = (sets * sizeof *c.set + places * (sizeof *c.when + 1) + page - 1) / page * page;
     c.set = sets <= SIZE_MAX / 256 ? aligned_alloc(page, bytes) : NULL;
@@ -78,16 +98,23 @@ typedef struct orr_tag {
     uint8_t *merged;
     uint16_t tag;
 } orr_tag;
+static inline uint64_t orr_tags_hash(const orr_tags *c, uint64_t line) {
+    return ((line & ~ORR_TAGS_FAR) >> c->together) * 0x9e3779b97f4a7c15ull >> 32;
+}
 static inline uint32_t orr_tags_index(const orr_tags *c, uint64_t line) {
+    if (c->hashed) return (uint32_t)(orr_tags_hash(c, line) * c->sets >> 32);
     line >>= c->together;
-    if (c->hashed) return (uint32_t)((line * 0x9e3779b97f4a7c15ull >> 32) * c->sets >> 32);
     return (uint32_t)(c->mask ? line & c->mask : line % c->sets);
 }
 static inline orr_tag orr_tags_of(const orr_tags *c, uint64_t line) {
-    uint64_t mix = line * 0x9e3779b97f4a7c15ull;
+    uint64_t hash = orr_tags_hash(c, line), within = line & ((1u << c->together) - 1), tag;
     uint32_t at = orr_tags_index(c, line);
+    if (c->hashed)
+        tag = (hash >> c->cell) << (c->together + 2) | within << 2 | line >> 61 | 1;
+    else
+        tag = line * 0x9e3779b97f4a7c15ull >> 16 | 1;
     size_t first = (size_t)at * ORR_TAGS_WAYS;
-    return (orr_tag){&c->set[at], &c->when[first], &c->merged[first], (uint16_t)(mix >> 16 | 1)};
+    return (orr_tag){&c->set[at], &c->when[first], &c->merged[first], (uint16_t)tag};
 }
 static inline void orr_tags_prefetch(const orr_tags *c, uint64_t line) {
     __builtin_prefetch(&c->set[orr_tags_index(c, line)], 1);

@@ -165,6 +165,7 @@ typedef struct orr_result {
     uint64_t buffer_bytes;                   // of the script's buffers
     orr_app app;                             // all 0: there is none
     uint64_t blocks_executed, blocks_in_all; // partial: of the script's launches; others leave both 0
+    bool l2_roomy;                           // L2 had room for all: a larger one gives the same (abstract)
     void *state;                             // what a model keeps from launch to launch (caches),
     void (*state_free)(void *state);         // freed with the result
     orr_arena arena;

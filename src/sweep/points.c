@@ -1,8 +1,10 @@
 // The points of a sweep: each replays the tape through the model, on one host thread; many run at once.
 //
 // Points share the tape and its kernels, which nobody writes to, and nothing else, so a point has the same
-// digits whatever runs beside it. One more thread takes the finished ones and hands them on, so that the file
-// is written by one thread and those that simulate never wait for the disk.
+// digits whatever runs beside it. Where a model says that its L2 had room for everything, points with a
+// larger one are the same and are not simulated; those with the smallest go first. One more thread takes the
+// finished ones and hands them on, so that the file is written by one thread and those that simulate never
+// wait for the disk.
 #include "sweep/sweep.h"
 
 #include <math.h>
@@ -179,31 +181,21 @@ static void take_result(orr_swept_point *p, const orr_tape *t, const orr_result 
     sum_up(p);
 }
 
-static void run_point(orr_sweep *s, const orr_tape *t, size_t number, orr_player *player) {
-    orr_swept_point *p = &s->points[number];
-    orr_result r = {.gpu = s->gpu, .model = s->model->name, .input = s->input};
-    orr_err e = {0};
-    double start = orr_seconds();
-    orr_gpu *g = orr_point_gpu(s, number, &e);
-    bool ok = g && replay(s, t, g, player, &r, &e);
-    if (ok)
-        take_result(p, t, &r);
-    else
-        p->message = orr_arena_strdup(&p->arena, e.text);
-    orr_result_free(&r);
-    orr_gpu_free(g);
-    p->seconds = orr_seconds() - start;
-    p->state = ok ? ORR_POINT_DONE : ORR_POINT_FAILED;
-}
-
 // ---- many of them -----------------------------------------------------------------------------------
+typedef struct roomy { // a point whose L2 had room for everything
+    size_t point, nlaunches;
+    int64_t l2_size;
+    orr_swept *launches;
+} roomy;
+
 typedef struct pool {
     orr_sweep *sweep;
     const orr_tape *tape;
-    int workers;
+    int workers, l2; // l2: the axis that is L2's size; -1: none
     size_t *todo, ntodo;
     size_t next;           // to be taken
     size_t *ready, nready; // finished, in the order they did
+    ORR_VEC(roomy) roomy;
     orr_point_finished *finished;
     void *arg;
     bool stop;
@@ -211,6 +203,71 @@ typedef struct pool {
     pthread_mutex_t lock;
     pthread_cond_t more;
 } pool;
+
+static int l2_axis(const orr_grid *g) {
+    for (int k = 0; k < g->naxes; k++)
+        if (!strcmp(g->axes[k].key, "l2.size")) return k;
+    return -1;
+}
+
+static bool differ_in_l2(const pool *p, size_t a, size_t b) {
+    const orr_grid *g = p->sweep->grid;
+    for (int k = 0; k < g->naxes; k++)
+        if (k != p->l2 && orr_grid_at(g, a, k) != orr_grid_at(g, b, k)) return false;
+    return true;
+}
+
+// Another point has what this one would have. L2 counts in no column but by what happens in it.
+static bool same_as_another(pool *p, size_t number, const orr_gpu *g) {
+    orr_swept_point *to = &p->sweep->points[number];
+    bool same = false;
+    if (p->l2 < 0) return false;
+    pthread_mutex_lock(&p->lock);
+    for (size_t k = 0; k < p->roomy.n && !same; k++) {
+        const roomy *r = &p->roomy.at[k];
+        same = r->l2_size <= g->l2_size && differ_in_l2(p, number, r->point);
+        if (!same) continue;
+        to->nlaunches = r->nlaunches;
+        to->launches = orr_calloc(r->nlaunches + 1, sizeof *to->launches);
+        memcpy(to->launches, r->launches, r->nlaunches * sizeof *to->launches);
+    }
+    pthread_mutex_unlock(&p->lock);
+    to->same = same;
+    if (same) sum_up(to);
+    return same;
+}
+
+static void remember(pool *p, size_t number, const orr_gpu *g) {
+    const orr_swept_point *of = &p->sweep->points[number];
+    if (p->l2 < 0) return;
+    roomy r = {.point = number, .nlaunches = of->nlaunches, .l2_size = g->l2_size};
+    r.launches = orr_calloc(r.nlaunches + 1, sizeof *r.launches);
+    memcpy(r.launches, of->launches, r.nlaunches * sizeof *r.launches);
+    pthread_mutex_lock(&p->lock);
+    *ORR_PUSH(&p->roomy) = r;
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void run_point(pool *all, size_t number, orr_player *player) {
+    orr_sweep *s = all->sweep;
+    const orr_tape *t = all->tape;
+    orr_swept_point *p = &s->points[number];
+    orr_result r = {.gpu = s->gpu, .model = s->model->name, .input = s->input};
+    orr_err e = {0};
+    double start = orr_seconds();
+    orr_gpu *g = orr_point_gpu(s, number, &e);
+    bool ok = g != NULL;
+    if (ok && !same_as_another(all, number, g)) {
+        ok = replay(s, t, g, player, &r, &e);
+        if (ok) take_result(p, t, &r);
+        if (ok && r.l2_roomy) remember(all, number, g);
+    }
+    if (!ok) p->message = orr_arena_strdup(&p->arena, e.text);
+    orr_result_free(&r);
+    orr_gpu_free(g);
+    p->seconds = orr_seconds() - start;
+    p->state = ok ? ORR_POINT_DONE : ORR_POINT_FAILED;
+}
 
 static void simulate(pool *p) {
     orr_player player = {0};
@@ -220,7 +277,7 @@ static void simulate(pool *p) {
         size_t k = go ? p->todo[p->next++] : 0;
         pthread_mutex_unlock(&p->lock);
         if (!go) break;
-        run_point(p->sweep, p->tape, k, &player);
+        run_point(p, k, &player);
         pthread_mutex_lock(&p->lock);
         p->ready[p->nready++] = k;
         pthread_cond_signal(&p->more);
@@ -253,6 +310,35 @@ static void work(void *arg, int worker) {
         hand_on(p);
 }
 
+// The smaller an L2, the earlier its point: those with larger ones may be the same.
+typedef struct sized {
+    int64_t l2_size;
+    size_t point;
+} sized;
+static int by_size(const void *a, const void *b) {
+    const sized *x = a, *y = b;
+    if (x->l2_size != y->l2_size) return x->l2_size < y->l2_size ? -1 : 1;
+    return x->point < y->point ? -1 : x->point > y->point;
+}
+static void small_first(pool *p) {
+    const orr_grid *grid = p->sweep->grid;
+    if (p->l2 < 0) return;
+    int64_t *size = orr_calloc((size_t)grid->axes[p->l2].n, sizeof *size); // by value; 0: not known yet
+    sized *all = orr_calloc(p->ntodo + 1, sizeof *all);
+    for (size_t k = 0; k < p->ntodo; k++) {
+        int64_t *of = &size[orr_grid_at(grid, p->todo[k], p->l2)];
+        orr_err e = {0};
+        orr_gpu *g = *of ? NULL : orr_point_gpu(p->sweep, p->todo[k], &e); // it says so when it has its turn
+        if (g) *of = g->l2_size;
+        orr_gpu_free(g);
+        all[k] = (sized){*of, p->todo[k]};
+    }
+    qsort(all, p->ntodo, sizeof *all, by_size);
+    for (size_t k = 0; k < p->ntodo; k++) p->todo[k] = all[k].point;
+    free(all);
+    free(size);
+}
+
 bool orr_points_run(orr_sweep *s, const orr_tape *t, size_t first, size_t n, int threads,
                     orr_point_finished *finished, void *arg, orr_err *e) {
     pool p = {.sweep = s, .tape = t, .finished = finished, .arg = arg, .e = e};
@@ -260,6 +346,8 @@ bool orr_points_run(orr_sweep *s, const orr_tape *t, size_t first, size_t n, int
     p.ready = orr_calloc(n + 1, sizeof *p.ready);
     for (size_t k = first; k < first + n; k++)
         if (s->points[k].state == ORR_POINT_TO_DO) p.todo[p.ntodo++] = k;
+    p.l2 = l2_axis(s->grid);
+    small_first(&p);
     p.workers = threads < 1 ? 1 : threads;
     if ((size_t)p.workers > p.ntodo) p.workers = (int)p.ntodo;
     pthread_mutex_init(&p.lock, NULL);
@@ -267,6 +355,8 @@ bool orr_points_run(orr_sweep *s, const orr_tape *t, size_t first, size_t n, int
     if (p.ntodo) orr_parallel(p.workers + 1, work, &p);
     pthread_mutex_destroy(&p.lock);
     pthread_cond_destroy(&p.more);
+    for (size_t k = 0; k < p.roomy.n; k++) free(p.roomy.at[k].launches);
+    free(p.roomy.at);
     free(p.todo);
     free(p.ready);
     return !p.stop;

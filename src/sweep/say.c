@@ -21,6 +21,7 @@ void orr_sweep_sum_up(const orr_sweep *s, orr_sweep_summary *sum) {
     for (size_t k = 0; k < s->grid->npoints; k++) {
         const orr_swept_point *p = &s->points[k];
         sum->kept += p->kept;
+        sum->same += p->same;
         if (p->state == ORR_POINT_TO_DO) sum->to_do++;
         if (p->state == ORR_POINT_FAILED) sum->failed++;
         if (p->state == ORR_POINT_DONE) sum->done++;
@@ -124,6 +125,8 @@ void orr_sweep_text(const orr_sweep *s, orr_text *out) {
     }
     orr_text_add(out, "points    %zu done", sum.done);
     if (sum.kept) orr_text_add(out, " (%zu of the points were in the file)", sum.kept);
+    if (sum.same)
+        orr_text_add(out, " (%zu are as those with a smaller L2, which was large enough)", sum.same);
     if (sum.failed) orr_text_add(out, ", %zu failed", sum.failed);
     if (sum.to_do) orr_text_add(out, ", %zu not done", sum.to_do);
     orr_text_add(out, "\nhost      %.2f s, of them %.2f s executing; streams %.1f MB\n", s->seconds,
@@ -195,7 +198,8 @@ static void json_point(const orr_sweep *s, size_t k, orr_text *out) {
         else
             orr_text_json(out, value(s, k, a));
     }
-    orr_text_add(out, "}, \"state\": \"%s\", \"kept\": %s", state_name[p->state], p->kept ? "true" : "false");
+    orr_text_add(out, "}, \"state\": \"%s\", \"kept\": %s, \"same\": %s", state_name[p->state],
+                 p->kept ? "true" : "false", p->same ? "true" : "false");
     if (p->state == ORR_POINT_DONE) {
         orr_text_add(out, ", \"cycles\": ");
         add_number(out, p->total.cycles);
@@ -238,9 +242,10 @@ void orr_sweep_json(const orr_sweep *s, orr_text *out) {
     add_number(out, sum.best == SIZE_MAX ? (double)NAN : (double)sum.best);
     orr_text_add(out, ",\n  \"worst\": ");
     add_number(out, sum.worst == SIZE_MAX ? (double)NAN : (double)sum.worst);
-    orr_text_add(out,
-                 ",\n  \"done\": %zu, \"failed\": %zu, \"kept\": %zu,\n  \"host\": {\"seconds\": %.6f, "
-                 "\"execute_seconds\": %.6f, \"stream_bytes\": %llu}\n}\n",
-                 sum.done, sum.failed, sum.kept, s->seconds, s->execute_seconds,
-                 (unsigned long long)s->tape_bytes);
+    orr_text_add(
+        out,
+        ",\n  \"done\": %zu, \"failed\": %zu, \"kept\": %zu, \"same\": %zu,\n  \"host\": {\"seconds\": %.6f, "
+        "\"execute_seconds\": %.6f, \"stream_bytes\": %llu}\n}\n",
+        sum.done, sum.failed, sum.kept, sum.same, s->seconds, s->execute_seconds,
+        (unsigned long long)s->tape_bytes);
 }

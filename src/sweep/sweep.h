@@ -111,6 +111,7 @@ typedef struct orr_swept_point {
     uint64_t digest; // of all that its result depends on
     enum orr_point_state state;
     bool kept;           // was in the file already
+    bool same;           // not simulated: as one with a smaller L2 that had room for everything
     const char *message; // why it failed
     orr_swept total;
     orr_swept *launches; // freed once they are in the file
@@ -160,7 +161,7 @@ void orr_store_close(orr_store *st);
 
 // ---- said (say.c, plot.c) ---------------------------------------------------------------------------
 typedef struct orr_sweep_summary {
-    size_t done, failed, kept, to_do;
+    size_t done, failed, kept, same, to_do;
     bool by_time;       // points are judged by time, because clocks differ; else by cycles
     size_t best, worst; // points; SIZE_MAX: none
 } orr_sweep_summary;

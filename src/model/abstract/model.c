@@ -143,6 +143,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     l->thread_insts = x.n.thread_insts;
     l->counters = orr_arena_alloc(&r->arena, ORR_COUNTERS * sizeof *l->counters);
     counters(m, l, &x, l->counters);
+    r->l2_roomy = m->perfect || orr_quick_roomy(m->memory);
     return true;
 }
 
