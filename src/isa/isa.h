@@ -252,6 +252,7 @@ enum { // mods
     ORR_M_B_COL = 1 << 24,
     ORR_M_D_COL = 1 << 25,
     ORR_M_ACQREL = 1 << 26,
+    ORR_M_NOUNROLL = 1 << 27, // bra back to a loop that .pragma "nounroll" stands in
 };
 
 enum orr_round { // of arithmetic and of cvt

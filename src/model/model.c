@@ -1,5 +1,6 @@
 // The list of models, and what all of them do the same way: the shape of a launch in a result.
 #include "model/model.h"
+#include "timed/timed.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,7 +34,27 @@ const orr_model *orr_model_find(const char *name, orr_err *e) {
 
 // A file's source stays the file's: closing it here does nothing.
 orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e) {
-    return w->launch ? orr_exec_source(w->launch, counts, e) : w->source;
+    if (!w->launch) return w->source;
+    orr_source *s = orr_exec_source(w->launch, counts, e);
+    return s && w->shape ? orr_shape_source(w->shape, s) : s;
+}
+
+const orr_work *orr_work_shaped(const orr_work *w, orr_work *own, orr_result *r) {
+    const orr_kernel *k = w->info.kernel;
+    if (k->machine || w->far || w->shape) return w;
+    struct orr_shaped *x = NULL;
+    for (size_t n = 0; n < r->shapes.n && !x; n++)
+        if (r->shapes.at[n].kernel == k) x = &r->shapes.at[n];
+    if (!x) {
+        x = ORR_PUSH(&r->shapes);
+        *x = (struct orr_shaped){k, orr_shape_new(k)};
+    }
+    if (!x->shape) return w;
+    *own = *w;
+    own->shape = x->shape;
+    own->info.kernel = orr_shape_kernel(x->shape);
+    if (!w->launch && w->source) own->source = orr_shape_source(x->shape, w->source);
+    return own;
 }
 
 orr_launch_result *orr_result_add(orr_result *r, const orr_gpu *gpu, const orr_work *w) {
@@ -59,6 +80,8 @@ void orr_result_free(orr_result *r) {
     if (r->state_free) r->state_free(r->state);
     free(r->launches.at);
     free(r->profiles.at);
+    for (size_t n = 0; n < r->shapes.n; n++) orr_shape_free(r->shapes.at[n].shape);
+    free(r->shapes.at);
     orr_arena_free(&r->arena);
     memset(r, 0, sizeof *r);
 }

@@ -130,6 +130,18 @@ static uint64_t layout_hash(const ptx_func *fn) {
     return h;
 }
 
+// Branches back to where .pragma "nounroll" stands.
+static void mark_loops(lowering *l, const ptx_func *fn) {
+    for (uint32_t n = 0; n < fn->nnotes; n++) {
+        const ptx_note *note = &l->f->notes.at[fn->first_note + n];
+        if (note->kind != N_PRAGMA || !memmem(note->text.s, note->text.n, "nounroll", 8)) continue;
+        for (size_t i = 0; i < l->fixups.n; i++)
+            if (!l->fixups.at[i].table && l->fixups.at[i].stmt == note->stmt && note->stmt < fn->n &&
+                l->fixups.at[i].at > l->start[note->stmt])
+                l->insts.at[l->fixups.at[i].at].mods |= ORR_M_NOUNROLL;
+    }
+}
+
 static void function(lowering *l, ptx_func *fn, orr_func *out) {
     l->fn = fn;
     size_t first = l->insts.n;
@@ -171,6 +183,7 @@ static void function(lowering *l, ptx_func *fn, orr_func *out) {
         else
             l->insts.at[x->at].target = (int32_t)l->start[x->stmt];
     }
+    mark_loops(l, fn);
     if (!fn->starts) { // the same in every kernel that reaches it
         fn->starts = orr_arena_alloc(&l->m->arena, (fn->n + 1) * sizeof *fn->starts);
         for (uint32_t i = 0; i <= fn->n; i++) fn->starts[i] = l->start[i] - (uint32_t)first;

@@ -243,5 +243,6 @@ bool lower_special(lower *l); // true: done
 // schedule.c, regs.c
 void lower_schedule(lower *l);
 void lower_registers(lower *l);
+void lower_across(lower *l, uint32_t *across); // per block: vector registers that other blocks know too
 
 #endif

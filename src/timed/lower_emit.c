@@ -100,7 +100,7 @@ enum { RULES = sizeof rules / sizeof *rules };
 const char *lower_rule(const lower *l, uint32_t n) {
     uint16_t op = lower_op(l, n);
     const orr_inst *i = &l->k->insts[l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].from : n];
-    uint32_t has = i->mods, type = group(i->type), stype = group(i->stype);
+    uint32_t has = i->mods & ~(uint32_t)ORR_M_NOUNROLL, type = group(i->type), stype = group(i->stype);
     ref a = lower_ref(l, n, 0), b = lower_ref(l, n, 1), c = lower_ref(l, n, 2);
     if (a.kind == ORR_K_IMM) has |= IMM_A;
     if (b.kind == ORR_K_IMM) has |= IMM_B;

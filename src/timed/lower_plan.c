@@ -335,8 +335,19 @@ static void fold_add(scan *c, uint32_t n) {
     for (int s = 1; s >= 0; s--) {
         ref a = lower_ref(l, n, s), other = lower_ref(l, n, 1 - s);
         uint32_t p = producer(l, a, false);
-        if (p == NONE || l->plan_of[p] || !all_still(c, p) || lower_nsrc(l, p) < 2) continue;
+        if (p == NONE || !all_still(c, p) || lower_nsrc(l, p) < 2) continue;
         const orr_inst *q = &l->k->insts[p];
+        if (l->plan_of[p]) { // of all that is planned, only sums with a constant go on being one
+            ref base = lower_ref(l, p, 0), add = lower_ref(l, p, 1);
+            bool sum = lower_op(l, p) == ORR_OP_ADD && q->op == ORR_OP_ADD && i->op == ORR_OP_ADD &&
+                       lower_nsrc(l, p) == 2 && is_imm(add) && is_imm(other) && is_int(q, bytes_of(i)) &&
+                       !(q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT)) && l->values.at[a.value].uses == 1;
+            if (!sum) continue;
+            other.imm += add.imm;
+            if (!wide) other.imm &= 0xffffffff;
+            fuse(c, n, p, ORR_OP_ADD, n, (ref[]){base, other}, 2);
+            return;
+        }
         // A product or shift that costs nothing extra is done again for each reader.
         bool again = q->op == ORR_OP_SHL
                          ? l->cc >= 50

@@ -211,6 +211,41 @@ static void scan(alloc *a) {
     free(order);
 }
 
+// Vector registers that a block reads, writes or leaves alone while others know them; 0 for all where there
+// is too much to look at.
+void lower_across(lower *l, uint32_t *across) {
+    alloc a = {.l = l};
+    a.readers = orr_calloc(2 * (l->vregs.n + 1), sizeof *a.readers);
+    a.life = orr_malloc((l->vregs.n + 1) * sizeof *a.life);
+    a.global = orr_calloc(l->vregs.n + 1, sizeof *a.global);
+    for (size_t v = 0; v < l->vregs.n; v++) a.life[v] = (life){.first = NONE, .last = 0, .vreg = (uint32_t)v};
+    find_global(&a);
+    a.words = a.nglobal / 64 + 1;
+    size_t cells = (size_t)a.words * l->flow.nblocks;
+    if (cells <= MAX_CELLS) {
+        uint64_t *sets = orr_calloc(4 * cells + 1, sizeof *sets),
+                 *vector = orr_calloc(a.words, sizeof *vector);
+        a.in = sets;
+        a.out = sets + cells;
+        a.use = sets + 2 * cells;
+        a.def = sets + 3 * cells;
+        flow_sets(&a);
+        for (size_t v = 0; v < l->vregs.n; v++)
+            if (a.global[v] && l->vregs.at[v].file == FILE_R) put(vector, a.global[v] - 1);
+        for (uint32_t b = 0; b < l->flow.nblocks; b++)
+            for (uint32_t w = 0; w < a.words; w++) {
+                size_t at = (size_t)b * a.words + w;
+                uint64_t all = a.in[at] | a.out[at];
+                across[b] += (uint32_t)__builtin_popcountll(all & vector[w]);
+            }
+        free(sets);
+        free(vector);
+    }
+    free(a.life);
+    free(a.global);
+    free(a.readers);
+}
+
 void lower_registers(lower *l) {
     alloc a = {.l = l,
                .nbanks = l->g->regs_banks > 0 && l->g->regs_banks <= 8 ? (uint32_t)l->g->regs_banks : 1};

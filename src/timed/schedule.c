@@ -4,8 +4,9 @@
 // read is there; between two that could go, the one with the longer chain first, then the earlier. Kept: that
 // a register is read after it is written and before it is written again; the order of accesses that may touch
 // the same place; barriers, fences and branches as walls. When more values are alive than in the order of the
-// program by a margin, instructions that free registers go first: ptxas, too, gives up latency before it
-// spills.
+// program by a margin, and more than a thread may have for nothing (32 registers), instructions that free
+// registers go first: ptxas, too, gives up latency before it spills. Small loops that it unrolls end at 30
+// to 32 registers, however many loads are in them.
 //
 // A block is scheduled in windows, so that the time is linear in the length of a block.
 #include <stdlib.h>
@@ -13,8 +14,10 @@
 
 #include "timed/lower.h"
 
-#define WINDOW 384
-#define MARGIN 10 // values alive beyond what the order of the program needs
+#define WINDOW  384
+#define PAUSE   4 // cycles from access to access, as the stall counts of ptxas have it
+#define RESERVE 6 // registers that loads leave to arithmetic
+#define FREE    31 // registers a thread has without costing a warp of room (65,536 for 2,048 threads), R1 aside
 
 typedef struct edge {
     uint32_t to, next; // + 1
@@ -46,12 +49,14 @@ typedef struct sched {
     uint32_t window;
     track *track;      // per virtual register
     uint32_t *home;    // per virtual register: the one block that knows it, or NONE
+    uint32_t *across;  // per block: registers that others know too
     uint16_t *latency; // per class
     ORR_VEC(edge) edges;
     ORR_VEC(reader) readers;
     node nodes[WINDOW];
     minst copy[WINDOW];
     uint32_t ready[WINDOW], nready;
+    uint32_t memory; // cycle in which the next access can go
 } sched;
 
 static uint32_t class_latency(const lower *l, uint8_t c) {
@@ -176,32 +181,53 @@ static int pressure_now(sched *s, const minst *at, uint32_t n, uint32_t block) {
     return most;
 }
 
-static uint32_t choose(sched *s, const minst *at, uint32_t now, bool tight, uint32_t block) {
+// A load that takes a register which arithmetic will want before the load is back.
+static bool too_early(sched *s, const minst *m, uint32_t block) {
+    return m->kind == ORR_TK_MEM && (m->flags & ORR_TF_LOAD) && growth(s, m, block) > 0;
+}
+
+static uint32_t when(const sched *s, const minst *m, const node *n) {
+    return m->kind == ORR_TK_MEM && s->memory > n->ready ? s->memory : n->ready;
+}
+
+static uint32_t choose(sched *s, const minst *at, uint32_t now, int room, uint32_t block) {
     uint32_t best = NONE;
+    bool tight = room <= 0, others = false;
+    for (uint32_t x = 0; x < s->nready && room < RESERVE; x++)
+        others |= !too_early(s, &at[s->ready[x]], block);
     for (uint32_t x = 0; x < s->nready; x++) {
         uint32_t i = s->ready[x];
         const node *a = &s->nodes[i];
+        if (others && too_early(s, &at[i], block)) continue;
         if (best == NONE) {
             best = x;
             continue;
         }
         uint32_t j = s->ready[best];
         const node *b = &s->nodes[j];
+        uint32_t ready_a = when(s, &at[i], a), ready_b = when(s, &at[j], b);
+        bool can_a = ready_a <= now, can_b = ready_b <= now;
         if (tight) { // free registers, else as the program has it
             int ga = growth(s, &at[i], block), gb = growth(s, &at[j], block);
             if (ga < gb || (ga == gb && i < j)) best = x;
             continue;
         }
-        bool can_a = a->ready <= now, can_b = b->ready <= now;
         if (can_a != can_b) {
             if (can_a) best = x;
         } else if (!can_a) {
-            if (a->ready < b->ready || (a->ready == b->ready && i < j)) best = x;
+            if (ready_a < ready_b || (ready_a == ready_b && i < j)) best = x;
         } else if (a->height > b->height || (a->height == b->height && i < j)) {
             best = x;
         }
     }
     return best;
+}
+
+// Values that may be alive at once: as many as make a thread not cost more than it does anyway.
+static int room_for(const sched *s, int own, uint32_t block) {
+    int across = (int)s->across[block], step = FREE;
+    while (step < own + across) step += 8;
+    return step - across;
 }
 
 static void schedule_window(sched *s, minst *at, uint32_t n, uint32_t block) {
@@ -211,16 +237,19 @@ static void schedule_window(sched *s, minst *at, uint32_t n, uint32_t block) {
     for (uint32_t i = 0; i < n; i++) s->nodes[i] = (node){.latency = latency_of(s, &at[i])};
     find_dependences(s, at, n);
     find_heights(s, n);
-    int limit = pressure_now(s, at, n, block) + MARGIN, live = 0;
+    int limit = room_for(s, pressure_now(s, at, n, block), block), live = 0;
     memcpy(s->copy, at, n * sizeof *at);
     s->nready = 0;
     for (uint32_t i = 0; i < n; i++)
         if (!s->nodes[i].before) s->ready[s->nready++] = i;
     uint32_t now = 0;
+    s->memory = 0;
     for (uint32_t done = 0; done < n; done++) {
-        uint32_t x = choose(s, s->copy, now, live >= limit, block), i = s->ready[x];
+        uint32_t x = choose(s, s->copy, now, limit - live, block), i = s->ready[x];
         s->ready[x] = s->ready[--s->nready];
-        if (s->nodes[i].ready > now) now = s->nodes[i].ready;
+        uint32_t start = when(s, &s->copy[i], &s->nodes[i]);
+        if (start > now) now = start;
+        if (s->copy[i].kind == ORR_TK_MEM) s->memory = now + PAUSE;
         at[done] = s->copy[i];
         live += take(s, &s->copy[i], block);
         for (uint32_t e = s->nodes[i].edges; e; e = s->edges.at[e - 1].next) {
@@ -269,10 +298,13 @@ void lower_schedule(lower *l) {
     s->latency = orr_calloc(ORR_TC_COUNT, sizeof *s->latency);
     for (int c = 0; c < ORR_TC_COUNT; c++) s->latency[c] = (uint16_t)class_latency(l, (uint8_t)c);
     find_homes(s);
+    s->across = orr_calloc(l->flow.nblocks + 1, sizeof *s->across);
+    lower_across(l, s->across);
     for (uint32_t b = 0; b < l->flow.nblocks; b++)
         schedule_block(s, l->block_first.at[b], l->block_first.at[b + 1], b);
     free(s->track);
     free(s->home);
+    free(s->across);
     free(s->latency);
     free(s->edges.at);
     free(s->readers.at);

@@ -122,6 +122,16 @@ bool orr_program_fits(const orr_gpu *g, const orr_program *p, const orr_launch_i
 // `orrery show --timed`: a listing with units, latencies and registers.
 void orr_program_print(const orr_program *p, orr_text *out);
 
+// ---- blocks as ptxas makes them ---------------------------------------------------------------------
+// PTX before it is lowered: short bodies are predicated and counted loops unrolled, as ptxas does (shape.c).
+// What runs and what streams hold is the kernel as it was; `source` turns its traces into those of the new
+// kernel (reshape.c). NULL: it stays as it is. The kernel that is made lives as long as the shape.
+typedef struct orr_shape orr_shape;
+orr_shape *orr_shape_new(const orr_kernel *k);
+const orr_kernel *orr_shape_kernel(const orr_shape *s);
+orr_source *orr_shape_source(orr_shape *s, orr_source *from); // closing it closes `from`
+void orr_shape_free(orr_shape *s);                            // and sources of it that are still open
+
 // ---- for those who make programs (private to timed/, and to tests) ---------------------------------
 // Appends to the last block of p. Looks up unit, latency and interval by mnemonic, then by class.
 orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemonic, uint8_t tclass,

@@ -91,6 +91,8 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
 }
 
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
+    orr_work own;
+    w = orr_work_shaped(w, &own, r);
     state *st = state_of(gpu, r, e);
     if (!st) return false;
     cycle *c = st->machine;

@@ -1,0 +1,663 @@
+// What ptxas does to the blocks of PTX before it makes machine instructions of them, as far as it decides
+// which loads are on their way together: short bodies under a branch become predicated, so that they and what
+// is around them are scheduled as one block; and loops whose number of rounds is known on entry are unrolled
+// by four. Both on top of what nvcc has done, and not where it says .pragma "nounroll".
+//
+// What runs is the PTX as it stands. Here a second kernel is made of it, for the models alone: its blocks are
+// chains of the first one's, or several rounds of them, and reshape.c turns traces of the first into traces
+// of the second. So a recorded stream gives what executing gives. The new kernel is never executed; but
+// its registers carry the same values as far as who depends on whom.
+//
+// The rules are those of ptxas 13.0 for sm_90, found by small loops and branches written for that
+// (docs/lowering.md):
+//   - a loop becomes: a test whether there are four rounds, four rounds as one block that repeats, a test,
+//   two
+//     rounds, a test, one round;
+//   - loops of up to 18 operations without memory are unrolled, with loads up to some 40 and 15 loads;
+//   - a body of up to 10 instructions is predicated.
+#include <stdlib.h>
+#include <string.h>
+
+#include "timed/shape.h"
+
+#define NONE       UINT32_MAX
+#define MAX_CELLS  (1u << 22) // words of the sets of live registers; a larger function stays as it is
+#define MAX_CHAIN  48         // blocks
+#define MAX_INSTS  320        // of a chain: what is scheduled together
+#define PREDICATED 10
+enum { LOOP_PLAIN = 18, LOOP_LOADING = 40, LOOP_LOADS = 15, LOOP_ACCESSES = 18 };
+
+enum role { MAIN, BODY_ELSE, BODY_THEN }; // runs always; where the branch is not taken; where it is
+
+typedef struct label_use {
+    uint32_t inst, label;
+} label_use;
+
+typedef struct maker {
+    orr_shape *s;
+    const orr_kernel *k;
+    const orr_func *f;
+    uint32_t first, nblocks;        // of the function
+    uint32_t base[ORR_CLASSES + 1]; // class and number -> index
+    uint32_t words;
+    uint64_t *in, *use, *def;
+    uint32_t *preds; // how many
+    uint8_t *role;   // per block of the kernel
+    // the new kernel
+    ORR_VEC(orr_inst) insts;
+    ORR_VEC(orr_operand) operands;
+    ORR_VEC(label_use) uses;
+    ORR_VEC(uint32_t) label_at; // by label: blocks of the old kernel, then others
+    uint32_t nregs[ORR_CLASSES];
+    uint32_t *map; // per register: what it is called now
+    ORR_VEC(uint32_t) touched;
+    bool any;
+} maker;
+
+// ---- what is alive ---------------------------------------------------------------------------------
+static bool has(const uint64_t *s, uint32_t r) { return s[r / 64] >> r % 64 & 1; }
+static void put(uint64_t *s, uint32_t r) { s[r / 64] |= 1ull << r % 64; }
+static uint32_t index_of(const maker *m, const orr_operand *o) { return m->base[o->cls] + o->reg; }
+
+static const orr_block *block_at(const maker *m, uint32_t b) { return &m->k->blocks[m->first + b]; }
+static const orr_inst *last_of(const maker *m, uint32_t b) {
+    return &m->k->insts[block_at(m, b)->first + block_at(m, b)->count - 1];
+}
+
+static void local_sets(maker *m, uint32_t b) {
+    uint64_t *use = m->use + (size_t)b * m->words, *def = m->def + (size_t)b * m->words;
+    const orr_block *blk = block_at(m, b);
+    for (uint32_t n = blk->first; n < blk->first + blk->count; n++) {
+        const orr_inst *i = &m->k->insts[n];
+        for (int o = 0; o < i->nsrc; o++) {
+            const orr_operand *r = orr_src(m->k, i, o);
+            if (r->kind == ORR_K_REG && !has(def, index_of(m, r))) put(use, index_of(m, r));
+        }
+        if (i->guard >= 0 && !has(def, (uint32_t)i->guard)) put(use, (uint32_t)i->guard);
+        for (int o = 0; o < i->ndst; o++) {
+            const orr_operand *r = orr_dst(m->k, i, o);
+            if (r->kind != ORR_K_REG || has(def, index_of(m, r))) continue;
+            put(i->guard < 0 ? def : use, index_of(m, r));
+        }
+    }
+}
+
+static void find_live(maker *m) {
+    for (uint32_t b = 0; b < m->nblocks; b++) local_sets(m, b);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t b = m->nblocks; b-- > 0;) {
+            int ns = orr_succ_count(m->k, block_at(m, b));
+            for (uint32_t w = 0; w < m->words; w++) {
+                size_t at = (size_t)b * m->words + w;
+                uint64_t out = 0;
+                for (int s = 0; s < ns; s++) {
+                    uint32_t to = orr_succ(m->k, block_at(m, b), s) - m->first;
+                    if (to < m->nblocks) out |= m->in[(size_t)to * m->words + w];
+                }
+                uint64_t v = m->use[at] | (out & ~m->def[at]);
+                changed |= v != m->in[at];
+                m->in[at] = v;
+            }
+        }
+    }
+}
+
+// ---- short bodies ------------------------------------------------------------------------------------
+static bool is_work(const orr_inst *i) { // becomes an instruction of its own, most likely
+    switch (i->op) {
+    case ORR_OP_MOV:
+    case ORR_OP_CVTA:
+    case ORR_OP_BRA:
+    case ORR_OP_SHL: return false;
+    case ORR_OP_MUL: return !(i->mods & ORR_M_WIDE);
+    default: return i->space != ORR_SPACE_PARAM;
+    }
+}
+
+static uint32_t work_of(const maker *m, uint32_t b) {
+    uint32_t n = 0;
+    const orr_block *blk = block_at(m, b);
+    for (uint32_t i = blk->first; i < blk->first + blk->count; i++) n += is_work(&m->k->insts[i]);
+    return n;
+}
+
+static bool writes(const maker *m, uint32_t b, uint32_t reg) {
+    const orr_block *blk = block_at(m, b);
+    for (uint32_t n = blk->first; n < blk->first + blk->count; n++)
+        for (int d = 0; d < m->k->insts[n].ndst; d++) {
+            const orr_operand *o = orr_dst(m->k, &m->k->insts[n], d);
+            if (o->kind == ORR_K_REG && index_of(m, o) == reg) return true;
+        }
+    return false;
+}
+
+static uint32_t only_successor(const maker *m, uint32_t b) {
+    return orr_succ_count(m->k, block_at(m, b)) == 1 ? orr_succ(m->k, block_at(m, b), 0) - m->first : NONE;
+}
+
+// Can block b run under the guard of a branch, with `join` behind it?
+static bool can_predicate(const maker *m, uint32_t b, const orr_inst *branch, uint32_t join) {
+    const orr_block *blk = block_at(m, b);
+    if (m->preds[b] != 1 || join >= m->nblocks) return false;
+    for (uint32_t n = blk->first; n < blk->first + blk->count; n++) {
+        const orr_inst *i = &m->k->insts[n];
+        uint16_t f = orr_ops[i->op].flags;
+        bool jump = i->op == ORR_OP_BRA && n + 1 == blk->first + blk->count;
+        if (i->guard >= 0) return false;
+        if (jump) continue;
+        if (f & (ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET | ORR_F_EXIT | ORR_F_BRANCH | ORR_F_FENCE |
+                 ORR_F_END | ORR_F_ATOMIC))
+            return false;
+        if (orr_inst_waits_for(m->k, i) || (i->mods & (ORR_M_VOLATILE | ORR_M_CC | ORR_M_X))) return false;
+        if (i->op == ORR_OP_DIV || i->op == ORR_OP_REM || i->op == ORR_OP_SQRT) return false;
+    }
+    uint32_t p = (uint32_t)branch->guard;
+    return work_of(m, b) <= PREDICATED && !(writes(m, b, p) && has(m->in + (size_t)join * m->words, p));
+}
+
+static bool starts_alone(const maker *m, uint32_t b) { // lanes meet before its first instruction
+    return orr_inst_waits_for(m->k, &m->k->insts[block_at(m, b)->first]) != NULL;
+}
+
+static bool only_ends(const maker *m, uint32_t b) { // a branch there is an EXIT
+    const orr_inst *i = last_of(m, b);
+    return block_at(m, b)->count == 1 && (i->op == ORR_OP_RET || i->op == ORR_OP_EXIT);
+}
+
+static bool is_body(const maker *m, uint32_t b, const orr_inst *branch, uint32_t join) {
+    return b < m->nblocks && join < m->nblocks && only_successor(m, b) == join &&
+           can_predicate(m, b, branch, join);
+}
+
+// Bodies between block `at`, which ends in a branch, and the block where its lanes meet, which nobody else
+// leads to. Then and else, or one of them; nvcc also writes the branch as two: if so there, else there.
+static uint32_t bodies_behind(const maker *m, uint32_t at, const orr_inst *branch) {
+    uint32_t next = at + 1, to = (uint32_t)branch->target - m->first;
+    for (uint32_t n = 1; n <= 3; n++) {
+        uint32_t join = next + n;
+        if (join >= m->nblocks || m->preds[join] != 2 || (to != next + 1)) continue;
+        bool hop = block_at(m, next)->count == 1 && last_of(m, next)->op == ORR_OP_BRA &&
+                   last_of(m, next)->guard < 0 && m->preds[next] == 1;
+        if (n == 1 && is_body(m, next, branch, join)) return 1;
+        if (n == 2 && is_body(m, to, branch, join) && only_successor(m, next) == join &&
+            (hop || (is_body(m, next, branch, join) && work_of(m, next) + work_of(m, to) <= PREDICATED)))
+            return 2;
+        if (n == 3 && hop && only_successor(m, next) == to + 1 && is_body(m, to, branch, join) &&
+            is_body(m, to + 1, branch, join) && work_of(m, to) + work_of(m, to + 1) <= PREDICATED)
+            return 3;
+    }
+    return 0;
+}
+
+// How many blocks follow b in its chain.
+static uint32_t chain_from(maker *m, uint32_t b) {
+    uint32_t at = b, insts = block_at(m, b)->count;
+    for (;;) {
+        const orr_inst *i = last_of(m, at);
+        uint32_t next = at + 1, bodies = 0, join = NONE;
+        if (next >= m->nblocks || block_at(m, at)->next != (int32_t)(m->first + next)) break;
+        if (i->op == ORR_OP_BRA && i->guard >= 0) {
+            bodies = bodies_behind(m, at, i);
+            if (!bodies) break;
+            join = next + bodies;
+        } else if (!(orr_ops[i->op].flags & ORR_F_END) && m->preds[next] == 1) {
+            join = next;
+        } else {
+            break;
+        }
+        if (starts_alone(m, join) || (bodies && only_ends(m, join))) break;
+        uint32_t more = 0;
+        for (uint32_t x = at + 1; x <= join; x++) more += block_at(m, x)->count;
+        if (insts + more > MAX_INSTS || join - b >= MAX_CHAIN) break;
+        insts += more;
+        if (bodies) m->role[m->first + next] = BODY_ELSE;
+        if (bodies >= 2) m->role[m->first + next + 1] = BODY_THEN;
+        if (bodies >= 3) m->role[m->first + next + 2] = BODY_ELSE;
+        at = join;
+    }
+    return at - b;
+}
+
+// ---- loops ---------------------------------------------------------------------------------------------
+typedef struct counter { // what a loop counts by
+    const orr_inst *test, *branch;
+    orr_operand it, bound; // the register that counts, and what it is compared with
+} counter;
+
+static int times_written(const maker *m, const chain *c, uint32_t reg, const orr_inst **by) {
+    int n = 0;
+    for (uint32_t b = c->first; b < c->first + c->n; b++) {
+        const orr_block *blk = &m->k->blocks[b];
+        for (uint32_t x = blk->first; x < blk->first + blk->count; x++) {
+            const orr_inst *i = &m->k->insts[x];
+            for (int d = 0; d < i->ndst; d++) {
+                const orr_operand *o = orr_dst(m->k, i, d);
+                if (o->kind != ORR_K_REG || index_of(m, o) != reg) continue;
+                *by = i;
+                n += i->guard >= 0 || m->role[b] != MAIN ? 2 : 1;
+            }
+        }
+    }
+    return n;
+}
+
+static bool fixed(const maker *m, const chain *c, const orr_operand *o) { // does not change in the loop
+    const orr_inst *by;
+    return o->kind == ORR_K_IMM || (o->kind == ORR_K_REG && !times_written(m, c, index_of(m, o), &by));
+}
+
+// A copy of a copy: what register r is made of in the loop.
+static const orr_inst *counts(const maker *m, const chain *c, const orr_operand *r) {
+    const orr_inst *by = NULL;
+    uint32_t reg = index_of(m, r), at = reg;
+    for (int depth = 0; depth < 3; depth++) {
+        if (times_written(m, c, at, &by) != 1 || !by->nsrc) return NULL;
+        const orr_operand *a = orr_src(m->k, by, 0);
+        if (by->op == ORR_OP_MOV && by->nsrc == 1 && a->kind == ORR_K_REG && a->cls == r->cls) {
+            at = index_of(m, a);
+            continue;
+        }
+        if ((by->op != ORR_OP_ADD && by->op != ORR_OP_SUB) || by->nsrc != 2 || orr_types[by->type].is_float)
+            return NULL;
+        return fixed(m, c, orr_src(m->k, by, 1)) ? by : NULL;
+    }
+    return NULL;
+}
+
+static bool is_counted(const maker *m, const chain *c, counter *out) {
+    uint32_t b = c->first + c->n - 1;
+    const orr_block *blk = &m->k->blocks[b];
+    const orr_inst *branch = &m->k->insts[blk->first + blk->count - 1], *test = NULL;
+    if (branch->op != ORR_OP_BRA || branch->guard < 0 || (uint32_t)branch->target != c->first ||
+        (branch->mods & ORR_M_NOUNROLL) || blk->next != (int32_t)b + 1)
+        return false;
+    if (times_written(m, c, (uint32_t)branch->guard, &test) != 1 || test->op != ORR_OP_SETP ||
+        test->nsrc != 2 || test->ndst != 1 || orr_types[test->type].is_float)
+        return false;
+    uint32_t work = 0, loads = 0, accesses = 0;
+    for (uint32_t x = c->first; x < c->first + c->n; x++)
+        for (uint32_t n = m->k->blocks[x].first; n < m->k->blocks[x].first + m->k->blocks[x].count; n++) {
+            const orr_inst *i = &m->k->insts[n];
+            uint16_t f = orr_ops[i->op].flags;
+            if (f & (ORR_F_CALL | ORR_F_RET | ORR_F_EXIT)) return false;
+            if (orr_inst_waits_for(m->k, i) || (i->mods & ORR_M_VOLATILE)) return false;
+            bool shared = i->space == ORR_SPACE_SHARED; // costs no more than arithmetic
+            work += is_work(i) && !(shared && (f & ORR_F_LOAD));
+            loads += (f & ORR_F_LOAD) && orr_inst_traced(i) && !shared;
+            accesses += orr_inst_traced(i) && !shared;
+        }
+    work -= work > 3 ? 3 : work; // counter, test, branch
+    if (loads > LOOP_LOADS || accesses > LOOP_ACCESSES || work > (accesses ? LOOP_LOADING : LOOP_PLAIN))
+        return false;
+    for (int s = 0; s < 2; s++) {
+        const orr_operand *a = orr_src(m->k, test, s), *o = orr_src(m->k, test, 1 - s);
+        if (a->kind != ORR_K_REG || (a->cls != ORR_W && a->cls != ORR_D) || !fixed(m, c, o)) continue;
+        if (!counts(m, c, a)) continue;
+        *out = (counter){test, branch, *a, *o};
+        return true;
+    }
+    return false;
+}
+
+// ---- the new code ----------------------------------------------------------------------------------------
+static uint32_t fresh(maker *m, uint8_t cls) { return m->nregs[cls]++; }
+
+static void call_it(maker *m, uint32_t reg, uint32_t name) {
+    m->map[reg] = name;
+    *ORR_PUSH(&m->touched) = reg;
+}
+
+static void own_names(maker *m) { // every register is called what it is
+    for (size_t t = 0; t < m->touched.n; t++) {
+        uint32_t r = m->touched.at[t], c = 0;
+        while (c + 1 < ORR_CLASSES && r >= m->base[c + 1]) c++;
+        m->map[r] = r - m->base[c];
+    }
+    m->touched.n = 0;
+}
+
+static void label(maker *m, uint32_t which) {
+    while (m->label_at.n <= which) *ORR_PUSH(&m->label_at) = NONE;
+    m->label_at.at[which] = (uint32_t)m->insts.n;
+}
+
+typedef struct under { // a guard, by its new name
+    int32_t guard;
+    uint8_t neg;
+} under;
+
+// One instruction: `again` it will be done once more in this block, so that what it writes has another name.
+static orr_inst *copy_inst(maker *m, const orr_inst *i, under u, const uint64_t *live, bool again) {
+    orr_inst x = *i;
+    x.first = (uint32_t)m->operands.n;
+    if (i->guard >= 0) x.guard = (int32_t)m->map[i->guard];
+    bool body = u.guard >= 0;
+    if (body) {
+        bool need = orr_ops[i->op].flags & ORR_F_MEMORY;
+        for (int d = 0; d < i->ndst; d++) {
+            const orr_operand *o = orr_dst(m->k, i, d);
+            need |= o->kind == ORR_K_REG && has(live, index_of(m, o));
+        }
+        if (need) {
+            x.guard = u.guard;
+            x.guard_neg = u.neg;
+        }
+    }
+    uint32_t at = x.first;
+    for (int o = 0; o < i->ndst + i->nsrc; o++)
+        *ORR_PUSH(&m->operands) = m->k->operands[i->first + (uint32_t)o];
+    for (int s = i->ndst; s < i->ndst + i->nsrc; s++) { // sources first: by the names before it
+        orr_operand *o = &m->operands.at[at + (uint32_t)s];
+        if (o->kind == ORR_K_REG) o->reg = m->map[index_of(m, o)];
+    }
+    for (int d = 0; d < i->ndst; d++) {
+        orr_operand *o = &m->operands.at[at + (uint32_t)d];
+        if (o->kind != ORR_K_REG) continue;
+        uint32_t r = index_of(m, o);
+        bool local = body && !has(live, r);
+        if (local || (x.guard < 0 && again))
+            call_it(m, r, fresh(m, o->cls));
+        else if (x.guard < 0)
+            call_it(m, r, o->reg);
+        o->reg = m->map[r];
+    }
+    orr_inst *to = ORR_PUSH(&m->insts);
+    *to = x;
+    return to;
+}
+
+static void jump_to(maker *m, uint32_t which) {
+    *ORR_PUSH(&m->uses) = (label_use){(uint32_t)m->insts.n - 1, which};
+}
+
+static uint32_t join_of(const maker *m, const chain *c, uint32_t body) {
+    uint32_t b = body + 1;
+    while (b < c->first + c->n - 1 && m->role[b] != MAIN) b++;
+    return b;
+}
+
+// All of a chain once. `ends`: with the branch at its end; `skip`: an instruction that is left out.
+static void put_round(maker *m, const chain *c, bool again, bool ends, const orr_inst *skip) {
+    under cond = {-1, 0};
+    for (uint32_t b = c->first; b < c->first + c->n; b++) {
+        const orr_block *blk = &m->k->blocks[b];
+        bool body = m->role[b] != MAIN, final = b + 1 == c->first + c->n;
+        const uint64_t *live = body ? m->in + (size_t)(join_of(m, c, b) - m->first) * m->words : NULL;
+        under u = {-1, 0};
+        if (body) u = (under){cond.guard, m->role[b] == BODY_ELSE ? !cond.neg : cond.neg};
+        for (uint32_t n = blk->first; n < blk->first + blk->count; n++) {
+            const orr_inst *i = &m->k->insts[n];
+            bool jump = n + 1 == blk->first + blk->count && i->op == ORR_OP_BRA;
+            if (i == skip || (jump && final && !ends)) continue;
+            if (jump && !final) {
+                if (!body && i->guard >= 0) cond = (under){(int32_t)m->map[i->guard], i->guard_neg};
+                continue;
+            }
+            copy_inst(m, i, u, live, again);
+            if (jump) jump_to(m, (uint32_t)i->target);
+        }
+    }
+}
+
+static orr_operand *new_inst(maker *m, uint16_t op, uint8_t type, int ndst, int nsrc, const orr_inst *like) {
+    orr_inst *i = ORR_PUSH(&m->insts);
+    *i = (orr_inst){.op = op,
+                    .type = type,
+                    .guard = -1,
+                    .target = -1,
+                    .ndst = (uint8_t)ndst,
+                    .nsrc = (uint8_t)nsrc,
+                    .first = (uint32_t)m->operands.n,
+                    .line = like->line,
+                    .file = like->file,
+                    .srcline = like->srcline};
+    for (int o = 0; o < ndst + nsrc; o++) (void)ORR_PUSH(&m->operands);
+    return &m->operands.at[i->first];
+}
+
+// Are there more than `than` rounds to go? If not, on to label `which`.
+static void put_test(maker *m, const counter *n, uint32_t than, uint32_t which) {
+    uint8_t cls = n->it.cls, type = n->test->type;
+    orr_operand left = n->it;
+    if (n->bound.kind != ORR_K_IMM || n->bound.value) {
+        left = (orr_operand){.kind = ORR_K_REG, .cls = cls, .reg = fresh(m, cls)};
+        orr_operand *o = new_inst(m, ORR_OP_SUB, type, 1, 2, n->test);
+        o[0] = left;
+        o[1] = n->bound;
+        o[2] = n->it;
+    }
+    orr_operand p = {.kind = ORR_K_REG, .cls = ORR_P, .reg = fresh(m, ORR_P)};
+    orr_operand *o = new_inst(m, ORR_OP_SETP, type, 1, 2, n->test);
+    m->insts.at[m->insts.n - 1].cmp = ORR_CMP_GT;
+    o[0] = p;
+    o[1] = left;
+    o[2] = (orr_operand){.kind = ORR_K_IMM, .cls = cls, .value = than};
+    new_inst(m, ORR_OP_BRA, ORR_T_NONE, 0, 0, n->branch);
+    m->insts.at[m->insts.n - 1].guard = (int32_t)p.reg;
+    m->insts.at[m->insts.n - 1].guard_neg = 1;
+    jump_to(m, which);
+}
+
+static void put_loop(maker *m, chain *c, const counter *n) {
+    uint32_t next = (uint32_t)m->label_at.n;
+    if (next < m->k->nblocks) next = m->k->nblocks;
+    for (int p = 0; p < LOOP_PARTS; p++) c->part[p] = next + (uint32_t)p;
+    c->block = next + LOOP_PARTS;
+    label(m, c->block);
+    uint32_t after = c->first + c->n;
+    bool keep = has(m->in + (size_t)(after - m->first) * m->words, (uint32_t)n->branch->guard);
+    label(m, c->first);
+    label(m, c->part[LOOP_ENTER]);
+    put_test(m, n, 3, c->part[LOOP_TEST_TWO]);
+    label(m, c->part[LOOP_FOUR]);
+    for (int r = 0; r < 4; r++) put_round(m, c, r < 3, r == 3, r < 3 ? n->test : NULL);
+    m->uses.at[m->uses.n - 1].label = c->part[LOOP_FOUR];
+    own_names(m);
+    label(m, c->part[LOOP_TEST_TWO]);
+    put_test(m, n, 1, c->part[LOOP_TEST_ONE]);
+    label(m, c->part[LOOP_TWO]);
+    for (int r = 0; r < 2; r++) put_round(m, c, r < 1, false, keep ? NULL : n->test);
+    own_names(m);
+    label(m, c->part[LOOP_TEST_ONE]);
+    put_test(m, n, 0, after);
+    label(m, c->block);
+    put_round(m, c, false, false, keep ? NULL : n->test);
+    own_names(m);
+}
+
+// ---- a function -------------------------------------------------------------------------------------------
+static void put_function(maker *m, uint32_t which) {
+    const orr_func *f = &m->k->funcs[which];
+    m->f = f;
+    m->first = f->first_block;
+    m->nblocks = f->nblocks;
+    for (int c = 0; c < ORR_CLASSES; c++) {
+        m->base[c + 1] = m->base[c] + f->nregs[c];
+        m->nregs[c] = f->nregs[c];
+    }
+    uint32_t nregs = m->base[ORR_CLASSES];
+    m->words = nregs / 64 + 1;
+    size_t cells = (size_t)m->words * m->nblocks;
+    bool small = cells <= MAX_CELLS;
+    uint64_t *sets = orr_calloc(small ? 3 * cells + 1 : 1, sizeof *sets);
+    m->in = sets;
+    m->use = sets + cells;
+    m->def = sets + 2 * cells;
+    m->preds = orr_calloc(m->nblocks + 1, sizeof *m->preds);
+    m->map = orr_malloc((nregs + 1) * sizeof *m->map);
+    for (int c = 0; c < ORR_CLASSES; c++)
+        for (uint32_t r = m->base[c]; r < m->base[c + 1]; r++) m->map[r] = r - m->base[c];
+    if (small) find_live(m);
+    if (m->nblocks) m->preds[f->entry - m->first] = 2; // from outside
+    for (uint32_t b = 0; b < m->nblocks; b++) {
+        int ns = orr_succ_count(m->k, block_at(m, b));
+        for (int s = 0; s < ns; s++) {
+            uint32_t to = orr_succ(m->k, block_at(m, b), s) - m->first;
+            if (to < m->nblocks) m->preds[to]++;
+        }
+    }
+    orr_func *out = &m->s->to->funcs[which];
+    out->first_inst = (uint32_t)m->insts.n;
+    for (uint32_t b = 0; b < m->nblocks;) {
+        chain *c = &m->s->chains[m->s->nchains];
+        *c = (chain){.first = m->first + b, .n = 1};
+        if (small) c->n += chain_from(m, b);
+        for (uint32_t x = 0; x < c->n; x++) m->s->chain_of[c->first + x] = m->s->nchains;
+        m->s->nchains++;
+        counter n;
+        c->loop = small && is_counted(m, c, &n);
+        m->any |= c->loop || c->n > 1;
+        if (c->loop) {
+            put_loop(m, c, &n);
+        } else {
+            c->block = c->first;
+            label(m, c->first);
+            put_round(m, c, false, true, NULL);
+            own_names(m);
+        }
+        b += c->n;
+    }
+    out->ninsts = (uint32_t)m->insts.n - out->first_inst;
+    memcpy(out->nregs, m->nregs, sizeof out->nregs);
+    free(sets);
+    free(m->preds);
+    free(m->map);
+}
+
+// ---- the kernel
+// ---------------------------------------------------------------------------------------------
+static void *copied(orr_arena *a, const void *at, size_t n, size_t size) {
+    void *to = orr_arena_alloc(a, n * size + 1);
+    if (n) memcpy(to, at, n * size);
+    return to;
+}
+
+// Labels were turned into instructions; now they are blocks. False: one is not where a block begins.
+static bool number_parts(maker *m) {
+    const orr_kernel *to = m->s->to;
+    uint32_t *block_of = orr_malloc((to->ninsts + 1) * sizeof *block_of);
+    memset(block_of, 0xff, (to->ninsts + 1) * sizeof *block_of);
+    for (uint32_t b = 0; b < to->nblocks; b++) block_of[to->blocks[b].first] = b;
+    bool ok = true;
+    uint32_t parts = 0;
+    for (uint32_t x = 0; x < m->s->nchains && ok; x++) {
+        chain *c = &m->s->chains[x];
+        uint32_t nmem = 0;
+        for (uint32_t b = c->first; b < c->first + c->n; b++) nmem += m->k->blocks[b].nmem;
+        static const uint32_t rounds[LOOP_PARTS] = {[LOOP_FOUR] = 4, [LOOP_TWO] = 2};
+        for (int p = 0; p <= (c->loop ? LOOP_PARTS : 0) && ok; p++) {
+            uint32_t *at = !c->loop || p == LOOP_PARTS ? &c->block : &c->part[p];
+            uint32_t inst = m->label_at.at[*at];
+            *at = inst < to->ninsts ? block_of[inst] : NONE;
+            if (*at == NONE && c->loop && p == LOOP_ENTER) continue; // the block before it has it
+            ok = *at != NONE && to->blocks[*at].nmem == nmem * (at == &c->block ? 1 : rounds[p]);
+            parts++;
+        }
+    }
+    free(block_of);
+    return ok && parts == to->nblocks;
+}
+
+static bool finish(maker *m, orr_err *e) {
+    orr_kernel *to = m->s->to;
+    for (size_t u = 0; u < m->uses.n; u++) {
+        label_use x = m->uses.at[u];
+        uint32_t at = x.label < m->label_at.n ? m->label_at.at[x.label] : NONE;
+        if (at == NONE) return false; // into the middle of a chain: cannot be
+        m->insts.at[x.inst].target = (int32_t)at;
+    }
+    for (uint32_t t = 0; t < to->ntables; t++) {
+        uint32_t b = m->k->tables[t], at = b < m->label_at.n ? m->label_at.at[b] : NONE;
+        if (at == NONE) return false;
+        to->tables[t] = at;
+    }
+    to->insts = copied(&to->arena, m->insts.at, m->insts.n, sizeof *m->insts.at);
+    to->ninsts = (uint32_t)m->insts.n;
+    to->operands = copied(&to->arena, m->operands.at, m->operands.n, sizeof *m->operands.at);
+    to->noperands = (uint32_t)m->operands.n;
+    return orr_kernel_finish(to, e) && number_parts(m);
+}
+
+// Functions, blocks and instructions lie one after the other and name what is there: a file may say
+// otherwise.
+static bool is_whole(const orr_kernel *k) {
+    uint32_t block = 0, inst = 0;
+    for (uint32_t f = 0; f < k->nfuncs; f++) {
+        const orr_func *fn = &k->funcs[f];
+        uint32_t end = fn->first_block + fn->nblocks;
+        if (fn->first_block != block || !fn->nblocks || end > k->nblocks || fn->entry != block) return false;
+        for (; block < end; block++) {
+            const orr_block *b = &k->blocks[block];
+            if (b->first != inst || !b->count || b->count > k->ninsts - inst) return false;
+            if (b->next >= 0 && ((uint32_t)b->next != block + 1 || block + 1 >= end)) return false;
+            for (; inst < b->first + b->count; inst++) {
+                const orr_inst *i = &k->insts[inst];
+                uint32_t n = (uint32_t)i->ndst + i->nsrc;
+                if (i->first > k->noperands || n > k->noperands - i->first) return false;
+                if (i->guard >= 0 && (uint32_t)i->guard >= fn->nregs[ORR_P]) return false;
+                if (i->op == ORR_OP_BRA && inst + 1 != b->first + b->count) return false;
+                if (i->op == ORR_OP_BRA &&
+                    ((uint32_t)i->target < fn->first_block || (uint32_t)i->target >= end))
+                    return false;
+                if (i->op == ORR_OP_BRX &&
+                    ((uint32_t)i->target > k->ntables || i->imm > k->ntables - (uint32_t)i->target))
+                    return false;
+                for (uint32_t o = i->first; o < i->first + n; o++) {
+                    const orr_operand *r = &k->operands[o];
+                    if (r->kind == ORR_K_REG && (r->cls >= ORR_CLASSES || r->reg >= fn->nregs[r->cls]))
+                        return false;
+                }
+            }
+        }
+    }
+    for (uint32_t t = 0; t < k->ntables; t++)
+        if (k->tables[t] >= k->nblocks) return false;
+    return block == k->nblocks && inst == k->ninsts;
+}
+
+orr_shape *orr_shape_new(const orr_kernel *k) {
+    if (k->machine || k->grows || !k->nblocks || !is_whole(k)) return NULL;
+    orr_arena arena = {0};
+    orr_kernel *to = orr_arena_alloc(&arena, sizeof *to);
+    *to = *k;
+    to->arena = arena;
+    to->blocks = NULL;
+    to->nblocks = 0;
+    to->funcs = copied(&to->arena, k->funcs, k->nfuncs, sizeof *k->funcs);
+    to->tables = copied(&to->arena, k->tables, k->ntables, sizeof *k->tables);
+    to->bases = NULL;
+    to->nbases = 0;
+    orr_shape *s = orr_calloc(1, sizeof *s);
+    s->from = k;
+    s->to = to;
+    s->chains = orr_calloc(k->nblocks + 1, sizeof *s->chains);
+    s->chain_of = orr_calloc(k->nblocks + 1, sizeof *s->chain_of);
+    s->role = orr_calloc(k->nblocks + 1, 1);
+    maker m = {.s = s, .k = k, .role = s->role};
+    for (uint32_t f = 0; f < k->nfuncs; f++) put_function(&m, f);
+    orr_err e = {0};
+    bool ok = m.any && finish(&m, &e);
+    free(m.insts.at);
+    free(m.operands.at);
+    free(m.uses.at);
+    free(m.label_at.at);
+    free(m.touched.at);
+    if (ok) return s;
+    orr_shape_free(s);
+    return NULL;
+}
+
+const orr_kernel *orr_shape_kernel(const orr_shape *s) { return s->to; }
+
+void orr_shape_free(orr_shape *s) {
+    if (!s) return;
+    while (s->open.n) shape_drop(s->open.at[s->open.n - 1]);
+    orr_arena arena = s->to->arena; // the kernel is in it itself
+    orr_arena_free(&arena);
+    free(s->open.at);
+    free(s->chains);
+    free(s->chain_of);
+    free(s->role);
+    free(s);
+}

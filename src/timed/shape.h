@@ -1,0 +1,37 @@
+// Private to timed/: how a kernel's blocks were joined and its loops unrolled (shape.c), for who rewrites
+// traces (reshape.c).
+#ifndef ORR_SHAPE_H
+#define ORR_SHAPE_H
+
+#include "timed/timed.h"
+
+enum {          // blocks that a loop becomes besides the one for a single round
+    LOOP_ENTER, // are there four rounds? UINT32_MAX: at the end of the block before it
+    LOOP_FOUR,
+    LOOP_TEST_TWO,
+    LOOP_TWO,
+    LOOP_TEST_ONE,
+    LOOP_PARTS
+};
+
+typedef struct chain {         // blocks of the old kernel that became one
+    uint32_t first, n;         // they follow each other
+    uint32_t block;            // of the new kernel
+    uint32_t part[LOOP_PARTS]; // of a loop that is unrolled
+    bool loop;
+} chain;
+
+struct orr_shape {
+    const orr_kernel *from;
+    orr_kernel *to;
+    chain *chains;
+    uint32_t *chain_of; // per block of the old kernel
+    uint8_t *role;      // and whether it runs under a predicate; 0: always
+    uint32_t nchains;
+    ORR_VEC(struct reshaped *) open; // sources that were not closed yet
+    orr_arena arena;                 // of all but the new kernel
+};
+
+void shape_drop(struct reshaped *s); // reshape.c
+
+#endif
