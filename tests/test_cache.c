@@ -220,10 +220,45 @@ static void as_a_list(void **state) {
     }
 }
 
+// Two sets of two ways, even tags in one and odd ones in the other, with room for three lines: which one goes
+// for each that comes, by hand.
+static void room(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t comes;
+        int64_t goes;
+    } t[] = {
+        {0, -1}, {2, -1}, {1, -1}, // 2 0 | 1: full
+        {3, 0},                    // the first set gives up its oldest: 2 | 3 1
+        {4, 1},                    // then the second: 4 2 | 3
+        {6, 2},                    // its own set is full: 6 4 | 3, and it is the first's turn still
+        {5, 4},                    // 6 | 5 3
+    };
+    orr_cache c;
+    orr_cache_line victim;
+    orr_cache_init(&c, 4 * 128, 128, 2, false, false);
+    orr_cache_share(&c, 3);
+    for (int again = 0; again < 2; again++) {
+        for (size_t n = 0; n < sizeof t / sizeof *t; n++) {
+            orr_cache_take(&c, t[n].comes, &victim, NULL);
+            assert_int_equal(victim.used, t[n].goes >= 0);
+            if (t[n].goes >= 0) assert_int_equal(victim.tag, t[n].goes);
+        }
+        assert_int_equal(c.held, 3);
+        orr_cache_drop(&c, orr_cache_find(&c, 6));
+        orr_cache_take(&c, 7, &victim, NULL); // its set is full: 7 5, and there is room for one
+        assert_int_equal(victim.tag, 3);
+        orr_cache_take(&c, 8, &victim, NULL);
+        assert_false(victim.used);
+        orr_cache_flush(&c); // the second time it is as new
+    }
+    orr_cache_free(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes), cmocka_unit_test(use),       cmocka_unit_test(pending),
-        cmocka_unit_test(masks),  cmocka_unit_test(as_a_list),
+        cmocka_unit_test(masks),  cmocka_unit_test(as_a_list), cmocka_unit_test(room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@ void orr_cache_flush(orr_cache *c) {
         memset(c->bucket, 0, (size_t)c->buckets * sizeof *c->bucket);
         memset(c->set, 0, (size_t)c->sets * sizeof *c->set);
     }
+    c->held = c->hand = 0;
 }
 
 void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t ways, bool hashed,
@@ -37,6 +38,22 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
         c->link = orr_calloc(total, sizeof *c->link);
         c->set = orr_calloc(c->sets, sizeof *c->set);
     }
+}
+
+static uint32_t common_divisor(uint32_t a, uint32_t b) {
+    while (b) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+void orr_cache_share(orr_cache *c, uint32_t lines) {
+    if (!c->head || lines >= c->sets * c->ways) return;
+    c->room = lines ? lines : 1;
+    c->step = c->sets * 2 / 7 + 1;
+    while (common_divisor(c->step, c->sets) != 1) c->step++; // so that it comes to all of them
 }
 
 void orr_cache_free(orr_cache *c) {
@@ -158,6 +175,17 @@ static uint32_t oldest(const orr_cache *c, uint32_t s, bool idle, bool *holds) {
     return i - 1;
 }
 
+// The oldest line of the next set that has one.
+static uint32_t next_in_turn(orr_cache *c) {
+    for (;;) {
+        uint32_t s = c->hand;
+        c->hand = (s + c->step) % c->sets;
+        const uint8_t *order = order_of(c, s);
+        for (uint32_t k = c->ways; k-- > 0;)
+            if (signatures(c, s)[order[k]]) return s * c->ways + order[k];
+    }
+}
+
 static uint32_t take(orr_cache *c, uint64_t tag, bool idle, orr_cache_line *victim,
                      uint64_t victim_bytes[2]) {
     uint32_t s = orr_cache_set_of(c, tag);
@@ -169,6 +197,14 @@ static uint32_t take(orr_cache *c, uint64_t tag, bool idle, orr_cache_line *vict
         *victim = *l;
     else
         *victim = (orr_cache_line){.user = ORR_NO_LINE};
+    if (c->room && !holds) {
+        if (c->held == c->room) {
+            uint32_t other = next_in_turn(c);
+            *victim = c->line[other];
+            orr_cache_drop(c, other);
+        }
+        c->held++;
+    }
     if (c->partial && victim_bytes) memset(victim_bytes, 0, sizeof *c->partial);
     if (c->partial && l->used & ORR_LINE_PARTIAL) { // perhaps from before a flush
         if (holds && victim_bytes) memcpy(victim_bytes, c->partial[i], sizeof *c->partial);
@@ -214,6 +250,7 @@ void orr_cache_drop(orr_cache *c, uint32_t i) {
     orr_cache_line *l = &c->line[i];
     if (!l->used) return;
     uint32_t s = i / c->ways;
+    if (c->room) c->held--;
     if (c->head) {
         uint32_t way = i - s * c->ways;
         signatures(c, s)[way] = 0;

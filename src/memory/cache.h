@@ -1,4 +1,7 @@
 // Tags of a sectored cache of any shape: what is in it, least recently used first out. No time in here.
+// A cache may have room for fewer lines than it has tags (orr_cache_share): then a new line takes the place
+// of the oldest of its set when that is full, else that of the oldest of another set, each in turn. Sets next
+// to each other are not so in that order: a walk over addresses does not run along with it.
 //
 // Sectors have valid, dirty and pending bits; `partial` masks of partly written sectors are kept by those
 // caches that need them. A set of up to ORR_CACHE_PACKED ways has a compact head: sixteen bits of each tag,
@@ -46,12 +49,18 @@ typedef struct orr_cache {
         uint32_t newest, oldest; // + 1
         uint32_t n;              // in the list; the others have never been used
     } * set;
+    uint32_t room,
+        held; // lines that it has room for (0: all), that it holds (only counted where there is a limit)
+    uint32_t hand, step;    // the set that gives up a line next, and how far behind it the one after that is
     uint64_t (*partial)[2]; // bytes valid of partly written sectors, 128 bits a line; NULL: not kept
 } orr_cache;
 
 // `ways` 0: fully associative. Sizes are rounded down to whole sets; at least one line.
 void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t ways, bool hashed,
                     bool partial);
+// Room for no more than `lines` of them at a time, whatever set they are in. Before the first use; sets of up
+// to ORR_CACHE_PACKED ways only.
+void orr_cache_share(orr_cache *c, uint32_t lines);
 void orr_cache_free(orr_cache *c);
 void orr_cache_flush(orr_cache *c); // everything out; what was dirty is forgotten
 
@@ -107,8 +116,8 @@ static inline void orr_cache_prefetch(const orr_cache *c, uint64_t tag) {
 
 void orr_cache_touch(orr_cache *c, uint32_t line); // used now
 // The line for `tag`, which is not in the cache: takes the least recently used of its set. When that held
-// something, *victim is a copy of it as it was (used != 0), with its partial mask in victim_bytes if kept.
-// The new line has no sector.
+// something, or another line had to make room, *victim is a copy of it as it was (used != 0), with its
+// partial mask in victim_bytes if kept. The new line has no sector.
 uint32_t orr_cache_take(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint64_t victim_bytes[2]);
 // The same, but lines with pending sectors stay; ORR_NO_LINE when all of the set are such.
 uint32_t orr_cache_take_idle(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint64_t victim_bytes[2]);

@@ -381,11 +381,19 @@ void cyc_l1_start(sm *s, uint64_t l1_bytes, bool flush) {
     if (l1_bytes < ORR_LINE)
         l1_bytes = ORR_LINE; // all of it is shared memory: what passes through has a place
     if (s->l1_bytes != l1_bytes) {
-        // The sets stay, the ways follow what shared memory leaves.
-        uint64_t sets = g->l1_ways ? (uint64_t)g->l1_size / ORR_LINE / (uint64_t)g->l1_ways : 1;
-        uint64_t ways = l1_bytes / ORR_LINE / (sets ? sets : 1);
         if (s->l1_bytes) orr_cache_free(&s->l1);
-        orr_cache_init(&s->l1, l1_bytes, ORR_LINE, (uint32_t)(ways ? ways : 1), g->l1_hashed, false);
+        if (g->l1_tag_ways) {
+            // Tags for all of it; data for what shared memory leaves (H200: micro/l1 and rings of lines by
+            // footprint, docs/tuning.md).
+            uint64_t data = l1_bytes - (l1_bytes > (uint64_t)g->l1_reserved ? (uint64_t)g->l1_reserved : 0);
+            orr_cache_init(&s->l1, (uint64_t)g->l1_size, ORR_LINE, (uint32_t)g->l1_tag_ways, true, false);
+            orr_cache_share(&s->l1, (uint32_t)(data / ORR_LINE));
+        } else {
+            // The sets stay, the ways follow what shared memory leaves.
+            uint64_t sets = g->l1_ways ? (uint64_t)g->l1_size / ORR_LINE / (uint64_t)g->l1_ways : 1;
+            uint64_t ways = l1_bytes / ORR_LINE / (sets ? sets : 1);
+            orr_cache_init(&s->l1, l1_bytes, ORR_LINE, (uint32_t)(ways ? ways : 1), g->l1_hashed, false);
+        }
         s->l1_bytes = l1_bytes;
     } else if (flush) {
         orr_cache_flush(&s->l1);

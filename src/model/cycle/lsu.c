@@ -113,6 +113,12 @@ static uint32_t words_of(const orr_access *a, uint32_t bytes) {
     return n ? n : 1;
 }
 
+// Where a warp's local memory begins, in lines. The sets of L1 are found by folded bits (cache.h): those of
+// warps that are together on the SM are spread evenly over all of them.
+static uint64_t local_of(const sm *s, const warp *w) {
+    return ((uint64_t)s->id * 4096 + (uint64_t)w->slot * s->c->nsched + w->sched) << 21;
+}
+
 // Works the instruction off at `t`; false: it is now the half-done head.
 static bool work_off(sm *s, queued *q, uint64_t t) {
     cycle *c = s->c;
@@ -165,7 +171,7 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
     }
     if (k.local) {
         orr_coalesce_local(a, i->bytes, &s->head);
-        s->head_local = ((uint64_t)s->id * 4096 + q->warp) << 18;
+        s->head_local = local_of(s, warp_of(s, q->warp));
     } else {
         enum orr_coalescing how =
             i->flags & ORR_TF_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)c->coalesce;
@@ -182,7 +188,8 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
     begin(s, t, cost);
     s->head_line = s->head_missed = 0;
     if (k.flight != NOBODY) {
-        s->flights.at[k.flight].floor = s->lsu_busy_from + cost - 1 + c->l1_latency;
+        s->flights.at[k.flight].floor =
+            s->lsu_busy_from + cost - 1 + (k.local ? c->local_latency : c->l1_latency);
         s->flights.at[k.flight].open++; // until all lines have been looked up
     }
     if (!cyc_l1_lines(s, &k)) return false;

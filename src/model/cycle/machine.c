@@ -113,6 +113,7 @@ static void free_sm(cycle *c, sm *s) {
 static void latencies(cycle *c) {
     const orr_gpu *g = c->gpu;
     c->l1_latency = cycles(g->l1_latency);
+    c->local_latency = g->l1_local_latency > 0 ? cycles(g->l1_local_latency) : c->l1_latency;
     c->shared_latency = cycles(g->shared_latency);
     c->const_latency = cycles(g->const_latency);
     c->const_miss = (uint64_t)(g->const_miss_interval * (double)ORR_TICKS);

@@ -331,7 +331,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     // latencies worked out once
     uint64_t window;
     uint64_t const_miss; // ticks
-    uint64_t l1_latency, shared_latency, const_latency, const2_latency, const_far, l2_latency;
+    uint64_t l1_latency, local_latency, shared_latency, const_latency, const2_latency, const_far, l2_latency;
     uint64_t named_near,
         named_far; // more than a hit: constants that are named, from the second cache or beyond
     uint64_t request_ticks, reply_ticks, far_ticks; // SM to slice, slice to SM; more to the other side
