@@ -140,11 +140,12 @@ typedef struct amemos { // the last patterns of an instruction
 } amemos;
 
 // What the traces of warps that do the same have in common: all bytes but those of addresses (convoy.c).
-#define FORMS 8
+#define FORMS 16
 typedef struct aform {
     uint32_t n, cap; // bytes; 0: none
     uint8_t *bytes, *mask;
     bool wide;  // goes to many lines of memory
+    bool loose; // the distances of lanes may differ, too
     bool found; // again
 } aform;
 
@@ -205,7 +206,8 @@ typedef struct awarp {
     uint64_t fetched;
     uint32_t *access;
     uint64_t *many;
-    uint32_t block; // its thread block's slot
+    uint32_t block;        // its thread block's slot
+    uint8_t index[CONVOY]; // in the block
     uint32_t group;
     uint32_t need;    // of its block's needs, the next one (order.c)
     const amem *for_; // what it has asked for, and when the last of what has been answered was
@@ -230,8 +232,12 @@ typedef struct asched {
     uint64_t *seen; // [segment] bit: its code, and what is fetched ahead of it, is there
 } asched;
 
+// SMs that do the same are simulated as one (twins.c).
+#define GROUP 4
 typedef struct ablock {
     tbuf *buf; // NULL: free
+    tbuf *twin[GROUP - 1];
+    uint32_t ntwins;
     uint64_t start, end;
     uint32_t running, nwarps, at_barrier;
     uint64_t came;        // at the barrier, the last
@@ -263,6 +269,8 @@ typedef struct acore {
     int warps_cap;
     uint32_t next_sched;
     uint32_t started, started_last; // blocks, in this window and in the last
+    uint32_t members;               // SMs that it stands for, with itself
+    uint32_t times;                 // so many blocks do what the warp at hand does
     uint64_t block_free;
     bool damaged, prepared;
     bool changed; // warps have ended or were let go by others
@@ -320,13 +328,16 @@ typedef struct atrip {
     uint32_t before, latest; // of the way and of the set, until it is made; JOIN, STAND: with which
     uint16_t tag;
     uint8_t kind, from, sectors, whole, lanes, way;
+    uint8_t index; // of the convoy's warps
 } atrip;
 typedef struct awork { // an access under way
     access k;
     const amem *x;
     uint64_t t, from, ready;
     uint32_t trip, ntrips;
-    uint8_t which, index; // of the segment's; of the convoy's warps
+    uint32_t lag, span;   // cycles after the first access that are those of the one at hand, of the last
+    uint8_t which, index; // of the segment's; of the convoy's warps, the last
+    uint8_t whose;        // the one at hand
 } awork;
 typedef struct aissue { // of the first warp
     orr_trace at;
@@ -375,6 +386,9 @@ typedef struct machine {
     aissue issue[SEGMENT_INSTS];
     awork work[WORKS];
     atrip trips[TRIPS];
+    orr_quick_place twins[TRIPS][GROUP - 1]; // where the same trips of twins go
+    uint32_t group, apart;                   // SMs that are simulated as one at most; how far they are apart
+    uint64_t wanted, found;                  // twins
 } machine;
 
 // ---- code.c: a program and its latencies to what is simulated
@@ -396,13 +410,22 @@ void abt_core_soon(const acore *s); // it will: the host fetches what is needed 
 // -----------------------------------------------------------------------------------------------
 // The form of a trace; NULL: not looked for, or it has none.
 const aform *abt_form_of(acode *c, orr_warp_trace t);
+const aform *abt_form_any(acode *c, orr_warp_trace t); // wide ones, too, whether it pays or not
 bool abt_form_has(const aform *f, orr_warp_trace t);
 void abt_form_free(acode *c);
 void abt_convoy_join(awarp *w, const awarp *other, uint32_t id, orr_warp_trace t);
 
+// ---- twins.c
+// -----------------------------------------------------------------------------------------------
+void abt_twins_open(machine *m, const orr_launch_info *info, bool sampled); // of a launch
+// A block that does what b does, for another SM of the group; NULL: there is none near. Seconds that reading
+// took are added.
+tbuf *abt_twins_find(machine *m, supply *supply, const tbuf *b, double *reading);
+bool abt_twins_over(machine *m); // too few were found: from now on each SM is simulated by itself
+
 // ---- block.c
 // ------------------------------------------------------------------------------------------------
-void abt_block_start(acore *s, uint32_t slot, tbuf *b, uint64_t when);
+void abt_block_start(acore *s, uint32_t slot, tbuf *b, uint64_t when); // its twins are in the slot already
 // Warp `id` comes to barrier i in cycle `when`; s->when[id] is when it could go on by itself.
 void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when);
 void abt_block_warp_ended(acore *s, uint32_t id);
@@ -413,9 +436,19 @@ int abt_access_kind(const orr_tinst *i); // ORR_L1_*
 // Its lines are in machine.lines, whole and lanes; false: the trace is damaged.
 // `at`: where it is in the trace of warp `id`; past it afterwards.
 bool abt_access(acore *s, uint32_t id, orr_trace *at, const amem *x, access *k);
+// The same, if it is lanes in a row as the last access of the instruction was; else false, and nothing is
+// done.
+bool abt_access_row(machine *m, orr_trace *at, const amem *x, access *k);
 // Where the warp's next access, or x's, is.
 orr_trace abt_access_at(const acore *s, const awarp *w, const amem *x);
 bool abt_access_skip(orr_trace *t); // past one access
+
+// ---- lines.c: L1, and the way to L2
+// -----------------------------------------------------------------------------------------
+// Of the access at hand, in global or local memory: what L1 has, and when that is there.
+void abt_lines_look_up(acore *s, awork *a);
+void abt_lines_travel(acore *s, const awarp *w, awork *a);    // and what it has not
+void abt_lines_hold(acore *s, uint64_t from, uint64_t until); // L1 takes nothing between these cycles
 
 // ---- lsu.c, fetch.c
 // -----------------------------------------------------------------------------------------

@@ -455,6 +455,11 @@ bool abt_access(acore *s, uint32_t id, orr_trace *at, const amem *x, access *k) 
     return true;
 }
 
+bool abt_access_row(machine *m, orr_trace *at, const amem *x, access *k) {
+    *k = (access){.i = &m->code->program->insts[x->inst]};
+    return same_row(m, at, &m->code->memo[x->memo].row, k);
+}
+
 // Past one access; as orr_trace_skip, which is for those near the end of a trace.
 bool abt_access_skip(orr_trace *t) {
     static const uint8_t bytes[4] = {0, 2, 4, 8};

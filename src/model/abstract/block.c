@@ -57,7 +57,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
     b->at_barrier = 0;
     b->bar_latency = 1;
     b->nwarps = b->running = buf->nwarps;
-    s->n.blocks++;
+    s->n.blocks += 1 + b->ntwins;
     uint64_t first = when + m->c->block_latency;
     awarp *head = NULL;
     const aform *form = NULL;
@@ -67,8 +67,9 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
             s->damaged = true;
             return;
         }
-        s->n.warps++;
+        s->n.warps += 1 + b->ntwins;
         if (head && form && head->n < CONVOY && abt_form_has(form, buf->warps[n])) {
+            head->index[head->n] = (uint8_t)n;
             abt_convoy_join(head, &s->warps[id], id, buf->warps[n]);
             head->skew += (uint32_t)m->c->warp_interval;
             b->warp[n] = NOBODY;
@@ -78,6 +79,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
         head = &s->warps[id];
         b->warp[n] = id;
         head->block = slot;
+        head->index[0] = (uint8_t)n;
         start_warp(m, head, buf, n);
         form = m->order ? NULL : abt_form_of(m->code, buf->warps[n]);
         s->order[s->norder++] = (uint16_t)id;
@@ -139,6 +141,12 @@ static void end_block(acore *s, ablock *b) {
     b->buf->next = s->done;
     s->done = b->buf;
     b->buf = NULL;
+    for (uint32_t k = 0; k < b->ntwins; k++) {
+        b->twin[k]->ended = b->end;
+        b->twin[k]->next = s->done;
+        s->done = b->twin[k];
+    }
+    b->ntwins = 0;
     if (!--s->running) s->active += b->end - s->since;
 }
 

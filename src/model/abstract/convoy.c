@@ -78,7 +78,7 @@ static bool take_to_pieces(aform *f, const orr_program *program, orr_warp_trace 
     memset(f->mask, 0xff, t.n);
     orr_trace at = orr_trace_open(t);
     uint32_t block, mask;
-    bool wide = false;
+    bool wide = false, loose = false;
     int more;
     while ((more = orr_trace_block(&at, program->nblocks, &block, &mask)) > 0)
         for (uint32_t k = 0; k < program->blocks[block].naccess; k++) {
@@ -86,12 +86,14 @@ static bool take_to_pieces(aform *f, const orr_program *program, orr_warp_trace 
             orr_access a;
             if (!orr_trace_access(&at, &a)) return false;
             bool many = orr_popc(a.mask) >= WIDE;
+            loose |= !many && (*p & 7) == 3;
             leave_out(f->mask + (p - t.bytes), p, at.at, !many);
             wide |= many && is_wide(&a);
         }
     if (more < 0) return false; // damaged: who reads it will say so
     f->n = (uint32_t)t.n;
     f->wide = wide;
+    f->loose = loose;
     return true;
 }
 
@@ -122,6 +124,14 @@ const aform *abt_form_of(acode *c, orr_warp_trace t) {
     if (c->gain < 0) c->gain = -FORM_PAUSE;
     aform *f = victim(c);
     return take_to_pieces(f, c->program, t) && !f->wide ? f : NULL;
+}
+
+const aform *abt_form_any(acode *c, orr_warp_trace t) {
+    for (uint32_t k = 0; k < FORMS; k++)
+        if (c->form[k].n && abt_form_has(&c->form[k], t)) return &c->form[k];
+    if (!t.n || t.n > FORM_BYTES) return NULL;
+    aform *f = victim(c);
+    return take_to_pieces(f, c->program, t) ? f : NULL;
 }
 
 void abt_form_free(acode *c) {

@@ -109,8 +109,9 @@ static bool next_block(acore *s, awarp *w, uint64_t *t) {
         bool dry = b->ndry && w->far <= *t;
         w->seg = dry ? b->dry : b->wet;
         w->end = w->seg + (dry ? b->ndry : b->nwet);
-        s->n.issued += (uint64_t)b->count * w->n;
-        s->n.thread_insts += (uint64_t)b->count * w->n * (uint64_t)orr_popc(w->mask);
+        uint64_t warps = w->n * (1ull + s->blocks[w->block].ntwins);
+        s->n.issued += b->count * warps;
+        s->n.thread_insts += b->count * warps * (uint64_t)orr_popc(w->mask);
         if (!w->ghost) {
             w->has_then = false;
             if (!code->in_order && !read_accesses(w, p->blocks[which].naccess)) {

@@ -244,7 +244,7 @@ static void prepare(machine *m, acore *s) {
         for (uint32_t n = 0; n < blocks; n++)
             s->blocks[n].warp = orr_calloc((size_t)s->warps_cap, sizeof *s->blocks[n].warp);
     }
-    for (uint32_t n = 0; n < blocks; n++) s->blocks[n].end = 0;
+    for (uint32_t n = 0; n < blocks; n++) s->blocks[n].end = s->blocks[n].ntwins = 0;
     s->prepared = true;
     s->running = s->next_sched = s->norder = s->turn = s->started = s->started_last = 0;
     s->next = NEVER;
@@ -271,6 +271,32 @@ static void prepare(machine *m, acore *s) {
     abt_memory_start(s);
 }
 
+// Block b goes to an SM, and others to those of its group (twins.c), cycle `since` or `earliest`.
+static void start_block(engine *x, acore *s, uint32_t slot, tbuf *b, uint64_t when) {
+    machine *m = x->m;
+    ablock *to = &s->blocks[slot];
+    uint64_t earliest = b->earliest;
+    uint32_t n = 0;
+    to->ntwins = 0;
+    for (uint32_t k = 1; k < s->members && m->more; k++) {
+        acore *other = s + (size_t)k * m->apart;
+        if (other->prepared && other->blocks[slot].buf) continue;
+        tbuf *twin = n == k - 1 ? abt_twins_find(m, x->supply, b, &x->reading) : NULL;
+        if (twin) {
+            to->twin[n++] = twin;
+            continue;
+        }
+        tbuf *odd = next_block(x);
+        if (!odd || x->failed) break;
+        if (!other->prepared) prepare(m, other);
+        odd->earliest = earliest;
+        other->blocks[slot].ntwins = 0;
+        abt_block_start(other, slot, odd, when);
+    }
+    to->ntwins = n;
+    abt_block_start(s, slot, b, when);
+}
+
 // At the beginning blocks go out launch.block_interval apart, one to each SM in turn.
 static void deal(engine *x) {
     machine *m = x->m;
@@ -281,13 +307,13 @@ static void deal(engine *x) {
         bool some = false;
         for (uint32_t n = 0; n < m->ncores; n++) {
             acore *s = &m->cores[x->order[n]];
-            if (slot >= s->nblocks) continue;
+            if (slot >= s->nblocks || !s->members) continue;
+            if (!s->prepared) prepare(m, s);
             tbuf *b = next_block(x);
             if (!b || x->failed) return;
             b->earliest = clock / 256;
-            clock += (uint64_t)(interval * 256);
-            if (!s->prepared) prepare(m, s);
-            abt_block_start(s, slot, b, (uint64_t)m->gpu->launch_overhead);
+            clock += (uint64_t)(interval * 256) * s->members;
+            start_block(x, s, slot, b, (uint64_t)m->gpu->launch_overhead);
             some = true;
         }
         if (!some) return;
@@ -306,11 +332,11 @@ static bool hand_out(engine *x, acore *s, uint32_t slot, uint64_t since) {
     machine *m = x->m;
     tbuf *b = next_block(x);
     if (!b || x->failed) return false;
-    uint64_t interval = (uint64_t)(m->gpu->launch_block_interval * (double)ORR_TICKS);
+    uint64_t interval = (uint64_t)(m->gpu->launch_block_interval * (double)ORR_TICKS) * s->members;
     uint64_t t = orr_ledger_take(&m->dealer, since * ORR_TICKS, interval, ORR_QUICK_STRETCH) - interval;
     b->earliest = 0;
     s->started++;
-    abt_block_start(s, slot, b, t / ORR_TICKS);
+    start_block(x, s, slot, b, t / ORR_TICKS);
     return true;
 }
 
@@ -318,6 +344,9 @@ static bool hand_out(engine *x, acore *s, uint32_t slot, uint64_t since) {
 static void refill(engine *x) {
     machine *m = x->m;
     bool some = true;
+    if (abt_twins_over(m))
+        for (uint32_t n = 0; n < m->ncores; n++)
+            if (!m->cores[n].prepared) prepare(m, &m->cores[n]);
     for (uint32_t n = 0; n < m->ncores; n++) {
         m->cores[n].started_last = m->cores[n].started;
         m->cores[n].started = 0;
@@ -326,7 +355,7 @@ static void refill(engine *x) {
         some = false;
         for (uint32_t n = 0; n < m->ncores; n++) {
             acore *s = &m->cores[x->order[n]];
-            if (!s->prepared || s->running == s->nblocks) continue;
+            if (!s->prepared || !s->members || s->running == s->nblocks) continue;
             uint32_t k = 0;
             while (k < s->nblocks && (s->blocks[k].buf || s->blocks[k].end >= m->from)) k++;
             if (k < s->nblocks) some |= hand_out(x, s, k, m->from);
@@ -341,7 +370,7 @@ static bool feed(engine *x) {
     x->ntakers = 0;
     for (uint32_t n = 0; n < m->ncores; n++) {
         acore *s = &m->cores[n];
-        if (!m->more || s->running == s->nblocks || !s->prepared) continue;
+        if (!m->more || s->running == s->nblocks || !s->prepared || !s->members) continue;
         for (uint32_t k = 0; k < s->nblocks; k++)
             if (!s->blocks[k].buf && s->blocks[k].end < m->until)
                 x->takers[x->ntakers++] = (taker){s->blocks[k].end, n, k};
@@ -354,6 +383,11 @@ static bool feed(engine *x) {
         if (s->started >= s->started_last + STOCK) continue;
         if (!hand_out(x, s, x->takers[n].slot, x->takers[n].free)) break;
         if (!x->nbusy || x->busy[x->nbusy - 1] != s->id) x->busy[x->nbusy++] = s->id;
+        for (uint32_t k = 1; k < s->members; k++) {
+            const acore *other = s + (size_t)k * m->apart;
+            if (other->prepared && other->running && x->nbusy < m->ncores * 2)
+                x->busy[x->nbusy++] = other->id;
+        }
     }
     return x->nbusy != 0;
 }
@@ -364,7 +398,7 @@ static uint64_t next_event(const machine *m) {
         const acore *s = &m->cores[n];
         if (!s->prepared) continue;
         if (s->next < t) t = s->next;
-        for (uint32_t k = 0; m->more && k < s->nblocks; k++)
+        for (uint32_t k = 0; m->more && s->members && k < s->nblocks; k++)
             if (!s->blocks[k].buf && s->blocks[k].end < t) t = s->blocks[k].end;
     }
     return t;
@@ -482,14 +516,26 @@ static void sum_up(machine *m, supply *supply, arun *out) {
         for (uint32_t b = 0; b < s->nblocks; b++) // what an error left behind
             if (s->blocks[b].buf) {
                 s->blocks[b].buf->next = NULL;
+                for (uint32_t k = 0; k < s->blocks[b].ntwins; k++) {
+                    s->blocks[b].twin[k]->next = s->blocks[b].buf->next;
+                    s->blocks[b].buf->next = s->blocks[b].twin[k];
+                }
                 cyc_supply_done(supply, s->blocks[b].buf);
                 s->blocks[b].buf = NULL;
             }
         if (s->finished > out->cycles) out->cycles = s->finished;
-        out->sm_active += s->active;
+        out->sm_active += s->active * s->members; // 0: its group's first one has counted it
         const uint64_t *from = (const uint64_t *)(const void *)&s->n;
         uint64_t *to = (uint64_t *)(void *)&out->n;
         for (size_t k = 0; k < sizeof s->n / sizeof *to; k++) to[k] += from[k];
+        uint64_t others =
+            s->members > 1 ? s->members - 1 : 0; // of its group: what is not counted block by block
+        out->n.icache_fetches += others * s->n.icache_fetches;
+        out->n.icache_l0_miss += others * s->n.icache_l0_miss;
+        out->n.icache_l1_miss += others * s->n.icache_l1_miss;
+        out->n.const_requests += others * s->n.const_requests;
+        out->n.const_miss += others * s->n.const_miss;
+        out->n.const_miss2 += others * s->n.const_miss2;
     }
     // A kernel has ended when its last store has reached L2 and the SM has heard of it.
     const orr_memsys_stats *mem = orr_quick_stats(m->memory);
@@ -515,6 +561,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     }
     m->occ = occ;
     abt_order_open(m);
+    abt_twins_open(m, &source->info, x.sampler != NULL);
     abt_memory_shape(m, (uint64_t)occ->l1_bytes);
     if (!m->perfect) {
         if (m->gpu->l2_flush) orr_quick_flush(m->memory);

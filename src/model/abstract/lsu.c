@@ -13,375 +13,6 @@
 
 #define LOOKS 16 // at an instruction whose cost is all that matters; after that only now and then
 
-// ---- the network
-// --------------------------------------------------------------------------------------------------
-// L1 takes nothing from one cycle to another. Who has come before passes, though simulated later.
-static void hold(acore *s, uint64_t from, uint64_t until) {
-    if (until <= s->held) return;
-    if (from > s->held) s->held_from = from;
-    s->held = until;
-}
-
-// The SM's port has `bytes` more from cycle `when` on; the tick in which they leave it.
-static inline uint64_t leave(acore *s, const orr_quick_place *p, uint64_t when, uint32_t bytes,
-                             uint64_t *there) {
-    const machine *m = s->m;
-    const cycle *c = m->c;
-    uint64_t t = when * ORR_TICKS;
-    if (t < s->send_free) t = s->send_free;
-    s->send_free = t + bytes * c->request_byte;
-    s->n.sent_bytes += bytes;
-    *there = t + c->request_ticks;
-    if (c->far_ticks && !m->gpu->l2_copies && orr_quick_side_of(m->memory, p) != s->side)
-        *there += c->far_ticks;
-    return t;
-}
-
-// A slice that is far behind holds up the SM's port, and that L1.
-static inline void held_back(acore *s, uint64_t when, uint64_t left, uint64_t there, uint64_t taken) {
-    const cycle *c = s->m->c;
-    uint64_t ahead = there + c->backlog_ticks;
-    if (taken > ahead && s->send_free < left + (taken - ahead)) s->send_free = left + (taken - ahead);
-    uint64_t held = s->send_free / ORR_TICKS;
-    if (held > when + c->send_ahead) hold(s, when, held - c->send_ahead);
-}
-
-// Stores and atomics. Where the answer waits for other warps (order.c) it is done at 0.
-static uint64_t send(acore *s, const orr_quick_place *p, orr_request *r, uint64_t when, uint32_t bytes,
-                     uint8_t whole) {
-    machine *m = s->m;
-    uint64_t t = leave(s, p, when, bytes, &r->time);
-    r->sm = s->id;
-    if (m->mem->order && m->order && abt_order_note(s, r)) return 0;
-    orr_quick_reply a = orr_quick_change(m->memory, p, r, whole);
-    held_back(s, when, t, r->time, a.taken);
-    return a.done;
-}
-
-// ---- lines on their way: how many come in each stretch of time
-// ---------------------------------------------------------------------------------------
-// Those of stretches before t have come.
-static void come(acore *s, uint64_t t) {
-    uint64_t now = t >> COMING_SHIFT;
-    if (now <= s->coming_from) return;
-    for (uint32_t n = 0; s->nmisses && s->coming_from < now && n < COMING; n++, s->coming_from++) {
-        uint16_t *of = &s->coming[s->coming_from % COMING];
-        s->nmisses -= *of;
-        *of = 0;
-    }
-    s->coming_from = now;
-}
-
-static inline void push_miss(acore *s, uint64_t t) {
-    uint64_t at = t >> COMING_SHIFT;
-    if (at < s->coming_from) return;
-    if (at >= s->coming_from + COMING) at = s->coming_from + COMING - 1; // far away
-    s->coming[at % COMING]++;
-    s->nmisses++;
-}
-
-// There is room for another line on its way; until then the unit stands still.
-static inline void make_room(acore *s, access *k) {
-    uint32_t limit = (uint32_t)s->m->gpu->l1_misses;
-    if (s->nmisses < limit) return;
-    come(s, k->from);
-    while (s->nmisses >= limit) {
-        k->from = (s->coming_from + 1) << COMING_SHIFT;
-        come(s, k->from);
-    }
-}
-
-// ---- to L2
-// -----------------------------------------------------------------------------------------------------
-uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done) {
-    machine *m = s->m;
-    const cycle *c = m->c;
-    uint32_t bytes = 8 + 32 * orr_sectors_in(sectors);
-    uint64_t t = done + c->reply_ticks, cost = bytes * m->reply_byte;
-    t = orr_ledger_take(&m->receive[s->port], t, cost, ORR_QUICK_STRETCH) - cost;
-    s->n.received_bytes += bytes;
-    // l2.latency has the passing of one sector in it; further ones take their time
-    uint64_t ready = (t + (bytes - 40) * c->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
-    push_miss(s, ready);
-    return ready;
-}
-
-// A load of sectors goes out in cycle `when`; returns the cycle in which they can be used.
-static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
-    machine *m = s->m;
-    uint32_t bytes = m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_ask;
-    uint64_t there, t = leave(s, &x->place, when, bytes, &there);
-    if (m->mem->order && m->order) {
-        orr_request r = {.line = x->line,
-                         .sectors = x->sectors,
-                         .kind = ORR_REQ_READ,
-                         .from = x->from,
-                         .time = there,
-                         .sm = s->id};
-        if (abt_order_note(s, &r)) return when;
-    }
-    orr_quick_reply a = orr_quick_load(m->memory, &x->place, x->sectors, x->from, there);
-    held_back(s, when, t, there, a.taken);
-    return abt_memory_answer(s, x->sectors, a.done);
-}
-
-static void write_line(acore *s, const atrip *x, uint64_t when) {
-    const machine *m = s->m;
-    orr_request r = {.line = x->line, .sectors = x->sectors, .kind = ORR_REQ_WRITE, .from = x->from};
-    uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors);
-    if (x->sectors & (uint8_t)~x->whole) bytes += (uint32_t)m->gpu->xbar_mask; // which bytes
-    uint32_t at = (uint32_t)(x->line * 0x9e3779b97f4a7c15u >> 58);
-    bool joins = m->gpu->xbar_join && !m->mem->order;
-    if (joins && s->stores[at].line == x->line + 1 && s->stores[at].leaves >= when * ORR_TICKS) {
-        r.sectors = x->sectors & (uint8_t)~s->stores[at].sectors;
-        s->stores[at].sectors |= x->sectors;
-        if (!r.sectors) return;
-        bytes = 32 * orr_sectors_in(r.sectors);
-    }
-    uint64_t leaves = when * ORR_TICKS > s->send_free ? when * ORR_TICKS : s->send_free;
-    send(s, &x->place, &r, when, bytes, x->whole);
-    if (!joins) return;
-    s->stores[at].line = x->line + 1;
-    s->stores[at].leaves = leaves;
-    s->stores[at].sectors = x->sectors;
-}
-
-static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t when) {
-    orr_request r = {.line = x->line, .sectors = x->sectors, .from = x->from, .ops = x->lanes};
-    r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
-    uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors) + (uint32_t)s->m->gpu->xbar_mask;
-    uint64_t done = send(s, &x->place, &r, when, bytes, 0);
-    if (!answered) return 0;
-    return done ? abt_memory_answer(s, x->sectors, done) : when;
-}
-
-// ---- L1: first what its tags say, for all accesses of a segment, then the trips to L2 that follow from it:
-// meanwhile the host fetches what it knows of them
-// -----------------------------------------------------------------------------------------------------
-static inline atrip *new_trip(acore *s, awork *a, uint8_t kind, uint64_t line, uint8_t sectors) {
-    machine *m = s->m;
-    atrip *x = &m->trips[m->ntrips++];
-    a->ntrips++;
-    x->kind = kind;
-    x->line = line;
-    x->sectors = sectors;
-    x->from = line >= LOCAL_LINES ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
-    x->lag = 0;
-    x->place = orr_quick_find(m->memory, line, s->id, kind == TRIP_FILL || kind == TRIP_READ);
-    return x;
-}
-
-static inline uint8_t whole_of(const orr_gpu *g, uint8_t sectors) { // fetched together
-    if (g->l1_sector >= 128) return 0xf;
-    if (g->l1_sector >= 64) return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
-    return sectors;
-}
-
-// Sectors `need` of way v are asked for. When they come is not known before the trip is made: whoever else
-// wants the line waits for the trip.
-static inline void fetch_line(acore *s, awork *a, const orr_tag *l, uint32_t v, uint64_t line, uint8_t need,
-                              uint32_t lag) {
-    uint32_t number = s->m->ntrips;
-    atrip *x = new_trip(s, a, TRIP_FILL, line, need);
-    x->lag = lag;
-    x->set = l->set;
-    x->when = &l->when[v];
-    x->tag = l->tag;
-    x->way = (uint8_t)v;
-    x->before = l->set->coming >> v & 1 ? l->when[v] : 0;
-    l->set->sectors[v] |= need;
-    l->set->coming |= (uint16_t)(1u << v);
-    x->latest = l->set->latest;
-    l->set->latest = UINT32_MAX;
-    l->when[v] = UNKNOWN + number;
-    l->merged[v] = 1;
-}
-
-static inline void filled(const atrip *x, uint64_t t) {
-    orr_tag_set *set = x->set;
-    if (set->latest == UINT32_MAX) set->latest = x->latest;
-    if (set->latest < t) set->latest = (uint32_t)t;
-    if (set->tag[x->way] != x->tag || *x->when < UNKNOWN) return; // another has taken its place
-    *x->when = x->before > t ? x->before : (uint32_t)t;
-}
-
-// A way for a line that L1 does not have. Where to a line goes that is written back is not known any more:
-// beside the one that comes.
-static inline uint32_t take_way(acore *s, awork *a, const orr_tag *l, uint64_t line) {
-    uint32_t v = orr_tags_oldest(s->l1, l);
-    uint8_t dirty = orr_tags_dirty(l, v);
-    if (l->set->tag[v] && dirty) new_trip(s, a, TRIP_WRITE, line ^ 1, dirty)->whole = dirty;
-    orr_tags_put(l, v, l->tag);
-    return v;
-}
-
-// When the sectors of way v that are on their way have come; 0: they are there at t.
-static inline uint32_t coming(const orr_tag *l, uint32_t v, uint64_t t) {
-    return l->set->latest > t && l->set->coming >> v & 1 && l->when[v] > t ? l->when[v] : 0;
-}
-
-// L1 has some of the line, but not yet: all that is there of it is wanted when it comes, at `then`, or when a
-// trip of this segment has been made.
-static void wait_for(acore *s, awork *a, const orr_tag *l, uint32_t v, uint32_t then) {
-    machine *m = s->m;
-    bool full = l->merged[v] >= m->gpu->l1_merges; // no more can wait for it: the unit does
-    if (!full) l->merged[v]++;
-    if (then >= UNKNOWN) {
-        if (then - UNKNOWN >= m->ntrips) return;
-        atrip *x = &m->trips[m->ntrips++];
-        a->ntrips++;
-        x->kind = full ? TRIP_STAND : TRIP_JOIN;
-        x->before = then - UNKNOWN;
-    } else if (full) {
-        a->k.from = then;
-    } else if (then > a->ready) {
-        a->ready = then;
-    }
-}
-
-static void load_lines(acore *s, awork *a) {
-    const machine *m = s->m;
-    const orr_gpu *g = m->gpu;
-    const orr_coalesced *c = &m->lines;
-    access *k = &a->k;
-    bool local = k->space == ORR_SPACE_LOCAL;
-    bool bypass = (k->i->flags & ORR_TF_BYPASS) || (!local && !g->l1_global);
-    // one line after the other, as many cycles apart as all of them take together
-    uint32_t step = c->lines > 1 ? (k->cost << 16) / c->lines + 1 : 0, lag = 0, hit = 0, pending = 0;
-    for (uint32_t n = 0; n < c->lines; n++, lag += step) {
-        uint64_t line = c->line[n].line;
-        uint8_t sectors = c->line[n].sectors;
-        if (bypass) {
-            new_trip(s, a, TRIP_READ, line, sectors)->lag = lag >> 16;
-            continue;
-        }
-        orr_tag l = orr_tags_of(s->l1, line);
-        uint32_t v = orr_tags_find(&l);
-        uint8_t need = sectors;
-        if (v != ORR_NO_WAY) {
-            uint8_t have = sectors & orr_tags_valid(&l, v);
-            need &= (uint8_t)~have;
-            uint32_t then = have ? coming(&l, v, k->from) : 0;
-            if (then) wait_for(s, a, &l, v, then);
-            *(then ? &pending : &hit) += orr_sectors_in(have);
-        } else {
-            v = take_way(s, a, &l, line);
-        }
-        orr_tags_touch(&l, v);
-        if (need)
-            fetch_line(s, a, &l, v, line, whole_of(g, need) & (uint8_t)~orr_tags_valid(&l, v), lag >> 16);
-    }
-    s->n.l1_hit[local][ORR_L1_LOAD] += hit;
-    s->n.l1_pending[local][ORR_L1_LOAD] += pending;
-    s->n.l1_miss[local][ORR_L1_LOAD] += c->sectors - hit - pending;
-}
-
-static void store_lines(acore *s, awork *a) {
-    const machine *m = s->m;
-    const orr_gpu *g = m->gpu;
-    const orr_coalesced *c = &m->lines;
-    bool local = a->k.space == ORR_SPACE_LOCAL;
-    int policy = g->l1_write;
-    if (policy == ORR_WRITE_LOCAL) policy = local ? ORR_WRITE_BACK : ORR_WRITE_EVICT;
-    if (!local && !g->l1_global && policy == ORR_WRITE_THROUGH) policy = ORR_WRITE_EVICT;
-    uint32_t step = c->lines > 1 ? (a->k.cost << 16) / c->lines + 1 : 0, lag = 0, hit = 0;
-    for (uint32_t n = 0; n < c->lines; n++, lag += step) {
-        uint64_t line = c->line[n].line;
-        uint8_t sectors = c->line[n].sectors, whole = m->whole[n];
-        orr_tag l = orr_tags_of(s->l1, line);
-        uint32_t v = orr_tags_find(&l);
-        if (v != ORR_NO_WAY) hit += orr_sectors_in(sectors & orr_tags_valid(&l, v));
-        if (policy == ORR_WRITE_EVICT) {
-            if (v != ORR_NO_WAY && !coming(&l, v, a->k.from)) orr_tags_put(&l, v, 0);
-        } else {
-            if (v == ORR_NO_WAY && (g->l1_write_allocate || policy == ORR_WRITE_BACK))
-                v = take_way(s, a, &l, line);
-            if (v != ORR_NO_WAY) {
-                uint8_t part = sectors & (uint8_t) ~(orr_tags_valid(&l, v) | whole);
-                l.set->sectors[v] |= whole & sectors;
-                if (part && g->l1_write_miss == ORR_L1_FETCH)
-                    fetch_line(s, a, &l, v, line, part, lag >> 16);
-                else if (part && policy == ORR_WRITE_BACK)
-                    l.set->sectors[v] |= part;
-                if (policy == ORR_WRITE_BACK) l.set->sectors[v] |= (uint8_t)(sectors << 4);
-                orr_tags_touch(&l, v);
-            }
-            if (policy == ORR_WRITE_BACK && v != ORR_NO_WAY) continue;
-        }
-        atrip *x = new_trip(s, a, TRIP_WRITE, line, sectors);
-        x->lag = lag >> 16;
-        x->whole = whole;
-    }
-    s->n.l1_hit[local][ORR_L1_STORE] += hit;
-    s->n.l1_miss[local][ORR_L1_STORE] += c->sectors - hit;
-}
-
-static void atomic_lines(acore *s, awork *a) {
-    const machine *m = s->m;
-    const orr_coalesced *c = &m->lines;
-    bool local = a->k.space == ORR_SPACE_LOCAL;
-    for (uint32_t n = 0; n < c->lines; n++) {
-        orr_tag l = orr_tags_of(s->l1, c->line[n].line);
-        uint32_t v = orr_tags_find(&l); // what L1 has of it is old now
-        if (v != ORR_NO_WAY) l.set->sectors[v] &= (uint8_t)~c->line[n].sectors;
-        atrip *x = new_trip(s, a, TRIP_ATOMIC, c->line[n].line, c->line[n].sectors);
-        x->lag = n * a->k.cost / c->lines;
-        x->lanes = m->lanes[n];
-    }
-    s->n.l1_miss[local][ORR_L1_ATOMIC] += c->sectors;
-}
-
-// Global and local memory: what L1 has of it, and when that is there.
-static void look_up(acore *s, awork *a) {
-    const machine *m = s->m;
-    const orr_coalesced *c = &m->lines;
-    bool local = a->k.space == ORR_SPACE_LOCAL;
-    int kind = a->x->kind;
-    s->n.l1_requests[local][kind]++;
-    s->n.l1_tags += c->lines;
-    s->n.l1_sectors[local][kind] += c->sectors;
-    if (m->perfect)
-        s->n.l1_hit[local][kind] += c->sectors;
-    else if (kind == ORR_L1_LOAD)
-        load_lines(s, a);
-    else if (kind == ORR_L1_STORE)
-        store_lines(s, a);
-    else
-        atomic_lines(s, a);
-}
-
-// And what L1 does not have.
-static void make_trips(acore *s, awork *a) {
-    machine *m = s->m;
-    access *k = &a->k;
-    atrip *x = &m->trips[a->trip];
-    uint64_t latency = m->c->l1_latency;
-    bool answered = k->i->flags & ORR_TF_LOAD;
-    for (uint32_t n = 0; n < a->ntrips; n++, x++) {
-        uint64_t t = 0;
-        switch (x->kind) {
-        case TRIP_JOIN: t = m->trips[x->before].done; break;
-        case TRIP_STAND:
-            t = m->trips[x->before].done;
-            if (k->from < t) k->from = t;
-            break;
-        case TRIP_FILL:
-        case TRIP_READ:
-            make_room(s, k);
-            t = read_line(s, x, k->from + latency + x->lag);
-            if (x->kind == TRIP_FILL) filled(x, t);
-            break;
-        case TRIP_ATOMIC:
-            if (answered) make_room(s, k);
-            t = atomic_line(s, x, answered, k->from + latency + x->lag);
-            break;
-        default: write_line(s, x, k->from + latency + x->lag);
-        }
-        x->done = t;
-        if (t > a->ready) a->ready = t;
-    }
-}
-
 // ---- constants
 // ----------------------------------------------------------------------------------------------------
 static uint64_t constants(acore *s, const orr_access *a) {
@@ -422,6 +53,7 @@ static orr_trace others(const awarp *w, const orr_trace *at, uint32_t n) {
 }
 
 static void count_costs(acore *s, const amem *x, const amemos *memo, uint32_t n) {
+    n *= s->times;
     if (memo->space == ORR_SPACE_SHARED) {
         s->n.shared_requests[x->kind] += n;
         s->n.shared_passes[x->kind] += (uint64_t)n * (memo->cost / memo->each);
@@ -452,6 +84,7 @@ uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint
     acode *code = s->m->code;
     amemos *memo = &code->memo[x->memo];
     uint32_t id = (uint32_t)(w - s->warps);
+    s->times = 1 + s->blocks[w->block].ntwins;
     orr_trace at = abt_access_at(s, w, x), begin = at;
     if (memo->skip) {
         memo->skip--;
@@ -484,9 +117,10 @@ static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t
     const amem *x = m->first + which;
     a->x = x;
     a->which = (uint8_t)which;
-    a->index = (uint8_t)index;
+    a->index = a->whose = (uint8_t)index;
     a->t = t;
     a->ready = a->ntrips = 0;
+    a->lag = a->span = 0;
     a->trip = m->ntrips;
     m->mem = x;
     if (!abt_access(s, id, at, x, &a->k)) return;
@@ -496,13 +130,13 @@ static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t
     uint64_t end = slots_take(&s->lsu, t, k->cost, 1) + 1;
     a->from = k->from = end - k->cost > t ? end - k->cost : t;
     if (k->space == ORR_SPACE_SHARED) {
-        s->n.shared_requests[x->kind]++;
-        s->n.shared_passes[x->kind] += k->cost / k->each;
+        s->n.shared_requests[x->kind] += s->times;
+        s->n.shared_passes[x->kind] += (uint64_t)s->times * (k->cost / k->each);
         a->ready = k->from + k->cost - k->each + m->c->shared_latency;
     } else if (k->space == ORR_SPACE_CONST) {
         a->ready = k->from + (m->access.mask ? constants(s, &m->access) : m->c->const_latency);
     } else {
-        look_up(s, a);
+        abt_lines_look_up(s, a);
     }
 }
 
@@ -512,7 +146,7 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
     access *k = &a->k;
     const amem *x = a->x;
     if (k->space != ORR_SPACE_SHARED && k->space != ORR_SPACE_CONST) {
-        make_trips(s, a);
+        abt_lines_travel(s, w, a);
         if (x->order & ORDER_WAITS && k->space != ORR_SPACE_LOCAL)
             w->need += (uint32_t)orr_popc(m->access.mask);
         if (!(k->i->flags & ORR_TF_LOAD) && !m->perfect) {
@@ -520,9 +154,9 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
             uint64_t heard = (s->send_free + m->c->request_ticks + m->c->reply_ticks + far) / ORR_TICKS;
             if (w->stored < heard) w->stored = heard;
         }
-        uint64_t floor = k->from + k->cost - 1 + m->c->l1_latency;
+        uint64_t floor = k->from + a->span + k->cost - 1 + m->c->l1_latency;
         if (a->ready < floor) a->ready = floor;
-        if (k->from > a->from) hold(s, a->from, k->from); // it stood still
+        if (k->from > a->from) abt_lines_hold(s, a->from, k->from); // it stood still
     }
     // One that finds the queue full waits until there is room.
     uint64_t room = (uint64_t)m->lsu_queue * k->cost,
@@ -576,12 +210,57 @@ void abt_memory_begin(acore *s, awarp *w, const amem *first, uint32_t which, uin
     machine *m = s->m;
     m->first = first;
     m->warp = w;
+    s->times = 1 + s->blocks[w->block].ntwins;
     orr_trace at = abt_access_at(s, w, first + which);
     m->issue[which] = (aissue){at, t, 0, 0};
     have_room(s, w);
     begin(s, (uint32_t)(w - s->warps), &at, which, 0, t);
     if (m->code->in_order) w->trace = at;
     if (m->order) finish_all(s, w); // it has to know the lanes
+}
+
+// Those that follow touch memory as the first did, lanes in a row at other lines: all of them at once, one
+// after the other over the cycles that the last is behind. False: some do not, and nothing is done.
+static bool begin_rows(acore *s, awarp *w, uint32_t which) {
+    machine *m = s->m;
+    const amem *x = m->first + which;
+    const arow *row = &m->code->memo[x->memo].row;
+    const aissue *first = &m->issue[which];
+    uint32_t n = w->n - 1u, trips = 3u * row->nlines * n;
+    if (!x->runs || !row->nlines || m->order || trips > TRIPS || first->at.end - first->at.at < 10)
+        return false;
+    for (uint32_t k = 1; k <= n; k++) {
+        orr_trace at = others(w, &first->at, k);
+        uint64_t addr;
+        memcpy(&addr, at.at + 1, 8);
+        if (at.at[0] != row->head || (addr & 127) != row->low || addr < ORR_GLOBAL_BASE) return false;
+    }
+    if (m->nwork == WORKS || m->ntrips + trips > TRIPS) finish_all(s, w);
+    awork *a = &m->work[m->nwork];
+    *a = (awork){.x = x, .which = (uint8_t)which, .index = (uint8_t)n, .trip = m->ntrips};
+    m->mem = x;
+    uint64_t t = first->when;
+    if (t < s->held && t >= s->held_from) t = s->held;
+    uint32_t all = row->cost * n; // cycles of the unit, the last of them in time if they can
+    uint64_t apart = w->skew > all ? w->skew : all, end = slots_take(&s->lsu, t + apart - all, all, 1) + 1;
+    uint64_t late = end > t + apart ? end - t - apart : 0;
+    for (uint32_t k = 1; k <= n; k++) {
+        orr_trace at = others(w, &first->at, k);
+        if (!abt_access_row(m, &at, x, &a->k)) {
+            s->damaged = true;
+            return true;
+        }
+        a->k.from = t + late;
+        a->lag = (uint32_t)(apart * k / n);
+        a->whose = (uint8_t)k;
+        abt_lines_look_up(s, a);
+        if (a->k.from > t + late) late = a->k.from - t;
+    }
+    a->t = first->when;
+    a->from = a->k.from;
+    a->span = (uint32_t)apart;
+    m->nwork++;
+    return true;
 }
 
 uint64_t abt_memory_end(acore *s, awarp *w, uint32_t n) {
@@ -597,10 +276,13 @@ uint64_t abt_memory_end(acore *s, awarp *w, uint32_t n) {
             memcpy(&addr, p + (*p & 8 ? 5 : 1), 8);
             if (addr >= ORR_GLOBAL_BASE) orr_tags_prefetch(s->l1, addr / ORR_LINE);
         }
+    uint64_t done = 0; // accesses, bits
+    for (uint32_t i = 0; i < n && w->n > 1 && !s->damaged; i++)
+        if (!x[i].quiet && begin_rows(s, w, i)) done |= 1ull << i;
     for (uint32_t k = 1; k < w->n && !s->damaged; k++) {
         uint64_t after = w->skew * k / (w->n - 1);
         for (uint32_t i = 0; i < n && !s->damaged; i++) {
-            if (x[i].quiet) continue;
+            if (x[i].quiet || done >> i & 1) continue;
             orr_trace at = others(w, &m->issue[i].at, k);
             have_room(s, w);
             begin(s, w->id[k], &at, i, k, m->issue[i].when + after);
@@ -679,4 +361,5 @@ void abt_memory_shape(machine *m, uint64_t l1_bytes) {
         m->l1 = orr_calloc(m->ncores, sizeof *m->l1);
     orr_tags_init(m->l1, m->ncores, l1_bytes / ORR_LINE, (uint32_t)(ways ? ways : 1), g->l1_hashed);
     m->l1_bytes = l1_bytes;
+    for (uint32_t n = 0; n < m->ncores && m->l1[0].hashed; n++) orr_tags_group(&m->l1[n], 2);
 }

@@ -1,0 +1,434 @@
+// Lines of memory that an access touches (the paper's II-E.3): what L1 has of them, and the trips to L2 and
+// back of what it has not.
+//
+// First the tags of L1 are looked up for all accesses of a segment, then the trips that follow from it are
+// made: meanwhile the host fetches what it knows of L2's sets. When a line is there is known when it is asked
+// for (memory/quick.h).
+#include "model/abstract/abstract.h"
+
+#include <string.h>
+
+// ---- the network
+// --------------------------------------------------------------------------------------------------
+// L1 takes nothing from one cycle to another. Who has come before passes, though simulated later.
+void abt_lines_hold(acore *s, uint64_t from, uint64_t until) {
+    if (until <= s->held) return;
+    if (from > s->held) s->held_from = from;
+    s->held = until;
+}
+
+// The SM's port has `bytes` more from cycle `when` on; the tick in which they leave it.
+static inline uint64_t leave(acore *s, const orr_quick_place *p, uint64_t when, uint32_t bytes,
+                             uint64_t *there) {
+    const machine *m = s->m;
+    const cycle *c = m->c;
+    uint64_t t = when * ORR_TICKS;
+    if (t < s->send_free) t = s->send_free;
+    s->send_free = t + bytes * c->request_byte;
+    s->n.sent_bytes += s->times * bytes;
+    *there = t + c->request_ticks;
+    if (c->far_ticks && !m->gpu->l2_copies && orr_quick_side_of(m->memory, p) != s->side)
+        *there += c->far_ticks;
+    return t;
+}
+
+// A slice that is far behind holds up the SM's port, and that L1.
+static inline void held_back(acore *s, uint64_t when, uint64_t left, uint64_t there, uint64_t taken) {
+    const cycle *c = s->m->c;
+    uint64_t ahead = there + c->backlog_ticks;
+    if (taken > ahead && s->send_free < left + (taken - ahead)) s->send_free = left + (taken - ahead);
+    uint64_t held = s->send_free / ORR_TICKS;
+    if (held > when + c->send_ahead) abt_lines_hold(s, when, held - c->send_ahead);
+}
+
+// Stores and atomics. Where the answer waits for other warps (order.c) it is done at 0.
+static uint64_t send(acore *s, const orr_quick_place *p, orr_request *r, uint64_t when, uint32_t bytes,
+                     uint8_t whole) {
+    machine *m = s->m;
+    uint64_t t = leave(s, p, when, bytes, &r->time);
+    r->sm = s->id;
+    if (m->mem->order && m->order && abt_order_note(s, r)) return 0;
+    orr_quick_reply a = orr_quick_change(m->memory, p, r, whole);
+    held_back(s, when, t, r->time, a.taken);
+    return a.done;
+}
+
+// ---- lines on their way: how many come in each stretch of time
+// ---------------------------------------------------------------------------------------
+// Those of stretches before t have come.
+static void come(acore *s, uint64_t t) {
+    uint64_t now = t >> COMING_SHIFT;
+    if (now <= s->coming_from) return;
+    for (uint32_t n = 0; s->nmisses && s->coming_from < now && n < COMING; n++, s->coming_from++) {
+        uint16_t *of = &s->coming[s->coming_from % COMING];
+        s->nmisses -= *of;
+        *of = 0;
+    }
+    s->coming_from = now;
+}
+
+static inline void push_miss(acore *s, uint64_t t) {
+    uint64_t at = t >> COMING_SHIFT;
+    if (at < s->coming_from) return;
+    if (at >= s->coming_from + COMING) at = s->coming_from + COMING - 1; // far away
+    s->coming[at % COMING]++;
+    s->nmisses++;
+}
+
+// There is room for another line on its way; until then the unit stands still.
+static inline void make_room(acore *s, access *k) {
+    uint32_t limit = (uint32_t)s->m->gpu->l1_misses;
+    if (s->nmisses < limit) return;
+    come(s, k->from);
+    while (s->nmisses >= limit) {
+        k->from = (s->coming_from + 1) << COMING_SHIFT;
+        come(s, k->from);
+    }
+}
+
+// ---- to L2
+// -----------------------------------------------------------------------------------------------------
+static inline uint64_t answer(acore *s, uint32_t port, uint8_t sectors, uint64_t done) {
+    machine *m = s->m;
+    const cycle *c = m->c;
+    uint32_t bytes = 8 + 32 * orr_sectors_in(sectors);
+    uint64_t t = done + c->reply_ticks, cost = bytes * m->reply_byte;
+    t = orr_ledger_take(&m->receive[port], t, cost, ORR_QUICK_STRETCH) - cost;
+    s->n.received_bytes += bytes;
+    // l2.latency has the passing of one sector in it; further ones take their time
+    return (t + (bytes - 40) * c->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
+}
+
+uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done) {
+    uint64_t ready = answer(s, s->port, sectors, done);
+    push_miss(s, ready);
+    return ready;
+}
+
+// ---- twins
+// -----------------------------------------------------------------------------------------------------
+static inline uint32_t twin_sm(const acore *s, uint32_t n) { return s->id + (n + 1) * s->m->apart; }
+static inline uint32_t twin_port(const acore *s, uint32_t n) { return twin_sm(s, n) / s->m->port_sms; }
+
+// Where the trips of an access go for the twins of its block: as far from the block's as the addresses are.
+static void find_twins(acore *s, const awarp *w, const awork *a, const ablock *b) {
+    machine *m = s->m;
+    size_t offset = (size_t)(m->issue[a->which].at.at - w->base);
+    for (uint32_t n = a->trip; n < a->trip + a->ntrips; n++) {
+        const atrip *x = &m->trips[n];
+        if (x->kind == TRIP_JOIN || x->kind == TRIP_STAND) continue;
+        const uint8_t *own = (x->index ? w->bytes[x->index] : w->base) + offset;
+        uint32_t base = *own & 8 ? 5 : 1;
+        uint64_t at, other;
+        memcpy(&at, own + base, 8);
+        for (uint32_t k = 0; k < b->ntwins; k++) {
+            memcpy(&other, b->twin[k]->warps[w->index[x->index]].bytes + offset + base, 8);
+            uint64_t line = x->line + other / ORR_LINE - at / ORR_LINE;
+            if (x->line >= LOCAL_LINES) line = x->line + ((uint64_t)(k + 1) << 30);
+            m->twins[n][k] =
+                orr_quick_find(m->memory, line, twin_sm(s, k), x->kind == TRIP_FILL || x->kind == TRIP_READ);
+        }
+    }
+}
+
+// A load of sectors goes out in cycle `when`; returns the cycle in which they can be used.
+static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
+    machine *m = s->m;
+    const orr_quick_place *twin = m->twins[x - m->trips];
+    uint32_t bytes = m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_ask;
+    uint64_t there, t = leave(s, &x->place, when, bytes, &there);
+    if (m->mem->order && m->order) {
+        orr_request r = {.line = x->line,
+                         .sectors = x->sectors,
+                         .kind = ORR_REQ_READ,
+                         .from = x->from,
+                         .time = there,
+                         .sm = s->id};
+        if (abt_order_note(s, &r)) return when;
+    }
+    orr_quick_reply a = orr_quick_load(m->memory, &x->place, x->sectors, x->from, there);
+    held_back(s, when, t, there, a.taken);
+    uint64_t sum = answer(s, s->port, x->sectors, a.done), n = s->times;
+    for (uint32_t k = 0; k + 1 < n; k++) {
+        a = orr_quick_load(m->memory, &twin[k], x->sectors, x->from, there);
+        sum += answer(s, twin_port(s, k), x->sectors, a.done);
+    }
+    if (n > 1) sum = (sum + n / 2) / n;
+    push_miss(s, sum);
+    return sum;
+}
+
+static void write_line(acore *s, const atrip *x, uint64_t when) {
+    const machine *m = s->m;
+    orr_request r = {.line = x->line, .sectors = x->sectors, .kind = ORR_REQ_WRITE, .from = x->from};
+    uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors);
+    if (x->sectors & (uint8_t)~x->whole) bytes += (uint32_t)m->gpu->xbar_mask; // which bytes
+    uint32_t at = (uint32_t)(x->line * 0x9e3779b97f4a7c15u >> 58);
+    bool joins = m->gpu->xbar_join && !m->mem->order;
+    if (joins && s->stores[at].line == x->line + 1 && s->stores[at].leaves >= when * ORR_TICKS) {
+        r.sectors = x->sectors & (uint8_t)~s->stores[at].sectors;
+        s->stores[at].sectors |= x->sectors;
+        if (!r.sectors) return;
+        bytes = 32 * orr_sectors_in(r.sectors);
+    }
+    uint64_t leaves = when * ORR_TICKS > s->send_free ? when * ORR_TICKS : s->send_free;
+    send(s, &x->place, &r, when, bytes, x->whole);
+    for (uint32_t k = 0; k + 1 < s->times; k++) {
+        r.sm = twin_sm(s, k);
+        orr_quick_change(s->m->memory, &s->m->twins[x - m->trips][k], &r, x->whole);
+    }
+    if (!joins) return;
+    s->stores[at].line = x->line + 1;
+    s->stores[at].leaves = leaves;
+    s->stores[at].sectors = x->sectors;
+}
+
+static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t when) {
+    orr_request r = {.line = x->line, .sectors = x->sectors, .from = x->from, .ops = x->lanes};
+    r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
+    uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors) + (uint32_t)s->m->gpu->xbar_mask;
+    uint64_t done = send(s, &x->place, &r, when, bytes, 0);
+    uint64_t sum = answered && done ? answer(s, s->port, x->sectors, done) : when, n = s->times;
+    for (uint32_t k = 0; k + 1 < n; k++) {
+        r.sm = twin_sm(s, k);
+        done = orr_quick_change(s->m->memory, &s->m->twins[x - s->m->trips][k], &r, 0).done;
+        if (answered) sum += answer(s, twin_port(s, k), x->sectors, done);
+    }
+    if (!answered) return 0;
+    if (n > 1) sum = (sum + n / 2) / n;
+    push_miss(s, sum);
+    return sum;
+}
+
+// ---- L1: first what its tags say, for all accesses of a segment, then the trips to L2 that follow from it:
+// meanwhile the host fetches what it knows of them
+// -----------------------------------------------------------------------------------------------------
+static inline atrip *new_trip(acore *s, awork *a, uint8_t kind, uint64_t line, uint8_t sectors) {
+    machine *m = s->m;
+    atrip *x = &m->trips[m->ntrips++];
+    a->ntrips++;
+    x->kind = kind;
+    x->line = line;
+    x->sectors = sectors;
+    x->from = line >= LOCAL_LINES ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
+    x->lag = 0;
+    x->index = a->whose;
+    x->place = orr_quick_find(m->memory, line, s->id, kind == TRIP_FILL || kind == TRIP_READ);
+    return x;
+}
+
+static inline uint8_t whole_of(const orr_gpu *g, uint8_t sectors) { // fetched together
+    if (g->l1_sector >= 128) return 0xf;
+    if (g->l1_sector >= 64) return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
+    return sectors;
+}
+
+// Sectors `need` of way v are asked for. When they come is not known before the trip is made: whoever else
+// wants the line waits for the trip.
+static inline void fetch_line(acore *s, awork *a, const orr_tag *l, uint32_t v, uint64_t line, uint8_t need,
+                              uint32_t lag) {
+    uint32_t number = s->m->ntrips;
+    atrip *x = new_trip(s, a, TRIP_FILL, line, need);
+    x->lag = lag;
+    x->set = l->set;
+    x->when = &l->when[v];
+    x->tag = l->tag;
+    x->way = (uint8_t)v;
+    x->before = l->set->coming >> v & 1 ? l->when[v] : 0;
+    l->set->sectors[v] |= need;
+    l->set->coming |= (uint16_t)(1u << v);
+    x->latest = l->set->latest;
+    l->set->latest = UINT32_MAX;
+    l->when[v] = UNKNOWN + number;
+    l->merged[v] = 1;
+}
+
+static inline void filled(const atrip *x, uint64_t t) {
+    orr_tag_set *set = x->set;
+    if (set->latest == UINT32_MAX) set->latest = x->latest;
+    if (set->latest < t) set->latest = (uint32_t)t;
+    if (set->tag[x->way] != x->tag || *x->when < UNKNOWN) return; // another has taken its place
+    *x->when = x->before > t ? x->before : (uint32_t)t;
+}
+
+// A way for a line that L1 does not have. Where to a line goes that is written back is not known any more:
+// beside the one that comes.
+static inline uint32_t take_way(acore *s, awork *a, const orr_tag *l, uint64_t line) {
+    uint32_t v = orr_tags_oldest(s->l1, l);
+    uint8_t dirty = orr_tags_dirty(l, v);
+    if (l->set->tag[v] && dirty) new_trip(s, a, TRIP_WRITE, line ^ 1, dirty)->whole = dirty;
+    orr_tags_put(l, v, l->tag);
+    return v;
+}
+
+// When the sectors of way v that are on their way have come; 0: they are there at t.
+static inline uint32_t coming(const orr_tag *l, uint32_t v, uint64_t t) {
+    return l->set->latest > t && l->set->coming >> v & 1 && l->when[v] > t ? l->when[v] : 0;
+}
+
+// L1 has some of the line, but not yet: all that is there of it is wanted when it comes, at `then`, or when a
+// trip of this segment has been made.
+static void wait_for(acore *s, awork *a, const orr_tag *l, uint32_t v, uint32_t then) {
+    machine *m = s->m;
+    bool full = l->merged[v] >= m->gpu->l1_merges; // no more can wait for it: the unit does
+    if (!full) l->merged[v]++;
+    if (then >= UNKNOWN) {
+        if (then - UNKNOWN >= m->ntrips) return;
+        atrip *x = &m->trips[m->ntrips++];
+        a->ntrips++;
+        x->kind = full ? TRIP_STAND : TRIP_JOIN;
+        x->before = then - UNKNOWN;
+    } else if (full) {
+        a->k.from = then;
+    } else if (then > a->ready) {
+        a->ready = then;
+    }
+}
+
+static void load_lines(acore *s, awork *a) {
+    const machine *m = s->m;
+    const orr_gpu *g = m->gpu;
+    const orr_coalesced *c = &m->lines;
+    access *k = &a->k;
+    bool local = k->space == ORR_SPACE_LOCAL;
+    bool bypass = (k->i->flags & ORR_TF_BYPASS) || (!local && !g->l1_global);
+    // one line after the other, as many cycles apart as all of them take together
+    uint32_t step = c->lines > 1 ? (k->cost << 16) / c->lines + 1 : 0, lag = a->lag << 16, hit = 0,
+             pending = 0;
+    for (uint32_t n = 0; n < c->lines; n++, lag += step) {
+        uint64_t line = c->line[n].line;
+        uint8_t sectors = c->line[n].sectors;
+        if (bypass) {
+            new_trip(s, a, TRIP_READ, line, sectors)->lag = lag >> 16;
+            continue;
+        }
+        orr_tag l = orr_tags_of(s->l1, line);
+        uint32_t v = orr_tags_find(&l);
+        uint8_t need = sectors;
+        if (v != ORR_NO_WAY) {
+            uint8_t have = sectors & orr_tags_valid(&l, v);
+            need &= (uint8_t)~have;
+            uint32_t then = have ? coming(&l, v, k->from + a->lag) : 0;
+            if (then) wait_for(s, a, &l, v, then);
+            *(then ? &pending : &hit) += orr_sectors_in(have);
+        } else {
+            v = take_way(s, a, &l, line);
+        }
+        orr_tags_touch(&l, v);
+        if (need)
+            fetch_line(s, a, &l, v, line, whole_of(g, need) & (uint8_t)~orr_tags_valid(&l, v), lag >> 16);
+    }
+    uint64_t times = s->times;
+    s->n.l1_hit[local][ORR_L1_LOAD] += times * hit;
+    s->n.l1_pending[local][ORR_L1_LOAD] += times * pending;
+    s->n.l1_miss[local][ORR_L1_LOAD] += times * (c->sectors - hit - pending);
+}
+
+static void store_lines(acore *s, awork *a) {
+    const machine *m = s->m;
+    const orr_gpu *g = m->gpu;
+    const orr_coalesced *c = &m->lines;
+    bool local = a->k.space == ORR_SPACE_LOCAL;
+    int policy = g->l1_write;
+    if (policy == ORR_WRITE_LOCAL) policy = local ? ORR_WRITE_BACK : ORR_WRITE_EVICT;
+    if (!local && !g->l1_global && policy == ORR_WRITE_THROUGH) policy = ORR_WRITE_EVICT;
+    uint32_t step = c->lines > 1 ? (a->k.cost << 16) / c->lines + 1 : 0, lag = a->lag << 16, hit = 0;
+    for (uint32_t n = 0; n < c->lines; n++, lag += step) {
+        uint64_t line = c->line[n].line;
+        uint8_t sectors = c->line[n].sectors, whole = m->whole[n];
+        orr_tag l = orr_tags_of(s->l1, line);
+        uint32_t v = orr_tags_find(&l);
+        if (v != ORR_NO_WAY) hit += orr_sectors_in(sectors & orr_tags_valid(&l, v));
+        if (policy == ORR_WRITE_EVICT) {
+            if (v != ORR_NO_WAY && !coming(&l, v, a->k.from + a->lag)) orr_tags_put(&l, v, 0);
+        } else {
+            if (v == ORR_NO_WAY && (g->l1_write_allocate || policy == ORR_WRITE_BACK))
+                v = take_way(s, a, &l, line);
+            if (v != ORR_NO_WAY) {
+                uint8_t part = sectors & (uint8_t) ~(orr_tags_valid(&l, v) | whole);
+                l.set->sectors[v] |= whole & sectors;
+                if (part && g->l1_write_miss == ORR_L1_FETCH)
+                    fetch_line(s, a, &l, v, line, part, lag >> 16);
+                else if (part && policy == ORR_WRITE_BACK)
+                    l.set->sectors[v] |= part;
+                if (policy == ORR_WRITE_BACK) l.set->sectors[v] |= (uint8_t)(sectors << 4);
+                orr_tags_touch(&l, v);
+            }
+            if (policy == ORR_WRITE_BACK && v != ORR_NO_WAY) continue;
+        }
+        atrip *x = new_trip(s, a, TRIP_WRITE, line, sectors);
+        x->lag = lag >> 16;
+        x->whole = whole;
+    }
+    s->n.l1_hit[local][ORR_L1_STORE] += (uint64_t)s->times * hit;
+    s->n.l1_miss[local][ORR_L1_STORE] += (uint64_t)s->times * (c->sectors - hit);
+}
+
+static void atomic_lines(acore *s, awork *a) {
+    const machine *m = s->m;
+    const orr_coalesced *c = &m->lines;
+    bool local = a->k.space == ORR_SPACE_LOCAL;
+    for (uint32_t n = 0; n < c->lines; n++) {
+        orr_tag l = orr_tags_of(s->l1, c->line[n].line);
+        uint32_t v = orr_tags_find(&l); // what L1 has of it is old now
+        if (v != ORR_NO_WAY) l.set->sectors[v] &= (uint8_t)~c->line[n].sectors;
+        atrip *x = new_trip(s, a, TRIP_ATOMIC, c->line[n].line, c->line[n].sectors);
+        x->lag = n * a->k.cost / c->lines;
+        x->lanes = m->lanes[n];
+    }
+    s->n.l1_miss[local][ORR_L1_ATOMIC] += (uint64_t)s->times * c->sectors;
+}
+
+// Global and local memory: what L1 has of it, and when that is there.
+void abt_lines_look_up(acore *s, awork *a) {
+    const machine *m = s->m;
+    const orr_coalesced *c = &m->lines;
+    bool local = a->k.space == ORR_SPACE_LOCAL;
+    int kind = a->x->kind;
+    uint64_t times = s->times;
+    s->n.l1_requests[local][kind] += times;
+    s->n.l1_tags += times * c->lines;
+    s->n.l1_sectors[local][kind] += times * c->sectors;
+    if (m->perfect)
+        s->n.l1_hit[local][kind] += times * c->sectors;
+    else if (kind == ORR_L1_LOAD)
+        load_lines(s, a);
+    else if (kind == ORR_L1_STORE)
+        store_lines(s, a);
+    else
+        atomic_lines(s, a);
+}
+
+// And what L1 does not have.
+void abt_lines_travel(acore *s, const awarp *w, awork *a) {
+    machine *m = s->m;
+    const ablock *b = &s->blocks[w->block];
+    if (b->ntwins) find_twins(s, w, a, b);
+    access *k = &a->k;
+    atrip *x = &m->trips[a->trip];
+    uint64_t latency = m->c->l1_latency;
+    bool answered = k->i->flags & ORR_TF_LOAD;
+    for (uint32_t n = 0; n < a->ntrips; n++, x++) {
+        uint64_t t = 0;
+        switch (x->kind) {
+        case TRIP_JOIN: t = m->trips[x->before].done; break;
+        case TRIP_STAND:
+            t = m->trips[x->before].done;
+            if (k->from < t) k->from = t;
+            break;
+        case TRIP_FILL:
+        case TRIP_READ:
+            make_room(s, k);
+            t = read_line(s, x, k->from + latency + x->lag);
+            if (x->kind == TRIP_FILL) filled(x, t);
+            break;
+        case TRIP_ATOMIC:
+            if (answered) make_room(s, k);
+            t = atomic_line(s, x, answered, k->from + latency + x->lag);
+            break;
+        default: write_line(s, x, k->from + latency + x->lag);
+        }
+        x->done = t;
+        if (t > a->ready) a->ready = t;
+    }
+}
