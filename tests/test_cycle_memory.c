@@ -424,6 +424,19 @@ static void test_local(void **state) {
         ran_free(&x);
         kern_free(k);
     }
+    // A hit takes five cycles less where local memory has 25 of its own instead of L1's 30; what misses does
+    // not.
+    uint64_t took[2][2];
+    for (int hits = 0; hits < 2; hits++)
+        for (int own = 0; own < 2; own++) {
+            kern *k = kern_new(1, 32);
+            more(k, hits ? "LDL R1 <- R2 @0 +0\nLDL R4 <- R1 @0 +0\nFFMA R3 <- R4\nEXIT"
+                         : "LDL R1 <- R2 @0 +0\nFFMA R3 <- R1\nEXIT");
+            took[hits][own] = own ? cycles_of(GPU("l1.local_latency=25"), k) : cycles_of(GPU(), k);
+        }
+    assert_int_equal(took[0][0], took[0][1]);
+    assert_int_equal(took[1][0] - took[0][0], 30);
+    assert_int_equal(took[1][1] - took[0][1], 25);
 }
 
 // ---- generic addresses

@@ -630,13 +630,15 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
     }
 }
 
-// A kernel has ended when its last store has reached L2 and the SM has heard of it.
+// A kernel has ended when its last store has reached L2, and when it is certain that all have (launch.drain).
 static void drain(engine *x) {
     cycle *c = x->c;
     run_partitions(x, UINT64_MAX);
     orr_memsys_stats m;
     orr_memsys_stats_sum(c->mem, &m);
-    uint64_t end = (m.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
+    uint64_t drain = (uint64_t)c->gpu->launch_drain, end = (m.last + ORR_TICKS - 1) / ORR_TICKS;
+    if (!drain) end = (m.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
+    if (m.requests) x->out->cycles += drain;
     if (m.requests && end > x->out->cycles) x->out->cycles = end;
     if (x->out->cycles > x->until) x->until = x->out->cycles;
     sample(x); // what the memory did after the last window
@@ -661,6 +663,9 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         memset(k, 0, sizeof *k);
     }
     c->in_order = c->kernel->machine;
+    uint32_t frame = c->kernel->nfuncs ? c->kernel->funcs[0].local_bytes : 0;
+    for (c->frame_lines = 16; c->frame_lines * 4 < frame && c->frame_lines < MAX_FRAME; c->frame_lines *= 2)
+        continue;
     c->order = c->perfect ? NULL : cyc_order_new(c->kernel, c);
     fit_program(&x);
     for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ);

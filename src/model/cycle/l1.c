@@ -316,7 +316,6 @@ bool cyc_l1_lines(sm *s, const work *k) {
     uint64_t when = s->lsu_busy_from + c->l1_latency;
     for (; s->head_line < x->lines; s->head_line++) {
         orr_line_access l = x->line[s->head_line];
-        if (k->local) l.line += LOCAL_LINES + s->head_local;
         uint64_t t = when + s->head_line * s->head_cost / x->lines,
                  missed = s->head_missed * c->miss_interval;
         if (t < when + missed) t = when + missed;

@@ -113,10 +113,17 @@ static uint32_t words_of(const orr_access *a, uint32_t bytes) {
     return n ? n : 1;
 }
 
-// Where a warp's local memory begins, in lines. The sets of L1 are found by folded bits (cache.h): those of
-// warps that are together on the SM are spread evenly over all of them.
-static uint64_t local_of(const sm *s, const warp *w) {
-    return ((uint64_t)s->id * 4096 + (uint64_t)w->slot * s->c->nsched + w->sched) << 21;
+// The lines of the access at hand in local memory, which has line numbers of its own, far from all others.
+// The frames of an SM's warps lie side by side; what a warp has beyond its kernel's frame (callees', a deep
+// stack) lies behind those of all.
+static void place_local(sm *s, const warp *w) {
+    const cycle *c = s->c;
+    uint64_t n = ((uint64_t)s->id * c->per_sched + w->slot) * c->nsched + w->sched;
+    for (uint32_t k = 0; k < s->head.lines; k++) {
+        uint64_t line = s->head.line[k].line;
+        s->head.line[k].line =
+            LOCAL_LINES + (line / c->frame_lines << 36) + n * c->frame_lines + line % c->frame_lines;
+    }
 }
 
 // Works the instruction off at `t`; false: it is now the half-done head.
@@ -171,7 +178,7 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
     }
     if (k.local) {
         orr_coalesce_local(a, i->bytes, &s->head);
-        s->head_local = local_of(s, warp_of(s, q->warp));
+        place_local(s, warp_of(s, q->warp));
     } else {
         enum orr_coalescing how =
             i->flags & ORR_TF_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)c->coalesce;

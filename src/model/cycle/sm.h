@@ -20,7 +20,8 @@
 #define MAX_POOLS  128
 #define MAX_GROUPS 16 // of asynchronous copies a warp can have open
 #define NO_GROUP   255
-#define MAX_SPANS  20000 // of one SM in a timeline
+#define MAX_FRAME  (1u << 18) // lines: local memory of a warp
+#define MAX_SPANS  20000      // of one SM in a timeline
 
 // What an access has to do with other warps (order.c). SPINS: nothing else is done until it succeeds; AGAIN:
 // that is when nobody was faster.
@@ -235,7 +236,6 @@ typedef struct sm {
     orr_coalesced head;
     uint32_t head_line, head_cost;
     uint32_t head_missed; // of its lines
-    uint64_t head_local;  // its lines in local memory begin here
     bool head_is_local;
     orr_access head_access;
     uint8_t head_order;         // ORDER_*
@@ -347,6 +347,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t coalesce;
     uint32_t lsu_banks;
     uint32_t lsu_scheds, lsu_places, lsu_all; // schedulers of a queue, its places, those of all
+    uint64_t frame_lines;                     // of a warp in local memory
     uint32_t miss_interval;                   // of L1 for a line that misses
     uint32_t l1_cycle_bytes;
     uint32_t pass_cycles; // of shared memory's banks, 4 bytes each
@@ -419,7 +420,7 @@ static inline bool cyc_port_waits(const orr_request *r, uint64_t until) {
     return r->kind == ORR_REQ_WRITE && !r->order && r->time >= until && r->partition != UINT32_MAX;
 }
 void cyc_port_handed_over(sm *s, uint64_t until);
-void cyc_port_share(cycle *c);                             // between two windows: what SMs share
+void cyc_port_share(cycle *c);                            // between two windows: what SMs share
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
 
 // ---- fetch.c: instruction caches -------------------------------------------------------------------------
