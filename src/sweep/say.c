@@ -198,8 +198,8 @@ static void json_point(const orr_sweep *s, size_t k, orr_text *out) {
         else
             orr_text_json(out, value(s, k, a));
     }
-    orr_text_add(out, "}, \"state\": \"%s\", \"kept\": %s, \"same\": %s", state_name[p->state],
-                 p->kept ? "true" : "false", p->same ? "true" : "false");
+    orr_text_add(out, "}, \"state\": \"%s\", \"kept\": %s%s", state_name[p->state],
+                 p->kept ? "true" : "false", p->same ? ", \"same\": true" : "");
     if (p->state == ORR_POINT_DONE) {
         orr_text_add(out, ", \"cycles\": ");
         add_number(out, p->total.cycles);
