@@ -112,6 +112,48 @@ static void test_convoy_barrier(void **state) {
     assert_in_range(takes(GPU(), k), 61 + 7, 71 + 7 + 8 + 8);
 }
 
+// SMs that do the same are simulated as one, four of them: eight SMs that hold one block each take six blocks
+// one after the other, 6 * 192. On six SMs, of which one of four has no fourth: 48 / 6 of them. One block
+// takes 200 cycles more: by 6 * 192 seven SMs have done 42, the one that had it is at its fifth, and the 48th
+// begins.
+static void test_twins(void **state) {
+    (void)state;
+    assert_int_equal(takes(GPU("sm.count=8", "limit.sm_blocks=1"), chain(48, 32)), 6 * 192);
+    assert_int_equal(takes(GPU("sm.count=6", "limit.sm_blocks=1"), chain(48, 32)), 8 * 192);
+    kern *k = kern_new(48, 32);
+    more(k, "block tb 17");
+    for (int n = 0; n < 20; n++) more(k, "FFMA R1 <- R1 R2 R3");
+    more(k, "block");
+    for (int n = 0; n < 20; n++) more(k, "FFMA R1 <- R1 R2 R3");
+    more(k, "EXIT");
+    assert_int_equal(takes(GPU("sm.count=8", "limit.sm_blocks=1"), k), 7 * 192);
+}
+
+// And each has lines of its own: 48 blocks of four warps, a line of four sectors for each warp, all of them
+// from memory; those that load one and the same line load it once from memory. What all of them do is
+// counted.
+static void test_twins_memory(void **state) {
+    (void)state;
+    for (int same = 0; same < 2; same++) {
+        orr_gpu *g = GPU("sm.count=8", "limit.sm_blocks=1");
+        kern *k = kern_new(48, 128);
+        more(k, same ? "LDG R1 <- R9 @0x10000\nFFMA R2 <- R1\nEXIT"
+                     : "LDG R1 <- R9 @0x10000 w128\nFFMA R2 <- R1\nEXIT");
+        orr_result r = {0};
+        orr_launch_result l = launch_on(g, k, 1, NULL, &r);
+        assert_int_equal(l.blocks, 48);
+        assert_int_equal(l.warp_insts, 48 * 4 * 3);
+        assert_int_equal(l.thread_insts, 48 * 4 * 3 * 32);
+        assert_true(l.counters[ORR_C_WARPS_LAUNCHED] == 48 * 4);
+        assert_true(l.counters[ORR_C_L1_SECTORS] == 48 * 4 * 4);
+        assert_true(l.counters[ORR_C_L1_TAGS] == 48 * 4);
+        assert_true(l.counters[ORR_C_DRAM_READ] == (same ? 4 : 48 * 4 * 4));
+        orr_result_free(&r);
+        orr_gpu_free(g);
+        kern_free(k);
+    }
+}
+
 // 50 that are independent: a unit of 4 lanes takes one every 8 cycles.
 static void test_units(void **state) {
     (void)state;
@@ -319,11 +361,23 @@ static void test_format(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),   cmocka_unit_test(test_slots),   cmocka_unit_test(test_units),
-        cmocka_unit_test(test_blocks),  cmocka_unit_test(test_barrier), cmocka_unit_test(test_control),
-        cmocka_unit_test(test_perfect), cmocka_unit_test(test_memory),  cmocka_unit_test(test_l2),
-        cmocka_unit_test(test_queue),   cmocka_unit_test(test_alone),   cmocka_unit_test(test_file),
-        cmocka_unit_test(test_format),  cmocka_unit_test(test_convoy),  cmocka_unit_test(test_convoy_barrier),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_control),
+        cmocka_unit_test(test_perfect),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_l2),
+        cmocka_unit_test(test_queue),
+        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_format),
+        cmocka_unit_test(test_convoy),
+        cmocka_unit_test(test_twins),
+        cmocka_unit_test(test_twins_memory),
+        cmocka_unit_test(test_convoy_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
