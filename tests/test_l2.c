@@ -499,20 +499,85 @@ static void again(void **state) {
     bench_free(b);
 }
 
-// Loads of a line are answered with one lookup, up to four. Lookups: line 0 at 0, line 1 at 10, line 0 again
-// at 20, its other sector at 30.
+// Loads of a line are answered with one lookup, up to four, the last of its four sectors 3 cycles later.
+// Lookups: line 0 at 0, line 1 at 10, line 0 again at 20, one sector of it at 30.
 static void joined(void **state) {
     (void)state;
     bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.lookup=10", NULL});
     orr_memsys_copy(b->m, 0, 1024);
-    orr_request r[] = {reading(0, 0, 1), reading(0, 0, 1), reading(0, 1, 1), reading(0, 0, 1),
-                       reading(0, 0, 1), reading(0, 0, 1), reading(0, 0, 2)};
+    orr_request r[] = {reading(0, 0, 15), reading(0, 0, 15), reading(0, 1, 15), reading(0, 0, 15),
+                       reading(0, 0, 15), reading(0, 0, 15), reading(0, 0, 2)};
     go(b, r, COUNT(r));
-    static const uint32_t at[] = {0, 10, 10, 20, 20, 20, 30}; // the turn comes when the lookup before ends
+    static const uint32_t at[] = {3, 10, 13, 20, 20, 23, 30}; // the turn comes when the lookup before ends
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
-    assert_int_equal(b->s.joined, 3);
-    assert_int_equal(b->s.read[ORR_FROM_GLOBAL], 4);
+    assert_int_equal(b->s.joined, 12);
+    assert_int_equal(b->s.read[ORR_FROM_GLOBAL], 13);
     assert_int_equal(b->s.requests, 4);
+    bench_free(b);
+}
+
+// Of part of a line only one that comes right behind another of it is: the second, not the fourth.
+static void joined_in_part(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.lookup=10", NULL});
+    orr_memsys_copy(b->m, 0, 1024);
+    orr_request r[] = {reading(0, 0, 1), reading(0, 0, 1), reading(0, 1, 1), reading(0, 0, 1)};
+    go(b, r, COUNT(r));
+    static const uint32_t at[] = {0, 10, 10, 20};
+    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
+    assert_int_equal(b->s.joined, 1);
+    assert_int_equal(b->s.requests, 3);
+    bench_free(b);
+}
+
+// A line can be stored to every 10 cycles: line 1 at 0, again at 10, line 2 at 11, a load at 12; and 1,000
+// cycles later lines 1 and 2 at once, and the load behind them.
+static void stored_again(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.store_again=10", NULL});
+    orr_memsys_copy(b->m, 0, 128);
+    orr_request r[] = {storing(0, 1, 0, 32), storing(0, 1, 0, 32),    storing(0, 2, 0, 32),
+                       reading(0, 0, 1),     storing(1000, 1, 0, 32), storing(1000, 2, 0, 32),
+                       reading(1000, 0, 1)};
+    go(b, r, COUNT(r));
+    ANSWERED(b, 3, 12);
+    ANSWERED(b, 6, 1002);
+    bench_free(b);
+}
+
+// Byte masks for two lines: the third line that is stored to in part has the first's sector read and written,
+// and takes the slice 8 cycles more. Later the first is there whole, the second has to be read; and a line
+// that is stored to whole needs no mask.
+static void partial_lines(void **state) {
+    (void)state;
+    bench *b =
+        bench_of((const char *const[]){"l2.partial_lines=2", "l2.partial_fill=8", "l2.partial=0", NULL});
+    orr_memsys_copy(b->m, 9 * 128, 128);
+    orr_request r[] = {storing(0, 0, 0, 4),    storing(10, 0, 4, 8), storing(20, 1, 0, 4),
+                       storing(30, 5, 0, 128), reading(40, 9, 1),    storing(1000, 2, 0, 4),
+                       reading(1000, 9, 1),    reading(2000, 0, 1),  reading(3000, 1, 1)};
+    go(b, r, COUNT(r));
+    ANSWERED(b, 4, 40);
+    ANSWERED(b, 6, 1009);
+    ANSWERED(b, 7, 2000);
+    ANSWERED(b, 8, 3200);
+    assert_int_equal(b->s.dram_read, 2);
+    assert_int_equal(b->s.fetched_for_write, 2);
+    assert_int_equal(b->s.written_back, 1);
+    bench_free(b);
+}
+
+// Two units: the four sectors of a line are read in as many cycles, and in half of one when it was worked on
+// before; line 4 takes the place of line 0.
+static void worked_on(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.atomic_units=2", NULL});
+    orr_memsys_copy(b->m, 0, 1024);
+    orr_request r[] = {atomic(0, 0, 4, false), atomic(100, 0, 4, false), atomic(200, 4, 4, false),
+                       atomic(300, 0, 4, false)};
+    for (uint32_t i = 0; i < COUNT(r); i++) r[i].sectors = 15;
+    go(b, r, COUNT(r));
+    assert_int_equal(b->s.slice_busy, CYCLES(4 + 4 + 4) + CYCLES(1) / 2);
     bench_free(b);
 }
 
@@ -809,19 +874,36 @@ static void odd_machines(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hits),          cmocka_unit_test(order),
-        cmocka_unit_test(behind),        cmocka_unit_test(wide_port),
-        cmocka_unit_test(misses),        cmocka_unit_test(merging),
-        cmocka_unit_test(miss_limit),    cmocka_unit_test(validate),
-        cmocka_unit_test(fetch),         cmocka_unit_test(evictions),
-        cmocka_unit_test(store_stream),  cmocka_unit_test(atomics),
-        cmocka_unit_test(atomics_write), cmocka_unit_test(larger_sectors),
-        cmocka_unit_test(clocks),        cmocka_unit_test(copies),
-        cmocka_unit_test(restart),       cmocka_unit_test(partitions),
-        cmocka_unit_test(halves),        cmocka_unit_test(halves_any_windows),
-        cmocka_unit_test(again),         cmocka_unit_test(joined),
-        cmocka_unit_test(met),           cmocka_unit_test(refused),
-        cmocka_unit_test(any_windows),   cmocka_unit_test(odd_machines),
+        cmocka_unit_test(hits),
+        cmocka_unit_test(order),
+        cmocka_unit_test(behind),
+        cmocka_unit_test(wide_port),
+        cmocka_unit_test(misses),
+        cmocka_unit_test(merging),
+        cmocka_unit_test(miss_limit),
+        cmocka_unit_test(validate),
+        cmocka_unit_test(fetch),
+        cmocka_unit_test(evictions),
+        cmocka_unit_test(store_stream),
+        cmocka_unit_test(atomics),
+        cmocka_unit_test(atomics_write),
+        cmocka_unit_test(larger_sectors),
+        cmocka_unit_test(clocks),
+        cmocka_unit_test(copies),
+        cmocka_unit_test(restart),
+        cmocka_unit_test(partitions),
+        cmocka_unit_test(halves),
+        cmocka_unit_test(halves_any_windows),
+        cmocka_unit_test(again),
+        cmocka_unit_test(joined),
+        cmocka_unit_test(met),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(joined_in_part),
+        cmocka_unit_test(stored_again),
+        cmocka_unit_test(partial_lines),
+        cmocka_unit_test(worked_on),
+        cmocka_unit_test(any_windows),
+        cmocka_unit_test(odd_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,6 +119,16 @@ static void answer(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *
     happened(p, t);
 }
 
+// How long an atomic takes a unit.
+static uint64_t work_of(const orr_l2_config *c, uint64_t ops, uint64_t quarters) {
+    return ops || quarters ? ops * c->atomic + quarters * c->atomic / 4 : c->atomic;
+}
+
+// Which of a slice's units for atomics a line has.
+static uint32_t unit_of(const orr_l2_config *c, uint64_t line) {
+    return (uint32_t)(line ^ line >> 1 ^ line >> 2 ^ line >> 3) & c->atomic_units;
+}
+
 // All sectors of a load or an atomic are here.
 static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
@@ -131,7 +141,7 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
         answer(p, s, t, w, out);
         return;
     }
-    uint32_t u = (uint32_t)w->line & p->c->atomic_units;
+    uint32_t u = unit_of(p->c, w->line);
     t = max(t, s->atomic_free[u]);
     if (w->slow) {
         if (s->slow_line[u] == w->line && s->slow_sectors[u] & w->sectors) t = max(t, s->slow_until[u]);
@@ -139,9 +149,9 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
         s->slow_sectors[u] = w->sectors;
         s->slow_until[u] = t + p->c->atomic_again;
     }
-    t += w->ops || w->quarters ? w->ops * p->c->atomic + w->quarters * p->c->atomic / 4 : p->c->atomic;
+    t += work_of(p->c, w->ops, w->quarters);
     s->atomic_free[u] = t;
-    happened(p, t);
+    if (w->hit) happened(p, t);
     if (w->kind != ORR_REQ_ATOMIC) {
         if (w->told)
             *ORR_PUSH(out) = (orr_reply){.time = w->far ? t + p->c->far : t, .sm = w->sm, .token = w->token};
@@ -301,6 +311,51 @@ static bool blocked_by_misses(const orr_l2 *p, orr_l2_slice *s, uint32_t i) {
     return true;
 }
 
+// ---- sectors that are there in part ---------------------------------------------------------------
+// Byte masks are kept for so many lines (l2.partial_lines). When one more is stored to in part, the sectors
+// of the one that has been so for longest are read from DRAM, and written back whole.
+
+static uint8_t in_part(const orr_cache_line *l) { return l->dirty & ~l->valid & ~l->pending; }
+
+// The oldest that is still there in part; ORR_NO_LINE: there is room for one more.
+static uint32_t oldest_part(const orr_l2 *p, orr_l2_slice *s) {
+    while (s->part_n) {
+        uint32_t i = orr_cache_find(&s->cache, s->part[s->part_head]);
+        if (i != ORR_NO_LINE && in_part(&s->cache.line[i])) return s->part_n < p->c->parts ? ORR_NO_LINE : i;
+        s->part_head = s->part_head + 1 == p->c->parts ? 0 : s->part_head + 1;
+        s->part_n--;
+    }
+    return ORR_NO_LINE;
+}
+
+// Room for one more. False: the slice is blocked.
+static bool room_for_part(orr_l2 *p, uint32_t slice, uint64_t t) {
+    orr_l2_slice *s = &p->slice[slice];
+    uint32_t i = oldest_part(p, s);
+    if (i == ORR_NO_LINE) return true;
+    orr_cache_line *l = &s->cache.line[i];
+    uint64_t line;
+    if (blocked_by_misses(p, s, i)) return false;
+    if (orr_dram_full(channel_of(p, slice, l->tag, &line))) {
+        s->blocked = BLOCKED_WRITES;
+        p->stuck = true;
+        return false;
+    }
+    uint8_t want = in_part(l);
+    uint32_t m = fetch(p, slice, i, l->tag, want, t);
+    p->misses.at[m].clean = true;
+    p->stats.fetched_for_write += (uint64_t)orr_popc(want);
+    s->part_time = (uint64_t)orr_popc(want) * p->c->part_fill;
+    s->part_head = s->part_head + 1 == p->c->parts ? 0 : s->part_head + 1;
+    s->part_n--;
+    return true;
+}
+
+static void add_part(const orr_l2 *p, orr_l2_slice *s, uint64_t tag) {
+    uint32_t at = s->part_head + s->part_n++;
+    s->part[at < p->c->parts ? at : at - p->c->parts] = tag;
+}
+
 // A store. False: the slice is blocked, and nothing was done.
 static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
     orr_cache *c = &p->slice[slice].cache;
@@ -311,7 +366,10 @@ static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
     uint8_t part = r->sectors & ~whole & ~here, want = 0;
     if (p->c->fetch) want = part & ~coming;
     if (want && blocked_by_misses(p, &p->slice[slice], i)) return false;
+    bool one_more = part & ~coming && p->c->parts && (i == ORR_NO_LINE || !in_part(&c->line[i]));
+    if (one_more && !room_for_part(p, slice, t)) return false;
     if (i == ORR_NO_LINE && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE) return false;
+    if (one_more) add_part(p, &p->slice[slice], r->line);
 
     orr_cache_touch(c, i);
     orr_cache_line *l = &c->line[i];
@@ -420,10 +478,22 @@ static uint64_t input_at(const orr_l2 *p, const orr_l2_slice *s) {
     if (!s->in_n || s->blocked) return NEVER;
     const orr_request *r = &s->in[s->in_head];
     uint64_t t = max(r->time, s->in_free);
+    if (r->kind == ORR_REQ_WRITE && !(r->line & ORR_L2_FAR)) {
+        const orr_l2_stored *last = &s->stored[r->line % ORR_L2_STORED];
+        return last->line == r->line ? max(t, last->until) : t;
+    }
     if (r->kind < ORR_REQ_ATOMIC || r->kind == DROP || r->line & ORR_L2_FAR) return t;
-    uint64_t busy = s->atomic_free[r->line & p->c->atomic_units];
+    uint64_t busy = s->atomic_free[unit_of(p->c, r->line)];
     return p->c->atomic_units ? max(t, busy > p->c->atomic_ahead ? busy - p->c->atomic_ahead : 0)
                               : max(t, busy);
+}
+
+// An atomic's sectors are read one after the other, unless its line is one of those that the units have.
+static uint64_t atomic_takes(const orr_l2_config *c, orr_l2_slice *s, uint64_t line, uint64_t sectors) {
+    uint64_t *at = &s->worked[line % ORR_L2_WORKED];
+    bool has = *at == line + 1;
+    *at = line + 1;
+    return has ? c->cycle / 2 : sectors * c->cycle;
 }
 
 static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
@@ -440,16 +510,19 @@ static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
         takes = 0;
     } else if (r->kind != ORR_REQ_READ && r->line & ORR_L2_FAR) {
         passes(p, slice, r, t);
-        if (r->kind == ORR_REQ_WRITE) takes = max(takes, n * p->c->sector);
+        takes = max(takes, n * (r->kind == ORR_REQ_WRITE ? p->c->sector : p->c->cycle));
     } else if (r->kind == ORR_REQ_WRITE) {
         if (!store(p, slice, r, t)) return;
         uint64_t part = n - (uint64_t)orr_popc(whole_sectors(r)); // read and written
-        takes = max(takes, (n - part) * p->c->write_sector + part * p->c->write_part);
+        takes = max(takes, (n - part) * p->c->write_sector + part * p->c->write_part) + s->part_time;
+        s->part_time = 0;
+        s->stored[r->line % ORR_L2_STORED] = (orr_l2_stored){r->line, t + p->c->write_again};
     } else {
         if (!load(p, slice, r, t, out)) return;
         if (r->kind == ORR_REQ_READ && r->line == s->last) takes = max(takes, p->c->again);
         s->last = r->line;
         takes = max(takes, n * p->c->sector);
+        if (r->kind >= ORR_REQ_ATOMIC && p->c->atomic_units) takes = atomic_takes(p->c, s, r->line, n);
     }
     s->in_free = t + takes;
     // An average over 16, of those that were waiting; where none waits it is as fast as it can be.
@@ -476,6 +549,12 @@ static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     if (l) {
         l->pending &= ~e->sectors;
         l->valid |= e->sectors;
+        if (miss->clean) {
+            uint8_t whole = e->sectors & l->dirty;
+            l->dirty &= (uint8_t)~whole;
+            p->stats.written_back += (uint64_t)orr_popc(whole);
+            if (whole) ask(p, miss->slice, l->tag, whole, true, e->time, NONE);
+        }
     }
     uint32_t left = NONE, last = NONE, next;
     for (uint32_t w = miss->head; w != NONE; w = next) {
@@ -497,7 +576,6 @@ static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     }
     miss->head = left;
     miss->tail = last;
-    happened(p, e->time);
     unblock(s, BLOCKED_LINES, e->time);
     if (--miss->open) return;
     if (l) l->user = NONE;

@@ -20,8 +20,11 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t again;            // a load from the line of the one before
     uint64_t write_sector;     // a sector of a store
     uint64_t write_part;       // one of which it does not write every byte
+    uint64_t write_again;      // from a store to the next one to its line
+    uint64_t part_fill;        // a sector that is completed because there are too many
+    uint32_t parts;            // lines of a slice with sectors that are there in part; 0: any number
     uint64_t atomic_again;     // until the next sum of floating-point numbers on the same sector
-    uint32_t atomic_units;     // of a slice, less one: a line's lowest bit says which
+    uint32_t atomic_units;     // of a slice, less one
     uint64_t atomic_ahead;     // that the input may be ahead of a unit
     uint64_t atomic_more;      // until an atomic's result leaves, besides the time it takes its turn
     bool copies;               // halves that keep copies of each other's lines (l2.copies)
@@ -51,6 +54,7 @@ typedef struct orr_l2_miss { // a line on its way
     uint32_t slice;
     uint32_t open;       // times it was asked for and has not come
     bool copy;           // of the other half's
+    bool clean;          // it is written to DRAM when it has come
     uint32_t head, tail; // waiters, in order; of the free ones: next
 } orr_l2_miss;
 
@@ -81,7 +85,13 @@ typedef struct orr_l2_met { // a load that later ones of its GPC may be answered
     uint8_t n; // so many so far, it among them; 0: there is none
     uint8_t sectors;
 } orr_l2_met;
-#define ORR_L2_MET 64
+#define ORR_L2_MET 512
+
+typedef struct orr_l2_stored { // a line that was stored to, and when it can be again
+    uint64_t line, until;
+} orr_l2_stored;
+#define ORR_L2_STORED 16
+#define ORR_L2_WORKED 4 // micro/contention: four lines are as many as a slice's units work on at full speed
 
 typedef struct orr_l2_slice {
     orr_cache cache; // tags: lines of this slice, counted densely
@@ -97,6 +107,11 @@ typedef struct orr_l2_slice {
     uint64_t last;  // the line that its last load was from
     uint64_t pace;  // between two that waited, on average: how fast a queue gets shorter
     orr_l2_met met[ORR_L2_MET];
+    orr_l2_stored stored[ORR_L2_STORED];
+    uint64_t worked[ORR_L2_WORKED]; // lines of the last atomics, + 1
+    uint64_t *part;                 // lines with sectors that are there in part, as they became so: a ring
+    uint32_t part_head, part_n;
+    uint64_t part_time; // that completing one takes the input, not taken yet
     uint64_t *asked[2]; // bits of SMs that have asked for a line of this half, of the other
 } orr_l2_slice;
 

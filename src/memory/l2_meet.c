@@ -53,7 +53,7 @@ bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
             orr_l2_wait_for(p, &p->misses.at[l->user], &w);
         }
         reply = needs ? NEVER : t;
-    } else if (r->time > reply + p->c->merge_time) {
+    } else if (r->time > reply + p->c->merge_time || (r->sectors != 15 && r->line != s->last)) {
         return false;
     }
     e->n++;

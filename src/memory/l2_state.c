@@ -31,6 +31,9 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     double write = g->l2_write_bandwidth > 0 ? g->l2_write_bandwidth : g->l2_bandwidth;
     c->write_sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / write));
     c->write_part = max(c->write_sector, (uint64_t)llround(cycle * g->l2_partial));
+    c->part_fill = (uint64_t)llround(cycle * g->l2_partial_fill);
+    c->write_again = (uint64_t)llround(cycle * g->l2_store_again);
+    c->parts = c->fetch ? 0 : (uint32_t)((g->l2_partial_lines + g->l2_slices - 1) / g->l2_slices);
     c->atomic_again = (uint64_t)llround(cycle * g->l2_atomic_again);
     c->atomic_units = g->l2_atomic_units > 1;
     c->atomic_ahead = ATOMIC_AHEAD * c->cycle;
@@ -103,12 +106,14 @@ void orr_l2_reset(orr_l2 *p) {
         orr_l2_slice *s = &p->slice[i];
         s->in_head = s->in_n = s->misses = 0;
         s->blocked = 0;
-        s->in_free = s->out_free = s->taken = 0;
+        s->in_free = s->out_free = s->taken = s->part_time = 0;
         s->last = NEVER;
         memset(s->atomic_free, 0, sizeof s->atomic_free);
         memset(s->slow_until, 0, sizeof s->slow_until);
         s->pace = p->c->cycle;
         memset(s->met, 0, sizeof s->met);
+        memset(s->stored, 0, sizeof s->stored);
+        memset(s->worked, 0, sizeof s->worked);
         for (int k = 0; k < 2; k++) memset(s->asked[k], 0, p->words * sizeof *s->asked[k]);
     }
     p->ahead.n = p->back.n = 0;
@@ -131,6 +136,8 @@ void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_
         p->slice[i / 2].asked[i % 2] = orr_calloc(p->words, sizeof *p->slice->asked[0]);
     for (uint32_t i = 0; i < slices; i++)
         orr_cache_init(&p->slice[i].cache, bytes, ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed, !c->fetch);
+    for (uint32_t i = 0; c->parts && i < slices; i++)
+        p->slice[i].part = orr_calloc(c->parts, sizeof *p->slice[i].part);
     for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d);
     orr_l2_reset(p);
 }
@@ -139,6 +146,7 @@ void orr_l2_free(orr_l2 *p) {
     for (uint32_t i = 0; i < p->slices; i++) {
         orr_cache_free(&p->slice[i].cache);
         free(p->slice[i].in);
+        free(p->slice[i].part);
         free(p->slice[i].asked[0]);
         free(p->slice[i].asked[1]);
     }
