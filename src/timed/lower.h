@@ -75,6 +75,7 @@ typedef struct minst {
 
 // ---- what an operand is made of ------------------------------------------------------------------
 #define BANK4 0x40000000u
+#define BANK3 0x20000000u // variables in constant memory: | their number << 16
 enum leaf_kind { LEAF_NONE, LEAF_REG, LEAF_IMM, LEAF_CONST, LEAF_SHARED };
 typedef struct leaf { // 32 bits
     uint8_t kind;

@@ -271,16 +271,26 @@ static void plan_uniform(lower *l) {
 }
 
 // ---- predication ---------------------------------------------------------------------------------
-#ifndef PREDICATED
-#define PREDICATED 10
-#endif
-// instructions that ptxas rather predicates than branches around (docs/lowering.md)
+// Instructions that ptxas rather predicates than branches around: without loads, with (docs/lowering.md).
+enum { BODY_PLAIN = 7, BODY_LOADING = 18 };
+
+static uint32_t most_of(const lower *l, const orr_block *b) {
+    for (uint32_t i = b->first; i < b->first + b->count; i++)
+        if ((orr_ops[l->k->insts[i].op].flags & ORR_F_LOAD) && orr_inst_traced(&l->k->insts[i]))
+            return BODY_LOADING;
+    return BODY_PLAIN;
+}
 
 static uint32_t cost(const lower *l, const orr_block *b) {
     uint32_t n = 0;
     for (uint32_t i = b->first; i < b->first + b->count; i++)
         n += !(l->todo[i] & (DO_SKIP | DO_VIEW)) && l->k->insts[i].op != ORR_OP_BRA;
     return n;
+}
+
+static bool fits_both(const lower *l, const orr_block *a, const orr_block *b) {
+    uint32_t x = most_of(l, a), y = most_of(l, b);
+    return cost(l, a) + cost(l, b) <= (x > y ? x : y);
 }
 
 // May the whole block run under a predicate?
@@ -296,7 +306,7 @@ static bool can_predicate(const lower *l, const orr_block *b) {
         if (orr_inst_waits_for(l->k, i) || (f & ORR_F_ATOMIC) || i->guard >= 0) return false;
         if (i->op == ORR_OP_DIV || i->op == ORR_OP_REM || i->op == ORR_OP_SQRT) return false;
     }
-    return cost(l, b) <= PREDICATED;
+    return cost(l, b) <= most_of(l, b);
 }
 
 static bool only_exits(const lower *l, uint32_t b) { // nothing but the end of the thread
@@ -326,8 +336,7 @@ static bool predicate(lower *l, uint32_t b, uint32_t n, uint32_t body, uint32_t 
     }
     bool diamond = target == body + 1 && target < f->nblocks && one_way_in(f, target) &&
                    only_successor(l, target) == join && join != NONE && join > b &&
-                   can_predicate(l, &blocks[target]) &&
-                   cost(l, &blocks[body]) + cost(l, &blocks[target]) <= PREDICATED;
+                   can_predicate(l, &blocks[target]) && fits_both(l, &blocks[body], &blocks[target]);
     if (!diamond) return false;
     l->predicated[body] = l->predicated[target] = n;
     l->body[b] = body + 1;

@@ -57,7 +57,8 @@ static void load_constant(lower *l, const held *h, const held *second) {
         lower_begin(l, h->file == FILE_U ? (wide ? "ULDC.64" : "ULDC") : wide ? "LDC.64" : "LDC");
         for (uint8_t p = 0; p < h->parts; p++) lower_dst(l, h->vreg + p);
         if (second) lower_dst(l, second->vreg);
-        lower_done(l);
+        minst *m = lower_done(l);
+        if (h->v & BANK3) m->imm = (uint8_t)(1 + (h->v >> 6) % 255); // its line
         return;
     }
     if (h->kind == LEAF_SHARED) { // Hopper: a block's window in the shared memory of its cluster

@@ -151,9 +151,14 @@ static source viewed(lower *l, uint32_t v) {
         if (orr_dst(l->k, i, d)->kind == ORR_K_REG && l->of[i->first + (uint32_t)d] == v) which = (uint32_t)d;
     if (i->op == ORR_OP_LD) {
         uint64_t base = lower_ref(l, x->def, 0).kind == ORR_K_IMM ? lower_ref(l, x->def, 0).imm : 0;
+        ref place = lower_ref(l, x->def, 0);
+        if (place.kind == ORR_K_SYMBOL) base = place.imm;
         uint32_t at = (uint32_t)(base + (uint64_t)(int64_t)i->disp + (uint64_t)which * i->width) & 0xffff;
+        uint32_t bank = 0x1000;
+        if (i->space == ORR_SPACE_CONST)
+            bank = BANK3 | (place.kind == ORR_K_SYMBOL ? (place.value & 0xff) << 16 : 0);
         for (uint32_t p = 0; p < 4 && p < s.n; p++)
-            s.leaf[p] = (leaf){LEAF_CONST, half_of(s.n, p), 0x1000 + at + 4 * p};
+            s.leaf[p] = (leaf){LEAF_CONST, half_of(s.n, p), bank + at + 4 * p};
         return s;
     }
     if (i->op == ORR_OP_SREG) {
@@ -652,7 +657,8 @@ static void emit_inst(lower *l, uint32_t n) {
     const orr_inst *i = &l->k->insts[n];
     l->inst = n;
     bool traced = orr_inst_traced(i);
-    if (!(l->todo[n] & (DO_SKIP | DO_VIEW)) || traced) {
+    bool constant = i->op == ORR_OP_LD && i->space == ORR_SPACE_CONST && (l->todo[n] & DO_VIEW);
+    if (!(l->todo[n] & (DO_SKIP | DO_VIEW)) || (traced && !constant)) {
         if (lower_special(l)) {
         } else if (i->op == ORR_OP_SREG) {
             if (l->todo[n] & DO_UNIFORM) {

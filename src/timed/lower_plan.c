@@ -210,8 +210,10 @@ static bool is_view(const lower *l, uint32_t n) {
         if (i->nsrc == 4 && i->ndst == 1) return d == ORR_Q && s == ORR_W;
         return i->nsrc == 1 && i->ndst == 4 && s == ORR_Q && d == ORR_W;
     }
-    case ORR_OP_LD:
-        return i->space == ORR_SPACE_PARAM && i->nsrc == 1 && lower_ref(l, n, 0).kind != ORR_K_REG;
+    case ORR_OP_LD: // parameters; constants at a place that is known
+        if (i->space == ORR_SPACE_CONST && i->width < 4) return false;
+        return (i->space == ORR_SPACE_PARAM || i->space == ORR_SPACE_CONST) && i->nsrc == 1 &&
+               lower_ref(l, n, 0).kind != ORR_K_REG;
     case ORR_OP_SREG: return is_constant_sreg(i->imm);
     case ORR_OP_LOCALADDR: return i->ndst == 1;
     case ORR_OP_CVTA:

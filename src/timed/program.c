@@ -260,10 +260,10 @@ orr_program *orr_program_new(const orr_kernel *k, const orr_gpu *g, orr_err *e) 
         orr_program_banks(p, 0);
     }
     for (uint32_t n = 0; !k->machine && n < p->ninsts;
-         n++) // the lowering's constants: parameters, all in a line
+         n++) // the lowering's constants: parameters, all in a line, and others
         if (p->insts[n].access == ORR_NO_ACCESS &&
             (p->insts[n].sass == ORR_SASS_LDC || p->insts[n].sass == ORR_SASS_ULDC))
-            p->insts[n].constant = constant_line(p, 1);
+            p->insts[n].constant = constant_line(p, 1 + p->insts[n].imm);
     return p;
 }
 

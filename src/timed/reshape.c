@@ -2,8 +2,8 @@
 //
 // Blocks that follow each other in a chain become one: an access of a predicated body keeps its own lanes,
 // one that no lane went to has none. Rounds of a loop are collected: four of them are one block, what is left
-// when the loop ends is two and one. Where lanes leave a loop at different times, those that are left
-// are in later rounds of the same four. Nothing is assumed of the order in which blocks come: what does
+// when the loop ends is two and one. Lanes that leave a loop before others do what is left of
+// their rounds behind it, together. Nothing is assumed of the order in which blocks come: what does
 // not fit begins anew, and whatever is missing was done by no lane.
 //
 // Accesses are not decoded, only copied: an access says its lanes itself where they are not the block's.
@@ -34,8 +34,11 @@ typedef struct reshaped {
     uint32_t nwarps;
     round rounds[4]; // of a loop, that have not been written
     uint32_t nrounds;
-    const chain *loop; // that they are of; NULL: none
-    uint32_t lanes;    // of its last round
+    const chain *loop;        // that they are of; NULL: none
+    uint32_t lanes;           // of its last round
+    uint32_t all;             // of its first
+    uint32_t two, one;        // that have two rounds, and one, to do at the end
+    ORR_VEC(orr_access) left; // and what they access then
     round now;
     const chain *chain; // that `now` is of
     uint32_t last;      // its last piece that always runs
@@ -97,21 +100,103 @@ static bool put_rounds(const reshaped *s, orr_trace_out *t, const chain *c, uint
 }
 
 // ---- loops ------------------------------------------------------------------------------------------
+// Lanes that leave a loop while others go on have one, two or three rounds to go. They do them when all are
+// out of the four: two rounds and one, whichever lanes need them, at the places where they were.
+static uint32_t accesses_of(const reshaped *s, const chain *c) {
+    uint32_t n = 0;
+    for (uint32_t b = 0; b < c->n; b++) n += s->s->from->blocks[c->first + b].nmem;
+    return n;
+}
+
+static void begin_left(reshaped *s, const chain *c) {
+    uint32_t n = 3 * accesses_of(s, c);
+    if (s->left.n < n)
+        while (s->left.n < n) (void)ORR_PUSH(&s->left);
+    for (uint32_t a = 0; a < n; a++) s->left.at[a].mask = 0;
+    s->two = s->one = 0;
+}
+
+// Lanes of a round whose accesses go to row `to` of what is left.
+static bool leave(reshaped *s, const chain *c, const round *r, uint32_t lanes, uint32_t to) {
+    uint32_t at = to * accesses_of(s, c);
+    for (uint32_t b = 0; b < c->n && lanes; b++) {
+        const piece *p = b < r->pieces.n ? &r->pieces.at[b] : NULL;
+        uint32_t nmem = s->s->from->blocks[c->first + b].nmem;
+        orr_trace x = {p ? p->at : NULL, p ? p->at + p->bytes : NULL, p ? p->mask : 0};
+        for (uint32_t a = 0; a < nmem; a++, at++) {
+            orr_access one;
+            if (!p || !p->ran) continue;
+            if (!orr_trace_access(&x, &one)) return false;
+            for (uint32_t m = one.mask & lanes; m; m &= m - 1)
+                s->left.at[at].addr[orr_ffs(m)] = one.addr[orr_ffs(m)];
+            s->left.at[at].mask |= one.mask & lanes;
+        }
+    }
+    return true;
+}
+
+// Rounds that not all lanes of the first one did: those with fewer than four are left for later.
+static bool leave_rounds(reshaped *s, const chain *c, const round *r, uint32_t n) {
+    uint32_t m[5] = {0};
+    for (uint32_t k = 0; k < n; k++) m[k] = r[k].mask;
+    uint32_t stay = m[3], two = m[1] & ~stay, three = m[2] & ~stay, one = m[0] & ~m[1];
+    s->two |= two;
+    s->one |= three | one;
+    return (!two || (leave(s, c, &r[0], two, 0) && leave(s, c, &r[1], two, 1))) &&
+           (!three || leave(s, c, &r[2], three, 2)) && (!one || leave(s, c, &r[0], one, 2));
+}
+
+// The lanes that did all four.
+static bool put_four(reshaped *s, orr_trace_out *t, const chain *c) {
+    uint32_t stay = s->rounds[3].mask;
+    if (s->rounds[0].mask == stay) return put_rounds(s, t, c, c->part[LOOP_FOUR], s->rounds, 4);
+    if (!leave_rounds(s, c, s->rounds, 4)) return false;
+    orr_trace_put_block(t, c->part[LOOP_FOUR], stay);
+    for (uint32_t k = 0; k < 4; k++)
+        for (uint32_t b = 0; b < c->n; b++) {
+            const piece *p = b < s->rounds[k].pieces.n ? &s->rounds[k].pieces.at[b] : NULL;
+            uint32_t nmem = s->s->from->blocks[c->first + b].nmem;
+            if (!p || !p->ran) {
+                put_nothing(t, nmem);
+                continue;
+            }
+            orr_trace x = {p->at, p->at + p->bytes, p->mask};
+            for (uint32_t a = 0; a < nmem; a++) {
+                orr_access one;
+                if (!orr_trace_access(&x, &one)) return false;
+                orr_trace_put_access(t, one.mask & stay, one.addr);
+            }
+        }
+    return true;
+}
+
+static void put_left(reshaped *s, orr_trace_out *t, uint32_t block, uint32_t lanes, uint32_t from,
+                     uint32_t n) {
+    orr_trace_put_block(t, block, lanes);
+    for (uint32_t a = from; a < from + n; a++)
+        orr_trace_put_access(t, s->left.at[a].mask, s->left.at[a].addr);
+}
+
 static bool end_loop(reshaped *s, orr_trace_out *t) {
     const chain *c = s->loop;
     if (!c) return true;
     bool ok = true;
-    uint32_t n = s->nrounds, done = 0;
-    orr_trace_put_block(t, c->part[LOOP_TEST_TWO], s->lanes);
-    if (n >= 2) {
-        ok = put_rounds(s, t, c, c->part[LOOP_TWO], s->rounds, 2);
-        done = 2;
-    }
-    orr_trace_put_block(t, c->part[LOOP_TEST_ONE], s->lanes);
-    for (; done < n && ok; done++) ok = put_rounds(s, t, c, c->block, &s->rounds[done], 1);
+    uint32_t n = s->nrounds, each = accesses_of(s, c);
+    bool apart = s->two || s->one || (n && s->rounds[0].mask != s->rounds[n - 1].mask);
     s->nrounds = 0;
     s->loop = NULL;
-    return ok;
+    if (apart) {
+        ok = leave_rounds(s, c, s->rounds, n);
+        orr_trace_put_block(t, c->part[LOOP_TEST_TWO], s->all);
+        if (s->two) put_left(s, t, c->part[LOOP_TWO], s->two, 0, 2 * each);
+        orr_trace_put_block(t, c->part[LOOP_TEST_ONE], s->all);
+        if (s->one) put_left(s, t, c->block, s->one, 2 * each, each);
+        return ok;
+    }
+    orr_trace_put_block(t, c->part[LOOP_TEST_TWO], s->all);
+    if (n >= 2) ok = put_rounds(s, t, c, c->part[LOOP_TWO], s->rounds, 2);
+    orr_trace_put_block(t, c->part[LOOP_TEST_ONE], s->all);
+    return ok && (n % 2 == 0 || put_rounds(s, t, c, c->block, &s->rounds[n - 1], 1));
 }
 
 static void swap(round *a, round *b) {
@@ -129,12 +214,14 @@ static bool end_round(reshaped *s, orr_trace_out *t) {
     if (!s->loop) {
         if (c->part[LOOP_ENTER] != UINT32_MAX) orr_trace_put_block(t, c->part[LOOP_ENTER], s->now.mask);
         s->loop = c;
+        s->all = s->now.mask;
+        begin_left(s, c);
     }
     s->lanes = s->now.mask;
     swap(&s->now, &s->rounds[s->nrounds++]);
     if (s->nrounds < 4) return true;
     s->nrounds = 0;
-    return put_rounds(s, t, c, c->part[LOOP_FOUR], s->rounds, 4);
+    return put_four(s, t, c);
 }
 
 // ---- a warp -----------------------------------------------------------------------------------------
@@ -216,6 +303,7 @@ void shape_drop(reshaped *s) {
     for (int r = 0; r < 4; r++) free(s->rounds[r].pieces.at);
     for (uint32_t w = 0; w < s->nwarps; w++) free(s->out[w].bytes);
     free(s->now.pieces.at);
+    free(s->left.at);
     free(s->warps);
     free(s->out);
     free(s);

@@ -15,9 +15,11 @@
 #include "timed/lower.h"
 
 #define WINDOW  384
-#define PAUSE   4 // cycles from access to access, as the stall counts of ptxas have it
-#define RESERVE 6 // registers that loads leave to arithmetic
-#define FREE    31 // registers a thread has without costing a warp of room (65,536 for 2,048 threads), R1 aside
+#define SLACK   4  // registers beyond what the order of the program needs
+#define NEAR    8  // registers left when it is rather the order of the program that counts
+#define PAUSE   4  // cycles from access to access, as the stall counts of ptxas have it
+#define RESERVE 3  // registers that loads leave to arithmetic
+#define FREE    32 // registers a thread has without costing a warp its room (65,536 for 2,048 threads)
 
 typedef struct edge {
     uint32_t to, next; // + 1
@@ -181,9 +183,19 @@ static int pressure_now(sched *s, const minst *at, uint32_t n, uint32_t block) {
     return most;
 }
 
-// A load that takes a register which arithmetic will want before the load is back.
-static bool too_early(sched *s, const minst *m, uint32_t block) {
-    return m->kind == ORR_TK_MEM && (m->flags & ORR_TF_LOAD) && growth(s, m, block) > 0;
+// Takes a register that something else will want before it is of use: a load when arithmetic needs those that
+// are left, an address while loads that are wanted sooner wait for their turn.
+static bool too_early(sched *s, const minst *at, uint32_t i, int room, uint32_t now, uint32_t block) {
+    const minst *m = &at[i];
+    int more = growth(s, m, block);
+    if (more <= 0) return false;
+    if (m->kind == ORR_TK_MEM) return room - more < RESERVE && (m->flags & ORR_TF_LOAD);
+    uint32_t waiting = 0, behind = s->nodes[i].height - s->nodes[i].latency;
+    for (uint32_t x = 0; x < s->nready && waiting < 2; x++) {
+        const node *n = &s->nodes[s->ready[x]];
+        waiting += at[s->ready[x]].kind == ORR_TK_MEM && n->ready <= now && n->height >= behind;
+    }
+    return waiting >= 2;
 }
 
 static uint32_t when(const sched *s, const minst *m, const node *n) {
@@ -193,12 +205,12 @@ static uint32_t when(const sched *s, const minst *m, const node *n) {
 static uint32_t choose(sched *s, const minst *at, uint32_t now, int room, uint32_t block) {
     uint32_t best = NONE;
     bool tight = room <= 0, others = false;
-    for (uint32_t x = 0; x < s->nready && room < RESERVE; x++)
-        others |= !too_early(s, &at[s->ready[x]], block);
+    for (uint32_t x = 0; x < s->nready && !others; x++)
+        others = !too_early(s, at, s->ready[x], room, now, block);
     for (uint32_t x = 0; x < s->nready; x++) {
         uint32_t i = s->ready[x];
         const node *a = &s->nodes[i];
-        if (others && too_early(s, &at[i], block)) continue;
+        if (others && too_early(s, at, i, room, now, block)) continue;
         if (best == NONE) {
             best = x;
             continue;
@@ -216,7 +228,7 @@ static uint32_t choose(sched *s, const minst *at, uint32_t now, int room, uint32
             if (can_a) best = x;
         } else if (!can_a) {
             if (ready_a < ready_b || (ready_a == ready_b && i < j)) best = x;
-        } else if (a->height > b->height || (a->height == b->height && i < j)) {
+        } else if (room < NEAR ? i < j : a->height > b->height || (a->height == b->height && i < j)) {
             best = x;
         }
     }
@@ -226,7 +238,7 @@ static uint32_t choose(sched *s, const minst *at, uint32_t now, int room, uint32
 // Values that may be alive at once: as many as make a thread not cost more than it does anyway.
 static int room_for(const sched *s, int own, uint32_t block) {
     int across = (int)s->across[block], step = FREE;
-    while (step < own + across) step += 8;
+    while (step < own + across + SLACK) step += 8;
     return step - across;
 }
 

@@ -14,17 +14,18 @@
 //   two
 //     rounds, a test, one round;
 //   - loops of up to 18 operations without memory are unrolled, with loads up to some 40 and 15 loads;
-//   - a body of up to 10 instructions is predicated.
+//   - a body of up to 7 instructions is predicated, with loads up to 18.
 #include <stdlib.h>
 #include <string.h>
 
 #include "timed/shape.h"
 
-#define NONE       UINT32_MAX
-#define MAX_CELLS  (1u << 22) // words of the sets of live registers; a larger function stays as it is
-#define MAX_CHAIN  48         // blocks
-#define MAX_INSTS  320        // of a chain: what is scheduled together
-#define PREDICATED 10
+#define NONE      UINT32_MAX
+#define MAX_CELLS (1u << 22) // words of the sets of live registers; a larger function stays as it is
+#define MAX_CHAIN 48         // blocks
+#define MAX_INSTS 320        // of a chain: what is scheduled together
+// Instructions that a body may have to be predicated: without loads, with (docs/lowering.md).
+enum { BODY_PLAIN = 7, BODY_LOADING = 18 };
 enum { LOOP_PLAIN = 18, LOOP_LOADING = 40, LOOP_LOADS = 15, LOOP_ACCESSES = 18 };
 
 enum role { MAIN, BODY_ELSE, BODY_THEN }; // runs always; where the branch is not taken; where it is
@@ -122,6 +123,19 @@ static uint32_t work_of(const maker *m, uint32_t b) {
     return n;
 }
 
+static uint32_t most_of(const maker *m, uint32_t b) {
+    const orr_block *blk = block_at(m, b);
+    for (uint32_t i = blk->first; i < blk->first + blk->count; i++)
+        if ((orr_ops[m->k->insts[i].op].flags & ORR_F_LOAD) && orr_inst_traced(&m->k->insts[i]))
+            return BODY_LOADING;
+    return BODY_PLAIN;
+}
+
+static bool fits_both(const maker *m, uint32_t a, uint32_t b) {
+    uint32_t x = most_of(m, a), y = most_of(m, b);
+    return work_of(m, a) + work_of(m, b) <= (x > y ? x : y);
+}
+
 static bool writes(const maker *m, uint32_t b, uint32_t reg) {
     const orr_block *blk = block_at(m, b);
     for (uint32_t n = blk->first; n < blk->first + blk->count; n++)
@@ -153,7 +167,7 @@ static bool can_predicate(const maker *m, uint32_t b, const orr_inst *branch, ui
         if (i->op == ORR_OP_DIV || i->op == ORR_OP_REM || i->op == ORR_OP_SQRT) return false;
     }
     uint32_t p = (uint32_t)branch->guard;
-    return work_of(m, b) <= PREDICATED && !(writes(m, b, p) && has(m->in + (size_t)join * m->words, p));
+    return work_of(m, b) <= most_of(m, b) && !(writes(m, b, p) && has(m->in + (size_t)join * m->words, p));
 }
 
 static bool starts_alone(const maker *m, uint32_t b) { // lanes meet before its first instruction
@@ -181,10 +195,10 @@ static uint32_t bodies_behind(const maker *m, uint32_t at, const orr_inst *branc
                    last_of(m, next)->guard < 0 && m->preds[next] == 1;
         if (n == 1 && is_body(m, next, branch, join)) return 1;
         if (n == 2 && is_body(m, to, branch, join) && only_successor(m, next) == join &&
-            (hop || (is_body(m, next, branch, join) && work_of(m, next) + work_of(m, to) <= PREDICATED)))
+            (hop || (is_body(m, next, branch, join) && fits_both(m, next, to))))
             return 2;
         if (n == 3 && hop && only_successor(m, next) == to + 1 && is_body(m, to, branch, join) &&
-            is_body(m, to + 1, branch, join) && work_of(m, to) + work_of(m, to + 1) <= PREDICATED)
+            is_body(m, to + 1, branch, join) && fits_both(m, to, to + 1))
             return 3;
     }
     return 0;
@@ -260,7 +274,7 @@ static const orr_inst *counts(const maker *m, const chain *c, const orr_operand 
         }
         if ((by->op != ORR_OP_ADD && by->op != ORR_OP_SUB) || by->nsrc != 2 || orr_types[by->type].is_float)
             return NULL;
-        return fixed(m, c, orr_src(m->k, by, 1)) ? by : NULL;
+        return orr_src(m->k, by, 1)->kind == ORR_K_IMM ? by : NULL; // by a constant, else it stays as it is
     }
     return NULL;
 }
@@ -596,6 +610,7 @@ static bool is_whole(const orr_kernel *k) {
                 uint32_t n = (uint32_t)i->ndst + i->nsrc;
                 if (i->first > k->noperands || n > k->noperands - i->first) return false;
                 if (i->guard >= 0 && (uint32_t)i->guard >= fn->nregs[ORR_P]) return false;
+                if (i->op == ORR_OP_CALL && i->target >= (int32_t)k->nfuncs) return false;
                 if (i->op == ORR_OP_BRA && inst + 1 != b->first + b->count) return false;
                 if (i->op == ORR_OP_BRA &&
                     ((uint32_t)i->target < fn->first_block || (uint32_t)i->target >= end))

@@ -1,0 +1,333 @@
+// PTX with its blocks as ptxas makes them (timed/shape.c), and traces of it (timed/reshape.c). What becomes
+// one block and what is unrolled follows what ptxas 13.0 does with the same PTX (docs/lowering.md); that no
+// access is lost, invented or moved to another lane is checked on traces made here and on random ones.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "ptx/ptx.h"
+#include "stream/trace.h"
+#include "timed/shape.h"
+
+// Loads a[i] for i from 0 to n; `step`, `head`: what is added, and what stands at the loop's start.
+static orr_module *loop(const char *step, const char *head) {
+    orr_text t = {0};
+    orr_text_add(&t,
+                 ".version 8.0\n.target sm_90\n.address_size 64\n"
+                 ".visible .entry k(.param .u64 a, .param .u32 n, .param .u32 m)\n{\n"
+                 ".reg .pred %%p<9>; .reg .b32 %%r<40>; .reg .f32 %%f<40>; .reg .b64 %%d<40>;\n"
+                 "ld.param.u64 %%d1, [a]; ld.param.u32 %%r1, [n]; ld.param.u32 %%r9, [m];\n"
+                 "mov.u32 %%r2, 0; mov.f32 %%f1, 0f00000000;\n"
+                 "LOOP:\n%s\nld.global.f32 %%f2, [%%d1]; add.f32 %%f1, %%f1, %%f2;\n"
+                 "add.s64 %%d1, %%d1, 4; add.s32 %%r2, %%r2, %s;\n"
+                 "setp.lt.s32 %%p1, %%r2, %%r1; @%%p1 bra LOOP;\nst.global.f32 [%%d1], %%f1;\nret;\n}\n",
+                 head, step);
+    orr_err e = {0};
+    orr_module *m = orr_ptx_parse("test.ptx", t.s, t.n, &e);
+    if (!m) fail_msg("%s", e.text);
+    free(t.s);
+    return m;
+}
+
+// if (x > 0) s += b[i]; (else s -= x;) three times: head, bodies and join of each are blocks of PTX.
+static orr_module *bodies(bool both) {
+    orr_text t = {0};
+    orr_text_add(&t, ".version 8.0\n.target sm_90\n.address_size 64\n"
+                     ".visible .entry k(.param .u64 a, .param .u64 b)\n{\n"
+                     ".reg .pred %%p<9>; .reg .f32 %%f<40>; .reg .b64 %%d<40>;\n"
+                     "ld.param.u64 %%d1, [a]; ld.param.u64 %%d2, [b]; mov.f32 %%f1, 0f00000000;\n");
+    for (int i = 0; i < 3; i++) {
+        orr_text_add(&t, "ld.global.f32 %%f2, [%%d1+%d]; setp.gt.f32 %%p1, %%f2, 0f00000000;\n", 4 * i);
+        if (both) // as nvcc writes it: two branches
+            orr_text_add(&t, "@%%p1 bra T%d; bra.uni E%d;\nT%d: ", i, i, i);
+        else
+            orr_text_add(&t, "@!%%p1 bra J%d;\n", i);
+        orr_text_add(&t, "ld.global.f32 %%f3, [%%d2+%d]; add.f32 %%f1, %%f1, %%f3;\n", 4 * i);
+        if (both) orr_text_add(&t, "bra.uni J%d;\nE%d: sub.f32 %%f1, %%f1, %%f2;\n", i, i);
+        orr_text_add(&t, "J%d:\n", i);
+    }
+    orr_text_add(&t, "st.global.f32 [%%d1], %%f1;\nret;\n}\n");
+    orr_err e = {0};
+    orr_module *m = orr_ptx_parse("test.ptx", t.s, t.n, &e);
+    if (!m) fail_msg("%s", e.text);
+    free(t.s);
+    return m;
+}
+
+static orr_kernel *kernel_of(orr_module *m) {
+    orr_err e = {0};
+    orr_kernel *k = m->load(m, "k", &e);
+    if (!k) fail_msg("%s", e.text);
+    return k;
+}
+
+// ---- a source of one warp ------------------------------------------------------------------------------
+typedef struct one {
+    orr_source base;
+    orr_warp_trace warp;
+    bool given;
+} one;
+
+static int next_one(orr_source *s, orr_tb *tb, orr_err *e) {
+    one *o = (one *)(void *)s;
+    (void)e;
+    if (o->given) return 0;
+    o->given = true;
+    *tb = (orr_tb){0, 1, &o->warp};
+    return 1;
+}
+static void close_one(orr_source *s) { (void)s; }
+
+typedef struct ran { // a block of the new kernel
+    uint32_t block, mask, naccess;
+    orr_access access[64];
+} ran;
+
+// What a trace of k becomes.
+static uint32_t reshape(orr_shape *s, const orr_kernel *k, const orr_trace_out *t, ran *out, uint32_t most) {
+    one o = {.base = {.info = {.kernel = k}, .next = next_one, .close = close_one}, .warp = {t->bytes, t->n}};
+    orr_source *to = orr_shape_source(s, &o.base);
+    const orr_kernel *nk = orr_shape_kernel(s);
+    assert_ptr_equal(to->info.kernel, nk);
+    orr_tb tb;
+    orr_err e = {0};
+    assert_int_equal(to->next(to, &tb, &e), 1);
+    orr_trace x = orr_trace_open(tb.warps[0]);
+    uint32_t n = 0, block, mask;
+    int more;
+    while ((more = orr_trace_block(&x, nk->nblocks, &block, &mask)) > 0) {
+        assert_true(n < most);
+        out[n] = (ran){.block = block, .mask = mask, .naccess = nk->blocks[block].nmem};
+        assert_true(out[n].naccess <= 64);
+        for (uint32_t a = 0; a < out[n].naccess; a++) assert_true(orr_trace_access(&x, &out[n].access[a]));
+        n++;
+    }
+    assert_int_equal(more, 0);
+    to->close(to);
+    return n;
+}
+
+// The block of the old kernel whose last instruction branches to itself.
+static uint32_t loop_block(const orr_kernel *k) {
+    for (uint32_t b = 0; b < k->nblocks; b++) {
+        const orr_inst *i = &k->insts[k->blocks[b].first + k->blocks[b].count - 1];
+        if (i->op == ORR_OP_BRA && i->target == (int32_t)b) return b;
+    }
+    fail_msg("no loop");
+    return 0;
+}
+
+static void put_load(orr_trace_out *t, uint32_t mask, uint32_t round) { // lane l at 1000 l + round
+    uint64_t addr[32];
+    for (uint64_t l = 0; l < 32; l++) addr[l] = 1000 * l + round;
+    orr_trace_put_access(t, mask, addr);
+}
+
+// Rounds that lane l does: given. The trace as the executor writes it.
+static void put_loop(orr_trace_out *t, const orr_kernel *k, const uint32_t rounds[32]) {
+    uint32_t b = loop_block(k), most = 0;
+    orr_trace_put_block(t, b - 1, UINT32_MAX);
+    for (int l = 0; l < 32; l++) most = rounds[l] > most ? rounds[l] : most;
+    for (uint32_t r = 0; r < most; r++) {
+        uint32_t mask = 0;
+        for (int l = 0; l < 32; l++) mask |= (uint32_t)(rounds[l] > r) << l;
+        orr_trace_put_block(t, b, mask);
+        put_load(t, mask, r);
+    }
+    orr_trace_put_block(t, b + 1, UINT32_MAX);
+    put_load(t, UINT32_MAX, 999);
+}
+
+// Each lane's addresses in the order in which it had them, of blocks that are of the loop.
+static void check_lanes(const ran *r, uint32_t n, const uint32_t rounds[32]) {
+    uint32_t at[32] = {0};
+    for (uint32_t x = 0; x < n; x++)
+        for (uint32_t a = 0; a < r[x].naccess; a++)
+            for (uint32_t l = 0; l < 32; l++)
+                if (r[x].access[a].mask >> l & 1) {
+                    uint64_t want = 1000 * (uint64_t)l + (at[l] < rounds[l] ? at[l] : 999);
+                    assert_int_equal(r[x].access[a].addr[l], want);
+                    at[l]++;
+                }
+    for (int l = 0; l < 32; l++) assert_int_equal(at[l], rounds[l] + 1);
+}
+
+static void test_rounds(void **state) {
+    (void)state;
+    orr_module *m = loop("1", "");
+    orr_kernel *k = kernel_of(m);
+    orr_shape *s = orr_shape_new(k);
+    assert_non_null(s);
+    const chain *c = &s->chains[s->chain_of[loop_block(k)]];
+    assert_true(c->loop);
+    static ran r[64];
+    for (uint32_t rounds = 1; rounds < 20; rounds++) {
+        uint32_t all[32], four = 0, two = 0, single = 0;
+        for (int l = 0; l < 32; l++) all[l] = rounds;
+        orr_trace_out t = {0};
+        put_loop(&t, k, all);
+        uint32_t n = reshape(s, k, &t, r, 64);
+        for (uint32_t x = 0; x < n; x++) {
+            four += r[x].block == c->part[LOOP_FOUR];
+            two += r[x].block == c->part[LOOP_TWO];
+            single += r[x].block == c->block;
+        }
+        assert_int_equal(four, rounds / 4); // the test in front of it asks for four
+        assert_int_equal(two, rounds % 4 / 2);
+        assert_int_equal(single, rounds % 2);
+        check_lanes(r, n, all);
+        free(t.bytes);
+    }
+    orr_shape_free(s);
+    m->free(m);
+}
+
+// Lanes that leave early do the rest of their rounds behind the four, with others that have such a rest.
+static void test_lanes_leave(void **state) {
+    (void)state;
+    orr_module *m = loop("1", "");
+    orr_kernel *k = kernel_of(m);
+    orr_shape *s = orr_shape_new(k);
+    const chain *c = &s->chains[s->chain_of[loop_block(k)]];
+    static ran r[64];
+    uint32_t rounds[32]; // lanes 0 to 15: 8, 16 to 23: 7, 24 to 31: 5
+    for (int l = 0; l < 32; l++) rounds[l] = l < 16 ? 8 : l < 24 ? 7 : 5;
+    orr_trace_out t = {0};
+    put_loop(&t, k, rounds);
+    uint32_t n = reshape(s, k, &t, r, 64), four = 0;
+    for (uint32_t x = 0; x < n; x++) {
+        if (r[x].block == c->part[LOOP_FOUR]) assert_int_equal(r[x].mask, four++ ? 0xffff : UINT32_MAX);
+        if (r[x].block == c->part[LOOP_TWO]) assert_int_equal(r[x].mask, 0xff0000); // three left: two and one
+        if (r[x].block == c->block) assert_int_equal(r[x].mask, 0xffff0000);        // and one left
+    }
+    assert_int_equal(four, 2);
+    check_lanes(r, n, rounds);
+    free(t.bytes);
+    uint64_t seed = 12345;
+    for (int turn = 0; turn < 200; turn++) {
+        for (int l = 0; l < 32; l++) {
+            seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+            rounds[l] = 1 + (uint32_t)(seed >> 40) % 13;
+        }
+        t = (orr_trace_out){0};
+        put_loop(&t, k, rounds);
+        n = reshape(s, k, &t, r, 64);
+        check_lanes(r, n, rounds);
+        free(t.bytes);
+    }
+    orr_shape_free(s);
+    m->free(m);
+}
+
+// Loops that ptxas leaves alone: it is told to, or does not know how many rounds there are.
+static void test_left_alone(void **state) {
+    (void)state;
+    orr_module *m = loop("1", ".pragma \"nounroll\";");
+    assert_null(orr_shape_new(kernel_of(m)));
+    m->free(m);
+    m = loop("%r9", "");
+    assert_null(orr_shape_new(kernel_of(m)));
+    m->free(m);
+    m = loop("1", "ld.global.u32 %r1, [%d1+4096];"); // the bound is loaded in the loop
+    assert_null(orr_shape_new(kernel_of(m)));
+    m->free(m);
+}
+
+static void test_bodies(void **state) {
+    (void)state;
+    for (int both = 0; both < 2; both++) {
+        orr_module *m = bodies(both);
+        orr_kernel *k = kernel_of(m);
+        orr_shape *s = orr_shape_new(k);
+        assert_non_null(s);
+        const orr_kernel *nk = orr_shape_kernel(s);
+        assert_int_equal(nk->nblocks, 1); // all of it
+        assert_int_equal(nk->blocks[0].nmem, 7);
+        uint32_t guarded = 0;
+        for (uint32_t n = 0; n < nk->ninsts; n++) guarded += nk->insts[n].guard >= 0;
+        assert_int_equal(guarded, both ? 9 : 6); // loads and sums of bodies
+        // Lanes 0 to 7 go into the first body, nobody into the second, all into the third; what they skip
+        // is run before or behind it.
+        static const uint32_t into[] = {0xff, 0, UINT32_MAX};
+        orr_trace_out t = {0};
+        for (uint32_t i = 0, b = 0; i < 3; i++) {
+            orr_trace_put_block(&t, b, UINT32_MAX);
+            put_load(&t, UINT32_MAX, 10 * i);
+            if (both && i == 0) {
+                orr_trace_put_block(&t, b + 1, ~into[i]);
+                orr_trace_put_block(&t, b + 3, ~into[i]);
+            }
+            if (into[i]) {
+                orr_trace_put_block(&t, b + (both ? 2 : 1), into[i]);
+                put_load(&t, into[i], 10 * i + 1);
+            }
+            if (both && i == 1) {
+                orr_trace_put_block(&t, b + 1, UINT32_MAX);
+                orr_trace_put_block(&t, b + 3, UINT32_MAX);
+            }
+            b += both ? 4 : 2;
+            if (i == 2) {
+                orr_trace_put_block(&t, b, UINT32_MAX);
+                put_load(&t, UINT32_MAX, 999);
+            }
+        }
+        static ran r[8];
+        assert_int_equal(reshape(s, k, &t, r, 8), 1);
+        assert_int_equal(r[0].mask, UINT32_MAX);
+        for (uint32_t a = 0; a < 7; a++) {
+            uint32_t want = a % 2 ? into[a / 2] : UINT32_MAX;
+            assert_int_equal(r[0].access[a].mask, want);
+            if (want) assert_int_equal(r[0].access[a].addr[0], a == 6 ? 999 : 10 * (a / 2) + a % 2);
+        }
+        free(t.bytes);
+        orr_shape_free(s);
+        m->free(m);
+    }
+}
+
+// A trace that is damaged is damaged behind it too.
+static void test_damaged(void **state) {
+    (void)state;
+    orr_module *m = loop("1", "");
+    orr_kernel *k = kernel_of(m);
+    orr_shape *s = orr_shape_new(k);
+    uint32_t rounds[32];
+    for (int l = 0; l < 32; l++) rounds[l] = 3 + (uint32_t)l % 5;
+    orr_trace_out t = {0};
+    put_loop(&t, k, rounds);
+    for (size_t cut = 0; cut < t.n; cut++) {
+        one o = {.base = {.info = {.kernel = k}, .next = next_one, .close = close_one},
+                 .warp = {t.bytes, cut}};
+        orr_source *to = orr_shape_source(s, &o.base);
+        orr_tb tb;
+        orr_err e = {0};
+        assert_int_equal(to->next(to, &tb, &e), 1);
+        orr_trace whole = orr_trace_open(o.warp), x = orr_trace_open(tb.warps[0]);
+        int ends[2] = {1, 1};
+        const orr_kernel *of[2] = {k, orr_shape_kernel(s)};
+        for (int w = 0; w < 2; w++) {
+            orr_trace *y = w ? &x : &whole;
+            uint32_t block, mask;
+            orr_access a;
+            while (ends[w] > 0 && (ends[w] = orr_trace_block(y, of[w]->nblocks, &block, &mask)) > 0)
+                for (uint32_t i = 0; i < of[w]->blocks[block].nmem && ends[w] > 0; i++)
+                    if (!orr_trace_access(y, &a)) ends[w] = -1;
+        }
+        assert_int_equal(ends[0], ends[1]);
+        to->close(to);
+    }
+    free(t.bytes);
+    orr_shape_free(s);
+    m->free(m);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rounds), cmocka_unit_test(test_lanes_leave), cmocka_unit_test(test_left_alone),
+        cmocka_unit_test(test_bodies), cmocka_unit_test(test_damaged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
