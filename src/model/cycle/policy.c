@@ -24,8 +24,20 @@ static uint32_t lrr(sched *q, uint64_t can) { return first_after(can, q->last); 
 static bool same(const sched *q, uint64_t can) {
     return q->last < MAX_WARPS && can >> q->last & 1 && q->age[q->last] == q->greedy;
 }
-static uint32_t gto(sched *q, uint64_t can) { return same(q, can) ? q->last : by_age(q, can, false); }
-static uint32_t gty(sched *q, uint64_t can) { return same(q, can) ? q->last : by_age(q, can, true); }
+
+// It could, were its unit not busy.
+static bool only_unit(const sched *q) {
+    return q->last < MAX_WARPS && (q->live & q->awake) >> q->last & 1 && q->age[q->last] == q->greedy;
+}
+
+// With core.unit_turn a warp that only its unit stops gives way to the next in turn, so that warps whose
+// units are the bottleneck stay together; one that waits for something else to the oldest, or youngest.
+static uint32_t greedy(sched *q, uint64_t can, bool youngest) {
+    if (same(q, can)) return q->last;
+    return q->unit_turn && only_unit(q) ? first_after(can, q->last) : by_age(q, can, youngest);
+}
+static uint32_t gto(sched *q, uint64_t can) { return greedy(q, can, false); }
+static uint32_t gty(sched *q, uint64_t can) { return greedy(q, can, true); }
 static uint32_t oldest(sched *q, uint64_t can) { return by_age(q, can, false); }
 
 // Two-level (Narasiman et al., MICRO 2011): round robin over a few active warps. One that waits for memory

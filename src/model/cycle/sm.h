@@ -72,6 +72,7 @@ typedef struct warp {
     uint64_t leaves;   // when its last store has left the SM's queue: it does not end before
     uint64_t passed;   // when its last store to shared memory is done
     uint32_t reducing; // reductions that have not been heard of; only where a fence waits for them
+    uint64_t worked;   // to L2 and back for its last atomic; 0: there was a fence since
     uint64_t fenced;   // a fence waits for them, and takes until then at least; 0: none
     orr_trace trace;
     const uint8_t *base; // where the trace begins
@@ -103,6 +104,7 @@ typedef struct sched {
     uint32_t last;                     // slot that issued last; MAX_WARPS: none yet
     uint64_t greedy;                   // age of the warp that did: the slot may have another now
     bool yield;                        // and it asks not to be the next
+    bool unit_turn;                    // core.unit_turn
     uint64_t next;                     // when the first of those not awake will be
     uint64_t ready[MAX_WARPS];
     uint64_t age[MAX_WARPS];
