@@ -32,7 +32,7 @@ typedef struct channel {
 } channel;
 
 typedef struct slice {
-    orr_ledger in, atomics[2];  // atomics: by a line's lowest bit (l2.atomic_units)
+    orr_ledger in, atomics[2];  // atomics: by a line's lowest bits (l2.atomic_units)
     uint64_t last;              // the line, + 1, that its last load was from (l2.again)
     orr_l2_met met[ORR_L2_MET]; // loads that others of the same line and GPC are answered with (l2.merge)
 } slice;
@@ -385,12 +385,21 @@ __attribute__((always_inline)) static inline uint64_t load(orr_quick *q, uint32_
     return leave(q, orr_sectors_in(sectors), t);
 }
 
-static uint64_t atomic(orr_quick *q, uint32_t at, const orr_request *r, uint64_t tag, uint64_t t) {
+// Which of a slice's units for atomics a line has (l2.c).
+static inline uint32_t atomic_unit(const orr_quick *q, uint64_t line) {
+    return (uint32_t)(line ^ line >> 1 ^ line >> 2 ^ line >> 3) & q->l2.atomic_units;
+}
+
+// *late: its line had to be fetched.
+static uint64_t atomic(orr_quick *q, uint32_t at, const orr_request *r, uint64_t tag, bool *late,
+                       uint64_t t) {
+    uint64_t asked = t;
     line l = want(q, at, tag, r->sectors, &t);
+    *late = t > asked;
     uint64_t n = orr_sectors_in(r->sectors), ops = (r->ops ? r->ops : 1) * q->l2.atomic;
     q->stats.atomic += n;
     l.at.set->sectors[l.way] |= (uint8_t)(r->sectors << 4);
-    t = book(&q->slice[q->unit[at].slice].atomics[r->line & q->l2.atomic_units], t, ops) + ops;
+    t = book(&q->slice[q->unit[at].slice].atomics[atomic_unit(q, r->line)], t, ops) + ops;
     return r->kind == ORR_REQ_REDUCE ? t : leave(q, n, t + q->l2.atomic_more);
 }
 
@@ -449,7 +458,7 @@ orr_quick_reply orr_quick_change(orr_quick *q, const orr_quick_place *p, const o
                                  uint8_t whole) {
     const unit *u = &q->unit[p->unit];
     slice *s = &q->slice[p->far ? u->other : u->slice];
-    bool stores = r->kind == ORR_REQ_WRITE;
+    bool stores = r->kind == ORR_REQ_WRITE, late = false;
     uint32_t n = orr_sectors_in(r->sectors);
     uint64_t t = r->time + q->base, own = q->atomic_takes[n];
     if (stores) { // a sector of which not all is written is read, too (l2.partial)
@@ -464,10 +473,11 @@ orr_quick_reply orr_quick_change(orr_quick *q, const orr_quick_place *p, const o
     if (stores)
         store(q, p->unit, r, p->tag, whole, t);
     else
-        t = atomic(q, p->unit, r, p->tag, t);
+        t = atomic(q, p->unit, r, p->tag, &late, t);
     if (p->far && r->kind == ORR_REQ_ATOMIC) t += q->l2.far;
     reply.done = t - q->base;
-    if (reply.done > q->stats.last) q->stats.last = reply.done;
+    // as l2.c: nobody waits for a reduction whose line was not there
+    if (reply.done > q->stats.last && !(late && r->kind == ORR_REQ_REDUCE)) q->stats.last = reply.done;
     return reply;
 }
 

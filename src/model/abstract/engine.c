@@ -537,10 +537,14 @@ static void sum_up(machine *m, supply *supply, arun *out) {
         out->n.const_miss += others * s->n.const_miss;
         out->n.const_miss2 += others * s->n.const_miss2;
     }
-    // A kernel has ended when its last store has reached L2 and the SM has heard of it.
+    // A kernel has ended when its last store has reached L2, and when it is certain that all have
+    // (launch.drain).
     const orr_memsys_stats *mem = orr_quick_stats(m->memory);
-    uint64_t end = (mem->last + m->c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
-    if (!m->perfect && mem->requests && end > out->cycles) out->cycles = end;
+    uint64_t drain = (uint64_t)m->gpu->launch_drain, end = (mem->last + ORR_TICKS - 1) / ORR_TICKS;
+    if (!drain) end = (mem->last + m->c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
+    if (m->perfect || !mem->requests) return;
+    out->cycles += drain;
+    if (end > out->cycles) out->cycles = end;
 }
 
 bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, int threads,

@@ -295,6 +295,7 @@ static void load_lines(acore *s, awork *a) {
     // one line after the other, as many cycles apart as all of them take together
     uint32_t step = c->lines > 1 ? (k->cost << 16) / c->lines + 1 : 0, lag = a->lag << 16, hit = 0,
              pending = 0;
+    for (uint32_t n = 2; n < c->lines && !bypass; n++) orr_tags_prefetch(s->l1, c->line[n].line);
     for (uint32_t n = 0; n < c->lines; n++, lag += step) {
         uint64_t line = c->line[n].line;
         uint8_t sectors = c->line[n].sectors;

@@ -154,7 +154,8 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
             uint64_t heard = (s->send_free + m->c->request_ticks + m->c->reply_ticks + far) / ORR_TICKS;
             if (w->stored < heard) w->stored = heard;
         }
-        uint64_t floor = k->from + a->span + k->cost - 1 + m->c->l1_latency;
+        uint64_t latency = k->space == ORR_SPACE_LOCAL ? m->c->local_latency : m->c->l1_latency;
+        uint64_t floor = k->from + a->span + k->cost - 1 + latency;
         if (a->ready < floor) a->ready = floor;
         if (k->from > a->from) abt_lines_hold(s, a->from, k->from); // it stood still
     }
@@ -353,6 +354,9 @@ void abt_memory_shape(machine *m, uint64_t l1_bytes) {
     const orr_gpu *g = m->gpu;
     if (l1_bytes < ORR_LINE) l1_bytes = ORR_LINE;
     if (m->perfect || m->l1_bytes == l1_bytes) return;
+    m->l1_bytes = l1_bytes;
+    if (g->l1_tag_ways && l1_bytes > (uint64_t)g->l1_reserved + ORR_LINE)
+        l1_bytes -= (uint64_t)g->l1_reserved;
     uint64_t sets = g->l1_ways ? (uint64_t)g->l1_size / ORR_LINE / (uint64_t)g->l1_ways : 1;
     uint64_t ways = l1_bytes / ORR_LINE / (sets ? sets : 1);
     if (m->l1)
@@ -360,6 +364,5 @@ void abt_memory_shape(machine *m, uint64_t l1_bytes) {
     else
         m->l1 = orr_calloc(m->ncores, sizeof *m->l1);
     orr_tags_init(m->l1, m->ncores, l1_bytes / ORR_LINE, (uint32_t)(ways ? ways : 1), g->l1_hashed);
-    m->l1_bytes = l1_bytes;
     for (uint32_t n = 0; n < m->ncores && m->l1[0].hashed; n++) orr_tags_group(&m->l1[n], 2);
 }
