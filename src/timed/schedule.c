@@ -16,7 +16,6 @@
 
 #define WINDOW  384
 #define SLACK   4  // registers beyond what the order of the program needs
-#define NEAR    8  // registers left when it is rather the order of the program that counts
 #define PAUSE   4  // cycles from access to access, as the stall counts of ptxas have it
 #define RESERVE 3  // registers that loads leave to arithmetic
 #define FREE    32 // registers a thread has without costing a warp its room (65,536 for 2,048 threads)
@@ -228,7 +227,7 @@ static uint32_t choose(sched *s, const minst *at, uint32_t now, int room, uint32
             if (can_a) best = x;
         } else if (!can_a) {
             if (ready_a < ready_b || (ready_a == ready_b && i < j)) best = x;
-        } else if (room < NEAR ? i < j : a->height > b->height || (a->height == b->height && i < j)) {
+        } else if (a->height > b->height || (a->height == b->height && i < j)) {
             best = x;
         }
     }
