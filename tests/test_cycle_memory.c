@@ -551,6 +551,9 @@ static void test_fences(void **state) {
     // L1, 85 there, 85 back. For the block L1 is enough.
     assert_int_equal(cycles_of(GPU("core.fence_gpu=100"), kern_of(1, 32, "STG <- R2 R3 @0\nMEMBAR 2\nEXIT")),
                      200 + 1);
+    assert_int_equal(cycles_of(GPU("core.fence_gpu=100", "core.fence_join=31"),
+                               kern_of(1, 32, "STG <- R2 R3 @0\nMEMBAR 2\nEXIT")),
+                     200 + 1);
     k = kern_of(1, 32, "STG <- R2 R3 @0\nMEMBAR 0\nEXIT");
     x = run_on(GPU(), k);
     assert_int_equal(x.t->spans[0].end, 1 + 20 + 1);

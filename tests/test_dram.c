@@ -84,6 +84,19 @@ static void refresh(void **state) {
     bench_free(b);
 }
 
+// And each 1,000 where that is so: it waits from 2,050 to 2,100.
+static void often(void **state) {
+    (void)state;
+    const char *sets[] = {"dram.banks=1", "dram.bank_groups=1", "dram.trfc=100", "dram.trefi=1000", NULL};
+    bench *b = bench_of(sets);
+    push(b, 2050, 0, 1, false, 0);
+    push(b, 4200, 0, 1, false, 1);
+    run(b);
+    ENDS(b, 0, 2126);
+    ENDS(b, 1, 4226);
+    bench_free(b);
+}
+
 // Runs of two lines are in consecutive banks, and those in the four groups.
 static void banks(void **state) {
     (void)state;
@@ -306,7 +319,7 @@ static void streams(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refresh),        cmocka_unit_test(rows),     cmocka_unit_test(banks),
+        cmocka_unit_test(refresh),        cmocka_unit_test(often),        cmocka_unit_test(rows),     cmocka_unit_test(banks),
         cmocka_unit_test(turning_round),  cmocka_unit_test(queue),    cmocka_unit_test(writes_wait),
         cmocka_unit_test(row_conflicts),  cmocka_unit_test(anywhere), cmocka_unit_test(efficiency),
         cmocka_unit_test(nobody_starves), cmocka_unit_test(streams),  cmocka_unit_test(column_of_two_sectors),

@@ -40,7 +40,6 @@
 #define RUN             256 // bytes
 #define IDLE_NS         500
 #define REFRESH_NS      (3900.0 / 16)
-#define BANK_REFRESH_NS 3900.0
 #define TURN_CLOCKS     2 // between the data of a read and of a write; as GPGPU-Sim's tRTW has it
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -83,7 +82,7 @@ void orr_dram_configure(orr_dram_config *c, const orr_gpu *g) {
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) *t[i].to = (uint64_t)llround(t[i].clocks * clock);
     c->idle = (uint64_t)llround(IDLE_NS * ns);
     c->bank_takes = (uint64_t)llround(g->dram_trfc * clock);
-    c->bank_every = max(1, (uint64_t)llround(BANK_REFRESH_NS * ns));
+    c->bank_every = max(1, (uint64_t)llround(g->dram_trefi * ns));
     c->refresh_every = max(1, (uint64_t)llround(REFRESH_NS * ns));
     c->refresh_takes = (uint64_t)llround(REFRESH_NS * ns * (1 - g->dram_efficiency / 100));
 }

@@ -480,6 +480,7 @@ static uint64_t input_at(const orr_l2 *p, const orr_l2_slice *s) {
     uint64_t t = max(r->time, s->in_free);
     if (r->kind == ORR_REQ_WRITE && !(r->line & ORR_L2_FAR)) {
         const orr_l2_stored *last = &s->stored[r->line % ORR_L2_STORED];
+        if (p->c->fill && s->fill_free > p->c->fill_ahead) t = max(t, s->fill_free - p->c->fill_ahead);
         return last->line == r->line ? max(t, last->until) : t;
     }
     if (r->kind < ORR_REQ_ATOMIC || r->kind == DROP || r->line & ORR_L2_FAR) return t;
@@ -514,9 +515,21 @@ static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
     } else if (r->kind == ORR_REQ_WRITE) {
         if (!store(p, slice, r, t)) return;
         uint64_t part = n - (uint64_t)orr_popc(whole_sectors(r)); // read and written
-        takes = max(takes, (n - part) * p->c->write_sector + part * p->c->write_part) + s->part_time;
+        uint64_t parts = part * p->c->write_part + s->part_time;
+        uint64_t least = takes, all = max(takes, (n - part) * p->c->write_sector + parts);
+        takes = all;
         s->part_time = 0;
         s->stored[r->line % ORR_L2_STORED] = (orr_l2_stored){r->line, t + p->c->write_again};
+        uint64_t done = t;
+        if (p->c->fill) { // whole sectors wait for their turn, but what is behind them does not
+            done = max(t, s->fill_free);
+            s->fill_free = done + all;
+            takes = max(least, (n - part) * p->c->sector + parts);
+        }
+        if (r->told)
+            *ORR_PUSH(out) =
+                (orr_reply){.time = r->far ? done + p->c->far : done, .sm = r->sm, .token = r->token};
+        happened(p, done);
     } else {
         if (!load(p, slice, r, t, out)) return;
         if (r->kind == ORR_REQ_READ && r->line == s->last) takes = max(takes, p->c->again);
@@ -627,8 +640,22 @@ static void step_dram(orr_l2 *p, uint32_t channel) {
     add_event(p, (orr_l2_event){.time = done.time + p->c->behind, .at = done.user, .sectors = done.sectors});
 }
 
+// What comes from DRAM and what is stored take turns (l2.fill). True: it has to wait.
+static bool waits_for_turn(orr_l2 *p, orr_l2_event *e) {
+    if (!p->c->fill || e->atomic || e->back || e->turn) return false;
+    orr_l2_slice *s = &p->slice[p->misses.at[e->at].slice];
+    uint64_t t = max(e->time, s->fill_free);
+    s->fill_free = t + (uint64_t)orr_popc(e->sectors) * p->c->fill;
+    if (t == e->time) return false;
+    e->time = t;
+    e->turn = true;
+    add_event(p, *e);
+    return true;
+}
+
 static void do_event(orr_l2 *p, orr_replies *out) {
     orr_l2_event e = take_event(p);
+    if (waits_for_turn(p, &e)) return;
     if (!e.atomic) {
         arrived(p, &e, out);
         return;

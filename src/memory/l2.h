@@ -19,6 +19,8 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t lookup;           // a request at least
     uint64_t again;            // a load from the line of the one before
     uint64_t write_sector;     // a sector of a store
+    uint64_t fill;             // a sector that comes from DRAM, in the turn of those that are stored; 0: none
+    uint64_t fill_ahead;       // that the input may be ahead of it
     uint64_t write_part;       // one of which it does not write every byte
     uint64_t write_again;      // from a store to the next one to its line
     uint64_t part_fill;        // a sector that is completed because there are too many
@@ -65,6 +67,7 @@ typedef struct orr_l2_event { // sectors have come, or an atomic is done
     uint16_t slice; // of the atomic
     uint8_t sectors;
     bool atomic;
+    bool turn; // it has waited for its turn (l2.fill)
     bool back; // from the other half: of those at one time, after what happens here
 } orr_l2_event;
 
@@ -100,6 +103,7 @@ typedef struct orr_l2_slice {
     uint8_t blocked; // the first of them: BLOCKED_*
     uint32_t misses; // lines on their way
     uint64_t in_free, out_free;
+    uint64_t fill_free; // its data take the next sector that comes or is stored
     uint64_t atomic_free[2];              // of each of its units
     uint64_t slow_line[2], slow_until[2]; // the last sum of floating-point numbers
     uint8_t slow_sectors[2];

@@ -30,6 +30,8 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->behind = fixed - c->before;
     double write = g->l2_write_bandwidth > 0 ? g->l2_write_bandwidth : g->l2_bandwidth;
     c->write_sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / write));
+    c->fill = (uint64_t)llround(cycle * g->l2_fill);
+    c->fill_ahead = 64 * c->cycle;
     c->write_part = max(c->write_sector, (uint64_t)llround(cycle * g->l2_partial));
     c->part_fill = (uint64_t)llround(cycle * g->l2_partial_fill);
     c->write_again = (uint64_t)llround(cycle * g->l2_store_again);
@@ -106,7 +108,7 @@ void orr_l2_reset(orr_l2 *p) {
         orr_l2_slice *s = &p->slice[i];
         s->in_head = s->in_n = s->misses = 0;
         s->blocked = 0;
-        s->in_free = s->out_free = s->taken = s->part_time = 0;
+        s->in_free = s->out_free = s->fill_free = s->taken = s->part_time = 0;
         s->last = NEVER;
         memset(s->atomic_free, 0, sizeof s->atomic_free);
         memset(s->slow_until, 0, sizeof s->slow_until);

@@ -44,6 +44,7 @@ struct orr_memsys {
     uint16_t *part_of; // unit
     uint8_t *side_of;  // unit
     uint64_t l2_bytes;
+    orr_tlb tlb;
 };
 
 orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
@@ -71,12 +72,14 @@ orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
     orr_l2_configure(&m->l2, g, &m->dram);
     orr_spread_init(&m->spread, m->units, g->l2_hash);
     m->tpc = orr_gpc_sms(g);
+    orr_tlb_init(&m->tlb, g);
     m->halves = m->l2.copies ? 2 : 1;
     if (m->parts % m->halves || (m->halves > 1 && (slices % m->parts || channels % m->parts))) {
         orr_fail(e, ORR_BAD_INPUT,
                  "%s: l2.copies needs two equal halves: l2.slices and dram.channels must be even, and have a "
                  "large common divisor",
                  g->path);
+        orr_tlb_free(&m->tlb);
         free(m);
         return NULL;
     }
@@ -118,6 +121,7 @@ void orr_memsys_free(orr_memsys *m) {
     free(m->part);
     free(m->part_of);
     free(m->side_of);
+    orr_tlb_free(&m->tlb);
     free(m);
 }
 
@@ -343,7 +347,10 @@ void orr_memsys_flush(orr_memsys *m) {
     for (uint32_t k = 0; k < l->slices; k++) orr_cache_flush(&l->slice[k].cache);
 }
 
+orr_tlb *orr_memsys_tlb(orr_memsys *m) { return &m->tlb; }
+
 void orr_memsys_restart(orr_memsys *m) {
+    orr_tlb_restart(&m->tlb);
     EACH_L2(m, l) orr_l2_reset(l);
     for (uint32_t i = 0; i < m->parts; i++) {
         partition *p = &m->part[i];

@@ -11,12 +11,13 @@
 #define ORR_MEMSYS_H
 
 #include "gpu/gpu.h"
+#include "memory/tlb.h"
 
 #define ORR_TICKS 4096ull // per SM cycle
 
 enum orr_request_kind {
     ORR_REQ_READ,   // answered
-    ORR_REQ_WRITE,  // not answered
+    ORR_REQ_WRITE,  // not answered, but for `told`
     ORR_REQ_ATOMIC, // answered
     ORR_REQ_REDUCE, // not answered, but for `told`: with no sectors, when it is done
 };
@@ -40,8 +41,9 @@ typedef struct orr_request {
     uint8_t ops;            // ATOMIC, REDUCE: lanes; those on one word are done one after the other
     uint8_t quarters;       // and so many quarters of that
     bool slow;              // the next one on the same sector has to wait for it (l2.atomic_again)
-    bool told;              // REDUCE: the sender wants to know when it is done
+    bool told;              // REDUCE, WRITE: the sender wants to know when it is done
     bool far;               // within memory: from the other half of L2
+    bool cold;              // for the sender: nobody has asked for its translation yet
     uint32_t partition;     // for the sender, who has to know where it goes
     uint32_t order, norder; // for the sender too: what it must not overtake
 } orr_request;
@@ -114,6 +116,7 @@ void orr_memsys_run(orr_memsys *m, int p, const orr_request *r, size_t n, uint64
 uint64_t orr_memsys_next(const orr_memsys *m, int p);
 // When the busiest of p's slices takes its next request (ticks): how far it is behind.
 uint64_t orr_memsys_free_at(const orr_memsys *m, int p);
+orr_tlb *orr_memsys_tlb(orr_memsys *m); // the sender waits for translations
 // A copy from the host: the lines are in L2 afterwards, no time passes.
 void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes);
 // An access of an SM (-1: any) that nobody simulated: its sectors are in L2 afterwards, no time passes.

@@ -326,6 +326,7 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
 // All partitions up to `until`, with what the SMs have sent.
 static void run_partitions(engine *x, uint64_t until) {
     cycle *c = x->c;
+    cyc_port_walk(c);
     if (c->order) cyc_order_requests(c->order, c, until);
     x->mem_until = until;
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
@@ -509,6 +510,11 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     memset(s->stores, 0, sizeof s->stores);
     memset(s->left, 0, sizeof s->left);
     s->store_in = s->next_left = 0;
+    s->cold = false;
+    s->storing[0] = s->storing[1] = s->epoch = s->fence_epoch = s->fencing = 0;
+    s->epoch_until = NEVER;
+    s->fence_l1 = 0;
+    s->fence_with.n = s->fence_waits.n = 0;
     s->queue_first = s->queue_n = 0;
     s->head_busy = false;
     s->head_order = 0;

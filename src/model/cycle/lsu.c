@@ -299,6 +299,14 @@ static void go_on(sm *s) {
 }
 
 void cyc_lsu_answer(sm *s, const arrival *a) {
+    if (a->token == FENCED) {
+        cyc_fence_due(s);
+        return;
+    }
+    if ((a->token & ~1u) == STORED) {
+        cyc_fence_heard(s, a->token & 1);
+        return;
+    }
     if (a->token & TOLD) {
         cyc_warp_told(s, a->token, (a->time + ORR_TICKS - 1) / ORR_TICKS);
         return;

@@ -108,6 +108,8 @@ static void free_sm(cycle *c, sm *s) {
     free(s->out.at);
     free(s->needs.at);
     free(s->in.at);
+    free(s->fence_with.at);
+    free(s->fence_waits.at);
     free(s->spans.at);
 }
 
@@ -207,6 +209,7 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
     c->perfect = g->memory == ORR_MEMORY_PERFECT;
     latencies(c);
     c->mem = orr_memsys_new(g, e);
+    if (c->mem) c->tlb = orr_memsys_tlb(c->mem);
     if (!c->mem) {
         free(c);
         return NULL;

@@ -4,6 +4,7 @@
 // where later stores to the same line join them; a port that is far behind, or a slice that is, holds up L1.
 #include "model/cycle/lsu.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // The words of the access at hand that lie in the request's line, for order.c.
@@ -17,6 +18,44 @@ static void note_order(sm *s, orr_request *r) {
                                           s->head_order, warp_of(s, s->head_warp)->block};
         if (!r->norder++) r->order = (uint32_t)s->needs.n;
     }
+}
+
+// It goes on when its address is translated. That nobody has asked for is found out between two windows.
+static void translate(sm *s, orr_request *r) {
+    uint64_t ready = orr_tlb_ready(s->c->tlb, r->line);
+    if (ready == ORR_TLB_NEW)
+        r->cold = s->cold = true;
+    else if (r->time < ready + s->c->request_ticks)
+        r->time = ready + s->c->request_ticks;
+}
+
+typedef struct cold { // a request that begins a walk, or waits for one
+    orr_request *r;
+    uint32_t order;
+} cold;
+
+static int by_time(const void *a, const void *b) {
+    const cold *x = a, *y = b;
+    if (x->r->time != y->r->time) return x->r->time < y->r->time ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+void cyc_port_walk(cycle *c) {
+    ORR_VEC(cold) all = {0};
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        sm *s = &c->sms[n];
+        for (size_t i = 0; s->cold && i < s->out.n; i++)
+            if (s->out.at[i].cold) *ORR_PUSH(&all) = (cold){&s->out.at[i], (uint32_t)all.n};
+        s->cold = false;
+    }
+    if (all.n > 1) qsort(all.at, all.n, sizeof *all.at, by_time);
+    for (size_t i = 0; i < all.n; i++) {
+        orr_request *r = all.at[i].r;
+        uint64_t ready = orr_tlb_walk(c->tlb, r->line, r->time - c->request_ticks) + c->request_ticks;
+        if (r->time < ready) r->time = ready;
+        r->cold = false;
+    }
+    free(all.at);
 }
 
 // A packet of `bytes` leaves at `when` at the earliest; requests to a slice that is far behind wait at the
@@ -40,8 +79,15 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     if (c->far_ticks && !c->gpu->l2_copies &&
         orr_memsys_side_of(c->mem, r.line) != (int)(s->id * (uint32_t)c->gpu->l2_partitions / c->nsms))
         r.time += c->far_ticks;
+    if (r.from == ORR_FROM_GLOBAL) translate(s, &r);
     r.sm = s->id;
     s->sent = r.time;
+    if (r.kind == ORR_REQ_WRITE && counts_stores(c)) {
+        r.told = true;
+        uint32_t epoch = cyc_fence_epoch(s);
+        r.token = STORED | epoch;
+        s->storing[epoch]++;
+    }
     if (r.kind != ORR_REQ_READ && c->far_ticks && c->gpu->l2_copies) { // it is done where it belongs
         if (behind > s->sent && r.kind == ORR_REQ_WRITE) s->sent = behind;
         if (orr_memsys_side_of(c->mem, r.line) != (int)orr_half_of_sm(s->id, c->gpcs))

@@ -134,19 +134,6 @@ static void ramp(sm *s, const sched *q, warp *w, const orr_tinst *i) {
     w->front += w->front - s->now;
 }
 
-static void fence(sm *s, warp *w, const orr_tinst *i) {
-    const orr_gpu *g = s->c->gpu;
-    double t = i->imm >= 3 ? g->core_fence_system : i->imm >= 1 ? g->core_fence_gpu : g->core_fence_block;
-    w->front = s->now + (t >= 1 ? (uint64_t)t : 1);
-    if (i->imm >= 1 && s->now < w->stored && w->front < w->stored + (uint64_t)g->core_fence_store)
-        w->front = w->stored + (uint64_t)g->core_fence_store; // for the GPU: L2 must have them
-    w->front_why = ORR_STALL_MEMBAR;
-    if (i->imm >= 1 && w->reducing) { // nor are reductions done before L2 says so
-        w->fenced = w->front;
-        w->front = NEVER;
-    }
-}
-
 // A branch has been issued whose lanes go elsewhere, or meet. Where a register says so the target is known
 // late. At a barrier register that a function saved and restored (BMOV) lanes meet with two BSYNCs, as if the
 // second had to look up where (H200: micro/calls, recurse).
@@ -242,7 +229,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
             w->front_why = ORR_STALL_BRANCH;
         }
         break;
-    case ORR_TK_FENCE: fence(s, w, i); break;
+    case ORR_TK_FENCE: cyc_fence(s, w, i); break;
     case ORR_TK_GROUP: w->group++; break;
     default: {
         uint64_t ready = now + start + i->latency + c->writeback;
@@ -264,6 +251,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
                                                                 : w->restored & ~(1u << i->imm));
     }
     }
+    if (i->sass == ORR_SASS_CCTL && counts_stores(c)) cyc_fence_drops(s);
     // B2R: what the barrier found; the warp goes on when it has it.
     if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && w->front < now + i->latency) {
         w->front = now + i->latency;

@@ -253,6 +253,17 @@ typedef struct sm {
     uint32_t open_misses;
     uint64_t send_free, receive_free; // ticks: the ports to and from the network
     uint64_t sent;                    // ticks: when the last request reaches L2
+    bool cold;                        // requests of this window have no translation yet
+    // fences (fence.c)
+    uint32_t storing[2]; // stores not heard of: of the round that is on, or was; of the next one
+    uint8_t epoch;       // which of them stores belong to now,
+    uint64_t epoch_until; // and until when; NEVER: until the next round
+    uint8_t fence_epoch; // which of them the round waits for
+    uint8_t fencing;     // a round is on, or due
+    uint64_t fence_l1;   // when L1 has dropped what it had
+    uint64_t fence_from; // since then
+    ORR_VEC(uint32_t) fence_with;  // warps in it
+    ORR_VEC(uint32_t) fence_waits; // and for the next one
     uint64_t reply_byte, received;    // ticks a byte takes now; bytes received before this window
     uint32_t stores[256];             // by line: the last one in `out`, + 1, that stores may still join
     uint64_t left[256];               // ticks: when the last xbar.stores of them leave, a ring
@@ -328,6 +339,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t places;     // room for registers in a warp
     uint32_t accesses;   // room for access offsets
     orr_memsys *mem;
+    orr_tlb *tlb;
     const outside *outside; // NULL: `mem`
     uint64_t *mem_free; // [partition] when its slices take the next request, as of the window's start (ticks)
     // latencies worked out once
@@ -368,6 +380,9 @@ static inline uint64_t due_when(uint64_t d) { return d >> 8 == NEVER >> 8 ? NEVE
 static inline uint32_t told_token(const warp *w) {
     return TOLD | (uint32_t)(w->age & 0x7ffff) << 12 | ((uint32_t)w->sched * MAX_WARPS + w->slot);
 }
+
+#define STORED (TOLD - 2) // a store's answer, and its epoch
+#define FENCED (TOLD - 3) // a round of fences is due
 
 static inline uint32_t warp_id(const warp *w) { return (uint32_t)w->sched * MAX_WARPS + w->slot; }
 static inline warp *warp_of(const sm *s, uint32_t id) {
@@ -421,9 +436,19 @@ void cyc_lsu_answer(sm *s, const arrival *a);
 static inline bool cyc_port_waits(const orr_request *r, uint64_t until) {
     return r->kind == ORR_REQ_WRITE && !r->order && r->time >= until && r->partition != UINT32_MAX;
 }
+void cyc_port_walk(cycle *c); // between two windows: translations that SMs have asked for first
 void cyc_port_handed_over(sm *s, uint64_t until);
 void cyc_port_share(cycle *c);                            // between two windows: what SMs share
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
+
+// ---- fence.c ---------------------------------------------------------------------------------------------
+void cyc_fence(sm *s, warp *w, const orr_tinst *i);
+void cyc_fence_heard(sm *s, uint32_t epoch); // of a store
+void cyc_fence_due(sm *s);
+uint32_t cyc_fence_epoch(sm *s); // that a store which is sent now belongs to
+void cyc_fence_drops(sm *s); // a warp that is past its fence has L1 drop what it has
+// Fences wait for stores that have been heard of, not for an estimate.
+static inline bool counts_stores(const cycle *c) { return c->tells && c->gpu->core_fence_join > 0; }
 
 // ---- fetch.c: instruction caches -------------------------------------------------------------------------
 uint64_t cyc_constant_when(sm *s, const orr_tinst *i, uint64_t now); // when the constants that it names are
