@@ -82,6 +82,10 @@ void cyc_fence(sm *s, warp *w, const orr_tinst *i) {
     bool counts = counts_stores(s->c);
     uint64_t heard = w->stored + (uint64_t)g->core_fence_store;
     if (!counts && s->now < w->stored) w->front = later(w->front, heard);
+    if (g->core_fence_store > 0 && w->worked) { // it goes where the warp's last atomic was done
+        w->front = later(w->front, s->now + w->worked + (uint64_t)g->core_fence_store);
+        w->worked = 0;
+    }
     if (counts) w->front += later(s->fence_l1, s->now) - s->now;
     if (w->reducing) { // nor are reductions done before L2 says so
         w->fenced = w->front;
