@@ -219,6 +219,7 @@ typedef struct awarp {
     uint64_t *many;
     uint32_t block;        // its thread block's slot
     uint8_t index[CONVOY]; // in the block
+    uint32_t stretch;      // how much longer than alone its last segment took, 1/16
     uint32_t group;
     uint32_t need;    // of its block's needs, the next one (order.c)
     const amem *for_; // what it has asked for, and when the last of what has been answered was

@@ -25,6 +25,7 @@ static void start_warp(const machine *m, awarp *w, const tbuf *b, uint32_t index
     w->group = w->seg = w->end = w->code = w->body = 0;
     w->n = 1;
     w->skew = w->nparts = 0;
+    w->stretch = 16;
     w->pending = 0;
     w->waiting = 0;
     w->asked = 0;

@@ -20,8 +20,10 @@
 // How long a segment gets, in instructions and cycles, and how far apart instructions of a burst may be. A
 // core with operand collectors has long latencies and no stall counts: there it matters more who is in whose
 // way.
-#define FINE_INSTS   18
+#define FINE_INSTS   12
 #define FINE_LEN     80
+#define PLAIN_INSTS  24 // the same with perfect memory
+#define PLAIN_LEN    96
 #define FINE_GAP     3
 #define COARSE_INSTS SEGMENT_INSTS
 #define COARSE_LEN   128
@@ -295,8 +297,9 @@ static void add_inst(schedule *x, uint32_t n) {
         t = x->last + m->issue_interval;
     if (x->unit[i->unit] > t) t = x->unit[i->unit];
     bool special = i->kind == ORR_TK_FENCE || i->kind == ORR_TK_WAIT_GROUP;
-    bool is_long = x->ninsts && (x->ninsts >= (m->collector ? FINE_INSTS : COARSE_INSTS) ||
-                                 t - x->begin >= (m->collector ? FINE_LEN : COARSE_LEN));
+    uint32_t insts = !m->collector ? COARSE_INSTS : m->perfect ? PLAIN_INSTS : FINE_INSTS;
+    uint32_t len = !m->collector ? COARSE_LEN : m->perfect ? PLAIN_LEN : FINE_LEN;
+    bool is_long = x->ninsts && (x->ninsts >= insts || t - x->begin >= len);
     if (nask || special || is_long || !x->ninsts) close_segment(x, t);
     for (uint32_t k = 0; k < nask; k++) *ORR_PUSH(&c->waits) = ask[k];
     for (uint32_t k = 0; k < nwant; k++) {

@@ -159,7 +159,7 @@ static uint64_t fetch(acore *s, awarp *w, const aseg *g, uint64_t t) {
     bool there = s->m->code_fits;
     for (uint32_t n = 0; n < g->nlines; n++) {
         if (w->fetched == g->line + n) continue;
-        uint64_t want = t + late + (uint64_t)g->len * n / g->nlines,
+        uint64_t want = t + late + (uint64_t)g->len * n * w->stretch / 16 / g->nlines,
                  at = abt_fetch(s, w, g->line + n, want, &there);
         if (at > want) late += at - want;
     }
@@ -277,6 +277,7 @@ static inline uint64_t run_segment(acore *s, awarp *w, const aseg *g, uint64_t t
     if (!(q->seen[w->seg / 64] >> w->seg % 64 & 1)) t += fetch(s, w, g, t);
     uint64_t more = g->tensor ? ramp(s, g, t) : 0, len = g->len + more;
     uint64_t delay = issue(s, q, &q->slots, g, t, more != 0), end = t + len + delay;
+    if (!s->m->code_fits) w->stretch = (uint32_t)((len + delay) * 16 / (len ? len : 1));
     if (w->nparts) {
         catch_up(s, w);
         w->pending = w->seg + 1;
