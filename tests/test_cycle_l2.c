@@ -155,6 +155,14 @@ static void test_atomics(void **state) {
     assert_int_equal(cycles_warm(GPU(), k, 128), 232 + 2);
     k = kern_of(1, 32, "ATOMG R1 <- R2 @0 +0\nFFMA R3 <- R1\nEXIT");
     assert_int_equal(cycles_warm(GPU("l2.atomic=2"), k, 128), 216 + 2);
+    // A fence for the GPU after it, at 202, goes to L2 and back, 200, and takes 50 more; without that, 100.
+    static const char fenced[] = "ATOMG R1 <- R2 @0 +0 m1\nFFMA R3 <- R1\nMEMBAR 2\nEXIT";
+    assert_int_equal(
+        cycles_warm(GPU("core.fence_gpu=100", "core.fence_store=50"), kern_of(1, 32, fenced), 128),
+        202 + 250 + 1);
+    assert_int_equal(
+        cycles_warm(GPU("core.fence_gpu=100", "core.fence_store=0"), kern_of(1, 32, fenced), 128),
+        202 + 100 + 1);
     // From memory: the sector has to come first.
     k = kern_of(1, 32, "ATOMG R1 <- R2 @0 +0\nFFMA R3 <- R1\nEXIT");
     assert_int_equal(cycles_of(GPU(), k), 432 + 2);

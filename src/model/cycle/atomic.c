@@ -49,6 +49,10 @@ static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors,
         w->reducing++;
     }
     cyc_port_send(s, r, when, 8 + 32 * (uint32_t)orr_popc(sectors) + (uint32_t)s->c->gpu->xbar_mask);
+    if (!answered) return;
+    bool far =
+        s->c->far_ticks && orr_memsys_side_of(s->c->mem, line) != (int)orr_half_of_sm(s->id, s->c->gpcs);
+    warp_of(s, k->warp)->worked = s->c->l2_latency + (far ? s->c->far_ticks / ORR_TICKS : 0);
 }
 
 // Where lanes on different words of a sector are done together (l2.atomic_words), those on one word are sent

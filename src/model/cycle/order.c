@@ -414,7 +414,10 @@ static bool ready(const order *o, const orr_request *r, const orr_need *need, co
     }
     *when = tried;
     uint64_t look = takes(r, need) ? apart : c->l2_latency * ORR_TICKS;
-    if (after > r->time) *when = r->time + (after - r->time + look - 1) / look * look;
+    // After a few looks for a lock they come at any time, not all at once because the blocks began at once.
+    bool any = takes(r, need) && after > r->time + look;
+    uint64_t phase = any ? (who * 0x9e3779b97f4a7c15u >> 40) % look : 0;
+    if (after > r->time) *when = r->time + (after - r->time + phase + look - 1) / look * look - phase;
     if (*when < tried) *when = tried;
     return true;
 }
