@@ -31,6 +31,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->landed = w->stored = w->leaves = w->fenced = w->worked = w->passed = 0;
     w->reducing = 0;
     w->restored = 0;
+    w->at_l1 = 0;
     w->fetched = 0;
     w->group = 0;
     w->at = w->end = 0;

@@ -151,6 +151,9 @@ void cyc_warp_look(sm *s, warp *w) {
     if (i->kind == ORR_TK_FENCE && (w->inflight || w->landed > t)) {
         t = w->inflight ? NEVER : w->landed;
         why = ORR_STALL_MEMBAR;
+    } else if (i->kind == ORR_TK_FENCE && i->imm >= 1 && w->at_l1 > t && counts_stores(s->c)) {
+        t = w->at_l1; // in line behind them
+        why = ORR_STALL_MEMBAR;
     } else if (i->kind == ORR_TK_BARRIER && w->passed > t && s->c->gpu->lsu_own_queues) {
         t = w->passed; // it is in line behind them (H200: micro/scheduler, queue_shared, the second round)
         why = ORR_STALL_MIO;
