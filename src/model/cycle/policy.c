@@ -25,9 +25,11 @@ static bool same(const sched *q, uint64_t can) {
     return q->last < MAX_WARPS && can >> q->last & 1 && q->age[q->last] == q->greedy;
 }
 
-// It could, were its unit not busy.
+// It could, were its unit not busy. (Room in the queue of memory is another matter: in turn, stores to many
+// lines join others too seldom. H200: micro/l1_bandwidth, pattern_st.)
 static bool only_unit(const sched *q) {
-    return q->last < MAX_WARPS && (q->live & q->awake) >> q->last & 1 && q->age[q->last] == q->greedy;
+    uint64_t stopped = q->live & q->awake & ~q->memory;
+    return q->last < MAX_WARPS && stopped >> q->last & 1 && q->age[q->last] == q->greedy;
 }
 
 // With core.unit_turn a warp that only its unit stops gives way to the next in turn, so that warps whose
