@@ -5,6 +5,8 @@
 // issues its last instruction in cycle t ends in t + 1, and the launch is as long as that.
 #include "cycle.h"
 
+#include "model/cycle/sm.h"
+
 // ---- one warp ------------------------------------------------------------------------------------
 // Issued at 0, 10, ... 190: a result takes 10 cycles. EXIT needs none: at 191. The launch takes 192.
 static void test_chain(void **state) {
@@ -585,6 +587,36 @@ static void test_collector_banks(void **state) {
                      101);
 }
 
+// Who is next when slot 1, which issued last, cannot go on, of slots 0 (the youngest), 3 and 4 (the oldest):
+// the youngest or oldest; with core.unit_turn slot 3, when 1 is stopped by its unit alone. A full queue of
+// memory, or a result that it waits for, is something else; and another warp in its slot has no turn to give
+// away.
+static void test_unit_turn(void **state) {
+    (void)state;
+    static sched q;
+    q.live = 0x1b;
+    q.last = 1;
+    q.greedy = q.age[1] = 7;
+    q.age[0] = 9, q.age[3] = 5, q.age[4] = 2;
+    for (int turn = 0; turn < 2; turn++) {
+        q.unit_turn = turn;
+        q.awake = 0x1b;
+        q.memory = 0;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), turn ? 3 : 0);
+        assert_int_equal(cyc_policy(ORR_SCHED_GTO)->pick(&q, 0x19), turn ? 3 : 4);
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1b), 1); // it can: greedy
+        q.memory = 0x02;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), 0);
+        q.memory = 0;
+        q.awake = 0x19;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), 0);
+        q.awake = 0x1b;
+        q.greedy = 6;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), 0);
+        q.greedy = 7;
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chain),
@@ -616,6 +648,7 @@ int main(void) {
         cmocka_unit_test(test_tensor_ramp),
         cmocka_unit_test(test_collectors),
         cmocka_unit_test(test_collector_banks),
+        cmocka_unit_test(test_unit_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
