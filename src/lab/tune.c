@@ -82,6 +82,8 @@ static const rule rules[] = {
     X("shared.latency", "cycles", "shared.latency", 8, 200),
     {"shared.swap", "cycles", reading_times, "shared.atom_add", "same=32", 1, 0, 1, 1, 64},
     X("l1.latency", "cycles", "l1.latency", 8, 300),
+    {"l1.local_latency", "cycles", reading_direct, "local.chase", "warps=1", 1, -5.5625, 1, 4,
+     300}, // and its address
     {"l1.store", "cycles", reading_direct, "pattern.st_stride", "stride=4", 1, 0, 1, 1, 16},
     {"l1.size", "KB", reading_storage, "l1.size", "kb", 1, 0, 1, 16, 1024},
     // beyond it. The clock of L2 is not measured: bytes are counted per cycle of the SMs, which it then has.
