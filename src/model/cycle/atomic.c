@@ -42,7 +42,7 @@ static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors,
     r.quarters = quarters % 4;
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     if (answered) r.token = cyc_l1_miss(s, line, sectors, k->flight, ORR_NO_LINE);
-    if (!answered && s->c->tells) {
+    if (!answered && s->c->tells && !counts_stores(s->c)) {
         warp *w = warp_of(s, k->warp);
         r.told = true;
         r.token = told_token(w);

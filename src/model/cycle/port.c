@@ -82,7 +82,7 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     if (r.from == ORR_FROM_GLOBAL) translate(s, &r);
     r.sm = s->id;
     s->sent = r.time;
-    if (r.kind == ORR_REQ_WRITE && counts_stores(c)) {
+    if ((r.kind == ORR_REQ_WRITE || r.kind == ORR_REQ_REDUCE) && counts_stores(c)) {
         r.told = true;
         uint32_t epoch = cyc_fence_epoch(s);
         r.token = STORED | epoch;
