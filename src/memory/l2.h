@@ -88,7 +88,8 @@ typedef struct orr_l2_met { // a load that later ones of its GPC may be answered
     uint8_t n; // so many so far, it among them; 0: there is none
     uint8_t sectors;
 } orr_l2_met;
-#define ORR_L2_MET 512
+#define ORR_L2_MET     64  // of a slice of quick.h
+#define ORR_L2_MEETING 512 // of one here: of 64 to 1,024, 512 is nearest on micro/gather, gather_lines
 
 typedef struct orr_l2_stored { // a line that was stored to, and when it can be again
     uint64_t line, until;
@@ -103,14 +104,14 @@ typedef struct orr_l2_slice {
     uint8_t blocked; // the first of them: BLOCKED_*
     uint32_t misses; // lines on their way
     uint64_t in_free, out_free;
-    uint64_t fill_free; // its data take the next sector that comes or is stored
+    uint64_t fill_free;                   // its data take the next sector that comes or is stored
     uint64_t atomic_free[2];              // of each of its units
     uint64_t slow_line[2], slow_until[2]; // the last sum of floating-point numbers
     uint8_t slow_sectors[2];
     uint64_t taken; // when it last took a request
     uint64_t last;  // the line that its last load was from
     uint64_t pace;  // between two that waited, on average: how fast a queue gets shorter
-    orr_l2_met met[ORR_L2_MET];
+    orr_l2_met met[ORR_L2_MEETING];
     orr_l2_stored stored[ORR_L2_STORED];
     uint64_t worked[ORR_L2_WORKED]; // lines of the last atomics, + 1
     uint64_t *part;                 // lines with sectors that are there in part, as they became so: a ring

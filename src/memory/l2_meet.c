@@ -11,7 +11,7 @@
 static uint16_t gpc_of(const orr_l2 *p, uint32_t sm) { return (uint16_t)orr_gpc_of_sm(sm, p->c->gpcs); }
 
 static orr_l2_met *met_at(orr_l2_slice *s, uint64_t line, uint16_t gpc) {
-    return &s->met[(line * 0x9e3779b97f4a7c15u >> 52 ^ gpc) % ORR_L2_MET];
+    return &s->met[(line * 0x9e3779b97f4a7c15u >> 52 ^ gpc) % ORR_L2_MEETING];
 }
 
 // A load that L2 looks up: others may meet it.
