@@ -3,10 +3,10 @@
 // Instructions are taken in the order of the longest chain of latencies behind them, as soon as what they
 // read is there; between two that could go, the one with the longer chain first, then the earlier. Kept: that
 // a register is read after it is written and before it is written again; the order of accesses that may touch
-// the same place; barriers, fences and branches as walls. When more values are alive than in the order of the
-// program by a margin, and more than a thread may have for nothing (32 registers), instructions that free
-// registers go first: ptxas, too, gives up latency before it spills. Small loops that it unrolls end at 30
-// to 32 registers, however many loads are in them.
+// the same place; barriers, fences and branches as walls; some cycles from access to access. When more values
+// are alive than the registers that a thread has for nothing (32), or the next step of 8 beyond what the
+// order of the program needs, instructions that free registers go first: ptxas, too, gives up latency before
+// it spills. Small loops that it unrolls end at 30 to 32 registers, however many loads are in them.
 //
 // A block is scheduled in windows, so that the time is linear in the length of a block.
 #include <stdlib.h>
