@@ -439,6 +439,22 @@ static void test_register_banks(void **state) {
     }
 }
 
+// What loads bring keeps all banks busy, 30 cycles each: two of them, issued at 0 and 1, until 60, when the
+// FFMA behind them is read, in its window of one cycle; a store brings nothing, and the FFMA issues at 1 and
+// EXIT at 2.
+static void test_load_write(void **state) {
+    (void)state;
+    kern *k = kern_new(1, 32);
+    more(k, "LDS R10 <- R2 @0\nLDS R11 <- R2 @0\nFFMA R20 <- R3\nEXIT");
+    assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.window=1", "regs.load_write=30"), k), 60 + 2);
+    k = kern_new(1, 32);
+    more(k, "STS <- R2 R4 @0\nFFMA R20 <- R3\nEXIT");
+    uint64_t none = cycles_of(GPU("regs.ports=1", "regs.window=1"), k);
+    k = kern_new(1, 32);
+    more(k, "STS <- R2 R4 @0\nFFMA R20 <- R3\nEXIT");
+    assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.window=1", "regs.load_write=30"), k), none);
+}
+
 // An operand that is marked for reuse is not read again in its place until another one of its bank is. 20
 // instructions whose three operands are even: 60 reads, 3 + 19 x 2 when R2 is kept, 3 + 19 when R2, R4 are.
 static void test_register_reuse(void **state) {
@@ -649,6 +665,7 @@ int main(void) {
         cmocka_unit_test(test_collectors),
         cmocka_unit_test(test_collector_banks),
         cmocka_unit_test(test_unit_turn),
+        cmocka_unit_test(test_load_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
