@@ -31,9 +31,15 @@ typedef struct channel {
     bank *bank;
 } channel;
 
+typedef struct stored { // a line that was stored to, + 1, how often, and when, if that is more than once
+    uint64_t line, n;
+    orr_ledger times;
+} stored;
+
 typedef struct slice {
-    orr_ledger in, atomics[2];  // atomics: by a line's lowest bits (l2.atomic_units)
-    uint64_t last;              // the line, + 1, that its last load was from (l2.again)
+    orr_ledger in, atomics[2]; // atomics: by a line's lowest bits (l2.atomic_units)
+    uint64_t last;             // the line, + 1, that its last load was from (l2.again)
+    stored stored[ORR_L2_STORED];
     orr_l2_met met[ORR_L2_MET]; // loads that others of the same line and GPC are answered with (l2.merge)
 } slice;
 
@@ -453,6 +459,20 @@ orr_quick_reply orr_quick_load(orr_quick *q, const orr_quick_place *p, uint8_t s
     return reply;
 }
 
+// Books a store at its line's own slice, l2.store_again after others to the same line.
+static uint64_t book_store(const orr_quick *q, slice *s, uint64_t tag, uint64_t t, uint64_t own) {
+    stored *last = &s->stored[tag % ORR_L2_STORED];
+    if (last->line != tag + 1) {
+        last->line = tag + 1;
+        last->n = 0;
+    } else if (!last->n++) {
+        memset(&last->times, 0, sizeof last->times); // of another line
+    }
+    uint64_t then = last->n ? book(&last->times, t, q->l2.write_again) : t;
+    // while it waits at the input, all that is behind it does
+    return book(&s->in, then, then > t ? max(own, q->l2.write_again) : own);
+}
+
 // Done at the line's own slice, though an SM of the other half has asked its own.
 orr_quick_reply orr_quick_change(orr_quick *q, const orr_quick_place *p, const orr_request *r,
                                  uint8_t whole) {
@@ -466,9 +486,15 @@ orr_quick_reply orr_quick_change(orr_quick *q, const orr_quick_place *p, const o
         own = max(q->write_takes[n], (n - part) * q->l2.write_sector + part * q->l2.write_part);
     }
     q->stats.requests++;
-    t = book(&s->in, t, !p->far ? own : stores ? q->pass_takes[n] : q->atomic_pass);
+    bool apart = stores && q->l2.write_again;
+    if (apart && !p->far)
+        t = book_store(q, s, p->tag, t, own);
+    else
+        t = book(&s->in, t, !p->far ? own : stores ? q->pass_takes[n] : q->atomic_pass);
     orr_quick_reply reply = {.taken = t - q->base};
-    if (p->far) t = book(&q->slice[u->slice].in, t + q->l2.far, own);
+    slice *home = &q->slice[u->slice];
+    if (p->far)
+        t = apart ? book_store(q, home, p->tag, t + q->l2.far, own) : book(&home->in, t + q->l2.far, own);
     if (q->l2.copies) drop_copy(q, p->unit, p->tag);
     if (stores)
         store(q, p->unit, r, p->tag, whole, t);
