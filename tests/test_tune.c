@@ -368,6 +368,20 @@ static void accidents(void **state) {
     done(&f, &t);
 }
 
+// A bank is refreshed for 1000 of 2000 cycles: half of all loads wait 500 on average.
+static void refresh(void **state) {
+    (void)state;
+    orr_tuned t = {0};
+    orr_gpu g = {.clock_sm = 1000, .clock_dram = 1000, .dram_trfc = 1000, .dram_trefi = 2000};
+    orr_tuned_add(&t, "dram.latency", "600 cycles", "a reading");
+    orr_tune_refresh(&t, &g);
+    assert_string_equal(value_of(&t, "dram.latency"), "350 cycles");
+    g.dram_trfc = 0;
+    orr_tune_refresh(&t, &g);
+    assert_string_equal(value_of(&t, "dram.latency"), "350 cycles");
+    orr_tuned_free(&t);
+}
+
 static void overhead(void **state) {
     (void)state;
     orr_tuned t = {0};
@@ -446,7 +460,8 @@ int main(void) {
         cmocka_unit_test(device),     cmocka_unit_test(instructions),    cmocka_unit_test(memory),
         cmocka_unit_test(never_full), cmocka_unit_test(heaps_and_lines), cmocka_unit_test(who_goes_first),
         cmocka_unit_test(impossible), cmocka_unit_test(contradictions),  cmocka_unit_test(accidents),
-        cmocka_unit_test(overhead),   cmocka_unit_test(newer_rules),     cmocka_unit_test(runs),
-        cmocka_unit_test(unknown),    cmocka_unit_test(repeats),         cmocka_unit_test(bad_files)};
+        cmocka_unit_test(overhead),   cmocka_unit_test(refresh),         cmocka_unit_test(newer_rules),
+        cmocka_unit_test(runs),       cmocka_unit_test(unknown),         cmocka_unit_test(repeats),
+        cmocka_unit_test(bad_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,10 +208,20 @@ static bool check(const tuner *x, orr_err *e) {
     return !e->status;
 }
 
+static bool take_out_refresh(tuner *x, orr_err *e) {
+    orr_text t = {0};
+    orr_tuned_write(&x->t, &x->f, &t);
+    orr_gpu *g = orr_gpu_parse("what was tuned", t.s, t.n, NULL, 0, e);
+    if (g) orr_tune_refresh(&x->t, g);
+    orr_gpu_free(g);
+    free(t.s);
+    return g != NULL;
+}
+
 static bool tune(tuner *x, orr_err *e) {
     orr_hardware h = {0};
     bool ok = orr_findings_read(&x->f, x->o->inputs[0], e) && read_hardware(x, &h, e) &&
-              orr_tune(&x->f, &h, &x->t, e);
+              orr_tune(&x->f, &h, &x->t, e) && take_out_refresh(x, e);
     orr_hardware_free(&h);
     snprintf(x->conf, sizeof x->conf, "/tmp/orrery-tune-%ld.conf", (long)getpid());
     if (ok && x->o->ninputs > 1) ok = fit_overhead(x, e);

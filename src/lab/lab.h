@@ -105,6 +105,8 @@ bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_
 // What a launch costs before its first block starts, from an empty kernel's cycles and those simulated
 // without it.
 void orr_tune_overhead(orr_tuned *t, double measured, double simulated);
+// Takes out of dram.latency what the family's refresh adds to it: `g` is the description so far.
+void orr_tune_refresh(orr_tuned *t, const orr_gpu *g);
 void orr_tuned_add(orr_tuned *t, const char *key, const char *value, const char *why);
 void orr_tuned_write(const orr_tuned *t, const orr_findings *f, orr_text *out); // as a .conf
 void orr_tuned_free(orr_tuned *t);

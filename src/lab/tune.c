@@ -377,6 +377,18 @@ static void refuse_contradictions(orr_tuned *t) {
     }
 }
 
+// A load that finds its bank being refreshed waits for half of that on average.
+void orr_tune_refresh(orr_tuned *t, const orr_gpu *g) {
+    orr_tuned_key *k = find_key(t, "dram.latency");
+    if (!k || g->dram_trfc <= 0) return;
+    double takes = g->dram_trfc / g->clock_dram * g->clock_sm, every = g->dram_trefi * g->clock_sm / 1000;
+    double wait = takes < every ? takes * takes / 2 / every : takes / 2;
+    double left = round(strtod(k->value, NULL) - wait);
+    if (left < 1) return;
+    k->value = orr_arena_printf(&t->arena, "%.0f cycles", left);
+    k->why = orr_arena_printf(&t->arena, "%s, and %.0f for refresh", k->why, wait);
+}
+
 // ---- all of it --------------------------------------------------------------------------------
 void orr_tuned_add(orr_tuned *t, const char *key, const char *value, const char *why) {
     orr_tuned_key *k = ORR_PUSH(&t->keys);
