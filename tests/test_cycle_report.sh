@@ -54,14 +54,14 @@ for gpu in h200 v100 gtx480; do
     [ "$gpu" = h200 ] && narrow=(--set dram.bandwidth=2400GB/s) even=(--set l2.hash=shuffle)
     # long enough that starting and ending do not count
     bound compute $gpu fma_chains $((sms * 4)) 256 --arg $small --arg u32:200
-    bound compute $gpu sfu $((sms * 4)) 256 --arg $small --arg u32:20
+    bound compute $gpu sfu $((sms * 4)) 256 --arg $small --arg u32:60
     bound latency $gpu chase "$sms" 32 --arg buf:u32:4194304:zero --arg $small --arg u32:400
     bound dram $gpu copy 8192 128 --arg buf:u32:4194304:zero --arg buf:u32:4194304:zero --set l2.size=4MB "${narrow[@]}"
-    bound l2 $gpu from_l2 $((sms * 4)) 256 --arg buf:u32:131072:zero --arg $small --arg u32:15 "${even[@]}"
+    bound l2 $gpu from_l2 $((sms * 4)) 256 --arg buf:u32:131072:zero --arg $small --arg u32:40 "${even[@]}"
     bound l1 $gpu from_l1 $((sms * 4)) 256 --arg buf:u32:1024:zero --arg $small --arg u32:200
     bound shared $gpu shared_conflicts $((sms * 4)) 256 --arg $small --arg u32:150
-    bound barrier $gpu barriers "$sms" 256 --arg $small --arg u32:50
-    bound parallelism $gpu fma_chains 1 256 --arg $small --arg u32:40
+    bound barrier $gpu barriers "$sms" 256 --arg $small --arg u32:150
+    bound parallelism $gpu fma_chains 1 256 --arg $small --arg u32:100
     bound launch $gpu empty 1 32
 done
 
