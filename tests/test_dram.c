@@ -319,10 +319,19 @@ static void streams(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refresh),        cmocka_unit_test(often),        cmocka_unit_test(rows),     cmocka_unit_test(banks),
-        cmocka_unit_test(turning_round),  cmocka_unit_test(queue),    cmocka_unit_test(writes_wait),
-        cmocka_unit_test(row_conflicts),  cmocka_unit_test(anywhere), cmocka_unit_test(efficiency),
-        cmocka_unit_test(nobody_starves), cmocka_unit_test(streams),  cmocka_unit_test(column_of_two_sectors),
+        cmocka_unit_test(refresh),
+        cmocka_unit_test(often),
+        cmocka_unit_test(rows),
+        cmocka_unit_test(banks),
+        cmocka_unit_test(turning_round),
+        cmocka_unit_test(queue),
+        cmocka_unit_test(writes_wait),
+        cmocka_unit_test(row_conflicts),
+        cmocka_unit_test(anywhere),
+        cmocka_unit_test(efficiency),
+        cmocka_unit_test(nobody_starves),
+        cmocka_unit_test(streams),
+        cmocka_unit_test(column_of_two_sectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,14 +33,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE            UINT32_MAX
-#define CLOSED          UINT64_MAX
-#define NEVER           UINT64_MAX
-#define SERVED_MAX      64
-#define RUN             256 // bytes
-#define IDLE_NS         500
-#define REFRESH_NS      (3900.0 / 16)
-#define TURN_CLOCKS     2 // between the data of a read and of a write; as GPGPU-Sim's tRTW has it
+#define NONE        UINT32_MAX
+#define CLOSED      UINT64_MAX
+#define NEVER       UINT64_MAX
+#define SERVED_MAX  64
+#define RUN         256 // bytes
+#define IDLE_NS     500
+#define REFRESH_NS  (3900.0 / 16)
+#define TURN_CLOCKS 2 // between the data of a read and of a write; as GPGPU-Sim's tRTW has it
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static uint64_t min(uint64_t a, uint64_t b) { return a < b ? a : b; }

@@ -58,8 +58,8 @@ typedef struct orr_source {
     orr_launch_info info;
     // 1 and *tb (valid until the next call), 0 at the end, -1 error in e
     int (*next)(struct orr_source *s, orr_tb *tb, orr_err *e);
-    // The next one is to be this one, or the first after it, also one that was there before; NULL: all have to be
-    // pulled.
+    // The next one is to be this one, or the first after it, also one that was there before; NULL: all have
+    // to be pulled.
     void (*seek)(struct orr_source *s, uint64_t index);
     void (*close)(struct orr_source *s);
     // Past the thread blocks before `to`, unobserved; false: error in e. NULL: they must be pulled.

@@ -78,9 +78,7 @@ static int maker_next(orr_source *base, orr_tb *tb, orr_err *e) {
     return 1;
 }
 
-static void maker_seek(orr_source *base, uint64_t index) {
-    ((maker *)base)->next = index;
-}
+static void maker_seek(orr_source *base, uint64_t index) { ((maker *)base)->next = index; }
 
 static void maker_close(orr_source *base) {
     maker *m = (maker *)base;

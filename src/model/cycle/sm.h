@@ -256,21 +256,21 @@ typedef struct sm {
     uint64_t sent;                    // ticks: when the last request reaches L2
     bool cold;                        // requests of this window have no translation yet
     // fences (fence.c)
-    uint32_t storing[2]; // stores not heard of: of the round that is on, or was; of the next one
-    uint8_t epoch;       // which of them stores belong to now,
-    uint64_t epoch_until; // and until when; NEVER: until the next round
-    uint8_t fence_epoch; // which of them the round waits for
-    uint8_t fencing;     // a round is on, or due
-    uint64_t fence_l1;   // when L1 has dropped what it had
-    uint64_t fence_from; // since then
+    uint32_t storing[2];           // stores not heard of: of the round that is on, or was; of the next one
+    uint8_t epoch;                 // which of them stores belong to now,
+    uint64_t epoch_until;          // and until when; NEVER: until the next round
+    uint8_t fence_epoch;           // which of them the round waits for
+    uint8_t fencing;               // a round is on, or due
+    uint64_t fence_l1;             // when L1 has dropped what it had
+    uint64_t fence_from;           // since then
     ORR_VEC(uint32_t) fence_with;  // warps in it
     ORR_VEC(uint32_t) fence_waits; // and for the next one
-    uint64_t reply_byte, received;    // ticks a byte takes now; bytes received before this window
-    uint32_t stores[256];             // by line: the last one in `out`, + 1, that stores may still join
-    uint64_t left[256];               // ticks: when the last xbar.stores of them leave, a ring
-    uint64_t store_in;                // ticks: when the last of them had a place there
-    uint32_t next_left;               // the oldest
-    partly written[128];              // the last ones, by line
+    uint64_t reply_byte, received; // ticks a byte takes now; bytes received before this window
+    uint32_t stores[256];          // by line: the last one in `out`, + 1, that stores may still join
+    uint64_t left[256];            // ticks: when the last xbar.stores of them leave, a ring
+    uint64_t store_in;             // ticks: when the last of them had a place there
+    uint32_t next_left;            // the oldest
+    partly written[128];           // the last ones, by line
     ORR_VEC(orr_request) out;
     ORR_VEC(orr_need) needs; // of those in `out` that others may be looking at
     ORR_VEC(arrival) in;     // a heap
@@ -447,7 +447,7 @@ void cyc_fence(sm *s, warp *w, const orr_tinst *i);
 void cyc_fence_heard(sm *s, uint32_t epoch); // of a store
 void cyc_fence_due(sm *s);
 uint32_t cyc_fence_epoch(sm *s); // that a store which is sent now belongs to
-void cyc_fence_drops(sm *s); // a warp that is past its fence has L1 drop what it has
+void cyc_fence_drops(sm *s);     // a warp that is past its fence has L1 drop what it has
 // Fences wait for stores that have been heard of, not for an estimate.
 static inline bool counts_stores(const cycle *c) { return c->tells && c->gpu->core_fence_join > 0; }
 

@@ -103,15 +103,15 @@ typedef struct share {
     const cycle *c;
     const reach *reach;
     const pace *pace;
-    size_t wait;                   // the next of its waits
-    uint64_t line, sector;         // ticks: the SM's turn at L2, for a line and for a sector of it
-    uint64_t slice_sector;         // a sector through a slice's port
-    uint64_t dram_sector;          // the SM's turn at memory
-    uint64_t channel_sector;       // a sector on a channel's bus
-    uint64_t behind;               // memory beyond L2
-    uint64_t far_side;             // the other half of L2
-    uint64_t window_end;           // memory by windows (dram.window): the first access of this one is answered
-    uint32_t in_window;            // accesses of this window
+    size_t wait;             // the next of its waits
+    uint64_t line, sector;   // ticks: the SM's turn at L2, for a line and for a sector of it
+    uint64_t slice_sector;   // a sector through a slice's port
+    uint64_t dram_sector;    // the SM's turn at memory
+    uint64_t channel_sector; // a sector on a channel's bus
+    uint64_t behind;         // memory beyond L2
+    uint64_t far_side;       // the other half of L2
+    uint64_t window_end;     // memory by windows (dram.window): the first access of this one is answered
+    uint32_t in_window;      // accesses of this window
     uint64_t atomic, atomic_share; // a lane's operation at a slice; the SM's turn at all of them
     uint64_t l2_free, dram_free, atomic_free;
     uint64_t to_write, write_room; // memory's time for stores that wait; and for as many as may
