@@ -115,7 +115,10 @@ static void one(share *s, const orr_request *r, orr_replies *out) {
             double wait = (double)s->pace->waits[s->wait++ % s->pace->nwaits] * (double)ORR_TICKS;
             done = wait > 0 ? done + (uint64_t)wait : later(t, done - (uint64_t)-wait);
         }
-        if (s->gpu->dram_window) done = later(r->time, window_turn(s, r->time) - ticks(s->gpu->l2_latency));
+        if (s->gpu->dram_window) { // the way to L2 and back is the network's
+            uint64_t answered = window_turn(s, r->time), way = ticks(s->gpu->l2_latency);
+            done = answered > r->time + way ? answered - way : r->time;
+        }
         s->ready[at] = done;
         s->n.dram_read += sectors;
         s->n.dram_busy += sectors * s->channel_sector;
