@@ -51,13 +51,19 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
 
 // ---- without time ---------------------------------------------------------------------------------
 
-void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors) {
-    orr_cache *c = &p->slice[slice].cache;
+// The line, or a place for it, as the one used last; ORR_NO_LINE: all of its set are on their way.
+static uint32_t line_for(orr_cache *c, uint64_t tag) {
     orr_cache_line victim;
     uint32_t i = orr_cache_find(c, tag);
     if (i == ORR_NO_LINE) i = orr_cache_take_idle(c, tag, &victim, NULL);
+    if (i != ORR_NO_LINE) orr_cache_touch(c, i);
+    return i;
+}
+
+void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors) {
+    orr_cache *c = &p->slice[slice].cache;
+    uint32_t i = line_for(c, tag);
     if (i == ORR_NO_LINE) return;
-    orr_cache_touch(c, i);
     c->line[i].valid |= sectors;
     c->line[i].dirty &= ~sectors;
 }
@@ -66,11 +72,8 @@ void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors) {
 // for. Sectors that are on their way are left alone.
 void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool write) {
     orr_cache *c = &p->slice[slice].cache;
-    orr_cache_line victim;
-    uint32_t i = orr_cache_find(c, tag);
-    if (i == ORR_NO_LINE) i = orr_cache_take_idle(c, tag, &victim, NULL);
+    uint32_t i = line_for(c, tag);
     if (i == ORR_NO_LINE) return;
-    orr_cache_touch(c, i);
     if (!write) sectors = orr_l2_widened(sectors, p->c->load_shift);
     sectors &= (uint8_t)~c->line[i].pending;
     c->line[i].valid |= sectors;
