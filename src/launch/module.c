@@ -18,7 +18,9 @@ static bool ends_with(const char *s, const char *end) {
 
 static bool there(const char *path) { return access(path, F_OK) == 0; }
 
+#ifdef ORRERY_HAVE_ELF
 static bool runs_on(unsigned code, unsigned sm) { return !sm || (code / 10 == sm / 10 && code <= sm); }
+#endif
 
 static orr_module *bare(orr_arena *a, const char *path, const char *source, unsigned sm, orr_err *e) {
     const char *cubin = orr_arena_printf(a, "%s.cubin", path), *ptx = orr_arena_printf(a, "%s.ptx", path);
