@@ -161,6 +161,7 @@ static void counters(void **state) {
     raw->mem.read[ORR_FROM_GLOBAL] = 400;
     raw->mem.read_hit[ORR_FROM_GLOBAL] = 90;
     raw->mem.read_pending[ORR_FROM_GLOBAL] = 10;
+    raw->mem.read_along[ORR_FROM_GLOBAL] = 40;
     raw->mem.write[ORR_FROM_GLOBAL] = 100;
     raw->mem.write_hit[ORR_FROM_GLOBAL] = 100;
     raw->mem.dram_read = 300;
@@ -193,7 +194,8 @@ static void counters(void **state) {
     near(c[ORR_C_L2_SECTORS], 500);
     near(c[ORR_C_L2_HIT_RATE], 40); // 90 + 10 + 100
     near(c[ORR_C_L2_READ_HIT_RATE], 25);
-    near(c[ORR_C_L2_MISS], 300);
+    near(c[ORR_C_L2_MISS], 340); // 400 - 90 - 10, and 40 fetched with them
+    near(c[ORR_C_L2_TEX_READ_MISS], 340);
     near(c[ORR_C_DRAM_BYTES], 12800);
     near(c[ORR_C_DRAM_PCT], 100 * 12800 / (1e12 * 11e-6));
     near(c[ORR_C_STALLED_LONG], 16 * SM_CYCLES - 1000);

@@ -413,7 +413,10 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
         bool copy = r->line & ORR_L2_FAR;
         if (!copy && blocked_by_misses(p, &p->slice[slice], i)) return false;
         if (i == ORR_NO_LINE && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE && !copy) return false;
-        miss = fetch(p, slice, i, r->line, together(p->c, missing) & ~here & ~coming, t);
+        uint8_t all = together(p->c, missing) & ~here & ~coming;
+        miss = fetch(p, slice, i, r->line, all, t);
+        if (!r->far && r->kind == ORR_REQ_READ)
+            p->stats.read_along[r->from] += (uint64_t)orr_popc(all & ~missing);
         p->stats.fetched_for_write += (uint64_t)orr_popc(missing & bytes);
     }
     if (i != ORR_NO_LINE) { // a request for no sector has no line, nor has a copy that is not kept

@@ -366,6 +366,7 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
             sum->read[k] += s->read[k];
             sum->read_hit[k] += s->read_hit[k];
             sum->read_pending[k] += s->read_pending[k];
+            sum->read_along[k] += s->read_along[k];
             sum->write[k] += s->write[k];
             sum->write_hit[k] += s->write_hit[k];
             sum->write_present[k] += s->write_present[k];

@@ -59,7 +59,8 @@ typedef ORR_VEC(orr_reply) orr_replies;
 
 typedef struct orr_memsys_stats { // sums over partitions; sectors unless said otherwise
     uint64_t read[ORR_FROMS], read_hit[ORR_FROMS],
-        read_pending[ORR_FROMS]; // pending: merged with a miss under way
+        read_pending[ORR_FROMS], // pending: merged with a miss under way
+        read_along[ORR_FROMS];   // fetched with one that missed (l2.sector)
     uint64_t write[ORR_FROMS],
         write_hit[ORR_FROMS];          // hit: nothing had to be read for it, as the profiler counts
     uint64_t write_present[ORR_FROMS]; // what was there before, as Accel-Sim counts

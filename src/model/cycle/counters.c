@@ -186,7 +186,9 @@ static void count_l2(const orr_gpu *g, const orr_memsys_stats *m, const orr_kern
     double looked_up = (double)(reads + writes + atomics) + u.code + u.far_code;
     c[ORR_C_L2_SECTORS] = looked_up + u.barriers + u.told;
     c[ORR_C_L2_HIT] = (double)hits + u.code;
-    c[ORR_C_L2_MISS] = looked_up - c[ORR_C_L2_HIT];
+    // What is fetched with a sector that missed counts as missed, though nobody looked it up (H200: of pairs
+    // whose one sector was asked for, and then the other, 2 missed and 1 hit).
+    c[ORR_C_L2_MISS] = looked_up - c[ORR_C_L2_HIT] + (double)sum(m->read_along, ORR_FROMS);
     c[ORR_C_L2_READ] = (double)reads + u.code + u.far_code;
     c[ORR_C_L2_WRITE] = (double)writes;
     c[ORR_C_L2_RED] = round((double)atomics * reductions);
@@ -194,7 +196,8 @@ static void count_l2(const orr_gpu *g, const orr_memsys_stats *m, const orr_kern
     const int tex = ORR_FROM_LOCAL + 1; // global and local come through L1
     c[ORR_C_L2_TEX_READ] = (double)sum(m->read, tex);
     c[ORR_C_L2_TEX_READ_HIT] = (double)(sum(m->read_hit, tex) + sum(m->read_pending, tex));
-    c[ORR_C_L2_TEX_READ_MISS] = c[ORR_C_L2_TEX_READ] - c[ORR_C_L2_TEX_READ_HIT];
+    c[ORR_C_L2_TEX_READ_MISS] =
+        c[ORR_C_L2_TEX_READ] - c[ORR_C_L2_TEX_READ_HIT] + (double)sum(m->read_along, tex);
     c[ORR_C_L2_TEX_WRITE] = (double)sum(m->write, tex);
     c[ORR_C_L2_TEX_WRITE_HIT] = (double)sum(m->write_hit, tex);
     c[ORR_C_L2_TEX_WRITE_MISS] = c[ORR_C_L2_TEX_WRITE] - c[ORR_C_L2_TEX_WRITE_HIT];
