@@ -14,19 +14,19 @@
 #include <string.h>
 
 static const char *const small_machine[] = {
-    "clock.sm=1000",        "clock.l2=1000",        "clock.dram=1000",  "l2.size=128 KB",
-    "l2.slices=1",          "l2.bandwidth=32",      "l2.latency=100",   "l2.ways=16",
-    "l2.misses=192",        "l2.atomic=1",          "l2.partitions=1",  "l2.hash=modulo",
-    "l2.hashed=no",         "l2.interleave=256",    "dram.channels=1",  "dram.bandwidth=16",
-    "dram.latency=300",     "dram.efficiency=100",  "dram.banks=16",    "dram.bank_groups=4",
-    "dram.row=1 KB",        "dram.queue=64",        "dram.tccd=2",      "dram.tccdl=4",
-    "dram.trrd=6",          "dram.trcd=12",         "dram.tras=28",     "dram.trp=12",
-    "dram.trc=40",          "dram.tcl=12",          "dram.twl=4",       "dram.twr=12",
-    "dram.twtr=5",          "dram.trtp=2",          "dram.trfc=0",      "dram.policy=fr-fcfs",
-    "dram.write_queue=yes", "l2.write=validate",    "l2.copies=no",     "l2.sector=32",
-    "l2.lookup=1",          "l2.again=0",           "l2.merge=1",       "l2.atomic_words=no",
-    "l2.atomic_latency=0",  "l2.write_bandwidth=0", "l2.store_again=0", "l2.partial_lines=0",
-    "l2.partial_fill=0",
+    "clock.sm=1000",       "clock.l2=1000",        "clock.dram=1000",      "l2.size=128 KB",
+    "l2.slices=1",         "l2.bandwidth=32",      "l2.latency=100",       "l2.ways=16",
+    "l2.misses=192",       "l2.atomic=1",          "l2.partitions=1",      "l2.hash=modulo",
+    "l2.atomic_switch=0",  "l2.hashed=no",         "l2.interleave=256",    "dram.channels=1",
+    "dram.bandwidth=16",   "dram.latency=300",     "dram.efficiency=100",  "dram.banks=16",
+    "dram.bank_groups=4",  "dram.row=1 KB",        "dram.queue=64",        "dram.tccd=2",
+    "dram.tccdl=4",        "dram.trrd=6",          "dram.trcd=12",         "dram.tras=28",
+    "dram.trp=12",         "dram.trc=40",          "dram.tcl=12",          "dram.twl=4",
+    "dram.twr=12",         "dram.twtr=5",          "dram.trtp=2",          "dram.trfc=0",
+    "dram.policy=fr-fcfs", "dram.write_queue=yes", "l2.write=validate",    "l2.copies=no",
+    "l2.sector=32",        "l2.lookup=1",          "l2.again=0",           "l2.merge=1",
+    "l2.atomic_words=no",  "l2.atomic_latency=0",  "l2.write_bandwidth=0", "l2.store_again=0",
+    "l2.partial_lines=0",  "l2.partial_fill=0",
 };
 
 // A bundled description with changes, ended by NULL.

@@ -180,11 +180,46 @@ static void conflict_free(void **state) {
     free(s);
 }
 
+// As an H200 has it: 94 slices, 47 of each half. Chunks 0 and 2 are on one slice, 1 and 3 on another: bit 0
+// gives place 8, bit 1 nothing. Bit 4 (4 KB) gives place 8 and the other half, bit 9 (128 KB) place 50 and
+// the other half, and 64 more are dealt out: 114 = 2 x 47 + 20. 47 times 128 KB fill all slices evenly, and
+// no two chunks share a place, which are counted without gaps.
+static void fold(void **state) {
+    (void)state;
+    orr_spread *s = malloc(sizeof *s);
+    orr_spread_init(s, 94, ORR_HASH_FOLD);
+    static const struct {
+        uint64_t chunk, place;
+        uint32_t unit;
+    } known[] = {{0, 0, 0}, {1, 0, 8}, {2, 1, 0}, {3, 1, 8}, {16, 0, 47 + 8}, {17, 0, 47}, {512, 8, 47 + 20}};
+    uint64_t place;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        assert_int_equal(orr_spread_unit(s, known[i].chunk, &place), known[i].unit);
+        assert_int_equal(place, known[i].place);
+    }
+    static const uint32_t counts[] = {2, 8, 94, 96};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        uint32_t n = counts[i], each = 512;
+        orr_spread_init(s, n, ORR_HASH_FOLD);
+        bool *seen = calloc((size_t)n * each, 1);
+        for (uint64_t c = 0; c < (uint64_t)n * each; c++) {
+            uint32_t unit = orr_spread_unit(s, c, &place);
+            assert_true(unit < n && place < each);
+            assert_false(seen[unit * each + place]);
+            seen[unit * each + place] = true;
+        }
+        free(seen);
+    }
+    orr_spread_init(s, 7, ORR_HASH_FOLD); // no halves
+    assert_true(orr_spread_unit(s, UINT64_MAX, &place) < 7);
+    free(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(primitive),      cmocka_unit_test(division), cmocka_unit_test(dense),
         cmocka_unit_test(is_a_remainder), cmocka_unit_test(strides),  cmocka_unit_test(conflict_free),
-        cmocka_unit_test(chance),
+        cmocka_unit_test(chance),         cmocka_unit_test(fold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

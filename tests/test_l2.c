@@ -581,6 +581,27 @@ static void worked_on(void **state) {
     bench_free(b);
 }
 
+// One unit. A sector of 4 words takes 4 cycles, and one of another piece of 256 B (lines 2 and 3) at least 6
+// + 1, while the slice takes on the next. One that came with another (more) finds the piece ready.
+static void switched(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.atomic_switch=6", NULL});
+    orr_memsys_copy(b->m, 0, 1024);
+    orr_request r[] = {atomic(0, 0, 4, true), atomic(0, 1, 4, true), atomic(0, 2, 4, true),
+                       atomic(0, 0, 4, true), atomic(0, 0, 9, true), atomic(0, 2, 4, true),
+                       reading(0, 3, 1)};
+    r[5].more = true;
+    go(b, r, COUNT(r));
+    ANSWERED(b, 0, 7);
+    ANSWERED(b, 1, 11);
+    ANSWERED(b, 2, 18);
+    ANSWERED(b, 3, 25);
+    ANSWERED(b, 4, 34);
+    ANSWERED(b, 5, 38);
+    ANSWERED(b, 6, 6); // looked up behind six, and answered before they are
+    bench_free(b);
+}
+
 // Loads of a GPC meet 30 cycles from L2: hits are answered with another up to 60 cycles after that one's
 // answer left, misses for as long as it is on its way, too. Others are looked up: of another GPC, of other
 // sectors, the fifth.
@@ -616,17 +637,20 @@ static void met(void **state) {
 static void partitions(void **state) {
     (void)state;
     static const struct {
-        const char *name, *set[4];
+        const char *name, *set[5];
         int parts, sides;
     } t[] = {
-        {"h200", {EVEN, NULL}, 48, 2}, // a slice of each half
-        {"h200", {EVEN, "l2.copies=no", NULL}, 96, 2},
+        {"h200", {EVEN, NULL}, 47, 2}, // a slice of each half
+        {"h200", {EVEN, "l2.copies=no", NULL}, 94, 2},
         {"v100", {NULL}, 32, 1},
         {"gtx480", {NULL}, 6, 1},
-        {"h200", {EVEN, "l2.slices=12", "l2.copies=no", NULL}, 12, 2}, // several channels behind a slice
-        {"b200", {NULL}, 32, 2},                                       // 160 slices and 128 channels: 5 and 4
-        {"gtx480", {"l2.slices=9", NULL}, 3, 1},                       // 3 and 2
-        {"gtx480", {"l2.slices=2003", NULL}, 6, 1},                    // a prime number: 334 slices, or 333
+        {"h200",
+         {EVEN, "dram.channels=96", "l2.slices=12", "l2.copies=no", NULL},
+         12,
+         2},                                        // several channels a slice
+        {"b200", {NULL}, 32, 2},                    // 160 slices and 128 channels: 5 and 4
+        {"gtx480", {"l2.slices=9", NULL}, 3, 1},    // 3 and 2
+        {"gtx480", {"l2.slices=2003", NULL}, 6, 1}, // a prime number: 334 slices, or 333
     };
     for (size_t k = 0; k < COUNT(t); k++) {
         bench *b = bench_on(machine_of(t[k].name, t[k].set));
@@ -919,6 +943,7 @@ int main(void) {
         cmocka_unit_test(stored_again),
         cmocka_unit_test(partial_lines),
         cmocka_unit_test(worked_on),
+        cmocka_unit_test(switched),
         cmocka_unit_test(any_windows),
         cmocka_unit_test(odd_machines),
     };

@@ -43,6 +43,25 @@ static void throw_chunks(orr_spread *s, uint32_t units) {
     }
 }
 
+// What each bit of a chunk's number gives (H200): 6 bits of the place, and the half. Those beyond 256 MB are
+// not known; here they go on as a shift register of 7 bits.
+static void fold_bits(orr_spread *s) {
+    static const uint8_t known[20] = {8,       0,  20,      33, 64 | 8,  64 | 21, 34,
+                                      64 | 4,  31, 64 | 50, 62, 64 | 23, 13,      64 | 53,
+                                      64 | 27, 21, 64 | 58, 38, 64 | 29, 64 | 22};
+    uint32_t give = 1;
+    for (int bit = 0; bit < ORR_CHUNK_BITS; bit++) {
+        if (bit < 20) {
+            give = known[bit];
+        } else {
+            give <<= 1;
+            if (give >> 7) give ^= orr_polynomial(7);
+        }
+        for (int v = 0; v < 256; v++)
+            if (v >> bit % 8 & 1) s->table[bit / 8][v] ^= (uint16_t)give;
+    }
+}
+
 void orr_spread_init(orr_spread *s, uint32_t units, int how) {
     uint32_t bits = 0;
     while (1u << bits < units) bits++;
@@ -51,9 +70,16 @@ void orr_spread_init(orr_spread *s, uint32_t units, int how) {
     s->plain = how == ORR_HASH_MODULO || units == 1;
     s->shuffled = how == ORR_HASH_SHUFFLE && units > 1 && units <= 256;
     s->thrown = how == ORR_HASH_CHANCE && units > 1 && units <= 256;
+    s->folded = how == ORR_HASH_FOLD && units % 2 == 0;
+    if (s->folded) {
+        s->units = orr_divider_of(units / 2);
+        memset(s->table, 0, sizeof s->table);
+        fold_bits(s);
+        return;
+    }
     if (s->shuffled || s->thrown) make_shuffles(s, units);
     if (s->thrown) throw_chunks(s, units);
-    if (how == ORR_HASH_SHUFFLE || how == ORR_HASH_CHANCE) how = ORR_HASH_IPOLY;
+    if (how == ORR_HASH_SHUFFLE || how == ORR_HASH_CHANCE || how == ORR_HASH_FOLD) how = ORR_HASH_IPOLY;
     s->bits = s->xored ? bits : bits + 5 > 16 ? 16 : bits + 5;
     memset(s->table, 0, sizeof s->table);
     if (s->plain) return;

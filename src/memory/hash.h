@@ -16,6 +16,12 @@
 //   shuffle by one of 32 shuffles, which h chooses: chunks at a stride meet as by chance (up to 256 units;
 //           more: as ipoly). An H200 does: its atomics at 132 lines 4 KB apart take as long as chance has it
 //           for the fullest of 96 slices, five (micro/atomics), where a rotation makes it three.
+//   fold    as an H200 does it, found by timing loads of one half's SMs on pairs of pieces (24,576 of 24,576
+//           pieces of 256 B in 6 MB are as below, and 32 of each of 128 pages of 2 MB, bits 8 to 27 of an
+//           address). A half of L2 is chosen by the parity of some bits, so that 4 KB lie in one; bits folded
+//           by XOR give one of 64 places in it, and these are dealt out modulo its slices, 64 more for each
+//           128 KB: slice = (64 x (chunk / 512) + place) mod (units / 2). 4 KB are on eight slices, 64 KB
+//           have one or two pieces of 512 B on each of 94. An even number of units; else as ipoly.
 //   chance  each chunk is thrown at a unit by itself, so that a piece of memory is not spread evenly: of
 //           17 MB the fullest of 96 units has 13 % more than the mean, of 69 MB 6 %. An H200's streams look
 //           like it (micro/steps), but its slices are filled evenly (micro/gather): no description has it, it
@@ -49,6 +55,7 @@ typedef struct orr_spread {
     bool plain;    // modulo
     bool shuffled;
     bool thrown; // by chance
+    bool folded; // units are those of a half
     uint8_t shuffle[32][256];
     uint8_t throws[ORR_THROWS]; // of a piece: the unit of each chunk,
     uint16_t place[ORR_THROWS]; // and how many before it have the same
@@ -66,6 +73,14 @@ static inline uint32_t orr_spread_unit(const orr_spread *s, uint64_t chunk, uint
         uint32_t at = chunk % ORR_THROWS;
         *group = piece * s->most + s->place[at];
         return s->shuffle[piece * 0x9e3779b97f4a7c15u >> 59][s->throws[at]];
+    }
+    if (s->folded) { // four chunks of 128 KB have the same half and place: bits 1 and 8 tell them apart
+        uint32_t at = 0, n = s->units.d;
+        uint64_t c = chunk;
+        for (int i = 0; c; i++, c >>= 8) at ^= s->table[i][c & 255];
+        uint64_t dealt = (chunk >> 9 << 6) + (at & 63), q = orr_divide(s->units, dealt);
+        *group = q << 2 | (chunk >> 7 & 2) | (chunk >> 1 & 1);
+        return (uint32_t)(dealt - q * n) + (at >> 6) * n;
     }
     uint64_t q = orr_divide(s->units, chunk);
     uint32_t n = s->units.d, r = (uint32_t)(chunk - q * n), h = 0;

@@ -149,7 +149,15 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
         s->slow_sectors[u] = w->sectors;
         s->slow_until[u] = t + p->c->atomic_again;
     }
-    t += work_of(p->c, w->ops, w->quarters);
+    uint64_t work = work_of(p->c, w->ops, w->quarters);
+    if (p->c->atomic_switch &&
+        !w->more) { // another piece: its sectors are read first, while the work goes on
+        uint64_t piece = (w->line >> p->c->chunk_shift) + 1;
+        if (s->atomic_piece[u] != piece)
+            work = max(work, p->c->atomic_switch + (uint64_t)orr_popc(w->sectors) * p->c->cycle);
+        s->atomic_piece[u] = piece;
+    }
+    t += work;
     s->atomic_free[u] = t;
     if (w->hit) happened(p, t);
     if (w->kind != ORR_REQ_ATOMIC) {
@@ -451,6 +459,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
                        .quarters = r->quarters,
                        .slow = r->slow,
                        .told = r->told,
+                       .more = r->more,
                        .line = r->line,
                        .needs = lack,
                        .hit = !lack,
@@ -487,6 +496,7 @@ static uint64_t input_at(const orr_l2 *p, const orr_l2_slice *s) {
         return last->line == r->line ? max(t, last->until) : t;
     }
     if (r->kind < ORR_REQ_ATOMIC || r->kind == DROP || r->line & ORR_L2_FAR) return t;
+    if (p->c->atomic_switch) return t; // atomics wait by themselves
     uint64_t busy = s->atomic_free[unit_of(p->c, r->line)];
     return p->c->atomic_units ? max(t, busy > p->c->atomic_ahead ? busy - p->c->atomic_ahead : 0)
                               : max(t, busy);
@@ -537,7 +547,7 @@ static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
         if (!load(p, slice, r, t, out)) return;
         if (r->kind == ORR_REQ_READ && r->line == s->last) takes = max(takes, p->c->again);
         s->last = r->line;
-        takes = max(takes, n * p->c->sector);
+        if (r->kind == ORR_REQ_READ || !p->c->atomic_switch) takes = max(takes, n * p->c->sector);
         if (r->kind >= ORR_REQ_ATOMIC && p->c->atomic_units) takes = atomic_takes(p->c, s, r->line, n);
     }
     s->in_free = t + takes;

@@ -26,6 +26,7 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t part_fill;        // a sector that is completed because there are too many
     uint32_t parts;            // lines of a slice with sectors that are there in part; 0: any number
     uint64_t atomic_again;     // until the next sum of floating-point numbers on the same sector
+    uint64_t atomic_switch;    // to another piece
     uint32_t atomic_units;     // of a slice, less one
     uint64_t atomic_ahead;     // that the input may be ahead of a unit
     uint64_t atomic_more;      // until an atomic's result leaves, besides the time it takes its turn
@@ -45,7 +46,7 @@ typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic
     uint8_t needs; // sectors that are not here yet
     uint8_t hit;
     uint8_t quarters;
-    bool slow, told;
+    bool slow, told, more;
     bool far;    // the other half waits, or an SM there
     bool joined; // has the answer of another load, which was sent once
     uint64_t line;
@@ -106,6 +107,7 @@ typedef struct orr_l2_slice {
     uint64_t in_free, out_free;
     uint64_t fill_free;                   // its data take the next sector that comes or is stored
     uint64_t atomic_free[2];              // of each of its units
+    uint64_t atomic_piece[2];             // of the last atomic, + 1
     uint64_t slow_line[2], slow_until[2]; // the last sum of floating-point numbers
     uint8_t slow_sectors[2];
     uint64_t taken; // when it last took a request

@@ -34,17 +34,18 @@ typedef struct orr_request {
     uint64_t line;     // address / 128
     uint64_t bytes[2]; // WRITE: bytes of the line that are written, bit 0 of [0] the first
     uint32_t sm;
-    uint32_t token;         // the sender's; comes back with the answer
-    uint8_t sectors;        // of the line
-    uint8_t kind;           // orr_request_kind
-    uint8_t from;           // ORR_FROM_*
-    uint8_t ops;            // ATOMIC, REDUCE: lanes; those on one word are done one after the other
-    uint8_t quarters;       // and so many quarters of that
-    bool slow;              // the next one on the same sector has to wait for it (l2.atomic_again)
-    bool told;              // REDUCE, WRITE: the sender wants to know when it is done
-    bool far;               // within memory: from the other half of L2
-    bool cold;              // for the sender: nobody has asked for its translation yet
-    uint32_t partition;     // for the sender, who has to know where it goes
+    uint32_t token;     // the sender's; comes back with the answer
+    uint8_t sectors;    // of the line
+    uint8_t kind;       // orr_request_kind
+    uint8_t from;       // ORR_FROM_*
+    uint8_t ops;        // ATOMIC, REDUCE: lanes; those on one word are done one after the other
+    uint8_t quarters;   // and so many quarters of that
+    bool slow;          // the next one on the same sector has to wait for it (l2.atomic_again)
+    bool more;          // ATOMIC, REDUCE: it came with the one before, of the same line (l2.atomic_switch)
+    bool told;          // REDUCE, WRITE: the sender wants to know when it is done
+    bool far;           // within memory: from the other half of L2
+    bool cold;          // for the sender: nobody has asked for its translation yet
+    uint32_t partition; // for the sender, who has to know where it goes
     uint32_t order, norder; // for the sender too: what it must not overtake
 } orr_request;
 

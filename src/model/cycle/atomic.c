@@ -34,10 +34,10 @@ static uint32_t lanes_in(const orr_access *a, uint64_t line) {
 }
 
 static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors, uint32_t quarters, bool slow,
-                           uint64_t when) {
+                           bool more, uint64_t when) {
     bool answered = k->i->flags & ORR_TF_LOAD;
     cyc_l1_count(s, k->local, ORR_L1_ATOMIC, (uint32_t)orr_popc(sectors), 0, 0);
-    orr_request r = {.line = line, .sectors = sectors, .slow = slow};
+    orr_request r = {.line = line, .sectors = sectors, .slow = slow, .more = more};
     r.ops = (uint8_t)(quarters / 4 > 255 ? 255 : quarters / 4);
     r.quarters = quarters % 4;
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
@@ -90,21 +90,25 @@ bool cyc_atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint6
     uint32_t at = orr_cache_find(&s->l1, line); // what L1 has of it is old now
     if (at != ORR_NO_LINE) s->l1.line[at].valid &= (uint8_t)~sectors;
     if (!n) {
-        atomic_request(s, k, line, sectors, 4 * lanes_in(&s->head_access, line), false, when);
+        atomic_request(s, k, line, sectors, 4 * lanes_in(&s->head_access, line), false, false, when);
         return true;
     }
     bool swap = cyc_swap_of(s, k->inst, k->i) != SWAP_NOT, sum = float_sum(s, k->inst, k->i);
+    uint32_t room = 0; // in the packet: as many lanes of a word as 16 bytes have room for travel together
     for (uint32_t p = 0; p < n; p++) {
-        uint32_t quarters = 0;
+        uint32_t quarters = 0, bytes = 0;
         for (int q = 0; q < 4; q++) {
             if (!(pass[p].sectors >> q & 1)) continue;
+            bytes += pass[p].bytes[q];
             uint32_t takes = pass[p].bytes[q] < ORR_SECTOR ? 5 : 4;
             if (swap && pass[p].lanes[q] * k->i->bytes / 4 > takes)
                 takes = pass[p].lanes[q] * k->i->bytes / 4;
             if (sum && k->i->bytes == 8) takes = 8;
             quarters += takes;
         }
-        atomic_request(s, k, line, pass[p].sectors, quarters, sum, when);
+        bool more = room >= bytes;
+        room = more ? room - bytes : bytes < 16 ? 16 - bytes : 0;
+        atomic_request(s, k, line, pass[p].sectors, quarters, sum, more, when);
     }
     return true;
 }
