@@ -436,6 +436,30 @@ static void test_refused(void **state) {
     kern_free(k);
 }
 
+// Where the blocks of a small grid begin on an H200, as it was measured: 8 SMs of the first GPC, then an SM
+// of each TPC, GPC by GPC in turn. 66 blocks: 12 on the first GPC (16 SMs), 8 on the five that follow, 7 on
+// each of the last two, which have a TPC more; no SM twice.
+static void test_small_grid(void **state) {
+    (void)state;
+    orr_gpu *g = gpu_named("h200", "launch.first=8");
+    static const uint32_t twelve[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 48};
+    uint32_t *order = orr_dealing_order(g, 132, 12);
+    for (int n = 0; n < 12; n++) assert_int_equal(order[n], twelve[n]);
+    free(order);
+    order = orr_dealing_order(g, 132, 66);
+    static const int all[8] = {12, 8, 8, 8, 8, 8, 7, 7};
+    int on[8] = {0}, times[132] = {0};
+    for (int n = 0; n < 66; n++) on[orr_gpc_of_sm(order[n], orr_gpc_sms(g))]++;
+    for (int n = 0; n < 8; n++) assert_int_equal(on[n], all[n]);
+    for (int n = 0; n < 132; n++) times[order[n]]++;
+    for (int n = 0; n < 132; n++) assert_int_equal(times[n], 1);
+    free(order);
+    order = orr_dealing_order(g, 132, 132); // as they are numbered
+    for (uint32_t n = 0; n < 132; n++) assert_int_equal(order[n], n);
+    free(order);
+    orr_gpu_free(g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_barrier),
@@ -445,6 +469,7 @@ int main(void) {
         cmocka_unit_test(test_tail),
         cmocka_unit_test(test_short_blocks),
         cmocka_unit_test(test_dispatch),
+        cmocka_unit_test(test_small_grid),
         cmocka_unit_test(test_warps_to_schedulers),
         cmocka_unit_test(test_fetch),
         cmocka_unit_test(test_warm_code),

@@ -77,6 +77,52 @@ static void test_port(void **state) {
                0.5);
 }
 
+// The port of a GPC: 4 SMs of 2 GPCs, 4.25 cycles of a port for each line, half of the lines through each. An
+// SM that is alone in its GPC has all of it.
+static void test_gpc_port(void **state) {
+    (void)state;
+    check_near(MORE_LINES(1 << 20, "xbar.reply=1024", "xbar.gpc_reply=32", "l2.bandwidth=1024", "sm.count=4",
+                          "tpc.count=4", "gpc.count=2"),
+               4096 * 4.25 / 2, 2);
+    check_near(MORE_LINES(1 << 20, "xbar.reply=1024", "xbar.gpc_reply=32", "l2.bandwidth=1024", "sm.count=4",
+                          "tpc.count=4", "gpc.count=4"),
+               4096 * 4.25 / 4, 2);
+}
+
+// A load that misses keeps L1 for 3 cycles and one for its line: 4 cycles each, where all else is faster.
+static void test_miss_first(void **state) {
+    (void)state;
+    check_near(
+        MORE_LINES(1 << 20, "xbar.reply=1024", "l2.bandwidth=1024", "l1.miss_interval=1", "l1.miss_first=3"),
+        4096 * 4, 2);
+}
+
+// A load of one line that is in L2 takes 200 cycles; with slices up to 20 cycles nearer and 20 further than
+// that it is one or the other, by slice (256 bytes are in each in turn), and the same each time.
+static uint64_t loading(const char *spread, int at) {
+    kern *k = kern_new(1, 32);
+    more(k, "LDG R1 <- R2 @%d\nFFMA R3 <- R1\nEXIT", at);
+    ran x = {.g = GPU(spread)};
+    warm(&x, 0, 1 << 16);
+    launch(&x, k, 1);
+    uint64_t cycles = x.cycles;
+    ran_free(&x);
+    kern_free(k);
+    return cycles;
+}
+
+static void test_spread(void **state) {
+    (void)state;
+    bool differs = false;
+    for (int slice = 0; slice < 2; slice++) {
+        uint64_t is = loading("l2.spread=40", 256 * slice), was = loading("l2.spread=0", 256 * slice);
+        assert_in_range(is, was - 20, was + 20);
+        assert_int_equal(is, loading("l2.spread=40", 256 * slice + 128));
+        differs |= is != was;
+    }
+    assert_true(differs);
+}
+
 // Stores leave by the other port: 8 + 128 bytes a line, 32 a cycle. 64 stores in a row, and 128; the kernel
 // ends when the last has arrived.
 static void test_store_port(void **state) {
@@ -369,14 +415,16 @@ static void test_waiting_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dram_bandwidth),  cmocka_unit_test(test_stream_bandwidth),
-        cmocka_unit_test(test_l2_bandwidth),    cmocka_unit_test(test_port),
-        cmocka_unit_test(test_store_port),      cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_frfcfs),          cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_atomic_words),    cmocka_unit_test(test_l2_stores),
-        cmocka_unit_test(test_store_room),      cmocka_unit_test(test_l2_unasked),
-        cmocka_unit_test(test_l2_written_back), cmocka_unit_test(test_l2_store_hits),
-        cmocka_unit_test(test_launches),        cmocka_unit_test(test_waiting_blocks),
+        cmocka_unit_test(test_dram_bandwidth), cmocka_unit_test(test_stream_bandwidth),
+        cmocka_unit_test(test_l2_bandwidth),   cmocka_unit_test(test_port),
+        cmocka_unit_test(test_gpc_port),       cmocka_unit_test(test_miss_first),
+        cmocka_unit_test(test_spread),         cmocka_unit_test(test_store_port),
+        cmocka_unit_test(test_rows),           cmocka_unit_test(test_frfcfs),
+        cmocka_unit_test(test_atomics),        cmocka_unit_test(test_atomic_words),
+        cmocka_unit_test(test_l2_stores),      cmocka_unit_test(test_store_room),
+        cmocka_unit_test(test_l2_unasked),     cmocka_unit_test(test_l2_written_back),
+        cmocka_unit_test(test_l2_store_hits),  cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_waiting_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

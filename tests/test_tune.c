@@ -203,7 +203,7 @@ static void newer_rules(void **state) {
     assert_string_equal(value_of(&t, "xbar.request"), "34 B/cycle");
     assert_string_equal(value_of(&t, "xbar.ask"), "34 B");                // 256 / 51.2 x 34 - 136
     assert_string_equal(value_of(&t, "xbar.mask"), "32 B");               // 2 x 34 - 8 - 32 = 28, in sectors
-    assert_string_equal(value_of(&t, "xbar.tpc_reply"), "170 B/cycle");   // 640 / 4 x 136 / 128
+    assert_string_equal(value_of(&t, "xbar.gpc_reply"), "680 B/cycle");   // 640 x 136 / 128
     assert_string_equal(value_of(&t, "l2.atomic_latency"), "170 cycles"); // 500 - 280, 50 of it 32 lanes
     assert_string_equal(value_of(&t, "l2.atomic_words"), "yes");
     done(&f, &t);

@@ -90,8 +90,8 @@ static const rule rules[] = {
     {"xbar.request", "B/cycle", reading_direct, "sm.write", NULL, 136.0 / 128, 0, 1, 4,
      1024}, // a line's 4 sectors have a head of 8 bytes
     {"xbar.reply", "B/cycle", reading_direct, "sm.read", NULL, 136.0 / 128, 0, 1, 4, 1024},
-    // Eight SMs of four TPCs.
-    {"xbar.tpc_reply", "B/cycle", reading_direct, "sms.read", "some=8", 136.0 / 128 / 4, 0, 1, 4, 2048},
+    // Eight blocks go to eight SMs of one GPC.
+    {"xbar.gpc_reply", "B/cycle", reading_direct, "sms.read", "some=8", 136.0 / 128, 0, 1, 4, 65536},
     {"xbar.ask", "B", reading_ask, "sm.copy", NULL, 1, 0, 1, 8, 128},
     {"xbar.mask", "B", reading_mask, "pattern.st_stride", "stride=128", 1, 0, 32, 0, 128},
     XS("l2.size", "MB", "device.l2_size", 1.0 / 1048576, 0.125, 1024),

@@ -114,8 +114,8 @@ static void answer(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *
     if (!w->joined) t = leave(p, s, t, w);
     if (w->kind == ORR_REQ_READ && p->c->merge > 1) orr_l2_answered_at(p, s, w, t);
     if (w->far) t += p->c->far; // an atomic from the other half
-    *ORR_PUSH(out) =
-        (orr_reply){.time = t, .sm = w->sm, .token = w->token, .sectors = w->sectors, .hit = w->hit};
+    *ORR_PUSH(out) = (orr_reply){
+        .time = t, .sm = w->sm, .token = w->token, .sectors = w->sectors, .hit = w->hit, .joined = w->joined};
     happened(p, t);
 }
 

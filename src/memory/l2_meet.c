@@ -63,6 +63,7 @@ bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
                                      .sm = r->sm,
                                      .token = r->token,
                                      .sectors = r->sectors,
-                                     .hit = true};
+                                     .hit = true,
+                                     .joined = true};
     return true;
 }

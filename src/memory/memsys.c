@@ -18,10 +18,7 @@
 
 #define UNITS_MAX 4096 // as many as hash.h can deal out to
 
-typedef struct key { // of a request that has to be put in order
-    uint64_t time;
-    uint32_t index, slice;
-} key;
+typedef orr_timed key; // of a request that has to be put in order
 
 typedef struct partition {
     orr_l2 l2[2];                // of each half; only the first, where there are no copies
@@ -125,6 +122,50 @@ void orr_memsys_free(orr_memsys *m) {
     free(m);
 }
 
+// ---- SMs ----------------------------------------------------------------------------------------
+
+// When a grid of fewer blocks than SMs comes to an SM: the first TPCs of the first GPC, then the TPCs of all
+// GPCs in turn, and one SM of each TPC before the others.
+static uint64_t turn_of(const orr_gpu *g, uint32_t sm, uint32_t nsms, uint32_t each) {
+    uint32_t gpcs = orr_gpc_sms(g), gpc = orr_gpc_of_sm(sm, gpcs), before = 0;
+    if (sm < (uint32_t)g->launch_first) return sm % each * nsms + sm;
+    for (uint32_t n = (uint32_t)g->launch_first; n < sm; n += each) before += orr_gpc_of_sm(n, gpcs) == gpc;
+    return (uint64_t)(each + sm % each) * nsms * nsms + (uint64_t)before * nsms + gpc;
+}
+
+typedef struct turn {
+    uint64_t when;
+    uint32_t sm;
+} turn;
+
+static int by_turn(const void *a, const void *b) {
+    const turn *x = a, *y = b;
+    return (x->when > y->when) - (x->when < y->when);
+}
+
+uint32_t *orr_dealing_order(const orr_gpu *g, uint32_t nsms, uint64_t blocks) {
+    uint32_t *order = orr_malloc(nsms * sizeof *order), k = 0;
+    uint32_t each = g->tpc_count > 0 ? (nsms + (uint32_t)g->tpc_count - 1) / (uint32_t)g->tpc_count : 1;
+    if (!each) each = 1;
+    if (g->launch_order == ORR_LAUNCH_GPC && blocks && blocks < nsms) {
+        turn *turns = orr_malloc(nsms * sizeof *turns);
+        uint8_t *has = orr_calloc(nsms, 1);
+        for (uint32_t n = 0; n < nsms; n++) turns[n] = (turn){turn_of(g, n, nsms, each), n};
+        qsort(turns, nsms, sizeof *turns, by_turn);
+        for (uint32_t n = 0; n < blocks; n++) has[turns[n].sm] = 1;
+        for (uint32_t n = 0; n < nsms; n++) // they are numbered GPC by GPC all the same
+            if (has[n]) order[k++] = n;
+        for (uint32_t n = (uint32_t)blocks; n < nsms; n++) order[k++] = turns[n].sm;
+        free(turns);
+        free(has);
+        return order;
+    }
+    if (g->launch_order != ORR_LAUNCH_SPREAD) each = 1;
+    for (uint32_t first = 0; first < each; first++)
+        for (uint32_t n = first; n < nsms; n += each) order[k++] = n;
+    return order;
+}
+
 // ---- where --------------------------------------------------------------------------------------
 
 static uint32_t unit_of(const orr_memsys *m, uint64_t line) {
@@ -155,9 +196,8 @@ int orr_memsys_side_of(const orr_memsys *m, uint64_t line) { return m->side_of[u
 
 static bool after(const key *a, const key *b) { return a->time > b->time; }
 
-// By time, else as they are: runs that are in order already (each SM's are) are merged pairwise. Returns
-// which of the two arrays has the result.
-static key *sort(key *at, key *other, size_t n) {
+// Runs that are in order already (each SM's are) are merged pairwise.
+orr_timed *orr_sort_timed(orr_timed *at, orr_timed *other, size_t n) {
     for (;;) {
         size_t from = 0, runs = 0;
         while (from < n) {
@@ -265,7 +305,7 @@ void orr_memsys_run(orr_memsys *m, int part, const orr_request *r, size_t n, uin
         if (p->later.at[i].time < until) keys[k++] = (key){p->later.at[i].time, (uint32_t)i, 0};
     for (size_t i = 0; i < n; i++)
         if (r[i].time < until) keys[k++] = (key){r[i].time, (uint32_t)(held + i), 0};
-    keys = sort(keys, p->scratch.at, k);
+    keys = orr_sort_timed(keys, p->scratch.at, k);
     if (m->halves > 1) {
         run_halves(m, p, r, held, keys, k, until, out);
     } else {

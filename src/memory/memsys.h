@@ -53,10 +53,19 @@ typedef struct orr_reply {
     uint64_t time; // ticks: when its last sector has left the slice's port
     uint32_t sm, token;
     uint8_t sectors;
-    uint8_t hit; // every sector was in L2
+    uint8_t hit;    // every sector was in L2
+    uint8_t joined; // it comes with the answer to another load of its GPC (l2.merge)
 } orr_reply;
 
 typedef ORR_VEC(orr_reply) orr_replies;
+
+// Something that has to be put in order: by time, else as they are. The result is in one of the two arrays,
+// which is returned.
+typedef struct orr_timed {
+    uint64_t time;
+    uint32_t index, slice;
+} orr_timed;
+orr_timed *orr_sort_timed(orr_timed *at, orr_timed *other, size_t n);
 
 typedef struct orr_memsys_stats { // sums over partitions; sectors unless said otherwise
     uint64_t read[ORR_FROMS], read_hit[ORR_FROMS],
@@ -99,6 +108,10 @@ static inline uint32_t orr_gpc_sms(const orr_gpu *g) {
     uint32_t each = gpc ? gpc : tpc, n = gpc ? (uint32_t)g->gpc_count : 0xffff / each;
     return each | each * n << 16;
 }
+
+// The SMs in the order in which the first blocks of a grid of so many (0: not known) are dealt to them; the
+// caller frees it.
+uint32_t *orr_dealing_order(const orr_gpu *g, uint32_t nsms, uint64_t blocks);
 
 typedef struct orr_memsys orr_memsys;
 orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e);

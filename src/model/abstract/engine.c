@@ -112,6 +112,8 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
         m->port_sms = (m->ncores + tpcs - 1) / tpcs;
         m->reply_byte = (uint64_t)((double)m->c->reply_byte * g->xbar_reply / g->xbar_tpc_reply + 0.5);
     }
+    m->gpcs = orr_gpc_sms(g);
+    if (g->xbar_gpc_reply > 0) m->gpc = orr_calloc(m->ncores, sizeof *m->gpc);
     m->cores = orr_apart(m->ncores, sizeof *m->cores);
     make_core(m, &m->cores[0], 0); // the others when a block comes
     return m;
@@ -122,6 +124,7 @@ void abt_machine_free(machine *m) {
     for (uint32_t n = 0; n < m->ncores; n++) free_core(m, &m->cores[n]);
     free(m->cores);
     free(m->receive);
+    free(m->gpc);
     free(m->named);
     if (m->l1) orr_tags_free(m->l1);
     free(m->l1);
@@ -500,15 +503,6 @@ static bool windows(engine *x, orr_progress *progress) {
     }
 }
 
-static uint32_t *dealing_order(const orr_gpu *g, uint32_t n) {
-    uint32_t *order = orr_malloc(n * sizeof *order), k = 0;
-    uint32_t each = g->tpc_count > 0 ? (n + (uint32_t)g->tpc_count - 1) / (uint32_t)g->tpc_count : 1;
-    if (!each || g->launch_order == ORR_LAUNCH_TPC) each = 1;
-    for (uint32_t first = 0; first < each; first++)
-        for (uint32_t i = first; i < n; i += each) order[k++] = i;
-    return order;
-}
-
 static void sum_up(machine *m, supply *supply, arun *out) {
     for (uint32_t i = 0; i < m->ncores; i++) {
         acore *s = &m->cores[i];
@@ -556,6 +550,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
 
     memset(&m->dealer, 0, sizeof m->dealer);
     memset(m->receive, 0, m->ncores * sizeof *m->receive);
+    if (m->gpc) memset(m->gpc, 0, m->ncores * sizeof *m->gpc);
     for (uint32_t n = 0; n < m->ncores; n++) {
         acore *s = &m->cores[n];
         s->prepared = s->damaged = false;
@@ -571,7 +566,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
         if (m->gpu->l2_flush) orr_quick_flush(m->memory);
         orr_quick_restart(m->memory);
     }
-    x.order = dealing_order(m->gpu, m->ncores);
+    x.order = orr_dealing_order(m->gpu, m->ncores, 0);
     x.busy = orr_malloc(2 * m->ncores * sizeof *x.busy);
     x.takers = orr_malloc((size_t)m->ncores * (size_t)occ->blocks * sizeof *x.takers);
     x.supply = cyc_supply_open(source, threads > 1);

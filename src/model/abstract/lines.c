@@ -93,6 +93,11 @@ static inline uint64_t answer(acore *s, uint32_t port, uint8_t sectors, uint64_t
     const cycle *c = m->c;
     uint32_t bytes = 8 + 32 * orr_sectors_in(sectors);
     uint64_t t = done + c->reply_ticks, cost = bytes * m->reply_byte;
+    if (m->gpc) {
+        uint64_t all = c->gpc_ticks[orr_sectors_in(sectors)];
+        uint32_t gpc = orr_gpc_of_sm(port * m->port_sms, m->gpcs);
+        t = orr_ledger_take(&m->gpc[gpc], t, all, ORR_QUICK_STRETCH) - all;
+    }
     t = orr_ledger_take(&m->receive[port], t, cost, ORR_QUICK_STRETCH) - cost;
     s->n.received_bytes += bytes;
     // l2.latency has the passing of one sector in it; further ones take their time

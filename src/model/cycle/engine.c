@@ -35,6 +35,7 @@ typedef struct engine {
     uint32_t nbusy;
     bool ended;                // no more blocks
     orr_replies *replies;      // by partition
+    gpc_port *gpc;             // [c->ngpcs] with xbar.gpc_reply
     ORR_VEC(orr_request) * in; // by partition
     orr_sample last;
     run *out;
@@ -314,12 +315,17 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
     engine *x = arg;
     cycle *c = x->c;
     (void)worker;
+    if (x->gpc) {
+        receivers to = receivers_of(x, k, c->ngpcs);
+        for (uint32_t g = to.first; g < to.first + to.n; g++)
+            cyc_port_gpc(c, g, &x->gpc[g], x->replies, (uint32_t)orr_memsys_partitions(c->mem));
+        return;
+    }
     receivers to = receivers_of(x, k, c->nsms);
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++)
         for (size_t i = 0; i < x->replies[p].n; i++) {
             const orr_reply *r = &x->replies[p].at[i];
-            if (r->sm - to.first < to.n)
-                cyc_sm_arrive(&c->sms[r->sm], r->time + c->reply_ticks, r->token, r->sectors);
+            if (r->sm - to.first < to.n) cyc_port_answer(c, (uint32_t)p, r);
         }
 }
 
@@ -564,16 +570,6 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->worker = &c->workers[0];
 }
 
-// Blocks go to one SM of each TPC first, then to the next SM of each; or TPC by TPC.
-static uint32_t *dealing_order(const orr_gpu *g, uint32_t nsms) {
-    uint32_t *order = orr_malloc(nsms * sizeof *order), k = 0;
-    uint32_t each = g->tpc_count > 0 ? (nsms + (uint32_t)g->tpc_count - 1) / (uint32_t)g->tpc_count : 1;
-    if (!each || g->launch_order == ORR_LAUNCH_TPC) each = 1;
-    for (uint32_t first = 0; first < each; first++)
-        for (uint32_t n = first; n < nsms; n += each) order[k++] = n;
-    return order;
-}
-
 static uint64_t next_event(const engine *x) {
     const cycle *c = x->c;
     uint64_t t = NEVER;
@@ -681,7 +677,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         memset(c->mem_free, 0, (size_t)orr_memsys_partitions(c->mem) * sizeof *c->mem_free);
     }
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
-    x.order = dealing_order(c->gpu, c->nsms);
+    x.order = orr_dealing_order(c->gpu, c->nsms, out->blocks);
     // As if the first blocks went to the GPCs in turn; that is not how memsys.h has them, but half as many
     // SMs wait half as long (H200: micro/start), which one queue for all, a cycle for each SM, would do too.
     for (uint32_t i = 0; i < c->nsms; i++)
@@ -689,6 +685,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
             i / (uint32_t)c->gpu->gpc_count * (uint64_t)llround(c->gpu->launch_gpc_interval);
     x.busy = orr_malloc(c->nsms * sizeof *x.busy);
     x.replies = orr_calloc(parts + 1, sizeof *x.replies);
+    if (c->gpu->xbar_gpc_reply > 0) x.gpc = orr_calloc(c->ngpcs, sizeof *x.gpc);
     x.in = orr_calloc(parts + 1, sizeof *x.in);
     out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
     out->sample_cycles = 256;
@@ -723,6 +720,11 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         free(x.replies[p].at);
         free(x.in[p].at);
     }
+    for (uint32_t g = 0; x.gpc && g < c->ngpcs; g++) {
+        free(x.gpc[g].answers.at);
+        free(x.gpc[g].scratch.at);
+    }
+    free(x.gpc);
     free(x.replies);
     free(x.in);
     free(x.busy);

@@ -11,6 +11,7 @@ typedef struct run { // of one launch
     uint64_t sample_cycles;
     orr_sampler *sampler; // in: as in orr_work
     orr_pieces *pieces;
+    uint64_t blocks; // in: of the grid, 0 if that is not known
 } run;
 
 // Makes the machine of a description: `cycle` outlives launches, so that caches stay warm.

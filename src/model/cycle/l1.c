@@ -176,6 +176,7 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
     if ((k->i->flags & ORR_TF_BYPASS) || (!k->local && !c->gpu->l1_global)) {
         if (s->open_misses >= limit) return false;
         cyc_l1_count(s, k->local, ORR_L1_LOAD, all, 0, 0);
+        s->head_missed++;
         ask(s, line, sectors, cyc_l1_miss(s, line, sectors, k->flight, ORR_NO_LINE), k, when);
         return true;
     }
@@ -336,8 +337,8 @@ bool cyc_l1_lines(sm *s, const work *k) {
             return false;
         }
     }
-    if (s->head_missed * c->miss_interval > s->head_cost)
-        s->lsu_free += s->head_missed * c->miss_interval - s->head_cost;
+    uint64_t misses = s->head_missed ? c->miss_first + s->head_missed * c->miss_interval : 0;
+    if (misses > s->head_cost) s->lsu_free += misses - s->head_cost;
     if (k->flight == NOBODY && !c->perfect) {
         warp *w = warp_of(s, k->warp);
         uint64_t heard = (s->sent + c->reply_ticks) / ORR_TICKS;

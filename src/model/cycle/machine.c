@@ -128,14 +128,21 @@ static void latencies(cycle *c) {
     // A load that hits in L2 takes L1's time and the way there and back.
     uint64_t way = c->l2_latency > c->l1_latency + 2 ? c->l2_latency - c->l1_latency : 2;
     c->window = c->l1_latency + way;
+    uint64_t spread = (uint64_t)g->l2_spread < way ? (uint64_t)g->l2_spread : way / 2;
+    c->spread = spread * ORR_TICKS;
+    c->window -= spread / 2; // nothing comes back sooner
     c->request_ticks = way / 2 * ORR_TICKS;
     c->reply_ticks = (way - way / 2) * ORR_TICKS;
     c->gpcs = orr_gpc_sms(g);
+    for (uint32_t n = 0; n < (uint32_t)g->sm_count; n++)
+        if (c->ngpcs <= orr_gpc_of_sm(n, c->gpcs)) c->ngpcs = orr_gpc_of_sm(n, c->gpcs) + 1;
     c->far_ticks = g->l2_partitions > 1 ? cycles(g->l2_far_latency) * ORR_TICKS : 0;
     double l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
     c->request_byte = (uint64_t)(l2_cycle / g->xbar_request * (double)ORR_TICKS + 0.5);
     c->atomic_ticks = (uint64_t)(l2_cycle / g->l2_atomic * (double)ORR_TICKS + 0.5);
     c->reply_byte = (uint64_t)(l2_cycle / g->xbar_reply * (double)ORR_TICKS + 0.5);
+    for (uint32_t n = 0; g->xbar_gpc_reply > 0 && n <= 4; n++)
+        c->gpc_ticks[n] = (uint64_t)((8 + 32 * n) * l2_cycle / g->xbar_gpc_reply * (double)ORR_TICKS + 0.5);
     c->send_ahead = (uint64_t)g->xbar_queue;
     c->backlog_ticks = (uint64_t)(g->xbar_queue * l2_cycle * (double)ORR_TICKS);
     if (c->backlog_ticks < c->window * ORR_TICKS)
@@ -161,6 +168,7 @@ static void latencies(cycle *c) {
     c->exit_latency = cycles(g->core_exit);
     c->lsu_banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1;
     c->miss_interval = (uint32_t)g->l1_miss_interval;
+    c->miss_first = (uint32_t)g->l1_miss_first;
     c->l1_cycle_bytes = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1;
     c->pass_cycles =
         g->shared_bank_bytes < 4 ? (3 + (uint32_t)g->shared_bank_bytes) / (uint32_t)g->shared_bank_bytes : 1;

@@ -106,7 +106,9 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     double start = orr_seconds();
     orr_source *source = orr_work_open(w, NULL, e);
     if (!source) return false;
-    run x = {.sampler = w->sampler, .pieces = w->pieces};
+    run x = {.sampler = w->sampler,
+             .pieces = w->pieces,
+             .blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]};
     if (x.sampler)
         x.sampler->begin(x.sampler, (uint64_t)occ.blocks * c->nsms, (uint64_t)gpu->launch_overhead);
     size_t units = w->pieces ? w->pieces->unit.n : 0;
@@ -141,7 +143,7 @@ bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, uint64_t block, uint64_t 
                     bool write, orr_err *e) {
     state *st = state_of(gpu, r, e);
     if (!st) return false;
-    int sm = gpu->launch_order == ORR_LAUNCH_TPC ? (int)(block % (uint64_t)gpu->sm_count) : -1;
+    int sm = gpu->launch_order != ORR_LAUNCH_SPREAD ? (int)(block % (uint64_t)gpu->sm_count) : -1;
     if (!st->machine->perfect) orr_memsys_warm(st->machine->mem, sm, line, sectors, write);
     return true;
 }

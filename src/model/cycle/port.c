@@ -149,6 +149,42 @@ void cyc_port_handed_over(sm *s, uint64_t until) {
     s->out.n = n;
 }
 
+// A slice's data take so long to a GPC: some slices are near, others further (l2.spread), evenly.
+static uint64_t way_back(const cycle *c, uint32_t partition, uint32_t gpc) {
+    if (!c->spread) return c->reply_ticks;
+    uint64_t place = (partition * 64 + gpc + 1) * 0x9e3779b97f4a7c15u >> 32;
+    return c->reply_ticks - c->spread / 2 + place % c->spread;
+}
+
+void cyc_port_answer(cycle *c, uint32_t partition, const orr_reply *r) {
+    uint64_t way = r->sectors ? way_back(c, partition, orr_gpc_of_sm(r->sm, c->gpcs)) : c->reply_ticks;
+    cyc_sm_arrive(&c->sms[r->sm], r->time + way, r->token, r->sectors);
+}
+
+// The SMs of a GPC share a port from the network (xbar.gpc_reply): what comes to them passes it in the order
+// of its time. Loads that met on their way to L2 have one answer, which is dealt out behind the port.
+void cyc_port_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *replies, uint32_t partitions) {
+    port->answers.n = 0;
+    for (uint32_t p = 0; p < partitions; p++)
+        for (size_t i = 0; i < replies[p].n; i++)
+            if (orr_gpc_of_sm(replies[p].at[i].sm, c->gpcs) == gpc)
+                *ORR_PUSH(&port->answers) = (orr_timed){replies[p].at[i].time, (uint32_t)i, p};
+    size_t n = port->answers.n;
+    if (port->scratch.cap < n) {
+        port->scratch.cap = port->answers.cap;
+        port->scratch.at = orr_realloc(port->scratch.at, port->scratch.cap * sizeof *port->scratch.at);
+    }
+    const orr_timed *at = orr_sort_timed(port->answers.at, port->scratch.at, n);
+    for (size_t i = 0; i < n; i++) {
+        orr_reply r = replies[at[i].slice].at[at[i].index];
+        if (r.sectors) {
+            if (r.time < port->free) r.time = port->free;
+            if (!r.joined) port->free = r.time + c->gpc_ticks[orr_popc(r.sectors)];
+        }
+        cyc_port_answer(c, at[i].slice, &r);
+    }
+}
+
 // The SMs of a TPC share a port from the network (xbar.tpc_reply): each has what the others left of it in the
 // window before, at least an equal share, and not more than its own port takes.
 void cyc_port_share(cycle *c) {

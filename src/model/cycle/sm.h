@@ -328,7 +328,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     bool perfect;
     bool more; // there are thread blocks that no SM has yet
     sm *sms;
-    uint32_t nsms, gpcs;                               // gpcs: as orr_gpc_sms has them
+    uint32_t nsms, gpcs, ngpcs;                        // gpcs: as orr_gpc_sms has them
     uint32_t nsched, per_sched;                        // schedulers of an SM, warps of each
     uint32_t sched_per_sub, sub_banks, sub_collectors; // of a sub-core; collectors 0: none
     uint32_t read_banks; // of a sub-core without collectors, ORR_READ_BANKS at most
@@ -351,7 +351,9 @@ typedef struct cycle {   // one GPU, from launch to launch
         named_far; // more than a hit: constants that are named, from the second cache or beyond
     uint64_t request_ticks, reply_ticks, far_ticks; // SM to slice, slice to SM; more to the other side
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
-    uint64_t atomic_ticks;                          // of a slice for a lane's atomic
+    uint64_t spread;       // ticks between the nearest slice and the furthest (l2.spread)
+    uint64_t gpc_ticks[5]; // of a GPC's port for an answer, by sectors
+    uint64_t atomic_ticks; // of a slice for a lane's atomic
     uint64_t branch_wait, branch_jump, branch_indirect, branch_switch, barrier_latency, collect, writeback,
         fetch_latency, fetch_far;
     uint64_t line_interval, line_interval2; // between two lines of code for a scheduler, for an SM
@@ -363,7 +365,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t lsu_banks;
     uint32_t lsu_scheds, lsu_places, lsu_all; // schedulers of a queue, its places, those of all
     uint64_t frame_lines;                     // of a warp in local memory
-    uint32_t miss_interval;                   // of L1 for a line that misses
+    uint32_t miss_interval, miss_first;       // of L1 for a line that misses, and before the first of a load
     uint32_t l1_cycle_bytes;
     uint32_t pass_cycles; // of shared memory's banks, 4 bytes each
     uint32_t *alone;      // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none
@@ -439,6 +441,13 @@ static inline bool cyc_port_waits(const orr_request *r, uint64_t until) {
 }
 void cyc_port_walk(cycle *c); // between two windows: translations that SMs have asked for first
 void cyc_port_handed_over(sm *s, uint64_t until);
+typedef struct gpc_port { // from the network
+    uint64_t free;        // ticks
+    ORR_VEC(orr_timed) answers;
+    ORR_VEC(orr_timed) scratch;
+} gpc_port;
+void cyc_port_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *replies, uint32_t partitions);
+void cyc_port_answer(cycle *c, uint32_t partition, const orr_reply *r);
 void cyc_port_share(cycle *c);                            // between two windows: what SMs share
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
 
