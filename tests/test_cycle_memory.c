@@ -141,6 +141,47 @@ static void test_wide_loads(void **state) {
                      30 + 7 + 2);
 }
 
+// Banks of words (l1.words): lanes w words apart need p passes over them, for lines that are looked up four a
+// cycle. With l1.pass = 2 each further pass is two cycles, and each further lookup one: what an H200 takes
+// for these (micro/walk, lag).
+static void test_conflicts_take_longer(void **state) {
+    (void)state;
+    static const struct {
+        int words;
+        uint64_t later; // 2 (p - 1) + lines / 4 - 1
+    } cases[] = {{0, 0}, {1, 0}, {2, 2}, {4, 6}, {8, 14 + 1}, {16, 30 + 3}, {32, 62 + 7}, {33, 7}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        kern *k = kern_new(1, 32);
+        more(k, "LDG R1 <- R2 @0 +%d\nFFMA R3 <- R1\nEXIT", 4 * cases[n].words);
+        assert_int_equal(cycles_of(GPU("memory=perfect", "l1.words=yes", "l1.banks=4", "l1.pass=2"), k),
+                         30 + cases[n].later + 2);
+    }
+}
+
+// Eight lines that a load waits for are read out when they have come, three at a time (l1.burst): all on one
+// bank that is 3 + 3 + 2 passes, on different banks 1 + 1 + 1. Two loads that wait for the same lines are
+// read out one after the other.
+static void test_read_out_later(void **state) {
+    (void)state;
+    static const char *const load[] = {"LDG R1 <- R2 @0 +128 m0xff", "LDG R1 <- R2 @0 +132 m0xff"};
+    for (int n = 0; n < 2; n++) {
+        uint64_t passes = n ? 3 : 8;
+        uint64_t at_once = cycles_warm(GPU("l1.words=yes", "l1.banks=4"), use_of(load[n]), 2048);
+        assert_int_equal(cycles_warm(GPU("l1.words=yes", "l1.banks=4", "l1.burst=3"), use_of(load[n]), 2048),
+                         at_once + passes);
+        kern *k = kern_new(1, 32);
+        more(k, "%s\n%s\nFFMA R3 <- R1 R4\nEXIT", load[n],
+             n ? "LDG R4 <- R2 @0 +132 m0xff" : "LDG R4 <- R2 @0 +128 m0xff");
+        assert_int_equal(cycles_warm(GPU("l1.words=yes", "l1.banks=4", "l1.burst=3"), k, 2048),
+                         at_once + 2 * passes);
+        // Three lines are one burst: as before.
+        k = use_of(n ? "LDG R1 <- R2 @0 +132 m7" : "LDG R1 <- R2 @0 +128 m7");
+        uint64_t three = cycles_warm(GPU("l1.words=yes", "l1.banks=4"), k, 2048);
+        k = use_of(n ? "LDG R1 <- R2 @0 +132 m7" : "LDG R1 <- R2 @0 +128 m7");
+        assert_int_equal(cycles_warm(GPU("l1.words=yes", "l1.banks=4", "l1.burst=3"), k, 2048), three);
+    }
+}
+
 // Lanes are merged into sectors together, or eight by eight: all in one sector, that is 1 sector or 4, in 1
 // line or 4.
 static void test_coalescing(void **state) {
@@ -610,6 +651,8 @@ int main(void) {
         cmocka_unit_test(test_queue_full),
         cmocka_unit_test(test_sectors_by_stride),
         cmocka_unit_test(test_wide_loads),
+        cmocka_unit_test(test_conflicts_take_longer),
+        cmocka_unit_test(test_read_out_later),
         cmocka_unit_test(test_coalescing),
         cmocka_unit_test(test_latency),
         cmocka_unit_test(test_pending),

@@ -62,6 +62,11 @@ uint32_t cyc_l1_flight(sm *s, const warp *w, uint32_t inst) {
 void cyc_l1_land(sm *s, uint32_t f, uint64_t ready) {
     flight *x = &s->flights.at[f];
     if (ready < x->floor) ready = x->floor;
+    if (x->passes) { // its lines have come, and are read out (read_later)
+        if (ready < s->out_free) ready = s->out_free;
+        if (s->lsu_free > ready) s->lsu_free += x->passes;
+        s->out_free = ready += x->passes;
+    }
     s->n.loads++;
     s->n.load_latency += ready - x->issued;
     uint32_t inst = x->inst, w = x->warp;
@@ -177,6 +182,7 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
         if (s->open_misses >= limit) return false;
         cyc_l1_count(s, k->local, ORR_L1_LOAD, all, 0, 0);
         s->head_missed++;
+        s->head_waits |= 1ull << (s->head_line & 63);
         ask(s, line, sectors, cyc_l1_miss(s, line, sectors, k->flight, ORR_NO_LINE), k, when);
         return true;
     }
@@ -194,6 +200,7 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
         if ((s->misses.at[m].sectors & pending) && s->misses.at[m].nwaiters >= c->gpu->l1_merges)
             return false;
     cyc_l1_count(s, k->local, ORR_L1_LOAD, all, (uint32_t)orr_popc(hit), (uint32_t)orr_popc(pending));
+    if (need | pending) s->head_waits |= 1ull << (s->head_line & 63);
     if (pending)
         for (uint32_t m = l->user; m != NOBODY; m = s->misses.at[m].older)
             if (s->misses.at[m].sectors & pending) wait_for(s, m, k->flight);
@@ -275,7 +282,9 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
 // How long L1 is busy with it
 // where its banks are those of shared memory (l1.words): the words on the busiest bank, and l1.banks lines
 // looked up a cycle.
-static uint32_t word_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, bool local) {
+// *lag: how much later than an access of one pass the last word comes. A conflict is found out in the pass
+// before, so that it takes longer than the pass.
+static uint32_t word_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, bool local, uint32_t *lag) {
     uint32_t banks = s->c->lsu_banks, tags = (x->lines + banks - 1) / banks, least = 1, most;
     if (i->flags & ORR_TF_STORE) least = (uint32_t)s->c->gpu->l1_store;
     uint32_t lanes = (uint32_t)orr_popc(s->head_access.mask), packed = (lanes * i->bytes + 127) / 128;
@@ -285,9 +294,15 @@ static uint32_t word_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, b
         most = orr_bank_conflicts(&s->head_access, i->bytes,
                                   i->flags & ORR_TF_LOAD ? ORR_BANKS_LOAD : ORR_BANKS_STORE)
                    .passes;
-    if (most > packed) s->n.l1_conflicts += most - packed;
+    uint32_t conflicts = most > packed ? most - packed : 0, each = (uint32_t)s->c->gpu->l1_pass;
+    s->n.l1_conflicts += conflicts;
+    s->head_apart = i->flags & ORR_TF_LOAD && !local && x->lines > packed && x->lines <= 64;
+    *lag = most - 1 + conflicts * (each - 1) + tags - 1;
+    s->head_passes = most > least ? most : least;
     if (most < tags) most = tags;
-    return most > least ? most : least;
+    if (most < least) most = least;
+    if (each == 1 || !(i->flags & ORR_TF_LOAD) || local) *lag = most - 1;
+    return most;
 }
 
 // The same with banks of sectors: the most sectors that fall on one, and what the way to the registers takes.
@@ -306,8 +321,60 @@ static uint32_t sector_cycles(sm *s, const orr_coalesced *x) {
     return most > way ? most : way;
 }
 
-uint32_t cyc_l1_cost(sm *s, const orr_tinst *i, bool local) {
-    return s->c->gpu->l1_words ? word_cycles(s, &s->head, i, local) : sector_cycles(s, &s->head);
+uint32_t cyc_l1_cost(sm *s, const orr_tinst *i, bool local, uint32_t *lag) {
+    if (s->c->gpu->l1_words) return word_cycles(s, &s->head, i, local, lag);
+    uint32_t cost = s->head_passes = sector_cycles(s, &s->head);
+    s->head_apart = false;
+    *lag = cost - 1;
+    return cost;
+}
+
+// Passes over the banks for those of the head's lines that are in `lines`.
+static uint32_t passes_of(sm *s, uint64_t lines, uint32_t bytes) {
+    const orr_coalesced *x = &s->head;
+    orr_access part = s->head_access;
+    for (uint32_t m = s->head_access.mask; m; m &= m - 1) {
+        uint32_t lane = (uint32_t)orr_ffs(m);
+        uint64_t first = part.addr[lane] / ORR_LINE, last = (part.addr[lane] + bytes - 1) / ORR_LINE;
+        bool wanted = false;
+        for (uint64_t k = lines; k && !wanted; k &= k - 1) {
+            uint64_t line = x->line[__builtin_ctzll(k)].line;
+            wanted = line == first || line == last;
+        }
+        if (!wanted) part.mask &= ~(1u << lane);
+    }
+    return part.mask ? orr_bank_conflicts(&part, bytes, ORR_BANKS_LOAD).passes : 0;
+}
+
+// Lines that a load waits for, more than l1.burst of them and not side by side, are read out when the last
+// one is there, so many at a time: two words on different banks go in one pass only if they are read
+// together. Lines are looked up, and misses sent, while others are read out; what hits waits for its turn.
+static void read_later(sm *s, const work *k) {
+    uint32_t burst = (uint32_t)s->c->gpu->l1_burst, lines = s->head.lines, now = 1;
+    if (!burst || k->flight == NOBODY || !s->head_apart) return;
+    flight *f = &s->flights.at[k->flight];
+    if ((uint32_t)orr_popc64(s->head_waits) > burst) {
+        uint64_t there = (lines < 64 ? (1ull << lines) - 1 : UINT64_MAX) & ~s->head_waits;
+        uint32_t later = 0;
+        now = there ? passes_of(s, there, k->i->bytes) : 0;
+        for (uint64_t left = s->head_waits; left;) {
+            uint64_t some = 0;
+            for (uint32_t n = 0; n < burst && left; n++, left &= left - 1) some |= left & -left;
+            later += passes_of(s, some, k->i->bytes);
+        }
+        f->passes = (uint16_t)later;
+        s->n.l1_busy += (uint64_t)now + later - s->head_passes;
+        uint32_t busy = now ? now : 1;
+        if (busy < s->head_cost)
+            s->lsu_free -= s->head_cost - busy; // it was busy for that long at least
+        else
+            s->lsu_free += busy - s->head_cost;
+        s->head_cost = busy + later;
+    }
+    if (now && s->out_free > s->lsu_busy_from) {
+        s->lsu_free += s->out_free - s->lsu_busy_from;
+        f->floor += s->out_free - s->lsu_busy_from;
+    }
 }
 
 // Goes on with the head's lines, from `now` on. False: L1 is full.
@@ -337,6 +404,7 @@ bool cyc_l1_lines(sm *s, const work *k) {
             return false;
         }
     }
+    read_later(s, k);
     uint64_t misses = s->head_missed ? c->miss_first + s->head_missed * c->miss_interval : 0;
     if (misses > s->head_cost) s->lsu_free += misses - s->head_cost;
     if (k->flight == NOBODY && !c->perfect) {

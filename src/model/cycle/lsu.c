@@ -184,19 +184,21 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
             i->flags & ORR_TF_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)c->coalesce;
         orr_coalesce(a, i->bytes, how, &s->head);
     }
-    uint32_t cost = cyc_l1_cost(s, i, k.local);
+    uint32_t lag, cost = cyc_l1_cost(s, i, k.local, &lag);
     if (i->flags & ORR_TF_ASYNC) { // and into shared memory
         uint32_t more = ((uint32_t)orr_popc(a->mask) * i->bytes + 127) / 128;
         cost += more;
+        lag += more;
+        s->head_passes += more;
     }
     s->n.l1_requests[k.local][kind_of(i)]++;
     s->n.l1_tags += s->head.lines;
-    s->n.l1_busy += cost;
+    s->n.l1_busy += s->head_passes;
     begin(s, t, cost);
     s->head_line = s->head_missed = 0;
+    s->head_waits = 0;
     if (k.flight != NOBODY) {
-        s->flights.at[k.flight].floor =
-            s->lsu_busy_from + cost - 1 + (k.local ? c->local_latency : c->l1_latency);
+        s->flights.at[k.flight].floor = s->lsu_busy_from + lag + (k.local ? c->local_latency : c->l1_latency);
         s->flights.at[k.flight].open++; // until all lines have been looked up
     }
     if (!cyc_l1_lines(s, &k)) return false;

@@ -27,8 +27,9 @@ uint32_t cyc_l1_flight(sm *s, const warp *w, uint32_t inst); // somebody will wa
 void cyc_l1_land(sm *s, uint32_t f, uint64_t ready);
 uint32_t cyc_l1_miss(sm *s, uint64_t line, uint8_t sectors, uint32_t f, uint32_t fills);
 void cyc_l1_count(sm *s, bool local, int kind, uint32_t all, uint32_t hit, uint32_t pending);
-uint32_t cyc_l1_cost(sm *s, const orr_tinst *i, bool local); // cycles of L1 for the access at hand
-bool cyc_l1_lines(sm *s, const work *k);                     // goes on with its lines; false: L1 is full
+uint32_t cyc_l1_cost(sm *s, const orr_tinst *i, bool local,
+                     uint32_t *lag);     // cycles of L1 for the access at hand
+bool cyc_l1_lines(sm *s, const work *k); // goes on with its lines; false: L1 is full
 void cyc_l1_answer(sm *s, uint32_t token, uint64_t ready);
 void cyc_l1_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
 

@@ -154,8 +154,9 @@ typedef struct flight {     // a memory instruction that is waited for
     uint64_t issued, floor; // cycles: not ready before `floor`
     uint32_t inst, next;    // next: in the free list
     uint32_t warp;
-    uint16_t open; // line requests outstanding
-    uint8_t group; // of asynchronous copies, else 255
+    uint16_t open;   // line requests outstanding
+    uint16_t passes; // over the banks, when all of its lines have come
+    uint8_t group;   // of asynchronous copies, else 255
     uint8_t local;
 } flight;
 
@@ -228,6 +229,7 @@ typedef struct sm {
     // load/store unit and L1
     orr_cache l1;
     uint64_t lsu_free;            // L1 and shared memory take the next instruction
+    uint64_t out_free;            // lines that loads have waited for have been read out
     uint64_t lsu_room[MAX_SCHED]; // its queue has room; one for the SM, or one for each sub-core
     uint64_t lsu_way[MAX_SCHED];  // stores of that queue with conflicts: the next one
     uint64_t lsu_left;            // when the one at hand leaves its queue, if not when it begins; else 0
@@ -239,6 +241,9 @@ typedef struct sm {
     orr_coalesced head;
     uint32_t head_line, head_cost;
     uint32_t head_missed; // of its lines
+    uint64_t head_waits;  // bits of its lines: a load waits for them
+    uint32_t head_passes; // over the banks
+    bool head_apart;      // a load whose lanes are not side by side
     bool head_is_local;
     orr_access head_access;
     uint8_t head_order;         // ORDER_*
