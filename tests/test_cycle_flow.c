@@ -160,6 +160,30 @@ static void test_made_of(void **state) {
     }
 }
 
+// A unit of which another is half: ALU and FMA's other half are busy for two cycles with an FFMA. IADD3 goes to
+// ALU at 0, FFMAs at 1 to the other half and at 2 to ALU, so the next IADD3 waits until 4; EXIT at 5.
+static void test_half(void **state) {
+    (void)state;
+    const char *code = "IADD3 R4 <- R1\nFFMA R5 <- R1\nFFMA R6 <- R1\nIADD3 R7 <- R1\nEXIT";
+    assert_int_equal(cycles_of(GPU("unit.fma.half=alu"), kern_of(1, 32, code)), 5 + 1);
+    assert_int_equal(cycles_of(GPU("unit.alu.over=\"xu\""), kern_of(1, 32, code)), 4 + 1);
+}
+
+// A result a cycle: that of IADD3 at 0 comes at 6, that of an FFMA after 4, so the one at 2 waits for a cycle
+// and EXIT issues at 4, not at 3. One at 1 or 3 is in nobody's way; nor is one that only writes a predicate.
+static void test_result(void **state) {
+    (void)state;
+    static const struct {
+        const char *code;
+        uint64_t cycles;
+    } cases[] = {{"IADD3 R4 <- R1\nFFMA R5 <- R1\nFFMA R6 <- R1\nEXIT", 4 + 1},
+                 {"IADD3 R4 <- R1\nFFMA R5 <- R1\nEXIT", 2 + 1},
+                 {"IADD3 R4 <- R1\nFFMA P1 <- R1\nFFMA P2 <- R1\nFFMA R6 <- R1\nEXIT", 4 + 1}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)
+        assert_int_equal(cycles_of(GPU("op.int.result=6", "op.fp32.result=4"), kern_of(1, 32, cases[n].code)),
+                         cases[n].cycles);
+}
+
 // What stores leave in L1 is known byte by byte: a load of lanes whose words have been stored finds its
 // sector, one of a lane more does not, unless stores have filled the sector, eight words.
 static void test_partly_written(void **state) {
@@ -213,6 +237,7 @@ int main(void) {
         cmocka_unit_test(test_sync_again),     cmocka_unit_test(test_reads_late),
         cmocka_unit_test(test_drain),          cmocka_unit_test(test_latencies),
         cmocka_unit_test(test_fill),           cmocka_unit_test(test_made_of),
+        cmocka_unit_test(test_half),           cmocka_unit_test(test_result),
         cmocka_unit_test(test_partly_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

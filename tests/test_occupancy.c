@@ -161,6 +161,26 @@ static void two_partitions(void **state) {
     orr_gpu_free(g);
 }
 
+// The carve-outs that an H200's driver takes, as the profiler says them: for twice as many blocks as have room
+// for their warps, four times as many without shared memory, up to 132 KB; for those that fit, at least. 256
+// threads: 8 blocks of 1 KB, room for 32; of 5 KB, 16 are 80 KB; of 17 KB, 8 are 136 KB. 1024 threads: 2 blocks.
+static void ample_carveouts(void **state) {
+    (void)state;
+    static const struct {
+        int threads, regs;
+        int64_t shared, kb;
+    } cases[] = {{256, 16, 0, 32},      {256, 16, 4096, 100},  {256, 16, 8192, 132}, {256, 16, 16384, 164},
+                 {1024, 16, 0, 8},      {1024, 16, 32768, 100}, {512, 16, 0, 16},     {128, 16, 16384, 228},
+                 {640, 16, 16384, 132}, {128, 134, 0, 32},      {32, 16, 0, 32},      {768, 16, 2048, 16}};
+    orr_gpu *g = load("h200", NULL, 0);
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        orr_occupancy_result r;
+        assert_true(orr_occupancy(g, cases[n].threads, cases[n].regs, cases[n].shared, 1, &r));
+        assert_int_equal(r.shared_carveout / 1024, cases[n].kb);
+    }
+    orr_gpu_free(g);
+}
+
 // GT200 (1.3) allocated registers to blocks: 16384 in units of 512, warps in pairs, 32 warps, 8 blocks.
 static void registers_to_blocks(void **state) {
     (void)state;
@@ -201,8 +221,10 @@ static void carveouts(void **state) {
         assert_int_equal(r.l1_bytes, 131072 - want[i].carveout);
         orr_gpu_free(g);
     }
-    // H200: four blocks of 17408 bytes are 68 KB; the next carve-out is 100 KB; 256 - 100 for L1.
-    orr_gpu *g = load("h200", NULL, 0);
+    // H100 as it would be without shared.ample: four blocks of 17408 bytes are 68 KB; the next carve-out is 100
+    // KB; 256 - 100 for L1.
+    const char *strict[] = {"shared.ample=0"};
+    orr_gpu *g = load("h100", strict, 1);
     assert_true(orr_occupancy(g, 256, 64, 16384, 1, &r));
     assert_int_equal(r.shared_carveout, 100 * 1024);
     assert_int_equal(r.l1_bytes, 156 * 1024);
@@ -297,6 +319,7 @@ int main(void) {
         cmocka_unit_test(two_partitions),
         cmocka_unit_test(registers_to_blocks),
         cmocka_unit_test(carveouts),
+        cmocka_unit_test(ample_carveouts),
         cmocka_unit_test(nonsense),
         cmocka_unit_test(never_better),
         cmocka_unit_test(as_measured),

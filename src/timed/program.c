@@ -61,6 +61,7 @@ orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemoni
         i->interval = cycles(orr_gpu_op_interval(p->gpu, o));
         i->hold = (uint8_t)cycles(o->hold);
         i->apart = o->apart;
+        i->result = (uint8_t)o->result;
     }
     if (!i->interval) i->interval = 1;
     return i;
@@ -105,6 +106,10 @@ void orr_program_banks(orr_program *p, uint32_t first) {
     for (uint32_t n = first; n < p->ninsts; n++) {
         orr_tinst *i = &p->insts[n];
         i->reads = p->nreads;
+        int results = 0; // predicates go elsewhere
+        for (int d = i->nsrc; d < i->nsrc + i->ndst; d++)
+            results += p->reg[p->regs[i->regs + (uint32_t)d]] < ORR_TREG_P;
+        if (!results) i->result = 0;
         if (i->kind == ORR_TK_MEM || (i->tclass >= ORR_TC_TENSOR && i->tclass <= ORR_TC_TENSOR_FP64))
             continue;
         int reads[256] = {0}, worst = 0;

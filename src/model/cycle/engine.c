@@ -554,6 +554,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         q->next_issue = q->held = 0;
         q->behind_until = q->behind = 0;
         memset(q->bank_free, 0, sizeof q->bank_free);
+        q->results = q->results_at = 0;
         memset(q->kept, 0, sizeof q->kept);
         q->l0_last = 0;
         if (q->l0_when) {

@@ -47,6 +47,15 @@ static void make_pools(cycle *c, sm *s) {
                 s->pools[d->pool_of[u]].cycles = s->pools[d->pool_of[v]].cycles = cycles;
             }
         }
+    for (int u = 0; u < g->nunits; u++) // units of which another is half
+        for (int v = 0; v < g->nunits; v++) {
+            if (strcmp(g->units[u].half, g->units[v].name)) continue;
+            for (uint32_t q = 0; q < c->nsched; q++) {
+                uint8_t whole = s->sched[q].pool_of[u], half = s->sched[q].pool_of[v];
+                s->pools[whole].half = (uint8_t)(half + 1);
+                s->pools[half].whole = (uint8_t)(whole + 1);
+            }
+        }
 }
 
 static void make_sm(cycle *c, sm *s, uint32_t id) {

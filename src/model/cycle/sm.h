@@ -121,6 +121,8 @@ typedef struct sched {
     uint32_t kept[ORR_READ_PLACES][ORR_READ_BANKS]; // register and warp that the operand cache has, + 1
     uint64_t bank_free[ORR_READ_BANKS]; // modern cores, in reads: when a register bank has done all it was
                                         // asked for
+    uint64_t results; // modern cores: a bit for each cycle from results_at on in which a result goes to the
+    uint64_t results_at;                // registers
     uint64_t behind_until;              // what is in line behind a load of constants waits for them
     uint32_t behind;                    // and how many do
     orr_cache l0;
@@ -135,6 +137,8 @@ typedef struct pool { // units that serve the same instructions of the same sub-
     uint32_t queue;  // instructions of each that may wait
     uint32_t cycles; // that one of them makes it wait for what it is made of, or what is made of it
     uint64_t at[16]; // each one's next free cycle, n > 1 or with a queue
+    uint8_t half;    // pool that is half of it, + 1 (unit.NAME.half); at[0] is the other half's
+    uint8_t whole;   // pool that it is half of, + 1
 } pool;
 
 typedef struct block { // a thread block on the SM
