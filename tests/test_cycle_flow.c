@@ -160,8 +160,8 @@ static void test_made_of(void **state) {
     }
 }
 
-// A unit of which another is half: ALU and FMA's other half are busy for two cycles with an FFMA. IADD3 goes to
-// ALU at 0, FFMAs at 1 to the other half and at 2 to ALU, so the next IADD3 waits until 4; EXIT at 5.
+// A unit of which another is half: ALU and FMA's other half are busy for two cycles with an FFMA. IADD3 goes
+// to ALU at 0, FFMAs at 1 to the other half and at 2 to ALU, so the next IADD3 waits until 4; EXIT at 5.
 static void test_half(void **state) {
     (void)state;
     const char *code = "IADD3 R4 <- R1\nFFMA R5 <- R1\nFFMA R6 <- R1\nIADD3 R7 <- R1\nEXIT";

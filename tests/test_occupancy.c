@@ -161,15 +161,16 @@ static void two_partitions(void **state) {
     orr_gpu_free(g);
 }
 
-// The carve-outs that an H200's driver takes, as the profiler says them: for twice as many blocks as have room
-// for their warps, four times as many without shared memory, up to 132 KB; for those that fit, at least. 256
-// threads: 8 blocks of 1 KB, room for 32; of 5 KB, 16 are 80 KB; of 17 KB, 8 are 136 KB. 1024 threads: 2 blocks.
+// The carve-outs that an H200's driver takes, as the profiler says them: for twice as many blocks as have
+// room for their warps, four times as many without shared memory, up to 132 KB; for those that fit, at least.
+// 256 threads: 8 blocks of 1 KB, room for 32; of 5 KB, 16 are 80 KB; of 17 KB, 8 are 136 KB. 1024 threads: 2
+// blocks.
 static void ample_carveouts(void **state) {
     (void)state;
     static const struct {
         int threads, regs;
         int64_t shared, kb;
-    } cases[] = {{256, 16, 0, 32},      {256, 16, 4096, 100},  {256, 16, 8192, 132}, {256, 16, 16384, 164},
+    } cases[] = {{256, 16, 0, 32},      {256, 16, 4096, 100},   {256, 16, 8192, 132}, {256, 16, 16384, 164},
                  {1024, 16, 0, 8},      {1024, 16, 32768, 100}, {512, 16, 0, 16},     {128, 16, 16384, 228},
                  {640, 16, 16384, 132}, {128, 134, 0, 32},      {32, 16, 0, 32},      {768, 16, 2048, 16}};
     orr_gpu *g = load("h200", NULL, 0);
@@ -221,8 +222,8 @@ static void carveouts(void **state) {
         assert_int_equal(r.l1_bytes, 131072 - want[i].carveout);
         orr_gpu_free(g);
     }
-    // H100 as it would be without shared.ample: four blocks of 17408 bytes are 68 KB; the next carve-out is 100
-    // KB; 256 - 100 for L1.
+    // H100 as it would be without shared.ample: four blocks of 17408 bytes are 68 KB; the next carve-out is
+    // 100 KB; 256 - 100 for L1.
     const char *strict[] = {"shared.ample=0"};
     orr_gpu *g = load("h100", strict, 1);
     assert_true(orr_occupancy(g, 256, 64, 16384, 1, &r));

@@ -75,8 +75,8 @@ static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
 
 // A sub-core's registers take one result a cycle. Those of units with other latencies may come in the same
 // one: then the later instruction waits, and the scheduler with it (H200: HFMA2.MMA or DFMA, and FFMA, IMAD,
-// LOP3 or HFMA2 two cycles behind it, whatever their registers: one cycle more; at no other distance). Returns
-// the cycles that it waits from `t` on.
+// LOP3 or HFMA2 two cycles behind it, whatever their registers: one cycle more; at no other distance).
+// Returns the cycles that it waits from `t` on.
 static uint64_t wait_for_result(const sm *s, const warp *w, const orr_tinst *i, uint64_t t) {
     const cycle *c = s->c;
     sched *q = &s->sched[c->sched_per_sub == 1 ? w->sched : w->sched - w->sched % c->sched_per_sub];
@@ -116,8 +116,8 @@ static uint64_t collectors_free(const sm *s, uint32_t sched) {
 
 // ---- units ------------------------------------------------------------------------------------------------
 // A unit of two halves takes an instruction when one of them is free. The one that is a unit by itself too
-// (H200: fmaheavy, which alone does IMAD) is the second choice: of 32,900 FFMAs between DFMAs it did 9,800, and
-// an IMAD and n FFMAs take as many cycles as instructions, and one more if that is odd.
+// (H200: fmaheavy, which alone does IMAD) is the second choice: of 32,900 FFMAs between DFMAs it did 9,800,
+// and an IMAD and n FFMAs take as many cycles as instructions, and one more if that is odd.
 static void halves_free(sm *s, pool *p) {
     uint64_t other = s->pool_free[p->half - 1];
     s->pool_free[p - s->pools] = p->at[0] < other ? p->at[0] : other;

@@ -122,9 +122,9 @@ typedef struct sched {
     uint64_t bank_free[ORR_READ_BANKS]; // modern cores, in reads: when a register bank has done all it was
                                         // asked for
     uint64_t results; // modern cores: a bit for each cycle from results_at on in which a result goes to the
-    uint64_t results_at;                // registers
-    uint64_t behind_until;              // what is in line behind a load of constants waits for them
-    uint32_t behind;                    // and how many do
+    uint64_t results_at;   // registers
+    uint64_t behind_until; // what is in line behind a load of constants waits for them
+    uint32_t behind;       // and how many do
     orr_cache l0;
     uint64_t *l0_when; // by line: when it is there
     uint64_t l0_last;  // when the last line comes that it has asked for
