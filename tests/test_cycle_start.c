@@ -34,6 +34,21 @@ static void test_gpc(void **state) {
     }
 }
 
+// The same where all SMs of a GPC have it together, 10 cycles later for each other one: two GPCs of two
+// SMs, 40. Two blocks are on an SM of each GPC, and neither waits for the other.
+static void test_gpc_together(void **state) {
+    (void)state;
+    for (uint32_t blocks = 2; blocks <= 4; blocks += 2) {
+        kern *k = kern_of(blocks, 32, "EXIT");
+        ran x = run_on(GPU(FETCH, "sm.count=4", "tpc.count=4", "gpc.count=2", "limit.sm_blocks=1",
+                           "launch.order=gpc", "launch.block_interval=0", "launch.gpc_code=10"),
+                       k);
+        for (uint64_t b = 0; b < blocks; b++) assert_int_equal(x.t->spans[b].end, blocks == 4 ? 41 : 31);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
 // LDC names a parameter. It is asked for at 30 and comes 89 - 27 = 62 cycles later, at 92. S2R, issued at
 // 31, is behind it in line, so that its 20 cycles begin at 92: FFMA has it at 112, and EXIT is at 113. With
 // the parameter there S2R begins when it is issued, at 31. When there is room for one in line, LDC itself,
@@ -58,6 +73,8 @@ static void test_behind(void **state) {
     assert_int_equal(behind(GPU(COLD), false, &mio), 31 + 20 + 1 + 1);
     assert_int_equal(mio, 0);
     assert_int_equal(behind(GPU(COLD), true, &mio), 92 + 20 + 1 + 1);
+    assert_int_equal(behind(GPU(COLD, "launch.gpc_constants=10"), true, &mio),
+                     92 + 20 + 1 + 1); // nobody else asks
     assert_int_equal(mio, 0);
     assert_int_equal(behind(GPU(COLD, "lsu.queue=1"), true, &mio), 92 + 20 + 1 + 1);
     assert_int_equal(mio, 92 - 31);
@@ -67,6 +84,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exit),
         cmocka_unit_test(test_gpc),
+        cmocka_unit_test(test_gpc_together),
         cmocka_unit_test(test_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,7 @@ static bool is_near(const sm *s, uint32_t n) {
 uint64_t cyc_constant_when(sm *s, const orr_tinst *i, uint64_t now) {
     const cycle *c = s->c;
     uint64_t *when = &(i->tclass == ORR_TC_CONST ? s->load_when : s->operand_when)[i->constant - 1];
-    if (!*when) *when = now + s->late + (is_near(s, i->constant - 1) ? c->named_near : c->named_far);
+    if (!*when)
+        *when = now + s->late_constants + (is_near(s, i->constant - 1) ? c->named_near : c->named_far);
     return *when;
 }

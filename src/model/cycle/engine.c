@@ -571,6 +571,24 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->worker = &c->workers[0];
 }
 
+// The SMs of a GPC ask for the same code and parameters at the same time. With launch.gpc_interval they have
+// them one after the other, as if the first blocks went to the GPCs in turn. With launch.gpc_code and
+// launch.gpc_constants all have them at about the same time, the later the more they are (H200: at the first
+// barrier of a kernel they are 90 cycles apart, however many lines each has asked for).
+static void set_late(cycle *c, const uint32_t *order, uint64_t blocks) {
+    uint32_t used = blocks && blocks < c->nsms ? (uint32_t)blocks : c->nsms;
+    uint32_t *on = orr_calloc(c->ngpcs, sizeof *on);
+    for (uint32_t i = 0; i < used; i++) on[orr_gpc_of_sm(order[i], c->gpcs)]++;
+    for (uint32_t i = 0; i < c->nsms; i++) {
+        sm *s = &c->sms[order[i]];
+        uint32_t n = on[orr_gpc_of_sm(order[i], c->gpcs)], others = n ? n - 1 : 0;
+        uint64_t turn = i / (uint32_t)c->gpu->gpc_count * (uint64_t)llround(c->gpu->launch_gpc_interval);
+        s->late_code = turn + (uint64_t)llround(others * c->gpu->launch_gpc_code);
+        s->late_constants = turn + (uint64_t)llround(others * c->gpu->launch_gpc_constants);
+    }
+    free(on);
+}
+
 static uint64_t next_event(const engine *x) {
     const cycle *c = x->c;
     uint64_t t = NEVER;
@@ -679,11 +697,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     }
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
     x.order = orr_dealing_order(c->gpu, c->nsms, out->blocks);
-    // As if the first blocks went to the GPCs in turn; that is not how memsys.h has them, but half as many
-    // SMs wait half as long (H200: micro/start), which one queue for all, a cycle for each SM, would do too.
-    for (uint32_t i = 0; i < c->nsms; i++)
-        c->sms[x.order[i]].late =
-            i / (uint32_t)c->gpu->gpc_count * (uint64_t)llround(c->gpu->launch_gpc_interval);
+    set_late(c, x.order, out->blocks);
     x.busy = orr_malloc(c->nsms * sizeof *x.busy);
     x.replies = orr_calloc(parts + 1, sizeof *x.replies);
     if (c->gpu->xbar_gpc_reply > 0) x.gpc = orr_calloc(c->ngpcs, sizeof *x.gpc);

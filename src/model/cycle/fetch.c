@@ -48,7 +48,7 @@ static uint64_t in_l0(sm *s, sched *q, uint64_t line, uint64_t now, bool asked) 
         orr_cache_touch(&q->l0, at);
     }
     if (miss) {
-        uint64_t t = in_l1(s, line, now, asked) + c->fetch_latency + (q->l0_last ? 0 : s->late);
+        uint64_t t = in_l1(s, line, now, asked) + c->fetch_latency + (q->l0_last ? 0 : s->late_code);
         q->l0_when[at] = in_line(t, &q->l0_last, c->line_interval, asked);
         s->n.icache_l0_miss += asked;
     }

@@ -219,7 +219,7 @@ typedef struct sm {
     uint32_t nblocks, resident; // slots; in use
     uint32_t next_sched;        // that the next warp goes to
     uint64_t next_age;
-    uint64_t late;                          // cycles until its GPC has served those before it
+    uint64_t late_code, late_constants;     // cycles until its GPC has served others that ask for the same
     uint64_t block_free;                    // when the next block may start
     tbuf *stock, **stock_end;               // blocks it may start in this window
     uint32_t nstock, started, started_last; // in this window, in the one before
