@@ -75,39 +75,6 @@ static void dense(void **state) {
         }
 }
 
-// By chance: no two chunks share a place of a unit, and the units have as many as chance gives them. Of 8 x
-// 4096 chunks each of 96 units gets 341 on average, give or take sqrt(341) = 18.5; five of those more or less
-// would be 0.00006 % each.
-static void chance(void **state) {
-    (void)state;
-    enum { N = 8 * ORR_THROWS, PLACES = 1024 };
-    orr_spread *s = malloc(sizeof *s);
-    bool *seen = calloc(96 * PLACES, 1);
-    uint32_t count[96] = {0}, most = 0, least = N;
-    orr_spread_init(s, 96, ORR_HASH_CHANCE);
-    for (uint64_t chunk = 0; chunk < N; chunk++) {
-        uint64_t place;
-        uint32_t unit = orr_spread_unit(s, chunk, &place);
-        assert_true(unit < 96 && place < PLACES);
-        assert_false(seen[unit * PLACES + place]);
-        seen[unit * PLACES + place] = true;
-        count[unit]++;
-    }
-    for (int i = 0; i < 96; i++) {
-        if (count[i] > most) most = count[i];
-        if (count[i] < least) least = count[i];
-    }
-    assert_in_range(most, 342, 341 + 5 * 19);
-    assert_in_range(least, 341 - 5 * 19, 340);
-    uint64_t place;
-    assert_true(orr_spread_unit(s, UINT64_MAX, &place) < 96);
-    orr_spread_init(s, 1, ORR_HASH_CHANCE);
-    assert_int_equal(orr_spread_unit(s, 12345, &place), 0);
-    assert_int_equal(place, 12345);
-    free(seen);
-    free(s);
-}
-
 // With a power of two units, ipoly is the chunk's number modulo the polynomial (Rau 1991).
 static void is_a_remainder(void **state) {
     (void)state;
@@ -219,7 +186,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(primitive),      cmocka_unit_test(division), cmocka_unit_test(dense),
         cmocka_unit_test(is_a_remainder), cmocka_unit_test(strides),  cmocka_unit_test(conflict_free),
-        cmocka_unit_test(chance),         cmocka_unit_test(fold),
+        cmocka_unit_test(fold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,20 +29,6 @@ static void make_shuffles(orr_spread *s, uint32_t units) {
     }
 }
 
-// Chunks thrown at units by chance, the same every time.
-static void throw_chunks(orr_spread *s, uint32_t units) {
-    uint16_t count[256] = {0};
-    uint64_t seed = 0x9e3779b97f4a7c15u;
-    s->most = 1;
-    for (uint32_t i = 0; i < ORR_THROWS; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        uint32_t unit = (uint32_t)((seed >> 33) % units);
-        s->throws[i] = (uint8_t)unit;
-        s->place[i] = count[unit]++;
-        if (count[unit] > s->most) s->most = count[unit];
-    }
-}
-
 // What each bit of a chunk's number gives (H200): 6 bits of the place, and the half. Those beyond 256 MB are
 // not known; here they go on as a shift register of 7 bits.
 static void fold_bits(orr_spread *s) {
@@ -69,7 +55,6 @@ void orr_spread_init(orr_spread *s, uint32_t units, int how) {
     s->xored = 1u << bits == units;
     s->plain = how == ORR_HASH_MODULO || units == 1;
     s->shuffled = how == ORR_HASH_SHUFFLE && units > 1 && units <= 256;
-    s->thrown = how == ORR_HASH_CHANCE && units > 1 && units <= 256;
     s->folded = how == ORR_HASH_FOLD && units % 2 == 0;
     if (s->folded) {
         s->units = orr_divider_of(units / 2);
@@ -77,9 +62,8 @@ void orr_spread_init(orr_spread *s, uint32_t units, int how) {
         fold_bits(s);
         return;
     }
-    if (s->shuffled || s->thrown) make_shuffles(s, units);
-    if (s->thrown) throw_chunks(s, units);
-    if (how == ORR_HASH_SHUFFLE || how == ORR_HASH_CHANCE || how == ORR_HASH_FOLD) how = ORR_HASH_IPOLY;
+    if (s->shuffled) make_shuffles(s, units);
+    if (how == ORR_HASH_SHUFFLE || how == ORR_HASH_FOLD) how = ORR_HASH_IPOLY;
     s->bits = s->xored ? bits : bits + 5 > 16 ? 16 : bits + 5;
     memset(s->table, 0, sizeof s->table);
     if (s->plain) return;

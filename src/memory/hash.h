@@ -14,21 +14,14 @@
 //           favours no unit by more than 1/16 (2^m > units / 2).
 //   xor     as ipoly, h being the bits of the group's number folded by XOR.
 //   shuffle by one of 32 shuffles, which h chooses: chunks at a stride meet as by chance (up to 256 units;
-//           more: as ipoly). An H200 does: its atomics at 132 lines 4 KB apart take as long as chance has it
-//           for the fullest of 96 slices, five (micro/atomics), where a rotation makes it three.
+//           more: as ipoly): of 132 lines 4 KB apart the fullest of 96 units has five, where a rotation
+//           makes it three.
 //   fold    as an H200 does it, found by timing loads of one half's SMs on pairs of pieces (24,576 of 24,576
 //           pieces of 256 B in 6 MB are as below, and 32 of each of 128 pages of 2 MB, bits 8 to 27 of an
 //           address). A half of L2 is chosen by the parity of some bits, so that 4 KB lie in one; bits folded
 //           by XOR give one of 64 places in it, and these are dealt out modulo its slices, 64 more for each
 //           128 KB: slice = (64 x (chunk / 512) + place) mod (units / 2). 4 KB are on eight slices, 64 KB
 //           have one or two pieces of 512 B on each of 94. An even number of units; else as ipoly.
-//   chance  each chunk is thrown at a unit by itself, so that a piece of memory is not spread evenly: of
-//           17 MB the fullest of 96 units has 13 % more than the mean, of 69 MB 6 %. An H200's streams look
-//           like it (micro/steps), but its slices are filled evenly (micro/gather): no description has it, it
-//           is there to try. A table has the throws of a piece of ORR_THROWS chunks (2 MB, a
-//           page), one of the shuffles turns it for each piece, and a chunk's place counts those before it
-//           that went to the same unit: units get room for the fullest, so places have gaps, and no two
-//           chunks share one. Up to 256 units; more: as ipoly.
 #ifndef ORR_MEMORY_HASH_H
 #define ORR_MEMORY_HASH_H
 
@@ -46,21 +39,16 @@ static inline uint64_t orr_divide(orr_divider by, uint64_t n) {
     return by.magic ? (uint64_t)(((unsigned __int128)n * by.magic) >> 64) : n;
 }
 
-#define ORR_THROWS     4096 // chunks of a piece that is thrown
-#define ORR_CHUNK_BITS 52   // of a chunk's number that count: 2^60 bytes and more
+#define ORR_CHUNK_BITS 52 // of a chunk's number that count: 2^60 bytes and more
 typedef struct orr_spread {
     orr_divider units;
     uint32_t bits; // of h
     bool xored;    // a power of two units
     bool plain;    // modulo
     bool shuffled;
-    bool thrown; // by chance
     bool folded; // units are those of a half
     uint8_t shuffle[32][256];
-    uint8_t throws[ORR_THROWS]; // of a piece: the unit of each chunk,
-    uint16_t place[ORR_THROWS]; // and how many before it have the same
-    uint32_t most;              // of one unit
-    uint16_t table[7][256];     // h is linear: XOR of what each byte of the group's number gives
+    uint16_t table[7][256]; // h is linear: XOR of what each byte of the group's number gives
 } orr_spread;
 
 void orr_spread_init(orr_spread *s, uint32_t units, int how); // units <= 4096; how: ORR_HASH_*
@@ -68,12 +56,6 @@ void orr_spread_init(orr_spread *s, uint32_t units, int how); // units <= 4096; 
 // The unit of a chunk, and in *group its place within the unit.
 static inline uint32_t orr_spread_unit(const orr_spread *s, uint64_t chunk, uint64_t *group) {
     chunk &= (1ull << ORR_CHUNK_BITS) - 1;
-    if (s->thrown) {
-        uint64_t piece = chunk / ORR_THROWS;
-        uint32_t at = chunk % ORR_THROWS;
-        *group = piece * s->most + s->place[at];
-        return s->shuffle[piece * 0x9e3779b97f4a7c15u >> 59][s->throws[at]];
-    }
     if (s->folded) { // four chunks of 128 KB have the same half and place: bits 1 and 8 tell them apart
         uint32_t at = 0, n = s->units.d;
         uint64_t c = chunk;

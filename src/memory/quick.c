@@ -43,8 +43,7 @@ typedef struct slice {
     orr_l2_met met[ORR_L2_MET]; // loads that others of the same line and GPC are answered with (l2.merge)
 } slice;
 
-// Where the last chunks went: finding it out takes a hash of the whole number, except where one look at a
-// table does (l2.hash = chance).
+// Where the last chunks went: finding it out takes a hash of the whole number.
 #define CHUNKS 1024u
 #define BEFORE (1u << 23) // bits: so many lines and copies are told apart, 512 MB of them
 typedef struct chunk {
@@ -244,11 +243,6 @@ static void find_unit(orr_quick *q, uint64_t number, chunk *c) {
 
 static inline uint32_t unit_of(orr_quick *q, uint64_t line, uint64_t *tag) {
     uint64_t number = line >> q->l2.chunk_shift, within = line & ((1ull << q->l2.chunk_shift) - 1);
-    if (q->spread.thrown && q->behind_slice == 1) {
-        uint32_t at = orr_spread_unit(&q->spread, number, tag);
-        *tag = *tag << q->l2.chunk_shift | within;
-        return at;
-    }
     chunk *c = &q->chunks[number % CHUNKS];
     if (c->number != number + 1) find_unit(q, number, c);
     *tag = c->tag | within;
