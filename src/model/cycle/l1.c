@@ -279,9 +279,8 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
 }
 
 // ---- an instruction at the head of the queue
-// How long L1 is busy with it
-// where its banks are those of shared memory (l1.words): the words on the busiest bank, and l1.banks lines
-// looked up a cycle.
+// How long L1 is busy with it where its banks are those of shared memory (l1.words): the words on the
+// busiest bank, and l1.banks lines looked up a cycle.
 // *lag: how much later than an access of one pass the last word comes. A conflict is found out in the pass
 // before, so that it takes longer than the pass.
 static uint32_t word_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, bool local, uint32_t *lag) {
@@ -365,10 +364,10 @@ static void read_later(sm *s, const work *k) {
         f->passes = (uint16_t)later;
         s->n.l1_busy += (uint64_t)now + later - s->head_passes;
         uint32_t busy = now ? now : 1;
-        if (busy < s->head_cost)
-            s->lsu_free -= s->head_cost - busy; // it was busy for that long at least
-        else
+        if (busy > s->head_cost)
             s->lsu_free += busy - s->head_cost;
+        else if (s->lsu_free >= s->lsu_busy_from + s->head_cost) // not one that looks again
+            s->lsu_free -= s->head_cost - busy;
         s->head_cost = busy + later;
     }
     if (now && s->out_free > s->lsu_busy_from) {
