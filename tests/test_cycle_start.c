@@ -18,24 +18,8 @@ static void test_exit(void **state) {
     kern_free(k);
 }
 
-// Four SMs, a block each: code is there after 30 cycles on the first of a GPC and 10 later on each one behind
-// it. With two GPCs the SMs take turns: 0, 0, 10, 10.
-static void test_gpc(void **state) {
-    (void)state;
-    static const uint64_t ends[][4] = {{31, 41, 51, 61}, {31, 31, 41, 41}};
-    for (int n = 0; n < 2; n++) {
-        kern *k = kern_of(4, 32, "EXIT");
-        ran x = run_on(GPU(FETCH, "sm.count=4", "limit.sm_blocks=1", "launch.block_interval=0",
-                           "launch.gpc_interval=10", n ? "gpc.count=2" : "gpc.count=1"),
-                       k);
-        for (uint64_t b = 0; b < 4; b++) assert_int_equal(x.t->spans[b].end, ends[n][x.t->spans[b].sm]);
-        ran_free(&x);
-        kern_free(k);
-    }
-}
-
-// The same where all SMs of a GPC have it together, 10 cycles later for each other one: two GPCs of two
-// SMs, 40. Two blocks are on an SM of each GPC, and neither waits for the other.
+// Code is there after 30 cycles; where all SMs of a GPC have it together, 10 cycles later for each other one:
+// two GPCs of two SMs, 40. Two blocks are on an SM of each GPC, and neither waits for the other.
 static void test_gpc_together(void **state) {
     (void)state;
     for (uint32_t blocks = 2; blocks <= 4; blocks += 2) {
@@ -83,7 +67,6 @@ static void test_behind(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exit),
-        cmocka_unit_test(test_gpc),
         cmocka_unit_test(test_gpc_together),
         cmocka_unit_test(test_behind),
     };

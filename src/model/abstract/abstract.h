@@ -379,11 +379,9 @@ typedef struct machine {
     orr_quick *memory;
     orr_tags *l1; // [SM]
     uint64_t l1_bytes;
-    orr_ledger *receive; // ports from the network: of an SM, or of the SMs of a TPC together (xbar.tpc_reply)
+    orr_ledger *receive; // [SM] ports from the network
     orr_ledger *gpc;     // [SM] with xbar.gpc_reply: ports that the SMs of a GPC share, by GPC
     uint32_t gpcs;       // which SMs those are (orr_gpc_sms)
-    uint32_t port_sms;   // SMs of a port
-    uint64_t reply_byte; // ticks that a byte takes there
     orr_ledger dealer;   // launch.block_interval
     cycle *view;         // what order.c of the cycle model sees: what the SMs have sent
     order *order;        // of the launch; NULL: nobody waits for anybody

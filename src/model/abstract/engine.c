@@ -105,13 +105,6 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->spacing = (uint64_t)g->launch_sm_interval;
     m->fetches = !g->icache_perfect;
     m->receive = orr_calloc(m->ncores, sizeof *m->receive);
-    m->port_sms = 1;
-    m->reply_byte = m->c->reply_byte;
-    uint32_t tpcs = g->tpc_count > 0 ? (uint32_t)g->tpc_count : m->ncores;
-    if (g->xbar_tpc_reply > 0 && m->ncores > tpcs) {
-        m->port_sms = (m->ncores + tpcs - 1) / tpcs;
-        m->reply_byte = (uint64_t)((double)m->c->reply_byte * g->xbar_reply / g->xbar_tpc_reply + 0.5);
-    }
     m->gpcs = orr_gpc_sms(g);
     if (g->xbar_gpc_reply > 0) m->gpc = orr_calloc(m->ncores, sizeof *m->gpc);
     m->cores = orr_apart(m->ncores, sizeof *m->cores);

@@ -92,10 +92,10 @@ static inline uint64_t answer(acore *s, uint32_t port, uint8_t sectors, uint64_t
     machine *m = s->m;
     const cycle *c = m->c;
     uint32_t bytes = 8 + 32 * orr_sectors_in(sectors);
-    uint64_t t = done + c->reply_ticks, cost = bytes * m->reply_byte;
+    uint64_t t = done + c->reply_ticks, cost = bytes * c->reply_byte;
     if (m->gpc) {
         uint64_t all = c->gpc_ticks[orr_sectors_in(sectors)];
-        uint32_t gpc = orr_gpc_of_sm(port * m->port_sms, m->gpcs);
+        uint32_t gpc = orr_gpc_of_sm(port, m->gpcs);
         t = orr_ledger_take(&m->gpc[gpc], t, all, ORR_QUICK_STRETCH) - all;
     }
     t = orr_ledger_take(&m->receive[port], t, cost, ORR_QUICK_STRETCH) - cost;
@@ -113,7 +113,7 @@ uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done) {
 // ---- twins
 // -----------------------------------------------------------------------------------------------------
 static inline uint32_t twin_sm(const acore *s, uint32_t n) { return s->id + (n + 1) * s->m->apart; }
-static inline uint32_t twin_port(const acore *s, uint32_t n) { return twin_sm(s, n) / s->m->port_sms; }
+static inline uint32_t twin_port(const acore *s, uint32_t n) { return twin_sm(s, n); }
 
 // Where the trips of an access go for the twins of its block: as far from the block's as the addresses are.
 static void find_twins(acore *s, const awarp *w, const awork *a, const ablock *b) {

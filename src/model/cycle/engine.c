@@ -350,7 +350,6 @@ static void memory(engine *x) {
     if (c->perfect) return;
     run_partitions(x, (x->until + c->l1_latency) * ORR_TICKS + c->request_ticks);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_answers, x);
-    cyc_port_share(c);
     if (c->outside) return;
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->mem_free[p] = orr_memsys_free_at(c->mem, p);
 }
@@ -571,10 +570,9 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->worker = &c->workers[0];
 }
 
-// The SMs of a GPC ask for the same code and parameters at the same time. With launch.gpc_interval they have
-// them one after the other, as if the first blocks went to the GPCs in turn. With launch.gpc_code and
-// launch.gpc_constants all have them at about the same time, the later the more they are (H200: at the first
-// barrier of a kernel they are 90 cycles apart, however many lines each has asked for).
+// The SMs of a GPC ask for the same code and parameters at the same time, and all have them at about the same
+// time, the later the more they are (launch.gpc_code, launch.gpc_constants; H200: at the first barrier of a
+// kernel they are 90 cycles apart, however many lines each has asked for).
 static void set_late(cycle *c, const uint32_t *order, uint64_t blocks) {
     uint32_t used = blocks && blocks < c->nsms ? (uint32_t)blocks : c->nsms;
     uint32_t *on = orr_calloc(c->ngpcs, sizeof *on);
@@ -582,9 +580,8 @@ static void set_late(cycle *c, const uint32_t *order, uint64_t blocks) {
     for (uint32_t i = 0; i < c->nsms; i++) {
         sm *s = &c->sms[order[i]];
         uint32_t n = on[orr_gpc_of_sm(order[i], c->gpcs)], others = n ? n - 1 : 0;
-        uint64_t turn = i / (uint32_t)c->gpu->gpc_count * (uint64_t)llround(c->gpu->launch_gpc_interval);
-        s->late_code = turn + (uint64_t)llround(others * c->gpu->launch_gpc_code);
-        s->late_constants = turn + (uint64_t)llround(others * c->gpu->launch_gpc_constants);
+        s->late_code = (uint64_t)llround(others * c->gpu->launch_gpc_code);
+        s->late_constants = (uint64_t)llround(others * c->gpu->launch_gpc_constants);
     }
     free(on);
 }

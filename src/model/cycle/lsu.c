@@ -318,10 +318,10 @@ void cyc_lsu_answer(sm *s, const arrival *a) {
     }
     uint64_t t = a->time > s->receive_free ? a->time : s->receive_free;
     uint32_t bytes = 8 + 32 * (uint32_t)orr_popc(a->sectors);
-    s->receive_free = t + bytes * s->reply_byte;
+    s->receive_free = t + bytes * s->c->reply_byte;
     s->n.received_bytes += bytes;
     // l2.latency has the passing of one sector in it; further ones take their time
-    uint64_t ready = (s->receive_free - 40 * s->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
+    uint64_t ready = (s->receive_free - 40 * s->c->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
     cyc_l1_answer(s, a->token, ready);
     if (s->queue_n) {
         s->n.l1_full += s->now - s->full_since;
@@ -330,8 +330,4 @@ void cyc_lsu_answer(sm *s, const arrival *a) {
     }
 }
 
-void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush) {
-    s->reply_byte = s->c->reply_byte;
-    s->received = 0;
-    cyc_l1_start(s, l1_bytes, flush);
-}
+void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush) { cyc_l1_start(s, l1_bytes, flush); }

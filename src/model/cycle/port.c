@@ -184,26 +184,3 @@ void cyc_port_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *rep
         cyc_port_answer(c, at[i].slice, &r);
     }
 }
-
-// The SMs of a TPC share a port from the network (xbar.tpc_reply): each has what the others left of it in the
-// window before, at least an equal share, and not more than its own port takes.
-void cyc_port_share(cycle *c) {
-    double own = c->gpu->xbar_reply, tpc = c->gpu->xbar_tpc_reply;
-    uint32_t each =
-        c->gpu->tpc_count > 0 ? (c->nsms + (uint32_t)c->gpu->tpc_count - 1) / (uint32_t)c->gpu->tpc_count : 1;
-    if (tpc <= 0 || each < 2) return;
-    double cycles = (double)c->window * (c->gpu->clock_l2 > 0 ? c->gpu->clock_l2 / c->gpu->clock_sm : 1);
-    for (uint32_t first = 0; first < c->nsms; first += each) {
-        uint32_t end = first + each < c->nsms ? first + each : c->nsms;
-        uint64_t all = 0;
-        for (uint32_t n = first; n < end; n++) all += c->sms[n].n.received_bytes - c->sms[n].received;
-        for (uint32_t n = first; n < end; n++) {
-            sm *s = &c->sms[n];
-            uint64_t mine = s->n.received_bytes - s->received;
-            double rate = tpc - (double)(all - mine) / cycles;
-            if (rate < tpc / each) rate = tpc / each;
-            s->reply_byte = rate < own ? (uint64_t)((double)c->reply_byte * own / rate) : c->reply_byte;
-        }
-        for (uint32_t n = first; n < end; n++) c->sms[n].received = c->sms[n].n.received_bytes;
-    }
-}

@@ -274,7 +274,6 @@ typedef struct sm {
     uint64_t fence_from;           // since then
     ORR_VEC(uint32_t) fence_with;  // warps in it
     ORR_VEC(uint32_t) fence_waits; // and for the next one
-    uint64_t reply_byte, received; // ticks a byte takes now; bytes received before this window
     uint32_t stores[256];          // by line: the last one in `out`, + 1, that stores may still join
     uint64_t left[256];            // ticks: when the last xbar.stores of them leave, a ring
     uint64_t store_in;             // ticks: when the last of them had a place there
@@ -457,7 +456,6 @@ typedef struct gpc_port { // from the network
 } gpc_port;
 void cyc_port_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *replies, uint32_t partitions);
 void cyc_port_answer(cycle *c, uint32_t partition, const orr_reply *r);
-void cyc_port_share(cycle *c);                            // between two windows: what SMs share
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
 
 // ---- fence.c ---------------------------------------------------------------------------------------------
