@@ -24,7 +24,7 @@ static const char *const small_machine[] = {
     "dram.trp=12",         "dram.trc=40",          "dram.tcl=12",          "dram.twl=4",
     "dram.twr=12",         "dram.twtr=5",          "dram.trtp=2",          "dram.trfc=0",
     "dram.policy=fr-fcfs", "dram.write_queue=yes", "l2.write=validate",    "l2.copies=no",
-    "l2.sector=32",        "l2.lookup=1",          "l2.again=0",           "l2.merge=1",
+    "l2.sector=32",        "l2.lookup=1",          "l2.multicast=no",      "l2.merge=1",
     "l2.atomic_words=no",  "l2.atomic_latency=0",  "l2.write_bandwidth=0", "l2.store_again=0",
     "l2.partial_lines=0",  "l2.partial_fill=0",
 };

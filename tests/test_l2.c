@@ -485,20 +485,6 @@ static void halves(void **state) {
     bench_free(b);
 }
 
-// One sector a cycle of different lines, three cycles for one of the line before: lines 0, 1, 1, 0, all
-// at 40.
-static void again(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.again=3", NULL});
-    orr_memsys_copy(b->m, 0, 1024);
-    orr_request r[] = {reading(40, 0, 1), reading(40, 1, 1), reading(40, 1, 2), reading(40, 0, 1)};
-    go(b, r, COUNT(r));
-    static const uint32_t at[] = {40, 41, 42, 45};
-    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
-    assert_int_equal(b->s.slice_busy, CYCLES(1 + 1 + 3 + 1));
-    bench_free(b);
-}
-
 // Loads of a line are answered with one lookup, up to four, the last of its four sectors 3 cycles later.
 // Lookups: line 0 at 0, line 1 at 10, line 0 again at 20, one sector of it at 30.
 static void joined(void **state) {
@@ -516,7 +502,7 @@ static void joined(void **state) {
     bench_free(b);
 }
 
-// Of part of a line only one that comes right behind another of it is: the second, not the fourth.
+// Of part of a line as well, with another line in between.
 static void joined_in_part(void **state) {
     (void)state;
     bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.lookup=10", NULL});
@@ -525,8 +511,8 @@ static void joined_in_part(void **state) {
     go(b, r, COUNT(r));
     static const uint32_t at[] = {0, 10, 10, 20};
     for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
-    assert_int_equal(b->s.joined, 1);
-    assert_int_equal(b->s.requests, 3);
+    assert_int_equal(b->s.joined, 2);
+    assert_int_equal(b->s.requests, 2);
     bench_free(b);
 }
 
@@ -626,6 +612,61 @@ static void met(void **state) {
     assert_int_equal(b->s.read[ORR_FROM_GLOBAL], 2 + 2 + 2 + 1 + 1 + 1);
     assert_int_equal(b->s.dram_read, 1);
     assert_int_equal(b->s.asked, 2); // one slice, by two SMs
+    bench_free(b);
+}
+
+// An answer of n sectors, one a cycle, goes to n SMs at a time, and to each once. All are taken when the
+// lookup of the first ends. Line 0 for four SMs: one packet. Line 1 for one SM four times: four packets of 4
+// cycles. One sector of line 2 for four SMs: four of one cycle; two of line 3: two of two cycles, the last at
+// 303.
+static void packets(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.merge_time=60", "l2.multicast=yes", NULL});
+    orr_memsys_copy(b->m, 0, 1024);
+    orr_request r[16];
+    for (uint32_t i = 0; i < COUNT(r); i++) {
+        static const uint8_t sectors[] = {15, 15, 1, 3};
+        r[i] = reading(i / 4 * 100, i / 4, sectors[i / 4]);
+        r[i].sm = i / 4 == 1 ? 0 : i % 4;
+    }
+    go(b, r, COUNT(r));
+    static const uint32_t at[] = {3, 4, 4, 4, 103, 107, 111, 115, 200, 201, 202, 203, 301, 302, 303, 303};
+    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
+    assert_int_equal(b->s.joined, 3 * (4 + 4 + 1 + 2));
+    assert_int_equal(b->s.requests, 4);
+    bench_free(b);
+}
+
+// The same from memory: four loads of one SM wait for a line, and have it one after the other.
+static void packets_from_memory(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.multicast=yes", NULL});
+    orr_request r[] = {reading(0, 9, 15), reading(10, 9, 15), reading(20, 9, 15), reading(30, 9, 15)};
+    r[3].sm = 1; // of the third's packet
+    go(b, r, COUNT(r));
+    uint32_t first = (uint32_t)(ticks_of(b, 0) / CYCLES(1));
+    static const uint32_t later[] = {0, 4, 8, 8};
+    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, first + later[i]);
+    assert_int_equal(b->s.joined, 3 * 4);
+    bench_free(b);
+}
+
+// A line is open to loads of the same sectors: one of others closes it, and is met by nobody.
+static void closed(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.merge_time=60", NULL});
+    orr_memsys_copy(b->m, 0, 128);
+    orr_request r[] = {
+        reading(0, 0, 3),  reading(10, 0, 3), // joined
+        reading(20, 0, 1),                    // closes it
+        reading(30, 0, 1),                    // opens it again
+        reading(40, 0, 1),                    // joined
+        reading(50, 0, 3),                    // closes it
+        reading(60, 0, 3), reading(70, 0, 3), // opens it, joined
+    };
+    go(b, r, COUNT(r));
+    assert_int_equal(b->s.joined, 2 + 1 + 2);
+    assert_int_equal(b->s.requests, 5);
     bench_free(b);
 }
 
@@ -935,9 +976,11 @@ int main(void) {
         cmocka_unit_test(partitions),
         cmocka_unit_test(halves),
         cmocka_unit_test(halves_any_windows),
-        cmocka_unit_test(again),
         cmocka_unit_test(joined),
         cmocka_unit_test(met),
+        cmocka_unit_test(packets),
+        cmocka_unit_test(packets_from_memory),
+        cmocka_unit_test(closed),
         cmocka_unit_test(refused),
         cmocka_unit_test(joined_in_part),
         cmocka_unit_test(stored_again),

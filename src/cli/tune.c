@@ -27,7 +27,7 @@ static const struct search {
     {"dram.policy", {"fr-fcfs", "fcfs"}, "micro/bandwidth", "[!h]*"}, // not `hot`
     {"dram.write_queue", {"yes", "no"}, "micro/bandwidth", "[!h]*"},
     {"l2.interleave", {"256", "512", "1024"}, "micro/bandwidth", "hot"},
-    {"l2.again", {"1", "1.5", "1.75", "2", "4"}, "micro/bandwidth", "hot"},
+    {"l2.multicast", {"no", "yes"}, "micro/bandwidth", "hot"},
     {"xbar.join", {"no", "yes"}, "micro/l1_bandwidth", "pattern_st*"},
     {"xbar.queue", {"64", "200"}, "micro/l1_bandwidth", "pattern_st*"},
 };

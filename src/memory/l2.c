@@ -101,8 +101,8 @@ static void happened(orr_l2 *p, uint64_t t) {
 }
 
 // The sectors leave by the slice's port; the time of the last.
-static uint64_t leave(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w) {
-    uint64_t n = (uint64_t)orr_popc(w->sectors);
+uint64_t orr_l2_leave(orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sectors) {
+    uint64_t n = (uint64_t)orr_popc(sectors);
     t = max(t, s->out_free);
     s->out_free = t + n * p->c->sector;
     if (n) t += (n - 1) * p->c->sector;
@@ -111,8 +111,8 @@ static uint64_t leave(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waite
 }
 
 static void answer(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
-    if (!w->joined) t = leave(p, s, t, w);
-    if (w->kind == ORR_REQ_READ && p->c->merge > 1) orr_l2_answered_at(p, s, w, t);
+    bool meets = w->kind == ORR_REQ_READ && p->c->merge > 1;
+    t = meets ? orr_l2_answered(p, s, w, t) : orr_l2_leave(p, s, t, w->sectors);
     if (w->far) t += p->c->far; // an atomic from the other half
     *ORR_PUSH(out) = (orr_reply){
         .time = t, .sm = w->sm, .token = w->token, .sectors = w->sectors, .hit = w->hit, .joined = w->joined};
@@ -133,7 +133,7 @@ static uint32_t unit_of(const orr_l2_config *c, uint64_t line) {
 static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
     if (w->kind == ORR_REQ_READ && w->far) {
-        t = leave(p, s, t, w) + p->c->far;
+        t = orr_l2_leave(p, s, t, w->sectors) + p->c->far;
         *ORR_PUSH(&p->back) = (orr_l2_event){.time = t, .at = w->token, .sectors = w->sectors, .back = true};
         return;
     }
@@ -545,8 +545,6 @@ static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
         happened(p, done);
     } else {
         if (!load(p, slice, r, t, out)) return;
-        if (r->kind == ORR_REQ_READ && r->line == s->last) takes = max(takes, p->c->again);
-        s->last = r->line;
         if (r->kind == ORR_REQ_READ || !p->c->atomic_switch) takes = max(takes, n * p->c->sector);
         if (r->kind >= ORR_REQ_ATOMIC && p->c->atomic_units) takes = atomic_takes(p->c, s, r->line, n);
     }

@@ -17,7 +17,6 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t atomic;           // an atomic operation of a lane
     uint64_t before, behind;   // on the way to DRAM and back, besides what DRAM itself takes
     uint64_t lookup;           // a request at least
-    uint64_t again;            // a load from the line of the one before
     uint64_t write_sector;     // a sector of a store
     uint64_t fill;             // a sector that comes from DRAM, in the turn of those that are stored; 0: none
     uint64_t fill_ahead;       // that the input may be ahead of it
@@ -34,6 +33,7 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t far;              // from one half to the other
     uint32_t merge;            // loads of a line, from one GPC, that are answered together
     uint64_t merge_time;       // that one may come after the answer of another left, and have it
+    bool multicast;            // a packet goes to as many SMs as it has sectors, not to all
     uint32_t gpcs;             // which SMs they have (orr_gpc_sms)
 } orr_l2_config;
 
@@ -48,7 +48,8 @@ typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic
     uint8_t quarters;
     bool slow, told, more;
     bool far;    // the other half waits, or an SM there
-    bool joined; // has the answer of another load, which was sent once
+    bool joined; // has the answer of another load,
+    bool again;  // but in a packet of its own
     uint64_t line;
 } orr_l2_waiter;
 
@@ -77,20 +78,25 @@ typedef struct orr_l2_ahead { // a request on its way to the other half
     uint32_t slice;
 } orr_l2_ahead;
 
-typedef struct orr_l2_answered { // a load that others may be answered with
-    uint64_t line, taken, reply; // when it was taken, when it is answered
-    uint32_t n;                  // so many so far
-    uint8_t sectors;
-} orr_l2_answered;
-
 typedef struct orr_l2_met { // a load that later ones of its GPC may be answered with
     uint64_t line, reply;   // UINT64_MAX: it is not answered yet
+    uint64_t sent;          // the last packet of the answer
+    uint32_t open;          // of the line's `open` (orr_l2_open): those that were closed meet nobody
     uint16_t gpc;
     uint8_t n; // so many so far, it among them; 0: there is none
     uint8_t sectors;
+    uint8_t to_n;   // SMs that the last packet of the answer goes to (l2.multicast)
+    uint16_t to[4]; // and which
 } orr_l2_met;
 #define ORR_L2_MET     64  // of a slice of quick.h
-#define ORR_L2_MEETING 512 // of one here: of 64 to 1,024, 512 is nearest on micro/gather, gather_lines
+#define ORR_L2_MEETING 512 // of one here: more than are on their way
+
+typedef struct orr_l2_open { // a line whose loads can meet, those of one set of sectors
+    uint64_t line, until;    // UINT64_MAX: the last answer is outstanding
+    uint32_t open;           // counts lines that were opened; 0: none
+    uint8_t sectors;
+} orr_l2_open;
+#define ORR_L2_OPEN 512
 
 typedef struct orr_l2_stored { // a line that was stored to, and when it can be again
     uint64_t line, until;
@@ -111,9 +117,10 @@ typedef struct orr_l2_slice {
     uint64_t slow_line[2], slow_until[2]; // the last sum of floating-point numbers
     uint8_t slow_sectors[2];
     uint64_t taken; // when it last took a request
-    uint64_t last;  // the line that its last load was from
     uint64_t pace;  // between two that waited, on average: how fast a queue gets shorter
     orr_l2_met met[ORR_L2_MEETING];
+    orr_l2_open open[ORR_L2_OPEN];
+    uint32_t opened; // lines so far
     orr_l2_stored stored[ORR_L2_STORED];
     uint64_t worked[ORR_L2_WORKED]; // lines of the last atomics, + 1
     uint64_t *part;                 // lines with sectors that are there in part, as they became so: a ring
@@ -157,10 +164,20 @@ void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors); // t
 
 // Among l2.c, l2_meet.c and l2_state.c:
 void orr_l2_may_meet(orr_l2 *p, orr_l2_slice *s, const orr_request *r); // L2 looks this load up
-void orr_l2_answered_at(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t);
+uint64_t orr_l2_answered(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t);
 bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out);
+uint64_t orr_l2_leave(orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sectors);
 void orr_l2_wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w);
-void orr_l2_drop(orr_l2 *p, uint32_t slice, uint64_t tag);              // a copy of the other half's line
+void orr_l2_drop(orr_l2 *p, uint32_t slice, uint64_t tag); // a copy of the other half's line
+// Whether the last packet of an answer takes one more receiver; if not, there is another packet.
+static inline bool orr_l2_same_packet(const orr_l2_config *c, orr_l2_met *e, uint32_t sm) {
+    if (!c->multicast) return true;
+    bool room = e->to_n < orr_popc(e->sectors);
+    for (int i = 0; room && i < e->to_n; i++) room = e->to[i] != sm;
+    if (!room) e->to_n = 0;
+    e->to[e->to_n++] = (uint16_t)sm;
+    return room;
+}
 static inline uint8_t orr_l2_widened(uint8_t sectors, uint32_t shift) { // sectors that go together
     if (shift == 0) return sectors;
     if (shift == 2) return sectors ? 15 : 0;

@@ -1,8 +1,14 @@
-// Loads that meet on their way from the SMs of a GPC to L2 (l2.h).
+// Loads that meet in front of a slice of L2 (l2.h).
 //
-// One that comes while another of its line is on its way there or back is answered with it, up to l2.merge of
-// them, and L2 does not see it. The place where they meet is l2.merge_time away from L2, there and back: so
-// long after an answer has left, a load that reaches L2 would have met it.
+// The slice looks a load up and answers after l2.merge_time. Until then, or until the line has come from
+// memory, others of the same GPC and the same sectors of the line are answered with it, up to l2.merge of
+// them, and the slice does not see them. A line is open for one set of sectors at a time: a load of others
+// closes it and meets nobody itself.
+//
+// An answer leaves in packets. One with n sectors has room for n receivers (l2.multicast), each of them once:
+// four SMs that wait for a line have it with one packet, and four loads of one SM, or of one sector, take
+// four. Lookups have no time of their own in this model, so that an answer leaves at once and who comes
+// within l2.merge_time behind it has met it.
 #include "memory/l2.h"
 #include "memory/memory.h"
 
@@ -10,21 +16,52 @@
 
 static uint16_t gpc_of(const orr_l2 *p, uint32_t sm) { return (uint16_t)orr_gpc_of_sm(sm, p->c->gpcs); }
 
+// The highest bits, into which ORR_L2_FAR goes, too.
+static uint64_t mixed(uint64_t line) { return line * 0x9e3779b97f4a7c15u >> 55; }
+
 static orr_l2_met *met_at(orr_l2_slice *s, uint64_t line, uint16_t gpc) {
-    return &s->met[(line * 0x9e3779b97f4a7c15u >> 52 ^ gpc) % ORR_L2_MEETING];
+    return &s->met[(mixed(line) ^ gpc) % ORR_L2_MEETING];
 }
 
-// A load that L2 looks up: others may meet it.
+static orr_l2_open *open_at(orr_l2_slice *s, uint64_t line) { return &s->open[mixed(line) % ORR_L2_OPEN]; }
+
+// A load that the slice looks up: others may meet it, unless it closes the line.
 void orr_l2_may_meet(orr_l2 *p, orr_l2_slice *s, const orr_request *r) {
     uint16_t gpc = gpc_of(p, r->sm);
-    *met_at(s, r->line, gpc) =
-        (orr_l2_met){.line = r->line, .reply = NEVER, .gpc = gpc, .n = 1, .sectors = r->sectors};
+    orr_l2_open *o = open_at(s, r->line);
+    bool other = o->open && o->line == r->line && r->time <= o->until;
+    if (other && o->sectors != r->sectors) {
+        o->open = 0;
+        return;
+    }
+    if (!other) {
+        if (!++s->opened) s->opened = 1;
+        *o = (orr_l2_open){.line = r->line, .open = s->opened, .sectors = r->sectors};
+    }
+    o->until = NEVER;
+    *met_at(s, r->line, gpc) = (orr_l2_met){.line = r->line,
+                                            .reply = NEVER,
+                                            .open = o->open,
+                                            .gpc = gpc,
+                                            .n = 1,
+                                            .sectors = r->sectors,
+                                            .to_n = 1,
+                                            .to = {(uint16_t)r->sm}};
 }
 
-void orr_l2_answered_at(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t) {
+// A load's sectors are there at t: when they leave.
+uint64_t orr_l2_answered(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t) {
     uint16_t gpc = gpc_of(p, w->sm);
     orr_l2_met *e = met_at(s, w->line, gpc);
-    if (e->line == w->line && e->gpc == gpc && e->reply == NEVER) e->reply = t;
+    bool met = e->n && e->line == w->line && e->gpc == gpc;
+    if (w->joined && !w->again) return met && e->sent > t ? e->sent : t;
+    t = orr_l2_leave(p, s, t, w->sectors);
+    if (met) e->sent = t;
+    if (w->joined) return t;
+    if (met && e->reply == NEVER) e->reply = t;
+    orr_l2_open *o = open_at(s, w->line);
+    if (o->line == w->line) o->until = t + p->c->merge_time;
+    return t;
 }
 
 // A load that has met another of its line. False: it has not.
@@ -35,6 +72,8 @@ bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
     orr_l2_met *e = met_at(s, r->line, gpc);
     if (!e->n || e->line != r->line || e->gpc != gpc || r->sectors != e->sectors || e->n >= p->c->merge)
         return false;
+    const orr_l2_open *o = open_at(s, r->line);
+    if (o->open != e->open || o->line != r->line) return false;
     uint64_t reply = e->reply;
     if (reply == NEVER) { // it waits for the same sectors
         uint32_t i = orr_cache_find(&s->cache, r->line);
@@ -49,21 +88,23 @@ bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
                                .kind = r->kind,
                                .line = r->line,
                                .needs = needs,
-                               .joined = true};
+                               .joined = true,
+                               .again = !orr_l2_same_packet(p->c, e, r->sm)};
             orr_l2_wait_for(p, &p->misses.at[l->user], &w);
         }
         reply = needs ? NEVER : t;
-    } else if (r->time > reply + p->c->merge_time || (r->sectors != 15 && r->line != s->last)) {
+    } else if (r->time > reply + p->c->merge_time) {
         return false;
     }
     e->n++;
     p->stats.joined += (uint64_t)orr_popc(r->sectors);
-    if (reply != NEVER)
-        *ORR_PUSH(out) = (orr_reply){.time = reply > t ? reply : t,
-                                     .sm = r->sm,
-                                     .token = r->token,
-                                     .sectors = r->sectors,
-                                     .hit = true,
-                                     .joined = true};
+    if (reply == NEVER) return true;
+    if (!orr_l2_same_packet(p->c, e, r->sm)) e->sent = orr_l2_leave(p, s, reply > t ? reply : t, r->sectors);
+    *ORR_PUSH(out) = (orr_reply){.time = e->sent > t ? e->sent : t,
+                                 .sm = r->sm,
+                                 .token = r->token,
+                                 .sectors = r->sectors,
+                                 .hit = true,
+                                 .joined = true};
     return true;
 }

@@ -45,9 +45,9 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->far = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
     c->merge = (uint32_t)g->l2_merge;
     c->merge_time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);
+    c->multicast = g->l2_multicast;
     c->gpcs = orr_gpc_sms(g);
     c->lookup = max(1, (uint64_t)llround(cycle * g->l2_lookup));
-    c->again = max(c->lookup, (uint64_t)llround(cycle * g->l2_again));
 }
 
 // ---- without time ---------------------------------------------------------------------------------
@@ -113,12 +113,12 @@ void orr_l2_reset(orr_l2 *p) {
         s->in_head = s->in_n = s->misses = 0;
         s->blocked = 0;
         s->in_free = s->out_free = s->fill_free = s->taken = s->part_time = 0;
-        s->last = NEVER;
         memset(s->atomic_free, 0, sizeof s->atomic_free);
         memset(s->atomic_piece, 0, sizeof s->atomic_piece);
         memset(s->slow_until, 0, sizeof s->slow_until);
         s->pace = p->c->cycle;
         memset(s->met, 0, sizeof s->met);
+        memset(s->open, 0, sizeof s->open);
         memset(s->stored, 0, sizeof s->stored);
         memset(s->worked, 0, sizeof s->worked);
         for (int k = 0; k < 2; k++) memset(s->asked[k], 0, p->words * sizeof *s->asked[k]);

@@ -38,7 +38,6 @@ typedef struct stored { // a line that was stored to, + 1, how often, and when, 
 
 typedef struct slice {
     orr_ledger in, atomics[2]; // atomics: by a line's lowest bits (l2.atomic_units)
-    uint64_t last;             // the line, + 1, that its last load was from (l2.again)
     stored stored[ORR_L2_STORED];
     orr_l2_met met[ORR_L2_MET]; // loads that others of the same line and GPC are answered with (l2.merge)
 } slice;
@@ -251,13 +250,14 @@ static inline uint32_t unit_of(orr_quick *q, uint64_t line, uint64_t *tag) {
 
 // A load that meets another of its line and GPC, on its way or not long answered (l2.c), has its answer.
 static inline orr_l2_met *met_at(slice *s, uint64_t tag, uint32_t gpc) {
-    return &s->met[(tag * 0x9e3779b97f4a7c15u >> 52 ^ gpc) % ORR_L2_MET];
+    return &s->met[(tag * 0x9e3779b97f4a7c15u >> 58 ^ gpc) % ORR_L2_MET];
 }
 orr_quick_place orr_quick_find(orr_quick *q, uint64_t line, uint32_t sm, bool loads) {
     orr_quick_place p;
     p.unit = (uint16_t)unit_of(q, line, &p.tag);
     const unit *u = &q->unit[p.unit];
     p.gpc = q->gpc_of[sm];
+    p.sm = (uint16_t)sm;
     p.far = q->l2.copies && q->half_of[sm] != u->side;
     // What it will touch: its set, that of its copy, and for loads whom they may meet.
     orr_tags_prefetch(&q->tags[u->slice], p.tag);
@@ -435,17 +435,24 @@ orr_quick_reply orr_quick_load(orr_quick *q, const orr_quick_place *p, uint8_t s
     bool meets = q->l2.merge > 1;
     orr_l2_met *e = met_at(s, here, p->gpc);
     if (meets && join(q, e, here, p->gpc, sectors, reply.taken)) {
-        reply.done = max(e->reply, reply.taken);
+        if (!orr_l2_same_packet(&q->l2, e, p->sm))
+            e->sent = book(&s->in, max(e->reply, reply.taken), n * q->l2.sector);
+        reply.done = max(e->sent, reply.taken);
     } else {
-        reply.taken =
-            book(&s->in, reply.taken, s->last == here + 1 ? max(q->l2.again, q->takes[n]) : q->takes[n]);
-        s->last = here + 1;
+        reply.taken = book(&s->in, reply.taken, q->takes[n]);
         q->stats.requests++;
         q->stats.read[from] += n;
         reply.done = p->far ? load_copy(q, p->unit, p->tag, sectors, reply.taken)
                             : load(q, p->unit, p->tag, sectors, reply.taken);
         if (meets)
-            *e = (orr_l2_met){.line = here, .reply = reply.done, .gpc = p->gpc, .n = 1, .sectors = sectors};
+            *e = (orr_l2_met){.line = here,
+                              .reply = reply.done,
+                              .sent = reply.done,
+                              .gpc = p->gpc,
+                              .n = 1,
+                              .sectors = sectors,
+                              .to_n = 1,
+                              .to = {p->sm}};
     }
     reply.taken -= q->base;
     reply.done -= q->base;

@@ -27,7 +27,7 @@ void orr_quick_free(orr_quick *q);
 // little later.
 typedef struct orr_quick_place {
     uint64_t tag;
-    uint16_t unit, gpc;
+    uint16_t unit, gpc, sm;
     bool far;
 } orr_quick_place;
 orr_quick_place orr_quick_find(orr_quick *q, uint64_t line, uint32_t sm, bool loads);
