@@ -460,6 +460,46 @@ static void test_small_grid(void **state) {
     orr_gpu_free(g);
 }
 
+// 500 blocks on 132 SMs that could hold eight each: three for each SM first. The eight SMs have theirs in
+// front and behind each 92 of the others, which go on where they were; the last 104 are dealt as a grid of
+// 104 is.
+static void test_first_wave(void **state) {
+    (void)state;
+    const char *const set[] = {"launch.first=8", "launch.again=92"};
+    orr_err e = {0};
+    orr_gpu *g = orr_gpu_load("h200", set, 2, &e);
+    assert_non_null(g);
+    size_t n;
+    uint32_t *wave = orr_first_wave(g, 132, 500, 8, &n), times[132] = {0};
+    assert_int_equal(n, 500);
+    for (uint32_t k = 0; k < 8; k++) {
+        assert_int_equal(wave[k], k);
+        assert_int_equal(wave[100 + k], k);
+        assert_int_equal(wave[200 + k], k);
+    }
+    assert_int_equal(wave[8], 8);
+    assert_int_equal(wave[99], 99);
+    assert_int_equal(wave[108], 100);
+    assert_int_equal(wave[140], 8); // behind 131
+    assert_int_equal(wave[208], 68);
+    for (size_t k = 0; k < 396; k++) times[wave[k]]++;
+    for (uint32_t k = 0; k < 132; k++) assert_int_equal(times[k], 3);
+    uint32_t *order = orr_dealing_order(g, 132, 104);
+    for (size_t k = 0; k < 104; k++) assert_int_equal(wave[396 + k], order[k]);
+    free(order);
+    free(wave);
+    wave = orr_first_wave(g, 132, 12, 8, &n); // a small grid
+    order = orr_dealing_order(g, 132, 12);
+    assert_int_equal(n, 12);
+    for (size_t k = 0; k < 12; k++) assert_int_equal(wave[k], order[k]);
+    free(order);
+    free(wave);
+    wave = orr_first_wave(g, 132, 100000, 2, &n); // more than there is room for
+    assert_int_equal(n, 264);
+    free(wave);
+    orr_gpu_free(g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_barrier),
@@ -470,6 +510,7 @@ int main(void) {
         cmocka_unit_test(test_short_blocks),
         cmocka_unit_test(test_dispatch),
         cmocka_unit_test(test_small_grid),
+        cmocka_unit_test(test_first_wave),
         cmocka_unit_test(test_warps_to_schedulers),
         cmocka_unit_test(test_fetch),
         cmocka_unit_test(test_warm_code),

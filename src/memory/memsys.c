@@ -166,6 +166,41 @@ uint32_t *orr_dealing_order(const orr_gpu *g, uint32_t nsms, uint64_t blocks) {
     return order;
 }
 
+// All SMs have the same number first; with launch.again those of launch.first have their turns at a pace of
+// their own, ahead of the others. What is left is dealt like a small grid.
+uint32_t *orr_first_wave(const orr_gpu *g, uint32_t nsms, uint64_t blocks, uint32_t each, size_t *n) {
+    uint64_t room = (uint64_t)nsms * each;
+    *n = (size_t)(!blocks || blocks > room ? room : blocks);
+    uint32_t *wave = orr_malloc((*n + 1) * sizeof *wave), rounds = (uint32_t)(*n / nsms);
+    size_t at = 0, even = (size_t)rounds * nsms;
+    uint32_t first = (uint32_t)g->launch_first, again = (uint32_t)g->launch_again;
+    uint32_t *order = orr_dealing_order(g, nsms, even ? nsms : blocks);
+    if (g->launch_order == ORR_LAUNCH_GPC && first && first < nsms && again) {
+        uint32_t had = 0, since = again, next = first;
+        for (; at < even; at++) {
+            if (since >= again && had < rounds) { // a turn of the first ones
+                for (uint32_t k = 0; k < first; k++) wave[at++] = order[k];
+                had++;
+                since = 0;
+                if (at == even) break;
+            }
+            if (had == rounds) since = 0;
+            wave[at] = order[next];
+            since++;
+            if (++next == nsms) next = first;
+        }
+    } else {
+        for (; at < even; at++) wave[at] = order[at % nsms];
+    }
+    if (even && at < *n) {
+        free(order);
+        order = orr_dealing_order(g, nsms, *n - even);
+    }
+    for (size_t k = 0; at < *n; k++) wave[at++] = order[k];
+    free(order);
+    return wave;
+}
+
 // ---- where --------------------------------------------------------------------------------------
 
 static uint32_t unit_of(const orr_memsys *m, uint64_t line) {

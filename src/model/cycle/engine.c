@@ -31,7 +31,9 @@ typedef struct engine {
     bool filled;   // each SM has had as many as it can hold
     bool looked, runs_little; // at the first block's code, which is little of the program's
     uint32_t *order;          // SMs as blocks are dealt to them
-    uint32_t *busy;           // SMs that have something to do
+    uint32_t *wave;           // the SM of each of the first ones
+    size_t nwave;
+    uint32_t *busy; // SMs that have something to do
     uint32_t nbusy;
     bool ended;                // no more blocks
     orr_replies *replies;      // by partition
@@ -100,6 +102,7 @@ static void share_out(engine *x) {
 static void deal(engine *x) {
     cycle *c = x->c;
     c->spacing = (uint64_t)c->gpu->launch_sm_interval;
+    for (size_t n = 0; n < x->nwave && !x->filled && !x->ended; n++) hand_out(x, &c->sms[x->wave[n]], true);
     bool some = true;
     for (uint32_t round = 0; some && !x->ended; round++) { // where there is room: one each, in turn
         some = false;
@@ -694,6 +697,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     }
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
     x.order = orr_dealing_order(c->gpu, c->nsms, out->blocks);
+    x.wave = orr_first_wave(c->gpu, c->nsms, out->blocks, c->sms[0].nblocks, &x.nwave);
     set_late(c, x.order, out->blocks);
     x.busy = orr_malloc(c->nsms * sizeof *x.busy);
     x.replies = orr_calloc(parts + 1, sizeof *x.replies);
@@ -741,6 +745,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     free(x.in);
     free(x.busy);
     free(x.order);
+    free(x.wave);
     cyc_order_free(c->order);
     c->order = NULL;
     cyc_crew_free(x.crew);
