@@ -157,6 +157,40 @@ static void plain(const orr_access *a, uint32_t bytes, int group, uint32_t *requ
     }
 }
 
+// Copies past L1 of rows that are 1 KB apart in memory: 16 bytes a lane, `row` bytes side by side, to rows
+// `apart` bytes apart in shared memory. What an H200 takes: sectors that L1 counts, sectors from L2,
+// requests.
+static void copied(uint32_t row, uint32_t apart, uint32_t counted, uint32_t fetched, uint32_t lines) {
+    orr_access a = {.mask = ALL};
+    for (uint32_t i = 0; i < 32; i++) {
+        uint32_t r = i * 16 / row, c = i * 16 % row;
+        a.addr[i] = (65536 + r * 1024 + c) | 8 | ((r * apart + c) / 16 % 8);
+    }
+    orr_coalesced x;
+    orr_coalesce_copy(&a, &x);
+    uint32_t all = 0;
+    for (uint32_t i = 0; i < x.lines; i++) all += (uint32_t)orr_popc(x.line[i].sectors);
+    assert_int_equal(x.requests, 1);
+    assert_int_equal(x.sectors, counted);
+    assert_int_equal(all, fetched);
+    assert_int_equal(x.lines, lines);
+}
+
+static void copies(void **state) {
+    (void)state;
+    copied(64, 64, 16, 16, 8);  // measured: 4,096, 4,096 and 2,048 for 256 instructions
+    copied(64, 80, 20, 24, 15); // 5,120, 6,144, 3,840
+    copied(64, 144, 20, 24, 15);
+    copied(128, 128, 16, 16, 4);
+    copied(128, 160, 16, 16, 7); // 4,096, 4,096, 1,792
+    copied(32, 32, 16, 16, 16);
+    copied(32, 48, 24, 24, 24); // 6,144 of each
+    copied(16, 16, 32, 32, 32);
+    // Each other row is split: L1 counts 5 for its 4 sectors (4,608 for 256 instructions), 8 come (6,144),
+    // with 2,560 requests.
+    copied(128, 144, 18, 24, 10);
+}
+
 static void random_cases(void **state) {
     (void)state;
     uint64_t s = 1;
@@ -294,11 +328,11 @@ static void bank_random(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strides),       cmocka_unit_test(misaligned),   cmocka_unit_test(masks),
-        cmocka_unit_test(top_of_memory), cmocka_unit_test(lines_listed), cmocka_unit_test(sub_warps),
-        cmocka_unit_test(local_memory),  cmocka_unit_test(random_cases), cmocka_unit_test(bank_strides),
-        cmocka_unit_test(bank_wide),     cmocka_unit_test(bank_atomics), cmocka_unit_test(bank_random),
-        cmocka_unit_test(bank_measured),
+        cmocka_unit_test(strides),       cmocka_unit_test(misaligned),    cmocka_unit_test(masks),
+        cmocka_unit_test(top_of_memory), cmocka_unit_test(lines_listed),  cmocka_unit_test(sub_warps),
+        cmocka_unit_test(copies),        cmocka_unit_test(local_memory),  cmocka_unit_test(random_cases),
+        cmocka_unit_test(bank_strides),  cmocka_unit_test(bank_wide),     cmocka_unit_test(bank_atomics),
+        cmocka_unit_test(bank_random),   cmocka_unit_test(bank_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

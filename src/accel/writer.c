@@ -340,7 +340,9 @@ static void write_access(orr_accel_writer *w, const entry *n, const orr_access *
     static const uint64_t window[PLACES] = {0, ORR_SHARED_WINDOW, ORR_LOCAL_WINDOW};
     char *to = line_start(w->buf + w->n, n, mask, n->kind == ENTRY_GENERIC ? place : 0);
     uint64_t minus = (n->kind == ENTRY_GENERIC ? window[place] : 0) - n->offset;
-    to = accel_addresses(to, mask, a->addr, minus);
+    uint64_t addr[32];
+    for (int i = 0; n->low && i < 32; i++) addr[i] = a->addr[i] & ~(uint64_t)n->low;
+    to = accel_addresses(to, mask, n->low ? addr : a->addr, minus);
     memcpy(to, "0 \n", 3);
     w->n = (size_t)(to + 3 - w->buf);
 }

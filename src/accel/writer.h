@@ -23,6 +23,7 @@ typedef struct entry { // an instruction
     uint8_t nhead, kind;
     uint16_t access; // of its block
     uint8_t offset;
+    uint8_t low;            // bits of its addresses that are something else (orr_coalesce_copy)
     bool commits;           // closes a group of copies
     uint32_t wait;          // ENTRY_WAIT: groups that may stay open
     uint16_t nrest[PLACES]; // "1 R4 LDG.E 1 R2 4 "; by where it goes when that depends on the address

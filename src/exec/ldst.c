@@ -394,13 +394,20 @@ static void cp_async(warp *w, const uop *u) {
     uint8_t *to[ORR_WARP], *from[ORR_WARP];
     uint32_t bytes = u->inst->width;
     const uint32_t *part = u->nsrc > 2 && !u->c.none ? SRC_C(w, u, uint32_t) : NULL;
-    uint64_t addr[ORR_WARP];
+    uint64_t addr[ORR_WARP], where[ORR_WARP];
     effective(w, u->a, u->inst->disp, addr);
     if (!resolve(w, u, addr, ORR_SPACE_SHARED, bytes, to)) return;
+    LANES where[i] = addr[i] / 16 % 8;
     // Only the bytes that are read must be there; a lane that reads none may point anywhere.
     uint32_t all = w->exec, reads = 0;
     effective(w, u->b, u->inst->disp2, addr);
-    if (w->trace && u->traced) orr_trace_put_access(w->trace, all, addr);
+    if (w->trace && u->traced) {
+        // How a copy past L1 is fetched depends on where in its 128 bytes of shared memory it lands
+        // (orr_coalesce). The low bits of the address, which are 0 for 16 bytes, say it.
+        bool past = bytes == 16 && u->inst->cache == ORR_CACHE_CG;
+        LANES where[i] = past ? (addr[i] & ~15ull) | 8 | where[i] : addr[i];
+        orr_trace_put_access(w->trace, all, where);
+    }
     for (uint32_t m = all; m; m &= m - 1)
         if (!part || part[orr_ffs(m)]) reads |= m & -m;
     for (uint32_t m = reads; m; m &= m - 1) {

@@ -275,6 +275,7 @@ static bool copy_to_shared(machine *m) {
         width = (uint32_t)p.width * p.vec;
     }
     if (width < 4) return m_no(m, "it copies less than 4 bytes");
+    if (m_mod(m, ORR_SM_BYPASS)) like.cache = ORR_CACHE_CG;
     like.width = (uint8_t)width;
     oper to = m_address32(m, 0, &like.disp), from = m_address64(m, 1, &like.disp2),
          count = m_imm(m, ORR_W, width);

@@ -119,6 +119,7 @@ static void add_group(const orr_access *a, uint32_t mask, uint32_t bytes, orr_co
 
 void orr_coalesce(const orr_access *a, uint32_t bytes, enum orr_coalescing how, orr_coalesced *out) {
     out->requests = out->lines = out->sectors = 0;
+    out->again = out->more = ORR_LINES_MAX;
     bytes = bytes > ORR_LANE_BYTES_MAX ? ORR_LANE_BYTES_MAX : bytes ? bytes : 1;
     uint64_t first, last;
     if (how == ORR_WHOLE_WARP && is_run(a, bytes, &first, &last)) {
@@ -130,11 +131,50 @@ void orr_coalesce(const orr_access *a, uint32_t bytes, enum orr_coalescing how, 
     for (int lane = 0; lane < ORR_WARP; lane += (int)how) add_group(a, a->mask & group << lane, bytes, out);
 }
 
+// ---- copies past L1 -----------------------------------------------------------------------------
+// Piece p of a line (of 16 bytes) lands at (p - d) % 8, with the same d for a row that is copied: in the next
+// 128 bytes where p >= d, and with an odd d the halves of a sector do not stay together.
+void orr_coalesce_copy(const orr_access *a, orr_coalesced *out) {
+    orr_access plain = {.mask = a->mask};
+    uint32_t part[4] = {0}; // first halves and what stays together, by 128 bytes; second halves
+    uint64_t marked = UINT64_MAX;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        int lane = orr_ffs(m);
+        uint64_t addr = a->addr[lane];
+        uint32_t p = (uint32_t)(addr / 16 % 8), d = (p - (uint32_t)addr % 8) % 8;
+        marked &= addr;
+        plain.addr[lane] = addr & ~15ull;
+        part[(d & p & 1) * 2 + (p < d)] |= m & -m;
+    }
+    if (!(marked & 8)) { // a trace that does not say it
+        orr_coalesce(a, 16, ORR_WHOLE_WARP, out);
+        return;
+    }
+    out->lines = out->sectors = 0;
+    add_group(&plain, part[0], 16, out);
+    add_group(&plain, part[1], 16, out);
+    uint32_t sectors = out->sectors, first = out->again = out->lines;
+    add_group(&plain, part[2], 16, out);
+    out->more = out->lines;
+    add_group(&plain, part[3], 16, out);
+    for (uint32_t i = out->more; i < out->lines; i++) { // lines that have none of the third part
+        uint32_t k = first;
+        while (k < out->more && out->line[k].line != out->line[i].line) k++;
+        if (k < out->more) continue;
+        orr_line_access l = out->line[i];
+        out->line[i] = out->line[out->more];
+        out->line[out->more++] = l;
+    }
+    out->sectors = sectors + out->more - first;
+    out->requests = a->mask != 0;
+}
+
 // ---- local memory -------------------------------------------------------------------------------
 // Word by word, because a lane's words lie in different rows. A row is a line of its own, so the
 // words of one lane never share a line; lanes at different offsets may.
 void orr_coalesce_local(const orr_access *a, uint32_t bytes, orr_coalesced *out) {
     out->requests = out->lines = out->sectors = 0;
+    out->again = out->more = ORR_LINES_MAX;
     bytes = bytes > ORR_LANE_BYTES_MAX ? ORR_LANE_BYTES_MAX : bytes ? bytes : 1;
     if (!a->mask) return;
     out->requests = 1;

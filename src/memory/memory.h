@@ -18,7 +18,10 @@ typedef struct orr_line_access {
 typedef struct orr_coalesced {
     uint32_t requests; // groups of lanes with at least one taking part: 0 or 1 for a whole warp
     uint32_t lines;    // distinct lines in each group, summed: what the tags are asked for
-    uint32_t sectors;  // distinct sectors in each group, summed
+    uint32_t sectors;  // distinct sectors in each group, summed: what L1 counts
+    // Of copies past L1: lines from `again` on are fetched a second time, for the second halves of sectors.
+    // L1 counts one sector for each, and for those from `more` on none.
+    uint32_t again, more;
     orr_line_access line[ORR_LINES_MAX]; // by group, and in a group by first touch
 } orr_coalesced;
 
@@ -29,6 +32,13 @@ enum orr_coalescing { ORR_WHOLE_WARP = 32, ORR_SUB_WARPS = 8 };
 // `bytes` per lane, 1 to ORR_LANE_BYTES_MAX (larger counts as that). Addresses wrap at 2^64 as the hardware's
 // would.
 void orr_coalesce(const orr_access *a, uint32_t bytes, enum orr_coalescing how, orr_coalesced *out);
+
+// Copies of 16 bytes to shared memory past L1 (cp.async.cg). Bit 3 is set in their addresses, and the bits
+// below say where in 128 bytes of shared memory a lane's land, in units of 16. A request brings whole sectors
+// to the same 128 bytes; where the two halves of a sector land in different 32 bytes each sector is fetched
+// twice. (H200: rows of 32, 64 and 128 bytes to rows 48, 80 and 144 apart: 1.5 times the sectors from L2
+// and 1.5, 1.25, 1.125 times in L1; 1.5, 1.9 and 2.5 requests a row.)
+void orr_coalesce_copy(const orr_access *a, orr_coalesced *out);
 
 // Local memory is laid out so that word w of a thread's local memory lies beside word w of the other
 // threads of its warp: rows of 32 words. An access whose addresses are offsets in each thread's local

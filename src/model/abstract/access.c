@@ -219,6 +219,8 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     x->lines = x->sectors = 0;
     if (local)
         orr_coalesce_local(a, i->bytes, x);
+    else if (i->flags & ORR_TF_ASYNC && i->flags & ORR_TF_BYPASS && i->bytes == 16)
+        orr_coalesce_copy(a, x);
     else
         orr_coalesce(a, i->bytes,
                      kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->coalesce, x);

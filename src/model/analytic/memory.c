@@ -396,6 +396,8 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     if (space == ORR_SPACE_LOCAL) {
         orr_coalesce_local(&x, i->bytes, &c);
         base = LOCAL_LINES + local;
+    } else if (i->flags & ORR_TF_ASYNC && i->flags & ORR_TF_BYPASS && i->bytes == 16) {
+        orr_coalesce_copy(&x, &c);
     } else {
         orr_coalesce(&x, i->bytes,
                      i->flags & ORR_TF_ATOMIC || g->l1_coalesce >= 32 ? ORR_WHOLE_WARP

@@ -177,7 +177,7 @@ static uint8_t written_enough(sm *s, const work *k, uint64_t line, uint8_t secto
 static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint64_t when) {
     cycle *c = s->c;
     uint32_t limit = (uint32_t)c->gpu->l1_misses;
-    uint32_t all = (uint32_t)orr_popc(sectors);
+    uint32_t all = s->head_line < s->head.again ? (uint32_t)orr_popc(sectors) : s->head_line < s->head.more;
     if ((k->i->flags & ORR_TF_BYPASS) || (!k->local && !c->gpu->l1_global)) {
         if (s->open_misses >= limit) return false;
         cyc_l1_count(s, k->local, ORR_L1_LOAD, all, 0, 0);
