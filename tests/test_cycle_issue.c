@@ -492,6 +492,22 @@ static void test_register_reuse(void **state) {
     assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes"), k), 28 + 2);
 }
 
+// Two warps in turn, one with ten FFMAs of three even registers that keep two of them, one with ten of an odd
+// register. Nobody waits: the EXITs are at 20 and 21. Where what is kept is lost when the other warp issues,
+// each of the ten reads for three cycles, at 0, 3, ... 27, the other warp's go between them, at 1, 4, ... 28,
+// and the EXITs are at 29 and 30.
+static void test_reuse_own(void **state) {
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        kern *k = kern_new(1, 64);
+        more(k, "block x10 warp 0\nFFMA R20 <- R2 R4 R6 | reuse 3\nblock x10 warp 1\nFFMA R21 <- R3 | stall 1\n"
+                "block\nEXIT | stall 1");
+        orr_gpu *g = own ? GPU("regs.ports=1", "regs.reuse=yes", "regs.reuse_own=yes")
+                         : GPU("regs.ports=1", "regs.reuse=yes");
+        assert_int_equal(cycles_of(g, k), own ? 30 + 1 : 21 + 1);
+    }
+}
+
 // ---- on the way to the units
 // --------------------------------------------------------------------------------- A unit with a queue:
 // three MUFUs (8 cycles each) are issued at 0, 1, 2 and begin at 0, 8, 16; the third's result is there at 16
@@ -659,6 +675,7 @@ int main(void) {
         cmocka_unit_test(test_yield),
         cmocka_unit_test(test_register_banks),
         cmocka_unit_test(test_register_reuse),
+        cmocka_unit_test(test_reuse_own),
         cmocka_unit_test(test_queue),
         cmocka_unit_test(test_hold),
         cmocka_unit_test(test_tensor_ramp),

@@ -558,6 +558,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         memset(q->bank_free, 0, sizeof q->bank_free);
         q->results = q->results_at = 0;
         memset(q->kept, 0, sizeof q->kept);
+        q->keeper = 0;
         q->l0_last = 0;
         if (q->l0_when) {
             orr_cache_flush(&q->l0);

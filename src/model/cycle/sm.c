@@ -5,6 +5,8 @@
 // will be and sleeps until then; what may change that (an answer, a barrier, a new block) lowers `wake`.
 #include "model/cycle/sm.h"
 
+#include <string.h>
+
 // ---- operands
 // ----------------------------------------------------------------------------------------------- Collector
 // cores: an instruction sits in a collector while its operands come from the banks, each bank `regs.ports` a
@@ -71,6 +73,18 @@ static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
     for (uint32_t b = 0; b < c->read_banks; b++)
         if (need[b]) q->bank_free[b] = (q->bank_free[b] > t ? q->bank_free[b] : t) + need[b];
     return ports > 1 ? (t - first) / ports : t - first;
+}
+
+// What is kept is lost as soon as another warp issues, whatever that is (regs.reuse_own; H200: of two warps,
+// DFMAs with kept operands take 2 cycles each as long as one of them goes on, 3 with a NOP of the other in
+// between).
+static void forget(const sm *s, const warp *w) {
+    const cycle *c = s->c;
+    sched *q = &s->sched[c->sched_per_sub == 1 ? w->sched : w->sched - w->sched % c->sched_per_sub];
+    uint32_t me = warp_id(w) + 1;
+    if (q->keeper == me) return;
+    q->keeper = me;
+    memset(q->kept, 0, sizeof q->kept);
 }
 
 // A sub-core's registers take one result a cycle. Those of units with other latencies may come in the same
@@ -246,6 +260,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         start = collect(s, w, i, &lost);
         start += occupy(s, q->pool_of[i->unit], i->interval, 0);
     } else {
+        if (c->gpu->regs_reuse_own) forget(s, w);
         lost = start = i->nreads ? read_banks(s, w, i) : 0;
         if (i->result) lost = start += wait_for_result(s, w, i, now + start);
         s->register_conflicts += start;

@@ -119,6 +119,7 @@ typedef struct sched {
     uint64_t held;       // cycles in which only a collector or a bank was missing, so far
     uint64_t banks;      // cycles that the last instruction waits for them
     uint32_t kept[ORR_READ_PLACES][ORR_READ_BANKS]; // register and warp that the operand cache has, + 1
+    uint32_t keeper;                                // the warp that issued last, + 1 (regs.reuse_own)
     uint64_t bank_free[ORR_READ_BANKS]; // modern cores, in reads: when a register bank has done all it was
                                         // asked for
     uint64_t results; // modern cores: a bit for each cycle from results_at on in which a result goes to the
