@@ -154,7 +154,7 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
         !w->more) { // another piece: its sectors are read first, while the work goes on
         uint64_t piece = (w->line >> p->c->chunk_shift) + 1;
         if (s->atomic_piece[u] != piece)
-            work = max(work, p->c->atomic_switch + (uint64_t)orr_popc(w->sectors) * p->c->cycle);
+            work = max(work, p->c->cycle + (uint64_t)orr_popc(w->sectors) * p->c->atomic_switch);
         s->atomic_piece[u] = piece;
     }
     t += work;

@@ -58,10 +58,23 @@ static void make_pools(cycle *c, sm *s) {
         }
 }
 
+// How much further than its GPC's first TPC an SM's is (l2.tpc_spread). TPCs are in clusters of three; on an
+// H200 the nine of a GPC are 0, 7, 15, -6, 3, 10, -10, -3, 5 cycles further, from near slices and far ones
+// alike. Those that are nearer count as the first: windows (engine.c) are as long as the shortest way.
+static uint64_t way_of_tpc(const orr_gpu *g, uint32_t sm) {
+    if (g->gpc_count <= 1 || g->tpc_count <= 0) return 0;
+    uint32_t gpcs = orr_gpc_sms(g), each = gpcs & 0xffff, all = gpcs >> 16;
+    uint32_t tpc = (uint32_t)(g->sm_count / g->tpc_count);
+    uint32_t k = sm < all ? sm % each / tpc : each / tpc + (sm - all) / tpc / (all / each);
+    double further = g->l2_tpc_spread * (0.3 * (k % 3) - 0.2 * (k / 3 < 2 ? k / 3 : 2));
+    return further > 0 ? (uint64_t)llround(further * (double)ORR_TICKS) : 0;
+}
+
 static void make_sm(cycle *c, sm *s, uint32_t id) {
     const orr_gpu *g = c->gpu;
     s->c = c;
     s->id = id;
+    s->way = way_of_tpc(g, id);
     s->sched = orr_apart(c->nsched, sizeof *s->sched);
     make_pools(c, s);
     for (uint32_t n = 0; n < c->nsched; n++) {

@@ -158,6 +158,7 @@ static uint64_t way_back(const cycle *c, uint32_t partition, uint32_t gpc) {
 
 void cyc_port_answer(cycle *c, uint32_t partition, const orr_reply *r) {
     uint64_t way = r->sectors ? way_back(c, partition, orr_gpc_of_sm(r->sm, c->gpcs)) : c->reply_ticks;
+    if (r->sectors) way += c->sms[r->sm].way;
     cyc_sm_arrive(&c->sms[r->sm], r->time + way, r->token, r->sectors);
 }
 

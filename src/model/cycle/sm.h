@@ -211,6 +211,7 @@ typedef struct sm {
     bool damaged;          // a trace that cannot be
     bool starved;          // it has room, and no block in stock: it stops until it is given some
     uint32_t id;
+    uint64_t way; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
     uint64_t now;
     sched *sched;
     pool pools[MAX_POOLS];
