@@ -329,6 +329,52 @@ static void test_store_room(void **state) {
     }
 }
 
+// Half a line, two sectors, is stored twice, 2 and 40 cycles apart. With xbar.open the first store waits 16
+// cycles for the second, but not when it is of the whole line.
+static void test_store_open(void **state) {
+    (void)state;
+    static const struct {
+        const char *open;
+        int between; // instructions of 4 cycles
+        const char *lanes;
+        uint64_t sectors;
+    } cases[] = {{"xbar.open=0", 0, "m65535", 4},
+                 {"xbar.open=16", 0, "m65535", 2},
+                 {"xbar.open=16", 10, "m65535", 4},
+                 {"xbar.open=16", 0, "", 8}};
+    for (size_t n = 0; n < 4; n++) {
+        kern *k = kern_new(1, 32);
+        more(k, "STG <- R2 R3 @0 %s", cases[n].lanes);
+        for (int i = 0; i < cases[n].between; i++) more(k, "FFMA R3 <- R3");
+        more(k, "STG <- R2 R3 @0 %s\nEXIT", cases[n].lanes);
+        ran x = run_on(GPU("xbar.join=yes", "xbar.stores=8", cases[n].open), k);
+        assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
+// Three words of three lines: with one such store on its way at most the second and the third wait for the
+// one before, 200 cycles there and back, and the load behind them with them, which begins after 401 cycles
+// and not after 3. Whole lines do not wait.
+static uint64_t three_stores(const char *lanes, const char *parts) {
+    kern *k = kern_new(1, 32);
+    for (int i = 0; i < 3; i++) more(k, "STG <- R2 R3 @%d %s", 256 * i, lanes);
+    more(k, "LDG R1 <- R2 @1024\nFFMA R3 <- R1\nEXIT");
+    ran x = run_on(GPU("xbar.join=yes", "xbar.stores=8", parts), k);
+    uint64_t cycles = x.cycles;
+    ran_free(&x);
+    kern_free(k);
+    return cycles;
+}
+static void test_store_parts(void **state) {
+    (void)state;
+    uint64_t words = three_stores("m1", "xbar.parts=0");
+    assert_int_equal(three_stores("m1", "xbar.parts=3"), words);
+    assert_int_equal(three_stores("m1", "xbar.parts=1"), words + 401 - 3);
+    assert_int_equal(three_stores("", "xbar.parts=1"), three_stores("", "xbar.parts=0"));
+}
+
 // What L2 sees besides accesses: 2 GPCs read 88 sectors and 8 for the 256 bytes that hold the kernel's three
 // instructions; 564 of barriers for the launch, and one from the SM to the slice that it asked for 4 sectors.
 // Nothing, where that is not described.
@@ -445,6 +491,7 @@ int main(void) {
         cmocka_unit_test(test_frfcfs),          cmocka_unit_test(test_atomics),
         cmocka_unit_test(test_atomic_words),    cmocka_unit_test(test_l2_stores),
         cmocka_unit_test(test_store_room),      cmocka_unit_test(test_l2_unasked),
+        cmocka_unit_test(test_store_open),      cmocka_unit_test(test_store_parts),
         cmocka_unit_test(test_l2_written_back), cmocka_unit_test(test_l2_store_hits),
         cmocka_unit_test(test_launches),        cmocka_unit_test(test_waiting_blocks),
     };

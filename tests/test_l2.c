@@ -485,6 +485,62 @@ static void halves(void **state) {
     bench_free(b);
 }
 
+// Words of one line that both halves store to. SM 0 is of its half, SM 16 of the other, 20 cycles away; a
+// word takes a port 2 x 2 cycles, and behind each port two stores wait for their line.
+static void store_turns(void **state) {
+    (void)state;
+    const char *sets[COUNT(two_halves) + 4] = {"l2.store_turn=40", "l2.store_mask=2", "l2.store_queue=2",
+                                               "l2.fill=0"};
+    memcpy(sets + 4, two_halves, sizeof two_halves);
+    bench *b = bench_of(sets);
+    uint64_t near = 0, other = 0;
+    while (orr_memsys_side_of(b->m, near) != 0) near++;
+    while (orr_memsys_side_of(b->m, other) != 1) other++;
+    orr_memsys_copy(b->m, (near + 1) * 128, 128);
+    orr_memsys_copy(b->m, other * 128, 128);
+    orr_request r[] = {
+        storing(0, near, 0, 4),   // SM 16: there and done at 20, and SM 16 hears of it
+        storing(21, near, 4, 8),  // passes its port, and is done when the other half's turn is over
+        storing(21, near, 0, 4),  // the port at 25; a cycle later
+        storing(21, near, 4, 8),  // the port at 29, but the queue is full until 60
+        reading(22, near + 1, 1), // behind it
+        reading(23, other, 1),    // passes it when it stands still, from 25 on: 26, and there and back
+        storing(90, near, 0, 4),  // SM 16: there at 110. The other half waits for 40 cycles and no longer
+        storing(100, near, 4, 8), // at once, as no other has stored since 20
+        storing(120, near, 4, 8), storing(130, near, 4, 8), // their own half's turn goes on
+        storing(151, near, 4, 8),                           // it has ended at 150
+    };
+    for (size_t i = 0; i < COUNT(r); i++) {
+        r[i].sm = i == 0 || i == 6 ? 16 : 0;
+        r[i].told = r[i].kind == ORR_REQ_WRITE;
+    }
+    go(b, r, COUNT(r));
+    static const uint32_t at[] = {40, 60, 61, 62, 61, 66, 170, 100, 120, 130, 190};
+    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
+    assert_int_equal(b->s.write[ORR_FROM_GLOBAL], 9);
+    assert_int_equal(b->s.far_write, 2);
+    bench_free(b);
+}
+
+// A word's port takes 2 x 2 cycles, that of two sectors 2 x 3: stores to lines of their own are done at 0, 4
+// and 10, and the load between the last two, which is no store, at 5.
+static void store_ports(void **state) {
+    (void)state;
+    const char *sets[COUNT(two_halves) + 3] = {"l2.store_turn=40", "l2.store_mask=2", "l2.fill=0"};
+    memcpy(sets + 3, two_halves, sizeof two_halves);
+    bench *b = bench_of(sets);
+    uint64_t near = 0;
+    while (orr_memsys_side_of(b->m, near) != 0) near++;
+    orr_memsys_copy(b->m, near * 128, 128);
+    orr_request r[] = {storing(0, near, 0, 4), storing(0, near + 1, 28, 36), reading(0, near, 1),
+                       storing(0, near, 0, 4)};
+    for (size_t i = 0; i < COUNT(r); i++) r[i].told = r[i].kind == ORR_REQ_WRITE;
+    go(b, r, COUNT(r));
+    static const uint32_t at[] = {0, 4, 5, 10};
+    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
+    bench_free(b);
+}
+
 // Loads of a line are answered with one lookup, up to four, the last of its four sectors 3 cycles later.
 // Lookups: line 0 at 0, line 1 at 10, line 0 again at 20, one sector of it at 30.
 static void joined(void **state) {
@@ -974,6 +1030,8 @@ int main(void) {
         cmocka_unit_test(larger_sectors),
         cmocka_unit_test(clocks),
         cmocka_unit_test(copies),
+        cmocka_unit_test(store_turns),
+        cmocka_unit_test(store_ports),
         cmocka_unit_test(restart),
         cmocka_unit_test(partitions),
         cmocka_unit_test(halves),

@@ -25,6 +25,10 @@
 // before it takes a request that came from there: what asks for a copy is never blocked, and a copy that is
 // on its way gives its place to a line of the half's own.
 //
+// Stores of part of a sector take a slice's port longer than others, those of the other half have a port of
+// their own, and where both halves store to one line they do so in turns (l2.store_turn): behind each port
+// such stores wait for their line, and when there are too many of them the port stands still.
+//
 // Loads that meet on their way here are l2_meet.c; what a partition is made of, and what is put there without
 // time, is l2_state.c.
 #include "memory/l2.h"
@@ -215,7 +219,7 @@ static uint32_t make_room(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     uint64_t line;
     bool copy = tag & ORR_L2_FAR;
     if (!copy && orr_dram_full(channel_of(p, slice, tag, &line))) {
-        s->blocked = BLOCKED_WRITES;
+        s->in[s->now].blocked = BLOCKED_WRITES;
         p->stuck = true;
         return ORR_NO_LINE;
     }
@@ -224,7 +228,7 @@ static uint32_t make_room(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     if (i == ORR_NO_LINE && copy) return i;
     if (i == ORR_NO_LINE && give_up_copy(p, s, tag)) i = orr_cache_take_idle(&s->cache, tag, &victim, NULL);
     if (i == ORR_NO_LINE) {
-        s->blocked = BLOCKED_LINES;
+        s->in[s->now].blocked = BLOCKED_LINES;
         return i;
     }
     if (victim.used) p->stats.evicted++;
@@ -315,7 +319,7 @@ void orr_l2_wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w) {
 
 static bool blocked_by_misses(const orr_l2 *p, orr_l2_slice *s, uint32_t i) {
     if ((i != ORR_NO_LINE && s->cache.line[i].user != NONE) || s->misses < p->c->misses) return false;
-    s->blocked = BLOCKED_LINES;
+    s->in[s->now].blocked = BLOCKED_LINES;
     return true;
 }
 
@@ -345,7 +349,7 @@ static bool room_for_part(orr_l2 *p, uint32_t slice, uint64_t t) {
     uint64_t line;
     if (blocked_by_misses(p, s, i)) return false;
     if (orr_dram_full(channel_of(p, slice, l->tag, &line))) {
-        s->blocked = BLOCKED_WRITES;
+        s->in[s->now].blocked = BLOCKED_WRITES;
         p->stuck = true;
         return false;
     }
@@ -485,16 +489,50 @@ static void passes(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) 
     pass_on(p, slice, r, t);
 }
 
-// When the first request at the slice's input is taken.
-static uint64_t input_at(const orr_l2 *p, const orr_l2_slice *s) {
-    if (!s->in_n || s->blocked) return NEVER;
-    const orr_request *r = &s->in[s->in_head];
-    uint64_t t = max(r->time, s->in_free);
-    if (r->kind == ORR_REQ_WRITE && !(r->line & ORR_L2_FAR)) {
-        const orr_l2_stored *last = &s->stored[r->line % ORR_L2_STORED];
-        if (p->c->fill && s->fill_free > p->c->fill_ahead) t = max(t, s->fill_free - p->c->fill_ahead);
-        return last->line == r->line ? max(t, last->until) : t;
+// Not long before the slice's data can take it.
+static uint64_t after_data(const orr_l2 *p, const orr_l2_slice *s, uint64_t t) {
+    return p->c->fill && s->fill_free > t + p->c->fill_ahead ? s->fill_free - p->c->fill_ahead : t;
+}
+
+// When a store that is its lane's first from `t` on is done: a line that the other half has stored to has to
+// wait, those of this half until the other has not stored there for l2.store_turn, those of the other half
+// for no longer than that. So where both store to a line all the time, the other half goes first.
+static uint64_t line_at(const orr_l2 *p, const orr_l2_slice *s, const orr_request *r, uint64_t t) {
+    const orr_l2_stored *last = &s->stored[r->line % ORR_L2_TURNS];
+    t = after_data(p, s, t);
+    if (last->line != r->line || last->until <= t) return t;
+    if (!p->c->write_turn) return last->until;
+    if (last->far == r->far) return t;
+    return r->far && last->until > t + p->c->write_turn ? t + p->c->write_turn : last->until;
+}
+
+// A store of part of a sector; it waits for its line behind the port, and not in front of it.
+static bool partly(const orr_l2_config *c, const orr_request *r) {
+    return c->write_turn && r->kind == ORR_REQ_WRITE && whole_sectors(r) != r->sectors;
+}
+static const orr_request *first(const orr_l2_lane *in) { return &in->at[in->head]; }
+static bool before_it(const orr_request *a, const orr_request *b) { return (int32_t)(a->came - b->came) < 0; }
+
+// The port stands still: a store of part of a sector finds its queue full.
+static bool stands(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
+    const orr_request *r = first(&s->in[lane]);
+    return lane < ORR_L2_ALL_QUEUE && partly(p->c, r) && s->in[lane + 2].n >= p->c->write_queue;
+}
+
+// When the first request of a lane is taken.
+static uint64_t input_at(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
+    const orr_l2_lane *in = &s->in[lane], *all = &s->in[ORR_L2_ALL], *aside = &s->in[ORR_L2_ASIDE];
+    if (in->blocked || stands(p, s, lane)) return NEVER;
+    const orr_request *r = first(in);
+    if (lane == ORR_L2_ALL && aside->n && before_it(first(aside), r)) return NEVER;
+    if (lane == ORR_L2_ASIDE) {
+        if (all->n && before_it(first(all), r) && !stands(p, s, ORR_L2_ALL)) return NEVER;
+        in = all; // its port
     }
+    uint64_t t = max(r->time, in->free);
+    bool queue = lane == ORR_L2_ALL_QUEUE || lane == ORR_L2_OTHER_QUEUE;
+    if (!queue && partly(p->c, r)) return max(t, in->masked);
+    if (r->kind == ORR_REQ_WRITE && !(r->line & ORR_L2_FAR)) return line_at(p, s, r, t);
     if (r->kind < ORR_REQ_ATOMIC || r->kind == DROP || r->line & ORR_L2_FAR) return t;
     if (p->c->atomic_switch) return t; // atomics wait by themselves
     uint64_t busy = s->atomic_free[unit_of(p->c, r->line)];
@@ -510,60 +548,128 @@ static uint64_t atomic_takes(const orr_l2_config *c, orr_l2_slice *s, uint64_t l
     return has ? c->cycle / 2 : sectors * c->cycle;
 }
 
-static void input(orr_l2 *p, uint32_t slice, uint64_t t, orr_replies *out) {
+static void add_to(orr_l2_slice *s, uint32_t lane, const orr_request *r) {
+    orr_l2_lane *in = &s->in[lane];
+    if (in->n == in->cap) {
+        uint32_t cap = in->cap ? 2 * in->cap : 64;
+        orr_request *at = orr_malloc((size_t)cap * sizeof *at);
+        for (uint32_t i = 0; i < in->n; i++) at[i] = in->at[(in->head + i) & (in->cap - 1)];
+        free(in->at);
+        in->at = at;
+        in->head = 0;
+        in->cap = cap;
+    }
+    in->at[(in->head + in->n++) & (in->cap - 1)] = *r;
+    s->lanes |= 1u << lane;
+}
+
+static void take_from(orr_l2_slice *s, uint32_t lane) {
+    orr_l2_lane *in = &s->in[lane];
+    in->head = (in->head + 1) & (in->cap - 1);
+    if (!--in->n) s->lanes &= ~(1u << lane);
+}
+
+// How long a store takes the port, with so much for a whole sector.
+static uint64_t store_takes(const orr_l2_config *c, const orr_request *r, uint64_t sector) {
+    uint64_t whole = (uint64_t)orr_popc(whole_sectors(r)), part = (uint64_t)orr_popc(r->sectors) - whole;
+    if (!c->write_turn) return whole * sector + part * c->write_part;
+    return whole * sector + (part ? part + 1 : 0) * c->write_mask;
+}
+
+// A store is done. False: the slice is blocked. *takes: how long it takes the port, at least, and does.
+static bool do_store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, bool queued,
+                     uint64_t *takes, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
-    const orr_request *r = &s->in[s->in_head];
+    if (!store(p, slice, r, t)) return false;
+    uint64_t whole = (uint64_t)orr_popc(whole_sectors(r)), part = (uint64_t)orr_popc(r->sectors) - whole;
+    uint64_t least = *takes, fetched = s->part_time, done = t;
+    s->part_time = 0;
+    uint64_t turn = p->c->write_turn ? p->c->write_turn : p->c->write_again;
+    s->stored[r->line % ORR_L2_TURNS] = (orr_l2_stored){r->line, t + turn, r->far};
+    uint64_t data = queued ? whole * p->c->write_sector + part * p->c->cycle // its port has taken it
+                           : store_takes(p->c, r, p->c->write_sector);
+    data = max(least, data + fetched);
+    *takes = queued ? max(least, fetched) : data;
+    if (p->c->fill) { // whole sectors wait for their turn, but what is behind them does not
+        done = max(t, s->fill_free);
+        s->fill_free = done + data;
+        *takes = queued ? least : max(least, store_takes(p->c, r, p->c->sector) + fetched);
+    }
+    if (r->told)
+        *ORR_PUSH(out) =
+            (orr_reply){.time = r->far ? done + p->c->far : done, .sm = r->sm, .token = r->token};
+    happened(p, done);
+    return true;
+}
+
+// A store that has passed its port is done, one a cycle.
+static void from_queue(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_replies *out) {
+    orr_l2_slice *s = &p->slice[slice];
+    orr_l2_lane *in = &s->in[lane];
+    uint64_t takes = p->c->cycle;
+    if (!do_store(p, slice, &in->at[in->head], t, true, &takes, out)) return;
+    in->free = t + takes;
+    if (in->n >= p->c->write_queue) s->in[lane - 2].taken = t; // the port stood still
+    take_from(s, lane);
+}
+
+static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_replies *out) {
+    orr_l2_slice *s = &p->slice[slice];
+    orr_l2_lane *in = &s->in[lane], *port = lane == ORR_L2_ASIDE ? &s->in[ORR_L2_ALL] : in;
+    s->now = lane;
+    if (lane == ORR_L2_ALL_QUEUE || lane == ORR_L2_OTHER_QUEUE) {
+        from_queue(p, slice, lane, t, out);
+        return;
+    }
+    orr_request *r = &in->at[in->head];
     uint64_t n = (uint64_t)orr_popc(r->sectors);
     // l2.lookup is for answers with data; others are taken in a cycle (micro/atomics: one line of all SMs)
     uint64_t takes = r->kind != ORR_REQ_READ && p->c->lookup > p->c->cycle ? p->c->cycle : p->c->lookup;
+    uint64_t busy = 0;                                                            // if that is longer
     if (r->kind >= ORR_REQ_ATOMIC && p->c->atomic_units) takes = p->c->cycle / 2; // one for each unit
     if (r->kind == DROP) {
         orr_l2_drop(p, slice, r->line);
         takes = 0;
     } else if (p->c->merge > 1 && orr_l2_join(p, slice, r, t, out)) {
         takes = 0;
+    } else if (partly(p->c, r)) { // what is no such store passes in between
+        busy = store_takes(p->c, r, p->c->sector);
+        port->masked = t + busy;
+        if (r->line & ORR_L2_FAR) {
+            passes(p, slice, r, t);
+        } else {
+            orr_request behind = *r;
+            behind.time = t;
+            add_to(s, lane + 2, &behind);
+        }
     } else if (r->kind != ORR_REQ_READ && r->line & ORR_L2_FAR) {
         passes(p, slice, r, t);
         takes = max(takes, n * (r->kind == ORR_REQ_WRITE ? p->c->sector : p->c->cycle));
     } else if (r->kind == ORR_REQ_WRITE) {
-        if (!store(p, slice, r, t)) return;
-        uint64_t part = n - (uint64_t)orr_popc(whole_sectors(r)); // read and written
-        uint64_t parts = part * p->c->write_part + s->part_time;
-        uint64_t least = takes, all = max(takes, (n - part) * p->c->write_sector + parts);
-        takes = all;
-        s->part_time = 0;
-        s->stored[r->line % ORR_L2_STORED] = (orr_l2_stored){r->line, t + p->c->write_again};
-        uint64_t done = t;
-        if (p->c->fill) { // whole sectors wait for their turn, but what is behind them does not
-            done = max(t, s->fill_free);
-            s->fill_free = done + all;
-            takes = max(least, (n - part) * p->c->sector + parts);
-        }
-        if (r->told)
-            *ORR_PUSH(out) =
-                (orr_reply){.time = r->far ? done + p->c->far : done, .sm = r->sm, .token = r->token};
-        happened(p, done);
+        if (!do_store(p, slice, r, t, false, &takes, out)) return;
     } else {
         if (!load(p, slice, r, t, out)) return;
         if (r->kind == ORR_REQ_READ || !p->c->atomic_switch) takes = max(takes, n * p->c->sector);
         if (r->kind >= ORR_REQ_ATOMIC && p->c->atomic_units) takes = atomic_takes(p->c, s, r->line, n);
     }
-    s->in_free = t + takes;
+    port->free = t + takes;
     // An average over 16, of those that were waiting; where none waits it is as fast as it can be.
-    uint64_t since = t > r->time ? t - s->taken : takes;
-    s->pace = (15 * s->pace + since + 8) / 16;
-    s->taken = t;
-    p->stats.slice_busy += takes;
+    uint64_t since = t > r->time ? t - port->taken : takes;
+    port->pace = (15 * port->pace + since + 8) / 16;
+    port->taken = t;
+    in->parts -= partly(p->c, r);
+    p->stats.slice_busy += max(takes, busy);
     p->stats.requests += takes != 0;
     happened(p, t);
-    s->in_head = (s->in_head + 1) & (s->in_cap - 1);
-    s->in_n--;
+    take_from(s, lane);
 }
 
 static void unblock(orr_l2_slice *s, int why, uint64_t t) {
-    if (s->blocked != why) return;
-    s->blocked = OPEN;
-    s->in_free = max(s->in_free, t);
+    for (orr_l2_lane *in = s->in; in < s->in + ORR_L2_LANES; in++) {
+        if (in->blocked != why) continue;
+        in->blocked = OPEN;
+        in->free = max(in->free, t);
+    }
 }
 
 static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
@@ -613,13 +719,18 @@ static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
 
 static uint64_t next_event(const orr_l2 *p) { return p->events.n ? p->events.at[0].time : NEVER; }
 
-static uint64_t next_input(const orr_l2 *p, uint32_t *slice) {
+static uint64_t next_input(const orr_l2 *p, uint32_t *slice, uint32_t *lane) {
     uint64_t t = NEVER;
     for (uint32_t i = 0; i < p->slices; i++) {
-        uint64_t at = input_at(p, &p->slice[i]);
-        if (at >= t) continue;
-        t = at;
-        *slice = i;
+        const orr_l2_slice *s = &p->slice[i];
+        for (uint32_t m = s->lanes; m; m &= m - 1) {
+            uint32_t k = (uint32_t)orr_ffs(m);
+            uint64_t at = input_at(p, s, k);
+            if (at >= t) continue;
+            t = at;
+            *slice = i;
+            *lane = k;
+        }
     }
     return t;
 }
@@ -637,8 +748,8 @@ static uint64_t next_of_dram(const orr_l2 *p, uint32_t *channel) {
 }
 
 uint64_t orr_l2_next(const orr_l2 *p) {
-    uint32_t i;
-    uint64_t event = next_event(p), in = next_input(p, &i), dram = next_of_dram(p, &i);
+    uint32_t i = 0, lane = 0;
+    uint64_t event = next_event(p), in = next_input(p, &i, &lane), dram = next_of_dram(p, &i);
     uint64_t t = event < in ? event : in;
     return t < dram ? t : dram;
 }
@@ -677,8 +788,8 @@ static void do_event(orr_l2 *p, orr_replies *out) {
 }
 
 void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
-    uint32_t slice = 0, channel = 0;
-    uint64_t in = next_input(p, &slice), dram = next_of_dram(p, &channel);
+    uint32_t slice = 0, lane = 0, channel = 0;
+    uint64_t in = next_input(p, &slice, &lane), dram = next_of_dram(p, &channel);
     for (;;) { // at one time: events first, then requests, then DRAM
         uint64_t event = next_event(p), t = event <= in ? event : in;
         if (dram < t) {
@@ -687,19 +798,20 @@ void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
             if (p->stuck && !orr_dram_full(&p->channel[channel])) {
                 for (uint32_t i = 0; i < p->slices; i++) unblock(&p->slice[i], BLOCKED_WRITES, dram);
                 p->stuck = false;
-                in = next_input(p, &slice);
+                in = next_input(p, &slice, &lane);
             }
             dram = next_of_dram(p, &channel);
             continue;
         }
         if (t >= until) break;
+        p->now = max(p->now, t); // who waited for others, as at a full queue, goes on now
         if (event <= in) {
             do_event(p, out);
         } else {
-            input(p, slice, in, out);
+            input(p, slice, lane, p->now, out);
             dram = next_of_dram(p, &channel);
         }
-        in = next_input(p, &slice);
+        in = next_input(p, &slice, &lane);
     }
     p->until = until;
 }
@@ -708,20 +820,18 @@ void orr_l2_come_back(orr_l2 *p, const orr_l2_event *e) { add_event(p, *e); }
 
 void orr_l2_add(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t tag) {
     orr_l2_slice *s = &p->slice[slice];
-    if (s->in_n == s->in_cap) {
-        uint32_t cap = s->in_cap ? 2 * s->in_cap : 64;
-        orr_request *in = orr_malloc((size_t)cap * sizeof *in);
-        for (uint32_t i = 0; i < s->in_n; i++) in[i] = s->in[(s->in_head + i) & (s->in_cap - 1)];
-        free(s->in);
-        s->in = in;
-        s->in_head = 0;
-        s->in_cap = cap;
-    }
-    orr_request *to = &s->in[(s->in_head + s->in_n++) & (s->in_cap - 1)];
-    *to = *r;
-    to->line = tag;
-    to->sectors &= 15;
-    if (to->from >= ORR_FROMS) to->from = ORR_FROM_GLOBAL;
+    orr_request to = *r;
+    to.line = tag;
+    to.sectors &= 15;
+    if (to.from >= ORR_FROMS) to.from = ORR_FROM_GLOBAL;
+    uint32_t lane = ORR_L2_ALL;
+    if (p->c->write_turn && to.far && partly(p->c, &to))
+        lane = ORR_L2_OTHER;
+    else if (p->c->write_turn && (tag & ORR_L2_FAR || (to.far && to.kind == ORR_REQ_READ)))
+        lane = ORR_L2_ASIDE;
+    to.came = s->came++;
+    add_to(s, lane, &to);
+    s->in[lane].parts += partly(p->c, &to);
     if (!r->far && r->sm / 64 < p->words) s->asked[(tag & ORR_L2_FAR) != 0][r->sm / 64] |= 1ull << r->sm % 64;
     orr_cache_prefetch(&s->cache, tag);
 }

@@ -21,7 +21,10 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t fill;             // a sector that comes from DRAM, in the turn of those that are stored; 0: none
     uint64_t fill_ahead;       // that the input may be ahead of it
     uint64_t write_part;       // one of which it does not write every byte
+    uint64_t write_mask;       // the same with write_turn, and once more for the mask
     uint64_t write_again;      // from a store to the next one to its line
+    uint64_t write_turn;       // from a store of one half to the next one to its line of the other
+    uint32_t write_queue;      // stores behind each port that wait for that
     uint64_t part_fill;        // a sector that is completed because there are too many
     uint32_t parts;            // lines of a slice with sectors that are there in part; 0: any number
     uint64_t atomic_again;     // until the next sum of floating-point numbers on the same sector
@@ -100,28 +103,45 @@ typedef struct orr_l2_open { // a line whose loads can meet, those of one set of
 
 typedef struct orr_l2_stored { // a line that was stored to, and when it can be again
     uint64_t line, until;
+    bool far; // from the other half
 } orr_l2_stored;
-#define ORR_L2_STORED 16
-#define ORR_L2_WORKED 4 // micro/contention: four lines are as many as a slice's units work on at full speed
+#define ORR_L2_STORED 16 // of a slice of quick.h
+#define ORR_L2_TURNS  64 // of one here: more than there are in l2.store_turn
+#define ORR_L2_WORKED 4  // micro/contention: four lines are as many as a slice's units work on at full speed
+
+// Where requests wait at a slice. With l2.store_turn, stores of part of a sector that come from the other
+// half have a port for themselves, and behind each of the two ports there is a queue of such stores that wait
+// for their line. What is for lines of the other half, or a load of it, is taken in order with all else,
+// except where that stands still because its queue is full.
+enum { ORR_L2_ALL, ORR_L2_OTHER, ORR_L2_ALL_QUEUE, ORR_L2_OTHER_QUEUE, ORR_L2_ASIDE, ORR_L2_LANES };
+typedef struct orr_l2_lane { // in order: a ring
+    orr_request *at;
+    uint32_t head, n, cap;
+    uint8_t blocked; // the first of them: BLOCKED_*
+    uint32_t parts;  // of them that store part of a sector
+    uint64_t free;   // the next one is taken then
+    uint64_t masked; // and the next one that stores part of a sector
+    uint64_t taken;  // when it last took one
+    uint64_t pace;   // between two that waited, on average: how fast it gets shorter
+} orr_l2_lane;
 
 typedef struct orr_l2_slice {
     orr_cache cache; // tags: lines of this slice, counted densely
-    orr_request *in; // waiting at the port, in order: a ring
-    uint32_t in_head, in_n, in_cap;
-    uint8_t blocked; // the first of them: BLOCKED_*
+    orr_l2_lane in[ORR_L2_LANES];
+    uint32_t lanes;  // bits of those in which somebody waits
+    uint32_t now;    // which of them is taken from
+    uint32_t came;   // requests so far
     uint32_t misses; // lines on their way
-    uint64_t in_free, out_free;
+    uint64_t out_free;
     uint64_t fill_free;                   // its data take the next sector that comes or is stored
     uint64_t atomic_free[2];              // of each of its units
     uint64_t atomic_piece[2];             // of the last atomic, + 1
     uint64_t slow_line[2], slow_until[2]; // the last sum of floating-point numbers
     uint8_t slow_sectors[2];
-    uint64_t taken; // when it last took a request
-    uint64_t pace;  // between two that waited, on average: how fast a queue gets shorter
     orr_l2_met met[ORR_L2_MEETING];
     orr_l2_open open[ORR_L2_OPEN];
     uint32_t opened; // lines so far
-    orr_l2_stored stored[ORR_L2_STORED];
+    orr_l2_stored stored[ORR_L2_TURNS];
     uint64_t worked[ORR_L2_WORKED]; // lines of the last atomics, + 1
     uint64_t *part;                 // lines with sectors that are there in part, as they became so: a ring
     uint32_t part_head, part_n;
@@ -140,6 +160,7 @@ typedef struct orr_l2 { // a partition
     ORR_VEC(orr_l2_event) events; // a heap, the next first
     uint32_t seq;
     uint64_t until; // of the last call
+    uint64_t now;   // of what was done last
     bool stuck;     // a slice is BLOCKED_WRITES
     uint32_t words; // of a slice's `asked`
     // for the other half, in order of time; and what it has asked for, on its way back

@@ -33,8 +33,11 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->fill = (uint64_t)llround(cycle * g->l2_fill);
     c->fill_ahead = 64 * c->cycle;
     c->write_part = max(c->write_sector, (uint64_t)llround(cycle * g->l2_partial));
+    c->write_mask = (uint64_t)llround(cycle * g->l2_store_mask);
     c->part_fill = (uint64_t)llround(cycle * g->l2_partial_fill);
     c->write_again = (uint64_t)llround(cycle * g->l2_store_again);
+    c->write_turn = g->l2_copies ? (uint64_t)llround(cycle * g->l2_store_turn) : 0;
+    c->write_queue = (uint32_t)g->l2_store_queue;
     c->parts = c->fetch ? 0 : (uint32_t)((g->l2_partial_lines + g->l2_slices - 1) / g->l2_slices);
     c->atomic_again = (uint64_t)llround(cycle * g->l2_atomic_again);
     c->atomic_switch = (uint64_t)llround(cycle * g->l2_atomic_switch);
@@ -110,13 +113,13 @@ void orr_l2_reset(orr_l2 *p) {
     }
     for (uint32_t i = 0; i < p->slices; i++) {
         orr_l2_slice *s = &p->slice[i];
-        s->in_head = s->in_n = s->misses = 0;
-        s->blocked = 0;
-        s->in_free = s->out_free = s->fill_free = s->taken = s->part_time = 0;
+        for (int k = 0; k < ORR_L2_LANES; k++)
+            s->in[k] = (orr_l2_lane){.at = s->in[k].at, .cap = s->in[k].cap, .pace = p->c->cycle};
+        s->misses = s->now = s->lanes = s->came = 0;
+        s->out_free = s->fill_free = s->part_time = 0;
         memset(s->atomic_free, 0, sizeof s->atomic_free);
         memset(s->atomic_piece, 0, sizeof s->atomic_piece);
         memset(s->slow_until, 0, sizeof s->slow_until);
-        s->pace = p->c->cycle;
         memset(s->met, 0, sizeof s->met);
         memset(s->open, 0, sizeof s->open);
         memset(s->stored, 0, sizeof s->stored);
@@ -127,7 +130,7 @@ void orr_l2_reset(orr_l2 *p) {
     p->waiters.n = p->misses.n = p->events.n = 0;
     p->free_waiter = p->free_miss = NONE;
     p->seq = 0;
-    p->until = 0;
+    p->until = p->now = 0;
     p->stuck = false;
     p->stats = (orr_memsys_stats){0};
 }
@@ -152,7 +155,7 @@ void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_
 void orr_l2_free(orr_l2 *p) {
     for (uint32_t i = 0; i < p->slices; i++) {
         orr_cache_free(&p->slice[i].cache);
-        free(p->slice[i].in);
+        for (int k = 0; k < ORR_L2_LANES; k++) free(p->slice[i].in[k].at);
         free(p->slice[i].part);
         free(p->slice[i].asked[0]);
         free(p->slice[i].asked[1]);

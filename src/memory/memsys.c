@@ -481,11 +481,18 @@ uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
     for (const orr_l2 *p = m->part[part].l2; p < end; p++)
         for (uint32_t k = 0; k < p->slices; k++) {
             const orr_l2_slice *s = &p->slice[k];
-            uint64_t t = s->in_free;
-            if (s->in_n && s->in[s->in_head].time > t) t = s->in[s->in_head].time;
-            if (s->blocked && p->until > t) t = p->until;
-            t += s->in_n * s->pace;
-            if (t > most) most = t;
+            for (int i = ORR_L2_ALL; i <= ORR_L2_OTHER; i++) {
+                const orr_l2_lane *in = &s->in[i];
+                uint64_t t = in->free, n = in->n, parts = in->parts;
+                if (n && in->at[in->head].time > t) t = in->at[in->head].time;
+                if (in->blocked && p->until > t) t = p->until;
+                if (i == ORR_L2_ALL) { // these share its port
+                    n += s->in[ORR_L2_ASIDE].n;
+                    parts += s->in[ORR_L2_ASIDE].parts;
+                }
+                if (!parts) t += n * in->pace; // else they wait on the way, and so does who is behind them
+                if (t > most) most = t;
+            }
         }
     return most;
 }

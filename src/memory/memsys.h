@@ -44,8 +44,10 @@ typedef struct orr_request {
     bool more;          // ATOMIC, REDUCE: it came with the one before, of the same line (l2.atomic_switch)
     bool told;          // REDUCE, WRITE: the sender wants to know when it is done
     bool far;           // within memory: from the other half of L2
+    uint32_t came;      // within a slice: which of its requests it is
     bool cold;          // for the sender: nobody has asked for its translation yet
     uint32_t partition; // for the sender, who has to know where it goes
+    uint32_t open;      // and for how many ticks it waits to be joined by others
     uint32_t order, norder; // for the sender too: what it must not overtake
 } orr_request;
 

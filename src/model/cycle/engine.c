@@ -519,7 +519,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     memset(s->left, 0, sizeof s->left);
     s->store_in = s->next_left = 0;
     s->cold = false;
-    s->storing[0] = s->storing[1] = s->epoch = s->fence_epoch = s->fencing = 0;
+    s->parts_out = s->storing[0] = s->storing[1] = s->epoch = s->fence_epoch = s->fencing = 0;
     s->epoch_until = NEVER;
     s->fence_l1 = 0;
     s->fence_with.n = s->fence_waits.n = 0;
@@ -598,6 +598,13 @@ static uint64_t next_event(const engine *x) {
         if (at < t) t = at;
     }
     if (c->perfect) return t;
+    for (uint32_t n = 0; n < c->nsms && c->open_ticks; n++) // stores that wait at a port for others
+        for (size_t i = 0; i < c->sms[n].out.n; i++) {
+            uint64_t at = c->sms[n].out.at[i].time / ORR_TICKS,
+                     back = c->l1_latency + c->request_ticks / ORR_TICKS;
+            at = at > back ? at - back : 0;
+            if (at < t) t = at;
+        }
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++) {
         uint64_t at = orr_memsys_next(c->mem, p);
         if (at == UINT64_MAX) continue;

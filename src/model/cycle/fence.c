@@ -79,6 +79,7 @@ void cyc_fence(sm *s, warp *w, const orr_tinst *i) {
     w->front = s->now + least(t);
     w->front_why = ORR_STALL_MEMBAR;
     if (i->imm < 1) return;
+    if (s->c->open_ticks) cyc_port_close(s);
     bool counts = counts_stores(s->c);
     uint64_t heard = w->stored + (uint64_t)g->core_fence_store;
     if (!counts && s->now < w->stored) w->front = later(w->front, heard);

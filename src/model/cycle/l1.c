@@ -398,6 +398,8 @@ bool cyc_l1_lines(sm *s, const work *k) {
                     bytes[n / 2] |= l.sectors >> n & 1 ? 0xffffffffull << (n % 2 * 32) : 0;
             else
                 written(&s->head_access, k->i->bytes, l.line, bytes);
+            bool full = s->parts_out >= (uint32_t)c->gpu->xbar_parts;
+            if (full && cyc_port_counts(s, l.sectors, bytes)) return false; // until L2 has done one
             store_line(s, k, l.line, l.sectors, bytes, t);
         } else if (!load_line(s, k, l.line, l.sectors, t)) {
             return false;

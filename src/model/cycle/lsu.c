@@ -305,13 +305,20 @@ static void go_on(sm *s) {
     }
 }
 
+static void go_on_full(sm *s) {
+    s->n.l1_full += s->now - s->full_since;
+    s->full_since = s->now;
+    go_on(s);
+}
+
 void cyc_lsu_answer(sm *s, const arrival *a) {
     if (a->token == FENCED) {
         cyc_fence_due(s);
         return;
     }
-    if ((a->token & ~1u) == STORED) {
+    if ((a->token & ~3u) == STORED) {
         cyc_fence_heard(s, a->token & 1);
+        if (a->token & 2 && s->parts_out-- == (uint32_t)s->c->gpu->xbar_parts && s->queue_n) go_on_full(s);
         return;
     }
     if (a->token & TOLD) {
@@ -325,11 +332,7 @@ void cyc_lsu_answer(sm *s, const arrival *a) {
     // l2.latency has the passing of one sector in it; further ones take their time
     uint64_t ready = (s->receive_free - 40 * s->c->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
     cyc_l1_answer(s, a->token, ready);
-    if (s->queue_n) {
-        s->n.l1_full += s->now - s->full_since;
-        s->full_since = s->now;
-        go_on(s);
-    }
+    if (s->queue_n) go_on_full(s);
 }
 
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush) { cyc_l1_start(s, l1_bytes, flush); }

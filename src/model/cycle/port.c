@@ -58,6 +58,15 @@ void cyc_port_walk(cycle *c) {
     free(all.at);
 }
 
+// Whether it is a store of part of a sector of which only so many can be on their way (xbar.parts); these do
+// not wait here for a slice that is behind.
+bool cyc_port_counts(const sm *s, uint8_t sectors, const uint64_t bytes[2]) {
+    if (!s->c->gpu->xbar_parts || s->c->outside) return false;
+    for (int k = 0; k < 4; k++)
+        if (sectors >> k & 1 && (uint32_t)(bytes[k / 2] >> k % 2 * 32) != UINT32_MAX) return true;
+    return false;
+}
+
 // A packet of `bytes` leaves at `when` at the earliest; requests to a slice that is far behind wait at the
 // SM's port, and with them all that come after. How far behind is an estimate of the window before, so none
 // waits longer than a window.
@@ -68,7 +77,8 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     if (t < s->send_free) t = s->send_free;
     r.partition = (uint32_t)orr_memsys_partition_of(c->mem, r.line);
     uint64_t behind = c->mem_free[r.partition];
-    if (behind > t + c->backlog_ticks) {
+    bool part = r.kind == ORR_REQ_WRITE && cyc_port_counts(s, r.sectors, r.bytes);
+    if (behind > t + c->backlog_ticks && !part) {
         uint64_t most = t + c->window * ORR_TICKS;
         t = behind - c->backlog_ticks;
         if (t > most) t = most;
@@ -82,10 +92,11 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     if (r.from == ORR_FROM_GLOBAL) translate(s, &r);
     r.sm = s->id;
     s->sent = r.time;
-    if ((r.kind == ORR_REQ_WRITE || r.kind == ORR_REQ_REDUCE) && counts_stores(c)) {
+    if (part || ((r.kind == ORR_REQ_WRITE || r.kind == ORR_REQ_REDUCE) && counts_stores(c))) {
         r.told = true;
         uint32_t epoch = cyc_fence_epoch(s);
-        r.token = STORED | epoch;
+        r.token = STORED | epoch | (part ? 2u : 0);
+        s->parts_out += part;
         s->storing[epoch]++;
     }
     if (r.kind != ORR_REQ_READ && c->far_ticks && c->gpu->l2_copies) { // it is done where it belongs
@@ -110,6 +121,11 @@ static bool join_store(sm *s, const orr_request *r, uint64_t t) {
     orr_request *before = &s->out.at[at - 1];
     if (before->line != r->line || before->kind != ORR_REQ_WRITE || before->order) return false;
     if (before->time < t + s->c->request_ticks) return false; // it has left
+    uint64_t until = t + s->c->open_ticks + s->c->request_ticks;
+    if (s->c->open_ticks && before->time < until) {
+        before->open += (uint32_t)(until - before->time);
+        before->time = until;
+    }
     uint32_t more = 32 * (uint32_t)orr_popc(r->sectors & ~before->sectors);
     before->sectors |= r->sectors;
     before->bytes[0] |= r->bytes[0];
@@ -117,6 +133,17 @@ static bool join_store(sm *s, const orr_request *r, uint64_t t) {
     s->send_free += more * s->c->request_byte;
     s->n.sent_bytes += more;
     return true;
+}
+
+// A fence does not wait for others to come: what is open leaves.
+void cyc_port_close(sm *s) {
+    uint64_t now = s->now * ORR_TICKS + s->c->request_ticks;
+    for (size_t i = 0; i < s->out.n; i++) {
+        orr_request *r = &s->out.at[i];
+        if (!r->open || r->time <= now) continue;
+        r->time = r->time - r->open > now ? r->time - r->open : now;
+        r->open = 0;
+    }
 }
 
 // There is room for xbar.stores lines that wait. One after the other they go in, join one that is there, or
@@ -129,9 +156,16 @@ void cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet)
     if (room && t < s->left[s->next_left]) t = s->left[s->next_left];
     cyc_port_send(s, *r, (t + ORR_TICKS - 1) / ORR_TICKS, packet);
     *store_place(s, r->line) = (uint32_t)s->out.n;
+    uint64_t left = s->send_free - packet * s->c->request_byte, open = t + s->c->open_ticks;
+    bool whole = (r->bytes[0] & r->bytes[1]) == UINT64_MAX;
+    if (left < open && !whole) { // it stays for those that come soon after
+        s->out.at[s->out.n - 1].time += open - left;
+        s->out.at[s->out.n - 1].open = (uint32_t)(open - left);
+        left = open;
+    }
     if (!room) return;
     s->store_in = t;
-    s->left[s->next_left] = s->send_free - packet * s->c->request_byte;
+    s->left[s->next_left] = left;
     s->next_left = (s->next_left + 1) % room;
     uint64_t held = t / ORR_TICKS;
     if (held > s->c->l1_latency && s->lsu_free < held - s->c->l1_latency)

@@ -268,6 +268,7 @@ typedef struct sm {
     bool cold;                        // requests of this window have no translation yet
     // fences (fence.c)
     uint32_t storing[2];           // stores not heard of: of the round that is on, or was; of the next one
+    uint32_t parts_out;            // and those of part of a sector (xbar.parts)
     uint8_t epoch;                 // which of them stores belong to now,
     uint64_t epoch_until;          // and until when; NEVER: until the next round
     uint8_t fence_epoch;           // which of them the round waits for
@@ -370,6 +371,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t block_latency, turnaround, warp_interval, exit_latency;
     uint32_t sreg_unit;                 // that reads special registers, as S2R does
     uint64_t spacing;                   // between the starts of two blocks on an SM, in this window
+    uint64_t open_ticks;                // that a store waits for others to its line
     uint64_t send_ahead, backlog_ticks; // how far a port may be behind before it holds up L1
     uint32_t coalesce;
     uint32_t lsu_banks;
@@ -394,8 +396,8 @@ static inline uint32_t told_token(const warp *w) {
     return TOLD | (uint32_t)(w->age & 0x7ffff) << 12 | ((uint32_t)w->sched * MAX_WARPS + w->slot);
 }
 
-#define STORED (TOLD - 2) // a store's answer, and its epoch
-#define FENCED (TOLD - 3) // a round of fences is due
+#define STORED (TOLD - 4) // a store's answer, its epoch, and 2 if it is of part of a sector
+#define FENCED (TOLD - 5) // a round of fences is due
 
 static inline uint32_t warp_id(const warp *w) { return (uint32_t)w->sched * MAX_WARPS + w->slot; }
 static inline warp *warp_of(const sm *s, uint32_t id) {
@@ -449,6 +451,7 @@ void cyc_lsu_answer(sm *s, const arrival *a);
 static inline bool cyc_port_waits(const orr_request *r, uint64_t until) {
     return r->kind == ORR_REQ_WRITE && !r->order && r->time >= until && r->partition != UINT32_MAX;
 }
+void cyc_port_close(sm *s);   // a fence: stores that wait to be joined leave
 void cyc_port_walk(cycle *c); // between two windows: translations that SMs have asked for first
 void cyc_port_handed_over(sm *s, uint64_t until);
 typedef struct gpc_port { // from the network
