@@ -500,8 +500,9 @@ static void test_reuse_own(void **state) {
     (void)state;
     for (int own = 0; own < 2; own++) {
         kern *k = kern_new(1, 64);
-        more(k, "block x10 warp 0\nFFMA R20 <- R2 R4 R6 | reuse 3\nblock x10 warp 1\nFFMA R21 <- R3 | stall 1\n"
-                "block\nEXIT | stall 1");
+        more(k,
+             "block x10 warp 0\nFFMA R20 <- R2 R4 R6 | reuse 3\nblock x10 warp 1\nFFMA R21 <- R3 | stall 1\n"
+             "block\nEXIT | stall 1");
         orr_gpu *g = own ? GPU("regs.ports=1", "regs.reuse=yes", "regs.reuse_own=yes")
                          : GPU("regs.ports=1", "regs.reuse=yes");
         assert_int_equal(cycles_of(g, k), own ? 30 + 1 : 21 + 1);
