@@ -5,6 +5,8 @@
 // leave their lines in L2.
 #include "cli/sampling.h"
 
+#include "memory/memsys.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,10 +106,17 @@ typedef struct warming {
     const orr_gpu *gpu;
     orr_result *r;
     const orr_profile *places;
-    uint64_t block, held; // that is executed; how many the GPU holds
+    uint64_t block; // that is executed
+    uint32_t *wave; // the SM of each block that the GPU holds
+    size_t held;    // so many of them
     ORR_VEC(stored) later;
     orr_err err;
 } warming;
+
+// A block is taken to have run where the first ones of a grid do.
+static int sm_of(const warming *w) {
+    return w->gpu->launch_order != ORR_LAUNCH_SPREAD ? (int)w->wave[w->block % w->held] : -1;
+}
 
 // Blocks that run at the same time first load, and what one of them stores comes after what the others have
 // loaded: stores wait for the last block that the GPU would hold.
@@ -116,21 +125,23 @@ static void touch(void *arg, uint64_t line, uint8_t sectors, bool write) {
     if (write)
         *ORR_PUSH(&w->later) = (stored){line, sectors};
     else
-        orr_cycle_warm(w->gpu, w->r, w->block, line, sectors, false, &w->err);
+        orr_cycle_warm(w->gpu, w->r, sm_of(w), line, sectors, false, &w->err);
 }
 
 static void store_all(warming *w) {
     for (size_t i = 0; i < w->later.n; i++)
-        orr_cycle_warm(w->gpu, w->r, w->block, w->later.at[i].line, w->later.at[i].sectors, true, &w->err);
+        orr_cycle_warm(w->gpu, w->r, sm_of(w), w->later.at[i].line, w->later.at[i].sectors, true, &w->err);
     w->later.n = 0;
 }
 
-static uint64_t held_of(const orr_gpu *gpu, const orr_launch_info *i) {
+static uint32_t *held_of(const orr_gpu *gpu, const orr_launch_info *i, size_t *n) {
     const orr_kernel *k = i->kernel;
     orr_occupancy_result o;
     bool ok = orr_occupancy(gpu, (int)(i->block[0] * i->block[1] * i->block[2]), (int)k->regs,
                             (int64_t)k->shared_bytes + i->dynamic_shared, (int)k->barriers, &o);
-    return ok && o.blocks > 0 ? (uint64_t)o.blocks * (uint64_t)gpu->sm_count : 1;
+    uint64_t blocks = (uint64_t)i->grid[0] * i->grid[1] * i->grid[2];
+    return orr_first_wave(gpu, (uint32_t)gpu->sm_count, blocks, ok && o.blocks > 0 ? (uint32_t)o.blocks : 1,
+                          n);
 }
 
 static bool warm_visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
@@ -150,7 +161,8 @@ static bool execute(const orr_work *w, bool warm, const orr_model *m, const orr_
         return !w->launch || orr_exec_run(w->launch, w->threads, false, NULL, NULL, NULL, e);
     orr_arena a = {0};
     orr_profile *places = orr_warm_places(w->info.kernel, &a);
-    warming x = {.gpu = gpu, .r = r, .places = places, .held = held_of(gpu, &w->info)};
+    warming x = {.gpu = gpu, .r = r, .places = places};
+    x.wave = held_of(gpu, &w->info, &x.held);
     bool ok = true;
     if (w->launch) {
         ok = orr_exec_run(w->launch, w->threads, true, warm_visit, &x, NULL, e);
@@ -165,6 +177,7 @@ static bool execute(const orr_work *w, bool warm, const orr_model *m, const orr_
     }
     if (ok) store_all(&x);
     free(x.later.at);
+    free(x.wave);
     orr_arena_free(&a);
     return ok;
 }

@@ -241,9 +241,9 @@ extern const orr_model *const orr_models[]; // all, ends with NULL
 const orr_model *orr_model_find(const char *name, orr_err *e);
 
 // A line of global memory that an executed, not simulated launch or block has touched is in the cycle
-// model's L2 afterwards; no time passes. A block is taken to have run where the first ones of a grid do.
-bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, uint64_t block, uint64_t line, uint8_t sectors,
-                    bool write, orr_err *e);
+// model's L2 afterwards; no time passes. sm: on which it would have run; -1: not known.
+bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, int sm, uint64_t line, uint8_t sectors, bool write,
+                    orr_err *e);
 // Every line of global memory that a thread block touches, in the order of its warps (warm.c). False:
 // damaged.
 typedef void orr_touch(void *arg, uint64_t line, uint8_t sectors, bool write);

@@ -139,11 +139,10 @@ static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *
     return true;
 }
 
-bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, uint64_t block, uint64_t line, uint8_t sectors,
-                    bool write, orr_err *e) {
+bool orr_cycle_warm(const orr_gpu *gpu, orr_result *r, int sm, uint64_t line, uint8_t sectors, bool write,
+                    orr_err *e) {
     state *st = state_of(gpu, r, e);
     if (!st) return false;
-    int sm = gpu->launch_order != ORR_LAUNCH_SPREAD ? (int)(block % (uint64_t)gpu->sm_count) : -1;
     if (!st->machine->perfect) orr_memsys_warm(st->machine->mem, sm, line, sectors, write);
     return true;
 }
