@@ -518,7 +518,6 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     memset(s->stores, 0, sizeof s->stores);
     memset(s->left, 0, sizeof s->left);
     s->store_in = s->next_left = 0;
-    memset(s->left_line, 0, sizeof s->left_line);
     s->cold = false;
     s->parts_out = s->storing[0] = s->storing[1] = s->epoch = s->fence_epoch = s->fencing = 0;
     s->epoch_until = NEVER;

@@ -146,18 +146,6 @@ void cyc_port_close(sm *s) {
     }
 }
 
-// When there is a place for one more: the oldest leaves, and at once if it only waits to be joined.
-static uint64_t place_at(sm *s, uint64_t t) {
-    uint64_t line = s->left_line[s->next_left], now = t + s->c->request_ticks;
-    uint32_t at = line ? *store_place(s, line - 1) : 0;
-    orr_request *r = at && at <= s->out.n ? &s->out.at[at - 1] : NULL;
-    if (!r || !r->open || r->line != line - 1 || r->time <= now)
-        return t > s->left[s->next_left] ? t : s->left[s->next_left];
-    r->time = r->time - r->open > now ? r->time - r->open : now;
-    r->open = 0;
-    return r->time - s->c->request_ticks;
-}
-
 // There is room for xbar.stores lines that wait. One after the other they go in, join one that is there, or
 // wait for the oldest to leave; and L1 waits with them.
 void cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet) {
@@ -165,7 +153,7 @@ void cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet)
     uint64_t t = when * ORR_TICKS;
     if (room && t < s->store_in) t = s->store_in;
     if (join_store(s, r, t)) return;
-    if (room) t = place_at(s, t);
+    if (room && t < s->left[s->next_left]) t = s->left[s->next_left];
     cyc_port_send(s, *r, (t + ORR_TICKS - 1) / ORR_TICKS, packet);
     *store_place(s, r->line) = (uint32_t)s->out.n;
     uint64_t left = s->send_free - packet * s->c->request_byte, open = t + s->c->open_ticks;
@@ -178,7 +166,6 @@ void cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet)
     if (!room) return;
     s->store_in = t;
     s->left[s->next_left] = left;
-    s->left_line[s->next_left] = r->line + 1;
     s->next_left = (s->next_left + 1) % room;
     uint64_t held = t / ORR_TICKS;
     if (held > s->c->l1_latency && s->lsu_free < held - s->c->l1_latency)

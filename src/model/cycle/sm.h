@@ -279,7 +279,6 @@ typedef struct sm {
     ORR_VEC(uint32_t) fence_waits; // and for the next one
     uint32_t stores[256];          // by line: the last one in `out`, + 1, that stores may still join
     uint64_t left[256];            // ticks: when the last xbar.stores of them leave, a ring
-    uint64_t left_line[256];       // which lines they are, + 1
     uint64_t store_in;             // ticks: when the last of them had a place there
     uint32_t next_left;            // the oldest
     partly written[128];           // the last ones, by line
