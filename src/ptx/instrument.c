@@ -308,8 +308,17 @@ static void put_traced(const copy *c, const ptx_print_hooks *h, const ptx_func *
         put_access(c, fn, s, inst, out);
         return;
     }
-    const ptx_opd *o = bracket(c, s, i->op == ORR_OP_CPASYNC);
-    if (o && put_address(c, h, fn, o, space, out)) put_access(c, fn, s, inst, out);
+    const ptx_opd *o = bracket(c, s, i->op == ORR_OP_CPASYNC), *to = bracket(c, s, 0);
+    // A copy past L1 says where it lands, as the executor's cp_async does.
+    bool past = i->op == ORR_OP_CPASYNC && i->cache == ORR_CACHE_CG && i->width == 16 && !counts;
+    if (past && !(to && put_address(c, h, fn, to, ORR_SPACE_SHARED, out))) return;
+    if (past)
+        orr_text_add(out, "  shr.u64 %%orr_b, %%orr_a, 4;\n"
+                          "  and.b64 %%orr_b, %%orr_b, 7;\n"
+                          "  or.b64 %%orr_b, %%orr_b, 8;\n");
+    if (!o || !put_address(c, h, fn, o, space, out)) return;
+    if (past) orr_text_add(out, "  or.b64 %%orr_a, %%orr_a, %%orr_b;\n");
+    put_access(c, fn, s, inst, out);
 }
 
 // The lanes that an operation waits for are its last operand.
