@@ -482,8 +482,7 @@ static void compare(const record *r, orr_source *s, size_t from, size_t to) {
                                                                : IN_GLOBAL;
                     assert_int_equal(place, want->place);
                     // of copies past L1 the trace does not keep where they land (orr_coalesce_copy)
-                    bool copy = in->op == ORR_OP_CPASYNC && in->cache == ORR_CACHE_CG && in->width == 16;
-                    uint64_t keep = copy ? ~15ull : ~0ull;
+                    uint64_t keep = orr_inst_lands(in) ? ~15ull : ~0ull;
                     for (int l = 0; l < 32; l++)
                         if (a.mask >> l & 1) assert_int_equal(a.addr[l], want->addr[l] & keep);
                 }

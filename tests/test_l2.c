@@ -7,45 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "mem_rig.h"
+#include "l2_rig.h"
 
 #include <stdio.h>
-
-typedef struct bench {
-    orr_gpu *g;
-    orr_memsys *m;
-    orr_replies out;
-    orr_memsys_stats s;
-} bench;
-
-static bench *bench_on(orr_gpu *g) {
-    bench *b = calloc(1, sizeof *b);
-    b->g = g;
-    b->m = system_of(g);
-    return b;
-}
-static bench *bench_of(const char *const *sets) { return bench_on(small_one(sets)); }
-static void bench_free(bench *b) {
-    orr_memsys_free(b->m);
-    orr_gpu_free(b->g);
-    free(b->out.at);
-    free(b);
-}
-// All of it, on a machine with one partition; answers are numbered by token.
-static void go(bench *b, orr_request *r, size_t n) {
-    for (size_t i = 0; i < n; i++) r[i].token = (uint32_t)i;
-    b->out.n = 0;
-    orr_memsys_run(b->m, 0, r, n, UINT64_MAX, &b->out);
-    orr_memsys_stats_sum(b->m, &b->s);
-    assert_true(orr_memsys_next(b->m, 0) == UINT64_MAX);
-}
-static uint64_t ticks_of(const bench *b, uint32_t token) {
-    for (size_t i = 0; i < b->out.n; i++)
-        if (b->out.at[i].token == token) return b->out.at[i].time;
-    fail_msg("no answer to %u", token);
-    return 0;
-}
-#define ANSWERED(b, token, cycle) assert_int_equal(ticks_of(b, token), CYCLES(cycle))
 
 static orr_request storing(uint64_t cycle, uint64_t line, int from, int to) { // bytes from .. to - 1
     orr_request r = {.time = CYCLES(cycle), .line = line, .kind = ORR_REQ_WRITE};
@@ -62,7 +26,6 @@ static orr_request atomic(uint64_t cycle, uint64_t line, uint8_t ops, bool answe
                          .kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE,
                          .ops = ops};
 }
-#define COUNT(r) (sizeof(r) / sizeof *(r))
 
 static void hits(void **state) {
     (void)state;
@@ -541,37 +504,6 @@ static void store_ports(void **state) {
     bench_free(b);
 }
 
-// Loads of a line are answered with one lookup, up to four, the last of its four sectors 3 cycles later.
-// Lookups: line 0 at 0, line 1 at 10, line 0 again at 20, one sector of it at 30.
-static void joined(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.lookup=10", NULL});
-    orr_memsys_copy(b->m, 0, 1024);
-    orr_request r[] = {reading(0, 0, 15), reading(0, 0, 15), reading(0, 1, 15), reading(0, 0, 15),
-                       reading(0, 0, 15), reading(0, 0, 15), reading(0, 0, 2)};
-    go(b, r, COUNT(r));
-    static const uint32_t at[] = {3, 10, 13, 20, 20, 23, 30}; // the turn comes when the lookup before ends
-    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
-    assert_int_equal(b->s.joined, 12);
-    assert_int_equal(b->s.read[ORR_FROM_GLOBAL], 13);
-    assert_int_equal(b->s.requests, 4);
-    bench_free(b);
-}
-
-// Of part of a line as well, with another line in between.
-static void joined_in_part(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.lookup=10", NULL});
-    orr_memsys_copy(b->m, 0, 1024);
-    orr_request r[] = {reading(0, 0, 1), reading(0, 0, 1), reading(0, 1, 1), reading(0, 0, 1)};
-    go(b, r, COUNT(r));
-    static const uint32_t at[] = {0, 10, 10, 20};
-    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
-    assert_int_equal(b->s.joined, 2);
-    assert_int_equal(b->s.requests, 2);
-    bench_free(b);
-}
-
 // A line can be stored to every 10 cycles: line 1 at 0, again at 10, line 2 at 11, a load at 12; and 1,000
 // cycles later lines 1 and 2 at once, and the load behind them.
 static void stored_again(void **state) {
@@ -643,88 +575,6 @@ static void switched(void **state) {
     ANSWERED(b, 4, 40);
     ANSWERED(b, 5, 44);
     ANSWERED(b, 6, 6); // looked up behind six, and answered before they are
-    bench_free(b);
-}
-
-// Loads of a GPC meet 30 cycles from L2: hits are answered with another up to 60 cycles after that one's
-// answer left, misses for as long as it is on its way, too. Others are looked up: of another GPC, of other
-// sectors, the fifth.
-static void met(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.merge_time=60", NULL});
-    orr_memsys_copy(b->m, 0, 128);
-    orr_request r[] = {
-        reading(0, 0, 3),    reading(61, 0, 3), // answered at 1, the second sector; joined
-        reading(62, 0, 3),   reading(63, 0, 3), // too late, so looked up until 64; met by the next
-        reading(64, 0, 3),   reading(65, 0, 1), // of SM 16, another GPC; of other sectors
-        reading(1000, 9, 1), reading(1100, 9, 1),
-        reading(1150, 9, 1),                      // from memory; the same answer, at 1200
-        reading(1160, 9, 1), reading(1170, 9, 1), // the fourth; and the fifth, on its own
-        reading(1201, 9, 1),                      // met by the fifth's answer
-    };
-    r[4].sm = 16;
-    go(b, r, COUNT(r));
-    static const uint32_t at[] = {1, 61, 63, 64, 65, 66, 1200, 1200, 1200, 1200, 1201, 1201};
-    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
-    assert_int_equal(b->s.joined, 2 + 2 + 3 + 1);
-    assert_int_equal(b->s.read[ORR_FROM_GLOBAL], 2 + 2 + 2 + 1 + 1 + 1);
-    assert_int_equal(b->s.dram_read, 1);
-    assert_int_equal(b->s.asked, 2); // one slice, by two SMs
-    bench_free(b);
-}
-
-// An answer of n sectors, one a cycle, goes to n SMs at a time, and to each once. All are taken when the
-// lookup of the first ends. Line 0 for four SMs: one packet. Line 1 for one SM four times: four packets of 4
-// cycles. One sector of line 2 for four SMs: four of one cycle; two of line 3: two of two cycles, the last at
-// 303.
-static void packets(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.merge_time=60", "l2.multicast=yes", NULL});
-    orr_memsys_copy(b->m, 0, 1024);
-    orr_request r[16];
-    for (uint32_t i = 0; i < COUNT(r); i++) {
-        static const uint8_t sectors[] = {15, 15, 1, 3};
-        r[i] = reading(i / 4 * 100, i / 4, sectors[i / 4]);
-        r[i].sm = i / 4 == 1 ? 0 : i % 4;
-    }
-    go(b, r, COUNT(r));
-    static const uint32_t at[] = {3, 4, 4, 4, 103, 107, 111, 115, 200, 201, 202, 203, 301, 302, 303, 303};
-    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
-    assert_int_equal(b->s.joined, 3 * (4 + 4 + 1 + 2));
-    assert_int_equal(b->s.requests, 4);
-    bench_free(b);
-}
-
-// The same from memory: four loads of one SM wait for a line, and have it one after the other.
-static void packets_from_memory(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.multicast=yes", NULL});
-    orr_request r[] = {reading(0, 9, 15), reading(10, 9, 15), reading(20, 9, 15), reading(30, 9, 15)};
-    r[3].sm = 1; // of the third's packet
-    go(b, r, COUNT(r));
-    uint32_t first = (uint32_t)(ticks_of(b, 0) / CYCLES(1));
-    static const uint32_t later[] = {0, 4, 8, 8};
-    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, first + later[i]);
-    assert_int_equal(b->s.joined, 3 * 4);
-    bench_free(b);
-}
-
-// A line is open to loads of the same sectors: one of others closes it, and is met by nobody.
-static void closed(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.merge=4", "l2.merge_time=60", NULL});
-    orr_memsys_copy(b->m, 0, 128);
-    orr_request r[] = {
-        reading(0, 0, 3),  reading(10, 0, 3), // joined
-        reading(20, 0, 1),                    // closes it
-        reading(30, 0, 1),                    // opens it again
-        reading(40, 0, 1),                    // joined
-        reading(50, 0, 3),                    // closes it
-        reading(60, 0, 3), reading(70, 0, 3), // opens it, joined
-    };
-    go(b, r, COUNT(r));
-    assert_int_equal(b->s.joined, 2 + 1 + 2);
-    assert_int_equal(b->s.requests, 5);
     bench_free(b);
 }
 
@@ -1036,13 +886,7 @@ int main(void) {
         cmocka_unit_test(partitions),
         cmocka_unit_test(halves),
         cmocka_unit_test(halves_any_windows),
-        cmocka_unit_test(joined),
-        cmocka_unit_test(met),
-        cmocka_unit_test(packets),
-        cmocka_unit_test(packets_from_memory),
-        cmocka_unit_test(closed),
         cmocka_unit_test(refused),
-        cmocka_unit_test(joined_in_part),
         cmocka_unit_test(stored_again),
         cmocka_unit_test(partial_lines),
         cmocka_unit_test(worked_on),

@@ -135,7 +135,7 @@ void accel_entry(entry *to, const orr_program *p, uint32_t inst, int binary, orr
                     : i->space == ORR_SPACE_LOCAL ? IN_LOCAL
                                                   : IN_GLOBAL;
         to->kind = generic ? ENTRY_GENERIC : ENTRY_ACCESS;
-        if (i->flags & ORR_TF_ASYNC && i->flags & ORR_TF_BYPASS && i->bytes == 16) to->low = 15;
+        if (orr_tinst_lands(i)) to->low = 15;
         for (int place = 0; place < PLACES; place++) {
             if (!generic && place != first) continue;
             // A name that says where it goes already is kept: LDGSTS, LDSM and the like.

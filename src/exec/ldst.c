@@ -403,8 +403,8 @@ static void cp_async(warp *w, const uop *u) {
     effective(w, u->b, u->inst->disp2, addr);
     if (w->trace && u->traced) {
         // How a copy past L1 is fetched depends on where in its 128 bytes of shared memory it lands
-        // (orr_coalesce). The low bits of the address, which are 0 for 16 bytes, say it.
-        bool past = bytes == 16 && u->inst->cache == ORR_CACHE_CG;
+        // (orr_coalesce_copy). The low bits of the address, which are 0 for 16 bytes, say it.
+        bool past = orr_inst_lands(u->inst);
         LANES where[i] = past ? (addr[i] & ~15ull) | 8 | where[i] : addr[i];
         orr_trace_put_access(w->trace, all, where);
     }

@@ -634,6 +634,11 @@ uint8_t orr_inst_unit(const orr_inst *i); // from the table, refined by type
 int orr_matrix_bits(uint8_t type);        // of an element of a matrix instruction, 0: not one
 // Does a stream carry addresses for it? Memory instructions of every space but PARAM.
 bool orr_inst_traced(const orr_inst *i);
+// A copy of 16 bytes to shared memory past L1 (cp.async.cg). A stream says in the low bits of its address,
+// which are 0, where in 128 bytes it lands (docs/streams.md).
+static inline bool orr_inst_lands(const orr_inst *i) {
+    return i->op == ORR_OP_CPASYNC && i->cache == ORR_CACHE_CG && i->width == 16;
+}
 static inline const orr_operand *orr_dst(const orr_kernel *k, const orr_inst *i, int n) {
     return &k->operands[i->first + n];
 }

@@ -128,7 +128,7 @@ static void count_access(const orr_inst *inst, const orr_mem_place *place, orr_a
     orr_coalesced c;
     if (place->space == ORR_SPACE_LOCAL)
         orr_coalesce_local(a, place->bytes, &c);
-    else if (inst->op == ORR_OP_CPASYNC && inst->cache == ORR_CACHE_CG && place->bytes == 16)
+    else if (orr_inst_lands(inst))
         orr_coalesce_copy(a, &c);
     else
         orr_coalesce(a, place->bytes, ORR_WHOLE_WARP, &c);

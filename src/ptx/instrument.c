@@ -310,7 +310,7 @@ static void put_traced(const copy *c, const ptx_print_hooks *h, const ptx_func *
     }
     const ptx_opd *o = bracket(c, s, i->op == ORR_OP_CPASYNC), *to = bracket(c, s, 0);
     // A copy past L1 says where it lands, as the executor's cp_async does.
-    bool past = i->op == ORR_OP_CPASYNC && i->cache == ORR_CACHE_CG && i->width == 16 && !counts;
+    bool past = orr_inst_lands(i) && !counts;
     if (past && !(to && put_address(c, h, fn, to, ORR_SPACE_SHARED, out))) return;
     if (past)
         orr_text_add(out, "  shr.u64 %%orr_b, %%orr_a, 4;\n"

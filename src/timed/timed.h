@@ -79,6 +79,11 @@ typedef struct orr_tinst {
     uint32_t name;  // in program->names: what to call it, "LDG.E.128"
 } orr_tinst;
 
+// A copy of 16 bytes to shared memory past L1: its addresses say where it lands (orr_coalesce_copy).
+static inline bool orr_tinst_lands(const orr_tinst *i) {
+    return i->flags & ORR_TF_ASYNC && i->flags & ORR_TF_BYPASS && i->bytes == 16;
+}
+
 typedef struct orr_tblock {
     uint32_t first, count;
     uint32_t naccess; // accesses the stream has for one run of it (== kernel block's nmem)

@@ -303,8 +303,7 @@ typedef struct acore {
         uint64_t line, leaves;
         uint8_t sectors;
     } stores[64];
-    int side;      // of L2
-    uint32_t port; // from the network
+    int side; // of L2
     tbuf *done;
     uint32_t places, accesses; // that its warps have room for
     orr_sm_counts n;

@@ -219,7 +219,7 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     x->lines = x->sectors = 0;
     if (local)
         orr_coalesce_local(a, i->bytes, x);
-    else if (i->flags & ORR_TF_ASYNC && i->flags & ORR_TF_BYPASS && i->bytes == 16)
+    else if (orr_tinst_lands(i))
         orr_coalesce_copy(a, x);
     else
         orr_coalesce(a, i->bytes,

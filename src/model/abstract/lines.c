@@ -88,24 +88,24 @@ static inline void make_room(acore *s, access *k) {
 
 // ---- to L2
 // -----------------------------------------------------------------------------------------------------
-static inline uint64_t answer(acore *s, uint32_t port, uint8_t sectors, uint64_t done) {
+static inline uint64_t answer(acore *s, uint32_t sm, uint8_t sectors, uint64_t done) {
     machine *m = s->m;
     const cycle *c = m->c;
     uint32_t bytes = 8 + 32 * orr_sectors_in(sectors);
     uint64_t t = done + c->reply_ticks, cost = bytes * c->reply_byte;
     if (m->gpc) {
         uint64_t all = c->gpc_ticks[orr_sectors_in(sectors)];
-        uint32_t gpc = orr_gpc_of_sm(port, m->gpcs);
+        uint32_t gpc = orr_gpc_of_sm(sm, m->gpcs);
         t = orr_ledger_take(&m->gpc[gpc], t, all, ORR_QUICK_STRETCH) - all;
     }
-    t = orr_ledger_take(&m->receive[port], t, cost, ORR_QUICK_STRETCH) - cost;
+    t = orr_ledger_take(&m->receive[sm], t, cost, ORR_QUICK_STRETCH) - cost;
     s->n.received_bytes += bytes;
     // l2.latency has the passing of one sector in it; further ones take their time
     return (t + (bytes - 40) * c->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
 }
 
 uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done) {
-    uint64_t ready = answer(s, s->port, sectors, done);
+    uint64_t ready = answer(s, s->id, sectors, done);
     push_miss(s, ready);
     return ready;
 }
@@ -113,7 +113,6 @@ uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done) {
 // ---- twins
 // -----------------------------------------------------------------------------------------------------
 static inline uint32_t twin_sm(const acore *s, uint32_t n) { return s->id + (n + 1) * s->m->apart; }
-static inline uint32_t twin_port(const acore *s, uint32_t n) { return twin_sm(s, n); }
 
 // Where the trips of an access go for the twins of its block: as far from the block's as the addresses are.
 static void find_twins(acore *s, const awarp *w, const awork *a, const ablock *b) {
@@ -153,10 +152,10 @@ static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
     }
     orr_quick_reply a = orr_quick_load(m->memory, &x->place, x->sectors, x->from, there);
     held_back(s, when, t, there, a.taken);
-    uint64_t sum = answer(s, s->port, x->sectors, a.done), n = s->times;
+    uint64_t sum = answer(s, s->id, x->sectors, a.done), n = s->times;
     for (uint32_t k = 0; k + 1 < n; k++) {
         a = orr_quick_load(m->memory, &twin[k], x->sectors, x->from, there);
-        sum += answer(s, twin_port(s, k), x->sectors, a.done);
+        sum += answer(s, twin_sm(s, k), x->sectors, a.done);
     }
     if (n > 1) sum = (sum + n / 2) / n;
     push_miss(s, sum);
@@ -193,11 +192,11 @@ static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t wh
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     uint32_t bytes = 8 + 32 * orr_sectors_in(x->sectors) + (uint32_t)s->m->gpu->xbar_mask;
     uint64_t done = send(s, &x->place, &r, when, bytes, 0);
-    uint64_t sum = answered && done ? answer(s, s->port, x->sectors, done) : when, n = s->times;
+    uint64_t sum = answered && done ? answer(s, s->id, x->sectors, done) : when, n = s->times;
     for (uint32_t k = 0; k + 1 < n; k++) {
         r.sm = twin_sm(s, k);
         done = orr_quick_change(s->m->memory, &s->m->twins[x - s->m->trips][k], &r, 0).done;
-        if (answered) sum += answer(s, twin_port(s, k), x->sectors, done);
+        if (answered) sum += answer(s, twin_sm(s, k), x->sectors, done);
     }
     if (!answered) return 0;
     if (n > 1) sum = (sum + n / 2) / n;

@@ -341,7 +341,6 @@ void abt_memory_start(acore *s) {
     memset(&s->lsu, 0, sizeof s->lsu);
     memset(s->stores, 0, sizeof s->stores);
     s->side = (int)(s->id * (uint32_t)g->l2_partitions / s->m->ncores);
-    s->port = s->id;
     if (s->m->perfect) return;
     s->l1 = &s->m->l1[s->id];
     if (g->l1_flush)

@@ -396,7 +396,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     if (space == ORR_SPACE_LOCAL) {
         orr_coalesce_local(&x, i->bytes, &c);
         base = LOCAL_LINES + local;
-    } else if (i->flags & ORR_TF_ASYNC && i->flags & ORR_TF_BYPASS && i->bytes == 16) {
+    } else if (orr_tinst_lands(i)) {
         orr_coalesce_copy(&x, &c);
     } else {
         orr_coalesce(&x, i->bytes,

@@ -179,7 +179,7 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
     if (k.local) {
         orr_coalesce_local(a, i->bytes, &s->head);
         place_local(s, warp_of(s, q->warp));
-    } else if (i->flags & ORR_TF_ASYNC && i->flags & ORR_TF_BYPASS && i->bytes == 16) {
+    } else if (orr_tinst_lands(i)) {
         orr_coalesce_copy(a, &s->head);
     } else {
         enum orr_coalescing how =

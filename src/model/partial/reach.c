@@ -124,7 +124,7 @@ static void add_access(look *l, const orr_access *a, uint32_t inst, const int64_
     uint16_t flags = orr_ops[i->op].flags;
     inst_sum *s = &l->sum[inst];
     orr_coalesced c;
-    if (i->op == ORR_OP_CPASYNC && i->cache == ORR_CACHE_CG && i->width == 16)
+    if (orr_inst_lands(i))
         orr_coalesce_copy(a, &c);
     else
         orr_coalesce(a, (uint32_t)i->width * (i->vec ? i->vec : 1u), ORR_WHOLE_WARP, &c);

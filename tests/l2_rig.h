@@ -1,0 +1,45 @@
+// L2 and DRAM of the small machine (mem_rig.h) by themselves: requests in, answers out, for test_l2*.c.
+#ifndef L2_RIG_H
+#define L2_RIG_H
+
+#include "mem_rig.h"
+
+#define COUNT(r) (sizeof(r) / sizeof *(r))
+
+typedef struct bench {
+    orr_gpu *g;
+    orr_memsys *m;
+    orr_replies out;
+    orr_memsys_stats s;
+} bench;
+
+static inline bench *bench_on(orr_gpu *g) {
+    bench *b = calloc(1, sizeof *b);
+    b->g = g;
+    b->m = system_of(g);
+    return b;
+}
+static inline bench *bench_of(const char *const *sets) { return bench_on(small_one(sets)); }
+static inline void bench_free(bench *b) {
+    orr_memsys_free(b->m);
+    orr_gpu_free(b->g);
+    free(b->out.at);
+    free(b);
+}
+// All of it, on a machine with one partition; answers are numbered by token.
+static inline void go(bench *b, orr_request *r, size_t n) {
+    for (size_t i = 0; i < n; i++) r[i].token = (uint32_t)i;
+    b->out.n = 0;
+    orr_memsys_run(b->m, 0, r, n, UINT64_MAX, &b->out);
+    orr_memsys_stats_sum(b->m, &b->s);
+    assert_true(orr_memsys_next(b->m, 0) == UINT64_MAX);
+}
+static inline uint64_t ticks_of(const bench *b, uint32_t token) {
+    for (size_t i = 0; i < b->out.n; i++)
+        if (b->out.at[i].token == token) return b->out.at[i].time;
+    fail_msg("no answer to %u", token);
+    return 0;
+}
+#define ANSWERED(b, token, cycle) assert_int_equal(ticks_of(b, token), CYCLES(cycle))
+
+#endif
