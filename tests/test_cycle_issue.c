@@ -439,20 +439,30 @@ static void test_register_banks(void **state) {
     }
 }
 
-// What loads bring keeps all banks busy, 30 cycles each: two of them, issued at 0 and 1, until 60, when the
-// FFMA behind them is read, in its window of one cycle; a store brings nothing, and the FFMA issues at 1 and
-// EXIT at 2.
-static void test_load_write(void **state) {
+// Addresses and data of memory instructions are read from the banks where regs.memory says so. An FFMA has
+// the even bank at 0 and 1. An LDS of an even address waits for it from 1 to 2, and the next FFMA finds it
+// free at 3; one of an odd address does not wait. A store of two even registers has it at 2 and 3, so that
+// the FFMA waits as well.
+static void test_memory_operands(void **state) {
     (void)state;
-    kern *k = kern_new(1, 32);
-    more(k, "LDS R10 <- R2 @0\nLDS R11 <- R2 @0\nFFMA R20 <- R3\nEXIT");
-    assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.window=1", "regs.load_write=30"), k), 60 + 2);
-    k = kern_new(1, 32);
-    more(k, "STS <- R2 R4 @0\nFFMA R20 <- R3\nEXIT");
-    uint64_t none = cycles_of(GPU("regs.ports=1", "regs.window=1"), k);
-    k = kern_new(1, 32);
-    more(k, "STS <- R2 R4 @0\nFFMA R20 <- R3\nEXIT");
-    assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.window=1", "regs.load_write=30"), k), none);
+    static const struct {
+        const char *memory;
+        uint64_t waits;
+    } cases[] = {
+        {"LDS R10 <- R4 @0", 1}, {"LDS R10 <- R5 @0", 0}, {"LDG R10 <- R4 R5 @0", 1}, {"STS <- R4 R5 @0", 1},
+        {"STS <- R5 R4 @0", 1},  {"STS <- R5 R7 @0", 0},  {"STS <- R4 R6 @0", 1 + 1},
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)
+        for (int counts = 0; counts < 2; counts++) {
+            kern *k = kern_new(1, 32);
+            more(k, "FFMA R20 <- R2 R6\n%s\nFFMA R21 <- R8\nEXIT", cases[n].memory);
+            ran x = run_on(counts ? GPU("regs.ports=1", "regs.window=1", "regs.memory=yes")
+                                  : GPU("regs.ports=1", "regs.window=1"),
+                           k);
+            assert_int_equal(x.t->register_conflicts, counts ? cases[n].waits : 0);
+            ran_free(&x);
+            kern_free(k);
+        }
 }
 
 // An operand that is marked for reuse is not read again in its place until another one of its bank is. 20
@@ -471,7 +481,7 @@ static void test_register_reuse(void **state) {
             else if (cache == 1)
                 assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes"), k), last[kept] + 2);
             else // each begins when the bank is free: the second at 3, the others 3, 2 or 1 apart
-                assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes", "op.fp32.apart=yes"), k),
+                assert_int_equal(cycles_of(GPU("regs.ports=1", "regs.reuse=yes", "op.fp32.window=1"), k),
                                  3 + 18 * (3 - kept) + 2);
         }
     // Ten times R2 R4 R6, R2 kept, and another instruction in between. If that reads R3, R2 stays: 3 + 9 x 2
@@ -683,7 +693,7 @@ int main(void) {
         cmocka_unit_test(test_collectors),
         cmocka_unit_test(test_collector_banks),
         cmocka_unit_test(test_unit_turn),
-        cmocka_unit_test(test_load_write),
+        cmocka_unit_test(test_memory_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemoni
         i->latency = cycles(o->latency);
         i->interval = cycles(orr_gpu_op_interval(p->gpu, o));
         i->hold = (uint8_t)cycles(o->hold);
-        i->apart = o->apart;
+        i->window = (uint8_t)o->window;
         i->result = (uint8_t)o->result;
     }
     if (!i->interval) i->interval = 1;
@@ -98,8 +98,10 @@ static bool is_pair(const orr_program *p, const orr_tinst *i, int s) {
     return s + 1 < i->nsrc && p->reg[r[s + 1]] == p->reg[r[s]] + 1 && !cache_place(p, i, s + 1);
 }
 
-// What an instruction reads from the register banks, on a core without collectors. Tensor and memory
-// instructions take their operands over several cycles anyway.
+// What an instruction reads from the register banks, on a core without collectors. Tensor instructions take
+// their operands over several cycles anyway, and so do those of memory, unless regs.memory says that they are
+// in the way of others (H200: an LDS between FFMAs costs the bank of its address a read, an LDG both banks,
+// STS those of its address and its data; what they read goes through the same places of the operand cache).
 void orr_program_banks(orr_program *p, uint32_t first) {
     const orr_gpu *g = p->gpu;
     if (g->core_kind != ORR_CORE_MODERN || g->regs_banks <= 0) return;
@@ -110,7 +112,9 @@ void orr_program_banks(orr_program *p, uint32_t first) {
         for (int d = i->nsrc; d < i->nsrc + i->ndst; d++)
             results += p->reg[p->regs[i->regs + (uint32_t)d]] < ORR_TREG_P;
         if (!results) i->result = 0;
-        if (i->kind == ORR_TK_MEM || (i->tclass >= ORR_TC_TENSOR && i->tclass <= ORR_TC_TENSOR_FP64))
+        if (!i->window) i->window = (uint8_t)g->regs_window;
+        bool memory = i->kind == ORR_TK_MEM;
+        if ((memory && !g->regs_memory) || (i->tclass >= ORR_TC_TENSOR && i->tclass <= ORR_TC_TENSOR_FP64))
             continue;
         int reads[256] = {0}, worst = 0;
         orr_read r = {0};
@@ -121,11 +125,11 @@ void orr_program_banks(orr_program *p, uint32_t first) {
             bool second = !place && reg == r.reg + 1; // half of a pair
             if (second) place = r.place;
             if (place > ORR_READ_PAIRS && !second) place = 0; // no such place
-            if (place && !second && is_pair(p, i, s)) place += ORR_READ_PAIRS;
+            if (place && !second && !memory && is_pair(p, i, s)) place += ORR_READ_PAIRS;
             r = (orr_read){.reg = reg, .bank = (uint8_t)(reg % g->regs_banks % ORR_READ_BANKS)};
             r.place = (uint8_t)place;
             r.kept = r.place && ORR_CTRL_REUSE(i->ctrl) >> (r.place - 1) % ORR_READ_PAIRS & 1;
-            i->apart |= r.place > ORR_READ_PAIRS;
+            if (r.place > ORR_READ_PAIRS) i->window = 0;
             for (int t = 0; t < s; t++)
                 r.again |= p->regs[i->regs + (uint32_t)t] == p->regs[i->regs + (uint32_t)s];
             p->reads = grown(p->reads, p->nreads, &p->reads_cap, sizeof *p->reads);
@@ -134,7 +138,7 @@ void orr_program_banks(orr_program *p, uint32_t first) {
             if (!r.again && ++reads[reg % g->regs_banks] > worst) worst++;
         }
         int extra = (worst + g->regs_ports - 1) / g->regs_ports - 1;
-        i->nbanks = (uint8_t)(extra > 0 ? extra : 0);
+        i->nbanks = (uint8_t)(extra > 0 && !memory ? extra : 0);
     }
 }
 

@@ -58,8 +58,7 @@ typedef struct orr_tinst {
     uint8_t nreads;
     uint8_t hold;   // cycles more that its warp waits
     uint8_t result; // cycles until its result goes to the registers; 0: it has none, or a way of its own
-    bool
-        apart; // waits until the banks that it reads are free: op.CLASS.apart, or it reads pairs of registers
+    uint8_t window; // cycles to read its operands in; 0: it waits until the banks are free, as it reads pairs
     uint8_t offset; // added to its access's addresses (an access that takes two instructions)
     uint8_t
         nbanks; // extra cycles that reading its operands costs, all by itself, on a core without collectors

@@ -63,10 +63,10 @@ static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
         need[r->bank] += (!r->again) & ((!r->place) | (*kept != me));
         *kept = r->kept ? me : 0;
     }
-    uint64_t ports = (uint64_t)c->gpu->regs_ports, window = (uint64_t)c->gpu->regs_window * ports;
+    uint64_t ports = (uint64_t)c->gpu->regs_ports, window = i->window * ports;
     uint64_t first = s->now * ports, t = first;
     for (uint32_t b = 0; b < c->read_banks; b++) {
-        uint64_t slack = window > need[b] && !i->apart ? window - need[b] : 0;
+        uint64_t slack = window > need[b] ? window - need[b] : 0;
         if (need[b] && q->bank_free[b] > t + slack) t = q->bank_free[b] - slack;
     }
     if (ports > 1) t = (t + ports - 1) / ports * ports;
@@ -102,20 +102,6 @@ static uint64_t wait_for_result(const sm *s, const warp *w, const orr_tinst *i, 
     while (at < 64 && q->results >> at & 1) at++;
     if (at < 64) q->results |= 1ull << at;
     return at - first;
-}
-
-// What a load brings goes into the registers some time, and nothing is read from them meanwhile
-// (regs.load_write; H200: micro/hits, dispatch_stall of FFMAs between loads that hit). Here that is when it
-// is issued.
-static void write_banks(sm *s, const warp *w, const orr_tinst *i) {
-    const cycle *c = s->c;
-    sched *q = &s->sched[c->sched_per_sub == 1 ? w->sched : w->sched - w->sched % c->sched_per_sub];
-    const uint16_t *r = c->program->regs + i->regs + i->nsrc;
-    uint64_t ports = (uint64_t)c->gpu->regs_ports, now = s->now * ports, n = 0;
-    for (int d = 0; d < i->ndst; d++) n += c->program->reg[r[d]] < ORR_TREG_P;
-    n *= ports * (uint64_t)c->gpu->regs_load_write;
-    for (uint32_t b = 0; b < c->read_banks; b++)
-        q->bank_free[b] = (q->bank_free[b] > now ? q->bank_free[b] : now) + n;
 }
 
 static uint64_t collectors_free(const sm *s, uint32_t sched) {
@@ -287,7 +273,6 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         } else if (!orr_trace_skip(&w->trace)) {
             s->damaged = true;
         }
-        if (c->gpu->regs_load_write && i->flags & ORR_TF_LOAD && !c->sub_collectors) write_banks(s, w, i);
         cyc_lsu_issue(s, w, i, inst, &at, lost); // the latencies of memory count from issue
         break;
     }
