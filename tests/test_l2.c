@@ -578,6 +578,27 @@ static void switched(void **state) {
     bench_free(b);
 }
 
+// Two sectors of atomics that missed may wait. Line 0 is there after 200 cycles and done 4 later, line 1, which
+// came behind it, another 4 later. When the first is done line 2 is taken: 204 + 200 + 4. So is the load of
+// line 0 behind it, a cycle later.
+static void atomic_queue(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.atomic_switch=1", "l2.atomic_queue=2", NULL});
+    orr_request r[] = {atomic(0, 0, 4, true), atomic(0, 1, 4, true), atomic(0, 2, 4, true), reading(0, 0, 1)};
+    go(b, r, COUNT(r));
+    ANSWERED(b, 0, 204);
+    ANSWERED(b, 1, 208);
+    ANSWERED(b, 2, 408);
+    ANSWERED(b, 3, 205);
+    bench_free(b);
+    // no limit: all three are asked for at once
+    b = bench_of((const char *const[]){"l2.atomic_switch=1", "l2.atomic_queue=0", NULL});
+    go(b, r, COUNT(r));
+    ANSWERED(b, 0, 204);
+    ANSWERED(b, 2, 212);
+    bench_free(b);
+}
+
 // ---- whole machines ---------------------------------------------------------------------------------
 
 // Slices and channels of a bundled GPU: lines reach a partition that exists, the sides of L2 halve them, and
@@ -891,6 +912,7 @@ int main(void) {
         cmocka_unit_test(partial_lines),
         cmocka_unit_test(worked_on),
         cmocka_unit_test(switched),
+        cmocka_unit_test(atomic_queue),
         cmocka_unit_test(any_windows),
         cmocka_unit_test(odd_machines),
     };

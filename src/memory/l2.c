@@ -118,8 +118,12 @@ static void answer(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *
     bool meets = w->kind == ORR_REQ_READ && p->c->merge > 1;
     t = meets ? orr_l2_answered(p, s, w, t) : orr_l2_leave(p, s, t, w->sectors);
     if (w->far) t += p->c->far; // an atomic from the other half
-    *ORR_PUSH(out) = (orr_reply){
-        .time = t, .sm = w->sm, .token = w->token, .sectors = w->sectors, .hit = w->hit, .joined = w->joined};
+    *ORR_PUSH(out) = (orr_reply){.time = t,
+                                 .sm = w->sm,
+                                 .token = w->token,
+                                 .sectors = w->sectors,
+                                 .hit = w->hit,
+                                 .joined = w->joined && !w->again};
     happened(p, t);
 }
 
@@ -163,7 +167,11 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
     }
     t += work;
     s->atomic_free[u] = t;
-    if (w->hit) happened(p, t);
+    if (w->hit)
+        happened(p, t);
+    else if (p->c->atomic_queue)
+        add_event(p,
+                  (orr_l2_event){.time = t, .sectors = w->sectors, .worked = true, .slice = (uint16_t)slice});
     if (w->kind != ORR_REQ_ATOMIC) {
         if (w->told)
             *ORR_PUSH(out) = (orr_reply){.time = w->far ? t + p->c->far : t, .sm = w->sm, .token = w->token};
@@ -323,6 +331,13 @@ static bool blocked_by_misses(const orr_l2 *p, orr_l2_slice *s, uint32_t i) {
     return true;
 }
 
+// Too many atomics wait for sectors from DRAM, or for the slice to work on those that have come.
+static bool blocked_by_atomics(const orr_l2 *p, orr_l2_slice *s) {
+    if (!p->c->atomic_queue || s->reducing < p->c->atomic_queue) return false;
+    s->in[s->now].blocked = BLOCKED_LINES;
+    return true;
+}
+
 // ---- sectors that are there in part ---------------------------------------------------------------
 // Byte masks are kept for so many lines (l2.partial_lines). When one more is stored to in part, the sectors
 // of the one that has been so for longest are read from DRAM, and written back whole.
@@ -424,6 +439,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
     if (missing) {
         bool copy = r->line & ORR_L2_FAR;
         if (!copy && blocked_by_misses(p, &p->slice[slice], i)) return false;
+        if (r->kind != ORR_REQ_READ && blocked_by_atomics(p, &p->slice[slice])) return false;
         if (i == ORR_NO_LINE && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE && !copy) return false;
         uint8_t all = together(p->c, missing) & ~here & ~coming;
         miss = fetch(p, slice, i, r->line, all, t);
@@ -468,10 +484,12 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
                        .needs = lack,
                        .hit = !lack,
                        .far = r->far};
-    if (lack)
+    if (lack) {
+        if (r->kind != ORR_REQ_READ) p->slice[slice].reducing += (uint32_t)n;
         orr_l2_wait_for(p, &p->misses.at[miss], &w);
-    else
+    } else {
         complete(p, slice, t, &w, out);
+    }
     return true;
 }
 
@@ -764,7 +782,7 @@ static void step_dram(orr_l2 *p, uint32_t channel) {
 
 // What comes from DRAM and what is stored take turns (l2.fill). True: it has to wait.
 static bool waits_for_turn(orr_l2 *p, orr_l2_event *e) {
-    if (!p->c->fill || e->atomic || e->back || e->turn) return false;
+    if (!p->c->fill || e->atomic || e->worked || e->back || e->turn) return false;
     orr_l2_slice *s = &p->slice[p->misses.at[e->at].slice];
     uint64_t t = max(e->time, s->fill_free);
     s->fill_free = t + (uint64_t)orr_popc(e->sectors) * p->c->fill;
@@ -778,6 +796,11 @@ static bool waits_for_turn(orr_l2 *p, orr_l2_event *e) {
 static void do_event(orr_l2 *p, orr_replies *out) {
     orr_l2_event e = take_event(p);
     if (waits_for_turn(p, &e)) return;
+    if (e.worked) {
+        p->slice[e.slice].reducing -= (uint32_t)orr_popc(e.sectors);
+        unblock(&p->slice[e.slice], BLOCKED_LINES, e.time);
+        return;
+    }
     if (!e.atomic) {
         arrived(p, &e, out);
         return;

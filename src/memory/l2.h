@@ -29,6 +29,7 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint32_t parts;            // lines of a slice with sectors that are there in part; 0: any number
     uint64_t atomic_again;     // until the next sum of floating-point numbers on the same sector
     uint64_t atomic_switch;    // to another piece
+    uint32_t atomic_queue;     // sectors of atomics that missed and are not done; 0: any number
     uint32_t atomic_units;     // of a slice, less one
     uint64_t atomic_ahead;     // that the input may be ahead of a unit
     uint64_t atomic_more;      // until an atomic's result leaves, besides the time it takes its turn
@@ -72,8 +73,9 @@ typedef struct orr_l2_event { // sectors have come, or an atomic is done
     uint16_t slice; // of the atomic
     uint8_t sectors;
     bool atomic;
-    bool turn; // it has waited for its turn (l2.fill)
-    bool back; // from the other half: of those at one time, after what happens here
+    bool worked; // an atomic that had missed is done
+    bool turn;   // it has waited for its turn (l2.fill)
+    bool back;   // from the other half: of those at one time, after what happens here
 } orr_l2_event;
 
 typedef struct orr_l2_ahead { // a request on its way to the other half
@@ -136,6 +138,7 @@ typedef struct orr_l2_slice {
     uint64_t fill_free;                   // its data take the next sector that comes or is stored
     uint64_t atomic_free[2];              // of each of its units
     uint64_t atomic_piece[2];             // of the last atomic, + 1
+    uint32_t reducing;                    // sectors of atomics that missed and are not done
     uint64_t slow_line[2], slow_until[2]; // the last sum of floating-point numbers
     uint8_t slow_sectors[2];
     orr_l2_met met[ORR_L2_MEETING];

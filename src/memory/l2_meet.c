@@ -99,12 +99,13 @@ bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
     e->n++;
     p->stats.joined += (uint64_t)orr_popc(r->sectors);
     if (reply == NEVER) return true;
-    if (!orr_l2_same_packet(p->c, e, r->sm)) e->sent = orr_l2_leave(p, s, reply > t ? reply : t, r->sectors);
+    bool again = !orr_l2_same_packet(p->c, e, r->sm);
+    if (again) e->sent = orr_l2_leave(p, s, reply > t ? reply : t, r->sectors);
     *ORR_PUSH(out) = (orr_reply){.time = e->sent > t ? e->sent : t,
                                  .sm = r->sm,
                                  .token = r->token,
                                  .sectors = r->sectors,
                                  .hit = true,
-                                 .joined = true};
+                                 .joined = !again};
     return true;
 }

@@ -41,6 +41,7 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->parts = c->fetch ? 0 : (uint32_t)((g->l2_partial_lines + g->l2_slices - 1) / g->l2_slices);
     c->atomic_again = (uint64_t)llround(cycle * g->l2_atomic_again);
     c->atomic_switch = (uint64_t)llround(cycle * g->l2_atomic_switch);
+    c->atomic_queue = (uint32_t)g->l2_atomic_queue;
     c->atomic_units = g->l2_atomic_units > 1;
     c->atomic_ahead = ATOMIC_AHEAD * c->cycle;
     c->atomic_more = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
@@ -119,6 +120,7 @@ void orr_l2_reset(orr_l2 *p) {
         s->out_free = s->fill_free = s->part_time = 0;
         memset(s->atomic_free, 0, sizeof s->atomic_free);
         memset(s->atomic_piece, 0, sizeof s->atomic_piece);
+        s->reducing = 0;
         memset(s->slow_until, 0, sizeof s->slow_until);
         memset(s->met, 0, sizeof s->met);
         memset(s->open, 0, sizeof s->open);
