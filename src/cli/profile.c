@@ -1,6 +1,6 @@
 // orrery hw profile: launch scripts under Nsight Compute, on the GPU of this machine.
 //
-// ncu runs `orrery hw run` and profiles every kernel but the one that keeps the GPU busy between launches.
+// ncu runs `orrery hw run` and profiles every kernel but its own two (src/hw/cuda.c).
 // The first round measures everything, which takes the profiler several passes over each kernel; the rounds
 // that say how much a launch's time differs measure the time alone, in one pass.
 #include "cli/cli.h"
@@ -109,7 +109,7 @@ static void command_of(profiling *p, const orr_names *metrics, int rounds, const
                                  "--print-kernel-base",
                                  "mangled",
                                  "--kernel-name",
-                                 "regex:^(?!orr_spin)",
+                                 "regex:^(?!orr_(spin|touch))",
                                  "--log-file",
                                  csv,
                                  "--metrics",

@@ -71,6 +71,11 @@ enum {
     F(cuGetErrorName, (cu_result error, const char **text))                                                  \
     F(cuGetErrorString, (cu_result error, const char **text))
 
+typedef struct hw_buffer {
+    cu_address at;
+    uint64_t bytes;
+} hw_buffer;
+
 struct orr_hw {
     void *library;
 #define FIELD(name, type) cu_result(*name) type;
@@ -81,10 +86,10 @@ struct orr_hw {
     bool retained, broken;
     orr_hw_info info;
     cu_event before, after;
-    cu_module spin_module;
-    cu_function spin; // NULL: the driver does not take it, times are less exact
+    cu_module own;
+    cu_function spin, touch; // NULL: the driver does not take it, times are less exact
     ORR_VEC(cu_module) modules;
-    ORR_VEC(cu_address) buffers;
+    ORR_VEC(hw_buffer) buffers;
     ORR_VEC(orr_hw_time) times;
     orr_arena names; // of the kernels in times
 };
