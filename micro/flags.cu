@@ -9,13 +9,6 @@
 
 #define PUT(p, v) asm volatile("st.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory")
 
-__device__ __forceinline__ u32 mixed(u32 x) {
-    x ^= x >> 16;
-    x *= 0x7feb352du;
-    x ^= x >> 15;
-    x *= 0x846ca68bu;
-    return x ^ x >> 16;
-}
 #define WARP ((blockIdx.x * blockDim.x + threadIdx.x) / 32)
 
 KERNEL flag_store(u64 *out, u32 *flag, u32 lines, u32 n) {

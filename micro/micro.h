@@ -21,6 +21,15 @@ typedef unsigned u32;
 #define R128(s) R64(s) R64(s)
 #define R256(s) R128(s) R128(s)
 
+// A number that has nothing to do with its neighbours.
+__device__ __forceinline__ u32 mixed(u32 x) {
+    x ^= x >> 16;
+    x *= 0x7feb352du;
+    x ^= x >> 15;
+    x *= 0x846ca68bu;
+    return x ^ x >> 16;
+}
+
 __device__ __forceinline__ u64 now() {
     u64 t;
     asm volatile("mov.u64 %0, %%clock64;" : "=l"(t)::"memory");
