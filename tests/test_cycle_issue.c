@@ -465,6 +465,24 @@ static void test_memory_operands(void **state) {
         }
 }
 
+// One that waits to be handed over (lsu.width) reads its operands then. Of two LDS the first is handed over
+// at 0 and the second, issued at 1, at 2, when the FFMA behind it wants the even bank as well and waits a
+// cycle.
+static void test_late_operands(void **state) {
+    (void)state;
+    static const uint64_t waits[] = {0, 1,
+                                     0}; // the second reads at 1; at 2; at 2 and the FFMA is of the odd bank
+    for (int n = 0; n < 3; n++) {
+        kern *k = kern_new(1, 32);
+        more(k, "LDS R10 <- R4 @0\nLDS R12 <- R4 @0\nFFMA R20 <- %s\nEXIT", n < 2 ? "R8" : "R9");
+        ran x = run_on(
+            GPU("regs.ports=1", "regs.window=1", "regs.memory=yes", n ? "lsu.width=64" : "lsu.width=0"), k);
+        assert_int_equal(x.t->register_conflicts, waits[n]);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
 // An operand that is marked for reuse is not read again in its place until another one of its bank is. 20
 // instructions whose three operands are even: 60 reads, 3 + 19 x 2 when R2 is kept, 3 + 19 when R2, R4 are.
 static void test_register_reuse(void **state) {
@@ -694,6 +712,7 @@ int main(void) {
         cmocka_unit_test(test_collector_banks),
         cmocka_unit_test(test_unit_turn),
         cmocka_unit_test(test_memory_operands),
+        cmocka_unit_test(test_late_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,6 +102,32 @@ static void test_queue_full(void **state) {
     kern_free(k);
 }
 
+// A sub-core hands over lsu.width bytes a cycle: 32 addresses of 4 bytes, 4 a cycle, take as long as 32
+// passes, and so do 32 of 8 bytes, 8 a cycle, or data of 16 bytes, 16 a cycle. The queue is as full as above,
+// but L1 and shared memory are free: the last load is issued at 224, and there 20 cycles later from shared
+// memory.
+static void test_width(void **state) {
+    (void)state;
+    static const struct {
+        const char *load, *width;
+        enum orr_stall why;
+    } cases[] = {
+        {"LDS R%d <- R2 @0 +4", "lsu.width=4", ORR_STALL_MIO},
+        {"LDG R%d <- R2 @0 +4", "lsu.width=8", ORR_STALL_LG},
+        {"LDS.128 R%d <- R2 @0 +0", "lsu.width=16", ORR_STALL_MIO},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        kern *k = kern_new(1, 32);
+        for (int n = 0; n < 10; n++) more(k, cases[c].load, 10 + n);
+        more(k, "EXIT");
+        ran x = run_on(GPU("lsu.queue=2", "memory=perfect", cases[c].width), k);
+        assert_int_equal(stalled(&x, cases[c].why), 29 + 6 * 31);
+        if (!c) assert_int_equal(x.cycles, 224 + 20);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
 // ---- global memory: sectors -----------------------------------------------------------------------------
 // 32 words that are s words apart: min(32, 4 s) sectors of min(32, s) lines. L1 serves one sector of each of
 // 4 banks (the sector's place in its line) a cycle: up to s = 8 all banks work, beyond that only some of
@@ -649,6 +675,7 @@ int main(void) {
         cmocka_unit_test(test_shared_wide),
         cmocka_unit_test(test_slow_banks),
         cmocka_unit_test(test_queue_full),
+        cmocka_unit_test(test_width),
         cmocka_unit_test(test_sectors_by_stride),
         cmocka_unit_test(test_wide_loads),
         cmocka_unit_test(test_conflicts_take_longer),

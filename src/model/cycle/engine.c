@@ -513,6 +513,8 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->const_free = s->lsu_free = s->lsu_busy_from = s->lsu_left = s->out_free = 0;
     memset(s->lsu_room, 0, sizeof s->lsu_room);
     memset(s->lsu_way, 0, sizeof s->lsu_way);
+    memset(s->lsu_hands, 0, sizeof s->lsu_hands);
+    s->lsu_handed = 0;
     memset(s->nstarts, 0, sizeof s->nstarts);
     s->send_free = s->receive_free = s->sent = 0;
     memset(s->stores, 0, sizeof s->stores);
@@ -556,6 +558,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         q->next_issue = q->held = 0;
         q->behind_until = q->behind = 0;
         memset(q->bank_free, 0, sizeof q->bank_free);
+        q->late_n = 0;
         q->results = q->results_at = 0;
         memset(q->kept, 0, sizeof q->kept);
         q->keeper = 0;

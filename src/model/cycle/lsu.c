@@ -18,6 +18,22 @@ static void begin(sm *s, uint64_t t, uint32_t cost) {
     s->head_cost = cost;
 }
 
+// A sub-core hands over `lsu.width` bytes a cycle of addresses or data, beside the others. So one alone does
+// not keep L1 busy (H200: LDS of one warp are 2 cycles apart, LDG 4, those of 64 bits 4, of 128 bits 8). An
+// instruction has its place in the queue until then, and reads its operands when its turn has come.
+void cyc_lsu_hand_over(sm *s, const warp *w, const orr_tinst *i) {
+    uint32_t width = (uint32_t)s->c->gpu->lsu_width;
+    uint64_t *next = &s->lsu_hands[w->sched / s->c->sched_per_sub];
+    bool near = i->space == ORR_SPACE_SHARED || i->space == ORR_SPACE_LOCAL || i->space == ORR_SPACE_CONST;
+    uint32_t bytes = near ? 4 : 8; // an address
+    if (bytes < i->bytes) bytes = i->bytes;
+    uint64_t unit =
+        s->pools[s->sched[w->sched].pool_of[i->unit]].at[0]; // in line behind those of all sub-cores
+    s->lsu_handed = unit > s->now ? unit : s->now;
+    if (s->lsu_handed < *next) s->lsu_handed = *next;
+    *next = s->lsu_handed + (32 * bytes + width - 1) / width;
+}
+
 // The space a generic access goes to, by the first lane; its addresses are made those of that space.
 static uint8_t resolve(orr_access *a, uint8_t space) {
     if (space != ORR_SPACE_GENERIC || !a->mask) return space;
@@ -218,7 +234,8 @@ static uint64_t room_of(const sm *s, uint32_t of) {
 static void started(sm *s, uint32_t place) {
     uint32_t of = place / s->c->lsu_places;
     s->starts[place] = s->lsu_left > s->lsu_busy_from ? s->lsu_left : s->lsu_busy_from;
-    s->lsu_left = 0;
+    if (s->starts[place] < s->lsu_handed) s->starts[place] = s->lsu_handed;
+    s->lsu_left = s->lsu_handed = 0;
     uint64_t room = room_of(s, of);
     if (room < s->lsu_room[of])
         for (uint32_t n = 0; n < s->c->nsched; n++)

@@ -45,6 +45,18 @@ static uint64_t collect(sm *s, const warp *w, const orr_tinst *i, uint64_t *lost
     return c->collect + (took ? took - 1 : 0); // core.collect has one cycle of reading in it
 }
 
+// What memory instructions have read since the sub-core's last instruction.
+static void read_late(const cycle *c, sched *q, uint64_t now, uint64_t ports) {
+    for (; q->late_n && q->late[q->late_first].at <= now; q->late_n--) {
+        const late_read *r = &q->late[q->late_first];
+        q->late_first = (q->late_first + 1) % MAX_LATE;
+        for (uint32_t b = 0; b < c->read_banks; b++)
+            if (r->need[b])
+                q->bank_free[b] =
+                    (q->bank_free[b] > r->at * ports ? q->bank_free[b] : r->at * ports) + r->need[b];
+    }
+}
+
 // Modern cores: a bank serves `regs.ports` reads a cycle and an instruction has `regs.window` cycles to get
 // its operands, so that one that reads a bank more often can be made up for by its neighbours. One that does
 // not fit in waits, and the scheduler with it. What the code marks for reuse stays, a register for each place
@@ -64,6 +76,13 @@ static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
         *kept = r->kept ? me : 0;
     }
     uint64_t ports = (uint64_t)c->gpu->regs_ports, window = i->window * ports;
+    if (q->late_n) read_late(c, q, s->now, ports);
+    if (s->lsu_handed > s->now && i->kind == ORR_TK_MEM && q->late_n < MAX_LATE) {
+        late_read *late = &q->late[(q->late_first + q->late_n++) % MAX_LATE];
+        late->at = s->lsu_handed;
+        for (uint32_t b = 0; b < ORR_READ_BANKS; b++) late->need[b] = (uint8_t)need[b];
+        return 0;
+    }
     uint64_t first = s->now * ports, t = first;
     for (uint32_t b = 0; b < c->read_banks; b++) {
         uint64_t slack = window > need[b] ? window - need[b] : 0;
@@ -247,6 +266,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         start += occupy(s, q->pool_of[i->unit], i->interval, 0);
     } else {
         if (c->gpu->regs_reuse_own) forget(s, w);
+        if (i->kind == ORR_TK_MEM && c->gpu->lsu_width && !ghost) cyc_lsu_hand_over(s, w, i);
         lost = start = i->nreads ? read_banks(s, w, i) : 0;
         if (i->result) lost = start += wait_for_result(s, w, i, now + start);
         s->register_conflicts += start;

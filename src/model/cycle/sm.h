@@ -22,6 +22,7 @@
 #define NO_GROUP   255
 #define MAX_FRAME  (1u << 18) // lines: local memory of a warp
 #define MAX_SPANS  20000      // of one SM in a timeline
+#define MAX_LATE   16         // memory instructions of a sub-core that have yet to read their operands
 
 // What an access has to do with other warps (order.c). SPINS: nothing else is done until it succeeds; AGAIN:
 // that is when nobody was faster.
@@ -95,6 +96,11 @@ typedef struct warp {
     uint64_t *reg;                    // [places] when a register can be used, and the reason to wait (`due`)
 } warp;
 
+typedef struct late_read { // registers that a memory instruction reads when its turn has come
+    uint64_t at;
+    uint8_t need[ORR_READ_BANKS];
+} late_read;
+
 typedef struct sched {
     // Masks of slots
     uint64_t live;                     // a warp is here
@@ -122,6 +128,8 @@ typedef struct sched {
     uint32_t keeper;                                // the warp that issued last, + 1 (regs.reuse_own)
     uint64_t bank_free[ORR_READ_BANKS]; // modern cores, in reads: when a register bank has done all it was
                                         // asked for
+    late_read late[MAX_LATE];           // a ring: what memory instructions in the queue have yet to read
+    uint32_t late_first, late_n;
     uint64_t results; // modern cores: a bit for each cycle from results_at on in which a result goes to the
     uint64_t results_at;   // registers
     uint64_t behind_until; // what is in line behind a load of constants waits for them
@@ -234,12 +242,14 @@ typedef struct sm {
     uint64_t *collector_free; // [sub-core][collector]
     // load/store unit and L1
     orr_cache l1;
-    uint64_t lsu_free;            // L1 and shared memory take the next instruction
-    uint64_t out_free;            // lines that loads have waited for have been read out
-    uint64_t lsu_room[MAX_SCHED]; // its queue has room; one for the SM, or one for each sub-core
-    uint64_t lsu_way[MAX_SCHED];  // stores of that queue with conflicts: the next one
-    uint64_t lsu_left;            // when the one at hand leaves its queue, if not when it begins; else 0
-    uint64_t *starts;             // ring of each queue: when the last ones left it
+    uint64_t lsu_free;             // L1 and shared memory take the next instruction
+    uint64_t out_free;             // lines that loads have waited for have been read out
+    uint64_t lsu_room[MAX_SCHED];  // its queue has room; one for the SM, or one for each sub-core
+    uint64_t lsu_way[MAX_SCHED];   // stores of that queue with conflicts: the next one
+    uint64_t lsu_left;             // when the one at hand leaves its queue, if not when it begins; else 0
+    uint64_t lsu_hands[MAX_SCHED]; // when a sub-core can hand over the next one (lsu.width)
+    uint64_t lsu_handed;           // and has the one at hand; 0: long ago
+    uint64_t *starts;              // ring of each queue: when the last ones left it
     uint32_t nstarts[MAX_SCHED];
     queued *queue; // ring of lsu_all: instructions held up behind a full L1
     uint32_t queue_first, queue_n;
@@ -445,6 +455,7 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i);
 
 // ---- lsu.c, port.c: load/store unit, L1, shared memory, the way to the network --------------------------
 void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t late);
+void cyc_lsu_hand_over(sm *s, const warp *w, const orr_tinst *i);
 void cyc_lsu_answer(sm *s, const arrival *a);
 // A store that waits at the SM's port beyond the memory's `until` (ticks): others may still join it, so it is
 // not handed over yet. After the rest has been:
