@@ -338,16 +338,36 @@ static void test_store_open(void **state) {
         int between; // instructions of 4 cycles
         const char *lanes;
         uint64_t sectors;
-    } cases[] = {{"xbar.open=0", 0, "m65535", 4},
-                 {"xbar.open=16", 0, "m65535", 2},
-                 {"xbar.open=16", 10, "m65535", 4},
-                 {"xbar.open=16", 0, "", 8}};
-    for (size_t n = 0; n < 4; n++) {
+    } cases[] = {{"xbar.open=0", 0, "m65535", 4},       {"xbar.open=16", 0, "m65535", 2},
+                 {"xbar.open=16", 10, "m65535", 4},     {"xbar.open=16", 0, "", 8},
+                 {"xbar.open_line=16", 0, "m65535", 2}, // an instruction with one line
+                 {"xbar.open_line=16", 10, "m65535", 4}};
+    for (size_t n = 0; n < 6; n++) {
         kern *k = kern_new(1, 32);
         more(k, "STG <- R2 R3 @0 %s", cases[n].lanes);
         for (int i = 0; i < cases[n].between; i++) more(k, "FFMA R3 <- R3");
         more(k, "STG <- R2 R3 @0 %s\nEXIT", cases[n].lanes);
         ran x = run_on(GPU("xbar.join=yes", "xbar.stores=8", cases[n].open), k);
+        assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
+// Halves of three lines, two sectors each, are stored in turn, three times, and wait 100 cycles for others.
+// With room for three they are joined; with room for two each makes the oldest leave, which is the one that
+// is stored to next.
+static void test_store_makes_way(void **state) {
+    (void)state;
+    static const struct {
+        const char *room;
+        uint64_t sectors;
+    } cases[] = {{"xbar.stores=3", 3 * 2}, {"xbar.stores=2", 9 * 2}};
+    for (size_t n = 0; n < 2; n++) {
+        kern *k = kern_new(1, 32);
+        for (int i = 0; i < 9; i++) more(k, "STG <- R2 R3 @%d m65535", i % 3 * 128);
+        more(k, "EXIT");
+        ran x = run_on(GPU("xbar.join=yes", "xbar.open=100", cases[n].room), k);
         assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
         ran_free(&x);
         kern_free(k);
@@ -483,17 +503,18 @@ static void test_waiting_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dram_bandwidth),  cmocka_unit_test(test_stream_bandwidth),
-        cmocka_unit_test(test_l2_bandwidth),    cmocka_unit_test(test_port),
-        cmocka_unit_test(test_gpc_port),        cmocka_unit_test(test_miss_first),
-        cmocka_unit_test(test_tpc_spread),      cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_store_port),      cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_frfcfs),          cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_atomic_words),    cmocka_unit_test(test_l2_stores),
-        cmocka_unit_test(test_store_room),      cmocka_unit_test(test_l2_unasked),
-        cmocka_unit_test(test_store_open),      cmocka_unit_test(test_store_parts),
-        cmocka_unit_test(test_l2_written_back), cmocka_unit_test(test_l2_store_hits),
-        cmocka_unit_test(test_launches),        cmocka_unit_test(test_waiting_blocks),
+        cmocka_unit_test(test_dram_bandwidth), cmocka_unit_test(test_stream_bandwidth),
+        cmocka_unit_test(test_l2_bandwidth),   cmocka_unit_test(test_port),
+        cmocka_unit_test(test_gpc_port),       cmocka_unit_test(test_miss_first),
+        cmocka_unit_test(test_tpc_spread),     cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_store_port),     cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_frfcfs),         cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_atomic_words),   cmocka_unit_test(test_l2_stores),
+        cmocka_unit_test(test_store_room),     cmocka_unit_test(test_l2_unasked),
+        cmocka_unit_test(test_store_open),     cmocka_unit_test(test_store_makes_way),
+        cmocka_unit_test(test_store_parts),    cmocka_unit_test(test_l2_written_back),
+        cmocka_unit_test(test_l2_store_hits),  cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_waiting_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

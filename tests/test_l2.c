@@ -578,9 +578,9 @@ static void switched(void **state) {
     bench_free(b);
 }
 
-// Two sectors of atomics that missed may wait. Line 0 is there after 200 cycles and done 4 later, line 1, which
-// came behind it, another 4 later. When the first is done line 2 is taken: 204 + 200 + 4. So is the load of
-// line 0 behind it, a cycle later.
+// Two sectors of atomics that missed may wait. Line 0 is there after 200 cycles and done 4 later, line 1,
+// which came behind it, another 4 later. When the first is done line 2 is taken: 204 + 200 + 4. So is the
+// load of line 0 behind it, a cycle later.
 static void atomic_queue(void **state) {
     (void)state;
     bench *b = bench_of((const char *const[]){"l2.atomic_switch=1", "l2.atomic_queue=2", NULL});

@@ -275,7 +275,7 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
     if (!c->gpu->xbar_join || s->head_order)
         cyc_port_send(s, r, when, packet);
     else
-        cyc_port_store(s, &r, when, packet);
+        cyc_port_store(s, &r, when, packet, s->head.lines);
 }
 
 // ---- an instruction at the head of the queue

@@ -168,6 +168,7 @@ static void latencies(cycle *c) {
         c->gpc_ticks[n] = (uint64_t)((8 + 32 * n) * l2_cycle / g->xbar_gpc_reply * (double)ORR_TICKS + 0.5);
     c->send_ahead = (uint64_t)g->xbar_queue;
     c->open_ticks = (uint64_t)(g->xbar_open * (double)ORR_TICKS);
+    c->open_line_ticks = (uint64_t)(g->xbar_open_line * (double)ORR_TICKS);
     c->backlog_ticks = (uint64_t)(g->xbar_queue * l2_cycle * (double)ORR_TICKS);
     if (c->backlog_ticks < c->window * ORR_TICKS)
         c->backlog_ticks = c->window * ORR_TICKS; // what is known is a window old

@@ -112,17 +112,19 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
         s->lsu_free = held - c->l1_latency - c->send_ahead / 2;
 }
 
+#define OPEN_LINES 8 // H200: up to so many lines it was measured how long they stay
+
 // Stores that wait at the port are joined by those that follow to the same line (xbar.join).
 static uint32_t *store_place(sm *s, uint64_t line) { return &s->stores[line * 0x9e3779b97f4a7c15u >> 56]; }
 
-static bool join_store(sm *s, const orr_request *r, uint64_t t) {
+static bool join_store(sm *s, const orr_request *r, uint64_t t, uint64_t open) {
     uint32_t at = *store_place(s, r->line);
     if (!at || at > s->out.n) return false;
     orr_request *before = &s->out.at[at - 1];
     if (before->line != r->line || before->kind != ORR_REQ_WRITE || before->order) return false;
     if (before->time < t + s->c->request_ticks) return false; // it has left
-    uint64_t until = t + s->c->open_ticks + s->c->request_ticks;
-    if (s->c->open_ticks && before->time < until) {
+    uint64_t until = t + open + s->c->request_ticks;
+    if (open && before->time < until) {
         before->open += (uint32_t)(until - before->time);
         before->time = until;
     }
@@ -146,26 +148,43 @@ void cyc_port_close(sm *s) {
     }
 }
 
+// The oldest of the lines that wait makes way for another one: it leaves as soon as the port allows. When?
+static uint64_t make_way(sm *s, uint64_t t) {
+    uint64_t left = s->left[s->next_left].time, line = s->left[s->next_left].line;
+    uint32_t *place = store_place(s, line), at = *place;
+    orr_request *r = at && at <= s->out.n ? &s->out.at[at - 1] : NULL;
+    uint64_t from = left + s->c->request_ticks, now = t + s->c->request_ticks;
+    if (!r || r->line != line || !r->open || r->time - r->open != from || r->time < now) return left;
+    *place = 0; // nobody joins it any more
+    r->time = from > now ? from : now;
+    r->open = 0;
+    return r->time - s->c->request_ticks;
+}
+
 // There is room for xbar.stores lines that wait. One after the other they go in, join one that is there, or
-// wait for the oldest to leave; and L1 waits with them.
-void cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet) {
+// wait for the oldest to leave; and L1 waits with them. `lines`: of the instruction.
+void cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet, uint32_t lines) {
     uint32_t room = (uint32_t)s->c->gpu->xbar_stores;
     uint64_t t = when * ORR_TICKS;
+    uint64_t stays = s->c->open_ticks + (lines < OPEN_LINES ? lines : OPEN_LINES) * s->c->open_line_ticks;
     if (room && t < s->store_in) t = s->store_in;
-    if (join_store(s, r, t)) return;
-    if (room && t < s->left[s->next_left]) t = s->left[s->next_left];
+    if (join_store(s, r, t, stays)) return;
+    if (room) {
+        uint64_t left = make_way(s, t);
+        if (t < left) t = left;
+    }
     cyc_port_send(s, *r, (t + ORR_TICKS - 1) / ORR_TICKS, packet);
     *store_place(s, r->line) = (uint32_t)s->out.n;
-    uint64_t left = s->send_free - packet * s->c->request_byte, open = t + s->c->open_ticks;
+    uint64_t left = s->send_free - packet * s->c->request_byte, open = t + stays;
     bool whole = (r->bytes[0] & r->bytes[1]) == UINT64_MAX;
     if (left < open && !whole) { // it stays for those that come soon after
         s->out.at[s->out.n - 1].time += open - left;
         s->out.at[s->out.n - 1].open = (uint32_t)(open - left);
-        left = open;
     }
     if (!room) return;
     s->store_in = t;
-    s->left[s->next_left] = left;
+    s->left[s->next_left].time = left;
+    s->left[s->next_left].line = r->line;
     s->next_left = (s->next_left + 1) % room;
     uint64_t held = t / ORR_TICKS;
     if (held > s->c->l1_latency && s->lsu_free < held - s->c->l1_latency)

@@ -288,10 +288,12 @@ typedef struct sm {
     ORR_VEC(uint32_t) fence_with;  // warps in it
     ORR_VEC(uint32_t) fence_waits; // and for the next one
     uint32_t stores[256];          // by line: the last one in `out`, + 1, that stores may still join
-    uint64_t left[256];            // ticks: when the last xbar.stores of them leave, a ring
-    uint64_t store_in;             // ticks: when the last of them had a place there
-    uint32_t next_left;            // the oldest
-    partly written[128];           // the last ones, by line
+    struct {
+        uint64_t time, line;
+    } left[256];         // the last xbar.stores of them, a ring: when the port lets them leave (ticks)
+    uint64_t store_in;   // ticks: when the last of them had a place there
+    uint32_t next_left;  // the oldest
+    partly written[128]; // the last ones, by line
     ORR_VEC(orr_request) out;
     ORR_VEC(orr_need) needs; // of those in `out` that others may be looking at
     ORR_VEC(arrival) in;     // a heap
@@ -382,6 +384,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t sreg_unit;                 // that reads special registers, as S2R does
     uint64_t spacing;                   // between the starts of two blocks on an SM, in this window
     uint64_t open_ticks;                // that a store waits for others to its line
+    uint64_t open_line_ticks;           // and for each line of the instruction
     uint64_t send_ahead, backlog_ticks; // how far a port may be behind before it holds up L1
     uint32_t coalesce;
     uint32_t lsu_banks;
