@@ -208,6 +208,26 @@ static void test_read_out_later(void **state) {
     }
 }
 
+// An access with conflicts takes its warp lsu.pass cycles for each pass: one of 32 passes has its last word
+// 2 x 31 cycles after the first, and the warp's next one begins 64 after it.
+static void test_way_to_the_banks(void **state) {
+    (void)state;
+    assert_int_equal(cycles_of(GPU("lsu.pass=2"), use_of("LDS R1 <- R2 @0 +128")), 20 + 62 + 2);
+    assert_int_equal(cycles_of(GPU("lsu.pass=2"), use_of("LDS R1 <- R2 @0")), 20 + 2);
+    static const char *const first[] = {"LDS R4 <- R2 @0 +128", "STS R2 R4 @0 +128"};
+    for (int n = 0; n < 2; n++) {
+        kern *k = kern_new(1, 32);
+        more(k, "%s\nLDS R1 <- R2 @0 +128\nFFMA R3 <- R1\nEXIT", first[n]);
+        assert_int_equal(cycles_of(GPU("lsu.pass=2"), k), 64 + 20 + 62 + 2);
+    }
+    // A load of 16 lines on one bank that hits, and one behind it.
+    kern *k = kern_new(1, 32);
+    more(k, "LDG R4 <- R2 @0 +128 m0xffff\nLDG R1 <- R2 @0 +128 m0xffff\nFFMA R3 <- R1\nEXIT");
+    assert_int_equal(
+        cycles_of(GPU("memory=perfect", "l1.words=yes", "l1.banks=4", "l1.pass=2", "lsu.pass=2"), k),
+        32 + 30 + 30 + 3 + 2);
+}
+
 // Lanes are merged into sectors together, or eight by eight: all in one sector, that is 1 sector or 4, in 1
 // line or 4.
 static void test_coalescing(void **state) {
@@ -680,6 +700,7 @@ int main(void) {
         cmocka_unit_test(test_wide_loads),
         cmocka_unit_test(test_conflicts_take_longer),
         cmocka_unit_test(test_read_out_later),
+        cmocka_unit_test(test_way_to_the_banks),
         cmocka_unit_test(test_coalescing),
         cmocka_unit_test(test_latency),
         cmocka_unit_test(test_pending),

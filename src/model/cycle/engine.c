@@ -510,9 +510,8 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->started = s->started_last = 0;
     s->spans.n = s->out.n = s->in.n = 0;
     s->in_order = 0;
-    s->const_free = s->lsu_free = s->lsu_busy_from = s->lsu_left = s->out_free = 0;
+    s->const_free = s->lsu_free = s->lsu_busy_from = s->out_free = 0;
     memset(s->lsu_room, 0, sizeof s->lsu_room);
-    memset(s->lsu_way, 0, sizeof s->lsu_way);
     memset(s->lsu_hands, 0, sizeof s->lsu_hands);
     s->lsu_handed = 0;
     memset(s->nstarts, 0, sizeof s->nstarts);

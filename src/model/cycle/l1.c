@@ -295,6 +295,7 @@ static uint32_t word_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, b
                    .passes;
     uint32_t conflicts = most > packed ? most - packed : 0, each = (uint32_t)s->c->gpu->l1_pass;
     s->n.l1_conflicts += conflicts;
+    s->head_conflicts = conflicts != 0;
     s->head_apart = i->flags & ORR_TF_LOAD && !local && x->lines > packed && x->lines <= 64;
     *lag = most - 1 + conflicts * (each - 1) + tags - 1;
     s->head_passes = most > least ? most : least;
@@ -323,7 +324,7 @@ static uint32_t sector_cycles(sm *s, const orr_coalesced *x) {
 uint32_t cyc_l1_cost(sm *s, const orr_tinst *i, bool local, uint32_t *lag) {
     if (s->c->gpu->l1_words) return word_cycles(s, &s->head, i, local, lag);
     uint32_t cost = s->head_passes = sector_cycles(s, &s->head);
-    s->head_apart = false;
+    s->head_apart = s->head_conflicts = false;
     *lag = cost - 1;
     return cost;
 }
@@ -362,6 +363,7 @@ static void read_later(sm *s, const work *k) {
             later += passes_of(s, some, k->i->bytes);
         }
         f->passes = (uint16_t)later;
+        s->head_now = now;
         s->n.l1_busy += (uint64_t)now + later - s->head_passes;
         uint32_t busy = now ? now : 1;
         if (busy > s->head_cost)
@@ -380,7 +382,7 @@ static void read_later(sm *s, const work *k) {
 bool cyc_l1_lines(sm *s, const work *k) {
     cycle *c = s->c;
     orr_coalesced *x = &s->head;
-    uint64_t when = s->lsu_busy_from + c->l1_latency;
+    uint64_t when = s->lsu_busy_from + s->lsu_late + c->l1_latency;
     for (; s->head_line < x->lines; s->head_line++) {
         orr_line_access l = x->line[s->head_line];
         uint64_t t = when + s->head_line * s->head_cost / x->lines,

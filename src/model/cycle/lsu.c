@@ -16,6 +16,19 @@ static void begin(sm *s, uint64_t t, uint32_t cost) {
     s->lsu_busy_from = start;
     s->lsu_free = start + cost;
     s->head_cost = cost;
+    s->lsu_late = 0;
+}
+
+// A warp's access with conflicts takes lsu.pass cycles for each pass, and its next one begins behind that;
+// the banks are free for others in between (H200: micro/rows, bank_* and pair: of one warp 64 cycles for 32
+// passes, of four warps 128, in one sub-core or in four).
+static void wait_for_way(sm *s, uint32_t w) {
+    uint64_t way = warp_of(s, w)->way;
+    s->lsu_late = way > s->lsu_busy_from ? way - s->lsu_busy_from : 0;
+}
+
+static void take_way(sm *s, uint32_t w, uint32_t passes) {
+    warp_of(s, w)->way = s->lsu_busy_from + s->lsu_late + passes * (uint32_t)s->c->gpu->lsu_pass;
 }
 
 // A sub-core hands over `lsu.width` bytes a cycle of addresses or data, beside the others. So one alone does
@@ -84,9 +97,6 @@ static orr_banked banks(sm *s, uint32_t inst, const orr_tinst *i, const queued *
     return r;
 }
 
-// What a store writes comes from its sub-core's queue again for each pass, in two cycles: with conflicts a
-// sub-core alone is half as fast as two (H200: micro/scheduler, queue_shared: 64 cycles for 32 passes of one
-// warp, 128 for those of four).
 static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uint64_t t) {
     cycle *c = s->c;
     int kind = kind_of(i);
@@ -100,18 +110,18 @@ static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uin
     passes *= each;
     s->n.shared_busy += passes;
     begin(s, t, passes);
+    wait_for_way(s, q->warp);
+    bool slow = c->gpu->lsu_pass && b.conflicts && kind != ORR_L1_ATOMIC;
+    if (slow) take_way(s, q->warp, passes);
     if (q->flight == NOBODY) {
         warp *w = warp_of(s, q->warp);
-        w->passed = s->lsu_free;
-        if (!c->gpu->lsu_own_queues || !b.conflicts) return;
-        uint64_t *way = &s->lsu_way[w->sched / c->lsu_scheds];
-        s->lsu_left = *way > s->lsu_busy_from ? *way : s->lsu_busy_from;
-        *way = s->lsu_left + 2 * passes;
-        if (w->passed < *way) w->passed = *way;
+        w->passed = slow && w->way > s->lsu_free ? w->way : s->lsu_free;
         return;
     }
     if (kind == ORR_L1_ATOMIC) passes += (uint32_t)c->gpu->shared_atomic * (each / c->pass_cycles);
-    s->flights.at[q->flight].floor = s->lsu_busy_from + passes - each + c->shared_latency;
+    uint32_t lag = passes - each;
+    if (slow) lag += b.conflicts * ((uint32_t)c->gpu->lsu_pass - 1);
+    s->flights.at[q->flight].floor = s->lsu_busy_from + s->lsu_late + lag + c->shared_latency;
     cyc_l1_land(s, q->flight, 0);
 }
 
@@ -213,14 +223,18 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
     s->n.l1_tags += s->head.lines;
     s->n.l1_busy += s->head_passes;
     begin(s, t, cost);
+    wait_for_way(s, q->warp);
+    s->head_now = s->head_passes;
     s->head_line = s->head_missed = 0;
     s->head_waits = 0;
     if (k.flight != NOBODY) {
-        s->flights.at[k.flight].floor = s->lsu_busy_from + lag + (k.local ? c->local_latency : c->l1_latency);
+        s->flights.at[k.flight].floor =
+            s->lsu_busy_from + s->lsu_late + lag + (k.local ? c->local_latency : c->l1_latency);
         s->flights.at[k.flight].open++; // until all lines have been looked up
     }
     if (!cyc_l1_lines(s, &k)) return false;
     s->head_order = 0;
+    if (c->gpu->lsu_pass && s->head_conflicts && s->head_now) take_way(s, q->warp, s->head_now);
     if (k.flight != NOBODY && !--s->flights.at[k.flight].open) cyc_l1_land(s, k.flight, 0);
     return true;
 }
@@ -233,9 +247,9 @@ static uint64_t room_of(const sm *s, uint32_t of) {
 
 static void started(sm *s, uint32_t place) {
     uint32_t of = place / s->c->lsu_places;
-    s->starts[place] = s->lsu_left > s->lsu_busy_from ? s->lsu_left : s->lsu_busy_from;
+    s->starts[place] = s->lsu_busy_from + s->lsu_late;
     if (s->starts[place] < s->lsu_handed) s->starts[place] = s->lsu_handed;
-    s->lsu_left = s->lsu_handed = 0;
+    s->lsu_handed = 0;
     uint64_t room = room_of(s, of);
     if (room < s->lsu_room[of])
         for (uint32_t n = 0; n < s->c->nsched; n++)
@@ -252,7 +266,7 @@ static uint64_t read_at(const sm *s, const orr_tinst *i) {
     int64_t cycles = stores ? g->lsu_read_store : g->lsu_read_load;
     if (stores && i->bytes > 4) cycles += (i->bytes / 4 - 1) * g->lsu_read_word;
     if (near) cycles -= g->lsu_read_word; // an address is one word there, not two
-    return s->lsu_busy_from + (uint64_t)(cycles > 1 ? cycles : 1);
+    return s->lsu_busy_from + s->lsu_late + (uint64_t)(cycles > 1 ? cycles : 1);
 }
 
 void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access,
@@ -284,7 +298,7 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
         cyc_warp_reads(s, w, i, read);
         if (!answered) {
             w->leaves = read + (uint64_t)s->c->gpu->lsu_drain;
-            w->at_l1 = s->lsu_busy_from;
+            w->at_l1 = s->lsu_busy_from + s->lsu_late;
         }
     }
 }
@@ -298,7 +312,7 @@ static void go_on(sm *s) {
         if (s->head_busy) {
             const orr_tinst *i = &s->c->program->insts[q->inst];
             work k = {i, q->inst, q->warp, q->flight, s->head_is_local};
-            if (s->lsu_busy_from < since) s->lsu_busy_from = since;
+            if (s->lsu_busy_from < since) s->lsu_busy_from = since, s->lsu_late = 0;
             if (s->lsu_free < since + 1) s->lsu_free = since + 1;
             if (k.flight != NOBODY) { // it looks again
                 flight *f = &s->flights.at[k.flight];

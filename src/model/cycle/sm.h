@@ -73,6 +73,7 @@ typedef struct warp {
     uint64_t at_l1;    // when its last store has begun at L1
     uint64_t leaves;   // when its last store has left the SM's queue: it does not end before
     uint64_t passed;   // when its last store to shared memory is done
+    uint64_t way;      // when its next access can begin, after one with conflicts
     uint32_t reducing; // reductions that have not been heard of; only where a fence waits for them
     uint64_t worked;   // to L2 and back for its last atomic; 0: there was a fence since
     uint64_t fenced;   // a fence waits for them, and takes until then at least; 0: none
@@ -242,11 +243,11 @@ typedef struct sm {
     uint64_t *collector_free; // [sub-core][collector]
     // load/store unit and L1
     orr_cache l1;
-    uint64_t lsu_free;             // L1 and shared memory take the next instruction
-    uint64_t out_free;             // lines that loads have waited for have been read out
-    uint64_t lsu_room[MAX_SCHED];  // its queue has room; one for the SM, or one for each sub-core
-    uint64_t lsu_way[MAX_SCHED];   // stores of that queue with conflicts: the next one
-    uint64_t lsu_left;             // when the one at hand leaves its queue, if not when it begins; else 0
+    uint64_t lsu_free;            // L1 and shared memory take the next instruction
+    uint64_t out_free;            // lines that loads have waited for have been read out
+    uint64_t lsu_room[MAX_SCHED]; // its queue has room; one for the SM, or one for each sub-core
+    uint64_t lsu_late; // how much later than L1 is free for it the one at hand comes: its warp's last had
+                       // conflicts
     uint64_t lsu_hands[MAX_SCHED]; // when a sub-core can hand over the next one (lsu.width)
     uint64_t lsu_handed;           // and has the one at hand; 0: long ago
     uint64_t *starts;              // ring of each queue: when the last ones left it
@@ -259,7 +260,9 @@ typedef struct sm {
     uint32_t head_missed; // of its lines
     uint64_t head_waits;  // bits of its lines: a load waits for them
     uint32_t head_passes; // over the banks
-    bool head_apart;      // a load whose lanes are not side by side
+    uint32_t head_now;    // of them those that do not wait for lines
+    bool head_conflicts;
+    bool head_apart; // a load whose lanes are not side by side
     bool head_is_local;
     orr_access head_access;
     uint8_t head_order;         // ORDER_*
