@@ -184,27 +184,29 @@ static void test_conflicts_take_longer(void **state) {
     }
 }
 
-// Eight lines that a load waits for are read out when they have come, three at a time (l1.burst): all on one
-// bank that is 3 + 3 + 2 passes, on different banks 1 + 1 + 1. Two loads that wait for the same lines are
-// read out one after the other.
+// Lines that a load waits for are read out when they have come, those together that were looked up together
+// (l1.folded), and a cycle besides. Lines 0 to 3 have tags in four banks, 4 to 7 too: all words on one bank
+// that is 4 + 4 passes, on different ones 1 + 1. The tags of lines 0 and 5 are in one bank: 1 + 1. Two loads
+// that wait for the same lines are read out one after the other.
 static void test_read_out_later(void **state) {
     (void)state;
-    static const char *const load[] = {"LDG R1 <- R2 @0 +128 m0xff", "LDG R1 <- R2 @0 +132 m0xff"};
-    for (int n = 0; n < 2; n++) {
-        uint64_t passes = n ? 3 : 8;
-        uint64_t at_once = cycles_warm(GPU("l1.words=yes", "l1.banks=4"), use_of(load[n]), 2048);
-        assert_int_equal(cycles_warm(GPU("l1.words=yes", "l1.banks=4", "l1.burst=3"), use_of(load[n]), 2048),
-                         at_once + passes);
-        kern *k = kern_new(1, 32);
-        more(k, "%s\n%s\nFFMA R3 <- R1 R4\nEXIT", load[n],
-             n ? "LDG R4 <- R2 @0 +132 m0xff" : "LDG R4 <- R2 @0 +128 m0xff");
-        assert_int_equal(cycles_warm(GPU("l1.words=yes", "l1.banks=4", "l1.burst=3"), k, 2048),
-                         at_once + 2 * passes);
-        // Three lines are one burst: as before.
-        k = use_of(n ? "LDG R1 <- R2 @0 +132 m7" : "LDG R1 <- R2 @0 +128 m7");
-        uint64_t three = cycles_warm(GPU("l1.words=yes", "l1.banks=4"), k, 2048);
-        k = use_of(n ? "LDG R1 <- R2 @0 +132 m7" : "LDG R1 <- R2 @0 +128 m7");
-        assert_int_equal(cycles_warm(GPU("l1.words=yes", "l1.banks=4", "l1.burst=3"), k, 2048), three);
+    static const struct {
+        const char *access;
+        uint64_t passes;
+    } cases[] = {{"@0 +128 m0xff", 8}, {"@0 +132 m0xff", 2}, {"@0 +132 m3", 1}, {"@0 +644 m3", 2}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        for (uint64_t loads = 1; loads <= 2; loads++) {
+            uint64_t took[2];
+            for (int folded = 0; folded < 2; folded++) {
+                kern *k = kern_new(1, 32);
+                for (uint64_t l = 0; l < loads; l++)
+                    more(k, "LDG R%d <- R2 %s\n", (int)(4 + l), cases[n].access);
+                more(k, "FFMA R3 <- R4 R%d\nEXIT", (int)(3 + loads));
+                took[folded] = cycles_warm(
+                    GPU("l1.words=yes", "l1.banks=4", folded ? "l1.folded=yes" : "l1.folded=no"), k, 2048);
+            }
+            assert_int_equal(took[1], took[0] + loads * (cases[n].passes + 1));
+        }
     }
 }
 

@@ -30,6 +30,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->inflight = 0;
     w->landed = w->stored = w->leaves = w->fenced = w->worked = w->passed = w->way = 0;
     w->reducing = 0;
+    w->come_first = NOBODY;
     w->restored = 0;
     w->at_l1 = 0;
     w->fetched = 0;

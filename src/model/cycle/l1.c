@@ -59,14 +59,8 @@ uint32_t cyc_l1_flight(sm *s, const warp *w, uint32_t inst) {
     return f;
 }
 
-void cyc_l1_land(sm *s, uint32_t f, uint64_t ready) {
-    flight *x = &s->flights.at[f];
-    if (ready < x->floor) ready = x->floor;
-    if (x->passes) { // its lines have come, and are read out (read_later)
-        if (ready < s->out_free) ready = s->out_free;
-        if (s->lsu_free > ready) s->lsu_free += x->passes;
-        s->out_free = ready += x->passes;
-    }
+static void landed(sm *s, uint32_t f, uint64_t ready) {
+    const flight *x = &s->flights.at[f];
     s->n.loads++;
     s->n.load_latency += ready - x->issued;
     uint32_t inst = x->inst, w = x->warp;
@@ -75,12 +69,108 @@ void cyc_l1_land(sm *s, uint32_t f, uint64_t ready) {
     cyc_warp_complete(s, warp_of(s, w), inst, ready, group);
 }
 
+// Loads whose lines have come are read out one after the other, the warps in turn: of warps that wait for
+// many loads each, all have their first ones before one has its last (H200: micro/walk, 8 warps with 16 loads
+// each: a load's data come as much later than those of the one before as eight take).
+static void read_at(sm *s, uint64_t when) {
+    s->reading = true;
+    cyc_sm_arrive(s, when * ORR_TICKS, READS, 0);
+}
+
+static void queue_warp(sm *s, uint32_t w) {
+    if (s->turn_first == NOBODY)
+        s->turn_first = w;
+    else
+        warp_of(s, s->turn_last)->next_turn = w;
+    s->turn_last = w;
+    warp_of(s, w)->next_turn = NOBODY;
+}
+
+static void queue_flight(sm *s, uint32_t f) {
+    flight *x = &s->flights.at[f];
+    warp *w = warp_of(s, x->warp);
+    x->next = NOBODY;
+    if (w->come_first == NOBODY) {
+        w->come_first = f;
+        queue_warp(s, x->warp);
+    } else {
+        s->flights.at[w->come_last].next = f;
+    }
+    w->come_last = f;
+}
+
+static uint32_t next_flight(sm *s) {
+    uint32_t id = s->turn_first, f = warp_of(s, id)->come_first;
+    s->turn_first = warp_of(s, id)->next_turn;
+    warp_of(s, id)->come_first = s->flights.at[f].next;
+    if (warp_of(s, id)->come_first != NOBODY) queue_warp(s, id);
+    return f;
+}
+
+// Passes of accesses that need no line, from now on: they are spread evenly over the time until the last of
+// them.
+static uint64_t banks_work(sm *s) {
+    if (s->now > s->banks_seen) {
+        uint64_t span = s->banks_until > s->banks_seen ? s->banks_until - s->banks_seen : 0;
+        uint64_t past = s->now - s->banks_seen;
+        s->banks_work = past < span ? s->banks_work - s->banks_work * past / span : 0;
+        s->banks_seen = s->now;
+    }
+    return s->banks_work;
+}
+
+// A load is read out while others leave the banks alone: what needs no line goes first (H200: loads that hit
+// take as long while seven warps' loads are read out, but for what they wait before they begin).
+void cyc_l1_read(sm *s) {
+    if (s->out_free > s->now) { // others have been at the banks meanwhile
+        read_at(s, s->out_free);
+        return;
+    }
+    uint32_t f = next_flight(s);
+    uint64_t passes = s->flights.at[f].passes, t = s->now, work = banks_work(s), theirs = 0;
+    uint64_t span = s->banks_until > t ? s->banks_until - t : 0;
+    if (work && span) {
+        uint64_t together = work < span ? passes * span / (span - work) : span;
+        theirs = together < span ? work * together / span : work;
+    }
+    s->out_free = t + passes + theirs;
+    s->banks_work = work - theirs;
+    s->banks_seen = s->out_free;
+    s->reading = false;
+    if (s->turn_first != NOBODY) read_at(s, s->out_free);
+    landed(s, f, s->out_free);
+}
+
+void cyc_l1_come(sm *s, uint32_t f) {
+    queue_flight(s, f);
+    if (!s->reading) read_at(s, s->now > s->out_free ? s->now : s->out_free);
+}
+
+void cyc_l1_land(sm *s, uint32_t f, uint64_t ready) {
+    flight *x = &s->flights.at[f];
+    if (ready < x->floor) ready = x->floor;
+    if (!x->passes) {
+        landed(s, f, ready);
+        return;
+    }
+    x->floor = ready;
+    if (ready > s->now)
+        cyc_sm_arrive(s, ready * ORR_TICKS, LANDS | f, 0);
+    else
+        cyc_l1_come(s, f);
+}
+
 static void wait_for(sm *s, uint32_t m, uint32_t f) {
     if (f == NOBODY) return;
     uint32_t n = take_node(s);
-    s->nodes.at[n] = (node){f, s->misses.at[m].waiters};
-    s->misses.at[m].waiters = n;
-    s->misses.at[m].nwaiters++;
+    miss *x = &s->misses.at[m];
+    s->nodes.at[n] = (node){f, NOBODY};
+    if (x->waiters == NOBODY)
+        x->waiters = n;
+    else
+        s->nodes.at[x->last].next = n;
+    x->last = n;
+    x->nwaiters++;
     s->flights.at[f].open++;
 }
 
@@ -279,12 +369,32 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
 }
 
 // ---- an instruction at the head of the queue
+// Which of four banks a line's tag is in (l1.folded): lines of one bank are looked up one after the other.
+// H200: l1tex__t_set_conflicts of pairs of lines that differ in one or two bits of their number, up to bit
+// 19, and of 32 lanes 1 to 512 lines apart: as many lookups as there are lines on the fullest bank
+// (docs/tuning.md).
+static uint32_t tag_bank(uint64_t line) {
+    return (uint32_t)(orr_popc64(line & 0xb7ab5) & 1) | (uint32_t)(orr_popc64(line & 0xed5da) & 1) << 1;
+}
+
+// Cycles to look up the lines of an access.
+static uint32_t lookups(sm *s, const orr_coalesced *x, bool local) {
+    uint32_t banks = s->c->lsu_banks, on[4] = {0}, most = 0;
+    if (!s->c->gpu->l1_folded || local || x->lines > 64) return (x->lines + banks - 1) / banks;
+    for (uint32_t n = 0; n < x->lines; n++) {
+        uint32_t b = tag_bank(x->line[n].line);
+        s->head_turn[n] = (uint8_t)on[b]++;
+        if (on[b] > most) most = on[b];
+    }
+    return most;
+}
+
 // How long L1 is busy with it where its banks are those of shared memory (l1.words): the words on the
 // busiest bank, and l1.banks lines looked up a cycle.
 // *lag: how much later than an access of one pass the last word comes. A conflict is found out in the pass
 // before, so that it takes longer than the pass.
 static uint32_t word_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, bool local, uint32_t *lag) {
-    uint32_t banks = s->c->lsu_banks, tags = (x->lines + banks - 1) / banks, least = 1, most;
+    uint32_t tags = lookups(s, x, local), least = 1, most;
     if (i->flags & ORR_TF_STORE) least = (uint32_t)s->c->gpu->l1_store;
     uint32_t lanes = (uint32_t)orr_popc(s->head_access.mask), packed = (lanes * i->bytes + 127) / 128;
     if (local || x->lines <= packed)
@@ -346,36 +456,37 @@ static uint32_t passes_of(sm *s, uint64_t lines, uint32_t bytes) {
     return part.mask ? orr_bank_conflicts(&part, bytes, ORR_BANKS_LOAD).passes : 0;
 }
 
-// Lines that a load waits for, more than l1.burst of them and not side by side, are read out when the last
-// one is there, so many at a time: two words on different banks go in one pass only if they are read
-// together. Lines are looked up, and misses sent, while others are read out; what hits waits for its turn.
+// Lines that a load waits for are read out when the last one is there, those together that were looked up
+// together: two words on different banks go in one pass only then, and each load takes a cycle besides. Lines
+// are looked up, and misses sent, while others are read out.
 static void read_later(sm *s, const work *k) {
-    uint32_t burst = (uint32_t)s->c->gpu->l1_burst, lines = s->head.lines, now = 1;
-    if (!burst || k->flight == NOBODY || !s->head_apart) return;
-    flight *f = &s->flights.at[k->flight];
-    if ((uint32_t)orr_popc64(s->head_waits) > burst) {
-        uint64_t there = (lines < 64 ? (1ull << lines) - 1 : UINT64_MAX) & ~s->head_waits;
-        uint32_t later = 0;
-        now = there ? passes_of(s, there, k->i->bytes) : 0;
-        for (uint64_t left = s->head_waits; left;) {
-            uint64_t some = 0;
-            for (uint32_t n = 0; n < burst && left; n++, left &= left - 1) some |= left & -left;
-            later += passes_of(s, some, k->i->bytes);
-        }
-        f->passes = (uint16_t)later;
-        s->head_now = now;
-        s->n.l1_busy += (uint64_t)now + later - s->head_passes;
-        uint32_t busy = now ? now : 1;
-        if (busy > s->head_cost)
-            s->lsu_free += busy - s->head_cost;
-        else if (s->lsu_free >= s->lsu_busy_from + s->head_cost) // not one that looks again
-            s->lsu_free -= s->head_cost - busy;
-        s->head_cost = busy + later;
+    if (!s->c->gpu->l1_folded || k->flight == NOBODY || !s->head_apart || !s->head_waits) return;
+    uint32_t lines = s->head.lines, later = 0, lookups = 0;
+    for (uint32_t n = 0; n < lines; n++)
+        if (s->head_turn[n] >= lookups) lookups = s->head_turn[n] + 1u;
+    for (uint32_t turn = 0; turn < lookups; turn++) {
+        uint64_t some = 0;
+        for (uint64_t left = s->head_waits; left; left &= left - 1)
+            if (s->head_turn[__builtin_ctzll(left)] == turn) some |= left & -left;
+        if (some) later += passes_of(s, some, k->i->bytes);
     }
-    if (now && s->out_free > s->lsu_busy_from) {
-        s->lsu_free += s->out_free - s->lsu_busy_from;
-        f->floor += s->out_free - s->lsu_busy_from;
-    }
+    uint64_t there = (lines < 64 ? (1ull << lines) - 1 : UINT64_MAX) & ~s->head_waits;
+    uint32_t now = there ? passes_of(s, there, k->i->bytes) : 0, busy = now > lookups ? now : lookups;
+    s->flights.at[k->flight].passes = (uint16_t)(later + 1);
+    s->head_now = now;
+    s->n.l1_busy += (uint64_t)now + later - s->head_passes;
+    if (busy < s->head_cost && s->lsu_free >= s->lsu_busy_from + s->head_cost) // not one that looks again
+        s->lsu_free -= s->head_cost - busy;
+    s->head_cost = busy;
+}
+
+// The passes of what is at hand, which what is read out waits for.
+static void use_banks(sm *s) {
+    if (!s->head_now) return;
+    uint64_t start = s->lsu_busy_from;
+    s->banks_work = banks_work(s) + s->head_now;
+    if (s->banks_until < start + s->head_now) s->banks_until = start + s->head_now;
+    if (s->out_free > start) s->out_free += s->head_now;
 }
 
 // Goes on with the head's lines, from `now` on. False: L1 is full.
@@ -408,6 +519,7 @@ bool cyc_l1_lines(sm *s, const work *k) {
         }
     }
     read_later(s, k);
+    use_banks(s);
     uint64_t misses = s->head_missed ? c->miss_first + s->head_missed * c->miss_interval : 0;
     if (misses > s->head_cost) s->lsu_free += misses - s->head_cost;
     if (k->flight == NOBODY && !c->perfect) {

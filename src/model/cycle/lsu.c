@@ -347,6 +347,14 @@ void cyc_lsu_answer(sm *s, const arrival *a) {
         cyc_fence_due(s);
         return;
     }
+    if (a->token >> 30 == 1 && a->token < READS) {
+        cyc_l1_come(s, a->token - LANDS);
+        return;
+    }
+    if (a->token == READS) {
+        cyc_l1_read(s);
+        return;
+    }
     if ((a->token & ~3u) == STORED) {
         cyc_fence_heard(s, a->token & 1);
         if (a->token & 2 && s->parts_out-- == (uint32_t)s->c->gpu->xbar_parts && s->queue_n) go_on_full(s);

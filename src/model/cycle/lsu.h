@@ -26,6 +26,8 @@ void cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet,
 // ---- l1.c
 uint32_t cyc_l1_flight(sm *s, const warp *w, uint32_t inst); // somebody will wait for what it loads
 void cyc_l1_land(sm *s, uint32_t f, uint64_t ready);
+void cyc_l1_come(sm *s, uint32_t f); // all lines of a load are there
+void cyc_l1_read(sm *s);             // the next load whose lines have come
 uint32_t cyc_l1_miss(sm *s, uint64_t line, uint8_t sectors, uint32_t f, uint32_t fills);
 void cyc_l1_count(sm *s, bool local, int kind, uint32_t all, uint32_t hit, uint32_t pending);
 uint32_t cyc_l1_cost(sm *s, const orr_tinst *i, bool local,

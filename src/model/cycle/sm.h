@@ -65,15 +65,17 @@ typedef struct warp {
     uint8_t throttle; // enum orr_stall while it is ready but its unit is not
     uint8_t waiting;  // at a barrier
     uint32_t mask;
-    uint32_t lanes;    // in mask
-    uint32_t block;    // index in sm->blocks
-    uint32_t inflight; // loads and copies it has not had an answer to, stores that wait for L1
-    uint64_t landed;   // when the last of the others is there
-    uint64_t stored;   // when its last store will have been heard of
-    uint64_t at_l1;    // when its last store has begun at L1
-    uint64_t leaves;   // when its last store has left the SM's queue: it does not end before
-    uint64_t passed;   // when its last store to shared memory is done
-    uint64_t way;      // when its next access can begin, after one with conflicts
+    uint32_t lanes;                 // in mask
+    uint32_t block;                 // index in sm->blocks
+    uint32_t inflight;              // loads and copies it has not had an answer to, stores that wait for L1
+    uint64_t landed;                // when the last of the others is there
+    uint64_t stored;                // when its last store will have been heard of
+    uint64_t at_l1;                 // when its last store has begun at L1
+    uint64_t leaves;                // when its last store has left the SM's queue: it does not end before
+    uint64_t passed;                // when its last store to shared memory is done
+    uint64_t way;                   // when its next access can begin, after one with conflicts
+    uint32_t come_first, come_last; // flights whose lines have come, to be read out
+    uint32_t next_turn;             // the warp whose turn is after its own
     uint32_t reducing; // reductions that have not been heard of; only where a fence waits for them
     uint64_t worked;   // to L2 and back for its last atomic; 0: there was a fence since
     uint64_t fenced;   // a fence waits for them, and takes until then at least; 0: none
@@ -176,9 +178,9 @@ typedef struct flight {     // a memory instruction that is waited for
 
 typedef struct miss { // a request for sectors of a line, on its way
     uint64_t line;
-    uint32_t waiters; // list of nodes
-    uint32_t older;   // the next miss on the same line, or in the free list
-    uint32_t fills;   // line of L1 that its data go to, if it is still there; ORR_NO_LINE: they do not
+    uint32_t waiters, last; // list of nodes, in the order of coming
+    uint32_t older;         // the next miss on the same line, or in the free list
+    uint32_t fills;         // line of L1 that its data go to, if it is still there; ORR_NO_LINE: they do not
     uint16_t nwaiters;
     uint8_t sectors;
 } miss;
@@ -243,8 +245,11 @@ typedef struct sm {
     uint64_t *collector_free; // [sub-core][collector]
     // load/store unit and L1
     orr_cache l1;
-    uint64_t lsu_free;            // L1 and shared memory take the next instruction
-    uint64_t out_free;            // lines that loads have waited for have been read out
+    uint64_t lsu_free;                            // L1 and shared memory take the next instruction
+    uint64_t banks_work, banks_seen, banks_until; // passes that need no line: from when to when they are
+    uint64_t out_free;                            // lines that loads have waited for have been read out
+    uint32_t turn_first, turn_last;               // warps with loads whose lines have come, in turn
+    bool reading;                                 // one of them is due
     uint64_t lsu_room[MAX_SCHED]; // its queue has room; one for the SM, or one for each sub-core
     uint64_t lsu_late; // how much later than L1 is free for it the one at hand comes: its warp's last had
                        // conflicts
@@ -262,7 +267,8 @@ typedef struct sm {
     uint32_t head_passes; // over the banks
     uint32_t head_now;    // of them those that do not wait for lines
     bool head_conflicts;
-    bool head_apart; // a load whose lanes are not side by side
+    uint8_t head_turn[64]; // in which lookup each of its lines is found, where it has no more of them
+    bool head_apart;       // a load whose lanes are not side by side
     bool head_is_local;
     orr_access head_access;
     uint8_t head_order;         // ORDER_*
@@ -414,6 +420,8 @@ static inline uint32_t told_token(const warp *w) {
 
 #define STORED (TOLD - 4) // a store's answer, its epoch, and 2 if it is of part of a sector
 #define FENCED (TOLD - 5) // a round of fences is due
+#define LANDS  (1u << 30) // all lines of a load are there: its flight
+#define READS  (TOLD - 6) // the next load whose lines have come is read out
 
 static inline uint32_t warp_id(const warp *w) { return (uint32_t)w->sched * MAX_WARPS + w->slot; }
 static inline warp *warp_of(const sm *s, uint32_t id) {
