@@ -461,17 +461,16 @@ static uint32_t passes_of(sm *s, uint64_t lines, uint32_t bytes) {
 // are looked up, and misses sent, while others are read out.
 static void read_later(sm *s, const work *k) {
     if (!s->c->gpu->l1_folded || k->flight == NOBODY || !s->head_apart || !s->head_waits) return;
-    uint32_t lines = s->head.lines, later = 0, lookups = 0;
-    for (uint32_t n = 0; n < lines; n++)
-        if (s->head_turn[n] >= lookups) lookups = s->head_turn[n] + 1u;
-    for (uint32_t turn = 0; turn < lookups; turn++) {
-        uint64_t some = 0;
-        for (uint64_t left = s->head_waits; left; left &= left - 1)
-            if (s->head_turn[__builtin_ctzll(left)] == turn) some |= left & -left;
-        if (some) later += passes_of(s, some, k->i->bytes);
+    uint64_t together[64]; // lines that it waits for, by their lookups
+    uint32_t lines = s->head.lines, later = 0, turns = 0;
+    for (uint32_t n = 0; n < lines; n++) {
+        while (turns <= s->head_turn[n]) together[turns++] = 0;
+        together[s->head_turn[n]] |= s->head_waits & 1ull << n;
     }
+    for (uint32_t turn = 0; turn < turns; turn++)
+        if (together[turn]) later += passes_of(s, together[turn], k->i->bytes);
     uint64_t there = (lines < 64 ? (1ull << lines) - 1 : UINT64_MAX) & ~s->head_waits;
-    uint32_t now = there ? passes_of(s, there, k->i->bytes) : 0, busy = now > lookups ? now : lookups;
+    uint32_t now = there ? passes_of(s, there, k->i->bytes) : 0, busy = now > turns ? now : turns;
     s->flights.at[k->flight].passes = (uint16_t)(later + 1);
     s->head_now = now;
     s->n.l1_busy += (uint64_t)now + later - s->head_passes;
