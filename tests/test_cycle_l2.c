@@ -354,6 +354,48 @@ static void test_store_open(void **state) {
     }
 }
 
+// The same with a load in between, and 100 cycles to wait: with xbar.load_closes it makes the first store
+// leave if that was its instruction's only line, but not if it was halves of two.
+static void test_store_load(void **state) {
+    (void)state;
+    static const struct {
+        const char *closes, *where;
+        uint64_t sectors;
+    } cases[] = {{"xbar.load_closes=no", "@0 m65535", 2},
+                 {"xbar.load_closes=yes", "@0 m65535", 4},
+                 {"xbar.load_closes=yes", "@64", 4}};
+    for (size_t n = 0; n < 3; n++) {
+        kern *k = kern_new(1, 32);
+        more(k, "STG <- R2 R3 %s\nLDG R1 <- R2 @1024\nSTG <- R2 R3 %s\nEXIT", cases[n].where, cases[n].where);
+        ran x = run_on(GPU("xbar.join=yes", "xbar.stores=8", "xbar.open=100", cases[n].closes), k);
+        assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
+// Four sub-cores with a warp each, which stores twice to half of a line of its own, two sectors; L1 takes 10
+// cycles for a store, and one waits 45 for another. When the sub-cores are served in turn the second stores
+// come 40 cycles behind the first, and are joined. Else the first sub-core of the first cycle is the last of
+// the second: its stores are 70 cycles apart, the others' 30.
+static void test_store_turn(void **state) {
+    (void)state;
+    static const struct {
+        const char *turn;
+        uint64_t sectors;
+    } cases[] = {{"lsu.in_turn=yes", 4 * 2}, {"lsu.in_turn=no", 5 * 2}};
+    for (size_t n = 0; n < 2; n++) {
+        kern *k = kern_of(1, 128, "STG <- R2 R3 @0 v128 m65535\nSTG <- R2 R3 @0 v128 m65535\nEXIT");
+        ran x = run_on(GPU("core.subcores=4", "core.schedulers=4", "unit.lsu.count=1", "unit.lsu.queue=16",
+                           "l1.words=yes", "l1.store=10", "xbar.join=yes", "xbar.stores=8", "xbar.open=45",
+                           cases[n].turn),
+                       k);
+        assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
 // Halves of three lines, two sectors each, are stored in turn, three times, and wait 100 cycles for others.
 // With room for three they are joined; with room for two each makes the oldest leave, which is the one that
 // is stored to next.
@@ -511,7 +553,8 @@ int main(void) {
         cmocka_unit_test(test_frfcfs),         cmocka_unit_test(test_atomics),
         cmocka_unit_test(test_atomic_words),   cmocka_unit_test(test_l2_stores),
         cmocka_unit_test(test_store_room),     cmocka_unit_test(test_l2_unasked),
-        cmocka_unit_test(test_store_open),     cmocka_unit_test(test_store_makes_way),
+        cmocka_unit_test(test_store_open),     cmocka_unit_test(test_store_load),
+        cmocka_unit_test(test_store_turn),     cmocka_unit_test(test_store_makes_way),
         cmocka_unit_test(test_store_parts),    cmocka_unit_test(test_l2_written_back),
         cmocka_unit_test(test_l2_store_hits),  cmocka_unit_test(test_launches),
         cmocka_unit_test(test_waiting_blocks),

@@ -485,6 +485,29 @@ static void store_turns(void **state) {
     bench_free(b);
 }
 
+// The other half waits for 25 cycles instead: its store, which is there at 110, for that at 100 until 125,
+// for that at 120 until 145, but not for longer than until 135. This half's next one waits for 40 then. And
+// at 300, where no other has been for 40 cycles, nobody waits.
+static void store_turns_far(void **state) {
+    (void)state;
+    const char *sets[COUNT(two_halves) + 4] = {"l2.store_turn=40", "l2.store_far=25", "l2.store_mask=2",
+                                               "l2.fill=0"};
+    memcpy(sets + 4, two_halves, sizeof two_halves);
+    bench *b = bench_of(sets);
+    uint64_t near = 0;
+    while (orr_memsys_side_of(b->m, near) != 0) near++;
+    orr_request r[] = {storing(90, near, 0, 4),  storing(100, near, 4, 8), storing(120, near, 4, 8),
+                       storing(140, near, 4, 8), storing(280, near, 0, 4), storing(400, near, 4, 8)};
+    for (size_t i = 0; i < COUNT(r); i++) {
+        r[i].sm = i == 0 || i == 4 ? 16 : 0;
+        r[i].told = true;
+    }
+    go(b, r, COUNT(r));
+    static const uint32_t at[] = {135 + 20, 100, 120, 175, 300 + 20, 400};
+    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
+    bench_free(b);
+}
+
 // A word's port takes 2 x 2 cycles, that of two sectors 2 x 3: stores to lines of their own are done at 0, 4
 // and 10, and the load between the last two, which is no store, at 5.
 static void store_ports(void **state) {
@@ -884,37 +907,22 @@ static void fills(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fills),
-        cmocka_unit_test(hits),
-        cmocka_unit_test(order),
-        cmocka_unit_test(behind),
-        cmocka_unit_test(wide_port),
-        cmocka_unit_test(misses),
-        cmocka_unit_test(merging),
-        cmocka_unit_test(miss_limit),
-        cmocka_unit_test(validate),
-        cmocka_unit_test(fetch),
-        cmocka_unit_test(evictions),
-        cmocka_unit_test(store_stream),
-        cmocka_unit_test(atomics),
-        cmocka_unit_test(atomics_write),
-        cmocka_unit_test(larger_sectors),
-        cmocka_unit_test(clocks),
-        cmocka_unit_test(copies),
-        cmocka_unit_test(store_turns),
-        cmocka_unit_test(store_ports),
-        cmocka_unit_test(restart),
-        cmocka_unit_test(partitions),
-        cmocka_unit_test(halves),
-        cmocka_unit_test(halves_any_windows),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(stored_again),
-        cmocka_unit_test(partial_lines),
-        cmocka_unit_test(worked_on),
-        cmocka_unit_test(switched),
-        cmocka_unit_test(atomic_queue),
-        cmocka_unit_test(any_windows),
-        cmocka_unit_test(odd_machines),
+        cmocka_unit_test(fills),           cmocka_unit_test(hits),
+        cmocka_unit_test(order),           cmocka_unit_test(behind),
+        cmocka_unit_test(wide_port),       cmocka_unit_test(misses),
+        cmocka_unit_test(merging),         cmocka_unit_test(miss_limit),
+        cmocka_unit_test(validate),        cmocka_unit_test(fetch),
+        cmocka_unit_test(evictions),       cmocka_unit_test(store_stream),
+        cmocka_unit_test(atomics),         cmocka_unit_test(atomics_write),
+        cmocka_unit_test(larger_sectors),  cmocka_unit_test(clocks),
+        cmocka_unit_test(copies),          cmocka_unit_test(store_turns),
+        cmocka_unit_test(store_turns_far), cmocka_unit_test(store_ports),
+        cmocka_unit_test(restart),         cmocka_unit_test(partitions),
+        cmocka_unit_test(halves),          cmocka_unit_test(halves_any_windows),
+        cmocka_unit_test(refused),         cmocka_unit_test(stored_again),
+        cmocka_unit_test(partial_lines),   cmocka_unit_test(worked_on),
+        cmocka_unit_test(switched),        cmocka_unit_test(atomic_queue),
+        cmocka_unit_test(any_windows),     cmocka_unit_test(odd_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -514,14 +514,18 @@ static uint64_t after_data(const orr_l2 *p, const orr_l2_slice *s, uint64_t t) {
 
 // When a store that is its lane's first from `t` on is done: a line that the other half has stored to has to
 // wait, those of this half until the other has not stored there for l2.store_turn, those of the other half
-// for no longer than that. So where both store to a line all the time, the other half goes first.
+// for l2.store_far and no longer. So where both store to a line all the time, the other half goes first. Were
+// both times the same, each could wait for the other at every store: this half in front of one line, the
+// other in front of the next.
 static uint64_t line_at(const orr_l2 *p, const orr_l2_slice *s, const orr_request *r, uint64_t t) {
     const orr_l2_stored *last = &s->stored[r->line % ORR_L2_TURNS];
     t = after_data(p, s, t);
     if (last->line != r->line || last->until <= t) return t;
     if (!p->c->write_turn) return last->until;
     if (last->far == r->far) return t;
-    return r->far && last->until > t + p->c->write_turn ? t + p->c->write_turn : last->until;
+    if (!r->far) return last->until;
+    uint64_t until = last->until - p->c->write_turn + p->c->write_far;
+    return until <= t ? t : until > t + p->c->write_far ? t + p->c->write_far : until;
 }
 
 // A store of part of a sector; it waits for its line behind the port, and not in front of it.

@@ -37,6 +37,7 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->part_fill = (uint64_t)llround(cycle * g->l2_partial_fill);
     c->write_again = (uint64_t)llround(cycle * g->l2_store_again);
     c->write_turn = g->l2_copies ? (uint64_t)llround(cycle * g->l2_store_turn) : 0;
+    c->write_far = g->l2_store_far > 0 ? (uint64_t)llround(cycle * g->l2_store_far) : c->write_turn;
     c->write_queue = (uint32_t)g->l2_store_queue;
     c->parts = c->fetch ? 0 : (uint32_t)((g->l2_partial_lines + g->l2_slices - 1) / g->l2_slices);
     c->atomic_again = (uint64_t)llround(cycle * g->l2_atomic_again);

@@ -48,6 +48,7 @@ typedef struct orr_request {
     bool cold;          // for the sender: nobody has asked for its translation yet
     uint32_t partition; // for the sender, who has to know where it goes
     uint32_t open;      // and for how many ticks it waits to be joined by others
+    bool single;        // and whether a load that leaves behind it ends that
     uint32_t order, norder; // for the sender too: what it must not overtake
 } orr_request;
 

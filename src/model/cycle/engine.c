@@ -521,7 +521,9 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->send_free = s->receive_free = s->sent = 0;
     memset(s->stores, 0, sizeof s->stores);
     memset(s->left, 0, sizeof s->left);
-    s->store_in = s->next_left = 0;
+    s->store_in = s->next_left = s->single = 0;
+    s->lsu_turn = 0;
+    s->turn_until = 0;
     s->cold = false;
     s->parts_out = s->storing[0] = s->storing[1] = s->epoch = s->fence_epoch = s->fencing = 0;
     s->epoch_until = NEVER;

@@ -67,6 +67,28 @@ bool cyc_port_counts(const sm *s, uint8_t sectors, const uint64_t bytes[2]) {
     return false;
 }
 
+// Stores that wait at the port are joined by those that follow to the same line (xbar.join).
+static uint32_t *store_place(sm *s, uint64_t line) { return &s->stores[line * 0x9e3779b97f4a7c15u >> 56]; }
+
+static void leave_now(orr_request *r, uint64_t now) { // it does not wait for others to join it any more
+    if (!r->open || r->time <= now) return;
+    r->time = r->time - r->open > now ? r->time - r->open : now;
+    r->open = 0;
+}
+
+// A load goes by: of the stores that wait to be joined those leave that were an instruction's only line
+// (xbar.load_closes).
+static void close_single(sm *s, uint64_t now) {
+    for (size_t i = s->single - 1; i < s->out.n; i++) {
+        orr_request *r = &s->out.at[i];
+        if (!r->single) continue;
+        uint32_t *place = store_place(s, r->line);
+        if (*place == i + 1) *place = 0; // nobody joins it any more
+        leave_now(r, now);
+    }
+    s->single = 0;
+}
+
 // A packet of `bytes` leaves at `when` at the earliest; requests to a slice that is far behind wait at the
 // SM's port, and with them all that come after. How far behind is an estimate of the window before, so none
 // waits longer than a window.
@@ -104,6 +126,7 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
         if (orr_memsys_side_of(c->mem, r.line) != (int)orr_half_of_sm(s->id, c->gpcs))
             s->sent += c->far_ticks;
     }
+    if (r.kind == ORR_REQ_READ && s->single) close_single(s, when * ORR_TICKS + c->request_ticks);
     *ORR_PUSH(&s->out) = r;
     // a port that is behind holds up L1
     uint64_t held = s->send_free / ORR_TICKS;
@@ -113,9 +136,6 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
 }
 
 #define OPEN_LINES 8 // H200: up to so many lines it was measured how long they stay
-
-// Stores that wait at the port are joined by those that follow to the same line (xbar.join).
-static uint32_t *store_place(sm *s, uint64_t line) { return &s->stores[line * 0x9e3779b97f4a7c15u >> 56]; }
 
 static bool join_store(sm *s, const orr_request *r, uint64_t t, uint64_t open) {
     uint32_t at = *store_place(s, r->line);
@@ -140,12 +160,7 @@ static bool join_store(sm *s, const orr_request *r, uint64_t t, uint64_t open) {
 // A fence does not wait for others to come: what is open leaves.
 void cyc_port_close(sm *s) {
     uint64_t now = s->now * ORR_TICKS + s->c->request_ticks;
-    for (size_t i = 0; i < s->out.n; i++) {
-        orr_request *r = &s->out.at[i];
-        if (!r->open || r->time <= now) continue;
-        r->time = r->time - r->open > now ? r->time - r->open : now;
-        r->open = 0;
-    }
+    for (size_t i = 0; i < s->out.n; i++) leave_now(&s->out.at[i], now);
 }
 
 // The oldest of the lines that wait makes way for another one: it leaves as soon as the port allows. When?
@@ -175,6 +190,10 @@ void cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet,
     }
     cyc_port_send(s, *r, (t + ORR_TICKS - 1) / ORR_TICKS, packet);
     *store_place(s, r->line) = (uint32_t)s->out.n;
+    if (lines == 1 && s->c->gpu->xbar_load_closes) {
+        s->out.at[s->out.n - 1].single = true;
+        if (!s->single) s->single = (uint32_t)s->out.n;
+    }
     uint64_t left = s->send_free - packet * s->c->request_byte, open = t + stays;
     bool whole = (r->bytes[0] & r->bytes[1]) == UINT64_MAX;
     if (left < open && !whole) { // it stays for those that come soon after
@@ -200,6 +219,7 @@ void cyc_port_handed_over(sm *s, uint64_t until) {
         *store_place(s, s->out.at[n - 1].line) = (uint32_t)n;
     }
     s->out.n = n;
+    s->single = n && s->c->gpu->xbar_load_closes;
 }
 
 // A slice's data take so long to a GPC: some slices are near, others further (l2.spread), evenly.

@@ -294,6 +294,10 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
             s->damaged = true;
         }
         cyc_lsu_issue(s, w, i, inst, &at, lost); // the latencies of memory count from issue
+        if (c->gpu->lsu_in_turn && i->space != ORR_SPACE_SHARED) {
+            s->lsu_turn = w->sched + 1u < c->nsched ? w->sched + 1u : 0;
+            s->turn_until = s->lsu_free;
+        }
         break;
     }
     case ORR_TK_BRANCH:
@@ -477,6 +481,16 @@ uint64_t cyc_sm_next(const sm *s) {
     return t;
 }
 
+// Whose turn it is to go first at what the schedulers share: each cycle another's, or, with lsu.in_turn, as
+// long as L1 has accesses in line, who is behind the one that was served last. So the second store of one
+// sub-core is as far behind the first as those of the others take (H200: micro/flags, two warps of each of
+// four sub-cores store to a line of the sub-core's own: all of them are joined, which stores 12 cycles apart
+// are not).
+static uint32_t first_of(const sm *s, uint32_t nsched) {
+    if (s->turn_until > s->now) return s->lsu_turn;
+    return nsched ? (uint32_t)s->now % nsched : 0;
+}
+
 void cyc_sm_run(sm *s, uint64_t until) {
     uint32_t nsched = s->c->nsched;
     while (!s->damaged && !s->starved) {
@@ -489,8 +503,7 @@ void cyc_sm_run(sm *s, uint64_t until) {
             arrival a = pop(s);
             cyc_lsu_answer(s, &a);
         }
-        uint32_t n =
-            nsched ? (uint32_t)s->now % nsched : 0; // whose turn it is to go first at what they share
+        uint32_t n = first_of(s, nsched);
         for (uint32_t k = 0; k < nsched; k++, n = n + 1 < nsched ? n + 1 : 0) {
             sched *q = &s->sched[n];
             if (q->wake > s->now) continue;

@@ -300,6 +300,9 @@ typedef struct sm {
     struct {
         uint64_t time, line;
     } left[256];         // the last xbar.stores of them, a ring: when the port lets them leave (ticks)
+    uint32_t single;     // the first in `out`, + 1, that a load may close (xbar.load_closes); 0: none
+    uint32_t lsu_turn;   // the scheduler behind the one whose access to L1 was the last (lsu.in_turn)
+    uint64_t turn_until; // and how long L1 has work for it
     uint64_t store_in;   // ticks: when the last of them had a place there
     uint32_t next_left;  // the oldest
     partly written[128]; // the last ones, by line
