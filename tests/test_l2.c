@@ -448,6 +448,35 @@ static void halves(void **state) {
     bench_free(b);
 }
 
+// A half that stores to its own line tells the other one, which has stored to it or read it since: of SM 0's
+// five stores the second, the fourth and the fifth.
+static void halves_told(void **state) {
+    (void)state;
+    bench *b = bench_of(two_halves);
+    uint64_t line = 0;
+    while (orr_memsys_side_of(b->m, line) != 0) line++;
+    orr_request r[] = {
+        storing(0, line, 0, 32),    // SM 0
+        storing(1000, line, 0, 32), // SM 16
+        storing(2000, line, 0, 32), // SM 0: 16 is told
+        storing(3000, line, 0, 32), // SM 0
+        reading(4000, line, 1),     // SM 16
+        storing(5000, line, 0, 32), // SM 0: 16 is told that its copy is old
+        storing(6000, line, 0, 32), // SM 16
+        storing(7000, line, 0, 32), // SM 16
+        reading(8000, line, 1),     // SM 0
+        storing(9000, line, 0, 32), // SM 0: 16 is told, once
+    };
+    for (size_t i = 0; i < COUNT(r); i++) r[i].sm = i == 1 || i == 4 || i == 6 || i == 7 ? 16 : 0;
+    go(b, r, COUNT(r));
+    assert_int_equal(b->s.told, 3);
+    assert_int_equal(b->s.far_write, 3);
+    // SM 0 has asked the only slice of its half for its own lines, SM 16 for those of the other
+    assert_int_equal(b->s.asked[0], 1);
+    assert_int_equal(b->s.asked[1], 1);
+    bench_free(b);
+}
+
 // Words of one line that both halves store to. SM 0 is of its half, SM 16 of the other, 20 cycles away; a
 // word takes a port 2 x 2 cycles, and behind each port two stores wait for their line.
 static void store_turns(void **state) {
@@ -907,22 +936,39 @@ static void fills(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fills),           cmocka_unit_test(hits),
-        cmocka_unit_test(order),           cmocka_unit_test(behind),
-        cmocka_unit_test(wide_port),       cmocka_unit_test(misses),
-        cmocka_unit_test(merging),         cmocka_unit_test(miss_limit),
-        cmocka_unit_test(validate),        cmocka_unit_test(fetch),
-        cmocka_unit_test(evictions),       cmocka_unit_test(store_stream),
-        cmocka_unit_test(atomics),         cmocka_unit_test(atomics_write),
-        cmocka_unit_test(larger_sectors),  cmocka_unit_test(clocks),
-        cmocka_unit_test(copies),          cmocka_unit_test(store_turns),
-        cmocka_unit_test(store_turns_far), cmocka_unit_test(store_ports),
-        cmocka_unit_test(restart),         cmocka_unit_test(partitions),
-        cmocka_unit_test(halves),          cmocka_unit_test(halves_any_windows),
-        cmocka_unit_test(refused),         cmocka_unit_test(stored_again),
-        cmocka_unit_test(partial_lines),   cmocka_unit_test(worked_on),
-        cmocka_unit_test(switched),        cmocka_unit_test(atomic_queue),
-        cmocka_unit_test(any_windows),     cmocka_unit_test(odd_machines),
+        cmocka_unit_test(fills),
+        cmocka_unit_test(hits),
+        cmocka_unit_test(order),
+        cmocka_unit_test(behind),
+        cmocka_unit_test(wide_port),
+        cmocka_unit_test(misses),
+        cmocka_unit_test(merging),
+        cmocka_unit_test(miss_limit),
+        cmocka_unit_test(validate),
+        cmocka_unit_test(fetch),
+        cmocka_unit_test(evictions),
+        cmocka_unit_test(store_stream),
+        cmocka_unit_test(atomics),
+        cmocka_unit_test(atomics_write),
+        cmocka_unit_test(larger_sectors),
+        cmocka_unit_test(clocks),
+        cmocka_unit_test(copies),
+        cmocka_unit_test(store_turns),
+        cmocka_unit_test(store_turns_far),
+        cmocka_unit_test(store_ports),
+        cmocka_unit_test(restart),
+        cmocka_unit_test(partitions),
+        cmocka_unit_test(halves),
+        cmocka_unit_test(halves_told),
+        cmocka_unit_test(halves_any_windows),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(stored_again),
+        cmocka_unit_test(partial_lines),
+        cmocka_unit_test(worked_on),
+        cmocka_unit_test(switched),
+        cmocka_unit_test(atomic_queue),
+        cmocka_unit_test(any_windows),
+        cmocka_unit_test(odd_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static void met(void **state) {
     assert_int_equal(b->s.joined, 2 + 2 + 3 + 1);
     assert_int_equal(b->s.read[ORR_FROM_GLOBAL], 2 + 2 + 2 + 1 + 1 + 1);
     assert_int_equal(b->s.dram_read, 1);
-    assert_int_equal(b->s.asked, 2); // one slice, by two SMs
+    assert_int_equal(b->s.asked[0] + b->s.asked[1], 2); // one slice, by two SMs
     bench_free(b);
 }
 

@@ -48,7 +48,7 @@ static bench *bench_new(void) {
         "dram.trc=40",         "l2.bandwidth=2000", "l2.slices=20",        "l1.bandwidth=128",
         "xbar.request=32",     "xbar.reply=64",     "core.schedulers=4",   "core.issue=1",
         "limit.sm_warps=64",   "shared.banks=32",   "shared.bank_bytes=4", "dram.latency=600",
-        "launch.code=0",       "launch.barriers=0", "l2.far_told=0"};
+        "launch.code=0",       "launch.barriers=0", "launch.reads=0",      "launch.writes=0"};
     bench *b = calloc(1, sizeof *b);
     orr_err e = {0};
     b->gpu = orr_gpu_load(ORRERY_SOURCE_DIR "/gpus/h200.conf", sets, sizeof sets / sizeof sets[0], &e);
@@ -200,13 +200,20 @@ static void counters(void **state) {
     near(c[ORR_C_DRAM_PCT], 100 * 12800 / (1e12 * 11e-6));
     near(c[ORR_C_STALLED_LONG], 16 * SM_CYCLES - 1000);
     // Code: 8 GPCs read 40 sectors and 8 for its 64 bytes, 48 of them from the other half, all found;
-    // barriers, 100 and one to each half for each of 30 slices.
+    // barriers, 100 and one to each of 10 slices for lines of their half and three for each of 20; 5 read and
+    // 7 written for the launch itself, and 11 of which a half tells the other.
+    double written = c[ORR_C_L2_WRITE];
     b->gpu->launch_code = 40;
     b->gpu->launch_barriers = 100;
-    raw->mem.asked = 30;
+    b->gpu->launch_reads = 5;
+    b->gpu->launch_writes = 7;
+    raw->mem.asked[0] = 10;
+    raw->mem.asked[1] = 20;
+    raw->mem.told = 11;
     orr_cycle_counters(b->gpu, l, c);
-    near(c[ORR_C_L2_READ], 400 + 8 * 48 + 48);
-    near(c[ORR_C_L2_SECTORS], 500 + 8 * 48 + 48 + 100 + 2 * 30);
+    near(c[ORR_C_L2_READ], 400 + 8 * 48 + 48 + 5);
+    near(c[ORR_C_L2_WRITE], written + 7);
+    near(c[ORR_C_L2_SECTORS], 500 + 8 * 48 + 48 + 100 + 10 + 3 * 20 + 5 + 7 + 11);
     near(c[ORR_C_PER_ISSUE_LONG], (16.0 * SM_CYCLES - 1000) / 1000);
     near(c[ORR_C_PER_ISSUE_ISSUED], 1);
     assert_true(isnan(c[ORR_C_BRANCHES_DIVERGENT])); // a model of time does not look for it

@@ -13,7 +13,8 @@
 
 // What a launch itself asks L2 for is in the counters and has no time.
 static char *run(const char *workload, const char *gpu, int threads) {
-    static const char *const sets[] = {"launch.code=0", "launch.barriers=0", "l2.far_told=0"};
+    static const char *const sets[] = {"launch.code=0", "launch.barriers=0", "launch.reads=0",
+                                       "launch.writes=0"};
     orr_err e = {0};
     orr_run_options o = {.gpu = gpu,
                          .model = "cycle",
@@ -21,7 +22,7 @@ static char *run(const char *workload, const char *gpu, int threads) {
                          .threads = threads,
                          .lines = true,
                          .sets = sets,
-                         .nsets = 3};
+                         .nsets = 4};
     char *json = orr_run(workload, &o, ORR_JSON, &e);
     if (!json) fail_msg("%s on %s: %s", workload, gpu, e.text);
     return json;

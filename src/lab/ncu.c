@@ -57,6 +57,19 @@ const char *orr_ncu_find(orr_arena *a, orr_err *e) {
 static const char *const timing_metrics[] = {"gpc__cycles_elapsed.max", "gpu__time_duration.sum",
                                              "sm__cycles_active.avg", "gpc__cycles_elapsed.avg.per_second"};
 
+// What L2 was asked for, in one pass, too: where a kernel takes several, the profiler saves and restores
+// memory and L2 counts that as well (docs/counters.md, What L2's counters hold).
+static const char *const l2_metrics[] = {
+    "lts__t_sectors.sum",
+    "lts__t_sectors_op_read.sum",
+    "lts__t_sectors_op_write.sum",
+    "lts__t_sectors_op_red.sum",
+    "lts__t_sectors_op_atom.sum",
+    "lts__t_sectors_srcunit_tex_op_read.sum",
+    "lts__t_sectors_srcunit_tex_op_write.sum",
+    "lts__t_sectors_srcunit_ltcfabric.sum", // between the two halves of L2
+};
+
 // What the table of counters does not have, or has as made of others.
 static const char *const also[] = {
     "gpc__cycles_elapsed.max",
@@ -65,7 +78,6 @@ static const char *const also[] = {
     "lts__cycles_elapsed.avg.per_second",  // L2's
     "dram__cycles_elapsed.avg.per_second", // memory's
     "sm__warps_active.avg.pct_of_peak_sustained_active",
-    "lts__t_sectors_srcunit_ltcfabric.sum", // between the two halves of L2
     "launch__occupancy_limit_blocks",
     "launch__occupancy_limit_registers",
     "launch__occupancy_limit_shared_mem",
@@ -85,6 +97,16 @@ static bool is_measured(const char *name) {
     return (n > 4 && !strcmp(name + n - 4, ".sum")) || strstr(name, "_per_issue_active.ratio");
 }
 
+bool orr_ncu_of_l2(const char *name) {
+    for (size_t k = 0; k < sizeof l2_metrics / sizeof *l2_metrics; k++)
+        if (!strcmp(name, l2_metrics[k])) return true;
+    return false;
+}
+
+void orr_ncu_l2(orr_names *names) {
+    for (size_t k = 0; k < sizeof l2_metrics / sizeof *l2_metrics; k++) *ORR_PUSH(names) = l2_metrics[k];
+}
+
 void orr_ncu_metrics(orr_names *names, bool timing) {
     if (timing) {
         for (size_t k = 0; k < sizeof timing_metrics / sizeof *timing_metrics; k++)
@@ -93,7 +115,8 @@ void orr_ncu_metrics(orr_names *names, bool timing) {
     }
     for (size_t k = 0; k < sizeof also / sizeof *also; k++) *ORR_PUSH(names) = also[k];
     for (int k = 0; k < ORR_COUNTERS; k++)
-        if (is_measured(orr_counters[k].name)) *ORR_PUSH(names) = orr_counters[k].name;
+        if (is_measured(orr_counters[k].name) && !orr_ncu_of_l2(orr_counters[k].name))
+            *ORR_PUSH(names) = orr_counters[k].name;
 }
 
 static bool has(const orr_names *names, const char *name) {

@@ -27,6 +27,7 @@ typedef struct orr_cache_line {
 } orr_cache_line;
 #define ORR_LINE_PARTIAL 2
 #define ORR_LINE_COPIED  4 // set by who keeps a copy elsewhere
+#define ORR_LINE_PASSED  8 // L2: the other half has stored to it since this one has
 
 typedef struct orr_cache {
     orr_cache_line *line; // sets x ways

@@ -400,7 +400,11 @@ static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
 
     orr_cache_touch(c, i);
     orr_cache_line *l = &c->line[i];
+    // A half that stores to a line of its own tells the other one if that has read it, or stored to it, since
+    // this one last did (H200: two SMs that store to 32 lines in turn, lts sectors of ltcfabric).
+    if (!r->far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED)) p->stats.told++;
     drop_copy(p, slice, l, t);
+    l->used = r->far ? l->used | ORR_LINE_PASSED : l->used & (uint8_t)~ORR_LINE_PASSED;
     p->stats.write_present[r->from] += (uint64_t)orr_popc(r->sectors & (here | l->dirty));
     l->dirty |= r->sectors;
     l->valid |= whole;
@@ -503,7 +507,6 @@ static void passes(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) 
         p->stats.atomic += n;
         p->stats.atomic_hit += n;
     }
-    p->stats.far_stores += r->kind != ORR_REQ_ATOMIC;
     pass_on(p, slice, r, t);
 }
 

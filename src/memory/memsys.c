@@ -458,11 +458,11 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
         sum->far_atomic += s->far_atomic;
         sum->far_hit += s->far_hit;
         sum->far_requests += s->far_requests;
-        sum->far_stores += s->far_stores;
+        sum->told += s->told;
         sum->joined += s->joined;
         for (uint32_t k = 0; k < p->slices; k++)
             for (uint32_t w = 0; w < 2 * p->words; w++)
-                sum->asked += (uint64_t)orr_popc64(p->slice[k].asked[w % 2][w / 2]);
+                sum->asked[w % 2] += (uint64_t)orr_popc64(p->slice[k].asked[w % 2][w / 2]);
         if (s->last > sum->last) sum->last = s->last;
         for (uint32_t k = 0; k < p->channels; k++) {
             const orr_dram *d = &p->channel[k];

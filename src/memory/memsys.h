@@ -88,10 +88,10 @@ typedef struct orr_memsys_stats { // sums over partitions; sectors unless said o
     // above
     uint64_t far_read, far_write, far_atomic, far_hit; // hit: of reads and atomics
     uint64_t far_requests;                             // lookups for reads and atomics
-    uint64_t far_stores;                               // stores and reductions that were passed on
-    uint64_t asked;  // of each slice: SMs that have asked it for something; summed over slices
-    uint64_t joined; // answered with another load, without a lookup (l2.merge)
-    uint64_t last;   // ticks: when the last thing happened
+    uint64_t told;                                     // stores of which a half told the other
+    uint64_t asked[2]; // of each slice: SMs that have asked it for a line of its half, of the other; summed
+    uint64_t joined;   // answered with another load, without a lookup (l2.merge)
+    uint64_t last;     // ticks: when the last thing happened
 } orr_memsys_stats;
 
 // SMs that follow each other are those of a GPC, in the order in which a grid's first blocks go to them: an

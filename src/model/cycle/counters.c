@@ -152,10 +152,12 @@ static void count_shared(const orr_gpu *g, const orr_sm_counts *s, double *c) {
 
 // What L2 is asked for besides by the SMs' own accesses. A launch makes each GPC read the kernel's code, by
 // 256 bytes, and constants; half of it is kept in either half of L2, which reads the rest from the other.
-// When it ends, an SM sends a barrier to every slice that it has asked for something, which passes it on to
-// the other half; and halves tell each other of stores.
+// When it ends, an SM sends a barrier to every slice that it has asked for something, which for lines of the
+// other half is two more there (H200: 32 lines of one 4 KB, on eight slices, 8 barriers where the SM is near
+// and 24 where it is far); and halves tell each other of stores. And a launch reads and writes something
+// itself.
 typedef struct unasked {
-    double code, far_code, barriers, told;
+    double code, far_code, barriers, told, reads, writes;
 } unasked;
 
 static unasked count_unasked(const orr_gpu *g, const orr_memsys_stats *m, const orr_kernel *k) {
@@ -166,8 +168,10 @@ static unasked count_unasked(const orr_gpu *g, const orr_memsys_stats *m, const 
         if (!g->l2_copies) u.far_code = 0;
     }
     if (g->launch_barriers > 0)
-        u.barriers = (double)g->launch_barriers + (double)m->asked * (g->l2_copies ? 2 : 1);
-    u.told = round((double)m->far_stores * g->l2_far_told);
+        u.barriers = (double)g->launch_barriers + (double)m->asked[0] + (double)m->asked[1] * 3;
+    u.told = (double)m->told;
+    u.reads = (double)g->launch_reads;
+    u.writes = (double)g->launch_writes;
     return u;
 }
 
@@ -181,16 +185,17 @@ static void count_l2(const orr_gpu *g, const orr_memsys_stats *m, const orr_kern
     writes += m->far_write;
     hits += m->far_hit + m->far_write;
     unasked u = count_unasked(g, m, k);
-    c[ORR_C_L2_REQUESTS] = (double)m->requests + (u.code + u.far_code) / 4 + u.barriers + u.told;
+    c[ORR_C_L2_REQUESTS] =
+        (double)m->requests + (u.code + u.far_code) / 4 + u.barriers + u.told + u.reads + u.writes;
     uint64_t atomics = m->atomic + m->far_atomic;
-    double looked_up = (double)(reads + writes + atomics) + u.code + u.far_code;
+    double looked_up = (double)(reads + writes + atomics) + u.code + u.far_code + u.reads + u.writes;
     c[ORR_C_L2_SECTORS] = looked_up + u.barriers + u.told;
-    c[ORR_C_L2_HIT] = (double)hits + u.code;
+    c[ORR_C_L2_HIT] = (double)hits + u.code + u.writes;
     // What is fetched with a sector that missed counts as missed, though nobody looked it up (H200: of pairs
     // whose one sector was asked for, and then the other, 2 missed and 1 hit).
     c[ORR_C_L2_MISS] = looked_up - c[ORR_C_L2_HIT] + (double)sum(m->read_along, ORR_FROMS);
-    c[ORR_C_L2_READ] = (double)reads + u.code + u.far_code;
-    c[ORR_C_L2_WRITE] = (double)writes;
+    c[ORR_C_L2_READ] = (double)reads + u.code + u.far_code + u.reads;
+    c[ORR_C_L2_WRITE] = (double)writes + u.writes;
     c[ORR_C_L2_RED] = round((double)atomics * reductions);
     c[ORR_C_L2_ATOM] = (double)atomics - c[ORR_C_L2_RED];
     const int tex = ORR_FROM_LOCAL + 1; // global and local come through L1
