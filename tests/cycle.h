@@ -10,8 +10,9 @@
 //
 //   WHERE of a memory instruction, in the order it is worked out: address; +n: more for each lane (4); wN:
 //   for each warp of the grid; bN: for each thread block; vN: for each warp of its block; iN: for each round
-//   of its code block; mMASK: the lanes that take part. 4 bytes a lane, or 8 or 16 when the name ends in .64
-//   or .128; .CG does not look in L1, nor does .STRONG, which others may be looking at.
+//   of its code block; mMASK: the lanes that take part; kN: the stream says that it looks after N writes to
+//   its word. 4 bytes a lane, or 8 or 16 when the name ends in .64 or .128; .CG does not look in L1, nor does
+//   .STRONG, which others may be looking at.
 //
 //   CONTROL, which makes the kernel one with control bits: stall N, yield, wbar B, rbar B, wait MASK, reuse
 //   MASK.
@@ -138,7 +139,8 @@ static inline orr_gpu *gpu_named(const char *name, const char *set) {
 // ---- kernels ---------------------------------------------------------------------------------------
 typedef struct where {
     uint64_t base, lane, warp, tb, inner, round;
-    uint32_t mask;
+    uint32_t mask, version;
+    bool versioned;
 } where;
 
 typedef struct piece { // a code block: when it is run
@@ -220,6 +222,7 @@ static inline void kern_memory(orr_inst *i, const char *name) {
     i->vec = strstr(name, ".128") ? 4 : strstr(name, ".64") ? 2 : 1;
     i->cache = strstr(name, ".CG") ? ORR_CACHE_CG : ORR_CACHE_CA;
     if (strstr(name, ".STRONG")) i->mods |= ORR_M_VOLATILE;
+    if (strstr(name, ".POPC")) i->mods |= ORR_M_COUNTS;
 }
 
 static inline where kern_where(const char **at) {
@@ -235,6 +238,7 @@ static inline where kern_where(const char **at) {
         case 'v': w.inner = v; break;
         case 'i': w.round = v; break;
         case 'm': w.mask = (uint32_t)v; break;
+        case 'k': w.version = (uint32_t)v, w.versioned = true; break;
         default: fail_msg("address: what is '%c'?", what);
         }
     }
@@ -391,10 +395,14 @@ static inline void stream_warp(const kern *k, uint64_t tb, uint32_t w, uint32_t 
             for (uint32_t n = k->blocks.at[b].first; n < k->blocks.at[b].first + k->blocks.at[b].count; n++) {
                 if (!orr_inst_traced(&k->insts.at[n])) continue;
                 const where *a = &k->wheres.at[n];
-                uint64_t addr[32],
-                    at = a->base + a->warp * (tb * nwarps + w) + a->tb * tb + a->inner * w + a->round * round;
-                for (uint64_t lane = 0; lane < 32; lane++) addr[lane] = at + a->lane * lane;
-                orr_trace_put_access(t, a->mask & p->mask, addr);
+                orr_access access = {.versioned = a->versioned};
+                uint64_t at =
+                    a->base + a->warp * (tb * nwarps + w) + a->tb * tb + a->inner * w + a->round * round;
+                for (uint64_t lane = 0; lane < 32; lane++) {
+                    access.addr[lane] = at + a->lane * lane;
+                    access.version[lane] = a->version;
+                }
+                orr_trace_put_as_read(t, a->mask & p->mask, &access);
             }
         }
     }

@@ -125,6 +125,16 @@ static void local_memory(void **state) {
     orr_coalesce_local(&a, 4, &c);
     assert_int_equal(c.sectors, 32);
     assert_int_equal(c.lines, 32);
+    uint64_t bytes[2];
+    for (uint32_t line = 0; line < 32; line++) { // and in it the word at its own place
+        orr_local_bytes(&a, 4, line, bytes);
+        assert_true(bytes[line / 16] == 0xfull << line % 16 * 4 && bytes[1 - line / 16] == 0);
+    }
+    a = strided(2, 0, 0x80000001); // bytes 2 to 5 of two lanes: half of a word of each row
+    orr_local_bytes(&a, 4, 0, bytes);
+    assert_true(bytes[0] == 0xc && bytes[1] == 0xcull << 60);
+    orr_local_bytes(&a, 4, 1, bytes);
+    assert_true(bytes[0] == 0x3 && bytes[1] == 0x3ull << 60);
     a = strided(3, 64, ALL); // misaligned and wide: nine rows a lane
     orr_coalesce_local(&a, 32, &c);
     assert_int_equal(c.lines, ORR_LINES_MAX);

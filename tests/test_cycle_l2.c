@@ -521,11 +521,13 @@ static void test_launches(void **state) {
 // stores to when it has had an answer from memory, at 501. The looks that reach L2 up to 400 cycles after the
 // first come too early; the one at 600 finds it: 600 + 202. The other way round nobody waits: streams are of
 // blocks in grid order, so that block 0 cannot have seen what block 1 stored. Then the store ends last: it is
-// heard of 200 cycles after 501. A word that nobody stores to is not waited for.
-static uint64_t waiting(int store, int load, const char *where, int threads) {
+// heard of 200 cycles after 501. A word that nobody stores to is not waited for. Where the stream says how
+// many writes a look came after, that counts, and not the grid: block 0 waits for block 1, or block 1 for
+// nobody.
+static uint64_t waiting(int store, int load, const char *where, const char *seen, int threads) {
     kern *k = kern_new(2, 32);
     more(k, "block tb %d\nLDG R1 <- R2 @1048576 +0\nSTG.STRONG <- R3 R1 @%s +0 m1\n", store, where);
-    more(k, "block tb %d\nLDG.STRONG R4 <- R5 @0 +0 m1\nFFMA R6 <- R4\nblock\nEXIT", load);
+    more(k, "block tb %d\nLDG.STRONG R4 <- R5 @0 +0 m1 %s\nFFMA R6 <- R4\nblock\nEXIT", load, seen);
     ran x = {.g = GPU("sm.count=2", "dram.latency=500")};
     warm(&x, 0, 4096);
     launch(&x, k, threads);
@@ -538,9 +540,12 @@ static uint64_t waiting(int store, int load, const char *where, int threads) {
 static void test_waiting_blocks(void **state) {
     (void)state;
     for (int threads = 1; threads <= 3; threads++) {
-        assert_int_equal(waiting(0, 1, "0", threads), 802);
-        assert_in_range(waiting(1, 0, "0", threads), 700, 702);
-        assert_in_range(waiting(0, 1, "512", threads), 700, 702);
+        assert_int_equal(waiting(0, 1, "0", "", threads), 802);
+        assert_in_range(waiting(1, 0, "0", "", threads), 700, 702);
+        assert_in_range(waiting(0, 1, "512", "", threads), 700, 702);
+        assert_int_equal(waiting(0, 1, "0", "k1", threads), 802);
+        assert_int_equal(waiting(1, 0, "0", "k1", threads), 802);
+        assert_in_range(waiting(0, 1, "0", "k0", threads), 700, 702);
     }
 }
 

@@ -59,6 +59,9 @@ static void test_shared_wide(void **state) {
     // Atomics of all lanes on one word are done one after the other; a load of one word by all is a
     // broadcast.
     assert_int_equal(cycles_of(GPU(), use_of("ATOMS R1 <- R2 @0 +0")), 20 + 31 + 2);
+    // Those that count are done together where they meet, and after each other on words of one bank.
+    assert_int_equal(cycles_of(GPU(), use_of("ATOMS.POPC.INC R1 <- R2 @0 +0")), 20 + 2);
+    assert_int_equal(cycles_of(GPU(), use_of("ATOMS.POPC.INC R1 <- R2 @0 +128")), 20 + 31 + 2);
 }
 
 // Banks that deliver 2 bytes a cycle take two cycles for a pass. Without a conflict a load takes

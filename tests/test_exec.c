@@ -466,6 +466,41 @@ static void streams_do_not_depend_on_threads(void **state) {
     close_bench(&b);
 }
 
+// Two blocks of a thread each that meet twice: each adds 1 and looks until it finds 2, then 4. Block 0 looks
+// and gives way. Block 1 finds 2, and block 0, which waits, looks too before block 1 goes on and adds again.
+// Block 0 finds 2, nobody waits, it adds, finds 3 and gives way; block 1 adds, finds 4, and block 0 does,
+// too.
+static void looks_have_versions(void **state) {
+    (void)state;
+    bench b;
+    open_bench(&b,
+               KERNEL("", "mov.u32 %r5,0;\nAGAIN: add.u32 %r5,%r5,2; atom.global.add.u32 %r6,[%rd1],1;\n"
+                          "L: ld.volatile.global.u32 %r1,[%rd1]; setp.lt.u32 %p1,%r1,%r5; @%p1 bra L;\n"
+                          "setp.lt.u32 %p2,%r5,4; @%p2 bra AGAIN; add.s64 %rd3,%rd3,64;\n"),
+               "k", 2, 1, 32);
+    static const uint32_t found[2][8] = {{1, 2, 3, 4}, {2, 4}}, times[2] = {4, 2};
+    orr_source *s = orr_exec_source(&b.launch, NULL, &b.err);
+    orr_tb tb;
+    for (uint32_t n = 0; n < 2; n++) {
+        assert_int_equal(s->next(s, &tb, &b.err), 1);
+        orr_trace t = orr_trace_open(tb.warps[0]);
+        const orr_kernel *k = b.launch.kernel;
+        uint32_t block, mask, looks = 0;
+        while (orr_trace_block(&t, k->nblocks, &block, &mask) > 0)
+            for (uint32_t i = 0; i < k->blocks[block].count; i++) {
+                const orr_inst *in = &k->insts[k->blocks[block].first + i];
+                orr_access a;
+                if (!orr_inst_traced(in)) continue;
+                assert_true(orr_trace_access(&t, &a));
+                assert_int_equal(a.versioned, in->op == ORR_OP_LD);
+                if (a.versioned) assert_int_equal(a.version[0], found[n][looks++]);
+            }
+        assert_int_equal(looks, times[n]);
+    }
+    s->close(s);
+    close_bench(&b);
+}
+
 static void a_stream_says_what_happened(void **state) {
     (void)state;
     bench b;
@@ -552,6 +587,7 @@ int main(void) {
         cmocka_unit_test(a_fault_ends_endless_blocks),
         cmocka_unit_test(streams_do_not_depend_on_threads),
         cmocka_unit_test(a_stream_says_what_happened),
+        cmocka_unit_test(looks_have_versions),
         cmocka_unit_test(printing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -295,6 +295,15 @@ static void test_memory(void **s) {
         }
     assert_int_equal(count(x.p, "LDG.E.128"), 1);
     done(&x);
+    // Lanes that add 1 to words of shared memory are counted, if nobody reads what was there.
+    x = lower_body(
+        "atom.shared.add.u32 %r1, [sm], 1; atom.shared.inc.u32 %r2, [sm+4], -1; red.shared.add.u32 [sm+8], "
+        "1; "
+        "red.shared.add.u32 [sm+12], 2; atom.shared.add.u32 %r3, [sm+16], 1; st.global.u32 [%b], %r3;",
+        "h200");
+    assert_int_equal(count(x.p, "ATOMS.POPC.INC.32"), 3);
+    assert_int_equal(count(x.p, "ATOMS"), 5); // with those
+    done(&x);
     // A fence for the GPU: Volta and later wait for errors and drop what is in L1.
     x = lower_body("membar.gl; st.global.u32 [%b], %n;", "v100");
     assert_int_equal(count(x.p, "MEMBAR") + count(x.p, "ERRBAR") + count(x.p, "CCTL"), 3);

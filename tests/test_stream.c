@@ -19,6 +19,7 @@ static void trace_round_trip(void **state) {
         enum { EVENTS = 40 };
         uint32_t block[EVENTS], mask[EVENTS], amask[EVENTS];
         uint64_t addr[EVENTS][32];
+        orr_access sent[EVENTS] = {0};
         orr_trace_out out = {0};
         for (int i = 0; i < EVENTS; i++) {
             block[i] = (uint32_t)(rig_random(&s) >> (32 + rig_random(&s) % 32)) & 0x7fffffff;
@@ -27,10 +28,18 @@ static void trace_round_trip(void **state) {
             rig_addresses(&s, addr[i]);
             size_t before = out.n;
             orr_trace_put_block(&out, block[i], mask[i]);
-            orr_trace_put_access(&out, amask[i], addr[i]);
+            sent[i].versioned = rig_random(&s) % 2;
+            memcpy(sent[i].addr, addr[i], sizeof addr[i]);
+            bool same = true; // what is looked at by all lanes has one version
+            for (uint32_t m = amask[i]; m; m &= m - 1)
+                same &= addr[i][orr_ffs(m)] == addr[i][orr_ffs(amask[i])];
+            for (int l = 0; l < 32; l++)
+                sent[i].version[l] =
+                    same ? (uint32_t)round : (uint32_t)(rig_random(&s) >> (rig_random(&s) % 64));
+            orr_trace_put_as_read(&out, amask[i], &sent[i]);
             assert_true(out.n - before <= 2 * ORR_TRACE_MAX_EVENT);
         }
-        orr_trace t = orr_trace_open((orr_warp_trace){out.bytes, out.n});
+        orr_trace t = orr_trace_open((orr_warp_trace){out.bytes, out.n}), skips = t;
         for (int i = 0; i < EVENTS; i++) {
             uint32_t b, m;
             orr_access a;
@@ -38,9 +47,15 @@ static void trace_round_trip(void **state) {
             assert_int_equal(b, block[i]);
             assert_int_equal(m, mask[i]);
             assert_true(orr_trace_access(&t, &a));
+            assert_int_equal(orr_trace_block(&skips, 0x80000000u, &b, &m), 1);
+            assert_true(orr_trace_skip(&skips) && skips.at == t.at);
             assert_int_equal(a.mask, amask[i]);
-            for (int l = 0; l < 32; l++)
-                if (a.mask >> l & 1) assert_true(a.addr[l] == addr[i][l]);
+            assert_int_equal(a.versioned, sent[i].versioned && a.mask);
+            for (int l = 0; l < 32; l++) {
+                if (!(a.mask >> l & 1)) continue;
+                assert_true(a.addr[l] == addr[i][l]);
+                if (a.versioned) assert_int_equal(a.version[l], sent[i].version[l]);
+            }
         }
         uint32_t b, m;
         assert_int_equal(orr_trace_block(&t, 0x80000000u, &b, &m), 0);
@@ -75,6 +90,12 @@ static void trace_bytes(void **state) {
     static const uint8_t any[] = {1 << 4 | 3, 0x00, 0x10, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0x00, 0x01};
     assert_int_equal(out.n, sizeof any);
     assert_memory_equal(out.bytes, any, sizeof any);
+    out.n = 0;
+    orr_access looks = {.versioned = true, .addr = {0x1000, 0x1000, 0x1000}, .version = {300, 300, 300}};
+    orr_trace_put_as_read(&out, 7, &looks); // one for all
+    static const uint8_t versions[] = {64 | 1, 0x00, 0x10, 0, 0, 0, 0, 0, 0, 0xac, 0x02};
+    assert_int_equal(out.n, sizeof versions);
+    assert_memory_equal(out.bytes, versions, sizeof versions);
     free(out.bytes);
 }
 
@@ -110,7 +131,8 @@ static void trace_damaged(void **state) {
         {5, 5},    // no such form
         {5, 0x11}, // a size where none belongs
         {5, 0x03}, // no size where one does
-        {5, 0x41}, // bits that mean nothing
+        {5, 0x41}, // a version that is not there
+        {5, 0x81}, // a bit that means nothing
         {5, 0x1b}, // a mask of no lane follows
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

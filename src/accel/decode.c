@@ -112,6 +112,7 @@ static void memory_fields(orr_inst *i, mnemonic m) {
     if (!i->type) i->type = i->width == 1 ? ORR_T_B8 : i->width == 2 ? ORR_T_B16 : ORR_T_B32;
     bool strong = has(m, "STRONG") && (has(m, "GPU") || has(m, "SYS"));
     if (strong || has(m, "MMIO")) i->mods |= ORR_M_VOLATILE;
+    if (has(m, "POPC") && orr_ops[i->op].flags & ORR_F_ATOMIC) i->mods |= ORR_M_COUNTS;
     if (has(m, "CONSTANT") || has(m, "CI")) i->mods |= ORR_M_NC;
     if (has(m, "CG") || has(m, "BYPASS")) i->cache = ORR_CACHE_CG;
     if (has(m, "CV")) i->cache = ORR_CACHE_CV;

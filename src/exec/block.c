@@ -171,19 +171,34 @@ static void report_deadlock(tblock *tb) {
                  "deadlock: no thread of the block can run");
 }
 
+// A block that only looks waits, until a warp of it has found what it looked for. Then the others that wait
+// are to look before it goes on, and perhaps changes what they are looking at: at a barrier of the grid, all
+// see the same. True: there are such.
+bool orr_block_found(tblock *tb) {
+    tb->worker->waiting -= tb->waits;
+    tb->waits = false;
+    return tb->worker->waiting > 0;
+}
+
 int orr_block_run(tblock *tb) {
     const program *p = tb->prog;
-    for (;;) {
-        bool progress = false, yields = false, only_looks = true;
+    for (bool first = true;; first = false) {
+        bool progress = false, yields = false, only_looks = true, waits = false;
         for (uint32_t n = 0; n < p->nwarps; n++) {
             warp *w = &tb->warps[n];
             if (!w->live) continue;
+            if (!first && p->kernel->atomics && w->spinning && !w->found) { // it has looked: others first
+                progress = yields = waits = true;
+                continue;
+            }
             uint64_t before = w->insts;
+            w->spinning = false;
             int r = orr_warp_run(w);
             if (r == RUN_FAULT) return RUN_FAULT;
             progress |= w->insts != before;
             only_looks &= w->insts == before || (r == RUN_YIELDS && w->spinning);
             if (r == RUN_YIELDS) yields = true;
+            waits |= r == RUN_YIELDS && w->spinning && !w->found;
             if (r == RUN_DONE) {
                 tb->running--;
                 tb->rounds = 0;
@@ -201,6 +216,10 @@ int orr_block_run(tblock *tb) {
         }
         if (yields && (++tb->rounds >= ROUNDS || only_looks) && p->kernel->atomics) {
             tb->rounds = 0;
+            if (only_looks && waits && !tb->waits) {
+                tb->waits = true;
+                tb->worker->waiting++;
+            }
             return RUN_YIELDS;
         }
     }
@@ -289,6 +308,7 @@ void orr_block_finish(tblock *tb) {
         k->counts.thread_insts += tb->warps[n].thread_insts;
     }
     k->counts.blocks++;
+    orr_block_found(tb);
     tb->next = k->spare;
     k->spare = tb;
 }
@@ -322,4 +342,5 @@ void orr_worker_free(worker *k) {
         free_block(tb);
     }
     free(k->range);
+    orr_versions_free(k->versions);
 }

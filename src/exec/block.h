@@ -27,7 +27,10 @@ typedef struct xblock {     // a basic block, ready to run
     uint32_t count;         // instructions, `last` included
     bool polls;             // looks at what others may write: atomics, volatile accesses, sleep
     bool spins;             // of a loop that only looks (spin.c)
+    bool circles;           // a block of such a loop, with a look or without
+    bool finds;             // one of these, or the look in front of them: behind it a wait may be over
     bool locks;             // a loop that takes a lock
+    bool ordered;           // has accesses that versions.c counts
     int32_t next, ipdom;
     oper members; // of `waits`
 } xblock;
@@ -90,6 +93,7 @@ typedef struct tblock {
     warp *warps;
     uint32_t running; // warps not finished
     uint32_t rounds;  // of slices it has had since it last finished a warp
+    bool waits;       // all it did in its last turn was to look at what others write
     uint8_t *shared;
     uint8_t *local; // [thread][local_bytes]
     barrier bar[BARRIERS];
@@ -102,6 +106,8 @@ typedef struct tblock {
 
 // What running a warp or a block came to.
 enum { RUN_DONE, RUN_WAITS, RUN_YIELDS, RUN_FAULT };
+
+typedef struct versions versions;
 
 typedef struct worker { // one host thread's share
     program *prog;
@@ -116,8 +122,16 @@ typedef struct worker { // one host thread's share
     uint64_t fault_index;
     int fault;                   // ORR_FAULT_*
     uint64_t unobserved;         // blocks before this make no streams
+    versions *versions;          // NULL: looks have none
+    uint32_t waiting;            // blocks that wait
     atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;
+
+// versions.c: what ordered looks find
+versions *orr_versions_new(const program *p); // NULL: nobody waits
+void orr_versions_free(versions *v);
+bool orr_versions_in(const orr_kernel *k, uint32_t block); // has it ordered accesses?
+void orr_versions_note(versions *v, orr_trace_out *out, const program *p, uint32_t block, size_t from);
 
 bool orr_tally_samples(const orr_tally *t, uint64_t index);
 bool orr_tally_tell(const orr_tally *t, int n, tblock *tb,
@@ -126,6 +140,7 @@ void orr_worker_init(worker *k, program *p, bool streams);
 void orr_worker_free(worker *k);
 tblock *orr_block_start(worker *k, uint64_t index);
 int orr_block_run(tblock *tb);     // RUN_DONE, RUN_YIELDS or RUN_FAULT
+bool orr_block_found(tblock *tb);  // a warp has found what it looked for: shall others look first?
 void orr_block_finish(tblock *tb); // adds its counts, gives it back to the worker
 
 int orr_warp_run(warp *w);                            // core.c

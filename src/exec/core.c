@@ -21,7 +21,7 @@
 
 #define FIRST_SLICE   512 // blocks with a look at others that a fragment may run before those get a turn
 #define LEAST_SLICE   16
-#define SPIN_LOOKS    2    // of a loop that only looks (spin.c) in one turn
+#define SPIN_LOOKS    1    // of a loop that only looks (spin.c) in one turn
 #define SPIN_PATIENCE 64   // turns of such a loop before lanes that wait at joins are let through
 #define MAX_DEPTH     4096 // calls
 
@@ -570,7 +570,8 @@ int orr_warp_run(warp *w) {
     uint64_t most = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
     uint64_t limit = look_again(w, most);
     frag *f = choose(w, w->budget <= 0);
-    w->budget = w->slice;
+    if (!w->found) w->budget = w->slice;
+    w->found = false;
     while (f) {
         w->frag = f;
         set_banks(w, &w->frames[f->frame]);
@@ -589,9 +590,13 @@ int orr_warp_run(warp *w) {
             int32_t frame_was = f->frame;
             if (w->plan) count_block(w, f->pc, mask);
             if (w->trace) orr_trace_put_block(w->trace, f->pc, mask);
+            uint32_t block = f->pc;
+            size_t from = w->trace ? w->trace->n : 0;
             w->insts += x->count;
             w->thread_insts += (uint64_t)x->count * (uint32_t)orr_popc(mask);
             run_plain(w, x->first, x->end, mask);
+            if (x->ordered && w->trace && w->worker->versions && !w->tb->faulted)
+                orr_versions_note(w->worker->versions, w->trace, p, block, from);
             run_last(w, f, x);
             if (w->tb->faulted) return RUN_FAULT;
             if (w->insts > limit && limit < most) {
@@ -611,10 +616,18 @@ int orr_warp_run(warp *w) {
                 w->budget = 0;
                 return RUN_YIELDS;
             }
-            if (x->polls && (w->budget -= x->spins ? FIRST_SLICE / SPIN_LOOKS : 1) <= 0) {
+            // It has found what it waited for; others look before it goes on.
+            if (x->finds && f->state == FRAG_READY && !p->blocks[f->pc].circles && orr_block_found(w->tb)) {
+                w->spinning = w->found = true;
+                return RUN_YIELDS;
+            }
+            bool spins = x->spins ? p->blocks[f->pc].circles : x->locks && &p->blocks[f->pc] == x;
+            if (x->polls && (w->budget -= spins ? FIRST_SLICE / SPIN_LOOKS : 1) <= 0) {
                 if (too_long(w, x, mask)) return RUN_FAULT;
-                w->spinning = x->spins;
-                if (x->spins && ++w->spun % SPIN_PATIENCE) { // nobody is let through yet
+                w->spinning = spins;
+                // Machine code says YIELD where lanes that wait are to be let through; PTX does not, so there
+                // it is done at once.
+                if (x->spins && p->kernel->codes && ++w->spun % SPIN_PATIENCE) {
                     f->turn = f->state == FRAG_READY ? ++w->turn : f->turn;
                     return w->live ? RUN_YIELDS : RUN_DONE;
                 }
@@ -642,7 +655,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;
     w->turn = w->rotations = w->yielded = w->spun = 0;
-    w->spinning = false;
+    w->spinning = w->found = false;
     w->slice = w->budget = FIRST_SLICE;
     w->insts = w->thread_insts = w->ticks = 0;
     w->njoins = w->nframes = 0;

@@ -112,6 +112,7 @@ static void turns_init(turns *t, program *p, bool streams) {
     orr_worker_init(&t->k, p, streams);
     t->total = block_count(p->launch);
     t->resident = resident_blocks(p);
+    if (streams) t->k.versions = orr_versions_new(p);
 }
 
 static tblock *turns_start(turns *t) {

@@ -1,7 +1,8 @@
 // Loops that only wait: they look at what others write (volatile or ordered loads, tests of an mbarrier),
 // perhaps sleep, and change nothing. Going round such a loop again before anybody else has run is of no use,
-// so whoever is in one gives way after two looks (core.c): a stream then has about as many looks as a GPU's
-// warps take when what they wait for comes soon, and not as many as there were turns to wait for.
+// so whoever is in one gives way after a look (core.c), and when all that a block does is look, other blocks
+// have their turn: a stream then has about as many looks as a GPU's warps take when what they wait for comes
+// soon, and not as many as there were turns to wait for.
 //
 // Loops of compare and swap are not among them: most of them make progress every time round. One that always
 // expects the same value takes a lock. Of PTX, where no YIELD says so, lanes of the warp that wait for those
@@ -10,6 +11,8 @@
 
 #include "exec/machine.h"
 
+// Who looks by adding 0 does so of PTX with an immediate, of machine code with RZ.
+//
 // Of machine code: "LD.E.STRONG.SM" looks at other warps of the block.
 static bool strong(const orr_kernel *k, const orr_inst *in) {
     return k->codes && in->name < k->nnames && strstr(k->names[in->name], ".STRONG");
@@ -27,6 +30,10 @@ static bool looks(const orr_kernel *k, uint32_t i) {
     if (k->codes)
         return k->codes[i].op == ORR_SASS_SYNCS &&
                orr_code_mod(&k->codes[i], ORR_SM_SYNCS) == ORR_SV_SYNCS_PHASECHK;
+    if (in->op == ORR_OP_ATOM && (in->sub == ORR_ATOM_ADD || in->sub == ORR_ATOM_OR)) {
+        const orr_operand *last = in->nsrc ? orr_src(k, in, in->nsrc - 1) : NULL;
+        return last && last->kind == ORR_K_IMM && last->value == 0;
+    }
     return in->op == ORR_OP_MBARRIER && (in->sub == ORR_MBAR_TEST_WAIT || in->sub == ORR_MBAR_TRY_WAIT);
 }
 
@@ -81,14 +88,53 @@ static bool locks(const orr_kernel *k, uint32_t b) {
     return back;
 }
 
+static bool has_look(const orr_kernel *k, uint32_t b) {
+    for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
+        if (looks(k, i)) return true;
+    return false;
+}
+
+static bool leads_into(const program *p, uint32_t b) { // a loop that only looks
+    const orr_kernel *k = p->kernel;
+    for (int s = 0; s < orr_succ_count(k, &k->blocks[b]); s++) {
+        uint32_t to = orr_succ(k, &k->blocks[b], s);
+        if (to < k->nblocks && p->blocks[to].circles) return true;
+    }
+    return false;
+}
+
+// The blocks of a loop that only looks: quiet ones, to which a look leads and which lead to it again.
+#define MAX_LOOP 64
+static void mark_loop(program *p, uint32_t look) {
+    const orr_kernel *k = p->kernel;
+    uint32_t way[MAX_LOOP] = {look}, n = 1;
+    for (uint32_t at = 0; at < n; at++)
+        for (int s = 0; s < orr_succ_count(k, &k->blocks[way[at]]); s++) {
+            uint32_t to = orr_succ(k, &k->blocks[way[at]], s), seen = 0;
+            while (seen < n && way[seen] != to) seen++;
+            if (seen == n && n < MAX_LOOP && to < k->nblocks && quiet(k, to, 0)) way[n++] = to;
+        }
+    p->blocks[look].circles = true;
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t at = 1; at < n; at++)
+            if (!p->blocks[way[at]].circles && leads_into(p, way[at]))
+                more = p->blocks[way[at]].circles = true;
+    }
+}
+
 void orr_spins(program *p) {
     const orr_kernel *k = p->kernel;
     for (uint32_t b = 0; b < k->nblocks; b++) {
-        bool look = false;
-        for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
-            look |= looks(k, i);
-        p->blocks[b].spins = look && quiet(k, b, 0) && orr_leads_back(k, b, quiet, 0);
+        p->blocks[b].spins = has_look(k, b) && quiet(k, b, 0) && orr_leads_back(k, b, quiet, 0);
         p->blocks[b].polls |= p->blocks[b].spins;
         p->blocks[b].locks = !k->codes && locks(k, b);
+        p->blocks[b].ordered = orr_versions_in(k, b);
+    }
+    for (uint32_t b = 0; b < k->nblocks; b++)
+        if (p->blocks[b].spins) mark_loop(p, b);
+    for (uint32_t b = 0; b < k->nblocks; b++) { // compilers take the first look out of the loop
+        xblock *x = &p->blocks[b];
+        x->finds = x->circles || (has_look(k, b) && leads_into(p, b));
     }
 }

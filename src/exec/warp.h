@@ -109,7 +109,8 @@ struct warp {
     int64_t budget, slice; // looks at others until it lets them run
     uint32_t rotations;
     bool spinning;                // it gave way because all it does is look
-    uint32_t spun;                // times it did
+    bool found;                   // it gave way because it has found what it looked for
+    uint32_t spun;                // times it gave way because all it does is look
     uint64_t insts, thread_insts; // executed
     uint64_t ticks;               // clock reads
     join *joins;

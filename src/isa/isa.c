@@ -79,6 +79,18 @@ uint8_t orr_inst_unit(const orr_inst *i) {
     }
 }
 
+uint8_t orr_inst_order(const orr_inst *i) {
+    uint16_t flags = orr_ops[i->op].flags;
+    if (!(flags & ORR_F_MEMORY) || (i->space != ORR_SPACE_GLOBAL && i->space != ORR_SPACE_GENERIC)) return 0;
+    if (flags & ORR_F_ATOMIC) {
+        if (i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_CAS) return ORR_ORDER_WAITS;
+        bool exchanges = i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_EXCH;
+        return exchanges ? ORR_ORDER_WAITS | ORR_ORDER_WRITES : ORR_ORDER_WRITES;
+    }
+    if (!(i->mods & ORR_M_VOLATILE)) return 0;
+    return flags & ORR_F_STORE ? ORR_ORDER_WRITES : ORR_ORDER_WAITS;
+}
+
 bool orr_inst_traced(const orr_inst *i) {
     if (i->op == ORR_OP_MBARRIER && i->sub == ORR_MBAR_PENDING_COUNT) return false; // a look at a register
     return (orr_ops[i->op].flags & ORR_F_MEMORY) && i->space != ORR_SPACE_PARAM;

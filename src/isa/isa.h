@@ -253,6 +253,7 @@ enum { // mods
     ORR_M_D_COL = 1 << 25,
     ORR_M_ACQREL = 1 << 26,
     ORR_M_NOUNROLL = 1 << 27, // bra back to a loop that .pragma "nounroll" stands in
+    ORR_M_COUNTS = 1 << 28,   // adds 1 for each lane, and nobody reads the result (ATOMS.POPC.INC)
 };
 
 enum orr_round { // of arithmetic and of cvt
@@ -634,6 +635,10 @@ uint8_t orr_inst_unit(const orr_inst *i); // from the table, refined by type
 int orr_matrix_bits(uint8_t type);        // of an element of a matrix instruction, 0: not one
 // Does a stream carry addresses for it? Memory instructions of every space but PARAM.
 bool orr_inst_traced(const orr_inst *i);
+// What it has to do with other thread blocks: it looks at what they may write (volatile and ordered loads,
+// exchange, compare and swap), it writes what they may look at. 0: nothing.
+enum { ORR_ORDER_WAITS = 1, ORR_ORDER_WRITES = 2 };
+uint8_t orr_inst_order(const orr_inst *i);
 // A copy of 16 bytes to shared memory past L1 (cp.async.cg). A stream says in the low bits of its address,
 // which are 0, where in 128 bytes it lands (docs/streams.md).
 static inline bool orr_inst_lands(const orr_inst *i) {

@@ -144,6 +144,15 @@ static uint32_t pressure(const liveness *l) {
 }
 
 // ---- reductions -----------------------------------------------------------------------------
+// Lanes that add 1 to words of shared memory are counted, those on one word together.
+static bool counts(const orr_kernel *k, const orr_inst *i) {
+    const orr_operand *by = i->nsrc == 2 ? orr_src(k, i, 1) : NULL;
+    if (i->space != ORR_SPACE_SHARED || i->width != 4 || i->vec > 1 || !by || by->kind != ORR_K_IMM)
+        return false;
+    if (i->sub == ORR_ATOM_INC) return (uint32_t)by->value == UINT32_MAX; // it never wraps
+    return i->sub == ORR_ATOM_ADD && !orr_types[i->type].is_float && by->value == 1;
+}
+
 // A global atomic whose result nobody reads is a reduction: nvcc writes atom, the machine runs red.
 static void find_reductions(const liveness *l) {
     orr_kernel *k = l->k;
@@ -162,6 +171,11 @@ static void find_reductions(const liveness *l) {
                     i->first++; // the operands are now the sources alone
                     i->ndst = 0;
                 }
+            }
+            if (i->op == ORR_OP_ATOM || i->op == ORR_OP_RED) {
+                const orr_operand *d = i->ndst ? orr_dst(k, i, 0) : NULL;
+                bool read = d && d->kind == ORR_K_REG && get_bit(live, reg_index(l, d));
+                if (!read && counts(k, i)) i->mods |= ORR_M_COUNTS;
             }
             for (int d = 0; d < i->ndst && i->guard < 0; d++)
                 if (orr_dst(k, i, d)->kind == ORR_K_REG) clear_bit(live, reg_index(l, orr_dst(k, i, d)));

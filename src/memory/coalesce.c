@@ -192,6 +192,25 @@ void orr_coalesce_local(const orr_access *a, uint32_t bytes, orr_coalesced *out)
     for (uint32_t i = 0; i < out->lines; i++) out->sectors += bits_of(out->line[i].sectors);
 }
 
+// A word of a lane is at its place in the row: 4 bytes of the lane's own.
+void orr_local_bytes(const orr_access *a, uint32_t bytes, uint32_t line, uint64_t written[2]) {
+    uint64_t rows[ORR_LINES_MAX];
+    uint32_t n = 0;
+    written[0] = written[1] = 0;
+    bytes = bytes > ORR_LANE_BYTES_MAX ? ORR_LANE_BYTES_MAX : bytes ? bytes : 1;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint32_t lane = (uint32_t)orr_ffs(m);
+        for (uint64_t at = a->addr[lane], end = at + bytes; at < end; at = (at / 4 + 1) * 4) {
+            uint32_t i = 0;
+            while (i < n && rows[i] != at / 4) i++;
+            if (i == n) rows[n++] = at / 4;
+            if (i != line) continue;
+            uint64_t upto = end < (at / 4 + 1) * 4 ? end : (at / 4 + 1) * 4;
+            written[lane / 16] |= ((1ull << (upto - at)) - 1) << (lane % 16 * 4 + at % 4);
+        }
+    }
+}
+
 // ---- shared memory banks ------------------------------------------------------------------------
 // The most passes any bank needs for these words: distinct words on it, or all of them for atomics.
 static uint32_t degree(const uint32_t *word, uint32_t n, bool atomic) {

@@ -44,6 +44,9 @@ void orr_coalesce_copy(const orr_access *a, orr_coalesced *out);
 // threads of its warp: rows of 32 words. An access whose addresses are offsets in each thread's local
 // memory, seen as the sectors and lines of those rows (numbered from 0; the caller adds the base).
 void orr_coalesce_local(const orr_access *a, uint32_t bytes, orr_coalesced *out);
+// The bytes of its line that an access of local memory touches, with lines numbered as orr_coalesce_local
+// does.
+void orr_local_bytes(const orr_access *a, uint32_t bytes, uint32_t line, uint64_t written[2]);
 
 // Sectors that could hold what the lanes asked for if they asked for `lanes` different elements,
 // packed and aligned.

@@ -117,7 +117,8 @@ static void count_access(const orr_inst *inst, const orr_mem_place *place, orr_a
     m->lanes += lanes;
     if (place->space == ORR_SPACE_SHARED) {
         bool atomic = inst->op == ORR_OP_ATOM || inst->op == ORR_OP_RED;
-        int kind = atomic                                 ? ORR_BANKS_ATOMIC
+        int kind = inst->mods & ORR_M_COUNTS              ? ORR_BANKS_LOAD
+                   : atomic                               ? ORR_BANKS_ATOMIC
                    : orr_ops[inst->op].flags & ORR_F_LOAD ? ORR_BANKS_LOAD
                                                           : ORR_BANKS_STORE;
         orr_banked b = orr_bank_conflicts(a, place->bytes, kind);

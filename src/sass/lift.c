@@ -330,6 +330,9 @@ static void memory(orr_inst *i, const orr_code *c) {
                 i->mods |= ORR_M_VOLATILE;
             if (strncmp(s, "CONSTANT", 8) == 0) i->mods |= ORR_M_NC;
             break;
+        case ORR_SM_OATOMS:
+            if (m->value == ORR_SV_OATOMS_POPC_INC) i->mods |= ORR_M_COUNTS;
+            break;
         case ORR_SM_EVICT:
             if (m->value == ORR_SV_EVICT_EF) i->cache = ORR_CACHE_CS;
             if (m->value == ORR_SV_EVICT_LU) i->cache = ORR_CACHE_LU;
@@ -338,6 +341,7 @@ static void memory(orr_inst *i, const orr_code *c) {
             if (m->value) i->cache = ORR_CACHE_CG;
             break;
         case ORR_SM_ATOM:
+            if (m->value == ORR_SV_ATOM_POPC_INC) i->mods |= ORR_M_COUNTS;
             if (m->value <= ORR_SV_ATOM_EXCH) i->sub = (uint8_t)m->value; // in the order of ORR_ATOM_*
             break;
         case ORR_SM_FATOM:

@@ -150,7 +150,7 @@ static bool read_header(orr_stream_file *f, orr_err *e) {
                         "%s: the header at byte 0 is damaged: its checksum is wrong; record it again",
                         f->path);
     uint32_t version = get_u32(h + 8);
-    if (version != STREAM_VERSION)
+    if (version < 1 || version > STREAM_VERSION)
         return orr_fail(e, ORR_BAD_INPUT, "%s: has version %u of the format, this orrery reads %d; %s",
                         f->path, version, STREAM_VERSION,
                         version > STREAM_VERSION ? "use a newer orrery" : "record it again");

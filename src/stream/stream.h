@@ -33,7 +33,9 @@ typedef struct orr_trace {
 
 typedef struct orr_access { // one memory instruction of one warp
     uint32_t mask;          // lanes that took part: active and not predicated off; may be 0
+    bool versioned;         // the stream says what it found
     uint64_t addr[32];      // valid where mask is set
+    uint32_t version[32];   // the same, if versioned: ordered writes to the word so far (orr_inst_order)
 } orr_access;
 
 static inline orr_trace orr_trace_open(orr_warp_trace w) { return (orr_trace){w.bytes, w.bytes + w.n, 0}; }

@@ -85,47 +85,65 @@ static bool get_rows(orr_trace *t, uint64_t base, orr_access *a) {
     return true;
 }
 
-bool orr_trace_access(orr_trace *t, orr_access *a) {
-    if (t->at == t->end) return false;
-    uint8_t head = *t->at++, form = head & 7;
-    if (head > 63 || form > 4 || (form != 3 && head > 15)) return false;
-    uint32_t mask = t->mask;
-    if ((head & 8) && !get_bytes(t, &mask, 4)) return false;
-    if ((mask & ~t->mask) || (form == 0) != (mask == 0)) return false;
-    a->mask = mask;
-    if (form == 0) return true;
+static bool get_versions(orr_trace *t, bool one, orr_access *a) {
+    uint64_t v = 0;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        if ((!one || m == a->mask) && (!get_varint(t, &v) || v > UINT32_MAX)) return false;
+        a->version[orr_ffs(m)] = (uint32_t)v;
+    }
+    return true;
+}
 
+static bool get_addresses(orr_trace *t, int form, int size, orr_access *a) {
     uint64_t at, v;
     if (!get_bytes(t, &at, 8)) return false;
-    if (form == 3) return get_offsets(t, head >> 4, at, a);
+    if (form == 3) return get_offsets(t, size, at, a);
     if (form == 4) return get_rows(t, at, a);
     uint64_t stride = 0;
     if (form == 2) {
         if (!get_varint(t, &v)) return false;
         stride = unzigzag(v);
     }
-    if (mask == 0xffffffffu) {
+    if (a->mask == 0xffffffffu) {
         for (int i = 0; i < ORR_WARP; i++, at += stride) a->addr[i] = at;
     } else {
-        for (uint32_t m = mask; m; m &= m - 1, at += stride) a->addr[orr_ffs(m)] = at;
+        for (uint32_t m = a->mask; m; m &= m - 1, at += stride) a->addr[orr_ffs(m)] = at;
     }
     return true;
+}
+
+bool orr_trace_access(orr_trace *t, orr_access *a) {
+    if (t->at == t->end) return false;
+    uint8_t head = *t->at++, form = head & 7;
+    a->versioned = head & ORR_TRACE_VERSIONED;
+    head &= (uint8_t)~ORR_TRACE_VERSIONED;
+    if (head > 63 || form > 4 || (form != 3 && head > 15)) return false;
+    uint32_t mask = t->mask;
+    if ((head & 8) && !get_bytes(t, &mask, 4)) return false;
+    if ((mask & ~t->mask) || (form == 0) != (mask == 0)) return false;
+    a->mask = mask;
+    if (form == 0) return !a->versioned;
+    return get_addresses(t, form, head >> 4, a) && (!a->versioned || get_versions(t, form == 1, a));
 }
 
 bool orr_trace_skip(orr_trace *t) {
     if (t->at == t->end) return false;
     uint8_t head = *t->at++, form = head & 7;
+    bool versioned = head & ORR_TRACE_VERSIONED;
+    head &= (uint8_t)~ORR_TRACE_VERSIONED;
     if (head > 63 || form > 4) return false;
     uint32_t mask = t->mask;
     if ((head & 8) && !get_bytes(t, &mask, 4)) return false;
     if (form == 0) return true;
-    uint64_t v, w;
+    uint64_t v;
     size_t more = 8;
     if (form == 3) more += (size_t)(orr_popc(mask) - 1) * ((size_t)1 << (head >> 4));
     if (form == 4) more++;
     if (!mask || (size_t)(t->end - t->at) < more) return false;
     t->at += more;
-    if (form == 2) return get_varint(t, &v);
-    if (form == 4) return get_varint(t, &v) && get_varint(t, &w);
+    int varints = form == 2 ? 1 : form == 4 ? 2 : 0;
+    if (versioned) varints += form == 1 ? 1 : orr_popc(mask);
+    while (varints-- > 0)
+        if (!get_varint(t, &v)) return false;
     return true;
 }

@@ -3,7 +3,7 @@
 //
 //   block event   varint(block << 1 | mask differs from the last block's) [mask: 4 bytes]
 //   access event  one byte: bits 0-2 form, bit 3 "mask differs from the block's", bits 4-5 size of
-//                 form 3; [mask: 4 bytes]
+//                 form 3, bit 6 "versions follow"; [mask: 4 bytes]
 //     form 0  no lane took part
 //     form 1  all lanes at one address: address (8 bytes)
 //     form 2  constant stride from active lane to active lane: address (8), zigzag varint stride
@@ -11,6 +11,7 @@
 //             the signed difference to it, in 2, 4 or 8 bytes (size 1, 2, 3)
 //     form 4  all 32 lanes in rows of 2, 4, 8 or 16, as 2-D thread blocks make them: address (8), one
 //             byte log2 of the row, zigzag varint stride in a row, zigzag varint stride from row to row
+//     then the versions, if any: a varint for each active lane, form 1 one for all
 // All little-endian.
 #ifndef ORR_TRACE_H
 #define ORR_TRACE_H
@@ -25,7 +26,9 @@ typedef struct orr_trace_out { // grows; owned by the executor's warp
     uint32_t mask; // of the last block event; 0 at the start
 } orr_trace_out;
 
-#define ORR_TRACE_MAX_EVENT 352 // no event takes more bytes than this
+#define ORR_TRACE_MAX_EVENT 512 // no event takes more bytes than this
+
+#define ORR_TRACE_VERSIONED 64 // bit of an access event's first byte
 
 static inline void orr_trace_room(orr_trace_out *t) {
     if (t->cap - t->n < ORR_TRACE_MAX_EVENT) {
@@ -168,6 +171,20 @@ static inline void orr_trace_put_access(orr_trace_out *t, uint32_t mask, const u
         *head = differs | 3;
         p = orr_trace_offsets(p, head, rest, base, addr);
     }
+    t->n = (size_t)(p - t->bytes);
+}
+
+// An access as it was read, with what it found.
+static inline void orr_trace_put_as_read(orr_trace_out *t, uint32_t mask, const orr_access *a) {
+    orr_trace_room(t);
+    size_t head = t->n;
+    orr_trace_put_access(t, mask, a->addr);
+    if (!a->versioned || !mask) return;
+    bool one = (t->bytes[head] & 7) == 1;
+    t->bytes[head] |= ORR_TRACE_VERSIONED;
+    uint8_t *p = t->bytes + t->n;
+    for (uint32_t m = one ? mask & -mask : mask; m; m &= m - 1)
+        p = orr_trace_varint(p, a->version[orr_ffs(m)]);
     t->n = (size_t)(p - t->bytes);
 }
 

@@ -253,11 +253,13 @@ static void atomic(lower *l, const orr_inst *i) {
     const char *root = shared ? (loop ? "ATOMS.CAST.SPIN" : "ATOMS")
                        : red  ? (l->cc >= 90 ? "REDG.E" : "RED.E")
                               : (l->cc >= 70 && i->space == ORR_SPACE_GLOBAL ? "ATOMG.E" : "ATOM.E");
-    lower_begin(l, suffixed(l, root, bytes >= 8 ? bytes : 4, i, false));
+    bool counts = i->mods & ORR_M_COUNTS;
+    lower_begin(l, counts ? "ATOMS.POPC.INC.32" : suffixed(l, root, bytes >= 8 ? bytes : 4, i, false));
     address(l, 0, i->space);
-    read_values(l, 1, lower_nsrc(l, l->inst));
-    write_results(l, 0, i->ndst);
+    if (!counts) read_values(l, 1, lower_nsrc(l, l->inst));
+    if (!counts) write_results(l, 0, i->ndst);
     minst *m = finish(l, i, bytes, 0, ORR_TF_ATOMIC | ORR_TF_BYPASS | (red ? 0 : ORR_TF_LOAD));
+    if (counts) m->flags |= ORR_TF_COUNTS;
     if (shared) m->flags &= (uint16_t)~ORR_TF_BYPASS;
     if (loop) {
         uint32_t p = lower_temp(l, FILE_P, 1);

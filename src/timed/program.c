@@ -219,6 +219,7 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
         i->flags |= ORR_TF_ATOMIC | ORR_TF_BYPASS | (from->ndst || from->op == ORR_OP_ATOM ? ORR_TF_LOAD : 0);
     else
         i->flags |= (f & ORR_F_LOAD ? ORR_TF_LOAD : 0) | (f & ORR_F_STORE ? ORR_TF_STORE : 0);
+    if (from->mods & ORR_M_COUNTS) i->flags |= ORR_TF_COUNTS;
     if (from->op == ORR_OP_CPASYNC) i->flags = (i->flags & ~ORR_TF_STORE) | ORR_TF_ASYNC;
     if (from->cache == ORR_CACHE_CG || from->cache == ORR_CACHE_CV || (from->mods & ORR_M_VOLATILE))
         i->flags |= ORR_TF_BYPASS;

@@ -112,7 +112,10 @@ static void begin_left(reshaped *s, const chain *c) {
     uint32_t n = 3 * accesses_of(s, c);
     if (s->left.n < n)
         while (s->left.n < n) (void)ORR_PUSH(&s->left);
-    for (uint32_t a = 0; a < n; a++) s->left.at[a].mask = 0;
+    for (uint32_t a = 0; a < n; a++) {
+        s->left.at[a].mask = 0;
+        s->left.at[a].versioned = false;
+    }
     s->two = s->one = 0;
 }
 
@@ -127,9 +130,12 @@ static bool leave(reshaped *s, const chain *c, const round *r, uint32_t lanes, u
             orr_access one;
             if (!p || !p->ran) continue;
             if (!orr_trace_access(&x, &one)) return false;
-            for (uint32_t m = one.mask & lanes; m; m &= m - 1)
+            for (uint32_t m = one.mask & lanes; m; m &= m - 1) {
                 s->left.at[at].addr[orr_ffs(m)] = one.addr[orr_ffs(m)];
+                if (one.versioned) s->left.at[at].version[orr_ffs(m)] = one.version[orr_ffs(m)];
+            }
             s->left.at[at].mask |= one.mask & lanes;
+            s->left.at[at].versioned |= one.versioned;
         }
     }
     return true;
@@ -164,7 +170,7 @@ static bool put_four(reshaped *s, orr_trace_out *t, const chain *c) {
             for (uint32_t a = 0; a < nmem; a++) {
                 orr_access one;
                 if (!orr_trace_access(&x, &one)) return false;
-                orr_trace_put_access(t, one.mask & stay, one.addr);
+                orr_trace_put_as_read(t, one.mask & stay, &one);
             }
         }
     return true;
@@ -173,8 +179,7 @@ static bool put_four(reshaped *s, orr_trace_out *t, const chain *c) {
 static void put_left(reshaped *s, orr_trace_out *t, uint32_t block, uint32_t lanes, uint32_t from,
                      uint32_t n) {
     orr_trace_put_block(t, block, lanes);
-    for (uint32_t a = from; a < from + n; a++)
-        orr_trace_put_access(t, s->left.at[a].mask, s->left.at[a].addr);
+    for (uint32_t a = from; a < from + n; a++) orr_trace_put_as_read(t, s->left.at[a].mask, &s->left.at[a]);
 }
 
 static bool end_loop(reshaped *s, orr_trace_out *t) {

@@ -33,6 +33,7 @@ enum { // orr_tinst.flags
     ORR_TF_INDIRECT = 1 << 10, // a branch to where a register says: BRX, RET, CALL through a pointer
     ORR_TF_NOTES = 1 << 11,    // BSSY: lanes meet at BSYNC of the same number, imm
     ORR_TF_RESTORES = 1 << 12, // BMOV to a barrier register, number imm
+    ORR_TF_COUNTS = 1 << 13,   // atomic: lanes that meet in a word of shared memory are one (ATOMS.POPC.INC)
 };
 #define ORR_NO_ACCESS  0xffff
 #define ORR_READ_BANKS 4 // of a sub-core; further ones are taken for the first again

@@ -483,8 +483,8 @@ uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now, bool *there)
 
 // ---- order.c: warps that wait for others through memory
 // ----------------------------------------------------------------
-order *abt_order_new(machine *m, const orr_kernel *k); // NULL: nobody does in this kernel
-void abt_order_open(machine *m);                       // of a launch
+order *abt_order_new(machine *m, const orr_kernel *k, bool whole); // NULL: nobody does in this kernel
+void abt_order_open(machine *m, bool whole); // of a launch; whole: no thread blocks are left out
 void abt_order_close(machine *m);
 void abt_order_free(machine *m);
 // The access at hand sends r. True: it is not answered before abt_order_settle says so.

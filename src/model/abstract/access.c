@@ -44,8 +44,10 @@ static uint32_t l1_word_cycles(const machine *m, const orr_tinst *i, bool local)
     uint32_t banks = m->c->lsu_banks, tags = (x->lines + banks - 1) / banks, least = 1, most;
     if (i->flags & ORR_TF_STORE) least = (uint32_t)m->gpu->l1_store;
     uint32_t packed = ((uint32_t)orr_popc(m->access.mask) * i->bytes + 127) / 128;
-    if (local || x->lines <= packed)
-        most = local ? x->lines : packed;
+    if (local)
+        most = (i->bytes + 3u) / 4;
+    else if (x->lines <= packed)
+        most = packed;
     else
         most = orr_bank_conflicts(&m->access, i->bytes,
                                   i->flags & ORR_TF_LOAD ? ORR_BANKS_LOAD : ORR_BANKS_STORE)
@@ -203,10 +205,11 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     if (k->space == ORR_SPACE_SHARED) {
         int swap = swap_of(m, i);
         orr_banked b = orr_bank_conflicts(a, i->bytes,
-                                          swap == SWAP_OR_NOT     ? ORR_BANKS_STORE
-                                          : kind == ORR_L1_ATOMIC ? ORR_BANKS_ATOMIC
-                                          : kind == ORR_L1_STORE  ? ORR_BANKS_STORE
-                                                                  : ORR_BANKS_LOAD);
+                                          swap == SWAP_OR_NOT        ? ORR_BANKS_STORE
+                                          : i->flags & ORR_TF_COUNTS ? ORR_BANKS_LOAD
+                                          : kind == ORR_L1_ATOMIC    ? ORR_BANKS_ATOMIC
+                                          : kind == ORR_L1_STORE     ? ORR_BANKS_STORE
+                                                                     : ORR_BANKS_LOAD);
         k->each = (uint16_t)(m->c->pass_cycles * (swap ? (uint32_t)m->gpu->shared_swap : 1));
         k->cost = (b.passes ? b.passes : 1) * k->each;
         return true;

@@ -466,7 +466,7 @@ bool abt_code_grow(acode *c, machine *m, orr_err *e) {
     uint32_t memos = c->nmemo;
     if (!c->nblocks) c->in_order = true;
     bool *may = find_late(c, m);
-    order *orders = abt_order_new(m, p->kernel);
+    order *orders = abt_order_new(m, p->kernel, true);
     c->ordered = orders != NULL;
     schedule x = {
         .c = c, .m = m, .may = may, .orders = orders, .place = orr_calloc(c->nplaces + 1u, sizeof *x.place)};

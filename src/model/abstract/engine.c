@@ -552,7 +552,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
         s->id = n;
     }
     m->occ = occ;
-    abt_order_open(m);
+    abt_order_open(m, !x.sampler);
     abt_twins_open(m, &source->info, x.sampler != NULL);
     abt_memory_shape(m, (uint64_t)occ->l1_bytes);
     if (!m->perfect) {

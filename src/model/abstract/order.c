@@ -17,14 +17,14 @@ static void make_view(machine *m) {
     m->view->sms = orr_calloc(m->ncores, sizeof *m->view->sms);
 }
 
-order *abt_order_new(machine *m, const orr_kernel *k) {
+order *abt_order_new(machine *m, const orr_kernel *k, bool whole) {
     if (m->perfect) return NULL;
     make_view(m);
-    return cyc_order_new(k, m->view);
+    return cyc_order_new(k, m->view, whole);
 }
 
-void abt_order_open(machine *m) {
-    m->order = m->code->ordered ? abt_order_new(m, m->kernel) : NULL;
+void abt_order_open(machine *m, bool whole) {
+    m->order = m->code->ordered ? abt_order_new(m, m->kernel, whole) : NULL;
     for (uint32_t n = 0; m->order && n < m->ncores; n++) {
         sm *s = &m->view->sms[n];
         s->out.n = s->needs.n = 0;

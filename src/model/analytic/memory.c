@@ -373,9 +373,10 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     a->requests += x.mask != 0;
     s->out->looked++;
     if (space == ORR_SPACE_SHARED) {
-        int kind = i->flags & ORR_TF_ATOMIC  ? ORR_BANKS_ATOMIC
-                   : i->flags & ORR_TF_STORE ? ORR_BANKS_STORE
-                                             : ORR_BANKS_LOAD;
+        int kind = i->flags & ORR_TF_COUNTS   ? ORR_BANKS_LOAD
+                   : i->flags & ORR_TF_ATOMIC ? ORR_BANKS_ATOMIC
+                   : i->flags & ORR_TF_STORE  ? ORR_BANKS_STORE
+                                              : ORR_BANKS_LOAD;
         orr_banked b = orr_bank_conflicts(&x, i->bytes, kind);
         double cycles = (b.passes ? b.passes : 1) * pass_cycles(g);
         s->out->shared_passes += b.passes;

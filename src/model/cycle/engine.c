@@ -702,7 +702,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     uint32_t frame = c->kernel->nfuncs ? c->kernel->funcs[0].local_bytes : 0;
     for (c->frame_lines = 16; c->frame_lines * 4 < frame && c->frame_lines < MAX_FRAME; c->frame_lines *= 2)
         continue;
-    c->order = c->perfect ? NULL : cyc_order_new(c->kernel, c);
+    c->order = c->perfect ? NULL : cyc_order_new(c->kernel, c, !out->sampler);
     fit_program(&x);
     for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ);
     if (!c->perfect) {

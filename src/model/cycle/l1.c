@@ -344,7 +344,7 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
                 l->user = m;
                 l->pending |= part;
                 ask(s, line, part, m, k, when);
-            } else if (part && policy == ORR_WRITE_BACK) {
+            } else if (part && (k->local || policy == ORR_WRITE_BACK)) {
                 l->valid |= part; // bytes marked valid: local memory is read where it was written
             } else if (part) {
                 partly *p = partly_at(s, line);
@@ -397,8 +397,10 @@ static uint32_t word_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, b
     uint32_t tags = lookups(s, x, local), least = 1, most;
     if (i->flags & ORR_TF_STORE) least = (uint32_t)s->c->gpu->l1_store;
     uint32_t lanes = (uint32_t)orr_popc(s->head_access.mask), packed = (lanes * i->bytes + 127) / 128;
-    if (local || x->lines <= packed)
-        most = local ? x->lines : packed; // side by side
+    if (local)
+        most = (i->bytes + 3u) / 4; // each lane has a bank of its own, whichever row its word is in
+    else if (x->lines <= packed)
+        most = packed; // side by side
     else
         most = orr_bank_conflicts(&s->head_access, i->bytes,
                                   i->flags & ORR_TF_LOAD ? ORR_BANKS_LOAD : ORR_BANKS_STORE)
@@ -506,8 +508,7 @@ bool cyc_l1_lines(sm *s, const work *k) {
         } else if (k->i->flags & ORR_TF_STORE) {
             uint64_t bytes[2] = {0, 0};
             if (k->local)
-                for (int n = 0; n < 4; n++)
-                    bytes[n / 2] |= l.sectors >> n & 1 ? 0xffffffffull << (n % 2 * 32) : 0;
+                orr_local_bytes(&s->head_access, k->i->bytes, s->head_line, bytes);
             else
                 written(&s->head_access, k->i->bytes, l.line, bytes);
             bool full = s->parts_out >= (uint32_t)c->gpu->xbar_parts;

@@ -82,10 +82,11 @@ static orr_banked banks(sm *s, uint32_t inst, const orr_tinst *i, const queued *
     int kind = kind_of(i);
     bool once = kind == ORR_L1_ATOMIC && s->c->gpu->shared_swap > 1 && cyc_swap_of(s, inst, i) == SWAP_OR_NOT;
     orr_banked r = orr_bank_conflicts(a, i->bytes,
-                                      once                    ? ORR_BANKS_STORE
-                                      : kind == ORR_L1_ATOMIC ? ORR_BANKS_ATOMIC
-                                      : kind == ORR_L1_STORE  ? ORR_BANKS_STORE
-                                                              : ORR_BANKS_LOAD);
+                                      once                       ? ORR_BANKS_STORE
+                                      : i->flags & ORR_TF_COUNTS ? ORR_BANKS_LOAD
+                                      : kind == ORR_L1_ATOMIC    ? ORR_BANKS_ATOMIC
+                                      : kind == ORR_L1_STORE     ? ORR_BANKS_STORE
+                                                                 : ORR_BANKS_LOAD);
     size_t n = (size_t)(t.at - q->trace.at);
     m->n = 0;
     if (!decoded && n <= sizeof m->bytes) {

@@ -7,12 +7,16 @@
 // is not answered before what it depends on has happened in simulated time too. The looks in between are not
 // simulated as instructions; they are as far apart as L2 is away.
 //
-// Flags are counted by words. When a block is handed out (in grid order), each word that it reads in order,
-// or exchanges, or compares and swaps, gets the number of ordered writes to it by the blocks before. When
-// requests pass from the SMs to the memory, writes are counted again as they happen, and a read that is ahead
-// of its number is held back until they have. Only earlier blocks are waited for, and blocks start in grid
-// order, so nobody waits for ever. Additions, minima and the like do not wait: their order does not matter to
-// them.
+// Flags are counted by words. A stream of the executor's says of each word that it reads in order, or
+// exchanges, or compares and swaps, how many ordered writes to it had been made by then, by whomever
+// (exec/versions.c). When requests pass from the SMs to the memory, writes are counted as they happen, and a
+// read that is ahead of its number is held back until they have. Additions, minima and the like do not wait:
+// their order does not matter to them.
+//
+// Streams from elsewhere (a trace, a recording of a GPU) do not say it, and when thread blocks are left out
+// it is of no use. Then the number is that of the ordered writes by the blocks before in the grid. Blocks
+// start in that order, so nobody waits for ever; but blocks that wait for each other more than once, as at a
+// barrier of the whole grid, are put one behind the other by it.
 //
 // Locks have owners. A compare and swap, or an exchange, of a word that the same warp writes afterwards takes
 // a lock: it is answered when nobody has it, and the write gives it back. Whose turn it is next is decided by
@@ -76,6 +80,7 @@ struct order {
     uint32_t cap, n;
     swap *swaps;      // by word
     uint32_t planner; // warps planned so far
+    bool whole;       // all thread blocks of the launch are simulated
     // who waits: a warp of an SM, with all that it waits for
     uint16_t *owned;         // [who] locks
     uint32_t *first;         // [who] held; NOBODY: none
@@ -96,17 +101,6 @@ struct order {
     uint32_t parts;
 };
 
-uint8_t cyc_order_of(const orr_inst *i) {
-    uint16_t flags = orr_ops[i->op].flags;
-    if (!(flags & ORR_F_MEMORY) || (i->space != ORR_SPACE_GLOBAL && i->space != ORR_SPACE_GENERIC)) return 0;
-    if (flags & ORR_F_ATOMIC) {
-        if (i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_CAS) return ORDER_WAITS;
-        return i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_EXCH ? ORDER_WAITS | ORDER_WRITES : ORDER_WRITES;
-    }
-    if (!(i->mods & ORR_M_VOLATILE)) return 0;
-    return flags & ORR_F_STORE ? ORDER_WRITES : ORDER_WAITS;
-}
-
 // A loop around a compare and swap: a way leads back to it on which nothing else is read or written.
 static bool quiet(const orr_kernel *k, uint32_t b, uint32_t but) {
     for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
@@ -120,18 +114,19 @@ static bool tries_again(const orr_kernel *k, uint32_t from, uint32_t inst) {
     return quiet(k, from, inst) && orr_leads_back(k, from, quiet, inst);
 }
 
-order *cyc_order_new(const orr_kernel *k, const cycle *c) {
+order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
     uint8_t any = 0;
-    for (uint32_t n = 0; n < k->ninsts; n++) any |= cyc_order_of(&k->insts[n]);
+    for (uint32_t n = 0; n < k->ninsts; n++) any |= orr_inst_order(&k->insts[n]);
     if (k->grows || !(any & ORDER_WAITS)) return NULL;
     order *o = orr_calloc(1, sizeof *o);
     o->k = k;
+    o->whole = whole;
     o->kinds = orr_calloc(k->ninsts, 1);
     bool again = false;
     for (uint32_t b = 0; b < k->nblocks; b++)
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++) {
             const orr_inst *i = &k->insts[n];
-            o->kinds[n] = cyc_order_of(i);
+            o->kinds[n] = orr_inst_order(i);
             if (i->op != ORR_OP_ATOM || !(o->kinds[n] & ORDER_WAITS) || !tries_again(k, b, n)) continue;
             o->kinds[n] |= ORDER_SPINS;
             // Not from PTX, where a loop that goes on to another word (a hash table's) looks the same.
@@ -224,7 +219,9 @@ static void plan_needs(order *o, tbuf *b, const orr_access *a, bool atomic) { //
     atomic = atomic && one_word(a);
     for (uint32_t m = a->mask; m; m &= m - 1) {
         uint64_t word = a->addr[orr_ffs(m)] / 4;
-        place *p = atomic ? make(o, word) : find(o, word);
+        bool told = a->versioned && o->whole;
+        uint32_t version = told ? a->version[orr_ffs(m)] : 0;
+        place *p = atomic || version ? make(o, word) : find(o, word);
         if (b->nneeds == b->needs_cap) {
             b->needs_cap = b->needs_cap ? b->needs_cap * 2 : 256;
             b->needs = orr_realloc(b->needs, b->needs_cap * sizeof *b->needs);
@@ -233,7 +230,7 @@ static void plan_needs(order *o, tbuf *b, const orr_access *a, bool atomic) { //
             p->taker = o->planner;
             p->taken = b->nneeds;
         }
-        b->needs[b->nneeds++] = p && !p->lock ? p->planned : 0;
+        b->needs[b->nneeds++] = !p || p->lock ? 0 : told ? version & ~TAKES : p->planned;
     }
 }
 

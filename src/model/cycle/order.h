@@ -5,10 +5,10 @@
 #include "model/cycle/sm.h"
 
 typedef struct order order;
-order *cyc_order_new(const orr_kernel *k, const cycle *c); // NULL: nobody waits for anybody in this kernel
+// NULL: nobody waits for anybody in this kernel. whole: no thread blocks are left out.
+order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole);
 void cyc_order_free(order *o);
-uint8_t cyc_order_of(const orr_inst *i);               // ORDER_*: what an instruction has to do with it
-uint8_t cyc_order_kind(const order *o, uint32_t inst); // the same, and whether it is tried again
+uint8_t cyc_order_kind(const order *o, uint32_t inst); // orr_inst_order, and whether it is tried again
 // A thread block that is about to be given to an SM, in grid order: which of its accesses depend on earlier
 // blocks.
 void cyc_order_plan(order *o, tbuf *b);

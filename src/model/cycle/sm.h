@@ -26,7 +26,13 @@
 
 // What an access has to do with other warps (order.c). SPINS: nothing else is done until it succeeds; AGAIN:
 // that is when nobody was faster.
-enum { ORDER_WAITS = 1, ORDER_WRITES = 2, ORDER_AGAIN = 4, ORDER_SPINS = 8, ORDER_WARPS = 256 };
+enum {
+    ORDER_WAITS = ORR_ORDER_WAITS,
+    ORDER_WRITES = ORR_ORDER_WRITES,
+    ORDER_AGAIN = 4,
+    ORDER_SPINS = 8,
+    ORDER_WARPS = 256
+};
 typedef struct orr_need {
     uint64_t word;
     uint32_t need;  // writes to it that must have happened

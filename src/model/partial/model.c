@@ -49,7 +49,7 @@ static orr_program *program_of(state *st, const orr_kernel *k, const orr_gpu *gp
 // Do its blocks wait for each other? Then none can be left out when it is executed.
 static bool waits(const orr_kernel *k) {
     for (uint32_t n = 0; n < k->ninsts; n++)
-        if (cyc_order_of(&k->insts[n]) & ORDER_WAITS) return true;
+        if (orr_inst_order(&k->insts[n]) & ORR_ORDER_WAITS) return true;
     return false;
 }
 
