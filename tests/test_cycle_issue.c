@@ -678,8 +678,34 @@ static void test_unit_turn(void **state) {
     }
 }
 
+// Slot 1 has issued last and yields. Slots 0, 1, 3 and 4 are of one thread block, slot 2, the youngest of
+// all, is of another. With core.yield_turn it is the next older one of the block (3), then the next (4), and
+// after the oldest the youngest (0); when none of the block can, as without.
+static void test_yield_turn(void **state) {
+    (void)state;
+    static sched q;
+    static warp warps[5];
+    q.warps = warps;
+    warps[2].block = 1;
+    q.live = q.awake = 0x1f;
+    q.last = 1;
+    q.greedy = q.age[1] = 7;
+    q.age[0] = 9, q.age[2] = 11, q.age[3] = 5, q.age[4] = 2;
+    for (int turn = 0; turn < 2; turn++) {
+        q.yield_turn = turn;
+        q.yield = true;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1d), turn ? 3 : 2);
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x15), turn ? 4 : 2);
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x05), turn ? 0 : 2);
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x04), 2);
+        q.yield = false;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1d), 2);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_yield_turn),
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_latency_by_class),
         cmocka_unit_test(test_independent),

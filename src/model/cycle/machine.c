@@ -82,6 +82,7 @@ static void make_sm(cycle *c, sm *s, uint32_t id) {
         sched *q = &s->sched[n];
         q->warps = orr_apart(c->per_sched, sizeof *q->warps);
         q->unit_turn = g->core_unit_turn;
+        q->yield_turn = g->core_yield_turn;
         for (uint32_t i = 0; i < MAX_WARPS; i++) q->ready[i] = NEVER;
         if (g->icache_l0 && !g->icache_perfect) {
             orr_cache_init(&q->l0, (uint64_t)g->icache_l0, (uint32_t)g->icache_line, 0, false, false);

@@ -32,10 +32,34 @@ static bool only_unit(const sched *q) {
     return q->last < MAX_WARPS && stopped >> q->last & 1 && q->age[q->last] == q->greedy;
 }
 
+// The next of the same thread block in turn: of those that can, the first that is older than the one that
+// issued last, or else the youngest. MAX_WARPS: none of them can.
+static uint32_t next_of_block(const sched *q, uint64_t can) {
+    uint32_t block = q->warps[q->last].block, older = MAX_WARPS, youngest = MAX_WARPS;
+    for (uint64_t m = can; m; m &= m - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(m);
+        if (q->warps[i].block != block) continue;
+        if (youngest == MAX_WARPS || q->age[i] > q->age[youngest]) youngest = i;
+        if (q->age[i] < q->greedy && (older == MAX_WARPS || q->age[i] > q->age[older])) older = i;
+    }
+    return older < MAX_WARPS ? older : youngest;
+}
+
+// It is still there, and asked not to be the next (core.yield_turn; H200: warps of a block that stop for a
+// few cycles every 1 to 12 instructions are issued in turn, from the youngest to the oldest).
+static bool yields(const sched *q) {
+    return q->yield_turn && q->yield && q->last < MAX_WARPS && q->live >> q->last & 1 &&
+           q->age[q->last] == q->greedy;
+}
+
 // With core.unit_turn a warp that only its unit stops gives way to the next in turn, so that warps whose
 // units are the bottleneck stay together; one that waits for something else to the oldest, or youngest.
 static uint32_t greedy(sched *q, uint64_t can, bool youngest) {
     if (same(q, can)) return q->last;
+    if (yields(q)) {
+        uint32_t next = next_of_block(q, can);
+        if (next < MAX_WARPS) return next;
+    }
     return q->unit_turn && only_unit(q) ? first_after(can, q->last) : by_age(q, can, youngest);
 }
 static uint32_t gto(sched *q, uint64_t can) { return greedy(q, can, false); }

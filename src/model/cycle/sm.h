@@ -120,7 +120,7 @@ typedef struct sched {
     uint32_t last;                     // slot that issued last; MAX_WARPS: none yet
     uint64_t greedy;                   // age of the warp that did: the slot may have another now
     bool yield;                        // and it asks not to be the next
-    bool unit_turn;                    // core.unit_turn
+    bool unit_turn, yield_turn;        // core.unit_turn, core.yield_turn
     uint64_t next;                     // when the first of those not awake will be
     uint64_t ready[MAX_WARPS];
     uint64_t age[MAX_WARPS];
