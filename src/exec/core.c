@@ -565,6 +565,21 @@ static inline void count_block(warp *w, uint32_t block, uint32_t mask) {
     if (w->trace && w->trace->n > w->plan->stream_bytes) w->trace = NULL;
 }
 
+// Other fragments, warps and blocks have their turn. When this one is the only one that can go on, lanes that
+// wait at joins are let through. Machine code says where that is to be (YIELD), so there a loop that looks is
+// given some time; PTX does not, and it is done at once.
+static int give_way(warp *w, frag *f, bool looks) {
+    const program *p = w->tb->prog;
+    w->spinning = looks;
+    f->turn = f->state == FRAG_READY ? ++w->turn : f->turn;
+    if (looks && p->kernel->codes && ++w->spun % SPIN_PATIENCE) return w->live ? RUN_YIELDS : RUN_DONE;
+    int ready = 0;
+    for (int n = 0; n < ORR_WARP; n++) ready += w->frags[n].state == FRAG_READY;
+    if ((ready <= 1 || ++w->rotations % 4 == 0) && orr_warp_release(w) && w->slice > LEAST_SLICE)
+        w->slice /= 2;
+    return w->live ? RUN_YIELDS : RUN_DONE;
+}
+
 int orr_warp_run(warp *w) {
     const program *p = w->tb->prog;
     uint64_t most = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
@@ -572,6 +587,7 @@ int orr_warp_run(warp *w) {
     frag *f = choose(w, w->budget <= 0);
     if (!w->found) w->budget = w->slice;
     w->found = false;
+    int looks = 0;
     while (f) {
         w->frag = f;
         set_banks(w, &w->frames[f->frame]);
@@ -586,6 +602,12 @@ int orr_warp_run(warp *w) {
                 if (go != f->mask) stay(w, f, go);
             }
             f->met = false;
+            if (!x->circles) looks = 0;
+            if (x->spins && looks++ >= SPIN_LOOKS) { // it has looked, and would look again
+                if (too_long(w, x, f->mask)) return RUN_FAULT;
+                w->budget = 0;
+                return give_way(w, f, true);
+            }
             uint32_t mask = f->mask;
             int32_t frame_was = f->frame;
             if (w->plan) count_block(w, f->pc, mask);
@@ -621,22 +643,10 @@ int orr_warp_run(warp *w) {
                 w->spinning = w->found = true;
                 return RUN_YIELDS;
             }
-            bool spins = x->spins ? p->blocks[f->pc].circles : x->locks && &p->blocks[f->pc] == x;
-            if (x->polls && (w->budget -= spins ? FIRST_SLICE / SPIN_LOOKS : 1) <= 0) {
+            bool again = x->locks && &p->blocks[f->pc] == x;
+            if (x->polls && (w->budget -= again ? FIRST_SLICE / SPIN_LOOKS : 1) <= 0) {
                 if (too_long(w, x, mask)) return RUN_FAULT;
-                w->spinning = spins;
-                // Machine code says YIELD where lanes that wait are to be let through; PTX does not, so there
-                // it is done at once.
-                if (x->spins && p->kernel->codes && ++w->spun % SPIN_PATIENCE) {
-                    f->turn = f->state == FRAG_READY ? ++w->turn : f->turn;
-                    return w->live ? RUN_YIELDS : RUN_DONE;
-                }
-                f->turn = f->state == FRAG_READY ? ++w->turn : f->turn;
-                int ready = 0;
-                for (int n = 0; n < ORR_WARP; n++) ready += w->frags[n].state == FRAG_READY;
-                if ((ready <= 1 || ++w->rotations % 4 == 0) && orr_warp_release(w) && w->slice > LEAST_SLICE)
-                    w->slice /= 2;
-                return w->live ? RUN_YIELDS : RUN_DONE;
+                return give_way(w, f, again);
             }
             if (f->state != FRAG_READY || f->frame != frame_was) break;
         }

@@ -11,8 +11,6 @@
 
 #include "exec/machine.h"
 
-// Who looks by adding 0 does so of PTX with an immediate, of machine code with RZ.
-//
 // Of machine code: "LD.E.STRONG.SM" looks at other warps of the block.
 static bool strong(const orr_kernel *k, const orr_inst *in) {
     return k->codes && in->name < k->nnames && strstr(k->names[in->name], ".STRONG");
@@ -30,7 +28,7 @@ static bool looks(const orr_kernel *k, uint32_t i) {
     if (k->codes)
         return k->codes[i].op == ORR_SASS_SYNCS &&
                orr_code_mod(&k->codes[i], ORR_SM_SYNCS) == ORR_SV_SYNCS_PHASECHK;
-    if (in->op == ORR_OP_ATOM && (in->sub == ORR_ATOM_ADD || in->sub == ORR_ATOM_OR)) {
+    if (in->op == ORR_OP_ATOM && (in->sub == ORR_ATOM_ADD || in->sub == ORR_ATOM_OR)) { // the same of PTX
         const orr_operand *last = in->nsrc ? orr_src(k, in, in->nsrc - 1) : NULL;
         return last && last->kind == ORR_K_IMM && last->value == 0;
     }
