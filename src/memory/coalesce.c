@@ -192,22 +192,32 @@ void orr_coalesce_local(const orr_access *a, uint32_t bytes, orr_coalesced *out)
     for (uint32_t i = 0; i < out->lines; i++) out->sectors += bits_of(out->line[i].sectors);
 }
 
-// A word of a lane is at its place in the row: 4 bytes of the lane's own.
-void orr_local_bytes(const orr_access *a, uint32_t bytes, uint32_t line, uint64_t written[2]) {
+// The row that is the line's number `line`, as orr_coalesce_local comes to them.
+static uint64_t row_of(const orr_access *a, uint32_t bytes, uint32_t line) {
     uint64_t rows[ORR_LINES_MAX];
     uint32_t n = 0;
-    written[0] = written[1] = 0;
+    for (uint32_t m = a->mask; m; m &= m - 1)
+        for (uint64_t at = a->addr[orr_ffs(m)], r = at / 4; r * 4 < at + bytes; r++) {
+            uint32_t i = 0;
+            while (i < n && rows[i] != r) i++;
+            if (i < n) continue;
+            if (n == line) return r;
+            rows[n++] = r;
+        }
+    return UINT64_MAX / 8; // there are not so many
+}
+
+// A word of a lane is at its place in the row: 4 bytes of the lane's own.
+void orr_local_bytes(const orr_access *a, uint32_t bytes, uint32_t line, uint64_t written[2]) {
     bytes = bytes > ORR_LANE_BYTES_MAX ? ORR_LANE_BYTES_MAX : bytes ? bytes : 1;
+    uint64_t first = row_of(a, bytes, line) * 4;
+    written[0] = written[1] = 0;
     for (uint32_t m = a->mask; m; m &= m - 1) {
         uint32_t lane = (uint32_t)orr_ffs(m);
-        for (uint64_t at = a->addr[lane], end = at + bytes; at < end; at = (at / 4 + 1) * 4) {
-            uint32_t i = 0;
-            while (i < n && rows[i] != at / 4) i++;
-            if (i == n) rows[n++] = at / 4;
-            if (i != line) continue;
-            uint64_t upto = end < (at / 4 + 1) * 4 ? end : (at / 4 + 1) * 4;
-            written[lane / 16] |= ((1ull << (upto - at)) - 1) << (lane % 16 * 4 + at % 4);
-        }
+        uint64_t from = a->addr[lane], end = from + bytes;
+        if (from < first) from = first;
+        if (end > first + 4) end = first + 4;
+        if (from < end) written[lane / 16] |= ((1ull << (end - from)) - 1) << (lane % 16 * 4 + from - first);
     }
 }
 
