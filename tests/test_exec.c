@@ -116,6 +116,30 @@ static void early_exit_does_not_keep_others_apart(void **state) {
     close_bench(&b);
 }
 
+// `return` in a branch of a loop, as nvcc writes it: a jump to the one block that ends the kernel, which all
+// other ways lead to as well. Lanes that stay meet behind the branch all the same: of four rounds lane 30
+// leaves in the third, so that the others count 32 + 32 + 31 + 31 lanes.
+static void a_return_in_a_loop_does_not_keep_others_apart(void **state) {
+    (void)state;
+    bench b;
+    open_bench(&b,
+               HEAD ".visible .entry k(.param .u64 out){\n"
+                    ".reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred %p<6>;\n"
+                    "ld.param.u64 %rd1,[out]; mov.u32 %r0,%tid.x; mul.wide.u32 %rd2,%r0,4; add.s64 "
+                    "%rd3,%rd1,%rd2; mov.u32 %r1,0; mov.u32 %r2,0; mov.u32 %r3,0; mov.u32 %r7,7;\n"
+                    "L: and.b32 %r5,%r0,1; setp.eq.u32 %p1,%r5,1; @%p1 bra ODD;\n"
+                    "setp.eq.u32 %p2,%r0,30; setp.eq.u32 %p3,%r2,2; and.pred %p2,%p2,%p3; @%p2 bra GONE; "
+                    "bra MEET;\n"
+                    "ODD: add.u32 %r3,%r3,1;\n"
+                    "MEET: activemask.b32 %r6; popc.b32 %r6,%r6; add.u32 %r1,%r1,%r6; add.u32 %r2,%r2,1; "
+                    "setp.lt.u32 %p4,%r2,4; @%p4 bra L;\n"
+                    "st.global.u32 [%rd3],%r1; bra END;\nGONE: st.global.u32 [%rd3],%r7;\nEND: ret;\n}\n",
+               "k", 1, 32, 32);
+    const uint32_t *out = run_bench(&b, 1);
+    for (uint32_t i = 0; i < 32; i++) assert_int_equal(out[i], i == 30 ? 7 : 126);
+    close_bench(&b);
+}
+
 static void a_lock_inside_one_warp(void **state) {
     (void)state;
     bench b;
@@ -574,6 +598,7 @@ int main(void) {
         cmocka_unit_test(lanes_part_and_meet),
         cmocka_unit_test(loops_of_different_length),
         cmocka_unit_test(early_exit_does_not_keep_others_apart),
+        cmocka_unit_test(a_return_in_a_loop_does_not_keep_others_apart),
         cmocka_unit_test(a_lock_inside_one_warp),
         cmocka_unit_test(blocks_wait_for_each_other),
         cmocka_unit_test(warps_wait_through_shared_memory),

@@ -645,6 +645,171 @@ static void test_loads_first(void **s) {
     done(&x);
 }
 
+// Stall counts, as ptxas 13.0 writes them for sm_90 (docs/lowering.md, Stalls).
+static uint32_t stall_of(const orr_program *p, const char *name) {
+    size_t n = strlen(name);
+    for (uint32_t i = 0; i < p->ninsts; i++)
+        if (strncmp(name_of(p, i), name, n) == 0) return ORR_CTRL_STALL(p->insts[i].ctrl);
+    fail_msg("no %s", name);
+    return 0;
+}
+
+static void test_stalls(void **s) {
+    (void)s;
+    // One chain: an addition (ALU) to a product (5 cycles to another pipe), to a comparison (5), whose
+    // predicate is a branch's guard (13); a branch stands for 5.
+    made x = lower_body(
+        "ld.global.u32 %r1, [%a]; shr.u32 %r2, %r1, %n; mul.lo.u32 %r3, %r2, %r2; setp.gt.u32 %p1, "
+        "%r3, 9; @%p1 bra L; bar.sync 0; L: st.global.u32 [%b], %r3;",
+        "h200");
+    assert_int_equal(stall_of(x.p, "SHF"), 5);
+    assert_int_equal(stall_of(x.p, "IMAD"), 5);
+    assert_int_equal(stall_of(x.p, "ISETP"), 13);
+    assert_int_equal(stall_of(x.p, "BRA"), 5);
+    assert_int_equal(stall_of(x.p, "BAR"), 6);
+    done(&x);
+    // A predicate as an operand takes 4 cycles; doubles 8 from one to the next and 7 to memory.
+    x = lower_body(
+        "ld.global.u32 %r1, [%a]; setp.gt.u32 %p1, %r1, 9; selp.b32 %r2, %r1, 7, %p1; ld.global.f64 %e1, "
+        "[%a+8]; add.rn.f64 %e2, %e1, %e1; mul.rn.f64 %e3, %e2, %e1; st.global.f64 [%b], %e3; "
+        "bar.sync 0; st.global.u32 [%b+8], %r2;",
+        "h200");
+    uint32_t add = NONE, mul = NONE, store = NONE, at = 0;
+    for (uint32_t i = 0; i < x.p->ninsts; i++) {
+        if (strcmp(name_of(x.p, i), "DADD") == 0) add = at;
+        if (strcmp(name_of(x.p, i), "DMUL") == 0) mul = at;
+        if (strncmp(name_of(x.p, i), "STG.E.64", 8) == 0) store = at;
+        at += ORR_CTRL_STALL(x.p->insts[i].ctrl);
+    }
+    assert_int_equal(mul - add, 8);
+    assert_int_equal(store - mul, 7);
+    done(&x);
+    // Nothing is known of others.
+    x = lower_text(saxpy, "v100");
+    for (uint32_t i = 0; i < x.p->ninsts; i++) assert_int_equal(x.p->insts[i].ctrl, 0);
+    done(&x);
+}
+
+// The line of constants that an instruction names: ntid is in the first of bank 0, arguments from 0x210 on in
+// the ninth, and an instruction that copies one of 64 bytes further on names the tenth.
+static void test_constant_lines(void **s) {
+    (void)s;
+    made x = lower_text(
+        ".version 8.0\n.target sm_70\n.address_size 64\n"
+        ".visible .entry k(.param .u64 a, .param .align 8 .b8 b[64])\n{\n"
+        ".reg .b32 %r<4>; .reg .b64 %d<2>;\n"
+        "ld.param.u64 %d1, [a]; cvta.to.global.u64 %d1, %d1; mov.u32 %r1, %ntid.x; "
+        "ld.param.u32 %r2, [b+60]; st.global.u32 [%d1], %r1; st.global.u32 [%d1+4], %r2; ret;\n}\n",
+        "h200");
+    bool seen[16] = {false};
+    for (uint32_t i = 0; i < x.p->ninsts; i++)
+        if (x.p->insts[i].constant) seen[(x.p->constants[x.p->insts[i].constant - 1] - 1) & 15] = true;
+    assert_true(seen[0] && seen[8] && seen[9]); // 0x210 + 68 = 0x254
+    assert_int_equal(x.p->nconstants, 3);
+    done(&x);
+}
+
+// ctaid * ntid: the one of the two that PTX reads first is in a uniform register.
+static void test_index(void **s) {
+    (void)s;
+    static const char *const first[] = {"mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x;",
+                                        "mov.u32 %r2, %ntid.x; mov.u32 %r1, %ctaid.x;"};
+    for (int k = 0; k < 2; k++) {
+        orr_text t = {0};
+        orr_text_add(
+            &t, "%s mov.u32 %%r3, %%tid.x; mad.lo.s32 %%r4, %%r1, %%r2, %%r3; st.global.u32 [%%a], %%r4;",
+            first[k]);
+        made x = lower_body(t.s, "h200");
+        assert_int_equal(count(x.p, "S2UR"), !k);
+        assert_int_equal(count(x.p, "S2R"), 1 + k);
+        done(&x);
+        free(t.s);
+    }
+}
+
+// A function's arguments and results are in registers. As ptxas writes it for sm_90: the first argument is
+// moved (it is read again), the second computed in place; a move for the return address.
+static void test_calls(void **s) {
+    (void)s;
+    static const char text[] =
+        ".version 8.0\n.target sm_70\n.address_size 64\n"
+        ".func (.param .b32 r) f(.param .b32 a, .param .b32 b)\n{\n.reg .b32 %r<4>;\n"
+        "ld.param.u32 %r1, [a]; ld.param.u32 %r2, [b]; mul.lo.u32 %r3, %r1, %r2; st.param.b32 [r], %r3; "
+        "ret;\n}\n"
+        ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<9>; .reg .b64 %d<3>;\n"
+        "ld.param.u64 %d1, [p]; cvta.to.global.u64 %d2, %d1; ld.global.u32 %r1, [%d2]; xor.b32 %r2, %r1, 5;\n"
+        "{ .param .b32 x; .param .b32 y; .param .b32 z; st.param.b32 [x], %r1; st.param.b32 [y], %r2;\n"
+        "call (z), f, (x, y); ld.param.b32 %r3, [z]; }\n"
+        "add.u32 %r4, %r3, %r1; st.global.u32 [%d2], %r4; ret;\n}\n";
+    made x = lower_text(text, "h200");
+    assert_int_equal(count(x.p, "STL") + count(x.p, "LDL"), 0);
+    assert_int_equal(count(x.p, "MOV") + count(x.p, "IMAD.MOV"), 2);
+    assert_int_equal(count(x.p, "LOP3"), 1);
+    assert_int_equal(count(x.p, "IMAD") - count(x.p, "IMAD.MOV") - count(x.p, "IMAD.IADD"), 1);
+    for (uint32_t i = 0; i < x.p->ninsts; i++) { // the call reads both, and its result is what is added
+        if (strncmp(name_of(x.p, i), "CALL", 4) == 0) assert_int_equal(x.p->insts[i].nsrc, 2);
+        if (strncmp(name_of(x.p, i), "CALL", 4) == 0) assert_int_equal(x.p->insts[i].ndst, 1);
+        if (strncmp(name_of(x.p, i), "RET", 3) == 0) assert_true(x.p->insts[i].flags & ORR_TF_INDIRECT);
+    }
+    done(&x);
+}
+
+// 16 bits that are known to be small are compared as they are; others are extended first (PRMT).
+static void test_small(void **s) {
+    (void)s;
+    made x = lower_body(
+        "ld.global.u8 %h1, [%a]; setp.lt.s16 %p1, %h1, 26; ld.global.u16 %h2, [%a+2]; and.b16 %h3, "
+        "%h2, 255; setp.gt.s16 %p2, %h3, 7; selp.b32 %r1, 1, 2, %p1; selp.b32 %r2, %r1, 3, %p2; "
+        "st.global.u32 [%b], %r2;",
+        "h200");
+    assert_int_equal(count(x.p, "PRMT"), 0);
+    done(&x);
+    x = lower_body(
+        "ld.global.u16 %h1, [%a]; setp.lt.s16 %p1, %h1, 26; selp.b32 %r1, 1, 2, %p1; st.global.u32 [%b], "
+        "%r1;",
+        "h200");
+    assert_int_equal(count(x.p, "PRMT"), 1);
+    done(&x);
+}
+
+// p ? x : y: what was computed for it alone is computed under the predicate, where the other is not needed
+// any more; else SEL. As ptxas writes `v > 3 ? v * 5 : w`, with w read again behind it and without, and with
+// 7 for w.
+static void test_selections(void **s) {
+    (void)s;
+    static const char *const other[] = {"%r2", "%r2", "7"}, *const again[] = {
+                                                                "", "st.global.u32 [%b+4], %r2;", ""};
+    for (int k = 0; k < 3; k++) {
+        orr_text t = {0};
+        orr_text_add(
+            &t,
+            "ld.global.u32 %%r1, [%%a]; ld.global.u32 %%r2, [%%a+4]; mul.lo.u32 %%r3, %%r1, 5; setp.gt.u32 "
+            "%%p1, %%r1, 3; selp.b32 %%r4, %%r3, %s, %%p1; st.global.u32 [%%b], %%r4; %s",
+            other[k], again[k]);
+        made x = lower_body(t.s, "h200");
+        assert_int_equal(count(x.p, "SEL"), k > 0);
+        uint32_t guarded = 0;
+        for (uint32_t i = 0; i < x.p->ninsts; i++)
+            guarded += strncmp(name_of(x.p, i), "IMAD", 4) == 0 && (x.p->insts[i].flags & ORR_TF_GUARDED);
+        assert_int_equal(guarded, k == 0);
+        done(&x);
+        free(t.s);
+    }
+}
+
+// BSYNC is issued once for each way in: three cases of a switch that are too long to be predicated.
+static void test_arrival(void **s) {
+    (void)s;
+    made x = lower_body(
+        "ld.global.u32 %r1, [%a]; setp.gt.u32 %p1, %r1, 3; @%p1 bra X; setp.gt.u32 %p2, %r1, 1; "
+        "@%p2 bra Y; atom.global.add.u32 %r2, [%b], %r1; bra.uni Z; X: atom.global.xor.b32 %r2, [%b], "
+        "%r1; bra.uni Z; Y: atom.global.or.b32 %r2, [%b], %r1; Z: st.global.u32 [%a], %r2;",
+        "h200");
+    assert_int_equal(count(x.p, "BSSY"), 1);
+    assert_int_equal(count(x.p, "BSYNC"), 3);
+    done(&x);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_saxpy),       cmocka_unit_test(test_fusion),
@@ -653,6 +818,10 @@ int main(void) {
         cmocka_unit_test(test_neighbours),  cmocka_unit_test(test_branches),
         cmocka_unit_test(test_workloads),   cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_schedule),    cmocka_unit_test(test_loads_first),
+        cmocka_unit_test(test_stalls),      cmocka_unit_test(test_constant_lines),
+        cmocka_unit_test(test_index),       cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_small),       cmocka_unit_test(test_selections),
+        cmocka_unit_test(test_arrival),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

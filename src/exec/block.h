@@ -31,6 +31,7 @@ typedef struct xblock {     // a basic block, ready to run
     bool finds;             // one of these, or the look in front of them: behind it a wait may be over
     bool locks;             // a loop that takes a lock
     bool ordered;           // has accesses that versions.c counts
+    bool parts;             // its lanes meet at the end of the kernel, where nobody need wait for another
     int32_t next, ipdom;
     oper members; // of `waits`
 } xblock;

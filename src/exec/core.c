@@ -385,8 +385,10 @@ static void do_return(warp *w, frag *f, uint32_t lanes) {
 }
 
 // ---- branches -------------------------------------------------------------------------------
-static void part_join(warp *w, frag *f, int32_t ipdom) {
-    if (ipdom < 0) return;
+// Lanes that meet nowhere but at the end do not wait for each other there while others wait for them.
+static void part_join(warp *w, frag *f, const xblock *x) {
+    int32_t ipdom = x->ipdom;
+    if (ipdom < 0 || (x->parts && f->join >= 0)) return;
     if (f->join >= 0 && w->joins[f->join].pc == (uint32_t)ipdom && w->joins[f->join].frame == f->frame)
         return;
     f->join =
@@ -399,7 +401,7 @@ static void do_branch(warp *w, frag *f, const uop *u, const xblock *x, uint32_t 
     } else if (!taken) {
         f->pc = (uint32_t)x->next;
     } else {
-        part_join(w, f, x->ipdom);
+        part_join(w, f, x);
         frag other = {.mask = taken, .pc = (uint32_t)u->inst->target, .join = f->join, .frame = f->frame};
         f->mask &= ~taken;
         f->pc = (uint32_t)x->next;
@@ -434,7 +436,7 @@ static void do_table(warp *w, frag *f, const uop *u, const xblock *x, uint32_t l
         }
         left &= ~same;
         if (left && !parted) {
-            part_join(w, f, x->ipdom);
+            part_join(w, f, x);
             parted = true;
         }
         if (left) {

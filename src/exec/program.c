@@ -138,6 +138,12 @@ bool orr_code_make(program *p, const orr_launch *l, orr_err *e) {
         x->count = src->count;
         x->next = src->next;
         x->ipdom = src->ipdom;
+        if (x->ipdom >= 0) {
+            const orr_block *to = &k->blocks[x->ipdom];
+            const orr_inst *i = &k->insts[to->first];
+            x->parts =
+                !to->func && to->count == 1 && i->guard < 0 && (i->op == ORR_OP_RET || i->op == ORR_OP_EXIT);
+        }
         const orr_operand *members = orr_inst_waits_for(k, x->first->inst);
         if (members) {
             x->waits = x->first;

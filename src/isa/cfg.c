@@ -296,6 +296,67 @@ static void take(const graph *g, orr_kernel *k, uint8_t *done) {
     }
 }
 
+// Lanes that end early need not be waited for. Where lanes of a branch meet only at the end of the kernel
+// because some of them may end before (`return` in a loop, which nvcc writes as a jump to the last block),
+// those that go on meet before that: ptxas has them meet where they would if the early end were not there.
+// For each way to the end, E, the graph with that way alone says where; of the ways that all successors of
+// the branch lead to, the nearest place counts.
+#define MAX_ENDS 8
+
+static uint32_t only_return(const orr_kernel *k, const graph *g) { // a block that is nothing but the end
+    for (uint32_t b = g->n; b-- > 0;) {
+        const orr_inst *i = &k->insts[node_block(g, b)->first];
+        if (node_block(g, b)->count == 1 && i->guard < 0 && (i->op == ORR_OP_RET || i->op == ORR_OP_EXIT))
+            return b;
+    }
+    return UINT32_MAX;
+}
+
+// Blocks that lead to `end` without going back.
+static void reach_forward(const graph *g, uint32_t end, uint8_t *reach) {
+    memset(reach, 0, g->n);
+    reach[end] = 1;
+    for (uint32_t b = end; b-- > 0;) {
+        int ns = orr_succ_count(g->k, node_block(g, b));
+        for (int s = 0; s < ns; s++) {
+            uint32_t to = orr_succ(g->k, node_block(g, b), s) - g->f->first_block;
+            if (to > b && reach[to]) reach[b] = 1;
+        }
+    }
+}
+
+static void meet_before_the_end(graph *g, orr_kernel *k, uint8_t *forward) {
+    uint32_t end = only_return(k, g), ends[MAX_ENDS], nends = 0;
+    if (end == UINT32_MAX) return;
+    for (uint32_t p = g->pred_first[end]; p < g->pred_first[end + 1]; p++) {
+        if (orr_succ_count(k, node_block(g, g->pred[p])) != 1) continue; // leaves right from a branch
+        if (nends == MAX_ENDS) return;
+        ends[nends++] = g->pred[p];
+    }
+    uint32_t first = g->f->first_block;
+    for (uint32_t e = 0; e < nends && nends > 1; e++) {
+        memset(g->to_exit, 0, g->n + 1);
+        g->to_exit[ends[e]] = 1;
+        solve(g);
+        reach_forward(g, ends[e], forward);
+        for (uint32_t b = 0; b < g->n; b++) {
+            orr_block *blk = &k->blocks[first + b];
+            int ns = orr_succ_count(k, blk);
+            if (ns < 2 || !g->seen[b] || g->idom[b] < 0 || g->idom[b] >= (int32_t)g->n) continue;
+            bool back = false, all = true;
+            for (int s = 0; s < ns; s++) back |= orr_succ(k, blk, s) - first <= b;
+            for (int s = 0; s < ns; s++) {
+                uint32_t to = orr_succ(k, blk, s) - first;
+                all &= back ? g->seen[to] : forward[to];
+            }
+            uint32_t at = first + (uint32_t)g->idom[b];
+            if (!all || at <= first + b) continue;
+            if (blk->ipdom < 0 || (uint32_t)blk->ipdom == first + end || at < (uint32_t)blk->ipdom)
+                blk->ipdom = (int32_t)at;
+        }
+    }
+}
+
 static void post_dominators(orr_kernel *k, const orr_func *f) {
     uint32_t n = f->nblocks, nedges = 0;
     graph g = {.k = k, .f = f, .n = n};
@@ -338,6 +399,7 @@ static void post_dominators(orr_kernel *k, const orr_func *f) {
         solve(&g);
         take(&g, k, done);
     }
+    if (f == k->funcs) meet_before_the_end(&g, k, done);
     orr_arena_free(&a);
 }
 

@@ -22,6 +22,8 @@ static void append(lower *l, const orr_func *f) {
             i->access = m->access;
             i->warps = m->warps;
             i->inst = m->inst;
+            i->ctrl = m->stall;
+            if (m->constant) i->constant = orr_program_constant(p, m->constant);
             for (int r = 0; r < m->nsrc + m->ndst; r++)
                 orr_program_reg(p, i, l->vregs.at[l->regs.at[m->regs + (uint32_t)r]].reg, r >= m->nsrc);
         }
@@ -51,20 +53,24 @@ static void lower_function(lower *l) {
     l->parts = orr_calloc(f->nblocks + 1, 1);
     l->bssy = orr_calloc(f->nblocks + 1, 1);
     l->bsync = orr_calloc(f->nblocks + 1, 1);
+    l->arrives = orr_calloc(f->nblocks + 1, 1);
     l->exits = orr_calloc(f->nblocks + 1, 1);
     number_blocks(l);
     lower_plan(l);
     lower_merge(l);
     lower_branches(l);
+    lower_calls(l);
     lower_emit(l);
     lower_schedule(l);
     lower_registers(l);
+    lower_stalls(l);
     append(l, f);
     free(l->predicated);
     free(l->body);
     free(l->parts);
     free(l->bssy);
     free(l->bsync);
+    free(l->arrives);
     free(l->block_of);
     free(l->ordinal);
     free(l->exits);
@@ -117,6 +123,8 @@ bool orr_lower_ptx(orr_program *p, orr_err *e) {
     free(l.held.at);
     free(l.wanted.at);
     free(l.copies.at);
+    free(l.slots.at);
+    free(l.handed.at);
     orr_map_free(&l.names);
     orr_map_free(&l.holds);
     orr_arena_free(&l.arena);

@@ -6,9 +6,11 @@
 //   lower_branches.c where lanes part, what they share, which branches become predicates
 //   lower_emit.c    the rules of lower.def, applied: operands, constants, temporaries
 //   lower_constants.c constants in registers; dead instructions
+//   lower_calls.c   arguments and results of calls
 //   lower_memory.c  loads, stores, atomics, fences, barriers, matrices: what a rule cannot say
 //   schedule.c      the order of a block's instructions
 //   regs.c          virtual registers to the machine's
+//   stalls.c        how long a warp waits behind each instruction
 //   lower.c         all of it in order, and the program that comes out
 #ifndef ORR_LOWER_H
 #define ORR_LOWER_H
@@ -32,6 +34,7 @@ typedef struct value {
     bool merged;     // it shares its web
     bool live;       // somebody needs it
     bool plain_only; // an integer or memory operation reads it: a sign cannot be folded into the reader
+    bool cut;        // all readers take its low 16 bits or fewer
     bool uniform;    // the same for all threads of a block
     bool shared;     // where a variable in shared memory begins
 } value;
@@ -55,12 +58,34 @@ typedef struct vreg { // a virtual register: 32 bits of a value, or a predicate
     uint16_t reg;        // the machine's (regs.c), in timed.h's numbering
 } vreg;
 
+// What runs an instruction, as far as ptxas keeps instructions apart by it (stalls.c); up to PIPE_UNIFORM
+// results come after a fixed time.
+enum pipe {
+    PIPE_ALU,
+    PIPE_FMA,
+    PIPE_HEAVY,
+    PIPE_HALF,
+    PIPE_FP64,
+    PIPE_UNIFORM,
+    PIPE_LSU,
+    PIPE_XU,
+    PIPE_CONSTANTS, // LDC, S2UR
+    PIPE_VOTE,
+    PIPE_BRANCH,
+    PIPE_OTHER,
+    PIPES
+};
+
 typedef struct minst {
     const char *name;
     uint16_t sass;
     uint8_t tclass, kind;
+    uint8_t pipe;
+    uint8_t stall; // cycles until the warp's next instruction
     uint8_t space, bytes, offset, imm;
     uint8_t nsrc, ndst;
+    uint8_t guards;    // of the sources, the last ones
+    uint32_t constant; // the line of constants that it names, as orr_inst.constant
     uint16_t flags, access, warps;
     uint32_t regs; // in lower.regs: sources, then destinations
     uint32_t inst;
@@ -71,6 +96,7 @@ typedef struct minst {
     bool memory;   // keeps its order among such, as far as they may touch the same place
     bool store;    // of `memory`
     bool last;     // ends the block
+    bool first;    // goes before all others that could
 } minst;
 
 // ---- what an operand is made of ------------------------------------------------------------------
@@ -122,6 +148,8 @@ enum {                   // per instruction
     DO_UNIFORM = 1 << 2, // runs on the uniform datapath
     DO_PREDLOP = 1 << 3, // a logic operation that also yields "not zero" (the comparison after it is free)
     DO_GUARDED = 1 << 4, // in a block whose branch became predicates
+    DO_LATER = 1 << 5,   // done where its reader, a selection, stands, under its predicate
+    DO_SELECT = 1 << 6,  // such a selection: no instruction, pred_of says who is done here
 };
 
 // A constant in a register. Each block that reads it wants it loaded before: in the block itself, or in front
@@ -137,6 +165,10 @@ typedef struct held {
 typedef struct wanted {
     uint32_t held, block, inst;
 } wanted;
+
+typedef struct slot { // a variable of the frame that is in registers (lower_calls.c)
+    uint32_t at, bytes;
+} slot;
 
 typedef struct lower {
     const orr_kernel *k;
@@ -164,6 +196,7 @@ typedef struct lower {
     uint8_t *parts;       // per block: lanes may part at its end
     uint8_t *bssy;        // per block: how many BSSY stand before its branch
     uint8_t *bsync;       // per block: lanes meet at its start
+    uint8_t *arrives;     // per block: at its end they go to where they meet
     uint8_t *exits;       // per block: its branch leads to the end of the thread
     // accesses that became one: the instruction that stands for them + 1; the lowest, and the next higher, +
     // 1
@@ -183,11 +216,13 @@ typedef struct lower {
     ORR_VEC(held) copies;          //
     orr_map names;                 // mnemonics that were looked up
     orr_map holds;                 // of `held`
+    ORR_VEC(slot) slots;           // arguments and results of calls
+    ORR_VEC(uint32_t) handed;      // registers of the next call's arguments, or of the results
     bool placing;                  // constants: outside any guard
     orr_arena arena;
     struct {
         const char *name;
-        int nsrc, ndst;
+        int nsrc, ndst, guards;
         uint32_t src[64], dst[64];
     } next;          // the instruction that is being put together
     uint32_t access; // accesses of the block so far
@@ -209,6 +244,7 @@ int lower_nsrc(const lower *l, uint32_t inst);
 uint16_t lower_op(const lower *l, uint32_t inst);
 uint32_t lower_shift(const lower *l, uint32_t inst);                  // of an LEA
 bool lower_constant(const lower *l, ref r, uint64_t *out, int depth); // is it known?
+bool lower_small(const lower *l, ref r, int depth);                   // 0 to 0x7fff in a whole register?
 bool lower_zero(const lower *l, ref r, uint32_t half, int depth);     // is that half of 64 bits zero?
 
 // lower_merge.c
@@ -233,13 +269,29 @@ const char *lower_rule(const lower *l, uint32_t inst);
 
 // lower_constants.c
 #define DESCRIPTOR  0x208       // of global memory, in constant bank 0 (Ampere and later)
+#define ARGUMENTS   0x1000      // a kernel's arguments, wherever bank 0 has them
 #define SHARED_RANK 0xffffffffu // which block of its cluster this is
 uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t parts); // a constant's register
+uint32_t lower_constant_line(const lower *l, uint64_t v);
 void lower_place_constants(lower *l);
 void lower_drop_dead(lower *l);
 
+// lower_calls.c
+void lower_calls(lower *l);
+bool lower_argument(lower *l, const orr_inst *i); // of a call, or its result: true, and it is done
+void lower_read_arguments(lower *l);
+void lower_write_results(lower *l, const orr_inst *call);
+
 // lower_memory.c
 bool lower_special(lower *l); // true: done
+
+// stalls.c
+static inline bool lower_counts_stalls(const lower *l) { return l->cc >= 90; } // what is known is sm_90's
+uint8_t lower_pipe(const orr_gpu *g, const char *mnemonic, uint8_t tclass);
+// Cycles that ptxas leaves from an instruction to one that reads its result as `source`; 0: it varies.
+uint32_t lower_wait(const lower *l, const minst *from, const minst *to, int source);
+uint32_t lower_apart(uint8_t pipe); // cycles from one instruction of a pipe to the next
+void lower_stalls(lower *l);
 
 // schedule.c, regs.c
 void lower_schedule(lower *l);

@@ -230,6 +230,24 @@ static uint32_t result(const lower *l, uint32_t n) {
     return i->ndst && orr_dst(l->k, i, 0)->kind == ORR_K_REG ? l->of[i->first] : NONE;
 }
 
+// ctaid * ntid + tid: an instruction takes one uniform register, and ptxas has that in it which PTX names
+// first.
+static void spoil_index(const lower *l, uint32_t n, uint8_t *spoilt) {
+    uint16_t op = lower_op(l, n);
+    if (op != ORR_OP_MAD && op != FUSED_MULADD) return;
+    ref c = lower_ref(l, n, 2);
+    if (c.kind != ORR_K_REG || c.value == NONE || l->values.at[c.value].uniform) return;
+    for (int s = 0; s < 2; s++) {
+        ref a = lower_ref(l, n, s), b = lower_ref(l, n, 1 - s);
+        if (a.kind != ORR_K_REG || b.kind != ORR_K_REG || a.value == NONE || b.value == NONE) continue;
+        uint32_t x = l->values.at[a.value].def, y = l->values.at[b.value].def;
+        bool index = x != NONE && l->k->insts[x].op == ORR_OP_SREG && !(l->todo[x] & DO_VIEW);
+        bool constant = y != NONE && (l->todo[y] & DO_VIEW) &&
+                        (l->k->insts[y].op == ORR_OP_SREG || l->k->insts[y].op == ORR_OP_LD);
+        if (index && constant && y < x && l->values.at[a.value].uses == 1) spoilt[a.value] = 1;
+    }
+}
+
 static void plan_uniform(lower *l) {
     if (l->cc < 75) return;
     const orr_block *first = &l->k->blocks[l->flow.first_block], *end = first + l->flow.nblocks;
@@ -237,6 +255,7 @@ static void plan_uniform(lower *l) {
     for (const orr_block *b = end; b-- > first;)
         for (uint32_t n = b->first + b->count; n-- > b->first;) {
             if (l->todo[n] & DO_SKIP) continue;
+            spoil_index(l, n, spoilt);
             uint32_t d = result(l, n);
             bool here = takes_uniform(l, n) && d != NONE;
             if (!here && uniform_op(l, n) && d != NONE) here = !spoilt[d] && l->values.at[d].uniform;
@@ -251,9 +270,9 @@ static void plan_uniform(lower *l) {
         for (uint32_t n = b->first; n < b->first + b->count; n++) {
             const orr_inst *i = &l->k->insts[n];
             uint32_t d = result(l, n);
-            if ((l->todo[n] & (DO_SKIP | DO_VIEW | DO_PREDLOP)) || i->guard >= 0 || d == NONE ||
-                i->ndst != 1 || l->values.at[d].merged || spoilt[d] || !l->values.at[d].uniform ||
-                !uniform_op(l, n))
+            if ((l->todo[n] & (DO_SKIP | DO_VIEW | DO_PREDLOP | DO_LATER | DO_SELECT)) || i->guard >= 0 ||
+                d == NONE || i->ndst != 1 || l->values.at[d].merged || spoilt[d] ||
+                !l->values.at[d].uniform || !uniform_op(l, n))
                 continue;
             bool all = true, any = i->op == ORR_OP_SREG; // all sources are in uniform registers, or constants
             int nsrc = lower_nsrc(l, n);
@@ -284,7 +303,7 @@ static uint32_t most_of(const lower *l, const orr_block *b) {
 static uint32_t cost(const lower *l, const orr_block *b) {
     uint32_t n = 0;
     for (uint32_t i = b->first; i < b->first + b->count; i++)
-        n += !(l->todo[i] & (DO_SKIP | DO_VIEW)) && l->k->insts[i].op != ORR_OP_BRA;
+        n += !(l->todo[i] & (DO_SKIP | DO_VIEW | DO_LATER)) && l->k->insts[i].op != ORR_OP_BRA;
     return n;
 }
 
@@ -354,6 +373,21 @@ static bool in_loop(const flow *f, uint32_t b, uint32_t header) { // of that hea
     return false;
 }
 
+// Lanes come to a BSYNC with those they are with, and wait there: it is issued once for each way in. Where
+// two or more blocks lead there and nowhere else, it is done at their ends.
+static void bsync_on_arrival(lower *l, uint32_t j) {
+    const flow *f = &l->flow;
+    uint32_t n = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t p = f->pred_first[j]; p < f->pred_first[j + 1]; p++) {
+            uint32_t b = f->preds[p];
+            if (only_successor(l, b) != j || l->predicated[b] != NONE || l->body[b]) continue;
+            if (pass && n > 1) l->arrives[b] = 1;
+            n += !pass;
+        }
+    if (n > 1) l->bsync[j] = 0;
+}
+
 static void plan_branches(lower *l) {
     flow *f = &l->flow;
     const orr_block *blocks = &l->k->blocks[f->first_block];
@@ -391,6 +425,7 @@ static void plan_branches(lower *l) {
         if (d == NONE || d == j) continue; // it would name itself
         l->bssy[d]++;
         l->bsync[j] = 1;
+        bsync_on_arrival(l, j);
     }
     free(opens);
 }

@@ -51,6 +51,19 @@ static void simple(lower *l, const char *name, uint32_t dst) {
     lower_done(l);
 }
 
+// The line of 64 bytes that a constant is in, as orr_inst.constant has it: bank and place. Launch parameters
+// such as ntid are at the beginning of bank 0, arguments behind what the driver puts there.
+uint32_t lower_constant_line(const lower *l, uint64_t v) {
+    uint32_t bank = v & BANK4 ? 4 : v & BANK3 ? 3 : 0, at = (uint32_t)v & 0xffff;
+    if (!bank && v >= ARGUMENTS)
+        at = (uint32_t)(v - ARGUMENTS) + (l->cc >= 90 ? 0x210 : l->cc >= 70 ? 0x160 : 0x140);
+    else if (!bank && v != DESCRIPTOR)
+        at = 0;
+    // variables of bank 3 lie behind each other, wherever: their number stands for their place
+    if (bank == 3) at += ((uint32_t)v >> 16 & 0xff) << 8;
+    return (bank << 16 | (at / 64 & 0xffff)) + 1;
+}
+
 static void load_constant(lower *l, const held *h, const held *second) {
     bool wide = h->parts > 1 || second;
     if (h->kind == LEAF_CONST && (l->cc >= 90 || h->file == FILE_U)) {
@@ -58,7 +71,7 @@ static void load_constant(lower *l, const held *h, const held *second) {
         for (uint8_t p = 0; p < h->parts; p++) lower_dst(l, h->vreg + p);
         if (second) lower_dst(l, second->vreg);
         minst *m = lower_done(l);
-        if (h->v & BANK3) m->imm = (uint8_t)(1 + (h->v >> 6) % 255); // its line
+        m->constant = lower_constant_line(l, h->v);
         return;
     }
     if (h->kind == LEAF_SHARED) { // Hopper: a block's window in the shared memory of its cluster

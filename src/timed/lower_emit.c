@@ -73,6 +73,8 @@ static uint32_t group(uint8_t type) {
 #define IMM_C   (1u << 29)
 #define POW2_B  (1u << 28)
 #define IS_PACK (1u << 27) // two sources
+#define SMALL_A (1u << 25) // comparisons: 0 to 0x7fff for sure (the bits are those of layouts of matrices)
+#define SMALL_B (1u << 24)
 
 typedef struct rule {
     uint16_t op;
@@ -107,6 +109,10 @@ const char *lower_rule(const lower *l, uint32_t n) {
     if (c.kind == ORR_K_IMM) has |= IMM_C;
     if (b.kind == ORR_K_IMM && b.imm && !(b.imm & (b.imm - 1))) has |= POW2_B;
     if (i->op == ORR_OP_MOV && i->nsrc == 2) has |= IS_PACK;
+    if ((op == ORR_OP_SETP || op == FUSED_SETP2) && type == T_S16) {
+        if (lower_small(l, a, 0)) has |= SMALL_A;
+        if (lower_small(l, b, 0)) has |= SMALL_B;
+    }
     for (int r = 0; r < RULES; r++) {
         const rule *u = &rules[r];
         if (u->op != op || !(u->types & type) || (u->stypes && !(u->stypes & stype))) continue;
@@ -154,7 +160,7 @@ static source viewed(lower *l, uint32_t v) {
         ref place = lower_ref(l, x->def, 0);
         if (place.kind == ORR_K_SYMBOL) base = place.imm;
         uint32_t at = (uint32_t)(base + (uint64_t)(int64_t)i->disp + (uint64_t)which * i->width) & 0xffff;
-        uint32_t bank = 0x1000;
+        uint32_t bank = ARGUMENTS;
         if (i->space == ORR_SPACE_CONST)
             bank = BANK3 | (place.kind == ORR_K_SYMBOL ? (place.value & 0xff) << 16 : 0);
         for (uint32_t p = 0; p < 4 && p < s.n; p++)
@@ -282,6 +288,7 @@ static void insert_move(lower *l, uint32_t from, uint32_t to) {
     *ORR_PUSH(&l->insts) = (minst){.name = "MOV",
                                    .sass = ORR_SASS_MOV,
                                    .tclass = ORR_TC_MOVE,
+                                   .pipe = lower_pipe(l->g, "MOV", ORR_TC_MOVE),
                                    .kind = ORR_TK_ALU,
                                    .nsrc = from != NONE,
                                    .ndst = 1,
@@ -294,7 +301,7 @@ static void insert_move(lower *l, uint32_t from, uint32_t to) {
 // ---- putting an instruction together -------------------------------------------------------------
 void lower_begin(lower *l, const char *name) {
     l->next.name = name;
-    l->next.nsrc = l->next.ndst = 0;
+    l->next.nsrc = l->next.ndst = l->next.guards = 0;
 }
 void lower_src(lower *l, uint32_t v) {
     if (l->next.nsrc < 60) l->next.src[l->next.nsrc++] = v;
@@ -306,7 +313,7 @@ void lower_dst(lower *l, uint32_t v) {
 typedef struct mnemonic {
     const char *name;
     uint16_t sass;
-    uint8_t cls, kind;
+    uint8_t cls, kind, pipe;
 } mnemonic;
 
 static const mnemonic *look_up(lower *l, const char *name, size_t n) {
@@ -318,6 +325,7 @@ static const mnemonic *look_up(lower *l, const char *name, size_t n) {
     m->cls = orr_sass[m->sass].cls;
     m->kind = orr_sass[m->sass].kind;
     if (m->sass == ORR_SASS_NONE) orr_sass_guess(name, n, &m->cls, &m->kind);
+    m->pipe = lower_pipe(l->g, m->name, m->cls);
     orr_map_putn(&l->names, name, n, m);
     return m;
 }
@@ -327,6 +335,7 @@ minst *lower_done(lower *l) {
     minst m = {.name = w->name,
                .sass = w->sass,
                .tclass = w->cls,
+               .pipe = w->pipe,
                .kind = w->kind == ORR_TK_MEM ? ORR_TK_ALU : w->kind, // until it has an access
                .access = ORR_NO_ACCESS,
                .inst = l->inst,
@@ -337,6 +346,7 @@ minst *lower_done(lower *l) {
     if (whole != NONE) guard[1] = l->guard[whole];
     for (int s = 0; s < l->next.nsrc; s++) *ORR_PUSH(&l->regs) = l->next.src[s];
     m.nsrc = (uint8_t)l->next.nsrc;
+    m.guards = (uint8_t)l->next.guards;
     for (int g = 0; g < 2; g++) {
         if (guard[g] == NONE || l->placing) continue;
         source s = lower_source(l, (ref){.kind = ORR_K_REG, .cls = ORR_P, .value = guard[g]});
@@ -344,11 +354,15 @@ minst *lower_done(lower *l) {
         if (s.leaf[0].kind != LEAF_REG) continue;
         *ORR_PUSH(&l->regs) = s.leaf[0].v;
         m.nsrc++;
+        m.guards++;
     }
     for (int d = 0; d < l->next.ndst; d++) *ORR_PUSH(&l->regs) = l->next.dst[d];
     m.ndst = (uint8_t)l->next.ndst;
-    if (w->cls == ORR_TC_INT || w->cls == ORR_TC_MOVE) l->pressure[0]++;
-    if (w->cls == ORR_TC_INT_MUL || w->cls == ORR_TC_FP32) l->pressure[1]++;
+    bool heavy = w->pipe == PIPE_HEAVY || w->cls == ORR_TC_INT_MUL || w->cls == ORR_TC_FP32;
+    if (heavy)
+        l->pressure[1]++;
+    else if (w->cls == ORR_TC_INT || w->cls == ORR_TC_MOVE)
+        l->pressure[0]++;
     minst *to = ORR_PUSH(&l->insts);
     *to = m;
     return to;
@@ -551,8 +565,9 @@ static const char *pick_name(lower *l, const char *w, size_t n) {
     if (bar) {
         size_t first = (size_t)(bar - w);
         bool fma = l->pressure[1] < l->pressure[0];
-        bool second = fma == (memcmp(bar + 1, "IMAD", n - first > 4 ? 4 : 0) == 0);
-        if (second) {
+        bool heavy = memcmp(bar + 1, "IMAD", n - first > 4 ? 4 : 0) == 0 ||
+                     memcmp(bar + 1, "VIADD", n - first > 5 ? 5 : 0) == 0;
+        if (fma == heavy && !(l->todo[l->inst] & DO_UNIFORM)) {
             w = bar + 1;
             n -= first + 1;
         } else {
@@ -601,7 +616,10 @@ static const char *expand_one(lower *l, temps *t, const char *at) {
     lower_begin(l, name);
     read_items(l, items, nitems);
     l->next.name = name; // a copy of a uniform register may have come first
-    if (guard != NONE) lower_src(l, guard);
+    if (guard != NONE) {
+        lower_src(l, guard);
+        l->next.guards = 1;
+    }
     for (int d = 0; d < nto; d++)
         for (int p = 0; p < to[d].n; p++) lower_dst(l, to[d].leaf[p].v);
     lower_done(l);
@@ -654,6 +672,8 @@ static void read_sreg(lower *l, const orr_inst *i) {
 }
 
 static void emit_inst(lower *l, uint32_t n) {
+    if (l->todo[n] & DO_LATER) return;
+    if (l->todo[n] & DO_SELECT) n = l->pred_of[n]; // what was left for here
     const orr_inst *i = &l->k->insts[n];
     l->inst = n;
     bool traced = orr_inst_traced(i);
@@ -680,6 +700,14 @@ static void emit_inst(lower *l, uint32_t n) {
     if (traced) l->access++;
 }
 
+static void emit_bsync(lower *l) {
+    if (l->cc < 50) return; // Fermi and Kepler have a bit for it in the instruction itself
+    l->placing = true;
+    lower_begin(l, l->cc >= 70 ? "BSYNC" : "SYNC");
+    lower_done(l)->wall = true;
+    l->placing = false;
+}
+
 static void emit_block(lower *l, uint32_t b) {
     const orr_block *blk = &l->k->blocks[l->flow.first_block + b];
     l->block = b;
@@ -688,9 +716,10 @@ static void emit_block(lower *l, uint32_t b) {
     l->inst = blk->first;
     if (l->flow.first_block + b == l->k->funcs[0].entry) { // the stack pointer
         l->placing = true;
-        lower_begin(l, l->cc >= 90 ? "LDC" : "MOV");
-        lower_dst(l, lower_temp(l, FILE_R, 1));
-        lower_done(l)->keep = true;
+        lower_begin(l, l->cc >= 90 ? "LDC" : "MOV"); // to a register of its own, which nobody waits for
+        minst *m = lower_done(l);
+        m->keep = m->first = true;
+        m->constant = lower_constant_line(l, 0);
         if (l->func.local_bytes) {
             lower_begin(l, l->cc >= 70 ? "IADD3" : "IADD"); // a frame on it
             lower_dst(l, lower_temp(l, FILE_R, 1));
@@ -698,12 +727,7 @@ static void emit_block(lower *l, uint32_t b) {
         }
         l->placing = false;
     }
-    if (l->bsync[b] && l->cc >= 50) { // Fermi and Kepler have a bit for it in the instruction itself
-        l->placing = true;
-        lower_begin(l, l->cc >= 70 ? "BSYNC" : "SYNC");
-        lower_done(l)->wall = true;
-        l->placing = false;
-    }
+    if (l->bsync[b]) emit_bsync(l);
     for (uint32_t n = blk->first; n < blk->first + blk->count; n++) {
         l->placing = true;
         for (int x = 0; x < l->bssy[b] && n + 1 == blk->first + blk->count; x++) {
@@ -718,6 +742,7 @@ static void emit_block(lower *l, uint32_t b) {
         l->placing = false;
         emit_inst(l, n);
     }
+    if (l->arrives[b]) emit_bsync(l);
 }
 
 void lower_emit(lower *l) {

@@ -359,10 +359,16 @@ static void barrier(lower *l, const orr_inst *i) {
 
 static void end_block(lower *l, const char *name) {
     lower_begin(l, name);
+    const orr_inst *i = &l->k->insts[l->inst];
+    if (i->op == ORR_OP_CALL || i->op == ORR_OP_RET) lower_read_arguments(l);
+    if (i->op == ORR_OP_CALL) lower_write_results(l, i);
     for (int s = 0; s < lower_nsrc(l, l->inst) && l->k->insts[l->inst].op == ORR_OP_BRX; s++)
         read_values(l, s, s + 1);
     minst *m = lower_done(l);
     m->last = m->wall = true;
+    bool returns = i->op == ORR_OP_RET && m->sass == ORR_SASS_RET;
+    if (l->cc >= 70 && (returns || i->op == ORR_OP_BRX || (i->op == ORR_OP_CALL && i->target < 0)))
+        m->flags |= ORR_TF_INDIRECT; // to where a register says
 }
 
 // A block that is only a jump, which the branch before it skips: that branch is turned round and jumps
@@ -432,6 +438,7 @@ bool lower_special(lower *l) {
     const orr_inst *i = &l->k->insts[l->inst];
     switch (i->op) {
     case ORR_OP_LD:
+        if (lower_argument(l, i)) return true;
         if (!orr_inst_traced(i)) { // a parameter at a place that is computed
             lower_template(l, "LDC d=a0");
             return true;
@@ -439,7 +446,7 @@ bool lower_special(lower *l) {
         load(l, i);
         return true;
     case ORR_OP_ST:
-        if (!orr_inst_traced(i)) return true;
+        if (!orr_inst_traced(i) || lower_argument(l, i)) return true;
         store(l, i);
         return true;
     case ORR_OP_ATOM:

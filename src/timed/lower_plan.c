@@ -122,6 +122,27 @@ static bool narrow_load(const lower *l, ref r) { // zero-extended by its load
     return i->op == ORR_OP_LD && !orr_types[i->type].is_signed;
 }
 
+// 16 bits whose first is zero, and nothing above them: loaded as a byte, or cut to less.
+bool lower_small(const lower *l, ref r, int depth) {
+    if (r.kind == ORR_K_IMM) return (r.imm & 0xffff) < 0x8000;
+    if (r.kind != ORR_K_REG || r.value == NONE || depth > 4 || l->values.at[r.value].def == NONE)
+        return false;
+    uint32_t def = l->values.at[r.value].def;
+    const orr_inst *i = &l->k->insts[def];
+    if (i->guard >= 0) return false;
+    const orr_operand *b = i->nsrc > 1 ? orr_src(l->k, i, 1) : NULL;
+    switch (i->op) {
+    case ORR_OP_AND: return b->kind == ORR_K_IMM && (b->value & 0xffff) < 0x8000;
+    case ORR_OP_LD: return i->width == 1 && !orr_types[i->type].is_signed;
+    case ORR_OP_CVT: return orr_types[i->stype].bytes == 1 && !orr_types[i->stype].is_signed;
+    case ORR_OP_MOV: return i->nsrc == 1 && i->ndst == 1 && lower_small(l, lower_ref(l, def, 0), depth + 1);
+    case ORR_OP_SELP:
+        return lower_small(l, lower_ref(l, def, 0), depth + 1) &&
+               lower_small(l, lower_ref(l, def, 1), depth + 1);
+    default: return false;
+    }
+}
+
 // What can be known without running: immediates, addresses in the frame, and sums of such.
 bool lower_constant(const lower *l, ref r, uint64_t *out, int depth) {
     if (r.kind == ORR_K_IMM) {
@@ -225,8 +246,9 @@ static bool is_view(const lower *l, uint32_t n) {
         if (i->mods & ORR_M_SAT) return false;
         if (to == from || (to == 4 && from == 8) || (to == 2 && from >= 4)) return to >= 2;
         if (to == 8 && from == 4) return !orr_types[i->stype].is_signed;
+        if (from == 2 && to == 4 && result(l, n) != NONE && l->values.at[result(l, n)].cut) return true;
         return from <= 2 && to > from && !orr_types[i->stype].is_signed && to >= 4 &&
-               narrow_load(l, lower_ref(l, n, 0));
+               (narrow_load(l, lower_ref(l, n, 0)) || (from == 2 && lower_small(l, lower_ref(l, n, 0), 0)));
     case ORR_OP_NEG:
     case ORR_OP_ABS:
         return orr_types[i->type].is_float && i->ndst == 1 && result(l, n) != NONE &&
@@ -450,6 +472,92 @@ static void fold_predicates(scan *c, uint32_t n) {
     }
 }
 
+// ---- selections ------------------------------------------------------------------------------------
+// p ? x : y where somebody computes x for this alone, and y is not needed any more: x is computed under p
+// into y's register. (Of two such the second is under the predicate. Where y lives on, or is a constant, it
+// is SEL.)
+static bool one_instruction(const orr_inst *i) {
+    switch (i->op) {
+    case ORR_OP_ADD:
+    case ORR_OP_SUB:
+    case ORR_OP_MUL:
+    case ORR_OP_MAD:
+    case ORR_OP_FMA:
+    case ORR_OP_AND:
+    case ORR_OP_OR:
+    case ORR_OP_XOR:
+    case ORR_OP_NOT:
+    case ORR_OP_SHL:
+    case ORR_OP_SHR:
+        return i->ndst == 1 && bytes_of(i) <= 4 && i->type != ORR_T_PRED &&
+               !(i->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT | ORR_M_WIDE | ORR_M_HI));
+    default: return false;
+    }
+}
+
+static bool made_for_this(const scan *c, ref r) {
+    uint32_t p = producer(c->l, r, true);
+    return p != NONE && p >= c->first && one_instruction(&c->l->k->insts[p]) &&
+           !(c->l->todo[p] & (DO_PREDLOP | DO_LATER));
+}
+
+// Is the instruction at hand the last that reads it, and was it made in this block?
+static bool ends_here(const scan *c, ref r) {
+    const lower *l = c->l;
+    if (r.kind != ORR_K_REG || r.value == NONE) return false;
+    const value *v = &l->values.at[r.value];
+    if (v->def == NONE || v->merged || v->def < c->first || v->def >= c->n || c->frail[r.value] != NONE ||
+        (l->todo[v->def] & (DO_VIEW | DO_SKIP)) || l->k->insts[v->def].ndst != 1 || c->n - v->def > 64)
+        return false;
+    uint32_t seen = 0;
+    for (uint32_t n = v->def + 1; n <= c->n; n++) {
+        if (l->todo[n] & DO_SKIP) continue;
+        for (int s = 0; s < lower_nsrc(l, n); s++) {
+            ref x = lower_ref(l, n, s);
+            if (x.kind != ORR_K_REG || x.value != r.value) continue;
+            if (l->todo[n] & DO_VIEW) return false;
+            seen++;
+        }
+    }
+    return seen >= v->uses;
+}
+
+static bool web_is_free(const scan *c, uint32_t web, uint32_t from) { // up to here, from one on
+    lower *l = c->l;
+    for (uint32_t n = from; n < c->n; n++) {
+        const orr_inst *i = &l->k->insts[n];
+        for (uint32_t o = i->first; o < i->first + i->ndst + i->nsrc; o++)
+            if (l->k->operands[o].kind == ORR_K_REG && l->of[o] != NONE && lower_web(l, l->of[o]) == web)
+                return false;
+        if (l->guard[n] != NONE && lower_web(l, l->guard[n]) == web) return false;
+    }
+    return true;
+}
+
+static void fold_select(scan *c, uint32_t n) {
+    lower *l = c->l;
+    const orr_inst *i = &l->k->insts[n];
+    uint32_t d = result(l, n);
+    if (l->cc < 90 || i->guard >= 0 || i->nsrc != 3 || i->ndst != 1 || d == NONE || bytes_of(i) > 4) return;
+    ref a = lower_ref(l, n, 0), b = lower_ref(l, n, 1), p = lower_ref(l, n, 2);
+    if (p.kind != ORR_K_REG || p.value == NONE || a.value == b.value) return;
+    ref x = b, y = a;
+    if (!made_for_this(c, b) || !ends_here(c, a)) x = a, y = b;
+    if (!made_for_this(c, x) || !ends_here(c, y) || l->values.at[x.value].cls != l->values.at[y.value].cls ||
+        l->values.at[d].cls != l->values.at[y.value].cls)
+        return;
+    uint32_t def = l->values.at[x.value].def, from = l->values.at[y.value].def, web = lower_web(l, d);
+    if (!all_still(c, def) || !still(c, p, n)) return;
+    if (l->values.at[d].merged && (n - from > 64 || !web_is_free(c, web, from + 1))) return;
+    l->values.at[d].merged = l->values.at[x.value].merged = l->values.at[y.value].merged = true;
+    l->values.at[lower_web(l, x.value)].web = web;
+    l->values.at[lower_web(l, y.value)].web = web;
+    l->todo[def] |= DO_LATER;
+    l->todo[n] |= DO_SELECT;
+    l->pred_of[n] = def;
+    l->guard[def] = p.value;
+}
+
 // A comparison with zero of a logic operation's result: LOP3 says itself whether it is zero.
 static void fold_zero_test(scan *c, uint32_t n) {
     lower *l = c->l;
@@ -555,6 +663,7 @@ static void fold(scan *c, uint32_t n) {
         fold_logic(c, n);
         break;
     case ORR_OP_SETP: fold_zero_test(c, n); break;
+    case ORR_OP_SELP: fold_select(c, n); break;
     case ORR_OP_LD:
     case ORR_OP_ST:
     case ORR_OP_ATOM:
@@ -576,11 +685,18 @@ static void fold(scan *c, uint32_t n) {
 // Who reads
 // what as a plain bit pattern? A sign cannot be folded there.
 static void find_plain_readers(lower *l) {
+    for (uint32_t v = 0; v < l->values.n; v++) l->values.at[v].cut = true;
     const orr_block *b = &l->k->blocks[l->flow.first_block], *end = b + l->flow.nblocks;
     for (; b < end; b++)
         for (uint32_t n = b->first; n < b->first + b->count; n++) {
             const orr_inst *i = &l->k->insts[n];
             if (l->todo[n] & DO_SKIP) continue;
+            bool cuts = i->op == ORR_OP_AND && i->nsrc == 2 && orr_src(l->k, i, 1)->kind == ORR_K_IMM &&
+                        orr_src(l->k, i, 1)->value <= 0xffff;
+            for (int s = 0; s < i->nsrc && !cuts; s++) {
+                uint32_t v = l->of[i->first + i->ndst + (uint32_t)s];
+                if (v != NONE) l->values.at[v].cut = false;
+            }
             bool folds = i->op == ORR_OP_ADD || i->op == ORR_OP_SUB || i->op == ORR_OP_MUL ||
                          i->op == ORR_OP_FMA || i->op == ORR_OP_SETP || i->op == ORR_OP_MIN ||
                          i->op == ORR_OP_MAX;
@@ -591,7 +707,10 @@ static void find_plain_readers(lower *l) {
             }
         }
     for (uint32_t v = 0; v < l->values.n; v++)
-        if (l->values.at[v].merged) l->values.at[v].plain_only = true;
+        if (l->values.at[v].merged) {
+            l->values.at[v].plain_only = true;
+            l->values.at[v].cut = false;
+        }
 }
 
 // On Hopper the place of a variable in shared memory is not a constant. PTX moves it to a register first:

@@ -16,7 +16,7 @@ static void *grown(void *at, uint32_t n, uint32_t *cap, size_t size) {
 }
 
 // A description may give an opcode a unit of its own; else its class counts.
-static const orr_gpu_op *find_op(const orr_gpu *g, const char *mnemonic, uint8_t tclass) {
+const orr_gpu_op *orr_program_op(const orr_gpu *g, const char *mnemonic, uint8_t tclass) {
     char low[ORR_GPU_NAME_MAX];
     size_t n = 0;
     for (; mnemonic[n] && n + 1 < sizeof low; n++) low[n] = (char)tolower((unsigned char)mnemonic[n]);
@@ -54,7 +54,7 @@ orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemoni
                      .name = intern(p, mnemonic)};
     p->ninsts++;
     if (p->nblocks) p->blocks[p->nblocks - 1].count++;
-    const orr_gpu_op *o = find_op(p->gpu, mnemonic, tclass);
+    const orr_gpu_op *o = orr_program_op(p->gpu, mnemonic, tclass);
     if (o) {
         i->unit = (uint8_t)o->unit_index;
         i->latency = cycles(o->latency);
@@ -156,7 +156,7 @@ static uint16_t register_of(const orr_operand *o) {
     return (uint16_t)o->reg;
 }
 
-static uint8_t constant_line(orr_program *p, uint32_t line) { // its number, + 1
+uint8_t orr_program_constant(orr_program *p, uint32_t line) { // its number, + 1
     uint32_t n = 0;
     while (n < p->nconstants && p->constants[n] != line) n++;
     if (n == sizeof p->constants / sizeof *p->constants) return 0; // so many that one more does not matter
@@ -229,7 +229,7 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
     } else if (i->kind == ORR_TK_MEM) {
         i->kind = ORR_TK_ALU; // a constant load without addresses, for instance
     }
-    if (from->constant) i->constant = constant_line(p, from->constant);
+    if (from->constant) i->constant = orr_program_constant(p, from->constant);
     if (i->tclass == ORR_TC_BRANCH) take_branch(i, k, n);
     for (int s = 0; s < from->nsrc; s++) orr_program_reg(p, i, register_of(orr_src(k, from, s)), false);
     if (from->guard >= 0) orr_program_reg(p, i, predicate_of((uint32_t)from->guard), false);
@@ -269,11 +269,6 @@ orr_program *orr_program_new(const orr_kernel *k, const orr_gpu *g, orr_err *e) 
             if (p->blocks[b].naccess > p->max_access) p->max_access = p->blocks[b].naccess;
         orr_program_banks(p, 0);
     }
-    for (uint32_t n = 0; !k->machine && n < p->ninsts;
-         n++) // the lowering's constants: parameters, all in a line, and others
-        if (p->insts[n].access == ORR_NO_ACCESS &&
-            (p->insts[n].sass == ORR_SASS_LDC || p->insts[n].sass == ORR_SASS_ULDC))
-            p->insts[n].constant = constant_line(p, 1 + p->insts[n].imm);
     return p;
 }
 
@@ -330,7 +325,10 @@ void orr_program_print(const orr_program *p, orr_text *out) {
                          p->gpu->units[i->unit].name, i->latency, i->interval);
             if (i->nbanks) orr_text_add(out, ", %u for banks", i->nbanks);
             if (i->access != ORR_NO_ACCESS) orr_text_add(out, ", access %u of %u bytes", i->access, i->bytes);
-            if (p->control) print_control(i->ctrl, out);
+            if (p->control)
+                print_control(i->ctrl, out);
+            else if (ORR_CTRL_STALL(i->ctrl) > 1)
+                orr_text_add(out, ", stall %u", ORR_CTRL_STALL(i->ctrl));
             if (from)
                 orr_text_add(out, "%s%u", p->kernel->machine ? ", inst " : ", line ",
                              p->kernel->machine ? i->inst : from->line);

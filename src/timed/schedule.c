@@ -5,7 +5,7 @@
 // a register is read after it is written and before it is written again; the order of accesses that may touch
 // the same place; barriers, fences and branches as walls; some cycles from access to access. When more values
 // are alive than the registers that a thread has for nothing (32), or the next step of 8 beyond what the
-// order of the program needs, instructions that free registers go first: ptxas, too, gives up latency before
+// order of the program needs, only instructions that need no more go on: ptxas, too, gives up latency before
 // it spills. Small loops that it unrolls end at 30 to 32 registers, however many loads are in them.
 //
 // A block is scheduled in windows, so that the time is linear in the length of a block.
@@ -35,6 +35,7 @@ typedef struct node {
     uint32_t height; // cycles of the longest chain that starts here
     uint32_t ready;  // cycle in which it can go
     uint32_t latency;
+    bool leads; // a load needs it, as far as this window knows
 } node;
 
 typedef struct track { // what a window knows of a virtual register
@@ -57,7 +58,7 @@ typedef struct sched {
     node nodes[WINDOW];
     minst copy[WINDOW];
     uint32_t ready[WINDOW], nready;
-    uint32_t memory; // cycle in which the next access can go
+    uint32_t next[PIPES]; // cycle in which the next instruction of a queue can go
 } sched;
 
 static uint32_t class_latency(const lower *l, uint8_t c) {
@@ -108,12 +109,14 @@ static bool may_meet(const minst *a, const minst *b) {
 static void find_dependences(sched *s, const minst *at, uint32_t n) {
     lower *l = s->l;
     uint32_t mems[WINDOW], nmems = 0;
+    bool stalls = lower_counts_stalls(l);
     for (uint32_t i = 0; i < n; i++) {
         const minst *m = &at[i];
         const uint32_t *regs = l->regs.at + m->regs;
         for (int r = 0; r < m->nsrc; r++) {
             track *t = track_of(s, regs[r]);
-            if (t->def) depend(s, t->def - 1, i, s->nodes[t->def - 1].latency);
+            uint32_t wait = t->def && stalls ? lower_wait(l, &at[t->def - 1], m, r) : 0;
+            if (t->def) depend(s, t->def - 1, i, wait ? wait : s->nodes[t->def - 1].latency);
             *ORR_PUSH(&s->readers) = (reader){.by = i, .next = t->readers};
             t->readers = (uint32_t)s->readers.n;
             t->left++;
@@ -133,13 +136,16 @@ static void find_dependences(sched *s, const minst *at, uint32_t n) {
     }
 }
 
-static void find_heights(sched *s, uint32_t n) {
+static void find_heights(sched *s, const minst *at, uint32_t n) {
     for (uint32_t i = n; i-- > 0;) {
         node *x = &s->nodes[i];
         x->height = x->latency;
         for (uint32_t e = x->edges; e; e = s->edges.at[e - 1].next) {
-            uint32_t h = s->edges.at[e - 1].wait + s->nodes[s->edges.at[e - 1].to].height;
+            const edge *to = &s->edges.at[e - 1];
+            uint32_t h = to->wait + s->nodes[to->to].height;
             if (h > x->height) x->height = h;
+            bool load = at[to->to].kind == ORR_TK_MEM && (at[to->to].flags & ORR_TF_LOAD);
+            if (to->wait > 1) x->leads |= load || s->nodes[to->to].leads; // 1: only the order counts
         }
     }
 }
@@ -183,22 +189,34 @@ static int pressure_now(sched *s, const minst *at, uint32_t n, uint32_t block) {
 }
 
 // Takes a register that something else will want before it is of use: a load when arithmetic needs those that
-// are left, an address while loads that are wanted sooner wait for their turn.
+// are left, an address while loads that are wanted sooner wait for their turn, other arithmetic while such
+// loads could go.
 static bool too_early(sched *s, const minst *at, uint32_t i, int room, uint32_t now, uint32_t block) {
     const minst *m = &at[i];
+    if (m->sass == ORR_SASS_ULDC) { // ptxas has it right in front of its reader
+        for (uint32_t e = s->nodes[i].edges; e; e = s->edges.at[e - 1].next)
+            if (s->nodes[s->edges.at[e - 1].to].before == 1) return false;
+        return true;
+    }
     int more = growth(s, m, block);
     if (more <= 0) return false;
     if (m->kind == ORR_TK_MEM) return room - more < RESERVE && (m->flags & ORR_TF_LOAD);
     uint32_t waiting = 0, behind = s->nodes[i].height - s->nodes[i].latency;
     for (uint32_t x = 0; x < s->nready && waiting < 2; x++) {
         const node *n = &s->nodes[s->ready[x]];
-        waiting += at[s->ready[x]].kind == ORR_TK_MEM && n->ready <= now && n->height >= behind;
+        const minst *other = &at[s->ready[x]];
+        if (other->kind != ORR_TK_MEM || n->ready > now || n->height < behind) continue;
+        // What leads to no load does not wait for loads that are too early themselves.
+        waiting += s->nodes[i].leads || room - growth(s, other, block) >= RESERVE;
     }
     return waiting >= 2;
 }
 
+static uint8_t queue_of(const minst *m) { return m->kind == ORR_TK_MEM ? PIPE_LSU : m->pipe; }
+
 static uint32_t when(const sched *s, const minst *m, const node *n) {
-    return m->kind == ORR_TK_MEM && s->memory > n->ready ? s->memory : n->ready;
+    uint32_t free_at = s->next[queue_of(m)];
+    return free_at > n->ready ? free_at : n->ready;
 }
 
 static uint32_t choose(sched *s, const minst *at, uint32_t now, int room, uint32_t block) {
@@ -218,10 +236,16 @@ static uint32_t choose(sched *s, const minst *at, uint32_t now, int room, uint32
         const node *b = &s->nodes[j];
         uint32_t ready_a = when(s, &at[i], a), ready_b = when(s, &at[j], b);
         bool can_a = ready_a <= now, can_b = ready_b <= now;
-        if (tight) { // free registers, else as the program has it
+        if (tight) { // nothing that takes more registers; of the rest the longest chain that can go on
             int ga = growth(s, &at[i], block), gb = growth(s, &at[j], block);
-            if (ga < gb || (ga == gb && i < j)) best = x;
-            continue;
+            if ((ga > 0) != (gb > 0)) {
+                if (ga <= 0) best = x;
+                continue;
+            }
+            if (ga > 0) { // as the program has it
+                if (ga < gb || (ga == gb && i < j)) best = x;
+                continue;
+            }
         }
         if (can_a != can_b) {
             if (can_a) best = x;
@@ -247,20 +271,26 @@ static void schedule_window(sched *s, minst *at, uint32_t n, uint32_t block) {
     s->edges.n = s->readers.n = 0;
     for (uint32_t i = 0; i < n; i++) s->nodes[i] = (node){.latency = latency_of(s, &at[i])};
     find_dependences(s, at, n);
-    find_heights(s, n);
+    find_heights(s, at, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (at[i].first) s->nodes[i].height = UINT32_MAX / 2;
     int limit = room_for(s, pressure_now(s, at, n, block), block), live = 0;
     memcpy(s->copy, at, n * sizeof *at);
     s->nready = 0;
     for (uint32_t i = 0; i < n; i++)
         if (!s->nodes[i].before) s->ready[s->nready++] = i;
     uint32_t now = 0;
-    s->memory = 0;
+    memset(s->next, 0, sizeof s->next);
     for (uint32_t done = 0; done < n; done++) {
         uint32_t x = choose(s, s->copy, now, limit - live, block), i = s->ready[x];
         s->ready[x] = s->ready[--s->nready];
         uint32_t start = when(s, &s->copy[i], &s->nodes[i]);
         if (start > now) now = start;
-        if (s->copy[i].kind == ORR_TK_MEM) s->memory = now + PAUSE;
+        uint8_t queue = queue_of(&s->copy[i]);
+        if (queue == PIPE_LSU)
+            s->next[queue] = now + PAUSE;
+        else if (lower_counts_stalls(s->l))
+            s->next[queue] = now + lower_apart(queue);
         at[done] = s->copy[i];
         live += take(s, &s->copy[i], block);
         for (uint32_t e = s->nodes[i].edges; e; e = s->edges.at[e - 1].next) {

@@ -73,7 +73,7 @@ typedef struct orr_tinst {
                     // scoreboard, + 1
     uint32_t reads; // in program->reads: nreads registers it reads, on a core without collectors
     uint32_t regs;  // in program->regs: nsrc sources, then ndst destinations
-    uint32_t ctrl;  // control bits, when program->control
+    uint32_t ctrl;  // control bits, when program->control; else the stall count alone, where it is known
     uint32_t inst;  // the kernel's instruction it came from
     uint32_t pc;    // byte address, for the instruction caches
     uint32_t name;  // in program->names: what to call it, "LDG.E.128"
@@ -143,6 +143,9 @@ void orr_shape_free(orr_shape *s);                            // and sources of 
 orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemonic, uint8_t tclass,
                            uint8_t kind);
 void orr_program_reg(orr_program *p, orr_tinst *i, uint16_t reg, bool dst); // sources before destinations
+// What the description says of a mnemonic, or of its class; NULL: nothing.
+const orr_gpu_op *orr_program_op(const orr_gpu *g, const char *mnemonic, uint8_t tclass);
+uint8_t orr_program_constant(orr_program *p, uint32_t line); // orr_tinst.constant of a line of constants
 // The lowering of PTX (lower.c): fills p->blocks for every block of p->kernel.
 bool orr_lower_ptx(orr_program *p, orr_err *e);
 // Reading operands: fills nbanks, reads and nreads of every instruction from `first` on (banks, ports, reuse;

@@ -171,7 +171,7 @@ static void issue(an_graph *g, pass *s, uint32_t inst, bool ghost, int last_unit
     s->same++;
     if (s->same == 1) s->slot = t + gpu->core_issue_interval;
     s->front = t + (gpu->core_issue > 1 && s->same < gpu->core_issue ? 0 : 1);
-    if (p->control && ORR_CTRL_STALL(i->ctrl) > 1) s->front = t + ORR_CTRL_STALL(i->ctrl);
+    if (ORR_CTRL_STALL(i->ctrl) > 1) s->front = t + ORR_CTRL_STALL(i->ctrl);
     double start = 0;
     if (g->collectors) {
         double took = ceil((double)operands(p, i) / gpu->regs_ports);

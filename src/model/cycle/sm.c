@@ -216,7 +216,7 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     w->front_why = ORR_STALL_BRANCH;
     if (!w->restored || i->sass != ORR_SASS_BSYNC || !(w->restored >> i->imm & 1)) return;
     w->restored &= (uint16_t) ~(1u << i->imm);
-    uint32_t stall = c->program->control ? ORR_CTRL_STALL(i->ctrl) : 1;
+    uint32_t stall = ORR_CTRL_STALL(i->ctrl) ? ORR_CTRL_STALL(i->ctrl) : 1;
     w->front += stall + c->branch_jump + c->branch_indirect;
     charge(s, inst, ORR_STALL_ISSUED, 1);
     w->since++;
@@ -255,11 +255,9 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
 
     w->front = now + (more ? 0 : 1);
     w->front_why = ORR_STALL_WAIT;
-    if (c->program->control) {
-        uint32_t stall = ORR_CTRL_STALL(i->ctrl);
-        if (stall > 1) w->front = now + stall;
-        q->yield = !ORR_CTRL_YIELD(i->ctrl);
-    }
+    uint32_t stall = ORR_CTRL_STALL(i->ctrl); // 0 where nobody knows
+    if (stall > 1) w->front = now + stall;
+    if (c->program->control) q->yield = !ORR_CTRL_YIELD(i->ctrl);
     uint64_t start, lost = 0; // cycles until it is in its unit; of them for banks
     if (c->sub_collectors) {
         start = collect(s, w, i, &lost);
