@@ -810,18 +810,103 @@ static void test_arrival(void **s) {
     done(&x);
 }
 
+// Loops whose number of rounds is known are unrolled: what they compute with constants alone is gone, the
+// counter at least. Not where it would be too much, nor where PTX says so.
+static int loop_of(const char *rounds, const char *body, const char *pragma) {
+    orr_text t = {0};
+    orr_text_add(
+        &t,
+        "mov.u32 %%r1, 0; mov.u32 %%r2, 1; ld.global.f32 %%f1, [%%a]; L: %s %s add.u32 %%r1, %%r1, 1; "
+        "setp.lt.u32 %%p1, %%r1, %s; @%%p1 bra L; st.global.u32 [%%b], %%r2; st.global.f32 [%%b+4], %%f1;",
+        pragma, body, rounds);
+    made x = lower_body(t.s, "h200");
+    int left = count(x.p, "BRA") + count(x.p, "ISETP") + count(x.p, "LOP3") + count(x.p, "IMAD") -
+               count(x.p, "IMAD.MOV") - count(x.p, "IMAD.WIDE");
+    done(&x);
+    free(t.s);
+    return left;
+}
+
+static void test_known_loops(void **s) {
+    (void)s;
+    static const char
+        hash[] = "mul.lo.u32 %r2, %r2, 33; xor.b32 %r2, %r2, %r1;",
+        mixed[] = "mul.lo.u32 %r2, %r2, 33; fma.rn.f32 %f1, %f1, %f1, %f1;",
+        large[] = "fma.rn.f32 %f1, %f1, %f1, %f1; fma.rn.f32 %f1, %f1, %f1, %f1; fma.rn.f32 %f1, %f1, "
+                  "%f1, %f1; fma.rn.f32 %f1, %f1, %f1, %f1;";
+    assert_int_equal(loop_of("100", hash, ""), 0);
+    assert_int_equal(loop_of("100", mixed, ""), 0);
+    assert_int_equal(loop_of("100", large, ""), 0);
+    assert_int_not_equal(loop_of("100000", large, ""), 0);
+    assert_int_not_equal(loop_of("%n", hash, ""), 0);
+    assert_int_not_equal(loop_of("100", mixed, ".pragma \"nounroll\";"), 0);
+}
+
+// Neighbours in constant memory are loaded in pairs, where the first is seen to be aligned.
+static void test_constant_pairs(void **s) {
+    (void)s;
+    static const char text[] =
+        ".version 8.0\n.target sm_70\n.address_size 64\n.const .align 4 .b8 c[256];\n"
+        ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %%r<9>; .reg .f32 %%f<9>; .reg .b64 %%d<9>;\n"
+        "ld.param.u64 %%d1, [p]; cvta.to.global.u64 %%d1, %%d1; mov.u32 %%r1, %%tid.x; mul.wide.u32 %%d2, "
+        "%%r1, %d; "
+        "mov.u64 %%d3, c; add.s64 %%d4, %%d3, %%d2; ld.const.f32 %%f1, [%%d4]; ld.const.f32 %%f2, [%%d4+4]; "
+        "add.f32 %%f3, %%f1, %%f2; st.global.f32 [%%d1], %%f3; ret;\n}\n";
+    for (int k = 0; k < 2; k++) {
+        orr_text t = {0};
+        orr_text_add(&t, text, k ? 8 : 4);
+        made x = lower_text(t.s, "h200");
+        int loads = 0;
+        for (uint32_t i = 0; i < x.p->ninsts; i++) loads += x.p->insts[i].access != ORR_NO_ACCESS;
+        assert_int_equal(loads, 3 - k); // one is the store
+        done(&x);
+        free(t.s);
+    }
+}
+
+// Four bytes are one word in memory: each that is read is taken out of it, and three PRMT put them together
+// again.
+static void test_bytes(void **s) {
+    (void)s;
+    made x =
+        lower_body("ld.global.v4.u8 {%h1, %h2, %h3, %h4}, [%a]; st.global.v4.u8 [%b], {%h2, %h1, %h4, %h3}; "
+                   "ld.global.v2.u8 {%h5, %h6}, [%a+4]; cvt.u32.u16 %r1, %h5; st.global.u32 [%b+4], %r1;",
+                   "h200");
+    assert_int_equal(count(x.p, "PRMT"), 4 + 3 + 1); // nobody reads %h6
+    assert_int_equal(count(x.p, "LDG"), 2);
+    done(&x);
+}
+
+// Divisors: by a parameter 21 instructions for a remainder, as in ptxas's `x % d`; 33 for two by the same,
+// whose reciprocal is computed once.
+static void test_quotients(void **s) {
+    (void)s;
+    made x = lower_body("ld.global.u32 %r1, [%a]; rem.s32 %r2, %r1, %n; st.global.u32 [%b], %r2;", "h200");
+    assert_int_equal(count_from(x.p, ORR_OP_REM), 1 + 21); // and an LDC
+    done(&x);
+    x = lower_body(
+        "ld.global.u32 %r1, [%a]; ld.global.u32 %r3, [%a+4]; rem.s32 %r2, %r1, %n; rem.s32 %r4, %r3, %n; "
+        "st.global.u32 [%b], %r2; st.global.u32 [%b+4], %r4;",
+        "h200");
+    assert_int_equal(count(x.p, "MUFU"), 1);
+    assert_int_equal(count_from(x.p, ORR_OP_REM), 1 + 9 + 12 + 12);
+    done(&x);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_saxpy),       cmocka_unit_test(test_fusion),
-        cmocka_unit_test(test_contraction), cmocka_unit_test(test_no_fold_across_a_write),
-        cmocka_unit_test(test_expansions),  cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_neighbours),  cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_workloads),   cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_schedule),    cmocka_unit_test(test_loads_first),
-        cmocka_unit_test(test_stalls),      cmocka_unit_test(test_constant_lines),
-        cmocka_unit_test(test_index),       cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_small),       cmocka_unit_test(test_selections),
-        cmocka_unit_test(test_arrival),
+        cmocka_unit_test(test_saxpy),          cmocka_unit_test(test_fusion),
+        cmocka_unit_test(test_contraction),    cmocka_unit_test(test_no_fold_across_a_write),
+        cmocka_unit_test(test_expansions),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_neighbours),     cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_workloads),      cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_schedule),       cmocka_unit_test(test_loads_first),
+        cmocka_unit_test(test_stalls),         cmocka_unit_test(test_constant_lines),
+        cmocka_unit_test(test_index),          cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_small),          cmocka_unit_test(test_selections),
+        cmocka_unit_test(test_arrival),        cmocka_unit_test(test_known_loops),
+        cmocka_unit_test(test_constant_pairs), cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_quotients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

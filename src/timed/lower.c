@@ -124,6 +124,7 @@ bool orr_lower_ptx(orr_program *p, orr_err *e) {
     free(l.wanted.at);
     free(l.copies.at);
     free(l.slots.at);
+    free(l.quotients.at);
     free(l.handed.at);
     orr_map_free(&l.names);
     orr_map_free(&l.holds);

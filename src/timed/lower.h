@@ -131,6 +131,7 @@ enum fused { // pseudo operations of lower.def, behind ORR_OP_*
     FUSED_WIDEADD,              // a * b + c, 32 x 32 + 64
     FUSED_LOP3,                 // any function of three
     FUSED_SETP2,                // a comparison and a predicate
+    FUSED_ADDMNMX,              // min(a + b, c), max(a + b, c)
     FUSED_COUNT
 };
 #define PLAN_SRCS 4
@@ -165,6 +166,11 @@ typedef struct held {
 typedef struct wanted {
     uint32_t held, block, inst;
 } wanted;
+
+typedef struct quotient_of { // a divisor whose reciprocal is in registers
+    uint32_t value, vreg;
+    bool sign;
+} quotient_of;
 
 typedef struct slot { // a variable of the frame that is in registers (lower_calls.c)
     uint32_t at, bytes;
@@ -208,17 +214,20 @@ typedef struct lower {
     ORR_VEC(vreg) vregs;
     ORR_VEC(uint32_t) regs;
     ORR_VEC(minst) insts;
-    ORR_VEC(uint32_t) block_first; // per block of the function
-    ORR_VEC(held) held;            // constants that are in registers
-    ORR_VEC(wanted) wanted;        // and the blocks that read them
-    uint32_t block, inst;          // where we are
-    uint32_t copied_block;         // of `copies`: uniform registers that were copied to vector registers
-    ORR_VEC(held) copies;          //
-    orr_map names;                 // mnemonics that were looked up
-    orr_map holds;                 // of `held`
-    ORR_VEC(slot) slots;           // arguments and results of calls
-    ORR_VEC(uint32_t) handed;      // registers of the next call's arguments, or of the results
-    bool placing;                  // constants: outside any guard
+    ORR_VEC(uint32_t) block_first;  // per block of the function
+    ORR_VEC(held) held;             // constants that are in registers
+    ORR_VEC(wanted) wanted;         // and the blocks that read them
+    uint32_t block, inst;           // where we are
+    uint32_t copied_block;          // of `copies`: uniform registers that were copied to vector registers
+    ORR_VEC(held) copies;           //
+    orr_map names;                  // mnemonics that were looked up
+    orr_map holds;                  // of `held`
+    ORR_VEC(slot) slots;            // arguments and results of calls
+    ORR_VEC(quotient_of) quotients; // of the block
+    uint32_t quotients_block;
+    uint32_t divisor;         // of the quotient at hand: registers of its reciprocal and its magnitude
+    ORR_VEC(uint32_t) handed; // registers of the next call's arguments, or of the results
+    bool placing;             // constants: outside any guard
     orr_arena arena;
     struct {
         const char *name;

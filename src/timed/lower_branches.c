@@ -7,6 +7,7 @@
 // and needs neither. The stream still visits such a body as a block of its own; where it does not, the
 // instructions are issued all the same (orr_tblock.body).
 #include <stdlib.h>
+#include <string.h>
 
 #include "timed/lower.h"
 
@@ -68,7 +69,10 @@ static void part(spread *s, uint32_t b) {
         for (int t = 0; t < ns; t++) {
             uint32_t to = orr_succ(l->k, &l->k->blocks[f->first_block + x], t) - f->first_block;
             if (to >= f->nblocks || s->seen[to]) continue;
-            for (uint32_t m = s->at_first[to]; m < s->at_first[to + 1]; m++) differ(s, s->at[m]);
+            // (not where all lanes come by one block behind the branch: it has not decided what merges there)
+            uint32_t by = f->idom[to];
+            bool decided = by == NONE || by == b || !lower_dominates(f, b, by);
+            for (uint32_t m = s->at_first[to]; m < s->at_first[to + 1] && decided; m++) differ(s, s->at[m]);
             s->work += s->at_first[to + 1] - s->at_first[to];
             if (to == meet) continue;
             s->seen[to] = 1;
@@ -135,7 +139,8 @@ static void find_readers(spread *s) {
     unshift(s->at_first, f->nblocks);
 }
 
-static void find_uniform(lower *l) {
+// Values that do not depend on what `source` says of; where lanes part by others is in `parts`.
+static void find_same(lower *l, bool (*source)(const orr_inst *)) {
     const flow *f = &l->flow;
     spread s = {.l = l, .seen = orr_calloc(f->nblocks + 1, 1)};
     uint64_t limit =
@@ -146,7 +151,7 @@ static void find_uniform(lower *l) {
     for (uint32_t b = 0; b < f->nblocks; b++) {
         const orr_block *blk = &l->k->blocks[f->first_block + b];
         for (uint32_t n = blk->first; n < blk->first + blk->count; n++)
-            if (source_of_difference(&l->k->insts[n])) differ_all(&s, n);
+            if (source(&l->k->insts[n])) differ_all(&s, n);
     }
     if (l->func.first_block != l->k->funcs[0].first_block) // a function is called by who knows which lanes
         for (uint32_t v = 0; v < l->values.n; v++) differ(&s, v);
@@ -175,6 +180,133 @@ static void find_uniform(lower *l) {
     free(s.at_first);
     free(s.stack.at);
     free(s.seen);
+}
+
+// ---- what is known before it runs --------------------------------------------------------------
+// ptxas unrolls a loop completely whose number of rounds it knows, if it is not too large: products alone,
+// 256 rounds of 8 and 64 of 16 but not 512 and 128; loads with a sum each, 128 rounds of 4 and 32 of 8, not
+// 256 and 64 (docs/lowering.md). So rounds times the square of what is in one is 16,384 at most. What was
+// computed with nothing but constants is then gone: the counter, its test and the branch, or all of it.
+#define MOST_UNROLLED 16384
+
+static bool not_known(const orr_inst *i) {
+    switch (i->op) {
+    case ORR_OP_SREG:
+    case ORR_OP_LD:
+    case ORR_OP_LOCALADDR:
+    case ORR_OP_ALLOCA:
+    case ORR_OP_STACKSAVE:
+    case ORR_OP_SHFL:
+    case ORR_OP_MATCH:
+    case ORR_OP_ELECT:
+    case ORR_OP_ACTIVEMASK:
+    case ORR_OP_VOTE:
+    case ORR_OP_REDUX:
+    case ORR_OP_CALL:
+    case ORR_OP_SYSCALL: return true;
+    default: return orr_ops[i->op].flags & (ORR_F_MEMORY | ORR_F_BARRIER);
+    }
+}
+
+static bool in_loop(const flow *f, uint32_t b, uint32_t header);
+
+// A constant that a register is known to hold, moved there.
+static bool moved_constant(const lower *l, uint32_t v, int64_t *out) {
+    if (v == NONE || l->values.at[v].def == NONE) return false;
+    const orr_inst *i = &l->k->insts[l->values.at[v].def];
+    if (i->op != ORR_OP_MOV || i->nsrc != 1 || i->guard >= 0 || orr_src(l->k, i, 0)->kind != ORR_K_IMM)
+        return false;
+    *out = (int32_t)orr_src(l->k, i, 0)->value;
+    return true;
+}
+
+// How often block b goes back to header h, if both ends of its counter are constants; 0: not known.
+static uint64_t rounds_of(const lower *l, uint32_t b, uint32_t h) {
+    const orr_block *blk = &l->k->blocks[l->flow.first_block + b];
+    uint32_t last = blk->first + blk->count - 1, guard = l->guard[last];
+    if (l->k->insts[last].op != ORR_OP_BRA || guard == NONE || !l->values.at[guard].uniform ||
+        (l->k->insts[last].mods & ORR_M_NOUNROLL) || l->values.at[guard].def == NONE)
+        return 0;
+    const orr_inst *test = &l->k->insts[l->values.at[guard].def];
+    if (test->op != ORR_OP_SETP || test->nsrc != 2 || orr_src(l->k, test, 1)->kind != ORR_K_IMM) return 0;
+    int64_t bound = (int32_t)orr_src(l->k, test, 1)->value, step = 0, first = 0;
+    uint32_t v = l->of[test->first + test->ndst];
+    for (int depth = 0; depth < 32 && v != NONE; depth++) {
+        const value *x = &l->values.at[v];
+        if (x->def == NONE) { // merged: where it starts
+            if (x->block != h || !step) return 0;
+            for (uint32_t a = 0; a < x->nargs; a++)
+                if (moved_constant(l, l->args.at[x->first + a], &first)) {
+                    int64_t n = (bound - first) / step;
+                    return n < 0 ? (uint64_t)-n : n > 0 ? (uint64_t)n : 1;
+                }
+            return 0;
+        }
+        const orr_inst *i = &l->k->insts[x->def];
+        bool add = (i->op == ORR_OP_ADD || i->op == ORR_OP_SUB) && i->nsrc == 2 && i->guard < 0 &&
+                   orr_src(l->k, i, 1)->kind == ORR_K_IMM;
+        bool copy = i->op == ORR_OP_MOV && i->nsrc == 1 && i->guard < 0;
+        if (!add && !copy) return 0;
+        if (add) {
+            int64_t by = (int32_t)orr_src(l->k, i, 1)->value;
+            step += i->op == ORR_OP_SUB ? -by : by;
+        }
+        v = l->of[i->first + i->ndst];
+    }
+    return 0;
+}
+
+// Nothing but a constant, and nobody merges it with what is none.
+static bool is_known(lower *l, uint32_t n, const uint8_t *spoilt) {
+    const orr_inst *i = &l->k->insts[n];
+    uint16_t flags = orr_ops[i->op].flags;
+    if (l->guard[n] != NONE && !l->values.at[l->guard[n]].uniform) return false;
+    if (i->op == ORR_OP_BRA) return i->guard >= 0;
+    if (not_known(i) || !i->ndst ||
+        (flags & (ORR_F_FENCE | ORR_F_RET | ORR_F_EXIT | ORR_F_BRANCH | ORR_F_CALL | ORR_F_END)))
+        return false;
+    for (int o = 0; o < i->nsrc; o++)
+        if (orr_src(l->k, i, o)->kind == ORR_K_SYMBOL) return false;
+    for (int d = 0; d < i->ndst; d++) {
+        uint32_t v = l->of[i->first + (uint32_t)d];
+        if (orr_dst(l->k, i, d)->kind != ORR_K_REG || v == NONE) continue;
+        if (!l->values.at[v].uniform || spoilt[lower_web(l, v)]) return false;
+    }
+    return true;
+}
+
+static void drop_known(lower *l) {
+    const flow *f = &l->flow;
+    const orr_block *blocks = &l->k->blocks[f->first_block];
+    if (l->func.first_block != l->k->funcs[0].first_block) return;
+    bool any = false;
+    for (uint32_t b = 0; b < f->nblocks; b++) any |= f->loop[b] == b;
+    if (!any || f->nblocks > 4096) return;
+    find_same(l, not_known);
+    uint8_t *spoilt = orr_calloc(l->values.n + 1, 1); // webs that somebody else writes to
+    for (uint32_t v = 0; v < l->values.n; v++)
+        if (!l->values.at[v].uniform) spoilt[lower_web(l, v)] = 1;
+    for (uint32_t h = 0; h < f->nblocks; h++) {
+        if (f->loop[h] != h) continue;
+        uint64_t rounds = 0, work = 0, copies = 1;
+        for (uint32_t b = 0; b < f->nblocks; b++) {
+            if (!in_loop(f, b, h)) continue;
+            if (f->loop[b] != h) rounds = 0, copies = UINT32_MAX; // another loop in it
+            bool back = false;
+            int ns = orr_succ_count(l->k, &blocks[b]);
+            for (int t = 0; t < ns; t++) back |= orr_succ(l->k, &blocks[b], t) == f->first_block + h;
+            if (back) rounds = rounds_of(l, b, h);
+            for (uint32_t n = blocks[b].first; n < blocks[b].first + blocks[b].count; n++)
+                work += !(l->todo[n] & (DO_SKIP | DO_VIEW)) && !is_known(l, n, spoilt);
+        }
+        if (!rounds || copies > 1 || rounds * work * work / 4 > MOST_UNROLLED)
+            continue; // shape.c made four of one
+        for (uint32_t b = 0; b < f->nblocks; b++)
+            for (uint32_t n = blocks[b].first; in_loop(f, b, h) && n < blocks[b].first + blocks[b].count; n++)
+                if (is_known(l, n, spoilt)) l->todo[n] |= DO_SKIP;
+    }
+    free(spoilt);
+    memset(l->parts, 0, f->nblocks);
 }
 
 // ---- the uniform datapath ------------------------------------------------------------------------
@@ -431,7 +563,8 @@ static void plan_branches(lower *l) {
 }
 
 void lower_branches(lower *l) {
-    find_uniform(l);
+    drop_known(l);
+    find_same(l, source_of_difference);
     plan_uniform(l);
     plan_branches(l);
 }

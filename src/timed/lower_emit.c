@@ -89,6 +89,7 @@ typedef struct rule {
 #define ORR_OP_FUSED_WIDEADD FUSED_WIDEADD
 #define ORR_OP_FUSED_LOP3    FUSED_LOP3
 #define ORR_OP_FUSED_SETP2   FUSED_SETP2
+#define ORR_OP_FUSED_ADDMNMX FUSED_ADDMNMX
 static const rule rules[] = {
 #define RULE(...) RULE_(__VA_ARGS__)
 #define RULE_(op, types, stypes, with, without, from, to, text)                                              \
@@ -526,6 +527,8 @@ static source part_of(source s, char digit) {
 
 // A name of the template that is a destination or a temporary: its registers.
 static source target(lower *l, temps *t, const char *w, size_t n) {
+    if (w[0] == 'k' || w[0] == 'm') // of a quotient: what is known of the divisor
+        return (source){.n = 1, .leaf = {{LEAF_REG, 0, l->divisor + (w[0] == 'm')}}};
     const orr_inst *i = &l->k->insts[l->inst];
     uint8_t file = l->todo[l->inst] & DO_UNIFORM ? FILE_U : FILE_R;
     source s = {0};
@@ -649,6 +652,65 @@ void lower_template(lower *l, const char *text) {
     expand(l, &t, text);
 }
 
+// ---- quotients -----------------------------------------------------------------------------------
+// 32 bits by a divisor that is a parameter, or by one that divides several: its reciprocal (k, and its
+// magnitude m) is computed once in a block. (ptxas does not take it out of a loop. A single division by
+// something that was loaded is as lower.def has it.)
+static bool divides_more(const lower *l, uint32_t n, uint32_t divisor) {
+    const orr_block *b = &l->k->blocks[l->flow.first_block + l->block];
+    for (uint32_t x = b->first; x < b->first + b->count; x++) {
+        const orr_inst *i = &l->k->insts[x];
+        if (x == n || (i->op != ORR_OP_DIV && i->op != ORR_OP_REM) || i->type != l->k->insts[n].type)
+            continue;
+        if (l->of[i->first + i->ndst + 1u] == divisor) return true;
+    }
+    return false;
+}
+
+static bool quotient(lower *l, uint32_t n) {
+    const orr_inst *i = &l->k->insts[n];
+    uint32_t type = group(i->type);
+    ref b = lower_ref(l, n, 1);
+    bool sign = type == T_S32, rest = i->op == ORR_OP_REM;
+    if (l->cc < 70 || (i->op != ORR_OP_DIV && !rest) || !(type & T_I32) || b.kind != ORR_K_REG ||
+        b.value == NONE)
+        return false;
+    bool constant = lower_source(l, b).leaf[0].kind == LEAF_CONST;
+    if ((!constant && !divides_more(l, n, b.value)) || l->values.at[b.value].merged) return false;
+    if (l->quotients_block != l->block) l->quotients.n = 0;
+    l->quotients_block = l->block;
+    size_t q = 0;
+    while (q < l->quotients.n && (l->quotients.at[q].value != b.value || l->quotients.at[q].sign != sign))
+        q++;
+    if (q == l->quotients.n) {
+        l->divisor = lower_temp(l, FILE_R, 2);
+        lower_template(l, sign ? "IABS m=b; I2F.RP t=m; MUFU.RCP t=t; IADD3|VIADD t=t; F2I u=t; MOV v; "
+                                 "IADD3|IMAD.MOV y=u; IMAD w=y m; IMAD.HI.U32 k=u w v"
+                               : "I2F.U32.RP t=b; MUFU.RCP t=t; IADD3|VIADD t=t; F2I u=t; MOV v; "
+                                 "IADD3|IMAD.MOV y=u; IMAD w=y b; IMAD.HI.U32 k=u w v");
+        if (i->guard < 0)
+            *ORR_PUSH(&l->quotients) = (quotient_of){.value = b.value, .vreg = l->divisor, .sign = sign};
+    } else {
+        l->divisor = l->quotients.at[q].vreg;
+    }
+    static const char text[2][2][240] = {
+        {"IMAD.HI.U32 x=k a; IADD3|IMAD.MOV z=x; IMAD w=b z a; ISETP p=w b; @p IADD3 w=w b; @p IADD3|VIADD "
+         "x=x; "
+         "ISETP r=b; ISETP q=w b; @q IADD3|VIADD x=x; LOP3.LUT d=x b r",
+         "IMAD.HI.U32 x=k a; IADD3|IMAD.MOV z=x; IMAD w=b z a; ISETP p=w b; @p IADD3|IMAD.IADD w=w b; ISETP "
+         "r=b; "
+         "ISETP q=w b; @q IADD3|IMAD.IADD w=w b; LOP3.LUT d=w b r"},
+        {"IABS y=a; LOP3.LUT u=a b; IMAD.HI.U32 x=k y; IADD3|IMAD.MOV z=x; IMAD w=m z y; ISETP p=m w; ISETP "
+         "r=u; "
+         "@p IADD3|IMAD.IADD w=w m; @p IADD3|VIADD x=x; ISETP s=b; ISETP q=w m; @q IADD3|VIADD x=x; "
+         "@r IADD3|IMAD.MOV x=x; LOP3.LUT d=x b s",
+         "IABS y=a; ISETP r=a; IMAD.HI.U32 x=k y; IADD3|IMAD.MOV z=x; IMAD w=m z y; ISETP p=m w; "
+         "@p IADD3|IMAD.IADD w=w m; ISETP s=b; ISETP q=m w; @q IADD3|IMAD.IADD w=w m; @r IADD3|IMAD.MOV w=w; "
+         "LOP3.LUT d=w b s"}};
+    lower_template(l, text[sign][rest]);
+    return true;
+}
+
 // ---- an instruction, a block, a function ---------------------------------------------------------
 // What nobody has a rule for: one
 // instruction of its unit's class.
@@ -679,7 +741,7 @@ static void emit_inst(lower *l, uint32_t n) {
     bool traced = orr_inst_traced(i);
     bool constant = i->op == ORR_OP_LD && i->space == ORR_SPACE_CONST && (l->todo[n] & DO_VIEW);
     if (!(l->todo[n] & (DO_SKIP | DO_VIEW)) || (traced && !constant)) {
-        if (lower_special(l)) {
+        if (lower_special(l) || quotient(l, n)) {
         } else if (i->op == ORR_OP_SREG) {
             if (l->todo[n] & DO_UNIFORM) {
                 lower_begin(l, "S2UR");
@@ -748,7 +810,9 @@ static void emit_block(lower *l, uint32_t b) {
 void lower_emit(lower *l) {
     flow *f = &l->flow;
     l->vreg_of = orr_calloc(l->values.n + 1, sizeof *l->vreg_of);
-    l->vregs.n = l->regs.n = l->insts.n = l->held.n = l->wanted.n = l->copies.n = l->block_first.n = 0;
+    l->vregs.n = l->regs.n = l->insts.n = l->held.n = l->wanted.n = l->copies.n = l->block_first.n =
+        l->quotients.n = 0;
+    l->quotients_block = NONE;
     l->copied_block = NONE;
     orr_map_free(&l->holds);
     l->holds = (orr_map){0};

@@ -171,7 +171,7 @@ static bool merged(lower *l, const orr_inst *i, bool st) {
     uint32_t bytes = 0, lowest = l->merged_first[n] - 1;
     for (uint32_t x = lowest + 1; x; x = l->merged_next[x - 1])
         bytes += (uint32_t)i->width * (i->vec ? i->vec : 1);
-    lower_begin(l, suffixed(l, st ? "STS" : "LDS", bytes, i, !st));
+    lower_begin(l, suffixed(l, st ? store_root(l, i->space) : load_root(l, i->space), bytes, i, !st));
     address(l, 0, i->space);
     uint32_t values[4] = {NONE, NONE, NONE, NONE};
     int nvalues = 0;
@@ -192,8 +192,61 @@ static bool merged(lower *l, const orr_inst *i, bool st) {
     return true;
 }
 
+// Vectors of bytes, or of 16-bit integers (halves are picked by who computes with them): words that are taken
+// apart and put together by PRMT.
+static bool is_packed(const lower *l, const orr_inst *i) {
+    uint32_t bytes = (uint32_t)i->width * i->vec;
+    return l->cc >= 70 && i->vec > 1 && bytes <= 16 &&
+           (i->width == 1 || (i->width == 2 && (i->type == ORR_T_U16 || i->type == ORR_T_S16)));
+}
+
+static void load_packed(lower *l, const orr_inst *i) {
+    uint32_t bytes = (uint32_t)i->width * i->vec, words = bytes > 4 ? bytes / 4 : 1;
+    uint32_t t = lower_temp(l, FILE_R, (uint8_t)words);
+    lower_begin(l, suffixed(l, load_root(l, i->space), bytes, i, true));
+    const char *name = l->next.name;
+    address(l, 0, i->space);
+    l->next.name = name;
+    for (uint32_t w = 0; w < words; w++) lower_dst(l, t + w);
+    finish(l, i, bytes, 0, ORR_TF_LOAD);
+    for (int d = 0; d < i->ndst; d++) {
+        if (orr_dst(l->k, i, d)->kind != ORR_K_REG) continue;
+        lower_begin(l, "PRMT");
+        lower_src(l, t + (uint32_t)d * i->width / 4);
+        write_results(l, d, d + 1);
+        lower_done(l);
+    }
+}
+
+static void store_packed(lower *l, const orr_inst *i) {
+    uint32_t bytes = (uint32_t)i->width * i->vec, words = bytes > 4 ? bytes / 4 : 1, each = i->vec / words;
+    uint32_t t = lower_temp(l, FILE_R, (uint8_t)words);
+    for (uint32_t v = 0; v < i->vec; v++) {
+        if (v % each == 0) continue; // the first two of a word are put together
+        lower_begin(l, "PRMT");
+        if (v % each == 1)
+            read_values(l, (int)v, (int)v + 1);
+        else
+            lower_src(l, t + v / each);
+        read_values(l, 1 + (int)v, 2 + (int)v);
+        l->next.name = "PRMT"; // something may have been copied first
+        lower_dst(l, t + v / each);
+        lower_done(l);
+    }
+    lower_begin(l, suffixed(l, store_root(l, i->space), bytes, i, false));
+    const char *name = l->next.name;
+    address(l, 0, i->space);
+    l->next.name = name;
+    for (uint32_t w = 0; w < words; w++) lower_src(l, t + w);
+    finish(l, i, bytes, 0, ORR_TF_STORE);
+}
+
 static void load(lower *l, const orr_inst *i) {
     if (merged(l, i, false)) return;
+    if (is_packed(l, i) && i->ndst == i->vec && i->space != ORR_SPACE_CONST) {
+        load_packed(l, i);
+        return;
+    }
     uint32_t vec = i->vec ? i->vec : 1, bytes = (uint32_t)i->width * vec;
     int halves = bytes > 16 ? 2 : 1;
     for (int h = 0; h < halves; h++) {
@@ -211,6 +264,10 @@ static void load(lower *l, const orr_inst *i) {
 
 static void store(lower *l, const orr_inst *i) {
     if (merged(l, i, true)) return;
+    if (is_packed(l, i) && lower_nsrc(l, l->inst) == i->vec + 1 && !(i->mods & ORR_M_ACQREL)) {
+        store_packed(l, i);
+        return;
+    }
     uint32_t vec = i->vec ? i->vec : 1, bytes = (uint32_t)i->width * vec;
     int halves = bytes > 16 ? 2 : 1, nsrc = lower_nsrc(l, l->inst), values = nsrc > 1 ? nsrc - 1 : 0;
     if ((i->mods & ORR_M_ACQREL) && l->cc >= 70) fence(l, 2, "MEMBAR.ALL.GPU");
@@ -220,6 +277,29 @@ static void store(lower *l, const orr_inst *i) {
         read_values(l, 1 + h * values / halves, 1 + (h + 1) * values / halves);
         finish(l, i, bytes / (uint32_t)halves, (uint32_t)h * 16, ORR_TF_STORE);
     }
+}
+
+// An atomic's name, as machine code has it: the models tell a compare and swap by it, and sums of floats.
+static const char *atomic_name(lower *l, const char *root, const orr_inst *i, uint32_t bytes) {
+    static const char *const what[] = {
+        [ORR_ATOM_ADD] = "ADD",   [ORR_ATOM_MIN] = "MIN", [ORR_ATOM_MAX] = "MAX", [ORR_ATOM_INC] = "INC",
+        [ORR_ATOM_DEC] = "DEC",   [ORR_ATOM_AND] = "AND", [ORR_ATOM_OR] = "OR",   [ORR_ATOM_XOR] = "XOR",
+        [ORR_ATOM_EXCH] = "EXCH", [ORR_ATOM_CAS] = "CAS"};
+    const char *type = bytes >= 16 ? ".128" : bytes == 8 ? ".64" : "";
+    bool compared = i->sub == ORR_ATOM_MIN || i->sub == ORR_ATOM_MAX;
+    switch (i->type) {
+    case ORR_T_F32: type = ".F32.FTZ.RN"; break;
+    case ORR_T_F64: type = ".F64.RN"; break;
+    case ORR_T_F16:
+    case ORR_T_F16X2: type = ".F16x2.RN"; break;
+    case ORR_T_BF16:
+    case ORR_T_BF16X2: type = ".BF16x2.RN"; break;
+    case ORR_T_S32: type = compared ? ".S32" : type; break;
+    case ORR_T_S64: type = compared ? ".S64" : type; break;
+    default: break;
+    }
+    const char *name = i->sub <= ORR_ATOM_CAS ? what[i->sub] : "ADD";
+    return orr_arena_printf(&l->arena, "%s.%s%s", root, name, type);
 }
 
 // Shared memory adds no floats and nothing of 64 bits by itself: a loop of compare and swap.
@@ -254,7 +334,9 @@ static void atomic(lower *l, const orr_inst *i) {
                        : red  ? (l->cc >= 90 ? "REDG.E" : "RED.E")
                               : (l->cc >= 70 && i->space == ORR_SPACE_GLOBAL ? "ATOMG.E" : "ATOM.E");
     bool counts = i->mods & ORR_M_COUNTS;
-    lower_begin(l, counts ? "ATOMS.POPC.INC.32" : suffixed(l, root, bytes >= 8 ? bytes : 4, i, false));
+    lower_begin(l, counts ? "ATOMS.POPC.INC.32"
+                   : loop ? suffixed(l, root, bytes >= 8 ? bytes : 4, i, false)
+                          : atomic_name(l, root, i, bytes));
     address(l, 0, i->space);
     if (!counts) read_values(l, 1, lower_nsrc(l, l->inst));
     if (!counts) write_results(l, 0, i->ndst);

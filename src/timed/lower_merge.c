@@ -1,6 +1,6 @@
 // Neighbours in shared memory are fetched together: ptxas makes LDS.64 and LDS.128 (STS.64, STS.128) of
 // accesses to consecutive words when it can see that the first is aligned. In global memory it cannot, and
-// does not.
+// does not. Loads of variables in constant memory, whose places it knows, are made into pairs (LDC.64).
 //
 // Loads of one base between two stores are one set, stores of one base that follow each other another. A set
 // is taken apart into runs of two or four words. The instruction stands where the first of its loads (the
@@ -12,10 +12,21 @@
 
 #define MAX_SET 64
 
+// A source as PTX has it.
+static ref written(const lower *l, uint32_t n, int s) {
+    const orr_inst *i = &l->k->insts[n];
+    if (s >= i->nsrc) return (ref){.kind = ORR_K_NONE};
+    const orr_operand *o = orr_src(l->k, i, s);
+    ref r = {.kind = o->kind, .cls = o->cls, .neg = o->neg, .value = o->reg, .imm = o->value};
+    if (o->kind == ORR_K_REG) r.value = l->of[i->first + i->ndst + (uint32_t)s];
+    return r;
+}
+
 // Trailing zero bits of an address, as far as they can be seen; 4 at most.
 static int aligned(const lower *l, ref r, int depth) {
     uint64_t known;
     if (lower_constant(l, r, &known, 0)) return known & 15 ? __builtin_ctzll(known & 15) : 4;
+    if (r.kind == ORR_K_SYMBOL) return 4; // of constant memory: ptxas has placed it
     if (r.kind != ORR_K_REG || r.value == NONE || depth > 8) return 0;
     const value *v = &l->values.at[r.value];
     if (v->def == NONE || v->merged) return 0;
@@ -23,7 +34,13 @@ static int aligned(const lower *l, ref r, int depth) {
     if (i->guard >= 0) return 0;
     ref a = lower_ref(l, v->def, 0), b = lower_ref(l, v->def, 1), c = lower_ref(l, v->def, 2);
     int x, y;
-    switch (lower_op(l, v->def)) {
+    uint16_t op = lower_op(l, v->def);
+    if (op == FUSED_LOP3) { // as it was before it took others along
+        op = i->op;
+        a = written(l, v->def, 0);
+        b = written(l, v->def, 1);
+    }
+    switch (op) {
     case ORR_OP_MOV: // where a variable begins
         if (v->shared) return a.imm & 15 ? __builtin_ctzll(a.imm & 15) : 4;
         return i->nsrc == 1 && i->ndst == 1 ? aligned(l, a, depth + 1) : 0;
@@ -47,11 +64,22 @@ static int aligned(const lower *l, ref r, int depth) {
     case ORR_OP_MUL: x = aligned(l, a, depth + 1) + aligned(l, b, depth + 1); break;
     case ORR_OP_MAD:
     case FUSED_MULADD:
+    case FUSED_WIDEADD:
         x = aligned(l, a, depth + 1) + aligned(l, b, depth + 1);
         y = aligned(l, c, depth + 1);
         x = x < y ? x : y;
         break;
-    case ORR_OP_AND: x = aligned(l, b, depth + 1); break;
+    case ORR_OP_AND:
+        x = aligned(l, a, depth + 1);
+        y = aligned(l, b, depth + 1);
+        x = x > y ? x : y;
+        break;
+    case ORR_OP_OR:
+    case ORR_OP_XOR:
+        x = aligned(l, a, depth + 1);
+        y = aligned(l, b, depth + 1);
+        x = x < y ? x : y;
+        break;
     default: return 0;
     }
     return x > 4 ? 4 : x < 0 ? 0 : x;
@@ -67,6 +95,7 @@ typedef struct set { // accesses of one base
     uint32_t base;
     bool store;
     int n;
+    int most; // bytes of one access
     member m[MAX_SET];
 } set;
 
@@ -97,7 +126,7 @@ static void close_set(lower *l, set *s) {
     int zeros = s->base == NONE ? 4 : aligned(l, (ref){.kind = ORR_K_REG, .cls = ORR_W, .value = s->base}, 0);
     for (int i = 0; i < s->n;) {
         int best = 1, bytes = s->m[i].bytes, sum = bytes;
-        for (int k = 1; i + k < s->n && sum < 16; k++) {
+        for (int k = 1; i + k < s->n && sum < s->most; k++) {
             if (s->m[i + k].at != s->m[i].at + sum || s->m[i + k].bytes != bytes) break;
             sum += bytes;
             bool fits = (sum == 8 && zeros >= 3 && s->m[i].at % 8 == 0) ||
@@ -125,6 +154,34 @@ static set *set_of(lower *l, set *sets, uint32_t base, uint32_t *turn) {
     return s;
 }
 
+// A load or store of the block.
+static void put(lower *l, set *s, uint32_t n, ref base, uint32_t bytes, bool store) {
+    const orr_inst *i = &l->k->insts[n];
+    uint32_t value = base.kind == ORR_K_REG ? base.value : NONE;
+    if (s->n == MAX_SET || (s->n && s->base != value)) close_set(l, s);
+    int64_t at = i->disp + (l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].disp : 0) +
+                 (base.kind == ORR_K_IMM ? (int64_t)(base.imm & 0xffffffff) : 0);
+    s->base = value;
+    s->store = store;
+    s->most = i->space == ORR_SPACE_CONST ? 8 : 16;
+    s->m[s->n++] = (member){.at = at, .inst = n, .bytes = (uint8_t)bytes};
+}
+
+// Nobody writes constants.
+static void merge_constants(lower *l, const orr_block *b, set *sets) {
+    uint32_t turn = 0;
+    for (uint32_t n = b->first; n < b->first + b->count; n++) {
+        const orr_inst *i = &l->k->insts[n];
+        if (i->op != ORR_OP_LD || i->space != ORR_SPACE_CONST || !orr_inst_traced(i) || i->guard >= 0 ||
+            i->width != 4 || i->vec > 1 || i->ndst != 1 || (l->todo[n] & (DO_VIEW | DO_SKIP)))
+            continue;
+        ref base = lower_ref(l, n, 0);
+        if (base.kind == ORR_K_REG && base.value != NONE)
+            put(l, set_of(l, sets, base.value, &turn), n, base, 4, false);
+    }
+    close_all(l, sets);
+}
+
 static void merge_block(lower *l, const orr_block *b, set *loads, set *stores) {
     uint32_t turn = 0;
     for (uint32_t n = b->first; n < b->first + b->count; n++) {
@@ -142,13 +199,7 @@ static void merge_block(lower *l, const orr_block *b, set *loads, set *stores) {
         ref base = lower_ref(l, n, 0);
         uint32_t value = base.kind == ORR_K_REG ? base.value : NONE;
         if (base.kind == ORR_K_REG && value == NONE) continue;
-        set *s = reads ? set_of(l, loads, value, &turn) : stores;
-        if (s->n == MAX_SET || (s->n && s->base != value)) close_set(l, s);
-        int64_t at = i->disp + (l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].disp : 0) +
-                     (base.kind == ORR_K_IMM ? (int64_t)(base.imm & 0xffffffff) : 0);
-        s->base = value;
-        s->store = writes;
-        s->m[s->n++] = (member){.at = at, .inst = n, .bytes = (uint8_t)bytes};
+        put(l, reads ? set_of(l, loads, value, &turn) : stores, n, base, bytes, writes);
     }
     close_all(l, loads);
     close_set(l, stores);
@@ -157,6 +208,9 @@ static void merge_block(lower *l, const orr_block *b, set *loads, set *stores) {
 void lower_merge(lower *l) {
     set *sets = orr_calloc(OPEN + 1, sizeof *sets);
     const orr_block *b = &l->k->blocks[l->flow.first_block], *end = b + l->flow.nblocks;
-    for (; b < end; b++) merge_block(l, b, sets, &sets[OPEN]);
+    for (; b < end; b++) {
+        merge_block(l, b, sets, &sets[OPEN]);
+        if (l->cc >= 70) merge_constants(l, b, sets);
+    }
     free(sets);
 }

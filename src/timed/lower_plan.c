@@ -408,6 +408,25 @@ static void fold_add(scan *c, uint32_t n) {
     }
 }
 
+// Hopper adds and compares in one instruction.
+static void fold_min(scan *c, uint32_t n) {
+    lower *l = c->l;
+    const orr_inst *i = &l->k->insts[n];
+    if (l->cc < 90 || i->nsrc != 2 || !is_int(i, 4)) return;
+    for (int s = 1; s >= 0; s--) {
+        uint32_t p = producer(l, lower_ref(l, n, s), true);
+        if (p == NONE || l->plan_of[p] || !all_still(c, p)) continue;
+        const orr_inst *q = &l->k->insts[p];
+        if ((q->op != ORR_OP_ADD && q->op != ORR_OP_SUB) || q->nsrc != 2 || !is_int(q, 4) ||
+            (q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT)))
+            continue;
+        ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), lower_ref(l, n, 1 - s)};
+        if (is_imm(src[1]) && is_imm(src[2]) && src[2].imm) continue; // one immediate, and zero
+        fuse(c, n, p, FUSED_ADDMNMX, n, src, 3);
+        return;
+    }
+}
+
 // ptxas contracts a product and a sum that ask for no rounding of their own (PTX manual, mul and add).
 static void fold_fma(scan *c, uint32_t n) {
     lower *l = c->l;
@@ -662,6 +681,8 @@ static void fold(scan *c, uint32_t n) {
         fold_predicates(c, n);
         fold_logic(c, n);
         break;
+    case ORR_OP_MIN:
+    case ORR_OP_MAX: fold_min(c, n); break;
     case ORR_OP_SETP: fold_zero_test(c, n); break;
     case ORR_OP_SELP: fold_select(c, n); break;
     case ORR_OP_LD:
