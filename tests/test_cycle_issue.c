@@ -537,6 +537,27 @@ static void test_reuse_own(void **state) {
     }
 }
 
+// Results that are read late (regs.late): an FFMA reads two registers of one bank that were made d and 4
+// cycles before. With d = 5 and 6 it waits until the older one has been there for 8 cycles, and is issued at
+// 8; with 7 it does not, nor where they are in different banks, or without regs.late: it is issued at d. EXIT
+// a cycle later.
+static void test_late_results(void **state) {
+    (void)state;
+    for (int d = 5; d < 9; d++)
+        for (int how = 0; how < 3; how++) { // as it is; different banks; without regs.late
+            kern *k = kern_new(1, 32);
+            more(k,
+                 "FFMA R4 <- R21 | stall %d\nFFMA R%d <- R21 | stall 4\nFFMA R8 <- R4 R%d | stall 1\n"
+                 "EXIT | stall 1",
+                 d - 4, how == 1 ? 7 : 6, how == 1 ? 7 : 6);
+            int at = how || d >= 7 ? d : 8;
+            assert_int_equal(
+                cycles_of(GPU("regs.ports=1", "op.fp32.result=4", how == 2 ? "regs.late=0" : "regs.late=8"),
+                          k),
+                at + 2);
+        }
+}
+
 // ---- on the way to the units
 // --------------------------------------------------------------------------------- A unit with a queue:
 // three MUFUs (8 cycles each) are issued at 0, 1, 2 and begin at 0, 8, 16; the third's result is there at 16
@@ -731,6 +752,7 @@ int main(void) {
         cmocka_unit_test(test_register_banks),
         cmocka_unit_test(test_register_reuse),
         cmocka_unit_test(test_reuse_own),
+        cmocka_unit_test(test_late_results),
         cmocka_unit_test(test_queue),
         cmocka_unit_test(test_hold),
         cmocka_unit_test(test_tensor_ramp),

@@ -549,6 +549,50 @@ static void test_waiting_blocks(void **state) {
     }
 }
 
+// A loop has looked twice in the stream, and found on the second look what block 0 stores at once. Block 1
+// begins to look when it has had an answer from memory, at 500: its first look finds it, 200 cycles later,
+// and the second, issued at 700, is over in a cycle. FFMA at 701, EXIT at 702. If it is another word that it
+// looks at the second time, it takes 200 cycles again.
+static void test_looks_again(void **state) {
+    (void)state;
+    for (int other = 0; other < 2; other++)
+        for (int threads = 1; threads <= 3; threads++) {
+            kern *k = kern_new(2, 32);
+            more(k, "block tb 0\nSTG.STRONG <- R3 R1 @0 +0 m1\n");
+            more(k, "block tb 1\nLDG R1 <- R2 @1048576 +0\nLDG.STRONG R4 <- R1 @0 +0 m1 k0\n");
+            more(k, "LDG.STRONG R5 <- R4 @%d +0 m1 k%d\nFFMA R6 <- R5\nblock\nEXIT", other ? 512 : 0, !other);
+            ran x = {.g = GPU("sm.count=2", "dram.latency=500")};
+            warm(&x, 0, 4096);
+            launch(&x, k, threads);
+            assert_int_equal(x.cycles, other ? 902 : 703);
+            ran_free(&x);
+            kern_free(k);
+        }
+}
+
+// Blocks 1 and 2 count; the stream has block 2 come last, and go on to store to what block 0 looks at. Block
+// 1 counts when it has had an answer from memory, at 500. So does block 2, though it comes at once: its
+// answer comes 200 cycles and one of the slice's work later, the store reaches L2 at 801 (half of 200 on),
+// the look of block 0 at 900 (100 and 4 x 200) finds it and is back at 1000. FFMA, EXIT. If block 2 has not
+// come last it stores at 201, and the look at 500 finds it; block 1 ends last, then, 500 + 202 and the work.
+static void test_comes_last(void **state) {
+    (void)state;
+    for (int last = 0; last < 2; last++)
+        for (int threads = 1; threads <= 3; threads++) {
+            kern *k = kern_new(3, 32);
+            more(k, "block tb 0\nLDG.STRONG R6 <- R7 @512 +0 m1 k1\nFFMA R8 <- R6\n");
+            more(k, "block tb 1\nLDG R1 <- R2 @1048576 +0\nATOMG R4 <- R1 @0 +0 m1 k0\nFFMA R8 <- R4\n");
+            more(k, "block tb 2\nATOMG R4 <- R5 @0 +0 m1 k%d\nSTG.STRONG <- R3 R4 @512 +0 m1\nblock\nEXIT",
+                 last);
+            ran x = {.g = GPU("sm.count=3", "dram.latency=500")};
+            warm(&x, 0, 4096);
+            launch(&x, k, threads);
+            assert_int_equal(x.cycles, last ? 1002 : 703);
+            ran_free(&x);
+            kern_free(k);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dram_bandwidth), cmocka_unit_test(test_stream_bandwidth),
@@ -563,7 +607,8 @@ int main(void) {
         cmocka_unit_test(test_store_turn),     cmocka_unit_test(test_store_makes_way),
         cmocka_unit_test(test_store_parts),    cmocka_unit_test(test_l2_written_back),
         cmocka_unit_test(test_l2_store_hits),  cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_waiting_blocks),
+        cmocka_unit_test(test_waiting_blocks), cmocka_unit_test(test_looks_again),
+        cmocka_unit_test(test_comes_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

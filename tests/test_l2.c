@@ -651,6 +651,23 @@ static void atomic_queue(void **state) {
     bench_free(b);
 }
 
+// A load behind an atomic on its line (l2.atomic_load) keeps its slice for 5 cycles, from 1 to 6, and the one
+// behind it waits; the next load of the line does not, nor does one of another line.
+static void atomic_load(void **state) {
+    (void)state;
+    static const int waits[] = {5, 1};
+    for (int other = 0; other < 2; other++) {
+        bench *b = bench_of((const char *const[]){"l2.atomic_switch=1", "l2.atomic_load=5", NULL});
+        orr_memsys_copy(b->m, 0, 1024);
+        orr_request r[] = {atomic(0, 0, 4, true), reading(0, other ? 3 : 0, 1), reading(0, 0, 2)};
+        if (other) r[2] = reading(0, 3, 2);
+        go(b, r, COUNT(r));
+        ANSWERED(b, 1, 1);
+        ANSWERED(b, 2, 1 + waits[other]);
+        bench_free(b);
+    }
+}
+
 // ---- whole machines ---------------------------------------------------------------------------------
 
 // Slices and channels of a bundled GPU: lines reach a partition that exists, the sides of L2 halve them, and
@@ -967,6 +984,7 @@ int main(void) {
         cmocka_unit_test(worked_on),
         cmocka_unit_test(switched),
         cmocka_unit_test(atomic_queue),
+        cmocka_unit_test(atomic_load),
         cmocka_unit_test(any_windows),
         cmocka_unit_test(odd_machines),
     };

@@ -9,7 +9,8 @@
 //
 // That goes for kernels with loops that only look (spin.c), and for the looks of these loops. Who looks once
 // does not wait, whatever it finds: its version is 0. Neither does who takes a lock with a compare and swap
-// or an exchange wait for anybody in particular; these have none.
+// or an exchange wait for anybody in particular; these have none. Additions and the like that return what
+// was there have one, for those who count and go on as the last.
 //
 // Blocks that see each other run on one worker (run.c), so counting needs no locks. A block of code is run as
 // a whole before its accesses are counted; then they are in the trace, and are written again with the
@@ -94,9 +95,11 @@ void orr_versions_note(versions *v, orr_trace_out *out, const program *p, uint32
         orr_access a;
         if (!orr_trace_access(&t, &a)) return; // it was written a moment ago
         uint8_t kind = orr_inst_order(i);
-        a.versioned = kind == ORR_ORDER_WAITS && i->op == ORR_OP_LD;
+        bool counts = kind == ORR_ORDER_WRITES && i->op == ORR_OP_ATOM;
+        a.versioned = counts || (kind == ORR_ORDER_WAITS && i->op == ORR_OP_LD);
         for (uint32_t m = a.mask; m && a.versioned; m &= m - 1)
-            a.version[orr_ffs(m)] = p->blocks[block].finds ? version_of(v, a.addr[orr_ffs(m)] / 4) : 0;
+            a.version[orr_ffs(m)] =
+                counts || p->blocks[block].finds ? version_of(v, a.addr[orr_ffs(m)] / 4) : 0;
         for (uint32_t m = a.mask; m && kind & ORR_ORDER_WRITES; m &= m - 1)
             written(v, a.addr[orr_ffs(m)] / 4);
         orr_trace_put_as_read(out, a.mask, &a);

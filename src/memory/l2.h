@@ -33,6 +33,7 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint32_t atomic_queue;     // sectors of atomics that missed and are not done; 0: any number
     uint32_t atomic_units;     // of a slice, less one
     uint64_t atomic_ahead;     // that the input may be ahead of a unit
+    uint64_t atomic_load;      // a load of the line that the last atomic was on
     uint64_t atomic_more;      // until an atomic's result leaves, besides the time it takes its turn
     bool copies;               // halves that keep copies of each other's lines (l2.copies)
     uint64_t far;              // from one half to the other
@@ -149,8 +150,9 @@ typedef struct orr_l2_slice {
     uint64_t worked[ORR_L2_WORKED]; // lines of the last atomics, + 1
     uint64_t *part;                 // lines with sectors that are there in part, as they became so: a ring
     uint32_t part_head, part_n;
-    uint64_t part_time; // that completing one takes the input, not taken yet
-    uint64_t *asked[2]; // bits of SMs that have asked for a line of this half, of the other
+    uint64_t atomic_line; // that the last atomic was on, + 1; 0: a load of it has come since
+    uint64_t part_time;   // that completing one takes the input, not taken yet
+    uint64_t *asked[2];   // bits of SMs that have asked for a line of this half, of the other
 } orr_l2_slice;
 
 typedef struct orr_l2 { // a partition

@@ -42,6 +42,7 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->parts = c->fetch ? 0 : (uint32_t)((g->l2_partial_lines + g->l2_slices - 1) / g->l2_slices);
     c->atomic_again = (uint64_t)llround(cycle * g->l2_atomic_again);
     c->atomic_switch = (uint64_t)llround(cycle * g->l2_atomic_switch);
+    c->atomic_load = (uint64_t)llround(cycle * g->l2_atomic_load);
     c->atomic_queue = (uint32_t)g->l2_atomic_queue;
     c->atomic_units = g->l2_atomic_units > 1;
     c->atomic_ahead = ATOMIC_AHEAD * c->cycle;
@@ -122,6 +123,7 @@ void orr_l2_reset(orr_l2 *p) {
         memset(s->atomic_free, 0, sizeof s->atomic_free);
         memset(s->atomic_piece, 0, sizeof s->atomic_piece);
         s->reducing = 0;
+        s->atomic_line = 0;
         memset(s->slow_until, 0, sizeof s->slow_until);
         memset(s->met, 0, sizeof s->met);
         memset(s->open, 0, sizeof s->open);

@@ -200,6 +200,13 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
         warp *w = warp_of(s, q->warp);
         s->head_needs = s->blocks[w->block].buf->needs + w->need;
         w->need += (uint32_t)orr_popc(a->mask);
+        if (a->mask && q->flight != NOBODY && cyc_order_over(c->order, *s->head_needs, s->id, q->warp)) {
+            s->head_order = 0;
+            begin(s, t, 1);
+            s->flights.at[q->flight].floor = s->lsu_free;
+            cyc_l1_land(s, q->flight, 0);
+            return true;
+        }
     } else {
         s->head_needs = NULL;
     }

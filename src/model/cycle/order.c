@@ -11,12 +11,17 @@
 // exchanges, or compares and swaps, how many ordered writes to it had been made by then, by whomever
 // (exec/versions.c). When requests pass from the SMs to the memory, writes are counted as they happen, and a
 // read that is ahead of its number is held back until they have. Additions, minima and the like do not wait:
-// their order does not matter to them.
+// their order does not matter to them. But who has counted with one, and goes on to write what others look
+// at, was the last to come: this one waits for those that came before it.
 //
 // Streams from elsewhere (a trace, a recording of a GPU) do not say it, and when thread blocks are left out
 // it is of no use. Then the number is that of the ordered writes by the blocks before in the grid. Blocks
 // start in that order, so nobody waits for ever; but blocks that wait for each other more than once, as at a
 // barrier of the whole grid, are put one behind the other by it.
+//
+// The loop that looks has gone round in the stream, too, as often as its block had its turn before the others
+// had written. Where one of these looks comes so late in simulated time that it finds what the last one
+// finds, a GPU's warp leaves the loop with it: the looks behind it then cost nothing but their instructions.
 //
 // Locks have owners. A compare and swap, or an exchange, of a word that the same warp writes afterwards takes
 // a lock: it is answered when nobody has it, and the write gives it back. Whose turn it is next is decided by
@@ -36,6 +41,9 @@
 
 #define MAX_WORDS (1u << 20) // that are followed; others are not waited for
 #define TAKES     (1u << 31) // of a need: the access takes a lock
+#define FAILS     (1u << 30) // the look of a loop that is not its last: the version is what the last one finds
+#define AGAIN     (1u << 29) // the look of a loop that is not its first
+#define VERSION   (AGAIN - 1)
 #define SWAPS     (1u << 14) // words whose last swap is remembered
 #define QUIET     256 // windows without anybody who went on, in which those that wait still keep slices busy
 #define PATIENCE  64  // looks of a warp that has a lock and waits for another
@@ -49,8 +57,8 @@ typedef struct place { // a word that somebody writes in order
     uint32_t owner;    // of the lock: who has it; NOBODY: none
     uint32_t taker,
         taken; // planning: the warp that swapped or exchanged last, + 1, and which of its needs that was
-    uint32_t waiters; // links; NOBODY: none
-    bool lock;
+    uint32_t waiters;  // links; NOBODY: none
+    bool lock, looked; // somebody waits for it in a loop
 } place;
 
 typedef struct swap { // the last swap of a word in a loop
@@ -83,6 +91,7 @@ struct order {
     bool whole;       // all thread blocks of the launch are simulated
     // who waits: a warp of an SM, with all that it waits for
     uint16_t *owned;         // [who] locks
+    bool *over;              // [who] its last look found what the loop waits for; SMs read it
     uint32_t *first;         // [who] held; NOBODY: none
     bool *asked;             // [who] it is in `again`
     ORR_VEC(uint32_t) again; // who has to be looked at
@@ -127,6 +136,10 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++) {
             const orr_inst *i = &k->insts[n];
             o->kinds[n] = orr_inst_order(i);
+            if (i->op == ORR_OP_ATOM && o->kinds[n] == ORDER_WRITES && o->whole) {
+                o->kinds[n] |= ORDER_WAITS | ORDER_COUNTS;
+                continue;
+            }
             if (i->op != ORR_OP_ATOM || !(o->kinds[n] & ORDER_WAITS) || !tries_again(k, b, n)) continue;
             o->kinds[n] |= ORDER_SPINS;
             // Not from PTX, where a loop that goes on to another word (a hash table's) looks the same.
@@ -144,6 +157,7 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
     o->swaps = orr_calloc(SWAPS, sizeof *o->swaps);
     size_t warps = (size_t)c->nsms * ORDER_WARPS;
     o->owned = orr_calloc(warps, sizeof *o->owned);
+    o->over = orr_calloc(warps, sizeof *o->over);
     o->first = orr_malloc(warps * sizeof *o->first);
     memset(o->first, 0xff, warps * sizeof *o->first);
     o->asked = orr_calloc(warps, sizeof *o->asked);
@@ -156,12 +170,19 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
 
 uint8_t cyc_order_kind(const order *o, uint32_t inst) { return o->kinds[inst]; }
 
+static uint32_t who_is(uint32_t sm, uint32_t warp) { return sm * ORDER_WARPS + warp % ORDER_WARPS; }
+
+bool cyc_order_over(const order *o, uint32_t need, uint32_t sm, uint32_t warp) {
+    return need & AGAIN && o->over[who_is(sm, warp)];
+}
+
 void cyc_order_free(order *o) {
     if (!o) return;
     free(o->kinds);
     free(o->places);
     free(o->swaps);
     free(o->owned);
+    free(o->over);
     free(o->first);
     free(o->asked);
     free(o->again.at);
@@ -230,8 +251,63 @@ static void plan_needs(order *o, tbuf *b, const orr_access *a, bool atomic) { //
             p->taker = o->planner;
             p->taken = b->nneeds;
         }
-        b->needs[b->nneeds++] = !p || p->lock ? 0 : told ? version & ~TAKES : p->planned;
+        if (p && version) p->looked = true;
+        b->needs[b->nneeds++] = !p || p->lock ? 0 : told ? version & VERSION : p->planned & VERSION;
     }
+}
+
+// Looks of a warp that follow each other: at one word, by the same lanes, with no other access in between.
+typedef struct spin {
+    uint64_t word;
+    uint32_t mask, inst;
+    uint32_t first, n; // its needs; how many looks, 0: none
+} spin;
+
+// All looks of the loop but the last have failed.
+static void end_spin(const tbuf *b, spin *x) {
+    uint32_t lanes = (uint32_t)orr_popc(x->mask), last = x->first + (x->n - 1) * lanes;
+    for (uint32_t n = x->first; x->n > 1 && n < last + lanes; n++) {
+        uint32_t version = b->needs[last + (n - x->first) % lanes] & VERSION;
+        b->needs[n] = version | (n < last ? FAILS : 0) | (n >= x->first + lanes ? AGAIN : 0);
+    }
+    x->n = 0;
+}
+
+// Compilers take the first look out of the loop, so it may be another instruction than those that follow.
+static void plan_spin(const tbuf *b, spin *x, const orr_access *a, uint32_t inst) {
+    uint64_t word = a->mask ? a->addr[orr_ffs(a->mask)] / 4 : 0;
+    bool same = x->n && x->word == word && x->mask == a->mask && (x->inst == inst || x->n == 1);
+    if (!same) end_spin(b, x);
+    if (!a->versioned || !a->mask || !one_word(a)) return;
+    uint32_t first = same ? x->first : b->nneeds - (uint32_t)orr_popc(a->mask);
+    *x = (spin){word, a->mask, inst, first, x->n + 1};
+}
+
+// The last addition of a lane that returned what was there.
+typedef struct counted {
+    uint32_t need, version; // its need; 0: it waits for nobody
+} counted;
+
+static void plan_count(order *o, tbuf *b, counted *x, const orr_access *a) {
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        if (b->nneeds == b->needs_cap) {
+            b->needs_cap = b->needs_cap ? b->needs_cap * 2 : 256;
+            b->needs = orr_realloc(b->needs, b->needs_cap * sizeof *b->needs);
+        }
+        b->needs[b->nneeds++] = 0;
+    }
+    x->version = 0;
+    if (!a->versioned || orr_popc(a->mask) != 1) return;
+    uint32_t lane = (uint32_t)orr_ffs(a->mask);
+    if (!make(o, a->addr[lane] / 4)) return;
+    *x = (counted){b->nneeds - 1, a->version[lane] & VERSION};
+}
+
+// The warp's next ordered access: a write of what others look at?
+static void plan_last(const order *o, const tbuf *b, counted *x, const orr_access *a, uint8_t kind) {
+    const place *p = kind & ORDER_WRITES && a->mask ? find(o, a->addr[orr_ffs(a->mask)] / 4) : NULL;
+    if (p && p->looked && x->version) b->needs[x->need] = x->version;
+    x->version = 0;
 }
 
 // What the warp swapped or exchanged before and writes now was a lock. What it looked at in between is what
@@ -262,12 +338,16 @@ static void look_through(order *o, tbuf *b, bool writes) {
         uint32_t block, mask;
         if (!writes) b->need_at[w] = b->nneeds;
         o->planner++;
+        spin loop = {0};
+        counted count = {0};
         while (orr_trace_block(&t, k->nblocks, &block, &mask) > 0) {
             const orr_block *x = &k->blocks[block];
             for (uint32_t n = x->first; n < x->first + x->count; n++) {
                 if (!orr_inst_traced(&k->insts[n])) continue;
                 orr_access a;
                 uint8_t kind = o->kinds[n];
+                bool look = kind == ORDER_WAITS && o->whole;
+                if (!writes && !look && loop.n) end_spin(b, &loop);
                 if (writes ? !(kind & ORDER_WRITES) : !kind) {
                     if (!orr_trace_skip(&t)) return; // damaged: the SM will say so
                 } else if (!orr_trace_access(&t, &a)) {
@@ -275,11 +355,17 @@ static void look_through(order *o, tbuf *b, bool writes) {
                 } else if (writes) {
                     plan_writes(o, &a);
                 } else {
+                    if (count.version) plan_last(o, b, &count, &a, kind);
                     if (kind & ORDER_WRITES) plan_locks(o, b, &a);
-                    if (kind & ORDER_WAITS) plan_needs(o, b, &a, kind & ORDER_SPINS);
+                    if (kind & ORDER_COUNTS)
+                        plan_count(o, b, &count, &a);
+                    else if (kind & ORDER_WAITS)
+                        plan_needs(o, b, &a, kind & ORDER_SPINS);
+                    if (look) plan_spin(b, &loop, &a, n);
                 }
             }
         }
+        if (loop.n) end_spin(b, &loop);
     }
 }
 
@@ -325,9 +411,7 @@ static void wait_at(order *o, place *p, uint32_t who) {
     p->waiters = l;
 }
 
-static uint32_t who_of(const orr_request *r, const orr_need *need) {
-    return r->sm * ORDER_WARPS + need->warp % ORDER_WARPS;
-}
+static uint32_t who_of(const orr_request *r, const orr_need *need) { return who_is(r->sm, need->warp); }
 
 // Its thread block.
 static uint32_t block_of(const cycle *c, const orr_request *r, const orr_need *need) {
@@ -393,7 +477,7 @@ static bool ready(const order *o, const orr_request *r, const orr_need *need, co
     uint32_t who = who_of(r, need);
     bool crowd = crowded(r, need);
     for (uint32_t n = 0; n < r->norder; n++) {
-        uint32_t least = need[n].need & ~TAKES;
+        uint32_t least = need[n].need & FAILS ? 0 : need[n].need & VERSION;
         if (need[n].kind & ORDER_AGAIN && !need[n].need) {
             const swap *s = swap_of(o, need[n].word);
             bool mine = crowd ? s->block == block_of(c, r, need) : s->who == who;
@@ -414,7 +498,10 @@ static bool ready(const order *o, const orr_request *r, const orr_need *need, co
     // After a few looks for a lock they come at any time, not all at once because the blocks began at once.
     bool any = takes(r, need) && after > r->time + look;
     uint64_t phase = any ? (who * 0x9e3779b97f4a7c15u >> 40) % look : 0;
-    if (after > r->time) *when = r->time + (after - r->time + phase + look - 1) / look * look - phase;
+    if (after > r->time && need->kind & ORDER_COUNTS)
+        *when = after; // it does not look again, it comes then
+    else if (after > r->time)
+        *when = r->time + (after - r->time + phase + look - 1) / look * look - phase;
     if (*when < tried) *when = tried;
     return true;
 }
@@ -560,19 +647,32 @@ static bool competes(const orr_request *r, const orr_need *need) {
     return false;
 }
 
+// A look that is not the loop's last in the stream: does it find what the loop waits for?
+static void looks(order *o, const orr_request *r, const orr_need *need) {
+    const place *p = find(o, need->word);
+    o->over[who_of(r, need)] =
+        need->need & FAILS && p && p->done >= (need->need & VERSION) && p->last <= r->time;
+}
+
+// It waits for nobody: it only writes, or counts and is not the last to come.
+static bool goes_on(const orr_need *need) {
+    return !(need->kind & ORDER_WAITS) || (need->kind & ORDER_COUNTS && !need->need);
+}
+
 void cyc_order_requests(order *o, cycle *c, uint64_t now) {
     for (uint32_t n = 0; n < c->nsms; n++) // what happens anyway
         for (size_t i = 0; i < c->sms[n].out.n; i++) {
             const orr_request *r = &c->sms[n].out.at[i];
             const orr_need *need = c->sms[n].needs.at + (r->order ? r->order - 1 : 0);
-            if (r->order && !(need->kind & ORDER_WAITS)) happens(o, c, r, need);
+            if (r->order && goes_on(need)) happens(o, c, r, need);
         }
     for (uint32_t n = 0; n < c->nsms; n++) {
         sm *s = &c->sms[n];
         for (size_t i = 0; i < s->out.n; i++) {
             orr_request *r = &s->out.at[i];
             const orr_need *need = s->needs.at + (r->order ? r->order - 1 : 0);
-            if (!r->order || !(need->kind & ORDER_WAITS)) continue;
+            if (!r->order || goes_on(need)) continue;
+            if (!(need->kind & ORDER_WRITES)) looks(o, r, need);
             uint64_t when;
             place *at;
             if (!competes(r, need) && ready(o, r, need, c, 0, &when, &at)) {

@@ -9,6 +9,8 @@ typedef struct order order;
 order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole);
 void cyc_order_free(order *o);
 uint8_t cyc_order_kind(const order *o, uint32_t inst); // orr_inst_order, and whether it is tried again
+// The loop of this look has ended before it, with a look that came later than in the stream.
+bool cyc_order_over(const order *o, uint32_t need, uint32_t sm, uint32_t warp);
 // A thread block that is about to be given to an SM, in grid order: which of its accesses depend on earlier
 // blocks.
 void cyc_order_plan(order *o, tbuf *b);

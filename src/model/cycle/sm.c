@@ -57,6 +57,36 @@ static void read_late(const cycle *c, sched *q, uint64_t now, uint64_t ports) {
     }
 }
 
+// Results that have just been made come to who needs them past the registers. Of two operands in one bank the
+// second is read a cycle later, and must be in the registers by then (regs.late). H200: V and L at distances
+// d and 4 in front of an instruction that reads both from one bank, LOP3, IADD3, IMAD or FFMA: 3 cycles more
+// with d = 5, 2 with 6, none from 7 on, in whatever order they are named, and none where they are in
+// different banks or one of them is old. Returns the cycles that it waits.
+static uint64_t wait_for_late(const sm *s, const warp *w, const orr_tinst *i, uint32_t counted,
+                              uint32_t bank) {
+    uint32_t late = (uint32_t)s->c->gpu->regs_late, youngest = late, older = late, now = (uint32_t)s->now;
+    const orr_read *r = s->c->program->reads + i->reads;
+    for (uint32_t n = 0; n < i->nreads; n++) {
+        if (!(counted >> n & 1) || r[n].bank != bank) continue;
+        uint32_t age = late;
+        for (uint32_t k = 0; k < 8; k++)
+            if (w->made[k] == r[n].reg + 1u && now - w->made_at[k] < age) age = now - w->made_at[k];
+        older = age < youngest ? youngest : age < older ? age : older;
+        if (age < youngest) youngest = age;
+    }
+    return older + 1 < late ? late - older : 0;
+}
+
+// A result that comes past the registers; those of other latencies were not measured.
+static void note_made(const sm *s, warp *w, const orr_tinst *i, uint64_t when) {
+    const orr_program *p = s->c->program;
+    if (i->result != 4 || !i->ndst) return;
+    uint16_t reg = p->reg[p->regs[i->regs + i->nsrc]];
+    if (reg >= ORR_TREG_P) return;
+    w->made[w->nmade % 8] = (uint16_t)(reg + 1);
+    w->made_at[w->nmade++ % 8] = (uint32_t)when;
+}
+
 // Modern cores: a bank serves `regs.ports` reads a cycle and an instruction has `regs.window` cycles to get
 // its operands, so that one that reads a bank more often can be made up for by its neighbours. One that does
 // not fit in waits, and the scheduler with it. What the code marks for reuse stays, a register for each place
@@ -68,11 +98,13 @@ static void read_late(const cycle *c, sched *q, uint64_t now, uint64_t ports) {
 static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
     const cycle *c = s->c;
     sched *q = &s->sched[c->sched_per_sub == 1 ? w->sched : w->sched - w->sched % c->sched_per_sub];
-    uint32_t need[ORR_READ_BANKS] = {0}, id = warp_id(w) << 16;
+    uint32_t need[ORR_READ_BANKS] = {0}, id = warp_id(w) << 16, counted = 0;
     const orr_read *r = c->program->reads + i->reads;
     for (uint32_t n = i->nreads; n > 0; n--, r++) {
         uint32_t *kept = &q->kept[r->place][r->bank], me = (id | r->reg) + 1;
-        need[r->bank] += (!r->again) & ((!r->place) | (*kept != me));
+        uint32_t one = (!r->again) & ((!r->place) | (*kept != me));
+        need[r->bank] += one;
+        counted |= one << (i->nreads - n);
         *kept = r->kept ? me : 0;
     }
     uint64_t ports = (uint64_t)c->gpu->regs_ports, window = i->window * ports;
@@ -85,6 +117,10 @@ static uint64_t read_banks(sm *s, const warp *w, const orr_tinst *i) {
     }
     uint64_t first = s->now * ports, t = first;
     for (uint32_t b = 0; b < c->read_banks; b++) {
+        if (need[b] > 1 && c->gpu->regs_late) {
+            uint64_t late = first + wait_for_late(s, w, i, counted, b) * ports;
+            if (late > t) t = late;
+        }
         uint64_t slack = window > need[b] ? window - need[b] : 0;
         if (need[b] && q->bank_free[b] > t + slack) t = q->bank_free[b] - slack;
     }
@@ -267,6 +303,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         if (i->kind == ORR_TK_MEM && c->gpu->lsu_width && !ghost) cyc_lsu_hand_over(s, w, i);
         lost = start = i->nreads ? read_banks(s, w, i) : 0;
         if (i->result) lost = start += wait_for_result(s, w, i, now + start);
+        if (c->gpu->regs_late) note_made(s, w, i, now + start);
         s->register_conflicts += start;
         uint64_t queued = occupy(s, q->pool_of[i->unit], i->interval, start);
         if (q->with[i->unit][0]) occupy_others(s, q, i->unit, now + start);

@@ -31,6 +31,7 @@ enum {
     ORDER_WRITES = ORR_ORDER_WRITES,
     ORDER_AGAIN = 4,
     ORDER_SPINS = 8,
+    ORDER_COUNTS = 16,
     ORDER_WARPS = 256
 };
 typedef struct orr_need {
@@ -91,6 +92,9 @@ typedef struct warp {
     uint64_t held;       // its scheduler's `held` when last looked at
     uint64_t fetched;    // code line it fetched last, + 1
     uint32_t need;       // of its block's needs, the next one
+    uint16_t made[8];    // registers that its last instructions write, a ring,
+    uint32_t made_at[8]; // and when they were issued (low bits)
+    uint8_t nmade;       // the next
     uint16_t restored;   // barrier registers that BMOV has written since BSSY did
     // control bits: counters of the six barriers
     uint64_t sb_ready[6];
