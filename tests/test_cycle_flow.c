@@ -41,6 +41,26 @@ static void test_switch(void **state) {
                      2 * (1 + 5 + 4) + 7 + 1);
 }
 
+// FFMA at 0, YIELD at 1 and, with core.yield, nothing until 51, whoever goes on. A WARPSYNC right behind it
+// is that of lanes which look whether all are there: until 91. One behind something else is like a branch
+// without a jump.
+static void test_yield(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t without, with;
+    } cases[] = {{"block\nFFMA R1 <- R2\nYIELD\nblock\nEXIT", 3, 52},
+                 {"block\nFFMA R1 <- R2\nYIELD\nblock\nWARPSYNC\nblock\nEXIT", 4, 92},
+                 {"block\nFFMA R1 <- R2\nWARPSYNC\nblock\nEXIT", 3, 3}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        assert_int_equal(cycles_of(GPU("op.fp32.latency=1"), kern_of(1, 32, cases[n].text)),
+                         cases[n].without);
+        assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.yield=50", "core.sync_poll=40"),
+                                   kern_of(1, 32, cases[n].text)),
+                         cases[n].with);
+    }
+}
+
 // BSSY and BMOV at 0 and 1, BSYNC at 2, EXIT 5 and 4 cycles later: 12. With core.sync_again a BSYNC of a
 // barrier register that BMOV wrote last is executed again: a cycle, 4 and 20 more, and an instruction more.
 // Not where BSSY wrote it last, nor where BMOV wrote another, nor where BMOV read it.
@@ -233,12 +253,12 @@ static void test_fill(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indirect),       cmocka_unit_test(test_switch),
-        cmocka_unit_test(test_sync_again),     cmocka_unit_test(test_reads_late),
-        cmocka_unit_test(test_drain),          cmocka_unit_test(test_latencies),
-        cmocka_unit_test(test_fill),           cmocka_unit_test(test_made_of),
-        cmocka_unit_test(test_half),           cmocka_unit_test(test_result),
-        cmocka_unit_test(test_partly_written),
+        cmocka_unit_test(test_indirect),   cmocka_unit_test(test_switch),
+        cmocka_unit_test(test_sync_again), cmocka_unit_test(test_reads_late),
+        cmocka_unit_test(test_yield),      cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_latencies),  cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_made_of),    cmocka_unit_test(test_half),
+        cmocka_unit_test(test_result),     cmocka_unit_test(test_partly_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

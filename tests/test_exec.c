@@ -525,6 +525,41 @@ static void looks_have_versions(void **state) {
     close_bench(&b);
 }
 
+// Three lanes add 1 to a word by compare and swap. All of them look before the first one swaps, and take
+// turns: it succeeds, the others have seen what was there before and try again, so one succeeds in each
+// round. It does not matter whether they are in three warps of a block or in three blocks.
+static void swaps_race(void **state) {
+    (void)state;
+    static const char *const ptx = KERNEL(
+        "", "mov.u32 %r1,0; setp.ne.u32 %p1,%r9,0; @%p1 bra OUT; ld.volatile.global.u32 %r5,[%rd1+512];\n"
+            "L: mov.u32 %r6,%r5; add.u32 %r7,%r6,1; add.u32 %r1,%r1,1;\n"
+            "atom.global.cas.b32 %r5,[%rd1+512],%r6,%r7; setp.ne.u32 %p2,%r5,%r6; @%p2 bra L;\nOUT:\n");
+    for (uint32_t blocks = 1; blocks <= 3; blocks += 2) {
+        bench b;
+        open_bench(&b, ptx, "k", blocks, 96 / blocks, 256);
+        const uint32_t *out = run_bench(&b, 2);
+        for (uint32_t n = 0; n < 3; n++) assert_int_equal(out[32 * n], n + 1);
+        assert_int_equal(out[128], 3);
+        close_bench(&b);
+    }
+}
+
+// if (*p < x) atomicMax(p, x): both blocks look before the first of them has changed *p, so that both do.
+static void looks_before_a_reduction_race(void **state) {
+    (void)state;
+    bench b;
+    open_bench(&b,
+               KERNEL("", "mov.u32 %r1,0; sub.u32 %r5,9,%r0; ld.global.u32 %r6,[%rd1+512];\n"
+                          "setp.ge.u32 %p1,%r6,%r5; @%p1 bra OUT; mov.u32 %r1,1;\n"
+                          "red.global.max.u32 [%rd1+512],%r5;\nOUT:\n"),
+               "k", 2, 1, 256);
+    const uint32_t *out = run_bench(&b, 2);
+    assert_int_equal(out[0], 1);
+    assert_int_equal(out[1], 1);
+    assert_int_equal(out[128], 9);
+    close_bench(&b);
+}
+
 static void a_stream_says_what_happened(void **state) {
     (void)state;
     bench b;
@@ -613,6 +648,8 @@ int main(void) {
         cmocka_unit_test(streams_do_not_depend_on_threads),
         cmocka_unit_test(a_stream_says_what_happened),
         cmocka_unit_test(looks_have_versions),
+        cmocka_unit_test(swaps_race),
+        cmocka_unit_test(looks_before_a_reduction_race),
         cmocka_unit_test(printing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

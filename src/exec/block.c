@@ -180,10 +180,16 @@ bool orr_block_found(tblock *tb) {
     return tb->worker->waiting > 0;
 }
 
+// In a race every thread block tries once in a round, but for those that are further away from the word: on a
+// GPU whose L2 has two halves an atomic takes half of the SMs longer (H200, micro/race: tries 471 and 655
+// cycles apart), so these try five times in seven rounds.
+static bool too_far(tblock *tb) { return tb->index % 2 && tb->races && ++tb->races % 7 > 4; }
+
 int orr_block_run(tblock *tb) {
     const program *p = tb->prog;
+    if (too_far(tb)) return RUN_RACES;
     for (bool first = true;; first = false) {
-        bool progress = false, yields = false, only_looks = true, waits = false;
+        bool progress = false, yields = false, only_looks = true, waits = false, races = false, found = false;
         for (uint32_t n = 0; n < p->nwarps; n++) {
             warp *w = &tb->warps[n];
             if (!w->live) continue;
@@ -191,13 +197,15 @@ int orr_block_run(tblock *tb) {
                 progress = yields = waits = true;
                 continue;
             }
-            uint64_t before = w->insts;
+            uint64_t before = w->paused ? UINT64_MAX : w->insts; // to go on with a block is progress, too
             w->spinning = false;
             int r = orr_warp_run(w);
             if (r == RUN_FAULT) return RUN_FAULT;
             progress |= w->insts != before;
             only_looks &= w->insts == before || (r == RUN_YIELDS && w->spinning);
             if (r == RUN_YIELDS) yields = true;
+            found |= r == RUN_YIELDS && w->found;
+            races |= r == RUN_RACES && p->blocks[w->frag->pc].race_blocks;
             waits |= r == RUN_YIELDS && w->spinning && !w->found;
             if (r == RUN_DONE) {
                 tb->running--;
@@ -213,6 +221,11 @@ int orr_block_run(tblock *tb) {
             if (released) continue;
             report_deadlock(tb);
             return RUN_FAULT;
+        }
+        if (found && p->kernel->atomics) return RUN_YIELDS; // others look before it goes on
+        if (races && !tb->alone) {
+            if (!tb->races) tb->races = 1;
+            return RUN_RACES;
         }
         if (yields && (++tb->rounds >= ROUNDS || only_looks) && p->kernel->atomics) {
             tb->rounds = 0;
@@ -271,7 +284,8 @@ tblock *orr_block_start(worker *k, uint64_t index) {
     tb->ctaid[1] = (uint32_t)(index / g[0] % g[1]);
     tb->ctaid[2] = (uint32_t)(index / g[0] / g[1]);
     tb->running = p->nwarps;
-    tb->rounds = tb->bars_open = 0;
+    tb->rounds = tb->bars_open = tb->races = 0;
+    tb->alone = k->bound || !p->kernel->atomics || (uint64_t)g[0] * g[1] * g[2] == 1;
     tb->faulted = false;
     tb->next = NULL;
     memset(tb->bar, 0, sizeof tb->bar);

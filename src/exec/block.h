@@ -32,6 +32,8 @@ typedef struct xblock {     // a basic block, ready to run
     bool locks;             // a loop that takes a lock
     bool ordered;           // has accesses that versions.c counts
     bool parts;             // its lanes meet at the end of the kernel, where nobody need wait for another
+    const uop *race;        // of a loop around a compare and swap: that; NULL: of none (spin.c)
+    bool race_blocks;       // other thread blocks may swap that word, too
     int32_t next, ipdom;
     oper members; // of `waits`
 } xblock;
@@ -76,7 +78,9 @@ bool orr_code_make(program *p, const orr_launch *l, orr_err *e);
 // The micro-op's handlers for a PTX operation, of whichever family has them.
 handlers orr_pick(const orr_kernel *k, const orr_inst *i, const char **why);
 void orr_code_free(program *p);
-void orr_spins(program *p); // spin.c: which of its blocks are of loops that only look
+// spin.c: which of its blocks are of loops that only look, or race. uop_of: an instruction's first micro-op;
+// NULL: as many as instructions.
+void orr_spins(program *p, const uint32_t *uop_of);
 
 // ---- thread block ---------------------------------------------------------------------------
 typedef struct barrier {
@@ -94,6 +98,8 @@ typedef struct tblock {
     warp *warps;
     uint32_t running; // warps not finished
     uint32_t rounds;  // of slices it has had since it last finished a warp
+    uint32_t races;   // turns it has had in a race with others
+    bool alone;       // no other thread block can come in between
     bool waits;       // all it did in its last turn was to look at what others write
     uint8_t *shared;
     uint8_t *local; // [thread][local_bytes]
@@ -106,7 +112,7 @@ typedef struct tblock {
 } tblock;
 
 // What running a warp or a block came to.
-enum { RUN_DONE, RUN_WAITS, RUN_YIELDS, RUN_FAULT };
+enum { RUN_DONE, RUN_WAITS, RUN_YIELDS, RUN_RACES, RUN_FAULT };
 
 typedef struct versions versions;
 
@@ -144,7 +150,10 @@ int orr_block_run(tblock *tb);     // RUN_DONE, RUN_YIELDS or RUN_FAULT
 bool orr_block_found(tblock *tb);  // a warp has found what it looked for: shall others look first?
 void orr_block_finish(tblock *tb); // adds its counts, gives it back to the worker
 
-int orr_warp_run(warp *w);                            // core.c
+int orr_warp_run(warp *w); // core.c
+void orr_warp_again(warp *w, uint32_t block,
+                    uint32_t lanes);                  // a block of one instruction, executed once more
+frag *orr_machine_choose(warp *w, bool yields);       // converge.c: who goes on, of machine code
 frag *orr_warp_part(warp *w, frag v);                 // a new fragment, ready
 void orr_warp_exit(warp *w, frag *f, uint32_t lanes); // lanes of f end
 void orr_warp_start(warp *w, tblock *tb, uint32_t index);

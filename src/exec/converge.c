@@ -9,16 +9,20 @@
 // is the machine's (tests/test_features.sh compares 80 kernels with an H200's counters).
 //
 // A lane that spins on a lock which another lane holds, one that waits for it at a BSYNC, would spin for
-// ever. The compiler puts a YIELD into such loops, or the program sleeps in them: lanes that have yielded are
-// not waited for (NVIDIA's patent application US 2016/0019066, "Execution of divergent threads using a
-// convergence barrier": a barrier is cleared when each of its threads is blocked there or has yielded). Who
-// went on without them is then no longer of the barrier.
+// ever. The compiler puts a YIELD into such loops, or the program sleeps in them. Then other lanes go on,
+// those that have not yielded for longest first. Lanes at a BSYNC go on in their turn when all that they wait
+// for have yielded since (NVIDIA's patent application US 2016/0019066, "Execution of divergent threads using
+// a convergence barrier": a barrier is cleared when each of its threads is blocked there or has yielded);
+// they execute it again, and the barrier is no more: who comes later does not wait. Those at a WARPSYNC
+// execute it again in their turn, to see whether all are there, and all of them once more when they are.
 //
 // A barrier register holds a mask for each lane, those that took part when this lane passed the BSSY: two
 // fragments in different places may use one register. BMOV saves and restores it around calls.
 //
-// Which fragment runs first is not laid down by the machine's manual. Here the one that did not take a branch
-// goes first; one that yields or looks at what others may write gives way (core.c).
+// Where lanes part the fewer go first, of as many those that are later in the code; when they wait, those
+// that parted from them last go on; and after a YIELD lanes at the same place go on together. None of this is
+// in a manual: an H200 executes as many instructions, of warps and of threads, in micro/race and
+// tests/features (docs/tuning.md, Lanes that yield).
 #include "exec/machine.h"
 #include "exec/pair.h"
 #include "sass/module.h"
@@ -41,10 +45,10 @@ static uint32_t needs(const warp *w, const frag *f) {
     return row[orr_ffs(f->mask)] & w->live;
 }
 
-// `gone` went on without `rest`: these do not wait for them any more.
-static void forget(warp *w, uint8_t bar, uint32_t gone, uint32_t rest) {
+// Others went on without `rest`: there is nothing to wait for at the barrier any more.
+static void forget(warp *w, uint8_t bar, uint32_t rest) {
     uint32_t *row = (uint32_t *)(void *)(w->bank[BANK_W] + w->tb->prog->barriers + bar * reg_bytes(ORR_W));
-    for (uint32_t m = rest; m; m &= m - 1) row[orr_ffs(m)] &= ~gone;
+    for (uint32_t m = rest; m; m &= m - 1) row[orr_ffs(m)] = 0;
 }
 
 // Does g wait for what f waits for? Lanes of a WARPSYNC may be at different ones. At the same BSYNC may be
@@ -59,12 +63,11 @@ static void meet(warp *w) {
     for (int n = 0; n < ORR_WARP; n++) {
         frag *f = &w->frags[n];
         if (f->state != FRAG_SYNC) continue;
-        uint32_t here = f->mask;
+        uint32_t here = f->mask, first = here;
         for (int o = 0; o < ORR_WARP; o++)
             if (o != n && alike(w, f, &w->frags[o])) here |= w->frags[o].mask;
         uint32_t need = needs(w, f), rest = need & ~here;
-        if (rest && (f->bar == BY_WARP || (rest & ~w->yielded))) continue;
-        if (rest) forget(w, f->bar, here & need, rest);
+        if (rest) continue;
         for (int o = 0; o < ORR_WARP; o++) { // those it waited for, and no others
             frag *g = &w->frags[o];
             if (o == n || !alike(w, f, g) || !(g->mask & need)) continue;
@@ -76,6 +79,7 @@ static void meet(warp *w) {
             f->mask |= g->mask;
             g->state = FRAG_FREE;
         }
+        if (f->bar == BY_WARP && here != first) orr_warp_again(w, f->at, f->mask);
         f->state = FRAG_READY;
         f->turn = ++w->turn;
         w->rotations = 0;
@@ -116,8 +120,17 @@ static void away(warp *w, frag *f, const uop *u, uint32_t lanes) { // lanes of f
         f->pc = (uint32_t)u->inst->target;
         return;
     }
-    frag other = {.mask = lanes, .pc = (uint32_t)u->inst->target, .join = -1, .frame = f->frame};
+    frag other = {
+        .mask = lanes, .pc = (uint32_t)u->inst->target, .join = -1, .frame = f->frame, .since = f->since};
     f->mask &= ~lanes;
+    bool forward = (uint32_t)u->inst->target > f->pc; // (blocks are in the order of their addresses)
+    if (orr_popc(lanes) <
+        orr_popc(f->mask) + forward) { // the fewer go first, of as many the later in the code
+        other.mask = f->mask;
+        other.pc = f->pc;
+        f->mask = lanes;
+        f->pc = (uint32_t)u->inst->target;
+    }
     orr_warp_part(w, other);
     f->turn = ++w->turn;
 }
@@ -146,21 +159,21 @@ static bool call_system(warp *w, const uop *u, uint32_t lanes, uint32_t to[ORR_W
 static void others_go_on(warp *w, frag *f,
                          uint32_t lanes) { // f keeps `lanes`; the rest is a fragment behind it
     if (lanes == f->mask) return;
-    frag other = {.mask = f->mask & ~lanes, .pc = f->pc, .join = -1, .frame = f->frame};
+    frag other = {.mask = f->mask & ~lanes, .pc = f->pc, .join = -1, .frame = f->frame, .since = f->since};
     f->mask = lanes;
     orr_warp_part(w, other);
 }
 
 static uint32_t like_first(const uint32_t *row, uint32_t lanes) { // those with the first one's value
     uint32_t same = 0, value = row[orr_ffs(lanes)];
-    for (uint32_t m = lanes; m; m &= m - 1)
-        if (row[orr_ffs(m)] == value) same |= m & -m;
-    return same;
+    LANES same |= (uint32_t)(row[i] == value) << i;
+    return same & lanes;
 }
 
 static void stay_at(warp *w, const frag *f, const xblock *x, uint32_t lanes) { // lanes that were of f
     uint32_t here = (uint32_t)(x - w->tb->prog->blocks);
-    if (lanes) orr_warp_part(w, (frag){.mask = lanes, .pc = here, .join = -1, .frame = f->frame});
+    if (lanes)
+        orr_warp_part(w, (frag){.mask = lanes, .pc = here, .join = -1, .frame = f->frame, .since = f->since});
 }
 
 // Lanes go where their registers say. Those that go where the first of them goes leave together; the others
@@ -190,15 +203,88 @@ static void strike(warp *w, const uop *u, uint32_t lanes) { // BREAK
     for (uint32_t m = members; m; m &= m - 1) row[orr_ffs(m)] &= ~lanes;
 }
 
-static void wait_at(frag *f, uint8_t bar, uint32_t need) {
+static void wait_at(frag *f, uint8_t bar, uint32_t need, uint32_t at) {
     f->state = FRAG_SYNC;
     f->bar = bar;
     f->need = need;
+    f->at = at;
+}
+
+// Those that wait at a WARPSYNC as f does execute it again.
+static void poll(warp *w, const frag *f) {
+    uint32_t lanes = 0, at = f->at;
+    ++w->turn;
+    for (int n = 0; n < ORR_WARP; n++) {
+        frag *g = &w->frags[n];
+        if (g->state != FRAG_SYNC || g->bar != BY_WARP || g->at != at) continue;
+        lanes |= g->mask;
+        g->since = w->turn;
+    }
+    orr_warp_again(w, at, lanes);
+}
+
+// Lanes that wait at a BSYNC for others which have all yielded since.
+static uint32_t left_by(const warp *w, const frag *f) {
+    if (f->state != FRAG_SYNC || f->bar == BY_WARP) return 0;
+    uint32_t rest = needs(w, f) & ~f->mask;
+    for (int n = 0; n < ORR_WARP; n++)
+        if (alike(w, f, &w->frags[n])) rest &= ~w->frags[n].mask;
+    return rest & ~w->yielded ? 0 : rest;
+}
+
+// They go on, and execute it once more.
+static void let_go(warp *w, frag *f, uint32_t rest) {
+    for (int n = 0; n < ORR_WARP; n++) {
+        frag *g = &w->frags[n];
+        if (g == f || !alike(w, f, g)) continue;
+        f->mask |= g->mask;
+        g->state = FRAG_FREE;
+    }
+    forget(w, f->bar, rest);
+    orr_warp_again(w, f->at, f->mask);
+    f->state = FRAG_READY;
+    f->turn = ++w->turn;
+    w->rotations = 0;
+}
+
+frag *orr_machine_choose(warp *w, bool yields) {
+    bool merge = yields;
+    for (;; yields = false) {
+        frag *best = NULL, *waits = NULL;
+        uint32_t since = 0;
+        for (int n = 0; n < ORR_WARP; n++) {
+            frag *f = &w->frags[n];
+            bool earlier = best && f->turn < best->turn;
+            if (f->state == FRAG_READY &&
+                (!best || f->since < best->since || (f->since == best->since && earlier == yields)))
+                best = f;
+            if (f->state != FRAG_SYNC || (f->bar != BY_WARP && !(yields && left_by(w, f)))) continue;
+            uint32_t when = f->bar == BY_WARP ? f->since : f->blocked;
+            if (!waits || when < since) waits = f, since = when;
+        }
+        if (!best) return NULL;
+        if (waits && since < best->since && waits->bar == BY_WARP) {
+            poll(w, waits);
+            continue;
+        }
+        if (waits && since < best->since) {
+            let_go(w, waits, left_by(w, waits));
+            return waits;
+        }
+        for (int n = 0; n < ORR_WARP && merge; n++) { // who is at the same place goes with it
+            frag *g = &w->frags[n];
+            if (g == best || g->state != FRAG_READY || g->pc != best->pc) continue;
+            best->mask |= g->mask;
+            g->state = FRAG_FREE;
+        }
+        return best;
+    }
 }
 
 static bool anyone_else(const warp *w, const frag *f) {
     for (int n = 0; n < ORR_WARP; n++)
-        if (&w->frags[n] != f && w->frags[n].state == FRAG_READY) return true;
+        if (&w->frags[n] != f && (w->frags[n].state == FRAG_READY || w->frags[n].state == FRAG_SYNC))
+            return true;
     return false;
 }
 
@@ -210,7 +296,7 @@ static bool together(const warp *w, const uop *u, uint32_t lanes) {
 
 // Lanes all of whose partners are here go on, together, whatever masks they name; the others wait, those with
 // the same mask together.
-static void sync_lanes(warp *w, frag *f, const uop *u, uint32_t lanes) {
+static void sync_lanes(warp *w, frag *f, const xblock *x, const uop *u, uint32_t lanes) {
     const uint32_t *row = SRC_A(w, u, uint32_t);
     uint32_t ready = 0;
     for (uint32_t m = lanes; m; m &= m - 1)
@@ -220,9 +306,11 @@ static void sync_lanes(warp *w, frag *f, const uop *u, uint32_t lanes) {
         left &= ~same;
         frag *g = f;
         if (left | ready)
-            g = orr_warp_part(w, (frag){.mask = same, .pc = f->pc, .join = -1, .frame = f->frame});
+            g = orr_warp_part(
+                w, (frag){.mask = same, .pc = f->pc, .join = -1, .frame = f->frame, .since = f->since});
         g->mask = same;
-        wait_at(g, BY_WARP, need);
+        wait_at(g, BY_WARP, need, (uint32_t)(x - w->tb->prog->blocks));
+        g->since = ++w->turn;
     }
     if (ready) f->mask = ready;
 }
@@ -234,7 +322,28 @@ static void sync_one_mask(warp *w, frag *f, const xblock *x, const uop *u, uint3
     uint32_t need = row[orr_ffs(lanes)];
     f->mask = like_first(row, lanes);
     stay_at(w, f, x, lanes & ~f->mask);
-    if (need & w->live & ~f->mask) wait_at(f, BY_WARP, need);
+    if (!(need & w->live & ~f->mask)) return;
+    wait_at(f, BY_WARP, need, (uint32_t)(x - w->tb->prog->blocks));
+    f->since = ++w->turn;
+}
+
+// Lanes come to a BSYNC. Those that wait for the same ones wait together; lanes at different depths of a
+// recursion wait for different ones.
+static void wait_alike(warp *w, frag *f, const xblock *x, uint8_t bar) {
+    const uint32_t *row =
+        (const uint32_t *)(const void *)(w->bank[BANK_W] + w->tb->prog->barriers + bar * reg_bytes(ORR_W));
+    uint32_t here = (uint32_t)(x - w->tb->prog->blocks), left = f->mask;
+    ++w->turn;
+    while (left) {
+        uint32_t same = like_first(row, left);
+        frag *g = f;
+        left &= ~same;
+        if (left) g = orr_warp_part(w, (frag){.pc = f->pc, .join = -1, .frame = f->frame, .since = f->since});
+        g->mask = same;
+        wait_at(g, bar, 0, here);
+        g->blocked = w->turn;
+        w->yielded &= ~(needs(w, g) | same); // who yields from now on is not waited for
+    }
 }
 
 void orr_machine_last(warp *w, frag *f, const xblock *x) {
@@ -273,9 +382,8 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
         return;
     case ORR_SASS_BSYNC:
         others_go_on(w, f, lanes);
-        w->yielded &= ~lanes;
-        wait_at(f, (uint8_t)u->imm, 0);
-        if (needs(w, f) & ~lanes)
+        wait_alike(w, f, x, (uint8_t)u->imm);
+        if (f->mask != lanes || needs(w, f) & ~lanes)
             meet(w);
         else
             f->state = FRAG_READY; // all are here, as nearly always
@@ -283,7 +391,7 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
     case ORR_SASS_WARPSYNC:
         others_go_on(w, f, lanes);
         if (u->inst->sub == SYNC_PLAIN)
-            sync_lanes(w, f, u, lanes);
+            sync_lanes(w, f, x, u, lanes);
         else
             sync_one_mask(w, f, x, u, lanes);
         meet(w);
@@ -295,8 +403,9 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
     case ORR_SASS_YIELD:
     case ORR_SASS_NANOSLEEP:
         w->yielded |= lanes;
+        f->since = ++w->turn;
         meet(w);
-        if (anyone_else(w, f)) w->budget = 0;
+        w->switches = anyone_else(w, f);
         return;
     case ORR_SASS_BAR:
         others_go_on(w, f, lanes);

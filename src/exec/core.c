@@ -218,6 +218,7 @@ static bool gather(warp *w, frag *f) {
 // The fragment that ran last goes on first (depth first); with `oldest`, the one that has waited
 // longest.
 static frag *choose(warp *w, bool oldest) {
+    if (w->tb->prog->kernel->codes) return orr_machine_choose(w, oldest);
     for (;;) {
         frag *best = NULL, *waits = NULL;
         for (int n = 0; n < ORR_WARP; n++) {
@@ -574,6 +575,7 @@ static int give_way(warp *w, frag *f, bool looks) {
     const program *p = w->tb->prog;
     w->spinning = looks;
     f->turn = f->state == FRAG_READY ? ++w->turn : f->turn;
+    if (f->state == FRAG_READY && (!looks || w->spun % 16 == 15)) f->since = w->turn; // there may be no YIELD
     if (looks && p->kernel->codes && ++w->spun % SPIN_PATIENCE) return w->live ? RUN_YIELDS : RUN_DONE;
     int ready = 0;
     for (int n = 0; n < ORR_WARP; n++) ready += w->frags[n].state == FRAG_READY;
@@ -582,20 +584,27 @@ static int give_way(warp *w, frag *f, bool looks) {
     return w->live ? RUN_YIELDS : RUN_DONE;
 }
 
+void orr_warp_again(warp *w, uint32_t block, uint32_t lanes) {
+    if (w->plan) count_block(w, block, lanes);
+    if (w->trace) orr_trace_put_block(w->trace, block, lanes);
+    w->insts++;
+    w->thread_insts += (uint32_t)orr_popc(lanes);
+}
+
 int orr_warp_run(warp *w) {
     const program *p = w->tb->prog;
     uint64_t most = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
     uint64_t limit = look_again(w, most);
-    frag *f = choose(w, w->budget <= 0);
-    if (!w->found) w->budget = w->slice;
+    frag *f = w->paused ? w->frag : choose(w, w->budget <= 0);
+    if (!w->found && !w->paused) w->budget = w->slice;
     w->found = false;
-    int looks = 0;
+    for (int n = 0; n < ORR_WARP; n++) w->frags[n].looks = 0;
     while (f) {
         w->frag = f;
         set_banks(w, &w->frames[f->frame]);
         for (;;) {
             const xblock *x = &p->blocks[f->pc];
-            if (x->waits && !f->met && f->mask != w->live) {
+            if (x->waits && !f->met && f->mask != w->live && !w->paused) {
                 uint32_t go = complete_of(w, x->members, f->mask);
                 if (!go) {
                     f->state = FRAG_LANES;
@@ -604,21 +613,33 @@ int orr_warp_run(warp *w) {
                 if (go != f->mask) stay(w, f, go);
             }
             f->met = false;
-            if (!x->circles) looks = 0;
-            if (x->spins && looks++ >= SPIN_LOOKS) { // it has looked, and would look again
+            if (!x->circles) f->looks = 0;
+            if (x->spins && !w->paused && f->looks++ >= SPIN_LOOKS) { // it has looked, and would look again
                 if (too_long(w, x, f->mask)) return RUN_FAULT;
                 w->budget = 0;
                 return give_way(w, f, true);
             }
             uint32_t mask = f->mask;
             int32_t frame_was = f->frame;
-            if (w->plan) count_block(w, f->pc, mask);
-            if (w->trace) orr_trace_put_block(w->trace, f->pc, mask);
             uint32_t block = f->pc;
-            size_t from = w->trace ? w->trace->n : 0;
-            w->insts += x->count;
-            w->thread_insts += (uint64_t)x->count * (uint32_t)orr_popc(mask);
-            run_plain(w, x->first, x->end, mask);
+            size_t from = w->paused ? w->paused_from : w->trace ? w->trace->n : 0;
+            if (!w->paused) {
+                if (w->plan) count_block(w, f->pc, mask);
+                if (w->trace) orr_trace_put_block(w->trace, f->pc, mask);
+                from = w->trace ? w->trace->n : 0;
+                w->insts += x->count;
+                w->thread_insts += (uint64_t)x->count * (uint32_t)orr_popc(mask);
+                bool race = x->race && (p->nwarps > 1 || (x->race_blocks && !w->tb->alone));
+                run_plain(w, x->first, race ? x->race : x->end, mask);
+                if (race && !w->tb->faulted) { // others come in between
+                    w->paused = true;
+                    w->paused_from = from;
+                    return RUN_RACES;
+                }
+            } else {
+                w->paused = false;
+                run_plain(w, x->race, x->end, mask);
+            }
             if (x->ordered && w->trace && w->worker->versions && !w->tb->faulted)
                 orr_versions_note(w->worker->versions, w->trace, p, block, from);
             run_last(w, f, x);
@@ -634,6 +655,13 @@ int orr_warp_run(warp *w) {
                              "more than %llu instructions in one warp (--max-insts)",
                              (unsigned long long)most);
                 return RUN_FAULT;
+            }
+            if (w->switches) {
+                w->switches = false;
+                if (!x->polls || --w->budget > 0) {
+                    f = choose(w, true);
+                    break;
+                }
             }
             if (x->locks && f->state == FRAG_READY && &p->blocks[f->pc] == x && orr_warp_release(w)) {
                 f->turn = ++w->turn;
@@ -667,7 +695,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;
     w->turn = w->rotations = w->yielded = w->spun = 0;
-    w->spinning = w->found = false;
+    w->spinning = w->found = w->paused = w->switches = false;
     w->slice = w->budget = FIRST_SLICE;
     w->insts = w->thread_insts = w->ticks = 0;
     w->njoins = w->nframes = 0;

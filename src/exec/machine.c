@@ -527,7 +527,7 @@ static void make_blocks(program *p, const uint32_t *uop_of) {
         }
         if (x->end > x->first && orr_machine_decides(x->end - 1)) x->last = --x->end;
     }
-    orr_spins(p);
+    orr_spins(p, uop_of);
 }
 
 bool orr_machine_make(program *p, orr_err *e) {

@@ -154,7 +154,7 @@ bool orr_code_make(program *p, const orr_launch *l, orr_err *e) {
                         u->inst->op == ORR_OP_NANOSLEEP;
         if (decides(x->end[-1].inst)) x->last = --x->end;
     }
-    if (ok) orr_spins(p);
+    if (ok) orr_spins(p, NULL);
     p->constants = orr_constants_take(&p->pool);
     if (!ok) orr_code_free(p);
     return ok;

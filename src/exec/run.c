@@ -86,11 +86,14 @@ static void count_for(worker *k, const orr_tally *t, int n) {
     if (t) k->counts_of = t->counts + (size_t)n * k->prog->kernel->nblocks;
 }
 
+#define LARGE_GPU (1u << 18) // threads that run side by side there
+
 // ---- one worker, blocks in turns ------------------------------------------------------------
 typedef struct turns {
     worker k;
     uint64_t next, total, done_upto; // next to start; in all; next to hand out
     uint32_t resident, unfinished;
+    uint32_t racers;      // of those that race (spin.c), unfinished at once
     tblock *first, *last; // started, not handed out: running or finished, in grid order
     tblock *now;          // whose turn it is
     const uint64_t *only; // [total] the blocks to run; NULL: all
@@ -112,6 +115,8 @@ static void turns_init(turns *t, program *p, bool streams) {
     orr_worker_init(&t->k, p, streams);
     t->total = block_count(p->launch);
     t->resident = resident_blocks(p);
+    t->racers = LARGE_GPU / (p->nwarps * ORR_WARP);
+    if (t->racers > t->resident) t->racers = t->resident;
     if (streams) t->k.versions = orr_versions_new(p);
 }
 
@@ -127,11 +132,12 @@ static tblock *turns_start(turns *t) {
     return tb;
 }
 
-// Whose turn comes after tb's: the next unfinished block, else a new one, else the first unfinished.
-static tblock *turn_after(turns *t, const tblock *tb) {
+// Whose turn comes after tb's: the next unfinished block, else a new one if there are fewer than `most`, else
+// the first unfinished.
+static tblock *turn_after(turns *t, const tblock *tb, uint32_t most) {
     tblock *to = tb ? tb->next : t->first;
     while (to && !to->running) to = to->next;
-    if (!to && t->next < t->total && t->unfinished < t->resident) to = turns_start(t);
+    if (!to && t->next < t->total && t->unfinished < most) to = turns_start(t);
     if (!to) to = t->first;
     while (to && !to->running) to = to->next;
     return to;
@@ -145,7 +151,7 @@ static int turns_next(turns *t, tblock **out) {
             *out = t->first;
             return 1;
         }
-        tblock *tb = t->now && t->now->running ? t->now : turn_after(t, t->now);
+        tblock *tb = t->now && t->now->running ? t->now : turn_after(t, t->now, t->resident);
         if (!tb) return 0; // all were started and finished
         t->now = tb;
         int r = orr_block_run(tb);
@@ -153,7 +159,7 @@ static int turns_next(turns *t, tblock **out) {
         if (r == RUN_DONE)
             t->unfinished--;
         else
-            t->now = turn_after(t, tb);
+            t->now = turn_after(t, tb, r == RUN_RACES ? t->racers : t->resident);
     }
 }
 
@@ -265,7 +271,7 @@ static bool crew_block(crew *c, int n, worker *k, shelf *s, uint64_t index) {
     tblock *tb = orr_block_start(k, index);
     int r;
     do r = orr_block_run(tb);
-    while (r == RUN_YIELDS);
+    while (r == RUN_YIELDS || r == RUN_RACES);
     bool ok = r != RUN_FAULT;
     if (!ok) {
         crew_fail(c, &k->err, k->fault, index);

@@ -7,6 +7,11 @@
 // Loops of compare and swap are not among them: most of them make progress every time round. One that always
 // expects the same value takes a lock. Of PTX, where no YIELD says so, lanes of the warp that wait for those
 // in such a loop are let through as soon as it goes round: one of them may have the lock.
+//
+// One that expects what it found last races with others: on a GPU all of them have a try on its way, and of
+// those that expect the same value one succeeds. So a warp gives way in front of each such compare and swap
+// (core.c), and when all warps of a thread block have come to one, so does the block, if its word is not in
+// shared memory. The same goes for a reduction that is only done when a look at the same place says so.
 #include <string.h>
 
 #include "exec/machine.h"
@@ -47,6 +52,7 @@ static bool quiet(const orr_kernel *k, uint32_t b, uint32_t ignored) {
 }
 
 static bool constant(const orr_kernel *k, const orr_inst *i) {
+    if (k->codes) return !i->nsrc && !(orr_ops[i->op].flags & ORR_F_MEMORY); // of no register
     const orr_operand *from = &k->operands[i->first + i->ndst];
     return (i->op == ORR_OP_MOV || i->op == ORR_OP_CVTA) && i->nsrc == 1 &&
            (from->kind == ORR_K_IMM || from->kind == ORR_K_SYMBOL);
@@ -86,6 +92,136 @@ static bool locks(const orr_kernel *k, uint32_t b) {
     return back;
 }
 
+// ---- loops around a compare and swap ------------------------------------------------------------
+// The blocks of the loops that `b` is in; how many.
+#define MAX_LOOP 64
+static bool stays(const orr_kernel *k,
+                  uint32_t b) { // nothing in it leads out of the function, or meets others
+    for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
+        if (orr_ops[k->insts[i].op].flags & (ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET)) return false;
+    return true;
+}
+
+static uint32_t loop_of(const orr_kernel *k, uint32_t b, uint32_t loop[MAX_LOOP]) {
+    uint32_t way[MAX_LOOP] = {b}, n = 1, in = 0;
+    bool back[MAX_LOOP] = {false};
+    for (uint32_t at = 0; at < n; at++)
+        for (int s = 0; s < orr_succ_count(k, &k->blocks[way[at]]); s++) {
+            uint32_t to = orr_succ(k, &k->blocks[way[at]], s), seen = 0;
+            while (seen < n && way[seen] != to) seen++;
+            if (seen == n && n < MAX_LOOP && to < k->nblocks && stays(k, to)) way[n++] = to;
+        }
+    for (bool more = true; more;) { // who leads to b, or to one that does
+        more = false;
+        for (uint32_t at = 0; at < n; at++)
+            for (int s = 0; !back[at] && s < orr_succ_count(k, &k->blocks[way[at]]); s++) {
+                uint32_t to = orr_succ(k, &k->blocks[way[at]], s);
+                for (uint32_t x = 0; x < n; x++)
+                    if (way[x] == to && (x == 0 || back[x])) more = back[at] = true;
+            }
+    }
+    for (uint32_t at = 0; at < n; at++)
+        if (back[at]) loop[in++] = way[at];
+    return back[0] ? in : 0;
+}
+
+// What a compare and swap expects: a register's number and class, or false.
+static bool expected(const orr_kernel *k, uint32_t i, uint8_t *cls, uint32_t *reg) {
+    const orr_inst *in = &k->insts[i];
+    if (in->op != ORR_OP_ATOM || in->sub != ORR_ATOM_CAS) return false;
+    if (k->codes) {
+        const orr_code *c = &k->codes[i];
+        for (int n = 0; n + 1 < c->nargs; n++)
+            if (c->args[n].kind == ORR_ARG_MEM && c->args[n + 1].kind == ORR_ARG_R) {
+                *cls = ORR_W;
+                *reg = c->args[n + 1].reg;
+                return *reg != ORR_RZ;
+            }
+        return false;
+    }
+    const orr_operand *o = in->nsrc > 1 ? orr_src(k, in, 1) : NULL;
+    if (!o || o->kind != ORR_K_REG) return false;
+    *cls = o->cls;
+    *reg = o->reg;
+    return true;
+}
+
+// The compare and swap of a block that is in a loop which expects something else each time: what another warp
+// did to the word decides whether it goes round again. (One that always expects the same takes a lock.)
+static uint32_t race_of(const orr_kernel *k, uint32_t b) {
+    uint8_t cls = 0;
+    uint32_t reg = 0, loop[MAX_LOOP], n, i = k->blocks[b].first, end = i + k->blocks[b].count;
+    while (i < end && !expected(k, i, &cls, &reg)) i++;
+    if (i == end || !(n = loop_of(k, b, loop))) return UINT32_MAX;
+    // Registers of PTX share places (isa/), so that here only what is written in the same block counts.
+    if (!k->codes) return changes(k, b, i, orr_src(k, &k->insts[i], 1)) ? i : UINT32_MAX;
+    for (uint32_t x = 0; x < n; x++)
+        for (uint32_t j = k->blocks[loop[x]].first; j < k->blocks[loop[x]].first + k->blocks[loop[x]].count;
+             j++)
+            for (int d = 0; d < k->insts[j].ndst; d++) {
+                const orr_operand *o = orr_dst(k, &k->insts[j], d);
+                if (o->kind == ORR_K_REG && o->cls == cls && o->reg == reg && !constant(k, &k->insts[j]))
+                    return i;
+            }
+    return UINT32_MAX;
+}
+
+// ---- looks in front of a reduction ----------------------------------------------------------------
+// if (x < *p) atomicMin(p, x): on a GPU many threads look before the first of them has changed *p.
+static const orr_arg *place_of(const orr_code *c) {
+    for (int n = 0; n < c->nargs; n++)
+        if (c->args[n].kind == ORR_ARG_MEM) return &c->args[n];
+    return NULL;
+}
+
+static bool same_place(const orr_kernel *k, uint32_t i, uint32_t j) {
+    if (k->codes) {
+        const orr_arg *a = place_of(&k->codes[i]), *b = place_of(&k->codes[j]);
+        return a && b && a->reg == b->reg && a->ureg == b->ureg && a->shape == b->shape &&
+               a->value == b->value && a->shape & ORR_ARG_HAS_R;
+    }
+    const orr_inst *x = &k->insts[i], *y = &k->insts[j];
+    if (!x->nsrc || !y->nsrc || x->disp != y->disp) return false;
+    const orr_operand *a = orr_src(k, x, 0), *b = orr_src(k, y, 0);
+    return a->kind == ORR_K_REG && b->kind == ORR_K_REG && a->cls == b->cls && a->reg == b->reg;
+}
+
+// The only block that leads to `b`, or UINT32_MAX.
+static uint32_t only_before(const orr_kernel *k, uint32_t b) {
+    uint32_t from = UINT32_MAX;
+    for (uint32_t x = 0; x < k->nblocks; x++)
+        for (int s = 0; s < orr_succ_count(k, &k->blocks[x]); s++) {
+            if (orr_succ(k, &k->blocks[x], s) != b) continue;
+            if (from != UINT32_MAX && from != x) return UINT32_MAX;
+            from = x;
+        }
+    return from;
+}
+
+// Does a load of the same place decide whether instruction `i` of block `b` is executed?
+#define FAR_BACK 3 // blocks
+static bool looked_at(const orr_kernel *k, uint32_t b, uint32_t i) {
+    uint32_t end = i;
+    for (int far = 0; far < FAR_BACK && b != UINT32_MAX; far++) {
+        for (uint32_t j = end; j-- > k->blocks[b].first;)
+            if (k->insts[j].op == ORR_OP_LD && same_place(k, i, j)) // not one that waits for others
+                return !looks(k, j) && (far > 0 || k->insts[i].guard >= 0);
+        b = only_before(k, b);
+        if (b != UINT32_MAX) end = k->blocks[b].first + k->blocks[b].count;
+    }
+    return false;
+}
+
+static uint32_t reduces(const orr_kernel *k, uint32_t b) {
+    for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
+        const orr_inst *in = &k->insts[i];
+        if ((in->op == ORR_OP_RED || (in->op == ORR_OP_ATOM && in->sub != ORR_ATOM_CAS)) &&
+            looked_at(k, b, i))
+            return i;
+    }
+    return UINT32_MAX;
+}
+
 static bool has_look(const orr_kernel *k, uint32_t b) {
     for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
         if (looks(k, i)) return true;
@@ -102,7 +238,6 @@ static bool leads_into(const program *p, uint32_t b) { // a loop that only looks
 }
 
 // The blocks of a loop that only looks: quiet ones, to which a look leads and which lead to it again.
-#define MAX_LOOP 64
 static void mark_loop(program *p, uint32_t look) {
     const orr_kernel *k = p->kernel;
     uint32_t way[MAX_LOOP] = {look}, n = 1;
@@ -121,13 +256,17 @@ static void mark_loop(program *p, uint32_t look) {
     }
 }
 
-void orr_spins(program *p) {
+void orr_spins(program *p, const uint32_t *uop_of) {
     const orr_kernel *k = p->kernel;
     for (uint32_t b = 0; b < k->nblocks; b++) {
         p->blocks[b].spins = has_look(k, b) && quiet(k, b, 0) && orr_leads_back(k, b, quiet, 0);
         p->blocks[b].polls |= p->blocks[b].spins;
         p->blocks[b].locks = !k->codes && locks(k, b);
         p->blocks[b].ordered = orr_versions_in(k, b);
+        uint32_t race = race_of(k, b);
+        if (race == UINT32_MAX) race = reduces(k, b);
+        p->blocks[b].race = race == UINT32_MAX ? NULL : uop_of ? p->uops + uop_of[race] : p->uops + race;
+        p->blocks[b].race_blocks = race != UINT32_MAX && k->insts[race].space != ORR_SPACE_SHARED;
     }
     for (uint32_t b = 0; b < k->nblocks; b++)
         if (p->blocks[b].spins) mark_loop(p, b);

@@ -56,14 +56,18 @@ struct uop {
 // A group of lanes that run together. How lanes part and meet: core.c.
 typedef struct frag {
     uint32_t mask;
-    uint32_t pc;   // block
-    int32_t join;  // where its lanes meet others, -1: nowhere
-    int32_t frame; // of the function it is in
-    uint32_t turn; // when it last ran, for fairness
-    uint8_t state; // FRAG_*
-    uint8_t bar;   // the barrier it waits at
-    bool met;      // has already waited for the lanes its block starts with
-    uint32_t need; // machine code, FRAG_SYNC without a barrier register: the lanes it waits for
+    uint32_t pc;      // block
+    int32_t join;     // where its lanes meet others, -1: nowhere
+    int32_t frame;    // of the function it is in
+    uint32_t turn;    // when it last ran, for fairness
+    uint32_t since;   // machine code: when its lanes last yielded
+    uint32_t blocked; //   and when they came to the BSYNC they wait at
+    uint8_t state;    // FRAG_*
+    uint8_t bar;      // the barrier it waits at
+    uint8_t looks;    // in a loop that only looks, since it gave way
+    bool met;         // has already waited for the lanes its block starts with
+    uint32_t at;      // machine code, FRAG_SYNC: the block of the instruction it waits at
+    uint32_t need;    // without a barrier register: the lanes it waits for
 } frag;
 enum { FRAG_FREE, FRAG_READY, FRAG_BAR, FRAG_LANES, FRAG_SYNC };
 
@@ -105,11 +109,14 @@ struct warp {
     frag frags[ORR_WARP];
     const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
     uint32_t yielded;             // machine code: lanes that have said YIELD since they last met others
+    bool switches;                // it has just yielded: other lanes go on
     uint32_t turn;
     int64_t budget, slice; // looks at others until it lets them run
     uint32_t rotations;
     bool spinning;                // it gave way because all it does is look
     bool found;                   // it gave way because it has found what it looked for
+    bool paused;                  // in front of a compare and swap that others may come before (spin.c)
+    size_t paused_from;           // where the events of the block it is in begin in the trace
     uint32_t spun;                // times it gave way because all it does is look
     uint64_t insts, thread_insts; // executed
     uint64_t ticks;               // clock reads

@@ -163,7 +163,7 @@ static bool jumps_indirectly(const orr_code *c) {
 // Does it let lanes go a few at a time, and is executed again by the others? (exec/converge.c)
 static bool is_repeated(const orr_code *c) {
     bool repeated = c->op == ORR_SASS_RET || c->op == ORR_SASS_BRX || c->op == ORR_SASS_JMX ||
-                    (c->op == ORR_SASS_WARPSYNC && orr_code_mod(c, ORR_SM_WARPSYNC) != ORR_SV_WARPSYNC_PLAIN);
+                    c->op == ORR_SASS_WARPSYNC || c->op == ORR_SASS_BSYNC;
     for (int a = 0; c->op == ORR_SASS_CALL && a < c->nargs; a++) repeated |= orr_code_span(c, a) != 0;
     return repeated;
 }

@@ -32,6 +32,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->reducing = 0;
     w->come_first = NOBODY;
     w->restored = 0;
+    w->yielded = false;
     w->at_l1 = 0;
     w->fetched = 0;
     w->group = 0;

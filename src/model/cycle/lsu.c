@@ -106,13 +106,13 @@ static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uin
     s->n.shared_passes[kind] += b.passes;
     s->n.shared_conflicts[kind] += b.conflicts;
     uint32_t each = c->pass_cycles;
-    if (kind == ORR_L1_ATOMIC && c->gpu->shared_swap > 1 && cyc_swap_of(s, q->inst, i) >= SWAP)
-        each *= (uint32_t)c->gpu->shared_swap;
+    bool swap = kind == ORR_L1_ATOMIC && c->gpu->shared_swap > 1 && cyc_swap_of(s, q->inst, i) >= SWAP;
+    if (swap) each *= (uint32_t)c->gpu->shared_swap;
     passes *= each;
     s->n.shared_busy += passes;
     begin(s, t, passes);
     wait_for_way(s, q->warp);
-    bool slow = c->gpu->lsu_pass && b.conflicts && kind != ORR_L1_ATOMIC;
+    bool slow = c->gpu->lsu_pass && b.conflicts;
     if (slow) take_way(s, q->warp, passes);
     if (q->flight == NOBODY) {
         warp *w = warp_of(s, q->warp);
@@ -121,7 +121,7 @@ static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uin
     }
     if (kind == ORR_L1_ATOMIC) passes += (uint32_t)c->gpu->shared_atomic * (each / c->pass_cycles);
     uint32_t lag = passes - each;
-    if (slow) lag += b.conflicts * ((uint32_t)c->gpu->lsu_pass - 1);
+    if (slow) lag += b.conflicts * ((uint32_t)c->gpu->lsu_pass - 1) * (each / c->pass_cycles);
     s->flights.at[q->flight].floor = s->lsu_busy_from + s->lsu_late + lag + c->shared_latency;
     cyc_l1_land(s, q->flight, 0);
 }

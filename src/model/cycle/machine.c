@@ -184,6 +184,8 @@ static void latencies(cycle *c) {
     c->branch_jump = cycles(g->core_branch_jump);
     c->branch_indirect = cycles(g->core_branch_indirect);
     c->branch_switch = cycles(g->core_branch_switch);
+    c->yield = cycles(g->core_yield);
+    c->sync_poll = cycles(g->core_sync_poll);
     c->fetch_latency = cycles(g->icache_l1_latency);
     c->fetch_far = cycles(g->icache_l2_latency > 0 ? g->icache_l2_latency : g->l2_latency);
     c->line_interval = cycles(g->icache_l1_interval);

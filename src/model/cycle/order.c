@@ -29,9 +29,9 @@
 // two wait for each other. Lanes that take different locks with one instruction are held by the grid's order
 // instead: on a GPU each goes on by itself, which their stream does not have.
 //
-// A loop around a compare and swap with no other access in it tries again until nobody was faster: each time
-// the stream has succeeded. A GPU's warps that share a word fail when another's swap came after their last
-// look, so successes of different warps on a word are the way to L2 and back apart.
+// A loop around a compare and swap tries again until nobody was faster. Its tries that fail are in the
+// stream: warps and thread blocks take turns at it when they are executed (exec/spin.c), so nothing is to be
+// done here.
 //
 // All of it is done by one host thread, between windows, in a fixed order.
 #include "model/cycle/order.h"
@@ -44,7 +44,6 @@
 #define FAILS     (1u << 30) // the look of a loop that is not its last: the version is what the last one finds
 #define AGAIN     (1u << 29) // the look of a loop that is not its first
 #define VERSION   (AGAIN - 1)
-#define SWAPS     (1u << 14) // words whose last swap is remembered
 #define QUIET     256 // windows without anybody who went on, in which those that wait still keep slices busy
 #define PATIENCE  64  // looks of a warp that has a lock and waits for another
 
@@ -60,11 +59,6 @@ typedef struct place { // a word that somebody writes in order
     uint32_t waiters;  // links; NOBODY: none
     bool lock, looked; // somebody waits for it in a loop
 } place;
-
-typedef struct swap { // the last swap of a word in a loop
-    uint64_t word, when;
-    uint32_t who, block; // the warp and its thread block
-} swap;
 
 typedef struct held {
     orr_request r;
@@ -86,7 +80,6 @@ struct order {
     uint8_t *kinds; // [instruction] ORDER_*
     place *places;  // hashed, open addressing
     uint32_t cap, n;
-    swap *swaps;      // by word
     uint32_t planner; // warps planned so far
     bool whole;       // all thread blocks of the launch are simulated
     // who waits: a warp of an SM, with all that it waits for
@@ -126,12 +119,11 @@ static bool tries_again(const orr_kernel *k, uint32_t from, uint32_t inst) {
 order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
     uint8_t any = 0;
     for (uint32_t n = 0; n < k->ninsts; n++) any |= orr_inst_order(&k->insts[n]);
-    if (k->grows || !(any & ORDER_WAITS)) return NULL;
+    if (k->grows || any != (ORDER_WAITS | ORDER_WRITES)) return NULL;
     order *o = orr_calloc(1, sizeof *o);
     o->k = k;
     o->whole = whole;
     o->kinds = orr_calloc(k->ninsts, 1);
-    bool again = false;
     for (uint32_t b = 0; b < k->nblocks; b++)
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++) {
             const orr_inst *i = &k->insts[n];
@@ -142,19 +134,7 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
             }
             if (i->op != ORR_OP_ATOM || !(o->kinds[n] & ORDER_WAITS) || !tries_again(k, b, n)) continue;
             o->kinds[n] |= ORDER_SPINS;
-            // Not from PTX, where a loop that goes on to another word (a hash table's) looks the same.
-            if (i->sub != ORR_ATOM_CAS || i->sass == ORR_SASS_NONE) continue;
-            o->kinds[n] |= ORDER_AGAIN;
-            again = true;
         }
-    if (!again && any != (ORDER_WAITS | ORDER_WRITES)) {
-        cyc_order_free(o);
-        return NULL;
-    }
-    if (any != (ORDER_WAITS | ORDER_WRITES))
-        for (uint32_t n = 0; n < k->ninsts; n++)
-            if (!(o->kinds[n] & ORDER_AGAIN)) o->kinds[n] = 0;
-    o->swaps = orr_calloc(SWAPS, sizeof *o->swaps);
     size_t warps = (size_t)c->nsms * ORDER_WARPS;
     o->owned = orr_calloc(warps, sizeof *o->owned);
     o->over = orr_calloc(warps, sizeof *o->over);
@@ -180,7 +160,6 @@ void cyc_order_free(order *o) {
     if (!o) return;
     free(o->kinds);
     free(o->places);
-    free(o->swaps);
     free(o->owned);
     free(o->over);
     free(o->first);
@@ -382,8 +361,6 @@ void cyc_order_plan(order *o, tbuf *b) {
 }
 
 // ---- requests -----------------------------------------------------------------------------------
-static swap *swap_of(const order *o, uint64_t word) { return &o->swaps[(word * 0x9e3779b97f4a7c15u) >> 50]; }
-
 static void ask(order *o, uint32_t who) {
     if (o->asked[who]) return;
     o->asked[who] = true;
@@ -413,27 +390,11 @@ static void wait_at(order *o, place *p, uint32_t who) {
 
 static uint32_t who_of(const orr_request *r, const orr_need *need) { return who_is(r->sm, need->warp); }
 
-// Its thread block.
-static uint32_t block_of(const cycle *c, const orr_request *r, const orr_need *need) {
-    return r->sm * c->sms[r->sm].nblocks + need->block;
-}
-
-// Lanes of one instruction that want the same word: all but one fail in the stream too, and so do those of
-// the block's other warps, which are executed in turn. Where lanes have words of their own each try succeeds
-// there.
-static bool crowded(const orr_request *r, const orr_need *need) {
-    for (uint32_t n = 1; n < r->norder; n++)
-        if (need[n].word == need[0].word) return true;
-    return false;
-}
-
 // It happens now, at the request's time.
-static void happens(order *o, const cycle *c, const orr_request *r, const orr_need *need) {
+static void happens(order *o, const orr_request *r, const orr_need *need) {
     o->idle = 0;
     for (uint32_t n = 0; n < r->norder; n++) {
         uint32_t who = who_of(r, need);
-        if (need[n].kind & ORDER_AGAIN)
-            *swap_of(o, need[n].word) = (swap){need[n].word, r->time, who, block_of(c, r, need)};
         place *p = need[n].kind & ORDER_WRITES || need[n].need & TAKES ? find(o, need[n].word) : NULL;
         if (!p) continue;
         if (need[n].kind & ORDER_WRITES) {
@@ -473,17 +434,10 @@ static uint64_t apart_of(const order *o, const cycle *c, const orr_request *r) {
 // May it go on? Then *when is the first look after what it waited for; else *at is what it waits for.
 static bool ready(const order *o, const orr_request *r, const orr_need *need, const cycle *c, uint64_t own,
                   uint64_t *when, place **at) {
-    uint64_t after = 0, tried = r->time, apart = apart_of(o, c, r) + own;
+    uint64_t after = 0, apart = apart_of(o, c, r) + own;
     uint32_t who = who_of(r, need);
-    bool crowd = crowded(r, need);
     for (uint32_t n = 0; n < r->norder; n++) {
         uint32_t least = need[n].need & FAILS ? 0 : need[n].need & VERSION;
-        if (need[n].kind & ORDER_AGAIN && !need[n].need) {
-            const swap *s = swap_of(o, need[n].word);
-            bool mine = crowd ? s->block == block_of(c, r, need) : s->who == who;
-            if (s->word == need[n].word && !mine && s->when && s->when + apart > tried)
-                tried = s->when + apart;
-        }
         place *p = least || need[n].need & TAKES ? find(o, need[n].word) : NULL;
         if (!p) continue;
         *at = p;
@@ -493,7 +447,7 @@ static bool ready(const order *o, const orr_request *r, const orr_need *need, co
         if (p->owner != NOBODY) return false;
         if (p->since > after) after = p->since;
     }
-    *when = tried;
+    *when = r->time;
     uint64_t look = takes(r, need) ? apart : c->l2_latency * ORR_TICKS;
     // After a few looks for a lock they come at any time, not all at once because the blocks began at once.
     bool any = takes(r, need) && after > r->time + look;
@@ -502,7 +456,6 @@ static bool ready(const order *o, const orr_request *r, const orr_need *need, co
         *when = after; // it does not look again, it comes then
     else if (after > r->time)
         *when = r->time + (after - r->time + phase + look - 1) / look * look - phase;
-    if (*when < tried) *when = tried;
     return true;
 }
 
@@ -532,7 +485,7 @@ static void go_on(order *o, cycle *c, uint32_t who, uint64_t when) {
         if (r.time < when) r.time = when;
         const orr_need *need = o->needs.at + o->waiting.at[h].first;
         if (takes(&r, need)) o->looks[r.partition] -= r.ops ? r.ops : 1;
-        happens(o, c, &r, need);
+        happens(o, &r, need);
         o->needs_live -= r.norder;
         r.order = r.norder = 0;
         *ORR_PUSH(&c->sms[r.sm].out) = r;
@@ -640,13 +593,6 @@ static void keep_looking(const order *o, cycle *c, uint64_t until) {
     }
 }
 
-// Who goes first matters to others: it takes a lock, or is tried again.
-static bool competes(const orr_request *r, const orr_need *need) {
-    for (uint32_t n = 0; n < r->norder; n++)
-        if (need[n].need & TAKES || need[n].kind & ORDER_AGAIN) return true;
-    return false;
-}
-
 // A look that is not the loop's last in the stream: does it find what the loop waits for?
 static void looks(order *o, const orr_request *r, const orr_need *need) {
     const place *p = find(o, need->word);
@@ -664,7 +610,7 @@ void cyc_order_requests(order *o, cycle *c, uint64_t now) {
         for (size_t i = 0; i < c->sms[n].out.n; i++) {
             const orr_request *r = &c->sms[n].out.at[i];
             const orr_need *need = c->sms[n].needs.at + (r->order ? r->order - 1 : 0);
-            if (r->order && goes_on(need)) happens(o, c, r, need);
+            if (r->order && goes_on(need)) happens(o, r, need);
         }
     for (uint32_t n = 0; n < c->nsms; n++) {
         sm *s = &c->sms[n];
@@ -675,9 +621,9 @@ void cyc_order_requests(order *o, cycle *c, uint64_t now) {
             if (!(need->kind & ORDER_WRITES)) looks(o, r, need);
             uint64_t when;
             place *at;
-            if (!competes(r, need) && ready(o, r, need, c, 0, &when, &at)) {
+            if (!takes(r, need) && ready(o, r, need, c, 0, &when, &at)) {
                 r->time = when;
-                happens(o, c, r, need);
+                happens(o, r, need);
                 continue;
             }
             hold(o, r, need);

@@ -247,6 +247,7 @@ static void ramp(sm *s, const sched *q, warp *w, const orr_tinst *i) {
 // second had to look up where (H200: micro/calls, recurse).
 static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     cycle *c = s->c;
+    if (w->yielded) return; // the time it takes is known
     w->front += c->branch_jump + (i->flags & ORR_TF_INDIRECT ? c->branch_indirect : 0);
     if (i->sass == ORR_SASS_BSYNC && w->at != inst + 1) w->front += c->branch_switch;
     w->front_why = ORR_STALL_BRANCH;
@@ -261,6 +262,18 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     s->n.thread_insts += w->lanes;
     s->n.issued++;
     s->n.branches++;
+}
+
+// After a YIELD nothing is issued for a while, whoever goes on. Lanes that wait at a WARPSYNC then look
+// whether all are there (exec/converge.c), which takes as long again.
+static void yield_or_poll(sm *s, warp *w, const orr_tinst *i, bool yielded) {
+    uint64_t most = i->sass == ORR_SASS_YIELD                 ? s->c->yield
+                    : i->sass == ORR_SASS_WARPSYNC && yielded ? s->c->sync_poll
+                                                              : 0;
+    w->yielded = most > 0;
+    if (w->front >= s->now + most) return;
+    w->front = s->now + most;
+    w->front_why = ORR_STALL_BRANCH;
 }
 
 // ---- issue
@@ -291,6 +304,8 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
 
     w->front = now + (more ? 0 : 1);
     w->front_why = ORR_STALL_WAIT;
+    bool yielded = w->yielded;
+    w->yielded = false;
     uint32_t stall = ORR_CTRL_STALL(i->ctrl); // 0 where nobody knows
     if (stall > 1) w->front = now + stall;
     if (c->program->control) q->yield = !ORR_CTRL_YIELD(i->ctrl);
@@ -365,6 +380,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
                                                                 : w->restored & ~(1u << i->imm));
     }
     }
+    if (i->tclass == ORR_TC_BRANCH) yield_or_poll(s, w, i, yielded);
     if (i->sass == ORR_SASS_CCTL && counts_stores(c)) cyc_fence_drops(s);
     // B2R: what the barrier found; the warp goes on when it has it.
     if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && w->front < now + i->latency) {

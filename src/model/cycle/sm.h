@@ -24,12 +24,10 @@
 #define MAX_SPANS  20000      // of one SM in a timeline
 #define MAX_LATE   16         // memory instructions of a sub-core that have yet to read their operands
 
-// What an access has to do with other warps (order.c). SPINS: nothing else is done until it succeeds; AGAIN:
-// that is when nobody was faster.
+// What an access has to do with other warps (order.c). SPINS: nothing else is done until it succeeds.
 enum {
     ORDER_WAITS = ORR_ORDER_WAITS,
     ORDER_WRITES = ORR_ORDER_WRITES,
-    ORDER_AGAIN = 4,
     ORDER_SPINS = 8,
     ORDER_COUNTS = 16,
     ORDER_WARPS = 256
@@ -96,6 +94,7 @@ typedef struct warp {
     uint32_t made_at[8]; // and when they were issued (low bits)
     uint8_t nmade;       // the next
     uint16_t restored;   // barrier registers that BMOV has written since BSSY did
+    bool yielded;        // its last instruction was a YIELD, or a look at who else is there behind one
     // control bits: counters of the six barriers
     uint64_t sb_ready[6];
     uint16_t sb_open[6];
@@ -399,8 +398,8 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t spread;       // ticks between the nearest slice and the furthest (l2.spread)
     uint64_t gpc_ticks[5]; // of a GPC's port for an answer, by sectors
     uint64_t atomic_ticks; // of a slice for a lane's atomic
-    uint64_t branch_wait, branch_jump, branch_indirect, branch_switch, barrier_latency, collect, writeback,
-        fetch_latency, fetch_far;
+    uint64_t branch_wait, branch_jump, branch_indirect, branch_switch, yield, sync_poll, barrier_latency,
+        collect, writeback, fetch_latency, fetch_far;
     uint64_t line_interval, line_interval2; // between two lines of code for a scheduler, for an SM
     uint64_t block_latency, turnaround, warp_interval, exit_latency;
     uint32_t sreg_unit;                 // that reads special registers, as S2R does
