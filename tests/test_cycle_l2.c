@@ -397,6 +397,32 @@ static void test_store_turn(void **state) {
     }
 }
 
+// Two sub-cores, the first with warps 0 and 2, the second with warp 1; each stores to half of a line of its
+// own, two sectors, and twice more, some cycles apart. L1 takes 50 cycles for a store, and one waits 125 for
+// another. In the order of issue, 0 1 2 1 0 2 1 0 2, two stores of warp 1 are joined; when L1 takes one of
+// each sub-core in turn, 0 1 2 1 0 1 2 0 2, all three of them are, and the last two of warp 2.
+static void test_store_lines_in_turn(void **state) {
+    (void)state;
+    static const struct {
+        const char *ahead;
+        uint64_t sectors;
+    } cases[] = {{"lsu.ahead=0", 8 * 2}, {"lsu.ahead=16", 6 * 2}};
+    for (size_t n = 0; n < 2; n++) {
+        kern *k =
+            kern_of(1, 96,
+                    "STG <- R2 R3 @0 v128 m65535\nFADD R5 <- R5 R5\nFADD R5 <- R5 R5\nFADD R5 <- R5 R5\n"
+                    "STG <- R2 R3 @0 v128 m65535\nFADD R5 <- R5 R5\nFADD R5 <- R5 R5\nFADD R5 <- R5 R5\n"
+                    "STG <- R2 R3 @0 v128 m65535\nEXIT");
+        ran x = run_on(GPU("core.subcores=2", "core.schedulers=2", "unit.lsu.count=1", "unit.lsu.queue=16",
+                           "lsu.own_queues=yes", "lsu.queue=16", "l1.words=yes", "l1.store=50",
+                           "xbar.join=yes", "xbar.stores=8", "xbar.open=125", cases[n].ahead),
+                       k);
+        assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
 // Halves of three lines, two sectors each, are stored in turn, three times, and wait 100 cycles for others.
 // With room for three they are joined; with room for two each makes the oldest leave, which is the one that
 // is stored to next.
@@ -595,20 +621,20 @@ static void test_comes_last(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dram_bandwidth), cmocka_unit_test(test_stream_bandwidth),
-        cmocka_unit_test(test_l2_bandwidth),   cmocka_unit_test(test_port),
-        cmocka_unit_test(test_gpc_port),       cmocka_unit_test(test_miss_first),
-        cmocka_unit_test(test_tpc_spread),     cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_store_port),     cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_frfcfs),         cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_atomic_words),   cmocka_unit_test(test_l2_stores),
-        cmocka_unit_test(test_store_room),     cmocka_unit_test(test_l2_unasked),
-        cmocka_unit_test(test_store_open),     cmocka_unit_test(test_store_load),
-        cmocka_unit_test(test_store_turn),     cmocka_unit_test(test_store_makes_way),
-        cmocka_unit_test(test_store_parts),    cmocka_unit_test(test_l2_written_back),
-        cmocka_unit_test(test_l2_store_hits),  cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_waiting_blocks), cmocka_unit_test(test_looks_again),
-        cmocka_unit_test(test_comes_last),
+        cmocka_unit_test(test_dram_bandwidth),  cmocka_unit_test(test_stream_bandwidth),
+        cmocka_unit_test(test_l2_bandwidth),    cmocka_unit_test(test_port),
+        cmocka_unit_test(test_gpc_port),        cmocka_unit_test(test_miss_first),
+        cmocka_unit_test(test_tpc_spread),      cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_store_port),      cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_frfcfs),          cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_atomic_words),    cmocka_unit_test(test_l2_stores),
+        cmocka_unit_test(test_store_room),      cmocka_unit_test(test_l2_unasked),
+        cmocka_unit_test(test_store_open),      cmocka_unit_test(test_store_load),
+        cmocka_unit_test(test_store_turn),      cmocka_unit_test(test_store_lines_in_turn),
+        cmocka_unit_test(test_store_makes_way), cmocka_unit_test(test_store_parts),
+        cmocka_unit_test(test_l2_written_back), cmocka_unit_test(test_l2_store_hits),
+        cmocka_unit_test(test_launches),        cmocka_unit_test(test_waiting_blocks),
+        cmocka_unit_test(test_looks_again),     cmocka_unit_test(test_comes_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

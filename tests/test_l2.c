@@ -593,6 +593,22 @@ static void partial_lines(void **state) {
     bench_free(b);
 }
 
+// The same, where the first line has both sectors of 64 bytes in part: they take the slice no longer.
+static void partial_pairs(void **state) {
+    (void)state;
+    bench *b =
+        bench_of((const char *const[]){"l2.partial_lines=1", "l2.partial_fill=8", "l2.partial=0", NULL});
+    orr_memsys_copy(b->m, 9 * 128, 128);
+    orr_request r[] = {storing(0, 0, 0, 4), storing(10, 0, 32, 36), storing(1000, 1, 0, 4),
+                       reading(1000, 9, 1), storing(2000, 2, 0, 4), reading(2000, 9, 1),
+                       reading(3000, 9, 1)};
+    go(b, r, COUNT(r));
+    ANSWERED(b, 3, 1001);
+    ANSWERED(b, 5, 2009);
+    assert_int_equal(b->s.fetched_for_write, 3);
+    bench_free(b);
+}
+
 // Two units: the four sectors of a line are read in as many cycles, and in half of one when it was worked on
 // before; line 4 takes the place of line 0.
 static void worked_on(void **state) {
@@ -607,26 +623,26 @@ static void worked_on(void **state) {
     bench_free(b);
 }
 
-// One unit. A sector of 4 words takes 4 cycles; of another piece of 256 B (lines 2 and 3) one takes at least
-// 1 + 6, two 1 + 12 (and the second leaves a cycle later), while the slice takes on the next. One that came
-// with another (more) finds the piece ready.
+// One unit. A sector of 4 words takes 4 cycles; of another 1 KB (line 8; line 2 is not) one takes at least 6,
+// two 12 (and the second leaves a cycle later), while the slice takes on the next. One that came with another
+// (more) finds it ready.
 static void switched(void **state) {
     (void)state;
     bench *b = bench_of((const char *const[]){"l2.atomic_switch=6", NULL});
-    orr_memsys_copy(b->m, 0, 1024);
-    orr_request r[] = {atomic(0, 0, 4, true), atomic(0, 1, 4, true), atomic(0, 2, 4, true),
-                       atomic(0, 0, 4, true), atomic(0, 0, 9, true), atomic(0, 2, 4, true),
+    orr_memsys_copy(b->m, 0, 2048);
+    orr_request r[] = {atomic(0, 0, 4, true), atomic(0, 2, 4, true), atomic(0, 8, 4, true),
+                       atomic(0, 0, 4, true), atomic(0, 0, 9, true), atomic(0, 8, 4, true),
                        reading(0, 3, 1)};
     r[2].sectors = 3;
     r[5].more = true;
     go(b, r, COUNT(r));
-    ANSWERED(b, 0, 7);
-    ANSWERED(b, 1, 11);
-    ANSWERED(b, 2, 25);
-    ANSWERED(b, 3, 31);
-    ANSWERED(b, 4, 40);
-    ANSWERED(b, 5, 44);
-    ANSWERED(b, 6, 6); // looked up behind six, and answered before they are
+    ANSWERED(b, 0, 6);
+    ANSWERED(b, 1, 10);
+    ANSWERED(b, 2, 23);
+    ANSWERED(b, 3, 28);
+    ANSWERED(b, 4, 37);
+    ANSWERED(b, 5, 41);
+    ANSWERED(b, 6, 7); // looked up behind six, at 6, when the answer of the first leaves
     bench_free(b);
 }
 
@@ -981,6 +997,7 @@ int main(void) {
         cmocka_unit_test(refused),
         cmocka_unit_test(stored_again),
         cmocka_unit_test(partial_lines),
+        cmocka_unit_test(partial_pairs),
         cmocka_unit_test(worked_on),
         cmocka_unit_test(switched),
         cmocka_unit_test(atomic_queue),

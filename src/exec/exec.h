@@ -19,7 +19,7 @@
 typedef struct orr_mem orr_mem;
 orr_mem *orr_mem_new(orr_err *e);
 void orr_mem_delete(orr_mem *m);
-// A zeroed allocation, 256-byte aligned, with a gap after it so that overruns are caught. `name` is
+// A zeroed allocation, 512-byte aligned, with a gap after it so that overruns are caught. `name` is
 // for messages. 0 on error (out of memory, with e set).
 uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e);
 bool orr_mem_free(orr_mem *m, uint64_t addr);

@@ -1,15 +1,21 @@
 // Device memory: one reserved range of host addresses, and a sorted table of allocations in it.
 //
 // The range is reserved without being backed; pages come into being when they are touched. Addresses
-// are handed out from the bottom, first fit, so that a run gives the same addresses on every host.
+// are handed out from the bottom, first fit, so that a run gives the same addresses on every host. As from
+// the CUDA driver, 1 MB and more begin at a multiple of 2 MB: their addresses have the low bits that they
+// have on a GPU, which say what shares a slice of L2 (docs/tuning.md, Where buffers lie). What is smaller
+// lies side by side, at multiples of 512 bytes, here with a gap so that an overrun hits nothing.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "exec/block.h"
 
-#define ALIGN 512u // as cudaMalloc's
-#define GAP   512u // between allocations, so that a small overrun hits nothing
+#define ALIGN 512u         // as cudaMalloc's
+#define GAP   512u         // between allocations, so that a small overrun hits nothing
+#define PAGE  (2u << 20)   // of a large allocation
+#define LARGE (1u << 20)   // bytes and more
+#define SMALL (128u << 20) // where the small ones are; behind it when it is full
 
 struct orr_mem {
     uint8_t *host;
@@ -48,12 +54,12 @@ void orr_mem_delete(orr_mem *m) {
 uint64_t orr_mem_alloc(orr_mem *m, uint64_t bytes, const char *name, orr_err *e) {
     uint64_t size = bytes ? bytes : 1;
     if (size > m->reserved) size = m->reserved + 1; // too large: no gap will do
-    uint64_t lo = ORR_GLOBAL_BASE + ALIGN;
+    uint64_t align = size < LARGE ? ALIGN : PAGE, lo = ORR_GLOBAL_BASE + (size < LARGE ? ALIGN : SMALL);
     uint32_t at = 0;
     for (; at < m->n; at++) {
         if (m->at[at].lo >= lo && m->at[at].lo - lo >= size + GAP) break;
-        uint64_t end = m->at[at].lo + m->at[at].size + GAP;
-        lo = (end + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+        uint64_t end = (m->at[at].lo + m->at[at].size + GAP + align - 1) & ~(align - 1);
+        if (lo < end) lo = end;
     }
     if (lo - ORR_GLOBAL_BASE > m->reserved || size + GAP > m->reserved - (lo - ORR_GLOBAL_BASE)) {
         orr_fail(e, ORR_BAD_INPUT, "'%s' needs %llu bytes of device memory, more than there is", name,

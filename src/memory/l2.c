@@ -160,9 +160,9 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
     uint64_t work = work_of(p->c, w->ops, w->quarters);
     if (p->c->atomic_switch &&
         !w->more) { // another piece: its sectors are read first, while the work goes on
-        uint64_t piece = (w->line >> p->c->chunk_shift) + 1;
+        uint64_t piece = (w->line >> p->c->chunk_shift >> 2) + 1; // its neighbour of 512 B is not another one
         if (s->atomic_piece[u] != piece)
-            work = max(work, p->c->cycle + (uint64_t)orr_popc(w->sectors) * p->c->atomic_switch);
+            work = max(work, (uint64_t)orr_popc(w->sectors) * p->c->atomic_switch);
         s->atomic_piece[u] = piece;
     }
     t += work;
@@ -372,7 +372,8 @@ static bool room_for_part(orr_l2 *p, uint32_t slice, uint64_t t) {
     uint32_t m = fetch(p, slice, i, l->tag, want, t);
     p->misses.at[m].clean = true;
     p->stats.fetched_for_write += (uint64_t)orr_popc(want);
-    s->part_time = (uint64_t)orr_popc(want) * p->c->part_fill;
+    uint8_t alone = want & (uint8_t) ~((want >> 1 & 5) | (want << 1 & 10)); // of their 64 bytes
+    s->part_time = (uint64_t)orr_popc(alone) * p->c->part_fill;
     s->part_head = s->part_head + 1 == p->c->parts ? 0 : s->part_head + 1;
     s->part_n--;
     return true;

@@ -33,8 +33,18 @@ static uint32_t lanes_in(const orr_access *a, uint64_t line) {
     return n ? n : 1;
 }
 
-static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors, uint32_t quarters, bool slow,
-                           bool more, uint64_t when) {
+// What a request takes of the port: up to 16 bytes of operands go with what says where, as a load's does
+// (H200: micro/reduce, one SM: 32 lanes in sectors of their own 32 cycles).
+static uint32_t packet_of(const sm *s, uint8_t sectors, uint32_t bytes) {
+    const orr_gpu *g = s->c->gpu;
+    uint32_t all = 8 + 32 * (uint32_t)orr_popc(sectors) + (uint32_t)g->xbar_mask;
+    return g->l2_atomic_words && g->xbar_ask && bytes <= 16 && (uint32_t)g->xbar_ask < all
+               ? (uint32_t)g->xbar_ask
+               : all;
+}
+
+static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors, uint32_t bytes,
+                           uint32_t quarters, bool slow, bool more, uint64_t when) {
     bool answered = k->i->flags & ORR_TF_LOAD;
     cyc_l1_count(s, k->local, ORR_L1_ATOMIC, (uint32_t)orr_popc(sectors), 0, 0);
     orr_request r = {.line = line, .sectors = sectors, .slow = slow, .more = more};
@@ -48,7 +58,7 @@ static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors,
         r.token = told_token(w);
         w->reducing++;
     }
-    cyc_port_send(s, r, when, 8 + 32 * (uint32_t)orr_popc(sectors) + (uint32_t)s->c->gpu->xbar_mask);
+    cyc_port_send(s, r, when, packet_of(s, sectors, bytes));
     if (!answered) return;
     bool far =
         s->c->far_ticks && orr_memsys_side_of(s->c->mem, line) != (int)orr_half_of_sm(s->id, s->c->gpcs);
@@ -90,7 +100,8 @@ bool cyc_atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint6
     uint32_t at = orr_cache_find(&s->l1, line); // what L1 has of it is old now
     if (at != ORR_NO_LINE) s->l1.line[at].valid &= (uint8_t)~sectors;
     if (!n) {
-        atomic_request(s, k, line, sectors, 4 * lanes_in(&s->head_access, line), false, false, when);
+        uint32_t lanes = lanes_in(&s->head_access, line);
+        atomic_request(s, k, line, sectors, ORR_LINE, 4 * lanes, false, false, when);
         return true;
     }
     bool swap = cyc_swap_of(s, k->inst, k->i) != SWAP_NOT, sum = float_sum(s, k->inst, k->i);
@@ -108,7 +119,8 @@ bool cyc_atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint6
         }
         bool more = room >= bytes;
         room = more ? room - bytes : bytes < 16 ? 16 - bytes : 0;
-        atomic_request(s, k, line, pass[p].sectors, quarters, sum, more, when);
+        atomic_request(s, k, line, pass[p].sectors, n > 1 ? ORR_LINE : bytes, quarters, sum && n > 1, more,
+                       when);
     }
     return true;
 }

@@ -529,7 +529,10 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->epoch_until = NEVER;
     s->fence_l1 = 0;
     s->fence_with.n = s->fence_waits.n = 0;
-    s->queue_first = s->queue_n = 0;
+    s->queue_n = s->head_at = 0;
+    memset(s->line_n, 0, sizeof s->line_n);
+    memset(s->line_first, 0, sizeof s->line_first);
+    s->turn_due = 0;
     s->head_busy = false;
     s->head_order = 0;
     s->needs.n = 0;

@@ -277,6 +277,35 @@ static uint64_t read_at(const sm *s, const orr_tinst *i) {
     return s->lsu_busy_from + s->lsu_late + (uint64_t)(cycles > 1 ? cycles : 1);
 }
 
+// What waits in front of L1: a line for each sub-core's queue, of which one after the other gives an
+// instruction, or one line for all.
+static queued *in_line(sm *s, uint32_t line, uint32_t n) {
+    uint32_t size = s->c->lsu_all / s->c->lsu_lines;
+    return &s->queue[line * size + (s->line_first[line] + n) % size];
+}
+
+static uint32_t next_line(const sm *s) {
+    uint32_t line = s->head_at;
+    do line = line + 1 < s->c->lsu_lines ? line + 1 : 0;
+    while (!s->line_n[line]);
+    return line;
+}
+
+// With lsu.ahead L1 takes an instruction out of its sub-core's queue that long before it is free for it, at
+// most: who has come first does not matter before (H200: micro/structs, stores of four sub-cores are done in
+// turn, however unevenly they came).
+static bool far_behind(const sm *s) {
+    uint64_t ahead = (uint64_t)s->c->gpu->lsu_ahead;
+    return ahead && s->lsu_free > s->now + ahead;
+}
+
+static void wait_for_turn(sm *s) {
+    uint64_t when = s->lsu_free - (uint64_t)s->c->gpu->lsu_ahead;
+    if (s->turn_due > s->now && s->turn_due <= when) return;
+    s->turn_due = when;
+    cyc_sm_arrive(s, when * ORR_TICKS, TURNS, 0);
+}
+
 void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access,
                    uint64_t late) {
     uint32_t of = w->sched / s->c->lsu_scheds, size = s->c->lsu_places;
@@ -294,12 +323,19 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
     }
     s->starts[place] = NEVER;
     s->lsu_room[of] = room_of(s, of);
-    bool waits = s->queue_n != 0;
-    if (!waits && !work_off(s, &q, s->now + late)) waits = s->head_busy = true;
+    uint32_t line = of % s->c->lsu_lines;
+    bool waits = s->queue_n || far_behind(s);
+    if (!waits) {
+        s->head_at = line;
+        waits = s->head_busy = !work_off(s, &q, s->now + late);
+        s->full_since = s->now;
+    }
     if (waits) {
-        if (!s->queue_n) s->full_since = s->now;
-        s->queue[(s->queue_first + s->queue_n++) % s->c->lsu_all] = q;
+        *in_line(s, line, s->line_n[line]++) = q;
+        s->queue_n++;
+        s->lsu_handed = 0;
         cyc_warp_will_read(s, w, i);
+        if (!s->head_busy) wait_for_turn(s);
     } else {
         started(s, place);
         uint64_t read = read_at(s, i);
@@ -315,7 +351,14 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
 static void go_on(sm *s) {
     uint64_t since = s->now;
     while (s->queue_n && !s->damaged) {
-        queued *q = &s->queue[s->queue_first];
+        if (!s->head_busy) {
+            if (far_behind(s)) {
+                wait_for_turn(s);
+                return;
+            }
+            s->head_at = next_line(s);
+        }
+        queued *q = in_line(s, s->head_at, 0);
         uint32_t place = q->place;
         if (s->head_busy) {
             const orr_tinst *i = &s->c->program->insts[q->inst];
@@ -332,11 +375,13 @@ static void go_on(sm *s) {
             if (k.flight != NOBODY && !--s->flights.at[k.flight].open) cyc_l1_land(s, k.flight, 0);
         } else if (!work_off(s, q, since)) {
             s->head_busy = true;
+            s->full_since = s->now;
             return;
         }
         s->head_busy = false;
         uint32_t w = q->warp, inst = q->inst;
-        s->queue_first = (s->queue_first + 1) % s->c->lsu_all;
+        s->line_first[s->head_at] = (s->line_first[s->head_at] + 1) % (s->c->lsu_all / s->c->lsu_lines);
+        s->line_n[s->head_at]--;
         s->queue_n--;
         started(s, place);
         const orr_tinst *i = &s->c->program->insts[inst];
@@ -345,8 +390,10 @@ static void go_on(sm *s) {
 }
 
 static void go_on_full(sm *s) {
-    s->n.l1_full += s->now - s->full_since;
-    s->full_since = s->now;
+    if (s->head_busy) {
+        s->n.l1_full += s->now - s->full_since;
+        s->full_since = s->now;
+    }
     go_on(s);
 }
 
@@ -355,8 +402,12 @@ void cyc_lsu_answer(sm *s, const arrival *a) {
         cyc_fence_due(s);
         return;
     }
-    if (a->token >> 30 == 1 && a->token < READS) {
+    if (a->token >> 30 == 1 && a->token < TURNS) {
         cyc_l1_come(s, a->token - LANDS);
+        return;
+    }
+    if (a->token == TURNS) {
+        if (s->queue_n && !s->head_busy) go_on(s);
         return;
     }
     if (a->token == READS) {

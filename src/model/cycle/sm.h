@@ -266,9 +266,12 @@ typedef struct sm {
     uint64_t lsu_handed;           // and has the one at hand; 0: long ago
     uint64_t *starts;              // ring of each queue: when the last ones left it
     uint32_t nstarts[MAX_SCHED];
-    queued *queue; // ring of lsu_all: instructions held up behind a full L1
-    uint32_t queue_first, queue_n;
-    bool head_busy; // the first of them is half done:
+    queued *queue; // instructions held up behind a full L1, or until their sub-core's turn: lsu_lines rings
+    uint32_t line_first[MAX_SCHED], line_n[MAX_SCHED]; // of each ring
+    uint32_t queue_n;                                  // of all
+    uint32_t head_at;                                  // the ring of the one that L1 works on, or did last
+    uint64_t turn_due;                                 // when L1 takes the next one (lsu.ahead); 0: not said
+    bool head_busy;                                    // the one it works on is half done:
     orr_coalesced head;
     uint32_t head_line, head_cost;
     uint32_t head_missed; // of its lines
@@ -410,6 +413,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t coalesce;
     uint32_t lsu_banks;
     uint32_t lsu_scheds, lsu_places, lsu_all; // schedulers of a queue, its places, those of all
+    uint32_t lsu_lines;                       // in front of L1: one, or with lsu.ahead one for each queue
     uint64_t frame_lines;                     // of a warp in local memory
     uint32_t miss_interval, miss_first;       // of L1 for a line that misses, and before the first of a load
     uint32_t l1_cycle_bytes;
@@ -433,6 +437,7 @@ static inline uint32_t told_token(const warp *w) {
 #define STORED (TOLD - 4) // a store's answer, its epoch, and 2 if it is of part of a sector
 #define FENCED (TOLD - 5) // a round of fences is due
 #define LANDS  (1u << 30) // all lines of a load are there: its flight
+#define TURNS  (TOLD - 7) // L1 takes the next instruction in line
 #define READS  (TOLD - 6) // the next load whose lines have come is read out
 
 static inline uint32_t warp_id(const warp *w) { return (uint32_t)w->sched * MAX_WARPS + w->slot; }
