@@ -300,7 +300,7 @@ static bool far_behind(const sm *s) {
 }
 
 static void wait_for_turn(sm *s) {
-    uint64_t when = s->lsu_free - (uint64_t)s->c->gpu->lsu_ahead;
+    uint64_t when = far_behind(s) ? s->lsu_free - (uint64_t)s->c->gpu->lsu_ahead : s->now;
     if (s->turn_due > s->now && s->turn_due <= when) return;
     s->turn_due = when;
     cyc_sm_arrive(s, when * ORR_TICKS, TURNS, 0);
