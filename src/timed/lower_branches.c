@@ -190,22 +190,7 @@ static void find_same(lower *l, bool (*source)(const orr_inst *)) {
 #define MOST_UNROLLED 16384
 
 static bool not_known(const orr_inst *i) {
-    switch (i->op) {
-    case ORR_OP_SREG:
-    case ORR_OP_LD:
-    case ORR_OP_LOCALADDR:
-    case ORR_OP_ALLOCA:
-    case ORR_OP_STACKSAVE:
-    case ORR_OP_SHFL:
-    case ORR_OP_MATCH:
-    case ORR_OP_ELECT:
-    case ORR_OP_ACTIVEMASK:
-    case ORR_OP_VOTE:
-    case ORR_OP_REDUX:
-    case ORR_OP_CALL:
-    case ORR_OP_SYSCALL: return true;
-    default: return orr_ops[i->op].flags & (ORR_F_MEMORY | ORR_F_BARRIER);
-    }
+    return i->op == ORR_OP_SREG || i->op == ORR_OP_LD || source_of_difference(i);
 }
 
 static bool in_loop(const flow *f, uint32_t b, uint32_t header);
