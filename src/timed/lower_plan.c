@@ -132,7 +132,7 @@ bool lower_small(const lower *l, ref r, int depth) {
     if (i->guard >= 0) return false;
     const orr_operand *b = i->nsrc > 1 ? orr_src(l->k, i, 1) : NULL;
     switch (i->op) {
-    case ORR_OP_AND: return b->kind == ORR_K_IMM && (b->value & 0xffff) < 0x8000;
+    case ORR_OP_AND: return b && b->kind == ORR_K_IMM && (b->value & 0xffff) < 0x8000;
     case ORR_OP_LD: return i->width == 1 && !orr_types[i->type].is_signed;
     case ORR_OP_CVT: return orr_types[i->stype].bytes == 1 && !orr_types[i->stype].is_signed;
     case ORR_OP_MOV: return i->nsrc == 1 && i->ndst == 1 && lower_small(l, lower_ref(l, def, 0), depth + 1);
