@@ -38,9 +38,7 @@ static uint32_t lanes_in(const orr_access *a, uint64_t line) {
 static uint32_t packet_of(const sm *s, uint8_t sectors, uint32_t bytes) {
     const orr_gpu *g = s->c->gpu;
     uint32_t all = 8 + 32 * (uint32_t)orr_popc(sectors) + (uint32_t)g->xbar_mask;
-    return g->l2_atomic_words && g->xbar_ask && bytes <= 16 && (uint32_t)g->xbar_ask < all
-               ? (uint32_t)g->xbar_ask
-               : all;
+    return g->l2_atomic_words && bytes <= 16 && (uint32_t)g->xbar_ask < all ? (uint32_t)g->xbar_ask : all;
 }
 
 static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors, uint32_t bytes,
@@ -119,7 +117,9 @@ bool cyc_atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint6
         }
         bool more = room >= bytes;
         room = more ? room - bytes : bytes < 16 ? 16 - bytes : 0;
-        atomic_request(s, k, line, pass[p].sectors, n > 1 ? ORR_LINE : bytes, quarters, sum && n > 1, more,
+        bool meet =
+            n > 1; // lanes that meet in a word: each in a packet as large as any (micro/atomics, atom)
+        atomic_request(s, k, line, pass[p].sectors, meet ? ORR_LINE : bytes, quarters, sum && meet, more,
                        when);
     }
     return true;

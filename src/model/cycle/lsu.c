@@ -280,8 +280,8 @@ static uint64_t read_at(const sm *s, const orr_tinst *i) {
 // What waits in front of L1: a line for each sub-core's queue, of which one after the other gives an
 // instruction, or one line for all.
 static queued *in_line(sm *s, uint32_t line, uint32_t n) {
-    uint32_t size = s->c->lsu_all / s->c->lsu_lines;
-    return &s->queue[line * size + (s->line_first[line] + n) % size];
+    uint32_t size = s->c->lsu_line, at = s->line_first[line] + n;
+    return &s->queue[line * size + (at < size ? at : at - size)];
 }
 
 static uint32_t next_line(const sm *s) {
@@ -380,7 +380,8 @@ static void go_on(sm *s) {
         }
         s->head_busy = false;
         uint32_t w = q->warp, inst = q->inst;
-        s->line_first[s->head_at] = (s->line_first[s->head_at] + 1) % (s->c->lsu_all / s->c->lsu_lines);
+        uint32_t *first = &s->line_first[s->head_at];
+        *first = *first + 1 < s->c->lsu_line ? *first + 1 : 0;
         s->line_n[s->head_at]--;
         s->queue_n--;
         started(s, place);

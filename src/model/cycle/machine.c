@@ -234,6 +234,7 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
     if (!c->lsu_places) c->lsu_places = 1;
     c->lsu_all = c->lsu_places * queues;
     c->lsu_lines = g->lsu_ahead ? queues : 1;
+    c->lsu_line = c->lsu_all / c->lsu_lines;
     if (g->core_kind == ORR_CORE_COLLECTOR && g->regs_collectors > 0) {
         c->sub_collectors = (uint32_t)g->regs_collectors / subs;
         c->sub_banks = (uint32_t)g->regs_banks / subs;

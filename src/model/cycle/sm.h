@@ -413,9 +413,9 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t coalesce;
     uint32_t lsu_banks;
     uint32_t lsu_scheds, lsu_places, lsu_all; // schedulers of a queue, its places, those of all
-    uint32_t lsu_lines;                       // in front of L1: one, or with lsu.ahead one for each queue
-    uint64_t frame_lines;                     // of a warp in local memory
-    uint32_t miss_interval, miss_first;       // of L1 for a line that misses, and before the first of a load
+    uint32_t lsu_lines, lsu_line; // in front of L1: one, or with lsu.ahead one for each queue; its places
+    uint64_t frame_lines;         // of a warp in local memory
+    uint32_t miss_interval, miss_first; // of L1 for a line that misses, and before the first of a load
     uint32_t l1_cycle_bytes;
     uint32_t pass_cycles; // of shared memory's banks, 4 bytes each
     uint32_t *alone;      // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none
