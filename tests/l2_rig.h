@@ -40,6 +40,21 @@ static inline uint64_t ticks_of(const bench *b, uint32_t token) {
     fail_msg("no answer to %u", token);
     return 0;
 }
+static inline orr_request storing(uint64_t cycle, uint64_t line, int from, int to) { // bytes from .. to - 1
+    orr_request r = {.time = CYCLES(cycle), .line = line, .kind = ORR_REQ_WRITE};
+    for (int i = from; i < to; i++) {
+        r.bytes[i / 64] |= 1ull << i % 64;
+        r.sectors |= (uint8_t)(1 << i / 32);
+    }
+    return r;
+}
+static inline orr_request atomic(uint64_t cycle, uint64_t line, uint8_t ops, bool answered) {
+    return (orr_request){.time = CYCLES(cycle),
+                         .line = line,
+                         .sectors = 1,
+                         .kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE,
+                         .ops = ops};
+}
 #define ANSWERED(b, token, cycle) assert_int_equal(ticks_of(b, token), CYCLES(cycle))
 
 #endif

@@ -1,4 +1,4 @@
-// L2 and DRAM together, as the SMs see them: latencies, merging, write policies, evictions, atomics and
+// L2 and DRAM together, as the SMs see them: latencies, merging, write policies, evictions and
 // limits worked out by hand on the small machine of mem_rig.h (a hit is answered at once, a miss after 200
 // cycles, a sector passes a port in one cycle), and that answers do not depend on how time is cut.
 #include <setjmp.h>
@@ -10,22 +10,6 @@
 #include "l2_rig.h"
 
 #include <stdio.h>
-
-static orr_request storing(uint64_t cycle, uint64_t line, int from, int to) { // bytes from .. to - 1
-    orr_request r = {.time = CYCLES(cycle), .line = line, .kind = ORR_REQ_WRITE};
-    for (int i = from; i < to; i++) {
-        r.bytes[i / 64] |= 1ull << i % 64;
-        r.sectors |= (uint8_t)(1 << i / 32);
-    }
-    return r;
-}
-static orr_request atomic(uint64_t cycle, uint64_t line, uint8_t ops, bool answered) {
-    return (orr_request){.time = CYCLES(cycle),
-                         .line = line,
-                         .sectors = 1,
-                         .kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE,
-                         .ops = ops};
-}
 
 static void hits(void **state) {
     (void)state;
@@ -264,51 +248,6 @@ static void store_stream(void **state) {
     if (each < 8 * 0.97 || each > 8 * 1.03) fail_msg("%g cycles a line", each);
     assert_int_equal(b->s.dram_write, 4 * (n - 256));
     free(r);
-    bench_free(b);
-}
-
-// 32 lanes on one word at one a cycle: 32 cycles each, one after the other, answered or not.
-static void atomics(void **state) {
-    (void)state;
-    bench *b = bench_of(NULL);
-    orr_memsys_copy(b->m, 0, 1024);
-    orr_request r[] = {
-        atomic(0, 0, 32, true),   atomic(0, 0, 32, true),     atomic(0, 0, 32, false), atomic(0, 0, 32, true),
-        reading(1000, 0, 1),      atomic(2000, 500, 1, true), // has to be fetched first
-        atomic(3000, 0, 1, true), reading(3000, 1, 1),        // others go on meanwhile
-    };
-    go(b, r, COUNT(r));
-    ANSWERED(b, 0, 32);
-    ANSWERED(b, 1, 64);
-    ANSWERED(b, 3, 128);
-    ANSWERED(b, 4, 1000);
-    ANSWERED(b, 5, 2201);
-    ANSWERED(b, 6, 3001);
-    ANSWERED(b, 7, 3002); // looked up at 3001, when the other answer takes the port
-    assert_int_equal(b->out.n, 7);
-    assert_int_equal(b->s.atomic, 6);
-    assert_int_equal(b->s.atomic_hit, 5);
-    assert_int_equal(b->s.dram_read, 1);
-    bench_free(b);
-    const char *sets[] = {"l2.atomic=16", NULL};
-    b = bench_of(sets);
-    orr_memsys_copy(b->m, 0, 1024);
-    go(b, r, COUNT(r));
-    ANSWERED(b, 0, 2);
-    ANSWERED(b, 3, 8);
-    bench_free(b);
-}
-
-// An atomic leaves its sector dirty.
-static void atomics_write(void **state) {
-    (void)state;
-    const char *sets[] = {"l2.size=2 KB", NULL};
-    bench *b = bench_of(sets);
-    orr_request r[17];
-    r[0] = atomic(0, 0, 4, false);
-    for (uint32_t i = 1; i < 17; i++) r[i] = reading(1000 * i, i, 1);
-    go(b, r, 17);
-    assert_int_equal(b->s.written_back, 1);
     bench_free(b);
 }
 
@@ -609,81 +548,6 @@ static void partial_pairs(void **state) {
     bench_free(b);
 }
 
-// Two units: the four sectors of a line are read in as many cycles, and in half of one when it was worked on
-// before; line 4 takes the place of line 0.
-static void worked_on(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.atomic_units=2", NULL});
-    orr_memsys_copy(b->m, 0, 1024);
-    orr_request r[] = {atomic(0, 0, 4, false), atomic(100, 0, 4, false), atomic(200, 4, 4, false),
-                       atomic(300, 0, 4, false)};
-    for (uint32_t i = 0; i < COUNT(r); i++) r[i].sectors = 15;
-    go(b, r, COUNT(r));
-    assert_int_equal(b->s.slice_busy, CYCLES(4 + 4 + 4) + CYCLES(1) / 2);
-    bench_free(b);
-}
-
-// One unit. A sector of 4 words takes 4 cycles; of another 1 KB (line 8; line 2 is not) one takes at least 6,
-// two 12 (and the second leaves a cycle later), while the slice takes on the next. One that came with another
-// (more) finds it ready.
-static void switched(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.atomic_switch=6", NULL});
-    orr_memsys_copy(b->m, 0, 2048);
-    orr_request r[] = {atomic(0, 0, 4, true), atomic(0, 2, 4, true), atomic(0, 8, 4, true),
-                       atomic(0, 0, 4, true), atomic(0, 0, 9, true), atomic(0, 8, 4, true),
-                       reading(0, 3, 1)};
-    r[2].sectors = 3;
-    r[5].more = true;
-    go(b, r, COUNT(r));
-    ANSWERED(b, 0, 6);
-    ANSWERED(b, 1, 10);
-    ANSWERED(b, 2, 23);
-    ANSWERED(b, 3, 28);
-    ANSWERED(b, 4, 37);
-    ANSWERED(b, 5, 41);
-    ANSWERED(b, 6, 7); // looked up behind six, at 6, when the answer of the first leaves
-    bench_free(b);
-}
-
-// Two sectors of atomics that missed may wait. Line 0 is there after 200 cycles and done 4 later, line 1,
-// which came behind it, another 4 later. When the first is done line 2 is taken: 204 + 200 + 4. So is the
-// load of line 0 behind it, a cycle later.
-static void atomic_queue(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.atomic_switch=1", "l2.atomic_queue=2", NULL});
-    orr_request r[] = {atomic(0, 0, 4, true), atomic(0, 1, 4, true), atomic(0, 2, 4, true), reading(0, 0, 1)};
-    go(b, r, COUNT(r));
-    ANSWERED(b, 0, 204);
-    ANSWERED(b, 1, 208);
-    ANSWERED(b, 2, 408);
-    ANSWERED(b, 3, 205);
-    bench_free(b);
-    // no limit: all three are asked for at once
-    b = bench_of((const char *const[]){"l2.atomic_switch=1", "l2.atomic_queue=0", NULL});
-    go(b, r, COUNT(r));
-    ANSWERED(b, 0, 204);
-    ANSWERED(b, 2, 212);
-    bench_free(b);
-}
-
-// A load behind an atomic on its line (l2.atomic_load) keeps its slice for 5 cycles, from 1 to 6, and the one
-// behind it waits; the next load of the line does not, nor does one of another line.
-static void atomic_load(void **state) {
-    (void)state;
-    static const int waits[] = {5, 1};
-    for (int other = 0; other < 2; other++) {
-        bench *b = bench_of((const char *const[]){"l2.atomic_switch=1", "l2.atomic_load=5", NULL});
-        orr_memsys_copy(b->m, 0, 1024);
-        orr_request r[] = {atomic(0, 0, 4, true), reading(0, other ? 3 : 0, 1), reading(0, 0, 2)};
-        if (other) r[2] = reading(0, 3, 2);
-        go(b, r, COUNT(r));
-        ANSWERED(b, 1, 1);
-        ANSWERED(b, 2, 1 + waits[other]);
-        bench_free(b);
-    }
-}
-
 // ---- whole machines ---------------------------------------------------------------------------------
 
 // Slices and channels of a bundled GPU: lines reach a partition that exists, the sides of L2 halve them, and
@@ -981,8 +845,6 @@ int main(void) {
         cmocka_unit_test(fetch),
         cmocka_unit_test(evictions),
         cmocka_unit_test(store_stream),
-        cmocka_unit_test(atomics),
-        cmocka_unit_test(atomics_write),
         cmocka_unit_test(larger_sectors),
         cmocka_unit_test(clocks),
         cmocka_unit_test(copies),
@@ -998,10 +860,6 @@ int main(void) {
         cmocka_unit_test(stored_again),
         cmocka_unit_test(partial_lines),
         cmocka_unit_test(partial_pairs),
-        cmocka_unit_test(worked_on),
-        cmocka_unit_test(switched),
-        cmocka_unit_test(atomic_queue),
-        cmocka_unit_test(atomic_load),
         cmocka_unit_test(any_windows),
         cmocka_unit_test(odd_machines),
     };
