@@ -179,6 +179,32 @@ static void blocks_wait_for_each_other(void **state) {
     close_bench(&b);
 }
 
+// Blocks of one thread draw 13 pieces of work from a counter. Piece 0 takes long.
+static const uint32_t *draw(bench *b, int threads) {
+    open_bench(
+        b,
+        HEAD ".global .u32 next;\n.visible .entry k(.param .u64 out){\n.reg .b32 %r<8>; .reg .b64 "
+             "%rd<4>; .reg .pred %p<4>;\n"
+             "mov.u32 %r3,0;\nMORE: atom.global.add.u32 %r1,[next],1; setp.ge.u32 %p1,%r1,13; @%p1 bra END;\n"
+             "add.u32 %r3,%r3,1; setp.ne.u32 %p2,%r1,0; @%p2 bra MORE;\n"
+             "mov.u32 %r2,0;\nLONG: add.u32 %r2,%r2,1; setp.lt.u32 %p3,%r2,1000; @%p3 bra LONG;\nbra MORE;\n"
+             "END: ld.param.u64 %rd1,[out]; mov.u32 %r4,%ctaid.x; mul.wide.u32 %rd2,%r4,4; add.s64 "
+             "%rd1,%rd1,%rd2;\nst.global.u32 [%rd1],%r3;\nret;\n}\n",
+        "k", 4, 1, 4);
+    return run_bench(b, threads);
+}
+
+// On a GPU the block with piece 0 draws no other, and the other three have four each.
+static void work_goes_to_who_is_done_first(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 2; threads++) {
+        bench b;
+        const uint32_t *out = draw(&b, threads), want[4] = {1, 4, 4, 4};
+        for (int i = 0; i < 4; i++) assert_int_equal(out[i], want[i]);
+        close_bench(&b);
+    }
+}
+
 static void warps_wait_through_shared_memory(void **state) {
     (void)state;
     bench b;
@@ -636,6 +662,7 @@ int main(void) {
         cmocka_unit_test(a_return_in_a_loop_does_not_keep_others_apart),
         cmocka_unit_test(a_lock_inside_one_warp),
         cmocka_unit_test(blocks_wait_for_each_other),
+        cmocka_unit_test(work_goes_to_who_is_done_first),
         cmocka_unit_test(warps_wait_through_shared_memory),
         cmocka_unit_test(barriers),
         cmocka_unit_test(calls),

@@ -185,14 +185,31 @@ bool orr_block_found(tblock *tb) {
 // cycles apart), so these try five times in seven rounds.
 static bool too_far(tblock *tb) { return tb->index % 2 && tb->races && ++tb->races % 7 > 4; }
 
+// Does the warp stand in front of a draw that others are to make first? With `comes` it has just come there,
+// and others have their turn in any case. How far it is, is noted: of a counter that other thread blocks draw
+// from in `held`, else in `least`.
+static bool draws_later(warp *w, bool comes, uint64_t *least) {
+    tblock *tb = w->tb;
+    const xblock *x = w->paused ? &tb->prog->blocks[w->frag->pc] : NULL;
+    if (!x || !x->draws) return false;
+    bool grid = x->race_blocks && !tb->alone;
+    if (!comes && w->insts <= (grid ? tb->worker->level : tb->level)) return false;
+    uint64_t *to = grid ? &tb->held : least;
+    if (w->insts < *to) *to = w->insts;
+    return true;
+}
+
 int orr_block_run(tblock *tb) {
     const program *p = tb->prog;
     if (too_far(tb)) return RUN_RACES;
     for (bool first = true;; first = false) {
         bool progress = false, yields = false, only_looks = true, waits = false, races = false, found = false;
+        uint64_t least = UINT64_MAX;
+        tb->held = UINT64_MAX;
         for (uint32_t n = 0; n < p->nwarps; n++) {
             warp *w = &tb->warps[n];
             if (!w->live) continue;
+            if (draws_later(w, false, &least)) continue;
             if (!first && p->kernel->atomics && w->spinning && !w->found) { // it has looked: others first
                 progress = yields = waits = true;
                 continue;
@@ -205,7 +222,7 @@ int orr_block_run(tblock *tb) {
             only_looks &= w->insts == before || (r == RUN_YIELDS && w->spinning);
             if (r == RUN_YIELDS) yields = true;
             found |= r == RUN_YIELDS && w->found;
-            races |= r == RUN_RACES && p->blocks[w->frag->pc].race_blocks;
+            if (r == RUN_RACES && !draws_later(w, true, &least)) races |= p->blocks[w->frag->pc].race_blocks;
             waits |= r == RUN_YIELDS && w->spinning && !w->found;
             if (r == RUN_DONE) {
                 tb->running--;
@@ -213,7 +230,9 @@ int orr_block_run(tblock *tb) {
             }
         }
         if (!tb->running) return RUN_DONE;
-        if (!progress) {
+        if (tb->held != UINT64_MAX) return RUN_RACES;
+        if (least != UINT64_MAX) tb->level = least + DRAW_SLACK; // all have had their turn
+        if (!progress && least == UINT64_MAX) {
             // Lanes at a barrier may wait for lanes that wait for them where their ways meet.
             bool released = false;
             for (uint32_t n = 0; n < p->nwarps; n++)
@@ -285,6 +304,8 @@ tblock *orr_block_start(worker *k, uint64_t index) {
     tb->ctaid[2] = (uint32_t)(index / g[0] / g[1]);
     tb->running = p->nwarps;
     tb->rounds = tb->bars_open = tb->races = 0;
+    tb->level = 0;
+    tb->held = UINT64_MAX;
     tb->alone = k->bound || !p->kernel->atomics || (uint64_t)g[0] * g[1] * g[2] == 1;
     tb->faulted = false;
     tb->next = NULL;

@@ -32,8 +32,9 @@ typedef struct xblock {     // a basic block, ready to run
     bool locks;             // a loop that takes a lock
     bool ordered;           // has accesses that versions.c counts
     bool parts;             // its lanes meet at the end of the kernel, where nobody need wait for another
-    const uop *race;        // of a loop around a compare and swap: that; NULL: of none (spin.c)
+    const uop *race;        // of a loop around a compare and swap, or a draw: that; NULL: of none (spin.c)
     bool race_blocks;       // other thread blocks may swap that word, too
+    bool draws;             // `race` draws from a counter
     int32_t next, ipdom;
     oper members; // of `waits`
 } xblock;
@@ -99,6 +100,8 @@ typedef struct tblock {
     uint32_t running; // warps not finished
     uint32_t rounds;  // of slices it has had since it last finished a warp
     uint32_t races;   // turns it has had in a race with others
+    uint64_t level;   // instructions: warps that have executed more wait in front of a draw of the block's
+    uint64_t held;    // the fewest of those that wait for a draw of the grid's; UINT64_MAX: none does
     bool alone;       // no other thread block can come in between
     bool waits;       // all it did in its last turn was to look at what others write
     uint8_t *shared;
@@ -112,6 +115,7 @@ typedef struct tblock {
 } tblock;
 
 // What running a warp or a block came to.
+#define DRAW_SLACK 64 // instructions: warps so close to each other are taken to draw at one time
 enum { RUN_DONE, RUN_WAITS, RUN_YIELDS, RUN_RACES, RUN_FAULT };
 
 typedef struct versions versions;
@@ -131,6 +135,7 @@ typedef struct worker { // one host thread's share
     uint64_t unobserved;         // blocks before this make no streams
     versions *versions;          // NULL: looks have none
     uint32_t waiting;            // blocks that wait
+    uint64_t level;              // as a block's, for draws of the grid's
     atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;
 
@@ -146,7 +151,7 @@ bool orr_tally_tell(const orr_tally *t, int n, tblock *tb,
 void orr_worker_init(worker *k, program *p, bool streams);
 void orr_worker_free(worker *k);
 tblock *orr_block_start(worker *k, uint64_t index);
-int orr_block_run(tblock *tb);     // RUN_DONE, RUN_YIELDS or RUN_FAULT
+int orr_block_run(tblock *tb);     // RUN_DONE, RUN_YIELDS, RUN_RACES or RUN_FAULT
 bool orr_block_found(tblock *tb);  // a warp has found what it looked for: shall others look first?
 void orr_block_finish(tblock *tb); // adds its counts, gives it back to the worker
 

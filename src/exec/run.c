@@ -132,13 +132,24 @@ static tblock *turns_start(turns *t) {
     return tb;
 }
 
+// All have had a turn: those go on that have come less far than the others that wait to draw (spin.c).
+static void raise_level(turns *t) {
+    uint64_t least = UINT64_MAX;
+    for (const tblock *tb = t->first; tb; tb = tb->next)
+        if (tb->running && tb->held < least) least = tb->held;
+    if (least != UINT64_MAX) t->k.level = least + DRAW_SLACK;
+}
+
 // Whose turn comes after tb's: the next unfinished block, else a new one if there are fewer than `most`, else
 // the first unfinished.
 static tblock *turn_after(turns *t, const tblock *tb, uint32_t most) {
     tblock *to = tb ? tb->next : t->first;
     while (to && !to->running) to = to->next;
     if (!to && t->next < t->total && t->unfinished < most) to = turns_start(t);
-    if (!to) to = t->first;
+    if (!to) {
+        raise_level(t);
+        to = t->first;
+    }
     while (to && !to->running) to = to->next;
     return to;
 }

@@ -12,6 +12,10 @@
 // those that expect the same value one succeeds. So a warp gives way in front of each such compare and swap
 // (core.c), and when all warps of a thread block have come to one, so does the block, if its word is not in
 // shared memory. The same goes for a reduction that is only done when a look at the same place says so.
+//
+// Who draws its work from a counter, in a loop, shares it with others: on a GPU the next piece goes to
+// whoever is done first. Here that is taken to be the warp that has executed the fewest instructions; the
+// others are held in front of their draw until all have come as far (block.c, run.c).
 #include <string.h>
 
 #include "exec/machine.h"
@@ -95,21 +99,21 @@ static bool locks(const orr_kernel *k, uint32_t b) {
 // ---- loops around a compare and swap ------------------------------------------------------------
 // The blocks of the loops that `b` is in; how many.
 #define MAX_LOOP 64
-static bool stays(const orr_kernel *k,
-                  uint32_t b) { // nothing in it leads out of the function, or meets others
+static bool free_of(const orr_kernel *k, uint32_t b, uint32_t flags) {
     for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
-        if (orr_ops[k->insts[i].op].flags & (ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET)) return false;
+        if (orr_ops[k->insts[i].op].flags & flags) return false;
     return true;
 }
 
-static uint32_t loop_of(const orr_kernel *k, uint32_t b, uint32_t loop[MAX_LOOP]) {
+// `but`: the loop has no instruction with these flags.
+static uint32_t loop_of(const orr_kernel *k, uint32_t b, uint32_t but, uint32_t loop[MAX_LOOP]) {
     uint32_t way[MAX_LOOP] = {b}, n = 1, in = 0;
     bool back[MAX_LOOP] = {false};
     for (uint32_t at = 0; at < n; at++)
         for (int s = 0; s < orr_succ_count(k, &k->blocks[way[at]]); s++) {
             uint32_t to = orr_succ(k, &k->blocks[way[at]], s), seen = 0;
             while (seen < n && way[seen] != to) seen++;
-            if (seen == n && n < MAX_LOOP && to < k->nblocks && stays(k, to)) way[n++] = to;
+            if (seen == n && n < MAX_LOOP && to < k->nblocks && free_of(k, to, but)) way[n++] = to;
         }
     for (bool more = true; more;) { // who leads to b, or to one that does
         more = false;
@@ -123,6 +127,25 @@ static uint32_t loop_of(const orr_kernel *k, uint32_t b, uint32_t loop[MAX_LOOP]
     for (uint32_t at = 0; at < n; at++)
         if (back[at]) loop[in++] = way[at];
     return back[0] ? in : 0;
+}
+
+// Is the register written in the loop, with something that is not the same each time?
+static bool written_in(const orr_kernel *k, const uint32_t *loop, uint32_t n, uint8_t cls, uint32_t reg) {
+    for (uint32_t x = 0; x < n; x++)
+        for (uint32_t j = k->blocks[loop[x]].first; j < k->blocks[loop[x]].first + k->blocks[loop[x]].count;
+             j++)
+            for (int d = 0; d < k->insts[j].ndst; d++) {
+                const orr_operand *o = orr_dst(k, &k->insts[j], d);
+                if (o->kind == ORR_K_REG && o->cls == cls && o->reg == reg && !constant(k, &k->insts[j]))
+                    return true;
+            }
+    return false;
+}
+
+static const orr_arg *place_of(const orr_code *c) {
+    for (int n = 0; n < c->nargs; n++)
+        if (c->args[n].kind == ORR_ARG_MEM) return &c->args[n];
+    return NULL;
 }
 
 // What a compare and swap expects: a register's number and class, or false.
@@ -152,28 +175,82 @@ static uint32_t race_of(const orr_kernel *k, uint32_t b) {
     uint8_t cls = 0;
     uint32_t reg = 0, loop[MAX_LOOP], n, i = k->blocks[b].first, end = i + k->blocks[b].count;
     while (i < end && !expected(k, i, &cls, &reg)) i++;
-    if (i == end || !(n = loop_of(k, b, loop))) return UINT32_MAX;
+    if (i == end || !(n = loop_of(k, b, ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET, loop))) return UINT32_MAX;
     // Registers of PTX share places (isa/), so that here only what is written in the same block counts.
     if (!k->codes) return changes(k, b, i, orr_src(k, &k->insts[i], 1)) ? i : UINT32_MAX;
-    for (uint32_t x = 0; x < n; x++)
-        for (uint32_t j = k->blocks[loop[x]].first; j < k->blocks[loop[x]].first + k->blocks[loop[x]].count;
-             j++)
-            for (int d = 0; d < k->insts[j].ndst; d++) {
-                const orr_operand *o = orr_dst(k, &k->insts[j], d);
-                if (o->kind == ORR_K_REG && o->cls == cls && o->reg == reg && !constant(k, &k->insts[j]))
-                    return i;
-            }
-    return UINT32_MAX;
+    return written_in(k, loop, n, cls, reg) ? i : UINT32_MAX;
+}
+
+// ---- draws from a counter -----------------------------------------------------------------------
+static bool is_draw(const orr_inst *in) {
+    if (in->op != ORR_OP_ATOM || in->ndst == 0) return false;
+    bool counter =
+        in->space == ORR_SPACE_GLOBAL || in->space == ORR_SPACE_SHARED || in->space == ORR_SPACE_GENERIC;
+    return counter && (in->sub == ORR_ATOM_ADD || in->sub == ORR_ATOM_INC || in->sub == ORR_ATOM_DEC);
+}
+
+// Is a register's value in front of instruction `at` of block `b` the same each time round the loop? What the
+// block writes last before counts, or else all that the loop writes; and that is the same if what it is made
+// of is.
+#define FAR_FROM 5 // instructions
+typedef struct ring {
+    const orr_kernel *k;
+    uint32_t blocks[MAX_LOOP], n;
+} ring;
+
+static bool fixed_at(const ring *r, uint32_t b, uint32_t at, const orr_operand *what, int far);
+static bool fixed_result(const ring *r, uint32_t b, uint32_t i, int far) {
+    const orr_kernel *k = r->k;
+    const orr_inst *in = &k->insts[i];
+    bool parameter =
+        in->space == ORR_SPACE_PARAM || (k->codes && !in->nsrc && !(orr_ops[in->op].flags & ORR_F_ATOMIC));
+    if (orr_ops[in->op].flags & ORR_F_MEMORY && !parameter) return false;
+    for (int s = 0; s < in->nsrc; s++)
+        if (!fixed_at(r, b, i, orr_src(k, in, s), far)) return false;
+    return true;
+}
+
+static bool writes_to(const orr_kernel *k, uint32_t i, const orr_operand *what) {
+    for (int d = 0; d < k->insts[i].ndst; d++) {
+        const orr_operand *o = orr_dst(k, &k->insts[i], d);
+        if (o->kind == ORR_K_REG && o->cls == what->cls && o->reg == what->reg) return true;
+    }
+    return false;
+}
+
+static bool fixed_at(const ring *r, uint32_t b, uint32_t at, const orr_operand *what, int far) {
+    const orr_kernel *k = r->k;
+    if (what->kind != ORR_K_REG) return true;
+    if (!far) return false;
+    for (uint32_t i = at; i-- > k->blocks[b].first;)
+        if (writes_to(k, i, what)) return fixed_result(r, b, i, far - 1);
+    for (uint32_t x = 0; x < r->n; x++) {
+        const orr_block *in = &k->blocks[r->blocks[x]];
+        for (uint32_t i = in->first; i < in->first + in->count; i++)
+            if (writes_to(k, i, what) && !fixed_result(r, r->blocks[x], i, far - 1)) return false;
+    }
+    return true;
+}
+
+// The addition of a block that is in a loop, returns what was there, and is at the same place each time.
+static uint32_t draw_of(const orr_kernel *k, uint32_t b) {
+    ring r = {.k = k};
+    uint32_t i = k->blocks[b].first, end = i + k->blocks[b].count;
+    while (i < end && (!is_draw(&k->insts[i]) || looks(k, i))) i++;
+    if (i == end || !(r.n = loop_of(k, b, ORR_F_CALL | ORR_F_RET, r.blocks))) return UINT32_MAX;
+    const orr_inst *in = &k->insts[i];
+    int address = 1; // of its sources, those come first
+    if (k->codes) {
+        const orr_code *c = &k->codes[i];
+        address = in->nsrc - (c->nargs ? orr_code_span(c, c->nargs - 1) : 0);
+    }
+    for (int s = 0; s < address; s++)
+        if (!fixed_at(&r, b, i, orr_src(k, in, s), FAR_FROM)) return UINT32_MAX;
+    return i;
 }
 
 // ---- looks in front of a reduction ----------------------------------------------------------------
 // if (x < *p) atomicMin(p, x): on a GPU many threads look before the first of them has changed *p.
-static const orr_arg *place_of(const orr_code *c) {
-    for (int n = 0; n < c->nargs; n++)
-        if (c->args[n].kind == ORR_ARG_MEM) return &c->args[n];
-    return NULL;
-}
-
 static bool same_place(const orr_kernel *k, uint32_t i, uint32_t j) {
     if (k->codes) {
         const orr_arg *a = place_of(&k->codes[i]), *b = place_of(&k->codes[j]);
@@ -265,6 +342,7 @@ void orr_spins(program *p, const uint32_t *uop_of) {
         p->blocks[b].ordered = orr_versions_in(k, b);
         uint32_t race = race_of(k, b);
         if (race == UINT32_MAX) race = reduces(k, b);
+        if (race == UINT32_MAX) p->blocks[b].draws = (race = draw_of(k, b)) != UINT32_MAX;
         p->blocks[b].race = race == UINT32_MAX ? NULL : uop_of ? p->uops + uop_of[race] : p->uops + race;
         p->blocks[b].race_blocks = race != UINT32_MAX && k->insts[race].space != ORR_SPACE_SHARED;
     }
