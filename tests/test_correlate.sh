@@ -73,9 +73,9 @@ has "units" u.csv "^add.launch,small,flushed,1,0,.*,2007,,1980000000,.*,1000,$"
 [ -z "$(ls tmp)" ] || { echo "profile: it leaves something in TMPDIR: $(ls tmp)"; failures=$((failures + 1)); }
 
 FAKE_NCU=permission check "no permission" 2 "has no results: ERR_NVGPUCTRPERM - The user does not have permission" -- profile add.launch -o n.csv
-FAKE_NCU=other check "another kernel" 2 "ncu.csv:4: the profiler saw kernel another, .* where add.launch launched vecadd" -- profile add.launch -o n.csv
+FAKE_NCU=other check "another kernel" 2 "ncu.csv:5: the profiler saw kernel another, .* where add.launch launched vecadd" -- profile add.launch -o n.csv
 FAKE_NCU=lost check "a kernel less" 2 "the profiler saw fewer kernels than were launched; the first without is vecadd of add.launch" -- profile add.launch -o n.csv
-FAKE_NCU=extra check "a kernel more" 2 "ncu.csv:6: the profiler saw more kernels" -- profile add.launch -o n.csv
+FAKE_NCU=extra check "a kernel more" 2 "ncu.csv:7: the profiler saw more kernels" -- profile add.launch -o n.csv
 [ ! -e n.csv ] || { echo "profile: a file in spite of an error"; failures=$((failures + 1)); }
 FAKE_CUDA=wrong check "wrong results" 1 "1 of 1 scripts are not in n.csv, they launched nothing or left wrong results: add.launch" -- profile add.launch -o n.csv
 ORRERY_NCU=$work/none check "no such ncu" 2 "ORRERY_NCU names .*none, which cannot be run" -- profile add.launch -o n.csv

@@ -178,17 +178,19 @@ static void ncu_table(void **state) {
     (void)state;
     orr_hardware h = {0};
     orr_err e = {0};
-    assert_true(read_ncu(&h,
-                         "==PROF== Connected to process 7, \"orrery\"\nsomething else\n" HEAD
-                         "\"\",\"\",\"block\",\"\",\"\",\"\",\"cycle\",\"us\"\n"
-                         "\"0\",\"k\",\"(256, 1, 1)\",\"(10, 2, 1)\",\"GPU, big\",\"33\",\"12,345\",\"6.5\"\n"
-                         "==WARNING== in between, \"so\n"
-                         "\"1\",\"k2\",\"(32, 1, 1)\",\"(1, 1, 1)\",\"GPU, big\",\"16\",\"n/a\",\"1,000\"\n"
-                         "\"2\",\"k\",\"(256, 1, 1)\",\"(10, 2, 1)\",\"GPU, big\",\"33\",\"12,000\",\"7\"\n",
-                         LOG "a,small,0,0,k,10x2x1,256x1x1,40,128,1.5,yes\n"
-                             "b,small,0,0,k2,1x1x1,32x1x1,16,0,1.5,no\n"
-                             "a,small,1,0,k,10x2x1,256x1x1,40,128,1.5,yes\n",
-                         &e));
+    assert_true(
+        read_ncu(&h,
+                 "==PROF== Connected to process 7, \"orrery\"\nsomething else\n" HEAD
+                 "\"\",\"\",\"block\",\"\",\"\",\"\",\"cycle\",\"us\"\n"
+                 "\"9\",\"orr_first\",\"(1, 1, 1)\",\"(1, 1, 1)\",\"GPU, big\",\"16\",\"4,000\",\"2\"\n"
+                 "\"0\",\"k\",\"(256, 1, 1)\",\"(10, 2, 1)\",\"GPU, big\",\"33\",\"12,345\",\"6.5\"\n"
+                 "==WARNING== in between, \"so\n"
+                 "\"1\",\"k2\",\"(32, 1, 1)\",\"(1, 1, 1)\",\"GPU, big\",\"16\",\"n/a\",\"1,000\"\n"
+                 "\"2\",\"k\",\"(256, 1, 1)\",\"(10, 2, 1)\",\"GPU, big\",\"33\",\"12,000\",\"7\"\n",
+                 LOG "a,small,0,0,k,10x2x1,256x1x1,40,128,1.5,yes\n"
+                     "b,small,0,0,k2,1x1x1,32x1x1,16,0,1.5,no\n"
+                     "a,small,1,0,k,10x2x1,256x1x1,40,128,1.5,yes\n",
+                 &e));
     assert_int_equal(h.rows.n, 2); // b left wrong results
     const orr_measured *m = &h.rows.at[0];
     assert_string_equal(m->script, "a");

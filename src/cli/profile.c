@@ -1,6 +1,6 @@
 // orrery hw profile: launch scripts under Nsight Compute, on the GPU of this machine.
 //
-// ncu runs `orrery hw run` and profiles every kernel but its own two (src/hw/cuda.c).
+// ncu runs `orrery hw run` and profiles every kernel but two of its own (src/hw/cuda.c).
 // The first round measures nearly everything, which takes the profiler several passes over each kernel; those
 // that follow measure the time and what L2 was asked for, in one pass.
 #include "cli/cli.h"
@@ -173,14 +173,6 @@ static bool profile(profiling *p, const orr_names *metrics, int rounds, const or
     return ok;
 }
 
-// The first kernel that the profiler sees in a process is set up for with barriers that L2 counts (H200:
-// 2,390).
-static void forget_first(orr_hardware *h, size_t row) {
-    orr_measured *m = &h->rows.at[row];
-    for (size_t k = 0; k < m->nmetrics; k++)
-        if (orr_ncu_of_l2(h->metrics.at[k])) m->metrics[k] = (double)NAN;
-}
-
 // ---- the command ----------------------------------------------------------------------------
 static const char *today(orr_arena *a) {
     time_t now = time(NULL);
@@ -267,10 +259,8 @@ int cli_profile(cli_options *o, orr_err *e) {
         choose_metrics(&p, &all, &timing);
         ok = profile(&p, &all, 1, &proto, &h, e);
         proto.repeat = 1;
-        size_t rows = h.rows.n;
         if (ok && (o->repeat > 1 || !o->metrics))
             ok = profile(&p, &timing, o->repeat > 1 ? o->repeat - 1 : 1, &proto, &h, e);
-        if (ok && !o->metrics && h.rows.n > rows) forget_first(&h, rows);
         if (ok || access(in_folder(&p, "launches.csv"), F_OK) != 0)
             remove_folder(&p); // else the message names its files
     }

@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "hw/driver.h"
+#include "lab/lab.h"
 #include "sass/module.h"
 
-// Kernels of our own, which the profiler is told to leave out.
+// Kernels of our own, of which the profiler is told to leave out two.
 //
 // orr_spin keeps the GPU busy for some 20 microseconds while the host queues an event, a launch and an event,
 // so that the time between the events is the kernel's and not the host's. One thread, no memory.
@@ -18,9 +19,16 @@
 // orr_touch loads a byte of every 2 MB of a buffer, and its last. The driver fills and copies buffers without
 // the SMs, so the first kernel that used one would wait for its address to be translated (some 700 cycles on
 // an H200, also of kernels that only store and of small buffers), which a kernel amid a program does not.
+//
+// orr_first does nothing, once, and the profiler is to see it: the first kernel that it sees in a process
+// takes some 600 cycles longer on an H200, and has 2,390 barriers in L2's counts that are not its own.
 static const char own_ptx[] = ".version 6.0\n"
                               ".target sm_50\n"
                               ".address_size 64\n"
+                              ".visible .entry " ORR_NCU_FIRST "()\n"
+                              "{\n"
+                              "  ret;\n"
+                              "}\n"
                               ".visible .entry orr_spin()\n"
                               "{\n"
                               "  .reg .pred %p;\n"
@@ -121,6 +129,9 @@ static bool open_device(orr_hw *h, orr_err *e) {
     TRY(i->name, cuEventCreate, &h->before, 0);
     TRY(i->name, cuEventCreate, &h->after, 0);
     if (h->cuModuleLoadDataEx(&h->own, own_ptx, 0, NULL, NULL)) h->own = NULL;
+    cu_function first;
+    if (h->own && !h->cuModuleGetFunction(&first, h->own, ORR_NCU_FIRST))
+        h->cuLaunchKernel(first, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
     if (h->own && h->cuModuleGetFunction(&h->spin, h->own, "orr_spin")) h->spin = NULL;
     if (h->own && h->cuModuleGetFunction(&h->touch, h->own, "orr_touch")) h->touch = NULL;
     return true;

@@ -121,6 +121,8 @@ const char *orr_ncu_find(orr_arena *a, orr_err *e);
 void orr_ncu_metrics(orr_names *names, bool timing);
 void orr_ncu_l2(orr_names *names); // those
 bool orr_ncu_of_l2(const char *name);
+// The kernel that `hw run` launches for the profiler to see first (src/hw/cuda.c); its row is passed over.
+#define ORR_NCU_FIRST "orr_first"
 // Of those, the ones that the profiler's own list (`ncu --query-metrics`) has.
 void orr_ncu_known(orr_names *names, char *list);
 // `csv` is what `ncu --csv --page raw` wrote, `log` what `orrery hw run --log` wrote in the same process.

@@ -247,10 +247,12 @@ static bool table_open(table *t, const orr_ncu_files *f, const orr_names *metric
     return true;
 }
 
-// The next kernel's row; what the profiler says in between is passed over.
+// The next kernel's row; what the profiler says in between is passed over, and so is the kernel that is
+// launched for it to be the first.
 static bool table_next(table *t, size_t columns, orr_err *e) {
     while (orr_csv_row(&t->csv, e)) {
         if (!strncmp(t->csv.cells.at[0], "==", 2)) continue;
+        if (t->csv.cells.n == columns && !strcmp(t->csv.cells.at[t->kernel], ORR_NCU_FIRST)) continue;
         if (t->csv.cells.n == columns) return true;
         return orr_fail(e, ORR_BAD_INPUT, "%s:%d: the row has %zu cells, the first one has %zu", t->csv.path,
                         t->csv.line, t->csv.cells.n, columns);
