@@ -801,13 +801,99 @@ static void test_selections(void **s) {
 static void test_arrival(void **s) {
     (void)s;
     made x = lower_body(
-        "ld.global.u32 %r1, [%a]; setp.gt.u32 %p1, %r1, 3; @%p1 bra X; setp.gt.u32 %p2, %r1, 1; "
+        "mov.u32 %r1, %laneid; setp.gt.u32 %p1, %r1, 3; @%p1 bra X; setp.gt.u32 %p2, %r1, 1; "
         "@%p2 bra Y; atom.global.add.u32 %r2, [%b], %r1; bra.uni Z; X: atom.global.xor.b32 %r2, [%b], "
         "%r1; bra.uni Z; Y: atom.global.or.b32 %r2, [%b], %r1; Z: st.global.u32 [%a], %r2;",
         "h200");
     assert_int_equal(count(x.p, "BSSY"), 1);
     assert_int_equal(count(x.p, "BSYNC"), 3);
     done(&x);
+}
+
+// Lanes that may have parted are asked for before a shuffle; others wait. (As shape.c leaves those that may
+// have.)
+static void test_gather(void **s) {
+    (void)s;
+    made x = lower_body(
+        "mov.u32 %r1, %laneid; shfl.sync.bfly.b32 %r2|%p1, %r1, 1, 31, -1; st.global.u32 [%a], %r2; "
+        "bar.warp.sync -1; st.global.u32 [%a+4], %r2;",
+        "h200");
+    assert_int_equal(count(x.p, "BRA.DIV"), 1); // once for a block
+    assert_int_equal(count(x.p, "NOP"), 1);
+    done(&x);
+    x = lower_body("setp.gt.u32 %p1, %n, 3; vote.sync.ballot.b32 %r1, %p1, -1; st.global.u32 [%a], %r1;",
+                   "h200");
+    assert_int_equal(count(x.p, "WARPSYNC.ALL"), 1);
+    done(&x);
+}
+
+// (int)floorf(x) is one instruction, unless somebody else wants what was rounded. Copies to shared memory are
+// never waited for under a predicate, and there are three loads of no lane before the first.
+static void test_rounded(void **s) {
+    (void)s;
+    made x = lower_body("ld.global.f32 %f1, [%a]; cvt.rmi.f32.f32 %f2, %f1; cvt.rzi.s32.f32 %r1, %f2; "
+                        "st.global.u32 [%b], %r1;",
+                        "h200");
+    assert_int_equal(count(x.p, "FRND"), 0);
+    assert_int_equal(count(x.p, "F2I"), 1);
+    done(&x);
+    x = lower_body("ld.global.f32 %f1, [%a]; cvt.rmi.f32.f32 %f2, %f1; cvt.rzi.s32.f32 %r1, %f2; "
+                   "st.global.u32 [%b], %r1; st.global.f32 [%b+4], %f2;",
+                   "h200");
+    assert_int_equal(count(x.p, "FRND"), 1);
+    done(&x);
+    x = lower_body(
+        "mov.u32 %r1, sm; setp.gt.u32 %p1, %n, 3; cp.async.ca.shared.global [%r1], [%a], 4; "
+        "cp.async.commit_group; @%p1 bra E; cp.async.wait_group 1; bra.uni J; E: cp.async.wait_group 0; "
+        "J: bar.sync 0; ld.shared.u32 %r2, [%r1]; st.global.u32 [%b], %r2;",
+        "h200");
+    assert_int_equal(count(x.p, "LDS"), 4);
+    for (uint32_t b = 0; b < x.p->nblocks; b++) assert_int_equal(x.p->blocks[b].body, 0);
+    done(&x);
+}
+
+// An operand that the next instruction reads at the same place stays in the operand cache.
+static void test_reuse(void **s) {
+    (void)s;
+    made x = lower_body("ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%a]; fma.rn.f32 %f5, %f1, %f2, %f3; "
+                        "fma.rn.f32 %f6, %f1, %f3, %f4; st.global.v2.f32 [%b], {%f5, %f6};",
+                        "h200");
+    uint32_t kept = 0, seen = 0;
+    for (uint32_t n = 0; n < x.p->ninsts; n++) {
+        const orr_tinst *i = &x.p->insts[n];
+        if (i->sass != ORR_SASS_FFMA) continue;
+        seen++;
+        for (uint32_t r = 0; r < i->nreads; r++) kept += x.p->reads[i->reads + r].kept;
+        assert_int_equal(x.p->reads[i->reads].place, 1);
+    }
+    assert_int_equal(seen, 2);
+    assert_int_equal(kept, 1); // %f1, by the first
+    done(&x);
+}
+
+// Registers are the kernel's: where a block needs many, another has room for two loads of four before it
+// stores what came first.
+static void test_room(void **s) {
+    (void)s;
+    orr_text t = {0};
+    orr_text_add(&t,
+                 "mov.u32 %%r1, %%tid.x; shl.b32 %%r1, %%r1, 4; mov.u32 %%r2, sm; add.u32 %%r1, %%r1, %%r2; "
+                 "ld.global.v4.f32 {%%f1, %%f2, %%f3, %%f4}, [%%a]; "
+                 "st.shared.f32 [%%r1], %%f1; st.shared.f32 [%%r1+64], %%f2; st.shared.f32 [%%r1+128], %%f3; "
+                 "st.shared.f32 [%%r1+192], %%f4; ld.global.v4.f32 {%%f1, %%f2, %%f3, %%f4}, [%%b]; "
+                 "st.shared.v4.f32 [%%r1], {%%f1, %%f2, %%f3, %%f4}; bar.sync 0; ");
+    for (int n = 0; n < 30; n++) orr_text_add(&t, "ld.shared.f64 %%d%d, [sm+%d]; ", 1 + n, 16 * n);
+    for (int n = 0; n < 30; n++) orr_text_add(&t, "st.global.u64 [%%a+%d], %%d%d; ", 8 * n, 1 + n);
+    made x = lower_body(t.s, "h200");
+    uint32_t loads = 0;
+    for (uint32_t n = 0; n < x.p->ninsts; n++) {
+        const char *name = x.p->names[x.p->insts[n].name];
+        if (strncmp(name, "STS", 3) == 0) break;
+        loads += strncmp(name, "LDG", 3) == 0;
+    }
+    assert_int_equal(loads, 2);
+    done(&x);
+    free(t.s);
 }
 
 // Loops whose number of rounds is known are unrolled: what they compute with constants alone is gone, the
@@ -906,7 +992,9 @@ int main(void) {
         cmocka_unit_test(test_small),          cmocka_unit_test(test_selections),
         cmocka_unit_test(test_arrival),        cmocka_unit_test(test_known_loops),
         cmocka_unit_test(test_constant_pairs), cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_quotients),
+        cmocka_unit_test(test_quotients),      cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_rounded),        cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

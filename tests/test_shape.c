@@ -288,6 +288,117 @@ static void test_bodies(void **state) {
     }
 }
 
+// What a round costs decides (docs/lowering.md): a load 2, a sum and an address 1 each, which is 4 of 47
+// here.
+static bool unrolls(const char *what, int times) {
+    orr_text t = {0};
+    for (int n = 0; n < times; n++) orr_text_add(&t, "%s", what);
+    orr_module *m = loop("1", t.s ? t.s : "");
+    orr_shape *s = orr_shape_new(kernel_of(m));
+    bool yes = s && s->chains[s->chain_of[loop_block(kernel_of(m))]].loop;
+    orr_shape_free(s);
+    m->free(m);
+    free(t.s);
+    return yes;
+}
+
+static void test_costs(void **state) {
+    (void)state;
+    assert_true(unrolls("mul.f32 %f1, %f1, %f1;", 43));
+    assert_false(unrolls("mul.f32 %f1, %f1, %f1;", 44));
+    assert_true(unrolls("ex2.approx.f32 %f1, %f1;", 7)); // 6 each
+    assert_false(unrolls("ex2.approx.f32 %f1, %f1;", 8));
+    assert_true(unrolls("ex2.approx.ftz.f32 %f1, %f1;", 43));
+    assert_true(unrolls("st.global.f32 [%d1+64], %f1;", 21)); // 2 each
+    assert_false(unrolls("st.global.f32 [%d1+64], %f1;", 22));
+    assert_false(unrolls("div.rn.f32 %f1, %f1, %f2;", 1)); // a function is called
+    assert_false(unrolls("atom.global.add.u32 %r5, [%d1+64], %r9; st.global.u32 [%d1+128], %r5;", 1));
+    // predicates that are alive at other times may be in the register of the loop's own
+    assert_true(unrolls("setp.gt.f32 %p1, %f1, %f2; selp.f32 %f1, %f2, %f1, %p1;", 3));
+}
+
+// Shuffles where no lane can have parted are in the block that they are in; under a branch that differs from
+// lane to lane the first begins a block, the others do not. A branch by what was loaded from one place does
+// not part them.
+static orr_shape *shuffles(const char *value, orr_module **m) {
+    orr_text t = {0};
+    orr_text_add(
+        &t,
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry k(.param .u64 a, .param .u32 n)\n{\n"
+        ".reg .pred %%p<9>; .reg .b32 %%r<40>; .reg .b64 %%d<40>;\n"
+        "ld.param.u64 %%d1, [a]; ld.param.u32 %%r1, [n]; mov.u32 %%r4, -1;\n"
+        "%s; ld.global.u32 %%r3, [%%d1+8]; setp.gt.u32 %%p1, %%r2, 3; @%%p1 bra E;\n"
+        "add.u32 %%r3, %%r3, 1; shfl.sync.bfly.b32 %%r5|%%p2, %%r3, 1, 31, %%r4; add.u32 %%r3, %%r3, %%r5;\n"
+        "shfl.sync.bfly.b32 %%r6|%%p2, %%r3, 2, 31, %%r4; add.u32 %%r3, %%r3, %%r6;\n"
+        "atom.global.add.u32 %%r7, [%%d1], %%r3; E: st.global.u32 [%%d1], %%r3;\nret;\n}\n",
+        value);
+    orr_err e = {0};
+    *m = orr_ptx_parse("test.ptx", t.s, t.n, &e);
+    if (!*m) fail_msg("%s", e.text);
+    free(t.s);
+    return orr_shape_new(kernel_of(*m));
+}
+
+static void test_together(void **state) {
+    (void)state;
+    static const char *const values[] = {"mov.u32 %r2, %laneid", "ld.global.u32 %r2, [%d1]",
+                                         "mov.u32 %r2, %r1"};
+    for (int v = 0; v < 3; v++) {
+        orr_module *m;
+        orr_shape *s = shuffles(values[v], &m);
+        assert_non_null(s);
+        assert_int_equal(kernel_of(m)->nblocks, 5); // each shuffle begins one
+        const orr_kernel *nk = orr_shape_kernel(s);
+        assert_int_equal(nk->nblocks, v == 0 ? 4 : 3);
+        uint32_t waits = 0, shuffled = 0;
+        for (uint32_t n = 0; n < nk->ninsts; n++) {
+            waits += orr_inst_waits_for(nk, &nk->insts[n]) != NULL;
+            shuffled += nk->insts[n].op == ORR_OP_SHFL;
+        }
+        assert_int_equal(shuffled, 2);
+        assert_int_equal(waits, v == 0);
+        orr_shape_free(s);
+        m->free(m);
+    }
+}
+
+// A matrix of 16 x 16 halves, 64 bytes from row to row: in the stream each lane has 16 bytes, two lanes a
+// row. As four loads, lane 5 has the second word of row 1, then of row 9; then the same of the other half.
+static void test_matrix(void **state) {
+    (void)state;
+    static const char text[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n"
+        ".reg .b32 %r<40>; .reg .f32 %f<9>; .reg .b64 %d<9>;\nld.param.u64 %d1, [a]; mov.u32 %r9, 32;\n"
+        "wmma.load.a.sync.aligned.row.m16n16k16.global.bf16 {%r1, %r2, %r3, %r4}, [%d1], %r9;\n"
+        "st.global.v4.u32 [%d1], {%r1, %r2, %r3, %r4};\nret;\n}\n";
+    orr_err e = {0};
+    orr_module *m = orr_ptx_parse("test.ptx", text, sizeof text - 1, &e);
+    if (!m) fail_msg("%s", e.text);
+    orr_kernel *k = kernel_of(m);
+    orr_shape *s = orr_shape_new(k);
+    assert_non_null(s);
+    orr_trace_out t = {0};
+    uint64_t addr[32];
+    for (uint64_t l = 0; l < 32; l++) addr[l] = 1024 + l / 2 * 64 + l % 2 * 16;
+    for (uint32_t b = 0; b < k->nblocks; b++) {
+        orr_trace_put_block(&t, b, UINT32_MAX);
+        for (uint32_t a = 0; a < k->blocks[b].nmem; a++) orr_trace_put_access(&t, UINT32_MAX, addr);
+    }
+    static ran r[8];
+    assert_int_equal(reshape(s, k, &t, r, 8), 1);
+    assert_int_equal(r[0].naccess, 5);
+    static const uint64_t lane5[] = {1024 + 64 + 4, 1024 + 9 * 64 + 4, 1024 + 64 + 20, 1024 + 9 * 64 + 20};
+    for (uint32_t p = 0; p < 4; p++) {
+        assert_int_equal(r[0].access[p].mask, UINT32_MAX);
+        assert_int_equal(r[0].access[p].addr[5], lane5[p]);
+    }
+    assert_int_equal(r[0].access[4].addr[5], addr[5]);
+    free(t.bytes);
+    orr_shape_free(s);
+    m->free(m);
+}
+
 // A trace that is damaged is damaged behind it too.
 static void test_damaged(void **state) {
     (void)state;
@@ -326,8 +437,10 @@ static void test_damaged(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounds), cmocka_unit_test(test_lanes_leave), cmocka_unit_test(test_left_alone),
-        cmocka_unit_test(test_bodies), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_rounds),     cmocka_unit_test(test_lanes_leave),
+        cmocka_unit_test(test_left_alone), cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_damaged),    cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_together),   cmocka_unit_test(test_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

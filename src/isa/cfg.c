@@ -67,6 +67,7 @@ static bool falls_through(const orr_inst *i) {
 // The operand that names the lanes an operation waits for, or NULL.
 static const orr_operand *member_mask(const orr_kernel *k, const orr_inst *i) {
     int n;
+    if (i->mods & ORR_M_TOGETHER) return NULL;
     switch (i->op) {
     case ORR_OP_SHFL: n = 3; break;
     case ORR_OP_VOTE:

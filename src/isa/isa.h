@@ -253,6 +253,7 @@ enum { // mods
     ORR_M_D_COL = 1 << 25,
     ORR_M_ACQREL = 1 << 26,
     ORR_M_NOUNROLL = 1 << 27, // bra back to a loop that .pragma "nounroll" stands in
+    ORR_M_TOGETHER = 1 << 29, // its lanes are together already: nobody is waited for (timed/shape.c)
     ORR_M_COUNTS = 1 << 28,   // adds 1 for each lane, and nobody reads the result (ATOMS.POPC.INC)
 };
 

@@ -293,6 +293,7 @@ void lower_write_results(lower *l, const orr_inst *call);
 
 // lower_memory.c
 bool lower_special(lower *l); // true: done
+void lower_gather(lower *l);  // lanes that it waits for, in front of an instruction
 
 // stalls.c
 static inline bool lower_counts_stalls(const lower *l) { return l->cc >= 90; } // what is known is sm_90's

@@ -13,24 +13,8 @@
 
 // ---- what is the same for all threads of a block -------------------------------------------------
 static bool source_of_difference(const orr_inst *i) {
-    switch (i->op) {
-    case ORR_OP_SREG: // of a thread, a warp, a moment
-        return i->imm <= ORR_SREG_TID_Z || (i->imm >= ORR_SREG_LANEID && i->imm <= ORR_SREG_WARPID) ||
-               (i->imm >= ORR_SREG_LANEMASK_EQ && i->imm <= ORR_SREG_LANEMASK_GT) || i->imm >= ORR_SREG_CLOCK;
-    case ORR_OP_LD: return i->space != ORR_SPACE_PARAM && i->space != ORR_SPACE_CONST;
-    case ORR_OP_LOCALADDR:
-    case ORR_OP_ALLOCA:
-    case ORR_OP_STACKSAVE:
-    case ORR_OP_SHFL:
-    case ORR_OP_MATCH:
-    case ORR_OP_ELECT:
-    case ORR_OP_ACTIVEMASK:
-    case ORR_OP_VOTE:
-    case ORR_OP_REDUX:
-    case ORR_OP_CALL:
-    case ORR_OP_SYSCALL: return true;
-    default: return orr_ops[i->op].flags & (ORR_F_MEMORY | ORR_F_BARRIER);
-    }
+    bool constant = i->space == ORR_SPACE_PARAM || i->space == ORR_SPACE_CONST;
+    return (i->op == ORR_OP_LD && !constant) || orr_inst_differs(i); // what is loaded is in a vector register
 }
 
 typedef struct spread {
@@ -190,7 +174,7 @@ static void find_same(lower *l, bool (*source)(const orr_inst *)) {
 #define MOST_UNROLLED 16384
 
 static bool not_known(const orr_inst *i) {
-    return i->op == ORR_OP_SREG || i->op == ORR_OP_LD || source_of_difference(i);
+    return i->op == ORR_OP_SREG || i->op == ORR_OP_LD || orr_inst_differs(i);
 }
 
 static bool in_loop(const flow *f, uint32_t b, uint32_t header);
@@ -439,8 +423,10 @@ static bool can_predicate(const lower *l, const orr_block *b) {
         if (f &
             (ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET | ORR_F_EXIT | ORR_F_BRANCH | ORR_F_FENCE | ORR_F_END))
             return false;
-        if (orr_inst_waits_for(l->k, i) || (f & ORR_F_ATOMIC) || i->guard >= 0) return false;
+        if (orr_inst_waits_for(l->k, i) || (i->mods & ORR_M_TOGETHER) || (f & ORR_F_ATOMIC) || i->guard >= 0)
+            return false;
         if (i->op == ORR_OP_DIV || i->op == ORR_OP_REM || i->op == ORR_OP_SQRT) return false;
+        if (i->op == ORR_OP_CPWAIT || i->op == ORR_OP_CPCOMMIT || i->op == ORR_OP_CPMBAR) return false;
     }
     return cost(l, b) <= most_of(l, b);
 }
@@ -551,5 +537,7 @@ void lower_branches(lower *l) {
     drop_known(l);
     find_same(l, source_of_difference);
     plan_uniform(l);
+    memset(l->parts, 0, l->flow.nblocks);
+    find_same(l, orr_inst_differs);
     plan_branches(l);
 }

@@ -733,6 +733,19 @@ static void read_sreg(lower *l, const orr_inst *i) {
         lower_template(l, "S2R d"); // of a uniform value S2UR, see below
 }
 
+// Lanes that may have parted meet for the first of a block that needs them together, until the last: there
+// those that had to wait come back, and nothing moves across.
+static bool ends_gathering(const lower *l, uint32_t n) {
+    const orr_block *b = &l->k->blocks[l->flow.first_block + l->block];
+    const orr_inst *i = &l->k->insts[b->first];
+    if (l->cc < 90 || i->op != ORR_OP_SHFL || !orr_inst_waits_for(l->k, i) ||
+        l->k->insts[n].op != ORR_OP_SHFL)
+        return false;
+    for (uint32_t x = n + 1; x < b->first + b->count; x++)
+        if (l->k->insts[x].mods & ORR_M_TOGETHER) return false;
+    return true;
+}
+
 static void emit_inst(lower *l, uint32_t n) {
     if (l->todo[n] & DO_LATER) return;
     if (l->todo[n] & DO_SELECT) n = l->pred_of[n]; // what was left for here
@@ -741,6 +754,7 @@ static void emit_inst(lower *l, uint32_t n) {
     bool traced = orr_inst_traced(i);
     bool constant = i->op == ORR_OP_LD && i->space == ORR_SPACE_CONST && (l->todo[n] & DO_VIEW);
     if (!(l->todo[n] & (DO_SKIP | DO_VIEW)) || (traced && !constant)) {
+        if (n == l->k->blocks[l->flow.first_block + l->block].first) lower_gather(l);
         if (lower_special(l) || quotient(l, n)) {
         } else if (i->op == ORR_OP_SREG) {
             if (l->todo[n] & DO_UNIFORM) {
@@ -760,6 +774,7 @@ static void emit_inst(lower *l, uint32_t n) {
         }
     }
     if (traced) l->access++;
+    if (ends_gathering(l, n) && l->insts.n) l->insts.at[l->insts.n - 1].wall = true;
 }
 
 static void emit_bsync(lower *l) {

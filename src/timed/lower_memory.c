@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "timed/lower.h"
+#include "timed/shape.h"
 
 // ---- addresses -----------------------------------------------------------------------------------
 static bool is_global(uint8_t space) {
@@ -110,6 +111,12 @@ static void plain(lower *l, const char *name) {
     lower_done(l);
 }
 
+static void plain_to(lower *l, const char *name, uint32_t dst) {
+    lower_begin(l, name);
+    lower_dst(l, dst);
+    lower_done(l);
+}
+
 static void fence(lower *l, int scope, const char *name) {
     lower_begin(l, name);
     minst *m = lower_done(l);
@@ -152,6 +159,14 @@ static void place_side_by_side(lower *l, const uint32_t *values, int n) {
 }
 
 static void write_results(lower *l, int from, int to) { write_results_of(l, l->inst, from, to); }
+
+static void read_results(lower *l, int from, int to) { // what was written a moment ago
+    const orr_inst *i = &l->k->insts[l->inst];
+    for (int d = from; d < to && d < i->ndst; d++) {
+        uint32_t v = orr_dst(l->k, i, d)->kind == ORR_K_REG ? l->of[i->first + (uint32_t)d] : NONE;
+        if (v != NONE) lower_src(l, lower_vreg(l, v));
+    }
+}
 
 static void read_values_of(lower *l, uint32_t inst, int from, int to) {
     for (int s = from; s < to; s++) {
@@ -359,7 +374,21 @@ static void atomic(lower *l, const orr_inst *i) {
     if (release && !red) plain(l, "CCTL.IVALL");
 }
 
+// In front of the first of a block ptxas has three loads of no lane.
+static bool first_copy(const lower *l) {
+    for (uint32_t n = l->k->blocks[l->flow.first_block + l->block].first; n < l->inst; n++)
+        if (l->k->insts[n].op == ORR_OP_CPASYNC) return false;
+    return true;
+}
+
 static void copy_async(lower *l, const orr_inst *i) {
+    for (int n = 0; n < 3 && l->cc >= 90 && first_copy(l); n++) {
+        lower_begin(l, "LDS");
+        minst *m = lower_done(l);
+        m->memory = m->store = m->keep = true;
+        m->space = ORR_SPACE_SHARED;
+        m->base = NONE;
+    }
     lower_begin(l, suffixed(l, i->cache == ORR_CACHE_CG ? "LDGSTS.E.BYPASS" : "LDGSTS.E", i->width, i, true));
     address(l, 0, ORR_SPACE_SHARED);
     address(l, 1, ORR_SPACE_GLOBAL);
@@ -382,8 +411,58 @@ static void matrix_access(lower *l, const orr_inst *i) {
     m->imm = (uint8_t)(i->imm > 4 ? 4 : i->imm);
 }
 
+// A lane's place in a matrix is computed once for all of a block that begin at the same place.
+static bool first_there(const lower *l, uint32_t from) {
+    ref base = lower_ref(l, from, 0);
+    for (uint32_t n = l->k->blocks[l->flow.first_block + l->block].first; n < from; n++) {
+        const orr_inst *i = &l->k->insts[n];
+        if (i->op != ORR_OP_WMMALOAD && i->op != ORR_OP_WMMASTORE) continue;
+        if (base.kind == ORR_K_REG && base.value != NONE && lower_ref(l, n, 0).value == base.value)
+            return false;
+    }
+    return true;
+}
+
+// A matrix that machine code takes four accesses for: as many instructions here (shape.c), the last of which
+// has the registers of all. With another layout than the tensor cores' MOVM turns it.
+static void fragment_part(lower *l, const orr_inst *i) {
+    bool st = i->op == ORR_OP_WMMASTORE;
+    int part = (int)(i->imm >> 24), which = part ? part - 1 : SHAPE_PARTS - 1;
+    uint32_t whole = l->inst + (part ? (uint32_t)(SHAPE_PARTS - part) : 0),
+             bytes = orr_matrix_bits(i->type) == 16 ? 4 : 8;
+    const orr_inst *w = &l->k->insts[whole];
+    int data = st ? lower_nsrc(l, whole) - 2 : w->ndst, from = which * data / SHAPE_PARTS,
+        to = (which + 1) * data / SHAPE_PARTS;
+    if (part == 1 && first_there(l, l->inst)) {
+        size_t before = l->insts.n;
+        lower_template(l, "IADD3 t p=a0; IMAD.X u=a1 p; IMAD.WIDE.U32 T=b0 t u");
+        for (size_t n = before; n < l->insts.n; n++) l->insts.at[n].keep = true;
+    }
+    lower_begin(l, suffixed(l, st ? store_root(l, i->space) : load_root(l, i->space), bytes, i, !st));
+    const char *name = l->next.name;
+    address(l, 0, i->space);
+    l->next.name = name;
+    if (st)
+        read_values_of(l, whole, 2 + from, 2 + to);
+    else
+        write_results_of(l, whole, from, to);
+    finish(l, i, bytes, 0, st ? ORR_TF_STORE : ORR_TF_LOAD);
+    bool turned = !st && i->sub < 2 && ((i->mods & ORR_M_A_COL) != 0) != (i->sub == 1);
+    for (int d = 0; d < SHAPE_PARTS && !part && turned; d++) {
+        lower_begin(l, "MOVM.16.MT88");
+        read_results(l, d * i->ndst / SHAPE_PARTS, (d + 1) * i->ndst / SHAPE_PARTS);
+        write_results(l, d * i->ndst / SHAPE_PARTS, (d + 1) * i->ndst / SHAPE_PARTS);
+        lower_done(l);
+    }
+}
+
 // A fragment of a matrix: the stream has the first 16 bytes of what a lane's share is.
 static void fragment(lower *l, const orr_inst *i) {
+    if (i->imm >> 24 ||
+        (l->inst && l->k->insts[l->inst - 1].imm >> 24 == SHAPE_PARTS - 1 && shape_accesses(i) > 1)) {
+        fragment_part(l, i);
+        return;
+    }
     bool st = i->op == ORR_OP_WMMASTORE;
     uint32_t m = i->imm & 255, n = i->imm >> 8 & 255, k = i->imm >> 16 & 255;
     uint32_t cells = i->sub == 0 && !st ? m * k : i->sub == 1 && !st ? k * n : m * n;
@@ -515,6 +594,24 @@ static void multiply(lower *l, const orr_inst *i) {
     }
 }
 
+// ---- lanes that work together --------------------------------------------------------------------
+// Where lanes may have parted those that an operation names are asked for: shuffles test whether anybody is
+// missing (the way of those that find somebody is not taken here), others wait.
+void lower_gather(lower *l) {
+    const orr_inst *i = &l->k->insts[l->inst];
+    const orr_operand *who = orr_inst_waits_for(l->k, i);
+    if (!who || l->cc < 90) return;
+    if (i->op == ORR_OP_SHFL || i->op == ORR_OP_WARPSYNC) {
+        uint32_t u = lower_temp(l, FILE_U, 1);
+        plain_to(l, "UMOV", u);
+        lower_begin(l, "BRA.DIV");
+        lower_src(l, u);
+    } else {
+        lower_begin(l, "WARPSYNC.ALL");
+    }
+    lower_done(l)->wall = true;
+}
+
 // ---- the door ------------------------------------------------------------------------------------
 bool lower_special(lower *l) {
     const orr_inst *i = &l->k->insts[l->inst];
@@ -591,6 +688,11 @@ bool lower_special(lower *l) {
         return true;
     case ORR_OP_EXIT: end_block(l, "EXIT"); return true;
     case ORR_OP_TRAP: end_block(l, "BPT.TRAP"); return true;
+    case ORR_OP_WARPSYNC: // nothing is left of it but that nobody moves across
+        if (l->cc < 90) return false;
+        lower_begin(l, "NOP");
+        lower_done(l)->wall = true;
+        return true;
     case ORR_OP_MMA:
     case ORR_OP_WMMA: multiply(l, i); return true;
     default: return false;

@@ -213,6 +213,23 @@ static bool joins_halves(const lower *l, uint32_t n) {
     }
 }
 
+// (int)floorf(x): F2I rounds as it is told to, so what rounds for nobody else is part of it.
+static bool rounds_for(const lower *l, uint32_t n) {
+    const orr_inst *i = &l->k->insts[n];
+    uint32_t v = result(l, n), end = l->k->blocks[l->flow.first_block + l->block_of[n - l->first_inst]].first;
+    if (i->type != ORR_T_F32 || i->stype != ORR_T_F32 || (i->mods & (ORR_M_SAT | ORR_M_FTZ)) || v == NONE ||
+        l->values.at[v].uses != 1 || i->nsrc != 1)
+        return false;
+    end += l->k->blocks[l->flow.first_block + l->block_of[n - l->first_inst]].count;
+    for (uint32_t x = n + 1; x < end; x++) {
+        const orr_inst *y = &l->k->insts[x];
+        for (int s = 0; s < y->nsrc; s++)
+            if (l->of[y->first + y->ndst + (uint32_t)s] == v)
+                return y->op == ORR_OP_CVT && y->stype == ORR_T_F32 && !orr_types[y->type].is_float;
+    }
+    return false;
+}
+
 // Does the instruction only give registers (or constants) another name?
 static bool is_view(const lower *l, uint32_t n) {
     const orr_inst *i = &l->k->insts[n];
@@ -242,6 +259,7 @@ static bool is_view(const lower *l, uint32_t n) {
                (i->sub || (i->space != ORR_SPACE_SHARED && i->space != ORR_SPACE_LOCAL));
     case ORR_OP_NOT: return i->type == ORR_T_PRED && i->nsrc == 1;
     case ORR_OP_CVT:
+        if (rounds_for(l, n)) return true;
         if (i->nsrc != 1 || orr_types[i->type].is_float || orr_types[i->stype].is_float) return false;
         if (i->mods & ORR_M_SAT) return false;
         if (to == from || (to == 4 && from == 8) || (to == 2 && from >= 4)) return to >= 2;

@@ -98,6 +98,21 @@ static bool is_pair(const orr_program *p, const orr_tinst *i, int s) {
     return s + 1 < i->nsrc && p->reg[r[s + 1]] == p->reg[r[s]] + 1 && !cache_place(p, i, s + 1);
 }
 
+// Code without control bits that ptxas would have written them for (PTX, lowered): which place source s is
+// read through, and whether it stays there. ptxas keeps an operand of 32 bits that the next instruction reads
+// again at the same place.
+static uint64_t lowered_place(const orr_program *p, const orr_tinst *i, int s) {
+    bool wide = i->tclass == ORR_TC_FP64 || i->sass == ORR_SASS_IMAD || i->kind != ORR_TK_ALU;
+    bool known = !p->kernel->machine && p->gpu->cc_major >= 9; // what ptxas does was looked at for sm_90
+    return wide || i->nsrc > ORR_READ_PAIRS || !known ? 0 : (uint64_t)s + 1;
+}
+
+static bool lowered_keeps(const orr_program *p, const orr_tinst *i, int s) {
+    const orr_tinst *next = i + 1;
+    if (next >= p->insts + p->ninsts || !lowered_place(p, next, s) || s >= next->nsrc) return false;
+    return p->regs[next->regs + (uint32_t)s] == p->regs[i->regs + (uint32_t)s];
+}
+
 // What an instruction reads from the register banks, on a core without collectors. Tensor instructions take
 // their operands over several cycles anyway, and so do those of memory, unless regs.memory says that they are
 // in the way of others (H200: an LDS between FFMAs costs the bank of its address a read, an LDG both banks,
@@ -121,14 +136,16 @@ void orr_program_banks(orr_program *p, uint32_t first) {
         for (int s = 0; s < i->nsrc; s++) {
             uint16_t reg = p->reg[p->regs[i->regs + (uint32_t)s]];
             if (reg >= ORR_TREG_P) continue;
-            uint64_t place = g->regs_reuse && p->control ? cache_place(p, i, s) : 0;
+            uint64_t place = !g->regs_reuse ? 0 : p->control ? cache_place(p, i, s) : lowered_place(p, i, s);
+            bool kept = place && !p->control && lowered_keeps(p, i, s);
             bool second = !place && reg == r.reg + 1; // half of a pair
             if (second) place = r.place;
             if (place > ORR_READ_PAIRS && !second) place = 0; // no such place
-            if (place && !second && !memory && is_pair(p, i, s)) place += ORR_READ_PAIRS;
+            if (place && !second && !memory && p->control && is_pair(p, i, s)) place += ORR_READ_PAIRS;
             r = (orr_read){.reg = reg, .bank = (uint8_t)(reg % g->regs_banks % ORR_READ_BANKS)};
             r.place = (uint8_t)place;
-            r.kept = r.place && ORR_CTRL_REUSE(i->ctrl) >> (r.place - 1) % ORR_READ_PAIRS & 1;
+            r.kept = kept ||
+                     (r.place && p->control && ORR_CTRL_REUSE(i->ctrl) >> (r.place - 1) % ORR_READ_PAIRS & 1);
             if (r.place > ORR_READ_PAIRS) i->window = 0;
             for (int t = 0; t < s; t++)
                 r.again |= p->regs[i->regs + (uint32_t)t] == p->regs[i->regs + (uint32_t)s];

@@ -40,8 +40,9 @@ typedef struct reshaped {
     uint32_t two, one;        // that have two rounds, and one, to do at the end
     ORR_VEC(orr_access) left; // and what they access then
     round now;
-    const chain *chain; // that `now` is of
-    uint32_t last;      // its last piece that always runs
+    ORR_VEC(uint8_t *) made; // accesses of pieces that are not the trace's own
+    const chain *chain;      // that `now` is of
+    uint32_t last;           // its last piece that always runs
 } reshaped;
 
 // ---- writing ----------------------------------------------------------------------------------------
@@ -87,7 +88,7 @@ static bool put_rounds(const reshaped *s, orr_trace_out *t, const chain *c, uint
     orr_trace_put_block(t, block, mask);
     for (uint32_t k = 0; k < n; k++)
         for (uint32_t b = 0; b < c->n; b++) {
-            uint32_t nmem = s->s->from->blocks[c->first + b].nmem;
+            uint32_t nmem = s->s->nmem[c->first + b];
             const piece *p = b < r[k].pieces.n ? &r[k].pieces.at[b] : NULL;
             if (!p || !p->ran)
                 put_nothing(t, nmem);
@@ -104,7 +105,7 @@ static bool put_rounds(const reshaped *s, orr_trace_out *t, const chain *c, uint
 // out of the four: two rounds and one, whichever lanes need them, at the places where they were.
 static uint32_t accesses_of(const reshaped *s, const chain *c) {
     uint32_t n = 0;
-    for (uint32_t b = 0; b < c->n; b++) n += s->s->from->blocks[c->first + b].nmem;
+    for (uint32_t b = 0; b < c->n; b++) n += s->s->nmem[c->first + b];
     return n;
 }
 
@@ -124,7 +125,7 @@ static bool leave(reshaped *s, const chain *c, const round *r, uint32_t lanes, u
     uint32_t at = to * accesses_of(s, c);
     for (uint32_t b = 0; b < c->n && lanes; b++) {
         const piece *p = b < r->pieces.n ? &r->pieces.at[b] : NULL;
-        uint32_t nmem = s->s->from->blocks[c->first + b].nmem;
+        uint32_t nmem = s->s->nmem[c->first + b];
         orr_trace x = {p ? p->at : NULL, p ? p->at + p->bytes : NULL, p ? p->mask : 0};
         for (uint32_t a = 0; a < nmem; a++, at++) {
             orr_access one;
@@ -161,7 +162,7 @@ static bool put_four(reshaped *s, orr_trace_out *t, const chain *c) {
     for (uint32_t k = 0; k < 4; k++)
         for (uint32_t b = 0; b < c->n; b++) {
             const piece *p = b < s->rounds[k].pieces.n ? &s->rounds[k].pieces.at[b] : NULL;
-            uint32_t nmem = s->s->from->blocks[c->first + b].nmem;
+            uint32_t nmem = s->s->nmem[c->first + b];
             if (!p || !p->ran) {
                 put_nothing(t, nmem);
                 continue;
@@ -249,6 +250,49 @@ static bool add_piece(reshaped *s, orr_trace_out *t, uint32_t block, piece p) {
     return true;
 }
 
+// Accesses of a matrix as machine code makes them. The stream has 16 lines of two pieces, a lane for each;
+// four instructions take eight lines each, and of each the first piece or the second, by four lanes.
+static bool put_matrix(orr_trace_out *t, const orr_inst *i, const orr_access *a) {
+    uint32_t each = orr_matrix_bits(i->type) == 16 ? 4 : 8; // bytes of a lane
+    for (uint32_t p = 0; p < SHAPE_PARTS; p++) {
+        orr_access x = {.versioned = a->versioned};
+        for (uint32_t lane = 0; lane < ORR_WARP; lane++) {
+            uint32_t from = 2 * (lane / 4 + 8 * (p & 1)) + (p >> 1);
+            x.mask |= (a->mask >> from & 1) << lane;
+            x.addr[lane] = a->addr[from] + lane % 4 * each;
+            if (a->versioned) x.version[lane] = a->version[from];
+        }
+        orr_trace_put_as_read(t, x.mask, &x);
+    }
+    return true;
+}
+
+static bool split(reshaped *s, uint32_t block, piece *p) {
+    const orr_kernel *k = s->s->from;
+    const orr_block *b = &k->blocks[block];
+    orr_trace x = {p->at, p->at + p->bytes, p->mask};
+    orr_trace_out t = {.mask = p->mask};
+    bool ok = true;
+    for (uint32_t n = b->first; n < b->first + b->count && ok; n++) {
+        orr_access a;
+        if (!orr_inst_traced(&k->insts[n])) continue;
+        ok = orr_trace_access(&x, &a);
+        if (ok && shape_accesses(&k->insts[n]) > 1)
+            put_matrix(&t, &k->insts[n], &a);
+        else if (ok)
+            orr_trace_put_as_read(&t, a.mask, &a);
+    }
+    *ORR_PUSH(&s->made) = t.bytes;
+    p->at = t.bytes;
+    p->bytes = t.n;
+    return ok;
+}
+
+static void forget_made(reshaped *s) {
+    for (size_t n = 0; n < s->made.n; n++) free(s->made.at[n]);
+    s->made.n = 0;
+}
+
 static bool reshape_warp(reshaped *s, orr_warp_trace w, orr_trace_out *t) {
     const orr_kernel *k = s->s->from;
     orr_trace x = orr_trace_open(w);
@@ -263,6 +307,7 @@ static bool reshape_warp(reshaped *s, orr_warp_trace w, orr_trace_out *t) {
         for (uint32_t a = 0; a < k->blocks[block].nmem; a++)
             if (!orr_trace_skip(&x)) return false;
         p.bytes = (size_t)(x.at - p.at);
+        if (s->s->nmem[block] != k->blocks[block].nmem && !split(s, block, &p)) return false;
         if (!add_piece(s, t, block, p)) return false;
     }
     return more == 0 && end_round(s, t) && end_loop(s, t);
@@ -285,6 +330,7 @@ static int next(orr_source *source, orr_tb *tb, orr_err *e) {
     for (uint32_t w = 0; w < tb->nwarps; w++) {
         // A damaged trace stays as damaged as it is: who reads it says so.
         bool ok = reshape_warp(s, tb->warps[w], &s->out[w]);
+        forget_made(s);
         static const uint8_t damaged[] = {0xff};
         s->warps[w] = ok ? (orr_warp_trace){s->out[w].bytes, s->out[w].n} : (orr_warp_trace){damaged, 1};
     }
@@ -307,6 +353,8 @@ void shape_drop(reshaped *s) {
         if (s->s->open.at[n] == s) s->s->open.at[n--] = s->s->open.at[--s->s->open.n];
     for (int r = 0; r < 4; r++) free(s->rounds[r].pieces.at);
     for (uint32_t w = 0; w < s->nwarps; w++) free(s->out[w].bytes);
+    forget_made(s);
+    free(s->made.at);
     free(s->now.pieces.at);
     free(s->left.at);
     free(s->warps);

@@ -18,6 +18,7 @@
 #define SLACK   4  // registers beyond what the order of the program needs
 #define PAUSE   4  // cycles from access to access, as the stall counts of ptxas have it
 #define RESERVE 3  // registers that loads leave to arithmetic
+#define LONG    32 // cycles that are worth another order
 #define FREE    32 // registers a thread has without costing a warp its room (65,536 for 2,048 threads)
 
 typedef struct edge {
@@ -58,6 +59,7 @@ typedef struct sched {
     node nodes[WINDOW];
     minst copy[WINDOW];
     uint32_t ready[WINDOW], nready;
+    int registers;        // of a thread
     uint32_t next[PIPES]; // cycle in which the next instruction of a queue can go
 } sched;
 
@@ -80,6 +82,12 @@ static uint32_t latency_of(const sched *s, const minst *m) {
     }
     if (m->tclass == ORR_TC_CONST || m->tclass == ORR_TC_SREG) return 24; // variable, but not long
     return s->latency[m->tclass];
+}
+
+// Goes to memory, or to other lanes by the same way; and comes back with something.
+static bool travels(const minst *m) { return m->kind == ORR_TK_MEM || m->sass == ORR_SASS_SHFL; }
+static bool brings(const minst *m) {
+    return m->sass == ORR_SASS_SHFL || (travels(m) && (m->flags & ORR_TF_LOAD));
 }
 
 static track *track_of(sched *s, uint32_t v) {
@@ -144,8 +152,8 @@ static void find_heights(sched *s, const minst *at, uint32_t n) {
             const edge *to = &s->edges.at[e - 1];
             uint32_t h = to->wait + s->nodes[to->to].height;
             if (h > x->height) x->height = h;
-            bool load = at[to->to].kind == ORR_TK_MEM && (at[to->to].flags & ORR_TF_LOAD);
-            if (to->wait > 1) x->leads |= load || s->nodes[to->to].leads; // 1: only the order counts
+            if (to->wait > 1)
+                x->leads |= brings(&at[to->to]) || s->nodes[to->to].leads; // 1: only the order counts
         }
     }
 }
@@ -200,19 +208,19 @@ static bool too_early(sched *s, const minst *at, uint32_t i, int room, uint32_t 
     }
     int more = growth(s, m, block);
     if (more <= 0) return false;
-    if (m->kind == ORR_TK_MEM) return room - more < RESERVE && (m->flags & ORR_TF_LOAD);
+    if (travels(m)) return room - more < RESERVE && brings(m);
     uint32_t waiting = 0, behind = s->nodes[i].height - s->nodes[i].latency;
     for (uint32_t x = 0; x < s->nready && waiting < 2; x++) {
         const node *n = &s->nodes[s->ready[x]];
         const minst *other = &at[s->ready[x]];
-        if (other->kind != ORR_TK_MEM || n->ready > now || n->height < behind) continue;
+        if (!travels(other) || n->ready > now || n->height < behind) continue;
         // What leads to no load does not wait for loads that are too early themselves.
         waiting += s->nodes[i].leads || room - growth(s, other, block) >= RESERVE;
     }
     return waiting >= 2;
 }
 
-static uint8_t queue_of(const minst *m) { return m->kind == ORR_TK_MEM ? PIPE_LSU : m->pipe; }
+static uint8_t queue_of(const minst *m) { return travels(m) ? PIPE_LSU : m->pipe; }
 
 static uint32_t when(const sched *s, const minst *m, const node *n) {
     uint32_t free_at = s->next[queue_of(m)];
@@ -258,15 +266,48 @@ static uint32_t choose(sched *s, const minst *at, uint32_t now, int room, uint32
     return best;
 }
 
-// Values that may be alive at once: as many as make a thread not cost more than it does anyway.
-static int room_for(const sched *s, int own, uint32_t block) {
-    int across = (int)s->across[block], step = FREE;
-    while (step < own + across + SLACK) step += 8;
-    return step - across;
+// The load that is all that waits for instruction i, and waits for nothing else; NONE: there is none.
+static uint32_t load_behind(const sched *s, const minst *at, uint32_t i) {
+    uint32_t load = NONE;
+    for (uint32_t e = s->nodes[i].edges; e; e = s->edges.at[e - 1].next) {
+        uint32_t to = s->edges.at[e - 1].to;
+        if (s->edges.at[e - 1].wait <= 1) continue; // only the order counts
+        if ((load != NONE && load != to) || !brings(&at[to])) return NONE;
+        load = to;
+    }
+    return load;
+}
+
+// All that has a register for its result waits for a load. Then another load may go, or its address with it,
+// if there is a register left for it in the end: those that are kept for arithmetic are of no use now.
+static uint32_t instead(sched *s, const minst *at, uint32_t now, uint32_t block) {
+    uint32_t best = NONE;
+    for (uint32_t x = 0; x < s->nready; x++) {
+        uint32_t i = s->ready[x];
+        if (when(s, &at[i], &s->nodes[i]) > now + PAUSE) continue;
+        int more = growth(s, &at[i], block);
+        if (!brings(&at[i])) {
+            uint32_t load = load_behind(s, at, i);
+            if (load == NONE) continue;
+            more += growth(s, &at[load], block);
+        }
+        if (more > 0) continue;
+        if (best == NONE || s->nodes[i].height > s->nodes[s->ready[best]].height) best = x;
+    }
+    return best;
+}
+
+// Registers that a thread has: as many as make it not cost more than it does anyway. A window that needs most
+// of them says how many there are, and the others have them for nothing.
+static void measure_window(sched *s, minst *at, uint32_t n, uint32_t block) {
+    s->window++;
+    s->edges.n = s->readers.n = 0;
+    find_dependences(s, at, n);
+    int need = pressure_now(s, at, n, block) + (int)s->across[block] + SLACK;
+    while (s->registers < need) s->registers += 8;
 }
 
 static void schedule_window(sched *s, minst *at, uint32_t n, uint32_t block) {
-    if (n < 2) return;
     s->window++;
     s->edges.n = s->readers.n = 0;
     for (uint32_t i = 0; i < n; i++) s->nodes[i] = (node){.latency = latency_of(s, &at[i])};
@@ -274,7 +315,7 @@ static void schedule_window(sched *s, minst *at, uint32_t n, uint32_t block) {
     find_heights(s, at, n);
     for (uint32_t i = 0; i < n; i++)
         if (at[i].first) s->nodes[i].height = UINT32_MAX / 2;
-    int limit = room_for(s, pressure_now(s, at, n, block), block), live = 0;
+    int limit = s->registers - (int)s->across[block], live = 0;
     memcpy(s->copy, at, n * sizeof *at);
     s->nready = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -283,6 +324,10 @@ static void schedule_window(sched *s, minst *at, uint32_t n, uint32_t block) {
     memset(s->next, 0, sizeof s->next);
     for (uint32_t done = 0; done < n; done++) {
         uint32_t x = choose(s, s->copy, now, limit - live, block), i = s->ready[x];
+        if (when(s, &s->copy[i], &s->nodes[i]) > now + LONG) {
+            uint32_t other = instead(s, s->copy, now, block);
+            if (other != NONE) x = other, i = s->ready[x];
+        }
         s->ready[x] = s->ready[--s->nready];
         uint32_t start = when(s, &s->copy[i], &s->nodes[i]);
         if (start > now) now = start;
@@ -303,7 +348,8 @@ static void schedule_window(sched *s, minst *at, uint32_t n, uint32_t block) {
     }
 }
 
-static void schedule_block(sched *s, uint32_t first, uint32_t end, uint32_t block) {
+static void each_window(sched *s, uint32_t first, uint32_t end, uint32_t block,
+                        void (*what)(sched *, minst *, uint32_t, uint32_t)) {
     lower *l = s->l;
     for (uint32_t i = first; i < end;) {
         if (l->insts.at[i].wall) {
@@ -312,7 +358,7 @@ static void schedule_block(sched *s, uint32_t first, uint32_t end, uint32_t bloc
         }
         uint32_t n = 0;
         while (i + n < end && n < WINDOW && !l->insts.at[i + n].wall) n++;
-        schedule_window(s, &l->insts.at[i], n, block);
+        if (n > 1) what(s, &l->insts.at[i], n, block);
         i += n;
     }
 }
@@ -341,8 +387,11 @@ void lower_schedule(lower *l) {
     find_homes(s);
     s->across = orr_calloc(l->flow.nblocks + 1, sizeof *s->across);
     lower_across(l, s->across);
+    s->registers = FREE;
     for (uint32_t b = 0; b < l->flow.nblocks; b++)
-        schedule_block(s, l->block_first.at[b], l->block_first.at[b + 1], b);
+        each_window(s, l->block_first.at[b], l->block_first.at[b + 1], b, measure_window);
+    for (uint32_t b = 0; b < l->flow.nblocks; b++)
+        each_window(s, l->block_first.at[b], l->block_first.at[b + 1], b, schedule_window);
     free(s->track);
     free(s->home);
     free(s->across);

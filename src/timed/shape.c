@@ -26,7 +26,9 @@
 #define MAX_INSTS 320        // of a chain: what is scheduled together
 // Instructions that a body may have to be predicated: without loads, with (docs/lowering.md).
 enum { BODY_PLAIN = 7, BODY_LOADING = 18 };
-enum { LOOP_PLAIN = 18, LOOP_LOADING = 40, LOOP_LOADS = 15, LOOP_ACCESSES = 18 };
+// What a loop's round may cost to be unrolled: without loads, with, and each load from shared memory is four
+// more.
+enum { LOOP_PLAIN = 18, LOOP_LOADING = 47, LOOP_SHARED = 4, LOOP_MOST = 64 };
 
 enum role { MAIN, BODY_ELSE, BODY_THEN }; // runs always; where the branch is not taken; where it is
 
@@ -44,6 +46,7 @@ typedef struct maker {
     uint64_t *in, *use, *def;
     uint32_t *preds; // how many
     uint8_t *role;   // per block of the kernel
+    uint8_t *parted; // and whether a part of a warp may run it
     // the new kernel
     ORR_VEC(orr_inst) insts;
     ORR_VEC(orr_operand) operands;
@@ -165,6 +168,7 @@ static bool can_predicate(const maker *m, uint32_t b, const orr_inst *branch, ui
             return false;
         if (orr_inst_waits_for(m->k, i) || (i->mods & (ORR_M_VOLATILE | ORR_M_CC | ORR_M_X))) return false;
         if (i->op == ORR_OP_DIV || i->op == ORR_OP_REM || i->op == ORR_OP_SQRT) return false;
+        if (i->op == ORR_OP_CPWAIT || i->op == ORR_OP_CPCOMMIT || i->op == ORR_OP_CPMBAR) return false;
     }
     uint32_t p = (uint32_t)branch->guard;
     return work_of(m, b) <= most_of(m, b) && !(writes(m, b, p) && has(m->in + (size_t)join * m->words, p));
@@ -207,6 +211,7 @@ static uint32_t bodies_behind(const maker *m, uint32_t at, const orr_inst *branc
 // How many blocks follow b in its chain.
 static uint32_t chain_from(maker *m, uint32_t b) {
     uint32_t at = b, insts = block_at(m, b)->count;
+    bool met = starts_alone(m, b); // lanes that may have parted did so once for all of the chain
     for (;;) {
         const orr_inst *i = last_of(m, at);
         uint32_t next = at + 1, bodies = 0, join = NONE;
@@ -220,7 +225,8 @@ static uint32_t chain_from(maker *m, uint32_t b) {
         } else {
             break;
         }
-        if (starts_alone(m, join) || (bodies && only_ends(m, join))) break;
+        if (starts_alone(m, join) && m->parted[m->first + join] && !met) break;
+        if (bodies && only_ends(m, join)) break;
         uint32_t more = 0;
         for (uint32_t x = at + 1; x <= join; x++) more += block_at(m, x)->count;
         if (insts + more > MAX_INSTS || join - b >= MAX_CHAIN) break;
@@ -256,6 +262,23 @@ static int times_written(const maker *m, const chain *c, uint32_t reg, const orr
     return n;
 }
 
+// Who writes a predicate last, before the loop's branch reads it; NULL: not always the same one. (Others that
+// are never alive with it have the same register.)
+static const orr_inst *last_written(const maker *m, const chain *c, uint32_t reg) {
+    for (uint32_t b = c->first + c->n; b-- > c->first;) {
+        const orr_block *blk = &m->k->blocks[b];
+        for (uint32_t x = blk->first + blk->count; x-- > blk->first;) {
+            const orr_inst *i = &m->k->insts[x];
+            for (int d = 0; d < i->ndst; d++) {
+                const orr_operand *o = orr_dst(m->k, i, d);
+                if (o->kind == ORR_K_REG && index_of(m, o) == reg)
+                    return i->guard >= 0 || m->role[b] != MAIN ? NULL : i;
+            }
+        }
+    }
+    return NULL;
+}
+
 static bool fixed(const maker *m, const chain *c, const orr_operand *o) { // does not change in the loop
     const orr_inst *by;
     return o->kind == ORR_K_IMM || (o->kind == ORR_K_REG && !times_written(m, c, index_of(m, o), &by));
@@ -279,6 +302,33 @@ static const orr_inst *counts(const maker *m, const chain *c, const orr_operand 
     return NULL;
 }
 
+// What ptxas counts an instruction of a loop for when it decides whether to unroll it (docs/lowering.md).
+// NONE: it calls a function, or others change what it finds; then it does not.
+static uint32_t cost_of(const orr_inst *i) {
+    uint8_t type = i->type;
+    bool f32 = type == ORR_T_F32, approx = i->mods & (ORR_M_APPROX | ORR_M_FULL), ftz = i->mods & ORR_M_FTZ;
+    switch (i->op) {
+    case ORR_OP_MOV:
+    case ORR_OP_CVTA:
+    case ORR_OP_BRA: return 0;
+    case ORR_OP_EX2:
+    case ORR_OP_LG2:
+    case ORR_OP_RSQRT: return f32 && !ftz ? 6 : 1;
+    case ORR_OP_RCP:
+    case ORR_OP_SQRT: return f32 && approx ? (ftz ? 1 : 6) : NONE;
+    case ORR_OP_DIV:
+        if (f32) return approx ? (i->mods & ORR_M_FULL ? 10 : 6) : NONE;
+        return orr_types[type].is_float || orr_types[type].bytes > 4 ? NONE : 18;
+    case ORR_OP_REM: return orr_types[type].bytes > 4 ? NONE : 18;
+    case ORR_OP_ATOM: return NONE;
+    default: break;
+    }
+    if (i->space == ORR_SPACE_PARAM) return 0;
+    if (!orr_inst_traced(i)) return 1;
+    if (shape_accesses(i) > 1) return 2 * SHAPE_PARTS;
+    return i->space == ORR_SPACE_SHARED && (orr_ops[i->op].flags & ORR_F_LOAD) ? 1 : 2;
+}
+
 static bool is_counted(const maker *m, const chain *c, counter *out) {
     uint32_t b = c->first + c->n - 1;
     const orr_block *blk = &m->k->blocks[b];
@@ -286,24 +336,27 @@ static bool is_counted(const maker *m, const chain *c, counter *out) {
     if (branch->op != ORR_OP_BRA || branch->guard < 0 || (uint32_t)branch->target != c->first ||
         (branch->mods & ORR_M_NOUNROLL) || blk->next != (int32_t)b + 1)
         return false;
-    if (times_written(m, c, (uint32_t)branch->guard, &test) != 1 || test->op != ORR_OP_SETP ||
-        test->nsrc != 2 || test->ndst != 1 || orr_types[test->type].is_float)
+    test = last_written(m, c, (uint32_t)branch->guard);
+    if (!test || test->op != ORR_OP_SETP || test->nsrc != 2 || test->ndst != 1 ||
+        orr_types[test->type].is_float)
         return false;
-    uint32_t work = 0, loads = 0, accesses = 0;
+    uint32_t work = 0, loads = 0, shared = 0;
     for (uint32_t x = c->first; x < c->first + c->n; x++)
         for (uint32_t n = m->k->blocks[x].first; n < m->k->blocks[x].first + m->k->blocks[x].count; n++) {
             const orr_inst *i = &m->k->insts[n];
             uint16_t f = orr_ops[i->op].flags;
-            if (f & (ORR_F_CALL | ORR_F_RET | ORR_F_EXIT)) return false;
-            if (orr_inst_waits_for(m->k, i) || (i->mods & ORR_M_VOLATILE)) return false;
-            bool shared = i->space == ORR_SPACE_SHARED; // costs no more than arithmetic
-            work += is_work(i) && !(shared && (f & ORR_F_LOAD));
-            loads += (f & ORR_F_LOAD) && orr_inst_traced(i) && !shared;
-            accesses += orr_inst_traced(i) && !shared;
+            uint32_t cost = cost_of(i);
+            if ((f & (ORR_F_CALL | ORR_F_RET | ORR_F_EXIT)) || cost == NONE) return false;
+            if ((orr_inst_waits_for(m->k, i) && m->parted[x]) || (i->mods & ORR_M_VOLATILE)) return false;
+            bool load = (f & ORR_F_LOAD) && orr_inst_traced(i), here = i->space == ORR_SPACE_SHARED;
+            work += cost + (cost && m->role[x] != MAIN); // under a predicate
+            loads += load && !here;
+            shared += load && here;
         }
-    work -= work > 3 ? 3 : work; // counter, test, branch
-    if (loads > LOOP_LOADS || accesses > LOOP_ACCESSES || work > (accesses ? LOOP_LOADING : LOOP_PLAIN))
-        return false;
+    work -= work > 2 ? 2 : work; // counter and test
+    uint32_t most = loads ? LOOP_LOADING : LOOP_PLAIN;
+    if (LOOP_PLAIN + LOOP_SHARED * shared > most) most = LOOP_PLAIN + LOOP_SHARED * shared;
+    if (work > (most < LOOP_MOST ? most : LOOP_MOST)) return false;
     for (int s = 0; s < 2; s++) {
         const orr_operand *a = orr_src(m->k, test, s), *o = orr_src(m->k, test, 1 - s);
         if (a->kind != ORR_K_REG || (a->cls != ORR_W && a->cls != ORR_D) || !fixed(m, c, o)) continue;
@@ -342,10 +395,12 @@ typedef struct under { // a guard, by its new name
 } under;
 
 // One instruction: `again` it will be done once more in this block, so that what it writes has another name.
-static orr_inst *copy_inst(maker *m, const orr_inst *i, under u, const uint64_t *live, bool again) {
+static orr_inst *copy_inst(maker *m, const orr_inst *i, under u, const uint64_t *live, bool again,
+                           bool together) {
     orr_inst x = *i;
     x.first = (uint32_t)m->operands.n;
     if (i->guard >= 0) x.guard = (int32_t)m->map[i->guard];
+    if (together) x.mods |= ORR_M_TOGETHER;
     bool body = u.guard >= 0;
     if (body) {
         bool need = orr_ops[i->op].flags & ORR_F_MEMORY;
@@ -381,6 +436,34 @@ static orr_inst *copy_inst(maker *m, const orr_inst *i, under u, const uint64_t 
     return to;
 }
 
+uint32_t shape_accesses(const orr_inst *i) {
+    bool global = i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC || i->space == ORR_SPACE_NONE;
+    if ((i->op != ORR_OP_WMMALOAD && i->op != ORR_OP_WMMASTORE) || !global) return 1;
+    bool square = (i->imm & 255) == 16 && (i->imm >> 8 & 255) == 16 && (i->imm >> 16 & 255) == 16;
+    bool sums = (i->op == ORR_OP_WMMASTORE || i->sub == 2) && i->type == ORR_T_F32;
+    return square && (orr_matrix_bits(i->type) == 16 || sums) ? SHAPE_PARTS : 1;
+}
+
+// The first ones of an instruction that accesses memory several times: who reads waits for the last.
+static void put_parts(maker *m, const orr_inst *i, under u) {
+    for (uint32_t p = 1; p < shape_accesses(i); p++) {
+        orr_inst *x = ORR_PUSH(&m->insts);
+        *x = *i;
+        x->first = (uint32_t)m->operands.n;
+        x->ndst = 0;
+        x->nsrc = i->nsrc < 2 ? i->nsrc : 2; // where it is
+        x->imm |= p << 24;
+        x->mods |= ORR_M_TOGETHER;
+        if (i->guard >= 0) x->guard = (int32_t)m->map[i->guard];
+        if (u.guard >= 0) x->guard = u.guard, x->guard_neg = u.neg;
+        for (int s = 0; s < x->nsrc; s++) {
+            orr_operand o = *orr_src(m->k, i, s);
+            if (o.kind == ORR_K_REG) o.reg = m->map[index_of(m, &o)];
+            *ORR_PUSH(&m->operands) = o;
+        }
+    }
+}
+
 static void jump_to(maker *m, uint32_t which) {
     *ORR_PUSH(&m->uses) = (label_use){(uint32_t)m->insts.n - 1, which};
 }
@@ -408,7 +491,10 @@ static void put_round(maker *m, const chain *c, bool again, bool ends, const orr
                 if (!body && i->guard >= 0) cond = (under){(int32_t)m->map[i->guard], i->guard_neg};
                 continue;
             }
-            copy_inst(m, i, u, live, again);
+            bool waits = orr_inst_waits_for(m->k, i), first = n == blk->first && b == c->first;
+            put_parts(m, i, u);
+            copy_inst(m, i, u, live, again, waits && !(first && m->parted[b]));
+            m->any |= waits && first && !m->parted[b]; // otherwise its lanes would be asked for
             if (jump) jump_to(m, (uint32_t)i->target);
         }
     }
@@ -503,6 +589,7 @@ static void put_function(maker *m, uint32_t which) {
     for (int c = 0; c < ORR_CLASSES; c++)
         for (uint32_t r = m->base[c]; r < m->base[c + 1]; r++) m->map[r] = r - m->base[c];
     if (small) find_live(m);
+    shape_parts(m->k, f, m->parted);
     if (m->nblocks) m->preds[f->entry - m->first] = 2; // from outside
     for (uint32_t b = 0; b < m->nblocks; b++) {
         int ns = orr_succ_count(m->k, block_at(m, b));
@@ -558,7 +645,7 @@ static bool number_parts(maker *m) {
     for (uint32_t x = 0; x < m->s->nchains && ok; x++) {
         chain *c = &m->s->chains[x];
         uint32_t nmem = 0;
-        for (uint32_t b = c->first; b < c->first + c->n; b++) nmem += m->k->blocks[b].nmem;
+        for (uint32_t b = c->first; b < c->first + c->n; b++) nmem += m->s->nmem[b];
         static const uint32_t rounds[LOOP_PARTS] = {[LOOP_FOUR] = 4, [LOOP_TWO] = 2};
         for (int p = 0; p <= (c->loop ? LOOP_PARTS : 0) && ok; p++) {
             uint32_t *at = !c->loop || p == LOOP_PARTS ? &c->block : &c->part[p];
@@ -649,7 +736,14 @@ orr_shape *orr_shape_new(const orr_kernel *k) {
     s->chains = orr_calloc(k->nblocks + 1, sizeof *s->chains);
     s->chain_of = orr_calloc(k->nblocks + 1, sizeof *s->chain_of);
     s->role = orr_calloc(k->nblocks + 1, 1);
-    maker m = {.s = s, .k = k, .role = s->role};
+    s->nmem = orr_calloc(k->nblocks + 1, sizeof *s->nmem);
+    bool any = false;
+    for (uint32_t b = 0; b < k->nblocks; b++)
+        for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++) {
+            s->nmem[b] += orr_inst_traced(&k->insts[n]) ? shape_accesses(&k->insts[n]) : 0;
+            any |= shape_accesses(&k->insts[n]) > 1;
+        }
+    maker m = {.any = any, .s = s, .k = k, .role = s->role, .parted = orr_calloc(k->nblocks + 1, 1)};
     for (uint32_t f = 0; f < k->nfuncs; f++) put_function(&m, f);
     orr_err e = {0};
     bool ok = m.any && finish(&m, &e);
@@ -658,6 +752,7 @@ orr_shape *orr_shape_new(const orr_kernel *k) {
     free(m.uses.at);
     free(m.label_at.at);
     free(m.touched.at);
+    free(m.parted);
     if (ok) return s;
     orr_shape_free(s);
     return NULL;
@@ -674,5 +769,6 @@ void orr_shape_free(orr_shape *s) {
     free(s->chains);
     free(s->chain_of);
     free(s->role);
+    free(s->nmem);
     free(s);
 }

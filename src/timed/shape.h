@@ -28,10 +28,17 @@ struct orr_shape {
     uint32_t *chain_of; // per block of the old kernel
     uint8_t *role;      // and whether it runs under a predicate; 0: always
     uint32_t nchains;
+    uint32_t *nmem;                  // per block of the old kernel: accesses that its accesses become
     ORR_VEC(struct reshaped *) open; // sources that were not closed yet
     orr_arena arena;                 // of all but the new kernel
 };
 
+// parts.c: sets parted[b] of each block b of a function that a part of a warp may run.
+void shape_parts(const orr_kernel *k, const orr_func *f, uint8_t *parted);
+// How many accesses of machine code an instruction's one access becomes: four of a matrix of wmma in global
+// memory (16 x 16, of 16 bits or sums of 32), which are eight lines each, half of what a line has; else one.
+#define SHAPE_PARTS 4
+uint32_t shape_accesses(const orr_inst *i);
 void shape_drop(struct reshaped *s); // reshape.c
 
 #endif

@@ -146,6 +146,8 @@ void orr_program_reg(orr_program *p, orr_tinst *i, uint16_t reg, bool dst); // s
 // What the description says of a mnemonic, or of its class; NULL: nothing.
 const orr_gpu_op *orr_program_op(const orr_gpu *g, const char *mnemonic, uint8_t tclass);
 uint8_t orr_program_constant(orr_program *p, uint32_t line); // orr_tinst.constant of a line of constants
+// Does an instruction's result differ from thread to thread of a block, whatever it reads? (parts.c)
+bool orr_inst_differs(const orr_inst *i);
 // The lowering of PTX (lower.c): fills p->blocks for every block of p->kernel.
 bool orr_lower_ptx(orr_program *p, orr_err *e);
 // Reading operands: fills nbanks, reads and nreads of every instruction from `first` on (banks, ports, reuse;
