@@ -166,6 +166,31 @@ static void test_store_port(void **state) {
     check_near((double)(cycles[1] - cycles[0]), 64 * 2, 2);
 }
 
+// The port of a GPC for stores, 17 bytes a cycle: 8 cycles a line. 6 SMs of one of two GPCs, three TPCs,
+// store 64 lines each, and 128: 8 cycles for each of 6 x 64 lines more. With three clusters, a TPC each, it
+// is the same; and nobody waits for the turn of those that do not store: one SM, 64 lines more.
+static uint64_t gpc_stores(const char *sms, const char *tpcs, const char *clusters, uint32_t blocks,
+                           int stores) {
+    kern *k = kern_new(blocks, 32);
+    more(k, "block x%d\nSTG <- R2 R3 @0 i128\nblock\nEXIT", stores);
+    return cycles_of(GPU(sms, tpcs, clusters, "gpc.count=2", "xbar.request=1024", "xbar.gpc_stores=17",
+                         "l2.bandwidth=4096", "launch.order=tpc"),
+                     k);
+}
+
+static void test_gpc_stores(void **state) {
+    (void)state;
+    uint64_t more = gpc_stores("sm.count=12", "tpc.count=6", "xbar.clusters=1", 6, 128) -
+                    gpc_stores("sm.count=12", "tpc.count=6", "xbar.clusters=1", 6, 64);
+    check_near((double)more, 6 * 64 * 8, 1);
+    more = gpc_stores("sm.count=12", "tpc.count=6", "xbar.clusters=3", 6, 128) -
+           gpc_stores("sm.count=12", "tpc.count=6", "xbar.clusters=3", 6, 64);
+    check_near((double)more, 6 * 64 * 8, 1);
+    more = gpc_stores("sm.count=12", "tpc.count=6", "xbar.clusters=3", 1, 128) -
+           gpc_stores("sm.count=12", "tpc.count=6", "xbar.clusters=3", 1, 64);
+    check_near((double)more, 64 * 8, 1);
+}
+
 // ---- rows
 // ---------------------------------------------------------------------------------------------------- One
 // channel with one bank. A row that is open: no activation, 10 less than a load at rest; another row: 10
@@ -621,20 +646,35 @@ static void test_comes_last(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dram_bandwidth),  cmocka_unit_test(test_stream_bandwidth),
-        cmocka_unit_test(test_l2_bandwidth),    cmocka_unit_test(test_port),
-        cmocka_unit_test(test_gpc_port),        cmocka_unit_test(test_miss_first),
-        cmocka_unit_test(test_tpc_spread),      cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_store_port),      cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_frfcfs),          cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_atomic_words),    cmocka_unit_test(test_l2_stores),
-        cmocka_unit_test(test_store_room),      cmocka_unit_test(test_l2_unasked),
-        cmocka_unit_test(test_store_open),      cmocka_unit_test(test_store_load),
-        cmocka_unit_test(test_store_turn),      cmocka_unit_test(test_store_lines_in_turn),
-        cmocka_unit_test(test_store_makes_way), cmocka_unit_test(test_store_parts),
-        cmocka_unit_test(test_l2_written_back), cmocka_unit_test(test_l2_store_hits),
-        cmocka_unit_test(test_launches),        cmocka_unit_test(test_waiting_blocks),
-        cmocka_unit_test(test_looks_again),     cmocka_unit_test(test_comes_last),
+        cmocka_unit_test(test_dram_bandwidth),
+        cmocka_unit_test(test_stream_bandwidth),
+        cmocka_unit_test(test_l2_bandwidth),
+        cmocka_unit_test(test_port),
+        cmocka_unit_test(test_gpc_port),
+        cmocka_unit_test(test_miss_first),
+        cmocka_unit_test(test_tpc_spread),
+        cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_store_port),
+        cmocka_unit_test(test_gpc_stores),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_frfcfs),
+        cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_atomic_words),
+        cmocka_unit_test(test_l2_stores),
+        cmocka_unit_test(test_store_room),
+        cmocka_unit_test(test_l2_unasked),
+        cmocka_unit_test(test_store_open),
+        cmocka_unit_test(test_store_load),
+        cmocka_unit_test(test_store_turn),
+        cmocka_unit_test(test_store_lines_in_turn),
+        cmocka_unit_test(test_store_makes_way),
+        cmocka_unit_test(test_store_parts),
+        cmocka_unit_test(test_l2_written_back),
+        cmocka_unit_test(test_l2_store_hits),
+        cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_waiting_blocks),
+        cmocka_unit_test(test_looks_again),
+        cmocka_unit_test(test_comes_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,6 +104,11 @@ static inline uint32_t orr_gpc_of_sm(uint32_t sm, uint32_t gpcs) {
     return sm < all || !n ? sm / each : n - 1 - (sm - all) / 2 % n;
 }
 static inline uint32_t orr_half_of_sm(uint32_t sm, uint32_t gpcs) { return orr_gpc_of_sm(sm, gpcs) & 1; }
+// Which of a GPC's clusters of TPCs an SM is in: they are dealt out to them one after the other.
+static inline uint32_t orr_cluster_of_sm(uint32_t sm, uint32_t gpcs, uint32_t clusters) {
+    uint32_t each = gpcs & 0xffff, all = gpcs >> 16;
+    return (sm < all ? sm % each : each) / 2 % clusters;
+}
 static inline uint32_t orr_gpc_sms(const orr_gpu *g) {
     uint32_t tpc = g->tpc_count > 0 ? (uint32_t)(g->sm_count / g->tpc_count) : 1;
     if (!tpc) tpc = 1;

@@ -35,10 +35,11 @@ typedef struct engine {
     size_t nwave;
     uint32_t *busy; // SMs that have something to do
     uint32_t nbusy;
-    bool ended;                // no more blocks
-    orr_replies *replies;      // by partition
-    gpc_port *gpc;             // [c->ngpcs] with xbar.gpc_reply
-    ORR_VEC(orr_request) * in; // by partition
+    bool ended;           // no more blocks
+    orr_replies *replies; // by partition
+    gpc_port *gpc;        // [c->ngpcs] with xbar.gpc_reply
+    gpc_stores *stores;   // [c->ngpcs] with xbar.gpc_stores
+    requests *in;         // by partition
     orr_sample last;
     run *out;
     ORR_VEC(orr_span) spans; // for the sampler: blocks that have ended
@@ -309,6 +310,7 @@ static void carry_requests(void *arg, int worker, uint32_t k) {
             uint32_t p = s->out.at[i].partition;
             if (p - to.first >= to.n || (c->gpu->xbar_join && cyc_port_waits(&s->out.at[i], x->mem_until)))
                 continue;
+            if (cyc_port_passes(c, &s->out.at[i], x->mem_until)) continue; // it has, or waits there
             *ORR_PUSH(&x->in[p]) = s->out.at[i];
         }
     }
@@ -338,6 +340,7 @@ static void run_partitions(engine *x, uint64_t until) {
     cyc_port_walk(c);
     if (c->order) cyc_order_requests(c->order, c, until);
     x->mem_until = until;
+    for (uint32_t g = 0; x->stores && g < c->ngpcs; g++) cyc_port_stores(c, g, &x->stores[g], until, x->in);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
     for (uint32_t n = 0; n < c->nsms; n++) {
         if (c->gpu->xbar_join)
@@ -615,8 +618,9 @@ static uint64_t next_event(const engine *x) {
             at = at > back ? at - back : 0;
             if (at < t) t = at;
         }
-    for (int p = 0; p < orr_memsys_partitions(c->mem); p++) {
-        uint64_t at = orr_memsys_next(c->mem, p);
+    int parts = orr_memsys_partitions(c->mem), ports = x->stores ? (int)c->ngpcs : 0;
+    for (int p = 0; p < parts + ports; p++) {
+        uint64_t at = p < parts ? orr_memsys_next(c->mem, p) : cyc_port_stores_next(&x->stores[p - parts]);
         if (at == UINT64_MAX) continue;
         at /= ORR_TICKS;
         uint64_t back = c->l1_latency + c->request_ticks / ORR_TICKS;
@@ -712,6 +716,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         if (c->gpu->l2_flush) orr_memsys_flush(c->mem);
         orr_memsys_restart(c->mem);
         memset(c->mem_free, 0, (size_t)orr_memsys_partitions(c->mem) * sizeof *c->mem_free);
+        memset(c->gpc_free, 0, (size_t)c->ngpcs * MAX_CLUSTERS * sizeof *c->gpc_free);
     }
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
     x.order = orr_dealing_order(c->gpu, c->nsms, out->blocks);
@@ -720,6 +725,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     x.busy = orr_malloc(c->nsms * sizeof *x.busy);
     x.replies = orr_calloc(parts + 1, sizeof *x.replies);
     if (c->gpu->xbar_gpc_reply > 0) x.gpc = orr_calloc(c->ngpcs, sizeof *x.gpc);
+    if (c->gpc_store[0][0] && !c->outside) x.stores = orr_calloc(c->ngpcs, sizeof *x.stores);
     x.in = orr_calloc(parts + 1, sizeof *x.in);
     out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
     out->sample_cycles = 256;
@@ -759,6 +765,8 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         free(x.gpc[g].scratch.at);
     }
     free(x.gpc);
+    for (uint32_t g = 0; x.stores && g < c->ngpcs; g++) cyc_port_stores_free(&x.stores[g]);
+    free(x.stores);
     free(x.replies);
     free(x.in);
     free(x.busy);

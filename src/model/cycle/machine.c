@@ -76,6 +76,8 @@ static void make_sm(cycle *c, sm *s, uint32_t id) {
     s->c = c;
     s->id = id;
     s->way = way_of_tpc(g, id);
+    s->cluster = orr_gpc_of_sm(id, c->gpcs) * MAX_CLUSTERS +
+                 orr_cluster_of_sm(id, c->gpcs, (uint32_t)g->xbar_clusters);
     s->sched = orr_apart(c->nsched, sizeof *s->sched);
     make_pools(c, s);
     for (uint32_t n = 0; n < c->nsched; n++) {
@@ -162,6 +164,12 @@ static void latencies(cycle *c) {
         if (c->ngpcs <= orr_gpc_of_sm(n, c->gpcs)) c->ngpcs = orr_gpc_of_sm(n, c->gpcs) + 1;
     c->far_ticks = g->l2_partitions > 1 ? cycles(g->l2_far_latency) * ORR_TICKS : 0;
     double l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
+    for (int part = 0; part < 2 && g->xbar_gpc_stores > 0; part++)
+        for (int n = 0; n < 5; n++) {
+            double bytes = 8 + 32 * n + (part ? (double)g->xbar_mask : 0);
+            c->gpc_store[part][n] =
+                (uint64_t)(bytes * l2_cycle / g->xbar_gpc_stores * (double)ORR_TICKS + 0.5);
+        }
     c->request_byte = (uint64_t)(l2_cycle / g->xbar_request * (double)ORR_TICKS + 0.5);
     c->atomic_ticks = (uint64_t)(l2_cycle / g->l2_atomic * (double)ORR_TICKS + 0.5);
     c->reply_byte = (uint64_t)(l2_cycle / g->xbar_reply * (double)ORR_TICKS + 0.5);
@@ -253,6 +261,7 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
         return NULL;
     }
     c->mem_free = orr_calloc((size_t)orr_memsys_partitions(c->mem), sizeof *c->mem_free);
+    c->gpc_free = orr_calloc((size_t)c->ngpcs * MAX_CLUSTERS, sizeof *c->gpc_free);
     c->sms = orr_apart(c->nsms, sizeof *c->sms);
     for (uint32_t n = 0; n < c->nsms; n++) make_sm(c, &c->sms[n], n);
     return c;
@@ -271,5 +280,6 @@ void cyc_free(cycle *c) {
     free(c->workers);
     orr_memsys_free(c->mem);
     free(c->mem_free);
+    free(c->gpc_free);
     free(c);
 }

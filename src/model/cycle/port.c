@@ -99,6 +99,8 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     if (t < s->send_free) t = s->send_free;
     r.partition = (uint32_t)orr_memsys_partition_of(c->mem, r.line);
     uint64_t behind = c->mem_free[r.partition];
+    if (c->gpc_store[0][0] && r.kind == ORR_REQ_WRITE && behind < c->gpc_free[s->cluster])
+        behind = c->gpc_free[s->cluster];
     bool part = r.kind == ORR_REQ_WRITE && cyc_port_counts(s, r.sectors, r.bytes);
     if (behind > t + c->backlog_ticks && !part) {
         uint64_t most = t + c->window * ORR_TICKS;
@@ -257,4 +259,81 @@ void cyc_port_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *rep
         }
         cyc_port_answer(c, at[i].slice, &r);
     }
+}
+
+static uint64_t store_ticks(const cycle *c, const orr_request *r) {
+    bool part = false;
+    for (int k = 0; k < 4; k++)
+        part |= r->sectors >> k & 1 && (uint32_t)(r->bytes[k / 2] >> k % 2 * 32) != UINT32_MAX;
+    return c->gpc_store[part][orr_popc(r->sectors)];
+}
+
+// The SMs of a GPC share a port to the network, too, for what they store (xbar.gpc_stores): stores pass it
+// one after the other, those of the clusters of its TPCs in turn. What does not pass before `until` waits.
+void cyc_port_stores(cycle *c, uint32_t gpc, gpc_stores *port, uint64_t until, requests *to) {
+    uint32_t clusters = (uint32_t)c->gpu->xbar_clusters;
+    port->keys.n = 0;
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        const sm *s = &c->sms[n];
+        if (s->cluster / MAX_CLUSTERS != gpc) continue;
+        for (size_t i = 0; i < s->out.n; i++)
+            if (cyc_port_passes(c, &s->out.at[i], until))
+                *ORR_PUSH(&port->keys) = (orr_timed){s->out.at[i].time, (uint32_t)i, n};
+    }
+    size_t all = port->keys.n;
+    if (port->scratch.cap < all) {
+        port->scratch.cap = port->keys.cap;
+        port->scratch.at = orr_realloc(port->scratch.at, port->scratch.cap * sizeof *port->scratch.at);
+    }
+    const orr_timed *key = orr_sort_timed(port->keys.at, port->scratch.at, all);
+    for (size_t i = 0; i < all; i++) {
+        const sm *s = &c->sms[key[i].slice];
+        const orr_request *r = &s->out.at[key[i].index];
+        uint32_t k = s->cluster % MAX_CLUSTERS;
+        *ORR_PUSH(&port->of[k].at) = *r;
+        port->of[k].ticks += store_ticks(c, r);
+    }
+    for (;;) {
+        uint64_t soonest = UINT64_MAX;
+        for (uint32_t k = 0; k < clusters; k++)
+            if (port->of[k].next < port->of[k].at.n && port->of[k].at.at[port->of[k].next].time < soonest)
+                soonest = port->of[k].at.at[port->of[k].next].time;
+        uint64_t t = soonest > port->free ? soonest : port->free;
+        if (soonest == UINT64_MAX || t >= until) break;
+        uint32_t k = port->turn;
+        do k = (k + 1) % clusters;
+        while (port->of[k].next == port->of[k].at.n || port->of[k].at.at[port->of[k].next].time > t);
+        orr_request *r = &port->of[k].at.at[port->of[k].next++];
+        uint64_t ticks = store_ticks(c, r);
+        r->time = t;
+        port->free = t + ticks;
+        port->of[k].ticks -= ticks;
+        port->turn = k;
+        *ORR_PUSH(&to[r->partition]) = *r;
+    }
+    for (uint32_t k = 0; k < clusters; k++) { // what is left; and when another one of this cluster would pass
+        size_t left = port->of[k].at.n - port->of[k].next;
+        if (port->of[k].next)
+            memmove(port->of[k].at.at, port->of[k].at.at + port->of[k].next,
+                    left * sizeof *port->of[k].at.at);
+        port->of[k].at.n = left;
+        port->of[k].next = 0;
+        uint64_t before = 0;
+        for (uint32_t o = 0; o < clusters; o++)
+            before += port->of[o].ticks < port->of[k].ticks ? port->of[o].ticks : port->of[k].ticks;
+        c->gpc_free[gpc * MAX_CLUSTERS + k] = port->free + before;
+    }
+}
+
+uint64_t cyc_port_stores_next(const gpc_stores *port) {
+    uint64_t soonest = UINT64_MAX;
+    for (uint32_t k = 0; k < MAX_CLUSTERS; k++)
+        if (port->of[k].at.n && port->of[k].at.at[0].time < soonest) soonest = port->of[k].at.at[0].time;
+    return soonest == UINT64_MAX || soonest > port->free ? soonest : port->free;
+}
+
+void cyc_port_stores_free(gpc_stores *port) {
+    for (uint32_t k = 0; k < MAX_CLUSTERS; k++) free(port->of[k].at.at);
+    free(port->keys.at);
+    free(port->scratch.at);
 }

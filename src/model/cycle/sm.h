@@ -300,6 +300,7 @@ typedef struct sm {
     // fences (fence.c)
     uint32_t storing[2];           // stores not heard of: of the round that is on, or was; of the next one
     uint32_t parts_out;            // and those of part of a sector (xbar.parts)
+    uint32_t cluster;              // GPC * MAX_CLUSTERS + which of its clusters (xbar.clusters)
     uint8_t epoch;                 // which of them stores belong to now,
     uint64_t epoch_until;          // and until when; NEVER: until the next round
     uint8_t fence_epoch;           // which of them the round waits for
@@ -389,6 +390,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     orr_memsys *mem;
     orr_tlb *tlb;
     const outside *outside; // NULL: `mem`
+    uint64_t *gpc_free; // [GPC][MAX_CLUSTERS] when its port takes the next store, the same (xbar.gpc_stores)
     uint64_t *mem_free; // [partition] when its slices take the next request, as of the window's start (ticks)
     // latencies worked out once
     uint64_t window;
@@ -398,9 +400,10 @@ typedef struct cycle {   // one GPU, from launch to launch
         named_far; // more than a hit: constants that are named, from the second cache or beyond
     uint64_t request_ticks, reply_ticks, far_ticks; // SM to slice, slice to SM; more to the other side
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
-    uint64_t spread;       // ticks between the nearest slice and the furthest (l2.spread)
-    uint64_t gpc_ticks[5]; // of a GPC's port for an answer, by sectors
-    uint64_t atomic_ticks; // of a slice for a lane's atomic
+    uint64_t spread;          // ticks between the nearest slice and the furthest (l2.spread)
+    uint64_t gpc_ticks[5];    // of a GPC's port for an answer, by sectors
+    uint64_t gpc_store[2][5]; // and for a store, whole sectors or not; 0: it has none (xbar.gpc_stores)
+    uint64_t atomic_ticks;    // of a slice for a lane's atomic
     uint64_t branch_wait, branch_jump, branch_indirect, branch_switch, yield, sync_poll, barrier_latency,
         collect, writeback, fetch_latency, fetch_far;
     uint64_t line_interval, line_interval2; // between two lines of code for a scheduler, for an SM
@@ -493,6 +496,11 @@ void cyc_lsu_answer(sm *s, const arrival *a);
 static inline bool cyc_port_waits(const orr_request *r, uint64_t until) {
     return r->kind == ORR_REQ_WRITE && !r->order && r->time >= until && r->partition != UINT32_MAX;
 }
+// Whether it passes its GPC's port for stores now.
+static inline bool cyc_port_passes(const cycle *c, const orr_request *r, uint64_t until) {
+    return c->gpc_store[0][0] && !c->outside && r->kind == ORR_REQ_WRITE && !r->order && r->time < until &&
+           r->partition != UINT32_MAX;
+}
 void cyc_port_close(sm *s);   // a fence: stores that wait to be joined leave
 void cyc_port_walk(cycle *c); // between two windows: translations that SMs have asked for first
 void cyc_port_handed_over(sm *s, uint64_t until);
@@ -501,6 +509,24 @@ typedef struct gpc_port { // from the network
     ORR_VEC(orr_timed) answers;
     ORR_VEC(orr_timed) scratch;
 } gpc_port;
+// Stores on their way to the network, a line for each cluster of a GPC's TPCs, of which one after the other
+// gives a store (xbar.gpc_stores).
+#define MAX_CLUSTERS 8
+typedef struct gpc_stores {
+    uint64_t free; // ticks
+    uint32_t turn; // the cluster that was last
+    struct {
+        ORR_VEC(orr_request) at; // in order
+        size_t next;
+        uint64_t ticks; // of all that wait
+    } of[MAX_CLUSTERS];
+    ORR_VEC(orr_timed) keys, scratch;
+} gpc_stores;
+typedef ORR_VEC(orr_request) requests;
+// What has waited and what its SMs have sent, up to `until`: to the requests of each partition.
+void cyc_port_stores(cycle *c, uint32_t gpc, gpc_stores *port, uint64_t until, requests *to);
+void cyc_port_stores_free(gpc_stores *port);
+uint64_t cyc_port_stores_next(const gpc_stores *port); // UINT64_MAX: none waits
 void cyc_port_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *replies, uint32_t partitions);
 void cyc_port_answer(cycle *c, uint32_t partition, const orr_reply *r);
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
