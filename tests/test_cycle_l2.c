@@ -4,6 +4,8 @@
 // The bench's GPU: 1 GHz everywhere; two slices of 32 bytes a cycle (256 bytes to each in turn), two channels
 // of 32 bytes a cycle, 1 KB rows. L2 has 1 MB.
 #include "cycle.h"
+#include "model/cycle/engine.h"
+#include "model/cycle/sm.h"
 
 // ---- bandwidth -------------------------------------------------------------------------------------------
 // `blocks` blocks of 8 warps read 64 lines each, all different, 8 a warp. Rates are taken between two sizes
@@ -169,8 +171,8 @@ static void test_store_port(void **state) {
 // The port of a GPC for stores, 17 bytes a cycle: 8 cycles a line. 6 SMs of one of two GPCs, three TPCs,
 // store 64 lines each, and 128: 8 cycles for each of 6 x 64 lines more. With three clusters, a TPC each, it
 // is the same; and nobody waits for the turn of those that do not store: one SM, 64 lines more.
-static uint64_t gpc_stores(const char *sms, const char *tpcs, const char *clusters, uint32_t blocks,
-                           int stores) {
+static uint64_t gpc_storing(const char *sms, const char *tpcs, const char *clusters, uint32_t blocks,
+                            int stores) {
     kern *k = kern_new(blocks, 32);
     more(k, "block x%d\nSTG <- R2 R3 @0 i128\nblock\nEXIT", stores);
     return cycles_of(GPU(sms, tpcs, clusters, "gpc.count=2", "xbar.request=1024", "xbar.gpc_stores=17",
@@ -180,15 +182,47 @@ static uint64_t gpc_stores(const char *sms, const char *tpcs, const char *cluste
 
 static void test_gpc_stores(void **state) {
     (void)state;
-    uint64_t more = gpc_stores("sm.count=12", "tpc.count=6", "xbar.clusters=1", 6, 128) -
-                    gpc_stores("sm.count=12", "tpc.count=6", "xbar.clusters=1", 6, 64);
+    uint64_t more = gpc_storing("sm.count=12", "tpc.count=6", "xbar.clusters=1", 6, 128) -
+                    gpc_storing("sm.count=12", "tpc.count=6", "xbar.clusters=1", 6, 64);
     check_near((double)more, 6 * 64 * 8, 1);
-    more = gpc_stores("sm.count=12", "tpc.count=6", "xbar.clusters=3", 6, 128) -
-           gpc_stores("sm.count=12", "tpc.count=6", "xbar.clusters=3", 6, 64);
+    more = gpc_storing("sm.count=12", "tpc.count=6", "xbar.clusters=3", 6, 128) -
+           gpc_storing("sm.count=12", "tpc.count=6", "xbar.clusters=3", 6, 64);
     check_near((double)more, 6 * 64 * 8, 1);
-    more = gpc_stores("sm.count=12", "tpc.count=6", "xbar.clusters=3", 1, 128) -
-           gpc_stores("sm.count=12", "tpc.count=6", "xbar.clusters=3", 1, 64);
+    more = gpc_storing("sm.count=12", "tpc.count=6", "xbar.clusters=3", 1, 128) -
+           gpc_storing("sm.count=12", "tpc.count=6", "xbar.clusters=3", 1, 64);
     check_near((double)more, 64 * 8, 1);
+}
+
+// The port by itself. An SM of the first TPC has three lines for it, one of the second TPC one, all at time
+// 0; the clusters, a TPC each, take turns, and the first turn is the second's: they pass after 0 (the second
+// TPC's), 8 and 16 cycles, and up to 20 cycles one is left. The next one of the first TPC would be behind
+// that, 8 cycles after the 24 when the port is free; of the second it would pass at once.
+static void test_gpc_turns(void **state) {
+    (void)state;
+    orr_err e = {0};
+    orr_gpu *g = GPU("sm.count=12", "tpc.count=6", "gpc.count=2", "xbar.gpc_stores=17", "xbar.clusters=3");
+    cycle *c = cyc_new(g, &e);
+    assert_non_null(c);
+    orr_request line = {.sectors = 15, .kind = ORR_REQ_WRITE, .bytes = {UINT64_MAX, UINT64_MAX}};
+    for (uint32_t n = 0; n < 4; n++) {
+        line.sm = n < 3 ? 0 : 2;
+        *ORR_PUSH(&c->sms[line.sm].out) = line;
+    }
+    gpc_stores port = {0};
+    requests to[2] = {{0}};
+    cyc_port_stores(c, 0, &port, 20 * ORR_TICKS, to);
+    assert_int_equal(to[0].n, 3);
+    for (size_t n = 0; n < 3; n++) {
+        assert_int_equal(to[0].at[n].time, 8 * n * ORR_TICKS);
+        assert_int_equal(to[0].at[n].sm, n ? 0 : 2);
+    }
+    assert_int_equal(cyc_port_stores_next(&port), 24 * ORR_TICKS);
+    assert_int_equal(c->gpc_free[c->sms[0].cluster], 32 * ORR_TICKS);
+    assert_int_equal(c->gpc_free[c->sms[2].cluster], 24 * ORR_TICKS);
+    cyc_port_stores_free(&port);
+    free(to[0].at);
+    cyc_free(c);
+    orr_gpu_free(g);
 }
 
 // ---- rows
@@ -646,35 +680,21 @@ static void test_comes_last(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dram_bandwidth),
-        cmocka_unit_test(test_stream_bandwidth),
-        cmocka_unit_test(test_l2_bandwidth),
-        cmocka_unit_test(test_port),
-        cmocka_unit_test(test_gpc_port),
-        cmocka_unit_test(test_miss_first),
-        cmocka_unit_test(test_tpc_spread),
-        cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_store_port),
-        cmocka_unit_test(test_gpc_stores),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_frfcfs),
-        cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_atomic_words),
-        cmocka_unit_test(test_l2_stores),
-        cmocka_unit_test(test_store_room),
-        cmocka_unit_test(test_l2_unasked),
-        cmocka_unit_test(test_store_open),
-        cmocka_unit_test(test_store_load),
-        cmocka_unit_test(test_store_turn),
-        cmocka_unit_test(test_store_lines_in_turn),
-        cmocka_unit_test(test_store_makes_way),
-        cmocka_unit_test(test_store_parts),
-        cmocka_unit_test(test_l2_written_back),
-        cmocka_unit_test(test_l2_store_hits),
-        cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_waiting_blocks),
-        cmocka_unit_test(test_looks_again),
-        cmocka_unit_test(test_comes_last),
+        cmocka_unit_test(test_dram_bandwidth),  cmocka_unit_test(test_stream_bandwidth),
+        cmocka_unit_test(test_l2_bandwidth),    cmocka_unit_test(test_port),
+        cmocka_unit_test(test_gpc_port),        cmocka_unit_test(test_miss_first),
+        cmocka_unit_test(test_tpc_spread),      cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_store_port),      cmocka_unit_test(test_gpc_stores),
+        cmocka_unit_test(test_gpc_turns),       cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_frfcfs),          cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_atomic_words),    cmocka_unit_test(test_l2_stores),
+        cmocka_unit_test(test_store_room),      cmocka_unit_test(test_l2_unasked),
+        cmocka_unit_test(test_store_open),      cmocka_unit_test(test_store_load),
+        cmocka_unit_test(test_store_turn),      cmocka_unit_test(test_store_lines_in_turn),
+        cmocka_unit_test(test_store_makes_way), cmocka_unit_test(test_store_parts),
+        cmocka_unit_test(test_l2_written_back), cmocka_unit_test(test_l2_store_hits),
+        cmocka_unit_test(test_launches),        cmocka_unit_test(test_waiting_blocks),
+        cmocka_unit_test(test_looks_again),     cmocka_unit_test(test_comes_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
