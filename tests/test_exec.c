@@ -570,6 +570,70 @@ static void swaps_race(void **state) {
     }
 }
 
+// The same in time: of four blocks the last is further away, by more than the others' tries take. All four
+// try at first; the second needs two tries and the third three; the fourth comes again when these are done,
+// finds another number than it expects, and has it with its third try. Without times it would need four.
+static uint32_t last_is_far(const void *self, uint64_t block, uint64_t addr) {
+    (void)self;
+    (void)addr;
+    return block == 3 ? 1000 : 0;
+}
+static void swaps_race_in_time(void **state) {
+    (void)state;
+    bench b;
+    open_bench(
+        &b,
+        KERNEL("",
+               "mov.u32 %r1,0; setp.ne.u32 %p1,%r9,0; @%p1 bra OUT; ld.volatile.global.u32 %r5,[%rd1+512];\n"
+               "L: mov.u32 %r6,%r5; add.u32 %r7,%r6,1; add.u32 %r1,%r1,1;\n"
+               "atom.global.cas.b32 %r5,[%rd1+512],%r6,%r7; setp.ne.u32 %p2,%r5,%r6; @%p2 bra L;\nOUT:\n"),
+        "k", 4, 32, 256);
+    uint32_t issue[64] = {0}, leave[64];
+    uint8_t none[64] = {0};
+    for (int n = 0; n < 64; n++) leave[n] = 10;
+    orr_pace pace = {.issue = issue, .leave = leave, .port = none, .crowd = none, .far = last_is_far};
+    b.launch.pace = &pace;
+    const uint32_t *out = run_bench(&b, 2);
+    assert_int_equal(out[0], 1);
+    assert_int_equal(out[32], 2);
+    assert_int_equal(out[64], 3);
+    assert_int_equal(out[96], 3);
+    assert_int_equal(out[128], 4);
+    close_bench(&b);
+}
+
+// Two warps want a lock in shared memory. A block of code takes 10 cycles, and what is done with the lock
+// 100: both try in cycle 10, the first has it and gives it back in cycle 20 + 100. The second has tried in
+// cycle 10, then its other lanes have ended (10 cycles), and it tries in cycles 30, 40, ... 120: eleven
+// times.
+static void warps_wait_for_a_lock(void **state) {
+    (void)state;
+    bench b;
+    open_bench(
+        &b,
+        KERNEL(
+            ".shared .u32 lock;\n",
+            "mov.u32 %r1,0; setp.ne.u32 %p1,%r9,0; @%p1 bra OUT;\n"
+            "L: add.u32 %r1,%r1,1; atom.shared.cas.b32 %r5,[lock],0,1; setp.ne.u32 %p2,%r5,0; @%p2 bra L;\n"
+            "atom.shared.exch.b32 %r6,[lock],0;\nOUT:\n"),
+        "k", 1, 64, 64);
+    const orr_kernel *k = b.launch.kernel;
+    uint32_t issue[64] = {0}, leave[64];
+    uint8_t none[64] = {0};
+    for (int n = 0; n < 64; n++) leave[n] = 10;
+    for (uint32_t n = 0; n < k->ninsts; n++)
+        if (k->insts[n].op == ORR_OP_ATOM && k->insts[n].sub == ORR_ATOM_EXCH) issue[n] = 100;
+    orr_pace pace = {.issue = issue, .leave = leave, .port = none, .crowd = none};
+    b.launch.pace = &pace;
+    const uint32_t *out = run_bench(&b, 1);
+    assert_int_equal(out[0], 1);
+    assert_int_equal(out[32], 11);
+    b.launch.pace = NULL; // nobody knows how long things take: it is free again before the other looks
+    out = run_bench(&b, 1);
+    assert_int_equal(out[32], 1);
+    close_bench(&b);
+}
+
 // if (*p < x) atomicMax(p, x): both blocks look before the first of them has changed *p, so that both do.
 static void looks_before_a_reduction_race(void **state) {
     (void)state;
@@ -676,6 +740,8 @@ int main(void) {
         cmocka_unit_test(a_stream_says_what_happened),
         cmocka_unit_test(looks_have_versions),
         cmocka_unit_test(swaps_race),
+        cmocka_unit_test(swaps_race_in_time),
+        cmocka_unit_test(warps_wait_for_a_lock),
         cmocka_unit_test(looks_before_a_reduction_race),
         cmocka_unit_test(printing),
     };

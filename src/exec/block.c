@@ -85,6 +85,7 @@ static bool try_release(tblock *tb, uint32_t id) {
     uint32_t need = b->threads ? b->threads : tb->prog->nwarps * ORR_WARP;
     if (arrived_threads(tb, b) < need) return false;
     if (tb->worker->tally) meet(tb, b, id);
+    if (tb->prog->pace) orr_pace_meet(tb, b);
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         warp *w = &tb->warps[n];
         if (!b->arrived[n]) continue;
@@ -180,11 +181,6 @@ bool orr_block_found(tblock *tb) {
     return tb->worker->waiting > 0;
 }
 
-// In a race every thread block tries once in a round, but for those that are further away from the word: on a
-// GPU whose L2 has two halves an atomic takes half of the SMs longer (H200, micro/race: tries 471 and 655
-// cycles apart), so these try five times in seven rounds.
-static bool too_far(tblock *tb) { return tb->index % 2 && tb->races && ++tb->races % 7 > 4; }
-
 // Does the warp stand in front of a draw that others are to make first? With `comes` it has just come there,
 // and others have their turn in any case. How far it is, is noted: of a counter that other thread blocks draw
 // from in `held`, else in `least`.
@@ -201,16 +197,17 @@ static bool draws_later(warp *w, bool comes, uint64_t *least) {
 
 int orr_block_run(tblock *tb) {
     const program *p = tb->prog;
-    if (too_far(tb)) return RUN_RACES;
     for (bool first = true;; first = false) {
         bool progress = false, yields = false, only_looks = true, waits = false, races = false, found = false;
         uint64_t least = UINT64_MAX;
         tb->held = UINT64_MAX;
         for (uint32_t n = 0; n < p->nwarps; n++) {
-            warp *w = &tb->warps[n];
+            warp *w = p->pace ? orr_pace_next(tb) : &tb->warps[n];
+            if (!w) break;
             if (!w->live) continue;
             if (draws_later(w, false, &least)) continue;
-            if (!first && p->kernel->atomics && w->spinning && !w->found) { // it has looked: others first
+            if (!first && !p->pace && p->kernel->atomics && w->spinning &&
+                !w->found) { // it has looked: others first
                 progress = yields = waits = true;
                 continue;
             }
@@ -220,6 +217,8 @@ int orr_block_run(tblock *tb) {
             if (r == RUN_FAULT) return RUN_FAULT;
             progress |= w->insts != before;
             only_looks &= w->insts == before || (r == RUN_YIELDS && w->spinning);
+            w->stuck = r == RUN_WAITS;
+            if (r == RUN_RACES && p->pace_blocks && p->blocks[w->frag->pc].race_blocks) return RUN_RACES;
             if (r == RUN_YIELDS) yields = true;
             found |= r == RUN_YIELDS && w->found;
             if (r == RUN_RACES && !draws_later(w, true, &least)) races |= p->blocks[w->frag->pc].race_blocks;
@@ -237,15 +236,13 @@ int orr_block_run(tblock *tb) {
             bool released = false;
             for (uint32_t n = 0; n < p->nwarps; n++)
                 released |= tb->warps[n].live && orr_warp_release(&tb->warps[n]);
+            for (uint32_t n = 0; n < p->nwarps; n++) tb->warps[n].stuck &= !released;
             if (released) continue;
             report_deadlock(tb);
             return RUN_FAULT;
         }
         if (found && p->kernel->atomics) return RUN_YIELDS; // others look before it goes on
-        if (races && !tb->alone) {
-            if (!tb->races) tb->races = 1;
-            return RUN_RACES;
-        }
+        if (races && !tb->alone) return RUN_RACES;
         if (yields && (++tb->rounds >= ROUNDS || only_looks) && p->kernel->atomics) {
             tb->rounds = 0;
             if (only_looks && waits && !tb->waits) {
@@ -303,8 +300,8 @@ tblock *orr_block_start(worker *k, uint64_t index) {
     tb->ctaid[1] = (uint32_t)(index / g[0] % g[1]);
     tb->ctaid[2] = (uint32_t)(index / g[0] / g[1]);
     tb->running = p->nwarps;
-    tb->rounds = tb->bars_open = tb->races = 0;
-    tb->level = 0;
+    tb->rounds = tb->bars_open = 0;
+    tb->level = tb->port = 0;
     tb->held = UINT64_MAX;
     tb->alone = k->bound || !p->kernel->atomics || (uint64_t)g[0] * g[1] * g[2] == 1;
     tb->faulted = false;
@@ -377,5 +374,6 @@ void orr_worker_free(worker *k) {
         free_block(tb);
     }
     free(k->range);
+    free(k->lines);
     orr_versions_free(k->versions);
 }

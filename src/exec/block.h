@@ -32,7 +32,9 @@ typedef struct xblock {     // a basic block, ready to run
     bool locks;             // a loop that takes a lock
     bool ordered;           // has accesses that versions.c counts
     bool parts;             // its lanes meet at the end of the kernel, where nobody need wait for another
+    bool stops;             // has accesses that a warp stops in front of (pace.c)
     const uop *race;        // of a loop around a compare and swap, or a draw: that; NULL: of none (spin.c)
+    uint32_t race_inst;     // its number
     bool race_blocks;       // other thread blocks may swap that word, too
     bool draws;             // `race` draws from a counter
     int32_t next, ipdom;
@@ -71,6 +73,8 @@ typedef struct program {
     uint32_t reserved_at;  // where that begins
     uint32_t local_bytes;  // per thread
     uint32_t *tid;         // [warp][x y z][lane]
+    const orr_pace *pace;  // NULL: its warps need not be executed in order of time
+    bool pace_blocks;      // nor its thread blocks
     uint32_t sm_count;
     orr_arena arena;
 } program;
@@ -99,10 +103,11 @@ typedef struct tblock {
     warp *warps;
     uint32_t running; // warps not finished
     uint32_t rounds;  // of slices it has had since it last finished a warp
-    uint32_t races;   // turns it has had in a race with others
     uint64_t level;   // instructions: warps that have executed more wait in front of a draw of the block's
     uint64_t held;    // the fewest of those that wait for a draw of the grid's; UINT64_MAX: none does
     bool alone;       // no other thread block can come in between
+    uint64_t port;    // pace.c: when shared memory is free
+    uint64_t time;    // of its first warp, when it had its last turn
     bool waits;       // all it did in its last turn was to look at what others write
     uint8_t *shared;
     uint8_t *local; // [thread][local_bytes]
@@ -133,6 +138,7 @@ typedef struct worker { // one host thread's share
     uint64_t fault_index;
     int fault;                   // ORR_FAULT_*
     uint64_t unobserved;         // blocks before this make no streams
+    struct pace_line *lines;     // pace.c; NULL: none
     versions *versions;          // NULL: looks have none
     uint32_t waiting;            // blocks that wait
     uint64_t level;              // as a block's, for draws of the grid's
@@ -156,6 +162,17 @@ bool orr_block_found(tblock *tb);  // a warp has found what it looked for: shall
 void orr_block_finish(tblock *tb); // adds its counts, gives it back to the worker
 
 int orr_warp_run(warp *w); // core.c
+
+// pace.c: warps in order of time
+void orr_pace_shared(program *p, const uint32_t *uop_of);     // its warps stop in front of shared memory
+void orr_pace_global(program *p, uint32_t block);             // and in front of a swap that others may do
+warp *orr_pace_next(tblock *tb);                              // who is first; NULL: all wait
+void orr_pace_stop(warp *w, const uop *u);                    // in front of u
+void orr_pace_go(warp *w, const uop *u);                      // and on
+void orr_pace_access(warp *w, const uint64_t addr[ORR_WARP]); // what it stopped in front of accesses these
+void orr_pace_leave(warp *w, uint32_t block, bool jumps);
+uint64_t orr_pace_time(const tblock *tb);         // of its first warp
+void orr_pace_meet(tblock *tb, const barrier *b); // those at a barrier go on
 void orr_warp_again(warp *w, uint32_t block,
                     uint32_t lanes);                  // a block of one instruction, executed once more
 frag *orr_machine_choose(warp *w, bool yields);       // converge.c: who goes on, of machine code

@@ -591,6 +591,17 @@ void orr_warp_again(warp *w, uint32_t block, uint32_t lanes) {
     w->thread_insts += (uint32_t)orr_popc(lanes);
 }
 
+// Where the warp stops next, for others to come in between: in front of a compare and swap of a loop, or of
+// any access of shared memory where warps run in order of time. x->end: nowhere. `at`: where it stopped last.
+static const uop *next_stop(const warp *w, const xblock *x, const uop *at) {
+    const program *p = w->tb->prog;
+    bool race = x->race && (p->nwarps > 1 || (x->race_blocks && !w->tb->alone)) && !(at && at >= x->race);
+    if (!p->pace || !x->stops) return race ? x->race : x->end;
+    for (const uop *u = at ? at + 1 : x->first; u < x->end; u++)
+        if (u->stop || (race && u == x->race)) return u;
+    return x->end;
+}
+
 int orr_warp_run(warp *w) {
     const program *p = w->tb->prog;
     uint64_t most = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
@@ -623,27 +634,31 @@ int orr_warp_run(warp *w) {
             int32_t frame_was = f->frame;
             uint32_t block = f->pc;
             size_t from = w->paused ? w->paused_from : w->trace ? w->trace->n : 0;
-            if (!w->paused) {
+            const uop *at = w->paused;
+            if (!at) {
                 if (w->plan) count_block(w, f->pc, mask);
                 if (w->trace) orr_trace_put_block(w->trace, f->pc, mask);
                 from = w->trace ? w->trace->n : 0;
                 w->insts += x->count;
                 w->thread_insts += (uint64_t)x->count * (uint32_t)orr_popc(mask);
-                bool race = x->race && (p->nwarps > 1 || (x->race_blocks && !w->tb->alone));
-                run_plain(w, x->first, race ? x->race : x->end, mask);
-                if (race && !w->tb->faulted) { // others come in between
-                    w->paused = true;
-                    w->paused_from = from;
-                    return RUN_RACES;
-                }
-            } else {
-                w->paused = false;
-                run_plain(w, x->race, x->end, mask);
+                w->began = w->time;
+            } else if (at->stop) {
+                orr_pace_go(w, at);
+            }
+            const uop *stop = next_stop(w, x, at);
+            run_plain(w, at ? at : x->first, stop, mask);
+            w->paused = NULL;
+            if (stop < x->end && !w->tb->faulted) { // others come in between
+                w->paused = stop;
+                w->paused_from = from;
+                if (stop->stop) orr_pace_stop(w, stop);
+                return RUN_RACES;
             }
             if (x->ordered && w->trace && w->worker->versions && !w->tb->faulted)
                 orr_versions_note(w->worker->versions, w->trace, p, block, from);
             run_last(w, f, x);
             if (w->tb->faulted) return RUN_FAULT;
+            if (p->pace) orr_pace_leave(w, block, f->state != FRAG_READY || f->pc != (uint32_t)x->next);
             if (w->insts > limit && limit < most) {
                 limit = look_again(w, most);
                 const worker *k = w->worker;
@@ -695,7 +710,10 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;
     w->turn = w->rotations = w->yielded = w->spun = 0;
-    w->spinning = w->found = w->paused = w->switches = false;
+    w->spinning = w->found = w->switches = w->stuck = false;
+    w->paused = NULL;
+    w->time = 0;
+    w->stop = 0;
     w->slice = w->budget = FIRST_SLICE;
     w->insts = w->thread_insts = w->ticks = 0;
     w->njoins = w->nframes = 0;

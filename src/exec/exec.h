@@ -1,6 +1,7 @@
 // The executor: runs a kernel on the CPU, a warp at a time, 32 lanes as vectors.
 //
-// It knows nothing of time. It delivers what a launch does to memory and, when asked, the streams.
+// It knows nothing of time but what it is told of it (orr_pace). It delivers what a launch does to memory
+// and, when asked, the streams.
 #ifndef ORR_EXEC_H
 #define ORR_EXEC_H
 
@@ -40,6 +41,29 @@ void orr_image_free(orr_mem *m, orr_image *image); // frees its allocations too
 // The variable's address and size, false when there is none of that name.
 bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, uint64_t *bytes);
 
+// ---- how fast -------------------------------------------------------------------------------
+// Threads that race through atomics come between each other as the times have it at which they are there. The
+// executor knows no times; who knows a GPU may say what things take there, roughly, and warps whose swaps
+// race are then executed in that order, and so are thread blocks (pace.c). Without it all go round at the
+// same pace.
+typedef struct orr_pace {
+    const uint32_t *issue; // [instruction of the kernel] cycles from the begin of its block of code
+    const uint32_t *leave; // [block of code] cycles until the next one begins, where none is jumped over
+    uint32_t jump;         // cycles more to a block that is not the next, or to other lanes
+    uint32_t meet;         // cycles from the last one that comes to a barrier to all that go on
+    // Shared memory
+    const uint8_t *port;  // [instruction] cycles that it is busy with it
+    const uint8_t *crowd; // [instruction] cycles more for each further lane on its fullest word
+    uint32_t alone;       // for its own warp an access takes so many times that
+    // L2
+    uint32_t lane; // 64ths of a cycle for a quarter of an operation: each lane of a word has 5, of a line 1
+    uint32_t resident; // thread blocks that run at the same time; 0: all
+    uint32_t gpcs;     // groups of SMs that it serves in turn; 0: who comes first
+    uint32_t (*gpc)(const void *self, uint64_t block);                // the one of a thread block
+    uint32_t (*far)(const void *self, uint64_t block, uint64_t addr); // cycles more of its atomic there
+    const void *self;
+} orr_pace;
+
 // ---- a launch -------------------------------------------------------------------------------
 typedef struct orr_elsewhere orr_elsewhere;
 typedef struct orr_launch {
@@ -57,7 +81,8 @@ typedef struct orr_launch {
     const orr_elsewhere *elsewhere; // who executes it instead of us; NULL: nobody
     uint64_t
         workspace; // of a cooperative launch: 8 bytes whose upper 4 are the grid's barrier; 0: it is none
-    int *fault;    // when the kernel fails, its ORR_FAULT_* is left here; NULL: nobody asks
+    const orr_pace *pace; // how long things take; NULL: nobody knows
+    int *fault;           // when the kernel fails, its ORR_FAULT_* is left here; NULL: nobody asks
 } orr_launch;
 
 // What kind of failure of a kernel e->text tells of.

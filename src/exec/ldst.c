@@ -157,6 +157,7 @@ bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint
                       uint8_t *host[ORR_WARP]) {
     if (!resolve(w, u, addr, space, bytes, host)) return false;
     if (w->trace && u->traced) orr_trace_put_access(w->trace, w->exec, addr);
+    if (w->stop) orr_pace_access(w, addr);
     return true;
 }
 

@@ -93,10 +93,12 @@ typedef struct turns {
     worker k;
     uint64_t next, total, done_upto; // next to start; in all; next to hand out
     uint32_t resident, unfinished;
-    uint32_t racers;      // of those that race (spin.c), unfinished at once
-    tblock *first, *last; // started, not handed out: running or finished, in grid order
-    tblock *now;          // whose turn it is
-    const uint64_t *only; // [total] the blocks to run; NULL: all
+    uint32_t racers;         // of those that race (spin.c), unfinished at once
+    tblock *first, *last;    // started, not handed out: running or finished, in grid order
+    tblock *now;             // whose turn it is
+    ORR_VEC(tblock *) early; // those that run in order of time (pace.c), a heap
+    uint64_t time;           // of the last one
+    const uint64_t *only;    // [total] the blocks to run; NULL: all
 } turns;
 
 // How many blocks may be unfinished at once: what a large GPU holds, less where that would take more than
@@ -154,6 +156,53 @@ static tblock *turn_after(turns *t, const tblock *tb, uint32_t most) {
     return to;
 }
 
+// ---- blocks in order of time
+static bool sooner(const tblock *a, const tblock *b) {
+    return a->time != b->time ? a->time < b->time : a->index < b->index;
+}
+
+static void put_early(turns *t, tblock *tb) {
+    tb->time = orr_pace_time(tb);
+    (void)ORR_PUSH(&t->early);
+    size_t i = t->early.n - 1;
+    tblock **at = t->early.at;
+    for (; i && sooner(tb, at[(i - 1) / 2]); i = (i - 1) / 2) at[i] = at[(i - 1) / 2];
+    at[i] = tb;
+}
+
+static tblock *take_early(turns *t) {
+    tblock **at = t->early.at, *first = at[0], *last = at[--t->early.n];
+    size_t n = t->early.n, i = 0;
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && sooner(at[child + 1], at[child])) child++;
+        if (!sooner(at[child], last)) break;
+        at[i] = at[child];
+    }
+    if (n) at[i] = last;
+    return first;
+}
+
+// As many as a GPU runs at the same time; one that comes later begins when another has ended.
+static int turns_in_time(turns *t) {
+    const program *p = t->k.prog;
+    uint32_t most = p->pace->resident && p->pace->resident < t->resident ? p->pace->resident : t->resident;
+    while (t->next < t->total && t->unfinished < most) {
+        tblock *tb = turns_start(t);
+        for (uint32_t n = 0; n < p->nwarps; n++) tb->warps[n].time = t->time;
+        put_early(t, tb);
+    }
+    if (!t->early.n) return 0;
+    tblock *tb = take_early(t);
+    t->time = tb->time > t->time && tb->time != UINT64_MAX ? tb->time : t->time;
+    int r = orr_block_run(tb);
+    if (r == RUN_FAULT) return -1;
+    if (r == RUN_DONE)
+        t->unfinished--;
+    else
+        put_early(t, tb);
+    return 1;
+}
+
 // Runs until the lowest block not yet handed out is finished: 1 and *out, 0 at the end, -1 fault.
 // The caller gives *out back with turns_give.
 static int turns_next(turns *t, tblock **out) {
@@ -161,6 +210,11 @@ static int turns_next(turns *t, tblock **out) {
         if (t->first && !t->first->running) {
             *out = t->first;
             return 1;
+        }
+        if (t->k.prog->pace_blocks) {
+            int r = turns_in_time(t);
+            if (r <= 0) return r;
+            continue;
         }
         tblock *tb = t->now && t->now->running ? t->now : turn_after(t, t->now, t->resident);
         if (!tb) return 0; // all were started and finished
@@ -184,6 +238,7 @@ static void turns_give(turns *t, tblock *tb) { // tb is the first
 
 static void turns_free(turns *t) {
     while (t->first) turns_give(t, t->first);
+    free(t->early.at);
     orr_worker_free(&t->k);
 }
 

@@ -11,7 +11,8 @@
 // One that expects what it found last races with others: on a GPU all of them have a try on its way, and of
 // those that expect the same value one succeeds. So a warp gives way in front of each such compare and swap
 // (core.c), and when all warps of a thread block have come to one, so does the block, if its word is not in
-// shared memory. The same goes for a reduction that is only done when a look at the same place says so.
+// shared memory; where it is known what things take on a GPU they go on in order of time (pace.c). The same
+// goes for a reduction that is only done when a look at the same place says so.
 //
 // Who draws its work from a counter, in a loop, shares it with others: on a GPU the next piece goes to
 // whoever is done first. Here that is taken to be the warp that has executed the fewest instructions; the
@@ -249,6 +250,15 @@ static uint32_t draw_of(const orr_kernel *k, uint32_t b) {
     return i;
 }
 
+// A compare and swap of shared memory in a loop, be it to take a lock or to change what is there.
+static bool swaps_shared(const orr_kernel *k, uint32_t b) {
+    uint32_t loop[MAX_LOOP], i = k->blocks[b].first, end = i + k->blocks[b].count;
+    while (i < end && (k->insts[i].op != ORR_OP_ATOM || k->insts[i].sub != ORR_ATOM_CAS ||
+                       k->insts[i].space != ORR_SPACE_SHARED))
+        i++;
+    return i < end && loop_of(k, b, ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET, loop);
+}
+
 // ---- looks in front of a reduction ----------------------------------------------------------------
 // if (x < *p) atomicMin(p, x): on a GPU many threads look before the first of them has changed *p.
 static bool same_place(const orr_kernel *k, uint32_t i, uint32_t j) {
@@ -344,6 +354,7 @@ void orr_spins(program *p, const uint32_t *uop_of) {
         if (race == UINT32_MAX) race = reduces(k, b);
         if (race == UINT32_MAX) p->blocks[b].draws = (race = draw_of(k, b)) != UINT32_MAX;
         p->blocks[b].race = race == UINT32_MAX ? NULL : uop_of ? p->uops + uop_of[race] : p->uops + race;
+        p->blocks[b].race_inst = race;
         p->blocks[b].race_blocks = race != UINT32_MAX && k->insts[race].space != ORR_SPACE_SHARED;
     }
     for (uint32_t b = 0; b < k->nblocks; b++)
@@ -352,4 +363,13 @@ void orr_spins(program *p, const uint32_t *uop_of) {
         xblock *x = &p->blocks[b];
         x->finds = x->circles || (has_look(k, b) && leads_into(p, b));
     }
+    bool shared = false, draws = false;
+    for (uint32_t b = 0; b < k->nblocks; b++) {
+        shared |= swaps_shared(k, b);
+        draws |= p->blocks[b].draws;
+    }
+    if (!p->launch->pace || draws) return; // those are in order of instructions
+    if (shared) orr_pace_shared(p, uop_of);
+    for (uint32_t b = 0; b < k->nblocks; b++)
+        if (p->blocks[b].race_blocks) orr_pace_global(p, b);
 }

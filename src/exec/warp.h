@@ -46,6 +46,7 @@ struct uop {
     const orr_inst *inst;
     uint32_t imm;  // copy of inst->imm
     int32_t guard; // byte offset of the guard in the P bank, or -1
+    uint32_t stop; // a paced kernel's access of shared memory (pace.c): its instruction's number + 1; else 0
     uint32_t mem;  // number of this memory instruction in the program: index of worker.range
     uint8_t guard_neg;
     uint8_t traced; // a stream carries its addresses
@@ -115,8 +116,11 @@ struct warp {
     uint32_t rotations;
     bool spinning;                // it gave way because all it does is look
     bool found;                   // it gave way because it has found what it looked for
-    bool paused;                  // in front of a compare and swap that others may come before (spin.c)
+    const uop *paused;            // in front of what others may come before (spin.c, pace.c); NULL: it is not
     size_t paused_from;           // where the events of the block it is in begin in the trace
+    uint64_t time, began;         // pace.c: cycles, where it is and when its block of code began
+    uint32_t stop;                //   the number of the instruction that it stopped in front of, + 1; 0: none
+    bool stuck;                   //   it waits at a barrier
     uint32_t spun;                // times it gave way because all it does is look
     uint64_t insts, thread_insts; // executed
     uint64_t ticks;               // clock reads

@@ -6,6 +6,7 @@
 
 #include "model/cycle/raw.h"
 #include "model/cycle/engine.h"
+#include "model/cycle/pace.h"
 
 typedef struct state {
     cycle *machine;
@@ -104,8 +105,23 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     if (w->progress)
         orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
     double start = orr_seconds();
-    orr_source *source = orr_work_open(w, NULL, e);
-    if (!source) return false;
+    orr_work paced = *w;
+    orr_launch launch;
+    cyc_pace *pace =
+        w->launch && !w->launch->kernel->grows
+            ? cyc_pace_new(c, c->program, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2],
+                           occ.blocks)
+            : NULL;
+    if (pace && c->program->kernel == w->launch->kernel) {
+        launch = *w->launch;
+        launch.pace = &pace->pace;
+        paced.launch = &launch;
+    }
+    orr_source *source = orr_work_open(&paced, NULL, e);
+    if (!source) {
+        cyc_pace_free(pace);
+        return false;
+    }
     run x = {.sampler = w->sampler,
              .pieces = w->pieces,
              .blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]};
@@ -114,6 +130,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     size_t units = w->pieces ? w->pieces->unit.n : 0;
     bool ok = cyc_run(c, source, &occ, w->threads, w->progress, &x, e);
     if (w->launch) source->close(source);
+    cyc_pace_free(pace);
     r->host.model_seconds += orr_seconds() - start;
     if (ok) {
         for (; w->pieces && units < w->pieces->unit.n; units++)

@@ -1,0 +1,157 @@
+// Warps and thread blocks in order of time: kernels that swap words in a loop, to take a lock in shared memory
+// or to change what is there (ATOMS.CAS, ATOMS.CAST of the compiler's own loops, atomicCAS of global memory),
+// or that reduce what a look decides on (spin.c).
+//
+// Which of them succeeds, and how often the others try in vain, depends on when each is there. With several
+// warps that go round at the same pace one succeeds in each round; with many, which shared memory serves one
+// after the other, some read when others have just swapped, and several do; and who is nearer to the word
+// tries more often. So each warp has a time, which moves on by what the GPU at hand takes from one
+// instruction to the next (orr_pace), the warp that is first is executed next, of all thread blocks, and it
+// stops in front of every such access. Shared memory serves one at a time, each for as long as its lanes on
+// one word take, and so does L2 each line: who finds it busy is that much later.
+//
+// Times are rough: they do not know of the scheduler, of units that are busy, nor of caches. What a stream
+// takes is for a model to say; here they only decide who comes before whom.
+#include "exec/block.h"
+
+void orr_pace_shared(program *p, const uint32_t *uop_of) {
+    const orr_kernel *k = p->kernel;
+    p->pace = p->launch->pace;
+    for (uint32_t b = 0; b < k->nblocks; b++)
+        for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
+            if (k->insts[i].space != ORR_SPACE_SHARED || !(orr_ops[k->insts[i].op].flags & ORR_F_MEMORY))
+                continue;
+            p->uops[uop_of ? uop_of[i] : i].stop = i + 1;
+            p->blocks[b].stops = true;
+        }
+}
+
+void orr_pace_global(program *p, uint32_t block) {
+    xblock *x = &p->blocks[block];
+    p->pace = p->launch->pace;
+    const uint32_t *g = p->launch->grid;
+    p->pace_blocks = (uint64_t)g[0] * g[1] * g[2] > 1 && p->kernel->atomics;
+    x->stops = true;
+    p->uops[x->race - p->uops].stop = x->race_inst + 1;
+}
+
+static bool global(const warp *w, uint32_t inst) {
+    return w->tb->prog->kernel->insts[inst].space != ORR_SPACE_SHARED;
+}
+
+uint64_t orr_pace_time(const tblock *tb) {
+    uint64_t first = UINT64_MAX;
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++)
+        if (tb->warps[n].live && !tb->warps[n].stuck && tb->warps[n].time < first) first = tb->warps[n].time;
+    return first;
+}
+
+warp *orr_pace_next(tblock *tb) {
+    warp *best = NULL;
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
+        warp *w = &tb->warps[n];
+        if (w->live && !w->stuck && (!best || w->time < best->time)) best = w;
+    }
+    return best;
+}
+
+void orr_pace_stop(warp *w, const uop *u) { w->time = w->began + w->tb->prog->pace->issue[u->stop - 1]; }
+
+static void later(warp *w, uint64_t cycles) {
+    w->began += cycles;
+    w->time += cycles;
+}
+
+void orr_pace_go(warp *w, const uop *u) {
+    w->stop = u->stop;
+    if (global(w, u->stop - 1)) return;
+    tblock *tb = w->tb;
+    if (tb->port > w->time) later(w, tb->port - w->time);
+    tb->port = w->time + tb->prog->pace->port[u->stop - 1];
+}
+
+// L2 works on a line's lanes one after the other. A warp has its result when all that was there before it has
+// been done, and with GPCs in turn when its own GPC's has been, if that is sooner: each has its share (H200:
+// 32 warps of 32 lanes on one word, 3 or 4 of each GPC and 8 of one, try 385,000 to 410,000 times until all
+// lanes have swapped; 394,000 to 405,000 so, and 477,000 to 485,000 if who comes first is first).
+#define LINES    4096 // that are told apart
+#define TICKS    64   // of a cycle
+#define MAX_GPCS 16
+typedef struct pace_line {
+    uint64_t line, free;    // in parts of a cycle: all that has come so far will have been done
+    uint64_t gpc[MAX_GPCS]; // and a GPC's
+} pace_line;
+
+// The most lanes of `left` that meet in a word.
+static uint32_t crowd_of(const uint64_t addr[ORR_WARP], uint32_t left) {
+    uint32_t most = 1;
+    while (left) {
+        uint32_t same = 0;
+        uint64_t word = addr[orr_ffs(left)] / 4;
+        for (uint32_t m = left; m; m &= m - 1)
+            if (addr[orr_ffs(m)] / 4 == word) same |= m & -m;
+        left &= ~same;
+        if ((uint32_t)orr_popc(same) > most) most = (uint32_t)orr_popc(same);
+    }
+    return most;
+}
+
+static uint64_t serve(pace_line *l, const orr_pace *p, const warp *w, uint64_t work) {
+    uint64_t now = w->time * TICKS;
+    l->free = (l->free > now ? l->free : now) + work;
+    if (!p->gpcs) return l->free;
+    uint64_t *own = &l->gpc[p->gpc(p->self, w->tb->index) % MAX_GPCS];
+    *own = (*own > now ? *own : now) + work * p->gpcs;
+    if (*own > l->free) *own = l->free;
+    return *own;
+}
+
+static void at_l2(warp *w, const uint64_t addr[ORR_WARP]) {
+    const orr_pace *p = w->tb->prog->pace;
+    worker *k = w->worker;
+    if (!k->lines) k->lines = orr_calloc(LINES, sizeof *k->lines);
+    uint64_t last = w->time * TICKS, far = 0;
+    for (uint32_t left = w->exec; left;) {
+        uint64_t a = addr[orr_ffs(left)], line = a / 128 + 1,
+                 more = p->far ? p->far(p->self, w->tb->index, a) : 0;
+        uint32_t same = 0;
+        for (uint32_t m = left; m; m &= m - 1)
+            if (addr[orr_ffs(m)] / 128 + 1 == line) same |= m & -m;
+        left &= ~same;
+        uint32_t n = (uint32_t)orr_popc(same), each = 5 * crowd_of(addr, same); // quarters of an operation
+        pace_line *l = &k->lines[(line ^ line / LINES) % LINES];
+        if (l->line != line) *l = (pace_line){.line = line};
+        uint64_t done = serve(l, p, w, (each > n ? each : n) * (uint64_t)p->lane);
+        if (done > last) last = done;
+        if (more > far) far = more;
+    }
+    later(w, last / TICKS - w->time + far);
+}
+
+void orr_pace_access(warp *w, const uint64_t addr[ORR_WARP]) {
+    uint32_t inst = w->stop - 1;
+    const orr_pace *p = w->tb->prog->pace;
+    w->stop = 0;
+    if (global(w, inst)) {
+        at_l2(w, addr);
+    } else if (p->crowd[inst]) {
+        uint32_t more = (crowd_of(addr, w->exec) - 1) * p->crowd[inst];
+        w->tb->port += more;
+        later(w, (uint64_t)more * p->alone);
+    }
+}
+
+void orr_pace_leave(warp *w, uint32_t block, bool jumps) {
+    const orr_pace *p = w->tb->prog->pace;
+    w->time = w->began + p->leave[block] + (jumps ? p->jump : 0);
+}
+
+void orr_pace_meet(tblock *tb, const barrier *b) {
+    uint64_t last = 0;
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++)
+        if (b->arrived[n] && tb->warps[n].time > last) last = tb->warps[n].time;
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
+        if (b->arrived[n]) tb->warps[n].time = last + tb->prog->pace->meet;
+        tb->warps[n].stuck = false;
+    }
+}
