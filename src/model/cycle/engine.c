@@ -760,10 +760,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         free(x.replies[p].at);
         free(x.in[p].at);
     }
-    for (uint32_t g = 0; x.gpc && g < c->ngpcs; g++) {
-        free(x.gpc[g].answers.at);
-        free(x.gpc[g].scratch.at);
-    }
+    for (uint32_t g = 0; x.gpc && g < c->ngpcs; g++) cyc_timed_free(&x.gpc[g].answers);
     free(x.gpc);
     for (uint32_t g = 0; x.stores && g < c->ngpcs; g++) cyc_port_stores_free(&x.stores[g]);
     free(x.stores);

@@ -58,13 +58,16 @@ void cyc_port_walk(cycle *c) {
     free(all.at);
 }
 
-// Whether it is a store of part of a sector of which only so many can be on their way (xbar.parts); these do
-// not wait here for a slice that is behind.
-bool cyc_port_counts(const sm *s, uint8_t sectors, const uint64_t bytes[2]) {
-    if (!s->c->gpu->xbar_parts || s->c->outside) return false;
+static bool in_part(uint8_t sectors, const uint64_t bytes[2]) { // is one of the sectors not stored whole?
     for (int k = 0; k < 4; k++)
         if (sectors >> k & 1 && (uint32_t)(bytes[k / 2] >> k % 2 * 32) != UINT32_MAX) return true;
     return false;
+}
+
+// Whether it is a store of part of a sector of which only so many can be on their way (xbar.parts); these do
+// not wait here for a slice that is behind.
+bool cyc_port_counts(const sm *s, uint8_t sectors, const uint64_t bytes[2]) {
+    return s->c->gpu->xbar_parts && !s->c->outside && in_part(sectors, bytes);
 }
 
 // Stores that wait at the port are joined by those that follow to the same line (xbar.join).
@@ -237,21 +240,29 @@ void cyc_port_answer(cycle *c, uint32_t partition, const orr_reply *r) {
     cyc_sm_arrive(&c->sms[r->sm], r->time + way, r->token, r->sectors);
 }
 
+void cyc_timed_free(timed_list *t) {
+    free(t->all.at);
+    free(t->scratch.at);
+}
+
+static const orr_timed *sorted(timed_list *t) {
+    if (t->scratch.cap < t->all.n) {
+        t->scratch.cap = t->all.cap;
+        t->scratch.at = orr_realloc(t->scratch.at, t->scratch.cap * sizeof *t->scratch.at);
+    }
+    return orr_sort_timed(t->all.at, t->scratch.at, t->all.n);
+}
+
 // The SMs of a GPC share a port from the network (xbar.gpc_reply): what comes to them passes it in the order
 // of its time. Loads that met on their way to L2 have one answer, which is dealt out behind the port.
 void cyc_port_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *replies, uint32_t partitions) {
-    port->answers.n = 0;
+    port->answers.all.n = 0;
     for (uint32_t p = 0; p < partitions; p++)
         for (size_t i = 0; i < replies[p].n; i++)
             if (orr_gpc_of_sm(replies[p].at[i].sm, c->gpcs) == gpc)
-                *ORR_PUSH(&port->answers) = (orr_timed){replies[p].at[i].time, (uint32_t)i, p};
-    size_t n = port->answers.n;
-    if (port->scratch.cap < n) {
-        port->scratch.cap = port->answers.cap;
-        port->scratch.at = orr_realloc(port->scratch.at, port->scratch.cap * sizeof *port->scratch.at);
-    }
-    const orr_timed *at = orr_sort_timed(port->answers.at, port->scratch.at, n);
-    for (size_t i = 0; i < n; i++) {
+                *ORR_PUSH(&port->answers.all) = (orr_timed){replies[p].at[i].time, (uint32_t)i, p};
+    const orr_timed *at = sorted(&port->answers);
+    for (size_t i = 0; i < port->answers.all.n; i++) {
         orr_reply r = replies[at[i].slice].at[at[i].index];
         if (r.sectors) {
             if (r.time < port->free) r.time = port->free;
@@ -262,31 +273,23 @@ void cyc_port_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *rep
 }
 
 static uint64_t store_ticks(const cycle *c, const orr_request *r) {
-    bool part = false;
-    for (int k = 0; k < 4; k++)
-        part |= r->sectors >> k & 1 && (uint32_t)(r->bytes[k / 2] >> k % 2 * 32) != UINT32_MAX;
-    return c->gpc_store[part][orr_popc(r->sectors)];
+    return c->gpc_store[in_part(r->sectors, r->bytes)][orr_popc(r->sectors)];
 }
 
 // The SMs of a GPC share a port to the network, too, for what they store (xbar.gpc_stores): stores pass it
 // one after the other, those of the clusters of its TPCs in turn. What does not pass before `until` waits.
 void cyc_port_stores(cycle *c, uint32_t gpc, gpc_stores *port, uint64_t until, requests *to) {
     uint32_t clusters = (uint32_t)c->gpu->xbar_clusters;
-    port->keys.n = 0;
+    port->keys.all.n = 0;
     for (uint32_t n = 0; n < c->nsms; n++) {
         const sm *s = &c->sms[n];
         if (s->cluster / MAX_CLUSTERS != gpc) continue;
         for (size_t i = 0; i < s->out.n; i++)
             if (cyc_port_passes(c, &s->out.at[i], until))
-                *ORR_PUSH(&port->keys) = (orr_timed){s->out.at[i].time, (uint32_t)i, n};
+                *ORR_PUSH(&port->keys.all) = (orr_timed){s->out.at[i].time, (uint32_t)i, n};
     }
-    size_t all = port->keys.n;
-    if (port->scratch.cap < all) {
-        port->scratch.cap = port->keys.cap;
-        port->scratch.at = orr_realloc(port->scratch.at, port->scratch.cap * sizeof *port->scratch.at);
-    }
-    const orr_timed *key = orr_sort_timed(port->keys.at, port->scratch.at, all);
-    for (size_t i = 0; i < all; i++) {
+    const orr_timed *key = sorted(&port->keys);
+    for (size_t i = 0; i < port->keys.all.n; i++) {
         const sm *s = &c->sms[key[i].slice];
         const orr_request *r = &s->out.at[key[i].index];
         uint32_t k = s->cluster % MAX_CLUSTERS;
@@ -334,6 +337,5 @@ uint64_t cyc_port_stores_next(const gpc_stores *port) {
 
 void cyc_port_stores_free(gpc_stores *port) {
     for (uint32_t k = 0; k < MAX_CLUSTERS; k++) free(port->of[k].at.at);
-    free(port->keys.at);
-    free(port->scratch.at);
+    cyc_timed_free(&port->keys);
 }

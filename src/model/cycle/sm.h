@@ -504,10 +504,14 @@ static inline bool cyc_port_passes(const cycle *c, const orr_request *r, uint64_
 void cyc_port_close(sm *s);   // a fence: stores that wait to be joined leave
 void cyc_port_walk(cycle *c); // between two windows: translations that SMs have asked for first
 void cyc_port_handed_over(sm *s, uint64_t until);
+typedef struct timed_list { // what is put in the order of its time
+    ORR_VEC(orr_timed) all;
+    ORR_VEC(orr_timed) scratch;
+} timed_list;
+void cyc_timed_free(timed_list *t);
 typedef struct gpc_port { // from the network
     uint64_t free;        // ticks
-    ORR_VEC(orr_timed) answers;
-    ORR_VEC(orr_timed) scratch;
+    timed_list answers;
 } gpc_port;
 // Stores on their way to the network, a line for each cluster of a GPC's TPCs, of which one after the other
 // gives a store (xbar.gpc_stores).
@@ -520,7 +524,7 @@ typedef struct gpc_stores {
         size_t next;
         uint64_t ticks; // of all that wait
     } of[MAX_CLUSTERS];
-    ORR_VEC(orr_timed) keys, scratch;
+    timed_list keys;
 } gpc_stores;
 typedef ORR_VEC(orr_request) requests;
 // What has waited and what its SMs have sent, up to `until`: to the requests of each partition.
