@@ -119,8 +119,9 @@ typedef struct tblock {
     struct tblock *next; // in a queue or the worker's free list
 } tblock;
 
-// What running a warp or a block came to.
 #define DRAW_SLACK 64 // instructions: warps so close to each other are taken to draw at one time
+
+// What running a warp or a block came to.
 enum { RUN_DONE, RUN_WAITS, RUN_YIELDS, RUN_RACES, RUN_FAULT };
 
 typedef struct versions versions;

@@ -63,17 +63,21 @@ static bool constant(const orr_kernel *k, const orr_inst *i) {
            (from->kind == ORR_K_IMM || from->kind == ORR_K_SYMBOL);
 }
 
+static bool writes_to(const orr_kernel *k, uint32_t i, const orr_operand *what) {
+    for (int d = 0; d < k->insts[i].ndst; d++) {
+        const orr_operand *o = orr_dst(k, &k->insts[i], d);
+        if (o->kind == ORR_K_REG && o->cls == what->cls && o->reg == what->reg) return true;
+    }
+    return false;
+}
+
 // Has the register another value each time the block comes to `at`? What the block writes last before counts,
 // or else what it writes behind.
 static bool changes(const orr_kernel *k, uint32_t b, uint32_t at, const orr_operand *what) {
     uint32_t first = k->blocks[b].first, count = k->blocks[b].count;
     for (uint32_t n = 1; what->kind == ORR_K_REG && n <= count; n++) { // backwards from `at`, round the loop
         uint32_t i = first + (at - first + count - n) % count;
-        for (int d = 0; d < k->insts[i].ndst; d++) {
-            const orr_operand *o = &k->operands[k->insts[i].first + (uint32_t)d];
-            if (o->kind == ORR_K_REG && o->cls == what->cls && o->reg == what->reg)
-                return !constant(k, &k->insts[i]);
-        }
+        if (writes_to(k, i, what)) return !constant(k, &k->insts[i]);
     }
     return false;
 }
@@ -132,14 +136,12 @@ static uint32_t loop_of(const orr_kernel *k, uint32_t b, uint32_t but, uint32_t 
 
 // Is the register written in the loop, with something that is not the same each time?
 static bool written_in(const orr_kernel *k, const uint32_t *loop, uint32_t n, uint8_t cls, uint32_t reg) {
-    for (uint32_t x = 0; x < n; x++)
-        for (uint32_t j = k->blocks[loop[x]].first; j < k->blocks[loop[x]].first + k->blocks[loop[x]].count;
-             j++)
-            for (int d = 0; d < k->insts[j].ndst; d++) {
-                const orr_operand *o = orr_dst(k, &k->insts[j], d);
-                if (o->kind == ORR_K_REG && o->cls == cls && o->reg == reg && !constant(k, &k->insts[j]))
-                    return true;
-            }
+    const orr_operand what = {.kind = ORR_K_REG, .cls = cls, .reg = reg};
+    for (uint32_t x = 0; x < n; x++) {
+        const orr_block *in = &k->blocks[loop[x]];
+        for (uint32_t i = in->first; i < in->first + in->count; i++)
+            if (writes_to(k, i, &what) && !constant(k, &k->insts[i])) return true;
+    }
     return false;
 }
 
@@ -209,14 +211,6 @@ static bool fixed_result(const ring *r, uint32_t b, uint32_t i, int far) {
     for (int s = 0; s < in->nsrc; s++)
         if (!fixed_at(r, b, i, orr_src(k, in, s), far)) return false;
     return true;
-}
-
-static bool writes_to(const orr_kernel *k, uint32_t i, const orr_operand *what) {
-    for (int d = 0; d < k->insts[i].ndst; d++) {
-        const orr_operand *o = orr_dst(k, &k->insts[i], d);
-        if (o->kind == ORR_K_REG && o->cls == what->cls && o->reg == what->reg) return true;
-    }
-    return false;
 }
 
 static bool fixed_at(const ring *r, uint32_t b, uint32_t at, const orr_operand *what, int far) {

@@ -91,6 +91,13 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
     return t;
 }
 
+// Only threads that race through atomics are executed in order of time (exec/pace.c).
+static bool may_race(const orr_kernel *k) {
+    for (uint32_t i = 0; i < k->ninsts && !k->grows; i++)
+        if (orr_ops[k->insts[i].op].flags & ORR_F_ATOMIC) return true;
+    return false;
+}
+
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     orr_work own;
     w = orr_work_shaped(w, &own, r);
@@ -102,17 +109,14 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     orr_occupancy_result occ = {0};
     if (!c->program || !orr_program_fits(gpu, c->program, &w->info, &occ, e)) return false;
     c->timeline = w->timeline;
-    if (w->progress)
-        orr_progress_parts(w->progress, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]);
+    uint64_t blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
+    if (w->progress) orr_progress_parts(w->progress, blocks);
     double start = orr_seconds();
     orr_work paced = *w;
     orr_launch launch;
-    cyc_pace *pace =
-        w->launch && !w->launch->kernel->grows
-            ? cyc_pace_new(c, c->program, (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2],
-                           occ.blocks)
-            : NULL;
-    if (pace && c->program->kernel == w->launch->kernel) {
+    cyc_pace *pace = NULL;
+    if (w->launch && c->program->kernel == w->launch->kernel && may_race(w->launch->kernel)) {
+        pace = cyc_pace_new(c, c->program, blocks, occ.blocks);
         launch = *w->launch;
         launch.pace = &pace->pace;
         paced.launch = &launch;
@@ -122,9 +126,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
         cyc_pace_free(pace);
         return false;
     }
-    run x = {.sampler = w->sampler,
-             .pieces = w->pieces,
-             .blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2]};
+    run x = {.sampler = w->sampler, .pieces = w->pieces, .blocks = blocks};
     if (x.sampler)
         x.sampler->begin(x.sampler, (uint64_t)occ.blocks * c->nsms, (uint64_t)gpu->launch_overhead);
     size_t units = w->pieces ? w->pieces->unit.n : 0;
