@@ -336,6 +336,89 @@ static void test_quotients(void **s) {
     done(&x);
 }
 
+// A pointer into shared memory that a loop moves on is as aligned as where it begins and each step: in steps
+// of 16 bytes four words are one load (so with ptxas), in steps of 4 they cannot be.
+static void test_moving(void **s) {
+    (void)s;
+    static const char *const body =
+        "mov.u32 %%r1, sm; mov.f32 %%f9, 0f00000000; L: ld.shared.f32 %%f1, [%%r1]; ld.shared.f32 %%f2, "
+        "[%%r1+4]; "
+        "ld.shared.f32 %%f3, [%%r1+8]; ld.shared.f32 %%f4, [%%r1+12]; fma.rn.f32 %%f9, %%f1, %%f2, %%f9; "
+        "fma.rn.f32 %%f9, %%f3, %%f4, %%f9; add.s32 %%r1, %%r1, %d; sub.s32 %%n, %%n, 1; "
+        "setp.gt.s32 %%p1, %%n, 0; @%%p1 bra L; st.global.f32 [%%b], %%f9;";
+    for (int step = 4; step <= 16; step += 12) {
+        orr_text t = {0};
+        orr_text_add(&t, body, step);
+        made x = lower_body(t.s, "h200");
+        free(t.s);
+        assert_int_equal(count(x.p, "LDS"), step == 16 ? 1 : 4);
+        assert_int_equal(count(x.p, "LDS.128"), step == 16);
+        done(&x);
+    }
+}
+
+// Atomics that one lane does for all (lower_elect.c): the machine code of the same kernels has as many
+// instructions for them, and in this order.
+static const orr_tinst *atomic_of(const orr_program *p) {
+    for (uint32_t i = 0; i < p->ninsts; i++)
+        if (p->insts[i].flags & ORR_TF_ATOMIC) return &p->insts[i];
+    fail();
+    return NULL;
+}
+
+static void test_elected(void **s) {
+    (void)s;
+    // A counter whose old value is used: who is there, how many, who is before me.
+    made x = lower_body("atom.global.add.u32 %r1, [%a], 1; st.global.u32 [%b], %r1;", "h200");
+    assert_int_equal(count(x.p, "VOTEU.ANY"), 1);
+    assert_int_equal(count(x.p, "FLO.U32"), 1);
+    assert_int_equal(count(x.p, "POPC"), 2);
+    assert_int_equal(count(x.p, "SHFL.IDX"), 1);
+    assert_true(atomic_of(x.p)->flags & ORR_TF_ELECTS);
+    assert_int_equal(orr_tinst_lanes(atomic_of(x.p), 0xf0), 0x10);
+    done(&x);
+    // Nobody uses it: no shuffle. What lanes add differs: REDUX.
+    x = lower_body("atom.global.add.u32 %r1, [%a], 1;", "h200");
+    assert_int_equal(count(x.p, "UFLO.U32"), 1);
+    assert_int_equal(count(x.p, "POPC"), 1);
+    assert_int_equal(count(x.p, "SHFL"), 0);
+    done(&x);
+    x = lower_body("mov.u32 %r1, %tid.x; atom.global.max.s32 %r2, [%a], %r1;", "h200");
+    assert_int_equal(count(x.p, "REDUX"), 1);
+    assert_int_equal(count(x.p, "POPC"), 0);
+    assert_true(atomic_of(x.p)->flags & ORR_TF_ELECTS);
+    done(&x);
+    // A scan over the lanes, if all of them are there.
+    x = lower_body("mov.u32 %r1, %tid.x; atom.global.add.u32 %r2, [%a], %r1; st.global.u32 [%b], %r2;",
+                   "h200");
+    assert_int_equal(count(x.p, "SHFL.UP"), 6);
+    assert_int_equal(orr_tinst_lanes(atomic_of(x.p), 0xf0), 0xf0);
+    assert_int_equal(orr_tinst_lanes(atomic_of(x.p), UINT32_MAX), 1);
+    done(&x);
+    // Each for itself: another word for each lane, floats, an exchange, a maximum that is returned, one
+    // thread of the block, an index that grows under a branch which lanes take apart.
+    static const char *const each[] = {
+        "mov.u32 %r1, %tid.x; mul.wide.u32 %d5, %r1, 4; add.s64 %d6, %a, %d5; atom.global.add.u32 %r2, "
+        "[%d6], 1;",
+        "atom.global.add.f32 %f1, [%a], 0f3F800000;",
+        "atom.global.exch.b32 %r1, [%a], 5; st.global.u32 [%b], %r1;",
+        "mov.u32 %r1, %tid.x; atom.global.max.s32 %r2, [%a], %r1; st.global.u32 [%b], %r2;",
+        "mov.u32 %r1, %tid.x; setp.ne.s32 %p1, %r1, 0; @%p1 bra L; atom.global.add.u32 %r2, [%a], 1; L: "
+        "bar.sync 0;",
+        "mov.u32 %r1, %tid.x; mov.u64 %d5, %a; L: atom.global.add.u32 %r2, [%d5], 1; add.s64 %d5, %d5, 4; "
+        "sub.s32 %r1, %r1, 1; setp.gt.s32 %p1, %r1, 0; @%p1 bra L; st.global.u32 [%b], %r1;",
+    };
+    for (size_t n = 0; n < sizeof each / sizeof *each; n++) {
+        x = lower_body(each[n], "h200");
+        assert_false(atomic_of(x.p)->flags & ORR_TF_ELECTS);
+        assert_int_equal(count(x.p, "VOTE") + count(x.p, "VOTEU"), 0);
+        done(&x);
+    }
+    x = lower_body("atom.global.add.u32 %r1, [%a], 1;", "v100"); // not known of it
+    assert_false(atomic_of(x.p)->flags & ORR_TF_ELECTS);
+    done(&x);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stalls),         cmocka_unit_test(test_constant_lines),
@@ -345,7 +428,8 @@ int main(void) {
         cmocka_unit_test(test_rounded),        cmocka_unit_test(test_reuse),
         cmocka_unit_test(test_room),           cmocka_unit_test(test_known_loops),
         cmocka_unit_test(test_constant_pairs), cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_quotients),
+        cmocka_unit_test(test_quotients),      cmocka_unit_test(test_elected),
+        cmocka_unit_test(test_moving),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,6 +56,7 @@ static void lower_function(lower *l) {
     l->arrives = orr_calloc(f->nblocks + 1, 1);
     l->exits = orr_calloc(f->nblocks + 1, 1);
     number_blocks(l);
+    lower_alike(l);
     lower_plan(l);
     lower_merge(l);
     lower_branches(l);
@@ -86,6 +87,7 @@ bool orr_lower_ptx(orr_program *p, orr_err *e) {
     memset(l.of, 0xff, (k->noperands + 1) * sizeof *l.of);
     memset(l.guard, 0xff, (k->ninsts + 1) * sizeof *l.guard);
     l.todo = orr_calloc(k->ninsts + 1, 1);
+    l.alike = orr_calloc(k->ninsts + 1, 1);
     l.plan_of = orr_calloc(k->ninsts + 1, sizeof *l.plan_of);
     l.pred_of = orr_calloc(k->ninsts + 1, sizeof *l.pred_of);
     l.merged_into = orr_calloc(3 * ((size_t)k->ninsts + 1), sizeof *l.merged_into);
@@ -110,6 +112,7 @@ bool orr_lower_ptx(orr_program *p, orr_err *e) {
     free(l.of);
     free(l.guard);
     free(l.todo);
+    free(l.alike);
     free(l.plan_of);
     free(l.pred_of);
     free(l.merged_into);

@@ -8,6 +8,7 @@
 //   lower_constants.c constants in registers; dead instructions
 //   lower_calls.c   arguments and results of calls
 //   lower_memory.c  loads, stores, atomics, fences, barriers, matrices: what a rule cannot say
+//   lower_elect.c   atomics that one lane does for all
 //   schedule.c      the order of a block's instructions
 //   regs.c          virtual registers to the machine's
 //   stalls.c        how long a warp waits behind each instruction
@@ -204,6 +205,7 @@ typedef struct lower {
     uint8_t *bsync;       // per block: lanes meet at its start
     uint8_t *arrives;     // per block: at its end they go to where they meet
     uint8_t *exits;       // per block: its branch leads to the end of the thread
+    uint8_t *alike;       // per instruction of the kernel: SHAPE_ALIKE_* of atomics
     // accesses that became one: the instruction that stands for them + 1; the lowest, and the next higher, +
     // 1
     uint32_t *merged_into, *merged_first, *merged_next;
@@ -294,6 +296,17 @@ void lower_write_results(lower *l, const orr_inst *call);
 // lower_memory.c
 bool lower_special(lower *l); // true: done
 void lower_gather(lower *l);  // lanes that it waits for, in front of an instruction
+
+// lower_elect.c
+typedef struct elect {                              // an atomic that one lane does for all
+    uint8_t how;                                    // 0: each lane for itself
+    uint32_t mask, leader, is_leader, operand, old; // virtual registers
+} elect;
+void lower_alike(lower *l);                                             // the function at hand: l->alike
+elect lower_elect(lower *l, const orr_inst *i);                         // what stands in front of the atomic
+void lower_elect_operands(lower *l, const elect *e, const orr_inst *i); // of the atomic, but its address
+void lower_elect_flags(const elect *e, minst *atomic);
+void lower_share(lower *l, const elect *e, const orr_inst *i); // what stands behind it
 
 // stalls.c
 static inline bool lower_counts_stalls(const lower *l) { return l->cc >= 90; } // what is known is sm_90's

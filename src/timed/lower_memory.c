@@ -349,15 +349,23 @@ static void atomic(lower *l, const orr_inst *i) {
                        : red  ? (l->cc >= 90 ? "REDG.E" : "RED.E")
                               : (l->cc >= 70 && i->space == ORR_SPACE_GLOBAL ? "ATOMG.E" : "ATOM.E");
     bool counts = i->mods & ORR_M_COUNTS;
+    elect e = lower_elect(l, i);
     lower_begin(l, counts ? "ATOMS.POPC.INC.32"
                    : loop ? suffixed(l, root, bytes >= 8 ? bytes : 4, i, false)
                           : atomic_name(l, root, i, bytes));
     address(l, 0, i->space);
-    if (!counts) read_values(l, 1, lower_nsrc(l, l->inst));
-    if (!counts) write_results(l, 0, i->ndst);
+    if (e.how)
+        lower_elect_operands(l, &e, i);
+    else if (!counts)
+        read_values(l, 1, lower_nsrc(l, l->inst));
+    if (!counts && !e.how) write_results(l, 0, i->ndst);
     minst *m = finish(l, i, bytes, 0, ORR_TF_ATOMIC | ORR_TF_BYPASS | (red ? 0 : ORR_TF_LOAD));
     if (counts) m->flags |= ORR_TF_COUNTS;
     if (shared) m->flags &= (uint16_t)~ORR_TF_BYPASS;
+    if (e.how) {
+        lower_elect_flags(&e, m);
+        lower_share(l, &e, i);
+    }
     if (loop) {
         uint32_t p = lower_temp(l, FILE_P, 1);
         lower_begin(l, "ISETP.EQ.U32.AND");

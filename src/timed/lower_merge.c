@@ -22,14 +22,44 @@ static ref written(const lower *l, uint32_t n, int s) {
     return r;
 }
 
+typedef struct zeros { // merges that are being looked at, and what is taken of them until more is known
+    const lower *l;
+    uint32_t merge[4];
+    int bits[4], n;
+} zeros;
+
+static int aligned(zeros *z, ref r, int depth);
+
+// Of a merge, a pointer that a loop moves on: what all that is merged have, taking for the merge itself what
+// was found, until that holds.
+static int merged(zeros *z, uint32_t v, int depth) {
+    const value *m = &z->l->values.at[v];
+    for (int n = 0; n < z->n; n++)
+        if (z->merge[n] == v) return z->bits[n];
+    if (z->n == 4 || depth > 8) return 0;
+    int at = z->n++, least = 4;
+    z->merge[at] = v;
+    do {
+        z->bits[at] = least;
+        for (uint32_t a = 0; a < m->nargs; a++) {
+            int x = aligned(z, (ref){.kind = ORR_K_REG, .cls = m->cls, .value = z->l->args.at[m->first + a]},
+                            depth + 1);
+            if (x < least) least = x;
+        }
+    } while (least < z->bits[at]);
+    z->n--;
+    return least;
+}
+
 // Trailing zero bits of an address, as far as they can be seen; 4 at most.
-static int aligned(const lower *l, ref r, int depth) {
+static int aligned(zeros *z, ref r, int depth) {
+    const lower *l = z->l;
     uint64_t known;
     if (lower_constant(l, r, &known, 0)) return known & 15 ? __builtin_ctzll(known & 15) : 4;
     if (r.kind == ORR_K_SYMBOL) return 4; // of constant memory: ptxas has placed it
     if (r.kind != ORR_K_REG || r.value == NONE || depth > 8) return 0;
     const value *v = &l->values.at[r.value];
-    if (v->def == NONE || v->merged) return 0;
+    if (v->def == NONE) return v->nargs ? merged(z, r.value, depth) : 0;
     const orr_inst *i = &l->k->insts[v->def];
     if (i->guard >= 0) return 0;
     ref a = lower_ref(l, v->def, 0), b = lower_ref(l, v->def, 1), c = lower_ref(l, v->def, 2);
@@ -43,41 +73,41 @@ static int aligned(const lower *l, ref r, int depth) {
     switch (op) {
     case ORR_OP_MOV: // where a variable begins
         if (v->shared) return a.imm & 15 ? __builtin_ctzll(a.imm & 15) : 4;
-        return i->nsrc == 1 && i->ndst == 1 ? aligned(l, a, depth + 1) : 0;
+        return i->nsrc == 1 && i->ndst == 1 ? aligned(z, a, depth + 1) : 0;
     case ORR_OP_CVT:
-    case ORR_OP_CVTA: return i->nsrc == 1 ? aligned(l, a, depth + 1) : 0;
-    case ORR_OP_SHL: x = b.kind == ORR_K_IMM && b.imm < 32 ? aligned(l, a, depth + 1) + (int)b.imm : 0; break;
+    case ORR_OP_CVTA: return i->nsrc == 1 ? aligned(z, a, depth + 1) : 0;
+    case ORR_OP_SHL: x = b.kind == ORR_K_IMM && b.imm < 32 ? aligned(z, a, depth + 1) + (int)b.imm : 0; break;
     case FUSED_LEA:
-        x = aligned(l, a, depth + 1) + (int)lower_shift(l, v->def);
-        y = aligned(l, b, depth + 1);
+        x = aligned(z, a, depth + 1) + (int)lower_shift(l, v->def);
+        y = aligned(z, b, depth + 1);
         x = x < y ? x : y;
         break;
     case ORR_OP_ADD:
     case ORR_OP_SUB:
     case FUSED_IADD3:
-        x = aligned(l, a, depth + 1);
-        y = aligned(l, b, depth + 1);
+        x = aligned(z, a, depth + 1);
+        y = aligned(z, b, depth + 1);
         x = x < y ? x : y;
-        y = lower_nsrc(l, v->def) > 2 ? aligned(l, c, depth + 1) : 4;
+        y = lower_nsrc(l, v->def) > 2 ? aligned(z, c, depth + 1) : 4;
         x = x < y ? x : y;
         break;
-    case ORR_OP_MUL: x = aligned(l, a, depth + 1) + aligned(l, b, depth + 1); break;
+    case ORR_OP_MUL: x = aligned(z, a, depth + 1) + aligned(z, b, depth + 1); break;
     case ORR_OP_MAD:
     case FUSED_MULADD:
     case FUSED_WIDEADD:
-        x = aligned(l, a, depth + 1) + aligned(l, b, depth + 1);
-        y = aligned(l, c, depth + 1);
+        x = aligned(z, a, depth + 1) + aligned(z, b, depth + 1);
+        y = aligned(z, c, depth + 1);
         x = x < y ? x : y;
         break;
     case ORR_OP_AND:
-        x = aligned(l, a, depth + 1);
-        y = aligned(l, b, depth + 1);
+        x = aligned(z, a, depth + 1);
+        y = aligned(z, b, depth + 1);
         x = x > y ? x : y;
         break;
     case ORR_OP_OR:
     case ORR_OP_XOR:
-        x = aligned(l, a, depth + 1);
-        y = aligned(l, b, depth + 1);
+        x = aligned(z, a, depth + 1);
+        y = aligned(z, b, depth + 1);
         x = x < y ? x : y;
         break;
     default: return 0;
@@ -123,14 +153,16 @@ static void close_set(lower *l, set *s) {
         return;
     }
     qsort(s->m, (size_t)s->n, sizeof *s->m, by_place);
-    int zeros = s->base == NONE ? 4 : aligned(l, (ref){.kind = ORR_K_REG, .cls = ORR_W, .value = s->base}, 0);
+    zeros look = {.l = l};
+    int bits =
+        s->base == NONE ? 4 : aligned(&look, (ref){.kind = ORR_K_REG, .cls = ORR_W, .value = s->base}, 0);
     for (int i = 0; i < s->n;) {
         int best = 1, bytes = s->m[i].bytes, sum = bytes;
         for (int k = 1; i + k < s->n && sum < s->most; k++) {
             if (s->m[i + k].at != s->m[i].at + sum || s->m[i + k].bytes != bytes) break;
             sum += bytes;
-            bool fits = (sum == 8 && zeros >= 3 && s->m[i].at % 8 == 0) ||
-                        (sum == 16 && zeros >= 4 && s->m[i].at % 16 == 0);
+            bool fits = (sum == 8 && bits >= 3 && s->m[i].at % 8 == 0) ||
+                        (sum == 16 && bits >= 4 && s->m[i].at % 16 == 0);
             if (fits) best = k + 1;
         }
         if (best > 1) join(l, s, i, best);

@@ -589,7 +589,7 @@ static void put_function(maker *m, uint32_t which) {
     for (int c = 0; c < ORR_CLASSES; c++)
         for (uint32_t r = m->base[c]; r < m->base[c + 1]; r++) m->map[r] = r - m->base[c];
     if (small) find_live(m);
-    shape_parts(m->k, f, m->parted);
+    shape_parts(m->k, f, m->parted, NULL);
     if (m->nblocks) m->preds[f->entry - m->first] = 2; // from outside
     for (uint32_t b = 0; b < m->nblocks; b++) {
         int ns = orr_succ_count(m->k, block_at(m, b));

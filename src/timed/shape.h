@@ -33,8 +33,10 @@ struct orr_shape {
     orr_arena arena;                 // of all but the new kernel
 };
 
-// parts.c: sets parted[b] of each block b of a function that a part of a warp may run.
-void shape_parts(const orr_kernel *k, const orr_func *f, uint8_t *parted);
+// parts.c: sets parted[b] of each block b of a function that a part of a warp may run, and alike[n] (unless
+// it is NULL) of each atomic n of it: what all lanes that execute it have in common.
+enum { SHAPE_ALIKE_PLACE = 1, SHAPE_ALIKE_OPERAND = 2 };
+void shape_parts(const orr_kernel *k, const orr_func *f, uint8_t *parted, uint8_t *alike);
 // How many accesses of machine code an instruction's one access becomes: four of a matrix of wmma in global
 // memory (16 x 16, of 16 bits or sums of 32), which are eight lines each, half of what a line has; else one.
 #define SHAPE_PARTS 4

@@ -34,6 +34,7 @@ enum { // orr_tinst.flags
     ORR_TF_NOTES = 1 << 11,    // BSSY: lanes meet at BSYNC of the same number, imm
     ORR_TF_RESTORES = 1 << 12, // BMOV to a barrier register, number imm
     ORR_TF_COUNTS = 1 << 13,   // atomic: lanes that meet in a word of shared memory are one (ATOMS.POPC.INC)
+    ORR_TF_ELECTS = 1 << 14,   // atomic from PTX: one lane does it for all of them (imm: if all 32 are there)
 };
 #define ORR_NO_ACCESS  0xffff
 #define ORR_READ_BANKS 4 // of a sub-core; further ones are taken for the first again
@@ -82,6 +83,11 @@ typedef struct orr_tinst {
 // A copy of 16 bytes to shared memory past L1: its addresses say where it lands (orr_coalesce_copy).
 static inline bool orr_tinst_lands(const orr_tinst *i) {
     return i->flags & ORR_TF_ASYNC && i->flags & ORR_TF_BYPASS && i->bytes == 16;
+}
+
+// Who takes part in an access, of the lanes that the stream has.
+static inline uint32_t orr_tinst_lanes(const orr_tinst *i, uint32_t mask) {
+    return i->flags & ORR_TF_ELECTS && (!i->imm || mask == UINT32_MAX) ? mask & (0u - mask) : mask;
 }
 
 typedef struct orr_tblock {

@@ -192,6 +192,7 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     x->lines = x->sectors = 0;
     k->cost = 1;
     k->space = ORR_SPACE_CONST; // no lane: as one that is there
+    if (!m->order) a->mask = orr_tinst_lanes(i, a->mask);
     if (!a->mask) return true;
     uint64_t at = a->addr[orr_ffs(a->mask)];
     k->space = space_of(i->space, at);

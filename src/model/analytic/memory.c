@@ -367,6 +367,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     const orr_tinst *i = &s->g->program->insts[inst];
     an_access *a = &s->g->access[inst];
     orr_access x = *from;
+    x.mask = orr_tinst_lanes(i, x.mask);
     uint8_t space = resolve(&x, i->space);
     if (i->offset)
         for (uint32_t m = x.mask; m; m &= m - 1) x.addr[orr_ffs(m)] += i->offset;

@@ -210,6 +210,8 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
     } else {
         s->head_needs = NULL;
     }
+    s->head_lanes = a->mask;
+    a->mask = orr_tinst_lanes(i, a->mask);
     if (k.local) {
         orr_coalesce_local(a, i->bytes, &s->head);
         place_local(s, warp_of(s, q->warp));

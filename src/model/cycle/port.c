@@ -11,7 +11,7 @@
 static void note_order(sm *s, orr_request *r) {
     const orr_access *a = &s->head_access;
     uint32_t k = 0;
-    for (uint32_t m = a->mask; m; m &= m - 1, k++) {
+    for (uint32_t m = s->head_lanes; m; m &= m - 1, k++) {
         uint64_t addr = a->addr[orr_ffs(m)];
         if (addr / ORR_LINE != r->line) continue;
         *ORR_PUSH(&s->needs) = (orr_need){addr / 4, s->head_needs ? s->head_needs[k] : 0, s->head_warp,

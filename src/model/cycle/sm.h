@@ -284,6 +284,7 @@ typedef struct sm {
     bool head_is_local;
     orr_access head_access;
     uint8_t head_order;         // ORDER_*
+    uint32_t head_lanes;        // that the stream has of it; one may do it for all (orr_tinst_lanes)
     uint16_t head_warp;         // whose it is
     const uint32_t *head_needs; // of its lanes, in their order; NULL: it does not wait
     uint64_t lsu_busy_from;     // when the instruction worked on last began
