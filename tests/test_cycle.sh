@@ -169,5 +169,9 @@ latency() { "$orrery" gpu show h200 | awk -v key="$1.latency" '$1 == key { print
 [ "$flushed" = "$cold" ] || wrong "l2.flush: $flushed cycles, not $cold"
 [ $((warm - perfect)) -eq $(($(latency l2) - $(latency l1))) ] || wrong "memory=perfect: $perfect cycles, with L2 $warm"
 
+# Blocks that wait for each other look as often as an H200's: 7,544 instructions (hardware/h200/workloads.csv).
+looks=$(run scan_chained h200 --size small | value warp_insts)
+[ "$looks" -ge 7469 ] && [ "$looks" -le 7619 ] || wrong "scan_chained: $looks instructions, an H200 has 7544"
+
 echo "$ran runs"
 exit $failed

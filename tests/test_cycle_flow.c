@@ -61,8 +61,27 @@ static void test_yield(void **state) {
     }
 }
 
+// A lane comes to a WARPSYNC, or ends, in cycle 0, and in the next one the others go on, or 19 and 20 cycles
+// later (core.sync_wait, core.exit_switch); EXIT takes one. Where the same lanes go on nothing changes.
+static void test_leaves_to_others(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t without, with;
+    } cases[] = {{"block lanes 1\nWARPSYNC\nblock lanes 0xfffffffe\nEXIT", 2, 2 + 19},
+                 {"block lanes 1\nWARPSYNC\nblock lanes 1\nEXIT", 2, 2},
+                 {"block lanes 1\nEXIT\nblock lanes 0xfffffffe\nEXIT", 2, 2 + 20},
+                 {"block lanes 1\nWARPSYNC.COLLECTIVE\nblock lanes 0xfffffffe\nEXIT", 2, 2 + 78}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        assert_int_equal(cycles_of(GPU(), kern_of(1, 32, cases[n].text)), cases[n].without);
+        assert_int_equal(cycles_of(GPU("core.sync_wait=19", "core.sync_collective=78", "core.exit_switch=20"),
+                                   kern_of(1, 32, cases[n].text)),
+                         cases[n].with);
+    }
+}
+
 // BSSY and BMOV at 0 and 1, BSYNC at 2, EXIT 5 and 4 cycles later: 12. With core.sync_again a BSYNC of a
-// barrier register that BMOV wrote last is executed again: a cycle, 4 and 20 more, and an instruction more.
+// barrier register that BMOV wrote last is executed again: a cycle, 4 and 20 and 13 more, and an instruction.
 // Not where BSSY wrote it last, nor where BMOV wrote another, nor where BMOV read it.
 static void test_sync_again(void **state) {
     (void)state;
@@ -87,11 +106,11 @@ static void test_sync_again(void **state) {
         }
         k->k.codes = codes;
         for (int on = 0; on < 2; on++) {
-            ran x = run_on(GPU("core.branch_jump=4", "core.branch_indirect=20",
+            ran x = run_on(GPU("core.branch_jump=4", "core.branch_indirect=20", "core.sync_restored=13",
                                on ? "core.sync_again=yes" : "core.sync_again=no"),
                            k);
             bool again = on && cases[n].again;
-            assert_int_equal(x.cycles, 12 + (again ? 1 + 4 + 20 : 0));
+            assert_int_equal(x.cycles, 12 + (again ? 1 + 4 + 20 + 13 : 0));
             assert_int_equal(x.sm->issued, again ? 5 : 4);
             assert_int_equal(x.sm->thread_insts, again ? 5 * 32 : 4 * 32);
             ran_free(&x);
@@ -253,12 +272,19 @@ static void test_fill(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indirect),   cmocka_unit_test(test_switch),
-        cmocka_unit_test(test_sync_again), cmocka_unit_test(test_reads_late),
-        cmocka_unit_test(test_yield),      cmocka_unit_test(test_drain),
-        cmocka_unit_test(test_latencies),  cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_made_of),    cmocka_unit_test(test_half),
-        cmocka_unit_test(test_result),     cmocka_unit_test(test_partly_written),
+        cmocka_unit_test(test_indirect),
+        cmocka_unit_test(test_switch),
+        cmocka_unit_test(test_sync_again),
+        cmocka_unit_test(test_reads_late),
+        cmocka_unit_test(test_leaves_to_others),
+        cmocka_unit_test(test_yield),
+        cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_latencies),
+        cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_made_of),
+        cmocka_unit_test(test_half),
+        cmocka_unit_test(test_result),
+        cmocka_unit_test(test_partly_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,7 +218,8 @@ static void poll(warp *w, const frag *f) {
         frag *g = &w->frags[n];
         if (g->state != FRAG_SYNC || g->bar != BY_WARP || g->at != at) continue;
         lanes |= g->mask;
-        g->since = w->turn;
+        g->blocked = w->turn;
+        if (!(g->mask & w->ever) == !(f->mask & w->ever)) g->since = w->turn;
     }
     orr_warp_again(w, at, lanes);
 }
@@ -249,7 +250,7 @@ static void let_go(warp *w, frag *f, uint32_t rest) {
 
 frag *orr_machine_choose(warp *w, bool yields) {
     bool merge = yields;
-    for (;; yields = false) {
+    for (bool polled = false;; yields = false) {
         frag *best = NULL, *waits = NULL;
         uint32_t since = 0;
         for (int n = 0; n < ORR_WARP; n++) {
@@ -259,15 +260,16 @@ frag *orr_machine_choose(warp *w, bool yields) {
                 (!best || f->since < best->since || (f->since == best->since && earlier == yields)))
                 best = f;
             if (f->state != FRAG_SYNC || (f->bar != BY_WARP && !(yields && left_by(w, f)))) continue;
-            uint32_t when = f->bar == BY_WARP ? f->since : f->blocked;
+            uint32_t when = f->bar == BY_WARP && merge ? f->since : f->blocked;
             if (!waits || when < since) waits = f, since = when;
         }
         if (!best) return NULL;
-        if (waits && since < best->since && waits->bar == BY_WARP) {
+        if (waits && since < best->since && waits->bar == BY_WARP && !polled) {
             poll(w, waits);
+            polled = true;
             continue;
         }
-        if (waits && since < best->since) {
+        if (waits && since < best->since && waits->bar != BY_WARP) {
             let_go(w, waits, left_by(w, waits));
             return waits;
         }
@@ -310,7 +312,7 @@ static void sync_lanes(warp *w, frag *f, const xblock *x, const uop *u, uint32_t
                 w, (frag){.mask = same, .pc = f->pc, .join = -1, .frame = f->frame, .since = f->since});
         g->mask = same;
         wait_at(g, BY_WARP, need, (uint32_t)(x - w->tb->prog->blocks));
-        g->since = ++w->turn;
+        g->since = g->blocked = ++w->turn;
     }
     if (ready) f->mask = ready;
 }
@@ -324,7 +326,7 @@ static void sync_one_mask(warp *w, frag *f, const xblock *x, const uop *u, uint3
     stay_at(w, f, x, lanes & ~f->mask);
     if (!(need & w->live & ~f->mask)) return;
     wait_at(f, BY_WARP, need, (uint32_t)(x - w->tb->prog->blocks));
-    f->since = ++w->turn;
+    f->since = f->blocked = ++w->turn;
 }
 
 // Lanes come to a BSYNC. Those that wait for the same ones wait together; lanes at different depths of a
@@ -344,6 +346,16 @@ static void wait_alike(warp *w, frag *f, const xblock *x, uint8_t bar) {
         g->blocked = w->turn;
         w->yielded &= ~(needs(w, g) | same); // who yields from now on is not waited for
     }
+}
+
+// Lanes that noted different ones, each for itself, and are all here: none waits, and they stay together
+// (H200: micro/race, turns: behind a WARPSYNC.COLLECTIVE at which lanes came one by one, 32 go on as one).
+static bool all_here(const warp *w, uint32_t lanes, uint8_t bar) {
+    const uint32_t *row =
+        (const uint32_t *)(const void *)(w->bank[BANK_W] + w->tb->prog->barriers + bar * reg_bytes(ORR_W));
+    uint32_t need = 0;
+    for (uint32_t m = lanes; m; m &= m - 1) need |= row[orr_ffs(m)];
+    return !(need & w->live & ~lanes) && like_first(row, lanes) != lanes;
 }
 
 void orr_machine_last(warp *w, frag *f, const xblock *x) {
@@ -382,6 +394,7 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
         return;
     case ORR_SASS_BSYNC:
         others_go_on(w, f, lanes);
+        if (all_here(w, lanes, (uint8_t)u->imm)) return;
         wait_alike(w, f, x, (uint8_t)u->imm);
         if (f->mask != lanes || needs(w, f) & ~lanes)
             meet(w);
@@ -403,6 +416,7 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
     case ORR_SASS_YIELD:
     case ORR_SASS_NANOSLEEP:
         w->yielded |= lanes;
+        w->ever |= lanes;
         f->since = ++w->turn;
         meet(w);
         w->switches = anyone_else(w, f);

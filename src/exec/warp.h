@@ -109,6 +109,7 @@ struct warp {
     uint64_t clock, work; // with what it waited for at barriers, without
     frag frags[ORR_WARP];
     const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
+    uint32_t ever;                // machine code: lanes that have said YIELD before
     uint32_t yielded;             // machine code: lanes that have said YIELD since they last met others
     bool switches;                // it has just yielded: other lanes go on
     uint32_t turn;

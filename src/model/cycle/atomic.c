@@ -41,6 +41,11 @@ static uint32_t packet_of(const sm *s, uint8_t sectors, uint32_t bytes) {
     return g->l2_atomic_words && bytes <= 16 && (uint32_t)g->xbar_ask < all ? (uint32_t)g->xbar_ask : all;
 }
 
+// A compare and swap of 128 bits has 32 bytes of operands (l2.swap_wide).
+static bool wide_swap(const sm *s, const work *k) {
+    return s->c->gpu->l2_swap_wide > 0 && k->i->bytes == 16 && cyc_swap_of(s, k->inst, k->i) != SWAP_NOT;
+}
+
 static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors, uint32_t bytes,
                            uint32_t quarters, bool slow, bool more, uint64_t when) {
     bool answered = k->i->flags & ORR_TF_LOAD;
@@ -56,7 +61,9 @@ static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors,
         r.token = told_token(w);
         w->reducing++;
     }
-    cyc_port_send(s, r, when, packet_of(s, sectors, bytes));
+    bool wide = wide_swap(s, k);
+    if (wide) when += (uint64_t)s->c->gpu->l2_swap_wide;
+    cyc_port_send(s, r, when, packet_of(s, sectors, bytes) << wide);
     if (!answered) return;
     bool far =
         s->c->far_ticks && orr_memsys_side_of(s->c->mem, line) != (int)orr_half_of_sm(s->id, s->c->gpcs);

@@ -32,7 +32,9 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->reducing = 0;
     w->come_first = NOBODY;
     w->restored = 0;
-    w->yielded = false;
+    w->yielded = w->replays = false;
+    w->look = 0;
+    w->looking = 0;
     w->at_l1 = 0;
     w->fetched = 0;
     w->group = 0;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "model/cycle/crew.h"
+#include "model/cycle/look.h"
 #include "model/cycle/order.h"
 #include "model/cycle/supply.h"
 
@@ -709,7 +710,12 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     uint32_t frame = c->kernel->nfuncs ? c->kernel->funcs[0].local_bytes : 0;
     for (c->frame_lines = 16; c->frame_lines * 4 < frame && c->frame_lines < MAX_FRAME; c->frame_lines *= 2)
         continue;
+    c->looks = c->perfect || out->sampler ? NULL : cyc_looks_new(c->kernel);
     c->order = c->perfect ? NULL : cyc_order_new(c->kernel, c, !out->sampler);
+    if (!c->order) {
+        cyc_looks_free(c->looks);
+        c->looks = NULL;
+    }
     fit_program(&x);
     for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ);
     if (!c->perfect) {
@@ -770,6 +776,8 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     free(x.order);
     free(x.wave);
     cyc_order_free(c->order);
+    cyc_looks_free(c->looks);
+    c->looks = NULL;
     c->order = NULL;
     cyc_crew_free(x.crew);
     return ok;

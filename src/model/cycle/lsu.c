@@ -121,6 +121,7 @@ static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uin
     }
     if (kind == ORR_L1_ATOMIC) passes += (uint32_t)c->gpu->shared_atomic * (each / c->pass_cycles);
     uint32_t lag = passes - each;
+    if (swap && i->bytes == 8) lag += (uint32_t)c->gpu->shared_swap_wide;
     if (slow) lag += b.conflicts * ((uint32_t)c->gpu->lsu_pass - 1) * (each / c->pass_cycles);
     s->flights.at[q->flight].floor = s->lsu_busy_from + s->lsu_late + lag + c->shared_latency;
     cyc_l1_land(s, q->flight, 0);
@@ -198,6 +199,11 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
     s->head_warp = (uint16_t)q->warp;
     if (s->head_order & ORDER_WAITS) {
         warp *w = warp_of(s, q->warp);
+        if (w->look && s->head_order == ORDER_WAITS) {
+            s->head_order |= ORDER_ROUND;
+            if (!w->look_noted) w->look_need = w->need;
+            w->look_noted = true;
+        }
         s->head_needs = s->blocks[w->block].buf->needs + w->need;
         w->need += (uint32_t)orr_popc(a->mask);
         if (a->mask && q->flight != NOBODY && cyc_order_over(c->order, *s->head_needs, s->id, q->warp)) {

@@ -36,6 +36,8 @@
 // All of it is done by one host thread, between windows, in a fixed order.
 #include "model/cycle/order.h"
 
+#include "model/cycle/look.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,9 +45,11 @@
 #define TAKES     (1u << 31) // of a need: the access takes a lock
 #define FAILS     (1u << 30) // the look of a loop that is not its last: the version is what the last one finds
 #define AGAIN     (1u << 29) // the look of a loop that is not its first
-#define VERSION   (AGAIN - 1)
-#define QUIET     256 // windows without anybody who went on, in which those that wait still keep slices busy
-#define PATIENCE  64  // looks of a warp that has a lock and waits for another
+#define ROUND     (1u << 28) // a look that says itself what it must have seen
+#define VERSION   (ROUND - 1)
+#define QUIET     256  // windows without anybody who went on, in which those that wait still keep slices busy
+#define STILL     4096 // windows in which nobody does anything but look: then they all find what they look for
+#define PATIENCE  64   // looks of a warp that has a lock and waits for another
 
 typedef struct place { // a word that somebody writes in order
     uint64_t word;     // + 1; 0: free
@@ -80,11 +84,15 @@ struct order {
     uint8_t *kinds; // [instruction] ORDER_*
     place *places;  // hashed, open addressing
     uint32_t cap, n;
-    uint32_t planner; // warps planned so far
-    bool whole;       // all thread blocks of the launch are simulated
+    uint32_t planner;             // warps planned so far
+    bool whole;                   // all thread blocks of the launch are simulated
+    const struct looks *looks_of; // of the kernel; NULL: none
     // who waits: a warp of an SM, with all that it waits for
     uint16_t *owned;         // [who] locks
     bool *over;              // [who] its last look found what the loop waits for; SMs read it
+    bool *failed;            // [who] a look of its last round came too early (look.c); SMs read and clear it
+    uint64_t fresh;          // blocks of code that have been entered, all SMs
+    uint32_t still;          // windows in which none was
     uint32_t *first;         // [who] held; NOBODY: none
     bool *asked;             // [who] it is in `again`
     ORR_VEC(uint32_t) again; // who has to be looked at
@@ -123,6 +131,7 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
     order *o = orr_calloc(1, sizeof *o);
     o->k = k;
     o->whole = whole;
+    o->looks_of = c->looks;
     o->kinds = orr_calloc(k->ninsts, 1);
     for (uint32_t b = 0; b < k->nblocks; b++)
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++) {
@@ -138,6 +147,7 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
     size_t warps = (size_t)c->nsms * ORDER_WARPS;
     o->owned = orr_calloc(warps, sizeof *o->owned);
     o->over = orr_calloc(warps, sizeof *o->over);
+    o->failed = orr_calloc(warps, sizeof *o->failed);
     o->first = orr_malloc(warps * sizeof *o->first);
     memset(o->first, 0xff, warps * sizeof *o->first);
     o->asked = orr_calloc(warps, sizeof *o->asked);
@@ -156,12 +166,16 @@ bool cyc_order_over(const order *o, uint32_t need, uint32_t sm, uint32_t warp) {
     return need & AGAIN && o->over[who_is(sm, warp)];
 }
 
+void cyc_order_look(order *o, uint32_t sm, uint32_t warp) { o->failed[who_is(sm, warp)] = false; }
+bool cyc_order_failed(const order *o, uint32_t sm, uint32_t warp) { return o->failed[who_is(sm, warp)]; }
+
 void cyc_order_free(order *o) {
     if (!o) return;
     free(o->kinds);
     free(o->places);
     free(o->owned);
     free(o->over);
+    free(o->failed);
     free(o->first);
     free(o->asked);
     free(o->again.at);
@@ -231,14 +245,15 @@ static void plan_needs(order *o, tbuf *b, const orr_access *a, bool atomic) { //
             p->taken = b->nneeds;
         }
         if (p && version) p->looked = true;
-        b->needs[b->nneeds++] = !p || p->lock ? 0 : told ? version & VERSION : p->planned & VERSION;
+        uint32_t need = told ? (version & VERSION) | ROUND : p ? p->planned & VERSION : 0;
+        b->needs[b->nneeds++] = !p || p->lock ? 0 : need;
     }
 }
 
 // Looks of a warp that follow each other: at one word, by the same lanes, with no other access in between.
 typedef struct spin {
     uint64_t word;
-    uint32_t mask, inst;
+    uint32_t mask, inst, block;
     uint32_t first, n; // its needs; how many looks, 0: none
 } spin;
 
@@ -247,19 +262,21 @@ static void end_spin(const tbuf *b, spin *x) {
     uint32_t lanes = (uint32_t)orr_popc(x->mask), last = x->first + (x->n - 1) * lanes;
     for (uint32_t n = x->first; x->n > 1 && n < last + lanes; n++) {
         uint32_t version = b->needs[last + (n - x->first) % lanes] & VERSION;
-        b->needs[n] = version | (n < last ? FAILS : 0) | (n >= x->first + lanes ? AGAIN : 0);
+        b->needs[n] = version | ROUND | (n < last ? FAILS : 0) | (n >= x->first + lanes ? AGAIN : 0);
     }
     x->n = 0;
 }
 
 // Compilers take the first look out of the loop, so it may be another instruction than those that follow.
-static void plan_spin(const tbuf *b, spin *x, const orr_access *a, uint32_t inst) {
+static void plan_spin(const order *o, const tbuf *b, spin *x, const orr_access *a, uint32_t inst,
+                      uint32_t block) {
     uint64_t word = a->mask ? a->addr[orr_ffs(a->mask)] / 4 : 0;
-    bool same = x->n && x->word == word && x->mask == a->mask && (x->inst == inst || x->n == 1);
+    bool loop = x->n && (!o->looks_of || cyc_looks_lead(o->looks_of, x->block, block));
+    bool same = loop && x->word == word && x->mask == a->mask && (x->inst == inst || x->n == 1);
     if (!same) end_spin(b, x);
     if (!a->versioned || !a->mask || !one_word(a)) return;
     uint32_t first = same ? x->first : b->nneeds - (uint32_t)orr_popc(a->mask);
-    *x = (spin){word, a->mask, inst, first, x->n + 1};
+    *x = (spin){word, a->mask, inst, block, first, x->n + 1};
 }
 
 // The last addition of a lane that returned what was there.
@@ -340,7 +357,7 @@ static void look_through(order *o, tbuf *b, bool writes) {
                         plan_count(o, b, &count, &a);
                     else if (kind & ORDER_WAITS)
                         plan_needs(o, b, &a, kind & ORDER_SPINS);
-                    if (look) plan_spin(b, &loop, &a, n);
+                    if (look) plan_spin(o, b, &loop, &a, n, block);
                 }
             }
         }
@@ -352,6 +369,7 @@ void cyc_order_plan(order *o, tbuf *b) {
     if (b->planned) return; // it had been handed out before, and was given back
     b->planned = true;
     b->nneeds = 0;
+    if (o->looks_of) cyc_looks_tighten(o->looks_of, b);
     if (b->nwarps > b->need_at_cap) {
         b->need_at_cap = b->nwarps;
         b->need_at = orr_realloc(b->need_at, b->need_at_cap * sizeof *b->need_at);
@@ -594,7 +612,7 @@ static void keep_looking(const order *o, cycle *c, uint64_t until) {
 }
 
 // A look that is not the loop's last in the stream: does it find what the loop waits for?
-static void looks(order *o, const orr_request *r, const orr_need *need) {
+static void note_look(order *o, const orr_request *r, const orr_need *need) {
     const place *p = find(o, need->word);
     o->over[who_of(r, need)] =
         need->need & FAILS && p && p->done >= (need->need & VERSION) && p->last <= r->time;
@@ -618,9 +636,15 @@ void cyc_order_requests(order *o, cycle *c, uint64_t now) {
             orr_request *r = &s->out.at[i];
             const orr_need *need = s->needs.at + (r->order ? r->order - 1 : 0);
             if (!r->order || goes_on(need)) continue;
-            if (!(need->kind & ORDER_WRITES)) looks(o, r, need);
+            if (!(need->kind & ORDER_WRITES)) note_look(o, r, need);
             uint64_t when;
             place *at;
+            if (need->kind & ORDER_ROUND && need->need & ROUND) { // it is answered, whatever it finds
+                bool found = ready(o, r, need, c, 0, &when, &at) && when == r->time;
+                if (!found && o->still < STILL) o->failed[who_of(r, need)] = true;
+                r->order = r->norder = 0;
+                continue;
+            }
             if (!takes(r, need) && ready(o, r, need, c, 0, &when, &at)) {
                 r->time = when;
                 happens(o, r, need);
@@ -633,6 +657,10 @@ void cyc_order_requests(order *o, cycle *c, uint64_t now) {
     }
     lose_patience(o, c, now);
     look_again(o, c, now);
+    uint64_t fresh = 0;
+    for (uint32_t n = 0; n < c->nsms && c->looks; n++) fresh += c->sms[n].fresh;
+    o->still = fresh == o->fresh ? o->still + 1 : 0;
+    o->fresh = fresh;
     if (!o->nheld) return;
     if (o->idle++ < QUIET) keep_looking(o, c, now); // else let it be seen if nothing else is left to happen
     tidy(o);

@@ -7,13 +7,19 @@
 
 #include "model/cycle/sm.h"
 
-static uint32_t latency_of(const cycle *c, const orr_tinst *i) {
+static bool swaps(const orr_program *p, const orr_tinst *i) {
+    return i->flags & ORR_TF_ATOMIC && strstr(p->names[i->name], ".CAS");
+}
+
+static uint32_t latency_of(const cycle *c, const orr_program *p, const orr_tinst *i) {
     if (i->kind == ORR_TK_FENCE)
         return (uint32_t)(i->imm == 0   ? c->gpu->core_fence_block
                           : i->imm == 3 ? c->gpu->core_fence_system
                                         : c->gpu->core_fence_gpu);
     if (i->kind != ORR_TK_MEM) return i->latency;
-    if (i->space == ORR_SPACE_SHARED) return (uint32_t)c->shared_latency;
+    if (i->space == ORR_SPACE_SHARED)
+        return (uint32_t)c->shared_latency +
+               (i->bytes == 8 && swaps(p, i) ? (uint32_t)c->gpu->shared_swap_wide : 0);
     if (i->space == ORR_SPACE_LOCAL) return (uint32_t)c->local_latency;
     if (i->flags & ORR_TF_ATOMIC) return (uint32_t)(c->l2_latency + (uint64_t)c->gpu->l2_atomic_latency);
     return (uint32_t)(i->flags & (ORR_TF_BYPASS | ORR_TF_ORDERED) ? c->l2_latency : c->l1_latency);
@@ -50,12 +56,12 @@ static uint32_t block_time(const cycle *c, const orr_program *p, uint32_t block,
         uint32_t ready = ready_at(p, i, bar, reg), stall = ORR_CTRL_STALL(i->ctrl), least = 0;
         if (ready > t) t = ready;
         issue[i->inst] = t;
-        results_at(p, i, t + latency_of(c, i), bar, reg);
+        results_at(p, i, t + latency_of(c, p, i), bar, reg);
         if (i->kind == ORR_TK_BRANCH) least = (uint32_t)c->branch_wait;
         if (i->sass == ORR_SASS_BSYNC || i->flags & ORR_TF_INDIRECT)
             stall += (uint32_t)c->branch_jump; // as if it jumped
         if (i->flags & ORR_TF_INDIRECT) stall += (uint32_t)c->branch_indirect;
-        if (i->kind == ORR_TK_FENCE) least = latency_of(c, i);
+        if (i->kind == ORR_TK_FENCE) least = latency_of(c, p, i);
         if (i->sass == ORR_SASS_YIELD && c->yield > least) least = (uint32_t)c->yield;
         t += stall > least ? stall : least > 1 ? least : 1;
     }

@@ -254,7 +254,7 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     if (!w->restored || i->sass != ORR_SASS_BSYNC || !(w->restored >> i->imm & 1)) return;
     w->restored &= (uint16_t) ~(1u << i->imm);
     uint32_t stall = ORR_CTRL_STALL(i->ctrl) ? ORR_CTRL_STALL(i->ctrl) : 1;
-    w->front += stall + c->branch_jump + c->branch_indirect;
+    w->front += stall + c->branch_jump + c->branch_indirect + (uint64_t)c->gpu->core_sync_restored;
     charge(s, inst, ORR_STALL_ISSUED, 1);
     w->since++;
     s->worker->issued[inst]++;
@@ -273,6 +273,20 @@ static void yield_or_poll(sm *s, warp *w, const orr_tinst *i, bool yielded) {
     w->yielded = most > 0;
     if (w->front >= s->now + most) return;
     w->front = s->now + most;
+    w->front_why = ORR_STALL_BRANCH;
+}
+
+// Lanes come to a WARPSYNC and wait, or end, and the warp goes on with others.
+static void leave_to_others(const sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
+    const orr_gpu *g = s->c->gpu;
+    if (i->sass != ORR_SASS_WARPSYNC && i->sass != ORR_SASS_EXIT) return;
+    uint8_t *sync = &s->worker->memo[inst].sync;
+    if (!*sync) *sync = strstr(s->c->program->names[i->name], ".COLLECTIVE") ? 2 : 1;
+    uint64_t more = (uint64_t)(i->sass == ORR_SASS_EXIT ? g->core_exit_switch
+                               : *sync == 2             ? g->core_sync_collective
+                                                        : g->core_sync_wait);
+    if (!more) return;
+    w->front += more;
     w->front_why = ORR_STALL_BRANCH;
 }
 
@@ -388,6 +402,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         w->front_why = ORR_STALL_BARRIER;
     }
 
+    uint32_t were = w->mask;
     if (++w->at == w->end && !cyc_warp_next_block(s, w)) {
         w->at = w->end = inst + 1;
         w->ready = q->ready[slot] = NEVER;
@@ -400,6 +415,8 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         (w->at != inst + 1 || i->sass == ORR_SASS_BSYNC || i->flags & ORR_TF_INDIRECT)) {
         jump(s, w, i, inst);
     }
+    if (i->tclass == ORR_TC_BRANCH && !w->yielded && (w->at != inst + 1 || !(w->mask & were)))
+        leave_to_others(s, w, i, inst);
     if (!c->gpu->icache_perfect) {
         uint64_t t = cyc_fetch_when(s, w, c->program->insts[w->at].pc, now);
         if (t > w->front) {

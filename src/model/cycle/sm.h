@@ -30,6 +30,7 @@ enum {
     ORDER_WRITES = ORR_ORDER_WRITES,
     ORDER_SPINS = 8,
     ORDER_COUNTS = 16,
+    ORDER_ROUND = 32, // a look that is tried again round by round (look.c)
     ORDER_WARPS = 256
 };
 typedef struct orr_need {
@@ -61,6 +62,7 @@ typedef struct warp {
     uint32_t at, end;         // instructions: the next, and the end of its code block; equal: it has ended
     uint32_t body;            // of the block it is in: orr_tblock.body
     uint32_t then, then_mask; // the next block of its trace, when it has been read
+    orr_trace then_from;      // and where that began
     bool has_then, ghost;     // ghost: it runs a body for no lane
     uint64_t ready;           // when dependences, fetch and the like let `at` issue; NEVER: nobody knows yet
     uint64_t since;           // its cycles before this have been accounted for
@@ -90,11 +92,18 @@ typedef struct warp {
     uint64_t held;       // its scheduler's `held` when last looked at
     uint64_t fetched;    // code line it fetched last, + 1
     uint32_t need;       // of its block's needs, the next one
-    uint16_t made[8];    // registers that its last instructions write, a ring,
-    uint32_t made_at[8]; // and when they were issued (low bits)
-    uint8_t nmade;       // the next
-    uint16_t restored;   // barrier registers that BMOV has written since BSSY did
-    bool yielded;        // its last instruction was a YIELD, or a look at who else is there behind one
+    // its last look in a loop that only looks (look.c)
+    uint32_t look, look_mask; // block of code, + 1; 0: none
+    orr_trace look_from;      // where the round began
+    uint32_t look_need;       // and the next of its needs then,
+    bool look_noted;          // if that is known
+    bool replays;             // the round is another one than the stream's
+    uint16_t looking;         // looks that have not been answered
+    uint16_t made[8];         // registers that its last instructions write, a ring,
+    uint32_t made_at[8];      // and when they were issued (low bits)
+    uint8_t nmade;            // the next
+    uint16_t restored;        // barrier registers that BMOV has written since BSSY did
+    bool yielded;             // its last instruction was a YIELD, or a look at who else is there behind one
     // control bits: counters of the six barriers
     uint64_t sb_ready[6];
     uint16_t sb_open[6];
@@ -232,6 +241,8 @@ typedef struct sm {
     bool starved;          // it has room, and no block in stock: it stops until it is given some
     uint32_t id;
     uint64_t way; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
+    uint64_t
+        fresh; // blocks of code that warps entered for the first time, in kernels with loops that only look
     uint64_t now;
     sched *sched;
     pool pools[MAX_POOLS];
@@ -352,7 +363,8 @@ typedef struct worker { // one host thread's sums; which thread ran what does no
     struct bank_memo { // shared memory: the last pattern of each instruction
         uint8_t swap;  // an atomic: compares and swaps (2) or does not (1); 0: not looked at yet
         uint8_t sum;   // an atomic: adds floating-point numbers (2) or does not (1)
-        uint8_t n, bytes[42];
+        uint8_t sync;  // WARPSYNC.COLLECTIVE (2) or not (1)
+        uint8_t n, bytes[41];
         uint32_t mask;
         orr_banked banked;
     } * memo;
@@ -366,8 +378,10 @@ typedef struct outside {
 } outside;
 
 struct order;
+struct looks;
 typedef struct cycle {   // one GPU, from launch to launch
     struct order *order; // NULL: no block of the kernel waits for another
+    struct looks *looks; // NULL: it has no loops that only look
     const orr_gpu *gpu;
     orr_program *program; // of the launch under way
     const orr_kernel *kernel;

@@ -1,5 +1,6 @@
 // A warp: what its next instruction waits for, and what each of its cycles went to.
-#include "model/cycle/sm.h"
+#include "model/cycle/look.h"
+#include "model/cycle/order.h"
 
 // The reason of a wait for a register, by the class of the instruction that writes it.
 static uint8_t wait_of(uint8_t tclass) {
@@ -23,6 +24,11 @@ void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
     }
 }
 
+// A look that others are waited for with, perhaps.
+static bool looks_at(const sm *s, const orr_tinst *i) {
+    return cyc_order_kind(s->c->order, i->inst) == ORDER_WAITS;
+}
+
 // Memory: the registers are NEVER ready until an answer says otherwise.
 void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why) {
     const uint16_t *r = s->c->program->regs + i->regs + i->nsrc;
@@ -32,6 +38,7 @@ void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why) {
         w->sb_why[ORR_CTRL_WBAR(i->ctrl)] = (uint8_t)why;
     }
     w->inflight++;
+    if (s->c->looks && looks_at(s, i)) w->looking++;
 }
 
 // One thing less that the warp has not had an answer to.
@@ -58,6 +65,7 @@ void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t gr
         w->group_open[group]--;
         if (w->group_ready[group] < ready) w->group_ready[group] = ready;
     }
+    if (s->c->looks && looks_at(s, i)) w->looking--;
     answered(s, w, ready);
 }
 
@@ -257,10 +265,12 @@ bool cyc_warp_next_block(sm *s, warp *w) {
     const orr_program *p = s->c->program;
     do {
         if (!w->has_then) {
+            w->then_from = w->trace;
             int more = orr_trace_block(&w->trace, p->nblocks, &w->then, &w->then_mask);
             if (more < 0) s->damaged = true;
             w->has_then = more > 0;
         }
+        if (w->look && cyc_look_again(s, w)) continue;
         if (!w->has_then) return false;
         w->ghost = next_is_ghost(w);
         const orr_tblock *b = &p->blocks[w->ghost ? w->body - 1 : w->then];
@@ -270,6 +280,7 @@ bool cyc_warp_next_block(sm *s, warp *w) {
         w->end = b->first + b->count;
         w->body = b->body;
         if (!w->ghost) {
+            if (s->c->looks) cyc_look_enter(s, w);
             w->has_then = false;
             if (!s->c->in_order && !read_accesses(w, b->naccess)) {
                 s->damaged = true;
