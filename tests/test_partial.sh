@@ -61,6 +61,11 @@ c=$(($(window 8 0 1200) - a))
 printf 'kernel k threads 128\n loop 40000\n 0: load global 4\n 1: sp x 4 after 0\n end\nend\nlaunch k grid 4096\n' >"$work/long.tasks"
 run "$work/long.tasks" --gpu k6000 --set dram.latency=400 >/dev/null || fail "a task list of long blocks fails"
 
+# A thread block that waits for one which is not simulated does not look for it for ever: an H200 executes 7,544 instructions, with its rounds
+# of waiting.
+waits=$(run scan_chained --size small --source sass --gpu h200 --json | grep -o '"warp_insts": [0-9]*' | head -1 | grep -o '[0-9]*$')
+[ "$waits" -gt 0 ] && [ "$waits" -le 7544 ] || fail "scan_chained: $waits instructions"
+
 # Mistakes have a place.
 printf 'kernel k threads 32\n  dance\nend\n' >"$work/bad.tasks"
 if message=$(run "$work/bad.tasks" --gpu k40 2>&1); then fail "accepts a task nobody knows"; fi

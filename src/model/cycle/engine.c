@@ -710,7 +710,8 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     uint32_t frame = c->kernel->nfuncs ? c->kernel->funcs[0].local_bytes : 0;
     for (c->frame_lines = 16; c->frame_lines * 4 < frame && c->frame_lines < MAX_FRAME; c->frame_lines *= 2)
         continue;
-    c->looks = c->perfect || out->sampler ? NULL : cyc_looks_new(c->kernel);
+    // Whoever waits for thread blocks that are not simulated would look for ever.
+    c->looks = c->perfect || c->outside || out->sampler ? NULL : cyc_looks_new(c->kernel);
     c->order = c->perfect ? NULL : cyc_order_new(c->kernel, c, !out->sampler);
     if (!c->order) {
         cyc_looks_free(c->looks);
