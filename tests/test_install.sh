@@ -2,6 +2,7 @@
 # Installs into an empty folder, moves it, and uses what is there: the command finds its data, a program
 # compiled with pkg-config runs, and the shared library exports what orrery.h declares and nothing else.
 set -euo pipefail
+unset ORRERY_DATA # it would be used instead of what is installed
 build=${BUILD:?the build folder}
 source=${SOURCE:?the source tree}
 dir=$(mktemp -d)
