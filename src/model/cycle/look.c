@@ -148,7 +148,7 @@ static bool tighten(const looks *l, orr_warp_trace *t) {
             if (a.mask) addr ^= a.addr[orr_ffs(a.mask)] * (2 * ++seen + 1);
             look = a.versioned;
         }
-        bool again = look && last.block == block + 1 && last.mask == mask && last.addr == addr;
+        bool again = look && last.behind && last.block == block + 1 && last.mask == mask && last.addr == addr;
         if (again) {
             out = last.behind; // the block's event is there, what it accesses is written again
             from = head;
