@@ -1,7 +1,7 @@
 // Atomics that one lane does for all.
 //
 // Where all lanes of a warp aim at one word, ptxas has one of them do it (sm_80 and later; seen in the
-// machine code of 40 small kernels, docs/lowering.md): the lanes vote who is there, the highest of them is
+// machine code of 52 small kernels, docs/lowering.md): the lanes vote who is there, the highest of them is
 // the leader, and its operand is their number times the common operand, or the sum, minimum, ... of theirs by
 // REDUX. Who wants the old value has the leader's by a shuffle, and adds what the lanes before it have added.
 // What differs from lane to lane and is returned takes a scan over the lanes, which needs all 32 of them.
@@ -14,6 +14,8 @@
 #include "timed/shape.h"
 
 enum elect_how { EACH, COUNT, COUNT_WIDE, SUM, SCAN }; // elect.how
+
+#define FAR_UP 64 // branches above an atomic that are looked at
 
 void lower_alike(lower *l) {
     bool any = false;
@@ -45,7 +47,8 @@ static bool picks_thread(const lower *l, uint32_t predicate, bool negated) {
 static bool one_thread(const lower *l, uint32_t n) {
     if (picks_thread(l, l->guard[n], l->k->insts[n].guard_neg)) return true;
     const flow *f = &l->flow;
-    for (uint32_t b = l->block_of[n - l->first_inst]; b != NONE; b = f->idom[b]) {
+    uint32_t b = l->block_of[n - l->first_inst];
+    for (int up = 0; b != NONE && up < FAR_UP; b = f->idom[b], up++) {
         if (f->pred_first[b + 1] - f->pred_first[b] != 1) continue;
         const orr_block *from = &l->k->blocks[l->func.first_block + f->preds[f->pred_first[b]]];
         uint32_t last = from->first + from->count - 1;
@@ -58,9 +61,13 @@ static bool one_thread(const lower *l, uint32_t n) {
 }
 
 // ---- what becomes of it --------------------------------------------------------------------------
+static uint32_t result_of(const lower *l, const orr_inst *i) { // the value that comes back, or NONE
+    return i->ndst && orr_dst(l->k, i, 0)->kind == ORR_K_REG ? l->of[i->first] : NONE;
+}
+
 static enum elect_how choose(const lower *l, const orr_inst *i) {
     uint8_t alike = l->alike[l->inst];
-    bool red = i->op == ORR_OP_RED || (i->mods & ORR_M_COUNTS), add = i->sub == ORR_ATOM_ADD;
+    bool add = i->sub == ORR_ATOM_ADD;
     if (l->cc < 80 || !(alike & SHAPE_ALIKE_PLACE) || (i->mods & (ORR_M_COUNTS | ORR_M_ACQREL)) ||
         i->vec > 1 || orr_types[i->type].is_float || one_thread(l, l->inst))
         return EACH;
@@ -69,9 +76,8 @@ static enum elect_how choose(const lower *l, const orr_inst *i) {
         return add && (alike & SHAPE_ALIKE_OPERAND) && i->space == ORR_SPACE_GLOBAL ? COUNT_WIDE : EACH;
     if (i->width != 4) return EACH;
     if (add && (alike & SHAPE_ALIKE_OPERAND)) return COUNT;
-    // Shared memory has no reduction: there, too, nobody reads what comes back.
-    uint32_t result = i->ndst && orr_dst(l->k, i, 0)->kind == ORR_K_REG ? l->of[i->first] : NONE;
-    red |= result == NONE || !l->values.at[result].uses;
+    uint32_t result = result_of(l, i);
+    bool red = result == NONE || !l->values.at[result].uses; // in shared memory, too, which has no RED
     switch (i->sub) {
     case ORR_ATOM_ADD: return red ? SUM : SCAN;
     case ORR_ATOM_MIN:
@@ -102,14 +108,19 @@ static uint32_t operand(lower *l) { // in a vector register
     return v;
 }
 
-static void count(lower *l, elect *e, bool returned) {
-    ref by = lower_ref(l, l->inst, 1);
-    uint64_t times;
-    bool known = lower_constant(l, by, &times, 8);
+// Who is there, and who of them is the leader; the lane's own number.
+static uint32_t vote(lower *l, elect *e, bool returned) {
     uint32_t lane = one(l, "S2R", FILE_R, NONE, NONE);
     e->mask = one(l, "VOTEU.ANY", FILE_U, NONE, NONE);
     e->leader =
         returned ? one(l, "FLO.U32", FILE_R, e->mask, NONE) : one(l, "UFLO.U32", FILE_U, e->mask, NONE);
+    return lane;
+}
+
+static void count(lower *l, elect *e, bool returned) {
+    uint64_t times;
+    bool known = lower_constant(l, lower_ref(l, l->inst, 1), &times, 0);
+    uint32_t lane = vote(l, e, returned);
     e->operand = known ? one(l, "POPC", FILE_R, e->mask, NONE) : one(l, "UPOPC", FILE_U, e->mask, NONE);
     if (!known)
         e->operand = one(l, "IMAD", FILE_R, operand(l), e->operand);
@@ -119,10 +130,7 @@ static void count(lower *l, elect *e, bool returned) {
 }
 
 static void count_wide(lower *l, elect *e, bool returned) {
-    uint32_t lane = one(l, "S2R", FILE_R, NONE, NONE);
-    e->mask = one(l, "VOTEU.ANY", FILE_U, NONE, NONE);
-    e->leader =
-        returned ? one(l, "FLO.U32", FILE_R, e->mask, NONE) : one(l, "UFLO.U32", FILE_U, e->mask, NONE);
+    uint32_t lane = vote(l, e, returned);
     uint32_t n = one(l, "UPOPC", FILE_U, e->mask, NONE), zero = one(l, "UMOV", FILE_U, NONE, NONE);
     n = one(l, "UIMAD.WIDE.U32", FILE_U, n, NONE);
     zero = one(l, "UIADD3", FILE_U, n, zero);
@@ -137,10 +145,7 @@ static void count_wide(lower *l, elect *e, bool returned) {
 }
 
 static void sum(lower *l, elect *e) {
-    uint32_t what = operand(l);
-    e->mask = one(l, "VOTEU.ANY", FILE_U, NONE, NONE);
-    e->leader = one(l, "UFLO.U32", FILE_U, e->mask, NONE);
-    uint32_t lane = one(l, "S2R", FILE_R, NONE, NONE);
+    uint32_t what = operand(l), lane = vote(l, e, false);
     e->is_leader = one(l, "ISETP.EQ.U32.AND", FILE_P, lane, e->leader);
     e->operand = one(l, "MOV", FILE_R, one(l, "REDUX", FILE_U, what, NONE), NONE);
 }
@@ -188,8 +193,7 @@ void lower_elect_flags(const elect *e, minst *m) {
 
 // Each lane's result: what the leader found, and what the lanes before it add.
 void lower_share(lower *l, const elect *e, const orr_inst *i) {
-    uint32_t v =
-        i->op == ORR_OP_ATOM && i->ndst && orr_dst(l->k, i, 0)->kind == ORR_K_REG ? l->of[i->first] : NONE;
+    uint32_t v = result_of(l, i);
     if (v == NONE || e->how == SUM) return;
     uint32_t before;
     if (e->how == SCAN) {

@@ -354,11 +354,12 @@ static void atomic(lower *l, const orr_inst *i) {
                    : loop ? suffixed(l, root, bytes >= 8 ? bytes : 4, i, false)
                           : atomic_name(l, root, i, bytes));
     address(l, 0, i->space);
-    if (e.how)
+    if (e.how) {
         lower_elect_operands(l, &e, i);
-    else if (!counts)
+    } else if (!counts) {
         read_values(l, 1, lower_nsrc(l, l->inst));
-    if (!counts && !e.how) write_results(l, 0, i->ndst);
+        write_results(l, 0, i->ndst);
+    }
     minst *m = finish(l, i, bytes, 0, ORR_TF_ATOMIC | ORR_TF_BYPASS | (red ? 0 : ORR_TF_LOAD));
     if (counts) m->flags |= ORR_TF_COUNTS;
     if (shared) m->flags &= (uint16_t)~ORR_TF_BYPASS;

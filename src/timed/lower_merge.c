@@ -22,10 +22,12 @@ static ref written(const lower *l, uint32_t n, int s) {
     return r;
 }
 
+#define MOST_STEPS 256 // operands that are looked at for one address; beyond, nothing is seen
 typedef struct zeros { // merges that are being looked at, and what is taken of them until more is known
     const lower *l;
     uint32_t merge[4];
     int bits[4], n;
+    int steps;
 } zeros;
 
 static int aligned(zeros *z, ref r, int depth);
@@ -41,7 +43,7 @@ static int merged(zeros *z, uint32_t v, int depth) {
     z->merge[at] = v;
     do {
         z->bits[at] = least;
-        for (uint32_t a = 0; a < m->nargs; a++) {
+        for (uint32_t a = 0; a < m->nargs && least; a++) {
             int x = aligned(z, (ref){.kind = ORR_K_REG, .cls = m->cls, .value = z->l->args.at[m->first + a]},
                             depth + 1);
             if (x < least) least = x;
@@ -57,7 +59,7 @@ static int aligned(zeros *z, ref r, int depth) {
     uint64_t known;
     if (lower_constant(l, r, &known, 0)) return known & 15 ? __builtin_ctzll(known & 15) : 4;
     if (r.kind == ORR_K_SYMBOL) return 4; // of constant memory: ptxas has placed it
-    if (r.kind != ORR_K_REG || r.value == NONE || depth > 8) return 0;
+    if (r.kind != ORR_K_REG || r.value == NONE || depth > 8 || z->steps++ > MOST_STEPS) return 0;
     const value *v = &l->values.at[r.value];
     if (v->def == NONE) return v->nargs ? merged(z, r.value, depth) : 0;
     const orr_inst *i = &l->k->insts[v->def];

@@ -35,6 +35,7 @@ enum { // orr_tinst.flags
     ORR_TF_RESTORES = 1 << 12, // BMOV to a barrier register, number imm
     ORR_TF_COUNTS = 1 << 13,   // atomic: lanes that meet in a word of shared memory are one (ATOMS.POPC.INC)
     ORR_TF_ELECTS = 1 << 14,   // atomic from PTX: one lane does it for all of them (imm: if all 32 are there)
+    ORR_TF_COLLECTIVE = 1 << 15, // WARPSYNC.COLLECTIVE
 };
 #define ORR_NO_ACCESS  0xffff
 #define ORR_READ_BANKS 4 // of a sub-core; further ones are taken for the first again

@@ -277,14 +277,12 @@ static void yield_or_poll(sm *s, warp *w, const orr_tinst *i, bool yielded) {
 }
 
 // Lanes come to a WARPSYNC and wait, or end, and the warp goes on with others.
-static void leave_to_others(const sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
+static void leave_to_others(const sm *s, warp *w, const orr_tinst *i) {
     const orr_gpu *g = s->c->gpu;
     if (i->sass != ORR_SASS_WARPSYNC && i->sass != ORR_SASS_EXIT) return;
-    uint8_t *sync = &s->worker->memo[inst].sync;
-    if (!*sync) *sync = strstr(s->c->program->names[i->name], ".COLLECTIVE") ? 2 : 1;
-    uint64_t more = (uint64_t)(i->sass == ORR_SASS_EXIT ? g->core_exit_switch
-                               : *sync == 2             ? g->core_sync_collective
-                                                        : g->core_sync_wait);
+    uint64_t more = (uint64_t)(i->sass == ORR_SASS_EXIT       ? g->core_exit_switch
+                               : i->flags & ORR_TF_COLLECTIVE ? g->core_sync_collective
+                                                              : g->core_sync_wait);
     if (!more) return;
     w->front += more;
     w->front_why = ORR_STALL_BRANCH;
@@ -416,7 +414,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         jump(s, w, i, inst);
     }
     if (i->tclass == ORR_TC_BRANCH && !w->yielded && (w->at != inst + 1 || !(w->mask & were)))
-        leave_to_others(s, w, i, inst);
+        leave_to_others(s, w, i);
     if (!c->gpu->icache_perfect) {
         uint64_t t = cyc_fetch_when(s, w, c->program->insts[w->at].pc, now);
         if (t > w->front) {

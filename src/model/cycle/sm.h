@@ -240,9 +240,8 @@ typedef struct sm {
     bool damaged;          // a trace that cannot be
     bool starved;          // it has room, and no block in stock: it stops until it is given some
     uint32_t id;
-    uint64_t way; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
-    uint64_t
-        fresh; // blocks of code that warps entered for the first time, in kernels with loops that only look
+    uint64_t way;   // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
+    uint64_t fresh; // kernels with loops that only look: blocks of code that were entered, but for replays
     uint64_t now;
     sched *sched;
     pool pools[MAX_POOLS];
@@ -363,8 +362,7 @@ typedef struct worker { // one host thread's sums; which thread ran what does no
     struct bank_memo { // shared memory: the last pattern of each instruction
         uint8_t swap;  // an atomic: compares and swaps (2) or does not (1); 0: not looked at yet
         uint8_t sum;   // an atomic: adds floating-point numbers (2) or does not (1)
-        uint8_t sync;  // WARPSYNC.COLLECTIVE (2) or not (1)
-        uint8_t n, bytes[41];
+        uint8_t n, bytes[42];
         uint32_t mask;
         orr_banked banked;
     } * memo;
