@@ -54,6 +54,15 @@ LOOP3(fnma, 32, FMA(FLIP(x), y, z))
 LOOP3(fnms, 32, FMA(FLIP(x), y, FLIP(z)))
 LOOP1(flush, 32, 32, flush32(x))
 
+// FMUL.D8 to .M8: the product times a power of two (z), rounded once. Both are exact in double precision.
+#define SCALED(v, ftz, sat)                                                                                  \
+    LOOP3(fmul_by##v, 32,                                                                                    \
+          out32((float)((double)f32_of(in32(x, ftz)) * f32_of(in32(y, ftz)) * f32_of(z)), ftz, sat))
+SCALED(, 0, 0)
+SCALED(_sat, 0, 1)
+SCALED(_ftz, 1, 0)
+SCALED(_ftz_sat, 1, 1)
+
 static bool fadd(machine *m) {
     uint32_t mods = 0;
     if (!denorm(m, &mods)) return false;
@@ -73,8 +82,16 @@ static bool fmul(machine *m) {
     unsigned scale = m_mod(m, ORR_SM_SCALE);
     if (!denorm(m, &mods)) return false;
     if (scale != 0 && scale != ORR_SV_SCALE_M1) {
-        m->why = "it scales its product";
-        return false;
+        static const handlers by[2][2] = {{PAIR(fmul_by), PAIR(fmul_by_sat)},
+                                          {PAIR(fmul_by_ftz), PAIR(fmul_by_ftz_sat)}};
+        if (m_round(m) != ORR_RND_RN) {
+            m->why = "it scales its product and does not round to nearest";
+            return false;
+        }
+        uint32_t power = (127 + scale - ORR_SV_SCALE_M1) << 23; // 1/8 to 8 as bits of single precision
+        m_emit(m, by[!!(mods & ORR_M_FTZ)][!!(mods & ORR_M_SAT)], 1, 3,
+               OPERS(m_dst(m, 0, 0), m_val(m, 1, AS_F32), m_val(m, 2, AS_F32), m_imm(m, ORR_W, power)));
+        return true;
     }
     if (!mods && m_round(m) == ORR_RND_RN && !abs_of(m, 1) && !abs_of(m, 2)) {
         m_emit(m, neg(m, 1) != neg(m, 2) ? PAIR(fnmul) : PAIR(fmul), 1, 2,
