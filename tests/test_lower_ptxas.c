@@ -127,6 +127,56 @@ static void test_small(void **s) {
         "h200");
     assert_int_equal(count(x.p, "PRMT"), 1);
     done(&x);
+    x = lower_body( // under a predicate, where nothing was there before
+        "ld.global.u8 %h1, [%a]; setp.gt.u32 %p2, %n, 3; @%p2 ld.global.u8 %h2, [%a+2]; @%p2 setp.eq.s16 "
+        "%p1, "
+        "%h1, %h2; @%p2 selp.b32 %r1, 1, 2, %p1; @%p2 st.global.u32 [%b], %r1;",
+        "h200");
+    assert_int_equal(count(x.p, "PRMT"), 0);
+    done(&x);
+}
+
+// x + (p ? 3 : -2) is one sum, and the other where p does not hold; no selection, unless somebody else reads
+// it. As ptxas writes `c += v > t` and the like.
+static void test_counting(void **s) {
+    (void)s;
+    static const char *const again[] = {"", "st.global.u32 [%b+4], %r3;"};
+    for (int k = 0; k < 2; k++) {
+        orr_text t = {0};
+        orr_text_add(&t,
+                     "ld.global.u32 %%r1, [%%a]; ld.global.u32 %%r2, [%%a+4]; setp.gt.s32 %%p1, %%r1, 9; "
+                     "selp.b32 %%r3, 3, -2, %%p1; add.s32 %%r4, %%r2, %%r3; st.global.u32 [%%b], %%r4; %s",
+                     again[k]);
+        made x = lower_body(t.s, "h200");
+        assert_int_equal(count(x.p, "SEL"), k);
+        assert_int_equal(count(x.p, "IADD3") + count(x.p, "VIADD") + count(x.p, "IMAD.IADD"), k ? 1 : 2);
+        uint32_t guarded = 0;
+        for (uint32_t i = 0; i < x.p->ninsts; i++) guarded += (x.p->insts[i].flags & ORR_TF_GUARDED) != 0;
+        assert_int_equal(guarded, k == 0);
+        done(&x);
+        free(t.s);
+    }
+}
+
+// An address of bytes by an index with a sign: two instructions, for two addresses by one index five, of
+// which one makes the upper half.
+static void test_byte_addresses(void **s) {
+    (void)s;
+    made x = lower_body(
+        "mov.u32 %r1, %tid.x; mad.lo.s32 %r2, %r1, %n, 5; cvt.s64.s32 %d1, %r2; add.s64 %d2, %a, %d1; "
+        "ld.global.u8 %h1, [%d2]; st.global.u8 [%b], %h1;",
+        "h200");
+    assert_int_equal(count(x.p, "LEA.HI.X.SX32"), 1);
+    assert_int_equal(count(x.p, "SHF") + count(x.p, "IADD3.X") + count(x.p, "IMAD.X"), 0);
+    done(&x);
+    x = lower_body(
+        "mov.u32 %r1, %tid.x; mad.lo.s32 %r2, %r1, %n, 5; cvt.s64.s32 %d1, %r2; add.s64 %d2, %a, %d1; "
+        "add.s64 %d3, %b, %d1; ld.global.u8 %h1, [%d2]; st.global.u8 [%d3], %h1;",
+        "h200");
+    assert_int_equal(count(x.p, "LEA.HI.X.SX32"), 0);
+    assert_int_equal(count(x.p, "SHF"), 1);
+    assert_int_equal(count(x.p, "IADD3.X") + count(x.p, "IMAD.X"), 2);
+    done(&x);
 }
 
 // p ? x : y: what was computed for it alone is computed under the predicate, where the other is not needed
@@ -283,6 +333,15 @@ static void test_known_loops(void **s) {
     assert_int_not_equal(loop_of("100000", large, ""), 0);
     assert_int_not_equal(loop_of("%n", hash, ""), 0);
     assert_int_not_equal(loop_of("100", mixed, ".pragma \"nounroll\";"), 0);
+    // In a loop of who knows how many rounds, one of 100: its counter and branch are gone, not the other's.
+    made x = lower_body(
+        "mov.u32 %r3, 0; ld.global.f32 %f1, [%a]; M: mov.u32 %r1, 0; L: fma.rn.f32 %f1, %f1, %f1, %f1; "
+        "add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 100; @%p1 bra L; add.u32 %r3, %r3, 1; "
+        "setp.lt.u32 %p2, %r3, %n; @%p2 bra M; st.global.f32 [%b], %f1;",
+        "h200");
+    assert_int_equal(count(x.p, "BRA"), 1);
+    assert_int_equal(count(x.p, "ISETP"), 1);
+    done(&x);
 }
 
 // Neighbours in constant memory are loaded in pairs, where the first is seen to be aligned.
@@ -429,7 +488,8 @@ int main(void) {
         cmocka_unit_test(test_room),           cmocka_unit_test(test_known_loops),
         cmocka_unit_test(test_constant_pairs), cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_quotients),      cmocka_unit_test(test_elected),
-        cmocka_unit_test(test_moving),
+        cmocka_unit_test(test_moving),         cmocka_unit_test(test_counting),
+        cmocka_unit_test(test_byte_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,9 +9,10 @@ CODES({"FADD R6, R4, R5", 0x504067221, 0x0}, {"FADD R6, -R4, R5", 0x504067221, 0
       {"FADD.RM R6, R4, R5", 0x504067221, 0x4000}, {"FADD.RP R6, R4, R5", 0x504067221, 0x8000},
       {"FADD.RZ R6, R4, R5", 0x504067221, 0xc000}, {"FADD.FTZ R6, R4, R5", 0x504067221, 0x10000},
       {"FADD.SAT R6, R4, R5", 0x504067221, 0x2000}, {"FMUL R6, -R4, R5", 0x504067220, 0x400100},
-      {"FMUL.FTZ R6, R4, R5", 0x504067220, 0x410000}, {"FFMA R6, -R4, R5, -R7", 0x504067223, 0x907},
-      {"FFMA R6, R4, -R5, R7", 0x8000000504067223, 0x7}, {"FFMA.RM R6, R4, R5, R7", 0x504067223, 0x4007},
-      {"FMNMX R6, R4, R5, P0", 0x504067209, 0x0},
+      {"FMUL.D8 R6, R4, R5", 0x504067220, 0x100000}, {"FMUL.M8 R6, -R4, R5", 0x504067220, 0x700100},
+      {"FMUL.FTZ.D2 R6, R4, R5", 0x504067220, 0x310000}, {"FMUL.FTZ R6, R4, R5", 0x504067220, 0x410000},
+      {"FFMA R6, -R4, R5, -R7", 0x504067223, 0x907}, {"FFMA R6, R4, -R5, R7", 0x8000000504067223, 0x7},
+      {"FFMA.RM R6, R4, R5, R7", 0x504067223, 0x4007}, {"FMNMX R6, R4, R5, P0", 0x504067209, 0x0},
       {"FMNMX.NAN R6, R4, -R5, !PT", 0x8000000504067209, 0x7820000},
       {"FMNMX.XORSIGN R6, |R4|, |R5|, PT", 0x4000000504067209, 0x3840200},
       {"FSETP.LT.XOR P3, P4, R4, R5, !P0", 0x50400720b, 0x4461800},
@@ -121,6 +122,12 @@ static void arithmetic(void **state) {
          {HALF, 0, 0, 0, HALF, 0});
     WORD("FMUL R6, -R4, R5", {TWO, THREE, 0, 0, 0xc0c00000, 0}, {0, ONE, 0, 0, MINUS, 0});
     // (2^24 - 1) 2^-150 has 24 bits: it is below 2^-126 and not rounded to it
+    // a product times a power of two: 2 x 3 / 8; 3 x 2^-149 x 0.5 x 8 is 12 x 2^-149, not 16: it is rounded
+    // once
+    WORD("FMUL.D8 R6, R4, R5", {TWO, THREE, 0, 0, 0x3f400000, 0}, {0x00800001, ONE, 0, 0, 0x00100000, 0});
+    WORD("FMUL.M8 R6, -R4, R5", {TWO, THREE, 0, 0, 0xc2400000, 0}, {3, HALF, 0, 0, 0x8000000c, 0});
+    WORD("FMUL.FTZ.D2 R6, R4, R5", {0x00800000, ONE, 0, 0, 0, 0}, {0x01000000, ONE, 0, 0, 0x00800000, 0},
+         {0x007fffff, TWO, 0, 0, 0, 0});
     WORD("FMUL.FTZ R6, R4, R5", {0x00ffffff, HALF, 0, 0, 0, 0}, {0x80800000, HALF, 0, 0, MINUS, 0},
          {0x01000000, HALF, 0, 0, 0x800000, 0});
     WORD("FFMA R6, -R4, R5, -R7", {TWO, THREE, ONE, 0, 0xc0e00000, 0});

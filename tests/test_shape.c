@@ -317,6 +317,62 @@ static void test_costs(void **state) {
     assert_true(unrolls("setp.gt.f32 %p1, %f1, %f2; selp.f32 %f1, %f2, %f1, %p1;", 3));
 }
 
+// Loops of which it is known how many rounds they have, of products alone: what ptxas writes out completely,
+// and the next larger that it does not (docs/lowering.md); products besides four multiples of the counter.
+static void test_completely(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t rounds, yes, no;
+    } at[] = {{2, 194, 205}, {4, 97, 104}, {8, 55, 60},  {16, 37, 41},
+              {32, 25, 28},  {64, 17, 19}, {128, 12, 14}};
+    for (size_t n = 0; n < sizeof at / sizeof *at; n++) {
+        assert_true(shape_completely(at[n].rounds, at[n].yes, 0));
+        assert_false(shape_completely(at[n].rounds, at[n].no, 0));
+    }
+    assert_true(shape_completely(16, 60, 4)); // 73 at most
+    assert_false(shape_completely(16, 77, 4));
+    assert_false(shape_completely(1ull << 40, 1ull << 40, 0));
+}
+
+// A kernel with a loop of so many rounds of so many products: is it unrolled, and are its tests known?
+static bool known(int rounds, int products, bool *tests) {
+    orr_text t = {0};
+    orr_text_add(&t, ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n"
+                     ".reg .pred %%p<3>; .reg .b32 %%r<3>; .reg .f32 %%f<3>; .reg .b64 %%d<3>;\n"
+                     "ld.param.u64 %%d1, [a]; ld.global.f32 %%f1, [%%d1]; mov.u32 %%r1, 0;\nL:\n");
+    for (int n = 0; n < products; n++) orr_text_add(&t, "mul.f32 %%f1, %%f1, %%f1;\n");
+    orr_text_add(
+        &t,
+        "add.s32 %%r1, %%r1, 1; setp.ne.s32 %%p1, %%r1, %d; @%%p1 bra L; st.global.f32 [%%d1], %%f1; "
+        "ret;\n}\n",
+        rounds);
+    orr_err e = {0};
+    orr_module *m = orr_ptx_parse("known.ptx", t.s, strlen(t.s), &e);
+    if (!m) fail_msg("%s", e.text);
+    orr_shape *s = orr_shape_new(kernel_of(m));
+    bool yes = s && s->chains[s->chain_of[1]].loop;
+    uint32_t found = 0;
+    for (uint32_t n = 0; s && n < s->to->ninsts; n++) found += (s->to->insts[n].mods & ORR_M_KNOWN) != 0;
+    *tests = found == 9; // the difference, a comparison and a branch, three times
+    orr_shape_free(s);
+    m->free(m);
+    free(t.s);
+    return yes;
+}
+
+static void test_known_rounds(void **state) {
+    (void)state;
+    bool tests;
+    assert_true(known(4, 97, &tests));
+    assert_true(tests);
+    assert_false(known(4, 104, &tests));
+    assert_true(known(8, 62, &tests)); // in part
+    assert_false(known(8, 74, &tests));
+    assert_false(known(6, 80, &tests));
+    assert_true(known(1000, 18, &tests)); // as any loop
+    assert_true(tests);
+}
+
 // Shuffles where no lane can have parted are in the block that they are in; under a branch that differs from
 // lane to lane the first begins a block, the others do not. A branch by what was loaded from one place does
 // not part them.
@@ -440,6 +496,7 @@ int main(void) {
         cmocka_unit_test(test_rounds),     cmocka_unit_test(test_lanes_leave),
         cmocka_unit_test(test_left_alone), cmocka_unit_test(test_bodies),
         cmocka_unit_test(test_damaged),    cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_completely), cmocka_unit_test(test_known_rounds),
         cmocka_unit_test(test_together),   cmocka_unit_test(test_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

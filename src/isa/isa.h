@@ -254,6 +254,7 @@ enum { // mods
     ORR_M_ACQREL = 1 << 26,
     ORR_M_NOUNROLL = 1 << 27, // bra back to a loop that .pragma "nounroll" stands in
     ORR_M_TOGETHER = 1 << 29, // its lanes are together already: nobody is waited for (timed/shape.c)
+    ORR_M_KNOWN = 1 << 30,    // of a test: how it ends is known before the kernel runs (timed/shape.c)
     ORR_M_COUNTS = 1 << 28,   // adds 1 for each lane, and nobody reads the result (ATOMS.POPC.INC)
 };
 

@@ -133,6 +133,8 @@ enum fused { // pseudo operations of lower.def, behind ORR_OP_*
     FUSED_LOP3,                 // any function of three
     FUSED_SETP2,                // a comparison and a predicate
     FUSED_ADDMNMX,              // min(a + b, c), max(a + b, c)
+    FUSED_SXADD,                // a + b, 32 bits with their sign + 64
+    FUSED_SELADD,               // a + (c ? b : f)
     FUSED_COUNT
 };
 #define PLAN_SRCS 4

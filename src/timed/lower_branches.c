@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "timed/lower.h"
+#include "timed/shape.h"
 
 // ---- what is the same for all threads of a block -------------------------------------------------
 static bool source_of_difference(const orr_inst *i) {
@@ -25,7 +26,11 @@ typedef struct spread {
     ORR_VEC(uint32_t) stack;
     uint8_t *seen;
     uint64_t work;
+    bool known; // it is asked what is known before the kernel runs, not what lanes have in common
 } spread;
+
+static bool not_known(const orr_inst *i);
+static bool in_loop(const flow *f, uint32_t b, uint32_t header);
 
 static void differ(spread *s, uint32_t v) {
     if (v == NONE || !s->l->values.at[v].uniform) return;
@@ -47,6 +52,12 @@ static void part(spread *s, uint32_t b) {
     uint32_t meet = blk->ipdom >= 0 ? (uint32_t)blk->ipdom - f->first_block : NONE;
     uint32_t *list = orr_malloc((f->nblocks + 1) * sizeof *list), n = 0, done = 0;
     list[n++] = b;
+    // Another round of a loop begins at its header h: whether there is one has not decided what merges in it.
+    uint32_t h = NONE;
+    for (int t = 0; s->known && t < orr_succ_count(l->k, blk); t++) {
+        uint32_t to = orr_succ(l->k, blk, t) - f->first_block;
+        if (to < f->nblocks && lower_dominates(f, to, b)) h = to;
+    }
     while (done < n) {
         uint32_t x = list[done++];
         int ns = orr_succ_count(l->k, &l->k->blocks[f->first_block + x]);
@@ -56,6 +67,7 @@ static void part(spread *s, uint32_t b) {
             // (not where all lanes come by one block behind the branch: it has not decided what merges there)
             uint32_t by = f->idom[to];
             bool decided = by == NONE || by == b || !lower_dominates(f, b, by);
+            if (h != NONE && to != h && in_loop(f, to, h)) decided = false;
             for (uint32_t m = s->at_first[to]; m < s->at_first[to + 1] && decided; m++) differ(s, s->at[m]);
             s->work += s->at_first[to + 1] - s->at_first[to];
             if (to == meet) continue;
@@ -126,7 +138,7 @@ static void find_readers(spread *s) {
 // Values that do not depend on what `source` says of; where lanes part by others is in `parts`.
 static void find_same(lower *l, bool (*source)(const orr_inst *)) {
     const flow *f = &l->flow;
-    spread s = {.l = l, .seen = orr_calloc(f->nblocks + 1, 1)};
+    spread s = {.l = l, .seen = orr_calloc(f->nblocks + 1, 1), .known = source == not_known};
     uint64_t limit =
         200ull * f->nblocks + 1000000; // of a hostile program's branches; then nothing is uniform
     bool gave_up = false;
@@ -167,17 +179,13 @@ static void find_same(lower *l, bool (*source)(const orr_inst *)) {
 }
 
 // ---- what is known before it runs --------------------------------------------------------------
-// ptxas unrolls a loop completely whose number of rounds it knows, if it is not too large: products alone,
-// 256 rounds of 8 and 64 of 16 but not 512 and 128; loads with a sum each, 128 rounds of 4 and 32 of 8, not
-// 256 and 64 (docs/lowering.md). So rounds times the square of what is in one is 16,384 at most. What was
-// computed with nothing but constants is then gone: the counter, its test and the branch, or all of it.
-#define MOST_UNROLLED 16384
+// ptxas unrolls a loop completely whose number of rounds it knows, if it is not too large (docs/lowering.md;
+// shape.c made four rounds of one). What was computed with nothing but constants is then gone: the counter,
+// its test and the branch, or all of it.
 
 static bool not_known(const orr_inst *i) {
     return i->op == ORR_OP_SREG || i->op == ORR_OP_LD || orr_inst_differs(i);
 }
-
-static bool in_loop(const flow *f, uint32_t b, uint32_t header);
 
 // A constant that a register is known to hold, moved there.
 static bool moved_constant(const lower *l, uint32_t v, int64_t *out) {
@@ -247,6 +255,8 @@ static bool is_known(lower *l, uint32_t n, const uint8_t *spoilt) {
 static void drop_known(lower *l) {
     const flow *f = &l->flow;
     const orr_block *blocks = &l->k->blocks[f->first_block];
+    for (uint32_t n = l->func.first_inst; n < l->func.first_inst + l->func.ninsts; n++)
+        if (l->k->insts[n].mods & ORR_M_KNOWN) l->todo[n] |= DO_SKIP;
     if (l->func.first_block != l->k->funcs[0].first_block) return;
     bool any = false;
     for (uint32_t b = 0; b < f->nblocks; b++) any |= f->loop[b] == b;
@@ -257,7 +267,7 @@ static void drop_known(lower *l) {
         if (!l->values.at[v].uniform) spoilt[lower_web(l, v)] = 1;
     for (uint32_t h = 0; h < f->nblocks; h++) {
         if (f->loop[h] != h) continue;
-        uint64_t rounds = 0, work = 0, copies = 1;
+        uint64_t rounds = 0, work = 0, known = 0, copies = 1;
         for (uint32_t b = 0; b < f->nblocks; b++) {
             if (!in_loop(f, b, h)) continue;
             if (f->loop[b] != h) rounds = 0, copies = UINT32_MAX; // another loop in it
@@ -265,11 +275,16 @@ static void drop_known(lower *l) {
             int ns = orr_succ_count(l->k, &blocks[b]);
             for (int t = 0; t < ns; t++) back |= orr_succ(l->k, &blocks[b], t) == f->first_block + h;
             if (back) rounds = rounds_of(l, b, h);
-            for (uint32_t n = blocks[b].first; n < blocks[b].first + blocks[b].count; n++)
-                work += !(l->todo[n] & (DO_SKIP | DO_VIEW)) && !is_known(l, n, spoilt);
+            for (uint32_t n = blocks[b].first; n < blocks[b].first + blocks[b].count; n++) {
+                if (l->todo[n] & (DO_SKIP | DO_VIEW)) continue;
+                uint32_t cost = shape_cost(&l->k->insts[n]);
+                if (is_known(l, n, spoilt))
+                    known++;
+                else
+                    work += cost < 18 ? cost : 18;
+            }
         }
-        if (!rounds || copies > 1 || rounds * work * work / 4 > MOST_UNROLLED)
-            continue; // shape.c made four of one
+        if (!rounds || copies > 1 || !shape_completely(4 * rounds, work / 4, known / 4)) continue;
         for (uint32_t b = 0; b < f->nblocks; b++)
             for (uint32_t n = blocks[b].first; in_loop(f, b, h) && n < blocks[b].first + blocks[b].count; n++)
                 if (is_known(l, n, spoilt)) l->todo[n] |= DO_SKIP;

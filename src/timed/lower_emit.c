@@ -90,6 +90,8 @@ typedef struct rule {
 #define ORR_OP_FUSED_LOP3    FUSED_LOP3
 #define ORR_OP_FUSED_SETP2   FUSED_SETP2
 #define ORR_OP_FUSED_ADDMNMX FUSED_ADDMNMX
+#define ORR_OP_FUSED_SXADD   FUSED_SXADD
+#define ORR_OP_FUSED_SELADD  FUSED_SELADD
 static const rule rules[] = {
 #define RULE(...) RULE_(__VA_ARGS__)
 #define RULE_(op, types, stypes, with, without, from, to, text)                                              \
@@ -103,7 +105,8 @@ enum { RULES = sizeof rules / sizeof *rules };
 const char *lower_rule(const lower *l, uint32_t n) {
     uint16_t op = lower_op(l, n);
     const orr_inst *i = &l->k->insts[l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].from : n];
-    uint32_t has = i->mods & ~(uint32_t)ORR_M_NOUNROLL, type = group(i->type), stype = group(i->stype);
+    uint32_t has = i->mods & ~(uint32_t)(ORR_M_NOUNROLL | ORR_M_KNOWN), type = group(i->type),
+             stype = group(i->stype);
     ref a = lower_ref(l, n, 0), b = lower_ref(l, n, 1), c = lower_ref(l, n, 2);
     if (a.kind == ORR_K_IMM) has |= IMM_A;
     if (b.kind == ORR_K_IMM) has |= IMM_B;
@@ -348,6 +351,7 @@ minst *lower_done(lower *l) {
     for (int s = 0; s < l->next.nsrc; s++) *ORR_PUSH(&l->regs) = l->next.src[s];
     m.nsrc = (uint8_t)l->next.nsrc;
     m.guards = (uint8_t)l->next.guards;
+    if (m.guards) m.flags |= ORR_TF_GUARDED; // by a template's '@'
     for (int g = 0; g < 2; g++) {
         if (guard[g] == NONE || l->placing) continue;
         source s = lower_source(l, (ref){.kind = ORR_K_REG, .cls = ORR_P, .value = guard[g]});
@@ -592,7 +596,7 @@ static const char *expand_one(lower *l, temps *t, const char *at) {
     source to[4];
     int nto = 0;
     if (*at == '@') {
-        source g = target(l, t, at + 1, 1);
+        source g = operand(l, t, at + 1, 1);
         if (g.n) guard = g.leaf[0].v;
         at += 2;
         while (*at == ' ') at++;

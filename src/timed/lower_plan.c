@@ -129,7 +129,7 @@ bool lower_small(const lower *l, ref r, int depth) {
         return false;
     uint32_t def = l->values.at[r.value].def;
     const orr_inst *i = &l->k->insts[def];
-    if (i->guard >= 0) return false;
+    if (i->guard >= 0 && l->values.at[r.value].prev != NONE) return false; // other lanes keep what was there
     const orr_operand *b = i->nsrc > 1 ? orr_src(l->k, i, 1) : NULL;
     switch (i->op) {
     case ORR_OP_AND: return b && b->kind == ORR_K_IMM && (b->value & 0xffff) < 0x8000;
@@ -377,8 +377,21 @@ static void fold_add(scan *c, uint32_t n) {
     for (int s = 1; s >= 0; s--) {
         ref a = lower_ref(l, n, s), other = lower_ref(l, n, 1 - s);
         uint32_t p = producer(l, a, false);
-        if (p == NONE || !all_still(c, p) || lower_nsrc(l, p) < 2) continue;
+        if (p == NONE || !all_still(c, p)) continue;
         const orr_inst *q = &l->k->insts[p];
+        bool alone = l->values.at[a.value].uses == 1 && !l->plan_of[p] && i->op == ORR_OP_ADD;
+        if (alone && wide && q->op == ORR_OP_CVT && q->stype == ORR_T_S32 && is_int(q, 8) && l->cc >= 70 &&
+            !is_imm(other)) {
+            fuse(c, n, p, FUSED_SXADD, n, (ref[]){lower_ref(l, p, 0), other}, 2);
+            return;
+        }
+        if (lower_nsrc(l, p) < 2) continue;
+        if (alone && !wide && q->op == ORR_OP_SELP && is_imm(lower_ref(l, p, 0)) &&
+            is_imm(lower_ref(l, p, 1)) && i->guard < 0 && l->cc >= 90 && !is_imm(other)) {
+            ref src[4] = {other, lower_ref(l, p, 0), lower_ref(l, p, 2), lower_ref(l, p, 1)};
+            fuse(c, n, p, FUSED_SELADD, n, src, 4);
+            return;
+        }
         if (l->plan_of[p]) { // of all that is planned, only sums with a constant go on being one
             ref base = lower_ref(l, p, 0), add = lower_ref(l, p, 1);
             bool sum = lower_op(l, p) == ORR_OP_ADD && q->op == ORR_OP_ADD && i->op == ORR_OP_ADD &&

@@ -29,6 +29,8 @@ enum { BODY_PLAIN = 7, BODY_LOADING = 18 };
 // What a loop's round may cost to be unrolled: without loads, with, and each load from shared memory is four
 // more.
 enum { LOOP_PLAIN = 18, LOOP_LOADING = 47, LOOP_SHARED = 4, LOOP_MOST = 64 };
+// Rounds that a loop has at least which is unrolled in part because it is known how many there are.
+enum { LOOP_SOME = 7 };
 
 enum role { MAIN, BODY_ELSE, BODY_THEN }; // runs always; where the branch is not taken; where it is
 
@@ -243,6 +245,7 @@ static uint32_t chain_from(maker *m, uint32_t b) {
 typedef struct counter { // what a loop counts by
     const orr_inst *test, *branch;
     orr_operand it, bound; // the register that counts, and what it is compared with
+    uint64_t rounds;       // if that is known, else 0
 } counter;
 
 static int times_written(const maker *m, const chain *c, uint32_t reg, const orr_inst **by) {
@@ -329,6 +332,77 @@ static uint32_t cost_of(const orr_inst *i) {
     return i->space == ORR_SPACE_SHARED && (orr_ops[i->op].flags & ORR_F_LOAD) ? 1 : 2;
 }
 
+// What the counter holds when the loop is entered, if it is a constant moved there on the only way to it.
+static bool starts_with(const maker *m, const chain *c, uint32_t reg, int64_t *out) {
+    for (uint32_t b = c->first - m->first; b-- > 0;) {
+        const orr_block *blk = block_at(m, b);
+        if (blk->next != (int32_t)(m->first + b + 1)) return false;
+        for (uint32_t x = blk->first + blk->count; x-- > blk->first;) {
+            const orr_inst *i = &m->k->insts[x];
+            for (int d = 0; d < i->ndst; d++) {
+                const orr_operand *o = orr_dst(m->k, i, d);
+                if (o->kind != ORR_K_REG || index_of(m, o) != reg) continue;
+                if (i->op != ORR_OP_MOV || i->nsrc != 1 || i->guard >= 0 ||
+                    orr_src(m->k, i, 0)->kind != ORR_K_IMM)
+                    return false;
+                *out = (int32_t)orr_src(m->k, i, 0)->value;
+                return true;
+            }
+        }
+        if (m->preds[b] != 1) return false;
+    }
+    return false;
+}
+
+// How many rounds a loop has, if both ends of its counter are constants; 0: not known.
+static uint64_t rounds_of(const maker *m, const chain *c, const counter *n) {
+    const orr_inst *step = counts(m, c, &n->it);
+    const orr_operand *from = orr_src(m->k, step, 0);
+    int64_t first, by = (int32_t)orr_src(m->k, step, 1)->value, end = (int32_t)n->bound.value;
+    if (n->bound.kind != ORR_K_IMM || from->kind != ORR_K_REG || !by) return 0;
+    if (!starts_with(m, c, index_of(m, from), &first)) return 0;
+    int64_t rounds = (end - first) / (step->op == ORR_OP_SUB ? -by : by);
+    return rounds > 1 ? (uint64_t)rounds : 0;
+}
+
+// Instructions of a loop that compute with its counter and constants alone, besides counter and test: they
+// are gone when all rounds are written out.
+static uint32_t known_in(const maker *m, const chain *c, const counter *n) {
+    uint64_t *known = orr_calloc(m->words, sizeof *known);
+    const orr_inst *step = counts(m, c, &n->it);
+    uint32_t found = 0;
+    put(known, index_of(m, orr_src(m->k, step, 0)));
+    for (uint32_t b = c->first; b < c->first + c->n; b++)
+        for (uint32_t x = m->k->blocks[b].first; x < m->k->blocks[b].first + m->k->blocks[b].count; x++) {
+            const orr_inst *i = &m->k->insts[x];
+            bool all = i->ndst == 1 && i->guard < 0 && !orr_inst_traced(i) && !orr_inst_differs(i) &&
+                       i->op != ORR_OP_SREG && i->op != ORR_OP_LD;
+            bool any = false;
+            for (int o = 0; all && o < i->nsrc; o++) {
+                const orr_operand *a = orr_src(m->k, i, o);
+                bool is = a->kind == ORR_K_REG && has(known, index_of(m, a));
+                all = is || a->kind == ORR_K_IMM;
+                any |= is;
+            }
+            if (!all || !any || i == step || i == n->test) continue;
+            put(known, index_of(m, orr_dst(m->k, i, 0)));
+            found += cost_of(i) == 1;
+        }
+    free(known);
+    return found;
+}
+
+uint32_t shape_cost(const orr_inst *i) {
+    uint32_t cost = cost_of(i);
+    return cost == 1 && orr_inst_traced(i) ? 2 : cost; // loads from shared memory, too
+}
+
+bool shape_completely(uint64_t rounds, uint64_t cost, uint64_t known) {
+    uint64_t all = rounds * cost;
+    if (rounds > 4096 || cost > 4096) return false;
+    return all <= 390 || 2 * (all - 60) * (all - 60) <= 18500 * rounds * (2 + known);
+}
+
 static bool is_counted(const maker *m, const chain *c, counter *out) {
     uint32_t b = c->first + c->n - 1;
     const orr_block *blk = &m->k->blocks[b];
@@ -340,7 +414,7 @@ static bool is_counted(const maker *m, const chain *c, counter *out) {
     if (!test || test->op != ORR_OP_SETP || test->nsrc != 2 || test->ndst != 1 ||
         orr_types[test->type].is_float)
         return false;
-    uint32_t work = 0, loads = 0, shared = 0;
+    uint32_t work = 0, all = 0, loads = 0, shared = 0;
     for (uint32_t x = c->first; x < c->first + c->n; x++)
         for (uint32_t n = m->k->blocks[x].first; n < m->k->blocks[x].first + m->k->blocks[x].count; n++) {
             const orr_inst *i = &m->k->insts[n];
@@ -349,20 +423,28 @@ static bool is_counted(const maker *m, const chain *c, counter *out) {
             if ((f & (ORR_F_CALL | ORR_F_RET | ORR_F_EXIT)) || cost == NONE) return false;
             if ((orr_inst_waits_for(m->k, i) && m->parted[x]) || (i->mods & ORR_M_VOLATILE)) return false;
             bool load = (f & ORR_F_LOAD) && orr_inst_traced(i), here = i->space == ORR_SPACE_SHARED;
-            work += cost + (cost && m->role[x] != MAIN); // under a predicate
+            uint32_t more = cost && m->role[x] != MAIN; // under a predicate
+            work += cost + more;
+            all += shape_cost(i) + more;
             loads += load && !here;
             shared += load && here;
         }
     work -= work > 2 ? 2 : work; // counter and test
+    all -= all > 2 ? 2 : all;
     uint32_t most = loads ? LOOP_LOADING : LOOP_PLAIN;
     if (LOOP_PLAIN + LOOP_SHARED * shared > most) most = LOOP_PLAIN + LOOP_SHARED * shared;
-    if (work > (most < LOOP_MOST ? most : LOOP_MOST)) return false;
+    if (most > LOOP_MOST) most = LOOP_MOST;
     for (int s = 0; s < 2; s++) {
         const orr_operand *a = orr_src(m->k, test, s), *o = orr_src(m->k, test, 1 - s);
         if (a->kind != ORR_K_REG || (a->cls != ORR_W && a->cls != ORR_D) || !fixed(m, c, o)) continue;
         if (!counts(m, c, a)) continue;
-        *out = (counter){test, branch, *a, *o};
-        return true;
+        *out = (counter){test, branch, *a, *o, 0};
+        out->rounds = rounds_of(m, c, out);
+        if (work <= most) return true;
+        if (!out->rounds || all > MAX_INSTS) return false;
+        uint32_t known = known_in(m, c, out);
+        return shape_completely(out->rounds, all - known, known) ||
+               (out->rounds >= LOOP_SOME && all <= LOOP_MOST);
     }
     return false;
 }
@@ -520,6 +602,7 @@ static orr_operand *new_inst(maker *m, uint16_t op, uint8_t type, int ndst, int 
 static void put_test(maker *m, const counter *n, uint32_t than, uint32_t which) {
     uint8_t cls = n->it.cls, type = n->test->type;
     orr_operand left = n->it;
+    size_t from = m->insts.n;
     if (n->bound.kind != ORR_K_IMM || n->bound.value) {
         left = (orr_operand){.kind = ORR_K_REG, .cls = cls, .reg = fresh(m, cls)};
         orr_operand *o = new_inst(m, ORR_OP_SUB, type, 1, 2, n->test);
@@ -536,6 +619,7 @@ static void put_test(maker *m, const counter *n, uint32_t than, uint32_t which) 
     new_inst(m, ORR_OP_BRA, ORR_T_NONE, 0, 0, n->branch);
     m->insts.at[m->insts.n - 1].guard = (int32_t)p.reg;
     m->insts.at[m->insts.n - 1].guard_neg = 1;
+    for (size_t i = from; n->rounds && i < m->insts.n; i++) m->insts.at[i].mods |= ORR_M_KNOWN;
     jump_to(m, which);
 }
 

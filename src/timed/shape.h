@@ -42,5 +42,9 @@ void shape_parts(const orr_kernel *k, const orr_func *f, uint8_t *parted, uint8_
 #define SHAPE_PARTS 4
 uint32_t shape_accesses(const orr_inst *i);
 void shape_drop(struct reshaped *s); // reshape.c
+// What ptxas counts an instruction for when it knows how many rounds a loop has, and whether it writes all of
+// them out: rounds, what one costs, how many instructions are left out besides (docs/lowering.md).
+uint32_t shape_cost(const orr_inst *i);
+bool shape_completely(uint64_t rounds, uint64_t cost, uint64_t known);
 
 #endif
