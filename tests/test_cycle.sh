@@ -173,5 +173,13 @@ latency() { "$orrery" gpu show h200 | awk -v key="$1.latency" '$1 == key { print
 looks=$(run scan_chained h200 --size small | value warp_insts)
 [ "$looks" -ge 7469 ] && [ "$looks" -le 7619 ] || wrong "scan_chained: $looks instructions, an H200 has 7544"
 
+# A stack of 80 lines that has just been written is in L1, all of it: 200 rows of ack's frames are read, and no sector misses.
+printf 'module "race"\nbuffer out u32[1024]\nlaunch ack grid 1 block 32 args out, 3, 4\n' >"$dir/ack.launch"
+ln -s "$(cd "$(dirname "$0")/.." && pwd)/micro/race.cubin" "$dir/race.cubin"
+run "$dir/ack.launch" h200 >"$dir/ack"
+local_loads=l1tex__t_sectors_pipe_lsu_mem_local_op_ld
+[ "$(value "$local_loads.sum" <"$dir/ack")" -eq 660 ] || wrong "ack: $(value "$local_loads.sum" <"$dir/ack") sectors of its stack"
+[ "$(value "${local_loads}_lookup_hit.sum" <"$dir/ack")" -eq 660 ] || wrong "ack: $(value "${local_loads}_lookup_hit.sum" <"$dir/ack") of 660 sectors hit"
+
 echo "$ran runs"
 exit $failed

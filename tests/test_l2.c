@@ -416,6 +416,40 @@ static void halves_told(void **state) {
     bench_free(b);
 }
 
+// With l2.copy_told SM 0, whose half the line is of, hears of what it writes 40 cycles later where the other
+// half has read the line or stored to it since; and a store of SM 16 leaves it the copy that it has.
+static void halves_copies_told(void **state) {
+    (void)state;
+    const char *sets[COUNT(two_halves) + 1] = {"l2.copy_told=yes"};
+    memcpy(sets + 1, two_halves, sizeof two_halves);
+    bench *b = bench_of(sets);
+    uint64_t line = 0;
+    while (orr_memsys_side_of(b->m, line) != 0) line++;
+    orr_memsys_copy(b->m, line * 128, 128);
+    orr_request r[] = {
+        atomic(0, line, 1, true),     // done in a cycle
+        reading(1000, line, 1),       // SM 16: there and back
+        atomic(2000, line, 1, true),  // SM 0: done at 2001, the copy is dropped at 2020
+        atomic(3000, line, 1, true),  // nobody has one
+        reading(4000, line, 1),       // SM 16
+        storing(5000, line, 0, 32),   // SM 16: there at 5020, heard of at 5040
+        reading(6000, line, 1),       // SM 16: the copy
+        storing(7000, line, 0, 32),   // SM 0
+        storing(8000, line, 0, 32),   // SM 0: nobody has one
+        reading(9000, line, 1),       // SM 16: not any more
+        storing(10000, line, 0, 4),   // SM 16
+        atomic(11000, line, 1, true), // SM 0
+    };
+    static const uint32_t at[] = {1, 1040, 2041, 3001, 4040, 5040, 6000, 7040, 8000, 9040, 10040, 11041};
+    for (size_t i = 0; i < COUNT(r); i++) {
+        r[i].sm = i == 1 || (i >= 4 && i <= 6) || i == 9 || i == 10 ? 16 : 0;
+        r[i].told = r[i].kind == ORR_REQ_WRITE;
+    }
+    go(b, r, COUNT(r));
+    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
+    bench_free(b);
+}
+
 // Words of one line that both halves store to. SM 0 is of its half, SM 16 of the other, 20 cycles away; a
 // word takes a port 2 x 2 cycles, and behind each port two stores wait for their line.
 static void store_turns(void **state) {
@@ -855,6 +889,7 @@ int main(void) {
         cmocka_unit_test(partitions),
         cmocka_unit_test(halves),
         cmocka_unit_test(halves_told),
+        cmocka_unit_test(halves_copies_told),
         cmocka_unit_test(halves_any_windows),
         cmocka_unit_test(refused),
         cmocka_unit_test(stored_again),

@@ -128,10 +128,30 @@ static void atomic_load(void **state) {
     }
 }
 
+// So does one right behind an atomic of its own SM, whatever has come in between: not from 1 to 6, as the
+// load before it, but from 6 to 11.
+static void atomic_load_behind(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.atomic_switch=1", "l2.atomic_load=5", NULL});
+    orr_memsys_copy(b->m, 0, 1024);
+    orr_request r[] = {atomic(0, 0, 4, true), reading(0, 0, 1), reading(0, 0, 1), reading(0, 0, 2)};
+    r[2].behind = true;
+    go(b, r, COUNT(r));
+    ANSWERED(b, 1, 1);
+    ANSWERED(b, 2, 6);
+    ANSWERED(b, 3, 11);
+    bench_free(b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(atomics),  cmocka_unit_test(atomics_write), cmocka_unit_test(worked_on),
-        cmocka_unit_test(switched), cmocka_unit_test(atomic_queue),  cmocka_unit_test(atomic_load),
+        cmocka_unit_test(atomics),
+        cmocka_unit_test(atomics_write),
+        cmocka_unit_test(worked_on),
+        cmocka_unit_test(switched),
+        cmocka_unit_test(atomic_queue),
+        cmocka_unit_test(atomic_load),
+        cmocka_unit_test(atomic_load_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,6 +137,12 @@ static uint32_t unit_of(const orr_l2_config *c, uint64_t line) {
     return (uint32_t)(line ^ line >> 1 ^ line >> 2 ^ line >> 3) & c->atomic_units;
 }
 
+// When who has written hears of it: one of the other half is further away, and where that half had a copy
+// to drop (late) it is waited for.
+static uint64_t heard_after(const orr_l2_config *c, bool far, bool late) {
+    return far ? c->far : late ? 2 * c->far : 0;
+}
+
 // All sectors of a load or an atomic are here.
 static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
@@ -174,13 +180,14 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
                   (orr_l2_event){.time = t, .sectors = w->sectors, .worked = true, .slice = (uint16_t)slice});
     if (w->kind != ORR_REQ_ATOMIC) {
         if (w->told)
-            *ORR_PUSH(out) = (orr_reply){.time = w->far ? t + p->c->far : t, .sm = w->sm, .token = w->token};
+            *ORR_PUSH(out) =
+                (orr_reply){.time = t + heard_after(p->c, w->far, w->late), .sm = w->sm, .token = w->token};
         return;
     }
     uint32_t copy = new_waiter(p);
     p->waiters.at[copy] = *w;
-    add_event(p, (orr_l2_event){
-                     .time = t + p->c->atomic_more, .at = copy, .atomic = true, .slice = (uint16_t)slice});
+    t += p->c->atomic_more + (w->late ? 2 * p->c->far : 0);
+    add_event(p, (orr_l2_event){.time = t, .at = copy, .atomic = true, .slice = (uint16_t)slice});
 }
 
 // ---- DRAM -----------------------------------------------------------------------------------------
@@ -275,12 +282,16 @@ static void pass_on(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t)
     a->r.far = true;
 }
 
-// A line of this half is written: the other half's copy is old.
-static void drop_copy(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint64_t t) {
-    if (!(l->used & ORR_LINE_COPIED)) return;
+// A line of this half is written: the other half's copy is old. True: who has done that (`far`: the other
+// half) hears of it when the other half has said that it has none any more (l2.copy_told).
+static bool drop_copy(orr_l2 *p, uint32_t slice, orr_cache_line *l, bool far, uint64_t t) {
+    bool told = p->c->copy_told && !far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED);
+    if (l->used & ORR_LINE_COPIED) {
+        orr_request r = {.line = l->tag, .kind = DROP};
+        pass_on(p, slice, &r, t);
+    }
     l->used &= (uint8_t)~ORR_LINE_COPIED;
-    orr_request r = {.line = l->tag, .kind = DROP};
-    pass_on(p, slice, &r, t);
+    return told;
 }
 
 // And there:
@@ -292,7 +303,8 @@ void orr_l2_drop(orr_l2 *p, uint32_t slice, uint64_t tag) {
 
 // Asks for `want`, sectors of line i that are neither there nor on their way: DRAM, or the other half.
 // The miss; i may be ORR_NO_LINE for a copy that is not kept.
-static uint32_t fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, uint64_t t) {
+static uint32_t fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, bool behind,
+                      uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
     orr_cache_line *l = i == ORR_NO_LINE ? NULL : &s->cache.line[i];
     uint32_t m = l ? l->user : NONE;
@@ -306,7 +318,7 @@ static uint32_t fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8
     p->misses.at[m].open++;
     if (l) l->pending |= want;
     if (copy) {
-        orr_request r = {.line = tag, .sectors = want, .kind = ORR_REQ_READ, .token = m};
+        orr_request r = {.line = tag, .sectors = want, .kind = ORR_REQ_READ, .behind = behind, .token = m};
         pass_on(p, slice, &r, t);
     } else {
         ask(p, slice, tag, want, false, t, m);
@@ -369,7 +381,7 @@ static bool room_for_part(orr_l2 *p, uint32_t slice, uint64_t t) {
         return false;
     }
     uint8_t want = in_part(l);
-    uint32_t m = fetch(p, slice, i, l->tag, want, t);
+    uint32_t m = fetch(p, slice, i, l->tag, want, false, t);
     p->misses.at[m].clean = true;
     p->stats.fetched_for_write += (uint64_t)orr_popc(want);
     uint8_t alone = want & (uint8_t) ~((want >> 1 & 5) | (want << 1 & 10)); // of their 64 bytes
@@ -404,13 +416,16 @@ static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
     // A half that stores to a line of its own tells the other one if that has read it, or stored to it, since
     // this one last did (H200: two SMs that store to 32 lines in turn, lts sectors of ltcfabric).
     if (!r->far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED)) p->stats.told++;
-    drop_copy(p, slice, l, t);
+    // One of the other half goes into the copy that it passes (l2.copy_told), which is good when it is back.
+    bool kept = r->far && p->c->copy_told;
+    if (kept && l->used & ORR_LINE_COPIED) happened(p, t + p->c->far);
+    p->slice[slice].told = !kept && drop_copy(p, slice, l, r->far, t);
     l->used = r->far ? l->used | ORR_LINE_PASSED : l->used & (uint8_t)~ORR_LINE_PASSED;
     p->stats.write_present[r->from] += (uint64_t)orr_popc(r->sectors & (here | l->dirty));
     l->dirty |= r->sectors;
     l->valid |= whole;
     if (want) {
-        fetch(p, slice, i, r->line, want, t);
+        fetch(p, slice, i, r->line, want, false, t);
         p->stats.fetched_for_write += (uint64_t)orr_popc(want);
     }
     if (part && !p->c->fetch)
@@ -432,7 +447,9 @@ static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
 // A load or an atomic. False: the slice is blocked, and nothing was done.
 static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out) {
     orr_cache *c = &p->slice[slice].cache;
-    uint32_t i = orr_cache_find(c, r->line);
+    bool behind =
+        p->c->atomic_load && r->behind; // of a far line: it takes the atomic's way, and asks for itself
+    uint32_t i = behind && r->line & ORR_L2_FAR ? ORR_NO_LINE : orr_cache_find(c, r->line);
     uint8_t here = 0, coming = 0, bytes = 0;
     if (i != ORR_NO_LINE) {
         here = c->line[i].valid;
@@ -445,18 +462,22 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
         bool copy = r->line & ORR_L2_FAR;
         if (!copy && blocked_by_misses(p, &p->slice[slice], i)) return false;
         if (r->kind != ORR_REQ_READ && blocked_by_atomics(p, &p->slice[slice])) return false;
-        if (i == ORR_NO_LINE && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE && !copy) return false;
+        if (i == ORR_NO_LINE && !(behind && copy) && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE &&
+            !copy)
+            return false;
         uint8_t all = together(p->c, missing) & ~here & ~coming;
-        miss = fetch(p, slice, i, r->line, all, t);
+        miss = fetch(p, slice, i, r->line, all, behind, t);
         if (!r->far && r->kind == ORR_REQ_READ)
             p->stats.read_along[r->from] += (uint64_t)orr_popc(all & ~missing);
         p->stats.fetched_for_write += (uint64_t)orr_popc(missing & bytes);
     }
+    bool late = false;
     if (i != ORR_NO_LINE) { // a request for no sector has no line, nor has a copy that is not kept
         orr_cache_touch(c, i);
-        if (r->kind != ORR_REQ_READ)
-            drop_copy(p, slice, &c->line[i], t);
-        else if (r->far)
+        if (r->kind != ORR_REQ_READ) {
+            late = drop_copy(p, slice, &c->line[i], r->far, t);
+            if (p->c->copy_told) c->line[i].used &= (uint8_t)~ORR_LINE_PASSED;
+        } else if (r->far)
             c->line[i].used |= ORR_LINE_COPIED;
     }
 
@@ -469,7 +490,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
         p->stats.read[r->from] += n;
         p->stats.read_hit[r->from] += hits;
         p->stats.read_pending[r->from] += (uint64_t)orr_popc(lack & coming);
-        if (p->c->merge > 1) orr_l2_may_meet(p, &p->slice[slice], r);
+        if (p->c->merge > 1 && !behind) orr_l2_may_meet(p, &p->slice[slice], r);
     } else {
         p->stats.atomic += n;
         p->stats.atomic_hit += hits;
@@ -488,6 +509,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
                        .line = r->line,
                        .needs = lack,
                        .hit = !lack,
+                       .late = late,
                        .far = r->far};
     if (lack) {
         if (r->kind != ORR_REQ_READ) p->slice[slice].reducing += (uint32_t)n;
@@ -638,7 +660,7 @@ static bool do_store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t
     }
     if (r->told)
         *ORR_PUSH(out) =
-            (orr_reply){.time = r->far ? done + p->c->far : done, .sm = r->sm, .token = r->token};
+            (orr_reply){.time = done + heard_after(p->c, r->far, s->told), .sm = r->sm, .token = r->token};
     happened(p, done);
     return true;
 }
@@ -668,7 +690,8 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
     uint64_t takes = r->kind != ORR_REQ_READ && p->c->lookup > p->c->cycle ? p->c->cycle : p->c->lookup;
     // A load behind an atomic on its line waits until that has been done (H200: an atomic and a load of one
     // line take a slice 3.7 to 5.1 SM cycles, of two lines 1.5 as the atomic alone).
-    bool behind = p->c->atomic_load && r->kind == ORR_REQ_READ && s->atomic_line == r->line + 1;
+    bool behind =
+        p->c->atomic_load && r->kind == ORR_REQ_READ && (r->behind || s->atomic_line == r->line + 1);
     uint64_t busy = 0;                                                            // if that is longer
     if (r->kind >= ORR_REQ_ATOMIC && p->c->atomic_units) takes = p->c->cycle / 2; // one for each unit
     if (r->kind == DROP) {
@@ -694,7 +717,7 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
     } else {
         if (!load(p, slice, r, t, out)) return;
         if (r->kind == ORR_REQ_READ || !p->c->atomic_switch) takes = max(takes, n * p->c->sector);
-        if (behind) takes = max(takes, p->c->atomic_load);
+        if (behind && !(r->line & ORR_L2_FAR)) takes = max(takes, p->c->atomic_load);
         if (behind || r->kind >= ORR_REQ_ATOMIC) s->atomic_line = behind ? 0 : r->line + 1;
         if (r->kind >= ORR_REQ_ATOMIC && p->c->atomic_units) takes = atomic_takes(p->c, s, r->line, n);
     }

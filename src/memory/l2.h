@@ -36,6 +36,7 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t atomic_load;      // a load of the line that the last atomic was on
     uint64_t atomic_more;      // until an atomic's result leaves, besides the time it takes its turn
     bool copies;               // halves that keep copies of each other's lines (l2.copies)
+    bool copy_told;            // and tell each other what becomes of them before a write is heard of
     uint64_t far;              // from one half to the other
     uint32_t merge;            // loads of a line, from one GPC, that are answered together
     uint64_t merge_time;       // that one may come after the answer of another left, and have it
@@ -53,6 +54,7 @@ typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic
     uint8_t hit;
     uint8_t quarters;
     bool slow, told, more;
+    bool late;   // an atomic: the other half has a copy to drop
     bool far;    // the other half waits, or an SM there
     bool joined; // has the answer of another load,
     bool again;  // but in a packet of its own
@@ -136,6 +138,7 @@ typedef struct orr_l2_slice {
     uint32_t now;    // which of them is taken from
     uint32_t came;   // requests so far
     uint32_t misses; // lines on their way
+    bool told;       // the last store is heard of when the other half has dropped its copy
     uint64_t out_free;
     uint64_t fill_free;                   // its data take the next sector that comes or is stored
     uint64_t atomic_free[2];              // of each of its units

@@ -48,6 +48,7 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->atomic_ahead = ATOMIC_AHEAD * c->cycle;
     c->atomic_more = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
     c->copies = g->l2_copies && g->l2_partitions == 2;
+    c->copy_told = c->copies && g->l2_copy_told;
     c->far = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
     c->merge = (uint32_t)g->l2_merge;
     c->merge_time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);

@@ -20,6 +20,7 @@
 #include "model/cycle/supply.h"
 
 #define MAX_SAMPLES 1024
+#define STACK       1024 // bytes a thread: what the driver gives kernels that call functions (cudaLimitStackSize)
 
 typedef struct engine {
     cycle *c;
@@ -688,6 +689,12 @@ static void drain(engine *x) {
     sample(x); // what the memory did after the last window
 }
 
+static bool calls(const orr_kernel *k) {
+    for (uint32_t n = 0; n < k->ninsts; n++)
+        if (orr_ops[k->insts[n].op].flags & ORR_F_CALL) return true;
+    return false;
+}
+
 bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads,
              orr_progress *progress, run *out, orr_err *e) {
     engine x = {.c = c, .out = out};
@@ -708,6 +715,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     }
     c->in_order = c->kernel->machine;
     uint32_t frame = c->kernel->nfuncs ? c->kernel->funcs[0].local_bytes : 0;
+    if (calls(c->kernel)) frame += STACK;
     for (c->frame_lines = 16; c->frame_lines * 4 < frame && c->frame_lines < MAX_FRAME; c->frame_lines *= 2)
         continue;
     // Whoever waits for thread blocks that are not simulated would look for ever.

@@ -119,6 +119,9 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     if (r.from == ORR_FROM_GLOBAL) translate(s, &r);
     r.sm = s->id;
     s->sent = r.time;
+    if (r.kind >= ORR_REQ_ATOMIC) s->atomic_line = r.line + 1;
+    r.behind = r.kind == ORR_REQ_READ && s->atomic_line == r.line + 1;
+    if (r.behind) s->atomic_line = 0;
     if (part || ((r.kind == ORR_REQ_WRITE || r.kind == ORR_REQ_REDUCE) && counts_stores(c))) {
         r.told = true;
         uint32_t epoch = cyc_fence_epoch(s);

@@ -306,6 +306,7 @@ typedef struct sm {
     uint32_t free_flight, free_miss, free_node;
     uint32_t open_misses;
     uint64_t send_free, receive_free; // ticks: the ports to and from the network
+    uint64_t atomic_line;             // of the last atomic that left, + 1; 0: a load of it has left since
     uint64_t sent;                    // ticks: when the last request reaches L2
     bool cold;                        // requests of this window have no translation yet
     // fences (fence.c)
