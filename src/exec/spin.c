@@ -63,21 +63,13 @@ static bool constant(const orr_kernel *k, const orr_inst *i) {
            (from->kind == ORR_K_IMM || from->kind == ORR_K_SYMBOL);
 }
 
-static bool writes_to(const orr_kernel *k, uint32_t i, const orr_operand *what) {
-    for (int d = 0; d < k->insts[i].ndst; d++) {
-        const orr_operand *o = orr_dst(k, &k->insts[i], d);
-        if (o->kind == ORR_K_REG && o->cls == what->cls && o->reg == what->reg) return true;
-    }
-    return false;
-}
-
 // Has the register another value each time the block comes to `at`? What the block writes last before counts,
 // or else what it writes behind.
 static bool changes(const orr_kernel *k, uint32_t b, uint32_t at, const orr_operand *what) {
     uint32_t first = k->blocks[b].first, count = k->blocks[b].count;
     for (uint32_t n = 1; what->kind == ORR_K_REG && n <= count; n++) { // backwards from `at`, round the loop
         uint32_t i = first + (at - first + count - n) % count;
-        if (writes_to(k, i, what)) return !constant(k, &k->insts[i]);
+        if (orr_writes_to(k, i, what)) return !constant(k, &k->insts[i]);
     }
     return false;
 }
@@ -102,45 +94,13 @@ static bool locks(const orr_kernel *k, uint32_t b) {
 }
 
 // ---- loops around a compare and swap ------------------------------------------------------------
-// The blocks of the loops that `b` is in; how many.
-#define MAX_LOOP 64
-static bool free_of(const orr_kernel *k, uint32_t b, uint32_t flags) {
-    for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
-        if (orr_ops[k->insts[i].op].flags & flags) return false;
-    return true;
-}
-
-// `but`: the loop has no instruction with these flags.
-static uint32_t loop_of(const orr_kernel *k, uint32_t b, uint32_t but, uint32_t loop[MAX_LOOP]) {
-    uint32_t way[MAX_LOOP] = {b}, n = 1, in = 0;
-    bool back[MAX_LOOP] = {false};
-    for (uint32_t at = 0; at < n; at++)
-        for (int s = 0; s < orr_succ_count(k, &k->blocks[way[at]]); s++) {
-            uint32_t to = orr_succ(k, &k->blocks[way[at]], s), seen = 0;
-            while (seen < n && way[seen] != to) seen++;
-            if (seen == n && n < MAX_LOOP && to < k->nblocks && free_of(k, to, but)) way[n++] = to;
-        }
-    for (bool more = true; more;) { // who leads to b, or to one that does
-        more = false;
-        for (uint32_t at = 0; at < n; at++)
-            for (int s = 0; !back[at] && s < orr_succ_count(k, &k->blocks[way[at]]); s++) {
-                uint32_t to = orr_succ(k, &k->blocks[way[at]], s);
-                for (uint32_t x = 0; x < n; x++)
-                    if (way[x] == to && (x == 0 || back[x])) more = back[at] = true;
-            }
-    }
-    for (uint32_t at = 0; at < n; at++)
-        if (back[at]) loop[in++] = way[at];
-    return back[0] ? in : 0;
-}
-
 // Is the register written in the loop, with something that is not the same each time?
 static bool written_in(const orr_kernel *k, const uint32_t *loop, uint32_t n, uint8_t cls, uint32_t reg) {
     const orr_operand what = {.kind = ORR_K_REG, .cls = cls, .reg = reg};
     for (uint32_t x = 0; x < n; x++) {
         const orr_block *in = &k->blocks[loop[x]];
         for (uint32_t i = in->first; i < in->first + in->count; i++)
-            if (writes_to(k, i, &what) && !constant(k, &k->insts[i])) return true;
+            if (orr_writes_to(k, i, &what) && !constant(k, &k->insts[i])) return true;
     }
     return false;
 }
@@ -176,9 +136,9 @@ static bool expected(const orr_kernel *k, uint32_t i, uint8_t *cls, uint32_t *re
 // did to the word decides whether it goes round again. (One that always expects the same takes a lock.)
 static uint32_t race_of(const orr_kernel *k, uint32_t b) {
     uint8_t cls = 0;
-    uint32_t reg = 0, loop[MAX_LOOP], n, i = k->blocks[b].first, end = i + k->blocks[b].count;
+    uint32_t reg = 0, loop[ORR_LOOP], n, i = k->blocks[b].first, end = i + k->blocks[b].count;
     while (i < end && !expected(k, i, &cls, &reg)) i++;
-    if (i == end || !(n = loop_of(k, b, ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET, loop))) return UINT32_MAX;
+    if (i == end || !(n = orr_loop_of(k, b, ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET, loop))) return UINT32_MAX;
     // Registers of PTX share places (isa/), so that here only what is written in the same block counts.
     if (!k->codes) return changes(k, b, i, orr_src(k, &k->insts[i], 1)) ? i : UINT32_MAX;
     return written_in(k, loop, n, cls, reg) ? i : UINT32_MAX;
@@ -192,65 +152,26 @@ static bool is_draw(const orr_inst *in) {
     return counter && (in->sub == ORR_ATOM_ADD || in->sub == ORR_ATOM_INC || in->sub == ORR_ATOM_DEC);
 }
 
-// Is a register's value in front of instruction `at` of block `b` the same each time round the loop? What the
-// block writes last before counts, or else all that the loop writes; and that is the same if what it is made
-// of is.
-#define FAR_FROM 5 // instructions
-typedef struct ring {
-    const orr_kernel *k;
-    uint32_t blocks[MAX_LOOP], n;
-} ring;
-
-static bool fixed_at(const ring *r, uint32_t b, uint32_t at, const orr_operand *what, int far);
-static bool fixed_result(const ring *r, uint32_t b, uint32_t i, int far) {
-    const orr_kernel *k = r->k;
-    const orr_inst *in = &k->insts[i];
-    bool parameter =
-        in->space == ORR_SPACE_PARAM || (k->codes && !in->nsrc && !(orr_ops[in->op].flags & ORR_F_ATOMIC));
-    if (orr_ops[in->op].flags & ORR_F_MEMORY && !parameter) return false;
-    for (int s = 0; s < in->nsrc; s++)
-        if (!fixed_at(r, b, i, orr_src(k, in, s), far)) return false;
-    return true;
-}
-
-static bool fixed_at(const ring *r, uint32_t b, uint32_t at, const orr_operand *what, int far) {
-    const orr_kernel *k = r->k;
-    if (what->kind != ORR_K_REG) return true;
-    if (!far) return false;
-    for (uint32_t i = at; i-- > k->blocks[b].first;)
-        if (writes_to(k, i, what)) return fixed_result(r, b, i, far - 1);
-    for (uint32_t x = 0; x < r->n; x++) {
-        const orr_block *in = &k->blocks[r->blocks[x]];
-        for (uint32_t i = in->first; i < in->first + in->count; i++)
-            if (writes_to(k, i, what) && !fixed_result(r, r->blocks[x], i, far - 1)) return false;
-    }
-    return true;
-}
-
 // The addition of a block that is in a loop, returns what was there, and is at the same place each time.
 static uint32_t draw_of(const orr_kernel *k, uint32_t b) {
-    ring r = {.k = k};
     uint32_t i = k->blocks[b].first, end = i + k->blocks[b].count;
     while (i < end && (!is_draw(&k->insts[i]) || looks(k, i))) i++;
-    if (i == end || !(r.n = loop_of(k, b, ORR_F_CALL | ORR_F_RET, r.blocks))) return UINT32_MAX;
-    const orr_inst *in = &k->insts[i];
+    if (i == end) return UINT32_MAX;
     int address = 1; // of its sources, those come first
     if (k->codes) {
         const orr_code *c = &k->codes[i];
-        address = in->nsrc - (c->nargs ? orr_code_span(c, c->nargs - 1) : 0);
+        address = k->insts[i].nsrc - (c->nargs ? orr_code_span(c, c->nargs - 1) : 0);
     }
-    for (int s = 0; s < address; s++)
-        if (!fixed_at(&r, b, i, orr_src(k, in, s), FAR_FROM)) return UINT32_MAX;
-    return i;
+    return orr_same_place(k, b, i, address, ORR_F_CALL | ORR_F_RET) ? i : UINT32_MAX;
 }
 
 // A compare and swap of shared memory in a loop, be it to take a lock or to change what is there.
 static bool swaps_shared(const orr_kernel *k, uint32_t b) {
-    uint32_t loop[MAX_LOOP], i = k->blocks[b].first, end = i + k->blocks[b].count;
+    uint32_t loop[ORR_LOOP], i = k->blocks[b].first, end = i + k->blocks[b].count;
     while (i < end && (k->insts[i].op != ORR_OP_ATOM || k->insts[i].sub != ORR_ATOM_CAS ||
                        k->insts[i].space != ORR_SPACE_SHARED))
         i++;
-    return i < end && loop_of(k, b, ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET, loop);
+    return i < end && orr_loop_of(k, b, ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET, loop);
 }
 
 // ---- looks in front of a reduction ----------------------------------------------------------------
@@ -321,12 +242,12 @@ static bool leads_into(const program *p, uint32_t b) { // a loop that only looks
 // The blocks of a loop that only looks: quiet ones, to which a look leads and which lead to it again.
 static void mark_loop(program *p, uint32_t look) {
     const orr_kernel *k = p->kernel;
-    uint32_t way[MAX_LOOP] = {look}, n = 1;
+    uint32_t way[ORR_LOOP] = {look}, n = 1;
     for (uint32_t at = 0; at < n; at++)
         for (int s = 0; s < orr_succ_count(k, &k->blocks[way[at]]); s++) {
             uint32_t to = orr_succ(k, &k->blocks[way[at]], s), seen = 0;
             while (seen < n && way[seen] != to) seen++;
-            if (seen == n && n < MAX_LOOP && to < k->nblocks && quiet(k, to, 0)) way[n++] = to;
+            if (seen == n && n < ORR_LOOP && to < k->nblocks && quiet(k, to, 0)) way[n++] = to;
         }
     p->blocks[look].circles = true;
     for (bool more = true; more;) {

@@ -660,6 +660,14 @@ uint32_t orr_succ(const orr_kernel *k, const orr_block *b, int n);
 // about.)
 typedef bool orr_pass(const orr_kernel *k, uint32_t block, uint32_t arg);
 bool orr_leads_back(const orr_kernel *k, uint32_t from, orr_pass *pass, uint32_t arg);
+// loop.c: the blocks of the loops that block `b` is in and that have no instruction with flags `but`; how
+// many.
+#define ORR_LOOP 64 // blocks that are looked through
+uint32_t orr_loop_of(const orr_kernel *k, uint32_t b, uint32_t but, uint32_t loop[ORR_LOOP]);
+bool orr_writes_to(const orr_kernel *k, uint32_t inst, const orr_operand *reg);
+// Is an access of block `b` in such a loop, and at the same place in each round? Of its sources the first
+// `address` are looked at.
+bool orr_same_place(const orr_kernel *k, uint32_t b, uint32_t inst, int address, uint32_t but);
 // regular.c: `by_data` says of each instruction whether its address, guard or target depends on loaded data.
 bool orr_regular(const orr_kernel *k, const uint8_t *by_data);
 // The operand that names the lanes an operation waits for (shfl.sync's membermask), or NULL.

@@ -27,7 +27,8 @@
 // a lock: it is answered when nobody has it, and the write gives it back. Whose turn it is next is decided by
 // who looks first after that, not by the grid. A warp that has one and waits long for another goes on, lest
 // two wait for each other. Lanes that take different locks with one instruction are held by the grid's order
-// instead: on a GPU each goes on by itself, which their stream does not have.
+// instead: on a GPU each goes on by itself, which their stream does not have. A compare and swap that is not
+// in a loop at one place (an entry of a hash table, or the next) takes none and waits for nobody.
 //
 // A loop around a compare and swap tries again until nobody was faster. Its tries that fail are in the
 // stream: warps and thread blocks take turns at it when they are executed (exec/spin.c), so nothing is to be
@@ -124,6 +125,14 @@ static bool tries_again(const orr_kernel *k, uint32_t from, uint32_t inst) {
     return quiet(k, from, inst) && orr_leads_back(k, from, quiet, inst);
 }
 
+// A compare and swap that is not at the same place again, in whatever loop: who takes an entry of a table, or
+// goes on to the next, waits for nobody.
+static bool swaps_once(const orr_kernel *k, uint32_t b, uint32_t n) {
+    const orr_inst *i = &k->insts[n];
+    return i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_CAS &&
+           !orr_same_place(k, b, n, 1, ORR_F_CALL | ORR_F_RET);
+}
+
 order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
     uint8_t any = 0;
     for (uint32_t n = 0; n < k->ninsts; n++) any |= orr_inst_order(&k->insts[n]);
@@ -137,6 +146,10 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++) {
             const orr_inst *i = &k->insts[n];
             o->kinds[n] = orr_inst_order(i);
+            if (swaps_once(k, b, n)) {
+                o->kinds[n] = 0;
+                continue;
+            }
             if (i->op == ORR_OP_ATOM && o->kinds[n] == ORDER_WRITES && o->whole) {
                 o->kinds[n] |= ORDER_WAITS | ORDER_COUNTS;
                 continue;
