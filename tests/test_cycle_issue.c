@@ -714,6 +714,31 @@ static void test_unit_turn(void **state) {
     }
 }
 
+// The same where slot 1 has found the queue of memory full (core.queue_turn): 3 is next, and after the last
+// slot the first; another warp in its slot has no turn to give away.
+static void test_queue_turn(void **state) {
+    (void)state;
+    static sched q;
+    q.live = q.awake = 0x1b;
+    q.memory = 0x02;
+    q.last = 1;
+    q.greedy = q.age[1] = 7;
+    q.age[0] = 9, q.age[3] = 5, q.age[4] = 2;
+    for (int turn = 0; turn < 2; turn++) {
+        q.queue_turn = turn;
+        q.stuck = true;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), turn ? 3 : 0);
+        assert_int_equal(cyc_policy(ORR_SCHED_GTO)->pick(&q, 0x11), 4);
+        assert_int_equal(cyc_policy(ORR_SCHED_GTO)->pick(&q, 0x01), 0);
+        q.stuck = false;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), 0);
+        q.stuck = true;
+        q.greedy = 6;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), 0);
+        q.greedy = 7;
+    }
+}
+
 // Slot 1 has issued last and yields. Slots 0, 1, 3 and 4 are of one thread block, slot 2, the youngest of
 // all, is of another. With core.yield_turn it is the next older one of the block (3), then the next (4), and
 // after the oldest the youngest (0); when none of the block can, as without.
@@ -775,6 +800,7 @@ int main(void) {
         cmocka_unit_test(test_collectors),
         cmocka_unit_test(test_collector_banks),
         cmocka_unit_test(test_unit_turn),
+        cmocka_unit_test(test_queue_turn),
         cmocka_unit_test(test_memory_operands),
         cmocka_unit_test(test_late_operands),
     };

@@ -502,6 +502,22 @@ static void test_store_makes_way(void **state) {
     }
 }
 
+// Besides its sectors a store takes xbar.head bytes of the port: a whole line and one of two sectors.
+static void test_store_head(void **state) {
+    (void)state;
+    static const struct {
+        const char *head;
+        uint64_t bytes;
+    } cases[] = {{"xbar.head=8", 136 + 72}, {"xbar.head=4", 132 + 68}, {"xbar.head=0", 128 + 64}};
+    for (size_t n = 0; n < 3; n++) {
+        kern *k = kern_of(1, 32, "STG <- R2 R3 @0\nSTG <- R2 R3 @256 m65535\nEXIT");
+        ran x = run_on(GPU(cases[n].head), k);
+        assert_int_equal(x.sm->sent_bytes, cases[n].bytes);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
 // Three words of three lines: with one such store on its way at most the second and the third wait for the
 // one before, 200 cycles there and back, and the load behind them with them, which begins after 401 cycles
 // and not after 3. Whole lines do not wait.
@@ -691,10 +707,11 @@ int main(void) {
         cmocka_unit_test(test_store_room),      cmocka_unit_test(test_l2_unasked),
         cmocka_unit_test(test_store_open),      cmocka_unit_test(test_store_load),
         cmocka_unit_test(test_store_turn),      cmocka_unit_test(test_store_lines_in_turn),
-        cmocka_unit_test(test_store_makes_way), cmocka_unit_test(test_store_parts),
-        cmocka_unit_test(test_l2_written_back), cmocka_unit_test(test_l2_store_hits),
-        cmocka_unit_test(test_launches),        cmocka_unit_test(test_waiting_blocks),
-        cmocka_unit_test(test_looks_again),     cmocka_unit_test(test_comes_last),
+        cmocka_unit_test(test_store_makes_way), cmocka_unit_test(test_store_head),
+        cmocka_unit_test(test_store_parts),     cmocka_unit_test(test_l2_written_back),
+        cmocka_unit_test(test_l2_store_hits),   cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_waiting_blocks),  cmocka_unit_test(test_looks_again),
+        cmocka_unit_test(test_comes_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

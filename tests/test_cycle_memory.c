@@ -226,6 +226,23 @@ static void test_read_out_later(void **state) {
     }
 }
 
+// Two loads of eight passes are read out one after the other. A store of 16 words on one bank, of what the
+// first one brought, comes while the second one is; when they have the banks in turn (l1.store_turn) what is
+// behind the store comes 16 cycles later.
+static void test_store_in_turn(void **state) {
+    (void)state;
+    uint64_t took[2];
+    for (int turn = 0; turn < 2; turn++) {
+        kern *k = kern_new(1, 32);
+        more(k, "LDG R4 <- R2 @0 +128 m0xff\nLDG R5 <- R2 @0 +128 m0xff\nSTG <- R2 R4 @4096 +128 m0xffff\n"
+                "LDS R6 <- R2 @0\nLDG R7 <- R6 @16384\nFFMA R3 <- R7\nEXIT");
+        took[turn] = cycles_warm(GPU("l1.words=yes", "l1.banks=4", "l1.folded=yes",
+                                     turn ? "l1.store_turn=yes" : "l1.store_turn=no"),
+                                 k, 2048);
+    }
+    assert_int_equal(took[1], took[0] + 16);
+}
+
 // An access with conflicts takes its warp lsu.pass cycles for each pass: one of 32 passes has its last word
 // 2 x 31 cycles after the first, and the warp's next one begins 64 after it.
 static void test_way_to_the_banks(void **state) {
@@ -718,6 +735,7 @@ int main(void) {
         cmocka_unit_test(test_wide_loads),
         cmocka_unit_test(test_conflicts_take_longer),
         cmocka_unit_test(test_read_out_later),
+        cmocka_unit_test(test_store_in_turn),
         cmocka_unit_test(test_way_to_the_banks),
         cmocka_unit_test(test_coalescing),
         cmocka_unit_test(test_latency),

@@ -191,7 +191,7 @@ static void write_back(sm *s, const orr_cache_line *victim, uint64_t when) {
     r.from = victim->tag >= LOCAL_LINES ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
     for (int n = 0; n < 4; n++)
         if (victim->dirty >> n & 1) r.bytes[n / 2] |= 0xffffffffull << (n % 2 * 32);
-    cyc_port_send(s, r, when, 8 + 32 * (uint32_t)orr_popc(victim->dirty));
+    cyc_port_send(s, r, when, (uint32_t)s->c->gpu->xbar_head + 32 * (uint32_t)orr_popc(victim->dirty));
 }
 
 // ---- one line
@@ -360,7 +360,7 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
     }
     orr_request r = {.line = line, .sectors = sectors, .kind = ORR_REQ_WRITE, .from = from_of(k->local)};
     memcpy(r.bytes, bytes, sizeof r.bytes);
-    uint32_t packet = 8 + 32 * (uint32_t)orr_popc(sectors);
+    uint32_t packet = (uint32_t)c->gpu->xbar_head + 32 * (uint32_t)orr_popc(sectors);
     if (sectors & (uint8_t)~full_sectors(bytes)) packet += (uint32_t)c->gpu->xbar_mask; // which bytes
     if (!c->gpu->xbar_join || s->head_order)
         cyc_port_send(s, r, when, packet);
@@ -481,10 +481,16 @@ static void read_later(sm *s, const work *k) {
     s->head_cost = busy;
 }
 
-// The passes of what is at hand, which what is read out waits for.
-static void use_banks(sm *s) {
+// The passes of what is at hand, which what is read out waits for. A store's passes and those of what is read
+// out come in turn (l1.store_turn): both take twice as long.
+static void use_banks(sm *s, bool store) {
     if (!s->head_now) return;
     uint64_t start = s->lsu_busy_from;
+    if (store && s->c->gpu->l1_store_turn && (s->turn_first != NOBODY || s->out_free > start)) {
+        s->lsu_free += s->head_now;
+        if (s->out_free > start) s->out_free += s->head_now;
+        return;
+    }
     s->banks_work = banks_work(s) + s->head_now;
     if (s->banks_until < start + s->head_now) s->banks_until = start + s->head_now;
     if (s->out_free > start) s->out_free += s->head_now;
@@ -519,7 +525,7 @@ bool cyc_l1_lines(sm *s, const work *k) {
         }
     }
     read_later(s, k);
-    use_banks(s);
+    use_banks(s, k->i->flags & ORR_TF_STORE);
     uint64_t misses = s->head_missed ? c->miss_first + s->head_missed * c->miss_interval : 0;
     if (misses > s->head_cost) s->lsu_free += misses - s->head_cost;
     if (k->flight == NOBODY && !c->perfect) {

@@ -84,6 +84,7 @@ static void make_sm(cycle *c, sm *s, uint32_t id) {
         sched *q = &s->sched[n];
         q->warps = orr_apart(c->per_sched, sizeof *q->warps);
         q->unit_turn = g->core_unit_turn;
+        q->queue_turn = g->core_queue_turn;
         q->yield_turn = g->core_yield_turn;
         for (uint32_t i = 0; i < MAX_WARPS; i++) q->ready[i] = NEVER;
         if (g->icache_l0 && !g->icache_perfect) {
@@ -166,7 +167,7 @@ static void latencies(cycle *c) {
     double l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
     for (int part = 0; part < 2 && g->xbar_gpc_stores > 0; part++)
         for (int n = 0; n < 5; n++) {
-            double bytes = 8 + 32 * n + (part ? (double)g->xbar_mask : 0);
+            double bytes = (double)g->xbar_head + 32 * n + (part ? (double)g->xbar_mask : 0);
             c->gpc_store[part][n] =
                 (uint64_t)(bytes * l2_cycle / g->xbar_gpc_stores * (double)ORR_TICKS + 0.5);
         }

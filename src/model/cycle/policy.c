@@ -52,9 +52,18 @@ static bool yields(const sched *q) {
            q->age[q->last] == q->greedy;
 }
 
+// The warp that issued last has found the queue of memory full since; or another has its slot.
+static bool stuck(const sched *q) {
+    return q->queue_turn && q->stuck && q->last < MAX_WARPS && q->live >> q->last & 1 &&
+           q->age[q->last] == q->greedy;
+}
+
 // With core.unit_turn a warp that only its unit stops gives way to the next in turn, so that warps whose
-// units are the bottleneck stay together; one that waits for something else to the oldest, or youngest.
+// units are the bottleneck stay together; one that waits for something else to the oldest, or youngest. With
+// core.queue_turn the same where the queue of memory is full (H200: micro/structs, struct_update: of 24 warps
+// that store to 8 lines each hardly one store is joined, as when all go on side by side).
 static uint32_t greedy(sched *q, uint64_t can, bool youngest) {
+    if (stuck(q)) return first_after(can, q->last);
     if (same(q, can)) return q->last;
     if (yields(q)) {
         uint32_t next = next_of_block(q, can);

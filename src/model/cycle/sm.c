@@ -480,6 +480,8 @@ static uint64_t schedule(sm *s, uint32_t n) {
     if (now < q->next_issue) return q->next_issue;
     const uint64_t *room = &s->lsu_room[n / c->lsu_scheds]; // of its queue
     uint64_t can = can_issue(s, q, room, now, &later);
+    if (*room > now && q->last < MAX_WARPS && q->live & q->awake & q->memory & 1ull << q->last)
+        q->stuck = true;
     if (!can) return later;
     if (c->sub_collectors) {
         uint64_t t = collectors_free(s, n);
@@ -490,6 +492,7 @@ static uint64_t schedule(sm *s, uint32_t n) {
     }
     if (q->yield && q->last < MAX_WARPS && can & ~(1ull << q->last)) can &= ~(1ull << q->last);
     uint32_t slot = c->policy->pick(q, can);
+    q->stuck = false;
     int more = c->gpu->core_issue;
     uint8_t used = q->pool_of[q->unit[slot]];
     bool again = issue(s, q, slot, false, more > 1);

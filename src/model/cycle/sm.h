@@ -133,6 +133,8 @@ typedef struct sched {
     uint64_t greedy;                   // age of the warp that did: the slot may have another now
     bool yield;                        // and it asks not to be the next
     bool unit_turn, yield_turn;        // core.unit_turn, core.yield_turn
+    bool queue_turn;                   // core.queue_turn
+    bool stuck;                        // and the warp that issued last has found the queue of memory full
     uint64_t next;                     // when the first of those not awake will be
     uint64_t ready[MAX_WARPS];
     uint64_t age[MAX_WARPS];
