@@ -26,8 +26,9 @@ typedef struct orr_cache_line {
     uint8_t used;         // holds a line; ORR_LINE_PARTIAL is set by who writes to its `partial`
 } orr_cache_line;
 #define ORR_LINE_PARTIAL 2
-#define ORR_LINE_COPIED  4 // set by who keeps a copy elsewhere
-#define ORR_LINE_PASSED  8 // L2: the other half has stored to it since this one has
+#define ORR_LINE_COPIED  4  // set by who keeps a copy elsewhere
+#define ORR_LINE_PASSED  8  // L2: the other half has stored to it since this one has
+#define ORR_LINE_AGAIN   16 // L2: it was stored to again while it was there in part
 
 typedef struct orr_cache {
     orr_cache_line *line; // sets x ways

@@ -386,6 +386,7 @@ static bool room_for_part(orr_l2 *p, uint32_t slice, uint64_t t) {
     p->stats.fetched_for_write += (uint64_t)orr_popc(want);
     uint8_t alone = want & (uint8_t) ~((want >> 1 & 5) | (want << 1 & 10)); // of their 64 bytes
     s->part_time = (uint64_t)orr_popc(alone) * p->c->part_fill;
+    if (l->used & ORR_LINE_AGAIN) s->part_time += (uint64_t)orr_popc(want) * p->c->part_again;
     s->part_head = s->part_head + 1 == p->c->parts ? 0 : s->part_head + 1;
     s->part_n--;
     return true;
@@ -413,6 +414,10 @@ static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
 
     orr_cache_touch(c, i);
     orr_cache_line *l = &c->line[i];
+    if (one_more)
+        l->used &= (uint8_t)~ORR_LINE_AGAIN;
+    else if (part)
+        l->used |= ORR_LINE_AGAIN; // it is there in part since an earlier store
     // A half that stores to a line of its own tells the other one if that has read it, or stored to it, since
     // this one last did (H200: two SMs that store to 32 lines in turn, lts sectors of ltcfabric).
     if (!r->far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED)) p->stats.told++;

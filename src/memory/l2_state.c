@@ -35,6 +35,7 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->write_part = max(c->write_sector, (uint64_t)llround(cycle * g->l2_partial));
     c->write_mask = (uint64_t)llround(cycle * g->l2_store_mask);
     c->part_fill = (uint64_t)llround(cycle * g->l2_partial_fill);
+    c->part_again = (uint64_t)llround(cycle * g->l2_partial_again);
     c->write_again = (uint64_t)llround(cycle * g->l2_store_again);
     c->write_turn = g->l2_copies ? (uint64_t)llround(cycle * g->l2_store_turn) : 0;
     c->write_far = g->l2_store_far > 0 ? (uint64_t)llround(cycle * g->l2_store_far) : c->write_turn;
