@@ -190,7 +190,8 @@ uint64_t orr_l2_next(const orr_l2 *p);                   // UINT64_MAX: nothing 
 void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out);
 void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors,
                  bool write); // the same, perhaps dirty
-void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, uint8_t sectors, bool write);
+void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, uint8_t sectors, bool write,
+                      bool far);
 void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors); // there now, without time
 
 // Among l2.c, l2_meet.c and l2_state.c:

@@ -89,16 +89,20 @@ void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool 
     if (write) c->line[i].dirty |= sectors;
 }
 
-// And the copy that the other half has of it, when somebody there has read it.
-void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, uint8_t sectors, bool write) {
+// And the copy that the other half has of it, when somebody there (`far`) has read it; a store from there
+// goes into it (l2.copy_told).
+void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, uint8_t sectors, bool write,
+                      bool far) {
     orr_cache *c = &p->slice[slice].cache;
     uint32_t i = orr_cache_find(c, tag);
     if (i == ORR_NO_LINE) return;
     if (!write) {
         c->line[i].used |= ORR_LINE_COPIED;
         orr_l2_warm(other, slice, tag | ORR_L2_FAR, sectors, false);
+    } else if (far && p->c->copy_told) {
+        c->line[i].used |= ORR_LINE_PASSED;
     } else if (c->line[i].used & ORR_LINE_COPIED) {
-        c->line[i].used &= (uint8_t)~ORR_LINE_COPIED;
+        c->line[i].used &= (uint8_t) ~(ORR_LINE_COPIED | ORR_LINE_PASSED);
         orr_l2_drop(other, slice, tag | ORR_L2_FAR);
     }
 }

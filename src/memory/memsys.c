@@ -413,8 +413,9 @@ void orr_memsys_warm(orr_memsys *m, int sm, uint64_t line, uint8_t sectors, bool
     uint64_t tag;
     uint32_t half, slice = slice_of(m, p, line, &half, &tag);
     orr_l2_warm(&p->l2[half], slice, tag, sectors, write);
-    if (m->halves > 1 && (write || sm < 0 || orr_half_of_sm((uint32_t)sm, m->tpc) != half))
-        orr_l2_warm_copy(&p->l2[half], &p->l2[!half], slice, tag, sectors, write);
+    bool far = sm >= 0 && orr_half_of_sm((uint32_t)sm, m->tpc) != half;
+    if (m->halves > 1 && (write || sm < 0 || far))
+        orr_l2_warm_copy(&p->l2[half], &p->l2[!half], slice, tag, sectors, write, far);
 }
 
 void orr_memsys_flush(orr_memsys *m) {
