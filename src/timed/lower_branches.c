@@ -277,7 +277,7 @@ static void drop_known(lower *l) {
             if (back) rounds = rounds_of(l, b, h);
             for (uint32_t n = blocks[b].first; n < blocks[b].first + blocks[b].count; n++) {
                 if (l->todo[n] & (DO_SKIP | DO_VIEW)) continue;
-                uint32_t cost = shape_cost(&l->k->insts[n]); // of a call (more than any other) as of a division
+                uint32_t cost = shape_cost(&l->k->insts[n]); // of a call: as a division
                 if (is_known(l, n, spoilt))
                     known++;
                 else
