@@ -291,6 +291,10 @@ static void test_atomics(void **state) {
     assert_int_equal(
         cycles_warm(GPU("core.fence_gpu=100", "core.fence_store=0"), kern_of(1, 32, fenced), 128),
         202 + 100 + 1);
+    // Where it asks the slice it is 85 cycles there, 85 back and 60 more.
+    assert_int_equal(cycles_warm(GPU("core.fence_gpu=100", "core.fence_join=31", "core.fence_ask=60"),
+                                 kern_of(1, 32, fenced), 128),
+                     202 + 230 + 1);
     // From memory: the sector has to come first.
     k = kern_of(1, 32, "ATOMG R1 <- R2 @0 +0\nFFMA R3 <- R1\nEXIT");
     assert_int_equal(cycles_of(GPU(), k), 432 + 2);
@@ -317,6 +321,31 @@ static void test_atomics(void **state) {
     // Merged eight by eight, the lanes of an atomic are not counted four times.
     k = kern_of(1, 32, "ATOMG R1 <- R2 @0 +0\nFFMA R3 <- R1\nEXIT");
     assert_int_equal(cycles_warm(GPU("l1.coalesce=8"), k, 128), 232 + 2);
+}
+
+// Fences that ask (core.fence_ask). Behind a load that does not look in L1, at 201: 170 there and back, and
+// 60. Behind one that does, and behind another fence, nobody asks: 100. Four SMs at once: the slice takes 10
+// cycles for each, so the last is 30 late; with lines of two slices 10. Two warps of each of two SMs: the
+// second warps go with the first, but they come behind both: 20.
+static void test_fences_ask(void **state) {
+    (void)state;
+#define ASKS "core.fence_gpu=100", "core.fence_join=31", "core.fence_ask=60", "l2.fence_time=10"
+    static const char looks[] = "LDG.CG R1 <- R2 @0 +0 m1\nFFMA R3 <- R1\nMEMBAR 2\nEXIT";
+    static const char apart[] = "LDG.CG R1 <- R2 @0 +0 m1 w256\nFFMA R3 <- R1\nMEMBAR 2\nEXIT";
+    static const char reads[] = "LDG R1 <- R2 @0 +0 m1\nFFMA R3 <- R1\nMEMBAR 2\nEXIT";
+    static const char twice[] = "LDG.CG R1 <- R2 @0 +0 m1\nFFMA R3 <- R1\nMEMBAR 2\nMEMBAR 2\nEXIT";
+    assert_int_equal(cycles_warm(GPU(ASKS), kern_of(1, 32, looks), 128), 201 + 230 + 1);
+    assert_int_equal(cycles_warm(GPU(ASKS), kern_of(1, 32, reads), 128), 201 + 100 + 1);
+    assert_int_equal(cycles_warm(GPU(ASKS), kern_of(1, 32, twice), 128), 201 + 230 + 100 + 1);
+    uint64_t one = cycles_warm(GPU("sm.count=4", ASKS), kern_of(1, 32, looks), 8192);
+    uint64_t four = cycles_warm(GPU("sm.count=4", ASKS), kern_of(4, 32, looks), 8192);
+    uint64_t two = cycles_warm(GPU("sm.count=4", ASKS), kern_of(4, 32, apart), 8192);
+    uint64_t warps = cycles_warm(GPU("sm.count=2", ASKS), kern_of(2, 64, looks), 8192);
+    assert_int_equal(one, 201 + 230 + 1);
+    assert_int_equal(four, one + 30);
+    assert_int_equal(two, one + 10);
+    assert_int_equal(warps, one + 20);
+#undef ASKS
 }
 
 // With l2.atomic_words lanes on one word are requests of their own: 32 sectors, of which a part is
@@ -650,6 +679,32 @@ static void test_waiting_blocks(void **state) {
     }
 }
 
+// The same where L2 has halves 20 cycles apart. Block 1 is on an SM of block 0's half: it finds a store of
+// 570 or 590 with its look of 600, as before. Block 2 is on one of the other half, to which the line does not
+// belong: each look is answered 40 later, and the store gets there 20 later, at 590, or at 610, when the look
+// of 600 has missed it.
+static uint64_t waiting_far(int load, const char *memory) {
+    kern *k = kern_new(4, 32);
+    more(k, "block tb 0\nLDG R1 <- R2 @1048576 +0\nSTG.STRONG <- R3 R1 @0 +0 m1\n");
+    more(k, "block tb %d\nLDG.STRONG R4 <- R5 @0 +0 m1 k1\nFFMA R6 <- R4\nblock\nEXIT", load);
+    ran x = {.g = GPU("sm.count=4", "tpc.count=2", "gpc.count=2", "launch.order=tpc", "l2.partitions=2",
+                      "l2.copies=yes", "l2.far_latency=40", memory)};
+    warm(&x, 0, 4096);
+    launch(&x, k, 1);
+    uint64_t cycles = x.cycles;
+    ran_free(&x);
+    kern_free(k);
+    return cycles;
+}
+
+static void test_waiting_halves(void **state) {
+    (void)state;
+    assert_int_equal(waiting_far(1, "dram.latency=570"), 802);
+    assert_int_equal(waiting_far(1, "dram.latency=590"), 802);
+    assert_int_equal(waiting_far(2, "dram.latency=570"), 842);
+    assert_int_equal(waiting_far(2, "dram.latency=590"), 1042);
+}
+
 // A loop has looked twice in the stream, and found on the second look what block 0 stores at once. Block 1
 // begins to look when it has had an answer from memory, at 500: its first look finds it, 200 cycles later,
 // and the second, issued at 700, is over in a cycle. FFMA at 701, EXIT at 702. If it is another word that it
@@ -696,21 +751,38 @@ static void test_comes_last(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dram_bandwidth),  cmocka_unit_test(test_stream_bandwidth),
-        cmocka_unit_test(test_l2_bandwidth),    cmocka_unit_test(test_port),
-        cmocka_unit_test(test_gpc_port),        cmocka_unit_test(test_miss_first),
-        cmocka_unit_test(test_tpc_spread),      cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_store_port),      cmocka_unit_test(test_gpc_stores),
-        cmocka_unit_test(test_gpc_turns),       cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_frfcfs),          cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_atomic_words),    cmocka_unit_test(test_l2_stores),
-        cmocka_unit_test(test_store_room),      cmocka_unit_test(test_l2_unasked),
-        cmocka_unit_test(test_store_open),      cmocka_unit_test(test_store_load),
-        cmocka_unit_test(test_store_turn),      cmocka_unit_test(test_store_lines_in_turn),
-        cmocka_unit_test(test_store_makes_way), cmocka_unit_test(test_store_head),
-        cmocka_unit_test(test_store_parts),     cmocka_unit_test(test_l2_written_back),
-        cmocka_unit_test(test_l2_store_hits),   cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_waiting_blocks),  cmocka_unit_test(test_looks_again),
+        cmocka_unit_test(test_dram_bandwidth),
+        cmocka_unit_test(test_stream_bandwidth),
+        cmocka_unit_test(test_l2_bandwidth),
+        cmocka_unit_test(test_port),
+        cmocka_unit_test(test_gpc_port),
+        cmocka_unit_test(test_miss_first),
+        cmocka_unit_test(test_tpc_spread),
+        cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_store_port),
+        cmocka_unit_test(test_gpc_stores),
+        cmocka_unit_test(test_gpc_turns),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_frfcfs),
+        cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_atomic_words),
+        cmocka_unit_test(test_fences_ask),
+        cmocka_unit_test(test_l2_stores),
+        cmocka_unit_test(test_store_room),
+        cmocka_unit_test(test_l2_unasked),
+        cmocka_unit_test(test_store_open),
+        cmocka_unit_test(test_store_load),
+        cmocka_unit_test(test_store_turn),
+        cmocka_unit_test(test_store_lines_in_turn),
+        cmocka_unit_test(test_store_makes_way),
+        cmocka_unit_test(test_store_head),
+        cmocka_unit_test(test_store_parts),
+        cmocka_unit_test(test_l2_written_back),
+        cmocka_unit_test(test_l2_store_hits),
+        cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_waiting_blocks),
+        cmocka_unit_test(test_waiting_halves),
+        cmocka_unit_test(test_looks_again),
         cmocka_unit_test(test_comes_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

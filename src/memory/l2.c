@@ -39,7 +39,7 @@
 #define NONE  UINT32_MAX
 #define NEVER UINT64_MAX
 enum { OPEN, BLOCKED_LINES, BLOCKED_WRITES }; // 0: as orr_l2_reset leaves it
-enum { DROP = ORR_REQ_REDUCE + 1 };           // to the other half: a copy is not valid any more
+enum { DROP = ORR_REQ_FENCE + 1 };            // to the other half: a copy is not valid any more
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
@@ -553,6 +553,17 @@ static void passes(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) 
     pass_on(p, slice, r, t);
 }
 
+// A fence asks. How long that takes the port.
+static uint64_t asks(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out) {
+    if (r->line & ORR_L2_FAR) {
+        pass_on(p, slice, r, t);
+        return r->more ? 0 : 2 * p->c->fence;
+    }
+    uint64_t heard = t + heard_after(p->c, r->far, false);
+    *ORR_PUSH(out) = (orr_reply){.time = heard, .sm = r->sm, .token = r->token};
+    return r->more ? 0 : p->c->fence;
+}
+
 // Not long before the slice's data can take it.
 static uint64_t after_data(const orr_l2 *p, const orr_l2_slice *s, uint64_t t) {
     return p->c->fill && s->fill_free > t + p->c->fill_ahead ? s->fill_free - p->c->fill_ahead : t;
@@ -702,6 +713,8 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
     if (r->kind == DROP) {
         orr_l2_drop(p, slice, r->line);
         takes = 0;
+    } else if (r->kind == ORR_REQ_FENCE) {
+        takes = asks(p, slice, r, t, out);
     } else if (p->c->merge > 1 && !behind && orr_l2_join(p, slice, r, t, out)) {
         takes = 0;
     } else if (partly(p->c, r)) { // what is no such store passes in between
@@ -733,7 +746,7 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
     port->taken = t;
     in->parts -= partly(p->c, r);
     p->stats.slice_busy += max(takes, busy);
-    p->stats.requests += takes != 0;
+    p->stats.requests += takes != 0 && r->kind != ORR_REQ_FENCE;
     happened(p, t);
     take_from(s, lane);
 }

@@ -35,6 +35,7 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint32_t atomic_units;     // of a slice, less one
     uint64_t atomic_ahead;     // that the input may be ahead of a unit
     uint64_t atomic_load;      // a load of the line that the last atomic was on
+    uint64_t fence;            // a fence that asks
     uint64_t atomic_more;      // until an atomic's result leaves, besides the time it takes its turn
     bool copies;               // halves that keep copies of each other's lines (l2.copies)
     bool copy_told;            // and tell each other what becomes of them before a write is heard of

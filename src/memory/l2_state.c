@@ -44,6 +44,7 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->atomic_again = (uint64_t)llround(cycle * g->l2_atomic_again);
     c->atomic_switch = (uint64_t)llround(cycle * g->l2_atomic_switch);
     c->atomic_load = (uint64_t)llround(cycle * g->l2_atomic_load);
+    c->fence = (uint64_t)llround(cycle * g->l2_fence_time);
     c->atomic_queue = (uint32_t)g->l2_atomic_queue;
     c->atomic_units = g->l2_atomic_units > 1;
     c->atomic_ahead = ATOMIC_AHEAD * c->cycle;

@@ -56,7 +56,7 @@ typedef struct place { // a word that somebody writes in order
     uint64_t word;     // + 1; 0: free
     uint32_t planned;  // writes of the blocks handed out so far
     uint32_t done;     // of them, those that have happened
-    uint64_t last;     // ticks: the last one
+    uint64_t last[2];  // ticks: when SMs of each half of L2 find the last one
     uint64_t since;    // ticks: the lock is free from then on
     uint32_t owner;    // of the lock: who has it; NOBODY: none
     uint32_t taker,
@@ -421,8 +421,18 @@ static void wait_at(order *o, place *p, uint32_t who) {
 
 static uint32_t who_of(const orr_request *r, const orr_need *need) { return who_is(r->sm, need->warp); }
 
+static uint32_t half_of(const cycle *c, const orr_request *r) {
+    return c->far_ticks && c->gpu->l2_copies ? orr_half_of_sm(r->sm, c->gpcs) : 0;
+}
+
+// When SMs of a half find what r writes. One of the same half goes the same way behind it, to the line's own
+// half or not. For those of the other half it has to get there first: to the line, or to drop their copy.
+static uint64_t found_at(const cycle *c, const orr_request *r, uint32_t half) {
+    return half == half_of(c, r) ? r->time : r->time + c->far_ticks / 2;
+}
+
 // It happens now, at the request's time.
-static void happens(order *o, const orr_request *r, const orr_need *need) {
+static void happens(order *o, const cycle *c, const orr_request *r, const orr_need *need) {
     o->idle = 0;
     for (uint32_t n = 0; n < r->norder; n++) {
         uint32_t who = who_of(r, need);
@@ -430,7 +440,10 @@ static void happens(order *o, const orr_request *r, const orr_need *need) {
         if (!p) continue;
         if (need[n].kind & ORDER_WRITES) {
             p->done++;
-            if (p->last < r->time) p->last = r->time;
+            for (uint32_t half = 0; half < 2; half++) {
+                uint64_t t = found_at(c, r, half);
+                if (p->last[half] < t) p->last[half] = t;
+            }
         }
         if (p->owner != NOBODY && need[n].kind & ORDER_WRITES) {
             o->owned[p->owner]--;
@@ -466,14 +479,14 @@ static uint64_t apart_of(const order *o, const cycle *c, const orr_request *r) {
 static bool ready(const order *o, const orr_request *r, const orr_need *need, const cycle *c, uint64_t own,
                   uint64_t *when, place **at) {
     uint64_t after = 0, apart = apart_of(o, c, r) + own;
-    uint32_t who = who_of(r, need);
+    uint32_t who = who_of(r, need), half = half_of(c, r);
     for (uint32_t n = 0; n < r->norder; n++) {
         uint32_t least = need[n].need & FAILS ? 0 : need[n].need & VERSION;
         place *p = least || need[n].need & TAKES ? find(o, need[n].word) : NULL;
         if (!p) continue;
         *at = p;
         if (p->done < least) return false;
-        if (least && p->done == least && p->last > after) after = p->last;
+        if (least && p->done == least && p->last[half] > after) after = p->last[half];
         if (!(need[n].need & TAKES) || p->owner == who) continue;
         if (p->owner != NOBODY) return false;
         if (p->since > after) after = p->since;
@@ -516,7 +529,7 @@ static void go_on(order *o, cycle *c, uint32_t who, uint64_t when) {
         if (r.time < when) r.time = when;
         const orr_need *need = o->needs.at + o->waiting.at[h].first;
         if (takes(&r, need)) o->looks[r.partition] -= r.ops ? r.ops : 1;
-        happens(o, &r, need);
+        happens(o, c, &r, need);
         o->needs_live -= r.norder;
         r.order = r.norder = 0;
         *ORR_PUSH(&c->sms[r.sm].out) = r;
@@ -625,10 +638,10 @@ static void keep_looking(const order *o, cycle *c, uint64_t until) {
 }
 
 // A look that is not the loop's last in the stream: does it find what the loop waits for?
-static void note_look(order *o, const orr_request *r, const orr_need *need) {
+static void note_look(order *o, const cycle *c, const orr_request *r, const orr_need *need) {
     const place *p = find(o, need->word);
     o->over[who_of(r, need)] =
-        need->need & FAILS && p && p->done >= (need->need & VERSION) && p->last <= r->time;
+        need->need & FAILS && p && p->done >= (need->need & VERSION) && p->last[half_of(c, r)] <= r->time;
 }
 
 // It waits for nobody: it only writes, or counts and is not the last to come.
@@ -641,7 +654,7 @@ void cyc_order_requests(order *o, cycle *c, uint64_t now) {
         for (size_t i = 0; i < c->sms[n].out.n; i++) {
             const orr_request *r = &c->sms[n].out.at[i];
             const orr_need *need = c->sms[n].needs.at + (r->order ? r->order - 1 : 0);
-            if (r->order && goes_on(need)) happens(o, r, need);
+            if (r->order && goes_on(need)) happens(o, c, r, need);
         }
     for (uint32_t n = 0; n < c->nsms; n++) {
         sm *s = &c->sms[n];
@@ -649,7 +662,7 @@ void cyc_order_requests(order *o, cycle *c, uint64_t now) {
             orr_request *r = &s->out.at[i];
             const orr_need *need = s->needs.at + (r->order ? r->order - 1 : 0);
             if (!r->order || goes_on(need)) continue;
-            if (!(need->kind & ORDER_WRITES)) note_look(o, r, need);
+            if (!(need->kind & ORDER_WRITES)) note_look(o, c, r, need);
             uint64_t when;
             place *at;
             if (need->kind & ORDER_ROUND && need->need & ROUND) { // it is answered, whatever it finds
@@ -660,7 +673,7 @@ void cyc_order_requests(order *o, cycle *c, uint64_t now) {
             }
             if (!takes(r, need) && ready(o, r, need, c, 0, &when, &at)) {
                 r->time = when;
-                happens(o, r, need);
+                happens(o, c, r, need);
                 continue;
             }
             hold(o, r, need);

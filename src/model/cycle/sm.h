@@ -85,6 +85,7 @@ typedef struct warp {
     uint32_t next_turn;             // the warp whose turn is after its own
     uint32_t reducing; // reductions that have not been heard of; only where a fence waits for them
     uint64_t worked;   // to L2 and back for its last atomic; 0: there was a fence since
+    uint64_t touched;  // line of its last atomic or ordered load, + 1; 0: there was a fence since
     uint64_t fenced;   // a fence waits for them, and takes until then at least; 0: none
     orr_trace trace;
     const uint8_t *base; // where the trace begins
@@ -320,6 +321,7 @@ typedef struct sm {
     uint8_t fence_epoch;           // which of them the round waits for
     uint8_t fencing;               // a round is on, or due
     uint64_t fence_l1;             // when L1 has dropped what it had
+    uint64_t asked, asked_at;      // the line, + 1, that a fence asked for last, and when
     uint64_t fence_from;           // since then
     ORR_VEC(uint32_t) fence_with;  // warps in it
     ORR_VEC(uint32_t) fence_waits; // and for the next one
