@@ -17,9 +17,15 @@
 // execute it again in their turn, to see whether all are there, and all of them once more when they are.
 //
 // A barrier register holds a mask for each lane, those that took part when this lane passed the BSSY: two
-// fragments in different places may use one register. BMOV saves and restores it around calls.
+// fragments in different places may use one register. BMOV saves and restores it around calls. A GPU has but
+// one mask in it, for all lanes, and does not know at which depth of a recursion lanes wait. It shows in two
+// places. Lanes that are at a BSYNC, have not executed it, and see others meet there, deeper, are passed by:
+// when those come back to meet them, all that wait at this BSYNC go on, whomever they wait for (`passed`).
+// And at a register that was restored with lanes that have ended since, nobody waits (H200: fib, hanoi and
+// others with 166 sets of arguments, clocks of each lane; docs/tuning.md, Recursion).
 //
-// Where lanes part the fewer go first, of as many those that are later in the code; when they wait, those
+// Where lanes part the fewer go first, of as many those that are later in the code, unless they come to a
+// BSYNC there and would wait; when they wait, those
 // that parted from them last go on; and after a YIELD lanes at the same place go on together. None of this is
 // in a manual: an H200 executes as many instructions, of warps and of threads, in micro/race and
 // tests/features (docs/tuning.md, Lanes that yield).
@@ -58,6 +64,12 @@ static bool alike(const warp *w, const frag *f, const frag *g) {
     return f->bar == BY_WARP || (g->pc == f->pc && needs(w, g) == needs(w, f));
 }
 
+// Lanes meet at a BSYNC of a restored register; who is there and has not executed it was passed by.
+static void pass_by(warp *w, const frag *f) {
+    for (int n = 0; n < ORR_WARP; n++)
+        if (w->frags[n].state == FRAG_READY && w->frags[n].pc == f->at) w->frags[n].passed = true;
+}
+
 // Fragments that wait at the same place for the same reason go on as one when all are there.
 static void meet(warp *w) {
     for (int n = 0; n < ORR_WARP; n++) {
@@ -79,6 +91,7 @@ static void meet(warp *w) {
             f->mask |= g->mask;
             g->state = FRAG_FREE;
         }
+        if (f->bar != BY_WARP && w->restored >> f->bar & 1) pass_by(w, f);
         if (f->bar == BY_WARP && here != first) orr_warp_again(w, f->at, f->mask);
         f->state = FRAG_READY;
         f->turn = ++w->turn;
@@ -91,7 +104,9 @@ static void note_lanes(warp *w, const uop *u) { // BSSY
     uint32_t *d = DST(w, u, uint32_t), mask = w->exec;
     const uint32_t *lane = active_lanes(w);
     LANES d[i] = BLEND(uint32_t, d[i], mask, lane[i]);
+    w->restored &= (uint16_t) ~(1u << u->imm);
 }
+static void restores(warp *w, const uop *u) { w->restored |= (uint16_t)(1u << u->imm); }
 PAIR1(copy_row, uint32_t, uint32_t, a)
 PAIR3(field, uint32_t, uint32_t, uint32_t, uint32_t, a >> b & c)
 static void both_masks(warp *w, const uop *u) { set_pred(w, u->d, pred_of(w, u->a) & pred_of(w, u->b)); }
@@ -123,7 +138,10 @@ static void away(warp *w, frag *f, const uop *u, uint32_t lanes) { // lanes of f
     frag other = {
         .mask = lanes, .pc = (uint32_t)u->inst->target, .join = -1, .frame = f->frame, .since = f->since};
     f->mask &= ~lanes;
-    bool forward = (uint32_t)u->inst->target > f->pc; // (blocks are in the order of their addresses)
+    const uop *last = w->tb->prog->blocks[u->inst->target].last;
+    bool waits = last && last->inst->sass == ORR_SASS_BSYNC;
+    bool forward =
+        (uint32_t)u->inst->target > f->pc && !waits; // (blocks are in the order of their addresses)
     if (orr_popc(lanes) <
         orr_popc(f->mask) + forward) { // the fewer go first, of as many the later in the code
         other.mask = f->mask;
@@ -358,6 +376,32 @@ static bool all_here(const warp *w, uint32_t lanes, uint8_t bar) {
     return !(need & w->live & ~lanes) && like_first(row, lanes) != lanes;
 }
 
+// Whom the first of these lanes waits for at a BSYNC of a restored register, those too that have ended; 0: it
+// has not been restored.
+static uint32_t restored_with(const warp *w, uint32_t lanes, uint8_t bar) {
+    const uint32_t *row =
+        (const uint32_t *)(const void *)(w->bank[BANK_W] + w->tb->prog->barriers + bar * reg_bytes(ORR_W));
+    return w->restored >> bar & 1 ? row[orr_ffs(lanes)] : 0;
+}
+
+// Some that f would meet at this BSYNC were passed by: all that are at it go on with f.
+static bool frees_all(warp *w, frag *f, uint32_t here, uint8_t bar) {
+    uint32_t need = restored_with(w, f->mask, bar) & w->live;
+    bool any = false;
+    for (int n = 0; n < ORR_WARP && !any; n++) {
+        const frag *g = &w->frags[n];
+        any = g->state == FRAG_READY && g != f && g->pc == here && g->passed && g->mask & need;
+    }
+    for (int n = 0; n < ORR_WARP && any; n++) {
+        frag *g = &w->frags[n];
+        bool ready = g->state == FRAG_READY && g->pc == here, waits = g->state == FRAG_SYNC && g->at == here;
+        if (g == f || !(ready || waits)) continue;
+        f->mask |= g->mask;
+        g->state = FRAG_FREE;
+    }
+    return any;
+}
+
 void orr_machine_last(warp *w, frag *f, const xblock *x) {
     const uop *u = x->last;
     uint32_t all = f->mask;
@@ -393,8 +437,11 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
         meet(w);
         return;
     case ORR_SASS_BSYNC:
+        f->passed = false;
         others_go_on(w, f, lanes);
         if (all_here(w, lanes, (uint8_t)u->imm)) return;
+        if (restored_with(w, lanes, (uint8_t)u->imm) & ~w->live) return;
+        if (frees_all(w, f, (uint32_t)(x - w->tb->prog->blocks), (uint8_t)u->imm)) return;
         wait_alike(w, f, x, (uint8_t)u->imm);
         if (f->mask != lanes || needs(w, f) & ~lanes)
             meet(w);
@@ -542,6 +589,7 @@ static bool move_barrier(machine *m) {
     oper d = to->kind == ORR_ARG_B ? m_barrier(m, to->reg) : m_dst(m, 0, 0);
     oper s = from->kind == ORR_ARG_B ? m_barrier(m, from->reg) : m_src(m, 1, 0);
     m_emit(m, PICK(copy_row), 1, 1, OPERS(d, s));
+    if (to->kind == ORR_ARG_B) m_emit(m, BOTH(restores), 0, 1, OPERS(d))->imm = to->reg;
     if (from->kind == ORR_ARG_B && m_mod(m, ORR_SM_CLEAR)) m_emit(m, PICK(copy_row), 1, 1, OPERS(s, zero));
     return true;
 }
@@ -552,7 +600,9 @@ bool orr_sass_control(machine *m) {
     none.none = 1;
     orr_inst *in;
     switch (c->op) {
-    case ORR_SASS_BSSY: m_emit(m, BOTH(note_lanes), 1, 0, OPERS(m_barrier(m, c->args[1].reg))); return true;
+    case ORR_SASS_BSSY:
+        m_emit(m, BOTH(note_lanes), 1, 0, OPERS(m_barrier(m, c->args[1].reg)))->imm = c->args[1].reg;
+        return true;
     case ORR_SASS_BMOV: return move_barrier(m);
     case ORR_SASS_B2R:
         if (m_mod(m, ORR_SM_B2R) != ORR_SV_B2R_RESULT) {

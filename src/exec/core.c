@@ -709,7 +709,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->index = index;
     w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
     w->carry = 0;
-    w->turn = w->rotations = w->yielded = w->ever = w->spun = 0;
+    w->turn = w->rotations = w->yielded = w->ever = w->spun = w->restored = 0;
     w->spinning = w->found = w->switches = w->stuck = false;
     w->paused = NULL;
     w->time = 0;

@@ -66,6 +66,7 @@ typedef struct frag {
     uint8_t state;    // FRAG_*
     uint8_t bar;      // the barrier it waits at
     uint8_t looks;    // in a loop that only looks, since it gave way
+    bool passed;      // machine code: at a BSYNC, and others have met there that went before it
     bool met;         // has already waited for the lanes its block starts with
     uint32_t at;      // machine code, FRAG_SYNC: the block of the instruction it waits at
     uint32_t need;    // without a barrier register: the lanes it waits for
@@ -111,6 +112,7 @@ struct warp {
     const uop *bar_uop[ORR_WARP]; // for each fragment that waits at a barrier: the instruction
     uint32_t ever;                // machine code: lanes that have said YIELD before
     uint32_t yielded;             // machine code: lanes that have said YIELD since they last met others
+    uint16_t restored;            // barrier registers that BMOV has written since BSSY did
     bool switches;                // it has just yielded: other lanes go on
     uint32_t turn;
     int64_t budget, slice; // looks at others until it lets them run

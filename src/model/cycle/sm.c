@@ -252,6 +252,7 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     if (i->sass == ORR_SASS_BSYNC && w->at != inst + 1) w->front += c->branch_switch;
     w->front_why = ORR_STALL_BRANCH;
     if (!w->restored || i->sass != ORR_SASS_BSYNC || !(w->restored >> i->imm & 1)) return;
+    if (w->at == inst) return; // other lanes come to it now
     w->restored &= (uint16_t) ~(1u << i->imm);
     uint32_t stall = ORR_CTRL_STALL(i->ctrl) ? ORR_CTRL_STALL(i->ctrl) : 1;
     w->front += stall + c->branch_jump + c->branch_indirect + (uint64_t)c->gpu->core_sync_restored;
