@@ -238,6 +238,21 @@ void orr_cache_prefetch_line(const orr_cache *c, uint64_t tag) {
     __builtin_prefetch(&c->line[s * c->ways + way], 1);
 }
 
+uint32_t orr_cache_oldest_of(const orr_cache *c, uint64_t tag, bool (*is)(const orr_cache_line *),
+                             uint32_t *n) {
+    uint32_t s = orr_cache_set_of(c, tag), found = ORR_NO_LINE;
+    *n = 0;
+    for (uint32_t k = 0, at = c->head ? 0 : c->set[s].newest; c->head ? k < c->ways : at != 0; k++) {
+        uint32_t i = c->head ? s * c->ways + order_of(c, s)[k] : at - 1; // newest first
+        if (!c->head) at = c->link[i].older;
+        if (c->head && !signatures(c, s)[i - s * c->ways]) continue;
+        if (!c->line[i].used || !is(&c->line[i])) continue;
+        found = i;
+        ++*n;
+    }
+    return found;
+}
+
 uint32_t orr_cache_take(orr_cache *c, uint64_t tag, orr_cache_line *victim, uint64_t victim_bytes[2]) {
     return take(c, tag, false, victim, victim_bytes);
 }

@@ -28,7 +28,8 @@ typedef struct orr_cache_line {
 #define ORR_LINE_PARTIAL 2
 #define ORR_LINE_COPIED  4  // set by who keeps a copy elsewhere
 #define ORR_LINE_PASSED  8  // L2: the other half has stored to it since this one has
-#define ORR_LINE_AGAIN   16 // L2: it was stored to again while it was there in part
+#define ORR_LINE_AGAIN   16 // L2: a sector that is there in part was stored to again
+#define ORR_LINE_SPREAD  32 // L2: its sectors that are there in part came one by one
 
 typedef struct orr_cache {
     orr_cache_line *line; // sets x ways
@@ -117,6 +118,10 @@ static inline void orr_cache_prefetch(const orr_cache *c, uint64_t tag) {
 }
 
 void orr_cache_touch(orr_cache *c, uint32_t line); // used now
+// Of the set of `tag`, the line used least recently of those for which `is` holds, ORR_NO_LINE: none; and how
+// many there are.
+uint32_t orr_cache_oldest_of(const orr_cache *c, uint64_t tag, bool (*is)(const orr_cache_line *),
+                             uint32_t *n);
 // The line for `tag`, which is not in the cache: takes the least recently used of its set. When that held
 // something, or another line had to make room, *victim is a copy of it as it was (used != 0), with its
 // partial mask in victim_bytes if kept. The new line has no sector.

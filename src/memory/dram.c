@@ -75,10 +75,13 @@ void orr_dram_configure(orr_dram_config *c, const orr_gpu *g) {
     struct {
         uint64_t *to;
         int clocks;
-    } const t[] = {{&c->rrd, g->dram_trrd}, {&c->rcd, g->dram_trcd}, {&c->ras, g->dram_tras},
-                   {&c->rp, g->dram_trp},   {&c->rc, g->dram_trc},   {&c->cl, g->dram_tcl},
-                   {&c->wl, g->dram_twl},   {&c->wr, g->dram_twr},   {&c->wtr, g->dram_twtr},
-                   {&c->rtp, g->dram_trtp}, {&c->rtw, TURN_CLOCKS}};
+    } const t[] = {
+        {&c->rrd, g->dram_trrd}, {&c->rrd_write, g->dram_trrd_write ? g->dram_trrd_write : g->dram_trrd},
+        {&c->rcd, g->dram_trcd}, {&c->ras, g->dram_tras},
+        {&c->rp, g->dram_trp},   {&c->rc, g->dram_trc},
+        {&c->cl, g->dram_tcl},   {&c->wl, g->dram_twl},
+        {&c->wr, g->dram_twr},   {&c->wtr, g->dram_twtr},
+        {&c->rtp, g->dram_trtp}, {&c->rtw, TURN_CLOCKS}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) *t[i].to = (uint64_t)llround(t[i].clocks * clock);
     c->idle = (uint64_t)llround(IDLE_NS * ns);
     c->bank_takes = (uint64_t)llround(g->dram_trfc * clock);
@@ -341,7 +344,7 @@ static void activate(orr_dram *d) {
     bank->close_at = d->now + d->c->ras;
     bank->served = 0;
     bank->fresh = true;
-    d->activate_at = d->now + d->c->rrd;
+    d->activate_at = d->now + (d->entry[bank->rest[d->mode].head].write ? d->c->rrd_write : d->c->rrd);
     pick_row(d, &bank->rest[d->mode], &bank->hit, bank->row);
     set_turns(d, chosen);
     clear(d->wants, chosen);

@@ -17,7 +17,7 @@ typedef struct orr_dram_config { // the same for all channels; times in ticks (m
     uint32_t atom;                 // sectors a column access moves: 1, 2, 4
     uint64_t sector, column;       // time on the bus: of a sector, of a column access
     uint64_t same_group;           // column to column in one bank group
-    uint64_t rrd, rcd, ras, rp, rc, cl, wl, wr, wtr, rtp, rtw;
+    uint64_t rrd, rrd_write, rcd, ras, rp, rc, cl, wl, wr, wtr, rtp, rtw;
     uint64_t refresh_every, refresh_takes;
     uint64_t bank_every, bank_takes; // refresh of a bank
     uint64_t idle;                   // a row that nobody uses for so long is closed

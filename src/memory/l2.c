@@ -227,17 +227,22 @@ static bool give_up_copy(orr_l2 *p, orr_l2_slice *s, uint64_t tag) {
     return false;
 }
 
+// Whether the channel of a line of the slice has room; false: the slice is blocked.
+static bool can_write(orr_l2 *p, uint32_t slice, uint64_t tag) {
+    uint64_t line;
+    if (!orr_dram_full(channel_of(p, slice, tag, &line))) return true;
+    orr_l2_slice *s = &p->slice[slice];
+    s->in[s->now].blocked = BLOCKED_WRITES;
+    p->stuck = true;
+    return false;
+}
+
 // A line for `tag`; what was there before leaves. ORR_NO_LINE when the slice is blocked, or for a copy that
 // finds no place.
 static uint32_t make_room(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
-    uint64_t line;
     bool copy = tag & ORR_L2_FAR;
-    if (!copy && orr_dram_full(channel_of(p, slice, tag, &line))) {
-        s->in[s->now].blocked = BLOCKED_WRITES;
-        p->stuck = true;
-        return ORR_NO_LINE;
-    }
+    if (!copy && !can_write(p, slice, tag)) return ORR_NO_LINE;
     orr_cache_line victim;
     uint32_t i = orr_cache_take_idle(&s->cache, tag, &victim, NULL);
     if (i == ORR_NO_LINE && copy) return i;
@@ -350,51 +355,54 @@ static bool blocked_by_atomics(const orr_l2 *p, orr_l2_slice *s) {
     return true;
 }
 
-// ---- sectors that are there in part ---------------------------------------------------------------
-// Byte masks are kept for so many lines (l2.partial_lines). When one more is stored to in part, the sectors
-// of the one that has been so for longest are read from DRAM, and written back whole.
+// ---- sectors that are there in part, dirty lines ---------------------------------------------------
+// Of each set so many lines can be there in part (l2.partial_lines), as byte masks are kept for them. When
+// one more is stored to in part, the sectors of the one used least recently are read from DRAM, and written
+// back whole. And so many can be dirty (l2.dirty_lines): before one more is, another is written back, and
+// stays.
 
 static uint8_t in_part(const orr_cache_line *l) { return l->dirty & ~l->valid & ~l->pending; }
+static bool is_in_part(const orr_cache_line *l) { return in_part(l) != 0; }
+static bool is_dirty(const orr_cache_line *l) { return l->dirty && !l->pending && !in_part(l); }
 
-// The oldest that is still there in part; ORR_NO_LINE: there is room for one more.
-static uint32_t oldest_part(const orr_l2 *p, orr_l2_slice *s) {
-    while (s->part_n) {
-        uint32_t i = orr_cache_find(&s->cache, s->part[s->part_head]);
-        if (i != ORR_NO_LINE && in_part(&s->cache.line[i])) return s->part_n < p->c->parts ? ORR_NO_LINE : i;
-        s->part_head = s->part_head + 1 == p->c->parts ? 0 : s->part_head + 1;
-        s->part_n--;
-    }
-    return ORR_NO_LINE;
+// The line that has to make room in the set of `tag`, of a slice's share of `lines`; ORR_NO_LINE: there is.
+static uint32_t one_too_many(orr_l2_slice *s, uint64_t tag, uint32_t lines,
+                             bool (*is)(const orr_cache_line *)) {
+    uint64_t set = orr_cache_set_of(&s->cache, tag), sets = s->cache.sets;
+    uint64_t share = (set + 1) * lines / sets - set * lines / sets;
+    uint32_t n, i = orr_cache_oldest_of(&s->cache, tag, is, &n);
+    return n && n >= share ? i : ORR_NO_LINE;
 }
 
-// Room for one more. False: the slice is blocked.
-static bool room_for_part(orr_l2 *p, uint32_t slice, uint64_t t) {
+// Room for one more dirty line. False: the slice is blocked.
+static bool room_for_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
-    uint32_t i = oldest_part(p, s);
+    if (!p->c->dirty || (at != ORR_NO_LINE && s->cache.line[at].dirty)) return true;
+    uint32_t i = one_too_many(s, tag, p->c->dirty, is_dirty);
     if (i == ORR_NO_LINE) return true;
     orr_cache_line *l = &s->cache.line[i];
-    uint64_t line;
-    if (blocked_by_misses(p, s, i)) return false;
-    if (orr_dram_full(channel_of(p, slice, l->tag, &line))) {
-        s->in[s->now].blocked = BLOCKED_WRITES;
-        p->stuck = true;
-        return false;
-    }
+    if (!can_write(p, slice, l->tag)) return false;
+    p->stats.written_back += (uint64_t)orr_popc(l->dirty);
+    ask(p, slice, l->tag, l->dirty, true, t, NONE);
+    l->dirty = 0;
+    return true;
+}
+
+// Room for one more that is there in part. False: the slice is blocked.
+static bool room_for_part(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
+    orr_l2_slice *s = &p->slice[slice];
+    uint32_t i = one_too_many(s, tag, p->c->parts, is_in_part);
+    if (i == ORR_NO_LINE) return true;
+    orr_cache_line *l = &s->cache.line[i];
+    if (blocked_by_misses(p, s, i) || !can_write(p, slice, l->tag)) return false;
     uint8_t want = in_part(l);
     uint32_t m = fetch(p, slice, i, l->tag, want, false, t);
     p->misses.at[m].clean = true;
     p->stats.fetched_for_write += (uint64_t)orr_popc(want);
-    uint8_t alone = want & (uint8_t) ~((want >> 1 & 5) | (want << 1 & 10)); // of their 64 bytes
-    s->part_time = (uint64_t)orr_popc(alone) * p->c->part_fill;
-    if (l->used & ORR_LINE_AGAIN) s->part_time += (uint64_t)orr_popc(want) * p->c->part_again;
-    s->part_head = s->part_head + 1 == p->c->parts ? 0 : s->part_head + 1;
-    s->part_n--;
+    uint64_t n = (uint64_t)orr_popc(want);
+    s->part_time = l->used & ORR_LINE_SPREAD ? n * p->c->part_fill : 0;
+    if (l->used & ORR_LINE_AGAIN) s->part_time += n * p->c->part_again;
     return true;
-}
-
-static void add_part(const orr_l2 *p, orr_l2_slice *s, uint64_t tag) {
-    uint32_t at = s->part_head + s->part_n++;
-    s->part[at < p->c->parts ? at : at - p->c->parts] = tag;
 }
 
 // A store. False: the slice is blocked, and nothing was done.
@@ -408,16 +416,15 @@ static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
     if (p->c->fetch) want = part & ~coming;
     if (want && blocked_by_misses(p, &p->slice[slice], i)) return false;
     bool one_more = part & ~coming && p->c->parts && (i == ORR_NO_LINE || !in_part(&c->line[i]));
-    if (one_more && !room_for_part(p, slice, t)) return false;
+    if (one_more && !room_for_part(p, slice, r->line, t)) return false;
+    if (!room_for_dirty(p, slice, r->line, i, t)) return false;
     if (i == ORR_NO_LINE && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE) return false;
-    if (one_more) add_part(p, &p->slice[slice], r->line);
 
     orr_cache_touch(c, i);
     orr_cache_line *l = &c->line[i];
-    if (one_more)
-        l->used &= (uint8_t)~ORR_LINE_AGAIN;
-    else if (part)
-        l->used |= ORR_LINE_AGAIN; // it is there in part since an earlier store
+    if (one_more) l->used &= (uint8_t) ~(ORR_LINE_AGAIN | ORR_LINE_SPREAD);
+    if (in_part(l) & part) l->used |= ORR_LINE_AGAIN;
+    if (in_part(l) && part & ~in_part(l)) l->used |= ORR_LINE_SPREAD;
     // A half that stores to a line of its own tells the other one if that has read it, or stored to it, since
     // this one last did (H200: two SMs that store to 32 lines in turn, lts sectors of ltcfabric).
     if (!r->far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED)) p->stats.told++;
@@ -461,6 +468,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
         coming = c->line[i].pending & ~here;
         bytes = c->line[i].dirty & ~here; // sectors of which some bytes are here
     }
+    if (r->kind != ORR_REQ_READ && !room_for_dirty(p, slice, r->line, i, t)) return false;
     uint8_t lack = r->sectors & ~here, missing = lack & ~coming;
     uint32_t miss = i == ORR_NO_LINE ? NONE : c->line[i].user;
     if (missing) {

@@ -29,6 +29,7 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t part_fill;        // a sector that is completed alone because there are too many
     uint64_t part_again;       // one of a line that was stored to more than once in part
     uint32_t parts;            // lines of a slice with sectors that are there in part; 0: any number
+    uint32_t dirty;            // lines of a slice that memory has otherwise; 0: any number
     uint64_t atomic_again;     // until the next sum of floating-point numbers on the same sector
     uint64_t atomic_switch;    // to another piece
     uint32_t atomic_queue;     // sectors of atomics that missed and are not done; 0: any number
@@ -153,11 +154,9 @@ typedef struct orr_l2_slice {
     uint32_t opened; // lines so far
     orr_l2_stored stored[ORR_L2_TURNS];
     uint64_t worked[ORR_L2_WORKED]; // lines of the last atomics, + 1
-    uint64_t *part;                 // lines with sectors that are there in part, as they became so: a ring
-    uint32_t part_head, part_n;
-    uint64_t atomic_line; // that the last atomic was on, + 1; 0: a load of it has come since
-    uint64_t part_time;   // that completing one takes the input, not taken yet
-    uint64_t *asked[2];   // bits of SMs that have asked for a line of this half, of the other
+    uint64_t atomic_line;           // that the last atomic was on, + 1; 0: a load of it has come since
+    uint64_t part_time;             // that completing one takes the input, not taken yet
+    uint64_t *asked[2];             // bits of SMs that have asked for a line of this half, of the other
 } orr_l2_slice;
 
 typedef struct orr_l2 { // a partition

@@ -40,6 +40,7 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->write_turn = g->l2_copies ? (uint64_t)llround(cycle * g->l2_store_turn) : 0;
     c->write_far = g->l2_store_far > 0 ? (uint64_t)llround(cycle * g->l2_store_far) : c->write_turn;
     c->write_queue = (uint32_t)g->l2_store_queue;
+    c->dirty = (uint32_t)((g->l2_dirty_lines + g->l2_slices - 1) / g->l2_slices);
     c->parts = c->fetch ? 0 : (uint32_t)((g->l2_partial_lines + g->l2_slices - 1) / g->l2_slices);
     c->atomic_again = (uint64_t)llround(cycle * g->l2_atomic_again);
     c->atomic_switch = (uint64_t)llround(cycle * g->l2_atomic_switch);
@@ -159,8 +160,7 @@ void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_
     for (uint32_t i = 0; i < slices; i++)
         orr_cache_init(&p->slice[i].cache, bytes, ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed, !c->fetch);
     for (uint32_t i = 0; c->parts && i < slices; i++)
-        p->slice[i].part = orr_calloc(c->parts, sizeof *p->slice[i].part);
-    for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d);
+        for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d);
     orr_l2_reset(p);
 }
 
@@ -168,7 +168,6 @@ void orr_l2_free(orr_l2 *p) {
     for (uint32_t i = 0; i < p->slices; i++) {
         orr_cache_free(&p->slice[i].cache);
         for (int k = 0; k < ORR_L2_LANES; k++) free(p->slice[i].in[k].at);
-        free(p->slice[i].part);
         free(p->slice[i].asked[0]);
         free(p->slice[i].asked[1]);
     }
