@@ -243,6 +243,28 @@ static void test_store_in_turn(void **state) {
     assert_int_equal(took[1], took[0] + 16);
 }
 
+// A load behind a store to 32 words of one bank begins 64 cycles after it; where the tags of the lines are on
+// few banks (11 of the 32 on one, 3,072 bytes apart) it waits until they have left, 2 cycles each: 64 more.
+static void test_lines_leave(void **state) {
+    (void)state;
+    static const struct {
+        int apart;
+        const char *leave;
+        uint64_t later;
+    } cases[] = {{8192, "l1.store_leave=2", 64},
+                 {3072, "l1.store_leave=0", 64},
+                 {3072, "l1.store_leave=2", 64 + 64},
+                 {3076, "l1.store_leave=2", 11}}; // on different banks: L1 is busy with the tags
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        kern *k = kern_new(1, 32);
+        more(k, "STG <- R2 R4 @0 +%d\nLDG R1 <- R2 @1048576\nFFMA R3 <- R1\nEXIT", cases[n].apart);
+        assert_int_equal(cycles_of(GPU("memory=perfect", "l1.words=yes", "l1.banks=4", "l1.folded=yes",
+                                       "lsu.pass=2", cases[n].leave),
+                                   k),
+                         cases[n].later + 30 + 2);
+    }
+}
+
 // An access with conflicts takes its warp lsu.pass cycles for each pass: one of 32 passes has its last word
 // 2 x 31 cycles after the first, and the warp's next one begins 64 after it.
 static void test_way_to_the_banks(void **state) {
@@ -736,6 +758,7 @@ int main(void) {
         cmocka_unit_test(test_conflicts_take_longer),
         cmocka_unit_test(test_read_out_later),
         cmocka_unit_test(test_store_in_turn),
+        cmocka_unit_test(test_lines_leave),
         cmocka_unit_test(test_way_to_the_banks),
         cmocka_unit_test(test_coalescing),
         cmocka_unit_test(test_latency),

@@ -531,6 +531,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->turn_until = 0;
     s->cold = false;
     s->parts_out = s->storing[0] = s->storing[1] = s->epoch = s->fence_epoch = s->fencing = 0;
+    s->leaving = 0;
     s->epoch_until = NEVER;
     s->fence_l1 = s->asked = s->asked_at = 0;
     s->fence_with.n = s->fence_waits.n = 0;

@@ -396,7 +396,7 @@ static uint32_t lookups(sm *s, const orr_coalesced *x, bool local) {
 // *lag: how much later than an access of one pass the last word comes. A conflict is found out in the pass
 // before, so that it takes longer than the pass.
 static uint32_t word_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, bool local, uint32_t *lag) {
-    uint32_t tags = lookups(s, x, local), least = 1, most;
+    uint32_t tags = s->head_tags = lookups(s, x, local), least = 1, most;
     if (i->flags & ORR_TF_STORE) least = (uint32_t)s->c->gpu->l1_store;
     uint32_t lanes = (uint32_t)orr_popc(s->head_access.mask), packed = (lanes * i->bytes + 127) / 128;
     if (local)
@@ -439,6 +439,7 @@ uint32_t cyc_l1_cost(sm *s, const orr_tinst *i, bool local, uint32_t *lag) {
     if (s->c->gpu->l1_words) return word_cycles(s, &s->head, i, local, lag);
     uint32_t cost = s->head_passes = sector_cycles(s, &s->head);
     s->head_apart = s->head_conflicts = false;
+    s->head_tags = 0;
     *lag = cost - 1;
     return cost;
 }

@@ -291,6 +291,8 @@ typedef struct sm {
     uint64_t head_waits;  // bits of its lines: a load waits for them
     uint32_t head_passes; // over the banks
     uint32_t head_now;    // of them those that do not wait for lines
+    uint32_t head_tags;   // cycles to look up its lines
+    uint64_t leaving;     // until then loads wait for what stores have written (l1.store_leave)
     bool head_conflicts;
     uint8_t head_turn[64]; // in which lookup each of its lines is found, where it has no more of them
     bool head_apart;       // a load whose lanes are not side by side
