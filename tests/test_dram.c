@@ -222,6 +222,34 @@ static void writes_wait(void **state) {
     }
 }
 
+// Two at a time (dram.write_batch): columns at 12 and 14, data until 14 + 4 + 2.
+static void writes_in_batches(void **state) {
+    (void)state;
+    const char *sets[] = {"dram.banks=1", "dram.bank_groups=1", "dram.queue=8", "dram.write_batch=2", NULL};
+    bench *b = bench_of(sets);
+    for (uint32_t i = 0; i < 7; i++) push(b, 0, i, 1, true, 99);
+    push(b, 0, 0, 1, false, 0);
+    run(b);
+    ENDS(b, 0, 20 + 5 + 14);
+    assert_int_equal(b->d.writes, 7);
+    bench_free(b);
+}
+
+// A row that is opened to be written to keeps other banks from opening one for longer (dram.trrd_write); one
+// that is opened to be read does not.
+static void rows_to_write_to(void **state) {
+    (void)state;
+    const char *sets[] = {"dram.write_queue=no", "dram.trrd_write=40", NULL};
+    bench *b = bench_of(sets);
+    push(b, 0, 0, 1, true, 0);
+    push(b, 0, 2, 1, false, 1);
+    push(b, 0, 4, 1, false, 2);
+    run(b);
+    ENDS(b, 1, 40 + 26);
+    ENDS(b, 2, 46 + 26);
+    bench_free(b);
+}
+
 // Single sectors from anywhere: each needs an activation. 16 banks could do one each 40 / 16 cycles, so it is
 // tRRD.
 static void anywhere(void **state) {
@@ -332,13 +360,22 @@ static void streams(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refresh),       cmocka_unit_test(refreshed_row),
-        cmocka_unit_test(often),         cmocka_unit_test(rows),
-        cmocka_unit_test(banks),         cmocka_unit_test(turning_round),
-        cmocka_unit_test(queue),         cmocka_unit_test(writes_wait),
-        cmocka_unit_test(row_conflicts), cmocka_unit_test(anywhere),
-        cmocka_unit_test(efficiency),    cmocka_unit_test(nobody_starves),
-        cmocka_unit_test(streams),       cmocka_unit_test(column_of_two_sectors),
+        cmocka_unit_test(refresh),
+        cmocka_unit_test(refreshed_row),
+        cmocka_unit_test(often),
+        cmocka_unit_test(rows),
+        cmocka_unit_test(banks),
+        cmocka_unit_test(turning_round),
+        cmocka_unit_test(queue),
+        cmocka_unit_test(writes_wait),
+        cmocka_unit_test(rows_to_write_to),
+        cmocka_unit_test(writes_in_batches),
+        cmocka_unit_test(row_conflicts),
+        cmocka_unit_test(anywhere),
+        cmocka_unit_test(efficiency),
+        cmocka_unit_test(nobody_starves),
+        cmocka_unit_test(streams),
+        cmocka_unit_test(column_of_two_sectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

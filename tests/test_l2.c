@@ -544,63 +544,6 @@ static void stored_again(void **state) {
     bench_free(b);
 }
 
-// Byte masks for two lines: the third line that is stored to in part has the first's sector read and written,
-// and takes the slice 8 cycles more. Later the first is there whole, the second has to be read; and a line
-// that is stored to whole needs no mask.
-static void partial_lines(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.partial_lines=2", "l2.partial_fill=8", "l2.partial=0",
-                                              "l2.partial_again=0", NULL});
-    orr_memsys_copy(b->m, 9 * 128, 128);
-    orr_request r[] = {storing(0, 0, 0, 4),    storing(10, 0, 4, 8), storing(20, 1, 0, 4),
-                       storing(30, 5, 0, 128), reading(40, 9, 1),    storing(1000, 2, 0, 4),
-                       reading(1000, 9, 1),    reading(2000, 0, 1),  reading(3000, 1, 1)};
-    go(b, r, COUNT(r));
-    ANSWERED(b, 4, 40);
-    ANSWERED(b, 6, 1009);
-    ANSWERED(b, 7, 2000);
-    ANSWERED(b, 8, 3200);
-    assert_int_equal(b->s.dram_read, 2);
-    assert_int_equal(b->s.fetched_for_write, 2);
-    assert_int_equal(b->s.written_back, 1);
-    bench_free(b);
-}
-
-// The same, where the first line has both sectors of 64 bytes in part: they take the slice no longer.
-static void partial_pairs(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.partial_lines=1", "l2.partial_fill=8", "l2.partial=0",
-                                              "l2.partial_again=0", NULL});
-    orr_memsys_copy(b->m, 9 * 128, 128);
-    orr_request r[] = {storing(0, 0, 0, 4), storing(10, 0, 32, 36), storing(1000, 1, 0, 4),
-                       reading(1000, 9, 1), storing(2000, 2, 0, 4), reading(2000, 9, 1),
-                       reading(3000, 9, 1)};
-    go(b, r, COUNT(r));
-    ANSWERED(b, 3, 1001);
-    ANSWERED(b, 5, 2009);
-    assert_int_equal(b->s.fetched_for_write, 3);
-    bench_free(b);
-}
-
-// And where a line that has to be completed was stored to again since, to the same sector or to another, each
-// of its sectors takes the slice longer (l2.partial_again): 1 and 2 of them; line 2, stored to once, does
-// not.
-static void partial_again(void **state) {
-    (void)state;
-    bench *b = bench_of((const char *const[]){"l2.partial_lines=1", "l2.partial_again=5", "l2.partial_fill=0",
-                                              "l2.partial=0", NULL});
-    orr_memsys_copy(b->m, 9 * 128, 128);
-    orr_request r[] = {storing(0, 0, 0, 4), storing(10, 0, 4, 8),     storing(1000, 1, 0, 4),
-                       reading(1000, 9, 1), storing(1500, 1, 32, 36), storing(2000, 2, 0, 4),
-                       reading(2000, 9, 1), storing(3000, 3, 0, 4),   reading(3000, 9, 1),
-                       reading(4000, 9, 1)};
-    go(b, r, COUNT(r));
-    ANSWERED(b, 3, 1006);
-    ANSWERED(b, 6, 2011);
-    ANSWERED(b, 8, 3001);
-    bench_free(b);
-}
-
 // ---- whole machines ---------------------------------------------------------------------------------
 
 // Slices and channels of a bundled GPU: lines reach a partition that exists, the sides of L2 halve them, and
@@ -912,9 +855,6 @@ int main(void) {
         cmocka_unit_test(halves_any_windows),
         cmocka_unit_test(refused),
         cmocka_unit_test(stored_again),
-        cmocka_unit_test(partial_lines),
-        cmocka_unit_test(partial_pairs),
-        cmocka_unit_test(partial_again),
         cmocka_unit_test(any_windows),
         cmocka_unit_test(odd_machines),
     };

@@ -12,8 +12,9 @@
 // is open and whose bank can take a column command, decided when the bus can take its data. A bank none of
 // whose requests wants the open row closes it and opens the row of its oldest, while others are served. After
 // SERVED_MAX requests on a row for which others had to wait the row is closed all the same. Writes wait in a
-// queue of their own when dram.write_queue is set; they are written in batches from 7/8 full down to 1/4, and
-// when there are no reads. fcfs: one request at a time; the row of the next is not looked at before.
+// queue of their own when dram.write_queue is set; they are written in batches from 7/8 full down to 1/4, or
+// so many at a time (dram.write_batch), and when there are no reads. fcfs: one request at a time; the row of
+// the next is not looked at before.
 //
 // Addresses: a row's bytes lie in runs of 256, and consecutive runs of the channel in consecutive banks,
 // whose lowest bits are the bank group: RRRR...CCC.BBGG.CCC.SSSSS, as GPGPU-Sim's mappings have it. Each row
@@ -53,7 +54,7 @@ void orr_dram_configure(orr_dram_config *c, const orr_gpu *g) {
     c->limit = (uint32_t)g->dram_queue * 2;
     c->queue = c->fcfs ? 1 : (uint32_t)g->dram_queue;
     c->high = c->queue - c->queue / 8;
-    c->low = c->queue / 4;
+    c->low = g->dram_write_batch ? (uint32_t)less(c->high, (uint64_t)g->dram_write_batch) : c->queue / 4;
     c->banks = (uint32_t)g->dram_banks;
     c->groups = (uint32_t)(g->dram_bank_groups < g->dram_banks ? g->dram_bank_groups : g->dram_banks);
 

@@ -43,61 +43,6 @@ enum { DROP = ORR_REQ_FENCE + 1 };            // to the other half: a copy is no
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-// ---- pools, and the heap of events ----------------------------------------------------------------
-
-static uint32_t new_waiter(orr_l2 *p) {
-    uint32_t w = p->free_waiter;
-    if (w == NONE) {
-        w = (uint32_t)p->waiters.n;
-        (void)ORR_PUSH(&p->waiters);
-    } else {
-        p->free_waiter = p->waiters.at[w].next;
-    }
-    return w;
-}
-static void free_waiter(orr_l2 *p, uint32_t w) {
-    p->waiters.at[w].next = p->free_waiter;
-    p->free_waiter = w;
-}
-
-static uint32_t new_miss(orr_l2 *p) {
-    uint32_t m = p->free_miss;
-    if (m == NONE) {
-        m = (uint32_t)p->misses.n;
-        (void)ORR_PUSH(&p->misses);
-    } else {
-        p->free_miss = p->misses.at[m].head;
-    }
-    return m;
-}
-
-static bool before(const orr_l2_event *a, const orr_l2_event *b) {
-    if (a->time != b->time) return a->time < b->time;
-    if (a->back != b->back) return b->back;
-    return (int32_t)(a->seq - b->seq) < 0;
-}
-
-static void add_event(orr_l2 *p, orr_l2_event e) {
-    e.seq = p->seq++;
-    (void)ORR_PUSH(&p->events);
-    size_t i = p->events.n - 1;
-    orr_l2_event *at = p->events.at;
-    for (; i && before(&e, &at[(i - 1) / 2]); i = (i - 1) / 2) at[i] = at[(i - 1) / 2];
-    at[i] = e;
-}
-
-static orr_l2_event take_event(orr_l2 *p) {
-    orr_l2_event *at = p->events.at, first = at[0], last = at[--p->events.n];
-    size_t n = p->events.n, i = 0;
-    for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && before(&at[child + 1], &at[child])) child++;
-        if (!before(&at[child], &last)) break;
-        at[i] = at[child];
-    }
-    if (n) at[i] = last;
-    return first;
-}
-
 // ---- answers --------------------------------------------------------------------------------------
 
 static void happened(orr_l2 *p, uint64_t t) {
@@ -176,18 +121,18 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
     if (w->hit)
         happened(p, t);
     else if (p->c->atomic_queue)
-        add_event(p,
-                  (orr_l2_event){.time = t, .sectors = w->sectors, .worked = true, .slice = (uint16_t)slice});
+        orr_l2_add_event(
+            p, (orr_l2_event){.time = t, .sectors = w->sectors, .worked = true, .slice = (uint16_t)slice});
     if (w->kind != ORR_REQ_ATOMIC) {
         if (w->told)
             *ORR_PUSH(out) =
                 (orr_reply){.time = t + heard_after(p->c, w->far, w->late), .sm = w->sm, .token = w->token};
         return;
     }
-    uint32_t copy = new_waiter(p);
+    uint32_t copy = orr_l2_new_waiter(p);
     p->waiters.at[copy] = *w;
     t += p->c->atomic_more + (w->late ? 2 * p->c->far : 0);
-    add_event(p, (orr_l2_event){.time = t, .at = copy, .atomic = true, .slice = (uint16_t)slice});
+    orr_l2_add_event(p, (orr_l2_event){.time = t, .at = copy, .atomic = true, .slice = (uint16_t)slice});
 }
 
 // ---- DRAM -----------------------------------------------------------------------------------------
@@ -315,7 +260,7 @@ static uint32_t fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8
     uint32_t m = l ? l->user : NONE;
     bool copy = tag & ORR_L2_FAR;
     if (m == NONE) {
-        m = new_miss(p);
+        m = orr_l2_new_miss(p);
         p->misses.at[m] = (orr_l2_miss){.line = i, .slice = slice, .copy = copy, .head = NONE, .tail = NONE};
         s->misses += !copy;
         if (l) l->user = m;
@@ -332,7 +277,7 @@ static uint32_t fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8
 }
 
 void orr_l2_wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w) {
-    uint32_t at = new_waiter(p);
+    uint32_t at = orr_l2_new_waiter(p);
     p->waiters.at[at] = *w;
     p->waiters.at[at].next = NONE;
     if (miss->head == NONE)
@@ -795,7 +740,7 @@ static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
             at->next = NONE;
         } else {
             orr_l2_waiter copy = *at;
-            free_waiter(p, w);
+            orr_l2_free_waiter(p, w);
             complete(p, miss->slice, e->time, &copy, out);
         }
     }
@@ -854,7 +799,8 @@ static void step_dram(orr_l2 *p, uint32_t channel) {
     if (!orr_dram_step(&p->channel[channel], &done)) return;
     const orr_l2_miss *miss = &p->misses.at[done.user];
     __builtin_prefetch(&p->slice[miss->slice].cache.line[miss->line], 1);
-    add_event(p, (orr_l2_event){.time = done.time + p->c->behind, .at = done.user, .sectors = done.sectors});
+    orr_l2_add_event(
+        p, (orr_l2_event){.time = done.time + p->c->behind, .at = done.user, .sectors = done.sectors});
 }
 
 // What comes from DRAM and what is stored take turns (l2.fill). True: it has to wait.
@@ -866,12 +812,12 @@ static bool waits_for_turn(orr_l2 *p, orr_l2_event *e) {
     if (t == e->time) return false;
     e->time = t;
     e->turn = true;
-    add_event(p, *e);
+    orr_l2_add_event(p, *e);
     return true;
 }
 
 static void do_event(orr_l2 *p, orr_replies *out) {
-    orr_l2_event e = take_event(p);
+    orr_l2_event e = orr_l2_take_event(p);
     if (waits_for_turn(p, &e)) return;
     if (e.worked) {
         p->slice[e.slice].reducing -= (uint32_t)orr_popc(e.sectors);
@@ -883,7 +829,7 @@ static void do_event(orr_l2 *p, orr_replies *out) {
         return;
     }
     orr_l2_waiter w = p->waiters.at[e.at];
-    free_waiter(p, e.at);
+    orr_l2_free_waiter(p, e.at);
     answer(p, &p->slice[e.slice], e.time, &w, out);
 }
 
@@ -916,7 +862,7 @@ void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
     p->until = until;
 }
 
-void orr_l2_come_back(orr_l2 *p, const orr_l2_event *e) { add_event(p, *e); }
+void orr_l2_come_back(orr_l2 *p, const orr_l2_event *e) { orr_l2_add_event(p, *e); }
 
 void orr_l2_add(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t tag) {
     orr_l2_slice *s = &p->slice[slice];

@@ -183,6 +183,13 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
 void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_dram_config *d,
                  uint32_t slices, uint32_t channels);
 void orr_l2_free(orr_l2 *p);
+// Pools, and the heap of events (l2_state.c).
+uint32_t orr_l2_new_waiter(orr_l2 *p);
+void orr_l2_free_waiter(orr_l2 *p, uint32_t w);
+uint32_t orr_l2_new_miss(orr_l2 *p);
+void orr_l2_add_event(orr_l2 *p, orr_l2_event e);
+orr_l2_event orr_l2_take_event(orr_l2 *p); // the next
+
 void orr_l2_reset(orr_l2 *p); // time 0, statistics 0; what was on its way has come
 void orr_l2_add(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t tag); // in order of time
 void orr_l2_come_back(orr_l2 *p, const orr_l2_event *e); // one of the other half's `back`

@@ -60,6 +60,62 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->lookup = max(1, (uint64_t)llround(cycle * g->l2_lookup));
 }
 
+// ---- pools, and the heap of events ----------------------------------------------------------------
+
+uint32_t orr_l2_new_waiter(orr_l2 *p) {
+    uint32_t w = p->free_waiter;
+    if (w == NONE) {
+        w = (uint32_t)p->waiters.n;
+        (void)ORR_PUSH(&p->waiters);
+    } else {
+        p->free_waiter = p->waiters.at[w].next;
+    }
+    return w;
+}
+
+void orr_l2_free_waiter(orr_l2 *p, uint32_t w) {
+    p->waiters.at[w].next = p->free_waiter;
+    p->free_waiter = w;
+}
+
+uint32_t orr_l2_new_miss(orr_l2 *p) {
+    uint32_t m = p->free_miss;
+    if (m == NONE) {
+        m = (uint32_t)p->misses.n;
+        (void)ORR_PUSH(&p->misses);
+    } else {
+        p->free_miss = p->misses.at[m].head;
+    }
+    return m;
+}
+
+static bool before(const orr_l2_event *a, const orr_l2_event *b) {
+    if (a->time != b->time) return a->time < b->time;
+    if (a->back != b->back) return b->back;
+    return (int32_t)(a->seq - b->seq) < 0;
+}
+
+void orr_l2_add_event(orr_l2 *p, orr_l2_event e) {
+    e.seq = p->seq++;
+    (void)ORR_PUSH(&p->events);
+    size_t i = p->events.n - 1;
+    orr_l2_event *at = p->events.at;
+    for (; i && before(&e, &at[(i - 1) / 2]); i = (i - 1) / 2) at[i] = at[(i - 1) / 2];
+    at[i] = e;
+}
+
+orr_l2_event orr_l2_take_event(orr_l2 *p) {
+    orr_l2_event *at = p->events.at, first = at[0], last = at[--p->events.n];
+    size_t n = p->events.n, i = 0;
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && before(&at[child + 1], &at[child])) child++;
+        if (!before(&at[child], &last)) break;
+        at[i] = at[child];
+    }
+    if (n) at[i] = last;
+    return first;
+}
+
 // ---- without time ---------------------------------------------------------------------------------
 
 // The line, or a place for it, as the one used last; ORR_NO_LINE: all of its set are on their way.
@@ -159,8 +215,7 @@ void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_
         p->slice[i / 2].asked[i % 2] = orr_calloc(p->words, sizeof *p->slice->asked[0]);
     for (uint32_t i = 0; i < slices; i++)
         orr_cache_init(&p->slice[i].cache, bytes, ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed, !c->fetch);
-    for (uint32_t i = 0; c->parts && i < slices; i++)
-        for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d);
+    for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d);
     orr_l2_reset(p);
 }
 

@@ -1,0 +1,142 @@
+// What L2 holds only so many lines of: those that were stored to in part, and dirty ones. On the small
+// machine of mem_rig.h (a hit is answered at once, a miss after 200 cycles), whose sets are lines 64 apart,
+// or with a single set.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "l2_rig.h"
+
+#define ONE_SET "l2.ways=1024", "l2.partial=0"
+
+// Byte masks for two lines: the third line that is stored to in part has the first's sectors read and
+// written. Later the first is there whole, the second has to be read; and a line that is stored to whole
+// needs no mask.
+static void masks(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.partial_lines=2", ONE_SET, NULL});
+    orr_memsys_copy(b->m, 9 * 128, 128);
+    orr_request r[] = {storing(0, 0, 0, 4),    storing(20, 1, 0, 4), storing(30, 5, 0, 128),
+                       storing(1000, 2, 0, 4), reading(1000, 9, 1),  reading(2000, 0, 1),
+                       reading(3000, 1, 1)};
+    go(b, r, COUNT(r));
+    ANSWERED(b, 4, 1001);
+    ANSWERED(b, 5, 2000);
+    ANSWERED(b, 6, 3200);
+    assert_int_equal(b->s.dram_read, 2);
+    assert_int_equal(b->s.fetched_for_write, 2);
+    assert_int_equal(b->s.written_back, 1);
+    bench_free(b);
+}
+
+// A line whose sectors have become whole, byte by byte, needs its mask no longer: of 40 lines that are stored
+// to in two halves of a sector, one after the other, none is read, though there is one mask.
+static void masks_are_given_back(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.partial_lines=1", ONE_SET, NULL});
+    orr_request r[80];
+    for (uint32_t i = 0; i < 40; i++) {
+        r[2 * i] = storing(100 * i, i, 32, 48);
+        r[2 * i + 1] = storing(100 * i + 50, i, 48, 64);
+    }
+    go(b, r, COUNT(r));
+    assert_int_equal(b->s.fetched_for_write, 0);
+    bench_free(b);
+}
+
+// Each set has its share: two lines of one set do not disturb those of another; the third of a set does.
+static void masks_by_set(void **state) {
+    (void)state;
+    for (uint32_t third = 0; third < 2; third++) {
+        bench *b = bench_of((const char *const[]){"l2.partial_lines=128", NULL}); // two of a set
+        orr_request r[] = {storing(0, 0, 0, 4),   storing(100, 64, 0, 4),
+                           storing(200, 1, 0, 4), storing(300, 65, 0, 4),
+                           storing(400, 2, 0, 4), storing(500, third ? 128 : 3, 0, 4),
+                           reading(5000, 9, 1)};
+        go(b, r, COUNT(r));
+        assert_int_equal(b->s.fetched_for_write, third);
+        bench_free(b);
+    }
+}
+
+// A line whose sectors came one by one takes the slice longer for each of them (l2.partial_fill) when it is
+// completed: two of line 0. One that was stored to once, in two sectors, does not.
+static void sectors_one_by_one(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.partial_lines=1", "l2.partial_fill=8", ONE_SET, NULL});
+    orr_memsys_copy(b->m, 9 * 128, 128);
+    orr_request r[] = {storing(0, 0, 0, 4), storing(10, 0, 64, 68), storing(1000, 1, 30, 34),
+                       reading(1000, 9, 1), storing(2000, 2, 0, 4), reading(2000, 9, 1),
+                       reading(3000, 9, 1)};
+    go(b, r, COUNT(r));
+    ANSWERED(b, 3, 1000 + 2 + 2 * 8); // behind a store of two sectors
+    ANSWERED(b, 5, 2001);
+    assert_int_equal(b->s.fetched_for_write, 4);
+    bench_free(b);
+}
+
+// And where a sector that is there in part was stored to again, each sector of the line takes the slice
+// longer (l2.partial_again): one of line 0; line 1 was stored to again at another sector, line 2 once.
+static void sectors_again(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.partial_lines=1", "l2.partial_again=5", ONE_SET, NULL});
+    orr_memsys_copy(b->m, 9 * 128, 128);
+    orr_request r[] = {storing(0, 0, 0, 4), storing(10, 0, 4, 8),     storing(1000, 1, 0, 4),
+                       reading(1000, 9, 1), storing(1500, 1, 32, 36), storing(2000, 2, 0, 4),
+                       reading(2000, 9, 1), storing(3000, 3, 0, 4),   reading(3000, 9, 1),
+                       reading(4000, 9, 1)};
+    go(b, r, COUNT(r));
+    ANSWERED(b, 3, 1006);
+    ANSWERED(b, 6, 2001);
+    ANSWERED(b, 8, 3001);
+    bench_free(b);
+}
+
+// Two lines of a set may be dirty (l2.dirty_lines). Before a third is, the one used least recently is
+// written, line 64, since line 0 was read meanwhile; it stays, and is found. Line 128 is dirty already. Line
+// 64, stored to again, is dirty once more, and line 0 is written and stays.
+static void dirty(void **state) {
+    (void)state;
+    static const uint64_t written[] = {0, 0, 0, 4, 4, 4, 8, 8};
+    for (int one = 0; one < 2; one++) // sets of few ways, and a list
+        for (size_t n = 1; n <= COUNT(written); n++) {
+            bench *b = bench_of(one ? (const char *const[]){"l2.dirty_lines=2", ONE_SET, NULL}
+                                    : (const char *const[]){"l2.dirty_lines=128", NULL});
+            orr_request r[] = {storing(0, 0, 0, 128),    storing(100, 64, 0, 128),
+                               reading(200, 0, 1),       storing(1000, 128, 0, 128),
+                               reading(2000, 64, 1),     storing(3000, 128, 0, 128),
+                               storing(4000, 64, 0, 32), reading(5000, 0, 1)};
+            go(b, r, n);
+            assert_int_equal(b->s.written_back, written[n - 1]);
+            assert_int_equal(b->s.evicted, 0);
+            if (n >= 5) ANSWERED(b, 4, 2000);
+            if (n >= 8) ANSWERED(b, 7, 5000);
+            bench_free(b);
+        }
+}
+
+// Atomics make lines dirty, too.
+static void dirty_by_atomics(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.dirty_lines=2", ONE_SET, NULL});
+    orr_request r[] = {atomic(0, 0, 1, false), atomic(1000, 1, 1, false), atomic(2000, 2, 1, false),
+                       atomic(3000, 3, 1, true)};
+    go(b, r, COUNT(r));
+    assert_int_equal(b->s.written_back, 2); // a sector each
+    bench_free(b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(masks),
+        cmocka_unit_test(masks_are_given_back),
+        cmocka_unit_test(masks_by_set),
+        cmocka_unit_test(sectors_one_by_one),
+        cmocka_unit_test(sectors_again),
+        cmocka_unit_test(dirty),
+        cmocka_unit_test(dirty_by_atomics),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
