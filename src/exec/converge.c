@@ -25,10 +25,9 @@
 // others with 166 sets of arguments, clocks of each lane; docs/tuning.md, Recursion).
 //
 // Where lanes part the fewer go first, of as many those that are later in the code, unless they come to a
-// BSYNC there and would wait; when they wait, those
-// that parted from them last go on; and after a YIELD lanes at the same place go on together. None of this is
-// in a manual: an H200 executes as many instructions, of warps and of threads, in micro/race and
-// tests/features (docs/tuning.md, Lanes that yield).
+// BSYNC there and would wait; when they wait, those that parted from them last go on; and after a YIELD lanes
+// at the same place go on together. None of this is in a manual: an H200 executes as many instructions, of
+// warps and of threads, in micro/race and tests/features (docs/tuning.md, Lanes that yield).
 #include "exec/machine.h"
 #include "exec/pair.h"
 #include "sass/module.h"
@@ -43,17 +42,19 @@ enum {
 enum { SYNC_PLAIN, SYNC_ONE_MASK }; // inst->sub of WARPSYNC
 
 // ---- meeting --------------------------------------------------------------------------------
+// What a barrier register holds, a mask for each lane.
+static uint32_t *masks_of(const warp *w, uint8_t bar) {
+    return (uint32_t *)(void *)(w->bank[BANK_W] + w->tb->prog->barriers + bar * reg_bytes(ORR_W));
+}
+
 static uint32_t needs(const warp *w, const frag *f) {
     if (f->bar == BY_WARP) return f->need & w->live;
-    const program *p = w->tb->prog;
-    const uint32_t *row =
-        (const uint32_t *)(const void *)(w->bank[BANK_W] + p->barriers + f->bar * reg_bytes(ORR_W));
-    return row[orr_ffs(f->mask)] & w->live;
+    return masks_of(w, f->bar)[orr_ffs(f->mask)] & w->live;
 }
 
 // Others went on without `rest`: there is nothing to wait for at the barrier any more.
 static void forget(warp *w, uint8_t bar, uint32_t rest) {
-    uint32_t *row = (uint32_t *)(void *)(w->bank[BANK_W] + w->tb->prog->barriers + bar * reg_bytes(ORR_W));
+    uint32_t *row = masks_of(w, bar);
     for (uint32_t m = rest; m; m &= m - 1) row[orr_ffs(m)] = 0;
 }
 
@@ -350,8 +351,7 @@ static void sync_one_mask(warp *w, frag *f, const xblock *x, const uop *u, uint3
 // Lanes come to a BSYNC. Those that wait for the same ones wait together; lanes at different depths of a
 // recursion wait for different ones.
 static void wait_alike(warp *w, frag *f, const xblock *x, uint8_t bar) {
-    const uint32_t *row =
-        (const uint32_t *)(const void *)(w->bank[BANK_W] + w->tb->prog->barriers + bar * reg_bytes(ORR_W));
+    const uint32_t *row = masks_of(w, bar);
     uint32_t here = (uint32_t)(x - w->tb->prog->blocks), left = f->mask;
     ++w->turn;
     while (left) {
@@ -369,8 +369,7 @@ static void wait_alike(warp *w, frag *f, const xblock *x, uint8_t bar) {
 // Lanes that noted different ones, each for itself, and are all here: none waits, and they stay together
 // (H200: micro/race, turns: behind a WARPSYNC.COLLECTIVE at which lanes came one by one, 32 go on as one).
 static bool all_here(const warp *w, uint32_t lanes, uint8_t bar) {
-    const uint32_t *row =
-        (const uint32_t *)(const void *)(w->bank[BANK_W] + w->tb->prog->barriers + bar * reg_bytes(ORR_W));
+    const uint32_t *row = masks_of(w, bar);
     uint32_t need = 0;
     for (uint32_t m = lanes; m; m &= m - 1) need |= row[orr_ffs(m)];
     return !(need & w->live & ~lanes) && like_first(row, lanes) != lanes;
@@ -379,8 +378,7 @@ static bool all_here(const warp *w, uint32_t lanes, uint8_t bar) {
 // Whom the first of these lanes waits for at a BSYNC of a restored register, those too that have ended; 0: it
 // has not been restored.
 static uint32_t restored_with(const warp *w, uint32_t lanes, uint8_t bar) {
-    const uint32_t *row =
-        (const uint32_t *)(const void *)(w->bank[BANK_W] + w->tb->prog->barriers + bar * reg_bytes(ORR_W));
+    const uint32_t *row = masks_of(w, bar);
     return w->restored >> bar & 1 ? row[orr_ffs(lanes)] : 0;
 }
 

@@ -242,14 +242,15 @@ uint32_t orr_cache_oldest_of(const orr_cache *c, uint64_t tag, bool (*is)(const 
                              uint32_t *n) {
     uint32_t s = orr_cache_set_of(c, tag), found = ORR_NO_LINE;
     *n = 0;
-    for (uint32_t k = 0, at = c->head ? 0 : c->set[s].newest; c->head ? k < c->ways : at != 0; k++) {
-        uint32_t i = c->head ? s * c->ways + order_of(c, s)[k] : at - 1; // newest first
-        if (!c->head) at = c->link[i].older;
-        if (c->head && !signatures(c, s)[i - s * c->ways]) continue;
-        if (!c->line[i].used || !is(&c->line[i])) continue;
-        found = i;
-        ++*n;
+    if (c->head) { // both ways the newest first
+        for (uint32_t k = 0; k < c->ways; k++) {
+            uint32_t way = order_of(c, s)[k], i = s * c->ways + way;
+            if (signatures(c, s)[way] && is(&c->line[i])) found = i, ++*n;
+        }
+        return found;
     }
+    for (uint32_t at = c->set[s].newest; at; at = c->link[at - 1].older)
+        if (c->line[at - 1].used && is(&c->line[at - 1])) found = at - 1, ++*n;
     return found;
 }
 

@@ -343,8 +343,8 @@ static bool room_for_part(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     uint8_t want = in_part(l);
     uint32_t m = fetch(p, slice, i, l->tag, want, false, t);
     p->misses.at[m].clean = true;
-    p->stats.fetched_for_write += (uint64_t)orr_popc(want);
     uint64_t n = (uint64_t)orr_popc(want);
+    p->stats.fetched_for_write += n;
     s->part_time = l->used & ORR_LINE_SPREAD ? n * p->c->part_fill : 0;
     if (l->used & ORR_LINE_AGAIN) s->part_time += n * p->c->part_again;
     return true;

@@ -26,8 +26,8 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t write_turn;       // from a store of one half to the next one to its line of the other
     uint64_t write_far;        // and for the one that comes from the other half, at most
     uint32_t write_queue;      // stores behind each port that wait for that
-    uint64_t part_fill;        // a sector that is completed alone because there are too many
-    uint64_t part_again;       // one of a line that was stored to more than once in part
+    uint64_t part_fill;        // a sector that is completed, of a line whose sectors came one by one
+    uint64_t part_again;       // one of a line of which a sector was stored to again in part
     uint32_t parts;            // lines of a slice with sectors that are there in part; 0: any number
     uint32_t dirty;            // lines of a slice that memory has otherwise; 0: any number
     uint64_t atomic_again;     // until the next sum of floating-point numbers on the same sector

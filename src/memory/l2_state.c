@@ -1,5 +1,5 @@
-// A partition of L2 (l2.h) but for what happens in it: its parameters in ticks, its beginning and end, and
-// what is put there without time.
+// A partition of L2 (l2.h) but for what happens in it: its parameters in ticks, its pools and the heap of its
+// events, what is put there without time, its beginning and end.
 #include "memory/l2.h"
 #include "memory/memory.h"
 
