@@ -500,6 +500,25 @@ static void test_first_wave(void **state) {
     orr_gpu_free(g);
 }
 
+// Room is found on four SMs of a GPC of 16 at a time, no two of a TPC, and on every SM once.
+static void test_later_order(void **state) {
+    (void)state;
+    orr_gpu *g = gpu_named("h200", "launch.run=4");
+    uint32_t *order = orr_later_order(g, 132), gpcs = orr_gpc_sms(g);
+    int times[132] = {0};
+    for (int n = 0; n < 132; n++) times[order[n]]++;
+    for (int n = 0; n < 132; n++) assert_int_equal(times[n], 1);
+    for (int n = 0; n < 32; n++) assert_int_equal(orr_gpc_of_sm(order[n], gpcs), n / 4);
+    for (int n = 1; n < 132; n++) assert_true(order[n] / 2 != order[n - 1] / 2);
+    free(order);
+    orr_gpu_free(g);
+    g = gpu_named("h200", "launch.run=0");
+    order = orr_later_order(g, 132);
+    for (uint32_t n = 0; n < 132; n++) assert_int_equal(order[n], n);
+    free(order);
+    orr_gpu_free(g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_barrier),
@@ -511,6 +530,7 @@ int main(void) {
         cmocka_unit_test(test_dispatch),
         cmocka_unit_test(test_small_grid),
         cmocka_unit_test(test_first_wave),
+        cmocka_unit_test(test_later_order),
         cmocka_unit_test(test_warps_to_schedulers),
         cmocka_unit_test(test_fetch),
         cmocka_unit_test(test_warm_code),

@@ -605,6 +605,30 @@ static void test_hold(void **state) {
                      13 + 2);
 }
 
+// An instruction that takes 2 cycles more to leave: nobody issues meanwhile. Five at 0, 3, 6, 9, 12, EXIT at 15;
+// those of a second warp of the scheduler from 16 on.
+static void test_dispatch(void **state) {
+    (void)state;
+    for (int warps = 1; warps <= 2; warps++) {
+        kern *k = kern_new(1, 32 * warps);
+        for (int n = 0; n < 5; n++) more(k, "FFMA R%d <- R1", 4 + n);
+        more(k, "EXIT");
+        assert_int_equal(cycles_of(GPU("core.subcores=1", "core.schedulers=1", "op.fp32.dispatch=2"), k),
+                         16 * warps);
+    }
+}
+
+// IADD3 could have FFMA's result after 10 cycles; where it must be 14 old IADD3 waits 4 and EXIT with it. An
+// old register costs nothing.
+static void test_settled(void **state) {
+    (void)state;
+    for (int young = 0; young <= 1; young++)
+        assert_int_equal(cycles_of(GPU("op.fp32.result=4", "regs.late=8", "op.int.settled=14"),
+                                   kern_of(1, 32, young ? "FFMA R2 <- R1\nIADD3 R3 <- R2\nEXIT"
+                                                        : "FFMA R2 <- R1\nIADD3 R3 <- R1\nEXIT")),
+                         young ? 10 + 4 + 2 : 3);
+}
+
 // Tensor instructions in the six cycles after the first take two cycles: 0, 2, 4, then 6, 7, 8; EXIT at 9.
 static void test_tensor_ramp(void **state) {
     (void)state;
@@ -796,6 +820,8 @@ int main(void) {
         cmocka_unit_test(test_late_results),
         cmocka_unit_test(test_queue),
         cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_dispatch),
+        cmocka_unit_test(test_settled),
         cmocka_unit_test(test_tensor_ramp),
         cmocka_unit_test(test_collectors),
         cmocka_unit_test(test_collector_banks),

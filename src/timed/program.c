@@ -60,6 +60,8 @@ orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemoni
         i->latency = cycles(o->latency);
         i->interval = cycles(orr_gpu_op_interval(p->gpu, o));
         i->hold = (uint8_t)cycles(o->hold);
+        i->dispatch = (uint8_t)o->dispatch;
+        i->settled = (uint8_t)o->settled;
         i->window = (uint8_t)o->window;
         i->result = (uint8_t)o->result;
     }
@@ -146,6 +148,7 @@ void orr_program_banks(orr_program *p, uint32_t first) {
             if (place && !second && !memory && p->control && is_pair(p, i, s)) place += ORR_READ_PAIRS;
             r = (orr_read){.reg = reg, .bank = (uint8_t)(reg % g->regs_banks % ORR_READ_BANKS)};
             r.place = (uint8_t)place;
+            r.early = place ? place <= 2 : s == 0;
             r.kept = kept ||
                      (r.place && p->control && ORR_CTRL_REUSE(i->ctrl) >> (r.place - 1) % ORR_READ_PAIRS & 1);
             if (r.place > ORR_READ_PAIRS) i->window = 0;

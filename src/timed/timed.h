@@ -46,6 +46,7 @@ typedef struct orr_read { // a register of one bank, for one of the instruction'
     uint8_t place; // of the operand cache that it goes through, from 1; 0: none
     bool kept;     // and stays there
     bool again;    // for an operand before, too: read once
+    bool early;    // one of the first two operands, as far as is known
 } orr_read;
 #define ORR_READ_PAIRS  4 // places, and as many for pairs of registers: neither is in the way of the other
 #define ORR_READ_PLACES (1 + 2 * ORR_READ_PAIRS)
@@ -59,7 +60,9 @@ typedef struct orr_tinst {
     uint8_t bytes;  // per lane
     uint8_t nsrc, ndst;
     uint8_t nreads;
-    uint8_t hold;   // cycles more that its warp waits
+    uint8_t hold;     // cycles more that its warp waits
+    uint8_t dispatch; // cycles more that its scheduler is busy with it
+    uint8_t settled;  // its first two operands must be that old
     uint8_t result; // cycles until its result goes to the registers; 0: it has none, or a way of its own
     uint8_t window; // cycles to read its operands in; 0: it waits until the banks are free, as it reads pairs
     uint8_t offset; // added to its access's addresses (an access that takes two instructions)

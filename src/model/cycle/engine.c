@@ -32,7 +32,8 @@ typedef struct engine {
     uint64_t told; // 1/256 cycle: when the last of those that ended has been noticed (launch.fill_interval)
     bool filled;   // each SM has had as many as it can hold
     bool looked, runs_little; // at the first block's code, which is little of the program's
-    uint32_t *order;          // SMs as blocks are dealt to them
+    uint32_t *order;          // SMs as blocks are dealt to them,
+    uint32_t *later;          // and when all have had as many as they hold
     uint32_t *wave;           // the SM of each of the first ones
     size_t nwave;
     uint32_t *busy; // SMs that have something to do
@@ -125,7 +126,7 @@ static void deal(engine *x) {
     for (uint32_t round = 0; some && !x->ended; round++) { // in stock, as many as it may need
         some = false;
         for (uint32_t n = 0; n < c->nsms && !x->ended; n++) {
-            sm *s = &c->sms[x->order[n]];
+            sm *s = &c->sms[x->later[n]];
             uint32_t want = s->started_last + 3;
             if (want > s->nblocks) want = s->nblocks;
             if (s->nstock >= want) continue;
@@ -736,6 +737,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     }
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
     x.order = orr_dealing_order(c->gpu, c->nsms, out->blocks);
+    x.later = orr_later_order(c->gpu, c->nsms);
     x.wave = orr_first_wave(c->gpu, c->nsms, out->blocks, c->sms[0].nblocks, &x.nwave);
     set_late(c, x.order, out->blocks);
     x.busy = orr_malloc(c->nsms * sizeof *x.busy);
@@ -784,6 +786,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     free(x.in);
     free(x.busy);
     free(x.order);
+    free(x.later);
     free(x.wave);
     cyc_order_free(c->order);
     cyc_looks_free(c->looks);

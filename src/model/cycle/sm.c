@@ -80,11 +80,26 @@ static uint64_t wait_for_late(const sm *s, const warp *w, const orr_tinst *i, ui
 // A result that comes past the registers; those of other latencies were not measured.
 static void note_made(const sm *s, warp *w, const orr_tinst *i, uint64_t when) {
     const orr_program *p = s->c->program;
-    if (i->result != 4 || !i->ndst) return;
-    uint16_t reg = p->reg[p->regs[i->regs + i->nsrc]];
-    if (reg >= ORR_TREG_P) return;
-    w->made[w->nmade % 8] = (uint16_t)(reg + 1);
-    w->made_at[w->nmade++ % 8] = (uint32_t)when;
+    if ((i->result != 4 && !i->dispatch) || !i->ndst) return;
+    for (uint32_t d = 0; d < i->ndst && d < 2; d++) {
+        uint16_t reg = p->reg[p->regs[i->regs + i->nsrc + d]];
+        if (reg >= ORR_TREG_P) return;
+        w->made[w->nmade % 8] = (uint16_t)(reg + 1);
+        // the high word of a product comes as much later as that takes to leave
+        w->made_at[w->nmade++ % 8] = (uint32_t)when + (d + 1 == i->ndst ? i->dispatch : 0);
+    }
+}
+
+// What IMAD.WIDE and IMAD.HI multiply must be in the registers (op.CLASS.settled; H200: a result 4, 5, 6
+// cycles old costs 3, 2, 1, whatever made it and whichever its bank, and nothing as what is added). Returns
+// the cycles that it waits.
+static uint64_t wait_until_settled(const sm *s, const warp *w, const orr_tinst *i) {
+    const orr_read *r = s->c->program->reads + i->reads;
+    uint32_t now = (uint32_t)s->now, settled = i->settled, age = settled;
+    for (uint32_t n = 0; n < i->nreads; n++)
+        for (uint32_t k = 0; k < 8 && r[n].early; k++)
+            if (w->made[k] == r[n].reg + 1u && now - w->made_at[k] < age) age = now - w->made_at[k];
+    return settled - age;
 }
 
 // Modern cores: a bank serves `regs.ports` reads a cycle and an instruction has `regs.window` cycles to get
@@ -330,16 +345,20 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         if (c->gpu->regs_reuse_own) forget(s, w);
         if (i->kind == ORR_TK_MEM && c->gpu->lsu_width && !ghost) cyc_lsu_hand_over(s, w, i);
         lost = start = i->nreads ? read_banks(s, w, i) : 0;
+        if (i->settled) {
+            uint64_t young = wait_until_settled(s, w, i);
+            if (young > start) lost = start = young;
+        }
         if (i->result) lost = start += wait_for_result(s, w, i, now + start);
         if (c->gpu->regs_late) note_made(s, w, i, now + start);
         s->register_conflicts += start;
         uint64_t queued = occupy(s, q->pool_of[i->unit], i->interval, start);
         if (q->with[i->unit][0]) occupy_others(s, q, i->unit, now + start);
         if (i->tclass == ORR_TC_TENSOR || i->tclass == ORR_TC_TENSOR_INT) ramp(s, q, w, i);
-        q->banks = start;
-        q->held += start;
-        start += i->hold; // others of the scheduler do not wait for that
-        w->front += start;
+        q->banks = start + i->dispatch;
+        q->held += start + i->dispatch;
+        w->front += start + i->dispatch + i->hold; // others of the scheduler do not wait for `hold`
+        start += i->hold;
         lost = start += queued;
     }
 
