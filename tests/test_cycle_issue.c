@@ -605,8 +605,8 @@ static void test_hold(void **state) {
                      13 + 2);
 }
 
-// An instruction that takes 2 cycles more to leave: nobody issues meanwhile. Five at 0, 3, 6, 9, 12, EXIT at 15;
-// those of a second warp of the scheduler from 16 on.
+// An instruction that takes 2 cycles more to leave: nobody issues meanwhile. Five at 0, 3, 6, 9, 12, EXIT at
+// 15; those of a second warp of the scheduler from 16 on.
 static void test_dispatch(void **state) {
     (void)state;
     for (int warps = 1; warps <= 2; warps++) {
@@ -624,8 +624,9 @@ static void test_settled(void **state) {
     (void)state;
     for (int young = 0; young <= 1; young++)
         assert_int_equal(cycles_of(GPU("op.fp32.result=4", "regs.late=8", "op.int.settled=14"),
-                                   kern_of(1, 32, young ? "FFMA R2 <- R1\nIADD3 R3 <- R2\nEXIT"
-                                                        : "FFMA R2 <- R1\nIADD3 R3 <- R1\nEXIT")),
+                                   kern_of(1, 32,
+                                           young ? "FFMA R2 <- R1\nIADD3 R3 <- R2\nEXIT"
+                                                 : "FFMA R2 <- R1\nIADD3 R3 <- R1\nEXIT")),
                          young ? 10 + 4 + 2 : 3);
 }
 

@@ -63,7 +63,7 @@ typedef struct orr_tinst {
     uint8_t hold;     // cycles more that its warp waits
     uint8_t dispatch; // cycles more that its scheduler is busy with it
     uint8_t settled;  // its first two operands must be that old
-    uint8_t result; // cycles until its result goes to the registers; 0: it has none, or a way of its own
+    uint8_t result;   // cycles until its result goes to the registers; 0: it has none, or a way of its own
     uint8_t window; // cycles to read its operands in; 0: it waits until the banks are free, as it reads pairs
     uint8_t offset; // added to its access's addresses (an access that takes two instructions)
     uint8_t
