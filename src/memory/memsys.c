@@ -173,7 +173,9 @@ uint32_t *orr_later_order(const orr_gpu *g, uint32_t nsms) {
     uint32_t run = g->launch_order == ORR_LAUNCH_GPC ? (uint32_t)g->launch_run : 0;
     if (!run) return orr_dealing_order(g, nsms, 0);
     uint32_t *order = orr_malloc(nsms * sizeof *order), k = 0, gpcs = orr_gpc_sms(g);
-    uint32_t rounds = ((gpcs & 0xffff) + run - 1) / run; // of a GPC's SMs, one in so many each time
+    uint32_t each = 0;
+    while (each < nsms && orr_gpc_of_sm(each, gpcs) == 0) each++;
+    uint32_t rounds = (each + run - 1) / run; // of a GPC's SMs, one in so many each time
     for (uint32_t round = 0; round < rounds; round++)
         for (uint32_t n = 0, first = 0; n < nsms; n++) {
             if (orr_gpc_of_sm(n, gpcs) != orr_gpc_of_sm(first, gpcs)) first = n;

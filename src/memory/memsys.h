@@ -122,8 +122,7 @@ static inline uint32_t orr_gpc_sms(const orr_gpu *g) {
 // The SMs in the order in which the first blocks of a grid of so many (0: not known) are dealt to them; the
 // caller frees it.
 uint32_t *orr_dealing_order(const orr_gpu *g, uint32_t nsms, uint64_t blocks);
-
-// SMs as blocks go to them when all have had as many as they hold and some of those end. To be freed.
+// The same when all have had as many blocks as they hold and some of those end.
 uint32_t *orr_later_order(const orr_gpu *g, uint32_t nsms);
 // The SM of each of a grid's first blocks, until it has no more or SMs have as many as they can hold
 // (`each`); *n of them, which the caller frees.

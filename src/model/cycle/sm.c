@@ -57,6 +57,15 @@ static void read_late(const cycle *c, sched *q, uint64_t now, uint64_t ports) {
     }
 }
 
+// How many cycles ago one of the warp's last instructions made what register `reg` has, `most` if none did
+// since.
+static uint32_t age_of(const sm *s, const warp *w, uint32_t reg, uint32_t most) {
+    uint32_t now = (uint32_t)s->now, age = most;
+    for (uint32_t k = 0; k < 8; k++)
+        if (w->made[k] == reg + 1 && now - w->made_at[k] < age) age = now - w->made_at[k];
+    return age;
+}
+
 // Results that have just been made come to who needs them past the registers. Of two operands in one bank the
 // second is read a cycle later, and must be in the registers by then (regs.late). H200: V and L at distances
 // d and 4 in front of an instruction that reads both from one bank, LOP3, IADD3, IMAD or FFMA: 3 cycles more
@@ -64,13 +73,11 @@ static void read_late(const cycle *c, sched *q, uint64_t now, uint64_t ports) {
 // different banks or one of them is old. Returns the cycles that it waits.
 static uint64_t wait_for_late(const sm *s, const warp *w, const orr_tinst *i, uint32_t counted,
                               uint32_t bank) {
-    uint32_t late = (uint32_t)s->c->gpu->regs_late, youngest = late, older = late, now = (uint32_t)s->now;
+    uint32_t late = (uint32_t)s->c->gpu->regs_late, youngest = late, older = late;
     const orr_read *r = s->c->program->reads + i->reads;
     for (uint32_t n = 0; n < i->nreads; n++) {
         if (!(counted >> n & 1) || r[n].bank != bank) continue;
-        uint32_t age = late;
-        for (uint32_t k = 0; k < 8; k++)
-            if (w->made[k] == r[n].reg + 1u && now - w->made_at[k] < age) age = now - w->made_at[k];
+        uint32_t age = age_of(s, w, r[n].reg, late);
         older = age < youngest ? youngest : age < older ? age : older;
         if (age < youngest) youngest = age;
     }
@@ -95,11 +102,10 @@ static void note_made(const sm *s, warp *w, const orr_tinst *i, uint64_t when) {
 // the cycles that it waits.
 static uint64_t wait_until_settled(const sm *s, const warp *w, const orr_tinst *i) {
     const orr_read *r = s->c->program->reads + i->reads;
-    uint32_t now = (uint32_t)s->now, settled = i->settled, age = settled;
+    uint32_t age = i->settled;
     for (uint32_t n = 0; n < i->nreads; n++)
-        for (uint32_t k = 0; k < 8 && r[n].early; k++)
-            if (w->made[k] == r[n].reg + 1u && now - w->made_at[k] < age) age = now - w->made_at[k];
-    return settled - age;
+        if (r[n].early) age = age_of(s, w, r[n].reg, age);
+    return i->settled - age;
 }
 
 // Modern cores: a bank serves `regs.ports` reads a cycle and an instruction has `regs.window` cycles to get
