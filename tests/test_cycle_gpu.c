@@ -302,6 +302,51 @@ static void test_warm_code(void **state) {
     assert_int_equal(cycles_of(GPU(FETCH, "icache.l2_latency=100"), code_of(10, 1)), 130 + 9 * 137 + 7 + 1);
 }
 
+// When a kernel starts its warm code comes in order: the first line is in the SM's cache after 20 cycles, the
+// others 50 after each other, and a scheduler has each 30 later: the tenth begins at 50 + 9 x 50. At a pace of
+// 10 they are there when they are asked for, but for the first. A line that is asked for long before its turn
+// comes from memory instead, L2's 100 and DRAM's latency after that: the sixth begins then, not after 50,050.
+static void test_code_comes(void **state) {
+    (void)state;
+#define COMES FETCH, "icache.warm=yes", "launch.first_line=20"
+    assert_int_equal(cycles_of(GPU(COMES, "launch.line_pace=50"), code_of(10, 1)), 50 + 9 * 50 + 7 + 1);
+    assert_int_equal(cycles_of(GPU(COMES, "launch.line_pace=10"), code_of(10, 1)), 50 + 9 * 37 + 7 + 1);
+    orr_gpu *g = GPU(COMES, "launch.line_pace=1000", "icache.l2_latency=100");
+    uint64_t memory = 100 + (uint64_t)g->dram_latency;
+    assert_in_range(memory, 101, 992);
+    kern *k = code_of(6, 1);
+    for (uint32_t n = 8; n < k->insts.n; n++) k->insts.at[n].line += 50 * 128; // all but the first are far
+    assert_int_equal(cycles_of(g, k), 50 + 5 * (7 + memory + 30) + 7 + 1);
+}
+
+// Four lines, three rounds. The way back to the first line takes 9 cycles more where it is none of
+// the three that were executed last; going straight on to a line takes none.
+static void test_jumps(void **state) {
+    (void)state;
+    uint64_t straight = 230 + 3 * 237 + 8 + 2 * 32;
+    assert_int_equal(cycles_of(GPU(FETCH, "icache.buffer=4", "icache.buffer_latency=9"), code_of(4, 3)),
+                     straight);
+    assert_int_equal(cycles_of(GPU(FETCH, "icache.buffer=3", "icache.buffer_latency=9"), code_of(4, 3)),
+                     straight + 2 * 9);
+}
+
+// Ten lines, 37 cycles each where they are warm. Two SMs of a GPC: each line comes 5 cycles later to both, and
+// fetched ahead they are 2 x 5 cycles apart, which eight instructions a line do not hide: 40 + 9 x 10 + 8.
+static void test_code_of_gpc(void **state) {
+    (void)state;
+#define SHARED FETCH, "icache.warm=yes", "sm.count=4", "tpc.count=4", "gpc.count=2", "icache.gpc_interval=5"
+    for (uint32_t blocks = 1; blocks <= 4; blocks += 3) {
+        kern *k = code_of(10, 1);
+        k->grid = blocks;
+        uint64_t more = blocks == 4 ? 5 : 0;
+        assert_int_equal(cycles_of(GPU(SHARED), k), 30 + more + 9 * (37 + more) + 7 + 1);
+        k = code_of(10, 1);
+        k->grid = blocks;
+        assert_int_equal(cycles_of(GPU(SHARED, "icache.prefetch=9"), k),
+                         30 + more + (blocks == 4 ? 9 * 10 : 9 * 8) + 7 + 1);
+    }
+}
+
 // Eight instructions, at 30 .. 37. The fourth and the sixth name a parameter: asked for when it is its turn,
 // at 33, it comes 89 - 27 = 62 cycles later; the second time it is there. A constant of another bank comes
 // from L2, 200 - 27 = 173 cycles later, unless its 256 bytes have been asked for; from memory (400) when L2
@@ -534,6 +579,9 @@ int main(void) {
         cmocka_unit_test(test_warps_to_schedulers),
         cmocka_unit_test(test_fetch),
         cmocka_unit_test(test_warm_code),
+        cmocka_unit_test(test_code_comes),
+        cmocka_unit_test(test_jumps),
+        cmocka_unit_test(test_code_of_gpc),
         cmocka_unit_test(test_named_constants),
         cmocka_unit_test(test_prefetch),
         cmocka_unit_test(test_threads),

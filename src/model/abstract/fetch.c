@@ -45,6 +45,7 @@ static uint64_t in_l0(acore *s, asched *q, uint64_t line, uint64_t now, bool ask
     }
     if (miss) {
         uint64_t t = in_l1(s, line, now, asked) + m->c->fetch_latency;
+        if (!q->l0_last && m->code_warm) t += m->c->first_line;
         q->l0_when[at] = in_line(t, &q->l0_last, m->c->line_interval, asked);
         if (m->code_fits) q->l0_when[at] += m->named[line - 1];
         s->n.icache_l0_miss += asked;

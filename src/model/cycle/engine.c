@@ -577,12 +577,14 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         memset(q->kept, 0, sizeof q->kept);
         q->keeper = 0;
         q->l0_last = 0;
+        q->lines_next = 0;
+        memset(q->lines, 0, sizeof q->lines);
         if (q->l0_when) {
             orr_cache_flush(&q->l0);
             memset(q->l0_when, 0, (size_t)q->l0.sets * q->l0.ways * sizeof *q->l0_when);
         }
     }
-    s->l1i_last = 0;
+    s->l1i_last = s->code_from = 0;
     memset(s->operand_when, 0, sizeof s->operand_when);
     memset(s->load_when, 0, sizeof s->load_when);
     if (s->l1i_when) orr_cache_flush(&s->l1i);
@@ -602,6 +604,9 @@ static void set_late(cycle *c, const uint32_t *order, uint64_t blocks) {
         sm *s = &c->sms[order[i]];
         uint32_t n = on[orr_gpc_of_sm(order[i], c->gpcs)], others = n ? n - 1 : 0;
         s->late_code = (uint64_t)llround(others * c->gpu->launch_gpc_code);
+        uint64_t busy = (uint64_t)llround(n * c->gpu->icache_gpc_interval);
+        s->code_wait = (uint64_t)llround(others * c->gpu->icache_gpc_interval);
+        s->line_interval = busy > c->line_interval ? busy : c->line_interval;
         s->late_constants = (uint64_t)llround(others * c->gpu->launch_gpc_constants);
     }
     free(on);

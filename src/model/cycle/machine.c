@@ -197,6 +197,9 @@ static void latencies(cycle *c) {
     c->sync_poll = cycles(g->core_sync_poll);
     c->fetch_latency = cycles(g->icache_l1_latency);
     c->fetch_far = cycles(g->icache_l2_latency > 0 ? g->icache_l2_latency : g->l2_latency);
+    c->fetch_memory = c->fetch_far + cycles(g->dram_latency);
+    c->first_line = cycles(g->launch_first_line);
+    c->buffer_latency = cycles(g->icache_buffer_latency);
     c->line_interval = cycles(g->icache_l1_interval);
     c->line_interval2 = cycles(g->icache_l2_interval);
     c->block_latency = cycles(g->launch_block_latency);

@@ -161,6 +161,7 @@ typedef struct sched {
     orr_cache l0;
     uint64_t *l0_when; // by line: when it is there
     uint64_t l0_last;  // when the last line comes that it has asked for
+    uint32_t lines[64], lines_next; // a ring: what it executed last (icache.buffer)
     warp *warps;       // [MAX per scheduler]
 } sched;
 
@@ -255,6 +256,8 @@ typedef struct sm {
     uint32_t next_sched;        // that the next warp goes to
     uint64_t next_age;
     uint64_t late_code, late_constants;     // cycles until its GPC has served others that ask for the same
+    uint64_t code_wait, line_interval;      // for each line of code: more latency, and between two (icache.gpc_interval)
+    uint64_t code_from;                     // when the first line of warm code comes, + 1; 0: not asked for
     uint64_t block_free;                    // when the next block may start
     tbuf *stock, **stock_end;               // blocks it may start in this window
     uint32_t nstock, started, started_last; // in this window, in the one before
@@ -425,7 +428,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t gpc_store[2][5]; // and for a store, whole sectors or not; 0: it has none (xbar.gpc_stores)
     uint64_t atomic_ticks;    // of a slice for a lane's atomic
     uint64_t branch_wait, branch_jump, branch_indirect, branch_switch, yield, sync_poll, barrier_latency,
-        collect, writeback, fetch_latency, fetch_far;
+        collect, writeback, fetch_latency, fetch_far, fetch_memory, first_line, buffer_latency;
     uint64_t line_interval, line_interval2; // between two lines of code for a scheduler, for an SM
     uint64_t block_latency, turnaround, warp_interval, exit_latency;
     uint32_t sreg_unit;                 // that reads special registers, as S2R does
