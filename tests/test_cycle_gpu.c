@@ -303,9 +303,10 @@ static void test_warm_code(void **state) {
 }
 
 // When a kernel starts its warm code comes in order: the first line is in the SM's cache after 20 cycles, the
-// others 50 after each other, and a scheduler has each 30 later: the tenth begins at 50 + 9 x 50. At a pace of
-// 10 they are there when they are asked for, but for the first. A line that is asked for long before its turn
-// comes from memory instead, L2's 100 and DRAM's latency after that: the sixth begins then, not after 50,050.
+// others 50 after each other, and a scheduler has each 30 later: the tenth begins at 50 + 9 x 50. At a pace
+// of 10 they are there when they are asked for, but for the first. A line that is asked for long before its
+// turn comes from memory instead, L2's 100 and DRAM's latency after that: the sixth begins then, not after
+// 50,050.
 static void test_code_comes(void **state) {
     (void)state;
 #define COMES FETCH, "icache.warm=yes", "launch.first_line=20"
@@ -330,8 +331,9 @@ static void test_jumps(void **state) {
                      straight + 2 * 9);
 }
 
-// Ten lines, 37 cycles each where they are warm. Two SMs of a GPC: each line comes 5 cycles later to both, and
-// fetched ahead they are 2 x 5 cycles apart, which eight instructions a line do not hide: 40 + 9 x 10 + 8.
+// Ten lines, 37 cycles each where they are warm. Two SMs of a GPC: each line comes 5 cycles later to both,
+// and fetched ahead they are 2 x 5 cycles apart, which eight instructions a line do not hide: 35 + 9 x 10
+// + 8.
 static void test_code_of_gpc(void **state) {
     (void)state;
 #define SHARED FETCH, "icache.warm=yes", "sm.count=4", "tpc.count=4", "gpc.count=2", "icache.gpc_interval=5"

@@ -99,7 +99,8 @@ uint64_t cyc_fetch_when(sm *s, warp *w, uint32_t pc, uint64_t now) {
     for (uint64_t n = t > now || !ahead ? 1 : ahead; n <= ahead && line + n <= c->code_lines; n++)
         in_l0(s, q, line + n, now, false);
     if (!c->code_warm)
-        for (uint64_t n = ahead + 1; n <= (uint64_t)c->gpu->icache_l1_prefetch && line + n <= c->code_lines; n++)
+        for (uint64_t n = ahead + 1; n <= (uint64_t)c->gpu->icache_l1_prefetch && line + n <= c->code_lines;
+             n++)
             in_l1(s, line + n, now, false);
     return t > wait ? t : wait;
 }

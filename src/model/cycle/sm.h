@@ -159,10 +159,10 @@ typedef struct sched {
     uint64_t behind_until; // what is in line behind a load of constants waits for them
     uint32_t behind;       // and how many do
     orr_cache l0;
-    uint64_t *l0_when; // by line: when it is there
-    uint64_t l0_last;  // when the last line comes that it has asked for
+    uint64_t *l0_when;              // by line: when it is there
+    uint64_t l0_last;               // when the last line comes that it has asked for
     uint32_t lines[64], lines_next; // a ring: what it executed last (icache.buffer)
-    warp *warps;       // [MAX per scheduler]
+    warp *warps;                    // [MAX per scheduler]
 } sched;
 
 typedef struct pool { // units that serve the same instructions of the same sub-core
@@ -255,11 +255,12 @@ typedef struct sm {
     uint32_t nblocks, resident; // slots; in use
     uint32_t next_sched;        // that the next warp goes to
     uint64_t next_age;
-    uint64_t late_code, late_constants;     // cycles until its GPC has served others that ask for the same
-    uint64_t code_wait, line_interval;      // for each line of code: more latency, and between two (icache.gpc_interval)
-    uint64_t code_from;                     // when the first line of warm code comes, + 1; 0: not asked for
-    uint64_t block_free;                    // when the next block may start
-    tbuf *stock, **stock_end;               // blocks it may start in this window
+    uint64_t late_code, late_constants; // cycles until its GPC has served others that ask for the same
+    uint64_t code_wait,
+        line_interval;        // for each line of code: more latency, and between two (icache.gpc_interval)
+    uint64_t code_from;       // when the first line of warm code comes, + 1; 0: not asked for
+    uint64_t block_free;      // when the next block may start
+    tbuf *stock, **stock_end; // blocks it may start in this window
     uint32_t nstock, started, started_last; // in this window, in the one before
     uint32_t blocks_cap;
     int warps_cap;
