@@ -634,6 +634,62 @@ static void warps_wait_for_a_lock(void **state) {
     close_bench(&b);
 }
 
+// The same with a lock in global memory and two thread blocks: eleven tries, and one where nobody knows how
+// long things take, since a block is then executed until it has given the lock back.
+static void blocks_wait_for_a_lock(void **state) {
+    (void)state;
+    bench b;
+    open_bench(&b,
+               KERNEL("",
+                      "mov.u32 %r1,0; setp.ne.u32 %p1,%r9,0; @%p1 bra OUT;\n"
+                      "L: add.u32 %r1,%r1,1; atom.global.cas.b32 %r5,[%rd1+512],0,1; setp.ne.u32 %p2,%r5,0; "
+                      "@%p2 bra L;\n"
+                      "atom.global.exch.b32 %r6,[%rd1+512],0;\nOUT:\n"),
+               "k", 2, 32, 256);
+    const orr_kernel *k = b.launch.kernel;
+    assert_true(orr_exec_takes(k));
+    uint32_t issue[64] = {0}, leave[64];
+    uint8_t none[64] = {0};
+    for (int n = 0; n < 64; n++) leave[n] = 10;
+    for (uint32_t n = 0; n < k->ninsts; n++)
+        if (k->insts[n].op == ORR_OP_ATOM && k->insts[n].sub == ORR_ATOM_EXCH) issue[n] = 100;
+    orr_pace pace = {.issue = issue, .leave = leave, .port = none, .crowd = none};
+    b.launch.pace = &pace;
+    const uint32_t *out = run_bench(&b, 2);
+    assert_int_equal(out[0], 1);
+    assert_int_equal(out[32], 11);
+    b.launch.pace = NULL;
+    out = run_bench(&b, 2);
+    assert_int_equal(out[32], 1);
+    close_bench(&b);
+}
+
+// Two blocks put two keys each into a table, the first at places 0 and 1, the second at 1 and 0, or at the
+// next that is free. In time both have their first one at once. Then the first block finds 1 taken and has 2,
+// at its third try; the second finds 0, 1 and 2 taken and has 3, at its fifth. One after the other it would
+// be two and six.
+static void tables_fill_in_time(void **state) {
+    (void)state;
+    bench b;
+    open_bench(&b,
+               KERNEL("", "mov.u32 %r1,0; mov.u32 %r5,0; setp.ne.u32 %p1,%r9,0; @%p1 bra OUT;\n"
+                          "J: xor.b32 %r6,%r2,%r5;\n"
+                          "L: mul.wide.u32 %rd4,%r6,4; add.s64 %rd5,%rd1,%rd4; add.u32 %r1,%r1,1;\n"
+                          "atom.global.cas.b32 %r7,[%rd5+512],0,1; add.u32 %r6,%r6,1;\n"
+                          "setp.ne.u32 %p2,%r7,0; @%p2 bra L;\n"
+                          "add.u32 %r5,%r5,1; setp.lt.u32 %p3,%r5,2; @%p3 bra J;\nOUT:\n"),
+               "k", 2, 32, 256);
+    uint32_t issue[64] = {0}, leave[64];
+    uint8_t none[64] = {0};
+    for (int n = 0; n < 64; n++) leave[n] = 10;
+    orr_pace pace = {.issue = issue, .leave = leave, .port = none, .crowd = none};
+    b.launch.pace = &pace;
+    const uint32_t *out = run_bench(&b, 2);
+    assert_int_equal(out[0], 3);
+    assert_int_equal(out[32], 5);
+    close_bench(&b);
+}
+
 // if (*p < x) atomicMax(p, x): both blocks look before the first of them has changed *p, so that both do.
 static void looks_before_a_reduction_race(void **state) {
     (void)state;
@@ -742,6 +798,8 @@ int main(void) {
         cmocka_unit_test(swaps_race),
         cmocka_unit_test(swaps_race_in_time),
         cmocka_unit_test(warps_wait_for_a_lock),
+        cmocka_unit_test(blocks_wait_for_a_lock),
+        cmocka_unit_test(tables_fill_in_time),
         cmocka_unit_test(looks_before_a_reduction_race),
         cmocka_unit_test(printing),
     };

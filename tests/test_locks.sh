@@ -41,5 +41,27 @@ for source in sass ptx; do
     mapfile -t d < <(cycles --source $source --threads 2)
     [ "${c[*]}" = "${d[*]}" ] || { echo "$source: two threads give ${d[*]}, one ${c[*]}"; failures=$((failures + 1)); }
 done
+
+# Lanes that have found a place in a table, leave the loop and come to a BSYNC do not wait for those that have yielded in it: instructions of one warp and of its
+# threads, as an H200 counts them (smsp__inst_executed.sum, smsp__thread_inst_executed.sum of micro/tables).
+cat > tables.launch <<X
+module "$SOURCE/micro/tables"
+buffer key u32[1 << 18] random 0 1000000000
+buffer few u32[1 << 18] random 0 100000
+buffer table u32[256]
+buffer wide u64[256]
+buffer count u32[256]
+for k = 0 to 3
+    set table = -1
+    launch put_break grid 1 block 32 args k < 3 ? key : few, table, count, k == 0 ? 255 : k == 2 ? 31 : 63
+end
+for k = 0 to 2
+    set wide = -1
+    launch put_return grid 1 block 32 args k < 2 ? key : few, wide, count, k == 1 ? 31 : 63
+end
+X
+counts=$("$ORRERY" run tables.launch --source sass --model functional --json -q | grep -o '"warp_insts": [0-9]*, "thread_insts": [0-9]*' | grep -o '[0-9]*' | head -14 | tr '\n' ' ')
+should="66 1184 119 1320 324 1912 128 1344 96 1178 326 1942 116 1200 "
+[ "$counts" = "$should" ] || { echo "tables: instructions $counts, should be $should"; failures=$((failures + 1)); }
 [ $failures = 0 ] && echo "locks: all as they should be"
 exit $((failures != 0))

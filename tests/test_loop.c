@@ -1,4 +1,5 @@
-// Loops of a kernel, and whether an access of one is at the same place in each round (isa/loop.c).
+// Loops of a kernel, whether an access of one is at the same place in each round, and whether a loop waits
+// with a load (isa/loop.c).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +9,9 @@
 
 #include "ptx/ptx.h"
 
-// The first compare and swap of a kernel: is it in a loop, at the same place each time?
-static bool same(const char *body) {
+// The first compare and swap of a kernel: is it in a loop, at the same place each time? Or its first volatile
+// load: does a loop wait with it?
+static bool ask(const char *body, bool waits) {
     orr_text t = {0};
     orr_text_add(
         &t,
@@ -25,14 +27,37 @@ static bool same(const char *body) {
     bool found = false, yes = false;
     for (uint32_t b = 0; b < k->nblocks; b++)
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count && !found; i++)
-            if (k->insts[i].op == ORR_OP_ATOM) {
+            if (waits ? k->insts[i].mods & ORR_M_VOLATILE : k->insts[i].op == ORR_OP_ATOM) {
                 found = true;
-                yes = orr_same_place(k, b, i, 1, ORR_F_CALL | ORR_F_RET);
+                yes = waits ? orr_look_waits(k, b, i) : orr_same_place(k, b, i, 1, ORR_F_CALL | ORR_F_RET);
             }
     assert_true(found);
     m->free(m);
     free(t.s);
     return yes;
+}
+
+static bool same(const char *body) { return ask(body, false); }
+
+static void test_waits(void **state) {
+    (void)state;
+    // until a flag is set; until each of those before has one, in one loop
+    assert_true(ask("L: ld.volatile.global.u32 %r3, [%d1]; setp.eq.u32 %p1, %r3, 0; @%p1 bra L; "
+                    "st.global.u32 [%d1+4], %r3;",
+                    true));
+    assert_true(ask("L: mul.wide.u32 %d2, %r2, 4; add.s64 %d3, %d1, %d2; ld.volatile.global.u32 %r3, [%d3]; "
+                    "setp.eq.u32 %p1, %r3, 0; @%p1 bra L; sub.u32 %r2, %r2, 1; setp.ne.u32 %p2, %r3, 2; "
+                    "@%p2 bra L; st.global.u32 [%d1+4], %r3;",
+                    true));
+    // a sum: what is found decides nothing; what was found says where to look next; no loop
+    assert_false(
+        ask("mov.u32 %r4, 0; L: ld.volatile.global.u32 %r3, [%d1]; add.u32 %r4, %r4, %r3; "
+            "add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L; st.global.u32 [%d1+4], %r4;",
+            true));
+    assert_false(ask("L: mul.wide.u32 %d2, %r2, 4; add.s64 %d3, %d1, %d2; ld.volatile.global.u32 %r2, [%d3]; "
+                     "setp.ne.u32 %p1, %r2, 0; @%p1 bra L; st.global.u32 [%d1+4], %r2;",
+                     true));
+    assert_false(ask("ld.volatile.global.u32 %r3, [%d1]; st.global.u32 [%d1+4], %r3;", true));
 }
 
 static void test_place(void **state) {
@@ -73,6 +98,7 @@ static void test_blocks(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_place), cmocka_unit_test(test_blocks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_place), cmocka_unit_test(test_waits),
+                                       cmocka_unit_test(test_blocks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,7 +218,7 @@ int orr_block_run(tblock *tb) {
             progress |= w->insts != before;
             only_looks &= w->insts == before || (r == RUN_YIELDS && w->spinning);
             w->stuck = r == RUN_WAITS;
-            if (r == RUN_RACES && p->pace_blocks && p->blocks[w->frag->pc].race_blocks) return RUN_RACES;
+            if (r == RUN_RACES && orr_pace_shares(w)) return RUN_RACES;
             if (r == RUN_YIELDS) yields = true;
             found |= r == RUN_YIELDS && w->found;
             if (r == RUN_RACES && !draws_later(w, true, &least)) races |= p->blocks[w->frag->pc].race_blocks;

@@ -166,11 +166,14 @@ int orr_warp_run(warp *w); // core.c
 
 // pace.c: warps in order of time
 void orr_pace_shared(program *p, const uint32_t *uop_of);     // its warps stop in front of shared memory
-void orr_pace_global(program *p, uint32_t block);             // and in front of a swap that others may do
+void orr_pace_race(program *p, uint32_t block);               // and in front of a swap that others may do
+void orr_pace_global(program *p, const uint32_t *uop_of);     // of all that take or give something
+bool orr_pace_shares(const warp *w);                          // it stopped for other thread blocks, too
 warp *orr_pace_next(tblock *tb);                              // who is first; NULL: all wait
 void orr_pace_stop(warp *w, const uop *u);                    // in front of u
 void orr_pace_go(warp *w, const uop *u);                      // and on
 void orr_pace_access(warp *w, const uint64_t addr[ORR_WARP]); // what it stopped in front of accesses these
+void orr_pace_enter(warp *w, uint32_t block);                 // it begins a block of code
 void orr_pace_leave(warp *w, uint32_t block, bool jumps);
 uint64_t orr_pace_time(const tblock *tb);         // of its first warp
 void orr_pace_meet(tblock *tb, const barrier *b); // those at a barrier go on

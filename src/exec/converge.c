@@ -13,7 +13,9 @@
 // those that have not yielded for longest first. Lanes at a BSYNC go on in their turn when all that they wait
 // for have yielded since (NVIDIA's patent application US 2016/0019066, "Execution of divergent threads using
 // a convergence barrier": a barrier is cleared when each of its threads is blocked there or has yielded);
-// they execute it again, and the barrier is no more: who comes later does not wait. Those at a WARPSYNC
+// they execute it again, and the barrier is no more: who comes later does not wait. Nor do lanes wait that
+// come to a BSYNC when all others have yielded and not gone on since (H200: micro/tables, put_break: all
+// counts are exact with it). Those at a WARPSYNC
 // execute it again in their turn, to see whether all are there, and all of them once more when they are.
 //
 // A barrier register holds a mask for each lane, those that took part when this lane passed the BSSY: two
@@ -400,8 +402,23 @@ static bool frees_all(warp *w, frag *f, uint32_t here, uint8_t bar) {
     return any;
 }
 
+// Lanes come to a BSYNC, and all that they would wait for have yielded and not gone on since: they do not
+// wait, and the barrier is no more.
+static bool left_alone(warp *w, const frag *f, uint32_t lanes, uint8_t bar) {
+    uint32_t rest = masks_of(w, bar)[orr_ffs(lanes)] & w->live & ~lanes, gone = rest;
+    if (!rest || w->restored >> bar & 1) return false;
+    for (int n = 0; n < ORR_WARP; n++) {
+        const frag *g = &w->frags[n];
+        if (g != f && g->state == FRAG_READY && g->rests) gone &= ~g->mask;
+    }
+    if (gone) return false;
+    forget(w, bar, rest);
+    return true;
+}
+
 void orr_machine_last(warp *w, frag *f, const xblock *x) {
     const uop *u = x->last;
+    f->rests = false;
     uint32_t all = f->mask;
     if (!u) {
         f->pc = (uint32_t)x->next;
@@ -437,7 +454,7 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
     case ORR_SASS_BSYNC:
         f->passed = false;
         others_go_on(w, f, lanes);
-        if (all_here(w, lanes, (uint8_t)u->imm)) return;
+        if (all_here(w, lanes, (uint8_t)u->imm) || left_alone(w, f, lanes, (uint8_t)u->imm)) return;
         if (restored_with(w, lanes, (uint8_t)u->imm) & ~w->live) return;
         if (frees_all(w, f, (uint32_t)(x - w->tb->prog->blocks), (uint8_t)u->imm)) return;
         wait_alike(w, f, x, (uint8_t)u->imm);
@@ -463,6 +480,7 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
         w->yielded |= lanes;
         w->ever |= lanes;
         f->since = ++w->turn;
+        f->rests = true;
         meet(w);
         w->switches = anyone_else(w, f);
         return;

@@ -641,7 +641,7 @@ int orr_warp_run(warp *w) {
                 from = w->trace ? w->trace->n : 0;
                 w->insts += x->count;
                 w->thread_insts += (uint64_t)x->count * (uint32_t)orr_popc(mask);
-                w->began = w->time;
+                if (p->pace) orr_pace_enter(w, f->pc);
             } else if (at->stop) {
                 orr_pace_go(w, at);
             }
@@ -713,7 +713,8 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->spinning = w->found = w->switches = w->stuck = false;
     w->paused = NULL;
     w->time = 0;
-    w->stop = 0;
+    w->stop = w->far = 0;
+    memset(w->due, 0, sizeof w->due);
     w->slice = w->budget = FIRST_SLICE;
     w->insts = w->thread_insts = w->ticks = 0;
     w->njoins = w->nframes = 0;

@@ -46,11 +46,19 @@ bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, 
 // executor knows no times; who knows a GPU may say what things take there, roughly, and warps whose swaps
 // race are then executed in that order, and so are thread blocks (pace.c). Without it all go round at the
 // same pace.
+#define ORR_PACE_BARS 6
 typedef struct orr_pace {
     const uint32_t *issue; // [instruction of the kernel] cycles from the begin of its block of code
     const uint32_t *leave; // [block of code] cycles until the next one begins, where none is jumped over
     uint32_t jump;         // cycles more to a block that is not the next, or to other lanes
     uint32_t meet;         // cycles from the last one that comes to a barrier to all that go on
+    // Results that are waited for in a later block of code, by their barriers; NULL: none is
+    const uint32_t (*due)[ORR_PACE_BARS];   // [block of code] cycles from its begin until they are there; 0:
+                                            // it leaves none
+    const uint32_t (*waits)[ORR_PACE_BARS]; // and until it waits for those of another; UINT32_MAX: never
+    // Fences that go where the warp's last access was; NULL: there are none
+    const uint8_t *asks;       // [instruction] such fences in front of it, in its block of code
+    const uint8_t *asks_leave; // [block of code]
     // Shared memory
     const uint8_t *port;  // [instruction] cycles that it is busy with it
     const uint8_t *crowd; // [instruction] cycles more for each further lane on its fullest word
@@ -63,6 +71,9 @@ typedef struct orr_pace {
     uint32_t (*far)(const void *self, uint64_t block, uint64_t addr); // cycles more of its atomic there
     const void *self;
 } orr_pace;
+
+// Does the kernel take locks or entries of tables, or follow what others write, in that order if it is known?
+bool orr_exec_takes(const orr_kernel *k);
 
 // ---- a launch -------------------------------------------------------------------------------
 typedef struct orr_elsewhere orr_elsewhere;

@@ -1,6 +1,6 @@
-// Warps and thread blocks in order of time: kernels that swap words in a loop, to take a lock in shared
-// memory or to change what is there (ATOMS.CAS, ATOMS.CAST of the compiler's own loops, atomicCAS of global
-// memory), or that reduce what a look decides on (spin.c).
+// Warps and thread blocks in order of time: kernels that swap words in a loop, to take a lock or an entry of
+// a table or to change what is there (ATOMS.CAS, ATOMS.CAST of the compiler's own loops, atomicCAS of global
+// memory), that reduce what a look decides on, or that follow what others write (spin.c).
 //
 // Which of them succeeds, and how often the others try in vain, depends on when each is there. With several
 // warps that go round at the same pace one succeeds in each round; with many, which shared memory serves one
@@ -26,17 +26,37 @@ void orr_pace_shared(program *p, const uint32_t *uop_of) {
         }
 }
 
-void orr_pace_global(program *p, uint32_t block) {
-    xblock *x = &p->blocks[block];
-    p->pace = p->launch->pace;
+static void in_time(program *p) {
     const uint32_t *g = p->launch->grid;
+    p->pace = p->launch->pace;
     p->pace_blocks = (uint64_t)g[0] * g[1] * g[2] > 1 && p->kernel->atomics;
+}
+
+void orr_pace_race(program *p, uint32_t block) {
+    xblock *x = &p->blocks[block];
+    in_time(p);
     x->stops = true;
     p->uops[x->race - p->uops].stop = x->race_inst + 1;
 }
 
+// Who takes a lock or an entry of a table finds what others have done by then: swap, or write.
+void orr_pace_global(program *p, const uint32_t *uop_of) {
+    const orr_kernel *k = p->kernel;
+    in_time(p);
+    for (uint32_t b = 0; b < k->nblocks; b++)
+        for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
+            if (!orr_inst_order(&k->insts[i])) continue;
+            p->uops[uop_of ? uop_of[i] : i].stop = i + 1;
+            p->blocks[b].stops = true;
+        }
+}
+
 static bool global(const warp *w, uint32_t inst) {
     return w->tb->prog->kernel->insts[inst].space != ORR_SPACE_SHARED;
+}
+
+bool orr_pace_shares(const warp *w) {
+    return w->tb->prog->pace_blocks && w->paused->stop && global(w, w->paused->stop - 1);
 }
 
 uint64_t orr_pace_time(const tblock *tb) {
@@ -55,11 +75,22 @@ warp *orr_pace_next(tblock *tb) {
     return best;
 }
 
-void orr_pace_stop(warp *w, const uop *u) { w->time = w->began + w->tb->prog->pace->issue[u->stop - 1]; }
-
 static void later(warp *w, uint64_t cycles) {
     w->began += cycles;
     w->time += cycles;
+}
+
+// It has come past so many fences of its block of code; those that are new went where its last access was.
+static void fences(warp *w, uint32_t n) {
+    later(w, (uint64_t)(n - w->asked) * w->far);
+    w->asked = n;
+}
+
+void orr_pace_stop(warp *w, const uop *u) {
+    const orr_pace *p = w->tb->prog->pace;
+    w->stop = 0; // what it stopped in front of last may have had no lanes
+    if (p->asks) fences(w, p->asks[u->stop - 1]);
+    w->time = w->began + p->issue[u->stop - 1];
 }
 
 void orr_pace_go(warp *w, const uop *u) {
@@ -110,28 +141,36 @@ static void at_l2(warp *w, const uint64_t addr[ORR_WARP]) {
     const orr_pace *p = w->tb->prog->pace;
     worker *k = w->worker;
     if (!k->lines) k->lines = orr_calloc(LINES, sizeof *k->lines);
+    const orr_inst *i = &w->tb->prog->kernel->insts[w->stop - 1];
+    bool works = orr_ops[i->op].flags & ORR_F_ATOMIC;
     uint64_t last = w->time * TICKS, far = 0;
     for (uint32_t left = w->exec; left;) {
         uint64_t a = addr[orr_ffs(left)], line = a / 128 + 1,
-                 more = p->far ? p->far(p->self, w->tb->index, a) : 0;
+                 way = p->far ? p->far(p->self, w->tb->index, a) : 0;
         uint32_t same = 0;
         for (uint32_t m = left; m; m &= m - 1)
             if (addr[orr_ffs(m)] / 128 + 1 == line) same |= m & -m;
         left &= ~same;
         uint32_t n = (uint32_t)orr_popc(same), each = 5 * crowd_of(addr, same); // quarters of an operation
+        if (way > far) far = way;
+        if (!works) continue;
         pace_line *l = &k->lines[(line ^ line / LINES) % LINES];
         if (l->line != line) *l = (pace_line){.line = line};
         uint64_t done = serve(l, p, w, (each > n ? each : n) * (uint64_t)p->lane);
         if (done > last) last = done;
-        if (more > far) far = more;
     }
-    later(w, last / TICKS - w->time + far);
+    w->far = (uint32_t)far;
+    uint64_t more = last / TICKS - w->time + far;
+    if (works && i->ndst)
+        later(w, more);
+    else if (works) // it is not waited for, or not here
+        w->lag = (uint32_t)more;
+    // What a load looks at has mostly been stored to by its own half.
 }
 
 void orr_pace_access(warp *w, const uint64_t addr[ORR_WARP]) {
     uint32_t inst = w->stop - 1;
     const orr_pace *p = w->tb->prog->pace;
-    w->stop = 0;
     if (global(w, inst)) {
         at_l2(w, addr);
     } else if (p->crowd[inst]) {
@@ -139,10 +178,25 @@ void orr_pace_access(warp *w, const uint64_t addr[ORR_WARP]) {
         w->tb->port += more;
         later(w, (uint64_t)more * p->alone);
     }
+    w->stop = 0;
+}
+
+void orr_pace_enter(warp *w, uint32_t block) {
+    const orr_pace *p = w->tb->prog->pace;
+    w->began = w->time;
+    w->lag = w->asked = 0;
+    for (int b = 0; p->waits && b < ORR_PACE_BARS; b++) {
+        uint32_t at = p->waits[block][b];
+        if (at != UINT32_MAX && w->due[b] > w->began + at) later(w, w->due[b] - w->began - at);
+    }
 }
 
 void orr_pace_leave(warp *w, uint32_t block, bool jumps) {
     const orr_pace *p = w->tb->prog->pace;
+    w->stop = 0;
+    if (p->asks) fences(w, p->asks_leave[block]);
+    for (int b = 0; p->due && b < ORR_PACE_BARS; b++)
+        if (p->due[block][b]) w->due[b] = w->began + p->due[block][b] + w->lag;
     w->time = w->began + p->leave[block] + (jumps ? p->jump : 0);
 }
 

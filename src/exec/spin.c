@@ -5,8 +5,10 @@
 // soon, and not as many as there were turns to wait for.
 //
 // Loops of compare and swap are not among them: most of them make progress every time round. One that always
-// expects the same value takes a lock. Of PTX, where no YIELD says so, lanes of the warp that wait for those
-// in such a loop are let through as soon as it goes round: one of them may have the lock.
+// expects the same value takes a lock, or an entry of a table: how often it tries depends on when the others
+// are there, so where times are known such kernels are executed in order of time (pace.c). So are loops that
+// follow what others write from place to place. Of PTX, where no YIELD says so, lanes of the warp that wait
+// for those in a lock's loop are let through as soon as it goes round: one of them may have the lock.
 //
 // One that expects what it found last races with others: on a GPU all of them have a try on its way, and of
 // those that expect the same value one succeeds. So a warp gives way in front of each such compare and swap
@@ -94,15 +96,30 @@ static bool locks(const orr_kernel *k, uint32_t b) {
 }
 
 // ---- loops around a compare and swap ------------------------------------------------------------
-// Is the register written in the loop, with something that is not the same each time?
-static bool written_in(const orr_kernel *k, const uint32_t *loop, uint32_t n, uint8_t cls, uint32_t reg) {
-    const orr_operand what = {.kind = ORR_K_REG, .cls = cls, .reg = reg};
-    for (uint32_t x = 0; x < n; x++) {
-        const orr_block *in = &k->blocks[loop[x]];
-        for (uint32_t i = in->first; i < in->first + in->count; i++)
-            if (orr_writes_to(k, i, &what) && !constant(k, &k->insts[i])) return true;
+// Has the register, in front of instruction `at` of block `b`, what the loop has written into it, and is that
+// not the same each time? Only what is written last counts, whichever way has led there.
+static bool written_in(const orr_kernel *k, const uint32_t *loop, uint32_t n, uint32_t b, uint32_t at,
+                       const orr_operand *what) {
+    uint32_t todo[ORR_LOOP], many = 0;
+    bool seen[ORR_LOOP] = {false};
+    for (;;) {
+        uint32_t i = at;
+        while (i > k->blocks[b].first && !(orr_writes_to(k, i - 1, what) && k->insts[i - 1].guard < 0)) {
+            i--;
+            if (orr_writes_to(k, i, what)) return true; // perhaps it writes
+        }
+        if (i > k->blocks[b].first && !constant(k, &k->insts[i - 1])) return true;
+        for (uint32_t x = 0; i == k->blocks[b].first && x < n; x++)
+            for (int s = 0; !seen[x] && s < orr_succ_count(k, &k->blocks[loop[x]]); s++)
+                if (orr_succ(k, &k->blocks[loop[x]], s) == b) {
+                    seen[x] = true;
+                    todo[many++] = loop[x];
+                    break;
+                }
+        if (!many) return false;
+        b = todo[--many];
+        at = k->blocks[b].first + k->blocks[b].count;
     }
-    return false;
 }
 
 static const orr_arg *place_of(const orr_code *c) {
@@ -141,7 +158,8 @@ static uint32_t race_of(const orr_kernel *k, uint32_t b) {
     if (i == end || !(n = orr_loop_of(k, b, ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET, loop))) return UINT32_MAX;
     // Registers of PTX share places (isa/), so that here only what is written in the same block counts.
     if (!k->codes) return changes(k, b, i, orr_src(k, &k->insts[i], 1)) ? i : UINT32_MAX;
-    return written_in(k, loop, n, cls, reg) ? i : UINT32_MAX;
+    const orr_operand what = {.kind = ORR_K_REG, .cls = cls, .reg = reg};
+    return written_in(k, loop, n, b, i, &what) ? i : UINT32_MAX;
 }
 
 // ---- draws from a counter -----------------------------------------------------------------------
@@ -165,11 +183,12 @@ static uint32_t draw_of(const orr_kernel *k, uint32_t b) {
     return orr_same_place(k, b, i, address, ORR_F_CALL | ORR_F_RET) ? i : UINT32_MAX;
 }
 
-// A compare and swap of shared memory in a loop, be it to take a lock or to change what is there.
-static bool swaps_shared(const orr_kernel *k, uint32_t b) {
+// A compare and swap in a loop, of shared memory or of other, be it to take a lock or an entry of a table, or
+// to change what is there.
+static bool swaps(const orr_kernel *k, uint32_t b, bool shared) {
     uint32_t loop[ORR_LOOP], i = k->blocks[b].first, end = i + k->blocks[b].count;
     while (i < end && (k->insts[i].op != ORR_OP_ATOM || k->insts[i].sub != ORR_ATOM_CAS ||
-                       k->insts[i].space != ORR_SPACE_SHARED))
+                       (k->insts[i].space == ORR_SPACE_SHARED) != shared))
         i++;
     return i < end && orr_loop_of(k, b, ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET, loop);
 }
@@ -230,6 +249,13 @@ static bool has_look(const orr_kernel *k, uint32_t b) {
     return false;
 }
 
+// A look that the loop around it waits with.
+static bool has_wait(const orr_kernel *k, uint32_t b) {
+    for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
+        if (looks(k, i) && (k->insts[i].op != ORR_OP_LD || orr_look_waits(k, b, i))) return true;
+    return false;
+}
+
 static bool leads_into(const program *p, uint32_t b) { // a loop that only looks
     const orr_kernel *k = p->kernel;
     for (int s = 0; s < orr_succ_count(k, &k->blocks[b]); s++) {
@@ -258,16 +284,47 @@ static void mark_loop(program *p, uint32_t look) {
     }
 }
 
+// What a block races with: a compare and swap, a reduction that a look decides on, or a draw.
+static uint32_t racing(const orr_kernel *k, uint32_t b, bool *draws) {
+    uint32_t race = race_of(k, b);
+    if (race == UINT32_MAX) race = reduces(k, b);
+    *draws = race == UINT32_MAX && (race = draw_of(k, b)) != UINT32_MAX;
+    return race;
+}
+
+// Looks that lead from place to place, among words that others write: where they lead depends on who has been
+// there. Not of kernels that wait: those take turns.
+static bool follows(const orr_kernel *k) {
+    bool any = false, writes = false;
+    for (uint32_t b = 0; b < k->nblocks; b++) {
+        if (has_wait(k, b)) return false;
+        for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
+            uint8_t order = orr_inst_order(&k->insts[i]);
+            writes |= order & ORR_ORDER_WRITES;
+            any |= k->insts[i].op == ORR_OP_LD && order && orr_look_follows(k, b, i);
+        }
+    }
+    return any && writes;
+}
+
+bool orr_exec_takes(const orr_kernel *k) {
+    bool takes = follows(k);
+    for (uint32_t b = 0; b < k->nblocks; b++) {
+        bool draws, races = racing(k, b, &draws) != UINT32_MAX;
+        if (draws) return false; // those are in order of instructions
+        takes |= !races && swaps(k, b, false);
+    }
+    return takes;
+}
+
 void orr_spins(program *p, const uint32_t *uop_of) {
     const orr_kernel *k = p->kernel;
     for (uint32_t b = 0; b < k->nblocks; b++) {
-        p->blocks[b].spins = has_look(k, b) && quiet(k, b, 0) && orr_leads_back(k, b, quiet, 0);
+        p->blocks[b].spins = has_wait(k, b) && quiet(k, b, 0) && orr_leads_back(k, b, quiet, 0);
         p->blocks[b].polls |= p->blocks[b].spins;
         p->blocks[b].locks = !k->codes && locks(k, b);
         p->blocks[b].ordered = orr_versions_in(k, b);
-        uint32_t race = race_of(k, b);
-        if (race == UINT32_MAX) race = reduces(k, b);
-        if (race == UINT32_MAX) p->blocks[b].draws = (race = draw_of(k, b)) != UINT32_MAX;
+        uint32_t race = racing(k, b, &p->blocks[b].draws);
         p->blocks[b].race = race == UINT32_MAX ? NULL : uop_of ? p->uops + uop_of[race] : p->uops + race;
         p->blocks[b].race_inst = race;
         p->blocks[b].race_blocks = race != UINT32_MAX && k->insts[race].space != ORR_SPACE_SHARED;
@@ -280,11 +337,12 @@ void orr_spins(program *p, const uint32_t *uop_of) {
     }
     bool shared = false, draws = false;
     for (uint32_t b = 0; b < k->nblocks; b++) {
-        shared |= swaps_shared(k, b);
+        shared |= swaps(k, b, true);
         draws |= p->blocks[b].draws;
     }
     if (!p->launch->pace || draws) return; // those are in order of instructions
     if (shared) orr_pace_shared(p, uop_of);
     for (uint32_t b = 0; b < k->nblocks; b++)
-        if (p->blocks[b].race_blocks) orr_pace_global(p, b);
+        if (p->blocks[b].race_blocks) orr_pace_race(p, b);
+    if (orr_exec_takes(k)) orr_pace_global(p, uop_of);
 }

@@ -67,6 +67,7 @@ typedef struct frag {
     uint8_t bar;      // the barrier it waits at
     uint8_t looks;    // in a loop that only looks, since it gave way
     bool passed;      // machine code: at a BSYNC, and others have met there that went before it
+    bool rests;       //   it has yielded, and not gone on since
     bool met;         // has already waited for the lanes its block starts with
     uint32_t at;      // machine code, FRAG_SYNC: the block of the instruction it waits at
     uint32_t need;    // without a barrier register: the lanes it waits for
@@ -122,6 +123,9 @@ struct warp {
     const uop *paused;            // in front of what others may come before (spin.c, pace.c); NULL: it is not
     size_t paused_from;           // where the events of the block it is in begin in the trace
     uint64_t time, began;         // pace.c: cycles, where it is and when its block of code began
+    uint64_t due[ORR_PACE_BARS];  // when results are there that it has not waited for
+    uint32_t far;                 // how much further than others its last access was
+    uint32_t asked, lag;          // fences of its block of code so far; how much later its last result is
     uint32_t stop;                //   the number of the instruction that it stopped in front of, + 1; 0: none
     bool stuck;                   //   it waits at a barrier
     uint32_t spun;                // times it gave way because all it does is look

@@ -668,6 +668,12 @@ bool orr_writes_to(const orr_kernel *k, uint32_t inst, const orr_operand *reg);
 // Is an access of block `b` in such a loop, and at the same place in each round? Of its sources the first
 // `address` are looked at.
 bool orr_same_place(const orr_kernel *k, uint32_t b, uint32_t inst, int address, uint32_t but);
+// Does a loop around block `b` in which nobody writes wait with load `inst`? What it finds decides whether
+// the loop goes on, and it may look at the same place again. (A loop that sums up what others write, or
+// follows it from place to place, waits for nobody.)
+bool orr_look_waits(const orr_kernel *k, uint32_t b, uint32_t inst);
+// It decides, but looks elsewhere each time: the loop follows what others write.
+bool orr_look_follows(const orr_kernel *k, uint32_t b, uint32_t inst);
 // regular.c: `by_data` says of each instruction whether its address, guard or target depends on loaded data.
 bool orr_regular(const orr_kernel *k, const uint8_t *by_data);
 // The operand that names the lanes an operation waits for (shfl.sync's membermask), or NULL.

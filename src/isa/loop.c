@@ -80,3 +80,126 @@ bool orr_same_place(const orr_kernel *k, uint32_t b, uint32_t i, int address, ui
         if (!fixed_at(&r, b, i, orr_src(k, &k->insts[i], s), FAR_FROM)) return false;
     return r.n > 0;
 }
+
+// ---- loads that wait -----------------------------------------------------------------------------
+// What goes round in a loop and what it decides: registers that depend on a load, in the loop's own blocks.
+#define MANY 256 // registers
+typedef struct tainted {
+    orr_operand reg[MANY];
+    uint32_t n;
+} tainted;
+
+static bool is_tainted(const tainted *t, uint8_t cls, uint32_t reg) {
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->reg[i].cls == cls && t->reg[i].reg == reg) return true;
+    return t->n == MANY; // so many: let it be
+}
+
+static bool taint(const orr_kernel *k, tainted *t, const orr_inst *in) {
+    bool more = false;
+    for (int d = 0; d < in->ndst && t->n < MANY; d++) {
+        const orr_operand *o = orr_dst(k, in, d);
+        if (o->kind != ORR_K_REG || is_tainted(t, o->cls, o->reg)) continue;
+        t->reg[t->n++] = *o;
+        more = true;
+    }
+    return more;
+}
+
+static bool depends(const orr_kernel *k, const tainted *t, const orr_inst *in) {
+    if (in->guard >= 0 && is_tainted(t, ORR_P, (uint32_t)in->guard)) return true;
+    for (int s = 0; s < in->nsrc; s++) {
+        const orr_operand *o = orr_src(k, in, s);
+        if (o->kind == ORR_K_REG && is_tainted(t, o->cls, o->reg)) return true;
+    }
+    return false;
+}
+
+// Does what instruction `i` loads decide where the loop goes?
+static bool decides(const ring *r, uint32_t i) {
+    const orr_kernel *k = r->k;
+    tainted t = {.n = 0};
+    taint(k, &t, &k->insts[i]);
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t x = 0; x < r->n; x++) {
+            const orr_block *in = &k->blocks[r->blocks[x]];
+            for (uint32_t j = in->first; j < in->first + in->count; j++) {
+                if (!depends(k, &t, &k->insts[j])) continue;
+                if (orr_ops[k->insts[j].op].flags & ORR_F_END) return true;
+                more |= taint(k, &t, &k->insts[j]);
+            }
+        }
+    }
+    return false;
+}
+
+// Is a register's value in front of `at` another one in each round, whichever way it goes? `moves` notes the
+// loop's blocks that change it: there may be a way round without them.
+#define FAR_MADE 12 // instructions
+static bool made_anew(const ring *r, uint32_t b, uint32_t at, const orr_operand *what, int far, bool *moves) {
+    const orr_kernel *k = r->k;
+    if (what->kind != ORR_K_REG) return false;
+    if (!far) return true;
+    for (uint32_t i = at; i-- > k->blocks[b].first;) {
+        const orr_inst *in = &k->insts[i];
+        if (!orr_writes_to(k, i, what) || in->guard >= 0) continue;
+        if (fixed_result(r, b, i, FAR_FROM)) return false;
+        if (orr_ops[in->op].flags & ORR_F_MEMORY) return true;
+        for (int s = 0; s < in->nsrc; s++)
+            if (made_anew(r, b, i, orr_src(k, in, s), far - 1, moves)) return true;
+        return false;
+    }
+    for (uint32_t x = 0; x < r->n; x++) {
+        const orr_block *in = &k->blocks[r->blocks[x]];
+        for (uint32_t i = in->first; i < in->first + in->count; i++)
+            if (orr_writes_to(k, i, what) && k->insts[i].guard < 0 &&
+                !fixed_result(r, r->blocks[x], i, FAR_FROM))
+                moves[x] = true;
+    }
+    return false;
+}
+
+// A way round the loop of block `b`, its first, without blocks of `moves`.
+static bool stays(const ring *r, uint32_t b, const bool *moves) {
+    bool seen[ORR_LOOP] = {false};
+    uint32_t list[ORR_LOOP], n = 0;
+    for (uint32_t x = 0; x < r->n; x++)
+        if (r->blocks[x] == b && !moves[x]) list[n++] = x;
+    for (uint32_t at = 0; at < n; at++)
+        for (int s = 0; s < orr_succ_count(r->k, &r->k->blocks[r->blocks[list[at]]]); s++) {
+            uint32_t to = orr_succ(r->k, &r->k->blocks[r->blocks[list[at]]], s);
+            if (to == b) return true;
+            for (uint32_t x = 0; x < r->n; x++)
+                if (r->blocks[x] == to && !moves[x] && !seen[x]) {
+                    seen[x] = true;
+                    list[n++] = x;
+                }
+        }
+    return false;
+}
+
+static bool goes_by(ring *r, uint32_t b, uint32_t i) { // a loop around it is decided by what it finds
+    r->n =
+        orr_loop_of(r->k, b, ORR_F_STORE | ORR_F_ATOMIC | ORR_F_BARRIER | ORR_F_CALL | ORR_F_RET, r->blocks);
+    return r->n && decides(r, i);
+}
+
+static bool looks_again(const ring *r, uint32_t b, uint32_t i) { // perhaps at the same place
+    bool moves[ORR_LOOP] = {false};
+    const orr_inst *in = &r->k->insts[i];
+    for (int s = 0; s < in->nsrc; s++)
+        if (made_anew(r, b, i, orr_src(r->k, in, s), FAR_MADE, moves)) return false;
+    return stays(r, b, moves);
+}
+
+bool orr_look_waits(const orr_kernel *k, uint32_t b, uint32_t i) {
+    ring r = {.k = k};
+    if (k->machine && !k->codes) return true; // of a trace: nobody knows
+    return goes_by(&r, b, i) && looks_again(&r, b, i);
+}
+
+bool orr_look_follows(const orr_kernel *k, uint32_t b, uint32_t i) {
+    ring r = {.k = k};
+    return goes_by(&r, b, i) && !looks_again(&r, b, i);
+}

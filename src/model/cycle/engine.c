@@ -726,7 +726,9 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     for (c->frame_lines = 16; c->frame_lines * 4 < frame && c->frame_lines < MAX_FRAME; c->frame_lines *= 2)
         continue;
     // Whoever waits for thread blocks that are not simulated would look for ever.
-    c->looks = c->perfect || c->outside || out->sampler ? NULL : cyc_looks_new(c->kernel);
+    // Of machine code: what PTX's loops become is only known roughly.
+    bool rounds = !c->perfect && !c->outside && !out->sampler && c->kernel->machine;
+    c->looks = rounds ? cyc_looks_new(c->kernel) : NULL;
     c->order = c->perfect ? NULL : cyc_order_new(c->kernel, c, !out->sampler);
     if (!c->order) {
         cyc_looks_free(c->looks);

@@ -24,6 +24,7 @@ struct looks {
     const orr_kernel *k;
     uint32_t *ring;  // [block] the loop it is in, by its first look's block, + 1; 0: none
     uint32_t *leads; // [block with a look] the loop that it is of, or leads into; 0: none
+    uint32_t *waits; // the same, of blocks that write something, too
 };
 
 static bool is_look(const orr_inst *i) { return i->op == ORR_OP_LD && orr_inst_order(i) == ORR_ORDER_WAITS; }
@@ -31,6 +32,13 @@ static bool is_look(const orr_inst *i) { return i->op == ORR_OP_LD && orr_inst_o
 static bool has_look(const orr_kernel *k, uint32_t b) {
     for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++)
         if (is_look(&k->insts[n])) return true;
+    return false;
+}
+
+// One that the loop around it waits with.
+static bool has_wait(const orr_kernel *k, uint32_t b) {
+    for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++)
+        if (is_look(&k->insts[n]) && orr_look_waits(k, b, n)) return true;
     return false;
 }
 
@@ -77,21 +85,21 @@ static bool mark(looks *l, uint32_t b) {
     return any;
 }
 
-// Of machine code: what PTX's loops become is only known roughly.
 looks *cyc_looks_new(const orr_kernel *k) {
-    if (!k->machine) return NULL;
     looks *l = orr_calloc(1, sizeof *l);
     l->k = k;
     l->ring = orr_calloc(k->nblocks + 1, sizeof *l->ring);
     l->leads = orr_calloc(k->nblocks + 1, sizeof *l->leads);
+    l->waits = orr_calloc(k->nblocks + 1, sizeof *l->waits);
     bool any = false;
     for (uint32_t b = 0; b < k->nblocks; b++)
-        if (!l->ring[b] && has_look(k, b) && quiet(k, b)) any |= mark(l, b);
+        if (!l->ring[b] && has_wait(k, b) && quiet(k, b)) any |= mark(l, b);
     for (uint32_t b = 0; b < k->nblocks && any; b++) {
-        if (!has_look(k, b) || !quiet(k, b)) continue;
+        if (!has_look(k, b)) continue;
         uint32_t way[MAX_RING], n = l->ring[b] ? 1 : reach(k, b, FAR_IN, way);
-        l->leads[b] = l->ring[b];
-        for (uint32_t at = 1; at < n && !l->leads[b]; at++) l->leads[b] = l->ring[way[at]];
+        l->waits[b] = l->ring[b];
+        for (uint32_t at = 1; at < n && !l->waits[b]; at++) l->waits[b] = l->ring[way[at]];
+        if (quiet(k, b)) l->leads[b] = l->waits[b];
     }
     if (any) return l;
     cyc_looks_free(l);
@@ -102,8 +110,11 @@ void cyc_looks_free(looks *l) {
     if (!l) return;
     free(l->ring);
     free(l->leads);
+    free(l->waits);
     free(l);
 }
+
+bool cyc_looks_wait(const looks *l, uint32_t block) { return l && l->waits[block]; }
 
 bool cyc_looks_lead(const looks *l, uint32_t from, uint32_t to) {
     return l->leads[from] && l->leads[from] == l->ring[to];

@@ -95,7 +95,7 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
 static bool may_race(const orr_kernel *k) {
     for (uint32_t i = 0; i < k->ninsts && !k->grows; i++)
         if (orr_ops[k->insts[i].op].flags & ORR_F_ATOMIC) return true;
-    return false;
+    return !k->grows && orr_exec_takes(k);
 }
 
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
@@ -115,10 +115,12 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     orr_work paced = *w;
     orr_launch launch;
     cyc_pace *pace = NULL;
+    c->in_time = false;
     if (w->launch && c->program->kernel == w->launch->kernel && may_race(w->launch->kernel)) {
         pace = cyc_pace_new(c, c->program, blocks, occ.blocks);
         launch = *w->launch;
         launch.pace = &pace->pace;
+        c->in_time = !launch.elsewhere && orr_exec_takes(launch.kernel);
         paced.launch = &launch;
     }
     orr_source *source = orr_work_open(&paced, NULL, e);

@@ -23,16 +23,19 @@
 // had written. Where one of these looks comes so late in simulated time that it finds what the last one
 // finds, a GPU's warp leaves the loop with it: the looks behind it then cost nothing but their instructions.
 //
-// Locks have owners. A compare and swap, or an exchange, of a word that the same warp writes afterwards takes
-// a lock: it is answered when nobody has it, and the write gives it back. Whose turn it is next is decided by
-// who looks first after that, not by the grid. A warp that has one and waits long for another goes on, lest
-// two wait for each other. Lanes that take different locks with one instruction are held by the grid's order
-// instead: on a GPU each goes on by itself, which their stream does not have. A compare and swap that is not
-// in a loop at one place (an entry of a hash table, or the next) takes none and waits for nobody.
+// Locks and tables that were executed in order of time (exec/pace.c), as those of machine code and PTX are
+// when no stream is given, have all tries in the stream, those that fail too, and nobody is held back. In
+// other streams nobody waits long for a lock, so they have owners. A compare and swap, or an exchange, of a
+// word that the same warp writes afterwards takes a lock: it is answered when nobody has it, and the write
+// gives it back. Whose turn it is next is decided by who looks first after that, not by the grid. A warp that
+// has one and waits long for another goes on, lest two wait for each other. Lanes that take different locks
+// with one instruction are held by the grid's order instead: on a GPU each goes on by itself, which their
+// stream does not have. A compare and swap that is not in a loop at one place (an entry of a hash table, or
+// the next) takes none and waits for nobody.
 //
-// A loop around a compare and swap tries again until nobody was faster. Its tries that fail are in the
-// stream: warps and thread blocks take turns at it when they are executed (exec/spin.c), so nothing is to be
-// done here.
+// A loop around a compare and swap that expects what it found last tries again until nobody was faster. Its
+// tries that fail are in the stream, too: warps and thread blocks take turns at it when they are executed
+// (exec/spin.c), so nothing is to be done here.
 //
 // All of it is done by one host thread, between windows, in a fixed order.
 #include "model/cycle/order.h"
@@ -142,11 +145,18 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
     o->whole = whole;
     o->looks_of = c->looks;
     o->kinds = orr_calloc(k->ninsts, 1);
+    looks *waits = cyc_looks_new(k);
+    bool known = k->codes || !k->machine; // its code, not only what a trace has of it
     for (uint32_t b = 0; b < k->nblocks; b++)
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++) {
             const orr_inst *i = &k->insts[n];
             o->kinds[n] = orr_inst_order(i);
-            if (swaps_once(k, b, n)) {
+            bool swaps = i->op == ORR_OP_ATOM && o->kinds[n] & ORDER_WAITS;
+            if (swaps && c->in_time) {
+                o->kinds[n] &= ORDER_WRITES;
+                continue;
+            }
+            if (swaps_once(k, b, n) || (i->op == ORR_OP_LD && known && !cyc_looks_wait(waits, b))) {
                 o->kinds[n] = 0;
                 continue;
             }
@@ -157,6 +167,7 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
             if (i->op != ORR_OP_ATOM || !(o->kinds[n] & ORDER_WAITS) || !tries_again(k, b, n)) continue;
             o->kinds[n] |= ORDER_SPINS;
         }
+    cyc_looks_free(waits);
     size_t warps = (size_t)c->nsms * ORDER_WARPS;
     o->owned = orr_calloc(warps, sizeof *o->owned);
     o->over = orr_calloc(warps, sizeof *o->over);

@@ -11,11 +11,22 @@ static bool swaps(const orr_program *p, const orr_tinst *i) {
     return i->flags & ORR_TF_ATOMIC && strstr(p->names[i->name], ".CAS");
 }
 
+// A fence for the GPU goes where the warp's last access was (fence.c).
+static bool asks(const cycle *c, const orr_tinst *i) {
+    return i->kind == ORR_TK_FENCE && (i->imm == 1 || i->imm == 2) && c->gpu->core_fence_ask > 0;
+}
+
+// It asks there, or waits for what the warp has stored and then for L2 to say so.
+static uint32_t fence_time(const cycle *c, const orr_tinst *i, bool stored) {
+    const orr_gpu *g = c->gpu;
+    if (i->imm == 0) return (uint32_t)g->core_fence_block;
+    if (i->imm == 3) return (uint32_t)g->core_fence_system;
+    if (!stored) return (uint32_t)(g->core_fence_gpu + g->core_fence_ask);
+    double heard = (double)(c->l2_latency - c->l1_latency) + g->core_fence_store; // it does not look in L1
+    return (uint32_t)(heard > g->core_fence_gpu ? heard : g->core_fence_gpu);
+}
+
 static uint32_t latency_of(const cycle *c, const orr_program *p, const orr_tinst *i) {
-    if (i->kind == ORR_TK_FENCE)
-        return (uint32_t)(i->imm == 0   ? c->gpu->core_fence_block
-                          : i->imm == 3 ? c->gpu->core_fence_system
-                                        : c->gpu->core_fence_gpu);
     if (i->kind != ORR_TK_MEM) return i->latency;
     if (i->space == ORR_SPACE_SHARED)
         return (uint32_t)c->shared_latency +
@@ -41,31 +52,48 @@ static uint32_t ready_at(const orr_program *p, const orr_tinst *i, const uint32_
 
 static void results_at(const orr_program *p, const orr_tinst *i, uint32_t t, uint32_t *bar, uint32_t *reg) {
     if (p->control) {
-        if (ORR_CTRL_WBAR(i->ctrl) < 6) bar[ORR_CTRL_WBAR(i->ctrl)] = t;
+        if (ORR_CTRL_WBAR(i->ctrl) < 6 && (i->ndst || i->kind != ORR_TK_MEM)) bar[ORR_CTRL_WBAR(i->ctrl)] = t;
     } else {
         for (uint32_t r = i->nsrc; r < (uint32_t)i->nsrc + i->ndst; r++) reg[p->regs[i->regs + r]] = t;
     }
 }
 
-static uint32_t block_time(const cycle *c, const orr_program *p, uint32_t block, uint32_t *reg,
-                           uint32_t *issue) {
-    uint32_t t = 0, bar[8] = {0};
+typedef struct times { // what is found out about a program
+    uint32_t *issue, *leave;
+    uint8_t *asks, *asks_leave;
+    uint32_t (*due)[ORR_PACE_BARS], (*waits)[ORR_PACE_BARS];
+} times;
+
+static void block_time(const cycle *c, const orr_program *p, uint32_t block, uint32_t *reg, const times *x) {
+    uint32_t t = 0, bar[8] = {0}, asked = 0, set = 0;
+    for (int b = 0; b < ORR_PACE_BARS; b++) x->waits[block][b] = UINT32_MAX;
+    bool stored = false;
     memset(reg, 0, ORR_TREGS * sizeof *reg);
     for (uint32_t n = p->blocks[block].first; n < p->blocks[block].first + p->blocks[block].count; n++) {
         const orr_tinst *i = &p->insts[n];
         uint32_t ready = ready_at(p, i, bar, reg), stall = ORR_CTRL_STALL(i->ctrl), least = 0;
         if (ready > t) t = ready;
-        issue[i->inst] = t;
+        for (int b = 0; p->control && b < ORR_PACE_BARS; b++)
+            if (ORR_CTRL_WAIT(i->ctrl) >> b & 1 && !(set >> b & 1) && x->waits[block][b] == UINT32_MAX)
+                x->waits[block][b] = t;
+        if (p->control && ORR_CTRL_WBAR(i->ctrl) < ORR_PACE_BARS) set |= 1u << ORR_CTRL_WBAR(i->ctrl);
+        x->issue[i->inst] = t;
+        x->asks[i->inst] = (uint8_t)asked;
+        if (asks(c, i) && asked < 255) asked++;
         results_at(p, i, t + latency_of(c, p, i), bar, reg);
         if (i->kind == ORR_TK_BRANCH) least = (uint32_t)c->branch_wait;
         if (i->sass == ORR_SASS_BSYNC || i->flags & ORR_TF_INDIRECT)
             stall += (uint32_t)c->branch_jump; // as if it jumped
         if (i->flags & ORR_TF_INDIRECT) stall += (uint32_t)c->branch_indirect;
-        if (i->kind == ORR_TK_FENCE) least = latency_of(c, p, i);
+        stored |= i->kind == ORR_TK_MEM && i->flags & ORR_TF_STORE;
+        if (i->kind == ORR_TK_FENCE) least = fence_time(c, i, stored);
+        if (i->kind == ORR_TK_FENCE) stored = false;
         if (i->sass == ORR_SASS_YIELD && c->yield > least) least = (uint32_t)c->yield;
         t += stall > least ? stall : least > 1 ? least : 1;
     }
-    return t;
+    for (int b = 0; b < ORR_PACE_BARS; b++) x->due[block][b] = bar[b] > t ? bar[b] : 0;
+    x->asks_leave[block] = (uint8_t)asked;
+    x->leave[block] = t;
 }
 
 static uint8_t few(double cycles) { return (uint8_t)(cycles < 1 ? 1 : cycles > 255 ? 255 : cycles); }
@@ -89,11 +117,15 @@ cyc_pace *cyc_pace_new(const cycle *c, const orr_program *p, uint64_t blocks, ui
     cyc_pace *x = orr_calloc(1, sizeof *x);
     x->c = c;
     x->wave = orr_first_wave(c->gpu, c->nsms, blocks, each, &x->nwave);
-    uint32_t *issue = orr_calloc(k->ninsts + 1, sizeof *issue),
-             *leave = orr_calloc(k->nblocks + 1, sizeof *leave);
+    times t = {.issue = orr_calloc(k->ninsts + 1, sizeof *t.issue),
+               .leave = orr_calloc(k->nblocks + 1, sizeof *t.leave),
+               .asks = orr_calloc(k->ninsts + 1, 1),
+               .asks_leave = orr_calloc(k->nblocks + 1, 1),
+               .due = orr_calloc(k->nblocks + 1, sizeof *t.due),
+               .waits = orr_calloc(k->nblocks + 1, sizeof *t.waits)};
     uint8_t *port = orr_calloc(k->ninsts + 1, 1), *crowd = orr_calloc(k->ninsts + 1, 1);
     uint32_t *reg = orr_calloc(ORR_TREGS, sizeof *reg);
-    for (uint32_t b = 0; b < p->nblocks && b < k->nblocks; b++) leave[b] = block_time(c, p, b, reg, issue);
+    for (uint32_t b = 0; b < p->nblocks && b < k->nblocks; b++) block_time(c, p, b, reg, &t);
     free(reg);
     for (uint32_t n = 0; n < p->ninsts; n++) {
         const orr_tinst *i = &p->insts[n];
@@ -104,8 +136,12 @@ cyc_pace *cyc_pace_new(const cycle *c, const orr_program *p, uint64_t blocks, ui
         port[i->inst] = few((double)(c->pass_cycles * words) * (swap ? c->gpu->shared_swap : 1));
         crowd[i->inst] = i->flags & ORR_TF_ATOMIC && !once ? port[i->inst] : 0;
     }
-    x->pace = (orr_pace){.issue = issue,
-                         .leave = leave,
+    x->pace = (orr_pace){.issue = t.issue,
+                         .leave = t.leave,
+                         .due = t.due,
+                         .waits = t.waits,
+                         .asks = t.asks,
+                         .asks_leave = t.asks_leave,
                          .port = port,
                          .crowd = crowd,
                          .alone = c->gpu->lsu_pass ? (uint32_t)c->gpu->lsu_pass : 1,
@@ -125,6 +161,10 @@ void cyc_pace_free(cyc_pace *x) {
     free(x->wave);
     free((void *)(uintptr_t)x->pace.issue);
     free((void *)(uintptr_t)x->pace.leave);
+    free((void *)(uintptr_t)x->pace.due);
+    free((void *)(uintptr_t)x->pace.waits);
+    free((void *)(uintptr_t)x->pace.asks);
+    free((void *)(uintptr_t)x->pace.asks_leave);
     free((void *)(uintptr_t)x->pace.port);
     free((void *)(uintptr_t)x->pace.crowd);
     free(x);

@@ -391,6 +391,7 @@ struct looks;
 typedef struct cycle {   // one GPU, from launch to launch
     struct order *order; // NULL: no block of the kernel waits for another
     struct looks *looks; // NULL: it has no loops that only look
+    bool in_time;        // its locks and tables were taken in order of time when it was executed
     const orr_gpu *gpu;
     orr_program *program; // of the launch under way
     const orr_kernel *kernel;
