@@ -255,10 +255,33 @@ static void room(void **state) {
     orr_cache_free(&c);
 }
 
+// Lines that drove line 0 out of an H200's L1, and some that did not; all sets have as many lines.
+static void folded(void **state) {
+    (void)state;
+    static const uint32_t out[] = {0x2422, 0x3301, 0x41b,   0xf1c,   0x1338,  0x2248, 0x5fb4,
+                                   0x83ac, 0xfe50, 0x10684, 0x2bc54, 0x40350, 0x7fa10};
+    static const uint32_t stays[] = {1, 2, 3, 0x200, 0x20b, 0x418, 0x610, 0x1339, 0x133c, 0x40351};
+    orr_cache c;
+    orr_cache_init(&c, 256 * 1024, 128, 4, true, false);
+    orr_cache_fold(&c);
+    uint32_t set = orr_cache_set_of(&c, 0), n[512] = {0};
+    for (size_t i = 0; i < sizeof out / sizeof *out; i++) assert_int_equal(orr_cache_set_of(&c, out[i]), set);
+    for (size_t i = 0; i < sizeof stays / sizeof *stays; i++)
+        assert_int_not_equal(orr_cache_set_of(&c, stays[i]), set);
+    for (uint32_t line = 0; line < 1 << 19; line++) n[orr_cache_set_of(&c, line)]++;
+    for (uint32_t s = 0; s < 512; s++) assert_int_equal(n[s], 1024);
+    orr_cache_free(&c);
+    orr_cache_init(&c, 128 * 1024, 128, 4, true, false); // of other caches it is not known
+    orr_cache_fold(&c);
+    assert_null(c.fold);
+    orr_cache_free(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes), cmocka_unit_test(use),       cmocka_unit_test(pending),
         cmocka_unit_test(masks),  cmocka_unit_test(as_a_list), cmocka_unit_test(room),
+        cmocka_unit_test(folded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,8 +34,9 @@ typedef struct orr_cache_line {
 typedef struct orr_cache {
     orr_cache_line *line; // sets x ways
     uint32_t sets, ways;
-    uint32_t set_mask; // sets - 1 when that is a mask, else 0
-    bool hashed;       // set index: bits folded, not plain
+    uint32_t set_mask;    // sets - 1 when that is a mask, else 0
+    bool hashed;          // set index: bits folded, not plain
+    const uint16_t *fold; // or: what each bit of a line's number adds to it (orr_cache_fold)
     // Packed: for each set the ways' signatures (0: empty, and a few more of those), then the ways by use,
     // newest first (all 0: in any order).
     uint8_t *head;
@@ -61,6 +62,8 @@ typedef struct orr_cache {
 // `ways` 0: fully associative. Sizes are rounded down to whole sets; at least one line.
 void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t ways, bool hashed,
                     bool partial);
+// Sets as an L1 of an H200 has them, where there are 512. Before the first use.
+void orr_cache_fold(orr_cache *c);
 // Room for no more than `lines` of them at a time, whatever set they are in. Before the first use; sets of up
 // to ORR_CACHE_PACKED ways only.
 void orr_cache_share(orr_cache *c, uint32_t lines);
@@ -69,6 +72,8 @@ void orr_cache_flush(orr_cache *c); // everything out; what was dirty is forgott
 
 static inline uint32_t orr_cache_set_of(const orr_cache *c, uint64_t tag) {
     if (c->sets == 1) return 0;
+    if (c->fold)
+        return c->fold[tag & 255] ^ c->fold[256 + (tag >> 8 & 255)] ^ c->fold[512 + (tag >> 16 & 255)];
     if (c->hashed) tag ^= tag >> 7 ^ tag >> 15 ^ tag >> 23;
     return (uint32_t)(c->set_mask ? tag & c->set_mask : tag % c->sets);
 }

@@ -25,7 +25,9 @@
 // plain stream slower than the bus) is 1 - dram.efficiency of each sixteenth of JEDEC's 3.9 us between
 // refreshes, in which no column access starts: in many small pieces. With dram.trfc each bank is refreshed by
 // itself besides, once in dram.trefi, all banks in turn: its row is closed, and it opens none meanwhile. A
-// stream goes on with the other banks; but of 32 lines that a warp waits for one is likely to be late.
+// stream goes on with the other banks; but of 32 lines that a warp waits for one is likely to be late. Two
+// runs side by side are refreshed together, and channels in groups that are not at the same bank at the same
+// time (dram.refresh_groups): of lines that lie close together some are late about as often as on an H200.
 #include "memory/dram.h"
 #include "memory/memory.h"
 #include "memory/memsys.h"
@@ -87,6 +89,11 @@ void orr_dram_configure(orr_dram_config *c, const orr_gpu *g) {
     c->idle = (uint64_t)llround(IDLE_NS * ns);
     c->bank_takes = (uint64_t)llround(g->dram_trfc * clock);
     c->bank_every = max(1, (uint64_t)llround(g->dram_trefi * ns));
+    c->channels = (uint32_t)g->dram_channels;
+    c->refresh_groups = (uint32_t)g->dram_refresh_groups;
+    c->refresh_later = (uint64_t)llround(g->dram_refresh_spread * ns / g->dram_refresh_groups);
+    c->refresh_start = (uint64_t)llround(g->dram_refresh_start * ns);
+    c->paired = g->dram_refresh_groups > 1 && c->banks % 2 == 0;
     c->refresh_every = max(1, (uint64_t)llround(REFRESH_NS * ns));
     c->refresh_takes = (uint64_t)llround(REFRESH_NS * ns * (1 - g->dram_efficiency / 100));
 }
@@ -222,15 +229,17 @@ static void set_turns(orr_dram *d, uint32_t b) {
     if (rest != NONE) d->activate[b].first = d->entry[rest].seq * 2 + d->entry[rest].write;
 }
 
-// How long ago the last refresh of bank b began, at t: banks are refreshed in turn.
-static uint64_t since_refresh(const orr_dram_config *c, uint32_t b, uint64_t t) {
-    return (t + b * c->bank_every / c->banks) % c->bank_every;
+// How long ago the last refresh of bank b began, at t: banks are refreshed in turn, or pairs of them.
+static uint64_t since_refresh(const orr_dram *d, uint32_t b, uint64_t t) {
+    const orr_dram_config *c = d->c;
+    if (c->paired) b &= ~1u;
+    return (t + d->refresh_ahead + b * c->bank_every / c->banks) % c->bank_every;
 }
 
 // When bank b may be opened that could be at t.
 static uint64_t after_bank(const orr_dram *d, uint32_t b, uint64_t t) {
     const orr_dram_config *c = d->c;
-    uint64_t since = since_refresh(c, b, t);
+    uint64_t since = since_refresh(d, b, t);
     return since < c->bank_takes ? t + c->bank_takes - since : t;
 }
 
@@ -246,7 +255,9 @@ static void enter(orr_dram *d, const orr_dram_request *r, int k) {
     const orr_dram_config *c = d->c;
     uint64_t run = (r->line & ((1ull << ORR_CHUNK_BITS) - 1)) >> c->run_shift;
     uint64_t column = orr_divide(c->bank_div, run), row = orr_divide(c->row_div, column);
-    uint64_t turned = run - column * c->banks + (row * 0x9e3779b97f4a7c15ull >> 44);
+    uint64_t turn = row * 0x9e3779b97f4a7c15ull >> 44;
+    if (c->paired) turn &= ~1ull;
+    uint64_t turned = run - column * c->banks + turn;
     uint32_t b = (uint32_t)(turned - orr_divide(c->bank_div, turned) * c->banks);
     orr_dram_bank *bank = &d->bank[b];
 
@@ -264,7 +275,7 @@ static void enter(orr_dram *d, const orr_dram_request *r, int k) {
     bool idle = bank->hit.head == NONE && bank->rest[0].head == NONE && bank->rest[1].head == NONE;
     if (idle && bank->row != CLOSED && d->now >= bank->used + c->idle) close_row(d, b, bank->used + c->idle);
     if (idle && bank->row != CLOSED && c->bank_takes) { // a refresh has closed it
-        uint64_t since = since_refresh(c, b, d->now);
+        uint64_t since = since_refresh(d, b, d->now);
         if (since < d->now - bank->used) close_row(d, b, d->now - since);
     }
     if (k == d->mode && bank->row == row) {
@@ -455,7 +466,7 @@ void orr_dram_reset(orr_dram *d) {
     d->reads = d->writes = d->row_hit = d->row_miss = d->busy = 0;
 }
 
-void orr_dram_init(orr_dram *d, const orr_dram_config *c) {
+void orr_dram_init(orr_dram *d, const orr_dram_config *c, uint32_t number) {
     *d = (orr_dram){.c = c, .words = (c->banks + 63) / 64};
     d->bank = orr_calloc(c->banks, sizeof *d->bank);
     d->column = orr_calloc(c->banks, sizeof *d->column);
@@ -463,6 +474,8 @@ void orr_dram_init(orr_dram *d, const orr_dram_config *c) {
     d->hits = orr_calloc(d->words, sizeof *d->hits);
     d->wants = orr_calloc(d->words, sizeof *d->wants);
     d->group_at = orr_calloc(c->groups, sizeof *d->group_at);
+    uint64_t later = (uint64_t)number * c->refresh_groups / c->channels * c->refresh_later;
+    d->refresh_ahead = c->refresh_start + c->bank_every - later % c->bank_every;
     orr_dram_reset(d);
 }
 

@@ -19,8 +19,12 @@ typedef struct orr_dram_config { // the same for all channels; times in ticks (m
     uint64_t same_group;           // column to column in one bank group
     uint64_t rrd, rrd_write, rcd, ras, rp, rc, cl, wl, wr, wtr, rtp, rtw;
     uint64_t refresh_every, refresh_takes;
-    uint64_t bank_every, bank_takes; // refresh of a bank
-    uint64_t idle;                   // a row that nobody uses for so long is closed
+    uint64_t bank_every, bank_takes;   // refresh of a bank
+    uint32_t channels, refresh_groups; // of channels, each refresh_later than the one before
+    uint64_t refresh_later;
+    uint64_t refresh_start; // how far into bank_every time 0 is
+    bool paired;            // two banks side by side are refreshed together
+    uint64_t idle;          // a row that nobody uses for so long is closed
 } orr_dram_config;
 
 typedef struct orr_dram_request { // waiting outside, or on its way
@@ -67,6 +71,7 @@ typedef struct orr_dram_turn { // what a bank can do next
 
 typedef struct orr_dram {
     const orr_dram_config *c;
+    uint64_t refresh_ahead; // of time 0, when the first bank is
     orr_dram_bank *bank;
     orr_dram_turn *column, *activate; // of each bank: for an open row, for a closed one
     uint32_t words;                   // of a set of banks
@@ -98,7 +103,7 @@ typedef struct orr_dram_done {
 } orr_dram_done;
 
 void orr_dram_configure(orr_dram_config *c, const orr_gpu *g);
-void orr_dram_init(orr_dram *d, const orr_dram_config *c);
+void orr_dram_init(orr_dram *d, const orr_dram_config *c, uint32_t number);
 void orr_dram_free(orr_dram *d);
 void orr_dram_reset(orr_dram *d); // time 0, nothing under way, rows closed
 // Must be called in order of time.

@@ -205,7 +205,7 @@ void orr_l2_reset(orr_l2 *p) {
 }
 
 void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_dram_config *d,
-                 uint32_t slices, uint32_t channels) {
+                 uint32_t slices, uint32_t channels, uint32_t first_channel) {
     *p = (orr_l2){.c = c, .slices = slices, .channels = channels, .free_waiter = NONE, .free_miss = NONE};
     p->slice = orr_calloc(slices, sizeof *p->slice);
     p->channel = orr_calloc(channels, sizeof *p->channel);
@@ -215,7 +215,7 @@ void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_
         p->slice[i / 2].asked[i % 2] = orr_calloc(p->words, sizeof *p->slice->asked[0]);
     for (uint32_t i = 0; i < slices; i++)
         orr_cache_init(&p->slice[i].cache, bytes, ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed, !c->fetch);
-    for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d);
+    for (uint32_t i = 0; i < channels; i++) orr_dram_init(&p->channel[i], d, first_channel + i);
     orr_l2_reset(p);
 }
 

@@ -91,7 +91,7 @@ orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
         p->first[half] = unit;
         uint32_t n_slices = (uint32_t)((i + 1) * slices / all - i * slices / all);
         uint32_t n_channels = (uint32_t)((i + 1) * channels / all - i * channels / all);
-        orr_l2_init(&p->l2[half], &m->l2, g, &m->dram, n_slices, n_channels);
+        orr_l2_init(&p->l2[half], &m->l2, g, &m->dram, n_slices, n_channels, (uint32_t)(i * channels / all));
         for (uint32_t end = unit + n_slices * n_channels; unit < end; unit++) {
             m->part_of[unit] = (uint16_t)(i % m->parts);
             m->side_of[unit] = (uint8_t)(i * (uint64_t)g->l2_partitions / all);
