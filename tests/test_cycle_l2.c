@@ -168,39 +168,49 @@ static void test_store_port(void **state) {
     check_near((double)(cycles[1] - cycles[0]), 64 * 2, 2);
 }
 
-// The port of a GPC for stores, 17 bytes a cycle: 8 cycles a line. 6 SMs of one of two GPCs, three TPCs,
-// store 64 lines each, and 128: 8 cycles for each of 6 x 64 lines more. With three clusters, a TPC each, it
-// is the same; and nobody waits for the turn of those that do not store: one SM, 64 lines more.
-static uint64_t gpc_storing(const char *sms, const char *tpcs, const char *clusters, uint32_t blocks,
-                            int stores) {
+// What all SMs pass of stores together, 17 bytes a cycle: 8 cycles a line. 6 SMs of 12, three TPCs, store 64
+// lines each, and 128: 8 cycles for each of 6 x 64 lines more, whether the TPCs are one cluster or three; and
+// nobody waits for the turn of those that do not store: one SM, 64 lines more. A cluster's own port, 8.5
+// bytes a cycle, passes a line in 16 cycles: that is what one SM's take, and those of one cluster; three
+// clusters have 8 cycles a line together, as before.
+static uint64_t all_storing(const char *clusters, const char *each, uint32_t blocks, int stores) {
     kern *k = kern_new(blocks, 32);
     more(k, "block x%d\nSTG <- R2 R3 @0 i128\nblock\nEXIT", stores);
-    return cycles_of(GPU(sms, tpcs, clusters, "gpc.count=2", "xbar.request=1024", "xbar.gpc_stores=17",
-                         "l2.bandwidth=4096", "launch.order=tpc"),
+    return cycles_of(GPU("sm.count=12", "tpc.count=6", clusters, each, "gpc.count=2", "xbar.request=1024",
+                         "xbar.all_stores=17", "l2.bandwidth=4096", "launch.order=tpc"),
                      k);
 }
 
-static void test_gpc_stores(void **state) {
+static void test_all_stores(void **state) {
     (void)state;
-    uint64_t more = gpc_storing("sm.count=12", "tpc.count=6", "xbar.clusters=1", 6, 128) -
-                    gpc_storing("sm.count=12", "tpc.count=6", "xbar.clusters=1", 6, 64);
-    check_near((double)more, 6 * 64 * 8, 1);
-    more = gpc_storing("sm.count=12", "tpc.count=6", "xbar.clusters=3", 6, 128) -
-           gpc_storing("sm.count=12", "tpc.count=6", "xbar.clusters=3", 6, 64);
-    check_near((double)more, 6 * 64 * 8, 1);
-    more = gpc_storing("sm.count=12", "tpc.count=6", "xbar.clusters=3", 1, 128) -
-           gpc_storing("sm.count=12", "tpc.count=6", "xbar.clusters=3", 1, 64);
-    check_near((double)more, 64 * 8, 1);
+    static const struct {
+        const char *clusters, *each;
+        uint32_t blocks;
+        double more;
+    } cases[] = {
+        {"xbar.clusters=1", "xbar.cluster_stores=0", 6, 6 * 64 * 8},
+        {"xbar.clusters=3", "xbar.cluster_stores=0", 6, 6 * 64 * 8},
+        {"xbar.clusters=3", "xbar.cluster_stores=0", 1, 64 * 8},
+        {"xbar.clusters=3", "xbar.cluster_stores=8.5", 1, 64 * 16},
+        {"xbar.clusters=1", "xbar.cluster_stores=8.5", 6, 6 * 64 * 16},
+        {"xbar.clusters=3", "xbar.cluster_stores=8.5", 6, 6 * 64 * 8},
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        uint64_t more = all_storing(cases[n].clusters, cases[n].each, cases[n].blocks, 128) -
+                        all_storing(cases[n].clusters, cases[n].each, cases[n].blocks, 64);
+        check_near((double)more, cases[n].more, 2);
+    }
 }
 
-// The port by itself. An SM of the first TPC has three lines for it, one of the second TPC one, all at time
-// 0; the clusters, a TPC each, take turns, and the first turn is the second's: they pass after 0 (the second
-// TPC's), 8 and 16 cycles, and up to 20 cycles one is left. The next one of the first TPC would be behind
-// that, 8 cycles after the 24 when the port is free; of the second it would pass at once.
-static void test_gpc_turns(void **state) {
+// The turns by themselves. An SM of the first TPC has three lines, one of the second TPC one, all at time 0;
+// the clusters, a TPC each, take turns, and the first turn is the first's: they pass after 0, 8 (the second
+// TPC's) and 16 cycles, and up to 20 cycles one is left. The next one of the first TPC would be behind that,
+// 8 cycles after the 24 when the next can pass; of the second it would pass then. Turns of some clusters are
+// longer than others', by no more than xbar.cluster_spread together.
+static void test_store_turns(void **state) {
     (void)state;
     orr_err e = {0};
-    orr_gpu *g = GPU("sm.count=12", "tpc.count=6", "gpc.count=2", "xbar.gpc_stores=17", "xbar.clusters=3");
+    orr_gpu *g = GPU("sm.count=12", "tpc.count=6", "gpc.count=2", "xbar.all_stores=17", "xbar.clusters=3");
     cycle *c = cyc_new(g, &e);
     assert_non_null(c);
     orr_request line = {.sectors = 15, .kind = ORR_REQ_WRITE, .bytes = {UINT64_MAX, UINT64_MAX}};
@@ -208,19 +218,31 @@ static void test_gpc_turns(void **state) {
         line.sm = n < 3 ? 0 : 2;
         *ORR_PUSH(&c->sms[line.sm].out) = line;
     }
-    gpc_stores port = {0};
+    store_port *port = cyc_port_stores_new(c);
     requests to[2] = {{0}};
-    cyc_port_stores(c, 0, &port, 20 * ORR_TICKS, to);
+    cyc_port_stores(c, port, 20 * ORR_TICKS, to);
     assert_int_equal(to[0].n, 3);
     for (size_t n = 0; n < 3; n++) {
         assert_int_equal(to[0].at[n].time, 8 * n * ORR_TICKS);
-        assert_int_equal(to[0].at[n].sm, n ? 0 : 2);
+        assert_int_equal(to[0].at[n].sm, n == 1 ? 2 : 0);
     }
-    assert_int_equal(cyc_port_stores_next(&port), 24 * ORR_TICKS);
-    assert_int_equal(c->gpc_free[c->sms[0].cluster], 32 * ORR_TICKS);
-    assert_int_equal(c->gpc_free[c->sms[2].cluster], 24 * ORR_TICKS);
-    cyc_port_stores_free(&port);
+    assert_int_equal(cyc_port_stores_next(c, port), 24 * ORR_TICKS);
+    assert_int_equal(c->cluster_free[c->sms[0].cluster], 32 * ORR_TICKS);
+    assert_int_equal(c->cluster_free[c->sms[2].cluster], 24 * ORR_TICKS);
+    for (uint32_t n = 0; n < 12; n++) assert_int_equal(c->cluster_share[c->sms[n].cluster], SHARE);
+    cyc_port_stores_free(c, port);
     free(to[0].at);
+    cyc_free(c);
+    orr_gpu_free(g);
+    g = GPU("sm.count=12", "tpc.count=6", "gpc.count=2", "xbar.clusters=3", "xbar.cluster_spread=20");
+    c = cyc_new(g, &e);
+    uint32_t least = UINT32_MAX, most = 0;
+    for (uint32_t n = 0; n < 12; n++) {
+        uint32_t share = c->cluster_share[c->sms[n].cluster];
+        if (share < least) least = share;
+        if (share > most) most = share;
+    }
+    assert_true(least >= SHARE * 90 / 100 && most <= SHARE * 110 / 100 + 1 && most - least > SHARE / 10);
     cyc_free(c);
     orr_gpu_free(g);
 }
@@ -548,13 +570,15 @@ static void test_store_head(void **state) {
 }
 
 // Three words of three lines: with one such store on its way at most the second and the third wait for the
-// one before, 200 cycles there and back, and the load behind them with them, which begins after 401 cycles
+// one before, 200 cycles there and back, in xbar.stores places in front of the port. With two places the load
+// behind them does not wait, and the kernel lasts until the third is stored, as without a load; with one
+// place the third waits in L1 until the first is done, and the load with it, which begins after 201 cycles
 // and not after 3. Whole lines do not wait.
-static uint64_t three_stores(const char *lanes, const char *parts) {
+static uint64_t three_stores(const char *lanes, const char *parts, const char *places, bool load) {
     kern *k = kern_new(1, 32);
     for (int i = 0; i < 3; i++) more(k, "STG <- R2 R3 @%d %s", 256 * i, lanes);
-    more(k, "LDG R1 <- R2 @1024\nFFMA R3 <- R1\nEXIT");
-    ran x = run_on(GPU("xbar.join=yes", "xbar.stores=8", parts), k);
+    more(k, load ? "LDG R1 <- R2 @1024\nFFMA R3 <- R1\nEXIT" : "EXIT");
+    ran x = run_on(GPU("xbar.join=yes", places, parts), k);
     uint64_t cycles = x.cycles;
     ran_free(&x);
     kern_free(k);
@@ -562,10 +586,40 @@ static uint64_t three_stores(const char *lanes, const char *parts) {
 }
 static void test_store_parts(void **state) {
     (void)state;
-    uint64_t words = three_stores("m1", "xbar.parts=0");
-    assert_int_equal(three_stores("m1", "xbar.parts=3"), words);
-    assert_int_equal(three_stores("m1", "xbar.parts=1"), words + 401 - 3);
-    assert_int_equal(three_stores("", "xbar.parts=1"), three_stores("", "xbar.parts=0"));
+    uint64_t words = three_stores("m1", "xbar.parts=0", "xbar.stores=8", true),
+             last = three_stores("m1", "xbar.parts=1", "xbar.stores=2", false);
+    assert_int_equal(three_stores("m1", "xbar.parts=3", "xbar.stores=8", true), words);
+    assert_true(last > words);
+    assert_int_equal(three_stores("m1", "xbar.parts=1", "xbar.stores=8", true), last);
+    assert_int_equal(three_stores("m1", "xbar.parts=1", "xbar.stores=2", true), last);
+    assert_int_equal(three_stores("m1", "xbar.parts=1", "xbar.stores=1", true), words + 201 - 3);
+    assert_int_equal(three_stores("", "xbar.parts=1", "xbar.stores=8", true),
+                     three_stores("", "xbar.parts=0", "xbar.stores=8", true));
+}
+
+// Words of lines A, B, C, B, C, and of all of C: one is on its way, what waits is joined, line by line,
+// whatever of the line it is; so A, one sector of B and four of C reach L2. Where any number may be on their
+// way nothing waits, and all six do. A fence waits for those that wait, too.
+static void test_store_joins_waiting(void **state) {
+    (void)state;
+    static const struct {
+        const char *parts;
+        uint64_t sectors;
+    } cases[] = {{"xbar.parts=1", 1 + 1 + 4}, {"xbar.parts=6", 5 + 4}};
+    uint64_t fenced[2];
+    for (size_t n = 0; n < 2; n++)
+        for (int fence = 0; fence < 2; fence++) {
+            kern *k = kern_of(1, 32,
+                              "STG <- R2 R3 @0 m1\nSTG <- R2 R3 @256 m1\nSTG <- R2 R3 @512 m1\n"
+                              "STG <- R2 R3 @256 m2\nSTG <- R2 R3 @512 m2\nSTG <- R2 R3 @512");
+            more(k, fence ? "MEMBAR.SC.GPU\nEXIT" : "EXIT");
+            ran x = run_on(GPU("xbar.join=yes", "xbar.stores=8", cases[n].parts), k);
+            assert_int_equal(x.mem->write[ORR_FROM_GLOBAL], cases[n].sectors);
+            fenced[n] = x.cycles;
+            ran_free(&x);
+            kern_free(k);
+        }
+    assert_true(fenced[0] >= fenced[1] + 2 * 150);
 }
 
 // What L2 sees besides accesses: 2 GPCs read 88 sectors and 8 for the 256 bytes that hold the kernel's three
@@ -760,8 +814,8 @@ int main(void) {
         cmocka_unit_test(test_tpc_spread),
         cmocka_unit_test(test_spread),
         cmocka_unit_test(test_store_port),
-        cmocka_unit_test(test_gpc_stores),
-        cmocka_unit_test(test_gpc_turns),
+        cmocka_unit_test(test_all_stores),
+        cmocka_unit_test(test_store_turns),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_frfcfs),
         cmocka_unit_test(test_atomics),
@@ -777,6 +831,7 @@ int main(void) {
         cmocka_unit_test(test_store_makes_way),
         cmocka_unit_test(test_store_head),
         cmocka_unit_test(test_store_parts),
+        cmocka_unit_test(test_store_joins_waiting),
         cmocka_unit_test(test_l2_written_back),
         cmocka_unit_test(test_l2_store_hits),
         cmocka_unit_test(test_launches),

@@ -75,10 +75,6 @@ static void make_tids(program *p) {
     }
 }
 
-// Local memory of a thread. Recursive programs get a stack of this many bytes, others what they need;
-// alloca comes out of the same.
-#define STACK_BYTES 16384u
-
 bool orr_code_make(program *p, const orr_launch *l, orr_err *e) {
     const orr_kernel *k = l->kernel;
     *p = (program){.launch = l, .kernel = k};
@@ -93,10 +89,7 @@ bool orr_code_make(program *p, const orr_launch *l, orr_err *e) {
         break;
     }
     p->sm_count = l->sm_count ? l->sm_count : 1;
-    bool grows = k->recursive;
-    for (uint32_t n = 0; n < k->ninsts && !grows; n++) grows = k->insts[n].op == ORR_OP_ALLOCA;
-    p->local_bytes = (k->stack_bytes + 15) & ~15u;
-    if (grows) p->local_bytes += STACK_BYTES;
+    p->local_bytes = orr_kernel_local(k);
     if (k->codes) orr_sass_sizes(p);
     make_tids(p);
     if (k->codes) return orr_machine_make(p, e);

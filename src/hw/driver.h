@@ -20,6 +20,7 @@ enum {
     DEVICE_CC_MINOR = 76,
     DEVICE_MOST_SHARED = 97, // bytes a block may ask for
     FUNC_SHARED_BYTES = 1,
+    FUNC_LOCAL_BYTES = 3,
     FUNC_REGS = 4,
     FUNC_MAX_DYNAMIC_SHARED = 8,
     HOST_REGISTER_DEVICE = 2,
@@ -87,7 +88,7 @@ struct orr_hw {
     orr_hw_info info;
     cu_event before, after;
     cu_module own;
-    cu_function spin, touch; // NULL: the driver does not take it, times are less exact
+    cu_function spin, touch, touch_stacks; // NULL: the driver does not take it, times are less exact
     ORR_VEC(cu_module) modules;
     ORR_VEC(hw_buffer) buffers;
     ORR_VEC(orr_hw_time) times;

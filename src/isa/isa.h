@@ -686,6 +686,8 @@ const orr_operand *orr_inst_waits_for(const orr_kernel *k, const orr_inst *i);
 // together share one (per class), which keeps a warp's registers in the cache. Code that runs off the
 // end of a function gets a RET (EXIT in the entry) by the front end.
 bool orr_kernel_finish(orr_kernel *k, orr_err *e);
+// Bytes of local memory that a thread has. Machine code's stack grows down from there, PTX's up from 0.
+uint32_t orr_kernel_local(const orr_kernel *k);
 // A readable listing with blocks, successors, post-dominators.
 void orr_kernel_print(const orr_kernel *k, orr_text *out);
 

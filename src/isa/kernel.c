@@ -85,6 +85,15 @@ static void print_machine(const orr_kernel *k, const orr_inst *i, orr_text *out)
     orr_text_add(out, "  [%s]\n", orr_unit_name[i->unit]);
 }
 
+// Recursive programs get a stack of this many bytes, others what they need; alloca comes out of the same.
+#define STACK_BYTES 16384u
+
+uint32_t orr_kernel_local(const orr_kernel *k) {
+    bool grows = k->recursive;
+    for (uint32_t n = 0; n < k->ninsts && !grows; n++) grows = k->insts[n].op == ORR_OP_ALLOCA;
+    return ((k->stack_bytes + 15) & ~15u) + (grows ? STACK_BYTES : 0);
+}
+
 void orr_kernel_print(const orr_kernel *k, orr_text *out) {
     orr_text_add(out,
                  "kernel %s: %u instructions in %u blocks, %u registers a thread, %u bytes shared, %u bytes "

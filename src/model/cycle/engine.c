@@ -41,7 +41,7 @@ typedef struct engine {
     bool ended;           // no more blocks
     orr_replies *replies; // by partition
     gpc_port *gpc;        // [c->ngpcs] with xbar.gpc_reply
-    gpc_stores *stores;   // [c->ngpcs] with xbar.gpc_stores
+    store_port *stores;   // with xbar.all_stores
     requests *in;         // by partition
     orr_sample last;
     run *out;
@@ -343,7 +343,7 @@ static void run_partitions(engine *x, uint64_t until) {
     cyc_port_walk(c);
     if (c->order) cyc_order_requests(c->order, c, until);
     x->mem_until = until;
-    for (uint32_t g = 0; x->stores && g < c->ngpcs; g++) cyc_port_stores(c, g, &x->stores[g], until, x->in);
+    if (x->stores) cyc_port_stores(c, x->stores, until, x->in);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
     for (uint32_t n = 0; n < c->nsms; n++) {
         if (c->gpu->xbar_join)
@@ -529,6 +529,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     memset(s->left, 0, sizeof s->left);
     s->store_in = s->next_left = s->single = 0;
     s->lsu_turn = 0;
+    s->held_n = s->held_first = 0;
     s->turn_until = 0;
     s->cold = false;
     s->parts_out = s->storing[0] = s->storing[1] = s->epoch = s->fence_epoch = s->fencing = 0;
@@ -627,9 +628,9 @@ static uint64_t next_event(const engine *x) {
             at = at > back ? at - back : 0;
             if (at < t) t = at;
         }
-    int parts = orr_memsys_partitions(c->mem), ports = x->stores ? (int)c->ngpcs : 0;
+    int parts = orr_memsys_partitions(c->mem), ports = x->stores ? 1 : 0;
     for (int p = 0; p < parts + ports; p++) {
-        uint64_t at = p < parts ? orr_memsys_next(c->mem, p) : cyc_port_stores_next(&x->stores[p - parts]);
+        uint64_t at = p < parts ? orr_memsys_next(c->mem, p) : cyc_port_stores_next(c, x->stores);
         if (at == UINT64_MAX) continue;
         at /= ORR_TICKS;
         uint64_t back = c->l1_latency + c->request_ticks / ORR_TICKS;
@@ -641,7 +642,7 @@ static uint64_t next_event(const engine *x) {
 
 static bool resident(const cycle *c) {
     for (uint32_t n = 0; n < c->nsms; n++)
-        if (c->sms[n].resident) return true;
+        if (c->sms[n].resident || c->sms[n].held_n) return true;
     return false;
 }
 
@@ -702,6 +703,23 @@ static bool calls(const orr_kernel *k) {
     return false;
 }
 
+// Where the warps' local memory is (place_local has what comes of it). The driver has one piece of memory for
+// the stacks of all warps that the GPU can hold, of its limit for each thread or what the kernel needs if
+// that is more. Machine code finds its stack's upper end in the constant bank and has its frame below
+// (orr_kernel_local), PTX has it at the lower end.
+static void place_stacks(cycle *c) {
+    const orr_kernel *k = c->kernel;
+    uint32_t frame = k->nfuncs ? k->funcs[0].local_bytes : 0;
+    if (calls(k)) frame += STACK;
+    for (c->frame_lines = 16; c->frame_lines * 4 < frame && c->frame_lines < MAX_FRAME; c->frame_lines *= 2)
+        continue;
+    uint64_t limit = (uint64_t)c->gpu->local_stack / 4, top = orr_kernel_local(k) / 4;
+    uint64_t need = (k->stack_bytes + 15) / 16 * 4;
+    c->stack_lines = limit && limit < need ? need : limit; // a word of all lanes is a line
+    c->stack_apart = c->stack_lines + (uint64_t)c->gpu->local_above / 4;
+    c->stack_first = c->stack_lines - (k->machine ? top : need);
+}
+
 bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads,
              orr_progress *progress, run *out, orr_err *e) {
     engine x = {.c = c, .out = out};
@@ -721,10 +739,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         memset(k, 0, sizeof *k);
     }
     c->in_order = c->kernel->machine;
-    uint32_t frame = c->kernel->nfuncs ? c->kernel->funcs[0].local_bytes : 0;
-    if (calls(c->kernel)) frame += STACK;
-    for (c->frame_lines = 16; c->frame_lines * 4 < frame && c->frame_lines < MAX_FRAME; c->frame_lines *= 2)
-        continue;
+    place_stacks(c);
     // Whoever waits for thread blocks that are not simulated would look for ever.
     // Of machine code: what PTX's loops become is only known roughly.
     bool rounds = !c->perfect && !c->outside && !out->sampler && c->kernel->machine;
@@ -740,7 +755,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         if (c->gpu->l2_flush) orr_memsys_flush(c->mem);
         orr_memsys_restart(c->mem);
         memset(c->mem_free, 0, (size_t)orr_memsys_partitions(c->mem) * sizeof *c->mem_free);
-        memset(c->gpc_free, 0, (size_t)c->ngpcs * MAX_CLUSTERS * sizeof *c->gpc_free);
+        memset(c->cluster_free, 0, (size_t)c->ngpcs * MAX_CLUSTERS * sizeof *c->cluster_free);
     }
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
     x.order = orr_dealing_order(c->gpu, c->nsms, out->blocks);
@@ -750,7 +765,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     x.busy = orr_malloc(c->nsms * sizeof *x.busy);
     x.replies = orr_calloc(parts + 1, sizeof *x.replies);
     if (c->gpu->xbar_gpc_reply > 0) x.gpc = orr_calloc(c->ngpcs, sizeof *x.gpc);
-    if (c->gpc_store[0][0] && !c->outside) x.stores = orr_calloc(c->ngpcs, sizeof *x.stores);
+    if (c->all_ticks[0][0] && !c->outside) x.stores = cyc_port_stores_new(c);
     x.in = orr_calloc(parts + 1, sizeof *x.in);
     out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
     out->sample_cycles = 256;
@@ -787,8 +802,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     }
     for (uint32_t g = 0; x.gpc && g < c->ngpcs; g++) cyc_timed_free(&x.gpc[g].answers);
     free(x.gpc);
-    for (uint32_t g = 0; x.stores && g < c->ngpcs; g++) cyc_port_stores_free(&x.stores[g]);
-    free(x.stores);
+    cyc_port_stores_free(c, x.stores);
     free(x.replies);
     free(x.in);
     free(x.busy);

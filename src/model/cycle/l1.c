@@ -520,8 +520,8 @@ bool cyc_l1_lines(sm *s, const work *k) {
                 orr_local_bytes(&s->head_access, k->i->bytes, s->head_line, bytes);
             else
                 written(&s->head_access, k->i->bytes, l.line, bytes);
-            bool full = s->parts_out >= (uint32_t)c->gpu->xbar_parts;
-            if (full && cyc_port_counts(s, l.sectors, bytes)) return false; // until L2 has done one
+            // until L2 has done one
+            if (cyc_port_counts(s, l.sectors, bytes) && !cyc_port_room(s, l.line)) return false;
             store_line(s, k, l.line, l.sectors, bytes, t);
         } else if (!load_line(s, k, l.line, l.sectors, t)) {
             return false;

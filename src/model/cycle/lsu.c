@@ -158,15 +158,19 @@ static uint32_t words_of(const orr_access *a, uint32_t bytes) {
 }
 
 // The lines of the access at hand in local memory, which has line numbers of its own, far from all others.
-// The frames of an SM's warps lie side by side; what a warp has beyond its kernel's frame (callees', a deep
-// stack) lies behind those of all.
+// Each warp that an SM can hold has a stack there (local.stack), one behind the other, and above each some
+// bytes that kernels do not use (local.above); a kernel's frame is at the stack's upper end. What is not on
+// the stack, or all of it where stacks are not known, is in pieces of the frame's size: those of all warps
+// side by side.
 static void place_local(sm *s, const warp *w) {
     const cycle *c = s->c;
     uint64_t n = ((uint64_t)s->id * c->per_sched + w->slot) * c->nsched + w->sched;
     for (uint32_t k = 0; k < s->head.lines; k++) {
-        uint64_t line = s->head.line[k].line;
+        uint64_t line = s->head.line[k].line, row = line + c->stack_first;
         s->head.line[k].line =
-            LOCAL_LINES + (line / c->frame_lines << 36) + n * c->frame_lines + line % c->frame_lines;
+            LOCAL_LINES + (row < c->stack_lines ? n * c->stack_apart + row
+                                                : ((line / c->frame_lines + 1) << 36) + n * c->frame_lines +
+                                                      line % c->frame_lines);
     }
 }
 
@@ -443,7 +447,10 @@ void cyc_lsu_answer(sm *s, const arrival *a) {
     }
     if ((a->token & ~3u) == STORED) {
         cyc_fence_heard(s, a->token & 1);
-        if (a->token & 2 && s->parts_out-- == (uint32_t)s->c->gpu->xbar_parts && s->queue_n) go_on_full(s);
+        if (!(a->token & 2)) return;
+        bool full = s->parts_out-- == (uint32_t)s->c->gpu->xbar_parts;
+        if (s->held_n) cyc_port_release(s);
+        if (full && s->queue_n) go_on_full(s);
         return;
     }
     if (a->token & TOLD) {

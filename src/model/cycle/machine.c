@@ -71,6 +71,13 @@ static uint64_t way_of_tpc(const orr_gpu *g, uint32_t sm) {
     return further > 0 ? (uint64_t)llround(further * (double)ORR_TICKS) : 0;
 }
 
+// How long a cluster's turn takes (xbar.cluster_spread): some take longer than others, evenly.
+static uint32_t share_of_cluster(const orr_gpu *g, uint32_t k) {
+    uint32_t n = k / MAX_CLUSTERS * (uint32_t)g->xbar_clusters + k % MAX_CLUSTERS;
+    double place = (double)((n + 1) * 0x9e3779b9u) / 4294967296.0 - 0.5; // one after the other, far apart
+    return (uint32_t)llround(SHARE * (1 + g->xbar_cluster_spread / 100 * place));
+}
+
 static void make_sm(cycle *c, sm *s, uint32_t id) {
     const orr_gpu *g = c->gpu;
     s->c = c;
@@ -165,11 +172,13 @@ static void latencies(cycle *c) {
         if (c->ngpcs <= orr_gpc_of_sm(n, c->gpcs)) c->ngpcs = orr_gpc_of_sm(n, c->gpcs) + 1;
     c->far_ticks = g->l2_partitions > 1 ? cycles(g->l2_far_latency) * ORR_TICKS : 0;
     double l2_cycle = g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1; // in SM cycles
-    for (int part = 0; part < 2 && g->xbar_gpc_stores > 0; part++)
+    for (int part = 0; part < 2 && g->xbar_all_stores > 0; part++)
         for (int n = 0; n < 5; n++) {
             double bytes = (double)g->xbar_head + 32 * n + (part ? (double)g->xbar_mask : 0);
-            c->gpc_store[part][n] =
-                (uint64_t)(bytes * l2_cycle / g->xbar_gpc_stores * (double)ORR_TICKS + 0.5);
+            double ticks = bytes * l2_cycle * (double)ORR_TICKS;
+            c->all_ticks[part][n] = (uint64_t)(ticks / g->xbar_all_stores + 0.5);
+            if (g->xbar_cluster_stores > 0)
+                c->cluster_ticks[part][n] = (uint64_t)(ticks / g->xbar_cluster_stores + 0.5);
         }
     c->request_byte = (uint64_t)(l2_cycle / g->xbar_request * (double)ORR_TICKS + 0.5);
     c->atomic_ticks = (uint64_t)(l2_cycle / g->l2_atomic * (double)ORR_TICKS + 0.5);
@@ -265,7 +274,9 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
         return NULL;
     }
     c->mem_free = orr_calloc((size_t)orr_memsys_partitions(c->mem), sizeof *c->mem_free);
-    c->gpc_free = orr_calloc((size_t)c->ngpcs * MAX_CLUSTERS, sizeof *c->gpc_free);
+    c->cluster_free = orr_calloc((size_t)c->ngpcs * MAX_CLUSTERS, sizeof *c->cluster_free);
+    c->cluster_share = orr_calloc((size_t)c->ngpcs * MAX_CLUSTERS, sizeof *c->cluster_share);
+    for (uint32_t k = 0; k < c->ngpcs * MAX_CLUSTERS; k++) c->cluster_share[k] = share_of_cluster(g, k);
     c->sms = orr_apart(c->nsms, sizeof *c->sms);
     for (uint32_t n = 0; n < c->nsms; n++) make_sm(c, &c->sms[n], n);
     return c;
@@ -284,6 +295,7 @@ void cyc_free(cycle *c) {
     free(c->workers);
     orr_memsys_free(c->mem);
     free(c->mem_free);
-    free(c->gpc_free);
+    free(c->cluster_free);
+    free(c->cluster_share);
     free(c);
 }

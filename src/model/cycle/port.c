@@ -102,8 +102,8 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     if (t < s->send_free) t = s->send_free;
     r.partition = (uint32_t)orr_memsys_partition_of(c->mem, r.line);
     uint64_t behind = c->mem_free[r.partition];
-    if (c->gpc_store[0][0] && r.kind == ORR_REQ_WRITE && behind < c->gpc_free[s->cluster])
-        behind = c->gpc_free[s->cluster];
+    if (c->all_ticks[0][0] && r.kind == ORR_REQ_WRITE && behind < c->cluster_free[s->cluster])
+        behind = c->cluster_free[s->cluster];
     bool part = r.kind == ORR_REQ_WRITE && cyc_port_counts(s, r.sectors, r.bytes);
     if (behind > t + c->backlog_ticks && !part) {
         uint64_t most = t + c->window * ORR_TICKS;
@@ -122,7 +122,9 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     if (r.kind >= ORR_REQ_ATOMIC) s->atomic_line = r.line + 1;
     r.behind = r.kind == ORR_REQ_READ && s->atomic_line == r.line + 1;
     if (r.behind) s->atomic_line = 0;
-    if (part || ((r.kind == ORR_REQ_WRITE || r.kind == ORR_REQ_REDUCE) && counts_stores(c))) {
+    if (r.told) {
+        s->parts_out++;
+    } else if (part || ((r.kind == ORR_REQ_WRITE || r.kind == ORR_REQ_REDUCE) && counts_stores(c))) {
         r.told = true;
         uint32_t epoch = cyc_fence_epoch(s);
         r.token = STORED | epoch | (part ? 2u : 0);
@@ -184,9 +186,55 @@ static uint64_t make_way(sm *s, uint64_t t) {
     return r->time - s->c->request_ticks;
 }
 
+// Stores of part of a sector that find xbar.parts of them on their way wait, in as many places as there are
+// for lines in front of the port (xbar.stores), and are joined there by others to their lines; when L2 has
+// done one, the oldest leaves.
+static struct held_store *held_of(sm *s, uint64_t line) {
+    for (uint32_t n = s->held_n; n--;) {
+        struct held_store *h = &s->held[(s->held_first + n) % 256];
+        if (h->r.line == line) return h;
+    }
+    return NULL;
+}
+
+static bool parts_full(const sm *s) { return s->parts_out >= (uint32_t)s->c->gpu->xbar_parts; }
+
+bool cyc_port_room(sm *s, uint64_t line) {
+    if (!parts_full(s)) return true;
+    if (!s->c->gpu->xbar_join || s->head_order) return false;
+    return s->held_n < (uint32_t)s->c->gpu->xbar_stores || held_of(s, line);
+}
+
+void cyc_port_release(sm *s) {
+    const struct held_store *h = &s->held[s->held_first];
+    s->held_first = (s->held_first + 1) % 256;
+    s->held_n--;
+    cyc_port_send(s, h->r, s->now, h->packet);
+}
+
+static bool hold_store(sm *s, const orr_request *r, uint32_t packet) {
+    struct held_store *h = s->held_n ? held_of(s, r->line) : NULL;
+    if (h) {
+        h->packet += 32 * (uint32_t)orr_popc(r->sectors & ~h->r.sectors);
+        h->r.sectors |= r->sectors;
+        h->r.bytes[0] |= r->bytes[0];
+        h->r.bytes[1] |= r->bytes[1];
+        return true;
+    }
+    if (!parts_full(s) || !cyc_port_counts(s, r->sectors, r->bytes)) return false;
+    h = &s->held[(s->held_first + s->held_n++) % 256];
+    *h = (struct held_store){.r = *r, .packet = packet};
+    uint32_t epoch = cyc_fence_epoch(s);
+    h->r.told = true;
+    h->r.token = STORED | epoch | 2u;
+    s->storing[epoch]++; // a fence waits for it
+    return true;
+}
+
 // There is room for xbar.stores lines that wait. One after the other they go in, join one that is there, or
 // wait for the oldest to leave; and L1 waits with them. `lines`: of the instruction.
 void cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet, uint32_t lines) {
+    if (hold_store(s, r, packet)) return;
     uint32_t room = (uint32_t)s->c->gpu->xbar_stores;
     uint64_t t = when * ORR_TICKS;
     uint64_t stays = s->c->open_ticks + (lines < OPEN_LINES ? lines : OPEN_LINES) * s->c->open_line_ticks;
@@ -275,18 +323,27 @@ void cyc_port_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *rep
     }
 }
 
-static uint64_t store_ticks(const cycle *c, const orr_request *r) {
-    return c->gpc_store[in_part(r->sectors, r->bytes)][orr_popc(r->sectors)];
+// What the SMs store passes on to the slices, those of a cluster of TPCs one after the other
+// (xbar.cluster_stores), of all clusters together (xbar.all_stores): in turn, so that an SM of a small
+// cluster has more than one of a large cluster. Some clusters have more of it than others
+// (xbar.cluster_spread). What does not pass before `until` waits.
+//
+// Whose turn it is: each cluster has a tag, the share of the network that it has had; the one with the least
+// of those that have something there is next. Who had nothing there does not catch up.
+typedef struct store_time {
+    uint64_t all, cluster; // ticks
+} store_time;
+
+static store_time time_of(const cycle *c, uint32_t cluster, const orr_request *r) {
+    bool part = in_part(r->sectors, r->bytes);
+    int n = orr_popc(r->sectors);
+    return (store_time){c->all_ticks[part][n], c->cluster_ticks[part][n] * c->cluster_share[cluster] / SHARE};
 }
 
-// The SMs of a GPC share a port to the network, too, for what they store (xbar.gpc_stores): stores pass it
-// one after the other, those of the clusters of its TPCs in turn. What does not pass before `until` waits.
-void cyc_port_stores(cycle *c, uint32_t gpc, gpc_stores *port, uint64_t until, requests *to) {
-    uint32_t clusters = (uint32_t)c->gpu->xbar_clusters;
+static void collect_stores(cycle *c, store_port *port, uint64_t until) {
     port->keys.all.n = 0;
     for (uint32_t n = 0; n < c->nsms; n++) {
         const sm *s = &c->sms[n];
-        if (s->cluster / MAX_CLUSTERS != gpc) continue;
         for (size_t i = 0; i < s->out.n; i++)
             if (cyc_port_passes(c, &s->out.at[i], until))
                 *ORR_PUSH(&port->keys.all) = (orr_timed){s->out.at[i].time, (uint32_t)i, n};
@@ -295,50 +352,91 @@ void cyc_port_stores(cycle *c, uint32_t gpc, gpc_stores *port, uint64_t until, r
     for (size_t i = 0; i < port->keys.all.n; i++) {
         const sm *s = &c->sms[key[i].slice];
         const orr_request *r = &s->out.at[key[i].index];
-        uint32_t k = s->cluster % MAX_CLUSTERS;
-        *ORR_PUSH(&port->of[k].at) = *r;
-        port->of[k].ticks += store_ticks(c, r);
-    }
-    for (;;) {
-        uint64_t soonest = UINT64_MAX;
-        for (uint32_t k = 0; k < clusters; k++)
-            if (port->of[k].next < port->of[k].at.n && port->of[k].at.at[port->of[k].next].time < soonest)
-                soonest = port->of[k].at.at[port->of[k].next].time;
-        uint64_t t = soonest > port->free ? soonest : port->free;
-        if (soonest == UINT64_MAX || t >= until) break;
-        uint32_t k = port->turn;
-        do k = (k + 1) % clusters;
-        while (port->of[k].next == port->of[k].at.n || port->of[k].at.at[port->of[k].next].time > t);
-        orr_request *r = &port->of[k].at.at[port->of[k].next++];
-        uint64_t ticks = store_ticks(c, r);
-        r->time = t;
-        port->free = t + ticks;
-        port->of[k].ticks -= ticks;
-        port->turn = k;
-        *ORR_PUSH(&to[r->partition]) = *r;
-    }
-    for (uint32_t k = 0; k < clusters; k++) { // what is left; and when another one of this cluster would pass
-        size_t left = port->of[k].at.n - port->of[k].next;
-        if (port->of[k].next)
-            memmove(port->of[k].at.at, port->of[k].at.at + port->of[k].next,
-                    left * sizeof *port->of[k].at.at);
-        port->of[k].at.n = left;
-        port->of[k].next = 0;
-        uint64_t before = 0;
-        for (uint32_t o = 0; o < clusters; o++)
-            before += port->of[o].ticks < port->of[k].ticks ? port->of[o].ticks : port->of[k].ticks;
-        c->gpc_free[gpc * MAX_CLUSTERS + k] = port->free + before;
+        cluster_line *l = &port->of[s->cluster];
+        *ORR_PUSH(&l->at) = *r;
+        store_time t = time_of(c, s->cluster, r);
+        l->all += t.all;
+        l->ticks += t.cluster;
     }
 }
 
-uint64_t cyc_port_stores_next(const gpc_stores *port) {
+static uint64_t ready_at(const cluster_line *l) { // when its first one can pass its own port
+    if (l->next == l->at.n) return UINT64_MAX;
+    uint64_t t = l->at.at[l->next].time;
+    return t > l->free ? t : l->free;
+}
+
+void cyc_port_stores(cycle *c, store_port *port, uint64_t until, requests *to) {
+    collect_stores(c, port, until);
+    uint32_t n = c->ngpcs * MAX_CLUSTERS, nsome = 0, *some = port->some;
+    for (uint32_t k = 0; k < n; k++)
+        if (port->of[k].at.n) some[nsome++] = k;
+    for (;;) {
+        uint64_t soonest = UINT64_MAX;
+        for (uint32_t i = 0; i < nsome; i++) {
+            uint64_t at = ready_at(&port->of[some[i]]);
+            if (at < soonest) soonest = at;
+        }
+        uint64_t t = soonest > port->free ? soonest : port->free;
+        if (soonest == UINT64_MAX || t >= until) break;
+        cluster_line *l = NULL;
+        uint32_t k = 0;
+        for (uint32_t i = 0; i < nsome; i++) {
+            cluster_line *o = &port->of[some[i]];
+            if (ready_at(o) > t) continue;
+            if (o->tag < port->tag) o->tag = port->tag;
+            if (!l || o->tag < l->tag) l = o, k = some[i];
+        }
+        orr_request *r = &l->at.at[l->next++];
+        store_time x = time_of(c, k, r);
+        r->time = t;
+        port->free = t + x.all;
+        l->free = t + x.cluster;
+        l->all -= x.all;
+        l->ticks -= x.cluster;
+        port->tag = l->tag;
+        l->tag += x.all * c->cluster_share[k];
+        *ORR_PUSH(&to[r->partition]) = *r;
+    }
+    for (uint32_t i = 0; i < nsome; i++) { // what is left; and when another one of this cluster would pass
+        cluster_line *l = &port->of[some[i]];
+        size_t left = l->at.n - l->next;
+        if (l->next) memmove(l->at.at, l->at.at + l->next, left * sizeof *l->at.at);
+        l->at.n = left;
+        l->next = 0;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        uint64_t before = 0;
+        for (uint32_t i = 0; i < nsome; i++) {
+            uint64_t all = port->of[some[i]].all;
+            before += all < port->of[k].all ? all : port->of[k].all;
+        }
+        uint64_t own = port->of[k].free + port->of[k].ticks, all = port->free + before;
+        c->cluster_free[k] = own > all ? own : all;
+    }
+}
+
+uint64_t cyc_port_stores_next(const cycle *c, const store_port *port) {
     uint64_t soonest = UINT64_MAX;
-    for (uint32_t k = 0; k < MAX_CLUSTERS; k++)
-        if (port->of[k].at.n && port->of[k].at.at[0].time < soonest) soonest = port->of[k].at.at[0].time;
+    for (uint32_t k = 0; k < c->ngpcs * MAX_CLUSTERS; k++) {
+        uint64_t at = ready_at(&port->of[k]);
+        if (at < soonest) soonest = at;
+    }
     return soonest == UINT64_MAX || soonest > port->free ? soonest : port->free;
 }
 
-void cyc_port_stores_free(gpc_stores *port) {
-    for (uint32_t k = 0; k < MAX_CLUSTERS; k++) free(port->of[k].at.at);
+store_port *cyc_port_stores_new(const cycle *c) {
+    store_port *port = orr_calloc(1, sizeof *port);
+    port->of = orr_calloc((size_t)c->ngpcs * MAX_CLUSTERS, sizeof *port->of);
+    port->some = orr_calloc((size_t)c->ngpcs * MAX_CLUSTERS, sizeof *port->some);
+    return port;
+}
+
+void cyc_port_stores_free(const cycle *c, store_port *port) {
+    if (!port) return;
+    for (uint32_t k = 0; k < c->ngpcs * MAX_CLUSTERS; k++) free(port->of[k].at.at);
     cyc_timed_free(&port->keys);
+    free(port->of);
+    free(port->some);
+    free(port);
 }

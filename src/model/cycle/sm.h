@@ -334,7 +334,12 @@ typedef struct sm {
     uint32_t stores[256];          // by line: the last one in `out`, + 1, that stores may still join
     struct {
         uint64_t time, line;
-    } left[256];         // the last xbar.stores of them, a ring: when the port lets them leave (ticks)
+    } left[256]; // the last xbar.stores of them, a ring: when the port lets them leave (ticks)
+    struct held_store {
+        orr_request r;
+        uint32_t packet; // bytes
+    } held[256];         // a ring of stores that wait there until L2 has done one of xbar.parts
+    uint32_t held_n, held_first;
     uint32_t single;     // the first in `out`, + 1, that a load may close (xbar.load_closes); 0: none
     uint32_t lsu_turn;   // the scheduler behind the one whose access to L1 was the last (lsu.in_turn)
     uint64_t turn_until; // and how long L1 has work for it
@@ -415,7 +420,10 @@ typedef struct cycle {   // one GPU, from launch to launch
     orr_memsys *mem;
     orr_tlb *tlb;
     const outside *outside; // NULL: `mem`
-    uint64_t *gpc_free; // [GPC][MAX_CLUSTERS] when its port takes the next store, the same (xbar.gpc_stores)
+    uint64_t
+        *cluster_free; // [GPC][MAX_CLUSTERS] when another store of it would pass, the same (xbar.all_stores)
+    uint32_t
+        *cluster_share; // [GPC][MAX_CLUSTERS] how much longer than others its turn takes (SHARE: as long)
     uint64_t *mem_free; // [partition] when its slices take the next request, as of the window's start (ticks)
     // latencies worked out once
     uint64_t window;
@@ -425,10 +433,12 @@ typedef struct cycle {   // one GPU, from launch to launch
         named_far; // more than a hit: constants that are named, from the second cache or beyond
     uint64_t request_ticks, reply_ticks, far_ticks; // SM to slice, slice to SM; more to the other side
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
-    uint64_t spread;          // ticks between the nearest slice and the furthest (l2.spread)
-    uint64_t gpc_ticks[5];    // of a GPC's port for an answer, by sectors
-    uint64_t gpc_store[2][5]; // and for a store, whole sectors or not; 0: it has none (xbar.gpc_stores)
-    uint64_t atomic_ticks;    // of a slice for a lane's atomic
+    uint64_t spread;       // ticks between the nearest slice and the furthest (l2.spread)
+    uint64_t gpc_ticks[5]; // of a GPC's port for an answer, by sectors
+    uint64_t
+        all_ticks[2][5]; // of the network for a store, whole sectors or not; 0: it has none (xbar.all_stores)
+    uint64_t cluster_ticks[2][5]; // and of a cluster's port (xbar.cluster_stores)
+    uint64_t atomic_ticks;        // of a slice for a lane's atomic
     uint64_t branch_wait, branch_jump, branch_indirect, branch_switch, yield, sync_poll, barrier_latency,
         collect, writeback, fetch_latency, fetch_far, fetch_memory, first_line, buffer_latency;
     uint64_t line_interval, line_interval2; // between two lines of code for a scheduler, for an SM
@@ -443,6 +453,9 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t lsu_scheds, lsu_places, lsu_all; // schedulers of a queue, its places, those of all
     uint32_t lsu_lines, lsu_line; // in front of L1: one, or with lsu.ahead one for each queue; its places
     uint64_t frame_lines;         // of a warp in local memory
+    uint64_t stack_lines;         // of a warp's stack there (local.stack); 0: not known
+    uint64_t stack_apart;         // from one warp's to the next one's
+    uint64_t stack_first;         // which line of it a kernel's line 0 is (modulo 2^64)
     uint32_t miss_interval, miss_first; // of L1 for a line that misses, and before the first of a load
     uint32_t l1_cycle_bytes;
     uint32_t pass_cycles; // of shared memory's banks, 4 bytes each
@@ -523,7 +536,7 @@ static inline bool cyc_port_waits(const orr_request *r, uint64_t until) {
 }
 // Whether it passes its GPC's port for stores now.
 static inline bool cyc_port_passes(const cycle *c, const orr_request *r, uint64_t until) {
-    return c->gpc_store[0][0] && !c->outside && r->kind == ORR_REQ_WRITE && !r->order && r->time < until &&
+    return c->all_ticks[0][0] && !c->outside && r->kind == ORR_REQ_WRITE && !r->order && r->time < until &&
            r->partition != UINT32_MAX;
 }
 void cyc_port_close(sm *s);   // a fence: stores that wait to be joined leave
@@ -538,24 +551,29 @@ typedef struct gpc_port { // from the network
     uint64_t free;        // ticks
     timed_list answers;
 } gpc_port;
-// Stores on their way to the network, a line for each cluster of a GPC's TPCs, of which one after the other
-// gives a store (xbar.gpc_stores).
+// Stores on their way to the slices (xbar.all_stores), a line for each cluster of TPCs.
 #define MAX_CLUSTERS 8
-typedef struct gpc_stores {
-    uint64_t free; // ticks
-    uint32_t turn; // the cluster that was last
-    struct {
-        ORR_VEC(orr_request) at; // in order
-        size_t next;
-        uint64_t ticks; // of all that wait
-    } of[MAX_CLUSTERS];
-    timed_list keys;
-} gpc_stores;
+#define SHARE        1024 // one share of the network (cluster_share)
 typedef ORR_VEC(orr_request) requests;
-// What has waited and what its SMs have sent, up to `until`: to the requests of each partition.
-void cyc_port_stores(cycle *c, uint32_t gpc, gpc_stores *port, uint64_t until, requests *to);
-void cyc_port_stores_free(gpc_stores *port);
-uint64_t cyc_port_stores_next(const gpc_stores *port); // UINT64_MAX: none waits
+typedef struct cluster_line {
+    requests at; // in order
+    size_t next;
+    uint64_t free;       // ticks: when its own port takes the next one (xbar.cluster_stores)
+    uint64_t all, ticks; // that those that wait take of the network and of this port
+    uint64_t tag;        // what it has had of the network
+} cluster_line;
+typedef struct store_port {
+    uint64_t free;    // ticks
+    uint64_t tag;     // of the one that was last
+    cluster_line *of; // [GPC][MAX_CLUSTERS]
+    uint32_t *some;   // those that have something there
+    timed_list keys;
+} store_port;
+// What has waited and what SMs have sent, up to `until`: to the requests of each partition.
+void cyc_port_stores(cycle *c, store_port *port, uint64_t until, requests *to);
+store_port *cyc_port_stores_new(const cycle *c);
+void cyc_port_stores_free(const cycle *c, store_port *port);
+uint64_t cyc_port_stores_next(const cycle *c, const store_port *port); // UINT64_MAX: none waits
 void cyc_port_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *replies, uint32_t partitions);
 void cyc_port_answer(cycle *c, uint32_t partition, const orr_reply *r);
 void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
