@@ -374,7 +374,7 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
 // Which of four banks a line's tag is in (l1.folded): lines of one bank are looked up one after the other.
 // H200: l1tex__t_set_conflicts of pairs of lines that differ in one or two bits of their number, up to bit
 // 19, and of 32 lanes 1 to 512 lines apart: as many lookups as there are lines on the fullest bank
-// (docs/tuning.md).
+// (docs/h200/l1.md).
 static uint32_t tag_bank(uint64_t line) {
     return (uint32_t)(orr_popc64(line & 0xb7ab5) & 1) | (uint32_t)(orr_popc64(line & 0xed5da) & 1) << 1;
 }
@@ -576,7 +576,7 @@ void cyc_l1_start(sm *s, uint64_t l1_bytes, bool flush) {
         if (s->l1_bytes) orr_cache_free(&s->l1);
         if (g->l1_tag_ways) {
             // Tags for all of it; data for what shared memory leaves (H200: micro/l1 and rings of lines by
-            // footprint, docs/tuning.md).
+            // footprint, docs/h200/l1.md).
             uint64_t data = l1_bytes - (l1_bytes > (uint64_t)g->l1_reserved ? (uint64_t)g->l1_reserved : 0);
             orr_cache_init(&s->l1, (uint64_t)g->l1_size, ORR_LINE, (uint32_t)g->l1_tag_ways, true, false);
             if (g->l1_folded) orr_cache_fold(&s->l1);
