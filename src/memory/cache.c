@@ -41,8 +41,8 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
 }
 
 // Which set a line has: for each bit of its number, those of the nine bits of the set's that it turns over.
-// Measured on an H200 (docs/h200/dram.md, sets of L1) up to bit 18; the two lowest of the nine are the bank of
-// the tag. What is above is taken as if it came again from bit 0 on, which nobody has measured.
+// Measured on an H200 (docs/h200/dram.md, sets of L1) up to bit 18; the two lowest of the nine are the bank
+// of the tag. What is above is taken as if it came again from bit 0 on, which nobody has measured.
 #define SETS     512
 #define MEASURED 19
 static const uint16_t turns[MEASURED] = {0x049, 0x132, 0x105, 0x0c2, 0x0ab, 0x061, 0x082, 0x087, 0x02a, 0x001,
