@@ -181,5 +181,13 @@ local_loads=l1tex__t_sectors_pipe_lsu_mem_local_op_ld
 [ "$(value "$local_loads.sum" <"$dir/ack")" -eq 660 ] || wrong "ack: $(value "$local_loads.sum" <"$dir/ack") sectors of its stack"
 [ "$(value "${local_loads}_lookup_hit.sum" <"$dir/ack")" -eq 660 ] || wrong "ack: $(value "${local_loads}_lookup_hit.sum" <"$dir/ack") of 660 sectors hit"
 
+# Words stored to rows by both halves: a slice's two ports are busy at the same time, the slice never for longer than the kernel runs.
+printf 'module "transpose_naive"\nbuffer in f32[524288] random -1 1\nbuffer out f32[524288] zero\nlaunch transpose_naive grid 32, 64 block 32, 8 args 1024, 512, in, out\n' >"$dir/transpose.launch"
+ln -s "$(cd "$(dirname "$0")/.." && pwd)/workloads/transpose_naive/transpose_naive.cubin" "$dir/transpose_naive.cubin"
+run "$dir/transpose.launch" h200 --no-check >"$dir/transpose"
+slices=$("$orrery" gpu show h200 | awk '$1 == "l2.slices" { print $2 }')
+busy=$(value orrery__l2_slice_busy_cycles.sum <"$dir/transpose" | cut -d. -f1)
+[ "$busy" -gt 0 ] && [ "$busy" -le $((slices * $(value cycles <"$dir/transpose"))) ] || wrong "transpose_naive: $slices slices are busy for $busy cycles of $(value cycles <"$dir/transpose")"
+
 echo "$ran runs"
 exit $failed

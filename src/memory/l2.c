@@ -698,7 +698,11 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
     port->pace = (15 * port->pace + since + 8) / 16;
     port->taken = t;
     in->parts -= partly(p->c, r);
-    p->stats.slice_busy += max(takes, busy);
+    uint64_t until = t + max(takes, busy); // near and far requests come by ports of their own
+    if (until > s->busy_until) {
+        p->stats.slice_busy += until - max(t, s->busy_until);
+        s->busy_until = until;
+    }
     p->stats.requests += takes != 0 && r->kind != ORR_REQ_FENCE;
     happened(p, t);
     take_from(s, lane);

@@ -154,6 +154,7 @@ typedef struct orr_l2_slice {
     uint32_t opened; // lines so far
     orr_l2_stored stored[ORR_L2_TURNS];
     uint64_t worked[ORR_L2_WORKED]; // lines of the last atomics, + 1
+    uint64_t busy_until;            // one of its ports, for the statistics
     uint64_t atomic_line;           // that the last atomic was on, + 1; 0: a load of it has come since
     uint64_t part_time;             // that completing one takes the input, not taken yet
     uint64_t *asked[2];             // bits of SMs that have asked for a line of this half, of the other
