@@ -135,19 +135,22 @@ static bool decides(const ring *r, uint32_t i) {
 }
 
 // Is a register's value in front of `at` another one in each round, whichever way it goes? `moves` notes the
-// loop's blocks that change it: there may be a way round without them.
+// loop's blocks that change it: there may be a way round without them. Where it takes too many questions to
+// know, it is.
 #define FAR_MADE 12 // instructions
-static bool made_anew(const ring *r, uint32_t b, uint32_t at, const orr_operand *what, int far, bool *moves) {
+#define ASK_MADE 500
+static bool made_anew(const ring *r, uint32_t b, uint32_t at, const orr_operand *what, int far, bool *moves,
+                      uint32_t *asked) {
     const orr_kernel *k = r->k;
     if (what->kind != ORR_K_REG) return false;
-    if (!far) return true;
+    if (!far || ++*asked > ASK_MADE) return true;
     for (uint32_t i = at; i-- > k->blocks[b].first;) {
         const orr_inst *in = &k->insts[i];
         if (!orr_writes_to(k, i, what) || in->guard >= 0) continue;
         if (fixed_result(r, b, i, FAR_FROM)) return false;
         if (orr_ops[in->op].flags & ORR_F_MEMORY) return true;
         for (int s = 0; s < in->nsrc; s++)
-            if (made_anew(r, b, i, orr_src(k, in, s), far - 1, moves)) return true;
+            if (made_anew(r, b, i, orr_src(k, in, s), far - 1, moves, asked)) return true;
         return false;
     }
     for (uint32_t x = 0; x < r->n; x++) {
@@ -188,8 +191,9 @@ static bool goes_by(ring *r, uint32_t b, uint32_t i) { // a loop around it is de
 static bool looks_again(const ring *r, uint32_t b, uint32_t i) { // perhaps at the same place
     bool moves[ORR_LOOP] = {false};
     const orr_inst *in = &r->k->insts[i];
+    uint32_t asked = 0;
     for (int s = 0; s < in->nsrc; s++)
-        if (made_anew(r, b, i, orr_src(r->k, in, s), FAR_MADE, moves)) return false;
+        if (made_anew(r, b, i, orr_src(r->k, in, s), FAR_MADE, moves, &asked)) return false;
     return stays(r, b, moves);
 }
 
