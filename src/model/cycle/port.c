@@ -387,6 +387,7 @@ void cyc_port_stores(cycle *c, store_port *port, uint64_t until, requests *to) {
             if (o->tag < port->tag) o->tag = port->tag;
             if (!l || o->tag < l->tag) l = o, k = some[i];
         }
+        if (!l) break; // the soonest is one of them
         orr_request *r = &l->at.at[l->next++];
         store_time x = time_of(c, k, r);
         r->time = t;
