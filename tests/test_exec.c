@@ -602,52 +602,15 @@ static void swaps_race_in_time(void **state) {
     close_bench(&b);
 }
 
-// Two warps want a lock in shared memory. A block of code takes 10 cycles, and what is done with the lock
-// 100: both try in cycle 10, the first has it and gives it back in cycle 20 + 100. The second has tried in
-// cycle 10, then its other lanes have ended (10 cycles), and it tries in cycles 30, 40, ... 120: eleven
-// times.
-static void warps_wait_for_a_lock(void **state) {
-    (void)state;
+// Two warps want a lock, in `grid` thread blocks. A block of code takes 10 cycles, and what is done with the
+// lock 100: both try in cycle 10, the first has it and gives it back in cycle 20 + 100. The second has tried
+// in cycle 10, then its other lanes have ended (10 cycles), and it tries in cycles 30, 40, ... 120: eleven
+// times. Where nobody knows how long things take it is free again before the other looks.
+static void wait_for_a_lock(const char *code, uint32_t grid, uint32_t threads, uint32_t words, bool takes) {
     bench b;
-    open_bench(
-        &b,
-        KERNEL(
-            ".shared .u32 lock;\n",
-            "mov.u32 %r1,0; setp.ne.u32 %p1,%r9,0; @%p1 bra OUT;\n"
-            "L: add.u32 %r1,%r1,1; atom.shared.cas.b32 %r5,[lock],0,1; setp.ne.u32 %p2,%r5,0; @%p2 bra L;\n"
-            "atom.shared.exch.b32 %r6,[lock],0;\nOUT:\n"),
-        "k", 1, 64, 64);
+    open_bench(&b, code, "k", grid, threads, words);
     const orr_kernel *k = b.launch.kernel;
-    uint32_t issue[64] = {0}, leave[64];
-    uint8_t none[64] = {0};
-    for (int n = 0; n < 64; n++) leave[n] = 10;
-    for (uint32_t n = 0; n < k->ninsts; n++)
-        if (k->insts[n].op == ORR_OP_ATOM && k->insts[n].sub == ORR_ATOM_EXCH) issue[n] = 100;
-    orr_pace pace = {.issue = issue, .leave = leave, .port = none, .crowd = none};
-    b.launch.pace = &pace;
-    const uint32_t *out = run_bench(&b, 1);
-    assert_int_equal(out[0], 1);
-    assert_int_equal(out[32], 11);
-    b.launch.pace = NULL; // nobody knows how long things take: it is free again before the other looks
-    out = run_bench(&b, 1);
-    assert_int_equal(out[32], 1);
-    close_bench(&b);
-}
-
-// The same with a lock in global memory and two thread blocks: eleven tries, and one where nobody knows how
-// long things take, since a block is then executed until it has given the lock back.
-static void blocks_wait_for_a_lock(void **state) {
-    (void)state;
-    bench b;
-    open_bench(&b,
-               KERNEL("",
-                      "mov.u32 %r1,0; setp.ne.u32 %p1,%r9,0; @%p1 bra OUT;\n"
-                      "L: add.u32 %r1,%r1,1; atom.global.cas.b32 %r5,[%rd1+512],0,1; setp.ne.u32 %p2,%r5,0; "
-                      "@%p2 bra L;\n"
-                      "atom.global.exch.b32 %r6,[%rd1+512],0;\nOUT:\n"),
-               "k", 2, 32, 256);
-    const orr_kernel *k = b.launch.kernel;
-    assert_true(orr_exec_takes(k));
+    assert_int_equal(orr_exec_takes(k), takes);
     uint32_t issue[64] = {0}, leave[64];
     uint8_t none[64] = {0};
     for (int n = 0; n < 64; n++) leave[n] = 10;
@@ -662,6 +625,16 @@ static void blocks_wait_for_a_lock(void **state) {
     out = run_bench(&b, 2);
     assert_int_equal(out[32], 1);
     close_bench(&b);
+}
+
+static void locks_are_waited_for(void **state) {
+    (void)state;
+#define TAKES_LOCK(space, lock)                                                                              \
+    "mov.u32 %r1,0; setp.ne.u32 %p1,%r9,0; @%p1 bra OUT;\n"                                                  \
+    "L: add.u32 %r1,%r1,1; atom." space ".cas.b32 %r5,[" lock "],0,1; setp.ne.u32 %p2,%r5,0; @%p2 bra L;\n"  \
+    "atom." space ".exch.b32 %r6,[" lock "],0;\nOUT:\n"
+    wait_for_a_lock(KERNEL(".shared .u32 lock;\n", TAKES_LOCK("shared", "lock")), 1, 64, 64, false);
+    wait_for_a_lock(KERNEL("", TAKES_LOCK("global", "%rd1+512")), 2, 32, 256, true);
 }
 
 // Two blocks put two keys each into a table, the first at places 0 and 1, the second at 1 and 0, or at the
@@ -797,8 +770,7 @@ int main(void) {
         cmocka_unit_test(looks_have_versions),
         cmocka_unit_test(swaps_race),
         cmocka_unit_test(swaps_race_in_time),
-        cmocka_unit_test(warps_wait_for_a_lock),
-        cmocka_unit_test(blocks_wait_for_a_lock),
+        cmocka_unit_test(locks_are_waited_for),
         cmocka_unit_test(tables_fill_in_time),
         cmocka_unit_test(looks_before_a_reduction_race),
         cmocka_unit_test(printing),

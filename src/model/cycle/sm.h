@@ -256,11 +256,10 @@ typedef struct sm {
     uint32_t next_sched;        // that the next warp goes to
     uint64_t next_age;
     uint64_t late_code, late_constants; // cycles until its GPC has served others that ask for the same
-    uint64_t code_wait,
-        line_interval;        // for each line of code: more latency, and between two (icache.gpc_interval)
-    uint64_t code_from;       // when the first line of warm code comes, + 1; 0: not asked for
-    uint64_t block_free;      // when the next block may start
-    tbuf *stock, **stock_end; // blocks it may start in this window
+    uint64_t code_wait, line_interval;  // of a line of code: more latency; between two (icache.gpc_interval)
+    uint64_t code_from;                 // when the first line of warm code comes, + 1; 0: not asked for
+    uint64_t block_free;                // when the next block may start
+    tbuf *stock, **stock_end;           // blocks it may start in this window
     uint32_t nstock, started, started_last; // in this window, in the one before
     uint32_t blocks_cap;
     int warps_cap;
@@ -419,11 +418,9 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t accesses;   // room for access offsets
     orr_memsys *mem;
     orr_tlb *tlb;
-    const outside *outside; // NULL: `mem`
-    uint64_t
-        *cluster_free; // [GPC][MAX_CLUSTERS] when another store of it would pass, the same (xbar.all_stores)
-    uint32_t
-        *cluster_share; // [GPC][MAX_CLUSTERS] how much longer than others its turn takes (SHARE: as long)
+    const outside *outside;  // NULL: `mem`
+    uint64_t *cluster_free;  // [GPC][MAX_CLUSTERS] when another store of it would pass (xbar.all_stores)
+    uint32_t *cluster_share; // and how much longer than others its turn takes (SHARE: as long)
     uint64_t *mem_free; // [partition] when its slices take the next request, as of the window's start (ticks)
     // latencies worked out once
     uint64_t window;
@@ -433,10 +430,9 @@ typedef struct cycle {   // one GPU, from launch to launch
         named_far; // more than a hit: constants that are named, from the second cache or beyond
     uint64_t request_ticks, reply_ticks, far_ticks; // SM to slice, slice to SM; more to the other side
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
-    uint64_t spread;       // ticks between the nearest slice and the furthest (l2.spread)
-    uint64_t gpc_ticks[5]; // of a GPC's port for an answer, by sectors
-    uint64_t
-        all_ticks[2][5]; // of the network for a store, whole sectors or not; 0: it has none (xbar.all_stores)
+    uint64_t spread;          // ticks between the nearest slice and the furthest (l2.spread)
+    uint64_t gpc_ticks[5];    // of a GPC's port for an answer, by sectors
+    uint64_t all_ticks[2][5]; // of the network for a store, whole sectors or not; 0: none (xbar.all_stores)
     uint64_t cluster_ticks[2][5]; // and of a cluster's port (xbar.cluster_stores)
     uint64_t atomic_ticks;        // of a slice for a lane's atomic
     uint64_t branch_wait, branch_jump, branch_indirect, branch_switch, yield, sync_poll, barrier_latency,
