@@ -39,6 +39,27 @@ static void test_switch(void **state) {
     assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.branch_jump=4", "core.branch_switch=7"),
                                kern_of(1, 32, text)),
                      2 * (1 + 5 + 4) + 7 + 1);
+    // After the second one all lanes go on together, which may take longer than a jump, too.
+    assert_int_equal(
+        cycles_of(GPU("op.fp32.latency=1", "core.branch_jump=4", "core.sync_meet=3"), kern_of(1, 32, text)),
+        2 * (1 + 5 + 4) + 3 + 1);
+}
+
+// BSSY is in its unit for 8 cycles, and BSYNC waits for it, in front of the unit, or in its queue, in which
+// case what follows it waits as well: BSSY at 0, BSYNC at 8 in any case, EXIT 5 + 4 later. A branch waits as
+// well, and EXIT for it: 0, 8, 16. A branch that has a unit of its own does not: 0, 1, and EXIT at 8.
+static void test_behind_bssy(void **state) {
+    (void)state;
+    const char *meet = "block\nBSSY\nBSYNC\nblock\nEXIT", *go_on = "block\nBSSY\nBRA\nblock\nEXIT";
+    static const char *queue[] = {"unit.control.queue=0", "unit.control.queue=1", "unit.control.queue=4"};
+    for (size_t n = 0; n < sizeof queue / sizeof *queue; n++)
+        assert_int_equal(
+            cycles_of(GPU("op.branch.interval=8", "core.branch_jump=4", queue[n]), kern_of(1, 32, meet)),
+            8 + 5 + 4 + 1);
+    assert_int_equal(cycles_of(GPU("op.branch.interval=8"), kern_of(1, 32, go_on)), 16 + 1);
+    assert_int_equal(
+        cycles_of(GPU("op.branch.interval=8", "op.bra.unit=fma", "op.bra.latency=5"), kern_of(1, 32, go_on)),
+        8 + 1);
 }
 
 // FFMA at 0, YIELD at 1 and, with core.yield, nothing until 51, whoever goes on. A WARPSYNC right behind it
@@ -272,19 +293,13 @@ static void test_fill(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indirect),
-        cmocka_unit_test(test_switch),
-        cmocka_unit_test(test_sync_again),
-        cmocka_unit_test(test_reads_late),
-        cmocka_unit_test(test_leaves_to_others),
-        cmocka_unit_test(test_yield),
-        cmocka_unit_test(test_drain),
-        cmocka_unit_test(test_latencies),
-        cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_made_of),
-        cmocka_unit_test(test_half),
-        cmocka_unit_test(test_result),
-        cmocka_unit_test(test_partly_written),
+        cmocka_unit_test(test_indirect),    cmocka_unit_test(test_switch),
+        cmocka_unit_test(test_behind_bssy), cmocka_unit_test(test_sync_again),
+        cmocka_unit_test(test_reads_late),  cmocka_unit_test(test_leaves_to_others),
+        cmocka_unit_test(test_yield),       cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_latencies),   cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_made_of),     cmocka_unit_test(test_half),
+        cmocka_unit_test(test_result),      cmocka_unit_test(test_partly_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

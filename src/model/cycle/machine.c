@@ -202,6 +202,7 @@ static void latencies(cycle *c) {
     c->branch_jump = cycles(g->core_branch_jump);
     c->branch_indirect = cycles(g->core_branch_indirect);
     c->branch_switch = cycles(g->core_branch_switch);
+    c->sync_meet = cycles(g->core_sync_meet);
     c->yield = cycles(g->core_yield);
     c->sync_poll = cycles(g->core_sync_poll);
     c->fetch_latency = cycles(g->icache_l1_latency);

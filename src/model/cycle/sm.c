@@ -270,7 +270,7 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     cycle *c = s->c;
     if (w->yielded) return; // the time it takes is known
     w->front += c->branch_jump + (i->flags & ORR_TF_INDIRECT ? c->branch_indirect : 0);
-    if (i->sass == ORR_SASS_BSYNC && w->at != inst + 1) w->front += c->branch_switch;
+    if (i->sass == ORR_SASS_BSYNC) w->front += w->at == inst + 1 ? c->sync_meet : c->branch_switch;
     w->front_why = ORR_STALL_BRANCH;
     if (!w->restored || i->sass != ORR_SASS_BSYNC || !(w->restored >> i->imm & 1)) return;
     if (w->at == inst) return; // other lanes come to it now
@@ -343,7 +343,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     uint32_t stall = ORR_CTRL_STALL(i->ctrl); // 0 where nobody knows
     if (stall > 1) w->front = now + stall;
     if (c->program->control) q->yield = !ORR_CTRL_YIELD(i->ctrl);
-    uint64_t start, lost = 0; // cycles until it is in its unit; of them for banks
+    uint64_t start, lost = 0, queued = 0; // cycles until it is in its unit; of them for banks, in its queue
     if (c->sub_collectors) {
         start = collect(s, w, i, &lost);
         start += occupy(s, q->pool_of[i->unit], i->interval, 0);
@@ -358,7 +358,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         if (i->result) lost = start += wait_for_result(s, w, i, now + start);
         if (c->gpu->regs_late) note_made(s, w, i, now + start);
         s->register_conflicts += start;
-        uint64_t queued = occupy(s, q->pool_of[i->unit], i->interval, start);
+        queued = occupy(s, q->pool_of[i->unit], i->interval, start);
         if (q->with[i->unit][0]) occupy_others(s, q, i->unit, now + start);
         if (i->tclass == ORR_TC_TENSOR || i->tclass == ORR_TC_TENSOR_INT) ramp(s, q, w, i);
         q->banks = start + i->dispatch;
@@ -395,6 +395,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
             w->front = now + c->branch_wait;
             w->front_why = ORR_STALL_BRANCH;
         }
+        w->front += queued; // it counts from when its unit takes it
         break;
     case ORR_TK_FENCE: cyc_fence(s, w, i); break;
     case ORR_TK_GROUP: w->group++; break;
