@@ -291,15 +291,42 @@ static void test_fill(void **state) {
     kern_free(k);
 }
 
+// Four blocks of four warps, of which the first executes 100 instructions, and all of them EXIT: on four
+// schedulers 400 and 4 cycles where the first warps of all blocks are on the same one, 100 and 4 where each
+// block begins with the next. With five warps a block they are on different ones in any case: of 20 warps
+// five are on each scheduler.
+static void test_turn(void **state) {
+    (void)state;
+    static const struct {
+        const char *turn;
+        unsigned warps;
+        uint64_t cycles;
+    } cases[] = {{"launch.turn=no", 4, 404},
+                 {"launch.turn=yes", 4, 104},
+                 {"launch.turn=no", 5, 105},
+                 {"launch.turn=yes", 5, 105}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        kern *k = kern_new(4, 32 * cases[n].warps);
+        more(k, "block warp 0 x10");
+        for (int i = 0; i < 10; i++) more(k, "FFMA R1 <- R2");
+        more(k, "block\nEXIT");
+        assert_int_equal(cycles_of(GPU("core.subcores=4", "core.schedulers=4", "unit.fma.count=4",
+                                       "unit.control.count=4", "op.fp32.latency=1", cases[n].turn),
+                                   k),
+                         cases[n].cycles);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indirect),    cmocka_unit_test(test_switch),
-        cmocka_unit_test(test_behind_bssy), cmocka_unit_test(test_sync_again),
-        cmocka_unit_test(test_reads_late),  cmocka_unit_test(test_leaves_to_others),
-        cmocka_unit_test(test_yield),       cmocka_unit_test(test_drain),
-        cmocka_unit_test(test_latencies),   cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_made_of),     cmocka_unit_test(test_half),
-        cmocka_unit_test(test_result),      cmocka_unit_test(test_partly_written),
+        cmocka_unit_test(test_indirect),       cmocka_unit_test(test_switch),
+        cmocka_unit_test(test_behind_bssy),    cmocka_unit_test(test_sync_again),
+        cmocka_unit_test(test_reads_late),     cmocka_unit_test(test_leaves_to_others),
+        cmocka_unit_test(test_yield),          cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_latencies),      cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_turn),           cmocka_unit_test(test_made_of),
+        cmocka_unit_test(test_half),           cmocka_unit_test(test_result),
+        cmocka_unit_test(test_partly_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,6 +87,8 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
         s->at[id] = head->trace.at;
         s->when[id] = first + n * m->c->warp_interval;
     }
+    if (m->c->gpu->launch_turn && buf->nwarps % m->nsched == 0)
+        s->next_sched = (s->next_sched + 1) % m->nsched;
     if (buf->nwarps && first < s->next) s->next = first;
 }
 

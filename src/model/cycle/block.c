@@ -89,6 +89,9 @@ void cyc_block_start(sm *s, uint64_t when) {
             w->block = slot;
             start_warp(s, w, b, n, when);
         }
+        // So that the first warps of blocks, which often have more to do, are not all on one scheduler.
+        if (c->gpu->launch_turn && buf->nwarps % c->nsched == 0)
+            s->next_sched = (s->next_sched + 1) % c->nsched;
         for (uint32_t n = 0; n < buf->nwarps && !s->damaged; n++) {
             warp *w = warp_of(s, b->warp[n]);
             w->front = first + n * c->warp_interval;
