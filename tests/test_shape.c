@@ -419,6 +419,30 @@ static void test_together(void **state) {
     }
 }
 
+// A thousand shuffles, one behind the other, that nothing else parts: one block, and none asks for lanes.
+static void test_many_together(void **state) {
+    (void)state;
+    orr_text t = {0};
+    orr_text_add(&t, ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n"
+                     ".reg .b32 %%r<9>; .reg .b64 %%d<9>;\nld.param.u64 %%d1, [a]; ld.global.u32 %%r1, "
+                     "[%%d1];\nmov.u32 %%r4, -1;\n");
+    for (int n = 0; n < 1000; n++)
+        orr_text_add(&t, "shfl.sync.bfly.b32 %%r2, %%r1, 1, 31, %%r4; add.u32 %%r1, %%r1, %%r2;\n");
+    orr_text_add(&t, "st.global.u32 [%%d1], %%r1;\nret;\n}\n");
+    orr_err e = {0};
+    orr_module *m = orr_ptx_parse("test.ptx", t.s, t.n, &e);
+    if (!m) fail_msg("%s", e.text);
+    assert_int_equal(kernel_of(m)->nblocks, 1001);
+    orr_shape *s = orr_shape_new(kernel_of(m));
+    assert_non_null(s);
+    const orr_kernel *k = orr_shape_kernel(s);
+    assert_int_equal(k->nblocks, 1);
+    for (uint32_t n = 0; n < k->ninsts; n++) assert_null(orr_inst_waits_for(k, &k->insts[n]));
+    orr_shape_free(s);
+    m->free(m);
+    free(t.s);
+}
+
 // A matrix of 16 x 16 halves, 64 bytes from row to row: in the stream each lane has 16 bytes, two lanes a
 // row. As four loads, lane 5 has the second word of row 1, then of row 9; then the same of the other half.
 static void test_matrix(void **state) {
@@ -497,7 +521,8 @@ int main(void) {
         cmocka_unit_test(test_left_alone), cmocka_unit_test(test_bodies),
         cmocka_unit_test(test_damaged),    cmocka_unit_test(test_costs),
         cmocka_unit_test(test_completely), cmocka_unit_test(test_known_rounds),
-        cmocka_unit_test(test_together),   cmocka_unit_test(test_matrix),
+        cmocka_unit_test(test_together),   cmocka_unit_test(test_many_together),
+        cmocka_unit_test(test_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,8 +22,8 @@
 
 #define NONE      UINT32_MAX
 #define MAX_CELLS (1u << 22) // words of the sets of live registers; a larger function stays as it is
-#define MAX_CHAIN 48         // blocks
-#define MAX_INSTS 320        // of a chain: what is scheduled together
+#define MAX_CHAIN 48         // blocks of a chain with bodies
+#define MAX_INSTS 320        // of such a chain: what is scheduled together
 // Instructions that a body may have to be predicated: without loads, with (docs/lowering.md).
 enum { BODY_PLAIN = 7, BODY_LOADING = 18 };
 // What a loop's round may cost to be unrolled: without loads, with, and each load from shared memory is four
@@ -231,7 +231,8 @@ static uint32_t chain_from(maker *m, uint32_t b) {
         if (bodies && only_ends(m, join)) break;
         uint32_t more = 0;
         for (uint32_t x = at + 1; x <= join; x++) more += block_at(m, x)->count;
-        if (insts + more > MAX_INSTS || join - b >= MAX_CHAIN) break;
+        // Blocks that only a shuffle parts are one, however long: nothing else would begin a block there.
+        if (bodies && (insts + more > MAX_INSTS || join - b >= MAX_CHAIN)) break;
         insts += more;
         if (bodies) m->role[m->first + next] = BODY_ELSE;
         if (bodies >= 2) m->role[m->first + next + 1] = BODY_THEN;
