@@ -683,8 +683,8 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
     }
 }
 
-// A kernel has ended when its last store has reached L2, and when it is certain that all have: the barrier that
-// each SM sends to the slices it has used is there and back (launch.drain, orr_memsys_barriers).
+// A kernel has ended when its last store has reached L2, and when it is certain that all have: the barrier
+// that each SM sends to the slices it has used is there and back (launch.drain, orr_memsys_barriers).
 static void drain(engine *x) {
     cycle *c = x->c;
     run_partitions(x, UINT64_MAX);
