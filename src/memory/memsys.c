@@ -504,7 +504,7 @@ uint64_t orr_memsys_barriers(const orr_memsys *m) {
                 far += (uint64_t)orr_popc64(p->slice[k].asked[1][w]);
             }
             uint64_t takes = (near + 3 * far) * p->c->fence;
-            if (far && takes < 2 * p->c->far) takes = 2 * p->c->far;
+            if (far && takes < p->c->far) takes = p->c->far;
             if (takes > longest) longest = takes;
         }
     }
