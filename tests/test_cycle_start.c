@@ -73,7 +73,8 @@ static uint64_t loaded(orr_gpu *g, uint32_t blocks, int at) {
 
 // When a kernel ends each SM sends a barrier to the slice it has asked, which is back after 100 cycles. The
 // slice takes 10 for each: one SM 110 cycles, three of them 130, since all come at once. One of the other
-// half is 100 away (half of l2.far_latency, which is there and back). A kernel that has asked for nothing sends none.
+// half is 100 away (half of l2.far_latency, which is there and back). A kernel that has asked for nothing
+// sends none.
 static void test_end(void **state) {
     (void)state;
 #define HALVES                                                                                               \
