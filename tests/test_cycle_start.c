@@ -1,6 +1,6 @@
-// The cycle model where a kernel begins and a warp ends: SMs of a GPC that ask for the same code and
-// parameters at once, what waits in line behind a load of constants, the cycles until a warp has gone.
-// Figures are worked out in the comments, as in test_cycle_issue.c.
+// The cycle model where a kernel begins and ends: SMs of a GPC that ask for the same code and parameters at
+// once, what waits in line behind a load of constants, the cycles until a warp has gone, and the barriers
+// that SMs send to L2 when all have. Figures are worked out in the comments, as in test_cycle_issue.c.
 #include "cycle.h"
 
 #define FETCH                                                                                                \
@@ -64,11 +64,42 @@ static void test_behind(void **state) {
     assert_int_equal(mio, 92 - 31);
 }
 
+// Cycles of a kernel whose blocks, each on an SM of its own, all load the line at `at`.
+static uint64_t loaded(orr_gpu *g, uint32_t blocks, int at) {
+    kern *k = kern_new(blocks, 32);
+    more(k, "LDG R1 <- R2 @%d w0\nFFMA R3 <- R1\nEXIT", at);
+    return cycles_of(g, k);
+}
+
+// When a kernel ends each SM sends a barrier to the slice it has asked, which is back after 100 cycles. The
+// slice takes 10 for each: one SM 110 cycles, three of them 130, since all come at once. One of the other
+// half is 100 away (half of l2.far_latency, which is there and back). A kernel that has asked for nothing
+// sends none.
+static void test_end(void **state) {
+    (void)state;
+#define HALVES                                                                                               \
+    "sm.count=4", "tpc.count=4", "gpc.count=2", "limit.sm_blocks=1", "launch.order=gpc", "l2.partitions=2",  \
+        "l2.copies=yes", "l2.far_latency=200", "l2.fence_time=10"
+    bool near = false, far = false;
+    for (int at = 0; at < 4096; at += 128) {
+        uint64_t is = loaded(GPU(HALVES, "launch.drain=100"), 1, at), was = loaded(GPU(HALVES), 1, at);
+        assert_true(is - was == 100 + 10 || is - was == 100 + 100);
+        near |= is - was == 100 + 10;
+        far |= is - was == 100 + 100;
+    }
+    assert_true(near && far);
+#define ONE "sm.count=4", "tpc.count=4", "limit.sm_blocks=1", "l2.fence_time=10"
+    for (uint32_t n = 1; n <= 3; n += 2)
+        assert_int_equal(loaded(GPU(ONE, "launch.drain=100"), n, 0), loaded(GPU(ONE), n, 0) + 100 + 10 * n);
+    assert_int_equal(cycles_of(GPU(ONE, "launch.drain=100"), kern_of(1, 32, "EXIT")), 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exit),
         cmocka_unit_test(test_gpc_together),
         cmocka_unit_test(test_behind),
+        cmocka_unit_test(test_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -494,6 +494,23 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
     }
 }
 
+uint64_t orr_memsys_barriers(const orr_memsys *m) {
+    uint64_t longest = 0;
+    EACH_L2(m, p) {
+        for (uint32_t k = 0; k < p->slices; k++) {
+            uint64_t near = 0, far = 0;
+            for (uint32_t w = 0; w < p->words; w++) {
+                near += (uint64_t)orr_popc64(p->slice[k].asked[0][w]);
+                far += (uint64_t)orr_popc64(p->slice[k].asked[1][w]);
+            }
+            uint64_t takes = (near + 3 * far) * p->c->fence;
+            if (far && takes < p->c->far) takes = p->c->far;
+            if (takes > longest) longest = takes;
+        }
+    }
+    return longest;
+}
+
 uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
     uint64_t most = 0;
     const orr_l2 *end = m->part[part].l2 + m->halves;

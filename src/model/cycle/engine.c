@@ -683,7 +683,8 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
     }
 }
 
-// A kernel has ended when its last store has reached L2, and when it is certain that all have (launch.drain).
+// A kernel has ended when its last store has reached L2, and when it is certain that all have: the barrier
+// that each SM sends to the slices it has used is there and back (launch.drain, orr_memsys_barriers).
 static void drain(engine *x) {
     cycle *c = x->c;
     run_partitions(x, UINT64_MAX);
@@ -691,7 +692,7 @@ static void drain(engine *x) {
     orr_memsys_stats_sum(c->mem, &m);
     uint64_t drain = (uint64_t)c->gpu->launch_drain, end = (m.last + ORR_TICKS - 1) / ORR_TICKS;
     if (!drain) end = (m.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
-    if (m.requests) x->out->cycles += drain;
+    if (m.requests && drain) x->out->cycles += drain + orr_memsys_barriers(c->mem) / ORR_TICKS;
     if (m.requests && end > x->out->cycles) x->out->cycles = end;
     if (x->out->cycles > x->until) x->until = x->out->cycles;
     sample(x); // what the memory did after the last window
