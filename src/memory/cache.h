@@ -56,8 +56,8 @@ typedef struct orr_cache {
         uint32_t n;              // in the list; the others have never been used
     } * set;
     uint32_t room,
-        held; // lines that it has room for (0: all), that it holds (only counted where there is a limit)
-    uint32_t keep;          // ways of a set that may be protected
+        held;      // lines that it has room for (0: all), that it holds (only counted where there is a limit)
+    uint32_t keep; // ways of a set that may be protected
     uint32_t hand, step;    // the set that gives up a line next, and how far behind it the one after that is
     uint64_t (*partial)[2]; // bytes valid of partly written sectors, 128 bits a line; NULL: not kept
 } orr_cache;

@@ -164,7 +164,7 @@ static uint32_t words_of(const orr_access *a, uint32_t bytes) {
 // side by side.
 static void place_local(sm *s, const warp *w) {
     const cycle *c = s->c;
-    uint64_t n = ((uint64_t)s->id * c->per_sched + w->slot) * c->nsched + w->sched;
+    uint64_t n = ((uint64_t)((s->id + 124) % 132) * c->per_sched + w->slot) * c->nsched + w->sched;
     for (uint32_t k = 0; k < s->head.lines; k++) {
         uint64_t line = s->head.line[k].line, row = line + c->stack_first;
         s->head.line[k].line =
