@@ -373,9 +373,8 @@ static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
     // A half that stores to a line of its own tells the other one if that has read it, or stored to it, since
     // this one last did (H200: two SMs that store to 32 lines in turn, lts sectors of ltcfabric).
     if (!r->far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED)) p->stats.told++;
-    // One of the other half goes into the copy that it passes (l2.copy_told), which is good when it is back.
+    // One of the other half goes into the copy that it passes, or leaves one (l2.copy_told).
     bool kept = r->far && p->c->copy_told;
-    if (kept && l->used & ORR_LINE_COPIED) happened(p, t + p->c->far);
     p->slice[slice].told = !kept && drop_copy(p, slice, l, r->far, t);
     l->used = r->far ? l->used | ORR_LINE_PASSED : l->used & (uint8_t)~ORR_LINE_PASSED;
     if (kept && whole) l->used |= ORR_LINE_COPIED;
