@@ -507,6 +507,31 @@ static void test_small_grid(void **state) {
     orr_gpu_free(g);
 }
 
+// The numbers of the SMs on which a grid of 132 blocks was on an H200, in the order of the blocks. The last
+// TPCs of the last two GPCs are the last SMs here.
+static void test_sm_numbers(void **state) {
+    (void)state;
+    static const uint8_t tpcs[8][9] = {
+        {124, 126, 128, 130, 0, 16, 32, 48},     {2, 18, 34, 50, 64, 78, 92, 106},
+        {4, 20, 36, 52, 66, 80, 94, 108},        {6, 22, 38, 54, 68, 82, 96, 110},
+        {8, 24, 40, 56, 70, 84, 98, 112},        {10, 26, 42, 58, 72, 86, 100, 114},
+        {12, 28, 44, 60, 74, 88, 102, 116, 120}, {14, 30, 46, 62, 76, 90, 104, 118, 122}};
+    orr_gpu *g = gpu_named("h200", "launch.first=8");
+    uint32_t *number = orr_sm_numbers(g, 132), next[8] = {0};
+    for (uint32_t n = 0; n < 132; n += 2) {
+        uint32_t gpc = orr_gpc_of_sm(n, orr_gpc_sms(g));
+        assert_int_equal(number[n], tpcs[gpc][next[gpc]++]);
+        assert_int_equal(number[n + 1], number[n] + 1);
+    }
+    free(number);
+    orr_gpu_free(g);
+    g = gpu_named("h200", "launch.order=tpc"); // nobody has looked
+    number = orr_sm_numbers(g, 132);
+    for (uint32_t n = 0; n < 132; n++) assert_int_equal(number[n], n);
+    free(number);
+    orr_gpu_free(g);
+}
+
 // 500 blocks on 132 SMs that could hold eight each: three for each SM first. The eight SMs have theirs in
 // front and behind each 92 of the others, which go on where they were; the last 104 are dealt as a grid of
 // 104 is.
@@ -575,6 +600,7 @@ int main(void) {
         cmocka_unit_test(test_tail),
         cmocka_unit_test(test_short_blocks),
         cmocka_unit_test(test_dispatch),
+        cmocka_unit_test(test_sm_numbers),
         cmocka_unit_test(test_small_grid),
         cmocka_unit_test(test_first_wave),
         cmocka_unit_test(test_later_order),

@@ -450,6 +450,39 @@ static void halves_copies_told(void **state) {
     bench_free(b);
 }
 
+// And it leaves whole sectors that it writes where it passes, though nobody has read the line before; of
+// others it leaves nothing. What the line's own half writes, or an atomic, is the end of the copy.
+static void halves_left(void **state) {
+    (void)state;
+    const char *sets[COUNT(two_halves) + 1] = {"l2.copy_told=yes"};
+    memcpy(sets + 1, two_halves, sizeof two_halves);
+    bench *b = bench_of(sets);
+    uint64_t line = 0;
+    while (orr_memsys_side_of(b->m, line) != 0) line++;
+    orr_memsys_copy(b->m, line * 128, 128);
+    orr_request r[] = {
+        storing(0, line, 0, 36),      // SM 16: a sector and a word
+        reading(1000, line, 1),       // SM 16: the sector
+        reading(2000, line, 2),       // SM 16: there and back
+        storing(3000, line, 0, 4),    // SM 16: a word
+        reading(4000, line, 1),       // SM 16: it went into the copy
+        storing(5000, line, 96, 100), // SM 0: the copy is dropped
+        reading(6000, line, 1),       // SM 16: there and back
+        storing(7000, line, 64, 96),  // SM 16
+        atomic(8000, line, 1, true),  // SM 16: done at 8021, and back
+        reading(9000, line, 4),       // SM 16: the copy has gone
+    };
+    for (size_t i = 0; i < COUNT(r); i++) r[i].sm = i == 5 ? 0 : 16;
+    go(b, r, COUNT(r));
+    ANSWERED(b, 1, 1000);
+    ANSWERED(b, 2, 2040);
+    ANSWERED(b, 4, 4000);
+    ANSWERED(b, 6, 6040);
+    ANSWERED(b, 8, 8041);
+    ANSWERED(b, 9, 9040);
+    bench_free(b);
+}
+
 // Words of one line that both halves store to. SM 0 is of its half, SM 16 of the other, 20 cycles away; a
 // word takes a port 2 x 2 cycles, and behind each port two stores wait for their line.
 static void store_turns(void **state) {
@@ -851,6 +884,7 @@ int main(void) {
         cmocka_unit_test(partitions),
         cmocka_unit_test(halves),
         cmocka_unit_test(halves_told),
+        cmocka_unit_test(halves_left),
         cmocka_unit_test(halves_copies_told),
         cmocka_unit_test(halves_any_windows),
         cmocka_unit_test(refused),

@@ -28,7 +28,7 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
     c->partial = partial ? orr_calloc(total, sizeof *c->partial) : NULL;
     if (ways <= ORR_CACHE_PACKED) {
         c->order_at = 2 * ((ways + 3) & ~3u);
-        c->stride = (c->order_at + ways + 63) & ~63u;
+        c->stride = (c->order_at + ways + 1 + 63) & ~63u;
         c->memory = orr_calloc((size_t)c->sets + 1, c->stride);
         c->head = (uint8_t *)(((uintptr_t)c->memory + 63) & ~(uintptr_t)63);
     } else {
@@ -41,12 +41,15 @@ void orr_cache_init(orr_cache *c, uint64_t bytes, uint32_t line_bytes, uint32_t 
 }
 
 // Which set a line has: for each bit of its number, those of the nine bits of the set's that it turns over.
-// Measured on an H200 (docs/h200/dram.md, sets of L1) up to bit 18; the two lowest of the nine are the bank
-// of the tag. What is above is taken as if it came again from bit 0 on, which nobody has measured.
+// Measured on an H200 (docs/h200/l1.md, What L1 keeps longer) up to bit 18; bit 19 follows from that and from
+// an earlier measurement in memory that began at 32 MB, where bits 18 and 19 turned over together. The two
+// lowest of the nine are the bank of the tag. What is above is taken as if it came again from bit 0 on, which
+// nobody has measured.
 #define SETS     512
-#define MEASURED 19
-static const uint16_t turns[MEASURED] = {0x049, 0x132, 0x105, 0x0c2, 0x0ab, 0x061, 0x082, 0x087, 0x02a, 0x001,
-                                         0x112, 0x055, 0x023, 0x041, 0x007, 0x10a, 0x091, 0x103, 0x002};
+#define MEASURED 20
+static const uint16_t turns[MEASURED] = {0x049, 0x132, 0x105, 0x0c2, 0x0ab, 0x061, 0x082,
+                                         0x087, 0x02a, 0x001, 0x112, 0x055, 0x023, 0x041,
+                                         0x007, 0x10a, 0x091, 0x103, 0x109, 0x10b};
 
 void orr_cache_fold(orr_cache *c) {
     if (c->sets != SETS) return;
@@ -55,6 +58,10 @@ void orr_cache_fold(orr_cache *c) {
         for (uint32_t b = 0; b < 8; b++)
             if (i >> b & 1) table[i] ^= turns[(i / 256 * 8 + b) % MEASURED];
     c->fold = table;
+}
+
+void orr_cache_protect(orr_cache *c, uint32_t ways) {
+    if (c->head) c->keep = ways < c->ways ? ways : c->ways - 1;
 }
 
 static uint32_t common_divisor(uint32_t a, uint32_t b) {
@@ -97,19 +104,28 @@ static uint8_t *order_of(const orr_cache *c, uint32_t set) {
     return order;
 }
 
-static void to_front(uint8_t *order, uint32_t ways, uint32_t way) {
-    uint32_t k = 0;
-    if (order[ways - 1] == way) k = ways - 1; // as when it was just taken
-    while (order[k] != way) k++;
-    memmove(order + 1, order, k);
-    order[0] = (uint8_t)way;
+// How many at the new end of the order are protected (orr_cache_protect).
+static uint8_t *kept_of(const orr_cache *c, uint32_t set) {
+    return c->head + (size_t)set * c->stride + c->order_at + c->ways;
 }
 
-static void to_back(uint8_t *order, uint32_t ways, uint32_t way) {
+// Forward to place `to` of the order; where it was.
+static uint32_t forward(uint8_t *order, uint32_t ways, uint32_t way, uint32_t to) {
     uint32_t k = 0;
+    if (order[ways - 1] == way) k = ways - 1; // as when it is to be taken
     while (order[k] != way) k++;
+    memmove(order + to + 1, order + to, k - to);
+    order[to] = (uint8_t)way;
+    return k;
+}
+
+static uint32_t to_back(uint8_t *order, uint32_t ways, uint32_t way) {
+    uint32_t k = 0, was;
+    while (order[k] != way) k++;
+    was = k;
     memmove(order + k, order + k + 1, ways - 1 - k);
     order[ways - 1] = (uint8_t)way;
+    return was;
 }
 
 // ---- lists ------------------------------------------------------------------------------------
@@ -164,7 +180,9 @@ static void unlink_bucket(orr_cache *c, uint32_t i) {
 void orr_cache_touch(orr_cache *c, uint32_t i) {
     uint32_t s = i / c->ways;
     if (c->head) {
-        to_front(order_of(c, s), c->ways, i - s * c->ways);
+        uint32_t was = forward(order_of(c, s), c->ways, i - s * c->ways, 0);
+        uint8_t *kept = kept_of(c, s);
+        if (was >= *kept && *kept < c->keep) ++*kept;
     } else if (c->link[i].newer) {
         unlink_use(c, &c->set[s], i + 1);
         make_newest(c, &c->set[s], i + 1);
@@ -231,7 +249,7 @@ static uint32_t take(orr_cache *c, uint64_t tag, bool idle, orr_cache_line *vict
     if (c->head) {
         uint32_t way = i - s * c->ways;
         signatures(c, s)[way] = orr_cache_signature(orr_cache_mix(tag));
-        to_front(order_of(c, s), c->ways, way);
+        forward(order_of(c, s), c->ways, way, *kept_of(c, s)); // which is 0 where none is protected
     } else {
         struct orr_cache_set *set = &c->set[s];
         if (i == s * c->ways + set->n) // its first use
@@ -288,7 +306,8 @@ void orr_cache_drop(orr_cache *c, uint32_t i) {
     if (c->head) {
         uint32_t way = i - s * c->ways;
         signatures(c, s)[way] = 0;
-        to_back(order_of(c, s), c->ways, way);
+        uint8_t *kept = kept_of(c, s);
+        *kept -= to_back(order_of(c, s), c->ways, way) < *kept;
     } else {
         struct orr_cache_set *set = &c->set[s];
         unlink_bucket(c, i + 1);

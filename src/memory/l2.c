@@ -373,11 +373,11 @@ static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
     // A half that stores to a line of its own tells the other one if that has read it, or stored to it, since
     // this one last did (H200: two SMs that store to 32 lines in turn, lts sectors of ltcfabric).
     if (!r->far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED)) p->stats.told++;
-    // One of the other half goes into the copy that it passes (l2.copy_told), which is good when it is back.
+    // One of the other half goes into the copy that it passes, or leaves one (l2.copy_told).
     bool kept = r->far && p->c->copy_told;
-    if (kept && l->used & ORR_LINE_COPIED) happened(p, t + p->c->far);
     p->slice[slice].told = !kept && drop_copy(p, slice, l, r->far, t);
     l->used = r->far ? l->used | ORR_LINE_PASSED : l->used & (uint8_t)~ORR_LINE_PASSED;
+    if (kept && whole) l->used |= ORR_LINE_COPIED;
     p->stats.write_present[r->from] += (uint64_t)orr_popc(r->sectors & (here | l->dirty));
     l->dirty |= r->sectors;
     l->valid |= whole;
@@ -492,10 +492,22 @@ static void forget_copy(orr_l2 *p, uint32_t slice, uint64_t tag) {
     l->user = NONE;
 }
 
+// A store to a line of the other half leaves the sectors that it writes whole where it passes (l2.copy_told).
+static void leave_copy(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
+    orr_cache *c = &p->slice[slice].cache;
+    uint8_t whole = p->c->copy_told ? whole_sectors(r) : 0;
+    if (!whole) return;
+    uint32_t i = orr_cache_find(c, r->line);
+    if (i == ORR_NO_LINE && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE) return;
+    orr_cache_touch(c, i);
+    c->line[i].valid |= whole & (uint8_t)~c->line[i].pending;
+}
+
 // Something for the other half: it only passes through.
 static void passes(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
     uint64_t n = (uint64_t)orr_popc(r->sectors);
     if (r->kind == ORR_REQ_WRITE) {
+        leave_copy(p, slice, r, t);
         p->stats.write[r->from] += n;
         p->stats.write_hit[r->from] += n;
     } else {

@@ -166,6 +166,25 @@ uint32_t *orr_dealing_order(const orr_gpu *g, uint32_t nsms, uint64_t blocks) {
     return order;
 }
 
+uint32_t *orr_sm_numbers(const orr_gpu *g, uint32_t nsms) {
+    uint32_t *number = orr_malloc(nsms * sizeof *number), gpcs = orr_gpc_sms(g), first = 0;
+    uint32_t each = g->tpc_count > 0 ? (nsms + (uint32_t)g->tpc_count - 1) / (uint32_t)g->tpc_count : 1;
+    uint64_t all = nsms;
+    if (!each) each = 1;
+    if (g->launch_order == ORR_LAUNCH_GPC) first = (uint32_t)g->launch_first;
+    turn *turns = orr_malloc(nsms * sizeof *turns);
+    for (uint32_t n = 0; n < nsms; n++) {
+        uint32_t gpc = orr_gpc_of_sm(n, gpcs), before = 0;
+        for (uint32_t k = first; k + each <= n; k += each) before += orr_gpc_of_sm(k, gpcs) == gpc;
+        turns[n] = (turn){n < first ? all * all * all + n : (before * all + gpc) * all + n, n};
+        if (!first) turns[n].when = n; // nobody has looked
+    }
+    qsort(turns, nsms, sizeof *turns, by_turn);
+    for (uint32_t n = 0; n < nsms; n++) number[turns[n].sm] = n;
+    free(turns);
+    return number;
+}
+
 // The GPU looks at one GPC after the other for SMs that have room, and finds launch.run of them (H200: of
 // 9,400 blocks of three loads the next one is in the same GPC in 63 % of cases, the next but one in 37, 19,
 // 9 %, on the other SM of the TPC in 13 %). Here it is always so many, and never the other SM of a TPC.

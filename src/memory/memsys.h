@@ -124,6 +124,10 @@ static inline uint32_t orr_gpc_sms(const orr_gpu *g) {
 uint32_t *orr_dealing_order(const orr_gpu *g, uint32_t nsms, uint64_t blocks);
 // The same when all have had as many blocks as they hold and some of those end.
 uint32_t *orr_later_order(const orr_gpu *g, uint32_t nsms);
+// The numbers that the GPU has for its SMs (%smid), which say where their local memory is; the caller frees
+// them. With launch.first a TPC of each GPC in turn, those first SMs behind all others (H200: the SMs of the
+// blocks of a grid of 132).
+uint32_t *orr_sm_numbers(const orr_gpu *g, uint32_t nsms);
 // The SM of each of a grid's first blocks, until it has no more or SMs have as many as they can hold
 // (`each`); *n of them, which the caller frees.
 uint32_t *orr_first_wave(const orr_gpu *g, uint32_t nsms, uint64_t blocks, uint32_t each, size_t *n);

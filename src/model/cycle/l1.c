@@ -278,7 +278,7 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
         ask(s, line, sectors, cyc_l1_miss(s, line, sectors, k->flight, ORR_NO_LINE), k, when);
         return true;
     }
-    uint32_t at = orr_cache_find(&s->l1, line);
+    uint32_t at = orr_cache_find(&s->l1, line), was = at;
     orr_cache_line *l = at == ORR_NO_LINE ? NULL : &s->l1.line[at];
     uint8_t hit = l ? sectors & l->valid : 0;
     uint8_t pending = l ? sectors & ~hit & l->pending : 0;
@@ -314,7 +314,7 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
         s->head_missed++;
         ask(s, line, need, m, k, when);
     }
-    orr_cache_touch(&s->l1, at);
+    if (was != ORR_NO_LINE) orr_cache_touch(&s->l1, was);
     return true;
 }
 
@@ -324,7 +324,7 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
     int policy = c->gpu->l1_write;
     if (policy == ORR_WRITE_LOCAL) policy = k->local ? ORR_WRITE_BACK : ORR_WRITE_EVICT;
     if (!k->local && !c->gpu->l1_global && policy == ORR_WRITE_THROUGH) policy = ORR_WRITE_EVICT;
-    uint32_t at = orr_cache_find(&s->l1, line);
+    uint32_t at = orr_cache_find(&s->l1, line), was = at;
     uint8_t hit = at == ORR_NO_LINE ? 0 : sectors & s->l1.line[at].valid;
     cyc_l1_count(s, k->local, ORR_L1_STORE, (uint32_t)orr_popc(sectors), (uint32_t)orr_popc(hit), 0);
     if (policy == ORR_WRITE_EVICT) {
@@ -356,7 +356,7 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
                 l->valid |= full_sectors(p->bytes) & (uint8_t)~l->pending;
             }
             if (policy == ORR_WRITE_BACK) l->dirty |= sectors;
-            orr_cache_touch(&s->l1, at);
+            if (was != ORR_NO_LINE) orr_cache_touch(&s->l1, was);
         }
         if (policy == ORR_WRITE_BACK && at != ORR_NO_LINE) return;
     }
@@ -581,6 +581,7 @@ void cyc_l1_start(sm *s, uint64_t l1_bytes, bool flush) {
             orr_cache_init(&s->l1, (uint64_t)g->l1_size, ORR_LINE, (uint32_t)g->l1_tag_ways, true, false);
             if (g->l1_folded) orr_cache_fold(&s->l1);
             orr_cache_share(&s->l1, (uint32_t)(data / ORR_LINE));
+            orr_cache_protect(&s->l1, (uint32_t)g->l1_protected);
         } else {
             // The sets stay, the ways follow what shared memory leaves.
             uint64_t sets = g->l1_ways ? (uint64_t)g->l1_size / ORR_LINE / (uint64_t)g->l1_ways : 1;

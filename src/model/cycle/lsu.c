@@ -158,13 +158,14 @@ static uint32_t words_of(const orr_access *a, uint32_t bytes) {
 }
 
 // The lines of the access at hand in local memory, which has line numbers of its own, far from all others.
-// Each warp that an SM can hold has a stack there (local.stack), one behind the other, and above each some
+// Each warp that an SM can hold has a stack there (local.stack), one behind the other, SM by SM as the GPU
+// numbers them, and above each some
 // bytes that kernels do not use (local.above); a kernel's frame is at the stack's upper end. What is not on
 // the stack, or all of it where stacks are not known, is in pieces of the frame's size: those of all warps
 // side by side.
 static void place_local(sm *s, const warp *w) {
     const cycle *c = s->c;
-    uint64_t n = ((uint64_t)s->id * c->per_sched + w->slot) * c->nsched + w->sched;
+    uint64_t n = ((uint64_t)s->number * c->per_sched + w->slot) * c->nsched + w->sched;
     for (uint32_t k = 0; k < s->head.lines; k++) {
         uint64_t line = s->head.line[k].line, row = line + c->stack_first;
         s->head.line[k].line =

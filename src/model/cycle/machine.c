@@ -279,7 +279,12 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
     c->cluster_share = orr_calloc((size_t)c->ngpcs * MAX_CLUSTERS, sizeof *c->cluster_share);
     for (uint32_t k = 0; k < c->ngpcs * MAX_CLUSTERS; k++) c->cluster_share[k] = share_of_cluster(g, k);
     c->sms = orr_apart(c->nsms, sizeof *c->sms);
-    for (uint32_t n = 0; n < c->nsms; n++) make_sm(c, &c->sms[n], n);
+    uint32_t *numbers = orr_sm_numbers(g, c->nsms);
+    for (uint32_t n = 0; n < c->nsms; n++) {
+        make_sm(c, &c->sms[n], n);
+        c->sms[n].number = numbers[n];
+    }
+    free(numbers);
     return c;
 }
 

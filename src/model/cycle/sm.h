@@ -244,8 +244,9 @@ typedef struct sm {
     bool damaged;          // a trace that cannot be
     bool starved;          // it has room, and no block in stock: it stops until it is given some
     uint32_t id;
-    uint64_t way;   // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
-    uint64_t fresh; // kernels with loops that only look: blocks of code that were entered, but for replays
+    uint32_t number; // that the GPU has for it: where its local memory is
+    uint64_t way;    // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
+    uint64_t fresh;  // kernels with loops that only look: blocks of code that were entered, but for replays
     uint64_t now;
     sched *sched;
     pool pools[MAX_POOLS];
