@@ -749,33 +749,39 @@ static void any_windows(void **state) {
     }
 }
 
-// Two halves: the answers' order in the list is by half, so they are compared by what they answer.
+// Two halves: the answers' order in the list is by half, so they are compared by what they answer. With
+// stores that wait for loads too (l2.store_waits), where each half may wait for the other.
 static void halves_any_windows(void **state) {
     (void)state;
     static const uint64_t windows[] = {50 * ORR_TICKS, 7 * ORR_TICKS, 777};
-    orr_gpu *g = small_one(two_halves);
-    orr_request *r = calloc(TRAFFIC, sizeof *r);
-    uint64_t *sent = calloc(TRAFFIC, sizeof *sent), *at[2];
-    for (int k = 0; k < 2; k++) at[k] = calloc(TRAFFIC, sizeof **at);
-    seed = 5;
-    make_traffic(r, sent);
-    for (uint32_t i = 0; i < TRAFFIC; i++) r[i].sm = i * 7 % 132;
-    orr_memsys_stats stats[2];
-    for (size_t w = 0; w <= COUNT(windows); w++) {
-        int k = w > 0;
-        orr_replies out = {0};
-        memset(at[k], 0, TRAFFIC * sizeof **at);
-        run_cut(g, r, sent, w ? windows[w - 1] : UINT64_MAX, &out, &stats[k]);
-        for (size_t i = 0; i < out.n; i++) at[k][out.at[i].token] = out.at[i].time;
-        free(out.at);
-        assert_memory_equal(at[0], at[k], TRAFFIC * sizeof **at);
-        assert_memory_equal(&stats[0], &stats[k], sizeof *stats);
+    for (int waits = 0; waits < 2; waits++) {
+        const char *sets[COUNT(two_halves) + 3] = {waits ? "l2.store_waits=yes" : "l2.store_waits=no",
+                                                   "l2.merge=4", "l2.merge_time=40"};
+        memcpy(sets + 3, two_halves, sizeof two_halves);
+        orr_gpu *g = small_one(sets);
+        orr_request *r = calloc(TRAFFIC, sizeof *r);
+        uint64_t *sent = calloc(TRAFFIC, sizeof *sent), *at[2];
+        for (int k = 0; k < 2; k++) at[k] = calloc(TRAFFIC, sizeof **at);
+        seed = 5;
+        make_traffic(r, sent);
+        for (uint32_t i = 0; i < TRAFFIC; i++) r[i].sm = i * 7 % 132;
+        orr_memsys_stats stats[2];
+        for (size_t w = 0; w <= COUNT(windows); w++) {
+            int k = w > 0;
+            orr_replies out = {0};
+            memset(at[k], 0, TRAFFIC * sizeof **at);
+            run_cut(g, r, sent, w ? windows[w - 1] : UINT64_MAX, &out, &stats[k]);
+            for (size_t i = 0; i < out.n; i++) at[k][out.at[i].token] = out.at[i].time;
+            free(out.at);
+            assert_memory_equal(at[0], at[k], TRAFFIC * sizeof **at);
+            assert_memory_equal(&stats[0], &stats[k], sizeof *stats);
+        }
+        assert_true(stats[0].far_read > 0 && stats[0].far_write > 0 && stats[0].far_atomic > 0);
+        for (int k = 0; k < 2; k++) free(at[k]);
+        free(r);
+        free(sent);
+        orr_gpu_free(g);
     }
-    assert_true(stats[0].far_read > 0 && stats[0].far_write > 0 && stats[0].far_atomic > 0);
-    for (int k = 0; k < 2; k++) free(at[k]);
-    free(r);
-    free(sent);
-    orr_gpu_free(g);
 }
 
 // Machines nobody would build, within what a description may say.

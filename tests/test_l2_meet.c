@@ -122,10 +122,71 @@ static void closed(void **state) {
     bench_free(b);
 }
 
+// A store waits in front of the slice for loads of its line that are on their way (l2.store_waits): 200
+// cycles from memory, and as long as others could meet them, 60; whatever is behind it waits with it.
+static void stores_held(void **state) {
+    (void)state;
+    static const char *const sets[] = {"l2.merge=4", "l2.merge_time=60", "l2.fill=0", "l2.store_waits=yes",
+                                       NULL};
+    bench *b = bench_of(sets);
+    orr_memsys_copy(b->m, 0, 256);
+    orr_request r[] = {
+        reading(0, 9, 1),        // from memory, at 200
+        storing(10, 9, 64, 96),  // to another sector
+        reading(20, 0, 1),       // is there, but has to wait; a cycle behind it
+        reading(1000, 0, 1),     // is there
+        storing(1010, 1, 0, 32), // of a line that nobody loads: at once
+        storing(1020, 0, 0, 32), // at 1060
+        reading(1030, 1, 1),     // a cycle later
+    };
+    for (size_t i = 0; i < COUNT(r); i++) r[i].told = r[i].kind == ORR_REQ_WRITE;
+    go(b, r, COUNT(r));
+    static const uint32_t at[] = {200, 260, 261, 1000, 1010, 1060, 1061};
+    for (uint32_t i = 0; i < COUNT(r); i++) ANSWERED(b, i, at[i]);
+    bench_free(b);
+    b = bench_of((const char *const[]){"l2.merge=4", "l2.merge_time=60", "l2.fill=0", NULL});
+    orr_memsys_copy(b->m, 0, 256);
+    go(b, r, COUNT(r)); // without it all pass
+    ANSWERED(b, 1, 10);
+    ANSWERED(b, 2, 20);
+    ANSWERED(b, 6, 1030);
+    bench_free(b);
+}
+
+// Two halves, 20 cycles apart, which load lines of each other, store to them at once and load another line
+// that they have: each waits for the other's answer, and what they ask each other for passes.
+static void halves_held(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.partitions=2", "l2.copies=yes", "l2.far_latency=40",
+                                              "l2.slices=2", "l2.bandwidth=64", "dram.channels=2",
+                                              "dram.bandwidth=32", "l2.store_waits=yes", NULL});
+    uint64_t of[2] = {0, 0}, more[2];
+    for (int h = 0; h < 2; h++) {
+        while (orr_memsys_side_of(b->m, of[h]) != h) of[h]++;
+        for (more[h] = of[h] + 1; orr_memsys_side_of(b->m, more[h]) != h;) more[h]++;
+        orr_memsys_copy(b->m, of[h] * 128, 128);
+        orr_memsys_copy(b->m, more[h] * 128, 128);
+    }
+    orr_request r[6];
+    for (uint32_t h = 0; h < 2; h++) { // SM 0 and SM 16
+        r[h] = reading(0, of[1 - h], 1);
+        r[2 + h] = storing(1, of[1 - h], 64, 96);
+        r[4 + h] = reading(2, more[h], 1);
+    }
+    for (uint32_t i = 0; i < COUNT(r); i++) r[i].sm = i % 2 ? 16 : 0;
+    go(b, r, COUNT(r));
+    for (uint32_t h = 0; h < 2; h++) {
+        ANSWERED(b, h, 40);     // there and back
+        ANSWERED(b, 4 + h, 41); // behind the store
+    }
+    bench_free(b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(joined),  cmocka_unit_test(joined_in_part),      cmocka_unit_test(met),
-        cmocka_unit_test(packets), cmocka_unit_test(packets_from_memory), cmocka_unit_test(closed),
+        cmocka_unit_test(joined),      cmocka_unit_test(joined_in_part),      cmocka_unit_test(met),
+        cmocka_unit_test(packets),     cmocka_unit_test(packets_from_memory), cmocka_unit_test(closed),
+        cmocka_unit_test(stores_held), cmocka_unit_test(halves_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,8 +38,8 @@
 
 #define NONE  UINT32_MAX
 #define NEVER UINT64_MAX
-enum { OPEN, BLOCKED_LINES, BLOCKED_WRITES }; // 0: as orr_l2_reset leaves it
-enum { DROP = ORR_REQ_FENCE + 1 };            // to the other half: a copy is not valid any more
+enum { OPEN, BLOCKED_LINES, BLOCKED_WRITES, BLOCKED_LOADS }; // 0: as orr_l2_reset leaves it
+enum { DROP = ORR_REQ_FENCE + 1 }; // to the other half: a copy is not valid any more
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
@@ -563,14 +563,25 @@ static bool stands(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
     return lane < ORR_L2_ALL_QUEUE && partly(p->c, r) && s->in[lane + 2].n >= p->c->write_queue;
 }
 
+// Whether one came first that waits in another lane.
+static bool waits_behind(const orr_l2_lane *in, const orr_request *r) {
+    return in->n && before_it(first(in), r);
+}
+
 // When the first request of a lane is taken.
 static uint64_t input_at(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
-    const orr_l2_lane *in = &s->in[lane], *all = &s->in[ORR_L2_ALL], *aside = &s->in[ORR_L2_ASIDE];
+    const orr_l2_lane *in = &s->in[lane], *all = &s->in[ORR_L2_ALL], *aside = &s->in[ORR_L2_ASIDE],
+                      *asked = &s->in[ORR_L2_ASKED];
     if (in->blocked || stands(p, s, lane)) return NEVER;
     const orr_request *r = first(in);
-    if (lane == ORR_L2_ALL && aside->n && before_it(first(aside), r)) return NEVER;
-    if (lane == ORR_L2_ASIDE) {
-        if (all->n && before_it(first(all), r) && !stands(p, s, ORR_L2_ALL)) return NEVER;
+    if (lane == ORR_L2_ALL && waits_behind(aside, r)) return NEVER;
+    if (lane == ORR_L2_ALL || lane == ORR_L2_ASIDE)
+        if (waits_behind(asked, r)) return NEVER;
+    if (lane == ORR_L2_ASIDE || lane == ORR_L2_ASKED) {
+        bool held =
+            lane == ORR_L2_ASKED && (all->blocked == BLOCKED_LOADS || aside->blocked == BLOCKED_LOADS);
+        if (!held && waits_behind(all, r) && !stands(p, s, ORR_L2_ALL)) return NEVER;
+        if (!held && lane == ORR_L2_ASKED && waits_behind(aside, r)) return NEVER;
         in = all; // its port
     }
     uint64_t t = max(r->time, in->free);
@@ -590,27 +601,6 @@ static uint64_t atomic_takes(const orr_l2_config *c, orr_l2_slice *s, uint64_t l
     bool has = *at == line + 1;
     *at = line + 1;
     return has ? c->cycle / 2 : sectors * c->cycle;
-}
-
-static void add_to(orr_l2_slice *s, uint32_t lane, const orr_request *r) {
-    orr_l2_lane *in = &s->in[lane];
-    if (in->n == in->cap) {
-        uint32_t cap = in->cap ? 2 * in->cap : 64;
-        orr_request *at = orr_malloc((size_t)cap * sizeof *at);
-        for (uint32_t i = 0; i < in->n; i++) at[i] = in->at[(in->head + i) & (in->cap - 1)];
-        free(in->at);
-        in->at = at;
-        in->head = 0;
-        in->cap = cap;
-    }
-    in->at[(in->head + in->n++) & (in->cap - 1)] = *r;
-    s->lanes |= 1u << lane;
-}
-
-static void take_from(orr_l2_slice *s, uint32_t lane) {
-    orr_l2_lane *in = &s->in[lane];
-    in->head = (in->head + 1) & (in->cap - 1);
-    if (!--in->n) s->lanes &= ~(1u << lane);
 }
 
 // How long a store takes the port, with so much for a whole sector.
@@ -654,18 +644,26 @@ static void from_queue(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr
     if (!do_store(p, slice, &in->at[in->head], t, true, &takes, out)) return;
     in->free = t + takes;
     if (in->n >= p->c->write_queue) s->in[lane - 2].taken = t; // the port stood still
-    take_from(s, lane);
+    orr_l2_take_from(s, lane);
 }
 
 static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
-    orr_l2_lane *in = &s->in[lane], *port = lane == ORR_L2_ASIDE ? &s->in[ORR_L2_ALL] : in;
+    orr_l2_lane *in = &s->in[lane], *port = lane >= ORR_L2_ASIDE ? &s->in[ORR_L2_ALL] : in;
     s->now = lane;
     if (lane == ORR_L2_ALL_QUEUE || lane == ORR_L2_OTHER_QUEUE) {
         from_queue(p, slice, lane, t, out);
         return;
     }
     orr_request *r = &in->at[in->head];
+    if (p->c->store_waits && r->kind == ORR_REQ_WRITE && !r->far) {
+        uint64_t until = orr_l2_held(p, s, r, t);
+        if (until == NEVER) in->blocked = BLOCKED_LOADS;
+        if (until > t) {
+            if (until != NEVER) port->free = until;
+            return;
+        }
+    }
     uint64_t n = (uint64_t)orr_popc(r->sectors);
     // l2.lookup is for answers with data; others are taken in a cycle (micro/atomics: one line of all SMs)
     uint64_t takes = r->kind != ORR_REQ_READ && p->c->lookup > p->c->cycle ? p->c->cycle : p->c->lookup;
@@ -690,7 +688,7 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
         } else {
             orr_request behind = *r;
             behind.time = t;
-            add_to(s, lane + 2, &behind);
+            orr_l2_add_to(s, lane + 2, &behind);
         }
     } else if (r->kind != ORR_REQ_READ && r->line & ORR_L2_FAR) {
         passes(p, slice, r, t);
@@ -717,7 +715,7 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
     }
     p->stats.requests += takes != 0 && r->kind != ORR_REQ_FENCE;
     happened(p, t);
-    take_from(s, lane);
+    orr_l2_take_from(s, lane);
 }
 
 static void unblock(orr_l2_slice *s, int why, uint64_t t) {
@@ -763,6 +761,7 @@ static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     miss->head = left;
     miss->tail = last;
     unblock(s, BLOCKED_LINES, e->time);
+    unblock(s, BLOCKED_LOADS, e->time);
     if (--miss->open) return;
     if (l) l->user = NONE;
     s->misses -= !miss->copy;
@@ -889,10 +888,12 @@ void orr_l2_add(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t tag) {
     uint32_t lane = ORR_L2_ALL;
     if (p->c->write_turn && to.far && partly(p->c, &to))
         lane = ORR_L2_OTHER;
+    else if (to.far && to.kind == ORR_REQ_READ && p->c->store_waits)
+        lane = ORR_L2_ASKED;
     else if (p->c->write_turn && (tag & ORR_L2_FAR || (to.far && to.kind == ORR_REQ_READ)))
         lane = ORR_L2_ASIDE;
     to.came = s->came++;
-    add_to(s, lane, &to);
+    orr_l2_add_to(s, lane, &to);
     s->in[lane].parts += partly(p->c, &to);
     if (!r->far && r->sm / 64 < p->words) s->asked[(tag & ORR_L2_FAR) != 0][r->sm / 64] |= 1ull << r->sm % 64;
     orr_cache_prefetch(&s->cache, tag);

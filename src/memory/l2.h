@@ -40,6 +40,7 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t atomic_more;      // until an atomic's result leaves, besides the time it takes its turn
     bool copies;               // halves that keep copies of each other's lines (l2.copies)
     bool copy_told;            // and tell each other what becomes of them before a write is heard of
+    bool store_waits;          // for loads of its line, and all behind it (l2.store_waits)
     uint64_t far;              // from one half to the other
     uint32_t merge;            // loads of a line, from one GPC, that are answered together
     uint64_t merge_time;       // that one may come after the answer of another left, and have it
@@ -122,7 +123,15 @@ typedef struct orr_l2_stored { // a line that was stored to, and when it can be 
 // half have a port for themselves, and behind each of the two ports there is a queue of such stores that wait
 // for their line. What is for lines of the other half, or a load of it, is taken in order with all else,
 // except where that stands still because its queue is full.
-enum { ORR_L2_ALL, ORR_L2_OTHER, ORR_L2_ALL_QUEUE, ORR_L2_OTHER_QUEUE, ORR_L2_ASIDE, ORR_L2_LANES };
+enum {
+    ORR_L2_ALL,
+    ORR_L2_OTHER,
+    ORR_L2_ALL_QUEUE,
+    ORR_L2_OTHER_QUEUE,
+    ORR_L2_ASIDE,
+    ORR_L2_ASKED,
+    ORR_L2_LANES
+};
 typedef struct orr_l2_lane { // in order: a ring
     orr_request *at;
     uint32_t head, n, cap;
@@ -203,8 +212,11 @@ void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, ui
 void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors); // there now, without time
 
 // Among l2.c, l2_meet.c and l2_state.c:
+void orr_l2_add_to(orr_l2_slice *s, uint32_t lane, const orr_request *r);
+void orr_l2_take_from(orr_l2_slice *s, uint32_t lane);
 void orr_l2_may_meet(orr_l2 *p, orr_l2_slice *s, const orr_request *r); // L2 looks this load up
 uint64_t orr_l2_answered(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t);
+uint64_t orr_l2_held(const orr_l2 *p, orr_l2_slice *s, const orr_request *r, uint64_t t);
 bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out);
 uint64_t orr_l2_leave(orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sectors);
 void orr_l2_wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w);

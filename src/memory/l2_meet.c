@@ -64,6 +64,20 @@ uint64_t orr_l2_answered(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uin
     return t;
 }
 
+// A store of this half's SMs waits in front of the slice while loads of its line are on their way, and all
+// that comes behind it waits with it. Until when; UINT64_MAX: until something comes from memory or from the
+// other half. H200: a warp loads a line, stores to another sector of it and loads the line beside it, which
+// L2 has, as the line is or was not: the last one takes 327 cycles where the line is there (302 without the
+// first load, far lines of which there is a copy 334 and 309), 463 where it comes from the other half, 573
+// from memory, 756 from memory behind the other half, which is when that line comes.
+uint64_t orr_l2_held(const orr_l2 *p, orr_l2_slice *s, const orr_request *r, uint64_t t) {
+    uint32_t i = orr_cache_find(&s->cache, r->line);
+    const orr_cache_line *l = i == ORR_NO_LINE ? NULL : &s->cache.line[i];
+    if (l && l->pending && p->misses.at[l->user].head != UINT32_MAX) return NEVER; // who waits for it?
+    const orr_l2_open *o = open_at(s, r->line);
+    return o->line == r->line && o->until != NEVER && o->until > t ? o->until : t;
+}
+
 // A load that has met another of its line. False: it has not.
 bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out) {
     if (r->kind != ORR_REQ_READ || r->far) return false;

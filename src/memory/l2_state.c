@@ -52,6 +52,7 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->atomic_more = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
     c->copies = g->l2_copies && g->l2_partitions == 2;
     c->copy_told = c->copies && g->l2_copy_told;
+    c->store_waits = g->l2_store_waits;
     c->far = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
     c->merge = (uint32_t)g->l2_merge;
     c->merge_time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);
@@ -163,6 +164,30 @@ void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, ui
         c->line[i].used &= (uint8_t) ~(ORR_LINE_COPIED | ORR_LINE_PASSED);
         orr_l2_drop(other, slice, tag | ORR_L2_FAR);
     }
+}
+
+// ---- lanes ---------------------------------------------------------------------------------------
+
+// A request goes into a lane, behind the others; the first one leaves it.
+void orr_l2_add_to(orr_l2_slice *s, uint32_t lane, const orr_request *r) {
+    orr_l2_lane *in = &s->in[lane];
+    if (in->n == in->cap) {
+        uint32_t cap = in->cap ? 2 * in->cap : 64;
+        orr_request *at = orr_malloc((size_t)cap * sizeof *at);
+        for (uint32_t i = 0; i < in->n; i++) at[i] = in->at[(in->head + i) & (in->cap - 1)];
+        free(in->at);
+        in->at = at;
+        in->head = 0;
+        in->cap = cap;
+    }
+    in->at[(in->head + in->n++) & (in->cap - 1)] = *r;
+    s->lanes |= 1u << lane;
+}
+
+void orr_l2_take_from(orr_l2_slice *s, uint32_t lane) {
+    orr_l2_lane *in = &s->in[lane];
+    in->head = (in->head + 1) & (in->cap - 1);
+    if (!--in->n) s->lanes &= ~(1u << lane);
 }
 
 // ---- beginning and end ----------------------------------------------------------------------------

@@ -542,7 +542,7 @@ uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
                 if (n && in->at[in->head].time > t) t = in->at[in->head].time;
                 if (in->blocked && p->until > t) t = p->until;
                 if (i == ORR_L2_ALL) { // these share its port
-                    n += s->in[ORR_L2_ASIDE].n;
+                    n += s->in[ORR_L2_ASIDE].n + s->in[ORR_L2_ASKED].n;
                     parts += s->in[ORR_L2_ASIDE].parts;
                 }
                 if (!parts) t += n * in->pace; // else they wait on the way, and so does who is behind them
