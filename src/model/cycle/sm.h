@@ -436,8 +436,9 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t all_ticks[2][5]; // of the network for a store, whole sectors or not; 0: none (xbar.all_stores)
     uint64_t cluster_ticks[2][5]; // and of a cluster's port (xbar.cluster_stores)
     uint64_t atomic_ticks;        // of a slice for a lane's atomic
-    uint64_t branch_wait, branch_jump, branch_indirect, branch_switch, sync_meet, yield, sync_poll, barrier_latency,
-        collect, writeback, fetch_latency, fetch_far, fetch_memory, first_line, buffer_latency;
+    uint64_t branch_wait, branch_jump, branch_indirect, branch_switch, sync_meet, yield, sync_poll,
+        barrier_latency, collect, writeback, fetch_latency, fetch_far, fetch_memory, first_line,
+        buffer_latency;
     uint64_t line_interval, line_interval2; // between two lines of code for a scheduler, for an SM
     uint64_t block_latency, turnaround, warp_interval, exit_latency;
     uint32_t sreg_unit;                 // that reads special registers, as S2R does
