@@ -416,16 +416,22 @@ static void halves_told(void **state) {
     bench_free(b);
 }
 
+// Two halves with l2.copy_told, and a line of SM 0's that L2 has.
+static bench *copies_bench(uint64_t *line) {
+    const char *sets[COUNT(two_halves) + 1] = {"l2.copy_told=yes"};
+    memcpy(sets + 1, two_halves, sizeof two_halves);
+    bench *b = bench_of(sets);
+    for (*line = 0; orr_memsys_side_of(b->m, *line) != 0;) ++*line;
+    orr_memsys_copy(b->m, *line * 128, 128);
+    return b;
+}
+
 // With l2.copy_told SM 0, whose half the line is of, hears of what it writes 40 cycles later where the other
 // half has read the line or stored to it since; and a store of SM 16 leaves it the copy that it has.
 static void halves_copies_told(void **state) {
     (void)state;
-    const char *sets[COUNT(two_halves) + 1] = {"l2.copy_told=yes"};
-    memcpy(sets + 1, two_halves, sizeof two_halves);
-    bench *b = bench_of(sets);
-    uint64_t line = 0;
-    while (orr_memsys_side_of(b->m, line) != 0) line++;
-    orr_memsys_copy(b->m, line * 128, 128);
+    uint64_t line;
+    bench *b = copies_bench(&line);
     orr_request r[] = {
         atomic(0, line, 1, true),     // done in a cycle
         reading(1000, line, 1),       // SM 16: there and back
@@ -454,12 +460,8 @@ static void halves_copies_told(void **state) {
 // others it leaves nothing. What the line's own half writes, or an atomic, is the end of the copy.
 static void halves_left(void **state) {
     (void)state;
-    const char *sets[COUNT(two_halves) + 1] = {"l2.copy_told=yes"};
-    memcpy(sets + 1, two_halves, sizeof two_halves);
-    bench *b = bench_of(sets);
-    uint64_t line = 0;
-    while (orr_memsys_side_of(b->m, line) != 0) line++;
-    orr_memsys_copy(b->m, line * 128, 128);
+    uint64_t line;
+    bench *b = copies_bench(&line);
     orr_request r[] = {
         storing(0, line, 0, 36),      // SM 16: a sector and a word
         reading(1000, line, 1),       // SM 16: the sector
