@@ -24,7 +24,7 @@ static const struct search {
 } searches[] = {
     {"core.policy", {"gty", "gto", "lrr", "oldest"}, "micro/pipes", "dual_*"},
     {"l2.hash", {"ipoly", "xor", "modulo", "shuffle"}, "micro/atomics", "*"},
-    {"l2.interleave", {"256", "512", "1024"}, "micro/atomics", "*"}, // which slice, as the hash
+    {"l2.interleave", {"256", "512", "1024"}, "micro/atomics", "*"},  // which slice, as the hash
     {"dram.policy", {"fr-fcfs", "fcfs"}, "micro/bandwidth", "[!h]*"}, // not `hot`
     {"dram.write_queue", {"yes", "no"}, "micro/bandwidth", "[!h]*"},
     {"l2.multicast", {"no", "yes"}, "micro/bandwidth", "hot"},
