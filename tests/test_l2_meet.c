@@ -157,9 +157,7 @@ static void stores_held(void **state) {
 // that they have: each waits for the other's answer, and what they ask each other for passes.
 static void halves_held(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.partitions=2", "l2.copies=yes", "l2.far_latency=40",
-                                              "l2.slices=2", "l2.bandwidth=64", "dram.channels=2",
-                                              "dram.bandwidth=32", "l2.store_waits=yes", NULL});
+    bench *b = HALVES("l2.store_waits=yes");
     uint64_t of[2] = {0, 0}, more[2];
     for (int h = 0; h < 2; h++) {
         while (orr_memsys_side_of(b->m, of[h]) != h) of[h]++;
