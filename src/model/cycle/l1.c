@@ -149,6 +149,8 @@ void cyc_l1_come(sm *s, uint32_t f) {
 void cyc_l1_land(sm *s, uint32_t f, uint64_t ready) {
     flight *x = &s->flights.at[f];
     if (ready < x->floor) ready = x->floor;
+    if (x->group != NO_GROUP)
+        ready += (uint64_t)s->c->gpu->shared_copy; // an asynchronous copy: on to shared memory
     if (!x->passes) {
         landed(s, f, ready);
         return;
@@ -379,11 +381,11 @@ static uint32_t tag_bank(uint64_t line) {
     return (uint32_t)(orr_popc64(line & 0xb7ab5) & 1) | (uint32_t)(orr_popc64(line & 0xed5da) & 1) << 1;
 }
 
-// Cycles to look up the lines of an access.
-static uint32_t lookups(sm *s, const orr_coalesced *x, bool local) {
+// Cycles to look up the first lines of an access.
+static uint32_t lookups(sm *s, const orr_coalesced *x, uint32_t lines, bool local) {
     uint32_t banks = s->c->lsu_banks, on[4] = {0}, most = 0;
-    if (!s->c->gpu->l1_folded || local || x->lines > 64) return (x->lines + banks - 1) / banks;
-    for (uint32_t n = 0; n < x->lines; n++) {
+    if (!s->c->gpu->l1_folded || local || lines > 64) return (lines + banks - 1) / banks;
+    for (uint32_t n = 0; n < lines; n++) {
         uint32_t b = tag_bank(x->line[n].line);
         s->head_turn[n] = (uint8_t)on[b]++;
         if (on[b] > most) most = on[b];
@@ -396,7 +398,7 @@ static uint32_t lookups(sm *s, const orr_coalesced *x, bool local) {
 // *lag: how much later than an access of one pass the last word comes. A conflict is found out in the pass
 // before, so that it takes longer than the pass.
 static uint32_t word_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, bool local, uint32_t *lag) {
-    uint32_t tags = s->head_tags = lookups(s, x, local), least = 1, most;
+    uint32_t tags = s->head_tags = lookups(s, x, x->lines, local), least = 1, most;
     if (i->flags & ORR_TF_STORE) least = (uint32_t)s->c->gpu->l1_store;
     uint32_t lanes = (uint32_t)orr_popc(s->head_access.mask), packed = (lanes * i->bytes + 127) / 128;
     if (local)
@@ -435,7 +437,37 @@ static uint32_t sector_cycles(sm *s, const orr_coalesced *x) {
     return most > way ? most : way;
 }
 
+// Lines of a copy past L1 that are not asked for once more.
+static uint32_t asked_first(const orr_coalesced *x) { return x->more < x->lines ? x->more : x->lines; }
+
+static bool copy_past(const sm *s, const orr_tinst *i) {
+    return i->flags & ORR_TF_ASYNC && ((i->flags & ORR_TF_BYPASS) || !s->c->gpu->l1_global);
+}
+
+// A copy to shared memory. Past L1, its lines are looked up (those that are asked for once more are not), and
+// what comes goes to shared memory by itself; through L1 each line takes a pass, and the way into shared
+// memory two for all (H200: micro/copies).
+static uint32_t copy_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, uint32_t *lag) {
+    bool past = copy_past(s, i);
+    uint32_t lines = past ? asked_first(x) : x->lines;
+    uint32_t tags = s->head_tags = lookups(s, x, lines, false), most = past ? tags : lines + 2;
+    s->head_apart = s->head_conflicts = false;
+    s->head_passes = past ? 0 : most;
+    if (!most) most = 1;
+    *lag = most - 1;
+    return most;
+}
+
+// How long L1 is busy with a copy whose lines have to be asked for. Past L1 nothing is read out when they
+// come: half of what lines of loads take (copy_beside: loads of shared memory take 2.8, 5.0 and 30 cycles
+// longer for each copy of 4, 8, 32 lines, the last of which have to wait for the port). Through it, one more.
+static uint32_t copy_misses(const sm *s, const orr_tinst *i) {
+    if (copy_past(s, i)) return asked_first(&s->head) * s->c->miss_interval / 2;
+    return s->head_missed ? s->head_cost + 1 : 0;
+}
+
 uint32_t cyc_l1_cost(sm *s, const orr_tinst *i, bool local, uint32_t *lag) {
+    if (s->c->gpu->l1_words && i->flags & ORR_TF_ASYNC) return copy_cycles(s, &s->head, i, lag);
     if (s->c->gpu->l1_words) return word_cycles(s, &s->head, i, local, lag);
     uint32_t cost = s->head_passes = sector_cycles(s, &s->head);
     s->head_apart = s->head_conflicts = false;
@@ -530,6 +562,7 @@ bool cyc_l1_lines(sm *s, const work *k) {
     read_later(s, k);
     use_banks(s, k->i->flags & ORR_TF_STORE);
     uint64_t misses = s->head_missed ? c->miss_first + s->head_missed * c->miss_interval : 0;
+    if (c->gpu->l1_words && k->i->flags & ORR_TF_ASYNC) misses = copy_misses(s, k->i);
     if (misses > s->head_cost) s->lsu_free += misses - s->head_cost;
     if (k->flight == NOBODY && !c->perfect) {
         warp *w = warp_of(s, k->warp);

@@ -250,7 +250,7 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
         orr_coalesce(a, i->bytes, how, &s->head);
     }
     uint32_t lag, cost = cyc_l1_cost(s, i, k.local, &lag);
-    if (i->flags & ORR_TF_ASYNC) { // and into shared memory
+    if (i->flags & ORR_TF_ASYNC && !c->gpu->l1_words) { // and into shared memory
         uint32_t more = ((uint32_t)orr_popc(a->mask) * i->bytes + 127) / 128;
         cost += more;
         lag += more;
