@@ -56,6 +56,16 @@ static uint32_t l1_word_cycles(const machine *m, const orr_tinst *i, bool local)
     return most > least ? most : least;
 }
 
+// A copy to shared memory (cycle/l1.c has where that is from).
+static uint32_t copy_cycles(const machine *m, const orr_tinst *i) {
+    const orr_coalesced *x = &m->lines;
+    if (!m->gpu->l1_words)
+        return l1_cycles(m, x) + ((uint32_t)orr_popc(m->access.mask) * i->bytes + 127) / 128;
+    if (m->gpu->l1_global && !(i->flags & ORR_TF_BYPASS)) return x->lines + 2;
+    uint32_t lines = x->more < x->lines ? x->more : x->lines;
+    return lines > 1 ? (lines + 1) / 2 : 1;
+}
+
 // An atomic that compares and swaps; one that only says whether it did (CAST) swaps for one lane of a word.
 enum { SWAP_NOT, SWAP, SWAP_OR_NOT };
 static int swap_of(const machine *m, const orr_tinst *i) {
@@ -228,10 +238,12 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     else
         orr_coalesce(a, i->bytes,
                      kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->coalesce, x);
-    k->cost = m->gpu->l1_words ? l1_word_cycles(m, i, local) : l1_cycles(m, x);
+    if (i->flags & ORR_TF_ASYNC)
+        k->cost = copy_cycles(m, i);
+    else
+        k->cost = m->gpu->l1_words ? l1_word_cycles(m, i, local) : l1_cycles(m, x);
     if (kind != ORR_L1_LOAD) look_at_lanes(m, a, i->bytes, local);
     if (kind == ORR_L1_ATOMIC && m->gpu->l2_atomic_words && !local) count_passes(m, i);
-    if (i->flags & ORR_TF_ASYNC) k->cost += ((uint32_t)orr_popc(a->mask) * i->bytes + 127) / 128;
     if (local) {
         uint64_t mine = ((uint64_t)s->id * 4096 + id) << 18;
         for (uint32_t n = 0; n < x->lines; n++) x->line[n].line += LOCAL_LINES + mine;
