@@ -782,6 +782,27 @@ static void test_copies(void **state) {
     assert_int_equal(cycles_warm(GPU(), k, 40 * 4096), 78 + 200 + 2);
 }
 
+// Copies where banks are those of words, as on an H200.
+static void test_copies_of_words(void **state) {
+    (void)state;
+    // 14 cycles later in shared memory than a load would be done: from memory 400, DEPBAR 414, EXIT 415.
+    assert_int_equal(cycles_of(GPU("l1.words=yes", "shared.copy=14"),
+                               kern_of(1, 32, "LDGSTS <- R1 R2 @0 +0\nLDGDEPBAR\nDEPBAR 0\nEXIT")),
+                     402 + 14);
+    // 32 lines, then a load of shared memory, issued in the next cycle, which waits until L1 is free. Past L1
+    // lines that are not there take half a cycle each: 16. Through L1 a pass each, two for the way to shared
+    // memory and one since they are not there: 35. The FFMA behind the load, in cycle 2, waits for it.
+    for (int through = 0; through < 2; through++) {
+        kern *k = kern_of(1, 32, "LDGSTS.128 <- R1 R2 @0 +128\nLDS R3 <- R2 @0 +0\nFFMA R4 <- R3\nEXIT");
+        ran x = run_on(GPU("l1.words=yes", "l1.banks=4", "l1.miss_interval=1",
+                           through ? "l1.global=yes" : "l1.global=no"),
+                       k);
+        assert_int_equal(x.t->by_inst[2][ORR_STALL_SHORT], (through ? 35 : 16) + 20 - 2);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared_conflicts),
@@ -812,6 +833,7 @@ int main(void) {
         cmocka_unit_test(test_constants),
         cmocka_unit_test(test_fences),
         cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_copies_of_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
