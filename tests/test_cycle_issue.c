@@ -789,8 +789,42 @@ static void test_yield_turn(void **state) {
     }
 }
 
+// Slot 1 has issued last. With core.short_turn the next older one of all (3) is next, not the youngest (2),
+// and after the oldest the youngest: when slot 1 waits for a short result, for its stall count behind an
+// instruction that went into a queue, not behind another one; when it has found its unit's queue full, even
+// if it could go on by now.
+static void test_short_turn(void **state) {
+    (void)state;
+    static sched q;
+    static warp warps[5];
+    q.warps = warps;
+    q.live = 0x1f;
+    q.last = 1;
+    q.greedy = q.age[1] = 7;
+    q.age[0] = 9, q.age[2] = 11, q.age[3] = 5, q.age[4] = 2;
+    for (int turn = 0; turn < 2; turn++) {
+        q.short_turn = turn;
+        q.awake = 0x1d;
+        warps[1].why = ORR_STALL_SHORT;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1d), turn ? 3 : 2);
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x15), turn ? 4 : 2);
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x05), 2);
+        warps[1].why = ORR_STALL_WAIT;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1d), 2);
+        q.queued = turn;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1d), turn ? 3 : 2);
+        q.queued = false;
+        q.awake = 0x1f;
+        q.full = turn;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1f), turn ? 3 : 1);
+        q.full = false;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1f), 1);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_short_turn),
         cmocka_unit_test(test_shuffle_predicate),
         cmocka_unit_test(test_yield_turn),
         cmocka_unit_test(test_chain),

@@ -168,9 +168,9 @@ static void test_store_port(void **state) {
     check_near((double)(cycles[1] - cycles[0]), 64 * 2, 2);
 }
 
-// What all SMs pass of stores together, 17 bytes a cycle: 8 cycles a line. 6 SMs of 12, three TPCs, store 64
-// lines each, and 128: 8 cycles for each of 6 x 64 lines more, whether the TPCs are one cluster or three; and
-// nobody waits for the turn of those that do not store: one SM, 64 lines more. A cluster's own port, 8.5
+// What all slices take of stores together, 17 bytes a cycle: 8 cycles a line. 6 SMs of 12, three TPCs, store
+// 64 lines each, and 128: 8 cycles for each of 6 x 64 lines more, whether the TPCs are one cluster or three;
+// and nobody waits for the turn of those that do not store: one SM, 64 lines more. A cluster's own port, 8.5
 // bytes a cycle, passes a line in 16 cycles: that is what one SM's take, and those of one cluster; three
 // clusters have 8 cycles a line together, as before.
 static uint64_t all_storing(const char *clusters, const char *each, uint32_t blocks, int stores) {
@@ -202,15 +202,15 @@ static void test_all_stores(void **state) {
     }
 }
 
-// The turns by themselves. An SM of the first TPC has three lines, one of the second TPC one, all at time 0;
-// the clusters, a TPC each, take turns, and the first turn is the first's: they pass after 0, 8 (the second
-// TPC's) and 16 cycles, and up to 20 cycles one is left. The next one of the first TPC would be behind that,
-// 8 cycles after the 24 when the next can pass; of the second it would pass then. Turns of some clusters are
-// longer than others', by no more than xbar.cluster_spread together.
+// The turns by themselves, in front of one slice of two. An SM of the first TPC has three lines, one of the
+// second TPC one, all at time 0; the clusters, a TPC each, take turns, and the first turn is the first's:
+// they pass after 0, 8 (the second TPC's) and 16 cycles, and up to 20 cycles one is left. The next one of the
+// first TPC would be behind that, 8 cycles after the 24 when the next can pass; of the second it would pass
+// then. Turns of some clusters are longer than others', by no more than xbar.cluster_spread together.
 static void test_store_turns(void **state) {
     (void)state;
     orr_err e = {0};
-    orr_gpu *g = GPU("sm.count=12", "tpc.count=6", "gpc.count=2", "xbar.all_stores=17", "xbar.clusters=3");
+    orr_gpu *g = GPU("sm.count=12", "tpc.count=6", "gpc.count=2", "xbar.all_stores=34", "xbar.clusters=3");
     cycle *c = cyc_new(g, &e);
     assert_non_null(c);
     orr_request line = {.sectors = 15, .kind = ORR_REQ_WRITE, .bytes = {UINT64_MAX, UINT64_MAX}};
@@ -229,6 +229,18 @@ static void test_store_turns(void **state) {
     assert_int_equal(cyc_port_stores_next(c, port), 24 * ORR_TICKS);
     assert_int_equal(c->cluster_free[c->sms[0].cluster], 32 * ORR_TICKS);
     assert_int_equal(c->cluster_free[c->sms[2].cluster], 24 * ORR_TICKS);
+    // A load of the first TPC waits behind its store, one of the third does not.
+    c->sms[0].out.n = c->sms[2].out.n = 0;
+    for (uint32_t n = 0; n < 2; n++) {
+        orr_request load = {.sectors = 1, .kind = ORR_REQ_READ, .sm = 4 * n, .time = 21 * ORR_TICKS};
+        *ORR_PUSH(&c->sms[load.sm].out) = load;
+    }
+    cyc_port_stores(c, port, 40 * ORR_TICKS, to);
+    assert_int_equal(to[0].n, 5);
+    assert_int_equal(to[0].at[3].time, 24 * ORR_TICKS);
+    assert_int_equal(to[0].at[4].kind, ORR_REQ_READ);
+    assert_int_equal(to[0].at[4].time, 32 * ORR_TICKS);
+    assert_int_equal(c->sms[4].out.at[0].partition, 0);
     for (uint32_t n = 0; n < 12; n++) assert_int_equal(c->cluster_share[c->sms[n].cluster], SHARE);
     cyc_port_stores_free(c, port);
     free(to[0].at);

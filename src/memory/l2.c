@@ -363,7 +363,9 @@ static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
     bool one_more = part & ~coming && p->c->parts && (i == ORR_NO_LINE || !in_part(&c->line[i]));
     if (one_more && !room_for_part(p, slice, r->line, t)) return false;
     if (!room_for_dirty(p, slice, r->line, i, t)) return false;
-    if (i == ORR_NO_LINE && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE) return false;
+    bool made = i == ORR_NO_LINE;
+    if (made && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE) return false;
+    p->slice[slice].made = made;
 
     orr_cache_touch(c, i);
     orr_cache_line *l = &c->line[i];
@@ -643,6 +645,7 @@ static void from_queue(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr
     uint64_t takes = p->c->cycle;
     if (!do_store(p, slice, &in->at[in->head], t, true, &takes, out)) return;
     in->free = t + takes;
+    if (s->made) s->in[lane - 2].masked = max(s->in[lane - 2].masked, t) + p->c->write_new;
     if (in->n >= p->c->write_queue) s->in[lane - 2].taken = t; // the port stood still
     orr_l2_take_from(s, lane);
 }

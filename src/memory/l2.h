@@ -22,6 +22,7 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t fill_ahead;       // that the input may be ahead of it
     uint64_t write_part;       // one of which it does not write every byte
     uint64_t write_mask;       // the same with write_turn, and once more for the mask
+    uint64_t write_new;        // more for a line that is not there (l2.store_new)
     uint64_t write_again;      // from a store to the next one to its line
     uint64_t write_turn;       // from a store of one half to the next one to its line of the other
     uint64_t write_far;        // and for the one that comes from the other half, at most
@@ -165,6 +166,7 @@ typedef struct orr_l2_slice {
     uint64_t worked[ORR_L2_WORKED]; // lines of the last atomics, + 1
     uint64_t busy_until;            // one of its ports, for the statistics
     uint64_t atomic_line;           // that the last atomic was on, + 1; 0: a load of it has come since
+    bool made;                      // the last store was to a line that was not there
     uint64_t part_time;             // that completing one takes the input, not taken yet
     uint64_t *asked[2];             // bits of SMs that have asked for a line of this half, of the other
 } orr_l2_slice;

@@ -34,6 +34,7 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->fill_ahead = 64 * c->cycle;
     c->write_part = max(c->write_sector, (uint64_t)llround(cycle * g->l2_partial));
     c->write_mask = (uint64_t)llround(cycle * g->l2_store_mask);
+    c->write_new = (uint64_t)llround(cycle * g->l2_store_new);
     c->part_fill = (uint64_t)llround(cycle * g->l2_partial_fill);
     c->part_again = (uint64_t)llround(cycle * g->l2_partial_again);
     c->write_again = (uint64_t)llround(cycle * g->l2_store_again);

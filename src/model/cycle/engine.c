@@ -756,7 +756,9 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         if (c->gpu->l2_flush) orr_memsys_flush(c->mem);
         orr_memsys_restart(c->mem);
         memset(c->mem_free, 0, (size_t)orr_memsys_partitions(c->mem) * sizeof *c->mem_free);
-        memset(c->cluster_free, 0, (size_t)c->ngpcs * MAX_CLUSTERS * sizeof *c->cluster_free);
+        memset(c->cluster_free, 0,
+               (size_t)orr_memsys_partitions(c->mem) * c->store_halves * c->ngpcs * MAX_CLUSTERS *
+                   sizeof *c->cluster_free);
     }
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
     x.order = orr_dealing_order(c->gpu, c->nsms, out->blocks);

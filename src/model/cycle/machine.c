@@ -92,6 +92,7 @@ static void make_sm(cycle *c, sm *s, uint32_t id) {
         q->warps = orr_apart(c->per_sched, sizeof *q->warps);
         q->unit_turn = g->core_unit_turn;
         q->queue_turn = g->core_queue_turn;
+        q->short_turn = g->core_short_turn;
         q->yield_turn = g->core_yield_turn;
         for (uint32_t i = 0; i < MAX_WARPS; i++) q->ready[i] = NEVER;
         if (g->icache_l0 && !g->icache_perfect) {
@@ -176,7 +177,7 @@ static void latencies(cycle *c) {
         for (int n = 0; n < 5; n++) {
             double bytes = (double)g->xbar_head + 32 * n + (part ? (double)g->xbar_mask : 0);
             double ticks = bytes * l2_cycle * (double)ORR_TICKS;
-            c->all_ticks[part][n] = (uint64_t)(ticks / g->xbar_all_stores + 0.5);
+            c->all_ticks[part][n] = (uint64_t)(ticks / g->xbar_all_stores * (double)g->l2_slices + 0.5);
             if (g->xbar_cluster_stores > 0)
                 c->cluster_ticks[part][n] = (uint64_t)(ticks / g->xbar_cluster_stores + 0.5);
         }
@@ -275,7 +276,10 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
         return NULL;
     }
     c->mem_free = orr_calloc((size_t)orr_memsys_partitions(c->mem), sizeof *c->mem_free);
-    c->cluster_free = orr_calloc((size_t)c->ngpcs * MAX_CLUSTERS, sizeof *c->cluster_free);
+    c->store_halves = g->l2_copies && g->l2_partitions > 1 ? 2 : 1;
+    c->cluster_free =
+        orr_calloc((size_t)orr_memsys_partitions(c->mem) * c->store_halves * c->ngpcs * MAX_CLUSTERS,
+                   sizeof *c->cluster_free);
     c->cluster_share = orr_calloc((size_t)c->ngpcs * MAX_CLUSTERS, sizeof *c->cluster_share);
     for (uint32_t k = 0; k < c->ngpcs * MAX_CLUSTERS; k++) c->cluster_share[k] = share_of_cluster(g, k);
     c->sms = orr_apart(c->nsms, sizeof *c->sms);

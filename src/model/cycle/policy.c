@@ -32,13 +32,13 @@ static bool only_unit(const sched *q) {
     return q->last < MAX_WARPS && stopped >> q->last & 1 && q->age[q->last] == q->greedy;
 }
 
-// The next of the same thread block in turn: of those that can, the first that is older than the one that
-// issued last, or else the youngest. MAX_WARPS: none of them can.
-static uint32_t next_of_block(const sched *q, uint64_t can) {
+// The next in turn: of those that can, the first that is older than the one that issued last, or else the
+// youngest; of its thread block, or of all. MAX_WARPS: none of them can.
+static uint32_t next_older(const sched *q, uint64_t can, bool of_block) {
     uint32_t block = q->warps[q->last].block, older = MAX_WARPS, youngest = MAX_WARPS;
     for (uint64_t m = can; m; m &= m - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(m);
-        if (q->warps[i].block != block) continue;
+        if (of_block && q->warps[i].block != block) continue;
         if (youngest == MAX_WARPS || q->age[i] > q->age[youngest]) youngest = i;
         if (q->age[i] < q->greedy && (older == MAX_WARPS || q->age[i] > q->age[older])) older = i;
     }
@@ -58,15 +58,36 @@ static bool stuck(const sched *q) {
            q->age[q->last] == q->greedy;
 }
 
+// The warp that issued last has found the queue of its unit full since (core.short_turn).
+static bool found_full(const sched *q) {
+    return q->full && q->last < MAX_WARPS && q->live >> q->last & 1 && q->age[q->last] == q->greedy;
+}
+
+// It waits for a result of shared memory, MUFU or the like, or, behind such an instruction or a load, for its
+// stall count.
+static bool waits_short(const sched *q) {
+    if (!q->short_turn || q->last >= MAX_WARPS || !((q->live & ~q->awake) >> q->last & 1)) return false;
+    uint8_t why = q->warps[q->last].why;
+    return q->age[q->last] == q->greedy && (why == ORR_STALL_SHORT || (why == ORR_STALL_WAIT && q->queued));
+}
+
 // With core.unit_turn a warp that only its unit stops gives way to the next in turn, so that warps whose
 // units are the bottleneck stay together; one that waits for something else to the oldest, or youngest. With
 // core.queue_turn the same where the queue of memory is full (H200: micro/structs, struct_update: of 24 warps
-// that store to 8 lines each hardly one store is joined, as when all go on side by side).
+// that store to 8 lines each hardly one store is joined, as when all go on side by side). With
+// core.short_turn who has used a unit with a queue gives way to the next older one (H200: 2 to 8 warps of
+// LDS, MUFU and loads, alone and in turn, with clocks: all go on side by side, from the youngest to the
+// oldest).
 static uint32_t greedy(sched *q, uint64_t can, bool youngest) {
     if (stuck(q)) return first_after(can, q->last);
+    if (found_full(q)) return next_older(q, can, false);
     if (same(q, can)) return q->last;
     if (yields(q)) {
-        uint32_t next = next_of_block(q, can);
+        uint32_t next = next_older(q, can, true);
+        if (next < MAX_WARPS) return next;
+    }
+    if (waits_short(q)) {
+        uint32_t next = next_older(q, can, true);
         if (next < MAX_WARPS) return next;
     }
     return q->unit_turn && only_unit(q) ? first_after(can, q->last) : by_age(q, can, youngest);

@@ -92,6 +92,11 @@ static void close_single(sm *s, uint64_t now) {
     s->single = 0;
 }
 
+// The slice that a store comes to first: that of its line in the own half.
+static uint32_t slice_of_store(const cycle *c, const orr_request *r) {
+    return r->partition * c->store_halves + (c->store_halves > 1 ? orr_half_of_sm(r->sm, c->gpcs) : 0);
+}
+
 // A packet of `bytes` leaves at `when` at the earliest; requests to a slice that is far behind wait at the
 // SM's port, and with them all that come after. How far behind is an estimate of the window before, so none
 // waits longer than a window.
@@ -102,8 +107,11 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     if (t < s->send_free) t = s->send_free;
     r.partition = (uint32_t)orr_memsys_partition_of(c->mem, r.line);
     uint64_t behind = c->mem_free[r.partition];
-    if (c->all_ticks[0][0] && r.kind == ORR_REQ_WRITE && behind < c->cluster_free[s->cluster])
-        behind = c->cluster_free[s->cluster];
+    if (c->all_ticks[0][0] && r.kind == ORR_REQ_WRITE) {
+        r.sm = s->id;
+        uint64_t passes = c->cluster_free[slice_of_store(c, &r) * c->ngpcs * MAX_CLUSTERS + s->cluster];
+        if (behind < passes) behind = passes;
+    }
     bool part = r.kind == ORR_REQ_WRITE && cyc_port_counts(s, r.sectors, r.bytes);
     if (behind > t + c->backlog_ticks && !part) {
         uint64_t most = t + c->window * ORR_TICKS;
@@ -324,120 +332,177 @@ void cyc_port_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *rep
 }
 
 // What the SMs store passes on to the slices, those of a cluster of TPCs one after the other
-// (xbar.cluster_stores), of all clusters together (xbar.all_stores): in turn, so that an SM of a small
-// cluster has more than one of a large cluster. Some clusters have more of it than others
-// (xbar.cluster_spread). What does not pass before `until` waits.
+// (xbar.cluster_stores). Each slice takes stores of the clusters in turn, its share of xbar.all_stores, so
+// that an SM of a small cluster has more than one of a large cluster, and one whose lines are on busy slices
+// less than others. Some clusters have more of it than others (xbar.cluster_spread). What does not pass
+// before `until` waits.
 //
-// Whose turn it is: each cluster has a tag, the share of the network that it has had; the one with the least
+// Whose turn it is: each cluster has a tag, the share of the slice that it has had; the one with the least
 // of those that have something there is next. Who had nothing there does not catch up.
-typedef struct store_time {
-    uint64_t all, cluster; // ticks
-} store_time;
-
-static store_time time_of(const cycle *c, uint32_t cluster, const orr_request *r) {
-    bool part = in_part(r->sectors, r->bytes);
-    int n = orr_popc(r->sectors);
-    return (store_time){c->all_ticks[part][n], c->cluster_ticks[part][n] * c->cluster_share[cluster] / SHARE};
+static uint64_t slice_time(const cycle *c, const orr_request *r) {
+    return r->kind == ORR_REQ_WRITE ? c->all_ticks[in_part(r->sectors, r->bytes)][orr_popc(r->sectors)] : 0;
 }
 
-static void collect_stores(cycle *c, store_port *port, uint64_t until) {
+// What is not a store waits behind those of its cluster that its slice has not taken yet.
+static bool may_follow(const orr_request *r) {
+    return r->kind != ORR_REQ_WRITE && !r->order && r->partition != UINT32_MAX;
+}
+
+static const orr_timed *gather_keys(cycle *c, store_port *port, uint64_t until) {
     port->keys.all.n = 0;
     for (uint32_t n = 0; n < c->nsms; n++) {
         const sm *s = &c->sms[n];
-        for (size_t i = 0; i < s->out.n; i++)
-            if (cyc_port_passes(c, &s->out.at[i], until))
-                *ORR_PUSH(&port->keys.all) = (orr_timed){s->out.at[i].time, (uint32_t)i, n};
+        for (size_t i = 0; i < s->out.n; i++) {
+            const orr_request *r = &s->out.at[i];
+            if (!cyc_port_passes(c, r, until)) continue;
+            *ORR_PUSH(&port->keys.all) = (orr_timed){r->time, (uint32_t)i, n};
+            port->slices[slice_of_store(c, r)].stored = true;
+            port->stored = true;
+        }
     }
-    const orr_timed *key = sorted(&port->keys);
+    for (uint32_t n = 0; n < c->nsms && (port->stored || port->waiting); n++) {
+        const sm *s = &c->sms[n];
+        for (size_t i = 0; i < s->out.n; i++) {
+            const orr_request *r = &s->out.at[i];
+            if (!may_follow(r)) continue;
+            const slice_port *slice = &port->slices[slice_of_store(c, r)];
+            if (slice->stored || slice->waiting)
+                *ORR_PUSH(&port->keys.all) = (orr_timed){r->time, (uint32_t)i, n};
+        }
+    }
+    return sorted(&port->keys);
+}
+
+static void collect_stores(cycle *c, store_port *port, uint64_t until) {
+    const orr_timed *key = gather_keys(c, port, until);
     for (size_t i = 0; i < port->keys.all.n; i++) {
-        const sm *s = &c->sms[key[i].slice];
-        const orr_request *r = &s->out.at[key[i].index];
-        cluster_line *l = &port->of[s->cluster];
-        *ORR_PUSH(&l->at) = *r;
-        store_time t = time_of(c, s->cluster, r);
-        l->all += t.all;
-        l->ticks += t.cluster;
+        sm *s = &c->sms[key[i].slice];
+        orr_request r = s->out.at[key[i].index];
+        slice_port *slice = &port->slices[slice_of_store(c, &r)];
+        cluster_line *l = &slice->of[s->cluster];
+        if (r.kind == ORR_REQ_WRITE) {
+            uint64_t *own = &port->free[s->cluster];
+            if (r.time < *own) r.time = *own;
+            *own = r.time + c->cluster_ticks[in_part(r.sectors, r.bytes)][orr_popc(r.sectors)] *
+                                c->cluster_share[s->cluster] / SHARE;
+        } else {
+            if (!l->at.n) continue;
+            if (r.time < l->at.at[l->at.n - 1].time) r.time = l->at.at[l->at.n - 1].time;
+            s->out.at[key[i].index].partition = UINT32_MAX; // it is here
+        }
+        *ORR_PUSH(&l->at) = r;
+        l->ticks += slice_time(c, &r);
+        slice->waiting++;
+        port->waiting++;
     }
 }
 
-static uint64_t ready_at(const cluster_line *l) { // when its first one can pass its own port
-    if (l->next == l->at.n) return UINT64_MAX;
-    uint64_t t = l->at.at[l->next].time;
-    return t > l->free ? t : l->free;
+static uint64_t ready_at(const cluster_line *l) {
+    return l->next == l->at.n ? UINT64_MAX : l->at.at[l->next].time;
 }
 
-void cyc_port_stores(cycle *c, store_port *port, uint64_t until, requests *to) {
-    collect_stores(c, port, until);
-    uint32_t n = c->ngpcs * MAX_CLUSTERS, nsome = 0, *some = port->some;
+// What one slice takes.
+static void take_stores(cycle *c, store_port *port, slice_port *slice, uint64_t until, requests *to) {
+    uint32_t *some = port->some;
+    uint32_t n = c->ngpcs * MAX_CLUSTERS, nsome = 0;
     for (uint32_t k = 0; k < n; k++)
-        if (port->of[k].at.n) some[nsome++] = k;
+        if (slice->of[k].at.n) some[nsome++] = k;
     for (;;) {
         uint64_t soonest = UINT64_MAX;
         for (uint32_t i = 0; i < nsome; i++) {
-            uint64_t at = ready_at(&port->of[some[i]]);
+            uint64_t at = ready_at(&slice->of[some[i]]);
             if (at < soonest) soonest = at;
         }
-        uint64_t t = soonest > port->free ? soonest : port->free;
+        uint64_t t = soonest > slice->free ? soonest : slice->free;
         if (soonest == UINT64_MAX || t >= until) break;
         cluster_line *l = NULL;
         uint32_t k = 0;
         for (uint32_t i = 0; i < nsome; i++) {
-            cluster_line *o = &port->of[some[i]];
+            cluster_line *o = &slice->of[some[i]];
             if (ready_at(o) > t) continue;
-            if (o->tag < port->tag) o->tag = port->tag;
+            if (o->tag < slice->tag) o->tag = slice->tag;
             if (!l || o->tag < l->tag) l = o, k = some[i];
         }
         if (!l) break; // the soonest is one of them
         orr_request *r = &l->at.at[l->next++];
-        store_time x = time_of(c, k, r);
+        uint64_t ticks = slice_time(c, r);
         r->time = t;
-        port->free = t + x.all;
-        l->free = t + x.cluster;
-        l->all -= x.all;
-        l->ticks -= x.cluster;
-        port->tag = l->tag;
-        l->tag += x.all * c->cluster_share[k];
+        slice->free = t + ticks;
+        l->ticks -= ticks;
+        slice->tag = l->tag;
+        l->tag += ticks * c->cluster_share[k];
+        slice->waiting--;
+        port->waiting--;
         *ORR_PUSH(&to[r->partition]) = *r;
     }
-    for (uint32_t i = 0; i < nsome; i++) { // what is left; and when another one of this cluster would pass
-        cluster_line *l = &port->of[some[i]];
+    for (uint32_t i = 0; i < nsome; i++) {
+        cluster_line *l = &slice->of[some[i]];
         size_t left = l->at.n - l->next;
         if (l->next) memmove(l->at.at, l->at.at + l->next, left * sizeof *l->at.at);
         l->at.n = left;
         l->next = 0;
     }
-    for (uint32_t k = 0; k < n; k++) {
-        uint64_t before = 0;
-        for (uint32_t i = 0; i < nsome; i++) {
-            uint64_t all = port->of[some[i]].all;
-            before += all < port->of[k].all ? all : port->of[k].all;
+}
+
+void cyc_port_stores(cycle *c, store_port *port, uint64_t until, requests *to) {
+    port->stored = false;
+    collect_stores(c, port, until);
+    uint32_t n = c->ngpcs * MAX_CLUSTERS, slices = (uint32_t)orr_memsys_partitions(c->mem) * c->store_halves;
+    for (uint32_t p = 0; p < slices; p++) {
+        slice_port *slice = &port->slices[p];
+        bool waited = slice->waiting > 0;
+        slice->stored = false;
+        if (waited) take_stores(c, port, slice, until, to);
+        if (!waited && !slice->told) {
+            continue;
         }
-        uint64_t own = port->of[k].free + port->of[k].ticks, all = port->free + before;
-        c->cluster_free[k] = own > all ? own : all;
+        slice->told = slice->waiting > 0;
+        for (uint32_t k = 0; k < n; k++) { // when another one of this cluster would pass
+            uint64_t before = slice->free;
+            for (uint32_t i = 0; slice->waiting && i < n; i++)
+                before += slice->of[i].ticks < slice->of[k].ticks ? slice->of[i].ticks : slice->of[k].ticks;
+            c->cluster_free[p * n + k] = before;
+        }
     }
 }
 
 uint64_t cyc_port_stores_next(const cycle *c, const store_port *port) {
-    uint64_t soonest = UINT64_MAX;
-    for (uint32_t k = 0; k < c->ngpcs * MAX_CLUSTERS; k++) {
-        uint64_t at = ready_at(&port->of[k]);
-        if (at < soonest) soonest = at;
+    uint32_t n = c->ngpcs * MAX_CLUSTERS, slices = (uint32_t)orr_memsys_partitions(c->mem) * c->store_halves;
+    uint64_t first = UINT64_MAX;
+    for (uint32_t p = 0; p < slices; p++) {
+        const slice_port *slice = &port->slices[p];
+        if (!slice->waiting) continue;
+        uint64_t soonest = UINT64_MAX;
+        for (uint32_t k = 0; k < n; k++) {
+            uint64_t at = ready_at(&slice->of[k]);
+            if (at < soonest) soonest = at;
+        }
+        if (soonest < slice->free) soonest = slice->free;
+        if (soonest < first) first = soonest;
     }
-    return soonest == UINT64_MAX || soonest > port->free ? soonest : port->free;
+    return first;
 }
 
 store_port *cyc_port_stores_new(const cycle *c) {
+    uint32_t n = c->ngpcs * MAX_CLUSTERS, slices = (uint32_t)orr_memsys_partitions(c->mem) * c->store_halves;
     store_port *port = orr_calloc(1, sizeof *port);
-    port->of = orr_calloc((size_t)c->ngpcs * MAX_CLUSTERS, sizeof *port->of);
-    port->some = orr_calloc((size_t)c->ngpcs * MAX_CLUSTERS, sizeof *port->some);
+    port->slices = orr_calloc(slices, sizeof *port->slices);
+    for (uint32_t p = 0; p < slices; p++) port->slices[p].of = orr_calloc(n, sizeof *port->slices[p].of);
+    port->free = orr_calloc(n, sizeof *port->free);
+    port->some = orr_calloc(n, sizeof *port->some);
     return port;
 }
 
 void cyc_port_stores_free(const cycle *c, store_port *port) {
     if (!port) return;
-    for (uint32_t k = 0; k < c->ngpcs * MAX_CLUSTERS; k++) free(port->of[k].at.at);
+    uint32_t n = c->ngpcs * MAX_CLUSTERS, slices = (uint32_t)orr_memsys_partitions(c->mem) * c->store_halves;
+    for (uint32_t p = 0; p < slices; p++) {
+        for (uint32_t k = 0; k < n; k++) free(port->slices[p].of[k].at.at);
+        free(port->slices[p].of);
+    }
     cyc_timed_free(&port->keys);
-    free(port->of);
+    free(port->slices);
+    free(port->free);
     free(port->some);
     free(port);
 }

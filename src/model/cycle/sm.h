@@ -135,7 +135,10 @@ typedef struct sched {
     bool yield;                        // and it asks not to be the next
     bool unit_turn, yield_turn;        // core.unit_turn, core.yield_turn
     bool queue_turn;                   // core.queue_turn
+    bool short_turn;                   // core.short_turn
     bool stuck;                        // and the warp that issued last has found the queue of memory full
+    bool full;                         // or that of its unit (core.short_turn)
+    bool queued;                       // its last instruction went into such a queue
     uint64_t next;                     // when the first of those not awake will be
     uint64_t ready[MAX_WARPS];
     uint64_t age[MAX_WARPS];
@@ -420,7 +423,8 @@ typedef struct cycle {   // one GPU, from launch to launch
     orr_memsys *mem;
     orr_tlb *tlb;
     const outside *outside;  // NULL: `mem`
-    uint64_t *cluster_free;  // [GPC][MAX_CLUSTERS] when another store of it would pass (xbar.all_stores)
+    uint64_t *cluster_free;  // [partition][half][GPC][MAX_CLUSTERS] when another store of it would pass
+                             // (xbar.all_stores)
     uint32_t *cluster_share; // and how much longer than others its turn takes (SHARE: as long)
     uint64_t *mem_free; // [partition] when its slices take the next request, as of the window's start (ticks)
     // latencies worked out once
@@ -433,6 +437,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
     uint64_t spread;          // ticks between the nearest slice and the furthest (l2.spread)
     uint64_t gpc_ticks[5];    // of a GPC's port for an answer, by sectors
+    uint32_t store_halves;    // of L2, that stores come to
     uint64_t all_ticks[2][5]; // of the network for a store, whole sectors or not; 0: none (xbar.all_stores)
     uint64_t cluster_ticks[2][5]; // and of a cluster's port (xbar.cluster_stores)
     uint64_t atomic_ticks;        // of a slice for a lane's atomic
@@ -549,22 +554,31 @@ typedef struct gpc_port { // from the network
     uint64_t free;        // ticks
     timed_list answers;
 } gpc_port;
-// Stores on their way to the slices (xbar.all_stores), a line for each cluster of TPCs.
+// Stores on their way to the slices (xbar.all_stores): in front of each slice a line for each cluster of
+// TPCs.
 #define MAX_CLUSTERS 8
-#define SHARE        1024 // one share of the network (cluster_share)
+#define SHARE        1024 // one share of a slice (cluster_share)
 typedef ORR_VEC(orr_request) requests;
 typedef struct cluster_line {
     requests at; // in order
     size_t next;
-    uint64_t free;       // ticks: when its own port takes the next one (xbar.cluster_stores)
-    uint64_t all, ticks; // that those that wait take of the network and of this port
-    uint64_t tag;        // what it has had of the network
+    uint64_t ticks; // that those that wait take of the slice
+    uint64_t tag;   // what it has had of it
 } cluster_line;
-typedef struct store_port {
+typedef struct slice_port {
     uint64_t free;    // ticks
     uint64_t tag;     // of the one that was last
+    size_t waiting;   // stores
+    bool stored;      // some have been sent in this window
+    bool told;        // cluster_free says that some do
     cluster_line *of; // [GPC][MAX_CLUSTERS]
-    uint32_t *some;   // those that have something there
+} slice_port;
+typedef struct store_port {
+    slice_port *slices; // [partition][half]
+    uint64_t *free;     // [GPC][MAX_CLUSTERS] ticks: when a cluster's own port takes the next one
+    uint32_t *some;     // lines that have something there
+    size_t waiting;     // in front of all slices
+    bool stored;        // in this window
     timed_list keys;
 } store_port;
 // What has waited and what SMs have sent, up to `until`: to the requests of each partition.
