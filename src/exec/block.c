@@ -306,6 +306,7 @@ tblock *orr_block_start(worker *k, uint64_t index) {
     tb->alone = k->bound || !p->kernel->atomics || (uint64_t)g[0] * g[1] * g[2] == 1;
     tb->faulted = false;
     tb->next = NULL;
+    tb->fenced = tb->nbeen = 0;
     memset(tb->bar, 0, sizeof tb->bar);
     // Real shared and local memory start with whatever was there; zero is the same on every host.
     memset(tb->shared, 0, p->shared_bytes);

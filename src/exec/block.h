@@ -95,6 +95,8 @@ typedef struct barrier {
     uint32_t all, any; // 1 while every / some predicate was true
 } barrier;
 
+#define PACE_BEEN 8 // lines
+
 typedef struct tblock {
     const program *prog;
     struct worker *worker;
@@ -107,8 +109,13 @@ typedef struct tblock {
     uint64_t held;    // the fewest of those that wait for a draw of the grid's; UINT64_MAX: none does
     bool alone;       // no other thread block can come in between
     uint64_t port;    // pace.c: when shared memory is free
-    uint64_t time;    // of its first warp, when it had its last turn
-    bool waits;       // all it did in its last turn was to look at what others write
+    uint64_t fenced;  //   when its last fence is over
+    struct {
+        uint64_t line, waited; // + 1; how long the last one that came to it waited there
+    } been[PACE_BEEN];         //   where its atomics have been since
+    uint32_t nbeen;
+    uint64_t time; // of its first warp, when it had its last turn
+    bool waits;    // all it did in its last turn was to look at what others write
     uint8_t *shared;
     uint8_t *local; // [thread][local_bytes]
     barrier bar[BARRIERS];

@@ -59,12 +59,13 @@ typedef struct orr_pace {
     // Fences that go where the warp's last access was; NULL: there are none
     const uint8_t *asks;       // [instruction] such fences in front of it, in its block of code
     const uint8_t *asks_leave; // [block of code]
+    uint32_t fence;            // cycles that one takes at least
     // Shared memory
     const uint8_t *port;  // [instruction] cycles that it is busy with it
     const uint8_t *crowd; // [instruction] cycles more for each further lane on its fullest word
     uint32_t alone;       // for its own warp an access takes so many times that
     // L2
-    uint32_t lane; // 64ths of a cycle for a quarter of an operation: each lane of a word has 5, of a line 1
+    uint32_t lane; // 64ths of a cycle for a quarter of an operation
     uint32_t resident; // thread blocks that run at the same time; 0: all
     uint32_t gpcs;     // groups of SMs that it serves in turn; 0: who comes first
     uint32_t (*gpc)(const void *self, uint64_t block);                // the one of a thread block

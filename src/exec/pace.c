@@ -80,16 +80,41 @@ static void later(warp *w, uint64_t cycles) {
     w->time += cycles;
 }
 
-// It has come past so many fences of its block of code; those that are new went where its last access was.
-static void fences(warp *w, uint32_t n) {
+// It goes where the thread block's atomics have been since the last fence of any warp, and waits there as
+// they did; the thread block has one at a time.
+static uint64_t fence_waits(tblock *tb, uint64_t at, uint64_t takes) {
+    uint64_t waits = 0, from = tb->fenced > at ? tb->fenced : at, over;
+    for (uint32_t n = 0; n < tb->nbeen && n < PACE_BEEN; n++)
+        if (tb->been[n].waited > waits) waits = tb->been[n].waited;
+    over = tb->nbeen ? from + takes + waits : from > at + takes ? from : at + takes;
+    tb->nbeen = 0;
+    tb->fenced = over;
+    return over - at - takes;
+}
+
+// It has come past so many fences of its block of code, and is at `issue` of it; those that are new went
+// where its last access was.
+static void fences(warp *w, uint32_t n, uint32_t issue) {
+    const orr_pace *p = w->tb->prog->pace;
+    uint64_t now = w->began + issue;
+    if (n == w->asked) return;
+    if (p->fence) later(w, fence_waits(w->tb, now > p->fence ? now - p->fence : 0, p->fence));
     later(w, (uint64_t)(n - w->asked) * w->far);
     w->asked = n;
+}
+
+static void note_been(tblock *tb, uint64_t line, uint64_t waited) {
+    uint32_t n = 0;
+    while (n < tb->nbeen && n < PACE_BEEN && tb->been[n].line != line) n++;
+    if (n == tb->nbeen || n == PACE_BEEN) n = tb->nbeen++ % PACE_BEEN;
+    tb->been[n].line = line;
+    tb->been[n].waited = waited;
 }
 
 void orr_pace_stop(warp *w, const uop *u) {
     const orr_pace *p = w->tb->prog->pace;
     w->stop = 0; // what it stopped in front of last may have had no lanes
-    if (p->asks) fences(w, p->asks[u->stop - 1]);
+    if (p->asks) fences(w, p->asks[u->stop - 1], p->issue[u->stop - 1]);
     w->time = w->began + p->issue[u->stop - 1];
 }
 
@@ -127,6 +152,25 @@ static uint32_t crowd_of(const uint64_t addr[ORR_WARP], uint32_t left) {
     return most;
 }
 
+// What a line's lanes take, in quarters of an operation, as in the cycle model (atomic.c): those on one word
+// go one after the other; of the lanes that go together each sector takes one, a quarter more if not all of
+// it is wanted, and a swap a quarter for each lane at least.
+static uint32_t line_work(const uint64_t addr[ORR_WARP], uint32_t lanes, bool swap) {
+    uint8_t seen[32] = {0}, n[ORR_WARP][4] = {{0}};
+    uint32_t passes = 0, work = 0;
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint32_t word = (uint32_t)(addr[orr_ffs(m)] / 4 % 32), rank = seen[word]++;
+        n[rank][word / 8]++;
+        if (rank >= passes) passes = rank + 1;
+    }
+    for (uint32_t p = 0; p < passes; p++)
+        for (uint32_t q = 0; q < 4; q++) {
+            uint32_t takes = n[p][q] == 8 ? 4 : 5;
+            if (n[p][q]) work += swap && n[p][q] > takes ? n[p][q] : takes;
+        }
+    return work;
+}
+
 static uint64_t serve(pace_line *l, const orr_pace *p, const warp *w, uint64_t work) {
     uint64_t now = w->time * TICKS;
     l->free = (l->free > now ? l->free : now) + work;
@@ -151,13 +195,15 @@ static void at_l2(warp *w, const uint64_t addr[ORR_WARP]) {
         for (uint32_t m = left; m; m &= m - 1)
             if (addr[orr_ffs(m)] / 128 + 1 == line) same |= m & -m;
         left &= ~same;
-        uint32_t n = (uint32_t)orr_popc(same), each = 5 * crowd_of(addr, same); // quarters of an operation
         if (way > far) far = way;
         if (!works) continue;
         pace_line *l = &k->lines[(line ^ line / LINES) % LINES];
         if (l->line != line) *l = (pace_line){.line = line};
-        uint64_t done = serve(l, p, w, (each > n ? each : n) * (uint64_t)p->lane);
+        uint64_t work =
+            line_work(addr, same, i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_CAS) * (uint64_t)p->lane;
+        uint64_t done = serve(l, p, w, work), began = (done - work) / TICKS;
         if (done > last) last = done;
+        note_been(w->tb, line, began > w->time ? began - w->time : 0);
     }
     w->far = (uint32_t)far;
     uint64_t more = last / TICKS - w->time + far;
@@ -194,7 +240,7 @@ void orr_pace_enter(warp *w, uint32_t block) {
 void orr_pace_leave(warp *w, uint32_t block, bool jumps) {
     const orr_pace *p = w->tb->prog->pace;
     w->stop = 0;
-    if (p->asks) fences(w, p->asks_leave[block]);
+    if (p->asks) fences(w, p->asks_leave[block], p->leave[block]);
     for (int b = 0; p->due && b < ORR_PACE_BARS; b++)
         if (p->due[block][b]) w->due[b] = w->began + p->due[block][b] + w->lag;
     w->time = w->began + p->leave[block] + (jumps ? p->jump : 0);

@@ -524,11 +524,13 @@ static void passes(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) 
 static uint64_t asks(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out) {
     if (r->line & ORR_L2_FAR) {
         pass_on(p, slice, r, t);
-        return r->more ? 0 : 2 * p->c->fence;
+        return 2 * p->c->fence;
     }
-    uint64_t heard = t + heard_after(p->c, r->far, false);
+    const orr_l2_slice *s = &p->slice[slice];
+    uint64_t done = max(t, max(s->atomic_free[0], s->atomic_free[1])),
+             heard = done + heard_after(p->c, r->far, false);
     *ORR_PUSH(out) = (orr_reply){.time = heard, .sm = r->sm, .token = r->token};
-    return r->more ? 0 : p->c->fence;
+    return p->c->fence;
 }
 
 // Not long before the slice's data can take it.
@@ -590,6 +592,10 @@ static uint64_t input_at(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) 
     bool queue = lane == ORR_L2_ALL_QUEUE || lane == ORR_L2_OTHER_QUEUE;
     if (!queue && partly(p->c, r)) return max(t, in->masked);
     if (r->kind == ORR_REQ_WRITE && !(r->line & ORR_L2_FAR)) return line_at(p, s, r, t);
+    // A load waits for the atomics before it, whatever their lines are (H200: where all SMs swap words of a
+    // line, an atomic takes 5,500 cycles, and so does a load of any other line of the slice).
+    if (p->c->atomic_load && r->kind == ORR_REQ_READ && !(r->line & ORR_L2_FAR))
+        return max(t, max(s->atomic_free[0], s->atomic_free[1]));
     if (r->kind < ORR_REQ_ATOMIC || r->kind == DROP || r->line & ORR_L2_FAR) return t;
     if (p->c->atomic_switch) return t; // atomics wait by themselves
     uint64_t busy = s->atomic_free[unit_of(p->c, r->line)];

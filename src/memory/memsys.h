@@ -20,7 +20,7 @@ enum orr_request_kind {
     ORR_REQ_WRITE,  // not answered, but for `told`
     ORR_REQ_ATOMIC, // answered
     ORR_REQ_REDUCE, // not answered, but for `told`: with no sectors, when it is done
-    ORR_REQ_FENCE,  // told, when what came before it has been taken; `more`: with another of its SM
+    ORR_REQ_FENCE,  // told, when what came before it has been taken, and atomics are done
 };
 enum { // where a request comes from, for the counters
     ORR_FROM_GLOBAL,

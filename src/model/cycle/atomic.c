@@ -64,8 +64,8 @@ static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors,
     bool wide = wide_swap(s, k);
     if (wide) when += (uint64_t)s->c->gpu->l2_swap_wide;
     cyc_port_send(s, r, when, packet_of(s, sectors, bytes) << wide);
+    if (counts_stores(s->c)) cyc_fence_been(s, line);
     if (!answered) return;
-    warp_of(s, k->warp)->touched = line + 1;
     bool far =
         s->c->far_ticks && orr_memsys_side_of(s->c->mem, line) != (int)orr_half_of_sm(s->id, s->c->gpcs);
     warp_of(s, k->warp)->worked = s->c->l2_latency + (far ? s->c->far_ticks / ORR_TICKS : 0);

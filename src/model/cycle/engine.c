@@ -535,7 +535,9 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->parts_out = s->storing[0] = s->storing[1] = s->epoch = s->fence_epoch = s->fencing = 0;
     s->leaving = 0;
     s->epoch_until = NEVER;
-    s->fence_l1 = s->asked = s->asked_at = 0;
+    s->fence_l1 = s->fence_heard = 0;
+    s->asking = s->nbeen = 0;
+    memset(s->been_at, 0, sizeof s->been_at);
     s->fence_with.n = s->fence_waits.n = 0;
     s->queue_n = s->head_at = 0;
     memset(s->line_n, 0, sizeof s->line_n);

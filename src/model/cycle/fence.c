@@ -12,12 +12,18 @@
 // Behind a fence L1 drops what it has (CCTL.IVALL), for each warp by itself: core.fence_drop cycles, and the
 // next fence comes to L1 after that. 64 warps of an SM that only fence take 666 cycles for one, up to 16 300.
 //
-// Behind an atomic, or a load that does not look in L1, a fence asks the slice of the line (core.fence_ask):
-// that takes as long as the way there and back, although the result has come, and the slice's time, so that
-// fences of many SMs at one slice wait for each other (l2.fence_time). H200: 264 cycles if the SM has done
-// nothing at L2 since its last fence, 371 to 441 behind something near, 514 to 597 behind something far; of
-// 132 SMs at one line up to 487 and 735, at lines of their own not a cycle more than alone.
+// A round also asks (core.fence_ask) the slices where any warp of the SM has been since the last round began,
+// with an atomic, a load that does not look in L1, or a store, although the answer has come. That takes as
+// long as the way there and back, waits at the slice behind the atomics that are there, and takes the slice's
+// time, so that fences of many SMs wait for each other (l2.fence_time). H200: 264 cycles if the SM has been
+// nowhere, 371 to 441 behind something near, 514 to 597 behind something far, of any warp and however long
+// ago; of 132 SMs at one line up to 487 and 735, at lines of their own not a cycle more than alone. Where all
+// other SMs swap words of that line, so that an atomic takes 5,500 cycles, the fence takes 5,500, and 264 if
+// another warp of the SM has fenced since; who fences while that is under way is past it some 80 cycles
+// after.
 #include "model/cycle/sm.h"
+
+#include <string.h>
 
 enum { IDLE, DUE, ON }; // a round: none, waits for L1, waits for stores
 
@@ -39,11 +45,37 @@ static void round_at(sm *s, uint64_t when) {
     cyc_sm_arrive(s, when * ORR_TICKS, FENCED, 0);
 }
 
-// The stores of the round have been heard of.
-static void over(sm *s) {
+void cyc_fence_been(sm *s, uint64_t line) {
+    uint32_t at = ((uint32_t)orr_memsys_partition_of(s->c->mem, line) * 2 +
+                   (uint32_t)orr_memsys_side_of(s->c->mem, line)) %
+                  BEEN;
+    if (s->been_at[at / 64] >> at % 64 & 1) return;
+    s->been_at[at / 64] |= 1ull << at % 64;
+    s->been[s->nbeen++] = line;
+}
+
+// The round asks where the SM has been.
+static void ask_slices(sm *s) {
+    uint64_t l1 = s->c->l1_latency * ORR_TICKS, sent = s->send_free > l1 ? s->send_free - l1 : 0;
+    uint64_t t = later(s->now * ORR_TICKS, sent) + s->c->request_ticks; // it comes through L1 as they did
+    for (uint32_t n = 0; n < s->nbeen; n++) {
+        orr_request r = {.time = t, .line = s->been[n], .kind = ORR_REQ_FENCE, .token = ASKED, .sm = s->id};
+        r.partition = (uint32_t)orr_memsys_partition_of(s->c->mem, r.line);
+        *ORR_PUSH(&s->out) = r;
+    }
+    s->asking += s->nbeen;
+    s->nbeen = 0;
+    memset(s->been_at, 0, sizeof s->been_at);
+}
+
+// The stores of the round have been heard of, and the slices have answered. `empty`: it had none of either,
+// and is one that waited for another.
+static void over(sm *s, bool empty) {
     const orr_gpu *g = s->c->gpu;
-    uint64_t t = later(s->fence_from + least(g->core_fence_gpu), s->now + (uint64_t)g->core_fence_store);
+    uint64_t t = later(s->now + (uint64_t)g->core_fence_store, s->fence_heard);
+    if (!empty) t = later(t, s->fence_from + least(g->core_fence_gpu));
     s->fencing = IDLE;
+    s->fence_heard = 0;
     if (s->epoch_until != NEVER) turn(s);
     for (size_t n = 0; n < s->fence_with.n; n++) {
         warp *w = warp_of(s, s->fence_with.at[n]);
@@ -62,7 +94,8 @@ static void begin_round(sm *s) {
     s->fence_from = s->now;
     s->fence_epoch = s->epoch;
     s->epoch_until = s->now + (uint64_t)s->c->gpu->core_fence_join; // of those that still come to it
-    if (!s->storing[s->epoch]) over(s);
+    if (s->c->gpu->core_fence_ask > 0) ask_slices(s);
+    if (!s->storing[s->epoch] && !s->asking) over(s, true);
 }
 
 static void in_rounds(sm *s, warp *w) {
@@ -77,19 +110,8 @@ static void in_rounds(sm *s, warp *w) {
         begin_round(s);
     else if (s->fencing == IDLE)
         round_at(s, s->fence_l1);
-}
-
-// It asks where the warp's last atomic or look was.
-static void ask_slice(sm *s, warp *w) {
-    uint64_t t = later(s->now * ORR_TICKS, s->send_free);
-    orr_request r = {.line = w->touched - 1, .kind = ORR_REQ_FENCE, .token = told_token(w), .sm = s->id};
-    r.time = t + s->c->request_ticks;
-    r.more = s->asked == w->touched && s->now <= s->asked_at + (uint64_t)s->c->gpu->core_fence_join;
-    s->asked = w->touched;
-    if (!r.more) s->asked_at = s->now;
-    r.partition = (uint32_t)orr_memsys_partition_of(s->c->mem, r.line);
-    *ORR_PUSH(&s->out) = r;
-    w->reducing++;
+    else if (with && s->c->gpu->core_fence_ask > 0)
+        ask_slices(s); // where it has been since the round began
 }
 
 void cyc_fence(sm *s, warp *w, const orr_tinst *i) {
@@ -99,18 +121,16 @@ void cyc_fence(sm *s, warp *w, const orr_tinst *i) {
     w->front_why = ORR_STALL_MEMBAR;
     if (i->imm < 1) return;
     if (s->c->open_ticks) cyc_port_close(s);
-    bool counts = counts_stores(s->c);
+    bool counts = counts_stores(s->c), asks = counts && g->core_fence_ask > 0;
     uint64_t heard = w->stored + (uint64_t)g->core_fence_store;
     if (!counts && s->now < w->stored) w->front = later(w->front, heard);
-    bool rounds = counts && (s->fencing != IDLE || s->storing[0] || s->storing[1]);
-    bool asks = counts && g->core_fence_ask > 0 && w->touched && !rounds;
     if (!asks && g->core_fence_store > 0 && w->worked) { // it goes where the warp's last atomic was done
         w->front = later(w->front, s->now + w->worked + (uint64_t)g->core_fence_store);
     }
-    if (asks) ask_slice(s, w);
-    w->worked = w->touched = 0;
+    w->worked = 0;
     if (counts) w->front += later(s->fence_l1, s->now) - s->now;
-    if (w->reducing) { // it has asked; nor are reductions done before L2 says so
+    bool rounds = counts && (s->fencing != IDLE || s->storing[0] || s->storing[1] || (asks && s->nbeen));
+    if (w->reducing) { // they are not done before L2 says so
         w->fenced = w->front;
         w->front = NEVER;
     } else if (rounds) {
@@ -118,9 +138,19 @@ void cyc_fence(sm *s, warp *w, const orr_tinst *i) {
     }
 }
 
+static void over_when_all(sm *s) {
+    if (s->fencing == ON && !s->storing[s->fence_epoch] && !s->asking) over(s, false);
+}
+
 void cyc_fence_heard(sm *s, uint32_t epoch) {
-    if (--s->storing[epoch] || s->fencing != ON || epoch != s->fence_epoch) return;
-    over(s);
+    s->storing[epoch]--;
+    if (epoch == s->fence_epoch) over_when_all(s);
+}
+
+void cyc_fence_told(sm *s, uint64_t when) {
+    s->asking--;
+    s->fence_heard = later(s->fence_heard, when + (uint64_t)s->c->gpu->core_fence_ask);
+    over_when_all(s);
 }
 
 void cyc_fence_due(sm *s) {

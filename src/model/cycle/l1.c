@@ -215,8 +215,7 @@ static uint8_t from_of(bool local) { return local ? ORR_FROM_LOCAL : ORR_FROM_GL
 static void ask(sm *s, uint64_t line, uint8_t sectors, uint32_t token, const work *k, uint64_t when) {
     orr_request r = {
         .line = line, .sectors = sectors, .token = token, .kind = ORR_REQ_READ, .from = from_of(k->local)};
-    if ((k->i->flags & (ORR_TF_BYPASS | ORR_TF_ASYNC)) == ORR_TF_BYPASS)
-        warp_of(s, k->warp)->touched = line + 1;
+    if (counts_stores(s->c)) cyc_fence_been(s, line);
     cyc_port_send(s, r, when,
                   s->c->gpu->xbar_sectors ? 32 * (uint32_t)orr_popc(sectors) : (uint32_t)s->c->gpu->xbar_ask);
 }

@@ -434,7 +434,11 @@ void cyc_lsu_answer(sm *s, const arrival *a) {
         cyc_fence_due(s);
         return;
     }
-    if (a->token >> 30 == 1 && a->token < TURNS) {
+    if (a->token == ASKED) {
+        cyc_fence_told(s, (a->time + ORR_TICKS - 1) / ORR_TICKS);
+        return;
+    }
+    if (a->token >> 30 == 1 && a->token < ASKED) {
         cyc_l1_come(s, a->token - LANDS);
         return;
     }

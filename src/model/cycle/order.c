@@ -60,6 +60,7 @@ typedef struct place { // a word that somebody writes in order
     uint32_t planned;  // writes of the blocks handed out so far
     uint32_t done;     // of them, those that have happened
     uint64_t last[2];  // ticks: when SMs of each half of L2 find the last one
+    uint64_t came[2];  // and when the last one of the SMs of each half came
     uint64_t since;    // ticks: the lock is free from then on
     uint32_t owner;    // of the lock: who has it; NOBODY: none
     uint32_t taker,
@@ -442,6 +443,23 @@ static uint64_t found_at(const cycle *c, const orr_request *r, uint32_t half) {
     return half == half_of(c, r) ? r->time : r->time + c->far_ticks / 2;
 }
 
+// To the line's own half and back, for SMs of a half.
+static uint64_t way_of(const cycle *c, const orr_request *r, uint32_t half) {
+    if (!c->far_ticks || !c->gpu->l2_copies) return 0;
+    return orr_memsys_side_of(c->mem, r->line) != (int)half ? c->far_ticks : 0;
+}
+
+// Who counts, and was the last to come, has its answer when the last one has. Which one that is the stream
+// does not know: on a GPU it is one of the half that is further away, where all come at the same time.
+static uint64_t last_came(const cycle *c, const orr_request *r, const place *p) {
+    uint64_t own = way_of(c, r, half_of(c, r)), last = 0;
+    for (uint32_t half = 0; half < 2; half++) {
+        uint64_t t = p->came[half] ? p->came[half] + way_of(c, r, half) : 0;
+        if (t > last) last = t;
+    }
+    return last > own ? last - own : 0;
+}
+
 // It happens now, at the request's time.
 static void happens(order *o, const cycle *c, const orr_request *r, const orr_need *need) {
     o->idle = 0;
@@ -451,6 +469,8 @@ static void happens(order *o, const cycle *c, const orr_request *r, const orr_ne
         if (!p) continue;
         if (need[n].kind & ORDER_WRITES) {
             p->done++;
+            uint32_t from = half_of(c, r);
+            if (p->came[from] < r->time) p->came[from] = r->time;
             for (uint32_t half = 0; half < 2; half++) {
                 uint64_t t = found_at(c, r, half);
                 if (p->last[half] < t) p->last[half] = t;
@@ -497,7 +517,10 @@ static bool ready(const order *o, const orr_request *r, const orr_need *need, co
         if (!p) continue;
         *at = p;
         if (p->done < least) return false;
-        if (least && p->done == least && p->last[half] > after) after = p->last[half];
+        if (least && p->done == least) {
+            uint64_t last = need[n].kind & ORDER_COUNTS ? last_came(c, r, p) : p->last[half];
+            if (last > after) after = last;
+        }
         if (!(need[n].need & TAKES) || p->owner == who) continue;
         if (p->owner != NOBODY) return false;
         if (p->since > after) after = p->since;

@@ -142,6 +142,7 @@ cyc_pace *cyc_pace_new(const cycle *c, const orr_program *p, uint64_t blocks, ui
                          .waits = t.waits,
                          .asks = t.asks,
                          .asks_leave = t.asks_leave,
+                         .fence = (uint32_t)(c->gpu->core_fence_gpu + c->gpu->core_fence_ask),
                          .port = port,
                          .crowd = crowd,
                          .alone = c->gpu->lsu_pass ? (uint32_t)c->gpu->lsu_pass : 1,

@@ -15,8 +15,9 @@
 
 #define NEVER      UINT64_MAX
 #define NOBODY     UINT32_MAX
-#define MAX_SCHED  64 // schedulers of an SM
-#define MAX_WARPS  64 // of a scheduler: its choice is made on a bit mask
+#define MAX_SCHED  64  // schedulers of an SM
+#define BEEN       256 // slices that a fence tells apart
+#define MAX_WARPS  64  // of a scheduler: its choice is made on a bit mask
 #define MAX_POOLS  128
 #define MAX_GROUPS 16 // of asynchronous copies a warp can have open
 #define NO_GROUP   255
@@ -85,7 +86,6 @@ typedef struct warp {
     uint32_t next_turn;             // the warp whose turn is after its own
     uint32_t reducing; // reductions that have not been heard of; only where a fence waits for them
     uint64_t worked;   // to L2 and back for its last atomic; 0: there was a fence since
-    uint64_t touched;  // line of its last atomic or ordered load, + 1; 0: there was a fence since
     uint64_t fenced;   // a fence waits for them, and takes until then at least; 0: none
     orr_trace trace;
     const uint8_t *base; // where the trace begins
@@ -322,16 +322,20 @@ typedef struct sm {
     uint64_t sent;                    // ticks: when the last request reaches L2
     bool cold;                        // requests of this window have no translation yet
     // fences (fence.c)
-    uint32_t storing[2];           // stores not heard of: of the round that is on, or was; of the next one
-    uint32_t parts_out;            // and those of part of a sector (xbar.parts)
-    uint32_t cluster;              // GPC * MAX_CLUSTERS + which of its clusters (xbar.clusters)
-    uint8_t epoch;                 // which of them stores belong to now,
-    uint64_t epoch_until;          // and until when; NEVER: until the next round
-    uint8_t fence_epoch;           // which of them the round waits for
-    uint8_t fencing;               // a round is on, or due
-    uint64_t fence_l1;             // when L1 has dropped what it had
-    uint64_t asked, asked_at;      // the line, + 1, that a fence asked for last, and when
-    uint64_t fence_from;           // since then
+    uint32_t storing[2];         // stores not heard of: of the round that is on, or was; of the next one
+    uint32_t parts_out;          // and those of part of a sector (xbar.parts)
+    uint32_t cluster;            // GPC * MAX_CLUSTERS + which of its clusters (xbar.clusters)
+    uint8_t epoch;               // which of them stores belong to now,
+    uint64_t epoch_until;        // and until when; NEVER: until the next round
+    uint8_t fence_epoch;         // which of them the round waits for
+    uint8_t fencing;             // a round is on, or due
+    uint64_t fence_l1;           // when L1 has dropped what it had
+    uint64_t fence_from;         // since then
+    uint64_t fence_heard;        // and until then at least, by the slices that it has asked
+    uint32_t asking;             // slices that have not answered it
+    uint64_t been[BEEN];         // where it has been since the last round began: a line of each slice,
+    uint64_t been_at[BEEN / 64]; // and which slices these are
+    uint32_t nbeen;
     ORR_VEC(uint32_t) fence_with;  // warps in it
     ORR_VEC(uint32_t) fence_waits; // and for the next one
     uint32_t stores[256];          // by line: the last one in `out`, + 1, that stores may still join
@@ -478,6 +482,7 @@ static inline uint32_t told_token(const warp *w) {
     return TOLD | (uint32_t)(w->age & 0x7ffff) << 12 | ((uint32_t)w->sched * MAX_WARPS + w->slot);
 }
 
+#define ASKED  (TOLD - 8) // a slice's answer to a fence
 #define STORED (TOLD - 4) // a store's answer, its epoch, and 2 if it is of part of a sector
 #define FENCED (TOLD - 5) // a round of fences is due
 #define LANDS  (1u << 30) // all lines of a load are there: its flight
@@ -594,8 +599,10 @@ void cyc_lsu_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
 void cyc_fence(sm *s, warp *w, const orr_tinst *i);
 void cyc_fence_heard(sm *s, uint32_t epoch); // of a store
 void cyc_fence_due(sm *s);
-uint32_t cyc_fence_epoch(sm *s); // that a store which is sent now belongs to
-void cyc_fence_drops(sm *s);     // a warp that is past its fence has L1 drop what it has
+void cyc_fence_been(sm *s, uint64_t line); // an access went there that the next fence asks for
+void cyc_fence_told(sm *s, uint64_t when); // by a slice that it asked
+uint32_t cyc_fence_epoch(sm *s);           // that a store which is sent now belongs to
+void cyc_fence_drops(sm *s);               // a warp that is past its fence has L1 drop what it has
 // Fences wait for stores that have been heard of, not for an estimate.
 static inline bool counts_stores(const cycle *c) { return c->tells && c->gpu->core_fence_join > 0; }
 

@@ -108,8 +108,7 @@ void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
 void cyc_warp_told(sm *s, uint32_t token, uint64_t when) {
     warp *w = warp_of(s, token & 0xfff);
     if (told_token(w) != token || !w->reducing) return; // it has ended
-    const orr_gpu *g = s->c->gpu; // (where stores are counted, it is a fence that has asked)
-    uint64_t heard = when + (uint64_t)(counts_stores(s->c) ? g->core_fence_ask : g->core_fence_store);
+    uint64_t heard = when + (uint64_t)s->c->gpu->core_fence_store;
     if (--w->reducing || !w->fenced) {
         if (w->stored < when) w->stored = when;
         return;
