@@ -55,12 +55,12 @@ awk -v a="$a" -v b="$b" -v d="$d" 'BEGIN { exit !(b > a && d < a * 1.1 && d > a 
     fail "simulated $a, predicted $b with cold and $d with warm caches"
 
 # A whole H200, whose halves of L2 keep copies of each other's lines: the launch that is simulated finds them as it does when all are
-# simulated, and takes as long (within 0.2 %; without the copies it was 0.4 % more).
+# simulated, and takes as long (0.2 % more at most; without the copies it was 0.4 % more; and not 0.4 % less: ports are free when it begins).
 whole() { "$ORRERY" run "$work/many.launch" --set n=270336 --gpu h200 --source ptx --model cycle -q --json --threads 1 "$@"; }
 whole > "$work/full.json"
 whole --sample --warm functional > "$work/some.json"
 third() { grep -o '"index": 3, .*"cycles": [0-9.]*' "$1" | sed -n 1p | grep -o '"cycles": [0-9.]*' | sed -n 1p | sed 's/.*: //'; }
-awk -v a="$(third "$work/full.json")" -v b="$(third "$work/some.json")" 'BEGIN { exit !(a > 0 && b < a * 1.002 && b > a * 0.998) }' ||
+awk -v a="$(third "$work/full.json")" -v b="$(third "$work/some.json")" 'BEGIN { exit !(a > 0 && b < a * 1.002 && b > a * 0.996) }' ||
     fail "a launch of $(third "$work/full.json") cycles was predicted as $(third "$work/some.json")"
 
 # The profile of another GPU is the same; that of another script is refused, and so is a damaged one.
