@@ -111,9 +111,9 @@ static void atomic_queue(void **state) {
     bench_free(b);
 }
 
-// A load waits for the atomic before it, which is done after 4 cycles, and is answered in the next. One of its
-// line (l2.atomic_load) keeps the slice for 5 cycles, from 4 to 9, and the one behind it waits; the next load
-// of the line does not, nor does one of another line.
+// A load waits for the atomic before it, which is done after 4 cycles, and is answered in the next. One of
+// its line (l2.atomic_load) keeps the slice for 5 cycles, from 4 to 9, and the one behind it waits; the next
+// load of the line does not, nor does one of another line.
 static void atomic_load(void **state) {
     (void)state;
     for (int other = 0; other < 2; other++) {

@@ -65,7 +65,7 @@ typedef struct orr_pace {
     const uint8_t *crowd; // [instruction] cycles more for each further lane on its fullest word
     uint32_t alone;       // for its own warp an access takes so many times that
     // L2
-    uint32_t lane; // 64ths of a cycle for a quarter of an operation
+    uint32_t lane;     // 64ths of a cycle for a quarter of an operation
     uint32_t resident; // thread blocks that run at the same time; 0: all
     uint32_t gpcs;     // groups of SMs that it serves in turn; 0: who comes first
     uint32_t (*gpc)(const void *self, uint64_t block);                // the one of a thread block
