@@ -13,14 +13,14 @@
 // next fence comes to L1 after that. 64 warps of an SM that only fence take 666 cycles for one, up to 16 300.
 //
 // A round also asks (core.fence_ask) the slices where any warp of the SM has been since the last round began,
-// with an atomic, a load that does not look in L1, or a store, although the answer has come. That takes as
-// long as the way there and back, waits at the slice behind the atomics that are there, and takes the slice's
-// time, so that fences of many SMs wait for each other (l2.fence_time). H200: 264 cycles if the SM has been
-// nowhere, 371 to 441 behind something near, 514 to 597 behind something far, of any warp and however long
-// ago; of 132 SMs at one line up to 487 and 735, at lines of their own not a cycle more than alone. Where all
-// other SMs swap words of that line, so that an atomic takes 5,500 cycles, the fence takes 5,500, and 264 if
-// another warp of the SM has fenced since; who fences while that is under way is past it some 80 cycles
-// after.
+// with an atomic or a load that L1 had not, although the answer has come (stores are waited for). That takes
+// as long as the way there and back, waits at the slice behind the atomics that are there, and takes the
+// slice's time, so that fences of many SMs wait for each other (l2.fence_time). H200: 264 cycles if the SM
+// has been nowhere, 371 to 441 behind something near, 514 to 597 behind something far, of any warp and
+// however long ago; of 132 SMs at one line up to 487 and 735, at lines of their own not a cycle more than
+// alone. Where all other SMs swap words of that line, so that an atomic takes 5,500 cycles, the fence takes
+// 5,500, and 264 if another warp of the SM has fenced since; who fences while that is under way is past it
+// some 80 cycles after.
 #include "model/cycle/sm.h"
 
 #include <string.h>

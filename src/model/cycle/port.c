@@ -105,10 +105,10 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     if (s->head_order) note_order(s, &r);
     uint64_t t = when * ORR_TICKS;
     if (t < s->send_free) t = s->send_free;
+    r.sm = s->id;
     r.partition = (uint32_t)orr_memsys_partition_of(c->mem, r.line);
     uint64_t behind = c->mem_free[r.partition];
     if (c->all_ticks[0][0] && r.kind == ORR_REQ_WRITE) {
-        r.sm = s->id;
         uint64_t passes = c->cluster_free[slice_of_store(c, &r) * c->ngpcs * MAX_CLUSTERS + s->cluster];
         if (behind < passes) behind = passes;
     }
@@ -125,7 +125,6 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
         orr_memsys_side_of(c->mem, r.line) != (int)(s->id * (uint32_t)c->gpu->l2_partitions / c->nsms))
         r.time += c->far_ticks;
     if (r.from == ORR_FROM_GLOBAL) translate(s, &r);
-    r.sm = s->id;
     s->sent = r.time;
     if (r.kind >= ORR_REQ_ATOMIC) s->atomic_line = r.line + 1;
     r.behind = r.kind == ORR_REQ_READ && s->atomic_line == r.line + 1;
@@ -453,9 +452,7 @@ void cyc_port_stores(cycle *c, store_port *port, uint64_t until, requests *to) {
         bool waited = slice->waiting > 0;
         slice->stored = false;
         if (waited) take_stores(c, port, slice, until, to);
-        if (!waited && !slice->told) {
-            continue;
-        }
+        if (!waited && !slice->told) continue;
         slice->told = slice->waiting > 0;
         for (uint32_t k = 0; k < n; k++) { // when another one of this cluster would pass
             uint64_t before = slice->free;
