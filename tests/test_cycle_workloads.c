@@ -1,6 +1,6 @@
 // Every bundled workload from PTX on three GPUs, at small size: each cycle of each warp has a reason, in all
 // and instruction by instruction; what is issued is what the kernel executes; and two host threads give what
-// one gives.
+// one gives. Under sanitizers, ten times slower, each workload is on one of the three GPUs.
 #include "cycle.h"
 
 #include "launch/launch.h"
@@ -42,12 +42,18 @@ static orr_script *run(sweep *s, const char *path) {
     return script;
 }
 
-static void check_gpu(const char *name) {
+#ifdef __SANITIZE_ADDRESS__
+enum { STEP = 3 };
+#else
+enum { STEP = 1 };
+#endif
+
+static void check_gpu(const char *name, int first_of) {
     orr_arena a = {0};
     int n = 0;
     const char *const *names = orr_list_workloads(&a, &n);
     assert_true(n >= 50);
-    for (int i = 0; i < n; i++) {
+    for (int i = first_of % STEP; i < n; i += STEP) {
         orr_err e = {0};
         const char *path = orr_find_workload(&a, names[i], &e);
         assert_non_null(path);
@@ -68,15 +74,15 @@ static void check_gpu(const char *name) {
 
 static void test_h200(void **state) {
     (void)state;
-    check_gpu("h200");
+    check_gpu("h200", 0);
 }
 static void test_v100(void **state) {
     (void)state;
-    check_gpu("v100");
+    check_gpu("v100", 1);
 }
 static void test_gtx480(void **state) {
     (void)state;
-    check_gpu("gtx480");
+    check_gpu("gtx480", 2);
 }
 
 int main(void) {

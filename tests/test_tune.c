@@ -394,6 +394,40 @@ static void overhead(void **state) {
     orr_tuned_free(&t);
 }
 
+// L2 at 1,000 MHz, the middle of three launches, the SMs at 1,400.2: of its cycles there are fewer, so that
+// each moves more, 100 B x 136 / 128 x 1.4002, and what takes 24 / 8 cycles of the SMs takes 2.1 of its.
+static void l2_clock(void **state) {
+    (void)state;
+    orr_findings f = {0};
+    orr_tuned t = {0};
+    orr_hardware h = {0};
+    orr_err e = {0};
+    orr_text rows = {0};
+    orr_text_add(&rows, "%s%s", head,
+                 DEVICE ROW("sm.write", "", "100") ROW("slice.cycles", "op=2 lines=1 same=8", "24"));
+    char launches[] =
+        "script,size,cache,launch,kernel,grid,block,gpc__cycles_elapsed.max,lts__cycles_elapsed.avg."
+        "per_second\n"
+        "a,,flushed,0,k,1x1x1,32x1x1,3000,990000000\n"
+        "a,,flushed,1,k,1x1x1,32x1x1,3000,1500000000\n"
+        "a,,flushed,2,k,1x1x1,32x1x1,3000,1000000000\n";
+    assert_true(orr_findings_parse(&f, "chosen.csv", rows.s, rows.n, &e));
+    assert_true(orr_hardware_parse(&h, "launches.csv", launches, sizeof launches - 1, &e));
+    assert_true(orr_tune(&f, &h, &t, &e));
+    assert_string_equal(value_of(&t, "clock.l2"), "1000 MHz");
+    assert_string_equal(value_of(&t, "xbar.request"), "149 B/cycle");
+    assert_string_equal(value_of(&t, "l2.atomic_again"), "2 cycles");
+    assert_non_null(strstr(why_of(&t, "xbar.request"), "x 1.4002 for the clock of L2"));
+    free(rows.s);
+    orr_hardware_free(&h);
+    done(&f, &t);
+    // Not measured: as the SMs.
+    tuned(&f, &t, DEVICE ROW("sm.write", "", "100"));
+    assert_string_equal(value_of(&t, "clock.l2"), "(none)");
+    assert_string_equal(value_of(&t, "xbar.request"), "106 B/cycle"); // 106.25
+    done(&f, &t);
+}
+
 static void unknown(void **state) {
     (void)state;
     orr_findings f = {0};
@@ -456,12 +490,14 @@ static void bad_files(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(device),     cmocka_unit_test(instructions),    cmocka_unit_test(memory),
-        cmocka_unit_test(never_full), cmocka_unit_test(heaps_and_lines), cmocka_unit_test(who_goes_first),
-        cmocka_unit_test(impossible), cmocka_unit_test(contradictions),  cmocka_unit_test(accidents),
-        cmocka_unit_test(overhead),   cmocka_unit_test(refresh),         cmocka_unit_test(newer_rules),
-        cmocka_unit_test(runs),       cmocka_unit_test(unknown),         cmocka_unit_test(repeats),
-        cmocka_unit_test(bad_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(device),          cmocka_unit_test(instructions),
+                                       cmocka_unit_test(memory),          cmocka_unit_test(never_full),
+                                       cmocka_unit_test(heaps_and_lines), cmocka_unit_test(who_goes_first),
+                                       cmocka_unit_test(impossible),      cmocka_unit_test(contradictions),
+                                       cmocka_unit_test(accidents),       cmocka_unit_test(overhead),
+                                       cmocka_unit_test(l2_clock),        cmocka_unit_test(refresh),
+                                       cmocka_unit_test(newer_rules),     cmocka_unit_test(runs),
+                                       cmocka_unit_test(unknown),         cmocka_unit_test(repeats),
+                                       cmocka_unit_test(bad_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "cli/compare.h"
 #include "cli/input.h"
 
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,19 +18,28 @@
 #define CLEARLY      0.5 // points by which a choice must be nearer than those before it, which are the usual ones
 #define FAR_OFF      25.0 // percent: with a larger mean error nothing is chosen
 #define MUCH_LESS    0.6
+#define CYCLES       "gpc__cycles_elapsed.max"
+#define SLICES       "lts__t_requests.m[ai][xn]"
 static const struct search {
     const char *key;
     const char *choices[MOST_CHOICES];
     const char *script, *kernels; // what is simulated
+    const char *counters;         // what is compared, a pattern
 } searches[] = {
-    {"core.policy", {"gty", "gto", "lrr", "oldest"}, "micro/pipes", "dual_*"},
-    {"l2.hash", {"ipoly", "xor", "modulo", "shuffle"}, "micro/atomics", "*"},
-    {"l2.interleave", {"256", "512", "1024"}, "micro/atomics", "*"},  // which slice, as the hash
-    {"dram.policy", {"fr-fcfs", "fcfs"}, "micro/bandwidth", "[!h]*"}, // not `hot`
-    {"dram.write_queue", {"yes", "no"}, "micro/bandwidth", "[!h]*"},
-    {"l2.multicast", {"no", "yes"}, "micro/bandwidth", "hot"},
-    {"xbar.join", {"no", "yes"}, "micro/l1_bandwidth", "pattern_st*"},
-    {"xbar.queue", {"64", "200"}, "micro/l1_bandwidth", "pattern_st*"},
+    {"core.policy", {"gty", "gto", "lrr", "oldest"}, "micro/pipes", "dual_*", CYCLES},
+    // Which slice: how full the fullest and the emptiest are; without such counts, by how long they take.
+    {"l2.hash", {"ipoly", "xor", "modulo", "shuffle", "fold"}, "micro/gather", "gather", SLICES},
+    {"l2.interleave", {"256", "512", "1024"}, "micro/gather", "gather", SLICES},
+    {"l2.hash", {"ipoly", "xor", "modulo", "shuffle", "fold"}, "micro/atomics", "*", CYCLES},
+    {"l2.interleave", {"256", "512", "1024"}, "micro/atomics", "*", CYCLES},
+    {"dram.policy", {"fr-fcfs", "fcfs"}, "micro/bandwidth", "[!h]*", CYCLES}, // not `hot`
+    {"dram.write_queue", {"yes", "no"}, "micro/bandwidth", "[!h]*", CYCLES},
+    {"l2.fill", {"0", "0.5", "1"}, "micro/bandwidth", "[!h]*", CYCLES},
+    {"l2.multicast", {"no", "yes"}, "micro/bandwidth", "hot", CYCLES},
+    {"l2.copy_told", {"no", "yes"}, "micro/calls", "local_*", CYCLES},
+    {"l2.store_waits", {"no", "yes"}, "micro/tables", "read_*", CYCLES},
+    {"xbar.join", {"no", "yes"}, "micro/l1_bandwidth", "pattern_st*", CYCLES},
+    {"xbar.queue", {"64", "200"}, "micro/l1_bandwidth", "pattern_st*", CYCLES},
 };
 
 typedef struct tuner {
@@ -118,15 +128,22 @@ static void simulated(tuner *x, orr_comparison *c) {
     orr_hardware_free(&x->read);
 }
 
-// Mean error of the cycles in percent with one choice; NAN: not known.
+// Mean error in percent of what is compared, with one choice; NAN: not known.
 static double try_one(tuner *x, const struct search *s, const char *choice) {
     orr_comparison c = {0};
     orr_text set = {0};
     orr_text_add(&set, "%s=%s", s->key, choice);
-    double error = simulate(x, s->script, s->kernels, set.s, &c) ? c.by_launch[0].mape : NAN;
+    double error = 0;
+    int n = 0;
+    if (simulate(x, s->script, s->kernels, set.s, &c))
+        for (size_t k = 0; k < c.ncounters; k++)
+            if (!fnmatch(s->counters, orr_counters[c.counters[k]].name, 0) && c.by_launch[k].points) {
+                error += c.by_launch[k].mape;
+                n++;
+            }
     simulated(x, &c);
     free(set.s);
-    return error;
+    return n ? error / n : NAN;
 }
 
 // What a launch costs before its first block starts: the cycles of a kernel of one block that does nothing,
@@ -168,7 +185,8 @@ static bool search_one(tuner *x, const struct search *s, orr_err *e) {
     const char *best = NULL;
     double least = INFINITY, usual = NAN;
     if (!write_conf(x, e)) return false;
-    orr_text_add(&why, "simulated %s %s, mean error of cycles:", s->script, s->kernels);
+    orr_text_add(&why, "simulated %s %s, mean error of %s:", s->script, s->kernels,
+                 strcmp(s->counters, CYCLES) ? s->counters : "cycles");
     for (int k = 0; k < MOST_CHOICES && s->choices[k]; k++) {
         double error = try_one(x, s, s->choices[k]);
         if (isnan(error)) break; // neither will the others be

@@ -86,7 +86,7 @@ static const rule rules[] = {
      300}, // and its address
     {"l1.store", "cycles", reading_direct, "pattern.st_stride", "stride=4", 1, 0, 1, 1, 16},
     {"l1.size", "KB", reading_storage, "l1.size", "kb", 1, 0, 1, 16, 1024},
-    // beyond it. The clock of L2 is not measured: bytes are counted per cycle of the SMs, which it then has.
+    // beyond it. Where the clock of L2 was not measured it has that of the SMs.
     {"xbar.request", "B/cycle", reading_direct, "sm.write", NULL, 136.0 / 128, 0, 1, 4,
      1024}, // a line's 4 sectors have a head of 8 bytes
     {"xbar.reply", "B/cycle", reading_direct, "sm.read", NULL, 136.0 / 128, 0, 1, 4, 1024},
@@ -113,6 +113,24 @@ static const rule rules[] = {
     {"dram.channels", "channels", reading_channels, NULL, NULL, 1, 0, 1, 1, 1024},
     {"dram.latency", "cycles", reading_memory, "l2.size", "mb", 1, 0, 1, 100, 5000},
 };
+
+// Readings are in cycles of the SMs. These are per cycle of L2 (1), or in such cycles (-1).
+static const struct {
+    const char *key;
+    int per;
+} of_l2[] = {{"xbar.request", 1},       {"xbar.reply", 1}, {"xbar.gpc_reply", 1},  {"l2.bandwidth", 1},
+             {"l2.write_bandwidth", 1}, {"l2.atomic", 1},  {"l2.atomic_again", -1}};
+
+static double in_l2_cycles(const char *key, double v, double longer, orr_text *why) {
+    char by[40];
+    for (size_t k = 0; k < sizeof of_l2 / sizeof *of_l2; k++) {
+        if (strcmp(of_l2[k].key, key) != 0 || longer == 1 || isnan(v)) continue;
+        orr_text_add(why, ", %s %s for the clock of L2", of_l2[k].per > 0 ? "x" : "/",
+                     reading_number(by, longer));
+        return of_l2[k].per > 0 ? v * longer : v / longer;
+    }
+    return v;
+}
 
 // Opcodes that are slower than their class: unit, readings, and what other instructions have in the chain
 // (micro/ops.def).
@@ -305,6 +323,26 @@ static void launches(const orr_hardware *h, orr_tuned *out) {
     orr_tuned_add(out, "launch.block_interval", buf, why);
 }
 
+// L2's clock, where the profiler was asked for it: the median of all launches, which it holds while they run.
+// SM cycles for each of its own; 1: not known.
+static double l2_clock(const orr_findings *f, const orr_hardware *h, orr_tuned *out) {
+    static const char why[] = "lts__cycles_elapsed.avg.per_second, the median of all launches";
+    double *v = orr_calloc((h ? h->rows.n : 0) + 1, sizeof *v), mhz, sm;
+    size_t n = 0;
+    char buf[80];
+    for (size_t k = 0; h && k < h->rows.n; k++) {
+        double hz = orr_hardware_get(h, &h->rows.at[k], "lts__cycles_elapsed.avg.per_second");
+        if (!isnan(hz)) v[n++] = hz / 1e6;
+    }
+    mhz = reading_middle(v, n);
+    free(v);
+    sm = orr_finding_value(f, "clock.sm", NULL);
+    if (!n || !(sm > 0) || !possible(out, "clock.l2", mhz, "MHz", 100, 5000, why)) return 1;
+    snprintf(buf, sizeof buf, "%.0f MHz", mhz);
+    orr_tuned_add(out, "clock.l2", buf, why);
+    return sm / mhz;
+}
+
 // All SMs at one sector (micro/bandwidth, hot): loads of L1 for each that L2 sees.
 static void merged_loads(const orr_hardware *h, orr_tuned *out) {
     static const char why[] = "kernel hot: sectors of global loads for each that L2 is asked for by L1";
@@ -425,10 +463,11 @@ bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_
                         "architecture that no "
                         "family of descriptions is for");
     out->family = orr_arena_printf(&out->arena, "family/%s", family);
+    double longer = l2_clock(f, h, out); // a cycle of L2
     for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
         const rule *r = &rules[k];
         orr_text why = {0};
-        double v = r->how(f, r, &why);
+        double v = in_l2_cycles(r->key, r->how(f, r, &why), longer, &why);
         if (isnan(v)) {
             *ORR_PUSH(&out->missing) = r->key;
         } else if (possible(out, r->key, v, r->unit, r->least, r->most, why.s ? why.s : "")) {

@@ -722,7 +722,9 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
         p->stats.slice_busy += until - max(t, s->busy_until);
         s->busy_until = until;
     }
-    p->stats.requests += takes != 0 && r->kind != ORR_REQ_FENCE;
+    uint32_t lookups = takes != 0 && r->kind != ORR_REQ_FENCE;
+    p->stats.requests += lookups;
+    s->looked_up += lookups;
     happened(p, t);
     orr_l2_take_from(s, lane);
 }

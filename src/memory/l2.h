@@ -147,11 +147,12 @@ typedef struct orr_l2_lane { // in order: a ring
 typedef struct orr_l2_slice {
     orr_cache cache; // tags: lines of this slice, counted densely
     orr_l2_lane in[ORR_L2_LANES];
-    uint32_t lanes;  // bits of those in which somebody waits
-    uint32_t now;    // which of them is taken from
-    uint32_t came;   // requests so far
-    uint32_t misses; // lines on their way
-    bool told;       // the last store is heard of when the other half has dropped its copy
+    uint32_t lanes;     // bits of those in which somebody waits
+    uint32_t now;       // which of them is taken from
+    uint32_t came;      // requests so far
+    uint64_t looked_up; // of them, those that the profiler counts
+    uint32_t misses;    // lines on their way
+    bool told;          // the last store is heard of when the other half has dropped its copy
     uint64_t out_free;
     uint64_t fill_free;                   // its data take the next sector that comes or is stored
     uint64_t atomic_free[2];              // of each of its units

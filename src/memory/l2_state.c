@@ -213,7 +213,7 @@ void orr_l2_reset(orr_l2 *p) {
         memset(s->atomic_free, 0, sizeof s->atomic_free);
         memset(s->atomic_piece, 0, sizeof s->atomic_piece);
         s->reducing = 0;
-        s->atomic_line = s->busy_until = 0;
+        s->atomic_line = s->busy_until = s->looked_up = 0;
         memset(s->slow_until, 0, sizeof s->slow_until);
         memset(s->met, 0, sizeof s->met);
         memset(s->open, 0, sizeof s->open);

@@ -498,9 +498,14 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
         sum->far_requests += s->far_requests;
         sum->told += s->told;
         sum->joined += s->joined;
-        for (uint32_t k = 0; k < p->slices; k++)
+        for (uint32_t k = 0; k < p->slices; k++) {
+            uint64_t n = p->slice[k].looked_up;
+            if (n > sum->fullest) sum->fullest = n;
+            if (n < sum->emptiest || !sum->slices) sum->emptiest = n;
+            sum->slices++;
             for (uint32_t w = 0; w < 2 * p->words; w++)
                 sum->asked[w % 2] += (uint64_t)orr_popc64(p->slice[k].asked[w % 2][w / 2]);
+        }
         if (s->last > sum->last) sum->last = s->last;
         for (uint32_t k = 0; k < p->channels; k++) {
             const orr_dram *d = &p->channel[k];

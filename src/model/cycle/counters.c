@@ -185,8 +185,12 @@ static void count_l2(const orr_gpu *g, const orr_memsys_stats *m, const orr_kern
     writes += m->far_write;
     hits += m->far_hit + m->far_write;
     unasked u = count_unasked(g, m, k);
-    c[ORR_C_L2_REQUESTS] =
-        (double)m->requests + (u.code + u.far_code) / 4 + u.barriers + u.told + u.reads + u.writes;
+    double others = (u.code + u.far_code) / 4 + u.barriers + u.told + u.reads + u.writes;
+    c[ORR_C_L2_REQUESTS] = (double)m->requests + others;
+    if (m->slices) { // what nobody asked for is on all of them
+        c[ORR_C_L2_FULLEST] = (double)m->fullest + others / (double)m->slices;
+        c[ORR_C_L2_EMPTIEST] = (double)m->emptiest + others / (double)m->slices;
+    }
     uint64_t atomics = m->atomic + m->far_atomic;
     double looked_up = (double)(reads + writes + atomics) + u.code + u.far_code + u.reads + u.writes;
     c[ORR_C_L2_SECTORS] = looked_up + u.barriers + u.told;
