@@ -744,6 +744,45 @@ static void test_fences(void **state) {
     kern_free(k);
 }
 
+// What L1 has of global memory is gone behind CCTL.IVALL, one line or more than it can note; local memory and
+// what other instructions of that name do leave it there. 3 x 4 sectors, of which the first four miss.
+static void test_drops(void **state) {
+    (void)state;
+    static const struct {
+        const char *between, *space;
+        bool local;
+        uint64_t hits;
+    } cases[] = {{"CCTL.IVALL", "LDG", false, 0},
+                 {"CCTL.E.PF2", "LDG", false, 8},
+                 {"MEMBAR 2", "LDG", false, 8},
+                 {"CCTL.IVALL", "LDL", true, 8}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        kern *k = kern_of(1, 32, "");
+        for (int times = 0; times < 3; times++) {
+            char text[80];
+            snprintf(text, sizeof text, "%s R1 <- R2 @0%s\nFFMA R3 <- R1\n%s", cases[n].space,
+                     cases[n].local ? " +0" : "", cases[n].between);
+            more(k, text);
+        }
+        more(k, "EXIT");
+        ran x = run_on(GPU("core.fence_gpu=100"), k);
+        assert_int_equal(x.sm->l1_hit[cases[n].local][ORR_L1_LOAD], cases[n].hits);
+        assert_int_equal(x.sm->l1_miss[cases[n].local][ORR_L1_LOAD], 12 - cases[n].hits);
+        ran_free(&x);
+        kern_free(k);
+    }
+    // 4,000 lines, more than L1 can note, and the last one again.
+    for (int drops = 0; drops < 2; drops++) {
+        kern *k = kern_of(1, 32, "block x4000\nLDG R1 <- R2 @0 i128\nblock\nFFMA R3 <- R1");
+        if (drops) more(k, "CCTL.IVALL");
+        more(k, "LDG R1 <- R2 @511872\nEXIT"); // line 3,999
+        ran x = run_on(GPU(), k);
+        assert_int_equal(x.sm->l1_hit[0][ORR_L1_LOAD], drops ? 0 : 4);
+        ran_free(&x);
+        kern_free(k);
+    }
+}
+
 static void test_copies(void **state) {
     (void)state;
     // LDGSTS 0 (from memory: 400), LDGDEPBAR 1, DEPBAR 400, EXIT 401.
@@ -832,6 +871,7 @@ int main(void) {
         cmocka_unit_test(test_generic),
         cmocka_unit_test(test_constants),
         cmocka_unit_test(test_fences),
+        cmocka_unit_test(test_drops),
         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_copies_of_words),
     };

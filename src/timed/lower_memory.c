@@ -111,6 +111,11 @@ static void plain(lower *l, const char *name) {
     lower_done(l);
 }
 
+static void drop_l1(lower *l) {
+    lower_begin(l, "CCTL.IVALL");
+    lower_done(l)->imm = 1;
+}
+
 static void plain_to(lower *l, const char *name, uint32_t dst) {
     lower_begin(l, name);
     lower_dst(l, dst);
@@ -274,7 +279,7 @@ static void load(lower *l, const orr_inst *i) {
         write_results(l, h * i->ndst / halves, (h + 1) * i->ndst / halves);
         finish(l, i, bytes / (uint32_t)halves, (uint32_t)h * 16, ORR_TF_LOAD);
     }
-    if ((i->mods & ORR_M_ACQREL) && l->cc >= 70) plain(l, "CCTL.IVALL");
+    if ((i->mods & ORR_M_ACQREL) && l->cc >= 70) drop_l1(l);
 }
 
 static void store(lower *l, const orr_inst *i) {
@@ -380,7 +385,7 @@ static void atomic(lower *l, const orr_inst *i) {
         lower_done(l)->wall = true;
         if (l->cc >= 70) plain(l, "BSYNC");
     }
-    if (release && !red) plain(l, "CCTL.IVALL");
+    if (release && !red) drop_l1(l);
 }
 
 // In front of the first of a block ptxas has three loads of no lane.
@@ -672,7 +677,7 @@ bool lower_special(lower *l) {
               i->sub == 0   ? "MEMBAR.SC.CTA"
               : i->sub == 3 ? "MEMBAR.SC.SYS"
                             : "MEMBAR.SC.GPU");
-        if (i->sub && l->cc >= 70) plain(l, "CCTL.IVALL");
+        if (i->sub && l->cc >= 70) drop_l1(l);
         return true;
     case ORR_OP_BAR: barrier(l, i); return true;
     case ORR_OP_BRA: branch(l, i); return true;

@@ -255,6 +255,7 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
     if (i->tclass == ORR_TC_BRANCH) take_branch(i, k, n);
     if (i->sass == ORR_SASS_WARPSYNC && strstr(p->names[i->name], ".COLLECTIVE"))
         i->flags |= ORR_TF_COLLECTIVE;
+    if (i->sass == ORR_SASS_CCTL) i->imm = strstr(p->names[i->name], ".IVALL") != NULL;
     for (int s = 0; s < from->nsrc; s++) orr_program_reg(p, i, register_of(orr_src(k, from, s)), false);
     if (from->guard >= 0) orr_program_reg(p, i, predicate_of((uint32_t)from->guard), false);
     for (int d = 0; d < from->ndst; d++) orr_program_reg(p, i, register_of(orr_dst(k, from, d)), true);

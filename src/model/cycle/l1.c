@@ -196,6 +196,37 @@ static void write_back(sm *s, const orr_cache_line *victim, uint64_t when) {
     cyc_port_send(s, r, when, (uint32_t)s->c->gpu->xbar_head + 32 * (uint32_t)orr_popc(victim->dirty));
 }
 
+// ---- lines that come and go
+// L1 knows which bytes of a sector have been written: a load of no others finds them (H200: micro/l1, probe,
+// a word after it was stored: 68 cycles, as after a load), and when all are there the sector is.
+static partly *partly_at(sm *s, uint64_t line) { return &s->written[line * 0x9e3779b97f4a7c15u >> 57]; }
+
+static uint32_t take_line(sm *s, uint64_t line, uint64_t when) {
+    orr_cache_line victim;
+    uint32_t at = orr_cache_take(&s->l1, line, &victim, NULL);
+    partly_at(s, line)->line = 0;
+    write_back(s, &victim, when);
+    if (line < LOCAL_LINES && s->l1_taken.n < s->l1.sets * s->l1.ways) *ORR_PUSH(&s->l1_taken) = at;
+    return at;
+}
+
+static void drop_line(sm *s, uint32_t at) {
+    const orr_cache_line *l = &s->l1.line[at];
+    if (!l->used || l->tag >= LOCAL_LINES || l->dirty) return;
+    if (orr_cache_find(&s->l1, l->tag) == at) orr_cache_drop(&s->l1, at); // not from before a flush
+}
+
+// H200: a fence for the GPU or an acquire by any warp, and nothing that the SM has loaded hits any more, by
+// LDG.CONSTANT neither; local memory stays (micro/drop). What is on its way goes to the registers alone.
+void cyc_l1_drop(sm *s) {
+    uint32_t all = s->l1.sets * s->l1.ways;
+    if (s->l1_taken.n < all)
+        for (size_t n = 0; n < s->l1_taken.n; n++) drop_line(s, s->l1_taken.at[n]);
+    else
+        for (uint32_t n = 0; n < all; n++) drop_line(s, n);
+    s->l1_taken.n = 0;
+}
+
 // ---- one line
 void cyc_l1_count(sm *s, bool local, int kind, uint32_t all, uint32_t hit, uint32_t pending) {
     s->n.l1_sectors[local][kind] += all;
@@ -240,10 +271,6 @@ static void written(const orr_access *a, uint32_t bytes, uint64_t line, uint64_t
         set_range(out, from, to > ORR_LINE ? ORR_LINE : to);
     }
 }
-
-// L1 knows which bytes of a sector have been written: a load of no others finds them (H200: micro/l1, probe,
-// a word after it was stored: 68 cycles, as after a load), and when all are there the sector is.
-static partly *partly_at(sm *s, uint64_t line) { return &s->written[line * 0x9e3779b97f4a7c15u >> 57]; }
 
 static uint8_t full_sectors(const uint64_t bytes[2]) {
     uint8_t full = 0;
@@ -301,11 +328,8 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
         if (l) {
             need = whole(c, need) & (uint8_t) ~(l->valid | l->pending);
         } else {
-            orr_cache_line victim;
-            at = orr_cache_take(&s->l1, line, &victim, NULL);
+            at = take_line(s, line, when);
             l = &s->l1.line[at];
-            partly_at(s, line)->line = 0;
-            write_back(s, &victim, when);
             need = whole(c, need);
         }
         uint32_t m = cyc_l1_miss(s, line, need, k->flight, at);
@@ -332,10 +356,7 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
         if (at != ORR_NO_LINE && !s->l1.line[at].pending) orr_cache_drop(&s->l1, at);
     } else {
         if (at == ORR_NO_LINE && (c->gpu->l1_write_allocate || policy == ORR_WRITE_BACK)) {
-            orr_cache_line victim;
-            at = orr_cache_take(&s->l1, line, &victim, NULL);
-            partly_at(s, line)->line = 0;
-            write_back(s, &victim, when);
+            at = take_line(s, line, when);
         }
         if (at != ORR_NO_LINE) {
             orr_cache_line *l = &s->l1.line[at];
@@ -621,7 +642,9 @@ void cyc_l1_start(sm *s, uint64_t l1_bytes, bool flush) {
             orr_cache_init(&s->l1, l1_bytes, ORR_LINE, (uint32_t)(ways ? ways : 1), g->l1_hashed, false);
         }
         s->l1_bytes = l1_bytes;
+        s->l1_taken.n = 0;
     } else if (flush) {
         orr_cache_flush(&s->l1);
+        s->l1_taken.n = 0;
     }
 }

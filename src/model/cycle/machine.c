@@ -144,6 +144,7 @@ static void free_sm(cycle *c, sm *s) {
     free(s->needs.at);
     free(s->in.at);
     free(s->fence_with.at);
+    free(s->l1_taken.at);
     free(s->fence_waits.at);
     free(s->spans.at);
 }

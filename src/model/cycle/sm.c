@@ -420,7 +420,10 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     }
     }
     if (i->tclass == ORR_TC_BRANCH) yield_or_poll(s, w, i, yielded);
-    if (i->sass == ORR_SASS_CCTL && counts_stores(c)) cyc_fence_drops(s);
+    if (i->sass == ORR_SASS_CCTL && i->imm) {
+        cyc_l1_drop(s);
+        if (counts_stores(c)) cyc_fence_drops(s);
+    }
     // B2R: what the barrier found; the warp goes on when it has it.
     if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && w->front < now + i->latency) {
         w->front = now + i->latency;

@@ -274,7 +274,8 @@ typedef struct sm {
     uint64_t *collector_free; // [sub-core][collector]
     // load/store unit and L1
     orr_cache l1;
-    uint64_t lsu_free;                            // L1 and shared memory take the next instruction
+    ORR_VEC(uint32_t) l1_taken; // lines of global memory taken since L1 was dropped; too many to note: all
+    uint64_t lsu_free;          // L1 and shared memory take the next instruction
     uint64_t banks_work, banks_seen, banks_until; // passes that need no line: from when to when they are
     uint64_t out_free;                            // lines that loads have waited for have been read out
     uint32_t turn_first, turn_last;               // warps with loads whose lines have come, in turn
@@ -602,6 +603,7 @@ void cyc_fence_due(sm *s);
 void cyc_fence_been(sm *s, uint64_t line); // an access went there that the next fence asks for
 void cyc_fence_told(sm *s, uint64_t when); // by a slice that it asked
 uint32_t cyc_fence_epoch(sm *s);           // that a store which is sent now belongs to
+void cyc_l1_drop(sm *s);                   // CCTL.IVALL: what L1 has of global memory is gone
 void cyc_fence_drops(sm *s);               // a warp that is past its fence has L1 drop what it has
 // Fences wait for stores that have been heard of, not for an estimate.
 static inline bool counts_stores(const cycle *c) { return c->tells && c->gpu->core_fence_join > 0; }
