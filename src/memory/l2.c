@@ -302,13 +302,15 @@ static bool blocked_by_atomics(const orr_l2 *p, orr_l2_slice *s) {
 
 // ---- sectors that are there in part, dirty lines ---------------------------------------------------
 // Of each set so many lines can be there in part (l2.partial_lines), as byte masks are kept for them. When
-// one more is stored to in part, the sectors of the one used least recently are read from DRAM, and written
-// back whole. And so many can be dirty (l2.dirty_lines): before one more is, another is written back, and
-// stays.
+// one more is stored to in part, the sectors of the one used least recently are read from DRAM: so many at a
+// time (l2.completing), and when they have come the line is written back whole, at once or when so many
+// others have been completed (l2.completed_lines). And so many can be dirty (l2.dirty_lines): before one more
+// is, another is written back, and stays.
 
 static uint8_t in_part(const orr_cache_line *l) { return l->dirty & ~l->valid & ~l->pending; }
 static bool is_in_part(const orr_cache_line *l) { return in_part(l) != 0; }
 static bool is_dirty(const orr_cache_line *l) { return l->dirty && !l->pending && !in_part(l); }
+static bool is_whole(const orr_cache_line *l) { return l->used & ORR_LINE_WHOLE && is_dirty(l); }
 
 // The line that has to make room in the set of `tag`, of a slice's share of `lines`; ORR_NO_LINE: there is.
 static uint32_t one_too_many(orr_l2_slice *s, uint64_t tag, uint32_t lines,
@@ -319,6 +321,14 @@ static uint32_t one_too_many(orr_l2_slice *s, uint64_t tag, uint32_t lines,
     return n && n >= share ? i : ORR_NO_LINE;
 }
 
+// A line is written back, and stays.
+static void clean(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint8_t sectors, uint64_t t) {
+    p->stats.written_back += (uint64_t)orr_popc(sectors);
+    if (sectors) ask(p, slice, l->tag, sectors, true, t, NONE);
+    l->dirty &= (uint8_t)~sectors;
+    l->used &= (uint8_t)~ORR_LINE_WHOLE;
+}
+
 // Room for one more dirty line. False: the slice is blocked.
 static bool room_for_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
@@ -327,9 +337,7 @@ static bool room_for_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at,
     if (i == ORR_NO_LINE) return true;
     orr_cache_line *l = &s->cache.line[i];
     if (!can_write(p, slice, l->tag)) return false;
-    p->stats.written_back += (uint64_t)orr_popc(l->dirty);
-    ask(p, slice, l->tag, l->dirty, true, t, NONE);
-    l->dirty = 0;
+    clean(p, slice, l, l->dirty, t);
     return true;
 }
 
@@ -339,7 +347,14 @@ static bool room_for_part(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     uint32_t i = one_too_many(s, tag, p->c->parts, is_in_part);
     if (i == ORR_NO_LINE) return true;
     orr_cache_line *l = &s->cache.line[i];
+    if (p->c->completing && s->completing >= p->c->completing) {
+        s->in[s->now].blocked = BLOCKED_LINES;
+        return false;
+    }
     if (blocked_by_misses(p, s, i) || !can_write(p, slice, l->tag)) return false;
+    uint32_t old = p->c->whole ? one_too_many(s, tag, p->c->whole, is_whole) : ORR_NO_LINE;
+    if (old != ORR_NO_LINE) clean(p, slice, &s->cache.line[old], s->cache.line[old].dirty, t);
+    s->completing++;
     uint8_t want = in_part(l);
     uint32_t m = fetch(p, slice, i, l->tag, want, false, t);
     p->misses.at[m].clean = true;
@@ -744,12 +759,10 @@ static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     if (l) {
         l->pending &= ~e->sectors;
         l->valid |= e->sectors;
-        if (miss->clean) {
-            uint8_t whole = e->sectors & l->dirty;
-            l->dirty &= (uint8_t)~whole;
-            p->stats.written_back += (uint64_t)orr_popc(whole);
-            if (whole) ask(p, miss->slice, l->tag, whole, true, e->time, NONE);
-        }
+        if (miss->clean && p->c->whole)
+            l->used |= ORR_LINE_WHOLE;
+        else if (miss->clean)
+            clean(p, miss->slice, l, e->sectors & l->dirty, e->time);
     }
     uint32_t left = NONE, last = NONE, next;
     for (uint32_t w = miss->head; w != NONE; w = next) {
@@ -776,6 +789,7 @@ static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     if (--miss->open) return;
     if (l) l->user = NONE;
     s->misses -= !miss->copy;
+    s->completing -= miss->clean;
     miss->line = ORR_NO_LINE;
     miss->head = p->free_miss;
     p->free_miss = e->at;
@@ -832,6 +846,7 @@ static void step_dram(orr_l2 *p, uint32_t channel) {
 // What comes from DRAM and what is stored take turns (l2.fill). True: it has to wait.
 static bool waits_for_turn(orr_l2 *p, orr_l2_event *e) {
     if (!p->c->fill || e->atomic || e->worked || e->back || e->turn) return false;
+    if (p->misses.at[e->at].clean) return false;
     orr_l2_slice *s = &p->slice[p->misses.at[e->at].slice];
     uint64_t t = max(e->time, s->fill_free);
     s->fill_free = t + (uint64_t)orr_popc(e->sectors) * p->c->fill;

@@ -30,6 +30,8 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t part_fill;        // a sector that is completed, of a line whose sectors came one by one
     uint64_t part_again;       // one of a line of which a sector was stored to again in part
     uint32_t parts;            // lines of a slice with sectors that are there in part; 0: any number
+    uint32_t completing;       // of them that are being completed at a time; 0: any number
+    uint32_t whole;            // that have been completed and are not written back yet
     uint32_t dirty;            // lines of a slice that memory has otherwise; 0: any number
     uint64_t atomic_again;     // until the next sum of floating-point numbers on the same sector
     uint64_t atomic_switch;    // to another piece
@@ -147,12 +149,13 @@ typedef struct orr_l2_lane { // in order: a ring
 typedef struct orr_l2_slice {
     orr_cache cache; // tags: lines of this slice, counted densely
     orr_l2_lane in[ORR_L2_LANES];
-    uint32_t lanes;     // bits of those in which somebody waits
-    uint32_t now;       // which of them is taken from
-    uint32_t came;      // requests so far
-    uint64_t looked_up; // of them, those that the profiler counts
-    uint32_t misses;    // lines on their way
-    bool told;          // the last store is heard of when the other half has dropped its copy
+    uint32_t lanes;      // bits of those in which somebody waits
+    uint32_t now;        // which of them is taken from
+    uint32_t came;       // requests so far
+    uint64_t looked_up;  // of them, those that the profiler counts
+    uint32_t misses;     // lines on their way
+    uint32_t completing; // those among them that were there in part
+    bool told;           // the last store is heard of when the other half has dropped its copy
     uint64_t out_free;
     uint64_t fill_free;                   // its data take the next sector that comes or is stored
     uint64_t atomic_free[2];              // of each of its units

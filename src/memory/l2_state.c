@@ -43,6 +43,8 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->write_queue = (uint32_t)g->l2_store_queue;
     c->dirty = (uint32_t)((g->l2_dirty_lines + g->l2_slices - 1) / g->l2_slices);
     c->parts = c->fetch ? 0 : (uint32_t)((g->l2_partial_lines + g->l2_slices - 1) / g->l2_slices);
+    c->completing = (uint32_t)g->l2_completing;
+    c->whole = (uint32_t)((g->l2_completed_lines + g->l2_slices - 1) / g->l2_slices);
     c->atomic_again = (uint64_t)llround(cycle * g->l2_atomic_again);
     c->atomic_switch = (uint64_t)llround(cycle * g->l2_atomic_switch);
     c->atomic_load = (uint64_t)llround(cycle * g->l2_atomic_load);
@@ -208,7 +210,7 @@ void orr_l2_reset(orr_l2 *p) {
         orr_l2_slice *s = &p->slice[i];
         for (int k = 0; k < ORR_L2_LANES; k++)
             s->in[k] = (orr_l2_lane){.at = s->in[k].at, .cap = s->in[k].cap, .pace = p->c->cycle};
-        s->misses = s->now = s->lanes = s->came = 0;
+        s->misses = s->completing = s->now = s->lanes = s->came = 0;
         s->out_free = s->fill_free = s->part_time = 0;
         memset(s->atomic_free, 0, sizeof s->atomic_free);
         memset(s->atomic_piece, 0, sizeof s->atomic_piece);

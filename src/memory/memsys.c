@@ -556,3 +556,18 @@ uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
         }
     return most;
 }
+
+// Of a lane that stores of part of a sector pass, those that wait for memory.
+static uint32_t wait_for_memory(const orr_l2_lane *in, uint32_t lane) {
+    return in[lane + 2].blocked ? in[lane].parts + in[lane + 2].n : 0;
+}
+
+uint32_t orr_memsys_stores_at(const orr_memsys *m, int part, uint32_t half) {
+    const orr_l2 *own = &m->part[part].l2[half], *other = m->halves > 1 ? &m->part[part].l2[1 - half] : NULL;
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < own->slices; k++) {
+        n += wait_for_memory(own->slice[k].in, ORR_L2_ALL);
+        if (other) n += wait_for_memory(other->slice[k].in, ORR_L2_OTHER);
+    }
+    return n;
+}

@@ -151,6 +151,8 @@ void orr_memsys_run(orr_memsys *m, int p, const orr_request *r, size_t n, uint64
 uint64_t orr_memsys_next(const orr_memsys *m, int p);
 // When the busiest of p's slices takes its next request (ticks): how far it is behind.
 uint64_t orr_memsys_free_at(const orr_memsys *m, int p);
+// Stores of part of a sector that SMs of one half have sent to p and that its slices have not done.
+uint32_t orr_memsys_stores_at(const orr_memsys *m, int p, uint32_t half);
 orr_tlb *orr_memsys_tlb(orr_memsys *m); // the sender waits for translations
 // A copy from the host: the lines are in L2 afterwards, no time passes.
 void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes);

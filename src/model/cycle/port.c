@@ -425,6 +425,7 @@ static void take_stores(cycle *c, store_port *port, slice_port *slice, uint64_t 
         if (!l) break; // the soonest is one of them
         orr_request *r = &l->at.at[l->next++];
         uint64_t ticks = slice_time(c, r);
+        if (r->kind == ORR_REQ_WRITE && in_part(r->sectors, r->bytes)) slice->ticks = ticks;
         r->time = t;
         slice->free = t + ticks;
         l->ticks -= ticks;
@@ -443,6 +444,17 @@ static void take_stores(cycle *c, store_port *port, slice_port *slice, uint64_t 
     }
 }
 
+// A slice that is behind, as one that waits for memory, takes stores of part of a sector when it has room:
+// what it has not done of those that it took before counts as taken in this window. So clusters have their
+// turns at its pace, whatever that is.
+static void after_others(const cycle *c, slice_port *slice, uint32_t p, uint64_t until) {
+    uint64_t has = slice->ticks *
+                   orr_memsys_stores_at(c->mem, (int)(p / c->store_halves), p % c->store_halves);
+    if (!has || until == UINT64_MAX) return; // the end of a kernel
+    uint64_t window = c->window * ORR_TICKS, from = until - window + (has < window ? has : window);
+    if (slice->free < from) slice->free = from;
+}
+
 void cyc_port_stores(cycle *c, store_port *port, uint64_t until, requests *to) {
     port->stored = false;
     collect_stores(c, port, until);
@@ -451,7 +463,10 @@ void cyc_port_stores(cycle *c, store_port *port, uint64_t until, requests *to) {
         slice_port *slice = &port->slices[p];
         bool waited = slice->waiting > 0;
         slice->stored = false;
-        if (waited) take_stores(c, port, slice, until, to);
+        if (waited) {
+            after_others(c, slice, p, until);
+            take_stores(c, port, slice, until, to);
+        }
         if (!waited && !slice->told) continue;
         slice->told = slice->waiting > 0;
         for (uint32_t k = 0; k < n; k++) { // when another one of this cluster would pass

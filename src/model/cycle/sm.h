@@ -575,6 +575,7 @@ typedef struct slice_port {
     uint64_t free;    // ticks
     uint64_t tag;     // of the one that was last
     size_t waiting;   // stores
+    uint64_t ticks;   // that the last one of part of a sector took
     bool stored;      // some have been sent in this window
     bool told;        // cluster_free says that some do
     cluster_line *of; // [GPC][MAX_CLUSTERS]
