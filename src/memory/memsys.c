@@ -557,17 +557,19 @@ uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
     return most;
 }
 
-// Of a lane that stores of part of a sector pass, those that wait for memory.
-static uint32_t wait_for_memory(const orr_l2_lane *in, uint32_t lane) {
-    return in[lane + 2].blocked ? in[lane].parts + in[lane + 2].n : 0;
+// Of a lane that stores of part of a sector pass, those that wait for memory or for the slice's data; not
+// those that wait for their line's turn, which keep nobody else waiting.
+static uint32_t held_up(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
+    bool held = s->in[lane + 2].blocked || s->fill_free > p->until;
+    return held ? s->in[lane].parts + s->in[lane + 2].n : 0;
 }
 
 uint32_t orr_memsys_stores_at(const orr_memsys *m, int part, uint32_t half) {
     const orr_l2 *own = &m->part[part].l2[half], *other = m->halves > 1 ? &m->part[part].l2[1 - half] : NULL;
     uint32_t n = 0;
     for (uint32_t k = 0; k < own->slices; k++) {
-        n += wait_for_memory(own->slice[k].in, ORR_L2_ALL);
-        if (other) n += wait_for_memory(other->slice[k].in, ORR_L2_OTHER);
+        n += held_up(own, &own->slice[k], ORR_L2_ALL);
+        if (other) n += held_up(other, &other->slice[k], ORR_L2_OTHER);
     }
     return n;
 }

@@ -448,8 +448,8 @@ static void take_stores(cycle *c, store_port *port, slice_port *slice, uint64_t 
 // what it has not done of those that it took before counts as taken in this window. So clusters have their
 // turns at its pace, whatever that is.
 static void after_others(const cycle *c, slice_port *slice, uint32_t p, uint64_t until) {
-    uint64_t has = slice->ticks *
-                   orr_memsys_stores_at(c->mem, (int)(p / c->store_halves), p % c->store_halves);
+    uint64_t has =
+        slice->ticks * orr_memsys_stores_at(c->mem, (int)(p / c->store_halves), p % c->store_halves);
     if (!has || until == UINT64_MAX) return; // the end of a kernel
     uint64_t window = c->window * ORR_TICKS, from = until - window + (has < window ? has : window);
     if (slice->free < from) slice->free = from;
