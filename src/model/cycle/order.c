@@ -450,14 +450,17 @@ static uint64_t way_of(const cycle *c, const orr_request *r, uint32_t half) {
 }
 
 // Who counts, and was the last to come, has its answer when the last one has. Which one that is the stream
-// does not know: on a GPU it is one of the half that is further away, where all come at the same time.
+// does not know: on a GPU it is one of the half that is further away, where all come at the same time. What
+// it does then, a store and a fence or a fence alone, has the longer way once more; it is added here.
 static uint64_t last_came(const cycle *c, const orr_request *r, const place *p) {
-    uint64_t own = way_of(c, r, half_of(c, r)), last = 0;
+    uint64_t own = way_of(c, r, half_of(c, r)), last = 0, more = 0;
     for (uint32_t half = 0; half < 2; half++) {
-        uint64_t t = p->came[half] ? p->came[half] + way_of(c, r, half) : 0;
-        if (t > last) last = t;
+        uint64_t way = way_of(c, r, half), t = p->came[half] ? p->came[half] + way : 0;
+        if (t <= last) continue;
+        last = t;
+        more = way > own ? way - own : 0;
     }
-    return last > own ? last - own : 0;
+    return last > own ? last - own + more : 0;
 }
 
 // It happens now, at the request's time.
