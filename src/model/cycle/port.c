@@ -455,6 +455,26 @@ static void after_others(const cycle *c, slice_port *slice, uint32_t p, uint64_t
     if (slice->free < from) slice->free = from;
 }
 
+// When another store of each cluster would pass the slice: behind what waits of its own, and as much of each
+// other one's, if that has as much. By how much of the slice they wait for, the least first.
+static void tell_clusters(const cycle *c, store_port *port, const slice_port *slice, uint64_t *free) {
+    uint32_t *some = port->some, n = c->ngpcs * MAX_CLUSTERS, nsome = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        free[k] = slice->free;
+        uint64_t ticks = slice->of[k].ticks;
+        if (!ticks) continue;
+        uint32_t i = nsome++;
+        for (; i && slice->of[some[i - 1]].ticks > ticks; i--) some[i] = some[i - 1];
+        some[i] = k;
+    }
+    uint64_t before = 0;
+    for (uint32_t i = 0; i < nsome; i++) {
+        uint64_t ticks = slice->of[some[i]].ticks;
+        free[some[i]] += before + (nsome - i) * ticks;
+        before += ticks;
+    }
+}
+
 void cyc_port_stores(cycle *c, store_port *port, uint64_t until, requests *to) {
     port->stored = false;
     collect_stores(c, port, until);
@@ -469,12 +489,7 @@ void cyc_port_stores(cycle *c, store_port *port, uint64_t until, requests *to) {
         }
         if (!waited && !slice->told) continue;
         slice->told = slice->waiting > 0;
-        for (uint32_t k = 0; k < n; k++) { // when another one of this cluster would pass
-            uint64_t before = slice->free;
-            for (uint32_t i = 0; slice->waiting && i < n; i++)
-                before += slice->of[i].ticks < slice->of[k].ticks ? slice->of[i].ticks : slice->of[k].ticks;
-            c->cluster_free[p * n + k] = before;
-        }
+        tell_clusters(c, port, slice, &c->cluster_free[p * n]);
     }
 }
 
