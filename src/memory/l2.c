@@ -9,21 +9,11 @@
 // network's (the caller adds it) and includes the passing of one sector, so a load of one sector that hits an
 // idle slice is answered when it comes.
 //
-// Sectors that are missing are asked for once; later loads of them wait for the same fill. A slice that has
-// l2.misses lines on their way, or all lines of the set on their way, or too much to write waiting at DRAM,
-// takes nothing more until that changes.
-//
-// Stores leave whole sectors valid and dirty. A sector that is stored to in part has its bytes marked
-// (write-validate) and is fetched only when it is read; or, with l2.write = fetch, it is fetched at once. A
-// dirty sector that leaves is written to DRAM, once, whole or not. Atomics need the whole sector, and keep
+// What a slice's lines hold, how they come and leave is l2_lines.c. Atomics need the whole sector, and keep
 // the slice's input waiting while it works on earlier ones.
 //
-// Where L2 has two halves (l2.copies), each is a partition's: an SM asks its own half, which keeps copies of
-// what it has read of the other's lines (their tags have ORR_L2_FAR). What is not there is asked for at the
-// other half's slice as if that were DRAM; stores and atomics are passed on to it. A line of which the other
-// half has a copy is marked, and when it is written the copy is dropped. A half never waits for the other
-// before it takes a request that came from there: what asks for a copy is never blocked, and a copy that is
-// on its way gives its place to a line of the half's own.
+// Where L2 has two halves (l2.copies), an SM asks its own. A half never waits for the other before it takes a
+// request that came from there: what asks for a copy is never blocked.
 //
 // Stores of part of a sector take a slice's port longer than others, those of the other half have a port of
 // their own, and where both halves store to one line they do so in turns (l2.store_turn): behind each port
@@ -38,8 +28,6 @@
 
 #define NONE  UINT32_MAX
 #define NEVER UINT64_MAX
-enum { OPEN, BLOCKED_LINES, BLOCKED_WRITES, BLOCKED_LOADS }; // 0: as orr_l2_reset leaves it
-enum { DROP = ORR_REQ_FENCE + 1 }; // to the other half: a copy is not valid any more
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
@@ -135,145 +123,10 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
     orr_l2_add_event(p, (orr_l2_event){.time = t, .at = copy, .atomic = true, .slice = (uint16_t)slice});
 }
 
-// ---- DRAM -----------------------------------------------------------------------------------------
-
-// The channel of a line of a slice, and the line's number there.
-static orr_dram *channel_of(const orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t *line) {
-    uint32_t shift = p->c->chunk_shift;
-    uint64_t chunk = tag >> shift, within = tag & ((1ull << shift) - 1), c = 0;
-    if (p->channels > 1) {
-        c = chunk % p->channels;
-        chunk /= p->channels;
-    }
-    if (p->slices > 1) chunk = chunk * p->slices + slice;
-    *line = chunk << shift | within;
-    return &p->channel[c];
-}
-
-static void ask(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool write, uint64_t t,
-                uint32_t user) {
-    uint64_t line;
-    orr_dram *d = channel_of(p, slice, tag, &line);
-    orr_dram_push(d, t + p->c->before, line, sectors, write, user);
-}
-
-// A copy that is on its way gives up its place in the set of `tag`; who waits for it gets it all the same.
-static bool give_up_copy(orr_l2 *p, orr_l2_slice *s, uint64_t tag) {
-    uint32_t first = orr_cache_set_of(&s->cache, tag) * s->cache.ways;
-    for (uint32_t i = first; p->c->copies && i < first + s->cache.ways; i++) {
-        orr_cache_line *l = &s->cache.line[i];
-        if (!l->pending || !(l->tag & ORR_L2_FAR)) continue;
-        p->misses.at[l->user].line = ORR_NO_LINE;
-        l->pending = 0;
-        l->user = NONE;
-        orr_cache_drop(&s->cache, i);
-        return true;
-    }
-    return false;
-}
-
-// Whether the channel of a line of the slice has room; false: the slice is blocked.
-static bool can_write(orr_l2 *p, uint32_t slice, uint64_t tag) {
-    uint64_t line;
-    if (!orr_dram_full(channel_of(p, slice, tag, &line))) return true;
-    orr_l2_slice *s = &p->slice[slice];
-    s->in[s->now].blocked = BLOCKED_WRITES;
-    p->stuck = true;
-    return false;
-}
-
-// A line for `tag`; what was there before leaves. ORR_NO_LINE when the slice is blocked, or for a copy that
-// finds no place.
-static uint32_t make_room(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
-    orr_l2_slice *s = &p->slice[slice];
-    bool copy = tag & ORR_L2_FAR;
-    if (!copy && !can_write(p, slice, tag)) return ORR_NO_LINE;
-    orr_cache_line victim;
-    uint32_t i = orr_cache_take_idle(&s->cache, tag, &victim, NULL);
-    if (i == ORR_NO_LINE && copy) return i;
-    if (i == ORR_NO_LINE && give_up_copy(p, s, tag)) i = orr_cache_take_idle(&s->cache, tag, &victim, NULL);
-    if (i == ORR_NO_LINE) {
-        s->in[s->now].blocked = BLOCKED_LINES;
-        return i;
-    }
-    if (victim.used) p->stats.evicted++;
-    if (victim.dirty) {
-        p->stats.written_back += (uint64_t)orr_popc(victim.dirty);
-        ask(p, slice, victim.tag, victim.dirty, true, t, NONE);
-    }
-    return i;
-}
-
 // ---- requests -------------------------------------------------------------------------------------
-
-static uint32_t bytes_of(const uint64_t bytes[2], int sector) {
-    return (uint32_t)(bytes[sector / 2] >> sector % 2 * 32);
-}
-
-static uint8_t whole_sectors(const orr_request *r) { // of a store, those that it writes whole
-    uint8_t whole = 0;
-    for (int k = 0; k < 4; k++)
-        if (bytes_of(r->bytes, k) == UINT32_MAX) whole |= (uint8_t)(1 << k);
-    return whole & r->sectors;
-}
 
 static uint8_t together(const orr_l2_config *c, uint8_t sectors) { // with what is fetched with them
     return orr_l2_widened(sectors, c->sector_shift);
-}
-
-// ---- the other half -------------------------------------------------------------------------------
-
-// A store or an atomic that the other half has to do; or what it has to know.
-static void pass_on(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
-    orr_l2_ahead *a = ORR_PUSH(&p->ahead);
-    *a = (orr_l2_ahead){*r, slice};
-    a->r.line ^= ORR_L2_FAR;
-    a->r.time = t + p->c->far;
-    a->r.far = true;
-}
-
-// A line of this half is written: the other half's copy is old. True: who has done that (`far`: the other
-// half) hears of it when the other half has said that it has none any more (l2.copy_told).
-static bool drop_copy(orr_l2 *p, uint32_t slice, orr_cache_line *l, bool far, uint64_t t) {
-    bool told = p->c->copy_told && !far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED);
-    if (l->used & ORR_LINE_COPIED) {
-        orr_request r = {.line = l->tag, .kind = DROP};
-        pass_on(p, slice, &r, t);
-    }
-    l->used &= (uint8_t)~ORR_LINE_COPIED;
-    return told;
-}
-
-// And there:
-void orr_l2_drop(orr_l2 *p, uint32_t slice, uint64_t tag) {
-    orr_cache *c = &p->slice[slice].cache;
-    uint32_t i = orr_cache_find(c, tag);
-    if (i != ORR_NO_LINE) c->line[i].valid = 0;
-}
-
-// Asks for `want`, sectors of line i that are neither there nor on their way: DRAM, or the other half.
-// The miss; i may be ORR_NO_LINE for a copy that is not kept.
-static uint32_t fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, bool behind,
-                      uint64_t t) {
-    orr_l2_slice *s = &p->slice[slice];
-    orr_cache_line *l = i == ORR_NO_LINE ? NULL : &s->cache.line[i];
-    uint32_t m = l ? l->user : NONE;
-    bool copy = tag & ORR_L2_FAR;
-    if (m == NONE) {
-        m = orr_l2_new_miss(p);
-        p->misses.at[m] = (orr_l2_miss){.line = i, .slice = slice, .copy = copy, .head = NONE, .tail = NONE};
-        s->misses += !copy;
-        if (l) l->user = m;
-    }
-    p->misses.at[m].open++;
-    if (l) l->pending |= want;
-    if (copy) {
-        orr_request r = {.line = tag, .sectors = want, .kind = ORR_REQ_READ, .behind = behind, .token = m};
-        pass_on(p, slice, &r, t);
-    } else {
-        ask(p, slice, tag, want, false, t, m);
-    }
-    return m;
 }
 
 void orr_l2_wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w) {
@@ -287,134 +140,10 @@ void orr_l2_wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w) {
     miss->tail = at;
 }
 
-static bool blocked_by_misses(const orr_l2 *p, orr_l2_slice *s, uint32_t i) {
-    if ((i != ORR_NO_LINE && s->cache.line[i].user != NONE) || s->misses < p->c->misses) return false;
-    s->in[s->now].blocked = BLOCKED_LINES;
-    return true;
-}
-
 // Too many atomics wait for sectors from DRAM, or for the slice to work on those that have come.
 static bool blocked_by_atomics(const orr_l2 *p, orr_l2_slice *s) {
     if (!p->c->atomic_queue || s->reducing < p->c->atomic_queue) return false;
-    s->in[s->now].blocked = BLOCKED_LINES;
-    return true;
-}
-
-// ---- sectors that are there in part, dirty lines ---------------------------------------------------
-// Of each set so many lines can be there in part (l2.partial_lines), as byte masks are kept for them. When
-// one more is stored to in part, the sectors of the one used least recently are read from DRAM: so many at a
-// time (l2.completing), and when they have come the line is written back whole, at once or when so many
-// others have been completed (l2.completed_lines). And so many can be dirty (l2.dirty_lines): before one more
-// is, another is written back, and stays.
-
-static uint8_t in_part(const orr_cache_line *l) { return l->dirty & ~l->valid & ~l->pending; }
-static bool is_in_part(const orr_cache_line *l) { return in_part(l) != 0; }
-static bool is_dirty(const orr_cache_line *l) { return l->dirty && !l->pending && !in_part(l); }
-static bool is_whole(const orr_cache_line *l) { return l->used & ORR_LINE_WHOLE && is_dirty(l); }
-
-// The line that has to make room in the set of `tag`, of a slice's share of `lines`; ORR_NO_LINE: there is.
-static uint32_t one_too_many(orr_l2_slice *s, uint64_t tag, uint32_t lines,
-                             bool (*is)(const orr_cache_line *)) {
-    uint64_t set = orr_cache_set_of(&s->cache, tag), sets = s->cache.sets;
-    uint64_t share = (set + 1) * lines / sets - set * lines / sets;
-    uint32_t n, i = orr_cache_oldest_of(&s->cache, tag, is, &n);
-    return n && n >= share ? i : ORR_NO_LINE;
-}
-
-// A line is written back, and stays.
-static void clean(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint8_t sectors, uint64_t t) {
-    p->stats.written_back += (uint64_t)orr_popc(sectors);
-    if (sectors) ask(p, slice, l->tag, sectors, true, t, NONE);
-    l->dirty &= (uint8_t)~sectors;
-    l->used &= (uint8_t)~ORR_LINE_WHOLE;
-}
-
-// Room for one more dirty line. False: the slice is blocked.
-static bool room_for_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, uint64_t t) {
-    orr_l2_slice *s = &p->slice[slice];
-    if (!p->c->dirty || (at != ORR_NO_LINE && s->cache.line[at].dirty)) return true;
-    uint32_t i = one_too_many(s, tag, p->c->dirty, is_dirty);
-    if (i == ORR_NO_LINE) return true;
-    orr_cache_line *l = &s->cache.line[i];
-    if (!can_write(p, slice, l->tag)) return false;
-    clean(p, slice, l, l->dirty, t);
-    return true;
-}
-
-// Room for one more that is there in part. False: the slice is blocked.
-static bool room_for_part(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
-    orr_l2_slice *s = &p->slice[slice];
-    uint32_t i = one_too_many(s, tag, p->c->parts, is_in_part);
-    if (i == ORR_NO_LINE) return true;
-    orr_cache_line *l = &s->cache.line[i];
-    if (p->c->completing && s->completing >= p->c->completing) {
-        s->in[s->now].blocked = BLOCKED_LINES;
-        return false;
-    }
-    if (blocked_by_misses(p, s, i) || !can_write(p, slice, l->tag)) return false;
-    uint32_t old = p->c->whole ? one_too_many(s, tag, p->c->whole, is_whole) : ORR_NO_LINE;
-    if (old != ORR_NO_LINE) clean(p, slice, &s->cache.line[old], s->cache.line[old].dirty, t);
-    s->completing++;
-    uint8_t want = in_part(l);
-    uint32_t m = fetch(p, slice, i, l->tag, want, false, t);
-    p->misses.at[m].clean = true;
-    uint64_t n = (uint64_t)orr_popc(want);
-    p->stats.fetched_for_write += n;
-    s->part_time = l->used & ORR_LINE_SPREAD ? n * p->c->part_fill : 0;
-    if (l->used & ORR_LINE_AGAIN) s->part_time += n * p->c->part_again;
-    return true;
-}
-
-// A store. False: the slice is blocked, and nothing was done.
-static bool store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
-    orr_cache *c = &p->slice[slice].cache;
-    uint32_t i = orr_cache_find(c, r->line);
-    uint8_t here = i == ORR_NO_LINE ? 0 : c->line[i].valid,
-            coming = i == ORR_NO_LINE ? 0 : c->line[i].pending;
-    uint8_t whole = whole_sectors(r);
-    uint8_t part = r->sectors & ~whole & ~here, want = 0;
-    if (p->c->fetch) want = part & ~coming;
-    if (want && blocked_by_misses(p, &p->slice[slice], i)) return false;
-    bool one_more = part & ~coming && p->c->parts && (i == ORR_NO_LINE || !in_part(&c->line[i]));
-    if (one_more && !room_for_part(p, slice, r->line, t)) return false;
-    if (!room_for_dirty(p, slice, r->line, i, t)) return false;
-    bool made = i == ORR_NO_LINE;
-    if (made && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE) return false;
-    p->slice[slice].made = made;
-
-    orr_cache_touch(c, i);
-    orr_cache_line *l = &c->line[i];
-    if (one_more) l->used &= (uint8_t) ~(ORR_LINE_AGAIN | ORR_LINE_SPREAD);
-    if (in_part(l) & part) l->used |= ORR_LINE_AGAIN;
-    if (in_part(l) && part & ~in_part(l)) l->used |= ORR_LINE_SPREAD;
-    // A half that stores to a line of its own tells the other one if that has read it, or stored to it, since
-    // this one last did (H200: two SMs that store to 32 lines in turn, lts sectors of ltcfabric).
-    if (!r->far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED)) p->stats.told++;
-    // One of the other half goes into the copy that it passes, or leaves one (l2.copy_told).
-    bool kept = r->far && p->c->copy_told;
-    p->slice[slice].told = !kept && drop_copy(p, slice, l, r->far, t);
-    l->used = r->far ? l->used | ORR_LINE_PASSED : l->used & (uint8_t)~ORR_LINE_PASSED;
-    if (kept && whole) l->used |= ORR_LINE_COPIED;
-    p->stats.write_present[r->from] += (uint64_t)orr_popc(r->sectors & (here | l->dirty));
-    l->dirty |= r->sectors;
-    l->valid |= whole;
-    if (want) {
-        fetch(p, slice, i, r->line, want, false, t);
-        p->stats.fetched_for_write += (uint64_t)orr_popc(want);
-    }
-    if (part && !p->c->fetch)
-        for (int k = 0; k < 4; k++) {
-            if (!(part >> k & 1)) continue;
-            l->used |= ORR_LINE_PARTIAL;
-            c->partial[i][k / 2] |= (uint64_t)bytes_of(r->bytes, k) << k % 2 * 32;
-            if (bytes_of(c->partial[i], k) == UINT32_MAX) l->valid |= (uint8_t)(1 << k);
-        }
-    if (r->far) {
-        p->stats.far_write += (uint64_t)orr_popc(r->sectors);
-        return true;
-    }
-    p->stats.write[r->from] += (uint64_t)orr_popc(r->sectors);
-    p->stats.write_hit[r->from] += (uint64_t)orr_popc(r->sectors & ~want);
+    s->in[s->now].blocked = ORR_L2_BLOCKED_LINES;
     return true;
 }
 
@@ -430,18 +159,18 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
         coming = c->line[i].pending & ~here;
         bytes = c->line[i].dirty & ~here; // sectors of which some bytes are here
     }
-    if (r->kind != ORR_REQ_READ && !room_for_dirty(p, slice, r->line, i, t)) return false;
+    if (r->kind != ORR_REQ_READ && !orr_l2_room_for_dirty(p, slice, r->line, i, t)) return false;
     uint8_t lack = r->sectors & ~here, missing = lack & ~coming;
     uint32_t miss = i == ORR_NO_LINE ? NONE : c->line[i].user;
     if (missing) {
         bool copy = r->line & ORR_L2_FAR;
-        if (!copy && blocked_by_misses(p, &p->slice[slice], i)) return false;
+        if (!copy && orr_l2_blocked_by_misses(p, &p->slice[slice], i)) return false;
         if (r->kind != ORR_REQ_READ && blocked_by_atomics(p, &p->slice[slice])) return false;
-        if (i == ORR_NO_LINE && !(behind && copy) && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE &&
-            !copy)
+        if (i == ORR_NO_LINE && !(behind && copy) &&
+            (i = orr_l2_make_room(p, slice, r->line, t)) == ORR_NO_LINE && !copy)
             return false;
         uint8_t all = together(p->c, missing) & ~here & ~coming;
-        miss = fetch(p, slice, i, r->line, all, behind, t);
+        miss = orr_l2_fetch(p, slice, i, r->line, all, behind, t);
         if (!r->far && r->kind == ORR_REQ_READ)
             p->stats.read_along[r->from] += (uint64_t)orr_popc(all & ~missing);
         p->stats.fetched_for_write += (uint64_t)orr_popc(missing & bytes);
@@ -450,7 +179,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
     if (i != ORR_NO_LINE) { // a request for no sector has no line, nor has a copy that is not kept
         orr_cache_touch(c, i);
         if (r->kind != ORR_REQ_READ) {
-            late = drop_copy(p, slice, &c->line[i], r->far, t);
+            late = orr_l2_drop_copy(p, slice, &c->line[i], r->far, t);
             if (p->c->copy_told) c->line[i].used &= (uint8_t)~ORR_LINE_PASSED;
         } else if (r->far)
             c->line[i].used |= ORR_LINE_COPIED;
@@ -495,50 +224,25 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
     return true;
 }
 
-// An atomic of the other half goes by: a load behind it has to find what it did, not a copy from before, be
-// it there or on its way.
-static void forget_copy(orr_l2 *p, uint32_t slice, uint64_t tag) {
-    orr_cache *c = &p->slice[slice].cache;
-    uint32_t i = orr_cache_find(c, tag);
-    if (i == ORR_NO_LINE) return;
-    orr_cache_line *l = &c->line[i];
-    l->valid = 0;
-    if (!l->pending) return;
-    p->misses.at[l->user].line = ORR_NO_LINE; // who waits for it gets it
-    l->pending = 0;
-    l->user = NONE;
-}
-
-// A store to a line of the other half leaves the sectors that it writes whole where it passes (l2.copy_told).
-static void leave_copy(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
-    orr_cache *c = &p->slice[slice].cache;
-    uint8_t whole = p->c->copy_told ? whole_sectors(r) : 0;
-    if (!whole) return;
-    uint32_t i = orr_cache_find(c, r->line);
-    if (i == ORR_NO_LINE && (i = make_room(p, slice, r->line, t)) == ORR_NO_LINE) return;
-    orr_cache_touch(c, i);
-    c->line[i].valid |= whole & (uint8_t)~c->line[i].pending;
-}
-
 // Something for the other half: it only passes through.
 static void passes(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
     uint64_t n = (uint64_t)orr_popc(r->sectors);
     if (r->kind == ORR_REQ_WRITE) {
-        leave_copy(p, slice, r, t);
+        orr_l2_leave_copy(p, slice, r, t);
         p->stats.write[r->from] += n;
         p->stats.write_hit[r->from] += n;
     } else {
         p->stats.atomic += n;
         p->stats.atomic_hit += n;
-        if (p->c->atomic_load) forget_copy(p, slice, r->line);
+        if (p->c->atomic_load) orr_l2_forget_copy(p, slice, r->line);
     }
-    pass_on(p, slice, r, t);
+    orr_l2_pass_on(p, slice, r, t);
 }
 
 // A fence asks. How long that takes the port.
 static uint64_t asks(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out) {
     if (r->line & ORR_L2_FAR) {
-        pass_on(p, slice, r, t);
+        orr_l2_pass_on(p, slice, r, t);
         return 2 * p->c->fence;
     }
     const orr_l2_slice *s = &p->slice[slice];
@@ -571,7 +275,7 @@ static uint64_t line_at(const orr_l2 *p, const orr_l2_slice *s, const orr_reques
 
 // A store of part of a sector; it waits for its line behind the port, and not in front of it.
 static bool partly(const orr_l2_config *c, const orr_request *r) {
-    return c->write_turn && r->kind == ORR_REQ_WRITE && whole_sectors(r) != r->sectors;
+    return c->write_turn && r->kind == ORR_REQ_WRITE && orr_l2_whole_sectors(r) != r->sectors;
 }
 static const orr_request *first(const orr_l2_lane *in) { return &in->at[in->head]; }
 static bool before_it(const orr_request *a, const orr_request *b) { return (int32_t)(a->came - b->came) < 0; }
@@ -597,8 +301,8 @@ static uint64_t input_at(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) 
     if (lane == ORR_L2_ALL || lane == ORR_L2_ASIDE)
         if (waits_behind(asked, r)) return NEVER;
     if (lane == ORR_L2_ASIDE || lane == ORR_L2_ASKED) {
-        bool held =
-            lane == ORR_L2_ASKED && (all->blocked == BLOCKED_LOADS || aside->blocked == BLOCKED_LOADS);
+        bool held = lane == ORR_L2_ASKED &&
+                    (all->blocked == ORR_L2_BLOCKED_LOADS || aside->blocked == ORR_L2_BLOCKED_LOADS);
         if (!held && waits_behind(all, r) && !stands(p, s, ORR_L2_ALL)) return NEVER;
         if (!held && lane == ORR_L2_ASKED && waits_behind(aside, r)) return NEVER;
         in = all; // its port
@@ -611,7 +315,7 @@ static uint64_t input_at(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) 
     // line, an atomic takes 5,500 cycles, and so does a load of any other line of the slice).
     if (p->c->atomic_load && r->kind == ORR_REQ_READ && !(r->line & ORR_L2_FAR))
         return max(t, max(s->atomic_free[0], s->atomic_free[1]));
-    if (r->kind < ORR_REQ_ATOMIC || r->kind == DROP || r->line & ORR_L2_FAR) return t;
+    if (r->kind < ORR_REQ_ATOMIC || r->kind == ORR_L2_DROP || r->line & ORR_L2_FAR) return t;
     if (p->c->atomic_switch) return t; // atomics wait by themselves
     uint64_t busy = s->atomic_free[unit_of(p->c, r->line)];
     return p->c->atomic_units ? max(t, busy > p->c->atomic_ahead ? busy - p->c->atomic_ahead : 0)
@@ -628,7 +332,8 @@ static uint64_t atomic_takes(const orr_l2_config *c, orr_l2_slice *s, uint64_t l
 
 // How long a store takes the port, with so much for a whole sector.
 static uint64_t store_takes(const orr_l2_config *c, const orr_request *r, uint64_t sector) {
-    uint64_t whole = (uint64_t)orr_popc(whole_sectors(r)), part = (uint64_t)orr_popc(r->sectors) - whole;
+    uint64_t whole = (uint64_t)orr_popc(orr_l2_whole_sectors(r)),
+             part = (uint64_t)orr_popc(r->sectors) - whole;
     if (!c->write_turn) return whole * sector + part * c->write_part;
     return whole * sector + (part ? part + 1 : 0) * c->write_mask;
 }
@@ -637,8 +342,9 @@ static uint64_t store_takes(const orr_l2_config *c, const orr_request *r, uint64
 static bool do_store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, bool queued,
                      uint64_t *takes, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
-    if (!store(p, slice, r, t)) return false;
-    uint64_t whole = (uint64_t)orr_popc(whole_sectors(r)), part = (uint64_t)orr_popc(r->sectors) - whole;
+    if (!orr_l2_store(p, slice, r, t)) return false;
+    uint64_t whole = (uint64_t)orr_popc(orr_l2_whole_sectors(r)),
+             part = (uint64_t)orr_popc(r->sectors) - whole;
     uint64_t least = *takes, fetched = s->part_time, done = t;
     s->part_time = 0;
     uint64_t turn = p->c->write_turn ? p->c->write_turn : p->c->write_again;
@@ -682,7 +388,7 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
     orr_request *r = &in->at[in->head];
     if (p->c->store_waits && r->kind == ORR_REQ_WRITE && !r->far) {
         uint64_t until = orr_l2_held(p, s, r, t);
-        if (until == NEVER) in->blocked = BLOCKED_LOADS;
+        if (until == NEVER) in->blocked = ORR_L2_BLOCKED_LOADS;
         if (until > t) {
             if (until != NEVER) port->free = until;
             return;
@@ -697,7 +403,7 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
         p->c->atomic_load && r->kind == ORR_REQ_READ && (r->behind || s->atomic_line == r->line + 1);
     uint64_t busy = 0;                                                            // if that is longer
     if (r->kind >= ORR_REQ_ATOMIC && p->c->atomic_units) takes = p->c->cycle / 2; // one for each unit
-    if (r->kind == DROP) {
+    if (r->kind == ORR_L2_DROP) {
         orr_l2_drop(p, slice, r->line);
         takes = 0;
     } else if (r->kind == ORR_REQ_FENCE) {
@@ -747,7 +453,7 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
 static void unblock(orr_l2_slice *s, int why, uint64_t t) {
     for (orr_l2_lane *in = s->in; in < s->in + ORR_L2_LANES; in++) {
         if (in->blocked != why) continue;
-        in->blocked = OPEN;
+        in->blocked = ORR_L2_FREE;
         in->free = max(in->free, t);
     }
 }
@@ -762,7 +468,7 @@ static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
         if (miss->clean && p->c->whole)
             l->used |= ORR_LINE_WHOLE;
         else if (miss->clean)
-            clean(p, miss->slice, l, e->sectors & l->dirty, e->time);
+            orr_l2_clean(p, miss->slice, l, e->sectors & l->dirty, e->time);
     }
     uint32_t left = NONE, last = NONE, next;
     for (uint32_t w = miss->head; w != NONE; w = next) {
@@ -784,8 +490,8 @@ static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     }
     miss->head = left;
     miss->tail = last;
-    unblock(s, BLOCKED_LINES, e->time);
-    unblock(s, BLOCKED_LOADS, e->time);
+    unblock(s, ORR_L2_BLOCKED_LINES, e->time);
+    unblock(s, ORR_L2_BLOCKED_LOADS, e->time);
     if (--miss->open) return;
     if (l) l->user = NONE;
     s->misses -= !miss->copy;
@@ -843,7 +549,8 @@ static void step_dram(orr_l2 *p, uint32_t channel) {
         p, (orr_l2_event){.time = done.time + p->c->behind, .at = done.user, .sectors = done.sectors});
 }
 
-// What comes from DRAM and what is stored take turns (l2.fill). True: it has to wait.
+// What comes from DRAM and what is stored take turns (l2.fill), but for what completes a line: that costs the
+// slice l2.partial_again or l2.partial_fill where it costs anything. True: it has to wait.
 static bool waits_for_turn(orr_l2 *p, orr_l2_event *e) {
     if (!p->c->fill || e->atomic || e->worked || e->back || e->turn) return false;
     if (p->misses.at[e->at].clean) return false;
@@ -862,7 +569,7 @@ static void do_event(orr_l2 *p, orr_replies *out) {
     if (waits_for_turn(p, &e)) return;
     if (e.worked) {
         p->slice[e.slice].reducing -= (uint32_t)orr_popc(e.sectors);
-        unblock(&p->slice[e.slice], BLOCKED_LINES, e.time);
+        unblock(&p->slice[e.slice], ORR_L2_BLOCKED_LINES, e.time);
         return;
     }
     if (!e.atomic) {
@@ -883,7 +590,7 @@ void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out) {
             if (dram >= until) break;
             step_dram(p, channel);
             if (p->stuck && !orr_dram_full(&p->channel[channel])) {
-                for (uint32_t i = 0; i < p->slices; i++) unblock(&p->slice[i], BLOCKED_WRITES, dram);
+                for (uint32_t i = 0; i < p->slices; i++) unblock(&p->slice[i], ORR_L2_BLOCKED_WRITES, dram);
                 p->stuck = false;
                 in = next_input(p, &slice, &lane);
             }

@@ -51,7 +51,8 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint32_t gpcs;             // which SMs they have (orr_gpc_sms)
 } orr_l2_config;
 
-#define ORR_L2_FAR (1ull << 62) // in a tag: the line is the other half's
+#define ORR_L2_FAR (1ull << 62)           // in a tag: the line is the other half's
+enum { ORR_L2_DROP = ORR_REQ_FENCE + 1 }; // to the other half: a copy is not valid any more
 
 typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic that is being done
     uint32_t sm, token;
@@ -135,10 +136,12 @@ enum {
     ORR_L2_ASKED,
     ORR_L2_LANES
 };
+// Why a lane's first request is not taken; 0: as orr_l2_reset leaves it.
+enum { ORR_L2_FREE, ORR_L2_BLOCKED_LINES, ORR_L2_BLOCKED_WRITES, ORR_L2_BLOCKED_LOADS };
 typedef struct orr_l2_lane { // in order: a ring
     orr_request *at;
     uint32_t head, n, cap;
-    uint8_t blocked; // the first of them: BLOCKED_*
+    uint8_t blocked; // the first of them: ORR_L2_BLOCKED_*
     uint32_t parts;  // of them that store part of a sector
     uint64_t free;   // the next one is taken then
     uint64_t masked; // and the next one that stores part of a sector
@@ -217,7 +220,7 @@ void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, ui
                       bool far);
 void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors); // there now, without time
 
-// Among l2.c, l2_meet.c and l2_state.c:
+// Among l2.c, l2_lines.c, l2_meet.c and l2_state.c:
 void orr_l2_add_to(orr_l2_slice *s, uint32_t lane, const orr_request *r);
 void orr_l2_take_from(orr_l2_slice *s, uint32_t lane);
 void orr_l2_may_meet(orr_l2 *p, orr_l2_slice *s, const orr_request *r); // L2 looks this load up
@@ -227,6 +230,20 @@ bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
 uint64_t orr_l2_leave(orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sectors);
 void orr_l2_wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w);
 void orr_l2_drop(orr_l2 *p, uint32_t slice, uint64_t tag); // a copy of the other half's line
+
+// A slice's lines (l2_lines.c). Those that say false, or ORR_NO_LINE, have blocked the slice.
+uint8_t orr_l2_whole_sectors(const orr_request *r);
+uint32_t orr_l2_make_room(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t);
+uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, bool behind,
+                      uint64_t t);
+bool orr_l2_blocked_by_misses(const orr_l2 *p, orr_l2_slice *s, uint32_t i);
+bool orr_l2_room_for_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, uint64_t t);
+void orr_l2_clean(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint8_t sectors, uint64_t t);
+bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t);
+void orr_l2_pass_on(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t);
+bool orr_l2_drop_copy(orr_l2 *p, uint32_t slice, orr_cache_line *l, bool far, uint64_t t);
+void orr_l2_forget_copy(orr_l2 *p, uint32_t slice, uint64_t tag);
+void orr_l2_leave_copy(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t);
 // Whether the last packet of an answer takes one more receiver; if not, there is another packet.
 static inline bool orr_l2_same_packet(const orr_l2_config *c, orr_l2_met *e, uint32_t sm) {
     if (!c->multicast) return true;
