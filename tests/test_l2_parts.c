@@ -94,6 +94,39 @@ static void sectors_again(void **state) {
     bench_free(b);
 }
 
+// One line is completed at a time (l2.completing): line 0 is read from 1000 to 1200, so that the store to
+// line 2, for which line 1 has to be read, waits until then, and what is behind it.
+static void one_at_a_time(void **state) {
+    (void)state;
+    for (int one = 0; one < 2; one++) {
+        bench *b = bench_of(
+            (const char *const[]){"l2.partial_lines=1", one ? "l2.completing=1" : ONE_SET, ONE_SET, NULL});
+        orr_memsys_copy(b->m, 9 * 128, 128);
+        orr_request r[] = {storing(0, 0, 0, 4), storing(1000, 1, 0, 4), storing(1010, 2, 0, 4),
+                           reading(1010, 9, 1), reading(3000, 9, 1)};
+        go(b, r, COUNT(r));
+        ANSWERED(b, 3, one ? 1201 : 1011);
+        assert_int_equal(b->s.fetched_for_write, 2);
+        bench_free(b);
+    }
+}
+
+// A line that has been completed is written when another one is completed (l2.completed_lines): of lines 0, 1
+// and 2 all but the last.
+static void written_later(void **state) {
+    (void)state;
+    for (uint64_t later = 0; later < 2; later++) {
+        bench *b = bench_of((const char *const[]){"l2.partial_lines=1",
+                                                  later ? "l2.completed_lines=1" : ONE_SET, ONE_SET, NULL});
+        orr_request r[] = {storing(0, 0, 0, 4), storing(1000, 1, 0, 4), storing(2000, 2, 0, 4),
+                           storing(3000, 3, 0, 4), reading(5000, 9, 1)};
+        go(b, r, COUNT(r));
+        assert_int_equal(b->s.fetched_for_write, 3);
+        assert_int_equal(b->s.written_back, 3 - later);
+        bench_free(b);
+    }
+}
+
 // Two lines of a set may be dirty (l2.dirty_lines). Before a third is, the one used least recently is
 // written, line 64, since line 0 was read meanwhile; it stays, and is found. Line 128 is dirty already. Line
 // 64, stored to again, is dirty once more, and line 0 is written and stays.
@@ -135,6 +168,8 @@ int main(void) {
         cmocka_unit_test(masks_by_set),
         cmocka_unit_test(sectors_one_by_one),
         cmocka_unit_test(sectors_again),
+        cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(written_later),
         cmocka_unit_test(dirty),
         cmocka_unit_test(dirty_by_atomics),
     };
