@@ -213,7 +213,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
                        .line = r->line,
                        .needs = lack,
                        .hit = !lack,
-                       .late = late,
+                       .late = late || r->late,
                        .far = r->far};
     if (lack) {
         if (r->kind != ORR_REQ_READ) p->slice[slice].reducing += (uint32_t)n;

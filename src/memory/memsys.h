@@ -45,6 +45,7 @@ typedef struct orr_request {
     bool more;          // ATOMIC, REDUCE: it came with the one before, of the same line (l2.atomic_switch)
     bool told;          // REDUCE, WRITE: the sender wants to know when it is done
     bool behind;        // READ: right behind an atomic of its SM on the line (l2.atomic_load)
+    bool late;          // ATOMIC: its answer comes later, by the way to the other half and back
     bool far;           // within memory: from the other half of L2
     uint32_t came;      // within a slice: which of its requests it is
     bool cold;          // for the sender: nobody has asked for its translation yet

@@ -450,17 +450,24 @@ static uint64_t way_of(const cycle *c, const orr_request *r, uint32_t half) {
 }
 
 // Who counts, and was the last to come, has its answer when the last one has. Which one that is the stream
-// does not know: on a GPU it is one of the half that is further away, where all come at the same time. What
-// it does then, a store and a fence or a fence alone, has the longer way once more; it is added here.
+// does not know: on a GPU it is one of the half that is further away, where all come at the same time.
 static uint64_t last_came(const cycle *c, const orr_request *r, const place *p) {
-    uint64_t own = way_of(c, r, half_of(c, r)), last = 0, more = 0;
+    uint64_t own = way_of(c, r, half_of(c, r)), last = 0;
     for (uint32_t half = 0; half < 2; half++) {
-        uint64_t way = way_of(c, r, half), t = p->came[half] ? p->came[half] + way : 0;
-        if (t <= last) continue;
-        last = t;
-        more = way > own ? way - own : 0;
+        uint64_t t = p->came[half] ? p->came[half] + way_of(c, r, half) : 0;
+        if (t > last) last = t;
     }
-    return last > own ? last - own + more : 0;
+    return last > own ? last - own : 0;
+}
+
+// What that one does then, a store and a fence or a fence alone, has the longer way once more. Where the
+// stream's is near that is added to its answer.
+static bool stands_for_far(order *o, const cycle *c, const orr_request *r, const orr_need *need) {
+    uint32_t half = half_of(c, r);
+    if (!(need->kind & ORDER_COUNTS) || !(need->need & VERSION) || way_of(c, r, half)) return false;
+    const place *p = find(o, need->word);
+    uint64_t way = way_of(c, r, 1 - half);
+    return p && way && p->came[1 - half] && p->came[1 - half] + way > p->came[half];
 }
 
 // It happens now, at the request's time.
@@ -566,6 +573,7 @@ static void go_on(order *o, cycle *c, uint32_t who, uint64_t when) {
         if (r.time < when) r.time = when;
         const orr_need *need = o->needs.at + o->waiting.at[h].first;
         if (takes(&r, need)) o->looks[r.partition] -= r.ops ? r.ops : 1;
+        r.late = stands_for_far(o, c, &r, need);
         happens(o, c, &r, need);
         o->needs_live -= r.norder;
         r.order = r.norder = 0;
@@ -710,6 +718,7 @@ void cyc_order_requests(order *o, cycle *c, uint64_t now) {
             }
             if (!takes(r, need) && ready(o, r, need, c, 0, &when, &at)) {
                 r->time = when;
+                r->late = stands_for_far(o, c, r, need);
                 happens(o, c, r, need);
                 continue;
             }
