@@ -4,6 +4,7 @@
 // and writes do: a kernel that touches global memory atomically runs its thread blocks on one host
 // thread, and shared memory belongs to one block (exec.h). Sections of the PTX manual: "atom", "red",
 // "Parallel Synchronization and Communication Instructions: mbarrier".
+#include "exec/block.h"
 #include "exec/pair.h"
 #include "exec/softfp.h"
 
@@ -192,15 +193,16 @@ static void mbarrier(warp *w, const uop *u) {
             return;
         }
         *at = mbar_close(b);
+        if (u->inst->sub >= ORR_MBAR_ARRIVE) orr_mbar_done(w, host[i], (old ^ *at) >> 63);
         if (token) DST(w, u, uint64_t)[i] = old;
     }
 }
 
-// Has the phase of the token, or of the given parity, completed? try_wait may suspend the thread but
-// need not: it answers at once.
+// Has the phase of the token, or of the given parity, completed? Where try_wait waits is in arrive.c.
 static void mbar_wait(warp *w, const uop *u) {
     uint8_t *host[ORR_WARP];
     uint32_t done = 0;
+    size_t head = w->trace ? w->trace->n : 0;
     bool parity = u->inst->cmp == 1;
     if (!orr_addresses(w, u, u->a, u->inst->disp, u->inst->space, 8, host)) return;
     for (uint32_t m = w->exec; m; m &= m - 1) {
@@ -210,6 +212,7 @@ static void mbar_wait(warp *w, const uop *u) {
         if (now != then) done |= 1u << i;
     }
     set_pred(w, u->d, done);
+    if (w->trace && u->traced) orr_mbar_found(w, head, host, done);
 }
 
 static void mbar_pending(warp *w, const uop *u) {
@@ -224,17 +227,21 @@ static void mbar_pending(warp *w, const uop *u) {
 static void cp_arrive(warp *w, const uop *u) {
     uint8_t *host[ORR_WARP];
     if (!orr_addresses(w, u, u->a, u->inst->disp, u->inst->space, 8, host)) return;
-    if (!(u->inst->mods & ORR_M_NOINC)) return;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int i = orr_ffs(m);
-        uint64_t *at = (uint64_t *)(void *)host[i];
-        mbar b = mbar_open(*at);
+        uint64_t *at = (uint64_t *)(void *)host[i], old = *at;
+        if (!(u->inst->mods & ORR_M_NOINC)) {
+            orr_mbar_done(w, host[i], false);
+            continue;
+        }
+        mbar b = mbar_open(old);
         const char *wrong = mbar_arrive(&b, 1);
         if (wrong) {
             orr_fault(w, u, i, "%s", wrong);
             return;
         }
         *at = mbar_close(b);
+        orr_mbar_done(w, host[i], (old ^ *at) >> 63);
     }
 }
 

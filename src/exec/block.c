@@ -204,7 +204,7 @@ int orr_block_run(tblock *tb) {
         for (uint32_t n = 0; n < p->nwarps; n++) {
             warp *w = p->pace ? orr_pace_next(tb) : &tb->warps[n];
             if (!w) break;
-            if (!w->live) continue;
+            if (!w->live || w->held) continue;
             if (draws_later(w, false, &least)) continue;
             if (!first && !p->pace && p->kernel->atomics && w->spinning &&
                 !w->found) { // it has looked: others first
@@ -233,6 +233,7 @@ int orr_block_run(tblock *tb) {
         if (least != UINT64_MAX) tb->level = least + DRAW_SLACK; // all have had their turn
         if (!progress && least == UINT64_MAX) {
             // Lanes at a barrier may wait for lanes that wait for them where their ways meet.
+            if (orr_mbar_let(tb)) continue;
             bool released = false;
             for (uint32_t n = 0; n < p->nwarps; n++)
                 released |= tb->warps[n].live && orr_warp_release(&tb->warps[n]);
@@ -300,7 +301,8 @@ tblock *orr_block_start(worker *k, uint64_t index) {
     tb->ctaid[1] = (uint32_t)(index / g[0] % g[1]);
     tb->ctaid[2] = (uint32_t)(index / g[0] / g[1]);
     tb->running = p->nwarps;
-    tb->rounds = tb->bars_open = 0;
+    tb->rounds = tb->bars_open = tb->next_let = 0;
+    tb->mbars.n = 0;
     tb->level = tb->port = 0;
     tb->held = UINT64_MAX;
     tb->alone = k->bound || !p->kernel->atomics || (uint64_t)g[0] * g[1] * g[2] == 1;
@@ -363,6 +365,7 @@ static void free_block(tblock *tb) {
     free(tb->warps);
     free(tb->shared);
     free(tb->local);
+    free(tb->mbars.at);
     free(tb->traces);
     free(tb->views);
     free(tb);

@@ -37,6 +37,7 @@ typedef struct xblock {     // a basic block, ready to run
     uint32_t race_inst;     // its number
     bool race_blocks;       // other thread blocks may swap that word, too
     bool draws;             // `race` draws from a counter
+    bool tries;             // has waits for the phase of an mbarrier (arrive.c)
     int32_t next, ipdom;
     oper members; // of `waits`
 } xblock;
@@ -95,6 +96,12 @@ typedef struct barrier {
     uint32_t all, any; // 1 while every / some predicate was true
 } barrier;
 
+typedef struct mbar_count { // an mbarrier
+    uint32_t at;            // offset in shared memory
+    uint32_t n;             // operations of lanes on it, arrivals and the like
+    uint32_t over;          // of them when its last phase was over
+} mbar_count;
+
 #define PACE_BEEN 8 // lines
 
 typedef struct tblock {
@@ -120,6 +127,8 @@ typedef struct tblock {
     uint8_t *local; // [thread][local_bytes]
     barrier bar[BARRIERS];
     uint32_t bars_open; // barriers at which somebody has arrived
+    ORR_VEC(mbar_count) mbars; // those that somebody has come to
+    uint32_t next_let;         // the warp whose try fails next when all are held
     orr_trace_out *traces;
     orr_warp_trace *views;
     bool faulted;
@@ -129,7 +138,7 @@ typedef struct tblock {
 #define DRAW_SLACK 64 // instructions: warps so close to each other are taken to draw at one time
 
 // What running a warp or a block came to.
-enum { RUN_DONE, RUN_WAITS, RUN_YIELDS, RUN_RACES, RUN_FAULT };
+enum { RUN_DONE, RUN_WAITS, RUN_YIELDS, RUN_RACES, RUN_HELD, RUN_FAULT };
 
 typedef struct versions versions;
 
@@ -184,6 +193,14 @@ void orr_pace_enter(warp *w, uint32_t block);                 // it begins a blo
 void orr_pace_leave(warp *w, uint32_t block, bool jumps);
 uint64_t orr_pace_time(const tblock *tb);         // of its first warp
 void orr_pace_meet(tblock *tb, const barrier *b); // those at a barrier go on
+void orr_pace_wait(warp *w, uint64_t until);       // it has waited
+
+// arrive.c: mbarriers
+void orr_mbar_find(program *p);                                     // where its warps wait for them
+bool orr_mbar_holds(warp *w, const uop *u, uint32_t mask);          // a try whose phase is not over
+void orr_mbar_done(warp *w, const uint8_t *at, bool over);          // a lane has arrived there; it was the last
+void orr_mbar_found(warp *w, size_t head, uint8_t *const host[ORR_WARP], uint32_t over); // what a wait needed
+bool orr_mbar_let(tblock *tb); // nobody goes on: somebody's try fails. False: nobody is held
 void orr_warp_again(warp *w, uint32_t block,
                     uint32_t lanes);                  // a block of one instruction, executed once more
 frag *orr_machine_choose(warp *w, bool yields);       // converge.c: who goes on, of machine code

@@ -596,10 +596,16 @@ void orr_warp_again(warp *w, uint32_t block, uint32_t lanes) {
 static const uop *next_stop(const warp *w, const xblock *x, const uop *at) {
     const program *p = w->tb->prog;
     bool race = x->race && (p->nwarps > 1 || (x->race_blocks && !w->tb->alone)) && !(at && at >= x->race);
-    if (!p->pace || !x->stops) return race ? x->race : x->end;
+    bool stops = p->pace && x->stops;
+    if (!stops && !x->tries) return race ? x->race : x->end;
     for (const uop *u = at ? at + 1 : x->first; u < x->end; u++)
-        if (u->stop || (race && u == x->race)) return u;
+        if ((stops && u->stop) || u->tries || (race && u == x->race)) return u;
     return x->end;
+}
+
+// Does it stand in front of `u` for nothing but a try that need not wait?
+static bool goes_on(warp *w, const xblock *x, const uop *u, uint32_t mask) {
+    return u < x->end && u->tries && !u->stop && u != x->race && !w->tb->faulted && !orr_mbar_holds(w, u, mask);
 }
 
 int orr_warp_run(warp *w) {
@@ -645,12 +651,21 @@ int orr_warp_run(warp *w) {
             } else if (at->stop) {
                 orr_pace_go(w, at);
             }
-            const uop *stop = next_stop(w, x, at);
-            run_plain(w, at ? at : x->first, stop, mask);
+            const uop *stop = at && !w->let && orr_mbar_holds(w, at, mask) ? at : NULL;
+            while (!stop) {
+                stop = next_stop(w, x, at);
+                run_plain(w, at ? at : x->first, stop, mask);
+                if (!goes_on(w, x, stop, mask)) break;
+                at = stop;
+                stop = NULL;
+            }
             w->paused = NULL;
+            w->let = false;
             if (stop < x->end && !w->tb->faulted) { // others come in between
+                w->held = stop == at || !(stop->stop || stop == x->race);
                 w->paused = stop;
                 w->paused_from = from;
+                if (w->held) return RUN_HELD;
                 if (stop->stop) orr_pace_stop(w, stop);
                 return RUN_RACES;
             }
@@ -712,6 +727,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->turn = w->rotations = w->yielded = w->ever = w->spun = w->restored = 0;
     w->spinning = w->found = w->switches = w->stuck = false;
     w->paused = NULL;
+    w->held = w->let = false;
     w->time = 0;
     w->stop = w->far = 0;
     memset(w->due, 0, sizeof w->due);

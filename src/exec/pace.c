@@ -62,7 +62,8 @@ bool orr_pace_shares(const warp *w) {
 uint64_t orr_pace_time(const tblock *tb) {
     uint64_t first = UINT64_MAX;
     for (uint32_t n = 0; n < tb->prog->nwarps; n++)
-        if (tb->warps[n].live && !tb->warps[n].stuck && tb->warps[n].time < first) first = tb->warps[n].time;
+        if (tb->warps[n].live && !tb->warps[n].stuck && !tb->warps[n].held && tb->warps[n].time < first)
+            first = tb->warps[n].time;
     return first;
 }
 
@@ -70,7 +71,7 @@ warp *orr_pace_next(tblock *tb) {
     warp *best = NULL;
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         warp *w = &tb->warps[n];
-        if (w->live && !w->stuck && (!best || w->time < best->time)) best = w;
+        if (w->live && !w->stuck && !w->held && (!best || w->time < best->time)) best = w;
     }
     return best;
 }
@@ -109,6 +110,11 @@ static void note_been(tblock *tb, uint64_t line, uint64_t waited) {
     if (n == tb->nbeen || n == PACE_BEEN) n = tb->nbeen++ % PACE_BEEN;
     tb->been[n].line = line;
     tb->been[n].waited = waited;
+}
+
+void orr_pace_wait(warp *w, uint64_t until) {
+    if (w->time < until) later(w, until - w->time);
+    w->stuck = false;
 }
 
 void orr_pace_stop(warp *w, const uop *u) {

@@ -281,6 +281,7 @@ static void arrive(warp *w, const uop *u) {
             return;
         }
         *at = mbar_close(b);
+        orr_mbar_done(w, host[i], (old ^ *at) >> AT_PHASE);
         if (u->ndst < 2) continue;
         DST_N(w, u, 0, uint32_t)[i] = (uint32_t)old;
         DST_N(w, u, 1, uint32_t)[i] = (uint32_t)(old >> 32);
@@ -290,6 +291,7 @@ static void arrive(warp *w, const uop *u) {
 static void phase_passed(warp *w, const uop *u) {
     uint8_t *host[ORR_WARP];
     uint32_t done = 0;
+    size_t head = w->trace ? w->trace->n : 0;
     if (!orr_addresses(w, u, u->a, u->inst->disp, ORR_SPACE_SHARED, 8, host)) return;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int i = orr_ffs(m);
@@ -297,6 +299,7 @@ static void phase_passed(warp *w, const uop *u) {
         if (now != SRC_B(w, u, uint32_t)[i] >> 31) done |= 1u << i;
     }
     set_pred(w, u->d, done);
+    if (w->trace && u->traced) orr_mbar_found(w, head, host, done);
 }
 
 // The uniform accesses to such objects are done once for the warp. Destinations: none or a pair of rows;
@@ -339,7 +342,7 @@ static bool syncs(machine *m) {
         return true;
     }
     if (m_mod(m, ORR_SM_SYNCS) == ORR_SV_SYNCS_PHASECHK) {
-        like.sub = ORR_MBAR_TEST_WAIT;
+        like.sub = m_mod(m, ORR_SM_TRYWAIT) ? ORR_MBAR_TRY_WAIT : ORR_MBAR_TEST_WAIT;
         m_access(m, BOTH(phase_passed), like, 1, 2, OPERS(m_pdst(m, 0), base, m_src(m, 2, 0)));
         m_active(m);
         return true;

@@ -319,6 +319,7 @@ bool orr_exec_takes(const orr_kernel *k) {
 
 void orr_spins(program *p, const uint32_t *uop_of) {
     const orr_kernel *k = p->kernel;
+    orr_mbar_find(p);
     for (uint32_t b = 0; b < k->nblocks; b++) {
         p->blocks[b].spins = has_wait(k, b) && quiet(k, b, 0) && orr_leads_back(k, b, quiet, 0);
         p->blocks[b].polls |= p->blocks[b].spins;

@@ -96,8 +96,9 @@ void orr_versions_note(versions *v, orr_trace_out *out, const program *p, uint32
         if (!orr_trace_access(&t, &a)) return; // it was written a moment ago
         uint8_t kind = orr_inst_order(i);
         bool counts = kind == ORR_ORDER_WRITES && i->op == ORR_OP_ATOM;
-        a.versioned = counts || (kind == ORR_ORDER_WAITS && i->op == ORR_OP_LD);
-        for (uint32_t m = a.mask; m && a.versioned; m &= m - 1)
+        bool looks = counts || (kind == ORR_ORDER_WAITS && i->op == ORR_OP_LD);
+        a.versioned |= looks; // waits for an mbarrier have theirs (arrive.c)
+        for (uint32_t m = a.mask; m && looks; m &= m - 1)
             a.version[orr_ffs(m)] =
                 counts || p->blocks[block].finds ? version_of(v, a.addr[orr_ffs(m)] / 4) : 0;
         for (uint32_t m = a.mask; m && kind & ORR_ORDER_WRITES; m &= m - 1)

@@ -51,6 +51,7 @@ struct uop {
     uint8_t guard_neg;
     uint8_t traced; // a stream carries its addresses
     uint8_t ndst, nsrc;
+    uint8_t tries;  // waits for the phase of an mbarrier (arrive.c)
     uint8_t active; // machine code: honours guard and lanes though it writes a scratch row (machine.h)
 };
 
@@ -121,6 +122,7 @@ struct warp {
     bool spinning;                // it gave way because all it does is look
     bool found;                   // it gave way because it has found what it looked for
     const uop *paused;            // in front of what others may come before (spin.c, pace.c); NULL: it is not
+    bool held, let;               // it is paused in front of a try (arrive.c): until its phase is over; it may go on
     size_t paused_from;           // where the events of the block it is in begin in the trace
     uint64_t time, began;         // pace.c: cycles, where it is and when its block of code began
     uint64_t due[ORR_PACE_BARS];  // when results are there that it has not waited for

@@ -338,7 +338,8 @@ enum {
     ORR_MBAR_ARRIVE_EXPECT_TX,
     ORR_MBAR_TEST_WAIT,
     ORR_MBAR_TRY_WAIT,
-    ORR_MBAR_PENDING_COUNT
+    ORR_MBAR_PENDING_COUNT,
+    ORR_MBAR_COPIES_ARRIVE // when the thread's copies are there; ORR_OP_SYNCS
 };
 enum { ORR_SYS_VPRINTF, ORR_SYS_MALLOC, ORR_SYS_FREE, ORR_SYS_ASSERTFAIL };
 // video: sub is the operation, type = d, stype = a; srcs a, b[, c].

@@ -111,7 +111,7 @@ void orr_profile_grow(orr_profile *p) {
 // ---- memory -----------------------------------------------------------------------------------
 static void count_access(const orr_inst *inst, const orr_mem_place *place, orr_access *a, orr_mem_stats *m) {
     a->mask &= place->lanes;
-    if (!a->mask) return;
+    if (!a->mask || !(orr_ops[inst->op].flags & ORR_F_MEMORY)) return; // arrivals and waits are no accesses
     uint32_t lanes = (uint32_t)orr_popc(a->mask);
     m->requests++;
     m->lanes += lanes;

@@ -142,6 +142,7 @@ void ptx_l_cpmbar(lowering *l) {
     ptx_need(l, 1, 1);
     ptx_begin(l);
     l->in.width = 8;
+    l->in.sub = ORR_MBAR_COPIES_ARRIVE;
     ptx_mem(l, &l->o[0]);
     ptx_end(l);
 }

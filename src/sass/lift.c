@@ -352,6 +352,22 @@ static void memory(orr_inst *i, const orr_code *c) {
     }
 }
 
+// Arrivals at an mbarrier and waits for it: streams say which one.
+static void arrivals(orr_inst *i, const orr_code *c) {
+    for (int n = 0; n < c->nmods; n++)
+        if (c->mods[n].kind == ORR_SM_SEXCH || c->mods[n].kind == ORR_SM_SCAS ||
+            c->mods[n].kind == ORR_SM_SLD || c->mods[n].kind == ORR_SM_SCCTL)
+            return;
+    i->sub = c->op == ORR_SASS_ARRIVES                                   ? ORR_MBAR_COPIES_ARRIVE
+             : orr_code_mod(c, ORR_SM_SYNCS) != ORR_SV_SYNCS_PHASECHK ? ORR_MBAR_ARRIVE
+             : orr_code_mod(c, ORR_SM_TRYWAIT)                        ? ORR_MBAR_TRY_WAIT
+                                                                      : ORR_MBAR_TEST_WAIT;
+    i->op = ORR_OP_SYNCS;
+    i->space = ORR_SPACE_SHARED;
+    i->width = 8;
+    i->vec = 1;
+}
+
 // ---- control ----------------------------------------------------------------------------------------
 // Barrier's number, 0xff when a register has it; warps, 0: all.
 static void barrier(orr_inst *i, const orr_code *c) {
@@ -423,6 +439,7 @@ static void make_inst(lift *l, orr_inst *i, const orr_code *c, const orr_cubin_f
             i->constant = (uint32_t)(a->bank << 16 | (a->value / 64 & 0xffff)) + 1;
     }
     if (orr_ops[i->op].flags & ORR_F_MEMORY) memory(i, c);
+    if (c->op == ORR_SASS_SYNCS || c->op == ORR_SASS_ARRIVES) arrivals(i, c);
     if (c->op == ORR_SASS_BAR) barrier(i, c);
     if (c->nargs > 1 && c->args[1].kind == ORR_ARG_SREG) i->sub = (uint8_t)c->args[1].value; // what it reads
     if (c->op == ORR_SASS_DEPBAR) depbar(i, c);

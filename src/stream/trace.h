@@ -174,18 +174,22 @@ static inline void orr_trace_put_access(orr_trace_out *t, uint32_t mask, const u
     t->n = (size_t)(p - t->bytes);
 }
 
+// What the access found that has just been put at byte `head`; there is room for it.
+static inline void orr_trace_put_versions(orr_trace_out *t, size_t head, uint32_t mask,
+                                          const uint32_t version[32]) {
+    bool one = (t->bytes[head] & 7) == 1;
+    t->bytes[head] |= ORR_TRACE_VERSIONED;
+    uint8_t *p = t->bytes + t->n;
+    for (uint32_t m = one ? mask & -mask : mask; m; m &= m - 1) p = orr_trace_varint(p, version[orr_ffs(m)]);
+    t->n = (size_t)(p - t->bytes);
+}
+
 // An access as it was read, with what it found.
 static inline void orr_trace_put_as_read(orr_trace_out *t, uint32_t mask, const orr_access *a) {
     orr_trace_room(t);
     size_t head = t->n;
     orr_trace_put_access(t, mask, a->addr);
-    if (!a->versioned || !mask) return;
-    bool one = (t->bytes[head] & 7) == 1;
-    t->bytes[head] |= ORR_TRACE_VERSIONED;
-    uint8_t *p = t->bytes + t->n;
-    for (uint32_t m = one ? mask & -mask : mask; m; m &= m - 1)
-        p = orr_trace_varint(p, a->version[orr_ffs(m)]);
-    t->n = (size_t)(p - t->bytes);
+    if (a->versioned && mask) orr_trace_put_versions(t, head, mask, a->version);
 }
 
 #endif
