@@ -23,6 +23,11 @@ static void append(lower *l, const orr_func *f) {
             i->warps = m->warps;
             i->inst = m->inst;
             i->ctrl = m->stall;
+            if (m->syncs && m->access != ORR_NO_ACCESS) {
+                i->kind = ORR_TK_SYNCS;
+                i->space = ORR_SPACE_SHARED;
+                i->flags = 0;
+            }
             if (m->constant) i->constant = orr_program_constant(p, m->constant);
             for (int r = 0; r < m->nsrc + m->ndst; r++)
                 orr_program_reg(p, i, l->vregs.at[l->regs.at[m->regs + (uint32_t)r]].reg, r >= m->nsrc);

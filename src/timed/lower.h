@@ -96,6 +96,7 @@ typedef struct minst {
     bool wall;     // nothing moves across it
     bool memory;   // keeps its order among such, as far as they may touch the same place
     bool store;    // of `memory`
+    bool syncs;    // an operation on an mbarrier, `imm` says which
     bool last;     // ends the block
     bool first;    // goes before all others that could
 } minst;

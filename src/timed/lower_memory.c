@@ -513,6 +513,24 @@ static void barrier_in_memory(lower *l, const orr_inst *i) { // mbarrier
     write_results(l, 0, i->ndst);
     minst *m = finish(l, i, 8, 0, ORR_TF_ATOMIC | ORR_TF_LOAD | ORR_TF_ORDERED);
     m->wall = true;
+    m->imm = i->sub;
+    m->syncs = true;
+}
+
+// The thread's copies arrive when they are there. What is expected grows by them before, unless it is said
+// that it has them already.
+static void copies_arrive(lower *l, const orr_inst *i) {
+    if (!(i->mods & ORR_M_NOINC)) plain(l, "SYNCS.ARRIVE.TRANS64.RED.A0T1");
+    lower_begin(l, "ARRIVES.LDGSTSBAR.64");
+    address(l, 0, ORR_SPACE_SHARED);
+    if (!orr_inst_traced(i)) { // of an older stream
+        lower_done(l)->wall = true;
+        return;
+    }
+    minst *m = finish(l, i, 8, 0, ORR_TF_ATOMIC | ORR_TF_ORDERED);
+    m->wall = true;
+    m->imm = i->sub;
+    m->syncs = true;
 }
 
 // ---- synchronisation and control -----------------------------------------------------------------
@@ -650,7 +668,7 @@ bool lower_special(lower *l) {
     case ORR_OP_WMMALOAD:
     case ORR_OP_WMMASTORE: fragment(l, i); return true;
     case ORR_OP_MBARRIER: barrier_in_memory(l, i); return true;
-    case ORR_OP_CPMBAR: plain(l, "ARRIVES.LDGSTSBAR"); return true;
+    case ORR_OP_CPMBAR: copies_arrive(l, i); return true;
     case ORR_OP_PREFETCH:
         lower_begin(l, "CCTL.E.PF2");
         address(l, 0, i->space);

@@ -248,6 +248,10 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
     if (orr_inst_traced(from)) {
         i->access = (uint16_t)*access;
         ++*access;
+        if (from->op == ORR_OP_SYNCS) {
+            i->kind = ORR_TK_SYNCS;
+            i->imm = from->sub;
+        }
     } else if (i->kind == ORR_TK_MEM) {
         i->kind = ORR_TK_ALU; // a constant load without addresses, for instance
     }

@@ -1,6 +1,7 @@
 // Thread blocks on an SM: where their warps go, when they wait for each other, when they are done.
 #include "model/cycle/sm.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // A slot on the scheduler whose turn it is, or on the next one that has room.
@@ -38,11 +39,14 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->at_l1 = 0;
     w->fetched = 0;
     w->group = 0;
+    w->copies = 0;
     w->at = w->end = 0;
     w->body = 0;
     w->has_then = w->ghost = false;
     memset(w->group_open, 0, sizeof w->group_open);
     memset(w->group_ready, 0, sizeof w->group_ready);
+    memset(w->copies_open, 0, sizeof w->copies_open);
+    memset(w->copies_ready, 0, sizeof w->copies_ready);
     memset(w->sb_ready, 0, sizeof w->sb_ready);
     memset(w->sb_open, 0, sizeof w->sb_open);
     w->trace = orr_trace_open(b->buf->warps[index]);
@@ -75,6 +79,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         b->start = when;
         b->end = 0;
         b->at_barrier = 0;
+        b->mbars.n = b->mwaits.n = b->mcopies.n = 0;
         b->nwarps = buf->nwarps;
         b->running = buf->nwarps;
         s->n.blocks++;
@@ -107,6 +112,13 @@ void cyc_block_start(sm *s, uint64_t when) {
             cyc_warp_look(s, w);
         }
     }
+}
+
+void cyc_block_free(block *b) {
+    free(b->warp);
+    free(b->mbars.at);
+    free(b->mwaits.at);
+    free(b->mcopies.at);
 }
 
 // ---- barriers

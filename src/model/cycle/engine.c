@@ -496,7 +496,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     const orr_gpu *g = c->gpu;
     uint32_t blocks = (uint32_t)occ->blocks;
     if (blocks > s->blocks_cap || occ->warps_per_block > s->warps_cap) {
-        for (uint32_t n = 0; n < s->blocks_cap; n++) free(s->blocks[n].warp);
+        for (uint32_t n = 0; n < s->blocks_cap; n++) cyc_block_free(&s->blocks[n]);
         s->blocks = orr_realloc(s->blocks, blocks * sizeof *s->blocks);
         memset(s->blocks, 0, blocks * sizeof *s->blocks);
         s->blocks_cap = blocks;

@@ -64,8 +64,9 @@ static void landed(sm *s, uint32_t f, uint64_t ready) {
     s->n.loads++;
     s->n.load_latency += ready - x->issued;
     uint32_t inst = x->inst, w = x->warp;
-    uint8_t group = x->group;
+    uint8_t group = x->group, copies = x->copies;
     give_flight(s, f);
+    if (group != NO_GROUP) cyc_copies_landed(s, warp_of(s, w), copies, ready);
     cyc_warp_complete(s, warp_of(s, w), inst, ready, group);
 }
 

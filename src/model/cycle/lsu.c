@@ -348,6 +348,8 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
         if (i->flags & ORR_TF_ASYNC) {
             s->flights.at[q.flight].group = (uint8_t)(w->group % MAX_GROUPS);
             w->group_open[w->group % MAX_GROUPS]++;
+            s->flights.at[q.flight].copies = w->copies;
+            w->copies_open[w->copies]++;
         }
         bool near = i->space == ORR_SPACE_SHARED || i->space == ORR_SPACE_CONST;
         cyc_warp_expect(s, w, i, near ? ORR_STALL_SHORT : ORR_STALL_LONG);

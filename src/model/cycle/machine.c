@@ -127,7 +127,7 @@ static void free_sm(cycle *c, sm *s) {
         free(q->l0_when);
     }
     free(s->sched);
-    for (uint32_t n = 0; n < s->blocks_cap; n++) free(s->blocks[n].warp);
+    for (uint32_t n = 0; n < s->blocks_cap; n++) cyc_block_free(&s->blocks[n]);
     free(s->blocks);
     if (s->l1i_when) orr_cache_free(&s->l1i);
     free(s->l1i_when);

@@ -369,6 +369,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     }
 
     switch (i->kind) {
+    case ORR_TK_SYNCS:
     case ORR_TK_MEM: {
         if (ghost) { // no lane takes part
             cyc_warp_result(s, w, i, now + start + 1);
@@ -380,6 +381,10 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
             at.mask = w->mask;
         } else if (!orr_trace_skip(&w->trace)) {
             s->damaged = true;
+        }
+        if (i->kind == ORR_TK_SYNCS) {
+            cyc_arrive(s, w, i, inst, &at, now + start);
+            break;
         }
         cyc_lsu_issue(s, w, i, inst, &at, lost); // the latencies of memory count from issue
         if (c->gpu->lsu_in_turn && i->space != ORR_SPACE_SHARED) {

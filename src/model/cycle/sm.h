@@ -114,6 +114,9 @@ typedef struct warp {
     uint16_t group_open[MAX_GROUPS];  // copies of group n % MAX_GROUPS still under way
     uint64_t group_ready[MAX_GROUPS]; // when the others are there
     uint32_t group;                   // number of the group that is being filled
+    uint8_t copies;                   // how often they were to arrive at an mbarrier (arrive.c), a ring,
+    uint16_t copies_open[MAX_GROUPS]; // those before the next time that are under way
+    uint64_t copies_ready[MAX_GROUPS]; // and when the others are there
     uint32_t *access;                 // offsets of the block's accesses in the trace
     uint64_t *reg;                    // [places] when a register can be used, and the reason to wait (`due`)
 } warp;
@@ -178,6 +181,22 @@ typedef struct pool { // units that serve the same instructions of the same sub-
     uint8_t whole;   // pool that it is half of, + 1
 } pool;
 
+typedef struct mbar { // an mbarrier (arrive.c)
+    uint64_t at;      // address in shared memory
+    uint64_t made;    // when the last operation on it began
+    uint32_t n;       // operations of lanes
+} mbar;
+typedef struct mwait { // a wait for one
+    uint64_t floor;    // its result is not there before
+    uint32_t warp, inst, mbar;
+    uint32_t need; // operations until it is over
+} mwait;
+typedef struct mcopy { // an arrival of copies that are on their way
+    uint64_t floor;
+    uint32_t warp, mbar, lanes;
+    uint8_t which; // the warp's
+} mcopy;
+
 typedef struct block { // a thread block on the SM
     tbuf *buf;         // NULL: the slot is free
     uint64_t start, end;
@@ -189,6 +208,9 @@ typedef struct block { // a thread block on the SM
     } barrier[16];
     uint32_t at_barrier;  // warps waiting at any barrier
     uint32_t bar_latency; // of the barrier that somebody came to last
+    ORR_VEC(mbar) mbars;
+    ORR_VEC(mwait) mwaits;
+    ORR_VEC(mcopy) mcopies;
 } block;
 
 typedef struct flight {     // a memory instruction that is waited for
@@ -198,6 +220,7 @@ typedef struct flight {     // a memory instruction that is waited for
     uint16_t open;   // line requests outstanding
     uint16_t passes; // over the banks, when all of its lines have come
     uint8_t group;   // of asynchronous copies, else 255
+    uint8_t copies;  // and which of the warp's `copies` it belongs to
     uint8_t local;
 } flight;
 
@@ -532,7 +555,12 @@ void cyc_sm_arrive(sm *s, uint64_t time, uint32_t token, uint8_t sectors); // an
 // ---- block.c: thread blocks come and go ----------------------------------------------------------------
 void cyc_block_start(sm *s, uint64_t when); // takes one from the stock, if there is room
 void cyc_block_warp_ended(sm *s, warp *w);
+void cyc_block_free(block *b); // what it has
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i);
+
+// ---- arrive.c: barriers in shared memory -----------------------------------------------------------------
+void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t start);
+void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready); // one of them
 
 // ---- lsu.c, port.c: load/store unit, L1, shared memory, the way to the network --------------------------
 void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t late);

@@ -1,0 +1,132 @@
+// Barriers in shared memory (mbarrier): warps arrive, and wait until as many have as it takes.
+//
+// A stream has the address of each such operation, and for a wait that succeeded how many operations of lanes
+// were made on the mbarrier until the phase was over that it waited for (exec/arrive.c). So the SM counts them,
+// block by block, and a wait has its result when as many have been made. Copies (LDGSTS) that arrive do so when
+// all those are there that their warp has issued before.
+//
+// Streams from elsewhere do not say how many: there a wait takes its latency.
+#include "exec/exec.h"
+#include "model/cycle/sm.h"
+
+static uint32_t find(block *b, uint64_t at) {
+    for (uint32_t n = 0; n < b->mbars.n; n++)
+        if (b->mbars.at[n].at == at) return n;
+    *ORR_PUSH(&b->mbars) = (mbar){.at = at};
+    return (uint32_t)b->mbars.n - 1;
+}
+
+static uint64_t address(uint64_t at) { // of shared memory, which may have been reached by a generic one
+    return at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES ? at - ORR_SHARED_WINDOW : at;
+}
+
+// Those whose arrivals have all been made have their results, one after the other.
+static void release(sm *s, block *b, uint32_t which) {
+    const orr_gpu *g = s->c->gpu;
+    mbar *x = &b->mbars.at[which];
+    uint32_t left = 0;
+    uint64_t seen = x->made + (uint64_t)g->shared_wake;
+    for (uint32_t n = 0; n < b->mwaits.n; n++) {
+        mwait v = b->mwaits.at[n];
+        if (v.mbar != which || x->n < v.need) {
+            b->mwaits.at[left++] = v;
+            continue;
+        }
+        cyc_warp_complete(s, warp_of(s, v.warp), v.inst, v.floor > seen ? v.floor : seen, NO_GROUP);
+        seen += (uint64_t)g->shared_wake_next;
+    }
+    b->mwaits.n = left;
+}
+
+static void arrived(sm *s, block *b, uint32_t which, uint32_t lanes, uint64_t when) {
+    mbar *x = &b->mbars.at[which];
+    x->n += lanes;
+    if (when > x->made) x->made = when;
+    if (b->mwaits.n) release(s, b, which);
+}
+
+// ---- copies that arrive
+// Copies are told apart by how many times their warp has said so since, in a ring.
+static bool copies_there(const warp *w, uint8_t until, uint64_t *when) {
+    uint32_t later = (w->copies - until - 1u) % MAX_GROUPS; // those that belong to what was said since
+    for (uint32_t k = 0; k < MAX_GROUPS - 1 - later; k++) {
+        uint32_t n = (until - k) % MAX_GROUPS;
+        if (w->copies_open[n]) return false;
+        if (w->copies_ready[n] > *when) *when = w->copies_ready[n];
+    }
+    return true;
+}
+
+void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready) {
+    block *b = &s->blocks[w->block];
+    w->copies_open[which]--;
+    if (w->copies_ready[which] < ready) w->copies_ready[which] = ready;
+    uint32_t left = 0, all = (uint32_t)b->mcopies.n, me = warp_id(w);
+    for (uint32_t n = 0; n < all; n++) {
+        mcopy v = b->mcopies.at[n];
+        uint64_t when = 0;
+        if (v.warp != me || !copies_there(w, v.which, &when)) {
+            b->mcopies.at[left++] = v;
+            continue;
+        }
+        arrived(s, b, v.mbar, v.lanes, when > v.floor ? when : v.floor);
+    }
+    b->mcopies.n = left;
+}
+
+static void copies_arrive(sm *s, warp *w, block *b, uint32_t which, uint32_t lanes, uint64_t when) {
+    mcopy v = {.warp = warp_id(w), .mbar = which, .lanes = lanes, .floor = when, .which = w->copies};
+    if (copies_there(w, (uint8_t)w->copies, &when))
+        arrived(s, b, which, lanes, when);
+    else
+        *ORR_PUSH(&b->mcopies) = v;
+}
+
+// ---- instructions
+// It is in its unit at `start`.
+void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t start) {
+    const orr_gpu *g = s->c->gpu;
+    block *b = &s->blocks[w->block];
+    orr_trace t = *access;
+    orr_access a;
+    if (!orr_trace_access(&t, &a)) {
+        s->damaged = true;
+        return;
+    }
+    uint64_t ready = start + i->latency, sooner = i->nreads ? 0 : (uint64_t)g->shared_arrive_uniform;
+    ready -= sooner < i->latency ? sooner : 0;
+    bool waits = i->imm == ORR_MBAR_TEST_WAIT || i->imm == ORR_MBAR_TRY_WAIT, held = false;
+    uint32_t places = 0;
+    for (uint32_t left = a.mask; left; places++) { // mbarrier by mbarrier
+        uint64_t at = a.addr[orr_ffs(left)];
+        uint32_t same = 0, need = 0;
+        for (uint32_t m = left; m; m &= m - 1) {
+            int lane = orr_ffs(m);
+            if (a.addr[lane] != at) continue;
+            same |= m & -m;
+            if (waits && a.versioned && a.version[lane] > need) need = a.version[lane];
+        }
+        left &= ~same;
+        if (i->imm < ORR_MBAR_ARRIVE || (waits && !need)) continue;
+        uint32_t which = find(b, address(at));
+        if (waits) {
+            const mbar *x = &b->mbars.at[which];
+            if (x->n < need && !held) { // of several, the first
+                *ORR_PUSH(&b->mwaits) =
+                    (mwait){.warp = warp_id(w), .inst = inst, .mbar = which, .need = need, .floor = ready};
+                held = true;
+            } else if (x->n >= need && ready < x->made + (uint64_t)g->shared_wake) {
+                ready = x->made + (uint64_t)g->shared_wake;
+            }
+        } else if (i->imm == ORR_MBAR_COPIES_ARRIVE) {
+            copies_arrive(s, w, b, which, (uint32_t)orr_popc(same), start);
+        } else {
+            arrived(s, b, which, (uint32_t)orr_popc(same), start);
+        }
+    }
+    if (i->imm == ORR_MBAR_COPIES_ARRIVE) w->copies = (uint8_t)((w->copies + 1) % MAX_GROUPS);
+    if (held)
+        cyc_warp_expect(s, w, i, ORR_STALL_LONG);
+    else
+        cyc_warp_result(s, w, i, ready);
+}
