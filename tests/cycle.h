@@ -11,7 +11,7 @@
 //   WHERE of a memory instruction, in the order it is worked out: address; +n: more for each lane (4); wN:
 //   for each warp of the grid; bN: for each thread block; vN: for each warp of its block; iN: for each round
 //   of its code block; mMASK: the lanes that take part; kN: the stream says that it looks after N writes to
-//   its word. 4 bytes a lane, or 8 or 16 when the name ends in .64 or .128; .CG does not look in L1, nor does
+//   its word (an mbarrier: after N operations of lanes). 4 bytes a lane, or 8 or 16 when the name ends in .64 or .128; .CG does not look in L1, nor does
 //   .STRONG, which others may be looking at.
 //
 //   CONTROL, which makes the kernel one with control bits: stall N, yield, wbar B, rbar B, wait MASK, reuse
@@ -304,6 +304,16 @@ static inline void kern_inst(kern *k, const char *s) {
         }
     }
     if (i.tkind == ORR_TK_BARRIER && strstr(name, ".ARV")) i.sub = ORR_BAR_ARRIVE;
+    if (touches && (i.sass == ORR_SASS_SYNCS || i.sass == ORR_SASS_ARRIVES)) {
+        i.op = ORR_OP_SYNCS;
+        i.sub = i.sass == ORR_SASS_ARRIVES ? ORR_MBAR_COPIES_ARRIVE
+                : strstr(name, "TRYWAIT")  ? ORR_MBAR_TRY_WAIT
+                : strstr(name, "PHASECHK") ? ORR_MBAR_TEST_WAIT
+                                           : ORR_MBAR_ARRIVE;
+        i.space = ORR_SPACE_SHARED;
+        i.width = 8;
+        k->blocks.at[k->blocks.n - 1].nmem++;
+    }
     if (i.tkind == ORR_TK_MEM) {
         kern_memory(&i, name);
         if (!touches) fail_msg("%s: where to?", name);

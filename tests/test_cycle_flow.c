@@ -317,6 +317,85 @@ static void test_turn(void **state) {
     }
 }
 
+// mbarriers. An operation takes its unit two cycles, a wait four; results are there 29 and 38 cycles later. A
+// wait that comes before the last arrival has its result 34 cycles after that began, others that the same one
+// lets go 2 cycles after each other. EXIT reads the result.
+#define MBARRIERS                                                                                            \
+    "unit.syncs.lanes=16", "op.syncs.unit=syncs", "op.syncs.latency=29", "op.syncs.phasechk.unit=syncs",     \
+        "op.syncs.phasechk.latency=38", "op.syncs.phasechk.interval=4", "op.arrives.unit=syncs",             \
+        "op.arrives.latency=29",                                                                             \
+        "shared.wake=34", "shared.wake_next=2"
+#define WAIT "SYNCS.PHASECHK.TRANS64.TRYWAIT P1 <- R9 @64 +0 "
+
+static void test_mbarrier(void **state) {
+    (void)state;
+    // The wait 0, ten FFMAs 1, 11, ... 91, the arrival 101, EXIT 135. A wait that needs no arrivals, or of a
+    // stream that does not say how many, has its result at 38: the other warp's EXIT is the last, at 102.
+    static const struct {
+        const char *need;
+        uint64_t cycles;
+    } cases[] = {{"k32", 101 + 34 + 1}, {"k0", 103}, {"", 103}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        kern *k = kern_new(1, 64);
+        more(k, "block warp 0\n" WAIT "%s\nEXIT <- P1\nblock warp 1", cases[n].need);
+        for (int i = 0; i < 10; i++) more(k, "FFMA R1 <- R1");
+        more(k, "SYNCS.ARRIVE.TRANS64.A1T0 <- R1 @64 +0\nEXIT");
+        ran x = run_on(GPU(MBARRIERS), k);
+        assert_int_equal(x.cycles, cases[n].cycles);
+        assert_int_equal(x.t->by_inst[1][ORR_STALL_LONG], n ? 0 : 101 + 34 - 1);
+        ran_free(&x);
+        kern_free(k);
+    }
+    // The arrival 0, the wait, for which the unit is free then, 2: 40 and EXIT.
+    assert_int_equal(cycles_of(GPU(MBARRIERS),
+                               kern_of(1, 32, "SYNCS.ARRIVE.TRANS64.A1T0 <- R8 @64 +0\n" WAIT "k32\nEXIT <- P1")),
+                     2 + 38 + 1);
+    // And 6, if a warp's operations are that far apart.
+    assert_int_equal(cycles_of(GPU(MBARRIERS, "unit.syncs.queue=4", "shared.arrive_again=6"),
+                               kern_of(1, 32, "SYNCS.ARRIVE.TRANS64.A1T0 <- R8 @64 +0\n" WAIT "k32\nEXIT <- P1")),
+                     6 + 38 + 1);
+    // An arrival at another mbarrier is none; the result of an arrival: 29 cycles, then EXIT.
+    assert_int_equal(
+        cycles_of(GPU(MBARRIERS),
+                  kern_of(1, 64,
+                          "block warp 0\n" WAIT "k32\nEXIT <- P1\nblock warp 1\nSYNCS.ARRIVE.TRANS64.A1T0 R3 <- R8 @72 +0\n"
+                          "SYNCS.ARRIVE.TRANS64.A1T0 <- R3 @64 +0\nEXIT")),
+        4 + 29 + 34 + 1); // the unit is free for the first one at 4
+}
+
+// Three warps wait, at 0, 4 and 8, for 48 arrivals: 32 lanes of the fourth at 12, its 16 others at 14 + 10 n.
+static void test_mbarrier_of_many(void **state) {
+    (void)state;
+    for (int n = 6; n < 9; n++) {
+        kern *k = kern_new(1, 128);
+        for (int w = 0; w < 3; w++) more(k, "block warp %d\n" WAIT "k48\nEXIT <- P1", w);
+        more(k, "block warp 3\nSYNCS.ARRIVE.TRANS64.A1T0 R1 <- R8 @64 +0");
+        for (int i = 0; i < n; i++) more(k, "FFMA R1 <- R1");
+        more(k, "SYNCS.ARRIVE.TRANS64.A1T0 <- R1 @64 +0 m0xffff\nEXIT");
+        // 12 + 29, the FFMAs, then 34 and 2 x 2 for the last of the three
+        assert_int_equal(cycles_of(GPU(MBARRIERS), k), 12 + 29 + 10 * (uint64_t)n + 34 + 4 + 1);
+    }
+}
+
+// Copies arrive when they are there: from memory 400, EXIT 434. One that was issued behind does not count: it
+// comes from memory as well, a cycle or more later, and the warp stays for it.
+static void test_mbarrier_of_copies(void **state) {
+    (void)state;
+    const char *text = "block warp 0\nLDGSTS <- R1 R2 @0 +0\nARRIVES.LDGSTSBAR.64 @64 +0\nEXIT\n"
+                       "block warp 1\n" WAIT "k32\nEXIT <- P1";
+    assert_int_equal(cycles_of(GPU(MBARRIERS), kern_of(1, 64, text)), 400 + 34 + 1);
+    kern *k = kern_new(1, 64);
+    more(k, "block warp 0\nLDGSTS <- R1 R2 @0 +0\nARRIVES.LDGSTSBAR.64 @64 +0");
+    for (int i = 0; i < 50; i++) more(k, "FFMA R1 <- R1");
+    more(k, "LDGSTS <- R1 R2 @4096 +0\nARRIVES.LDGSTSBAR.64 @72 +0\nEXIT\n"
+            "block warp 1\n" WAIT "k32\nFFMA R3 <- P1\nEXIT");
+    ran x = run_on(GPU(MBARRIERS), k);
+    assert_int_equal(x.t->by_inst[56][ORR_STALL_LONG], 400 + 34 - 2); // the FFMA, from 2 on
+    assert_true(x.cycles > 900);
+    ran_free(&x);
+    kern_free(k);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_indirect),       cmocka_unit_test(test_switch),
@@ -326,7 +405,8 @@ int main(void) {
         cmocka_unit_test(test_latencies),      cmocka_unit_test(test_fill),
         cmocka_unit_test(test_turn),           cmocka_unit_test(test_made_of),
         cmocka_unit_test(test_half),           cmocka_unit_test(test_result),
-        cmocka_unit_test(test_partly_written),
+        cmocka_unit_test(test_partly_written), cmocka_unit_test(test_mbarrier),
+        cmocka_unit_test(test_mbarrier_of_many), cmocka_unit_test(test_mbarrier_of_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

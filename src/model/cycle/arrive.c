@@ -48,8 +48,8 @@ static void arrived(sm *s, block *b, uint32_t which, uint32_t lanes, uint64_t wh
 // ---- copies that arrive
 // Copies are told apart by how many times their warp has said so since, in a ring.
 static bool copies_there(const warp *w, uint8_t until, uint64_t *when) {
-    uint32_t later = (w->copies - until - 1u) % MAX_GROUPS; // those that belong to what was said since
-    for (uint32_t k = 0; k < MAX_GROUPS - 1 - later; k++) {
+    uint32_t later = (uint32_t)(w->copies - until) % MAX_GROUPS; // those that were issued behind
+    for (uint32_t k = 0; k < MAX_GROUPS - later; k++) {
         uint32_t n = (until - k) % MAX_GROUPS;
         if (w->copies_open[n]) return false;
         if (w->copies_ready[n] > *when) *when = w->copies_ready[n];
@@ -76,7 +76,7 @@ void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready) {
 
 static void copies_arrive(sm *s, warp *w, block *b, uint32_t which, uint32_t lanes, uint64_t when) {
     mcopy v = {.warp = warp_id(w), .mbar = which, .lanes = lanes, .floor = when, .which = w->copies};
-    if (copies_there(w, (uint8_t)w->copies, &when))
+    if (copies_there(w, w->copies, &when))
         arrived(s, b, which, lanes, when);
     else
         *ORR_PUSH(&b->mcopies) = v;
@@ -93,9 +93,11 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
         s->damaged = true;
         return;
     }
-    uint64_t ready = start + i->latency, sooner = i->nreads ? 0 : (uint64_t)g->shared_arrive_uniform;
-    ready -= sooner < i->latency ? sooner : 0;
+    uint64_t ready = start + i->latency;
     bool waits = i->imm == ORR_MBAR_TEST_WAIT || i->imm == ORR_MBAR_TRY_WAIT, held = false;
+    if (waits && i->nreads < 2 && i->latency > g->shared_wait_uniform) // of vector registers only the phase
+        ready -= (uint64_t)g->shared_wait_uniform;
+    w->syncs = start + (uint64_t)g->shared_arrive_again;
     uint32_t places = 0;
     for (uint32_t left = a.mask; left; places++) { // mbarrier by mbarrier
         uint64_t at = a.addr[orr_ffs(left)];
@@ -116,7 +118,7 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
                     (mwait){.warp = warp_id(w), .inst = inst, .mbar = which, .need = need, .floor = ready};
                 held = true;
             } else if (x->n >= need && ready < x->made + (uint64_t)g->shared_wake) {
-                ready = x->made + (uint64_t)g->shared_wake;
+                ready = x->made + (uint64_t)g->shared_wake; // copies will have landed, or it was right behind
             }
         } else if (i->imm == ORR_MBAR_COPIES_ARRIVE) {
             copies_arrive(s, w, b, which, (uint32_t)orr_popc(same), start);

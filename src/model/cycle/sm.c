@@ -358,7 +358,8 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
         if (i->result) lost = start += wait_for_result(s, w, i, now + start);
         if (c->gpu->regs_late) note_made(s, w, i, now + start);
         s->register_conflicts += start;
-        queued = occupy(s, q->pool_of[i->unit], i->interval, start);
+        uint64_t late = i->kind == ORR_TK_SYNCS && w->syncs > now + start ? w->syncs - now : start;
+        queued = occupy(s, q->pool_of[i->unit], i->interval, late) + late - start;
         if (q->with[i->unit][0]) occupy_others(s, q, i->unit, now + start);
         if (i->tclass == ORR_TC_TENSOR || i->tclass == ORR_TC_TENSOR_INT) ramp(s, q, w, i);
         q->banks = start + i->dispatch;

@@ -80,6 +80,7 @@ typedef struct warp {
     uint64_t stored;                // when its last store will have been heard of
     uint64_t at_l1;                 // when its last store has begun at L1
     uint64_t leaves;                // when its last store has left the SM's queue: it does not end before
+    uint64_t syncs;                 // when its next operation on an mbarrier can begin
     uint64_t passed;                // when its last store to shared memory is done
     uint64_t way;                   // when its next access can begin, after one with conflicts
     uint32_t come_first, come_last; // flights whose lines have come, to be read out
