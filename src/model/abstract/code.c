@@ -389,6 +389,7 @@ static void take_block(schedule *x, uint32_t which) {
         const orr_tinst *i = &c->program->insts[n];
         loads |= is_late(x->m, i);
         if (i->kind == ORR_TK_MEM) c->in_order &= i->access == access++;
+        c->leaves_out |= i->kind == ORR_TK_SYNCS;
     }
     c->in_order &= access == b->naccess;
     if (b->count) {
@@ -473,7 +474,7 @@ bool abt_code_grow(acode *c, machine *m, orr_err *e) {
     find_throttles(&x);
     for (uint32_t b = c->nblocks; b < p->nblocks; b++) take_block(&x, b);
     if (!p->kernel->grows) drop_uses(c, p->nblocks);
-    if (p->kernel->machine) c->in_order = true;
+    if (p->kernel->machine) c->in_order = !c->leaves_out;
     free(x.place);
     free(may);
     cyc_order_free(orders);

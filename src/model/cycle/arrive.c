@@ -20,12 +20,16 @@ static uint64_t address(uint64_t at) { // of shared memory, which may have been 
     return at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES ? at - ORR_SHARED_WINDOW : at;
 }
 
+// From an arrival to the result of who waits for it: as long as a load where nothing is said.
+static uint64_t wake(const sm *s) {
+    return s->c->gpu->shared_wake > 0 ? (uint64_t)s->c->gpu->shared_wake : s->c->shared_latency;
+}
+
 // Those whose arrivals have all been made have their results, one after the other.
 static void release(sm *s, block *b, uint32_t which) {
-    const orr_gpu *g = s->c->gpu;
-    mbar *x = &b->mbars.at[which];
+    const mbar *x = &b->mbars.at[which];
     uint32_t left = 0;
-    uint64_t seen = x->made + (uint64_t)g->shared_wake;
+    uint64_t seen = x->made + wake(s);
     for (uint32_t n = 0; n < b->mwaits.n; n++) {
         mwait v = b->mwaits.at[n];
         if (v.mbar != which || x->n < v.need) {
@@ -33,7 +37,7 @@ static void release(sm *s, block *b, uint32_t which) {
             continue;
         }
         cyc_warp_complete(s, warp_of(s, v.warp), v.inst, v.floor > seen ? v.floor : seen, NO_GROUP);
-        seen += (uint64_t)g->shared_wake_next;
+        seen += (uint64_t)s->c->gpu->shared_wake_next;
     }
     b->mwaits.n = left;
 }
@@ -93,13 +97,12 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
         s->damaged = true;
         return;
     }
-    uint64_t ready = start + i->latency;
+    uint64_t ready = start + (i->latency > s->c->shared_latency ? i->latency : s->c->shared_latency);
     bool waits = i->imm == ORR_MBAR_TEST_WAIT || i->imm == ORR_MBAR_TRY_WAIT, held = false;
     if (waits && i->nreads < 2 && i->latency > g->shared_wait_uniform) // of vector registers only the phase
         ready -= (uint64_t)g->shared_wait_uniform;
     w->syncs = start + (uint64_t)g->shared_arrive_again;
-    uint32_t places = 0;
-    for (uint32_t left = a.mask; left; places++) { // mbarrier by mbarrier
+    for (uint32_t left = a.mask; left;) { // mbarrier by mbarrier
         uint64_t at = a.addr[orr_ffs(left)];
         uint32_t same = 0, need = 0;
         for (uint32_t m = left; m; m &= m - 1) {
@@ -117,8 +120,8 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
                 *ORR_PUSH(&b->mwaits) =
                     (mwait){.warp = warp_id(w), .inst = inst, .mbar = which, .need = need, .floor = ready};
                 held = true;
-            } else if (x->n >= need && ready < x->made + (uint64_t)g->shared_wake) {
-                ready = x->made + (uint64_t)g->shared_wake; // copies will have landed, or it was right behind
+            } else if (x->n >= need && ready < x->made + wake(s)) {
+                ready = x->made + wake(s); // right behind the last, or copies will have landed
             }
         } else if (i->imm == ORR_MBAR_COPIES_ARRIVE) {
             copies_arrive(s, w, b, which, (uint32_t)orr_popc(same), start);

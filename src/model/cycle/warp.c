@@ -2,20 +2,21 @@
 #include "model/cycle/look.h"
 #include "model/cycle/order.h"
 
-// The reason of a wait for a register, by the class of the instruction that writes it.
-static uint8_t wait_of(uint8_t tclass) {
+// The reason of a wait for a register, by the class of the instruction that writes it; mbarriers count as memory.
+static uint8_t wait_of(const orr_tinst *i) {
     static const uint8_t other[256] = {
         [ORR_TC_SFU] = ORR_STALL_SHORT,   [ORR_TC_CONV] = ORR_STALL_SHORT, [ORR_TC_BITS] = ORR_STALL_SHORT,
         [ORR_TC_SREG] = ORR_STALL_SHORT,  [ORR_TC_SHFL] = ORR_STALL_SHORT, [ORR_TC_TEX] = ORR_STALL_LONG,
         [ORR_TC_CONST] = ORR_STALL_SHORT,
     };
-    return other[tclass] ? other[tclass] : ORR_STALL_WAIT;
+    if (i->kind == ORR_TK_SYNCS) return ORR_STALL_LONG;
+    return other[i->tclass] ? other[i->tclass] : ORR_STALL_WAIT;
 }
 
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
     if (s->c->alone) cyc_alone_note(s, i, ready);
     const uint16_t *r = s->c->program->regs + i->regs + i->nsrc;
-    uint8_t why = wait_of(i->tclass);
+    uint8_t why = wait_of(i);
     for (int d = 0; d < i->ndst; d++) w->reg[r[d]] = due(ready, why);
     if (s->c->program->control && ORR_CTRL_WBAR(i->ctrl) < 6) {
         uint32_t b = ORR_CTRL_WBAR(i->ctrl);
