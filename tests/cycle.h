@@ -11,8 +11,8 @@
 //   WHERE of a memory instruction, in the order it is worked out: address; +n: more for each lane (4); wN:
 //   for each warp of the grid; bN: for each thread block; vN: for each warp of its block; iN: for each round
 //   of its code block; mMASK: the lanes that take part; kN: the stream says that it looks after N writes to
-//   its word (an mbarrier: after N operations of lanes). 4 bytes a lane, or 8 or 16 when the name ends in .64 or .128; .CG does not look in L1, nor does
-//   .STRONG, which others may be looking at.
+//   its word (an mbarrier: after N operations of lanes). 4 bytes a lane, or 8 or 16 when the name ends in .64
+//   or .128; .CG does not look in L1, nor does .STRONG, which others may be looking at.
 //
 //   CONTROL, which makes the kernel one with control bits: stall N, yield, wbar B, rbar B, wait MASK, reuse
 //   MASK.

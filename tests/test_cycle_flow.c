@@ -323,8 +323,7 @@ static void test_turn(void **state) {
 #define MBARRIERS                                                                                            \
     "unit.syncs.lanes=16", "op.syncs.unit=syncs", "op.syncs.latency=29", "op.syncs.phasechk.unit=syncs",     \
         "op.syncs.phasechk.latency=38", "op.syncs.phasechk.interval=4", "op.arrives.unit=syncs",             \
-        "op.arrives.latency=29",                                                                             \
-        "shared.wake=34", "shared.wake_next=2"
+        "op.arrives.latency=29", "shared.wake=34", "shared.wake_next=2"
 #define WAIT "SYNCS.PHASECHK.TRANS64.TRYWAIT P1 <- R9 @64 +0 "
 
 static void test_mbarrier(void **state) {
@@ -347,18 +346,21 @@ static void test_mbarrier(void **state) {
         kern_free(k);
     }
     // The arrival 0, the wait, for which the unit is free then, 2: 40 and EXIT.
-    assert_int_equal(cycles_of(GPU(MBARRIERS),
-                               kern_of(1, 32, "SYNCS.ARRIVE.TRANS64.A1T0 <- R8 @64 +0\n" WAIT "k32\nEXIT <- P1")),
-                     2 + 38 + 1);
+    assert_int_equal(
+        cycles_of(GPU(MBARRIERS),
+                  kern_of(1, 32, "SYNCS.ARRIVE.TRANS64.A1T0 <- R8 @64 +0\n" WAIT "k32\nEXIT <- P1")),
+        2 + 38 + 1);
     // And 6, if a warp's operations are that far apart.
-    assert_int_equal(cycles_of(GPU(MBARRIERS, "unit.syncs.queue=4", "shared.arrive_again=6"),
-                               kern_of(1, 32, "SYNCS.ARRIVE.TRANS64.A1T0 <- R8 @64 +0\n" WAIT "k32\nEXIT <- P1")),
-                     6 + 38 + 1);
+    assert_int_equal(
+        cycles_of(GPU(MBARRIERS, "unit.syncs.queue=4", "shared.arrive_again=6"),
+                  kern_of(1, 32, "SYNCS.ARRIVE.TRANS64.A1T0 <- R8 @64 +0\n" WAIT "k32\nEXIT <- P1")),
+        6 + 38 + 1);
     // An arrival at another mbarrier is none; the result of an arrival: 29 cycles, then EXIT.
     assert_int_equal(
         cycles_of(GPU(MBARRIERS),
                   kern_of(1, 64,
-                          "block warp 0\n" WAIT "k32\nEXIT <- P1\nblock warp 1\nSYNCS.ARRIVE.TRANS64.A1T0 R3 <- R8 @72 +0\n"
+                          "block warp 0\n" WAIT
+                          "k32\nEXIT <- P1\nblock warp 1\nSYNCS.ARRIVE.TRANS64.A1T0 R3 <- R8 @72 +0\n"
                           "SYNCS.ARRIVE.TRANS64.A1T0 <- R3 @64 +0\nEXIT")),
         4 + 29 + 34 + 1); // the unit is free for the first one at 4
 }
@@ -398,15 +400,24 @@ static void test_mbarrier_of_copies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indirect),       cmocka_unit_test(test_switch),
-        cmocka_unit_test(test_behind_bssy),    cmocka_unit_test(test_sync_again),
-        cmocka_unit_test(test_reads_late),     cmocka_unit_test(test_leaves_to_others),
-        cmocka_unit_test(test_yield),          cmocka_unit_test(test_drain),
-        cmocka_unit_test(test_latencies),      cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_turn),           cmocka_unit_test(test_made_of),
-        cmocka_unit_test(test_half),           cmocka_unit_test(test_result),
-        cmocka_unit_test(test_partly_written), cmocka_unit_test(test_mbarrier),
-        cmocka_unit_test(test_mbarrier_of_many), cmocka_unit_test(test_mbarrier_of_copies),
+        cmocka_unit_test(test_indirect),
+        cmocka_unit_test(test_switch),
+        cmocka_unit_test(test_behind_bssy),
+        cmocka_unit_test(test_sync_again),
+        cmocka_unit_test(test_reads_late),
+        cmocka_unit_test(test_leaves_to_others),
+        cmocka_unit_test(test_yield),
+        cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_latencies),
+        cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_turn),
+        cmocka_unit_test(test_made_of),
+        cmocka_unit_test(test_half),
+        cmocka_unit_test(test_result),
+        cmocka_unit_test(test_partly_written),
+        cmocka_unit_test(test_mbarrier),
+        cmocka_unit_test(test_mbarrier_of_many),
+        cmocka_unit_test(test_mbarrier_of_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

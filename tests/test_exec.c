@@ -494,46 +494,50 @@ static void tries_wait(void **state) {
     bench b;
     // Four warps arrive and wait, five times. A try waits: each thread makes five.
     const char *rounds = KERNEL(
-        ".shared .b64 bar;\n", MBAR_INIT(128) "mov.u32 %r1,0; mov.u32 %r5,0;\n"
-        "L: mbarrier.arrive.shared.b64 %rd5,[bar];\n"
-        "W: add.u32 %r1,%r1,1; mbarrier.try_wait.shared.b64 %p2,[bar],%rd5; @!%p2 bra W;\n"
-        "add.u32 %r5,%r5,1; setp.lt.u32 %p3,%r5,5; @%p3 bra L;\n");
+        ".shared .b64 bar;\n",
+        MBAR_INIT(128) "mov.u32 %r1,0; mov.u32 %r5,0;\n"
+                       "L: mbarrier.arrive.shared.b64 %rd5,[bar];\n"
+                       "W: add.u32 %r1,%r1,1; mbarrier.try_wait.shared.b64 %p2,[bar],%rd5; @!%p2 bra W;\n"
+                       "add.u32 %r5,%r5,1; setp.lt.u32 %p3,%r5,5; @%p3 bra L;\n");
     open_bench(&b, rounds, "k", 3, 128, 384);
     const uint32_t *out = run_bench(&b, 1);
     for (int i = 0; i < 384; i++) assert_int_equal(out[i], 5);
     close_bench(&b);
     // Odd lanes wait for the even ones of their warp: a try fails, and the others have their turn. Nobody
     // comes to the second mbarrier: its tries fail, and the thread gives up.
-    const char *apart = KERNEL(
-        ".shared .b64 bar, never;\n", MBAR_INIT(16) "mbarrier.init.shared.b64 [never],1;\n"
-        "and.b32 %r5,%r4,1; setp.eq.u32 %p1,%r5,1; @%p1 bra W;\n"
-        "mbarrier.arrive.shared.b64 _,[bar]; bra M;\n"
-        "W: mbarrier.try_wait.parity.shared.b64 %p2,[bar],0; @!%p2 bra W;\n"
-        "M: mov.u32 %r1,0;\n"
-        "N: add.u32 %r1,%r1,1; mbarrier.try_wait.parity.shared.b64 %p2,[never],0; setp.lt.u32 %p3,%r1,7;\n"
-        "@%p2 bra E; @%p3 bra N;\nE:\n");
+    const char *apart =
+        KERNEL(".shared .b64 bar, never;\n",
+               MBAR_INIT(16) "mbarrier.init.shared.b64 [never],1;\n"
+                             "and.b32 %r5,%r4,1; setp.eq.u32 %p1,%r5,1; @%p1 bra W;\n"
+                             "mbarrier.arrive.shared.b64 _,[bar]; bra M;\n"
+                             "W: mbarrier.try_wait.parity.shared.b64 %p2,[bar],0; @!%p2 bra W;\n"
+                             "M: mov.u32 %r1,0;\n"
+                             "N: add.u32 %r1,%r1,1; mbarrier.try_wait.parity.shared.b64 %p2,[never],0; "
+                             "setp.lt.u32 %p3,%r1,7;\n"
+                             "@%p2 bra E; @%p3 bra N;\nE:\n");
     open_bench(&b, apart, "k", 1, 32, 32);
     out = run_bench(&b, 1);
     for (int i = 0; i < 32; i++) assert_int_equal(out[i], 7);
     close_bench(&b);
 }
 
-// The second warp takes from the first what it puts into shared memory, one after the other. Its waits need 1,
-// 2, ... 6 arrivals at the first mbarrier; those of the first warp, from the second round on, 32, 64, ... at
-// the other one. A wait that fails says nothing, nor does one for the phase before the first.
+// The second warp takes from the first what it puts into shared memory, one after the other. Its waits need
+// 1, 2, ... 6 arrivals at the first mbarrier; those of the first warp, from the second round on, 32, 64, ...
+// at the other one. A wait that fails says nothing, nor does one for the phase before the first.
 static void waits_say_what_they_need(void **state) {
     (void)state;
     bench b;
-    const char *text = KERNEL(
-        ".shared .b64 full, empty;\n",
-        "setp.ne.u32 %p1,%r4,0; @%p1 bra J; mbarrier.init.shared.b64 [full],1; mbarrier.init.shared.b64 [empty],32;\n"
-        "J: bar.sync 0; mov.u32 %r5,0; mov.u32 %r1,0; setp.lt.u32 %p4,%r4,32;\n"
-        "L: and.b32 %r6,%r5,1; xor.b32 %r7,%r6,1; @!%p4 bra C;\n"
-        "P: mbarrier.try_wait.parity.shared.b64 %p2,[empty],%r7; @!%p2 bra P;\n"
-        "setp.ne.u32 %p1,%r9,0; @%p1 bra N; mbarrier.arrive.shared.b64 _,[full]; bra N;\n"
-        "C: mbarrier.try_wait.parity.shared.b64 %p2,[full],%r6; @!%p2 bra C;\n"
-        "mbarrier.arrive.shared.b64 _,[empty];\n"
-        "N: add.u32 %r5,%r5,1; setp.lt.u32 %p3,%r5,6; @%p3 bra L;\n");
+    const char *text =
+        KERNEL(".shared .b64 full, empty;\n",
+               "setp.ne.u32 %p1,%r4,0; @%p1 bra J; mbarrier.init.shared.b64 [full],1; "
+               "mbarrier.init.shared.b64 [empty],32;\n"
+               "J: bar.sync 0; mov.u32 %r5,0; mov.u32 %r1,0; setp.lt.u32 %p4,%r4,32;\n"
+               "L: and.b32 %r6,%r5,1; xor.b32 %r7,%r6,1; @!%p4 bra C;\n"
+               "P: mbarrier.try_wait.parity.shared.b64 %p2,[empty],%r7; @!%p2 bra P;\n"
+               "setp.ne.u32 %p1,%r9,0; @%p1 bra N; mbarrier.arrive.shared.b64 _,[full]; bra N;\n"
+               "C: mbarrier.try_wait.parity.shared.b64 %p2,[full],%r6; @!%p2 bra C;\n"
+               "mbarrier.arrive.shared.b64 _,[empty];\n"
+               "N: add.u32 %r5,%r5,1; setp.lt.u32 %p3,%r5,6; @%p3 bra L;\n");
     open_bench(&b, text, "k", 1, 64, 64);
     orr_source *s = orr_exec_source(&b.launch, NULL, &b.err);
     assert_non_null(s);
@@ -544,7 +548,8 @@ static void waits_say_what_they_need(void **state) {
         orr_trace t = orr_trace_open(tb.warps[w]);
         uint32_t block, mask, waits = 0;
         while (orr_trace_block(&t, k->nblocks, &block, &mask) > 0)
-            for (uint32_t n = k->blocks[block].first; n < k->blocks[block].first + k->blocks[block].count; n++) {
+            for (uint32_t n = k->blocks[block].first; n < k->blocks[block].first + k->blocks[block].count;
+                 n++) {
                 orr_access a;
                 if (!orr_inst_traced(&k->insts[n])) continue;
                 assert_true(orr_trace_access(&t, &a));

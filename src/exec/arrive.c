@@ -7,8 +7,8 @@
 // there when its time is up: who waits for lanes of its own warp goes on like this, and who would wait for
 // ever gives up if it knows how to. mbarrier.test_wait does not wait.
 //
-// A stream has the mbarrier's address for every operation on it, and for a wait that succeeds its version: how
-// many operations of lanes (arrivals, expected bytes, copies that arrive) were made on the mbarrier until
+// A stream has the mbarrier's address for every operation on it, and for a wait that succeeds its version:
+// how many operations of lanes (arrivals, expected bytes, copies that arrive) were made on the mbarrier until
 // the phase was over that it waited for. In the order of time another warp may come first; but of so many
 // operations none can belong to a later phase.
 #include <string.h>

@@ -126,7 +126,7 @@ typedef struct tblock {
     uint8_t *shared;
     uint8_t *local; // [thread][local_bytes]
     barrier bar[BARRIERS];
-    uint32_t bars_open; // barriers at which somebody has arrived
+    uint32_t bars_open;        // barriers at which somebody has arrived
     ORR_VEC(mbar_count) mbars; // those that somebody has come to
     uint32_t next_let;         // the warp whose try fails next when all are held
     orr_trace_out *traces;
@@ -193,12 +193,12 @@ void orr_pace_enter(warp *w, uint32_t block);                 // it begins a blo
 void orr_pace_leave(warp *w, uint32_t block, bool jumps);
 uint64_t orr_pace_time(const tblock *tb);         // of its first warp
 void orr_pace_meet(tblock *tb, const barrier *b); // those at a barrier go on
-void orr_pace_wait(warp *w, uint64_t until);       // it has waited
+void orr_pace_wait(warp *w, uint64_t until);      // it has waited
 
 // arrive.c: mbarriers
-void orr_mbar_find(program *p);                                     // where its warps wait for them
-bool orr_mbar_holds(warp *w, const uop *u, uint32_t mask);          // a try whose phase is not over
-void orr_mbar_done(warp *w, const uint8_t *at, bool over);          // a lane has arrived there; it was the last
+void orr_mbar_find(program *p);                            // where its warps wait for them
+bool orr_mbar_holds(warp *w, const uop *u, uint32_t mask); // a try whose phase is not over
+void orr_mbar_done(warp *w, const uint8_t *at, bool over); // a lane has arrived there; it was the last
 void orr_mbar_found(warp *w, size_t head, uint8_t *const host[ORR_WARP], uint32_t over); // what a wait needed
 bool orr_mbar_let(tblock *tb); // nobody goes on: somebody's try fails. False: nobody is held
 void orr_warp_again(warp *w, uint32_t block,

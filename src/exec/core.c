@@ -605,7 +605,8 @@ static const uop *next_stop(const warp *w, const xblock *x, const uop *at) {
 
 // Does it stand in front of `u` for nothing but a try that need not wait?
 static bool goes_on(warp *w, const xblock *x, const uop *u, uint32_t mask) {
-    return u < x->end && u->tries && !u->stop && u != x->race && !w->tb->faulted && !orr_mbar_holds(w, u, mask);
+    return u < x->end && u->tries && !u->stop && u != x->race && !w->tb->faulted &&
+           !orr_mbar_holds(w, u, mask);
 }
 
 int orr_warp_run(warp *w) {

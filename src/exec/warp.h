@@ -119,12 +119,12 @@ struct warp {
     uint32_t turn;
     int64_t budget, slice; // looks at others until it lets them run
     uint32_t rotations;
-    bool spinning;                // it gave way because all it does is look
-    bool found;                   // it gave way because it has found what it looked for
-    const uop *paused;            // in front of what others may come before (spin.c, pace.c); NULL: it is not
-    bool held, let;               // it is paused in front of a try (arrive.c): until its phase is over; it may go on
-    size_t paused_from;           // where the events of the block it is in begin in the trace
-    uint64_t time, began;         // pace.c: cycles, where it is and when its block of code began
+    bool spinning;        // it gave way because all it does is look
+    bool found;           // it gave way because it has found what it looked for
+    const uop *paused;    // in front of what others may come before (spin.c, pace.c); NULL: it is not
+    bool held, let;       // it is paused in front of a try (arrive.c): until its phase is over; it may go on
+    size_t paused_from;   // where the events of the block it is in begin in the trace
+    uint64_t time, began; // pace.c: cycles, where it is and when its block of code began
     uint64_t due[ORR_PACE_BARS];  // when results are there that it has not waited for
     uint32_t far;                 // how much further than others its last access was
     uint32_t asked, lag;          // fences of its block of code so far; how much later its last result is

@@ -103,7 +103,8 @@ enum orr_tkind {
     ORR_TK_GROUP,      // closes a group of asynchronous copies
     ORR_TK_WAIT_GROUP, // waits until at most `imm` such groups are unfinished
     // Of programs only, not in streams:
-    ORR_TK_SYNCS, // arrives at an mbarrier or waits for it, as `imm` (ORR_MBAR_*) says; its stream has the address
+    ORR_TK_SYNCS, // arrives at an mbarrier or waits for it, as `imm` (ORR_MBAR_*) says; its stream has the
+                  // address
 };
 
 enum orr_sass {

@@ -358,7 +358,7 @@ static void arrivals(orr_inst *i, const orr_code *c) {
         if (c->mods[n].kind == ORR_SM_SEXCH || c->mods[n].kind == ORR_SM_SCAS ||
             c->mods[n].kind == ORR_SM_SLD || c->mods[n].kind == ORR_SM_SCCTL)
             return;
-    i->sub = c->op == ORR_SASS_ARRIVES                                   ? ORR_MBAR_COPIES_ARRIVE
+    i->sub = c->op == ORR_SASS_ARRIVES                                ? ORR_MBAR_COPIES_ARRIVE
              : orr_code_mod(c, ORR_SM_SYNCS) != ORR_SV_SYNCS_PHASECHK ? ORR_MBAR_ARRIVE
              : orr_code_mod(c, ORR_SM_TRYWAIT)                        ? ORR_MBAR_TRY_WAIT
                                                                       : ORR_MBAR_TEST_WAIT;

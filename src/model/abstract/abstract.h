@@ -179,7 +179,7 @@ typedef struct acode {
     uint32_t nplaces;         // registers, or the barriers of the control bits
     uint16_t unit[4];         // that bursts need, the first few
     uint32_t nunits;
-    bool in_order; // accesses come in the order in which the trace has them
+    bool in_order;   // accesses come in the order in which the trace has them
     bool leaves_out; // streams have accesses that are not looked at: of mbarriers
     bool characterised;
     bool ordered; // warps wait for others through memory

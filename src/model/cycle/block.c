@@ -29,8 +29,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->front_why = ORR_STALL_FETCH;
     w->waiting = 0;
     w->inflight = 0;
-    w->landed = w->stored = w->leaves = w->fenced = w->worked = w->passed = w->way =
-        w->syncs = 0;
+    w->landed = w->stored = w->leaves = w->fenced = w->worked = w->passed = w->way = w->syncs = 0;
     w->reducing = 0;
     w->come_first = NOBODY;
     w->restored = 0;

@@ -112,14 +112,14 @@ typedef struct warp {
     uint8_t sb_why[6];
     uint8_t stall_why;
     // asynchronous copies
-    uint16_t group_open[MAX_GROUPS];  // copies of group n % MAX_GROUPS still under way
-    uint64_t group_ready[MAX_GROUPS]; // when the others are there
-    uint32_t group;                   // number of the group that is being filled
-    uint8_t copies;                   // how often they were to arrive at an mbarrier (arrive.c), a ring,
-    uint16_t copies_open[MAX_GROUPS]; // those before the next time that are under way
+    uint16_t group_open[MAX_GROUPS];   // copies of group n % MAX_GROUPS still under way
+    uint64_t group_ready[MAX_GROUPS];  // when the others are there
+    uint32_t group;                    // number of the group that is being filled
+    uint8_t copies;                    // how often they were to arrive at an mbarrier (arrive.c), a ring,
+    uint16_t copies_open[MAX_GROUPS];  // those before the next time that are under way
     uint64_t copies_ready[MAX_GROUPS]; // and when the others are there
-    uint32_t *access;                 // offsets of the block's accesses in the trace
-    uint64_t *reg;                    // [places] when a register can be used, and the reason to wait (`due`)
+    uint32_t *access;                  // offsets of the block's accesses in the trace
+    uint64_t *reg;                     // [places] when a register can be used, and the reason to wait (`due`)
 } warp;
 
 typedef struct late_read { // registers that a memory instruction reads when its turn has come

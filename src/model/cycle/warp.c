@@ -2,7 +2,8 @@
 #include "model/cycle/look.h"
 #include "model/cycle/order.h"
 
-// The reason of a wait for a register, by the class of the instruction that writes it; mbarriers count as memory.
+// The reason of a wait for a register, by the class of the instruction that writes it; mbarriers count as
+// memory.
 static uint8_t wait_of(const orr_tinst *i) {
     static const uint8_t other[256] = {
         [ORR_TC_SFU] = ORR_STALL_SHORT,   [ORR_TC_CONV] = ORR_STALL_SHORT, [ORR_TC_BITS] = ORR_STALL_SHORT,
