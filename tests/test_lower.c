@@ -90,6 +90,28 @@ static void test_fusion(void **s) {
     }
 }
 
+// A wait for an mbarrier, as inline assembly has it: the branch takes its predicate, and nothing is left of
+// the register in between, unless somebody else reads that.
+static void test_waits(void **s) {
+    (void)s;
+#define WAIT                                                                                                 \
+    LOAD "W: mbarrier.try_wait.parity.shared.b64 %p1, [%r1], %r2; selp.u32 %r4, 1, 0, %p1; "                 \
+         "setp.eq.s32 %p2, %r4, 0; @%p2 bra W; "
+    static const char *const cases[] = {WAIT, WAIT "st.global.u32 [%b], %r4;"};
+    for (int n = 0; n < 2; n++) {
+        made x = lower_body(cases[n], "h200");
+        assert_int_equal(count(x.p, "SEL"), n);
+        assert_int_equal(count(x.p, "ISETP"), n);
+        assert_int_equal(count(x.p, "SYNCS"), 1);
+        for (uint32_t i = 0; i < x.p->ninsts; i++)
+            if (x.p->insts[i].sass == ORR_SASS_SYNCS) {
+                assert_int_equal(x.p->insts[i].kind, ORR_TK_SYNCS);
+                assert_int_equal(x.p->insts[i].imm, ORR_MBAR_TRY_WAIT);
+            }
+        done(&x);
+    }
+}
+
 static void test_contraction(void **s) {
     (void)s;
     // mul and add without a rounding may be contracted (PTX manual), with one they must not.
@@ -555,12 +577,19 @@ static void test_loads_first(void **s) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_saxpy),       cmocka_unit_test(test_fusion),
-        cmocka_unit_test(test_contraction), cmocka_unit_test(test_no_fold_across_a_write),
-        cmocka_unit_test(test_expansions),  cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_neighbours),  cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_workloads),   cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_schedule),    cmocka_unit_test(test_loads_first),
+        cmocka_unit_test(test_saxpy),
+        cmocka_unit_test(test_fusion),
+        cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_contraction),
+        cmocka_unit_test(test_no_fold_across_a_write),
+        cmocka_unit_test(test_expansions),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_workloads),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_schedule),
+        cmocka_unit_test(test_loads_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

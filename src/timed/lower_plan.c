@@ -626,6 +626,31 @@ static void fold_zero_test(scan *c, uint32_t n) {
     l->values.at[lower_ref(l, n, 0).value].uses--;
 }
 
+// What a wait for an mbarrier says goes through a register in PTX (selp 1, 0 and a comparison with zero),
+// since inline assembly has no predicates to give; ptxas takes the predicate itself.
+static void fold_wait(scan *c, uint32_t n) {
+    lower *l = c->l;
+    const orr_inst *i = &l->k->insts[n];
+    if (l->cc < 70 || i->guard >= 0 || i->nsrc != 2 || i->ndst != 1 || !is_int(i, 4)) return;
+    if ((l->todo[n] & DO_SKIP) || (i->cmp != ORR_CMP_EQ && i->cmp != ORR_CMP_NE)) return;
+    ref zero = lower_ref(l, n, 1), word = lower_ref(l, n, 0);
+    uint32_t to = result(l, n), p = producer(l, word, true);
+    if (!is_imm(zero) || zero.imm || to == NONE || l->values.at[to].merged || p == NONE || p < c->first)
+        return;
+    if (l->k->insts[p].op != ORR_OP_SELP || l->k->insts[p].nsrc != 3) return;
+    ref one = lower_ref(l, p, 0), none = lower_ref(l, p, 1), said = lower_ref(l, p, 2);
+    if (!is_imm(one) || one.imm != 1 || !is_imm(none) || none.imm || said.kind != ORR_K_REG ||
+        said.value == NONE || l->values.at[said.value].merged)
+        return;
+    uint32_t def = l->values.at[said.value].def;
+    if (def == NONE || def < c->first || l->k->insts[def].op != ORR_OP_MBARRIER) return;
+    l->values.at[lower_web(l, to)].web = lower_web(l, said.value);
+    l->values.at[to].merged = l->values.at[said.value].merged = true;
+    l->values.at[word.value].uses--;
+    l->todo[n] |= DO_SKIP;
+    l->todo[p] |= DO_SKIP;
+}
+
 // Constants added to an address become its displacement (24 bits, signed).
 // Copies and address conversions are looked through, where what they copy stays.
 static ref unviewed(const scan *c, ref r) {
@@ -714,7 +739,10 @@ static void fold(scan *c, uint32_t n) {
         break;
     case ORR_OP_MIN:
     case ORR_OP_MAX: fold_min(c, n); break;
-    case ORR_OP_SETP: fold_zero_test(c, n); break;
+    case ORR_OP_SETP:
+        fold_zero_test(c, n);
+        fold_wait(c, n);
+        break;
     case ORR_OP_SELP: fold_select(c, n); break;
     case ORR_OP_LD:
     case ORR_OP_ST:
