@@ -161,6 +161,9 @@ static void split_sets(const orr_run_options *o, const char **gpu, int *ngpu, co
     }
 }
 
+// Does it say how long kernels take, or keep their streams for one that does?
+static bool is_timed(const context *c) { return c->writer || strcmp(c->model->name, "functional") != 0; }
+
 static orr_script *open_script(const char *input, const orr_run_options *o, const char *const *sets,
                                int nsets, unsigned sm, orr_err *e) {
     orr_arena a = {0};
@@ -182,6 +185,7 @@ static bool run_script(context *c, const char *input, const orr_run_options *o, 
                        int nsets, orr_script **script, orr_err *e) {
     orr_script *s = *script = open_script(input, o, sets, nsets, sm_of(c), e);
     if (!s) return false;
+    if (is_timed(c)) orr_script_timed(s);
     orr_cpu *cpu = orr_cpu_new(on_launch, c, e);
     if (!cpu) return false;
     orr_backend b = orr_cpu_backend(cpu);
@@ -427,11 +431,11 @@ static orr_program *add_program(orr_device *d, orr_module *m, orr_err *e) {
 }
 
 orr_program *orr_program_load(orr_device *d, const char *path, orr_err *e) {
-    return add_program(d, orr_module_find(path, NULL, sm_of(&d->context), e), e);
+    return add_program(d, orr_module_find(path, NULL, sm_of(&d->context), is_timed(&d->context), e), e);
 }
 
 orr_program *orr_program_parse(orr_device *d, const char *name, const char *ptx, size_t n, orr_err *e) {
-    return add_program(d, orr_ptx_parse(name, ptx, n, e), e);
+    return add_program(d, is_timed(&d->context) ? orr_ptx_parse_timed(name, ptx, n, e) : orr_ptx_parse(name, ptx, n, e), e);
 }
 
 int orr_program_kernels(const orr_program *p) { return (int)p->module->nkernels; }

@@ -4,6 +4,7 @@
 // other than to nearest runs the same loop with the host's rounding mode set; every operation here is
 // one that IEEE defines, so the host's result is the GPU's. The rest (which NaN, flushing, which zero
 // is smaller) is settled by softfp.h.
+#include "exec/mufu.h"
 #include "exec/softfp.h"
 
 // ---- f32 ------------------------------------------------------------------------------------
@@ -287,6 +288,36 @@ static void testp(warp *w, const uop *u) {
     set_pred(w, u->d, m);
 }
 
+// Does it take the long way? The tests are those of ptxas's code; d is what came out, a and b went in.
+static bool long_way(const orr_inst *i, uint64_t d, uint64_t a, uint64_t b) {
+    uint32_t x = (uint32_t)a, high = HI(a);
+    switch (i->op) {
+    case ORR_OP_LONGDIV: // f64: |a| by its upper half as a float, and the result's, to which +-0 is added
+        return (high & 0x7fffffff) < 0x03600000 || !((HI(d) & 0x7fffffff) > 0x00100000) || (HI(b) & 0x7fffffff) >= 0x7f800000 || (HI(d) & 0x7fffffff) > 0x7f800000;
+    case ORR_OP_LONGRCP:
+        return i->type == ORR_T_F64 ? ((high + 0x300402) & 0x7fffffff) < 0x00400402
+                                    : ((x + 0x1800000) & 0x7f800000) <= 0x1ffffff;
+    case ORR_OP_LONGSQRT:
+        return i->type == ORR_T_F64 ? high - 0x03500000 >= 0x7ca00000 : x - 0x0d000000 > 0x727fffff;
+    default: return high - 0x00100000 >= 0x7fe00000;
+    }
+}
+static void longway(warp *w, const uop *u) {
+    const orr_inst *i = u->inst;
+    uint32_t m = 0;
+    if (i->op == ORR_OP_LONGDIV && i->type == ORR_T_F32) {
+        m = orr_fchk(SRC_B(w, u, uint32_t), SRC_C(w, u, uint32_t));
+    } else if (i->type == ORR_T_F64) {
+        const uint64_t *d = SRC_A(w, u, uint64_t), *a = SRC_B(w, u, uint64_t);
+        const uint64_t *b = i->op == ORR_OP_LONGDIV ? SRC_C(w, u, uint64_t) : a;
+        for (int k = 0; k < ORR_WARP; k++) m |= (uint32_t)long_way(i, d[k], a[k], b[k]) << k;
+    } else {
+        const uint32_t *a = SRC_B(w, u, uint32_t);
+        for (int k = 0; k < ORR_WARP; k++) m |= (uint32_t)long_way(i, 0, a[k], 0) << k;
+    }
+    set_pred(w, u->d, m);
+}
+
 // ---- picking --------------------------------------------------------------------------------
 #define ROUND_PAIR(name) (directed(i) ? (handlers){name##_r_full, name##_r_mask} : PAIR(name))
 #define FTZ_SAT(name)                                                                                        \
@@ -330,6 +361,9 @@ static handlers pick_f32(const orr_inst *i) {
     case ORR_OP_MAX: return pick32_minmax(i, ftz);
     case ORR_OP_COPYSIGN: return PAIR(copysign32);
     case ORR_OP_TESTP: return BOTH(testp);
+    case ORR_OP_LONGDIV:
+    case ORR_OP_LONGRCP:
+    case ORR_OP_LONGSQRT: return BOTH(longway);
     }
     return none;
 }
@@ -349,6 +383,10 @@ static handlers pick_f64(const orr_inst *i) {
     case ORR_OP_MAX: return PAIR(max64);
     case ORR_OP_COPYSIGN: return PAIR(copysign64);
     case ORR_OP_TESTP: return BOTH(testp);
+    case ORR_OP_LONGDIV:
+    case ORR_OP_LONGRCP:
+    case ORR_OP_LONGSQRT:
+    case ORR_OP_LONGRSQRT: return BOTH(longway);
     }
     return none;
 }
@@ -413,6 +451,10 @@ handlers orr_pick_float(const orr_kernel *k, const orr_inst *i, const char **why
     case ORR_OP_MIN:
     case ORR_OP_MAX:
     case ORR_OP_TESTP:
+    case ORR_OP_LONGDIV:
+    case ORR_OP_LONGRCP:
+    case ORR_OP_LONGSQRT:
+    case ORR_OP_LONGRSQRT:
     case ORR_OP_COPYSIGN: break;
     default: return none;
     }

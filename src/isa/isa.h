@@ -242,6 +242,7 @@ enum { // mods
     ORR_M_RELU = 1 << 11,
     ORR_M_CLAMP = 1 << 12,
     ORR_M_WRAP = 1 << 13,
+    ORR_M_APART = ORR_M_WRAP, // div, rcp, sqrt, rsqrt: the test for the long way is an instruction of its own
     ORR_M_SHIFTAMT = 1 << 14,
     ORR_M_TRANS = 1 << 15,
     ORR_M_UNI = 1 << 16,      // bra.uni, call.uni

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ptx/ast.h"
+#include "ptx/longways.h"
 
 // ---- functions ----------------------------------------------------------------------------------
 static uint32_t small(ptx_parser *p, const char *what) { return (uint32_t)ptx_integer(p, UINT32_MAX, what); }
@@ -448,6 +449,23 @@ orr_module *orr_ptx_parse(const char *path, const char *text, size_t n, orr_err 
     m->files = copy(&m->arena, p->files.at, p->files.n * sizeof *p->files.at);
     m->nfiles = (uint32_t)p->files.n;
     free_parser(p);
+    return m;
+}
+
+orr_module *orr_ptx_parse_timed(const char *path, const char *text, size_t n, orr_err *e) {
+    orr_text t = {0};
+    orr_module *m = n <= MAX_TEXT && ptx_long_ways(text, n, &t) ? orr_ptx_parse(path, t.s, t.n, e)
+                                                                : orr_ptx_parse(path, text, n, e);
+    free(t.s);
+    return m;
+}
+
+orr_module *orr_ptx_open_timed(const char *path, orr_err *e) {
+    size_t n;
+    char *text = orr_read_file(path, MAX_TEXT, &n, e);
+    if (!text) return NULL;
+    orr_module *m = orr_ptx_parse_timed(path, text, n, e);
+    free(text);
     return m;
 }
 

@@ -292,6 +292,7 @@ void lower_drop_dead(lower *l);
 
 // lower_calls.c
 void lower_calls(lower *l);
+bool lower_has_frame(const lower *l);
 bool lower_argument(lower *l, const orr_inst *i); // of a call, or its result: true, and it is done
 void lower_read_arguments(lower *l);
 void lower_write_results(lower *l, const orr_inst *call);

@@ -86,6 +86,17 @@ static bool is_slot(const lower *l, const orr_inst *i) {
     return false;
 }
 
+// Is there anything in the frame but what calls have in registers?
+bool lower_has_frame(const lower *l) {
+    const orr_block *b = &l->k->blocks[l->func.first_block], *end = b + l->func.nblocks;
+    for (; b < end; b++)
+        for (uint32_t n = b->first; n < b->first + b->count; n++) {
+            const orr_inst *i = &l->k->insts[n];
+            if (i->op == ORR_OP_LOCALADDR || (i->space == ORR_SPACE_LOCAL && !is_slot(l, i))) return true;
+        }
+    return false;
+}
+
 // Made in this block for nothing else: it is made where the call wants it.
 static bool made_for_it(const lower *l, ref r) {
     if (r.kind != ORR_K_REG || r.value == NONE) return false;

@@ -801,7 +801,7 @@ static void emit_block(lower *l, uint32_t b) {
         minst *m = lower_done(l);
         m->keep = m->first = true;
         m->constant = lower_constant_line(l, 0);
-        if (l->func.local_bytes) {
+        if (l->func.local_bytes && lower_has_frame(l)) {
             lower_begin(l, l->cc >= 70 ? "IADD3" : "IADD"); // a frame on it
             lower_dst(l, lower_temp(l, FILE_R, 1));
             lower_done(l)->keep = true;
