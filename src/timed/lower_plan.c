@@ -386,6 +386,11 @@ static void fold_add(scan *c, uint32_t n) {
             return;
         }
         if (lower_nsrc(l, p) < 2) continue;
+        if (alone && !wide && q->op == ORR_OP_SHF && !q->sub && q->nsrc == 3 && is_imm(lower_ref(l, p, 2)) &&
+            l->cc >= 70 && !is_imm(other)) {
+            fuse(c, n, p, FUSED_LEAHI, n, (ref[]){lower_ref(l, p, 0), other, lower_ref(l, p, 1)}, 3);
+            return;
+        }
         if (alone && !wide && q->op == ORR_OP_SELP && is_imm(lower_ref(l, p, 0)) &&
             is_imm(lower_ref(l, p, 1)) && i->guard < 0 && l->cc >= 90 && !is_imm(other)) {
             ref src[4] = {other, lower_ref(l, p, 0), lower_ref(l, p, 2), lower_ref(l, p, 1)};
@@ -484,7 +489,12 @@ static bool is_logic(const lower *l, uint32_t n, int bytes) {
     return logic && i->type != ORR_T_PRED && bytes_of(i) == bytes;
 }
 
-// Up to three inputs make one LOP3 (Maxwell and later).
+static bool same_ref(ref a, ref b) {
+    return a.kind == b.kind && ((a.kind == ORR_K_REG && a.value == b.value && a.value != NONE) ||
+                                (a.kind == ORR_K_IMM && a.imm == b.imm));
+}
+
+// Up to three inputs make one LOP3 (Maxwell and later), each of them as often as one likes.
 static void fold_logic(scan *c, uint32_t n) {
     lower *l = c->l;
     int bytes = bytes_of(&l->k->insts[n]);
@@ -495,12 +505,18 @@ static void fold_logic(scan *c, uint32_t n) {
         uint32_t p = producer(l, lower_ref(l, n, s), true);
         if (p == NONE || !is_logic(l, p, bytes) || !all_still(c, p)) continue;
         int add = lower_nsrc(l, p);
-        if (add < 1 || have - 1 + add > 3) continue;
-        ref src[3];
+        if (add < 1 || have + add > 6) continue;
+        ref src[6];
         int k = 0;
-        for (int t = 0; t < have; t++)
-            if (t != s) src[k++] = lower_ref(l, n, t);
-        for (int t = 0; t < add; t++) src[k++] = lower_ref(l, p, t);
+        for (int t = 0; t < have + add; t++) {
+            if (t == s) continue;
+            ref r = t < have ? lower_ref(l, n, t) : lower_ref(l, p, t - have);
+            int x = 0;
+            while (x < k && !same_ref(src[x], r)) x++;
+            src[x] = r;
+            k += x == k;
+        }
+        if (k > 3) continue;
         fuse(c, n, p, FUSED_LOP3, n, src, k);
     }
 }
