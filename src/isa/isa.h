@@ -436,6 +436,7 @@ typedef struct orr_inst {
     uint8_t cache;      // ORR_CACHE_*: the cache operator, for timing
     uint32_t mods;      // ORR_M_*
     int32_t guard;      // predicate register, or -1
+    uint32_t under;     // + 1: a predicate that it needs not, and machine code has it under (timed/shape.c)
     uint32_t first;     // first operand
     int32_t target;     // block, function or table index; -1 none
     int32_t disp;       // added to the address

@@ -130,7 +130,7 @@ static void mix_kernel(orr_tape *t, const orr_kernel *k) {
     *ORR_PUSH(&t->hashed) = k;
     mix_text(t, k->name);
     mix_text(t, k->module ? k->module->source : "");
-    _Static_assert(sizeof(orr_inst) == 72 && sizeof(orr_block) == 24,
+    _Static_assert(sizeof(orr_inst) == 76 && sizeof(orr_block) == 24,
                    "no padding in what is hashed as it is");
     mix(t, k->insts, k->ninsts * sizeof *k->insts);
     mix(t, k->blocks, k->nblocks * sizeof *k->blocks);

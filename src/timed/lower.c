@@ -89,8 +89,10 @@ bool orr_lower_ptx(orr_program *p, orr_err *e) {
     lower l = {.k = k, .g = p->gpu, .p = p, .cc = p->gpu->cc_major * 10 + p->gpu->cc_minor};
     l.of = orr_malloc((k->noperands + 1) * sizeof *l.of);
     l.guard = orr_malloc((k->ninsts + 1) * sizeof *l.guard);
+    l.under = orr_malloc((k->ninsts + 1) * sizeof *l.under);
     memset(l.of, 0xff, (k->noperands + 1) * sizeof *l.of);
     memset(l.guard, 0xff, (k->ninsts + 1) * sizeof *l.guard);
+    memset(l.under, 0xff, (k->ninsts + 1) * sizeof *l.under);
     l.todo = orr_calloc(k->ninsts + 1, 1);
     l.alike = orr_calloc(k->ninsts + 1, 1);
     l.plan_of = orr_calloc(k->ninsts + 1, sizeof *l.plan_of);
@@ -116,6 +118,7 @@ bool orr_lower_ptx(orr_program *p, orr_err *e) {
         p->registers = (uint32_t)p->gpu->limit_thread_registers;
     free(l.of);
     free(l.guard);
+    free(l.under);
     free(l.todo);
     free(l.alike);
     free(l.plan_of);
@@ -130,6 +133,7 @@ bool orr_lower_ptx(orr_program *p, orr_err *e) {
     free(l.block_first.at);
     free(l.held.at);
     free(l.wanted.at);
+    free(l.bodies.at);
     free(l.copies.at);
     free(l.slots.at);
     free(l.quotients.at);

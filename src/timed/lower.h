@@ -168,6 +168,17 @@ typedef struct held {
     uint32_t block; // that wanted it last
     bool pinned;    // must be in its file
 } held;
+typedef struct body_held { // the same for the body of a branch, under its predicate
+    uint32_t block, predicate;
+    uint8_t kind, parts;
+    uint64_t v;
+    uint32_t vreg;
+} body_held;
+typedef struct lower_pending {
+    const char *name;
+    int nsrc, ndst, guards;
+    uint32_t src[64], dst[64];
+} lower_pending;
 typedef struct wanted {
     uint32_t held, block, inst;
 } wanted;
@@ -192,6 +203,7 @@ typedef struct lower {
     ORR_VEC(uint32_t) args;
     uint32_t *of;    // per operand of the kernel: its value
     uint32_t *guard; // per instruction: its guard's value
+    uint32_t *under; // and of one that it needs not, but is under in machine code
     flow flow;
     orr_func func;       // at hand
     uint32_t first_inst; // of its blocks
@@ -222,6 +234,7 @@ typedef struct lower {
     ORR_VEC(minst) insts;
     ORR_VEC(uint32_t) block_first;  // per block of the function
     ORR_VEC(held) held;             // constants that are in registers
+    ORR_VEC(body_held) bodies;
     ORR_VEC(wanted) wanted;         // and the blocks that read them
     uint32_t block, inst;           // where we are
     uint32_t copied_block;          // of `copies`: uniform registers that were copied to vector registers
@@ -235,11 +248,7 @@ typedef struct lower {
     ORR_VEC(uint32_t) handed; // registers of the next call's arguments, or of the results
     bool placing;             // constants: outside any guard
     orr_arena arena;
-    struct {
-        const char *name;
-        int nsrc, ndst, guards;
-        uint32_t src[64], dst[64];
-    } next;          // the instruction that is being put together
+    lower_pending next; // the instruction that is being put together
     uint32_t access; // accesses of the block so far
     uint32_t
         pressure[2]; // instructions of the block on ALU and FMA: moves and additions go where there is room

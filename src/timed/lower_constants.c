@@ -24,7 +24,68 @@ static uint32_t find_held(const lower *l, uint8_t kind, uint64_t v, uint8_t file
     return (uint32_t)(uintptr_t)orr_map_getn(&l->holds, hold_key(key, kind, v, file, parts), sizeof key);
 }
 
+static void simple(lower *l, const char *name, uint32_t dst) {
+    lower_begin(l, name);
+    lower_dst(l, dst);
+    lower_done(l);
+}
+
+// Is the instruction at hand under a predicate? Its value; NONE: it is not.
+static uint32_t predicate_of(const lower *l) {
+    if (l->inst >= l->k->ninsts || l->placing || (l->todo[l->inst] & DO_UNIFORM)) return NONE;
+    if (l->under[l->inst] != NONE) return l->under[l->inst];
+    uint32_t whole = l->block < l->flow.nblocks ? l->predicated[l->block] : NONE;
+    if (whole != NONE) return l->guard[whole];
+    return l->k->insts[l->inst].op == ORR_OP_BRA ? NONE : l->guard[l->inst];
+}
+
+// Has a block that comes before loaded it for good?
+static bool is_there(const lower *l, uint8_t kind, uint64_t v, uint8_t parts) {
+    for (int file = 0; file < 2; file++) {
+        uint32_t h = find_held(l, kind, v, file ? FILE_U : FILE_R, parts);
+        if (h && l->held.at[h - 1].block != NONE && lower_dominates(&l->flow, l->held.at[h - 1].block, l->block))
+            return true;
+    }
+    return false;
+}
+
+// What only the body of a branch reads is loaded where it is read, under the branch's predicate, as ptxas
+// leaves it: by LDC, the uniform datapath knows no predicates of lanes.
+static uint32_t hold_under(lower *l, uint8_t kind, uint64_t v, uint8_t parts, uint32_t predicate) {
+    for (size_t c = 0; c < l->bodies.n; c++) {
+        const body_held *x = &l->bodies.at[c];
+        if (x->block == l->block && x->predicate == predicate && x->kind == kind && x->v == v && x->parts == parts)
+            return x->vreg;
+    }
+    lower_pending saved = l->next;
+    uint32_t vr = lower_temp(l, FILE_R, parts);
+    if (kind == LEAF_SHARED) {
+        uint32_t rank = lower_temp(l, FILE_R, 1), at = lower_temp(l, FILE_R, 1);
+        simple(l, "S2R", rank);
+        simple(l, "MOV", at);
+        lower_begin(l, "LEA");
+        lower_src(l, rank);
+        lower_src(l, at);
+        lower_dst(l, vr);
+        lower_done(l);
+    } else {
+        lower_begin(l, parts > 1 ? "LDC.64" : "LDC");
+        for (uint8_t p = 0; p < parts; p++) lower_dst(l, vr + p);
+        lower_done(l)->constant = lower_constant_line(l, v);
+    }
+    l->next = saved;
+    *ORR_PUSH(&l->bodies) = (body_held){l->block, predicate, kind, parts, v, vr};
+    return vr;
+}
+
 uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t parts) {
+    uint32_t predicate = l->cc >= 90 && (kind == LEAF_SHARED || (kind == LEAF_CONST && v != DESCRIPTOR))
+                             ? predicate_of(l)
+                             : NONE;
+    if (predicate != NONE && !is_there(l, kind, v, parts)) {
+        if (kind == LEAF_SHARED && v == SHARED_RANK) return NONE; // comes with the window
+        return hold_under(l, kind, v, parts, predicate);
+    }
     uint32_t h = find_held(l, kind, v, file, parts);
     if (!h) {
         char key[16];
@@ -45,12 +106,6 @@ uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t pa
 }
 
 // ---- loading --------------------------------------------------------------------------------------
-static void simple(lower *l, const char *name, uint32_t dst) {
-    lower_begin(l, name);
-    lower_dst(l, dst);
-    lower_done(l);
-}
-
 // The line of 64 bytes that a constant is in, as orr_inst.constant has it: bank and place. Launch parameters
 // such as ntid are at the beginning of bank 0, arguments behind what the driver puts there.
 uint32_t lower_constant_line(const lower *l, uint64_t v) {

@@ -346,14 +346,15 @@ minst *lower_done(lower *l) {
                .inst = l->inst,
                .regs = (uint32_t)l->regs.n};
     m.wall = m.kind == ORR_TK_BRANCH || m.kind == ORR_TK_EXIT;
-    uint32_t guard[2] = {l->inst < l->k->ninsts ? l->guard[l->inst] : NONE, NONE};
+    uint32_t guard[3] = {l->inst < l->k->ninsts ? l->guard[l->inst] : NONE, NONE, NONE};
     uint32_t whole = l->block < l->flow.nblocks ? l->predicated[l->block] : NONE;
     if (whole != NONE) guard[1] = l->guard[whole];
+    if (l->inst < l->k->ninsts && !(l->todo[l->inst] & DO_UNIFORM)) guard[2] = l->under[l->inst];
     for (int s = 0; s < l->next.nsrc; s++) *ORR_PUSH(&l->regs) = l->next.src[s];
     m.nsrc = (uint8_t)l->next.nsrc;
     m.guards = (uint8_t)l->next.guards;
     if (m.guards) m.flags |= ORR_TF_GUARDED; // by a template's '@'
-    for (int g = 0; g < 2; g++) {
+    for (int g = 0; g < 3; g++) {
         if (guard[g] == NONE || l->placing) continue;
         source s = lower_source(l, (ref){.kind = ORR_K_REG, .cls = ORR_P, .value = guard[g]});
         m.flags |= ORR_TF_GUARDED;
@@ -402,7 +403,10 @@ static uint32_t vector_leaf(lower *l, leaf f) { // NONE: the zero register
     case LEAF_REG: return l->vregs.at[f.v].file == FILE_U ? copy_uniform(l, f.v) : f.v;
     case LEAF_IMM: return f.v ? lower_hold(l, LEAF_IMM, f.v, FILE_R, 1) : NONE;
     case LEAF_CONST: return hold_constant(l, f, FILE_R);
-    case LEAF_SHARED: return copy_uniform(l, lower_window(l, f.v));
+    case LEAF_SHARED: {
+        uint32_t w = lower_window(l, f.v);
+        return l->vregs.at[w].file == FILE_U ? copy_uniform(l, w) : w;
+    }
     default: return NONE;
     }
 }
@@ -830,7 +834,7 @@ static void emit_block(lower *l, uint32_t b) {
 void lower_emit(lower *l) {
     flow *f = &l->flow;
     l->vreg_of = orr_calloc(l->values.n + 1, sizeof *l->vreg_of);
-    l->vregs.n = l->regs.n = l->insts.n = l->held.n = l->wanted.n = l->copies.n = l->block_first.n =
+    l->vregs.n = l->regs.n = l->insts.n = l->held.n = l->wanted.n = l->bodies.n = l->copies.n = l->block_first.n =
         l->quotients.n = 0;
     l->quotients_block = NONE;
     l->copied_block = NONE;

@@ -296,6 +296,7 @@ static void number_block(lower *l, ssa *s, uint32_t b) {
             if (r->kind == ORR_K_REG) l->of[i->first + i->ndst + (uint32_t)o] = s->now[index_of(s, r)];
         }
         if (i->guard >= 0) l->guard[n] = s->now[i->guard];
+        if (i->under) l->under[n] = s->now[i->under - 1];
         for (int o = 0; o < i->ndst; o++) {
             const orr_operand *r = orr_dst(k, i, o);
             if (r->kind != ORR_K_REG) continue;
@@ -380,6 +381,7 @@ static void drop_merges(lower *l, ssa *s) {
             const orr_inst *i = &k->insts[n];
             for (uint32_t o = i->first; o < i->first + i->ndst + i->nsrc; o++) l->of[o] = real(s, l->of[o]);
             l->guard[n] = real(s, l->guard[n]);
+            l->under[n] = real(s, l->under[n]);
         }
 }
 
@@ -438,6 +440,7 @@ static void need_inst(lower *l, stack_of *stack, uint32_t n) {
     l->todo[n] &= (uint8_t)~DO_SKIP;
     for (int s = 0; s < i->nsrc; s++) need(l, stack, l->of[i->first + i->ndst + (uint32_t)s]);
     need(l, stack, l->guard[n]);
+    need(l, stack, l->under[n]);
 }
 
 static void find_needed(lower *l) {

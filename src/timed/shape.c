@@ -494,6 +494,8 @@ static orr_inst *copy_inst(maker *m, const orr_inst *i, under u, const uint64_t 
         if (need) {
             x.guard = u.guard;
             x.guard_neg = u.neg;
+        } else {
+            x.under = (uint32_t)u.guard + 1;
         }
     }
     uint32_t at = x.first;
