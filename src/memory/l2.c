@@ -90,11 +90,14 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
     }
     uint32_t u = unit_of(p->c, w->line);
     t = max(t, s->atomic_free[u]);
+    uint64_t wait = 0; // for the sum before on the same word; the unit does others meanwhile
     if (w->slow) {
-        if (s->slow_line[u] == w->line && s->slow_sectors[u] & w->sectors) t = max(t, s->slow_until[u]);
-        s->slow_line[u] = w->line;
-        s->slow_sectors[u] = w->sectors;
-        s->slow_until[u] = t + p->c->atomic_again;
+        uint32_t k = (uint32_t)(w->line ^ w->line >> 3) % ORR_L2_SLOW;
+        if (s->slow_line[u][k] == w->line && s->slow_sectors[u][k] & w->sectors && s->slow_until[u][k] > t)
+            wait = s->slow_until[u][k] - t;
+        s->slow_line[u][k] = w->line;
+        s->slow_sectors[u][k] = w->sectors;
+        s->slow_until[u][k] = t + wait + p->c->atomic_again;
     }
     uint64_t work = work_of(p->c, w->ops, w->quarters);
     if (p->c->atomic_switch &&
@@ -106,6 +109,7 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
     }
     t += work;
     s->atomic_free[u] = t;
+    t += wait;
     if (w->hit)
         happened(p, t);
     else if (p->c->atomic_queue)

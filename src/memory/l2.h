@@ -115,6 +115,8 @@ typedef struct orr_l2_open { // a line whose loads can meet, those of one set of
 } orr_l2_open;
 #define ORR_L2_OPEN 512
 
+enum { ORR_L2_SLOW = 8 }; // lines of sums that a unit has under way
+
 typedef struct orr_l2_stored { // a line that was stored to, and when it can be again
     uint64_t line, until;
     bool far; // from the other half
@@ -164,8 +166,8 @@ typedef struct orr_l2_slice {
     uint64_t atomic_free[2];              // of each of its units
     uint64_t atomic_piece[2];             // of the last atomic, + 1
     uint32_t reducing;                    // sectors of atomics that missed and are not done
-    uint64_t slow_line[2], slow_until[2]; // the last sum of floating-point numbers
-    uint8_t slow_sectors[2];
+    uint64_t slow_line[2][ORR_L2_SLOW], slow_until[2][ORR_L2_SLOW]; // the last sums of floating-point numbers
+    uint8_t slow_sectors[2][ORR_L2_SLOW];
     orr_l2_met met[ORR_L2_MEETING];
     orr_l2_open open[ORR_L2_OPEN];
     uint32_t opened; // lines so far
