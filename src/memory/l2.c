@@ -427,6 +427,7 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
     } else if (r->kind != ORR_REQ_READ && r->line & ORR_L2_FAR) {
         passes(p, slice, r, t);
         takes = max(takes, n * (r->kind == ORR_REQ_WRITE ? p->c->sector : p->c->cycle));
+        if (r->slow) takes = max(takes, work_of(p->c, r->ops, r->quarters));
     } else if (r->kind == ORR_REQ_WRITE) {
         if (!do_store(p, slice, r, t, false, &takes, out)) return;
     } else {

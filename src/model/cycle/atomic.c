@@ -114,6 +114,7 @@ bool cyc_atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint6
     uint32_t room = 0; // in the packet: as many lanes of a word as 16 bytes have room for travel together
     for (uint32_t p = 0; p < n; p++) {
         uint32_t quarters = 0, bytes = 0;
+        bool words = sum && n > 1 && k->i->bytes == 4 && orr_popc(pass[p].sectors) == 1; // of lanes that meet
         for (int q = 0; q < 4; q++) {
             if (!(pass[p].sectors >> q & 1)) continue;
             bytes += pass[p].bytes[q];
@@ -121,6 +122,7 @@ bool cyc_atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint6
             if (swap && pass[p].lanes[q] * k->i->bytes / 4 > takes)
                 takes = pass[p].lanes[q] * k->i->bytes / 4;
             if (sum && k->i->bytes == 8) takes = 8;
+            if (words && pass[p].bytes[q] > 4) takes = 8; // its operands come behind what says where
             quarters += takes;
         }
         bool more = room >= bytes;
