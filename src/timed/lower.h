@@ -135,6 +135,7 @@ enum fused { // pseudo operations of lower.def, behind ORR_OP_*
     FUSED_SETP2,                // a comparison and a predicate
     FUSED_ADDMNMX,              // min(a + b, c), max(a + b, c)
     FUSED_SXADD,                // a + b, 32 bits with their sign + 64
+    FUSED_MNMX3,                // min, max of three
     FUSED_LEAHI,                // the upper half of (b:a) << imm, + c
     FUSED_SELADD,               // a + (c ? b : f)
     FUSED_COUNT

@@ -444,11 +444,21 @@ static void fold_add(scan *c, uint32_t n) {
     }
 }
 
-// Hopper adds and compares in one instruction.
+// Hopper adds and compares in one instruction, and has the least and the largest of three.
 static void fold_min(scan *c, uint32_t n) {
     lower *l = c->l;
     const orr_inst *i = &l->k->insts[n];
     if (l->cc < 90 || i->nsrc != 2 || !is_int(i, 4)) return;
+    for (int s = 1; s >= 0; s--) {
+        uint32_t p = producer(l, lower_ref(l, n, s), true);
+        if (p == NONE || l->plan_of[p] || !all_still(c, p)) continue;
+        const orr_inst *q = &l->k->insts[p];
+        if (q->op != i->op || q->type != i->type || q->nsrc != 2 || q->mods != i->mods) continue;
+        ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), lower_ref(l, n, 1 - s)};
+        if (is_imm(src[1]) && is_imm(src[2])) continue;
+        fuse(c, n, p, FUSED_MNMX3, n, src, 3);
+        return;
+    }
     for (int s = 1; s >= 0; s--) {
         uint32_t p = producer(l, lower_ref(l, n, s), true);
         if (p == NONE || l->plan_of[p] || !all_still(c, p)) continue;

@@ -278,6 +278,31 @@ static uint32_t load_behind(const sched *s, const minst *at, uint32_t i) {
     return load;
 }
 
+// The same over up to three steps, for what the body of a branch loads and computes under its predicate (a
+// constant, the address): how many more values are alive when the load has gone; a large number: there is none.
+static int growth_to_load(sched *s, const minst *at, uint32_t i, uint32_t block) {
+    enum { STEPS = 4, NEVER = 1000 };
+    uint32_t list[STEPS] = {i}, n = 1, load = NONE;
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t e = s->nodes[list[k]].edges; e; e = s->edges.at[e - 1].next) {
+            uint32_t to = s->edges.at[e - 1].to, x = 0;
+            if (s->edges.at[e - 1].wait <= 1) continue;
+            if (brings(&at[to])) {
+                if (load != NONE && load != to) return NEVER;
+                load = to;
+                continue;
+            }
+            while (x < n && list[x] != to) x++;
+            if (x < n) continue;
+            if (n == STEPS || travels(&at[to])) return NEVER;
+            list[n++] = to;
+        }
+    if (load == NONE) return NEVER;
+    int more = growth(s, &at[load], block);
+    for (uint32_t k = 0; k < n; k++) more += growth(s, &at[list[k]], block);
+    return more;
+}
+
 // All that has a register for its result waits for a load. Then another load may go, or its address with it,
 // if there is a register left for it in the end: those that are kept for arithmetic are of no use now.
 static uint32_t instead(sched *s, const minst *at, uint32_t now, uint32_t block) {
@@ -288,8 +313,8 @@ static uint32_t instead(sched *s, const minst *at, uint32_t now, uint32_t block)
         int more = growth(s, &at[i], block);
         if (!brings(&at[i])) {
             uint32_t load = load_behind(s, at, i);
-            if (load == NONE) continue;
-            more += growth(s, &at[load], block);
+            if (load == NONE && !at[i].guards) continue;
+            more = load == NONE ? growth_to_load(s, at, i, block) : more + growth(s, &at[load], block);
         }
         if (more > 0) continue;
         if (best == NONE || s->nodes[i].height > s->nodes[s->ready[best]].height) best = x;
