@@ -435,7 +435,8 @@ orr_program *orr_program_load(orr_device *d, const char *path, orr_err *e) {
 }
 
 orr_program *orr_program_parse(orr_device *d, const char *name, const char *ptx, size_t n, orr_err *e) {
-    return add_program(d, is_timed(&d->context) ? orr_ptx_parse_timed(name, ptx, n, e) : orr_ptx_parse(name, ptx, n, e), e);
+    return add_program(
+        d, is_timed(&d->context) ? orr_ptx_parse_timed(name, ptx, n, e) : orr_ptx_parse(name, ptx, n, e), e);
 }
 
 int orr_program_kernels(const orr_program *p) { return (int)p->module->nkernels; }

@@ -293,7 +293,8 @@ static bool long_way(const orr_inst *i, uint64_t d, uint64_t a, uint64_t b) {
     uint32_t x = (uint32_t)a, high = HI(a);
     switch (i->op) {
     case ORR_OP_LONGDIV: // f64: |a| by its upper half as a float, and the result's, to which +-0 is added
-        return (high & 0x7fffffff) < 0x03600000 || !((HI(d) & 0x7fffffff) > 0x00100000) || (HI(b) & 0x7fffffff) >= 0x7f800000 || (HI(d) & 0x7fffffff) > 0x7f800000;
+        return (high & 0x7fffffff) < 0x03600000 || !((HI(d) & 0x7fffffff) > 0x00100000) ||
+               (HI(b) & 0x7fffffff) >= 0x7f800000 || (HI(d) & 0x7fffffff) > 0x7f800000;
     case ORR_OP_LONGRCP:
         return i->type == ORR_T_F64 ? ((high + 0x300402) & 0x7fffffff) < 0x00400402
                                     : ((x + 0x1800000) & 0x7f800000) <= 0x1ffffff;

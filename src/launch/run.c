@@ -256,7 +256,8 @@ static void open_modules(run *r) {
         module_ref *m = &s->modules.at[k];
         orr_err why = {0};
         if (!m->module)
-            m->module = s->open ? s->open(m->path, &why) : orr_module_find(m->path, s->source, s->sm, s->timed, &why);
+            m->module =
+                s->open ? s->open(m->path, &why) : orr_module_find(m->path, s->source, s->sm, s->timed, &why);
         if (!m->module) {
             orr_fail(r->e, why.status ? why.status : ORR_BAD_INPUT, "%s", why.text);
             longjmp(r->out, 1);

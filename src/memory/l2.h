@@ -162,10 +162,10 @@ typedef struct orr_l2_slice {
     uint32_t completing; // those among them that were there in part
     bool told;           // the last store is heard of when the other half has dropped its copy
     uint64_t out_free;
-    uint64_t fill_free;                   // its data take the next sector that comes or is stored
-    uint64_t atomic_free[2];              // of each of its units
-    uint64_t atomic_piece[2];             // of the last atomic, + 1
-    uint32_t reducing;                    // sectors of atomics that missed and are not done
+    uint64_t fill_free;       // its data take the next sector that comes or is stored
+    uint64_t atomic_free[2];  // of each of its units
+    uint64_t atomic_piece[2]; // of the last atomic, + 1
+    uint32_t reducing;        // sectors of atomics that missed and are not done
     uint64_t slow_line[2][ORR_L2_SLOW], slow_until[2][ORR_L2_SLOW]; // the last sums of floating-point numbers
     uint8_t slow_sectors[2][ORR_L2_SLOW];
     orr_l2_met met[ORR_L2_MEETING];

@@ -1,6 +1,6 @@
 // The functions that ptxas calls for quotients and roots which the short way cannot do, in PTX, and the text
-// that calls them. They follow the machine code of ptxas 13.0 (sm_90) arm by arm, so that lanes part where they
-// do there. What they compute is not used: the instruction itself has the result already.
+// that calls them. They follow the machine code of ptxas 13.0 (sm_90) arm by arm, so that lanes part where
+// they do there. What they compute is not used: the instruction itself has the result already.
 #include "ptx/longways.h"
 
 #include <stdlib.h>
@@ -532,9 +532,12 @@ static const struct way {
     int sources;
     const char *function;
 } ways[] = {
-    {"div.rn.f32", "div", "f32", "b32", 2, div_f32},          {"div.rn.f64", "div", "f64", "b64", 2, div_f64},
-    {"rcp.rn.f32", "rcp", "f32", "b32", 1, rcp_f32},          {"rcp.rn.f64", "rcp", "f64", "b64", 1, rcp_f64},
-    {"sqrt.rn.f32", "sqrt", "f32", "b32", 1, sqrt_f32},       {"sqrt.rn.f64", "sqrt", "f64", "b64", 1, sqrt_f64},
+    {"div.rn.f32", "div", "f32", "b32", 2, div_f32},
+    {"div.rn.f64", "div", "f64", "b64", 2, div_f64},
+    {"rcp.rn.f32", "rcp", "f32", "b32", 1, rcp_f32},
+    {"rcp.rn.f64", "rcp", "f64", "b64", 1, rcp_f64},
+    {"sqrt.rn.f32", "sqrt", "f32", "b32", 1, sqrt_f32},
+    {"sqrt.rn.f64", "sqrt", "f64", "b64", 1, sqrt_f64},
     {"rsqrt.approx.f64", "rsqrt", "f64", "b64", 1, rsqrt_f64},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
@@ -578,17 +581,18 @@ static const char *statement(const char *s, const char *end, uint32_t number, or
         piece o[4];
         if (!semi || operands(s + n, semi, o, 4) != 1 + w->sources) return s;
         for (int i = 1; i <= w->sources; i++)
-            if (same(o[0], o[i])) return s; // what it reads is gone before the function could have it
+            if (same(o[0], o[i])) return s;         // what it reads is gone before the function could have it
         const char *dot = strchr(w->spelling, '.'); // "div" and ".rn.f32"
         orr_text_add(out, "%.*s.apart%s", (int)(dot - w->spelling), w->spelling, dot);
         orr_text_addn(out, s + n, (size_t)(semi + 1 - s) - n);
-        orr_text_add(out, " { .reg .pred %%orr_p; long%s.%s %%orr_p, %.*s, ", w->name, w->type, o[0].n, o[0].s);
+        orr_text_add(out, " { .reg .pred %%orr_p; long%s.%s %%orr_p, %.*s, ", w->name, w->type, o[0].n,
+                     o[0].s);
         orr_text_add(out, "%.*s", o[1].n, o[1].s);
         if (w->sources == 2) orr_text_add(out, ", %.*s", o[2].n, o[2].s);
         orr_text_add(out, "; @!%%orr_p bra $orr_%u; { .param .%s orr_r; ", number, w->bits);
         for (int i = 1; i <= w->sources; i++)
-            orr_text_add(out, ".param .%s orr_%d; st.param.%s [orr_%d], %.*s; ", w->bits, i, w->type, i, o[i].n,
-                         o[i].s);
+            orr_text_add(out, ".param .%s orr_%d; st.param.%s [orr_%d], %.*s; ", w->bits, i, w->type, i,
+                         o[i].n, o[i].s);
         orr_text_add(out, "call.uni (orr_r), orr_long_%s_%s, (orr_1%s); } $orr_%u: }", w->name, w->type,
                      w->sources == 2 ? ", orr_2" : "", number);
         *used |= 1u << k;

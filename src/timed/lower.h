@@ -233,8 +233,8 @@ typedef struct lower {
     ORR_VEC(vreg) vregs;
     ORR_VEC(uint32_t) regs;
     ORR_VEC(minst) insts;
-    ORR_VEC(uint32_t) block_first;  // per block of the function
-    ORR_VEC(held) held;             // constants that are in registers
+    ORR_VEC(uint32_t) block_first; // per block of the function
+    ORR_VEC(held) held;            // constants that are in registers
     ORR_VEC(body_held) bodies;
     ORR_VEC(wanted) wanted;         // and the blocks that read them
     uint32_t block, inst;           // where we are
@@ -250,7 +250,7 @@ typedef struct lower {
     bool placing;             // constants: outside any guard
     orr_arena arena;
     lower_pending next; // the instruction that is being put together
-    uint32_t access; // accesses of the block so far
+    uint32_t access;    // accesses of the block so far
     uint32_t
         pressure[2]; // instructions of the block on ALU and FMA: moves and additions go where there is room
 } lower;

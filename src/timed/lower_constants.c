@@ -43,7 +43,8 @@ static uint32_t predicate_of(const lower *l) {
 static bool is_there(const lower *l, uint8_t kind, uint64_t v, uint8_t parts) {
     for (int file = 0; file < 2; file++) {
         uint32_t h = find_held(l, kind, v, file ? FILE_U : FILE_R, parts);
-        if (h && l->held.at[h - 1].block != NONE && lower_dominates(&l->flow, l->held.at[h - 1].block, l->block))
+        if (h && l->held.at[h - 1].block != NONE &&
+            lower_dominates(&l->flow, l->held.at[h - 1].block, l->block))
             return true;
     }
     return false;
@@ -54,7 +55,8 @@ static bool is_there(const lower *l, uint8_t kind, uint64_t v, uint8_t parts) {
 static uint32_t hold_under(lower *l, uint8_t kind, uint64_t v, uint8_t parts, uint32_t predicate) {
     for (size_t c = 0; c < l->bodies.n; c++) {
         const body_held *x = &l->bodies.at[c];
-        if (x->block == l->block && x->predicate == predicate && x->kind == kind && x->v == v && x->parts == parts)
+        if (x->block == l->block && x->predicate == predicate && x->kind == kind && x->v == v &&
+            x->parts == parts)
             return x->vreg;
     }
     lower_pending saved = l->next;

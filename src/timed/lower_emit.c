@@ -835,8 +835,8 @@ static void emit_block(lower *l, uint32_t b) {
 void lower_emit(lower *l) {
     flow *f = &l->flow;
     l->vreg_of = orr_calloc(l->values.n + 1, sizeof *l->vreg_of);
-    l->vregs.n = l->regs.n = l->insts.n = l->held.n = l->wanted.n = l->bodies.n = l->copies.n = l->block_first.n =
-        l->quotients.n = 0;
+    l->vregs.n = l->regs.n = l->insts.n = l->held.n = l->wanted.n = l->bodies.n = l->copies.n =
+        l->block_first.n = l->quotients.n = 0;
     l->quotients_block = NONE;
     l->copied_block = NONE;
     orr_map_free(&l->holds);

@@ -279,7 +279,8 @@ static uint32_t load_behind(const sched *s, const minst *at, uint32_t i) {
 }
 
 // The same over up to three steps, for what the body of a branch loads and computes under its predicate (a
-// constant, the address): how many more values are alive when the load has gone; a large number: there is none.
+// constant, the address): how many more values are alive when the load has gone; a large number: there is
+// none.
 static int growth_to_load(sched *s, const minst *at, uint32_t i, uint32_t block) {
     enum { STEPS = 4, NEVER = 1000 };
     uint32_t list[STEPS] = {i}, n = 1, load = NONE;
