@@ -65,8 +65,16 @@ static uint32_t result_of(const lower *l, const orr_inst *i) { // the value that
     return i->ndst && orr_dst(l->k, i, 0)->kind == ORR_K_REG ? l->of[i->first] : NONE;
 }
 
-static enum elect_how choose(const lower *l, const orr_inst *i) {
-    uint8_t alike = l->alike[l->inst];
+// A parameter is the same for all lanes wherever it is read, also where lanes have parted.
+static bool is_parameter(lower *l, int at) {
+    source s = lower_source(l, lower_ref(l, l->inst, at));
+    for (int p = 0; p < s.n; p++)
+        if (s.leaf[p].kind != LEAF_CONST && s.leaf[p].kind != LEAF_IMM) return false;
+    return s.n > 0;
+}
+
+static enum elect_how choose(lower *l, const orr_inst *i) {
+    uint8_t alike = l->alike[l->inst] | (is_parameter(l, 0) ? SHAPE_ALIKE_PLACE : 0);
     bool add = i->sub == ORR_ATOM_ADD;
     if (l->cc < 80 || !(alike & SHAPE_ALIKE_PLACE) || (i->mods & (ORR_M_COUNTS | ORR_M_ACQREL)) ||
         i->vec > 1 || orr_types[i->type].is_float || one_thread(l, l->inst))
