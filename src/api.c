@@ -161,8 +161,8 @@ static void split_sets(const orr_run_options *o, const char **gpu, int *ngpu, co
     }
 }
 
-// Does it say how long kernels take, or keep their streams for one that does?
-static bool is_timed(const context *c) { return c->writer || strcmp(c->model->name, "functional") != 0; }
+// Does it say how long kernels take? (Streams that are kept are of the PTX as it is, as a GPU's are.)
+static bool is_timed(const context *c) { return !c->writer && strcmp(c->model->name, "functional") != 0; }
 
 static orr_script *open_script(const char *input, const orr_run_options *o, const char *const *sets,
                                int nsets, unsigned sm, orr_err *e) {

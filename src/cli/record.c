@@ -124,7 +124,6 @@ int cli_record(cli_options *o, orr_err *e) {
     orr_script *s = NULL;
     if (!e->status && cli_check_output(o, input, e) && cli_load_gpu(o, &sets, &gpu, e))
         s = cli_open_script(o, &sets, input, cli_sm(gpu), e);
-    if (s && !cli_on_gpu(o)) orr_script_timed(s);
     recorder r = {.o = o, .gpu = gpu};
     cli_machine machine = {0};
     if (s && cli_machine_open(&machine, o, on_launch, &r, e) && create(&r, e)) {

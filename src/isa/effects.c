@@ -18,6 +18,9 @@
 
 #include "isa/cfg.h"
 
+// Of the kernel itself: long ways of quotients, the only functions there may be, access nothing of others.
+static uint32_t own_insts(const orr_kernel *k) { return k->funcs[0].ninsts; }
+
 typedef struct origin { // what a register's value comes from
     uint64_t bases;
     bool loaded; // from memory
@@ -77,10 +80,10 @@ static origin result_origin(effects *x, const orr_inst *i) {
 
 static void trace_origins(effects *x) {
     orr_kernel *k = x->k;
-    for (bool changed = true; changed && x->effort > k->ninsts;) {
+    for (bool changed = true; changed && x->effort > own_insts(k);) {
         changed = false;
-        x->effort -= k->ninsts;
-        for (uint32_t n = 0; n < k->ninsts; n++) {
+        x->effort -= own_insts(k);
+        for (uint32_t n = 0; n < own_insts(k); n++) {
             const orr_inst *i = &k->insts[n];
             origin r = {0};
             for (int d = 0; d < i->ndst; d++) {
@@ -119,14 +122,14 @@ static bool writes(const orr_kernel *k, const orr_inst *i, const orr_operand *re
 // does not change in between: it is written only once, or not between the two in one block.
 static bool own_place(effects *x, uint32_t at, uint32_t block) {
     const orr_kernel *k = x->k;
-    if (x->effort < k->ninsts) return false;
-    x->effort -= k->ninsts;
+    if (x->effort < own_insts(k)) return false;
+    x->effort -= own_insts(k);
     const orr_inst *load = &k->insts[at];
     const orr_operand *a = address(k, load);
     if (a->kind != ORR_K_REG || load->op != ORR_OP_LD) return false;
     bool once = x->defs[index_of(x, a)] == 1;
     uint32_t from = once ? 0 : at + 1,
-             to = once ? k->ninsts : k->blocks[block].first + k->blocks[block].count;
+             to = once ? own_insts(k) : k->blocks[block].first + k->blocks[block].count;
     for (uint32_t n = from; n < to; n++) {
         const orr_inst *i = &k->insts[n];
         if (i->op == ORR_OP_ST && i->space == load->space && i->disp == load->disp &&
@@ -141,14 +144,14 @@ static bool own_place(effects *x, uint32_t at, uint32_t block) {
 
 static bool constant_values(effects *x, const orr_inst *i) { // a store's
     const orr_kernel *k = x->k;
-    if (x->effort < k->ninsts) return false;
-    x->effort -= k->ninsts;
+    if (x->effort < own_insts(k)) return false;
+    x->effort -= own_insts(k);
     for (int s = 1; s < i->nsrc; s++) {
         const orr_operand *o = orr_src(k, i, s);
         if (o->kind == ORR_K_IMM) continue;
         if (o->kind != ORR_K_REG || x->defs[index_of(x, o)] != 1) return false;
         bool constant = false;
-        for (uint32_t n = 0; n < k->ninsts && !constant; n++)
+        for (uint32_t n = 0; n < own_insts(k) && !constant; n++)
             constant = k->insts[n].op == ORR_OP_MOV && k->insts[n].nsrc == 1 &&
                        orr_src(k, &k->insts[n], 0)->kind == ORR_K_IMM && writes(k, &k->insts[n], o);
         if (!constant) return false;
@@ -187,7 +190,7 @@ static void note(effects *x, uint32_t n, uint32_t block) {
 static bool regular(effects *x) {
     const orr_kernel *k = x->k;
     uint8_t *marks = orr_calloc(k->ninsts + 1, sizeof *marks);
-    for (uint32_t n = 0; n < k->ninsts; n++) {
+    for (uint32_t n = 0; n < own_insts(k); n++) {
         const orr_inst *i = &k->insts[n];
         bool loaded = i->guard >= 0 && x->of[x->base[ORR_P] + (uint32_t)i->guard].loaded;
         if (orr_ops[i->op].flags & ORR_F_MEMORY) {
@@ -204,7 +207,9 @@ static bool regular(effects *x) {
 
 void orr_effects(orr_kernel *k) {
     k->bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->bases);
-    if (k->nfuncs > 1) { // addresses go through memory from function to function
+    bool others = false;
+    for (uint32_t f = 1; f < k->nfuncs; f++) others |= !orr_long_way(&k->funcs[f]);
+    if (others) { // addresses go through memory from function to function
         k->blocks_meet = true;
         return;
     }
@@ -216,16 +221,16 @@ void orr_effects(orr_kernel *k) {
     }
     x.of = orr_calloc(nregs + 1, sizeof *x.of);
     x.defs = orr_calloc(nregs + 1, sizeof *x.defs);
-    for (uint32_t n = 0; n < k->ninsts; n++)
+    for (uint32_t n = 0; n < own_insts(k); n++)
         for (int d = 0; d < k->insts[n].ndst; d++)
             if (orr_dst(k, &k->insts[n], d)->kind == ORR_K_REG)
                 x.defs[index_of(&x, orr_dst(k, &k->insts[n], d))]++;
     trace_origins(&x);
-    k->regular = x.effort > k->ninsts && regular(&x);
-    for (uint32_t b = 0; b < k->nblocks && !k->blocks_meet; b++)
+    k->regular = x.effort > own_insts(k) && regular(&x);
+    for (uint32_t b = 0; b < k->funcs[0].nblocks && !k->blocks_meet; b++)
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++)
             if (global(&k->insts[n])) note(&x, n, b);
-    if (x.effort < k->ninsts) k->blocks_meet = true;
+    if (x.effort < own_insts(k)) k->blocks_meet = true;
     free(x.of);
     free(x.defs);
 }

@@ -682,6 +682,7 @@ bool orr_look_waits(const orr_kernel *k, uint32_t b, uint32_t inst);
 bool orr_look_follows(const orr_kernel *k, uint32_t b, uint32_t inst);
 // regular.c: `by_data` says of each instruction whether its address, guard or target depends on loaded data.
 bool orr_regular(const orr_kernel *k, const uint8_t *by_data);
+bool orr_long_way(const orr_func *f); // one of ptx/longways.c
 // The operand that names the lanes an operation waits for (shfl.sync's membermask), or NULL.
 const orr_operand *orr_inst_waits_for(const orr_kernel *k, const orr_inst *i);
 

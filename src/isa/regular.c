@@ -77,8 +77,19 @@ static uint32_t walk(const ways *w, uint32_t from, const uint64_t *until) {
     return n;
 }
 
+bool orr_long_way(const orr_func *f) { return f->name && strncmp(f->name, "orr_long_", 9) == 0; }
+
+// What goes into and out of a long way is in registers, and what it does there too.
+static bool in_long_way(const orr_kernel *k, uint32_t b) {
+    const orr_inst *last = last_of(k, b);
+    bool called = last->op == ORR_OP_CALL && last->target >= 0 && (uint32_t)last->target < k->nfuncs &&
+                  orr_long_way(&k->funcs[last->target]);
+    return called || orr_long_way(&k->funcs[k->blocks[b].func]);
+}
+
 static bool block_accesses(const ways *w, uint32_t b) {
     const orr_block *at = &w->k->blocks[b];
+    if (in_long_way(w->k, b)) return false;
     for (uint32_t n = at->first; n < at->first + at->count; n++)
         if (accesses(&w->k->insts[n]) || (w->called && w->k->insts[n].op == ORR_OP_CALL)) return true;
     return false;
