@@ -143,6 +143,24 @@ static void atomic_load_behind(void **state) {
     bench_free(b);
 }
 
+// Clusters have their turns: SM 0 sends three atomics of 32 cycles, then SM 2, of another cluster, two, all
+// before the first is done.
+static void turns(void **state) {
+    (void)state;
+    bench *b = bench_of((const char *const[]){"l2.atomic_turns=yes", "l2.atomic_switch=1", NULL});
+    orr_memsys_copy(b->m, 0, 1024);
+    orr_request r[] = {atomic(0, 0, 32, true), atomic(0, 0, 32, true), atomic(0, 0, 32, true),
+                       atomic(0, 0, 32, true), atomic(0, 0, 32, true)};
+    r[3].sm = r[4].sm = 2;
+    go(b, r, COUNT(r));
+    ANSWERED(b, 0, 32);
+    ANSWERED(b, 3, 64);
+    ANSWERED(b, 1, 96);
+    ANSWERED(b, 4, 128);
+    ANSWERED(b, 2, 160);
+    bench_free(b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(atomics),
@@ -152,6 +170,7 @@ int main(void) {
         cmocka_unit_test(atomic_queue),
         cmocka_unit_test(atomic_load),
         cmocka_unit_test(atomic_load_behind),
+        cmocka_unit_test(turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

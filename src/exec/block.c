@@ -378,6 +378,7 @@ void orr_worker_free(worker *k) {
         free_block(tb);
     }
     free(k->range);
-    free(k->lines);
+    free(k->slices);
+    free(k->given);
     orr_versions_free(k->versions);
 }

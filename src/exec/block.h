@@ -102,7 +102,7 @@ typedef struct mbar_count { // an mbarrier
     uint32_t over;          // of them when its last phase was over
 } mbar_count;
 
-#define PACE_BEEN 8 // lines
+#define PACE_BEEN 8 // slices
 
 typedef struct tblock {
     const program *prog;
@@ -117,9 +117,7 @@ typedef struct tblock {
     bool alone;       // no other thread block can come in between
     uint64_t port;    // pace.c: when shared memory is free
     uint64_t fenced;  //   when its last fence is over
-    struct {
-        uint64_t line, waited; // + 1; how long the last one that came to it waited there
-    } been[PACE_BEEN];         //   where its atomics have been since
+    uint64_t been[PACE_BEEN]; // where its atomics have been since
     uint32_t nbeen;
     uint64_t time; // of its first warp, when it had its last turn
     bool waits;    // all it did in its last turn was to look at what others write
@@ -153,9 +151,12 @@ typedef struct worker { // one host thread's share
     orr_exec_counts counts;
     orr_err err; // the fault
     uint64_t fault_index;
-    int fault;                   // ORR_FAULT_*
-    uint64_t unobserved;         // blocks before this make no streams
-    struct pace_line *lines;     // pace.c; NULL: none
+    int fault;                 // ORR_FAULT_*
+    uint64_t unobserved;       // blocks before this make no streams
+    struct pace_slice *slices; // pace.c; NULL: none
+    struct pace_given *given;  //   words that are given back when a slice comes to it; NULL: none
+    struct pace_given *hidden[ORR_WARP];
+    uint32_t nhidden;
     versions *versions;          // NULL: looks have none
     uint32_t waiting;            // blocks that wait
     uint64_t level;              // as a block's, for draws of the grid's
@@ -181,15 +182,18 @@ void orr_block_finish(tblock *tb); // adds its counts, gives it back to the work
 int orr_warp_run(warp *w); // core.c
 
 // pace.c: warps in order of time
-void orr_pace_shared(program *p, const uint32_t *uop_of);     // its warps stop in front of shared memory
-void orr_pace_race(program *p, uint32_t block);               // and in front of a swap that others may do
-void orr_pace_global(program *p, const uint32_t *uop_of);     // of all that take or give something
-bool orr_pace_shares(const warp *w);                          // it stopped for other thread blocks, too
-warp *orr_pace_next(tblock *tb);                              // who is first; NULL: all wait
-void orr_pace_stop(warp *w, const uop *u);                    // in front of u
-void orr_pace_go(warp *w, const uop *u);                      // and on
-void orr_pace_access(warp *w, const uint64_t addr[ORR_WARP]); // what it stopped in front of accesses these
-void orr_pace_enter(warp *w, uint32_t block);                 // it begins a block of code
+void orr_pace_shared(program *p, const uint32_t *uop_of); // its warps stop in front of shared memory
+void orr_pace_race(program *p, uint32_t block);           // and in front of a swap that others may do
+void orr_pace_global(program *p, const uint32_t *uop_of); // of all that take or give something
+bool orr_pace_shares(const warp *w);                      // it stopped for other thread blocks, too
+warp *orr_pace_next(tblock *tb);                          // who is first; NULL: all wait
+void orr_pace_stop(warp *w, const uop *u);                // in front of u
+bool orr_pace_go(warp *w, const uop *u);                  // and on; false: it is not its turn yet
+// What it stopped in front of accesses these. An atomic that is answered is done when the slice serves it: of
+// lanes that are not (w->left) later, and they are to come again.
+void orr_pace_access(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t *const host[ORR_WARP]);
+void orr_pace_done(warp *w);                  // after that
+void orr_pace_enter(warp *w, uint32_t block); // it begins a block of code
 void orr_pace_leave(warp *w, uint32_t block, bool jumps);
 uint64_t orr_pace_time(const tblock *tb);         // of its first warp
 void orr_pace_meet(tblock *tb, const barrier *b); // those at a barrier go on

@@ -609,6 +609,13 @@ static bool goes_on(warp *w, const xblock *x, const uop *u, uint32_t mask) {
            !orr_mbar_holds(w, u, mask);
 }
 
+// Behind the micro-op that does what an instruction, which begins at `first`, does to memory.
+static const uop *behind_access(const uop *first, const uop *end) {
+    for (const uop *u = first; u < end && (u == first || !u->stop); u++)
+        if (orr_ops[u->inst->op].flags & ORR_F_MEMORY) return u + 1;
+    return first;
+}
+
 int orr_warp_run(warp *w) {
     const program *p = w->tb->prog;
     uint64_t most = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
@@ -649,15 +656,21 @@ int orr_warp_run(warp *w) {
                 w->insts += x->count;
                 w->thread_insts += (uint64_t)x->count * (uint32_t)orr_popc(mask);
                 if (p->pace) orr_pace_enter(w, f->pc);
-            } else if (at->stop) {
-                orr_pace_go(w, at);
             }
-            const uop *stop = at && !w->let && orr_mbar_holds(w, at, mask) ? at : NULL;
+            if (at && at->stop && !orr_pace_go(w, at)) return RUN_RACES;
+            const uop *stop = at && !w->let && orr_mbar_holds(w, at, mask) ? at : NULL,
+                      *begin = at ? at : x->first;
+            if (at && at->stop && !stop) {
+                begin = behind_access(at, x->end);
+                run_plain(w, at, begin, w->left ? w->left : mask);
+                orr_pace_done(w);
+                if (w->left && !w->tb->faulted) return RUN_RACES; // others are served before its other lanes
+            }
             while (!stop) {
                 stop = next_stop(w, x, at);
-                run_plain(w, at ? at : x->first, stop, mask);
+                if (begin < stop) run_plain(w, begin, stop, mask);
                 if (!goes_on(w, x, stop, mask)) break;
-                at = stop;
+                begin = at = stop;
                 stop = NULL;
             }
             w->paused = NULL;
@@ -730,7 +743,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->paused = NULL;
     w->held = w->let = false;
     w->time = 0;
-    w->stop = w->far = 0;
+    w->stop = w->far = w->left = 0;
     memset(w->due, 0, sizeof w->due);
     w->slice = w->budget = FIRST_SLICE;
     w->insts = w->thread_insts = w->ticks = 0;

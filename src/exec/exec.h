@@ -65,10 +65,11 @@ typedef struct orr_pace {
     const uint8_t *crowd; // [instruction] cycles more for each further lane on its fullest word
     uint32_t alone;       // for its own warp an access takes so many times that
     // L2
-    uint32_t lane;     // 64ths of a cycle for a quarter of an operation
+    uint32_t lane;     // 1024ths of a cycle for a quarter of an operation
     uint32_t resident; // thread blocks that run at the same time; 0: all
-    uint32_t gpcs;     // groups of SMs that it serves in turn; 0: who comes first
-    uint32_t (*gpc)(const void *self, uint64_t block);                // the one of a thread block
+    uint32_t groups;   // clusters of SMs that a slice serves in turn; 0: who comes first
+    uint32_t (*group)(const void *self, uint64_t block); // the one of a thread block
+    uint32_t (*slice)(const void *self, uint64_t addr);  // where it is; NULL: each line by itself
     uint32_t (*far)(const void *self, uint64_t block, uint64_t addr); // cycles more of its atomic there
     const void *self;
 } orr_pace;

@@ -156,8 +156,8 @@ static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_
 bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                       uint8_t *host[ORR_WARP]) {
     if (!resolve(w, u, addr, space, bytes, host)) return false;
-    if (w->trace && u->traced) orr_trace_put_access(w->trace, w->exec, addr);
-    if (w->stop) orr_pace_access(w, addr);
+    if (w->trace && u->traced && !w->left) orr_trace_put_access(w->trace, w->exec, addr);
+    if (w->stop) orr_pace_access(w, u, addr, host);
     return true;
 }
 

@@ -128,6 +128,9 @@ struct warp {
     uint64_t due[ORR_PACE_BARS];  // when results are there that it has not waited for
     uint32_t far;                 // how much further than others its last access was
     uint32_t asked, lag;          // fences of its block of code so far; how much later its last result is
+    uint32_t left;                //   lanes of the atomic that it stopped at that have not been served yet
+    uint64_t served[ORR_WARP];    //   when each of its lanes is
+    uint64_t came, more;          //   when it came there, and how much later than alone it has all results
     uint32_t stop;                //   the number of the instruction that it stopped in front of, + 1; 0: none
     bool stuck;                   //   it waits at a barrier
     uint32_t spun;                // times it gave way because all it does is look

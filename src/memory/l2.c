@@ -76,20 +76,10 @@ static uint64_t heard_after(const orr_l2_config *c, bool far, bool late) {
     return far ? c->far : late ? 2 * c->far : 0;
 }
 
-// All sectors of a load or an atomic are here.
-static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
-    orr_l2_slice *s = &p->slice[slice];
-    if (w->kind == ORR_REQ_READ && w->far) {
-        t = orr_l2_leave(p, s, t, w->sectors) + p->c->far;
-        *ORR_PUSH(&p->back) = (orr_l2_event){.time = t, .at = w->token, .sectors = w->sectors, .back = true};
-        return;
-    }
-    if (w->kind == ORR_REQ_READ) {
-        answer(p, s, t, w, out);
-        return;
-    }
+// A slice works on an atomic from `t` on.
+static void work_on(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     uint32_t u = unit_of(p->c, w->line);
-    t = max(t, s->atomic_free[u]);
+    orr_l2_slice *s = &p->slice[slice];
     uint64_t wait = 0; // for the sum before on the same word; the unit does others meanwhile
     if (w->slow) {
         uint32_t k = (uint32_t)(w->line ^ w->line >> 3) % ORR_L2_SLOW;
@@ -108,7 +98,7 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
         s->atomic_piece[u] = piece;
     }
     t += work;
-    s->atomic_free[u] = t;
+    s->atomic_busy[u] = t;
     t += wait;
     if (w->hit)
         happened(p, t);
@@ -125,6 +115,74 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
     p->waiters.at[copy] = *w;
     t += p->c->atomic_more + (w->late ? 2 * p->c->far : 0);
     orr_l2_add_event(p, (orr_l2_event){.time = t, .at = copy, .atomic = true, .slice = (uint16_t)slice});
+}
+
+static uint32_t cluster_of(const orr_l2_config *c, uint32_t sm) {
+    return (orr_gpc_of_sm(sm, c->gpcs) * c->clusters + orr_cluster_of_sm(sm, c->gpcs, c->clusters)) %
+           ORR_L2_CLUSTERS;
+}
+
+// It waits for its cluster's turn, behind those of the cluster that came before.
+static void wait_for_turn(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w) {
+    orr_l2_slice *s = &p->slice[slice];
+    uint32_t u = unit_of(p->c, w->line), k = cluster_of(p->c, w->sm), at;
+    orr_l2_waiter waits = *w; // the pool may move
+    at = orr_l2_new_waiter(p);
+    p->waiters.at[at] = waits;
+    if (!s->atomic_waits[u])
+        orr_l2_add_event(
+            p, (orr_l2_event){.time = s->atomic_busy[u], .at = u, .slice = (uint16_t)slice, .next = true});
+    if (s->atomic_waits[u] >> k & 1)
+        p->waiters.at[s->atomic_tail[u][k]].next = at;
+    else
+        s->atomic_head[u][k] = at;
+    s->atomic_tail[u][k] = at;
+    s->atomic_waits[u] |= 1ull << k;
+    s->atomic_free[u] = max(s->atomic_free[u], t) + work_of(p->c, waits.ops, waits.quarters);
+}
+
+// The next cluster of which an atomic waits has its turn.
+static void next_atomic(orr_l2 *p, uint32_t slice, uint32_t u, uint64_t t, orr_replies *out) {
+    orr_l2_slice *s = &p->slice[slice];
+    uint32_t k = s->atomic_last[u];
+    do k = (k + 1) % ORR_L2_CLUSTERS;
+    while (!(s->atomic_waits[u] >> k & 1));
+    uint32_t at = s->atomic_head[u][k];
+    orr_l2_waiter w = p->waiters.at[at];
+    if (at == s->atomic_tail[u][k])
+        s->atomic_waits[u] &= ~(1ull << k);
+    else
+        s->atomic_head[u][k] = w.next;
+    orr_l2_free_waiter(p, at);
+    s->atomic_last[u] = k;
+    work_on(p, slice, t, &w, out);
+    uint64_t took = s->atomic_busy[u] - t, thought = work_of(p->c, w.ops, w.quarters);
+    if (took > thought) s->atomic_free[u] += took - thought;
+    s = &p->slice[slice];
+    if (s->atomic_waits[u])
+        orr_l2_add_event(
+            p, (orr_l2_event){.time = s->atomic_busy[u], .at = u, .slice = (uint16_t)slice, .next = true});
+}
+
+// All sectors of a load or an atomic are here.
+static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
+    orr_l2_slice *s = &p->slice[slice];
+    if (w->kind == ORR_REQ_READ && w->far) {
+        t = orr_l2_leave(p, s, t, w->sectors) + p->c->far;
+        *ORR_PUSH(&p->back) = (orr_l2_event){.time = t, .at = w->token, .sectors = w->sectors, .back = true};
+        return;
+    }
+    if (w->kind == ORR_REQ_READ) {
+        answer(p, s, t, w, out);
+        return;
+    }
+    uint32_t u = unit_of(p->c, w->line);
+    if (p->c->atomic_turns && (s->atomic_waits[u] || t < s->atomic_busy[u])) {
+        wait_for_turn(p, slice, t, w);
+        return;
+    }
+    work_on(p, slice, max(t, s->atomic_free[u]), w, out);
+    s->atomic_free[u] = s->atomic_busy[u];
 }
 
 // ---- requests -------------------------------------------------------------------------------------
@@ -557,7 +615,7 @@ static void step_dram(orr_l2 *p, uint32_t channel) {
 // What comes from DRAM and what is stored take turns (l2.fill), but for what completes a line: that costs the
 // slice l2.partial_again or l2.partial_fill where it costs anything. True: it has to wait.
 static bool waits_for_turn(orr_l2 *p, orr_l2_event *e) {
-    if (!p->c->fill || e->atomic || e->worked || e->back || e->turn) return false;
+    if (!p->c->fill || e->atomic || e->worked || e->back || e->turn || e->next) return false;
     if (p->misses.at[e->at].clean) return false;
     orr_l2_slice *s = &p->slice[p->misses.at[e->at].slice];
     uint64_t t = max(e->time, s->fill_free);
@@ -572,6 +630,10 @@ static bool waits_for_turn(orr_l2 *p, orr_l2_event *e) {
 static void do_event(orr_l2 *p, orr_replies *out) {
     orr_l2_event e = orr_l2_take_event(p);
     if (waits_for_turn(p, &e)) return;
+    if (e.next) {
+        next_atomic(p, e.slice, e.at, e.time, out);
+        return;
+    }
     if (e.worked) {
         p->slice[e.slice].reducing -= (uint32_t)orr_popc(e.sectors);
         unblock(&p->slice[e.slice], ORR_L2_BLOCKED_LINES, e.time);

@@ -37,6 +37,8 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint64_t atomic_switch;    // to another piece
     uint32_t atomic_queue;     // sectors of atomics that missed and are not done; 0: any number
     uint32_t atomic_units;     // of a slice, less one
+    bool atomic_turns;         // clusters of SMs have their turns
+    uint32_t clusters;         // of a GPC
     uint64_t atomic_ahead;     // that the input may be ahead of a unit
     uint64_t atomic_load;      // a load of the line that the last atomic was on
     uint64_t fence;            // a fence that asks
@@ -88,6 +90,7 @@ typedef struct orr_l2_event { // sectors have come, or an atomic is done
     bool worked; // an atomic that had missed is done
     bool turn;   // it has waited for its turn (l2.fill)
     bool back;   // from the other half: of those at one time, after what happens here
+    bool next;   // the next atomic of unit `at` has its turn (l2.atomic_turns)
 } orr_l2_event;
 
 typedef struct orr_l2_ahead { // a request on its way to the other half
@@ -151,6 +154,8 @@ typedef struct orr_l2_lane { // in order: a ring
     uint64_t pace;   // between two that waited, on average: how fast it gets shorter
 } orr_l2_lane;
 
+#define ORR_L2_CLUSTERS 64 // that are told apart
+
 typedef struct orr_l2_slice {
     orr_cache cache; // tags: lines of this slice, counted densely
     orr_l2_lane in[ORR_L2_LANES];
@@ -164,6 +169,10 @@ typedef struct orr_l2_slice {
     uint64_t out_free;
     uint64_t fill_free;       // its data take the next sector that comes or is stored
     uint64_t atomic_free[2];  // of each of its units
+    uint64_t atomic_busy[2];  // with what it is doing now; others may wait for their turn:
+    uint64_t atomic_waits[2]; // bits of clusters of SMs of which there are such,
+    uint32_t atomic_head[2][ORR_L2_CLUSTERS], atomic_tail[2][ORR_L2_CLUSTERS]; // in order,
+    uint32_t atomic_last[2];  // and the cluster that had its turn last
     uint64_t atomic_piece[2]; // of the last atomic, + 1
     uint32_t reducing;        // sectors of atomics that missed and are not done
     uint64_t slow_line[2][ORR_L2_SLOW], slow_until[2][ORR_L2_SLOW]; // the last sums of floating-point numbers

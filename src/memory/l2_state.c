@@ -51,6 +51,8 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->fence = (uint64_t)llround(cycle * g->l2_fence_time);
     c->atomic_queue = (uint32_t)g->l2_atomic_queue;
     c->atomic_units = g->l2_atomic_units > 1;
+    c->atomic_turns = g->l2_atomic_turns;
+    c->clusters = g->xbar_clusters > 0 ? (uint32_t)g->xbar_clusters : 1;
     c->atomic_ahead = ATOMIC_AHEAD * c->cycle;
     c->atomic_more = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
     c->copies = g->l2_copies && g->l2_partitions == 2;
@@ -213,6 +215,9 @@ void orr_l2_reset(orr_l2 *p) {
         s->misses = s->completing = s->now = s->lanes = s->came = 0;
         s->out_free = s->fill_free = s->part_time = 0;
         memset(s->atomic_free, 0, sizeof s->atomic_free);
+        memset(s->atomic_busy, 0, sizeof s->atomic_busy);
+        memset(s->atomic_waits, 0, sizeof s->atomic_waits);
+        memset(s->atomic_last, 0, sizeof s->atomic_last);
         memset(s->atomic_piece, 0, sizeof s->atomic_piece);
         s->reducing = 0;
         s->atomic_line = s->busy_until = s->looked_up = 0;

@@ -263,6 +263,11 @@ static uint32_t slice_of(const orr_memsys *m, const partition *p, uint64_t line,
 int orr_memsys_partitions(const orr_memsys *m) { return (int)m->parts; }
 int orr_memsys_partition_of(const orr_memsys *m, uint64_t line) { return m->part_of[unit_of(m, line)]; }
 int orr_memsys_side_of(const orr_memsys *m, uint64_t line) { return m->side_of[unit_of(m, line)]; }
+uint32_t orr_memsys_slice_of(const orr_memsys *m, uint64_t line) {
+    uint32_t unit = unit_of(m, line), half = m->halves > 1 ? m->side_of[unit] : 0;
+    const partition *p = &m->part[m->part_of[unit]];
+    return unit - (unit - p->first[half]) % p->l2[half].channels; // its slice's first
+}
 
 // ---- order --------------------------------------------------------------------------------------
 

@@ -141,6 +141,7 @@ int orr_memsys_partitions(const orr_memsys *m);
 int orr_memsys_partition_of(const orr_memsys *m, uint64_t line); // called for every request: cheap
 // Which of l2.partitions (the halves of a GH100) holds the line; the caller adds l2.far_latency.
 int orr_memsys_side_of(const orr_memsys *m, uint64_t line);
+uint32_t orr_memsys_slice_of(const orr_memsys *m, uint64_t line); // a number that its slice has for itself
 
 // Partition p up to `until`: takes over the n new requests (of this partition, none earlier than the last
 // `until`; those at or after `until` wait inside for their time) and appends the answers that became certain.

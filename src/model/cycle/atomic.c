@@ -74,8 +74,8 @@ static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors,
 // Where lanes on different words of a sector are done together (l2.atomic_words), those on one word are sent
 // one after the other, each in a request of its own: with 32 lanes on a word the profiler counts 32 sectors,
 // and as many lookups in L2. A slice takes a cycle for a sector, a quarter more for one of which not all is
-// wanted; for a compare and swap one for four lanes at least, which have two operands each; for a sum of
-// doubles two (H200: micro/contention).
+// wanted; for a compare and swap two where several lanes are in its half of the line, whether it succeeds or
+// not; for a sum of doubles two (H200: micro/contention; docs/h200/atomics.md, Turns of clusters).
 typedef struct atomic_pass {
     uint32_t bytes[4]; // of each sector
     uint32_t lanes[4];
@@ -119,8 +119,7 @@ bool cyc_atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint6
             if (!(pass[p].sectors >> q & 1)) continue;
             bytes += pass[p].bytes[q];
             uint32_t takes = pass[p].bytes[q] < ORR_SECTOR ? 5 : 4;
-            if (swap && pass[p].lanes[q] * k->i->bytes / 4 > takes)
-                takes = pass[p].lanes[q] * k->i->bytes / 4;
+            if (swap && pass[p].lanes[q & ~1] + pass[p].lanes[q | 1] > 1) takes = 8;
             if (sum && k->i->bytes == 8) takes = 8;
             if (words && pass[p].bytes[q] > 4) takes = 8; // its operands come behind what says where
             quarters += takes;

@@ -107,9 +107,19 @@ static uint32_t far(const void *self, uint64_t block, uint64_t addr) {
     return other ? (uint32_t)(x->c->far_ticks / ORR_TICKS) : 0;
 }
 
-static uint32_t gpc(const void *self, uint64_t block) {
+static uint32_t clusters_of(const cycle *c) {
+    return c->gpu->xbar_clusters > 0 ? (uint32_t)c->gpu->xbar_clusters : 1;
+}
+
+static uint32_t group(const void *self, uint64_t block) {
     const cyc_pace *x = self;
-    return x->nwave ? orr_gpc_of_sm(x->wave[block % x->nwave], x->c->gpcs) : 0;
+    uint32_t sm = x->nwave ? x->wave[block % x->nwave] : 0, n = clusters_of(x->c);
+    return orr_gpc_of_sm(sm, x->c->gpcs) * n + orr_cluster_of_sm(sm, x->c->gpcs, n);
+}
+
+static uint32_t slice(const void *self, uint64_t addr) {
+    const cyc_pace *x = self;
+    return orr_memsys_slice_of(x->c->mem, addr / ORR_LINE);
 }
 
 cyc_pace *cyc_pace_new(const cycle *c, const orr_program *p, uint64_t blocks, uint32_t each) {
@@ -148,10 +158,11 @@ cyc_pace *cyc_pace_new(const cycle *c, const orr_program *p, uint64_t blocks, ui
                          .alone = c->gpu->lsu_pass ? (uint32_t)c->gpu->lsu_pass : 1,
                          .jump = (uint32_t)c->branch_jump,
                          .resident = c->nsms * each,
-                         .lane = (uint32_t)(16 * c->atomic_ticks / ORR_TICKS),
+                         .lane = (uint32_t)(256 * c->atomic_ticks / ORR_TICKS),
                          .far = c->far_ticks ? far : NULL,
-                         .gpcs = c->ngpcs > 1 ? c->ngpcs : 0,
-                         .gpc = gpc,
+                         .groups = c->gpu->l2_atomic_turns ? c->ngpcs * clusters_of(c) : 0,
+                         .group = group,
+                         .slice = slice,
                          .self = x,
                          .meet = (uint32_t)c->barrier_latency};
     return x;
