@@ -33,6 +33,7 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     orr_mem_delete(g.work.mem);
+    free(g.tb.mbars.at);
     return 0;
 }
 
@@ -47,6 +48,7 @@ static void start(uint16_t op, uint8_t type, uint8_t space) {
                        .nwarps = 1,
                        .threads = 32};
     g.launch.kernel = &g.b.kernel;
+    free(g.tb.mbars.at); // of the instruction before
     g.tb = (tblock){.prog = &g.prog, .worker = &g.work, .shared = g.shared, .warps = &g.b.w};
     g.work.range = g.ranges;
     g.work.prog = &g.prog;
