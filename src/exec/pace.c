@@ -9,8 +9,8 @@
 // instruction to the next (orr_pace), the warp that is first is executed next, of all thread blocks, and it
 // stops in front of every such access. Shared memory serves one at a time, each for as long as its lanes on
 // one word take, and so does each slice of L2: who finds it busy is that much later. There lanes on one word
-// are served one after the other, and those of other warps in between: an atomic that is answered is done, lane
-// by lane, when the slice comes to it (orr_pace_access), and what an exchange gives back is found then.
+// are served one after the other, and those of other warps in between: an atomic that is answered is done,
+// lane by lane, when the slice comes to it (orr_pace_access), and what an exchange gives back is found then.
 //
 // Times are rough: they do not know of the scheduler, of units that are busy, nor of caches. What a stream
 // takes is for a model to say; here they only decide who comes before whom.

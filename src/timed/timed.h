@@ -70,7 +70,7 @@ typedef struct orr_tinst {
         nbanks; // extra cycles that reading its operands costs, all by itself, on a core without collectors
     uint8_t constant; // the line of constants that it names, of program->constants, + 1; 0: none
     uint8_t imm;      // barrier: its number (0xff: not known); WAIT_GROUP: groups; FENCE: 0 block, 2 GPU, 3
-                 // system; CCTL: 1 where it drops all that L1 has
+                      // system; CCTL: 1 where it drops all that L1 has
     uint16_t flags;   // ORR_TF_*
     uint16_t latency; // cycles from issue to use, as the description has it
     uint16_t interval;
