@@ -578,7 +578,7 @@ static const char *statement(const char *s, const char *end, uint32_t number, or
         size_t n = strlen(w->spelling);
         if ((size_t)(end - s) <= n || memcmp(s, w->spelling, n) != 0 || !blank(s[n])) continue;
         const char *semi = memchr(s, ';', (size_t)(end - s));
-        piece o[4];
+        piece o[4] = {0};
         if (!semi || operands(s + n, semi, o, 4) != 1 + w->sources) return s;
         for (int i = 1; i <= w->sources; i++)
             if (same(o[0], o[i])) return s;         // what it reads is gone before the function could have it
