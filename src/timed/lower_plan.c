@@ -516,7 +516,7 @@ static void fold_logic(scan *c, uint32_t n) {
         if (p == NONE || !is_logic(l, p, bytes) || !all_still(c, p)) continue;
         int add = lower_nsrc(l, p);
         if (add < 1 || have + add > 6) continue;
-        ref src[6];
+        ref src[6] = {0};
         int k = 0;
         for (int t = 0; t < have + add; t++) {
             if (t == s) continue;
