@@ -759,10 +759,8 @@ static void test_drops(void **state) {
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         kern *k = kern_of(1, 32, "");
         for (int times = 0; times < 3; times++) {
-            char text[80];
-            snprintf(text, sizeof text, "%s R1 <- R2 @0%s\nFFMA R3 <- R1\n%s", cases[n].space,
-                     cases[n].local ? " +0" : "", cases[n].between);
-            more(k, text);
+            more(k, "%s R1 <- R2 @0%s\nFFMA R3 <- R1\n%s", cases[n].space, cases[n].local ? " +0" : "",
+                 cases[n].between);
         }
         more(k, "EXIT");
         ran x = run_on(GPU("core.fence_gpu=100"), k);
