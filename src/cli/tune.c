@@ -1,10 +1,10 @@
 // orrery tune: a GPU's description from what microbenchmarks found on it (lab/tune.c).
 //
 // What cannot be read off a reading is found by simulation: for each such key the benchmarks that depend on
-// it are simulated with every choice, and the one whose cycles come nearest to the measured ones stays. One
-// key after the other, in the order of the table; the choice of one is kept while the next is tried. A
-// simulation that is far off whatever the choice does not tell which is right: then the usual one stays,
-// unless another one takes almost half of the error away.
+// it are simulated with every choice, and the one whose cycles, or what else tells them apart, come nearest
+// to the measured ones stays. One key after the other, in the order of the table; the choice of one is kept
+// while the next is tried. A simulation that is far off whatever the choice does not tell which is right:
+// then the usual one stays, unless another one takes almost half of the error away.
 #include "cli/compare.h"
 #include "cli/input.h"
 

@@ -460,20 +460,16 @@ orr_module *orr_ptx_parse_timed(const char *path, const char *text, size_t n, or
     return m;
 }
 
-orr_module *orr_ptx_open_timed(const char *path, orr_err *e) {
+static orr_module *open_by(orr_module *(*parse)(const char *, const char *, size_t, orr_err *),
+                           const char *path, orr_err *e) {
     size_t n;
     char *text = orr_read_file(path, MAX_TEXT, &n, e);
     if (!text) return NULL;
-    orr_module *m = orr_ptx_parse_timed(path, text, n, e);
+    orr_module *m = parse(path, text, n, e);
     free(text);
     return m;
 }
 
-orr_module *orr_ptx_open(const char *path, orr_err *e) {
-    size_t n;
-    char *text = orr_read_file(path, MAX_TEXT, &n, e);
-    if (!text) return NULL;
-    orr_module *m = orr_ptx_parse(path, text, n, e);
-    free(text);
-    return m;
-}
+orr_module *orr_ptx_open(const char *path, orr_err *e) { return open_by(orr_ptx_parse, path, e); }
+
+orr_module *orr_ptx_open_timed(const char *path, orr_err *e) { return open_by(orr_ptx_parse_timed, path, e); }
