@@ -307,8 +307,17 @@ static bool follows(const orr_kernel *k) {
     return any && writes;
 }
 
+// Looks that wait for one word after the other: of the tiles before, until one has the sum of all. How far
+// they walk depends on who has come how far.
+static bool walks(const orr_kernel *k) {
+    for (uint32_t b = 0; b < k->nblocks; b++)
+        for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
+            if (looks(k, i) && k->insts[i].op == ORR_OP_LD && orr_look_walks(k, b, i)) return true;
+    return false;
+}
+
 bool orr_exec_takes(const orr_kernel *k) {
-    bool takes = follows(k);
+    bool takes = follows(k) || walks(k);
     for (uint32_t b = 0; b < k->nblocks; b++) {
         bool draws, races = racing(k, b, &draws) != UINT32_MAX;
         if (draws) return false; // those are in order of instructions
