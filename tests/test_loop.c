@@ -10,8 +10,9 @@
 #include "ptx/ptx.h"
 
 // The first compare and swap of a kernel: is it in a loop, at the same place each time? Or its first volatile
-// load: does a loop wait with it?
-static bool ask(const char *body, bool waits) {
+// load: does a loop wait with it, and then at other places?
+enum { SAME, WAITS, WALKS };
+static bool ask(const char *body, int what) {
     orr_text t = {0};
     orr_text_add(
         &t,
@@ -27,9 +28,11 @@ static bool ask(const char *body, bool waits) {
     bool found = false, yes = false;
     for (uint32_t b = 0; b < k->nblocks; b++)
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count && !found; i++)
-            if (waits ? k->insts[i].mods & ORR_M_VOLATILE : k->insts[i].op == ORR_OP_ATOM) {
+            if (what == SAME ? k->insts[i].op == ORR_OP_ATOM : k->insts[i].mods & ORR_M_VOLATILE) {
                 found = true;
-                yes = waits ? orr_look_waits(k, b, i) : orr_same_place(k, b, i, 1, ORR_F_CALL | ORR_F_RET);
+                yes = what == SAME    ? orr_same_place(k, b, i, 1, ORR_F_CALL | ORR_F_RET)
+                      : what == WAITS ? orr_look_waits(k, b, i)
+                                      : orr_look_walks(k, b, i);
             }
     assert_true(found);
     m->free(m);
@@ -37,27 +40,53 @@ static bool ask(const char *body, bool waits) {
     return yes;
 }
 
-static bool same(const char *body) { return ask(body, false); }
+static bool same(const char *body) { return ask(body, SAME); }
 
 static void test_waits(void **state) {
     (void)state;
     // until a flag is set; until each of those before has one, in one loop
     assert_true(ask("L: ld.volatile.global.u32 %r3, [%d1]; setp.eq.u32 %p1, %r3, 0; @%p1 bra L; "
                     "st.global.u32 [%d1+4], %r3;",
-                    true));
+                    WAITS));
     assert_true(ask("L: mul.wide.u32 %d2, %r2, 4; add.s64 %d3, %d1, %d2; ld.volatile.global.u32 %r3, [%d3]; "
                     "setp.eq.u32 %p1, %r3, 0; @%p1 bra L; sub.u32 %r2, %r2, 1; setp.ne.u32 %p2, %r3, 2; "
                     "@%p2 bra L; st.global.u32 [%d1+4], %r3;",
-                    true));
+                    WAITS));
     // a sum: what is found decides nothing; what was found says where to look next; no loop
     assert_false(
         ask("mov.u32 %r4, 0; L: ld.volatile.global.u32 %r3, [%d1]; add.u32 %r4, %r4, %r3; "
             "add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L; st.global.u32 [%d1+4], %r4;",
-            true));
+            WAITS));
     assert_false(ask("L: mul.wide.u32 %d2, %r2, 4; add.s64 %d3, %d1, %d2; ld.volatile.global.u32 %r2, [%d3]; "
                      "setp.ne.u32 %p1, %r2, 0; @%p1 bra L; st.global.u32 [%d1+4], %r2;",
-                     true));
-    assert_false(ask("ld.volatile.global.u32 %r3, [%d1]; st.global.u32 [%d1+4], %r3;", true));
+                     WAITS));
+    assert_false(ask("ld.volatile.global.u32 %r3, [%d1]; st.global.u32 [%d1+4], %r3;", WAITS));
+}
+
+static void test_walks(void **state) {
+    (void)state;
+    // back from tile to tile, until one has a 2: in one loop, and in two
+    assert_true(ask("L: mul.wide.u32 %d2, %r2, 4; add.s64 %d3, %d1, %d2; ld.volatile.global.u32 %r3, [%d3]; "
+                    "setp.eq.u32 %p1, %r3, 0; @%p1 bra L; sub.u32 %r2, %r2, 1; setp.ne.u32 %p2, %r3, 2; "
+                    "@%p2 bra L; st.global.u32 [%d1+4], %r3;",
+                    WALKS));
+    assert_true(
+        ask("M: mul.wide.u32 %d2, %r2, 4; add.s64 %d3, %d1, %d2; L: ld.volatile.global.u32 %r3, [%d3]; "
+            "setp.eq.u32 %p1, %r3, 0; @%p1 bra L; sub.u32 %r2, %r2, 1; setp.ne.u32 %p2, %r3, 2; "
+            "@%p2 bra M; st.global.u32 [%d1+4], %r3;",
+            WALKS));
+    // one place; one after the other, but each is answered before the next; what is found says where
+    assert_false(ask("L: ld.volatile.global.u32 %r3, [%d1]; setp.eq.u32 %p1, %r3, 0; @%p1 bra L; "
+                     "st.global.u32 [%d1+4], %r3;",
+                     WALKS));
+    assert_false(
+        ask("M: mul.wide.u32 %d2, %r2, 4; add.s64 %d3, %d1, %d2; L: ld.volatile.global.u32 %r3, [%d3]; "
+            "setp.eq.u32 %p1, %r3, 0; @%p1 bra L; st.global.u32 [%d3+4], %r3; sub.u32 %r2, %r2, 1; "
+            "setp.ne.u32 %p2, %r3, 2; @%p2 bra M;",
+            WALKS));
+    assert_false(ask("L: mul.wide.u32 %d2, %r2, 4; add.s64 %d3, %d1, %d2; ld.volatile.global.u32 %r2, [%d3]; "
+                     "setp.ne.u32 %p1, %r2, 0; @%p1 bra L; st.global.u32 [%d1+4], %r2;",
+                     WALKS));
 }
 
 static void test_place(void **state) {
@@ -99,6 +128,6 @@ static void test_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_place), cmocka_unit_test(test_waits),
-                                       cmocka_unit_test(test_blocks)};
+                                       cmocka_unit_test(test_walks), cmocka_unit_test(test_blocks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

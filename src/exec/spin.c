@@ -7,8 +7,9 @@
 // Loops of compare and swap are not among them: most of them make progress every time round. One that always
 // expects the same value takes a lock, or an entry of a table: how often it tries depends on when the others
 // are there, so where times are known such kernels are executed in order of time (pace.c). So are loops that
-// follow what others write from place to place. Of PTX, where no YIELD says so, lanes of the warp that wait
-// for those in a lock's loop are let through as soon as it goes round: one of them may have the lock.
+// follow what others write from place to place, and those that wait for one place after the other. Of PTX,
+// where no YIELD says so, lanes of the warp that wait for those in a lock's loop are let through as soon as
+// it goes round: one of them may have the lock.
 //
 // One that expects what it found last races with others: on a GPU all of them have a try on its way, and of
 // those that expect the same value one succeeds. So a warp gives way in front of each such compare and swap
@@ -307,8 +308,9 @@ static bool follows(const orr_kernel *k) {
     return any && writes;
 }
 
-// Looks that wait for one word after the other: of the tiles before, until one has the sum of all. How far
-// they walk depends on who has come how far.
+// Looks that wait for one word after the other, as at the tiles before until one has the sum of all. How far
+// they walk depends on who has come how far: one thread block after the other, each would find the one before
+// it finished, and a model would have them wait for each other in a row.
 static bool walks(const orr_kernel *k) {
     for (uint32_t b = 0; b < k->nblocks; b++)
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)

@@ -678,8 +678,9 @@ bool orr_same_place(const orr_kernel *k, uint32_t b, uint32_t inst, int address,
 // the loop goes on, and it may look at the same place again. (A loop that sums up what others write, or
 // follows it from place to place, waits for nobody.)
 bool orr_look_waits(const orr_kernel *k, uint32_t b, uint32_t inst);
+// It waits, and then for the next one: at the tiles before, one after the other.
+bool orr_look_walks(const orr_kernel *k, uint32_t b, uint32_t inst);
 // It decides, but looks elsewhere each time: the loop follows what others write.
-bool orr_look_walks(const orr_kernel *k, uint32_t b, uint32_t i);
 bool orr_look_follows(const orr_kernel *k, uint32_t b, uint32_t inst);
 // regular.c: `by_data` says of each instruction whether its address, guard or target depends on loaded data.
 bool orr_regular(const orr_kernel *k, const uint8_t *by_data);
