@@ -233,7 +233,8 @@ INLINE int locate_shared(warp *w, const uop *u, uint32_t bytes, place *p) {
 
 INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
     const orr_inst *i = u->inst;
-    if (w->exec == FULL) {
+    bool timed = w->stop && i->space != ORR_SPACE_SHARED; // pace.c is to know where it is
+    if (w->exec == FULL && !timed) {
         int found = PLACE_FAULT;
         if (i->space == ORR_SPACE_SHARED && u->a.cls == ORR_W)
             found = locate_shared(w, u, bytes, p);
