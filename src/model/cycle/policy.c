@@ -71,17 +71,32 @@ static bool waits_short(const sched *q) {
     return q->age[q->last] == q->greedy && (why == ORR_STALL_SHORT || (why == ORR_STALL_WAIT && q->queued));
 }
 
-// With core.unit_turn a warp that only its unit stops gives way to the next in turn, so that warps whose
-// units are the bottleneck stay together; one that waits for something else to the oldest, or youngest. With
-// core.queue_turn the same where the queue of memory is full (H200: micro/structs, struct_update: of 24 warps
-// that store to 8 lines each hardly one store is joined, as when all go on side by side). With
-// core.short_turn who has used a unit with a queue gives way to the next older one (H200: 2 to 8 warps of
-// LDS, MUFU and loads, alone and in turn, with clocks: all go on side by side, from the youngest to the
-// oldest).
+// Of those that can, the ones of the thread block that came first.
+static uint64_t of_first_block(const sched *q, uint64_t can) {
+    uint32_t block = q->warps[by_age(q, can, false)].block;
+    uint64_t of = 0;
+    for (uint64_t m = can; m; m &= m - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(m);
+        of |= (uint64_t)(q->warps[i].block == block) << i;
+    }
+    return of;
+}
+
+// With core.block_first who goes next, when the one that issued last cannot, is of the thread block that came
+// first (H200: ten kinds of loops, 2 to 32 blocks of an SM, with clocks: the older a block the sooner it is
+// done, micro/tiles); the rest is among its warps. With core.unit_turn a warp that only its unit stops gives
+// way to the next in turn, so that warps whose units are the bottleneck stay together; one that waits for
+// something else to the oldest, or youngest. With core.queue_turn the same where the queue of memory is full
+// (H200: micro/structs, struct_update: of 24 warps that store to 8 lines each hardly one store is joined, as
+// when all go on side by side). With core.short_turn who has used a unit with a queue gives way to the next
+// older one (H200: 2 to 8 warps of LDS, MUFU and loads, alone and in turn, with clocks: all go on side by
+// side, from the youngest to the oldest).
 static uint32_t greedy(sched *q, uint64_t can, bool youngest) {
-    if (stuck(q)) return first_after(can, q->last);
-    if (found_full(q)) return next_older(q, can, false);
-    if (same(q, can)) return q->last;
+    bool full = found_full(q), queue = stuck(q);
+    if (!queue && !full && same(q, can)) return q->last;
+    if (q->block_first) can = of_first_block(q, can);
+    if (queue) return first_after(can, q->last);
+    if (full) return next_older(q, can, false);
     if (yields(q)) {
         uint32_t next = next_older(q, can, true);
         if (next < MAX_WARPS) return next;

@@ -140,6 +140,7 @@ typedef struct sched {
     bool unit_turn, yield_turn;        // core.unit_turn, core.yield_turn
     bool queue_turn;                   // core.queue_turn
     bool short_turn;                   // core.short_turn
+    bool block_first;                  // core.block_first
     bool stuck;                        // and the warp that issued last has found the queue of memory full
     bool full;                         // or that of its unit (core.short_turn)
     bool queued;                       // its last instruction went into such a queue
