@@ -28,6 +28,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->since = w->front = when;
     w->front_why = ORR_STALL_FETCH;
     w->waiting = 0;
+    w->through = 0;
     w->inflight = 0;
     w->landed = w->stored = w->leaves = w->fenced = w->worked = w->passed = w->way = w->syncs = 0;
     w->reducing = 0;
@@ -129,11 +130,7 @@ static void release(sm *s, block *b, int which) {
         if (!w || !w->waiting || (which >= 0 && w->waiting != which + 1)) continue;
         w->waiting = 0;
         b->at_barrier--;
-        uint64_t t = s->now + b->bar_latency;
-        if (w->front < t) {
-            w->front = t;
-            w->front_why = ORR_STALL_BARRIER;
-        }
+        w->through = s->now + b->bar_latency;
         cyc_warp_look(s, w);
     }
     if (which >= 0)
@@ -156,9 +153,6 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
     b->bar_latency = i->latency ? i->latency : 1;
     if (!(i->flags & ORR_TF_ARRIVE)) {
         w->waiting = (uint8_t)(which + 1);
-        w->ready = s->sched[w->sched].ready[w->slot] = NEVER;
-        s->sched[w->sched].awake &= ~(1ull << w->slot);
-        w->why = ORR_STALL_BARRIER;
         b->at_barrier++;
     }
     if (i->warps && i->warps < b->nwarps && b->barrier[which].arrived >= i->warps)

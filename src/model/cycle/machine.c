@@ -94,6 +94,7 @@ static void make_sm(cycle *c, sm *s, uint32_t id) {
         q->queue_turn = g->core_queue_turn;
         q->short_turn = g->core_short_turn;
         q->block_first = g->core_block_first;
+        q->branch_turn = g->core_branch_turn;
         q->yield_turn = g->core_yield_turn;
         for (uint32_t i = 0; i < MAX_WARPS; i++) q->ready[i] = NEVER;
         if (g->icache_l0 && !g->icache_perfect) {

@@ -469,7 +469,6 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     if (i->kind == ORR_TK_BARRIER && !ghost) {
         s->n.barriers++;
         cyc_block_barrier(s, w, i);
-        if (w->waiting) return false;
     }
     cyc_warp_look(s, w);
     return w->ready <= now;

@@ -72,6 +72,7 @@ typedef struct warp {
     uint8_t sched, slot;
     uint8_t throttle; // enum orr_stall while it is ready but its unit is not
     uint8_t waiting;  // at a barrier
+    uint64_t through; // when it is past the last one
     uint32_t mask;
     uint32_t lanes;                 // in mask
     uint32_t block;                 // index in sm->blocks
@@ -141,6 +142,7 @@ typedef struct sched {
     bool queue_turn;                   // core.queue_turn
     bool short_turn;                   // core.short_turn
     bool block_first;                  // core.block_first
+    bool branch_turn;                  // core.branch_turn
     bool stuck;                        // and the warp that issued last has found the queue of memory full
     bool full;                         // or that of its unit (core.short_turn)
     bool queued;                       // its last instruction went into such a queue
