@@ -822,8 +822,54 @@ static void test_short_turn(void **state) {
     }
 }
 
+// Slot 1 has issued last and waits. Slots 2 and 3 are of the thread block that came first, 0 and 4 of its
+// own, which is younger: with core.block_first 3, the younger of the former, is next, then 2, and only then
+// those of its own block; it goes on itself as long as it can.
+static void test_block_first(void **state) {
+    (void)state;
+    static sched q;
+    static warp warps[5];
+    q.warps = warps;
+    warps[0].block = warps[1].block = warps[4].block = 1;
+    q.live = 0x1f;
+    q.awake = 0x1d;
+    q.last = 1;
+    q.greedy = q.age[1] = 7;
+    q.age[0] = 9, q.age[2] = 1, q.age[3] = 2, q.age[4] = 5;
+    for (int first = 0; first < 2; first++) {
+        q.block_first = first;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1d), first ? 3 : 0);
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x15), first ? 2 : 0);
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x11), 0);
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1f), 1);
+    }
+}
+
+// Slot 1 has issued a branch and waits for it: with core.branch_turn the next older one of its block (3) is
+// next, not the youngest (0).
+static void test_branch_turn(void **state) {
+    (void)state;
+    static sched q;
+    static warp warps[5];
+    q.warps = warps;
+    q.live = 0x1b;
+    q.awake = 0x19;
+    q.last = 1;
+    q.greedy = q.age[1] = 7;
+    q.age[0] = 9, q.age[3] = 5, q.age[4] = 2;
+    for (int turn = 0; turn < 2; turn++) {
+        q.branch_turn = turn;
+        warps[1].why = ORR_STALL_BRANCH;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), turn ? 3 : 0);
+        warps[1].why = ORR_STALL_LONG;
+        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_block_first),
+        cmocka_unit_test(test_branch_turn),
         cmocka_unit_test(test_short_turn),
         cmocka_unit_test(test_shuffle_predicate),
         cmocka_unit_test(test_yield_turn),

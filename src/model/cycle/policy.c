@@ -96,8 +96,9 @@ static uint64_t of_first_block(const sched *q, uint64_t can) {
 // (H200: micro/structs, struct_update: of 24 warps that store to 8 lines each hardly one store is joined, as
 // when all go on side by side). With core.short_turn who has used a unit with a queue gives way to the next
 // older one (H200: 2 to 8 warps of LDS, MUFU and loads, alone and in turn, with clocks: all go on side by
-// side, from the youngest to the oldest); with core.branch_turn so does who waits for a branch (eight warps of
-// 16 FFMAs and a branch, over and over: the first is done after 77 % of the time, the last but one after 98).
+// side, from the youngest to the oldest); with core.branch_turn so does who waits for a branch (eight warps
+// of 16 FFMAs and a branch, over and over: the first is done after 77 % of the time, the last but one after
+// 98).
 static uint32_t greedy(sched *q, uint64_t can, bool youngest) {
     bool full = found_full(q), queue = stuck(q);
     if (!queue && !full && same(q, can)) return q->last;

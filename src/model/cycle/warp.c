@@ -135,10 +135,10 @@ static uint64_t groups_done(const warp *w, uint32_t left) {
 // When barrier b of the control bits is down.
 static uint64_t barrier_down(const warp *w, uint32_t b) { return w->sb_open[b] ? NEVER : w->sb_ready[b]; }
 
-// With core.bar_defer a warp that has come to a barrier goes on with what takes a fixed time, and stops in front
-// of the first other instruction (BAR.SYNC.DEFER_BLOCKING; H200, a warp that comes 1,460 cycles before the last:
-// it does all of 190 FFMAs meanwhile, and as well HFMA2, DFMA, LOP3, IADD3, ISETP, IMAD, VOTE and readings of
-// the clock; LDS, STS, LDG, MUFU, POPC, SHFL, S2R, HMMA, branches and barriers wait).
+// With core.bar_defer a warp that has come to a barrier goes on with what takes a fixed time, and stops in
+// front of the first other instruction (BAR.SYNC.DEFER_BLOCKING; H200, a warp that comes 1,460 cycles before
+// the last: it does all of 190 FFMAs meanwhile, and as well HFMA2, DFMA, LOP3, IADD3, ISETP, IMAD, VOTE and
+// readings of the clock; LDS, STS, LDG, MUFU, POPC, SHFL, S2R, HMMA, branches and barriers wait).
 static bool passes_barrier(const sm *s, const orr_tinst *i) {
     if (!s->c->gpu->core_bar_defer || i->kind != ORR_TK_ALU) return false;
     static const bool fixed[ORR_TC_COUNT] = {
