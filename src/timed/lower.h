@@ -2,6 +2,7 @@
 //
 //   lower_values.c  what each operand's value is: definitions, merges, dominators, loops
 //   lower_plan.c    which values cost nothing, which operations become one, which branches vanish
+//   lower_logic.c   of that, logic, predicates and minima
 //   lower_merge.c   neighbours in shared memory that become one access
 //   lower_branches.c where lanes part, what they share, which branches become predicates
 //   lower_emit.c    the rules of lower.def, applied: operands, constants, temporaries
