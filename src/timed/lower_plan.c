@@ -663,7 +663,7 @@ static void find_plain_readers(lower *l) {
             }
             bool folds = i->op == ORR_OP_ADD || i->op == ORR_OP_SUB || i->op == ORR_OP_MUL ||
                          i->op == ORR_OP_FMA || i->op == ORR_OP_SETP || i->op == ORR_OP_MIN ||
-                         i->op == ORR_OP_MAX;
+                         i->op == ORR_OP_MAX || i->op == ORR_OP_SELP;
             if (folds && orr_types[i->type].is_float) continue;
             for (int s = 0; s < i->nsrc; s++) {
                 uint32_t v = l->of[i->first + i->ndst + (uint32_t)s];

@@ -14,12 +14,13 @@
 
 #include "timed/lower.h"
 
-#define WINDOW  384
-#define SLACK   4  // registers beyond what the order of the program needs
-#define PAUSE   4  // cycles from access to access, as the stall counts of ptxas have it
-#define RESERVE 3  // registers that loads leave to arithmetic
-#define LONG    32 // cycles that are worth another order
-#define FREE    32 // registers a thread has without costing a warp its room (65,536 for 2,048 threads)
+#define WINDOW     384
+#define SLACK      4  // registers beyond what the order of the program needs
+#define PAUSE      4  // cycles from access to access, as the stall counts of ptxas have it
+#define RESERVE    3  // registers that loads leave to arithmetic
+#define LONG       32 // cycles that are worth another order
+#define PREDICATES 7  // that there are
+#define FREE       32 // registers a thread has without costing a warp its room (65,536 for 2,048 threads)
 
 typedef struct edge {
     uint32_t to, next; // + 1
@@ -60,6 +61,7 @@ typedef struct sched {
     minst copy[WINDOW];
     uint32_t ready[WINDOW], nready;
     int registers;        // of a thread
+    int predicates;       // that are alive
     uint32_t next[PIPES]; // cycle in which the next instruction of a queue can go
 } sched;
 
@@ -158,19 +160,19 @@ static void find_heights(sched *s, const minst *at, uint32_t n) {
     }
 }
 
-// How many more values are alive after it (of those that only this block knows).
-static int growth(sched *s, const minst *m, uint32_t block) {
+// How many more values of a file are alive after it (of those that only this block knows).
+static int growth_in(sched *s, const minst *m, uint32_t block, uint8_t file) {
     int g = 0;
     const uint32_t *regs = s->l->regs.at + m->regs;
     for (int r = 0; r < m->nsrc; r++) {
         const track *t = &s->track[regs[r]];
-        if (s->l->vregs.at[regs[r]].file == FILE_R && s->home[regs[r]] == block && t->left == 1) g--;
+        if (s->l->vregs.at[regs[r]].file == file && s->home[regs[r]] == block && t->left == 1) g--;
     }
     for (int r = m->nsrc; r < m->nsrc + m->ndst; r++)
-        if (s->l->vregs.at[regs[r]].file == FILE_R && s->home[regs[r]] == block && !s->track[regs[r]].live)
-            g++;
+        if (s->l->vregs.at[regs[r]].file == file && s->home[regs[r]] == block && !s->track[regs[r]].live) g++;
     return g;
 }
+static int growth(sched *s, const minst *m, uint32_t block) { return growth_in(s, m, block, FILE_R); }
 
 static int take(sched *s, const minst *m, uint32_t block) {
     int g = growth(s, m, block);
@@ -206,6 +208,8 @@ static bool too_early(sched *s, const minst *at, uint32_t i, int room, uint32_t 
             if (s->nodes[s->edges.at[e - 1].to].before == 1) return false;
         return true;
     }
+    int tests = growth_in(s, m, block, FILE_P);
+    if (tests > 0 && s->predicates + tests > PREDICATES) return true;
     int more = growth(s, m, block);
     if (more <= 0) return false;
     if (travels(m)) return room - more < RESERVE && brings(m);
@@ -257,8 +261,8 @@ static uint32_t choose(sched *s, const minst *at, uint32_t now, int room, uint32
         }
         if (can_a != can_b) {
             if (can_a) best = x;
-        } else if (!can_a) {
-            if (ready_a < ready_b || (ready_a == ready_b && i < j)) best = x;
+        } else if (!can_a && ready_a != ready_b) {
+            if (ready_a < ready_b) best = x;
         } else if (a->height > b->height || (a->height == b->height && i < j)) {
             best = x;
         }
@@ -344,6 +348,7 @@ static void schedule_window(sched *s, minst *at, uint32_t n, uint32_t block) {
     int limit = s->registers - (int)s->across[block], live = 0;
     memcpy(s->copy, at, n * sizeof *at);
     s->nready = 0;
+    s->predicates = 0;
     for (uint32_t i = 0; i < n; i++)
         if (!s->nodes[i].before) s->ready[s->nready++] = i;
     uint32_t now = 0;
@@ -363,6 +368,7 @@ static void schedule_window(sched *s, minst *at, uint32_t n, uint32_t block) {
         else if (lower_counts_stalls(s->l))
             s->next[queue] = now + lower_apart(queue);
         at[done] = s->copy[i];
+        s->predicates += growth_in(s, &s->copy[i], block, FILE_P);
         live += take(s, &s->copy[i], block);
         for (uint32_t e = s->nodes[i].edges; e; e = s->edges.at[e - 1].next) {
             const edge *d = &s->edges.at[e - 1];
