@@ -204,8 +204,11 @@ static int pressure_now(sched *s, const minst *at, uint32_t n, uint32_t block) {
 static bool too_early(sched *s, const minst *at, uint32_t i, int room, uint32_t now, uint32_t block) {
     const minst *m = &at[i];
     if (m->sass == ORR_SASS_ULDC) { // ptxas has it right in front of its reader
-        for (uint32_t e = s->nodes[i].edges; e; e = s->edges.at[e - 1].next)
-            if (s->nodes[s->edges.at[e - 1].to].before == 1) return false;
+        for (uint32_t e = s->nodes[i].edges, own = 0, to = NONE; e; e = s->edges.at[e - 1].next) {
+            own = s->edges.at[e - 1].to == to ? own + 1 : 1; // a pair's are side by side
+            to = s->edges.at[e - 1].to;
+            if (s->nodes[to].before == own) return false;
+        }
         return true;
     }
     int tests = growth_in(s, m, block, FILE_P);
