@@ -243,6 +243,8 @@ typedef struct lower {
     ORR_VEC(held) copies;           //
     orr_map names;                  // mnemonics that were looked up
     orr_map holds;                  // of `held`
+    orr_map reads;                  // parameters that are read without a predicate, by run of blocks
+    uint32_t *run;                  // per block: the first of those that only follow each other
     ORR_VEC(slot) slots;            // arguments and results of calls
     ORR_VEC(quotient_of) quotients; // of the block
     uint32_t quotients_block;
@@ -299,6 +301,7 @@ const char *lower_rule(const lower *l, uint32_t inst);
 #define SHARED_RANK 0xffffffffu // which block of its cluster this is
 uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t parts); // a constant's register
 uint32_t lower_constant_line(const lower *l, uint64_t v);
+void lower_find_reads(lower *l); // parameters that not only bodies of branches read
 void lower_place_constants(lower *l);
 void lower_drop_dead(lower *l);
 

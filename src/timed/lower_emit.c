@@ -841,6 +841,7 @@ void lower_emit(lower *l) {
     l->copied_block = NONE;
     orr_map_free(&l->holds);
     l->holds = (orr_map){0};
+    lower_find_reads(l);
     for (uint32_t b = 0; b < f->nblocks; b++) {
         *ORR_PUSH(&l->block_first) = (uint32_t)l->insts.n;
         emit_block(l, b);
