@@ -25,6 +25,8 @@
 typedef struct edge {
     uint32_t to, next; // + 1
     uint32_t wait;
+    bool place; // it says where a store goes
+    bool again; // its register is written again: other lanes keep what is there
 } edge;
 
 typedef struct reader {
@@ -38,6 +40,8 @@ typedef struct node {
     uint32_t ready;  // cycle in which it can go
     uint32_t latency;
     bool leads; // a load needs it, as far as this window knows
+    bool other; // not only where stores go hangs on it
+    bool fed;   // it needs what a load brings
 } node;
 
 typedef struct track { // what a window knows of a virtual register
@@ -56,6 +60,7 @@ typedef struct sched {
     uint32_t *across;  // per block: registers that others know too
     uint16_t *latency; // per class
     ORR_VEC(edge) edges;
+    edge itself; // of an instruction on itself: none
     ORR_VEC(reader) readers;
     node nodes[WINDOW];
     minst copy[WINDOW];
@@ -92,17 +97,22 @@ static bool brings(const minst *m) {
     return m->sass == ORR_SASS_SHFL || (travels(m) && (m->flags & ORR_TF_LOAD));
 }
 
+static int address_regs(const minst *m) {
+    return m->space == ORR_SPACE_GLOBAL || m->space == ORR_SPACE_GENERIC ? 2 : 1;
+}
+
 static track *track_of(sched *s, uint32_t v) {
     track *t = &s->track[v];
     if (t->window != s->window) *t = (track){.window = s->window};
     return t;
 }
 
-static void depend(sched *s, uint32_t from, uint32_t to, uint32_t wait) {
-    if (from == to) return;
+static edge *depend(sched *s, uint32_t from, uint32_t to, uint32_t wait) {
+    if (from == to) return &s->itself;
     *ORR_PUSH(&s->edges) = (edge){.to = to, .next = s->nodes[from].edges, .wait = wait};
     s->nodes[from].edges = (uint32_t)s->edges.n;
     s->nodes[to].before++;
+    return &s->edges.at[s->edges.n - 1];
 }
 
 // May two accesses touch the same place? Windows of different spaces never meet; two displacements from one
@@ -126,14 +136,16 @@ static void find_dependences(sched *s, const minst *at, uint32_t n) {
         for (int r = 0; r < m->nsrc; r++) {
             track *t = track_of(s, regs[r]);
             uint32_t wait = t->def && stalls ? lower_wait(l, &at[t->def - 1], m, r) : 0;
-            if (t->def) depend(s, t->def - 1, i, wait ? wait : s->nodes[t->def - 1].latency);
+            if (t->def)
+                depend(s, t->def - 1, i, wait ? wait : s->nodes[t->def - 1].latency)->place =
+                    travels(m) && !brings(m) && r < address_regs(m);
             *ORR_PUSH(&s->readers) = (reader){.by = i, .next = t->readers};
             t->readers = (uint32_t)s->readers.n;
             t->left++;
         }
         for (int r = m->nsrc; r < m->nsrc + m->ndst; r++) {
             track *t = track_of(s, regs[r]);
-            if (t->def) depend(s, t->def - 1, i, 1);
+            if (t->def) depend(s, t->def - 1, i, 1)->again = true;
             for (uint32_t x = t->readers; x; x = s->readers.at[x - 1].next)
                 depend(s, s->readers.at[x - 1].by, i, 1);
             t->readers = 0;
@@ -147,15 +159,22 @@ static void find_dependences(sched *s, const minst *at, uint32_t n) {
 }
 
 static void find_heights(sched *s, const minst *at, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t e = s->nodes[i].edges; e; e = s->edges.at[e - 1].next)
+            if (s->edges.at[e - 1].wait > 1)
+                s->nodes[s->edges.at[e - 1].to].fed |= s->nodes[i].fed || brings(&at[i]);
     for (uint32_t i = n; i-- > 0;) {
         node *x = &s->nodes[i];
         x->height = x->latency;
+        x->other = !x->edges || travels(&at[i]);
         for (uint32_t e = x->edges; e; e = s->edges.at[e - 1].next) {
             const edge *to = &s->edges.at[e - 1];
             uint32_t h = to->wait + s->nodes[to->to].height;
             if (h > x->height) x->height = h;
-            if (to->wait > 1)
-                x->leads |= brings(&at[to->to]) || s->nodes[to->to].leads; // 1: only the order counts
+            x->other |= to->again;
+            if (to->wait <= 1) continue; // only the order counts
+            x->leads |= brings(&at[to->to]) || s->nodes[to->to].leads;
+            x->other |= !to->place && s->nodes[to->to].other;
         }
     }
 }
@@ -216,6 +235,10 @@ static bool too_early(sched *s, const minst *at, uint32_t i, int room, uint32_t 
     int more = growth(s, m, block);
     if (more <= 0) return false;
     if (travels(m)) return room - more < RESERVE && brings(m);
+    // Where stores go can be computed when all loads are on their way.
+    const node *own = &s->nodes[i];
+    for (uint32_t x = 0; x < s->nready && !own->other && !own->fed; x++)
+        if (s->nodes[s->ready[x]].leads || brings(&at[s->ready[x]])) return true;
     uint32_t waiting = 0, behind = s->nodes[i].height - s->nodes[i].latency;
     for (uint32_t x = 0; x < s->nready && waiting < 2; x++) {
         const node *n = &s->nodes[s->ready[x]];
