@@ -396,6 +396,11 @@ static void fold_add(scan *c, uint32_t n) {
             lower_fuse(c, n, p, ORR_OP_ADD, n, (ref[]){base, other}, 2);
             return;
         }
+        if (q->op == ORR_OP_SHR && i->op == ORR_OP_ADD && !wide && is_int(q, 4) && l->cc >= 70 &&
+            is_imm(lower_ref(l, p, 1))) { // the upper half of a shift to the left; for each reader
+            lower_fuse(c, n, p, FUSED_LEAHI, n, (ref[]){lower_ref(l, p, 0), other}, 2);
+            return;
+        }
         // A product or shift that costs nothing extra is done again for each reader.
         bool again = q->op == ORR_OP_SHL
                          ? l->cc >= 50
