@@ -511,6 +511,29 @@ static void test_parameters(void **s) {
     }
 }
 
+// A sum with a shift to the right by a constant is LEA.HI, if nobody else reads the shifted value; and bf16
+// of the upper half takes PRMT first.
+static void test_upper_halves(void **s) {
+    (void)s;
+    made x = lower_body("ld.global.u32 %r1, [%a]; ld.global.u32 %r2, [%a+4]; shr.s32 %r3, %r1, 3; "
+                        "add.s32 %r4, %r2, %r3; st.global.u32 [%b], %r4;",
+                        "h200");
+    assert_int_equal(count(x.p, "LEA.HI"), 1);
+    assert_int_equal(count(x.p, "SHF"), 0);
+    done(&x);
+    x = lower_body("ld.global.u32 %r1, [%a]; ld.global.u32 %r2, [%a+4]; shr.s32 %r3, %r1, 3; "
+                   "add.s32 %r4, %r2, %r3; st.global.u32 [%b], %r4; st.global.u32 [%b+4], %r3;",
+                   "h200");
+    assert_int_equal(count(x.p, "LEA.HI"), 0);
+    done(&x);
+    x = lower_body("ld.global.u32 %r1, [%a]; mov.b32 {%h1, %h2}, %r1; cvt.f32.bf16 %f1, %h1; "
+                   "cvt.f32.bf16 %f2, %h2; st.global.f32 [%b], %f1; st.global.f32 [%b+4], %f2;",
+                   "h200");
+    assert_int_equal(count(x.p, "PRMT"), 1);
+    assert_int_equal(count(x.p, "SHF") + count(x.p, "IMAD.U32"), 2);
+    done(&x);
+}
+
 // Of loads that wait for their turn, that with the longest chain behind it goes first.
 static void test_turns(void **s) {
     (void)s;
@@ -537,6 +560,7 @@ int main(void) {
         cmocka_unit_test(test_moving),         cmocka_unit_test(test_counting),
         cmocka_unit_test(test_byte_addresses), cmocka_unit_test(test_signs),
         cmocka_unit_test(test_parameters),     cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_upper_halves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -397,7 +397,8 @@ static void fold_add(scan *c, uint32_t n) {
             return;
         }
         if (q->op == ORR_OP_SHR && i->op == ORR_OP_ADD && !wide && is_int(q, 4) && l->cc >= 70 &&
-            is_imm(lower_ref(l, p, 1))) { // the upper half of a shift to the left; for each reader
+            l->values.at[a.value].uses == 1 &&
+            is_imm(lower_ref(l, p, 1))) { // the upper half of a shift to the left
             lower_fuse(c, n, p, FUSED_LEAHI, n, (ref[]){lower_ref(l, p, 0), other}, 2);
             return;
         }
