@@ -161,9 +161,6 @@ static void split_sets(const orr_run_options *o, const char **gpu, int *ngpu, co
     }
 }
 
-// Does it say how long kernels take? (Streams that are kept are of the PTX as it is, as a GPU's are.)
-static bool is_timed(const context *c) { return !c->writer && strcmp(c->model->name, "functional") != 0; }
-
 static orr_script *open_script(const char *input, const orr_run_options *o, const char *const *sets,
                                int nsets, unsigned sm, orr_err *e) {
     orr_arena a = {0};
@@ -185,7 +182,6 @@ static bool run_script(context *c, const char *input, const orr_run_options *o, 
                        int nsets, orr_script **script, orr_err *e) {
     orr_script *s = *script = open_script(input, o, sets, nsets, sm_of(c), e);
     if (!s) return false;
-    if (is_timed(c)) orr_script_timed(s);
     orr_cpu *cpu = orr_cpu_new(on_launch, c, e);
     if (!cpu) return false;
     orr_backend b = orr_cpu_backend(cpu);
@@ -419,6 +415,7 @@ char *orr_device_result(orr_device *d, enum orr_format format) {
 // ---- programs -------------------------------------------------------------------------------
 static orr_program *add_program(orr_device *d, orr_module *m, orr_err *e) {
     if (!m) return NULL;
+    orr_ptx_long_ways(m);
     orr_image *image = orr_image_load(d->mem, m, e);
     if (!image) {
         m->free(m);
@@ -431,12 +428,11 @@ static orr_program *add_program(orr_device *d, orr_module *m, orr_err *e) {
 }
 
 orr_program *orr_program_load(orr_device *d, const char *path, orr_err *e) {
-    return add_program(d, orr_module_find(path, NULL, sm_of(&d->context), is_timed(&d->context), e), e);
+    return add_program(d, orr_module_find(path, NULL, sm_of(&d->context), e), e);
 }
 
 orr_program *orr_program_parse(orr_device *d, const char *name, const char *ptx, size_t n, orr_err *e) {
-    return add_program(
-        d, is_timed(&d->context) ? orr_ptx_parse_timed(name, ptx, n, e) : orr_ptx_parse(name, ptx, n, e), e);
+    return add_program(d, orr_ptx_parse(name, ptx, n, e), e);
 }
 
 int orr_program_kernels(const orr_program *p) { return (int)p->module->nkernels; }

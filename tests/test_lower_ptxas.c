@@ -478,6 +478,75 @@ static void test_elected(void **s) {
     done(&x);
 }
 
+// FSEL takes a sign along.
+static void test_signs(void **s) {
+    (void)s;
+    made x = lower_body("ld.global.f32 %f1, [%a]; ld.global.f32 %f2, [%b]; setp.lt.f32 %p1, %f2, 0f00000000; "
+                        "neg.f32 %f3, %f1; selp.f32 %f4, %f3, %f1, %p1; st.global.f32 [%a], %f4;",
+                        "h200");
+    assert_int_equal(count(x.p, "FSEL"), 1);
+    assert_int_equal(count(x.p, "FADD"), 0);
+    done(&x);
+}
+
+// A parameter that is read under a predicate and without is loaded once; under two predicates alone, twice.
+static void test_parameters(void **s) {
+    (void)s;
+    static const char head[] = "ld.global.u32 %r1, [%a]; ld.global.u32 %r2, [%a+4]; setp.gt.u32 %p1, %r1, 9; "
+                               "setp.gt.u32 %p2, %r2, 7; @%p1 mad.lo.s32 %r1, %r1, %n, %r1; "
+                               "@%p2 mad.lo.s32 %r2, %r2, %n, %r2; st.global.u32 [%a], %r1; ";
+    const struct {
+        const char *tail;
+        int loads;
+    } cases[] = {{"st.global.u32 [%a+4], %r2;", 2},
+                 {"mad.lo.s32 %r3, %r2, %n, %r1; st.global.u32 [%a+4], %r3;", 1},
+                 {"bar.sync 0; mad.lo.s32 %r3, %r2, %n, %r1; st.global.u32 [%a+4], %r3;", 1}};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        char body[600];
+        snprintf(body, sizeof body, "%s%s", head, cases[n].tail);
+        made x = lower_body(body, "h200");
+        // and the stack pointer, pa, the descriptor of global memory
+        assert_int_equal(count(x.p, "LDC") + count(x.p, "ULDC"), 3 + cases[n].loads);
+        done(&x);
+    }
+}
+
+// A sum with a shift to the right by a constant is LEA.HI, if nobody else reads the shifted value; and bf16
+// of the upper half takes PRMT first.
+static void test_upper_halves(void **s) {
+    (void)s;
+    made x = lower_body("ld.global.u32 %r1, [%a]; ld.global.u32 %r2, [%a+4]; shr.s32 %r3, %r1, 3; "
+                        "add.s32 %r4, %r2, %r3; st.global.u32 [%b], %r4;",
+                        "h200");
+    assert_int_equal(count(x.p, "LEA.HI"), 1);
+    assert_int_equal(count(x.p, "SHF"), 0);
+    done(&x);
+    x = lower_body("ld.global.u32 %r1, [%a]; ld.global.u32 %r2, [%a+4]; shr.s32 %r3, %r1, 3; "
+                   "add.s32 %r4, %r2, %r3; st.global.u32 [%b], %r4; st.global.u32 [%b+4], %r3;",
+                   "h200");
+    assert_int_equal(count(x.p, "LEA.HI"), 0);
+    done(&x);
+    x = lower_body("ld.global.u32 %r1, [%a]; mov.b32 {%h1, %h2}, %r1; cvt.f32.bf16 %f1, %h1; "
+                   "cvt.f32.bf16 %f2, %h2; st.global.f32 [%b], %f1; st.global.f32 [%b+4], %f2;",
+                   "h200");
+    assert_int_equal(count(x.p, "PRMT"), 1);
+    assert_int_equal(count(x.p, "SHF") + count(x.p, "IMAD.U32"), 2);
+    done(&x);
+}
+
+// Of loads that wait for their turn, that with the longest chain behind it goes first.
+static void test_turns(void **s) {
+    (void)s;
+    made x = lower_body("ld.global.u32 %r1, [%a]; ld.global.u32 %r2, [%a+4]; mul.lo.u32 %r2, %r2, %r2; "
+                        "mul.lo.u32 %r2, %r2, %r2; st.global.u32 [%b], %r1; st.global.u32 [%b+4], %r2;",
+                        "h200");
+    uint32_t first = UINT32_MAX;
+    for (uint32_t i = 0; i < x.p->ninsts && first == UINT32_MAX; i++)
+        if (strncmp(name_of(x.p, i), "LDG", 3) == 0) first = x.p->insts[i].access;
+    assert_int_equal(first, 1);
+    done(&x);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stalls),         cmocka_unit_test(test_constant_lines),
@@ -489,7 +558,9 @@ int main(void) {
         cmocka_unit_test(test_constant_pairs), cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_quotients),      cmocka_unit_test(test_elected),
         cmocka_unit_test(test_moving),         cmocka_unit_test(test_counting),
-        cmocka_unit_test(test_byte_addresses),
+        cmocka_unit_test(test_byte_addresses), cmocka_unit_test(test_signs),
+        cmocka_unit_test(test_parameters),     cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_upper_halves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 // opened before it is used, so a library full of kernels costs nothing.
 #include "app/open.h"
 #include "app/rt.h"
+#include "ptx/ptx.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ static int open_module(app_module *m, const void *data, size_t n) {
         m->module = app_image_open(m->parts[0], app_image_bytes(m->parts[0]), m->name,
                                    (unsigned)(g->cc_major * 10 + g->cc_minor), "ptx", &again);
     }
+    if (m->module && !the_app.on_gpu) orr_ptx_long_ways(m->module);
     if (m->module) m->image = orr_image_load(the_app.mem, m->module, &e);
     if (m->image) return E_OK;
     app_say("%s", e.text);

@@ -41,7 +41,6 @@ static bool simulate(correlator *x, const cli_sets *sets, orr_err *e) {
     if (*x->group->size) o.size = x->group->size;
     orr_script *s = cli_open_script(&o, sets, x->group->script, cli_sm(x->gpu), e);
     if (!s) return false;
-    if (strcmp(x->model->name, "functional") != 0) orr_script_timed(s);
     x->result = (orr_result){.gpu = x->gpu ? x->gpu->name : NULL,
                              .model = x->model->name,
                              .source = "ptx",

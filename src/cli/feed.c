@@ -21,7 +21,6 @@ static bool on_launch(void *arg, orr_launch *l, const orr_call *c, orr_err *e) {
 static bool feed_script(cli_feed *f, orr_err *e) {
     f->script = cli_open_script(f->o, f->sets, f->input, cli_sm(f->gpu), e);
     if (!f->script) return false;
-    if (!cli_on_gpu(f->o)) orr_script_timed(f->script);
     f->size = orr_script_size(f->script);
     f->source = "ptx"; // until a launch says otherwise
     if (!cli_machine_open(&f->machine, f->o, on_launch, f, e)) return false;

@@ -74,6 +74,7 @@ static void run_input(orr_hw *h, bool *broken, const cli_options *o, const cli_s
     const orr_hw_info *info = orr_hw_get_info(h);
     unsigned sm = (unsigned)(info->major * 10 + info->minor);
     orr_script *s = cli_open_script(o, sets, out->input, sm, &out->e);
+    if (s) orr_script_plain(s);
     if (s) out->size = orr_arena_strdup(names, orr_script_size(s));
     if (s && digests) orr_script_digests(s, digests);
     for (int k = 0; s && k < o->repeat && !out->e.status; k++) {

@@ -1,5 +1,6 @@
 // From the command line to a script and its launches (input.h).
 #include "cli/input.h"
+#include "cli/machine.h"
 #include "sass/module.h"
 
 #include <errno.h>
@@ -78,6 +79,7 @@ static orr_script *open_script(const cli_options *o, const cli_sets *s, const ch
 orr_script *cli_open_script(const cli_options *o, const cli_sets *s, const char *input, unsigned sm,
                             orr_err *e) {
     orr_script *script = open_script(o, s, input, e);
+    if (script && cli_on_gpu(o)) orr_script_plain(script);
     if (!script || orr_script_source(script, o->source, sm, e)) return script;
     orr_script_free(script);
     return NULL;

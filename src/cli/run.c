@@ -102,7 +102,6 @@ static bool report(runner *r, orr_text *out, orr_err *e) {
 static bool run_script(runner *r, const cli_sets *sets, const char *input, orr_text *out, orr_err *e) {
     orr_script *s = cli_open_script(r->o, sets, input, cli_sm(r->gpu), e);
     if (!s) return false;
-    if (strcmp(r->o->model, "functional") != 0 && !cli_on_gpu(r->o)) orr_script_timed(s);
     r->script = s;
     r->result.size = orr_script_size(s);
     r->result.source = "ptx"; // until a launch says otherwise

@@ -83,12 +83,13 @@ int cli_show(cli_options *o, orr_err *e) {
         orr_fail(e, ORR_BAD_INPUT, "show: --ptx prints a whole module: neither --kernel, --timed nor --json");
         return e->status;
     }
-    orr_module *m = orr_module_find(o->inputs[0], o->ptx ? "ptx" : NULL, 0, o->timed, e);
+    orr_module *m = orr_module_find(o->inputs[0], o->ptx ? "ptx" : NULL, 0, e);
     if (!m) return e->status;
     orr_text t = {0};
     if (o->ptx) {
         orr_ptx_print(m, &t, e);
     } else if (o->timed) {
+        orr_ptx_long_ways(m);
         show_timed(m, o, &t, e);
         if (!e->status && !t.n) m->load(m, o->kernel ? o->kernel : "", e); // says what is wrong with the name
     } else if (!o->kernel) {

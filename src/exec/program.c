@@ -128,7 +128,7 @@ bool orr_code_make(program *p, const orr_launch *l, orr_err *e) {
         xblock *x = &p->blocks[n];
         x->first = p->uops + src->first;
         x->end = x->first + src->count;
-        x->count = src->count;
+        x->count = orr_block_counts(k, src);
         x->next = src->next;
         x->ipdom = src->ipdom;
         if (x->ipdom >= 0) {

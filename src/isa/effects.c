@@ -208,7 +208,7 @@ static bool regular(effects *x) {
 void orr_effects(orr_kernel *k) {
     k->bases = orr_arena_alloc(&k->arena, ORR_MAX_BASES * sizeof *k->bases);
     bool others = false;
-    for (uint32_t f = 1; f < k->nfuncs; f++) others |= !orr_long_way(&k->funcs[f]);
+    for (uint32_t f = 1; f < k->nfuncs; f++) others |= !orr_long_way(k, f);
     if (others) { // addresses go through memory from function to function
         k->blocks_meet = true;
         return;

@@ -261,6 +261,7 @@ enum { // mods
     ORR_M_KNOWN = 1 << 30,    // of a test: how it ends is known before the kernel runs (timed/shape.c)
     ORR_M_COUNTS = 1 << 28,   // adds 1 for each lane, and nobody reads the result (ATOMS.POPC.INC)
 };
+#define ORR_M_ASIDE (1u << 31) // not in the PTX: part of the long way of a division (ptx/longways.h)
 
 enum orr_round { // of arithmetic and of cvt
     ORR_RND_NONE,
@@ -684,7 +685,10 @@ bool orr_look_walks(const orr_kernel *k, uint32_t b, uint32_t inst);
 bool orr_look_follows(const orr_kernel *k, uint32_t b, uint32_t inst);
 // regular.c: `by_data` says of each instruction whether its address, guard or target depends on loaded data.
 bool orr_regular(const orr_kernel *k, const uint8_t *by_data);
-bool orr_long_way(const orr_func *f); // one of ptx/longways.c
+// Of PTX, what a division's long way is (ptx/longways.h): a function, and how many of a block's instructions
+// are not part of one.
+bool orr_long_way(const orr_kernel *k, uint32_t func);
+uint32_t orr_block_counts(const orr_kernel *k, const orr_block *b);
 // The operand that names the lanes an operation waits for (shfl.sync's membermask), or NULL.
 const orr_operand *orr_inst_waits_for(const orr_kernel *k, const orr_inst *i);
 

@@ -374,7 +374,7 @@ void orr_liveness(orr_kernel *k) {
         find_reductions(&l);
         own[f] = pressure(&l, across);
         // those of ptx/longways.c are written as the machine has them: nothing is missing
-        if (orr_long_way(l.f)) own[f] -= own[f] > MISSING ? MISSING : own[f];
+        if (orr_long_way(k, f)) own[f] -= own[f] > MISSING ? MISSING : own[f];
         share(&l);
         free(sets);
     }

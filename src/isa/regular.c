@@ -77,14 +77,21 @@ static uint32_t walk(const ways *w, uint32_t from, const uint64_t *until) {
     return n;
 }
 
-bool orr_long_way(const orr_func *f) { return f->name && strncmp(f->name, "orr_long_", 9) == 0; }
+bool orr_long_way(const orr_kernel *k, uint32_t func) {
+    const orr_func *f = &k->funcs[func];
+    return f->ninsts && k->insts[f->first_inst].mods & ORR_M_ASIDE;
+}
+
+uint32_t orr_block_counts(const orr_kernel *k, const orr_block *b) {
+    uint32_t n = 0;
+    for (uint32_t i = b->first; i < b->first + b->count; i++) n += !(k->insts[i].mods & ORR_M_ASIDE);
+    return n;
+}
 
 // What goes into and out of a long way is in registers, and what it does there too.
 static bool in_long_way(const orr_kernel *k, uint32_t b) {
     const orr_inst *last = last_of(k, b);
-    bool called = last->op == ORR_OP_CALL && last->target >= 0 && (uint32_t)last->target < k->nfuncs &&
-                  orr_long_way(&k->funcs[last->target]);
-    return called || orr_long_way(&k->funcs[k->blocks[b].func]);
+    return last->mods & ORR_M_ASIDE && (last->op == ORR_OP_CALL || orr_long_way(k, k->blocks[b].func));
 }
 
 static bool block_accesses(const ways *w, uint32_t b) {

@@ -69,9 +69,8 @@ void orr_script_opener(orr_script *s, orr_module_opener *open);
 // code if it is for a GPU of architecture `sm` (90; 0: any), else PTX. False: no such source.
 bool orr_script_source(orr_script *s, const char *source, unsigned sm, orr_err *e);
 // A module's file: "k.ptx"; "k.cubin", a fatbin or a program; or "k", which is k.cubin or k.ptx.
-// `timed`: PTX is for a model that says how long it takes (orr_ptx_open_timed).
-orr_module *orr_module_find(const char *path, const char *source, unsigned sm, bool timed, orr_err *e);
-void orr_script_timed(orr_script *s); // the same for a script's modules
+orr_module *orr_module_find(const char *path, const char *source, unsigned sm, orr_err *e);
+void orr_script_plain(orr_script *s); // a GPU executes it: PTX as it is (orr_ptx_long_ways)
 
 const char *orr_script_path(const orr_script *s);
 const char *orr_script_size(const orr_script *s); // the chosen size, "" when it has none

@@ -22,19 +22,14 @@ static bool there(const char *path) { return access(path, F_OK) == 0; }
 static bool runs_on(unsigned code, unsigned sm) { return !sm || (code / 10 == sm / 10 && code <= sm); }
 #endif
 
-static orr_module *open_ptx(const char *path, bool timed, orr_err *e) {
-    return timed ? orr_ptx_open_timed(path, e) : orr_ptx_open(path, e);
-}
-
-static orr_module *bare(orr_arena *a, const char *path, const char *source, unsigned sm, bool timed,
-                        orr_err *e) {
+static orr_module *bare(orr_arena *a, const char *path, const char *source, unsigned sm, orr_err *e) {
     const char *cubin = orr_arena_printf(a, "%s.cubin", path), *ptx = orr_arena_printf(a, "%s.ptx", path);
     bool has_cubin = there(cubin), has_ptx = there(ptx);
     if (!has_cubin && !has_ptx) {
         orr_fail(e, ORR_BAD_INPUT, "%s: there is no such file, nor %s.cubin or %s.ptx", path, path, path);
         return NULL;
     }
-    if (source && !strcmp(source, "ptx")) return open_ptx(ptx, timed, e);
+    if (source && !strcmp(source, "ptx")) return orr_ptx_open(ptx, e);
     if (source || !has_ptx) return orr_sass_open(cubin, sm, e);
 #ifdef ORRERY_HAVE_ELF
     if (has_cubin) {
@@ -43,7 +38,7 @@ static orr_module *bare(orr_arena *a, const char *path, const char *source, unsi
         m->free(m);
     }
 #endif
-    return open_ptx(ptx, timed, e);
+    return orr_ptx_open(ptx, e);
 }
 
 // The same file with another ending; NULL: none there.
@@ -53,19 +48,19 @@ static const char *other(orr_arena *a, const char *path, const char *from, const
     return there(s) ? s : NULL;
 }
 
-orr_module *orr_module_find(const char *path, const char *source, unsigned sm, bool timed, orr_err *e) {
+orr_module *orr_module_find(const char *path, const char *source, unsigned sm, orr_err *e) {
     orr_arena a = {0};
     orr_module *m = NULL;
     bool machine = there(path) && orr_sass_probe(path);
     const char *same = NULL;
     if (!there(path) && !ends_with(path, ".ptx") && !ends_with(path, ".cubin")) {
-        m = bare(&a, path, source, sm, timed, e);
+        m = bare(&a, path, source, sm, e);
     } else if (!source || !strcmp(source, machine ? "sass" : "ptx")) {
-        m = machine ? orr_sass_open(path, sm, e) : open_ptx(path, timed, e);
+        m = machine ? orr_sass_open(path, sm, e) : orr_ptx_open(path, e);
     } else if (machine) {
         same = other(&a, path, ".cubin", ".ptx");
         if (same)
-            m = open_ptx(same, timed, e);
+            m = orr_ptx_open(same, e);
         else
             orr_fail(e, ORR_BAD_INPUT, "%s: is machine code, and there is no PTX beside it for --source ptx",
                      path);
@@ -91,4 +86,4 @@ bool orr_script_source(orr_script *s, const char *source, unsigned sm, orr_err *
     return true;
 }
 
-void orr_script_timed(orr_script *s) { s->timed = true; }
+void orr_script_plain(orr_script *s) { s->as_is = true; }

@@ -1,6 +1,7 @@
 // Running a script: statements against a backend. Buffers are made, moved and compared in blocks, so
 // that a script needs little memory beside the backend's own.
 #include "launch/script.h"
+#include "ptx/ptx.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -255,9 +256,10 @@ static void open_modules(run *r) {
     for (size_t k = 0; k < s->modules.n; k++) {
         module_ref *m = &s->modules.at[k];
         orr_err why = {0};
-        if (!m->module)
-            m->module =
-                s->open ? s->open(m->path, &why) : orr_module_find(m->path, s->source, s->sm, s->timed, &why);
+        if (!m->module) {
+            m->module = s->open ? s->open(m->path, &why) : orr_module_find(m->path, s->source, s->sm, &why);
+            if (m->module && !s->open && !s->as_is) orr_ptx_long_ways(m->module);
+        }
         if (!m->module) {
             orr_fail(r->e, why.status ? why.status : ORR_BAD_INPUT, "%s", why.text);
             longjmp(r->out, 1);

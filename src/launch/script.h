@@ -193,7 +193,7 @@ struct orr_script {
     bool decides;       // has a loop that what kernels write ends
     bool unchecked;     // orr_script_unchecked
     unsigned sm;
-    bool timed; // orr_script_timed
+    bool as_is; // orr_script_plain
 };
 
 // ---- a run ----------------------------------------------------------------------------------

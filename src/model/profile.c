@@ -19,6 +19,7 @@
 
 // ---- places -----------------------------------------------------------------------------------
 static bool is_branch(const orr_inst *i) {
+    if (i->mods & ORR_M_ASIDE) return false;
     return (i->op == ORR_OP_BRA && i->guard >= 0) || (i->op == ORR_OP_BRX && i->imm > 1);
 }
 
@@ -345,9 +346,11 @@ void orr_profile_counters(const orr_profile *p, const orr_block_stats *blocks, c
         const orr_block *block = &k->blocks[b];
         uint64_t runs = orr_block_runs(&blocks[b]);
         if (!runs) continue;
-        warp += runs * block->count;
-        thread += blocks[b].lanes * block->count;
+        uint32_t counts = orr_block_counts(k, block);
+        warp += runs * counts;
+        thread += blocks[b].lanes * counts;
         for (uint32_t i = block->first; i < block->first + block->count; i++) {
+            if (k->insts[i].mods & ORR_M_ASIDE) continue;
             count_inst(k, &k->insts[i], (double)runs, c);
             int flop = flop_counter(&k->insts[i]);
             if (flop >= 0) c[flop] += (double)blocks[b].lanes;
@@ -363,6 +366,7 @@ void orr_profile_counters(const orr_profile *p, const orr_block_stats *blocks, c
     }
     for (uint32_t i = 0; i < p->nplaces; i++) {
         const orr_inst *inst = &k->insts[p->places[i].inst];
+        if (inst->mods & ORR_M_ASIDE) continue;
         count_place(k, inst, &p->places[i], &mems[i], c);
         if (guard_known(inst)) off -= mems[i].lanes;
     }

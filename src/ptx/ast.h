@@ -26,6 +26,7 @@ enum {                           // bounds, so that hostile input costs little
     MAX_INIT_BYTES = 64 << 20,   // of all initialisers together, beyond 8 for a byte of text
 };
 #define MAX_VAR_BYTES (1ull << 32)
+enum { PTX_LONG_WAYS = 7 };
 
 // ---- tokens (lex.c) -------------------------------------------------------------------------
 enum { T_EOF, T_NAME, T_DOT, T_INT, T_F32, T_F64, T_STRING, T_CHAR, T_PUNCT };
@@ -96,6 +97,7 @@ typedef struct ptx_func {
     const char *text, *text_end; // header and body, for whoever wants to print it
     uint32_t line;
     bool entry, defined, external;
+    bool aside;        // one of longways.c
     bool taken;        // its address is taken somewhere in the module
     bool variadic;     // has a parameter of unknown size
     uint32_t handle;   // number in function handles when taken
@@ -225,6 +227,7 @@ typedef struct ptx_front { // module->front
     ORR_VEC(ptx_slice) targets;
     uint32_t protos;
     uint32_t stamp;
+    ptx_func *long_ways[PTX_LONG_WAYS]; // longways.h; NULL: not taken, or the PTX is wanted as it is
 } ptx_front;
 
 typedef struct ptx_global { // what a name of the module stands for: one of the two

@@ -183,6 +183,25 @@ void ptx_l_call(lowering *l) {
     l->frame = frame;
 }
 
+void ptx_call_with(lowering *l, const ptx_func *fn, const orr_operand *args, uint8_t type) {
+    uint64_t frame = l->frame;
+    slot s[8], result = place(l, ptx_type_bytes(type));
+    for (uint32_t i = 0; i < fn->nparams; i++) {
+        s[i] = place(l, ptx_type_bytes(type));
+        ptx_frame_access(l, true, type, args[i], s[i].offset, false);
+    }
+    l->in = (orr_inst){.op = ORR_OP_CALL,
+                       .mods = ORR_M_UNI,
+                       .vec = 1,
+                       .imm = fn->nparams,
+                       .guard = -1,
+                       .target = (int32_t)fn->index};
+    for (uint32_t i = 0; i < fn->nparams; i++) copies(l, s[i]);
+    copies(l, result);
+    ptx_end(l);
+    l->frame = frame;
+}
+
 static void reg_parameters(lowering *l, ptx_var **list, uint32_t n, bool store) {
     for (uint32_t i = 0; i < n; i++) {
         const ptx_var *v = list[i];

@@ -1,9 +1,8 @@
-// The functions that ptxas calls for quotients and roots which the short way cannot do, in PTX, and the text
-// that calls them. They follow the machine code of ptxas 13.0 (sm_90) arm by arm, so that lanes part where
-// they do there. What they compute is not used: the instruction itself has the result already.
+// The functions that ptxas calls for quotients and roots which the short way cannot do, in PTX, and the
+// instructions that call them. They follow the machine code of ptxas 13.0 (sm_90) arm by arm, so that lanes
+// part where they do there. What they compute is not used: the instruction itself has the result already.
 #include "ptx/longways.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 // clang-format off
@@ -528,120 +527,49 @@ static const char rsqrt_f64[] =
 // clang-format on
 
 static const struct way {
-    const char *spelling, *name, *type, *bits; // as it is written; of the function and the test; of arguments
-    int sources;
-    const char *function;
-} ways[] = {
-    {"div.rn.f32", "div", "f32", "b32", 2, div_f32},
-    {"div.rn.f64", "div", "f64", "b64", 2, div_f64},
-    {"rcp.rn.f32", "rcp", "f32", "b32", 1, rcp_f32},
-    {"rcp.rn.f64", "rcp", "f64", "b64", 1, rcp_f64},
-    {"sqrt.rn.f32", "sqrt", "f32", "b32", 1, sqrt_f32},
-    {"sqrt.rn.f64", "sqrt", "f64", "b64", 1, sqrt_f64},
-    {"rsqrt.approx.f64", "rsqrt", "f64", "b64", 1, rsqrt_f64},
+    const char *spelling, *name, *function;
+    uint16_t test; // does it take the long way?
+} ways[PTX_LONG_WAYS] = {
+    {"div.rn.f32", "orr_long_div_f32", div_f32, ORR_OP_LONGDIV},
+    {"div.rn.f64", "orr_long_div_f64", div_f64, ORR_OP_LONGDIV},
+    {"rcp.rn.f32", "orr_long_rcp_f32", rcp_f32, ORR_OP_LONGRCP},
+    {"rcp.rn.f64", "orr_long_rcp_f64", rcp_f64, ORR_OP_LONGRCP},
+    {"sqrt.rn.f32", "orr_long_sqrt_f32", sqrt_f32, ORR_OP_LONGSQRT},
+    {"sqrt.rn.f64", "orr_long_sqrt_f64", sqrt_f64, ORR_OP_LONGSQRT},
+    {"rsqrt.approx.f64", "orr_long_rsqrt_f64", rsqrt_f64, ORR_OP_LONGRSQRT},
 };
-enum { WAYS = sizeof ways / sizeof *ways };
 
-static bool blank(char c) { return c == ' ' || c == '\t'; }
-
-typedef struct piece {
-    const char *s;
-    int n;
-} piece;
-
-// The operands of a statement that begins at s and ends in front of `end`; 0: it has none of the usual form.
-static int operands(const char *s, const char *end, piece *out, int most) {
-    int n = 0;
-    while (s < end) {
-        while (s < end && blank(*s)) s++;
-        const char *from = s;
-        while (s < end && *s != ',') {
-            if (*s == '\n' || *s == '/' || *s == '{') return 0;
-            s++;
-        }
-        const char *to = s;
-        while (to > from && blank(to[-1])) to--;
-        if (to == from || n == most) return 0;
-        out[n++] = (piece){from, (int)(to - from)};
-        if (s < end) s++;
-    }
-    return n;
+const char *ptx_long_text(const ptx_front *f, uint32_t way, const char **name) {
+    *name = ways[way].name;
+    return orr_map_get(&f->opcodes, ways[way].spelling) ? ways[way].function : NULL;
 }
 
-static bool same(piece a, piece b) { return a.n == b.n && memcmp(a.s, b.s, (size_t)a.n) == 0; }
-
-// The statement at s, on a line of its own as compilers write it, without a guard. Returns its end, and adds
-// to `out` what is in its place; or s.
-static const char *statement(const char *s, const char *end, uint32_t number, orr_text *out, uint32_t *used) {
-    for (uint32_t k = 0; k < WAYS; k++) {
-        const struct way *w = &ways[k];
-        size_t n = strlen(w->spelling);
-        if ((size_t)(end - s) <= n || memcmp(s, w->spelling, n) != 0 || !blank(s[n])) continue;
-        const char *semi = memchr(s, ';', (size_t)(end - s));
-        piece o[4] = {0};
-        if (!semi || operands(s + n, semi, o, 4) != 1 + w->sources) return s;
-        for (int i = 1; i <= w->sources; i++)
-            if (same(o[0], o[i])) return s;         // what it reads is gone before the function could have it
-        const char *dot = strchr(w->spelling, '.'); // "div" and ".rn.f32"
-        orr_text_add(out, "%.*s.apart%s", (int)(dot - w->spelling), w->spelling, dot);
-        orr_text_addn(out, s + n, (size_t)(semi + 1 - s) - n);
-        orr_text_add(out, " { .reg .pred %%orr_p; long%s.%s %%orr_p, %.*s, ", w->name, w->type, o[0].n,
-                     o[0].s);
-        orr_text_add(out, "%.*s", o[1].n, o[1].s);
-        if (w->sources == 2) orr_text_add(out, ", %.*s", o[2].n, o[2].s);
-        orr_text_add(out, "; @!%%orr_p bra $orr_%u; { .param .%s orr_r; ", number, w->bits);
-        for (int i = 1; i <= w->sources; i++)
-            orr_text_add(out, ".param .%s orr_%d; st.param.%s [orr_%d], %.*s; ", w->bits, i, w->type, i,
-                         o[i].n, o[i].s);
-        orr_text_add(out, "call.uni (orr_r), orr_long_%s_%s, (orr_1%s); } $orr_%u: }", w->name, w->type,
-                     w->sources == 2 ? ", orr_2" : "", number);
-        *used |= 1u << k;
-        return semi + 1;
-    }
-    return s;
+ptx_func *ptx_long_way(const ptx_front *f, const ptx_stmt *s, uint32_t *way) {
+    if (s->guard >= 0) return NULL;
+    for (*way = 0; *way < PTX_LONG_WAYS; ++*way)
+        if (f->long_ways[*way] && strcmp(s->op->text, ways[*way].spelling) == 0) break;
+    if (*way == PTX_LONG_WAYS) return NULL;
+    ptx_func *fn = f->long_ways[*way];
+    const ptx_opd *o = &f->opds.at[s->first];
+    if (s->n != 1 + fn->nparams || o->kind != O_REG) return NULL;
+    for (uint32_t i = 1; i < s->n; i++) // what it reads must not be gone before the function can have it
+        if (o[i].kind == O_REG && o[i].value == o->value) return NULL;
+    return fn;
 }
 
-// Where the module's first variable or function begins: the start of that line.
-static size_t first_item(const char *text, size_t n) {
-    static const char *const heads[] = {".version", ".target", ".address_size", "//"};
-    for (size_t at = 0; at < n;) {
-        const char *s = text + at, *nl = memchr(s, '\n', n - at);
-        size_t next = nl ? (size_t)(nl - text) + 1 : n, skip = at;
-        while (skip < next && (blank(text[skip]) || text[skip] == '\r')) skip++;
-        bool head = skip + 1 >= next;
-        for (size_t k = 0; k < sizeof heads / sizeof *heads && !head; k++)
-            head = n - skip > strlen(heads[k]) && memcmp(text + skip, heads[k], strlen(heads[k])) == 0;
-        if (!head) return at;
-        at = next;
-    }
-    return n;
-}
-
-bool ptx_long_ways(const char *text, size_t n, orr_text *out) {
-    orr_text body = {0};
-    uint32_t used = 0, number = 0;
-    size_t first = first_item(text, n), from = first;
-    const char *end = text + n;
-    for (size_t at = first; at < n;) {
-        const char *nl = memchr(text + at, '\n', n - at);
-        size_t next = nl ? (size_t)(nl - text) + 1 : n;
-        while (at < next && blank(text[at])) at++;
-        char c = at < next ? text[at] : 0;
-        if (c == 'd' || c == 'r' || c == 's') {
-            orr_text_addn(&body, text + from, at - from);
-            const char *to = statement(text + at, end, number, &body, &used);
-            from = (size_t)(to - text);
-            if (from != at) number++, next = from > next ? from : next;
-        }
-        at = next;
-    }
-    if (used) {
-        orr_text_addn(&body, text + from, n - from);
-        orr_text_addn(out, text, first);
-        for (uint32_t k = 0; k < WAYS; k++)
-            if (used >> k & 1) orr_text_add(out, "%s", ways[k].function);
-        orr_text_addn(out, body.s, body.n);
-    }
-    free(body.s);
-    return used != 0;
+void ptx_l_long_way(lowering *l, const ptx_func *fn, uint32_t way, uint32_t next) {
+    size_t first = l->insts.n;
+    orr_inst *own = &l->insts.at[first - 1];
+    own->mods |= ORR_M_APART;
+    uint8_t type = own->type;
+    orr_operand o[3]; // what it writes, then what it reads
+    for (uint32_t i = 0; i <= fn->nparams; i++) o[i] = l->operands.at[own->first + i];
+    orr_operand is_long = ptx_temp(l, ORR_P);
+    orr_inst test = {.op = ways[way].test, .type = type, .vec = 1, .guard = -1, .target = -1};
+    ptx_emit(l, test, &is_long, 1, o, 1 + fn->nparams);
+    *ORR_PUSH(&l->fixups) = (ptx_fixup){.at = (uint32_t)l->insts.n, .stmt = next};
+    orr_inst bra = {.op = ORR_OP_BRA, .vec = 1, .guard = (int32_t)is_long.reg, .guard_neg = 1, .target = -1};
+    ptx_emit(l, bra, NULL, 0, NULL, 0);
+    ptx_call_with(l, fn, &o[1], type);
+    for (size_t i = first; i < l->insts.n; i++) l->insts.at[i].mods |= ORR_M_ASIDE;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx/lower.h"
+#include "ptx/longways.h"
 
 // ---- what the kernel reaches --------------------------------------------------------------------
 static void reach(lowering *l, ptx_func *fn) {
@@ -64,6 +64,9 @@ static void collect(lowering *l, ptx_func *entry, bool pointers) {
         }
         for (uint32_t k = 0; k < fn->n; k++) {
             const ptx_stmt *s = &l->f->stmts.at[fn->first + k];
+            uint32_t way;
+            ptx_func *aside = ptx_long_way(l->f, s, &way);
+            if (aside) reach(l, aside);
             if (!is_call(s)) continue;
             const ptx_opd *o = &l->f->opds.at[s->first];
             uint32_t n = s->n;
@@ -153,7 +156,7 @@ static void function(lowering *l, ptx_func *fn, orr_func *out) {
     l->start = orr_malloc((fn->n + 1) * sizeof *l->start);
     memset(l->nregs, 0, sizeof l->nregs);
     for (uint32_t i = 0; i < fn->nregs; i++) l->reg[i] = l->nregs[ptx_type_class(fn->reg_type[i])]++;
-    l->frame = fn->frame;
+    uint64_t declared = l->frame = fn->frame;
     l->fixups.n = 0;
     l->loc_number = l->file = 0;
 
@@ -165,9 +168,14 @@ static void function(lowering *l, ptx_func *fn, orr_func *out) {
     ptx_enter_function(l);
     for (uint32_t i = 0; i < fn->n; i++) {
         l->start[i] = (uint32_t)l->insts.n;
-        set_statement(l, &l->f->stmts.at[fn->first + i]);
+        const ptx_stmt *s = &l->f->stmts.at[fn->first + i];
+        set_statement(l, s);
         statement(l);
+        uint32_t way;
+        const ptx_func *aside = ptx_long_way(l->f, s, &way);
+        if (aside) ptx_l_long_way(l, aside, way, i + 1);
     }
+    for (size_t i = first; fn->aside && i < l->insts.n; i++) l->insts.at[i].mods |= ORR_M_ASIDE;
     l->start[fn->n] = (uint32_t)l->insts.n;
     bool end_used = falls_through(l, first);
     for (size_t i = 0; i < l->fixups.n; i++) end_used |= l->fixups.at[i].stmt == fn->n;
@@ -205,6 +213,7 @@ static void function(lowering *l, ptx_func *fn, orr_func *out) {
     out->results = params(l, fn->results, fn->nresults);
     out->nresults = fn->nresults;
     out->proto = layout_hash(fn);
+    fn->frame = declared; // what calls have added is this kernel's
 }
 
 // ---- the kernel ---------------------------------------------------------------------------------

@@ -93,5 +93,7 @@ ptx_lower_fn ptx_l_mma, ptx_l_wmma, ptx_l_wmmaload, ptx_l_wmmastore, ptx_l_ldmat
 ptx_lower_fn ptx_l_bra, ptx_l_brx, ptx_l_call, ptx_l_ret, ptx_l_bar, ptx_l_cluster_wait; // control.c
 
 void ptx_enter_function(lowering *l); // control.c: .reg parameters out of the frame
+// A call of a function with values of one type, whose result nobody wants.
+void ptx_call_with(lowering *l, const ptx_func *fn, const orr_operand *args, uint8_t type);
 
 #endif

@@ -129,7 +129,6 @@ static const struct {
     {'M', "oob", ORR_M_OOB},
     {'M', "satfinite", ORR_M_SATFINITE},
     {'M', "nc", ORR_M_NC},
-    {'M', "apart", ORR_M_APART},
 };
 enum { WORDS = sizeof words / sizeof *words };
 

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx/ast.h"
 #include "ptx/longways.h"
 
 // ---- functions ----------------------------------------------------------------------------------
@@ -452,24 +451,41 @@ orr_module *orr_ptx_parse(const char *path, const char *text, size_t n, orr_err 
     return m;
 }
 
-orr_module *orr_ptx_parse_timed(const char *path, const char *text, size_t n, orr_err *e) {
-    orr_text t = {0};
-    orr_module *m = n <= MAX_TEXT && ptx_long_ways(text, n, &t) ? orr_ptx_parse(path, t.s, t.n, e)
-                                                                : orr_ptx_parse(path, text, n, e);
-    free(t.s);
-    return m;
-}
-
-static orr_module *open_by(orr_module *(*parse)(const char *, const char *, size_t, orr_err *),
-                           const char *path, orr_err *e) {
+orr_module *orr_ptx_open(const char *path, orr_err *e) {
     size_t n;
     char *text = orr_read_file(path, MAX_TEXT, &n, e);
     if (!text) return NULL;
-    orr_module *m = parse(path, text, n, e);
+    orr_module *m = orr_ptx_parse(path, text, n, e);
     free(text);
     return m;
 }
 
-orr_module *orr_ptx_open(const char *path, orr_err *e) { return open_by(orr_ptx_parse, path, e); }
+// Reads one more function into a module; it is no part of its text.
+static ptx_func *add_function(ptx_parser *p, const char *name, const char *text) {
+    ptx_front *f = p->f;
+    if (setjmp(p->fail)) return NULL;
+    p->at = text;
+    p->end = text + strlen(text);
+    ptx_next(p);
+    directive(p);
+    f->items.n--;
+    f->funcs.n--;
+    return ptx_global_named(f, name, strlen(name), false)->func;
+}
 
-orr_module *orr_ptx_open_timed(const char *path, orr_err *e) { return open_by(orr_ptx_parse_timed, path, e); }
+void orr_ptx_long_ways(orr_module *m) {
+    if (m->load != ptx_load) return; // machine code
+    ptx_front *f = m->front;
+    for (uint32_t k = 0; k < PTX_LONG_WAYS; k++) {
+        const char *name, *text = ptx_long_text(f, k, &name);
+        if (!text || ptx_global_named(f, name, strlen(name), false)) continue;
+        orr_err e = {0};
+        ptx_parser *p = orr_calloc(1, sizeof *p);
+        p->m = m;
+        p->f = f;
+        p->e = &e;
+        f->long_ways[k] = add_function(p, name, text);
+        if (f->long_ways[k]) f->long_ways[k]->aside = true;
+        free_parser(p);
+    }
+}

@@ -9,9 +9,9 @@
 // loaded with module->load(module, name, e).
 orr_module *orr_ptx_parse(const char *path, const char *text, size_t n, orr_err *e);
 orr_module *orr_ptx_open(const char *path, orr_err *e);
-// For a model that says how long kernels take: with the long way of quotients and roots (longways.h).
-orr_module *orr_ptx_parse_timed(const char *path, const char *text, size_t n, orr_err *e);
-orr_module *orr_ptx_open_timed(const char *path, orr_err *e);
+// Kernels that are loaded from now on have the long way of quotients and roots (longways.h). For those that
+// are executed here; a module of something else than PTX stays as it is.
+void orr_ptx_long_ways(orr_module *m);
 
 // PTX out: the text of a module that came from PTX. What it reads to is the same module; names of registers
 // and labels are new, debug sections are gone.

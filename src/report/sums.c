@@ -101,12 +101,14 @@ void orr_sums_make(const orr_profile *p, orr_sums *s) {
         const orr_block *block = &k->blocks[b];
         const orr_block_stats *stats = &p->blocks[b];
         uint64_t runs = orr_block_runs(stats);
-        s->warp += runs * block->count;
-        s->thread += stats->lanes * block->count;
-        for (int a = 0; a < ORR_ACTIVE_RANGES; a++) s->active[a] += stats->runs[a] * block->count;
+        uint32_t counts = orr_block_counts(k, block);
+        s->warp += runs * counts;
+        s->thread += stats->lanes * counts;
+        for (int a = 0; a < ORR_ACTIVE_RANGES; a++) s->active[a] += stats->runs[a] * counts;
         size_t last = 0;
         for (uint32_t i = block->first; runs && i < block->first + block->count; i++) {
             const orr_inst *inst = &k->insts[i];
+            if (inst->mods & ORR_M_ASIDE) continue;
             uint32_t flags = orr_ops[inst->op].flags;
             s->unit_warp[inst->unit] += runs;
             s->unit_thread[inst->unit] += stats->lanes;

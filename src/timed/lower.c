@@ -140,6 +140,7 @@ bool orr_lower_ptx(orr_program *p, orr_err *e) {
     free(l.handed.at);
     orr_map_free(&l.names);
     orr_map_free(&l.holds);
+    orr_map_free(&l.reads);
     orr_arena_free(&l.arena);
     return true;
 }

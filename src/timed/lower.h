@@ -2,6 +2,7 @@
 //
 //   lower_values.c  what each operand's value is: definitions, merges, dominators, loops
 //   lower_plan.c    which values cost nothing, which operations become one, which branches vanish
+//   lower_logic.c   of that, logic, predicates and minima
 //   lower_merge.c   neighbours in shared memory that become one access
 //   lower_branches.c where lanes part, what they share, which branches become predicates
 //   lower_emit.c    the rules of lower.def, applied: operands, constants, temporaries
@@ -242,6 +243,8 @@ typedef struct lower {
     ORR_VEC(held) copies;           //
     orr_map names;                  // mnemonics that were looked up
     orr_map holds;                  // of `held`
+    orr_map reads;                  // parameters that are read without a predicate, by run of blocks
+    uint32_t *run;                  // per block: the first of those that only follow each other
     ORR_VEC(slot) slots;            // arguments and results of calls
     ORR_VEC(quotient_of) quotients; // of the block
     uint32_t quotients_block;
@@ -298,6 +301,7 @@ const char *lower_rule(const lower *l, uint32_t inst);
 #define SHARED_RANK 0xffffffffu // which block of its cluster this is
 uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t parts); // a constant's register
 uint32_t lower_constant_line(const lower *l, uint64_t v);
+void lower_find_reads(lower *l); // parameters that not only bodies of branches read
 void lower_place_constants(lower *l);
 void lower_drop_dead(lower *l);
 

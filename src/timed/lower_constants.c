@@ -39,6 +39,65 @@ static uint32_t predicate_of(const lower *l) {
     return l->k->insts[l->inst].op == ORR_OP_BRA ? NONE : l->guard[l->inst];
 }
 
+// ---- parameters that are read without a predicate --------------------------------------------------
+static const char *read_key(char key[16], uint32_t run, uint64_t v) {
+    memset(key, 0, 16);
+    memcpy(key, &v, sizeof v);
+    memcpy(key + 8, &run, sizeof run);
+    return key;
+}
+
+// The parameter that r is, through copies; NULL: none.
+static const orr_inst *parameter(const lower *l, ref r) {
+    for (int depth = 0; depth < 4 && r.kind == ORR_K_REG && r.value != NONE; depth++) {
+        uint32_t def = l->values.at[r.value].def;
+        if (def == NONE || !(l->todo[def] & DO_VIEW)) break;
+        const orr_inst *i = &l->k->insts[def];
+        if (i->op == ORR_OP_LD) return i->space == ORR_SPACE_PARAM && i->ndst == 1 ? i : NULL;
+        if ((i->op != ORR_OP_MOV && i->op != ORR_OP_CVTA) || i->nsrc != 1 || i->ndst != 1) break;
+        r = lower_ref(l, def, 0);
+    }
+    return NULL;
+}
+
+void lower_find_reads(lower *l) {
+    orr_map_free(&l->reads);
+    l->reads = (orr_map){0};
+    if (l->cc < 90) return;
+    const flow *f = &l->flow;
+    l->run = orr_arena_alloc(&l->arena, (f->nblocks + 1) * sizeof *l->run);
+    for (uint32_t b = 0; b < f->nblocks; b++) { // blocks that only follow each other: a barrier ends one, too
+        uint32_t p = f->pred_first[b + 1] - f->pred_first[b] == 1 ? f->preds[f->pred_first[b]] : b;
+        bool follows = p < b && orr_succ_count(l->k, &l->k->blocks[f->first_block + p]) == 1;
+        l->run[b] = follows ? l->run[p] : b;
+    }
+    for (uint32_t b = 0; b < f->nblocks; b++) {
+        const orr_block *x = &l->k->blocks[f->first_block + b];
+        if (l->predicated[b] != NONE) continue;
+        for (uint32_t n = x->first; n < x->first + x->count; n++) {
+            if ((l->todo[n] & (DO_SKIP | DO_VIEW | DO_UNIFORM | DO_LATER)) || l->under[n] != NONE ||
+                l->guard[n] != NONE)
+                continue;
+            for (int s = 0; s < lower_nsrc(l, n); s++) {
+                const orr_inst *i = parameter(l, lower_ref(l, n, s));
+                if (!i) continue;
+                ref place = lower_ref(l, (uint32_t)(i - l->k->insts), 0);
+                uint64_t v =
+                    ARGUMENTS +
+                    (((place.kind == ORR_K_IMM ? place.imm : 0) + (uint64_t)(int64_t)i->disp) & 0xffff);
+                char key[16];
+                orr_map_putn(&l->reads, read_key(key, l->run[b], v), sizeof key, l);
+            }
+        }
+    }
+}
+
+static bool read_plainly(const lower *l, uint8_t kind, uint64_t v) {
+    char key[16];
+    return kind == LEAF_CONST && l->block < l->flow.nblocks && l->cc >= 90 &&
+           orr_map_getn(&l->reads, read_key(key, l->run[l->block], v), sizeof key);
+}
+
 // Has a block that comes before loaded it for good?
 static bool is_there(const lower *l, uint8_t kind, uint64_t v, uint8_t parts) {
     for (int file = 0; file < 2; file++) {
@@ -50,7 +109,7 @@ static bool is_there(const lower *l, uint8_t kind, uint64_t v, uint8_t parts) {
     return false;
 }
 
-// What only the body of a branch reads is loaded where it is read, under the branch's predicate, as ptxas
+// What only bodies of branches read is loaded where it is read, under the branch's predicate, as ptxas
 // leaves it: by LDC, the uniform datapath knows no predicates of lanes.
 static uint32_t hold_under(lower *l, uint8_t kind, uint64_t v, uint8_t parts, uint32_t predicate) {
     for (size_t c = 0; c < l->bodies.n; c++) {
@@ -84,7 +143,7 @@ uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t pa
     uint32_t predicate = l->cc >= 90 && (kind == LEAF_SHARED || (kind == LEAF_CONST && v != DESCRIPTOR))
                              ? predicate_of(l)
                              : NONE;
-    if (predicate != NONE && !is_there(l, kind, v, parts)) {
+    if (predicate != NONE && !is_there(l, kind, v, parts) && !read_plainly(l, kind, v)) {
         if (kind == LEAF_SHARED && v == SHARED_RANK) return NONE; // comes with the window
         return hold_under(l, kind, v, parts, predicate);
     }

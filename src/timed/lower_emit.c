@@ -73,6 +73,7 @@ static uint32_t group(uint8_t type) {
 #define IMM_C   (1u << 29)
 #define POW2_B  (1u << 28)
 #define IS_PACK (1u << 27) // two sources
+#define UPPER_A (1u << 26) // conversions: the upper half of a word that was taken apart
 #define SMALL_A (1u << 25) // comparisons: 0 to 0x7fff for sure (the bits are those of layouts of matrices)
 #define SMALL_B (1u << 24)
 
@@ -104,10 +105,16 @@ static const rule rules[] = {
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
+static bool upper_half(const lower *l, ref r) {
+    if (r.kind != ORR_K_REG || r.value == NONE || l->values.at[r.value].def == NONE) return false;
+    const orr_inst *i = &l->k->insts[l->values.at[r.value].def];
+    return i->op == ORR_OP_MOV && i->ndst == 2 && i->nsrc == 1 && l->of[i->first + 1] == r.value;
+}
+
 const char *lower_rule(const lower *l, uint32_t n) {
     uint16_t op = lower_op(l, n);
     const orr_inst *i = &l->k->insts[l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].from : n];
-    uint32_t has = i->mods & ~(uint32_t)(ORR_M_NOUNROLL | ORR_M_KNOWN), type = group(i->type),
+    uint32_t has = i->mods & ~(ORR_M_NOUNROLL | ORR_M_KNOWN | ORR_M_ASIDE), type = group(i->type),
              stype = group(i->stype);
     ref a = lower_ref(l, n, 0), b = lower_ref(l, n, 1), c = lower_ref(l, n, 2);
     if (a.kind == ORR_K_IMM) has |= IMM_A;
@@ -115,6 +122,7 @@ const char *lower_rule(const lower *l, uint32_t n) {
     if (c.kind == ORR_K_IMM) has |= IMM_C;
     if (b.kind == ORR_K_IMM && b.imm && !(b.imm & (b.imm - 1))) has |= POW2_B;
     if (i->op == ORR_OP_MOV && i->nsrc == 2) has |= IS_PACK;
+    if (i->op == ORR_OP_CVT && upper_half(l, a)) has |= UPPER_A;
     if ((op == ORR_OP_SETP || op == FUSED_SETP2) && type == T_S16) {
         if (lower_small(l, a, 0)) has |= SMALL_A;
         if (lower_small(l, b, 0)) has |= SMALL_B;
@@ -841,6 +849,7 @@ void lower_emit(lower *l) {
     l->copied_block = NONE;
     orr_map_free(&l->holds);
     l->holds = (orr_map){0};
+    lower_find_reads(l);
     for (uint32_t b = 0; b < f->nblocks; b++) {
         *ORR_PUSH(&l->block_first) = (uint32_t)l->insts.n;
         emit_block(l, b);

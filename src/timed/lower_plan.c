@@ -7,7 +7,7 @@
 // what the producer reads is still there; a value in a register that is written again in between is not.
 #include <stdlib.h>
 
-#include "timed/lower.h"
+#include "timed/lower_plan.h"
 
 #define MAX_VIEW 16 // a view of a view of ...: no deeper
 
@@ -46,27 +46,12 @@ static plan *plan_for(lower *l, uint32_t n) {
     return &l->plans.at[l->plan_of[n] - 1];
 }
 
-static uint32_t result(const lower *l, uint32_t n) { // value of the first destination, or NONE
+uint32_t lower_result(const lower *l, uint32_t n) { // value of the first destination, or NONE
     const orr_inst *i = &l->k->insts[n];
     return i->ndst && orr_dst(l->k, i, 0)->kind == ORR_K_REG ? l->of[i->first] : NONE;
 }
 
-static bool is_imm(ref r) { return r.kind == ORR_K_IMM; }
-static int bytes_of(const orr_inst *i) { return orr_types[i->type].bytes; }
-static bool is_int(const orr_inst *i, int bytes) {
-    return !orr_types[i->type].is_float && bytes_of(i) == bytes && i->type != ORR_T_PRED;
-}
-
 // ---- where things are ----------------------------------------------------------------------------
-typedef struct scan {
-    lower *l;
-    uint32_t first, end; // of the block at hand
-    uint32_t n;          // instruction at hand
-    uint32_t *last_def;  // per web: the last instruction of this block that wrote it, + 1
-    uint8_t *depth;      // per value: views on the way to what it is
-    uint32_t *frail;     // per value: a view of this web, which is written again later; NONE
-} scan;
-
 // Can what r is at instruction `from` still be read at the instruction at hand?
 static bool still(scan *c, ref r, uint32_t from) {
     lower *l = c->l;
@@ -77,7 +62,7 @@ static bool still(scan *c, ref r, uint32_t from) {
     return c->last_def[web] <= from; // `from` itself writes something else
 }
 
-static bool all_still(scan *c, uint32_t from) {
+bool lower_all_still(scan *c, uint32_t from) {
     int n = lower_nsrc(c->l, from);
     for (int s = 0; s < n; s++)
         if (!still(c, lower_ref(c->l, from, s), from)) return false;
@@ -85,7 +70,7 @@ static bool all_still(scan *c, uint32_t from) {
 }
 
 // The instruction that makes r, when it can be folded: unguarded, its result nobody else's business.
-static uint32_t producer(const lower *l, ref r, bool only_reader) {
+uint32_t lower_producer(const lower *l, ref r, bool only_reader) {
     if (r.kind != ORR_K_REG || r.value == NONE) return NONE;
     const value *v = &l->values.at[r.value];
     if (v->def == NONE || v->merged || (only_reader && v->uses != 1)) return NONE;
@@ -216,7 +201,8 @@ static bool joins_halves(const lower *l, uint32_t n) {
 // (int)floorf(x): F2I rounds as it is told to, so what rounds for nobody else is part of it.
 static bool rounds_for(const lower *l, uint32_t n) {
     const orr_inst *i = &l->k->insts[n];
-    uint32_t v = result(l, n), end = l->k->blocks[l->flow.first_block + l->block_of[n - l->first_inst]].first;
+    uint32_t v = lower_result(l, n),
+             end = l->k->blocks[l->flow.first_block + l->block_of[n - l->first_inst]].first;
     if (i->type != ORR_T_F32 || i->stype != ORR_T_F32 || (i->mods & (ORR_M_SAT | ORR_M_FTZ)) || v == NONE ||
         l->values.at[v].uses != 1 || i->nsrc != 1)
         return false;
@@ -264,16 +250,17 @@ static bool is_view(const lower *l, uint32_t n) {
         if (i->mods & ORR_M_SAT) return false;
         if (to == from || (to == 4 && from == 8) || (to == 2 && from >= 4)) return to >= 2;
         if (to == 8 && from == 4) return !orr_types[i->stype].is_signed;
-        if (from == 2 && to == 4 && result(l, n) != NONE && l->values.at[result(l, n)].cut) return true;
+        if (from == 2 && to == 4 && lower_result(l, n) != NONE && l->values.at[lower_result(l, n)].cut)
+            return true;
         return from <= 2 && to > from && !orr_types[i->stype].is_signed && to >= 4 &&
                (narrow_load(l, lower_ref(l, n, 0)) || (from == 2 && lower_small(l, lower_ref(l, n, 0), 0)));
     case ORR_OP_NEG:
     case ORR_OP_ABS:
-        return orr_types[i->type].is_float && i->ndst == 1 && result(l, n) != NONE &&
-               !l->values.at[result(l, n)].plain_only;
+        return orr_types[i->type].is_float && i->ndst == 1 && lower_result(l, n) != NONE &&
+               !l->values.at[lower_result(l, n)].plain_only;
     default: {
         uint64_t known;
-        ref self = {.kind = ORR_K_REG, .value = result(l, n)};
+        ref self = {.kind = ORR_K_REG, .value = lower_result(l, n)};
         if ((i->op == ORR_OP_ADD || i->op == ORR_OP_SUB) && lower_constant(l, self, &known, 0)) return true;
         return joins_halves(l, n);
     }
@@ -284,7 +271,7 @@ static bool is_view(const lower *l, uint32_t n) {
 static bool read_in_time(scan *c, uint32_t n, uint32_t web) {
     lower *l = c->l;
     const orr_inst *i = &l->k->insts[n];
-    uint32_t v = result(l, n), seen = 0;
+    uint32_t v = lower_result(l, n), seen = 0;
     if (i->ndst != 1 || v == NONE) return false;
     for (uint32_t x = n + 1; x < c->end && x < n + 64; x++) {
         const orr_inst *y = &l->k->insts[x];
@@ -331,11 +318,12 @@ static void try_view(scan *c, uint32_t n) {
 static void try_coalesce(scan *c, uint32_t n) {
     lower *l = c->l;
     const orr_inst *i = &l->k->insts[n];
-    if (i->op != ORR_OP_MOV || i->guard >= 0 || i->nsrc != 1 || i->ndst != 1 || result(l, n) == NONE) return;
+    if (i->op != ORR_OP_MOV || i->guard >= 0 || i->nsrc != 1 || i->ndst != 1 || lower_result(l, n) == NONE)
+        return;
     ref a = lower_ref(l, n, 0);
-    uint32_t p = producer(l, a, true);
+    uint32_t p = lower_producer(l, a, true);
     if (p == NONE || p < c->first || a.cls != orr_dst(l->k, i, 0)->cls) return;
-    uint32_t web = lower_web(l, result(l, n));
+    uint32_t web = lower_web(l, lower_result(l, n));
     for (uint32_t x = p + 1; x < n; x++) { // nobody touches the register in between
         const orr_inst *y = &l->k->insts[x];
         for (uint32_t o = y->first; o < y->first + y->ndst + y->nsrc; o++)
@@ -344,7 +332,7 @@ static void try_coalesce(scan *c, uint32_t n) {
         if (l->guard[x] != NONE && lower_web(l, l->guard[x]) == web) return;
         if (n - p > 64) return;
     }
-    uint32_t to = result(l, n);
+    uint32_t to = lower_result(l, n);
     l->values.at[a.value].merged = l->values.at[to].merged = true;
     l->values.at[lower_web(l, a.value)].web = web;
     l->todo[n] |= DO_SKIP;
@@ -353,14 +341,14 @@ static void try_coalesce(scan *c, uint32_t n) {
 
 // ---- folding -------------------------------------------------------------------------------------
 // Consumer n takes `p` along: sources are given; p's result has one reader less.
-static void fuse(scan *c, uint32_t n, uint32_t p, uint16_t op, uint32_t from, const ref *src, int nsrc) {
+void lower_fuse(scan *c, uint32_t n, uint32_t p, uint16_t op, uint32_t from, const ref *src, int nsrc) {
     lower *l = c->l;
     plan *x = plan_for(l, n);
     x->op = op;
     x->from = from;
     x->nsrc = (uint8_t)nsrc;
     for (int s = 0; s < nsrc; s++) x->src[s] = src[s];
-    value *v = &l->values.at[result(l, p)];
+    value *v = &l->values.at[lower_result(l, p)];
     if (--v->uses) { // others read it too: what it is made of has one reader more
         for (int s = 0; s < lower_nsrc(l, p); s++) more(l, lower_ref(l, p, s));
     } else {
@@ -376,25 +364,25 @@ static void fold_add(scan *c, uint32_t n) {
     if (!wide && !is_int(i, 4)) return;
     for (int s = 1; s >= 0; s--) {
         ref a = lower_ref(l, n, s), other = lower_ref(l, n, 1 - s);
-        uint32_t p = producer(l, a, false);
-        if (p == NONE || !all_still(c, p)) continue;
+        uint32_t p = lower_producer(l, a, false);
+        if (p == NONE || !lower_all_still(c, p)) continue;
         const orr_inst *q = &l->k->insts[p];
         bool alone = l->values.at[a.value].uses == 1 && !l->plan_of[p] && i->op == ORR_OP_ADD;
         if (alone && wide && q->op == ORR_OP_CVT && q->stype == ORR_T_S32 && is_int(q, 8) && l->cc >= 70 &&
             !is_imm(other)) {
-            fuse(c, n, p, FUSED_SXADD, n, (ref[]){lower_ref(l, p, 0), other}, 2);
+            lower_fuse(c, n, p, FUSED_SXADD, n, (ref[]){lower_ref(l, p, 0), other}, 2);
             return;
         }
         if (lower_nsrc(l, p) < 2) continue;
         if (alone && !wide && q->op == ORR_OP_SHF && !q->sub && q->nsrc == 3 && is_imm(lower_ref(l, p, 2)) &&
             l->cc >= 70 && !is_imm(other)) {
-            fuse(c, n, p, FUSED_LEAHI, n, (ref[]){lower_ref(l, p, 0), other, lower_ref(l, p, 1)}, 3);
+            lower_fuse(c, n, p, FUSED_LEAHI, n, (ref[]){lower_ref(l, p, 0), other, lower_ref(l, p, 1)}, 3);
             return;
         }
         if (alone && !wide && q->op == ORR_OP_SELP && is_imm(lower_ref(l, p, 0)) &&
             is_imm(lower_ref(l, p, 1)) && i->guard < 0 && l->cc >= 90 && !is_imm(other)) {
             ref src[4] = {other, lower_ref(l, p, 0), lower_ref(l, p, 2), lower_ref(l, p, 1)};
-            fuse(c, n, p, FUSED_SELADD, n, src, 4);
+            lower_fuse(c, n, p, FUSED_SELADD, n, src, 4);
             return;
         }
         if (l->plan_of[p]) { // of all that is planned, only sums with a constant go on being one
@@ -405,7 +393,13 @@ static void fold_add(scan *c, uint32_t n) {
             if (!sum) continue;
             other.imm += add.imm;
             if (!wide) other.imm &= 0xffffffff;
-            fuse(c, n, p, ORR_OP_ADD, n, (ref[]){base, other}, 2);
+            lower_fuse(c, n, p, ORR_OP_ADD, n, (ref[]){base, other}, 2);
+            return;
+        }
+        if (q->op == ORR_OP_SHR && i->op == ORR_OP_ADD && !wide && is_int(q, 4) && l->cc >= 70 &&
+            l->values.at[a.value].uses == 1 &&
+            is_imm(lower_ref(l, p, 1))) { // the upper half of a shift to the left
+            lower_fuse(c, n, p, FUSED_LEAHI, n, (ref[]){lower_ref(l, p, 0), other}, 2);
             return;
         }
         // A product or shift that costs nothing extra is done again for each reader.
@@ -416,15 +410,15 @@ static void fold_add(scan *c, uint32_t n) {
         ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), other};
         bool mul = q->op == ORR_OP_MUL && !orr_types[q->type].is_float && q->nsrc == 2;
         if (mul && wide && (q->mods & ORR_M_WIDE) && bytes_of(q) == 4) {
-            fuse(c, n, p, FUSED_WIDEADD, p, src, 3);
+            lower_fuse(c, n, p, FUSED_WIDEADD, p, src, 3);
             return;
         }
         if (mul && (q->mods & ORR_M_LO) && bytes_of(q) == bytes_of(i)) {
-            fuse(c, n, p, FUSED_MULADD, p, src, 3);
+            lower_fuse(c, n, p, FUSED_MULADD, p, src, 3);
             return;
         }
         if (q->op == ORR_OP_SHL && bytes_of(q) == bytes_of(i) && is_imm(src[1]) && i->op == ORR_OP_ADD) {
-            fuse(c, n, p, FUSED_LEA, n, (ref[]){src[0], other}, 2);
+            lower_fuse(c, n, p, FUSED_LEA, n, (ref[]){src[0], other}, 2);
             plan_for(l, n)->disp = (int64_t)(src[1].imm & 63);
             return;
         }
@@ -433,43 +427,14 @@ static void fold_add(scan *c, uint32_t n) {
             !(q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT))) { // two constants are one
             other.imm += src[1].imm;
             if (!wide) other.imm &= 0xffffffff;
-            fuse(c, n, p, ORR_OP_ADD, n, (ref[]){src[0], other}, 2);
+            lower_fuse(c, n, p, ORR_OP_ADD, n, (ref[]){src[0], other}, 2);
             return;
         }
         if ((q->op == ORR_OP_ADD || q->op == ORR_OP_SUB) && l->cc >= 50 && is_int(q, bytes_of(i)) &&
             q->nsrc == 2 && !(q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT))) {
-            fuse(c, n, p, FUSED_IADD3, n, src, 3);
+            lower_fuse(c, n, p, FUSED_IADD3, n, src, 3);
             return;
         }
-    }
-}
-
-// Hopper adds and compares in one instruction, and has the least and the largest of three.
-static void fold_min(scan *c, uint32_t n) {
-    lower *l = c->l;
-    const orr_inst *i = &l->k->insts[n];
-    if (l->cc < 90 || i->nsrc != 2 || !is_int(i, 4)) return;
-    for (int s = 1; s >= 0; s--) {
-        uint32_t p = producer(l, lower_ref(l, n, s), true);
-        if (p == NONE || l->plan_of[p] || !all_still(c, p)) continue;
-        const orr_inst *q = &l->k->insts[p];
-        if (q->op != i->op || q->type != i->type || q->nsrc != 2 || q->mods != i->mods) continue;
-        ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), lower_ref(l, n, 1 - s)};
-        if (is_imm(src[1]) && is_imm(src[2])) continue;
-        fuse(c, n, p, FUSED_MNMX3, n, src, 3);
-        return;
-    }
-    for (int s = 1; s >= 0; s--) {
-        uint32_t p = producer(l, lower_ref(l, n, s), true);
-        if (p == NONE || l->plan_of[p] || !all_still(c, p)) continue;
-        const orr_inst *q = &l->k->insts[p];
-        if ((q->op != ORR_OP_ADD && q->op != ORR_OP_SUB) || q->nsrc != 2 || !is_int(q, 4) ||
-            (q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT)))
-            continue;
-        ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), lower_ref(l, n, 1 - s)};
-        if (is_imm(src[1]) && is_imm(src[2]) && src[2].imm) continue; // one immediate, and zero
-        fuse(c, n, p, FUSED_ADDMNMX, n, src, 3);
-        return;
     }
 }
 
@@ -479,71 +444,14 @@ static void fold_fma(scan *c, uint32_t n) {
     const orr_inst *i = &l->k->insts[n];
     if (i->nsrc != 2 || i->round != ORR_RND_NONE || (i->type != ORR_T_F32 && i->type != ORR_T_F64)) return;
     for (int s = 1; s >= 0; s--) {
-        uint32_t p = producer(l, lower_ref(l, n, s), true);
-        if (p == NONE || l->plan_of[p] || !all_still(c, p)) continue;
+        uint32_t p = lower_producer(l, lower_ref(l, n, s), true);
+        if (p == NONE || l->plan_of[p] || !lower_all_still(c, p)) continue;
         const orr_inst *q = &l->k->insts[p];
         if (q->op != ORR_OP_MUL || q->type != i->type || q->round != ORR_RND_NONE || q->nsrc != 2 ||
             (q->mods & ORR_M_SAT))
             continue;
         ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), lower_ref(l, n, 1 - s)};
-        fuse(c, n, p, ORR_OP_FMA, n, src, 3);
-        return;
-    }
-}
-
-static bool is_logic(const lower *l, uint32_t n, int bytes) {
-    const orr_inst *i = &l->k->insts[n];
-    uint16_t op = lower_op(l, n);
-    bool logic =
-        op == ORR_OP_AND || op == ORR_OP_OR || op == ORR_OP_XOR || op == ORR_OP_NOT || op == FUSED_LOP3;
-    return logic && i->type != ORR_T_PRED && bytes_of(i) == bytes;
-}
-
-static bool same_ref(ref a, ref b) {
-    return a.kind == b.kind && ((a.kind == ORR_K_REG && a.value == b.value && a.value != NONE) ||
-                                (a.kind == ORR_K_IMM && a.imm == b.imm));
-}
-
-// Up to three inputs make one LOP3 (Maxwell and later), each of them as often as one likes.
-static void fold_logic(scan *c, uint32_t n) {
-    lower *l = c->l;
-    int bytes = bytes_of(&l->k->insts[n]);
-    if (l->cc < 50 || !is_logic(l, n, bytes)) return;
-    for (int s = 1; s >= 0; s--) {
-        int have = lower_nsrc(l, n);
-        if (s >= have) continue;
-        uint32_t p = producer(l, lower_ref(l, n, s), true);
-        if (p == NONE || !is_logic(l, p, bytes) || !all_still(c, p)) continue;
-        int add = lower_nsrc(l, p);
-        if (add < 1 || have + add > 6) continue;
-        ref src[6] = {0};
-        int k = 0;
-        for (int t = 0; t < have + add; t++) {
-            if (t == s) continue;
-            ref r = t < have ? lower_ref(l, n, t) : lower_ref(l, p, t - have);
-            int x = 0;
-            while (x < k && !same_ref(src[x], r)) x++;
-            src[x] = r;
-            k += x == k;
-        }
-        if (k > 3) continue;
-        fuse(c, n, p, FUSED_LOP3, n, src, k);
-    }
-}
-
-// and.pred and the like of a comparison: SETP has a third operand for that.
-static void fold_predicates(scan *c, uint32_t n) {
-    lower *l = c->l;
-    const orr_inst *i = &l->k->insts[n];
-    if (i->type != ORR_T_PRED || i->nsrc != 2) return;
-    for (int s = 1; s >= 0; s--) {
-        ref a = lower_ref(l, n, s);
-        uint32_t p = producer(l, a, true);
-        if (p == NONE || l->plan_of[p]) continue;
-        const orr_inst *q = &l->k->insts[p];
-        if (q->op != ORR_OP_SETP || q->nsrc != 2 || !all_still(c, p)) continue;
-        ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), lower_ref(l, n, 1 - s)};
-        fuse(c, n, p, FUSED_SETP2, p, src, 3);
+        lower_fuse(c, n, p, ORR_OP_FMA, n, src, 3);
         return;
     }
 }
@@ -572,7 +480,7 @@ static bool one_instruction(const orr_inst *i) {
 }
 
 static bool made_for_this(const scan *c, ref r) {
-    uint32_t p = producer(c->l, r, true);
+    uint32_t p = lower_producer(c->l, r, true);
     return p != NONE && p >= c->first && one_instruction(&c->l->k->insts[p]) &&
            !(c->l->todo[p] & (DO_PREDLOP | DO_LATER));
 }
@@ -613,7 +521,7 @@ static bool web_is_free(const scan *c, uint32_t web, uint32_t from) { // up to h
 static void fold_select(scan *c, uint32_t n) {
     lower *l = c->l;
     const orr_inst *i = &l->k->insts[n];
-    uint32_t d = result(l, n);
+    uint32_t d = lower_result(l, n);
     if (l->cc < 90 || i->guard >= 0 || i->nsrc != 3 || i->ndst != 1 || d == NONE || bytes_of(i) > 4) return;
     ref a = lower_ref(l, n, 0), b = lower_ref(l, n, 1), p = lower_ref(l, n, 2);
     if (p.kind != ORR_K_REG || p.value == NONE || a.value == b.value) return;
@@ -623,7 +531,7 @@ static void fold_select(scan *c, uint32_t n) {
         l->values.at[d].cls != l->values.at[y.value].cls)
         return;
     uint32_t def = l->values.at[x.value].def, from = l->values.at[y.value].def, web = lower_web(l, d);
-    if (!all_still(c, def) || !still(c, p, n)) return;
+    if (!lower_all_still(c, def) || !still(c, p, n)) return;
     if (l->values.at[d].merged && (n - from > 64 || !web_is_free(c, web, from + 1))) return;
     l->values.at[d].merged = l->values.at[x.value].merged = l->values.at[y.value].merged = true;
     l->values.at[lower_web(l, x.value)].web = web;
@@ -632,49 +540,6 @@ static void fold_select(scan *c, uint32_t n) {
     l->todo[n] |= DO_SELECT;
     l->pred_of[n] = def;
     l->guard[def] = p.value;
-}
-
-// A comparison with zero of a logic operation's result: LOP3 says itself whether it is zero.
-static void fold_zero_test(scan *c, uint32_t n) {
-    lower *l = c->l;
-    const orr_inst *i = &l->k->insts[n];
-    if (l->cc < 70 || i->guard >= 0 || i->nsrc != 2 || i->ndst != 1 || !is_int(i, 4)) return;
-    if (i->cmp != ORR_CMP_EQ && i->cmp != ORR_CMP_NE) return;
-    ref zero = lower_ref(l, n, 1);
-    uint32_t to = result(l, n), p = producer(l, lower_ref(l, n, 0), false);
-    if (!is_imm(zero) || zero.imm || to == NONE || l->values.at[to].merged || p == NONE || p < c->first)
-        return;
-    if (!is_logic(l, p, 4) || (l->todo[p] & DO_PREDLOP)) return;
-    l->todo[p] |= DO_PREDLOP;
-    l->todo[n] |= DO_SKIP;
-    l->pred_of[p] = to;
-    l->values.at[to].def = p; // it is written there now
-    l->values.at[lower_ref(l, n, 0).value].uses--;
-}
-
-// What a wait for an mbarrier says goes through a register in PTX (selp 1, 0 and a comparison with zero),
-// since inline assembly has no predicates to give; ptxas takes the predicate itself.
-static void fold_wait(scan *c, uint32_t n) {
-    lower *l = c->l;
-    const orr_inst *i = &l->k->insts[n];
-    if (l->cc < 70 || i->guard >= 0 || i->nsrc != 2 || i->ndst != 1 || !is_int(i, 4)) return;
-    if ((l->todo[n] & DO_SKIP) || (i->cmp != ORR_CMP_EQ && i->cmp != ORR_CMP_NE)) return;
-    ref zero = lower_ref(l, n, 1), word = lower_ref(l, n, 0);
-    uint32_t to = result(l, n), p = producer(l, word, true);
-    if (!is_imm(zero) || zero.imm || to == NONE || l->values.at[to].merged || p == NONE || p < c->first)
-        return;
-    if (l->k->insts[p].op != ORR_OP_SELP || l->k->insts[p].nsrc != 3) return;
-    ref one = lower_ref(l, p, 0), none = lower_ref(l, p, 1), said = lower_ref(l, p, 2);
-    if (!is_imm(one) || one.imm != 1 || !is_imm(none) || none.imm || said.kind != ORR_K_REG ||
-        said.value == NONE || l->values.at[said.value].merged)
-        return;
-    uint32_t def = l->values.at[said.value].def;
-    if (def == NONE || def < c->first || l->k->insts[def].op != ORR_OP_MBARRIER) return;
-    l->values.at[lower_web(l, to)].web = lower_web(l, said.value);
-    l->values.at[to].merged = l->values.at[said.value].merged = true;
-    l->values.at[word.value].uses--;
-    l->todo[n] |= DO_SKIP;
-    l->todo[p] |= DO_SKIP;
 }
 
 // Constants added to an address become its displacement (24 bits, signed).
@@ -701,7 +566,7 @@ static void fold_address(scan *c, uint32_t n, int at) {
     bool scales = l->cc >= 70 && l->cc < 90 && l->k->insts[n].space == ORR_SPACE_SHARED;
     for (int round = 0; round < MAX_VIEW; round++) {
         ref plain = unviewed(c, base);
-        uint32_t p = producer(l, plain, false);
+        uint32_t p = lower_producer(l, plain, false);
         if (p == NONE) break;
         const orr_inst *q = &l->k->insts[p];
         if (scales) { // Volta to Ada: a shared address is an index, scaled by 4, 8 or 16, and a displacement
@@ -711,7 +576,7 @@ static void fold_address(scan *c, uint32_t n, int at) {
                        lower_shift(l, p) >= 2 && lower_shift(l, p) <= 4;
             bool shl =
                 lower_op(l, p) == ORR_OP_SHL && is_imm(b) && b.imm >= 2 && b.imm <= 4 && bytes_of(q) == 4;
-            if ((lea || shl) && a.kind == ORR_K_REG && all_still(c, p)) {
+            if ((lea || shl) && a.kind == ORR_K_REG && lower_all_still(c, p)) {
                 if (lea) disp += (int32_t)known;
                 more(l, a);
                 forget(l, base.value);
@@ -724,7 +589,7 @@ static void fold_address(scan *c, uint32_t n, int at) {
             (q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT)) || orr_types[q->type].is_float || bytes_of(q) < 4)
             break;
         ref a = lower_ref(l, p, 0), b = lower_ref(l, p, 1);
-        if (!is_imm(b) || !all_still(c, p)) break;
+        if (!is_imm(b) || !lower_all_still(c, p)) break;
         int64_t add = bytes_of(q) == 8 ? (int64_t)b.imm : (int32_t)b.imm;
         int64_t sum = disp + (q->op == ORR_OP_SUB ? -add : add);
         if (add > 1 << 22 || add < -(1 << 22) || sum > 1 << 23 || sum < -(1 << 23)) break;
@@ -760,14 +625,14 @@ static void fold(scan *c, uint32_t n) {
     case ORR_OP_OR:
     case ORR_OP_XOR:
     case ORR_OP_NOT:
-        fold_predicates(c, n);
-        fold_logic(c, n);
+        lower_fold_predicates(c, n);
+        lower_fold_logic(c, n);
         break;
     case ORR_OP_MIN:
-    case ORR_OP_MAX: fold_min(c, n); break;
+    case ORR_OP_MAX: lower_fold_min(c, n); break;
     case ORR_OP_SETP:
-        fold_zero_test(c, n);
-        fold_wait(c, n);
+        lower_fold_zero_test(c, n);
+        lower_fold_wait(c, n);
         break;
     case ORR_OP_SELP: fold_select(c, n); break;
     case ORR_OP_LD:
@@ -788,8 +653,7 @@ static void fold(scan *c, uint32_t n) {
 }
 
 // ---- all of it -----------------------------------------------------------------------------------
-// Who reads
-// what as a plain bit pattern? A sign cannot be folded there.
+// Who reads what as a plain bit pattern? A sign cannot be folded there.
 static void find_plain_readers(lower *l) {
     for (uint32_t v = 0; v < l->values.n; v++) l->values.at[v].cut = true;
     const orr_block *b = &l->k->blocks[l->flow.first_block], *end = b + l->flow.nblocks;
@@ -805,7 +669,7 @@ static void find_plain_readers(lower *l) {
             }
             bool folds = i->op == ORR_OP_ADD || i->op == ORR_OP_SUB || i->op == ORR_OP_MUL ||
                          i->op == ORR_OP_FMA || i->op == ORR_OP_SETP || i->op == ORR_OP_MIN ||
-                         i->op == ORR_OP_MAX;
+                         i->op == ORR_OP_MAX || i->op == ORR_OP_SELP;
             if (folds && orr_types[i->type].is_float) continue;
             for (int s = 0; s < i->nsrc; s++) {
                 uint32_t v = l->of[i->first + i->ndst + (uint32_t)s];

@@ -14,16 +14,19 @@
 
 #include "timed/lower.h"
 
-#define WINDOW  384
-#define SLACK   4  // registers beyond what the order of the program needs
-#define PAUSE   4  // cycles from access to access, as the stall counts of ptxas have it
-#define RESERVE 3  // registers that loads leave to arithmetic
-#define LONG    32 // cycles that are worth another order
-#define FREE    32 // registers a thread has without costing a warp its room (65,536 for 2,048 threads)
+#define WINDOW     384
+#define SLACK      4  // registers beyond what the order of the program needs
+#define PAUSE      4  // cycles from access to access, as the stall counts of ptxas have it
+#define RESERVE    3  // registers that loads leave to arithmetic
+#define LONG       32 // cycles that are worth another order
+#define PREDICATES 7  // that there are
+#define FREE       32 // registers a thread has without costing a warp its room (65,536 for 2,048 threads)
 
 typedef struct edge {
     uint32_t to, next; // + 1
     uint32_t wait;
+    bool place; // it says where a store goes
+    bool again; // its register is written again: other lanes keep what is there
 } edge;
 
 typedef struct reader {
@@ -37,6 +40,8 @@ typedef struct node {
     uint32_t ready;  // cycle in which it can go
     uint32_t latency;
     bool leads; // a load needs it, as far as this window knows
+    bool other; // not only where stores go hangs on it
+    bool fed;   // it needs what a load brings
 } node;
 
 typedef struct track { // what a window knows of a virtual register
@@ -55,11 +60,13 @@ typedef struct sched {
     uint32_t *across;  // per block: registers that others know too
     uint16_t *latency; // per class
     ORR_VEC(edge) edges;
+    edge itself; // of an instruction on itself: none
     ORR_VEC(reader) readers;
     node nodes[WINDOW];
     minst copy[WINDOW];
     uint32_t ready[WINDOW], nready;
     int registers;        // of a thread
+    int predicates;       // that are alive
     uint32_t next[PIPES]; // cycle in which the next instruction of a queue can go
 } sched;
 
@@ -90,17 +97,22 @@ static bool brings(const minst *m) {
     return m->sass == ORR_SASS_SHFL || (travels(m) && (m->flags & ORR_TF_LOAD));
 }
 
+static int address_regs(const minst *m) {
+    return m->space == ORR_SPACE_GLOBAL || m->space == ORR_SPACE_GENERIC ? 2 : 1;
+}
+
 static track *track_of(sched *s, uint32_t v) {
     track *t = &s->track[v];
     if (t->window != s->window) *t = (track){.window = s->window};
     return t;
 }
 
-static void depend(sched *s, uint32_t from, uint32_t to, uint32_t wait) {
-    if (from == to) return;
+static edge *depend(sched *s, uint32_t from, uint32_t to, uint32_t wait) {
+    if (from == to) return &s->itself;
     *ORR_PUSH(&s->edges) = (edge){.to = to, .next = s->nodes[from].edges, .wait = wait};
     s->nodes[from].edges = (uint32_t)s->edges.n;
     s->nodes[to].before++;
+    return &s->edges.at[s->edges.n - 1];
 }
 
 // May two accesses touch the same place? Windows of different spaces never meet; two displacements from one
@@ -124,14 +136,16 @@ static void find_dependences(sched *s, const minst *at, uint32_t n) {
         for (int r = 0; r < m->nsrc; r++) {
             track *t = track_of(s, regs[r]);
             uint32_t wait = t->def && stalls ? lower_wait(l, &at[t->def - 1], m, r) : 0;
-            if (t->def) depend(s, t->def - 1, i, wait ? wait : s->nodes[t->def - 1].latency);
+            if (t->def)
+                depend(s, t->def - 1, i, wait ? wait : s->nodes[t->def - 1].latency)->place =
+                    travels(m) && !brings(m) && r < address_regs(m);
             *ORR_PUSH(&s->readers) = (reader){.by = i, .next = t->readers};
             t->readers = (uint32_t)s->readers.n;
             t->left++;
         }
         for (int r = m->nsrc; r < m->nsrc + m->ndst; r++) {
             track *t = track_of(s, regs[r]);
-            if (t->def) depend(s, t->def - 1, i, 1);
+            if (t->def) depend(s, t->def - 1, i, 1)->again = true;
             for (uint32_t x = t->readers; x; x = s->readers.at[x - 1].next)
                 depend(s, s->readers.at[x - 1].by, i, 1);
             t->readers = 0;
@@ -145,32 +159,39 @@ static void find_dependences(sched *s, const minst *at, uint32_t n) {
 }
 
 static void find_heights(sched *s, const minst *at, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t e = s->nodes[i].edges; e; e = s->edges.at[e - 1].next)
+            if (s->edges.at[e - 1].wait > 1)
+                s->nodes[s->edges.at[e - 1].to].fed |= s->nodes[i].fed || brings(&at[i]);
     for (uint32_t i = n; i-- > 0;) {
         node *x = &s->nodes[i];
         x->height = x->latency;
+        x->other = !x->edges || travels(&at[i]);
         for (uint32_t e = x->edges; e; e = s->edges.at[e - 1].next) {
             const edge *to = &s->edges.at[e - 1];
             uint32_t h = to->wait + s->nodes[to->to].height;
             if (h > x->height) x->height = h;
-            if (to->wait > 1)
-                x->leads |= brings(&at[to->to]) || s->nodes[to->to].leads; // 1: only the order counts
+            x->other |= to->again;
+            if (to->wait <= 1) continue; // only the order counts
+            x->leads |= brings(&at[to->to]) || s->nodes[to->to].leads;
+            x->other |= !to->place && s->nodes[to->to].other;
         }
     }
 }
 
-// How many more values are alive after it (of those that only this block knows).
-static int growth(sched *s, const minst *m, uint32_t block) {
+// How many more values of a file are alive after it (of those that only this block knows).
+static int growth_in(sched *s, const minst *m, uint32_t block, uint8_t file) {
     int g = 0;
     const uint32_t *regs = s->l->regs.at + m->regs;
     for (int r = 0; r < m->nsrc; r++) {
         const track *t = &s->track[regs[r]];
-        if (s->l->vregs.at[regs[r]].file == FILE_R && s->home[regs[r]] == block && t->left == 1) g--;
+        if (s->l->vregs.at[regs[r]].file == file && s->home[regs[r]] == block && t->left == 1) g--;
     }
     for (int r = m->nsrc; r < m->nsrc + m->ndst; r++)
-        if (s->l->vregs.at[regs[r]].file == FILE_R && s->home[regs[r]] == block && !s->track[regs[r]].live)
-            g++;
+        if (s->l->vregs.at[regs[r]].file == file && s->home[regs[r]] == block && !s->track[regs[r]].live) g++;
     return g;
 }
+static int growth(sched *s, const minst *m, uint32_t block) { return growth_in(s, m, block, FILE_R); }
 
 static int take(sched *s, const minst *m, uint32_t block) {
     int g = growth(s, m, block);
@@ -202,13 +223,22 @@ static int pressure_now(sched *s, const minst *at, uint32_t n, uint32_t block) {
 static bool too_early(sched *s, const minst *at, uint32_t i, int room, uint32_t now, uint32_t block) {
     const minst *m = &at[i];
     if (m->sass == ORR_SASS_ULDC) { // ptxas has it right in front of its reader
-        for (uint32_t e = s->nodes[i].edges; e; e = s->edges.at[e - 1].next)
-            if (s->nodes[s->edges.at[e - 1].to].before == 1) return false;
+        for (uint32_t e = s->nodes[i].edges, own = 0, to = NONE; e; e = s->edges.at[e - 1].next) {
+            own = s->edges.at[e - 1].to == to ? own + 1 : 1; // a pair's are side by side
+            to = s->edges.at[e - 1].to;
+            if (s->nodes[to].before == own) return false;
+        }
         return true;
     }
+    int tests = growth_in(s, m, block, FILE_P);
+    if (tests > 0 && s->predicates + tests > PREDICATES) return true;
     int more = growth(s, m, block);
     if (more <= 0) return false;
     if (travels(m)) return room - more < RESERVE && brings(m);
+    // Where stores go can be computed when all loads are on their way.
+    const node *own = &s->nodes[i];
+    for (uint32_t x = 0; x < s->nready && !own->other && !own->fed; x++)
+        if (s->nodes[s->ready[x]].leads || brings(&at[s->ready[x]])) return true;
     uint32_t waiting = 0, behind = s->nodes[i].height - s->nodes[i].latency;
     for (uint32_t x = 0; x < s->nready && waiting < 2; x++) {
         const node *n = &s->nodes[s->ready[x]];
@@ -257,8 +287,8 @@ static uint32_t choose(sched *s, const minst *at, uint32_t now, int room, uint32
         }
         if (can_a != can_b) {
             if (can_a) best = x;
-        } else if (!can_a) {
-            if (ready_a < ready_b || (ready_a == ready_b && i < j)) best = x;
+        } else if (!can_a && ready_a != ready_b) {
+            if (ready_a < ready_b) best = x;
         } else if (a->height > b->height || (a->height == b->height && i < j)) {
             best = x;
         }
@@ -344,6 +374,7 @@ static void schedule_window(sched *s, minst *at, uint32_t n, uint32_t block) {
     int limit = s->registers - (int)s->across[block], live = 0;
     memcpy(s->copy, at, n * sizeof *at);
     s->nready = 0;
+    s->predicates = 0;
     for (uint32_t i = 0; i < n; i++)
         if (!s->nodes[i].before) s->ready[s->nready++] = i;
     uint32_t now = 0;
@@ -363,6 +394,7 @@ static void schedule_window(sched *s, minst *at, uint32_t n, uint32_t block) {
         else if (lower_counts_stalls(s->l))
             s->next[queue] = now + lower_apart(queue);
         at[done] = s->copy[i];
+        s->predicates += growth_in(s, &s->copy[i], block, FILE_P);
         live += take(s, &s->copy[i], block);
         for (uint32_t e = s->nodes[i].edges; e; e = s->edges.at[e - 1].next) {
             const edge *d = &s->edges.at[e - 1];
