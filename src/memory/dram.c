@@ -13,8 +13,8 @@
 // whose requests wants the open row closes it and opens the row of its oldest, while others are served. After
 // SERVED_MAX requests on a row for which others had to wait the row is closed all the same. Writes wait in a
 // queue of their own when dram.write_queue is set; they are written in batches from 7/8 full down to 1/4, or
-// so many at a time (dram.write_batch), and when there are no reads, or sooner (dram.write_start). fcfs: one request at a time; the row of
-// the next is not looked at before.
+// so many at a time (dram.write_batch), and when there are no reads, or sooner (dram.write_start). fcfs: one
+// request at a time; the row of the next is not looked at before.
 //
 // Addresses: a row's bytes lie in runs of 256, and consecutive runs of the channel in consecutive banks,
 // whose lowest bits are the bank group: RRRR...CCC.BBGG.CCC.SSSSS, as GPGPU-Sim's mappings have it. Each row

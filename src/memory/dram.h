@@ -7,10 +7,10 @@
 
 typedef struct orr_dram_config { // the same for all channels; times in ticks (memsys.h)
     bool fcfs, write_queue;
-    uint32_t queue;     // requests to choose from; of writes too when they have their own
-    uint32_t limit;     // writes that may wait, here and outside
-    uint32_t high, low; // writes that start, and that end, a batch of them
-    uint32_t start;     // those that start one when no read waits; 0: any, until a read comes
+    uint32_t queue;            // requests to choose from; of writes too when they have their own
+    uint32_t limit;            // writes that may wait, here and outside
+    uint32_t high, low;        // writes that start, and that end, a batch of them
+    uint32_t start;            // those that start one when no read waits; 0: any, until a read comes
     uint32_t early, early_low; // the same where few reads wait
     uint32_t banks, groups;
     orr_divider bank_div, row_div; // run of a channel -> bank; what is left -> row
