@@ -57,9 +57,10 @@ void orr_dram_configure(orr_dram_config *c, const orr_gpu *g) {
     c->queue = c->fcfs ? 1 : (uint32_t)g->dram_queue;
     c->high = c->queue - c->queue / 8;
     c->low = g->dram_write_batch ? (uint32_t)less(c->high, (uint64_t)g->dram_write_batch) : c->queue / 4;
-    c->start = (uint32_t)g->dram_write_start;
-    c->early = g->dram_write_early ? (uint32_t)g->dram_write_early : c->high;
-    c->early_low = (uint32_t)less(c->early, (uint64_t)g->dram_write_batch);
+    c->start = (uint32_t)min((uint64_t)g->dram_write_start, c->high);
+    c->early = g->dram_write_early ? (uint32_t)min((uint64_t)g->dram_write_early, c->high) : c->high;
+    c->early_low =
+        g->dram_write_batch ? (uint32_t)less(c->early, (uint64_t)g->dram_write_batch) : c->early / 4;
     c->banks = (uint32_t)g->dram_banks;
     c->groups = (uint32_t)(g->dram_bank_groups < g->dram_banks ? g->dram_bank_groups : g->dram_banks);
 
@@ -318,19 +319,22 @@ static void change_mode(orr_dram *d, int k) {
 
 // Reads or writes? With dram.write_start a batch of writes is not given up when a read comes: of so many that
 // wait while no read does, or of dram.write_early while few reads do, less than a quarter of the queue, until
-// nearly all are written, those as well whose bank is being refreshed.
+// nearly all are written, those as well whose bank is being refreshed. Fewer wait for others to come, but not
+// longer than IDLE_NS.
 static void choose_mode(orr_dram *d) {
     const orr_dram_config *c = d->c;
     if (!c->write_queue) return;
     uint32_t reads = d->queued[0], writes = d->queued[1];
     bool write;
     if (c->start) {
-        bool many = reads >= c->queue / 4;
-        if (!d->batch && writes >= (many ? c->high : reads ? c->early : c->start)) {
+        bool many = reads && reads >= c->queue / 4, late = d->now >= d->wrote_at + c->idle;
+        uint32_t least = many ? c->high : reads ? c->early : late ? 1 : c->start;
+        if (!d->batch && writes >= least) {
             d->batch = true;
-            d->left = many ? c->low : reads ? c->early_low : writes - c->start;
+            d->left = many ? c->low : reads ? c->early_low : (uint32_t)less(writes, c->start);
         }
         if (writes <= d->left) d->batch = false;
+        d->next_turn = writes && !reads && !d->batch ? max(d->now, d->wrote_at + c->idle) : NEVER;
         write = d->batch;
     } else {
         if (writes >= c->high) d->batch = true;
@@ -345,6 +349,7 @@ static void arrive(orr_dram *d) {
         orr_dram_ring *r = &d->ring[k];
         while (r->n && d->queued[k] < d->c->queue && r->at[r->head].time <= d->now) {
             enter(d, &r->at[r->head], k);
+            if (k) d->wrote_at = d->now;
             r->head = (r->head + 1) & (r->cap - 1);
             r->n--;
         }
@@ -447,6 +452,8 @@ bool orr_dram_step(orr_dram *d, orr_dram_done *done) {
     d->now = orr_dram_next(d);
     if (d->next_arrival <= d->now)
         arrive(d);
+    else if (d->next_turn <= d->now)
+        choose_mode(d);
     else if (d->next_activate <= d->now)
         activate(d);
     else
@@ -480,7 +487,8 @@ void orr_dram_reset(orr_dram *d) {
     d->batch = d->wrote_last = false;
     d->now = d->seq = d->activate_at = d->bus_free = d->read_after_write = 0;
     d->refresh_at = c->refresh_every - c->refresh_takes;
-    d->next_arrival = d->next_activate = d->next_column = NEVER;
+    d->next_arrival = d->next_activate = d->next_column = d->next_turn = NEVER;
+    d->wrote_at = 0;
     d->reads = d->writes = d->row_hit = d->row_miss = d->busy = 0;
 }
 
