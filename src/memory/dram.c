@@ -320,7 +320,7 @@ static void change_mode(orr_dram *d, int k) {
 // Reads or writes? With dram.write_start a batch of writes is not given up when a read comes: of so many that
 // wait while no read does, or of dram.write_early while few reads do, less than a quarter of the queue, until
 // nearly all are written, those as well whose bank is being refreshed. Fewer wait for others to come, but not
-// longer than IDLE_NS.
+// longer than IDLE_NS, and are given up for a read.
 static void choose_mode(orr_dram *d) {
     const orr_dram_config *c = d->c;
     if (!c->write_queue) return;
@@ -328,14 +328,14 @@ static void choose_mode(orr_dram *d) {
     bool write;
     if (c->start) {
         bool many = reads && reads >= c->queue / 4, late = d->now >= d->wrote_at + c->idle;
-        uint32_t least = many ? c->high : reads ? c->early : late ? 1 : c->start;
+        uint32_t least = many ? c->high : reads ? c->early : c->start;
         if (!d->batch && writes >= least) {
             d->batch = true;
             d->left = many ? c->low : reads ? c->early_low : (uint32_t)less(writes, c->start);
         }
         if (writes <= d->left) d->batch = false;
-        d->next_turn = writes && !reads && !d->batch ? max(d->now, d->wrote_at + c->idle) : NEVER;
-        write = d->batch;
+        write = d->batch || (late && writes && !reads);
+        d->next_turn = writes && !reads && !write ? max(d->now, d->wrote_at + c->idle) : NEVER;
     } else {
         if (writes >= c->high) d->batch = true;
         if (writes <= c->low) d->batch = false;
