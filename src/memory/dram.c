@@ -318,7 +318,7 @@ static void change_mode(orr_dram *d, int k) {
 }
 
 // Reads or writes? With dram.write_start a batch of writes is not given up when a read comes: of so many that
-// wait while no read does, or of dram.write_early while few reads do, less than a quarter of the queue, until
+// wait while no read does, or of dram.write_early while few reads do, less than an eighth of the queue, until
 // nearly all are written, those as well whose bank is being refreshed. Fewer wait for others to come, but not
 // longer than IDLE_NS, and are given up for a read.
 static void choose_mode(orr_dram *d) {
@@ -327,7 +327,7 @@ static void choose_mode(orr_dram *d) {
     uint32_t reads = d->queued[0], writes = d->queued[1];
     bool write;
     if (c->start) {
-        bool many = reads && reads >= c->queue / 4, late = d->now >= d->wrote_at + c->idle;
+        bool many = reads && reads >= c->queue / 8, late = d->now >= d->wrote_at + c->idle;
         uint32_t least = many ? c->high : reads ? c->early : c->start;
         if (!d->batch && writes >= least) {
             d->batch = true;
