@@ -30,7 +30,7 @@ static const char *const small_machine[] = {
     "l2.partial_lines=0",  "l2.partial_fill=0",     "l2.store_turn=0",       "l2.store_far=0",
     "l2.atomic_queue=0",   "l2.copy_told=no",       "l2.dirty_lines=0",      "l2.partial_again=0",
     "l2.completing=0",     "l2.completed_lines=0",  "dram.trrd_write=0",     "dram.write_batch=0",
-    "l2.store_waits=no",
+    "l2.store_waits=no",   "dram.write_start=0",    "dram.write_early=0",
 };
 
 // A bundled description with changes, ended by NULL.

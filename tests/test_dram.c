@@ -274,6 +274,23 @@ static void writes_in_batches(void **state) {
     bench_free(b);
 }
 
+// Four writes go together when no read waits, and a read that comes meanwhile waits for all of them; three
+// wait for a fourth, and the read is first.
+static void writes_together(void **state) {
+    (void)state;
+    const char *sets[] = {"dram.banks=1", "dram.bank_groups=1", "dram.write_start=4", NULL};
+    for (uint32_t n = 3; n <= 4; n++) {
+        bench *b = bench_of(sets);
+        for (uint32_t i = 0; i < n; i++) push(b, 0, i, 1, true, 99);
+        push(b, 1, 0, 1, false, 0);
+        run(b);
+        // 4 writes, columns from 12 to 18, data until 18 + 4 + 2; then tWTR 5, tCL 12 and the data.
+        ENDS(b, 0, n == 3 ? 27 : 24 + 5 + 14);
+        assert_int_equal(b->d.writes, n);
+        bench_free(b);
+    }
+}
+
 // A row that is opened to be written to keeps other banks from opening one for longer (dram.trrd_write); one
 // that is opened to be read does not.
 static void rows_to_write_to(void **state) {
@@ -413,6 +430,7 @@ int main(void) {
         cmocka_unit_test(writes_wait),
         cmocka_unit_test(rows_to_write_to),
         cmocka_unit_test(writes_in_batches),
+        cmocka_unit_test(writes_together),
         cmocka_unit_test(row_conflicts),
         cmocka_unit_test(anywhere),
         cmocka_unit_test(efficiency),

@@ -571,6 +571,8 @@ static void odd_machines(void **state) {
         {"dram.row", {64, 128, 300, 2048, 1048576}},
         {"dram.latency", {1, 200, 300, 1000, 100000}},
         {"dram.queue", {1, 2, 8, 64, 65536}},
+        {"dram.write_start", {0, 1, 8, 64, 65536}},
+        {"dram.write_early", {0, 1, 24, 64, 65536}},
         {"dram.efficiency", {1, 10, 50, 92, 100}},
         {"dram.tccd", {1, 2, 3, 10, 1000}},
         {"dram.tccdl", {1, 2, 3, 10, 1000}},

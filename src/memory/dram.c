@@ -13,8 +13,8 @@
 // whose requests wants the open row closes it and opens the row of its oldest, while others are served. After
 // SERVED_MAX requests on a row for which others had to wait the row is closed all the same. Writes wait in a
 // queue of their own when dram.write_queue is set; they are written in batches from 7/8 full down to 1/4, or
-// so many at a time (dram.write_batch), and when there are no reads. fcfs: one request at a time; the row of
-// the next is not looked at before.
+// so many at a time (dram.write_batch), and when there are no reads, or sooner (dram.write_start). fcfs: one
+// request at a time; the row of the next is not looked at before.
 //
 // Addresses: a row's bytes lie in runs of 256, and consecutive runs of the channel in consecutive banks,
 // whose lowest bits are the bank group: RRRR...CCC.BBGG.CCC.SSSSS, as GPGPU-Sim's mappings have it. Each row
@@ -57,6 +57,10 @@ void orr_dram_configure(orr_dram_config *c, const orr_gpu *g) {
     c->queue = c->fcfs ? 1 : (uint32_t)g->dram_queue;
     c->high = c->queue - c->queue / 8;
     c->low = g->dram_write_batch ? (uint32_t)less(c->high, (uint64_t)g->dram_write_batch) : c->queue / 4;
+    c->start = (uint32_t)min((uint64_t)g->dram_write_start, c->high);
+    c->early = g->dram_write_early ? (uint32_t)min((uint64_t)g->dram_write_early, c->high) : c->high;
+    c->early_low =
+        g->dram_write_batch ? (uint32_t)less(c->early, (uint64_t)g->dram_write_batch) : c->early / 4;
     c->banks = (uint32_t)g->dram_banks;
     c->groups = (uint32_t)(g->dram_bank_groups < g->dram_banks ? g->dram_bank_groups : g->dram_banks);
 
@@ -313,14 +317,31 @@ static void change_mode(orr_dram *d, int k) {
     find_column(d);
 }
 
-// Reads or writes?
+// Reads or writes? With dram.write_start a batch of writes is not given up when a read comes: of so many that
+// wait while no read does, or of dram.write_early while few reads do, less than an eighth of the queue, until
+// nearly all are written, those as well whose bank is being refreshed. Fewer wait for others to come, but not
+// longer than IDLE_NS, and are given up for a read.
 static void choose_mode(orr_dram *d) {
     const orr_dram_config *c = d->c;
     if (!c->write_queue) return;
-    if (d->queued[1] >= c->high) d->batch = true;
-    if (d->queued[1] <= c->low) d->batch = false;
-    bool write = d->queued[1] && (d->batch || !d->queued[0]);
-    if (write != d->mode && d->queued[write]) change_mode(d, write);
+    uint32_t reads = d->queued[0], writes = d->queued[1];
+    bool write;
+    if (c->start) {
+        bool many = reads && reads >= c->queue / 8, late = d->now >= d->wrote_at + c->idle;
+        uint32_t least = many ? c->high : reads ? c->early : c->start;
+        if (!d->batch && writes >= least) {
+            d->batch = true;
+            d->left = many ? c->low : reads ? c->early_low : (uint32_t)less(writes, c->start);
+        }
+        if (writes <= d->left) d->batch = false;
+        write = d->batch || (late && writes && !reads);
+        d->next_turn = writes && !reads && !write ? max(d->now, d->wrote_at + c->idle) : NEVER;
+    } else {
+        if (writes >= c->high) d->batch = true;
+        if (writes <= c->low) d->batch = false;
+        write = writes && (d->batch || !reads);
+    }
+    if (write != d->mode && (d->queued[write] || c->start)) change_mode(d, write);
 }
 
 static void arrive(orr_dram *d) {
@@ -328,6 +349,7 @@ static void arrive(orr_dram *d) {
         orr_dram_ring *r = &d->ring[k];
         while (r->n && d->queued[k] < d->c->queue && r->at[r->head].time <= d->now) {
             enter(d, &r->at[r->head], k);
+            if (k) d->wrote_at = d->now;
             r->head = (r->head + 1) & (r->cap - 1);
             r->n--;
         }
@@ -430,6 +452,8 @@ bool orr_dram_step(orr_dram *d, orr_dram_done *done) {
     d->now = orr_dram_next(d);
     if (d->next_arrival <= d->now)
         arrive(d);
+    else if (d->next_turn <= d->now)
+        choose_mode(d);
     else if (d->next_activate <= d->now)
         activate(d);
     else
@@ -459,10 +483,12 @@ void orr_dram_reset(orr_dram *d) {
     memset(d->group_at, 0, c->groups * sizeof *d->group_at);
     for (int k = 0; k < 2; k++) d->ring[k].head = d->ring[k].n = d->queued[k] = 0;
     d->mode = 0;
+    d->left = 0;
     d->batch = d->wrote_last = false;
     d->now = d->seq = d->activate_at = d->bus_free = d->read_after_write = 0;
     d->refresh_at = c->refresh_every - c->refresh_takes;
-    d->next_arrival = d->next_activate = d->next_column = NEVER;
+    d->next_arrival = d->next_activate = d->next_column = d->next_turn = NEVER;
+    d->wrote_at = 0;
     d->reads = d->writes = d->row_hit = d->row_miss = d->busy = 0;
 }
 

@@ -7,9 +7,11 @@
 
 typedef struct orr_dram_config { // the same for all channels; times in ticks (memsys.h)
     bool fcfs, write_queue;
-    uint32_t queue;     // requests to choose from; of writes too when they have their own
-    uint32_t limit;     // writes that may wait, here and outside
-    uint32_t high, low; // writes that start, and that end, a batch of them
+    uint32_t queue;            // requests to choose from; of writes too when they have their own
+    uint32_t limit;            // writes that may wait, here and outside
+    uint32_t high, low;        // writes that start, and that end, a batch of them
+    uint32_t start;            // those that start one when no read waits; 0: any, until a read comes
+    uint32_t early, early_low; // the same where few reads wait
     uint32_t banks, groups;
     orr_divider bank_div, row_div; // run of a channel -> bank; what is left -> row
     uint32_t run_shift;            // lines of a run, log2
@@ -83,7 +85,9 @@ typedef struct orr_dram {
     orr_dram_ring ring[2];            // reads and writes outside
     uint32_t queued[2];               // in the queue
     int mode;                         // 0: reads, 1: writes
-    bool batch;                       // writes until `low`, whatever comes
+    bool batch;                       // writes until `left`, whatever comes
+    uint32_t left;                    // of them that may be left
+    uint64_t wrote_at, next_turn;     // when a write came last; when too few of them are written all the same
     uint64_t now, seq;
     uint64_t activate_at;      // tRRD
     uint64_t bus_free;         // end of the last data
@@ -111,7 +115,8 @@ void orr_dram_push(orr_dram *d, uint64_t time, uint64_t line, uint8_t sectors, b
 // When something happens next; UINT64_MAX: never.
 static inline uint64_t orr_dram_next(const orr_dram *d) {
     uint64_t t = d->next_arrival < d->next_activate ? d->next_arrival : d->next_activate;
-    return t < d->next_column ? t : d->next_column;
+    if (d->next_column < t) t = d->next_column;
+    return d->next_turn < t ? d->next_turn : t;
 }
 bool orr_dram_step(orr_dram *d, orr_dram_done *done); // do that; true: a read was served
 // No room for another write that the L2 would have to wait for.
