@@ -655,10 +655,18 @@ static void swaps_race(void **state) {
 // The same in time: of four blocks the last is further away, by more than the others' tries take. All four
 // try at first; the second needs two tries and the third three; the fourth comes again when these are done,
 // finds another number than it expects, and has it with its third try. Without times it would need four.
-static uint32_t last_is_far(const void *self, uint64_t block, uint64_t addr) {
+static uint32_t sm_of_place(const void *self, uint64_t place) {
+    (void)self;
+    return (uint32_t)place;
+}
+static uint32_t last_is_far(const void *self, uint32_t sm) {
+    (void)self;
+    return sm == 3;
+}
+static uint32_t all_in_one(const void *self, uint64_t addr) {
     (void)self;
     (void)addr;
-    return block == 3 ? 1000 : 0;
+    return 0;
 }
 static void swaps_race_in_time(void **state) {
     (void)state;
@@ -673,7 +681,15 @@ static void swaps_race_in_time(void **state) {
     uint32_t issue[64] = {0}, leave[64];
     uint8_t none[64] = {0};
     for (int n = 0; n < 64; n++) leave[n] = 10;
-    orr_pace pace = {.issue = issue, .leave = leave, .port = none, .crowd = none, .far = last_is_far};
+    orr_pace pace = {.issue = issue,
+                     .leave = leave,
+                     .port = none,
+                     .crowd = none,
+                     .sms = 4,
+                     .sm = sm_of_place,
+                     .half = last_is_far,
+                     .side = all_in_one,
+                     .way = 1000};
     b.launch.pace = &pace;
     const uint32_t *out = run_bench(&b, 2);
     assert_int_equal(out[0], 1);

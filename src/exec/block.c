@@ -308,7 +308,7 @@ tblock *orr_block_start(worker *k, uint64_t index) {
     tb->alone = k->bound || !p->kernel->atomics || (uint64_t)g[0] * g[1] * g[2] == 1;
     tb->faulted = false;
     tb->next = NULL;
-    tb->fenced = tb->nbeen = 0;
+    tb->sm = 0;
     memset(tb->bar, 0, sizeof tb->bar);
     // Real shared and local memory start with whatever was there; zero is the same on every host.
     memset(tb->shared, 0, p->shared_bytes);
@@ -379,6 +379,8 @@ void orr_worker_free(worker *k) {
     }
     free(k->range);
     free(k->slices);
+    free(k->sms);
+    free(k->lines);
     free(k->given);
     orr_versions_free(k->versions);
 }

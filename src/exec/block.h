@@ -76,6 +76,7 @@ typedef struct program {
     uint32_t *tid;         // [warp][x y z][lane]
     const orr_pace *pace;  // NULL: its warps need not be executed in order of time
     bool pace_blocks;      // nor its thread blocks
+    bool pace_all;         // its warps stop in front of all that others may write
     uint32_t sm_count;
     orr_arena arena;
 } program;
@@ -102,8 +103,6 @@ typedef struct mbar_count { // an mbarrier
     uint32_t over;          // of them when its last phase was over
 } mbar_count;
 
-#define PACE_BEEN 8 // slices
-
 typedef struct tblock {
     const program *prog;
     struct worker *worker;
@@ -116,11 +115,9 @@ typedef struct tblock {
     uint64_t held;    // the fewest of those that wait for a draw of the grid's; UINT64_MAX: none does
     bool alone;       // no other thread block can come in between
     uint64_t port;    // pace.c: when shared memory is free
-    uint64_t fenced;  //   when its last fence is over
-    uint64_t been[PACE_BEEN]; // where its atomics have been since
-    uint32_t nbeen;
-    uint64_t time; // of its first warp, when it had its last turn
-    bool waits;    // all it did in its last turn was to look at what others write
+    uint32_t sm;      //   where it runs
+    uint64_t time;    // of its first warp, when it had its last turn
+    bool waits;       // all it did in its last turn was to look at what others write
     uint8_t *shared;
     uint8_t *local; // [thread][local_bytes]
     barrier bar[BARRIERS];
@@ -154,6 +151,8 @@ typedef struct worker { // one host thread's share
     int fault;                 // ORR_FAULT_*
     uint64_t unobserved;       // blocks before this make no streams
     struct pace_slice *slices; // pace.c; NULL: none
+    struct pace_sm *sms;       //   NULL: none
+    struct pace_line *lines;   //   NULL: none
     struct pace_given *given;  //   words that are given back when a slice comes to it; NULL: none
     struct pace_given *hidden[ORR_WARP];
     uint32_t nhidden;

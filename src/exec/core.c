@@ -743,7 +743,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->paused = NULL;
     w->held = w->let = false;
     w->time = 0;
-    w->stop = w->far = w->left = 0;
+    w->stop = w->left = 0;
     memset(w->due, 0, sizeof w->due);
     w->slice = w->budget = FIRST_SLICE;
     w->insts = w->thread_insts = w->ticks = 0;

@@ -60,6 +60,8 @@ typedef struct orr_pace {
     const uint8_t *asks;       // [instruction] such fences in front of it, in its block of code
     const uint8_t *asks_leave; // [block of code]
     uint32_t fence;            // cycles that one takes at least
+    uint32_t ask, heard, join; // more where the SM has been somewhere; from a store at L2 until it is over;
+                               // from the first of an SM to those that go with it
     // Shared memory
     const uint8_t *port;  // [instruction] cycles that it is busy with it
     const uint8_t *crowd; // [instruction] cycles more for each further lane on its fullest word
@@ -68,9 +70,18 @@ typedef struct orr_pace {
     uint32_t lane;     // 1024ths of a cycle for a quarter of an operation
     uint32_t resident; // thread blocks that run at the same time; 0: all
     uint32_t groups;   // clusters of SMs that a slice serves in turn; 0: who comes first
-    uint32_t (*group)(const void *self, uint64_t block); // the one of a thread block
-    uint32_t (*slice)(const void *self, uint64_t addr);  // where it is; NULL: each line by itself
-    uint32_t (*far)(const void *self, uint64_t block, uint64_t addr); // cycles more of its atomic there
+    uint64_t line;     // packets of a cluster that wait at a slice, others at their SMs; 0: all there
+    uint32_t sms;      // 0: it is all one
+    uint32_t (*sm)(const void *self, uint64_t place);   // of the n-th thread block of the first wave
+    uint32_t (*group)(const void *self, uint32_t sm);   // the one of an SM
+    uint32_t (*slice)(const void *self, uint64_t addr); // where it is; NULL: each line by itself
+    uint32_t (*half)(const void *self, uint32_t sm);    // of L2 that it is at; NULL: there is one
+    uint32_t (*side)(const void *self, uint64_t addr);  // the one that has the line
+    uint32_t way;                                       // cycles more to the other one and back
+    uint32_t cold;  // cycles more for a line that nobody has asked for; 0: L2 has them
+    uint32_t meets; // cycles that a load's answer is on its way behind the slice, which stores wait for
+    uint32_t apart, packet; // 1024ths of a cycle from a line of an SM to the next, and from a lane to the
+                            // next on one word
     const void *self;
 } orr_pace;
 

@@ -12,7 +12,7 @@
 // are served one after the other, and those of other warps in between: an atomic that is answered is done,
 // lane by lane, when the slice comes to it (orr_pace_access), and what an exchange gives back is found then.
 //
-// Times are rough: they do not know of the scheduler, of units that are busy, nor of caches. What a stream
+// Times are rough: they do not know of the scheduler, of units that are busy, nor of L1. What a stream
 // takes is for a model to say; here they only decide who comes before whom.
 #include <string.h>
 
@@ -47,6 +47,7 @@ void orr_pace_race(program *p, uint32_t block) {
 void orr_pace_global(program *p, const uint32_t *uop_of) {
     const orr_kernel *k = p->kernel;
     in_time(p);
+    p->pace_all = true;
     for (uint32_t b = 0; b < k->nblocks; b++)
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++) {
             if (!orr_inst_order(&k->insts[i])) continue;
@@ -85,10 +86,29 @@ static void later(warp *w, uint64_t cycles) {
     w->time += cycles;
 }
 
-static void note_been(tblock *tb, uint64_t key) {
+// Fences are the SM's, and so is where it has been.
+#define BEEN 64 // slices
+typedef struct pace_sm {
+    uint64_t from, fenced; // when its last round of fences began, or will, and is over
+    uint64_t been[BEEN];   // where it has been since
+    uint32_t nbeen;
+    uint64_t far;    // the longest way there
+    uint64_t stored; // when L2 has all that it has stored
+    uint64_t port;   // when it can send the next packet, in parts of a cycle
+    uint64_t worked; // when the last of its atomics so far is done, in parts of a cycle
+} pace_sm;
+
+static pace_sm *sm_of(const warp *w) {
+    worker *k = w->worker;
+    uint32_t n = w->tb->prog->pace->sms;
+    if (!k->sms) k->sms = orr_calloc(n ? n : 1, sizeof *k->sms);
+    return &k->sms[n ? w->tb->sm % n : 0];
+}
+
+static void note_been(pace_sm *s, uint64_t key) {
     uint32_t n = 0;
-    while (n < tb->nbeen && n < PACE_BEEN && tb->been[n] != key) n++;
-    if (n == tb->nbeen || n == PACE_BEEN) tb->been[tb->nbeen++ % PACE_BEEN] = key;
+    while (n < s->nbeen && n < BEEN && s->been[n] != key) n++;
+    if (n == s->nbeen || n == BEEN) s->been[s->nbeen++ % BEEN] = key;
 }
 
 void orr_pace_wait(warp *w, uint64_t until) {
@@ -107,6 +127,9 @@ void orr_pace_wait(warp *w, uint64_t until) {
 #define MAX_GROUPS 64
 typedef struct pace_slice {
     uint64_t key, free;         // in parts of a cycle: all that has come so far has been done then
+    uint64_t in[2];             // when each half's takes the next packet
+    uint64_t packet;            // what one takes, on average
+    uint32_t waiting;           // clusters, when the last one came
     uint64_t group[MAX_GROUPS]; // and all of a cluster's
 } pace_slice;
 
@@ -148,15 +171,18 @@ static pace_slice *slice_of(worker *k, uint64_t key) {
 
 static uint64_t *own_of(const warp *w, pace_slice *l) {
     const orr_pace *p = w->tb->prog->pace;
-    return p->groups ? &l->group[p->group(p->self, w->tb->index) % MAX_GROUPS] : &l->free;
+    return p->groups ? &l->group[p->group(p->self, w->tb->sm) % MAX_GROUPS] : &l->free;
 }
 
-// What the lanes of `same`, of one line, take: those on one word one after the other, each when it is served.
-static uint64_t serve(warp *w, pace_slice *l, const uint64_t addr[ORR_WARP], uint32_t same, bool swap) {
+// What the lanes of `same`, of one line, take that come at `now`: those on one word one after the other, each
+// when it is served.
+static uint64_t serve(warp *w, pace_slice *l, uint64_t now, const uint64_t addr[ORR_WARP], uint32_t same,
+                      bool swap) {
     const orr_pace *p = w->tb->prog->pace;
-    uint64_t now = w->time * TICKS, *own = own_of(w, l), turns = 1;
+    uint64_t *own = own_of(w, l), turns = 1;
     for (uint32_t n = 0; l->free > now && n < p->groups && n < MAX_GROUPS; n++)
         turns += l->group[n] > now && &l->group[n] != own;
+    l->waiting = (uint32_t)turns;
     for (uint32_t left = same; left;) {
         uint32_t pass = 0, words = 0;
         for (uint32_t m = left; m; m &= m - 1) {
@@ -169,63 +195,142 @@ static uint64_t serve(warp *w, pace_slice *l, const uint64_t addr[ORR_WARP], uin
         uint64_t work = pass_work(words, swap) * (uint64_t)p->lane;
         if (p->groups) l->free = (l->free > now ? l->free : now) + work;
         *own = (*own > now ? *own : now) + work * turns;
+        l->packet = (15 * l->packet + work) / 16;
         for (uint32_t m = pass; m; m &= m - 1) w->served[orr_ffs(m)] = (*own - work) / TICKS;
+        if (left) { // those that meet leave their SM in packets of their own
+            now += p->packet;
+            sm_of(w)->port += p->packet;
+        }
     }
+    if (*own > sm_of(w)->worked) sm_of(w)->worked = *own;
     return *own;
+}
+
+// Lines of L2: which half has it, and until when loads of it are on their way to SMs of each half. A store
+// waits in front of its slice for those, and all behind it (l2.store_waits).
+#define LINES (1u << 16)
+typedef struct pace_line {
+    uint64_t key, until[2];
+    uint64_t there; // when it has come from memory
+    uint8_t has;    // halves
+} pace_line;
+
+// Where it is not known who has loaded it before (orr_pace_race) it is there.
+static pace_line *line_of(worker *k, uint64_t addr, uint32_t home) {
+    if (!k->lines) k->lines = orr_calloc(LINES, sizeof *k->lines);
+    uint64_t key = addr / 128 + 1;
+    pace_line *x = &k->lines[(key ^ key / LINES) % LINES];
+    bool cold = k->prog->pace->cold && k->prog->pace_all;
+    if (x->key != key) *x = (pace_line){.key = key, .has = cold ? 0 : (uint8_t)(1u << home)};
+    return x;
+}
+
+enum { LOADS, STORES, WORKS };
+
+// A packet of an SM of this half comes to the line's slice at `at`: when it is done there, and with loads how
+// much longer the answer's way is.
+static uint64_t pass(const orr_pace *p, pace_slice *l, pace_line *x, uint32_t half, uint32_t home,
+                     uint64_t at, int what) {
+    uint64_t t = l->in[half] > at ? l->in[half] : at, done, way = (uint64_t)p->way * TICKS;
+    uint8_t own = (uint8_t)(1u << half), other = (uint8_t)(1u << !half);
+    if (what == STORES && x->until[half] > t) t = x->until[half];
+    l->in[half] = t + 4 * (uint64_t)p->lane;
+    if (what != STORES && !(x->has >> home & 1)) x->there = t + (uint64_t)p->cold * TICKS;
+    done = what != STORES && x->there > t ? x->there : t;
+    if (what == LOADS) {
+        if (half != home && !(x->has & own)) done += way;
+        x->has |= own | (uint8_t)(1u << home);
+        if (done + p->meets * TICKS > x->until[half]) x->until[half] = done + p->meets * TICKS;
+    } else { // whose copy is valid no more
+        x->has |= (uint8_t)(1u << home);
+        if (what == WORKS && half != home) x->has &= (uint8_t)~own;
+        if (half == home) x->has &= (uint8_t)~other;
+        if (what == STORES && half != home) done += way / 2;
+    }
+    return done;
 }
 
 static void at_l2(warp *w, const uint64_t addr[ORR_WARP]) {
     const orr_pace *p = w->tb->prog->pace;
     worker *k = w->worker;
+    pace_sm *s = sm_of(w);
     const orr_inst *i = &w->tb->prog->kernel->insts[w->stop - 1];
-    bool works = orr_ops[i->op].flags & ORR_F_ATOMIC;
-    uint64_t last = w->time * TICKS, far = 0;
+    uint32_t flags = orr_ops[i->op].flags;
+    int what = flags & ORR_F_ATOMIC ? WORKS : flags & ORR_F_STORE ? STORES : LOADS;
+    uint64_t now = w->time * TICKS, last = now;
+    uint32_t half = p->half ? p->half(p->self, w->tb->sm) : 0;
     for (uint32_t left = w->exec; left;) {
-        uint64_t a = addr[orr_ffs(left)], line = a / 128 + 1,
-                 way = p->far ? p->far(p->self, w->tb->index, a) : 0;
-        uint32_t same = 0;
+        uint64_t a = addr[orr_ffs(left)], line = a / 128 + 1, far = 0;
+        uint32_t same = 0, home = p->side ? p->side(p->self, a) : half;
         for (uint32_t m = left; m; m &= m - 1)
             if (addr[orr_ffs(m)] / 128 + 1 == line) same |= m & -m;
         left &= ~same;
-        if (way > far) far = way;
-        if (!works) continue;
-        uint64_t key = p->slice ? p->slice(p->self, a) + 1 : line;
+        uint64_t key = p->slice ? p->slice(p->self, a) + 1 : line, sent = s->port > now ? s->port : now;
+        s->port = sent + p->apart;
         pace_slice *l = slice_of(k, key);
-        uint64_t done = serve(w, l, addr, same, i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_CAS);
+        pace_line *x = line_of(k, a, home);
+        bool told = what == WORKS && half == home && x->has >> !half & 1; // the other half has a copy to drop
+        uint64_t done = pass(p, l, x, half, home, sent, what);
+        if (half != home) far = p->way;
+        if (what == WORKS)
+            done = serve(w, l, done, addr, same, i->op == ORR_OP_ATOM && i->sub == ORR_ATOM_CAS) +
+                   (told ? p->way : far) * TICKS;
         if (done > last) last = done;
-        note_been(w->tb, key);
+        if (far > s->far) s->far = far;
+        note_been(s, key);
     }
-    w->far = (uint32_t)far;
-    w->more = last / TICKS - w->time + far;
-    // What a load looks at has mostly been stored to by its own half.
+    w->more = last / TICKS - w->time;
+    if (what == STORES && last / TICKS > s->stored) s->stored = last / TICKS;
+    if (what == LOADS) later(w, w->more);
 }
 
-// A fence that began at `at` goes where the thread block's atomics have been since the last one of any warp,
-// and is served there as they are; the thread block has one at a time. How much later it is over.
-static uint64_t fence_waits(warp *w, uint64_t at) {
+// Fences. The SM does them in rounds, one at a time: who comes while one is under way waits for the next,
+// unless it has only just begun.
+static bool under_way(const orr_pace *p, const pace_sm *s, uint64_t at) {
+    return at > s->from + p->join && at < s->fenced;
+}
+
+// A round goes where the SM has been since the last one, and is served there as atomics are, and waits for
+// what has been stored. When one is over that a warp comes to at `at`.
+static uint64_t fence_over(warp *w, uint64_t at) {
     const orr_pace *p = w->tb->prog->pace;
-    tblock *tb = w->tb;
-    uint64_t from = tb->fenced > at ? tb->fenced : at, now = from * TICKS, last = now, over;
-    for (uint32_t n = 0; n < tb->nbeen && n < PACE_BEEN; n++) {
-        uint64_t own = *own_of(w, slice_of(w->worker, tb->been[n]));
+    pace_sm *s = sm_of(w);
+    if (at > s->from + p->join || !s->fenced) {
+        bool waited = at <= s->fenced && s->fenced;
+        s->from = waited ? s->fenced : at;
+        s->fenced = s->from + (waited ? 0 : p->fence);
+    }
+    uint64_t now = s->from * TICKS, last = now;
+    for (uint32_t n = 0; n < s->nbeen && n < BEEN; n++) {
+        pace_slice *l = slice_of(w->worker, s->been[n]);
+        uint64_t own = *own_of(w, l), line = now + p->line * l->packet * l->waiting;
+        if (line < s->worked) line = s->worked; // behind the SM's own, and what is in its cluster's line
+        if (p->line && own > line) own = line;
         if (own > last) last = own;
     }
-    over = tb->nbeen ? from + p->fence + (last - now) / TICKS : from > at + p->fence ? from : at + p->fence;
-    tb->nbeen = 0;
-    tb->fenced = over;
-    return over - at - p->fence;
+    uint64_t over = s->nbeen ? s->from + p->fence + p->ask + s->far + (last - now) / TICKS : 0;
+    if (s->stored + p->heard > over) over = s->stored + p->heard;
+    if (over > s->fenced) s->fenced = over;
+    s->nbeen = 0;
+    s->far = 0;
+    return s->fenced;
 }
 
-// It has come past so many fences of its block of code, and is at `issue` of it; those that are new went
-// where its last access was. True: there were any.
-static bool fences(warp *w, uint32_t n, uint32_t issue) {
+// It has come past so many fences of its block of code, and is at `issue` of it. True: there were any.
+static bool fences(warp *w, uint32_t n, uint32_t issue, bool waits) {
     const orr_pace *p = w->tb->prog->pace;
-    uint64_t now = w->began + issue, waits = 0;
+    const pace_sm *s = sm_of(w);
+    uint64_t now = w->began + issue, at = now > p->fence ? now - p->fence : 0;
     if (n == w->asked) return false;
-    if (p->fence) waits = fence_waits(w, now > p->fence ? now - p->fence : 0);
-    waits += (uint64_t)(n - w->asked) * w->far;
+    if (waits && under_way(p, s, at)) {
+        later(w, s->fenced - at);
+        w->time = s->fenced;
+        return true;
+    }
+    uint64_t over = fence_over(w, at);
     w->asked = n;
-    later(w, waits);
+    if (over > now) later(w, over - now);
+    w->time = w->began + issue;
     return true;
 }
 
@@ -240,10 +345,7 @@ void orr_pace_stop(warp *w, const uop *u) {
 
 bool orr_pace_go(warp *w, const uop *u) {
     const orr_pace *p = w->tb->prog->pace;
-    if (p->asks && fences(w, p->asks[u->stop - 1], p->issue[u->stop - 1])) {
-        w->time = w->began + p->issue[u->stop - 1];
-        return false;
-    }
+    if (p->asks && fences(w, p->asks[u->stop - 1], p->issue[u->stop - 1], true)) return false;
     w->stop = u->stop;
     if (global(w, u->stop - 1)) return true;
     tblock *tb = w->tb;
@@ -355,7 +457,7 @@ void orr_pace_enter(warp *w, uint32_t block) {
 void orr_pace_leave(warp *w, uint32_t block, bool jumps) {
     const orr_pace *p = w->tb->prog->pace;
     w->stop = 0;
-    if (p->asks) fences(w, p->asks_leave[block], p->leave[block]);
+    if (p->asks) fences(w, p->asks_leave[block], p->leave[block], false);
     for (int b = 0; p->due && b < ORR_PACE_BARS; b++)
         if (p->due[block][b]) w->due[b] = w->began + p->due[block][b] + w->lag;
     w->time = w->began + p->leave[block] + (jumps ? p->jump : 0);

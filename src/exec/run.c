@@ -98,6 +98,7 @@ typedef struct turns {
     tblock *now;             // whose turn it is
     ORR_VEC(tblock *) early; // those that run in order of time (pace.c), a heap
     uint64_t time;           // of the last one
+    uint32_t freed;          // the SM of the last one that has ended
     const uint64_t *only;    // [total] the blocks to run; NULL: all
 } turns;
 
@@ -189,6 +190,7 @@ static int turns_in_time(turns *t) {
     while (t->next < t->total && t->unfinished < most) {
         tblock *tb = turns_start(t);
         for (uint32_t n = 0; n < p->nwarps; n++) tb->warps[n].time = t->time;
+        if (p->pace->sm) tb->sm = t->next <= most ? p->pace->sm(p->pace->self, t->next - 1) : t->freed;
         put_early(t, tb);
     }
     if (!t->early.n) return 0;
@@ -196,10 +198,12 @@ static int turns_in_time(turns *t) {
     t->time = tb->time > t->time && tb->time != UINT64_MAX ? tb->time : t->time;
     int r = orr_block_run(tb);
     if (r == RUN_FAULT) return -1;
-    if (r == RUN_DONE)
+    if (r == RUN_DONE) {
         t->unfinished--;
-    else
+        t->freed = tb->sm;
+    } else {
         put_early(t, tb);
+    }
     return 1;
 }
 

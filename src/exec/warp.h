@@ -126,7 +126,6 @@ struct warp {
     size_t paused_from;   // where the events of the block it is in begin in the trace
     uint64_t time, began; // pace.c: cycles, where it is and when its block of code began
     uint64_t due[ORR_PACE_BARS];  // when results are there that it has not waited for
-    uint32_t far;                 // how much further than others its last access was
     uint32_t asked, lag;          // fences of its block of code so far; how much later its last result is
     uint32_t left;                //   lanes of the atomic that it stopped at that have not been served yet
     uint64_t served[ORR_WARP];    //   when each of its lanes is

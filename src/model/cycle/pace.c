@@ -16,12 +16,12 @@ static bool asks(const cycle *c, const orr_tinst *i) {
     return i->kind == ORR_TK_FENCE && (i->imm == 1 || i->imm == 2) && c->gpu->core_fence_ask > 0;
 }
 
-// It asks there, or waits for what the warp has stored and then for L2 to say so.
+// What it takes where the SM has been nowhere; how much more, the executor finds.
 static uint32_t fence_time(const cycle *c, const orr_tinst *i, bool stored) {
     const orr_gpu *g = c->gpu;
     if (i->imm == 0) return (uint32_t)g->core_fence_block;
     if (i->imm == 3) return (uint32_t)g->core_fence_system;
-    if (!stored) return (uint32_t)(g->core_fence_gpu + g->core_fence_ask);
+    if (!stored || asks(c, i)) return (uint32_t)g->core_fence_gpu;
     double heard = (double)(c->l2_latency - c->l1_latency) + g->core_fence_store; // it does not look in L1
     return (uint32_t)(heard > g->core_fence_gpu ? heard : g->core_fence_gpu);
 }
@@ -98,28 +98,39 @@ static void block_time(const cycle *c, const orr_program *p, uint32_t block, uin
 
 static uint8_t few(double cycles) { return (uint8_t)(cycles < 1 ? 1 : cycles > 255 ? 255 : cycles); }
 
-// Which half of L2 a thread block's SM is in is known of the first wave; of others it is taken to be as
-// there.
-static uint32_t far(const void *self, uint64_t block, uint64_t addr) {
+static uint32_t sm_of(const void *self, uint64_t place) {
     const cyc_pace *x = self;
-    uint32_t sm = x->nwave ? x->wave[block % x->nwave] : 0;
-    bool other = orr_memsys_side_of(x->c->mem, addr / ORR_LINE) != (int)orr_half_of_sm(sm, x->c->gpcs);
-    return other ? (uint32_t)(x->c->far_ticks / ORR_TICKS) : 0;
+    return x->nwave ? x->wave[place % x->nwave] : 0;
+}
+
+static uint32_t half(const void *self, uint32_t sm) {
+    const cyc_pace *x = self;
+    return orr_half_of_sm(sm, x->c->gpcs);
+}
+
+static uint32_t side(const void *self, uint64_t addr) {
+    const cyc_pace *x = self;
+    return (uint32_t)orr_memsys_side_of(x->c->mem, addr / ORR_LINE);
 }
 
 static uint32_t clusters_of(const cycle *c) {
     return c->gpu->xbar_clusters > 0 ? (uint32_t)c->gpu->xbar_clusters : 1;
 }
 
-static uint32_t group(const void *self, uint64_t block) {
+static uint32_t group(const void *self, uint32_t sm) {
     const cyc_pace *x = self;
-    uint32_t sm = x->nwave ? x->wave[block % x->nwave] : 0, n = clusters_of(x->c);
+    uint32_t n = clusters_of(x->c);
     return orr_gpc_of_sm(sm, x->c->gpcs) * n + orr_cluster_of_sm(sm, x->c->gpcs, n);
 }
 
 static uint32_t slice(const void *self, uint64_t addr) {
     const cyc_pace *x = self;
     return orr_memsys_slice_of(x->c->mem, addr / ORR_LINE);
+}
+
+// What bytes take of an SM's port, in 1024ths of a cycle.
+static uint32_t port_time(const cycle *c, double bytes) {
+    return c->gpu->xbar_request > 0 ? (uint32_t)(1024 * bytes / c->gpu->xbar_request) : 0;
 }
 
 cyc_pace *cyc_pace_new(const cycle *c, const orr_program *p, uint64_t blocks, uint32_t each) {
@@ -146,25 +157,38 @@ cyc_pace *cyc_pace_new(const cycle *c, const orr_program *p, uint64_t blocks, ui
         port[i->inst] = few((double)(c->pass_cycles * words) * (swap ? c->gpu->shared_swap : 1));
         crowd[i->inst] = i->flags & ORR_TF_ATOMIC && !once ? port[i->inst] : 0;
     }
-    x->pace = (orr_pace){.issue = t.issue,
-                         .leave = t.leave,
-                         .due = t.due,
-                         .waits = t.waits,
-                         .asks = t.asks,
-                         .asks_leave = t.asks_leave,
-                         .fence = (uint32_t)(c->gpu->core_fence_gpu + c->gpu->core_fence_ask),
-                         .port = port,
-                         .crowd = crowd,
-                         .alone = c->gpu->lsu_pass ? (uint32_t)c->gpu->lsu_pass : 1,
-                         .jump = (uint32_t)c->branch_jump,
-                         .resident = c->nsms * each,
-                         .lane = (uint32_t)(256 * c->atomic_ticks / ORR_TICKS),
-                         .far = c->far_ticks ? far : NULL,
-                         .groups = c->gpu->l2_atomic_turns ? c->ngpcs * clusters_of(c) : 0,
-                         .group = group,
-                         .slice = slice,
-                         .self = x,
-                         .meet = (uint32_t)c->barrier_latency};
+    x->pace =
+        (orr_pace){.issue = t.issue,
+                   .leave = t.leave,
+                   .due = t.due,
+                   .waits = t.waits,
+                   .asks = t.asks,
+                   .asks_leave = t.asks_leave,
+                   .fence = (uint32_t)c->gpu->core_fence_gpu,
+                   .ask = (uint32_t)c->gpu->core_fence_ask,
+                   .heard = (uint32_t)((double)(c->l2_latency - c->l1_latency) + c->gpu->core_fence_store),
+                   .join = (uint32_t)c->gpu->core_fence_join,
+                   .port = port,
+                   .crowd = crowd,
+                   .alone = c->gpu->lsu_pass ? (uint32_t)c->gpu->lsu_pass : 1,
+                   .jump = (uint32_t)c->branch_jump,
+                   .resident = c->nsms * each,
+                   .lane = (uint32_t)(256 * c->atomic_ticks / ORR_TICKS),
+                   .half = c->far_ticks ? half : NULL,
+                   .side = c->far_ticks ? side : NULL,
+                   .way = (uint32_t)(c->far_ticks / ORR_TICKS),
+                   .cold = c->gpu->l2_flush ? (uint32_t)(c->gpu->dram_latency - c->gpu->l2_latency) : 0,
+                   .meets = c->gpu->l2_store_waits ? (uint32_t)c->gpu->l2_merge_time : 0,
+                   .apart = port_time(c, c->gpu->xbar_ask),
+                   .packet = port_time(c, 8 + 32 + c->gpu->xbar_mask), // atomic.c
+                   .groups = c->gpu->l2_atomic_turns ? c->ngpcs * clusters_of(c) : 0,
+                   .line = (uint64_t)c->gpu->xbar_cluster_line,
+                   .sms = c->nsms,
+                   .sm = sm_of,
+                   .group = group,
+                   .slice = slice,
+                   .self = x,
+                   .meet = (uint32_t)c->barrier_latency};
     return x;
 }
 
