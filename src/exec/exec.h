@@ -85,7 +85,8 @@ typedef struct orr_pace {
     const void *self;
 } orr_pace;
 
-// Does the kernel take locks or entries of tables, or follow what others write, in that order if it is known?
+// Does the kernel take locks or entries of tables, follow what others write, or wait for one place after the
+// other, in order of time if that is known?
 bool orr_exec_takes(const orr_kernel *k);
 
 // ---- a launch -------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // Warps and thread blocks in order of time: kernels that swap words in a loop, to take a lock or an entry of
 // a table or to change what is there (ATOMS.CAS, ATOMS.CAST of the compiler's own loops, atomicCAS of global
-// memory), that reduce what a look decides on, or that follow what others write (spin.c).
+// memory), that reduce what a look decides on, that follow what others write, or that wait for one place
+// after the other (spin.c).
 //
 // Which of them succeeds, and how often the others try in vain, depends on when each is there. With several
 // warps that go round at the same pace one succeeds in each round; with many, which shared memory serves one

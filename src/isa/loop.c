@@ -188,22 +188,21 @@ static bool goes_by(ring *r, uint32_t b, uint32_t i) { // a loop around it is de
     return r->n && decides(r, i);
 }
 
-// Perhaps it looks at the same place again. `walks`: and at others, further round.
+// Perhaps it looks at the same place again. `walks`, if it is asked for: and at others, further round.
 static bool looks_again(const ring *r, uint32_t b, uint32_t i, bool *walks) {
     bool moves[ORR_LOOP] = {false};
     const orr_inst *in = &r->k->insts[i];
     uint32_t asked = 0;
     for (int s = 0; s < in->nsrc; s++)
         if (made_anew(r, b, i, orr_src(r->k, in, s), FAR_MADE, moves, &asked)) return false;
-    for (uint32_t x = 0; x < r->n; x++) *walks |= moves[x];
+    for (uint32_t x = 0; x < r->n && walks; x++) *walks |= moves[x];
     return stays(r, b, moves);
 }
 
 bool orr_look_waits(const orr_kernel *k, uint32_t b, uint32_t i) {
     ring r = {.k = k};
     if (k->machine && !k->codes) return true; // of a trace: nobody knows
-    bool walks = false;
-    return goes_by(&r, b, i) && looks_again(&r, b, i, &walks);
+    return goes_by(&r, b, i) && looks_again(&r, b, i, NULL);
 }
 
 bool orr_look_walks(const orr_kernel *k, uint32_t b, uint32_t i) {
@@ -214,6 +213,5 @@ bool orr_look_walks(const orr_kernel *k, uint32_t b, uint32_t i) {
 
 bool orr_look_follows(const orr_kernel *k, uint32_t b, uint32_t i) {
     ring r = {.k = k};
-    bool walks = false;
-    return goes_by(&r, b, i) && !looks_again(&r, b, i, &walks);
+    return goes_by(&r, b, i) && !looks_again(&r, b, i, NULL);
 }
