@@ -26,13 +26,14 @@ static bool ask(const char *body, int what) {
     orr_kernel *k = m->load(m, "k", &e);
     if (!k) fail_msg("%s", e.text);
     bool found = false, yes = false;
+    uint32_t blocks[ORR_LOOP];
     for (uint32_t b = 0; b < k->nblocks; b++)
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count && !found; i++)
             if (what == SAME ? k->insts[i].op == ORR_OP_ATOM : k->insts[i].mods & ORR_M_VOLATILE) {
                 found = true;
                 yes = what == SAME    ? orr_same_place(k, b, i, 1, ORR_F_CALL | ORR_F_RET)
                       : what == WAITS ? orr_look_waits(k, b, i)
-                                      : orr_look_walks(k, b, i);
+                                      : orr_look_walks(k, b, i, blocks) > 0;
             }
     assert_true(found);
     m->free(m);

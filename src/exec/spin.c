@@ -312,9 +312,10 @@ static bool follows(const orr_kernel *k) {
 // they walk depends on who has come how far: one thread block after the other, each would find the one before
 // it finished, and a model would have them wait for each other in a row.
 static bool walks(const orr_kernel *k) {
+    uint32_t blocks[ORR_LOOP];
     for (uint32_t b = 0; b < k->nblocks; b++)
         for (uint32_t i = k->blocks[b].first; i < k->blocks[b].first + k->blocks[b].count; i++)
-            if (looks(k, i) && k->insts[i].op == ORR_OP_LD && orr_look_walks(k, b, i)) return true;
+            if (looks(k, i) && k->insts[i].op == ORR_OP_LD && orr_look_walks(k, b, i, blocks)) return true;
     return false;
 }
 

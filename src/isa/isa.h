@@ -679,8 +679,9 @@ bool orr_same_place(const orr_kernel *k, uint32_t b, uint32_t inst, int address,
 // the loop goes on, and it may look at the same place again. (A loop that sums up what others write, or
 // follows it from place to place, waits for nobody.)
 bool orr_look_waits(const orr_kernel *k, uint32_t b, uint32_t inst);
-// It waits, and then for the next one: at the tiles before, one after the other.
-bool orr_look_walks(const orr_kernel *k, uint32_t b, uint32_t inst);
+// It waits, and then for the next one: at the tiles before, one after the other. How many blocks the part of
+// the loop has in which it stays at one place, and which; 0: it does not walk.
+uint32_t orr_look_walks(const orr_kernel *k, uint32_t b, uint32_t inst, uint32_t blocks[ORR_LOOP]);
 // It decides, but looks elsewhere each time: the loop follows what others write.
 bool orr_look_follows(const orr_kernel *k, uint32_t b, uint32_t inst);
 // regular.c: `by_data` says of each instruction whether its address, guard or target depends on loaded data.

@@ -163,23 +163,32 @@ static bool made_anew(const ring *r, uint32_t b, uint32_t at, const orr_operand 
     return false;
 }
 
-// A way round the loop of block `b`, its first, without blocks of `moves`.
-static bool stays(const ring *r, uint32_t b, const bool *moves) {
-    bool seen[ORR_LOOP] = {false};
-    uint32_t list[ORR_LOOP], n = 0;
-    for (uint32_t x = 0; x < r->n; x++)
-        if (r->blocks[x] == b && !moves[x]) list[n++] = x;
-    for (uint32_t at = 0; at < n; at++)
-        for (int s = 0; s < orr_succ_count(r->k, &r->k->blocks[r->blocks[list[at]]]); s++) {
-            uint32_t to = orr_succ(r->k, &r->k->blocks[r->blocks[list[at]]], s);
-            if (to == b) return true;
-            for (uint32_t x = 0; x < r->n; x++)
-                if (r->blocks[x] == to && !moves[x] && !seen[x]) {
-                    seen[x] = true;
-                    list[n++] = x;
-                }
-        }
+static bool leads_to(const ring *r, uint32_t x, uint32_t to) {
+    const orr_block *b = &r->k->blocks[r->blocks[x]];
+    for (int s = 0; s < orr_succ_count(r->k, b); s++)
+        if (orr_succ(r->k, b, s) == to) return true;
     return false;
+}
+
+// The blocks of the ways round the loop of block `b`, its first, without those of `moves`: how many.
+static uint32_t stays(const ring *r, uint32_t b, const bool *moves, uint32_t blocks[ORR_LOOP]) {
+    bool from[ORR_LOOP] = {false}, back[ORR_LOOP] = {false}, round = false;
+    uint32_t n = 0;
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t x = 0; x < r->n; x++) {
+            bool is = r->blocks[x] == b;
+            if (moves[x]) continue;
+            for (uint32_t y = 0; y < r->n && !from[x]; y++)
+                if (is || (from[y] && leads_to(r, y, r->blocks[x]))) more = from[x] = true;
+            for (uint32_t y = 0; y < r->n && !back[x]; y++)
+                if ((back[y] || r->blocks[y] == b) && leads_to(r, x, r->blocks[y])) more = back[x] = true;
+            round |= is && back[x];
+        }
+    }
+    for (uint32_t x = 0; x < r->n && round; x++)
+        if (from[x] && back[x]) blocks[n++] = r->blocks[x];
+    return n;
 }
 
 static bool goes_by(ring *r, uint32_t b, uint32_t i) { // a loop around it is decided by what it finds
@@ -188,30 +197,34 @@ static bool goes_by(ring *r, uint32_t b, uint32_t i) { // a loop around it is de
     return r->n && decides(r, i);
 }
 
-// Perhaps it looks at the same place again. `walks`, if it is asked for: and at others, further round.
-static bool looks_again(const ring *r, uint32_t b, uint32_t i, bool *walks) {
+// Perhaps it looks at the same place again: the blocks that lead there. `walks`, if it is asked for: and at
+// others, further round.
+static uint32_t looks_again(const ring *r, uint32_t b, uint32_t i, bool *walks, uint32_t blocks[ORR_LOOP]) {
     bool moves[ORR_LOOP] = {false};
     const orr_inst *in = &r->k->insts[i];
     uint32_t asked = 0;
     for (int s = 0; s < in->nsrc; s++)
-        if (made_anew(r, b, i, orr_src(r->k, in, s), FAR_MADE, moves, &asked)) return false;
+        if (made_anew(r, b, i, orr_src(r->k, in, s), FAR_MADE, moves, &asked)) return 0;
     for (uint32_t x = 0; x < r->n && walks; x++) *walks |= moves[x];
-    return stays(r, b, moves);
+    return stays(r, b, moves, blocks);
 }
 
 bool orr_look_waits(const orr_kernel *k, uint32_t b, uint32_t i) {
     ring r = {.k = k};
+    uint32_t blocks[ORR_LOOP];
     if (k->machine && !k->codes) return true; // of a trace: nobody knows
-    return goes_by(&r, b, i) && looks_again(&r, b, i, NULL);
+    return goes_by(&r, b, i) && looks_again(&r, b, i, NULL, blocks);
 }
 
-bool orr_look_walks(const orr_kernel *k, uint32_t b, uint32_t i) {
+uint32_t orr_look_walks(const orr_kernel *k, uint32_t b, uint32_t i, uint32_t blocks[ORR_LOOP]) {
     ring r = {.k = k};
     bool walks = false;
-    return goes_by(&r, b, i) && looks_again(&r, b, i, &walks) && walks;
+    uint32_t n = goes_by(&r, b, i) ? looks_again(&r, b, i, &walks, blocks) : 0;
+    return walks ? n : 0;
 }
 
 bool orr_look_follows(const orr_kernel *k, uint32_t b, uint32_t i) {
     ring r = {.k = k};
-    return goes_by(&r, b, i) && !looks_again(&r, b, i, NULL);
+    uint32_t blocks[ORR_LOOP];
+    return goes_by(&r, b, i) && !looks_again(&r, b, i, NULL, blocks);
 }

@@ -435,6 +435,7 @@ static uint32_t word_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, b
     s->head_conflicts = conflicts != 0;
     s->head_apart = i->flags & ORR_TF_LOAD && !local && x->lines > packed && x->lines <= 64;
     *lag = most - 1 + conflicts * (each - 1) + tags - 1;
+    if (i->flags & ORR_TF_LOAD) *lag += (most - conflicts - 1) * (uint32_t)s->c->gpu->lsu_wide;
     s->head_passes = most > least ? most : least;
     if (most < tags) most = tags;
     if (most < least) most = least;

@@ -25,6 +25,8 @@ struct looks {
     uint32_t *ring;  // [block] the loop it is in, by its first look's block, + 1; 0: none
     uint32_t *leads; // [block with a look] the loop that it is of, or leads into; 0: none
     uint32_t *waits; // the same, of blocks that write something, too
+    uint32_t
+        *stays; // [block] of a loop that walks: the part in which it stays at one place, by its look's, + 1
 };
 
 static bool is_look(const orr_inst *i) { return i->op == ORR_OP_LD && orr_inst_order(i) == ORR_ORDER_WAITS; }
@@ -85,15 +87,26 @@ static bool mark(looks *l, uint32_t b) {
     return any;
 }
 
+static void mark_stays(looks *l, uint32_t b) {
+    uint32_t blocks[ORR_LOOP];
+    for (uint32_t i = l->k->blocks[b].first; i < l->k->blocks[b].first + l->k->blocks[b].count; i++) {
+        if (!is_look(&l->k->insts[i])) continue;
+        for (uint32_t n = orr_look_walks(l->k, b, i, blocks); n-- > 0;) l->stays[blocks[n]] = b + 1;
+    }
+}
+
 looks *cyc_looks_new(const orr_kernel *k) {
     looks *l = orr_calloc(1, sizeof *l);
     l->k = k;
     l->ring = orr_calloc(k->nblocks + 1, sizeof *l->ring);
     l->leads = orr_calloc(k->nblocks + 1, sizeof *l->leads);
     l->waits = orr_calloc(k->nblocks + 1, sizeof *l->waits);
+    l->stays = orr_calloc(k->nblocks + 1, sizeof *l->stays);
     bool any = false;
     for (uint32_t b = 0; b < k->nblocks; b++)
         if (!l->ring[b] && has_wait(k, b) && quiet(k, b)) any |= mark(l, b);
+    for (uint32_t b = 0; b < k->nblocks && any; b++)
+        if (l->ring[b] && !l->stays[b]) mark_stays(l, b);
     for (uint32_t b = 0; b < k->nblocks && any; b++) {
         if (!has_look(k, b)) continue;
         uint32_t way[MAX_RING], n = l->ring[b] ? 1 : reach(k, b, FAR_IN, way);
@@ -111,6 +124,7 @@ void cyc_looks_free(looks *l) {
     free(l->ring);
     free(l->leads);
     free(l->waits);
+    free(l->stays);
     free(l);
 }
 
@@ -188,19 +202,23 @@ void cyc_look_enter(sm *s, warp *w) {
     w->look_mask = w->then_mask;
     w->look_from = w->then_from;
     w->look_noted = false;
-    cyc_order_look(s->c->order, s->id, warp_id(w));
+    cyc_order_look(s->c->order, s->id, warp_id(w), w->longer);
 }
 
 bool cyc_look_again(sm *s, warp *w) {
     const looks *l = s->c->looks;
     if (!w->look || (w->has_then && !(w->then_mask & w->look_mask))) return false; // other lanes
     if (w->looking) return false; // it has not been answered: something else comes first
-    bool failed = cyc_order_failed(s->c->order, s->id, warp_id(w));
-    if (w->has_then && l->ring[w->then] && l->ring[w->then] == l->leads[w->look - 1]) return false;
-    if (!failed) {
+    uint8_t failed = cyc_order_failed(s->c->order, s->id, warp_id(w));
+    uint32_t at = w->look - 1, stays = l->stays[at];
+    if (w->has_then && l->ring[w->then] && l->ring[w->then] == l->leads[at]) { // round the loop
+        if (!stays || l->stays[w->then] == stays || !(failed & ORDER_FIRST)) return false;
+    } else if (!failed) {
         w->look = 0;
-        w->replays = false;
+        w->replays = w->longer = false;
         return false;
+    } else if (stays && !(failed & ORDER_FIRST)) {
+        w->longer = true;
     }
     w->trace = w->look_from;
     if (w->look_noted) w->need = w->look_need;

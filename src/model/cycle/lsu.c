@@ -139,6 +139,8 @@ static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uin
     uint32_t lag = passes - each;
     if (swap && i->bytes == 8) lag += (uint32_t)c->gpu->shared_swap_wide;
     if (slow) lag += b.conflicts * ((uint32_t)c->gpu->lsu_pass - 1) * (each / c->pass_cycles);
+    if (kind == ORR_L1_LOAD && b.passes > b.conflicts)
+        lag += (b.passes - b.conflicts - 1) * (uint32_t)c->gpu->lsu_wide;
     s->flights.at[q->flight].floor = s->lsu_busy_from + s->lsu_late + lag + c->shared_latency;
     cyc_l1_land(s, q->flight, 0);
 }

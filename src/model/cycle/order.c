@@ -50,7 +50,8 @@
 #define FAILS     (1u << 30) // the look of a loop that is not its last: the version is what the last one finds
 #define AGAIN     (1u << 29) // the look of a loop that is not its first
 #define ROUND     (1u << 28) // a look that says itself what it must have seen
-#define VERSION   (ROUND - 1)
+#define WALKS     (1u << 27) // of a walk: it waits for the first write, and goes on if that is not what it found
+#define VERSION   (WALKS - 1)
 #define QUIET     256  // windows without anybody who went on, in which those that wait still keep slices busy
 #define STILL     4096 // windows in which nobody does anything but look: then they all find what they look for
 #define PATIENCE  64   // looks of a warp that has a lock and waits for another
@@ -87,6 +88,7 @@ typedef struct turn { // a warp that may go on
 struct order {
     const orr_kernel *k;
     uint8_t *kinds; // [instruction] ORDER_*
+    bool *walks;    // [instruction] a look at one place after the other, executed in order of time
     place *places;  // hashed, open addressing
     uint32_t cap, n;
     uint32_t planner;             // warps planned so far
@@ -95,7 +97,8 @@ struct order {
     // who waits: a warp of an SM, with all that it waits for
     uint16_t *owned;         // [who] locks
     bool *over;              // [who] its last look found what the loop waits for; SMs read it
-    bool *failed;            // [who] a look of its last round came too early (look.c); SMs read and clear it
+    uint8_t *failed;         // [who] a look of its last round came too early (look.c); SMs read and clear it
+    bool *longer;            // [who] it has walked further than in the stream; SMs write it
     uint64_t fresh;          // blocks of code that have been entered, all SMs
     uint32_t still;          // windows in which none was
     uint32_t *first;         // [who] held; NOBODY: none
@@ -146,12 +149,15 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
     o->whole = whole;
     o->looks_of = c->looks;
     o->kinds = orr_calloc(k->ninsts, 1);
+    o->walks = orr_calloc(k->ninsts, sizeof *o->walks);
     looks *waits = cyc_looks_new(k);
+    uint32_t stays[ORR_LOOP];
     bool known = k->codes || !k->machine; // its code, not only what a trace has of it
     for (uint32_t b = 0; b < k->nblocks; b++)
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++) {
             const orr_inst *i = &k->insts[n];
             o->kinds[n] = orr_inst_order(i);
+            o->walks[n] = c->in_time && i->op == ORR_OP_LD && o->kinds[n] && orr_look_walks(k, b, n, stays);
             bool swaps = i->op == ORR_OP_ATOM && o->kinds[n] & ORDER_WAITS;
             if (swaps && c->in_time) {
                 o->kinds[n] &= ORDER_WRITES;
@@ -173,6 +179,7 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
     o->owned = orr_calloc(warps, sizeof *o->owned);
     o->over = orr_calloc(warps, sizeof *o->over);
     o->failed = orr_calloc(warps, sizeof *o->failed);
+    o->longer = orr_calloc(warps, sizeof *o->longer);
     o->first = orr_malloc(warps * sizeof *o->first);
     memset(o->first, 0xff, warps * sizeof *o->first);
     o->asked = orr_calloc(warps, sizeof *o->asked);
@@ -191,16 +198,21 @@ bool cyc_order_over(const order *o, uint32_t need, uint32_t sm, uint32_t warp) {
     return need & AGAIN && o->over[who_is(sm, warp)];
 }
 
-void cyc_order_look(order *o, uint32_t sm, uint32_t warp) { o->failed[who_is(sm, warp)] = false; }
-bool cyc_order_failed(const order *o, uint32_t sm, uint32_t warp) { return o->failed[who_is(sm, warp)]; }
+void cyc_order_look(order *o, uint32_t sm, uint32_t warp, bool longer) {
+    o->failed[who_is(sm, warp)] = 0;
+    o->longer[who_is(sm, warp)] = longer;
+}
+uint8_t cyc_order_failed(const order *o, uint32_t sm, uint32_t warp) { return o->failed[who_is(sm, warp)]; }
 
 void cyc_order_free(order *o) {
     if (!o) return;
     free(o->kinds);
+    free(o->walks);
     free(o->places);
     free(o->owned);
     free(o->over);
     free(o->failed);
+    free(o->longer);
     free(o->first);
     free(o->asked);
     free(o->again.at);
@@ -254,8 +266,10 @@ static bool one_word(const orr_access *a) {
     return true;
 }
 
-static void plan_needs(order *o, tbuf *b, const orr_access *a, bool atomic) { // atomic: it may take a lock
-    atomic = atomic && one_word(a);
+// Who looks at one place after the other waits for the first write to each. How far it goes on then the
+// executor has found.
+static void plan_needs(order *o, tbuf *b, const orr_access *a, uint32_t inst) {
+    bool atomic = o->kinds[inst] & ORDER_SPINS && one_word(a); // it may take a lock
     for (uint32_t m = a->mask; m; m &= m - 1) {
         uint64_t word = a->addr[orr_ffs(m)] / 4;
         bool told = a->versioned && o->whole;
@@ -270,7 +284,9 @@ static void plan_needs(order *o, tbuf *b, const orr_access *a, bool atomic) { //
             p->taken = b->nneeds;
         }
         if (p && version) p->looked = true;
-        uint32_t need = told ? (version & VERSION) | ROUND : p ? p->planned & VERSION : 0;
+        uint32_t need = told ? (version & VERSION) | ROUND | (o->walks[inst] ? WALKS : 0)
+                        : p  ? p->planned & VERSION
+                             : 0;
         b->needs[b->nneeds++] = !p || p->lock ? 0 : need;
     }
 }
@@ -287,7 +303,8 @@ static void end_spin(const tbuf *b, spin *x) {
     uint32_t lanes = (uint32_t)orr_popc(x->mask), last = x->first + (x->n - 1) * lanes;
     for (uint32_t n = x->first; x->n > 1 && n < last + lanes; n++) {
         uint32_t version = b->needs[last + (n - x->first) % lanes] & VERSION;
-        b->needs[n] = version | ROUND | (n < last ? FAILS : 0) | (n >= x->first + lanes ? AGAIN : 0);
+        b->needs[n] = version | ROUND | (b->needs[n] & WALKS) | (n < last ? FAILS : 0) |
+                      (n >= x->first + lanes ? AGAIN : 0);
     }
     x->n = 0;
 }
@@ -381,7 +398,7 @@ static void look_through(order *o, tbuf *b, bool writes) {
                     if (kind & ORDER_COUNTS)
                         plan_count(o, b, &count, &a);
                     else if (kind & ORDER_WAITS)
-                        plan_needs(o, b, &a, kind & ORDER_SPINS);
+                        plan_needs(o, b, &a, n);
                     if (look) plan_spin(o, b, &loop, &a, n, block);
                 }
             }
@@ -516,13 +533,15 @@ static uint64_t apart_of(const order *o, const cycle *c, const orr_request *r) {
     return all > apart ? all : apart;
 }
 
-// May it go on? Then *when is the first look after what it waited for; else *at is what it waits for.
+// May it go on? Then *when is the first look after what it waited for; else *at is what it waits for. `most`:
+// writes that a walk waits for.
 static bool ready(const order *o, const orr_request *r, const orr_need *need, const cycle *c, uint64_t own,
-                  uint64_t *when, place **at) {
+                  uint32_t most, uint64_t *when, place **at) {
     uint64_t after = 0, apart = apart_of(o, c, r) + own;
     uint32_t who = who_of(r, need), half = half_of(c, r);
     for (uint32_t n = 0; n < r->norder; n++) {
         uint32_t least = need[n].need & FAILS ? 0 : need[n].need & VERSION;
+        if (least > most && need[n].need & WALKS) least = most;
         place *p = least || need[n].need & TAKES ? find(o, need[n].word) : NULL;
         if (!p) continue;
         *at = p;
@@ -618,7 +637,7 @@ static bool all_ready(const order *o, const cycle *c, uint32_t who, uint64_t *la
     for (uint32_t h = o->first[who]; h != NOBODY; h = o->waiting.at[h].next) {
         uint64_t when;
         const held *x = &o->waiting.at[h];
-        if (!ready(o, &x->r, o->needs.at + x->first, c, own, &when, at)) return false;
+        if (!ready(o, &x->r, o->needs.at + x->first, c, own, VERSION, &when, at)) return false;
         if (when > *last) *last = when;
     }
     return true;
@@ -689,6 +708,18 @@ static void note_look(order *o, const cycle *c, const orr_request *r, const orr_
         need->need & FAILS && p && p->done >= (need->need & VERSION) && p->last[half_of(c, r)] <= r->time;
 }
 
+// Of a look that is tried again round by round. A walk waits where nothing has been written yet. Where it
+// found what was written last when it was executed, and that is not there yet, it goes on to the next place
+// instead: a round more, and how much further it would go nobody knows.
+static uint8_t failure(const order *o, const cycle *c, const orr_request *r, const orr_need *need) {
+    uint64_t when;
+    place *at;
+    bool walks = need->need & WALKS, longer = walks && o->longer[who_of(r, need)];
+    if (ready(o, r, need, c, 0, longer ? 1 : VERSION, &when, &at) && when == r->time) return 0;
+    bool first = walks && (longer || !(ready(o, r, need, c, 0, 1, &when, &at) && when == r->time));
+    return first ? ORDER_EARLY | ORDER_FIRST : ORDER_EARLY;
+}
+
 // It waits for nobody: it only writes, or counts and is not the last to come.
 static bool goes_on(const orr_need *need) {
     return !(need->kind & ORDER_WAITS) || (need->kind & ORDER_COUNTS && !need->need);
@@ -711,12 +742,11 @@ void cyc_order_requests(order *o, cycle *c, uint64_t now) {
             uint64_t when;
             place *at;
             if (need->kind & ORDER_ROUND && need->need & ROUND) { // it is answered, whatever it finds
-                bool found = ready(o, r, need, c, 0, &when, &at) && when == r->time;
-                if (!found && o->still < STILL) o->failed[who_of(r, need)] = true;
+                if (o->still < STILL) o->failed[who_of(r, need)] |= failure(o, c, r, need);
                 r->order = r->norder = 0;
                 continue;
             }
-            if (!takes(r, need) && ready(o, r, need, c, 0, &when, &at)) {
+            if (!takes(r, need) && ready(o, r, need, c, 0, VERSION, &when, &at)) {
                 r->time = when;
                 r->late = stands_for_far(o, c, r, need);
                 happens(o, c, r, need);

@@ -11,9 +11,11 @@ void cyc_order_free(order *o);
 uint8_t cyc_order_kind(const order *o, uint32_t inst); // orr_inst_order, and whether it is tried again
 // The loop of this look has ended before it, with a look that came later than in the stream.
 bool cyc_order_over(const order *o, uint32_t need, uint32_t sm, uint32_t warp);
-// A warp begins a round of a loop that only looks; one of its looks came too early.
-void cyc_order_look(order *o, uint32_t sm, uint32_t warp);
-bool cyc_order_failed(const order *o, uint32_t sm, uint32_t warp);
+// A warp begins a round of a loop that only looks (longer: it has walked further than in the stream); which
+// of its looks came too early.
+enum { ORDER_EARLY = 1, ORDER_FIRST = 2 }; // FIRST: of a walk, at a place where nothing had been written
+void cyc_order_look(order *o, uint32_t sm, uint32_t warp, bool longer);
+uint8_t cyc_order_failed(const order *o, uint32_t sm, uint32_t warp);
 // A thread block that is about to be given to an SM, in grid order: which of its accesses depend on earlier
 // blocks.
 void cyc_order_plan(order *o, tbuf *b);

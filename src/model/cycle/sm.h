@@ -101,6 +101,7 @@ typedef struct warp {
     uint32_t look_need;       // and the next of its needs then,
     bool look_noted;          // if that is known
     bool replays;             // the round is another one than the stream's
+    bool longer;              // and a walk's behind the last of the stream's
     uint16_t looking;         // looks that have not been answered
     uint16_t made[8];         // registers that its last instructions write, a ring,
     uint32_t made_at[8];      // and when they were issued (low bits)
