@@ -144,6 +144,28 @@ static void test_width(void **state) {
     }
 }
 
+// What a load's width takes more than one pass comes later by lsu.wide for each further one: 16 bytes a lane,
+// side by side, have four, a word one and so no more.
+static void test_wide(void **state) {
+    (void)state;
+    static const char *const loads[] = {"LDS R10 <- R2 @0 +4", "LDS.64 R10 <- R2 @0 +8",
+                                        "LDS.128 R10 <- R2 @0 +16"};
+    static const uint64_t more_passes[] = {0, 1, 3};
+    for (int c = 0; c < 3; c++) {
+        uint64_t cycles[2];
+        for (int n = 0; n < 2; n++) {
+            kern *k = kern_new(1, 32);
+            more(k, loads[c]);
+            more(k, "FFMA R3 <- R10\nEXIT");
+            ran x = run_on(GPU("memory=perfect", n ? "lsu.wide=5" : "lsu.wide=0"), k);
+            cycles[n] = x.cycles;
+            ran_free(&x);
+            kern_free(k);
+        }
+        assert_int_equal(cycles[1] - cycles[0], 5 * more_passes[c]);
+    }
+}
+
 // ---- global memory: sectors -----------------------------------------------------------------------------
 // 32 words that are s words apart: min(32, 4 s) sectors of min(32, s) lines. L1 serves one sector of each of
 // 4 banks (the sector's place in its line) a cycle: up to s = 8 all banks work, beyond that only some of
@@ -849,6 +871,7 @@ int main(void) {
         cmocka_unit_test(test_slow_banks),
         cmocka_unit_test(test_queue_full),
         cmocka_unit_test(test_width),
+        cmocka_unit_test(test_wide),
         cmocka_unit_test(test_sectors_by_stride),
         cmocka_unit_test(test_wide_loads),
         cmocka_unit_test(test_conflicts_take_longer),

@@ -42,6 +42,23 @@ for source in sass ptx; do
     [ "${c[*]}" = "${d[*]}" ] || { echo "$source: two threads give ${d[*]}, one ${c[*]}"; failures=$((failures + 1)); }
 done
 
+# 128 tiles that each look back at those before, one after the other, until one knows the sum of all up to it. In a row, each behind the one before, they would
+# take 127 looks (281 cycles each). All at once the first knows it from the start, of the others each after k looks that is at most k before one that knew after
+# k - 1: number k (k + 1) / 2, so the last of them after 16.
+cat > back.launch <<X
+module "$SOURCE/micro/back"
+buffer e u32[32768]
+buffer in u32[32768] iota
+buffer out u32[32768]
+launch back_each grid 128 block 256 args e, out, in, 1
+X
+back() { "$ORRERY" run back.launch --gpu h200 --model cycle --source sass --json -q "$@" | grep -o '"dynamic_shared": [0-9]*, "cycles": [0-9]*' | grep -o '[0-9]*$'; }
+c=$(back --threads 1)
+at_least "tiles that look back" "$c" $((2620 + 16 * 281))
+[ "$c" -lt $((127 * 281)) ] || { echo "tiles that look back: $c cycles, as if in a row"; failures=$((failures + 1)); }
+d=$(back --threads 2)
+[ "$c" = "$d" ] || { echo "tiles that look back: two threads give $d, one $c"; failures=$((failures + 1)); }
+
 # Lanes that have found a place in a table, leave the loop and come to a BSYNC do not wait for those that have yielded in it: instructions of one warp and of its
 # threads, as an H200 counts them (smsp__inst_executed.sum, smsp__thread_inst_executed.sum of micro/tables).
 cat > tables.launch <<X
