@@ -144,6 +144,23 @@ static void test_width(void **state) {
     }
 }
 
+// And what a sub-core loads from shared memory comes to it as fast: 512 bytes, 16 a cycle, behind as many.
+static void test_gives(void **state) {
+    (void)state;
+    uint64_t cycles[2];
+    for (int n = 0; n < 2; n++) {
+        kern *k = kern_new(1, 32);
+        more(k, "LDS.128 R10 <- R2 @0 +16");
+        if (n) more(k, "LDS.128 R20 <- R2 @0 +16");
+        more(k, "FFMA R3 <- R%d\nEXIT", n ? 20 : 10);
+        ran x = run_on(GPU("memory=perfect", "lsu.width=16"), k);
+        cycles[n] = x.cycles;
+        ran_free(&x);
+        kern_free(k);
+    }
+    assert_int_equal(cycles[1] - cycles[0], 512 / 16);
+}
+
 // What a load's width takes more than one pass comes later by lsu.wide for each further one: 16 bytes a lane,
 // side by side, have four, a word one and so no more.
 static void test_wide(void **state) {
@@ -872,6 +889,7 @@ int main(void) {
         cmocka_unit_test(test_queue_full),
         cmocka_unit_test(test_width),
         cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_gives),
         cmocka_unit_test(test_sectors_by_stride),
         cmocka_unit_test(test_wide_loads),
         cmocka_unit_test(test_conflicts_take_longer),

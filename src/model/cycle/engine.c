@@ -522,6 +522,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
         s->banks_until = 0;
     memset(s->lsu_room, 0, sizeof s->lsu_room);
     memset(s->lsu_hands, 0, sizeof s->lsu_hands);
+    memset(s->lsu_gives, 0, sizeof s->lsu_gives);
     s->lsu_handed = 0;
     memset(s->nstarts, 0, sizeof s->nstarts);
     s->send_free = s->receive_free = s->sent = 0;

@@ -312,6 +312,7 @@ typedef struct sm {
     uint64_t lsu_late; // how much later than L1 is free for it the one at hand comes: its warp's last had
                        // conflicts
     uint64_t lsu_hands[MAX_SCHED]; // when a sub-core can hand over the next one (lsu.width)
+    uint64_t lsu_gives[MAX_SCHED]; // when it has been given what it loaded last from shared memory
     uint64_t lsu_handed;           // and has the one at hand; 0: long ago
     uint64_t *starts;              // ring of each queue: when the last ones left it
     uint32_t nstarts[MAX_SCHED];
