@@ -118,11 +118,10 @@ static orr_banked banks(sm *s, uint32_t inst, const orr_tinst *i, const queued *
 // passes each, are there 49.6, 57.2 and 65.9 cycles after the first was issued, one 40.5).
 static uint64_t given_at(sm *s, const warp *w, uint32_t passes, uint64_t ready) {
     uint32_t width = (uint32_t)s->c->gpu->lsu_width;
+    uint64_t *last = &s->lsu_gives[w->sched / s->c->sched_per_sub]; // 0: nothing yet
     if (!width) return ready;
-    uint64_t *last = &s->lsu_gives[w->sched / s->c->sched_per_sub],
-             t = *last + (passes * 128 + width - 1) / width;
-    *last = ready > t ? ready : t;
-    return *last;
+    uint64_t next = *last ? *last + (passes * 128 + width - 1) / width : 0;
+    return *last = ready > next ? ready : next;
 }
 
 static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uint64_t t) {
