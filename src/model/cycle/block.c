@@ -38,6 +38,8 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->look = 0;
     w->looking = 0;
     w->at_l1 = 0;
+    w->in_line = 0;
+    w->fences = false;
     w->fetched = 0;
     w->group = 0;
     w->copies = 0;

@@ -387,10 +387,8 @@ void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_
         started(s, place);
         uint64_t read = read_at(s, i);
         cyc_warp_reads(s, w, i, read);
-        if (!answered) {
-            w->leaves = read + (uint64_t)s->c->gpu->lsu_drain;
-            w->at_l1 = s->lsu_busy_from + s->lsu_late;
-        }
+        w->at_l1 = s->lsu_busy_from + s->lsu_late;
+        if (!answered) w->leaves = read + (uint64_t)s->c->gpu->lsu_drain;
     }
 }
 

@@ -340,6 +340,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     w->front_why = ORR_STALL_WAIT;
     bool yielded = w->yielded;
     w->yielded = false;
+    w->fences = i->kind == ORR_TK_FENCE && i->imm >= 1;
     uint32_t stall = ORR_CTRL_STALL(i->ctrl); // 0 where nobody knows
     if (stall > 1) w->front = now + stall;
     if (c->program->control) q->yield = !ORR_CTRL_YIELD(i->ctrl);

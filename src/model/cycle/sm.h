@@ -79,7 +79,9 @@ typedef struct warp {
     uint32_t inflight;              // loads and copies it has not had an answer to, stores that wait for L1
     uint64_t landed;                // when the last of the others is there
     uint64_t stored;                // when its last store will have been heard of
-    uint64_t at_l1;                 // when its last store has begun at L1
+    uint32_t in_line;               // accesses of those that wait for L1
+    uint64_t at_l1;                 // when its last access has begun at L1
+    bool fences;                    // the instruction before was a fence that its loads may outlast
     uint64_t leaves;                // when its last store has left the SM's queue: it does not end before
     uint64_t syncs;                 // when its next operation on an mbarrier can begin
     uint64_t passed;                // when its last store to shared memory is done

@@ -93,6 +93,7 @@ void cyc_warp_reads(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
 void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i) {
     uint32_t b;
     w->inflight++;
+    w->in_line++;
     if (!read_barrier(s, i, &b)) return;
     w->sb_open[b]++;
     w->sb_why[b] = read_why(i);
@@ -102,6 +103,8 @@ void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
     uint32_t b;
     if (read_barrier(s, i, &b)) w->sb_open[b]--;
     cyc_warp_reads(s, w, i, when);
+    w->in_line--;
+    if (when > w->at_l1) w->at_l1 = when;
     answered(s, w, when);
 }
 
@@ -174,11 +177,13 @@ void cyc_warp_look(sm *s, warp *w) {
         t = due_when(last);
         why = (uint8_t)last;
     }
-    if (i->kind == ORR_TK_FENCE && (w->inflight || w->landed > t)) {
+    bool asks = s->c->gpu->core_fence_ask > 0 && counts_stores(s->c);
+    if (((i->kind == ORR_TK_FENCE && !asks) || w->fences) && (w->inflight || w->landed > t)) {
         t = w->inflight ? NEVER : w->landed;
         why = ORR_STALL_MEMBAR;
-    } else if (i->kind == ORR_TK_FENCE && i->imm >= 1 && w->at_l1 > t && counts_stores(s->c)) {
-        t = w->at_l1; // in line behind them
+    } else if (i->kind == ORR_TK_FENCE &&
+               (w->in_line || (w->at_l1 > t && i->imm >= 1 && counts_stores(s->c)))) {
+        t = w->in_line ? NEVER : w->at_l1; // in line behind them
         why = ORR_STALL_MEMBAR;
     } else if (i->kind == ORR_TK_BARRIER && w->passed > t && s->c->gpu->lsu_own_queues) {
         t = w->passed; // it is in line behind them (H200: micro/scheduler, queue_shared, the second round)
