@@ -191,9 +191,10 @@ bool orr_pace_go(warp *w, const uop *u);                  // and on; false: it i
 // What it stopped in front of accesses these. An atomic that is answered is done when the slice serves it: of
 // lanes that are not (w->left) later, and they are to come again.
 void orr_pace_access(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t *const host[ORR_WARP]);
-void orr_pace_done(warp *w);                  // after that
-void orr_pace_enter(warp *w, uint32_t block); // it begins a block of code
+void orr_pace_done(warp *w);  // after that
+void orr_pace_enter(warp *w); // it begins a block of code
 void orr_pace_leave(warp *w, uint32_t block, bool jumps);
+void orr_pace_poll(warp *w);                      // lanes that wait at a WARPSYNC look again
 uint64_t orr_pace_time(const tblock *tb);         // of its first warp
 void orr_pace_meet(tblock *tb, const barrier *b); // those at a barrier go on
 void orr_pace_wait(warp *w, uint64_t until);      // it has waited

@@ -243,6 +243,7 @@ static void poll(warp *w, const frag *f) {
         if (!(g->mask & w->ever) == !(f->mask & w->ever)) g->since = w->turn;
     }
     orr_warp_again(w, at, lanes);
+    if (w->tb->prog->pace) orr_pace_poll(w);
 }
 
 // Lanes that wait at a BSYNC for others which have all yielded since.

@@ -655,7 +655,7 @@ int orr_warp_run(warp *w) {
                 from = w->trace ? w->trace->n : 0;
                 w->insts += x->count;
                 w->thread_insts += (uint64_t)x->count * (uint32_t)orr_popc(mask);
-                if (p->pace) orr_pace_enter(w, f->pc);
+                if (p->pace) orr_pace_enter(w);
             }
             if (at && at->stop && !orr_pace_go(w, at)) return RUN_RACES;
             const uop *stop = at && !w->let && orr_mbar_holds(w, at, mask) ? at : NULL,

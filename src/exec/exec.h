@@ -52,6 +52,7 @@ typedef struct orr_pace {
     const uint32_t *leave; // [block of code] cycles until the next one begins, where none is jumped over
     uint32_t jump;         // cycles more to a block that is not the next, or to other lanes
     uint32_t meet;         // cycles from the last one that comes to a barrier to all that go on
+    uint32_t poll;         // cycles until lanes that wait at a WARPSYNC have looked again
     // Results that are waited for in a later block of code, by their barriers; NULL: none is
     const uint32_t (*due)[ORR_PACE_BARS];   // [block of code] cycles from its begin until they are there; 0:
                                             // it leaves none
@@ -78,6 +79,7 @@ typedef struct orr_pace {
     uint32_t (*half)(const void *self, uint32_t sm);    // of L2 that it is at; NULL: there is one
     uint32_t (*side)(const void *self, uint64_t addr);  // the one that has the line
     uint32_t way;                                       // cycles more to the other one and back
+    uint32_t (*further)(const void *self, uint32_t sm); // cycles more for answers to this one; NULL: none
     uint32_t cold;  // cycles more for a line that nobody has asked for; 0: L2 has them
     uint32_t meets; // cycles that a load's answer is on its way behind the slice, which stores wait for
     uint32_t apart, packet; // 1024ths of a cycle from a line of an SM to the next, and from a lane to the

@@ -281,6 +281,7 @@ static void at_l2(warp *w, const uint64_t addr[ORR_WARP]) {
         note_been(s, key);
     }
     w->more = last / TICKS - w->time;
+    if (what != STORES && p->further) w->more += p->further(p->self, w->tb->sm);
     if (what == STORES && last / TICKS > s->stored) s->stored = last / TICKS;
     if (what == LOADS) later(w, w->more);
 }
@@ -335,10 +336,20 @@ static bool fences(warp *w, uint32_t n, uint32_t issue, bool waits) {
     return true;
 }
 
+// Results of earlier blocks of code that it has waited for when it is at `issue` of this one.
+static void results(warp *w, uint32_t block, uint32_t issue) {
+    const orr_pace *p = w->tb->prog->pace;
+    for (int b = 0; p->waits && b < ORR_PACE_BARS; b++) {
+        uint32_t at = p->waits[block][b];
+        if (at <= issue && w->due[b] > w->began + at) later(w, w->due[b] - w->began - at);
+    }
+}
+
 // In front of an access behind a fence it is the fence's turn first.
 void orr_pace_stop(warp *w, const uop *u) {
     const orr_pace *p = w->tb->prog->pace;
     w->stop = 0; // what it stopped in front of last may have had no lanes
+    results(w, w->frag->pc, p->issue[u->stop - 1]);
     w->time = w->began + p->issue[u->stop - 1];
     bool asks = p->asks && p->asks[u->stop - 1] != w->asked;
     if (asks) w->time -= w->time - w->began > p->fence ? p->fence : w->time - w->began;
@@ -445,24 +456,22 @@ void orr_pace_access(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8
     w->stop = 0;
 }
 
-void orr_pace_enter(warp *w, uint32_t block) {
-    const orr_pace *p = w->tb->prog->pace;
+void orr_pace_enter(warp *w) {
     w->began = w->time;
     w->lag = w->asked = 0;
-    for (int b = 0; p->waits && b < ORR_PACE_BARS; b++) {
-        uint32_t at = p->waits[block][b];
-        if (at != UINT32_MAX && w->due[b] > w->began + at) later(w, w->due[b] - w->began - at);
-    }
 }
 
 void orr_pace_leave(warp *w, uint32_t block, bool jumps) {
     const orr_pace *p = w->tb->prog->pace;
     w->stop = 0;
+    results(w, block, p->leave[block]);
     if (p->asks) fences(w, p->asks_leave[block], p->leave[block], false);
     for (int b = 0; p->due && b < ORR_PACE_BARS; b++)
         if (p->due[block][b]) w->due[b] = w->began + p->due[block][b] + w->lag;
     w->time = w->began + p->leave[block] + (jumps ? p->jump : 0);
 }
+
+void orr_pace_poll(warp *w) { w->time += w->tb->prog->pace->poll; }
 
 void orr_pace_meet(tblock *tb, const barrier *b) {
     uint64_t last = 0;

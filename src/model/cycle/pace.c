@@ -52,7 +52,7 @@ static uint32_t ready_at(const orr_program *p, const orr_tinst *i, const uint32_
 
 static void results_at(const orr_program *p, const orr_tinst *i, uint32_t t, uint32_t *bar, uint32_t *reg) {
     if (p->control) {
-        if (ORR_CTRL_WBAR(i->ctrl) < 6 && (i->ndst || i->kind != ORR_TK_MEM)) bar[ORR_CTRL_WBAR(i->ctrl)] = t;
+        if (ORR_CTRL_WBAR(i->ctrl) < 6) bar[ORR_CTRL_WBAR(i->ctrl)] = t;
     } else {
         for (uint32_t r = i->nsrc; r < (uint32_t)i->nsrc + i->ndst; r++) reg[p->regs[i->regs + r]] = t;
     }
@@ -106,6 +106,11 @@ static uint32_t sm_of(const void *self, uint64_t place) {
 static uint32_t half(const void *self, uint32_t sm) {
     const cyc_pace *x = self;
     return orr_half_of_sm(sm, x->c->gpcs);
+}
+
+static uint32_t further(const void *self, uint32_t sm) {
+    const cyc_pace *x = self;
+    return (uint32_t)(x->c->sms[sm].way / ORR_TICKS);
 }
 
 static uint32_t side(const void *self, uint64_t addr) {
@@ -177,6 +182,7 @@ cyc_pace *cyc_pace_new(const cycle *c, const orr_program *p, uint64_t blocks, ui
                    .half = c->far_ticks ? half : NULL,
                    .side = c->far_ticks ? side : NULL,
                    .way = (uint32_t)(c->far_ticks / ORR_TICKS),
+                   .further = c->gpu->l2_tpc_spread > 0 ? further : NULL,
                    .cold = c->gpu->l2_flush ? (uint32_t)(c->gpu->dram_latency - c->gpu->l2_latency) : 0,
                    .meets = c->gpu->l2_store_waits ? (uint32_t)c->gpu->l2_merge_time : 0,
                    .apart = port_time(c, c->gpu->xbar_ask),
@@ -188,7 +194,8 @@ cyc_pace *cyc_pace_new(const cycle *c, const orr_program *p, uint64_t blocks, ui
                    .group = group,
                    .slice = slice,
                    .self = x,
-                   .meet = (uint32_t)c->barrier_latency};
+                   .meet = (uint32_t)c->barrier_latency,
+                   .poll = (uint32_t)c->sync_poll};
     return x;
 }
 
