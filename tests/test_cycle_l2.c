@@ -362,17 +362,21 @@ static void test_atomics(void **state) {
 // Fences that ask (core.fence_ask) where the SM has been. Behind a load from L2, at 201: 170 there and back,
 // and 60. Behind another fence nobody asks: 100. Four SMs at once: the slice takes 10 cycles for each, so the
 // last is 30 late; with lines of two slices 10. Two warps of each of two SMs: the second warps go with the
-// first, a cycle behind: 10 + 1.
+// first, a cycle behind: 10 + 1. While the load is on its way, at 1: as long; from memory: until that has
+// come.
 static void test_fences_ask(void **state) {
     (void)state;
 #define ASKS "core.fence_gpu=100", "core.fence_join=31", "core.fence_ask=60", "l2.fence_time=10"
     static const char looks[] = "LDG.CG R1 <- R2 @0 +0 m1\nFFMA R3 <- R1\nMEMBAR 2\nEXIT";
     static const char apart[] = "LDG.CG R1 <- R2 @0 +0 m1 w256\nFFMA R3 <- R1\nMEMBAR 2\nEXIT";
     static const char reads[] = "LDG R1 <- R2 @0 +0 m1\nFFMA R3 <- R1\nMEMBAR 2\nEXIT";
+    static const char ahead[] = "LDG.CG R1 <- R2 @0 +0 m1\nMEMBAR 2\nFFMA R3 <- R1\nEXIT";
     static const char twice[] = "LDG.CG R1 <- R2 @0 +0 m1\nFFMA R3 <- R1\nMEMBAR 2\nMEMBAR 2\nEXIT";
     assert_int_equal(cycles_warm(GPU(ASKS), kern_of(1, 32, looks), 128), 201 + 230 + 1);
     assert_int_equal(cycles_warm(GPU(ASKS), kern_of(1, 32, reads), 128), 201 + 230 + 1);
     assert_int_equal(cycles_warm(GPU(ASKS), kern_of(1, 32, twice), 128), 201 + 230 + 100 + 1);
+    assert_int_equal(cycles_warm(GPU(ASKS), kern_of(1, 32, ahead), 128), 1 + 230 + 2);
+    assert_int_equal(cycles_of(GPU(ASKS), kern_of(1, 32, ahead)), 400 + 2);
     uint64_t one = cycles_warm(GPU("sm.count=4", ASKS), kern_of(1, 32, looks), 8192);
     uint64_t four = cycles_warm(GPU("sm.count=4", ASKS), kern_of(4, 32, looks), 8192);
     uint64_t two = cycles_warm(GPU("sm.count=4", ASKS), kern_of(4, 32, apart), 8192);
