@@ -47,6 +47,15 @@ uint64_t orr_l2_leave(orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sectors) {
     return t;
 }
 
+// The sectors go to the other half, loaded ones that it has asked for and stored ones that it has to have, by
+// one way (l2.far_sector); the time of the last.
+static uint64_t cross(const orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sectors) {
+    if (!p->c->far_sector || !sectors) return t;
+    t = max(t, s->far_free);
+    s->far_free = t + (uint64_t)orr_popc(sectors) * p->c->far_sector;
+    return s->far_free - p->c->far_sector;
+}
+
 static void answer(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     bool meets = w->kind == ORR_REQ_READ && p->c->merge > 1;
     t = meets ? orr_l2_answered(p, s, w, t) : orr_l2_leave(p, s, t, w->sectors);
@@ -168,7 +177,7 @@ static void next_atomic(orr_l2 *p, uint32_t slice, uint32_t u, uint64_t t, orr_r
 static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
     if (w->kind == ORR_REQ_READ && w->far) {
-        t = orr_l2_leave(p, s, t, w->sectors) + p->c->far;
+        t = cross(p, s, orr_l2_leave(p, s, t, w->sectors), w->sectors) + p->c->far;
         *ORR_PUSH(&p->back) = (orr_l2_event){.time = t, .at = w->token, .sectors = w->sectors, .back = true};
         return;
     }
@@ -293,6 +302,7 @@ static void passes(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) 
         orr_l2_leave_copy(p, slice, r, t);
         p->stats.write[r->from] += n;
         p->stats.write_hit[r->from] += n;
+        t = cross(p, &p->slice[slice], t, r->sectors);
     } else {
         p->stats.atomic += n;
         p->stats.atomic_hit += n;
@@ -373,6 +383,7 @@ static uint64_t input_at(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) 
     bool queue = lane == ORR_L2_ALL_QUEUE || lane == ORR_L2_OTHER_QUEUE;
     if (!queue && partly(p->c, r)) return max(t, in->masked);
     if (r->kind == ORR_REQ_WRITE && !(r->line & ORR_L2_FAR)) return line_at(p, s, r, t);
+    if (r->kind == ORR_REQ_WRITE && s->far_free > t + p->c->far_ahead) return s->far_free - p->c->far_ahead;
     // A load waits for the atomics before it, whatever their lines are (H200: where all SMs swap words of a
     // line, an atomic takes 5,500 cycles, and so does a load of any other line of the slice).
     if (p->c->atomic_load && r->kind == ORR_REQ_READ && !(r->line & ORR_L2_FAR))

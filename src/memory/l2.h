@@ -47,6 +47,8 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     bool copy_told;            // and tell each other what becomes of them before a write is heard of
     bool store_waits;          // for loads of its line, and all behind it (l2.store_waits)
     uint64_t far;              // from one half to the other
+    uint64_t far_sector;       // a sector on that way; 0: any number at once
+    uint64_t far_ahead;        // that stores which wait for it may be ahead
     uint32_t merge;            // loads of a line, from one GPC, that are answered together
     uint64_t merge_time;       // that one may come after the answer of another left, and have it
     bool multicast;            // a packet goes to as many SMs as it has sectors, not to all
@@ -97,6 +99,7 @@ typedef struct orr_l2_ahead { // a request on its way to the other half
     orr_request r;
     uint32_t slice;
 } orr_l2_ahead;
+typedef ORR_VEC(orr_l2_ahead) orr_l2_aheads;
 
 typedef struct orr_l2_met { // a load that later ones of its GPC may be answered with
     uint64_t line, reply;   // UINT64_MAX: it is not answered yet
@@ -167,6 +170,7 @@ typedef struct orr_l2_slice {
     uint32_t completing; // those among them that were there in part
     bool told;           // the last store is heard of when the other half has dropped its copy
     uint64_t out_free;
+    uint64_t far_free;        // its way to the other half takes the next sector
     uint64_t fill_free;       // its data take the next sector that comes or is stored
     uint64_t atomic_free[2];  // of each of its units
     uint64_t atomic_busy[2];  // with what it is doing now; others may wait for their turn:
@@ -204,7 +208,7 @@ typedef struct orr_l2 { // a partition
     bool stuck;     // a slice is BLOCKED_WRITES
     uint32_t words; // of a slice's `asked`
     // for the other half, in order of time; and what it has asked for, on its way back
-    ORR_VEC(orr_l2_ahead) ahead;
+    orr_l2_aheads ahead;
     ORR_VEC(orr_l2_event) back;
     orr_memsys_stats stats;
 } orr_l2;

@@ -59,6 +59,8 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->copy_told = c->copies && g->l2_copy_told;
     c->store_waits = g->l2_store_waits;
     c->far = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
+    c->far_sector = c->copies ? (uint64_t)llround(cycle * g->l2_far_sector) : 0;
+    c->far_ahead = (uint64_t)g->l2_far_queue * c->far_sector;
     c->merge = (uint32_t)g->l2_merge;
     c->merge_time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);
     c->multicast = g->l2_multicast;
@@ -213,7 +215,7 @@ void orr_l2_reset(orr_l2 *p) {
         for (int k = 0; k < ORR_L2_LANES; k++)
             s->in[k] = (orr_l2_lane){.at = s->in[k].at, .cap = s->in[k].cap, .pace = p->c->cycle};
         s->misses = s->completing = s->now = s->lanes = s->came = 0;
-        s->out_free = s->fill_free = s->part_time = 0;
+        s->out_free = s->far_free = s->fill_free = s->part_time = 0;
         memset(s->atomic_free, 0, sizeof s->atomic_free);
         memset(s->atomic_busy, 0, sizeof s->atomic_busy);
         memset(s->atomic_waits, 0, sizeof s->atomic_waits);

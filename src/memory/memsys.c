@@ -21,11 +21,11 @@
 typedef orr_timed key; // of a request that has to be put in order
 
 typedef struct partition {
-    orr_l2 l2[2];                // of each half; only the first, where there are no copies
-    uint32_t first[2];           // of its units: channel by channel for each slice
-    ORR_VEC(orr_l2_ahead) to[2]; // what is on its way to a half from the other, in order of time
-    size_t taken[2];             // so many of them have come
-    ORR_VEC(orr_request) later;  // requests that were sent ahead of their time, as they came
+    orr_l2 l2[2];               // of each half; only the first, where there are no copies
+    uint32_t first[2];          // of its units: channel by channel for each slice
+    orr_l2_aheads to[2][2];     // what is on its way to a half from the other, but stores; stores
+    size_t taken[2][2];         // so many of them have come
+    ORR_VEC(orr_request) later; // requests that were sent ahead of their time, as they came
     ORR_VEC(key) keys;
     ORR_VEC(key) scratch;
 } partition;
@@ -109,8 +109,7 @@ void orr_memsys_free(orr_memsys *m) {
     EACH_L2(m, l) orr_l2_free(l);
     for (uint32_t i = 0; i < m->parts; i++) {
         partition *p = &m->part[i];
-        free(p->to[0].at);
-        free(p->to[1].at);
+        for (int k = 0; k < 4; k++) free(p->to[k / 2][k % 2].at);
         free(p->later.at);
         free(p->keys.at);
         free(p->scratch.at);
@@ -315,21 +314,51 @@ static void add(const orr_memsys *m, partition *p, const orr_request *q, key *k)
     *k = (key){tag, half, slice};
 }
 
-// What has come to a half from the other, before `until`.
-static void come(partition *p, uint32_t half, uint64_t until) {
-    size_t n = p->taken[half];
-    for (; n < p->to[half].n && p->to[half].at[n].r.time < until; n++) {
-        const orr_l2_ahead *a = &p->to[half].at[n];
-        orr_l2_add(&p->l2[half], a->slice, &a->r, a->r.line);
+// The next thing that comes to a half from the other: of those but stores, or of the stores. NULL: there is
+// none.
+static const orr_l2_ahead *next_to(const partition *p, uint32_t half, int *kind) {
+    const orr_l2_ahead *first = NULL;
+    for (int k = 0; k < 2; k++) {
+        size_t n = p->taken[half][k];
+        if (n == p->to[half][k].n) continue;
+        const orr_l2_ahead *a = &p->to[half][k].at[n];
+        if (first && first->r.time <= a->r.time) continue;
+        first = a;
+        *kind = k;
     }
-    p->taken[half] = n;
+    return first;
 }
 
-// What a half has sent to the other.
+// What has come to a half from the other, before `until`.
+static void come(partition *p, uint32_t half, uint64_t until) {
+    const orr_l2_ahead *a;
+    int kind = 0;
+    while ((a = next_to(p, half, &kind)) && a->r.time < until) {
+        orr_l2_add(&p->l2[half], a->slice, &a->r, a->r.line);
+        p->taken[half][kind]++;
+    }
+}
+
+// What a half has sent to the other. Stores wait for their way there (l2.far_sector), others go by them;
+// where a partition has several slices those of one may be later than those of the next.
 static void cross(partition *p, uint32_t half) {
     orr_l2 *from = &p->l2[half], *to = &p->l2[!half];
-    if (p->taken[!half] == p->to[!half].n) p->taken[!half] = p->to[!half].n = 0;
-    for (size_t i = 0; i < from->ahead.n; i++) *ORR_PUSH(&p->to[!half]) = from->ahead.at[i];
+    for (int k = 0; k < 2; k++) { // those that have come leave the list, when they are half of it
+        orr_l2_aheads *list = &p->to[!half][k];
+        size_t gone = p->taken[!half][k];
+        if (2 * gone < list->n || !gone) continue;
+        list->n -= gone;
+        memmove(list->at, list->at + gone, list->n * sizeof *list->at);
+        p->taken[!half][k] = 0;
+    }
+    for (size_t i = 0; i < from->ahead.n; i++) {
+        const orr_l2_ahead *a = &from->ahead.at[i];
+        orr_l2_aheads *list = &p->to[!half][a->r.kind == ORR_REQ_WRITE];
+        size_t at = list->n, first = p->taken[!half][a->r.kind == ORR_REQ_WRITE];
+        (void)ORR_PUSH(list);
+        for (; at > first && list->at[at - 1].r.time > a->r.time; at--) list->at[at] = list->at[at - 1];
+        list->at[at] = *a;
+    }
     for (size_t i = 0; i < from->back.n; i++) orr_l2_come_back(to, &from->back.at[i]);
     from->ahead.n = from->back.n = 0;
 }
@@ -340,8 +369,11 @@ static uint64_t next_of(const orr_memsys *m, const partition *p) {
     uint64_t t = orr_l2_next(&p->l2[0]);
     if (m->halves == 1) return t;
     t = least(t, orr_l2_next(&p->l2[1]));
-    for (int k = 0; k < 2; k++)
-        if (p->taken[k] < p->to[k].n) t = least(t, p->to[k].at[p->taken[k]].r.time);
+    int kind = 0;
+    for (uint32_t k = 0; k < 2; k++) {
+        const orr_l2_ahead *a = next_to(p, k, &kind);
+        if (a) t = least(t, a->r.time);
+    }
     return t;
 }
 
@@ -472,7 +504,8 @@ void orr_memsys_restart(orr_memsys *m) {
     EACH_L2(m, l) orr_l2_reset(l);
     for (uint32_t i = 0; i < m->parts; i++) {
         partition *p = &m->part[i];
-        p->later.n = p->to[0].n = p->to[1].n = p->taken[0] = p->taken[1] = 0;
+        p->later.n = 0;
+        for (int k = 0; k < 4; k++) p->to[k / 2][k % 2].n = p->taken[k / 2][k % 2] = 0;
     }
 }
 

@@ -100,17 +100,21 @@ typedef struct orr_memsys_stats { // sums over partitions; sectors unless said o
 
 // SMs that follow each other are those of a GPC, in the order in which a grid's first blocks go to them: an
 // H200 fills one GPC after the other (micro/blocks, small.sm: blocks 8 to 23 on the SMs 6, 7, 22, 23, ... of
-// one). GPCs belong to the two halves of L2 in turn. What is left when all have the same number of SMs goes
-// to the last ones, a TPC each. `gpcs`, from orr_gpc_sms: SMs of a GPC, and from 16 bits up those of all of
-// them without what is left. A GPU without GPCs has TPCs in their place.
+// one). GPCs belong to the two halves of L2 in runs (l2.gpc_run). What is left when all have the same number
+// of SMs goes to the last ones, a TPC each. `gpcs`, from orr_gpc_sms: SMs of a GPC, from 12 bits up
+// l2.gpc_run, and from 16 bits up the SMs of all of them without what is left. A GPU without GPCs has TPCs in
+// their place.
 static inline uint32_t orr_gpc_of_sm(uint32_t sm, uint32_t gpcs) {
-    uint32_t each = gpcs & 0xffff, all = gpcs >> 16, n = all / each;
+    uint32_t each = gpcs & 0xfff, all = gpcs >> 16, n = all / each;
     return sm < all || !n ? sm / each : n - 1 - (sm - all) / 2 % n;
 }
-static inline uint32_t orr_half_of_sm(uint32_t sm, uint32_t gpcs) { return orr_gpc_of_sm(sm, gpcs) & 1; }
+static inline uint32_t orr_half_of_sm(uint32_t sm, uint32_t gpcs) {
+    uint32_t run = gpcs >> 12 & 15;
+    return (orr_gpc_of_sm(sm, gpcs) + run - 1) / run & 1;
+}
 // Which of a GPC's clusters of TPCs an SM is in: they are dealt out to them one after the other.
 static inline uint32_t orr_cluster_of_sm(uint32_t sm, uint32_t gpcs, uint32_t clusters) {
-    uint32_t each = gpcs & 0xffff, all = gpcs >> 16;
+    uint32_t each = gpcs & 0xfff, all = gpcs >> 16;
     return (sm < all ? sm % each : each) / 2 % clusters;
 }
 static inline uint32_t orr_gpc_sms(const orr_gpu *g) {
@@ -118,7 +122,7 @@ static inline uint32_t orr_gpc_sms(const orr_gpu *g) {
     if (!tpc) tpc = 1;
     uint32_t gpc = g->gpc_count > 1 ? (uint32_t)(g->sm_count / g->gpc_count) / tpc * tpc : 0;
     uint32_t each = gpc ? gpc : tpc, n = gpc ? (uint32_t)g->gpc_count : 0xffff / each;
-    return each | each * n << 16;
+    return each | (uint32_t)g->l2_gpc_run << 12 | each * n << 16;
 }
 
 // The SMs in the order in which the first blocks of a grid of so many (0: not known) are dealt to them; the

@@ -63,7 +63,7 @@ static void make_pools(cycle *c, sm *s) {
 // alike. Those that are nearer count as the first: windows (engine.c) are as long as the shortest way.
 static uint64_t way_of_tpc(const orr_gpu *g, uint32_t sm) {
     if (g->gpc_count <= 1 || g->tpc_count <= 0) return 0;
-    uint32_t gpcs = orr_gpc_sms(g), each = gpcs & 0xffff, all = gpcs >> 16;
+    uint32_t gpcs = orr_gpc_sms(g), each = gpcs & 0xfff, all = gpcs >> 16;
     uint32_t tpc = (uint32_t)(g->sm_count / g->tpc_count);
     if (!tpc || all < each || !each) return 0; // fewer SMs than TPCs, as a sweep may have it
     uint32_t k = sm < all ? sm % each / tpc : each / tpc + (sm - all) / tpc / (all / each);
