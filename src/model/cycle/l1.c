@@ -139,7 +139,7 @@ void cyc_l1_read(sm *s) {
     s->banks_seen = s->out_free;
     s->reading = false;
     if (s->turn_first != NOBODY) read_at(s, s->out_free);
-    landed(s, f, s->out_free);
+    landed(s, f, s->out_free - 1);
 }
 
 void cyc_l1_come(sm *s, uint32_t f) {
@@ -294,12 +294,16 @@ static uint8_t written_enough(sm *s, const work *k, uint64_t line, uint8_t secto
     return enough;
 }
 
+static bool past_l1(const sm *s, const work *k) {
+    return k->i->flags & ORR_TF_BYPASS || (!k->local && !s->c->gpu->l1_global);
+}
+
 // False: no miss can be taken on now.
 static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint64_t when) {
     cycle *c = s->c;
     uint32_t limit = (uint32_t)c->gpu->l1_misses;
     uint32_t all = s->head_line < s->head.again ? (uint32_t)orr_popc(sectors) : s->head_line < s->head.more;
-    if ((k->i->flags & ORR_TF_BYPASS) || (!k->local && !c->gpu->l1_global)) {
+    if (past_l1(s, k)) {
         if (s->open_misses >= limit) return false;
         cyc_l1_count(s, k->local, ORR_L1_LOAD, all, 0, 0);
         s->head_missed++;
@@ -516,21 +520,28 @@ static uint32_t passes_of(sm *s, uint64_t lines, uint32_t bytes) {
 }
 
 // Lines that a load waits for are read out when the last one is there, those together that were looked up
-// together: two words on different banks go in one pass only then, and each load takes a cycle besides. Lines
-// are looked up, and misses sent, while others are read out.
+// together: two words on different banks go in one pass only then. Lines are looked up, and misses sent, while
+// others are read out. A pass of less than a word for each lane takes l1.narrow cycles then.
 static void read_later(sm *s, const work *k) {
-    if (!s->c->gpu->l1_folded || k->flight == NOBODY || !s->head_apart || !s->head_waits) return;
-    uint64_t together[64]; // lines that it waits for, by their lookups
-    uint32_t lines = s->head.lines, later = 0, turns = 0;
-    for (uint32_t n = 0; n < lines; n++) {
-        while (turns <= s->head_turn[n]) together[turns++] = 0;
-        together[s->head_turn[n]] |= s->head_waits & 1ull << n;
+    if (!s->c->gpu->l1_folded || k->flight == NOBODY || !s->head_waits || k->i->flags & ORR_TF_ASYNC) return;
+    if (!s->head_apart && past_l1(s, k)) return;
+    uint32_t lines = s->head.lines, later = 0, now = 0, turns = s->head_tags;
+    uint64_t all = lines < 64 ? (1ull << lines) - 1 : UINT64_MAX;
+    if (!s->head_apart && (k->local || s->head_waits == all)) { // side by side
+        later = s->head_passes;
+    } else {
+        uint64_t together[64]; // lines that it waits for, by their lookups
+        turns = 0;
+        for (uint32_t n = 0; n < lines; n++) {
+            while (turns <= s->head_turn[n]) together[turns++] = 0;
+            together[s->head_turn[n]] |= s->head_waits & 1ull << n;
+        }
+        for (uint32_t turn = 0; turn < turns; turn++)
+            if (together[turn]) later += passes_of(s, together[turn], k->i->bytes);
+        if (s->head_waits != all) now = passes_of(s, all & ~s->head_waits, k->i->bytes);
     }
-    for (uint32_t turn = 0; turn < turns; turn++)
-        if (together[turn]) later += passes_of(s, together[turn], k->i->bytes);
-    uint64_t there = (lines < 64 ? (1ull << lines) - 1 : UINT64_MAX) & ~s->head_waits;
-    uint32_t now = there ? passes_of(s, there, k->i->bytes) : 0, busy = now > turns ? now : turns;
-    s->flights.at[k->flight].passes = (uint16_t)(later + 1);
+    uint32_t busy = now > turns ? now : turns, each = k->i->bytes < 4 ? (uint32_t)s->c->gpu->l1_narrow : 1;
+    s->flights.at[k->flight].passes = (uint16_t)(later * each);
     s->head_now = now;
     s->n.l1_busy += (uint64_t)now + later - s->head_passes;
     if (busy < s->head_cost && s->lsu_free >= s->lsu_busy_from + s->head_cost) // not one that looks again
@@ -583,7 +594,8 @@ bool cyc_l1_lines(sm *s, const work *k) {
     }
     read_later(s, k);
     use_banks(s, k->i->flags & ORR_TF_STORE);
-    uint64_t misses = s->head_missed ? c->miss_first + s->head_missed * c->miss_interval : 0;
+    uint64_t misses = s->head_missed ? s->head_missed * c->miss_interval : 0;
+    if (misses && (!c->gpu->l1_folded || past_l1(s, k))) misses += c->miss_first;
     if (c->gpu->l1_words && k->i->flags & ORR_TF_ASYNC) misses = copy_misses(s, k->i);
     if (misses > s->head_cost) s->lsu_free += misses - s->head_cost;
     if (k->flight == NOBODY && !c->perfect) {
