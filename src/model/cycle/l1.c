@@ -521,7 +521,7 @@ static uint32_t passes_of(sm *s, uint64_t lines, uint32_t bytes) {
 
 // Lines that a load waits for are read out when the last one is there, those together that were looked up
 // together: two words on different banks go in one pass only then. Lines are looked up, and misses sent, while
-// others are read out. A pass of less than a word for each lane takes l1.narrow cycles then.
+// others are read out.
 static void read_later(sm *s, const work *k) {
     if (!s->c->gpu->l1_folded || k->flight == NOBODY || !s->head_waits || k->i->flags & ORR_TF_ASYNC) return;
     if (!s->head_apart && past_l1(s, k)) return;
@@ -540,11 +540,15 @@ static void read_later(sm *s, const work *k) {
             if (together[turn]) later += passes_of(s, together[turn], k->i->bytes);
         if (s->head_waits != all) now = passes_of(s, all & ~s->head_waits, k->i->bytes);
     }
-    uint32_t busy = now > turns ? now : turns, each = k->i->bytes < 4 ? (uint32_t)s->c->gpu->l1_narrow : 1;
-    s->flights.at[k->flight].passes = (uint16_t)(later * each);
+    uint32_t busy = now > turns ? now : turns;
+    // H200: bytes and halves that miss or wait take L1 two cycles, words one (micro/waits)
+    if (k->i->bytes < 4 && busy < (uint32_t)s->c->gpu->l1_narrow) busy = (uint32_t)s->c->gpu->l1_narrow;
+    s->flights.at[k->flight].passes = (uint16_t)later;
     s->head_now = now;
     s->n.l1_busy += (uint64_t)now + later - s->head_passes;
-    if (busy < s->head_cost && s->lsu_free >= s->lsu_busy_from + s->head_cost) // not one that looks again
+    if (busy > s->head_cost)
+        s->lsu_free += busy - s->head_cost;
+    else if (s->lsu_free >= s->lsu_busy_from + s->head_cost) // not one that looks again
         s->lsu_free -= s->head_cost - busy;
     s->head_cost = busy;
 }
@@ -594,8 +598,8 @@ bool cyc_l1_lines(sm *s, const work *k) {
     }
     read_later(s, k);
     use_banks(s, k->i->flags & ORR_TF_STORE);
-    uint64_t misses = s->head_missed ? s->head_missed * c->miss_interval : 0;
-    if (misses && (!c->gpu->l1_folded || past_l1(s, k))) misses += c->miss_first;
+    uint64_t misses = s->head_missed * c->miss_interval;
+    if (misses && (!c->gpu->l1_folded || past_l1(s, k))) misses += c->miss_first; // else it is read out later
     if (c->gpu->l1_words && k->i->flags & ORR_TF_ASYNC) misses = copy_misses(s, k->i);
     if (misses > s->head_cost) s->lsu_free += misses - s->head_cost;
     if (k->flight == NOBODY && !c->perfect) {
