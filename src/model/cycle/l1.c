@@ -294,16 +294,12 @@ static uint8_t written_enough(sm *s, const work *k, uint64_t line, uint8_t secto
     return enough;
 }
 
-static bool past_l1(const sm *s, const work *k) {
-    return k->i->flags & ORR_TF_BYPASS || (!k->local && !s->c->gpu->l1_global);
-}
-
 // False: no miss can be taken on now.
 static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint64_t when) {
     cycle *c = s->c;
     uint32_t limit = (uint32_t)c->gpu->l1_misses;
     uint32_t all = s->head_line < s->head.again ? (uint32_t)orr_popc(sectors) : s->head_line < s->head.more;
-    if (past_l1(s, k)) {
+    if ((k->i->flags & ORR_TF_BYPASS) || (!k->local && !c->gpu->l1_global)) {
         if (s->open_misses >= limit) return false;
         cyc_l1_count(s, k->local, ORR_L1_LOAD, all, 0, 0);
         s->head_missed++;
@@ -524,7 +520,6 @@ static uint32_t passes_of(sm *s, uint64_t lines, uint32_t bytes) {
 // others are read out.
 static void read_later(sm *s, const work *k) {
     if (!s->c->gpu->l1_folded || k->flight == NOBODY || !s->head_waits || k->i->flags & ORR_TF_ASYNC) return;
-    if (!s->head_apart && past_l1(s, k)) return;
     uint32_t lines = s->head.lines, later = 0, now = 0, turns = s->head_tags;
     uint64_t all = lines < 64 ? (1ull << lines) - 1 : UINT64_MAX;
     if (!s->head_apart && (k->local || s->head_waits == all)) { // side by side
@@ -598,8 +593,7 @@ bool cyc_l1_lines(sm *s, const work *k) {
     }
     read_later(s, k);
     use_banks(s, k->i->flags & ORR_TF_STORE);
-    uint64_t misses = s->head_missed * c->miss_interval;
-    if (misses && (!c->gpu->l1_folded || past_l1(s, k))) misses += c->miss_first; // else it is read out later
+    uint64_t misses = s->head_missed ? c->miss_first + s->head_missed * c->miss_interval : 0;
     if (c->gpu->l1_words && k->i->flags & ORR_TF_ASYNC) misses = copy_misses(s, k->i);
     if (misses > s->head_cost) s->lsu_free += misses - s->head_cost;
     if (k->flight == NOBODY && !c->perfect) {
