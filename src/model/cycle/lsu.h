@@ -23,7 +23,7 @@ void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes);
 bool cyc_port_counts(const sm *s, uint8_t sectors, const uint64_t bytes[2]);
 bool cyc_port_room(sm *s, uint64_t line); // for a store of part of a sector
 void cyc_port_release(sm *s);             // L2 has done one of them
-void cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet, uint32_t lines);
+bool cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet, uint32_t lines);
 
 // ---- l1.c
 uint32_t cyc_l1_flight(sm *s, const warp *w, uint32_t inst); // somebody will wait for what it loads

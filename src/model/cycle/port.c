@@ -239,14 +239,18 @@ static bool hold_store(sm *s, const orr_request *r, uint32_t packet) {
 }
 
 // There is room for xbar.stores lines that wait. One after the other they go in, join one that is there, or
-// wait for the oldest to leave; and L1 waits with them. `lines`: of the instruction.
-void cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet, uint32_t lines) {
-    if (hold_store(s, r, packet)) return;
+// wait for the oldest to leave; and L1 waits with them. `lines`: of the instruction. True: an earlier one to
+// its line has not left, and is not joined.
+bool cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet, uint32_t lines) {
+    if (hold_store(s, r, packet)) return false;
     uint32_t room = (uint32_t)s->c->gpu->xbar_stores;
     uint64_t t = when * ORR_TICKS;
     uint64_t stays = s->c->open_ticks + (lines < OPEN_LINES ? lines : OPEN_LINES) * s->c->open_line_ticks;
     if (room && t < s->store_in) t = s->store_in;
-    if (join_store(s, r, t, stays)) return;
+    if (join_store(s, r, t, stays)) return false;
+    struct leaving *before = &s->sending[r->line * 0x9e3779b97f4a7c15u >> 56];
+    uint64_t out = (uint64_t)s->c->gpu->l1_store_out * ORR_TICKS;
+    bool behind = before->line == r->line && before->time + out > when * ORR_TICKS;
     if (room) {
         uint64_t left = make_way(s, t);
         if (t < left) t = left;
@@ -263,14 +267,15 @@ void cyc_port_store(sm *s, const orr_request *r, uint64_t when, uint32_t packet,
         s->out.at[s->out.n - 1].time += open - left;
         s->out.at[s->out.n - 1].open = (uint32_t)(open - left);
     }
-    if (!room) return;
+    *before = (struct leaving){left, r->line};
+    if (!room) return behind;
     s->store_in = t;
-    s->left[s->next_left].time = left;
-    s->left[s->next_left].line = r->line;
+    s->left[s->next_left] = *before;
     s->next_left = (s->next_left + 1) % room;
     uint64_t held = t / ORR_TICKS;
     if (held > s->c->l1_latency && s->lsu_free < held - s->c->l1_latency)
         s->lsu_free = held - s->c->l1_latency;
+    return behind;
 }
 
 void cyc_port_handed_over(sm *s, uint64_t until) {

@@ -371,9 +371,10 @@ typedef struct sm {
     ORR_VEC(uint32_t) fence_with;  // warps in it
     ORR_VEC(uint32_t) fence_waits; // and for the next one
     uint32_t stores[256];          // by line: the last one in `out`, + 1, that stores may still join
-    struct {
+    struct leaving {
         uint64_t time, line;
     } left[256]; // the last xbar.stores of them, a ring: when the port lets them leave (ticks)
+    struct leaving sending[256]; // the same by line
     struct held_store {
         orr_request r;
         uint32_t packet; // bytes
@@ -384,7 +385,7 @@ typedef struct sm {
     uint64_t turn_until; // and how long L1 has work for it
     uint64_t store_in;   // ticks: when the last of them had a place there
     uint32_t next_left;  // the oldest
-    partly written[128]; // the last ones, by line
+    partly written[512]; // the last ones, by line
     ORR_VEC(orr_request) out;
     ORR_VEC(orr_need) needs; // of those in `out` that others may be looking at
     ORR_VEC(arrival) in;     // a heap
