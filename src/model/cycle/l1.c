@@ -648,6 +648,7 @@ void cyc_l1_answer(sm *s, uint32_t token, uint64_t ready) {
 
 void cyc_l1_start(sm *s, uint64_t l1_bytes, bool flush) {
     memset(s->written, 0, sizeof s->written);
+    memset(s->sending, 0, sizeof s->sending);
     const orr_gpu *g = s->c->gpu;
     if (l1_bytes < ORR_LINE)
         l1_bytes = ORR_LINE; // all of it is shared memory: what passes through has a place
