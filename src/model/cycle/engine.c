@@ -519,6 +519,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->turn_first = s->turn_last = NOBODY;
     s->reading = false;
     s->read_out = 0;
+    s->lsu_shared = false;
     s->const_free = s->lsu_free = s->lsu_busy_from = s->out_free = s->banks_work = s->banks_seen =
         s->banks_until = 0;
     memset(s->lsu_room, 0, sizeof s->lsu_room);

@@ -138,7 +138,7 @@ void cyc_l1_read(sm *s) {
     s->banks_work = work - theirs;
     s->banks_seen = s->out_free;
     s->reading = false;
-    if (s->lsu_free > t) s->read_out += (uint32_t)passes;
+    if (s->lsu_free > t && s->lsu_shared) s->read_out += (uint32_t)passes;
     if (s->turn_first != NOBODY) read_at(s, s->out_free);
     landed(s, f, s->out_free - 1);
 }

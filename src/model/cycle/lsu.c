@@ -17,6 +17,7 @@ static void begin(sm *s, uint64_t t, uint32_t cost) {
     s->lsu_free = start + cost;
     s->head_cost = cost;
     s->lsu_late = 0;
+    s->lsu_shared = false;
 }
 
 // A warp's access with conflicts takes lsu.pass cycles for each pass, and its next one begins behind that;
@@ -124,14 +125,15 @@ static uint64_t given_at(sm *s, const warp *w, uint32_t passes, uint64_t ready) 
     return *last = ready > next ? ready : next;
 }
 
-// Shared memory is in L1's banks. What has been read out of them since its last access (l1.c), while others
-// were in line, comes off the time of those behind this one (H200: micro/tiles, 8 blocks an SM that load
-// tiles and multiply them take 7 % longer than the products alone; without this they would take 1 % longer).
+// Shared memory is in L1's banks. What has been read out of them during its last access (l1.c) comes off the
+// time of those behind this one (H200: micro/tiles, 8 blocks an SM that load tiles and multiply them take 7 %
+// longer than the products alone; without this they would take 1 % longer).
 static void begin_behind_reads(sm *s, uint64_t t, uint32_t passes) {
     uint64_t idle = t > s->lsu_free ? t - s->lsu_free : 0;
     begin(s, t, passes);
     if (s->read_out > idle) s->lsu_free += s->read_out - idle;
     s->read_out = 0;
+    s->lsu_shared = true;
 }
 
 static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uint64_t t) {

@@ -308,7 +308,8 @@ typedef struct sm {
     uint64_t lsu_free;          // L1 and shared memory take the next instruction
     uint64_t banks_work, banks_seen, banks_until; // passes that need no line: from when to when they are
     uint64_t out_free;                            // lines that loads have waited for have been read out
-    uint32_t read_out; // passes that were, while others were in line, since the last access of shared memory
+    uint32_t read_out; // passes that were, during accesses of shared memory since the last of them began
+    bool lsu_shared;   // the access that began last is one
     uint32_t turn_first, turn_last; // warps with loads whose lines have come, in turn
     bool reading;                   // one of them is due
     uint64_t lsu_room[MAX_SCHED];   // its queue has room; one for the SM, or one for each sub-core
