@@ -369,6 +369,14 @@ static int by_time(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+// An SM of the half that has the line: the way between halves is narrower than memory (l2.far_sector).
+static uint16_t near_sm(const orr_gpu *g, const orr_memsys *m, uint64_t line) {
+    int side = g->l2_copies ? orr_memsys_side_of(m, line) : 0;
+    uint32_t gpcs = orr_gpc_sms(g), sm = 0;
+    while (side > 0 && sm < (uint32_t)g->sm_count && orr_half_of_sm(sm, gpcs) != (uint32_t)side) sm++;
+    return (uint16_t)sm;
+}
+
 // A stream of reads that asks for more than there is: it gets the peak times dram.efficiency, from its first
 // answer to its last. Where banks are refreshed one by one, the last answer may be late by all of dram.trfc,
 // and so many banks wait at once that the bus stands still at the end; that is no matter of the stream's
@@ -383,6 +391,7 @@ static double streamed(const char *name, double *expected) {
     ORR_VEC(orr_request) *of = calloc(parts, sizeof *of);
     for (uint32_t i = 0; i < n; i++) {
         orr_request r = reading(0, 0x100000 + i, 15);
+        r.sm = near_sm(g, m, r.line);
         r.time = (uint64_t)(i * cycles_a_line * (double)ORR_TICKS);
         *ORR_PUSH(&of[orr_memsys_partition_of(m, r.line)]) = r;
     }
