@@ -25,8 +25,7 @@ struct looks {
     uint32_t *ring;  // [block] the loop it is in, by its first look's block, + 1; 0: none
     uint32_t *leads; // [block with a look] the loop that it is of, or leads into; 0: none
     uint32_t *waits; // the same, of blocks that write something, too
-    uint32_t
-        *stays; // [block] of a loop that walks: the part in which it stays at one place, by its look's, + 1
+    uint32_t *stays; // [block] of a walk, the part that stays at one place: its look's block, + 1
 };
 
 static bool is_look(const orr_inst *i) { return i->op == ORR_OP_LD && orr_inst_order(i) == ORR_ORDER_WAITS; }
@@ -129,6 +128,7 @@ void cyc_looks_free(looks *l) {
 }
 
 bool cyc_looks_wait(const looks *l, uint32_t block) { return l && l->waits[block]; }
+bool cyc_looks_walk(const looks *l, uint32_t block) { return l && l->stays[block]; }
 
 bool cyc_looks_lead(const looks *l, uint32_t from, uint32_t to) {
     return l->leads[from] && l->leads[from] == l->ring[to];

@@ -9,6 +9,7 @@ looks *cyc_looks_new(const orr_kernel *k); // NULL: the kernel has no such loop
 void cyc_looks_free(looks *l);
 // Is a look in the block one that such a loop waits with, or the first one in front of it?
 bool cyc_looks_wait(const looks *l, uint32_t block);
+bool cyc_looks_walk(const looks *l, uint32_t block); // and then at the next place (orr_look_walks)
 // The rounds of a thread block's loops that found nothing are left out of its streams, but for the last look.
 void cyc_looks_tighten(const looks *l, tbuf *b);
 // Does a look in the first block lead to the loop that the second is in?

@@ -151,13 +151,12 @@ order *cyc_order_new(const orr_kernel *k, const cycle *c, bool whole) {
     o->kinds = orr_calloc(k->ninsts, 1);
     o->walks = orr_calloc(k->ninsts, sizeof *o->walks);
     looks *waits = cyc_looks_new(k);
-    uint32_t stays[ORR_LOOP];
     bool known = k->codes || !k->machine; // its code, not only what a trace has of it
     for (uint32_t b = 0; b < k->nblocks; b++)
         for (uint32_t n = k->blocks[b].first; n < k->blocks[b].first + k->blocks[b].count; n++) {
             const orr_inst *i = &k->insts[n];
             o->kinds[n] = orr_inst_order(i);
-            o->walks[n] = c->in_time && i->op == ORR_OP_LD && o->kinds[n] && orr_look_walks(k, b, n, stays);
+            o->walks[n] = c->in_time && i->op == ORR_OP_LD && o->kinds[n] && cyc_looks_walk(waits, b);
             bool swaps = i->op == ORR_OP_ATOM && o->kinds[n] & ORDER_WAITS;
             if (swaps && c->in_time) {
                 o->kinds[n] &= ORDER_WRITES;
