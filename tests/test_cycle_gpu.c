@@ -123,8 +123,7 @@ static void test_occupancy(void **state) {
     kern_free(k);
 }
 
-// ---- blocks over SMs
-// ---------------------------------------------------------------------------------------
+// ---- blocks over SMs ---------------------------------------------------------------------------
 static kern *chains(uint32_t blocks) { // of 20: 192 cycles a block (test_cycle_issue.c)
     kern *k = kern_new(blocks, 32);
     for (int n = 0; n < 20; n++) more(k, "FFMA R1 <- R1");

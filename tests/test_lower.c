@@ -408,11 +408,11 @@ static void test_workloads(void **s) {
                 check_program(p, m->kernel_names[n]);
                 orr_program_free(p);
             }
-            orr_shape *shape = orr_shape_new(k);
-            orr_program *p = shape ? orr_program_new(orr_shape_kernel(shape), gpu("h200"), &e) : NULL;
+            orr_rewritten *shape = orr_rewrite(k);
+            orr_program *p = shape ? orr_program_new(orr_rewritten_kernel(shape), gpu("h200"), &e) : NULL;
             if (p) check_program(p, m->kernel_names[n]);
             orr_program_free(p);
-            orr_shape_free(shape);
+            orr_rewritten_free(shape);
         }
         m->free(m);
     }
@@ -471,10 +471,10 @@ static void test_damaged(void **s) {
             assert_non_null(p);
             assert_int_equal(p->nblocks, k->nblocks);
             orr_program_free(p);
-            orr_shape *shape = orr_shape_new(k);
-            p = shape ? orr_program_new(orr_shape_kernel(shape), gpu("h200"), &e) : NULL;
+            orr_rewritten *shape = orr_rewrite(k);
+            p = shape ? orr_program_new(orr_rewritten_kernel(shape), gpu("h200"), &e) : NULL;
             orr_program_free(p);
-            orr_shape_free(shape);
+            orr_rewritten_free(shape);
         }
         m->free(m);
     }

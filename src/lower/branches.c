@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "lower/pass.h"
-#include "lower/ifconvert.h"
 
 // ---- what is the same for all threads of a block -------------------------------------------------
 static bool source_of_difference(const orr_inst *i) {
@@ -180,8 +179,8 @@ static void find_same(lower *l, bool (*source)(const orr_inst *)) {
 
 // ---- what is known before it runs --------------------------------------------------------------
 // ptxas unrolls a loop completely whose number of rounds it knows, if it is not too large (docs/lowering.md;
-// ifconvert.c made four rounds of one). What was computed with nothing but constants is then gone: the counter,
-// its test and the branch, or all of it.
+// ifconvert.c made four rounds of one). What was computed with nothing but constants is then gone: the
+// counter, its test and the branch, or all of it.
 
 static bool not_known(const orr_inst *i) {
     return i->op == ORR_OP_SREG || i->op == ORR_OP_LD || orr_inst_differs(i);
@@ -277,14 +276,14 @@ static void drop_known(lower *l) {
             if (back) rounds = rounds_of(l, b, h);
             for (uint32_t n = blocks[b].first; n < blocks[b].first + blocks[b].count; n++) {
                 if (l->todo[n] & (DO_SKIP | DO_VIEW)) continue;
-                uint32_t cost = shape_cost(&l->k->insts[n]); // of a call: as a division
+                uint32_t cost = unroll_cost(&l->k->insts[n]); // of a call: as a division
                 if (is_known(l, n, spoilt))
                     known++;
                 else
                     work += cost < 18 ? cost : 18;
             }
         }
-        if (!rounds || copies > 1 || !shape_completely(4 * rounds, work / 4, known / 4)) continue;
+        if (!rounds || copies > 1 || !unroll_completely(4 * rounds, work / 4, known / 4)) continue;
         for (uint32_t b = 0; b < f->nblocks; b++)
             for (uint32_t n = blocks[b].first; in_loop(f, b, h) && n < blocks[b].first + blocks[b].count; n++)
                 if (is_known(l, n, spoilt)) l->todo[n] |= DO_SKIP;
@@ -364,7 +363,7 @@ static void spoil_index(const lower *l, uint32_t n, uint8_t *spoilt) {
     }
 }
 
-static void plan_uniform(lower *l) {
+static void find_uniform(lower *l) {
     if (l->cc < 75) return;
     const orr_block *first = &l->k->blocks[l->flow.first_block], *end = first + l->flow.nblocks;
     uint8_t *spoilt = orr_calloc(l->values.n + 1, 1); // a reader wants it in a vector register
@@ -506,7 +505,7 @@ static void bsync_on_arrival(lower *l, uint32_t j) {
     if (n > 1) l->bsync[j] = 0;
 }
 
-static void plan_branches(lower *l) {
+static void choose_branches(lower *l) {
     flow *f = &l->flow;
     const orr_block *blocks = &l->k->blocks[f->first_block];
     uint32_t *opens = orr_malloc((f->nblocks + 1) * sizeof *opens); // per join: where its lanes part first
@@ -551,8 +550,8 @@ static void plan_branches(lower *l) {
 void lower_branches(lower *l) {
     drop_known(l);
     find_same(l, source_of_difference);
-    plan_uniform(l);
+    find_uniform(l);
     memset(l->parts, 0, l->flow.nblocks);
     find_same(l, orr_inst_differs);
-    plan_branches(l);
+    choose_branches(l);
 }

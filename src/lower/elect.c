@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "lower/pass.h"
-#include "lower/ifconvert.h"
 
 enum elect_how { EACH, COUNT, COUNT_WIDE, SUM, SCAN }; // elect.how
 
@@ -26,7 +25,7 @@ void lower_alike(lower *l) {
     }
     if (!any) return;
     uint8_t *parted = orr_calloc(l->k->nblocks + 1, 1);
-    shape_parts(l->k, &l->func, parted, l->alike);
+    lower_divergence(l->k, &l->func, parted, l->alike);
     free(parted);
 }
 
@@ -74,16 +73,16 @@ static bool is_parameter(lower *l, int at) {
 }
 
 static enum elect_how choose(lower *l, const orr_inst *i) {
-    uint8_t alike = l->alike[l->inst] | (is_parameter(l, 0) ? SHAPE_ALIKE_PLACE : 0);
+    uint8_t alike = l->alike[l->inst] | (is_parameter(l, 0) ? ALIKE_PLACE : 0);
     bool add = i->sub == ORR_ATOM_ADD;
-    if (l->cc < 80 || !(alike & SHAPE_ALIKE_PLACE) || (i->mods & (ORR_M_COUNTS | ORR_M_ACQREL)) ||
-        i->vec > 1 || orr_types[i->type].is_float || one_thread(l, l->inst))
+    if (l->cc < 80 || !(alike & ALIKE_PLACE) || (i->mods & (ORR_M_COUNTS | ORR_M_ACQREL)) || i->vec > 1 ||
+        orr_types[i->type].is_float || one_thread(l, l->inst))
         return EACH;
     if (i->space != ORR_SPACE_GLOBAL && i->space != ORR_SPACE_SHARED) return EACH;
     if (i->width == 8)
-        return add && (alike & SHAPE_ALIKE_OPERAND) && i->space == ORR_SPACE_GLOBAL ? COUNT_WIDE : EACH;
+        return add && (alike & ALIKE_OPERAND) && i->space == ORR_SPACE_GLOBAL ? COUNT_WIDE : EACH;
     if (i->width != 4) return EACH;
-    if (add && (alike & SHAPE_ALIKE_OPERAND)) return COUNT;
+    if (add && (alike & ALIKE_OPERAND)) return COUNT;
     uint32_t result = result_of(l, i);
     bool red = result == NONE || !l->values.at[result].uses; // in shared memory, too, which has no RED
     switch (i->sub) {

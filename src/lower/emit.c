@@ -113,7 +113,7 @@ static bool upper_half(const lower *l, ref r) {
 
 const char *lower_rule(const lower *l, uint32_t n) {
     uint16_t op = lower_op(l, n);
-    const orr_inst *i = &l->k->insts[l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].from : n];
+    const orr_inst *i = &l->k->insts[l->selection_of[n] ? l->selections.at[l->selection_of[n] - 1].from : n];
     uint32_t has = i->mods & ~(ORR_M_NOUNROLL | ORR_M_KNOWN | ORR_M_ASIDE), type = group(i->type),
              stype = group(i->stype);
     ref a = lower_ref(l, n, 0), b = lower_ref(l, n, 1), c = lower_ref(l, n, 2);

@@ -67,7 +67,7 @@ static void lower_function(lower *l) {
     l->exits = orr_calloc(f->nblocks + 1, 1);
     number_blocks(l);
     lower_alike(l);
-    lower_plan(l);
+    lower_select(l);
     lower_merge(l);
     lower_branches(l);
     lower_calls(l);
@@ -99,7 +99,7 @@ void orr_lower(orr_lowered *to, const orr_kernel *k, const orr_gpu *g) {
     memset(l.under, 0xff, (k->ninsts + 1) * sizeof *l.under);
     l.todo = orr_calloc(k->ninsts + 1, 1);
     l.alike = orr_calloc(k->ninsts + 1, 1);
-    l.plan_of = orr_calloc(k->ninsts + 1, sizeof *l.plan_of);
+    l.selection_of = orr_calloc(k->ninsts + 1, sizeof *l.selection_of);
     l.pred_of = orr_calloc(k->ninsts + 1, sizeof *l.pred_of);
     l.merged_into = orr_calloc(3 * ((size_t)k->ninsts + 1), sizeof *l.merged_into);
     l.merged_first = l.merged_into + k->ninsts + 1;
@@ -120,12 +120,12 @@ void orr_lower(orr_lowered *to, const orr_kernel *k, const orr_gpu *g) {
     free(l.under);
     free(l.todo);
     free(l.alike);
-    free(l.plan_of);
+    free(l.selection_of);
     free(l.pred_of);
     free(l.merged_into);
     free(l.values.at);
     free(l.args.at);
-    free(l.plans.at);
+    free(l.selections.at);
     free(l.vregs.at);
     free(l.regs.at);
     free(l.insts.at);

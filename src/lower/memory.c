@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "lower/pass.h"
-#include "lower/ifconvert.h"
 
 // ---- addresses -----------------------------------------------------------------------------------
 static bool is_global(uint8_t space) {
@@ -46,7 +45,7 @@ static void address(lower *l, int at, uint8_t space) {
 // What is added to an access's base.
 static int64_t place(const lower *l, uint32_t n) {
     ref base = lower_ref(l, n, l->k->insts[n].op == ORR_OP_CPASYNC);
-    return l->k->insts[n].disp + (l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].disp : 0) +
+    return l->k->insts[n].disp + (l->selection_of[n] ? l->selections.at[l->selection_of[n] - 1].disp : 0) +
            (base.kind == ORR_K_IMM ? (int64_t)(base.imm & 0xffffffff) : 0);
 }
 
@@ -437,16 +436,16 @@ static bool first_there(const lower *l, uint32_t from) {
     return true;
 }
 
-// A matrix that machine code takes four accesses for: as many instructions here (ifconvert.c), the last of which
-// has the registers of all. With another layout than the tensor cores' MOVM turns it.
+// A matrix that machine code takes four accesses for: as many instructions here (ifconvert.c), the last of
+// which has the registers of all. With another layout than the tensor cores' MOVM turns it.
 static void fragment_part(lower *l, const orr_inst *i) {
     bool st = i->op == ORR_OP_WMMASTORE;
-    int part = (int)(i->imm >> 24), which = part ? part - 1 : SHAPE_PARTS - 1;
-    uint32_t whole = l->inst + (part ? (uint32_t)(SHAPE_PARTS - part) : 0),
+    int part = (int)(i->imm >> 24), which = part ? part - 1 : MATRIX_ACCESSES - 1;
+    uint32_t whole = l->inst + (part ? (uint32_t)(MATRIX_ACCESSES - part) : 0),
              bytes = orr_matrix_bits(i->type) == 16 ? 4 : 8;
     const orr_inst *w = &l->k->insts[whole];
-    int data = st ? lower_nsrc(l, whole) - 2 : w->ndst, from = which * data / SHAPE_PARTS,
-        to = (which + 1) * data / SHAPE_PARTS;
+    int data = st ? lower_nsrc(l, whole) - 2 : w->ndst, from = which * data / MATRIX_ACCESSES,
+        to = (which + 1) * data / MATRIX_ACCESSES;
     if (part == 1 && first_there(l, l->inst)) {
         size_t before = l->insts.n;
         lower_template(l, "IADD3 t p=a0; IMAD.X u=a1 p; IMAD.WIDE.U32 T=b0 t u");
@@ -462,10 +461,10 @@ static void fragment_part(lower *l, const orr_inst *i) {
         write_results_of(l, whole, from, to);
     finish(l, i, bytes, 0, st ? ORR_TF_STORE : ORR_TF_LOAD);
     bool turned = !st && i->sub < 2 && ((i->mods & ORR_M_A_COL) != 0) != (i->sub == 1);
-    for (int d = 0; d < SHAPE_PARTS && !part && turned; d++) {
+    for (int d = 0; d < MATRIX_ACCESSES && !part && turned; d++) {
         lower_begin(l, "MOVM.16.MT88");
-        read_results(l, d * i->ndst / SHAPE_PARTS, (d + 1) * i->ndst / SHAPE_PARTS);
-        write_results(l, d * i->ndst / SHAPE_PARTS, (d + 1) * i->ndst / SHAPE_PARTS);
+        read_results(l, d * i->ndst / MATRIX_ACCESSES, (d + 1) * i->ndst / MATRIX_ACCESSES);
+        write_results(l, d * i->ndst / MATRIX_ACCESSES, (d + 1) * i->ndst / MATRIX_ACCESSES);
         lower_done(l);
     }
 }
@@ -473,7 +472,7 @@ static void fragment_part(lower *l, const orr_inst *i) {
 // A fragment of a matrix: the stream has the first 16 bytes of what a lane's share is.
 static void fragment(lower *l, const orr_inst *i) {
     if (i->imm >> 24 ||
-        (l->inst && l->k->insts[l->inst - 1].imm >> 24 == SHAPE_PARTS - 1 && shape_accesses(i) > 1)) {
+        (l->inst && l->k->insts[l->inst - 1].imm >> 24 == MATRIX_ACCESSES - 1 && rewrite_accesses(i) > 1)) {
         fragment_part(l, i);
         return;
     }

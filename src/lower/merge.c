@@ -193,7 +193,7 @@ static void put(lower *l, set *s, uint32_t n, ref base, uint32_t bytes, bool sto
     const orr_inst *i = &l->k->insts[n];
     uint32_t value = base.kind == ORR_K_REG ? base.value : NONE;
     if (s->n == MAX_SET || (s->n && s->base != value)) close_set(l, s);
-    int64_t at = i->disp + (l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].disp : 0) +
+    int64_t at = i->disp + (l->selection_of[n] ? l->selections.at[l->selection_of[n] - 1].disp : 0) +
                  (base.kind == ORR_K_IMM ? (int64_t)(base.imm & 0xffffffff) : 0);
     s->base = value;
     s->store = store;

@@ -1,8 +1,8 @@
 // Private to lower/: the lowering of PTX to machine instructions (docs/lowering.md).
 //
 //   values.c  what each operand's value is: definitions, merges, dominators, loops
-//   plan.c    which values cost nothing, which operations become one, which branches vanish
-//   logic.c   of that, logic, predicates and minima
+//   select.c    which values cost nothing, which operations become one, which branches vanish
+//   select_logic.c   of that, logic, predicates and minima
 //   merge.c   neighbours in shared memory that become one access
 //   branches.c where lanes part, what they share, which branches become predicates
 //   emit.c    the rules of rules.def, applied: operands, constants, temporaries
@@ -17,9 +17,7 @@
 #ifndef ORR_PASS_H
 #define ORR_PASS_H
 
-#include "lower/lower.h"
-
-#define NONE UINT32_MAX
+#include "lower/rewrite.h"
 
 // ---- values (values.c) ---------------------------------------------------------------------
 // A value is what one destination of one instruction holds, or a merge of several at a block's start. Values
@@ -118,7 +116,8 @@ typedef struct source { // an operand as an instruction reads it
     leaf leaf[4];
 } source;
 
-// An operand before that: a value, or a constant. What the plan moves from one instruction to another.
+// An operand before that: a value, or a constant. What instruction selection moves from one instruction to
+// another.
 typedef struct ref {
     uint8_t kind, cls, neg; // enum orr_operand_kind, orr_class
     uint32_t value;         // index of a value (REG), of a variable (SYMBOL)
@@ -141,14 +140,14 @@ enum fused { // pseudo operations of rules.def, behind ORR_OP_*
     FUSED_SELADD,               // a + (c ? b : f)
     FUSED_COUNT
 };
-#define PLAN_SRCS 4
-typedef struct plan {
-    uint16_t op;        // enum orr_op or fused
-    uint8_t nsrc;       // sources below replace the instruction's
-    uint32_t from;      // instruction whose type and modifiers count
-    ref src[PLAN_SRCS]; //
-    int64_t disp;       // memory: added to the displacement; LEA: the shift
-} plan;
+#define SELECTION_SRCS 4
+typedef struct selection {
+    uint16_t op;             // enum orr_op or fused
+    uint8_t nsrc;            // sources below replace the instruction's
+    uint32_t from;           // instruction whose type and modifiers count
+    ref src[SELECTION_SRCS]; //
+    int64_t disp;            // memory: added to the displacement; LEA: the shift
+} selection;
 
 enum {                   // per instruction
     DO_SKIP = 1 << 0,    // nobody needs it, or it became part of others
@@ -212,18 +211,18 @@ typedef struct lower {
     uint32_t *block_of;  // per instruction of the function: its block, from 0
     uint32_t *ordinal;   // and which of its block's accesses is its own
 
-    // plan
-    uint8_t *todo;        // per instruction: DO_*
-    uint32_t *plan_of;    // per instruction: index in plans + 1
-    ORR_VEC(plan) plans;  //
-    uint32_t *predicated; // per block of the function: instruction whose guard holds for it, NONE
-    uint32_t *body;       // per block: the predicated one that follows it, + 1
-    uint8_t *parts;       // per block: lanes may part at its end
-    uint8_t *bssy;        // per block: how many BSSY stand before its branch
-    uint8_t *bsync;       // per block: lanes meet at its start
-    uint8_t *arrives;     // per block: at its end they go to where they meet
-    uint8_t *exits;       // per block: its branch leads to the end of the thread
-    uint8_t *alike;       // per instruction of the kernel: SHAPE_ALIKE_* of atomics
+    // instruction selection
+    uint8_t *todo;                 // per instruction: DO_*
+    uint32_t *selection_of;        // per instruction: index in selections + 1
+    ORR_VEC(selection) selections; //
+    uint32_t *predicated;          // per block of the function: instruction whose guard holds for it, NONE
+    uint32_t *body;                // per block: the predicated one that follows it, + 1
+    uint8_t *parts;                // per block: lanes may part at its end
+    uint8_t *bssy;                 // per block: how many BSSY stand before its branch
+    uint8_t *bsync;                // per block: lanes meet at its start
+    uint8_t *arrives;              // per block: at its end they go to where they meet
+    uint8_t *exits;                // per block: its branch leads to the end of the thread
+    uint8_t *alike;                // per instruction of the kernel: ALIKE_* of atomics
     // accesses that became one: the instruction that stands for them + 1; the lowest, and the next higher, +
     // 1
     uint32_t *merged_into, *merged_first, *merged_next;
@@ -261,13 +260,15 @@ typedef struct lower {
 // values.c
 void lower_values(lower *l);
 void lower_values_free(lower *l);
+// Blocks that cannot be reached have nothing alive.
+void lower_live_reachable(const flow *f, orr_live *live);
 uint32_t lower_web(lower *l, uint32_t v);
 bool lower_dominates(const flow *f, uint32_t a, uint32_t b);
 uint32_t lower_meet(const flow *f, uint32_t a, uint32_t b); // nearest common dominator
 
-// plan.c
-void lower_plan(lower *l);
-ref lower_ref(const lower *l, uint32_t inst, int s); // source s of an instruction as the plan has it
+// select.c
+void lower_select(lower *l);
+ref lower_ref(const lower *l, uint32_t inst, int s); // source s of an instruction as it was selected
 int lower_nsrc(const lower *l, uint32_t inst);
 uint16_t lower_op(const lower *l, uint32_t inst);
 uint32_t lower_shift(const lower *l, uint32_t inst);                  // of an LEA

@@ -1,5 +1,6 @@
-// The program of a kernel (program.h): made from machine instructions as they are, or from PTX by the lowering;
-// and what both share: looking an instruction up in the GPU description, and what its operands cost to read.
+// The program of a kernel (program.h): made from machine instructions as they are, or from PTX by the
+// lowering; and what both share: looking an instruction up in the GPU description, and what its operands cost
+// to read.
 #include "program/program.h"
 
 #include <math.h>

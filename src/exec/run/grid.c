@@ -104,7 +104,7 @@ typedef struct turns {
 
 // How many blocks may be unfinished at once: what a large GPU holds, less where that would take more than
 // a few gigabytes of the host's memory.
-static uint32_t resident_blocks(const program *p) {
+static uint32_t resident_blocks(const decoded *p) {
     uint64_t warp = 4096, most = p->launch->resident ? p->launch->resident : 4096;
     for (int c = 0; c < ORR_CLASSES; c++) warp += (uint64_t)p->kernel->funcs[0].nregs[c] * reg_bytes(c);
     uint64_t each = p->shared_bytes + (uint64_t)p->local_bytes * p->nwarps * ORR_WARP + warp * p->nwarps;
@@ -113,7 +113,7 @@ static uint32_t resident_blocks(const program *p) {
     return (uint32_t)(fit < most ? fit : most);
 }
 
-static void turns_init(turns *t, program *p, bool streams) {
+static void turns_init(turns *t, decoded *p, bool streams) {
     memset(t, 0, sizeof *t);
     orr_worker_init(&t->k, p, streams);
     t->total = block_count(p->launch);
@@ -185,7 +185,7 @@ static tblock *take_early(turns *t) {
 
 // As many as a GPU runs at the same time; one that comes later begins when another has ended.
 static int turns_in_time(turns *t) {
-    const program *p = t->k.prog;
+    const decoded *p = t->k.prog;
     uint32_t most = p->pace->resident && p->pace->resident < t->resident ? p->pace->resident : t->resident;
     while (t->next < t->total && t->unfinished < most) {
         tblock *tb = turns_start(t);
@@ -260,7 +260,7 @@ typedef struct shelf {
 #define PIECE_BLOCKS 32
 
 typedef struct crew {
-    program *p;
+    decoded *p;
     uint64_t total, chunk;
     int threads;
     atomic_uint_fast64_t next, bound; // blocks from `bound` on need not run: an earlier one failed
@@ -278,7 +278,7 @@ typedef struct crew {
 } crew;
 
 // A launch ends with an error: the kernel's own fault, or ORR_FAULT_NONE.
-static bool failed(const program *p, const orr_err *why, int fault, orr_err *e) {
+static bool failed(const decoded *p, const orr_err *why, int fault, orr_err *e) {
     if (p->launch->fault) *p->launch->fault = fault;
     return orr_fail(e, why->status, "%s", why->text);
 }
@@ -393,7 +393,7 @@ static void crew_work(void *arg, int n) {
     orr_worker_free(&k);
 }
 
-static bool run_crew(program *p, int threads, bool in_order, orr_visit *visit, void *arg,
+static bool run_crew(decoded *p, int threads, bool in_order, orr_visit *visit, void *arg,
                      const orr_tally *tally, orr_exec_counts *counts, orr_err *e) {
     crew c = {.p = p,
               .tally = tally,
@@ -420,7 +420,7 @@ static bool run_crew(program *p, int threads, bool in_order, orr_visit *visit, v
     return true;
 }
 
-static bool run_turns(program *p, orr_visit *visit, void *arg, const orr_tally *tally,
+static bool run_turns(decoded *p, orr_visit *visit, void *arg, const orr_tally *tally,
                       orr_exec_counts *counts, orr_err *e) {
     turns t;
     turns_init(&t, p, visit || tally);
@@ -476,11 +476,11 @@ static bool keep_apart(const orr_launch *l) {
 
 static bool run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
                 const orr_tally *tally, orr_exec_counts *counts, orr_err *e) {
-    program p;
-    if (!orr_code_make(&p, l, e)) return false;
+    decoded p;
+    if (!orr_decode(&p, l, e)) return false;
     bool ok = keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, in_order, visit, arg, tally, counts, e)
                             : run_turns(&p, visit, arg, tally, counts, e);
-    orr_code_free(&p);
+    orr_decoded_free(&p);
     return ok;
 }
 
@@ -514,7 +514,7 @@ bool orr_exec_tally(const orr_launch *l, int threads, const orr_tally *t, orr_ex
 typedef struct exec_source {
     orr_source base;
     orr_launch launch;
-    program p;
+    decoded p;
     turns t;
     tblock *out;
     orr_exec_counts *counts;
@@ -552,7 +552,7 @@ static bool source_skip(orr_source *base, uint64_t to, orr_err *e) {
 static void source_close(orr_source *base) {
     exec_source *s = (exec_source *)base;
     turns_free(&s->t);
-    orr_code_free(&s->p);
+    orr_decoded_free(&s->p);
     free(s);
 }
 
@@ -565,7 +565,7 @@ orr_source *orr_exec_source_of(const orr_launch *l, const uint64_t *blocks, uint
     if (l->elsewhere) return l->elsewhere->source(l->elsewhere->self, l, blocks, n, counts, e);
     exec_source *s = orr_calloc(1, sizeof *s);
     s->launch = *l;
-    if (!orr_code_make(&s->p, &s->launch, e)) {
+    if (!orr_decode(&s->p, &s->launch, e)) {
         free(s);
         return NULL;
     }

@@ -113,7 +113,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
         return orr_fail(e, ORR_BAD_INPUT,
                         "the abstract model keeps no timeline; --model cycle does (or leave out --timeline)");
     orr_work own;
-    w = orr_work_shaped(w, &own, r);
+    w = orr_work_rewritten(w, &own, r);
     double start = orr_seconds();
     state *st = state_of(gpu, r, e);
     if (!st) return false;

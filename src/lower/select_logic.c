@@ -1,5 +1,5 @@
-// Of the plan: logic, predicates and minima that take along what makes their operands.
-#include "lower/plan.h"
+// Instruction selection, second part: logic, predicates and minima that take along what makes their operands.
+#include "lower/select.h"
 
 // Hopper has the least and the largest of three, and adds and compares in one instruction: the former first.
 void lower_fold_min(scan *c, uint32_t n) {
@@ -10,7 +10,7 @@ void lower_fold_min(scan *c, uint32_t n) {
         bool sum = try >= 2;
         int s = 1 - try % 2;
         uint32_t p = lower_producer(l, lower_ref(l, n, s), true);
-        if (p == NONE || l->plan_of[p] || !lower_all_still(c, p)) continue;
+        if (p == NONE || l->selection_of[p] || !lower_all_still(c, p)) continue;
         const orr_inst *q = &l->k->insts[p];
         bool fits = sum ? (q->op == ORR_OP_ADD || q->op == ORR_OP_SUB) && is_int(q, 4) &&
                               !(q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT))
@@ -71,7 +71,7 @@ void lower_fold_predicates(scan *c, uint32_t n) {
     for (int s = 1; s >= 0; s--) {
         ref a = lower_ref(l, n, s);
         uint32_t p = lower_producer(l, a, true);
-        if (p == NONE || l->plan_of[p]) continue;
+        if (p == NONE || l->selection_of[p]) continue;
         const orr_inst *q = &l->k->insts[p];
         if (q->op != ORR_OP_SETP || q->nsrc != 2 || !lower_all_still(c, p)) continue;
         ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), lower_ref(l, n, 1 - s)};

@@ -7,15 +7,15 @@
 // what the producer reads is still there; a value in a register that is written again in between is not.
 #include <stdlib.h>
 
-#include "lower/plan.h"
+#include "lower/select.h"
 
 #define MAX_VIEW 16 // a view of a view of ...: no deeper
 
-// ---- operands as the plan has them ---------------------------------------------------------------
+// ---- operands as they were selected ---------------------------------------------------------------
 ref lower_ref(const lower *l, uint32_t n, int s) {
     const orr_inst *i = &l->k->insts[n];
-    if (l->plan_of[n]) {
-        const plan *p = &l->plans.at[l->plan_of[n] - 1];
+    if (l->selection_of[n]) {
+        const selection *p = &l->selections.at[l->selection_of[n] - 1];
         if (p->nsrc) return s < p->nsrc ? p->src[s] : (ref){.kind = ORR_K_NONE};
     }
     if (s >= i->nsrc) return (ref){.kind = ORR_K_NONE};
@@ -26,24 +26,25 @@ ref lower_ref(const lower *l, uint32_t n, int s) {
 }
 
 int lower_nsrc(const lower *l, uint32_t n) {
-    if (l->plan_of[n] && l->plans.at[l->plan_of[n] - 1].nsrc) return l->plans.at[l->plan_of[n] - 1].nsrc;
+    if (l->selection_of[n] && l->selections.at[l->selection_of[n] - 1].nsrc)
+        return l->selections.at[l->selection_of[n] - 1].nsrc;
     return l->k->insts[n].nsrc;
 }
 
 uint32_t lower_shift(const lower *l, uint32_t n) {
-    return l->plan_of[n] ? (uint32_t)l->plans.at[l->plan_of[n] - 1].disp & 63 : 0;
+    return l->selection_of[n] ? (uint32_t)l->selections.at[l->selection_of[n] - 1].disp & 63 : 0;
 }
 
 uint16_t lower_op(const lower *l, uint32_t n) {
-    return l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].op : l->k->insts[n].op;
+    return l->selection_of[n] ? l->selections.at[l->selection_of[n] - 1].op : l->k->insts[n].op;
 }
 
-static plan *plan_for(lower *l, uint32_t n) {
-    if (!l->plan_of[n]) {
-        *ORR_PUSH(&l->plans) = (plan){.op = l->k->insts[n].op, .from = n};
-        l->plan_of[n] = (uint32_t)l->plans.n;
+static selection *selection_for(lower *l, uint32_t n) {
+    if (!l->selection_of[n]) {
+        *ORR_PUSH(&l->selections) = (selection){.op = l->k->insts[n].op, .from = n};
+        l->selection_of[n] = (uint32_t)l->selections.n;
     }
-    return &l->plans.at[l->plan_of[n] - 1];
+    return &l->selections.at[l->selection_of[n] - 1];
 }
 
 uint32_t lower_result(const lower *l, uint32_t n) { // value of the first destination, or NONE
@@ -343,7 +344,7 @@ static void try_coalesce(scan *c, uint32_t n) {
 // Consumer n takes `p` along: sources are given; p's result has one reader less.
 void lower_fuse(scan *c, uint32_t n, uint32_t p, uint16_t op, uint32_t from, const ref *src, int nsrc) {
     lower *l = c->l;
-    plan *x = plan_for(l, n);
+    selection *x = selection_for(l, n);
     x->op = op;
     x->from = from;
     x->nsrc = (uint8_t)nsrc;
@@ -367,7 +368,7 @@ static void fold_add(scan *c, uint32_t n) {
         uint32_t p = lower_producer(l, a, false);
         if (p == NONE || !lower_all_still(c, p)) continue;
         const orr_inst *q = &l->k->insts[p];
-        bool alone = l->values.at[a.value].uses == 1 && !l->plan_of[p] && i->op == ORR_OP_ADD;
+        bool alone = l->values.at[a.value].uses == 1 && !l->selection_of[p] && i->op == ORR_OP_ADD;
         if (alone && wide && q->op == ORR_OP_CVT && q->stype == ORR_T_S32 && is_int(q, 8) && l->cc >= 70 &&
             !is_imm(other)) {
             lower_fuse(c, n, p, FUSED_SXADD, n, (ref[]){lower_ref(l, p, 0), other}, 2);
@@ -385,7 +386,7 @@ static void fold_add(scan *c, uint32_t n) {
             lower_fuse(c, n, p, FUSED_SELADD, n, src, 4);
             return;
         }
-        if (l->plan_of[p]) { // of all that is planned, only sums with a constant go on being one
+        if (l->selection_of[p]) { // of all that was selected, only sums with a constant go on being one
             ref base = lower_ref(l, p, 0), add = lower_ref(l, p, 1);
             bool sum = lower_op(l, p) == ORR_OP_ADD && q->op == ORR_OP_ADD && i->op == ORR_OP_ADD &&
                        lower_nsrc(l, p) == 2 && is_imm(add) && is_imm(other) && is_int(q, bytes_of(i)) &&
@@ -419,7 +420,7 @@ static void fold_add(scan *c, uint32_t n) {
         }
         if (q->op == ORR_OP_SHL && bytes_of(q) == bytes_of(i) && is_imm(src[1]) && i->op == ORR_OP_ADD) {
             lower_fuse(c, n, p, FUSED_LEA, n, (ref[]){src[0], other}, 2);
-            plan_for(l, n)->disp = (int64_t)(src[1].imm & 63);
+            selection_for(l, n)->disp = (int64_t)(src[1].imm & 63);
             return;
         }
         if (q->op == ORR_OP_ADD && i->op == ORR_OP_ADD && is_imm(src[1]) && is_imm(other) &&
@@ -445,7 +446,7 @@ static void fold_fma(scan *c, uint32_t n) {
     if (i->nsrc != 2 || i->round != ORR_RND_NONE || (i->type != ORR_T_F32 && i->type != ORR_T_F64)) return;
     for (int s = 1; s >= 0; s--) {
         uint32_t p = lower_producer(l, lower_ref(l, n, s), true);
-        if (p == NONE || l->plan_of[p] || !lower_all_still(c, p)) continue;
+        if (p == NONE || l->selection_of[p] || !lower_all_still(c, p)) continue;
         const orr_inst *q = &l->k->insts[p];
         if (q->op != ORR_OP_MUL || q->type != i->type || q->round != ORR_RND_NONE || q->nsrc != 2 ||
             (q->mods & ORR_M_SAT))
@@ -600,10 +601,10 @@ static void fold_address(scan *c, uint32_t n, int at) {
         moved = true;
     }
     if (!moved) return;
-    plan *x = plan_for(l, n);
+    selection *x = selection_for(l, n);
     int have = l->k->insts[n].nsrc;
-    if (!x->nsrc && have <= PLAN_SRCS) {
-        ref src[PLAN_SRCS];
+    if (!x->nsrc && have <= SELECTION_SRCS) {
+        ref src[SELECTION_SRCS];
         for (int s = 0; s < have; s++) src[s] = lower_ref(l, n, s);
         for (int s = 0; s < have; s++) x->src[s] = src[s];
         x->nsrc = (uint8_t)have;
@@ -640,10 +641,10 @@ static void fold(scan *c, uint32_t n) {
     case ORR_OP_ATOM:
     case ORR_OP_RED:
     case ORR_OP_LDMATRIX:
-        if (i->space != ORR_SPACE_PARAM && i->nsrc && i->nsrc <= PLAN_SRCS) fold_address(c, n, 0);
+        if (i->space != ORR_SPACE_PARAM && i->nsrc && i->nsrc <= SELECTION_SRCS) fold_address(c, n, 0);
         break;
     case ORR_OP_CPASYNC:
-        if (i->nsrc >= 2 && i->nsrc <= PLAN_SRCS) {
+        if (i->nsrc >= 2 && i->nsrc <= SELECTION_SRCS) {
             fold_address(c, n, 0);
             fold_address(c, n, 1);
         }
@@ -733,7 +734,7 @@ static void find_shared(lower *l) {
     free(seen);
 }
 
-void lower_plan(lower *l) {
+void lower_select(lower *l) {
     scan c = {.l = l};
     c.last_def = orr_calloc(l->values.n + 1, sizeof *c.last_def);
     c.depth = orr_calloc(l->values.n + 1, 1);
