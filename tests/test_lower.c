@@ -511,7 +511,9 @@ static void test_schedule(void **s) {
     (void)s;
     for (int round = 0; round < 300; round++) {
         lower l = {.g = gpu(round % 2 ? "h200" : "gtx480")};
+        uint32_t number[1] = {0}; // its one block can be reached
         l.flow.nblocks = 1;
+        l.flow.number = number;
         for (int r = 0; r < REGS; r++) *ORR_PUSH(&l.vregs) = (vreg){.file = FILE_R, .parts = 1};
         uint32_t n = 2 + any(LENGTH);
         for (uint32_t i = 0; i < n; i++) {
