@@ -1,5 +1,4 @@
-// Private to exec/: the program (a kernel made ready for one launch), a thread block in flight, and
-// the worker that runs it.
+// Private to exec/: a kernel decoded for one launch, a thread block in flight, and the worker that runs it.
 #ifndef ORR_BLOCK_H
 #define ORR_BLOCK_H
 
@@ -19,7 +18,7 @@ const range *orr_mem_find(const orr_mem *m, uint64_t addr);                   //
 const char *orr_mem_describe(const orr_mem *m, uint64_t addr, char buf[160]); // for messages
 uint8_t *orr_mem_base(const orr_mem *m); // host pointer of ORR_GLOBAL_BASE
 
-// ---- program --------------------------------------------------------------------------------
+// ---- decoded --------------------------------------------------------------------------------
 typedef struct xblock {     // a basic block, ready to run
     const uop *first, *end; // plain micro-ops
     const uop *last;        // the one that decides where to go, or NULL: next

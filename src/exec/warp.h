@@ -48,7 +48,7 @@ struct uop {
     int32_t guard; // byte offset of the guard in the P bank, or -1
     uint32_t
         stop; // a paced kernel's access of shared memory (run/pace.c): its instruction's number + 1; else 0
-    uint32_t mem; // number of this memory instruction in the program: index of worker.range
+    uint32_t mem; // number of this memory instruction in the kernel: index of worker.range
     uint8_t guard_neg;
     uint8_t traced; // a stream carries its addresses
     uint8_t ndst, nsrc;
@@ -218,7 +218,7 @@ void orr_fault_as(int kind, warp *w, const uop *u, int lane, const char *fmt, ..
 // per lane, records the access in the trace when streams are on. False after a fault.
 bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes,
                    uint8_t *host[ORR_WARP]);
-// The same where a handler has worked out each lane's address itself.
+// orr_addresses where a handler has worked out each lane's address itself.
 bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                       uint8_t *host[ORR_WARP]);
 

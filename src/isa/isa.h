@@ -638,6 +638,19 @@ typedef struct orr_module {
 #define ORR_LOCAL_WINDOW  0x0000200000000000ull
 #define ORR_PARAM_WINDOW  0x0000300000000000ull
 #define ORR_WINDOW_BYTES  0x0000000100000000ull
+// The space that a generic address leads to: SHARED, LOCAL, PARAM or GLOBAL; and what is subtracted from it
+// to get an address in that space.
+static inline uint8_t orr_generic_space(uint64_t addr) {
+    if (addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_SHARED;
+    if (addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_LOCAL;
+    return addr - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES ? ORR_SPACE_PARAM : ORR_SPACE_GLOBAL;
+}
+static inline uint64_t orr_generic_window(uint8_t space) {
+    return space == ORR_SPACE_SHARED  ? ORR_SHARED_WINDOW
+           : space == ORR_SPACE_LOCAL ? ORR_LOCAL_WINDOW
+           : space == ORR_SPACE_PARAM ? ORR_PARAM_WINDOW
+                                      : 0;
+}
 
 // ---- isa/ itself ----------------------------------------------------------------------------
 uint8_t orr_inst_unit(const orr_inst *i); // from the table, refined by type

@@ -5,8 +5,8 @@
 //
 // orr_live_of does it for a kernel's registers. Who has registers of its own (lower/regs.c) makes room with
 // orr_live_new, fills `use` and `def` and has them solved.
-#ifndef ORR_LIVE_H
-#define ORR_LIVE_H
+#ifndef ORR_ISA_LIVE_H
+#define ORR_ISA_LIVE_H
 
 #include "isa/isa.h"
 

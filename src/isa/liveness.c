@@ -54,7 +54,8 @@ static void drop_parameters(const liveness *l, uint8_t *w_of) {
     free(other);
 }
 
-// And, for each call, how many are alive across it.
+// The highest number of 32-bit registers that are alive at one point of the function; across[n]: across call
+// n.
 static uint32_t pressure(const liveness *l, uint32_t *across) {
     const orr_kernel *k = l->k;
     uint64_t *live = orr_calloc(l->live.words, sizeof *live);
@@ -245,32 +246,40 @@ static void share(liveness *l) {
 }
 
 // ---- the kernel -----------------------------------------------------------------------------
-// The deepest chain of calls from function f, weighed by `own`, or, of those that call, by what is across the
-// call. Cycles count once.
-static uint32_t deepest(const orr_kernel *k, uint32_t f, const uint32_t *own, const uint32_t *across,
-                        uint8_t *state, uint32_t *memo, bool *cycle) {
-    if (state[f] == 2) return memo[f];
-    if (state[f] == 1) {
-        *cycle = true;
+typedef struct calls {
+    const orr_kernel *k;
+    const uint32_t *own;    // per function: its weight
+    const uint32_t *across; // per instruction: of a call, what is across it; NULL: the caller's weight
+    uint8_t *state;         // per function: 0 not seen, 1 being looked at, 2 known
+    uint32_t *memo;
+    bool cycle; // a function calls itself, or may
+} calls;
+
+// The deepest chain of calls from function f. Cycles count once.
+static uint32_t deepest(calls *c, uint32_t f) {
+    const orr_kernel *k = c->k;
+    if (c->state[f] == 2) return c->memo[f];
+    if (c->state[f] == 1) {
+        c->cycle = true;
         return 0;
     }
-    state[f] = 1;
-    uint32_t most = own[f];
+    c->state[f] = 1;
+    uint32_t most = c->own[f];
     const orr_func *fn = &k->funcs[f];
     for (uint32_t n = fn->first_inst; n < fn->first_inst + fn->ninsts; n++) {
         const orr_inst *i = &k->insts[n];
         if (i->op != ORR_OP_CALL) continue;
         uint32_t lo = i->target >= 0 ? (uint32_t)i->target : 1;
         uint32_t hi = i->target >= 0 ? lo + 1 : k->nfuncs;
-        if (i->target < 0) *cycle = true;
+        if (i->target < 0) c->cycle = true;
         for (uint32_t g = lo; g < hi; g++) {
-            if (i->target < 0 && state[g] == 1) continue;
-            uint32_t d = (across ? across[n] : own[f]) + deepest(k, g, own, across, state, memo, cycle);
+            if (i->target < 0 && c->state[g] == 1) continue;
+            uint32_t d = (c->across ? c->across[n] : c->own[f]) + deepest(c, g);
             if (d > most) most = d;
         }
     }
-    state[f] = 2;
-    return memo[f] = most;
+    c->state[f] = 2;
+    return c->memo[f] = most;
 }
 
 // PTX is not what runs: machine code needs a few registers more, for addresses and intermediate values that
@@ -316,13 +325,14 @@ void orr_liveness(orr_kernel *k) {
         share(&l);
         orr_live_free(&l.live);
     }
-    bool cycle = false;
-    uint32_t live = deepest(k, 0, own, across, state, memo, &cycle);
+    calls c = {.k = k, .own = own, .across = across, .state = state, .memo = memo};
+    uint32_t live = deepest(&c, 0);
     if (!k->regs) k->regs = estimate(k, live);
     for (uint32_t f = 0; f < k->nfuncs; f++) own[f] = k->funcs[f].local_bytes;
     memset(state, 0, k->nfuncs);
-    k->stack_bytes = deepest(k, 0, own, NULL, state, memo, &cycle);
-    k->recursive = cycle;
+    c.across = NULL;
+    k->stack_bytes = deepest(&c, 0);
+    k->recursive = c.cycle;
     free(own);
     free(memo);
     free(state);

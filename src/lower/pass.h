@@ -6,6 +6,7 @@
 //   merge.c   neighbours in shared memory that become one access
 //   branches.c where lanes part, what they share, which branches become predicates
 //   emit.c    the rules of rules.def, applied: operands, constants, temporaries
+//   template.c what a rule says, expanded
 //   constants.c constants in registers; dead instructions
 //   calls.c   arguments and results of calls
 //   memory.c  loads, stores, atomics, fences, barriers, matrices: what a rule cannot say
@@ -193,6 +194,60 @@ typedef struct slot { // a variable of the frame that is in registers (calls.c)
     uint32_t at, bytes;
 } slot;
 
+// What the passes leave for each other, of the function at hand. All but `alike` and the arrays over the
+// whole kernel's instructions and operands are made anew for each function.
+typedef struct lower_selection { // what instructions become (select.c)
+    uint8_t *todo;               // per instruction: DO_*
+    uint32_t *of;                // per instruction: index in `all`, + 1
+    ORR_VEC(selection) all;
+    uint32_t *pred_of; // per instruction with DO_PREDLOP: the predicate it also writes
+} lower_selection;
+
+typedef struct lower_branch_info { // per block (branches.c)
+    uint32_t *predicated;          // the instruction whose guard holds for it, NONE
+    uint32_t *body;                // the predicated one that follows it, + 1
+    uint8_t *parts;                // lanes may part at its end
+    uint8_t *bssy;                 // how many BSSY stand before its branch
+    uint8_t *bsync;                // lanes meet at its start
+    uint8_t *arrives;              // at its end they go to where they meet
+    uint8_t *exits;                // its branch leads to the end of the thread
+    uint32_t *run;                 // the first of those that only follow each other
+} lower_branch_info;
+
+typedef struct lower_merged { // accesses that became one (merge.c), per instruction; + 1
+    uint32_t *into;           // the instruction that stands for them
+    uint32_t *first, *next;   // the lowest, and the next higher
+} lower_merged;
+
+typedef struct lower_held { // constants in registers (constants.c)
+    ORR_VEC(held) held;
+    ORR_VEC(body_held) bodies;
+    ORR_VEC(wanted) wanted; // and the blocks that read them
+    ORR_VEC(held) copies;   // uniform registers that were copied to vector registers
+    uint32_t copied_block;  // in which block
+    orr_map holds;          // of `held`
+    orr_map reads;          // parameters that are read without a predicate, by run of blocks
+    bool placing;           // outside any guard
+} lower_held;
+
+typedef struct lower_calls_info { // arguments and results of calls (calls.c)
+    ORR_VEC(slot) slots;
+    ORR_VEC(uint32_t) handed; // registers of the next call's arguments, or of the results
+} lower_calls_info;
+
+typedef struct lower_division { // integer divisions of a block
+    ORR_VEC(quotient_of) quotients;
+    uint32_t block;
+    uint32_t divisor; // of the quotient at hand: registers of its reciprocal and its magnitude
+} lower_division;
+
+typedef struct lower_place { // where emission is
+    uint32_t block, inst;
+    uint32_t access; // accesses of the block so far
+    uint32_t
+        pressure[2]; // instructions of the block on ALU and FMA: moves and additions go where there is room
+} lower_place;
+
 typedef struct lower {
     const orr_kernel *k;
     const orr_gpu *g;
@@ -211,50 +266,24 @@ typedef struct lower {
     uint32_t *block_of;  // per instruction of the function: its block, from 0
     uint32_t *ordinal;   // and which of its block's accesses is its own
 
-    // instruction selection
-    uint8_t *todo;                 // per instruction: DO_*
-    uint32_t *selection_of;        // per instruction: index in selections + 1
-    ORR_VEC(selection) selections; //
-    uint32_t *predicated;          // per block of the function: instruction whose guard holds for it, NONE
-    uint32_t *body;                // per block: the predicated one that follows it, + 1
-    uint8_t *parts;                // per block: lanes may part at its end
-    uint8_t *bssy;                 // per block: how many BSSY stand before its branch
-    uint8_t *bsync;                // per block: lanes meet at its start
-    uint8_t *arrives;              // per block: at its end they go to where they meet
-    uint8_t *exits;                // per block: its branch leads to the end of the thread
-    uint8_t *alike;                // per instruction of the kernel: ALIKE_* of atomics
-    // accesses that became one: the instruction that stands for them + 1; the lowest, and the next higher, +
-    // 1
-    uint32_t *merged_into, *merged_first, *merged_next;
-    uint32_t *pred_of; // per instruction with DO_PREDLOP: the predicate it also writes
+    uint8_t *alike; // per instruction of the kernel: ALIKE_* of atomics
+    lower_selection select;
+    lower_branch_info branch;
+    lower_merged merged;
 
-    // emission
+    // machine instructions
     uint32_t *vreg_of; // per value (web): its first virtual register + 1
     ORR_VEC(vreg) vregs;
     ORR_VEC(uint32_t) regs;
     ORR_VEC(minst) insts;
     ORR_VEC(uint32_t) block_first; // per block of the function
-    ORR_VEC(held) held;            // constants that are in registers
-    ORR_VEC(body_held) bodies;
-    ORR_VEC(wanted) wanted;         // and the blocks that read them
-    uint32_t block, inst;           // where we are
-    uint32_t copied_block;          // of `copies`: uniform registers that were copied to vector registers
-    ORR_VEC(held) copies;           //
-    orr_map names;                  // mnemonics that were looked up
-    orr_map holds;                  // of `held`
-    orr_map reads;                  // parameters that are read without a predicate, by run of blocks
-    uint32_t *run;                  // per block: the first of those that only follow each other
-    ORR_VEC(slot) slots;            // arguments and results of calls
-    ORR_VEC(quotient_of) quotients; // of the block
-    uint32_t quotients_block;
-    uint32_t divisor;         // of the quotient at hand: registers of its reciprocal and its magnitude
-    ORR_VEC(uint32_t) handed; // registers of the next call's arguments, or of the results
-    bool placing;             // constants: outside any guard
-    orr_arena arena;
+    lower_place at;
     lower_pending next; // the instruction that is being put together
-    uint32_t access;    // accesses of the block so far
-    uint32_t
-        pressure[2]; // instructions of the block on ALU and FMA: moves and additions go where there is room
+    lower_held constants;
+    lower_calls_info calls;
+    lower_division division;
+    orr_map names; // mnemonics that were looked up
+    orr_arena arena;
 } lower;
 
 // values.c
@@ -291,10 +320,15 @@ uint32_t lower_window(lower *l, uint32_t offset);
 void lower_begin(lower *l, const char *name); // an instruction: its sources and destinations follow
 void lower_src(lower *l, uint32_t vreg);
 void lower_dst(lower *l, uint32_t vreg);
-void lower_vector(lower *l, const source *s);    // all of it, brought into vector registers
-minst *lower_done(lower *l);                     // appended; valid until the next
-void lower_template(lower *l, const char *text); // expands for the instruction at hand
+void lower_vector(lower *l, const source *s); // all of it, brought into vector registers
+minst *lower_done(lower *l);                  // appended; valid until the next
 const char *lower_rule(const lower *l, uint32_t inst);
+const char *lower_mnemonic(lower *l, const char *name, size_t n); // that name, for as long as the lowering
+uint32_t lower_hold_leaf(lower *l, leaf constant, uint8_t file);  // a register that has it
+extern const uint8_t lower_parts_of[ORR_CLASSES];                 // machine registers of a class
+
+// template.c
+void lower_template(lower *l, const char *text); // expands for the instruction at hand
 
 // constants.c
 #define DESCRIPTOR  0x208       // of global memory, in constant bank 0 (Ampere and later)

@@ -15,8 +15,8 @@ enum { PTXAS_LOOP_PLAIN = 18, PTXAS_LOOP_LOADING = 47, PTXAS_LOOP_SHARED = 4, PT
 // A loop whose number of iterations is known is unrolled in part from so many iterations on.
 enum { PTXAS_LOOP_SOME = 7 };
 
-// It is written out whole where all iterations together cost no more than PTXAS_WHOLE_ALWAYS, or, all being
-// what they cost, n their number and k the instructions that a known counter saves in each,
+// A loop is written out whole where all iterations together cost no more than PTXAS_WHOLE_ALWAYS, or, all
+// being what they cost, n their number and k the instructions that a known counter saves in each,
 //     2 (all - PTXAS_WHOLE_BASE)^2 <= PTXAS_WHOLE_SLOPE n (2 + k).
 // The formula is a fit to the largest body that was written out for 2 to 256 iterations.
 enum {

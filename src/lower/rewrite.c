@@ -122,7 +122,7 @@ static uint32_t join_of(const rewriter *m, const chain *c, uint32_t body) {
     return b;
 }
 
-// All of a chain once. `ends`: with the branch at its end; `skip`: an instruction that is left out.
+// Writes all of a chain once. `ends`: with the branch at its end; `skip`: an instruction that is left out.
 static void put_round(rewriter *m, const chain *c, bool again, bool ends, const orr_inst *skip) {
     under cond = {-1, 0};
     for (uint32_t b = c->first; b < c->first + c->n; b++) {

@@ -25,7 +25,7 @@ uint32_t lower_result(const lower *l, uint32_t n); // value of the first destina
 uint32_t lower_producer(const lower *l, ref r, bool only_reader);
 bool lower_all_still(scan *c, uint32_t from); // can what it reads still be read at the instruction at hand?
 // Consumer n takes `p` along: sources are given; p's result has one reader less.
-void lower_fuse(scan *c, uint32_t n, uint32_t p, uint16_t op, uint32_t from, const ref *src, int nsrc);
+void lower_fuse(scan *c, uint32_t n, uint32_t p, uint16_t op, const ref *src, int nsrc);
 
 // select_logic.c: n takes along what makes its operands, if it can
 void lower_fold_min(scan *c, uint32_t n);

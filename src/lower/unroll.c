@@ -26,8 +26,8 @@ static int times_written(const rewriter *m, const chain *c, uint32_t reg, const 
     return n;
 }
 
-// Who writes a predicate last, before the loop's branch reads it; NULL: not always the same one. (Others that
-// are never alive with it have the same register.)
+// The instruction that writes a predicate last, before the loop's branch reads it; NULL: not always the same
+// one. (Values that are never alive with it have the same register.)
 static const orr_inst *last_written(const rewriter *m, const chain *c, uint32_t reg) {
     for (uint32_t b = c->first + c->n; b-- > c->first;) {
         const orr_block *blk = &m->k->blocks[b];

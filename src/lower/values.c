@@ -392,8 +392,8 @@ static void need(lower *l, stack_of *stack, uint32_t v) {
 
 static void need_inst(lower *l, stack_of *stack, uint32_t n) {
     const orr_inst *i = &l->k->insts[n];
-    if (!(l->todo[n] & DO_SKIP)) return;
-    l->todo[n] &= (uint8_t)~DO_SKIP;
+    if (!(l->select.todo[n] & DO_SKIP)) return;
+    l->select.todo[n] &= (uint8_t)~DO_SKIP;
     for (int s = 0; s < i->nsrc; s++) need(l, stack, l->of[i->first + i->ndst + (uint32_t)s]);
     need(l, stack, l->guard[n]);
     need(l, stack, l->under[n]);
@@ -404,7 +404,7 @@ static void find_needed(lower *l) {
     const orr_block *first = &l->k->blocks[l->flow.first_block], *end = first + l->flow.nblocks;
     for (const orr_block *b = first; b < end; b++)
         for (uint32_t n = b->first; n < b->first + b->count; n++) {
-            l->todo[n] |= DO_SKIP;
+            l->select.todo[n] |= DO_SKIP;
             if (has_effect(&l->k->insts[n])) need_inst(l, &stack, n);
         }
     while (stack.n) {
@@ -423,7 +423,7 @@ static void find_needed(lower *l) {
     for (const orr_block *b = first; b < end; b++)
         for (uint32_t n = b->first; n < b->first + b->count; n++) {
             const orr_inst *i = &l->k->insts[n];
-            if (l->todo[n] & DO_SKIP) continue;
+            if (l->select.todo[n] & DO_SKIP) continue;
             for (int s = 0; s < i->nsrc; s++) {
                 uint32_t v = l->of[i->first + i->ndst + (uint32_t)s];
                 if (v != NONE) l->values.at[v].uses++;

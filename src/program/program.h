@@ -64,7 +64,7 @@ static inline bool orr_tinst_lands(const orr_tinst *i) {
     return i->flags & ORR_TF_ASYNC && i->flags & ORR_TF_BYPASS && i->bytes == 16;
 }
 
-// Who takes part in an access, of the lanes that the stream has.
+// The lanes that take part in an access, of those that the stream has.
 static inline uint32_t orr_tinst_lanes(const orr_tinst *i, uint32_t mask) {
     return i->flags & ORR_TF_ELECTS && (!i->imm || mask == UINT32_MAX) ? mask & (0u - mask) : mask;
 }

@@ -45,13 +45,9 @@ static uint8_t *translate(warp *w, const uop *u, int lane, uint64_t addr, uint8_
         return NULL;
     }
     uint64_t asked = addr;
-    if (space == ORR_SPACE_GENERIC) { // which window?
-        if (addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES)
-            space = ORR_SPACE_SHARED, addr -= ORR_SHARED_WINDOW;
-        else if (addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES)
-            space = ORR_SPACE_LOCAL, addr -= ORR_LOCAL_WINDOW;
-        else if (addr - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES)
-            space = ORR_SPACE_PARAM, addr -= ORR_PARAM_WINDOW;
+    if (space == ORR_SPACE_GENERIC && orr_generic_space(addr) != ORR_SPACE_GLOBAL) {
+        space = orr_generic_space(addr);
+        addr -= orr_generic_window(space);
     }
     uint8_t *base;
     uint64_t size;

@@ -180,15 +180,14 @@ static void result(const warp *w, const uop *u, int lane, uint64_t v, uint32_t b
 // Bytes at a generic address as one lane sees them; NULL when they are not all there.
 static const uint8_t *bytes_at(const warp *w, int lane, uint64_t addr, uint64_t n) {
     const decoded *p = w->tb->prog;
-    if (addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES) {
-        uint64_t at = addr - ORR_LOCAL_WINDOW;
+    uint8_t space = orr_generic_space(addr);
+    uint64_t at = addr - orr_generic_window(space);
+    if (space == ORR_SPACE_LOCAL) {
         if (at > p->local_bytes || n > p->local_bytes - at) return NULL;
         return w->tb->local + (size_t)(w->index * ORR_WARP + (uint32_t)lane) * p->local_bytes + at;
     }
-    if (addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) {
-        uint64_t at = addr - ORR_SHARED_WINDOW;
+    if (space == ORR_SPACE_SHARED)
         return at > p->shared_bytes || n > p->shared_bytes - at ? NULL : w->tb->shared + at;
-    }
     return orr_mem_host(w->worker->mem, addr, n);
 }
 

@@ -393,19 +393,25 @@ static void crew_work(void *arg, int n) {
     orr_worker_free(&k);
 }
 
-static bool run_crew(decoded *p, int threads, bool in_order, orr_visit *visit, void *arg,
-                     const orr_tally *tally, orr_exec_counts *counts, orr_err *e) {
+typedef struct consumer { // who gets what an execution finds out; all NULL: nobody
+    orr_visit *visit;     // streams of finished thread blocks
+    void *arg;
+    bool in_order;          // in grid order, one at a time
+    const orr_tally *tally; // counts instead
+} consumer;
+
+static bool run_crew(decoded *p, int threads, const consumer *to, orr_exec_counts *counts, orr_err *e) {
     crew c = {.p = p,
-              .tally = tally,
+              .tally = to->tally,
               .total = block_count(p->launch),
-              .visit = visit,
-              .arg = arg,
-              .in_order = in_order && visit,
+              .visit = to->visit,
+              .arg = to->arg,
+              .in_order = to->in_order && to->visit,
               .err_index = UINT64_MAX};
     atomic_init(&c.next, 0);
     atomic_init(&c.bound, UINT64_MAX);
     if ((uint64_t)threads > c.total) threads = (int)c.total;
-    uint64_t share = c.total / (uint64_t)threads / 8, most = in_order ? PIECE_BLOCKS : 64;
+    uint64_t share = c.total / (uint64_t)threads / 8, most = to->in_order ? PIECE_BLOCKS : 64;
     c.chunk = share < 1 ? 1 : share > most ? most : share;
     c.threads = threads;
     c.turns = orr_calloc((size_t)threads, sizeof *c.turns);
@@ -420,21 +426,20 @@ static bool run_crew(decoded *p, int threads, bool in_order, orr_visit *visit, v
     return true;
 }
 
-static bool run_turns(decoded *p, orr_visit *visit, void *arg, const orr_tally *tally,
-                      orr_exec_counts *counts, orr_err *e) {
+static bool run_turns(decoded *p, const consumer *to, orr_exec_counts *counts, orr_err *e) {
     turns t;
-    turns_init(&t, p, visit || tally);
-    count_for(&t.k, tally, 0);
+    turns_init(&t, p, to->visit || to->tally);
+    count_for(&t.k, to->tally, 0);
     tblock *tb;
     int r;
     bool ok = true;
     while (ok && (r = turns_next(&t, &tb)) > 0) {
-        if (tally) {
-            ok = orr_tally_tell(tally, 0, tb, e);
-        } else if (visit) {
+        if (to->tally) {
+            ok = orr_tally_tell(to->tally, 0, tb, e);
+        } else if (to->visit) {
             orr_tb out;
             view(tb, &out);
-            ok = visit(arg, 0, &out, e);
+            ok = to->visit(to->arg, 0, &out, e);
         }
         turns_give(&t, tb);
     }
@@ -474,12 +479,11 @@ static bool keep_apart(const orr_launch *l) {
     return true;
 }
 
-static bool run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
-                const orr_tally *tally, orr_exec_counts *counts, orr_err *e) {
+static bool run(const orr_launch *l, int threads, const consumer *to, orr_exec_counts *counts, orr_err *e) {
     decoded p;
     if (!orr_decode(&p, l, e)) return false;
-    bool ok = keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, in_order, visit, arg, tally, counts, e)
-                            : run_turns(&p, visit, arg, tally, counts, e);
+    bool ok =
+        keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, to, counts, e) : run_turns(&p, to, counts, e);
     orr_decoded_free(&p);
     return ok;
 }
@@ -501,13 +505,13 @@ bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *vi
                   orr_exec_counts *counts, orr_err *e) {
     if (l->elsewhere && visit) return visit_elsewhere(l, visit, arg, counts, e);
     if (l->elsewhere) return l->elsewhere->run(l->elsewhere->self, l, counts, e);
-    return run(l, threads, in_order, visit, arg, NULL, counts, e);
+    return run(l, threads, &(consumer){.visit = visit, .arg = arg, .in_order = in_order}, counts, e);
 }
 
 bool orr_exec_tally(const orr_launch *l, int threads, const orr_tally *t, orr_exec_counts *counts,
                     orr_err *e) {
     if (l->elsewhere) return l->elsewhere->tally(l->elsewhere->self, l, t, counts, e);
-    return run(l, threads, false, NULL, NULL, t, counts, e);
+    return run(l, threads, &(consumer){.tally = t}, counts, e);
 }
 
 // ---- as a source ----------------------------------------------------------------------------

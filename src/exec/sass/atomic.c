@@ -55,10 +55,8 @@ static void where_it_can(warp *w, const uop *u) {
     uint64_t disp = (uint64_t)(int64_t)u->inst->disp;
     uint32_t was = w->exec, there = 0;
     for (uint32_t m = was; m; m &= m - 1) {
-        uint64_t at = a[orr_ffs(m)] + disp;
-        bool shared = at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES,
-             local = at - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES;
-        if (!local && (!shared || u->imm)) there |= m & -m;
+        uint8_t space = orr_generic_space(a[orr_ffs(m)] + disp);
+        if (space != ORR_SPACE_LOCAL && (space != ORR_SPACE_SHARED || u->imm)) there |= m & -m;
     }
     set_exec(w, there);
     if (there)

@@ -231,7 +231,7 @@ static void wait_at(frag *f, uint8_t bar, uint32_t need, uint32_t at) {
     f->at = at;
 }
 
-// Those that wait at a WARPSYNC as f does execute it again.
+// Fragments that wait at the same WARPSYNC as f execute it again.
 static void poll(warp *w, const frag *f) {
     uint32_t lanes = 0, at = f->at;
     ++w->turn;
@@ -255,7 +255,7 @@ static uint32_t left_by(const warp *w, const frag *f) {
     return rest & ~w->yielded ? 0 : rest;
 }
 
-// They go on, and execute it once more.
+// Lanes that wait at a WARPSYNC go on, and execute it once more.
 static void let_go(warp *w, frag *f, uint32_t rest) {
     for (int n = 0; n < ORR_WARP; n++) {
         frag *g = &w->frags[n];

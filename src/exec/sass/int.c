@@ -123,9 +123,16 @@ static void sum(warp *w, const uop *u) {
     set_pred(w, u->all[2], flags[1]);
 }
 
+typedef struct addition { // all but its terms
+    oper d;               // where the sum goes; of 64 bits: two rows, and this is not used
+    oper p, q;            // flags
+    bool x;               // the carries count, and negation is inversion
+    oper in[2];           // carries
+} addition;
+
 // The common ones: one flag, two rows, in .X forms one carry. False: nothing was emitted.
-static bool short_sum(translator *m, oper d, oper p, int n, const term *t, bool x, oper in) {
-    oper none = m_imm(m, ORR_W, 0), a = n ? t[0].o : none, b = n > 1 ? t[1].o : none;
+static bool short_sum(translator *m, const addition *s, int n, const term *t) {
+    oper d = s->d, p = s->p, none = m_imm(m, ORR_W, 0), a = n ? t[0].o : none, b = n > 1 ? t[1].o : none;
     bool na = n && t[0].neg, nb = n > 1 && t[1].neg;
     if (na && nb) return false;
     if (na) {
@@ -134,15 +141,13 @@ static bool short_sum(translator *m, oper d, oper p, int n, const term *t, bool 
         b = swap;
         nb = true;
     }
-    if (!x) return give(m, nb ? PICK(sub_co) : PICK(add_co), 2, 2, OPERS(d, p, a, b));
-    if (p.none) return give(m, nb ? PICK(subx) : PICK(addx), 1, 3, OPERS(d, a, b, in));
-    return give(m, nb ? PICK(subx_co) : PICK(addx_co), 2, 3, OPERS(d, p, a, b, in));
+    if (!s->x) return give(m, nb ? PICK(sub_co) : PICK(add_co), 2, 2, OPERS(d, p, a, b));
+    if (p.none) return give(m, nb ? PICK(subx) : PICK(addx), 1, 3, OPERS(d, a, b, s->in[0]));
+    return give(m, nb ? PICK(subx_co) : PICK(addx_co), 2, 3, OPERS(d, p, a, b, s->in[0]));
 }
 
-// d = the sum of the terms; p, q: flags, x: the carries in1 and in2 count and negation is inversion.
-static bool add_up(translator *m, oper d, oper p, oper q, int n, const term *terms, bool x, oper in1,
-                   oper in2) {
-    bool flags = !p.none || !q.none;
+static bool add_up(translator *m, addition s, int n, const term *terms) {
+    bool flags = !s.p.none || !s.q.none, x = s.x;
     term t[3];
     int left = 0;
     for (int i = 0; i < n; i++) {
@@ -157,20 +162,20 @@ static bool add_up(translator *m, oper d, oper p, oper q, int n, const term *ter
         }
         left++;
     }
-    if (!x && !flags) return plain_sum(m, d, left, t);
-    if (x && always(m, in1, false)) in1 = in2, in2 = m_imm(m, ORR_P, 0);
-    if (x && !flags && always(m, in1, false) && left && !t[0].neg && (left < 2 || !t[1].neg) &&
+    if (!x && !flags) return plain_sum(m, s.d, left, t);
+    if (x && always(m, s.in[0], false)) s.in[0] = s.in[1], s.in[1] = m_imm(m, ORR_P, 0);
+    if (x && !flags && always(m, s.in[0], false) && left && !t[0].neg && (left < 2 || !t[1].neg) &&
         (left < 3 || !t[2].neg))
-        return plain_sum(m, d, left, t);
-    if (left <= 2 && q.none && (!x || always(m, in2, false)) && short_sum(m, d, p, left, t, x, in1))
-        return true;
-    oper none = m_imm(m, ORR_W, 0), off = m_imm(m, ORR_P, 0), o[8] = {d, p, q, none, none, none, off, off};
+        return plain_sum(m, s.d, left, t);
+    if (left <= 2 && s.q.none && (!x || always(m, s.in[1], false)) && short_sum(m, &s, left, t)) return true;
+    oper none = m_imm(m, ORR_W, 0), off = m_imm(m, ORR_P, 0);
+    oper o[8] = {s.d, s.p, s.q, none, none, none, off, off};
     uint32_t imm = 0;
     for (int i = 0; i < left; i++) {
         o[3 + i] = t[i].o;
         if (t[i].neg) imm = (imm | 1u << i) + (x ? 0 : 16);
     }
-    if (x) o[6] = in1, o[7] = in2;
+    if (x) o[6] = s.in[0], o[7] = s.in[1];
     return give_imm(m, BOTH(sum), imm, 3, 5, o);
 }
 
@@ -199,35 +204,38 @@ static void sum64(warp *w, const uop *u) {
     set_pred(w, u->all[2], one);
     set_pred(w, u->all[3], two);
 }
-static bool add_up64(translator *m, oper p, oper q, int first, int n, bool x, oper in1, oper in2) {
+static bool add_up64(translator *m, addition s, int first, int n) {
     oper none = m_imm(m, ORR_W, 0), off = m_imm(m, ORR_P, 0);
-    oper o[12] = {m_dst(m, 0, 0), m_dst(m, 0, 1), p, q, none, none, none, none, none, none, off, off};
+    oper o[12] = {m_dst(m, 0, 0), m_dst(m, 0, 1), s.p, s.q, none, none, none, none, none, none, off, off};
     uint32_t imm = 0;
     for (int i = 0; i < n; i++) {
         o[4 + 2 * i] = m_src(m, first + i, 0);
         o[5 + 2 * i] = m_src(m, first + i, 1);
-        if (negated(m, first + i)) imm = (imm | 1u << i) + (x ? 0 : 16);
+        if (negated(m, first + i)) imm = (imm | 1u << i) + (s.x ? 0 : 16);
     }
-    if (x) o[10] = in1, o[11] = in2;
+    if (s.x) o[10] = s.in[0], o[11] = s.in[1];
     return give_imm(m, BOTH(sum64), imm, 4, 8, o);
 }
 
 // IADD3 {d, p, q, a, b, c, carry, carry}
 static bool iadd3(translator *m) {
     bool x = m_mod(m, ORR_SM_X);
-    if (m_mod(m, ORR_SM_D64))
-        return add_up64(m, m_pdst(m, 1), m_pdst(m, 2), 3, 3, x, m_psrc(m, 6), m_psrc(m, 7));
+    addition s = {.p = m_pdst(m, 1), .q = m_pdst(m, 2), .x = x, .in = {m_psrc(m, 6), m_psrc(m, 7)}};
+    if (m_mod(m, ORR_SM_D64)) return add_up64(m, s, 3, 3);
     term t[3] = {term_of(m, 3), term_of(m, 4), term_of(m, 5)};
-    return add_up(m, m_dst(m, 0, 0), m_pdst(m, 1), m_pdst(m, 2), 3, t, x, m_psrc(m, 6), m_psrc(m, 7));
+    s.d = m_dst(m, 0, 0);
+    return add_up(m, s, 3, t);
 }
 
 // IADD {d, p, a, b, carry}
 static bool iadd(translator *m) {
     bool x = m_mod(m, ORR_SM_X);
     oper none = m_pdst(m, m->c->nargs), off = m_imm(m, ORR_P, 0);
-    if (m_mod(m, ORR_SM_D64)) return add_up64(m, m_pdst(m, 1), none, 2, 2, x, m_psrc(m, 4), off);
+    addition s = {.p = m_pdst(m, 1), .q = none, .x = x, .in = {m_psrc(m, 4), off}};
+    if (m_mod(m, ORR_SM_D64)) return add_up64(m, s, 2, 2);
     term t[2] = {term_of(m, 2), term_of(m, 3)};
-    return add_up(m, m_dst(m, 0, 0), m_pdst(m, 1), none, 2, t, x, m_psrc(m, 4), off);
+    s.d = m_dst(m, 0, 0);
+    return add_up(m, s, 2, t);
 }
 
 // VIADD {d, a, b}
@@ -254,7 +262,7 @@ static bool viadd(translator *m) {
     }
     oper none = m_pdst(m, m->c->nargs), off = m_imm(m, ORR_P, 0);
     term t[2] = {term_of(m, 1), term_of(m, 2)};
-    return add_up(m, m_dst(m, 0, 0), none, none, 2, t, false, off, off);
+    return add_up(m, (addition){.d = m_dst(m, 0, 0), .p = none, .q = none, .in = {off, off}}, 2, t);
 }
 
 // ---- multiply-add ---------------------------------------------------------------------------
@@ -300,7 +308,8 @@ static bool imad_low(translator *m) {
         a = t;
     }
     term t[2] = {{a, false}, {c, neg}};
-    return add_up(m, d, none, none, 2, t, x, m_psrc(m, 5), m_imm(m, ORR_P, 0));
+    addition s = {.d = d, .p = none, .q = none, .x = x, .in = {m_psrc(m, 5), m_imm(m, ORR_P, 0)}};
+    return add_up(m, s, 2, t);
 }
 
 // Two rows of results: `lo` and `hi` of a lane are made by BODY.
@@ -427,7 +436,8 @@ static bool lea(translator *m) {
     else
         give_imm(m, PICK(lea_hi), k | (32 - k) << 8, 1, 3, OPERS(t, a, none, c));
     term terms[2] = {{t, na}, {b, nb}};
-    return add_up(m, d, p, m_pdst(m, m->c->nargs), 2, terms, x, m_psrc(m, 6), off);
+    addition s = {.d = d, .p = p, .q = m_pdst(m, m->c->nargs), .x = x, .in = {m_psrc(m, 6), off}};
+    return add_up(m, s, 2, terms);
 }
 
 // ---- comparison -----------------------------------------------------------------------------
@@ -661,7 +671,7 @@ static bool vabsdiff(translator *m) { // {d, p, a, b, c}: |a - b| + c
                  OPERS(m_dst(m, 0, 0), m_src(m, 2, 0), m_src(m, 3, 0), m_src(m, 4, 0)));
 }
 
-// The same of four bytes: .ACC adds them all to c.
+// VABSDIFF4: differences of four bytes at once; .ACC adds them all to c.
 static inline uint32_t byte_apart(uint32_t a, uint32_t b, int n) {
     uint32_t x = a >> 8 * n & 0xff, y = b >> 8 * n & 0xff;
     return x < y ? y - x : x - y;

@@ -24,7 +24,7 @@ PAIR2(xnor2, uint32_t, uint32_t, uint32_t, ~(a ^ b))
 PAIR2(nand2, uint32_t, uint32_t, uint32_t, ~(a &b))
 PAIR2(nor2, uint32_t, uint32_t, uint32_t, ~(a | b))
 
-// Those of three inputs that compilers make most.
+// The functions of three inputs that compilers use most.
 #define LOP3S(X)                                                                                             \
     X(0x96, a ^ b ^ c)                                                                                       \
     X(0x80, a &b &c)                                                                                         \
@@ -202,7 +202,7 @@ static bool plop3(translator *m) {
         return give(m, BOTH(pred_copy), 1, 1, OPERS(p, used[0]));
     }
     if (n == 2) {
-        // And, or, of inputs that may be negated: one of the four places is unlike the others.
+        // An and or an or of inputs that may be negated: one of the four places is unlike the others.
         for (unsigned at = 0; at < 4; at++) {
             unsigned x = bits[0], y = bits[1], odd = 0;
             for (unsigned i = 0; i < 4; i++)

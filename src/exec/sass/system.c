@@ -171,7 +171,7 @@ static int ptx_sreg(unsigned sr) {
     }
 }
 
-// Those that are known when the launch begins.
+// Special registers whose value is known when the launch begins.
 static bool fixed_sreg(const translator *m, unsigned sr, uint32_t *v) {
     uint32_t system;
     *v = 0;

@@ -99,7 +99,8 @@ uint64_t m_bank_address(translator *m, unsigned bank); // its device address, 0:
 // ---- micro-ops ------------------------------------------------------------------------------
 // Appends one; opers are destinations, then sources. The handlers' u->inst is the kernel's instruction.
 uop *m_emit(translator *m, handlers h, int ndst, int nsrc, const oper *opers);
-// The same beside the instruction's own work: what makes the address of a load touches no memory itself.
+// Appends a micro-op that is not the instruction's own work: what makes the address of a load touches no
+// memory.
 uop *m_aside(translator *m, handlers h, int ndst, int nsrc, const oper *opers);
 // Appends the micro-op that PTX would run for `like` (op, type, mods, ...) on these operands; its u->inst is
 // `like` with the instruction's place in the source. False with m->why when PTX has no such.
