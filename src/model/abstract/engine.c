@@ -484,6 +484,7 @@ static bool windows(engine *x, orr_progress *progress) {
         if (damaged(x)) return false;
         if (m->order) abt_order_settle(m, m->until);
         bool running = collect(x, progress);
+        if (!orr_progress_go(progress, x->e)) return false;
         if (!running && !m->more) return true;
         if (x->sampler && !skip(x, progress)) return false;
         uint64_t t = next_event(m);

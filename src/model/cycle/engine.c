@@ -665,6 +665,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         memory(x);
         sample(x);
         collect_blocks(x, progress);
+        if (!orr_progress_go(progress, e)) return false;
         if (x->out->pieces && x->last.insts - x->unit.insts >= x->out->pieces->size) end_unit(x, x->until);
         for (uint32_t n = 0; n < c->nsms; n++)
             if (c->sms[n].damaged)

@@ -1,12 +1,11 @@
-// orrery tune: a GPU's description from what microbenchmarks found on it (lab/tune.c).
+// orr_tune: a GPU's description from what microbenchmarks found on it (lab/tune.c).
 //
 // What cannot be read off a reading is found by simulation: for each such key the benchmarks that depend on
 // it are simulated with every choice, and the one whose cycles, or what else tells them apart, come nearest
 // to the measured ones stays. One key after the other, in the order of the table; the choice of one is kept
 // while the next is tried. A simulation that is far off whatever the choice does not tell which is right:
 // then the usual one stays, unless another one takes almost half of the error away.
-#include "cli/compare.h"
-#include "cli/input.h"
+#include "api/api.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -43,12 +42,15 @@ static const struct search {
 };
 
 typedef struct tuner {
-    const cli_options *o;
+    const orr_options *o;
+    const char *const *files;
+    int nfiles;
     orr_findings f;
     orr_tuned t;
     orr_text log;
-    char conf[64];     // the description so far, for simulations
+    char conf[96];     // the description so far, for simulations
     orr_hardware read; // what the last one was compared with
+    orr_err stopped;   // the watcher has had enough
 } tuner;
 
 // ---- what goes in -------------------------------------------------------------------------------
@@ -67,7 +69,7 @@ static bool is_findings(const char *path, orr_err *e) {
 
 static bool read_hardware(const tuner *x, orr_hardware *h, orr_err *e) {
     bool ok = true;
-    for (int k = 1; ok && k < x->o->ninputs; k++) ok = orr_hardware_read(h, x->o->inputs[k], e);
+    for (int k = 1; ok && k < x->nfiles; k++) ok = orr_hardware_read(h, x->files[k], e);
     return ok;
 }
 
@@ -75,14 +77,14 @@ static bool read_hardware(const tuner *x, orr_hardware *h, orr_err *e) {
 static bool write_conf(tuner *x, orr_err *e) {
     orr_text t = {0};
     orr_tuned_write(&x->t, &x->f, &t);
-    bool ok = cli_write_file(x->conf, &t, e);
+    bool ok = orr_write_file(x->conf, t.s, t.n, e);
     free(t.s);
     return ok;
 }
 
 static void say(tuner *x, const char *line) {
     orr_text_add(&x->log, "%s\n", line);
-    if (!x->o->quiet) fprintf(stderr, "orrery: tune: %s\n", line);
+    orr_note(&x->o->notes, "tune: %s", line);
 }
 
 static bool was_measured(const orr_hardware *h, const char *script) {
@@ -97,21 +99,19 @@ static bool simulate(tuner *x, const char *script_name, const char *kernels, con
                      orr_comparison *c) {
     orr_hardware h = {0};
     orr_err e = {0};
-    orr_arena a = {0};
-    char *script = orr_arena_strdup(&a, script_name);
-    cli_options run = {.gpu = x->conf,
-                       .model = "cycle",
-                       .source = x->o->source,
-                       .sets = &set,
-                       .nsets = 1,
-                       .threads = x->o->threads,
-                       .kernels = kernels,
-                       .inputs = &script,
-                       .ninputs = 1,
-                       .no_check = true,
-                       .quiet = true};
-    bool ok = read_hardware(x, &h, &e) && was_measured(&h, script_name) && cli_compare(&run, &h, c, &e) &&
-              !e.status && c->ncounters;
+    orr_options *run = orr_options_new();
+    const struct {
+        const char *name, *value;
+    } want[] = {{"gpu", x->conf},     {"model", "cycle"},      {"set", set},
+                {"kernels", kernels}, {"script", script_name}, {"no-check", "yes"}};
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++)
+        orr_options_set(run, want[k].name, want[k].value, &e);
+    run->in.source = x->o->in.source;
+    run->in.threads = x->o->in.threads;
+    run->in.print = x->o->in.print;
+    run->watcher = x->o->watcher;
+    bool ok = read_hardware(x, &h, &e) && was_measured(&h, script_name) &&
+              orr_correlate_rows(run, &h, c, &e) && !e.status && c->ncounters;
     if (e.status) {
         orr_text t = {0};
         orr_text_add(&t, "%s: cannot be simulated: %s", set, e.text);
@@ -119,7 +119,8 @@ static bool simulate(tuner *x, const char *script_name, const char *kernels, con
         free(t.s);
     }
     x->read = h; // names in the comparison are its
-    orr_arena_free(&a);
+    if (e.status == ORR_STOPPED) x->stopped = e;
+    orr_options_free(run);
     return ok;
 }
 
@@ -212,17 +213,14 @@ static bool search_one(tuner *x, const struct search *s, orr_err *e) {
     return true;
 }
 
-// ---- the command --------------------------------------------------------------------------------
+// ---- the job ------------------------------------------------------------------------------------
 static bool check(const tuner *x, orr_err *e) {
-    const cli_options *o = x->o;
-    if (!o->ninputs)
+    if (!x->nfiles)
         return orr_fail(e, ORR_BAD_INPUT,
                         "tune: name the file that `orrery hw micro` wrote, as hardware/h200/micro.csv");
-    for (int k = 0; k < o->ninputs; k++)
-        if (!cli_check_output(o, o->inputs[k], e)) return false;
-    if (!is_findings(o->inputs[0], e) && !e->status)
+    if (!is_findings(x->files[0], e) && !e->status)
         orr_fail(e, ORR_BAD_INPUT,
-                 "%s: there is no column metric: the first file must be of `orrery hw micro`", o->inputs[0]);
+                 "%s: there is no column metric: the first file must be of `orrery hw micro`", x->files[0]);
     return !e->status;
 }
 
@@ -238,13 +236,15 @@ static bool take_out_refresh(tuner *x, orr_err *e) {
 
 static bool tune(tuner *x, orr_err *e) {
     orr_hardware h = {0};
-    bool ok = orr_findings_read(&x->f, x->o->inputs[0], e) && read_hardware(x, &h, e) &&
-              orr_tune(&x->f, &h, &x->t, e) && take_out_refresh(x, e);
+    bool ok = orr_findings_read(&x->f, x->files[0], e) && read_hardware(x, &h, e) &&
+              orr_tune_readings(&x->f, &h, &x->t, e) && take_out_refresh(x, e);
     orr_hardware_free(&h);
-    snprintf(x->conf, sizeof x->conf, "/tmp/orrery-tune-%ld.conf", (long)getpid());
-    if (ok && x->o->ninputs > 1) ok = fit_overhead(x, e);
-    for (size_t k = 0; ok && x->o->ninputs > 1 && k < sizeof searches / sizeof *searches; k++)
+    snprintf(x->conf, sizeof x->conf, "/tmp/orrery-tune-%ld-%p.conf", (long)getpid(), (void *)x);
+    if (ok && x->nfiles > 1) ok = fit_overhead(x, e);
+    for (size_t k = 0; ok && !x->stopped.status && x->nfiles > 1 && k < sizeof searches / sizeof *searches;
+         k++)
         ok = search_one(x, &searches[k], e);
+    if (x->stopped.status) *e = x->stopped;
     unlink(x->conf);
     for (size_t k = 0; k < x->t.refused.n; k++) {
         const orr_tuned_key *r = &x->t.refused.at[k];
@@ -253,22 +253,57 @@ static bool tune(tuner *x, orr_err *e) {
         say(x, t.s);
         free(t.s);
     }
-    return ok;
+    return ok && !e->status;
 }
 
-int cli_tune(cli_options *o, orr_err *e) {
-    tuner x = {.o = o};
-    orr_text t = {0};
-    if (check(&x, e) && tune(&x, e)) {
-        orr_tuned_write(&x.t, &x.f, &t);
-        orr_gpu *g = orr_gpu_parse("what was tuned", t.s, t.n, NULL, 0, e); // it must be one that runs
-        orr_gpu_free(g);
-        if (!e->status) cli_write(o, &t, e);
-        if (!e->status && o->log) cli_write_file(o->log, &x.log, e);
+static void keys_json(orr_text *t, const char *name, const orr_tuned_key *keys, size_t n) {
+    orr_text_add(t, ",\n \"%s\": [", name);
+    for (size_t k = 0; k < n; k++) {
+        orr_text_add(t, "%s\n  {\"key\": ", k ? "," : "");
+        orr_text_json(t, keys[k].key);
+        orr_text_add(t, ", \"value\": ");
+        orr_text_json(t, keys[k].value);
+        orr_text_add(t, ", \"why\": ");
+        orr_text_json(t, keys[k].why);
+        orr_text_add(t, "}");
     }
-    free(t.s);
-    free(x.log.s);
+    orr_text_add(t, "]");
+}
+
+static void say_json(const orr_tuned *tuned, orr_text *t) {
+    orr_text_add(t, "{\"inherits\": ");
+    orr_text_json(t, tuned->family ? tuned->family : "");
+    keys_json(t, "keys", tuned->keys.at, tuned->keys.n);
+    keys_json(t, "refused", tuned->refused.at, tuned->refused.n);
+    orr_text_add(t, ",\n \"missing\": [");
+    for (size_t k = 0; k < tuned->missing.n; k++) {
+        orr_text_add(t, k ? ", " : "");
+        orr_text_json(t, tuned->missing.at[k]);
+    }
+    orr_text_add(t, "]}\n");
+}
+
+orr_report *orr_tune(const char *const *files, int n, const orr_options *o, orr_err *e) {
+    if (e->status) return NULL;
+    tuner x = {.o = orr_asked(o), .files = files, .nfiles = n};
+    orr_text conf = {0}, json = {0};
+    orr_report *r = NULL;
+    if (check(&x, e) && tune(&x, e)) {
+        orr_tuned_write(&x.t, &x.f, &conf);
+        orr_gpu *g = orr_gpu_parse("what was tuned", conf.s, conf.n, NULL, 0, e); // it must be one that runs
+        orr_gpu_free(g);
+        if (!e->status) {
+            say_json(&x.t, &json);
+            r = orr_report_of(conf, json);
+            orr_text_addn(&x.log, "", 0);
+            orr_report_add(r, ORR_LOG, x.log);
+        }
+    }
+    if (!r) {
+        free(conf.s);
+        free(x.log.s);
+    }
     orr_tuned_free(&x.t);
     orr_findings_free(&x.f);
-    return e->status;
+    return r;
 }

@@ -1,11 +1,9 @@
-// orrery compare: every model that predicts time on the same INPUTs, and what a real GPU measured beside
-// them.
+// orr_compare: every model that predicts time on the same inputs, and what a real GPU measured beside them.
 //
 // A script is executed plainly first, which says what execution costs and whether its results are right; then
 // each model runs it as `orrery run` would, so that the seconds are those a user waits. What was measured
 // comes from CSVs of `orrery hw profile`, joined by script, size, launch, kernel and shape.
-#include "cli/feed.h"
-#include "lab/lab.h"
+#include "api/api.h"
 #include "lab/models.h"
 
 #include <math.h>
@@ -13,24 +11,24 @@
 #include <string.h>
 
 typedef struct comparer {
-    const cli_options *o;
-    const cli_sets *sets;
+    const orr_options *o;
     orr_sides sides;
     orr_hardware hardware;
     orr_progress progress;
-    // of the INPUT that is looked at:
+    // of the input that is looked at:
     size_t input;            // in sides.inputs
     orr_hardware of_input;   // its rows (names and values belong to `hardware`)
     orr_comparison measured; // and their medians by launch
     orr_gpu *gpu;
+    bool warm;         // measurements with warm caches are taken
     int model;         // -1: plain execution
-    uint32_t launches; // that the INPUT makes
+    uint32_t launches; // that the input makes
     orr_result result;
 } comparer;
 
 // ---- what was measured ------------------------------------------------------------------------------
 static bool read_hardware(comparer *x, orr_err *e) {
-    if (x->o->hardware) return orr_hardware_read(&x->hardware, x->o->hardware, e);
+    if (x->o->lab.hardware) return orr_hardware_read(&x->hardware, x->o->lab.hardware, e);
     int n;
     const char *const *files = orr_list_hardware(&x->sides.arena, x->sides.gpu, &n);
     for (int k = 0; k < n; k++)
@@ -47,7 +45,7 @@ static bool same_script(const char *script, const char *input) {
            !memcmp(script, name, n - 7);
 }
 
-// The INPUT's measurements with one state of the caches, joined by launch. None is no error.
+// The input's measurements with one state of the caches, joined by launch. None is no error.
 static bool join(comparer *x, const char *cache, orr_err *e) {
     orr_side_input *in = &x->sides.inputs.at[x->input];
     x->of_input = (orr_hardware){.index = x->hardware.index};
@@ -123,7 +121,7 @@ static bool predict(comparer *x, const orr_work *w, orr_err *e) {
 
 static bool on_work(void *arg, orr_work *w, orr_err *e) {
     comparer *x = arg;
-    w->latencies = x->o->latencies;
+    w->latencies = x->o->model.latencies;
     w->part = x->launches <= 1; // a later launch may need what this one leaves in memory
     return x->model < 0 ? execute(x, w, e) : predict(x, w, e);
 }
@@ -134,43 +132,37 @@ static bool on_copy(void *arg, uint64_t addr, uint64_t bytes, orr_err *e) {
     return !m || !m->copy || m->copy(x->gpu, addr, bytes, &x->result, e);
 }
 
-// ---- one INPUT ----------------------------------------------------------------------------------------
-// Once through the INPUT with the model of the moment.
+// ---- one input ----------------------------------------------------------------------------------------
+// Once through the input with the model of the moment.
 static bool pass(comparer *x, const char *input, orr_err *e) {
     orr_side_input *in = &x->sides.inputs.at[x->input];
-    cli_feed f = {.o = x->o,
-                  .sets = x->sets,
-                  .gpu = x->gpu,
-                  .input = input,
-                  .threads = x->o->threads,
-                  .check = x->model < 0, // the models are asked for time, and partial leaves blocks out
-                  .work = on_work,
-                  .copy = on_copy,
-                  .arg = x,
-                  .progress = &x->progress};
+    orr_input f = {.name = input,
+                   .o = &x->o->in,
+                   .gpu = x->gpu,
+                   .check = x->model < 0, // the models are asked for time, and partial leaves blocks out
+                   .progress = &x->progress,
+                   .notes = &x->o->notes,
+                   .work = on_work,
+                   .copy = on_copy,
+                   .arg = x};
     x->result =
         (orr_result){.gpu = x->sides.gpu, .model = x->model < 0 ? "" : x->sides.models[x->model]->name};
-    bool ok = cli_feed_run(&f, e);
+    bool ok = orr_input_run(&f, e);
+    if (ok && !f.seen) ok = orr_fail(e, ORR_BAD_INPUT, "%s: launches nothing", input);
     if (x->model < 0) {
         in->size = orr_arena_strdup(&x->sides.arena, f.size);
-        in->source = !strcmp(f.source, "sass")    ? "sass"
-                     : !strcmp(f.source, "trace") ? "trace"
-                     : !strcmp(f.source, "tasks") ? "tasks"
-                                                  : "ptx";
+        in->source = orr_arena_strdup(&x->sides.arena, f.source);
     }
     orr_result_free(&x->result);
-    cli_feed_close(&f);
+    orr_input_close(&f);
     return ok;
 }
 
 // The GPU with its caches as they were when it was measured; what the user sets goes before.
 static bool load_gpu(comparer *x, const char *cache, orr_err *e) {
-    cli_sets mine = {orr_calloc((size_t)x->sets->ngpu + 1, sizeof *mine.gpu), NULL, 0, 0};
-    if (*cache) mine.gpu[mine.ngpu++] = !strcmp(cache, "flushed") ? "l2.flush=yes" : "l2.flush=no";
-    for (int k = 0; k < x->sets->ngpu; k++) mine.gpu[mine.ngpu++] = x->sets->gpu[k];
+    const char *flush = !*cache ? NULL : !strcmp(cache, "flushed") ? "l2.flush=yes" : "l2.flush=no";
     orr_gpu_free(x->gpu);
-    x->gpu = orr_gpu_load(x->o->gpu ? x->o->gpu : "h200", mine.gpu, mine.ngpu, e);
-    free(mine.gpu);
+    x->gpu = orr_asked_gpu_with(x->o, flush, e);
     return x->gpu != NULL;
 }
 
@@ -188,7 +180,8 @@ static void note_failure(comparer *x, const char *why) {
 static bool compare_input(comparer *x, const char *input, int *failed, orr_err *first, orr_err *e) {
     orr_err why = {0};
     x->input = x->sides.inputs.n;
-    *ORR_PUSH(&x->sides.inputs) = (orr_side_input){.input = input, .size = "", .source = "ptx", .cache = ""};
+    *ORR_PUSH(&x->sides.inputs) = (orr_side_input){
+        .input = orr_arena_strdup(&x->sides.arena, input), .size = "", .source = "ptx", .cache = ""};
     x->measured = (orr_comparison){0};
     x->of_input = (orr_hardware){0};
     x->model = -1;
@@ -200,8 +193,8 @@ static bool compare_input(comparer *x, const char *input, int *failed, orr_err *
         return true;
     }
     orr_side_input *in = &x->sides.inputs.at[x->input];
-    ok = ok && join(x, x->o->warm ? "warm" : "flushed", e);
-    if (ok && !*in->cache && !x->o->warm) ok = join(x, "warm", e);
+    ok = ok && join(x, x->warm ? "warm" : "flushed", e);
+    if (ok && !*in->cache && !x->warm) ok = join(x, "warm", e);
     ok = ok && load_gpu(x, in->cache, e);
     for (x->model = 0; ok && x->model < x->sides.nmodels; x->model++) {
         why = (orr_err){0};
@@ -214,19 +207,19 @@ static bool compare_input(comparer *x, const char *input, int *failed, orr_err *
     return ok;
 }
 
-// ---- the command --------------------------------------------------------------------------------------
+// ---- the job --------------------------------------------------------------------------------------------
 // All models that predict time; the cycle model first, because the others are compared with it. --model
 // chooses.
 static bool choose_models(comparer *x, orr_err *e) {
     orr_sides *s = &x->sides;
     s->cycle = -1;
-    if (!x->o->model) {
+    if (!x->o->model.model) {
         s->models[s->nmodels++] = &orr_model_cycle;
         for (int k = 0; orr_models[k] && s->nmodels < ORR_SIDE_MODELS; k++)
             if (orr_models[k]->needs_gpu && orr_models[k] != &orr_model_cycle)
                 s->models[s->nmodels++] = orr_models[k];
     }
-    for (const char *p = x->o->model; p && *p;) {
+    for (const char *p = x->o->model.model; p && *p;) {
         char name[64];
         size_t n = strcspn(p, ",");
         snprintf(name, sizeof name, "%.*s", n > 60 ? 60 : (int)n, p);
@@ -246,70 +239,62 @@ static bool choose_models(comparer *x, orr_err *e) {
     return true;
 }
 
-static bool report(const comparer *x, orr_err *e) {
-    orr_text t = {0};
-    bool ok = true;
-    if (x->o->csv) {
-        orr_sides_csv(&x->sides, &t);
-        ok = cli_write_file(x->o->csv, &t, e);
-        t.n = 0;
-    }
-    if (x->o->json)
-        orr_sides_json(&x->sides, &t);
-    else
-        orr_sides_text(&x->sides, &t);
-    ok = ok && cli_write(x->o, &t, e);
-    free(t.s);
-    return ok;
-}
-
-static bool check_command(const cli_options *o, orr_err *e) {
-    if (!o->ninputs && !o->all)
-        return orr_fail(e, ORR_BAD_INPUT, "compare: name an INPUT, or --all bundled workloads");
-    if (o->ninputs && o->all)
-        return orr_fail(e, ORR_BAD_INPUT, "compare: name INPUTs or say --all, not both");
-    if (o->csv && o->output && !strcmp(o->csv, o->output))
-        return orr_fail(e, ORR_BAD_INPUT, "compare: %s is named for two outputs", o->csv);
-    const char *const out[] = {o->csv, o->output};
-    for (int a = 0; a < 2; a++)
-        for (int k = 0; k < o->ninputs; k++) {
-            cli_options one = {.output = out[a]};
-            if (!cli_check_output(&one, o->inputs[k], e)) return false;
-        }
-    return cli_check_launches(o, e);
-}
-
-static bool compare_all(comparer *x, int *failed, orr_err *first, orr_err *e) {
-    int n = x->o->ninputs;
-    const char *const *names = (const char *const *)x->o->inputs;
-    if (x->o->all) names = orr_list_workloads(&x->sides.arena, &n);
+static bool compare_all(comparer *x, const char *const *inputs, int n, int *failed, orr_err *first,
+                        orr_err *e) {
+    if (!n) inputs = orr_list_workloads(&x->sides.arena, &n);
     if (!n) return orr_fail(e, ORR_BAD_INPUT, "compare: no workloads are found");
     if (!choose_models(x, e) || !load_gpu(x, "", e)) return false;
     x->sides.gpu = orr_arena_strdup(&x->sides.arena, x->gpu->name);
     if (!read_hardware(x, e)) return false;
-    if (!x->o->quiet) orr_progress_start(&x->progress, "compare", "inputs", "blocks", (uint64_t)n);
+    orr_progress_start(&x->progress, x->o->watcher, "compare", "inputs", "blocks", (uint64_t)n);
     bool ok = true;
     for (int k = 0; ok && k < n; k++) {
-        ok = compare_input(x, names[k], failed, first, e);
+        ok = compare_input(x, inputs[k], failed, first, e) && orr_progress_go(&x->progress, e);
         orr_progress_step(&x->progress, (uint64_t)k + 1);
     }
     orr_progress_end(&x->progress);
     return ok;
 }
 
-int cli_models(cli_options *o, orr_err *e) {
-    if (!check_command(o, e)) return e->status;
-    cli_sets sets;
-    cli_split_sets(o, &sets);
-    comparer x = {.o = o, .sets = &sets, .sides = {.hw_gpu = "", .threads = o->threads}};
+static bool make(void *self, enum orr_format format, orr_text *out) {
+    const orr_sides *s = self;
+    if (format == ORR_TEXT)
+        orr_sides_text(s, out);
+    else if (format == ORR_JSON)
+        orr_sides_json(s, out);
+    else if (format == ORR_CSV)
+        orr_sides_csv(s, out);
+    else
+        return false;
+    return true;
+}
+
+static void free_sides(void *self) {
+    orr_sides_free(self);
+    free(self);
+}
+
+orr_report *orr_compare(const char *const *inputs, int n, const orr_options *o, orr_err *e) {
+    if (e->status) return NULL;
+    o = orr_asked(o);
+    if (!orr_input_check(&o->in, e)) return NULL;
+    comparer x = {.o = o, .sides = {.hw_gpu = "", .threads = o->in.threads}};
+    x.warm = o->sampling.warm && strcmp(o->sampling.warm, "no") != 0;
     int failed = 0;
     orr_err first = {0};
-    if (compare_all(&x, &failed, &first, e) && report(&x, e) && failed)
-        orr_fail(e, o->ninputs == 1 && x.sides.inputs.at[0].failure ? first.status : ORR_PROGRAM_FAILED,
-                 "compare: %s%s", failed > 1 ? "several failed; the first: " : "", first.text);
+    orr_report *r = NULL;
+    if (compare_all(&x, inputs, n, &failed, &first, e)) {
+        if (failed)
+            orr_fail(e, n == 1 && x.sides.inputs.at[0].failure ? first.status : ORR_PROGRAM_FAILED,
+                     "compare: %s%s", failed > 1 ? "several failed; the first: " : "", first.text);
+        if (*x.sides.hw_gpu) x.sides.hw_gpu = orr_arena_strdup(&x.sides.arena, x.sides.hw_gpu);
+        orr_sides *kept = orr_calloc(1, sizeof *kept);
+        *kept = x.sides;
+        r = orr_report_new(kept, make, free_sides);
+    } else {
+        orr_sides_free(&x.sides);
+    }
     orr_gpu_free(x.gpu);
     orr_hardware_free(&x.hardware);
-    orr_sides_free(&x.sides);
-    cli_free_sets(&sets);
-    return e->status;
+    return r;
 }

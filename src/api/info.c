@@ -1,8 +1,7 @@
-// orrery info: what is in a stream file. The file is read to its end and every trace is decoded, so a file
+// orr_info: what is in a stream file. The file is read to its end and every trace is decoded, so a file
 // that info accepts can be replayed. Of an Accel-Sim trace, which may be very large, only the headers are
 // read.
-#include "accel/accel.h"
-#include "cli/cli.h"
+#include "api/api.h"
 #include "stream/stream.h"
 
 #include <stdlib.h>
@@ -120,7 +119,7 @@ static void print_json(const char *path, const contents *c, orr_text *t) {
     orr_text_add(t, "%s]\n}\n", c->launches.n ? "\n  " : "");
 }
 
-static bool inform(const char *path, bool json, orr_text *t, orr_err *e) {
+static bool inform(const char *path, orr_text *text, orr_text *json, orr_err *e) {
     orr_stream_file *f = orr_stream_open(path, e);
     if (!f) return false;
     contents c;
@@ -130,10 +129,8 @@ static bool inform(const char *path, bool json, orr_text *t, orr_err *e) {
     while (ok && (s = orr_stream_next_launch(f, e))) ok = read_launch(path, f, s, &c, e);
     if (!e->status) {
         orr_stream_read_stats(f, &c.stats);
-        if (json)
-            print_json(path, &c, t);
-        else
-            print_text(path, &c, t);
+        print_json(path, &c, json);
+        print_text(path, &c, text);
     }
     free(c.launches.at);
     orr_stream_close(f);
@@ -184,44 +181,36 @@ static void trace_json(const orr_accel_item *i, orr_text *t) {
                  i->lineinfo ? "true" : "false");
 }
 
-static bool inform_trace(const cli_options *o, const char *path, orr_text *t, orr_err *e) {
+static bool inform_trace(const orr_options *o, const char *path, orr_text *text, orr_text *json, orr_err *e) {
     orr_accel_file *f = orr_accel_open(path, e);
     if (!f) return false;
-    if (o->quiet) orr_accel_warn(f, NULL);
-    if (o->json) {
-        orr_text_add(t, "{\n  \"file\": ");
-        orr_text_json(t, path);
-        orr_text_add(t, ",\n  \"commands\": [");
-    } else {
-        orr_text_add(t, "%s: an Accel-Sim trace\n\n%6s  %-32s %-20s %-16s %9s %10s  %-7s %6s %6s  %s\n", path,
-                     "launch", "kernel", "grid", "block", "registers", "shared", "code", "tracer", "stream",
-                     "file");
-    }
+    orr_accel_notes(f, o->notes);
+    orr_text_add(json, "{\n  \"file\": ");
+    orr_text_json(json, path);
+    orr_text_add(json, ",\n  \"commands\": [");
+    orr_text_add(text, "%s: an Accel-Sim trace\n\n%6s  %-32s %-20s %-16s %9s %10s  %-7s %6s %6s  %s\n", path,
+                 "launch", "kernel", "grid", "block", "registers", "shared", "code", "tracer", "stream",
+                 "file");
     orr_accel_item i;
     bool ok, any = false;
     while ((ok = orr_accel_next(f, &i, e)) && i.kind != ORR_ACCEL_END) {
-        if (o->json) {
-            orr_text_add(t, "%s\n", any ? "," : "");
-            trace_json(&i, t);
-        } else {
-            trace_text(&i, t);
-        }
+        orr_text_add(json, "%s\n", any ? "," : "");
+        trace_json(&i, json);
+        trace_text(&i, text);
         any = true;
     }
-    if (o->json) orr_text_add(t, "%s]\n}\n", any ? "\n  " : "");
+    orr_text_add(json, "%s]\n}\n", any ? "\n  " : "");
     orr_accel_close(f);
     return ok;
 }
 
-int cli_info(cli_options *o, orr_err *e) {
-    if (o->ninputs != 1) {
-        orr_fail(e, ORR_BAD_INPUT, "info: name one recorded stream or trace: orrery info FILE");
-        return e->status;
-    }
-    orr_text t = {0};
-    const char *path = o->inputs[0];
-    bool stream = orr_stream_probe(path) || !orr_accel_probe(path);
-    if (stream ? inform(path, o->json, &t, e) : inform_trace(o, path, &t, e)) fwrite(t.s, 1, t.n, stdout);
-    free(t.s);
-    return e->status;
+orr_report *orr_info(const char *file, const orr_options *o, orr_err *e) {
+    if (e->status) return NULL;
+    orr_text text = {0}, json = {0};
+    bool stream = orr_stream_probe(file) || !orr_accel_probe(file);
+    if (stream ? inform(file, &text, &json, e) : inform_trace(orr_asked(o), file, &text, &json, e))
+        return orr_report_of(text, json);
+    free(text.s);
+    free(json.s);
+    return NULL;
 }

@@ -3,7 +3,7 @@
 // A launch that another stands for is executed, because later ones need what it leaves in memory, without
 // being observed. With --warm functional those right before a simulated one, as far back as L2 reaches, also
 // leave their lines in L2.
-#include "cli/sampling.h"
+#include "sample/sampled.h"
 
 #include "memory/memsys.h"
 
@@ -12,19 +12,20 @@
 #include <string.h>
 
 // ---- options ------------------------------------------------------------------------------------
-bool cli_sampling_options(const cli_options *o, const orr_gpu *gpu, orr_sample_options *s, orr_err *e) {
+bool orr_sampled_options(const char *warm, const char *precision, const orr_gpu *gpu, orr_sample_options *s,
+                         orr_err *e) {
     *s = orr_sample_defaults();
-    if (o->warming && strcmp(o->warming, "none") != 0 && strcmp(o->warming, "functional") != 0)
-        return orr_fail(e, ORR_BAD_INPUT, "run: --warm takes none or functional, not \"%.60s\"", o->warming);
-    if (o->precision) {
+    if (warm && strcmp(warm, "none") != 0 && strcmp(warm, "functional") != 0)
+        return orr_fail(e, ORR_BAD_INPUT, "run: --warm takes none or functional, not \"%.60s\"", warm);
+    if (precision) {
         char *end;
-        s->precision = strtod(o->precision, &end) / 100;
-        if (*end || end == o->precision || !(s->precision >= 0 && s->precision <= 1))
+        s->precision = strtod(precision, &end) / 100;
+        if (*end || end == precision || !(s->precision >= 0 && s->precision <= 1))
             return orr_fail(e, ORR_BAD_INPUT,
-                            "run: --precision takes a percentage from 0 to 100, not \"%.60s\"", o->precision);
+                            "run: --precision takes a percentage from 0 to 100, not \"%.60s\"", precision);
     }
     if (s->precision <= 0) s->total = 0; // TBPoint's rules
-    s->warm = o->warming && !strcmp(o->warming, "functional");
+    s->warm = warm && !strcmp(warm, "functional");
     s->l2_bytes = gpu ? (uint64_t)gpu->l2_size : 0;
     return true;
 }
@@ -45,19 +46,18 @@ static uint64_t hash_file(const char *path, uint64_t h) {
     return h;
 }
 
-uint64_t cli_input_digest(const cli_options *o, const char *input, const char *source) {
+uint64_t orr_input_digest(const orr_input_options *o, const char *input) {
+    const orr_direct *d = &o->direct;
     uint64_t h = hash_text("1", 0);
     h = hash_file(input, h);
     h = hash_text(o->size, h);
-    h = hash_text(source, h);
-    h = hash_text(o->kernel, h);
-    h = hash_text(o->grid, h);
-    h = hash_text(o->block, h);
-    h = hash_text(o->shared, h);
-    for (int n = 0; n < o->nargs; n++) h = hash_text(o->args[n], h);
-    for (int n = 0; n < o->nsets; n++)
-        if (!strchr(o->sets[n], '.') || strchr(o->sets[n], '=') < strchr(o->sets[n], '.'))
-            h = hash_text(o->sets[n], h); // the script's; those of the GPU change nothing
+    h = hash_text(orr_input_source(o), h);
+    h = hash_text(d->kernel, h);
+    h = hash_text(d->grid, h);
+    h = hash_text(d->block, h);
+    h = hash_text(d->shared, h);
+    for (int n = 0; n < d->nargs; n++) h = hash_text(d->args[n], h);
+    for (int n = 0; n < o->nsets; n++) h = hash_text(o->sets[n], h); // those of the GPU change nothing
     return h;
 }
 
@@ -67,20 +67,20 @@ static uint64_t digest_of(const orr_kernel *k, uint64_t input) {
 }
 
 static bool profile_launch(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
-    cli_sampling *s = r->state;
+    orr_sampled *s = r->state;
     (void)gpu;
     if (!s->profile.launches.n) s->profile.digest = digest_of(w->info.kernel, s->expected);
     return orr_sp_add(&s->profile, w, e);
 }
 
-const orr_model cli_profiling = {.name = "profile", .summary = "", .run = profile_launch};
+const orr_model orr_profiling = {.name = "profile", .summary = "", .run = profile_launch};
 
 // ---- the plan -----------------------------------------------------------------------------------
 // Requests before a simulated launch that are looked at, in sizes of L2: most ask for a line that another has
 // asked for.
 #define FAR_BACK 16
 
-void cli_sampling_plan(cli_sampling *s) {
+void orr_sampled_plan(orr_sampled *s) {
     double start = orr_seconds();
     s->plan = orr_plan_make(&s->profile, s->o.inter, s->o.total);
     size_t n = s->profile.launches.n;
@@ -135,10 +135,8 @@ static void store_all(warming *w) {
 }
 
 static uint32_t *held_of(const orr_gpu *gpu, const orr_launch_info *i, size_t *n) {
-    const orr_kernel *k = i->kernel;
     orr_occupancy_result o;
-    bool ok = orr_occupancy(gpu, (int)(i->block[0] * i->block[1] * i->block[2]), (int)k->regs,
-                            (int64_t)k->shared_bytes + i->dynamic_shared, (int)k->barriers, &o);
+    bool ok = orr_launch_fit(gpu, i, &o);
     uint64_t blocks = (uint64_t)i->grid[0] * i->grid[1] * i->grid[2];
     return orr_first_wave(gpu, (uint32_t)gpu->sm_count, blocks, ok && o.blocks > 0 ? (uint32_t)o.blocks : 1,
                           n);
@@ -182,7 +180,7 @@ static bool execute(const orr_work *w, bool warm, const orr_model *m, const orr_
     return ok;
 }
 
-static bool fits(const cli_sampling *s, const orr_work *w, const orr_sp_launch *l, orr_err *e) {
+static bool fits(const orr_sampled *s, const orr_work *w, const orr_sp_launch *l, orr_err *e) {
     const orr_kernel *k = w->info.kernel;
     const orr_sp_kernel *was = l ? &s->profile.kernels.at[l->kernel] : NULL;
     uint64_t blocks = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];
@@ -194,8 +192,8 @@ static bool fits(const cli_sampling *s, const orr_work *w, const orr_sp_launch *
                     w->info.index, k->name, (unsigned long long)blocks);
 }
 
-bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu, const orr_work *w,
-                         orr_result *r, orr_err *e) {
+bool orr_sampled_launch(orr_sampled *s, const orr_model *m, const orr_gpu *gpu, const orr_work *w,
+                        orr_result *r, orr_err *e) {
     size_t n = s->at++;
     const orr_sp_launch *l = n < s->profile.launches.n ? &s->profile.launches.at[n] : NULL;
     if (!fits(s, w, l, e) || !l) return false;
@@ -242,7 +240,7 @@ bool cli_sampling_launch(cli_sampling *s, const orr_model *m, const orr_gpu *gpu
 // The half-widths of 95 % intervals, put together as if they were independent: what the features of launches
 // leave open of those that were not simulated (the plan's variance), and for each region that of its units'
 // mean, or where only two were compared their difference, times the launches that its launch stands for.
-static void bound(const cli_sampling *s, orr_sample_result *x) {
+static void bound(const orr_sampled *s, orr_sample_result *x) {
     double *times = orr_calloc(x->n + 1, sizeof *times); // by launch: how many times it counts
     double others = 0, sum = 0;
     for (size_t l = 0; l < x->n; l++) {
@@ -272,7 +270,7 @@ static double predicted(const orr_sample_result *x, const orr_launch_sample *p, 
     return overhead + fmax(sum, 0);
 }
 
-bool cli_sampling_end(cli_sampling *s, const orr_gpu *gpu, orr_result *r, orr_err *e) {
+bool orr_sampled_end(orr_sampled *s, const orr_gpu *gpu, orr_result *r, orr_err *e) {
     if (s->at != s->profile.launches.n)
         return orr_fail(
             e, ORR_BAD_INPUT,
@@ -305,9 +303,9 @@ bool cli_sampling_end(cli_sampling *s, const orr_gpu *gpu, orr_result *r, orr_er
     return true;
 }
 
-void cli_sampling_free(cli_sampling *s) {
+void orr_sampled_free(orr_sampled *s) {
     orr_sp_free(&s->profile);
     orr_plan_free(&s->plan);
     free(s->warm);
-    *s = (cli_sampling){0};
+    *s = (orr_sampled){0};
 }
