@@ -127,7 +127,7 @@ static void work_on(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *
 }
 
 static uint32_t cluster_of(const orr_l2_config *c, uint32_t sm) {
-    return (orr_gpc_of_sm(sm, c->gpcs) * c->clusters + orr_cluster_of_sm(sm, c->gpcs, c->clusters)) %
+    return (orr_gpc_of_sm(sm, c->topology) * c->clusters + orr_cluster_of_sm(sm, c->topology, c->clusters)) %
            ORR_L2_CLUSTERS;
 }
 

@@ -52,7 +52,7 @@ typedef struct orr_l2_config { // the same for all slices; times in ticks
     uint32_t merge;            // loads of a line, from one GPC, that are answered together
     uint64_t merge_time;       // that one may come after the answer of another left, and have it
     bool multicast;            // a packet goes to as many SMs as it has sectors, not to all
-    uint32_t gpcs;             // which SMs they have (orr_gpc_sms)
+    orr_topology topology;
 } orr_l2_config;
 
 #define ORR_L2_FAR (1ull << 62)           // in a tag: the line is the other half's

@@ -14,7 +14,7 @@
 
 #define NEVER UINT64_MAX
 
-static uint16_t gpc_of(const orr_l2 *p, uint32_t sm) { return (uint16_t)orr_gpc_of_sm(sm, p->c->gpcs); }
+static uint16_t gpc_of(const orr_l2 *p, uint32_t sm) { return (uint16_t)orr_gpc_of_sm(sm, p->c->topology); }
 
 // The highest bits, into which ORR_L2_FAR goes, too.
 static uint64_t mixed(uint64_t line) { return line * 0x9e3779b97f4a7c15u >> 55; }

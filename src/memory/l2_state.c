@@ -64,7 +64,7 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->merge = (uint32_t)g->l2_merge;
     c->merge_time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);
     c->multicast = g->l2_multicast;
-    c->gpcs = orr_gpc_sms(g);
+    c->topology = orr_topology_of(g);
     c->lookup = max(1, (uint64_t)llround(cycle * g->l2_lookup));
 }
 

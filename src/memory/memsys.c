@@ -36,8 +36,8 @@ struct orr_memsys {
     orr_spread spread;
     partition *part;
     uint32_t parts, units;
-    uint32_t halves;   // 2: with copies
-    uint32_t tpc;      // SMs of one
+    uint32_t halves; // 2: with copies
+    orr_topology topology;
     uint16_t *part_of; // unit
     uint8_t *side_of;  // unit
     uint64_t l2_bytes;
@@ -68,7 +68,7 @@ orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
     orr_dram_configure(&m->dram, g);
     orr_l2_configure(&m->l2, g, &m->dram);
     orr_spread_init(&m->spread, m->units, g->l2_hash);
-    m->tpc = orr_gpc_sms(g);
+    m->topology = orr_topology_of(g);
     orr_tlb_init(&m->tlb, g);
     m->halves = m->l2.copies ? 2 : 1;
     if (m->parts % m->halves || (m->halves > 1 && (slices % m->parts || channels % m->parts))) {
@@ -119,122 +119,6 @@ void orr_memsys_free(orr_memsys *m) {
     free(m->side_of);
     orr_tlb_free(&m->tlb);
     free(m);
-}
-
-// ---- SMs ----------------------------------------------------------------------------------------
-
-// When a grid of fewer blocks than SMs comes to an SM: the first TPCs of the first GPC, then the TPCs of all
-// GPCs in turn, and one SM of each TPC before the others.
-static uint64_t turn_of(const orr_gpu *g, uint32_t sm, uint32_t nsms, uint32_t each) {
-    uint32_t gpcs = orr_gpc_sms(g), gpc = orr_gpc_of_sm(sm, gpcs), before = 0;
-    if (sm < (uint32_t)g->launch_first) return sm % each * nsms + sm;
-    for (uint32_t n = (uint32_t)g->launch_first; n < sm; n += each) before += orr_gpc_of_sm(n, gpcs) == gpc;
-    return (uint64_t)(each + sm % each) * nsms * nsms + (uint64_t)before * nsms + gpc;
-}
-
-typedef struct turn {
-    uint64_t when;
-    uint32_t sm;
-} turn;
-
-static int by_turn(const void *a, const void *b) {
-    const turn *x = a, *y = b;
-    return (x->when > y->when) - (x->when < y->when);
-}
-
-uint32_t *orr_dealing_order(const orr_gpu *g, uint32_t nsms, uint64_t blocks) {
-    uint32_t *order = orr_malloc(nsms * sizeof *order), k = 0;
-    uint32_t each = g->tpc_count > 0 ? (nsms + (uint32_t)g->tpc_count - 1) / (uint32_t)g->tpc_count : 1;
-    if (!each) each = 1;
-    if (g->launch_order == ORR_LAUNCH_GPC && blocks && blocks < nsms) {
-        turn *turns = orr_malloc(nsms * sizeof *turns);
-        uint8_t *has = orr_calloc(nsms, 1);
-        for (uint32_t n = 0; n < nsms; n++) turns[n] = (turn){turn_of(g, n, nsms, each), n};
-        qsort(turns, nsms, sizeof *turns, by_turn);
-        for (uint32_t n = 0; n < blocks; n++) has[turns[n].sm] = 1;
-        for (uint32_t n = 0; n < nsms; n++) // they are numbered GPC by GPC all the same
-            if (has[n]) order[k++] = n;
-        for (uint32_t n = (uint32_t)blocks; n < nsms; n++) order[k++] = turns[n].sm;
-        free(turns);
-        free(has);
-        return order;
-    }
-    if (g->launch_order != ORR_LAUNCH_SPREAD) each = 1;
-    for (uint32_t first = 0; first < each; first++)
-        for (uint32_t n = first; n < nsms; n += each) order[k++] = n;
-    return order;
-}
-
-uint32_t *orr_sm_numbers(const orr_gpu *g, uint32_t nsms) {
-    uint32_t *number = orr_malloc(nsms * sizeof *number), gpcs = orr_gpc_sms(g), first = 0;
-    uint32_t each = g->tpc_count > 0 ? (nsms + (uint32_t)g->tpc_count - 1) / (uint32_t)g->tpc_count : 1;
-    uint64_t all = nsms;
-    if (!each) each = 1;
-    if (g->launch_order == ORR_LAUNCH_GPC) first = (uint32_t)g->launch_first;
-    turn *turns = orr_malloc(nsms * sizeof *turns);
-    for (uint32_t n = 0; n < nsms; n++) {
-        uint32_t gpc = orr_gpc_of_sm(n, gpcs), before = 0;
-        for (uint32_t k = first; k + each <= n; k += each) before += orr_gpc_of_sm(k, gpcs) == gpc;
-        turns[n] = (turn){n < first ? all * all * all + n : (before * all + gpc) * all + n, n};
-        if (!first) turns[n].when = n; // nobody has looked
-    }
-    qsort(turns, nsms, sizeof *turns, by_turn);
-    for (uint32_t n = 0; n < nsms; n++) number[turns[n].sm] = n;
-    free(turns);
-    return number;
-}
-
-// The GPU looks at one GPC after the other for SMs that have room, and finds launch.run of them (H200: of
-// 9,400 blocks of three loads the next one is in the same GPC in 63 % of cases, the next but one in 37, 19,
-// 9 %, on the other SM of the TPC in 13 %). Here it is always so many, and never the other SM of a TPC.
-uint32_t *orr_later_order(const orr_gpu *g, uint32_t nsms) {
-    uint32_t run = g->launch_order == ORR_LAUNCH_GPC ? (uint32_t)g->launch_run : 0;
-    if (!run) return orr_dealing_order(g, nsms, 0);
-    uint32_t *order = orr_malloc(nsms * sizeof *order), k = 0, gpcs = orr_gpc_sms(g);
-    uint32_t each = 0;
-    while (each < nsms && orr_gpc_of_sm(each, gpcs) == 0) each++;
-    uint32_t rounds = (each + run - 1) / run; // of a GPC's SMs, one in so many each time
-    for (uint32_t round = 0; round < rounds; round++)
-        for (uint32_t n = 0, first = 0; n < nsms; n++) {
-            if (orr_gpc_of_sm(n, gpcs) != orr_gpc_of_sm(first, gpcs)) first = n;
-            if ((n - first) % rounds == round) order[k++] = n;
-        }
-    return order;
-}
-
-// All SMs have the same number first; with launch.again those of launch.first have their turns at a pace of
-// their own, ahead of the others. What is left is dealt like a small grid.
-uint32_t *orr_first_wave(const orr_gpu *g, uint32_t nsms, uint64_t blocks, uint32_t each, size_t *n) {
-    uint64_t room = (uint64_t)nsms * each;
-    *n = (size_t)(!blocks || blocks > room ? room : blocks);
-    uint32_t *wave = orr_malloc((*n + 1) * sizeof *wave), rounds = (uint32_t)(*n / nsms);
-    size_t at = 0, even = (size_t)rounds * nsms;
-    uint32_t first = (uint32_t)g->launch_first, again = (uint32_t)g->launch_again;
-    uint32_t *order = orr_dealing_order(g, nsms, even ? nsms : blocks);
-    if (g->launch_order == ORR_LAUNCH_GPC && first && first < nsms && again) {
-        uint32_t had = 0, since = again, next = first;
-        for (; at < even; at++) {
-            if (since >= again && had < rounds) { // a turn of the first ones
-                for (uint32_t k = 0; k < first; k++) wave[at++] = order[k];
-                had++;
-                since = 0;
-                if (at == even) break;
-            }
-            if (had == rounds) since = 0;
-            wave[at] = order[next];
-            since++;
-            if (++next == nsms) next = first;
-        }
-    } else {
-        for (; at < even; at++) wave[at] = order[at % nsms];
-    }
-    if (even && at < *n) {
-        free(order);
-        order = orr_dealing_order(g, nsms, *n - even);
-    }
-    for (size_t k = 0; at < *n; k++) wave[at++] = order[k];
-    free(order);
-    return wave;
 }
 
 // ---- where --------------------------------------------------------------------------------------
@@ -306,7 +190,7 @@ static void add(const orr_memsys *m, partition *p, const orr_request *q, key *k)
     uint64_t tag;
     uint32_t half, slice = slice_of(m, p, q->line, &half, &tag);
     if (m->halves > 1) {
-        uint32_t own = orr_half_of_sm(q->sm, m->tpc);
+        uint32_t own = orr_half_of_sm(q->sm, m->topology);
         if (own != half) tag |= ORR_L2_FAR;
         half = own;
     }
@@ -487,7 +371,7 @@ void orr_memsys_warm(orr_memsys *m, int sm, uint64_t line, uint8_t sectors, bool
     uint64_t tag;
     uint32_t half, slice = slice_of(m, p, line, &half, &tag);
     orr_l2_warm(&p->l2[half], slice, tag, sectors, write);
-    bool far = sm >= 0 && orr_half_of_sm((uint32_t)sm, m->tpc) != half;
+    bool far = sm >= 0 && orr_half_of_sm((uint32_t)sm, m->topology) != half;
     if (m->halves > 1 && (write || sm < 0 || far))
         orr_l2_warm_copy(&p->l2[half], &p->l2[!half], slice, tag, sectors, write, far);
 }

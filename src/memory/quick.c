@@ -120,8 +120,8 @@ orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
     q->half_of = orr_calloc((size_t)g->sm_count, sizeof *q->half_of);
     q->gpc_of = orr_calloc((size_t)g->sm_count, sizeof *q->gpc_of);
     for (uint32_t n = 0; n < (uint32_t)g->sm_count; n++) {
-        q->half_of[n] = (uint8_t)orr_half_of_sm(n, q->l2.gpcs);
-        q->gpc_of[n] = (uint16_t)orr_gpc_of_sm(n, q->l2.gpcs);
+        q->half_of[n] = (uint8_t)orr_half_of_sm(n, q->l2.topology);
+        q->gpc_of[n] = (uint16_t)orr_gpc_of_sm(n, q->l2.topology);
     }
     // As l2.c has it: l2.lookup is for answers with data, others are taken in a cycle; atomics by two units.
     uint64_t cycle = q->l2.lookup < q->l2.cycle ? q->l2.lookup : q->l2.cycle;

@@ -381,10 +381,10 @@ typedef struct machine {
     uint64_t l1_bytes;
     orr_ledger *receive; // [SM] ports from the network
     orr_ledger *gpc;     // [SM] with xbar.gpc_reply: ports that the SMs of a GPC share, by GPC
-    uint32_t gpcs;       // which SMs those are (orr_gpc_sms)
-    orr_ledger dealer;   // launch.block_interval
-    cycle *view;         // what order.c of the cycle model sees: what the SMs have sent
-    order *order;        // of the launch; NULL: nobody waits for anybody
+    orr_topology topology;
+    orr_ledger dealer; // launch.block_interval
+    cycle *view;       // what order.c of the cycle model sees: what the SMs have sent
+    order *order;      // of the launch; NULL: nobody waits for anybody
     // of the memory instruction at hand
     const amem *mem;
     awarp *warp;

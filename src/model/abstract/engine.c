@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/dispatch.h"
+
 // ---- the machine
 // ---------------------------------------------------------------------------------------------- Units as the
 // cycle model spreads them over sub-cores.
@@ -105,7 +107,7 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->spacing = (uint64_t)g->launch_sm_interval;
     m->fetches = !g->icache_perfect;
     m->receive = orr_calloc(m->ncores, sizeof *m->receive);
-    m->gpcs = orr_gpc_sms(g);
+    m->topology = orr_topology_of(g);
     if (g->xbar_gpc_reply > 0) m->gpc = orr_calloc(m->ncores, sizeof *m->gpc);
     m->cores = orr_apart(m->ncores, sizeof *m->cores);
     make_core(m, &m->cores[0], 0); // the others when a block comes
@@ -560,7 +562,7 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
         if (m->gpu->l2_flush) orr_quick_flush(m->memory);
         orr_quick_restart(m->memory);
     }
-    x.order = orr_dealing_order(m->gpu, m->ncores, 0);
+    x.order = orr_dispatch_order(m->gpu, m->ncores, 0);
     x.busy = orr_malloc(2 * m->ncores * sizeof *x.busy);
     x.takers = orr_malloc((size_t)m->ncores * (size_t)occ->blocks * sizeof *x.takers);
     x.supply = cyc_supply_open(source, threads > 1);

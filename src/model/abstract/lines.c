@@ -95,7 +95,7 @@ static inline uint64_t answer(acore *s, uint32_t sm, uint8_t sectors, uint64_t d
     uint64_t t = done + c->reply_ticks, cost = bytes * c->reply_byte;
     if (m->gpc) {
         uint64_t all = c->gpc_ticks[orr_sectors_in(sectors)];
-        uint32_t gpc = orr_gpc_of_sm(sm, m->gpcs);
+        uint32_t gpc = orr_gpc_of_sm(sm, m->topology);
         t = orr_ledger_take(&m->gpc[gpc], t, all, ORR_QUICK_STRETCH) - all;
     }
     t = orr_ledger_take(&m->receive[sm], t, cost, ORR_QUICK_STRETCH) - cost;

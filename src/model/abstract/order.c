@@ -13,7 +13,7 @@ static void make_view(machine *m) {
     m->view = orr_malloc(sizeof *m->view);
     *m->view = *m->c;
     m->view->nsms = m->ncores;
-    m->view->gpcs = orr_gpc_sms(m->gpu);
+    m->view->gpcs = orr_topology_of(m->gpu);
     m->view->sms = orr_calloc(m->ncores, sizeof *m->view->sms);
 }
 

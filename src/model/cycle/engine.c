@@ -18,6 +18,7 @@
 #include "model/cycle/look.h"
 #include "model/cycle/order.h"
 #include "model/cycle/supply.h"
+#include "model/dispatch.h"
 
 #define MAX_SAMPLES 1024
 #define STACK       1024 // bytes a thread: what the driver gives kernels that call functions (cudaLimitStackSize)
@@ -766,9 +767,9 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
                    sizeof *c->cluster_free);
     }
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
-    x.order = orr_dealing_order(c->gpu, c->nsms, out->blocks);
-    x.later = orr_later_order(c->gpu, c->nsms);
-    x.wave = orr_first_wave(c->gpu, c->nsms, out->blocks, c->sms[0].nblocks, &x.nwave);
+    x.order = orr_dispatch_order(c->gpu, c->nsms, out->blocks);
+    x.later = orr_dispatch_refill(c->gpu, c->nsms);
+    x.wave = orr_dispatch_first_wave(c->gpu, c->nsms, out->blocks, c->sms[0].nblocks, &x.nwave);
     set_late(c, x.order, out->blocks);
     x.busy = orr_malloc(c->nsms * sizeof *x.busy);
     x.replies = orr_calloc(parts + 1, sizeof *x.replies);

@@ -448,7 +448,8 @@ typedef struct cycle {   // one GPU, from launch to launch
     bool perfect;
     bool more; // there are thread blocks that no SM has yet
     sm *sms;
-    uint32_t nsms, gpcs, ngpcs;                        // gpcs: as orr_gpc_sms has them
+    uint32_t nsms, ngpcs;
+    orr_topology gpcs;
     uint32_t nsched, per_sched;                        // schedulers of an SM, warps of each
     uint32_t sched_per_sub, sub_banks, sub_collectors; // of a sub-core; collectors 0: none
     uint32_t read_banks; // of a sub-core without collectors, ORR_READ_BANKS at most
