@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/cost.h"
 #include "sass/sass.h"
 
 static void *grown(void *at, uint32_t n, uint32_t *cap, size_t size) {
@@ -51,6 +52,7 @@ orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemoni
                      .regs = p->nregs,
                      .pc = p->ninsts *
                            (p->gpu->cc_major < 7 ? 8 : 16), // bytes an instruction has, since Volta 16
+                     .atomic = (uint8_t)orr_atomic_op_of(mnemonic),
                      .name = intern(p, mnemonic)};
     p->ninsts++;
     if (p->nblocks) p->blocks[p->nblocks - 1].count++;

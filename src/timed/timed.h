@@ -71,6 +71,7 @@ typedef struct orr_tinst {
     uint8_t constant; // the line of constants that it names, of program->constants, + 1; 0: none
     uint8_t imm;      // barrier: its number (0xff: not known); WAIT_GROUP: groups; FENCE: 0 block, 2 GPU, 3
                       // system; CCTL: 1 where it drops all that L1 has
+    uint8_t atomic;   // ATOMIC: enum orr_atomic_op (memory/cost.h)
     uint16_t flags;   // ORR_TF_*
     uint16_t latency; // cycles from issue to use, as the description has it
     uint16_t interval;

@@ -382,9 +382,10 @@ typedef struct machine {
     orr_ledger *receive; // [SM] ports from the network
     orr_ledger *gpc;     // [SM] with xbar.gpc_reply: ports that the SMs of a GPC share, by GPC
     orr_topology topology;
-    orr_ledger dealer; // launch.block_interval
-    cycle *view;       // what order.c of the cycle model sees: what the SMs have sent
-    order *order;      // of the launch; NULL: nobody waits for anybody
+    orr_l1_spec l1_spec; // as the cycle model has it, but for folded tag banks
+    orr_ledger dealer;   // launch.block_interval
+    cycle *view;         // what order.c of the cycle model sees: what the SMs have sent
+    order *order;        // of the launch; NULL: nobody waits for anybody
     // of the memory instruction at hand
     const amem *mem;
     awarp *warp;
@@ -443,7 +444,6 @@ void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when)
 void abt_block_warp_ended(acore *s, uint32_t id);
 
 // ---- access.c: what a memory instruction touches ---------------------------------------------------------
-#define LOCAL_LINES (1ull << 56)         // local memory has line numbers of its own, far from all others
 int abt_access_kind(const orr_tinst *i); // ORR_L1_*
 // Its lines are in machine.lines, whole and lanes; false: the trace is damaged.
 // `at`: where it is in the trace of warp `id`; past it afterwards.

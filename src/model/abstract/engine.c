@@ -108,6 +108,8 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->fetches = !g->icache_perfect;
     m->receive = orr_calloc(m->ncores, sizeof *m->receive);
     m->topology = orr_topology_of(g);
+    m->l1_spec = orr_l1_spec_of(g);
+    m->l1_spec.folded = false;
     if (g->xbar_gpc_reply > 0) m->gpc = orr_calloc(m->ncores, sizeof *m->gpc);
     m->cores = orr_apart(m->ncores, sizeof *m->cores);
     make_core(m, &m->cores[0], 0); // the others when a block comes

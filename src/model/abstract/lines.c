@@ -128,7 +128,7 @@ static void find_twins(acore *s, const awarp *w, const awork *a, const ablock *b
         for (uint32_t k = 0; k < b->ntwins; k++) {
             memcpy(&other, b->twin[k]->warps[w->index[x->index]].bytes + offset + base, 8);
             uint64_t line = x->line + other / ORR_LINE - at / ORR_LINE;
-            if (x->line >= LOCAL_LINES) line = x->line + ((uint64_t)(k + 1) << 30);
+            if (x->line >= ORR_LOCAL_LINES) line = x->line + ((uint64_t)(k + 1) << 30);
             m->twins[n][k] =
                 orr_quick_find(m->memory, line, twin_sm(s, k), x->kind == TRIP_FILL || x->kind == TRIP_READ);
         }
@@ -214,17 +214,11 @@ static inline atrip *new_trip(acore *s, awork *a, uint8_t kind, uint64_t line, u
     x->kind = kind;
     x->line = line;
     x->sectors = sectors;
-    x->from = line >= LOCAL_LINES ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
+    x->from = line >= ORR_LOCAL_LINES ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
     x->lag = 0;
     x->index = a->whose;
     x->place = orr_quick_find(m->memory, line, s->id, kind == TRIP_FILL || kind == TRIP_READ);
     return x;
-}
-
-static inline uint8_t whole_of(const orr_gpu *g, uint8_t sectors) { // fetched together
-    if (g->l1_sector >= 128) return 0xf;
-    if (g->l1_sector >= 64) return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
-    return sectors;
 }
 
 // Sectors `need` of way v are asked for. When they come is not known before the trip is made: whoever else
@@ -321,7 +315,7 @@ static void load_lines(acore *s, awork *a) {
         }
         orr_tags_touch(&l, v);
         if (need)
-            fetch_line(s, a, &l, v, line, whole_of(g, need) & (uint8_t)~orr_tags_valid(&l, v), lag >> 16);
+            fetch_line(s, a, &l, v, line, orr_l1_fetched(g, need) & (uint8_t)~orr_tags_valid(&l, v), lag >> 16);
     }
     uint64_t times = s->times;
     s->n.l1_hit[local][ORR_L1_LOAD] += times * hit;

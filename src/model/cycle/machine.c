@@ -217,12 +217,10 @@ static void latencies(cycle *c) {
     c->turnaround = cycles(g->launch_turnaround);
     c->warp_interval = cycles(g->launch_warp_interval);
     c->exit_latency = cycles(g->core_exit);
-    c->lsu_banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1;
+    c->l1 = orr_l1_spec_of(g);
     c->miss_interval = (uint32_t)g->l1_miss_interval;
     c->miss_first = (uint32_t)g->l1_miss_first;
-    c->l1_cycle_bytes = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1;
-    c->pass_cycles =
-        g->shared_bank_bytes < 4 ? (3 + (uint32_t)g->shared_bank_bytes) / (uint32_t)g->shared_bank_bytes : 1;
+    c->pass_cycles = orr_shared_pass_cycles(g);
     c->coalesce = g->l1_coalesce >= 32 ? 32 : (uint32_t)g->l1_coalesce;
 }
 
