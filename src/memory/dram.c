@@ -257,12 +257,8 @@ static void prepare(orr_dram *d, uint32_t b) {
 
 static void enter(orr_dram *d, const orr_dram_request *r, int k) {
     const orr_dram_config *c = d->c;
-    uint64_t run = (r->line & ((1ull << ORR_CHUNK_BITS) - 1)) >> c->run_shift;
-    uint64_t column = orr_divide(c->bank_div, run), row = orr_divide(c->row_div, column);
-    uint64_t turn = row * 0x9e3779b97f4a7c15ull >> 44;
-    if (c->paired) turn &= ~1ull;
-    uint64_t turned = run - column * c->banks + turn;
-    uint32_t b = (uint32_t)(turned - orr_divide(c->bank_div, turned) * c->banks);
+    uint64_t row;
+    uint32_t b = orr_dram_bank_of(c, r->line, c->paired, &row);
     orr_dram_bank *bank = &d->bank[b];
 
     uint32_t e = d->free;
@@ -387,12 +383,6 @@ static void activate(orr_dram *d) {
     find_activate(d);
 }
 
-static uint32_t columns(const orr_dram_config *c, uint8_t sectors) {
-    if (c->atom == 4) return 1;
-    if (c->atom == 2) return (uint32_t)((sectors & 3) != 0) + ((sectors & 12) != 0);
-    return (uint32_t)orr_popc(sectors);
-}
-
 static bool serve(orr_dram *d, orr_dram_done *done) {
     const orr_dram_config *c = d->c;
     uint32_t b = NONE;
@@ -405,7 +395,7 @@ static bool serve(orr_dram *d, orr_dram_done *done) {
         }
     }
     orr_dram_bank *bank = &d->bank[b];
-    uint32_t e = bank->hit.head, n = columns(c, d->entry[e].sectors);
+    uint32_t e = bank->hit.head, n = orr_dram_columns(c, d->entry[e].sectors);
     orr_dram_entry *entry = &d->entry[e];
     bank->hit.head = entry->next;
     d->refresh_at = d->next_refresh;

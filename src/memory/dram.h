@@ -3,7 +3,7 @@
 #define ORR_MEMORY_DRAM_H
 
 #include "gpu/gpu.h"
-#include "memory/hash.h"
+#include "memory/interleave.h"
 
 typedef struct orr_dram_config { // the same for all channels; times in ticks (memsys.h)
     bool fcfs, write_queue;
@@ -28,6 +28,25 @@ typedef struct orr_dram_config { // the same for all channels; times in ticks (m
     bool paired;            // two banks side by side are refreshed together
     uint64_t idle;          // a row that nobody uses for so long is closed
 } orr_dram_config;
+
+// The bank of a line of a channel, and its row there. A row's bytes lie in runs (256 bytes), consecutive runs
+// in consecutive banks, and each row number rotates the banks by another hash of it. `paired`: by pairs of
+// banks.
+static inline uint32_t orr_dram_bank_of(const orr_dram_config *c, uint64_t line, bool paired, uint64_t *row) {
+    uint64_t run = (line & ((1ull << ORR_CHUNK_BITS) - 1)) >> c->run_shift;
+    uint64_t column = orr_divide(c->bank_div, run);
+    *row = orr_divide(c->row_div, column);
+    uint64_t turn = *row * 0x9e3779b97f4a7c15ull >> 44;
+    if (paired) turn &= ~1ull;
+    uint64_t turned = run - column * c->banks + turn;
+    return (uint32_t)(turned - orr_divide(c->bank_div, turned) * c->banks);
+}
+// Column accesses that sectors of a line need.
+static inline uint32_t orr_dram_columns(const orr_dram_config *c, uint8_t sectors) {
+    if (c->atom == 4) return 1;
+    if (c->atom == 2) return (uint32_t)((sectors & 3) != 0) + ((sectors & 12) != 0);
+    return (uint32_t)(0x4332322132212110u >> 4 * (sectors & 15)) & 15; // bits set
+}
 
 typedef struct orr_dram_request { // waiting outside, or on its way
     uint64_t time;                // when it can be seen

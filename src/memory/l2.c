@@ -74,11 +74,6 @@ static uint64_t work_of(const orr_l2_config *c, uint64_t ops, uint64_t quarters)
     return ops || quarters ? ops * c->atomic + quarters * c->atomic / 4 : c->atomic;
 }
 
-// Which of a slice's units for atomics a line has.
-static uint32_t unit_of(const orr_l2_config *c, uint64_t line) {
-    return (uint32_t)(line ^ line >> 1 ^ line >> 2 ^ line >> 3) & c->atomic_units;
-}
-
 // When who has written hears of it: one of the other half is further away, and where that half had a copy
 // to drop (late) it is waited for.
 static uint64_t heard_after(const orr_l2_config *c, bool far, bool late) {
@@ -87,7 +82,7 @@ static uint64_t heard_after(const orr_l2_config *c, bool far, bool late) {
 
 // A slice works on an atomic from `t` on.
 static void work_on(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
-    uint32_t u = unit_of(p->c, w->line);
+    uint32_t u = orr_l2_atomic_unit(p->c, w->line);
     orr_l2_slice *s = &p->slice[slice];
     uint64_t wait = 0; // for the sum before on the same word; the unit does others meanwhile
     if (w->slow) {
@@ -134,7 +129,7 @@ static uint32_t cluster_of(const orr_l2_config *c, uint32_t sm) {
 // It waits for its cluster's turn, behind those of the cluster that came before.
 static void wait_for_turn(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w) {
     orr_l2_slice *s = &p->slice[slice];
-    uint32_t u = unit_of(p->c, w->line), k = cluster_of(p->c, w->sm), at;
+    uint32_t u = orr_l2_atomic_unit(p->c, w->line), k = cluster_of(p->c, w->sm), at;
     orr_l2_waiter waits = *w; // the pool may move
     at = orr_l2_new_waiter(p);
     p->waiters.at[at] = waits;
@@ -185,7 +180,7 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
         answer(p, s, t, w, out);
         return;
     }
-    uint32_t u = unit_of(p->c, w->line);
+    uint32_t u = orr_l2_atomic_unit(p->c, w->line);
     if (p->c->atomic_turns && (s->atomic_waits[u] || t < s->atomic_busy[u])) {
         wait_for_turn(p, slice, t, w);
         return;
@@ -390,7 +385,7 @@ static uint64_t input_at(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) 
         return max(t, max(s->atomic_free[0], s->atomic_free[1]));
     if (r->kind < ORR_REQ_ATOMIC || r->kind == ORR_L2_DROP || r->line & ORR_L2_FAR) return t;
     if (p->c->atomic_switch) return t; // atomics wait by themselves
-    uint64_t busy = s->atomic_free[unit_of(p->c, r->line)];
+    uint64_t busy = s->atomic_free[orr_l2_atomic_unit(p->c, r->line)];
     return p->c->atomic_units ? max(t, busy > p->c->atomic_ahead ? busy - p->c->atomic_ahead : 0)
                               : max(t, busy);
 }

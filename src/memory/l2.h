@@ -268,6 +268,10 @@ static inline bool orr_l2_same_packet(const orr_l2_config *c, orr_l2_met *e, uin
     e->to[e->to_n++] = (uint16_t)sm;
     return room;
 }
+// Which of a slice's units for atomics a line has.
+static inline uint32_t orr_l2_atomic_unit(const orr_l2_config *c, uint64_t line) {
+    return (uint32_t)(line ^ line >> 1 ^ line >> 2 ^ line >> 3) & c->atomic_units;
+}
 static inline uint8_t orr_l2_widened(uint8_t sectors, uint32_t shift) { // sectors that go together
     if (shift == 0) return sectors;
     if (shift == 2) return sectors ? 15 : 0;

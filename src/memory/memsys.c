@@ -1,11 +1,7 @@
 // The memory system as the models see it (memsys.h): which partition a line belongs to, the order of
 // requests, copies from the host, sums.
 //
-// Addresses are dealt out (hash.h) to pairs of a slice and a channel behind it. A partition is the least
-// number of slices and channels that go with each other: a channel with its slices or a slice with its
-// channels, if one count is a multiple of the other. With 160 slices and 128 channels it is five slices and
-// four channels, where each slice uses each channel, and all slices and all channels are used evenly. (With
-// thousands of such pairs the channels are left with different numbers of slices, or the other way round.)
+// A partition is a group of slices and channels that share nothing with others (interleave.h).
 //
 // Where L2 has two halves that keep copies (l2.copies), a partition is one of each half. They are a known
 // time apart (half of l2.far_latency), so neither can disturb the other sooner: they run in turn for as long
@@ -16,13 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNITS_MAX 4096 // as many as hash.h can deal out to
-
 typedef orr_timed key; // of a request that has to be put in order
 
 typedef struct partition {
     orr_l2 l2[2];               // of each half; only the first, where there are no copies
-    uint32_t first[2];          // of its units: channel by channel for each slice
     orr_l2_aheads to[2][2];     // what is on its way to a half from the other, but stores; stores
     size_t taken[2][2];         // so many of them have come
     ORR_VEC(orr_request) later; // requests that were sent ahead of their time, as they came
@@ -33,69 +26,47 @@ typedef struct partition {
 struct orr_memsys {
     orr_l2_config l2;
     orr_dram_config dram;
-    orr_spread spread;
-    partition *part;
-    uint32_t parts, units;
-    uint32_t halves; // 2: with copies
+    orr_interleave map;
     orr_topology topology;
-    uint16_t *part_of; // unit
-    uint8_t *side_of;  // unit
+    partition *part;
+    uint32_t parts;
+    uint32_t halves; // 2: with copies
     uint64_t l2_bytes;
     orr_tlb tlb;
 };
 
+// Halves that keep copies of each other's lines must be equal: a group of one goes with a group of the other.
+static bool has_halves(const orr_interleave *map) {
+    return map->groups % 2 == 0 && map->slices % map->groups == 0 && map->channels % map->groups == 0;
+}
+
 orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
-    uint32_t slices = (uint32_t)g->l2_slices, channels = (uint32_t)g->dram_channels;
-    if (g->l2_size / g->l2_slices < ORR_LINE) {
-        orr_fail(e, ORR_BAD_INPUT, "%s: l2.size / l2.slices is less than a line of %d bytes", g->path,
-                 ORR_LINE);
-        return NULL;
-    }
     orr_memsys *m = orr_calloc(1, sizeof *m);
-    uint32_t common = slices, rest = channels; // their greatest common divisor
-    while (rest) {
-        uint32_t more = common % rest;
-        common = rest;
-        rest = more;
-    }
-    m->parts = common;
-    m->units = slices / common * channels; // the least common multiple
-    if (m->units > UNITS_MAX) {
-        m->parts = slices < channels ? slices : channels;
-        m->units = slices < channels ? channels : slices;
-    }
-    m->l2_bytes = (uint64_t)g->l2_size;
     orr_dram_configure(&m->dram, g);
     orr_l2_configure(&m->l2, g, &m->dram);
-    orr_spread_init(&m->spread, m->units, g->l2_hash);
-    m->topology = orr_topology_of(g);
-    orr_tlb_init(&m->tlb, g);
     m->halves = m->l2.copies ? 2 : 1;
-    if (m->parts % m->halves || (m->halves > 1 && (slices % m->parts || channels % m->parts))) {
-        orr_fail(e, ORR_BAD_INPUT,
-                 "%s: l2.copies needs two equal halves: l2.slices and dram.channels must be even, and have a "
-                 "large common divisor",
-                 g->path);
-        orr_tlb_free(&m->tlb);
+    bool ok = orr_interleave_init(&m->map, g, e);
+    if (ok && m->halves > 1 && !has_halves(&m->map))
+        ok = orr_fail(
+            e, ORR_BAD_INPUT,
+            "%s: l2.copies needs two equal halves: l2.slices and dram.channels must be even, and have "
+            "a large common divisor",
+            g->path);
+    if (!ok) {
+        orr_interleave_free(&m->map);
         free(m);
         return NULL;
     }
+    m->l2_bytes = (uint64_t)g->l2_size;
+    m->topology = orr_topology_of(g);
+    orr_tlb_init(&m->tlb, g);
+    m->parts = m->map.groups / m->halves;
     m->part = orr_calloc(m->parts, sizeof *m->part);
-    m->part_of = orr_calloc(m->units, sizeof *m->part_of);
-    m->side_of = orr_calloc(m->units, sizeof *m->side_of);
-    uint32_t unit = 0, all = m->parts;
-    m->parts = all / m->halves;
-    for (uint64_t i = 0; i < all; i++) {
-        partition *p = &m->part[i % m->parts];
-        uint32_t half = (uint32_t)(i / m->parts);
-        p->first[half] = unit;
-        uint32_t n_slices = (uint32_t)((i + 1) * slices / all - i * slices / all);
-        uint32_t n_channels = (uint32_t)((i + 1) * channels / all - i * channels / all);
-        orr_l2_init(&p->l2[half], &m->l2, g, &m->dram, n_slices, n_channels, (uint32_t)(i * channels / all));
-        for (uint32_t end = unit + n_slices * n_channels; unit < end; unit++) {
-            m->part_of[unit] = (uint16_t)(i % m->parts);
-            m->side_of[unit] = (uint8_t)(i * (uint64_t)g->l2_partitions / all);
-        }
+    for (uint32_t n = 0; n < m->map.units; n++) {
+        const orr_memory_unit *u = &m->map.unit[n];
+        if (n && u->group == u[-1].group) continue; // the first unit of each group
+        partition *p = &m->part[u->group % m->parts];
+        orr_l2_init(&p->l2[u->group / m->parts], &m->l2, g, &m->dram, u->slices, u->channels, u->channel);
     }
     return m;
 }
@@ -115,42 +86,38 @@ void orr_memsys_free(orr_memsys *m) {
         free(p->scratch.at);
     }
     free(m->part);
-    free(m->part_of);
-    free(m->side_of);
+    orr_interleave_free(&m->map);
     orr_tlb_free(&m->tlb);
     free(m);
 }
 
 // ---- where --------------------------------------------------------------------------------------
 
-static uint32_t unit_of(const orr_memsys *m, uint64_t line) {
-    uint64_t group;
-    return orr_spread_unit(&m->spread, line >> m->l2.chunk_shift, &group);
+static uint32_t part_of(const orr_memsys *m, const orr_memory_unit *u) {
+    return u->group < m->parts ? u->group : u->group - m->parts; // the second half's
+}
+static const orr_memory_unit *unit_of(const orr_memsys *m, uint64_t line) {
+    return &m->map.unit[orr_interleave_unit(&m->map, line)];
 }
 
-// Where a line is, in partition p: the half that it belongs to, the slice, the line's number there.
-static uint32_t slice_of(const orr_memsys *m, const partition *p, uint64_t line, uint32_t *half,
-                         uint64_t *tag) {
-    uint64_t group;
-    uint32_t shift = m->l2.chunk_shift;
-    uint32_t unit = orr_spread_unit(&m->spread, line >> shift, &group);
-    *half = m->halves > 1 ? m->side_of[unit] : 0;
-    uint32_t channels = p->l2[*half].channels;
-    unit -= p->first[*half];
-    uint32_t slice = channels == 1 ? unit : unit / channels;
-    group = group * channels + (unit - slice * channels);
-    *tag = group << shift | (line & ((1ull << shift) - 1));
-    return slice;
+typedef struct place { // of a line
+    uint32_t part, half, slice;
+    uint64_t tag;
+} place;
+
+static place place_of(const orr_memsys *m, uint64_t line) {
+    place p;
+    const orr_memory_unit *u = &m->map.unit[orr_interleave_line(&m->map, line, &p.tag)];
+    p.part = part_of(m, u);
+    p.half = m->halves > 1 ? u->side : 0;
+    p.slice = u->place;
+    return p;
 }
 
 int orr_memsys_partitions(const orr_memsys *m) { return (int)m->parts; }
-int orr_memsys_partition_of(const orr_memsys *m, uint64_t line) { return m->part_of[unit_of(m, line)]; }
-int orr_memsys_side_of(const orr_memsys *m, uint64_t line) { return m->side_of[unit_of(m, line)]; }
-uint32_t orr_memsys_slice_of(const orr_memsys *m, uint64_t line) {
-    uint32_t unit = unit_of(m, line), half = m->halves > 1 ? m->side_of[unit] : 0;
-    const partition *p = &m->part[m->part_of[unit]];
-    return unit - (unit - p->first[half]) % p->l2[half].channels; // its slice's first
-}
+int orr_memsys_partition_of(const orr_memsys *m, uint64_t line) { return (int)part_of(m, unit_of(m, line)); }
+int orr_memsys_side_of(const orr_memsys *m, uint64_t line) { return unit_of(m, line)->side; }
+uint32_t orr_memsys_slice_of(const orr_memsys *m, uint64_t line) { return unit_of(m, line)->first; }
 
 // ---- order --------------------------------------------------------------------------------------
 
@@ -187,15 +154,14 @@ static void reserve_keys(partition *p, size_t n) {
 
 // A request goes to its slice; of two halves the SM's own one takes it.
 static void add(const orr_memsys *m, partition *p, const orr_request *q, key *k) {
-    uint64_t tag;
-    uint32_t half, slice = slice_of(m, p, q->line, &half, &tag);
+    place to = place_of(m, q->line);
     if (m->halves > 1) {
         uint32_t own = orr_half_of_sm(q->sm, m->topology);
-        if (own != half) tag |= ORR_L2_FAR;
-        half = own;
+        if (own != to.half) to.tag |= ORR_L2_FAR;
+        to.half = own;
     }
-    orr_l2_add(&p->l2[half], slice, q, tag);
-    *k = (key){tag, half, slice};
+    orr_l2_add(&p->l2[to.half], to.slice, q, to.tag);
+    *k = (key){to.tag, to.half, to.slice};
 }
 
 // The next thing that comes to a half from the other: of those but stores, or of the stores. NULL: there is
@@ -349,11 +315,11 @@ void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes) {
     for (uint64_t line = first; line <= end;) {
         uint32_t n = end - line < BATCH ? (uint32_t)(end - line) + 1 : BATCH;
         for (uint32_t i = 0; i < n; i++) {
-            partition *p = &m->part[m->part_of[unit_of(m, line + i)]];
-            uint32_t half;
-            at[i].slice = slice_of(m, p, line + i, &half, &at[i].tag);
-            at[i].l2 = &p->l2[half];
-            orr_cache_prefetch(&at[i].l2->slice[at[i].slice].cache, at[i].tag);
+            place p = place_of(m, line + i);
+            at[i].slice = p.slice;
+            at[i].tag = p.tag;
+            at[i].l2 = &m->part[p.part].l2[p.half];
+            orr_cache_prefetch(&at[i].l2->slice[p.slice].cache, p.tag);
         }
         for (uint32_t i = 0; i < n; i++)
             orr_cache_prefetch_line(&at[i].l2->slice[at[i].slice].cache, at[i].tag);
@@ -367,13 +333,12 @@ void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes) {
 }
 
 void orr_memsys_warm(orr_memsys *m, int sm, uint64_t line, uint8_t sectors, bool write) {
-    partition *p = &m->part[m->part_of[unit_of(m, line)]];
-    uint64_t tag;
-    uint32_t half, slice = slice_of(m, p, line, &half, &tag);
-    orr_l2_warm(&p->l2[half], slice, tag, sectors, write);
-    bool far = sm >= 0 && orr_half_of_sm((uint32_t)sm, m->topology) != half;
+    place p = place_of(m, line);
+    orr_l2 *l2 = m->part[p.part].l2;
+    orr_l2_warm(&l2[p.half], p.slice, p.tag, sectors, write);
+    bool far = sm >= 0 && orr_half_of_sm((uint32_t)sm, m->topology) != p.half;
     if (m->halves > 1 && (write || sm < 0 || far))
-        orr_l2_warm_copy(&p->l2[half], &p->l2[!half], slice, tag, sectors, write, far);
+        orr_l2_warm_copy(&l2[p.half], &l2[!p.half], p.slice, p.tag, sectors, write, far);
 }
 
 void orr_memsys_flush(orr_memsys *m) {

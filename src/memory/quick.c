@@ -50,73 +50,44 @@ typedef struct chunk {
     uint32_t unit;
 } chunk;
 
-typedef struct unit {      // what goes together: a slice and a channel behind it
-    uint16_t slice, other; // other: the one in the other half that keeps copies of its lines
-    uint16_t channel;
-    uint8_t side;
-} unit;
-
 struct orr_quick {
     orr_l2_config l2;
     orr_dram_config dram;
     slice *slice;
     orr_tags *tags; // [slice]
     channel *channel;
-    unit *unit;
+    orr_interleave map;
     uint8_t *half_of; // SM
     uint16_t *gpc_of;
     // ticks of a slice's port, by sectors: of a load, of a store, of one for the other half, of an atomic
     uint64_t takes[5], write_takes[5], pass_takes[5], atomic_takes[5], atomic_pass;
-    uint8_t *place_of; // of a slice among those that share a channel
-    uint32_t nslices, nchannels, units, parts;
-    uint32_t sharing;
     uint64_t
         base; // when the launch began: time goes on from launch to launch, so that nothing has to be cleared
     uint64_t column;       // with what refresh takes
-    uint32_t behind_slice; // channels that a slice uses
+    uint32_t behind_slice; // channels that a slice uses, as a rule
     uint64_t l2_bytes;
     uint64_t lowest, highest; // of lines in a slice
     uint64_t *before;         // bits: lines that have been in L2
     bool crowded;             // some would have stayed in a larger one, and that would have mattered
     orr_memsys_stats stats;
-    orr_spread spread;
     chunk chunks[CHUNKS];
 };
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
-    if (g->l2_size / g->l2_slices < ORR_LINE) {
-        orr_fail(e, ORR_BAD_INPUT, "%s: l2.size / l2.slices is less than a line of %d bytes", g->path,
-                 ORR_LINE);
+    orr_quick *q = orr_calloc(1, sizeof *q);
+    if (!orr_interleave_init(&q->map, g, e)) {
+        free(q);
         return NULL;
     }
-    orr_quick *q = orr_calloc(1, sizeof *q);
-    q->nslices = (uint32_t)g->l2_slices;
-    q->nchannels = (uint32_t)g->dram_channels;
     q->l2_bytes = (uint64_t)g->l2_size;
     orr_dram_configure(&q->dram, g);
     orr_l2_configure(&q->l2, g, &q->dram);
     q->column = (uint64_t)((double)q->dram.column * 100 / g->dram_efficiency);
-    // Slices and channels that go together, as memsys.c has them.
-    uint32_t common = q->nslices, rest = q->nchannels;
-    while (rest) {
-        uint32_t more = common % rest;
-        common = rest;
-        rest = more;
-    }
-    q->parts = common;
-    q->units = q->nslices / common * q->nchannels;
-    if (q->units > 4096) {
-        q->parts = q->nslices < q->nchannels ? q->nslices : q->nchannels;
-        q->units = q->nslices < q->nchannels ? q->nchannels : q->nslices;
-    }
-    orr_spread_init(&q->spread, q->units, g->l2_hash);
-    q->behind_slice = q->units / q->nslices;
-    q->slice = orr_calloc(q->nslices, sizeof *q->slice);
-    q->channel = orr_calloc(q->nchannels, sizeof *q->channel);
-    q->unit = orr_calloc(q->units, sizeof *q->unit);
-    q->place_of = orr_calloc(q->nslices, sizeof *q->place_of);
+    q->behind_slice = q->map.units / q->map.slices;
+    q->slice = orr_calloc(q->map.slices, sizeof *q->slice);
+    q->channel = orr_calloc(q->map.channels, sizeof *q->channel);
     q->half_of = orr_calloc((size_t)g->sm_count, sizeof *q->half_of);
     q->gpc_of = orr_calloc((size_t)g->sm_count, sizeof *q->gpc_of);
     for (uint32_t n = 0; n < (uint32_t)g->sm_count; n++) {
@@ -133,30 +104,17 @@ orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
         q->pass_takes[n] = max(cycle, n * q->l2.sector);
         q->atomic_takes[n] = max(atomic, n * q->l2.sector);
     }
-    uint32_t unit = 0;
-    for (uint64_t p = 0; p < q->parts; p++) {
-        uint64_t s0 = p * q->nslices / q->parts, s1 = (p + 1) * q->nslices / q->parts;
-        uint64_t c0 = p * q->nchannels / q->parts, c1 = (p + 1) * q->nchannels / q->parts;
-        for (uint64_t s = s0; s < s1; s++)
-            for (uint64_t c = c0; c < c1 && unit < q->units; c++, unit++) {
-                q->unit[unit].slice = (uint16_t)s;
-                q->unit[unit].other = (uint16_t)((s + q->nslices / 2) % q->nslices);
-                q->unit[unit].channel = (uint16_t)c;
-                q->unit[unit].side = (uint8_t)(p * (uint64_t)g->l2_partitions / q->parts);
-                q->place_of[s] = (uint8_t)(s - s0);
-            }
-        if (s1 - s0 > q->sharing) q->sharing = (uint32_t)(s1 - s0);
-    }
     uint64_t bytes = (uint64_t)g->l2_size / (uint64_t)g->l2_slices;
-    q->tags = orr_calloc(q->nslices, sizeof *q->tags);
-    orr_tags_init(q->tags, q->nslices, bytes / ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed);
+    q->tags = orr_calloc(q->map.slices, sizeof *q->tags);
+    orr_tags_init(q->tags, q->map.slices, bytes / ORR_LINE, (uint32_t)g->l2_ways, g->l2_hashed);
     // Lines of a chunk share a set, a quarter of its ways at most: it is one line of the host's cache.
     uint32_t together = 0;
     while (together < q->l2.chunk_shift && 8u << together <= q->tags[0].ways) together++;
-    for (uint32_t n = 0; n < q->nslices; n++) orr_tags_group(&q->tags[n], together);
+    for (uint32_t n = 0; n < q->map.slices; n++) orr_tags_group(&q->tags[n], together);
     q->lowest = UINT64_MAX;
     q->before = orr_calloc(BEFORE / 64, sizeof *q->before);
-    for (uint32_t c = 0; c < q->nchannels; c++) q->channel[c].bank = orr_apart(q->dram.banks, sizeof(bank));
+    for (uint32_t c = 0; c < q->map.channels; c++)
+        q->channel[c].bank = orr_apart(q->dram.banks, sizeof(bank));
     return q;
 }
 
@@ -165,11 +123,10 @@ void orr_quick_free(orr_quick *q) {
     orr_tags_free(q->tags);
     free(q->tags);
     free(q->before);
-    for (uint32_t c = 0; c < q->nchannels; c++) free(q->channel[c].bank);
+    for (uint32_t c = 0; c < q->map.channels; c++) free(q->channel[c].bank);
     free(q->slice);
     free(q->channel);
-    free(q->unit);
-    free(q->place_of);
+    orr_interleave_free(&q->map);
     free(q->half_of);
     free(q->gpc_of);
     free(q);
@@ -182,34 +139,25 @@ static uint64_t book(orr_ledger *l, uint64_t t, uint64_t cost) {
 
 // ---- DRAM
 // -----------------------------------------------------------------------------------------------------
-static uint32_t columns(const orr_dram_config *c, uint8_t sectors) {
-    if (c->atom == 4) return 1;
-    if (c->atom == 2) return (uint32_t)((sectors & 3) != 0) + ((sectors & 12) != 0);
-    return orr_sectors_in(sectors);
-}
-
-// A line of a channel: bank and row as dram.c has them.
-static inline bank *bank_of(const orr_dram_config *c, channel *ch, uint64_t line, uint64_t *row) {
-    uint64_t run = (line & ((1ull << ORR_CHUNK_BITS) - 1)) >> c->run_shift;
-    uint64_t column = orr_divide(c->bank_div, run);
-    *row = orr_divide(c->row_div, column);
-    uint64_t turned = run - column * c->banks + (*row * 0x9e3779b97f4a7c15ull >> 44);
-    return &ch->bank[turned - orr_divide(c->bank_div, turned) * c->banks];
+// The slice of the other half that keeps copies of a unit's lines.
+static inline uint32_t other_slice(const orr_quick *q, const orr_memory_unit *u) {
+    uint32_t other = u->slice + q->map.slices / 2;
+    return other < q->map.slices ? other : other - q->map.slices;
 }
 
 static uint64_t dram(orr_quick *q, uint32_t at, uint64_t tag, uint8_t sectors, bool write, uint64_t t) {
     const orr_dram_config *c = &q->dram;
     uint32_t shift = q->l2.chunk_shift;
-    const unit *u = &q->unit[at];
+    const orr_memory_unit *u = &q->map.unit[at];
     channel *ch = &q->channel[u->channel];
     uint64_t chunk = tag >> shift;
-    if (q->behind_slice > 1) chunk /= q->behind_slice;
-    chunk = chunk * q->sharing + q->place_of[u->slice];
+    if (u->channels > 1) chunk /= u->channels;
+    chunk = chunk * u->slices + u->place;
     uint64_t row, line = chunk << shift | (tag & ((1ull << shift) - 1));
-    uint32_t n = columns(c, sectors);
+    uint32_t n = orr_dram_columns(c, sectors);
     (write ? &q->stats.dram_write : &q->stats.dram_read)[0] += orr_sectors_in(sectors);
     t += q->l2.before;
-    bank *b = bank_of(c, ch, line, &row);
+    bank *b = &ch->bank[orr_dram_bank_of(c, line, false, &row)]; // refresh is not simulated
     bool hit = b->row == row + 1 && t < b->used + c->idle;
     hit |= b->before == row + 1 && t < b->opened;
     if (!hit && !write) {
@@ -231,13 +179,10 @@ static uint64_t dram(orr_quick *q, uint32_t at, uint64_t tag, uint8_t sectors, b
 // ---- L2
 // -------------------------------------------------------------------------------------------------------
 static void find_unit(orr_quick *q, uint64_t number, chunk *c) {
-    uint64_t tag;
+    uint64_t round;
     c->number = number + 1;
-    c->unit = orr_spread_unit(&q->spread, number, &tag);
-    // Several channels behind a slice: their chunks follow each other.
-    uint32_t per = q->behind_slice;
-    if (per > 1) tag = tag * per + c->unit % per;
-    c->tag = tag << q->l2.chunk_shift;
+    c->unit = orr_spread_unit(&q->map.spread, number, &round);
+    c->tag = orr_chunk_of_slice(&q->map, c->unit, round) << q->l2.chunk_shift;
 }
 
 static inline uint32_t unit_of(orr_quick *q, uint64_t line, uint64_t *tag) {
@@ -255,27 +200,21 @@ static inline orr_l2_met *met_at(slice *s, uint64_t tag, uint32_t gpc) {
 orr_quick_place orr_quick_find(orr_quick *q, uint64_t line, uint32_t sm, bool loads) {
     orr_quick_place p;
     p.unit = (uint16_t)unit_of(q, line, &p.tag);
-    const unit *u = &q->unit[p.unit];
+    const orr_memory_unit *u = &q->map.unit[p.unit];
     p.gpc = q->gpc_of[sm];
     p.sm = (uint16_t)sm;
     p.far = q->l2.copies && q->half_of[sm] != u->side;
     // What it will touch: its set, that of its copy, and for loads whom they may meet.
     orr_tags_prefetch(&q->tags[u->slice], p.tag);
-    if (p.far || (q->l2.copies && !loads)) orr_tags_prefetch(&q->tags[u->other], p.tag | ORR_L2_FAR);
+    if (p.far || (q->l2.copies && !loads)) orr_tags_prefetch(&q->tags[other_slice(q, u)], p.tag | ORR_L2_FAR);
     if (loads && q->l2.merge > 1) {
         uint64_t here = p.far ? p.tag | ORR_L2_FAR : p.tag;
-        __builtin_prefetch(met_at(&q->slice[p.far ? u->other : u->slice], here, p.gpc), 1);
+        __builtin_prefetch(met_at(&q->slice[p.far ? other_slice(q, u) : u->slice], here, p.gpc), 1);
     }
     return p;
 }
 
-int orr_quick_side_of(const orr_quick *q, const orr_quick_place *p) { return q->unit[p->unit].side; }
-
-static inline uint8_t together(const orr_l2_config *c, uint8_t sectors) {
-    if (c->sector_shift == 0) return sectors;
-    if (c->sector_shift == 2) return sectors ? 15 : 0;
-    return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
-}
+int orr_quick_side_of(const orr_quick *q, const orr_quick_place *p) { return q->map.unit[p->unit].side; }
 
 typedef struct line { // of a slice
     orr_tag at;
@@ -305,7 +244,7 @@ static inline void expect(const line *l, uint8_t sectors, uint64_t t, uint64_t t
 // A line is put in the place of another, which had `dirty` sectors.
 static inline void put(orr_quick *q, uint32_t slice, uint64_t tag, uint8_t dirty) {
     uint64_t line = tag & ~ORR_L2_FAR;
-    uint32_t at = (uint32_t)((line * q->nslices + slice) << 1 | tag >> 62) % BEFORE;
+    uint32_t at = (uint32_t)((line * q->map.slices + slice) << 1 | tag >> 62) % BEFORE;
     if (line < q->lowest) q->lowest = line;
     if (line > q->highest) q->highest = line;
     q->crowded |= dirty || q->before[at / 64] >> at % 64 & 1;
@@ -348,7 +287,7 @@ static inline bool join(const orr_quick *q, orr_l2_met *e, uint64_t tag, uint32_
 }
 
 static void store(orr_quick *q, uint32_t at, const orr_request *r, uint64_t tag, uint8_t whole, uint64_t t) {
-    line l = line_of(q, at, q->unit[at].slice, tag, t);
+    line l = line_of(q, at, q->map.unit[at].slice, tag, t);
     uint8_t *sectors = &l.at.set->sectors[l.way], dirty = *sectors >> 4;
     uint8_t here = *sectors & 15, part = r->sectors & (uint8_t) ~(whole | here),
             want = q->l2.fetch ? part : 0;
@@ -368,10 +307,10 @@ static inline uint64_t leave(const orr_quick *q, uint64_t n, uint64_t t) {
 // Sectors of a line at its own slice, for a load or an atomic: when they are there.
 __attribute__((always_inline)) static inline line want(orr_quick *q, uint32_t at, uint64_t tag,
                                                        uint8_t sectors, uint64_t *t) {
-    line l = line_of(q, at, q->unit[at].slice, tag, *t);
+    line l = line_of(q, at, q->map.unit[at].slice, tag, *t);
     uint8_t here = orr_tags_valid(&l.at, l.way), lack = sectors & (uint8_t)~here;
     if (lack) {
-        lack = together(&q->l2, lack) & (uint8_t)~here;
+        lack = orr_l2_widened(lack, q->l2.sector_shift) & (uint8_t)~here;
         expect(&l, lack, *t, dram(q, at, tag, lack, false, *t));
     }
     *t = comes(&l, *t);
@@ -385,11 +324,6 @@ __attribute__((always_inline)) static inline uint64_t load(orr_quick *q, uint32_
     return leave(q, orr_sectors_in(sectors), t);
 }
 
-// Which of a slice's units for atomics a line has (l2.c).
-static inline uint32_t atomic_unit(const orr_quick *q, uint64_t line) {
-    return (uint32_t)(line ^ line >> 1 ^ line >> 2 ^ line >> 3) & q->l2.atomic_units;
-}
-
 // *late: its line had to be fetched.
 static uint64_t atomic(orr_quick *q, uint32_t at, const orr_request *r, uint64_t tag, bool *late,
                        uint64_t t) {
@@ -399,16 +333,16 @@ static uint64_t atomic(orr_quick *q, uint32_t at, const orr_request *r, uint64_t
     uint64_t n = orr_sectors_in(r->sectors), ops = (r->ops ? r->ops : 1) * q->l2.atomic;
     q->stats.atomic += n;
     l.at.set->sectors[l.way] |= (uint8_t)(r->sectors << 4);
-    t = book(&q->slice[q->unit[at].slice].atomics[atomic_unit(q, r->line)], t, ops) + ops;
+    t = book(&q->slice[q->map.unit[at].slice].atomics[orr_l2_atomic_unit(&q->l2, r->line)], t, ops) + ops;
     return r->kind == ORR_REQ_REDUCE ? t : leave(q, n, t + q->l2.atomic_more);
 }
 
 // A load of a line of the other half: from this half's copy, or from there and kept.
 __attribute__((noinline)) static uint64_t load_copy(orr_quick *q, uint32_t at, uint64_t tag, uint8_t sectors,
                                                     uint64_t t) {
-    const unit *u = &q->unit[at];
-    uint32_t own = u->other * q->behind_slice; // of what it has to write back
-    line l = line_of(q, own < q->units ? own : at, u->other, tag | ORR_L2_FAR, t);
+    const orr_memory_unit *u = &q->map.unit[at];
+    uint32_t own = other_slice(q, u) * q->behind_slice; // of what it has to write back
+    line l = line_of(q, own < q->map.units ? own : at, other_slice(q, u), tag | ORR_L2_FAR, t);
     uint8_t missing = sectors & (uint8_t)~orr_tags_valid(&l.at, l.way);
     if (missing) {
         uint64_t takes = q->takes[orr_sectors_in(missing)];
@@ -421,15 +355,15 @@ __attribute__((noinline)) static uint64_t load_copy(orr_quick *q, uint32_t at, u
 
 // A line is written: the other half's copy is old.
 static void drop_copy(orr_quick *q, uint32_t at, uint64_t tag) {
-    orr_tag copy = orr_tags_of(&q->tags[q->unit[at].other], tag | ORR_L2_FAR);
+    orr_tag copy = orr_tags_of(&q->tags[other_slice(q, &q->map.unit[at])], tag | ORR_L2_FAR);
     uint32_t way = orr_tags_find(&copy);
     if (way != ORR_NO_WAY) copy.set->sectors[way] = 0;
 }
 
 orr_quick_reply orr_quick_load(orr_quick *q, const orr_quick_place *p, uint8_t sectors, int from,
                                uint64_t time) {
-    const unit *u = &q->unit[p->unit];
-    slice *s = &q->slice[p->far ? u->other : u->slice];
+    const orr_memory_unit *u = &q->map.unit[p->unit];
+    slice *s = &q->slice[p->far ? other_slice(q, u) : u->slice];
     uint64_t here = p->far ? p->tag | ORR_L2_FAR : p->tag, n = orr_sectors_in(sectors);
     orr_quick_reply reply = {.taken = time + q->base};
     bool meets = q->l2.merge > 1;
@@ -477,8 +411,8 @@ static uint64_t book_store(const orr_quick *q, slice *s, uint64_t tag, uint64_t 
 // Done at the line's own slice, though an SM of the other half has asked its own.
 orr_quick_reply orr_quick_change(orr_quick *q, const orr_quick_place *p, const orr_request *r,
                                  uint8_t whole) {
-    const unit *u = &q->unit[p->unit];
-    slice *s = &q->slice[p->far ? u->other : u->slice];
+    const orr_memory_unit *u = &q->map.unit[p->unit];
+    slice *s = &q->slice[p->far ? other_slice(q, u) : u->slice];
     bool stores = r->kind == ORR_REQ_WRITE, late = false;
     uint32_t n = orr_sectors_in(r->sectors);
     uint64_t t = r->time + q->base, own = q->atomic_takes[n];
@@ -523,12 +457,12 @@ void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes) {
         if (line == last / ORR_LINE) sectors &= (uint8_t)(15 >> (3 - last % ORR_LINE / ORR_SECTOR));
         uint64_t tag;
         uint32_t unit = unit_of(q, line, &tag);
-        const orr_tags *tags = &q->tags[q->unit[unit].slice];
+        const orr_tags *tags = &q->tags[q->map.unit[unit].slice];
         orr_tag at = orr_tags_of(tags, tag);
         uint32_t way = orr_tags_find(&at);
         if (way == ORR_NO_WAY) {
             way = orr_tags_oldest(tags, &at);
-            put(q, q->unit[unit].slice, tag, at.set->tag[way] ? at.set->sectors[way] >> 4 : 0);
+            put(q, q->map.unit[unit].slice, tag, at.set->tag[way] ? at.set->sectors[way] >> 4 : 0);
             orr_tags_put(&at, way, at.tag);
         }
         orr_tags_touch(&at, way);
@@ -537,7 +471,7 @@ void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes) {
 }
 
 void orr_quick_flush(orr_quick *q) {
-    for (uint32_t s = 0; s < q->nslices; s++) orr_tags_flush(&q->tags[s]);
+    for (uint32_t s = 0; s < q->map.slices; s++) orr_tags_flush(&q->tags[s]);
     memset(q->before, 0, BEFORE / 8);
 }
 
