@@ -111,7 +111,7 @@ typedef struct orr_l2_met { // a load that later ones of its GPC may be answered
     uint8_t to_n;   // SMs that the last packet of the answer goes to (l2.multicast)
     uint16_t to[4]; // and which
 } orr_l2_met;
-#define ORR_L2_MET     64  // of a slice of quick.h
+#define ORR_L2_MET     64  // of a slice of fast_memory.h
 #define ORR_L2_MEETING 512 // of one here: more than are on their way
 
 typedef struct orr_l2_open { // a line whose loads can meet, those of one set of sectors
@@ -127,7 +127,7 @@ typedef struct orr_l2_stored { // a line that was stored to, and when it can be 
     uint64_t line, until;
     bool far; // from the other half
 } orr_l2_stored;
-#define ORR_L2_STORED 16 // of a slice of quick.h
+#define ORR_L2_STORED 16 // of a slice of fast_memory.h
 #define ORR_L2_TURNS  64 // of one here: more than there are in l2.store_turn
 #define ORR_L2_WORKED 4  // micro/contention: four lines are as many as a slice's units work on at full speed
 

@@ -15,8 +15,7 @@ int abt_access_kind(const orr_tinst *i) {
     return i->flags & ORR_TF_ATOMIC ? ORR_L1_ATOMIC : i->flags & ORR_TF_STORE ? ORR_L1_STORE : ORR_L1_LOAD;
 }
 
-// ---- what it touches
-// --------------------------------------------------------------------------------------------
+// ---- what it touches ---------------------------------------------------------------------------------
 // How long L1 is busy with the access at hand. Of copies past L1, two lines go a cycle.
 static uint32_t l1_cycles(const machine *m, const orr_tinst *i, bool local) {
     orr_l1_access a = {.lanes = &m->access,
@@ -203,8 +202,7 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     return true;
 }
 
-// ---- the same again
-// ---------------------------------------------------------------------------------------------
+// ---- the same again ----------------------------------------------------------------------------------
 static bool is_like(machine *m, const amemo *e, orr_trace *t, access *k) {
     const uint8_t *p = t->at;
     size_t left = (size_t)(t->end - p);
@@ -271,8 +269,7 @@ static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, 
     e->n = (uint8_t)n;
 }
 
-// ---- one unbroken run of bytes
-// ---------------------------------------------------------------------------------------------
+// ---- one unbroken run of bytes -----------------------------------------------------------------------
 // A store of the bytes from `first` to before `end`: sectors that it writes whole.
 static void whole_of_run(machine *m, uint64_t first, uint64_t end) {
     uint64_t from = (first + ORR_SECTOR - 1) / ORR_SECTOR, to = end / ORR_SECTOR;

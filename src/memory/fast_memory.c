@@ -1,22 +1,22 @@
-// L2 and DRAM by latency and bandwidth (quick.h).
+// L2 and DRAM by latency and bandwidth (fast_memory.h).
 //
-// A slice's port, its atomics, a channel's bus and its activations are ledgers (ledger.h). L2's tags are in
-// short too (tags.h), and a line that is on its way has the time when it will be there. A bank has the row
-// that was opened last: another one costs an activation, and the bank is not free for the next before tRC.
-// What fr-fcfs does with a queue, serving an open row first, is had by looking back: a request that came
+// A slice's port, its atomic units, a channel's bus and its activations are reservations. L2's tags are in
+// short too (tags.h), and a line whose fill is on its way has the time at which it will be there. A bank has
+// the row that was opened last: another one costs an activation, and the bank is not free for the next before
+// tRC. What fr-fcfs does with a queue, serving an open row first, is had by looking back: a request that came
 // before its bank changed rows still finds the old one open. Writes to DRAM take their share of the bus.
 // Refresh and the like (dram.efficiency) make every use of the bus longer.
 //
-// Where L2 has two halves that keep copies of each other's lines (l2.copies, l2.c), an SM asks its own; what
-// that does not have it gets from the other, half of l2.far_latency away, and keeps.
-#include "memory/quick.h"
+// Where L2 has two halves that keep copies of each other's lines (l2.copies), an SM asks its own; what that
+// does not have it gets from the other, half of l2.far_latency away, and keeps.
+#include "memory/fast_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory/l2.h"
-#include "memory/ledger.h"
+#include "memory/reservations.h"
 #include "memory/memory.h"
 #include "memory/tags.h"
 
@@ -27,17 +27,17 @@ typedef struct bank {
 } bank;
 
 typedef struct channel {
-    orr_ledger bus, activations;
+    orr_reservations bus, activations;
     bank *bank;
 } channel;
 
 typedef struct stored { // a line that was stored to, + 1, how often, and when, if that is more than once
     uint64_t line, n;
-    orr_ledger times;
+    orr_reservations times;
 } stored;
 
 typedef struct slice {
-    orr_ledger in, atomics[2]; // atomics: by a line's lowest bits (l2.atomic_units)
+    orr_reservations in, atomics[2]; // atomics: by a line's lowest bits (l2.atomic_units)
     stored stored[ORR_L2_STORED];
     orr_l2_met met[ORR_L2_MET]; // loads that others of the same line and GPC are answered with (l2.merge)
 } slice;
@@ -50,7 +50,7 @@ typedef struct chunk {
     uint32_t unit;
 } chunk;
 
-struct orr_quick {
+struct orr_fast_memory {
     orr_l2_config l2;
     orr_dram_config dram;
     slice *slice;
@@ -75,8 +75,8 @@ struct orr_quick {
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
-    orr_quick *q = orr_calloc(1, sizeof *q);
+orr_fast_memory *orr_fast_new(const orr_gpu *g, orr_err *e) {
+    orr_fast_memory *q = orr_calloc(1, sizeof *q);
     if (!orr_interleave_init(&q->map, g, e)) {
         free(q);
         return NULL;
@@ -118,7 +118,7 @@ orr_quick *orr_quick_new(const orr_gpu *g, orr_err *e) {
     return q;
 }
 
-void orr_quick_free(orr_quick *q) {
+void orr_fast_free(orr_fast_memory *q) {
     if (!q) return;
     orr_tags_free(q->tags);
     free(q->tags);
@@ -133,19 +133,19 @@ void orr_quick_free(orr_quick *q) {
 }
 
 // Books `cost` ticks at or after t; when it begins.
-static uint64_t book(orr_ledger *l, uint64_t t, uint64_t cost) {
-    return orr_ledger_take(l, t, cost, ORR_QUICK_STRETCH) - cost;
+static uint64_t book(orr_reservations *r, uint64_t t, uint64_t cost) {
+    return orr_reserve(r, t, cost, ORR_FAST_SLOT) - cost;
 }
 
-// ---- DRAM
-// -----------------------------------------------------------------------------------------------------
+// ---- DRAM --------------------------------------------------------------------------------------
+
 // The slice of the other half that keeps copies of a unit's lines.
-static inline uint32_t other_slice(const orr_quick *q, const orr_memory_unit *u) {
+static inline uint32_t other_slice(const orr_fast_memory *q, const orr_memory_unit *u) {
     uint32_t other = u->slice + q->map.slices / 2;
     return other < q->map.slices ? other : other - q->map.slices;
 }
 
-static uint64_t dram(orr_quick *q, uint32_t at, uint64_t tag, uint8_t sectors, bool write, uint64_t t) {
+static uint64_t dram(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t sectors, bool write, uint64_t t) {
     const orr_dram_config *c = &q->dram;
     uint32_t shift = q->l2.chunk_shift;
     const orr_memory_unit *u = &q->map.unit[at];
@@ -176,16 +176,16 @@ static uint64_t dram(orr_quick *q, uint32_t at, uint64_t tag, uint8_t sectors, b
     return end + (write ? 0 : q->l2.behind);
 }
 
-// ---- L2
-// -------------------------------------------------------------------------------------------------------
-static void find_unit(orr_quick *q, uint64_t number, chunk *c) {
+// ---- L2 ----------------------------------------------------------------------------------------
+
+static void find_unit(orr_fast_memory *q, uint64_t number, chunk *c) {
     uint64_t round;
     c->number = number + 1;
     c->unit = orr_spread_unit(&q->map.spread, number, &round);
     c->tag = orr_chunk_of_slice(&q->map, c->unit, round) << q->l2.chunk_shift;
 }
 
-static inline uint32_t unit_of(orr_quick *q, uint64_t line, uint64_t *tag) {
+static inline uint32_t unit_of(orr_fast_memory *q, uint64_t line, uint64_t *tag) {
     uint64_t number = line >> q->l2.chunk_shift, within = line & ((1ull << q->l2.chunk_shift) - 1);
     chunk *c = &q->chunks[number % CHUNKS];
     if (c->number != number + 1) find_unit(q, number, c);
@@ -197,8 +197,8 @@ static inline uint32_t unit_of(orr_quick *q, uint64_t line, uint64_t *tag) {
 static inline orr_l2_met *met_at(slice *s, uint64_t tag, uint32_t gpc) {
     return &s->met[(tag * 0x9e3779b97f4a7c15u >> 58 ^ gpc) % ORR_L2_MET];
 }
-orr_quick_place orr_quick_find(orr_quick *q, uint64_t line, uint32_t sm, bool loads) {
-    orr_quick_place p;
+orr_fast_place orr_fast_find(orr_fast_memory *q, uint64_t line, uint32_t sm, bool loads) {
+    orr_fast_place p;
     p.unit = (uint16_t)unit_of(q, line, &p.tag);
     const orr_memory_unit *u = &q->map.unit[p.unit];
     p.gpc = q->gpc_of[sm];
@@ -214,7 +214,7 @@ orr_quick_place orr_quick_find(orr_quick *q, uint64_t line, uint32_t sm, bool lo
     return p;
 }
 
-int orr_quick_side_of(const orr_quick *q, const orr_quick_place *p) { return q->map.unit[p->unit].side; }
+int orr_fast_side_of(const orr_fast_memory *q, const orr_fast_place *p) { return q->map.unit[p->unit].side; }
 
 typedef struct line { // of a slice
     orr_tag at;
@@ -242,7 +242,7 @@ static inline void expect(const line *l, uint8_t sectors, uint64_t t, uint64_t t
 }
 
 // A line is put in the place of another, which had `dirty` sectors.
-static inline void put(orr_quick *q, uint32_t slice, uint64_t tag, uint8_t dirty) {
+static inline void put(orr_fast_memory *q, uint32_t slice, uint64_t tag, uint8_t dirty) {
     uint64_t line = tag & ~ORR_L2_FAR;
     uint32_t at = (uint32_t)((line * q->map.slices + slice) << 1 | tag >> 62) % BEFORE;
     if (line < q->lowest) q->lowest = line;
@@ -253,7 +253,7 @@ static inline void put(orr_quick *q, uint32_t slice, uint64_t tag, uint8_t dirty
 
 // A line that is not there takes the place of another: the way. Where that one was in memory is not kept:
 // writing it back takes its time at the channel of the new one.
-static uint32_t replace(orr_quick *q, uint32_t at, uint32_t slice, orr_tag_set *set, uint32_t ways,
+static uint32_t replace(orr_fast_memory *q, uint32_t at, uint32_t slice, orr_tag_set *set, uint32_t ways,
                         uint16_t name, uint64_t tag, uint64_t t) {
     uint32_t way = (uint32_t)(set->order >> 4 * (ways - 1)) & 15;
     uint8_t dirty = set->sectors[way] >> 4;
@@ -267,7 +267,7 @@ static uint32_t replace(orr_quick *q, uint32_t at, uint32_t slice, orr_tag_set *
 }
 
 // The line of a tag in a slice.
-__attribute__((always_inline)) static inline line line_of(orr_quick *q, uint32_t at, uint32_t slice,
+__attribute__((always_inline)) static inline line line_of(orr_fast_memory *q, uint32_t at, uint32_t slice,
                                                           uint64_t tag, uint64_t t) {
     const orr_tags *tags = &q->tags[slice];
     line l = {.at = orr_tags_of(tags, tag)};
@@ -277,7 +277,7 @@ __attribute__((always_inline)) static inline line line_of(orr_quick *q, uint32_t
     return l;
 }
 
-static inline bool join(const orr_quick *q, orr_l2_met *e, uint64_t tag, uint32_t gpc, uint8_t sectors,
+static inline bool join(const orr_fast_memory *q, orr_l2_met *e, uint64_t tag, uint32_t gpc, uint8_t sectors,
                         uint64_t time) {
     if (e->line != tag || e->gpc != gpc || e->sectors != sectors || !e->n || e->n >= q->l2.merge ||
         time > e->reply + q->l2.merge_time)
@@ -286,7 +286,8 @@ static inline bool join(const orr_quick *q, orr_l2_met *e, uint64_t tag, uint32_
     return true;
 }
 
-static void store(orr_quick *q, uint32_t at, const orr_request *r, uint64_t tag, uint8_t whole, uint64_t t) {
+static void store(orr_fast_memory *q, uint32_t at, const orr_request *r, uint64_t tag, uint8_t whole,
+                  uint64_t t) {
     line l = line_of(q, at, q->map.unit[at].slice, tag, t);
     uint8_t *sectors = &l.at.set->sectors[l.way], dirty = *sectors >> 4;
     uint8_t here = *sectors & 15, part = r->sectors & (uint8_t) ~(whole | here),
@@ -300,12 +301,12 @@ static void store(orr_quick *q, uint32_t at, const orr_request *r, uint64_t tag,
 
 // Sectors leave by a slice's port from t on; the time of the last. The port is as wide as the one that a
 // load has come by, which was taken for as long as its sectors need: it does not wait twice.
-static inline uint64_t leave(const orr_quick *q, uint64_t n, uint64_t t) {
+static inline uint64_t leave(const orr_fast_memory *q, uint64_t n, uint64_t t) {
     return n ? t + (n - 1) * q->l2.sector : t;
 }
 
 // Sectors of a line at its own slice, for a load or an atomic: when they are there.
-__attribute__((always_inline)) static inline line want(orr_quick *q, uint32_t at, uint64_t tag,
+__attribute__((always_inline)) static inline line want(orr_fast_memory *q, uint32_t at, uint64_t tag,
                                                        uint8_t sectors, uint64_t *t) {
     line l = line_of(q, at, q->map.unit[at].slice, tag, *t);
     uint8_t here = orr_tags_valid(&l.at, l.way), lack = sectors & (uint8_t)~here;
@@ -318,14 +319,14 @@ __attribute__((always_inline)) static inline line want(orr_quick *q, uint32_t at
 }
 
 // A load at the slice of its line; returns when its last sector leaves.
-__attribute__((always_inline)) static inline uint64_t load(orr_quick *q, uint32_t at, uint64_t tag,
+__attribute__((always_inline)) static inline uint64_t load(orr_fast_memory *q, uint32_t at, uint64_t tag,
                                                            uint8_t sectors, uint64_t t) {
     want(q, at, tag, sectors, &t);
     return leave(q, orr_sectors_in(sectors), t);
 }
 
 // *late: its line had to be fetched.
-static uint64_t atomic(orr_quick *q, uint32_t at, const orr_request *r, uint64_t tag, bool *late,
+static uint64_t atomic(orr_fast_memory *q, uint32_t at, const orr_request *r, uint64_t tag, bool *late,
                        uint64_t t) {
     uint64_t asked = t;
     line l = want(q, at, tag, r->sectors, &t);
@@ -338,8 +339,8 @@ static uint64_t atomic(orr_quick *q, uint32_t at, const orr_request *r, uint64_t
 }
 
 // A load of a line of the other half: from this half's copy, or from there and kept.
-__attribute__((noinline)) static uint64_t load_copy(orr_quick *q, uint32_t at, uint64_t tag, uint8_t sectors,
-                                                    uint64_t t) {
+__attribute__((noinline)) static uint64_t load_copy(orr_fast_memory *q, uint32_t at, uint64_t tag,
+                                                    uint8_t sectors, uint64_t t) {
     const orr_memory_unit *u = &q->map.unit[at];
     uint32_t own = other_slice(q, u) * q->behind_slice; // of what it has to write back
     line l = line_of(q, own < q->map.units ? own : at, other_slice(q, u), tag | ORR_L2_FAR, t);
@@ -354,18 +355,18 @@ __attribute__((noinline)) static uint64_t load_copy(orr_quick *q, uint32_t at, u
 }
 
 // A line is written: the other half's copy is old.
-static void drop_copy(orr_quick *q, uint32_t at, uint64_t tag) {
+static void drop_copy(orr_fast_memory *q, uint32_t at, uint64_t tag) {
     orr_tag copy = orr_tags_of(&q->tags[other_slice(q, &q->map.unit[at])], tag | ORR_L2_FAR);
     uint32_t way = orr_tags_find(&copy);
     if (way != ORR_NO_WAY) copy.set->sectors[way] = 0;
 }
 
-orr_quick_reply orr_quick_load(orr_quick *q, const orr_quick_place *p, uint8_t sectors, int from,
-                               uint64_t time) {
+orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_t sectors, int from,
+                             uint64_t time) {
     const orr_memory_unit *u = &q->map.unit[p->unit];
     slice *s = &q->slice[p->far ? other_slice(q, u) : u->slice];
     uint64_t here = p->far ? p->tag | ORR_L2_FAR : p->tag, n = orr_sectors_in(sectors);
-    orr_quick_reply reply = {.taken = time + q->base};
+    orr_fast_reply reply = {.taken = time + q->base};
     bool meets = q->l2.merge > 1;
     orr_l2_met *e = met_at(s, here, p->gpc);
     if (meets && join(q, e, here, p->gpc, sectors, reply.taken)) {
@@ -395,7 +396,7 @@ orr_quick_reply orr_quick_load(orr_quick *q, const orr_quick_place *p, uint8_t s
 }
 
 // Books a store at its line's own slice, l2.store_again after others to the same line.
-static uint64_t book_store(const orr_quick *q, slice *s, uint64_t tag, uint64_t t, uint64_t own) {
+static uint64_t book_store(const orr_fast_memory *q, slice *s, uint64_t tag, uint64_t t, uint64_t own) {
     stored *last = &s->stored[tag % ORR_L2_STORED];
     if (last->line != tag + 1) {
         last->line = tag + 1;
@@ -409,8 +410,8 @@ static uint64_t book_store(const orr_quick *q, slice *s, uint64_t tag, uint64_t 
 }
 
 // Done at the line's own slice, though an SM of the other half has asked its own.
-orr_quick_reply orr_quick_change(orr_quick *q, const orr_quick_place *p, const orr_request *r,
-                                 uint8_t whole) {
+orr_fast_reply orr_fast_change(orr_fast_memory *q, const orr_fast_place *p, const orr_request *r,
+                               uint8_t whole) {
     const orr_memory_unit *u = &q->map.unit[p->unit];
     slice *s = &q->slice[p->far ? other_slice(q, u) : u->slice];
     bool stores = r->kind == ORR_REQ_WRITE, late = false;
@@ -426,7 +427,7 @@ orr_quick_reply orr_quick_change(orr_quick *q, const orr_quick_place *p, const o
         t = book_store(q, s, p->tag, t, own);
     else
         t = book(&s->in, t, !p->far ? own : stores ? q->pass_takes[n] : q->atomic_pass);
-    orr_quick_reply reply = {.taken = t - q->base};
+    orr_fast_reply reply = {.taken = t - q->base};
     slice *home = &q->slice[u->slice];
     if (p->far)
         t = apart ? book_store(q, home, p->tag, t + q->l2.far, own) : book(&home->in, t + q->l2.far, own);
@@ -442,9 +443,9 @@ orr_quick_reply orr_quick_change(orr_quick *q, const orr_quick_place *p, const o
     return reply;
 }
 
-// ---- from outside
-// -----------------------------------------------------------------------------------------------
-void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes) {
+// ---- from outside ------------------------------------------------------------------------------
+
+void orr_fast_copy(orr_fast_memory *q, uint64_t addr, uint64_t bytes) {
     if (!bytes) return;
     uint64_t last = addr + bytes - 1 < addr ? UINT64_MAX : addr + bytes - 1; // hostile sizes
     if (last - addr >= q->l2_bytes) {
@@ -470,20 +471,20 @@ void orr_quick_copy(orr_quick *q, uint64_t addr, uint64_t bytes) {
     }
 }
 
-void orr_quick_flush(orr_quick *q) {
+void orr_fast_flush(orr_fast_memory *q) {
     for (uint32_t s = 0; s < q->map.slices; s++) orr_tags_flush(&q->tags[s]);
     memset(q->before, 0, BEFORE / 8);
 }
 
-void orr_quick_restart(orr_quick *q) {
+void orr_fast_restart(orr_fast_memory *q) {
     // What was on its way has come when the next launch looks.
-    uint64_t past = q->stats.last + (q->l2.before + q->l2.behind), stretch = 1ull << ORR_QUICK_STRETCH;
-    q->base = ((q->base + past) / stretch + 4 * ORR_LEDGER_N) * stretch;
+    uint64_t past = q->stats.last + (q->l2.before + q->l2.behind), stretch = 1ull << ORR_FAST_SLOT;
+    q->base = ((q->base + past) / stretch + 4 * ORR_RESERVATION_SLOTS) * stretch;
     q->stats = (orr_memsys_stats){0};
 }
 
-const orr_memsys_stats *orr_quick_stats(const orr_quick *q) { return &q->stats; }
+const orr_memsys_stats *orr_fast_stats(const orr_fast_memory *q) { return &q->stats; }
 
-bool orr_quick_roomy(const orr_quick *q) {
+bool orr_fast_roomy(const orr_fast_memory *q) {
     return !q->crowded && (q->lowest > q->highest || q->highest - q->lowest < orr_tags_reach(&q->tags[0]));
 }
