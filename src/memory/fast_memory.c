@@ -52,7 +52,7 @@ typedef struct chunk {
 
 struct orr_fast_memory {
     orr_l2_config l2;
-    orr_dram_config dram;
+    orr_dram_spec dram;
     slice *slice;
     orr_tags *tags; // [slice]
     channel *channel;
@@ -82,9 +82,9 @@ orr_fast_memory *orr_fast_new(const orr_gpu *g, orr_err *e) {
         return NULL;
     }
     q->l2_bytes = (uint64_t)g->l2_size;
-    orr_dram_configure(&q->dram, g);
+    orr_dram_spec_read(&q->dram, g);
     orr_l2_configure(&q->l2, g, &q->dram);
-    q->column = (uint64_t)((double)q->dram.column * 100 / g->dram_efficiency);
+    q->column = (uint64_t)((double)q->dram.timing.column * 100 / g->dram_efficiency);
     q->behind_slice = q->map.units / q->map.slices;
     q->slice = orr_calloc(q->map.slices, sizeof *q->slice);
     q->channel = orr_calloc(q->map.channels, sizeof *q->channel);
@@ -114,7 +114,7 @@ orr_fast_memory *orr_fast_new(const orr_gpu *g, orr_err *e) {
     q->lowest = UINT64_MAX;
     q->before = orr_calloc(BEFORE / 64, sizeof *q->before);
     for (uint32_t c = 0; c < q->map.channels; c++)
-        q->channel[c].bank = orr_apart(q->dram.banks, sizeof(bank));
+        q->channel[c].bank = orr_apart(q->dram.map.banks, sizeof(bank));
     return q;
 }
 
@@ -146,7 +146,7 @@ static inline uint32_t other_slice(const orr_fast_memory *q, const orr_memory_un
 }
 
 static uint64_t dram(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t sectors, bool write, uint64_t t) {
-    const orr_dram_config *c = &q->dram;
+    const orr_dram_spec *c = &q->dram;
     uint32_t shift = q->l2.chunk_shift;
     const orr_memory_unit *u = &q->map.unit[at];
     channel *ch = &q->channel[u->channel];
@@ -154,25 +154,25 @@ static uint64_t dram(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t sect
     if (u->channels > 1) chunk /= u->channels;
     chunk = chunk * u->slices + u->place;
     uint64_t row, line = chunk << shift | (tag & ((1ull << shift) - 1));
-    uint32_t n = orr_dram_columns(c, sectors);
+    uint32_t n = orr_dram_columns(&c->map, sectors);
     (write ? &q->stats.dram_write : &q->stats.dram_read)[0] += orr_sectors_in(sectors);
     t += q->l2.before;
-    bank *b = &ch->bank[orr_dram_bank_of(c, line, false, &row)]; // refresh is not simulated
-    bool hit = b->row == row + 1 && t < b->used + c->idle;
+    bank *b = &ch->bank[orr_dram_bank_of(&c->map, line, false, &row)]; // refresh is not simulated
+    bool hit = b->row == row + 1 && t < b->used + c->policy.idle;
     hit |= b->before == row + 1 && t < b->opened;
     if (!hit && !write) {
-        uint64_t open = max(t + (b->row && t < b->used + c->idle ? c->rp : 0), b->activate);
-        open = book(&ch->activations, open, c->rrd);
+        uint64_t open = max(t + (b->row && t < b->used + c->policy.idle ? c->timing.rp : 0), b->activate);
+        open = book(&ch->activations, open, c->timing.rrd);
         b->before = b->row;
         b->row = row + 1;
         b->opened = open;
-        b->column = open + c->rcd;
-        b->activate = open + c->rc;
+        b->column = open + c->timing.rcd;
+        b->activate = open + c->timing.rc;
     }
     uint64_t ready = b->row == row + 1 ? max(t, b->column) : t;
     b->used = max(b->used, ready);
-    uint64_t data = book(&ch->bus, ready + (write ? c->wl : c->cl), n * q->column);
-    uint64_t end = max(data + n * c->column, data + (n - 1) * c->same_group + c->column);
+    uint64_t data = book(&ch->bus, ready + (write ? c->timing.wl : c->timing.cl), n * q->column);
+    uint64_t end = max(data + n * c->timing.column, data + (n - 1) * c->timing.same_group + c->timing.column);
     return end + (write ? 0 : q->l2.behind);
 }
 

@@ -9,8 +9,8 @@
 
 #define UNITS_MAX 4096 // as many as orr_spread can deal out to
 
-// Primitive polynomials with few terms, as tables of shift registers give them (test_interleave.c checks each).
-// Those of degree 5 and 6 are the IPOLY(37) and IPOLY(67) of accel-sim.txt's table IV.
+// Primitive polynomials with few terms, as tables of shift registers give them (test_interleave.c checks
+// each). Those of degree 5 and 6 are the IPOLY(37) and IPOLY(67) of accel-sim.txt's table IV.
 uint32_t orr_polynomial(uint32_t degree) {
     static const uint32_t p[18] = {0,     0x3,   0x7,   0xb,    0x13,   0x25,   0x43,   0x83,    0x11d,
                                    0x211, 0x409, 0x805, 0x1053, 0x201b, 0x4443, 0x8003, 0x1100b, 0x20009};

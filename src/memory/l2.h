@@ -213,9 +213,9 @@ typedef struct orr_l2 { // a partition
     orr_memsys_stats stats;
 } orr_l2;
 
-void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config *d);
-void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_dram_config *d,
-                 uint32_t slices, uint32_t channels, uint32_t first_channel);
+void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_spec *d);
+void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_dram_spec *d, uint32_t slices,
+                 uint32_t channels, uint32_t first_channel);
 void orr_l2_free(orr_l2 *p);
 // Pools, and the heap of events (l2_state.c).
 uint32_t orr_l2_new_waiter(orr_l2 *p);

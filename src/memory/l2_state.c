@@ -13,7 +13,7 @@
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config *d) {
+void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_spec *d) {
     *c = (orr_l2_config){.fetch = g->l2_write == ORR_L2_FETCH, .misses = (uint32_t)g->l2_misses};
     while (ORR_LINE << (c->chunk_shift + 1) <= g->l2_interleave) c->chunk_shift++;
     while (c->sector_shift < 2 && ORR_SECTOR << (c->sector_shift + 1) <= g->l2_sector) c->sector_shift++;
@@ -23,8 +23,8 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config 
     c->cycle = max(1, (uint64_t)llround(cycle));
     c->sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / g->l2_bandwidth));
     c->atomic = max(1, (uint64_t)llround(cycle / g->l2_atomic));
-    double more =
-        (g->dram_latency - g->l2_latency) * (double)ORR_TICKS - (double)(d->rcd + d->cl + d->column);
+    double more = (g->dram_latency - g->l2_latency) * (double)ORR_TICKS -
+                  (double)(d->timing.rcd + d->timing.cl + d->timing.column);
     uint64_t fixed = more > 0 ? (uint64_t)llround(more) : 0;
     c->before = fixed / 2;
     c->behind = fixed - c->before;
@@ -239,8 +239,8 @@ void orr_l2_reset(orr_l2 *p) {
     p->stats = (orr_memsys_stats){0};
 }
 
-void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_dram_config *d,
-                 uint32_t slices, uint32_t channels, uint32_t first_channel) {
+void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_dram_spec *d, uint32_t slices,
+                 uint32_t channels, uint32_t first_channel) {
     *p = (orr_l2){.c = c, .slices = slices, .channels = channels, .free_waiter = NONE, .free_miss = NONE};
     p->slice = orr_calloc(slices, sizeof *p->slice);
     p->channel = orr_calloc(channels, sizeof *p->channel);

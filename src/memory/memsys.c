@@ -25,7 +25,7 @@ typedef struct partition {
 
 struct orr_memsys {
     orr_l2_config l2;
-    orr_dram_config dram;
+    orr_dram_spec dram;
     orr_interleave map;
     orr_topology topology;
     partition *part;
@@ -42,7 +42,7 @@ static bool has_halves(const orr_interleave *map) {
 
 orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
     orr_memsys *m = orr_calloc(1, sizeof *m);
-    orr_dram_configure(&m->dram, g);
+    orr_dram_spec_read(&m->dram, g);
     orr_l2_configure(&m->l2, g, &m->dram);
     m->halves = m->l2.copies ? 2 : 1;
     bool ok = orr_interleave_init(&m->map, g, e);
@@ -396,11 +396,11 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
         if (s->last > sum->last) sum->last = s->last;
         for (uint32_t k = 0; k < p->channels; k++) {
             const orr_dram *d = &p->channel[k];
-            sum->dram_read += d->reads;
-            sum->dram_write += d->writes;
-            sum->row_hit += d->row_hit;
-            sum->row_miss += d->row_miss;
-            sum->dram_busy += d->busy;
+            sum->dram_read += d->n.reads;
+            sum->dram_write += d->n.writes;
+            sum->row_hit += d->n.row_hit;
+            sum->row_miss += d->n.row_miss;
+            sum->dram_busy += d->n.busy;
         }
     }
 }
