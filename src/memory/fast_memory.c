@@ -51,7 +51,7 @@ typedef struct chunk {
 } chunk;
 
 struct orr_fast_memory {
-    orr_l2_config l2;
+    orr_l2_spec l2;
     orr_dram_spec dram;
     slice *slice;
     orr_tags *tags; // [slice]
@@ -83,7 +83,7 @@ orr_fast_memory *orr_fast_new(const orr_gpu *g, orr_err *e) {
     }
     q->l2_bytes = (uint64_t)g->l2_size;
     orr_dram_spec_read(&q->dram, g);
-    orr_l2_configure(&q->l2, g, &q->dram);
+    orr_l2_spec_read(&q->l2, g, &q->dram);
     q->column = (uint64_t)((double)q->dram.timing.column * 100 / g->dram_efficiency);
     q->behind_slice = q->map.units / q->map.slices;
     q->slice = orr_calloc(q->map.slices, sizeof *q->slice);
@@ -96,11 +96,11 @@ orr_fast_memory *orr_fast_new(const orr_gpu *g, orr_err *e) {
     }
     // As l2.c has it: l2.lookup is for answers with data, others are taken in a cycle; atomics by two units.
     uint64_t cycle = q->l2.lookup < q->l2.cycle ? q->l2.lookup : q->l2.cycle;
-    uint64_t atomic = q->l2.atomic_units ? q->l2.cycle / 2 : cycle;
+    uint64_t atomic = q->l2.atomic.unit_mask ? q->l2.cycle / 2 : cycle;
     q->atomic_pass = atomic;
     for (uint64_t n = 0; n < 5; n++) {
         q->takes[n] = max(q->l2.lookup, n * q->l2.sector);
-        q->write_takes[n] = max(cycle, n * q->l2.write_sector);
+        q->write_takes[n] = max(cycle, n * q->l2.store.sector);
         q->pass_takes[n] = max(cycle, n * q->l2.sector);
         q->atomic_takes[n] = max(atomic, n * q->l2.sector);
     }
@@ -156,7 +156,7 @@ static uint64_t dram(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t sect
     uint64_t row, line = chunk << shift | (tag & ((1ull << shift) - 1));
     uint32_t n = orr_dram_columns(&c->map, sectors);
     (write ? &q->stats.dram_write : &q->stats.dram_read)[0] += orr_sectors_in(sectors);
-    t += q->l2.before;
+    t += q->l2.to_dram;
     bank *b = &ch->bank[orr_dram_bank_of(&c->map, line, false, &row)]; // refresh is not simulated
     bool hit = b->row == row + 1 && t < b->used + c->policy.idle;
     hit |= b->before == row + 1 && t < b->opened;
@@ -173,7 +173,7 @@ static uint64_t dram(orr_fast_memory *q, uint32_t at, uint64_t tag, uint8_t sect
     b->used = max(b->used, ready);
     uint64_t data = book(&ch->bus, ready + (write ? c->timing.wl : c->timing.cl), n * q->column);
     uint64_t end = max(data + n * c->timing.column, data + (n - 1) * c->timing.same_group + c->timing.column);
-    return end + (write ? 0 : q->l2.behind);
+    return end + (write ? 0 : q->l2.from_dram);
 }
 
 // ---- L2 ----------------------------------------------------------------------------------------
@@ -203,11 +203,12 @@ orr_fast_place orr_fast_find(orr_fast_memory *q, uint64_t line, uint32_t sm, boo
     const orr_memory_unit *u = &q->map.unit[p.unit];
     p.gpc = q->gpc_of[sm];
     p.sm = (uint16_t)sm;
-    p.far = q->l2.copies && q->half_of[sm] != u->side;
+    p.far = q->l2.halves.copies && q->half_of[sm] != u->side;
     // What it will touch: its set, that of its copy, and for loads whom they may meet.
     orr_tags_prefetch(&q->tags[u->slice], p.tag);
-    if (p.far || (q->l2.copies && !loads)) orr_tags_prefetch(&q->tags[other_slice(q, u)], p.tag | ORR_L2_FAR);
-    if (loads && q->l2.merge > 1) {
+    if (p.far || (q->l2.halves.copies && !loads))
+        orr_tags_prefetch(&q->tags[other_slice(q, u)], p.tag | ORR_L2_FAR);
+    if (loads && q->l2.merge.loads > 1) {
         uint64_t here = p.far ? p.tag | ORR_L2_FAR : p.tag;
         __builtin_prefetch(met_at(&q->slice[p.far ? other_slice(q, u) : u->slice], here, p.gpc), 1);
     }
@@ -279,8 +280,8 @@ __attribute__((always_inline)) static inline line line_of(orr_fast_memory *q, ui
 
 static inline bool join(const orr_fast_memory *q, orr_l2_met *e, uint64_t tag, uint32_t gpc, uint8_t sectors,
                         uint64_t time) {
-    if (e->line != tag || e->gpc != gpc || e->sectors != sectors || !e->n || e->n >= q->l2.merge ||
-        time > e->reply + q->l2.merge_time)
+    if (e->line != tag || e->gpc != gpc || e->sectors != sectors || !e->n || e->n >= q->l2.merge.loads ||
+        time > e->reply + q->l2.merge.time)
         return false;
     e->n++;
     return true;
@@ -331,11 +332,11 @@ static uint64_t atomic(orr_fast_memory *q, uint32_t at, const orr_request *r, ui
     uint64_t asked = t;
     line l = want(q, at, tag, r->sectors, &t);
     *late = t > asked;
-    uint64_t n = orr_sectors_in(r->sectors), ops = (r->ops ? r->ops : 1) * q->l2.atomic;
+    uint64_t n = orr_sectors_in(r->sectors), ops = (r->ops ? r->ops : 1) * q->l2.atomic.op;
     q->stats.atomic += n;
     l.at.set->sectors[l.way] |= (uint8_t)(r->sectors << 4);
     t = book(&q->slice[q->map.unit[at].slice].atomics[orr_l2_atomic_unit(&q->l2, r->line)], t, ops) + ops;
-    return r->kind == ORR_REQ_REDUCE ? t : leave(q, n, t + q->l2.atomic_more);
+    return r->kind == ORR_REQ_REDUCE ? t : leave(q, n, t + q->l2.atomic.latency);
 }
 
 // A load of a line of the other half: from this half's copy, or from there and kept.
@@ -347,8 +348,8 @@ __attribute__((noinline)) static uint64_t load_copy(orr_fast_memory *q, uint32_t
     uint8_t missing = sectors & (uint8_t)~orr_tags_valid(&l.at, l.way);
     if (missing) {
         uint64_t takes = q->takes[orr_sectors_in(missing)];
-        uint64_t there = book(&q->slice[u->slice].in, t + q->l2.far, takes);
-        there = load(q, at, tag, missing, there) + q->l2.far;
+        uint64_t there = book(&q->slice[u->slice].in, t + q->l2.halves.latency, takes);
+        there = load(q, at, tag, missing, there) + q->l2.halves.latency;
         expect(&l, missing, t, there);
     }
     return leave(q, orr_sectors_in(sectors), comes(&l, t));
@@ -367,7 +368,7 @@ orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_
     slice *s = &q->slice[p->far ? other_slice(q, u) : u->slice];
     uint64_t here = p->far ? p->tag | ORR_L2_FAR : p->tag, n = orr_sectors_in(sectors);
     orr_fast_reply reply = {.taken = time + q->base};
-    bool meets = q->l2.merge > 1;
+    bool meets = q->l2.merge.loads > 1;
     orr_l2_met *e = met_at(s, here, p->gpc);
     if (meets && join(q, e, here, p->gpc, sectors, reply.taken)) {
         if (!orr_l2_same_packet(&q->l2, e, p->sm))
@@ -404,9 +405,9 @@ static uint64_t book_store(const orr_fast_memory *q, slice *s, uint64_t tag, uin
     } else if (!last->n++) {
         memset(&last->times, 0, sizeof last->times); // of another line
     }
-    uint64_t then = last->n ? book(&last->times, t, q->l2.write_again) : t;
+    uint64_t then = last->n ? book(&last->times, t, q->l2.store.again) : t;
     // while it waits at the input, all that is behind it does
-    return book(&s->in, then, then > t ? max(own, q->l2.write_again) : own);
+    return book(&s->in, then, then > t ? max(own, q->l2.store.again) : own);
 }
 
 // Done at the line's own slice, though an SM of the other half has asked its own.
@@ -419,10 +420,10 @@ orr_fast_reply orr_fast_change(orr_fast_memory *q, const orr_fast_place *p, cons
     uint64_t t = r->time + q->base, own = q->atomic_takes[n];
     if (stores) { // a sector of which not all is written is read, too (l2.partial)
         uint32_t part = orr_sectors_in(r->sectors & (uint8_t)~whole);
-        own = max(q->write_takes[n], (n - part) * q->l2.write_sector + part * q->l2.write_part);
+        own = max(q->write_takes[n], (n - part) * q->l2.store.sector + part * q->l2.store.partial);
     }
     q->stats.requests++;
-    bool apart = stores && q->l2.write_again;
+    bool apart = stores && q->l2.store.again;
     if (apart && !p->far)
         t = book_store(q, s, p->tag, t, own);
     else
@@ -430,13 +431,14 @@ orr_fast_reply orr_fast_change(orr_fast_memory *q, const orr_fast_place *p, cons
     orr_fast_reply reply = {.taken = t - q->base};
     slice *home = &q->slice[u->slice];
     if (p->far)
-        t = apart ? book_store(q, home, p->tag, t + q->l2.far, own) : book(&home->in, t + q->l2.far, own);
-    if (q->l2.copies) drop_copy(q, p->unit, p->tag);
+        t = apart ? book_store(q, home, p->tag, t + q->l2.halves.latency, own)
+                  : book(&home->in, t + q->l2.halves.latency, own);
+    if (q->l2.halves.copies) drop_copy(q, p->unit, p->tag);
     if (stores)
         store(q, p->unit, r, p->tag, whole, t);
     else
         t = atomic(q, p->unit, r, p->tag, &late, t);
-    if (p->far && r->kind == ORR_REQ_ATOMIC) t += q->l2.far;
+    if (p->far && r->kind == ORR_REQ_ATOMIC) t += q->l2.halves.latency;
     reply.done = t - q->base;
     // as l2.c: nobody waits for a reduction whose line was not there
     if (reply.done > q->stats.last && !(late && r->kind == ORR_REQ_REDUCE)) q->stats.last = reply.done;
@@ -478,7 +480,7 @@ void orr_fast_flush(orr_fast_memory *q) {
 
 void orr_fast_restart(orr_fast_memory *q) {
     // What was on its way has come when the next launch looks.
-    uint64_t past = q->stats.last + (q->l2.before + q->l2.behind), stretch = 1ull << ORR_FAST_SLOT;
+    uint64_t past = q->stats.last + (q->l2.to_dram + q->l2.from_dram), stretch = 1ull << ORR_FAST_SLOT;
     q->base = ((q->base + past) / stretch + 4 * ORR_RESERVATION_SLOTS) * stretch;
     q->stats = (orr_memsys_stats){0};
 }

@@ -41,8 +41,8 @@ static void happened(orr_l2 *p, uint64_t t) {
 uint64_t orr_l2_leave(orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sectors) {
     uint64_t n = (uint64_t)orr_popc(sectors);
     t = max(t, s->out_free);
-    s->out_free = t + n * p->c->sector;
-    if (n) t += (n - 1) * p->c->sector;
+    s->out_free = t + n * p->spec->sector;
+    if (n) t += (n - 1) * p->spec->sector;
     happened(p, t);
     return t;
 }
@@ -50,16 +50,16 @@ uint64_t orr_l2_leave(orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sectors) {
 // The sectors go to the other half, loaded ones that it has asked for and stored ones that it has to have, by
 // one way (l2.far_sector); the time of the last.
 static uint64_t cross(const orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sectors) {
-    if (!p->c->far_sector || !sectors) return t;
+    if (!p->spec->halves.sector || !sectors) return t;
     t = max(t, s->far_free);
-    s->far_free = t + (uint64_t)orr_popc(sectors) * p->c->far_sector;
-    return s->far_free - p->c->far_sector;
+    s->far_free = t + (uint64_t)orr_popc(sectors) * p->spec->halves.sector;
+    return s->far_free - p->spec->halves.sector;
 }
 
 static void answer(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
-    bool meets = w->kind == ORR_REQ_READ && p->c->merge > 1;
+    bool meets = w->kind == ORR_REQ_READ && p->spec->merge.loads > 1;
     t = meets ? orr_l2_answered(p, s, w, t) : orr_l2_leave(p, s, t, w->sectors);
-    if (w->far) t += p->c->far; // an atomic from the other half
+    if (w->far) t += p->spec->halves.latency; // an atomic from the other half
     *ORR_PUSH(out) = (orr_reply){.time = t,
                                  .sm = w->sm,
                                  .token = w->token,
@@ -70,19 +70,19 @@ static void answer(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *
 }
 
 // How long an atomic takes a unit.
-static uint64_t work_of(const orr_l2_config *c, uint64_t ops, uint64_t quarters) {
-    return ops || quarters ? ops * c->atomic + quarters * c->atomic / 4 : c->atomic;
+static uint64_t work_of(const orr_l2_spec *c, uint64_t ops, uint64_t quarters) {
+    return ops || quarters ? ops * c->atomic.op + quarters * c->atomic.op / 4 : c->atomic.op;
 }
 
 // When who has written hears of it: one of the other half is further away, and where that half had a copy
 // to drop (late) it is waited for.
-static uint64_t heard_after(const orr_l2_config *c, bool far, bool late) {
-    return far ? c->far : late ? 2 * c->far : 0;
+static uint64_t heard_after(const orr_l2_spec *c, bool far, bool late) {
+    return far ? c->halves.latency : late ? 2 * c->halves.latency : 0;
 }
 
 // A slice works on an atomic from `t` on.
 static void work_on(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
-    uint32_t u = orr_l2_atomic_unit(p->c, w->line);
+    uint32_t u = orr_l2_atomic_unit(p->spec, w->line);
     orr_l2_slice *s = &p->slice[slice];
     uint64_t wait = 0; // for the sum before on the same word; the unit does others meanwhile
     if (w->slow) {
@@ -91,14 +91,15 @@ static void work_on(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *
             wait = s->slow_until[u][k] - t;
         s->slow_line[u][k] = w->line;
         s->slow_sectors[u][k] = w->sectors;
-        s->slow_until[u][k] = t + wait + p->c->atomic_again;
+        s->slow_until[u][k] = t + wait + p->spec->atomic.again;
     }
-    uint64_t work = work_of(p->c, w->ops, w->quarters);
-    if (p->c->atomic_switch &&
+    uint64_t work = work_of(p->spec, w->ops, w->quarters);
+    if (p->spec->atomic.switching &&
         !w->more) { // another piece: its sectors are read first, while the work goes on
-        uint64_t piece = (w->line >> p->c->chunk_shift >> 2) + 1; // its neighbour of 512 B is not another one
+        uint64_t piece =
+            (w->line >> p->spec->chunk_shift >> 2) + 1; // its neighbour of 512 B is not another one
         if (s->atomic_piece[u] != piece)
-            work = max(work, (uint64_t)orr_popc(w->sectors) * p->c->atomic_switch);
+            work = max(work, (uint64_t)orr_popc(w->sectors) * p->spec->atomic.switching);
         s->atomic_piece[u] = piece;
     }
     t += work;
@@ -106,30 +107,31 @@ static void work_on(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *
     t += wait;
     if (w->hit)
         happened(p, t);
-    else if (p->c->atomic_queue)
+    else if (p->spec->atomic.queue)
         orr_l2_add_event(
             p, (orr_l2_event){.time = t, .sectors = w->sectors, .worked = true, .slice = (uint16_t)slice});
     if (w->kind != ORR_REQ_ATOMIC) {
         if (w->told)
-            *ORR_PUSH(out) =
-                (orr_reply){.time = t + heard_after(p->c, w->far, w->late), .sm = w->sm, .token = w->token};
+            *ORR_PUSH(out) = (orr_reply){
+                .time = t + heard_after(p->spec, w->far, w->late), .sm = w->sm, .token = w->token};
         return;
     }
     uint32_t copy = orr_l2_new_waiter(p);
     p->waiters.at[copy] = *w;
-    t += p->c->atomic_more + (w->late ? 2 * p->c->far : 0);
+    t += p->spec->atomic.latency + (w->late ? 2 * p->spec->halves.latency : 0);
     orr_l2_add_event(p, (orr_l2_event){.time = t, .at = copy, .atomic = true, .slice = (uint16_t)slice});
 }
 
-static uint32_t cluster_of(const orr_l2_config *c, uint32_t sm) {
-    return (orr_gpc_of_sm(sm, c->topology) * c->clusters + orr_cluster_of_sm(sm, c->topology, c->clusters)) %
+static uint32_t cluster_of(const orr_l2_spec *c, uint32_t sm) {
+    return (orr_gpc_of_sm(sm, c->topology) * c->atomic.clusters +
+            orr_cluster_of_sm(sm, c->topology, c->atomic.clusters)) %
            ORR_L2_CLUSTERS;
 }
 
 // It waits for its cluster's turn, behind those of the cluster that came before.
 static void wait_for_turn(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w) {
     orr_l2_slice *s = &p->slice[slice];
-    uint32_t u = orr_l2_atomic_unit(p->c, w->line), k = cluster_of(p->c, w->sm), at;
+    uint32_t u = orr_l2_atomic_unit(p->spec, w->line), k = cluster_of(p->spec, w->sm), at;
     orr_l2_waiter waits = *w; // the pool may move
     at = orr_l2_new_waiter(p);
     p->waiters.at[at] = waits;
@@ -142,7 +144,7 @@ static void wait_for_turn(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_wa
         s->atomic_head[u][k] = at;
     s->atomic_tail[u][k] = at;
     s->atomic_waits[u] |= 1ull << k;
-    s->atomic_free[u] = max(s->atomic_free[u], t) + work_of(p->c, waits.ops, waits.quarters);
+    s->atomic_free[u] = max(s->atomic_free[u], t) + work_of(p->spec, waits.ops, waits.quarters);
 }
 
 // The next cluster of which an atomic waits has its turn.
@@ -160,7 +162,7 @@ static void next_atomic(orr_l2 *p, uint32_t slice, uint32_t u, uint64_t t, orr_r
     orr_l2_free_waiter(p, at);
     s->atomic_last[u] = k;
     work_on(p, slice, t, &w, out);
-    uint64_t took = s->atomic_busy[u] - t, thought = work_of(p->c, w.ops, w.quarters);
+    uint64_t took = s->atomic_busy[u] - t, thought = work_of(p->spec, w.ops, w.quarters);
     if (took > thought) s->atomic_free[u] += took - thought;
     s = &p->slice[slice];
     if (s->atomic_waits[u])
@@ -172,7 +174,7 @@ static void next_atomic(orr_l2 *p, uint32_t slice, uint32_t u, uint64_t t, orr_r
 static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
     if (w->kind == ORR_REQ_READ && w->far) {
-        t = cross(p, s, orr_l2_leave(p, s, t, w->sectors), w->sectors) + p->c->far;
+        t = cross(p, s, orr_l2_leave(p, s, t, w->sectors), w->sectors) + p->spec->halves.latency;
         *ORR_PUSH(&p->back) = (orr_l2_event){.time = t, .at = w->token, .sectors = w->sectors, .back = true};
         return;
     }
@@ -180,8 +182,8 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
         answer(p, s, t, w, out);
         return;
     }
-    uint32_t u = orr_l2_atomic_unit(p->c, w->line);
-    if (p->c->atomic_turns && (s->atomic_waits[u] || t < s->atomic_busy[u])) {
+    uint32_t u = orr_l2_atomic_unit(p->spec, w->line);
+    if (p->spec->atomic.turns && (s->atomic_waits[u] || t < s->atomic_busy[u])) {
         wait_for_turn(p, slice, t, w);
         return;
     }
@@ -191,7 +193,7 @@ static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter 
 
 // ---- requests -------------------------------------------------------------------------------------
 
-static uint8_t together(const orr_l2_config *c, uint8_t sectors) { // with what is fetched with them
+static uint8_t together(const orr_l2_spec *c, uint8_t sectors) { // with what is fetched with them
     return orr_l2_widened(sectors, c->sector_shift);
 }
 
@@ -208,7 +210,7 @@ void orr_l2_wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w) {
 
 // Too many atomics wait for sectors from DRAM, or for the slice to work on those that have come.
 static bool blocked_by_atomics(const orr_l2 *p, orr_l2_slice *s) {
-    if (!p->c->atomic_queue || s->reducing < p->c->atomic_queue) return false;
+    if (!p->spec->atomic.queue || s->reducing < p->spec->atomic.queue) return false;
     s->in[s->now].blocked = ORR_L2_BLOCKED_LINES;
     return true;
 }
@@ -217,7 +219,7 @@ static bool blocked_by_atomics(const orr_l2 *p, orr_l2_slice *s) {
 static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out) {
     orr_cache *c = &p->slice[slice].cache;
     bool behind =
-        p->c->atomic_load && r->behind; // of a far line: it takes the atomic's way, and asks for itself
+        p->spec->atomic.load && r->behind; // of a far line: it takes the atomic's way, and asks for itself
     uint32_t i = behind && r->line & ORR_L2_FAR ? ORR_NO_LINE : orr_cache_find(c, r->line);
     uint8_t here = 0, coming = 0, bytes = 0;
     if (i != ORR_NO_LINE) {
@@ -235,7 +237,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
         if (i == ORR_NO_LINE && !(behind && copy) &&
             (i = orr_l2_make_room(p, slice, r->line, t)) == ORR_NO_LINE && !copy)
             return false;
-        uint8_t all = together(p->c, missing) & ~here & ~coming;
+        uint8_t all = together(p->spec, missing) & ~here & ~coming;
         miss = orr_l2_fetch(p, slice, i, r->line, all, behind, t);
         if (!r->far && r->kind == ORR_REQ_READ)
             p->stats.read_along[r->from] += (uint64_t)orr_popc(all & ~missing);
@@ -246,7 +248,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
         orr_cache_touch(c, i);
         if (r->kind != ORR_REQ_READ) {
             late = orr_l2_drop_copy(p, slice, &c->line[i], r->far, t);
-            if (p->c->copy_told) c->line[i].used &= (uint8_t)~ORR_LINE_PASSED;
+            if (p->spec->halves.acknowledge) c->line[i].used &= (uint8_t)~ORR_LINE_PASSED;
         } else if (r->far)
             c->line[i].used |= ORR_LINE_COPIED;
     }
@@ -260,7 +262,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
         p->stats.read[r->from] += n;
         p->stats.read_hit[r->from] += hits;
         p->stats.read_pending[r->from] += (uint64_t)orr_popc(lack & coming);
-        if (p->c->merge > 1 && !behind) orr_l2_may_meet(p, &p->slice[slice], r);
+        if (p->spec->merge.loads > 1 && !behind) orr_l2_may_meet(p, &p->slice[slice], r);
     } else {
         p->stats.atomic += n;
         p->stats.atomic_hit += hits;
@@ -301,7 +303,7 @@ static void passes(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) 
     } else {
         p->stats.atomic += n;
         p->stats.atomic_hit += n;
-        if (p->c->atomic_load) orr_l2_forget_copy(p, slice, r->line);
+        if (p->spec->atomic.load) orr_l2_forget_copy(p, slice, r->line);
     }
     orr_l2_pass_on(p, slice, r, t);
 }
@@ -310,18 +312,18 @@ static void passes(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) 
 static uint64_t asks(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out) {
     if (r->line & ORR_L2_FAR) {
         orr_l2_pass_on(p, slice, r, t);
-        return 2 * p->c->fence;
+        return 2 * p->spec->fence;
     }
     const orr_l2_slice *s = &p->slice[slice];
     uint64_t done = max(t, max(s->atomic_free[0], s->atomic_free[1])),
-             heard = done + heard_after(p->c, r->far, false);
+             heard = done + heard_after(p->spec, r->far, false);
     *ORR_PUSH(out) = (orr_reply){.time = heard, .sm = r->sm, .token = r->token};
-    return p->c->fence;
+    return p->spec->fence;
 }
 
 // Not long before the slice's data can take it.
 static uint64_t after_data(const orr_l2 *p, const orr_l2_slice *s, uint64_t t) {
-    return p->c->fill && s->fill_free > t + p->c->fill_ahead ? s->fill_free - p->c->fill_ahead : t;
+    return p->spec->fill && s->fill_free > t + p->spec->fill_ahead ? s->fill_free - p->spec->fill_ahead : t;
 }
 
 // When a store that is its lane's first from `t` on is done: a line that the other half has stored to has to
@@ -333,16 +335,16 @@ static uint64_t line_at(const orr_l2 *p, const orr_l2_slice *s, const orr_reques
     const orr_l2_stored *last = &s->stored[r->line % ORR_L2_TURNS];
     t = after_data(p, s, t);
     if (last->line != r->line || last->until <= t) return t;
-    if (!p->c->write_turn) return last->until;
+    if (!p->spec->store.turn) return last->until;
     if (last->far == r->far) return t;
     if (!r->far) return last->until;
-    uint64_t until = last->until - p->c->write_turn + p->c->write_far;
-    return until <= t ? t : until > t + p->c->write_far ? t + p->c->write_far : until;
+    uint64_t until = last->until - p->spec->store.turn + p->spec->store.far;
+    return until <= t ? t : until > t + p->spec->store.far ? t + p->spec->store.far : until;
 }
 
 // A store of part of a sector; it waits for its line behind the port, and not in front of it.
-static bool partly(const orr_l2_config *c, const orr_request *r) {
-    return c->write_turn && r->kind == ORR_REQ_WRITE && orr_l2_whole_sectors(r) != r->sectors;
+static bool partly(const orr_l2_spec *c, const orr_request *r) {
+    return c->store.turn && r->kind == ORR_REQ_WRITE && orr_l2_whole_sectors(r) != r->sectors;
 }
 static const orr_request *first(const orr_l2_lane *in) { return &in->at[in->head]; }
 static bool before_it(const orr_request *a, const orr_request *b) { return (int32_t)(a->came - b->came) < 0; }
@@ -350,7 +352,7 @@ static bool before_it(const orr_request *a, const orr_request *b) { return (int3
 // The port stands still: a store of part of a sector finds its queue full.
 static bool stands(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
     const orr_request *r = first(&s->in[lane]);
-    return lane < ORR_L2_ALL_QUEUE && partly(p->c, r) && s->in[lane + 2].n >= p->c->write_queue;
+    return lane < ORR_L2_ALL_QUEUE && partly(p->spec, r) && s->in[lane + 2].n >= p->spec->store.queue;
 }
 
 // Whether one came first that waits in another lane.
@@ -376,22 +378,23 @@ static uint64_t input_at(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) 
     }
     uint64_t t = max(r->time, in->free);
     bool queue = lane == ORR_L2_ALL_QUEUE || lane == ORR_L2_OTHER_QUEUE;
-    if (!queue && partly(p->c, r)) return max(t, in->masked);
+    if (!queue && partly(p->spec, r)) return max(t, in->masked);
     if (r->kind == ORR_REQ_WRITE && !(r->line & ORR_L2_FAR)) return line_at(p, s, r, t);
-    if (r->kind == ORR_REQ_WRITE && s->far_free > t + p->c->far_ahead) return s->far_free - p->c->far_ahead;
+    if (r->kind == ORR_REQ_WRITE && s->far_free > t + p->spec->halves.ahead)
+        return s->far_free - p->spec->halves.ahead;
     // A load waits for the atomics before it, whatever their lines are (H200: where all SMs swap words of a
     // line, an atomic takes 5,500 cycles, and so does a load of any other line of the slice).
-    if (p->c->atomic_load && r->kind == ORR_REQ_READ && !(r->line & ORR_L2_FAR))
+    if (p->spec->atomic.load && r->kind == ORR_REQ_READ && !(r->line & ORR_L2_FAR))
         return max(t, max(s->atomic_free[0], s->atomic_free[1]));
     if (r->kind < ORR_REQ_ATOMIC || r->kind == ORR_L2_DROP || r->line & ORR_L2_FAR) return t;
-    if (p->c->atomic_switch) return t; // atomics wait by themselves
-    uint64_t busy = s->atomic_free[orr_l2_atomic_unit(p->c, r->line)];
-    return p->c->atomic_units ? max(t, busy > p->c->atomic_ahead ? busy - p->c->atomic_ahead : 0)
-                              : max(t, busy);
+    if (p->spec->atomic.switching) return t; // atomics wait by themselves
+    uint64_t busy = s->atomic_free[orr_l2_atomic_unit(p->spec, r->line)];
+    return p->spec->atomic.unit_mask ? max(t, busy > p->spec->atomic.ahead ? busy - p->spec->atomic.ahead : 0)
+                                     : max(t, busy);
 }
 
 // An atomic's sectors are read one after the other, unless its line is one of those that the units have.
-static uint64_t atomic_takes(const orr_l2_config *c, orr_l2_slice *s, uint64_t line, uint64_t sectors) {
+static uint64_t atomic_takes(const orr_l2_spec *c, orr_l2_slice *s, uint64_t line, uint64_t sectors) {
     uint64_t *at = &s->worked[line % ORR_L2_WORKED];
     bool has = *at == line + 1;
     *at = line + 1;
@@ -399,11 +402,11 @@ static uint64_t atomic_takes(const orr_l2_config *c, orr_l2_slice *s, uint64_t l
 }
 
 // How long a store takes the port, with so much for a whole sector.
-static uint64_t store_takes(const orr_l2_config *c, const orr_request *r, uint64_t sector) {
+static uint64_t store_takes(const orr_l2_spec *c, const orr_request *r, uint64_t sector) {
     uint64_t whole = (uint64_t)orr_popc(orr_l2_whole_sectors(r)),
              part = (uint64_t)orr_popc(r->sectors) - whole;
-    if (!c->write_turn) return whole * sector + part * c->write_part;
-    return whole * sector + (part ? part + 1 : 0) * c->write_mask;
+    if (!c->store.turn) return whole * sector + part * c->store.partial;
+    return whole * sector + (part ? part + 1 : 0) * c->store.mask;
 }
 
 // A store is done. False: the slice is blocked. *takes: how long it takes the port, at least, and does.
@@ -415,20 +418,20 @@ static bool do_store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t
              part = (uint64_t)orr_popc(r->sectors) - whole;
     uint64_t least = *takes, fetched = s->part_time, done = t;
     s->part_time = 0;
-    uint64_t turn = p->c->write_turn ? p->c->write_turn : p->c->write_again;
+    uint64_t turn = p->spec->store.turn ? p->spec->store.turn : p->spec->store.again;
     s->stored[r->line % ORR_L2_TURNS] = (orr_l2_stored){r->line, t + turn, r->far};
-    uint64_t data = queued ? whole * p->c->write_sector + part * p->c->cycle // its port has taken it
-                           : store_takes(p->c, r, p->c->write_sector);
+    uint64_t data = queued ? whole * p->spec->store.sector + part * p->spec->cycle // its port has taken it
+                           : store_takes(p->spec, r, p->spec->store.sector);
     data = max(least, data + fetched);
     *takes = queued ? max(least, fetched) : data;
-    if (p->c->fill) { // whole sectors wait for their turn, but what is behind them does not
+    if (p->spec->fill) { // whole sectors wait for their turn, but what is behind them does not
         done = max(t, s->fill_free);
         s->fill_free = done + data;
-        *takes = queued ? least : max(least, store_takes(p->c, r, p->c->sector) + fetched);
+        *takes = queued ? least : max(least, store_takes(p->spec, r, p->spec->sector) + fetched);
     }
     if (r->told)
         *ORR_PUSH(out) =
-            (orr_reply){.time = done + heard_after(p->c, r->far, s->told), .sm = r->sm, .token = r->token};
+            (orr_reply){.time = done + heard_after(p->spec, r->far, s->told), .sm = r->sm, .token = r->token};
     happened(p, done);
     return true;
 }
@@ -437,11 +440,11 @@ static bool do_store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t
 static void from_queue(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
     orr_l2_lane *in = &s->in[lane];
-    uint64_t takes = p->c->cycle;
+    uint64_t takes = p->spec->cycle;
     if (!do_store(p, slice, &in->at[in->head], t, true, &takes, out)) return;
     in->free = t + takes;
-    if (s->made) s->in[lane - 2].masked = max(s->in[lane - 2].masked, t) + p->c->write_new;
-    if (in->n >= p->c->write_queue) s->in[lane - 2].taken = t; // the port stood still
+    if (s->made) s->in[lane - 2].masked = max(s->in[lane - 2].masked, t) + p->spec->store.allocate;
+    if (in->n >= p->spec->store.queue) s->in[lane - 2].taken = t; // the port stood still
     orr_l2_take_from(s, lane);
 }
 
@@ -454,7 +457,7 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
         return;
     }
     orr_request *r = &in->at[in->head];
-    if (p->c->store_waits && r->kind == ORR_REQ_WRITE && !r->far) {
+    if (p->spec->store.waits && r->kind == ORR_REQ_WRITE && !r->far) {
         uint64_t until = orr_l2_held(p, s, r, t);
         if (until == NEVER) in->blocked = ORR_L2_BLOCKED_LOADS;
         if (until > t) {
@@ -464,22 +467,24 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
     }
     uint64_t n = (uint64_t)orr_popc(r->sectors);
     // l2.lookup is for answers with data; others are taken in a cycle (micro/atomics: one line of all SMs)
-    uint64_t takes = r->kind != ORR_REQ_READ && p->c->lookup > p->c->cycle ? p->c->cycle : p->c->lookup;
+    uint64_t takes =
+        r->kind != ORR_REQ_READ && p->spec->lookup > p->spec->cycle ? p->spec->cycle : p->spec->lookup;
     // A load behind an atomic on its line waits until that has been done (H200: an atomic and a load of one
     // line take a slice 3.7 to 5.1 SM cycles, of two lines 1.5 as the atomic alone).
     bool behind =
-        p->c->atomic_load && r->kind == ORR_REQ_READ && (r->behind || s->atomic_line == r->line + 1);
-    uint64_t busy = 0;                                                            // if that is longer
-    if (r->kind >= ORR_REQ_ATOMIC && p->c->atomic_units) takes = p->c->cycle / 2; // one for each unit
+        p->spec->atomic.load && r->kind == ORR_REQ_READ && (r->behind || s->atomic_line == r->line + 1);
+    uint64_t busy = 0; // if that is longer
+    if (r->kind >= ORR_REQ_ATOMIC && p->spec->atomic.unit_mask)
+        takes = p->spec->cycle / 2; // one for each unit
     if (r->kind == ORR_L2_DROP) {
         orr_l2_drop(p, slice, r->line);
         takes = 0;
     } else if (r->kind == ORR_REQ_FENCE) {
         takes = asks(p, slice, r, t, out);
-    } else if (p->c->merge > 1 && !behind && orr_l2_join(p, slice, r, t, out)) {
+    } else if (p->spec->merge.loads > 1 && !behind && orr_l2_join(p, slice, r, t, out)) {
         takes = 0;
-    } else if (partly(p->c, r)) { // what is no such store passes in between
-        busy = store_takes(p->c, r, p->c->sector);
+    } else if (partly(p->spec, r)) { // what is no such store passes in between
+        busy = store_takes(p->spec, r, p->spec->sector);
         port->masked = t + busy;
         if (r->line & ORR_L2_FAR) {
             passes(p, slice, r, t);
@@ -490,23 +495,24 @@ static void input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_repl
         }
     } else if (r->kind != ORR_REQ_READ && r->line & ORR_L2_FAR) {
         passes(p, slice, r, t);
-        takes = max(takes, n * (r->kind == ORR_REQ_WRITE ? p->c->sector : p->c->cycle));
-        if (r->slow) takes = max(takes, work_of(p->c, r->ops, r->quarters));
+        takes = max(takes, n * (r->kind == ORR_REQ_WRITE ? p->spec->sector : p->spec->cycle));
+        if (r->slow) takes = max(takes, work_of(p->spec, r->ops, r->quarters));
     } else if (r->kind == ORR_REQ_WRITE) {
         if (!do_store(p, slice, r, t, false, &takes, out)) return;
     } else {
         if (!load(p, slice, r, t, out)) return;
-        if (r->kind == ORR_REQ_READ || !p->c->atomic_switch) takes = max(takes, n * p->c->sector);
-        if (behind && !(r->line & ORR_L2_FAR)) takes = max(takes, p->c->atomic_load);
+        if (r->kind == ORR_REQ_READ || !p->spec->atomic.switching) takes = max(takes, n * p->spec->sector);
+        if (behind && !(r->line & ORR_L2_FAR)) takes = max(takes, p->spec->atomic.load);
         if (behind || r->kind >= ORR_REQ_ATOMIC) s->atomic_line = behind ? 0 : r->line + 1;
-        if (r->kind >= ORR_REQ_ATOMIC && p->c->atomic_units) takes = atomic_takes(p->c, s, r->line, n);
+        if (r->kind >= ORR_REQ_ATOMIC && p->spec->atomic.unit_mask)
+            takes = atomic_takes(p->spec, s, r->line, n);
     }
     port->free = t + takes;
     // An average over 16, of those that were waiting; where none waits it is as fast as it can be.
     uint64_t since = t > r->time ? t - port->taken : takes;
     port->pace = (15 * port->pace + since + 8) / 16;
     port->taken = t;
-    in->parts -= partly(p->c, r);
+    in->parts -= partly(p->spec, r);
     uint64_t until = t + max(takes, busy); // near and far requests come by ports of their own
     if (until > s->busy_until) {
         p->stats.slice_busy += until - max(t, s->busy_until);
@@ -534,7 +540,7 @@ static void arrived(orr_l2 *p, const orr_l2_event *e, orr_replies *out) {
     if (l) {
         l->pending &= ~e->sectors;
         l->valid |= e->sectors;
-        if (miss->clean && p->c->whole)
+        if (miss->clean && p->spec->partial.completed)
             l->used |= ORR_LINE_WHOLE;
         else if (miss->clean)
             orr_l2_clean(p, miss->slice, l, e->sectors & l->dirty, e->time);
@@ -615,17 +621,17 @@ static void step_dram(orr_l2 *p, uint32_t channel) {
     const orr_l2_miss *miss = &p->misses.at[done.user];
     __builtin_prefetch(&p->slice[miss->slice].cache.line[miss->line], 1);
     orr_l2_add_event(
-        p, (orr_l2_event){.time = done.time + p->c->behind, .at = done.user, .sectors = done.sectors});
+        p, (orr_l2_event){.time = done.time + p->spec->from_dram, .at = done.user, .sectors = done.sectors});
 }
 
 // What comes from DRAM and what is stored take turns (l2.fill), but for what completes a line: that costs the
 // slice l2.partial_again or l2.partial_fill where it costs anything. True: it has to wait.
 static bool waits_for_turn(orr_l2 *p, orr_l2_event *e) {
-    if (!p->c->fill || e->atomic || e->worked || e->back || e->turn || e->next) return false;
+    if (!p->spec->fill || e->atomic || e->worked || e->back || e->turn || e->next) return false;
     if (p->misses.at[e->at].clean) return false;
     orr_l2_slice *s = &p->slice[p->misses.at[e->at].slice];
     uint64_t t = max(e->time, s->fill_free);
-    s->fill_free = t + (uint64_t)orr_popc(e->sectors) * p->c->fill;
+    s->fill_free = t + (uint64_t)orr_popc(e->sectors) * p->spec->fill;
     if (t == e->time) return false;
     e->time = t;
     e->turn = true;
@@ -692,15 +698,15 @@ void orr_l2_add(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t tag) {
     to.sectors &= 15;
     if (to.from >= ORR_FROMS) to.from = ORR_FROM_GLOBAL;
     uint32_t lane = ORR_L2_ALL;
-    if (p->c->write_turn && to.far && partly(p->c, &to))
+    if (p->spec->store.turn && to.far && partly(p->spec, &to))
         lane = ORR_L2_OTHER;
-    else if (to.far && to.kind == ORR_REQ_READ && p->c->store_waits)
+    else if (to.far && to.kind == ORR_REQ_READ && p->spec->store.waits)
         lane = ORR_L2_ASKED;
-    else if (p->c->write_turn && (tag & ORR_L2_FAR || (to.far && to.kind == ORR_REQ_READ)))
+    else if (p->spec->store.turn && (tag & ORR_L2_FAR || (to.far && to.kind == ORR_REQ_READ)))
         lane = ORR_L2_ASIDE;
     to.came = s->came++;
     orr_l2_add_to(s, lane, &to);
-    s->in[lane].parts += partly(p->c, &to);
+    s->in[lane].parts += partly(p->spec, &to);
     if (!r->far && r->sm / 64 < p->words) s->asked[(tag & ORR_L2_FAR) != 0][r->sm / 64] |= 1ull << r->sm % 64;
     orr_cache_prefetch(&s->cache, tag);
 }

@@ -6,54 +6,79 @@
 #include "memory/dram.h"
 #include "memory/memsys.h"
 
-typedef struct orr_l2_config { // the same for all slices; times in ticks
-    bool fetch;                // a store in part of a sector fetches it (l2.write)
-    uint32_t misses;           // lines on their way, per slice
-    uint32_t chunk_shift;      // lines of a chunk, log2
-    uint32_t sector_shift;     // sectors that are fetched together, log2
-    uint32_t load_shift;       // sectors that a load that misses in L1 asks for together, or more, log2
-    uint64_t cycle;            // of L2
-    uint64_t sector;           // a sector through a port
-    uint64_t atomic;           // an atomic operation of a lane
-    uint64_t before, behind;   // on the way to DRAM and back, besides what DRAM itself takes
-    uint64_t lookup;           // a request at least
-    uint64_t write_sector;     // a sector of a store
-    uint64_t fill;             // a sector that comes from DRAM, in the turn of those that are stored; 0: none
-    uint64_t fill_ahead;       // that the input may be ahead of it
-    uint64_t write_part;       // one of which it does not write every byte
-    uint64_t write_mask;       // the same with write_turn, and once more for the mask
-    uint64_t write_new;        // more for a line that is not there (l2.store_new)
-    uint64_t write_again;      // from a store to the next one to its line
-    uint64_t write_turn;       // from a store of one half to the next one to its line of the other
-    uint64_t write_far;        // and for the one that comes from the other half, at most
-    uint32_t write_queue;      // stores behind each port that wait for that
-    uint64_t part_fill;        // a sector that is completed, of a line whose sectors came one by one
-    uint64_t part_again;       // one of a line of which a sector was stored to again in part
-    uint32_t parts;            // lines of a slice with sectors that are there in part; 0: any number
-    uint32_t completing;       // of them that are being completed at a time; 0: any number
-    uint32_t whole;            // that have been completed and are not written back yet
-    uint32_t dirty;            // lines of a slice that memory has otherwise; 0: any number
-    uint64_t atomic_again;     // until the next sum of floating-point numbers on the same sector
-    uint64_t atomic_switch;    // to another piece
-    uint32_t atomic_queue;     // sectors of atomics that missed and are not done; 0: any number
-    uint32_t atomic_units;     // of a slice, less one
-    bool atomic_turns;         // clusters of SMs have their turns
-    uint32_t clusters;         // of a GPC
-    uint64_t atomic_ahead;     // that the input may be ahead of a unit
-    uint64_t atomic_load;      // a load of the line that the last atomic was on
-    uint64_t fence;            // a fence that asks
-    uint64_t atomic_more;      // until an atomic's result leaves, besides the time it takes its turn
-    bool copies;               // halves that keep copies of each other's lines (l2.copies)
-    bool copy_told;            // and tell each other what becomes of them before a write is heard of
-    bool store_waits;          // for loads of its line, and all behind it (l2.store_waits)
-    uint64_t far;              // from one half to the other
-    uint64_t far_sector;       // a sector on that way; 0: any number at once
-    uint64_t far_ahead;        // that stores which wait for it may be ahead
-    uint32_t merge;            // loads of a line, from one GPC, that are answered together
-    uint64_t merge_time;       // that one may come after the answer of another left, and have it
-    bool multicast;            // a packet goes to as many SMs as it has sectors, not to all
+// ---- spec: the same for all slices, read once from the description; times are in ticks
+// --------------------------
+
+typedef struct orr_l2_store_spec { // stores
+    uint64_t sector;               // a whole sector through a port
+    uint64_t partial;              // one of which not every byte is written
+    uint64_t mask;                 // the same with `turn`, and once more for the byte mask
+    uint64_t allocate;             // more for a line that is not there (l2.store_new)
+    uint64_t again;                // from a store to the next one to its line
+    uint64_t turn;                 // from a store of one half to the next one to its line of the other
+    uint64_t far;                  // and for the one that comes from the other half, at most
+    uint32_t queue;                // stores behind each port that wait for that
+    bool waits;                    // for loads of its line, and all behind it (l2.store_waits)
+} orr_l2_store_spec;
+
+typedef struct orr_l2_partial_spec { // lines with sectors of which some bytes are valid
+    uint32_t lines;                  // of a slice; 0: any number
+    uint32_t completing;             // that are being read from DRAM at a time; 0: any number
+    uint32_t completed;              // that have been, and are not written back yet
+    uint64_t fill;                   // the slice's time for a sector of a line whose sectors came one by one
+    uint64_t again;                  // and for one of a line of which a sector was stored to again in part
+} orr_l2_partial_spec;
+
+typedef struct orr_l2_atomic_spec {
+    uint64_t op;        // an operation of a lane
+    uint64_t again;     // until the next sum of floating-point numbers on the same sector
+    uint64_t switching; // to another piece of memory
+    uint64_t load;      // a load of the line that the last atomic was on
+    uint64_t latency;   // until an atomic's result leaves, besides the time it takes its unit
+    uint64_t ahead;     // that the input may be ahead of a unit
+    uint32_t queue;     // sectors of atomics that missed and are not done; 0: any number
+    uint32_t unit_mask; // units of a slice, less one
+    uint32_t clusters;  // of a GPC
+    bool turns;         // clusters of SMs are served round robin
+} orr_l2_atomic_spec;
+
+typedef struct orr_l2_halves_spec { // two halves that keep copies of each other's lines
+    bool copies;                    // l2.copies: there are such
+    bool acknowledge; // a write is acknowledged when the other half has dropped its copy (l2.copy_told)
+    uint64_t latency; // from one half to the other
+    uint64_t sector;  // a sector on that way; 0: any number at once
+    uint64_t ahead;   // that stores which wait for it may be ahead
+} orr_l2_halves_spec;
+
+typedef struct orr_l2_merge_spec { // loads of a line, from one GPC, that are answered together
+    uint32_t loads;                // at most; 1: none
+    uint64_t time;                 // that one may come after the answer of another left, and have it
+    bool multicast;                // a packet goes to as many SMs as it has sectors, not to all
+} orr_l2_merge_spec;
+
+typedef struct orr_l2_spec {
+    bool fetch;                  // a store in part of a sector fetches it (l2.write)
+    uint32_t mshrs;              // lines on their way, per slice
+    uint32_t dirty;              // lines of a slice that memory has otherwise; 0: any number
+    uint32_t chunk_shift;        // lines of a chunk, log2
+    uint32_t sector_shift;       // sectors that are fetched together, log2
+    uint32_t load_shift;         // sectors that a load that misses in L1 asks for together, or more, log2
+    uint64_t cycle;              // of L2
+    uint64_t sector;             // a sector through a port
+    uint64_t lookup;             // a request at least
+    uint64_t to_dram, from_dram; // on the way to DRAM and back, besides what DRAM itself takes
+    uint64_t fill;       // a sector that comes from DRAM, in the turn of those that are stored; 0: none
+    uint64_t fill_ahead; // that the input may be ahead of it
+    uint64_t fence;      // a fence that asks
+    orr_l2_store_spec store;
+    orr_l2_partial_spec partial;
+    orr_l2_atomic_spec atomic;
+    orr_l2_halves_spec halves;
+    orr_l2_merge_spec merge;
     orr_topology topology;
-} orr_l2_config;
+} orr_l2_spec;
+
+void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d);
 
 #define ORR_L2_FAR (1ull << 62)           // in a tag: the line is the other half's
 enum { ORR_L2_DROP = ORR_REQ_FENCE + 1 }; // to the other half: a copy is not valid any more
@@ -194,7 +219,7 @@ typedef struct orr_l2_slice {
 } orr_l2_slice;
 
 typedef struct orr_l2 { // a partition
-    const orr_l2_config *c;
+    const orr_l2_spec *spec;
     orr_l2_slice *slice;
     orr_dram *channel;
     uint32_t slices, channels; // each slice uses all of them
@@ -213,8 +238,7 @@ typedef struct orr_l2 { // a partition
     orr_memsys_stats stats;
 } orr_l2;
 
-void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_spec *d);
-void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_dram_spec *d, uint32_t slices,
+void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d, uint32_t slices,
                  uint32_t channels, uint32_t first_channel);
 void orr_l2_free(orr_l2 *p);
 // Pools, and the heap of events (l2_state.c).
@@ -260,8 +284,8 @@ bool orr_l2_drop_copy(orr_l2 *p, uint32_t slice, orr_cache_line *l, bool far, ui
 void orr_l2_forget_copy(orr_l2 *p, uint32_t slice, uint64_t tag);
 void orr_l2_leave_copy(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t);
 // Whether the last packet of an answer takes one more receiver; if not, there is another packet.
-static inline bool orr_l2_same_packet(const orr_l2_config *c, orr_l2_met *e, uint32_t sm) {
-    if (!c->multicast) return true;
+static inline bool orr_l2_same_packet(const orr_l2_spec *c, orr_l2_met *e, uint32_t sm) {
+    if (!c->merge.multicast) return true;
     bool room = e->to_n < orr_popc(e->sectors);
     for (int i = 0; room && i < e->to_n; i++) room = e->to[i] != sm;
     if (!room) e->to_n = 0;
@@ -269,8 +293,8 @@ static inline bool orr_l2_same_packet(const orr_l2_config *c, orr_l2_met *e, uin
     return room;
 }
 // Which of a slice's units for atomics a line has.
-static inline uint32_t orr_l2_atomic_unit(const orr_l2_config *c, uint64_t line) {
-    return (uint32_t)(line ^ line >> 1 ^ line >> 2 ^ line >> 3) & c->atomic_units;
+static inline uint32_t orr_l2_atomic_unit(const orr_l2_spec *c, uint64_t line) {
+    return (uint32_t)(line ^ line >> 1 ^ line >> 2 ^ line >> 3) & c->atomic.unit_mask;
 }
 static inline uint8_t orr_l2_widened(uint8_t sectors, uint32_t shift) { // sectors that go together
     if (shift == 0) return sectors;

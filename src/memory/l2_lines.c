@@ -23,7 +23,7 @@
 
 // The channel of a line of a slice, and the line's number there.
 static orr_dram *channel_of(const orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t *line) {
-    uint32_t shift = p->c->chunk_shift;
+    uint32_t shift = p->spec->chunk_shift;
     uint64_t chunk = tag >> shift, within = tag & ((1ull << shift) - 1), c = 0;
     if (p->channels > 1) {
         c = chunk % p->channels;
@@ -38,13 +38,13 @@ static void ask(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool w
                 uint32_t user) {
     uint64_t line;
     orr_dram *d = channel_of(p, slice, tag, &line);
-    orr_dram_push(d, t + p->c->before, line, sectors, write, user);
+    orr_dram_push(d, t + p->spec->to_dram, line, sectors, write, user);
 }
 
 // A copy that is on its way gives up its place in the set of `tag`; who waits for it gets it all the same.
 static bool give_up_copy(orr_l2 *p, orr_l2_slice *s, uint64_t tag) {
     uint32_t first = orr_cache_set_of(&s->cache, tag) * s->cache.ways;
-    for (uint32_t i = first; p->c->copies && i < first + s->cache.ways; i++) {
+    for (uint32_t i = first; p->spec->halves.copies && i < first + s->cache.ways; i++) {
         orr_cache_line *l = &s->cache.line[i];
         if (!l->pending || !(l->tag & ORR_L2_FAR)) continue;
         p->misses.at[l->user].line = ORR_NO_LINE;
@@ -108,14 +108,14 @@ void orr_l2_pass_on(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t)
     orr_l2_ahead *a = ORR_PUSH(&p->ahead);
     *a = (orr_l2_ahead){*r, slice};
     a->r.line ^= ORR_L2_FAR;
-    a->r.time = t + p->c->far;
+    a->r.time = t + p->spec->halves.latency;
     a->r.far = true;
 }
 
 // A line of this half is written: the other half's copy is old. True: who has done that (`far`: the other
 // half) hears of it when the other half has said that it has none any more (l2.copy_told).
 bool orr_l2_drop_copy(orr_l2 *p, uint32_t slice, orr_cache_line *l, bool far, uint64_t t) {
-    bool told = p->c->copy_told && !far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED);
+    bool told = p->spec->halves.acknowledge && !far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED);
     if (l->used & ORR_LINE_COPIED) {
         orr_request r = {.line = l->tag, .kind = ORR_L2_DROP};
         orr_l2_pass_on(p, slice, &r, t);
@@ -157,7 +157,7 @@ uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8
 }
 
 bool orr_l2_blocked_by_misses(const orr_l2 *p, orr_l2_slice *s, uint32_t i) {
-    if ((i != ORR_NO_LINE && s->cache.line[i].user != NONE) || s->misses < p->c->misses) return false;
+    if ((i != ORR_NO_LINE && s->cache.line[i].user != NONE) || s->misses < p->spec->mshrs) return false;
     s->in[s->now].blocked = ORR_L2_BLOCKED_LINES;
     return true;
 }
@@ -194,8 +194,8 @@ void orr_l2_clean(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint8_t sectors,
 // Room for one more dirty line. False: the slice is blocked.
 bool orr_l2_room_for_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
-    if (!p->c->dirty || (at != ORR_NO_LINE && s->cache.line[at].dirty)) return true;
-    uint32_t i = one_too_many(s, tag, p->c->dirty, is_dirty);
+    if (!p->spec->dirty || (at != ORR_NO_LINE && s->cache.line[at].dirty)) return true;
+    uint32_t i = one_too_many(s, tag, p->spec->dirty, is_dirty);
     if (i == ORR_NO_LINE) return true;
     orr_cache_line *l = &s->cache.line[i];
     if (!can_write(p, slice, l->tag)) return false;
@@ -206,15 +206,16 @@ bool orr_l2_room_for_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at,
 // Room for one more that is there in part. False: the slice is blocked.
 static bool room_for_part(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     orr_l2_slice *s = &p->slice[slice];
-    uint32_t i = one_too_many(s, tag, p->c->parts, is_in_part);
+    uint32_t i = one_too_many(s, tag, p->spec->partial.lines, is_in_part);
     if (i == ORR_NO_LINE) return true;
     orr_cache_line *l = &s->cache.line[i];
-    if (p->c->completing && s->completing >= p->c->completing) {
+    if (p->spec->partial.completing && s->completing >= p->spec->partial.completing) {
         s->in[s->now].blocked = ORR_L2_BLOCKED_LINES;
         return false;
     }
     if (orr_l2_blocked_by_misses(p, s, i) || !can_write(p, slice, l->tag)) return false;
-    uint32_t old = p->c->whole ? one_too_many(s, tag, p->c->whole, is_whole) : ORR_NO_LINE;
+    uint32_t old =
+        p->spec->partial.completed ? one_too_many(s, tag, p->spec->partial.completed, is_whole) : ORR_NO_LINE;
     if (old != ORR_NO_LINE) orr_l2_clean(p, slice, &s->cache.line[old], s->cache.line[old].dirty, t);
     s->completing++;
     uint8_t want = in_part(l);
@@ -222,8 +223,8 @@ static bool room_for_part(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t) {
     p->misses.at[m].clean = true;
     uint64_t n = (uint64_t)orr_popc(want);
     p->stats.fetched_for_write += n;
-    s->part_time = l->used & ORR_LINE_SPREAD ? n * p->c->part_fill : 0;
-    if (l->used & ORR_LINE_AGAIN) s->part_time += n * p->c->part_again;
+    s->part_time = l->used & ORR_LINE_SPREAD ? n * p->spec->partial.fill : 0;
+    if (l->used & ORR_LINE_AGAIN) s->part_time += n * p->spec->partial.again;
     return true;
 }
 
@@ -235,9 +236,9 @@ bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
             coming = i == ORR_NO_LINE ? 0 : c->line[i].pending;
     uint8_t whole = orr_l2_whole_sectors(r);
     uint8_t part = r->sectors & ~whole & ~here, want = 0;
-    if (p->c->fetch) want = part & ~coming;
+    if (p->spec->fetch) want = part & ~coming;
     if (want && orr_l2_blocked_by_misses(p, &p->slice[slice], i)) return false;
-    bool one_more = part & ~coming && p->c->parts && (i == ORR_NO_LINE || !in_part(&c->line[i]));
+    bool one_more = part & ~coming && p->spec->partial.lines && (i == ORR_NO_LINE || !in_part(&c->line[i]));
     if (one_more && !room_for_part(p, slice, r->line, t)) return false;
     if (!orr_l2_room_for_dirty(p, slice, r->line, i, t)) return false;
     bool made = i == ORR_NO_LINE;
@@ -253,7 +254,7 @@ bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
     // this one last did (H200: two SMs that store to 32 lines in turn, lts sectors of ltcfabric).
     if (!r->far && l->used & (ORR_LINE_COPIED | ORR_LINE_PASSED)) p->stats.told++;
     // One of the other half goes into the copy that it passes, or leaves one (l2.copy_told).
-    bool kept = r->far && p->c->copy_told;
+    bool kept = r->far && p->spec->halves.acknowledge;
     p->slice[slice].told = !kept && orr_l2_drop_copy(p, slice, l, r->far, t);
     l->used = r->far ? l->used | ORR_LINE_PASSED : l->used & (uint8_t)~ORR_LINE_PASSED;
     if (kept && whole) l->used |= ORR_LINE_COPIED;
@@ -264,7 +265,7 @@ bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
         orr_l2_fetch(p, slice, i, r->line, want, false, t);
         p->stats.fetched_for_write += (uint64_t)orr_popc(want);
     }
-    if (part && !p->c->fetch)
+    if (part && !p->spec->fetch)
         for (int k = 0; k < 4; k++) {
             if (!(part >> k & 1)) continue;
             l->used |= ORR_LINE_PARTIAL;
@@ -297,7 +298,7 @@ void orr_l2_forget_copy(orr_l2 *p, uint32_t slice, uint64_t tag) {
 // A store to a line of the other half leaves the sectors that it writes whole where it passes (l2.copy_told).
 void orr_l2_leave_copy(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t) {
     orr_cache *c = &p->slice[slice].cache;
-    uint8_t whole = p->c->copy_told ? orr_l2_whole_sectors(r) : 0;
+    uint8_t whole = p->spec->halves.acknowledge ? orr_l2_whole_sectors(r) : 0;
     if (!whole) return;
     uint32_t i = orr_cache_find(c, r->line);
     if (i == ORR_NO_LINE && (i = orr_l2_make_room(p, slice, r->line, t)) == ORR_NO_LINE) return;

@@ -14,7 +14,9 @@
 
 #define NEVER UINT64_MAX
 
-static uint16_t gpc_of(const orr_l2 *p, uint32_t sm) { return (uint16_t)orr_gpc_of_sm(sm, p->c->topology); }
+static uint16_t gpc_of(const orr_l2 *p, uint32_t sm) {
+    return (uint16_t)orr_gpc_of_sm(sm, p->spec->topology);
+}
 
 // The highest bits, into which ORR_L2_FAR goes, too.
 static uint64_t mixed(uint64_t line) { return line * 0x9e3779b97f4a7c15u >> 55; }
@@ -60,7 +62,7 @@ uint64_t orr_l2_answered(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uin
     if (w->joined) return t;
     if (met && e->reply == NEVER) e->reply = t;
     orr_l2_open *o = open_at(s, w->line);
-    if (o->line == w->line) o->until = t + p->c->merge_time;
+    if (o->line == w->line) o->until = t + p->spec->merge.time;
     return t;
 }
 
@@ -84,7 +86,8 @@ bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
     orr_l2_slice *s = &p->slice[slice];
     uint16_t gpc = gpc_of(p, r->sm);
     orr_l2_met *e = met_at(s, r->line, gpc);
-    if (!e->n || e->line != r->line || e->gpc != gpc || r->sectors != e->sectors || e->n >= p->c->merge)
+    if (!e->n || e->line != r->line || e->gpc != gpc || r->sectors != e->sectors ||
+        e->n >= p->spec->merge.loads)
         return false;
     const orr_l2_open *o = open_at(s, r->line);
     if (o->open != e->open || o->line != r->line) return false;
@@ -103,17 +106,17 @@ bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
                                .line = r->line,
                                .needs = needs,
                                .joined = true,
-                               .again = !orr_l2_same_packet(p->c, e, r->sm)};
+                               .again = !orr_l2_same_packet(p->spec, e, r->sm)};
             orr_l2_wait_for(p, &p->misses.at[l->user], &w);
         }
         reply = needs ? NEVER : t;
-    } else if (r->time > reply + p->c->merge_time) {
+    } else if (r->time > reply + p->spec->merge.time) {
         return false;
     }
     e->n++;
     p->stats.joined += (uint64_t)orr_popc(r->sectors);
     if (reply == NEVER) return true;
-    bool again = !orr_l2_same_packet(p->c, e, r->sm);
+    bool again = !orr_l2_same_packet(p->spec, e, r->sm);
     if (again) e->sent = orr_l2_leave(p, s, reply > t ? reply : t, r->sectors);
     *ORR_PUSH(out) = (orr_reply){.time = e->sent > t ? e->sent : t,
                                  .sm = r->sm,

@@ -13,8 +13,8 @@
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_spec *d) {
-    *c = (orr_l2_config){.fetch = g->l2_write == ORR_L2_FETCH, .misses = (uint32_t)g->l2_misses};
+void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) {
+    *c = (orr_l2_spec){.fetch = g->l2_write == ORR_L2_FETCH, .mshrs = (uint32_t)g->l2_misses};
     while (ORR_LINE << (c->chunk_shift + 1) <= g->l2_interleave) c->chunk_shift++;
     while (c->sector_shift < 2 && ORR_SECTOR << (c->sector_shift + 1) <= g->l2_sector) c->sector_shift++;
     c->load_shift = c->sector_shift;
@@ -22,48 +22,48 @@ void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_spec *d
     double cycle = (double)ORR_TICKS * (g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1);
     c->cycle = max(1, (uint64_t)llround(cycle));
     c->sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / g->l2_bandwidth));
-    c->atomic = max(1, (uint64_t)llround(cycle / g->l2_atomic));
+    c->atomic.op = max(1, (uint64_t)llround(cycle / g->l2_atomic));
     double more = (g->dram_latency - g->l2_latency) * (double)ORR_TICKS -
                   (double)(d->timing.rcd + d->timing.cl + d->timing.column);
     uint64_t fixed = more > 0 ? (uint64_t)llround(more) : 0;
-    c->before = fixed / 2;
-    c->behind = fixed - c->before;
+    c->to_dram = fixed / 2;
+    c->from_dram = fixed - c->to_dram;
     double write = g->l2_write_bandwidth > 0 ? g->l2_write_bandwidth : g->l2_bandwidth;
-    c->write_sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / write));
+    c->store.sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / write));
     c->fill = (uint64_t)llround(cycle * g->l2_fill);
     c->fill_ahead = 64 * c->cycle;
-    c->write_part = max(c->write_sector, (uint64_t)llround(cycle * g->l2_partial));
-    c->write_mask = (uint64_t)llround(cycle * g->l2_store_mask);
-    c->write_new = (uint64_t)llround(cycle * g->l2_store_new);
-    c->part_fill = (uint64_t)llround(cycle * g->l2_partial_fill);
-    c->part_again = (uint64_t)llround(cycle * g->l2_partial_again);
-    c->write_again = (uint64_t)llround(cycle * g->l2_store_again);
-    c->write_turn = g->l2_copies ? (uint64_t)llround(cycle * g->l2_store_turn) : 0;
-    c->write_far = g->l2_store_far > 0 ? (uint64_t)llround(cycle * g->l2_store_far) : c->write_turn;
-    c->write_queue = (uint32_t)g->l2_store_queue;
+    c->store.partial = max(c->store.sector, (uint64_t)llround(cycle * g->l2_partial));
+    c->store.mask = (uint64_t)llround(cycle * g->l2_store_mask);
+    c->store.allocate = (uint64_t)llround(cycle * g->l2_store_new);
+    c->partial.fill = (uint64_t)llround(cycle * g->l2_partial_fill);
+    c->partial.again = (uint64_t)llround(cycle * g->l2_partial_again);
+    c->store.again = (uint64_t)llround(cycle * g->l2_store_again);
+    c->store.turn = g->l2_copies ? (uint64_t)llround(cycle * g->l2_store_turn) : 0;
+    c->store.far = g->l2_store_far > 0 ? (uint64_t)llround(cycle * g->l2_store_far) : c->store.turn;
+    c->store.queue = (uint32_t)g->l2_store_queue;
     c->dirty = (uint32_t)((g->l2_dirty_lines + g->l2_slices - 1) / g->l2_slices);
-    c->parts = c->fetch ? 0 : (uint32_t)((g->l2_partial_lines + g->l2_slices - 1) / g->l2_slices);
-    c->completing = (uint32_t)g->l2_completing;
-    c->whole = (uint32_t)((g->l2_completed_lines + g->l2_slices - 1) / g->l2_slices);
-    c->atomic_again = (uint64_t)llround(cycle * g->l2_atomic_again);
-    c->atomic_switch = (uint64_t)llround(cycle * g->l2_atomic_switch);
-    c->atomic_load = (uint64_t)llround(cycle * g->l2_atomic_load);
+    c->partial.lines = c->fetch ? 0 : (uint32_t)((g->l2_partial_lines + g->l2_slices - 1) / g->l2_slices);
+    c->partial.completing = (uint32_t)g->l2_completing;
+    c->partial.completed = (uint32_t)((g->l2_completed_lines + g->l2_slices - 1) / g->l2_slices);
+    c->atomic.again = (uint64_t)llround(cycle * g->l2_atomic_again);
+    c->atomic.switching = (uint64_t)llround(cycle * g->l2_atomic_switch);
+    c->atomic.load = (uint64_t)llround(cycle * g->l2_atomic_load);
     c->fence = (uint64_t)llround(cycle * g->l2_fence_time);
-    c->atomic_queue = (uint32_t)g->l2_atomic_queue;
-    c->atomic_units = g->l2_atomic_units > 1;
-    c->atomic_turns = g->l2_atomic_turns;
-    c->clusters = g->xbar_clusters > 0 ? (uint32_t)g->xbar_clusters : 1;
-    c->atomic_ahead = ATOMIC_AHEAD * c->cycle;
-    c->atomic_more = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
-    c->copies = g->l2_copies && g->l2_partitions == 2;
-    c->copy_told = c->copies && g->l2_copy_told;
-    c->store_waits = g->l2_store_waits;
-    c->far = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
-    c->far_sector = c->copies ? (uint64_t)llround(cycle * g->l2_far_sector) : 0;
-    c->far_ahead = (uint64_t)g->l2_far_queue * c->far_sector;
-    c->merge = (uint32_t)g->l2_merge;
-    c->merge_time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);
-    c->multicast = g->l2_multicast;
+    c->atomic.queue = (uint32_t)g->l2_atomic_queue;
+    c->atomic.unit_mask = g->l2_atomic_units > 1;
+    c->atomic.turns = g->l2_atomic_turns;
+    c->atomic.clusters = g->xbar_clusters > 0 ? (uint32_t)g->xbar_clusters : 1;
+    c->atomic.ahead = ATOMIC_AHEAD * c->cycle;
+    c->atomic.latency = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
+    c->halves.copies = g->l2_copies && g->l2_partitions == 2;
+    c->halves.acknowledge = c->halves.copies && g->l2_copy_told;
+    c->store.waits = g->l2_store_waits;
+    c->halves.latency = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
+    c->halves.sector = c->halves.copies ? (uint64_t)llround(cycle * g->l2_far_sector) : 0;
+    c->halves.ahead = (uint64_t)g->l2_far_queue * c->halves.sector;
+    c->merge.loads = (uint32_t)g->l2_merge;
+    c->merge.time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);
+    c->merge.multicast = g->l2_multicast;
     c->topology = orr_topology_of(g);
     c->lookup = max(1, (uint64_t)llround(cycle * g->l2_lookup));
 }
@@ -149,7 +149,7 @@ void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool 
     orr_cache *c = &p->slice[slice].cache;
     uint32_t i = line_for(c, tag);
     if (i == ORR_NO_LINE) return;
-    if (!write) sectors = orr_l2_widened(sectors, p->c->load_shift);
+    if (!write) sectors = orr_l2_widened(sectors, p->spec->load_shift);
     sectors &= (uint8_t)~c->line[i].pending;
     c->line[i].valid |= sectors;
     if (write) c->line[i].dirty |= sectors;
@@ -165,7 +165,7 @@ void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, ui
     if (!write) {
         c->line[i].used |= ORR_LINE_COPIED;
         orr_l2_warm(other, slice, tag | ORR_L2_FAR, sectors, false);
-    } else if (far && p->c->copy_told) {
+    } else if (far && p->spec->halves.acknowledge) {
         c->line[i].used |= ORR_LINE_PASSED;
     } else if (c->line[i].used & ORR_LINE_COPIED) {
         c->line[i].used &= (uint8_t) ~(ORR_LINE_COPIED | ORR_LINE_PASSED);
@@ -213,7 +213,7 @@ void orr_l2_reset(orr_l2 *p) {
     for (uint32_t i = 0; i < p->slices; i++) {
         orr_l2_slice *s = &p->slice[i];
         for (int k = 0; k < ORR_L2_LANES; k++)
-            s->in[k] = (orr_l2_lane){.at = s->in[k].at, .cap = s->in[k].cap, .pace = p->c->cycle};
+            s->in[k] = (orr_l2_lane){.at = s->in[k].at, .cap = s->in[k].cap, .pace = p->spec->cycle};
         s->misses = s->completing = s->now = s->lanes = s->came = 0;
         s->out_free = s->far_free = s->fill_free = s->part_time = 0;
         memset(s->atomic_free, 0, sizeof s->atomic_free);
@@ -239,9 +239,9 @@ void orr_l2_reset(orr_l2 *p) {
     p->stats = (orr_memsys_stats){0};
 }
 
-void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_dram_spec *d, uint32_t slices,
+void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d, uint32_t slices,
                  uint32_t channels, uint32_t first_channel) {
-    *p = (orr_l2){.c = c, .slices = slices, .channels = channels, .free_waiter = NONE, .free_miss = NONE};
+    *p = (orr_l2){.spec = c, .slices = slices, .channels = channels, .free_waiter = NONE, .free_miss = NONE};
     p->slice = orr_calloc(slices, sizeof *p->slice);
     p->channel = orr_calloc(channels, sizeof *p->channel);
     uint64_t bytes = (uint64_t)g->l2_size / (uint64_t)g->l2_slices;

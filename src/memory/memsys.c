@@ -24,7 +24,7 @@ typedef struct partition {
 } partition;
 
 struct orr_memsys {
-    orr_l2_config l2;
+    orr_l2_spec l2;
     orr_dram_spec dram;
     orr_interleave map;
     orr_topology topology;
@@ -43,8 +43,8 @@ static bool has_halves(const orr_interleave *map) {
 orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
     orr_memsys *m = orr_calloc(1, sizeof *m);
     orr_dram_spec_read(&m->dram, g);
-    orr_l2_configure(&m->l2, g, &m->dram);
-    m->halves = m->l2.copies ? 2 : 1;
+    orr_l2_spec_read(&m->l2, g, &m->dram);
+    m->halves = m->l2.halves.copies ? 2 : 1;
     bool ok = orr_interleave_init(&m->map, g, e);
     if (ok && m->halves > 1 && !has_halves(&m->map))
         ok = orr_fail(
@@ -235,7 +235,7 @@ static void run_halves(orr_memsys *m, partition *p, const orr_request *r, size_t
         uint64_t next = next_of(m, p);
         if (at < k) next = least(next, keys[at].time);
         if (next >= until) break;
-        uint64_t to = until - next > m->l2.far ? next + m->l2.far : until;
+        uint64_t to = until - next > m->l2.halves.latency ? next + m->l2.halves.latency : until;
         size_t first = at;
         for (; at < k && keys[at].time < to; at++) {
             uint32_t i = keys[at].index;
@@ -414,8 +414,8 @@ uint64_t orr_memsys_barriers(const orr_memsys *m) {
                 near += (uint64_t)orr_popc64(p->slice[k].asked[0][w]);
                 far += (uint64_t)orr_popc64(p->slice[k].asked[1][w]);
             }
-            uint64_t takes = (near + 3 * far) * p->c->fence;
-            if (far && takes < p->c->far) takes = p->c->far;
+            uint64_t takes = (near + 3 * far) * p->spec->fence;
+            if (far && takes < p->spec->halves.latency) takes = p->spec->halves.latency;
             if (takes > longest) longest = takes;
         }
     }
