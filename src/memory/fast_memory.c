@@ -38,8 +38,9 @@ typedef struct stored { // a line that was stored to, + 1, how often, and when, 
 
 typedef struct slice {
     orr_reservations in, atomics[2]; // atomics: by a line's lowest bits (l2.atomic_units)
-    stored stored[ORR_L2_STORED];
-    orr_l2_met met[ORR_L2_MET]; // loads that others of the same line and GPC are answered with (l2.merge)
+    stored stored[ORR_L2_FAST_STORES];
+    orr_l2_merge
+        merge[ORR_L2_FAST_MERGES]; // loads that others of the same line and GPC are answered with (l2.merge)
 } slice;
 
 // Where the last chunks went: finding it out takes a hash of the whole number.
@@ -194,8 +195,8 @@ static inline uint32_t unit_of(orr_fast_memory *q, uint64_t line, uint64_t *tag)
 }
 
 // A load that meets another of its line and GPC, on its way or not long answered (l2.c), has its answer.
-static inline orr_l2_met *met_at(slice *s, uint64_t tag, uint32_t gpc) {
-    return &s->met[(tag * 0x9e3779b97f4a7c15u >> 58 ^ gpc) % ORR_L2_MET];
+static inline orr_l2_merge *merge_at(slice *s, uint64_t tag, uint32_t gpc) {
+    return &s->merge[(tag * 0x9e3779b97f4a7c15u >> 58 ^ gpc) % ORR_L2_FAST_MERGES];
 }
 orr_fast_place orr_fast_find(orr_fast_memory *q, uint64_t line, uint32_t sm, bool loads) {
     orr_fast_place p;
@@ -210,7 +211,7 @@ orr_fast_place orr_fast_find(orr_fast_memory *q, uint64_t line, uint32_t sm, boo
         orr_tags_prefetch(&q->tags[other_slice(q, u)], p.tag | ORR_L2_FAR);
     if (loads && q->l2.merge.loads > 1) {
         uint64_t here = p.far ? p.tag | ORR_L2_FAR : p.tag;
-        __builtin_prefetch(met_at(&q->slice[p.far ? other_slice(q, u) : u->slice], here, p.gpc), 1);
+        __builtin_prefetch(merge_at(&q->slice[p.far ? other_slice(q, u) : u->slice], here, p.gpc), 1);
     }
     return p;
 }
@@ -278,8 +279,8 @@ __attribute__((always_inline)) static inline line line_of(orr_fast_memory *q, ui
     return l;
 }
 
-static inline bool join(const orr_fast_memory *q, orr_l2_met *e, uint64_t tag, uint32_t gpc, uint8_t sectors,
-                        uint64_t time) {
+static inline bool join(const orr_fast_memory *q, orr_l2_merge *e, uint64_t tag, uint32_t gpc,
+                        uint8_t sectors, uint64_t time) {
     if (e->line != tag || e->gpc != gpc || e->sectors != sectors || !e->n || e->n >= q->l2.merge.loads ||
         time > e->reply + q->l2.merge.time)
         return false;
@@ -369,7 +370,7 @@ orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_
     uint64_t here = p->far ? p->tag | ORR_L2_FAR : p->tag, n = orr_sectors_in(sectors);
     orr_fast_reply reply = {.taken = time + q->base};
     bool meets = q->l2.merge.loads > 1;
-    orr_l2_met *e = met_at(s, here, p->gpc);
+    orr_l2_merge *e = merge_at(s, here, p->gpc);
     if (meets && join(q, e, here, p->gpc, sectors, reply.taken)) {
         if (!orr_l2_same_packet(&q->l2, e, p->sm))
             e->sent = book(&s->in, max(e->reply, reply.taken), n * q->l2.sector);
@@ -381,14 +382,14 @@ orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_
         reply.done = p->far ? load_copy(q, p->unit, p->tag, sectors, reply.taken)
                             : load(q, p->unit, p->tag, sectors, reply.taken);
         if (meets)
-            *e = (orr_l2_met){.line = here,
-                              .reply = reply.done,
-                              .sent = reply.done,
-                              .gpc = p->gpc,
-                              .n = 1,
-                              .sectors = sectors,
-                              .to_n = 1,
-                              .to = {p->sm}};
+            *e = (orr_l2_merge){.line = here,
+                                .reply = reply.done,
+                                .sent = reply.done,
+                                .gpc = p->gpc,
+                                .n = 1,
+                                .sectors = sectors,
+                                .to_n = 1,
+                                .to = {p->sm}};
     }
     reply.taken -= q->base;
     reply.done -= q->base;
@@ -398,7 +399,7 @@ orr_fast_reply orr_fast_load(orr_fast_memory *q, const orr_fast_place *p, uint8_
 
 // Books a store at its line's own slice, l2.store_again after others to the same line.
 static uint64_t book_store(const orr_fast_memory *q, slice *s, uint64_t tag, uint64_t t, uint64_t own) {
-    stored *last = &s->stored[tag % ORR_L2_STORED];
+    stored *last = &s->stored[tag % ORR_L2_FAST_STORES];
     if (last->line != tag + 1) {
         last->line = tag + 1;
         last->n = 0;

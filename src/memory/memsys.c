@@ -16,7 +16,7 @@ typedef orr_timed key; // of a request that has to be put in order
 
 typedef struct partition {
     orr_l2 l2[2];               // of each half; only the first, where there are no copies
-    orr_l2_aheads to[2][2];     // what is on its way to a half from the other, but stores; stores
+    orr_l2_crossings to[2][2];  // what is on its way to a half from the other, but stores; stores
     size_t taken[2][2];         // so many of them have come
     ORR_VEC(orr_request) later; // requests that were sent ahead of their time, as they came
     ORR_VEC(key) keys;
@@ -160,18 +160,33 @@ static void add(const orr_memsys *m, partition *p, const orr_request *q, key *k)
         if (own != to.half) to.tag |= ORR_L2_FAR;
         to.half = own;
     }
-    orr_l2_add(&p->l2[to.half], to.slice, q, to.tag);
+    orr_l2_request r = {.time = q->time,
+                        .line = to.tag,
+                        .bytes = {q->bytes[0], q->bytes[1]},
+                        .sm = q->sm,
+                        .token = q->token,
+                        .sectors = q->sectors,
+                        .kind = q->kind,
+                        .from = q->from,
+                        .ops = q->ops,
+                        .quarters = q->quarters,
+                        .slow = q->slow,
+                        .more = q->more,
+                        .behind = q->behind,
+                        .late = q->late,
+                        .acks = q->told};
+    orr_l2_push(&p->l2[to.half], to.slice, &r);
     *k = (key){to.tag, to.half, to.slice};
 }
 
 // The next thing that comes to a half from the other: of those but stores, or of the stores. NULL: there is
 // none.
-static const orr_l2_ahead *next_to(const partition *p, uint32_t half, int *kind) {
-    const orr_l2_ahead *first = NULL;
+static const orr_l2_crossing *next_to(const partition *p, uint32_t half, int *kind) {
+    const orr_l2_crossing *first = NULL;
     for (int k = 0; k < 2; k++) {
         size_t n = p->taken[half][k];
         if (n == p->to[half][k].n) continue;
-        const orr_l2_ahead *a = &p->to[half][k].at[n];
+        const orr_l2_crossing *a = &p->to[half][k].at[n];
         if (first && first->r.time <= a->r.time) continue;
         first = a;
         *kind = k;
@@ -181,36 +196,36 @@ static const orr_l2_ahead *next_to(const partition *p, uint32_t half, int *kind)
 
 // What has come to a half from the other, before `until`.
 static void come(partition *p, uint32_t half, uint64_t until) {
-    const orr_l2_ahead *a;
+    const orr_l2_crossing *a;
     int kind = 0;
     while ((a = next_to(p, half, &kind)) && a->r.time < until) {
-        orr_l2_add(&p->l2[half], a->slice, &a->r, a->r.line);
+        orr_l2_push(&p->l2[half], a->slice, &a->r);
         p->taken[half][kind]++;
     }
 }
 
 // What a half has sent to the other. Stores wait for their way there (l2.far_sector), others go by them;
 // where a partition has several slices those of one may be later than those of the next.
-static void cross(partition *p, uint32_t half) {
+static void exchange(partition *p, uint32_t half) {
     orr_l2 *from = &p->l2[half], *to = &p->l2[!half];
     for (int k = 0; k < 2; k++) { // those that have come leave the list, when they are half of it
-        orr_l2_aheads *list = &p->to[!half][k];
+        orr_l2_crossings *list = &p->to[!half][k];
         size_t gone = p->taken[!half][k];
         if (2 * gone < list->n || !gone) continue;
         list->n -= gone;
         memmove(list->at, list->at + gone, list->n * sizeof *list->at);
         p->taken[!half][k] = 0;
     }
-    for (size_t i = 0; i < from->ahead.n; i++) {
-        const orr_l2_ahead *a = &from->ahead.at[i];
-        orr_l2_aheads *list = &p->to[!half][a->r.kind == ORR_REQ_WRITE];
+    for (size_t i = 0; i < from->crossing.n; i++) {
+        const orr_l2_crossing *a = &from->crossing.at[i];
+        orr_l2_crossings *list = &p->to[!half][a->r.kind == ORR_REQ_WRITE];
         size_t at = list->n, first = p->taken[!half][a->r.kind == ORR_REQ_WRITE];
         (void)ORR_PUSH(list);
         for (; at > first && list->at[at - 1].r.time > a->r.time; at--) list->at[at] = list->at[at - 1];
         list->at[at] = *a;
     }
-    for (size_t i = 0; i < from->back.n; i++) orr_l2_come_back(to, &from->back.at[i]);
-    from->ahead.n = from->back.n = 0;
+    for (size_t i = 0; i < from->returns.n; i++) orr_l2_return(to, &from->returns.at[i]);
+    from->crossing.n = from->returns.n = 0;
 }
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -221,7 +236,7 @@ static uint64_t next_of(const orr_memsys *m, const partition *p) {
     t = least(t, orr_l2_next(&p->l2[1]));
     int kind = 0;
     for (uint32_t k = 0; k < 2; k++) {
-        const orr_l2_ahead *a = next_to(p, k, &kind);
+        const orr_l2_crossing *a = next_to(p, k, &kind);
         if (a) t = least(t, a->r.time);
     }
     return t;
@@ -249,7 +264,7 @@ static void run_halves(orr_memsys *m, partition *p, const orr_request *r, size_t
                                     keys[first].time);
         for (uint32_t h = 0; h < 2; h++) come(p, h, to);
         for (uint32_t h = 0; h < 2; h++) orr_l2_run(&p->l2[h], to, out);
-        for (uint32_t h = 0; h < 2; h++) cross(p, h);
+        for (uint32_t h = 0; h < 2; h++) exchange(p, h);
     }
     for (uint32_t h = 0; h < 2; h++) p->l2[h].until = until;
 }
@@ -327,7 +342,7 @@ void orr_memsys_copy(orr_memsys *m, uint64_t addr, uint64_t bytes) {
             uint8_t sectors = 15;
             if (line == first) sectors &= (uint8_t)(15 << addr % ORR_LINE / ORR_SECTOR);
             if (line == end) sectors &= (uint8_t)(15 >> (3 - last % ORR_LINE / ORR_SECTOR));
-            orr_l2_fill(at[i].l2, at[i].slice, at[i].tag, sectors);
+            orr_l2_preload(at[i].l2, at[i].slice, at[i].tag, sectors);
         }
     }
 }
@@ -383,15 +398,15 @@ void orr_memsys_stats_sum(const orr_memsys *m, orr_memsys_stats *sum) {
         sum->far_atomic += s->far_atomic;
         sum->far_hit += s->far_hit;
         sum->far_requests += s->far_requests;
-        sum->told += s->told;
+        sum->notified += s->notified;
         sum->joined += s->joined;
         for (uint32_t k = 0; k < p->slices; k++) {
-            uint64_t n = p->slice[k].looked_up;
+            uint64_t n = p->slice[k].front.lookups;
             if (n > sum->fullest) sum->fullest = n;
             if (n < sum->emptiest || !sum->slices) sum->emptiest = n;
             sum->slices++;
             for (uint32_t w = 0; w < 2 * p->words; w++)
-                sum->asked[w % 2] += (uint64_t)orr_popc64(p->slice[k].asked[w % 2][w / 2]);
+                sum->asked[w % 2] += (uint64_t)orr_popc64(p->slice[k].users[w % 2][w / 2]);
         }
         if (s->last > sum->last) sum->last = s->last;
         for (uint32_t k = 0; k < p->channels; k++) {
@@ -411,8 +426,8 @@ uint64_t orr_memsys_barriers(const orr_memsys *m) {
         for (uint32_t k = 0; k < p->slices; k++) {
             uint64_t near = 0, far = 0;
             for (uint32_t w = 0; w < p->words; w++) {
-                near += (uint64_t)orr_popc64(p->slice[k].asked[0][w]);
-                far += (uint64_t)orr_popc64(p->slice[k].asked[1][w]);
+                near += (uint64_t)orr_popc64(p->slice[k].users[0][w]);
+                far += (uint64_t)orr_popc64(p->slice[k].users[1][w]);
             }
             uint64_t takes = (near + 3 * far) * p->spec->fence;
             if (far && takes < p->spec->halves.latency) takes = p->spec->halves.latency;
@@ -428,14 +443,14 @@ uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
     for (const orr_l2 *p = m->part[part].l2; p < end; p++)
         for (uint32_t k = 0; k < p->slices; k++) {
             const orr_l2_slice *s = &p->slice[k];
-            for (int i = ORR_L2_ALL; i <= ORR_L2_OTHER; i++) {
+            for (int i = ORR_L2_PORT; i <= ORR_L2_FAR_PORT; i++) {
                 const orr_l2_lane *in = &s->in[i];
                 uint64_t t = in->free, n = in->n, parts = in->parts;
                 if (n && in->at[in->head].time > t) t = in->at[in->head].time;
                 if (in->blocked && p->until > t) t = p->until;
-                if (i == ORR_L2_ALL) { // these share its port
-                    n += s->in[ORR_L2_ASIDE].n + s->in[ORR_L2_ASKED].n;
-                    parts += s->in[ORR_L2_ASIDE].parts;
+                if (i == ORR_L2_PORT) { // these share its port
+                    n += s->in[ORR_L2_BYPASS].n + s->in[ORR_L2_FAR_LOADS].n;
+                    parts += s->in[ORR_L2_BYPASS].parts;
                 }
                 if (!parts) t += n * in->pace; // else they wait on the way, and so does who is behind them
                 if (t > most) most = t;
@@ -447,7 +462,7 @@ uint64_t orr_memsys_free_at(const orr_memsys *m, int part) {
 // Of a lane that stores of part of a sector pass, those that wait for memory or for the slice's data; not
 // those that wait for their line's turn, which keep nobody else waiting.
 static uint32_t held_up(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
-    bool held = s->in[lane + 2].blocked || s->fill_free > p->until;
+    bool held = s->in[lane + 2].blocked || s->port.data_free > p->until;
     return held ? s->in[lane].parts + s->in[lane + 2].n : 0;
 }
 
@@ -455,8 +470,8 @@ uint32_t orr_memsys_stores_at(const orr_memsys *m, int part, uint32_t half) {
     const orr_l2 *own = &m->part[part].l2[half], *other = m->halves > 1 ? &m->part[part].l2[1 - half] : NULL;
     uint32_t n = 0;
     for (uint32_t k = 0; k < own->slices; k++) {
-        n += held_up(own, &own->slice[k], ORR_L2_ALL);
-        if (other) n += held_up(other, &other->slice[k], ORR_L2_OTHER);
+        n += held_up(own, &own->slice[k], ORR_L2_PORT);
+        if (other) n += held_up(other, &other->slice[k], ORR_L2_FAR_PORT);
     }
     return n;
 }

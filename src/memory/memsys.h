@@ -46,8 +46,6 @@ typedef struct orr_request {
     bool told;          // REDUCE, WRITE: the sender wants to know when it is done
     bool behind;        // READ: right behind an atomic of its SM on the line (l2.atomic_load)
     bool late;          // ATOMIC: its answer comes later, by the way to the other half and back
-    bool far;           // within memory: from the other half of L2
-    uint32_t came;      // within a slice: which of its requests it is
     bool cold;          // for the sender: nobody has asked for its translation yet
     uint32_t partition; // for the sender, who has to know where it goes
     uint32_t open;      // and for how many ticks it waits to be joined by others
@@ -92,7 +90,7 @@ typedef struct orr_memsys_stats { // sums over partitions; sectors unless said o
     // above
     uint64_t far_read, far_write, far_atomic, far_hit; // hit: of reads and atomics
     uint64_t far_requests;                             // lookups for reads and atomics
-    uint64_t told;                                     // stores of which a half told the other
+    uint64_t notified;                                 // stores of which a half notified the other
     uint64_t asked[2]; // of each slice: SMs that have asked it for a line of its half, of the other; summed
     uint64_t joined;   // answered with another load, without a lookup (l2.merge)
     uint64_t last;     // ticks: when the last thing happened

@@ -399,7 +399,7 @@ static void sample(engine *x) {
         orr_memsys_stats m;
         orr_memsys_stats_sum(c->mem, &m);
         for (int k = 0; k < ORR_FROMS; k++) now.l2_sectors += m.read[k] + m.write[k];
-        now.l2_sectors += m.atomic + m.far_read + m.far_write + m.far_atomic + m.told; // both halves
+        now.l2_sectors += m.atomic + m.far_read + m.far_write + m.far_atomic + m.notified; // both halves
         now.dram_sectors = m.dram_read + m.dram_write;
     }
     while (x->until / r->sample_cycles >= MAX_SAMPLES) halve_samples(r);
