@@ -1,8 +1,6 @@
 // What a memory access costs (cost.h).
 #include "memory/cost.h"
 
-#include <string.h>
-
 #define FOLDED_BANKS 4
 #define FOLDED_LINES 64 // more than that are local memory's, or of lanes that cross lines
 
@@ -100,14 +98,6 @@ orr_l1_cost orr_l1_cost_of(const orr_l1_spec *s, const orr_l1_access *a, uint8_t
 }
 
 // ---- atomics -----------------------------------------------------------------------------------
-
-enum orr_atomic_op orr_atomic_op_of(const char *mnemonic) {
-    const char *swap = strstr(mnemonic, ".CAS");
-    if (swap) return swap[4] == 'T' ? ORR_ATOMIC_SWAP_TEST : ORR_ATOMIC_SWAP;
-    bool real = strstr(mnemonic, ".F32") || strstr(mnemonic, ".F64") || strstr(mnemonic, ".F16") ||
-                strstr(mnemonic, ".BF16");
-    return real && strstr(mnemonic, ".ADD") ? ORR_ATOMIC_FLOAT_ADD : ORR_ATOMIC_PLAIN;
-}
 
 // With 32 lanes on a word the profiler counts 32 sectors, and as many lookups in L2.
 uint32_t orr_atomic_passes(const orr_access *a, uint32_t bytes, uint64_t line,

@@ -18,6 +18,7 @@
 
 #include "gpu/gpu.h"
 #include "memory/memory.h"
+#include "program/program.h"
 
 // ---- L1 ----------------------------------------------------------------------------------------
 
@@ -81,20 +82,6 @@ static inline uint8_t orr_l1_fetched(const orr_gpu *g, uint8_t sectors) {
 }
 
 // ---- atomics -----------------------------------------------------------------------------------
-
-// Atomics that do not take what others take. It is decided by the mnemonic, once for each instruction of a
-// program (orr_tinst.atomic).
-enum orr_atomic_op {
-    ORR_ATOMIC_PLAIN,     // integers
-    ORR_ATOMIC_SWAP,      // compares and swaps (CAS)
-    ORR_ATOMIC_SWAP_TEST, // the same, and says only whether it did (CAST, in a loop that tries until it
-                          // does): it swaps for one lane of a word, and the others are told no at once
-    ORR_ATOMIC_FLOAT_ADD, // sums of floating-point numbers
-};
-enum orr_atomic_op orr_atomic_op_of(const char *mnemonic);
-static inline bool orr_atomic_swaps(uint8_t op) {
-    return op == ORR_ATOMIC_SWAP || op == ORR_ATOMIC_SWAP_TEST;
-}
 
 typedef struct orr_atomic_pass { // lanes that are done together, each on a word of its own
     uint32_t bytes[4];           // of each sector

@@ -1,12 +1,12 @@
-// The program of a kernel (program.h): made from machine instructions as they are, or from PTX by the lowering;
-// and what both share: looking an instruction up in the GPU description, and what its operands cost to read.
+// The program of a kernel (program.h): made from machine instructions as they are, or from PTX by the
+// lowering; and what both share: looking an instruction up in the GPU description, and what its operands cost
+// to read.
 #include "program/program.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/cost.h"
 #include "sass/sass.h"
 
 static void *grown(void *at, uint32_t n, uint32_t *cap, size_t size) {
@@ -26,6 +26,14 @@ static uint32_t intern(orr_program *p, const char *name) {
     p->names = grown(p->names, p->nnames, &p->names_cap, sizeof *p->names);
     p->names[p->nnames] = orr_arena_strdup(&p->arena, name);
     return p->nnames++;
+}
+
+enum orr_atomic_op orr_atomic_op_of(const char *mnemonic) {
+    const char *swap = strstr(mnemonic, ".CAS");
+    if (swap) return swap[4] == 'T' ? ORR_ATOMIC_SWAP_TEST : ORR_ATOMIC_SWAP;
+    bool real = strstr(mnemonic, ".F32") || strstr(mnemonic, ".F64") || strstr(mnemonic, ".F16") ||
+                strstr(mnemonic, ".BF16");
+    return real && strstr(mnemonic, ".ADD") ? ORR_ATOMIC_FLOAT_ADD : ORR_ATOMIC_PLAIN;
 }
 
 orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemonic, uint8_t tclass,
