@@ -227,12 +227,12 @@ static uint32_t line_add(reader *r, uint32_t pc, uint32_t srcline, const fields 
     l->how = !f->width ? LINE_PLAIN : orr_inst_traced(&l->inst) ? LINE_ACCESS : LINE_DROP;
     l->ends =
         l->inst.tkind == ORR_TK_BRANCH || l->inst.tkind == ORR_TK_EXIT || l->inst.tkind == ORR_TK_BARRIER;
-    if (!known && r->warn) {
+    if (!known && r->notes.say) {
         size_t n = strcspn(f->name, ".");
         if (!orr_map_getn(r->warned, f->name, n)) {
             orr_map_putn(r->warned, f->name, n, r);
-            fprintf(r->warn, "orrery: %s:%llu: no instruction %.*s is known; timed as \"%s\"\n", r->in.name,
-                    (unsigned long long)r->in.line, (int)n, f->name, orr_tclass_name[l->inst.tclass]);
+            orr_note(&r->notes, "%s:%llu: no instruction %.*s is known; timed as \"%s\"", r->in.name,
+                     (unsigned long long)r->in.line, (int)n, f->name, orr_tclass_name[l->inst.tclass]);
         }
     }
     return (uint32_t)(c->lines.n - 1);

@@ -179,6 +179,7 @@ typedef struct app {
     bool on_gpu;        // kernels are executed by a real GPU
     orr_native *native; // when the first has been
     const char *kernels, *launches, *source, *output, *timeline, *program;
+    const char *forms; // a folder for the report as text and as JSON; the caller of orr_app_run reads them
     bool json, quiet;
     const char *record; // --record
     char *recorded;     // the folder that streams go to, until the end

@@ -95,6 +95,7 @@ static bool visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
     job *j = arg;
     const orr_profile *p = j->places;
     if (j->work->progress) orr_progress_part(j->work->progress, 1);
+    if (!orr_progress_go(j->work->progress, e)) return false;
     if (tb->index >= j->n)
         return orr_fail(e, ORR_BAD_INPUT, "launch %u of %s: thread block %llu of %llu; record it again",
                         j->work->info.index, p->kernel->name, (unsigned long long)tb->index,
