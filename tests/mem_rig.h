@@ -27,9 +27,9 @@ static const char *const small_machine[] = {
     "dram.policy=fr-fcfs", "dram.write_queue=yes",  "l2.write=validate",     "l2.copies=no",
     "l2.sector=32",        "l2.lookup=1",           "l2.multicast=no",       "l2.merge=1",
     "l2.atomic_words=no",  "l2.atomic_latency=0",   "l2.write_bandwidth=0",  "l2.store_again=0",
-    "l2.partial_lines=0",  "l2.partial_fill=0",     "l2.store_turn=0",       "l2.store_far=0",
-    "l2.atomic_queue=0",   "l2.copy_told=no",       "l2.dirty_lines=0",      "l2.partial_again=0",
-    "l2.completing=0",     "l2.completed_lines=0",  "dram.trrd_write=0",     "dram.write_batch=0",
+    "l2.partial_ways=0",   "l2.partial_fill=0",     "l2.store_turn=0",       "l2.store_far=0",
+    "l2.atomic_queue=0",   "l2.copy_told=no",       "l2.dirty_ways=0",       "l2.partial_again=0",
+    "l2.completing=0",     "l2.completed_ways=0",   "dram.trrd_write=0",     "dram.write_batch=0",
     "l2.store_waits=no",   "dram.write_start=0",    "dram.write_early=0",
 };
 

@@ -4,7 +4,7 @@
 #include "cycle.h"
 
 #define FETCH                                                                                                \
-    "icache.perfect=no", "icache.l0=12 KB", "icache.l1_latency=30", "icache.prefetch=0", "icache.warm=yes"
+    "icache.perfect=no", "icache.l0=12 KB", "icache.l1_latency=30", "icache.prefetch=0", "profiler.warm_code=yes"
 
 // EXIT at 0, gone at 1, or 8 cycles later.
 static void test_exit(void **state) {

@@ -358,31 +358,6 @@ static void bundled_are_consistent(void **state) {
 }
 
 // Every number that a bundled file sets has a comment: where it comes from.
-static void every_number_has_a_source(void **state) {
-    (void)state;
-    int n;
-    char **all = orr_gpu_list(&n);
-    for (int i = 0; i < n; i++) {
-        orr_err e = {0};
-        orr_gpu *g = orr_gpu_load(all[i], NULL, 0, &e);
-        orr_text json = {0};
-        orr_gpu_json(g, &json);
-        for (const char *line = json.s; *line;) {
-            const char *eol = strchr(line, '\n');
-            char buf[1000];
-            snprintf(buf, sizeof buf, "%.*s", (int)(eol - line), line);
-            // A value that a file set (not the default), is a number with a unit, and has no comment.
-            if (strstr(buf, ", \"unit\": ") && !strstr(buf, "\"set_in\": \"default\"") &&
-                strstr(buf, "\"comment\": \"\""))
-                fail_msg("%s: no source: %s", all[i], buf);
-            line = eol + 1;
-        }
-        free(json.s);
-        orr_gpu_free(g);
-    }
-    orr_gpu_list_free(all, n);
-}
-
 // ---- printing -------------------------------------------------------------------------------
 
 // What `show` prints of each parameter is read back to the same description.
@@ -444,7 +419,6 @@ int main(void) {
         cmocka_unit_test(classes),
         cmocka_unit_test(published_peaks),
         cmocka_unit_test(bundled_are_consistent),
-        cmocka_unit_test(every_number_has_a_source),
         cmocka_unit_test(print_reads_back),
         cmocka_unit_test(documented),
     };

@@ -386,11 +386,11 @@ static void overhead(void **state) {
     (void)state;
     orr_tuned t = {0};
     orr_tune_overhead(&t, 3000, 380.4);
-    assert_string_equal(value_of(&t, "launch.overhead"), "2620 cycles");
+    assert_string_equal(value_of(&t, "profiler.overhead"), "2620 cycles");
     orr_tuned_free(&t);
     orr_tune_overhead(&t, 300, 380); // the simulation alone takes longer
-    assert_string_equal(value_of(&t, "launch.overhead"), "(none)");
-    assert_non_null(strstr(refused_of(&t, "launch.overhead"), "not between 0"));
+    assert_string_equal(value_of(&t, "profiler.overhead"), "(none)");
+    assert_non_null(strstr(refused_of(&t, "profiler.overhead"), "not between 0"));
     orr_tuned_free(&t);
 }
 

@@ -62,7 +62,8 @@ static void level1(import *m, double *before_l2) {
         import_num(m, "l1.ways", (double)c->ways, "ways", from);
     }
     bool sectors = c->type == 'S';
-    import_num(m, "l1.line", (double)c->line, "B", from);
+    import_num(m, "l1.line", 128, "B",
+               c->line == 128 ? from : note(m, "-gpgpu_cache:dl1", "lines are of 128 B here"));
     import_num(m, "l1.sector", sectors ? 32 : (double)c->line, "B",
                sectors ? "S: sectored" : "N: whole lines");
     int64_t banks = import_int(m, "-gpgpu_l1_banks", 1, 1, 64);
@@ -150,7 +151,8 @@ static double network_and_l2(import *m, double before_l2, double *slices) {
     import_num(m, "l2.slices", *slices, "slices",
                orr_arena_printf(&m->arena, "%s x %s", import_from(m, "-gpgpu_n_mem"),
                                 import_from(m, "-gpgpu_n_sub_partition_per_mchannel")));
-    import_num(m, "l2.line", (double)c.line, "B", from);
+    import_num(m, "l2.line", 128, "B",
+               c.line == 128 ? from : note(m, "-gpgpu_cache:dl2", "lines are of 128 B here"));
     import_num(m, "l2.sector", c.type == 'S' ? 32 : (double)c.line, "B",
                c.type == 'S' ? "S: sectored" : "N: whole lines");
     import_num(m, "l2.ways", (double)c.ways, "ways", from);

@@ -108,6 +108,10 @@ static bool read_unit(const gpu_param *p, scanner *s, double *factor, char why[2
 static bool in_range(const gpu_param *p, double v, char why[256]) {
     if (v >= p->lo && v <= p->hi) return true;
     const char *space = *p->unit ? " " : "";
+    if (p->lo == p->hi)
+        return snprintf(why, 256, "%.15g is not possible; it can only be %.15g%s%s", v, p->lo, space,
+                        p->unit),
+               false;
     snprintf(why, 256, "%.15g is out of range; it can be %.15g to %.15g%s%s", v, p->lo, p->hi, space,
              p->unit);
     return false;

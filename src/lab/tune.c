@@ -365,9 +365,9 @@ void orr_tune_overhead(orr_tuned *t, double measured, double simulated) {
     char value[64], why[160];
     snprintf(why, sizeof why, "an empty kernel of one block: %.0f cycles measured, %.0f simulated without it",
              measured, simulated);
-    if (!possible(t, "launch.overhead", measured - simulated, "cycles", 0, 100000, why)) return;
+    if (!possible(t, "profiler.overhead", measured - simulated, "cycles", 0, 100000, why)) return;
     snprintf(value, sizeof value, "%.0f cycles", measured - simulated);
-    orr_tuned_add(t, "launch.overhead", value, why);
+    orr_tuned_add(t, "profiler.overhead", value, why);
 }
 
 // ---- what contradicts itself ----------------------------------------------------------------------
@@ -509,7 +509,8 @@ void orr_tuned_write(const orr_tuned *t, const orr_findings *f, orr_text *out) {
     plain(out, f->date && *f->date ? f->date : "some day");
     orr_text_add(out, ". Behind each value is the reading it came from\n"
                       "# (docs/micro.md); what is not here is as the family has it.\n");
-    orr_text_add(out, "inherit = \"%s\"\n\n%-22s = \"", t->family, "product");
+    orr_text_add(out, "inherit = \"%s\"\n\n# published: as the driver calls it\n%-22s = \"", t->family,
+                 "product");
     orr_text product = {0};
     orr_text_add(&product, "%.70s", name);
     plain(out, product.s);
@@ -517,7 +518,8 @@ void orr_tuned_write(const orr_tuned *t, const orr_findings *f, orr_text *out) {
     orr_text_add(out, "\"\n");
     for (size_t k = 0; k < t->keys.n; k++) {
         const orr_tuned_key *x = &t->keys.at[k];
-        orr_text_add(out, "%-22s = %-20s # ", x->key, x->value);
+        bool chosen = strncmp(x->why, "chosen: ", 8) == 0; // the words of evidence (docs/gpus.md)
+        orr_text_add(out, "%-22s = %-20s # %s", x->key, x->value, chosen ? "" : "measured: ");
         plain(out, x->why);
         orr_text_add(out, "\n");
     }
