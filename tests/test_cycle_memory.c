@@ -240,7 +240,7 @@ static void test_conflicts_take_longer(void **state) {
 }
 
 // Lines that a load waits for are read out when they have come, those together that were looked up together
-// (l1.folded). Lines 0 to 3 have tags in four banks, 4 to 7 too: all words on one bank
+// (l1.tag_hash). Lines 0 to 3 have tags in four banks, 4 to 7 too: all words on one bank
 // that is 4 + 4 passes, on different ones 1 + 1. The tags of lines 0 and 5 are in one bank: 1 + 1. Two loads
 // that wait for the same lines are read out one after the other.
 static void test_read_out_later(void **state) {
@@ -258,7 +258,8 @@ static void test_read_out_later(void **state) {
                     more(k, "LDG R%d <- R2 %s\n", (int)(4 + l), cases[n].access);
                 more(k, "FFMA R3 <- R4 R%d\nEXIT", (int)(3 + loads));
                 took[folded] = cycles_warm(
-                    GPU("l1.words=yes", "l1.banks=4", folded ? "l1.folded=yes" : "l1.folded=no"), k, 2048);
+                    GPU("l1.words=yes", "l1.banks=4", folded ? "l1.tag_hash=752309, 972250" : "l1.tag_hash="),
+                    k, 2048);
             }
             assert_int_equal(took[1], took[0] + loads * cases[n].passes - 1);
         }
@@ -275,7 +276,7 @@ static void test_store_in_turn(void **state) {
         kern *k = kern_new(1, 32);
         more(k, "LDG R4 <- R2 @0 +128 m0xff\nLDG R5 <- R2 @0 +128 m0xff\nSTG <- R2 R4 @4096 +128 m0xffff\n"
                 "LDS R6 <- R2 @0\nLDG R7 <- R6 @16384\nFFMA R3 <- R7\nEXIT");
-        took[turn] = cycles_warm(GPU("l1.words=yes", "l1.banks=4", "l1.folded=yes",
+        took[turn] = cycles_warm(GPU("l1.words=yes", "l1.banks=4", "l1.tag_hash=752309, 972250",
                                      turn ? "l1.store_turn=yes" : "l1.store_turn=no"),
                                  k, 2048);
     }
@@ -297,8 +298,8 @@ static void test_lines_leave(void **state) {
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         kern *k = kern_new(1, 32);
         more(k, "STG <- R2 R4 @0 +%d\nLDG R1 <- R2 @1048576\nFFMA R3 <- R1\nEXIT", cases[n].apart);
-        assert_int_equal(cycles_of(GPU("memory=perfect", "l1.words=yes", "l1.banks=4", "l1.folded=yes",
-                                       "lsu.pass=2", cases[n].leave),
+        assert_int_equal(cycles_of(GPU("memory=perfect", "l1.words=yes", "l1.banks=4",
+                                       "l1.tag_hash=752309, 972250", "lsu.pass=2", cases[n].leave),
                                    k),
                          cases[n].later + 30 + 2);
     }

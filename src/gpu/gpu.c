@@ -379,6 +379,7 @@ static void derive(orr_gpu *g) {
     g->l2_dirty_lines = (int)llround(g->l2_dirty_ways * lines_of_way);
     g->l2_partial_lines = (int)llround(g->l2_partial_ways * lines_of_way);
     g->l2_completed_lines = (int)llround(g->l2_completed_ways * lines_of_way);
+    g->l1_folded = g->l1_tag_hash.n > 0;
     bool profiler = g->profiler == ORR_PROFILER_ON;
     g->icache_warm = profiler && g->profiler_warm_code;
     g->local_above = g->local_reserved + (profiler ? g->profiler_local : 0);
@@ -413,6 +414,9 @@ static bool check(loader *l) {
     derive(g);
     if (g->shared_per_block_optin < g->shared_per_block) g->shared_per_block_optin = g->shared_per_block;
     if (g->clock_l2 == 0) g->clock_l2 = g->clock_sm;
+    if (g->l1_tag_hash.n > ORR_L1_TAG_BITS)
+        return orr_fail(l->e, ORR_BAD_INPUT, "%s: l1.tag_hash has more than %d masks", g->path,
+                        ORR_L1_TAG_BITS);
     if (g->shared_per_block_optin > g->shared_per_sm)
         return orr_fail(l->e, ORR_BAD_INPUT,
                         "%s: a block may have more shared memory (shared.per_block, "

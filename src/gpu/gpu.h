@@ -33,6 +33,7 @@ enum {
 enum { ORR_DRAM_FR_FCFS, ORR_DRAM_FCFS };
 
 #define ORR_GPU_LIST_MAX 24
+#define ORR_L1_TAG_BITS  3 // masks of l1.tag_hash: up to eight banks of tags
 typedef struct orr_gpu_array {
     int n;
     int64_t at[ORR_GPU_LIST_MAX];
@@ -68,6 +69,7 @@ typedef bool orr_gpu_BOOL;
 typedef int orr_gpu_ENUM;
 typedef const char *orr_gpu_TEXT;
 typedef orr_gpu_array orr_gpu_LIST;
+typedef orr_gpu_array orr_gpu_ROW;
 
 #define ORR_GPU_FIELD(kind, key, field, unit, lo, hi, def, meaning) orr_gpu_##kind field;
 #define ORR_GPU_ONE(kind, key, field, unit, lo, hi, def, meaning)   +1
@@ -141,6 +143,7 @@ typedef struct orr_gpu {
     int nops;
     // Made of the parameters when all of them are known:
     int l2_dirty_lines, l2_partial_lines, l2_completed_lines; // of all of L2 (l2.dirty_ways and so on)
+    bool l1_folded;                                           // tags are in banks (l1.tag_hash)
     bool icache_warm;       // profiler.warm_code, unless there is no profiler
     int local_above;        // local.above and profiler.local
     double launch_overhead; // launch.overhead and profiler.overhead

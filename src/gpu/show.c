@@ -264,7 +264,7 @@ void orr_gpu_json_list(orr_gpu *const *g, int n, orr_text *out) {
 // ---- keys -----------------------------------------------------------------------------------
 
 static void key_rows(table *t, const char *lead, const gpu_param *p, int n) {
-    static const char *const kind[] = {"whole", "size", "number", "yes/no", "choice", "text", "list"};
+    static const char *const kind[] = {"whole", "size", "number", "yes/no", "choice", "text", "list", "row"};
     for (int i = 0; i < n; i++) {
         orr_text text = {0};
         cellf(t, "| `%s%s`", lead, p[i].key);

@@ -6,9 +6,9 @@
 //
 // L1's data banks are those of shared memory, a word each (l1.words), or hold sectors. With banks of words an
 // access takes the words on the busiest bank, as it would in shared memory, and its lines are looked up
-// meanwhile: l1.banks of them a cycle, or as many cycles as there are lines on the fullest of four tag banks
-// (l1.folded). With banks of sectors it takes the most sectors that fall on one, or the way to the registers
-// (l1.bandwidth) if that is longer.
+// meanwhile: l1.banks of them a cycle, or as many cycles as there are lines on the fullest of the tag banks
+// (l1.tag_hash). With banks of sectors it takes the most sectors that fall on one, or the way to the
+// registers (l1.bandwidth) if that is longer.
 //
 // An atomic is done at L2 in passes: lanes on different words of a line go together, lanes on one word one
 // after the other (l2.atomic_words). A pass takes a slice's unit so many quarters of an operation for each
@@ -24,7 +24,9 @@
 
 typedef struct orr_l1_spec {
     bool words;        // l1.words
-    bool folded;       // l1.folded: lines are spread over four tag banks by parity
+    uint32_t tag_bits; // masks of l1.tag_hash, each of which gives a bit of a tag's bank; 0: there are no
+                       // such banks
+    uint64_t tag_hash[ORR_L1_TAG_BITS];
     bool global;       // l1.global: loads of global memory are cached
     uint32_t banks;    // l1.banks: of sectors; or lines that are looked up in a cycle
     uint32_t bytes;    // l1.bandwidth: bytes a cycle to the registers

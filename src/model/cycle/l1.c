@@ -582,7 +582,7 @@ void cyc_l1_start(sm *s, uint64_t l1_bytes, bool flush) {
             // footprint, docs/h200/l1.md).
             uint64_t data = l1_bytes - (l1_bytes > (uint64_t)g->l1_reserved ? (uint64_t)g->l1_reserved : 0);
             orr_cache_init(&s->l1, (uint64_t)g->l1_size, ORR_LINE, (uint32_t)g->l1_tag_ways, true, false);
-            if (g->l1_folded) orr_cache_fold(&s->l1);
+            orr_cache_fold(&s->l1, g->l1_set_hash.at, g->l1_set_hash.n);
             orr_cache_share(&s->l1, (uint32_t)(data / ORR_LINE));
             orr_cache_protect(&s->l1, (uint32_t)g->l1_protected);
         } else {
