@@ -11,7 +11,7 @@
 #include "gpu/gpu.h"
 #include "stream/stream.h"
 
-struct orr_program; // timed.h
+struct orr_program; // program/program.h
 
 // ---- reading ----------------------------------------------------------------------------------
 // kernelslist.g, or one .traceg (also .xz, and raw .trace is refused with advice).

@@ -301,9 +301,9 @@ static uint64_t translate(const reader *r, uint8_t space, uint64_t a) {
     if (space == ORR_SPACE_LOCAL) return local ? a - h->local_base : a;
     if (shared) return a - h->shared_base + ORR_SHARED_WINDOW;
     if (local) return a - h->local_base + ORR_LOCAL_WINDOW;
-    bool ours = a - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES || a - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES ||
-                a - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES;
-    return ours ? a | 1ull << 60 : a; // global memory that lies where our windows are
+    return orr_generic_space(a) == ORR_SPACE_GLOBAL
+               ? a
+               : a | 1ull << 60; // global memory that lies where our windows are
 }
 
 static bool plain_space(const line *l) {

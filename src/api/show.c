@@ -70,11 +70,11 @@ static void show_timed(orr_module *m, const orr_options *o, orr_text *t, orr_err
     for (uint32_t i = 0; g && i < m->nkernels && !e->status; i++) {
         if (only && strcmp(only, m->kernel_names[i])) continue;
         orr_kernel *k = m->load(m, m->kernel_names[i], e);
-        orr_shape *shape = k ? orr_shape_new(k) : NULL;
-        orr_program *p = k ? orr_program_new(shape ? orr_shape_kernel(shape) : k, g, e) : NULL;
+        orr_rewritten *rewritten = k ? orr_rewrite(k) : NULL;
+        orr_program *p = k ? orr_program_new(rewritten ? orr_rewritten_kernel(rewritten) : k, g, e) : NULL;
         if (p) orr_program_print(p, t);
         orr_program_free(p);
-        orr_shape_free(shape);
+        orr_rewritten_free(rewritten);
     }
     orr_gpu_free(g);
 }

@@ -154,8 +154,7 @@ app_graph *app_graph_copy(const app_graph *g);
 app_node *app_graph_add(app_graph *g, const app_call *c, app_node *const *needs, size_t n);
 int app_graph_run(app_graph *g, app_stream *s);
 
-// ---- the GPU
-// ------------------------------------------------------------------------------------------------
+// ---- the GPU -----------------------------------------------------------------------------------
 typedef struct app_block { // memory the program has asked for
     uint64_t addr, bytes;
     uint8_t place; // PLACE_*

@@ -82,8 +82,7 @@ static int fill(app_stream *s, const app_call *c) {
     return E_OK;
 }
 
-// ---- kernels
-// -----------------------------------------------------------------------------------------------
+// ---- kernels -----------------------------------------------------------------------------------
 int app_kernel_params(app_function *f, void *const *args, app_call *c) {
     int error = app_function_ready(f);
     if (error) return error;
@@ -249,8 +248,7 @@ static int kernel(app_stream *s, const app_call *c) {
     return E_OK;
 }
 
-// ---- anything
-// --------------------------------------------------------------------------------------------------
+// ---- anything ----------------------------------------------------------------------------------
 int app_do(app_stream *s, const app_call *c) {
     switch (c->what) {
     case DO_KERNEL: return kernel(s, c);

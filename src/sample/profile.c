@@ -43,14 +43,12 @@ static uint64_t lines_of(const orr_mem_place *place, bool generic, orr_access *a
         for (uint32_t m = a->mask; m; m &= m - 1) {
             int lane = orr_ffs(m);
             uint64_t addr = a->addr[lane];
-            bool in_local = addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES;
-            if (in_local) {
+            uint8_t space = orr_generic_space(addr);
+            if (space == ORR_SPACE_LOCAL) {
                 local.mask |= 1u << lane;
                 local.addr[lane] = addr - ORR_LOCAL_WINDOW;
             }
-            if (in_local || addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES ||
-                addr - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES)
-                a->mask &= ~(1u << lane);
+            if (space != ORR_SPACE_GLOBAL) a->mask &= ~(1u << lane);
         }
         if (local.mask) {
             orr_coalesce_local(&local, place->bytes, &c);

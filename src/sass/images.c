@@ -193,7 +193,8 @@ uint8_t *orr_images_unpack(const orr_images *f, uint32_t i, size_t *n, orr_err *
     }
     const uint8_t *from = f->bytes + im->offset;
     size_t cap = (size_t)im->unpacked, got = 0;
-    // Neither packs better than 1:255 for LZ4; for zstd the frame says its size, which is compared first.
+    // Neither compression packs better than 1:255 for LZ4; for zstd the frame says its size, which is
+    // compared first.
     if (im->pack == ORR_PACK_LZ4 && im->unpacked / 256 > im->bytes) cap = 0;
 #ifdef ORRERY_HAVE_ZSTD
     if (im->pack == ORR_PACK_ZSTD && ZSTD_getFrameContentSize(from, (size_t)im->bytes) != im->unpacked)

@@ -323,7 +323,7 @@ bool an_tally_run(an_tally *t, an_graph *g, orr_program *p, const orr_work *w, u
     grow(t, g, p->nblocks);
     if (!p->kernel->grows) plan_code(t, g, p->kernel);
     if (w->progress) orr_progress_parts(w->progress, t->ntbs);
-    bool ok = w->launch && !w->shape ? execute(t, w, e) : pull(t, g, p, w, e);
+    bool ok = w->launch && !w->rewritten ? execute(t, w, e) : pull(t, g, p, w, e);
     if (!ok) return false;
     count_ghosts(t, p);
     for (uint32_t n = 0; n < t->nblocks; n++) {

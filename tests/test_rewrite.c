@@ -10,7 +10,7 @@
 
 #include "ptx/ptx.h"
 #include "stream/trace.h"
-#include "lower/ifconvert.h"
+#include "lower/rewrite.h"
 
 // Loads a[i] for i from 0 to n; `step`, `head`: what is added, and what stands at the loop's start.
 static orr_module *loop(const char *step, const char *head) {
@@ -87,10 +87,11 @@ typedef struct ran { // a block of the new kernel
 } ran;
 
 // What a trace of k becomes.
-static uint32_t reshape(orr_shape *s, const orr_kernel *k, const orr_trace_out *t, ran *out, uint32_t most) {
+static uint32_t reshape(orr_rewritten *s, const orr_kernel *k, const orr_trace_out *t, ran *out,
+                        uint32_t most) {
     one o = {.base = {.info = {.kernel = k}, .next = next_one, .close = close_one}, .warp = {t->bytes, t->n}};
-    orr_source *to = orr_shape_source(s, &o.base);
-    const orr_kernel *nk = orr_shape_kernel(s);
+    orr_source *to = orr_rewritten_source(s, &o.base);
+    const orr_kernel *nk = orr_rewritten_kernel(s);
     assert_ptr_equal(to->info.kernel, nk);
     orr_tb tb;
     orr_err e = {0};
@@ -159,7 +160,7 @@ static void test_rounds(void **state) {
     (void)state;
     orr_module *m = loop("1", "");
     orr_kernel *k = kernel_of(m);
-    orr_shape *s = orr_shape_new(k);
+    orr_rewritten *s = orr_rewrite(k);
     assert_non_null(s);
     const chain *c = &s->chains[s->chain_of[loop_block(k)]];
     assert_true(c->loop);
@@ -181,7 +182,7 @@ static void test_rounds(void **state) {
         check_lanes(r, n, all);
         free(t.bytes);
     }
-    orr_shape_free(s);
+    orr_rewritten_free(s);
     m->free(m);
 }
 
@@ -190,7 +191,7 @@ static void test_lanes_leave(void **state) {
     (void)state;
     orr_module *m = loop("1", "");
     orr_kernel *k = kernel_of(m);
-    orr_shape *s = orr_shape_new(k);
+    orr_rewritten *s = orr_rewrite(k);
     const chain *c = &s->chains[s->chain_of[loop_block(k)]];
     static ran r[64];
     uint32_t rounds[32]; // lanes 0 to 15: 8, 16 to 23: 7, 24 to 31: 5
@@ -218,7 +219,7 @@ static void test_lanes_leave(void **state) {
         check_lanes(r, n, rounds);
         free(t.bytes);
     }
-    orr_shape_free(s);
+    orr_rewritten_free(s);
     m->free(m);
 }
 
@@ -226,13 +227,13 @@ static void test_lanes_leave(void **state) {
 static void test_left_alone(void **state) {
     (void)state;
     orr_module *m = loop("1", ".pragma \"nounroll\";");
-    assert_null(orr_shape_new(kernel_of(m)));
+    assert_null(orr_rewrite(kernel_of(m)));
     m->free(m);
     m = loop("%r9", "");
-    assert_null(orr_shape_new(kernel_of(m)));
+    assert_null(orr_rewrite(kernel_of(m)));
     m->free(m);
     m = loop("1", "ld.global.u32 %r1, [%d1+4096];"); // the bound is loaded in the loop
-    assert_null(orr_shape_new(kernel_of(m)));
+    assert_null(orr_rewrite(kernel_of(m)));
     m->free(m);
 }
 
@@ -241,9 +242,9 @@ static void test_bodies(void **state) {
     for (int both = 0; both < 2; both++) {
         orr_module *m = bodies(both);
         orr_kernel *k = kernel_of(m);
-        orr_shape *s = orr_shape_new(k);
+        orr_rewritten *s = orr_rewrite(k);
         assert_non_null(s);
-        const orr_kernel *nk = orr_shape_kernel(s);
+        const orr_kernel *nk = orr_rewritten_kernel(s);
         assert_int_equal(nk->nblocks, 1); // all of it
         assert_int_equal(nk->blocks[0].nmem, 7);
         uint32_t guarded = 0;
@@ -283,7 +284,7 @@ static void test_bodies(void **state) {
             if (want) assert_int_equal(r[0].access[a].addr[0], a == 6 ? 999 : 10 * (a / 2) + a % 2);
         }
         free(t.bytes);
-        orr_shape_free(s);
+        orr_rewritten_free(s);
         m->free(m);
     }
 }
@@ -294,9 +295,9 @@ static bool unrolls(const char *what, int times) {
     orr_text t = {0};
     for (int n = 0; n < times; n++) orr_text_add(&t, "%s", what);
     orr_module *m = loop("1", t.s ? t.s : "");
-    orr_shape *s = orr_shape_new(kernel_of(m));
+    orr_rewritten *s = orr_rewrite(kernel_of(m));
     bool yes = s && s->chains[s->chain_of[loop_block(kernel_of(m))]].loop;
-    orr_shape_free(s);
+    orr_rewritten_free(s);
     m->free(m);
     free(t.s);
     return yes;
@@ -326,12 +327,12 @@ static void test_completely(void **state) {
     } at[] = {{2, 194, 205}, {4, 97, 104}, {8, 55, 60},  {16, 37, 41},
               {32, 25, 28},  {64, 17, 19}, {128, 12, 14}};
     for (size_t n = 0; n < sizeof at / sizeof *at; n++) {
-        assert_true(shape_completely(at[n].rounds, at[n].yes, 0));
-        assert_false(shape_completely(at[n].rounds, at[n].no, 0));
+        assert_true(unroll_completely(at[n].rounds, at[n].yes, 0));
+        assert_false(unroll_completely(at[n].rounds, at[n].no, 0));
     }
-    assert_true(shape_completely(16, 60, 4)); // 73 at most
-    assert_false(shape_completely(16, 77, 4));
-    assert_false(shape_completely(1ull << 40, 1ull << 40, 0));
+    assert_true(unroll_completely(16, 60, 4)); // 73 at most
+    assert_false(unroll_completely(16, 77, 4));
+    assert_false(unroll_completely(1ull << 40, 1ull << 40, 0));
 }
 
 // A kernel with a loop of so many rounds of so many products: is it unrolled, and are its tests known?
@@ -349,12 +350,12 @@ static bool known(int rounds, int products, bool *tests) {
     orr_err e = {0};
     orr_module *m = orr_ptx_parse("known.ptx", t.s, strlen(t.s), &e);
     if (!m) fail_msg("%s", e.text);
-    orr_shape *s = orr_shape_new(kernel_of(m));
+    orr_rewritten *s = orr_rewrite(kernel_of(m));
     bool yes = s && s->chains[s->chain_of[1]].loop;
     uint32_t found = 0;
     for (uint32_t n = 0; s && n < s->to->ninsts; n++) found += (s->to->insts[n].mods & ORR_M_KNOWN) != 0;
     *tests = found == 9; // the difference, a comparison and a branch, three times
-    orr_shape_free(s);
+    orr_rewritten_free(s);
     m->free(m);
     free(t.s);
     return yes;
@@ -376,7 +377,7 @@ static void test_known_rounds(void **state) {
 // Shuffles where no lane can have parted are in the block that they are in; under a branch that differs from
 // lane to lane the first begins a block, the others do not. A branch by what was loaded from one place does
 // not part them.
-static orr_shape *shuffles(const char *value, orr_module **m) {
+static orr_rewritten *shuffles(const char *value, orr_module **m) {
     orr_text t = {0};
     orr_text_add(
         &t,
@@ -393,7 +394,7 @@ static orr_shape *shuffles(const char *value, orr_module **m) {
     *m = orr_ptx_parse("test.ptx", t.s, t.n, &e);
     if (!*m) fail_msg("%s", e.text);
     free(t.s);
-    return orr_shape_new(kernel_of(*m));
+    return orr_rewrite(kernel_of(*m));
 }
 
 static void test_together(void **state) {
@@ -402,10 +403,10 @@ static void test_together(void **state) {
                                          "mov.u32 %r2, %r1"};
     for (int v = 0; v < 3; v++) {
         orr_module *m;
-        orr_shape *s = shuffles(values[v], &m);
+        orr_rewritten *s = shuffles(values[v], &m);
         assert_non_null(s);
         assert_int_equal(kernel_of(m)->nblocks, 5); // each shuffle begins one
-        const orr_kernel *nk = orr_shape_kernel(s);
+        const orr_kernel *nk = orr_rewritten_kernel(s);
         assert_int_equal(nk->nblocks, v == 0 ? 4 : 3);
         uint32_t waits = 0, shuffled = 0;
         for (uint32_t n = 0; n < nk->ninsts; n++) {
@@ -414,7 +415,7 @@ static void test_together(void **state) {
         }
         assert_int_equal(shuffled, 2);
         assert_int_equal(waits, v == 0);
-        orr_shape_free(s);
+        orr_rewritten_free(s);
         m->free(m);
     }
 }
@@ -433,12 +434,12 @@ static void test_many_together(void **state) {
     orr_module *m = orr_ptx_parse("test.ptx", t.s, t.n, &e);
     if (!m) fail_msg("%s", e.text);
     assert_int_equal(kernel_of(m)->nblocks, 1001);
-    orr_shape *s = orr_shape_new(kernel_of(m));
+    orr_rewritten *s = orr_rewrite(kernel_of(m));
     assert_non_null(s);
-    const orr_kernel *k = orr_shape_kernel(s);
+    const orr_kernel *k = orr_rewritten_kernel(s);
     assert_int_equal(k->nblocks, 1);
     for (uint32_t n = 0; n < k->ninsts; n++) assert_null(orr_inst_waits_for(k, &k->insts[n]));
-    orr_shape_free(s);
+    orr_rewritten_free(s);
     m->free(m);
     free(t.s);
 }
@@ -456,7 +457,7 @@ static void test_matrix(void **state) {
     orr_module *m = orr_ptx_parse("test.ptx", text, sizeof text - 1, &e);
     if (!m) fail_msg("%s", e.text);
     orr_kernel *k = kernel_of(m);
-    orr_shape *s = orr_shape_new(k);
+    orr_rewritten *s = orr_rewrite(k);
     assert_non_null(s);
     orr_trace_out t = {0};
     uint64_t addr[32];
@@ -475,7 +476,7 @@ static void test_matrix(void **state) {
     }
     assert_int_equal(r[0].access[4].addr[5], addr[5]);
     free(t.bytes);
-    orr_shape_free(s);
+    orr_rewritten_free(s);
     m->free(m);
 }
 
@@ -484,7 +485,7 @@ static void test_damaged(void **state) {
     (void)state;
     orr_module *m = loop("1", "");
     orr_kernel *k = kernel_of(m);
-    orr_shape *s = orr_shape_new(k);
+    orr_rewritten *s = orr_rewrite(k);
     uint32_t rounds[32];
     for (int l = 0; l < 32; l++) rounds[l] = 3 + (uint32_t)l % 5;
     orr_trace_out t = {0};
@@ -492,13 +493,13 @@ static void test_damaged(void **state) {
     for (size_t cut = 0; cut < t.n; cut++) {
         one o = {.base = {.info = {.kernel = k}, .next = next_one, .close = close_one},
                  .warp = {t.bytes, cut}};
-        orr_source *to = orr_shape_source(s, &o.base);
+        orr_source *to = orr_rewritten_source(s, &o.base);
         orr_tb tb;
         orr_err e = {0};
         assert_int_equal(to->next(to, &tb, &e), 1);
         orr_trace whole = orr_trace_open(o.warp), x = orr_trace_open(tb.warps[0]);
         int ends[2] = {1, 1};
-        const orr_kernel *of[2] = {k, orr_shape_kernel(s)};
+        const orr_kernel *of[2] = {k, orr_rewritten_kernel(s)};
         for (int w = 0; w < 2; w++) {
             orr_trace *y = w ? &x : &whole;
             uint32_t block, mask;
@@ -511,7 +512,7 @@ static void test_damaged(void **state) {
         to->close(to);
     }
     free(t.bytes);
-    orr_shape_free(s);
+    orr_rewritten_free(s);
     m->free(m);
 }
 

@@ -1,12 +1,16 @@
-// The tables of the address hash (hash.h).
-#include "memory/hash.h"
+// Which slice and channel an address belongs to (interleave.h): groups of slices and channels, and the tables
+// of the address hash.
+#include "memory/interleave.h"
 
-#include "gpu/gpu.h"
-
+#include <stdlib.h>
 #include <string.h>
 
-// Primitive polynomials with few terms, as tables of shift registers give them (test_hash.c checks each).
-// Those of degree 5 and 6 are the IPOLY(37) and IPOLY(67) of accel-sim.txt's table IV.
+#include "memory/memory.h"
+
+#define UNITS_MAX 4096 // as many as orr_spread can deal out to
+
+// Primitive polynomials with few terms, as tables of shift registers give them (test_interleave.c checks
+// each). Those of degree 5 and 6 are the IPOLY(37) and IPOLY(67) of accel-sim.txt's table IV.
 uint32_t orr_polynomial(uint32_t degree) {
     static const uint32_t p[18] = {0,     0x3,   0x7,   0xb,    0x13,   0x25,   0x43,   0x83,    0x11d,
                                    0x211, 0x409, 0x805, 0x1053, 0x201b, 0x4443, 0x8003, 0x1100b, 0x20009};
@@ -84,4 +88,53 @@ void orr_spread_init(orr_spread *s, uint32_t units, int how) {
         h <<= 1;
         if (h >> s->bits) h ^= how == ORR_HASH_IPOLY ? orr_polynomial(s->bits) : 1u << s->bits | 1;
     }
+}
+
+// ---- groups of slices and channels -----------------------------------------------------------------
+
+static uint32_t greatest_common_divisor(uint32_t a, uint32_t b) {
+    while (b) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+bool orr_interleave_init(orr_interleave *i, const orr_gpu *g, orr_err *e) {
+    if (g->l2_size / g->l2_slices < ORR_LINE)
+        return orr_fail(e, ORR_BAD_INPUT, "%s: l2.size / l2.slices is less than a line of %d bytes", g->path,
+                        ORR_LINE);
+    *i = (orr_interleave){.slices = (uint32_t)g->l2_slices, .channels = (uint32_t)g->dram_channels};
+    while (ORR_LINE << (i->shift + 1) <= g->l2_interleave) i->shift++;
+    i->groups = greatest_common_divisor(i->slices, i->channels);
+    i->units = i->slices / i->groups * i->channels; // the least common multiple
+    if (i->units > UNITS_MAX) {
+        i->groups = i->slices < i->channels ? i->slices : i->channels;
+        i->units = i->slices < i->channels ? i->channels : i->slices;
+    }
+    orr_spread_init(&i->spread, i->units, g->l2_hash);
+    i->unit = orr_calloc(i->units, sizeof *i->unit);
+    uint32_t unit = 0;
+    for (uint64_t n = 0; n < i->groups; n++) {
+        uint64_t s0 = n * i->slices / i->groups, s1 = (n + 1) * i->slices / i->groups;
+        uint64_t c0 = n * i->channels / i->groups, c1 = (n + 1) * i->channels / i->groups;
+        for (uint64_t s = s0; s < s1; s++)
+            for (uint64_t c = c0; c < c1; c++, unit++)
+                i->unit[unit] =
+                    (orr_memory_unit){.slice = (uint16_t)s,
+                                      .channel = (uint16_t)c,
+                                      .group = (uint16_t)n,
+                                      .first = (uint16_t)(unit - (c - c0)),
+                                      .channels = (uint16_t)(c1 - c0),
+                                      .slices = (uint16_t)(s1 - s0),
+                                      .place = (uint16_t)(s - s0),
+                                      .side = (uint8_t)(n * (uint64_t)g->l2_partitions / i->groups)};
+    }
+    return true;
+}
+
+void orr_interleave_free(orr_interleave *i) {
+    free(i->unit);
+    *i = (orr_interleave){0};
 }

@@ -1,5 +1,5 @@
-// Of the plan: logic, predicates and minima that take along what makes their operands.
-#include "lower/plan.h"
+// Instruction selection, second part: logic, predicates and minima that take along what makes their operands.
+#include "lower/select.h"
 
 // Hopper has the least and the largest of three, and adds and compares in one instruction: the former first.
 void lower_fold_min(scan *c, uint32_t n) {
@@ -10,7 +10,7 @@ void lower_fold_min(scan *c, uint32_t n) {
         bool sum = try >= 2;
         int s = 1 - try % 2;
         uint32_t p = lower_producer(l, lower_ref(l, n, s), true);
-        if (p == NONE || l->plan_of[p] || !lower_all_still(c, p)) continue;
+        if (p == NONE || l->select.of[p] || !lower_all_still(c, p)) continue;
         const orr_inst *q = &l->k->insts[p];
         bool fits = sum ? (q->op == ORR_OP_ADD || q->op == ORR_OP_SUB) && is_int(q, 4) &&
                               !(q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT))
@@ -18,7 +18,7 @@ void lower_fold_min(scan *c, uint32_t n) {
         if (!fits || q->nsrc != 2) continue;
         ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), lower_ref(l, n, 1 - s)};
         if (is_imm(src[1]) && is_imm(src[2]) && !(sum && !src[2].imm)) continue; // one immediate, and zero
-        lower_fuse(c, n, p, sum ? FUSED_ADDMNMX : FUSED_MNMX3, n, src, 3);
+        lower_fuse(c, n, p, sum ? FUSED_ADDMNMX : FUSED_MNMX3, src, 3);
         return;
     }
 }
@@ -59,7 +59,7 @@ void lower_fold_logic(scan *c, uint32_t n) {
             k += x == k;
         }
         if (k > 3) continue;
-        lower_fuse(c, n, p, FUSED_LOP3, n, src, k);
+        lower_fuse(c, n, p, FUSED_LOP3, src, k);
     }
 }
 
@@ -71,11 +71,11 @@ void lower_fold_predicates(scan *c, uint32_t n) {
     for (int s = 1; s >= 0; s--) {
         ref a = lower_ref(l, n, s);
         uint32_t p = lower_producer(l, a, true);
-        if (p == NONE || l->plan_of[p]) continue;
+        if (p == NONE || l->select.of[p]) continue;
         const orr_inst *q = &l->k->insts[p];
         if (q->op != ORR_OP_SETP || q->nsrc != 2 || !lower_all_still(c, p)) continue;
         ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), lower_ref(l, n, 1 - s)};
-        lower_fuse(c, n, p, FUSED_SETP2, p, src, 3);
+        lower_fuse(c, n, p, FUSED_SETP2, src, 3);
         return;
     }
 }
@@ -90,10 +90,10 @@ void lower_fold_zero_test(scan *c, uint32_t n) {
     uint32_t to = lower_result(l, n), p = lower_producer(l, lower_ref(l, n, 0), false);
     if (!is_imm(zero) || zero.imm || to == NONE || l->values.at[to].merged || p == NONE || p < c->first)
         return;
-    if (!is_logic(l, p, 4) || (l->todo[p] & DO_PREDLOP)) return;
-    l->todo[p] |= DO_PREDLOP;
-    l->todo[n] |= DO_SKIP;
-    l->pred_of[p] = to;
+    if (!is_logic(l, p, 4) || (l->select.todo[p] & DO_PREDLOP)) return;
+    l->select.todo[p] |= DO_PREDLOP;
+    l->select.todo[n] |= DO_SKIP;
+    l->select.pred_of[p] = to;
     l->values.at[to].def = p; // it is written there now
     l->values.at[lower_ref(l, n, 0).value].uses--;
 }
@@ -104,7 +104,7 @@ void lower_fold_wait(scan *c, uint32_t n) {
     lower *l = c->l;
     const orr_inst *i = &l->k->insts[n];
     if (l->cc < 70 || i->guard >= 0 || i->nsrc != 2 || i->ndst != 1 || !is_int(i, 4)) return;
-    if ((l->todo[n] & DO_SKIP) || (i->cmp != ORR_CMP_EQ && i->cmp != ORR_CMP_NE)) return;
+    if ((l->select.todo[n] & DO_SKIP) || (i->cmp != ORR_CMP_EQ && i->cmp != ORR_CMP_NE)) return;
     ref zero = lower_ref(l, n, 1), word = lower_ref(l, n, 0);
     uint32_t to = lower_result(l, n), p = lower_producer(l, word, true);
     if (!is_imm(zero) || zero.imm || to == NONE || l->values.at[to].merged || p == NONE || p < c->first)
@@ -119,6 +119,6 @@ void lower_fold_wait(scan *c, uint32_t n) {
     l->values.at[lower_web(l, to)].web = lower_web(l, said.value);
     l->values.at[to].merged = l->values.at[said.value].merged = true;
     l->values.at[word.value].uses--;
-    l->todo[n] |= DO_SKIP;
-    l->todo[p] |= DO_SKIP;
+    l->select.todo[n] |= DO_SKIP;
+    l->select.todo[p] |= DO_SKIP;
 }

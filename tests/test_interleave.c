@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "gpu/gpu.h"
-#include "memory/hash.h"
+#include "memory/interleave.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,11 +182,47 @@ static void fold(void **state) {
     free(s);
 }
 
+// Ten slices and eight channels: two groups of five slices and four channels, in which each slice uses each
+// channel once; a line's number in its slice is dense.
+static void groups(void **state) {
+    (void)state;
+    const char *const sets[] = {"l2.slices=10",      "dram.channels=8", "l2.size=160 KB", "l2.hash=modulo",
+                                "l2.interleave=256", "l2.partitions=2", "l2.copies=no"};
+    orr_err e = {0};
+    orr_gpu *g = orr_gpu_load("h200", sets, 7, &e);
+    assert_non_null(g);
+    orr_interleave map;
+    assert_true(orr_interleave_init(&map, g, &e));
+    assert_int_equal(map.groups, 2);
+    assert_int_equal(map.units, 40);
+    assert_int_equal(map.shift, 1);
+    int pairs[10][8] = {{0}};
+    for (uint32_t n = 0; n < map.units; n++) {
+        const orr_memory_unit *u = &map.unit[n];
+        pairs[u->slice][u->channel]++;
+        assert_int_equal(u->slices, 5);
+        assert_int_equal(u->channels, 4);
+        assert_int_equal(u->side, u->group);
+        assert_int_equal(map.unit[u->first].slice, u->slice);
+    }
+    for (int s = 0; s < 10; s++)
+        for (int c = 0; c < 8; c++) assert_int_equal(pairs[s][c], s / 5 == c / 4);
+    uint64_t tag; // chunks of two lines: the first 40 chunks are the first of their units
+    assert_int_equal(orr_interleave_line(&map, 0, &tag), 0);
+    assert_int_equal(tag, 0);
+    assert_int_equal(orr_interleave_line(&map, 2 * 3 + 1, &tag), 3); // the fourth channel of slice 0
+    assert_int_equal(tag, 2 * 3 + 1);
+    assert_int_equal(orr_interleave_line(&map, 2 * 44, &tag), 4); // the next round, slice 1
+    assert_int_equal(tag, 2 * 4);
+    orr_interleave_free(&map);
+    orr_gpu_free(g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(primitive),      cmocka_unit_test(division), cmocka_unit_test(dense),
-        cmocka_unit_test(is_a_remainder), cmocka_unit_test(strides),  cmocka_unit_test(conflict_free),
-        cmocka_unit_test(fold),
+        cmocka_unit_test(groups),        cmocka_unit_test(primitive),      cmocka_unit_test(division),
+        cmocka_unit_test(dense),         cmocka_unit_test(is_a_remainder), cmocka_unit_test(strides),
+        cmocka_unit_test(conflict_free), cmocka_unit_test(fold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// Loads that meet in front of a slice of L2 (l2_meet.c), on the small machine of mem_rig.h: which are
+// Loads that meet in front of a slice of L2 (l2_merge.c), on the small machine of mem_rig.h: which are
 // answered with one lookup, when a line is closed to them, and the packets in which the answer leaves. Worked
 // out by hand.
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-// Machine code made ready for a launch: operands, micro-ops, blocks. machine.h has the method.
-#include "exec/sass/machine.h"
+// Machine code made ready for a launch: operands, micro-ops, blocks. translate.h has the method.
+#include "exec/sass/translate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@ typedef struct build {
 } build;
 
 // ---- banks of constants ---------------------------------------------------------------------
-const uint8_t *m_bank_bytes(machine *m, unsigned bank, uint32_t *bytes) {
-    const program *p = m->p;
+const uint8_t *m_bank_bytes(translator *m, unsigned bank, uint32_t *bytes) {
+    const decoded *p = m->p;
     const orr_kernel *k = p->kernel;
     if (bank == 0) {
         *bytes = k->bank0_bytes;
@@ -32,13 +32,13 @@ const uint8_t *m_bank_bytes(machine *m, unsigned bank, uint32_t *bytes) {
     return orr_mem_host(p->launch->mem, image->var_addr[var], *bytes);
 }
 
-uint64_t m_bank_address(machine *m, unsigned bank) {
+uint64_t m_bank_address(translator *m, unsigned bank) {
     const orr_kernel *k = m->p->kernel;
     if (!bank || bank >= ORR_BANKS || !k->bank_var[bank]) return 0;
     return m->p->launch->image->var_addr[k->bank_var[bank] - 1];
 }
 
-bool m_bank(machine *m, unsigned bank, uint32_t offset, uint32_t *value) {
+bool m_bank(translator *m, unsigned bank, uint32_t offset, uint32_t *value) {
     uint32_t size = 0;
     const uint8_t *at = m_bank_bytes(m, bank, &size);
     *value = 0;
@@ -56,22 +56,22 @@ bool m_bank(machine *m, unsigned bank, uint32_t offset, uint32_t *value) {
 static oper in_w(uint32_t off) { return (oper){.off = off, .bank = BANK_W, .cls = ORR_W}; }
 static oper in_p(uint32_t n) { return (oper){.off = n * 4, .bank = BANK_P, .cls = ORR_P}; }
 
-oper m_imm(machine *m, int cls, uint64_t value) {
+oper m_imm(translator *m, int cls, uint64_t value) {
     return (oper){.off = orr_constant(&m->p->pool, cls, value), .bank = BANK_CONST, .cls = (uint8_t)cls};
 }
 
-oper m_row(machine *m, unsigned reg) {
+oper m_row(translator *m, unsigned reg) {
     return reg >= ORR_RZ ? m_imm(m, ORR_W, 0) : in_w(reg * reg_bytes(ORR_W));
 }
 
-oper m_uniform(machine *m, unsigned reg) {
+oper m_uniform(translator *m, unsigned reg) {
     return reg >= ROWS_UR ? m_imm(m, ORR_W, 0) : in_w(m->build->ur + reg * reg_bytes(ORR_W));
 }
 
-oper m_barrier(machine *m, unsigned b) { return in_w(m->build->b + (b % ROWS_B) * reg_bytes(ORR_W)); }
-oper m_result(machine *m) { return in_w(m->build->b + ROWS_B * reg_bytes(ORR_W)); }
+oper m_barrier(translator *m, unsigned b) { return in_w(m->build->b + (b % ROWS_B) * reg_bytes(ORR_W)); }
+oper m_result(translator *m) { return in_w(m->build->b + ROWS_B * reg_bytes(ORR_W)); }
 
-oper m_tmp(machine *m, int cls) {
+oper m_tmp(translator *m, int cls) {
     static const uint32_t most[ORR_CLASSES] = {[ORR_P] = MASK_RESULT - MASK_TMP,
                                                [ORR_H] = ROWS_H,
                                                [ORR_W] = ROWS_TMP,
@@ -88,22 +88,22 @@ oper m_tmp(machine *m, int cls) {
 }
 
 // ---- arguments ------------------------------------------------------------------------------
-static const orr_arg *arg(const machine *m, int n) {
+static const orr_arg *arg(const translator *m, int n) {
     static const orr_arg none;
     return n < m->c->nargs ? &m->c->args[n] : &none;
 }
 
-bool m_is(const machine *m, int n, enum orr_arg_kind kind) { return arg(m, n)->kind == kind; }
-unsigned m_mod(const machine *m, enum orr_smod kind) { return orr_code_mod(m->c, kind); }
+bool m_is(const translator *m, int n, enum orr_arg_kind kind) { return arg(m, n)->kind == kind; }
+unsigned m_mod(const translator *m, enum orr_smod kind) { return orr_code_mod(m->c, kind); }
 
-bool m_zero(const machine *m, int n) {
+bool m_zero(const translator *m, int n) {
     const orr_arg *a = arg(m, n);
     if (a->kind == ORR_ARG_R || a->kind == ORR_ARG_UR) return a->reg == ORR_RZ;
     return a->kind == ORR_ARG_INT && a->value == 0;
 }
 
 // The word of an argument that is known now.
-static bool known(machine *m, const orr_arg *a, int word, uint32_t *v) {
+static bool known(translator *m, const orr_arg *a, int word, uint32_t *v) {
     *v = 0;
     switch (a->kind) {
     case ORR_ARG_NONE: return true;
@@ -125,7 +125,7 @@ static bool known(machine *m, const orr_arg *a, int word, uint32_t *v) {
     }
 }
 
-oper m_src(machine *m, int n, int word) {
+oper m_src(translator *m, int n, int word) {
     const orr_arg *a = arg(m, n);
     uint32_t v;
     if (known(m, a, word, &v)) return m_imm(m, ORR_W, v);
@@ -134,7 +134,7 @@ oper m_src(machine *m, int n, int word) {
     return a->kind == ORR_ARG_UR ? m_uniform(m, reg) : m_row(m, reg);
 }
 
-oper m_dst(machine *m, int n, int word) {
+oper m_dst(translator *m, int n, int word) {
     const orr_arg *a = arg(m, n);
     if (a->kind != ORR_ARG_R && a->kind != ORR_ARG_UR) {
         if (a->kind != ORR_ARG_NONE) m->why = "its result is not a register";
@@ -149,7 +149,7 @@ oper m_dst(machine *m, int n, int word) {
     return a->kind == ORR_ARG_UR ? m_uniform(m, reg) : m_row(m, reg);
 }
 
-oper m_psrc(machine *m, int n) {
+oper m_psrc(translator *m, int n) {
     const orr_arg *a = arg(m, n);
     bool neg = (a->flags & ORR_ARG_INV) != 0;
     if (a->kind == ORR_ARG_NONE || a->reg >= ORR_PT) return m_imm(m, ORR_P, !neg);
@@ -159,7 +159,7 @@ oper m_psrc(machine *m, int n) {
     return o;
 }
 
-oper m_pdst(machine *m, int n) {
+oper m_pdst(translator *m, int n) {
     const orr_arg *a = arg(m, n);
     if ((a->kind != ORR_ARG_P && a->kind != ORR_ARG_UP) || a->reg >= ORR_PT) {
         oper o = in_p(MASK_SINK);
@@ -214,7 +214,7 @@ static uint32_t applied(uint32_t v, const orr_arg *a, enum m_how how) {
     return a->flags & ORR_ARG_NEG ? v ^ signs(how) : v;
 }
 
-oper m_val(machine *m, int n, enum m_how how) {
+oper m_val(translator *m, int n, enum m_how how) {
     const orr_arg *a = arg(m, n);
     uint32_t v;
     if (known(m, a, 0, &v)) return m_imm(m, ORR_W, applied(v, a, how));
@@ -241,7 +241,7 @@ oper m_val(machine *m, int n, enum m_how how) {
     return o;
 }
 
-oper m_wide(machine *m, int n, enum m_how64 how) {
+oper m_wide(translator *m, int n, enum m_how64 how) {
     const orr_arg *a = arg(m, n);
     bool neg = (a->flags & ORR_ARG_NEG) != 0, abs = (a->flags & ORR_ARG_ABS) != 0;
     bool inv = (a->flags & ORR_ARG_INV) != 0;
@@ -276,7 +276,7 @@ oper m_wide(machine *m, int n, enum m_how64 how) {
 }
 
 // ---- micro-ops ------------------------------------------------------------------------------
-static uop *append(machine *m, handlers h, const orr_inst *inst, int ndst, int nsrc, const oper *opers) {
+static uop *append(translator *m, handlers h, const orr_inst *inst, int ndst, int nsrc, const oper *opers) {
     build *b = m->build;
     int n = ndst + nsrc;
     oper *all = orr_arena_alloc(&m->p->arena, (size_t)(n + 1) * sizeof *all);
@@ -298,16 +298,16 @@ static uop *append(machine *m, handlers h, const orr_inst *inst, int ndst, int n
     return at;
 }
 
-uop *m_emit(machine *m, handlers h, int ndst, int nsrc, const oper *opers) {
+uop *m_emit(translator *m, handlers h, int ndst, int nsrc, const oper *opers) {
     return append(m, h, m->inst, ndst, nsrc, opers);
 }
 
-uop *m_aside(machine *m, handlers h, int ndst, int nsrc, const oper *opers) {
+uop *m_aside(translator *m, handlers h, int ndst, int nsrc, const oper *opers) {
     static const orr_inst aside = {.op = ORR_OP_NOP, .guard = -1, .target = -1};
     return append(m, h, &aside, ndst, nsrc, opers);
 }
 
-bool m_ptx(machine *m, orr_inst like, int ndst, int nsrc, const oper *opers) {
+bool m_ptx(translator *m, orr_inst like, int ndst, int nsrc, const oper *opers) {
     build *b = m->build;
     orr_inst *i = orr_arena_alloc(&m->p->arena, sizeof *i);
     *i = like;
@@ -335,7 +335,7 @@ bool m_ptx(machine *m, orr_inst like, int ndst, int nsrc, const oper *opers) {
     return true;
 }
 
-void m_active(machine *m) { m->build->uops.at[m->build->uops.n - 1].active = 1; }
+void m_active(translator *m) { m->build->uops.at[m->build->uops.n - 1].active = 1; }
 
 static void pack(warp *w, const uop *u) {
     uint64_t *d = DST(w, u, uint64_t);
@@ -360,8 +360,8 @@ static void unpack_masked(warp *w, const uop *u) {
     }
 }
 
-void m_pack(machine *m, oper d, oper lo, oper hi) { m_aside(m, BOTH(pack), 1, 2, OPERS(d, lo, hi)); }
-void m_unpack(machine *m, oper lo, oper hi, oper d) { m_aside(m, PICK(unpack), 2, 1, OPERS(lo, hi, d)); }
+void m_pack(translator *m, oper d, oper lo, oper hi) { m_aside(m, BOTH(pack), 1, 2, OPERS(d, lo, hi)); }
+void m_unpack(translator *m, oper lo, oper hi, oper d) { m_aside(m, PICK(unpack), 2, 1, OPERS(lo, hi, d)); }
 
 static void spread_row(warp *w, const uop *u) {
     uint32_t *d = DST(w, u, uint32_t), v = SRC_A(w, u, uint32_t)[orr_ffs(w->exec)];
@@ -371,7 +371,7 @@ static void spread_mask(warp *w, const uop *u) {
     uint32_t m = pred_of(w, u->a);
     if (!u->d.none) *DST(w, u, uint32_t) = m >> orr_ffs(w->exec) & 1 ? FULL : 0;
 }
-void m_spread(machine *m, oper dst, oper src) {
+void m_spread(translator *m, oper dst, oper src) {
     if (src.cls == ORR_P)
         m_emit(m, BOTH(spread_mask), 1, 1, OPERS(dst, src));
     else
@@ -416,7 +416,7 @@ static bool writes_sink(const build *b, const uop *u) {
     return false;
 }
 
-static void settle_instruction(machine *m) {
+static void settle_instruction(translator *m) {
     build *b = m->build;
     const orr_code *c = m->c;
     int32_t guard = -1;
@@ -449,7 +449,7 @@ static void nothing(warp *w, const uop *u) {
     (void)u;
 }
 
-static bool refuse(const program *p, const machine *m, orr_err *e) {
+static bool refuse(const decoded *p, const translator *m, orr_err *e) {
     orr_text t = {0};
     orr_sass_print(&t, m->c);
     const orr_module *mod = p->kernel->module;
@@ -462,9 +462,9 @@ static bool refuse(const program *p, const machine *m, orr_err *e) {
     return ok;
 }
 
-static bool translate(machine *m, orr_err *e) {
-    static bool (*const families[])(machine *) = {orr_sass_control, orr_sass_int, orr_sass_float,
-                                                  orr_sass_memory, orr_sass_lanes};
+static bool translate(translator *m, orr_err *e) {
+    static bool (*const families[])(translator *) = {orr_sass_control, orr_sass_int, orr_sass_float,
+                                                     orr_sass_memory, orr_sass_lanes};
     build *b = m->build;
     b->first = b->uops.n;
     m->why = NULL;
@@ -500,7 +500,7 @@ static uint32_t registers_named(const orr_kernel *k) {
     return most < ORR_RZ ? most : ORR_RZ;
 }
 
-static void make_bank0(program *p) {
+static void make_bank0(decoded *p) {
     const orr_kernel *k = p->kernel;
     p->bank0 = orr_arena_alloc(&p->arena, k->bank0_bytes + 16u);
     memset(p->bank0, 0, k->bank0_bytes + 16u);
@@ -510,7 +510,7 @@ static void make_bank0(program *p) {
         memcpy(p->bank0 + k->param_base, p->launch->params, k->param_bytes);
 }
 
-static void make_blocks(program *p, const uint32_t *uop_of) {
+static void make_blocks(decoded *p, const uint32_t *uop_of) {
     const orr_kernel *k = p->kernel;
     p->blocks = orr_arena_alloc(&p->arena, (k->nblocks + 1) * sizeof *p->blocks);
     for (uint32_t n = 0; n < k->nblocks; n++) {
@@ -525,15 +525,15 @@ static void make_blocks(program *p, const uint32_t *uop_of) {
             x->polls |= (orr_ops[in->op].flags & ORR_F_ATOMIC) || (in->mods & ORR_M_VOLATILE) ||
                         s == ORR_SASS_YIELD || s == ORR_SASS_NANOSLEEP || s == ORR_SASS_SYNCS;
         }
-        if (x->end > x->first && orr_machine_decides(x->end - 1)) x->last = --x->end;
+        if (x->end > x->first && orr_sass_decides(x->end - 1)) x->last = --x->end;
     }
     orr_spins(p, uop_of);
 }
 
-bool orr_machine_make(program *p, orr_err *e) {
+bool orr_sass_translate(decoded *p, orr_err *e) {
     const orr_kernel *k = p->kernel;
     build b = {0};
-    machine m = {.p = p, .build = &b};
+    translator m = {.p = p, .build = &b};
     uint32_t row = reg_bytes(ORR_W), regs = registers_named(k);
     b.ur = regs * row;
     b.b = b.ur + ROWS_UR * row;
@@ -571,6 +571,6 @@ bool orr_machine_make(program *p, orr_err *e) {
     }
     free(b.uops.at);
     p->constants = orr_constants_take(&p->pool);
-    if (!ok) orr_code_free(p);
+    if (!ok) orr_decoded_free(p);
     return ok;
 }

@@ -7,15 +7,15 @@
 // what the producer reads is still there; a value in a register that is written again in between is not.
 #include <stdlib.h>
 
-#include "lower/plan.h"
+#include "lower/select.h"
 
 #define MAX_VIEW 16 // a view of a view of ...: no deeper
 
-// ---- operands as the plan has them ---------------------------------------------------------------
+// ---- operands as they were selected ---------------------------------------------------------------
 ref lower_ref(const lower *l, uint32_t n, int s) {
     const orr_inst *i = &l->k->insts[n];
-    if (l->plan_of[n]) {
-        const plan *p = &l->plans.at[l->plan_of[n] - 1];
+    if (l->select.of[n]) {
+        const selection *p = &l->select.all.at[l->select.of[n] - 1];
         if (p->nsrc) return s < p->nsrc ? p->src[s] : (ref){.kind = ORR_K_NONE};
     }
     if (s >= i->nsrc) return (ref){.kind = ORR_K_NONE};
@@ -26,24 +26,25 @@ ref lower_ref(const lower *l, uint32_t n, int s) {
 }
 
 int lower_nsrc(const lower *l, uint32_t n) {
-    if (l->plan_of[n] && l->plans.at[l->plan_of[n] - 1].nsrc) return l->plans.at[l->plan_of[n] - 1].nsrc;
+    if (l->select.of[n] && l->select.all.at[l->select.of[n] - 1].nsrc)
+        return l->select.all.at[l->select.of[n] - 1].nsrc;
     return l->k->insts[n].nsrc;
 }
 
 uint32_t lower_shift(const lower *l, uint32_t n) {
-    return l->plan_of[n] ? (uint32_t)l->plans.at[l->plan_of[n] - 1].disp & 63 : 0;
+    return l->select.of[n] ? (uint32_t)l->select.all.at[l->select.of[n] - 1].disp & 63 : 0;
 }
 
 uint16_t lower_op(const lower *l, uint32_t n) {
-    return l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].op : l->k->insts[n].op;
+    return l->select.of[n] ? l->select.all.at[l->select.of[n] - 1].op : l->k->insts[n].op;
 }
 
-static plan *plan_for(lower *l, uint32_t n) {
-    if (!l->plan_of[n]) {
-        *ORR_PUSH(&l->plans) = (plan){.op = l->k->insts[n].op, .from = n};
-        l->plan_of[n] = (uint32_t)l->plans.n;
+static selection *selection_for(lower *l, uint32_t n) {
+    if (!l->select.of[n]) {
+        *ORR_PUSH(&l->select.all) = (selection){.op = l->k->insts[n].op, .from = n};
+        l->select.of[n] = (uint32_t)l->select.all.n;
     }
-    return &l->plans.at[l->plan_of[n] - 1];
+    return &l->select.all.at[l->select.of[n] - 1];
 }
 
 uint32_t lower_result(const lower *l, uint32_t n) { // value of the first destination, or NONE
@@ -75,7 +76,7 @@ uint32_t lower_producer(const lower *l, ref r, bool only_reader) {
     const value *v = &l->values.at[r.value];
     if (v->def == NONE || v->merged || (only_reader && v->uses != 1)) return NONE;
     const orr_inst *i = &l->k->insts[v->def];
-    if (i->guard >= 0 || i->ndst != 1 || (l->todo[v->def] & (DO_SKIP | DO_VIEW))) return NONE;
+    if (i->guard >= 0 || i->ndst != 1 || (l->select.todo[v->def] & (DO_SKIP | DO_VIEW))) return NONE;
     return v->def;
 }
 
@@ -85,7 +86,7 @@ static void forget(lower *l, uint32_t v) { // one reader less
     if (x->uses) x->uses--;
     if (!x->uses && !x->merged && x->def != NONE && l->k->insts[x->def].ndst == 1 &&
         !(orr_ops[l->k->insts[x->def].op].flags & (ORR_F_MEMORY | ORR_F_CALL)))
-        l->todo[x->def] |= DO_SKIP;
+        l->select.todo[x->def] |= DO_SKIP;
 }
 
 static void more(lower *l, ref r) {
@@ -306,7 +307,7 @@ static void try_view(scan *c, uint32_t n) {
         if (orr_dst(l->k, i, d)->kind != ORR_K_REG || v == NONE) continue;
         if (l->values.at[v].merged) return;
     }
-    l->todo[n] |= DO_VIEW;
+    l->select.todo[n] |= DO_VIEW;
     for (int d = 0; d < i->ndst; d++)
         if (orr_dst(l->k, i, d)->kind == ORR_K_REG) {
             c->depth[l->of[i->first + (uint32_t)d]] = depth;
@@ -335,106 +336,142 @@ static void try_coalesce(scan *c, uint32_t n) {
     uint32_t to = lower_result(l, n);
     l->values.at[a.value].merged = l->values.at[to].merged = true;
     l->values.at[lower_web(l, a.value)].web = web;
-    l->todo[n] |= DO_SKIP;
+    l->select.todo[n] |= DO_SKIP;
     c->last_def[web] = p + 1;
 }
 
 // ---- folding -------------------------------------------------------------------------------------
 // Consumer n takes `p` along: sources are given; p's result has one reader less.
-void lower_fuse(scan *c, uint32_t n, uint32_t p, uint16_t op, uint32_t from, const ref *src, int nsrc) {
+void lower_fuse(scan *c, uint32_t n, uint32_t p, uint16_t op, const ref *src, int nsrc) {
     lower *l = c->l;
-    plan *x = plan_for(l, n);
+    selection *x = selection_for(l, n);
     x->op = op;
-    x->from = from;
+    x->from = op == FUSED_WIDEADD || op == FUSED_MULADD || op == FUSED_SETP2 ? p : n; // whose type counts
     x->nsrc = (uint8_t)nsrc;
     for (int s = 0; s < nsrc; s++) x->src[s] = src[s];
     value *v = &l->values.at[lower_result(l, p)];
     if (--v->uses) { // others read it too: what it is made of has one reader more
         for (int s = 0; s < lower_nsrc(l, p); s++) more(l, lower_ref(l, p, s));
     } else {
-        l->todo[p] |= DO_SKIP;
+        l->select.todo[p] |= DO_SKIP;
     }
+}
+
+#define CARRIES (ORR_M_CC | ORR_M_X | ORR_M_SAT) // a sum with one of these is not folded
+
+typedef struct addend {    // of an addition: what makes one of its sources
+    uint32_t p;            // the instruction
+    const orr_inst *i, *q; // the addition, and p's
+    ref a, other;          // the source, and the other one
+    bool wide;             // 64 bits
+    bool once;             // nobody else reads it
+} addend;
+
+static bool plain_sum(const orr_inst *q, const orr_inst *i) {
+    return is_int(q, bytes_of(i)) && !(q->mods & CARRIES);
+}
+
+// Two constants are one.
+static bool fold_constants(scan *c, uint32_t n, const addend *x, ref base, ref add) {
+    ref sum = x->other;
+    sum.imm += add.imm;
+    if (!x->wide) sum.imm &= 0xffffffff;
+    lower_fuse(c, n, x->p, ORR_OP_ADD, (ref[]){base, sum}, 2);
+    return true;
+}
+
+// What becomes one instruction with the addition if that is its only reader, and not if it is one already.
+static bool fold_single(scan *c, uint32_t n, const addend *x) {
+    lower *l = c->l;
+    const orr_inst *i = x->i, *q = x->q;
+    uint32_t p = x->p;
+    if (!x->once || l->select.of[p] || i->op != ORR_OP_ADD || is_imm(x->other)) return false;
+    if (x->wide) {
+        if (q->op != ORR_OP_CVT || q->stype != ORR_T_S32 || !is_int(q, 8) || l->cc < 70) return false;
+        lower_fuse(c, n, p, FUSED_SXADD, (ref[]){lower_ref(l, p, 0), x->other}, 2);
+        return true;
+    }
+    if (lower_nsrc(l, p) < 2) return false;
+    if (q->op == ORR_OP_SHF && !q->sub && q->nsrc == 3 && is_imm(lower_ref(l, p, 2)) && l->cc >= 70) {
+        lower_fuse(c, n, p, FUSED_LEAHI, (ref[]){lower_ref(l, p, 0), x->other, lower_ref(l, p, 1)}, 3);
+        return true;
+    }
+    if (q->op == ORR_OP_SELP && is_imm(lower_ref(l, p, 0)) && is_imm(lower_ref(l, p, 1)) && i->guard < 0 &&
+        l->cc >= 90) {
+        ref src[4] = {x->other, lower_ref(l, p, 0), lower_ref(l, p, 2), lower_ref(l, p, 1)};
+        lower_fuse(c, n, p, FUSED_SELADD, src, 4);
+        return true;
+    }
+    return false;
+}
+
+// Products, shifts and sums.
+static bool fold_arithmetic(scan *c, uint32_t n, const addend *x) {
+    lower *l = c->l;
+    const orr_inst *i = x->i, *q = x->q;
+    uint32_t p = x->p;
+    // A product or shift that costs nothing extra is done again for each reader.
+    bool again = q->op == ORR_OP_SHL
+                     ? l->cc >= 50
+                     : q->op == ORR_OP_MUL && (q->mods & ORR_M_WIDE) && (l->cc >= 70 || l->cc < 50);
+    if (!x->once && !again) return false;
+    ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), x->other};
+    bool mul = q->op == ORR_OP_MUL && !orr_types[q->type].is_float && q->nsrc == 2;
+    if (mul && x->wide && (q->mods & ORR_M_WIDE) && bytes_of(q) == 4) {
+        lower_fuse(c, n, p, FUSED_WIDEADD, src, 3);
+        return true;
+    }
+    if (mul && (q->mods & ORR_M_LO) && bytes_of(q) == bytes_of(i)) {
+        lower_fuse(c, n, p, FUSED_MULADD, src, 3);
+        return true;
+    }
+    if (q->op == ORR_OP_SHL && bytes_of(q) == bytes_of(i) && is_imm(src[1]) && i->op == ORR_OP_ADD) {
+        lower_fuse(c, n, p, FUSED_LEA, (ref[]){src[0], x->other}, 2);
+        selection_for(l, n)->disp = (int64_t)(src[1].imm & 63);
+        return true;
+    }
+    if (q->op == ORR_OP_ADD && i->op == ORR_OP_ADD && is_imm(src[1]) && is_imm(x->other) && plain_sum(q, i))
+        return fold_constants(c, n, x, src[0], src[1]);
+    if ((q->op == ORR_OP_ADD || q->op == ORR_OP_SUB) && l->cc >= 50 && q->nsrc == 2 && plain_sum(q, i)) {
+        lower_fuse(c, n, p, FUSED_IADD3, src, 3);
+        return true;
+    }
+    return false;
+}
+
+static bool fold_addend(scan *c, uint32_t n, const addend *x) {
+    lower *l = c->l;
+    const orr_inst *i = x->i, *q = x->q;
+    uint32_t p = x->p;
+    if (fold_single(c, n, x)) return true;
+    if (lower_nsrc(l, p) < 2) return false;
+    if (l->select.of[p]) { // of all that was selected, only sums with a constant go on being one
+        bool sum = lower_op(l, p) == ORR_OP_ADD && q->op == ORR_OP_ADD && i->op == ORR_OP_ADD &&
+                   lower_nsrc(l, p) == 2 && is_imm(lower_ref(l, p, 1)) && is_imm(x->other) &&
+                   plain_sum(q, i) && x->once;
+        return sum && fold_constants(c, n, x, lower_ref(l, p, 0), lower_ref(l, p, 1));
+    }
+    if (q->op == ORR_OP_SHR && i->op == ORR_OP_ADD && !x->wide && is_int(q, 4) && l->cc >= 70 && x->once &&
+        is_imm(lower_ref(l, p, 1))) { // the upper half of a shift to the left
+        lower_fuse(c, n, p, FUSED_LEAHI, (ref[]){lower_ref(l, p, 0), x->other}, 2);
+        return true;
+    }
+    return fold_arithmetic(c, n, x);
 }
 
 static void fold_add(scan *c, uint32_t n) {
     lower *l = c->l;
     const orr_inst *i = &l->k->insts[n];
-    if (i->nsrc != 2 || (i->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT))) return;
+    if (i->nsrc != 2 || (i->mods & CARRIES)) return;
     bool wide = is_int(i, 8);
     if (!wide && !is_int(i, 4)) return;
     for (int s = 1; s >= 0; s--) {
-        ref a = lower_ref(l, n, s), other = lower_ref(l, n, 1 - s);
-        uint32_t p = lower_producer(l, a, false);
-        if (p == NONE || !lower_all_still(c, p)) continue;
-        const orr_inst *q = &l->k->insts[p];
-        bool alone = l->values.at[a.value].uses == 1 && !l->plan_of[p] && i->op == ORR_OP_ADD;
-        if (alone && wide && q->op == ORR_OP_CVT && q->stype == ORR_T_S32 && is_int(q, 8) && l->cc >= 70 &&
-            !is_imm(other)) {
-            lower_fuse(c, n, p, FUSED_SXADD, n, (ref[]){lower_ref(l, p, 0), other}, 2);
-            return;
-        }
-        if (lower_nsrc(l, p) < 2) continue;
-        if (alone && !wide && q->op == ORR_OP_SHF && !q->sub && q->nsrc == 3 && is_imm(lower_ref(l, p, 2)) &&
-            l->cc >= 70 && !is_imm(other)) {
-            lower_fuse(c, n, p, FUSED_LEAHI, n, (ref[]){lower_ref(l, p, 0), other, lower_ref(l, p, 1)}, 3);
-            return;
-        }
-        if (alone && !wide && q->op == ORR_OP_SELP && is_imm(lower_ref(l, p, 0)) &&
-            is_imm(lower_ref(l, p, 1)) && i->guard < 0 && l->cc >= 90 && !is_imm(other)) {
-            ref src[4] = {other, lower_ref(l, p, 0), lower_ref(l, p, 2), lower_ref(l, p, 1)};
-            lower_fuse(c, n, p, FUSED_SELADD, n, src, 4);
-            return;
-        }
-        if (l->plan_of[p]) { // of all that is planned, only sums with a constant go on being one
-            ref base = lower_ref(l, p, 0), add = lower_ref(l, p, 1);
-            bool sum = lower_op(l, p) == ORR_OP_ADD && q->op == ORR_OP_ADD && i->op == ORR_OP_ADD &&
-                       lower_nsrc(l, p) == 2 && is_imm(add) && is_imm(other) && is_int(q, bytes_of(i)) &&
-                       !(q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT)) && l->values.at[a.value].uses == 1;
-            if (!sum) continue;
-            other.imm += add.imm;
-            if (!wide) other.imm &= 0xffffffff;
-            lower_fuse(c, n, p, ORR_OP_ADD, n, (ref[]){base, other}, 2);
-            return;
-        }
-        if (q->op == ORR_OP_SHR && i->op == ORR_OP_ADD && !wide && is_int(q, 4) && l->cc >= 70 &&
-            l->values.at[a.value].uses == 1 &&
-            is_imm(lower_ref(l, p, 1))) { // the upper half of a shift to the left
-            lower_fuse(c, n, p, FUSED_LEAHI, n, (ref[]){lower_ref(l, p, 0), other}, 2);
-            return;
-        }
-        // A product or shift that costs nothing extra is done again for each reader.
-        bool again = q->op == ORR_OP_SHL
-                         ? l->cc >= 50
-                         : q->op == ORR_OP_MUL && (q->mods & ORR_M_WIDE) && (l->cc >= 70 || l->cc < 50);
-        if (l->values.at[a.value].uses != 1 && !again) continue;
-        ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), other};
-        bool mul = q->op == ORR_OP_MUL && !orr_types[q->type].is_float && q->nsrc == 2;
-        if (mul && wide && (q->mods & ORR_M_WIDE) && bytes_of(q) == 4) {
-            lower_fuse(c, n, p, FUSED_WIDEADD, p, src, 3);
-            return;
-        }
-        if (mul && (q->mods & ORR_M_LO) && bytes_of(q) == bytes_of(i)) {
-            lower_fuse(c, n, p, FUSED_MULADD, p, src, 3);
-            return;
-        }
-        if (q->op == ORR_OP_SHL && bytes_of(q) == bytes_of(i) && is_imm(src[1]) && i->op == ORR_OP_ADD) {
-            lower_fuse(c, n, p, FUSED_LEA, n, (ref[]){src[0], other}, 2);
-            plan_for(l, n)->disp = (int64_t)(src[1].imm & 63);
-            return;
-        }
-        if (q->op == ORR_OP_ADD && i->op == ORR_OP_ADD && is_imm(src[1]) && is_imm(other) &&
-            is_int(q, bytes_of(i)) &&
-            !(q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT))) { // two constants are one
-            other.imm += src[1].imm;
-            if (!wide) other.imm &= 0xffffffff;
-            lower_fuse(c, n, p, ORR_OP_ADD, n, (ref[]){src[0], other}, 2);
-            return;
-        }
-        if ((q->op == ORR_OP_ADD || q->op == ORR_OP_SUB) && l->cc >= 50 && is_int(q, bytes_of(i)) &&
-            q->nsrc == 2 && !(q->mods & (ORR_M_CC | ORR_M_X | ORR_M_SAT))) {
-            lower_fuse(c, n, p, FUSED_IADD3, n, src, 3);
-            return;
-        }
+        addend x = {.i = i, .a = lower_ref(l, n, s), .other = lower_ref(l, n, 1 - s), .wide = wide};
+        x.p = lower_producer(l, x.a, false);
+        if (x.p == NONE || !lower_all_still(c, x.p)) continue;
+        x.q = &l->k->insts[x.p];
+        x.once = l->values.at[x.a.value].uses == 1;
+        if (fold_addend(c, n, &x)) return;
     }
 }
 
@@ -445,13 +482,13 @@ static void fold_fma(scan *c, uint32_t n) {
     if (i->nsrc != 2 || i->round != ORR_RND_NONE || (i->type != ORR_T_F32 && i->type != ORR_T_F64)) return;
     for (int s = 1; s >= 0; s--) {
         uint32_t p = lower_producer(l, lower_ref(l, n, s), true);
-        if (p == NONE || l->plan_of[p] || !lower_all_still(c, p)) continue;
+        if (p == NONE || l->select.of[p] || !lower_all_still(c, p)) continue;
         const orr_inst *q = &l->k->insts[p];
         if (q->op != ORR_OP_MUL || q->type != i->type || q->round != ORR_RND_NONE || q->nsrc != 2 ||
             (q->mods & ORR_M_SAT))
             continue;
         ref src[3] = {lower_ref(l, p, 0), lower_ref(l, p, 1), lower_ref(l, n, 1 - s)};
-        lower_fuse(c, n, p, ORR_OP_FMA, n, src, 3);
+        lower_fuse(c, n, p, ORR_OP_FMA, src, 3);
         return;
     }
 }
@@ -482,7 +519,7 @@ static bool one_instruction(const orr_inst *i) {
 static bool made_for_this(const scan *c, ref r) {
     uint32_t p = lower_producer(c->l, r, true);
     return p != NONE && p >= c->first && one_instruction(&c->l->k->insts[p]) &&
-           !(c->l->todo[p] & (DO_PREDLOP | DO_LATER));
+           !(c->l->select.todo[p] & (DO_PREDLOP | DO_LATER));
 }
 
 // Is the instruction at hand the last that reads it, and was it made in this block?
@@ -491,15 +528,15 @@ static bool ends_here(const scan *c, ref r) {
     if (r.kind != ORR_K_REG || r.value == NONE) return false;
     const value *v = &l->values.at[r.value];
     if (v->def == NONE || v->merged || v->def < c->first || v->def >= c->n || c->frail[r.value] != NONE ||
-        (l->todo[v->def] & (DO_VIEW | DO_SKIP)) || l->k->insts[v->def].ndst != 1 || c->n - v->def > 64)
+        (l->select.todo[v->def] & (DO_VIEW | DO_SKIP)) || l->k->insts[v->def].ndst != 1 || c->n - v->def > 64)
         return false;
     uint32_t seen = 0;
     for (uint32_t n = v->def + 1; n <= c->n; n++) {
-        if (l->todo[n] & DO_SKIP) continue;
+        if (l->select.todo[n] & DO_SKIP) continue;
         for (int s = 0; s < lower_nsrc(l, n); s++) {
             ref x = lower_ref(l, n, s);
             if (x.kind != ORR_K_REG || x.value != r.value) continue;
-            if (l->todo[n] & DO_VIEW) return false;
+            if (l->select.todo[n] & DO_VIEW) return false;
             seen++;
         }
     }
@@ -536,9 +573,9 @@ static void fold_select(scan *c, uint32_t n) {
     l->values.at[d].merged = l->values.at[x.value].merged = l->values.at[y.value].merged = true;
     l->values.at[lower_web(l, x.value)].web = web;
     l->values.at[lower_web(l, y.value)].web = web;
-    l->todo[def] |= DO_LATER;
-    l->todo[n] |= DO_SELECT;
-    l->pred_of[n] = def;
+    l->select.todo[def] |= DO_LATER;
+    l->select.todo[n] |= DO_SELECT;
+    l->select.pred_of[n] = def;
     l->guard[def] = p.value;
 }
 
@@ -548,7 +585,8 @@ static ref unviewed(const scan *c, ref r) {
     const lower *l = c->l;
     for (int depth = 0; depth < MAX_VIEW && r.kind == ORR_K_REG && r.value != NONE; depth++) {
         const value *v = &l->values.at[r.value];
-        if (v->def == NONE || v->merged || !(l->todo[v->def] & DO_VIEW) || c->frail[r.value] != NONE) break;
+        if (v->def == NONE || v->merged || !(l->select.todo[v->def] & DO_VIEW) || c->frail[r.value] != NONE)
+            break;
         const orr_inst *i = &l->k->insts[v->def];
         bool copy = (i->op == ORR_OP_MOV || i->op == ORR_OP_CVTA) && i->nsrc == 1 && i->ndst == 1;
         ref a = lower_ref(l, v->def, 0);
@@ -600,10 +638,10 @@ static void fold_address(scan *c, uint32_t n, int at) {
         moved = true;
     }
     if (!moved) return;
-    plan *x = plan_for(l, n);
+    selection *x = selection_for(l, n);
     int have = l->k->insts[n].nsrc;
-    if (!x->nsrc && have <= PLAN_SRCS) {
-        ref src[PLAN_SRCS];
+    if (!x->nsrc && have <= SELECTION_SRCS) {
+        ref src[SELECTION_SRCS];
         for (int s = 0; s < have; s++) src[s] = lower_ref(l, n, s);
         for (int s = 0; s < have; s++) x->src[s] = src[s];
         x->nsrc = (uint8_t)have;
@@ -640,10 +678,10 @@ static void fold(scan *c, uint32_t n) {
     case ORR_OP_ATOM:
     case ORR_OP_RED:
     case ORR_OP_LDMATRIX:
-        if (i->space != ORR_SPACE_PARAM && i->nsrc && i->nsrc <= PLAN_SRCS) fold_address(c, n, 0);
+        if (i->space != ORR_SPACE_PARAM && i->nsrc && i->nsrc <= SELECTION_SRCS) fold_address(c, n, 0);
         break;
     case ORR_OP_CPASYNC:
-        if (i->nsrc >= 2 && i->nsrc <= PLAN_SRCS) {
+        if (i->nsrc >= 2 && i->nsrc <= SELECTION_SRCS) {
             fold_address(c, n, 0);
             fold_address(c, n, 1);
         }
@@ -660,7 +698,7 @@ static void find_plain_readers(lower *l) {
     for (; b < end; b++)
         for (uint32_t n = b->first; n < b->first + b->count; n++) {
             const orr_inst *i = &l->k->insts[n];
-            if (l->todo[n] & DO_SKIP) continue;
+            if (l->select.todo[n] & DO_SKIP) continue;
             bool cuts = i->op == ORR_OP_AND && i->nsrc == 2 && orr_src(l->k, i, 1)->kind == ORR_K_IMM &&
                         orr_src(l->k, i, 1)->value <= 0xffff;
             for (int s = 0; s < i->nsrc && !cuts; s++) {
@@ -694,7 +732,7 @@ static void find_shared(lower *l) {
             const orr_inst *i = &l->k->insts[n];
             bool shared = i->space == ORR_SPACE_SHARED || i->op == ORR_OP_CPASYNC ||
                           i->op == ORR_OP_LDMATRIX || i->op == ORR_OP_STMATRIX;
-            if (!shared || (l->todo[n] & DO_SKIP)) continue;
+            if (!shared || (l->select.todo[n] & DO_SKIP)) continue;
             ref r = lower_ref(l, n, 0);
             if (r.kind == ORR_K_REG && r.value != NONE) *ORR_PUSH(&stack) = r.value;
         }
@@ -733,7 +771,7 @@ static void find_shared(lower *l) {
     free(seen);
 }
 
-void lower_plan(lower *l) {
+void lower_select(lower *l) {
     scan c = {.l = l};
     c.last_def = orr_calloc(l->values.n + 1, sizeof *c.last_def);
     c.depth = orr_calloc(l->values.n + 1, 1);
@@ -749,11 +787,11 @@ void lower_plan(lower *l) {
         for (uint32_t n = b->first; n < b->first + b->count; n++) {
             const orr_inst *i = &l->k->insts[n];
             c.n = n;
-            if (l->todo[n] & DO_SKIP) continue;
+            if (l->select.todo[n] & DO_SKIP) continue;
             try_view(&c, n);
-            if (l->todo[n] & DO_VIEW) continue;
+            if (l->select.todo[n] & DO_VIEW) continue;
             try_coalesce(&c, n);
-            if (!(l->todo[n] & DO_SKIP)) fold(&c, n);
+            if (!(l->select.todo[n] & DO_SKIP)) fold(&c, n);
             for (int d = 0; d < i->ndst; d++) {
                 uint32_t v = l->of[i->first + (uint32_t)d];
                 if (orr_dst(l->k, i, d)->kind == ORR_K_REG && v != NONE && l->values.at[v].merged)

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/sass/machine.h"
+#include "exec/sass/translate.h"
 
 // ---- operands -------------------------------------------------------------------------------
 // A destination that is not wanted (the sink) gets the widest register, after the function's last,
 // so that a handler need not look.
-static oper make_oper(program *p, const orr_operand *o, const orr_func *sink) {
+static oper make_oper(decoded *p, const orr_operand *o, const orr_func *sink) {
     const orr_launch *l = p->launch;
     switch (o->kind) {
     case ORR_K_REG: return (oper){o->reg * reg_bytes(o->cls), o->cls, o->cls, o->neg, 0};
@@ -44,7 +44,7 @@ handlers orr_pick(const orr_kernel *k, const orr_inst *i, const char **why) {
     return (handlers){0};
 }
 
-static bool pick(program *p, uop *u, const orr_inst *i, orr_err *e) {
+static bool pick(decoded *p, uop *u, const orr_inst *i, orr_err *e) {
     if (decides(i) || i->op == ORR_OP_NOP || i->op == ORR_OP_MEMBAR || i->op == ORR_OP_CPCOMMIT ||
         i->op == ORR_OP_CPWAIT || i->op == ORR_OP_BRKPT || i->op == ORR_OP_DISCARD ||
         i->op == ORR_OP_PREFETCH) {
@@ -64,7 +64,7 @@ static bool pick(program *p, uop *u, const orr_inst *i, orr_err *e) {
                     p->kernel->name, why ? ": " : "", why ? why : "");
 }
 
-static void make_tids(program *p) {
+static void make_tids(decoded *p) {
     const uint32_t *d = p->launch->block;
     p->tid = orr_arena_alloc(&p->arena, (size_t)p->nwarps * 3 * ORR_WARP * sizeof *p->tid);
     for (uint32_t t = 0; t < p->nwarps * ORR_WARP; t++) {
@@ -75,9 +75,9 @@ static void make_tids(program *p) {
     }
 }
 
-bool orr_code_make(program *p, const orr_launch *l, orr_err *e) {
+bool orr_decode(decoded *p, const orr_launch *l, orr_err *e) {
     const orr_kernel *k = l->kernel;
-    *p = (program){.launch = l, .kernel = k};
+    *p = (decoded){.launch = l, .kernel = k};
     p->threads = l->block[0] * l->block[1] * l->block[2];
     p->nwarps = (p->threads + ORR_WARP - 1) / ORR_WARP;
     p->reserved_at = p->shared_bytes = ((k->shared_base + k->shared_bytes + 15) & ~15u) + l->dynamic_shared;
@@ -92,7 +92,7 @@ bool orr_code_make(program *p, const orr_launch *l, orr_err *e) {
     p->local_bytes = orr_kernel_local(k);
     if (k->codes) orr_sass_sizes(p);
     make_tids(p);
-    if (k->codes) return orr_machine_make(p, e);
+    if (k->codes) return orr_sass_translate(p, e);
     for (int c = 0; c < ORR_CLASSES; c++) p->rows[c] = k->funcs[0].nregs[c];
     p->uops = orr_arena_alloc(&p->arena, (k->ninsts + 1) * sizeof *p->uops);
     oper *opers = orr_arena_alloc(&p->arena, (k->noperands + 1) * sizeof *opers);
@@ -149,11 +149,11 @@ bool orr_code_make(program *p, const orr_launch *l, orr_err *e) {
     }
     if (ok) orr_spins(p, NULL);
     p->constants = orr_constants_take(&p->pool);
-    if (!ok) orr_code_free(p);
+    if (!ok) orr_decoded_free(p);
     return ok;
 }
 
-void orr_code_free(program *p) {
+void orr_decoded_free(decoded *p) {
     free(p->constants);
     p->constants = NULL;
     orr_arena_free(&p->arena);
