@@ -2,7 +2,7 @@
 # A folder never includes one to its right (docs/design.md). Each file of src/FOLDER is checked.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-order="base isa ptx sass stream exec gpu memory timed accel tasks launch model sample report lab sweep hw app cli"
+order="base isa ptx sass stream exec gpu memory timed core accel tasks launch model sample report lab sweep hw app cli"
 
 bad=0
 seen=""

@@ -216,7 +216,7 @@ static uint64_t latency_of(const machine *m, const acode *c, uint32_t n) {
     const orr_tinst *i = &c->program->insts[n];
     if (i->kind != ORR_TK_MEM) return c->latency[n];
     if (i->space == ORR_SPACE_SHARED) return m->c->shared_latency;
-    if (i->space == ORR_SPACE_CONST) return m->c->const_latency;
+    if (i->space == ORR_SPACE_CONST) return m->c->core.constants.latency;
     return m->c->l1_latency;
 }
 

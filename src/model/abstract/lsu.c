@@ -24,10 +24,11 @@ static uint64_t constants(acore *s, const orr_access *a) {
         word = next;
     }
     s->n.const_requests += words;
-    uint32_t missed;
-    uint64_t latency = cyc_constants_load(&s->constants, m->c, a, &s->n, &missed);
-    if (missed) latency += (missed - 1) * m->c->const_miss / ORR_TICKS;
-    return latency + (words ? words - 1 : 0) * (uint64_t)m->gpu->const_interval;
+    constants_answer r = constants_lookup(&s->constants, a);
+    s->n.const_miss += r.misses;
+    s->n.const_miss2 += r.second_misses;
+    if (r.misses) r.latency += (r.misses - 1) * m->c->core.constants.miss_ticks / ORR_TICKS;
+    return r.latency + (words ? words - 1 : 0) * (uint64_t)m->gpu->const_interval;
 }
 
 // ---- an instruction
@@ -134,7 +135,7 @@ static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t
         s->n.shared_passes[x->kind] += (uint64_t)s->times * (k->cost / k->each);
         a->ready = k->from + k->cost - k->each + m->c->shared_latency;
     } else if (k->space == ORR_SPACE_CONST) {
-        a->ready = k->from + (m->access.mask ? constants(s, &m->access) : m->c->const_latency);
+        a->ready = k->from + (m->access.mask ? constants(s, &m->access) : m->c->core.constants.latency);
     } else {
         abt_lines_look_up(s, a);
     }

@@ -5,19 +5,21 @@
 #include <string.h>
 
 // A slot on the scheduler whose turn it is, or on the next one that has room.
-static warp *place_warp(sm *s) {
+static warp *place_warp(sm *s, uint32_t block) {
     cycle *c = s->c;
     for (uint32_t n = 0; n < c->nsched; n++) {
-        sched *q = &s->sched[s->next_sched];
+        const scheduler *q = &s->sched[s->next_sched];
         uint32_t at = s->next_sched;
         s->next_sched = (s->next_sched + 1) % c->nsched;
         uint64_t room = ~q->live & (c->per_sched >= 64 ? UINT64_MAX : (1ull << c->per_sched) - 1);
         if (!room) continue;
         uint32_t slot = (uint32_t)__builtin_ctzll(room);
-        q->live |= 1ull << slot;
-        warp *w = &q->warps[slot];
+        warp *w = warp_of(s, warp_number(at, slot));
         w->sched = (uint8_t)at;
         w->slot = (uint8_t)slot;
+        w->age = s->next_age++;
+        w->block = block;
+        scheduler_add(&s->sched[at], slot, block, w->age);
         return w;
     }
     return NULL;
@@ -45,7 +47,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->copies = 0;
     w->at = w->end = 0;
     w->body = 0;
-    w->has_then = w->ghost = false;
+    w->has_then = w->predicated_off = false;
     memset(w->group_open, 0, sizeof w->group_open);
     memset(w->group_ready, 0, sizeof w->group_ready);
     memset(w->copies_open, 0, sizeof w->copies_open);
@@ -55,7 +57,6 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->trace = orr_trace_open(b->buf->warps[index]);
     w->base = w->trace.at;
     w->need = b->buf->planned ? b->buf->need_at[index] : 0;
-    w->age = s->sched[w->sched].age[w->slot] = s->next_age++;
     if (c->places) memset(w->reg, 0, c->places * sizeof *w->reg);
     s->n.warps++;
 }
@@ -88,13 +89,12 @@ void cyc_block_start(sm *s, uint64_t when) {
         s->n.blocks++;
         uint64_t first = when + c->block_latency;
         for (uint32_t n = 0; n < buf->nwarps; n++) {
-            warp *w = place_warp(s);
+            warp *w = place_warp(s, slot);
             if (!w) { // the occupancy said there is room
                 s->damaged = true;
                 return;
             }
             b->warp[n] = warp_id(w);
-            w->block = slot;
             start_warp(s, w, b, n, when);
         }
         // So that the first warps of blocks, which often have more to do, are not all on one scheduler.
@@ -108,11 +108,12 @@ void cyc_block_start(sm *s, uint64_t when) {
                 cyc_block_warp_ended(s, w);
                 continue;
             }
-            if (!c->gpu->icache_perfect) {
-                uint64_t t = cyc_fetch_when(s, w, c->program->insts[w->at].pc, when);
+            if (!c->core.fetch.perfect) {
+                uint32_t pc = c->program->insts[w->at].pc;
+                uint64_t t = fetch_instruction(&s->fetch, w->sched, &w->fetched, pc, when, w->front);
                 if (t > w->front) w->front = t;
             }
-            cyc_warp_look(s, w);
+            cyc_warp_update(s, w);
         }
     }
 }
@@ -133,7 +134,7 @@ static void release(sm *s, block *b, int which) {
         w->waiting = 0;
         b->at_barrier--;
         w->through = s->now + b->bar_latency;
-        cyc_warp_look(s, w);
+        cyc_warp_update(s, w);
     }
     if (which >= 0)
         b->barrier[which].arrived = 0;
@@ -197,15 +198,12 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
 
 void cyc_block_warp_ended(sm *s, warp *w) {
     block *b = &s->blocks[w->block];
-    sched *q = &s->sched[w->sched];
     uint64_t gone = w->front + (w->at ? s->c->exit_latency : 0), when = gone > w->landed ? gone : w->landed;
     if (when < w->leaves) when = w->leaves;
     if (when < w->since) when = w->since;
     if (when < s->now) when = s->now;
     if (w->since < when && w->at) cyc_warp_account(s, w, when);
-    q->live &= ~(1ull << w->slot);
-    q->awake &= ~(1ull << w->slot);
-    q->ready[w->slot] = NEVER;
+    scheduler_remove(&s->sched[w->sched], w->slot);
     for (uint32_t n = 0; n < b->nwarps; n++)
         if (b->warp[n] == warp_id(w)) b->warp[n] = NOBODY;
     if (when > b->end) b->end = when;

@@ -433,7 +433,7 @@ static void fit_warps(cycle *c, uint32_t places, uint32_t accesses) {
     for (uint32_t n = 0; n < c->nsms; n++)
         for (uint32_t q = 0; q < c->nsched; q++)
             for (uint32_t i = 0; i < c->per_sched; i++) {
-                warp *w = &c->sms[n].sched[q].warps[i];
+                warp *w = warp_of(&c->sms[n], warp_number(q, i));
                 w->reg = orr_realloc(w->reg, p * sizeof *w->reg);
                 w->access = orr_realloc(w->access, (a + 1) * sizeof *w->access);
                 memset(w->reg + c->places, 0, (p - c->places) * sizeof *w->reg);
@@ -442,7 +442,7 @@ static void fit_warps(cycle *c, uint32_t places, uint32_t accesses) {
     c->accesses = a;
 }
 
-static uint64_t warm_lines(const cycle *c) { return (uint64_t)(c->gpu->icache_l1 / c->gpu->icache_line) / 2; }
+static uint64_t warm_lines(const cycle *c) { return fetch_warm_lines(&c->core.fetch); }
 
 static void fit_program(engine *x) {
     cycle *c = x->c;
@@ -457,9 +457,10 @@ static void fit_program(engine *x) {
         c->tells |= p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm >= 1 && !c->outside;
         if (p->insts[n].sass == ORR_SASS_S2R) c->sreg_unit = p->insts[n].unit;
     }
-    c->code_lines = last / (uint64_t)c->gpu->icache_line + 1;
-    c->code_fits = !c->kernel->grows && c->code_lines <= (uint64_t)(c->gpu->icache_l0 / c->gpu->icache_line);
-    c->code_warm = c->gpu->icache_warm && (x->runs_little || c->code_lines <= warm_lines(c));
+    const fetch_spec *f = &c->core.fetch;
+    c->code.lines = last / f->line + 1;
+    c->code.fits = !c->kernel->grows && c->code.lines <= f->l0_size / f->line;
+    c->code.warm = c->gpu->icache_warm && (x->runs_little || c->code.lines <= warm_lines(c));
 }
 
 // A profiler repeats a kernel, so its code is in the SM's cache: as long as what is executed takes half of it
@@ -469,8 +470,8 @@ static void look_at_code(engine *x, const tbuf *b) {
     cycle *c = x->c;
     const orr_program *p = c->program;
     x->looked = true;
-    if (!c->gpu->icache_warm || c->code_warm) return;
-    uint8_t *seen = orr_calloc(c->code_lines, 1);
+    if (!c->gpu->icache_warm || c->code.warm) return;
+    uint8_t *seen = orr_calloc(c->code.lines, 1);
     uint64_t lines = 0, line = (uint64_t)c->gpu->icache_line;
     for (uint32_t w = 0; w < b->nwarps && lines <= warm_lines(c); w++) {
         orr_trace t = orr_trace_open(b->warps[w]);
@@ -487,7 +488,7 @@ static void look_at_code(engine *x, const tbuf *b) {
         }
     }
     free(seen);
-    x->runs_little = c->code_warm = lines <= warm_lines(c);
+    x->runs_little = c->code.warm = lines <= warm_lines(c);
 }
 
 // ---- a launch
@@ -520,7 +521,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->reading = false;
     s->read_out = 0;
     s->lsu_shared = false;
-    s->const_free = s->lsu_free = s->lsu_busy_from = s->out_free = s->banks_work = s->banks_seen =
+    s->lsu_free = s->lsu_busy_from = s->out_free = s->banks_work = s->banks_seen =
         s->banks_until = 0;
     memset(s->lsu_room, 0, sizeof s->lsu_room);
     memset(s->lsu_hands, 0, sizeof s->lsu_hands);
@@ -552,49 +553,14 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->flights.n = s->misses.n = s->nodes.n = 0;
     s->free_flight = s->free_miss = s->free_node = NOBODY;
     s->open_misses = 0;
-    s->register_conflicts = 0;
-    s->ramp = 0;
     memset(s->starts, 0, c->lsu_all * sizeof *s->starts);
-    memset(s->pool_free, 0, sizeof s->pool_free);
-    for (uint32_t n = 0; n < s->npools; n++) memset(s->pools[n].at, 0, sizeof s->pools[n].at);
-    if (c->sub_collectors) {
-        memset(s->bank_free, 0, (size_t)g->core_subcores * c->sub_banks * sizeof *s->bank_free);
-        memset(s->collector_free, 0,
-               (size_t)g->core_subcores * c->sub_collectors * sizeof *s->collector_free);
-    }
+    for (uint32_t n = 0; n < (uint32_t)g->core_subcores; n++) operands_reset(&s->operands[n]);
+    units_reset(&s->units);
+    fetch_reset(&s->fetch);
+    constants_reset(&s->constants);
     memset(&s->n, 0, sizeof s->n);
     memset(s->stalls, 0, sizeof s->stalls);
-    memset(s->unit_busy, 0, sizeof s->unit_busy);
-    for (uint32_t n = 0; n < c->nsched; n++) {
-        sched *q = &s->sched[n];
-        q->live = q->awake = q->memory = q->active = 0;
-        memset(q->wants, 0, sizeof q->wants);
-        q->last = MAX_WARPS; // nobody
-        q->greedy = NEVER;
-        q->yield = false;
-        q->next = NEVER;
-        q->limit = (uint32_t)g->core_active;
-        q->wake = NEVER;
-        q->next_issue = q->held = 0;
-        q->behind_until = q->behind = 0;
-        memset(q->bank_free, 0, sizeof q->bank_free);
-        q->late_n = 0;
-        q->results = q->results_at = 0;
-        memset(q->kept, 0, sizeof q->kept);
-        q->keeper = 0;
-        q->l0_last = 0;
-        q->lines_next = 0;
-        memset(q->lines, 0, sizeof q->lines);
-        if (q->l0_when) {
-            orr_cache_flush(&q->l0);
-            memset(q->l0_when, 0, (size_t)q->l0.sets * q->l0.ways * sizeof *q->l0_when);
-        }
-    }
-    s->l1i_last = s->code_from = 0;
-    memset(s->operand_when, 0, sizeof s->operand_when);
-    memset(s->load_when, 0, sizeof s->load_when);
-    if (s->l1i_when) orr_cache_flush(&s->l1i);
-    cyc_constants_flush(&s->constants, g);
+    for (uint32_t n = 0; n < c->nsched; n++) scheduler_reset(&s->sched[n]);
     cyc_lsu_start(s, (uint64_t)occ->l1_bytes, g->l1_flush);
     s->worker = &c->workers[0];
 }
@@ -609,11 +575,12 @@ static void set_late(cycle *c, const uint32_t *order, uint64_t blocks) {
     for (uint32_t i = 0; i < c->nsms; i++) {
         sm *s = &c->sms[order[i]];
         uint32_t n = on[orr_gpc_of_sm(order[i], c->gpcs)], others = n ? n - 1 : 0;
-        s->late_code = (uint64_t)llround(others * c->gpu->launch_gpc_code);
         uint64_t busy = (uint64_t)llround(n * c->gpu->icache_gpc_interval);
-        s->code_wait = (uint64_t)llround(others * c->gpu->icache_gpc_interval);
-        s->line_interval = busy > c->line_interval ? busy : c->line_interval;
-        s->late_constants = (uint64_t)llround(others * c->gpu->launch_gpc_constants);
+        s->fetch.delays = (fetch_delays){
+            .first = (uint64_t)llround(others * c->gpu->launch_gpc_code),
+            .each = (uint64_t)llround(others * c->gpu->icache_gpc_interval),
+            .interval = latest(busy, c->core.fetch.l0_interval)};
+        s->constants.late = (uint64_t)llround(others * c->gpu->launch_gpc_constants);
     }
     free(on);
 }

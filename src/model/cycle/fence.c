@@ -82,7 +82,7 @@ static void over(sm *s, bool empty) {
         w->front = later(w->fenced, t);
         w->front_why = ORR_STALL_MEMBAR;
         w->fenced = 0;
-        if (w->at != w->end) cyc_warp_look(s, w);
+        if (w->at != w->end) cyc_warp_update(s, w);
     }
     if (s->fence_waits.n)
         round_at(s, later(t, s->fence_l1) + (uint64_t)(g->core_fence_drop * (double)s->fence_with.n));

@@ -57,8 +57,7 @@ void cyc_lsu_hand_over(sm *s, const warp *w, const orr_tinst *i) {
     bool near = i->space == ORR_SPACE_SHARED || i->space == ORR_SPACE_LOCAL || i->space == ORR_SPACE_CONST;
     uint32_t bytes = near ? 4 : 8; // an address
     if (bytes < i->bytes) bytes = i->bytes;
-    uint64_t unit =
-        s->pools[s->sched[w->sched].pool_of[i->unit]].at[0]; // in line behind those of all sub-cores
+    uint64_t unit = units_line_ends(&s->units, w->sched, i->unit); // in line behind those of all sub-cores
     s->lsu_handed = unit > s->now ? unit : s->now;
     if (s->lsu_handed < *next) s->lsu_handed = *next;
     *next = s->lsu_handed + (32 * bytes + width - 1) / width;
@@ -169,20 +168,6 @@ static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uin
     cyc_l1_land(s, q->flight, 0);
 }
 
-// How many different words the lanes want.
-static uint32_t words_of(const orr_access *a, uint32_t bytes) {
-    uint64_t words[32];
-    uint32_t n = 0;
-    bytes = bytes > 4 ? bytes : 4;
-    for (uint32_t m = a->mask; m; m &= m - 1) {
-        uint64_t word = a->addr[orr_ffs(m)] / bytes;
-        uint32_t k = 0;
-        while (k < n && words[k] != word) k++;
-        if (k == n) words[n++] = word;
-    }
-    return n ? n : 1;
-}
-
 // The lines of the access at hand in local memory, which has line numbers of its own, far from all others.
 // Each warp that an SM can hold has a stack there (local.stack), one behind the other, SM by SM as the GPU
 // numbers them, and above each some
@@ -224,20 +209,10 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
         return true;
     }
     if (!a->mask || space == ORR_SPACE_CONST) {
-        uint32_t words = words_of(a, i->bytes), each = (uint32_t)c->gpu->const_interval;
-        s->n.const_requests += words;
         begin(s, t, 1);
-        if (s->lsu_busy_from < s->const_free) s->lsu_busy_from = s->const_free; // it waits in the queue
-        uint32_t missed = 0;
-        uint64_t latency =
-            a->mask ? cyc_constants_load(&s->constants, c, a, &s->n, &missed) : c->const_latency;
-        s->const_free = s->lsu_busy_from + words * each + missed * c->const_miss / ORR_TICKS;
+        uint64_t ready = constants_load(&s->constants, a, i->bytes, s->lsu_busy_from, &s->lsu_busy_from);
         if (q->flight == NOBODY) return true;
-        uint32_t more = (uint32_t)c->gpu->const_word_latency; // a word, and the next one behind it
-        if (more < each) more = each;
-        s->flights.at[q->flight].floor = s->const_free - words * each -
-                                         (missed ? c->const_miss / ORR_TICKS : 0) + (words - 1) * more +
-                                         latency;
+        s->flights.at[q->flight].floor = ready;
         cyc_l1_land(s, q->flight, 0);
         return true;
     }

@@ -6,24 +6,22 @@
 #ifndef ORR_CYCLE_SM_H
 #define ORR_CYCLE_SM_H
 
+#include "core/constants.h"
+#include "core/fetch.h"
+#include "core/issue.h"
+#include "core/operands.h"
+#include "core/units.h"
 #include "memory/cache.h"
 #include "memory/memory.h"
-#include "model/cycle/constants.h"
 #include "model/cycle/raw.h"
 #include "model/model.h"
 #include "timed/timed.h"
 
-#define NEVER      UINT64_MAX
-#define NOBODY     UINT32_MAX
-#define MAX_SCHED  64  // schedulers of an SM
 #define BEEN       256 // slices that a fence tells apart
-#define MAX_WARPS  64  // of a scheduler: its choice is made on a bit mask
-#define MAX_POOLS  128
 #define MAX_GROUPS 16 // of asynchronous copies a warp can have open
 #define NO_GROUP   255
 #define MAX_FRAME  (1u << 18) // lines: local memory of a warp
 #define MAX_SPANS  20000      // of one SM in a timeline
-#define MAX_LATE   16         // memory instructions of a sub-core that have yet to read their operands
 
 // What an access has to do with other warps (order.c). SPINS: nothing else is done until it succeeds.
 enum {
@@ -64,7 +62,8 @@ typedef struct warp {
     uint32_t body;            // of the block it is in: orr_tblock.body
     uint32_t then, then_mask; // the next block of its trace, when it has been read
     orr_trace then_from;      // and where that began
-    bool has_then, ghost;     // ghost: it runs a body for no lane
+    bool has_then;
+    bool predicated_off; // it runs a body for no lane
     uint64_t ready;           // when dependences, fetch and the like let `at` issue; NEVER: nobody knows yet
     uint64_t since;           // its cycles before this have been accounted for
     uint64_t front;           // not before this: branch, fetch, the instruction before
@@ -94,7 +93,7 @@ typedef struct warp {
     orr_trace trace;
     const uint8_t *base; // where the trace begins
     uint64_t age;        // order of arrival on the SM
-    uint64_t held;       // its scheduler's `held` when last looked at
+    uint64_t operand_cycles; // its scheduler's when it was last updated
     uint64_t fetched;    // code line it fetched last, + 1
     uint32_t need;       // of its block's needs, the next one
     // its last look in a loop that only looks (look.c)
@@ -105,9 +104,7 @@ typedef struct warp {
     bool replays;             // the round is another one than the stream's
     bool longer;              // and a walk's behind the last of the stream's
     uint16_t looking;         // looks that have not been answered
-    uint16_t made[8];         // registers that its last instructions write, a ring,
-    uint32_t made_at[8];      // and when they were issued (low bits)
-    uint8_t nmade;            // the next
+    recent_results recent;    // of its last instructions
     uint16_t restored;        // barrier registers that BMOV has written since BSSY did
     bool yielded;             // its last instruction was a YIELD, or a look at who else is there behind one
     // control bits: counters of the six barriers
@@ -125,68 +122,6 @@ typedef struct warp {
     uint32_t *access;                  // offsets of the block's accesses in the trace
     uint64_t *reg;                     // [places] when a register can be used, and the reason to wait (`due`)
 } warp;
-
-typedef struct late_read { // registers that a memory instruction reads when its turn has come
-    uint64_t at;
-    uint8_t need[ORR_READ_BANKS];
-} late_read;
-
-typedef struct sched {
-    // Masks of slots
-    uint64_t live;                     // a warp is here
-    uint64_t awake;                    // its next instruction waits for nothing but its unit
-    uint64_t memory;                   // its next instruction goes to the load/store unit
-    uint64_t active;                   // two-level: the ones it chooses from
-    uint64_t wants[ORR_GPU_UNITS_MAX]; // its next instruction needs this unit
-    uint32_t last;                     // slot that issued last; MAX_WARPS: none yet
-    uint64_t greedy;                   // age of the warp that did: the slot may have another now
-    bool yield;                        // and it asks not to be the next
-    bool unit_turn, yield_turn;        // core.unit_turn, core.yield_turn
-    bool queue_turn;                   // core.queue_turn
-    bool short_turn;                   // core.short_turn
-    bool block_first;                  // core.block_first
-    bool branch_turn;                  // core.branch_turn
-    bool stuck;                        // and the warp that issued last has found the queue of memory full
-    bool full;                         // or that of its unit (core.short_turn)
-    bool queued;                       // its last instruction went into such a queue
-    uint64_t next;                     // when the first of those not awake will be
-    uint64_t ready[MAX_WARPS];
-    uint64_t age[MAX_WARPS];
-    uint8_t unit[MAX_WARPS];            // that the next instruction needs
-    uint8_t pool_of[ORR_GPU_UNITS_MAX]; // which of the SM's pools
-    uint8_t with[ORR_GPU_UNITS_MAX]
-                [3];     // pools that an instruction of the unit keeps busy besides, + 1; 0: no more
-    uint32_t limit;      // of active ones
-    uint64_t wake;       // nothing to do before this
-    uint64_t next_issue; // core.issue_interval after the last one
-    uint64_t held;       // cycles in which only a collector or a bank was missing, so far
-    uint64_t banks;      // cycles that the last instruction waits for them
-    uint32_t kept[ORR_READ_PLACES][ORR_READ_BANKS]; // register and warp that the operand cache has, + 1
-    uint32_t keeper;                                // the warp that issued last, + 1 (regs.reuse_own)
-    uint64_t bank_free[ORR_READ_BANKS]; // modern cores, in reads: when a register bank has done all it was
-                                        // asked for
-    late_read late[MAX_LATE];           // a ring: what memory instructions in the queue have yet to read
-    uint32_t late_first, late_n;
-    uint64_t results; // modern cores: a bit for each cycle from results_at on in which a result goes to the
-    uint64_t results_at;   // registers
-    uint64_t behind_until; // what is in line behind a load of constants waits for them
-    uint32_t behind;       // and how many do
-    orr_cache l0;
-    uint64_t *l0_when;              // by line: when it is there
-    uint64_t l0_last;               // when the last line comes that it has asked for
-    uint32_t lines[64], lines_next; // a ring: what it executed last (icache.buffer)
-    warp *warps;                    // [MAX per scheduler]
-} sched;
-
-typedef struct pool { // units that serve the same instructions of the same sub-core
-    uint32_t n;
-    uint32_t unit;
-    uint32_t queue;  // instructions of each that may wait
-    uint32_t cycles; // that one of them makes it wait for what it is made of, or what is made of it
-    uint64_t at[16]; // each one's next free cycle, n > 1 or with a queue
-    uint8_t half;    // pool that is half of it, + 1 (unit.NAME.half); at[0] is the other half's
-    uint8_t whole;   // pool that it is half of, + 1
-} pool;
 
 typedef struct mbar { // an mbarrier (arrive.c)
     uint64_t at;      // address in shared memory
@@ -264,7 +199,6 @@ typedef struct queued { // a memory instruction before L1
 
 struct cycle;
 struct worker;
-#define NO_UNIT UINT32_MAX
 
 // Besides those of memory: what goes by way of the same queue.
 static inline bool by_queue(const orr_tinst *i) {
@@ -281,17 +215,16 @@ typedef struct sm {
     uint64_t way;    // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
     uint64_t fresh;  // kernels with loops that only look: blocks of code that were entered, but for replays
     uint64_t now;
-    sched *sched;
-    pool pools[MAX_POOLS];
-    uint64_t pool_free[MAX_POOLS];
-    uint32_t npools;
+    scheduler *sched;   // [cycle.nsched]
+    warp *warps;        // by number (warp_id)
+    operands *operands; // [sub-core]
+    exec_units units;
+    fetch_unit fetch;
+    const_caches constants;
     block *blocks;
     uint32_t nblocks, resident; // slots; in use
     uint32_t next_sched;        // that the next warp goes to
     uint64_t next_age;
-    uint64_t late_code, late_constants; // cycles until its GPC has served others that ask for the same
-    uint64_t code_wait, line_interval;  // of a line of code: more latency; between two (icache.gpc_interval)
-    uint64_t code_from;                 // when the first line of warm code comes, + 1; 0: not asked for
     uint64_t block_free;                // when the next block may start
     tbuf *stock, **stock_end;           // blocks it may start in this window
     uint32_t nstock, started, started_last; // in this window, in the one before
@@ -299,9 +232,6 @@ typedef struct sm {
     int warps_cap;
     uint64_t since; // active cycles before this have been counted
     uint64_t active_cycles, last_busy;
-    // operand collectors
-    uint64_t *bank_free;      // [sub-core][bank]
-    uint64_t *collector_free; // [sub-core][collector]
     // load/store unit and L1
     orr_cache l1;
     ORR_VEC(uint32_t) l1_taken; // lines of global memory taken since L1 was dropped; too many to note: all
@@ -392,20 +322,10 @@ typedef struct sm {
     ORR_VEC(orr_need) needs; // of those in `out` that others may be looking at
     ORR_VEC(arrival) in;     // a heap
     uint32_t in_order;
-    // constants and code
-    orr_cache l1i;
-    const_caches constants;
-    uint64_t const_free; // constants by address: the next one
-    uint64_t *l1i_when, l1i_last;
-    // by line of program->constants: when an operand finds it, and LDC; 0: not asked for
-    uint64_t operand_when[64], load_when[64];
     // sums
     orr_sm_counts n;
     orr_sample sample;
     uint64_t stalls[ORR_STALLS];
-    uint64_t unit_busy[ORR_GPU_UNITS_MAX];
-    uint64_t register_conflicts;
-    uint64_t ramp;     // until then tensor instructions are slow; 0: there was none yet
     uint64_t finished; // cycle the last block ended
     ORR_VEC(orr_span) spans;
     uint64_t spans_left_out;
@@ -433,6 +353,14 @@ typedef struct outside {
     uint64_t (*run)(void *arg, const orr_request *r, size_t n, orr_replies *out);
 } outside;
 
+typedef struct core_spec { // an SM, as the description has it: the specs of its components
+    operands_spec operands;
+    units_spec units;
+    fetch_spec fetch;
+    constants_spec constants;
+    issue_spec issue;
+} core_spec;
+
 struct order;
 struct looks;
 typedef struct cycle {   // one GPU, from launch to launch
@@ -447,16 +375,13 @@ typedef struct cycle {   // one GPU, from launch to launch
     bool timeline;
     bool perfect;
     bool more; // there are thread blocks that no SM has yet
+    core_spec core;
     sm *sms;
-    uint32_t nsms, gpcs, ngpcs;                        // gpcs: as orr_gpc_sms has them
-    uint32_t nsched, per_sched;                        // schedulers of an SM, warps of each
-    uint32_t sched_per_sub, sub_banks, sub_collectors; // of a sub-core; collectors 0: none
-    uint32_t read_banks; // of a sub-core without collectors, ORR_READ_BANKS at most
-    uint32_t bank_mask;  // sub_banks - 1 when that is a mask, else 0
+    uint32_t nsms, gpcs, ngpcs; // gpcs: as orr_gpc_sms has them
+    uint32_t nsched, per_sched; // schedulers of an SM, warps of each
+    uint32_t sched_per_sub;     // schedulers of a sub-core
     uint32_t warps_per_block, threads_per_block;
-    uint64_t code_lines; // of the program, for fetching ahead
-    bool code_fits;      // into L0, and does not grow
-    bool code_warm;      // all of it is in L1 from the start
+    fetch_code code;     // the program's
     uint32_t places;     // room for registers in a warp
     uint32_t accesses;   // room for access offsets
     orr_memsys *mem;
@@ -468,10 +393,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t *mem_free; // [partition] when its slices take the next request, as of the window's start (ticks)
     // latencies worked out once
     uint64_t window;
-    uint64_t const_miss; // ticks
-    uint64_t l1_latency, local_latency, shared_latency, const_latency, const2_latency, const_far, l2_latency;
-    uint64_t named_near,
-        named_far; // more than a hit: constants that are named, from the second cache or beyond
+    uint64_t l1_latency, local_latency, shared_latency, l2_latency;
     uint64_t request_ticks, reply_ticks, far_ticks; // SM to slice, slice to SM; more to the other side
     uint64_t request_byte, reply_byte;              // ticks a byte takes at the ports
     uint64_t spread;          // ticks between the nearest slice and the furthest (l2.spread)
@@ -481,9 +403,7 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t cluster_ticks[2][5]; // and of a cluster's port (xbar.cluster_stores)
     uint64_t atomic_ticks;        // of a slice for a lane's atomic
     uint64_t branch_wait, branch_jump, branch_indirect, branch_switch, sync_meet, yield, sync_poll,
-        barrier_latency, collect, writeback, fetch_latency, fetch_far, fetch_memory, first_line,
-        buffer_latency;
-    uint64_t line_interval, line_interval2; // between two lines of code for a scheduler, for an SM
+        barrier_latency, writeback;
     uint64_t block_latency, turnaround, warp_interval, exit_latency;
     uint32_t sreg_unit;                 // that reads special registers, as S2R does
     uint64_t spacing;                   // between the starts of two blocks on an SM, in this window
@@ -502,7 +422,6 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t l1_cycle_bytes;
     uint32_t pass_cycles; // of shared memory's banks, 4 bytes each
     uint32_t *alone;      // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none
-    const struct policy *policy;
     worker *workers;
     int nworkers;
 } cycle;
@@ -526,7 +445,7 @@ static inline uint32_t told_token(const warp *w) {
 
 static inline uint32_t warp_id(const warp *w) { return (uint32_t)w->sched * MAX_WARPS + w->slot; }
 static inline warp *warp_of(const sm *s, uint32_t id) {
-    return &s->sched[id / MAX_WARPS].warps[id % MAX_WARPS];
+    return &s->warps[id];
 }
 
 // Cycles of a warp: n of them for this reason, at its next instruction.
@@ -535,15 +454,8 @@ static inline void charge(sm *s, uint32_t inst, enum orr_stall why, uint64_t n) 
     s->worker->by_inst[inst][why] += n;
 }
 
-// ---- policy.c: which of the warps that can issue does ---------------------------------------------
-typedef struct policy {
-    const char *name;
-    uint32_t (*pick)(sched *q, uint64_t can); // `can` is not 0
-} policy;
-const policy *cyc_policy(int which); // ORR_SCHED_*
-
 // ---- warp.c: what a warp's next instruction waits for -----------------------------------------------
-void cyc_warp_look(sm *s, warp *w);                    // works out `ready` and tells the scheduler
+void cyc_warp_update(sm *s, warp *w);                  // works out `ready` and tells the scheduler
 void cyc_warp_account(sm *s, warp *w, uint64_t until); // gives the cycles up to `until` their reasons
 bool cyc_warp_next_block(sm *s, warp *w); // the next code block of its trace; false: there is none
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready);     // its registers are ready then
@@ -560,6 +472,8 @@ void cyc_alone_note(const sm *s, const orr_tinst *i, uint64_t ready);
 
 // ---- sm.c -------------------------------------------------------------------------------------------
 void cyc_sm_run(sm *s, uint64_t until);
+orr_sm_counts cyc_sm_counts(const sm *s);          // of all of its components
+uint64_t cyc_sm_operand_cycles(const sm *s);       // that instructions have waited for their operands
 uint64_t cyc_sm_next(const sm *s);                                         // when something can happen next
 void cyc_sm_arrive(sm *s, uint64_t time, uint32_t token, uint8_t sectors); // an answer is on its way
 
@@ -647,9 +561,5 @@ void cyc_l1_drop(sm *s);                   // CCTL.IVALL: what L1 has of global 
 void cyc_fence_drops(sm *s);               // a warp that is past its fence has L1 drop what it has
 // Fences wait for stores that have been heard of, not for an estimate.
 static inline bool counts_stores(const cycle *c) { return c->tells && c->gpu->core_fence_join > 0; }
-
-// ---- fetch.c: instruction caches -------------------------------------------------------------------------
-uint64_t cyc_constant_when(sm *s, const orr_tinst *i, uint64_t now); // when the constants that it names are
-uint64_t cyc_fetch_when(sm *s, warp *w, uint32_t pc, uint64_t now);  // when the instruction at pc is there
 
 #endif

@@ -50,7 +50,7 @@ static void answered(sm *s, warp *w, uint64_t ready) {
     if (w->at == w->end && !w->inflight)
         cyc_block_warp_ended(s, w);
     else if (w->at != w->end && w->ready == NEVER)
-        cyc_warp_look(s, w);
+        cyc_warp_update(s, w);
 }
 
 void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group) {
@@ -121,7 +121,7 @@ void cyc_warp_told(sm *s, uint32_t token, uint64_t when) {
     w->front = w->fenced > heard ? w->fenced : heard;
     w->front_why = ORR_STALL_MEMBAR;
     w->fenced = 0;
-    if (w->at != w->end) cyc_warp_look(s, w);
+    if (w->at != w->end) cyc_warp_update(s, w);
 }
 
 // When all groups of copies but the newest `left` are done.
@@ -163,7 +163,7 @@ static uint64_t behind_memory(const sm *s, const warp *w, const orr_tinst *i) {
     return in_line && w->at_l1 > t ? w->at_l1 : t;
 }
 
-void cyc_warp_look(sm *s, warp *w) {
+void cyc_warp_update(sm *s, warp *w) {
     const orr_program *p = s->c->program;
     const orr_tinst *i = &p->insts[w->at];
     uint64_t t = w->front;
@@ -211,17 +211,9 @@ void cyc_warp_look(sm *s, warp *w) {
     }
     w->ready = t;
     w->why = why;
-    sched *q = &s->sched[w->sched];
-    w->held = q->held;
-    uint64_t me = 1ull << w->slot;
-    q->ready[w->slot] = t;
-    q->awake &= ~me;
-    q->wants[q->unit[w->slot]] &= ~me;
-    q->wants[i->unit] |= me;
-    q->unit[w->slot] = i->unit;
-    q->memory = i->kind == ORR_TK_MEM ? q->memory | me : q->memory & ~me;
-    if (t < q->next) q->next = t;
-    if (t < q->wake) q->wake = t;
+    scheduler *q = &s->sched[w->sched];
+    w->operand_cycles = q->operand_cycles;
+    scheduler_update(q, w->slot, t, why, i->unit, i->kind == ORR_TK_MEM);
 }
 
 static uint64_t within(uint64_t t, uint64_t from, uint64_t until) {
@@ -255,15 +247,16 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
         rest -= n;
         if (!rest) return;
     }
-    sched *q = &s->sched[w->sched];
-    if (q->held != w->held) {
-        uint64_t n = q->held - w->held < rest ? q->held - w->held : rest;
-        w->held = q->held;
+    const scheduler *q = &s->sched[w->sched];
+    if (q->operand_cycles != w->operand_cycles) {
+        uint64_t n = q->operand_cycles - w->operand_cycles;
+        if (n > rest) n = rest;
+        w->operand_cycles = q->operand_cycles;
         charge(s, w->at, ORR_STALL_COLLECTOR, n);
         rest -= n;
         if (!rest) return;
     }
-    uint64_t free_at = s->pool_free[q->pool_of[i->unit]];
+    uint64_t free_at = units_free_at(&s->units, w->sched, i->unit);
     if (by_queue(i) && free_at > dep) {
         uint64_t n = free_at - dep < rest ? free_at - dep : rest; // some of it may have been the queue's
         charge(s, w->at, ORR_STALL_MIO, n);
@@ -283,7 +276,7 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
 
 // A body runs under a predicate: it is issued even where the trace goes on elsewhere, then for no lane
 // (orr_tblock.body).
-static bool next_is_ghost(warp *w) { return w->body && w->has_then && w->then != w->body - 1; }
+static bool next_is_predicated_off(warp *w) { return w->body && w->has_then && w->then != w->body - 1; }
 
 static bool read_accesses(warp *w, uint32_t n) {
     for (uint32_t a = 0; a < n; a++) {
@@ -304,14 +297,14 @@ bool cyc_warp_next_block(sm *s, warp *w) {
         }
         if (w->look && cyc_look_again(s, w)) continue;
         if (!w->has_then) return false;
-        w->ghost = next_is_ghost(w);
-        const orr_tblock *b = &p->blocks[w->ghost ? w->body - 1 : w->then];
-        w->mask = w->ghost ? 0 : w->then_mask;
+        w->predicated_off = next_is_predicated_off(w);
+        const orr_tblock *b = &p->blocks[w->predicated_off ? w->body - 1 : w->then];
+        w->mask = w->predicated_off ? 0 : w->then_mask;
         w->lanes = (uint32_t)orr_popc(w->mask);
         w->at = b->first;
         w->end = b->first + b->count;
         w->body = b->body;
-        if (!w->ghost) {
+        if (!w->predicated_off) {
             if (s->c->looks) cyc_look_enter(s, w);
             w->has_then = false;
             if (!s->c->in_order && !read_accesses(w, b->naccess)) {

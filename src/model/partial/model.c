@@ -123,9 +123,9 @@ static orr_timing *timing_of(const cycle *c, const share *s, const plan *p, cons
     for (uint32_t n = 0; n < prog->ninsts; n++)
         for (int k = 0; k < ORR_STALLS; k++) t->stalls[k] += t->by_inst[n][k];
     for (int k = 0; k < ORR_STALLS; k++) t->warp_cycles += t->stalls[k];
-    memcpy(t->unit_busy, m->unit_busy, sizeof t->unit_busy);
+    memcpy(t->unit_busy, m->units.busy, sizeof t->unit_busy);
     scale(t->unit_busy, sizeof t->unit_busy, by);
-    raw->sm = m->n;
+    raw->sm = cyc_sm_counts(m);
     scale(&raw->sm, sizeof raw->sm, by);
     raw->mem = s->n;
     scale(&raw->mem, sizeof raw->mem, by);
@@ -134,7 +134,7 @@ static orr_timing *timing_of(const cycle *c, const share *s, const plan *p, cons
         raw->sm.issued += t->issued[n];
         raw->sm.thread_insts += t->threads[n];
     }
-    t->register_conflicts = (uint64_t)((double)m->register_conflicts * by + 0.5);
+    t->register_conflicts = (uint64_t)((double)cyc_sm_operand_cycles(m) * by + 0.5);
     double active = (cycles - (double)t->overhead) * (double)p->active;
     t->sm_active = active > 0 ? (uint64_t)active : 0;
     t->issue_slots = t->sm_active * c->nsched;
