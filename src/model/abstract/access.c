@@ -27,21 +27,21 @@ static uint8_t space_of(uint8_t space, uint64_t at) {
 
 static uint32_t l1_cycles(const machine *m, const orr_coalesced *x) {
     const cycle *c = m->c;
-    uint32_t on[64] = {0}, most = 1, banks = c->lsu_banks;
+    uint32_t on[64] = {0}, most = 1, banks = c->core.l1.banks;
     if (banks && (x->sectors > banks || x->lines > 1))
         for (uint32_t n = 0; n < x->lines; n++)
             for (uint32_t k = x->line[n].sectors; k; k &= k - 1) {
                 uint32_t b = ++on[(x->line[n].line * 4 + (uint32_t)orr_ffs(k)) % banks];
                 if (b > most) most = b;
             }
-    uint32_t way = (x->sectors * ORR_SECTOR + c->l1_cycle_bytes - 1) / c->l1_cycle_bytes;
+    uint32_t way = (x->sectors * ORR_SECTOR + c->core.l1.cycle_bytes - 1) / c->core.l1.cycle_bytes;
     return most > way ? most : way;
 }
 
 // The same where L1's banks are those of shared memory (l1.words), as cycle/lsu.c has it.
 static uint32_t l1_word_cycles(const machine *m, const orr_tinst *i, bool local) {
     const orr_coalesced *x = &m->lines;
-    uint32_t banks = m->c->lsu_banks, tags = (x->lines + banks - 1) / banks, least = 1, most;
+    uint32_t banks = m->c->core.l1.banks, tags = (x->lines + banks - 1) / banks, least = 1, most;
     if (i->flags & ORR_TF_STORE) least = (uint32_t)m->gpu->l1_store;
     uint32_t packed = ((uint32_t)orr_popc(m->access.mask) * i->bytes + 127) / 128;
     if (local)
@@ -180,7 +180,7 @@ static bool scattered(machine *m, access *k) {
             m->whole[j] = m->lanes[j] * bytes >= ORR_SECTOR * orr_sectors_in(of) ? of : 0;
         }
     }
-    uint32_t banks = m->c->lsu_banks, packed = ((uint32_t)orr_popc(a->mask) * bytes + 127) / 128;
+    uint32_t banks = m->c->core.l1.banks, packed = ((uint32_t)orr_popc(a->mask) * bytes + 127) / 128;
     if (m->gpu->l1_words) {
         k->cost = n <= packed ? packed : fullest_bank(a);
         if (k->cost < (n + banks - 1) / banks) k->cost = (n + banks - 1) / banks;
@@ -221,12 +221,12 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
                                           : kind == ORR_L1_ATOMIC    ? ORR_BANKS_ATOMIC
                                           : kind == ORR_L1_STORE     ? ORR_BANKS_STORE
                                                                      : ORR_BANKS_LOAD);
-        k->each = (uint16_t)(m->c->pass_cycles * (swap ? (uint32_t)m->gpu->shared_swap : 1));
+        k->each = (uint16_t)(m->c->core.shared.pass_cycles * (swap ? (uint32_t)m->gpu->shared_swap : 1));
         k->cost = (b.passes ? b.passes : 1) * k->each;
         return true;
     }
     bool local = k->space == ORR_SPACE_LOCAL;
-    if (k->scattered && !local && kind != ORR_L1_ATOMIC && m->c->coalesce == ORR_WHOLE_WARP &&
+    if (k->scattered && !local && kind != ORR_L1_ATOMIC && m->c->core.lsu.coalesce == ORR_WHOLE_WARP &&
         !(i->flags & ORR_TF_ASYNC) && i->bytes && i->bytes <= 16 && !(i->bytes & (i->bytes - 1)) &&
         scattered(m, k))
         return true;
@@ -237,7 +237,7 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
         orr_coalesce_copy(a, x);
     else
         orr_coalesce(a, i->bytes,
-                     kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->coalesce, x);
+                     kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->core.lsu.coalesce, x);
     if (i->flags & ORR_TF_ASYNC)
         k->cost = copy_cycles(m, i);
     else
@@ -293,7 +293,7 @@ static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, 
                      const access *k) {
     const orr_coalesced *x = &m->lines;
     if (n > MEMO_BYTES || !(*p & 7) || x->lines > MEMO_LINES) return;
-    if (!m->gpu->l1_words && (m->c->lsu_banks > 4 || 4 % m->c->lsu_banks)) return;
+    if (!m->gpu->l1_words && (m->c->core.l1.banks > 4 || 4 % m->c->core.l1.banks)) return;
     if (k->space != ORR_SPACE_SHARED && k->space != ORR_SPACE_GLOBAL) return;
     amemo *e = &all->memo[all->next++ % MEMOS];
     e->n = 0;
@@ -356,7 +356,7 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
     c->lines = c->sectors = 0;
     if (k->space == ORR_SPACE_SHARED) {
         if (bytes != 4 || stride & 3 || first & 3 || span > 128) return false;
-        k->each = (uint16_t)m->c->pass_cycles;
+        k->each = (uint16_t)m->c->core.shared.pass_cycles;
         k->cost = k->each;
     } else {
         uint64_t last = first + span - 1, sector = first / ORR_SECTOR, end = last / ORR_SECTOR;
@@ -368,7 +368,7 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
             c->line[c->lines++] = (orr_line_access){line, (uint8_t)(0xf >> (3 - hi) & 0xf << lo)};
         }
         if (x->kind == ORR_L1_STORE) whole_of_run(m, first, stride == bytes || n == 1 ? last + 1 : first);
-        uint32_t banks = m->c->lsu_banks, packed = (n * bytes + 127) / 128;
+        uint32_t banks = m->c->core.l1.banks, packed = (n * bytes + 127) / 128;
         if (m->gpu->l1_words) {
             if (c->lines > packed && (stride != bytes || first & 3))
                 return false; // banks have to be looked at
@@ -377,7 +377,7 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
             if (x->kind == ORR_L1_STORE && k->cost < (uint32_t)m->gpu->l1_store)
                 k->cost = (uint32_t)m->gpu->l1_store;
         } else {
-            uint32_t way = (c->sectors * ORR_SECTOR + m->c->l1_cycle_bytes - 1) / m->c->l1_cycle_bytes;
+            uint32_t way = (c->sectors * ORR_SECTOR + m->c->core.l1.cycle_bytes - 1) / m->c->core.l1.cycle_bytes;
             k->cost = banks ? (c->sectors + banks - 1) / banks : 1;
             if (k->cost < way) k->cost = way;
         }

@@ -528,7 +528,7 @@ static void sum_up(machine *m, supply *supply, arun *out) {
     // (launch.drain, and further to the other half of L2).
     const orr_memsys_stats *mem = orr_quick_stats(m->memory);
     uint64_t drain = (uint64_t)m->gpu->launch_drain, end = (mem->last + ORR_TICKS - 1) / ORR_TICKS;
-    if (!drain) end = (mem->last + m->c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
+    if (!drain) end = (mem->last + m->c->core.port.reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
     if (m->perfect || !mem->requests) return;
     if (drain && m->gpu->l2_partitions > 1) drain += (uint64_t)(m->gpu->l2_far_latency / 2);
     out->cycles += drain;

@@ -32,15 +32,11 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->waiting = 0;
     w->through = 0;
     w->inflight = 0;
-    w->landed = w->stored = w->leaves = w->fenced = w->worked = w->passed = w->way = w->syncs = 0;
-    w->reducing = 0;
-    w->come_first = NOBODY;
+    w->landed = w->syncs = 0;
     w->restored = 0;
     w->yielded = w->replays = false;
     w->look = 0;
     w->looking = 0;
-    w->at_l1 = 0;
-    w->in_line = 0;
     w->fences = false;
     w->fetched = 0;
     w->group = 0;
@@ -58,6 +54,11 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     w->base = w->trace.at;
     w->need = b->buf->planned ? b->buf->need_at[index] : 0;
     if (c->places) memset(w->reg, 0, c->places * sizeof *w->reg);
+    uint32_t id = warp_id(w);
+    lsu_start_warp(&s->lsu, id);
+    l1_start_warp(&s->l1, id);
+    port_start_warp(&s->port, id, w->age);
+    fence_start_warp(&s->fence, id);
     s->n.warps++;
 }
 
@@ -72,8 +73,8 @@ void cyc_block_start(sm *s, uint64_t when) {
         if (!s->stock) s->stock_end = &s->stock;
         s->nstock--;
         if (when < s->block_free) when = s->block_free;
-        if (b->end && when < b->end + c->turnaround)
-            when = b->end + c->turnaround; // the block that was there
+        if (b->end && when < b->end + c->dispatch.turnaround)
+            when = b->end + c->dispatch.turnaround; // the block that was there
         if (when < buf->earliest) when = buf->earliest;
         s->block_free = when + c->spacing;
         if (!s->resident++) s->since = when;
@@ -87,7 +88,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         b->nwarps = buf->nwarps;
         b->running = buf->nwarps;
         s->n.blocks++;
-        uint64_t first = when + c->block_latency;
+        uint64_t first = when + c->dispatch.block_latency;
         for (uint32_t n = 0; n < buf->nwarps; n++) {
             warp *w = place_warp(s, slot);
             if (!w) { // the occupancy said there is room
@@ -102,7 +103,7 @@ void cyc_block_start(sm *s, uint64_t when) {
             s->next_sched = (s->next_sched + 1) % c->nsched;
         for (uint32_t n = 0; n < buf->nwarps && !s->damaged; n++) {
             warp *w = warp_of(s, b->warp[n]);
-            w->front = first + n * c->warp_interval;
+            w->front = first + n * c->dispatch.warp_interval;
             if (!cyc_warp_next_block(s, w)) { // it never ran anything
                 w->at = w->end = 1;
                 cyc_block_warp_ended(s, w);
@@ -125,15 +126,14 @@ void cyc_block_free(block *b) {
     free(b->mcopies.at);
 }
 
-// ---- barriers
-// -----------------------------------------------------------------------------------------------------
+// ---- barriers --------------------------------------------------------------------------------------------------
 static void release(sm *s, block *b, int which) {
     for (uint32_t n = 0; n < b->nwarps; n++) {
         warp *w = b->warp[n] == NOBODY ? NULL : warp_of(s, b->warp[n]);
         if (!w || !w->waiting || (which >= 0 && w->waiting != which + 1)) continue;
         w->waiting = 0;
         b->at_barrier--;
-        w->through = s->now + b->bar_latency;
+        w->through = s->clock.now + b->bar_latency;
         cyc_warp_update(s, w);
     }
     if (which >= 0)
@@ -164,8 +164,7 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
         release_if_all(s, b);
 }
 
-// ---- the end
-// ---------------------------------------------------------------------------------------------------------
+// ---- the end ---------------------------------------------------------------------------------------------------
 static void end_block(sm *s, uint32_t slot, uint64_t when) {
     cycle *c = s->c;
     block *b = &s->blocks[slot];
@@ -198,10 +197,10 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
 
 void cyc_block_warp_ended(sm *s, warp *w) {
     block *b = &s->blocks[w->block];
-    uint64_t gone = w->front + (w->at ? s->c->exit_latency : 0), when = gone > w->landed ? gone : w->landed;
-    if (when < w->leaves) when = w->leaves;
+    uint64_t gone = w->front + (w->at ? s->c->dispatch.exit_latency : 0), when = gone > w->landed ? gone : w->landed;
+    when = latest(when, s->lsu.warp[warp_id(w)].stores_read);
     if (when < w->since) when = w->since;
-    if (when < s->now) when = s->now;
+    if (when < s->clock.now) when = s->clock.now;
     if (w->since < when && w->at) cyc_warp_account(s, w, when);
     scheduler_remove(&s->sched[w->sched], w->slot);
     for (uint32_t n = 0; n < b->nwarps; n++)

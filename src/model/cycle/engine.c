@@ -40,9 +40,9 @@ typedef struct engine {
     uint32_t nbusy;
     bool ended;           // no more blocks
     orr_replies *replies; // by partition
-    gpc_port *gpc;        // [c->ngpcs] with xbar.gpc_reply
-    store_port *stores;   // with xbar.all_stores
-    requests *in;         // by partition
+    gpc_port *gpc;        // [c->crossbar.ngpcs] with xbar.gpc_reply
+    store_network *stores; // with xbar.all_stores
+    request_list *in;      // by partition
     orr_sample last;
     run *out;
     ORR_VEC(orr_span) spans; // for the sampler: blocks that have ended
@@ -240,7 +240,7 @@ static void feed(engine *x, uint32_t n) {
     cycle *c = x->c;
     for (uint32_t i = 1; i < n; i++) {
         uint32_t k = x->busy[i], at = i;
-        for (; at && c->sms[x->busy[at - 1]].now > c->sms[k].now; at--) x->busy[at] = x->busy[at - 1];
+        for (; at && c->sms[x->busy[at - 1]].clock.now > c->sms[k].clock.now; at--) x->busy[at] = x->busy[at - 1];
         x->busy[at] = k;
     }
     bool some = true;
@@ -254,7 +254,7 @@ static void feed(engine *x, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         sm *s = &c->sms[x->busy[i]];
         s->starved = false;
-        if (s->stock) cyc_block_start(s, s->now);
+        if (s->stock) cyc_block_start(s, s->clock.now);
     }
 }
 
@@ -283,7 +283,7 @@ static void run_partition(void *arg, int worker, uint32_t p) {
     x->replies[p].n = 0;
     const outside *o = x->c->outside;
     if (o)
-        x->c->mem_free[p] = o->run(o->arg, x->in[p].at, x->in[p].n, &x->replies[p]);
+        x->c->net.free[p] = o->run(o->arg, x->in[p].at, x->in[p].n, &x->replies[p]);
     else
         orr_memsys_run(x->c->mem, (int)p, x->in[p].at, x->in[p].n, x->mem_until, &x->replies[p]);
     x->in[p].n = 0;
@@ -309,12 +309,12 @@ static void carry_requests(void *arg, int worker, uint32_t k) {
     uint32_t turn = (uint32_t)(x->until / c->window * 37 % c->nsms);
     for (uint32_t n = 0; n < c->nsms; n++) {
         const sm *s = &c->sms[(n + turn) % c->nsms];
-        for (size_t i = 0; i < s->out.n; i++) {
-            uint32_t p = s->out.at[i].partition;
-            if (p - to.first >= to.n || (c->gpu->xbar_join && cyc_port_waits(&s->out.at[i], x->mem_until)))
+        for (size_t i = 0; i < s->port.out.n; i++) {
+            uint32_t p = s->port.out.at[i].partition;
+            if (p - to.first >= to.n || (c->gpu->xbar_join && port_waits(&s->port.out.at[i], x->mem_until)))
                 continue;
-            if (cyc_port_passes(c, &s->out.at[i], x->mem_until)) continue; // it has, or waits there
-            *ORR_PUSH(&x->in[p]) = s->out.at[i];
+            if (cyc_crossbar_passes(c, &s->port.out.at[i], x->mem_until)) continue; // it has, or waits there
+            *ORR_PUSH(&x->in[p]) = s->port.out.at[i];
         }
     }
 }
@@ -324,43 +324,38 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
     cycle *c = x->c;
     (void)worker;
     if (x->gpc) {
-        receivers to = receivers_of(x, k, c->ngpcs);
+        receivers to = receivers_of(x, k, c->crossbar.ngpcs);
         for (uint32_t g = to.first; g < to.first + to.n; g++)
-            cyc_port_gpc(c, g, &x->gpc[g], x->replies, (uint32_t)orr_memsys_partitions(c->mem));
+            cyc_crossbar_answer_gpc(c, g, &x->gpc[g], x->replies, (uint32_t)orr_memsys_partitions(c->mem));
         return;
     }
     receivers to = receivers_of(x, k, c->nsms);
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++)
         for (size_t i = 0; i < x->replies[p].n; i++) {
             const orr_reply *r = &x->replies[p].at[i];
-            if (r->sm - to.first < to.n) cyc_port_answer(c, (uint32_t)p, r);
+            if (r->sm - to.first < to.n) cyc_crossbar_answer(c, (uint32_t)p, r);
         }
 }
 
 // All partitions up to `until`, with what the SMs have sent.
 static void run_partitions(engine *x, uint64_t until) {
     cycle *c = x->c;
-    cyc_port_walk(c);
+    cyc_crossbar_translate(c);
     if (c->order) cyc_order_requests(c->order, c, until);
     x->mem_until = until;
-    if (x->stores) cyc_port_stores(c, x->stores, until, x->in);
+    if (x->stores) cyc_store_network_run(c, x->stores, until, x->in);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
-    for (uint32_t n = 0; n < c->nsms; n++) {
-        if (c->gpu->xbar_join)
-            cyc_port_handed_over(&c->sms[n], until);
-        else
-            c->sms[n].out.n = 0;
-    }
+    for (uint32_t n = 0; n < c->nsms; n++) port_handed_over(&c->sms[n].port, until);
     cyc_crew_run(x->crew, (uint32_t)orr_memsys_partitions(c->mem), run_partition, x);
 }
 
 static void memory(engine *x) {
     cycle *c = x->c;
     if (c->perfect) return;
-    run_partitions(x, (x->until + c->l1_latency) * ORR_TICKS + c->request_ticks);
+    run_partitions(x, (x->until + c->core.l1.latency) * ORR_TICKS + c->core.port.request_ticks);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_answers, x);
     if (c->outside) return;
-    for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->mem_free[p] = orr_memsys_free_at(c->mem, p);
+    for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->net.free[p] = orr_memsys_free_at(c->mem, p);
 }
 
 // ---- over time
@@ -391,7 +386,7 @@ static void sample(engine *x) {
         for (int k = 0; k < ORR_STALLS; k++) now.stalls[k] += s->stalls[k];
         now.insts += s->n.issued;
         for (int k = 0; k < ORR_L1_KINDS; k++)
-            now.l1_sectors += s->n.l1_sectors[0][k] + s->n.l1_sectors[1][k];
+            now.l1_sectors += s->l1.n.sectors[0][k] + s->l1.n.sectors[1][k];
         now.blocks += s->block_cycles;
     }
     for (int k = 0; k < ORR_STALLS; k++) now.warps += now.stalls[k];
@@ -444,17 +439,27 @@ static void fit_warps(cycle *c, uint32_t places, uint32_t accesses) {
 
 static uint64_t warm_lines(const cycle *c) { return fetch_warm_lines(&c->core.fetch); }
 
+static void fit_atomics(cycle *c) {
+    const orr_program *p = c->program;
+    c->atomics = orr_realloc(c->atomics, p->ninsts + 1);
+    for (uint32_t n = 0; n < p->ninsts; n++) c->atomics[n] = (uint8_t)atomic_kind_of(p, &p->insts[n]);
+    c->launch.program = p;
+    c->launch.atomics = c->atomics;
+    c->launch.perfect = c->perfect;
+}
+
 static void fit_program(engine *x) {
     cycle *c = x->c;
     const orr_program *p = c->program;
     for (int n = 0; n < c->nworkers; n++) fit_worker(&c->workers[n], p->ninsts);
     fit_warps(c, p->nplaces, c->in_order ? 0 : p->max_access);
     uint64_t last = 0;
-    c->tells = false;
+    c->net.fences = false;
+    fit_atomics(c);
     c->sreg_unit = NO_UNIT;
     for (uint32_t n = 0; n < p->ninsts; n++) {
         if (p->insts[n].pc > last) last = p->insts[n].pc;
-        c->tells |= p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm >= 1 && !c->outside;
+        c->net.fences |= p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm >= 1 && !c->outside;
         if (p->insts[n].sass == ORR_SASS_S2R) c->sreg_unit = p->insts[n].unit;
     }
     const fetch_spec *f = &c->core.fetch;
@@ -507,7 +512,6 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     }
     for (uint32_t n = 0; n < blocks; n++) s->blocks[n].end = 0;
     s->nblocks = blocks;
-    s->now = 0;
     s->starved = false;
     s->next_sched = 0;
     s->next_age = 0;
@@ -515,53 +519,21 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->stock_end = &s->stock;
     s->since = s->active_cycles = s->finished = s->block_cycles = s->spans_left_out = 0;
     s->started = s->started_last = 0;
-    s->spans.n = s->out.n = s->in.n = 0;
-    s->in_order = 0;
-    s->turn_first = s->turn_last = NOBODY;
-    s->reading = false;
-    s->read_out = 0;
-    s->lsu_shared = false;
-    s->lsu_free = s->lsu_busy_from = s->out_free = s->banks_work = s->banks_seen =
-        s->banks_until = 0;
-    memset(s->lsu_room, 0, sizeof s->lsu_room);
-    memset(s->lsu_hands, 0, sizeof s->lsu_hands);
-    memset(s->lsu_gives, 0, sizeof s->lsu_gives);
-    s->lsu_handed = 0;
-    memset(s->nstarts, 0, sizeof s->nstarts);
-    s->send_free = s->receive_free = s->sent = 0;
-    memset(s->stores, 0, sizeof s->stores);
-    memset(s->left, 0, sizeof s->left);
-    s->store_in = s->next_left = s->single = 0;
-    s->lsu_turn = 0;
-    s->held_n = s->held_first = 0;
-    s->turn_until = 0;
-    s->cold = false;
-    s->parts_out = s->storing[0] = s->storing[1] = s->epoch = s->fence_epoch = s->fencing = 0;
-    s->leaving = 0;
-    s->epoch_until = NEVER;
-    s->fence_l1 = s->fence_heard = 0;
-    s->asking = s->nbeen = 0;
-    memset(s->been_at, 0, sizeof s->been_at);
-    s->fence_with.n = s->fence_waits.n = 0;
-    s->queue_n = s->head_at = 0;
-    memset(s->line_n, 0, sizeof s->line_n);
-    memset(s->line_first, 0, sizeof s->line_first);
-    s->turn_due = 0;
-    s->head_busy = false;
-    s->head_order = 0;
-    s->needs.n = 0;
-    s->flights.n = s->misses.n = s->nodes.n = 0;
-    s->free_flight = s->free_miss = s->free_node = NOBODY;
-    s->open_misses = 0;
-    memset(s->starts, 0, c->lsu_all * sizeof *s->starts);
+    s->spans.n = 0;
+    memset(&s->n, 0, sizeof s->n);
+    memset(s->stalls, 0, sizeof s->stalls);
+    events_reset(&s->clock);
+    for (uint32_t n = 0; n < c->nsched; n++) scheduler_reset(&s->sched[n]);
     for (uint32_t n = 0; n < (uint32_t)g->core_subcores; n++) operands_reset(&s->operands[n]);
     units_reset(&s->units);
     fetch_reset(&s->fetch);
     constants_reset(&s->constants);
-    memset(&s->n, 0, sizeof s->n);
-    memset(s->stalls, 0, sizeof s->stalls);
-    for (uint32_t n = 0; n < c->nsched; n++) scheduler_reset(&s->sched[n]);
-    cyc_lsu_start(s, (uint64_t)occ->l1_bytes, g->l1_flush);
+    port_reset(&s->port);
+    fence_reset(&s->fence);
+    l1_reset(&s->l1, (uint64_t)occ->l1_bytes);
+    shared_reset(&s->shared);
+    lsu_reset(&s->lsu);
+    s->lsu.client.observe = c->order ? cyc_observe : NULL;
     s->worker = &c->workers[0];
 }
 
@@ -570,11 +542,11 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
 // kernel they are 90 cycles apart, however many lines each has asked for).
 static void set_late(cycle *c, const uint32_t *order, uint64_t blocks) {
     uint32_t used = blocks && blocks < c->nsms ? (uint32_t)blocks : c->nsms;
-    uint32_t *on = orr_calloc(c->ngpcs, sizeof *on);
-    for (uint32_t i = 0; i < used; i++) on[orr_gpc_of_sm(order[i], c->gpcs)]++;
+    uint32_t *on = orr_calloc(c->crossbar.ngpcs, sizeof *on);
+    for (uint32_t i = 0; i < used; i++) on[orr_gpc_of_sm(order[i], c->crossbar.gpcs)]++;
     for (uint32_t i = 0; i < c->nsms; i++) {
         sm *s = &c->sms[order[i]];
-        uint32_t n = on[orr_gpc_of_sm(order[i], c->gpcs)], others = n ? n - 1 : 0;
+        uint32_t n = on[orr_gpc_of_sm(order[i], c->crossbar.gpcs)], others = n ? n - 1 : 0;
         uint64_t busy = (uint64_t)llround(n * c->gpu->icache_gpc_interval);
         s->fetch.delays = (fetch_delays){
             .first = (uint64_t)llround(others * c->gpu->launch_gpc_code),
@@ -593,19 +565,19 @@ static uint64_t next_event(const engine *x) {
         if (at < t) t = at;
     }
     if (c->perfect) return t;
-    for (uint32_t n = 0; n < c->nsms && c->open_ticks; n++) // stores that wait at a port for others
-        for (size_t i = 0; i < c->sms[n].out.n; i++) {
-            uint64_t at = c->sms[n].out.at[i].time / ORR_TICKS,
-                     back = c->l1_latency + c->request_ticks / ORR_TICKS;
+    for (uint32_t n = 0; n < c->nsms && c->core.port.open_ticks; n++) // stores that wait at a port for others
+        for (size_t i = 0; i < c->sms[n].port.out.n; i++) {
+            uint64_t at = c->sms[n].port.out.at[i].time / ORR_TICKS,
+                     back = c->core.l1.latency + c->core.port.request_ticks / ORR_TICKS;
             at = at > back ? at - back : 0;
             if (at < t) t = at;
         }
     int parts = orr_memsys_partitions(c->mem), ports = x->stores ? 1 : 0;
     for (int p = 0; p < parts + ports; p++) {
-        uint64_t at = p < parts ? orr_memsys_next(c->mem, p) : cyc_port_stores_next(c, x->stores);
+        uint64_t at = p < parts ? orr_memsys_next(c->mem, p) : cyc_store_network_next(c, x->stores);
         if (at == UINT64_MAX) continue;
         at /= ORR_TICKS;
-        uint64_t back = c->l1_latency + c->request_ticks / ORR_TICKS;
+        uint64_t back = c->core.l1.latency + c->core.port.request_ticks / ORR_TICKS;
         at = at > back ? at - back : 0; // in the window of time that this is the memory's part of
         if (at < t) t = at;
     }
@@ -614,7 +586,7 @@ static uint64_t next_event(const engine *x) {
 
 static bool resident(const cycle *c) {
     for (uint32_t n = 0; n < c->nsms; n++)
-        if (c->sms[n].resident || c->sms[n].held_n) return true;
+        if (c->sms[n].resident || c->sms[n].port.nparked) return true;
     return false;
 }
 
@@ -663,7 +635,7 @@ static void drain(engine *x) {
     orr_memsys_stats m;
     orr_memsys_stats_sum(c->mem, &m);
     uint64_t drain = (uint64_t)c->gpu->launch_drain, end = (m.last + ORR_TICKS - 1) / ORR_TICKS;
-    if (!drain) end = (m.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
+    if (!drain) end = (m.last + c->core.port.reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
     if (m.requests && drain) x->out->cycles += drain + orr_memsys_barriers(c->mem) / ORR_TICKS;
     if (m.requests && end > x->out->cycles) x->out->cycles = end;
     if (x->out->cycles > x->until) x->until = x->out->cycles;
@@ -676,21 +648,20 @@ static bool calls(const orr_kernel *k) {
     return false;
 }
 
-// Where the warps' local memory is (place_local has what comes of it). The driver has one piece of memory for
-// the stacks of all warps that the GPU can hold, of its limit for each thread or what the kernel needs if
-// that is more. Machine code finds its stack's upper end in the constant bank and has its frame below
-// (orr_kernel_local), PTX has it at the lower end.
-static void place_stacks(cycle *c) {
-    const orr_kernel *k = c->kernel;
+// Where the warps' local memory is (core/local.h). The driver has one piece of memory for the stacks of all warps that
+// the GPU can hold, of its limit for each thread or what the kernel needs if that is more. Machine code finds its stack's
+// upper end in the constant bank and has its frame below (orr_kernel_local), PTX has it at the lower end.
+static local_layout place_stacks(const orr_gpu *g, const orr_kernel *k) {
+    local_layout l = {.frame = 16};
     uint32_t frame = k->nfuncs ? k->funcs[0].local_bytes : 0;
     if (calls(k)) frame += STACK;
-    for (c->frame_lines = 16; c->frame_lines * 4 < frame && c->frame_lines < MAX_FRAME; c->frame_lines *= 2)
-        continue;
-    uint64_t limit = (uint64_t)c->gpu->local_stack / 4, top = orr_kernel_local(k) / 4;
+    while (l.frame * 4 < frame && l.frame < MAX_FRAME) l.frame *= 2;
+    uint64_t limit = (uint64_t)g->local_stack / 4, top = orr_kernel_local(k) / 4;
     uint64_t need = (k->stack_bytes + 15) / 16 * 4;
-    c->stack_lines = limit && limit < need ? need : limit; // a word of all lanes is a line
-    c->stack_apart = c->stack_lines + (uint64_t)c->gpu->local_above / 4;
-    c->stack_first = c->stack_lines - (k->machine ? top : need);
+    l.stack = limit && limit < need ? need : limit;
+    l.stack_apart = l.stack + (uint64_t)g->local_above / 4;
+    l.stack_first = l.stack - (k->machine ? top : need);
+    return l;
 }
 
 bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads,
@@ -712,7 +683,8 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         memset(k, 0, sizeof *k);
     }
     c->in_order = c->kernel->machine;
-    place_stacks(c);
+    c->launch.local = place_stacks(c->gpu, c->kernel);
+    c->net.foreign = c->outside != NULL;
     // Whoever waits for thread blocks that are not simulated would look for ever.
     // Of machine code: what PTX's loops become is only known roughly.
     bool rounds = !c->perfect && !c->outside && !out->sampler && c->kernel->machine;
@@ -727,10 +699,10 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     if (!c->perfect) {
         if (c->gpu->l2_flush) orr_memsys_flush(c->mem);
         orr_memsys_restart(c->mem);
-        memset(c->mem_free, 0, (size_t)orr_memsys_partitions(c->mem) * sizeof *c->mem_free);
-        memset(c->cluster_free, 0,
-               (size_t)orr_memsys_partitions(c->mem) * c->store_halves * c->ngpcs * MAX_CLUSTERS *
-                   sizeof *c->cluster_free);
+        memset(c->net.free, 0, (size_t)orr_memsys_partitions(c->mem) * sizeof *c->net.free);
+        memset(c->net.cluster_free, 0,
+               (size_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves * c->crossbar.ngpcs * MAX_CLUSTERS *
+                   sizeof *c->net.cluster_free);
     }
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
     x.order = orr_dealing_order(c->gpu, c->nsms, out->blocks);
@@ -739,8 +711,8 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     set_late(c, x.order, out->blocks);
     x.busy = orr_malloc(c->nsms * sizeof *x.busy);
     x.replies = orr_calloc(parts + 1, sizeof *x.replies);
-    if (c->gpu->xbar_gpc_reply > 0) x.gpc = orr_calloc(c->ngpcs, sizeof *x.gpc);
-    if (c->all_ticks[0][0] && !c->outside) x.stores = cyc_port_stores_new(c);
+    if (c->gpu->xbar_gpc_reply > 0) x.gpc = orr_calloc(c->crossbar.ngpcs, sizeof *x.gpc);
+    if (c->crossbar.slice_ticks[0][0] && !c->outside) x.stores = cyc_store_network_new(c);
     x.in = orr_calloc(parts + 1, sizeof *x.in);
     out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
     out->sample_cycles = 256;
@@ -775,9 +747,9 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         free(x.replies[p].at);
         free(x.in[p].at);
     }
-    for (uint32_t g = 0; x.gpc && g < c->ngpcs; g++) cyc_timed_free(&x.gpc[g].answers);
+    for (uint32_t g = 0; x.gpc && g < c->crossbar.ngpcs; g++) cyc_timed_free(&x.gpc[g].answers);
     free(x.gpc);
-    cyc_port_stores_free(c, x.stores);
+    cyc_store_network_free(c, x.stores);
     free(x.replies);
     free(x.in);
     free(x.busy);

@@ -5,6 +5,8 @@
 // sleeps until then; what may change that (an answer, a barrier, a new thread block) lowers `wake`.
 #include "model/cycle/sm.h"
 
+#include <string.h>
+
 // ---- an instruction on its way to its unit ---------------------------------------------------------------------
 typedef struct dispatched {
     const orr_tinst *i;
@@ -28,18 +30,19 @@ static void through_collector(sm *s, const warp *w, dispatched *d) {
     const cycle *c = s->c;
     operand_reader r = {.warp = warp_id(w), .shift = w->slot * c->nsched + w->sched};
     operands *o = &s->operands[w->sched / c->sched_per_sub];
-    d->start = operands_collect(o, c->program, d->i, &r, s->now, &d->lost);
-    d->start += units_occupy(&s->units, w->sched, d->i->unit, d->i->interval, s->now);
+    d->start = operands_collect(o, c->program, d->i, &r, s->clock.now, &d->lost);
+    d->start += units_occupy(&s->units, w->sched, d->i->unit, d->i->interval, s->clock.now);
 }
 
 static void through_banks(sm *s, scheduler *q, warp *w, dispatched *d) {
     const cycle *c = s->c;
     const orr_tinst *i = d->i;
     operands *o = &s->operands[w->sched / c->sched_per_sub];
-    uint64_t now = s->now;
+    uint64_t now = s->clock.now;
     operands_issued(o, warp_id(w));
-    if (i->kind == ORR_TK_MEM && c->gpu->lsu_width && !d->predicated_off) cyc_lsu_hand_over(s, w, i);
-    operand_reader r = {.warp = warp_id(w), .recent = &w->recent, .handed_over = s->lsu_handed};
+    if (i->kind == ORR_TK_MEM && c->core.lsu.width && !d->predicated_off)
+        lsu_hand_over(&s->lsu, w->sched, i, units_line_ends(&s->units, w->sched, i->unit));
+    operand_reader r = {.warp = warp_id(w), .recent = &w->recent, .handed_over = s->lsu.handed_over};
     uint64_t start = operands_read(o, c->program, i, &r, now);
     uint64_t late = i->kind == ORR_TK_SYNCS && w->syncs > now + start ? w->syncs - now : start;
     d->queued = units_occupy(&s->units, w->sched, i->unit, i->interval, now + late) + late - start;
@@ -60,14 +63,14 @@ static void through_banks(sm *s, scheduler *q, warp *w, dispatched *d) {
 static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     cycle *c = s->c;
     if (w->yielded) return; // the time it takes is known
-    w->front += c->branch_jump + (i->flags & ORR_TF_INDIRECT ? c->branch_indirect : 0);
-    if (i->sass == ORR_SASS_BSYNC) w->front += w->at == inst + 1 ? c->sync_meet : c->branch_switch;
+    w->front += c->branch.jump + (i->flags & ORR_TF_INDIRECT ? c->branch.indirect : 0);
+    if (i->sass == ORR_SASS_BSYNC) w->front += w->at == inst + 1 ? c->branch.sync_meet : c->branch.switch_lanes;
     w->front_why = ORR_STALL_BRANCH;
     if (!w->restored || i->sass != ORR_SASS_BSYNC || !(w->restored >> i->imm & 1)) return;
     if (w->at == inst) return; // other lanes come to it now
     w->restored &= (uint16_t) ~(1u << i->imm);
     uint32_t stall = ORR_CTRL_STALL(i->ctrl) ? ORR_CTRL_STALL(i->ctrl) : 1;
-    w->front += stall + c->branch_jump + c->branch_indirect + (uint64_t)c->gpu->core_sync_restored;
+    w->front += stall + c->branch.jump + c->branch.indirect + (uint64_t)c->gpu->core_sync_restored;
     charge(s, inst, ORR_STALL_ISSUED, 1);
     w->since++;
     count_issue(s, w, inst);
@@ -77,12 +80,12 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
 // After a YIELD nothing is issued for a while, whoever goes on. Lanes that wait at a WARPSYNC then poll whether all are
 // there (exec/converge.c), which takes as long again.
 static void yield_or_poll(sm *s, warp *w, const orr_tinst *i, bool behind_yield) {
-    uint64_t most = i->sass == ORR_SASS_YIELD                      ? s->c->yield
-                    : i->sass == ORR_SASS_WARPSYNC && behind_yield ? s->c->sync_poll
+    uint64_t most = i->sass == ORR_SASS_YIELD                      ? s->c->branch.yield
+                    : i->sass == ORR_SASS_WARPSYNC && behind_yield ? s->c->branch.sync_poll
                                                                    : 0;
     w->yielded = most > 0;
-    if (w->front >= s->now + most) return;
-    w->front = s->now + most;
+    if (w->front >= s->clock.now + most) return;
+    w->front = s->clock.now + most;
     w->front_why = ORR_STALL_BRANCH;
 }
 
@@ -98,11 +101,39 @@ static void switch_lanes(const sm *s, warp *w, const orr_tinst *i) {
     w->front_why = ORR_STALL_BRANCH;
 }
 
+static void load_store(sm *s, warp *w, const dispatched *d, const orr_trace *access) {
+    const orr_tinst *i = d->i;
+    lsu_op op = {.i = i,
+                 .inst = d->inst,
+                 .sched = w->sched,
+                 .slot = w->slot,
+                 .access = access,
+                 .late = d->lost, // the latencies of memory count from issue
+                 .load = NOBODY};
+    if (i->flags & ORR_TF_LOAD) {
+        op.load = l1_expect(&s->l1, warp_id(w), d->inst);
+        if (i->flags & ORR_TF_ASYNC) {
+            l1_load *load = &s->l1.loads.at[op.load];
+            load->group = (uint8_t)(w->group % MAX_GROUPS);
+            w->group_open[load->group]++;
+            load->copies = w->copies;
+            w->copies_open[w->copies]++;
+        }
+        bool near = i->space == ORR_SPACE_SHARED || i->space == ORR_SPACE_CONST;
+        cyc_warp_expect(s, w, i, near ? ORR_STALL_SHORT : ORR_STALL_LONG);
+    }
+    uint64_t read = lsu_issue(&s->lsu, &op);
+    if (read == NEVER)
+        cyc_warp_will_read(s, w, i);
+    else
+        cyc_warp_reads(s, w, i, read);
+}
+
 static void access_memory(sm *s, warp *w, const dispatched *d) {
     const cycle *c = s->c;
     const orr_tinst *i = d->i;
     if (d->predicated_off) {
-        cyc_warp_result(s, w, i, s->now + d->start + 1);
+        cyc_warp_result(s, w, i, s->clock.now + d->start + 1);
         return;
     }
     orr_trace at = w->trace;
@@ -113,22 +144,18 @@ static void access_memory(sm *s, warp *w, const dispatched *d) {
         s->damaged = true;
     }
     if (i->kind == ORR_TK_SYNCS) {
-        cyc_arrive(s, w, i, d->inst, &at, s->now + d->start);
+        cyc_arrive(s, w, i, d->inst, &at, s->clock.now + d->start);
         return;
     }
-    cyc_lsu_issue(s, w, i, d->inst, &at, d->lost); // the latencies of memory count from issue
-    if (c->gpu->lsu_in_turn && i->space != ORR_SPACE_SHARED) {
-        s->lsu_turn = w->sched + 1u < c->nsched ? w->sched + 1u : 0;
-        s->turn_until = s->lsu_free;
-    }
+    load_store(s, w, d, &at);
 }
 
 static void branch(sm *s, warp *w, const dispatched *d) {
     const cycle *c = s->c;
-    cyc_warp_result(s, w, d->i, s->now + d->start + d->i->latency + c->writeback);
+    cyc_warp_result(s, w, d->i, s->clock.now + d->start + d->i->latency + c->branch.writeback);
     s->n.branches++;
-    if (w->front < s->now + c->branch_wait) {
-        w->front = s->now + c->branch_wait;
+    if (w->front < s->clock.now + c->branch.wait) {
+        w->front = s->clock.now + c->branch.wait;
         w->front_why = ORR_STALL_BRANCH;
     }
     w->front += d->queued; // it counts from when its unit takes it
@@ -138,7 +165,7 @@ static void branch(sm *s, warp *w, const dispatched *d) {
 // when that is full they are not issued (H200: micro/start, mio_throttle, however few of them a kernel has).
 static uint64_t behind_constants(sm *s, scheduler *q, warp *w, const orr_tinst *i, uint64_t ready) {
     const cycle *c = s->c;
-    uint64_t now = s->now;
+    uint64_t now = s->clock.now;
     if (i->tclass == ORR_TC_CONST && i->constant && c->core.constants.cold) {
         uint64_t there = constants_named(&s->constants, c->program, i, now);
         if (there > now) {
@@ -149,7 +176,7 @@ static uint64_t behind_constants(sm *s, scheduler *q, warp *w, const orr_tinst *
     }
     if (q->constants_until > now && by_queue(i)) {
         if (i->tclass != ORR_TC_CONST) ready += q->constants_until - now;
-        if (++q->constants_queue >= c->lsu_places) {
+        if (++q->constants_queue >= c->core.lsu.places) {
             units_block(&s->units, w->sched, i->unit, q->constants_until);
             if (c->sreg_unit != NO_UNIT) units_block(&s->units, w->sched, c->sreg_unit, q->constants_until);
         }
@@ -159,11 +186,29 @@ static uint64_t behind_constants(sm *s, scheduler *q, warp *w, const orr_tinst *
 
 static void compute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     const orr_tinst *i = d->i;
-    uint64_t ready = s->now + d->start + i->latency + s->c->writeback;
+    uint64_t ready = s->clock.now + d->start + i->latency + s->c->branch.writeback;
     cyc_warp_result(s, w, i, behind_constants(s, q, w, i, ready));
     if (i->flags & (ORR_TF_NOTES | ORR_TF_RESTORES) && s->c->gpu->core_sync_again)
         w->restored = (uint16_t)(i->flags & ORR_TF_RESTORES ? w->restored | 1u << i->imm
                                                             : w->restored & ~(1u << i->imm));
+}
+
+// Warps that are past their fence.
+static void release_fenced(sm *s) {
+    for (size_t n = 0; n < s->fence.released.n; n++) {
+        fence_release r = s->fence.released.at[n];
+        warp *w = warp_of(s, r.warp);
+        w->front = r.when;
+        w->front_why = ORR_STALL_MEMBAR;
+        if (w->at != w->end) cyc_warp_update(s, w);
+    }
+    s->fence.released.n = 0;
+}
+
+static void fence(sm *s, warp *w, const orr_tinst *i) {
+    w->front = fence_issue(&s->fence, warp_id(w), i->imm);
+    w->front_why = ORR_STALL_MEMBAR;
+    release_fenced(s);
 }
 
 static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
@@ -172,18 +217,18 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     case ORR_TK_SYNCS:
     case ORR_TK_MEM: access_memory(s, w, d); break;
     case ORR_TK_BRANCH: branch(s, w, d); break;
-    case ORR_TK_FENCE: cyc_fence(s, w, i); break;
+    case ORR_TK_FENCE: fence(s, w, i); break;
     case ORR_TK_GROUP: w->group++; break;
     default: compute(s, q, w, d);
     }
     if (i->tclass == ORR_TC_BRANCH) yield_or_poll(s, w, i, d->behind_yield);
     if (i->sass == ORR_SASS_CCTL && i->imm) {
-        cyc_l1_drop(s);
-        if (counts_stores(s->c)) cyc_fence_drops(s);
+        l1_drop(&s->l1);
+        if (port_counts_stores(&s->port)) fence_dropped(&s->fence);
     }
     // B2R: what the barrier found; the warp goes on when it has it.
-    if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && w->front < s->now + i->latency) {
-        w->front = s->now + i->latency;
+    if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && w->front < s->clock.now + i->latency) {
+        w->front = s->clock.now + i->latency;
         w->front_why = ORR_STALL_BARRIER;
     }
 }
@@ -192,13 +237,13 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
 static void wait_for_code(sm *s, warp *w) {
     const cycle *c = s->c;
     const orr_tinst *next = &c->program->insts[w->at];
-    uint64_t t = fetch_instruction(&s->fetch, w->sched, &w->fetched, next->pc, s->now, w->front);
+    uint64_t t = fetch_instruction(&s->fetch, w->sched, &w->fetched, next->pc, s->clock.now, w->front);
     if (t > w->front) {
         w->front = t;
         w->front_why = ORR_STALL_FETCH;
     }
     if (!next->constant || !c->core.constants.cold || next->tclass == ORR_TC_CONST) return;
-    uint64_t from = w->front > s->now && w->front != NEVER ? w->front : s->now;
+    uint64_t from = w->front > s->clock.now && w->front != NEVER ? w->front : s->clock.now;
     t = constants_named(&s->constants, c->program, next, from);
     if (t > w->front) {
         w->front = t;
@@ -218,7 +263,7 @@ static bool advance(sm *s, scheduler *q, warp *w, const dispatched *d) {
         if (!w->inflight) cyc_block_warp_ended(s, w);
         return false;
     }
-    if (c->branch_jump && i->kind == ORR_TK_BRANCH &&
+    if (c->branch.jump && i->kind == ORR_TK_BRANCH &&
         (w->at != d->inst + 1 || i->sass == ORR_SASS_BSYNC || i->flags & ORR_TF_INDIRECT))
         jump(s, w, i, d->inst);
     if (i->tclass == ORR_TC_BRANCH && !w->yielded && (w->at != d->inst + 1 || !(w->mask & d->mask)))
@@ -236,7 +281,7 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
                     .mask = w->mask,
                     .predicated_off = w->predicated_off,
                     .behind_yield = w->yielded};
-    uint64_t now = s->now;
+    uint64_t now = s->clock.now;
     if (!again) {
         cyc_warp_account(s, w, now);
         charge(s, d.inst, ORR_STALL_ISSUED, 1);
@@ -282,7 +327,7 @@ static bool in_line_for_unit(const sm *s, const warp *w) {
 // Whether the warp that issued last could go on, were there room in the queue of its unit.
 static bool finds_unit_full(const sm *s, const scheduler *q, uint32_t n) {
     if (!scheduler_last_awake(q)) return false;
-    if (units_free_at(&s->units, n, q->unit[q->last]) <= s->now) return false;
+    if (units_free_at(&s->units, n, q->unit[q->last]) <= s->clock.now) return false;
     return in_line_for_unit(s, warp_of(s, warp_number(n, q->last)));
 }
 
@@ -296,12 +341,12 @@ static void issue_some(sm *s, uint32_t n, uint32_t slot, const uint64_t *room) {
     while (again && --more > 0) {
         uint32_t pool = units_pool(&s->units, n, q->unit[slot]);
         if (spec->dual_units && pool == used) break;
-        if (s->units.free[pool] > s->now || (q->memory >> slot & 1 && *room > s->now)) break;
+        if (s->units.free[pool] > s->clock.now || (q->memory >> slot & 1 && *room > s->clock.now)) break;
         used = pool;
         again = issue(s, q, w, true, more > 1);
     }
-    if (spec->width > 1 && w->ready <= s->now) { // not in this cycle any more
-        w->front = s->now + 1;
+    if (spec->width > 1 && w->ready <= s->clock.now) { // not in this cycle any more
+        w->front = s->clock.now + 1;
         cyc_warp_update(s, w);
     }
 }
@@ -310,9 +355,9 @@ static void issue_some(sm *s, uint32_t n, uint32_t slot, const uint64_t *room) {
 static uint64_t schedule(sm *s, uint32_t n) {
     scheduler *q = &s->sched[n];
     const cycle *c = s->c;
-    uint64_t now = s->now, later;
+    uint64_t now = s->clock.now, later;
     if (now < q->next_issue) return q->next_issue;
-    const uint64_t *room = &s->lsu_room[n / c->lsu_scheds]; // of its queue
+    const uint64_t *room = lsu_room(&s->lsu, n);
     uint64_t can = scheduler_can_issue(q, &s->units, n, *room, now, &later);
     if (*room > now && scheduler_last_awake(q) && q->memory >> q->last & 1) q->lsu_full = true;
     if (q->spec->short_turn && !q->unit_full) q->unit_full = finds_unit_full(s, q, n);
@@ -330,81 +375,92 @@ static uint64_t schedule(sm *s, uint32_t n) {
     return q->next_issue = now + q->operand_wait + q->spec->interval;
 }
 
-// ---- answers: a heap by time, then order -----------------------------------------------------------------------
-static bool earlier(const arrival *a, const arrival *b) {
-    return a->time < b->time || (a->time == b->time && a->order < b->order);
+// ---- what components report ------------------------------------------------------------------------------------
+static void load_done(void *self, const l1_load *load, uint64_t ready) {
+    sm *s = self;
+    warp *w = warp_of(s, load->warp);
+    if (load->group != NO_GROUP) cyc_copies_landed(s, w, load->copies, ready);
+    cyc_warp_complete(s, w, load->inst, ready, load->group);
 }
 
-void cyc_sm_arrive(sm *s, uint64_t time, uint32_t token, uint8_t sectors) {
-    arrival a = {time, s->in_order++, token, sectors};
-    (void)ORR_PUSH(&s->in);
-    size_t i = s->in.n - 1;
-    for (; i && earlier(&a, &s->in.at[(i - 1) / 2]); i = (i - 1) / 2) s->in.at[i] = s->in.at[(i - 1) / 2];
-    s->in.at[i] = a;
+static void access_began(void *self, uint32_t id, const orr_tinst *i, uint64_t read) {
+    cyc_warp_has_read(self, warp_of(self, id), i, read);
 }
 
-static arrival pop(sm *s) {
-    arrival top = s->in.at[0], last = s->in.at[--s->in.n];
-    size_t i = 0, n = s->in.n;
-    for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && earlier(&s->in.at[child + 1], &s->in.at[child])) child++;
-        if (!earlier(&s->in.at[child], &last)) break;
-        s->in.at[i] = s->in.at[child];
+static void queue_has_room(void *self) {
+    sm *s = self;
+    for (uint32_t n = 0; n < s->c->nsched; n++) scheduler_wake(&s->sched[n], s->clock.now);
+}
+
+static void trace_damaged(void *self) { ((sm *)self)->damaged = true; }
+
+void cyc_sm_connect(sm *s) {
+    s->l1.client = (l1_client){s, load_done};
+    s->lsu.client =
+        (lsu_client){.self = s, .began = access_began, .room = queue_has_room, .damaged = trace_damaged};
+}
+
+// ---- events ----------------------------------------------------------------------------------------------------
+static void handle(sm *s, const event *e) {
+    uint32_t payload = event_payload(e->token);
+    uint64_t when = (e->time + ORR_TICKS - 1) / ORR_TICKS;
+    bool was_full;
+    switch (event_kind(e->token)) {
+    case EVENT_FILL:
+        l1_fill(&s->l1, payload, port_receive(&s->port, e->time, e->sectors));
+        lsu_room_at_l1(&s->lsu);
+        break;
+    case EVENT_LINES_THERE: l1_lines_there(&s->l1, payload); break;
+    case EVENT_READ_OUT: l1_read_out(&s->l1); break;
+    case EVENT_LSU_TURN: lsu_take_turn(&s->lsu); break;
+    case EVENT_FENCE_ROUND: fence_round(&s->fence); break;
+    case EVENT_SLICE_ACK: fence_slice_acknowledged(&s->fence, when); break;
+    case EVENT_STORE_ACK:
+        pipe_hold(&s->pipe, port_store_acknowledged(&s->port, payload, &was_full));
+        fence_store_acknowledged(&s->fence, payload & 1);
+        release_fenced(s);
+        if (was_full) lsu_room_at_l1(&s->lsu);
+        break;
+    case EVENT_REDUCTION_ACK: fence_reduction_acknowledged(&s->fence, payload, when); break;
     }
-    if (n) s->in.at[i] = last;
-    return top;
-}
-
-static uint64_t next_answer(const sm *s) {
-    return s->in.n ? (s->in.at[0].time + ORR_TICKS - 1) / ORR_TICKS : NEVER;
+    if (s->fence.released.n) release_fenced(s);
 }
 
 // ---- the loop --------------------------------------------------------------------------------------------------
 uint64_t cyc_sm_next(const sm *s) {
-    uint64_t t = next_answer(s);
+    uint64_t t = events_next(&s->clock);
     for (uint32_t n = 0; n < s->c->nsched; n++)
         if (s->sched[n].wake < t) t = s->sched[n].wake;
     return t;
 }
 
-// Whose turn it is to go first at what the schedulers share: each cycle another's, or, with lsu.in_turn, as
-// long as L1 has accesses in line, who is behind the one that was served last. So the second store of one
-// sub-core is as far behind the first as those of the others take (H200: micro/flags, two warps of each of
-// four sub-cores store to a line of the sub-core's own: all of them are joined, which stores 12 cycles apart
-// are not).
-static uint32_t first_of(const sm *s, uint32_t nsched) {
-    if (s->turn_until > s->now) return s->lsu_turn;
-    return nsched ? (uint32_t)s->now % nsched : 0;
-}
-
 void cyc_sm_run(sm *s, uint64_t until) {
     uint32_t nsched = s->c->nsched;
+    event_queue *clock = &s->clock;
+    s->shared.memo = s->worker->memo;
     while (!s->damaged && !s->starved) {
-        uint64_t t = next_answer(s);
-        for (uint32_t n = 0; n < nsched; n++)
-            if (s->sched[n].wake < t) t = s->sched[n].wake;
+        uint64_t t = cyc_sm_next(s);
         if (t >= until) break;
-        if (t > s->now) s->now = t;
-        while (next_answer(s) <= s->now) {
-            arrival a = pop(s);
-            cyc_lsu_answer(s, &a);
+        if (t > clock->now) clock->now = t;
+        while (events_next(clock) <= clock->now) {
+            event e = events_take(clock);
+            handle(s, &e);
         }
-        uint32_t n = first_of(s, nsched);
+        uint32_t n = lsu_first(&s->lsu);
         for (uint32_t k = 0; k < nsched; k++, n = n + 1 < nsched ? n + 1 : 0) {
             scheduler *q = &s->sched[n];
-            if (q->wake > s->now) continue;
+            if (q->wake > clock->now) continue;
             q->wake = NEVER; // what happens from here on may lower it
             uint64_t again = schedule(s, n);
             if (again < q->wake) q->wake = again;
-            if (q->wake <= s->now) q->wake = s->now + 1;
+            if (q->wake <= clock->now) q->wake = clock->now + 1;
         }
     }
     if (s->starved) return;
-    s->now = until;
-    for (uint32_t n = 0; n < nsched; n++) {
+    clock->now = until;
+    for (uint32_t n = 0; n < nsched; n++)
         for (uint64_t m = s->sched[n].live; m; m &= m - 1)
             cyc_warp_account(s, warp_of(s, warp_number(n, (uint32_t)__builtin_ctzll(m))), until);
-    }
 }
 
 // ---- counters --------------------------------------------------------------------------------------------------
@@ -416,6 +472,26 @@ orr_sm_counts cyc_sm_counts(const sm *s) {
     n.const_requests = s->constants.n.requests;
     n.const_miss = s->constants.n.misses;
     n.const_miss2 = s->constants.n.second_misses;
+    n.sent_bytes = s->port.n.sent_bytes;
+    n.received_bytes = s->port.n.received_bytes;
+    const l1_counters *l1 = &s->l1.n;
+    memcpy(n.l1_requests, l1->requests, sizeof n.l1_requests);
+    memcpy(n.l1_sectors, l1->sectors, sizeof n.l1_sectors);
+    memcpy(n.l1_hit, l1->hits, sizeof n.l1_hit);
+    memcpy(n.l1_pending, l1->pending, sizeof n.l1_pending);
+    memcpy(n.l1_miss, l1->misses, sizeof n.l1_miss);
+    n.l1_tags = l1->tags;
+    n.l1_conflicts = l1->conflicts;
+    n.l1_busy = l1->busy;
+    n.l1_full = l1->full;
+    n.l1_evicted = l1->evicted;
+    n.loads = l1->loads;
+    n.load_latency = l1->load_latency;
+    const shared_counters *shared = &s->shared.n;
+    memcpy(n.shared_requests, shared->requests, sizeof n.shared_requests);
+    memcpy(n.shared_passes, shared->passes, sizeof n.shared_passes);
+    memcpy(n.shared_conflicts, shared->conflicts, sizeof n.shared_conflicts);
+    n.shared_busy = shared->busy;
     return n;
 }
 

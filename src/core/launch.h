@@ -1,0 +1,16 @@
+// What the components of all SMs know of the launch that is under way.
+#ifndef ORR_CORE_LAUNCH_H
+#define ORR_CORE_LAUNCH_H
+
+#include "core/atomic.h"
+#include "core/local.h"
+#include "timed/timed.h"
+
+typedef struct core_launch {
+    const orr_program *program;
+    const uint8_t *atomics; // [instruction] enum atomic_kind
+    local_layout local;
+    bool perfect; // memory always hits in L1
+} core_launch;
+
+#endif
