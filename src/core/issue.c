@@ -41,19 +41,6 @@ void scheduler_remove(scheduler *q, uint32_t slot) {
     scheduler_drain(q, slot);
 }
 
-void scheduler_update(scheduler *q, uint32_t slot, uint64_t ready, uint8_t why, uint8_t unit, bool memory) {
-    uint64_t me = 1ull << slot;
-    q->ready[slot] = ready;
-    q->why[slot] = why;
-    q->awake &= ~me;
-    q->wants[q->unit[slot]] &= ~me;
-    q->wants[unit] |= me;
-    q->unit[slot] = unit;
-    q->memory = memory ? q->memory | me : q->memory & ~me;
-    if (ready < q->next) q->next = ready;
-    scheduler_wake(q, ready);
-}
-
 // Those whose time has come are awake.
 static void wake_up(scheduler *q, uint64_t now) {
     uint64_t next = NEVER;

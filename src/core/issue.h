@@ -34,31 +34,31 @@ typedef struct issue_spec {
 
 typedef struct scheduler {
     const issue_spec *spec;
+    // times
+    uint64_t wake;       // nothing to do before this
+    uint64_t next_issue; // issue_interval after the last one
+    uint64_t next;       // when the first of the slots that are not awake will be
     // masks of slots
-    uint64_t live;                     // a warp is here
-    uint64_t awake;                    // its next instruction waits for nothing but its unit
-    uint64_t memory;                   // its next instruction goes to the load/store unit
-    uint64_t active;                   // two-level: the ones it chooses from
-    uint64_t wants[ORR_GPU_UNITS_MAX]; // its next instruction needs this unit
+    uint64_t live;   // a warp is here
+    uint64_t awake;  // its next instruction waits for nothing but its unit
+    uint64_t memory; // its next instruction goes to the load/store unit
+    // the warp that issued last
+    uint64_t last_age; // the slot may have another warp now
+    uint32_t last;     // its slot; MAX_WARPS: none yet
+    bool yield;        // it asks not to be the next
+    bool lsu_full;     // it has found the queue of the load/store unit full since,
+    bool unit_full;    // or that of its unit (core.short_turn)
+    bool queued;       // its last instruction went into such a queue
+    uint64_t operand_wait;   // cycles that its last instruction waits for its operands
+    uint64_t operand_cycles; // counter: cycles in which only a collector or a bank was missing
     // the slots
+    uint64_t wants[ORR_GPU_UNITS_MAX]; // mask: the next instruction needs this unit
     uint64_t ready[MAX_WARPS];
     uint64_t age[MAX_WARPS];   // order of arrival on the SM
     uint32_t block[MAX_WARPS]; // thread block, as a slot of the SM
     uint8_t unit[MAX_WARPS];   // that the next instruction needs
     uint8_t why[MAX_WARPS];    // enum orr_stall: what it waits for until `ready`
-    // the warp that issued last
-    uint32_t last;      // its slot; MAX_WARPS: none yet
-    uint64_t last_age;  // the slot may have another warp now
-    bool yield;         // it asks not to be the next
-    bool lsu_full;      // it has found the queue of the load/store unit full since,
-    bool unit_full;     // or that of its unit (core.short_turn)
-    bool queued;        // its last instruction went into such a queue
-    // times
-    uint64_t next;       // when the first of those not awake will be
-    uint64_t wake;       // nothing to do before this
-    uint64_t next_issue; // issue_interval after the last one
-    uint64_t operand_wait;   // cycles that the last instruction waits for its operands
-    uint64_t operand_cycles; // counter: cycles in which only a collector or a bank was missing
+    uint64_t active;           // mask: two-level, the ones it chooses from
     // instructions behind a load of constants that misses
     uint64_t constants_until; // they wait for it until then,
     uint32_t constants_queue; // and so many do
@@ -74,7 +74,19 @@ void scheduler_remove(scheduler *q, uint32_t slot);
 // The warp in `slot` has issued its last instruction and waits for memory before it is gone.
 void scheduler_drain(scheduler *q, uint32_t slot);
 // What a warp's next instruction waits for, until `ready`, and then for `unit`.
-void scheduler_update(scheduler *q, uint32_t slot, uint64_t ready, uint8_t why, uint8_t unit, bool memory);
+static inline void scheduler_update(scheduler *q, uint32_t slot, uint64_t ready, uint8_t why, uint8_t unit,
+                                    bool memory) {
+    uint64_t me = 1ull << slot;
+    q->ready[slot] = ready;
+    q->why[slot] = why;
+    q->awake &= ~me;
+    q->wants[q->unit[slot]] &= ~me;
+    q->wants[unit] |= me;
+    q->unit[slot] = unit;
+    q->memory = memory ? q->memory | me : q->memory & ~me;
+    if (ready < q->next) q->next = ready;
+    if (ready < q->wake) q->wake = ready;
+}
 
 // The slots that can issue now. `lsu_room`: when the queue of the load/store unit has room. If none can, *later is when
 // to try again.

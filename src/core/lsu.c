@@ -390,11 +390,3 @@ void lsu_room_at_l1(lsu *u) {
     }
     go_on(u);
 }
-
-// Each cycle another one goes first at what the schedulers share; with lsu.in_turn, as long as L1 has accesses in line,
-// who is behind the one that was served last. So the second store of one sub-core is as far behind the first as those of
-// the others take (H200: micro/flags, two warps of each of four sub-cores store to a line of the sub-core's own: all of
-// them are merged, which stores 12 cycles apart are not).
-uint32_t lsu_first(const lsu *u) {
-    return u->turn_until > u->clock->now ? u->turn : (uint32_t)u->clock->now % u->spec->nsched;
-}

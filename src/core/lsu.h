@@ -120,7 +120,12 @@ uint64_t lsu_hand_over(lsu *u, uint32_t sched, const orr_tinst *i, uint64_t unit
 uint64_t lsu_issue(lsu *u, const lsu_op *op);
 void lsu_take_turn(lsu *u);  // an event: L1 takes the next instruction in line
 void lsu_room_at_l1(lsu *u); // a fill, or an acknowledged store, may let the half-done head go on
-// The scheduler that goes first at what all share.
-uint32_t lsu_first(const lsu *u);
+// The scheduler that goes first at what all share. Each cycle another one goes first at what the schedulers share; with lsu.in_turn, as long as L1 has accesses in line,
+// who is behind the one that was served last. So the second store of one sub-core is as far behind the first as those of
+// the others take (H200: micro/flags, two warps of each of four sub-cores store to a line of the sub-core's own: all of
+// them are merged, which stores 12 cycles apart are not).
+static inline uint32_t lsu_first(const lsu *u) {
+    return u->turn_until > u->clock->now ? u->turn : (uint32_t)u->clock->now % u->spec->nsched;
+}
 
 #endif

@@ -204,11 +204,3 @@ uint64_t operands_read(operands *o, const orr_program *p, const orr_tinst *i, co
     o->conflict_cycles += wait;
     return wait;
 }
-
-// What is kept is lost as soon as another warp issues, whatever that is (regs.reuse_own; H200: of two warps, DFMAs
-// with kept operands take 2 cycles each as long as one of them goes on, 3 with a NOP of the other in between).
-void operands_issued(operands *o, uint32_t warp) {
-    if (!o->spec->reuse_own || o->issued_last == warp + 1) return;
-    o->issued_last = warp + 1;
-    memset(o->cached, 0, sizeof o->cached);
-}

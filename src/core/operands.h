@@ -13,6 +13,8 @@
 #ifndef ORR_CORE_OPERANDS_H
 #define ORR_CORE_OPERANDS_H
 
+#include <string.h>
+
 #include "core/core.h"
 #include "timed/timed.h"
 
@@ -74,7 +76,13 @@ uint64_t operands_collector_free(const operands *o);
 // Without: the cycles that the instruction and its scheduler wait for operands and for the result bus.
 uint64_t operands_read(operands *o, const orr_program *p, const orr_tinst *i, const operand_reader *r,
                        uint64_t now);
-// Another instruction of a warp is issued: what the operand caches lose by that.
-void operands_issued(operands *o, uint32_t warp);
+// An instruction of a warp is issued, whatever it is. What is kept is lost as soon as another warp issues
+// (regs.reuse_own; H200: of two warps, DFMAs with kept operands take 2 cycles each as long as one of them goes on, 3 with
+// a NOP of the other in between).
+static inline void operands_issued(operands *o, uint32_t warp) {
+    if (!o->spec->reuse_own || o->issued_last == warp + 1) return;
+    o->issued_last = warp + 1;
+    memset(o->cached, 0, sizeof o->cached);
+}
 
 #endif

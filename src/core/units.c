@@ -112,8 +112,8 @@ uint64_t units_occupy(exec_units *u, uint32_t sched, uint32_t unit, uint64_t cyc
     return start - at;
 }
 
-void units_occupy_parts(exec_units *u, uint32_t sched, uint32_t unit, uint64_t at) {
-    for (const uint8_t *p = u->spec->with[sched][unit]; *p; p++) {
+void units_occupy_pools(exec_units *u, const uint8_t *pools, uint64_t at) {
+    for (const uint8_t *p = pools; *p; p++) {
         uint32_t pool = *p - 1u;
         uint64_t until = at + u->spec->pool[pool].cycles;
         if (u->free[pool] < until) u->free[pool] = until;

@@ -63,7 +63,11 @@ static inline uint64_t units_line_ends(const exec_units *u, uint32_t sched, uint
 // An instruction comes to its unit at `at` and keeps it busy for so many cycles. Returns how long it waits in line.
 uint64_t units_occupy(exec_units *u, uint32_t sched, uint32_t unit, uint64_t cycles, uint64_t at);
 // The pools that the unit is made of, or that are made of it, are busy too (unit.NAME.over).
-void units_occupy_parts(exec_units *u, uint32_t sched, uint32_t unit, uint64_t at);
+void units_occupy_pools(exec_units *u, const uint8_t *pools, uint64_t at);
+static inline void units_occupy_parts(exec_units *u, uint32_t sched, uint32_t unit, uint64_t at) {
+    const uint8_t *pools = u->spec->with[sched][unit];
+    if (*pools) units_occupy_pools(u, pools, at);
+}
 // Nothing is issued to the unit before `until`.
 void units_block(exec_units *u, uint32_t sched, uint32_t unit, uint64_t until);
 // A tensor instruction has been issued. True: the SM's clock is held back, so that it takes twice as long.
