@@ -20,8 +20,8 @@ static uint32_t lanes_in(const orr_access *a, uint64_t line) {
     return n ? n : 1;
 }
 
-// What a request takes of the port: up to 16 bytes of operands go with what says where, as a load's does (H200:
-// micro/reduce, one SM: 32 lanes in sectors of their own 32 cycles).
+// What a request takes of the port: up to 16 bytes of operands go with what says where, as a load's does
+// (H200: micro/reduce, one SM: 32 lanes in sectors of their own 32 cycles).
 static uint32_t packet_of(const l1_cache *c, uint8_t sectors, uint32_t bytes) {
     const port_spec *p = c->port->spec;
     uint32_t all = 8 + 32 * (uint32_t)orr_popc(sectors) + p->mask;
@@ -45,8 +45,7 @@ static void send(l1_cache *c, const l1_access *a, uint64_t line, const atomic_re
     r.ops = (uint8_t)(q->quarters / 4 > 255 ? 255 : q->quarters / 4);
     r.quarters = q->quarters % 4;
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
-    if (answered)
-        r.token = event_token(EVENT_FILL, l1_miss(c, line, q->sectors, a->load, ORR_NO_LINE));
+    if (answered) r.token = event_token(EVENT_FILL, l1_miss(c, line, q->sectors, a->load, ORR_NO_LINE));
     if (!answered && p->net->fences && !port_counts_stores(p)) {
         r.told = true;
         r.token = port_reduction_token(p, a->warp);
@@ -62,7 +61,7 @@ static void send(l1_cache *c, const l1_access *a, uint64_t line, const atomic_re
     p->warp[a->warp].atomic_trip = c->spec->l2_latency + (far ? s->far_ticks / ORR_TICKS : 0);
 }
 
-// ---- lanes that are done together ------------------------------------------------------------------------------
+// ---- lanes that are done together ---------------------------------------------------------------
 typedef struct atomic_pass {
     uint32_t bytes[4]; // of each sector
     uint32_t lanes[4];
@@ -109,7 +108,8 @@ bool l1_atomic_line(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors, u
     uint32_t at = orr_cache_find(&c->tags, line); // what L1 has of it is old now
     if (at != ORR_NO_LINE) c->tags.line[at].valid &= (uint8_t)~sectors;
     if (!n) {
-        atomic_request all = {.sectors = sectors, .bytes = ORR_LINE, .quarters = 4 * lanes_in(&a->lanes, line)};
+        atomic_request all = {
+            .sectors = sectors, .bytes = ORR_LINE, .quarters = 4 * lanes_in(&a->lanes, line)};
         send(c, a, line, &all, when);
         return true;
     }

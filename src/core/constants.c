@@ -39,7 +39,7 @@ void constants_reset(const_caches *k) {
     if (k->spec->second_size) orr_cache_flush(&k->second);
 }
 
-// ---- loads with an address -----------------------------------------------------------------------------------
+// ---- loads with an address ----------------------------------------------------------------------
 // Is it there? If not, it is from now on.
 static bool found(orr_cache *k, uint64_t line) {
     orr_cache_line victim;
@@ -101,8 +101,9 @@ uint64_t constants_load(const_caches *k, const orr_access *a, uint32_t bytes, ui
     return k->free - words * s->interval - (r.misses ? miss / ORR_TICKS : 0) + (words - 1) * more + r.latency;
 }
 
-// ---- constants that instructions name ------------------------------------------------------------------------
-// Of banks other than the parameters' what is in the same line of the second cache as one that was asked for.
+// ---- constants that instructions name -----------------------------------------------------------
+// Of banks other than the parameters' what is in the same line of the second cache as one that was asked
+// for.
 static bool in_second(const const_caches *k, const orr_program *p, uint32_t n) {
     uint32_t line = p->constants[n] - 1;
     bool near = constants_is_parameter(p, n);

@@ -1,19 +1,20 @@
-// Constants: a small cache next to the pipes and one behind it, then L2 (or memory, where a launch flushes L2).
+// Constants: a small cache next to the pipes and one behind it, then L2 (or memory, where a launch flushes
+// L2).
 //
-// The first has lines of 64 bytes, the second of 256, four of those (Jia et al. 2018). Loads have addresses and look in
-// both. What an instruction names without an address, parameters above all, is known before it runs: with const.cold
-// the first one on an SM that names a line waits for it, an operand in one cache, a load (LDC) in another, and all
-// others find it there.
+// The first has lines of 64 bytes, the second of 256, four of those (Jia et al. 2018). Loads have addresses
+// and look in both. What an instruction names without an address, parameters above all, is known before it
+// runs: with const.cold the first one on an SM that names a line waits for it, an operand in one cache, a
+// load (LDC) in another, and all others find it there.
 //
-// Invariants: a line is at most once in each cache; the time of a named line is set once in a launch, by who names it
-// first. The component knows no neighbour.
+// Invariants: a line is at most once in each cache; the time of a named line is set once in a launch, by who
+// names it first. The component knows no neighbour.
 #ifndef ORR_CORE_CONSTANTS_H
 #define ORR_CORE_CONSTANTS_H
 
 #include "core/core.h"
 #include "memory/cache.h"
 #include "memory/memory.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #define MAX_NAMED 64 // lines that a program names (orr_program.constants)
 
@@ -23,10 +24,11 @@ typedef struct constants_spec {
     uint32_t ways;
     uint64_t latency, second_latency; // cycles of a load that hits
     uint64_t beyond_latency;          // and of one that misses both
-    uint64_t named_second, named_beyond; // more than a hit: a line that is named, from the second cache or from L2
-    bool cold;                           // the first to name a line waits for it (const.cold)
-    uint32_t interval, word_latency;     // cycles between words of one load; of the answer for each further word
-    uint64_t miss_ticks;                 // 1/ORR_TICKS cycles between two lines of a load that miss
+    uint64_t named_second,
+        named_beyond; // more than a hit: a line that is named, from the second cache or from L2
+    bool cold;        // the first to name a line waits for it (const.cold)
+    uint32_t interval, word_latency; // cycles between words of one load; of the answer for each further word
+    uint64_t miss_ticks;             // 1/ORR_TICKS cycles between two lines of a load that miss
 } constants_spec;
 
 typedef struct constants_counters {
@@ -54,13 +56,14 @@ void constants_free(const_caches *k);
 void constants_reset(const_caches *k); // the caches are empty, as at the beginning of a launch
 
 constants_answer constants_lookup(const_caches *k, const orr_access *a);
-// A load by the addresses of its lanes (none, if it has no lane) that can begin at `at`. It begins at *start, behind
-// those before it; returns when its result is there.
+// A load by the addresses of its lanes (none, if it has no lane) that can begin at `at`. It begins at
+// *start, behind those before it; returns when its result is there.
 uint64_t constants_load(const_caches *k, const orr_access *a, uint32_t bytes, uint64_t at, uint64_t *start);
 // When the line that the instruction names is there.
 uint64_t constants_named(const_caches *k, const orr_program *p, const orr_tinst *i, uint64_t now);
 
-// Line n of program->constants is of the parameters (bank 0), which are in the second cache when a kernel starts.
+// Line n of program->constants is of the parameters (bank 0), which are in the second cache when a kernel
+// starts.
 static inline bool constants_is_parameter(const orr_program *p, uint32_t n) {
     return (p->constants[n] - 1) >> 16 == 0;
 }

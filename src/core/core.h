@@ -1,12 +1,13 @@
 // What the components of an SM have in common.
 //
-// Everything an instruction waits for is a time: a register has the cycle from which it may be read, a unit the cycle
-// in which it is free. Nothing ticks; an SM goes from one cycle in which something can happen to the next. A time that
-// only the memory system can tell, such as when a miss is filled, is NEVER until the answer is there.
+// Everything an instruction waits for is a time: a register has the cycle from which it may be read, a unit
+// the cycle in which it is free. Nothing ticks; an SM goes from one cycle in which something can happen to
+// the next. A time that only the memory system can tell, such as when a miss is filled, is NEVER until the
+// answer is there.
 //
-// A component has a spec, which is read once from the description of a GPU and is shared by all SMs, and a state. Its
-// reset function assigns the whole state at once and names only what outlives a launch (the spec and buffers), so a
-// field that is added starts each launch at zero.
+// A component has a spec, which is read once from the description of a GPU and is shared by all SMs, and a
+// state. Its reset function assigns the whole state at once and names only what outlives a launch (the spec
+// and buffers), so a field that is added starts each launch at zero.
 #ifndef ORR_CORE_H
 #define ORR_CORE_H
 

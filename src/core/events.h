@@ -1,8 +1,8 @@
-// An SM's clock: the cycle it is in, and what is due later. Answers of the memory and what components do in a cycle to
-// come are events in a heap, in order of time; those of the same tick come as they were added.
+// An SM's clock: the cycle it is in, and what is due later. Answers of the memory and what components do in
+// a cycle to come are events in a heap, in order of time; those of the same tick come as they were added.
 //
-// An event carries a token of 32 bits. A request to the memory carries the token of its answer, so that an answer finds
-// its component by the kind in it.
+// An event carries a token of 32 bits. A request to the memory carries the token of its answer, so that an
+// answer finds its component by the kind in it.
 //
 // Invariants: `now` never goes back; no event is handed out before its time.
 #ifndef ORR_CORE_EVENTS_H
@@ -40,9 +40,9 @@ typedef struct event {
 } event;
 
 typedef struct event_queue {
-    uint64_t now;             // cycle
+    uint64_t now; // cycle
     ORR_VEC(event) heap;
-    uint32_t order;           // of the next event
+    uint32_t order; // of the next event
 } event_queue;
 
 void events_reset(event_queue *q);

@@ -48,14 +48,14 @@ static void release(fence_unit *f, uint32_t warp, uint64_t when) {
     f->floor[warp] = 0;
 }
 
-// ---- rounds ----------------------------------------------------------------------------------------------------
+// ---- rounds -------------------------------------------------------------------------------------
 static void round_at(fence_unit *f, uint64_t when) {
     f->state = DUE;
     events_add_at(f->clock, when, EVENT_FENCE_ROUND, 0);
 }
 
-// The stores of the round have been acknowledged, and the slices have answered. `empty`: it had none of either, and is
-// one that waited for another.
+// The stores of the round have been acknowledged, and the slices have answered. `empty`: it had none of
+// either, and is one that waited for another.
 static void over(fence_unit *f, bool empty) {
     const fence_spec *s = f->spec;
     uint64_t t = latest(f->clock->now + s->store, f->heard);
@@ -103,7 +103,7 @@ void fence_round(fence_unit *f) {
     begin_round(f);
 }
 
-// ---- a warp's fence --------------------------------------------------------------------------------------------
+// ---- a warp's fence -----------------------------------------------------------------------------
 uint64_t fence_issue(fence_unit *f, uint32_t warp, uint32_t scope) {
     const fence_spec *s = f->spec;
     sm_port *p = f->port;
@@ -116,17 +116,18 @@ uint64_t fence_issue(fence_unit *f, uint32_t warp, uint32_t scope) {
     if (!asks && s->waits_for_atomics && w->atomic_trip) t = latest(t, now + w->atomic_trip + s->store);
     w->atomic_trip = 0;
     if (counts) t += latest(f->l1_free, now) - now;
-    bool rounds =
-        counts && (f->state != IDLE || p->unacked[0] || p->unacked[1] || (asks && p->visited.n));
+    bool rounds = counts && (f->state != IDLE || p->unacked[0] || p->unacked[1] || (asks && p->visited.n));
     if (!w->reductions && !rounds) return t;
     f->floor[warp] = t; // reductions are not done before L2 says so
     if (!w->reductions) join_round(f, warp);
     return NEVER;
 }
 
-void fence_dropped(fence_unit *f) { f->l1_free = latest(f->l1_free, f->clock->now) + (uint64_t)f->spec->drop; }
+void fence_dropped(fence_unit *f) {
+    f->l1_free = latest(f->l1_free, f->clock->now) + (uint64_t)f->spec->drop;
+}
 
-// ---- acknowledgements ------------------------------------------------------------------------------------------
+// ---- acknowledgements ---------------------------------------------------------------------------
 void fence_store_acknowledged(fence_unit *f, uint32_t epoch) {
     if (epoch == f->epoch) over_when_all(f);
 }
@@ -137,8 +138,8 @@ void fence_slice_acknowledged(fence_unit *f, uint64_t when) {
     over_when_all(f);
 }
 
-// A fence for the GPU waits until the warp's reductions have been done, wherever they queue (H200: micro/atomics, red on
-// one line: SMs are active as long as with atom).
+// A fence for the GPU waits until the warp's reductions have been done, wherever they queue (H200:
+// micro/atomics, red on one line: SMs are active as long as with atom).
 void fence_reduction_acknowledged(fence_unit *f, uint32_t payload, uint64_t when) {
     uint32_t warp;
     port_warp *w = port_reduction_acknowledged(f->port, payload, &warp);

@@ -6,7 +6,7 @@
 
 void fetch_spec_read(fetch_spec *s, const orr_gpu *g) {
     *s = (fetch_spec){.perfect = g->icache_perfect,
-                      .line = (uint64_t)g->icache_line,
+                      .line = (uint32_t)g->icache_line,
                       .l0_size = (uint64_t)g->icache_l0,
                       .l1_size = (uint64_t)g->icache_l1,
                       .latency = whole_cycles(g->icache_l1_latency),
@@ -30,10 +30,10 @@ void fetch_init(fetch_unit *f, const fetch_spec *s, const fetch_code *code, uint
     if (s->perfect) return;
     f->l0 = orr_calloc(nsched, sizeof *f->l0);
     for (uint32_t n = 0; n < nsched && s->l0_size; n++) {
-        orr_cache_init(&f->l0[n].tags, s->l0_size, (uint32_t)s->line, 0, false, false);
+        orr_cache_init(&f->l0[n].tags, s->l0_size, s->line, 0, false, false);
         f->l0[n].when = orr_calloc(places(&f->l0[n].tags), sizeof *f->l0[n].when);
     }
-    orr_cache_init(&f->l1, s->l1_size ? s->l1_size : s->line, (uint32_t)s->line, 0, false, false);
+    orr_cache_init(&f->l1, s->l1_size ? s->l1_size : s->line, s->line, 0, false, false);
     f->l1_when = orr_calloc(places(&f->l1), sizeof *f->l1_when);
 }
 
@@ -65,8 +65,8 @@ void fetch_reset(fetch_unit *f) {
     if (f->l1_when) orr_cache_flush(&f->l1);
 }
 
-// When a line comes that could be there at `t`: prefetched ones come one after the other, one that a warp waits for
-// passes them.
+// When a line comes that could be there at `t`: prefetched ones come one after the other, one that a warp
+// waits for passes them.
 static uint64_t in_line(uint64_t t, uint64_t *last, uint64_t interval, bool demand) {
     if (!demand && t < *last + interval) t = *last + interval;
     if (t > *last) *last = t;
@@ -130,11 +130,9 @@ static bool in_buffer(const fetch_spec *s, fetch_l0 *q, uint32_t line) {
     return false;
 }
 
-uint64_t fetch_instruction(fetch_unit *f, uint32_t sched, uint64_t *last, uint32_t pc, uint64_t now,
-                           uint64_t resumes) {
+uint64_t fetch_enter_line(fetch_unit *f, uint32_t sched, uint64_t *last, uint64_t line, uint64_t now,
+                          uint64_t resumes) {
     const fetch_spec *s = f->spec;
-    uint64_t line = pc / s->line + 1;
-    if (*last == line) return 0;
     fetch_l0 *q = &f->l0[sched];
     uint64_t wait = 0;
     if (s->buffer) {

@@ -1,5 +1,6 @@
-// Which warp issues when several can (issue.h): the policies, chosen by name in the description (core.policy). To add
-// one, write a function and put it in the table, in the order of the names in params.def.
+// Which warp issues when several can (issue.h): the policies, chosen by name in the description
+// (core.policy). To add one, write a function and put it in the table, in the order of the names in
+// params.def.
 #include "core/issue.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@ void scheduler_reset(scheduler *q) {
     memset(q->ready, 0xff, sizeof q->ready); // NEVER
 }
 
-// ---- slots ---------------------------------------------------------------------------------------------------
+// ---- slots --------------------------------------------------------------------------------------
 void scheduler_add(scheduler *q, uint32_t slot, uint32_t block, uint64_t age) {
     q->live |= 1ull << slot;
     q->block[slot] = block;
@@ -42,7 +43,7 @@ void scheduler_remove(scheduler *q, uint32_t slot) {
 }
 
 // Those whose time has come are awake.
-static void wake_up(scheduler *q, uint64_t now) {
+void scheduler_wake_up(scheduler *q, uint64_t now) {
     uint64_t next = NEVER;
     for (uint64_t m = q->live & ~q->awake; m; m &= m - 1) {
         uint32_t slot = (uint32_t)__builtin_ctzll(m);
@@ -53,27 +54,6 @@ static void wake_up(scheduler *q, uint64_t now) {
     q->next = next;
 }
 
-uint64_t scheduler_can_issue(scheduler *q, const exec_units *u, uint32_t sched, uint64_t lsu_room,
-                             uint64_t now, uint64_t *later) {
-    if (q->next <= now) wake_up(q, now);
-    uint64_t can = 0, t = q->next;
-    for (uint64_t left = q->awake; left;) { // unit by unit
-        uint8_t unit = q->unit[__builtin_ctzll(left)];
-        uint64_t who = left & q->wants[unit], at = units_free_at(u, sched, unit);
-        left &= ~who;
-        if (at <= now)
-            can |= who;
-        else if (at < t)
-            t = at;
-    }
-    if (can & q->memory && lsu_room > now) {
-        can &= ~q->memory;
-        if (lsu_room < t) t = lsu_room;
-    }
-    *later = t;
-    return can;
-}
-
 uint32_t scheduler_pick(scheduler *q, uint64_t can) {
     if (q->yield && q->last < MAX_WARPS && can & ~(1ull << q->last)) can &= ~(1ull << q->last);
     uint32_t slot = q->spec->policy->pick(q, can);
@@ -81,7 +61,7 @@ uint32_t scheduler_pick(scheduler *q, uint64_t can) {
     return slot;
 }
 
-// ---- policies ------------------------------------------------------------------------------------------------
+// ---- policies -----------------------------------------------------------------------------------
 static uint32_t first_after(uint64_t can, uint32_t last) {
     uint64_t after = last < 63 ? can & ~((2ull << last) - 1) : 0;
     return (uint32_t)__builtin_ctzll(after ? after : can);
@@ -142,8 +122,8 @@ static bool found_unit_full(const scheduler *q) {
     return q->unit_full && q->last < MAX_WARPS && q->live >> q->last & 1 && q->age[q->last] == q->last_age;
 }
 
-// It waits for a result of shared memory, MUFU or the like, or, behind such an instruction or a load, for its
-// stall count.
+// It waits for a result of shared memory, MUFU or the like, or, behind such an instruction or a load, for
+// its stall count.
 static bool waits_short(const scheduler *q) {
     if (!q->spec->short_turn || q->last >= MAX_WARPS || !((q->live & ~q->awake) >> q->last & 1)) return false;
     uint8_t why = q->why[q->last];
@@ -152,7 +132,8 @@ static bool waits_short(const scheduler *q) {
 
 // Its last instruction is a branch that it waits for (core.branch_turn).
 static bool jumps(const scheduler *q) {
-    if (!q->spec->branch_turn || q->last >= MAX_WARPS || !((q->live & ~q->awake) >> q->last & 1)) return false;
+    if (!q->spec->branch_turn || q->last >= MAX_WARPS || !((q->live & ~q->awake) >> q->last & 1))
+        return false;
     return q->age[q->last] == q->last_age && q->why[q->last] == ORR_STALL_BRANCH;
 }
 
@@ -167,17 +148,17 @@ static uint64_t of_first_block(const scheduler *q, uint64_t can) {
     return of;
 }
 
-// With core.block_first who goes next, when the one that issued last cannot, is of the thread block that came
-// first (H200: ten kinds of loops, 2 to 32 blocks of an SM, with clocks: the older a block the sooner it is
-// done, micro/tiles); the rest is among its warps. With core.unit_turn a warp that only its unit stops gives
-// way to the next in turn, so that warps whose units are the bottleneck stay together; one that waits for
-// something else to the oldest, or youngest. With core.queue_turn the same where the queue of memory is full
-// (H200: micro/structs, struct_update: of 24 warps that store to 8 lines each hardly one store is joined, as
-// when all go on side by side). With core.short_turn who has used a unit with a queue gives way to the next
-// older one (H200: 2 to 8 warps of LDS, MUFU and loads, alone and in turn, with clocks: all go on side by
-// side, from the youngest to the oldest); with core.branch_turn so does who waits for a branch (eight warps
-// of 16 FFMAs and a branch, over and over: the first is done after 77 % of the time, the last but one after
-// 98).
+// With core.block_first who goes next, when the one that issued last cannot, is of the thread block that
+// came first (H200: ten kinds of loops, 2 to 32 blocks of an SM, with clocks: the older a block the sooner
+// it is done, micro/tiles); the rest is among its warps. With core.unit_turn a warp that only its unit stops
+// gives way to the next in turn, so that warps whose units are the bottleneck stay together; one that waits
+// for something else to the oldest, or youngest. With core.queue_turn the same where the queue of memory is
+// full (H200: micro/structs, struct_update: of 24 warps that store to 8 lines each hardly one store is
+// joined, as when all go on side by side). With core.short_turn who has used a unit with a queue gives way
+// to the next older one (H200: 2 to 8 warps of LDS, MUFU and loads, alone and in turn, with clocks: all go
+// on side by side, from the youngest to the oldest); with core.branch_turn so does who waits for a branch
+// (eight warps of 16 FFMAs and a branch, over and over: the first is done after 77 % of the time, the last
+// but one after 98).
 static uint32_t greedy(scheduler *q, uint64_t can, bool youngest) {
     bool full = found_unit_full(q), queue = found_lsu_full(q);
     if (!queue && !full && same_again(q, can)) return q->last;

@@ -1,11 +1,13 @@
 // A warp scheduler: which of its warps issues next.
 //
-// The scheduler knows of each warp the cycle from which its next instruction waits for nothing but its unit, and which
-// unit that is. It goes to sleep until the first of them can issue; what may change that (a fill, a barrier, a new
-// thread block) lowers `wake`. Among the warps that can issue a policy chooses (core.policy).
+// The scheduler knows of each warp the cycle from which its next instruction waits for nothing but its unit,
+// and which unit that is. It goes to sleep until the first of them can issue; what may change that (a fill,
+// a barrier, a new thread block) lowers `wake`. Among the warps that can issue a policy chooses
+// (core.policy).
 //
-// Invariants: a slot is in `awake` only if it is live and `ready` of it is not in the future; it is in `wants` of exactly
-// one unit; `next` is the first `ready` of those not awake, or earlier; a scheduler does nothing before `wake`.
+// Invariants: a slot is in `awake` only if it is live and `ready` of it is not in the future; it is in
+// `wants` of exactly one unit; `next` is the first `ready` of those not awake, or earlier; a scheduler does
+// nothing before `wake`.
 //
 // The component knows the execution units (when they are free) and is told by warps what they wait for
 // (scheduler_update); it knows no instruction.
@@ -24,10 +26,10 @@ typedef struct issue_policy {
 
 typedef struct issue_spec {
     const issue_policy *policy;
-    uint32_t active;      // two-level: warps that it chooses from (core.active)
-    uint32_t width;       // instructions of a warp in one cycle (core.issue)
-    bool dual_units;      // and then to different units (core.dual_units)
-    uint64_t interval;    // cycles between two issues
+    uint32_t active;   // two-level: warps that it chooses from (core.active)
+    uint32_t width;    // instructions of a warp in one cycle (core.issue)
+    bool dual_units;   // and then to different units (core.dual_units)
+    uint64_t interval; // cycles between two issues
     bool unit_turn, queue_turn, short_turn, branch_turn, yield_turn; // core.*_turn
     bool block_first;                                                // core.block_first
 } issue_spec;
@@ -43,12 +45,12 @@ typedef struct scheduler {
     uint64_t awake;  // its next instruction waits for nothing but its unit
     uint64_t memory; // its next instruction goes to the load/store unit
     // the warp that issued last
-    uint64_t last_age; // the slot may have another warp now
-    uint32_t last;     // its slot; MAX_WARPS: none yet
-    bool yield;        // it asks not to be the next
-    bool lsu_full;     // it has found the queue of the load/store unit full since,
-    bool unit_full;    // or that of its unit (core.short_turn)
-    bool queued;       // its last instruction went into such a queue
+    uint64_t last_age;       // the slot may have another warp now
+    uint32_t last;           // its slot; MAX_WARPS: none yet
+    bool yield;              // it asks not to be the next
+    bool lsu_full;           // it has found the queue of the load/store unit full since,
+    bool unit_full;          // or that of its unit (core.short_turn)
+    bool queued;             // its last instruction went into such a queue
     uint64_t operand_wait;   // cycles that its last instruction waits for its operands
     uint64_t operand_cycles; // counter: cycles in which only a collector or a bank was missing
     // the slots
@@ -88,10 +90,29 @@ static inline void scheduler_update(scheduler *q, uint32_t slot, uint64_t ready,
     if (ready < q->wake) q->wake = ready;
 }
 
-// The slots that can issue now. `lsu_room`: when the queue of the load/store unit has room. If none can, *later is when
-// to try again.
-uint64_t scheduler_can_issue(scheduler *q, const exec_units *u, uint32_t sched, uint64_t lsu_room,
-                             uint64_t now, uint64_t *later);
+void scheduler_wake_up(scheduler *q, uint64_t now); // those whose time has come are awake
+// The slots that can issue now. `lsu_room`: when the queue of the load/store unit has room. If none can,
+// *later is when to try again.
+static inline uint64_t scheduler_can_issue(scheduler *q, const exec_units *u, uint32_t sched,
+                                           uint64_t lsu_room, uint64_t now, uint64_t *later) {
+    if (q->next <= now) scheduler_wake_up(q, now);
+    uint64_t can = 0, t = q->next;
+    for (uint64_t left = q->awake; left;) { // unit by unit
+        uint8_t unit = q->unit[__builtin_ctzll(left)];
+        uint64_t who = left & q->wants[unit], at = units_free_at(u, sched, unit);
+        left &= ~who;
+        if (at <= now)
+            can |= who;
+        else if (at < t)
+            t = at;
+    }
+    if (can & q->memory && lsu_room > now) {
+        can &= ~q->memory;
+        if (lsu_room < t) t = lsu_room;
+    }
+    *later = t;
+    return can;
+}
 uint32_t scheduler_pick(scheduler *q, uint64_t can);
 // Is the warp that issued last still in its slot, ready but for its unit?
 static inline bool scheduler_last_awake(const scheduler *q) {

@@ -6,7 +6,7 @@
 
 #define ALL_BYTES UINT64_MAX
 
-// ---- from the description --------------------------------------------------------------------------------------
+// ---- from the description -----------------------------------------------------------------------
 static l1_policy read_policy(const orr_gpu *g) {
     return (l1_policy){.size = (uint64_t)g->l1_size,
                        .ways = (uint32_t)g->l1_ways,
@@ -26,7 +26,8 @@ static l1_policy read_policy(const orr_gpu *g) {
 void l1_spec_read(l1_spec *s, const orr_gpu *g) {
     *s = (l1_spec){.policy = read_policy(g),
                    .latency = whole_cycles(g->l1_latency),
-                   .local_latency = whole_cycles(g->l1_local_latency > 0 ? g->l1_local_latency : g->l1_latency),
+                   .local_latency =
+                       whole_cycles(g->l1_local_latency > 0 ? g->l1_local_latency : g->l1_latency),
                    .mshrs = (uint32_t)g->l1_misses,
                    .merges = (uint32_t)g->l1_merges,
                    .miss_interval = (uint32_t)g->l1_miss_interval,
@@ -65,8 +66,8 @@ void l1_free(l1_cache *c) {
 static void make_tags(l1_cache *c, uint64_t bytes) {
     const l1_policy *p = &c->spec->policy;
     if (p->tag_ways) {
-        // Tags for all of it; data for what shared memory leaves (H200: micro/l1 and rings of lines by footprint,
-        // docs/h200/l1.md).
+        // Tags for all of it; data for what shared memory leaves (H200: micro/l1 and rings of lines by
+        // footprint, docs/h200/l1.md).
         uint64_t data = bytes - (bytes > p->reserved ? p->reserved : 0);
         orr_cache_init(&c->tags, p->size, ORR_LINE, p->tag_ways, true, false);
         if (c->spec->folded) orr_cache_fold(&c->tags);
@@ -110,7 +111,7 @@ void l1_reset(l1_cache *c, uint64_t bytes) {
                     .out = {.first = NOBODY, .last = NOBODY}};
 }
 
-// ---- pools: what was given back is taken again before they grow ------------------------------------------------
+// ---- pools: what was given back is taken again before they grow ---------------------------------
 static uint32_t take_load(l1_cache *c) {
     uint32_t i = c->free_load;
     if (i == NOBODY) return (uint32_t)(ORR_PUSH(&c->loads) - c->loads.at);
@@ -142,7 +143,7 @@ static void give_waiter(l1_cache *c, uint32_t i) {
     c->free_waiter = i;
 }
 
-// ---- loads -----------------------------------------------------------------------------------------------------
+// ---- loads --------------------------------------------------------------------------------------
 uint32_t l1_expect(l1_cache *c, uint32_t warp, uint32_t inst) {
     uint32_t f = take_load(c);
     c->loads.at[f] = (l1_load){.issued = c->clock->now, .inst = inst, .warp = warp, .group = NO_GROUP};
@@ -158,9 +159,9 @@ static void done(l1_cache *c, uint32_t f, uint64_t ready) {
     c->client.load_done(c->client.self, &load, ready);
 }
 
-// Loads whose lines are there are read out one after the other, the warps in turn: of warps that wait for many loads
-// each, all have their first ones before one has its last (H200: micro/walk, 8 warps with 16 loads each: a load's data
-// come as much later than those of the one before as eight take).
+// Loads whose lines are there are read out one after the other, the warps in turn: of warps that wait for
+// many loads each, all have their first ones before one has its last (H200: micro/walk, 8 warps with 16
+// loads each: a load's data come as much later than those of the one before as eight take).
 static void read_at(l1_cache *c, uint64_t when) {
     c->out.busy = true;
     events_add_at(c->clock, when, EVENT_READ_OUT, 0);
@@ -196,7 +197,8 @@ static uint32_t next_load(l1_cache *c) {
     return f;
 }
 
-// Passes of accesses that need no line, from now on: they are spread evenly over the time until the last of them.
+// Passes of accesses that need no line, from now on: they are spread evenly over the time until the last of
+// them.
 static uint64_t other_passes(l1_readout *o, uint64_t now) {
     if (now > o->seen) {
         uint64_t span = o->until > o->seen ? o->until - o->seen : 0, past = now - o->seen;
@@ -206,8 +208,8 @@ static uint64_t other_passes(l1_readout *o, uint64_t now) {
     return o->work;
 }
 
-// A load is read out while others leave the banks alone: what needs no line goes first (H200: loads that hit take as
-// long while seven warps' loads are read out, but for what they wait before they begin).
+// A load is read out while others leave the banks alone: what needs no line goes first (H200: loads that hit
+// take as long while seven warps' loads are read out, but for what they wait before they begin).
 void l1_read_out(l1_cache *c) {
     l1_readout *o = &c->out;
     uint64_t t = c->clock->now;
@@ -251,7 +253,7 @@ void l1_finish(l1_cache *c, uint32_t f, uint64_t ready) {
         l1_lines_there(c, f);
 }
 
-// ---- misses ----------------------------------------------------------------------------------------------------
+// ---- misses -------------------------------------------------------------------------------------
 static void wait_for(l1_cache *c, uint32_t m, uint32_t f) {
     if (f == NOBODY) return;
     uint32_t n = take_waiter(c);
@@ -277,7 +279,8 @@ uint32_t l1_miss(l1_cache *c, uint64_t line, uint8_t sectors, uint32_t load, uin
 
 static uint8_t from_of(bool local) { return local ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL; }
 
-static void ask(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sectors, uint32_t mshr, uint64_t when) {
+static void ask(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sectors, uint32_t mshr,
+                uint64_t when) {
     orr_request r = {.line = line,
                      .sectors = sectors,
                      .token = event_token(EVENT_FILL, mshr),
@@ -333,7 +336,7 @@ uint32_t l1_waiting_inst(const l1_cache *c, uint32_t mshr) {
     return load < c->loads.n ? c->loads.at[load].inst : UINT32_MAX;
 }
 
-// ---- lines that come and go ------------------------------------------------------------------------------------
+// ---- lines that come and go ---------------------------------------------------------------------
 static void write_back(l1_cache *c, const orr_cache_line *victim, uint64_t when) {
     if (!victim->used) return;
     c->n.evicted++;
@@ -345,8 +348,8 @@ static void write_back(l1_cache *c, const orr_cache_line *victim, uint64_t when)
     pipe_hold(c->pipe, port_send(c->port, r, when, port_store_packet(c->port, r.sectors, r.bytes)));
 }
 
-// L1 knows which bytes of a sector have been written: a load of no others finds them (H200: micro/l1, probe, a word
-// after it was stored: 68 cycles, as after a load), and when all are there the sector is.
+// L1 knows which bytes of a sector have been written: a load of no others finds them (H200: micro/l1, probe,
+// a word after it was stored: 68 cycles, as after a load), and when all are there the sector is.
 static l1_part *part_of(l1_cache *c, uint64_t line) { return &c->part[line * 0x9e3779b97f4a7c15u >> 55]; }
 
 static uint32_t take_line(l1_cache *c, uint64_t line, uint64_t when) {
@@ -364,8 +367,8 @@ static void drop_line(l1_cache *c, uint32_t at) {
     if (orr_cache_find(&c->tags, l->tag) == at) orr_cache_drop(&c->tags, at); // not from before a flush
 }
 
-// H200: a fence for the GPU or an acquire by any warp, and nothing that the SM has loaded hits any more, by LDG.CONSTANT
-// neither; local memory stays (micro/drop). What is pending goes to the registers alone.
+// H200: a fence for the GPU or an acquire by any warp, and nothing that the SM has loaded hits any more, by
+// LDG.CONSTANT neither; local memory stays (micro/drop). What is pending goes to the registers alone.
 void l1_drop(l1_cache *c) {
     uint32_t all = c->tags.sets * c->tags.ways;
     if (c->filled.n < all)
@@ -375,7 +378,7 @@ void l1_drop(l1_cache *c) {
     c->filled.n = 0;
 }
 
-// ---- bytes of a line -------------------------------------------------------------------------------------------
+// ---- bytes of a line ----------------------------------------------------------------------------
 static void set_range(uint64_t bytes[2], uint64_t from, uint64_t to) { // of 128
     for (int h = 0; h < 2; h++) {
         uint64_t lo = (uint64_t)h * 64, a = from > lo ? from - lo : 0, b = to > lo ? to - lo : 0;
@@ -422,7 +425,7 @@ static uint8_t written_enough(l1_cache *c, const l1_access *a, uint64_t line, ui
     return enough;
 }
 
-// ---- a line of a load ------------------------------------------------------------------------------------------
+// ---- a line of a load ---------------------------------------------------------------------------
 void l1_count(l1_cache *c, const l1_access *a, uint32_t all, uint32_t hit, uint32_t pending) {
     int kind = l1_kind(a->i);
     c->n.sectors[a->local][kind] += all;
@@ -488,11 +491,11 @@ static bool load_line(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors,
     return true;
 }
 
-// ---- a line of a store -----------------------------------------------------------------------------------------
-// A line that is stored to again while what was stored before waits to leave for L2: of L1's it has only what is stored
-// now (H200: two stores to 32 rows of local memory, then a load of what was stored first, or long ago: 21 rows miss when
-// the second comes behind the first at once, 7 when it comes 28 cycles later, none after 56; docs/h200/l1.md, Local
-// memory in place).
+// ---- a line of a store --------------------------------------------------------------------------
+// A line that is stored to again while what was stored before waits to leave for L2: of L1's it has only
+// what is stored now (H200: two stores to 32 rows of local memory, then a load of what was stored first, or
+// long ago: 21 rows miss when the second comes behind the first at once, 7 when it comes 28 cycles later,
+// none after 56; docs/h200/l1.md, Local memory in place).
 static void lose_line(l1_cache *c, orr_cache_line *l, const uint64_t bytes[2]) {
     l->valid = full_sectors(bytes);
     *part_of(c, l->tag) = (l1_part){.line = l->tag + 1, .bytes = {bytes[0], bytes[1]}};
@@ -525,8 +528,8 @@ static void write_line(l1_cache *c, const l1_access *a, uint32_t at, uint8_t sec
     if (back) l->dirty |= sectors;
 }
 
-static void store_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sectors, const uint64_t bytes[2],
-                       uint64_t when) {
+static void store_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sectors,
+                       const uint64_t bytes[2], uint64_t when) {
     const l1_policy *p = &c->spec->policy;
     int policy = write_policy(p, a->local);
     uint32_t at = orr_cache_find(&c->tags, line), was = at;
@@ -535,7 +538,8 @@ static void store_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t s
     if (policy == ORR_WRITE_EVICT) {
         if (at != ORR_NO_LINE && !c->tags.line[at].pending) orr_cache_drop(&c->tags, at);
     } else {
-        if (at == ORR_NO_LINE && (p->write_allocate || policy == ORR_WRITE_BACK)) at = take_line(c, line, when);
+        if (at == ORR_NO_LINE && (p->write_allocate || policy == ORR_WRITE_BACK))
+            at = take_line(c, line, when);
         if (at != ORR_NO_LINE) write_line(c, a, at, sectors, bytes, when);
         if (was != ORR_NO_LINE) orr_cache_touch(&c->tags, was);
         if (policy == ORR_WRITE_BACK && at != ORR_NO_LINE) return;
@@ -544,13 +548,12 @@ static void store_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t s
     memcpy(r.bytes, bytes, sizeof r.bytes);
     bool behind;
     pipe_hold(c->pipe, port_store(c->port, &r, when, a->lines.lines, &behind));
-    if (behind && a->local && at != ORR_NO_LINE && !p->keeps_leaving)
-        lose_line(c, &c->tags.line[at], bytes);
+    if (behind && a->local && at != ORR_NO_LINE && !p->keeps_leaving) lose_line(c, &c->tags.line[at], bytes);
 }
 
-// ---- an access -------------------------------------------------------------------------------------------------
-// The passes of what is at hand, which what is read out waits for. A store's passes and those of what is read out come
-// in turn (l1.store_turn): both take twice as long.
+// ---- an access ----------------------------------------------------------------------------------
+// The passes of what is at hand, which what is read out waits for. A store's passes and those of what is
+// read out come in turn (l1.store_turn): both take twice as long.
 static void use_banks(l1_cache *c, const l1_access *a) {
     if (!a->passes_now) return;
     l1_readout *o = &c->out;

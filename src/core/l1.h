@@ -1,15 +1,16 @@
 // The L1 data cache of an SM: tags, MSHRs, fills and reading out.
 //
-// A miss asks for the sectors of one line that are not there and not pending. Whoever needs pending sectors waits for
-// the same fill. L1 is a streaming cache: a miss reserves no data, its line may have been evicted when the fill comes,
-// and the fill goes to the registers all the same (accel-sim.txt, II-B).
+// A miss asks for the sectors of one line that are not there and not pending. Whoever needs pending sectors
+// waits for the same fill. L1 is a streaming cache: a miss reserves no data, its line may have been evicted
+// when the fill comes, and the fill goes to the registers all the same (accel-sim.txt, II-B).
 //
-// Invariants: a line is in at most one way; an MSHR exists for exactly the requests that have not been answered, and
-// those of a line that is in the cache are in its list (orr_cache_line.user); a load is finished when its last line has
-// been looked up, filled and, where it waited for lines, read out; a sector is not both valid and pending.
+// Invariants: a line is in at most one way; an MSHR exists for exactly the requests that have not been
+// answered, and those of a line that is in the cache are in its list (orr_cache_line.user); a load is
+// finished when its last line has been looked up, filled and, where it waited for lines, read out; a sector
+// is not both valid and pending.
 //
-// The component sends through the port, shares a data pipe with shared memory, and reports loads that are finished
-// (l1_client). It knows of a warp its number only.
+// The component sends through the port, shares a data pipe with shared memory, and reports loads that are
+// finished (l1_client). It knows of a warp its number only.
 #ifndef ORR_CORE_L1_H
 #define ORR_CORE_L1_H
 
@@ -29,54 +30,56 @@ static inline int l1_kind(const orr_tinst *i) {
 
 typedef struct l1_policy { // what is cached, and what stores do
     uint64_t size;
-    uint32_t ways, tag_ways; // tag_ways: tags for all of it, whatever shared memory leaves for data; 0: not so
-    uint32_t protect;        // ways of a set that may be protected
-    uint64_t reserved;       // bytes
-    uint64_t sector;         // bytes that are fetched together
-    bool hashed, flush;      // flush: a launch finds it empty
-    bool global;             // global memory is cached
-    int write, write_miss;   // l1.write, l1.write_miss
+    uint32_t ways,
+        tag_ways;          // tag_ways: tags for all of it, whatever shared memory leaves for data; 0: not so
+    uint32_t protect;      // ways of a set that may be protected
+    uint64_t reserved;     // bytes
+    uint64_t sector;       // bytes that are fetched together
+    bool hashed, flush;    // flush: a launch finds it empty
+    bool global;           // global memory is cached
+    int write, write_miss; // l1.write, l1.write_miss
     bool write_allocate;
-    bool keeps_leaving;      // a line that is stored to while its last store leaves keeps nothing else (l1.store_out)
+    bool keeps_leaving; // a line that is stored to while its last store leaves keeps nothing else
+                        // (l1.store_out)
 } l1_policy;
 
 typedef struct l1_spec {
     l1_policy policy;
-    uint64_t latency, local_latency; // cycles of a load that hits
-    uint32_t mshrs, merges;          // misses on their way; loads that wait for one
+    uint64_t latency, local_latency;    // cycles of a load that hits
+    uint32_t mshrs, merges;             // misses on their way; loads that wait for one
     uint32_t miss_interval, miss_first; // cycles for a line that misses, and before the first of a load
-    uint32_t banks;                  // lines that are looked up in a cycle, or banks of sectors
-    uint32_t cycle_bytes;            // to the registers
-    bool words;                      // its banks are those of shared memory (l1.words)
-    bool folded;                     // tags are in four banks, and lines are read out when all are there (l1.folded)
-    uint32_t pass;                   // cycles from a conflict to the next pass
-    uint32_t wide;                   // more for each further pass of a wide load (lsu.wide)
-    uint32_t store;                  // cycles of a store at least
-    uint32_t narrow;                 // and of a load of bytes or halves that misses
-    bool store_turn;                 // a store's passes and those that read out come in turn
-    uint64_t copy_latency;           // of an asynchronous copy, from L1 to shared memory
-    bool atomic_words;               // lanes on different words of a sector are done together (l2.atomic_words)
-    bool swaps_wide;                 // a compare and swap of 128 bits takes two packets,
-    uint64_t swap_wide;              // and so many cycles more (l2.swap_wide)
-    uint64_t l2_latency;             // cycles
+    uint32_t banks;                     // lines that are looked up in a cycle, or banks of sectors
+    uint32_t cycle_bytes;               // to the registers
+    bool words;                         // its banks are those of shared memory (l1.words)
+    bool folded;           // tags are in four banks, and lines are read out when all are there (l1.folded)
+    uint32_t pass;         // cycles from a conflict to the next pass
+    uint32_t wide;         // more for each further pass of a wide load (lsu.wide)
+    uint32_t store;        // cycles of a store at least
+    uint32_t narrow;       // and of a load of bytes or halves that misses
+    bool store_turn;       // a store's passes and those that read out come in turn
+    uint64_t copy_latency; // of an asynchronous copy, from L1 to shared memory
+    bool atomic_words;     // lanes on different words of a sector are done together (l2.atomic_words)
+    bool swaps_wide;       // a compare and swap of 128 bits takes two packets,
+    uint64_t swap_wide;    // and so many cycles more (l2.swap_wide)
+    uint64_t l2_latency;   // cycles
 } l1_spec;
 
 typedef struct l1_load { // a memory instruction that is waited for
     uint64_t issued;     // cycle
     uint64_t floor;      // not finished before
     uint32_t inst, warp;
-    uint32_t next;       // in the free list, or of the loads of its warp that are to be read out
-    uint16_t open;       // requests outstanding
-    uint16_t passes;     // over the banks, when all of its lines are there
-    uint8_t group;       // of asynchronous copies, else NO_GROUP
-    uint8_t copies;      // and which of the warp's arrivals of copies it belongs to
+    uint32_t next;   // in the free list, or of the loads of its warp that are to be read out
+    uint16_t open;   // requests outstanding
+    uint16_t passes; // over the banks, when all of its lines are there
+    uint8_t group;   // of asynchronous copies, else NO_GROUP
+    uint8_t copies;  // and which of the warp's arrivals of copies it belongs to
 } l1_load;
 
 typedef struct l1_mshr {
     uint64_t line;
     uint32_t waiters, last; // list of loads that wait, in the order of coming
     uint32_t older;         // the next MSHR of the same line, or in the free list
-    uint32_t fills;         // place in the cache that its data go to, if it is still the line's; ORR_NO_LINE: none
+    uint32_t fills; // place in the cache that its data go to, if it is still the line's; ORR_NO_LINE: none
     uint16_t nwaiters;
     uint8_t sectors;
 } l1_mshr;
@@ -92,11 +95,11 @@ typedef struct l1_access { // the memory instruction that L1 works on
     bool local;
     orr_access lanes;
     orr_coalesced lines;
-    uint32_t next_line; // that is looked up next
-    uint32_t cost;      // cycles of the pipe
-    uint32_t missed;    // of its lines
-    uint64_t waits;     // bits of its lines: a load waits for them
-    uint32_t passes;    // over the banks,
+    uint32_t next_line;  // that is looked up next
+    uint32_t cost;       // cycles of the pipe
+    uint32_t missed;     // of its lines
+    uint64_t waits;      // bits of its lines: a load waits for them
+    uint32_t passes;     // over the banks,
     uint32_t passes_now; // and those of them that do not wait for lines
     uint32_t tag_cycles; // to look up its lines
     bool conflicts;
@@ -127,12 +130,12 @@ typedef struct l1_counters {
     uint64_t hits[2][ORR_L1_KINDS];
     uint64_t pending[2][ORR_L1_KINDS]; // sectors that were already on their way
     uint64_t misses[2][ORR_L1_KINDS];
-    uint64_t tags;                     // lines looked up
-    uint64_t conflicts;                // cycles an access took because sectors shared a bank
-    uint64_t busy;                     // cycles
-    uint64_t full;                     // cycles that the queue waited for an MSHR
-    uint64_t evicted;                  // lines
-    uint64_t loads, load_latency;      // and cycles from issue to use, summed
+    uint64_t tags;                // lines looked up
+    uint64_t conflicts;           // cycles an access took because sectors shared a bank
+    uint64_t busy;                // cycles
+    uint64_t full;                // cycles that the queue waited for an MSHR
+    uint64_t evicted;             // lines
+    uint64_t loads, load_latency; // and cycles from issue to use, summed
 } l1_counters;
 
 typedef struct l1_client { // whom L1 reports to
@@ -147,9 +150,9 @@ typedef struct l1_cache {
     data_pipe *pipe;
     event_queue *clock;
     l1_client client;
-    l1_warp *warp;      // by number
+    l1_warp *warp; // by number
     orr_cache tags;
-    uint64_t bytes;     // of it, with what shared memory leaves; 0: the cache has not been made
+    uint64_t bytes;           // of it, with what shared memory leaves; 0: the cache has not been made
     ORR_VEC(uint32_t) filled; // places taken for global memory since L1 was dropped; too many to note: all
     ORR_VEC(l1_load) loads;
     ORR_VEC(l1_mshr) mshrs;
@@ -169,8 +172,8 @@ static inline void l1_start_warp(l1_cache *c, uint32_t warp) { c->warp[warp].fir
 
 // ---- an instruction
 uint32_t l1_expect(l1_cache *c, uint32_t warp, uint32_t inst); // somebody will wait for what it loads: a load
-// The cycles that the pipe is busy with the access, whose lines are known. *lag: how much later than an access of one
-// pass the last word comes.
+// The cycles that the pipe is busy with the access, whose lines are known. *lag: how much later than an
+// access of one pass the last word comes.
 uint32_t l1_cost(l1_cache *c, l1_access *a, uint32_t *lag);
 bool l1_lookup(l1_cache *c, l1_access *a); // goes on with its lines; false: no more misses can be taken on
 void l1_finish(l1_cache *c, uint32_t load, uint64_t ready); // all lines of a load are there at `ready`
@@ -183,7 +186,8 @@ void l1_read_out(l1_cache *c);
 
 // ---- between l1.c, l1_cost.c and atomic.c
 void l1_read_later(l1_cache *c, l1_access *a); // what of its passes waits for its lines
-uint32_t l1_copy_misses(const l1_cache *c, const l1_access *a); // cycles of the pipe for a copy whose lines miss
+uint32_t l1_copy_misses(const l1_cache *c,
+                        const l1_access *a); // cycles of the pipe for a copy whose lines miss
 uint32_t l1_miss(l1_cache *c, uint64_t line, uint8_t sectors, uint32_t load, uint32_t fills);
 void l1_count(l1_cache *c, const l1_access *a, uint32_t all, uint32_t hit, uint32_t pending);
 // The program's instruction that waits for the MSHR first; UINT32_MAX: none.

@@ -1,10 +1,11 @@
-// How long L1's pipe is busy with an access (l1.h): looking up lines, passes over the banks, and what of it happens when
-// lines are read out later.
+// How long L1's pipe is busy with an access (l1.h): looking up lines, passes over the banks, and what of it
+// happens when lines are read out later.
 #include "core/l1.h"
 
-// Which of four banks a line's tag is in (l1.folded): lines of one bank are looked up one after the other. H200:
-// l1tex__t_set_conflicts of pairs of lines that differ in one or two bits of their number, up to bit 19, and of 32 lanes
-// 1 to 512 lines apart: as many lookups as there are lines on the fullest bank (docs/h200/l1.md).
+// Which of four banks a line's tag is in (l1.folded): lines of one bank are looked up one after the other.
+// H200: l1tex__t_set_conflicts of pairs of lines that differ in one or two bits of their number, up to bit
+// 19, and of 32 lanes 1 to 512 lines apart: as many lookups as there are lines on the fullest bank
+// (docs/h200/l1.md).
 static uint32_t tag_bank(uint64_t line) {
     return (uint32_t)(orr_popc64(line & 0xb7ab5) & 1) | (uint32_t)(orr_popc64(line & 0xed5da) & 1) << 1;
 }
@@ -21,8 +22,8 @@ static uint32_t lookups(const l1_spec *s, l1_access *a, uint32_t lines) {
     return most;
 }
 
-// The words on the busiest bank, where the banks are those of shared memory (l1.words), and l1.banks lines looked up a
-// cycle. A conflict is found out in the pass before, so that it takes longer than the pass.
+// The words on the busiest bank, where the banks are those of shared memory (l1.words), and l1.banks lines
+// looked up a cycle. A conflict is found out in the pass before, so that it takes longer than the pass.
 static uint32_t word_cycles(l1_cache *c, l1_access *a, uint32_t *lag) {
     const l1_spec *s = c->spec;
     const orr_tinst *i = a->i;
@@ -65,7 +66,7 @@ static uint32_t sector_cycles(l1_cache *c, const orr_coalesced *x) {
     return most > way ? most : way;
 }
 
-// ---- copies to shared memory -----------------------------------------------------------------------------------
+// ---- copies to shared memory --------------------------------------------------------------------
 // Lines of a copy past L1 that are not asked for once more.
 static uint32_t asked_first(const orr_coalesced *x) { return x->more < x->lines ? x->more : x->lines; }
 
@@ -73,8 +74,9 @@ static bool copies_past(const l1_spec *s, const orr_tinst *i) {
     return i->flags & ORR_TF_ASYNC && ((i->flags & ORR_TF_BYPASS) || !s->policy.global);
 }
 
-// Past L1, its lines are looked up (those that are asked for once more are not), and what comes goes to shared memory by
-// itself; through L1 each line takes a pass, and the way into shared memory two for all (H200: micro/copies).
+// Past L1, its lines are looked up (those that are asked for once more are not), and what comes goes to
+// shared memory by itself; through L1 each line takes a pass, and the way into shared memory two for all
+// (H200: micro/copies).
 static uint32_t copy_cycles(const l1_spec *s, l1_access *a, uint32_t *lag) {
     bool past = copies_past(s, a->i);
     uint32_t lines = past ? asked_first(&a->lines) : a->lines.lines;
@@ -86,9 +88,9 @@ static uint32_t copy_cycles(const l1_spec *s, l1_access *a, uint32_t *lag) {
     return most;
 }
 
-// Past L1 nothing is read out when lines come: half of what lines of loads take (copy_beside: loads of shared memory
-// take 2.8, 5.0 and 30 cycles longer for each copy of 4, 8, 32 lines, the last of which have to wait for the port).
-// Through it, one more.
+// Past L1 nothing is read out when lines come: half of what lines of loads take (copy_beside: loads of
+// shared memory take 2.8, 5.0 and 30 cycles longer for each copy of 4, 8, 32 lines, the last of which have
+// to wait for the port). Through it, one more.
 uint32_t l1_copy_misses(const l1_cache *c, const l1_access *a) {
     if (copies_past(c->spec, a->i)) return asked_first(&a->lines) * c->spec->miss_interval / 2;
     return a->missed ? a->cost + 1 : 0;
@@ -109,7 +111,7 @@ uint32_t l1_cost(l1_cache *c, l1_access *a, uint32_t *lag) {
     return cost;
 }
 
-// ---- lines that a load waits for -------------------------------------------------------------------------------
+// ---- lines that a load waits for ----------------------------------------------------------------
 // Passes over the banks for those of its lines that are in `lines`.
 static uint32_t passes_of(const l1_access *a, uint64_t lines) {
     orr_access part = a->lanes;
@@ -127,8 +129,9 @@ static uint32_t passes_of(const l1_access *a, uint64_t lines) {
     return part.mask ? orr_bank_conflicts(&part, bytes, ORR_BANKS_LOAD).passes : 0;
 }
 
-// Lines that a load waits for are read out when the last one is there, those together that were looked up together: two
-// words on different banks go in one pass only then. Lines are looked up, and misses sent, while others are read out.
+// Lines that a load waits for are read out when the last one is there, those together that were looked up
+// together: two words on different banks go in one pass only then. Lines are looked up, and misses sent,
+// while others are read out.
 void l1_read_later(l1_cache *c, l1_access *a) {
     const l1_spec *s = c->spec;
     if (!s->folded || a->load == NOBODY || !a->waits || a->i->flags & ORR_TF_ASYNC) return;

@@ -4,7 +4,7 @@
 
 #include "core/atomic.h"
 #include "core/local.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 typedef struct core_launch {
     const orr_program *program;

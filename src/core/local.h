@@ -1,9 +1,9 @@
 // Where the warps' local memory is. It has line numbers of its own, far from all others.
 //
-// Each warp that an SM can hold has a stack (local.stack), one behind the other, SM by SM as the GPU numbers them, and
-// above each some bytes that kernels do not use (local.above); a kernel's frame is at the stack's upper end. What is not
-// on the stack, or all of it where stacks are not known, is in pieces of the frame's size: those of all warps side by
-// side.
+// Each warp that an SM can hold has a stack (local.stack), one behind the other, SM by SM as the GPU numbers
+// them, and above each some bytes that kernels do not use (local.above); a kernel's frame is at the stack's
+// upper end. What is not on the stack, or all of it where stacks are not known, is in pieces of the frame's
+// size: those of all warps side by side.
 #ifndef ORR_CORE_LOCAL_H
 #define ORR_CORE_LOCAL_H
 

@@ -63,14 +63,14 @@ void lsu_reset(lsu *u) {
     *u->pipe = (data_pipe){0};
 }
 
-// ---- from sub-core to queue ------------------------------------------------------------------------------------
+// ---- from sub-core to queue ---------------------------------------------------------------------
 static bool is_near(const orr_tinst *i) { // its addresses are one word each
     return i->space == ORR_SPACE_SHARED || i->space == ORR_SPACE_LOCAL || i->space == ORR_SPACE_CONST;
 }
 
-// A sub-core hands over `lsu.width` bytes a cycle of addresses or data, beside the others. So one alone does not keep L1
-// busy (H200: LDS of one warp are 2 cycles apart, LDG 4, those of 64 bits 4, of 128 bits 8). An instruction has its place
-// in the queue until then, and reads its operands when its turn has come.
+// A sub-core hands over `lsu.width` bytes a cycle of addresses or data, beside the others. So one alone does
+// not keep L1 busy (H200: LDS of one warp are 2 cycles apart, LDG 4, those of 64 bits 4, of 128 bits 8). An
+// instruction has its place in the queue until then, and reads its operands when its turn has come.
 uint64_t lsu_hand_over(lsu *u, uint32_t sched, const orr_tinst *i, uint64_t unit_free) {
     uint32_t width = u->spec->width, bytes = is_near(i) ? 4 : 8; // an address
     uint64_t *next = &u->hands[sched / u->spec->sched_per_sub];
@@ -96,8 +96,8 @@ static void leave_queue(lsu *u, uint32_t place) {
     if (room < was) u->client.room(u->client.self);
 }
 
-// When the registers of the instruction that has begun have been read: others may write them then, and not before does
-// its warp end.
+// When the registers of the instruction that has begun have been read: others may write them then, and not
+// before does its warp end.
 static uint64_t read_at(const lsu *u, const orr_tinst *i) {
     const lsu_spec *s = u->spec;
     bool stores = i->flags & (ORR_TF_STORE | ORR_TF_ATOMIC);
@@ -107,7 +107,7 @@ static uint64_t read_at(const lsu *u, const orr_tinst *i) {
     return u->pipe->start + u->pipe->delay + (uint64_t)(cycles > 1 ? cycles : 1);
 }
 
-// ---- an access -------------------------------------------------------------------------------------------------
+// ---- an access ----------------------------------------------------------------------------------
 // The space a generic access goes to, by the first lane; its addresses are made those of that space.
 static uint8_t resolve(orr_access *a, uint8_t space) {
     if (space != ORR_SPACE_GENERIC || !a->mask) return space;
@@ -150,8 +150,7 @@ static void access_shared(lsu *u, const lsu_queued *q, const orr_tinst *i, bool 
 
 static void access_constants(lsu *u, const lsu_queued *q, const orr_tinst *i, uint64_t t) {
     pipe_begin(u->pipe, t, 1);
-    uint64_t ready =
-        constants_load(u->constants, &u->head.lanes, i->bytes, u->pipe->start, &u->pipe->start);
+    uint64_t ready = constants_load(u->constants, &u->head.lanes, i->bytes, u->pipe->start, &u->pipe->start);
     finish_at(u, q->load, ready);
 }
 
@@ -173,15 +172,15 @@ static void coalesce(lsu *u, l1_access *a) {
     }
 }
 
-// Words of one bank that a store has written to lines whose tags are on few banks leave for L2 one after the other,
-// l1.store_leave cycles each, when all have been written; loads wait until then (H200: a load that hits, 64 and 126
-// cycles after a store to 32 such lines, takes 66 and 4 cycles longer. Where the tags' banks have as many lines each it
-// does not wait, why is not known).
+// Words of one bank that a store has written to lines whose tags are on few banks leave for L2 one after the
+// other, l1.store_leave cycles each, when all have been written; loads wait until then (H200: a load that
+// hits, 64 and 126 cycles after a store to 32 such lines, takes 66 and 4 cycles longer. Where the tags'
+// banks have as many lines each it does not wait, why is not known).
 static void stores_leave(lsu *u, const l1_access *a) {
     if (!u->spec->store_leave || a->local || !(a->i->flags & ORR_TF_STORE) || !a->conflicts) return;
     if (a->tag_cycles <= (a->lines.lines + 3) / 4) return;
-    u->stores_leave = u->pipe->start + u->pipe->delay + a->passes * u->spec->pass +
-                      a->lines.lines * u->spec->store_leave;
+    u->stores_leave =
+        u->pipe->start + u->pipe->delay + a->passes * u->spec->pass + a->lines.lines * u->spec->store_leave;
 }
 
 // All lines of the access at hand have been looked up.
@@ -258,7 +257,7 @@ static bool work_off(lsu *u, const lsu_queued *q, uint64_t t) {
     return access_l1(u, a, t);
 }
 
-// ---- in line ---------------------------------------------------------------------------------------------------
+// ---- in line ------------------------------------------------------------------------------------
 static lsu_queued *in_line(const lsu *u, uint32_t line, uint32_t n) {
     uint32_t size = u->spec->line_places, at = u->line[line].first + n;
     return &u->queue[line * size + (at < size ? at : at - size)];

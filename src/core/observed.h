@@ -1,6 +1,6 @@
-// Accesses that other threads may observe while a kernel runs (volatile, STRONG.GPU, atomic): the words that such a
-// request touches, and what it must not overtake. The port notes them beside the request; the model decides between two
-// windows what of it has happened (model/cycle/order.c).
+// Accesses that other threads may observe while a kernel runs (volatile, STRONG.GPU, atomic): the words that
+// such a request touches, and what it must not overtake. The port notes them beside the request; the model
+// decides between two windows what of it has happened (model/cycle/order.c).
 #ifndef ORR_CORE_OBSERVED_H
 #define ORR_CORE_OBSERVED_H
 
@@ -30,7 +30,7 @@ typedef struct observed_access { // the memory instruction at hand
     uint32_t lanes;              // that the stream has of it; one may do it for all (orr_tinst_lanes)
     uint16_t warp;
     uint32_t block;
-    const uint32_t *needs;   // of its lanes, in their order; NULL: it does not wait
+    const uint32_t *needs; // of its lanes, in their order; NULL: it does not wait
     const orr_access *access;
 } observed_access;
 

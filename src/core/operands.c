@@ -38,10 +38,10 @@ void operands_reset(operands *o) {
     memset(o->collector_free, 0, o->spec->collectors * sizeof *o->collector_free);
 }
 
-// ---- collectors ----------------------------------------------------------------------------------------------
-// An instruction sits in a collector while its operands come from the banks, each bank `regs.ports` a cycle, the
-// collector too. The registers of one warp are shifted against those of another over the banks (accel-sim.txt, II-B;
-// source-level-probabilistic.txt, III).
+// ---- collectors ---------------------------------------------------------------------------------
+// An instruction sits in a collector while its operands come from the banks, each bank `regs.ports` a cycle,
+// the collector too. The registers of one warp are shifted against those of another over the banks
+// (accel-sim.txt, II-B; source-level-probabilistic.txt, III).
 uint64_t operands_collect(operands *o, const orr_program *p, const orr_tinst *i, const operand_reader *r,
                           uint64_t now, uint64_t *lost) {
     const operands_spec *s = o->spec;
@@ -78,7 +78,7 @@ uint64_t operands_collector_free(const operands *o) {
     return t;
 }
 
-// ---- banks without collectors --------------------------------------------------------------------------------
+// ---- banks without collectors -------------------------------------------------------------------
 // Reads of memory instructions that have been handed to the LSU since the sub-core's last instruction.
 static void serve_deferred(operands *o, uint64_t now, uint64_t ports) {
     for (; o->deferred_n && o->deferred[o->deferred_first].at <= now; o->deferred_n--) {
@@ -99,11 +99,12 @@ static uint32_t age_of(const recent_results *w, uint32_t reg, uint32_t most, uin
     return age;
 }
 
-// Results that have just been made come to who needs them past the registers. Of two operands in one bank the second
-// is read a cycle later, and must be in the registers by then (regs.late). H200: V and L at distances d and 4 in front
-// of an instruction that reads both from one bank, LOP3, IADD3, IMAD or FFMA: 3 cycles more with d = 5, 2 with 6, none
-// from 7 on, in whatever order they are named, and none where they are in different banks or one of them is old.
-// Returns the cycles that the instruction waits. `counted`: the operands that are read from a bank.
+// Results that have just been made come to who needs them past the registers. Of two operands in one bank
+// the second is read a cycle later, and must be in the registers by then (regs.late). H200: V and L at
+// distances d and 4 in front of an instruction that reads both from one bank, LOP3, IADD3, IMAD or FFMA: 3
+// cycles more with d = 5, 2 with 6, none from 7 on, in whatever order they are named, and none where they
+// are in different banks or one of them is old. Returns the cycles that the instruction waits. `counted`:
+// the operands that are read from a bank.
 static uint64_t wait_for_late(const operands *o, const recent_results *w, const orr_read *r, uint32_t counted,
                               uint32_t bank, uint32_t now) {
     uint32_t late = o->spec->late, youngest = late, older = late;
@@ -116,12 +117,13 @@ static uint64_t wait_for_late(const operands *o, const recent_results *w, const 
     return older + 1 < late ? late - older : 0;
 }
 
-// A bank serves `regs.ports` reads a cycle and an instruction has `window` cycles to get its operands, so that one
-// that reads a bank more often can be made up for by its neighbours. What the code marks for reuse stays, a register
-// for each place of an operand and bank, until another is read there, of whatever warp (Huerta et al., "Analyzing
-// Modern NVIDIA GPU cores", 2025). Pairs of registers (64-bit operands) have places of their own, and an instruction
-// that reads some waits until its banks are free (H200: micro/pipes, DFMA with LOP3 and IMAD 2.1 cycles a pair;
-// micro/alu_throughput, DFMA 2.2 cycles where one of six reads all of its operands). Returns the cycles it waits.
+// A bank serves `regs.ports` reads a cycle and an instruction has `window` cycles to get its operands, so
+// that one that reads a bank more often can be made up for by its neighbours. What the code marks for reuse
+// stays, a register for each place of an operand and bank, until another is read there, of whatever warp
+// (Huerta et al., "Analyzing Modern NVIDIA GPU cores", 2025). Pairs of registers (64-bit operands) have
+// places of their own, and an instruction that reads some waits until its banks are free (H200: micro/pipes,
+// DFMA with LOP3 and IMAD 2.1 cycles a pair; micro/alu_throughput, DFMA 2.2 cycles where one of six reads
+// all of its operands). Returns the cycles it waits.
 static uint64_t read_banks(operands *o, const orr_program *p, const orr_tinst *i, const operand_reader *who,
                            uint64_t now) {
     const operands_spec *s = o->spec;
@@ -157,8 +159,9 @@ static uint64_t read_banks(operands *o, const orr_program *p, const orr_tinst *i
     return ports > 1 ? (t - first) / ports : t - first;
 }
 
-// What IMAD.WIDE and IMAD.HI multiply must be in the registers (op.CLASS.settled; H200: a result 4, 5, 6 cycles old
-// costs 3, 2, 1, whatever made it and whichever its bank, and nothing as what is added). Returns the cycles it waits.
+// What IMAD.WIDE and IMAD.HI multiply must be in the registers (op.CLASS.settled; H200: a result 4, 5, 6
+// cycles old costs 3, 2, 1, whatever made it and whichever its bank, and nothing as what is added). Returns
+// the cycles it waits.
 static uint64_t wait_until_settled(const orr_program *p, const orr_tinst *i, const recent_results *w,
                                    uint32_t now) {
     const orr_read *r = p->reads + i->reads;
@@ -168,10 +171,10 @@ static uint64_t wait_until_settled(const orr_program *p, const orr_tinst *i, con
     return i->settled - age;
 }
 
-// A sub-core's registers take one result a cycle. Those of units with other latencies may come in the same one: then
-// the later instruction waits, and its scheduler with it (H200: HFMA2.MMA or DFMA, and FFMA, IMAD, LOP3 or HFMA2 two
-// cycles behind it, whatever their registers: one cycle more; at no other distance). Returns the cycles that an
-// instruction which could go to its unit at `t` waits.
+// A sub-core's registers take one result a cycle. Those of units with other latencies may come in the same
+// one: then the later instruction waits, and its scheduler with it (H200: HFMA2.MMA or DFMA, and FFMA, IMAD,
+// LOP3 or HFMA2 two cycles behind it, whatever their registers: one cycle more; at no other distance).
+// Returns the cycles that an instruction which could go to its unit at `t` waits.
 static uint64_t wait_for_bus(operands *o, const orr_tinst *i, uint64_t t) {
     if (t > o->results_from) {
         o->results = t - o->results_from < 64 ? o->results >> (t - o->results_from) : 0;

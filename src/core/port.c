@@ -6,7 +6,7 @@
 
 #define OPEN_LINES 8 // H200: up to so many lines it was measured how long stores wait for others
 
-// ---- from the description --------------------------------------------------------------------------------------
+// ---- from the description -----------------------------------------------------------------------
 // A load that hits in L2 takes L1's time and the way there and back.
 static void read_ways(port_spec *s, const orr_gpu *g) {
     uint64_t l2 = whole_cycles(g->l2_latency), way = l2 > s->l1_latency + 2 ? l2 - s->l1_latency : 2;
@@ -76,7 +76,7 @@ void port_reset(sm_port *p) {
                    .epoch_until = NEVER};
 }
 
-// ---- requests --------------------------------------------------------------------------------------------------
+// ---- requests -----------------------------------------------------------------------------------
 // The words of the access at hand that lie in the request's line.
 static void note_observed(sm_port *p, orr_request *r) {
     const observed_access *o = p->observed;
@@ -105,8 +105,8 @@ bool port_in_part(uint8_t sectors, const uint64_t bytes[2]) {
     return false;
 }
 
-// Whether it is a store of part of a sector of which only so many can be on their way (xbar.parts); these do not wait
-// here for a slice that is behind.
+// Whether it is a store of part of a sector of which only so many can be on their way (xbar.parts); these do
+// not wait here for a slice that is behind.
 static bool counts_as_part(const sm_port *p, uint8_t sectors, const uint64_t bytes[2]) {
     return p->spec->parts && !p->net->foreign && port_in_part(sectors, bytes);
 }
@@ -144,8 +144,8 @@ static uint32_t current_epoch(sm_port *p) {
     return p->epoch;
 }
 
-// Requests to a slice that is far behind wait at the port, and with them all that come after. How far behind is an
-// estimate of the window before, so none waits longer than a window.
+// Requests to a slice that is far behind wait at the port, and with them all that come after. How far behind
+// is an estimate of the window before, so none waits longer than a window.
 static uint64_t wait_for_slice(const sm_port *p, uint64_t t, uint64_t behind) {
     const port_spec *s = p->spec;
     if (behind <= t + s->backlog_ticks) return t;
@@ -157,16 +157,15 @@ static uint64_t slice_free(const sm_port *p, const orr_request *r) {
     const port_spec *s = p->spec;
     uint64_t behind = p->net->free[r->partition];
     if (s->slices_take_turns && r->kind == ORR_REQ_WRITE)
-        behind = latest(behind, p->net->cluster_free[port_slice_of_store(s, r) * s->ngpcs * MAX_CLUSTERS +
-                                                     p->cluster]);
+        behind = latest(
+            behind, p->net->cluster_free[port_slice_of_store(s, r) * s->ngpcs * MAX_CLUSTERS + p->cluster]);
     return behind;
 }
 
 static void ask_for_acknowledgement(sm_port *p, orr_request *r, bool part) {
     if (r->told) {
         p->parts_out++; // it was parked, and counted then
-    } else if (part ||
-               ((r->kind == ORR_REQ_WRITE || r->kind == ORR_REQ_REDUCE) && port_counts_stores(p))) {
+    } else if (part || ((r->kind == ORR_REQ_WRITE || r->kind == ORR_REQ_REDUCE) && port_counts_stores(p))) {
         uint32_t epoch = current_epoch(p);
         r->told = true;
         r->token = event_token(EVENT_STORE_ACK, epoch | (part ? STORE_OF_PART : 0));
@@ -207,19 +206,17 @@ uint64_t port_send(sm_port *p, orr_request r, uint64_t when, uint32_t bytes) {
         if (behind > p->sent && r.kind == ORR_REQ_WRITE) p->sent = behind;
         if (orr_memsys_side_of(mem, r.line) != (int)orr_half_of_sm(p->sm, s->gpcs)) p->sent += s->far_ticks;
     }
-    if (r.kind == ORR_REQ_READ && p->stores.single)
-        close_single(p, when * ORR_TICKS + s->request_ticks);
+    if (r.kind == ORR_REQ_READ && p->stores.single) close_single(p, when * ORR_TICKS + s->request_ticks);
     *ORR_PUSH(&p->out) = r;
     return holds_up(s, p->send_free, when);
 }
 
 uint64_t port_ask(sm_port *p, orr_request r, uint64_t when) {
     if (port_counts_stores(p)) port_visit(p, r.line);
-    return port_send(p, r, when,
-                     p->spec->ask_sectors ? 32 * (uint32_t)orr_popc(r.sectors) : p->spec->ask);
+    return port_send(p, r, when, p->spec->ask_sectors ? 32 * (uint32_t)orr_popc(r.sectors) : p->spec->ask);
 }
 
-// ---- stores ----------------------------------------------------------------------------------------------------
+// ---- stores -------------------------------------------------------------------------------------
 uint32_t port_store_packet(const sm_port *p, uint8_t sectors, const uint64_t bytes[2]) {
     return p->spec->head + 32 * (uint32_t)orr_popc(sectors) +
            (port_in_part(sectors, bytes) ? p->spec->mask : 0); // which bytes
@@ -246,7 +243,8 @@ static bool merge_store(sm_port *p, const orr_request *r, uint64_t t, uint64_t o
     return true;
 }
 
-// The oldest of the lines that wait leaves as soon as the port allows, because another one needs its place. When?
+// The oldest of the lines that wait leaves as soon as the port allows, because another one needs its place.
+// When?
 static uint64_t evict_oldest(sm_port *p, uint64_t t) {
     const leaving_store *oldest = &p->stores.left[p->stores.next_left];
     uint32_t *place = store_place(p, oldest->line), at = *place;
@@ -260,8 +258,8 @@ static uint64_t evict_oldest(sm_port *p, uint64_t t) {
     return r->time - way;
 }
 
-// Stores of part of a sector that find xbar.parts of them on their way are parked, in as many places as the store
-// buffer has, and others to their lines are merged with them; when L2 has done one, the oldest leaves.
+// Stores of part of a sector that find xbar.parts of them on their way are parked, in as many places as the
+// store buffer has, and others to their lines are merged with them; when L2 has done one, the oldest leaves.
 static parked_store *parked_of(const sm_port *p, uint64_t line) {
     for (uint32_t n = p->nparked; n--;) {
         parked_store *h = &p->parked[(p->parked_first + n) % STORE_PLACES];
@@ -305,8 +303,8 @@ static void stay_open(sm_port *p, uint64_t left, uint64_t open) {
     r->open = (uint32_t)(open - left);
 }
 
-// There is room for xbar.stores lines that wait. One after the other they get a place, are merged with one that is
-// there, or wait for the oldest to leave; and L1 waits with them.
+// There is room for xbar.stores lines that wait. One after the other they get a place, are merged with one
+// that is there, or wait for the oldest to leave; and L1 waits with them.
 uint64_t port_store(sm_port *p, const orr_request *r, uint64_t when, uint32_t lines, bool *behind) {
     const port_spec *s = p->spec;
     store_buffer *b = &p->stores;
@@ -363,7 +361,7 @@ void port_visit(sm_port *p, uint64_t line) {
     v->line[v->n++] = line;
 }
 
-// ---- answers ---------------------------------------------------------------------------------------------------
+// ---- answers ------------------------------------------------------------------------------------
 uint64_t port_receive(sm_port *p, uint64_t ticks, uint8_t sectors) {
     uint32_t bytes = 8 + 32 * (uint32_t)orr_popc(sectors);
     p->receive_free = latest(ticks, p->receive_free) + bytes * p->spec->reply_byte;
@@ -390,7 +388,7 @@ port_warp *port_reduction_acknowledged(sm_port *p, uint32_t payload, uint32_t *w
     return reduction_payload(w, *warp) == payload && w->reductions ? w : NULL;
 }
 
-// ---- fences ----------------------------------------------------------------------------------------------------
+// ---- fences -------------------------------------------------------------------------------------
 void port_close(sm_port *p) {
     if (!p->spec->open_ticks) return;
     uint64_t now = p->clock->now * ORR_TICKS + p->spec->request_ticks;
@@ -402,7 +400,8 @@ uint32_t port_ask_slices(sm_port *p) {
     visited_slices *v = &p->visited;
     uint32_t asked = v->n;
     uint64_t l1 = s->l1_latency * ORR_TICKS, sent = p->send_free > l1 ? p->send_free - l1 : 0;
-    uint64_t t = latest(p->clock->now * ORR_TICKS, sent) + s->request_ticks; // it comes through L1 as they did
+    uint64_t t =
+        latest(p->clock->now * ORR_TICKS, sent) + s->request_ticks; // it comes through L1 as they did
     for (uint32_t n = 0; n < asked; n++) {
         orr_request r = {.time = t, .line = v->line[n], .kind = ORR_REQ_FENCE, .sm = p->sm};
         r.token = event_token(EVENT_SLICE_ACK, 0);
@@ -419,7 +418,7 @@ void port_next_epoch(sm_port *p) {
     p->epoch_until = NEVER;
 }
 
-// ---- windows ---------------------------------------------------------------------------------------------------
+// ---- windows ------------------------------------------------------------------------------------
 void port_handed_over(sm_port *p, uint64_t until) {
     size_t n = 0;
     if (!p->spec->merge) {

@@ -51,8 +51,8 @@ bool shared_passes(shared_memory *m, uint32_t inst, const orr_trace *trace, orr_
     return true;
 }
 
-// What a sub-core loads comes to it lsu.width bytes a cycle (H200: two, three and four LDS.128 of one warp, 4 passes
-// each, are there 49.6, 57.2 and 65.9 cycles after the first was issued, one 40.5).
+// What a sub-core loads comes to it lsu.width bytes a cycle (H200: two, three and four LDS.128 of one warp,
+// 4 passes each, are there 49.6, 57.2 and 65.9 cycles after the first was issued, one 40.5).
 static uint64_t given_at(shared_memory *m, uint32_t sub, uint32_t passes, uint64_t ready) {
     uint32_t width = m->spec->width;
     uint64_t *last = &m->given[sub];

@@ -1,12 +1,13 @@
 // Shared memory: passes over its banks, and when what is loaded is there.
 //
-// An access takes as many passes as its busiest bank has words; the banks are L1's, so it has the data pipe that long. A
-// sub-core gets what it loads `lsu.width` bytes a cycle. Atomics take longer, a compare and swap most of all.
+// An access takes as many passes as its busiest bank has words; the banks are L1's, so it has the data pipe
+// that long. A sub-core gets what it loads `lsu.width` bytes a cycle. Atomics take longer, a compare and
+// swap most of all.
 //
 // Invariants: accesses are done in the order in which they begin; `given` of a sub-core never goes back.
 //
-// The component knows the data pipe and what warps it serves by number. A host thread lends it a table of bank patterns
-// (bank_memo), which any thread would fill with the same.
+// The component knows the data pipe and what warps it serves by number. A host thread lends it a table of
+// bank patterns (bank_memo), which any thread would fill with the same.
 #ifndef ORR_CORE_SHARED_H
 #define ORR_CORE_SHARED_H
 
@@ -52,8 +53,9 @@ typedef struct shared_access {
 
 void shared_spec_read(shared_spec *s, const orr_gpu *g);
 void shared_reset(shared_memory *m);
-// The passes of an access. `trace`: where the stream has it; warps that run the same code tend to have the same pattern,
-// which the bytes of the trace then show. `a` has been decoded, or is when it is needed. False: the trace is damaged.
+// The passes of an access. `trace`: where the stream has it; warps that run the same code tend to have the
+// same pattern, which the bytes of the trace then show. `a` has been decoded, or is when it is needed.
+// False: the trace is damaged.
 bool shared_passes(shared_memory *m, uint32_t inst, const orr_trace *trace, orr_access *a, bool decoded,
                    orr_banked *banked);
 // An access that is there at `t`. Returns when its result is there.

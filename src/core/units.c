@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-// ---- from the description ------------------------------------------------------------------------------------
+// ---- from the description -----------------------------------------------------------------------
 // Is `name` one of the names in `over`?
 static bool made_of(const char *over, const char *name) {
     size_t n = strlen(name);
@@ -67,10 +67,11 @@ void units_spec_read(units_spec *s, const orr_gpu *g) {
 
 void units_reset(exec_units *u) { *u = (exec_units){.spec = u->spec}; }
 
-// ---- in time -------------------------------------------------------------------------------------------------
-// A unit of two halves takes an instruction when one of them is free. The half that is a unit by itself too (H200:
-// fmaheavy, which alone does IMAD) is the second choice: of 32,900 FFMAs between DFMAs it did 9,800, and an IMAD and n
-// FFMAs take as many cycles as instructions, and one more if that is odd. next[whole][0] is the other half's.
+// ---- in time ------------------------------------------------------------------------------------
+// A unit of two halves takes an instruction when one of them is free. The half that is a unit by itself too
+// (H200: fmaheavy, which alone does IMAD) is the second choice: of 32,900 FFMAs between DFMAs it did 9,800,
+// and an IMAD and n FFMAs take as many cycles as instructions, and one more if that is odd. next[whole][0]
+// is the other half's.
 static void update_halves(exec_units *u, uint32_t whole) {
     uint64_t half = u->free[u->spec->pool[whole].half - 1], other = u->next[whole][0];
     u->free[whole] = other < half ? other : half;

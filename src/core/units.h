@@ -1,22 +1,23 @@
 // Execution units: pools of pipes that instructions keep busy.
 //
-// Units of a name are spread over the sub-cores; where there are fewer of them than sub-cores they serve the whole SM.
-// A pool is the units of one name that serve the same sub-core. An instruction takes the unit of its pool that is free
-// first, for its interval. Where a unit has a queue, instructions are issued while it is busy and wait in line.
+// Units of a name are spread over the sub-cores; where there are fewer of them than sub-cores they serve the
+// whole SM. A pool is the units of one name that serve the same sub-core. An instruction takes the unit of
+// its pool that is free first, for its interval. Where a unit has a queue, instructions are issued while it
+// is busy and wait in line.
 //
-// Invariants: `free[p]` is the cycle from which pool p can be issued to, which with a queue is earlier than the cycle
-// in which a unit of it is free; `next` of a unit never goes back.
+// Invariants: `free[p]` is the cycle from which pool p can be issued to, which with a queue is earlier than
+// the cycle in which a unit of it is free; `next` of a unit never goes back.
 //
-// A unit is added by naming it in a description; there is no code for a particular one here. The component knows no
-// neighbour: who issues asks units_free_at and says units_occupy.
+// A unit is added by naming it in a description; there is no code for a particular one here. The component
+// knows no neighbour: who issues asks units_free_at and says units_occupy.
 #ifndef ORR_CORE_UNITS_H
 #define ORR_CORE_UNITS_H
 
 #include "core/core.h"
 
-#define MAX_POOLS    128
-#define MAX_OF_POOL  16 // units of a pool
-#define NO_UNIT      UINT32_MAX
+#define MAX_POOLS   128
+#define MAX_OF_POOL 16 // units of a pool
+#define NO_UNIT     UINT32_MAX
 
 typedef struct unit_pool {
     uint32_t n, unit; // how many, of which unit of the description
@@ -29,9 +30,10 @@ typedef struct unit_pool {
 typedef struct units_spec {
     uint32_t npools;
     unit_pool pool[MAX_POOLS];
-    uint8_t pool_of[MAX_SCHED][ORR_GPU_UNITS_MAX];   // by scheduler and unit
-    uint8_t with[MAX_SCHED][ORR_GPU_UNITS_MAX][3];   // pools that an instruction keeps busy besides, + 1; 0: no more
-    uint64_t tensor_ramp;                            // cycles (core.tensor_ramp)
+    uint8_t pool_of[MAX_SCHED][ORR_GPU_UNITS_MAX]; // by scheduler and unit
+    uint8_t with[MAX_SCHED][ORR_GPU_UNITS_MAX]
+                [3];      // pools that an instruction keeps busy besides, + 1; 0: no more
+    uint64_t tensor_ramp; // cycles (core.tensor_ramp)
 } units_spec;
 
 typedef struct exec_units { // of an SM
@@ -60,7 +62,8 @@ static inline bool units_has_queue(const exec_units *u, uint32_t sched, uint32_t
 static inline uint64_t units_line_ends(const exec_units *u, uint32_t sched, uint32_t unit) {
     return u->next[units_pool(u, sched, unit)][0];
 }
-// An instruction comes to its unit at `at` and keeps it busy for so many cycles. Returns how long it waits in line.
+// An instruction comes to its unit at `at` and keeps it busy for so many cycles. Returns how long it waits
+// in line.
 uint64_t units_occupy(exec_units *u, uint32_t sched, uint32_t unit, uint64_t cycles, uint64_t at);
 // The pools that the unit is made of, or that are made of it, are busy too (unit.NAME.over).
 void units_occupy_pools(exec_units *u, const uint8_t *pools, uint64_t at);

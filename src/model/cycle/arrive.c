@@ -1,7 +1,7 @@
 // Barriers in shared memory (mbarrier): warps arrive, and wait until as many have as it takes.
 //
 // A stream has the address of each such operation, and for a wait that succeeded how many operations of lanes
-// were made on the mbarrier until the phase was over that it waited for (exec/arrive.c). So the SM counts
+// were made on the mbarrier until the phase was over that it waited for (exec/run/arrive.c). So the SM counts
 // them, block by block, and a wait has its result when as many have been made. Copies (LDGSTS) that arrive do
 // so when all those are there that their warp has issued before.
 //
@@ -97,7 +97,8 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
         s->damaged = true;
         return;
     }
-    uint64_t ready = start + (i->latency > s->c->core.shared.latency ? i->latency : s->c->core.shared.latency);
+    uint64_t ready =
+        start + (i->latency > s->c->core.shared.latency ? i->latency : s->c->core.shared.latency);
     bool waits = i->imm == ORR_MBAR_TEST_WAIT || i->imm == ORR_MBAR_TRY_WAIT, held = false;
     if (waits && i->nreads < 2 && i->latency > g->shared_wait_uniform) // of vector registers only the phase
         ready -= (uint64_t)g->shared_wait_uniform;

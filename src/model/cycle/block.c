@@ -126,7 +126,7 @@ void cyc_block_free(block *b) {
     free(b->mcopies.at);
 }
 
-// ---- barriers --------------------------------------------------------------------------------------------------
+// ---- barriers -----------------------------------------------------------------------------------
 static void release(sm *s, block *b, int which) {
     for (uint32_t n = 0; n < b->nwarps; n++) {
         warp *w = b->warp[n] == NOBODY ? NULL : warp_of(s, b->warp[n]);
@@ -164,7 +164,7 @@ void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
         release_if_all(s, b);
 }
 
-// ---- the end ---------------------------------------------------------------------------------------------------
+// ---- the end ------------------------------------------------------------------------------------
 static void end_block(sm *s, uint32_t slot, uint64_t when) {
     cycle *c = s->c;
     block *b = &s->blocks[slot];
@@ -197,7 +197,8 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
 
 void cyc_block_warp_ended(sm *s, warp *w) {
     block *b = &s->blocks[w->block];
-    uint64_t gone = w->front + (w->at ? s->c->dispatch.exit_latency : 0), when = gone > w->landed ? gone : w->landed;
+    uint64_t gone = w->front + (w->at ? s->c->dispatch.exit_latency : 0),
+             when = gone > w->landed ? gone : w->landed;
     when = latest(when, s->lsu.warp[warp_id(w)].stores_read);
     if (when < w->since) when = w->since;
     if (when < s->clock.now) when = s->clock.now;

@@ -1,7 +1,8 @@
 // The crossbar between SMs and slices: what passes from one to the other between two windows.
 //
-// SMs of a GPC share a port from the network; SMs of a cluster of TPCs one to it, and each slice takes stores of the
-// clusters in turn. Here is also where addresses are translated that nobody has asked for before.
+// SMs of a GPC share a port from the network; SMs of a cluster of TPCs one to it, and each slice takes
+// stores of the clusters in turn. Here is also where addresses are translated that nobody has asked for
+// before.
 #include "model/cycle/crossbar.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 
 #include "model/cycle/sm.h"
 
-// ---- from the description --------------------------------------------------------------------------------------
+// ---- from the description -----------------------------------------------------------------------
 // How long a cluster's turn takes (xbar.cluster_spread): some take longer than others, evenly.
 static uint32_t share_of_cluster(const orr_gpu *g, uint32_t k) {
     uint32_t n = k / MAX_CLUSTERS * (uint32_t)g->xbar_clusters + k % MAX_CLUSTERS;
@@ -40,7 +41,7 @@ void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec 
 
 void cyc_crossbar_spec_free(crossbar_spec *s) { free(s->cluster_share); }
 
-// ---- translations ----------------------------------------------------------------------------------------------
+// ---- translations -------------------------------------------------------------------------------
 typedef struct cold { // a request that begins a walk, or waits for one
     orr_request *r;
     uint32_t order;
@@ -63,14 +64,15 @@ void cyc_crossbar_translate(cycle *c) {
     if (all.n > 1) qsort(all.at, all.n, sizeof *all.at, by_time);
     for (size_t i = 0; i < all.n; i++) {
         orr_request *r = all.at[i].r;
-        uint64_t ready = orr_tlb_walk(c->tlb, r->line, r->time - c->core.port.request_ticks) + c->core.port.request_ticks;
+        uint64_t ready =
+            orr_tlb_walk(c->tlb, r->line, r->time - c->core.port.request_ticks) + c->core.port.request_ticks;
         if (r->time < ready) r->time = ready;
         r->cold = false;
     }
     free(all.at);
 }
 
-// ---- answers ---------------------------------------------------------------------------------------------------
+// ---- answers ------------------------------------------------------------------------------------
 // A slice's data take so long to a GPC: some slices are near, others further (l2.spread), evenly.
 static uint64_t reply_way(const cycle *c, uint32_t partition, uint32_t gpc) {
     if (!c->crossbar.spread) return c->core.port.reply_ticks;
@@ -79,7 +81,8 @@ static uint64_t reply_way(const cycle *c, uint32_t partition, uint32_t gpc) {
 }
 
 void cyc_crossbar_answer(cycle *c, uint32_t partition, const orr_reply *r) {
-    uint64_t way = r->sectors ? reply_way(c, partition, orr_gpc_of_sm(r->sm, c->crossbar.gpcs)) : c->core.port.reply_ticks;
+    uint64_t way = r->sectors ? reply_way(c, partition, orr_gpc_of_sm(r->sm, c->crossbar.gpcs))
+                              : c->core.port.reply_ticks;
     if (r->sectors) way += c->sms[r->sm].further;
     events_add(&c->sms[r->sm].clock, r->time + way, r->token, r->sectors);
 }
@@ -99,7 +102,8 @@ static const orr_timed *sorted(timed_list *t) {
 
 // The SMs of a GPC share a port from the network (xbar.gpc_reply): what comes to them passes it in the order
 // of its time. Loads that met on their way to L2 have one answer, which is dealt out behind the port.
-void cyc_crossbar_answer_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *replies, uint32_t partitions) {
+void cyc_crossbar_answer_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *replies,
+                             uint32_t partitions) {
     port->answers.all.n = 0;
     for (uint32_t p = 0; p < partitions; p++)
         for (size_t i = 0; i < replies[p].n; i++)
@@ -125,7 +129,9 @@ void cyc_crossbar_answer_gpc(cycle *c, uint32_t gpc, gpc_port *port, const orr_r
 // Whose turn it is: each cluster has a tag, the share of the slice that it has had; the one with the least
 // of those that have something there is next. Who had nothing there does not catch up.
 static uint64_t slice_time(const cycle *c, const orr_request *r) {
-    return r->kind == ORR_REQ_WRITE ? c->crossbar.slice_ticks[port_in_part(r->sectors, r->bytes)][orr_popc(r->sectors)] : 0;
+    return r->kind == ORR_REQ_WRITE
+               ? c->crossbar.slice_ticks[port_in_part(r->sectors, r->bytes)][orr_popc(r->sectors)]
+               : 0;
 }
 
 // What is not a store waits behind those of its cluster that its slice has not taken yet.
@@ -239,8 +245,8 @@ static void take_stores(cycle *c, store_network *port, slice_port *slice, uint64
 // what it has not done of those that it took before counts as taken in this window. So clusters have their
 // turns at its pace, whatever that is.
 static void after_others(const cycle *c, slice_port *slice, uint32_t p, uint64_t until) {
-    uint64_t has =
-        slice->ticks * orr_memsys_stores_at(c->mem, (int)(p / c->crossbar.store_halves), p % c->crossbar.store_halves);
+    uint64_t has = slice->ticks * orr_memsys_stores_at(c->mem, (int)(p / c->crossbar.store_halves),
+                                                       p % c->crossbar.store_halves);
     if (!has || until == UINT64_MAX) return; // the end of a kernel
     uint64_t window = c->window * ORR_TICKS, from = until - window + (has < window ? has : window);
     if (slice->free < from) slice->free = from;
@@ -269,7 +275,8 @@ static void publish_backlog(const cycle *c, store_network *port, const slice_por
 void cyc_store_network_run(cycle *c, store_network *port, uint64_t until, request_list *to) {
     port->stored = false;
     collect_stores(c, port, until);
-    uint32_t n = c->crossbar.ngpcs * MAX_CLUSTERS, slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
+    uint32_t n = c->crossbar.ngpcs * MAX_CLUSTERS,
+             slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
     for (uint32_t p = 0; p < slices; p++) {
         slice_port *slice = &port->slices[p];
         bool waited = slice->waiting > 0;
@@ -285,7 +292,8 @@ void cyc_store_network_run(cycle *c, store_network *port, uint64_t until, reques
 }
 
 uint64_t cyc_store_network_next(const cycle *c, const store_network *port) {
-    uint32_t n = c->crossbar.ngpcs * MAX_CLUSTERS, slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
+    uint32_t n = c->crossbar.ngpcs * MAX_CLUSTERS,
+             slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
     uint64_t first = UINT64_MAX;
     for (uint32_t p = 0; p < slices; p++) {
         const slice_port *slice = &port->slices[p];
@@ -302,7 +310,8 @@ uint64_t cyc_store_network_next(const cycle *c, const store_network *port) {
 }
 
 store_network *cyc_store_network_new(const cycle *c) {
-    uint32_t n = c->crossbar.ngpcs * MAX_CLUSTERS, slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
+    uint32_t n = c->crossbar.ngpcs * MAX_CLUSTERS,
+             slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
     store_network *port = orr_calloc(1, sizeof *port);
     port->slices = orr_calloc(slices, sizeof *port->slices);
     for (uint32_t p = 0; p < slices; p++) port->slices[p].of = orr_calloc(n, sizeof *port->slices[p].of);
@@ -313,7 +322,8 @@ store_network *cyc_store_network_new(const cycle *c) {
 
 void cyc_store_network_free(const cycle *c, store_network *port) {
     if (!port) return;
-    uint32_t n = c->crossbar.ngpcs * MAX_CLUSTERS, slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
+    uint32_t n = c->crossbar.ngpcs * MAX_CLUSTERS,
+             slices = (uint32_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves;
     for (uint32_t p = 0; p < slices; p++) {
         for (uint32_t k = 0; k < n; k++) free(port->slices[p].of[k].at.at);
         free(port->slices[p].of);

@@ -11,10 +11,12 @@ typedef struct crossbar_spec {
     uint32_t store_halves;        // of L2, that stores come to
     uint64_t spread;              // ticks between the nearest slice and the furthest (l2.spread)
     uint64_t gpc_ticks[5];        // of a GPC's port for an answer, by sectors
-    uint64_t slice_ticks[2][5];   // of a slice for a store, whole sectors or not, by sectors; 0: none (xbar.all_stores)
+    uint64_t slice_ticks[2][5];   // of a slice for a store, whole sectors or not, by sectors; 0: none
+                                  // (xbar.all_stores)
     uint64_t cluster_ticks[2][5]; // and of a cluster's port (xbar.cluster_stores)
     uint64_t atomic_ticks;        // of a slice for a lane's atomic
-    uint32_t *cluster_share;      // [GPC][MAX_CLUSTERS] how long a cluster's turn takes (CLUSTER_SHARE: as long as others)
+    uint32_t *cluster_share; // [GPC][MAX_CLUSTERS] how long a cluster's turn takes (CLUSTER_SHARE: as long as
+                             // others)
 } crossbar_spec;
 
 typedef struct timed_list { // what is put in the order of its time
@@ -28,7 +30,8 @@ typedef struct gpc_port { // from the network
     timed_list answers;
 } gpc_port;
 
-// Stores on their way to the slices (xbar.all_stores): in front of each slice a queue for each cluster of TPCs.
+// Stores on their way to the slices (xbar.all_stores): in front of each slice a queue for each cluster of
+// TPCs.
 typedef struct cluster_queue {
     request_list at; // in order
     size_t next;
@@ -56,7 +59,8 @@ typedef struct store_network {
 struct cycle;
 void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec *port);
 void cyc_crossbar_spec_free(crossbar_spec *s);
-void cyc_crossbar_translate(struct cycle *c); // between two windows: translations that SMs have asked for first
+void cyc_crossbar_translate(
+    struct cycle *c); // between two windows: translations that SMs have asked for first
 // Whether a request passes the network for stores before `until`.
 bool cyc_crossbar_passes(const struct cycle *c, const orr_request *r, uint64_t until);
 // What has waited and what SMs have sent, up to `until`: to the requests of each partition.

@@ -38,9 +38,9 @@ typedef struct engine {
     size_t nwave;
     uint32_t *busy; // SMs that have something to do
     uint32_t nbusy;
-    bool ended;           // no more blocks
-    orr_replies *replies; // by partition
-    gpc_port *gpc;        // [c->crossbar.ngpcs] with xbar.gpc_reply
+    bool ended;            // no more blocks
+    orr_replies *replies;  // by partition
+    gpc_port *gpc;         // [c->crossbar.ngpcs] with xbar.gpc_reply
     store_network *stores; // with xbar.all_stores
     request_list *in;      // by partition
     orr_sample last;
@@ -54,8 +54,7 @@ typedef struct engine {
     } unit;
 } engine;
 
-// ---- thread blocks
-// -----------------------------------------------------------------------------------------------
+// ---- thread blocks ------------------------------------------------------------------------------
 static void fit_program(engine *x);
 static void look_at_code(engine *x, const tbuf *b);
 
@@ -183,8 +182,7 @@ static void collect_blocks(engine *x, orr_progress *progress) {
     notice_ends(x);
 }
 
-// ---- sampling
-// ---------------------------------------------------------------------------------------------------------------
+// ---- sampling -----------------------------------------------------------------------------------
 static void touch(void *arg, uint64_t line, uint8_t sectors, bool write) {
     engine *x = arg;
     orr_memsys_warm(x->c->mem, -1, line, sectors, write);
@@ -225,8 +223,7 @@ static void end_unit(engine *x, uint64_t now) {
     x->unit.insts = x->last.insts;
 }
 
-// ---- the two halves of a window
-// --------------------------------------------------------------------------------------
+// ---- the two halves of a window -----------------------------------------------------------------
 static void run_sm(void *arg, int worker, uint32_t i) {
     engine *x = arg;
     sm *s = &x->c->sms[x->busy[i]];
@@ -240,7 +237,8 @@ static void feed(engine *x, uint32_t n) {
     cycle *c = x->c;
     for (uint32_t i = 1; i < n; i++) {
         uint32_t k = x->busy[i], at = i;
-        for (; at && c->sms[x->busy[at - 1]].clock.now > c->sms[k].clock.now; at--) x->busy[at] = x->busy[at - 1];
+        for (; at && c->sms[x->busy[at - 1]].clock.now > c->sms[k].clock.now; at--)
+            x->busy[at] = x->busy[at - 1];
         x->busy[at] = k;
     }
     bool some = true;
@@ -358,8 +356,7 @@ static void memory(engine *x) {
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->net.free[p] = orr_memsys_free_at(c->mem, p);
 }
 
-// ---- over time
-// ---------------------------------------------------------------------------------------------------------
+// ---- over time ----------------------------------------------------------------------------------
 static void add_sample(orr_sample *to, const orr_sample *more, const orr_sample *less) {
     uint64_t *t = (uint64_t *)(void *)to;
     const uint64_t *a = (const uint64_t *)(const void *)more, *b = (const uint64_t *)(const void *)less;
@@ -404,8 +401,7 @@ static void sample(engine *x) {
     x->last = now;
 }
 
-// ---- room for a program that has grown
-// -----------------------------------------------------------------------------------
+// ---- room for a program that has grown ----------------------------------------------------------
 static void fit_worker(worker *k, uint32_t ninsts) {
     if (k->ninsts >= ninsts) return;
     uint32_t cap = ninsts + ninsts / 2 + 64;
@@ -496,8 +492,7 @@ static void look_at_code(engine *x, const tbuf *b) {
     x->runs_little = c->code.warm = lines <= warm_lines(c);
 }
 
-// ---- a launch
-// ---------------------------------------------------------------------------------------------------------------
+// ---- a launch -----------------------------------------------------------------------------------
 static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     const orr_gpu *g = c->gpu;
     uint32_t blocks = (uint32_t)occ->blocks;
@@ -548,10 +543,9 @@ static void set_late(cycle *c, const uint32_t *order, uint64_t blocks) {
         sm *s = &c->sms[order[i]];
         uint32_t n = on[orr_gpc_of_sm(order[i], c->crossbar.gpcs)], others = n ? n - 1 : 0;
         uint64_t busy = (uint64_t)llround(n * c->gpu->icache_gpc_interval);
-        s->fetch.delays = (fetch_delays){
-            .first = (uint64_t)llround(others * c->gpu->launch_gpc_code),
-            .each = (uint64_t)llround(others * c->gpu->icache_gpc_interval),
-            .interval = latest(busy, c->core.fetch.l0_interval)};
+        s->fetch.delays = (fetch_delays){.first = (uint64_t)llround(others * c->gpu->launch_gpc_code),
+                                         .each = (uint64_t)llround(others * c->gpu->icache_gpc_interval),
+                                         .interval = latest(busy, c->core.fetch.l0_interval)};
         s->constants.late = (uint64_t)llround(others * c->gpu->launch_gpc_constants);
     }
     free(on);
@@ -635,7 +629,8 @@ static void drain(engine *x) {
     orr_memsys_stats m;
     orr_memsys_stats_sum(c->mem, &m);
     uint64_t drain = (uint64_t)c->gpu->launch_drain, end = (m.last + ORR_TICKS - 1) / ORR_TICKS;
-    if (!drain) end = (m.last + c->core.port.reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
+    if (!drain)
+        end = (m.last + c->core.port.reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
     if (m.requests && drain) x->out->cycles += drain + orr_memsys_barriers(c->mem) / ORR_TICKS;
     if (m.requests && end > x->out->cycles) x->out->cycles = end;
     if (x->out->cycles > x->until) x->until = x->out->cycles;
@@ -648,9 +643,10 @@ static bool calls(const orr_kernel *k) {
     return false;
 }
 
-// Where the warps' local memory is (core/local.h). The driver has one piece of memory for the stacks of all warps that
-// the GPU can hold, of its limit for each thread or what the kernel needs if that is more. Machine code finds its stack's
-// upper end in the constant bank and has its frame below (orr_kernel_local), PTX has it at the lower end.
+// Where the warps' local memory is (core/local.h). The driver has one piece of memory for the stacks of all
+// warps that the GPU can hold, of its limit for each thread or what the kernel needs if that is more. Machine
+// code finds its stack's upper end in the constant bank and has its frame below (orr_kernel_local), PTX has
+// it at the lower end.
 static local_layout place_stacks(const orr_gpu *g, const orr_kernel *k) {
     local_layout l = {.frame = 16};
     uint32_t frame = k->nfuncs ? k->funcs[0].local_bytes : 0;
@@ -701,8 +697,8 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         orr_memsys_restart(c->mem);
         memset(c->net.free, 0, (size_t)orr_memsys_partitions(c->mem) * sizeof *c->net.free);
         memset(c->net.cluster_free, 0,
-               (size_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves * c->crossbar.ngpcs * MAX_CLUSTERS *
-                   sizeof *c->net.cluster_free);
+               (size_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves * c->crossbar.ngpcs *
+                   MAX_CLUSTERS * sizeof *c->net.cluster_free);
     }
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
     x.order = orr_dealing_order(c->gpu, c->nsms, out->blocks);

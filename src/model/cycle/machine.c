@@ -135,8 +135,9 @@ cycle *cyc_new(const orr_gpu *g, orr_err *e) {
     uint32_t parts = (uint32_t)orr_memsys_partitions(c->mem);
     c->net = (network){.mem = c->mem, .tlb = c->tlb};
     c->net.free = orr_calloc(parts, sizeof *c->net.free);
-    c->net.cluster_free = orr_calloc(
-        (size_t)parts * c->core.port.store_halves * c->core.port.ngpcs * MAX_CLUSTERS, sizeof *c->net.cluster_free);
+    c->net.cluster_free =
+        orr_calloc((size_t)parts * c->core.port.store_halves * c->core.port.ngpcs * MAX_CLUSTERS,
+                   sizeof *c->net.cluster_free);
     c->sms = orr_apart(c->nsms, sizeof *c->sms);
     uint32_t *numbers = orr_sm_numbers(g, c->nsms);
     for (uint32_t n = 0; n < c->nsms; n++) make_sm(c, &c->sms[n], n, numbers[n]);

@@ -1,5 +1,5 @@
-// Accesses that other threads may observe (core/observed.h): what the rule of who waits for whom (order.c) has planned for
-// them when their thread block was handed out.
+// Accesses that other threads may observe (core/observed.h): what the rule of who waits for whom (order.c)
+// has planned for them when their thread block was handed out.
 #include "model/cycle/order.h"
 
 bool cyc_observe(void *self, uint32_t id, const orr_tinst *i, l1_access *a) {

@@ -9,10 +9,10 @@
 //
 // Flags are counted by words. A stream of the executor's says of each word that it reads in order, or
 // exchanges, or compares and swaps, how many ordered writes to it had been made by then, by whomever
-// (exec/versions.c). When requests pass from the SMs to the memory, writes are counted as they happen, and a
-// read that is ahead of its number is held back until they have. Additions, minima and the like do not wait:
-// their order does not matter to them. But who has counted with one, and goes on to write what others look
-// at, was the last to come: this one waits for those that came before it.
+// (exec/run/versions.c). When requests pass from the SMs to the memory, writes are counted as they happen,
+// and a read that is ahead of its number is held back until they have. Additions, minima and the like do not
+// wait: their order does not matter to them. But who has counted with one, and goes on to write what others
+// look at, was the last to come: this one waits for those that came before it.
 //
 // Streams from elsewhere (a trace, a recording of a GPU) do not say it, and when thread blocks are left out
 // it is of no use. Then the number is that of the ordered writes by the blocks before in the grid. Blocks
@@ -23,8 +23,8 @@
 // had written. Where one of these looks comes so late in simulated time that it finds what the last one
 // finds, a GPU's warp leaves the loop with it: the looks behind it then cost nothing but their instructions.
 //
-// Locks and tables that were executed in order of time (exec/pace.c), as those of machine code and PTX are
-// when no stream is given, have all tries in the stream, those that fail too, and nobody is held back. In
+// Locks and tables that were executed in order of time (exec/run/pace.c), as those of machine code and PTX
+// are when no stream is given, have all tries in the stream, those that fail too, and nobody is held back. In
 // other streams nobody waits long for a lock, so they have owners. A compare and swap, or an exchange, of a
 // word that the same warp writes afterwards takes a lock: it is answered when nobody has it, and the write
 // gives it back. Whose turn it is next is decided by who looks first after that, not by the grid. A warp that
@@ -35,7 +35,7 @@
 //
 // A loop around a compare and swap that expects what it found last tries again until nobody was faster. Its
 // tries that fail are in the stream, too: warps and thread blocks take turns at it when they are executed
-// (exec/spin.c), so nothing is to be done here.
+// (exec/run/spin.c), so nothing is to be done here.
 //
 // All of it is done by one host thread, between windows, in a fixed order.
 #include "model/cycle/order.h"
@@ -525,7 +525,8 @@ static bool takes(const orr_request *r, const observed_word *need) {
 static uint64_t apart_of(const order *o, const cycle *c, const orr_request *r) {
     uint64_t apart = (c->core.l1.l2_latency + (uint64_t)c->gpu->core_look_loop) * ORR_TICKS;
     if (r->kind != ORR_REQ_ATOMIC) return apart;
-    if (c->core.port.far_ticks && orr_memsys_side_of(c->mem, r->line) != (int)orr_half_of_sm(r->sm, c->core.port.gpcs))
+    if (c->core.port.far_ticks &&
+        orr_memsys_side_of(c->mem, r->line) != (int)orr_half_of_sm(r->sm, c->core.port.gpcs))
         apart += c->core.port.far_ticks;
     apart += (uint64_t)(c->gpu->l2_atomic_latency * ORR_TICKS);
     uint64_t all = o->looks[r->partition] * c->crossbar.atomic_ticks;
@@ -534,8 +535,8 @@ static uint64_t apart_of(const order *o, const cycle *c, const orr_request *r) {
 
 // May it go on? Then *when is the first look after what it waited for; else *at is what it waits for. `most`:
 // writes that a walk waits for.
-static bool ready(const order *o, const orr_request *r, const observed_word *need, const cycle *c, uint64_t own,
-                  uint32_t most, uint64_t *when, place **at) {
+static bool ready(const order *o, const orr_request *r, const observed_word *need, const cycle *c,
+                  uint64_t own, uint32_t most, uint64_t *when, place **at) {
     uint64_t after = 0, apart = apart_of(o, c, r) + own;
     uint32_t who = who_of(r, need), half = half_of(c, r);
     for (uint32_t n = 0; n < r->norder; n++) {

@@ -1,5 +1,6 @@
-// What a program's instructions take, roughly, for the executor (exec/pace.c): each block of code by itself,
-// one warp, every result as late as the description has it, memory as it is where nobody is in the way.
+// What a program's instructions take, roughly, for the executor (exec/run/pace.c): each block of code by
+// itself, one warp, every result as late as the description has it, memory as it is where nobody is in the
+// way.
 #include "model/cycle/pace.h"
 
 #include <stdlib.h>
@@ -22,7 +23,8 @@ static uint32_t fence_time(const cycle *c, const orr_tinst *i, bool stored) {
     if (i->imm == 0) return (uint32_t)g->core_fence_block;
     if (i->imm == 3) return (uint32_t)g->core_fence_system;
     if (!stored || asks(c, i)) return (uint32_t)g->core_fence_gpu;
-    double heard = (double)(c->core.l1.l2_latency - c->core.l1.latency) + g->core_fence_store; // it does not look in L1
+    double heard =
+        (double)(c->core.l1.l2_latency - c->core.l1.latency) + g->core_fence_store; // it does not look in L1
     return (uint32_t)(heard > g->core_fence_gpu ? heard : g->core_fence_gpu);
 }
 
@@ -32,8 +34,10 @@ static uint32_t latency_of(const cycle *c, const orr_program *p, const orr_tinst
         return (uint32_t)c->core.shared.latency +
                (i->bytes == 8 && swaps(p, i) ? (uint32_t)c->gpu->shared_swap_wide : 0);
     if (i->space == ORR_SPACE_LOCAL) return (uint32_t)c->core.l1.local_latency;
-    if (i->flags & ORR_TF_ATOMIC) return (uint32_t)(c->core.l1.l2_latency + (uint64_t)c->gpu->l2_atomic_latency);
-    return (uint32_t)(i->flags & (ORR_TF_BYPASS | ORR_TF_ORDERED) ? c->core.l1.l2_latency : c->core.l1.latency);
+    if (i->flags & ORR_TF_ATOMIC)
+        return (uint32_t)(c->core.l1.l2_latency + (uint64_t)c->gpu->l2_atomic_latency);
+    return (uint32_t)(i->flags & (ORR_TF_BYPASS | ORR_TF_ORDERED) ? c->core.l1.l2_latency
+                                                                  : c->core.l1.latency);
 }
 
 // When its operands are there: by the barriers of its control bits, or by its registers.
@@ -162,40 +166,40 @@ cyc_pace *cyc_pace_new(const cycle *c, const orr_program *p, uint64_t blocks, ui
         port[i->inst] = few((double)(c->core.shared.pass_cycles * words) * (swap ? c->gpu->shared_swap : 1));
         crowd[i->inst] = i->flags & ORR_TF_ATOMIC && !once ? port[i->inst] : 0;
     }
-    x->pace =
-        (orr_pace){.issue = t.issue,
-                   .leave = t.leave,
-                   .due = t.due,
-                   .waits = t.waits,
-                   .asks = t.asks,
-                   .asks_leave = t.asks_leave,
-                   .fence = (uint32_t)c->gpu->core_fence_gpu,
-                   .ask = (uint32_t)c->gpu->core_fence_ask,
-                   .heard = (uint32_t)((double)(c->core.l1.l2_latency - c->core.l1.latency) + c->gpu->core_fence_store),
-                   .join = (uint32_t)c->gpu->core_fence_join,
-                   .port = port,
-                   .crowd = crowd,
-                   .alone = c->gpu->lsu_pass ? (uint32_t)c->gpu->lsu_pass : 1,
-                   .jump = (uint32_t)c->branch.jump,
-                   .resident = c->nsms * each,
-                   .lane = (uint32_t)(256 * c->crossbar.atomic_ticks / ORR_TICKS),
-                   .half = c->core.port.far_ticks ? half : NULL,
-                   .side = c->core.port.far_ticks ? side : NULL,
-                   .way = (uint32_t)(c->core.port.far_ticks / ORR_TICKS),
-                   .further = c->gpu->l2_tpc_spread > 0 ? further : NULL,
-                   .cold = c->gpu->l2_flush ? (uint32_t)(c->gpu->dram_latency - c->gpu->l2_latency) : 0,
-                   .meets = c->gpu->l2_store_waits ? (uint32_t)c->gpu->l2_merge_time : 0,
-                   .apart = port_time(c, c->gpu->xbar_ask),
-                   .packet = port_time(c, 8 + 32 + c->gpu->xbar_mask), // atomic.c
-                   .groups = c->gpu->l2_atomic_turns ? c->core.port.ngpcs * clusters_of(c) : 0,
-                   .line = (uint64_t)c->gpu->xbar_cluster_line,
-                   .sms = c->nsms,
-                   .sm = sm_of,
-                   .group = group,
-                   .slice = slice,
-                   .self = x,
-                   .meet = (uint32_t)c->branch.barrier,
-                   .poll = (uint32_t)c->branch.sync_poll};
+    x->pace = (orr_pace){
+        .issue = t.issue,
+        .leave = t.leave,
+        .due = t.due,
+        .waits = t.waits,
+        .asks = t.asks,
+        .asks_leave = t.asks_leave,
+        .fence = (uint32_t)c->gpu->core_fence_gpu,
+        .ask = (uint32_t)c->gpu->core_fence_ask,
+        .heard = (uint32_t)((double)(c->core.l1.l2_latency - c->core.l1.latency) + c->gpu->core_fence_store),
+        .join = (uint32_t)c->gpu->core_fence_join,
+        .port = port,
+        .crowd = crowd,
+        .alone = c->gpu->lsu_pass ? (uint32_t)c->gpu->lsu_pass : 1,
+        .jump = (uint32_t)c->branch.jump,
+        .resident = c->nsms * each,
+        .lane = (uint32_t)(256 * c->crossbar.atomic_ticks / ORR_TICKS),
+        .half = c->core.port.far_ticks ? half : NULL,
+        .side = c->core.port.far_ticks ? side : NULL,
+        .way = (uint32_t)(c->core.port.far_ticks / ORR_TICKS),
+        .further = c->gpu->l2_tpc_spread > 0 ? further : NULL,
+        .cold = c->gpu->l2_flush ? (uint32_t)(c->gpu->dram_latency - c->gpu->l2_latency) : 0,
+        .meets = c->gpu->l2_store_waits ? (uint32_t)c->gpu->l2_merge_time : 0,
+        .apart = port_time(c, c->gpu->xbar_ask),
+        .packet = port_time(c, 8 + 32 + c->gpu->xbar_mask), // atomic.c
+        .groups = c->gpu->l2_atomic_turns ? c->core.port.ngpcs * clusters_of(c) : 0,
+        .line = (uint64_t)c->gpu->xbar_cluster_line,
+        .sms = c->nsms,
+        .sm = sm_of,
+        .group = group,
+        .slice = slice,
+        .self = x,
+        .meet = (uint32_t)c->branch.barrier,
+        .poll = (uint32_t)c->branch.sync_poll};
     return x;
 }
 

@@ -1,13 +1,14 @@
 // An SM from one point in time to another: its schedulers choose warps, instructions go to their units.
 //
-// The loop knows for each scheduler the next cycle in which it could issue (`wake`) and for the network the next
-// answer. It goes to the earliest of them. A scheduler that finds nobody ready learns when the first one will be and
-// sleeps until then; what may change that (an answer, a barrier, a new thread block) lowers `wake`.
+// The loop knows for each scheduler the next cycle in which it could issue (`wake`) and for the network the
+// next answer. It goes to the earliest of them. A scheduler that finds nobody ready learns when the first
+// one will be and sleeps until then; what may change that (an answer, a barrier, a new thread block) lowers
+// `wake`.
 #include "model/cycle/sm.h"
 
 #include <string.h>
 
-// ---- an instruction on its way to its unit ---------------------------------------------------------------------
+// ---- an instruction on its way to its unit ------------------------------------------------------
 typedef struct dispatched {
     const orr_tinst *i;
     uint32_t inst;
@@ -56,15 +57,16 @@ static void through_banks(sm *s, scheduler *q, warp *w, dispatched *d) {
     d->lost = d->start = start + i->hold + d->queued;
 }
 
-// ---- what an instruction does ----------------------------------------------------------------------------------
-// A branch has been issued whose lanes go elsewhere, or meet. Where a register says so the target is known late. At a
-// barrier register that a function saved and restored (BMOV) lanes meet with two BSYNCs, as if the second had to look
-// up where (H200: micro/calls, recurse).
+// ---- what an instruction does -------------------------------------------------------------------
+// A branch has been issued whose lanes go elsewhere, or meet. Where a register says so the target is known
+// late. At a barrier register that a function saved and restored (BMOV) lanes meet with two BSYNCs, as if
+// the second had to look up where (H200: micro/calls, recurse).
 static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     cycle *c = s->c;
     if (w->yielded) return; // the time it takes is known
     w->front += c->branch.jump + (i->flags & ORR_TF_INDIRECT ? c->branch.indirect : 0);
-    if (i->sass == ORR_SASS_BSYNC) w->front += w->at == inst + 1 ? c->branch.sync_meet : c->branch.switch_lanes;
+    if (i->sass == ORR_SASS_BSYNC)
+        w->front += w->at == inst + 1 ? c->branch.sync_meet : c->branch.switch_lanes;
     w->front_why = ORR_STALL_BRANCH;
     if (!w->restored || i->sass != ORR_SASS_BSYNC || !(w->restored >> i->imm & 1)) return;
     if (w->at == inst) return; // other lanes come to it now
@@ -77,8 +79,8 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     s->n.branches++;
 }
 
-// After a YIELD nothing is issued for a while, whoever goes on. Lanes that wait at a WARPSYNC then poll whether all are
-// there (exec/converge.c), which takes as long again.
+// After a YIELD nothing is issued for a while, whoever goes on. Lanes that wait at a WARPSYNC then poll
+// whether all are there (exec/sass/converge.c), which takes as long again.
 static void yield_or_poll(sm *s, warp *w, const orr_tinst *i, bool behind_yield) {
     uint64_t most = i->sass == ORR_SASS_YIELD                      ? s->c->branch.yield
                     : i->sass == ORR_SASS_WARPSYNC && behind_yield ? s->c->branch.sync_poll
@@ -161,8 +163,9 @@ static void branch(sm *s, warp *w, const dispatched *d) {
     w->front += d->queued; // it counts from when its unit takes it
 }
 
-// A load of constants that miss keeps what is behind it in the queue, reads of special registers and other such loads;
-// when that is full they are not issued (H200: micro/start, mio_throttle, however few of them a kernel has).
+// A load of constants that miss keeps what is behind it in the queue, reads of special registers and other
+// such loads; when that is full they are not issued (H200: micro/start, mio_throttle, however few of them a
+// kernel has).
 static uint64_t behind_constants(sm *s, scheduler *q, warp *w, const orr_tinst *i, uint64_t ready) {
     const cycle *c = s->c;
     uint64_t now = s->clock.now;
@@ -233,7 +236,7 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     }
 }
 
-// ---- issue -----------------------------------------------------------------------------------------------------
+// ---- issue --------------------------------------------------------------------------------------
 static void wait_for_code(sm *s, warp *w) {
     const cycle *c = s->c;
     const orr_tinst *next = &c->program->insts[w->at];
@@ -272,8 +275,8 @@ static bool advance(sm *s, scheduler *q, warp *w, const dispatched *d) {
     return true;
 }
 
-// One instruction of a warp. `again`: it is not the first of this cycle; `more`: it need not be the last. True: the
-// warp could issue another in it.
+// One instruction of a warp. `again`: it is not the first of this cycle; `more`: it need not be the last.
+// True: the warp could issue another in it.
 static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
     const cycle *c = s->c;
     dispatched d = {.i = &c->program->insts[w->at],
@@ -313,9 +316,9 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
     return w->ready <= now;
 }
 
-// Instructions that wait in line for their unit and have a result that comes late: shared memory, loads, MUFU and the
-// like, shuffles. (Stores are not among them, although an H200 has those of several warps in turn, too:
-// micro/l1_bandwidth, pattern_st, would be 5.6 % too slow.)
+// Instructions that wait in line for their unit and have a result that comes late: shared memory, loads,
+// MUFU and the like, shuffles. (Stores are not among them, although an H200 has those of several warps in
+// turn, too: micro/l1_bandwidth, pattern_st, would be 5.6 % too slow.)
 static bool in_line_for_unit(const sm *s, const warp *w) {
     const orr_tinst *i = &s->c->program->insts[w->at];
     if (!units_has_queue(&s->units, w->sched, i->unit)) return false;
@@ -375,7 +378,7 @@ static uint64_t schedule(sm *s, uint32_t n) {
     return q->next_issue = now + q->operand_wait + q->spec->interval;
 }
 
-// ---- what components report ------------------------------------------------------------------------------------
+// ---- what components report ---------------------------------------------------------------------
 static void load_done(void *self, const l1_load *load, uint64_t ready) {
     sm *s = self;
     warp *w = warp_of(s, load->warp);
@@ -400,7 +403,7 @@ void cyc_sm_connect(sm *s) {
         (lsu_client){.self = s, .began = access_began, .room = queue_has_room, .damaged = trace_damaged};
 }
 
-// ---- events ----------------------------------------------------------------------------------------------------
+// ---- events -------------------------------------------------------------------------------------
 static void handle(sm *s, const event *e) {
     uint32_t payload = event_payload(e->token);
     uint64_t when = (e->time + ORR_TICKS - 1) / ORR_TICKS;
@@ -426,7 +429,7 @@ static void handle(sm *s, const event *e) {
     if (s->fence.released.n) release_fenced(s);
 }
 
-// ---- the loop --------------------------------------------------------------------------------------------------
+// ---- the loop -----------------------------------------------------------------------------------
 uint64_t cyc_sm_next(const sm *s) {
     uint64_t t = events_next(&s->clock);
     for (uint32_t n = 0; n < s->c->nsched; n++)
@@ -463,7 +466,7 @@ void cyc_sm_run(sm *s, uint64_t until) {
             cyc_warp_account(s, warp_of(s, warp_number(n, (uint32_t)__builtin_ctzll(m))), until);
 }
 
-// ---- counters --------------------------------------------------------------------------------------------------
+// ---- counters -----------------------------------------------------------------------------------
 orr_sm_counts cyc_sm_counts(const sm *s) {
     orr_sm_counts n = s->n;
     n.icache_fetches = s->fetch.n.fetches;

@@ -15,9 +15,9 @@
 #include "model/cycle/crossbar.h"
 #include "model/cycle/raw.h"
 #include "model/model.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
-#define MAX_GROUPS 16 // of asynchronous copies a warp can have open
+#define MAX_GROUPS 16         // of asynchronous copies a warp can have open
 #define MAX_FRAME  (1u << 18) // lines: local memory of a warp
 #define MAX_SPANS  20000      // of one SM in a timeline
 
@@ -44,28 +44,28 @@ typedef struct warp {
     uint32_t then, then_mask; // the next block of its trace, when it has been read
     orr_trace then_from;      // and where that began
     bool has_then;
-    bool predicated_off; // it runs a body for no lane
-    uint64_t ready;           // when dependences, fetch and the like let `at` issue; NEVER: nobody knows yet
-    uint64_t since;           // its cycles before this have been accounted for
-    uint64_t front;           // not before this: branch, fetch, the instruction before
-    uint8_t why, front_why;   // enum orr_stall: what `ready`, `front` wait for
+    bool predicated_off;    // it runs a body for no lane
+    uint64_t ready;         // when dependences, fetch and the like let `at` issue; NEVER: nobody knows yet
+    uint64_t since;         // its cycles before this have been accounted for
+    uint64_t front;         // not before this: branch, fetch, the instruction before
+    uint8_t why, front_why; // enum orr_stall: what `ready`, `front` wait for
     uint8_t sched, slot;
     uint8_t throttle; // enum orr_stall while it is ready but its unit is not
     uint8_t waiting;  // at a barrier
     uint64_t through; // when it is past the last one
     uint32_t mask;
-    uint32_t lanes;                 // in mask
-    uint32_t block;                 // index in sm->blocks
-    uint32_t inflight;              // loads and copies it has not had an answer to, stores that wait for L1
-    uint64_t landed;                // when the last of the others is there
-    bool fences;                    // the instruction before was a fence that its loads may outlast
-    uint64_t syncs;                 // when its next operation on an mbarrier can begin
+    uint32_t lanes;    // in mask
+    uint32_t block;    // index in sm->blocks
+    uint32_t inflight; // loads and copies it has not had an answer to, stores that wait for L1
+    uint64_t landed;   // when the last of the others is there
+    bool fences;       // the instruction before was a fence that its loads may outlast
+    uint64_t syncs;    // when its next operation on an mbarrier can begin
     orr_trace trace;
-    const uint8_t *base; // where the trace begins
-    uint64_t age;        // order of arrival on the SM
+    const uint8_t *base;     // where the trace begins
+    uint64_t age;            // order of arrival on the SM
     uint64_t operand_cycles; // its scheduler's when it was last updated
-    uint64_t fetched;    // code line it fetched last, + 1
-    uint32_t need;       // of its block's needs, the next one
+    uint64_t fetched;        // code line it fetched last, + 1
+    uint32_t need;           // of its block's needs, the next one
     // its last look in a loop that only looks (look.c)
     uint32_t look, look_mask; // block of code, + 1; 0: none
     orr_trace look_from;      // where the round began
@@ -257,9 +257,7 @@ static inline uint64_t due(uint64_t when, uint8_t why) { return when << 8 | why;
 static inline uint64_t due_when(uint64_t d) { return d >> 8 == NEVER >> 8 ? NEVER : d >> 8; }
 
 static inline uint32_t warp_id(const warp *w) { return (uint32_t)w->sched * MAX_WARPS + w->slot; }
-static inline warp *warp_of(const sm *s, uint32_t id) {
-    return &s->warps[id];
-}
+static inline warp *warp_of(const sm *s, uint32_t id) { return &s->warps[id]; }
 
 // Cycles of a warp: n of them for this reason, at its next instruction.
 static inline void charge(sm *s, uint32_t inst, enum orr_stall why, uint64_t n) {
@@ -267,7 +265,7 @@ static inline void charge(sm *s, uint32_t inst, enum orr_stall why, uint64_t n) 
     s->worker->by_inst[inst][why] += n;
 }
 
-// ---- warp.c: what a warp's next instruction waits for -----------------------------------------------
+// ---- warp.c: what a warp's next instruction waits for -------------------------------------------
 void cyc_warp_update(sm *s, warp *w);                  // works out `ready` and tells the scheduler
 void cyc_warp_account(sm *s, warp *w, uint64_t until); // gives the cycles up to `until` their reasons
 bool cyc_warp_next_block(sm *s, warp *w); // the next code block of its trace; false: there is none
@@ -279,27 +277,27 @@ void cyc_warp_reads(sm *s, warp *w, const orr_tinst *i, uint64_t when);
 void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i);
 void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when);
 
-// ---- alone.c: pre-characterisation takes down when results are there ---------------------------------
+// ---- alone.c: pre-characterisation takes down when results are there ----------------------------
 void cyc_alone_note(const sm *s, const orr_tinst *i, uint64_t ready);
 
-// ---- sm.c -------------------------------------------------------------------------------------------
+// ---- sm.c ---------------------------------------------------------------------------------------
 void cyc_sm_connect(sm *s); // its components report to it
 void cyc_sm_run(sm *s, uint64_t until);
-orr_sm_counts cyc_sm_counts(const sm *s);          // of all of its components
-uint64_t cyc_sm_operand_cycles(const sm *s);       // that instructions have waited for their operands
-uint64_t cyc_sm_next(const sm *s); // when something can happen next
+orr_sm_counts cyc_sm_counts(const sm *s);    // of all of its components
+uint64_t cyc_sm_operand_cycles(const sm *s); // that instructions have waited for their operands
+uint64_t cyc_sm_next(const sm *s);           // when something can happen next
 
-// ---- block.c: thread blocks come and go ----------------------------------------------------------------
+// ---- block.c: thread blocks come and go ---------------------------------------------------------
 void cyc_block_start(sm *s, uint64_t when); // takes one from the stock, if there is room
 void cyc_block_warp_ended(sm *s, warp *w);
 void cyc_block_free(block *b); // what it has
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i);
 
-// ---- arrive.c: barriers in shared memory -----------------------------------------------------------------
+// ---- arrive.c: barriers in shared memory --------------------------------------------------------
 void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t start);
 void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready); // one of them
 
-// ---- observe.c: accesses that other threads may observe -------------------------------------------------------
+// ---- observe.c: accesses that other threads may observe -----------------------------------------
 bool cyc_observe(void *self, uint32_t warp, const orr_tinst *i, l1_access *a); // lsu_client.observe
 
 #endif
