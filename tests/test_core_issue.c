@@ -1,4 +1,5 @@
-// The warp scheduler by itself (core/issue.h): which slots can issue, when it wakes up, and whom a policy picks.
+// The warp scheduler by itself (core/issue.h): which slots can issue, when it wakes up, and whom a policy
+// picks.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,9 +19,10 @@ static void make_units(exec_units *u, units_spec *s) {
     u->free[1] = 20;
 }
 
-// Slot 0 is ready in cycle 10 and wants unit 0, slot 1 is ready in 5 and wants unit 1, slot 2 is ready in 10 and wants
-// the load/store unit through unit 0. In cycle 7 only slot 1 is awake, and its unit is busy: the next try is in 10. In
-// cycle 10 slots 0 and 2 can issue; with no room in the memory queue until 12 only slot 0 can. In cycle 20 all can.
+// Slot 0 is ready in cycle 10 and wants unit 0, slot 1 is ready in 5 and wants unit 1, slot 2 is ready in 10
+// and wants the load/store unit through unit 0. In cycle 7 only slot 1 is awake, and its unit is busy: the
+// next try is in 10. In cycle 10 slots 0 and 2 can issue; with no room in the memory queue until 12 only slot
+// 0 can. In cycle 20 all can.
 static void test_who_can_issue(void **state) {
     (void)state;
     static units_spec us;
@@ -62,8 +64,9 @@ static void test_reset(void **state) {
     assert_memory_equal(&q, &fresh, sizeof q);
 }
 
-// Loose round robin goes to the next slot behind the last one, and round; the oldest policy to the lowest age. Of a
-// two-level scheduler's two active slots (0 and 1, picked first) one that waits for memory leaves its place to slot 2.
+// Loose round robin goes to the next slot behind the last one, and round; the oldest policy to the lowest
+// age. Of a two-level scheduler's two active slots (0 and 1, picked first) one that waits for memory leaves
+// its place to slot 2.
 static void test_policies(void **state) {
     (void)state;
     static issue_spec spec = {.active = 2};
@@ -240,12 +243,10 @@ static void test_branch_turn(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_can_issue), cmocka_unit_test(test_reset),      cmocka_unit_test(test_policies),
-        cmocka_unit_test(test_unit_turn),
-        cmocka_unit_test(test_queue_turn),
-        cmocka_unit_test(test_yield_turn),
-        cmocka_unit_test(test_short_turn),
-        cmocka_unit_test(test_block_first),
+        cmocka_unit_test(test_who_can_issue), cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_policies),      cmocka_unit_test(test_unit_turn),
+        cmocka_unit_test(test_queue_turn),    cmocka_unit_test(test_yield_turn),
+        cmocka_unit_test(test_short_turn),    cmocka_unit_test(test_block_first),
         cmocka_unit_test(test_branch_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,6 @@ static l1_policy read_policy(const orr_gpu *g) {
                        .sector = (uint64_t)g->l1_sector,
                        .hashed = g->l1_hashed,
                        .flush = g->l1_flush,
-                       .global = g->l1_global,
                        .write = g->l1_write,
                        .write_miss = g->l1_write_miss,
                        .write_allocate = g->l1_write_allocate,
@@ -32,13 +31,7 @@ void l1_spec_read(l1_spec *s, const orr_gpu *g) {
                    .merges = (uint32_t)g->l1_merges,
                    .miss_interval = (uint32_t)g->l1_miss_interval,
                    .miss_first = (uint32_t)g->l1_miss_first,
-                   .banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1,
-                   .cycle_bytes = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1,
-                   .words = g->l1_words,
-                   .folded = g->l1_folded,
-                   .pass = (uint32_t)g->l1_pass,
-                   .wide = (uint32_t)g->lsu_wide,
-                   .store = (uint32_t)g->l1_store,
+                   .cost = orr_l1_spec_of(g),
                    .narrow = (uint32_t)g->l1_narrow,
                    .store_turn = g->l1_store_turn,
                    .copy_latency = (uint64_t)g->shared_copy,
@@ -70,7 +63,7 @@ static void make_tags(l1_cache *c, uint64_t bytes) {
         // footprint, docs/h200/l1.md).
         uint64_t data = bytes - (bytes > p->reserved ? p->reserved : 0);
         orr_cache_init(&c->tags, p->size, ORR_LINE, p->tag_ways, true, false);
-        if (c->spec->folded) orr_cache_fold(&c->tags);
+        if (c->spec->cost.folded) orr_cache_fold(&c->tags);
         orr_cache_share(&c->tags, (uint32_t)(data / ORR_LINE));
         orr_cache_protect(&c->tags, p->protect);
     } else {
@@ -342,7 +335,7 @@ static void write_back(l1_cache *c, const orr_cache_line *victim, uint64_t when)
     c->n.evicted++;
     if (!victim->dirty) return;
     orr_request r = {.line = victim->tag, .sectors = victim->dirty, .kind = ORR_REQ_WRITE};
-    r.from = from_of(victim->tag >= LOCAL_LINES);
+    r.from = from_of(victim->tag >= ORR_LOCAL_LINES);
     for (int n = 0; n < 4; n++)
         if (victim->dirty >> n & 1) r.bytes[n / 2] |= 0xffffffffull << (n % 2 * 32);
     pipe_hold(c->pipe, port_send(c->port, r, when, port_store_packet(c->port, r.sectors, r.bytes)));
@@ -357,13 +350,13 @@ static uint32_t take_line(l1_cache *c, uint64_t line, uint64_t when) {
     uint32_t at = orr_cache_take(&c->tags, line, &victim, NULL);
     part_of(c, line)->line = 0;
     write_back(c, &victim, when);
-    if (line < LOCAL_LINES && c->filled.n < c->tags.sets * c->tags.ways) *ORR_PUSH(&c->filled) = at;
+    if (line < ORR_LOCAL_LINES && c->filled.n < c->tags.sets * c->tags.ways) *ORR_PUSH(&c->filled) = at;
     return at;
 }
 
 static void drop_line(l1_cache *c, uint32_t at) {
     const orr_cache_line *l = &c->tags.line[at];
-    if (!l->used || l->tag >= LOCAL_LINES || l->dirty) return;
+    if (!l->used || l->tag >= ORR_LOCAL_LINES || l->dirty) return;
     if (orr_cache_find(&c->tags, l->tag) == at) orr_cache_drop(&c->tags, at); // not from before a flush
 }
 
@@ -461,7 +454,7 @@ static bool load_past(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors,
 static bool load_line(l1_cache *c, l1_access *a, uint64_t line, uint8_t sectors, uint64_t when) {
     const orr_coalesced *x = &a->lines;
     uint32_t all = a->next_line < x->again ? (uint32_t)orr_popc(sectors) : a->next_line < x->more;
-    if ((a->i->flags & ORR_TF_BYPASS) || (!a->local && !c->spec->policy.global))
+    if ((a->i->flags & ORR_TF_BYPASS) || (!a->local && !c->spec->cost.global))
         return load_past(c, a, line, sectors, all, when);
     uint32_t at = orr_cache_find(&c->tags, line), was = at;
     orr_cache_line *l = at == ORR_NO_LINE ? NULL : &c->tags.line[at];
@@ -501,17 +494,17 @@ static void lose_line(l1_cache *c, orr_cache_line *l, const uint64_t bytes[2]) {
     *part_of(c, l->tag) = (l1_part){.line = l->tag + 1, .bytes = {bytes[0], bytes[1]}};
 }
 
-static int write_policy(const l1_policy *p, bool local) {
-    int write = p->write;
+static int write_policy(const l1_spec *s, bool local) {
+    int write = s->policy.write;
     if (write == ORR_WRITE_LOCAL) write = local ? ORR_WRITE_BACK : ORR_WRITE_EVICT;
-    return !local && !p->global && write == ORR_WRITE_THROUGH ? ORR_WRITE_EVICT : write;
+    return !local && !s->cost.global && write == ORR_WRITE_THROUGH ? ORR_WRITE_EVICT : write;
 }
 
 // The store's bytes in a line that the cache has.
 static void write_line(l1_cache *c, const l1_access *a, uint32_t at, uint8_t sectors, const uint64_t bytes[2],
                        uint64_t when) {
     orr_cache_line *l = &c->tags.line[at];
-    bool back = write_policy(&c->spec->policy, a->local) == ORR_WRITE_BACK;
+    bool back = write_policy(c->spec, a->local) == ORR_WRITE_BACK;
     uint8_t part = sectors & (uint8_t) ~(l->valid | l->pending | full_sectors(bytes));
     l->valid |= full_sectors(bytes);
     if (part && c->spec->policy.write_miss == ORR_L1_FETCH) {
@@ -531,7 +524,7 @@ static void write_line(l1_cache *c, const l1_access *a, uint32_t at, uint8_t sec
 static void store_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sectors,
                        const uint64_t bytes[2], uint64_t when) {
     const l1_policy *p = &c->spec->policy;
-    int policy = write_policy(p, a->local);
+    int policy = write_policy(c->spec, a->local);
     uint32_t at = orr_cache_find(&c->tags, line), was = at;
     uint8_t hit = at == ORR_NO_LINE ? 0 : sectors & c->tags.line[at].valid;
     l1_count(c, a, (uint32_t)orr_popc(sectors), (uint32_t)orr_popc(hit), 0);
@@ -593,7 +586,7 @@ bool l1_lookup(l1_cache *c, l1_access *a) {
     l1_read_later(c, a);
     use_banks(c, a);
     uint64_t misses = a->missed ? s->miss_first + a->missed * s->miss_interval : 0;
-    if (s->words && a->i->flags & ORR_TF_ASYNC) misses = l1_copy_misses(c, a);
+    if (s->cost.words && a->i->flags & ORR_TF_ASYNC) misses = l1_copy_misses(c, a);
     if (misses > a->cost) c->pipe->free += misses - a->cost;
     if (a->load == NOBODY && !c->launch->perfect) port_warp_stored(c->port, a->warp);
     return true;

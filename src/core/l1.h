@@ -19,6 +19,7 @@
 #include "core/pipe.h"
 #include "core/port.h"
 #include "memory/cache.h"
+#include "memory/cost.h"
 
 #define MAX_TURNS  64  // lines of an access whose lookups are told apart
 #define PART_LINES 512 // lines whose written bytes are known
@@ -36,7 +37,6 @@ typedef struct l1_policy { // what is cached, and what stores do
     uint64_t reserved;     // bytes
     uint64_t sector;       // bytes that are fetched together
     bool hashed, flush;    // flush: a launch finds it empty
-    bool global;           // global memory is cached
     int write, write_miss; // l1.write, l1.write_miss
     bool write_allocate;
     bool keeps_leaving; // a line that is stored to while its last store leaves keeps nothing else
@@ -48,20 +48,14 @@ typedef struct l1_spec {
     uint64_t latency, local_latency;    // cycles of a load that hits
     uint32_t mshrs, merges;             // misses on their way; loads that wait for one
     uint32_t miss_interval, miss_first; // cycles for a line that misses, and before the first of a load
-    uint32_t banks;                     // lines that are looked up in a cycle, or banks of sectors
-    uint32_t cycle_bytes;               // to the registers
-    bool words;                         // its banks are those of shared memory (l1.words)
-    bool folded;           // tags are in four banks, and lines are read out when all are there (l1.folded)
-    uint32_t pass;         // cycles from a conflict to the next pass
-    uint32_t wide;         // more for each further pass of a wide load (lsu.wide)
-    uint32_t store;        // cycles of a store at least
-    uint32_t narrow;       // and of a load of bytes or halves that misses
-    bool store_turn;       // a store's passes and those that read out come in turn
-    uint64_t copy_latency; // of an asynchronous copy, from L1 to shared memory
-    bool atomic_words;     // lanes on different words of a sector are done together (l2.atomic_words)
-    bool swaps_wide;       // a compare and swap of 128 bits takes two packets,
-    uint64_t swap_wide;    // and so many cycles more (l2.swap_wide)
-    uint64_t l2_latency;   // cycles
+    orr_l1_spec cost;                   // what an access takes of it, by all models alike
+    uint32_t narrow;                    // and of a load of bytes or halves that misses
+    bool store_turn;                    // a store's passes and those that read out come in turn
+    uint64_t copy_latency;              // of an asynchronous copy, from L1 to shared memory
+    bool atomic_words;   // lanes on different words of a sector are done together (l2.atomic_words)
+    bool swaps_wide;     // a compare and swap of 128 bits takes two packets,
+    uint64_t swap_wide;  // and so many cycles more (l2.swap_wide)
+    uint64_t l2_latency; // cycles
 } l1_spec;
 
 typedef struct l1_load { // a memory instruction that is waited for
@@ -184,10 +178,12 @@ void l1_fill(l1_cache *c, uint32_t mshr, uint64_t ready);
 void l1_lines_there(l1_cache *c, uint32_t load);
 void l1_read_out(l1_cache *c);
 
-// ---- between l1.c, l1_cost.c and atomic.c
+// ---- between l1.c, l1_cost.c and l1_atomic.c
 void l1_read_later(l1_cache *c, l1_access *a); // what of its passes waits for its lines
 uint32_t l1_copy_misses(const l1_cache *c,
                         const l1_access *a); // cycles of the pipe for a copy whose lines miss
+// The lanes of the access at hand that are in `line` go out in cycle `when`. False: no miss can be taken on.
+bool l1_atomic_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t sectors, uint64_t when);
 uint32_t l1_miss(l1_cache *c, uint64_t line, uint8_t sectors, uint32_t load, uint32_t fills);
 void l1_count(l1_cache *c, const l1_access *a, uint32_t all, uint32_t hit, uint32_t pending);
 // The program's instruction that waits for the MSHR first; UINT32_MAX: none.

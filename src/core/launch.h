@@ -2,14 +2,12 @@
 #ifndef ORR_CORE_LAUNCH_H
 #define ORR_CORE_LAUNCH_H
 
-#include "core/atomic.h"
-#include "core/local.h"
+#include "memory/space.h"
 #include "program/program.h"
 
 typedef struct core_launch {
     const orr_program *program;
-    const uint8_t *atomics; // [instruction] enum atomic_kind
-    local_layout local;
+    orr_local_layout local;
     bool perfect; // memory always hits in L1
 } core_launch;
 

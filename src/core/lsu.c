@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/exec.h"
-
 void lsu_spec_read(lsu_spec *s, const orr_gpu *g) {
     uint32_t nsched = (uint32_t)g->core_schedulers, per_sub = nsched / (uint32_t)g->core_subcores;
     uint32_t queues = g->lsu_own_queues ? nsched / per_sub : 1;
@@ -108,25 +106,6 @@ static uint64_t read_at(const lsu *u, const orr_tinst *i) {
 }
 
 // ---- an access ----------------------------------------------------------------------------------
-// The space a generic access goes to, by the first lane; its addresses are made those of that space.
-static uint8_t resolve(orr_access *a, uint8_t space) {
-    if (space != ORR_SPACE_GENERIC || !a->mask) return space;
-    uint64_t at = a->addr[orr_ffs(a->mask)], window;
-    if (at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) {
-        space = ORR_SPACE_SHARED;
-        window = ORR_SHARED_WINDOW;
-    } else if (at - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES) {
-        space = ORR_SPACE_LOCAL;
-        window = ORR_LOCAL_WINDOW;
-    } else if (at - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES) {
-        return ORR_SPACE_CONST;
-    } else {
-        return ORR_SPACE_GLOBAL;
-    }
-    for (uint32_t m = a->mask; m; m &= m - 1) a->addr[orr_ffs(m)] -= window;
-    return space;
-}
-
 static void finish_at(lsu *u, uint32_t load, uint64_t ready) {
     if (load == NOBODY) return;
     u->l1->loads.at[load].floor = ready;
@@ -138,10 +117,8 @@ static void access_shared(lsu *u, const lsu_queued *q, const orr_tinst *i, bool 
     if (!shared_passes(u->shared, q->inst, &q->trace, &u->head.lanes, decoded, &b))
         u->client.damaged(u->client.self);
     lsu_warp *w = &u->warp[q->warp];
-    shared_access x = {.i = i,
-                       .inst = q->inst,
-                       .sub = q->warp / MAX_WARPS / u->spec->sched_per_sub,
-                       .warp_free = w->conflict_free};
+    shared_access x = {
+        .i = i, .sub = q->warp / MAX_WARPS / u->spec->sched_per_sub, .warp_free = w->conflict_free};
     uint64_t ready = shared_begin(u->shared, &x, b, t);
     w->conflict_free = x.warp_free;
     if (q->load == NOBODY) w->shared_stored = x.stored;
@@ -162,7 +139,7 @@ static void coalesce(lsu *u, l1_access *a) {
         uint64_t warp = ((uint64_t)u->sm * s->per_sched + slot) * s->nsched + sched;
         orr_coalesce_local(&a->lanes, a->i->bytes, &a->lines);
         for (uint32_t k = 0; k < a->lines.lines; k++)
-            a->lines.line[k].line = local_line(&u->launch->local, warp, a->lines.line[k].line);
+            a->lines.line[k].line = orr_local_line(&u->launch->local, warp, a->lines.line[k].line);
     } else if (orr_tinst_lands(a->i)) {
         orr_coalesce_copy(&a->lanes, &a->lines);
     } else {
@@ -232,7 +209,7 @@ static bool work_off(lsu *u, const lsu_queued *q, uint64_t t) {
         u->client.damaged(u->client.self);
         return true;
     }
-    uint8_t space = resolve(&a->lanes, i->space);
+    uint8_t space = orr_space_resolve(&a->lanes, i->space);
     if (i->offset)
         for (uint32_t m = a->lanes.mask; m; m &= m - 1) a->lanes.addr[orr_ffs(m)] += i->offset;
     if (space == ORR_SPACE_SHARED) {

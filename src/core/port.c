@@ -39,7 +39,7 @@ void port_spec_read(port_spec *s, const orr_gpu *g) {
                      .slices_take_turns = g->xbar_all_stores > 0 && g->xbar_head > 0,
                      .sides = (uint32_t)g->l2_partitions,
                      .nsms = (uint32_t)g->sm_count,
-                     .gpcs = orr_gpc_sms(g),
+                     .gpcs = orr_topology_of(g),
                      .store_halves = g->l2_copies && g->l2_partitions > 1 ? 2 : 1,
                      .acknowledges = g->core_fence_join > 0};
     read_ways(s, g);

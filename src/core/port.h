@@ -45,7 +45,8 @@ typedef struct port_spec {
     uint64_t l1_latency;                  // packets reach the port so long after L1 has begun with them
     bool copies;                          // lines of the other half have copies in the own one (l2.copies)
     bool slices_take_turns;               // the network serves stores of clusters in turn (xbar.all_stores)
-    uint32_t sides, nsms, gpcs, ngpcs;    // parts of L2; the GPU's SMs and how GPCs have them (orr_gpc_sms)
+    uint32_t sides, nsms, ngpcs;          // parts of L2; SMs and GPCs of the GPU
+    orr_topology gpcs;                    // where its SMs are
     uint32_t store_halves;                // of L2, that stores come to
     bool acknowledges;                    // fences count stores (core.fence_join)
 } port_spec;

@@ -4,9 +4,8 @@
 #include <string.h>
 
 void shared_spec_read(shared_spec *s, const orr_gpu *g) {
-    uint32_t bank = (uint32_t)g->shared_bank_bytes;
     *s = (shared_spec){.latency = whole_cycles(g->shared_latency),
-                       .pass_cycles = bank < 4 ? (3 + bank) / bank : 1,
+                       .pass_cycles = orr_shared_pass_cycles(g),
                        .swap = (uint32_t)g->shared_swap,
                        .swap_wide = (uint32_t)g->shared_swap_wide,
                        .atomic = (uint32_t)g->shared_atomic,
@@ -19,9 +18,9 @@ void shared_reset(shared_memory *m) {
     *m = (shared_memory){.spec = m->spec, .launch = m->launch, .pipe = m->pipe};
 }
 
-static int banks_kind(const shared_memory *m, uint32_t inst, const orr_tinst *i) {
+static int banks_kind(const shared_memory *m, const orr_tinst *i) {
     int kind = l1_kind(i);
-    if (kind == ORR_L1_ATOMIC && m->spec->swap > 1 && m->launch->atomics[inst] == ATOMIC_TRY)
+    if (kind == ORR_L1_ATOMIC && m->spec->swap > 1 && i->atomic == ORR_ATOMIC_SWAP_TEST)
         return ORR_BANKS_STORE;
     if (i->flags & ORR_TF_COUNTS) return ORR_BANKS_LOAD;
     return kind == ORR_L1_ATOMIC ? ORR_BANKS_ATOMIC : kind == ORR_L1_STORE ? ORR_BANKS_STORE : ORR_BANKS_LOAD;
@@ -39,7 +38,7 @@ bool shared_passes(shared_memory *m, uint32_t inst, const orr_trace *trace, orr_
     orr_trace t = *trace;
     *banked = (orr_banked){0, 0, 0};
     if (!decoded && !orr_trace_access(&t, a)) return false;
-    *banked = orr_bank_conflicts(a, i->bytes, banks_kind(m, inst, i));
+    *banked = orr_bank_conflicts(a, i->bytes, banks_kind(m, i));
     size_t n = (size_t)(t.at - trace->at);
     memo->n = 0;
     if (!decoded && n <= sizeof memo->bytes) {
@@ -69,7 +68,7 @@ uint64_t shared_begin(shared_memory *m, shared_access *x, orr_banked b, uint64_t
     m->n.requests[kind] += b.passes != 0;
     m->n.passes[kind] += b.passes;
     m->n.conflicts[kind] += b.conflicts;
-    bool swap = kind == ORR_L1_ATOMIC && s->swap > 1 && atomic_swaps(m->launch->atomics[x->inst]);
+    bool swap = kind == ORR_L1_ATOMIC && s->swap > 1 && orr_atomic_swaps(i->atomic);
     uint32_t times = swap ? s->swap : 1, each = s->pass_cycles * times;
     uint32_t cycles = (b.passes ? b.passes : 1) * each;
     m->n.busy += cycles;

@@ -46,7 +46,7 @@ typedef struct shared_memory {
 
 typedef struct shared_access {
     const orr_tinst *i;
-    uint32_t inst, sub; // sub-core
+    uint32_t sub;       // sub-core
     uint64_t warp_free; // in and out: when the warp's next access can begin, after one with conflicts
     uint64_t stored;    // out, of a store: when it is done
 } shared_access;

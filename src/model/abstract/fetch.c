@@ -17,12 +17,14 @@ static uint64_t in_l1(acore *s, uint64_t line, uint64_t now, bool asked) {
     if (at == ORR_NO_LINE) {
         orr_cache_line victim;
         at = orr_cache_take(&s->l1i, line, &victim, NULL);
-        s->l1i_when[at] = in_line(now + s->m->c->core.fetch.l2_latency, &s->l1i_last, s->m->c->core.fetch.l1_interval, asked);
+        s->l1i_when[at] = in_line(now + s->m->c->core.fetch.l2_latency, &s->l1i_last,
+                                  s->m->c->core.fetch.l1_interval, asked);
         s->n.icache_l1_miss += asked;
     }
     orr_cache_touch(&s->l1i, at);
     // A warp that is simulated later and is earlier would have asked for it itself.
-    if (s->l1i_when[at] > now + s->m->c->core.fetch.l2_latency) s->l1i_when[at] = now + s->m->c->core.fetch.l2_latency;
+    if (s->l1i_when[at] > now + s->m->c->core.fetch.l2_latency)
+        s->l1i_when[at] = now + s->m->c->core.fetch.l2_latency;
     return s->l1i_when[at] > now ? s->l1i_when[at] : now;
 }
 

@@ -7,7 +7,8 @@
 #define CLUSTER_SHARE 1024 // one share of a slice (crossbar_spec.cluster_share)
 
 typedef struct crossbar_spec {
-    uint32_t gpcs, ngpcs;         // as orr_gpc_sms has them; how many
+    orr_topology gpcs; // where SMs are
+    uint32_t ngpcs;
     uint32_t store_halves;        // of L2, that stores come to
     uint64_t spread;              // ticks between the nearest slice and the furthest (l2.spread)
     uint64_t gpc_ticks[5];        // of a GPC's port for an answer, by sectors

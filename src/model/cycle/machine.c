@@ -9,11 +9,8 @@
 // H200 the nine of a GPC are 0, 7, 15, -6, 3, 10, -10, -3, 5 cycles further, from near slices and far ones
 // alike. Those that are nearer count as the first: windows (engine.c) are as long as the shortest way.
 static uint64_t way_of_tpc(const orr_gpu *g, uint32_t sm) {
-    if (g->gpc_count <= 1 || g->tpc_count <= 0) return 0;
-    uint32_t gpcs = orr_gpc_sms(g), each = gpcs & 0xfff, all = gpcs >> 16;
-    uint32_t tpc = (uint32_t)(g->sm_count / g->tpc_count);
-    if (!tpc || all < each || !each) return 0; // fewer SMs than TPCs, as a sweep may have it
-    uint32_t k = sm < all ? sm % each / tpc : each / tpc + (sm - all) / tpc / (all / each);
+    if (g->gpc_count <= 1 || g->tpc_count <= 0 || g->sm_count < g->tpc_count) return 0;
+    uint32_t k = orr_tpc_in_gpc(sm, orr_topology_of(g));
     double further = g->l2_tpc_spread * (0.3 * (k % 3) - 0.2 * (k / 3 < 2 ? k / 3 : 2));
     return further > 0 ? (uint64_t)llround(further * (double)ORR_TICKS) : 0;
 }
@@ -160,6 +157,5 @@ void cyc_free(cycle *c) {
     free(c->net.free);
     free(c->net.cluster_free);
     cyc_crossbar_spec_free(&c->crossbar);
-    free(c->atomics);
     free(c);
 }

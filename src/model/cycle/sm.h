@@ -17,9 +17,8 @@
 #include "model/model.h"
 #include "program/program.h"
 
-#define MAX_GROUPS 16         // of asynchronous copies a warp can have open
-#define MAX_FRAME  (1u << 18) // lines: local memory of a warp
-#define MAX_SPANS  20000      // of one SM in a timeline
+#define MAX_GROUPS 16    // of asynchronous copies a warp can have open
+#define MAX_SPANS  20000 // of one SM in a timeline
 
 typedef struct tbuf { // a thread block's traces, copied from its source
     uint64_t index;
@@ -245,8 +244,6 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t window;        // cycles
     uint32_t sreg_unit;     // that reads special registers, as S2R does
     uint64_t spacing;       // between the starts of two blocks on an SM, in this window
-    uint8_t *atomics;       // [instruction] enum atomic_kind
-    uint32_t natomics;
     uint32_t *alone; // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none
     worker *workers;
     int nworkers;
