@@ -5,7 +5,6 @@
 // issues its last instruction in cycle t ends in t + 1, and the launch is as long as that.
 #include "cycle.h"
 
-
 // ---- one warp ------------------------------------------------------------------------------------
 // Issued at 0, 10, ... 190: a result takes 10 cycles. EXIT needs none: at 191. The launch takes 192.
 static void test_chain(void **state) {
@@ -130,7 +129,7 @@ static void test_branch(void **state) {
     ran_free(&x);
     kern_free(k);
     // Nine of them go back, which costs 4 more; the last goes on to the next instruction.
-    assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.branch_jump=4"), kern_of(1, 32, text)),
+    assert_int_equal(cycles_of(GPU("op.fp32.latency=1", "core.branch_taken=4"), kern_of(1, 32, text)),
                      10 * (1 + 5) + 9 * 4 + 1);
 }
 

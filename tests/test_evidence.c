@@ -44,20 +44,20 @@ static void words(void **state) {
     orr_gpu *g = parse("mine.conf", "inherit = \"h200\"\n"
                                     "l1.latency = 30 cycles # published: a paper: with a colon\n"
                                     "l2.latency = 300 cycles # measured:   micro/l2\n"
-                                    "l1.misses = 7 lines # chosen: by a sum among 1, 7\n"
-                                    "l1.merges = 7 requests # assumed: as before\n"
+                                    "l1.mshrs = 7 lines # chosen: by a sum among 1, 7\n"
+                                    "l1.mshr_merges = 7 requests # assumed: as before\n"
                                     "l2.ways = 16 ways # inherited from h100: the same chip\n"
-                                    "l2.misses = 5 lines # inherited from h100\n"
+                                    "l2.mshrs = 5 lines # inherited from h100\n"
                                     "sm.count = 7 SMs # a guess\n"
                                     "gpc.count = 1 GPCs # published:\n"
                                     "tpc.count = 1 TPCs # inherited: from nobody\n");
     check(g, "l1.latency", ORR_PUBLISHED, "a paper: with a colon");
     check(g, "l2.latency", ORR_MEASURED, "micro/l2");
-    check(g, "l1.misses", ORR_CHOSEN, "by a sum among 1, 7");
-    check(g, "l1.merges", ORR_ASSUMED, "as before");
+    check(g, "l1.mshrs", ORR_CHOSEN, "by a sum among 1, 7");
+    check(g, "l1.mshr_merges", ORR_ASSUMED, "as before");
     check(g, "l2.ways", ORR_INHERITED, "the same chip");
     assert_string_equal(value(g, "l2.ways").origin->chip, "h100");
-    check(g, "l2.misses", ORR_INHERITED, "");
+    check(g, "l2.mshrs", ORR_INHERITED, "");
     check(g, "sm.count", ORR_NO_EVIDENCE, "");
     check(g, "gpc.count", ORR_NO_EVIDENCE, ""); // a word without a source is none
     check(g, "tpc.count", ORR_NO_EVIDENCE, "");
@@ -94,7 +94,7 @@ static void blocks(void **state) {
 static void inheriting(void **state) {
     (void)state;
     orr_err e = {0};
-    const char *const sets[] = {"l1.misses=77"};
+    const char *const sets[] = {"l1.mshrs=77"};
     orr_gpu *h200 = orr_gpu_load("h200", sets, 1, &e), *h100 = orr_gpu_load("h100", NULL, 0, &e);
     orr_gpu *mine = parse("mine.conf", "inherit = \"h200\"\n");
     if (!h200 || !h100) fail_msg("%s", e.text);
@@ -105,7 +105,7 @@ static void inheriting(void **state) {
     assert_int_equal(value(h100, "limit.sm_warps").evidence, ORR_PUBLISHED);
     assert_int_equal(value(h200, "l2.latency").evidence, ORR_MEASURED); // h200.conf
     assert_int_equal(value(mine, "l2.latency").evidence, ORR_INHERITED);
-    assert_int_equal(value(h200, "l1.misses").evidence, ORR_NO_EVIDENCE);
+    assert_int_equal(value(h200, "l1.mshrs").evidence, ORR_NO_EVIDENCE);
     orr_gpu_free(h200);
     orr_gpu_free(h100);
     orr_gpu_free(mine);

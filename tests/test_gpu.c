@@ -357,6 +357,56 @@ static void bundled_are_consistent(void **state) {
     orr_gpu_list_free(all, n);
 }
 
+// A key under its old name sets what it is called now, with a note that has the place; one that nobody reads
+// any more is ignored; one whose value meant something else is refused.
+static void old_names(void **state) {
+    (void)state;
+    orr_err e;
+    orr_gpu *g = parse(SMALL "core.look_loop = 77 cycles\ncore.fetch = 2 instructions\n", &e);
+    if (!g) fail_msg("%s", e.text);
+    assert_int_equal(g->core_look_loop, 77);
+    assert_int_equal(g->nnotes, 2);
+    assert_string_equal(g->notes[0], "test.conf:2: core.look_loop is called core.poll_loop now");
+    assert_non_null(strstr(g->notes[1], "test.conf:3: core.fetch is ignored: "));
+    orr_gpu_free(g);
+    refused(SMALL "core.look_loop = 7\ncore.poll_loop = 8", "core.poll_loop is set twice");
+    refused(SMALL "l2.dirty_lines = 230400 lines", "say l2.dirty_ways instead");
+    refused(SMALL "l1.line = 64 B", "it can only be 128 B");
+}
+
+// Shares of L2 are in ways: 7.5 of 16 are 230,400 of the 491,520 lines of 60 MB, and half as many of 30 MB.
+static void shares(void **state) {
+    (void)state;
+    orr_err e;
+    orr_gpu *g = parse(SMALL, &e), *half = parse(SMALL "l2.size = 30 MB\n", &e);
+    if (!g || !half) fail_msg("%s", e.text);
+    assert_int_equal(g->l2_dirty_lines, 230400);
+    assert_int_equal(half->l2_dirty_lines, 115200);
+    orr_gpu_free(g);
+    orr_gpu_free(half);
+}
+
+// What is the profiler's comes on top of the chip's own, and can be left out.
+static void profiler(void **state) {
+    (void)state;
+    orr_err e;
+    static const char mine[] =
+        SMALL "launch.overhead = 100\nprofiler.overhead = 23\nlocal.above = 64 B\nprofiler.local = 32 B\n";
+    orr_gpu *on = parse(mine, &e);
+    if (!on) fail_msg("%s", e.text);
+    assert_true(on->launch_overhead == 123);
+    assert_int_equal(on->local_above, 96);
+    assert_true(on->icache_warm);
+    orr_gpu_free(on);
+    orr_gpu *off =
+        orr_gpu_parse("test.conf", mine, strlen(mine), (const char *const[]){"profiler=off"}, 1, &e);
+    if (!off) fail_msg("%s", e.text);
+    assert_true(off->launch_overhead == 100);
+    assert_int_equal(off->local_above, 64);
+    assert_false(off->icache_warm);
+    orr_gpu_free(off);
+}
+
 // ---- printing -------------------------------------------------------------------------------
 
 // What `show` prints of each parameter is read back to the same description.
@@ -418,6 +468,9 @@ int main(void) {
         cmocka_unit_test(classes),
         cmocka_unit_test(published_peaks),
         cmocka_unit_test(bundled_are_consistent),
+        cmocka_unit_test(old_names),
+        cmocka_unit_test(shares),
+        cmocka_unit_test(profiler),
         cmocka_unit_test(print_reads_back),
         cmocka_unit_test(documented),
     };

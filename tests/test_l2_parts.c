@@ -9,7 +9,7 @@
 
 #include "l2_rig.h"
 
-#define ONE_SET "l2.ways=1024", "l2.partial=0"
+#define ONE_SET "l2.ways=1024", "l2.partial_write=0"
 
 // Byte masks for two lines: the third line that is stored to in part has the first's sectors read and
 // written. Later the first is there whole, the second has to be read; and a line that is stored to whole
@@ -61,11 +61,11 @@ static void masks_by_set(void **state) {
     }
 }
 
-// A line whose sectors came one by one takes the slice longer for each of them (l2.partial_fill) when it is
-// completed: two of line 0. One that was stored to once, in two sectors, does not.
+// A line whose sectors came one by one takes the slice longer for each of them (l2.complete_scattered) when
+// it is completed: two of line 0. One that was stored to once, in two sectors, does not.
 static void sectors_one_by_one(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.partial_ways=1", "l2.partial_fill=8", ONE_SET, NULL});
+    bench *b = bench_of((const char *const[]){"l2.partial_ways=1", "l2.complete_scattered=8", ONE_SET, NULL});
     orr_memsys_copy(b->m, 9 * 128, 128);
     orr_request r[] = {storing(0, 0, 0, 4), storing(10, 0, 64, 68), storing(1000, 1, 30, 34),
                        reading(1000, 9, 1), storing(2000, 2, 0, 4), reading(2000, 9, 1),
@@ -78,10 +78,10 @@ static void sectors_one_by_one(void **state) {
 }
 
 // And where a sector that is there in part was stored to again, each sector of the line takes the slice
-// longer (l2.partial_again): one of line 0; line 1 was stored to again at another sector, line 2 once.
+// longer (l2.complete_rewritten): one of line 0; line 1 was stored to again at another sector, line 2 once.
 static void sectors_again(void **state) {
     (void)state;
-    bench *b = bench_of((const char *const[]){"l2.partial_ways=1", "l2.partial_again=5", ONE_SET, NULL});
+    bench *b = bench_of((const char *const[]){"l2.partial_ways=1", "l2.complete_rewritten=5", ONE_SET, NULL});
     orr_memsys_copy(b->m, 9 * 128, 128);
     orr_request r[] = {storing(0, 0, 0, 4), storing(10, 0, 4, 8),     storing(1000, 1, 0, 4),
                        reading(1000, 9, 1), storing(1500, 1, 32, 36), storing(2000, 2, 0, 4),
@@ -94,13 +94,13 @@ static void sectors_again(void **state) {
     bench_free(b);
 }
 
-// One line is completed at a time (l2.completing): line 0 is read from 1000 to 1200, so that the store to
+// One line is completed at a time (l2.completions): line 0 is read from 1000 to 1200, so that the store to
 // line 2, for which line 1 has to be read, waits until then, and what is behind it.
 static void one_at_a_time(void **state) {
     (void)state;
     for (int one = 0; one < 2; one++) {
         bench *b = bench_of(
-            (const char *const[]){"l2.partial_ways=1", one ? "l2.completing=1" : ONE_SET, ONE_SET, NULL});
+            (const char *const[]){"l2.partial_ways=1", one ? "l2.completions=1" : ONE_SET, ONE_SET, NULL});
         orr_memsys_copy(b->m, 9 * 128, 128);
         orr_request r[] = {storing(0, 0, 0, 4), storing(1000, 1, 0, 4), storing(1010, 2, 0, 4),
                            reading(1010, 9, 1), reading(3000, 9, 1)};

@@ -72,9 +72,9 @@ static void level1(import *m, double *before_l2) {
     import_num(m, "l1.bandwidth", part * (double)banks, "B/cycle", "each bank takes a request a cycle");
     import_num(m, "l1.latency", hit, "cycles",
                note(m, "-gpgpu_l1_latency", "+ core.collect + 1, issue to use"));
-    import_num(m, "l1.misses", (double)c->misses, "lines",
+    import_num(m, "l1.mshrs", (double)c->misses, "lines",
                orr_arena_printf(&m->arena, "%s%s", from, sectors ? "; a sector each there" : ""));
-    import_num(m, "l1.merges", (double)c->merges, "requests", from);
+    import_num(m, "l1.mshr_merges", (double)c->merges, "requests", from);
     import_put(m, "l1.global", import_from(m, "-gpgpu_gmem_skip_L1D"), "%s", m->l1_skipped ? "no" : "yes");
     const char *write = c->write == 'B'   ? "back"
                         : c->write == 'E' ? "evict"
@@ -159,7 +159,7 @@ static double network_and_l2(import *m, double before_l2, double *slices) {
     double port = (double)(c.port < 32 ? c.port : 32); // a request is a sector, whatever the port could do
     import_num(m, "l2.bandwidth", port * *slices, "B/cycle",
                "a sector a cycle from each slice: its data port");
-    import_num(m, "l2.misses", (double)c.misses, "lines", from);
+    import_num(m, "l2.mshrs", (double)c.misses, "lines", from);
     import_put(m, "l2.write", "the write-allocate policy in the cache string: L marks bytes, F and W fetch",
                "%s", c.write_alloc == 'F' || c.write_alloc == 'W' ? "fetch" : "validate");
     import_put(m, "l2.hashed", "the set index in it", "%s", c.index == 'L' ? "no" : "yes");

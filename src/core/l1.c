@@ -547,7 +547,7 @@ static void store_line(l1_cache *c, const l1_access *a, uint64_t line, uint8_t s
 
 // ---- an access ----------------------------------------------------------------------------------
 // The passes of what is at hand, which what is read out waits for. A store's passes and those of what is
-// read out come in turn (l1.store_turn): both take twice as long.
+// read out come in turn (l1.store_round_robin): both take twice as long.
 static void use_banks(l1_cache *c, const l1_access *a) {
     if (!a->passes_now) return;
     l1_readout *o = &c->out;

@@ -4,8 +4,8 @@
 //
 //   l2.ways     = 16 ways       # published: Jia et al. 2018
 //   l2.latency  = 281 cycles    # measured: micro/l2, l2.size up to 24 MB
-//   l2.fill     = 0.82 cycles   # chosen: by micro/steps among 0.78, 0.82, 0.84
-//   l1.merges   = 48 requests   # assumed: as Accel-Sim SM86_RTX3070
+//   l2.fill_interval     = 0.82 cycles   # chosen: by micro/steps among 0.78, 0.82, 0.84
+//   l1.mshr_merges   = 48 requests   # assumed: as Accel-Sim SM86_RTX3070
 //   l2.spread   = 50 cycles     # inherited from h200: the same chip
 //
 // or stands alone on a line before a run of values, up to the next blank line, and then holds for those of

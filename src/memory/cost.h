@@ -4,10 +4,10 @@
 // model uses it: what a model adds is who waits for whom, not what an access takes. Nothing here keeps state
 // or counts.
 //
-// L1's data banks are those of shared memory, a word each (l1.words), or hold sectors. With banks of words an
-// access takes the words on the busiest bank, as it would in shared memory, and its lines are looked up
-// meanwhile: l1.banks of them a cycle, or as many cycles as there are lines on the fullest of the tag banks
-// (l1.tag_hash). With banks of sectors it takes the most sectors that fall on one, or the way to the
+// L1's data banks are those of shared memory, a word each (l1.word_banks), or hold sectors. With banks of
+// words an access takes the words on the busiest bank, as it would in shared memory, and its lines are looked
+// up meanwhile: l1.banks of them a cycle, or as many cycles as there are lines on the fullest of the tag
+// banks (l1.tag_hash). With banks of sectors it takes the most sectors that fall on one, or the way to the
 // registers (l1.bandwidth) if that is longer.
 //
 // An atomic is done at L2 in passes: lanes on different words of a line go together, lanes on one word one
@@ -23,16 +23,17 @@
 // ---- L1 ----------------------------------------------------------------------------------------
 
 typedef struct orr_l1_spec {
-    bool words;        // l1.words
+    bool words;        // l1.word_banks
     uint32_t tag_bits; // masks of l1.tag_hash, each of which gives a bit of a tag's bank; 0: there are no
                        // such banks
     uint64_t tag_hash[ORR_L1_TAG_BITS];
-    bool global;       // l1.global: loads of global memory are cached
-    uint32_t banks;    // l1.banks: of sectors; or lines that are looked up in a cycle
-    uint32_t bytes;    // l1.bandwidth: bytes a cycle to the registers
-    uint32_t store;    // l1.store: cycles that a store takes at least
-    uint32_t conflict; // l1.pass: cycles from one conflicting pass to the next, as seen by the load's result
-    uint32_t wide;     // lsu.wide: more for each pass that a wide load needs anyway
+    bool global;    // l1.global: loads of global memory are cached
+    uint32_t banks; // l1.banks: of sectors; or lines that are looked up in a cycle
+    uint32_t bytes; // l1.bandwidth: bytes a cycle to the registers
+    uint32_t store; // l1.store_interval: cycles that a store takes at least
+    uint32_t
+        conflict;  // l1.replay: cycles from one conflicting pass to the next, as seen by the load's result
+    uint32_t wide; // lsu.wide_replay: more for each pass that a wide load needs anyway
 } orr_l1_spec;
 
 orr_l1_spec orr_l1_spec_of(const orr_gpu *g);
