@@ -92,21 +92,6 @@ static void test_waw(void **state) {
     kern_free(k);
 }
 
-// A shuffle that writes a predicate, too, is later by core.shfl_predicate, with all it writes.
-static void test_shuffle_predicate(void **state) {
-    (void)state;
-    static const char *const text[] = {"SHFL R1 <- R2\nFFMA R3 <- R1\nEXIT",
-                                       "SHFL R1 P1 <- R2\nFFMA R3 <- R1\nEXIT"};
-    for (int n = 0; n < 2; n++) {
-        // 0: SHFL. 10, or 16: FFMA. A cycle later: EXIT.
-        assert_int_equal(cycles_of(GPU("op.shfl.unit=alu", "op.shfl.latency=10", "core.shfl_predicate=6"),
-                                   kern_of(1, 32, text[n])),
-                         (n ? 16 : 10) + 2);
-        assert_int_equal(cycles_of(GPU("op.shfl.unit=alu", "op.shfl.latency=10"), kern_of(1, 32, text[n])),
-                         10 + 2);
-    }
-}
-
 // Predicates are registers of their own: P1 is not R1.
 static void test_predicates(void **state) {
     (void)state;
@@ -709,7 +694,6 @@ static void test_collector_banks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shuffle_predicate),
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_latency_by_class),
         cmocka_unit_test(test_independent),
