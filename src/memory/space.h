@@ -18,10 +18,8 @@
 
 // The space that a generic address leads to: SHARED, LOCAL, CONST (parameters) or GLOBAL.
 static inline uint8_t orr_space_at(uint64_t addr) {
-    if (addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_SHARED;
-    if (addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_LOCAL;
-    if (addr - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_CONST;
-    return ORR_SPACE_GLOBAL;
+    uint8_t space = orr_generic_space(addr);
+    return space == ORR_SPACE_PARAM ? ORR_SPACE_CONST : space;
 }
 // The same for an address of an instruction whose own space may be generic.
 static inline uint8_t orr_space_of(uint8_t space, uint64_t addr) {
@@ -29,10 +27,7 @@ static inline uint8_t orr_space_of(uint8_t space, uint64_t addr) {
 }
 // Where a space that generic addresses lead to begins: what is subtracted to get an offset in it.
 static inline uint64_t orr_space_window(uint8_t space) {
-    return space == ORR_SPACE_SHARED  ? ORR_SHARED_WINDOW
-           : space == ORR_SPACE_LOCAL ? ORR_LOCAL_WINDOW
-           : space == ORR_SPACE_CONST ? ORR_PARAM_WINDOW
-                                      : 0;
+    return orr_generic_window(space == ORR_SPACE_CONST ? ORR_SPACE_PARAM : space);
 }
 
 // Resolves a generic access by its first lane: returns its space; addresses become offsets in shared or local

@@ -175,12 +175,12 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
                                           : kind == ORR_L1_ATOMIC                   ? ORR_BANKS_ATOMIC
                                           : kind == ORR_L1_STORE                    ? ORR_BANKS_STORE
                                                                                     : ORR_BANKS_LOAD);
-        k->each = (uint16_t)(m->c->pass_cycles * (swap ? (uint32_t)m->gpu->shared_swap : 1));
+        k->each = (uint16_t)(m->c->core.shared.pass_cycles * (swap ? (uint32_t)m->gpu->shared_swap : 1));
         k->cost = (b.passes ? b.passes : 1) * k->each;
         return true;
     }
     bool local = k->space == ORR_SPACE_LOCAL;
-    if (k->scattered && !local && kind != ORR_L1_ATOMIC && m->c->coalesce == ORR_WHOLE_WARP &&
+    if (k->scattered && !local && kind != ORR_L1_ATOMIC && m->c->core.lsu.coalesce == ORR_WHOLE_WARP &&
         !(i->flags & ORR_TF_ASYNC) && i->bytes && i->bytes <= 16 && !(i->bytes & (i->bytes - 1)) &&
         scattered(m, k))
         return true;
@@ -191,7 +191,8 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
         orr_coalesce_copy(a, x);
     else
         orr_coalesce(a, i->bytes,
-                     kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->coalesce, x);
+                     kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->core.lsu.coalesce,
+                     x);
     k->cost = l1_cycles(m, i, local);
     if (kind != ORR_L1_LOAD) look_at_lanes(m, a, i->bytes, local);
     if (kind == ORR_L1_ATOMIC && m->gpu->l2_atomic_words && !local) count_passes(m, i);
@@ -305,7 +306,7 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
     c->lines = c->sectors = 0;
     if (k->space == ORR_SPACE_SHARED) {
         if (bytes != 4 || stride & 3 || first & 3 || span > 128) return false;
-        k->each = (uint16_t)m->c->pass_cycles;
+        k->each = (uint16_t)m->c->core.shared.pass_cycles;
         k->cost = k->each;
     } else {
         uint64_t last = first + span - 1, sector = first / ORR_SECTOR, end = last / ORR_SECTOR;
