@@ -382,6 +382,8 @@ typedef struct machine {
     orr_reservations *receive; // [SM] ports from the network
     orr_reservations *gpc;     // [SM] with xbar.gpc_reply: ports that the SMs of a GPC share, by GPC
     orr_topology topology;
+    orr_local_layout local;  // of the launch
+    uint32_t *numbers;       // [SM] as the GPU numbers them, for local memory
     orr_l1_spec l1_spec;     // as the cycle model has it, but for folded tag banks
     orr_reservations dealer; // launch.block_interval
     cycle *view;             // what order.c of the cycle model sees: what the SMs have sent

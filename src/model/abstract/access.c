@@ -196,8 +196,10 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     if (kind != ORR_L1_LOAD) look_at_lanes(m, a, i->bytes, local);
     if (kind == ORR_L1_ATOMIC && m->gpu->l2_atomic_words && !local) count_passes(m, i);
     if (local) {
-        uint64_t mine = ((uint64_t)s->id * 4096 + id) << 18;
-        for (uint32_t n = 0; n < x->lines; n++) x->line[n].line += ORR_LOCAL_LINES + mine;
+        uint64_t warp =
+            ((uint64_t)m->numbers[s->id] * m->per_sched + id % m->per_sched) * m->nsched + id / m->per_sched;
+        for (uint32_t n = 0; n < x->lines; n++)
+            x->line[n].line = orr_local_line(&m->local, warp, x->line[n].line);
     }
     return true;
 }
