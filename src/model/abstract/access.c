@@ -16,7 +16,7 @@ int abt_access_kind(const orr_tinst *i) {
 }
 
 // ---- what it touches ---------------------------------------------------------------------------------
-// How long L1 is busy with the access at hand. Of copies past L1, two lines go a cycle.
+// How long L1 is busy with the access at hand.
 static uint32_t l1_cycles(const machine *m, const orr_tinst *i, bool local) {
     orr_l1_access a = {.lanes = &m->access,
                        .lines = &m->lines,
@@ -26,9 +26,10 @@ static uint32_t l1_cycles(const machine *m, const orr_tinst *i, bool local) {
                        .local = local,
                        .copies = i->flags & ORR_TF_ASYNC,
                        .bypasses = i->flags & ORR_TF_BYPASS};
-    uint32_t lines = orr_copied_lines(&m->lines);
-    if (m->l1_spec.words && orr_copies_past_l1(&m->l1_spec, &a)) return lines > 1 ? (lines + 1) / 2 : 1;
-    return orr_l1_cost_of(&m->l1_spec, &a, NULL).cycles;
+    uint32_t cycles = orr_l1_cost_of(&m->l1_spec, &a, NULL).cycles, misses = 0;
+    if (m->l1_spec.words && orr_copies_past_l1(&m->l1_spec, &a))
+        misses = orr_copy_miss_cycles(&m->lines, (uint32_t)m->gpu->l1_miss_interval);
+    return cycles > misses ? cycles : misses;
 }
 
 // Sectors of each line that a store writes whole, and lanes in it.
