@@ -61,31 +61,16 @@ static void look_at_lanes(machine *k, const orr_access *a, uint32_t bytes, bool 
     }
 }
 
-// How long a slice works on an atomic (l2.atomic_words), in its operations: lanes on one word one after the
-// other, those on different words of a sector together; a quarter more for a sector of which not all is
-// wanted, a compare and swap one for four lanes, sums of floating-point numbers l2.atomic_again apart
-// (cycle/lsu.c has where that is from).
+// How long a slice works on an atomic (l2.atomic_words), in its operations: its passes one after the other.
 static void count_passes(machine *m, const orr_tinst *i) {
-    const orr_access *a = &m->access;
-    bool swaps = orr_atomic_swaps(i->atomic), sums = i->atomic == ORR_ATOMIC_FLOAT_ADD;
     for (uint32_t n = 0; n < m->lines.lines; n++) {
-        uint8_t lanes[32] = {0}, words[4] = {0}, most[4] = {0};
-        uint32_t quarters = 0;
-        for (uint32_t k = a->mask; k; k &= k - 1) {
-            uint64_t addr = a->addr[orr_ffs(k)];
-            if (addr / ORR_LINE != m->lines.line[n].line) continue;
-            uint32_t s = addr % ORR_LINE / ORR_SECTOR;
-            uint8_t of = ++lanes[addr % ORR_LINE / 4];
-            if (of > most[s]) most[s] = of;
-            words[s]++;
-        }
-        for (int k = 0; k < 4; k++) {
-            uint32_t each = words[k] * i->bytes < ORR_SECTOR * most[k] ? 5 : 4;
-            if (sums && 4 * m->gpu->l2_atomic_again > each) each = (uint32_t)(4 * m->gpu->l2_atomic_again);
-            uint32_t all = most[k] * each;
-            if (swaps && all < words[k] * i->bytes / 4u) all = words[k] * i->bytes / 4u;
-            quarters += all;
-        }
+        orr_atomic_pass pass[ORR_WARP];
+        uint32_t passes = orr_atomic_passes(&m->access, i->bytes, m->lines.line[n].line, pass), quarters = 0;
+        for (uint32_t p = 0; p < passes; p++)
+            quarters += orr_atomic_work(&pass[p], i->atomic, i->bytes, passes > 1);
+        // Sums of floating-point numbers on one word follow each other l2.atomic_again apart.
+        double sums = i->atomic == ORR_ATOMIC_FLOAT_ADD ? passes * 4 * m->gpu->l2_atomic_again : 0;
+        if (sums > quarters) quarters = (uint32_t)sums;
         m->lanes[n] = (uint8_t)(quarters / 4 > 255 ? 255 : quarters > 4 ? quarters / 4 : 1);
     }
 }
