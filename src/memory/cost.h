@@ -60,8 +60,28 @@ typedef struct orr_l1_cost {
 orr_l1_cost orr_l1_cost_of(const orr_l1_spec *s, const orr_l1_access *a, uint8_t *turn);
 // Banks of sectors: cycles of L1. *conflicts, where it is not NULL: cycles more than without conflicts.
 uint32_t orr_l1_sector_cycles(const orr_l1_spec *s, const orr_coalesced *x, uint32_t *conflicts);
+// The same where an access's sectors follow each other: they are spread evenly over the banks.
+static inline uint32_t orr_l1_run_cycles(const orr_l1_spec *s, uint32_t sectors) {
+    uint32_t most = (sectors + s->banks - 1) / s->banks,
+             way = (sectors * ORR_SECTOR + s->bytes - 1) / s->bytes;
+    return most > way ? most : way;
+}
 // Banks of words: passes over them that an access of global or local memory needs.
 uint32_t orr_l1_word_passes(const orr_l1_access *a);
+// Banks of words: what an access costs that needs so many `passes` over them, `packed` of which its bytes
+// would need, and whose lines take so many cycles to look up. A conflict is found out in the pass before, so
+// that it takes the result longer than the pass takes the banks.
+static inline orr_l1_cost orr_l1_word_cost(const orr_l1_spec *s, const orr_l1_access *a, uint32_t passes,
+                                           uint32_t packed, uint32_t lookups) {
+    uint32_t least = a->stores ? s->store : 1, busy = passes > lookups ? passes : lookups;
+    orr_l1_cost c = {.lookups = lookups, .conflicts = passes > packed ? passes - packed : 0};
+    c.cycles = busy > least ? busy : least;
+    c.passes = passes > least ? passes : least;
+    c.lag = c.cycles - 1;
+    if (s->conflict == 1 || !a->loads || a->local) return c;
+    c.lag = passes - 1 + c.conflicts * (s->conflict - 1) + lookups - 1 + (passes - c.conflicts - 1) * s->wide;
+    return c;
+}
 // Passes of 128 bytes that so many bytes of each lane need at least.
 static inline uint32_t orr_packed_passes(const orr_access *lanes, uint32_t bytes) {
     return ((uint32_t)orr_popc(lanes->mask) * bytes + 127) / 128;

@@ -122,7 +122,7 @@ typedef struct amemo {
     uint8_t base;  // where in them the address is
     uint8_t low;   // its last 7 bits
     uint8_t space;
-    uint16_t nlines, sectors, cost, each;
+    uint16_t nlines, sectors, cost, lag, each;
     uint8_t bytes[MEMO_BYTES];
     struct {
         int32_t line; // from that of the address
@@ -137,7 +137,7 @@ typedef struct arow {
     uint8_t space, nlines;     // nlines 0: nothing is kept
     uint8_t first, last;       // sectors of the first and of the last line; all of those between
     uint8_t whole_first, whole_last, whole;
-    uint16_t cost, each, sectors;
+    uint16_t cost, lag, each, sectors;
 } arow;
 #define MEMOS 8
 typedef struct amemos { // the last patterns of an instruction
@@ -314,6 +314,7 @@ typedef struct access { // one memory instruction at work
     const orr_tinst *i;
     uint64_t from; // cycle: the unit began with it
     uint32_t cost;
+    uint32_t lag;  // how much later than with an access of one cycle its last word comes
     uint16_t each; // shared memory: cycles of a pass
     uint8_t space;
     bool scattered; // its lanes have no regular distance

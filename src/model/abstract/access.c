@@ -16,20 +16,37 @@ int abt_access_kind(const orr_tinst *i) {
 }
 
 // ---- what it touches ---------------------------------------------------------------------------------
-// How long L1 is busy with the access at hand.
-static uint32_t l1_cycles(const machine *m, const orr_tinst *i, bool local) {
-    orr_l1_access a = {.lanes = &m->access,
-                       .lines = &m->lines,
-                       .bytes = i->bytes,
-                       .loads = i->flags & ORR_TF_LOAD,
-                       .stores = i->flags & ORR_TF_STORE,
-                       .local = local,
-                       .copies = i->flags & ORR_TF_ASYNC,
-                       .bypasses = i->flags & ORR_TF_BYPASS};
-    uint32_t cycles = orr_l1_cost_of(&m->l1_spec, &a, NULL).cycles, misses = 0;
-    if (m->l1_spec.words && orr_copies_past_l1(&m->l1_spec, &a))
-        misses = orr_copy_miss_cycles(&m->lines, (uint32_t)m->gpu->l1_miss_interval);
-    return cycles > misses ? cycles : misses;
+static orr_l1_access l1_access(const machine *m, const orr_tinst *i, bool local) {
+    return (orr_l1_access){.lanes = &m->access,
+                           .lines = &m->lines,
+                           .bytes = i->bytes,
+                           .loads = i->flags & ORR_TF_LOAD,
+                           .stores = i->flags & ORR_TF_STORE,
+                           .local = local,
+                           .copies = i->flags & ORR_TF_ASYNC,
+                           .bypasses = i->flags & ORR_TF_BYPASS};
+}
+
+static void set_cost(access *k, orr_l1_cost c) {
+    k->cost = c.cycles;
+    k->lag = c.lag;
+}
+
+// How long L1 is busy with the access at hand. Its lines are taken to be spread evenly over tag banks: what
+// is kept of a pattern holds wherever it lies.
+static void cost_at_l1(const machine *m, access *k, bool local) {
+    orr_l1_access a = l1_access(m, k->i, local);
+    set_cost(k, orr_l1_cost_of(&m->l1_spec, &a, NULL));
+    if (!m->l1_spec.words || !orr_copies_past_l1(&m->l1_spec, &a)) return;
+    uint32_t misses = orr_copy_miss_cycles(&m->lines, (uint32_t)m->gpu->l1_miss_interval);
+    if (k->cost < misses) k->cost = misses;
+}
+
+// The same of lanes that take so many passes over banks of words.
+static void cost_of_words(const machine *m, access *k, uint32_t passes, uint32_t packed) {
+    orr_l1_access a = l1_access(m, k->i, false);
+    uint32_t lookups = (m->lines.lines + m->l1_spec.banks - 1) / m->l1_spec.banks;
+    set_cost(k, orr_l1_word_cost(&m->l1_spec, &a, passes, packed, lookups));
 }
 
 // Sectors of each line that a store writes whole, and lanes in it.
@@ -122,14 +139,11 @@ static bool scattered(machine *m, access *k) {
             m->whole[j] = m->lanes[j] * bytes >= ORR_SECTOR * orr_sectors_in(of) ? of : 0;
         }
     }
-    uint32_t banks = m->l1_spec.banks, packed = ((uint32_t)orr_popc(a->mask) * bytes + 127) / 128;
-    if (m->l1_spec.words) {
-        k->cost = n <= packed ? packed : fullest_bank(a);
-        if (k->cost < (n + banks - 1) / banks) k->cost = (n + banks - 1) / banks;
-        if (i->flags & ORR_TF_STORE && k->cost < m->l1_spec.store) k->cost = m->l1_spec.store;
-    } else {
-        k->cost = banks == 1 ? x->sectors : orr_l1_sector_cycles(&m->l1_spec, x, NULL);
-    }
+    uint32_t packed = orr_packed_passes(a, bytes);
+    if (m->l1_spec.words)
+        cost_of_words(m, k, n <= packed ? packed : fullest_bank(a), packed);
+    else
+        cost_at_l1(m, k, false);
     return true;
 }
 
@@ -178,7 +192,7 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     else
         orr_coalesce(a, i->bytes,
                      kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->coalesce, x);
-    k->cost = l1_cycles(m, i, local);
+    cost_at_l1(m, k, local);
     if (kind != ORR_L1_LOAD) look_at_lanes(m, a, i->bytes, local);
     if (kind == ORR_L1_ATOMIC && m->gpu->l2_atomic_words && !local) count_passes(m, i);
     if (local) {
@@ -205,6 +219,7 @@ static bool is_like(machine *m, const amemo *e, orr_trace *t, access *k) {
     if (orr_space_of(k->i->space, at) != e->space) return false;
     t->at += e->n;
     k->cost = e->cost;
+    k->lag = e->lag;
     k->each = e->each;
     k->space = e->space;
     orr_coalesced *x = &m->lines;
@@ -245,6 +260,7 @@ static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, 
     e->nlines = (uint16_t)x->lines;
     e->sectors = (uint16_t)x->sectors;
     e->cost = (uint16_t)(k->cost < UINT16_MAX ? k->cost : UINT16_MAX);
+    e->lag = (uint16_t)(k->lag < UINT16_MAX ? k->lag : UINT16_MAX);
     for (uint32_t i = 0; i < x->lines; i++) {
         int64_t line = (int64_t)(x->line[i].line - at / ORR_LINE);
         if (line != (int32_t)line) return;
@@ -305,17 +321,14 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
             c->line[c->lines++] = (orr_line_access){line, (uint8_t)(0xf >> (3 - hi) & 0xf << lo)};
         }
         if (x->kind == ORR_L1_STORE) whole_of_run(m, first, stride == bytes || n == 1 ? last + 1 : first);
-        uint32_t banks = m->l1_spec.banks, packed = (n * bytes + 127) / 128;
+        uint32_t packed = (n * bytes + 127) / 128;
         if (m->l1_spec.words) {
             if (c->lines > packed && (stride != bytes || first & 3))
                 return false; // banks have to be looked at
-            uint32_t tags = (c->lines + banks - 1) / banks;
-            k->cost = packed > tags ? packed : tags;
-            if (x->kind == ORR_L1_STORE && k->cost < m->l1_spec.store) k->cost = m->l1_spec.store;
+            cost_of_words(m, k, packed, packed);
         } else {
-            uint32_t way = (c->sectors * ORR_SECTOR + m->l1_spec.bytes - 1) / m->l1_spec.bytes;
-            k->cost = banks ? (c->sectors + banks - 1) / banks : 1;
-            if (k->cost < way) k->cost = way;
+            k->cost = orr_l1_run_cycles(&m->l1_spec, c->sectors);
+            k->lag = k->cost - 1;
         }
     }
     t->at += base + 8 + (form == 2);
@@ -337,6 +350,7 @@ static void keep_row(const machine *m, arow *r, const uint8_t *p, uint32_t mask,
     r->whole_last = m->whole[last];
     r->whole = last > 1 ? m->whole[1] : 0;
     r->cost = (uint16_t)k->cost;
+    r->lag = (uint16_t)k->lag;
     r->each = k->each;
     r->sectors = (uint16_t)c->sectors;
     r->nlines = (uint8_t)c->lines;
@@ -357,6 +371,7 @@ static inline bool same_row(machine *m, orr_trace *t, const arow *r, access *k) 
     at = (at + k->i->offset) / ORR_LINE;
     t->at += p[0] == 2 ? 10 : 9;
     k->cost = r->cost;
+    k->lag = r->lag;
     k->each = r->each;
     k->space = r->space;
     c->lines = n;
