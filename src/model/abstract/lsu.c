@@ -153,7 +153,7 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
             if (w->stored < heard) w->stored = heard;
         }
         uint64_t latency = k->space == ORR_SPACE_LOCAL ? m->c->local_latency : m->c->l1_latency;
-        uint64_t floor = k->from + a->span + (k->cost - 1) + latency;
+        uint64_t floor = k->from + a->span + k->lag + latency;
         if (a->ready < floor) a->ready = floor;
         if (k->from > a->from) abt_lines_hold(s, a->from, k->from); // it stood still
     }
