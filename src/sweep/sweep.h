@@ -2,10 +2,9 @@
 //
 //   vary      "sm.count=66:132:6" becomes a list of values; all lists together a grid of points (vary.c);
 //   tape      the launches are executed once, and what every warp did is kept (tape.c);
-//   points    each point replays the tape through a model, on one host thread, many points at once
-//   (points.c); store     what comes out is kept in an SQLite file, a transaction a point, so that a sweep
-//   that was
-//             killed goes on where it was (store.c);
+//   points    each point replays the tape through a model, on one host thread (points.c);
+//   store     what comes out is kept in an SQLite file, a transaction a point (store.c), so that a sweep
+//             that was killed goes on where it was;
 //   said      as text, CSV and JSON (say.c), and as a plot (plot.c).
 #ifndef ORR_SWEEP_H
 #define ORR_SWEEP_H

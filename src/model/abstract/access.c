@@ -16,7 +16,7 @@ int abt_access_kind(const orr_tinst *i) {
 }
 
 // ---- what it touches ---------------------------------------------------------------------------------
-static orr_l1_access l1_access(const machine *m, const orr_tinst *i, bool local) {
+static orr_l1_access access_at_l1(const machine *m, const orr_tinst *i, bool local) {
     return (orr_l1_access){.lanes = &m->access,
                            .lines = &m->lines,
                            .bytes = i->bytes,
@@ -35,7 +35,7 @@ static void set_cost(access *k, orr_l1_cost c) {
 // How long L1 is busy with the access at hand. Its lines are taken to be spread evenly over tag banks: what
 // is kept of a pattern holds wherever it lies.
 static void cost_at_l1(const machine *m, access *k, bool local) {
-    orr_l1_access a = l1_access(m, k->i, local);
+    orr_l1_access a = access_at_l1(m, k->i, local);
     set_cost(k, orr_l1_cost_of(&m->l1_spec, &a, NULL));
     if (!m->l1_spec.words || !orr_copies_past_l1(&m->l1_spec, &a)) return;
     uint32_t misses = orr_copy_miss_cycles(&m->lines, (uint32_t)m->gpu->l1_miss_interval);
@@ -44,7 +44,7 @@ static void cost_at_l1(const machine *m, access *k, bool local) {
 
 // The same of lanes that take so many passes over banks of words.
 static void cost_of_words(const machine *m, access *k, uint32_t passes, uint32_t packed) {
-    orr_l1_access a = l1_access(m, k->i, false);
+    orr_l1_access a = access_at_l1(m, k->i, false);
     uint32_t lookups = (m->lines.lines + m->l1_spec.banks - 1) / m->l1_spec.banks;
     set_cost(k, orr_l1_word_cost(&m->l1_spec, &a, passes, packed, lookups));
 }
@@ -175,12 +175,12 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
                                           : kind == ORR_L1_ATOMIC                   ? ORR_BANKS_ATOMIC
                                           : kind == ORR_L1_STORE                    ? ORR_BANKS_STORE
                                                                                     : ORR_BANKS_LOAD);
-        k->each = (uint16_t)(m->c->pass_cycles * (swap ? (uint32_t)m->gpu->shared_swap : 1));
+        k->each = (uint16_t)(m->c->core.shared.pass_cycles * (swap ? (uint32_t)m->gpu->shared_swap : 1));
         k->cost = (b.passes ? b.passes : 1) * k->each;
         return true;
     }
     bool local = k->space == ORR_SPACE_LOCAL;
-    if (k->scattered && !local && kind != ORR_L1_ATOMIC && m->c->coalesce == ORR_WHOLE_WARP &&
+    if (k->scattered && !local && kind != ORR_L1_ATOMIC && m->c->core.lsu.coalesce == ORR_WHOLE_WARP &&
         !(i->flags & ORR_TF_ASYNC) && i->bytes && i->bytes <= 16 && !(i->bytes & (i->bytes - 1)) &&
         scattered(m, k))
         return true;
@@ -191,7 +191,8 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
         orr_coalesce_copy(a, x);
     else
         orr_coalesce(a, i->bytes,
-                     kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->coalesce, x);
+                     kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->core.lsu.coalesce,
+                     x);
     cost_at_l1(m, k, local);
     if (kind != ORR_L1_LOAD) look_at_lanes(m, a, i->bytes, local);
     if (kind == ORR_L1_ATOMIC && m->gpu->l2_atomic_words && !local) count_passes(m, i);
@@ -309,7 +310,7 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
     c->lines = c->sectors = 0;
     if (k->space == ORR_SPACE_SHARED) {
         if (bytes != 4 || stride & 3 || first & 3 || span > 128) return false;
-        k->each = (uint16_t)m->c->pass_cycles;
+        k->each = (uint16_t)m->c->core.shared.pass_cycles;
         k->cost = k->each;
     } else {
         uint64_t last = first + span - 1, sector = first / ORR_SECTOR, end = last / ORR_SECTOR;

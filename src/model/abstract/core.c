@@ -81,7 +81,7 @@ static uint64_t follow(const acode *code, const machine *m, awarp *w, const acbl
     const acblock *a = &code->blocks[w->code - 1];
     const aplace *p = code->places.at + a->late;
     for (uint32_t n = 0; n < a->nlate; n++, p++) w->soon[p->place] = t + p->cycles;
-    if (a->jumps && b->first != a->end) t += m->c->branch_jump;
+    if (a->jumps && b->first != a->end) t += m->c->branch.jump;
     p = code->places.at + b->use;
     for (uint32_t n = 0; n < b->nuse; n++, p++)
         if (w->soon[p->place] > t + p->cycles) t = w->soon[p->place] - p->cycles;

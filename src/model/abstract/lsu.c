@@ -24,10 +24,11 @@ static uint64_t constants(acore *s, const orr_access *a) {
         word = next;
     }
     s->n.const_requests += words;
-    uint32_t missed;
-    uint64_t latency = cyc_constants_load(&s->constants, m->c, a, &s->n, &missed);
-    if (missed) latency += (missed - 1) * m->c->const_miss / ORR_TICKS;
-    return latency + (words ? words - 1 : 0) * (uint64_t)m->gpu->const_interval;
+    constants_answer r = constants_lookup(&s->constants, a);
+    s->n.const_miss += r.misses;
+    s->n.const_miss2 += r.second_misses;
+    if (r.misses) r.latency += (r.misses - 1) * m->c->core.constants.miss_ticks / ORR_TICKS;
+    return r.latency + (words ? words - 1 : 0) * (uint64_t)m->gpu->const_interval;
 }
 
 // ---- an instruction ----------------------------------------------------------------------------------
@@ -130,9 +131,9 @@ static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t
     if (k->space == ORR_SPACE_SHARED) {
         s->n.shared_requests[x->kind] += s->times;
         s->n.shared_passes[x->kind] += (uint64_t)s->times * (k->cost / k->each);
-        a->ready = k->from + k->cost - k->each + m->c->shared_latency;
+        a->ready = k->from + k->cost - k->each + m->c->core.shared.latency;
     } else if (k->space == ORR_SPACE_CONST) {
-        a->ready = k->from + (m->access.mask ? constants(s, &m->access) : m->c->const_latency);
+        a->ready = k->from + (m->access.mask ? constants(s, &m->access) : m->c->core.constants.latency);
     } else {
         abt_lines_look_up(s, a);
     }
@@ -148,11 +149,13 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
         if (x->order & ORDER_WAITS && k->space != ORR_SPACE_LOCAL)
             w->need += (uint32_t)orr_popc(m->access.mask);
         if (!(k->i->flags & ORR_TF_LOAD) && !m->perfect) {
-            uint64_t far = m->gpu->l2_copies ? m->c->far_ticks : 0; // perhaps
-            uint64_t heard = (s->send_free + m->c->request_ticks + m->c->reply_ticks + far) / ORR_TICKS;
+            uint64_t far = m->gpu->l2_copies ? m->c->core.port.far_ticks : 0; // perhaps
+            uint64_t heard =
+                (s->send_free + m->c->core.port.request_ticks + m->c->core.port.reply_ticks + far) /
+                ORR_TICKS;
             if (w->stored < heard) w->stored = heard;
         }
-        uint64_t latency = k->space == ORR_SPACE_LOCAL ? m->c->local_latency : m->c->l1_latency;
+        uint64_t latency = k->space == ORR_SPACE_LOCAL ? m->c->core.l1.local_latency : m->c->core.l1.latency;
         uint64_t floor = k->from + a->span + k->lag + latency;
         if (a->ready < floor) a->ready = floor;
         if (k->from > a->from) abt_lines_hold(s, a->from, k->from); // it stood still

@@ -50,7 +50,7 @@ static void answered(sm *s, warp *w, uint64_t ready) {
     if (w->at == w->end && !w->inflight)
         cyc_block_warp_ended(s, w);
     else if (w->at != w->end && w->ready == NEVER)
-        cyc_warp_look(s, w);
+        cyc_warp_update(s, w);
 }
 
 void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group) {
@@ -93,7 +93,6 @@ void cyc_warp_reads(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
 void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i) {
     uint32_t b;
     w->inflight++;
-    w->in_line++;
     if (!read_barrier(s, i, &b)) return;
     w->sb_open[b]++;
     w->sb_why[b] = read_why(i);
@@ -103,25 +102,7 @@ void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when) {
     uint32_t b;
     if (read_barrier(s, i, &b)) w->sb_open[b]--;
     cyc_warp_reads(s, w, i, when);
-    w->in_line--;
-    if (when > w->at_l1) w->at_l1 = when;
     answered(s, w, when);
-}
-
-// A fence for the GPU waits until the warp's reductions have been done, wherever they queue (H200:
-// micro/atomics, red on one line: SMs are active as long as with atom).
-void cyc_warp_told(sm *s, uint32_t token, uint64_t when) {
-    warp *w = warp_of(s, token & 0xfff);
-    if (told_token(w) != token || !w->reducing) return; // it has ended
-    uint64_t heard = when + (uint64_t)s->c->gpu->core_fence_store;
-    if (--w->reducing || !w->fenced) {
-        if (w->stored < when) w->stored = when;
-        return;
-    }
-    w->front = w->fenced > heard ? w->fenced : heard;
-    w->front_why = ORR_STALL_MEMBAR;
-    w->fenced = 0;
-    if (w->at != w->end) cyc_warp_look(s, w);
 }
 
 // When all groups of copies but the newest `left` are done.
@@ -156,14 +137,15 @@ static bool passes_barrier(const sm *s, const orr_tinst *i) {
 // 378 cycles near and 562 far behind a load, be it on its way or there; behind one that comes from memory as
 // long as that takes; one for the block 11 cycles). Else it begins when all of that is there.
 static uint64_t behind_memory(const sm *s, const warp *w, const orr_tinst *i) {
-    bool counts = counts_stores(s->c), answers = w->fences || !counts || s->c->gpu->core_fence_ask <= 0;
-    if (answers ? w->inflight : w->in_line) return NEVER;
+    const lsu_warp *l = &s->lsu.warp[warp_id(w)];
+    bool counts = port_counts_stores(&s->port), answers = w->fences || !counts || !s->fence.spec->asks;
+    if (answers ? w->inflight : l->queued) return NEVER;
     uint64_t t = answers ? w->landed : 0;
     bool in_line = i->kind == ORR_TK_FENCE && i->imm >= 1 && counts;
-    return in_line && w->at_l1 > t ? w->at_l1 : t;
+    return in_line ? latest(t, l->began) : t;
 }
 
-void cyc_warp_look(sm *s, warp *w) {
+void cyc_warp_update(sm *s, warp *w) {
     const orr_program *p = s->c->program;
     const orr_tinst *i = &p->insts[w->at];
     uint64_t t = w->front;
@@ -194,8 +176,9 @@ void cyc_warp_look(sm *s, warp *w) {
         t = memory;
         why = ORR_STALL_MEMBAR;
     }
-    if (i->kind == ORR_TK_BARRIER && w->passed > t && s->c->gpu->lsu_own_queues) {
-        t = w->passed; // it is in line behind them (H200: micro/scheduler, queue_shared, the second round)
+    uint64_t stored = s->lsu.warp[warp_id(w)].shared_stored;
+    if (i->kind == ORR_TK_BARRIER && stored > t && s->c->gpu->lsu_own_queues) {
+        t = stored; // it is in line behind them (H200: micro/scheduler, queue_shared, the second round)
         why = ORR_STALL_MIO;
     } else if (i->kind == ORR_TK_WAIT_GROUP) {
         uint64_t at = groups_done(w, i->imm);
@@ -211,17 +194,9 @@ void cyc_warp_look(sm *s, warp *w) {
     }
     w->ready = t;
     w->why = why;
-    sched *q = &s->sched[w->sched];
-    w->held = q->held;
-    uint64_t me = 1ull << w->slot;
-    q->ready[w->slot] = t;
-    q->awake &= ~me;
-    q->wants[q->unit[w->slot]] &= ~me;
-    q->wants[i->unit] |= me;
-    q->unit[w->slot] = i->unit;
-    q->memory = i->kind == ORR_TK_MEM ? q->memory | me : q->memory & ~me;
-    if (t < q->next) q->next = t;
-    if (t < q->wake) q->wake = t;
+    scheduler *q = &s->sched[w->sched];
+    w->operand_cycles = q->operand_cycles;
+    scheduler_update(q, w->slot, t, why, i->unit, i->kind == ORR_TK_MEM);
 }
 
 static uint64_t within(uint64_t t, uint64_t from, uint64_t until) {
@@ -237,7 +212,7 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
     w->since = until;
     if (w->at == w->end) { // ended, then its last loads are under way
         uint64_t waits = within(w->front, from, until),
-                 goes = within(w->front + s->c->exit_latency, from, until);
+                 goes = within(w->front + s->c->dispatch.exit_latency, from, until);
         charge(s, w->at - 1, ORR_STALL_WAIT, waits - from);
         charge(s, w->at - 1, ORR_STALL_BRANCH, goes - waits);
         charge(s, w->at - 1, ORR_STALL_DRAIN, until - goes);
@@ -248,22 +223,23 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
     uint64_t rest = until - dep;
     if (!rest) return;
     const orr_tinst *i = &s->c->program->insts[w->at];
-    uint64_t room = s->lsu_room[w->sched / s->c->lsu_scheds];
+    uint64_t room = *lsu_room(&s->lsu, w->sched);
     if (i->kind == ORR_TK_MEM && room > dep) {
         uint64_t n = room > until ? rest : room - dep;
         charge(s, w->at, i->space == ORR_SPACE_SHARED ? ORR_STALL_MIO : ORR_STALL_LG, n);
         rest -= n;
         if (!rest) return;
     }
-    sched *q = &s->sched[w->sched];
-    if (q->held != w->held) {
-        uint64_t n = q->held - w->held < rest ? q->held - w->held : rest;
-        w->held = q->held;
+    const scheduler *q = &s->sched[w->sched];
+    if (q->operand_cycles != w->operand_cycles) {
+        uint64_t n = q->operand_cycles - w->operand_cycles;
+        if (n > rest) n = rest;
+        w->operand_cycles = q->operand_cycles;
         charge(s, w->at, ORR_STALL_COLLECTOR, n);
         rest -= n;
         if (!rest) return;
     }
-    uint64_t free_at = s->pool_free[q->pool_of[i->unit]];
+    uint64_t free_at = units_free_at(&s->units, w->sched, i->unit);
     if (by_queue(i) && free_at > dep) {
         uint64_t n = free_at - dep < rest ? free_at - dep : rest; // some of it may have been the queue's
         charge(s, w->at, ORR_STALL_MIO, n);
@@ -283,7 +259,7 @@ void cyc_warp_account(sm *s, warp *w, uint64_t until) {
 
 // A body runs under a predicate: it is issued even where the trace goes on elsewhere, then for no lane
 // (orr_tblock.body).
-static bool next_is_ghost(warp *w) { return w->body && w->has_then && w->then != w->body - 1; }
+static bool next_is_predicated_off(warp *w) { return w->body && w->has_then && w->then != w->body - 1; }
 
 static bool read_accesses(warp *w, uint32_t n) {
     for (uint32_t a = 0; a < n; a++) {
@@ -304,14 +280,14 @@ bool cyc_warp_next_block(sm *s, warp *w) {
         }
         if (w->look && cyc_look_again(s, w)) continue;
         if (!w->has_then) return false;
-        w->ghost = next_is_ghost(w);
-        const orr_tblock *b = &p->blocks[w->ghost ? w->body - 1 : w->then];
-        w->mask = w->ghost ? 0 : w->then_mask;
+        w->predicated_off = next_is_predicated_off(w);
+        const orr_tblock *b = &p->blocks[w->predicated_off ? w->body - 1 : w->then];
+        w->mask = w->predicated_off ? 0 : w->then_mask;
         w->lanes = (uint32_t)orr_popc(w->mask);
         w->at = b->first;
         w->end = b->first + b->count;
         w->body = b->body;
-        if (!w->ghost) {
+        if (!w->predicated_off) {
             if (s->c->looks) cyc_look_enter(s, w);
             w->has_then = false;
             if (!s->c->in_order && !read_accesses(w, b->naccess)) {
