@@ -122,8 +122,41 @@ uint32_t orr_atomic_passes(const orr_access *a, uint32_t bytes, uint64_t line,
 // How long a slice's unit works on a pass, in quarters of an operation. `meets`: it is one of several passes.
 uint32_t orr_atomic_work(const orr_atomic_pass *pass, uint8_t op, uint32_t bytes, bool meets);
 
+// ---- fences ------------------------------------------------------------------------------------
+
+// Cycles of a fence by its scope (orr_tinst.imm: 0 block, 1 and 2 GPU, 3 system), where nothing has to be
+// waited for.
+static inline double orr_fence_cycles(const orr_gpu *g, uint32_t scope) {
+    return scope >= 3 ? g->core_fence_system : scope >= 1 ? g->core_fence_gpu : g->core_fence_block;
+}
+
 // ---- shared memory -----------------------------------------------------------------------------
 
+// An access of shared memory that needs `b`: how long the banks are busy, and how much later than with an
+// access of one pass its last word comes. Passes of wide lanes without a conflict take the result longer too
+// (lsu.wide), passes with one most of all (lsu.pass). A compare and swap takes each pass longer
+// (shared.swap).
+typedef struct orr_shared_cost {
+    uint32_t each;   // cycles of a pass
+    uint32_t cycles; // that the banks are busy
+    uint32_t lag;    // of a result
+} orr_shared_cost;
+typedef struct orr_shared_spec {
+    uint32_t pass_cycles; // of a pass over the banks, a word each
+    uint32_t swap;        // shared.swap: a compare and swap takes so many times as long
+    uint32_t swap_wide;   // shared.swap_wide: and the result of one of 64 bits so many cycles more
+    uint32_t atomic;      // shared.atomic: cycles more of an atomic's result
+    uint32_t conflict;    // lsu.pass: cycles of a result for each pass with a conflict; 0: as the banks
+    uint32_t wide;        // lsu.wide: cycles more for each further pass of a wide load
+} orr_shared_spec;
+orr_shared_spec orr_shared_spec_of(const orr_gpu *g);
+orr_shared_cost orr_shared_cost_of(const orr_shared_spec *s, const orr_tinst *i, orr_banked b);
+// How the banks see an instruction: ORR_BANKS_*.
+static inline int orr_shared_kind(const orr_shared_spec *s, const orr_tinst *i) {
+    if (!(i->flags & ORR_TF_ATOMIC)) return i->flags & ORR_TF_STORE ? ORR_BANKS_STORE : ORR_BANKS_LOAD;
+    if (s->swap > 1 && i->atomic == ORR_ATOMIC_SWAP_TEST) return ORR_BANKS_STORE;
+    return i->flags & ORR_TF_COUNTS ? ORR_BANKS_LOAD : ORR_BANKS_ATOMIC;
+}
 // Cycles of a pass over the banks, which are shared.bank_bytes wide where that is less than a word.
 static inline uint32_t orr_shared_pass_cycles(const orr_gpu *g) {
     uint32_t bytes = (uint32_t)g->shared_bank_bytes;

@@ -168,15 +168,12 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     int kind = abt_access_kind(i);
     if (k->space == ORR_SPACE_CONST) return true;
     if (k->space == ORR_SPACE_SHARED) {
-        bool swap = m->gpu->shared_swap > 1 && kind == ORR_L1_ATOMIC && orr_atomic_swaps(i->atomic);
-        orr_banked b = orr_bank_conflicts(a, i->bytes,
-                                          swap && i->atomic == ORR_ATOMIC_SWAP_TEST ? ORR_BANKS_STORE
-                                          : i->flags & ORR_TF_COUNTS                ? ORR_BANKS_LOAD
-                                          : kind == ORR_L1_ATOMIC                   ? ORR_BANKS_ATOMIC
-                                          : kind == ORR_L1_STORE                    ? ORR_BANKS_STORE
-                                                                                    : ORR_BANKS_LOAD);
-        k->each = (uint16_t)(m->c->core.shared.pass_cycles * (swap ? (uint32_t)m->gpu->shared_swap : 1));
-        k->cost = (b.passes ? b.passes : 1) * k->each;
+        const orr_shared_spec *spec = &m->c->core.shared.cost;
+        orr_banked b = orr_bank_conflicts(a, i->bytes, orr_shared_kind(spec, i));
+        orr_shared_cost cost = orr_shared_cost_of(spec, i, b);
+        k->each = (uint16_t)cost.each;
+        k->cost = cost.cycles;
+        k->lag = cost.lag;
         return true;
     }
     bool local = k->space == ORR_SPACE_LOCAL;
@@ -310,8 +307,9 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
     c->lines = c->sectors = 0;
     if (k->space == ORR_SPACE_SHARED) {
         if (bytes != 4 || stride & 3 || first & 3 || span > 128) return false;
-        k->each = (uint16_t)m->c->core.shared.pass_cycles;
+        k->each = (uint16_t)m->c->core.shared.cost.pass_cycles;
         k->cost = k->each;
+        k->lag = 0;
     } else {
         uint64_t last = first + span - 1, sector = first / ORR_SECTOR, end = last / ORR_SECTOR;
         if (last < first) return false;

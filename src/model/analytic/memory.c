@@ -154,7 +154,8 @@ void an_memory_copy(an_memory *m, uint64_t addr, uint64_t bytes) {
 }
 
 // ---- before anything is known -----------------------------------------------------------------------
-static orr_l1_access access_at_l1(const orr_access *lanes, const orr_coalesced *lines, const orr_tinst *i, bool local) {
+static orr_l1_access access_at_l1(const orr_access *lanes, const orr_coalesced *lines, const orr_tinst *i,
+                                  bool local) {
     return (orr_l1_access){.lanes = lanes,
                            .lines = lines,
                            .bytes = i->bytes,
@@ -169,7 +170,8 @@ void an_memory_assume(const orr_gpu *g, const orr_program *p, an_access *access)
     orr_coalesced one = {.requests = 1, .lines = 1, .sectors = 4};
     one.line[0].sectors = 15;
     orr_l1_spec l1 = orr_l1_spec_of(g);
-    double cost = orr_l1_run_cycles(&l1, one.sectors), far = g->memory == ORR_MEMORY_PERFECT ? g->l1_latency : g->l2_latency;
+    double cost = orr_l1_run_cycles(&l1, one.sectors),
+           far = g->memory == ORR_MEMORY_PERFECT ? g->l1_latency : g->l2_latency;
     for (uint32_t n = 0; n < p->ninsts; n++) {
         const orr_tinst *i = &p->insts[n];
         an_access *a = &access[n];
@@ -347,12 +349,9 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     a->requests += x.mask != 0;
     s->out->looked++;
     if (space == ORR_SPACE_SHARED) {
-        int kind = i->flags & ORR_TF_COUNTS   ? ORR_BANKS_LOAD
-                   : i->flags & ORR_TF_ATOMIC ? ORR_BANKS_ATOMIC
-                   : i->flags & ORR_TF_STORE  ? ORR_BANKS_STORE
-                                              : ORR_BANKS_LOAD;
-        orr_banked b = orr_bank_conflicts(&x, i->bytes, kind);
-        double cycles = (b.passes ? b.passes : 1) * orr_shared_pass_cycles(g);
+        orr_shared_spec spec = orr_shared_spec_of(g);
+        orr_banked b = orr_bank_conflicts(&x, i->bytes, orr_shared_kind(&spec, i));
+        double cycles = (b.passes ? b.passes : 1) * spec.pass_cycles;
         s->out->shared_passes += b.passes;
         s->out->shared_conflicts += b.conflicts;
         a->cost += cycles;
@@ -390,7 +389,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         s->out->sectors += c.sectors;
         s->out->l1_hits += c.sectors;
         s->timed[inst]++;
-        a->latency += g->l1_latency + cost - 1;
+        a->latency += g->l1_latency + spent.lag;
         return;
     }
     double wait = latency_of(g, i->flags & ORR_TF_ATOMIC ? AT_L2 : AT_L1);
@@ -407,9 +406,9 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     }
     if (!known) return;
     s->timed[inst]++;
-    a->latency += wait + cost - 1;
+    a->latency += wait + spent.lag;
     if (!(i->flags & ORR_TF_LOAD)) return;
-    double late = wait + cost - 1 - s->before[inst].latency;
+    double late = wait + spent.lag - s->before[inst].latency;
     if (!s->loads || late > s->late) s->late = late;
     s->loads = true;
 }
