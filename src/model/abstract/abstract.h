@@ -144,7 +144,7 @@ typedef struct amemos { // the last patterns of an instruction
     uint32_t next;
     // Where only the cost matters (shared memory, perfect memory): that of the last one, how many were like
     // it one after the other, and how many more are taken to be without looking.
-    uint16_t cost, each, sectors, lines;
+    uint16_t cost, lag, each, sectors, lines;
     uint8_t space, alike, skip;
     arow row;
     amemo memo[MEMOS];

@@ -351,12 +351,12 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     if (space == ORR_SPACE_SHARED) {
         orr_shared_spec spec = orr_shared_spec_of(g);
         orr_banked b = orr_bank_conflicts(&x, i->bytes, orr_shared_kind(&spec, i));
-        double cycles = (b.passes ? b.passes : 1) * spec.pass_cycles;
+        orr_shared_cost spent = orr_shared_cost_of(&spec, i, b);
         s->out->shared_passes += b.passes;
         s->out->shared_conflicts += b.conflicts;
-        a->cost += cycles;
+        a->cost += spent.cycles;
         s->timed[inst]++;
-        a->latency += g->shared_latency + cycles - orr_shared_pass_cycles(g);
+        a->latency += g->shared_latency + spent.lag;
         return;
     }
     if (!x.mask || space == ORR_SPACE_CONST || space == ORR_SPACE_PARAM) {
