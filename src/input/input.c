@@ -11,12 +11,19 @@
 
 #define MAX_NAMES 600 // bytes of names in a message
 
-// Counts a launch, and says whether it was chosen. The names that go by are kept for who chose none of them.
+// The names that go by are kept for whoever chooses none of them.
+static void keep_name(orr_input *in, const char *name) {
+    char *written = orr_demangle(name);
+    const char *shown = written ? written : name;
+    if (in->seen_names.n < MAX_NAMES && (!in->seen_names.n || !strstr(in->seen_names.s, shown)))
+        orr_text_add(&in->seen_names, "%s%.120s", in->seen_names.n ? ", " : "", shown);
+    free(written);
+}
+
+// Counts a launch, and says whether it was chosen.
 static bool choose(orr_input *in, const orr_kernel *k, uint32_t index) {
     in->seen++;
-    if (!in->chosen && in->seen_names.n < MAX_NAMES &&
-        (!in->seen_names.n || !strstr(in->seen_names.s, k->name)))
-        orr_text_add(&in->seen_names, "%s%.120s", in->seen_names.n ? ", " : "", k->name);
+    if (!in->chosen && in->o->kernels) keep_name(in, k->name);
     bool chosen = orr_input_chosen(in->o->kernels, in->o->launches, k, index);
     in->chosen += chosen;
     return chosen;
@@ -201,10 +208,11 @@ bool orr_input_run(orr_input *in, orr_err *e) {
         ok = run_script(in, e);
     in->seconds = orr_seconds() - start;
     if (ok && in->seen && !in->chosen)
-        orr_fail(e, ORR_BAD_INPUT,
-                 "%s: --kernels and --launches choose none of its launches; there are %llu, numbered from 0, "
-                 "of %s",
-                 in->name, (unsigned long long)in->seen, in->seen_names.n ? in->seen_names.s : "no kernel");
+        orr_fail(
+            e, ORR_BAD_INPUT,
+            "%s: --kernels and --launches choose none of its launches; there are %llu, numbered from 0%s%s",
+            in->name, (unsigned long long)in->seen, in->seen_names.n ? "; the kernels are " : "",
+            in->seen_names.n ? in->seen_names.s : "");
     free(in->seen_names.s);
     in->seen_names = (orr_text){0};
     return ok && !e->status;
