@@ -66,7 +66,8 @@ static void rig_open(rig *r, orr_gpu *g) {
     l1_spec_read(&r->l1_spec, g);
     l1_init(&r->l1, &r->l1_spec, &r->launch, &r->port, &r->pipe, 8);
     r->l1.client = (l1_client){r, load_done};
-    l1_reset(&r->l1, 65536);
+    r->launch.l1_bytes = 65536;
+    l1_reset(&r->l1);
     for (uint32_t w = 0; w < 8; w++) l1_start_warp(&r->l1, w);
 }
 
@@ -209,7 +210,7 @@ static void test_l1_misses(void **state) {
     assert_int_equal(r.l1.n.misses[0][ORR_L1_LOAD], 2);
     assert_int_equal(r.l1.n.pending[0][ORR_L1_LOAD], 1);
     assert_int_equal(r.l1.n.hits[0][ORR_L1_LOAD], 1);
-    l1_reset(&r.l1, 65536);
+    l1_reset(&r.l1);
     assert_int_equal(r.l1.n.tags + r.l1.n.sectors[0][ORR_L1_LOAD] + r.l1.open_mshrs, 0);
     rig_close(&r);
 }
