@@ -302,7 +302,7 @@ static const orr_tinst lds = {
 // eight.
 static void test_shared(void **state) {
     (void)state;
-    shared_spec s = {.latency = 20, .pass_cycles = 1};
+    shared_spec s = {.latency = 20, .cost = {.pass_cycles = 1}};
     data_pipe pipe = {0};
     shared_memory m = {.spec = &s, .pipe = &pipe};
     shared_access x = {.i = &lds};
@@ -310,7 +310,7 @@ static void test_shared(void **state) {
     assert_int_equal(shared_begin(&m, &x, (orr_banked){1, 1, 0}, 10), 12 + 20);
     assert_int_equal(m.n.passes[ORR_L1_LOAD], 3);
     assert_int_equal(m.n.conflicts[ORR_L1_LOAD], 1);
-    s.pass = 2;
+    s.cost.conflict = 2;
     shared_reset(&m);
     pipe = (data_pipe){0};
     assert_int_equal(shared_begin(&m, &x, (orr_banked){1, 4, 3}, 100), 100 + 3 + 3 + 20);
