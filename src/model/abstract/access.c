@@ -63,7 +63,7 @@ static void look_at_lanes(machine *k, const orr_access *a, uint32_t bytes, bool 
 // How long a slice works on an atomic (l2.atomic_words), in its operations: lanes on one word one after the
 // other, those on different words of a sector together; a quarter more for a sector of which not all is
 // wanted, a compare and swap one for four lanes, sums of floating-point numbers l2.atomic_again apart
-// (cycle/lsu.c has where that is from).
+// (core/lsu.c has where that is from).
 static void count_passes(machine *m, const orr_tinst *i) {
     const orr_access *a = &m->access;
     bool swaps = orr_atomic_swaps(i->atomic), sums = i->atomic == ORR_ATOMIC_FLOAT_ADD;
