@@ -15,12 +15,7 @@
 
 typedef struct shared_spec {
     uint64_t latency;
-    uint32_t pass_cycles; // of the banks for four bytes each
-    uint32_t swap;        // a compare and swap takes so many times as long
-    uint32_t swap_wide;   // and one of 64 bits so many cycles more
-    uint32_t atomic;      // cycles more of an atomic's result
-    uint32_t pass;        // cycles of a warp for each pass with a conflict (lsu.pass); 0: as the banks
-    uint32_t wide;        // cycles more for each further pass of a wide load (lsu.wide)
+    orr_shared_spec cost; // what an access takes of the banks, by all models alike
     uint32_t width;       // bytes a cycle to a sub-core (lsu.width); 0: any number
 } shared_spec;
 

@@ -108,6 +108,7 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->fetches = !g->icache_perfect;
     m->receive = orr_calloc(m->ncores, sizeof *m->receive);
     m->topology = orr_topology_of(g);
+    m->numbers = orr_sm_numbers(g, m->ncores);
     m->l1_spec = orr_l1_spec_of(g);
     m->l1_spec.folded = false;
     if (g->xbar_gpc_reply > 0) m->gpc = orr_calloc(m->ncores, sizeof *m->gpc);
@@ -121,6 +122,7 @@ void abt_machine_free(machine *m) {
     for (uint32_t n = 0; n < m->ncores; n++) free_core(m, &m->cores[n]);
     free(m->cores);
     free(m->receive);
+    free(m->numbers);
     free(m->gpc);
     free(m->named);
     if (m->l1) orr_tags_free(m->l1);

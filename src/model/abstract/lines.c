@@ -110,6 +110,14 @@ uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done) {
 // ---- twins -------------------------------------------------------------------------------------------
 static inline uint32_t twin_sm(const acore *s, uint32_t n) { return s->id + (n + 1) * s->m->apart; }
 
+// A line of local memory, as the same warp of another SM has it.
+static uint64_t local_of_twin(const acore *s, uint64_t line, uint32_t sm) {
+    const machine *m = s->m;
+    uint64_t apart = (uint64_t)m->per_sched * m->nsched;
+    apart *= orr_local_stride(&m->local, line);
+    return line + m->numbers[sm] * apart - m->numbers[s->id] * apart;
+}
+
 // Where the trips of an access go for the twins of its block: as far from the block's as the addresses are.
 static void find_twins(acore *s, const awarp *w, const awork *a, const ablock *b) {
     machine *m = s->m;
@@ -124,7 +132,7 @@ static void find_twins(acore *s, const awarp *w, const awork *a, const ablock *b
         for (uint32_t k = 0; k < b->ntwins; k++) {
             memcpy(&other, b->twin[k]->warps[w->index[x->index]].bytes + offset + base, 8);
             uint64_t line = x->line + other / ORR_LINE - at / ORR_LINE;
-            if (x->line >= ORR_LOCAL_LINES) line = x->line + ((uint64_t)(k + 1) << 30);
+            if (x->line >= ORR_LOCAL_LINES) line = local_of_twin(s, x->line, twin_sm(s, k));
             m->twins[n][k] =
                 orr_fast_find(m->memory, line, twin_sm(s, k), x->kind == TRIP_FILL || x->kind == TRIP_READ);
         }

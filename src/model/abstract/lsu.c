@@ -73,6 +73,7 @@ static bool look_at_cost(acore *s, uint32_t id, orr_trace *at, const amem *x, am
     memo->alike = memo->cost != k.cost ? 0 : memo->alike < LOOKS ? (uint8_t)(memo->alike + 1) : LOOKS;
     memo->skip = memo->alike == LOOKS ? 15 : 0;
     memo->cost = (uint16_t)(k.cost < UINT16_MAX ? k.cost : UINT16_MAX);
+    memo->lag = (uint16_t)(k.lag < UINT16_MAX ? k.lag : UINT16_MAX);
     memo->each = k.each ? k.each : 1;
     memo->space = k.space;
     memo->lines = (uint16_t)s->m->lines.lines;
@@ -94,7 +95,7 @@ uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint
     }
     if (code->in_order) w->trace = at;
     uint32_t cost = memo->cost, left = w->n - 1;
-    *more = cost - memo->each;
+    *more = memo->lag;
     *all = cost;
     count_costs(s, x, memo, 1);
     for (uint32_t n = 1; left && memo->alike < LOOKS; n++, left--) {
@@ -131,7 +132,7 @@ static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t
     if (k->space == ORR_SPACE_SHARED) {
         s->n.shared_requests[x->kind] += s->times;
         s->n.shared_passes[x->kind] += (uint64_t)s->times * (k->cost / k->each);
-        a->ready = k->from + k->cost - k->each + m->c->core.shared.latency;
+        a->ready = k->from + k->lag + m->c->core.shared.latency;
     } else if (k->space == ORR_SPACE_CONST) {
         a->ready = k->from + (m->access.mask ? constants(s, &m->access) : m->c->core.constants.latency);
     } else {
@@ -156,7 +157,7 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
             if (w->stored < heard) w->stored = heard;
         }
         uint64_t latency = k->space == ORR_SPACE_LOCAL ? m->c->core.l1.local_latency : m->c->core.l1.latency;
-        uint64_t floor = k->from + a->span + k->cost - 1 + latency;
+        uint64_t floor = k->from + a->span + k->lag + latency;
         if (a->ready < floor) a->ready = floor;
         if (k->from > a->from) abt_lines_hold(s, a->from, k->from); // it stood still
     }

@@ -425,9 +425,9 @@ static void fit_warps(cycle *c, uint32_t places, uint32_t accesses) {
         for (uint32_t q = 0; q < c->nsched; q++)
             for (uint32_t i = 0; i < c->per_sched; i++) {
                 warp *w = warp_of(&c->sms[n], warp_number(q, i));
-                w->reg = orr_realloc(w->reg, p * sizeof *w->reg);
-                w->access = orr_realloc(w->access, (a + 1) * sizeof *w->access);
-                memset(w->reg + c->places, 0, (p - c->places) * sizeof *w->reg);
+                w->board.reg = orr_realloc(w->board.reg, p * sizeof *w->board.reg);
+                w->pc.access = orr_realloc(w->pc.access, (a + 1) * sizeof *w->pc.access);
+                memset(w->board.reg + c->places, 0, (p - c->places) * sizeof *w->board.reg);
             }
     c->places = p;
     c->accesses = a;

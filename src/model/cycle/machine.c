@@ -44,8 +44,8 @@ static void make_sm(cycle *c, sm *s, uint32_t id, uint32_t number) {
 
 static void free_sm(cycle *c, sm *s) {
     for (uint32_t n = 0; n < c->nsched * MAX_WARPS; n++) {
-        free(s->warps[n].reg);
-        free(s->warps[n].access);
+        free(s->warps[n].board.reg);
+        free(s->warps[n].pc.access);
     }
     free(s->warps);
     free(s->sched);
