@@ -35,16 +35,18 @@ char *orr_demangle(const char *name) {
 
 // Where the function's own name begins and ends: behind the return type, which only templates have, and
 // before the parameters. Blanks and parentheses inside <> belong to the name.
+#define NAMELESS "(anonymous namespace)" // of a namespace without a name; what follows is "::"
 static void own_name(const char *s, size_t *from, size_t *to) {
     int depth = 0;
     *from = 0;
     *to = strlen(s);
     for (size_t i = 0; s[i]; i++) {
+        if (!strncmp(s + i, NAMELESS, strlen(NAMELESS))) i += strlen(NAMELESS);
         if (s[i] == '<') depth++;
         if (s[i] == '>' && depth) depth--;
         if (depth) continue;
-        if (s[i] == ' ' && s[i + 1] != '(') *from = i + 1;
-        if (s[i] == '(' && strncmp(s + i, "(anonymous", 10) != 0) {
+        if (s[i] == ' ') *from = i + 1;
+        if (s[i] == '(') {
             *to = i;
             return;
         }
