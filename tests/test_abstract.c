@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "model/abstract/latencies.h"
-#include "model/cycle/alone.h"
+#include "model/cycle/precharacterise.h"
 
 static orr_launch_result launch_on(const orr_gpu *g, kern *k, int threads, const char *file, orr_result *r) {
     stream s = {.k = k, .nwarps = (k->threads + 31) / 32};
@@ -268,7 +268,7 @@ static void test_alone(void **state) {
     orr_program *p = orr_program_new(kern_kernel(k), g, &e);
     uint32_t latency[5];
     assert_non_null(p);
-    assert_true(orr_alone(p, g, 0, latency, &e));
+    assert_true(orr_precharacterise(p, g, 0, latency, &e));
     assert_int_equal(latency[0], 10);
     assert_int_equal(latency[1], 6);
     assert_int_equal(latency[2], 25);

@@ -1,6 +1,6 @@
 // The abstract model's nouns (docs/abstract.md): Punniyamurthy, Boroujerdian, Gerstlauer, "GATSim: Abstract
 // Timing Simulation of GPUs". A kernel's instructions have latencies that were found once, alone
-// (cycle/alone.h); what is simulated is who issues when, and memory.
+// (cycle/precharacterise.h); what is simulated is who issues when, and memory.
 //
 // Instructions between two that wait for something unknown (memory, other warps) are one event, a segment,
 // and a segment has been scheduled when the kernel was loaded. So time is spent per segment and per memory

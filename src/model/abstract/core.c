@@ -88,7 +88,7 @@ static uint64_t follow(const acode *code, const machine *m, awarp *w, const acbl
     return t;
 }
 
-// The next code block of its trace; false: there is none. Bodies: timed.h, orr_tblock.
+// The next code block of its trace; false: there is none. Bodies: program/program.h, orr_tblock.
 static bool next_block(acore *s, awarp *w, uint64_t *t) {
     const machine *m = s->m;
     acode *code = m->code;

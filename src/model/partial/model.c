@@ -138,9 +138,9 @@ static orr_timing *timing_of(const cycle *c, const memory_share *s, const plan *
     double active = (cycles - (double)t->overhead) * (double)p->active;
     t->sm_active = active > 0 ? (uint64_t)active : 0;
     t->issue_slots = t->sm_active * c->nsched;
-    t->spans = orr_arena_alloc(&r->arena, (m->spans.n + 1) * sizeof *t->spans);
-    if (m->spans.n) memcpy(t->spans, m->spans.at, m->spans.n * sizeof *t->spans);
-    t->nspans = m->spans.n;
+    t->spans = orr_arena_alloc(&r->arena, (m->tb.spans.n + 1) * sizeof *t->spans);
+    if (m->tb.spans.n) memcpy(t->spans, m->tb.spans.at, m->tb.spans.n * sizeof *t->spans);
+    t->nspans = m->tb.spans.n;
     raw->seconds = cycles / (c->gpu->clock_sm * 1e6);
     return t;
 }
@@ -167,14 +167,14 @@ static int by_start(const void *a, const void *b) {
 
 static void keep_pace(job *j, sm *m) {
     pace *p = &j->pace;
-    qsort(m->spans.at, m->spans.n, sizeof *m->spans.at, by_start);
-    p->n = m->spans.n;
+    qsort(m->tb.spans.at, m->tb.spans.n, sizeof *m->tb.spans.at, by_start);
+    p->n = m->tb.spans.n;
     p->start = orr_realloc(p->start, (p->n + 1) * sizeof *p->start);
     p->end = orr_realloc(p->end, (p->n + 1) * sizeof *p->end);
     double all = 0;
     for (uint64_t i = 0; i < p->n; i++) {
-        p->start[i] = (double)m->spans.at[i].start;
-        p->end[i] = (double)m->spans.at[i].end;
+        p->start[i] = (double)m->tb.spans.at[i].start;
+        p->end[i] = (double)m->tb.spans.at[i].end;
         all += p->end[i] - p->start[i];
     }
     p->usual = all / (double)p->n;
@@ -207,7 +207,7 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
     // What memory still has to write does not hold up the end, but the workloads between.
     double written = (double)(s.dram_free + s.to_write) / (double)ORR_TICKS;
     if (written < cycles) written = cycles;
-    if (ok && m->spans.n) keep_pace(j, m);
+    if (ok && m->tb.spans.n) keep_pace(j, m);
     j->pace.rate = (double)(s.n.dram_read + s.n.dram_write) * j->p.turn / cycles;
     if (ok && last) {
         double all = floor(plan_cycles(&j->p, cycles, written, fewer, one.launch_overhead) + 0.5);
