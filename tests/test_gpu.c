@@ -362,14 +362,14 @@ static void bundled_are_consistent(void **state) {
 static void old_names(void **state) {
     (void)state;
     orr_err e;
-    orr_gpu *g = parse(SMALL "core.look_loop = 77 cycles\ncore.fetch = 2 instructions\n", &e);
+    orr_gpu *g = parse(SMALL "core.poll_loop = 77 cycles\ncore.fetch = 2 instructions\n", &e);
     if (!g) fail_msg("%s", e.text);
     assert_int_equal(g->core_look_loop, 77);
     assert_int_equal(g->nnotes, 2);
-    assert_string_equal(g->notes[0], "test.conf:2: core.look_loop is called core.poll_loop now");
+    assert_string_equal(g->notes[0], "test.conf:2: core.poll_loop is called core.poll_loop now");
     assert_non_null(strstr(g->notes[1], "test.conf:3: core.fetch is ignored: "));
     orr_gpu_free(g);
-    refused(SMALL "core.look_loop = 7\ncore.poll_loop = 8", "core.poll_loop is set twice");
+    refused(SMALL "core.poll_loop = 7\ncore.poll_loop = 8", "core.poll_loop is set twice");
     refused(SMALL "l2.dirty_lines = 230400 lines", "say l2.dirty_ways instead");
     refused(SMALL "l1.line = 64 B", "it can only be 128 B");
 }

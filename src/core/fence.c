@@ -1,6 +1,8 @@
 // Fences of an SM (fence.h).
 #include "core/fence.h"
 
+#include "memory/cost.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +11,9 @@ enum { IDLE, DUE, ON }; // a round: none, waits for L1, waits for stores and sli
 static uint64_t at_least_one(double cycles) { return cycles >= 1 ? (uint64_t)cycles : 1; }
 
 void fence_spec_read(fence_spec *s, const orr_gpu *g) {
-    *s = (fence_spec){.block = at_least_one(g->core_fence_block),
-                      .gpu = at_least_one(g->core_fence_gpu),
-                      .system = at_least_one(g->core_fence_system),
+    *s = (fence_spec){.block = at_least_one(orr_fence_cycles(g, 0)),
+                      .gpu = at_least_one(orr_fence_cycles(g, 2)),
+                      .system = at_least_one(orr_fence_cycles(g, 3)),
                       .store = (uint64_t)g->core_fence_store,
                       .join = (uint64_t)g->core_fence_join,
                       .drop = g->core_fence_drop,

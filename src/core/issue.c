@@ -42,18 +42,6 @@ void scheduler_remove(scheduler *q, uint32_t slot) {
     scheduler_drain(q, slot);
 }
 
-// Those whose time has come are awake.
-void scheduler_wake_up(scheduler *q, uint64_t now) {
-    uint64_t next = NEVER;
-    for (uint64_t m = q->live & ~q->awake; m; m &= m - 1) {
-        uint32_t slot = (uint32_t)__builtin_ctzll(m);
-        uint64_t t = q->ready[slot];
-        q->awake |= (uint64_t)(t <= now) << slot;
-        next = t > now && t < next ? t : next;
-    }
-    q->next = next;
-}
-
 uint32_t scheduler_pick(scheduler *q, uint64_t can) {
     if (q->yield && q->last < MAX_WARPS && can & ~(1ull << q->last)) can &= ~(1ull << q->last);
     uint32_t slot = q->spec->policy->pick(q, can);

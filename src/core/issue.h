@@ -35,7 +35,7 @@ typedef struct issue_spec {
 } issue_spec;
 
 typedef struct scheduler {
-    const issue_spec *spec;
+    _Alignas(64) const issue_spec *spec;
     // times
     uint64_t wake;       // nothing to do before this
     uint64_t next_issue; // issue_interval after the last one
@@ -90,7 +90,17 @@ static inline void scheduler_update(scheduler *q, uint32_t slot, uint64_t ready,
     if (ready < q->wake) q->wake = ready;
 }
 
-void scheduler_wake_up(scheduler *q, uint64_t now); // those whose time has come are awake
+// Those whose time has come are awake.
+static inline void scheduler_wake_up(scheduler *q, uint64_t now) {
+    uint64_t next = NEVER;
+    for (uint64_t m = q->live & ~q->awake; m; m &= m - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctzll(m);
+        uint64_t t = q->ready[slot];
+        q->awake |= (uint64_t)(t <= now) << slot;
+        next = t > now && t < next ? t : next;
+    }
+    q->next = next;
+}
 // The slots that can issue now. `lsu_room`: when the queue of the load/store unit has room. If none can,
 // *later is when to try again.
 static inline uint64_t scheduler_can_issue(scheduler *q, const exec_units *u, uint32_t sched,

@@ -10,7 +10,7 @@ void lsu_spec_read(lsu_spec *s, const orr_gpu *g) {
     *s = (lsu_spec){.nsched = nsched,
                     .per_sched = ((uint32_t)g->limit_sm_warps + nsched - 1) / nsched,
                     .sched_per_sub = per_sub,
-                    .queue_scheds = nsched / queues,
+                    .sched_mask = nsched & (nsched - 1) ? 0 : nsched - 1,
                     .places = (uint32_t)g->lsu_queue / queues,
                     .lines = g->lsu_ahead ? queues : 1,
                     .width = (uint32_t)g->lsu_width,
@@ -23,6 +23,7 @@ void lsu_spec_read(lsu_spec *s, const orr_gpu *g) {
                     .drain = (uint64_t)g->lsu_drain,
                     .store_leave = (uint32_t)g->l1_store_leave,
                     .coalesce = g->l1_coalesce >= 32 ? 32 : (uint32_t)g->l1_coalesce};
+    for (uint32_t n = 0; n < nsched; n++) s->queue_of[n] = (uint8_t)(n / (nsched / queues));
     if (!s->places) s->places = 1;
     s->all_places = s->places * queues;
     s->line_places = s->all_places / s->lines;
@@ -269,7 +270,7 @@ static void enqueue(lsu *u, const lsu_queued *q, uint32_t line) {
 
 uint64_t lsu_issue(lsu *u, const lsu_op *op) {
     const lsu_spec *s = u->spec;
-    uint32_t of = op->sched / s->queue_scheds, line = of % s->lines;
+    uint32_t of = s->queue_of[op->sched], line = of % s->lines;
     lsu_queued q = {.trace = *op->access,
                     .warp = warp_number(op->sched, op->slot),
                     .inst = op->inst,

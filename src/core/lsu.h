@@ -26,7 +26,8 @@
 typedef struct lsu_spec {
     uint32_t nsched, per_sched;  // schedulers of the SM, warps of each
     uint32_t sched_per_sub;      // schedulers of a sub-core
-    uint32_t queue_scheds;       // schedulers that share a queue
+    uint8_t queue_of[MAX_SCHED]; // by scheduler: its queue
+    uint32_t sched_mask;         // nsched - 1 where that is a mask, else 0
     uint32_t places, all_places; // of a queue; of all
     uint32_t lines,
         line_places; // in front of L1: one, or with lsu.lookahead one for each queue; places of each
@@ -114,7 +115,7 @@ void lsu_reset(lsu *u);
 static inline void lsu_start_warp(lsu *u, uint32_t warp) { u->warp[warp] = (lsu_warp){0}; }
 // When the queue of the scheduler has room.
 static inline const uint64_t *lsu_room(const lsu *u, uint32_t sched) {
-    return &u->room[sched / u->spec->queue_scheds];
+    return &u->room[u->spec->queue_of[sched]];
 }
 
 // A memory instruction is about to be issued: when its sub-core hands it over, in line behind what its unit
@@ -130,7 +131,9 @@ void lsu_room_at_l1(lsu *u); // a fill, or an acknowledged store, may let the ha
 // micro/flags, two warps of each of four sub-cores store to a line of the sub-core's own: all of them are
 // merged, which stores 12 cycles apart are not).
 static inline uint32_t lsu_first(const lsu *u) {
-    return u->turn_until > u->clock->now ? u->turn : (uint32_t)u->clock->now % u->spec->nsched;
+    if (u->turn_until > u->clock->now) return u->turn;
+    uint32_t now = (uint32_t)u->clock->now, mask = u->spec->sched_mask;
+    return mask ? now & mask : now % u->spec->nsched;
 }
 
 #endif

@@ -5,25 +5,12 @@
 
 void shared_spec_read(shared_spec *s, const orr_gpu *g) {
     *s = (shared_spec){.latency = whole_cycles(g->shared_latency),
-                       .pass_cycles = orr_shared_pass_cycles(g),
-                       .swap = (uint32_t)g->shared_swap,
-                       .swap_wide = (uint32_t)g->shared_swap_wide,
-                       .atomic = (uint32_t)g->shared_atomic,
-                       .pass = (uint32_t)g->lsu_pass,
-                       .wide = (uint32_t)g->lsu_wide,
+                       .cost = orr_shared_spec_of(g),
                        .width = (uint32_t)g->lsu_width};
 }
 
 void shared_reset(shared_memory *m) {
     *m = (shared_memory){.spec = m->spec, .launch = m->launch, .pipe = m->pipe};
-}
-
-static int banks_kind(const shared_memory *m, const orr_tinst *i) {
-    int kind = l1_kind(i);
-    if (kind == ORR_L1_ATOMIC && m->spec->swap > 1 && i->atomic == ORR_ATOMIC_SWAP_TEST)
-        return ORR_BANKS_STORE;
-    if (i->flags & ORR_TF_COUNTS) return ORR_BANKS_LOAD;
-    return kind == ORR_L1_ATOMIC ? ORR_BANKS_ATOMIC : kind == ORR_L1_STORE ? ORR_BANKS_STORE : ORR_BANKS_LOAD;
 }
 
 bool shared_passes(shared_memory *m, uint32_t inst, const orr_trace *trace, orr_access *a, bool decoded,
@@ -38,7 +25,7 @@ bool shared_passes(shared_memory *m, uint32_t inst, const orr_trace *trace, orr_
     orr_trace t = *trace;
     *banked = (orr_banked){0, 0, 0};
     if (!decoded && !orr_trace_access(&t, a)) return false;
-    *banked = orr_bank_conflicts(a, i->bytes, banks_kind(m, i));
+    *banked = orr_bank_conflicts(a, i->bytes, orr_shared_kind(&m->spec->cost, i));
     size_t n = (size_t)(t.at - trace->at);
     memo->n = 0;
     if (!decoded && n <= sizeof memo->bytes) {
@@ -68,21 +55,14 @@ uint64_t shared_begin(shared_memory *m, shared_access *x, orr_banked b, uint64_t
     m->n.requests[kind] += b.passes != 0;
     m->n.passes[kind] += b.passes;
     m->n.conflicts[kind] += b.conflicts;
-    bool swap = kind == ORR_L1_ATOMIC && s->swap > 1 && orr_atomic_swaps(i->atomic);
-    uint32_t times = swap ? s->swap : 1, each = s->pass_cycles * times;
-    uint32_t cycles = (b.passes ? b.passes : 1) * each;
-    m->n.busy += cycles;
-    pipe_begin_shared(pipe, t, cycles);
+    orr_shared_cost cost = orr_shared_cost_of(&s->cost, i, b);
+    m->n.busy += cost.cycles;
+    pipe_begin_shared(pipe, t, cost.cycles);
     pipe_wait(pipe, x->warp_free);
-    bool slow = s->pass && b.conflicts;
-    if (slow) x->warp_free = pipe->start + pipe->delay + cycles * s->pass;
+    bool slow = s->cost.conflict && b.conflicts;
+    if (slow) x->warp_free = pipe->start + pipe->delay + cost.cycles * s->cost.conflict;
     x->stored = slow ? latest(x->warp_free, pipe->free) : pipe->free;
     if (!(i->flags & ORR_TF_LOAD)) return x->stored;
-    if (kind == ORR_L1_ATOMIC) cycles += s->atomic * times;
-    uint32_t lag = cycles - each;
-    if (swap && i->bytes == 8) lag += s->swap_wide;
-    if (slow) lag += b.conflicts * (s->pass - 1) * times;
-    if (kind == ORR_L1_LOAD && b.passes > b.conflicts) lag += (b.passes - b.conflicts - 1) * s->wide;
-    uint64_t ready = pipe->start + pipe->delay + lag + s->latency;
+    uint64_t ready = pipe->start + pipe->delay + cost.lag + s->latency;
     return kind == ORR_L1_LOAD ? given_at(m, x->sub, b.passes, ready) : ready;
 }

@@ -15,12 +15,7 @@
 
 typedef struct shared_spec {
     uint64_t latency;
-    uint32_t pass_cycles; // of the banks for four bytes each
-    uint32_t swap;        // a compare and swap takes so many times as long
-    uint32_t swap_wide;   // and one of 64 bits so many cycles more
-    uint32_t atomic;      // cycles more of an atomic's result
-    uint32_t pass;        // cycles of a warp for each pass with a conflict (lsu.replay); 0: as the banks
-    uint32_t wide;        // cycles more for each further pass of a wide load (lsu.wide_replay)
+    orr_shared_spec cost; // what an access takes of the banks, by all models alike
     uint32_t width;       // bytes a cycle to a sub-core (lsu.width); 0: any number
 } shared_spec;
 
@@ -52,6 +47,11 @@ typedef struct shared_access {
 } shared_access;
 
 void shared_spec_read(shared_spec *s, const orr_gpu *g);
+static inline void shared_init(shared_memory *m, const shared_spec *s, const core_launch *launch,
+                               data_pipe *pipe) {
+    *m = (shared_memory){.spec = s, .launch = launch, .pipe = pipe};
+}
+static inline void shared_free(shared_memory *m) { (void)m; }
 void shared_reset(shared_memory *m);
 // The passes of an access. `trace`: where the stream has it; warps that run the same code tend to have the
 // same pattern, which the bytes of the trace then show. `a` has been decoded, or is when it is needed.

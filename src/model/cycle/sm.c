@@ -22,8 +22,8 @@ typedef struct dispatched {
 
 static void count_issue(sm *s, const warp *w, uint32_t inst) {
     s->worker->issued[inst]++;
-    s->worker->threads[inst] += w->lanes;
-    s->n.thread_insts += w->lanes;
+    s->worker->threads[inst] += w->pc.lanes;
+    s->n.thread_insts += w->pc.lanes;
     s->n.issued++;
 }
 
@@ -66,10 +66,10 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
     if (w->yielded) return; // the time it takes is known
     w->front += c->branch.jump + (i->flags & ORR_TF_INDIRECT ? c->branch.indirect : 0);
     if (i->sass == ORR_SASS_BSYNC)
-        w->front += w->at == inst + 1 ? c->branch.sync_meet : c->branch.switch_lanes;
+        w->front += w->pc.at == inst + 1 ? c->branch.sync_meet : c->branch.switch_lanes;
     w->front_why = ORR_STALL_BRANCH;
     if (!w->restored || i->sass != ORR_SASS_BSYNC || !(w->restored >> i->imm & 1)) return;
-    if (w->at == inst) return; // other lanes come to it now
+    if (w->pc.at == inst) return; // other lanes come to it now
     w->restored &= (uint16_t) ~(1u << i->imm);
     uint32_t stall = ORR_CTRL_STALL(i->ctrl) ? ORR_CTRL_STALL(i->ctrl) : 1;
     w->front += stall + c->branch.jump + c->branch.indirect + (uint64_t)c->gpu->core_sync_restored;
@@ -116,8 +116,7 @@ static void load_store(sm *s, warp *w, const dispatched *d, const orr_trace *acc
         op.load = l1_expect(&s->l1, warp_id(w), d->inst);
         if (i->flags & ORR_TF_ASYNC) {
             l1_load *load = &s->l1.loads.at[op.load];
-            load->group = (uint8_t)(w->group % MAX_GROUPS);
-            w->group_open[load->group]++;
+            load->group = scoreboard_copy(&w->board);
             load->copies = w->copies;
             w->copies_open[w->copies]++;
         }
@@ -128,7 +127,7 @@ static void load_store(sm *s, warp *w, const dispatched *d, const orr_trace *acc
     if (read == NEVER)
         cyc_warp_will_read(s, w, i);
     else
-        cyc_warp_reads(s, w, i, read);
+        scoreboard_reads(&w->board, s->c->program, i, read);
 }
 
 static void access_memory(sm *s, warp *w, const dispatched *d) {
@@ -138,11 +137,11 @@ static void access_memory(sm *s, warp *w, const dispatched *d) {
         cyc_warp_result(s, w, i, s->clock.now + d->start + 1);
         return;
     }
-    orr_trace at = w->trace;
+    orr_trace at = w->pc.trace;
     if (!c->in_order) {
-        at.at = w->base + w->access[i->access];
-        at.mask = w->mask;
-    } else if (!orr_trace_skip(&w->trace)) {
+        at.at = w->pc.base + w->pc.access[i->access];
+        at.mask = w->pc.mask;
+    } else if (!orr_trace_skip(&w->pc.trace)) {
         s->damaged = true;
     }
     if (i->kind == ORR_TK_SYNCS) {
@@ -203,7 +202,7 @@ static void release_fenced(sm *s) {
         warp *w = warp_of(s, r.warp);
         w->front = r.when;
         w->front_why = ORR_STALL_MEMBAR;
-        if (w->at != w->end) cyc_warp_update(s, w);
+        if (w->pc.at != w->pc.end) cyc_warp_update(s, w);
     }
     s->fence.released.n = 0;
 }
@@ -221,7 +220,7 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
     case ORR_TK_MEM: access_memory(s, w, d); break;
     case ORR_TK_BRANCH: branch(s, w, d); break;
     case ORR_TK_FENCE: fence(s, w, i); break;
-    case ORR_TK_GROUP: w->group++; break;
+    case ORR_TK_GROUP: w->board.group++; break;
     default: compute(s, q, w, d);
     }
     if (i->tclass == ORR_TC_BRANCH) yield_or_poll(s, w, i, d->behind_yield);
@@ -239,7 +238,7 @@ static void execute(sm *s, scheduler *q, warp *w, const dispatched *d) {
 // ---- issue --------------------------------------------------------------------------------------
 static void wait_for_code(sm *s, warp *w) {
     const cycle *c = s->c;
-    const orr_tinst *next = &c->program->insts[w->at];
+    const orr_tinst *next = &c->program->insts[w->pc.at];
     uint64_t t = fetch_instruction(&s->fetch, w->sched, &w->fetched, next->pc, s->clock.now, w->front);
     if (t > w->front) {
         w->front = t;
@@ -258,8 +257,8 @@ static void wait_for_code(sm *s, warp *w) {
 static bool advance(sm *s, scheduler *q, warp *w, const dispatched *d) {
     const cycle *c = s->c;
     const orr_tinst *i = d->i;
-    if (++w->at == w->end && !cyc_warp_next_block(s, w)) {
-        w->at = w->end = d->inst + 1;
+    if (++w->pc.at == w->pc.end && !cyc_warp_next_block(s, w)) {
+        w->pc.at = w->pc.end = d->inst + 1;
         w->ready = NEVER;
         w->why = ORR_STALL_DRAIN;
         scheduler_drain(q, w->slot);
@@ -267,9 +266,9 @@ static bool advance(sm *s, scheduler *q, warp *w, const dispatched *d) {
         return false;
     }
     if (c->branch.jump && i->kind == ORR_TK_BRANCH &&
-        (w->at != d->inst + 1 || i->sass == ORR_SASS_BSYNC || i->flags & ORR_TF_INDIRECT))
+        (w->pc.at != d->inst + 1 || i->sass == ORR_SASS_BSYNC || i->flags & ORR_TF_INDIRECT))
         jump(s, w, i, d->inst);
-    if (i->tclass == ORR_TC_BRANCH && !w->yielded && (w->at != d->inst + 1 || !(w->mask & d->mask)))
+    if (i->tclass == ORR_TC_BRANCH && !w->yielded && (w->pc.at != d->inst + 1 || !(w->pc.mask & d->mask)))
         switch_lanes(s, w, i);
     if (!c->core.fetch.perfect) wait_for_code(s, w);
     return true;
@@ -279,10 +278,10 @@ static bool advance(sm *s, scheduler *q, warp *w, const dispatched *d) {
 // True: the warp could issue another in it.
 static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
     const cycle *c = s->c;
-    dispatched d = {.i = &c->program->insts[w->at],
-                    .inst = w->at,
-                    .mask = w->mask,
-                    .predicated_off = w->predicated_off,
+    dispatched d = {.i = &c->program->insts[w->pc.at],
+                    .inst = w->pc.at,
+                    .mask = w->pc.mask,
+                    .predicated_off = w->pc.predicated_off,
                     .behind_yield = w->yielded};
     uint64_t now = s->clock.now;
     if (!again) {
@@ -320,7 +319,7 @@ static bool issue(sm *s, scheduler *q, warp *w, bool again, bool more) {
 // MUFU and the like, shuffles. (Stores are not among them, although an H200 has those of several warps in
 // turn, too: micro/l1_bandwidth, pattern_st, would be 5.6 % too slow.)
 static bool in_line_for_unit(const sm *s, const warp *w) {
-    const orr_tinst *i = &s->c->program->insts[w->at];
+    const orr_tinst *i = &s->c->program->insts[w->pc.at];
     if (!units_has_queue(&s->units, w->sched, i->unit)) return false;
     if (i->kind == ORR_TK_MEM) return i->space == ORR_SPACE_SHARED || i->flags & ORR_TF_LOAD;
     return i->tclass == ORR_TC_SFU || i->tclass == ORR_TC_CONV || i->tclass == ORR_TC_BITS ||
@@ -450,13 +449,14 @@ void cyc_sm_run(sm *s, uint64_t until) {
             handle(s, &e);
         }
         uint32_t n = lsu_first(&s->lsu);
+        t = clock->now;
         for (uint32_t k = 0; k < nsched; k++, n = n + 1 < nsched ? n + 1 : 0) {
             scheduler *q = &s->sched[n];
-            if (q->wake > clock->now) continue;
+            if (q->wake > t) continue;
             q->wake = NEVER; // what happens from here on may lower it
             uint64_t again = schedule(s, n);
             if (again < q->wake) q->wake = again;
-            if (q->wake <= clock->now) q->wake = clock->now + 1;
+            if (q->wake <= t) q->wake = t + 1;
         }
     }
     if (s->starved) return;

@@ -6,19 +6,20 @@
 #ifndef ORR_CYCLE_SM_H
 #define ORR_CYCLE_SM_H
 
+#include "core/barrier.h"
 #include "core/fence.h"
 #include "core/fetch.h"
 #include "core/issue.h"
 #include "core/lsu.h"
 #include "core/operands.h"
+#include "core/scoreboard.h"
 #include "core/units.h"
 #include "model/cycle/crossbar.h"
 #include "model/cycle/raw.h"
 #include "model/model.h"
 #include "program/program.h"
 
-#define MAX_GROUPS 16    // of asynchronous copies a warp can have open
-#define MAX_SPANS  20000 // of one SM in a timeline
+#define MAX_SPANS 20000 // of one SM in a timeline
 
 typedef struct tbuf { // a thread block's traces, copied from its source
     uint64_t index;
@@ -36,60 +37,55 @@ typedef struct tbuf { // a thread block's traces, copied from its source
     struct tbuf *next;
 } tbuf;
 
+typedef struct warp_cursor { // where a warp is in its program, and in its trace
+    uint32_t at, end;        // instructions: the next, and the end of its code block; equal: it has ended
+    uint32_t mask, lanes;    // active lanes, and how many
+    bool predicated_off;     // it runs a body for no lane
+    bool has_then;           // the next block of its trace has been read:
+    uint32_t then, then_mask;
+    uint32_t body;       // of the block it is in: orr_tblock.body
+    orr_trace trace;     // from here on
+    orr_trace then_from; // where the next block began
+    const uint8_t *base; // where the trace begins
+    uint32_t *access;    // offsets of the block's accesses in the trace
+} warp_cursor;
+
+typedef struct warp_poll { // a warp's last poll in a loop that does nothing else (look.c)
+    uint32_t block, mask;  // block of code, + 1; 0: none
+    orr_trace from;        // where the round began
+    uint32_t need;         // the next of its needs then,
+    bool noted;            // if that is known
+    bool replays;          // the round is another one than the stream's
+    bool longer;           // and a walk's behind the last of the stream's
+    uint16_t unanswered;   // polls
+} warp_poll;
+
 typedef struct warp {
-    // what it is about to do
-    uint32_t at, end;         // instructions: the next, and the end of its code block; equal: it has ended
-    uint32_t body;            // of the block it is in: orr_tblock.body
-    uint32_t then, then_mask; // the next block of its trace, when it has been read
-    orr_trace then_from;      // and where that began
-    bool has_then;
-    bool predicated_off;    // it runs a body for no lane
-    uint64_t ready;         // when dependences, fetch and the like let `at` issue; NEVER: nobody knows yet
-    uint64_t since;         // its cycles before this have been accounted for
+    warp_cursor pc;
+    uint64_t ready;         // when dependences, fetch and the like let it issue; NEVER: nobody knows yet
     uint64_t front;         // not before this: branch, fetch, the instruction before
+    uint64_t since;         // its cycles before this have been accounted for
     uint8_t why, front_why; // enum orr_stall: what `ready`, `front` wait for
     uint8_t sched, slot;
-    uint8_t throttle; // enum orr_stall while it is ready but its unit is not
-    uint8_t waiting;  // at a barrier
-    uint64_t through; // when it is past the last one
-    uint32_t mask;
-    uint32_t lanes;    // in mask
-    uint32_t block;    // index in sm->blocks
-    uint32_t inflight; // loads and copies it has not had an answer to, stores that wait for L1
-    uint64_t landed;   // when the last of the others is there
-    bool fences;       // the instruction before was a fence that its loads may outlast
-    uint64_t syncs;    // when its next operation on an mbarrier can begin
-    orr_trace trace;
-    const uint8_t *base;     // where the trace begins
+    uint8_t barrier;         // that it waits at, + 1; 0: none
+    bool fences;             // the instruction before was a fence that its loads may outlast
+    bool yielded;            // its last instruction was a YIELD, or a poll at a WARPSYNC behind one
+    uint16_t restored;       // barrier registers that BMOV has written since BSSY did
+    uint64_t through;        // when it is past the last barrier
+    uint32_t block;          // index in sm->blocks
+    uint32_t inflight;       // loads and copies it has not had an answer to, stores that wait for L1
+    uint64_t landed;         // when the last of the others is there
+    uint64_t fetched;        // code line it fetched last, + 1
     uint64_t age;            // order of arrival on the SM
     uint64_t operand_cycles; // its scheduler's when it was last updated
-    uint64_t fetched;        // code line it fetched last, + 1
-    uint32_t need;           // of its block's needs, the next one
-    // its last look in a loop that only looks (look.c)
-    uint32_t look, look_mask; // block of code, + 1; 0: none
-    orr_trace look_from;      // where the round began
-    uint32_t look_need;       // and the next of its needs then,
-    bool look_noted;          // if that is known
-    bool replays;             // the round is another one than the stream's
-    bool longer;              // and a walk's behind the last of the stream's
-    uint16_t looking;         // looks that have not been answered
-    recent_results recent;    // of its last instructions
-    uint16_t restored;        // barrier registers that BMOV has written since BSSY did
-    bool yielded;             // its last instruction was a YIELD, or a look at who else is there behind one
-    // control bits: counters of the six barriers
-    uint64_t sb_ready[6];
-    uint16_t sb_open[6];
-    uint8_t sb_why[6];
-    uint8_t stall_why;
-    // asynchronous copies
-    uint16_t group_open[MAX_GROUPS];   // copies of group n % MAX_GROUPS still under way
-    uint64_t group_ready[MAX_GROUPS];  // when the others are there
-    uint32_t group;                    // number of the group that is being filled
-    uint8_t copies;                    // how often they were to arrive at an mbarrier (arrive.c), a ring,
+    scoreboard board;
+    recent_results recent;             // of its last instructions
+    uint64_t syncs;                    // when its next operation on an mbarrier can begin
+    uint8_t copies;                    // how often copies were to arrive at an mbarrier (arrive.c), a ring,
     uint16_t copies_open[MAX_GROUPS];  // those before the next time that are under way
     uint64_t copies_ready[MAX_GROUPS]; // and when the others are there
-    uint32_t *access;                  // offsets of the block's accesses in the trace
-    uint64_t *reg;                     // [places] when a register can be used, and the reason to wait (`due`)
+    uint32_t need;                     // of its thread block's needs (order.c), the next one
+    warp_poll poll;
 } warp;
 
 typedef struct mbar { // an mbarrier (arrive.c)
@@ -114,11 +110,7 @@ typedef struct block { // a thread block on the SM
     uint32_t running; // warps that have not ended
     uint32_t nwarps;
     uint32_t *warp; // ids: sched * MAX_WARPS + slot
-    struct {
-        uint32_t arrived, want;
-    } barrier[16];
-    uint32_t at_barrier;  // warps waiting at any barrier
-    uint32_t bar_latency; // of the barrier that somebody came to last
+    block_barriers barriers;
     ORR_VEC(mbar) mbars;
     ORR_VEC(mwait) mwaits;
     ORR_VEC(mcopy) mcopies;
@@ -132,6 +124,24 @@ static inline bool by_queue(const orr_tinst *i) {
     return i->tclass == ORR_TC_CONST || i->sass == ORR_SASS_S2R;
 }
 
+typedef struct block_slots { // thread blocks that an SM has, has had and may start
+    block *slot;
+    uint32_t n, resident; // slots; in use
+    uint32_t cap;
+    int warps_cap;
+    uint32_t next_sched; // that the next warp goes to
+    uint64_t next_age;
+    uint64_t free;                          // when the next block may start
+    tbuf *stock, **stock_end;               // blocks it may start in this window
+    uint32_t nstock, started, started_last; // in this window, in the one before
+    tbuf *done;                             // blocks that have ended: their buffers go back
+    uint64_t since;                         // active cycles before this have been counted
+    uint64_t active_cycles, block_cycles;
+    uint64_t finished; // cycle the last block ended
+    ORR_VEC(orr_span) spans;
+    uint64_t spans_left_out;
+} block_slots;
+
 typedef struct sm {
     _Alignas(64) struct cycle *c;
     struct worker *worker; // the host thread that runs it now
@@ -140,39 +150,17 @@ typedef struct sm {
     uint32_t id;
     uint64_t further; // ticks that answers take longer than to a GPC's first TPC (l2.tpc_spread)
     uint64_t fresh;   // kernels with loops that only poll: blocks of code that were entered, but for replays
-    // its components
     event_queue clock;
     scheduler *sched;   // [cycle.nsched]
     warp *warps;        // by number (warp_id)
     operands *operands; // [sub-core]
-    exec_units units;
-    fetch_unit fetch;
-    const_caches constants;
-    data_pipe pipe;
-    l1_cache l1;
-    shared_memory shared;
-    lsu lsu;
-    sm_port port;
-    fence_unit fence;
-    // thread blocks
-    block *blocks;
-    uint32_t nblocks, resident; // slots; in use
-    uint32_t blocks_cap;
-    int warps_cap;
-    uint32_t next_sched; // that the next warp goes to
-    uint64_t next_age;
-    uint64_t block_free;                    // when the next block may start
-    tbuf *stock, **stock_end;               // blocks it may start in this window
-    uint32_t nstock, started, started_last; // in this window, in the one before
-    tbuf *done;                             // blocks that have ended: their buffers go back
-    // sums
-    orr_sm_counts n;
+    data_pipe pipe;     // of L1 and shared memory
+#define PART(type, name, ...) type name;
+#include "core/parts.def"
+#undef PART
+    block_slots tb;
+    orr_sm_counts n; // what no component counts
     uint64_t stalls[ORR_STALLS];
-    uint64_t since; // active cycles before this have been counted
-    uint64_t active_cycles, block_cycles;
-    uint64_t finished; // cycle the last block ended
-    ORR_VEC(orr_span) spans;
-    uint64_t spans_left_out;
 } sm;
 
 typedef struct worker { // one host thread's sums; which thread ran what does not matter for them
@@ -191,15 +179,10 @@ typedef struct outside {
 
 typedef struct core_spec { // an SM, as the description has it: the specs of its components
     operands_spec operands;
-    units_spec units;
-    fetch_spec fetch;
-    constants_spec constants;
     issue_spec issue;
-    lsu_spec lsu;
-    l1_spec l1;
-    shared_spec shared;
-    port_spec port;
-    fence_spec fence;
+#define PART(type, name, ...) name##_spec name;
+#include "core/parts.def"
+#undef PART
 } core_spec;
 
 typedef struct branch_spec { // cycles that a warp issues nothing behind a branch, by what it does
@@ -244,14 +227,11 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t window;        // cycles
     uint32_t sreg_unit;     // that reads special registers, as S2R does
     uint64_t spacing;       // between the starts of two blocks on an SM, in this window
-    uint32_t *alone; // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none
+    uint32_t *latencies; // [instruction] pre-characterisation (precharacterise.c): cycles until its result;
+                         // NULL: none
     worker *workers;
     int nworkers;
 } cycle;
-
-// A time and the reason to wait for it in one word, so that a register takes eight bytes.
-static inline uint64_t due(uint64_t when, uint8_t why) { return when << 8 | why; }
-static inline uint64_t due_when(uint64_t d) { return d >> 8 == NEVER >> 8 ? NEVER : d >> 8; }
 
 static inline uint32_t warp_id(const warp *w) { return (uint32_t)w->sched * MAX_WARPS + w->slot; }
 static inline warp *warp_of(const sm *s, uint32_t id) { return &s->warps[id]; }
@@ -269,13 +249,12 @@ bool cyc_warp_next_block(sm *s, warp *w); // the next code block of its trace; f
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready);     // its registers are ready then
 void cyc_warp_expect(sm *s, warp *w, const orr_tinst *i, enum orr_stall why); // when an answer comes
 void cyc_warp_complete(sm *s, warp *w, uint32_t inst, uint64_t ready, uint8_t group); // the answer
-// A memory instruction reads its operands then, or not before cyc_warp_has_read says so.
-void cyc_warp_reads(sm *s, warp *w, const orr_tinst *i, uint64_t when);
+// A memory instruction reads its operands when cyc_warp_has_read says so.
 void cyc_warp_will_read(sm *s, warp *w, const orr_tinst *i);
 void cyc_warp_has_read(sm *s, warp *w, const orr_tinst *i, uint64_t when);
 
-// ---- alone.c: pre-characterisation takes down when results are there ----------------------------
-void cyc_alone_note(const sm *s, const orr_tinst *i, uint64_t ready);
+// ---- precharacterise.c: it takes down when results are there ----------------------------
+void cyc_precharacterise_note(const sm *s, const orr_tinst *i, uint64_t ready);
 
 // ---- sm.c ---------------------------------------------------------------------------------------
 void cyc_sm_connect(sm *s); // its components report to it
