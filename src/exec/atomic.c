@@ -5,6 +5,7 @@
 // thread, and shared memory belongs to one block (exec.h). Sections of the PTX manual: "atom", "red",
 // "Parallel Synchronization and Communication Instructions: mbarrier".
 #include "exec/block.h"
+#include "exec/mbar.h"
 #include "exec/pair.h"
 #include "exec/softfp.h"
 
@@ -116,46 +117,9 @@ ATOM_VEC(minbf16x2, uint32_t, BY_HALVES(min_bf16))
 ATOM_VEC(maxbf16x2, uint32_t, BY_HALVES(max_bf16))
 
 // ---- mbarrier -----------------------------------------------------------------------------
-// The opaque 64-bit object: arrivals expected in each phase and arrivals still pending in this one (20
-// bits each), bytes of asynchronous copies still expected (21 bits, signed), and the phase's parity. A
-// phase is complete when nothing is pending and no bytes are expected. A state token is the object as
-// it was before the arrival.
-enum { MBAR_MAX = (1 << 20) - 1 };
-typedef struct mbar {
-    uint32_t expected, pending;
-    int32_t tx;
-    uint32_t phase;
-} mbar;
-static mbar mbar_open(uint64_t v) {
-    uint32_t tx = (uint32_t)(v >> 40) & 0x1fffff;
-    return (mbar){v & MBAR_MAX, v >> 20 & MBAR_MAX, (int32_t)(tx << 11) >> 11, v >> 63};
-}
-static uint64_t mbar_close(mbar b) {
-    return b.expected | (uint64_t)b.pending << 20 | (uint64_t)((uint32_t)b.tx & 0x1fffff) << 40 |
-           (uint64_t)b.phase << 63;
-}
-static void mbar_settle(mbar *b) { // is the phase complete?
-    if (b->pending || b->tx) return;
-    b->phase ^= 1;
-    b->pending = b->expected;
-}
-static const char *mbar_arrive(mbar *b, uint32_t count) { // NULL, or what is wrong
-    if (count == 0 || count > b->pending)
-        return "more arrivals at the mbarrier than it expects in this phase";
-    b->pending -= count;
-    mbar_settle(b);
-    return NULL;
-}
-static const char *mbar_expect(mbar *b, int64_t bytes) {
-    if (b->tx + bytes > MBAR_MAX || b->tx + bytes < -MBAR_MAX)
-        return "the mbarrier's tx-count is out of range";
-    b->tx += (int32_t)bytes;
-    return NULL;
-}
-
-// One lane's operation; x is the instruction's count, if it has one.
-static const char *mbar_step(const orr_inst *in, mbar *b, uint32_t x, bool has_x) {
-    const char *wrong = NULL;
+// A state token is the object as it was before the arrival. One lane's operation; x is the instruction's count,
+// if it has one.
+static const char *mbar_do(const orr_inst *in, mbar *b, uint32_t x, bool has_x) {
     uint32_t count = has_x ? x : 1;
     switch (in->sub) {
     case ORR_MBAR_INIT:
@@ -163,19 +127,13 @@ static const char *mbar_step(const orr_inst *in, mbar *b, uint32_t x, bool has_x
         *b = (mbar){count, count, 0, 0};
         return NULL;
     case ORR_MBAR_INVAL: *b = (mbar){0}; return NULL;
-    case ORR_MBAR_ARRIVE: return mbar_arrive(b, count);
+    case ORR_MBAR_ARRIVE:
     case ORR_MBAR_ARRIVE_DROP:
-        if (count > b->expected) return "more arrivals dropped from the mbarrier than it expects";
-        b->expected -= count;
-        return mbar_arrive(b, count);
-    case ORR_MBAR_EXPECT_TX: return mbar_expect(b, x);
-    case ORR_MBAR_COMPLETE_TX:
-        wrong = mbar_expect(b, -(int64_t)x);
-        if (!wrong) mbar_settle(b);
-        return wrong;
-    default: // arrive.expect_tx
-        wrong = mbar_expect(b, x);
-        return wrong ? wrong : mbar_arrive(b, 1);
+        if (!count) return "an arrival at the mbarrier for nobody";
+        return mbar_step(b, count, 0, in->sub == ORR_MBAR_ARRIVE_DROP);
+    case ORR_MBAR_EXPECT_TX: return mbar_step(b, 0, x, false);
+    case ORR_MBAR_COMPLETE_TX: return mbar_step(b, 0, -(int64_t)x, false);
+    default: return mbar_step(b, 1, x, false); // arrive.expect_tx
     }
 }
 
@@ -187,7 +145,7 @@ static void mbarrier(warp *w, const uop *u) {
         int i = orr_ffs(m);
         uint64_t *at = (uint64_t *)(void *)host[i], old = *at;
         mbar b = mbar_open(old);
-        const char *wrong = mbar_step(u->inst, &b, has_x ? SRC_B(w, u, uint32_t)[i] : 0, has_x);
+        const char *wrong = mbar_do(u->inst, &b, has_x ? SRC_B(w, u, uint32_t)[i] : 0, has_x);
         if (wrong) {
             orr_fault(w, u, i, "%s", wrong);
             return;
@@ -219,7 +177,7 @@ static void mbar_pending(warp *w, const uop *u) {
     uint32_t *d = DST(w, u, uint32_t);
     const uint64_t *state = SRC_A(w, u, uint64_t);
     const uint32_t *lane = active_lanes(w);
-    LANES { d[i] = BLEND(uint32_t, d[i], (uint32_t)(state[i] >> 20) & MBAR_MAX, lane[i]); }
+    LANES { d[i] = BLEND(uint32_t, d[i], mbar_at(state[i], MBAR_PENDING), lane[i]); }
 }
 
 // cp.async.mbarrier.arrive: the copies are already done (cp.async copies at once), so the arrival comes
@@ -235,7 +193,7 @@ static void cp_arrive(warp *w, const uop *u) {
             continue;
         }
         mbar b = mbar_open(old);
-        const char *wrong = mbar_arrive(&b, 1);
+        const char *wrong = mbar_step(&b, 1, 0, false);
         if (wrong) {
             orr_fault(w, u, i, "%s", wrong);
             return;
