@@ -504,6 +504,7 @@ enum { ORR_WG_NEGATE_A = 1, ORR_WG_NEGATE_B = 2 };
 // and PEER the mbarrier; bytes; of LOAD the mask of blocks that it goes to (all of these may be ORR_K_NONE);
 // then `vec` coordinates, and of im2col vec - 2 offsets.
 enum { ORR_BULK_LOAD, ORR_BULK_STORE, ORR_BULK_PEER, ORR_BULK_REDUCE, ORR_BULK_REDUCE_PEER, ORR_BULK_PREFETCH };
+enum { ORR_BULK_ONCE = 1 }; // disp, in machine code: done once for a warp, not by each lane
 enum { ORR_BULK_SHARED, ORR_BULK_OTHER, ORR_BULK_MBAR, ORR_BULK_BYTES, ORR_BULK_MASK, ORR_BULK_COORDS }; // sources
 
 // ORR_OP_WMMALOAD: sub = 0 a, 1 b, 2 c; imm = shape; type = element; mods A_COL (column major);

@@ -12,6 +12,7 @@ typedef struct orr_call {     // one launch, arguments ready
     const orr_kernel *kernel; // as parsed from the module; a real GPU takes it by name
     int module;               // index of the module in the script
     uint32_t grid[3], block[3];
+    uint32_t cluster[3]; // thread blocks of a cluster; 0: it is in none
     uint32_t dynamic_shared;
     const uint8_t *params; // kernel->param_bytes
     uint32_t index;        // 0, 1, 2 ... in the order of execution

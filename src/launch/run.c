@@ -353,6 +353,10 @@ static void pack_arg(run *r, const arg *a, const orr_param *p, uint32_t index, c
         pack_value(r, a, type, p->bytes, out, what);
         return;
     }
+    if (a->tensor) {
+        orr_pack_tensor(r, a->tensor, p->bytes, out, what);
+        return;
+    }
     uint32_t at = 0; // a structure: fields one after the other, each aligned to its size
     for (uint32_t k = 0; k < a->nfields; k++) {
         const arg *f = &a->fields[k];
@@ -406,6 +410,11 @@ static void do_launch(run *r, const stmt *st) {
     for (int k = 0; k < 3; k++) {
         out.grid[k] = c->grid[k] ? (uint32_t)orr_eval_int(r, c->grid[k], "a grid's size", 1, most[k]) : 1;
         out.block[k] = c->block[k] ? (uint32_t)orr_eval_int(r, c->block[k], "a block's size", 1, wide[k]) : 1;
+    }
+    for (int k = 0; k < 3; k++) {
+        out.cluster[k] = c->loaded->cluster[k];
+        if (c->cluster[0]) out.cluster[k] = 1;
+        if (c->cluster[k]) out.cluster[k] = (uint32_t)orr_eval_int(r, c->cluster[k], "a cluster's size", 1, 16);
     }
     if (c->shared) out.dynamic_shared = (uint32_t)orr_eval_int(r, c->shared, "the shared memory", 0, 1 << 20);
     pack_args(r, st, c->loaded);

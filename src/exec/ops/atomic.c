@@ -4,6 +4,8 @@
 // and writes do: a kernel that touches global memory atomically runs its thread blocks on one host
 // thread, and shared memory belongs to one block (exec.h). Sections of the PTX manual: "atom", "red",
 // "Parallel Synchronization and Communication Instructions: mbarrier".
+#include <string.h>
+
 #include "exec/block.h"
 #include "exec/mbar.h"
 #include "exec/ops/pair.h"
@@ -115,6 +117,66 @@ ATOM_VEC(maxf16x2, uint32_t, BY_HALVES(max_f16))
 ATOM_VEC(addbf16x2, uint32_t, BY_HALVES(add_bf16))
 ATOM_VEC(minbf16x2, uint32_t, BY_HALVES(min_bf16))
 ATOM_VEC(maxbf16x2, uint32_t, BY_HALVES(max_bf16))
+
+// ---- one element, for bulk and remote reductions -------------------------------------------
+static uint32_t reduce32(uint8_t op, bool is_signed, uint32_t r, uint32_t s) {
+    switch (op) {
+    case ORR_ATOM_ADD: return r + s;
+    case ORR_ATOM_MIN: return (is_signed ? (int32_t)r < (int32_t)s : r < s) ? r : s;
+    case ORR_ATOM_MAX: return (is_signed ? (int32_t)r > (int32_t)s : r > s) ? r : s;
+    case ORR_ATOM_INC: return inc(r, s);
+    case ORR_ATOM_DEC: return dec(r, s);
+    case ORR_ATOM_AND: return r & s;
+    case ORR_ATOM_OR: return r | s;
+    default: return r ^ s;
+    }
+}
+static uint64_t reduce64(uint8_t op, bool is_signed, uint64_t r, uint64_t s) {
+    switch (op) {
+    case ORR_ATOM_ADD: return r + s;
+    case ORR_ATOM_MIN: return (is_signed ? (int64_t)r < (int64_t)s : r < s) ? r : s;
+    case ORR_ATOM_MAX: return (is_signed ? (int64_t)r > (int64_t)s : r > s) ? r : s;
+    case ORR_ATOM_AND: return r & s;
+    case ORR_ATOM_OR: return r | s;
+    default: return r ^ s;
+    }
+}
+static uint32_t reduce_half(uint8_t op, bool bf16, uint32_t r, uint32_t s) {
+    if (op == ORR_ATOM_ADD) return bf16 ? add_bf16(r, s) : add_f16(r, s);
+    if (op == ORR_ATOM_MIN) return bf16 ? min_bf16(r, s) : min_f16(r, s);
+    return bf16 ? max_bf16(r, s) : max_f16(r, s);
+}
+
+bool orr_reduce(uint8_t op, uint8_t type, uint8_t *at, const void *with) {
+    uint32_t r = 0, s = 0;
+    uint64_t x, y;
+    uint8_t bytes = orr_types[type].bytes;
+    bool is_signed = orr_types[type].is_signed, is_float = orr_types[type].is_float;
+    if (op > ORR_ATOM_XOR || (is_float && op > ORR_ATOM_MAX)) return false;
+    if (bytes == 8) {
+        memcpy(&x, at, 8);
+        memcpy(&y, with, 8);
+        if (is_float ? op != ORR_ATOM_ADD : op == ORR_ATOM_INC || op == ORR_ATOM_DEC) return false;
+        x = is_float ? add_f64(x, y, false) : reduce64(op, is_signed, x, y);
+        memcpy(at, &x, 8);
+        return true;
+    }
+    if (bytes != 4 && bytes != 2) return false;
+    memcpy(&r, at, bytes);
+    memcpy(&s, with, bytes);
+    if (is_float && bytes == 4) {
+        if (op != ORR_ATOM_ADD) return false;
+        r = add_f32(r, s, false);
+    } else if (is_float) {
+        r = reduce_half(op, type == ORR_T_BF16, r, s);
+    } else if (bytes == 4) {
+        r = reduce32(op, is_signed, r, s);
+    } else {
+        return false;
+    }
+    memcpy(at, &r, bytes);
+    return true;
+}
 
 // ---- mbarrier -----------------------------------------------------------------------------
 // A state token is the object as it was before the arrival. One lane's operation; x is the instruction's count,

@@ -56,10 +56,19 @@ static uint8_t *translate(warp *w, const uop *u, int lane, uint64_t addr, uint8_
     uint8_t *base;
     uint64_t size;
     switch (space) {
-    case ORR_SPACE_SHARED:
-        base = w->tb->shared;
+    case ORR_SPACE_SHARED: {
+        const tblock *owner = orr_cluster_block(w->tb, addr, &addr);
+        if (!owner) {
+            orr_fault_as(ORR_FAULT_ADDRESS, w, u, lane,
+                         "address 0x%llx is in the shared memory of a thread block that the cluster does not have "
+                         "or that has ended",
+                         (unsigned long long)asked);
+            return NULL;
+        }
+        base = owner->shared;
         size = p->shared_bytes;
         break;
+    }
     case ORR_SPACE_LOCAL:
         base = local_of(w, lane);
         size = p->local_bytes;
@@ -138,7 +147,7 @@ static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_
     const program *p = w->tb->prog;
     switch (space) {
     case ORR_SPACE_SHARED:
-        ok = all_inside(addr, w->lane, full, 0, p->shared_bytes, w->tb->shared, bytes, host);
+        ok = all_inside(addr, w->lane, full, w->tb->tag, p->shared_bytes, w->tb->shared, bytes, host);
         break;
     case ORR_SPACE_LOCAL:
     case ORR_SPACE_PARAM: ok = false; break;
@@ -207,7 +216,7 @@ INLINE int locate_global(warp *w, const uop *u, uint32_t bytes, place *p) {
 
 INLINE int locate_shared(warp *w, const uop *u, uint32_t bytes, place *p) {
     const uint32_t *b = SRC_A(w, u, uint32_t);
-    uint32_t d = (uint32_t)u->inst->disp, size = w->tb->prog->shared_bytes, at = b[0] + d;
+    uint32_t d = (uint32_t)u->inst->disp - w->tb->tag, size = w->tb->prog->shared_bytes, at = b[0] + d;
     uint32_t most = 0, low = 0, apart = 0, gap = 0;
     for (uint32_t i = 0; i < ORR_WARP; i++) {
         uint32_t x = b[i] + d;

@@ -68,6 +68,8 @@ static void read_lane(warp *w, const uop *u) {
 // one a nanosecond, so that they never stand still.
 static uint64_t clock_of(warp *w) { return w->insts + ++w->ticks; }
 
+static uint32_t cluster_dim(const orr_launch *l, uint32_t d) { return l->cluster[d] ? l->cluster[d] : 1; }
+
 static void read_scalar(warp *w, const uop *u) {
     const tblock *tb = w->tb;
     const program *p = tb->prog;
@@ -78,18 +80,32 @@ static void read_scalar(warp *w, const uop *u) {
     case ORR_SREG_NTID_Y: v = l->block[1]; break;
     case ORR_SREG_NTID_Z: v = l->block[2]; break;
     case ORR_SREG_CTAID_X:
-    case ORR_SREG_CLUSTERID_X: v = tb->ctaid[0]; break;
     case ORR_SREG_CTAID_Y:
-    case ORR_SREG_CLUSTERID_Y: v = tb->ctaid[1]; break;
-    case ORR_SREG_CTAID_Z:
-    case ORR_SREG_CLUSTERID_Z: v = tb->ctaid[2]; break;
+    case ORR_SREG_CTAID_Z: v = tb->ctaid[u->imm - ORR_SREG_CTAID_X]; break;
     case ORR_SREG_NCTAID_X:
-    case ORR_SREG_NCLUSTERID_X: v = l->grid[0]; break;
     case ORR_SREG_NCTAID_Y:
-    case ORR_SREG_NCLUSTERID_Y: v = l->grid[1]; break;
-    case ORR_SREG_NCTAID_Z:
-    case ORR_SREG_NCLUSTERID_Z: v = l->grid[2]; break;
-    case ORR_SREG_CLUSTER_ONE: v = 1; break;
+    case ORR_SREG_NCTAID_Z: v = l->grid[u->imm - ORR_SREG_NCTAID_X]; break;
+    case ORR_SREG_CLUSTERID_X:
+    case ORR_SREG_CLUSTERID_Y:
+    case ORR_SREG_CLUSTERID_Z:
+        v = tb->ctaid[u->imm - ORR_SREG_CLUSTERID_X] / cluster_dim(l, u->imm - ORR_SREG_CLUSTERID_X);
+        break;
+    case ORR_SREG_NCLUSTERID_X:
+    case ORR_SREG_NCLUSTERID_Y:
+    case ORR_SREG_NCLUSTERID_Z:
+        v = l->grid[u->imm - ORR_SREG_NCLUSTERID_X] / cluster_dim(l, u->imm - ORR_SREG_NCLUSTERID_X);
+        break;
+    case ORR_SREG_CLUSTER_CTAID_X:
+    case ORR_SREG_CLUSTER_CTAID_Y:
+    case ORR_SREG_CLUSTER_CTAID_Z:
+        v = tb->ctaid[u->imm - ORR_SREG_CLUSTER_CTAID_X] % cluster_dim(l, u->imm - ORR_SREG_CLUSTER_CTAID_X);
+        break;
+    case ORR_SREG_CLUSTER_NCTAID_X:
+    case ORR_SREG_CLUSTER_NCTAID_Y:
+    case ORR_SREG_CLUSTER_NCTAID_Z: v = cluster_dim(l, u->imm - ORR_SREG_CLUSTER_NCTAID_X); break;
+    case ORR_SREG_CLUSTER_CTARANK: v = tb->rank; break;
+    case ORR_SREG_CLUSTER_NCTARANK: v = orr_cluster_size(l); break;
+    case ORR_SREG_CLUSTER_EXPLICIT: v = l->cluster[0] != 0; break;
     case ORR_SREG_WARPID: v = w->index; break;
     case ORR_SREG_NWARPID: v = 64; break;
     case ORR_SREG_SMID: v = tb->index % p->sm_count; break;
@@ -112,7 +128,7 @@ static void read_scalar(warp *w, const uop *u) {
     case ORR_SREG_GLOBALTIMER_HI: v = clock_of(w) >> 32; break;
     case ORR_SREG_ENVREG_1: v = l->workspace >> 32; break;
     case ORR_SREG_ENVREG_2: v = (uint32_t)l->workspace; break;
-    default: break; // %envreg, %pm, cluster rank: zero
+    default: break; // %envreg, %pm: zero
     }
     put_all(w, u, v);
 }

@@ -252,12 +252,14 @@ static void wgmma(warp *w, const uop *u) {
     if (i->boolop) { // A from registers
         orr_mma_gather(w, src, 4, ROWS, 4, p.a);
         src += 4;
-    } else if (!read_matrix(w, u, OPER(w, *src++, uint64_t)[lane], w->index % 4 * ROWS, ROWS, 32,
-                            i->mods & ORR_M_A_COL, p.a)) {
-        return;
+    } else {
+        uint64_t desc = OPER(w, *src, uint64_t)[lane];
+        src++;
+        if (!read_matrix(w, u, desc, w->index % 4 * ROWS, ROWS, 32, i->mods & ORR_M_A_COL, p.a)) return;
     }
-    if (!read_matrix(w, u, OPER(w, *src++, uint64_t)[lane], 0, (uint32_t)p.n, brow, i->mods & ORR_M_TRANS, p.b))
-        return;
+    uint64_t desc = OPER(w, *src, uint64_t)[lane];
+    src++;
+    if (!read_matrix(w, u, desc, 0, (uint32_t)p.n, brow, i->mods & ORR_M_TRANS, p.b)) return;
     if (pred_of(w, *src++) >> lane & 1)
         read_d(w, u->all + u->ndst, &p);
     else
@@ -308,6 +310,7 @@ static bool types_known(const orr_inst *i) {
 
 handlers orr_pick_wgmma(const orr_kernel *k, const orr_inst *i, const char **why) {
     if (i->op == ORR_OP_WGSYNC) return (handlers){nothing, nothing};
+    if (i->op != ORR_OP_WGMMA) return (handlers){0};
     uint32_t n = i->imm & 0xffff, kk = i->imm >> 16;
     bool sparse = i->vec == 1, halves = orr_matrix_bits(i->stype) == 16;
     bool ok = types_known(i) && n >= 8 && n <= N_MAX && n % 8 == 0;

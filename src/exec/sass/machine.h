@@ -115,6 +115,7 @@ bool orr_sass_int(machine *m);     // int.c: integers, logic, moves, predicates,
 bool orr_sass_float(machine *m);   // float.c: fp32, fp16, fp64, conversions, MUFU
 bool orr_sass_memory(machine *m);  // memory.c: loads, stores, atomics, constants, LDSM, LDGSTS, fences
 bool orr_sass_lanes(machine *m);   // lanes.c: SHFL, VOTE, MATCH, REDUX, R2UR, S2R, CS2R, matrices
+bool orr_sass_hopper(machine *m);  // hopper.c: groups of warps, bulk copies, clusters
 bool orr_sass_control(machine *m); // converge.c: branches, convergence, barriers, calls, exit
 
 // ---- surroundings (system.c) -------------------------------------------------------------
