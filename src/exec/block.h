@@ -141,6 +141,7 @@ typedef struct tblock {
     cluster *cluster; // NULL: it is in none
     cluster single;   // then: the barrier of a cluster of one
     uint32_t rank;    // in the cluster
+    bool moved;       // some warp has gone on in its last turn
     uint32_t tag;     // bits 24 and up of its shared addresses, of machine code
     struct tblock *next; // in a queue or the worker's free list
 } tblock;

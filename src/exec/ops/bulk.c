@@ -234,7 +234,7 @@ static bool move_im2col(const boxed *b) {
         for (int d = 0; d < m->rank; d++) c[d] = pixel[d] + (d && d < last ? b->offsets[d - 1] : 0);
         if (!move_row(b, row, c, inside(b, c))) return false;
         for (int d = 1; d < m->rank; d++) { // the next one
-            pixel[d] += d < last ? m->steps[d] : 1;
+            pixel[d] += m->steps[d];
             if (d == last || pixel[d] <= (int64_t)m->dims[d] - 1 + m->upper[d - 1]) break;
             pixel[d] = m->lower[d - 1];
         }
@@ -245,17 +245,19 @@ static bool move_im2col(const boxed *b) {
 static bool open_map(request *r, boxed *b) {
     const char *why;
     uint8_t *at;
+    uint64_t place = r->other;
     if (r->other - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES) { // a __grid_constant__ parameter
         const program *p = r->w->tb->prog;
         uint64_t off = r->other - ORR_PARAM_WINDOW;
         uint32_t end = p->kernel->param_bytes;
         at = off <= end && end - off >= ORR_MAP_BYTES ? p->launch->params + off : NULL;
+        place = off + p->kernel->param_base; // in the constant bank
         if (!at) return wrong(r, "the tensor map is outside the kernel's parameters");
     } else {
         at = global_at(r, r->other, ORR_MAP_BYTES);
         if (!at) return false;
     }
-    if (r->other % ORR_MAP_ALIGN) return misplaced(r, r->other, ORR_MAP_ALIGN);
+    if (place % ORR_MAP_ALIGN) return misplaced(r, r->other, ORR_MAP_ALIGN);
     if (!orr_map_decode(at, &b->m, &why)) {
         orr_fault(r->w, r->u, r->lane, "the tensor map at 0x%llx is not one: %s", (unsigned long long)r->other, why);
         return false;

@@ -199,6 +199,7 @@ int orr_block_run(tblock *tb) { return tb->cluster ? orr_cluster_run(tb) : orr_b
 
 int orr_block_alone(tblock *tb) {
     const program *p = tb->prog;
+    tb->moved = false;
     for (bool first = true;; first = false) {
         bool progress = false, yields = false, only_looks = true, waits = false, races = false, found = false;
         uint64_t least = UINT64_MAX;
@@ -230,6 +231,7 @@ int orr_block_alone(tblock *tb) {
                 tb->rounds = 0;
             }
         }
+        tb->moved |= progress;
         if (!tb->running) return RUN_DONE;
         if (tb->held != UINT64_MAX) return RUN_RACES;
         if (least != UINT64_MAX) tb->level = least + DRAW_SLACK; // all have had their turn

@@ -79,7 +79,7 @@ int orr_cluster_run(tblock *tb) {
             if (!t || !t->running) continue;
             int x = orr_block_alone(t);
             if (x == RUN_FAULT) return x;
-            progress |= x != RUN_STALLED;
+            progress |= x != RUN_STALLED || t->moved;
             yields |= x == RUN_YIELDS || x == RUN_RACES;
             running |= x != RUN_DONE;
             if (x == RUN_DONE) orr_cluster_check(c);

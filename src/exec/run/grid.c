@@ -173,7 +173,10 @@ static void raise_level(turns *t) {
 static tblock *turn_after(turns *t, const tblock *tb, uint32_t most) {
     tblock *to = tb ? tb->next : t->first;
     while (to && !to->running) to = to->next;
-    if (!to && t->next < t->total && t->unfinished < most) to = turns_start(t);
+    while (!to && t->next < t->total && t->unfinished < most) {
+        to = turns_start(t);
+        if (!to->running) to = NULL; // run with its cluster
+    }
     if (!to) {
         raise_level(t);
         to = t->first;
@@ -246,6 +249,7 @@ static int turns_next(turns *t, tblock **out) {
             continue;
         }
         tblock *tb = t->now && t->now->running ? t->now : turn_after(t, t->now, t->resident);
+        if (!tb && t->first) continue;
         if (!tb) return 0; // all were started and finished
         t->now = tb;
         int r = orr_block_run(tb);

@@ -308,7 +308,7 @@ static bool syncs(machine *m) {
         m_active(m);
         return true;
     }
-    if (m_mod(m, ORR_SM_SYNCS) != ORR_SV_SYNCS_ARRIVE || m_mod(m, ORR_SM_TMASK))
+    if (m_mod(m, ORR_SM_SYNCS) != ORR_SV_SYNCS_ARRIVE) // .TMASK: it is said not to end the phase
         return m_no(m, "this operation on an mbarrier is not executed");
     like.sub = ORR_MBAR_ARRIVE;
     switch (m_mod(m, ORR_SM_ARRIVE)) {
