@@ -27,7 +27,8 @@ typedef struct request { // of one lane
     uint8_t kind, op, type; // ORR_BULK_*, ORR_ATOM_*, enum orr_type
     uint64_t shared, other, mbar;
     uint32_t bytes, mask;
-    uint64_t runs[4]; // for streams: where it begins in global memory, bytes of a run, runs, from one to the next
+    uint32_t moved;     // for streams: bytes in all,
+    uint64_t begins;    //   and where they begin in global memory
 } request;
 
 static uint64_t value(const warp *w, oper o, int lane) {
@@ -103,7 +104,8 @@ static bool plain(request *r) {
     bool to_peer = r->kind == ORR_BULK_PEER || r->kind == ORR_BULK_REDUCE_PEER;
     if (r->bytes % 16) return wrong(r, "the bytes of a bulk copy are not a multiple of 16");
     if ((r->shared | r->other) % 16) return misplaced(r, r->shared % 16 ? r->shared : r->other, 16);
-    if (!to_peer) memcpy(r->runs, (uint64_t[4]){r->other, r->bytes, 1, 0}, sizeof r->runs);
+    r->moved = r->bytes;
+    r->begins = r->other;
     if (r->kind == ORR_BULK_PREFETCH || !r->bytes) return true;
     if (load && r->mask) { // to the same place of several blocks
         const uint8_t *from = global_at(r, r->other, r->bytes);
@@ -247,7 +249,7 @@ static bool open_map(request *r, boxed *b) {
     uint8_t *at;
     uint64_t place = r->other;
     if (r->other - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES) { // a __grid_constant__ parameter
-        const program *p = r->w->tb->prog;
+        const decoded *p = r->w->tb->prog;
         uint64_t off = r->other - ORR_PARAM_WINDOW;
         uint32_t end = p->kernel->param_bytes;
         at = off <= end && end - off >= ORR_MAP_BYTES ? p->launch->params + off : NULL;
@@ -290,9 +292,9 @@ static bool tensor(request *r) {
     b.pitch = m->swizzle ? 16u << m->swizzle : b.inner;
     if ((int64_t)b.at[0] * b.size % 16) return wrong(r, "the first coordinate is not at a multiple of 16 bytes");
     if (b.inner % 16 || b.inner > ROW_MAX) return wrong(r, "a row of the box is not a multiple of 16 bytes");
-    uint64_t first = m->address, stride = m->rank > 1 ? m->strides[1] * m->steps[1] : 0;
-    for (int d = 0; d < m->rank; d++) first += (uint64_t)(int64_t)b.at[d] * m->strides[d];
-    memcpy(r->runs, (uint64_t[4]){first, b.inner, b.rows, stride}, sizeof r->runs);
+    r->begins = m->address;
+    for (int d = 0; d < m->rank; d++) r->begins += (uint64_t)(int64_t)b.at[d] * m->strides[d];
+    r->moved = b.rows * b.inner;
     if (r->kind == ORR_BULK_PREFETCH) return true;
     if (r->shared % 128) return misplaced(r, r->shared, 128);
     uint32_t footprint = b.rows * b.pitch, bytes = b.rows * b.inner;
@@ -318,8 +320,9 @@ static bool tensor(request *r) {
 // ---- the handler ------------------------------------------------------------------------------------------
 static void bulk(warp *w, const uop *u) {
     const oper *src = u->all + u->ndst;
-    request first = {0};
-    uint32_t lanes = w->exec;
+    // What a stream has: the mbarrier that each arrives at, else where it goes in global memory; and how many bytes.
+    uint64_t at[ORR_WARP];
+    uint32_t lanes = w->exec, bytes[ORR_WARP];
     if (u->inst->disp == ORR_BULK_ONCE) lanes &= 0u - lanes; // machine code: the warp as one
     for (uint32_t m = lanes; m; m &= m - 1) {
         int lane = orr_ffs(m);
@@ -330,12 +333,13 @@ static void bulk(warp *w, const uop *u) {
         r.bytes = (uint32_t)value(w, src[ORR_BULK_BYTES], lane);
         r.mask = (uint32_t)value(w, src[ORR_BULK_MASK], lane) & 0xffff;
         if (!(u->inst->vec ? tensor(&r) : plain(&r))) return;
-        if (m == lanes) first = r;
+        at[lane] = r.mbar ? r.mbar : r.begins;
+        bytes[lane] = r.moved;
     }
     if (!w->trace || !u->traced) return;
-    uint64_t what[ORR_WARP] = {first.mbar, first.runs[0], first.runs[1], first.runs[2], first.runs[3],
-                               (uint32_t)orr_popc(lanes)};
-    orr_trace_put_access(w->trace, 63, what);
+    size_t head = w->trace->n;
+    orr_trace_put_access(w->trace, lanes, at);
+    orr_trace_put_versions(w->trace, head, lanes, bytes);
 }
 
 static void nothing(warp *w, const uop *u) {

@@ -103,13 +103,15 @@ ALWAYS ints larger(ints x, ints y) {
 }
 ALWAYS ints all(int32_t x) { return (ints){x, x, x, x}; }
 
-void orr_mma_step(const float *sa, const int32_t *ea, const float *sb, const int32_t *eb, mma_step how,
-                  const uint8_t *place, double acc[FOUR]) {
-    int n = how.n, len = how.len, guard = how.guard;
+void orr_mma_step(mma_step r, double acc[FOUR]) {
+    const float *sa = r.sa, *sb = r.sb;
+    const int32_t *ea = r.ea, *eb = r.eb;
+    const uint8_t *place = r.place;
+    int n = r.n, len = r.len, guard = r.guard;
     int32_t t[FOUR];
     double sum[FOUR];
     for (int j = 0; j < FOUR; j++) { // the accumulator's exponent; a zero counts as f32's smallest
-        int e = (int)(bits64(acc[j]) >> 52 & 0x7ff) - 1023, least = how.narrow ? -14 : -126;
+        int e = (int)(bits64(acc[j]) >> 52 & 0x7ff) - 1023, least = r.narrow ? -14 : -126;
         t[j] = acc[j] == 0 ? -126 : e < least ? least : e;
     }
     ints top = ints_at(t);
@@ -132,24 +134,24 @@ void orr_mma_step(const float *sa, const int32_t *ea, const float *sb, const int
     }
     for (int j = 0; j < FOUR; j++) {
         double v = sum[j] * power(t[j] - guard);
-        if (how.keep) v = f64_of(bits64(v) & ~((1ull << (52 - how.keep)) - 1));
-        acc[j] = how.half ? (double)f32_of(f32_from_f16(f16_from_f64(bits64(v)))) : (double)f32_of(cut32(v));
+        if (r.keep) v = f64_of(bits64(v) & ~((1ull << (52 - r.keep)) - 1));
+        acc[j] = r.half ? (double)f32_of(f32_from_f16(f16_from_f64(bits64(v)))) : (double)f32_of(cut32(v));
     }
 }
 
-// Where infinities or NaNs take part, only they matter.
-static uint32_t special_sum(const product *p, const factors *a, const factors *b, int i, int j, uint32_t c,
-                            bool *found) {
-    double s = f32_of(c);
-    bool odd = (c & 0x7f800000) == 0x7f800000;
+// Where infinities or NaNs take part, only they matter: true, and *sum, which is C's element before, is what
+// they add up to.
+static bool special_sum(const product *p, const factors *a, const factors *b, int i, int j, uint32_t *sum) {
+    double s = f32_of(*sum);
+    bool odd = (*sum & 0x7f800000) == 0x7f800000;
     for (int k = 0; k < p->kc; k++) {
         uint32_t x = a->f[i * p->kc + k], y = b->f[(p->place ? p->place[i * p->kc + k] : k) * p->n + j];
         if ((x & 0x7f800000) != 0x7f800000 && (y & 0x7f800000) != 0x7f800000) continue;
         odd = true;
         s += (double)f32_of(x) * (double)f32_of(y);
     }
-    *found = odd;
-    return s == s ? bits32((float)s) : NAN32;
+    *sum = s == s ? bits32((float)s) : NAN32;
+    return odd;
 }
 
 static void multiply_floats(product *p, int group) { // group: products in a step
@@ -179,18 +181,22 @@ static void multiply_floats(product *p, int group) { // group: products in a ste
             for (int j = 0; j < n; j += FOUR) {
                 const float *sb = b.s + (place ? 0 : k * n) + j;
                 const int32_t *eb = b.e + (place ? 0 : k * n) + j;
-                orr_mma_step(a.s + i * p->kc + k, a.e + i * p->kc + k, sb, eb,
-                             (mma_step){.n = n, .len = len, .guard = GUARD, .narrow = narrow, .half = dhalf},
-                             place ? place + k : NULL, acc + j);
+                mma_step r = {.sa = a.s + i * p->kc + k,
+                              .ea = a.e + i * p->kc + k,
+                              .sb = sb,
+                              .eb = eb,
+                              .n = n,
+                              .len = len,
+                              .guard = GUARD,
+                              .place = place ? place + k : NULL,
+                              .narrow = narrow,
+                              .half = dhalf};
+                orr_mma_step(r, acc + j);
             }
         }
         for (int j = 0; j < n; j++) {
-            uint32_t r = bits32((float)acc[j]);
-            bool found = false;
-            if (a.special || b.special || odd) {
-                uint32_t s = special_sum(p, &a, &b, i, j, c[j], &found);
-                if (found) r = s;
-            }
+            uint32_t r = bits32((float)acc[j]), s = c[j];
+            if ((a.special || b.special || odd) && special_sum(p, &a, &b, i, j, &s)) r = s;
             p->c.w[i * n + j] = dhalf ? f16_from_f32(r) : r;
         }
     }

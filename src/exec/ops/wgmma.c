@@ -163,8 +163,10 @@ static void multiply_floats(wg *p) {
                 bad |= special;
                 acc[x] = special ? 0 : f32_of(c[x]);
             }
-            orr_mma_step(a.s + i * kc, a.e + i * kc, b.s + j, b.e + j, how, p->sparse ? p->place + i * kc : NULL,
-                         acc);
+            how.sa = a.s + i * kc, how.ea = a.e + i * kc;
+            how.sb = b.s + j, how.eb = b.e + j;
+            how.place = p->sparse ? p->place + i * kc : NULL;
+            orr_mma_step(how, acc);
             for (int x = 0; x < FOUR; x++) {
                 uint32_t r = bits32((float)acc[x]);
                 bool found = false;

@@ -21,7 +21,7 @@
 // ---- products of groups of warps --------------------------------------------------------------------
 static uint8_t int_type(unsigned t) { return t == ORR_SV_ITYPE_U8 ? ORR_T_U8 : ORR_T_S8; }
 
-static bool types_of(machine *m, orr_inst *i) {
+static bool types_of(translator *m, orr_inst *i) {
     bool f32 = m_mod(m, ORR_SM_HMMAC) == ORR_SV_HMMAC_F32;
     unsigned a = m_mod(m, ORR_SM_HMMAA);
     switch (m->c->op) {
@@ -45,7 +45,7 @@ static bool types_of(machine *m, orr_inst *i) {
     }
 }
 
-static bool shape_of(machine *m, uint32_t *n, uint32_t *k) { // "64x256x16"
+static bool shape_of(translator *m, uint32_t *n, uint32_t *k) { // "64x256x16"
     static const enum orr_smod kinds[] = {ORR_SM_HGSHAPE, ORR_SM_QGSHAPE, ORR_SM_IGSHAPE, ORR_SM_BGSHAPE};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const char *text = m_has(m, kinds[i]) ? orr_smod_text(kinds[i], m_mod(m, kinds[i])) : NULL;
@@ -59,9 +59,9 @@ static bool shape_of(machine *m, uint32_t *n, uint32_t *k) { // "64x256x16"
     return m_no(m, "this shape is not executed");
 }
 
-static oper descriptor(machine *m, unsigned reg) { return m_pair(m, m_uniform(m, reg), m_uniform(m, reg + 1)); }
+static oper descriptor(translator *m, unsigned reg) { return m_pair(m, m_uniform(m, reg), m_uniform(m, reg + 1)); }
 
-static bool group_product(machine *m) {
+static bool group_product(translator *m) {
     orr_inst like = {.op = ORR_OP_WGMMA};
     uint32_t n = 0, k = 0;
     if (!types_of(m, &like) || !shape_of(m, &n, &k)) return false;
@@ -91,7 +91,7 @@ static bool group_product(machine *m) {
     return m_ptx(m, like, nd, at - nd, o);
 }
 
-static bool group_sync(machine *m) {
+static bool group_sync(translator *m) {
     orr_inst like = {.op = ORR_OP_WGSYNC, .sub = ORR_WG_FENCE};
     if (m_mod(m, ORR_SM_WGROUP) == ORR_SV_WGROUP_DEPBAR) {
         like.sub = ORR_WG_WAIT;
@@ -107,30 +107,30 @@ PAIR3(field, uint32_t, uint32_t, uint32_t, uint32_t, a >> b & c)
 
 static const oper absent = {.none = 1, .cls = ORR_W};
 
-static bool bracket(machine *m, int n) {
+static bool bracket(translator *m, int n) {
     return m_is(m, n, ORR_ARG_MEM) ? true : m_no(m, "it has no address");
 }
-static unsigned base_of(const machine *m, int n) { return m->c->args[n].ureg; }
-static oper aside(machine *m, handlers h, oper a) {
+static unsigned base_of(const translator *m, int n) { return m->c->args[n].ureg; }
+static oper aside(translator *m, handlers h, oper a) {
     oper d = m_tmp(m, ORR_W);
     m_aside(m, h, 1, 1, OPERS(d, a));
     return d;
 }
 
-static bool bulk(machine *m, orr_inst like, int n, const oper *o) {
+static bool bulk(translator *m, orr_inst like, int n, const oper *o) {
     like.op = ORR_OP_BULK;
     like.disp = ORR_BULK_ONCE;
     like.space = ORR_SPACE_GENERIC;
     return m_ptx(m, like, 0, n, o);
 }
 
-static uint8_t reduction(const machine *m) {
+static uint8_t reduction(const translator *m) {
     static const uint8_t ops[] = {ORR_ATOM_ADD, ORR_ATOM_MIN, ORR_ATOM_MAX, ORR_ATOM_INC,
                                   ORR_ATOM_DEC, ORR_ATOM_AND, ORR_ATOM_OR,  ORR_ATOM_XOR};
     return ops[m_mod(m, ORR_SM_ATOM) & 7];
 }
 
-static bool tensor(machine *m, uint8_t kind) {
+static bool tensor(translator *m, uint8_t kind) {
     orr_inst like = {.sub = kind, .vec = (uint8_t)(m_mod(m, ORR_SM_DIM) + 1), .boolop = m_mod(m, ORR_SM_IM2COL) != 0};
     if (like.vec > ORR_MAP_RANK) return m_no(m, "there are no more than 5 dimensions");
     if (kind == ORR_BULK_REDUCE) like.cmp = reduction(m);
@@ -155,7 +155,7 @@ static bool tensor(machine *m, uint8_t kind) {
     return bulk(m, like, n, o);
 }
 
-static bool plain_copy(machine *m) {
+static bool plain_copy(translator *m) {
     bool to_shared = m_mod(m, ORR_SM_BLKDST) == ORR_SV_BLKSPACE_S;
     bool from_shared = m_mod(m, ORR_SM_BLKSRC) == ORR_SV_BLKSPACE_S, red = m->c->op == ORR_SASS_UBLKRED;
     static const uint8_t types[] = {[ORR_SV_BLKTYPE_U32] = ORR_T_U32,  [ORR_SV_BLKTYPE_S32] = ORR_T_S32,
@@ -184,7 +184,7 @@ static bool plain_copy(machine *m) {
     return bulk(m, like, ORR_BULK_COORDS, o);
 }
 
-static bool plain_fetch(machine *m) {
+static bool plain_fetch(translator *m) {
     if (!bracket(m, 0)) return false;
     oper o[ORR_BULK_COORDS] = {absent, descriptor(m, base_of(m, 0)), absent, absent, absent};
     o[ORR_BULK_BYTES] = aside(m, PICK(times16), m_src(m, 1, 0));
@@ -192,11 +192,11 @@ static bool plain_fetch(machine *m) {
 }
 
 // ---- clusters -------------------------------------------------------------------------------------------
-static bool cluster_barrier(machine *m, uint8_t sub) {
+static bool cluster_barrier(translator *m, uint8_t sub) {
     return m_ptx(m, (orr_inst){.op = ORR_OP_CLBAR, .sub = sub}, 0, 0, &(oper){0});
 }
 
-static bool put_async(machine *m) {
+static bool put_async(translator *m) {
     bool red = m->c->op == ORR_SASS_REDAS;
     const orr_arg *a = &m->c->args[0];
     int bytes = orr_code_bytes(m->c);
@@ -225,7 +225,7 @@ static void granted(warp *w, const uop *u) { // USETMAXREG.TRY_ALLOC: there are 
 }
 
 // LDGMC reads one GPU's copy of multicast memory, which is all there is.
-static bool load_multicast(machine *m) {
+static bool load_multicast(translator *m) {
     orr_inst like = {.op = ORR_OP_LD, .space = ORR_SPACE_GLOBAL, .type = ORR_T_B32, .width = 4};
     int words = orr_code_bytes(m->c) / 4;
     if (words < 1) return m_no(m, "it loads less than 4 bytes");
@@ -236,7 +236,7 @@ static bool load_multicast(machine *m) {
     return m_ptx(m, like, words, 1, o);
 }
 
-bool orr_sass_hopper(machine *m) {
+bool orr_sass_hopper(translator *m) {
     switch (m->c->op) {
     case ORR_SASS_HGMMA:
     case ORR_SASS_IGMMA:
