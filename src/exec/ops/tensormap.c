@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { BOX_MAX = 232448 }; // 227 KiB; the driver takes 128 KiB and refuses 1 MiB
+
 static const uint8_t bytes_of[ORR_MAP_TYPES] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
 // The machine's number of a type; tf32 is f32 with a bit that asks for rounding.
 static const uint8_t code_of[ORR_MAP_TYPES] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 8, 7, 8};
@@ -11,10 +13,13 @@ uint32_t orr_map_element(uint8_t type) { return type < ORR_MAP_TYPES ? bytes_of[
 
 // ---- what the driver refuses --------------------------------------------------------------------
 static const char *check_tile(const orr_tensor_map *m) {
-    uint64_t inner = m->box[0] * (uint64_t)bytes_of[m->type];
-    for (int d = 0; d < m->rank; d++)
+    uint64_t inner = m->box[0] * (uint64_t)bytes_of[m->type], all = inner;
+    for (int d = 0; d < m->rank; d++) {
         if (!m->box[d] || m->box[d] > 256) return "a size of the box is not 1 to 256";
-    if (inner % 16 && !m->interleave) return "the box's first size is not a multiple of 16 bytes";
+        if (d) all *= (m->box[d] + m->steps[d] - 1) / m->steps[d];
+    }
+    if (all > BOX_MAX) return "the box is more than a thread block's shared memory";
+    if (inner % 16) return "the box's first size is not a multiple of 16 bytes";
     if (!m->interleave && m->swizzle && inner > 16u << m->swizzle)
         return "the box's first size is more than the swizzle's bytes";
     return NULL;
