@@ -135,11 +135,14 @@ bool orr_cluster_holds(const warp *w) {
 // ---- addresses --------------------------------------------------------------------------------------
 tblock *orr_cluster_block(tblock *tb, uint64_t addr, uint64_t *offset) {
     uint32_t tag = (uint32_t)(addr >> 24) & 255;
-    *offset = addr & 0xffffff;
     bool machine = tb->prog->kernel->codes != NULL;
+    *offset = addr & 0xffffff;
     if (!machine && !tag) return tb;
     uint32_t rank = machine ? tag : tag - 1;
-    if (!tb->cluster) return rank ? NULL : tb;
+    if (!tb->cluster) { // what is not the block's own is past its end
+        if (rank) *offset = addr;
+        return tb;
+    }
     return rank < tb->cluster->size ? tb->cluster->tb[rank] : NULL;
 }
 

@@ -47,7 +47,8 @@ bool orr_launch_check(const orr_launch *l, uint32_t shared_limit, orr_err *e) {
                         (unsigned long long)shared, shared_limit);
     uint64_t cluster = 1;
     for (int d = 0; d < 3; d++) {
-        uint32_t c = l->cluster[d] ? l->cluster[d] : 1;
+        uint32_t c = l->cluster[0] ? l->cluster[d] : k->cluster[d];
+        if (!c) c = 1;
         if (k->cluster[d] && k->cluster[d] != c)
             return orr_fail(e, ORR_BAD_INPUT,
                             "kernel '%s' asks for clusters of %ux%ux%u thread blocks (.reqnctapercluster), not %ux%ux%u",
