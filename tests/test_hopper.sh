@@ -7,10 +7,12 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 for source in ptx sass; do
-    for script in wgmma/wgmma tensor/tensor cluster/cluster; do
+    for script in wgmma/wgmma tensor/tensor cluster/cluster gemm/gemm; do
         "$ORRERY" run "$script.launch" --source $source -q >/dev/null || { echo "$script from $source"; exit 1; }
     done
-    "$ORRERY" run cluster/cluster.launch --source $source --model cycle -q >/dev/null || { echo "cycle model from $source"; exit 1; }
+    for model in cycle abstract partial analytic; do
+        "$ORRERY" run gemm/gemm.launch --source $source --model $model -q >/dev/null || { echo "$model model from $source"; exit 1; }
+    done
 done
 
 # usage: fails STATUS "WORDS" < script

@@ -1,5 +1,5 @@
-// Tensor maps against what the driver of an H200 made of the same parameters (tests/hopper/maps.bin): which it refuses, and the
-// bytes of those that it does not. And bytes that are none.
+// Tensor maps against what the driver of an H200 made of the same parameters (tests/hopper/maps.bin): which
+// it refuses, and the bytes of those that it does not. And bytes that are none.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

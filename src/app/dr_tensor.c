@@ -1,4 +1,5 @@
-// Tensor maps (CUDA Driver API, "Tensor Map Object Management"): the machine's own layout, as the driver makes it.
+// Tensor maps (CUDA Driver API, "Tensor Map Object Management"): the machine's own layout, as the driver
+// makes it.
 #include <string.h>
 
 #include "app/rt.h"
@@ -23,10 +24,10 @@ static int encode(void *out, orr_tensor_map *m, const uint64_t *dims, const uint
 }
 
 API int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const uint64_t *dims,
-                               const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,
-                               int swizzle, int promotion, int fill) {
-    if (!box || rank > ORR_MAP_RANK || type < 0 || type > 255 || (unsigned)interleave > 3 || (unsigned)swizzle > 15 ||
-        (unsigned)promotion > 15 || (unsigned)fill > 1)
+                               const uint64_t *strides, const uint32_t *box, const uint32_t *steps,
+                               int interleave, int swizzle, int promotion, int fill) {
+    if (!box || rank > ORR_MAP_RANK || type < 0 || type > 255 || (unsigned)interleave > 3 ||
+        (unsigned)swizzle > 15 || (unsigned)promotion > 15 || (unsigned)fill > 1)
         return E_VALUE;
     orr_tensor_map m = {.address = (uint64_t)(uintptr_t)address,
                         .rank = (uint8_t)rank,
@@ -40,11 +41,11 @@ API int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address
 }
 
 API int cuTensorMapEncodeIm2col(void *map, int type, unsigned rank, void *address, const uint64_t *dims,
-                                const uint64_t *strides, const int *lower, const int *upper, unsigned channels,
-                                unsigned pixels, const uint32_t *steps, int interleave, int swizzle, int promotion,
-                                int fill) {
-    if (!lower || !upper || rank < 3 || rank > ORR_MAP_RANK || type < 0 || type > 255 || (unsigned)interleave > 3 ||
-        (unsigned)swizzle > 15 || (unsigned)promotion > 15 || (unsigned)fill > 1)
+                                const uint64_t *strides, const int *lower, const int *upper,
+                                unsigned channels, unsigned pixels, const uint32_t *steps, int interleave,
+                                int swizzle, int promotion, int fill) {
+    if (!lower || !upper || rank < 3 || rank > ORR_MAP_RANK || type < 0 || type > 255 ||
+        (unsigned)interleave > 3 || (unsigned)swizzle > 15 || (unsigned)promotion > 15 || (unsigned)fill > 1)
         return E_VALUE;
     orr_tensor_map m = {.address = (uint64_t)(uintptr_t)address,
                         .rank = (uint8_t)rank,

@@ -1,7 +1,7 @@
 // Private to exec/: the mbarrier object, 64 bits of shared memory.
 //
-// The layout is the machine's. It shows in what ptxas makes of mbarrier.init (a plain exchange with the object
-// that the code has put together), of mbarrier.pending_count, and of test_wait with a parity:
+// The layout is the machine's. It shows in what ptxas makes of mbarrier.init (a plain exchange with the
+// object that the code has put together), of mbarrier.pending_count, and of test_wait with a parity:
 //   bits  1 to 20   2^20 less the arrivals expected in a phase
 //   bits 21 to 42   bytes of asynchronous copies still expected, signed
 //   bits 43 to 62   2^20 less the arrivals pending in this phase

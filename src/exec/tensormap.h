@@ -1,15 +1,18 @@
-// Tensor maps: the 128 bytes that tell tensor copies (cp.async.bulk.tensor, UTMALDG) what a tensor looks like.
+// Tensor maps: the 128 bytes that tell tensor copies (cp.async.bulk.tensor, UTMALDG) what a tensor looks
+// like.
 //
-// The layout is the machine's own, because programs may write it (tensormap.replace is plain loads and stores in
-// machine code). It was read off what cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col of driver 580 leave
-// for 213 sets of parameters, one field changed at a time:
+// The layout is the machine's own, because programs may write it (tensormap.replace is plain loads and stores
+// in machine code). It was read off what cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col of driver 580
+// leave for 213 sets of parameters, one field changed at a time:
 //   byte   0   address of the tensor, 64 bits
-//   byte   8   bit 0 im2col; 4 to 6 dimensions - 1; 7 to 10 type; 11, 12 interleave; 13, 14 swizzle; 15 fill with
+//   byte   8   bit 0 im2col; 4 to 6 dimensions - 1; 7 to 10 type; 11, 12 interleave; 13, 14 swizzle; 15 fill
+//   with
 //              NaN; 16 round to tf32; 17, 18 promotion in L2
 //   byte  12   strides of dimensions 1 to 4 / 16, 32 bits each; their upper 4 bits in bytes 28 and 29
 //   byte  32   sizes of dimensions 0 to 4, less 1, 32 bits each
 //   byte  52   element strides less 1, 3 bits each; byte 55 the box's first size less 1 (im2col: channels)
-//   byte  56   the box's other sizes less 1, a byte each; of im2col the lower corner in 16 bits, the upper in 16
+//   byte  56   the box's other sizes less 1, a byte each; of im2col the lower corner in 16 bits, the upper in
+//   16
 //              bits (one, two or three numbers of 16, 8 or 5 bits), and pixels less 1 in 10 bits
 #ifndef ORR_TENSORMAP_H
 #define ORR_TENSORMAP_H

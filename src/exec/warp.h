@@ -214,8 +214,8 @@ handlers orr_pick_system(const orr_kernel *k, const orr_inst *i,
 // A function of the device runtime (ORR_SYS_*) called by one lane: its result (system.c).
 uint64_t orr_system_call(warp *w, const uop *u, int lane, unsigned which, const uint64_t arg[4]);
 
-// One element at `at` is reduced with another (ops/atomic.c). False: there is no such operation (ORR_ATOM_*) on
-// the type.
+// One element at `at` is reduced with another (ops/atomic.c). False: there is no such operation (ORR_ATOM_*)
+// on the type.
 bool orr_reduce(uint8_t op, uint8_t type, uint8_t *at, const void *with);
 
 // A handler that finds the program at fault says so here and returns; the main loop stops the launch.

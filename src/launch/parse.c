@@ -220,8 +220,10 @@ static tensor *parse_tensor(parser *p) {
         } else if (!t->nan && orr_lex_take_word(p, "nan")) {
             t->nan = true;
         } else {
-            bad(p, p->t.line, "dims, box, strides, steps, swizzle, nan, lower, upper, channels or pixels is expected, "
-                              "each once, not %s", orr_lex_text(&p->t, buf));
+            bad(p, p->t.line,
+                "dims, box, strides, steps, swizzle, nan, lower, upper, channels or pixels is expected, "
+                "each once, not %s",
+                orr_lex_text(&p->t, buf));
         }
     }
     if (!t->n[TENSOR_DIMS]) bad(p, t->line, "a tensor needs its dims");

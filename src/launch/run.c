@@ -415,7 +415,8 @@ static void do_launch(run *r, const stmt *st) {
     for (int k = 0; k < 3; k++) {
         out.cluster[k] = c->loaded->cluster[k];
         if (c->cluster[0]) out.cluster[k] = 1;
-        if (c->cluster[k]) out.cluster[k] = (uint32_t)orr_eval_int(r, c->cluster[k], "a cluster's size", 1, 16);
+        if (c->cluster[k])
+            out.cluster[k] = (uint32_t)orr_eval_int(r, c->cluster[k], "a cluster's size", 1, 16);
     }
     if (c->shared) out.dynamic_shared = (uint32_t)orr_eval_int(r, c->shared, "the shared memory", 0, 1 << 20);
     pack_args(r, st, c->loaded);

@@ -23,7 +23,8 @@ static uint8_t map_type(int type) {
 static uint8_t swizzle_of(run *r, const tensor *t) {
     int64_t v = t->swizzle ? orr_eval_int(r, t->swizzle, "the swizzle", 0, 128) : 0;
     if (v != 0 && v != 32 && v != 64 && v != 128)
-        stop(r, ORR_BAD_INPUT, t->line, "the swizzle is %lld bytes; it must be 0, 32, 64 or 128", (long long)v);
+        stop(r, ORR_BAD_INPUT, t->line, "the swizzle is %lld bytes; it must be 0, 32, 64 or 128",
+             (long long)v);
     return v == 32 ? 1 : v == 64 ? 2 : v == 128 ? 3 : 0;
 }
 
@@ -37,7 +38,8 @@ void orr_pack_tensor(run *r, const tensor *t, uint32_t bytes, uint8_t *out, cons
     if (base.kind != V_BUF) stop(r, ORR_BAD_INPUT, t->line, "%s: a tensor needs a buffer", what);
     if (bytes < ORR_MAP_BYTES)
         stop(r, ORR_BAD_INPUT, t->line, "%s has %u bytes and a tensor map %d", what, bytes, ORR_MAP_BYTES);
-    orr_tensor_map m = {.rank = (uint8_t)t->n[TENSOR_DIMS], .nan_fill = t->nan, .im2col = t->channels != NULL};
+    orr_tensor_map m = {
+        .rank = (uint8_t)t->n[TENSOR_DIMS], .nan_fill = t->nan, .im2col = t->channels != NULL};
     const buffer *b = orr_buffer(r, base.slot, t->line);
     m.type = map_type(b->type);
     uint32_t size = orr_map_element(m.type);
@@ -48,7 +50,10 @@ void orr_pack_tensor(run *r, const tensor *t, uint32_t bytes, uint8_t *out, cons
     for (uint32_t d = 0; d < m.rank; d++) {
         int64_t dim = number(r, t, TENSOR_DIMS, d, "a size", 1);
         m.dims[d] = (uint64_t)(dim < 1 ? 0 : dim);
-        m.strides[d] = d == 0 ? size : (uint64_t)number(r, t, TENSOR_STRIDES, d - 1, "a stride", (int64_t)(dense / size)) * size;
+        m.strides[d] =
+            d == 0
+                ? size
+                : (uint64_t)number(r, t, TENSOR_STRIDES, d - 1, "a stride", (int64_t)(dense / size)) * size;
         dense = d == 0 ? size * m.dims[0] : m.strides[d] * m.dims[d];
         m.box[d] = (uint32_t)number(r, t, TENSOR_BOX, d, "a box's size", 1);
         m.steps[d] = (uint32_t)number(r, t, TENSOR_STEPS, d, "an element stride", 1);

@@ -648,7 +648,10 @@ void lower_gather(lower *l) {
 // ---- Hopper's own ---------------------------------------------------------------------------------
 static void group_product(lower *l, const orr_inst *i) {
     bool floats = orr_types[i->stype].is_float;
-    const char *root = i->stype == ORR_T_B1 ? "BGMMA" : !floats ? "IGMMA" : orr_matrix_bits(i->stype) == 8 ? "QGMMA" : "HGMMA";
+    const char *root = i->stype == ORR_T_B1             ? "BGMMA"
+                       : !floats                        ? "IGMMA"
+                       : orr_matrix_bits(i->stype) == 8 ? "QGMMA"
+                                                        : "HGMMA";
     lower_begin(l, orr_arena_printf(&l->arena, "%s.64x%ux%u", root, i->imm & 0xffff, i->imm >> 16));
     read_values(l, 0, lower_nsrc(l, l->at.inst));
     write_results(l, 0, i->ndst);
@@ -656,8 +659,10 @@ static void group_product(lower *l, const orr_inst *i) {
 }
 
 static void bulk_copy(lower *l, const orr_inst *i) {
-    static const char *const tensors[] = {"UTMALDG", "UTMASTG", "UBLKCP.S.S", "UTMAREDG", "UBLKRED.S.S", "UTMAPF.L2"};
-    static const char *const plains[] = {"UBLKCP.S.G", "UBLKCP.G.S", "UBLKCP.S.S", "UBLKRED.G.S", "UBLKRED.S.S", "UBLKPF.L2"};
+    static const char *const tensors[] = {"UTMALDG",  "UTMASTG",     "UBLKCP.S.S",
+                                          "UTMAREDG", "UBLKRED.S.S", "UTMAPF.L2"};
+    static const char *const plains[] = {"UBLKCP.S.G",  "UBLKCP.G.S",  "UBLKCP.S.S",
+                                         "UBLKRED.G.S", "UBLKRED.S.S", "UBLKPF.L2"};
     lower_begin(l, (i->vec ? tensors : plains)[i->sub < 6 ? i->sub : 0]);
     read_values(l, 0, lower_nsrc(l, l->at.inst));
     minst *m = finish(l, i, 16, 0, ORR_TF_ORDERED);
@@ -676,7 +681,8 @@ static bool hopper(lower *l, const orr_inst *i) {
     switch (i->op) {
     case ORR_OP_WGMMA: group_product(l, i); return true;
     case ORR_OP_WGSYNC:
-        if (i->sub != ORR_WG_COMMIT) walled(l, i->sub == ORR_WG_WAIT ? "WARPGROUP.DEPBAR.LE" : "WARPGROUP.ARRIVE");
+        if (i->sub != ORR_WG_COMMIT)
+            walled(l, i->sub == ORR_WG_WAIT ? "WARPGROUP.DEPBAR.LE" : "WARPGROUP.ARRIVE");
         return true;
     case ORR_OP_BULK: bulk_copy(l, i); return true;
     case ORR_OP_BULKSYNC: walled(l, i->sub ? "NOP" : "UTMACMDFLUSH"); return true;

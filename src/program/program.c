@@ -36,8 +36,8 @@ enum orr_atomic_op orr_atomic_op_of(const char *mnemonic) {
     return real && strstr(mnemonic, ".ADD") ? ORR_ATOMIC_FLOAT_ADD : ORR_ATOMIC_PLAIN;
 }
 
-// A product of a group of warps takes as long as D has columns: "HGMMA.64x256x16.F32". What reads D next, another
-// such product, needs no more.
+// A product of a group of warps takes as long as D has columns: "HGMMA.64x256x16.F32". What reads D next,
+// another such product, needs no more.
 static void group_product(const orr_program *p, orr_tinst *i, const char *mnemonic) {
     const char *x = strstr(mnemonic, "64x");
     double columns = x ? strtod(x + 3, NULL) : 64, time = columns / p->gpu->tensor_group_columns;

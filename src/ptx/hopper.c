@@ -228,9 +228,12 @@ typedef struct map_field {
     bool less; // stored less one
 } map_field;
 static const map_field fields[] = {
-    {"rank", 8, 0, 4, 3, 0, false},           {"box_dim", 52, 0, 24, 8, 0, true},
-    {"global_dim", 32, 4, 0, 32, 0, true},    {"element_stride", 52, 0, 0, 3, 3, true},
-    {"interleave_layout", 8, 0, 11, 2, 0, false}, {"swizzle_mode", 8, 0, 13, 2, 0, false},
+    {"rank", 8, 0, 4, 3, 0, false},
+    {"box_dim", 52, 0, 24, 8, 0, true},
+    {"global_dim", 32, 4, 0, 32, 0, true},
+    {"element_stride", 52, 0, 0, 3, 3, true},
+    {"interleave_layout", 8, 0, 11, 2, 0, false},
+    {"swizzle_mode", 8, 0, 13, 2, 0, false},
     {"fill_mode", 8, 0, 15, 1, 0, false},
 };
 
@@ -239,8 +242,8 @@ static orr_inst unguarded(uint16_t op, uint8_t type) {
 }
 
 // Word at `byte` of the map: bits [bit, bit + bits) become those of `value`.
-static void put_bits(lowering *l, orr_operand base, uint8_t space, orr_inst as, uint32_t byte, orr_operand value,
-                     uint32_t bit, uint32_t bits) {
+static void put_bits(lowering *l, orr_operand base, uint8_t space, orr_inst as, uint32_t byte,
+                     orr_operand value, uint32_t bit, uint32_t bits) {
     orr_inst ld = as, st = as, bfi = unguarded(ORR_OP_BFI, ORR_T_B32);
     ld.op = ORR_OP_LD, st.op = ORR_OP_ST;
     ld.type = st.type = ORR_T_B32;
@@ -252,8 +255,7 @@ static void put_bits(lowering *l, orr_operand base, uint8_t space, orr_inst as, 
     if (bits < 32) {
         put = ptx_temp(l, ORR_W);
         ptx_emit(l, ld, &word, 1, &base, 1);
-        ptx_emit(l, bfi, &put, 1,
-                 (orr_operand[]){value, word, ptx_imm(ORR_W, bit), ptx_imm(ORR_W, bits)}, 4);
+        ptx_emit(l, bfi, &put, 1, (orr_operand[]){value, word, ptx_imm(ORR_W, bit), ptx_imm(ORR_W, bits)}, 4);
     }
     ptx_emit(l, st, NULL, 0, (orr_operand[]){base, put}, 2);
 }

@@ -1,4 +1,5 @@
-// Any bytes as a tensor map. What is accepted must be one that the driver would make, and be made again to the same.
+// Any bytes as a tensor map. What is accepted must be one that the driver would make, and be made again to
+// the same.
 #include "exec/tensormap.h"
 
 #include <stdlib.h>

@@ -179,8 +179,8 @@ bool orr_reduce(uint8_t op, uint8_t type, uint8_t *at, const void *with) {
 }
 
 // ---- mbarrier -----------------------------------------------------------------------------
-// A state token is the object as it was before the arrival. One lane's operation; x is the instruction's count,
-// if it has one.
+// A state token is the object as it was before the arrival. One lane's operation; x is the instruction's
+// count, if it has one.
 static const char *mbar_do(const orr_inst *in, mbar *b, uint32_t x, bool has_x) {
     uint32_t count = has_x ? x : 1;
     switch (in->sub) {

@@ -1,17 +1,18 @@
 // Bulk copies between global and shared memory, of plain bytes and of boxes of tensors (TMA).
 //
-// A copy is done at once, as cp.async's are: a program that looks before it has waited sees the new bytes, which
-// is one of the orders that the manual allows. Then the bytes are taken from the mbarrier's tx-count.
+// A copy is done at once, as cp.async's are: a program that looks before it has waited sees the new bytes,
+// which is one of the orders that the manual allows. Then the bytes are taken from the mbarrier's tx-count.
 //
 // A box of a tensor (PTX ISA, "Tensors"; what an H200 left for 193 boxes of 1 to 5 dimensions): element i of
-// dimension d is at coordinate + i * element stride; of dimension 0 the element stride is not looked at. What is
-// outside the tensor is zero, or NaN 0x7ff7 (f32: 0x7ff77ff7) if the map says so; it counts as bytes that have
-// come. Rows of the box lie one after the other in shared memory; with a swizzle each begins at a multiple of
-// the swizzle's span, and 16-byte chunks change places: their number is XORed with the address / 128, modulo
-// the span / 16. The first coordinate must be at a multiple of 16 bytes. tf32 is rounded on the way in.
+// dimension d is at coordinate + i * element stride; of dimension 0 the element stride is not looked at. What
+// is outside the tensor is zero, or NaN 0x7ff7 (f32: 0x7ff77ff7) if the map says so; it counts as bytes that
+// have come. Rows of the box lie one after the other in shared memory; with a swizzle each begins at a
+// multiple of the swizzle's span, and 16-byte chunks change places: their number is XORed with the address /
+// 128, modulo the span / 16. The first coordinate must be at a multiple of 16 bytes. tf32 is rounded on the
+// way in.
 //
-// im2col: pixels follow each other along W, then H, D and N, by the element strides, inside the bounding box; each
-// is `channels` elements of dimension 0, at the pixel plus the instruction's offsets.
+// im2col: pixels follow each other along W, then H, D and N, by the element strides, inside the bounding box;
+// each is `channels` elements of dimension 0, at the pixel plus the instruction's offsets.
 #include <string.h>
 
 #include "exec/block.h"
@@ -27,8 +28,8 @@ typedef struct request { // of one lane
     uint8_t kind, op, type; // ORR_BULK_*, ORR_ATOM_*, enum orr_type
     uint64_t shared, other, mbar;
     uint32_t bytes, mask;
-    uint32_t moved;     // for streams: bytes in all,
-    uint64_t begins;    //   and where they begin in global memory
+    uint32_t moved;  // for streams: bytes in all,
+    uint64_t begins; //   and where they begin in global memory
 } request;
 
 static uint64_t value(const warp *w, oper o, int lane) {
@@ -43,8 +44,8 @@ static bool wrong(const request *r, const char *what) {
     return false;
 }
 static bool misplaced(const request *r, uint64_t addr, uint32_t align) {
-    orr_fault_as(ORR_FAULT_ALIGN, r->w, r->u, r->lane, "address 0x%llx of a bulk copy is not a multiple of %u",
-                 (unsigned long long)addr, align);
+    orr_fault_as(ORR_FAULT_ALIGN, r->w, r->u, r->lane,
+                 "address 0x%llx of a bulk copy is not a multiple of %u", (unsigned long long)addr, align);
     return false;
 }
 
@@ -55,9 +56,10 @@ static uint8_t *shared_at(const request *r, uint64_t addr, uint32_t bytes, tbloc
     tblock *owner = at < ORR_WINDOW_BYTES ? orr_cluster_block(r->w->tb, at, &offset) : NULL;
     uint32_t all = r->w->tb->prog->shared_bytes;
     if (!owner || offset > all || bytes > all - offset) {
-        orr_fault_as(ORR_FAULT_ADDRESS, r->w, r->u, r->lane,
-                     "bulk copy of %u bytes at 0x%llx in shared memory is out of bounds: the block has %u bytes",
-                     bytes, (unsigned long long)addr, all);
+        orr_fault_as(
+            ORR_FAULT_ADDRESS, r->w, r->u, r->lane,
+            "bulk copy of %u bytes at 0x%llx in shared memory is out of bounds: the block has %u bytes",
+            bytes, (unsigned long long)addr, all);
         return NULL;
     }
     *tb = owner;
@@ -147,8 +149,8 @@ typedef struct boxed { // a box under way
 } boxed;
 
 static uint8_t orr_type_of(uint8_t map_type) {
-    static const uint8_t types[ORR_MAP_TYPES] = {ORR_T_U8,  ORR_T_U16, ORR_T_U32,  ORR_T_S32, ORR_T_U64,
-                                                 ORR_T_S64, ORR_T_F16, ORR_T_F32,  ORR_T_F64, ORR_T_BF16,
+    static const uint8_t types[ORR_MAP_TYPES] = {ORR_T_U8,  ORR_T_U16, ORR_T_U32, ORR_T_S32, ORR_T_U64,
+                                                 ORR_T_S64, ORR_T_F16, ORR_T_F32, ORR_T_F64, ORR_T_BF16,
                                                  ORR_T_F32, ORR_T_F32, ORR_T_F32};
     return types[map_type];
 }
@@ -210,7 +212,9 @@ static bool inside(const boxed *b, const int64_t c[ORR_MAP_RANK]) {
     return true;
 }
 
-static uint32_t box_size(const orr_tensor_map *m, int d) { return (m->box[d] + m->steps[d] - 1) / m->steps[d]; }
+static uint32_t box_size(const orr_tensor_map *m, int d) {
+    return (m->box[d] + m->steps[d] - 1) / m->steps[d];
+}
 
 static bool move_tile(const boxed *b) {
     const orr_tensor_map *m = &b->m;
@@ -261,7 +265,8 @@ static bool open_map(request *r, boxed *b) {
     }
     if (place % ORR_MAP_ALIGN) return misplaced(r, r->other, ORR_MAP_ALIGN);
     if (!orr_map_decode(at, &b->m, &why)) {
-        orr_fault(r->w, r->u, r->lane, "the tensor map at 0x%llx is not one: %s", (unsigned long long)r->other, why);
+        orr_fault(r->w, r->u, r->lane, "the tensor map at 0x%llx is not one: %s",
+                  (unsigned long long)r->other, why);
         return false;
     }
     if (b->m.interleave) return wrong(r, "interleaved tensors are not executed");
@@ -290,7 +295,8 @@ static bool tensor(request *r) {
     for (int d = 1; d < m->rank && !m->im2col; d++) b.rows *= box_size(m, d);
     if (m->im2col) b.rows = m->pixels;
     b.pitch = m->swizzle ? 16u << m->swizzle : b.inner;
-    if ((int64_t)b.at[0] * b.size % 16) return wrong(r, "the first coordinate is not at a multiple of 16 bytes");
+    if ((int64_t)b.at[0] * b.size % 16)
+        return wrong(r, "the first coordinate is not at a multiple of 16 bytes");
     if (b.inner % 16 || b.inner > ROW_MAX) return wrong(r, "a row of the box is not a multiple of 16 bytes");
     r->begins = m->address;
     for (int d = 0; d < m->rank; d++) r->begins += (uint64_t)(int64_t)b.at[d] * m->strides[d];
@@ -320,20 +326,22 @@ static bool tensor(request *r) {
 // ---- the handler ------------------------------------------------------------------------------------------
 static void bulk(warp *w, const uop *u) {
     const oper *src = u->all + u->ndst;
-    // What a stream has: the mbarrier that each arrives at, else where it goes in global memory; and how many bytes.
+    // What a stream has: the mbarrier that each arrives at, else where it goes in global memory; and how many
+    // bytes.
     uint64_t at[ORR_WARP];
     uint32_t lanes = w->exec, bytes[ORR_WARP];
     if (u->inst->disp == ORR_BULK_ONCE) lanes &= 0u - lanes; // machine code: the warp as one
     for (uint32_t m = lanes; m; m &= m - 1) {
         int lane = orr_ffs(m);
-        request r = {.w = w, .u = u, .lane = lane, .kind = u->inst->sub, .op = u->inst->cmp, .type = u->inst->type};
+        request r = {
+            .w = w, .u = u, .lane = lane, .kind = u->inst->sub, .op = u->inst->cmp, .type = u->inst->type};
         r.shared = value(w, src[ORR_BULK_SHARED], lane);
         r.other = value(w, src[ORR_BULK_OTHER], lane);
         r.mbar = value(w, src[ORR_BULK_MBAR], lane);
         r.bytes = (uint32_t)value(w, src[ORR_BULK_BYTES], lane);
         r.mask = (uint32_t)value(w, src[ORR_BULK_MASK], lane) & 0xffff;
         if (!(u->inst->vec ? tensor(&r) : plain(&r))) return;
-        at[lane] = r.mbar ? r.mbar : r.begins;
+        at[lane] = src[ORR_BULK_MBAR].none ? r.begins : r.mbar;
         bytes[lane] = r.moved;
     }
     if (!w->trace || !u->traced) return;

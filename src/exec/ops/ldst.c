@@ -55,10 +55,11 @@ static uint8_t *translate(warp *w, const uop *u, int lane, uint64_t addr, uint8_
     case ORR_SPACE_SHARED: {
         const tblock *owner = orr_cluster_block(w->tb, addr, &addr);
         if (!owner) {
-            orr_fault_as(ORR_FAULT_ADDRESS, w, u, lane,
-                         "address 0x%llx is in the shared memory of a thread block that the cluster does not have "
-                         "or that has ended",
-                         (unsigned long long)asked);
+            orr_fault_as(
+                ORR_FAULT_ADDRESS, w, u, lane,
+                "address 0x%llx is in the shared memory of a thread block that the cluster does not have "
+                "or that has ended",
+                (unsigned long long)asked);
             return NULL;
         }
         base = owner->shared;
@@ -161,7 +162,14 @@ static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_
 bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                       uint8_t *host[ORR_WARP]) {
     if (!resolve(w, u, addr, space, bytes, host)) return false;
-    if (w->trace && u->traced && !w->left) orr_trace_put_access(w->trace, w->exec, addr);
+    if (w->trace && u->traced && !w->left && w->tb->cluster && space == ORR_SPACE_SHARED) {
+        uint64_t own[ORR_WARP]; // what mapa made of the block's own addresses is one of them
+        uint32_t tag = orr_cluster_tag(w->tb, w->tb->rank);
+        LANES own[i] = (addr[i] & 0xff000000) == tag ? (addr[i] & 0xffffff) + w->tb->tag : addr[i];
+        orr_trace_put_access(w->trace, w->exec, own);
+    } else if (w->trace && u->traced && !w->left) {
+        orr_trace_put_access(w->trace, w->exec, addr);
+    }
     if (w->stop) orr_pace_access(w, u, addr, host);
     return true;
 }

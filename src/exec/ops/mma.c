@@ -27,9 +27,7 @@ typedef struct factors {
     bool special;           // there are some
 } factors;
 
-static void split(int type, int n, factors *f) {
-    f->special = orr_mma_split(type, n, f->f, f->s, f->e);
-}
+static void split(int type, int n, factors *f) { f->special = orr_mma_split(type, n, f->f, f->s, f->e); }
 
 static uint16_t f16_from_f8(int type, uint8_t x) {
     if (type == ORR_T_E5M2) return (uint16_t)(x << 8);
@@ -356,8 +354,8 @@ static void scatter_d(warp *w, const oper *regs, const product *p) {
 // spread over the lanes 4g ... 4g + 3 of its g: `sel` says which of them, where not all are needed.
 void orr_mma_places(const uint32_t *meta, uint32_t sel, uint8_t type, int rows, int kc, uint8_t *place) {
     int bits = orr_matrix_bits(type), unit = bits == 4 ? 2 : 1; // elements a position stands for
-    int groups = kc / (bits == 32 ? 1 : 2 * unit);               // of a row
-    int lanes = groups * 4 * 2 / 32;                                // of a g that hold the two rows' bits
+    int groups = kc / (bits == 32 ? 1 : 2 * unit);              // of a row
+    int lanes = groups * 4 * 2 / 32;                            // of a g that hold the two rows' bits
     if (lanes < 1) lanes = 1;
     for (int i = 0; i < rows; i++)
         for (int q = 0; q < groups; q++) {
@@ -400,7 +398,8 @@ static void mma(warp *w, const uop *u) {
     orr_mma_gather(w, src + na, nb, 8, word / 8, (uint8_t *)&p.b);
     gather_c(w, src + na + nb, &p);
     if (sparse) {
-        orr_mma_places(SRC_N(w, u, u->nsrc - 2, uint32_t), *SRC_N(w, u, u->nsrc - 1, uint32_t), p.atype, p.m, p.kc, place);
+        orr_mma_places(SRC_N(w, u, u->nsrc - 2, uint32_t), *SRC_N(w, u, u->nsrc - 1, uint32_t), p.atype, p.m,
+                       p.kc, place);
         p.place = place;
     }
     orr_mma_multiply(&p);

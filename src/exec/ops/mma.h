@@ -34,8 +34,8 @@ typedef struct mma_step {
     const int32_t *ea;
     const float *sb; // of B, which is [k][n], from the first of four columns on
     const int32_t *eb;
-    int n, len;           // columns of B, products in the step
-    int guard, keep;      // bits kept below the largest exponent's; of the sum, below its first (0: all of f32's)
+    int n, len;      // columns of B, products in the step
+    int guard, keep; // bits kept below the largest exponent's; of the sum, below its first (0: all of f32's)
     const uint8_t *place; // of a sparse A: the row of B for each column; NULL: in order
     bool narrow, half;    // the accumulator comes as f16, goes as f16
 } mma_step;

@@ -1,5 +1,5 @@
-// What thread blocks of a cluster do to each other: addresses of another's shared memory, stores and reductions
-// that arrive at its mbarrier, and the cluster's barrier.
+// What thread blocks of a cluster do to each other: addresses of another's shared memory, stores and
+// reductions that arrive at its mbarrier, and the cluster's barrier.
 #include <string.h>
 
 #include "exec/block.h"
@@ -40,7 +40,8 @@ static bool arrive_with(warp *w, const uop *u, int lane, uint32_t bytes) {
     if (addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) addr -= ORR_SHARED_WINDOW;
     tblock *tb = orr_cluster_block(w->tb, addr, &offset);
     if (!tb || offset + 8 > tb->prog->shared_bytes || offset % 8) {
-        orr_fault_as(ORR_FAULT_ADDRESS, w, u, lane, "there is no mbarrier at 0x%llx of the cluster's shared memory",
+        orr_fault_as(ORR_FAULT_ADDRESS, w, u, lane,
+                     "there is no mbarrier at 0x%llx of the cluster's shared memory",
                      (unsigned long long)addr);
         return false;
     }
@@ -92,7 +93,8 @@ handlers orr_pick_remote(const orr_kernel *k, const orr_inst *i, const char **wh
     case ORR_OP_CTARANK: return (handlers){rank_of, rank_of};
     case ORR_OP_STASYNC:
     case ORR_OP_REDASYNC:
-        if (i->nsrc == 2 + i->vec && (i->width == 4 || i->width == 8)) return (handlers){put_async, put_async};
+        if (i->nsrc == 2 + i->vec && (i->width == 4 || i->width == 8))
+            return (handlers){put_async, put_async};
         *why = "it has other operands";
         return (handlers){0};
     default: return (handlers){0};

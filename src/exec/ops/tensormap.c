@@ -48,7 +48,8 @@ const char *orr_map_check(const orr_tensor_map *m) {
     if (m->interleave > 2 || m->swizzle > 3 || m->promotion > 3)
         return "there is no such interleaving, swizzle or promotion";
     if (m->interleave && m->rank < 3) return "interleaving needs 3 dimensions";
-    if (m->interleave == 2 && m->swizzle > 1) return "interleaving by 32 bytes goes with a swizzle of 32 bytes";
+    if (m->interleave == 2 && m->swizzle > 1)
+        return "interleaving by 32 bytes goes with a swizzle of 32 bytes";
     if (m->address % (m->interleave == 2 ? 32 : 16)) return "the address is not a multiple of 16 bytes";
     bool floats = m->type == ORR_MAP_F16 || m->type == ORR_MAP_F32 || m->type >= ORR_MAP_BF16;
     if (m->nan_fill && !floats && m->type != ORR_MAP_F64) return "only floats are filled with NaN";
@@ -84,8 +85,8 @@ void orr_map_encode(const orr_tensor_map *m, uint8_t out[ORR_MAP_BYTES]) {
     memcpy(out, &m->address, 8);
     bool tf32 = m->type == ORR_MAP_TF32 || m->type == ORR_MAP_TF32_FTZ;
     put32(out + 8, (uint32_t)m->im2col | (m->rank - 1u) << 4 | (uint32_t)code_of[m->type] << 7 |
-                       (uint32_t)m->interleave << 11 | (uint32_t)m->swizzle << 13 | (uint32_t)m->nan_fill << 15 |
-                       (uint32_t)tf32 << 16 | (uint32_t)m->promotion << 17);
+                       (uint32_t)m->interleave << 11 | (uint32_t)m->swizzle << 13 |
+                       (uint32_t)m->nan_fill << 15 | (uint32_t)tf32 << 16 | (uint32_t)m->promotion << 17);
     uint32_t high = 0, steps = 0, box = 0;
     for (int d = 1; d < m->rank; d++) {
         put32(out + 8 + 4 * d, (uint32_t)(m->strides[d] >> 4));
@@ -113,7 +114,8 @@ bool orr_map_decode(const uint8_t in[ORR_MAP_BYTES], orr_tensor_map *m, const ch
     uint32_t a = get32(in + 8), high = get32(in + 28), steps = get32(in + 52), box = get32(in + 56);
     m->im2col = a & 1;
     m->rank = (uint8_t)((a >> 4 & 7) + 1);
-    m->interleave = a >> 11 & 3, m->swizzle = a >> 13 & 3, m->nan_fill = a >> 15 & 1, m->promotion = a >> 17 & 3;
+    m->interleave = a >> 11 & 3, m->swizzle = a >> 13 & 3, m->nan_fill = a >> 15 & 1,
+    m->promotion = a >> 17 & 3;
     uint32_t code = a >> 7 & 15;
     m->type = ORR_MAP_TYPES;
     for (uint8_t t = 0; t < ORR_MAP_TF32; t++)

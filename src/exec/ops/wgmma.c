@@ -2,14 +2,14 @@
 // memory, the second from shared memory.
 //
 // Warp w of a group has rows 16 w to 16 w + 15 of A and D: each warp does its part when it executes the
-// instruction. That the parts belong together shows where they are waited for: wgmma.wait_group (WARPGROUP.DEPBAR)
-// holds a warp until the other three have executed as many products as it has (arrive.c), so that shared memory
-// is not given back before all have read it.
+// instruction. That the parts belong together shows where they are waited for: wgmma.wait_group
+// (WARPGROUP.DEPBAR) holds a warp until the other three have executed as many products as it has (arrive.c),
+// so that shared memory is not given back before all have read it.
 //
 // Floats are added up as mma.c says, all products of an instruction in one step: 16 of f16 and bf16, 8 of
-// tf32, with 25 bits below the largest exponent. Of 8-bit floats it is 32 products with 13 bits, and a sum that
-// goes to f32 keeps 13 bits below its first. Measured on an H200: 14 combinations of types, 81,920 sums of each
-// (subnormals, infinities, NaNs, sums that cancel), all bits equal.
+// tf32, with 25 bits below the largest exponent. Of 8-bit floats it is 32 products with 13 bits, and a sum
+// that goes to f32 keeps 13 bits below its first. Measured on an H200: 14 combinations of types, 81,920 sums
+// of each (subnormals, infinities, NaNs, sums that cancel), all bits equal.
 //
 // A matrix descriptor (PTX ISA, "Matrix Descriptor Format") says where a matrix is in shared memory:
 //   bits  0 to 13   its address / 16
@@ -17,13 +17,14 @@
 //   bits 32 to 45   stride dimension byte offset / 16, SBO
 //   bits 49 to 51   base offset: 128-byte rows from the begin of the swizzle's pattern to the matrix
 //   bits 62 to 63   swizzle: none, 128, 64, 32 bytes
-// How bytes follow from that was read off an H200 (224 descriptors of every swizzle, both majors, odd starts):
+// How bytes follow from that was read off an H200 (224 descriptors of every swizzle, both majors, odd
+// starts):
 //                     K-major: row r, 16-byte chunk c           MN-major (16-bit elements): place p, k
 //   no swizzle        r/8 SBO + r%8 16 + c LBO                  p/8 SBO + p%8 2 + k%8 16 + k/8 LBO
 //   rows of s bytes   r/8 SBO + r%8 s + c%(s/16) 16             p/(s/2) LBO + p%(s/2) 2 + k%8 s + k/8 SBO
 //                     + c/(s/16) LBO
-// and with a swizzle of s bytes, s/16 16-byte chunks change places: the chunk's number in the address is XORed
-// with ((address / 128) - base offset) modulo s/16.
+// and with a swizzle of s bytes, s/16 16-byte chunks change places: the chunk's number in the address is
+// XORed with ((address / 128) - base offset) modulo s/16.
 #include "exec/ops/wgmma.h"
 
 #include <string.h>
@@ -67,10 +68,11 @@ static uint32_t half_at(const gdesc *g, uint32_t p, uint32_t k) { // MN-major
 static bool outside(warp *w, const uop *u, uint32_t at, uint32_t bytes, char which) {
     uint32_t all = w->tb->prog->shared_bytes;
     if (at <= all && bytes <= all - at) return false;
-    orr_fault_as(ORR_FAULT_ADDRESS, w, u, orr_ffs(w->exec),
-                 "the descriptor of %c leads to 0x%x in shared memory, which is out of bounds: the block has %u "
-                 "bytes",
-                 which, at, all);
+    orr_fault_as(
+        ORR_FAULT_ADDRESS, w, u, orr_ffs(w->exec),
+        "the descriptor of %c leads to 0x%x in shared memory, which is out of bounds: the block has %u "
+        "bytes",
+        which, at, all);
     return true;
 }
 
@@ -211,8 +213,8 @@ static void multiply_bits(wg *p) {
 }
 
 // ---- registers ----------------------------------------------------------------------------------
-// Register e of D holds columns 8 (e/4) + 2 t and the next of row g or g + 8, of lane 4 g + t; two of f16 share
-// a register.
+// Register e of D holds columns 8 (e/4) + 2 t and the next of row g or g + 8, of lane 4 g + t; two of f16
+// share a register.
 static void read_d(const warp *w, const oper *regs, wg *p) {
     bool half = p->dtype == ORR_T_F16;
     for (int e = 0; e < p->n / 2; e++) {
@@ -238,8 +240,8 @@ static void write_d(warp *w, const oper *regs, const wg *p) {
 }
 
 // ---- the handler ----------------------------------------------------------------------------------
-// Destinations: D. Sources: D as it was; four registers of A, or its descriptor; B's descriptor; the predicate
-// scale-d, false: D as it was counts as zero; of a sparse A its metadata and the selector.
+// Destinations: D. Sources: D as it was; four registers of A, or its descriptor; B's descriptor; the
+// predicate scale-d, false: D as it was counts as zero; of a sparse A its metadata and the selector.
 static void wgmma(warp *w, const uop *u) {
     static _Thread_local wg p;
     const orr_inst *i = u->inst;

@@ -1,14 +1,14 @@
 // Thread block clusters: blocks that run at the same time, see each other's shared memory and have a barrier.
 //
 // The blocks of a cluster follow each other in the order in which blocks are started: block n is of cluster
-// n / size and has rank n % size in it (orr_block_place). All of them are started with the first, on one worker, and
-// whoever runs one of them runs them all in turns, until all have ended or others of the grid must go on. A
-// block that cannot go on by itself is stalled; when all are, somebody's try of an mbarrier fails (arrive.c),
-// and when nobody tries, it is a deadlock.
+// n / size and has rank n % size in it (orr_block_place). All of them are started with the first, on one
+// worker, and whoever runs one of them runs them all in turns, until all have ended or others of the grid
+// must go on. A block that cannot go on by itself is stalled; when all are, somebody's try of an mbarrier
+// fails (arrive.c), and when nobody tries, it is a deadlock.
 //
 // An address of the cluster's shared memory has the block in bits 24 to 31: of machine code its rank, as mapa
-// (PRMT) puts it there; of PTX its rank + 1, so that 0 is the block itself and addresses of variables need not
-// know where they are.
+// (PRMT) puts it there; of PTX its rank + 1, so that 0 is the block itself and addresses of variables need
+// not know where they are.
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,8 +97,8 @@ int orr_cluster_run(tblock *tb) {
 }
 
 // ---- the barrier ----------------------------------------------------------------------------------
-// All threads of the cluster that have not ended arrive, then those that wait go on. A warp waits for the phase
-// in which it last arrived.
+// All threads of the cluster that have not ended arrive, then those that wait go on. A warp waits for the
+// phase in which it last arrived.
 void orr_cluster_check(cluster *c) {
     uint32_t live = 0;
     for (uint32_t r = 0; r < c->size; r++)

@@ -50,14 +50,15 @@ bool orr_launch_check(const orr_launch *l, uint32_t shared_limit, orr_err *e) {
         uint32_t c = l->cluster[0] ? l->cluster[d] : k->cluster[d];
         if (!c) c = 1;
         if (k->cluster[d] && k->cluster[d] != c)
-            return orr_fail(e, ORR_BAD_INPUT,
-                            "kernel '%s' asks for clusters of %ux%ux%u thread blocks (.reqnctapercluster), not %ux%ux%u",
-                            k->name, k->cluster[0], k->cluster[1], k->cluster[2], l->cluster[0], l->cluster[1],
-                            l->cluster[2]);
+            return orr_fail(
+                e, ORR_BAD_INPUT,
+                "kernel '%s' asks for clusters of %ux%ux%u thread blocks (.reqnctapercluster), not %ux%ux%u",
+                k->name, k->cluster[0], k->cluster[1], k->cluster[2], l->cluster[0], l->cluster[1],
+                l->cluster[2]);
         if (l->grid[d] % c)
             return orr_fail(e, ORR_BAD_INPUT,
-                            "kernel '%s': grid dimension %c is %u, not a multiple of the cluster's %u", k->name,
-                            "xyz"[d], l -> grid[d], c);
+                            "kernel '%s': grid dimension %c is %u, not a multiple of the cluster's %u",
+                            k->name, "xyz"[d], l -> grid[d], c);
         cluster *= c;
     }
     if (cluster > MAX_CLUSTER)

@@ -1,14 +1,16 @@
 // Machine code: what Hopper added. Products of groups of warps, bulk and tensor copies, clusters.
 //
-// All of it is PTX's (ops/wgmma.c, ops/bulk.c, ops/remote.c): here registers are found. Where they are was read
-// from what ptxas 13.0 makes of PTX:
-//   gdesc[URn]              A's descriptor in URn, URn+1 and B's in URn+2, URn+3; of a form with A in registers the
+// All of it is PTX's (ops/wgmma.c, ops/bulk.c, ops/remote.c): here registers are found. Where they are was
+// read from what ptxas 13.0 makes of PTX:
+//   gdesc[URn]              A's descriptor in URn, URn+1 and B's in URn+2, URn+3; of a form with A in
+//   registers the
 //                           first two are not used
 //   UTMALDG [URn], [URm]    URn shared address, URn+1 mbarrier, URn+2 and up coordinates; URm, URm+1 the map.
-//                           A further register: offsets of im2col in the lower 16 bits (one of 16, two of 8 or three
-//                           of 5 bits), the mask of thread blocks in the upper
+//                           A further register: offsets of im2col in the lower 16 bits (one of 16, two of 8
+//                           or three of 5 bits), the mask of thread blocks in the upper
 //   UTMASTG, UTMAREDG       the same without mbarrier; UTMAPF without shared address too
-//   UBLKCP.S.G [URn], [URm], URk    URn shared address, URn+1 mbarrier; URm, URm+1 global address; URk bytes / 16 in
+//   UBLKCP.S.G [URn], [URm], URk    URn shared address, URn+1 mbarrier; URm, URm+1 global address; URk bytes
+//   / 16 in
 //                           the lower 16 bits, the mask in the upper
 //   STAS, REDAS [Rn.64]     Rn shared address of the cluster, Rn+1 mbarrier
 #include <stdlib.h>
@@ -27,7 +29,9 @@ static bool types_of(translator *m, orr_inst *i) {
     switch (m->c->op) {
     case ORR_SASS_HGMMA:
         i->type = f32 ? ORR_T_F32 : ORR_T_F16;
-        i->stype = i->sub = a == ORR_SV_HMMAA_BF16 ? ORR_T_BF16 : a == ORR_SV_HMMAA_TF32 ? ORR_T_TF32 : ORR_T_F16;
+        i->stype = i->sub = a == ORR_SV_HMMAA_BF16   ? ORR_T_BF16
+                            : a == ORR_SV_HMMAA_TF32 ? ORR_T_TF32
+                                                     : ORR_T_F16;
         return true;
     case ORR_SASS_QGMMA:
         i->type = f32 ? ORR_T_F32 : ORR_T_F16;
@@ -41,7 +45,8 @@ static bool types_of(translator *m, orr_inst *i) {
     default:
         i->type = ORR_T_S32;
         i->stype = i->sub = ORR_T_B1;
-        return m_mod(m, ORR_SM_BMMAOP) == ORR_SV_BMMAOP_AND ? true : m_no(m, "this operation is not executed");
+        return m_mod(m, ORR_SM_BMMAOP) == ORR_SV_BMMAOP_AND ? true
+                                                            : m_no(m, "this operation is not executed");
     }
 }
 
@@ -59,7 +64,9 @@ static bool shape_of(translator *m, uint32_t *n, uint32_t *k) { // "64x256x16"
     return m_no(m, "this shape is not executed");
 }
 
-static oper descriptor(translator *m, unsigned reg) { return m_pair(m, m_uniform(m, reg), m_uniform(m, reg + 1)); }
+static oper descriptor(translator *m, unsigned reg) {
+    return m_pair(m, m_uniform(m, reg), m_uniform(m, reg + 1));
+}
 
 static bool group_product(translator *m) {
     orr_inst like = {.op = ORR_OP_WGMMA};
@@ -131,7 +138,8 @@ static uint8_t reduction(const translator *m) {
 }
 
 static bool tensor(translator *m, uint8_t kind) {
-    orr_inst like = {.sub = kind, .vec = (uint8_t)(m_mod(m, ORR_SM_DIM) + 1), .boolop = m_mod(m, ORR_SM_IM2COL) != 0};
+    orr_inst like = {
+        .sub = kind, .vec = (uint8_t)(m_mod(m, ORR_SM_DIM) + 1), .boolop = m_mod(m, ORR_SM_IM2COL) != 0};
     if (like.vec > ORR_MAP_RANK) return m_no(m, "there are no more than 5 dimensions");
     if (kind == ORR_BULK_REDUCE) like.cmp = reduction(m);
     if (!bracket(m, 0) || !bracket(m, 1)) return false;
@@ -148,8 +156,9 @@ static bool tensor(translator *m, uint8_t kind) {
     for (int d = 0; more && like.boolop && d < like.vec - 2; d++) {
         uint32_t bits = like.vec == 3 ? 16 : like.vec == 4 ? 8 : 5;
         oper f = m_tmp(m, ORR_W);
-        m_aside(m, PICK(field), 1, 3,
-                OPERS(f, m_src(m, 2, 0), m_imm(m, ORR_W, bits * (uint32_t)d), m_imm(m, ORR_W, (1u << bits) - 1)));
+        m_aside(
+            m, PICK(field), 1, 3,
+            OPERS(f, m_src(m, 2, 0), m_imm(m, ORR_W, bits * (uint32_t)d), m_imm(m, ORR_W, (1u << bits) - 1)));
         o[n++] = f;
     }
     return bulk(m, like, n, o);
@@ -158,10 +167,10 @@ static bool tensor(translator *m, uint8_t kind) {
 static bool plain_copy(translator *m) {
     bool to_shared = m_mod(m, ORR_SM_BLKDST) == ORR_SV_BLKSPACE_S;
     bool from_shared = m_mod(m, ORR_SM_BLKSRC) == ORR_SV_BLKSPACE_S, red = m->c->op == ORR_SASS_UBLKRED;
-    static const uint8_t types[] = {[ORR_SV_BLKTYPE_U32] = ORR_T_U32,  [ORR_SV_BLKTYPE_S32] = ORR_T_S32,
-                                    [ORR_SV_BLKTYPE_U64] = ORR_T_U64,  [ORR_SV_BLKTYPE_S64] = ORR_T_S64,
-                                    [ORR_SV_BLKTYPE_F16] = ORR_T_F16,  [ORR_SV_BLKTYPE_F32] = ORR_T_F32,
-                                    [ORR_SV_BLKTYPE_F64] = ORR_T_F64,  [ORR_SV_BLKTYPE_BF16] = ORR_T_BF16};
+    static const uint8_t types[] = {
+        [ORR_SV_BLKTYPE_U32] = ORR_T_U32, [ORR_SV_BLKTYPE_S32] = ORR_T_S32,  [ORR_SV_BLKTYPE_U64] = ORR_T_U64,
+        [ORR_SV_BLKTYPE_S64] = ORR_T_S64, [ORR_SV_BLKTYPE_F16] = ORR_T_F16,  [ORR_SV_BLKTYPE_F32] = ORR_T_F32,
+        [ORR_SV_BLKTYPE_F64] = ORR_T_F64, [ORR_SV_BLKTYPE_BF16] = ORR_T_BF16};
     orr_inst like = {.sub = to_shared && from_shared ? (red ? ORR_BULK_REDUCE_PEER : ORR_BULK_PEER)
                             : red                    ? ORR_BULK_REDUCE
                             : to_shared              ? ORR_BULK_LOAD

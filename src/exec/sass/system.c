@@ -87,7 +87,8 @@ static void put_cluster(bank0 b, const orr_launch *l, uint32_t shape, uint32_t i
     uint32_t c[3], inv[3], n[3];
     for (int d = 0; d < 3; d++) {
         c[d] = l->cluster[d] ? l->cluster[d] : 1;
-        float f = 1.0f / (float)c[d]; // rounded up if not exact: block index times this, cut, is the cluster's
+        float f =
+            1.0f / (float)c[d]; // rounded up if not exact: block index times this, cut, is the cluster's
         if ((double)f * c[d] < 1) f = nextafterf(f, 2);
         memcpy(&inv[d], &f, 4);
         n[d] = l->grid[d] / c[d];

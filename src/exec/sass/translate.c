@@ -8,7 +8,7 @@
 #include "sass/module.h"
 
 typedef struct build {
-    orr_kernel like; // stands for the kernel when a PTX handler is picked: its operands
+    orr_kernel like;           // stands for the kernel when a PTX handler is picked: its operands
     orr_operand operands[288]; // of a group of warps' product
     ORR_VEC(uop) uops;
     size_t first;        // of the instruction
@@ -481,8 +481,7 @@ static bool translate(translator *m, orr_err *e) {
     // A stream has addresses for it, whether or not anything is left to do.
     if (orr_inst_traced(m->inst)) {
         bool any = false;
-        for (size_t n = b->first; n < b->uops.n; n++)
-            any |= recorded(&b->uops.at[n]);
+        for (size_t n = b->first; n < b->uops.n; n++) any |= recorded(&b->uops.at[n]);
         if (!any) {
             m->why = "its addresses are not recorded";
             return refuse(m->p, m, e);

@@ -87,8 +87,8 @@ static void copies_arrive(sm *s, warp *w, block *b, uint32_t which, uint32_t lan
 }
 
 // ---- bulk copies
-// The SM's copies are moved one after the other; each arrives at its mbarrier when it is there. The stream has how
-// many bytes, and the mbarrier's address or, of one that has none, where it goes in global memory.
+// The SM's copies are moved one after the other; each arrives at its mbarrier when it is there. The stream
+// has how many bytes, and the mbarrier's address or, of one that has none, where it goes in global memory.
 static void bulk(sm *s, block *b, const orr_access *a, uint64_t start) {
     const orr_gpu *g = s->c->gpu;
     for (uint32_t m = a->mask; m; m &= m - 1) {
