@@ -153,32 +153,34 @@ static void multiply_floats(wg *p) {
                     .keep = f8 && !half ? 13 : 0,
                     .narrow = half,
                     .half = half};
-    for (int i = 0; i < ROWS; i++)
-        for (int j = 0; j < n; j += FOUR) {
-            double acc[FOUR];
-            uint32_t c[FOUR];
-            bool bad = odd;
-            for (int x = 0; x < FOUR; x++) {
-                uint32_t v = p->c[i * n + j + x];
-                c[x] = half ? f32_from_f16((uint16_t)v) : v;
-                bool special = (c[x] & 0x7f800000) == 0x7f800000;
-                bad |= special;
-                acc[x] = special ? 0 : f32_of(c[x]);
-            }
-            how.sa = a.s + i * kc, how.ea = a.e + i * kc;
-            how.sb = b.s + j, how.eb = b.e + j;
-            how.place = p->sparse ? p->place + i * kc : NULL;
-            orr_mma_step(how, acc);
-            for (int x = 0; x < FOUR; x++) {
-                uint32_t r = bits32((float)acc[x]);
-                bool found = false;
-                if (bad) {
-                    uint32_t s = special_sum(p, a.f, b.f, i, j + x, c[x], &found);
-                    if (found) r = s;
-                }
-                p->c[i * n + j + x] = half ? f16_from_f32(r) : r;
-            }
+    bool tame = !odd && !p->sparse && orr_mma_tame(a.e, ROWS * kc) && orr_mma_tame(b.e, n * p->k);
+    for (int i = 0; i < ROWS; i++) {
+        double acc[N_MAX];
+        uint32_t c[N_MAX];
+        bool bad = odd;
+        for (int j = 0; j < n; j++) {
+            uint32_t v = p->c[i * n + j];
+            c[j] = half ? f32_from_f16((uint16_t)v) : v;
+            bool special = (c[j] & 0x7f800000) == 0x7f800000;
+            bad |= special;
+            acc[j] = special ? 0 : f32_of(c[j]);
         }
+        how.sa = a.s + i * kc, how.ea = a.e + i * kc;
+        how.sb = b.s, how.eb = b.e;
+        how.fa = tame ? (const float *)a.f + i * kc : NULL;
+        how.fb = tame ? (const float *)b.f : NULL;
+        how.place = p->sparse ? p->place + i * kc : NULL;
+        orr_mma_row(how, n, acc);
+        for (int j = 0; j < n; j++) {
+            uint32_t r = bits32((float)acc[j]);
+            bool found = false;
+            if (bad) {
+                uint32_t s = special_sum(p, a.f, b.f, i, j, c[j], &found);
+                if (found) r = s;
+            }
+            p->c[i * n + j] = half ? f16_from_f32(r) : r;
+        }
+    }
 }
 
 static int32_t byte_of(uint8_t type, uint8_t x) { return type == ORR_T_S8 ? (int8_t)x : x; }
