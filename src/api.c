@@ -166,7 +166,7 @@ static orr_script *open_script(const char *input, const orr_run_options *o, cons
     orr_arena a = {0};
     orr_script *s = NULL;
     const char *path;
-    orr_direct d = {input, o->kernel, o->grid, o->block, o->shared, o->args, o->nargs};
+    orr_direct d = {input, o->kernel, o->grid, o->block, o->shared, o->args, o->nargs, NULL};
     if (o->kernel)
         s = orr_script_from_args(&d, e);
     else if ((path = orr_find_workload(&a, input, e)))
@@ -428,7 +428,7 @@ static orr_program *add_program(orr_device *d, orr_module *m, orr_err *e) {
 }
 
 orr_program *orr_program_load(orr_device *d, const char *path, orr_err *e) {
-    return add_program(d, orr_module_find(path, NULL, sm_of(&d->context), e), e);
+    return add_program(d, orr_module_find(path, NULL, NULL, sm_of(&d->context), e), e);
 }
 
 orr_program *orr_program_parse(orr_device *d, const char *name, const char *ptx, size_t n, orr_err *e) {

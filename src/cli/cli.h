@@ -22,6 +22,8 @@ typedef struct cli_options {
     const char *kernel, *grid, *block, *shared; // --kernel NAME --grid X[,Y[,Z]] --block ... --shared BYTES
     const char **args;                          // --arg TYPE:VALUE ...
     int nargs;
+    const char *global, *local;     // --global X[,Y[,Z]] --local ...: OpenCL's way of saying grid and block
+    const char *build;              // --build OPTIONS: for OpenCL C
     uint64_t max_insts;             // --max-insts N
     const char *kernels, *launches; // --kernels GLOB, --launches 3-7,9: those that are modelled
     bool lines;                     // --lines: per source line

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define INPUT_OPTIONS " size source set kernel grid block shared arg "
+#define INPUT_OPTIONS " size source set kernel grid block shared arg global local build "
 #define DIRECT_EXAMPLE                                                                                       \
     "--kernel saxpy --grid 4096 --block 256 \\\n    --arg i32:1048576 --arg f32:2.5 --arg "                  \
     "buf:f32:1048576:random --arg buf:f32:1048576:random"
@@ -26,7 +26,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery run my.launch --set n=65536 --json\n"
      "orrery run traces/kernelslist.g --kernels '*gemm*' --launches 0-9\n"
      "orrery run saxpy --source ptx\n"
-     "orrery run saxpy.cubin " DIRECT_EXAMPLE},
+     "orrery run saxpy.cubin " DIRECT_EXAMPLE "\n"
+     "orrery run k.cl --kernel scale --global 4096 --local 256 --build \"-D N=4\" --arg buf:f32:4096:iota"},
     {"record", cli_record, " gpu on threads max-insts no-check format output quiet" INPUT_OPTIONS,
      "[options] INPUT -o FILE", "write an INPUT's streams to a file",
      "Executes INPUT and writes what every warp did (blocks of code, active masks, addresses) to a "
@@ -168,7 +169,7 @@ const cli_subcommand cli_subcommands[] = {
      "Names the workloads that come with Orrery, with their sizes.",
      "orrery list\n"
      "orrery list --json"},
-    {"show", cli_show, " kernel timed ptx gpu set json quiet ", "[options] MODULE",
+    {"show", cli_show, " kernel timed ptx gpu set build json quiet ", "[options] MODULE",
      "a kernel as Orrery sees it",
      "Prints the kernels of a module, PTX or machine code: basic blocks, successors, post-dominators, "
      "registers,\n"

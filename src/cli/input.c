@@ -1,4 +1,5 @@
 // From the command line to a script and its launches (input.h).
+#include "clc/clc.h"
 #include "cli/input.h"
 #include "cli/machine.h"
 #include "sass/module.h"
@@ -53,19 +54,47 @@ static bool ends_with(const char *s, const char *end) {
 
 unsigned cli_sm(const orr_gpu *g) { return g ? (unsigned)(g->cc_major * 10 + g->cc_minor) : 0; }
 
+// --global and --local are OpenCL's way of saying --grid and --block: in work-items, not in thread blocks.
+static bool work_size(const cli_options *o, char grid[100], char block[100], orr_err *e) {
+    unsigned long long global[3] = {1, 1, 1}, local[3] = {1, 1, 1};
+    int ng = 0, nl = 0, at = 0;
+    if (!o->global || !o->local || o->grid || o->block)
+        return orr_fail(e, ORR_BAD_INPUT, "--global and --local go together, and stand for --grid and --block");
+    ng = sscanf(o->global, "%llu,%llu,%llu%n", &global[0], &global[1], &global[2], &at);
+    if (ng == 3 && o->global[at]) ng = 0;
+    nl = sscanf(o->local, "%llu,%llu,%llu%n", &local[0], &local[1], &local[2], &at);
+    if (nl == 3 && o->local[at]) nl = 0;
+    if (ng < 1 || nl != ng || strspn(o->global, "0123456789,") != strlen(o->global) ||
+        strspn(o->local, "0123456789,") != strlen(o->local))
+        return orr_fail(e, ORR_BAD_INPUT, "--global %.60s --local %.60s: each is one to three numbers, as many of one as of the other",
+                        o->global, o->local);
+    for (int i = 0; i < 3; i++)
+        if (!local[i] || !global[i] || global[i] % local[i])
+            return orr_fail(e, ORR_BAD_INPUT, "--local %.60s does not divide --global %.60s", o->local, o->global);
+    snprintf(grid, 100, "%llu,%llu,%llu", global[0] / local[0], global[1] / local[1], global[2] / local[2]);
+    snprintf(block, 100, "%llu,%llu,%llu", local[0], local[1], local[2]);
+    return true;
+}
+
 static orr_script *open_script(const cli_options *o, const cli_sets *s, const char *input, orr_err *e) {
-    if ((ends_with(input, ".ptx") && access(input, F_OK) == 0) || orr_sass_probe(input)) {
+    if ((ends_with(input, ".ptx") && access(input, F_OK) == 0) || orr_clc_probe(input) || orr_sass_probe(input)) {
         if (o->size || s->nscript) {
             orr_fail(e, ORR_BAD_INPUT, "%s: --size and --set need a launch script; a module takes --arg",
                      input);
             return NULL;
         }
-        orr_direct d = {input, o->kernel, o->grid, o->block, o->shared, o->args, o->nargs};
+        char grid[100], block[100];
+        orr_direct d = {input, o->kernel, o->grid, o->block, o->shared, o->args, o->nargs, o->build};
+        if (o->global || o->local) {
+            if (!work_size(o, grid, block, e)) return NULL;
+            d.grid = grid;
+            d.block = block;
+        }
         return orr_script_from_args(&d, e);
     }
-    if (o->kernel || o->grid || o->block || o->shared || o->nargs) {
+    if (o->kernel || o->grid || o->block || o->shared || o->nargs || o->global || o->local || o->build) {
         orr_fail(e, ORR_BAD_INPUT,
-                 "%s: --kernel, --grid, --block, --shared and --arg are for a module (.ptx, .cubin)%s", input,
+                 "%s: --kernel, --grid, --block, --shared and --arg are for a module (.ptx, .cubin, .cl)%s", input,
                  ends_with(input, ".ptx") || ends_with(input, ".cubin") ? ", and there is no such file" : "");
         return NULL;
     }

@@ -83,7 +83,7 @@ int cli_show(cli_options *o, orr_err *e) {
         orr_fail(e, ORR_BAD_INPUT, "show: --ptx prints a whole module: neither --kernel, --timed nor --json");
         return e->status;
     }
-    orr_module *m = orr_module_find(o->inputs[0], o->ptx ? "ptx" : NULL, 0, e);
+    orr_module *m = orr_module_find(o->inputs[0], o->build, o->ptx ? "ptx" : NULL, 0, e);
     if (!m) return e->status;
     orr_text t = {0};
     if (o->ptx) {

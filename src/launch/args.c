@@ -25,7 +25,7 @@ static void quote(orr_text *t, const char *s) {
 }
 
 static const char usage[] =
-    "it should be TYPE:VALUE or buf:TYPE:COUNT:FILL with FILL one of zero, value:V, "
+    "it should be TYPE:VALUE, local:BYTES or buf:TYPE:COUNT:FILL with FILL one of zero, value:V, "
     "random[:LO:HI[:SEED]], iota[:START[:STEP]], list:V,V,..., file:NAME, each optionally with :print";
 
 // buf:TYPE:COUNT:FILL[:print] to `buffer argN TYPE[COUNT] FILL`, and `print argN` in `after`.
@@ -76,9 +76,14 @@ static bool one_arg(orr_text *t, orr_text *after, orr_text *args, const char *ar
         orr_text_add(args, "arg%d", index);
         return buffer_arg(t, after, arg, index, e);
     }
+    if (*arg == '{' && strspn(arg, "{}abcdefghijklmnopqrstuvwxyz0123456789_:,.+-* ") == strlen(arg)) {
+        orr_text_add(args, "%s", arg); // a structure, or a vector of OpenCL: {f32:1, f32:2}
+        return true;
+    }
     const char *colon = strchr(arg, ':');
     size_t n = colon ? (size_t)(colon - arg) : 0;
-    if (!colon || orr_elem_type(arg, n) == ORR_T_NONE || !plain(colon + 1, strlen(colon + 1)) ||
+    bool local = n == 5 && !memcmp(arg, "local", 5); // of OpenCL: bytes of shared memory
+    if (!colon || (!local && orr_elem_type(arg, n) == ORR_T_NONE) || !plain(colon + 1, strlen(colon + 1)) ||
         strchr(colon + 1, ',')) {
         return orr_fail(e, ORR_BAD_INPUT, "--arg %s: %s", arg, usage);
     }
@@ -115,6 +120,10 @@ orr_script *orr_script_from_args(const orr_direct *d, orr_err *e) {
               (!d->shared || option(d, "--shared", d->shared, 1, e));
     orr_text_add(&t, "module ");
     quote(&t, d->module);
+    if (d->build) {
+        orr_text_add(&t, " build ");
+        quote(&t, d->build);
+    }
     orr_text_add(&t, "\n");
     orr_text_add(&args, "%s", "");
     orr_text_add(&after, "%s", "");
