@@ -94,6 +94,7 @@ static bool open_device(app *a, orr_err *e) {
     a->record = option("RECORD");
     a->program = option("PROGRAM");
     a->json = option("JSON") != NULL;
+    a->lines = option("LINES") != NULL;
     a->quiet = option("QUIET") != NULL;
     a->result.gpu = a->gpu->name;
     a->result.model = a->model->name;
@@ -220,7 +221,7 @@ app_stream *app_stream_of(void *handle) {
 static void write_report(app *a) {
     orr_err e = {0};
     orr_text out = {0};
-    orr_report_options o = {.host = true};
+    orr_report_options o = {.host = true, .lines = a->lines};
     orr_progress_end(&a->progress);
     a->result.host.peak_rss = orr_peak_rss();
     a->result.host.threads = a->threads;

@@ -128,6 +128,22 @@ static const char *source_file(build *b, const orr_clc_source *s, orr_err *e) {
     return clc_write(path, s->text, s->n, e) ? path : NULL;
 }
 
+// LLVM's text that clang has written, and as bitcode.
+static void take_object(build *b, const char *text, const char *bitcode, orr_clc_object *o, orr_err *e) {
+    o->ir = orr_read_file(text, MAX_BITCODE, &o->nir, e);
+    if (!o->ir) return;
+    o->kernels = orr_clc_read_kernels(o->ir, o->nir, &o->arena);
+    words2(b, b->tools.clang, "-x");
+    words2(b, "ir", "-c");
+    words2(b, "-emit-llvm", "-Xclang");
+    words2(b, "-disable-llvm-passes", text);
+    words2(b, "-target", "nvptx64-nvidia-nvcl");
+    words2(b, "-o", bitcode);
+    b->log.n = 0;
+    if (run(b, e) > 0) say_first_error(b->log.s, e);
+    if (!e->status) o->bitcode = (uint8_t *)orr_read_file(bitcode, MAX_BITCODE, &o->n, e);
+}
+
 bool orr_clc_compile(const orr_clc_source *s, orr_clc_object *o, orr_err *e) {
     *o = (orr_clc_object){0};
     build b;
@@ -142,21 +158,7 @@ bool orr_clc_compile(const orr_clc_source *s, orr_clc_object *o, orr_err *e) {
         int status = run(&b, e);
         o->log = without_folder(b.log.s ? b.log.s : "", b.work);
         if (status > 0) say_first_error(o->log, e);
-        size_t n;
-        char *ir = status ? NULL : orr_read_file(text, MAX_BITCODE, &n, e);
-        if (ir) o->kernels = orr_clc_read_kernels(ir, n, &o->arena);
-        free(ir);
-        if (!e->status) {
-            words2(&b, b.tools.clang, "-x");
-            words2(&b, "ir", "-c");
-            words2(&b, "-emit-llvm", "-Xclang");
-            words2(&b, "-disable-llvm-passes", text);
-            words2(&b, "-target", "nvptx64-nvidia-nvcl");
-            words2(&b, "-o", bitcode);
-            b.log.n = 0;
-            if (run(&b, e) > 0) say_first_error(b.log.s, e);
-        }
-        if (!e->status) o->bitcode = (uint8_t *)orr_read_file(bitcode, MAX_BITCODE, &o->n, e);
+        if (!e->status) take_object(&b, text, bitcode, o, e);
     }
     end(&b);
     if (!o->log) o->log = strdup(e->text);
@@ -165,6 +167,7 @@ bool orr_clc_compile(const orr_clc_source *s, orr_clc_object *o, orr_err *e) {
 
 void orr_clc_object_free(orr_clc_object *o) {
     free(o->bitcode);
+    free(o->ir);
     free(o->log);
     orr_arena_free(&o->arena);
     *o = (orr_clc_object){0};
@@ -239,22 +242,22 @@ char *orr_clc_link(const orr_clc_bitcode *in, uint32_t n, unsigned sm, size_t *b
     return ptx;
 }
 
-uint8_t *orr_clc_join(const orr_clc_bitcode *in, uint32_t n, size_t *bytes, orr_err *e) {
+bool orr_clc_join(const orr_clc_bitcode *in, uint32_t n, orr_clc_object *o, orr_err *e) {
     build b;
-    uint8_t *all = NULL;
+    *o = (orr_clc_object){0};
     if (begin(&b, e)) {
-        const char *out = file(&b, "out.bc");
+        const char *text = file(&b, "out.ll"), *bitcode = file(&b, "out.bc");
         clc_common(&b.arena, &b.words, &b.tools, 0);
         words2(&b, "-Xclang", "-disable-llvm-passes");
         if (add_inputs(&b, in, n, e)) {
-            words2(&b, "-emit-llvm", "-c");
-            words2(&b, "-o", out);
+            words2(&b, "-emit-llvm", "-S");
+            words2(&b, "-o", text);
             if (run(&b, e) > 0) say_first_error(b.log.s, e);
-            if (!e->status) all = (uint8_t *)orr_read_file(out, MAX_BITCODE, bytes, e);
+            if (!e->status) take_object(&b, text, bitcode, o, e);
         }
     }
     end(&b);
-    return all;
+    return !e->status;
 }
 
 uint8_t *orr_clc_assemble(const char *ptx, size_t n, unsigned sm, size_t *bytes, orr_err *e) {

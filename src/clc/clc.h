@@ -68,6 +68,8 @@ typedef struct orr_clc_source {
 typedef struct orr_clc_object {
     uint8_t *bitcode;
     size_t n;
+    char *ir; // LLVM's text of it
+    size_t nir;
     orr_clc_kernels kernels;
     char *log;
     orr_arena arena;
@@ -81,8 +83,8 @@ typedef struct orr_clc_bitcode {
 } orr_clc_bitcode;
 // To PTX for a GPU of architecture `sm`, with the device library and libclc. malloc'd.
 char *orr_clc_link(const orr_clc_bitcode *in, uint32_t n, unsigned sm, size_t *bytes, orr_err *e);
-// Several to one, still not linked with the libraries. malloc'd.
-uint8_t *orr_clc_join(const orr_clc_bitcode *in, uint32_t n, size_t *bytes, orr_err *e);
+// Several to one, still not linked with the libraries.
+bool orr_clc_join(const orr_clc_bitcode *in, uint32_t n, orr_clc_object *o, orr_err *e);
 // PTX to a cubin by ptxas. malloc'd.
 uint8_t *orr_clc_assemble(const char *ptx, size_t n, unsigned sm, size_t *bytes, orr_err *e);
 

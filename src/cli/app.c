@@ -1,8 +1,9 @@
-// orrery app: an unmodified CUDA program on a simulated GPU.
+// orrery app: an unmodified CUDA program on a simulated GPU. What starts it is orrery cl's too (cl.c).
 //
 // The program is started with our library in the place of CUDA's runtime (src/app/), found under its names in
 // a folder that is put in front of LD_LIBRARY_PATH, and with the options in the environment. What it prints
 // and its exit status are its own; the report comes when it ends.
+#include "cli/app.h"
 #include "cli/input.h"
 #include "cli/machine.h"
 #include "model/model.h"
@@ -14,7 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIBRARY "liborrery-cuda.so"
 
 // The program may change its folder before they are written.
 static const char *from_here(orr_arena *a, const char *path) {
@@ -32,9 +32,8 @@ static void pass(const char *name, const char *value) {
         unsetenv(key);
 }
 
-// The folder with the library: $ORRERY_CUDA, beside the command, or where it is installed.
-static const char *folder(orr_arena *a, orr_err *e) {
-    const char *own = getenv("ORRERY_CUDA");
+const char *cli_library_folder(orr_arena *a, const char *name, const char *library, const char *variable, orr_err *e) {
+    const char *own = getenv(variable);
     if (own && *own) return own;
     char self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -42,19 +41,21 @@ static const char *folder(orr_arena *a, orr_err *e) {
     self[n] = 0;
     char *slash = strrchr(self, '/');
     if (slash) *slash = 0;
-    static const char *const places[] = {"cuda", "../lib/orrery/cuda", "../lib64/orrery/cuda",
-                                         "../lib/x86_64-linux-gnu/orrery/cuda",
-                                         "../lib/aarch64-linux-gnu/orrery/cuda"};
+    static const char *const places[] = {"", "../lib/orrery/", "../lib64/orrery/", "../lib/x86_64-linux-gnu/orrery/",
+                                         "../lib/aarch64-linux-gnu/orrery/"};
     for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
-        const char *dir = orr_arena_printf(a, "%s/%s", self, places[i]);
-        if (access(orr_arena_printf(a, "%s/%s", dir, LIBRARY), R_OK) == 0) return dir;
+        const char *dir = orr_arena_printf(a, "%s/%s%s", self, places[i], name);
+        if (access(orr_arena_printf(a, "%s/%s", dir, library), R_OK) == 0) return dir;
     }
     orr_fail(e, ORR_BAD_INPUT,
-             "app: %s is not beside the command (build/cuda) nor installed; run ./run build, or name its "
-             "folder in "
-             "ORRERY_CUDA",
-             LIBRARY);
+             "%s is not beside the command (build/%s) nor installed; run ./run build, or name its folder in %s",
+             library, name, variable);
     return NULL;
+}
+
+void cli_in_front(orr_arena *a, const char *variable, const char *dir) {
+    const char *old = getenv(variable);
+    setenv(variable, orr_arena_printf(a, "%s%s%s", dir, old && *old ? ":" : "", old ? old : ""), 1);
 }
 
 // A program with CUDA's runtime linked into it never asks for the library: say so instead of running it.
@@ -132,71 +133,87 @@ static int sampled(cli_options *o, const char *dir, bool temporary, orr_err *e) 
     return e->status ? e->status : status;
 }
 
-int cli_app(cli_options *o, orr_err *e) {
-    if (!o->nrest) {
-        orr_fail(e, ORR_BAD_INPUT, "app: name a PROGRAM and its arguments, as in orrery app ./vectorAdd");
-        return e->status;
+// CUDA's libraries, under their names, in front of others.
+static bool prepare_cuda(cli_options *o, orr_arena *a, orr_err *e) {
+    const char *dir = cli_library_folder(a, "cuda", "liborrery-cuda.so", "ORRERY_CUDA", e);
+    if (!dir || !check_program(o->rest[0], e)) return false;
+    if (cli_on_gpu(o)) { // our own library has the driver's name too: the program's process must know better
+        const char *driver = orr_hw_driver(a);
+        if (driver) setenv("ORRERY_LIBCUDA", driver, 1);
     }
+    cli_in_front(a, "LD_LIBRARY_PATH", dir);
+    return true;
+}
+
+int cli_app(cli_options *o, orr_err *e) { return cli_program(o, "app", "./vectorAdd", prepare_cuda, e); }
+
+static void check_options(cli_options *o, const char *command, orr_err *e) {
     orr_gpu *gpu = NULL;
-    int status = 0;
     cli_sets sets;
     cli_split_sets(o, &sets);
     if (sets.nscript)
-        orr_fail(e, ORR_BAD_INPUT, "app: --set %s is not of the GPU; a program has no constants to set",
+        orr_fail(e, ORR_BAD_INPUT, "%s: --set %s is not of the GPU; a program has no constants to set", command,
                  sets.script[0]);
     if (o->counts_only && ((o->model && strcmp(o->model, "functional") != 0) || o->record))
-        orr_fail(e, ORR_BAD_INPUT, "app: --counts-only observes nothing; leave out --model and --record");
+        orr_fail(e, ORR_BAD_INPUT, "%s: --counts-only observes nothing; leave out --model and --record", command);
     // Mistakes are found here and not in the middle of the program.
-    if (!e->status && cli_check_launches(o, e) && orr_model_find(o->model, e))
-        cli_load_gpu(o, &sets, &gpu, e);
+    if (!e->status && cli_check_launches(o, e) && orr_model_find(o->model, e)) cli_load_gpu(o, &sets, &gpu, e);
     if (gpu) orr_gpu_free(gpu);
-    orr_arena a = {0};
-    char *kept = NULL; // --sample: the recorded launches, when nobody else wants them
+    cli_free_sets(&sets);
     if (o->sample && (!o->model || strcmp(o->model, "functional") == 0 || o->timeline || o->counts_only))
         orr_fail(e, ORR_BAD_INPUT,
-                 "app: --sample needs a model that predicts time, as --model cycle, and knows it only when "
-                 "the program has ended; leave out --timeline and --counts-only");
+                 "%s: --sample needs a model that predicts time, as --model cycle, and knows it only when "
+                 "the program has ended; leave out --timeline and --counts-only",
+                 command);
+}
+
+static void pass_options(cli_options *o, orr_arena *a, const char *record) {
+    orr_text set = {0};
+    for (int i = 0; i < o->nsets; i++) orr_text_add(&set, "%s\n", o->sets[i]);
+    char threads[16], most[32];
+    snprintf(threads, sizeof threads, "%d", o->threads);
+    snprintf(most, sizeof most, "%llu", (unsigned long long)o->max_insts);
+    const struct {
+        const char *name, *value;
+    } options[] = {{"GPU", o->gpu},
+                   {"MODEL", o->sample ? "functional" : o->model},
+                   {"SET", set.s},
+                   {"THREADS", threads},
+                   {"MAX_INSTS", most},
+                   {"KERNELS", o->kernels},
+                   {"LAUNCHES", o->launches},
+                   {"SOURCE", o->source},
+                   {"ON", o->on},
+                   {"LINES", o->lines ? "1" : NULL},
+                   {"OUTPUT", o->sample ? NULL : from_here(a, o->output)},
+                   {"TIMELINE", from_here(a, o->timeline)},
+                   {"RECORD", record},
+                   {"PROGRAM", o->rest[0]},
+                   {"COUNTS_ONLY", o->counts_only ? "1" : NULL},
+                   {"JSON", o->json && !o->sample ? "1" : NULL},
+                   {"QUIET", o->quiet || o->sample ? "1" : NULL}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) pass(options[i].name, options[i].value);
+    free(set.s);
+}
+
+int cli_program(cli_options *o, const char *command, const char *example,
+                bool (*prepare)(cli_options *o, orr_arena *a, orr_err *e), orr_err *e) {
+    if (!o->nrest) {
+        orr_fail(e, ORR_BAD_INPUT, "%s: name a PROGRAM and its arguments, as in orrery %s %s", command, command, example);
+        return e->status;
+    }
+    int status = 0;
+    check_options(o, command, e);
+    orr_arena a = {0};
+    char *kept = NULL; // --sample: the recorded launches, when nobody else wants them
     if (!e->status && o->sample && !o->record) {
         const char *tmp = getenv("TMPDIR");
         kept = orr_arena_printf(&a, "%s/orrery-app-XXXXXX", tmp && *tmp ? tmp : "/tmp");
         if (!mkdtemp(kept)) orr_fail(e, ORR_BAD_INPUT, "%s: %s", kept, strerror(errno));
     }
-    const char *dir = e->status ? NULL : folder(&a, e);
     const char *record = kept ? kept : from_here(&a, o->record);
-    if (dir && check_program(o->rest[0], e)) {
-        orr_text set = {0};
-        for (int i = 0; i < o->nsets; i++) orr_text_add(&set, "%s\n", o->sets[i]);
-        char threads[16], most[32];
-        snprintf(threads, sizeof threads, "%d", o->threads);
-        snprintf(most, sizeof most, "%llu", (unsigned long long)o->max_insts);
-        const struct {
-            const char *name, *value;
-        } options[] = {{"GPU", o->gpu},
-                       {"MODEL", o->sample ? "functional" : o->model},
-                       {"SET", set.s},
-                       {"THREADS", threads},
-                       {"MAX_INSTS", most},
-                       {"KERNELS", o->kernels},
-                       {"LAUNCHES", o->launches},
-                       {"SOURCE", o->source},
-                       {"ON", o->on},
-                       {"OUTPUT", o->sample ? NULL : from_here(&a, o->output)},
-                       {"TIMELINE", from_here(&a, o->timeline)},
-                       {"RECORD", record},
-                       {"PROGRAM", o->rest[0]},
-                       {"COUNTS_ONLY", o->counts_only ? "1" : NULL},
-                       {"JSON", o->json && !o->sample ? "1" : NULL},
-                       {"QUIET", o->quiet || o->sample ? "1" : NULL}};
-        for (size_t i = 0; i < sizeof options / sizeof *options; i++) pass(options[i].name, options[i].value);
-        if (cli_on_gpu(
-                o)) { // our own library has the driver's name too: the program's process must know better
-            const char *driver = orr_hw_driver(&a);
-            if (driver) setenv("ORRERY_LIBCUDA", driver, 1);
-        }
-        const char *old = getenv("LD_LIBRARY_PATH");
-        setenv("LD_LIBRARY_PATH", orr_arena_printf(&a, "%s%s%s", dir, old && *old ? ":" : "", old ? old : ""),
-               1);
-        free(set.s);
+    if (!e->status && prepare(o, &a, e)) {
+        pass_options(o, &a, record);
         if (o->sample) {
             status = sampled(o, record, kept != NULL, e);
         } else {
@@ -206,6 +223,5 @@ int cli_app(cli_options *o, orr_err *e) {
         }
     }
     orr_arena_free(&a);
-    cli_free_sets(&sets);
     return e->status ? e->status : status;
 }

@@ -73,7 +73,7 @@ void cli_free(cli_options *o);
 // Each subcommand returns the exit status after it has printed its results; errors in e.
 typedef int cli_command(cli_options *o, orr_err *e);
 cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show, cli_profile, cli_micro,
-    cli_tune, cli_correlate, cli_disasm, cli_sweep, cli_models, cli_sample, cli_app;
+    cli_tune, cli_correlate, cli_disasm, cli_sweep, cli_models, cli_sample, cli_app, cli_cl;
 //   run      execute or simulate an INPUT            (run.c)
 //   record   write an INPUT's streams to a file      (record.c)
 //   info     say what is in a stream file            (info.c)
@@ -83,6 +83,7 @@ cli_command cli_run, cli_record, cli_info, cli_gpu, cli_hw, cli_list, cli_show, 
 //   workloads                   (list.c) disasm   machine code as text                    (disasm.c) show a
 //   kernel as Orrery sees it: blocks, post-dominators, registers (show.c)
 //   sweep    an INPUT on a grid of descriptions      (sweep.c)
+//   app, cl  an unmodified CUDA or OpenCL program on a simulated GPU (app.c, cl.c)
 //   compare  all models on INPUTs, side by side      (models.c)
 
 // The table of subcommands (commands.c); the last one has no name.
