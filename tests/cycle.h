@@ -35,7 +35,7 @@
 #include "model/cycle/raw.h"
 #include "model/model.h"
 #include "stream/trace.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #define ALL_LANES 0xffffffffu
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include "json.h"
 #include "report/report.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 enum { SMS = 10, RUNNING = 10000, OVERHEAD = 1000, INSTS = 4 };
 #define SM_CYCLES ((uint64_t)SMS * RUNNING)

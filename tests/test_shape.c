@@ -1,4 +1,4 @@
-// PTX with its blocks as ptxas makes them (timed/shape.c), and traces of it (timed/reshape.c). What becomes
+// PTX with its blocks as ptxas makes them (lower/ifconvert.c), and traces of it (lower/remap.c). What becomes
 // one block and what is unrolled follows what ptxas 13.0 does with the same PTX (docs/lowering.md); that no
 // access is lost, invented or moved to another lane is checked on traces made here and on random ones.
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include "ptx/ptx.h"
 #include "stream/trace.h"
-#include "timed/shape.h"
+#include "lower/ifconvert.h"
 
 // Loads a[i] for i from 0 to n; `step`, `head`: what is added, and what stands at the loop's start.
 static orr_module *loop(const char *step, const char *head) {

@@ -16,7 +16,7 @@
 //   device.c          the GPU, its memory, options from the environment, the report when the program ends
 //
 // The program's host code runs as it is; only what it asks of the GPU is simulated. Device memory lies at the
-// same addresses for host and kernels (exec/mem.c), so managed and pinned memory are nothing special.
+// same addresses for host and kernels (exec/run/memory.c), so managed and pinned memory are nothing special.
 //
 // One lock guards everything: the functions that programs call take it (app_enter), the others expect it.
 #ifndef ORR_APP_H

@@ -4,7 +4,7 @@
 #include "cli/input.h"
 #include "cli/machine.h"
 #include "stream/stream.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "launch/launch.h"
 #include "ptx/ptx.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>

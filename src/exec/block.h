@@ -26,18 +26,18 @@ typedef struct xblock {     // a basic block, ready to run
     const uop *waits;       // the first micro-op, if it must wait for other lanes
     uint32_t count;         // instructions, `last` included
     bool polls;             // looks at what others may write: atomics, volatile accesses, sleep
-    bool spins;             // of a loop that only looks (spin.c)
+    bool spins;             // of a loop that only looks (run/spin.c)
     bool circles;           // a block of such a loop, with a look or without
     bool finds;             // one of these, or the look in front of them: behind it a wait may be over
     bool locks;             // a loop that takes a lock
-    bool ordered;           // has accesses that versions.c counts
+    bool ordered;           // has accesses that run/versions.c counts
     bool parts;             // its lanes meet at the end of the kernel, where nobody need wait for another
-    bool stops;             // has accesses that a warp stops in front of (pace.c)
-    const uop *race;        // of a loop around a compare and swap, or a draw: that; NULL: of none (spin.c)
+    bool stops;             // has accesses that a warp stops in front of (run/pace.c)
+    const uop *race;        // of a loop around a compare and swap, or a draw: that; NULL: of none (run/spin.c)
     uint32_t race_inst;     // its number
     bool race_blocks;       // other thread blocks may swap that word, too
     bool draws;             // `race` draws from a counter
-    bool tries;             // has waits for the phase of an mbarrier (arrive.c)
+    bool tries;             // has waits for the phase of an mbarrier (run/arrive.c)
     int32_t next, ipdom;
     oper members; // of `waits`
 } xblock;
@@ -85,7 +85,7 @@ bool orr_code_make(program *p, const orr_launch *l, orr_err *e);
 // The micro-op's handlers for a PTX operation, of whichever family has them.
 handlers orr_pick(const orr_kernel *k, const orr_inst *i, const char **why);
 void orr_code_free(program *p);
-// spin.c: which of its blocks are of loops that only look, or race. uop_of: an instruction's first micro-op;
+// run/spin.c: which of its blocks are of loops that only look, or race. uop_of: an instruction's first micro-op;
 // NULL: as many as instructions.
 void orr_spins(program *p, const uint32_t *uop_of);
 
@@ -114,7 +114,7 @@ typedef struct tblock {
     uint64_t level;   // instructions: warps that have executed more wait in front of a draw of the block's
     uint64_t held;    // the fewest of those that wait for a draw of the grid's; UINT64_MAX: none does
     bool alone;       // no other thread block can come in between
-    uint64_t port;    // pace.c: when shared memory is free
+    uint64_t port;    // run/pace.c: when shared memory is free
     uint32_t sm;      //   where it runs
     uint64_t time;    // of its first warp, when it had its last turn
     bool waits;       // all it did in its last turn was to look at what others write
@@ -150,7 +150,7 @@ typedef struct worker { // one host thread's share
     uint64_t fault_index;
     int fault;                 // ORR_FAULT_*
     uint64_t unobserved;       // blocks before this make no streams
-    struct pace_slice *slices; // pace.c; NULL: none
+    struct pace_slice *slices; // run/pace.c; NULL: none
     struct pace_sm *sms;       //   NULL: none
     struct pace_line *lines;   //   NULL: none
     struct pace_given *given;  //   words that are given back when a slice comes to it; NULL: none
@@ -162,7 +162,7 @@ typedef struct worker { // one host thread's share
     atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;
 
-// versions.c: what ordered looks find
+// run/versions.c: what ordered looks find
 versions *orr_versions_new(const program *p); // NULL: nobody waits
 void orr_versions_free(versions *v);
 bool orr_versions_in(const orr_kernel *k, uint32_t block); // has it ordered accesses?
@@ -178,9 +178,9 @@ int orr_block_run(tblock *tb);     // RUN_DONE, RUN_YIELDS, RUN_RACES or RUN_FAU
 bool orr_block_found(tblock *tb);  // a warp has found what it looked for: shall others look first?
 void orr_block_finish(tblock *tb); // adds its counts, gives it back to the worker
 
-int orr_warp_run(warp *w); // core.c
+int orr_warp_run(warp *w); // run/warp.c
 
-// pace.c: warps in order of time
+// run/pace.c: warps in order of time
 void orr_pace_shared(program *p, const uint32_t *uop_of); // its warps stop in front of shared memory
 void orr_pace_race(program *p, uint32_t block);           // and in front of a swap that others may do
 void orr_pace_global(program *p, const uint32_t *uop_of); // of all that take or give something
@@ -199,7 +199,7 @@ uint64_t orr_pace_time(const tblock *tb);         // of its first warp
 void orr_pace_meet(tblock *tb, const barrier *b); // those at a barrier go on
 void orr_pace_wait(warp *w, uint64_t until);      // it has waited
 
-// arrive.c: mbarriers
+// run/arrive.c: mbarriers
 void orr_mbar_find(program *p);                            // where its warps wait for them
 bool orr_mbar_holds(warp *w, const uop *u, uint32_t mask); // a try whose phase is not over
 void orr_mbar_done(warp *w, const uint8_t *at, bool over); // a lane has arrived there; it was the last
@@ -207,14 +207,14 @@ void orr_mbar_found(warp *w, size_t head, uint8_t *const host[ORR_WARP], uint32_
 bool orr_mbar_let(tblock *tb); // nobody goes on: somebody's try fails. False: nobody is held
 void orr_warp_again(warp *w, uint32_t block,
                     uint32_t lanes);                  // a block of one instruction, executed once more
-frag *orr_machine_choose(warp *w, bool yields);       // converge.c: who goes on, of machine code
+frag *orr_machine_choose(warp *w, bool yields);       // sass/converge.c: who goes on, of machine code
 frag *orr_warp_part(warp *w, frag v);                 // a new fragment, ready
 void orr_warp_exit(warp *w, frag *f, uint32_t lanes); // lanes of f end
 void orr_warp_start(warp *w, tblock *tb, uint32_t index);
 bool orr_warp_release(warp *w);         // lanes that wait at joins go on: false when there are none
 bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it now waits for others
 
-// block.c: barriers
+// run/block.c: barriers
 bool orr_barrier_arrive(warp *w, frag *f, const uop *u); // true: f goes on; false: it waits
 void orr_barrier_lanes_gone(tblock *tb);                 // lanes exited: some barrier may be complete
 

@@ -44,7 +44,7 @@ bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, 
 // ---- how fast -------------------------------------------------------------------------------
 // Threads that race through atomics come between each other as the times have it at which they are there. The
 // executor knows no times; who knows a GPU may say what things take there, roughly, and warps whose swaps
-// race are then executed in that order, and so are thread blocks (pace.c). Without it all go round at the
+// race are then executed in that order, and so are thread blocks (run/pace.c). Without it all go round at the
 // same pace.
 #define ORR_PACE_BARS 6
 typedef struct orr_pace {

@@ -46,16 +46,16 @@ struct uop {
     const orr_inst *inst;
     uint32_t imm;  // copy of inst->imm
     int32_t guard; // byte offset of the guard in the P bank, or -1
-    uint32_t stop; // a paced kernel's access of shared memory (pace.c): its instruction's number + 1; else 0
+    uint32_t stop; // a paced kernel's access of shared memory (run/pace.c): its instruction's number + 1; else 0
     uint32_t mem;  // number of this memory instruction in the program: index of worker.range
     uint8_t guard_neg;
     uint8_t traced; // a stream carries its addresses
     uint8_t ndst, nsrc;
-    uint8_t tries;  // waits for the phase of an mbarrier (arrive.c)
-    uint8_t active; // machine code: honours guard and lanes though it writes a scratch row (machine.h)
+    uint8_t tries;  // waits for the phase of an mbarrier (run/arrive.c)
+    uint8_t active; // machine code: honours guard and lanes though it writes a scratch row (sass/machine.h)
 };
 
-// A group of lanes that run together. How lanes part and meet: core.c.
+// A group of lanes that run together. How lanes part and meet: run/warp.c.
 typedef struct frag {
     uint32_t mask;
     uint32_t pc;      // block
@@ -121,10 +121,10 @@ struct warp {
     uint32_t rotations;
     bool spinning;        // it gave way because all it does is look
     bool found;           // it gave way because it has found what it looked for
-    const uop *paused;    // in front of what others may come before (spin.c, pace.c); NULL: it is not
-    bool held, let;       // it is paused in front of a try (arrive.c): until its phase is over; it may go on
+    const uop *paused;    // in front of what others may come before (run/spin.c, run/pace.c); NULL: it is not
+    bool held, let;       // it is paused in front of a try (run/arrive.c): until its phase is over; it may go on
     size_t paused_from;   // where the events of the block it is in begin in the trace
-    uint64_t time, began; // pace.c: cycles, where it is and when its block of code began
+    uint64_t time, began; // run/pace.c: cycles, where it is and when its block of code began
     uint64_t due[ORR_PACE_BARS];  // when results are there that it has not waited for
     uint32_t asked, lag;          // fences of its block of code so far; how much later its last result is
     uint32_t left;                //   lanes of the atomic that it stopped at that have not been served yet
@@ -194,7 +194,7 @@ typedef struct handlers {
 handlers orr_pick_int(const orr_kernel *k, const orr_inst *i, const char **why);   // int.c, logic.c, video.c
 handlers orr_pick_float(const orr_kernel *k, const orr_inst *i, const char **why); // float.c, half.c, sfu.c
 handlers orr_pick_cvt(const orr_kernel *k, const orr_inst *i, const char **why);   // cvt.c, mov.c
-handlers orr_pick_mma(const orr_kernel *k, const orr_inst *i, const char **why);   // mma.c
+handlers orr_pick_mma(const orr_kernel *k, const orr_inst *i, const char **why);   // ops/mma.c
 handlers orr_pick_lanes(const orr_kernel *k, const orr_inst *i,
                         const char **why); // lanes.c: shfl vote match redux activemask elect
 handlers orr_pick_memory(const orr_kernel *k, const orr_inst *i,

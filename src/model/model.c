@@ -1,6 +1,6 @@
 // The list of models, and what all of them do the same way: the shape of a launch in a result.
 #include "model/model.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -219,7 +219,7 @@ typedef struct orr_work { // one launch
     orr_pieces *pieces;      // NULL: nobody compares
     struct orr_shape *shape; // orr_work_shaped's
 } orr_work;
-// The launch as a model of time sees it: PTX with its blocks as ptxas makes them (timed/timed.h). *own is
+// The launch as a model of time sees it: PTX with its blocks as ptxas makes them (program/program.h). *own is
 // where that is put; w itself when there is nothing to do. It lives as long as the result.
 const orr_work *orr_work_shaped(const orr_work *w, orr_work *own, orr_result *r);
 // Pull its thread blocks; close the source when done. NULL with e set on error.

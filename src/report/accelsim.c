@@ -8,7 +8,7 @@
 // the whole run only and given to the kernels by their instructions.
 #include "orrery.h"
 #include "report/report.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <inttypes.h>
 #include <math.h>

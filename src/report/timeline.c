@@ -9,7 +9,7 @@
 // last digit. The file is bounded: MAX_BLOCKS blocks and MAX_SAMPLES samples, what is left out is said in
 // `otherData` and in an event.
 #include "report/report.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>

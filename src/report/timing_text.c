@@ -2,7 +2,7 @@
 // well the caches did, what the warps did in every cycle, and with --lines which instructions and lines cost
 // most.
 #include "report/page.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // Any bytes as PTX: what can be loaded is lowered for a GPU of each family, and must come out whole.
 #include "ptx/ptx.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 

@@ -16,7 +16,7 @@
 #include "model/cycle/engine.h"
 #include "model/cycle/order.h"
 #include "model/cycle/supply.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 // ---- time that is taken ---------------------------------------------------------------------------------
 // Cycles of a scheduler, of a unit, of L1, a bit each: taken. An instruction takes `interval` of them side by

@@ -6,7 +6,7 @@
 #include "model/cycle/raw.h"
 #include "model/model.h"
 #include "model/pipes.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <math.h>
 #include <string.h>

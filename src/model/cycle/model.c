@@ -91,7 +91,7 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
     return t;
 }
 
-// Only threads that race through atomics are executed in order of time (exec/pace.c).
+// Only threads that race through atomics are executed in order of time (exec/run/pace.c).
 static bool may_race(const orr_kernel *k) {
     for (uint32_t i = 0; i < k->ninsts && !k->grows; i++)
         if (orr_ops[k->insts[i].op].flags & ORR_F_ATOMIC) return true;

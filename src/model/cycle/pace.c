@@ -1,4 +1,4 @@
-// What a program's instructions take, roughly, for the executor (exec/pace.c): each block of code by itself,
+// What a program's instructions take, roughly, for the executor (exec/run/pace.c): each block of code by itself,
 // one warp, every result as late as the description has it, memory as it is where nobody is in the way.
 #include "model/cycle/pace.h"
 

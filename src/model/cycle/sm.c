@@ -287,7 +287,7 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
 }
 
 // After a YIELD nothing is issued for a while, whoever goes on. Lanes that wait at a WARPSYNC then look
-// whether all are there (exec/converge.c), which takes as long again.
+// whether all are there (exec/sass/converge.c), which takes as long again.
 static void yield_or_poll(sm *s, warp *w, const orr_tinst *i, bool yielded) {
     uint64_t most = i->sass == ORR_SASS_YIELD                 ? s->c->yield
                     : i->sass == ORR_SASS_WARPSYNC && yielded ? s->c->sync_poll

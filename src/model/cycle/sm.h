@@ -11,7 +11,7 @@
 #include "model/cycle/constants.h"
 #include "model/cycle/raw.h"
 #include "model/model.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #define NEVER      UINT64_MAX
 #define NOBODY     UINT32_MAX

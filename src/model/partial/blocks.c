@@ -1,6 +1,6 @@
 // The thread blocks that the partial model looks at, executed or read, and kept: a few dozen of any grid.
 #include "model/partial/partial.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
