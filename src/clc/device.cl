@@ -366,6 +366,52 @@ READ_WITH(image2d_t, int2, float2, C2)
 READ_WITH(image2d_array_t, int4, float4, C4)
 READ_WITH(image3d_t, int4, float4, C4)
 
+// ---- fast functions ---------------------------------------------------------------------------------
+// libclc leaves them to LLVM, whose back end has no instructions for most. Here they are those of the GPU.
+#define FAST1(f, e)                                                                                          \
+    static float orr_##f(float x) { return e; }                                                              \
+    OVER float f(float x) { return e; }                                                                      \
+    FASTV1(f, 2) FASTV1(f, 3) FASTV1(f, 4) FASTV1(f, 8) FASTV1(f, 16)
+#define FASTV1(f, n)                                                                                         \
+    OVER float##n f(float##n x) {                                                                            \
+        for (int i = 0; i < n; i++) x[i] = orr_##f(x[i]);                                                    \
+        return x;                                                                                            \
+    }
+#define FAST2(f, e)                                                                                          \
+    static float orr_##f(float x, float y) { return e; }                                                     \
+    OVER float f(float x, float y) { return e; }                                                             \
+    FASTV2(f, 2) FASTV2(f, 3) FASTV2(f, 4) FASTV2(f, 8) FASTV2(f, 16)
+#define FASTV2(f, n)                                                                                         \
+    OVER float##n f(float##n x, float##n y) {                                                                \
+        for (int i = 0; i < n; i++) x[i] = orr_##f(x[i], y[i]);                                              \
+        return x;                                                                                            \
+    }
+#define FASTS(pre)                                                                                           \
+    FAST1(pre##_exp2, __nvvm_ex2_approx_f(x))                                                                \
+    FAST1(pre##_exp, __nvvm_ex2_approx_f(x * M_LOG2E_F))                                                     \
+    FAST1(pre##_exp10, __nvvm_ex2_approx_f(x * (M_LN10_F * M_LOG2E_F)))                                      \
+    FAST1(pre##_log2, __nvvm_lg2_approx_f(x))                                                                \
+    FAST1(pre##_log, __nvvm_lg2_approx_f(x) * M_LN2_F)                                                       \
+    FAST1(pre##_log10, __nvvm_lg2_approx_f(x) * (M_LN2_F * M_LOG10E_F))                                      \
+    FAST1(pre##_sin, __nvvm_sin_approx_f(x))                                                                 \
+    FAST1(pre##_cos, __nvvm_cos_approx_f(x))                                                                 \
+    FAST1(pre##_tan, __nvvm_div_approx_f(__nvvm_sin_approx_f(x), __nvvm_cos_approx_f(x)))                    \
+    FAST1(pre##_sqrt, __nvvm_sqrt_approx_f(x))                                                               \
+    FAST1(pre##_rsqrt, __nvvm_rsqrt_approx_f(x))                                                             \
+    FAST1(pre##_recip, __nvvm_div_approx_f(1.0f, x))                                                         \
+    FAST2(pre##_divide, __nvvm_div_approx_f(x, y))                                                           \
+    FAST2(pre##_powr, __nvvm_ex2_approx_f(y * __nvvm_lg2_approx_f(x)))
+FASTS(native)
+// half_sin and its like may be off by 8192 ulp, but must know large arguments: the full functions do.
+#define FULL1(f) FULLV(f, ) FULLV(f, 2) FULLV(f, 3) FULLV(f, 4) FULLV(f, 8) FULLV(f, 16)
+#define FULLV(f, n) OVER float##n half_##f(float##n x) { return f(x); }
+FULL1(sin) FULL1(cos) FULL1(tan) FULL1(exp) FULL1(exp2) FULL1(exp10) FULL1(log) FULL1(log2) FULL1(log10)
+FULL1(sqrt) FULL1(rsqrt)
+FAST1(half_recip, 1.0f / x)
+FAST2(half_divide, x / y)
+#define FULL2(f, n) OVER float##n half_powr(float##n x, float##n y) { return powr(x, y); }
+FULL2(powr, ) FULL2(powr, 2) FULL2(powr, 3) FULL2(powr, 4) FULL2(powr, 8) FULL2(powr, 16)
+
 // ---- atomics ----------------------------------------------------------------------------------------
 // cl_khr_int64_base_atomics and cl_khr_int64_extended_atomics
 #define ATOM(S, T)                                                                                           \
