@@ -4,6 +4,7 @@
 //   options.c  the options of clBuildProgram, to those of clang
 //   build.c    source to bitcode, bitcodes to PTX, PTX to machine code where ptxas is there
 //   kernels.c  what the bitcode says of a kernel's arguments
+//   binary.c   programs as files of our own (clGetProgramInfo, clCreateProgramWithBinary)
 //
 // Nothing of the compiler is linked in: what is missing is named in the error, with the Debian package.
 #ifndef ORR_CLC_H
@@ -87,6 +88,20 @@ char *orr_clc_link(const orr_clc_bitcode *in, uint32_t n, unsigned sm, size_t *b
 bool orr_clc_join(const orr_clc_bitcode *in, uint32_t n, orr_clc_object *o, orr_err *e);
 // PTX to a cubin by ptxas. malloc'd.
 uint8_t *orr_clc_assemble(const char *ptx, size_t n, unsigned sm, size_t *bytes, orr_err *e);
+
+// ---- binaries (binary.c) ----------------------------------------------------------------------------
+enum { ORR_CLC_OBJECT = 1, ORR_CLC_LIBRARY = 2, ORR_CLC_EXECUTABLE = 4 }; // CL_PROGRAM_BINARY_TYPE_*
+typedef struct orr_clc_binary {
+    uint32_t type;
+    const uint8_t *bitcode;
+    size_t nbitcode;
+    const char *ir;
+    size_t nir;
+    const char *options;
+    size_t noptions;
+} orr_clc_binary;
+uint8_t *orr_clc_write_binary(const orr_clc_binary *b, size_t *n);              // malloc'd
+bool orr_clc_read_binary(const void *bytes, size_t n, orr_clc_binary *b); // points into bytes; false: it is none
 
 // A file of OpenCL C, to a module: what `orrery run k.cl` takes. `source` "sass": through ptxas.
 orr_module *orr_clc_open(const char *path, const char *options, unsigned sm, const char *source, orr_err *e);

@@ -6,7 +6,7 @@
 //   event.c     commands: what they wait for, when they run, what time they took; events; callbacks
 //   memory.c    buffers and sub-buffers; image.c: images
 //   copy.c      commands on memory: read, write, copy, fill, map
-//   program.c   programs: compiled (src/clc), linked, as binaries (binary.c)
+//   program.c   programs: compiled, linked, as binaries (src/clc)
 //   kernel.c    kernels and their arguments; ndrange.c: launches
 //
 // Below it is the machinery that runs CUDA programs (src/app): the GPU and its memory, launches and their
@@ -215,18 +215,5 @@ size_t cl_zero_list(const uint64_t *list, uint64_t **copy);  // a copy of a list
         T answer_ = (v);                                                                                     \
         return cl_answer(&answer_, sizeof answer_, room, value, size);                                       \
     } while (0)
-
-// ---- binaries (binary.c) ----------------------------------------------------------------------------
-typedef struct cl_binary {
-    cl_program_binary_type type;
-    const uint8_t *bitcode;
-    size_t nbitcode;
-    const char *ir;
-    size_t nir;
-    const char *options;
-    size_t noptions;
-} cl_binary;
-uint8_t *cl_binary_write(const cl_binary *b, size_t *n);
-bool cl_binary_read(const void *bytes, size_t n, cl_binary *b); // points into bytes; false: it is none
 
 #endif

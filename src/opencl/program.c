@@ -42,8 +42,8 @@ cl_program cl_clCreateProgramWithSource(cl_context c, cl_uint n, const char **te
 }
 
 static bool take_binary(cl_program p, const void *bytes, size_t n) {
-    cl_binary b;
-    if (!cl_binary_read(bytes, n, &b)) return false;
+    orr_clc_binary b;
+    if (!orr_clc_read_binary(bytes, n, &b)) return false;
     p->from_binary = true;
     p->type = b.type;
     p->object.bitcode = orr_malloc(b.nbitcode + 1);
@@ -303,14 +303,14 @@ cl_int cl_clUnloadPlatformCompiler(cl_platform_id p) { return p == &cl_platform 
 static uint8_t *binary_of(cl_program p, size_t *n) {
     *n = 0;
     if (!p->object.bitcode) return NULL;
-    cl_binary b = {.type = p->type,
+    orr_clc_binary b = {.type = p->type,
                    .bitcode = p->object.bitcode,
                    .nbitcode = p->object.n,
                    .ir = p->ir,
                    .nir = p->nir,
                    .options = p->options,
                    .noptions = p->options ? strlen(p->options) : 0};
-    return cl_binary_write(&b, n);
+    return orr_clc_write_binary(&b, n);
 }
 
 static cl_int names_of(cl_program p, size_t room, void *value, size_t *size) {

@@ -2,7 +2,7 @@
 // are little-endian; the hash is of all that follows it.
 //
 //   "ORRERYCL"  version  type  hash  bytes of bitcode, of text, of options
-#include "opencl/cl.h"
+#include "clc/clc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static uint64_t get(const uint8_t *p, int n) {
     return v;
 }
 
-uint8_t *cl_binary_write(const cl_binary *b, size_t *n) {
+uint8_t *orr_clc_write_binary(const orr_clc_binary *b, size_t *n) {
     *n = HEADER + b->nbitcode + b->nir + b->noptions;
     uint8_t *out = orr_calloc(1, *n + 1), *p = out + HEADER;
     memcpy(out, "ORRERYCL", 8);
@@ -34,16 +34,14 @@ uint8_t *cl_binary_write(const cl_binary *b, size_t *n) {
     return out;
 }
 
-bool cl_binary_read(const void *bytes, size_t n, cl_binary *b) {
+bool orr_clc_read_binary(const void *bytes, size_t n, orr_clc_binary *b) {
     const uint8_t *p = bytes;
     if (!p || n < HEADER || memcmp(p, "ORRERYCL", 8) != 0 || get(p + 8, 4) != VERSION) return false;
     uint64_t nbitcode = get(p + 24, 8), nir = get(p + 32, 8), noptions = get(p + 40, 8), left = n - HEADER;
     if (nbitcode > left || nir > left - nbitcode || noptions != left - nbitcode - nir) return false;
     if (get(p + 16, 8) != orr_hash64(p + 24, n - 24, VERSION)) return false;
-    b->type = (cl_program_binary_type)get(p + 12, 4);
-    if (b->type != CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT && b->type != CL_PROGRAM_BINARY_TYPE_LIBRARY &&
-        b->type != CL_PROGRAM_BINARY_TYPE_EXECUTABLE)
-        return false;
+    b->type = (uint32_t)get(p + 12, 4);
+    if (b->type != ORR_CLC_OBJECT && b->type != ORR_CLC_LIBRARY && b->type != ORR_CLC_EXECUTABLE) return false;
     b->bitcode = p + HEADER;
     b->nbitcode = nbitcode;
     b->ir = (const char *)p + HEADER + nbitcode;
