@@ -173,6 +173,60 @@ void orr_clc_object_free(orr_clc_object *o) {
     *o = (orr_clc_object){0};
 }
 
+char *orr_clc_tree(const char *path, const char *text, size_t n, const char *options, unsigned sm, char **file_name,
+                   size_t *bytes, orr_err *e) {
+    build b;
+    char *json = NULL;
+    orr_clc_source s = {.path = path, .text = text, .n = n, .options = options, .sm = sm};
+    const char *source = begin(&b, e) ? source_file(&b, &s, e) : NULL;
+    if (source && start_words(&b, &s, e)) {
+        const char *out = file(&b, "tree.json");
+        // The prelude is for the compiler that comes next; here the program is as it was written.
+        for (size_t i = 0; i + 1 < b.words.n; i++)
+            if (!strcmp(b.words.at[i], "-include")) {
+                b.words.at[i] = "-w";
+                b.words.at[i + 1] = "-w";
+            }
+        words2(&b, "-Xclang", "-ast-dump=json");
+        words2(&b, "-fsyntax-only", source);
+        *file_name = strdup(source);
+        word(&b, NULL);
+        const char *shell[] = {"/bin/sh", "-c", "out=$1; shift; exec \"$@\" >\"$out\"", "sh", out};
+        clc_words all = {0};
+        for (size_t i = 0; i < 5; i++) *ORR_PUSH(&all) = shell[i];
+        for (size_t i = 0; i < b.words.n; i++) *ORR_PUSH(&all) = b.words.at[i];
+        int status = clc_run(all.at, &b.log, e);
+        free(all.at);
+        if (status > 0) {
+            char *log = without_folder(b.log.s, b.work);
+            say_first_error(log, e);
+            free(log);
+        }
+        if (!e->status) json = orr_read_file(out, (size_t)1 << 30, bytes, e);
+    }
+    end(&b);
+    return json;
+}
+
+void orr_clc_with_columns(char **ptx, size_t *bytes) {
+    orr_text t = {0};
+    orr_text_add(&t, "%s", "");
+    const char *stop = *ptx + *bytes;
+    for (const char *s = *ptx; s < stop;) {
+        const char *nl = memchr(s, '\n', (size_t)(stop - s));
+        size_t line = nl ? (size_t)(nl - s) + 1 : (size_t)(stop - s);
+        unsigned f, l, c;
+        if (line > 6 && !memcmp(s, "\t.loc\t", 6) && sscanf(s + 6, "%u %u %u", &f, &l, &c) == 3 && l < 1 << 21)
+            orr_text_add(&t, "\t.loc\t%u %u 0\n", f, l << 10 | (c < 1023 ? c : 1023));
+        else
+            orr_text_addn(&t, s, line);
+        s += line;
+    }
+    free(*ptx);
+    *ptx = t.s;
+    *bytes = t.n;
+}
+
 // ---- linking ----------------------------------------------------------------------------------------
 static bool add_inputs(build *b, const orr_clc_bitcode *in, uint32_t n, orr_err *e) {
     for (uint32_t i = 0; i < n; i++) {

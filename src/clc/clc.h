@@ -4,6 +4,7 @@
 //   options.c  the options of clBuildProgram, to those of clang
 //   build.c    source to bitcode, bitcodes to PTX, PTX to machine code where ptxas is there
 //   kernels.c  what the bitcode says of a kernel's arguments
+//   annotate.h OpenCL C with counters: ast.c, annotate.c, match.c
 //   binary.c   programs as files of our own (clGetProgramInfo, clCreateProgramWithBinary)
 //
 // Nothing of the compiler is linked in: what is missing is named in the error, with the Debian package.
@@ -78,10 +79,16 @@ typedef struct orr_clc_object {
 bool orr_clc_compile(const orr_clc_source *s, orr_clc_object *o, orr_err *e); // log is set on failure too
 void orr_clc_object_free(orr_clc_object *o);
 
+// clang's syntax tree (annotate.c), malloc'd; *file, malloc'd: what the program's own text is called in it.
+char *orr_clc_tree(const char *path, const char *text, size_t n, const char *options, unsigned sm, char **file,
+                   size_t *bytes, orr_err *e);
+
 typedef struct orr_clc_bitcode {
     const void *at;
     size_t n;
 } orr_clc_bitcode;
+// .loc's lines hold columns too (ORR_LINE_COLUMN in annotate.h), in place.
+void orr_clc_with_columns(char **ptx, size_t *bytes);
 // To PTX for a GPU of architecture `sm`, with the device library and libclc. malloc'd.
 char *orr_clc_link(const orr_clc_bitcode *in, uint32_t n, unsigned sm, size_t *bytes, orr_err *e);
 // Several to one, still not linked with the libraries.

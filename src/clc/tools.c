@@ -153,6 +153,7 @@ void clc_common(orr_arena *a, clc_words *w, const clc_tools *t, unsigned sm) {
                            "-O3",
                            "-Xclang",
                            orr_arena_printf(a, FEATURES "%s", sm >= 53 ? ",+cl_khr_fp16" : ""),
+                           "-fgnu89-inline", // programs mean "static" when they write "inline"
                            "-fno-color-diagnostics",
                            "-Wno-linker-warnings"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) *ORR_PUSH(w) = words[i];

@@ -24,6 +24,7 @@ typedef struct cli_options {
     int nargs;
     const char *global, *local;     // --global X[,Y[,Z]] --local ...: OpenCL's way of saying grid and block
     const char *build;              // --build OPTIONS: for OpenCL C
+    bool annotate;                  // --annotate: run natively, with counters (cl)
     uint64_t max_insts;             // --max-insts N
     const char *kernels, *launches; // --kernels GLOB, --launches 3-7,9: those that are modelled
     bool lines;                     // --lines: per source line

@@ -51,6 +51,8 @@ static const option options[] = {
      "options for OpenCL C, as clBuildProgram takes them: \"-D N=4 -cl-fast-relaxed-math\""},
     {"arg", 0, LIST, AT(args), AT(nargs), "TYPE:VALUE",
      "a kernel argument, in order: i32:7, f32:2.5, buf:f32:1048576:random, local:1024 (bytes, OpenCL), ..."},
+    {"annotate", 0, FLAG, AT(annotate), 0, NULL,
+     "run kernels natively on the device that is there, with counters, and predict from what they count"},
     {"kernels", 0, STRING, AT(kernels), 0, "GLOB",
      "only launches of kernels whose name matches, as '*gemm*' (a script's others are executed, not "
      "modelled)"},
