@@ -64,14 +64,12 @@ static cl_program build_twin(cl_program p, const orr_annotated *a, const char *o
     return NULL;
 }
 
-static orr_module *code_of(const char *text, size_t n, const char *options, orr_err *e) {
+static orr_module *code_of(const char *text, size_t n, const char *options, orr_clc_object *o, orr_err *e) {
     unsigned sm = (unsigned)(the_app.gpu->cc_major * 10 + the_app.gpu->cc_minor);
     orr_clc_source s = {.text = text, .n = n, .options = options, .sm = sm};
-    orr_clc_object o;
     size_t bytes;
     char *ptx = NULL;
-    if (orr_clc_compile(&s, &o, e)) ptx = orr_clc_link(&(orr_clc_bitcode){o.bitcode, o.n}, 1, sm, &bytes, e);
-    orr_clc_object_free(&o);
+    if (orr_clc_compile(&s, o, e)) ptx = orr_clc_link(&(orr_clc_bitcode){o->bitcode, o->n}, 1, sm, &bytes, e);
     if (!ptx) return NULL;
     orr_clc_with_columns(&ptx, &bytes);
     orr_module *m = orr_ptx_parse("program", ptx, bytes, e);
@@ -87,7 +85,7 @@ static void annotate(cl_program p, const char *options) {
     orr_err e = {0};
     noted_program *x = orr_calloc(1, sizeof *x);
     x->program = p;
-    if (orr_clc_annotate(NULL, text, n, options, 0, &x->source, &e) && (x->code = code_of(text, n, options, &e)))
+    if (orr_clc_annotate(NULL, text, n, options, 0, &x->source, &e) && (x->code = code_of(text, n, options, &x->object, &e)))
         x->twin = build_twin(p, &x->source, options);
     if (e.status) app_say("%s: this program runs as it is, and is not predicted", e.text);
     free(text);
@@ -96,6 +94,7 @@ static void annotate(cl_program p, const char *options) {
         programs = x;
     } else {
         orr_annotated_free(&x->source);
+        orr_clc_object_free(&x->object);
         free(x);
     }
 }
@@ -164,7 +163,11 @@ static cl_int layer_clSetKernelArg(cl_kernel k, cl_uint i, size_t n, const void 
     noted_kernel *x = kernel_of(k);
     if (!error && x) {
         below->clSetKernelArg(x->twin, i, n, value);
-        if (!value && i < 64) x->local[i] = n;
+        if (i < 64) {
+            x->args[i].local = value ? 0 : n;
+            x->args[i].bytes = n;
+            if (value && n <= sizeof x->args[i].value) memcpy(x->args[i].value, value, n);
+        }
     }
     pthread_mutex_unlock(&lock);
     return error;
@@ -196,6 +199,31 @@ static void choose(cl_uint dims, const size_t *global, size_t local[3]) {
     }
 }
 
+// The contents of a kernel's buffers before it runs, copied to where our own executor sees them.
+static bool copy_buffers(noted_kernel *k, cl_command_queue q) {
+    enum { MOST = 512 << 20 };
+    for (uint32_t i = 0; k->info && i < k->info->nargs && i < 64; i++) {
+        const orr_clc_arg *g = &k->info->args[i];
+        noted_arg *a = &k->args[i];
+        if (g->image || g->sampler) return false;
+        if (g->space != ORR_CLC_GLOBAL && g->space != ORR_CLC_CONSTANT) continue;
+        cl_mem m;
+        size_t bytes = 0;
+        memcpy(&m, a->value, sizeof m);
+        if (!m) continue;
+        orr_err e = {0};
+        if (below->clGetMemObjectInfo(m, CL_MEM_SIZE, sizeof bytes, &bytes, NULL) || bytes > MOST) return false;
+        if (a->room != bytes) {
+            if (a->copy) orr_mem_free(the_app.mem, a->copy);
+            a->copy = orr_mem_alloc(the_app.mem, bytes, "copy", &e);
+            a->room = a->copy ? bytes : 0;
+        }
+        void *to = a->copy ? orr_mem_host(the_app.mem, a->copy, bytes) : NULL;
+        if (!to || below->clEnqueueReadBuffer(q, m, CL_TRUE, 0, bytes, to, 0, NULL, NULL)) return false;
+    }
+    return k->info != NULL;
+}
+
 static cl_int launch_twin(noted_kernel *k, cl_command_queue q, cl_uint dims, const size_t *offset, const size_t *global,
                           const size_t *local, cl_uint n, const cl_event *waits, cl_event *event) {
     size_t own[3] = {1, 1, 1};
@@ -222,6 +250,8 @@ static cl_int launch_twin(noted_kernel *k, cl_command_queue q, cl_uint dims, con
     cl_event done;
     below->clSetKernelArg(k->twin, k->nargs, sizeof m, &m);
     below->clFinish(q); // so that what is timed is the kernel
+    k->launches++;      // the first, the second, the fourth, ...: the model remembers between
+    l.sample = (k->launches & (k->launches - 1)) == 0 && copy_buffers(k, q);
     double start = orr_seconds();
     error = below->clEnqueueNDRangeKernel(q, k->twin, dims, offset, global, own, n, waits, &done);
     if (!error) error = below->clWaitForEvents(1, &done);

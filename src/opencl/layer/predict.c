@@ -25,10 +25,12 @@ bool predict_prepare(noted_kernel *k, const char *name, orr_err *e) {
     const orr_annotated *a = &k->of->source;
     k->function = orr_annotated_kernel(a, name);
     if (!k->function) return orr_fail(e, ORR_BAD_INPUT, "kernel '%s' is not in the source", name);
-    const orr_kernel *plain = k->of->code->load(k->of->code, name, e);
-    if (!plain) return false;
-    orr_shape *shape = orr_shape_new(plain); // kept: the result names its kernel
-    k->code = shape ? orr_shape_kernel(shape) : plain;
+    k->plain = k->of->code->load(k->of->code, name, e);
+    if (!k->plain) return false;
+    k->shape = orr_shape_new(k->plain); // kept: the result names its kernel
+    k->code = k->shape ? orr_shape_kernel(k->shape) : k->plain;
+    for (uint32_t i = 0; i < k->of->object.kernels.n; i++)
+        if (!strcmp(k->of->object.kernels.at[i].name, name)) k->info = &k->of->object.kernels.at[i];
     *ORR_PUSH(&the_app.result.shapes) = (struct orr_shaped){k->code, NULL}; // it has its shape
     orr_match_blocks(a, k->code, &k->match);
     uint8_t *seen = orr_calloc(a->nsegments + 1, 1);
@@ -157,10 +159,89 @@ static double *weights_of(const tallied *x, const orr_tally *t) {
     return w;
 }
 
-static bool visit_all(const tallied *x, const orr_tally *t, orr_err *e) {
-    uint32_t segments = x->kernel->of->source.nsegments;
-    double *weight = weights_of(x, t);
+// ---- addresses --------------------------------------------------------------------------------------
+// The arguments as our own executor takes them: buffers are the copies. NULL: it has some that cannot be copied.
+static uint8_t *own_params(const noted_kernel *k) {
+    const orr_kernel *c = k->plain;
+    if (!k->info || k->info->nargs != c->nparams || c->nparams > 64) return NULL;
+    uint8_t *p = orr_calloc(1, (size_t)c->param_bytes + 8);
+    uint64_t local = (c->shared_bytes + 15) & ~15u;
     bool ok = true;
+    for (uint32_t i = 0; i < c->nparams && ok; i++) {
+        const orr_clc_arg *g = &k->info->args[i];
+        const noted_arg *a = &k->args[i];
+        uint8_t *to = p + c->params[i].offset;
+        ok = !g->image && !g->sampler;
+        if (g->space == ORR_CLC_LOCAL) {
+            memcpy(to, &local, 8);
+            local += (a->local + 15) & ~(uint64_t)15;
+        } else if (g->space != ORR_CLC_PRIVATE) {
+            memcpy(to, &a->copy, 8);
+        } else {
+            ok &= a->bytes == c->params[i].bytes && a->bytes <= sizeof a->value;
+            if (ok) memcpy(to, a->value, a->bytes);
+        }
+    }
+    if (!ok) free(p);
+    return ok ? p : NULL;
+}
+
+static uint32_t shared_of(const noted_kernel *k) {
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < 64; i++) n += (k->args[i].local + 15) & ~(uint64_t)15;
+    return (uint32_t)n;
+}
+
+// The sampled thread blocks, executed. NULL: the model goes without.
+typedef struct sampled {
+    orr_launch launch;
+    orr_source *source;
+} sampled;
+
+static void sample_open(sampled *s, const tallied *x, const orr_tally *t) {
+    noted_kernel *k = x->kernel;
+    orr_err e = {0};
+    *s = (sampled){0};
+    if (!x->launch->sample || !t->nsampled) return;
+    if (!k->of->image) k->of->image = orr_image_load(the_app.mem, k->of->code, &e);
+    uint8_t *params = k->of->image ? own_params(k) : NULL;
+    if (!params) return;
+    s->launch = (orr_launch){.kernel = k->plain,
+                             .image = k->of->image,
+                             .mem = the_app.mem,
+                             .params = params,
+                             .dynamic_shared = shared_of(k),
+                             .sm_count = (uint32_t)the_app.gpu->sm_count,
+                             .max_insts = 1 << 22};
+    memcpy(s->launch.grid, x->launch->grid, sizeof s->launch.grid);
+    memcpy(s->launch.block, x->launch->block, sizeof s->launch.block);
+    s->launch.print = fopen("/dev/null", "w"); // what it prints has been printed
+    s->source = orr_exec_source_of(&s->launch, t->sampled, t->nsampled, NULL, &e);
+    if (s->source && k->shape) s->source = orr_shape_source(k->shape, s->source);
+}
+
+static bool sample_next(sampled *s, orr_tb *tb) {
+    orr_err e = {0};
+    if (!s->source) return false;
+    if (s->source->next(s->source, tb, &e) > 0) return true;
+    s->source->close(s->source); // it failed, as a block that waits for another would: the rest goes without
+    s->source = NULL;
+    return false;
+}
+
+static void sample_close(sampled *s) {
+    if (s->source) s->source->close(s->source);
+    if (s->launch.print) fclose(s->launch.print);
+    free(s->launch.params);
+}
+
+static bool visit_all(const tallied *x, const orr_tally *t, orr_err *e) {
+    uint32_t segments = x->kernel->of->source.nsegments, next = 0;
+    double *weight = weights_of(x, t);
+    sampled s;
+    orr_tb tb;
+    bool ok = true;
+    sample_open(&s, x, t);
     for (uint64_t b = 0; b < x->tbs && ok; b++) {
         double longest = 0, sum = 0;
         for (uint32_t w = 0; w < x->warps; w++) {
@@ -170,8 +251,12 @@ static bool visit_all(const tallied *x, const orr_tally *t, orr_err *e) {
             sum += clock;
             if (clock > longest) longest = clock;
         }
-        ok = t->visit(t->arg, 0, &(orr_tally_tb){b, (uint64_t)(longest + 0.5), (uint64_t)(sum + 0.5), NULL}, e);
+        bool chosen = next < t->nsampled && t->sampled[next] == b;
+        next += chosen;
+        bool streams = chosen && sample_next(&s, &tb) && tb.index == b;
+        ok = t->visit(t->arg, 0, &(orr_tally_tb){b, (uint64_t)(longest + 0.5), (uint64_t)(sum + 0.5), streams ? &tb : NULL}, e);
     }
+    sample_close(&s);
     free(weight);
     return ok;
 }
@@ -218,7 +303,7 @@ bool predict_launch(noted_kernel *k, const noted_launch *n, orr_err *e) {
     orr_launch l = {.kernel = k->code, .mem = a->mem, .index = a->nlaunches++, .sm_count = (uint32_t)a->gpu->sm_count, .elsewhere = &who};
     memcpy(l.grid, n->grid, sizeof l.grid);
     memcpy(l.block, n->block, sizeof l.block);
-    for (uint32_t i = 0; i < 64; i++) l.dynamic_shared += (uint32_t)((k->local[i] + 15) & ~(uint64_t)15);
+    l.dynamic_shared = shared_of(k);
     l.params = orr_calloc(1, k->code->param_bytes + 8);
     orr_work w = {.launch = &l, .threads = 1};
     w.info = orr_info_of(&l);
