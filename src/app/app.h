@@ -155,8 +155,7 @@ app_graph *app_graph_copy(const app_graph *g);
 app_node *app_graph_add(app_graph *g, const app_call *c, app_node *const *needs, size_t n);
 int app_graph_run(app_graph *g, app_stream *s);
 
-// ---- the GPU
-// ------------------------------------------------------------------------------------------------
+// ---- the GPU -----------------------------------------------------------------------------------
 typedef struct app_block { // memory the program has asked for
     uint64_t addr, bytes;
     uint8_t place; // PLACE_*
@@ -181,6 +180,7 @@ typedef struct app {
     bool on_gpu;        // kernels are executed by a real GPU
     orr_native *native; // when the first has been
     const char *kernels, *launches, *source, *output, *timeline, *program;
+    const char *forms; // a folder for the report as text and as JSON; the caller of orr_app_run reads them
     bool json, quiet, lines;
     const char *record; // --record
     char *recorded;     // the folder that streams go to, until the end

@@ -3,8 +3,8 @@
 // A stub function of the program stands for each kernel, a host variable for each __device__ one
 // (rt_register.c); their addresses are how the program names them. Nothing is opened before it is used, so a
 // library full of kernels costs nothing.
-#include "app/app.h"
 #include "app/open.h"
+#include "app/app.h"
 #include "ptx/ptx.h"
 
 #include <stdlib.h>

@@ -46,13 +46,14 @@ struct uop {
     const orr_inst *inst;
     uint32_t imm;  // copy of inst->imm
     int32_t guard; // byte offset of the guard in the P bank, or -1
-    uint32_t stop; // a paced kernel's access of shared memory (run/pace.c): its instruction's number + 1; else 0
-    uint32_t mem;  // number of this memory instruction in the program: index of worker.range
+    uint32_t
+        stop; // a paced kernel's access of shared memory (run/pace.c): its instruction's number + 1; else 0
+    uint32_t mem; // number of this memory instruction in the kernel: index of worker.range
     uint8_t guard_neg;
     uint8_t traced; // a stream carries its addresses
     uint8_t ndst, nsrc;
     uint8_t tries;  // waits for the phase of an mbarrier (run/arrive.c)
-    uint8_t active; // machine code: honours guard and lanes though it writes a scratch row (sass/machine.h)
+    uint8_t active; // machine code: honours guard and lanes though it writes a scratch row (sass/translate.h)
 };
 
 // A group of lanes that run together. How lanes part and meet: run/warp.c.
@@ -106,7 +107,7 @@ struct warp {
     struct worker *worker;
     orr_trace_out *trace; // NULL: no streams
     // counting by block of code (orr_tally); NULL: not asked for
-    const orr_tally *plan;
+    const orr_tally *tally_of;
     orr_tally_count *tally;
     uint32_t from;        // the block it ran last
     uint64_t clock, work; // with what it waited for at barriers, without
@@ -119,12 +120,12 @@ struct warp {
     uint32_t turn;
     int64_t budget, slice; // looks at others until it lets them run
     uint32_t rotations;
-    bool spinning;        // it gave way because all it does is look
-    bool found;           // it gave way because it has found what it looked for
-    const uop *paused;    // in front of what others may come before (run/spin.c, run/pace.c); NULL: it is not
-    bool held, let;       // it is paused in front of a try (run/arrive.c): until its phase is over; it may go on
-    size_t paused_from;   // where the events of the block it is in begin in the trace
-    uint64_t time, began; // run/pace.c: cycles, where it is and when its block of code began
+    bool spinning;     // it gave way because all it does is look
+    bool found;        // it gave way because it has found what it looked for
+    const uop *paused; // in front of what others may come before (run/spin.c, run/pace.c); NULL: it is not
+    bool held, let;    // it is paused in front of a try (run/arrive.c): until its phase is over; it may go on
+    size_t paused_from;           // where the events of the block it is in begin in the trace
+    uint64_t time, began;         // run/pace.c: cycles, where it is and when its block of code began
     uint64_t due[ORR_PACE_BARS];  // when results are there that it has not waited for
     uint32_t asked, lag;          // fences of its block of code so far; how much later its last result is
     uint32_t left;                //   lanes of the atomic that it stopped at that have not been served yet
@@ -217,7 +218,7 @@ void orr_fault_as(int kind, warp *w, const uop *u, int lane, const char *fmt, ..
 // per lane, records the access in the trace when streams are on. False after a fault.
 bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes,
                    uint8_t *host[ORR_WARP]);
-// The same where a handler has worked out each lane's address itself.
+// orr_addresses where a handler has worked out each lane's address itself.
 bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                       uint8_t *host[ORR_WARP]);
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "lower/pass.h"
-#include "lower/ifconvert.h"
 
 // ---- what is the same for all threads of a block -------------------------------------------------
 static bool source_of_difference(const orr_inst *i) {
@@ -157,8 +156,8 @@ static void find_same(lower *l, bool (*source)(const orr_inst *)) {
             uint32_t n = s.uses[u], b = l->block_of[n - l->first_inst];
             uint16_t op = l->k->insts[n].op;
             differ_all(&s, n);
-            if ((op == ORR_OP_BRA || op == ORR_OP_BRX) && !l->parts[b]) {
-                l->parts[b] = 1;
+            if ((op == ORR_OP_BRA || op == ORR_OP_BRX) && !l->branch.parts[b]) {
+                l->branch.parts[b] = 1;
                 if (s.work < limit)
                     part(&s, b);
                 else if (!gave_up)
@@ -180,8 +179,8 @@ static void find_same(lower *l, bool (*source)(const orr_inst *)) {
 
 // ---- what is known before it runs --------------------------------------------------------------
 // ptxas unrolls a loop completely whose number of rounds it knows, if it is not too large (docs/lowering.md;
-// ifconvert.c made four rounds of one). What was computed with nothing but constants is then gone: the counter,
-// its test and the branch, or all of it.
+// ifconvert.c made four rounds of one). What was computed with nothing but constants is then gone: the
+// counter, its test and the branch, or all of it.
 
 static bool not_known(const orr_inst *i) {
     return i->op == ORR_OP_SREG || i->op == ORR_OP_LD || orr_inst_differs(i);
@@ -256,7 +255,7 @@ static void drop_known(lower *l) {
     const flow *f = &l->flow;
     const orr_block *blocks = &l->k->blocks[f->first_block];
     for (uint32_t n = l->func.first_inst; n < l->func.first_inst + l->func.ninsts; n++)
-        if (l->k->insts[n].mods & ORR_M_KNOWN) l->todo[n] |= DO_SKIP;
+        if (l->k->insts[n].mods & ORR_M_KNOWN) l->select.todo[n] |= DO_SKIP;
     if (l->func.first_block != l->k->funcs[0].first_block) return;
     bool any = false;
     for (uint32_t b = 0; b < f->nblocks; b++) any |= f->loop[b] == b;
@@ -276,21 +275,21 @@ static void drop_known(lower *l) {
             for (int t = 0; t < ns; t++) back |= orr_succ(l->k, &blocks[b], t) == f->first_block + h;
             if (back) rounds = rounds_of(l, b, h);
             for (uint32_t n = blocks[b].first; n < blocks[b].first + blocks[b].count; n++) {
-                if (l->todo[n] & (DO_SKIP | DO_VIEW)) continue;
-                uint32_t cost = shape_cost(&l->k->insts[n]); // of a call: as a division
+                if (l->select.todo[n] & (DO_SKIP | DO_VIEW)) continue;
+                uint32_t cost = unroll_cost(&l->k->insts[n]); // of a call: as a division
                 if (is_known(l, n, spoilt))
                     known++;
                 else
                     work += cost < 18 ? cost : 18;
             }
         }
-        if (!rounds || copies > 1 || !shape_completely(4 * rounds, work / 4, known / 4)) continue;
+        if (!rounds || copies > 1 || !unroll_completely(4 * rounds, work / 4, known / 4)) continue;
         for (uint32_t b = 0; b < f->nblocks; b++)
             for (uint32_t n = blocks[b].first; in_loop(f, b, h) && n < blocks[b].first + blocks[b].count; n++)
-                if (is_known(l, n, spoilt)) l->todo[n] |= DO_SKIP;
+                if (is_known(l, n, spoilt)) l->select.todo[n] |= DO_SKIP;
     }
     free(spoilt);
-    memset(l->parts, 0, f->nblocks);
+    memset(l->branch.parts, 0, f->nblocks);
 }
 
 // ---- the uniform datapath ------------------------------------------------------------------------
@@ -357,25 +356,25 @@ static void spoil_index(const lower *l, uint32_t n, uint8_t *spoilt) {
         ref a = lower_ref(l, n, s), b = lower_ref(l, n, 1 - s);
         if (a.kind != ORR_K_REG || b.kind != ORR_K_REG || a.value == NONE || b.value == NONE) continue;
         uint32_t x = l->values.at[a.value].def, y = l->values.at[b.value].def;
-        bool index = x != NONE && l->k->insts[x].op == ORR_OP_SREG && !(l->todo[x] & DO_VIEW);
-        bool constant = y != NONE && (l->todo[y] & DO_VIEW) &&
+        bool index = x != NONE && l->k->insts[x].op == ORR_OP_SREG && !(l->select.todo[x] & DO_VIEW);
+        bool constant = y != NONE && (l->select.todo[y] & DO_VIEW) &&
                         (l->k->insts[y].op == ORR_OP_SREG || l->k->insts[y].op == ORR_OP_LD);
         if (index && constant && y < x && l->values.at[a.value].uses == 1) spoilt[a.value] = 1;
     }
 }
 
-static void plan_uniform(lower *l) {
+static void find_uniform(lower *l) {
     if (l->cc < 75) return;
     const orr_block *first = &l->k->blocks[l->flow.first_block], *end = first + l->flow.nblocks;
     uint8_t *spoilt = orr_calloc(l->values.n + 1, 1); // a reader wants it in a vector register
     for (const orr_block *b = end; b-- > first;)
         for (uint32_t n = b->first + b->count; n-- > b->first;) {
-            if (l->todo[n] & DO_SKIP) continue;
+            if (l->select.todo[n] & DO_SKIP) continue;
             spoil_index(l, n, spoilt);
             uint32_t d = result(l, n);
             bool here = takes_uniform(l, n) && d != NONE;
             if (!here && uniform_op(l, n) && d != NONE) here = !spoilt[d] && l->values.at[d].uniform;
-            if (l->todo[n] & DO_VIEW) here = d != NONE && !spoilt[d];
+            if (l->select.todo[n] & DO_VIEW) here = d != NONE && !spoilt[d];
             int nsrc = lower_nsrc(l, n);
             for (int s = 0; s < nsrc && !here; s++) {
                 ref r = lower_ref(l, n, s);
@@ -386,8 +385,8 @@ static void plan_uniform(lower *l) {
         for (uint32_t n = b->first; n < b->first + b->count; n++) {
             const orr_inst *i = &l->k->insts[n];
             uint32_t d = result(l, n);
-            if ((l->todo[n] & (DO_SKIP | DO_VIEW | DO_PREDLOP | DO_LATER | DO_SELECT)) || i->guard >= 0 ||
-                d == NONE || i->ndst != 1 || l->values.at[d].merged || spoilt[d] ||
+            if ((l->select.todo[n] & (DO_SKIP | DO_VIEW | DO_PREDLOP | DO_LATER | DO_SELECT)) ||
+                i->guard >= 0 || d == NONE || i->ndst != 1 || l->values.at[d].merged || spoilt[d] ||
                 !l->values.at[d].uniform || !uniform_op(l, n))
                 continue;
             bool all = true, any = i->op == ORR_OP_SREG; // all sources are in uniform registers, or constants
@@ -398,9 +397,9 @@ static void plan_uniform(lower *l) {
                 any = true;
                 uint32_t def = r.value != NONE ? l->values.at[r.value].def : NONE;
                 all = def != NONE && !l->values.at[r.value].merged &&
-                      (l->todo[def] & (DO_UNIFORM | DO_VIEW)) && l->values.at[r.value].uniform;
+                      (l->select.todo[def] & (DO_UNIFORM | DO_VIEW)) && l->values.at[r.value].uniform;
             }
-            if (all && any) l->todo[n] |= DO_UNIFORM;
+            if (all && any) l->select.todo[n] |= DO_UNIFORM;
         }
     free(spoilt);
 }
@@ -419,7 +418,7 @@ static uint32_t most_of(const lower *l, const orr_block *b) {
 static uint32_t cost(const lower *l, const orr_block *b) {
     uint32_t n = 0;
     for (uint32_t i = b->first; i < b->first + b->count; i++)
-        n += !(l->todo[i] & (DO_SKIP | DO_VIEW | DO_LATER)) && l->k->insts[i].op != ORR_OP_BRA;
+        n += !(l->select.todo[i] & (DO_SKIP | DO_VIEW | DO_LATER)) && l->k->insts[i].op != ORR_OP_BRA;
     return n;
 }
 
@@ -467,17 +466,17 @@ static bool predicate(lower *l, uint32_t b, uint32_t n, uint32_t body, uint32_t 
     if (body <= b || !one_way_in(f, body) || !can_predicate(l, &blocks[body])) return false;
     uint32_t join = only_successor(l, body);
     if (join == target && target > b) {
-        l->predicated[body] = n;
-        l->body[b] = body + 1;
+        l->branch.predicated[body] = n;
+        l->branch.body[b] = body + 1;
         return true;
     }
     bool diamond = target == body + 1 && target < f->nblocks && one_way_in(f, target) &&
                    only_successor(l, target) == join && join != NONE && join > b &&
                    can_predicate(l, &blocks[target]) && fits_both(l, &blocks[body], &blocks[target]);
     if (!diamond) return false;
-    l->predicated[body] = l->predicated[target] = n;
-    l->body[b] = body + 1;
-    l->body[body] = target + 1;
+    l->branch.predicated[body] = l->branch.predicated[target] = n;
+    l->branch.body[b] = body + 1;
+    l->branch.body[body] = target + 1;
     return true;
 }
 
@@ -499,18 +498,18 @@ static void bsync_on_arrival(lower *l, uint32_t j) {
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t p = f->pred_first[j]; p < f->pred_first[j + 1]; p++) {
             uint32_t b = f->preds[p];
-            if (only_successor(l, b) != j || l->predicated[b] != NONE || l->body[b]) continue;
-            if (pass && n > 1) l->arrives[b] = 1;
+            if (only_successor(l, b) != j || l->branch.predicated[b] != NONE || l->branch.body[b]) continue;
+            if (pass && n > 1) l->branch.arrives[b] = 1;
             n += !pass;
         }
-    if (n > 1) l->bsync[j] = 0;
+    if (n > 1) l->branch.bsync[j] = 0;
 }
 
-static void plan_branches(lower *l) {
+static void choose_branches(lower *l) {
     flow *f = &l->flow;
     const orr_block *blocks = &l->k->blocks[f->first_block];
     uint32_t *opens = orr_malloc((f->nblocks + 1) * sizeof *opens); // per join: where its lanes part first
-    for (uint32_t b = 0; b < f->nblocks; b++) l->predicated[b] = opens[b] = NONE;
+    for (uint32_t b = 0; b < f->nblocks; b++) l->branch.predicated[b] = opens[b] = NONE;
     for (uint32_t b = 0; b < f->nblocks; b++) {
         const orr_block *blk = &blocks[b];
         uint32_t n = blk->first + blk->count - 1;
@@ -522,15 +521,15 @@ static void plan_branches(lower *l) {
             uint32_t body = (uint32_t)blk->next - f->first_block, to = (uint32_t)i->target - f->first_block;
             if (body >= f->nblocks || to >= f->nblocks) continue;
             if (only_exits(l, (uint32_t)i->target)) { // the branch is an EXIT under the same guard
-                l->exits[b] = 1;
+                l->branch.exits[b] = 1;
                 continue;
             }
             if (predicate(l, b, n, body, to)) {
-                l->todo[n] |= DO_SKIP;
+                l->select.todo[n] |= DO_SKIP;
                 continue;
             }
         }
-        if (!l->parts[b] || (i->mods & ORR_M_UNI) || blk->ipdom < 0) continue;
+        if (!l->branch.parts[b] || (i->mods & ORR_M_UNI) || blk->ipdom < 0) continue;
         uint32_t meet = (uint32_t)blk->ipdom - f->first_block;
         if (meet >= f->nblocks || only_exits(l, (uint32_t)blk->ipdom)) continue;
         uint32_t d = opens[meet] == NONE ? b : lower_meet(f, opens[meet], b);
@@ -538,11 +537,11 @@ static void plan_branches(lower *l) {
     }
     for (uint32_t j = 0; j < f->nblocks; j++) {
         uint32_t d = opens[j];
-        if (d == NONE || l->predicated[d] != NONE || l->predicated[j] != NONE) continue;
+        if (d == NONE || l->branch.predicated[d] != NONE || l->branch.predicated[j] != NONE) continue;
         while (d != NONE && f->loop[d] != NONE && !in_loop(f, j, f->loop[d])) d = f->idom[f->loop[d]];
         if (d == NONE || d == j) continue; // it would name itself
-        l->bssy[d]++;
-        l->bsync[j] = 1;
+        l->branch.bssy[d]++;
+        l->branch.bsync[j] = 1;
         bsync_on_arrival(l, j);
     }
     free(opens);
@@ -551,8 +550,8 @@ static void plan_branches(lower *l) {
 void lower_branches(lower *l) {
     drop_known(l);
     find_same(l, source_of_difference);
-    plan_uniform(l);
-    memset(l->parts, 0, l->flow.nblocks);
+    find_uniform(l);
+    memset(l->branch.parts, 0, l->flow.nblocks);
     find_same(l, orr_inst_differs);
-    plan_branches(l);
+    choose_branches(l);
 }

@@ -38,7 +38,7 @@ static bool calls_itself(const orr_kernel *k, uint32_t which) {
 
 static void add(lower *l, uint64_t at, uint32_t bytes) {
     if (bytes && bytes <= LARGEST && at + bytes <= UINT32_MAX)
-        *ORR_PUSH(&l->slots) = (slot){(uint32_t)at, bytes};
+        *ORR_PUSH(&l->calls.slots) = (slot){(uint32_t)at, bytes};
 }
 
 static uint32_t first_spec(const orr_inst *i) { return i->target < 0; } // behind the function's address
@@ -46,7 +46,7 @@ static uint32_t first_spec(const orr_inst *i) { return i->target < 0; } // behin
 // The variables of the function at hand that are parameters, its own and those of its calls.
 void lower_calls(lower *l) {
     const orr_kernel *k = l->k;
-    l->slots.n = l->handed.n = 0;
+    l->calls.slots.n = l->calls.handed.n = 0;
     uint32_t which = k->blocks[l->func.first_block].func;
     if (which >= k->nfuncs || calls_itself(k, which)) return;
     const orr_func *f = &k->funcs[which];
@@ -62,13 +62,14 @@ void lower_calls(lower *l) {
                 if (o->kind == ORR_K_IMM) add(l, o->value >> 32, (uint32_t)o->value);
             }
         }
-    for (const orr_block *x = b; x < end && l->slots.n; x++)
+    for (const orr_block *x = b; x < end && l->calls.slots.n; x++)
         for (uint32_t n = x->first; n < x->first + x->count; n++) {
             const orr_inst *i = &k->insts[n];
             if (i->op != ORR_OP_LOCALADDR) continue;
-            for (size_t s = 0; s < l->slots.n; s++)
-                if (i->imm >= l->slots.at[s].at && i->imm < l->slots.at[s].at + l->slots.at[s].bytes)
-                    l->slots.at[s].bytes = 0;
+            for (size_t s = 0; s < l->calls.slots.n; s++)
+                if (i->imm >= l->calls.slots.at[s].at &&
+                    i->imm < l->calls.slots.at[s].at + l->calls.slots.at[s].bytes)
+                    l->calls.slots.at[s].bytes = 0;
         }
 }
 
@@ -81,8 +82,8 @@ static bool is_slot(const lower *l, const orr_inst *i) {
         orr_src(l->k, i, 0)->kind != ORR_K_NONE || i->guard >= 0)
         return false;
     uint32_t bytes = (uint32_t)i->width * (i->vec ? i->vec : 1);
-    for (size_t s = 0; s < l->slots.n; s++)
-        if (covers(&l->slots.at[s], i->disp, bytes)) return true;
+    for (size_t s = 0; s < l->calls.slots.n; s++)
+        if (covers(&l->calls.slots.at[s], i->disp, bytes)) return true;
     return false;
 }
 
@@ -101,18 +102,18 @@ bool lower_has_frame(const lower *l) {
 static bool made_for_it(const lower *l, ref r) {
     if (r.kind != ORR_K_REG || r.value == NONE) return false;
     const value *v = &l->values.at[r.value];
-    return v->def != NONE && !v->merged && v->uses == 1 && v->block == l->block &&
-           !(l->todo[v->def] & (DO_VIEW | DO_SKIP | DO_UNIFORM));
+    return v->def != NONE && !v->merged && v->uses == 1 && v->block == l->at.block &&
+           !(l->select.todo[v->def] & (DO_VIEW | DO_SKIP | DO_UNIFORM));
 }
 
 static void hand_over(lower *l, ref r) {
     source s = lower_source(l, r);
     for (uint32_t p = 0; p < s.n && p < 4; p++) {
         if (made_for_it(l, r) && s.leaf[p].kind == LEAF_REG) {
-            *ORR_PUSH(&l->handed) = s.leaf[p].v;
+            *ORR_PUSH(&l->calls.handed) = s.leaf[p].v;
             continue;
         }
-        lower_begin(l, (l->handed.n & 1) ? "MOV" : "IMAD.MOV.U32");
+        lower_begin(l, (l->calls.handed.n & 1) ? "MOV" : "IMAD.MOV.U32");
         const char *name = l->next.name;
         if (s.leaf[p].kind != LEAF_IMM) {
             source one = {.n = 1, .leaf = {s.leaf[p]}};
@@ -122,25 +123,25 @@ static void hand_over(lower *l, ref r) {
         uint32_t to = lower_temp(l, FILE_R, 1);
         lower_dst(l, to);
         lower_done(l);
-        *ORR_PUSH(&l->handed) = to;
+        *ORR_PUSH(&l->calls.handed) = to;
     }
 }
 
 bool lower_argument(lower *l, const orr_inst *i) {
     if (!is_slot(l, i)) return false;
-    for (int s = 1; i->op == ORR_OP_ST && s < lower_nsrc(l, l->inst); s++)
-        hand_over(l, lower_ref(l, l->inst, s));
+    for (int s = 1; i->op == ORR_OP_ST && s < lower_nsrc(l, l->at.inst); s++)
+        hand_over(l, lower_ref(l, l->at.inst, s));
     return true;
 }
 
 void lower_read_arguments(lower *l) {
-    for (size_t n = 0; n < l->handed.n; n++) lower_src(l, l->handed.at[n]);
-    l->handed.n = 0;
+    for (size_t n = 0; n < l->calls.handed.n; n++) lower_src(l, l->calls.handed.at[n]);
+    l->calls.handed.n = 0;
 }
 
 // What the block behind a call reads of its results: the call has written that.
 void lower_write_results(lower *l, const orr_inst *call) {
-    const orr_block *blk = &l->k->blocks[l->flow.first_block + l->block];
+    const orr_block *blk = &l->k->blocks[l->flow.first_block + l->at.block];
     if (blk->next < 0) return;
     const orr_block *to = &l->k->blocks[blk->next];
     for (uint32_t n = to->first; n < to->first + to->count; n++) {

@@ -21,7 +21,8 @@ static const char *hold_key(char key[16], uint8_t kind, uint64_t v, uint8_t file
 
 static uint32_t find_held(const lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t parts) { // + 1
     char key[16];
-    return (uint32_t)(uintptr_t)orr_map_getn(&l->holds, hold_key(key, kind, v, file, parts), sizeof key);
+    return (uint32_t)(uintptr_t)orr_map_getn(&l->constants.holds, hold_key(key, kind, v, file, parts),
+                                             sizeof key);
 }
 
 static void simple(lower *l, const char *name, uint32_t dst) {
@@ -32,11 +33,12 @@ static void simple(lower *l, const char *name, uint32_t dst) {
 
 // Is the instruction at hand under a predicate? Its value; NONE: it is not.
 static uint32_t predicate_of(const lower *l) {
-    if (l->inst >= l->k->ninsts || l->placing || (l->todo[l->inst] & DO_UNIFORM)) return NONE;
-    if (l->under[l->inst] != NONE) return l->under[l->inst];
-    uint32_t whole = l->block < l->flow.nblocks ? l->predicated[l->block] : NONE;
+    if (l->at.inst >= l->k->ninsts || l->constants.placing || (l->select.todo[l->at.inst] & DO_UNIFORM))
+        return NONE;
+    if (l->under[l->at.inst] != NONE) return l->under[l->at.inst];
+    uint32_t whole = l->at.block < l->flow.nblocks ? l->branch.predicated[l->at.block] : NONE;
     if (whole != NONE) return l->guard[whole];
-    return l->k->insts[l->inst].op == ORR_OP_BRA ? NONE : l->guard[l->inst];
+    return l->k->insts[l->at.inst].op == ORR_OP_BRA ? NONE : l->guard[l->at.inst];
 }
 
 // ---- parameters that are read without a predicate --------------------------------------------------
@@ -51,7 +53,7 @@ static const char *read_key(char key[16], uint32_t run, uint64_t v) {
 static const orr_inst *parameter(const lower *l, ref r) {
     for (int depth = 0; depth < 4 && r.kind == ORR_K_REG && r.value != NONE; depth++) {
         uint32_t def = l->values.at[r.value].def;
-        if (def == NONE || !(l->todo[def] & DO_VIEW)) break;
+        if (def == NONE || !(l->select.todo[def] & DO_VIEW)) break;
         const orr_inst *i = &l->k->insts[def];
         if (i->op == ORR_OP_LD) return i->space == ORR_SPACE_PARAM && i->ndst == 1 ? i : NULL;
         if ((i->op != ORR_OP_MOV && i->op != ORR_OP_CVTA) || i->nsrc != 1 || i->ndst != 1) break;
@@ -61,21 +63,21 @@ static const orr_inst *parameter(const lower *l, ref r) {
 }
 
 void lower_find_reads(lower *l) {
-    orr_map_free(&l->reads);
-    l->reads = (orr_map){0};
+    orr_map_free(&l->constants.reads);
+    l->constants.reads = (orr_map){0};
     if (l->cc < 90) return;
     const flow *f = &l->flow;
-    l->run = orr_arena_alloc(&l->arena, (f->nblocks + 1) * sizeof *l->run);
+    l->branch.run = orr_arena_alloc(&l->arena, (f->nblocks + 1) * sizeof *l->branch.run);
     for (uint32_t b = 0; b < f->nblocks; b++) { // blocks that only follow each other: a barrier ends one, too
         uint32_t p = f->pred_first[b + 1] - f->pred_first[b] == 1 ? f->preds[f->pred_first[b]] : b;
         bool follows = p < b && orr_succ_count(l->k, &l->k->blocks[f->first_block + p]) == 1;
-        l->run[b] = follows ? l->run[p] : b;
+        l->branch.run[b] = follows ? l->branch.run[p] : b;
     }
     for (uint32_t b = 0; b < f->nblocks; b++) {
         const orr_block *x = &l->k->blocks[f->first_block + b];
-        if (l->predicated[b] != NONE) continue;
+        if (l->branch.predicated[b] != NONE) continue;
         for (uint32_t n = x->first; n < x->first + x->count; n++) {
-            if ((l->todo[n] & (DO_SKIP | DO_VIEW | DO_UNIFORM | DO_LATER)) || l->under[n] != NONE ||
+            if ((l->select.todo[n] & (DO_SKIP | DO_VIEW | DO_UNIFORM | DO_LATER)) || l->under[n] != NONE ||
                 l->guard[n] != NONE)
                 continue;
             for (int s = 0; s < lower_nsrc(l, n); s++) {
@@ -86,7 +88,7 @@ void lower_find_reads(lower *l) {
                     ARGUMENTS +
                     (((place.kind == ORR_K_IMM ? place.imm : 0) + (uint64_t)(int64_t)i->disp) & 0xffff);
                 char key[16];
-                orr_map_putn(&l->reads, read_key(key, l->run[b], v), sizeof key, l);
+                orr_map_putn(&l->constants.reads, read_key(key, l->branch.run[b], v), sizeof key, l);
             }
         }
     }
@@ -94,16 +96,16 @@ void lower_find_reads(lower *l) {
 
 static bool read_plainly(const lower *l, uint8_t kind, uint64_t v) {
     char key[16];
-    return kind == LEAF_CONST && l->block < l->flow.nblocks && l->cc >= 90 &&
-           orr_map_getn(&l->reads, read_key(key, l->run[l->block], v), sizeof key);
+    return kind == LEAF_CONST && l->at.block < l->flow.nblocks && l->cc >= 90 &&
+           orr_map_getn(&l->constants.reads, read_key(key, l->branch.run[l->at.block], v), sizeof key);
 }
 
 // Has a block that comes before loaded it for good?
 static bool is_there(const lower *l, uint8_t kind, uint64_t v, uint8_t parts) {
     for (int file = 0; file < 2; file++) {
         uint32_t h = find_held(l, kind, v, file ? FILE_U : FILE_R, parts);
-        if (h && l->held.at[h - 1].block != NONE &&
-            lower_dominates(&l->flow, l->held.at[h - 1].block, l->block))
+        if (h && l->constants.held.at[h - 1].block != NONE &&
+            lower_dominates(&l->flow, l->constants.held.at[h - 1].block, l->at.block))
             return true;
     }
     return false;
@@ -112,9 +114,9 @@ static bool is_there(const lower *l, uint8_t kind, uint64_t v, uint8_t parts) {
 // What only bodies of branches read is loaded where it is read, under the branch's predicate, as ptxas
 // leaves it: by LDC, the uniform datapath knows no predicates of lanes.
 static uint32_t hold_under(lower *l, uint8_t kind, uint64_t v, uint8_t parts, uint32_t predicate) {
-    for (size_t c = 0; c < l->bodies.n; c++) {
-        const body_held *x = &l->bodies.at[c];
-        if (x->block == l->block && x->predicate == predicate && x->kind == kind && x->v == v &&
+    for (size_t c = 0; c < l->constants.bodies.n; c++) {
+        const body_held *x = &l->constants.bodies.at[c];
+        if (x->block == l->at.block && x->predicate == predicate && x->kind == kind && x->v == v &&
             x->parts == parts)
             return x->vreg;
     }
@@ -135,7 +137,7 @@ static uint32_t hold_under(lower *l, uint8_t kind, uint64_t v, uint8_t parts, ui
         lower_done(l)->constant = lower_constant_line(l, v);
     }
     l->next = saved;
-    *ORR_PUSH(&l->bodies) = (body_held){l->block, predicate, kind, parts, v, vr};
+    *ORR_PUSH(&l->constants.bodies) = (body_held){l->at.block, predicate, kind, parts, v, vr};
     return vr;
 }
 
@@ -151,18 +153,20 @@ uint32_t lower_hold(lower *l, uint8_t kind, uint64_t v, uint8_t file, uint8_t pa
     if (!h) {
         char key[16];
         uint32_t vr = lower_temp(l, file, parts);
-        *ORR_PUSH(&l->held) =
+        *ORR_PUSH(&l->constants.held) =
             (held){.kind = kind, .file = file, .parts = parts, .v = v, .vreg = vr, .block = NONE};
-        h = (uint32_t)l->held.n;
-        orr_map_putn(&l->holds, hold_key(key, kind, v, file, parts), sizeof key, (void *)(uintptr_t)h);
+        h = (uint32_t)l->constants.held.n;
+        orr_map_putn(&l->constants.holds, hold_key(key, kind, v, file, parts), sizeof key,
+                     (void *)(uintptr_t)h);
     }
-    held *x = &l->held.at[h - 1];
+    held *x = &l->constants.held.at[h - 1];
     // Descriptors and windows stay where they are, and so does what the uniform datapath computes with.
-    if (file == FILE_U && (kind != LEAF_CONST || v == DESCRIPTOR || (l->todo[l->inst] & DO_UNIFORM)))
+    if (file == FILE_U &&
+        (kind != LEAF_CONST || v == DESCRIPTOR || (l->select.todo[l->at.inst] & DO_UNIFORM)))
         x->pinned = true;
-    if (x->block != l->block)
-        *ORR_PUSH(&l->wanted) = (wanted){.held = h - 1, .block = l->block, .inst = l->inst};
-    x->block = l->block;
+    if (x->block != l->at.block)
+        *ORR_PUSH(&l->constants.wanted) = (wanted){.held = h - 1, .block = l->at.block, .inst = l->at.inst};
+    x->block = l->at.block;
     return x->vreg;
 }
 
@@ -198,7 +202,7 @@ static void load_constant(lower *l, const held *h, const held *second) {
         uint32_t rank = find_held(l, LEAF_SHARED, SHARED_RANK, FILE_U, 1), at = lower_temp(l, FILE_U, 1);
         simple(l, "UMOV", at);
         lower_begin(l, "ULEA");
-        if (rank) lower_src(l, l->held.at[rank - 1].vreg);
+        if (rank) lower_src(l, l->constants.held.at[rank - 1].vreg);
         lower_src(l, at);
         lower_dst(l, h->vreg);
         lower_done(l);
@@ -217,21 +221,22 @@ static void load_constant(lower *l, const held *h, const held *second) {
 static void prefer_vector(lower *l) {
     if (l->cc < 90) return;
     uint32_t *to = orr_malloc((l->vregs.n + 1) * sizeof *to),
-             *other = orr_malloc((l->held.n + 1) * sizeof *other);
+             *other = orr_malloc((l->constants.held.n + 1) * sizeof *other);
     for (uint32_t v = 0; v < l->vregs.n; v++) to[v] = v;
     bool any = false;
-    for (uint32_t h = 0; h < l->held.n; h++) {
-        const held *x = &l->held.at[h];
+    for (uint32_t h = 0; h < l->constants.held.n; h++) {
+        const held *x = &l->constants.held.at[h];
         other[h] = h;
         if (x->file != FILE_U || x->kind != LEAF_CONST || x->pinned) continue;
         uint32_t r = find_held(l, LEAF_CONST, x->v, FILE_R, x->parts);
         if (!r) continue;
-        for (uint8_t p = 0; p < x->parts; p++) to[x->vreg + p] = l->held.at[r - 1].vreg + p;
+        for (uint8_t p = 0; p < x->parts; p++) to[x->vreg + p] = l->constants.held.at[r - 1].vreg + p;
         other[h] = r - 1;
         any = true;
     }
     for (size_t r = 0; r < l->regs.n && any; r++) l->regs.at[r] = to[l->regs.at[r]];
-    for (size_t w = 0; w < l->wanted.n && any; w++) l->wanted.at[w].held = other[l->wanted.at[w].held];
+    for (size_t w = 0; w < l->constants.wanted.n && any; w++)
+        l->constants.wanted.at[w].held = other[l->constants.wanted.at[w].held];
     free(to);
     free(other);
 }
@@ -240,8 +245,8 @@ static uint32_t home_of(const lower *l, uint32_t b) {
     const flow *f = &l->flow;
     for (;;) {
         uint32_t out = NONE;
-        if (l->predicated[b] != NONE) // nothing branches around it
-            out = l->block_of[l->predicated[b] - l->first_inst];
+        if (l->branch.predicated[b] != NONE) // nothing branches around it
+            out = l->block_of[l->branch.predicated[b] - l->first_inst];
         else if (f->loop[b] != NONE) // constants do not change
             out = f->idom[f->loop[b]];
         if (out == NONE || out == b) return b;
@@ -251,12 +256,12 @@ static uint32_t home_of(const lower *l, uint32_t b) {
 
 // Wanted by one or two blocks that nothing dominates: windows and descriptors are had once and for all.
 static void common_homes(lower *l) {
-    uint32_t *home = orr_malloc((l->held.n + 1) * sizeof *home);
-    for (uint32_t h = 0; h < l->held.n; h++) home[h] = NONE;
+    uint32_t *home = orr_malloc((l->constants.held.n + 1) * sizeof *home);
+    for (uint32_t h = 0; h < l->constants.held.n; h++) home[h] = NONE;
     for (int pass = 0; pass < 2; pass++)
-        for (size_t w = 0; w < l->wanted.n; w++) {
-            wanted *x = &l->wanted.at[w];
-            const held *h = &l->held.at[x->held];
+        for (size_t w = 0; w < l->constants.wanted.n; w++) {
+            wanted *x = &l->constants.wanted.at[w];
+            const held *h = &l->constants.held.at[x->held];
             if (h->kind != LEAF_SHARED && (h->kind != LEAF_CONST || h->v != DESCRIPTOR)) continue;
             uint32_t *at = &home[x->held];
             if (pass) {
@@ -273,10 +278,12 @@ static void common_homes(lower *l) {
 static uint32_t *in_order(const lower *l) {
     const flow *f = &l->flow;
     uint32_t *first = orr_calloc(f->nblocks + 2, sizeof *first);
-    uint32_t *list = orr_calloc(l->wanted.n + 1, sizeof *list);
-    for (size_t w = 0; w < l->wanted.n; w++) first[f->number[l->wanted.at[w].block] + 1]++;
+    uint32_t *list = orr_calloc(l->constants.wanted.n + 1, sizeof *list);
+    for (size_t w = 0; w < l->constants.wanted.n; w++)
+        first[f->number[l->constants.wanted.at[w].block] + 1]++;
     for (uint32_t b = 0; b < f->nblocks; b++) first[b + 1] += first[b];
-    for (size_t w = 0; w < l->wanted.n; w++) list[first[f->number[l->wanted.at[w].block]]++] = (uint32_t)w;
+    for (size_t w = 0; w < l->constants.wanted.n; w++)
+        list[first[f->number[l->constants.wanted.at[w].block]]++] = (uint32_t)w;
     free(first);
     return list;
 }
@@ -284,16 +291,17 @@ static uint32_t *in_order(const lower *l) {
 void lower_place_constants(lower *l) {
     flow *f = &l->flow;
     prefer_vector(l);
-    size_t nw = l->wanted.n;
-    for (size_t w = 0; w < nw; w++) l->wanted.at[w].block = home_of(l, l->wanted.at[w].block);
+    size_t nw = l->constants.wanted.n;
+    for (size_t w = 0; w < nw; w++)
+        l->constants.wanted.at[w].block = home_of(l, l->constants.wanted.at[w].block);
     common_homes(l);
-    uint32_t *list = in_order(l), *placed = orr_malloc((l->held.n + 1) * sizeof *placed);
+    uint32_t *list = in_order(l), *placed = orr_malloc((l->constants.held.n + 1) * sizeof *placed);
     uint32_t *by_block = orr_malloc((f->nblocks + 1) * sizeof *by_block), *next = orr_malloc((nw + 1) * 4);
     uint8_t *drop = orr_calloc(nw + 1, 1);
-    for (size_t h = 0; h < l->held.n; h++) placed[h] = NONE;
+    for (size_t h = 0; h < l->constants.held.n; h++) placed[h] = NONE;
     for (uint32_t b = 0; b < f->nblocks; b++) by_block[b] = NONE;
     for (size_t x = 0; x < nw; x++) {
-        const wanted *w = &l->wanted.at[list[x]];
+        const wanted *w = &l->constants.wanted.at[list[x]];
         uint32_t p = placed[w->held];
         if (p != NONE && lower_dominates(f, p, w->block))
             drop[list[x]] = 1;
@@ -302,39 +310,40 @@ void lower_place_constants(lower *l) {
     }
     for (size_t w = nw; w-- > 0;) {
         if (drop[w]) continue;
-        next[w] = by_block[l->wanted.at[w].block];
-        by_block[l->wanted.at[w].block] = (uint32_t)w;
+        next[w] = by_block[l->constants.wanted.at[w].block];
+        by_block[l->constants.wanted.at[w].block] = (uint32_t)w;
     }
     // the new instructions stand at the start of their blocks
     size_t old = l->insts.n;
     minst *body = orr_malloc((old + 1) * sizeof *body);
     memcpy(body, l->insts.at, old * sizeof *body);
-    uint32_t *start = orr_malloc((f->nblocks + 1) * sizeof *start), *here = orr_malloc((l->held.n + 1) * 4);
+    uint32_t *start = orr_malloc((f->nblocks + 1) * sizeof *start),
+             *here = orr_malloc((l->constants.held.n + 1) * 4);
     memcpy(start, l->block_first.at, (f->nblocks + 1) * sizeof *start);
-    for (size_t h = 0; h < l->held.n; h++) here[h] = NONE;
+    for (size_t h = 0; h < l->constants.held.n; h++) here[h] = NONE;
     l->insts.n = 0;
-    l->placing = true;
+    l->constants.placing = true;
     for (uint32_t b = 0; b < f->nblocks; b++) {
         l->block_first.at[b] = (uint32_t)l->insts.n;
-        for (uint32_t w = by_block[b]; w != NONE; w = next[w]) here[l->wanted.at[w].held] = b;
+        for (uint32_t w = by_block[b]; w != NONE; w = next[w]) here[l->constants.wanted.at[w].held] = b;
         for (uint32_t w = by_block[b]; w != NONE; w = next[w]) {
-            uint32_t h = l->wanted.at[w].held;
+            uint32_t h = l->constants.wanted.at[w].held;
             if (here[h] != b) continue; // came with its neighbour
             here[h] = NONE;
-            const held *x = &l->held.at[h], *second = NULL;
+            const held *x = &l->constants.held.at[h], *second = NULL;
             bool pairs = x->kind == LEAF_CONST && x->parts == 1 && (l->cc >= 90 || x->file == FILE_U);
             uint32_t n = pairs ? find_held(l, LEAF_CONST, x->v ^ 4, x->file, 1) : 0;
             if (n && here[n - 1] == b) {
-                second = &l->held.at[n - 1];
+                second = &l->constants.held.at[n - 1];
                 here[n - 1] = NONE;
             }
-            l->inst = l->wanted.at[w].inst;
+            l->at.inst = l->constants.wanted.at[w].inst;
             load_constant(l, x, second);
         }
         for (uint32_t i = start[b]; i < start[b + 1]; i++) *ORR_PUSH(&l->insts) = body[i];
     }
     l->block_first.at[f->nblocks] = (uint32_t)l->insts.n;
-    l->placing = false;
+    l->constants.placing = false;
     free(list);
     free(placed);
     free(drop);

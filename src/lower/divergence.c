@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lower/ifconvert.h"
+#include "lower/rewrite.h"
 
 bool orr_inst_differs(const orr_inst *i) {
     switch (i->op) {
@@ -41,7 +41,7 @@ typedef struct spread {
     uint8_t *differs; // per register, as far as the block is looked at
     uint8_t *at;      // per block and register: when it begins
     uint8_t *parted;  // per block of the kernel
-    uint8_t *alike;   // per instruction of the kernel: SHAPE_ALIKE_*, of atomics; or NULL
+    uint8_t *alike;   // per instruction of the kernel: ALIKE_*, of atomics; or NULL
     uint8_t *part_at; // per block of the function: lanes part at its end
     uint32_t *list;
     uint8_t *seen;
@@ -91,7 +91,7 @@ static void look_at(spread *s, uint32_t b) {
         if (i->guard >= 0) differ |= s->differs[s->base[ORR_P] + (uint32_t)i->guard];
         if (s->alike && (i->op == ORR_OP_ATOM || i->op == ORR_OP_RED) && i->nsrc >= 2) {
             bool place = differs(s, orr_src(s->k, i, 0)), what = differs(s, orr_src(s->k, i, 1));
-            s->alike[n] = (uint8_t)((place ? 0 : SHAPE_ALIKE_PLACE) | (what ? 0 : SHAPE_ALIKE_OPERAND));
+            s->alike[n] = (uint8_t)((place ? 0 : ALIKE_PLACE) | (what ? 0 : ALIKE_OPERAND));
         }
         for (int d = 0; d < i->ndst; d++) {
             const orr_operand *o = orr_dst(s->k, i, d);
@@ -117,7 +117,7 @@ static void look_at(spread *s, uint32_t b) {
 
 #define MOST_CELLS (1u << 24) // blocks times registers; in a larger function lanes may part anywhere
 
-void shape_parts(const orr_kernel *k, const orr_func *f, uint8_t *parted, uint8_t *alike) {
+void lower_divergence(const orr_kernel *k, const orr_func *f, uint8_t *parted, uint8_t *alike) {
     spread s = {.k = k, .f = f, .parted = parted, .alike = alike};
     for (int c = 0; c < ORR_CLASSES; c++) s.base[c + 1] = s.base[c] + f->nregs[c];
     size_t cells = (size_t)s.base[ORR_CLASSES] * f->nblocks;

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "lower/pass.h"
-#include "lower/ifconvert.h"
 
 enum elect_how { EACH, COUNT, COUNT_WIDE, SUM, SCAN }; // elect.how
 
@@ -26,7 +25,7 @@ void lower_alike(lower *l) {
     }
     if (!any) return;
     uint8_t *parted = orr_calloc(l->k->nblocks + 1, 1);
-    shape_parts(l->k, &l->func, parted, l->alike);
+    lower_divergence(l->k, &l->func, parted, l->alike);
     free(parted);
 }
 
@@ -67,23 +66,23 @@ static uint32_t result_of(const lower *l, const orr_inst *i) { // the value that
 
 // A parameter is the same for all lanes wherever it is read, also where lanes have parted.
 static bool is_parameter(lower *l, int at) {
-    source s = lower_source(l, lower_ref(l, l->inst, at));
+    source s = lower_source(l, lower_ref(l, l->at.inst, at));
     for (int p = 0; p < s.n; p++)
         if (s.leaf[p].kind != LEAF_CONST && s.leaf[p].kind != LEAF_IMM) return false;
     return s.n > 0;
 }
 
 static enum elect_how choose(lower *l, const orr_inst *i) {
-    uint8_t alike = l->alike[l->inst] | (is_parameter(l, 0) ? SHAPE_ALIKE_PLACE : 0);
+    uint8_t alike = l->alike[l->at.inst] | (is_parameter(l, 0) ? ALIKE_PLACE : 0);
     bool add = i->sub == ORR_ATOM_ADD;
-    if (l->cc < 80 || !(alike & SHAPE_ALIKE_PLACE) || (i->mods & (ORR_M_COUNTS | ORR_M_ACQREL)) ||
-        i->vec > 1 || orr_types[i->type].is_float || one_thread(l, l->inst))
+    if (l->cc < 80 || !(alike & ALIKE_PLACE) || (i->mods & (ORR_M_COUNTS | ORR_M_ACQREL)) || i->vec > 1 ||
+        orr_types[i->type].is_float || one_thread(l, l->at.inst))
         return EACH;
     if (i->space != ORR_SPACE_GLOBAL && i->space != ORR_SPACE_SHARED) return EACH;
     if (i->width == 8)
-        return add && (alike & SHAPE_ALIKE_OPERAND) && i->space == ORR_SPACE_GLOBAL ? COUNT_WIDE : EACH;
+        return add && (alike & ALIKE_OPERAND) && i->space == ORR_SPACE_GLOBAL ? COUNT_WIDE : EACH;
     if (i->width != 4) return EACH;
-    if (add && (alike & SHAPE_ALIKE_OPERAND)) return COUNT;
+    if (add && (alike & ALIKE_OPERAND)) return COUNT;
     uint32_t result = result_of(l, i);
     bool red = result == NONE || !l->values.at[result].uses; // in shared memory, too, which has no RED
     switch (i->sub) {
@@ -109,14 +108,14 @@ static uint32_t one(lower *l, const char *name, uint8_t file, uint32_t a, uint32
 
 static uint32_t operand(lower *l) { // in a vector register
     lower_begin(l, "");
-    source s = lower_source(l, lower_ref(l, l->inst, 1));
+    source s = lower_source(l, lower_ref(l, l->at.inst, 1));
     lower_vector(l, &s);
     uint32_t v = l->next.src[0];
     l->next.nsrc = 0;
     return v;
 }
 
-// Who is there, and who of them is the leader; the lane's own number.
+// Finds which lanes are there and which of them is the leader, and the lane's own number.
 static uint32_t vote(lower *l, elect *e, bool returned) {
     uint32_t lane = one(l, "S2R", FILE_R, NONE, NONE);
     e->mask = one(l, "VOTEU.ANY", FILE_U, NONE, NONE);
@@ -127,7 +126,7 @@ static uint32_t vote(lower *l, elect *e, bool returned) {
 
 static void count(lower *l, elect *e, bool returned) {
     uint64_t times;
-    bool known = lower_constant(l, lower_ref(l, l->inst, 1), &times, 0);
+    bool known = lower_constant(l, lower_ref(l, l->at.inst, 1), &times, 0);
     uint32_t lane = vote(l, e, returned);
     e->operand = known ? one(l, "POPC", FILE_R, e->mask, NONE) : one(l, "UPOPC", FILE_U, e->mask, NONE);
     if (!known)

@@ -4,8 +4,7 @@
 // instructions take one operand that is not a vector register: an immediate, a place in the constant bank
 // (before Hopper), a uniform register. What is beyond that is first brought into a register: constants by
 // instructions of their own, which are put in front of loops and shared by the blocks they dominate
-// (place_constants).
-#include <ctype.h>
+// (constants.c).
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,7 +112,7 @@ static bool upper_half(const lower *l, ref r) {
 
 const char *lower_rule(const lower *l, uint32_t n) {
     uint16_t op = lower_op(l, n);
-    const orr_inst *i = &l->k->insts[l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].from : n];
+    const orr_inst *i = &l->k->insts[l->select.of[n] ? l->select.all.at[l->select.of[n] - 1].from : n];
     uint32_t has = i->mods & ~(ORR_M_NOUNROLL | ORR_M_KNOWN | ORR_M_ASIDE), type = group(i->type),
              stype = group(i->stype);
     ref a = lower_ref(l, n, 0), b = lower_ref(l, n, 1), c = lower_ref(l, n, 2);
@@ -137,8 +136,7 @@ const char *lower_rule(const lower *l, uint32_t n) {
 }
 
 // ---- virtual registers ---------------------------------------------------------------------------
-static const uint8_t parts_of[ORR_CLASSES] = {
-    [ORR_P] = 1, [ORR_H] = 1, [ORR_W] = 1, [ORR_D] = 2, [ORR_Q] = 4};
+const uint8_t lower_parts_of[ORR_CLASSES] = {[ORR_P] = 1, [ORR_H] = 1, [ORR_W] = 1, [ORR_D] = 2, [ORR_Q] = 4};
 
 uint32_t lower_temp(lower *l, uint8_t file, uint8_t parts) {
     uint32_t first = (uint32_t)l->vregs.n;
@@ -151,9 +149,9 @@ uint32_t lower_vreg(lower *l, uint32_t v) {
     uint32_t web = lower_web(l, v);
     if (!l->vreg_of[web]) {
         const value *x = &l->values.at[v];
-        bool uniform = x->def != NONE && (l->todo[x->def] & DO_UNIFORM);
+        bool uniform = x->def != NONE && (l->select.todo[x->def] & DO_UNIFORM);
         uint8_t file = x->cls == ORR_P ? FILE_P : uniform ? FILE_U : FILE_R;
-        l->vreg_of[web] = lower_temp(l, file, parts_of[x->cls]) + 1;
+        l->vreg_of[web] = lower_temp(l, file, lower_parts_of[x->cls]) + 1;
     }
     return l->vreg_of[web] - 1;
 }
@@ -165,7 +163,7 @@ static uint8_t half_of(uint8_t parts, uint32_t p) { return parts == 2 ? (uint8_t
 static source viewed(lower *l, uint32_t v) {
     const value *x = &l->values.at[v];
     const orr_inst *i = &l->k->insts[x->def];
-    source s = {.n = parts_of[x->cls]};
+    source s = {.n = lower_parts_of[x->cls]};
     uint32_t which = 0;
     for (int d = 0; d < i->ndst; d++)
         if (orr_dst(l->k, i, d)->kind == ORR_K_REG && l->of[i->first + (uint32_t)d] == v) which = (uint32_t)d;
@@ -239,11 +237,11 @@ static bool extends(const lower *l, uint32_t n) {
     const orr_inst *i = &l->k->insts[n];
     return i->op == ORR_OP_CVT && i->nsrc == 1 && i->guard < 0 && !(i->mods & ORR_M_SAT) &&
            !orr_types[i->type].is_float && !orr_types[i->stype].is_float && orr_types[i->type].bytes == 8 &&
-           orr_types[i->stype].bytes == 4 && !(l->todo[n] & DO_VIEW);
+           orr_types[i->stype].bytes == 4 && !(l->select.todo[n] & DO_VIEW);
 }
 
 source lower_source(lower *l, ref r) {
-    source s = {.n = r.cls < ORR_CLASSES ? parts_of[r.cls] : 1, .neg = r.neg};
+    source s = {.n = r.cls < ORR_CLASSES ? lower_parts_of[r.cls] : 1, .neg = r.neg};
     switch (r.kind) {
     case ORR_K_IMM:
         for (uint32_t p = 0; p < 4 && p < s.n; p++)
@@ -266,7 +264,7 @@ source lower_source(lower *l, ref r) {
         bool moved = i->op == ORR_OP_MOV && i->guard < 0 && i->nsrc == 1 && i->ndst == 1 && v->cls == r.cls;
         if (moved && orr_src(l->k, i, 0)->kind == ORR_K_IMM) return lower_source(l, lower_ref(l, v->def, 0));
     }
-    if (v->def != NONE && !v->merged && (l->todo[v->def] & DO_VIEW)) {
+    if (v->def != NONE && !v->merged && (l->select.todo[v->def] & DO_VIEW)) {
         source w = viewed(l, r.value);
         w.neg ^= r.neg;
         return w;
@@ -289,7 +287,7 @@ uint32_t lower_window(lower *l, uint32_t offset) {
 }
 
 // One leaf of a constant: half of a pair that is loaded together, or a word of its own.
-static uint32_t hold_constant(lower *l, leaf f, uint8_t file) {
+uint32_t lower_hold_leaf(lower *l, leaf f, uint8_t file) {
     if (f.half) return lower_hold(l, LEAF_CONST, f.v - (f.half == 2 ? 4 : 0), file, 2) + (f.half == 2);
     return lower_hold(l, LEAF_CONST, f.v, file, 1);
 }
@@ -307,7 +305,7 @@ static void insert_move(lower *l, uint32_t from, uint32_t to) {
                                    .nsrc = from != NONE,
                                    .ndst = 1,
                                    .regs = at,
-                                   .inst = l->inst,
+                                   .inst = l->at.inst,
                                    .base = NONE,
                                    .access = ORR_NO_ACCESS};
 }
@@ -344,6 +342,8 @@ static const mnemonic *look_up(lower *l, const char *name, size_t n) {
     return m;
 }
 
+const char *lower_mnemonic(lower *l, const char *name, size_t n) { return look_up(l, name, n)->name; }
+
 minst *lower_done(lower *l) {
     const mnemonic *w = look_up(l, l->next.name, strlen(l->next.name));
     minst m = {.name = w->name,
@@ -352,19 +352,20 @@ minst *lower_done(lower *l) {
                .pipe = w->pipe,
                .kind = w->kind == ORR_TK_MEM ? ORR_TK_ALU : w->kind, // until it has an access
                .access = ORR_NO_ACCESS,
-               .inst = l->inst,
+               .inst = l->at.inst,
                .regs = (uint32_t)l->regs.n};
     m.wall = m.kind == ORR_TK_BRANCH || m.kind == ORR_TK_EXIT;
-    uint32_t guard[3] = {l->inst < l->k->ninsts ? l->guard[l->inst] : NONE, NONE, NONE};
-    uint32_t whole = l->block < l->flow.nblocks ? l->predicated[l->block] : NONE;
+    uint32_t guard[3] = {l->at.inst < l->k->ninsts ? l->guard[l->at.inst] : NONE, NONE, NONE};
+    uint32_t whole = l->at.block < l->flow.nblocks ? l->branch.predicated[l->at.block] : NONE;
     if (whole != NONE) guard[1] = l->guard[whole];
-    if (l->inst < l->k->ninsts && !(l->todo[l->inst] & DO_UNIFORM)) guard[2] = l->under[l->inst];
+    if (l->at.inst < l->k->ninsts && !(l->select.todo[l->at.inst] & DO_UNIFORM))
+        guard[2] = l->under[l->at.inst];
     for (int s = 0; s < l->next.nsrc; s++) *ORR_PUSH(&l->regs) = l->next.src[s];
     m.nsrc = (uint8_t)l->next.nsrc;
     m.guards = (uint8_t)l->next.guards;
     if (m.guards) m.flags |= ORR_TF_GUARDED; // by a template's '@'
     for (int g = 0; g < 3; g++) {
-        if (guard[g] == NONE || l->placing) continue;
+        if (guard[g] == NONE || l->constants.placing) continue;
         source s = lower_source(l, (ref){.kind = ORR_K_REG, .cls = ORR_P, .value = guard[g]});
         m.flags |= ORR_TF_GUARDED;
         if (s.leaf[0].kind != LEAF_REG) continue;
@@ -376,9 +377,9 @@ minst *lower_done(lower *l) {
     m.ndst = (uint8_t)l->next.ndst;
     bool heavy = w->pipe == PIPE_HEAVY || w->cls == ORR_TC_INT_MUL || w->cls == ORR_TC_FP32;
     if (heavy)
-        l->pressure[1]++;
+        l->at.pressure[1]++;
     else if (w->cls == ORR_TC_INT || w->cls == ORR_TC_MOVE)
-        l->pressure[0]++;
+        l->at.pressure[0]++;
     minst *to = ORR_PUSH(&l->insts);
     *to = m;
     return to;
@@ -386,13 +387,13 @@ minst *lower_done(lower *l) {
 
 // Copies are kept for the block they were made in.
 static uint32_t *remembered(lower *l, uint64_t key) {
-    if (l->copied_block != l->block) {
-        l->copies.n = 0;
-        l->copied_block = l->block;
+    if (l->constants.copied_block != l->at.block) {
+        l->constants.copies.n = 0;
+        l->constants.copied_block = l->at.block;
     }
-    for (uint32_t c = 0; c < l->copies.n; c++)
-        if (l->copies.at[c].v == key) return &l->copies.at[c].vreg;
-    held *h = ORR_PUSH(&l->copies);
+    for (uint32_t c = 0; c < l->constants.copies.n; c++)
+        if (l->constants.copies.at[c].v == key) return &l->constants.copies.at[c].vreg;
+    held *h = ORR_PUSH(&l->constants.copies);
     *h = (held){.v = key, .vreg = NONE};
     return &h->vreg;
 }
@@ -411,7 +412,7 @@ static uint32_t vector_leaf(lower *l, leaf f) { // NONE: the zero register
     switch (f.kind) {
     case LEAF_REG: return l->vregs.at[f.v].file == FILE_U ? copy_uniform(l, f.v) : f.v;
     case LEAF_IMM: return f.v ? lower_hold(l, LEAF_IMM, f.v, FILE_R, 1) : NONE;
-    case LEAF_CONST: return hold_constant(l, f, FILE_R);
+    case LEAF_CONST: return lower_hold_leaf(l, f, FILE_R);
     case LEAF_SHARED: {
         uint32_t w = lower_window(l, f.v);
         return l->vregs.at[w].file == FILE_U ? copy_uniform(l, w) : w;
@@ -445,237 +446,12 @@ void lower_vector(lower *l, const source *s) {
     }
 }
 
-// ---- one instruction of a template ---------------------------------------------------------------
-typedef struct item {
-    source s;
-    bool vector; // must be
-    int other;   // 0: registers; 1 immediate, 2 uniform register, 3 constant
-} item;
-
-static int other_kind(const lower *l, const source *s) {
-    int worst = 0;
-    for (int p = 0; p < s->n; p++) {
-        int k = 0;
-        switch (s->leaf[p].kind) {
-        case LEAF_IMM: k = s->leaf[p].v != 0; break;
-        case LEAF_CONST: k = 3; break;
-        case LEAF_SHARED: k = l->cc >= 90 ? 2 : 1; break;
-        case LEAF_REG: k = l->vregs.at[s->leaf[p].v].file == FILE_U ? 2 : 0; break;
-        default: break;
-        }
-        if (k > worst) worst = k;
-    }
-    return worst;
-}
-
-// The one operand that need not be a vector register.
-static void read_other(lower *l, const item *t) {
-    const source *s = &t->s;
-    if (t->other == 1) {
-        if (s->n == 2 && s->leaf[0].kind == LEAF_IMM && s->leaf[1].kind == LEAF_IMM && s->leaf[0].v) {
-            uint64_t bits = (uint64_t)s->leaf[1].v << 32 | s->leaf[0].v; // only the upper half fits
-            uint32_t v = lower_hold(l, LEAF_IMM, bits, l->cc >= 90 ? FILE_U : FILE_R, 2);
-            lower_src(l, v);
-            lower_src(l, v + 1);
-            return;
-        }
-        for (int p = 0; p < s->n; p++)
-            if (s->leaf[p].kind == LEAF_REG) lower_src(l, s->leaf[p].v);
-        return;
-    }
-    for (int p = 0; p < s->n; p++) {
-        leaf f = s->leaf[p];
-        if (f.kind == LEAF_REG)
-            lower_src(l, f.v);
-        else if (f.kind == LEAF_CONST && l->cc >= 90)
-            lower_src(l, hold_constant(l, f, FILE_U));
-        else if (f.kind == LEAF_SHARED)
-            lower_src(l, lower_window(l, f.v));
-    }
-}
-
-// On the uniform datapath everything is in uniform registers, but for one immediate.
-static void read_uniform(lower *l, const item *t, bool *immediate) {
-    for (int p = 0; p < t->s.n; p++) {
-        leaf f = t->s.leaf[p];
-        if (f.kind == LEAF_REG) lower_src(l, f.v);
-        if (f.kind == LEAF_CONST) lower_src(l, hold_constant(l, f, FILE_U));
-        if (f.kind == LEAF_SHARED) lower_src(l, lower_window(l, f.v));
-        if (f.kind != LEAF_IMM || !f.v) continue;
-        if (*immediate) lower_src(l, lower_hold(l, LEAF_IMM, f.v, FILE_U, 1));
-        *immediate = true;
-    }
-}
-
-static void read_items(lower *l, item *t, int n) {
-    if (l->todo[l->inst] & DO_UNIFORM) {
-        bool immediate = false;
-        for (int i = 0; i < n; i++) read_uniform(l, &t[i], &immediate);
-        return;
-    }
-    static const int rank_new[] = {0, 3, 2, 1}, rank_old[] = {0, 1, 2, 3}; // which of several stays
-    const int *rank = l->cc >= 90 ? rank_new : rank_old;
-    int keep = -1;
-    for (int i = 0; i < n; i++) {
-        t[i].other = other_kind(l, &t[i].s);
-        if (t[i].other && !t[i].vector && (keep < 0 || rank[t[i].other] > rank[t[keep].other])) keep = i;
-    }
-    for (int i = 0; i < n; i++) {
-        if (i == keep)
-            read_other(l, &t[i]);
-        else
-            lower_vector(l, &t[i].s);
-    }
-}
-
-// ---- templates -----------------------------------------------------------------------------------
-typedef struct temps {
-    uint32_t one[26], two[26], pred[26]; // + 1
-} temps;
-
-static bool is_word(char c) { return c && c != ' ' && c != ';' && c != '=' && c != '{' && c != '}'; }
-
-static source part_of(source s, char digit) {
-    if (digit < '0' || digit > '3') return s;
-    int p = digit - '0';
-    source one = {.n = p < s.n, .neg = s.neg};
-    if (p < s.n) one.leaf[0] = s.leaf[p];
-    return one;
-}
-
-// A name of the template that is a destination or a temporary: its registers.
-static source target(lower *l, temps *t, const char *w, size_t n) {
-    if (w[0] == 'k' || w[0] == 'm') // of a quotient: what is known of the divisor
-        return (source){.n = 1, .leaf = {{LEAF_REG, 0, l->divisor + (w[0] == 'm')}}};
-    const orr_inst *i = &l->k->insts[l->inst];
-    uint8_t file = l->todo[l->inst] & DO_UNIFORM ? FILE_U : FILE_R;
-    source s = {0};
-    char c = w[0];
-    if (c == 'd' || c == 'e') {
-        int which = c - 'd';
-        if (which >= i->ndst || orr_dst(l->k, i, which)->kind != ORR_K_REG) return s;
-        uint32_t v = l->of[i->first + (uint32_t)which];
-        if (v == NONE || (!l->values.at[v].live && which)) return s;
-        s.n = parts_of[l->values.at[v].cls];
-        uint32_t r = lower_vreg(l, v);
-        for (uint32_t p = 0; p < 4 && p < s.n; p++) s.leaf[p] = (leaf){LEAF_REG, 0, r + p};
-    } else if (c >= 'p' && c <= 's') {
-        if (!t->pred[c - 'a']) t->pred[c - 'a'] = lower_temp(l, file == FILE_U ? FILE_UP : FILE_P, 1) + 1;
-        s = (source){.n = 1, .leaf = {{LEAF_REG, 0, t->pred[c - 'a'] - 1}}};
-    } else if (c >= 't' && c <= 'z') {
-        if (!t->one[c - 'a']) t->one[c - 'a'] = lower_temp(l, file, 1) + 1;
-        s = (source){.n = 1, .leaf = {{LEAF_REG, 0, t->one[c - 'a'] - 1}}};
-    } else if (c >= 'T' && c <= 'Z') {
-        if (!t->two[c - 'A']) t->two[c - 'A'] = lower_temp(l, file, 2) + 1;
-        uint32_t r = t->two[c - 'A'] - 1;
-        s = (source){.n = 2, .leaf = {{LEAF_REG, 0, r}, {LEAF_REG, 0, r + 1}}};
-    }
-    return part_of(s, n > 1 ? w[1] : 0);
-}
-
-static source operand(lower *l, temps *t, const char *w, size_t n) {
-    static const char names[] = "abcf";
-    const char *at = strchr(names, w[0]);
-    if (!at) return target(l, t, w, n);
-    return part_of(lower_source(l, lower_ref(l, l->inst, (int)(at - names))), n > 1 ? w[1] : 0);
-}
-
-// The mnemonic: of two, the one whose pipe has less to do; the uniform datapath's own where it runs there.
-static const char *pick_name(lower *l, const char *w, size_t n) {
-    const char *bar = memchr(w, '|', n);
-    if (bar) {
-        size_t first = (size_t)(bar - w);
-        bool fma = l->pressure[1] < l->pressure[0];
-        bool heavy = memcmp(bar + 1, "IMAD", n - first > 4 ? 4 : 0) == 0 ||
-                     memcmp(bar + 1, "VIADD", n - first > 5 ? 5 : 0) == 0;
-        if (fma == heavy && !(l->todo[l->inst] & DO_UNIFORM)) {
-            w = bar + 1;
-            n -= first + 1;
-        } else {
-            n = first;
-        }
-    }
-    if (l->todo[l->inst] & DO_UNIFORM) {
-        char u[40];
-        int k = snprintf(u, sizeof u, "U%.*s", (int)n, w);
-        return look_up(l, u, (size_t)k)->name;
-    }
-    return look_up(l, w, n)->name;
-}
-
-static const char *expand_one(lower *l, temps *t, const char *at) {
-    item items[8];
-    int nitems = 0;
-    uint32_t guard = NONE;
-    source to[4];
-    int nto = 0;
-    if (*at == '@') {
-        source g = operand(l, t, at + 1, 1);
-        if (g.n) guard = g.leaf[0].v;
-        at += 2;
-        while (*at == ' ') at++;
-    }
-    const char *name = at;
-    while (is_word(*at)) at++;
-    name = pick_name(l, name, (size_t)(at - name));
-    bool sources = false;
-    while (*at && *at != ';' && *at != '}') {
-        if (*at == ' ' || *at == '=') {
-            sources |= *at++ == '=';
-            continue;
-        }
-        bool vector = *at == '$';
-        if (vector) at++;
-        const char *w = at;
-        while (is_word(*at)) at++;
-        if (sources && nitems < 8)
-            items[nitems++] = (item){.s = operand(l, t, w, (size_t)(at - w)), .vector = vector};
-        else if (!sources && nto < 4)
-            to[nto++] = target(l, t, w, (size_t)(at - w));
-        if (at == w) at++; // cannot be, in a table that is right
-    }
-    lower_begin(l, name);
-    read_items(l, items, nitems);
-    l->next.name = name; // a copy of a uniform register may have come first
-    if (guard != NONE) {
-        lower_src(l, guard);
-        l->next.guards = 1;
-    }
-    for (int d = 0; d < nto; d++)
-        for (int p = 0; p < to[d].n; p++) lower_dst(l, to[d].leaf[p].v);
-    lower_done(l);
-    return at;
-}
-
-static const char *expand(lower *l, temps *t, const char *at) {
-    while (*at && *at != '}') {
-        if (*at == ' ' || *at == ';') {
-            at++;
-        } else if (*at == '{') {
-            int times = atoi(at + 1);
-            at++;
-            while (isdigit((unsigned char)*at)) at++;
-            const char *end = at;
-            for (int r = 0; r < times; r++) end = expand(l, t, at);
-            at = *end ? end + 1 : end;
-        } else {
-            at = expand_one(l, t, at);
-        }
-    }
-    return at;
-}
-
-void lower_template(lower *l, const char *text) {
-    temps t = {0};
-    expand(l, &t, text);
-}
-
 // ---- quotients -----------------------------------------------------------------------------------
 // 32 bits by a divisor that is a parameter, or by one that divides several: its reciprocal (k, and its
 // magnitude m) is computed once in a block. (ptxas does not take it out of a loop. A single division by
 // something that was loaded is as rules.def has it.)
 static bool divides_more(const lower *l, uint32_t n, uint32_t divisor) {
-    const orr_block *b = &l->k->blocks[l->flow.first_block + l->block];
+    const orr_block *b = &l->k->blocks[l->flow.first_block + l->at.block];
     for (uint32_t x = b->first; x < b->first + b->count; x++) {
         const orr_inst *i = &l->k->insts[x];
         if (x == n || (i->op != ORR_OP_DIV && i->op != ORR_OP_REM) || i->type != l->k->insts[n].type)
@@ -695,21 +471,23 @@ static bool quotient(lower *l, uint32_t n) {
         return false;
     bool constant = lower_source(l, b).leaf[0].kind == LEAF_CONST;
     if ((!constant && !divides_more(l, n, b.value)) || l->values.at[b.value].merged) return false;
-    if (l->quotients_block != l->block) l->quotients.n = 0;
-    l->quotients_block = l->block;
+    if (l->division.block != l->at.block) l->division.quotients.n = 0;
+    l->division.block = l->at.block;
     size_t q = 0;
-    while (q < l->quotients.n && (l->quotients.at[q].value != b.value || l->quotients.at[q].sign != sign))
+    while (q < l->division.quotients.n &&
+           (l->division.quotients.at[q].value != b.value || l->division.quotients.at[q].sign != sign))
         q++;
-    if (q == l->quotients.n) {
-        l->divisor = lower_temp(l, FILE_R, 2);
+    if (q == l->division.quotients.n) {
+        l->division.divisor = lower_temp(l, FILE_R, 2);
         lower_template(l, sign ? "IABS m=b; I2F.RP t=m; MUFU.RCP t=t; IADD3|VIADD t=t; F2I u=t; MOV v; "
                                  "IADD3|IMAD.MOV y=u; IMAD w=y m; IMAD.HI.U32 k=u w v"
                                : "I2F.U32.RP t=b; MUFU.RCP t=t; IADD3|VIADD t=t; F2I u=t; MOV v; "
                                  "IADD3|IMAD.MOV y=u; IMAD w=y b; IMAD.HI.U32 k=u w v");
         if (i->guard < 0)
-            *ORR_PUSH(&l->quotients) = (quotient_of){.value = b.value, .vreg = l->divisor, .sign = sign};
+            *ORR_PUSH(&l->division.quotients) =
+                (quotient_of){.value = b.value, .vreg = l->division.divisor, .sign = sign};
     } else {
-        l->divisor = l->quotients.at[q].vreg;
+        l->division.divisor = l->division.quotients.at[q].vreg;
     }
     static const char text[2][2][240] = {
         {"IMAD.HI.U32 x=k a; IADD3|IMAD.MOV z=x; IMAD w=b z a; ISETP p=w b; @p IADD3 w=w b; @p IADD3|VIADD "
@@ -754,7 +532,7 @@ static void read_sreg(lower *l, const orr_inst *i) {
 // Lanes that may have parted meet for the first of a block that needs them together, until the last: there
 // those that had to wait come back, and nothing moves across.
 static bool ends_gathering(const lower *l, uint32_t n) {
-    const orr_block *b = &l->k->blocks[l->flow.first_block + l->block];
+    const orr_block *b = &l->k->blocks[l->flow.first_block + l->at.block];
     const orr_inst *i = &l->k->insts[b->first];
     if (l->cc < 90 || i->op != ORR_OP_SHFL || !orr_inst_waits_for(l->k, i) ||
         l->k->insts[n].op != ORR_OP_SHFL)
@@ -765,17 +543,17 @@ static bool ends_gathering(const lower *l, uint32_t n) {
 }
 
 static void emit_inst(lower *l, uint32_t n) {
-    if (l->todo[n] & DO_LATER) return;
-    if (l->todo[n] & DO_SELECT) n = l->pred_of[n]; // what was left for here
+    if (l->select.todo[n] & DO_LATER) return;
+    if (l->select.todo[n] & DO_SELECT) n = l->select.pred_of[n]; // what was left for here
     const orr_inst *i = &l->k->insts[n];
-    l->inst = n;
+    l->at.inst = n;
     bool traced = orr_inst_traced(i);
-    bool constant = i->op == ORR_OP_LD && i->space == ORR_SPACE_CONST && (l->todo[n] & DO_VIEW);
-    if (!(l->todo[n] & (DO_SKIP | DO_VIEW)) || (traced && !constant)) {
-        if (n == l->k->blocks[l->flow.first_block + l->block].first) lower_gather(l);
+    bool constant = i->op == ORR_OP_LD && i->space == ORR_SPACE_CONST && (l->select.todo[n] & DO_VIEW);
+    if (!(l->select.todo[n] & (DO_SKIP | DO_VIEW)) || (traced && !constant)) {
+        if (n == l->k->blocks[l->flow.first_block + l->at.block].first) lower_gather(l);
         if (lower_special(l) || quotient(l, n)) {
         } else if (i->op == ORR_OP_SREG) {
-            if (l->todo[n] & DO_UNIFORM) {
+            if (l->select.todo[n] & DO_UNIFORM) {
                 lower_begin(l, "S2UR");
                 lower_dst(l, lower_vreg(l, l->of[i->first]));
                 lower_done(l);
@@ -785,32 +563,33 @@ static void emit_inst(lower *l, uint32_t n) {
         } else {
             const char *text = lower_rule(l, n);
             lower_template(l, text ? text : by_unit[i->unit < ORR_UNIT_COUNT ? i->unit : ORR_UNIT_MISC]);
-            if ((l->todo[n] & DO_PREDLOP) && l->insts.n) { // the same LOP3 says whether the result is zero
-                *ORR_PUSH(&l->regs) = lower_vreg(l, l->pred_of[n]);
+            if ((l->select.todo[n] & DO_PREDLOP) &&
+                l->insts.n) { // the same LOP3 says whether the result is zero
+                *ORR_PUSH(&l->regs) = lower_vreg(l, l->select.pred_of[n]);
                 l->insts.at[l->insts.n - 1].ndst++;
             }
         }
     }
-    if (traced) l->access++;
+    if (traced) l->at.access++;
     if (ends_gathering(l, n) && l->insts.n) l->insts.at[l->insts.n - 1].wall = true;
 }
 
 static void emit_bsync(lower *l) {
     if (l->cc < 50) return; // Fermi and Kepler have a bit for it in the instruction itself
-    l->placing = true;
+    l->constants.placing = true;
     lower_begin(l, l->cc >= 70 ? "BSYNC" : "SYNC");
     lower_done(l)->wall = true;
-    l->placing = false;
+    l->constants.placing = false;
 }
 
 static void emit_block(lower *l, uint32_t b) {
     const orr_block *blk = &l->k->blocks[l->flow.first_block + b];
-    l->block = b;
-    l->access = 0;
-    l->pressure[0] = l->pressure[1] = 0;
-    l->inst = blk->first;
+    l->at.block = b;
+    l->at.access = 0;
+    l->at.pressure[0] = l->at.pressure[1] = 0;
+    l->at.inst = blk->first;
     if (l->flow.first_block + b == l->k->funcs[0].entry) { // the stack pointer
-        l->placing = true;
+        l->constants.placing = true;
         lower_begin(l, l->cc >= 90 ? "LDC" : "MOV"); // to a register of its own, which nobody waits for
         minst *m = lower_done(l);
         m->keep = m->first = true;
@@ -820,13 +599,13 @@ static void emit_block(lower *l, uint32_t b) {
             lower_dst(l, lower_temp(l, FILE_R, 1));
             lower_done(l)->keep = true;
         }
-        l->placing = false;
+        l->constants.placing = false;
     }
-    if (l->bsync[b]) emit_bsync(l);
+    if (l->branch.bsync[b]) emit_bsync(l);
     for (uint32_t n = blk->first; n < blk->first + blk->count; n++) {
-        l->placing = true;
-        for (int x = 0; x < l->bssy[b] && n + 1 == blk->first + blk->count; x++) {
-            l->inst = n;
+        l->constants.placing = true;
+        for (int x = 0; x < l->branch.bssy[b] && n + 1 == blk->first + blk->count; x++) {
+            l->at.inst = n;
             if (l->cc >= 70 && l->cc < 80) { // the barrier register is cleared first
                 lower_begin(l, "BMOV.32.CLEAR");
                 lower_done(l);
@@ -834,21 +613,21 @@ static void emit_block(lower *l, uint32_t b) {
             lower_begin(l, l->cc >= 70 ? "BSSY" : "SSY");
             lower_done(l);
         }
-        l->placing = false;
+        l->constants.placing = false;
         emit_inst(l, n);
     }
-    if (l->arrives[b]) emit_bsync(l);
+    if (l->branch.arrives[b]) emit_bsync(l);
 }
 
 void lower_emit(lower *l) {
     flow *f = &l->flow;
     l->vreg_of = orr_calloc(l->values.n + 1, sizeof *l->vreg_of);
-    l->vregs.n = l->regs.n = l->insts.n = l->held.n = l->wanted.n = l->bodies.n = l->copies.n =
-        l->block_first.n = l->quotients.n = 0;
-    l->quotients_block = NONE;
-    l->copied_block = NONE;
-    orr_map_free(&l->holds);
-    l->holds = (orr_map){0};
+    l->vregs.n = l->regs.n = l->insts.n = l->constants.held.n = l->constants.wanted.n =
+        l->constants.bodies.n = l->constants.copies.n = l->block_first.n = l->division.quotients.n = 0;
+    l->division.block = NONE;
+    l->constants.copied_block = NONE;
+    orr_map_free(&l->constants.holds);
+    l->constants.holds = (orr_map){0};
     lower_find_reads(l);
     for (uint32_t b = 0; b < f->nblocks; b++) {
         *ORR_PUSH(&l->block_first) = (uint32_t)l->insts.n;

@@ -9,9 +9,10 @@ static void append(lower *l, const orr_func *f) {
     orr_lowered *to = l->to;
     for (uint32_t b = 0; b < f->nblocks; b++) {
         uint32_t first = l->block_first.at[b], end = l->block_first.at[b + 1];
-        *ORR_PUSH(&to->blocks) = (orr_mblock){.first = (uint32_t)to->insts.n,
-                                              .count = end - first,
-                                              .body = l->body[b] ? f->first_block + l->body[b] : 0};
+        *ORR_PUSH(&to->blocks) =
+            (orr_mblock){.first = (uint32_t)to->insts.n,
+                         .count = end - first,
+                         .body = l->branch.body[b] ? f->first_block + l->branch.body[b] : 0};
         for (uint32_t n = first; n < end; n++) {
             const minst *m = &l->insts.at[n];
             bool syncs = m->syncs && m->access != ORR_NO_ACCESS;
@@ -58,16 +59,16 @@ static void number_blocks(lower *l) {
 static void lower_function(lower *l) {
     const orr_func *f = &l->func;
     lower_values(l);
-    l->predicated = orr_malloc((f->nblocks + 1) * sizeof *l->predicated);
-    l->body = orr_calloc(f->nblocks + 1, sizeof *l->body);
-    l->parts = orr_calloc(f->nblocks + 1, 1);
-    l->bssy = orr_calloc(f->nblocks + 1, 1);
-    l->bsync = orr_calloc(f->nblocks + 1, 1);
-    l->arrives = orr_calloc(f->nblocks + 1, 1);
-    l->exits = orr_calloc(f->nblocks + 1, 1);
+    l->branch.predicated = orr_malloc((f->nblocks + 1) * sizeof *l->branch.predicated);
+    l->branch.body = orr_calloc(f->nblocks + 1, sizeof *l->branch.body);
+    l->branch.parts = orr_calloc(f->nblocks + 1, 1);
+    l->branch.bssy = orr_calloc(f->nblocks + 1, 1);
+    l->branch.bsync = orr_calloc(f->nblocks + 1, 1);
+    l->branch.arrives = orr_calloc(f->nblocks + 1, 1);
+    l->branch.exits = orr_calloc(f->nblocks + 1, 1);
     number_blocks(l);
     lower_alike(l);
-    lower_plan(l);
+    lower_select(l);
     lower_merge(l);
     lower_branches(l);
     lower_calls(l);
@@ -76,15 +77,15 @@ static void lower_function(lower *l) {
     lower_registers(l);
     lower_stalls(l);
     append(l, f);
-    free(l->predicated);
-    free(l->body);
-    free(l->parts);
-    free(l->bssy);
-    free(l->bsync);
-    free(l->arrives);
+    free(l->branch.predicated);
+    free(l->branch.body);
+    free(l->branch.parts);
+    free(l->branch.bssy);
+    free(l->branch.bsync);
+    free(l->branch.arrives);
     free(l->block_of);
     free(l->ordinal);
-    free(l->exits);
+    free(l->branch.exits);
     lower_values_free(l);
 }
 
@@ -97,13 +98,13 @@ void orr_lower(orr_lowered *to, const orr_kernel *k, const orr_gpu *g) {
     memset(l.of, 0xff, (k->noperands + 1) * sizeof *l.of);
     memset(l.guard, 0xff, (k->ninsts + 1) * sizeof *l.guard);
     memset(l.under, 0xff, (k->ninsts + 1) * sizeof *l.under);
-    l.todo = orr_calloc(k->ninsts + 1, 1);
+    l.select.todo = orr_calloc(k->ninsts + 1, 1);
     l.alike = orr_calloc(k->ninsts + 1, 1);
-    l.plan_of = orr_calloc(k->ninsts + 1, sizeof *l.plan_of);
-    l.pred_of = orr_calloc(k->ninsts + 1, sizeof *l.pred_of);
-    l.merged_into = orr_calloc(3 * ((size_t)k->ninsts + 1), sizeof *l.merged_into);
-    l.merged_first = l.merged_into + k->ninsts + 1;
-    l.merged_next = l.merged_first + k->ninsts + 1;
+    l.select.of = orr_calloc(k->ninsts + 1, sizeof *l.select.of);
+    l.select.pred_of = orr_calloc(k->ninsts + 1, sizeof *l.select.pred_of);
+    l.merged.into = orr_calloc(3 * ((size_t)k->ninsts + 1), sizeof *l.merged.into);
+    l.merged.first = l.merged.into + k->ninsts + 1;
+    l.merged.next = l.merged.first + k->ninsts + 1;
     // Functions lie one after the other, and so do their blocks; a block for which that is not so (a damaged
     // file) is a function of its own.
     for (uint32_t b = 0; b < k->nblocks;) {
@@ -118,28 +119,28 @@ void orr_lower(orr_lowered *to, const orr_kernel *k, const orr_gpu *g) {
     free(l.of);
     free(l.guard);
     free(l.under);
-    free(l.todo);
+    free(l.select.todo);
     free(l.alike);
-    free(l.plan_of);
-    free(l.pred_of);
-    free(l.merged_into);
+    free(l.select.of);
+    free(l.select.pred_of);
+    free(l.merged.into);
     free(l.values.at);
     free(l.args.at);
-    free(l.plans.at);
+    free(l.select.all.at);
     free(l.vregs.at);
     free(l.regs.at);
     free(l.insts.at);
     free(l.block_first.at);
-    free(l.held.at);
-    free(l.wanted.at);
-    free(l.bodies.at);
-    free(l.copies.at);
-    free(l.slots.at);
-    free(l.quotients.at);
-    free(l.handed.at);
+    free(l.constants.held.at);
+    free(l.constants.wanted.at);
+    free(l.constants.bodies.at);
+    free(l.constants.copies.at);
+    free(l.calls.slots.at);
+    free(l.division.quotients.at);
+    free(l.calls.handed.at);
     orr_map_free(&l.names);
-    orr_map_free(&l.holds);
-    orr_map_free(&l.reads);
+    orr_map_free(&l.constants.holds);
+    orr_map_free(&l.constants.reads);
     to->arena = l.arena;
 }
 

@@ -1,7 +1,7 @@
 // The door of lower/: PTX as ptxas would make machine instructions of it (docs/lowering.md).
 //
 // Two steps, both for the models alone; what is executed is the PTX as it stands. First the blocks of a
-// kernel are joined and its loops unrolled as ptxas does (orr_shape), and traces of the kernel are turned
+// kernel are joined and its loops unrolled as ptxas does (orr_rewrite), and traces of the kernel are turned
 // into traces of that form. Then each block becomes machine instructions with registers and stall counts
 // (orr_lower).
 #ifndef ORR_LOWER_H
@@ -34,17 +34,17 @@ enum { // of orr_minst and of orr_tinst (program/program.h)
     ORR_TF_ELECTS = 1 << 14,   // atomic from PTX: one lane does it for all of them (imm: if all 32 are there)
     ORR_TF_COLLECTIVE = 1 << 15, // WARPSYNC.COLLECTIVE
 };
-#define ORR_NO_ACCESS  0xffff
+#define ORR_NO_ACCESS 0xffff
 
 // ---- blocks as ptxas makes them ---------------------------------------------------------------------
-// PTX before it is lowered: short bodies are predicated and counted loops unrolled, as ptxas does (ifconvert.c).
-// What runs and what streams hold is the kernel as it was; `source` turns its traces into those of the new
-// kernel (remap.c). NULL: it stays as it is. The kernel that is made lives as long as the shape.
-typedef struct orr_shape orr_shape;
-orr_shape *orr_shape_new(const orr_kernel *k);
-const orr_kernel *orr_shape_kernel(const orr_shape *s);
-orr_source *orr_shape_source(orr_shape *s, orr_source *from); // closing it closes `from`
-void orr_shape_free(orr_shape *s);                            // and sources of it that are still open
+// PTX before it is lowered: short bodies are predicated and counted loops unrolled, as ptxas does
+// (rewrite.c). What runs and what streams hold is the kernel as it was; `source` turns its traces into those
+// of the new kernel (remap.c). NULL: it stays as it is. The kernel that is made lives as long as this.
+typedef struct orr_rewritten orr_rewritten;
+orr_rewritten *orr_rewrite(const orr_kernel *k);
+const orr_kernel *orr_rewritten_kernel(const orr_rewritten *s);
+orr_source *orr_rewritten_source(orr_rewritten *s, orr_source *from); // closing it closes `from`
+void orr_rewritten_free(orr_rewritten *s);                            // and sources of it that are still open
 
 // ---- machine instructions ---------------------------------------------------------------------------
 typedef struct orr_minst {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "lower/pass.h"
-#include "lower/ifconvert.h"
 
 // ---- addresses -----------------------------------------------------------------------------------
 static bool is_global(uint8_t space) {
@@ -15,7 +14,7 @@ static bool is_global(uint8_t space) {
 // The registers of an address. A shared one may be in a uniform register (Turing and later), or be a constant
 // that is all displacement; on Hopper it is then based on the block's window.
 static void address(lower *l, int at, uint8_t space) {
-    ref r = lower_ref(l, l->inst, at);
+    ref r = lower_ref(l, l->at.inst, at);
     source s = lower_source(l, r);
     if (is_global(space)) {
         lower_vector(l, &s);
@@ -46,7 +45,7 @@ static void address(lower *l, int at, uint8_t space) {
 // What is added to an access's base.
 static int64_t place(const lower *l, uint32_t n) {
     ref base = lower_ref(l, n, l->k->insts[n].op == ORR_OP_CPASYNC);
-    return l->k->insts[n].disp + (l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].disp : 0) +
+    return l->k->insts[n].disp + (l->select.of[n] ? l->select.all.at[l->select.of[n] - 1].disp : 0) +
            (base.kind == ORR_K_IMM ? (int64_t)(base.imm & 0xffffffff) : 0);
 }
 
@@ -56,14 +55,14 @@ static minst *finish(lower *l, const orr_inst *i, uint32_t bytes, uint32_t offse
     m->space = i->space;
     m->bytes = (uint8_t)(bytes < 1 ? 1 : bytes > 32 ? 32 : bytes);
     m->offset = (uint8_t)offset;
-    m->access = l->access < ORR_NO_ACCESS ? (uint16_t)l->access : ORR_NO_ACCESS;
+    m->access = l->at.access < ORR_NO_ACCESS ? (uint16_t)l->at.access : ORR_NO_ACCESS;
     if (m->access == ORR_NO_ACCESS) m->kind = ORR_TK_ALU; // a block of more than 65534 accesses
     m->flags |= flags;
     m->memory = true;
     m->store = flags & (ORR_TF_STORE | ORR_TF_ATOMIC);
-    ref base = lower_ref(l, l->inst, i->op == ORR_OP_CPASYNC);
+    ref base = lower_ref(l, l->at.inst, i->op == ORR_OP_CPASYNC);
     m->base = base.kind == ORR_K_REG ? base.value : base.kind == ORR_K_IMM ? NONE - 1 : NONE;
-    m->disp = place(l, l->inst) + (int64_t)offset;
+    m->disp = place(l, l->at.inst) + (int64_t)offset;
     if (i->op == ORR_OP_LDMATRIX || i->op == ORR_OP_STMATRIX || i->op == ORR_OP_CPASYNC)
         m->base = NONE; // others' too
     if (i->op == ORR_OP_WMMALOAD || i->op == ORR_OP_WMMASTORE) m->base = NONE;
@@ -163,10 +162,10 @@ static void place_side_by_side(lower *l, const uint32_t *values, int n) {
     }
 }
 
-static void write_results(lower *l, int from, int to) { write_results_of(l, l->inst, from, to); }
+static void write_results(lower *l, int from, int to) { write_results_of(l, l->at.inst, from, to); }
 
 static void read_results(lower *l, int from, int to) { // what was written a moment ago
-    const orr_inst *i = &l->k->insts[l->inst];
+    const orr_inst *i = &l->k->insts[l->at.inst];
     for (int d = from; d < to && d < i->ndst; d++) {
         uint32_t v = orr_dst(l->k, i, d)->kind == ORR_K_REG ? l->of[i->first + (uint32_t)d] : NONE;
         if (v != NONE) lower_src(l, lower_vreg(l, v));
@@ -180,26 +179,26 @@ static void read_values_of(lower *l, uint32_t inst, int from, int to) {
     }
 }
 
-static void read_values(lower *l, int from, int to) { read_values_of(l, l->inst, from, to); }
+static void read_values(lower *l, int from, int to) { read_values_of(l, l->at.inst, from, to); }
 
 // ---- loads and stores ----------------------------------------------------------------------------
 // Several accesses that became one: emitted where the one stands that was chosen for all of them.
 static bool merged(lower *l, const orr_inst *i, bool st) {
-    uint32_t n = l->inst;
-    if (!l->merged_into[n]) return false;
-    if (l->merged_into[n] - 1 != n) return true;
-    uint32_t bytes = 0, lowest = l->merged_first[n] - 1;
-    for (uint32_t x = lowest + 1; x; x = l->merged_next[x - 1])
+    uint32_t n = l->at.inst;
+    if (!l->merged.into[n]) return false;
+    if (l->merged.into[n] - 1 != n) return true;
+    uint32_t bytes = 0, lowest = l->merged.first[n] - 1;
+    for (uint32_t x = lowest + 1; x; x = l->merged.next[x - 1])
         bytes += (uint32_t)i->width * (i->vec ? i->vec : 1);
     lower_begin(l, suffixed(l, st ? store_root(l, i->space) : load_root(l, i->space), bytes, i, !st));
     address(l, 0, i->space);
     uint32_t values[4] = {NONE, NONE, NONE, NONE};
     int nvalues = 0;
-    for (uint32_t x = lowest + 1; x && !st; x = l->merged_next[x - 1])
+    for (uint32_t x = lowest + 1; x && !st; x = l->merged.next[x - 1])
         for (int d = 0; d < l->k->insts[x - 1].ndst && nvalues < 4; d++)
             values[nvalues++] = l->of[l->k->insts[x - 1].first + (uint32_t)d];
     if (!st) place_side_by_side(l, values, nvalues);
-    for (uint32_t x = lowest + 1; x; x = l->merged_next[x - 1]) {
+    for (uint32_t x = lowest + 1; x; x = l->merged.next[x - 1]) {
         if (st)
             read_values_of(l, x - 1, 1, lower_nsrc(l, x - 1));
         else
@@ -284,12 +283,12 @@ static void load(lower *l, const orr_inst *i) {
 
 static void store(lower *l, const orr_inst *i) {
     if (merged(l, i, true)) return;
-    if (is_packed(l, i) && lower_nsrc(l, l->inst) == i->vec + 1 && !(i->mods & ORR_M_ACQREL)) {
+    if (is_packed(l, i) && lower_nsrc(l, l->at.inst) == i->vec + 1 && !(i->mods & ORR_M_ACQREL)) {
         store_packed(l, i);
         return;
     }
     uint32_t vec = i->vec ? i->vec : 1, bytes = (uint32_t)i->width * vec;
-    int halves = bytes > 16 ? 2 : 1, nsrc = lower_nsrc(l, l->inst), values = nsrc > 1 ? nsrc - 1 : 0;
+    int halves = bytes > 16 ? 2 : 1, nsrc = lower_nsrc(l, l->at.inst), values = nsrc > 1 ? nsrc - 1 : 0;
     if ((i->mods & ORR_M_ACQREL) && l->cc >= 70) fence(l, 2, "MEMBAR.ALL.GPU");
     for (int h = 0; h < halves; h++) {
         lower_begin(l, suffixed(l, store_root(l, i->space), bytes / (uint32_t)halves, i, false));
@@ -346,7 +345,7 @@ static void atomic(lower *l, const orr_inst *i) {
         lower_done(l);
         lower_begin(l, i->type == ORR_T_F64 ? "DADD" : i->type == ORR_T_F32 ? "FADD" : "IADD3");
         lower_src(l, t);
-        read_values(l, 1, lower_nsrc(l, l->inst));
+        read_values(l, 1, lower_nsrc(l, l->at.inst));
         lower_dst(l, t);
         lower_done(l);
     }
@@ -362,7 +361,7 @@ static void atomic(lower *l, const orr_inst *i) {
     if (e.how) {
         lower_elect_operands(l, &e, i);
     } else if (!counts) {
-        read_values(l, 1, lower_nsrc(l, l->inst));
+        read_values(l, 1, lower_nsrc(l, l->at.inst));
         write_results(l, 0, i->ndst);
     }
     minst *m = finish(l, i, bytes, 0, ORR_TF_ATOMIC | ORR_TF_BYPASS | (red ? 0 : ORR_TF_LOAD));
@@ -390,7 +389,7 @@ static void atomic(lower *l, const orr_inst *i) {
 
 // In front of the first of a block ptxas has three loads of no lane.
 static bool first_copy(const lower *l) {
-    for (uint32_t n = l->k->blocks[l->flow.first_block + l->block].first; n < l->inst; n++)
+    for (uint32_t n = l->k->blocks[l->flow.first_block + l->at.block].first; n < l->at.inst; n++)
         if (l->k->insts[n].op == ORR_OP_CPASYNC) return false;
     return true;
 }
@@ -419,7 +418,7 @@ static void matrix_access(lower *l, const orr_inst *i) {
     int which = i->imm >= 4 ? 2 : i->imm == 2;
     lower_begin(l, st ? store_names[which] : load_names[which]);
     address(l, 0, ORR_SPACE_SHARED);
-    if (st) read_values(l, 1, lower_nsrc(l, l->inst));
+    if (st) read_values(l, 1, lower_nsrc(l, l->at.inst));
     write_results(l, 0, i->ndst);
     minst *m = finish(l, i, 16, 0, (uint16_t)(ORR_TF_MATRIX | (st ? ORR_TF_STORE : ORR_TF_LOAD)));
     m->imm = (uint8_t)(i->imm > 4 ? 4 : i->imm);
@@ -428,7 +427,7 @@ static void matrix_access(lower *l, const orr_inst *i) {
 // A lane's place in a matrix is computed once for all of a block that begin at the same place.
 static bool first_there(const lower *l, uint32_t from) {
     ref base = lower_ref(l, from, 0);
-    for (uint32_t n = l->k->blocks[l->flow.first_block + l->block].first; n < from; n++) {
+    for (uint32_t n = l->k->blocks[l->flow.first_block + l->at.block].first; n < from; n++) {
         const orr_inst *i = &l->k->insts[n];
         if (i->op != ORR_OP_WMMALOAD && i->op != ORR_OP_WMMASTORE) continue;
         if (base.kind == ORR_K_REG && base.value != NONE && lower_ref(l, n, 0).value == base.value)
@@ -437,17 +436,17 @@ static bool first_there(const lower *l, uint32_t from) {
     return true;
 }
 
-// A matrix that machine code takes four accesses for: as many instructions here (ifconvert.c), the last of which
-// has the registers of all. With another layout than the tensor cores' MOVM turns it.
+// A matrix that machine code takes four accesses for: as many instructions here (ifconvert.c), the last of
+// which has the registers of all. With another layout than the tensor cores' MOVM turns it.
 static void fragment_part(lower *l, const orr_inst *i) {
     bool st = i->op == ORR_OP_WMMASTORE;
-    int part = (int)(i->imm >> 24), which = part ? part - 1 : SHAPE_PARTS - 1;
-    uint32_t whole = l->inst + (part ? (uint32_t)(SHAPE_PARTS - part) : 0),
+    int part = (int)(i->imm >> 24), which = part ? part - 1 : MATRIX_ACCESSES - 1;
+    uint32_t whole = l->at.inst + (part ? (uint32_t)(MATRIX_ACCESSES - part) : 0),
              bytes = orr_matrix_bits(i->type) == 16 ? 4 : 8;
     const orr_inst *w = &l->k->insts[whole];
-    int data = st ? lower_nsrc(l, whole) - 2 : w->ndst, from = which * data / SHAPE_PARTS,
-        to = (which + 1) * data / SHAPE_PARTS;
-    if (part == 1 && first_there(l, l->inst)) {
+    int data = st ? lower_nsrc(l, whole) - 2 : w->ndst, from = which * data / MATRIX_ACCESSES,
+        to = (which + 1) * data / MATRIX_ACCESSES;
+    if (part == 1 && first_there(l, l->at.inst)) {
         size_t before = l->insts.n;
         lower_template(l, "IADD3 t p=a0; IMAD.X u=a1 p; IMAD.WIDE.U32 T=b0 t u");
         for (size_t n = before; n < l->insts.n; n++) l->insts.at[n].keep = true;
@@ -462,18 +461,18 @@ static void fragment_part(lower *l, const orr_inst *i) {
         write_results_of(l, whole, from, to);
     finish(l, i, bytes, 0, st ? ORR_TF_STORE : ORR_TF_LOAD);
     bool turned = !st && i->sub < 2 && ((i->mods & ORR_M_A_COL) != 0) != (i->sub == 1);
-    for (int d = 0; d < SHAPE_PARTS && !part && turned; d++) {
+    for (int d = 0; d < MATRIX_ACCESSES && !part && turned; d++) {
         lower_begin(l, "MOVM.16.MT88");
-        read_results(l, d * i->ndst / SHAPE_PARTS, (d + 1) * i->ndst / SHAPE_PARTS);
-        write_results(l, d * i->ndst / SHAPE_PARTS, (d + 1) * i->ndst / SHAPE_PARTS);
+        read_results(l, d * i->ndst / MATRIX_ACCESSES, (d + 1) * i->ndst / MATRIX_ACCESSES);
+        write_results(l, d * i->ndst / MATRIX_ACCESSES, (d + 1) * i->ndst / MATRIX_ACCESSES);
         lower_done(l);
     }
 }
 
 // A fragment of a matrix: the stream has the first 16 bytes of what a lane's share is.
 static void fragment(lower *l, const orr_inst *i) {
-    if (i->imm >> 24 ||
-        (l->inst && l->k->insts[l->inst - 1].imm >> 24 == SHAPE_PARTS - 1 && shape_accesses(i) > 1)) {
+    if (i->imm >> 24 || (l->at.inst && l->k->insts[l->at.inst - 1].imm >> 24 == MATRIX_ACCESSES - 1 &&
+                         rewrite_accesses(i) > 1)) {
         fragment_part(l, i);
         return;
     }
@@ -481,7 +480,7 @@ static void fragment(lower *l, const orr_inst *i) {
     uint32_t m = i->imm & 255, n = i->imm >> 8 & 255, k = i->imm >> 16 & 255;
     uint32_t cells = i->sub == 0 && !st ? m * k : i->sub == 1 && !st ? k * n : m * n;
     uint32_t piece = cells * (uint32_t)orr_matrix_bits(i->type) / 8 / ORR_WARP;
-    int halves = piece > 16 ? 2 : 1, nsrc = lower_nsrc(l, l->inst);
+    int halves = piece > 16 ? 2 : 1, nsrc = lower_nsrc(l, l->at.inst);
     lower_template(
         l, "S2R t; SHF.R.U32.HI u=t; LOP3.LUT t=t; IMAD.WIDE.U32 T=u b0 t"); // a lane's row and column
     for (int h = 0; h < halves; h++) {
@@ -509,7 +508,7 @@ static void barrier_in_memory(lower *l, const orr_inst *i) { // mbarrier
     const char *name = i->sub <= ORR_MBAR_PENDING_COUNT ? names[i->sub] : NULL;
     lower_begin(l, name ? name : "SYNCS.ARRIVE.TRANS64");
     address(l, 0, ORR_SPACE_SHARED);
-    read_values(l, 1, lower_nsrc(l, l->inst));
+    read_values(l, 1, lower_nsrc(l, l->at.inst));
     write_results(l, 0, i->ndst);
     minst *m = finish(l, i, 8, 0, ORR_TF_ATOMIC | ORR_TF_LOAD | ORR_TF_ORDERED);
     m->wall = true;
@@ -536,10 +535,10 @@ static void copies_arrive(lower *l, const orr_inst *i) {
 // ---- synchronisation and control -----------------------------------------------------------------
 static void barrier(lower *l, const orr_inst *i) {
     bool red = i->sub >= ORR_BAR_RED_POPC, arrive = i->sub == ORR_BAR_ARRIVE;
-    ref id = lower_ref(l, l->inst, 0), threads = lower_ref(l, l->inst, 1);
+    ref id = lower_ref(l, l->at.inst, 0), threads = lower_ref(l, l->at.inst, 1);
     lower_begin(l, red ? "BAR.RED.DEFER_BLOCKING" : arrive ? "BAR.ARV" : "BAR.SYNC.DEFER_BLOCKING");
     for (int s = 0; s < 3; s++) {
-        source v = lower_source(l, lower_ref(l, l->inst, s));
+        source v = lower_source(l, lower_ref(l, l->at.inst, s));
         if (v.n && v.leaf[0].kind == LEAF_REG) lower_vector(l, &v);
     }
     minst *m = lower_done(l);
@@ -552,10 +551,10 @@ static void barrier(lower *l, const orr_inst *i) {
 
 static void end_block(lower *l, const char *name) {
     lower_begin(l, name);
-    const orr_inst *i = &l->k->insts[l->inst];
+    const orr_inst *i = &l->k->insts[l->at.inst];
     if (i->op == ORR_OP_CALL || i->op == ORR_OP_RET) lower_read_arguments(l);
     if (i->op == ORR_OP_CALL) lower_write_results(l, i);
-    for (int s = 0; s < lower_nsrc(l, l->inst) && l->k->insts[l->inst].op == ORR_OP_BRX; s++)
+    for (int s = 0; s < lower_nsrc(l, l->at.inst) && l->k->insts[l->at.inst].op == ORR_OP_BRX; s++)
         read_values(l, s, s + 1);
     minst *m = lower_done(l);
     m->last = m->wall = true;
@@ -575,10 +574,10 @@ static bool skipped_over(const lower *l, uint32_t b) {
 }
 
 static void branch(lower *l, const orr_inst *i) {
-    uint32_t b = l->block;
+    uint32_t b = l->at.block;
     if (i->guard < 0 && (uint32_t)i->target == l->flow.first_block + b + 1) return; // what follows anyway
     if (i->guard < 0 && skipped_over(l, b)) return;
-    end_block(l, l->exits[b] ? "EXIT" : "BRA");
+    end_block(l, l->branch.exits[b] ? "EXIT" : "BRA");
 }
 
 // ---- matrices ------------------------------------------------------------------------------------
@@ -616,7 +615,7 @@ static void multiply(lower *l, const orr_inst *i) {
         lower_template(l, "F2FP t=a; {11 F2FP t=a}");
     for (uint32_t c = 0; c < count; c++) {
         lower_begin(l, name);
-        read_values(l, 0, lower_nsrc(l, l->inst));
+        read_values(l, 0, lower_nsrc(l, l->at.inst));
         uint32_t nd = i->ndst;
         if (count <= nd)
             write_results(l, (int)(c * nd / count), (int)((c + 1) * nd / count));
@@ -630,7 +629,7 @@ static void multiply(lower *l, const orr_inst *i) {
 // Where lanes may have parted those that an operation names are asked for: shuffles test whether anybody is
 // missing (the way of those that find somebody is not taken here), others wait.
 void lower_gather(lower *l) {
-    const orr_inst *i = &l->k->insts[l->inst];
+    const orr_inst *i = &l->k->insts[l->at.inst];
     const orr_operand *who = orr_inst_waits_for(l->k, i);
     if (!who || l->cc < 90) return;
     if (i->op == ORR_OP_SHFL || i->op == ORR_OP_WARPSYNC) {
@@ -645,8 +644,42 @@ void lower_gather(lower *l) {
 }
 
 // ---- the door ------------------------------------------------------------------------------------
+// Groups of asynchronous copies, fences, and what nothing moves across.
+static bool order(lower *l, const orr_inst *i) {
+    switch (i->op) {
+    case ORR_OP_CPCOMMIT:
+        lower_begin(l, "LDGDEPBAR");
+        lower_done(l)->wall = true;
+        return true;
+    case ORR_OP_CPWAIT: {
+        if (i->sub) {
+            lower_begin(l, "LDGDEPBAR");
+            lower_done(l)->wall = true;
+        }
+        lower_begin(l, "DEPBAR.LE");
+        minst *m = lower_done(l);
+        m->imm = (uint8_t)(i->sub ? 0 : i->imm > 255 ? 255 : i->imm);
+        m->wall = true;
+        return true;
+    }
+    case ORR_OP_MEMBAR:
+        fence(l, i->sub == 1 ? 2 : i->sub,
+              i->sub == 0   ? "MEMBAR.SC.CTA"
+              : i->sub == 3 ? "MEMBAR.SC.SYS"
+                            : "MEMBAR.SC.GPU");
+        if (i->sub && l->cc >= 70) drop_l1(l);
+        return true;
+    case ORR_OP_WARPSYNC: // nothing is left of it but that nobody moves across
+        if (l->cc < 90) return false;
+        lower_begin(l, "NOP");
+        lower_done(l)->wall = true;
+        return true;
+    default: return false;
+    }
+}
+
 bool lower_special(lower *l) {
-    const orr_inst *i = &l->k->insts[l->inst];
+    const orr_inst *i = &l->k->insts[l->at.inst];
     switch (i->op) {
     case ORR_OP_LD:
         if (lower_argument(l, i)) return true;
@@ -675,28 +708,6 @@ bool lower_special(lower *l) {
         lower_done(l);
         return true;
     case ORR_OP_DISCARD: plain(l, "CCTL"); return true;
-    case ORR_OP_CPCOMMIT:
-        lower_begin(l, "LDGDEPBAR");
-        lower_done(l)->wall = true;
-        return true;
-    case ORR_OP_CPWAIT: {
-        if (i->sub) {
-            lower_begin(l, "LDGDEPBAR");
-            lower_done(l)->wall = true;
-        }
-        lower_begin(l, "DEPBAR.LE");
-        minst *m = lower_done(l);
-        m->imm = (uint8_t)(i->sub ? 0 : i->imm > 255 ? 255 : i->imm);
-        m->wall = true;
-        return true;
-    }
-    case ORR_OP_MEMBAR:
-        fence(l, i->sub == 1 ? 2 : i->sub,
-              i->sub == 0   ? "MEMBAR.SC.CTA"
-              : i->sub == 3 ? "MEMBAR.SC.SYS"
-                            : "MEMBAR.SC.GPU");
-        if (i->sub && l->cc >= 70) drop_l1(l);
-        return true;
     case ORR_OP_BAR: barrier(l, i); return true;
     case ORR_OP_BRA: branch(l, i); return true;
     case ORR_OP_BRX:
@@ -714,19 +725,14 @@ bool lower_special(lower *l) {
         return true;
     }
     case ORR_OP_RET:
-        end_block(l, l->k->blocks[l->flow.first_block + l->block].func == 0 ? "EXIT"
-                     : l->cc >= 70                                          ? "RET.REL.NODEC"
-                                                                            : "RET");
+        end_block(l, l->k->blocks[l->flow.first_block + l->at.block].func == 0 ? "EXIT"
+                     : l->cc >= 70                                             ? "RET.REL.NODEC"
+                                                                               : "RET");
         return true;
     case ORR_OP_EXIT: end_block(l, "EXIT"); return true;
     case ORR_OP_TRAP: end_block(l, "BPT.TRAP"); return true;
-    case ORR_OP_WARPSYNC: // nothing is left of it but that nobody moves across
-        if (l->cc < 90) return false;
-        lower_begin(l, "NOP");
-        lower_done(l)->wall = true;
-        return true;
     case ORR_OP_MMA:
     case ORR_OP_WMMA: multiply(l, i); return true;
-    default: return false;
+    default: return order(l, i);
     }
 }

@@ -142,10 +142,10 @@ static void join(lower *l, const set *s, int from, int n) {
     for (int i = from; i < from + n; i++)
         if (s->store ? s->m[i].inst > lead : s->m[i].inst < lead) lead = s->m[i].inst;
     for (int i = from; i < from + n; i++) {
-        l->merged_into[s->m[i].inst] = lead + 1;
-        l->merged_next[s->m[i].inst] = i + 1 < from + n ? s->m[i + 1].inst + 1 : 0;
+        l->merged.into[s->m[i].inst] = lead + 1;
+        l->merged.next[s->m[i].inst] = i + 1 < from + n ? s->m[i + 1].inst + 1 : 0;
     }
-    l->merged_first[lead] = s->m[from].inst + 1;
+    l->merged.first[lead] = s->m[from].inst + 1;
 }
 
 // Takes the set apart, the widest first.
@@ -193,7 +193,7 @@ static void put(lower *l, set *s, uint32_t n, ref base, uint32_t bytes, bool sto
     const orr_inst *i = &l->k->insts[n];
     uint32_t value = base.kind == ORR_K_REG ? base.value : NONE;
     if (s->n == MAX_SET || (s->n && s->base != value)) close_set(l, s);
-    int64_t at = i->disp + (l->plan_of[n] ? l->plans.at[l->plan_of[n] - 1].disp : 0) +
+    int64_t at = i->disp + (l->select.of[n] ? l->select.all.at[l->select.of[n] - 1].disp : 0) +
                  (base.kind == ORR_K_IMM ? (int64_t)(base.imm & 0xffffffff) : 0);
     s->base = value;
     s->store = store;
@@ -207,7 +207,7 @@ static void merge_constants(lower *l, const orr_block *b, set *sets) {
     for (uint32_t n = b->first; n < b->first + b->count; n++) {
         const orr_inst *i = &l->k->insts[n];
         if (i->op != ORR_OP_LD || i->space != ORR_SPACE_CONST || !orr_inst_traced(i) || i->guard >= 0 ||
-            i->width != 4 || i->vec > 1 || i->ndst != 1 || (l->todo[n] & (DO_VIEW | DO_SKIP)))
+            i->width != 4 || i->vec > 1 || i->ndst != 1 || (l->select.todo[n] & (DO_VIEW | DO_SKIP)))
             continue;
         ref base = lower_ref(l, n, 0);
         if (base.kind == ORR_K_REG && base.value != NONE)

@@ -1,11 +1,12 @@
 // Private to lower/: the lowering of PTX to machine instructions (docs/lowering.md).
 //
 //   values.c  what each operand's value is: definitions, merges, dominators, loops
-//   plan.c    which values cost nothing, which operations become one, which branches vanish
-//   logic.c   of that, logic, predicates and minima
+//   select.c    which values cost nothing, which operations become one, which branches vanish
+//   select_logic.c   of that, logic, predicates and minima
 //   merge.c   neighbours in shared memory that become one access
 //   branches.c where lanes part, what they share, which branches become predicates
 //   emit.c    the rules of rules.def, applied: operands, constants, temporaries
+//   template.c what a rule says, expanded
 //   constants.c constants in registers; dead instructions
 //   calls.c   arguments and results of calls
 //   memory.c  loads, stores, atomics, fences, barriers, matrices: what a rule cannot say
@@ -17,9 +18,7 @@
 #ifndef ORR_PASS_H
 #define ORR_PASS_H
 
-#include "lower/lower.h"
-
-#define NONE UINT32_MAX
+#include "lower/rewrite.h"
 
 // ---- values (values.c) ---------------------------------------------------------------------
 // A value is what one destination of one instruction holds, or a merge of several at a block's start. Values
@@ -118,7 +117,8 @@ typedef struct source { // an operand as an instruction reads it
     leaf leaf[4];
 } source;
 
-// An operand before that: a value, or a constant. What the plan moves from one instruction to another.
+// An operand before that: a value, or a constant. What instruction selection moves from one instruction to
+// another.
 typedef struct ref {
     uint8_t kind, cls, neg; // enum orr_operand_kind, orr_class
     uint32_t value;         // index of a value (REG), of a variable (SYMBOL)
@@ -141,14 +141,14 @@ enum fused { // pseudo operations of rules.def, behind ORR_OP_*
     FUSED_SELADD,               // a + (c ? b : f)
     FUSED_COUNT
 };
-#define PLAN_SRCS 4
-typedef struct plan {
-    uint16_t op;        // enum orr_op or fused
-    uint8_t nsrc;       // sources below replace the instruction's
-    uint32_t from;      // instruction whose type and modifiers count
-    ref src[PLAN_SRCS]; //
-    int64_t disp;       // memory: added to the displacement; LEA: the shift
-} plan;
+#define SELECTION_SRCS 4
+typedef struct selection {
+    uint16_t op;             // enum orr_op or fused
+    uint8_t nsrc;            // sources below replace the instruction's
+    uint32_t from;           // instruction whose type and modifiers count
+    ref src[SELECTION_SRCS]; //
+    int64_t disp;            // memory: added to the displacement; LEA: the shift
+} selection;
 
 enum {                   // per instruction
     DO_SKIP = 1 << 0,    // nobody needs it, or it became part of others
@@ -194,6 +194,60 @@ typedef struct slot { // a variable of the frame that is in registers (calls.c)
     uint32_t at, bytes;
 } slot;
 
+// What the passes leave for each other, of the function at hand. All but `alike` and the arrays over the
+// whole kernel's instructions and operands are made anew for each function.
+typedef struct lower_selection { // what instructions become (select.c)
+    uint8_t *todo;               // per instruction: DO_*
+    uint32_t *of;                // per instruction: index in `all`, + 1
+    ORR_VEC(selection) all;
+    uint32_t *pred_of; // per instruction with DO_PREDLOP: the predicate it also writes
+} lower_selection;
+
+typedef struct lower_branch_info { // per block (branches.c)
+    uint32_t *predicated;          // the instruction whose guard holds for it, NONE
+    uint32_t *body;                // the predicated one that follows it, + 1
+    uint8_t *parts;                // lanes may part at its end
+    uint8_t *bssy;                 // how many BSSY stand before its branch
+    uint8_t *bsync;                // lanes meet at its start
+    uint8_t *arrives;              // at its end they go to where they meet
+    uint8_t *exits;                // its branch leads to the end of the thread
+    uint32_t *run;                 // the first of those that only follow each other
+} lower_branch_info;
+
+typedef struct lower_merged { // accesses that became one (merge.c), per instruction; + 1
+    uint32_t *into;           // the instruction that stands for them
+    uint32_t *first, *next;   // the lowest, and the next higher
+} lower_merged;
+
+typedef struct lower_held { // constants in registers (constants.c)
+    ORR_VEC(held) held;
+    ORR_VEC(body_held) bodies;
+    ORR_VEC(wanted) wanted; // and the blocks that read them
+    ORR_VEC(held) copies;   // uniform registers that were copied to vector registers
+    uint32_t copied_block;  // in which block
+    orr_map holds;          // of `held`
+    orr_map reads;          // parameters that are read without a predicate, by run of blocks
+    bool placing;           // outside any guard
+} lower_held;
+
+typedef struct lower_calls_info { // arguments and results of calls (calls.c)
+    ORR_VEC(slot) slots;
+    ORR_VEC(uint32_t) handed; // registers of the next call's arguments, or of the results
+} lower_calls_info;
+
+typedef struct lower_division { // integer divisions of a block
+    ORR_VEC(quotient_of) quotients;
+    uint32_t block;
+    uint32_t divisor; // of the quotient at hand: registers of its reciprocal and its magnitude
+} lower_division;
+
+typedef struct lower_place { // where emission is
+    uint32_t block, inst;
+    uint32_t access; // accesses of the block so far
+    uint32_t
+        pressure[2]; // instructions of the block on ALU and FMA: moves and additions go where there is room
+} lower_place;
+
 typedef struct lower {
     const orr_kernel *k;
     const orr_gpu *g;
@@ -212,62 +266,38 @@ typedef struct lower {
     uint32_t *block_of;  // per instruction of the function: its block, from 0
     uint32_t *ordinal;   // and which of its block's accesses is its own
 
-    // plan
-    uint8_t *todo;        // per instruction: DO_*
-    uint32_t *plan_of;    // per instruction: index in plans + 1
-    ORR_VEC(plan) plans;  //
-    uint32_t *predicated; // per block of the function: instruction whose guard holds for it, NONE
-    uint32_t *body;       // per block: the predicated one that follows it, + 1
-    uint8_t *parts;       // per block: lanes may part at its end
-    uint8_t *bssy;        // per block: how many BSSY stand before its branch
-    uint8_t *bsync;       // per block: lanes meet at its start
-    uint8_t *arrives;     // per block: at its end they go to where they meet
-    uint8_t *exits;       // per block: its branch leads to the end of the thread
-    uint8_t *alike;       // per instruction of the kernel: SHAPE_ALIKE_* of atomics
-    // accesses that became one: the instruction that stands for them + 1; the lowest, and the next higher, +
-    // 1
-    uint32_t *merged_into, *merged_first, *merged_next;
-    uint32_t *pred_of; // per instruction with DO_PREDLOP: the predicate it also writes
+    uint8_t *alike; // per instruction of the kernel: ALIKE_* of atomics
+    lower_selection select;
+    lower_branch_info branch;
+    lower_merged merged;
 
-    // emission
+    // machine instructions
     uint32_t *vreg_of; // per value (web): its first virtual register + 1
     ORR_VEC(vreg) vregs;
     ORR_VEC(uint32_t) regs;
     ORR_VEC(minst) insts;
     ORR_VEC(uint32_t) block_first; // per block of the function
-    ORR_VEC(held) held;            // constants that are in registers
-    ORR_VEC(body_held) bodies;
-    ORR_VEC(wanted) wanted;         // and the blocks that read them
-    uint32_t block, inst;           // where we are
-    uint32_t copied_block;          // of `copies`: uniform registers that were copied to vector registers
-    ORR_VEC(held) copies;           //
-    orr_map names;                  // mnemonics that were looked up
-    orr_map holds;                  // of `held`
-    orr_map reads;                  // parameters that are read without a predicate, by run of blocks
-    uint32_t *run;                  // per block: the first of those that only follow each other
-    ORR_VEC(slot) slots;            // arguments and results of calls
-    ORR_VEC(quotient_of) quotients; // of the block
-    uint32_t quotients_block;
-    uint32_t divisor;         // of the quotient at hand: registers of its reciprocal and its magnitude
-    ORR_VEC(uint32_t) handed; // registers of the next call's arguments, or of the results
-    bool placing;             // constants: outside any guard
-    orr_arena arena;
+    lower_place at;
     lower_pending next; // the instruction that is being put together
-    uint32_t access;    // accesses of the block so far
-    uint32_t
-        pressure[2]; // instructions of the block on ALU and FMA: moves and additions go where there is room
+    lower_held constants;
+    lower_calls_info calls;
+    lower_division division;
+    orr_map names; // mnemonics that were looked up
+    orr_arena arena;
 } lower;
 
 // values.c
 void lower_values(lower *l);
 void lower_values_free(lower *l);
+// Blocks that cannot be reached have nothing alive.
+void lower_live_reachable(const flow *f, orr_live *live);
 uint32_t lower_web(lower *l, uint32_t v);
 bool lower_dominates(const flow *f, uint32_t a, uint32_t b);
 uint32_t lower_meet(const flow *f, uint32_t a, uint32_t b); // nearest common dominator
 
-// plan.c
-void lower_plan(lower *l);
-ref lower_ref(const lower *l, uint32_t inst, int s); // source s of an instruction as the plan has it
+// select.c
+void lower_select(lower *l);
+ref lower_ref(const lower *l, uint32_t inst, int s); // source s of an instruction as it was selected
 int lower_nsrc(const lower *l, uint32_t inst);
 uint16_t lower_op(const lower *l, uint32_t inst);
 uint32_t lower_shift(const lower *l, uint32_t inst);                  // of an LEA
@@ -290,10 +320,15 @@ uint32_t lower_window(lower *l, uint32_t offset);
 void lower_begin(lower *l, const char *name); // an instruction: its sources and destinations follow
 void lower_src(lower *l, uint32_t vreg);
 void lower_dst(lower *l, uint32_t vreg);
-void lower_vector(lower *l, const source *s);    // all of it, brought into vector registers
-minst *lower_done(lower *l);                     // appended; valid until the next
-void lower_template(lower *l, const char *text); // expands for the instruction at hand
+void lower_vector(lower *l, const source *s); // all of it, brought into vector registers
+minst *lower_done(lower *l);                  // appended; valid until the next
 const char *lower_rule(const lower *l, uint32_t inst);
+const char *lower_mnemonic(lower *l, const char *name, size_t n); // that name, for as long as the lowering
+uint32_t lower_hold_leaf(lower *l, leaf constant, uint8_t file);  // a register that has it
+extern const uint8_t lower_parts_of[ORR_CLASSES];                 // machine registers of a class
+
+// template.c
+void lower_template(lower *l, const char *text); // expands for the instruction at hand
 
 // constants.c
 #define DESCRIPTOR  0x208       // of global memory, in constant bank 0 (Ampere and later)

@@ -20,16 +20,14 @@ typedef struct alloc {
     lower *l;
     life *life;       // per virtual register
     uint32_t *global; // its number among those that more than one block knows, + 1
-    uint32_t nglobal, words;
+    uint32_t nglobal;
     uint32_t *vreg_of; // and back
-    uint64_t *in, *out, *use, *def;
+    orr_live live;     // of those
     uint32_t *readers; // two instructions that read it, + 1
     uint32_t nbanks;
 } alloc;
 
 static uint32_t reg_at(const alloc *a, const minst *m, int r) { return a->l->regs.at[m->regs + (uint32_t)r]; }
-static bool has(const uint64_t *s, uint32_t r) { return s[r / 64] >> r % 64 & 1; }
-static void put(uint64_t *s, uint32_t r) { s[r / 64] |= 1ull << r % 64; }
 
 static void touch(life *v, uint32_t at) {
     if (at < v->first) v->first = at;
@@ -60,52 +58,38 @@ static void find_global(alloc *a) {
     free(home);
 }
 
-static void flow_sets(alloc *a) {
+// What is alive at the starts and ends of blocks. False: there is too much to look at.
+static bool find_live(alloc *a) {
     lower *l = a->l;
     const flow *f = &l->flow;
+    orr_live *live = &a->live;
+    if ((uint64_t)(a->nglobal / 64 + 1) * f->nblocks > MAX_CELLS) return false;
+    orr_live_new(live, f->nblocks, a->nglobal);
     for (uint32_t b = 0; b < f->nblocks; b++) {
-        uint64_t *use = a->use + (size_t)b * a->words, *def = a->def + (size_t)b * a->words;
+        uint64_t *use = live->use + (size_t)b * live->words, *def = live->def + (size_t)b * live->words;
         for (uint32_t i = l->block_first.at[b]; i < l->block_first.at[b + 1]; i++) {
             const minst *m = &l->insts.at[i];
             for (int r = 0; r < m->nsrc + m->ndst; r++) {
                 uint32_t g = a->global[reg_at(a, m, r)];
-                if (!g || has(def, g - 1)) continue;
+                if (!g || orr_live_has(def, g - 1)) continue;
                 bool writes = r >= m->nsrc && !(m->flags & ORR_TF_GUARDED); // lanes it skips keep theirs
-                put(writes ? def : use, g - 1);
+                orr_live_put(writes ? def : use, g - 1);
             }
         }
     }
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t x = f->norder; x-- > 0;) {
-            uint32_t b = f->order[x];
-            const orr_block *blk = &l->k->blocks[f->first_block + b];
-            int ns = orr_succ_count(l->k, blk);
-            for (int s = 0; s < ns; s++) {
-                uint32_t to = orr_succ(l->k, blk, s) - f->first_block;
-                if (to >= f->nblocks) continue;
-                for (uint32_t w = 0; w < a->words; w++)
-                    a->out[(size_t)b * a->words + w] |= a->in[(size_t)to * a->words + w];
-            }
-            for (uint32_t w = 0; w < a->words; w++) {
-                size_t at = (size_t)b * a->words + w;
-                uint64_t v = a->use[at] | (a->out[at] & ~a->def[at]);
-                changed |= v != a->in[at];
-                a->in[at] = v;
-            }
-        }
-    }
+    orr_live_solve(live, l->k, &l->func);
+    lower_live_reachable(f, live);
+    return true;
 }
 
 static void stretch(alloc *a) { // lives over the blocks they pass through
     lower *l = a->l;
     for (uint32_t b = 0; b < l->flow.nblocks; b++) {
         uint32_t first = l->block_first.at[b], end = l->block_first.at[b + 1];
-        for (uint32_t w = 0; w < a->words; w++) {
-            size_t at = (size_t)b * a->words + w;
-            for (uint64_t m = a->in[at]; m; m &= m - 1)
+        for (uint32_t w = 0; w < a->live.words; w++) {
+            for (uint64_t m = orr_live_in(&a->live, b)[w]; m; m &= m - 1)
                 touch(&a->life[a->vreg_of[w * 64 + (uint32_t)__builtin_ctzll(m)]], 2 * first);
-            for (uint64_t m = a->out[at]; m; m &= m - 1)
+            for (uint64_t m = orr_live_out(&a->live, b)[w]; m; m &= m - 1)
                 touch(&a->life[a->vreg_of[w * 64 + (uint32_t)__builtin_ctzll(m)]],
                       end > first ? 2 * end - 1 : 2 * first);
         }
@@ -211,67 +195,51 @@ static void scan(alloc *a) {
     free(order);
 }
 
+static void begin(alloc *a, lower *l) {
+    *a = (alloc){.l = l};
+    a->readers = orr_calloc(2 * (l->vregs.n + 1), sizeof *a->readers);
+    a->life = orr_malloc((l->vregs.n + 1) * sizeof *a->life);
+    a->global = orr_calloc(l->vregs.n + 1, sizeof *a->global);
+    for (size_t v = 0; v < l->vregs.n; v++)
+        a->life[v] = (life){.first = NONE, .last = 0, .vreg = (uint32_t)v};
+    find_global(a);
+}
+
+static void end(alloc *a) {
+    free(a->life);
+    free(a->global);
+    free(a->vreg_of);
+    free(a->readers);
+    orr_live_free(&a->live);
+}
+
 // Vector registers that a block reads, writes or leaves alone while others know them; 0 for all where there
 // is too much to look at.
 void lower_across(lower *l, uint32_t *across) {
-    alloc a = {.l = l};
-    a.readers = orr_calloc(2 * (l->vregs.n + 1), sizeof *a.readers);
-    a.life = orr_malloc((l->vregs.n + 1) * sizeof *a.life);
-    a.global = orr_calloc(l->vregs.n + 1, sizeof *a.global);
-    for (size_t v = 0; v < l->vregs.n; v++) a.life[v] = (life){.first = NONE, .last = 0, .vreg = (uint32_t)v};
-    find_global(&a);
-    a.words = a.nglobal / 64 + 1;
-    size_t cells = (size_t)a.words * l->flow.nblocks;
-    if (cells <= MAX_CELLS) {
-        uint64_t *sets = orr_calloc(4 * cells + 1, sizeof *sets),
-                 *vector = orr_calloc(a.words, sizeof *vector);
-        a.in = sets;
-        a.out = sets + cells;
-        a.use = sets + 2 * cells;
-        a.def = sets + 3 * cells;
-        flow_sets(&a);
+    alloc a;
+    begin(&a, l);
+    if (find_live(&a)) {
+        uint64_t *vector = orr_calloc(a.live.words, sizeof *vector);
         for (size_t v = 0; v < l->vregs.n; v++)
-            if (a.global[v] && l->vregs.at[v].file == FILE_R) put(vector, a.global[v] - 1);
+            if (a.global[v] && l->vregs.at[v].file == FILE_R) orr_live_put(vector, a.global[v] - 1);
         for (uint32_t b = 0; b < l->flow.nblocks; b++)
-            for (uint32_t w = 0; w < a.words; w++) {
-                size_t at = (size_t)b * a.words + w;
-                uint64_t all = a.in[at] | a.out[at];
+            for (uint32_t w = 0; w < a.live.words; w++) {
+                uint64_t all = orr_live_in(&a.live, b)[w] | orr_live_out(&a.live, b)[w];
                 across[b] += (uint32_t)__builtin_popcountll(all & vector[w]);
             }
-        free(sets);
         free(vector);
     }
-    free(a.life);
-    free(a.global);
-    free(a.readers);
+    end(&a);
 }
 
 void lower_registers(lower *l) {
-    alloc a = {.l = l,
-               .nbanks = l->g->regs_banks > 0 && l->g->regs_banks <= 8 ? (uint32_t)l->g->regs_banks : 1};
-    a.readers = orr_calloc(2 * (l->vregs.n + 1), sizeof *a.readers);
-    a.life = orr_malloc((l->vregs.n + 1) * sizeof *a.life);
-    a.global = orr_calloc(l->vregs.n + 1, sizeof *a.global);
-    for (size_t v = 0; v < l->vregs.n; v++) a.life[v] = (life){.first = NONE, .last = 0, .vreg = (uint32_t)v};
-    find_global(&a);
+    alloc a;
+    begin(&a, l);
+    a.nbanks = l->g->regs_banks > 0 && l->g->regs_banks <= 8 ? (uint32_t)l->g->regs_banks : 1;
     a.vreg_of = orr_calloc(a.nglobal + 1, sizeof *a.vreg_of);
     for (size_t v = 0; v < l->vregs.n; v++)
         if (a.global[v]) a.vreg_of[a.global[v] - 1] = (uint32_t)v;
-    a.words = a.nglobal / 64 + 1;
-    size_t cells = (size_t)a.words * l->flow.nblocks;
-    if (cells <= MAX_CELLS) {
-        uint64_t *sets = orr_calloc(4 * cells + 1, sizeof *sets);
-        a.in = sets;
-        a.out = sets + cells;
-        a.use = sets + 2 * cells;
-        a.def = sets + 3 * cells;
-        flow_sets(&a);
-        stretch(&a);
-        free(sets);
-    }
+    if (find_live(&a)) stretch(&a);
     scan(&a);
-    free(a.life);
-    free(a.global);
-    free(a.vreg_of);
-    free(a.readers);
+    end(&a);
 }

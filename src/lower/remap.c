@@ -1,4 +1,4 @@
-// Traces of a kernel as traces of the one that ifconvert.c has made of it.
+// Traces of a kernel as traces of the one that rewrite.c has made of it.
 //
 // Blocks that follow each other in a chain become one: an access of a predicated body keeps its own lanes,
 // one that no lane went to has none. Rounds of a loop are collected: four of them are one block, what is left
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "stream/trace.h"
-#include "lower/ifconvert.h"
+#include "lower/rewrite.h"
 
 typedef struct piece { // a block of the old kernel that a warp ran
     const uint8_t *at; // its accesses
@@ -25,10 +25,10 @@ typedef struct round { // of a chain
     uint32_t mask; // all lanes of the pieces
 } round;
 
-typedef struct reshaped {
+typedef struct remapped {
     orr_source source;
     orr_source *from;
-    orr_shape *s;
+    orr_rewritten *s;
     orr_warp_trace *warps;
     orr_trace_out *out; // per warp, kept from block to block
     uint32_t nwarps;
@@ -43,7 +43,7 @@ typedef struct reshaped {
     ORR_VEC(uint8_t *) made; // accesses of pieces that are not the trace's own
     const chain *chain;      // that `now` is of
     uint32_t last;           // its last piece that always runs
-} reshaped;
+} remapped;
 
 // ---- writing ----------------------------------------------------------------------------------------
 static void put_bytes(orr_trace_out *t, const void *from, size_t n) {
@@ -81,7 +81,7 @@ static void put_nothing(orr_trace_out *t, uint32_t n) { // accesses of no lane
         for (uint32_t a = 0; a < n; a++) t->bytes[t->n - 1 - a] = 0;
 }
 
-static bool put_rounds(const reshaped *s, orr_trace_out *t, const chain *c, uint32_t block, const round *r,
+static bool put_rounds(const remapped *s, orr_trace_out *t, const chain *c, uint32_t block, const round *r,
                        uint32_t n) {
     uint32_t mask = 0;
     for (uint32_t k = 0; k < n; k++) mask |= r[k].mask;
@@ -103,13 +103,13 @@ static bool put_rounds(const reshaped *s, orr_trace_out *t, const chain *c, uint
 // ---- loops ------------------------------------------------------------------------------------------
 // Lanes that leave a loop while others go on have one, two or three rounds to go. They do them when all are
 // out of the four: two rounds and one, whichever lanes need them, at the places where they were.
-static uint32_t accesses_of(const reshaped *s, const chain *c) {
+static uint32_t accesses_of(const remapped *s, const chain *c) {
     uint32_t n = 0;
     for (uint32_t b = 0; b < c->n; b++) n += s->s->nmem[c->first + b];
     return n;
 }
 
-static void begin_left(reshaped *s, const chain *c) {
+static void begin_left(remapped *s, const chain *c) {
     uint32_t n = 3 * accesses_of(s, c);
     if (s->left.n < n)
         while (s->left.n < n) (void)ORR_PUSH(&s->left);
@@ -121,7 +121,7 @@ static void begin_left(reshaped *s, const chain *c) {
 }
 
 // Lanes of a round whose accesses go to row `to` of what is left.
-static bool leave(reshaped *s, const chain *c, const round *r, uint32_t lanes, uint32_t to) {
+static bool leave(remapped *s, const chain *c, const round *r, uint32_t lanes, uint32_t to) {
     uint32_t at = to * accesses_of(s, c);
     for (uint32_t b = 0; b < c->n && lanes; b++) {
         const piece *p = b < r->pieces.n ? &r->pieces.at[b] : NULL;
@@ -143,7 +143,7 @@ static bool leave(reshaped *s, const chain *c, const round *r, uint32_t lanes, u
 }
 
 // Rounds that not all lanes of the first one did: those with fewer than four are left for later.
-static bool leave_rounds(reshaped *s, const chain *c, const round *r, uint32_t n) {
+static bool leave_rounds(remapped *s, const chain *c, const round *r, uint32_t n) {
     uint32_t m[5] = {0};
     for (uint32_t k = 0; k < n; k++) m[k] = r[k].mask;
     uint32_t stay = m[3], two = m[1] & ~stay, three = m[2] & ~stay, one = m[0] & ~m[1];
@@ -154,7 +154,7 @@ static bool leave_rounds(reshaped *s, const chain *c, const round *r, uint32_t n
 }
 
 // The lanes that did all four.
-static bool put_four(reshaped *s, orr_trace_out *t, const chain *c) {
+static bool put_four(remapped *s, orr_trace_out *t, const chain *c) {
     uint32_t stay = s->rounds[3].mask;
     if (s->rounds[0].mask == stay) return put_rounds(s, t, c, c->part[LOOP_FOUR], s->rounds, 4);
     if (!leave_rounds(s, c, s->rounds, 4)) return false;
@@ -177,13 +177,13 @@ static bool put_four(reshaped *s, orr_trace_out *t, const chain *c) {
     return true;
 }
 
-static void put_left(reshaped *s, orr_trace_out *t, uint32_t block, uint32_t lanes, uint32_t from,
+static void put_left(remapped *s, orr_trace_out *t, uint32_t block, uint32_t lanes, uint32_t from,
                      uint32_t n) {
     orr_trace_put_block(t, block, lanes);
     for (uint32_t a = from; a < from + n; a++) orr_trace_put_as_read(t, s->left.at[a].mask, &s->left.at[a]);
 }
 
-static bool end_loop(reshaped *s, orr_trace_out *t) {
+static bool end_loop(remapped *s, orr_trace_out *t) {
     const chain *c = s->loop;
     if (!c) return true;
     bool ok = true;
@@ -211,7 +211,7 @@ static void swap(round *a, round *b) {
     *b = x;
 }
 
-static bool end_round(reshaped *s, orr_trace_out *t) {
+static bool end_round(remapped *s, orr_trace_out *t) {
     const chain *c = s->chain;
     if (!c) return true;
     s->chain = NULL;
@@ -231,7 +231,7 @@ static bool end_round(reshaped *s, orr_trace_out *t) {
 }
 
 // ---- a warp -----------------------------------------------------------------------------------------
-static bool add_piece(reshaped *s, orr_trace_out *t, uint32_t block, piece p) {
+static bool add_piece(remapped *s, orr_trace_out *t, uint32_t block, piece p) {
     const chain *c = &s->s->chains[s->s->chain_of[block]];
     uint32_t which = block - c->first;
     // Bodies come in any order, behind the last block that always runs.
@@ -254,7 +254,7 @@ static bool add_piece(reshaped *s, orr_trace_out *t, uint32_t block, piece p) {
 // four instructions take eight lines each, and of each the first piece or the second, by four lanes.
 static bool put_matrix(orr_trace_out *t, const orr_inst *i, const orr_access *a) {
     uint32_t each = orr_matrix_bits(i->type) == 16 ? 4 : 8; // bytes of a lane
-    for (uint32_t p = 0; p < SHAPE_PARTS; p++) {
+    for (uint32_t p = 0; p < MATRIX_ACCESSES; p++) {
         orr_access x = {.versioned = a->versioned};
         for (uint32_t lane = 0; lane < ORR_WARP; lane++) {
             uint32_t from = 2 * (lane / 4 + 8 * (p & 1)) + (p >> 1);
@@ -267,7 +267,7 @@ static bool put_matrix(orr_trace_out *t, const orr_inst *i, const orr_access *a)
     return true;
 }
 
-static bool split(reshaped *s, uint32_t block, piece *p) {
+static bool split(remapped *s, uint32_t block, piece *p) {
     const orr_kernel *k = s->s->from;
     const orr_block *b = &k->blocks[block];
     orr_trace x = {p->at, p->at + p->bytes, p->mask};
@@ -277,7 +277,7 @@ static bool split(reshaped *s, uint32_t block, piece *p) {
         orr_access a;
         if (!orr_inst_traced(&k->insts[n])) continue;
         ok = orr_trace_access(&x, &a);
-        if (ok && shape_accesses(&k->insts[n]) > 1)
+        if (ok && rewrite_accesses(&k->insts[n]) > 1)
             put_matrix(&t, &k->insts[n], &a);
         else if (ok)
             orr_trace_put_as_read(&t, a.mask, &a);
@@ -288,12 +288,12 @@ static bool split(reshaped *s, uint32_t block, piece *p) {
     return ok;
 }
 
-static void forget_made(reshaped *s) {
+static void forget_made(remapped *s) {
     for (size_t n = 0; n < s->made.n; n++) free(s->made.at[n]);
     s->made.n = 0;
 }
 
-static bool reshape_warp(reshaped *s, orr_warp_trace w, orr_trace_out *t) {
+static bool remap_warp(remapped *s, orr_warp_trace w, orr_trace_out *t) {
     const orr_kernel *k = s->s->from;
     orr_trace x = orr_trace_open(w);
     uint32_t block, mask;
@@ -314,7 +314,7 @@ static bool reshape_warp(reshaped *s, orr_warp_trace w, orr_trace_out *t) {
 }
 
 // ---- a source ---------------------------------------------------------------------------------------
-static void want_warps(reshaped *s, uint32_t n) {
+static void want_warps(remapped *s, uint32_t n) {
     if (n <= s->nwarps) return;
     s->warps = orr_realloc(s->warps, n * sizeof *s->warps);
     s->out = orr_realloc(s->out, n * sizeof *s->out);
@@ -323,13 +323,13 @@ static void want_warps(reshaped *s, uint32_t n) {
 }
 
 static int next(orr_source *source, orr_tb *tb, orr_err *e) {
-    reshaped *s = (reshaped *)(void *)source;
+    remapped *s = (remapped *)(void *)source;
     int more = s->from->next(s->from, tb, e);
     if (more <= 0) return more;
     want_warps(s, tb->nwarps);
     for (uint32_t w = 0; w < tb->nwarps; w++) {
         // A damaged trace stays as damaged as it is: who reads it says so.
-        bool ok = reshape_warp(s, tb->warps[w], &s->out[w]);
+        bool ok = remap_warp(s, tb->warps[w], &s->out[w]);
         forget_made(s);
         static const uint8_t damaged[] = {0xff};
         s->warps[w] = ok ? (orr_warp_trace){s->out[w].bytes, s->out[w].n} : (orr_warp_trace){damaged, 1};
@@ -339,16 +339,16 @@ static int next(orr_source *source, orr_tb *tb, orr_err *e) {
 }
 
 static void seek(orr_source *source, uint64_t index) {
-    reshaped *s = (reshaped *)(void *)source;
+    remapped *s = (remapped *)(void *)source;
     s->from->seek(s->from, index);
 }
 
 static bool skip(orr_source *source, uint64_t to, orr_err *e) {
-    reshaped *s = (reshaped *)(void *)source;
+    remapped *s = (remapped *)(void *)source;
     return s->from->skip(s->from, to, e);
 }
 
-void shape_drop(reshaped *s) {
+void remap_close(remapped *s) {
     for (size_t n = 0; n < s->s->open.n; n++)
         if (s->s->open.at[n] == s) s->s->open.at[n--] = s->s->open.at[--s->s->open.n];
     for (int r = 0; r < 4; r++) free(s->rounds[r].pieces.at);
@@ -363,19 +363,19 @@ void shape_drop(reshaped *s) {
 }
 
 static void close(orr_source *source) {
-    reshaped *s = (reshaped *)(void *)source;
+    remapped *s = (remapped *)(void *)source;
     s->from->close(s->from);
-    shape_drop(s);
+    remap_close(s);
 }
 
-orr_source *orr_shape_source(orr_shape *shape, orr_source *from) {
-    reshaped *s = orr_calloc(1, sizeof *s);
+orr_source *orr_rewritten_source(orr_rewritten *r, orr_source *from) {
+    remapped *s = orr_calloc(1, sizeof *s);
     s->source = (orr_source){.info = from->info, .next = next, .close = close};
-    s->source.info.kernel = shape->to;
+    s->source.info.kernel = r->to;
     if (from->seek) s->source.seek = seek;
     if (from->skip) s->source.skip = skip;
     s->from = from;
-    s->s = shape;
-    *ORR_PUSH(&shape->open) = s;
+    s->s = r;
+    *ORR_PUSH(&r->open) = s;
     return &s->source;
 }

@@ -178,68 +178,23 @@ static void find_loops(lower *l) {
     free(mark);
 }
 
-// ---- liveness at block starts --------------------------------------------------------------------
+// ---- values --------------------------------------------------------------------------------------
 typedef struct ssa {
-    uint32_t base[ORR_CLASSES + 1]; // class and number -> index
-    uint32_t nregs, words;
-    uint64_t *in, *use, *def;
+    orr_live live;
     uint32_t *list_first, *list; // registers that are live at a block's start
     uint32_t *entry;             // and their values, as the list has them
     uint32_t *now;               // per register: its value where we are
     uint32_t *same;              // per value: what it turned out to be
 } ssa;
 
-static uint32_t index_of(const ssa *s, const orr_operand *o) { return s->base[o->cls] + o->reg; }
-static bool has(const uint64_t *set, uint32_t r) { return set[r / 64] >> r % 64 & 1; }
-static void put(uint64_t *set, uint32_t r) { set[r / 64] |= 1ull << r % 64; }
-
-static void local_sets(const lower *l, ssa *s, uint32_t b) {
-    const orr_kernel *k = l->k;
-    const orr_block *blk = &k->blocks[l->flow.first_block + b];
-    uint64_t *use = s->use + (size_t)b * s->words, *def = s->def + (size_t)b * s->words;
-    for (uint32_t n = blk->first; n < blk->first + blk->count; n++) {
-        const orr_inst *i = &k->insts[n];
-        for (int o = 0; o < i->nsrc; o++) {
-            const orr_operand *r = orr_src(k, i, o);
-            if (r->kind == ORR_K_REG && !has(def, index_of(s, r))) put(use, index_of(s, r));
-        }
-        if (i->guard >= 0 && !has(def, (uint32_t)i->guard)) put(use, (uint32_t)i->guard);
-        for (int o = 0; o < i->ndst; o++) {
-            const orr_operand *r = orr_dst(k, i, o);
-            if (r->kind != ORR_K_REG || has(def, index_of(s, r))) continue;
-            put(i->guard < 0 ? def : use, index_of(s, r));
-        }
+void lower_live_reachable(const flow *f, orr_live *live) {
+    for (uint32_t b = 0; b < f->nblocks; b++) {
+        if (f->number[b] != NONE) continue;
+        memset(orr_live_in(live, b), 0, live->words * sizeof *live->in);
+        memset(orr_live_out(live, b), 0, live->words * sizeof *live->out);
     }
 }
 
-static void live_sets(const lower *l, ssa *s) {
-    const flow *f = &l->flow;
-    for (uint32_t b = 0; b < f->nblocks; b++) local_sets(l, s, b);
-    uint64_t *out = orr_calloc(s->words, sizeof *out);
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t i = f->norder; i-- > 0;) {
-            uint32_t b = f->order[i];
-            memset(out, 0, s->words * sizeof *out);
-            int ns = successors(l, b);
-            for (int t = 0; t < ns; t++) {
-                uint32_t to = successor(l, b, t);
-                if (to == NONE) continue;
-                for (uint32_t w = 0; w < s->words; w++) out[w] |= s->in[(size_t)to * s->words + w];
-            }
-            for (uint32_t w = 0; w < s->words; w++) {
-                size_t at = (size_t)b * s->words + w;
-                uint64_t v = s->use[at] | (out[w] & ~s->def[at]);
-                if (v == s->in[at]) continue;
-                s->in[at] = v;
-                changed = true;
-            }
-        }
-    }
-    free(out);
-}
-
-// ---- values --------------------------------------------------------------------------------------
 static uint32_t new_value(lower *l, uint32_t def, uint8_t cls, uint32_t block) {
     value *v = ORR_PUSH(&l->values);
     *v = (value){.def = def, .prev = NONE, .web = (uint32_t)l->values.n - 1, .cls = cls, .block = block};
@@ -248,7 +203,7 @@ static uint32_t new_value(lower *l, uint32_t def, uint8_t cls, uint32_t block) {
 
 static uint8_t class_of(const ssa *s, uint32_t r) {
     uint8_t c = 0;
-    while (c + 1 < ORR_CLASSES && r >= s->base[c + 1]) c++;
+    while (c + 1 < ORR_CLASSES && r >= s->live.base[c + 1]) c++;
     return c;
 }
 
@@ -259,8 +214,8 @@ static void make_merges(lower *l, ssa *s) {
     s->list_first = orr_calloc(f->nblocks + 1, sizeof *s->list_first);
     for (uint32_t b = 0; b < f->nblocks; b++) {
         s->list_first[b] = (uint32_t)total;
-        for (uint32_t w = 0; w < s->words; w++)
-            total += (size_t)__builtin_popcountll(s->in[(size_t)b * s->words + w]);
+        for (uint32_t w = 0; w < s->live.words; w++)
+            total += (size_t)__builtin_popcountll(orr_live_in(&s->live, b)[w]);
     }
     s->list_first[f->nblocks] = (uint32_t)total;
     s->list = orr_calloc(total + 1, sizeof *s->list);
@@ -268,8 +223,8 @@ static void make_merges(lower *l, ssa *s) {
     for (uint32_t b = 0; b < f->nblocks; b++) {
         uint32_t at = s->list_first[b], np = f->pred_first[b + 1] - f->pred_first[b];
         bool follows = np == 1 && f->number[f->preds[f->pred_first[b]]] < f->number[b];
-        for (uint32_t w = 0; w < s->words; w++)
-            for (uint64_t m = s->in [(size_t)b * s->words + w]; m; m &= m - 1) {
+        for (uint32_t w = 0; w < s->live.words; w++)
+            for (uint64_t m = orr_live_in(&s->live, b)[w]; m; m &= m - 1) {
                 uint32_t r = w * 64 + (uint32_t)__builtin_ctzll(m);
                 s->list[at] = r;
                 s->entry[at] = NONE;
@@ -293,7 +248,8 @@ static void number_block(lower *l, ssa *s, uint32_t b) {
         const orr_inst *i = &k->insts[n];
         for (int o = 0; o < i->nsrc; o++) {
             const orr_operand *r = orr_src(k, i, o);
-            if (r->kind == ORR_K_REG) l->of[i->first + i->ndst + (uint32_t)o] = s->now[index_of(s, r)];
+            if (r->kind == ORR_K_REG)
+                l->of[i->first + i->ndst + (uint32_t)o] = s->now[orr_live_index(&s->live, r)];
         }
         if (i->guard >= 0) l->guard[n] = s->now[i->guard];
         if (i->under) l->under[n] = s->now[i->under - 1];
@@ -301,9 +257,9 @@ static void number_block(lower *l, ssa *s, uint32_t b) {
             const orr_operand *r = orr_dst(k, i, o);
             if (r->kind != ORR_K_REG) continue;
             uint32_t v = new_value(l, n, r->cls, b);
-            if (i->guard >= 0) l->values.at[v].prev = s->now[index_of(s, r)];
+            if (i->guard >= 0) l->values.at[v].prev = s->now[orr_live_index(&s->live, r)];
             l->of[i->first + (uint32_t)o] = v;
-            s->now[index_of(s, r)] = v;
+            s->now[orr_live_index(&s->live, r)] = v;
         }
     }
 }
@@ -332,7 +288,7 @@ static void pass_on(lower *l, ssa *s, uint32_t b) {
     for (uint32_t n = blk->first; n < blk->first + blk->count; n++)
         for (int o = 0; o < l->k->insts[n].ndst; o++) {
             const orr_operand *r = orr_dst(l->k, &l->k->insts[n], o);
-            if (r->kind == ORR_K_REG) s->now[index_of(s, r)] = NONE;
+            if (r->kind == ORR_K_REG) s->now[orr_live_index(&s->live, r)] = NONE;
         }
 }
 
@@ -436,8 +392,8 @@ static void need(lower *l, stack_of *stack, uint32_t v) {
 
 static void need_inst(lower *l, stack_of *stack, uint32_t n) {
     const orr_inst *i = &l->k->insts[n];
-    if (!(l->todo[n] & DO_SKIP)) return;
-    l->todo[n] &= (uint8_t)~DO_SKIP;
+    if (!(l->select.todo[n] & DO_SKIP)) return;
+    l->select.todo[n] &= (uint8_t)~DO_SKIP;
     for (int s = 0; s < i->nsrc; s++) need(l, stack, l->of[i->first + i->ndst + (uint32_t)s]);
     need(l, stack, l->guard[n]);
     need(l, stack, l->under[n]);
@@ -448,7 +404,7 @@ static void find_needed(lower *l) {
     const orr_block *first = &l->k->blocks[l->flow.first_block], *end = first + l->flow.nblocks;
     for (const orr_block *b = first; b < end; b++)
         for (uint32_t n = b->first; n < b->first + b->count; n++) {
-            l->todo[n] |= DO_SKIP;
+            l->select.todo[n] |= DO_SKIP;
             if (has_effect(&l->k->insts[n])) need_inst(l, &stack, n);
         }
     while (stack.n) {
@@ -467,7 +423,7 @@ static void find_needed(lower *l) {
     for (const orr_block *b = first; b < end; b++)
         for (uint32_t n = b->first; n < b->first + b->count; n++) {
             const orr_inst *i = &l->k->insts[n];
-            if (l->todo[n] & DO_SKIP) continue;
+            if (l->select.todo[n] & DO_SKIP) continue;
             for (int s = 0; s < i->nsrc; s++) {
                 uint32_t v = l->of[i->first + i->ndst + (uint32_t)s];
                 if (v != NONE) l->values.at[v].uses++;
@@ -505,34 +461,22 @@ void lower_values(lower *l) {
     find_dominators(l);
     find_loops(l);
     ssa s = {0};
-    uint64_t nregs = 0;
-    for (int c = 0; c < ORR_CLASSES; c++) {
-        s.base[c] = (uint32_t)nregs;
-        nregs += l->func.nregs[c];
-    }
-    s.base[ORR_CLASSES] = (uint32_t)nregs;
-    s.nregs = (uint32_t)nregs;
-    s.words = (uint32_t)(nregs + 63) / 64 + 1;
-    if ((uint64_t)s.words * f->nblocks > MAX_CELLS) {
+    if (!orr_live_of(&s.live, l->k, &l->func, MAX_CELLS)) {
         registers_as_values(l);
         return;
     }
-    size_t cells = (size_t)s.words * f->nblocks;
-    uint64_t *sets = orr_calloc(3 * cells + 1, sizeof *sets);
-    s.in = sets;
-    s.use = sets + cells;
-    s.def = sets + 2 * cells;
-    live_sets(l, &s);
+    lower_live_reachable(f, &s.live);
     make_merges(l, &s);
-    s.now = orr_malloc((s.nregs + 1) * sizeof *s.now);
-    for (uint32_t r = 0; r <= s.nregs; r++) s.now[r] = NONE;
+    uint32_t nregs = s.live.base[ORR_CLASSES];
+    s.now = orr_malloc((nregs + 1) * sizeof *s.now);
+    for (uint32_t r = 0; r <= nregs; r++) s.now[r] = NONE;
     for (uint32_t i = 0; i < f->norder; i++) {
         number_block(l, &s, f->order[i]);
         pass_on(l, &s, f->order[i]);
     }
     drop_merges(l, &s);
     find_needed(l);
-    free(sets);
+    orr_live_free(&s.live);
     free(s.list_first);
     free(s.list);
     free(s.entry);

@@ -1,5 +1,6 @@
-// The program of a kernel (program.h): made from machine instructions as they are, or from PTX by the lowering;
-// and what both share: looking an instruction up in the GPU description, and what its operands cost to read.
+// The program of a kernel (program.h): made from machine instructions as they are, or from PTX by the
+// lowering; and what both share: looking an instruction up in the GPU description, and what its operands cost
+// to read.
 #include "program/program.h"
 
 #include <math.h>
@@ -27,6 +28,14 @@ static uint32_t intern(orr_program *p, const char *name) {
     return p->nnames++;
 }
 
+enum orr_atomic_op orr_atomic_op_of(const char *mnemonic) {
+    const char *swap = strstr(mnemonic, ".CAS");
+    if (swap) return swap[4] == 'T' ? ORR_ATOMIC_SWAP_TEST : ORR_ATOMIC_SWAP;
+    bool real = strstr(mnemonic, ".F32") || strstr(mnemonic, ".F64") || strstr(mnemonic, ".F16") ||
+                strstr(mnemonic, ".BF16");
+    return real && strstr(mnemonic, ".ADD") ? ORR_ATOMIC_FLOAT_ADD : ORR_ATOMIC_PLAIN;
+}
+
 orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemonic, uint8_t tclass,
                            uint8_t kind) {
     p->insts = grown(p->insts, p->ninsts, &p->insts_cap, sizeof *p->insts);
@@ -38,6 +47,7 @@ orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemoni
                      .regs = p->nregs,
                      .pc = p->ninsts *
                            (p->gpu->cc_major < 7 ? 8 : 16), // bytes an instruction has, since Volta 16
+                     .atomic = (uint8_t)orr_atomic_op_of(mnemonic),
                      .name = intern(p, mnemonic)};
     p->ninsts++;
     if (p->nblocks) p->blocks[p->nblocks - 1].count++;

@@ -25,6 +25,20 @@ typedef struct orr_read { // a register of one bank, for one of the instruction'
 #define ORR_READ_PAIRS  4 // places, and as many for pairs of registers: neither is in the way of the other
 #define ORR_READ_PLACES (1 + 2 * ORR_READ_PAIRS)
 
+// Atomics that do not take what others take. It is decided by the mnemonic, once for each instruction of a
+// program.
+enum orr_atomic_op {
+    ORR_ATOMIC_PLAIN,     // integers
+    ORR_ATOMIC_SWAP,      // compares and swaps (CAS)
+    ORR_ATOMIC_SWAP_TEST, // the same, and says only whether it did (CAST, in a loop that tries until it
+                          // does): it swaps for one lane of a word, and the others are told no at once
+    ORR_ATOMIC_FLOAT_ADD, // sums of floating-point numbers
+};
+enum orr_atomic_op orr_atomic_op_of(const char *mnemonic);
+static inline bool orr_atomic_swaps(uint8_t op) {
+    return op == ORR_ATOMIC_SWAP || op == ORR_ATOMIC_SWAP_TEST;
+}
+
 typedef struct orr_tinst {
     uint16_t sass;  // enum orr_sass, for names
     uint8_t tclass; // orr_tclass
@@ -45,6 +59,7 @@ typedef struct orr_tinst {
     uint8_t constant; // the line of constants that it names, of program->constants, + 1; 0: none
     uint8_t imm;      // barrier: its number (0xff: not known); WAIT_GROUP: groups; FENCE: 0 block, 2 GPU, 3
                       // system; CCTL: 1 where it drops all that L1 has
+    uint8_t atomic;   // ATOMIC: enum orr_atomic_op
     uint16_t flags;   // ORR_TF_*
     uint16_t latency; // cycles from issue to use, as the description has it
     uint16_t interval;
@@ -64,7 +79,7 @@ static inline bool orr_tinst_lands(const orr_tinst *i) {
     return i->flags & ORR_TF_ASYNC && i->flags & ORR_TF_BYPASS && i->bytes == 16;
 }
 
-// Who takes part in an access, of the lanes that the stream has.
+// The lanes that take part in an access, of those that the stream has.
 static inline uint32_t orr_tinst_lanes(const orr_tinst *i, uint32_t mask) {
     return i->flags & ORR_TF_ELECTS && (!i->imm || mask == UINT32_MAX) ? mask & (0u - mask) : mask;
 }

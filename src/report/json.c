@@ -237,7 +237,7 @@ static void application(orr_text *t, const orr_app *x) {
     orr_text_add(t, "},\n");
 }
 
-void orr_report_json(const orr_result *r, const orr_report_options *o, orr_text *t) {
+void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text *t) {
     orr_text_add(t, "{\n  ");
     json_string(t, "input", r->input);
     orr_text_add(t, ", ");

@@ -180,7 +180,7 @@ static void left_out(writer *w) {
     event(w);
 }
 
-bool orr_report_timeline(const orr_result *r, const char *path, orr_err *e) {
+bool orr_result_timeline(const orr_result *r, const char *path, orr_err *e) {
     writer w = {.gpu = orr_result_gpu(r)};
     if (!w.gpu)
         return orr_fail(e, ORR_BAD_INPUT, "%s: no launch has a timeline; it takes --model cycle", path);

@@ -15,7 +15,7 @@ typedef unsigned __int128 uint128;
 static bool in_shared(const warp *w, const uop *u, int lane) {
     if (u->inst->space != ORR_SPACE_GENERIC) return u->inst->space == ORR_SPACE_SHARED;
     uint64_t at = u->a.cls == ORR_W ? SRC_A(w, u, uint32_t)[lane] : SRC_A(w, u, uint64_t)[lane];
-    return at + (uint64_t)(int64_t)u->inst->disp - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES;
+    return orr_generic_space(at + (uint64_t)(int64_t)u->inst->disp) == ORR_SPACE_SHARED;
 }
 
 // ---- what ---------------------------------------------------------------------------------

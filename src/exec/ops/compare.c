@@ -122,25 +122,18 @@ static handlers pick_select(const orr_kernel *k, const orr_inst *i, const char *
 }
 
 // ---- generic addresses ----------------------------------------------------------------------
-// Global and const addresses are generic as they are; the other spaces are windows (exec.h). A 32-bit
+// Global and const addresses are generic as they are; the other spaces are windows (isa.h). A 32-bit
 // generic address cannot tell the windows apart, so there the conversion changes nothing.
-static uint64_t window_of(uint8_t space) {
-    switch (space) {
-    case ORR_SPACE_SHARED: return ORR_SHARED_WINDOW;
-    case ORR_SPACE_LOCAL: return ORR_LOCAL_WINDOW;
-    case ORR_SPACE_PARAM: return ORR_PARAM_WINDOW;
-    default: return 0;
-    }
-}
 #define CVTA_LOADS                                                                                           \
-    const uint64_t *pa = SRC_A(w, u, uint64_t), base = window_of(u->inst->space);                            \
+    const uint64_t *pa = SRC_A(w, u, uint64_t), base = orr_generic_window(u->inst->space);                   \
     const uint64_t delta = u->inst->sub ? 0 - base : base;
 PAIR_BODY(cvta64, uint64_t, CVTA_LOADS, pa[i] + delta)
 PAIR1(cvta32, uint32_t, uint32_t, a)
 
-// Which window? Const variables lie in global memory here, so nothing is in const space alone.
+// Is an address in the window of a space? Const variables lie in global memory here, so nothing is in const
+// space alone.
 static void isspacep64(warp *w, const uop *u) {
-    const uint64_t *pa = SRC_A(w, u, uint64_t), base = window_of(u->inst->space);
+    const uint64_t *pa = SRC_A(w, u, uint64_t), base = orr_generic_window(u->inst->space);
     uint32_t m = 0;
     if (base) {
         LANES { m |= pa[i] - base < ORR_WINDOW_BYTES ? lane_bit[i] : 0; }

@@ -35,7 +35,7 @@ static bool by_groups(warp *w, const uop *u, int source, uop_fn *f) {
     return true;
 }
 
-// The same value for every active lane.
+// Every active lane gets the same value.
 static void put_all(warp *w, oper o, uint32_t v) {
     if (o.none) return;
     uint32_t *d = OPER(w, o, uint32_t);

@@ -10,7 +10,7 @@
 // ---- addresses ------------------------------------------------------------------------------
 static void bad_address(warp *w, const uop *u, int lane, uint64_t addr, uint8_t space, uint32_t bytes) {
     char where[160];
-    const program *p = w->tb->prog;
+    const decoded *p = w->tb->prog;
     switch (space) {
     case ORR_SPACE_SHARED:
         snprintf(where, sizeof where, "the block has %u bytes of shared memory", p->shared_bytes);
@@ -37,7 +37,7 @@ static uint8_t *local_of(const warp *w, int lane) {
 
 // One lane, any space. NULL after a fault.
 static uint8_t *translate(warp *w, const uop *u, int lane, uint64_t addr, uint8_t space, uint32_t bytes) {
-    const program *p = w->tb->prog;
+    const decoded *p = w->tb->prog;
     if (addr & (bytes - 1)) {
         orr_fault_as(ORR_FAULT_ALIGN, w, u, lane,
                      "address 0x%llx is not a multiple of %u, the size of the access",
@@ -45,13 +45,9 @@ static uint8_t *translate(warp *w, const uop *u, int lane, uint64_t addr, uint8_
         return NULL;
     }
     uint64_t asked = addr;
-    if (space == ORR_SPACE_GENERIC) { // which window?
-        if (addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES)
-            space = ORR_SPACE_SHARED, addr -= ORR_SHARED_WINDOW;
-        else if (addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES)
-            space = ORR_SPACE_LOCAL, addr -= ORR_LOCAL_WINDOW;
-        else if (addr - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES)
-            space = ORR_SPACE_PARAM, addr -= ORR_PARAM_WINDOW;
+    if (space == ORR_SPACE_GENERIC && orr_generic_space(addr) != ORR_SPACE_GLOBAL) {
+        space = orr_generic_space(addr);
+        addr -= orr_generic_window(space);
     }
     uint8_t *base;
     uint64_t size;
@@ -135,7 +131,7 @@ static inline bool all_inside(const uint64_t addr[ORR_WARP], const uint32_t *lan
 static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                     uint8_t *host[ORR_WARP]) {
     bool full = w->exec == FULL, ok;
-    const program *p = w->tb->prog;
+    const decoded *p = w->tb->prog;
     switch (space) {
     case ORR_SPACE_SHARED:
         ok = all_inside(addr, w->lane, full, 0, p->shared_bytes, w->tb->shared, bytes, host);

@@ -87,11 +87,24 @@ ALWAYS ints larger(ints x, ints y) {
 }
 ALWAYS ints all(int32_t x) { return (ints){x, x, x, x}; }
 
-// One step for four columns of one row of D: over len columns of A, whose factors begin at sa and ea.
-// b is [k][n], its factors begin at the first of the four. `narrow`: the accumulator comes
-// as f16; `half`: it goes as f16.
-static void step(const float *sa, const int32_t *ea, const float *sb, const int32_t *eb, int n, int len,
-                 const uint8_t *place, bool narrow, bool half, double acc[FOUR]) {
+typedef struct row_step {
+    const float *sa; // factors of A: significands and exponents
+    const int32_t *ea;
+    const float *sb; // of B, which is [k][n], from the first of four columns on
+    const int32_t *eb;
+    int n, len;
+    const uint8_t *place; // of a sparse A: the row of B for each column; NULL: in order
+    bool narrow;          // the accumulator comes as f16
+    bool half;            // it goes as f16
+} row_step;
+
+// One step for four columns of one row of D: over len columns of A.
+ALWAYS void step(row_step r, double acc[FOUR]) {
+    const float *sa = r.sa, *sb = r.sb;
+    const int32_t *ea = r.ea, *eb = r.eb;
+    const uint8_t *place = r.place;
+    int n = r.n, len = r.len;
+    bool narrow = r.narrow, half = r.half;
     int32_t t[FOUR];
     double sum[FOUR];
     for (int j = 0; j < FOUR; j++) { // the accumulator's exponent; a zero counts as f32's smallest
@@ -122,19 +135,19 @@ static void step(const float *sa, const int32_t *ea, const float *sb, const int3
     }
 }
 
-// Where infinities or NaNs take part, only they matter.
-static uint32_t special_sum(const product *p, const factors *a, const factors *b, int i, int j, uint32_t c,
-                            bool *found) {
-    double s = f32_of(c);
-    bool odd = (c & 0x7f800000) == 0x7f800000;
+// Where infinities or NaNs take part, only they matter: true, and *sum, which is C's element before, is what
+// they add up to.
+static bool special_sum(const product *p, const factors *a, const factors *b, int i, int j, uint32_t *sum) {
+    double s = f32_of(*sum);
+    bool odd = (*sum & 0x7f800000) == 0x7f800000;
     for (int k = 0; k < p->kc; k++) {
         uint32_t x = a->f[i * p->kc + k], y = b->f[(p->place ? p->place[i * p->kc + k] : k) * p->n + j];
         if ((x & 0x7f800000) != 0x7f800000 && (y & 0x7f800000) != 0x7f800000) continue;
         odd = true;
         s += (double)f32_of(x) * (double)f32_of(y);
     }
-    *found = odd;
-    return s == s ? bits32((float)s) : NAN32;
+    *sum = s == s ? bits32((float)s) : NAN32;
+    return odd;
 }
 
 static void multiply_floats(product *p, int group) { // group: products in a step
@@ -164,17 +177,21 @@ static void multiply_floats(product *p, int group) { // group: products in a ste
             for (int j = 0; j < n; j += FOUR) {
                 const float *sb = b.s + (place ? 0 : k * n) + j;
                 const int32_t *eb = b.e + (place ? 0 : k * n) + j;
-                step(a.s + i * p->kc + k, a.e + i * p->kc + k, sb, eb, n, len, place ? place + k : NULL,
-                     narrow, dhalf, acc + j);
+                row_step r = {.sa = a.s + i * p->kc + k,
+                              .ea = a.e + i * p->kc + k,
+                              .sb = sb,
+                              .eb = eb,
+                              .n = n,
+                              .len = len,
+                              .place = place ? place + k : NULL,
+                              .narrow = narrow,
+                              .half = dhalf};
+                step(r, acc + j);
             }
         }
         for (int j = 0; j < n; j++) {
-            uint32_t r = bits32((float)acc[j]);
-            bool found = false;
-            if (a.special || b.special || odd) {
-                uint32_t s = special_sum(p, &a, &b, i, j, c[j], &found);
-                if (found) r = s;
-            }
+            uint32_t r = bits32((float)acc[j]), s = c[j];
+            if ((a.special || b.special || odd) && special_sum(p, &a, &b, i, j, &s)) r = s;
             p->c.w[i * n + j] = dhalf ? f16_from_f32(r) : r;
         }
     }

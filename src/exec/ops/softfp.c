@@ -34,7 +34,7 @@ static uint64_t round_off(uint64_t m, int n, bool neg, int round) {
     uint64_t q = n > 63 ? 0 : m >> n;
     uint64_t rest = n > 63 ? m : m & ((1ull << n) - 1); // compared with half a unit below
     if (!rest) return q;
-    // a shift by more than 64 leaves less than half a unit of any m
+    // A shift by more than 64 leaves less than half a unit of any m
     int half = n > 64    ? -1
                : n == 64 ? (m > 1ull << 63) - (m < 1ull << 63)
                          : (rest > 1ull << (n - 1)) - (rest < 1ull << (n - 1));

@@ -71,7 +71,7 @@ static uint64_t clock_of(warp *w) { return w->insts + ++w->ticks; }
 
 static void read_scalar(warp *w, const uop *u) {
     const tblock *tb = w->tb;
-    const program *p = tb->prog;
+    const decoded *p = tb->prog;
     const orr_launch *l = p->launch;
     uint64_t v = 0;
     switch (u->imm) {
@@ -160,7 +160,7 @@ static void sleep_a_while(warp *w, const uop *u) {
 // Arguments lie in the caller's frame, one after the other as the copies of the call say.
 static uint64_t argument(const warp *w, const uop *u, int lane, uint32_t n, uint32_t bytes) {
     uint64_t spec = *SRC_N(w, u, (int)n, uint64_t), v = 0;
-    const program *p = w->tb->prog;
+    const decoded *p = w->tb->prog;
     uint64_t at = (uint64_t)w->frames[w->frag->frame].local + (spec >> 32);
     if (n < u->imm && at + bytes <= p->local_bytes)
         memcpy(&v, w->tb->local + (size_t)(w->index * ORR_WARP + (uint32_t)lane) * p->local_bytes + at,
@@ -171,7 +171,7 @@ static uint64_t argument(const warp *w, const uop *u, int lane, uint32_t n, uint
 static void result(const warp *w, const uop *u, int lane, uint64_t v, uint32_t bytes) {
     if (!u->inst->vec) return;
     uint64_t spec = *SRC_N(w, u, (int)u->imm, uint64_t);
-    const program *p = w->tb->prog;
+    const decoded *p = w->tb->prog;
     uint64_t at = (uint64_t)w->frames[w->frag->frame].local + (spec >> 32);
     if (at + bytes <= p->local_bytes)
         memcpy(w->tb->local + (size_t)(w->index * ORR_WARP + (uint32_t)lane) * p->local_bytes + at, &v,
@@ -180,16 +180,15 @@ static void result(const warp *w, const uop *u, int lane, uint64_t v, uint32_t b
 
 // Bytes at a generic address as one lane sees them; NULL when they are not all there.
 static const uint8_t *bytes_at(const warp *w, int lane, uint64_t addr, uint64_t n) {
-    const program *p = w->tb->prog;
-    if (addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES) {
-        uint64_t at = addr - ORR_LOCAL_WINDOW;
+    const decoded *p = w->tb->prog;
+    uint8_t space = orr_generic_space(addr);
+    uint64_t at = addr - orr_generic_window(space);
+    if (space == ORR_SPACE_LOCAL) {
         if (at > p->local_bytes || n > p->local_bytes - at) return NULL;
         return w->tb->local + (size_t)(w->index * ORR_WARP + (uint32_t)lane) * p->local_bytes + at;
     }
-    if (addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) {
-        uint64_t at = addr - ORR_SHARED_WINDOW;
+    if (space == ORR_SPACE_SHARED)
         return at > p->shared_bytes || n > p->shared_bytes - at ? NULL : w->tb->shared + at;
-    }
     return orr_mem_host(w->worker->mem, addr, n);
 }
 

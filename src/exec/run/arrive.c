@@ -15,7 +15,7 @@
 
 #include "exec/block.h"
 
-void orr_mbar_find(program *p) {
+void orr_mbar_find(decoded *p) {
     for (uint32_t b = 0; b < p->kernel->nblocks; b++) {
         xblock *x = &p->blocks[b];
         for (const uop *u = x->first; u < x->end; u++) {

@@ -15,7 +15,7 @@ void orr_fault_as(int kind, warp *w, const uop *u, int lane, const char *fmt, ..
     tblock *tb = w->tb;
     if (tb->faulted) return;
     tb->faulted = true;
-    const program *p = tb->prog;
+    const decoded *p = tb->prog;
     const orr_inst *i = u->inst;
     char what[600];
     va_list ap;
@@ -196,7 +196,7 @@ static bool draws_later(warp *w, bool comes, uint64_t *least) {
 }
 
 int orr_block_run(tblock *tb) {
-    const program *p = tb->prog;
+    const decoded *p = tb->prog;
     for (bool first = true;; first = false) {
         bool progress = false, yields = false, only_looks = true, waits = false, races = false, found = false;
         uint64_t least = UINT64_MAX;
@@ -271,7 +271,7 @@ bool orr_tally_samples(const orr_tally *t, uint64_t index) {
 
 // ---- life of a block ------------------------------------------------------------------------
 static tblock *make_block(worker *k) {
-    const program *p = k->prog;
+    const decoded *p = k->prog;
     tblock *tb = orr_calloc(1, sizeof *tb);
     tb->prog = p;
     tb->worker = k;
@@ -289,7 +289,7 @@ static tblock *make_block(worker *k) {
 }
 
 tblock *orr_block_start(worker *k, uint64_t index) {
-    const program *p = k->prog;
+    const decoded *p = k->prog;
     tblock *tb = k->spare;
     if (tb)
         k->spare = tb->next;
@@ -322,7 +322,7 @@ tblock *orr_block_start(worker *k, uint64_t index) {
         memset(tb->local, 0, p->local_bytes * threads);
     for (uint32_t n = 0; n < p->nwarps; n++) {
         orr_warp_start(&tb->warps[n], tb, n);
-        tb->warps[n].plan = k->tally;
+        tb->warps[n].tally_of = k->tally;
         tb->warps[n].tally = k->counts_of;
         tb->warps[n].from = UINT32_MAX - 1; // nowhere
         tb->warps[n].clock = tb->warps[n].work = 0;
@@ -348,7 +348,7 @@ void orr_block_finish(tblock *tb) {
     k->spare = tb;
 }
 
-void orr_worker_init(worker *k, program *p, bool streams) {
+void orr_worker_init(worker *k, decoded *p, bool streams) {
     *k = (worker){.prog = p, .mem = p->launch->mem, .streams = streams};
     k->range = orr_calloc(p->nmem + 1, sizeof *k->range);
     k->fault_index = UINT64_MAX;

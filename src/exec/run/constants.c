@@ -1,5 +1,5 @@
-// The constants of a program: each distinct one once, spread over 32 lanes, so that a micro-op reads them as
-// it reads registers.
+// The constants of a decoded kernel: each distinct one once, spread over 32 lanes, so that a micro-op reads
+// them as it reads registers.
 #include <stdlib.h>
 #include <string.h>
 

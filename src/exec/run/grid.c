@@ -104,7 +104,7 @@ typedef struct turns {
 
 // How many blocks may be unfinished at once: what a large GPU holds, less where that would take more than
 // a few gigabytes of the host's memory.
-static uint32_t resident_blocks(const program *p) {
+static uint32_t resident_blocks(const decoded *p) {
     uint64_t warp = 4096, most = p->launch->resident ? p->launch->resident : 4096;
     for (int c = 0; c < ORR_CLASSES; c++) warp += (uint64_t)p->kernel->funcs[0].nregs[c] * reg_bytes(c);
     uint64_t each = p->shared_bytes + (uint64_t)p->local_bytes * p->nwarps * ORR_WARP + warp * p->nwarps;
@@ -113,7 +113,7 @@ static uint32_t resident_blocks(const program *p) {
     return (uint32_t)(fit < most ? fit : most);
 }
 
-static void turns_init(turns *t, program *p, bool streams) {
+static void turns_init(turns *t, decoded *p, bool streams) {
     memset(t, 0, sizeof *t);
     orr_worker_init(&t->k, p, streams);
     t->total = block_count(p->launch);
@@ -185,7 +185,7 @@ static tblock *take_early(turns *t) {
 
 // As many as a GPU runs at the same time; one that comes later begins when another has ended.
 static int turns_in_time(turns *t) {
-    const program *p = t->k.prog;
+    const decoded *p = t->k.prog;
     uint32_t most = p->pace->resident && p->pace->resident < t->resident ? p->pace->resident : t->resident;
     while (t->next < t->total && t->unfinished < most) {
         tblock *tb = turns_start(t);
@@ -260,7 +260,7 @@ typedef struct shelf {
 #define PIECE_BLOCKS 32
 
 typedef struct crew {
-    program *p;
+    decoded *p;
     uint64_t total, chunk;
     int threads;
     atomic_uint_fast64_t next, bound; // blocks from `bound` on need not run: an earlier one failed
@@ -278,7 +278,7 @@ typedef struct crew {
 } crew;
 
 // A launch ends with an error: the kernel's own fault, or ORR_FAULT_NONE.
-static bool failed(const program *p, const orr_err *why, int fault, orr_err *e) {
+static bool failed(const decoded *p, const orr_err *why, int fault, orr_err *e) {
     if (p->launch->fault) *p->launch->fault = fault;
     return orr_fail(e, why->status, "%s", why->text);
 }
@@ -393,19 +393,25 @@ static void crew_work(void *arg, int n) {
     orr_worker_free(&k);
 }
 
-static bool run_crew(program *p, int threads, bool in_order, orr_visit *visit, void *arg,
-                     const orr_tally *tally, orr_exec_counts *counts, orr_err *e) {
+typedef struct consumer { // who gets what an execution finds out; all NULL: nobody
+    orr_visit *visit;     // streams of finished thread blocks
+    void *arg;
+    bool in_order;          // in grid order, one at a time
+    const orr_tally *tally; // counts instead
+} consumer;
+
+static bool run_crew(decoded *p, int threads, const consumer *to, orr_exec_counts *counts, orr_err *e) {
     crew c = {.p = p,
-              .tally = tally,
+              .tally = to->tally,
               .total = block_count(p->launch),
-              .visit = visit,
-              .arg = arg,
-              .in_order = in_order && visit,
+              .visit = to->visit,
+              .arg = to->arg,
+              .in_order = to->in_order && to->visit,
               .err_index = UINT64_MAX};
     atomic_init(&c.next, 0);
     atomic_init(&c.bound, UINT64_MAX);
     if ((uint64_t)threads > c.total) threads = (int)c.total;
-    uint64_t share = c.total / (uint64_t)threads / 8, most = in_order ? PIECE_BLOCKS : 64;
+    uint64_t share = c.total / (uint64_t)threads / 8, most = to->in_order ? PIECE_BLOCKS : 64;
     c.chunk = share < 1 ? 1 : share > most ? most : share;
     c.threads = threads;
     c.turns = orr_calloc((size_t)threads, sizeof *c.turns);
@@ -420,21 +426,20 @@ static bool run_crew(program *p, int threads, bool in_order, orr_visit *visit, v
     return true;
 }
 
-static bool run_turns(program *p, orr_visit *visit, void *arg, const orr_tally *tally,
-                      orr_exec_counts *counts, orr_err *e) {
+static bool run_turns(decoded *p, const consumer *to, orr_exec_counts *counts, orr_err *e) {
     turns t;
-    turns_init(&t, p, visit || tally);
-    count_for(&t.k, tally, 0);
+    turns_init(&t, p, to->visit || to->tally);
+    count_for(&t.k, to->tally, 0);
     tblock *tb;
     int r;
     bool ok = true;
     while (ok && (r = turns_next(&t, &tb)) > 0) {
-        if (tally) {
-            ok = orr_tally_tell(tally, 0, tb, e);
-        } else if (visit) {
+        if (to->tally) {
+            ok = orr_tally_tell(to->tally, 0, tb, e);
+        } else if (to->visit) {
             orr_tb out;
             view(tb, &out);
-            ok = visit(arg, 0, &out, e);
+            ok = to->visit(to->arg, 0, &out, e);
         }
         turns_give(&t, tb);
     }
@@ -474,13 +479,12 @@ static bool keep_apart(const orr_launch *l) {
     return true;
 }
 
-static bool run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
-                const orr_tally *tally, orr_exec_counts *counts, orr_err *e) {
-    program p;
-    if (!orr_code_make(&p, l, e)) return false;
-    bool ok = keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, in_order, visit, arg, tally, counts, e)
-                            : run_turns(&p, visit, arg, tally, counts, e);
-    orr_code_free(&p);
+static bool run(const orr_launch *l, int threads, const consumer *to, orr_exec_counts *counts, orr_err *e) {
+    decoded p;
+    if (!orr_decode(&p, l, e)) return false;
+    bool ok =
+        keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, to, counts, e) : run_turns(&p, to, counts, e);
+    orr_decoded_free(&p);
     return ok;
 }
 
@@ -501,20 +505,20 @@ bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *vi
                   orr_exec_counts *counts, orr_err *e) {
     if (l->elsewhere && visit) return visit_elsewhere(l, visit, arg, counts, e);
     if (l->elsewhere) return l->elsewhere->run(l->elsewhere->self, l, counts, e);
-    return run(l, threads, in_order, visit, arg, NULL, counts, e);
+    return run(l, threads, &(consumer){.visit = visit, .arg = arg, .in_order = in_order}, counts, e);
 }
 
 bool orr_exec_tally(const orr_launch *l, int threads, const orr_tally *t, orr_exec_counts *counts,
                     orr_err *e) {
     if (l->elsewhere) return l->elsewhere->tally(l->elsewhere->self, l, t, counts, e);
-    return run(l, threads, false, NULL, NULL, t, counts, e);
+    return run(l, threads, &(consumer){.tally = t}, counts, e);
 }
 
 // ---- as a source ----------------------------------------------------------------------------
 typedef struct exec_source {
     orr_source base;
     orr_launch launch;
-    program p;
+    decoded p;
     turns t;
     tblock *out;
     orr_exec_counts *counts;
@@ -552,7 +556,7 @@ static bool source_skip(orr_source *base, uint64_t to, orr_err *e) {
 static void source_close(orr_source *base) {
     exec_source *s = (exec_source *)base;
     turns_free(&s->t);
-    orr_code_free(&s->p);
+    orr_decoded_free(&s->p);
     free(s);
 }
 
@@ -565,7 +569,7 @@ orr_source *orr_exec_source_of(const orr_launch *l, const uint64_t *blocks, uint
     if (l->elsewhere) return l->elsewhere->source(l->elsewhere->self, l, blocks, n, counts, e);
     exec_source *s = orr_calloc(1, sizeof *s);
     s->launch = *l;
-    if (!orr_code_make(&s->p, &s->launch, e)) {
+    if (!orr_decode(&s->p, &s->launch, e)) {
         free(s);
         return NULL;
     }

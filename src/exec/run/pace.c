@@ -19,7 +19,7 @@
 
 #include "exec/block.h"
 
-void orr_pace_shared(program *p, const uint32_t *uop_of) {
+void orr_pace_shared(decoded *p, const uint32_t *uop_of) {
     const orr_kernel *k = p->kernel;
     p->pace = p->launch->pace;
     for (uint32_t b = 0; b < k->nblocks; b++)
@@ -31,13 +31,13 @@ void orr_pace_shared(program *p, const uint32_t *uop_of) {
         }
 }
 
-static void in_time(program *p) {
+static void in_time(decoded *p) {
     const uint32_t *g = p->launch->grid;
     p->pace = p->launch->pace;
     p->pace_blocks = (uint64_t)g[0] * g[1] * g[2] > 1 && p->kernel->atomics;
 }
 
-void orr_pace_race(program *p, uint32_t block) {
+void orr_pace_race(decoded *p, uint32_t block) {
     xblock *x = &p->blocks[block];
     in_time(p);
     x->stops = true;
@@ -45,7 +45,7 @@ void orr_pace_race(program *p, uint32_t block) {
 }
 
 // Who takes a lock or an entry of a table finds what others have done by then: swap, or write.
-void orr_pace_global(program *p, const uint32_t *uop_of) {
+void orr_pace_global(decoded *p, const uint32_t *uop_of) {
     const orr_kernel *k = p->kernel;
     in_time(p);
     p->pace_all = true;

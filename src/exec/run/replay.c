@@ -3,10 +3,10 @@
 //
 // What lanes do together is not taken from there. A GPU compiles the code its own way: lanes part and meet at
 // other places, or run together where we would have them apart. So the executor runs the kernel once more,
-// with the same rules for parting and meeting (run/warp.c), but nothing is computed: each block is one micro-op
-// that reads addresses off the events, and where the block's last instruction decides something, it puts into
-// that instruction's registers what makes it decide as the lane did there. The streams then are those the
-// executor itself would make, as far as the lanes did the same.
+// with the same rules for parting and meeting (run/warp.c), but nothing is computed: each block is one
+// micro-op that reads addresses off the events, and where the block's last instruction decides something, it
+// puts into that instruction's registers what makes it decide as the lane did there. The streams then are
+// those the executor itself would make, as far as the lanes did the same.
 //
 // Each lane goes through the warp's events at its own pace: its next one is the next that names it. While all
 // lanes of the warp are at the same event, as nearly always, one place stands for all of them.
@@ -46,7 +46,7 @@ typedef struct oracle { // of a warp
 
 struct orr_replay {
     orr_launch launch;
-    program p;
+    decoded p;
     worker k;
     plan *plans;
     site *sites;
@@ -396,7 +396,7 @@ orr_replay *orr_replay_new(const orr_launch *l, const orr_move *moves, size_t n,
     r->launch = *l;
     r->moves = moves;
     r->nmoves = n;
-    if (!orr_code_make(&r->p, &r->launch, e)) {
+    if (!orr_decode(&r->p, &r->launch, e)) {
         free(r);
         return NULL;
     }
@@ -419,7 +419,7 @@ void orr_replay_free(orr_replay *r) {
     if (r->out) orr_block_finish(r->out);
     orr_worker_free(&r->k);
     for (uint32_t n = 0; n < r->p.nwarps; n++) free(r->oracles[n].events.at);
-    orr_code_free(&r->p);
+    orr_decoded_free(&r->p);
     orr_arena_free(&r->arena);
     free(r);
 }

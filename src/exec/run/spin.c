@@ -1,8 +1,8 @@
 // Loops that only wait: they look at what others write (volatile or ordered loads, tests of an mbarrier),
 // perhaps sleep, and change nothing. Going round such a loop again before anybody else has run is of no use,
-// so whoever is in one gives way after a look (run/warp.c), and when all that a block does is look, other blocks
-// have their turn: a stream then has about as many looks as a GPU's warps take when what they wait for comes
-// soon, and not as many as there were turns to wait for.
+// so whoever is in one gives way after a look (run/warp.c), and when all that a block does is look, other
+// blocks have their turn: a stream then has about as many looks as a GPU's warps take when what they wait for
+// comes soon, and not as many as there were turns to wait for.
 //
 // Loops of compare and swap are not among them: most of them make progress every time round. One that always
 // expects the same value takes a lock, or an entry of a table: how often it tries depends on when the others
@@ -13,16 +13,16 @@
 //
 // One that expects what it found last races with others: on a GPU all of them have a try on its way, and of
 // those that expect the same value one succeeds. So a warp gives way in front of each such compare and swap
-// (run/warp.c), and when all warps of a thread block have come to one, so does the block, if its word is not in
-// shared memory; where it is known what things take on a GPU they go on in order of time (pace.c). The same
-// goes for a reduction that is only done when a look at the same place says so.
+// (run/warp.c), and when all warps of a thread block have come to one, so does the block, if its word is not
+// in shared memory; where it is known what things take on a GPU they go on in order of time (pace.c). The
+// same goes for a reduction that is only done when a look at the same place says so.
 //
 // Who draws its work from a counter, in a loop, shares it with others: on a GPU the next piece goes to
 // whoever is done first. Here that is taken to be the warp that has executed the fewest instructions; the
 // others are held in front of their draw until all have come as far (block.c, run/grid.c).
 #include <string.h>
 
-#include "exec/sass/machine.h"
+#include "exec/sass/translate.h"
 
 // Of machine code: "LD.E.STRONG.SM" looks at other warps of the block.
 static bool strong(const orr_kernel *k, const orr_inst *in) {
@@ -257,7 +257,7 @@ static bool has_wait(const orr_kernel *k, uint32_t b) {
     return false;
 }
 
-static bool leads_into(const program *p, uint32_t b) { // a loop that only looks
+static bool leads_into(const decoded *p, uint32_t b) { // a loop that only looks
     const orr_kernel *k = p->kernel;
     for (int s = 0; s < orr_succ_count(k, &k->blocks[b]); s++) {
         uint32_t to = orr_succ(k, &k->blocks[b], s);
@@ -267,7 +267,7 @@ static bool leads_into(const program *p, uint32_t b) { // a loop that only looks
 }
 
 // The blocks of a loop that only looks: quiet ones, to which a look leads and which lead to it again.
-static void mark_loop(program *p, uint32_t look) {
+static void mark_loop(decoded *p, uint32_t look) {
     const orr_kernel *k = p->kernel;
     uint32_t way[ORR_LOOP] = {look}, n = 1;
     for (uint32_t at = 0; at < n; at++)
@@ -329,7 +329,7 @@ bool orr_exec_takes(const orr_kernel *k) {
     return takes;
 }
 
-void orr_spins(program *p, const uint32_t *uop_of) {
+void orr_spins(decoded *p, const uint32_t *uop_of) {
     const orr_kernel *k = p->kernel;
     orr_mbar_find(p);
     for (uint32_t b = 0; b < k->nblocks; b++) {

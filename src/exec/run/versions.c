@@ -12,8 +12,8 @@
 // or an exchange wait for anybody in particular; these have none. Additions and the like that return what
 // was there have one, for those who count and go on as the last.
 //
-// Blocks that see each other run on one worker (run/grid.c), so counting needs no locks. A block of code is run as
-// a whole before its accesses are counted; then they are in the trace, and are written again with the
+// Blocks that see each other run on one worker (run/grid.c), so counting needs no locks. A block of code is
+// run as a whole before its accesses are counted; then they are in the trace, and are written again with the
 // versions.
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ struct versions {
     size_t events_cap;
 };
 
-versions *orr_versions_new(const program *p) {
+versions *orr_versions_new(const decoded *p) {
     for (uint32_t b = 0; b < p->kernel->nblocks; b++)
         if (p->blocks[b].finds) return orr_calloc(1, sizeof(versions));
     return NULL;
@@ -81,7 +81,7 @@ static void written(versions *v, uint64_t word) {
 }
 
 // The accesses of a block of code that has just been run, whose events begin at byte `from` of the trace.
-void orr_versions_note(versions *v, orr_trace_out *out, const program *p, uint32_t block, size_t from) {
+void orr_versions_note(versions *v, orr_trace_out *out, const decoded *p, uint32_t block, size_t from) {
     const orr_kernel *k = p->kernel;
     size_t bytes = out->n - from;
     if (bytes > v->events_cap) v->events = orr_realloc(v->events, v->events_cap = 2 * bytes);

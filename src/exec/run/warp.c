@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/sass/machine.h"
+#include "exec/sass/translate.h"
 
 #define FIRST_SLICE   512 // blocks with a look at others that a fragment may run before those get a turn
 #define LEAST_SLICE   16
@@ -218,7 +218,7 @@ static bool gather(warp *w, frag *f) {
 // The fragment that ran last goes on first (depth first); with `oldest`, the one that has waited
 // longest.
 static frag *choose(warp *w, bool oldest) {
-    if (w->tb->prog->kernel->codes) return orr_machine_choose(w, oldest);
+    if (w->tb->prog->kernel->codes) return orr_sass_choose(w, oldest);
     for (;;) {
         frag *best = NULL, *waits = NULL;
         for (int n = 0; n < ORR_WARP; n++) {
@@ -237,7 +237,7 @@ static frag *choose(warp *w, bool oldest) {
 
 // ---- calls ----------------------------------------------------------------------------------
 static void copy_params(warp *w, uint32_t lanes, uint32_t to, uint32_t from, uint32_t bytes) {
-    const program *p = w->tb->prog;
+    const decoded *p = w->tb->prog;
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint8_t *mine = w->tb->local + (size_t)(w->index * ORR_WARP + (uint32_t)orr_ffs(m)) * p->local_bytes;
         memmove(mine + to, mine + from, bytes);
@@ -280,7 +280,7 @@ static int32_t same_frame(const warp *w, const frame *v) {
 
 // All lanes of f enter function `callee`.
 static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back) {
-    const program *p = w->tb->prog;
+    const decoded *p = w->tb->prog;
     const orr_kernel *k = p->kernel;
     const frame from = w->frames[f->frame];
     const orr_func *caller = &k->funcs[from.func], *fn = &k->funcs[callee];
@@ -489,7 +489,7 @@ static void run_plain(warp *w, const uop *u, const uop *end, uint32_t mask) {
 static void run_last(warp *w, frag *f, const xblock *x) {
     const uop *u = x->last;
     if (w->tb->prog->kernel->codes) {
-        orr_machine_last(w, f, x);
+        orr_sass_last(w, f, x);
         return;
     }
     if (!u) {
@@ -557,7 +557,7 @@ static uint64_t look_again(const warp *w, uint64_t most) {
 }
 
 static inline void count_block(warp *w, uint32_t block, uint32_t mask) {
-    const orr_tally_block *b = &w->plan->blocks[block];
+    const orr_tally_block *b = &w->tally_of->blocks[block];
     orr_tally_count *n = &w->tally[block];
     int way = orr_tally_way(b, w->from);
     n->runs[way]++;
@@ -565,14 +565,14 @@ static inline void count_block(warp *w, uint32_t block, uint32_t mask) {
     w->clock += b->weight[way];
     w->work += b->weight[way];
     w->from = block;
-    if (w->trace && w->trace->n > w->plan->stream_bytes) w->trace = NULL;
+    if (w->trace && w->trace->n > w->tally_of->stream_bytes) w->trace = NULL;
 }
 
 // Other fragments, warps and blocks have their turn. When this one is the only one that can go on, lanes that
 // wait at joins are let through. Machine code says where that is to be (YIELD), so there a loop that looks is
 // given some time; PTX does not, and it is done at once.
 static int give_way(warp *w, frag *f, bool looks) {
-    const program *p = w->tb->prog;
+    const decoded *p = w->tb->prog;
     w->spinning = looks;
     f->turn = f->state == FRAG_READY ? ++w->turn : f->turn;
     if (f->state == FRAG_READY && (!looks || w->spun % 16 == 15)) f->since = w->turn; // there may be no YIELD
@@ -585,7 +585,7 @@ static int give_way(warp *w, frag *f, bool looks) {
 }
 
 void orr_warp_again(warp *w, uint32_t block, uint32_t lanes) {
-    if (w->plan) count_block(w, block, lanes);
+    if (w->tally_of) count_block(w, block, lanes);
     if (w->trace) orr_trace_put_block(w->trace, block, lanes);
     w->insts++;
     w->thread_insts += (uint32_t)orr_popc(lanes);
@@ -594,7 +594,7 @@ void orr_warp_again(warp *w, uint32_t block, uint32_t lanes) {
 // Where the warp stops next, for others to come in between: in front of a compare and swap of a loop, or of
 // any access of shared memory where warps run in order of time. x->end: nowhere. `at`: where it stopped last.
 static const uop *next_stop(const warp *w, const xblock *x, const uop *at) {
-    const program *p = w->tb->prog;
+    const decoded *p = w->tb->prog;
     bool race = x->race && (p->nwarps > 1 || (x->race_blocks && !w->tb->alone)) && !(at && at >= x->race);
     bool stops = p->pace && x->stops;
     if (!stops && !x->tries) return race ? x->race : x->end;
@@ -617,7 +617,7 @@ static const uop *behind_access(const uop *first, const uop *end) {
 }
 
 int orr_warp_run(warp *w) {
-    const program *p = w->tb->prog;
+    const decoded *p = w->tb->prog;
     uint64_t most = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
     uint64_t limit = look_again(w, most);
     frag *f = w->paused ? w->frag : choose(w, w->budget <= 0);
@@ -650,7 +650,7 @@ int orr_warp_run(warp *w) {
             size_t from = w->paused ? w->paused_from : w->trace ? w->trace->n : 0;
             const uop *at = w->paused;
             if (!at) {
-                if (w->plan) count_block(w, f->pc, mask);
+                if (w->tally_of) count_block(w, f->pc, mask);
                 if (w->trace) orr_trace_put_block(w->trace, f->pc, mask);
                 from = w->trace ? w->trace->n : 0;
                 w->insts += x->count;
@@ -730,7 +730,7 @@ int orr_warp_run(warp *w) {
 }
 
 void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
-    const program *p = tb->prog;
+    const decoded *p = tb->prog;
     const orr_func *entry = &p->kernel->funcs[0];
     uint32_t threads = p->threads - index * ORR_WARP;
     w->tb = tb;

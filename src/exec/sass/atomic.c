@@ -55,10 +55,8 @@ static void where_it_can(warp *w, const uop *u) {
     uint64_t disp = (uint64_t)(int64_t)u->inst->disp;
     uint32_t was = w->exec, there = 0;
     for (uint32_t m = was; m; m &= m - 1) {
-        uint64_t at = a[orr_ffs(m)] + disp;
-        bool shared = at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES,
-             local = at - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES;
-        if (!local && (!shared || u->imm)) there |= m & -m;
+        uint8_t space = orr_generic_space(a[orr_ffs(m)] + disp);
+        if (space != ORR_SPACE_LOCAL && (space != ORR_SPACE_SHARED || u->imm)) there |= m & -m;
     }
     set_exec(w, there);
     if (there)
@@ -69,7 +67,7 @@ static void where_it_can(warp *w, const uop *u) {
     set_pred(w, u->all[u->ndst + u->nsrc - 1], there);
 }
 
-static bool possible_only(machine *m, orr_inst like, int ndst, int nsrc, const oper *opers) {
+static bool possible_only(translator *m, orr_inst like, int ndst, int nsrc, const oper *opers) {
     orr_operand operands[12];
     orr_kernel k = {.operands = operands, .module = m->p->kernel->module};
     for (int n = 0; n < ndst + nsrc; n++) operands[n] = (orr_operand){.kind = ORR_K_REG, .cls = opers[n].cls};
@@ -128,7 +126,7 @@ static bool new_type(unsigned t, what *x) {
     return true;
 }
 
-static bool type_of(machine *m, what *x) {
+static bool type_of(translator *m, what *x) {
     bool known = m_has(m, ORR_SM_FATYPE)   ? float_type(m_mod(m, ORR_SM_FATYPE), x)
                  : m_has(m, ORR_SM_OATYPE) ? old_type(m_mod(m, ORR_SM_OATYPE), x)
                  : m_has(m, ORR_SM_MTYPE)  ? new_type(m_mod(m, ORR_SM_MTYPE), x)
@@ -136,7 +134,7 @@ static bool type_of(machine *m, what *x) {
     return known ? true : m_no(m, "atomics of this type are not executed");
 }
 
-static bool operation_of(machine *m, what *x, bool *counts) {
+static bool operation_of(translator *m, what *x, bool *counts) {
     static const uint8_t ops[] = {[ORR_SV_ATOM_ADD] = ORR_ATOM_ADD,  [ORR_SV_ATOM_MIN] = ORR_ATOM_MIN,
                                   [ORR_SV_ATOM_MAX] = ORR_ATOM_MAX,  [ORR_SV_ATOM_INC] = ORR_ATOM_INC,
                                   [ORR_SV_ATOM_DEC] = ORR_ATOM_DEC,  [ORR_SV_ATOM_AND] = ORR_ATOM_AND,
@@ -165,7 +163,7 @@ static bool operation_of(machine *m, what *x, bool *counts) {
 
 // ---- atomics ----------------------------------------------------------------------------------
 // pdst, dst: arguments, -1 none. The values follow the address.
-static bool atomic(machine *m, uint8_t space, int pdst, int dst, int at) {
+static bool atomic(translator *m, uint8_t space, int pdst, int dst, int at) {
     what x = {.vec = 1};
     bool counts;
     if (!operation_of(m, &x, &counts) || !type_of(m, &x)) return false;
@@ -323,7 +321,7 @@ static void uniform_access(warp *w, const uop *u) {
     }
 }
 
-static bool syncs(machine *m) {
+static bool syncs(translator *m) {
     orr_inst like = {.op = ORR_OP_MBARRIER, .space = ORR_SPACE_SHARED, .width = 8, .vec = 1};
     if (m_has(m, ORR_SM_SCCTL)) return true; // mbarrier.inval: nothing is kept of it
     oper base = m_address32(m, 1, &like.disp), o[8];
@@ -370,7 +368,7 @@ static bool syncs(machine *m) {
 
 // The copies (LDGSTS) of this thread are done already: so is what they bring with them, an arrival, or the
 // one byte that was announced for them.
-static bool copies_arrive(machine *m) {
+static bool copies_arrive(translator *m) {
     orr_inst like = {
         .op = ORR_OP_MBARRIER, .space = ORR_SPACE_SHARED, .width = 8, .vec = 1, .sub = ORR_MBAR_ARRIVE};
     switch (m_mod(m, ORR_SM_ARRIVES)) {
@@ -383,7 +381,7 @@ static bool copies_arrive(machine *m) {
     return true;
 }
 
-bool orr_sass_atomic(machine *m) {
+bool orr_sass_atomic(translator *m) {
     switch (m->c->op) {
     case ORR_SASS_ATOM: return atomic(m, ORR_SPACE_GENERIC, 0, 1, 2);
     case ORR_SASS_ATOMG: return atomic(m, ORR_SPACE_GLOBAL, 0, 1, 2);

@@ -1,12 +1,12 @@
 // Where machine code goes on: branches, calls, exits, and how lanes that parted come together.
 //
 // Since Volta every lane has a program counter of its own; lanes at the same place that run together are a
-// fragment here (run/warp.c). Machine code says itself where they meet. BSSY B, target notes in barrier register
-// B who is there; at BSYNC B a fragment waits until all of those have come (or left: by EXIT, or by BREAK B,
-// which strikes lanes off). WARPSYNC waits for the lanes of a mask. Nothing else brings lanes together. Each
-// fragment that gets to a BSYNC has executed it; a branch by register or a WARPSYNC.COLLECTIVE lets the lanes
-// with one target or mask go and is executed again by the others. So the number of executed warp instructions
-// is the machine's (tests/test_features.sh compares 80 kernels with an H200's counters).
+// fragment here (run/warp.c). Machine code says itself where they meet. BSSY B, target notes in barrier
+// register B who is there; at BSYNC B a fragment waits until all of those have come (or left: by EXIT, or by
+// BREAK B, which strikes lanes off). WARPSYNC waits for the lanes of a mask. Nothing else brings lanes
+// together. Each fragment that gets to a BSYNC has executed it; a branch by register or a WARPSYNC.COLLECTIVE
+// lets the lanes with one target or mask go and is executed again by the others. So the number of executed
+// warp instructions is the machine's (tests/test_features.sh compares 80 kernels with an H200's counters).
 //
 // A lane that spins on a lock which another lane holds, one that waits for it at a BSYNC, would spin for
 // ever. The compiler puts a YIELD into such loops, or the program sleeps in them. Then other lanes go on,
@@ -30,7 +30,7 @@
 // BSYNC there and would wait; when they wait, those that parted from them last go on; and after a YIELD lanes
 // at the same place go on together. None of this is in a manual: an H200 executes as many instructions, of
 // warps and of threads, in micro/race and tests/features (docs/h200/atomics.md, Lanes that yield).
-#include "exec/sass/machine.h"
+#include "exec/sass/translate.h"
 #include "exec/ops/pair.h"
 #include "sass/module.h"
 
@@ -122,7 +122,7 @@ static const orr_func *function_of(const orr_kernel *k, uint32_t inst) {
     return f;
 }
 
-static int32_t block_at(const program *p, uint32_t address) {
+static int32_t block_at(const decoded *p, uint32_t address) {
     const orr_kernel *k = p->kernel;
     for (uint32_t n = 0; n < k->nfuncs; n++) {
         const orr_func *f = &k->funcs[n];
@@ -159,7 +159,7 @@ static void away(warp *w, frag *f, const uop *u, uint32_t lanes) { // lanes of f
 // A call of what the driver provides: done at once, and the lanes go on where R20 says, as after any call
 // (the ABI of nvcc's code: the return address is in R20 and R21).
 static bool call_system(warp *w, const uop *u, uint32_t lanes, uint32_t to[ORR_WARP]) {
-    const program *p = w->tb->prog;
+    const decoded *p = w->tb->prog;
     uint32_t address = to[orr_ffs(lanes)];
     uint32_t which = (address - (uint32_t)ORR_CODE_SYSTEM(0)) / 16, back = 20 * reg_bytes(ORR_W);
     const char *name = orr_sass_missing(p->kernel->module, address);
@@ -231,7 +231,7 @@ static void wait_at(frag *f, uint8_t bar, uint32_t need, uint32_t at) {
     f->at = at;
 }
 
-// Those that wait at a WARPSYNC as f does execute it again.
+// Fragments that wait at the same WARPSYNC as f execute it again.
 static void poll(warp *w, const frag *f) {
     uint32_t lanes = 0, at = f->at;
     ++w->turn;
@@ -255,7 +255,7 @@ static uint32_t left_by(const warp *w, const frag *f) {
     return rest & ~w->yielded ? 0 : rest;
 }
 
-// They go on, and execute it once more.
+// Lanes that wait at a WARPSYNC go on, and execute it once more.
 static void let_go(warp *w, frag *f, uint32_t rest) {
     for (int n = 0; n < ORR_WARP; n++) {
         frag *g = &w->frags[n];
@@ -270,7 +270,7 @@ static void let_go(warp *w, frag *f, uint32_t rest) {
     w->rotations = 0;
 }
 
-frag *orr_machine_choose(warp *w, bool yields) {
+frag *orr_sass_choose(warp *w, bool yields) {
     bool merge = yields;
     for (bool polled = false;; yields = false) {
         frag *best = NULL, *waits = NULL;
@@ -417,7 +417,7 @@ static bool left_alone(warp *w, const frag *f, uint32_t lanes, uint8_t bar) {
     return true;
 }
 
-void orr_machine_last(warp *w, frag *f, const xblock *x) {
+void orr_sass_last(warp *w, frag *f, const xblock *x) {
     const uop *u = x->last;
     f->rests = false;
     uint32_t all = f->mask;
@@ -495,22 +495,22 @@ void orr_machine_last(warp *w, frag *f, const xblock *x) {
 }
 
 // ---- translation ----------------------------------------------------------------------------
-static void decides(warp *w, const uop *u) { // what it does is done by orr_machine_last
+static void decides(warp *w, const uop *u) { // what it does is done by orr_sass_last
     (void)w;
     (void)u;
 }
-bool orr_machine_decides(const uop *u) { return u->full == decides; }
+bool orr_sass_decides(const uop *u) { return u->full == decides; }
 
-static uop *decide(machine *m, orr_inst *in, oper a, oper b, oper c) {
+static uop *decide(translator *m, orr_inst *in, oper a, oper b, oper c) {
     uop *u = m_emit(m, BOTH(decides), 0, 3, OPERS(a, b, c));
     u->inst = in;
     u->imm = in->imm;
     return u;
 }
 
-static bool go_to(machine *m, orr_inst *in, oper none) {
+static bool go_to(translator *m, orr_inst *in, oper none) {
     const orr_code *c = m->c;
-    const program *p = m->p;
+    const decoded *p = m->p;
     const orr_func *f = function_of(p->kernel, (uint32_t)(m->inst - p->kernel->insts));
     int last = c->nargs - 1;
     const orr_arg *t = &c->args[last];
@@ -552,7 +552,7 @@ static bool go_to(machine *m, orr_inst *in, oper none) {
     return true;
 }
 
-static bool barrier_sync(machine *m, orr_inst *in, oper none) {
+static bool barrier_sync(translator *m, orr_inst *in, oper none) {
     unsigned kind = m_mod(m, ORR_SM_BAR);
     oper id = m_imm(m, ORR_W, 0), threads = none, pred = m_imm(m, ORR_P, 1), d = none;
     in->op = ORR_OP_BAR;
@@ -595,7 +595,7 @@ static bool barrier_sync(machine *m, orr_inst *in, oper none) {
     return true;
 }
 
-static bool move_barrier(machine *m) {
+static bool move_barrier(translator *m) {
     const orr_arg *to = &m->c->args[0], *from = &m->c->args[1];
     oper zero = m_imm(m, ORR_W, 0);
     if ((to->kind == ORR_ARG_B && to->reg >= ROWS_B) || (from->kind == ORR_ARG_B && from->reg >= ROWS_B) ||
@@ -611,7 +611,7 @@ static bool move_barrier(machine *m) {
     return true;
 }
 
-bool orr_sass_control(machine *m) {
+bool orr_sass_control(translator *m) {
     const orr_code *c = m->c;
     oper none = m_imm(m, ORR_Q, 0);
     none.none = 1;

@@ -7,9 +7,9 @@
 
 #define BOTH(name) ((handlers){name, name})
 
-static const orr_arg *arg(const machine *m, int n) { return &m->c->args[n]; }
+static const orr_arg *arg(const translator *m, int n) { return &m->c->args[n]; }
 
-static uint8_t float_type(machine *m, unsigned fmt) {
+static uint8_t float_type(translator *m, unsigned fmt) {
     switch (fmt) {
     case ORR_SV_FFMT_F16: return ORR_T_F16;
     case ORR_SV_FFMT_F32: return ORR_T_F32;
@@ -24,14 +24,14 @@ static uint8_t int_type(unsigned fmt) {
                                     ORR_T_U32, ORR_T_S32, ORR_T_U64, ORR_T_S64};
     return type[fmt & 7];
 }
-static uint8_t int_round(const machine *m) {
+static uint8_t int_round(const translator *m) {
     static const uint8_t round[4] = {ORR_RND_RNI, ORR_RND_RMI, ORR_RND_RPI, ORR_RND_RZI};
     return round[m_mod(m, ORR_SM_IRND) & 3];
 }
 static bool is_64(uint8_t type) { return type == ORR_T_F64 || type == ORR_T_U64 || type == ORR_T_S64; }
 
 LOOP2(shifted, 32, x >> (y & 31))
-static oper part(machine *m, int n, oper o, unsigned bits) { // the part of a register the operand names
+static oper part(translator *m, int n, oper o, unsigned bits) { // the part of a register the operand names
     const orr_arg *a = arg(m, n);
     if (!a->sub || !a->subval) return o;
     oper t = m_tmp(m, ORR_W);
@@ -39,18 +39,18 @@ static oper part(machine *m, int n, oper o, unsigned bits) { // the part of a re
     return t;
 }
 
-static oper float_source(machine *m, int n, uint8_t type) {
+static oper float_source(translator *m, int n, uint8_t type) {
     if (type == ORR_T_F64) return m_wide(m, n, AS_F64);
     if (type == ORR_T_F16 || type == ORR_T_BF16) return part(m, n, m_val(m, n, AS_F16X2), 16);
     return m_val(m, n, AS_F32);
 }
-static oper int_source(machine *m, int n, uint8_t type) {
+static oper int_source(translator *m, int n, uint8_t type) {
     if (is_64(type)) return m_wide(m, n, AS_INT64);
     return part(m, n, m_val(m, n, AS_INT), type == ORR_T_U8 || type == ORR_T_S8 ? 8 : 16);
 }
 
 // Emits `like` from one source to argument 0, a register or a pair.
-static bool convert(machine *m, orr_inst like, oper source) {
+static bool convert(translator *m, orr_inst like, oper source) {
     like.op = ORR_OP_CVT;
     if (m_mod(m, ORR_SM_FTZ)) like.mods |= ORR_M_FTZ;
     oper lo = m_dst(m, 0, 0);
@@ -61,20 +61,20 @@ static bool convert(machine *m, orr_inst like, oper source) {
     return true;
 }
 
-static bool f2f(machine *m) {
+static bool f2f(translator *m) {
     orr_inst like = {.type = float_type(m, m_mod(m, ORR_SM_DFMT)),
                      .stype = float_type(m, m_mod(m, ORR_SM_SFMT))};
     like.round = m_round(m);
     return convert(m, like, float_source(m, 1, like.stype));
 }
 
-static bool frnd(machine *m) {
+static bool frnd(translator *m) {
     uint8_t type = float_type(m, m_mod(m, ORR_SM_SFMT));
     orr_inst like = {.type = type, .stype = type, .round = int_round(m)};
     return convert(m, like, float_source(m, 1, type));
 }
 
-static bool i2f(machine *m) {
+static bool i2f(translator *m) {
     orr_inst like = {.type = float_type(m, m_mod(m, ORR_SM_DFMT)), .stype = int_type(m_mod(m, ORR_SM_SINT))};
     like.round = m_round(m);
     return convert(m, like, int_source(m, 1, like.stype));
@@ -82,7 +82,7 @@ static bool i2f(machine *m) {
 
 // What is not a number becomes 0 with .NTZ, else 2^31 (2^63). PTX's rule is the former for 32 bits and the
 // latter when either type has 64, which is what the compiler asks for; the other two are put right here.
-static bool f2i(machine *m) {
+static bool f2i(translator *m) {
     orr_inst like = {.type = int_type(m_mod(m, ORR_SM_DINT)), .stype = float_type(m, m_mod(m, ORR_SM_SFMT))};
     like.round = int_round(m);
     bool zero = m_mod(m, ORR_SM_NTZ), ptx_zero = !is_64(like.type) && !is_64(like.stype);
@@ -108,13 +108,13 @@ static bool f2i(machine *m) {
     return true;
 }
 
-static bool i2i(machine *m) {
+static bool i2i(translator *m) {
     orr_inst like = {.type = int_type(m_mod(m, ORR_SM_NARROW) & 3), .stype = ORR_T_S32, .mods = ORR_M_SAT};
     return convert(m, like, m_val(m, 1, AS_INT));
 }
 
 // ---- several in one -------------------------------------------------------------------------
-static bool i2ip(machine *m) {
+static bool i2ip(translator *m) {
     static const uint8_t type[8] = {ORR_T_U8, ORR_T_S8, ORR_T_U16, ORR_T_S16,
                                     ORR_T_U4, ORR_T_S4, ORR_T_U4,  ORR_T_S4};
     static const uint8_t bits[8] = {8, 8, 16, 16, 2, 2, 4, 4};
@@ -152,7 +152,7 @@ static void f2ip_lanes(warp *w, const uop *u) {
         d[i] = keep32(w->lane[i], byte ? c[i] << 16 | hi << 8 | lo : hi << 16 | lo, d[i]);
     }
 }
-static bool f2ip(machine *m) {
+static bool f2ip(translator *m) {
     oper c = part(m, 3, m_val(m, 3, AS_BITS), 16);
     m_emit(m, BOTH(f2ip_lanes), 1, 3, OPERS(m_dst(m, 0, 0), m_val(m, 1, AS_F32), m_val(m, 2, AS_F32), c))
         ->imm = int_type(m_mod(m, ORR_SM_NARROW) & 3) | (uint32_t)int_round(m) << 8 |
@@ -163,7 +163,7 @@ static bool f2ip(machine *m) {
 // F2FP. PACK_AB: a above b. UNPACK_B: two of 8 bits in a half of b. PACK_B: b alone. MERGE_C: the result is
 // the lower half, and a half of c the upper one.
 LOOP2(merged, 32, y << 16 | (x & 0xffff))
-static bool f2fp(machine *m) {
+static bool f2fp(translator *m) {
     static const uint8_t narrow[8] = {ORR_T_F16X2,  ORR_T_BF16X2, 0, ORR_T_TF32,
                                       ORR_T_E5M2X2, ORR_T_E4M3X2, 0, 0};
     unsigned pack = m_mod(m, ORR_SM_PACK), from = m_mod(m, ORR_SM_SF8);
@@ -194,7 +194,7 @@ static bool f2fp(machine *m) {
     return true;
 }
 
-bool orr_sass_convert(machine *m) {
+bool orr_sass_convert(translator *m) {
     switch (m->c->op) {
     case ORR_SASS_F2F:
     case ORR_SASS_UF2F: return f2f(m);

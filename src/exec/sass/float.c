@@ -13,26 +13,26 @@
 
 #define BOTH(name) ((handlers){name, name})
 
-static const orr_arg *arg(const machine *m, int n) {
+static const orr_arg *arg(const translator *m, int n) {
     static const orr_arg none;
     return n < m->c->nargs ? &m->c->args[n] : &none;
 }
-static bool neg(const machine *m, int n) { return arg(m, n)->flags & ORR_ARG_NEG; }
-static bool abs_of(const machine *m, int n) { return arg(m, n)->flags & ORR_ARG_ABS; }
+static bool neg(const translator *m, int n) { return arg(m, n)->flags & ORR_ARG_NEG; }
+static bool abs_of(const translator *m, int n) { return arg(m, n)->flags & ORR_ARG_ABS; }
 
-uint8_t m_round(const machine *m) {
+uint8_t m_round(const translator *m) {
     static const uint8_t round[] = {ORR_RND_RN, ORR_RND_RM, ORR_RND_RP, ORR_RND_RZ};
     return round[m_mod(m, ORR_SM_RND) & 3];
 }
 
-int m_fixed(const machine *m, int n) {
+int m_fixed(const translator *m, int n) {
     const orr_arg *a = arg(m, n);
     if (a->kind != ORR_ARG_NONE && a->reg < ORR_PT) return -1;
     return !(a->flags & ORR_ARG_INV);
 }
 
 // .FTZ is a modifier of its own or one of the values of DENORM. False: a mode that is not executed.
-static bool denorm(machine *m, uint32_t *mods) {
+static bool denorm(translator *m, uint32_t *mods) {
     unsigned d = m_mod(m, ORR_SM_DENORM);
     if (d == ORR_SV_DENORM_FTZ || m_mod(m, ORR_SM_FTZ)) *mods |= ORR_M_FTZ;
     if (m_mod(m, ORR_SM_SAT)) *mods |= ORR_M_SAT;
@@ -63,7 +63,7 @@ SCALED(_sat, 0, 1)
 SCALED(_ftz, 1, 0)
 SCALED(_ftz_sat, 1, 1)
 
-static bool fadd(machine *m) {
+static bool fadd(translator *m) {
     uint32_t mods = 0;
     if (!denorm(m, &mods)) return false;
     bool plain = !mods && m_round(m) == ORR_RND_RN && !abs_of(m, 1) && !abs_of(m, 2);
@@ -77,7 +77,7 @@ static bool fadd(machine *m) {
                  OPERS(m_dst(m, 0, 0), m_val(m, 1, AS_F32), m_val(m, 2, AS_F32)));
 }
 
-static bool fmul(machine *m) {
+static bool fmul(translator *m) {
     uint32_t mods = 0;
     unsigned scale = m_mod(m, ORR_SM_SCALE);
     if (!denorm(m, &mods)) return false;
@@ -102,7 +102,7 @@ static bool fmul(machine *m) {
                  OPERS(m_dst(m, 0, 0), m_val(m, 1, AS_F32), m_val(m, 2, AS_F32)));
 }
 
-static bool ffma(machine *m) {
+static bool ffma(translator *m) {
     static const handlers signs[2][2] = {{PAIR(ffma), PAIR(ffms)}, {PAIR(fnma), PAIR(fnms)}};
     uint32_t mods = 0;
     if (!denorm(m, &mods)) return false;
@@ -118,7 +118,7 @@ static bool ffma(machine *m) {
 
 // Two of single precision in a pair of registers (sm_100). HI_LO: the pair as it is, LO_HI: exchanged, F32:
 // the first register twice.
-static oper half_of_pair(machine *m, int n, int word) {
+static oper half_of_pair(translator *m, int n, int word) {
     const orr_arg *a = arg(m, n);
     unsigned from = a->subval & 3u;
     if (a->subval & 4u) m->why = "its signs are of the form .NP";
@@ -137,7 +137,7 @@ static oper half_of_pair(machine *m, int n, int word) {
     }
     return o;
 }
-static bool pairs(machine *m, int op, int nsrc) {
+static bool pairs(translator *m, int op, int nsrc) {
     uint32_t mods = 0;
     if (!denorm(m, &mods)) return false;
     orr_inst like = {.op = (uint16_t)op, .type = ORR_T_F32, .round = m_round(m), .mods = mods};
@@ -171,7 +171,7 @@ static void fswzadd(warp *w, const uop *u) {
 }
 
 // ---- f32 selection and comparison -----------------------------------------------------------
-static bool fsel(machine *m) {
+static bool fsel(translator *m) {
     oper a = m_val(m, 1, AS_F32), b = m_val(m, 2, AS_F32), d = m_dst(m, 0, 0);
     bool ftz = m_mod(m, ORR_SM_FTZ);
     oper t = ftz ? m_tmp(m, ORR_W) : d;
@@ -181,7 +181,7 @@ static bool fsel(machine *m) {
     return true;
 }
 
-bool m_minmax(machine *m, orr_inst like, int nsrc, int pred, const oper *sources) {
+bool m_minmax(translator *m, orr_inst like, int nsrc, int pred, const oper *sources) {
     oper o[4], d = m_dst(m, 0, 0);
     for (int n = 0; n < nsrc; n++) o[n + 1] = sources[n];
     int fixed = m_fixed(m, pred); // true: the lesser
@@ -199,7 +199,7 @@ bool m_minmax(machine *m, orr_inst like, int nsrc, int pred, const oper *sources
                                                OPERS(d, lesser, greater, m_psrc(m, pred)));
 }
 
-static bool fmnmx(machine *m, int nsrc) {
+static bool fmnmx(translator *m, int nsrc) {
     orr_inst like = {.type = ORR_T_F32};
     if (m_mod(m, ORR_SM_IS_A)) {
         m->why = "it says which operand it took";
@@ -227,7 +227,7 @@ int m_compare(unsigned fcmp) {
                                    ORR_CMP_GTU, ORR_CMP_NEU, ORR_CMP_GEU, -2};
     return cmp[fcmp & 15];
 }
-uint8_t m_bool(const machine *m) {
+uint8_t m_bool(const translator *m) {
     static const uint8_t op[4] = {ORR_BOOL_AND, ORR_BOOL_OR, ORR_BOOL_XOR, ORR_BOOL_AND};
     return op[m_mod(m, ORR_SM_BOOL) & 3];
 }
@@ -238,7 +238,7 @@ static void copy_preds(warp *w, const uop *u) {
     set_pred(w, u->all[1], q);
 }
 // P0 = result op PS and P1 = !result op PS for a result that is known
-void m_set_known(machine *m, bool result, uint8_t boolop, oper p, oper q, oper ps) {
+void m_set_known(translator *m, bool result, uint8_t boolop, oper p, oper q, oper ps) {
     oper r[2];
     for (int n = 0; n < 2; n++) {
         bool v = n ? !result : result;
@@ -250,7 +250,7 @@ void m_set_known(machine *m, bool result, uint8_t boolop, oper p, oper q, oper p
     m_emit(m, BOTH(copy_preds), 2, 2, OPERS(p, q, r[0], r[1]));
 }
 
-static bool fsetp(machine *m) {
+static bool fsetp(translator *m) {
     int cmp = m_compare(m_mod(m, ORR_SM_FCMP));
     oper p = m_pdst(m, 0), q = m_pdst(m, 1);
     uint8_t boolop = m_bool(m);
@@ -266,7 +266,7 @@ static bool fsetp(machine *m) {
                  OPERS(p, q, m_val(m, 2, AS_F32), m_val(m, 3, AS_F32), m_psrc(m, 4)));
 }
 
-static bool fset(machine *m) { // .BF: 1.0 or 0
+static bool fset(translator *m) { // .BF: 1.0 or 0
     int cmp = m_compare(m_mod(m, ORR_SM_FCMP));
     if (cmp < 0) {
         m->why = "it compares nothing";
@@ -297,7 +297,7 @@ static void mufu_mask(warp *w, const uop *u) {
 }
 LOOP1(upper_half, 32, 32, x >> 16)
 
-static bool mufu(machine *m) {
+static bool mufu(translator *m) {
     unsigned fn = m_mod(m, ORR_SM_MUFU), half = m_mod(m, ORR_SM_HALFOF);
     _Static_assert((int)MUFU_TANH == (int)ORR_SV_MUFU_TANH && (int)MUFU_RCP == (int)ORR_SV_MUFU_RCP, "alike");
     if (fn > ORR_SV_MUFU_TANH || half > ORR_SV_HALFOF_BF16 ||
@@ -383,7 +383,7 @@ DLOOP(dfma_s, 3, __builtin_fma(SIGNED(x, 0), SIGNED(y, 1), SIGNED(z, 2)))
     {                                                                                                        \
         PAIR(name), { name##_r_full, name##_r_mask }                                                         \
     }
-static bool emit_f64(machine *m, const handlers h[2], const handlers s[2], int nsrc) {
+static bool emit_f64(translator *m, const handlers h[2], const handlers s[2], int nsrc) {
     oper o[8] = {m_dst(m, 0, 0), m_dst(m, 0, 1)};
     bool abs = false;
     uint32_t signs = 0;
@@ -397,18 +397,18 @@ static bool emit_f64(machine *m, const handlers h[2], const handlers s[2], int n
     m_emit(m, (abs ? s : h)[round != ORR_RND_RN], 2, 2 * nsrc, o)->imm = round | signs;
     return true;
 }
-static bool dadd(machine *m) {
+static bool dadd(translator *m) {
     static const handlers h[2][2][2] = {{ROUNDINGS(dadd), ROUNDINGS(dsub)},
                                         {ROUNDINGS(drsub), ROUNDINGS(dnadd)}};
     static const handlers s[2] = ROUNDINGS(dadd_s);
     return emit_f64(m, h[neg(m, 1)][neg(m, 2)], s, 2);
 }
-static bool dmul(machine *m) {
+static bool dmul(translator *m) {
     static const handlers h[2][2] = {ROUNDINGS(dmul), ROUNDINGS(dnmul)};
     static const handlers s[2] = ROUNDINGS(dmul_s);
     return emit_f64(m, h[neg(m, 1) != neg(m, 2)], s, 2);
 }
-static bool dfma(machine *m) {
+static bool dfma(translator *m) {
     static const handlers h[2][2][2] = {{ROUNDINGS(dfma), ROUNDINGS(dfms)},
                                         {ROUNDINGS(dnma), ROUNDINGS(dnms)}};
     static const handlers s[2] = ROUNDINGS(dfma_s);
@@ -432,7 +432,7 @@ static void dsetp_extreme(warp *w, const uop *u) {
     set_pred(w, u->all[0], op == ORR_BOOL_OR ? take | c : op == ORR_BOOL_XOR ? take ^ c : take & c);
     set_pred(w, u->all[1], op == ORR_BOOL_OR ? none | c : op == ORR_BOOL_XOR ? none ^ c : none & c);
 }
-static bool dsetp(machine *m) {
+static bool dsetp(translator *m) {
     unsigned which = m_mod(m, ORR_SM_DCMP);
     oper p = m_pdst(m, 0), q = m_pdst(m, 1), a = m_wide(m, 2, AS_F64), b = m_wide(m, 3, AS_F64);
     oper ps = m_psrc(m, 4);
@@ -447,8 +447,7 @@ static bool dsetp(machine *m) {
     return m_ptx(m, like, 2, 3, OPERS(p, q, a, b, ps));
 }
 
-// ---------------------------------------------------------------------------------------------
-bool orr_sass_float(machine *m) {
+bool orr_sass_float(translator *m) {
     switch (m->c->op) {
     case ORR_SASS_FADD:
     case ORR_SASS_UFADD: return fadd(m);

@@ -7,13 +7,13 @@
 
 #define BOTH(name) ((handlers){name, name})
 
-static const orr_arg *arg(const machine *m, int n) { return &m->c->args[n]; }
+static const orr_arg *arg(const translator *m, int n) { return &m->c->args[n]; }
 
 LOOP1(lower_twice, 32, 32, (x & 0xffff) | x << 16)
 LOOP1(upper_twice, 32, 32, x >> 16 | (x & 0xffff0000))
 
 // The operand with halves and signs applied. R2.F32 is cut to a half: with it sm_75 does cvt.rz.f16.f32.
-static oper halves(machine *m, int n) {
+static oper halves(translator *m, int n) {
     const orr_arg *a = arg(m, n);
     if (a->sub == ORR_SM_SWZ && a->subval == ORR_SV_SWZ_H0_NH1)
         m->why = "its selection of halves is not known";
@@ -27,7 +27,7 @@ static oper halves(machine *m, int n) {
 }
 
 // Type and modifiers of an operation on pairs. False: one that is not executed.
-static bool pair_type(machine *m, orr_inst *like) {
+static bool pair_type(translator *m, orr_inst *like) {
     unsigned fmt = m_mod(m, ORR_SM_HFMT), d = m_mod(m, ORR_SM_DENORM);
     if (fmt != ORR_SV_HFMT_F16 && fmt != ORR_SV_HFMT_BF16) {
         m->why = "its format is not known";
@@ -55,7 +55,7 @@ LOOP1(widen_upper, 32, 32, widened(x >> 16))
 LOOP2(widen_sum, 32, out32(f32_of(f32_from_f16(x & 0xffff)) + f32_of(f32_from_f16(y & 0xffff)), 0, 0))
 LOOP2(widen_sum_sat, 32, out32(f32_of(f32_from_f16(x & 0xffff)) + f32_of(f32_from_f16(y & 0xffff)), 0, 1))
 
-static bool widen(machine *m) {
+static bool widen(translator *m) {
     const orr_arg *a = arg(m, 1), *b = arg(m, 2);
     bool sat = m_mod(m, ORR_SM_SAT), zero = m_zero(m, 1) && (a->flags & ORR_ARG_NEG);
     if (zero && !sat && b->kind == ORR_ARG_R && !(b->flags & (ORR_ARG_NEG | ORR_ARG_ABS)) && !m_zero(m, 2)) {
@@ -69,7 +69,7 @@ static bool widen(machine *m) {
 }
 
 // ---- arithmetic -----------------------------------------------------------------------------
-static bool arithmetic(machine *m, uint16_t op) {
+static bool arithmetic(translator *m, uint16_t op) {
     orr_inst like = {.op = op};
     if (op == ORR_OP_ADD && m_mod(m, ORR_SM_HFMT) == ORR_SV_HFMT_F32) return widen(m);
     if (!pair_type(m, &like)) return false;
@@ -78,7 +78,7 @@ static bool arithmetic(machine *m, uint16_t op) {
 
 static bool has_nan(uint32_t v, uint32_t inf) { return (v & 0x7fff) > inf || (v >> 16 & 0x7fff) > inf; }
 
-static bool multiply_add(machine *m) {
+static bool multiply_add(translator *m) {
     orr_inst like = {.op = ORR_OP_FMA};
     if (!pair_type(m, &like)) return false;
     if ((like.mods & ORR_M_RELU) && m_fixed(m, 4) != 1) { // without .RELU nothing is there
@@ -98,7 +98,7 @@ static bool multiply_add(machine *m) {
 
 // The halves of |x| without the absolute value: PTX's .xorsign.abs takes magnitudes itself, and signs before
 // that.
-static oper halves_with_signs(machine *m, int n) {
+static oper halves_with_signs(translator *m, int n) {
     const orr_arg *a = arg(m, n);
     oper o = m_src(m, n, 0), t = m_tmp(m, ORR_W);
     if ((a->flags & (ORR_ARG_ABS | ORR_ARG_NEG)) != ORR_ARG_ABS)
@@ -108,7 +108,7 @@ static oper halves_with_signs(machine *m, int n) {
     return t;
 }
 
-static bool minmax(machine *m) {
+static bool minmax(translator *m) {
     orr_inst like = {0};
     if (!pair_type(m, &like)) return false;
     bool signs = like.mods & ORR_M_XORSIGN;
@@ -118,7 +118,7 @@ static bool minmax(machine *m) {
 }
 
 // ---- comparison -----------------------------------------------------------------------------
-static bool comparison(machine *m, orr_inst *like) {
+static bool comparison(translator *m, orr_inst *like) {
     int cmp = m_compare(m_mod(m, ORR_SM_FCMP));
     if (cmp < 0) {
         m->why = "it compares nothing";
@@ -129,7 +129,7 @@ static bool comparison(machine *m, orr_inst *like) {
     return pair_type(m, like);
 }
 
-static bool set(machine *m) { // .BF: 1.0 or 0, else all ones or 0
+static bool set(translator *m) { // .BF: 1.0 or 0, else all ones or 0
     orr_inst like = {.op = ORR_OP_SET};
     if (!comparison(m, &like)) return false;
     like.stype = like.type;
@@ -147,7 +147,7 @@ static void both_halves(warp *w, const uop *u) {
 }
 // The first predicate is the lower half's and the second the upper half's; with .H_AND the first is for both
 // halves and the second its opposite.
-static bool setp(machine *m) {
+static bool setp(translator *m) {
     orr_inst like = {.op = ORR_OP_SETP};
     if (!comparison(m, &like)) return false;
     oper a = halves(m, 2), b = halves(m, 3), p = m_pdst(m, 0), q = m_pdst(m, 1), ps = m_psrc(m, 4);
@@ -160,7 +160,7 @@ static bool setp(machine *m) {
     return true;
 }
 
-bool orr_sass_half(machine *m) {
+bool orr_sass_half(translator *m) {
     switch (m->c->op) {
     case ORR_SASS_HADD2: return arithmetic(m, ORR_OP_ADD);
     case ORR_SASS_HMUL2: return arithmetic(m, ORR_OP_MUL);

@@ -31,7 +31,7 @@ typedef struct term {
     bool neg; // -x, in .X forms ~x
 } term;
 
-static bool plain_sum(machine *m, oper d, int n, const term *t) {
+static bool plain_sum(translator *m, oper d, int n, const term *t) {
     static const handlers by[3][4] = {{PICK(copy), PICK(minus)},
                                       {PICK(add), PICK(sub), PICK(minus2)},
                                       {PICK(add3), PICK(add_sub), PICK(sub_sub), PICK(minus3)}};
@@ -123,9 +123,16 @@ static void sum(warp *w, const uop *u) {
     set_pred(w, u->all[2], flags[1]);
 }
 
+typedef struct addition { // all but its terms
+    oper d;               // where the sum goes; of 64 bits: two rows, and this is not used
+    oper p, q;            // flags
+    bool x;               // the carries count, and negation is inversion
+    oper in[2];           // carries
+} addition;
+
 // The common ones: one flag, two rows, in .X forms one carry. False: nothing was emitted.
-static bool short_sum(machine *m, oper d, oper p, int n, const term *t, bool x, oper in) {
-    oper none = m_imm(m, ORR_W, 0), a = n ? t[0].o : none, b = n > 1 ? t[1].o : none;
+static bool short_sum(translator *m, const addition *s, int n, const term *t) {
+    oper d = s->d, p = s->p, none = m_imm(m, ORR_W, 0), a = n ? t[0].o : none, b = n > 1 ? t[1].o : none;
     bool na = n && t[0].neg, nb = n > 1 && t[1].neg;
     if (na && nb) return false;
     if (na) {
@@ -134,14 +141,13 @@ static bool short_sum(machine *m, oper d, oper p, int n, const term *t, bool x, 
         b = swap;
         nb = true;
     }
-    if (!x) return give(m, nb ? PICK(sub_co) : PICK(add_co), 2, 2, OPERS(d, p, a, b));
-    if (p.none) return give(m, nb ? PICK(subx) : PICK(addx), 1, 3, OPERS(d, a, b, in));
-    return give(m, nb ? PICK(subx_co) : PICK(addx_co), 2, 3, OPERS(d, p, a, b, in));
+    if (!s->x) return give(m, nb ? PICK(sub_co) : PICK(add_co), 2, 2, OPERS(d, p, a, b));
+    if (p.none) return give(m, nb ? PICK(subx) : PICK(addx), 1, 3, OPERS(d, a, b, s->in[0]));
+    return give(m, nb ? PICK(subx_co) : PICK(addx_co), 2, 3, OPERS(d, p, a, b, s->in[0]));
 }
 
-// d = the sum of the terms; p, q: flags, x: the carries in1 and in2 count and negation is inversion.
-static bool add_up(machine *m, oper d, oper p, oper q, int n, const term *terms, bool x, oper in1, oper in2) {
-    bool flags = !p.none || !q.none;
+static bool add_up(translator *m, addition s, int n, const term *terms) {
+    bool flags = !s.p.none || !s.q.none, x = s.x;
     term t[3];
     int left = 0;
     for (int i = 0; i < n; i++) {
@@ -156,27 +162,27 @@ static bool add_up(machine *m, oper d, oper p, oper q, int n, const term *terms,
         }
         left++;
     }
-    if (!x && !flags) return plain_sum(m, d, left, t);
-    if (x && always(m, in1, false)) in1 = in2, in2 = m_imm(m, ORR_P, 0);
-    if (x && !flags && always(m, in1, false) && left && !t[0].neg && (left < 2 || !t[1].neg) &&
+    if (!x && !flags) return plain_sum(m, s.d, left, t);
+    if (x && always(m, s.in[0], false)) s.in[0] = s.in[1], s.in[1] = m_imm(m, ORR_P, 0);
+    if (x && !flags && always(m, s.in[0], false) && left && !t[0].neg && (left < 2 || !t[1].neg) &&
         (left < 3 || !t[2].neg))
-        return plain_sum(m, d, left, t);
-    if (left <= 2 && q.none && (!x || always(m, in2, false)) && short_sum(m, d, p, left, t, x, in1))
-        return true;
-    oper none = m_imm(m, ORR_W, 0), off = m_imm(m, ORR_P, 0), o[8] = {d, p, q, none, none, none, off, off};
+        return plain_sum(m, s.d, left, t);
+    if (left <= 2 && s.q.none && (!x || always(m, s.in[1], false)) && short_sum(m, &s, left, t)) return true;
+    oper none = m_imm(m, ORR_W, 0), off = m_imm(m, ORR_P, 0);
+    oper o[8] = {s.d, s.p, s.q, none, none, none, off, off};
     uint32_t imm = 0;
     for (int i = 0; i < left; i++) {
         o[3 + i] = t[i].o;
         if (t[i].neg) imm = (imm | 1u << i) + (x ? 0 : 16);
     }
-    if (x) o[6] = in1, o[7] = in2;
+    if (x) o[6] = s.in[0], o[7] = s.in[1];
     return give_imm(m, BOTH(sum), imm, 3, 5, o);
 }
 
-static bool negated(const machine *m, int n) {
+static bool negated(const translator *m, int n) {
     return n < m->c->nargs && (m->c->args[n].flags & (ORR_ARG_NEG | ORR_ARG_INV));
 }
-static term term_of(machine *m, int n) { return (term){m_src(m, n, 0), negated(m, n)}; }
+static term term_of(translator *m, int n) { return (term){m_src(m, n, 0), negated(m, n)}; }
 
 // 64 bits, from sm_90 on in uniform registers only: the same with wider words.
 static void sum64(warp *w, const uop *u) {
@@ -198,35 +204,38 @@ static void sum64(warp *w, const uop *u) {
     set_pred(w, u->all[2], one);
     set_pred(w, u->all[3], two);
 }
-static bool add_up64(machine *m, oper p, oper q, int first, int n, bool x, oper in1, oper in2) {
+static bool add_up64(translator *m, addition s, int first, int n) {
     oper none = m_imm(m, ORR_W, 0), off = m_imm(m, ORR_P, 0);
-    oper o[12] = {m_dst(m, 0, 0), m_dst(m, 0, 1), p, q, none, none, none, none, none, none, off, off};
+    oper o[12] = {m_dst(m, 0, 0), m_dst(m, 0, 1), s.p, s.q, none, none, none, none, none, none, off, off};
     uint32_t imm = 0;
     for (int i = 0; i < n; i++) {
         o[4 + 2 * i] = m_src(m, first + i, 0);
         o[5 + 2 * i] = m_src(m, first + i, 1);
-        if (negated(m, first + i)) imm = (imm | 1u << i) + (x ? 0 : 16);
+        if (negated(m, first + i)) imm = (imm | 1u << i) + (s.x ? 0 : 16);
     }
-    if (x) o[10] = in1, o[11] = in2;
+    if (s.x) o[10] = s.in[0], o[11] = s.in[1];
     return give_imm(m, BOTH(sum64), imm, 4, 8, o);
 }
 
 // IADD3 {d, p, q, a, b, c, carry, carry}
-static bool iadd3(machine *m) {
+static bool iadd3(translator *m) {
     bool x = m_mod(m, ORR_SM_X);
-    if (m_mod(m, ORR_SM_D64))
-        return add_up64(m, m_pdst(m, 1), m_pdst(m, 2), 3, 3, x, m_psrc(m, 6), m_psrc(m, 7));
+    addition s = {.p = m_pdst(m, 1), .q = m_pdst(m, 2), .x = x, .in = {m_psrc(m, 6), m_psrc(m, 7)}};
+    if (m_mod(m, ORR_SM_D64)) return add_up64(m, s, 3, 3);
     term t[3] = {term_of(m, 3), term_of(m, 4), term_of(m, 5)};
-    return add_up(m, m_dst(m, 0, 0), m_pdst(m, 1), m_pdst(m, 2), 3, t, x, m_psrc(m, 6), m_psrc(m, 7));
+    s.d = m_dst(m, 0, 0);
+    return add_up(m, s, 3, t);
 }
 
 // IADD {d, p, a, b, carry}
-static bool iadd(machine *m) {
+static bool iadd(translator *m) {
     bool x = m_mod(m, ORR_SM_X);
     oper none = m_pdst(m, m->c->nargs), off = m_imm(m, ORR_P, 0);
-    if (m_mod(m, ORR_SM_D64)) return add_up64(m, m_pdst(m, 1), none, 2, 2, x, m_psrc(m, 4), off);
+    addition s = {.p = m_pdst(m, 1), .q = none, .x = x, .in = {m_psrc(m, 4), off}};
+    if (m_mod(m, ORR_SM_D64)) return add_up64(m, s, 2, 2);
     term t[2] = {term_of(m, 2), term_of(m, 3)};
-    return add_up(m, m_dst(m, 0, 0), m_pdst(m, 1), none, 2, t, x, m_psrc(m, 4), off);
+    s.d = m_dst(m, 0, 0);
+    return add_up(m, s, 2, t);
 }
 
 // VIADD {d, a, b}
@@ -235,7 +244,7 @@ PAIR2(add_bytes, uint32_t, uint32_t, uint32_t, ((a & 0x7f7f7f7f) + (b & 0x7f7f7f
 PAIR2(sub_bytes, uint32_t, uint32_t, uint32_t,
       ((a | 0x80808080) - (b & 0x7f7f7f7f)) ^ ((a ^ ~b) & 0x80808080))
 
-static bool viadd(machine *m) {
+static bool viadd(translator *m) {
     bool bytes = m_mod(m, ORR_SM_VTYPE8) == ORR_SV_VTYPE8_U8x4;
     if (bytes || m_mod(m, ORR_SM_S32_ISAT)) {
         oper d = m_dst(m, 0, 0), a = m_src(m, 1, 0), b = m_src(m, 2, 0);
@@ -253,7 +262,7 @@ static bool viadd(machine *m) {
     }
     oper none = m_pdst(m, m->c->nargs), off = m_imm(m, ORR_P, 0);
     term t[2] = {term_of(m, 1), term_of(m, 2)};
-    return add_up(m, m_dst(m, 0, 0), none, none, 2, t, false, off, off);
+    return add_up(m, (addition){.d = m_dst(m, 0, 0), .p = none, .q = none, .in = {off, off}}, 2, t);
 }
 
 // ---- multiply-add ---------------------------------------------------------------------------
@@ -277,7 +286,7 @@ PAIR2(mulhi_u, uint32_t, uint32_t, uint32_t, high_u(a, b))
 PAIR2(mulhi_s, uint32_t, int32_t, int32_t, high_s(a, b))
 
 // IMAD {d, p, a, b, c, carry}: the low word of a * b, and c. This form sets no flag.
-static bool imad_low(machine *m) {
+static bool imad_low(translator *m) {
     bool x = m_mod(m, ORR_SM_X), neg = negated(m, 4);
     oper d = m_dst(m, 0, 0), none = m_pdst(m, m->c->nargs);
     oper a = m_src(m, 2, 0), b = m_src(m, 3, 0), c = m_src(m, 4, 0);
@@ -299,7 +308,8 @@ static bool imad_low(machine *m) {
         a = t;
     }
     term t[2] = {{a, false}, {c, neg}};
-    return add_up(m, d, none, none, 2, t, x, m_psrc(m, 5), m_imm(m, ORR_P, 0));
+    addition s = {.d = d, .p = none, .q = none, .x = x, .in = {m_psrc(m, 5), m_imm(m, ORR_P, 0)}};
+    return add_up(m, s, 2, t);
 }
 
 // Two rows of results: `lo` and `hi` of a lane are made by BODY.
@@ -367,7 +377,7 @@ static void mad_wide_any(warp *w, const uop *u) {
 }
 
 // IMAD.WIDE: 64 bits of a * b, and c, a pair. IMAD.HI is the upper word of the same, with a pair for c too.
-static bool imad_wide(machine *m, bool high) {
+static bool imad_wide(translator *m, bool high) {
     bool sign = m_mod(m, ORR_SM_SIGN) == ORR_SV_SIGN_S32, x = m_mod(m, ORR_SM_X), neg = negated(m, 4);
     oper lo = high ? m_tmp(m, ORR_W) : m_dst(m, 0, 0), hi = m_dst(m, 0, high ? 0 : 1), p = m_pdst(m, 1);
     oper a = m_src(m, 2, 0), b = m_src(m, 3, 0), cl = m_src(m, 4, 0), ch = m_src(m, 4, 1);
@@ -401,7 +411,7 @@ PAIR_BODY(sar_add, uint32_t, SHIFT_LOADS, (uint32_t)((int32_t)pa[i] >> k) + pb[i
 PAIR_BODY(shr_add, uint32_t, SHIFT_LOADS, (pa[i] >> k) + pb[i])
 PAIR_BODY(sar_imm, uint32_t, SHIFT1_LOADS, (int32_t)pa[i] >> k)
 
-static bool lea(machine *m) {
+static bool lea(translator *m) {
     bool x = m_mod(m, ORR_SM_X), high = m_mod(m, ORR_SM_HI), sx = m_mod(m, ORR_SM_SX32);
     oper d = m_dst(m, 0, 0), p = m_pdst(m, 1), a = m_src(m, 2, 0), b = m_src(m, 3, 0), c = m_src(m, 4, 0);
     bool na = negated(m, 2), nb = negated(m, 3), plain = !x && p.none;
@@ -426,7 +436,8 @@ static bool lea(machine *m) {
     else
         give_imm(m, PICK(lea_hi), k | (32 - k) << 8, 1, 3, OPERS(t, a, none, c));
     term terms[2] = {{t, na}, {b, nb}};
-    return add_up(m, d, p, m_pdst(m, m->c->nargs), 2, terms, x, m_psrc(m, 6), off);
+    addition s = {.d = d, .p = p, .q = m_pdst(m, m->c->nargs), .x = x, .in = {m_psrc(m, 6), off}};
+    return add_up(m, s, 2, terms);
 }
 
 // ---- comparison -----------------------------------------------------------------------------
@@ -481,7 +492,7 @@ static uint8_t bool_of(unsigned v) {
     return v == ORR_SV_BOOL_AND ? ORR_BOOL_AND : v == ORR_SV_BOOL_OR ? ORR_BOOL_OR : ORR_BOOL_XOR;
 }
 
-static bool isetp64(machine *m, bool sign) {
+static bool isetp64(translator *m, bool sign) {
     static const uint8_t cmp[8] = {
         [ORR_SV_ICMP_LT] = ORR_CMP_LT, [ORR_SV_ICMP_EQ] = ORR_CMP_EQ, [ORR_SV_ICMP_LE] = ORR_CMP_LE,
         [ORR_SV_ICMP_GT] = ORR_CMP_GT, [ORR_SV_ICMP_NE] = ORR_CMP_NE, [ORR_SV_ICMP_GE] = ORR_CMP_GE};
@@ -498,7 +509,7 @@ static bool isetp64(machine *m, bool sign) {
         OPERS(m_pdst(m, 0), m_pdst(m, 1), m_wide(m, 2, AS_INT64), m_wide(m, 3, AS_INT64), m_psrc(m, 4)));
 }
 
-static bool isetp(machine *m) {
+static bool isetp(translator *m) {
     static const handlers set[2][8] = {{BOTH(set_never), BOTH(set_lt_u), BOTH(set_equal), BOTH(set_le_u),
                                         BOTH(set_gt_u), BOTH(set_unequal), BOTH(set_ge_u), BOTH(set_always)},
                                        {BOTH(set_never), BOTH(set_lt_s), BOTH(set_equal), BOTH(set_le_s),
@@ -524,7 +535,7 @@ static bool isetp(machine *m) {
 
 // ---- minimum, maximum -----------------------------------------------------------------------
 // The minimum where p holds, else the maximum.
-static bool least(machine *m, oper d, oper a, oper b, uint8_t type, oper p) {
+static bool least(translator *m, oper d, oper a, oper b, uint8_t type, oper p) {
     uint32_t mods = m_mod(m, ORR_SM_RELU) ? ORR_M_RELU : 0;
     orr_inst min = {.op = ORR_OP_MIN, .type = type, .mods = mods};
     orr_inst max = {.op = ORR_OP_MAX, .type = type, .mods = mods};
@@ -535,7 +546,7 @@ static bool least(machine *m, oper d, oper a, oper b, uint8_t type, oper p) {
            m_ptx(m, (orr_inst){.op = ORR_OP_SELP, .type = ORR_T_B32}, 1, 3, OPERS(d, lo, hi, p));
 }
 
-static bool type_of(machine *m, uint8_t *type) {
+static bool type_of(translator *m, uint8_t *type) {
     static const uint8_t types[4] = {[ORR_SV_VTYPE_U32] = ORR_T_U32,
                                      [ORR_SV_VTYPE_S32] = ORR_T_S32,
                                      [ORR_SV_VTYPE_U16x2] = ORR_T_U16X2,
@@ -592,7 +603,7 @@ PAIR2(max_u8x4, uint32_t, uint32_t, uint32_t, EACH_BYTE(byte_max))
 PAIR2(min_s8x4, uint32_t, uint32_t, uint32_t, min_u8x4_lane(a ^ SIGNS, b ^ SIGNS) ^ SIGNS)
 PAIR2(max_s8x4, uint32_t, uint32_t, uint32_t, max_u8x4_lane(a ^ SIGNS, b ^ SIGNS) ^ SIGNS)
 
-static bool vimnmx(machine *m) { // {d, p, q, a, b, which}
+static bool vimnmx(translator *m) { // {d, p, q, a, b, which}
     static const handlers bytes[2][2] = {{PICK(max_u8x4), PICK(min_u8x4)}, {PICK(max_s8x4), PICK(min_s8x4)}};
     uint8_t type;
     oper d = m_dst(m, 0, 0), p = m_pdst(m, 1), q = m_pdst(m, 2), a = m_src(m, 3, 0), b = m_src(m, 4, 0);
@@ -610,7 +621,7 @@ static bool vimnmx(machine *m) { // {d, p, q, a, b, which}
 }
 
 // IMNMX {d, a, b, which}; from sm_120 on {p, q, d, a, b, which, more}, and of 64 bits too.
-static bool imnmx(machine *m) {
+static bool imnmx(translator *m) {
     bool late = m->c->sm >= 120;
     unsigned type = late ? m_mod(m, ORR_SM_CTYPE) : m_mod(m, ORR_SM_SIGN);
     bool sign = type == ORR_SV_CTYPE_S32 || type == ORR_SV_CTYPE_S64;
@@ -634,7 +645,7 @@ static bool imnmx(machine *m) {
 
 // VIMNMX3 {d, a, b, c, which}, VIADDMNMX {d, a, b, c, which}: of a, b and c; of a + b and c. What .RELU does
 // to the first step it does to the result.
-static bool three(machine *m) {
+static bool three(translator *m) {
     uint8_t type;
     if (!type_of(m, &type)) return false;
     oper a = m_src(m, 1, 0), b = m_src(m, 2, 0), c = m_src(m, 3, 0), t = m_tmp(m, ORR_W);
@@ -653,14 +664,14 @@ static bool three(machine *m) {
 }
 
 // ---- differences, dot products --------------------------------------------------------------
-static bool vabsdiff(machine *m) { // {d, p, a, b, c}: |a - b| + c
+static bool vabsdiff(translator *m) { // {d, p, a, b, c}: |a - b| + c
     if (!m_pdst(m, 1).none) return cannot(m, "what its flag says is not known");
     uint8_t type = m_mod(m, ORR_SM_SIGN) == ORR_SV_SIGN_S32 ? ORR_T_S32 : ORR_T_U32;
     return m_ptx(m, (orr_inst){.op = ORR_OP_SAD, .type = type}, 1, 3,
                  OPERS(m_dst(m, 0, 0), m_src(m, 2, 0), m_src(m, 3, 0), m_src(m, 4, 0)));
 }
 
-// The same of four bytes: .ACC adds them all to c.
+// VABSDIFF4: differences of four bytes at once; .ACC adds them all to c.
 static inline uint32_t byte_apart(uint32_t a, uint32_t b, int n) {
     uint32_t x = a >> 8 * n & 0xff, y = b >> 8 * n & 0xff;
     return x < y ? y - x : x - y;
@@ -680,7 +691,7 @@ static inline uint32_t bytes_sum(uint32_t x) {
 PAIR_BODY(apart4_acc, uint32_t, APART_LOADS, bytes_sum(bytes_apart(pa[i], pb[i], flip)) + pc[i])
 PAIR_BODY(apart4, uint32_t, APART_LOADS; (void)pc;, bytes_apart(pa[i], pb[i], flip))
 
-static bool vabsdiff4(machine *m) {
+static bool vabsdiff4(translator *m) {
     if (!m_pdst(m, 1).none) return cannot(m, "what its flag says is not known");
     bool acc = m_mod(m, ORR_SM_ACC);
     if (!acc && !zero(m, m_src(m, 4, 0))) return cannot(m, "what it adds to bytes is not known");
@@ -689,7 +700,7 @@ static bool vabsdiff4(machine *m) {
                     OPERS(m_dst(m, 0, 0), m_src(m, 2, 0), m_src(m, 3, 0), m_src(m, 4, 0)));
 }
 
-static bool idp(machine *m) { // {d, a, b, c}
+static bool idp(translator *m) { // {d, a, b, c}
     bool four = m_mod(m, ORR_SM_IDP4);
     bool sa = four ? m_mod(m, ORR_SM_AINT) == ORR_SV_ITYPE_S8 : m_mod(m, ORR_SM_AHALF) == ORR_SV_HTYPE_S16;
     bool sb = m_mod(m, ORR_SM_BINT) == ORR_SV_ITYPE_S8;
@@ -701,7 +712,7 @@ static bool idp(machine *m) { // {d, a, b, c}
                  1, 3, OPERS(m_dst(m, 0, 0), m_src(m, 1, 0), m_src(m, 2, 0), m_val(m, 3, AS_INT)));
 }
 
-bool orr_sass_int(machine *m) {
+bool orr_sass_int(translator *m) {
     switch (m->c->op) {
     case ORR_SASS_IADD3:
     case ORR_SASS_UIADD3: return iadd3(m);

@@ -5,37 +5,37 @@
 
 #include <string.h>
 
-#include "exec/sass/machine.h"
+#include "exec/sass/translate.h"
 #include "exec/ops/pair.h"
 
-bool orr_sass_logic(machine *m); // logic.c: bits, moves, predicates, selections; asked by orr_sass_int
+bool orr_sass_logic(translator *m); // logic.c: bits, moves, predicates, selections; asked by orr_sass_int
 
 // Is the row the same number in every launch of this translation: RZ, an immediate, a constant?
-static inline bool fixed(const machine *m, oper o, uint32_t *value) {
+static inline bool fixed(const translator *m, oper o, uint32_t *value) {
     if (o.bank != BANK_CONST) return false;
     memcpy(value, m->p->pool.bytes + o.off, 4);
     return true;
 }
-static inline bool fixed_is(const machine *m, oper o, uint32_t value) {
+static inline bool fixed_is(const translator *m, oper o, uint32_t value) {
     uint32_t v;
     return fixed(m, o, &v) && v == value;
 }
 // Is the predicate always `value`?
-static inline bool always(const machine *m, oper o, bool value) {
+static inline bool always(const translator *m, oper o, bool value) {
     uint32_t v;
     return fixed(m, o, &v) && ((v != 0) != o.neg) == value;
 }
-static inline bool zero(const machine *m, oper o) { return fixed_is(m, o, 0); }
+static inline bool zero(const translator *m, oper o) { return fixed_is(m, o, 0); }
 
-static inline bool give(machine *m, handlers h, int ndst, int nsrc, const oper *opers) {
+static inline bool give(translator *m, handlers h, int ndst, int nsrc, const oper *opers) {
     m_emit(m, h, ndst, nsrc, opers);
     return true;
 }
-static inline bool give_imm(machine *m, handlers h, uint32_t imm, int ndst, int nsrc, const oper *opers) {
+static inline bool give_imm(translator *m, handlers h, uint32_t imm, int ndst, int nsrc, const oper *opers) {
     m_emit(m, h, ndst, nsrc, opers)->imm = imm;
     return true;
 }
-static inline bool cannot(machine *m, const char *why) {
+static inline bool cannot(translator *m, const char *why) {
     m->why = why;
     return false;
 }

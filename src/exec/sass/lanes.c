@@ -32,7 +32,7 @@ static void vote_uniform(warp *w, const uop *u) {
     fill(w, u->d, yes);
     if (!u->all[1].none) *DST_N(w, u, 1, uint32_t) = voted(u, yes, w->exec) ? FULL : 0;
 }
-static bool votes(machine *m, bool uniform) {
+static bool votes(translator *m, bool uniform) {
     uop *u = m_emit(m, uniform ? BOTH(vote_uniform) : BOTH(vote), 2, 1,
                     OPERS(m_dst(m, 0, 0), m_pdst(m, 1), m_psrc(m, 2)));
     u->imm = m_mod(m, ORR_SM_VOTE);
@@ -41,7 +41,7 @@ static bool votes(machine *m, bool uniform) {
 }
 
 // ---- SHFL, MATCH, REDUX, ELECT --------------------------------------------------------------
-static bool shuffle(machine *m) {
+static bool shuffle(translator *m) {
     static const uint8_t modes[] = {[ORR_SV_SHFL_IDX] = ORR_SHFL_IDX,
                                     [ORR_SV_SHFL_UP] = ORR_SHFL_UP,
                                     [ORR_SV_SHFL_DOWN] = ORR_SHFL_DOWN,
@@ -51,7 +51,7 @@ static bool shuffle(machine *m) {
                  OPERS(m_dst(m, 1, 0), m_pdst(m, 0), m_src(m, 2, 0), m_src(m, 3, 0), m_src(m, 4, 0), nobody));
 }
 
-static bool match(machine *m) {
+static bool match(translator *m) {
     bool all = m_mod(m, ORR_SM_MATCH) == ORR_SV_MATCH_ALL, wide = m_mod(m, ORR_SM_U64) != 0;
     orr_inst like = {.op = ORR_OP_MATCH, .type = wide ? ORR_T_B64 : ORR_T_B32, .sub = all};
     oper a = wide ? m_pair(m, m_src(m, 2, 0), m_src(m, 2, 1)) : m_src(m, 2, 0), d = m_dst(m, 1, 0);
@@ -59,7 +59,7 @@ static bool match(machine *m) {
     return m_ptx(m, like, 2, 2, OPERS(d, m_pdst(m, 0), a, nobody));
 }
 
-static bool reduce(machine *m, orr_inst like) {
+static bool reduce(translator *m, orr_inst like) {
     oper each = m_tmp(m, ORR_W);
     like.op = ORR_OP_REDUX;
     if (!m_ptx(m, like, 1, 2, OPERS(each, m_src(m, 1, 0), nobody))) return false;
@@ -67,7 +67,7 @@ static bool reduce(machine *m, orr_inst like) {
     m_spread(m, m_dst(m, 0, 0), each);
     return true;
 }
-static bool redux(machine *m) {
+static bool redux(translator *m) {
     static const uint8_t ops[] = {[ORR_SV_REDUX_AND] = ORR_ATOM_AND, [ORR_SV_REDUX_OR] = ORR_ATOM_OR,
                                   [ORR_SV_REDUX_XOR] = ORR_ATOM_XOR, [ORR_SV_REDUX_SUM] = ORR_ATOM_ADD,
                                   [ORR_SV_REDUX_MIN] = ORR_ATOM_MIN, [ORR_SV_REDUX_MAX] = ORR_ATOM_MAX};
@@ -77,7 +77,7 @@ static bool redux(machine *m) {
     uint8_t type = logic ? ORR_T_B32 : m_mod(m, ORR_SM_S32) ? ORR_T_S32 : ORR_T_U32;
     return reduce(m, (orr_inst){.sub = ops[op], .type = type});
 }
-static bool credux(machine *m) {
+static bool credux(translator *m) {
     static const uint8_t types[] = {[ORR_SV_CREDTYPE_U32] = ORR_T_U32,
                                     [ORR_SV_CREDTYPE_S32] = ORR_T_S32,
                                     [ORR_SV_CREDTYPE_F32] = ORR_T_F32};
@@ -95,7 +95,7 @@ static void elect(warp *w, const uop *u) {
     fill(w, u->d, m ? (uint32_t)orr_ffs(m) : 0);
     set_pred(w, u->all[1], m & (0 - m));
 }
-static bool elects(machine *m) {
+static bool elects(translator *m) {
     if (!m_is(m, 2, ORR_ARG_P)) return m_no(m, "ELECT of the lanes in a uniform register is not executed");
     m_emit(m, BOTH(elect), 2, 1, OPERS(m_dst(m, 1, 0), m_pdst(m, 0), m_psrc(m, 2)));
     m_active(m);
@@ -116,7 +116,7 @@ static void r2ur(warp *w, const uop *u) {
     fill(w, u->d, v);
     set_pred(w, u->all[1], other);
 }
-static bool to_uniform(machine *m) {
+static bool to_uniform(translator *m) {
     if (m_mod(m, ORR_SM_FILL)) return m_no(m, "R2UR.FILL is not executed");
     uop *u = m_emit(m, BOTH(r2ur), 2, 1, OPERS(m_dst(m, 1, 0), m_pdst(m, 0), m_src(m, 2, 0)));
     u->imm = m_mod(m, ORR_SM_OR);
@@ -124,7 +124,7 @@ static bool to_uniform(machine *m) {
     return true;
 }
 
-bool orr_sass_lanes(machine *m) {
+bool orr_sass_lanes(translator *m) {
     switch (m->c->op) {
     case ORR_SASS_VOTE: return votes(m, false);
     case ORR_SASS_VOTEU: return votes(m, true);

@@ -11,7 +11,7 @@
 
 PAIR1(copy, uint32_t, uint32_t, a)
 
-static bool move(machine *m, oper d, oper a) { return give(m, PICK(copy), 1, 1, OPERS(d, a)); }
+static bool move(translator *m, oper d, oper a) { return give(m, PICK(copy), 1, 1, OPERS(d, a)); }
 
 // ---- LOP3 -----------------------------------------------------------------------------------
 PAIR1(not1, uint32_t, uint32_t, ~a)
@@ -24,7 +24,7 @@ PAIR2(xnor2, uint32_t, uint32_t, uint32_t, ~(a ^ b))
 PAIR2(nand2, uint32_t, uint32_t, uint32_t, ~(a &b))
 PAIR2(nor2, uint32_t, uint32_t, uint32_t, ~(a | b))
 
-// Those of three inputs that compilers make most.
+// The functions of three inputs that compilers use most.
 #define LOP3S(X)                                                                                             \
     X(0x96, a ^ b ^ c)                                                                                       \
     X(0x80, a &b &c)                                                                                         \
@@ -80,7 +80,7 @@ static bool depends(uint8_t lut, int bit) {
     return restrict_to(lut, bit, false) != lut || restrict_to(lut, bit, true) != lut;
 }
 
-static bool lop3_row(machine *m, oper d, const oper in[3], uint8_t lut) {
+static bool lop3_row(translator *m, oper d, const oper in[3], uint8_t lut) {
     static const struct {
         uint8_t lut;
         handlers h;
@@ -139,7 +139,7 @@ static void test_bits(warp *w, const uop *u) {
     set_pred(w, u->d, any);
 }
 
-static bool lop3(machine *m) { // {p, d, a, b, c, table, in}
+static bool lop3(translator *m) { // {p, d, a, b, c, table, in}
     oper p = m_pdst(m, 0), d = m_dst(m, 1, 0), pin = m_psrc(m, 6);
     oper in[3] = {m_src(m, 2, 0), m_src(m, 3, 0), m_src(m, 4, 0)};
     if (!m_is(m, 5, ORR_ARG_INT)) return cannot(m, "its table is not a number");
@@ -176,14 +176,14 @@ static void pred_sign(warp *w, const uop *u) {
     *DST(w, u, uint32_t) = any;
 }
 
-static oper truth(machine *m, int n) {
+static oper truth(translator *m, int n) {
     if (m_is(m, n, ORR_ARG_P) || m_is(m, n, ORR_ARG_UP)) return m_psrc(m, n);
     oper t = m_tmp(m, ORR_P);
     m_emit(m, BOTH(pred_sign), 1, 1, OPERS(t, m_src(m, n, 0)));
     return t;
 }
 
-static bool plop3(machine *m) {
+static bool plop3(translator *m) {
     if (!m_is(m, 5, ORR_ARG_INT) || !m_is(m, 6, ORR_ARG_INT)) return cannot(m, "its tables are not numbers");
     oper p = m_pdst(m, 0), q = m_pdst(m, 1), in[3] = {truth(m, 2), truth(m, 3), truth(m, 4)};
     uint8_t lut = (uint8_t)m->c->args[5].value, second = (uint8_t)m->c->args[6].value;
@@ -202,7 +202,7 @@ static bool plop3(machine *m) {
         return give(m, BOTH(pred_copy), 1, 1, OPERS(p, used[0]));
     }
     if (n == 2) {
-        // And, or, of inputs that may be negated: one of the four places is unlike the others.
+        // An and or an or of inputs that may be negated: one of the four places is unlike the others.
         for (unsigned at = 0; at < 4; at++) {
             unsigned x = bits[0], y = bits[1], odd = 0;
             for (unsigned i = 0; i < 4; i++)
@@ -255,7 +255,7 @@ static inline uint32_t pair_right(uint32_t lo, uint32_t hi, uint32_t n, bool sig
 PAIR_BODY(pair_left_n, uint32_t, LOAD_PAIR(void) sign;, pair_left(pa[i], pc[i], counted(pb[i], wrap, most)))
 PAIR_BODY(pair_right_n, uint32_t, LOAD_PAIR, pair_right(pa[i], pc[i], counted(pb[i], wrap, most), sign))
 
-static bool shf(machine *m) {
+static bool shf(translator *m) {
     unsigned type = m_mod(m, ORR_SM_SHFTYPE);
     bool right = m_mod(m, ORR_SM_DIR) == ORR_SV_DIR_R, high = m_mod(m, ORR_SM_HI), wraps = m_mod(m, ORR_SM_W);
     bool wide = type == ORR_SV_SHFTYPE_S64 || type == ORR_SV_SHFTYPE_U64;
@@ -290,13 +290,13 @@ static bool shf(machine *m) {
 }
 
 // ---- bit fields, counting -------------------------------------------------------------------
-static bool like_ptx(machine *m, orr_inst like, int first, int n) {
+static bool like_ptx(translator *m, orr_inst like, int first, int n) {
     oper o[3] = {m_dst(m, 0, 0)};
     for (int i = 0; i < n; i++) o[1 + i] = m_val(m, first + i, AS_BITS);
     return m_ptx(m, like, 1, n, o);
 }
 
-static bool flo(machine *m) { // {d, p, a}
+static bool flo(translator *m) { // {d, p, a}
     if (!m_pdst(m, 1).none) return cannot(m, "what its flag says is not known");
     uint8_t type = m_mod(m, ORR_SM_SIGN) == ORR_SV_SIGN_S32 ? ORR_T_S32 : ORR_T_U32;
     return like_ptx(
@@ -320,7 +320,7 @@ static bool flo(machine *m) { // {d, p, a}
 #define BYTE_OF(n) ((uint32_t)((int32_t)(s##n[i] << l##n) >> r##n) & 0xff) << (8 * n)
 PAIR_BODY(prmt_k, uint32_t, LOAD_PRMT, BYTE_OF(0) | BYTE_OF(1) | BYTE_OF(2) | BYTE_OF(3))
 
-static bool prmt(machine *m) {
+static bool prmt(translator *m) {
     static const uint16_t modes[7][4] = {
         [ORR_SV_PRMT_F4E] = {0x3210, 0x4321, 0x5432, 0x6543},
         [ORR_SV_PRMT_B4E] = {0x5670, 0x6701, 0x7012, 0x0123},
@@ -357,7 +357,7 @@ static void copy2(warp *w, const uop *u) {
     }
 }
 
-static bool mov(machine *m) { // {d, a, lanes of a quad}
+static bool mov(translator *m) { // {d, a, lanes of a quad}
     if (m_mod(m, ORR_SM_D64))
         return give(m, BOTH(copy2), 2, 2,
                     OPERS(m_dst(m, 0, 0), m_dst(m, 0, 1), m_src(m, 1, 0), m_src(m, 1, 1)));
@@ -366,7 +366,7 @@ static bool mov(machine *m) { // {d, a, lanes of a quad}
     return move(m, m_dst(m, 0, 0), m_src(m, 1, 0));
 }
 
-static bool select(machine *m) { // {d, a, b, p}
+static bool select(translator *m) { // {d, a, b, p}
     oper p = m_psrc(m, 3);
     if (m_mod(m, ORR_SM_D64)) {
         oper lo = m_tmp(m, ORR_W), hi = m_tmp(m, ORR_W);
@@ -407,14 +407,14 @@ static void r2p_any(warp *w, const uop *u) {
     }
 }
 
-static bool p2r(machine *m, unsigned file) {
+static bool p2r(translator *m, unsigned file) {
     uint32_t mask;
     if (!fixed(m, m_src(m, 3, 0), &mask)) return cannot(m, "its mask is not a number");
     oper o[9] = {m_dst(m, 0, 0), m_src(m, 2, 0)};
     for (unsigned n = 0; n < 7; n++) o[2 + n] = predicate(file + n);
     return give_imm(m, BOTH(p2r_any), (mask & 0x7f) | m_mod(m, ORR_SM_BYTE) << 11, 1, 8, o);
 }
-static bool r2p(machine *m, unsigned file) {
+static bool r2p(translator *m, unsigned file) {
     uint32_t mask;
     if (!fixed(m, m_src(m, 2, 0), &mask)) return cannot(m, "its mask is not a number");
     oper o[8];
@@ -428,7 +428,7 @@ static bool r2p(machine *m, unsigned file) {
 
 // ---- where we are ---------------------------------------------------------------------------
 // LEPC {d}: the address of this instruction; {d, target}: of another one.
-static bool lepc(machine *m) {
+static bool lepc(translator *m) {
     const orr_kernel *k = m->p->kernel;
     uint32_t at = (uint32_t)(m->inst - k->insts);
     uint64_t address = m->c->address;
@@ -440,7 +440,7 @@ static bool lepc(machine *m) {
                       m_imm(m, ORR_W, (uint32_t)(address >> 32))));
 }
 
-bool orr_sass_logic(machine *m) {
+bool orr_sass_logic(translator *m) {
     uint32_t wrap = m_mod(m, ORR_SM_W) ? ORR_M_WRAP : ORR_M_CLAMP;
     uint8_t sign = m_mod(m, ORR_SM_SIGN) == ORR_SV_SIGN_S32 ? ORR_T_S32 : ORR_T_U32;
     switch (m->c->op) {

@@ -1,8 +1,8 @@
 // Machine code: products of small matrices, and their ways to and from shared memory.
 //
 // HMMA.16816 is PTX's mma.m16n8k16, and its fragments lie in the registers as PTX's manual says: A, B, C and
-// D are ranges of registers, one after the other. So all of these are PTX's handlers (ops/mma.c, wmma.c). WMMA of
-// PTX comes as pairs of these too.
+// D are ranges of registers, one after the other. So all of these are PTX's handlers (ops/mma.c, wmma.c).
+// WMMA of PTX comes as pairs of these too.
 #include "exec/sass/memory.h"
 
 typedef struct shape {
@@ -15,7 +15,7 @@ static int regs_of(uint32_t elements, uint8_t type, int word) {
 
 // D, A, B, C are arguments 0 to 3; of a sparse A come a register of places and a selector behind the
 // predicate.
-static bool product(machine *m, shape s, uint8_t d, uint8_t a, uint8_t b, orr_inst like) {
+static bool product(translator *m, shape s, uint8_t d, uint8_t a, uint8_t b, orr_inst like) {
     bool sparse = m_mod(m, ORR_SM_SP) != 0, wide = a == ORR_T_F64;
     int word = wide ? 64 : 32, per = wide ? 2 : 1, n = 0;
     oper o[80], results[8];
@@ -52,7 +52,7 @@ static bool product(machine *m, shape s, uint8_t d, uint8_t a, uint8_t b, orr_in
     return true;
 }
 
-static bool hmma(machine *m) {
+static bool hmma(translator *m) {
     static const shape shapes[] = {[ORR_SV_HMMASHAPE_M16N8K8] = {16, 8, 8},
                                    [ORR_SV_HMMASHAPE_M16N8K16] = {16, 8, 16},
                                    [ORR_SV_HMMASHAPE_M16N8K4] = {16, 8, 4}};
@@ -75,7 +75,7 @@ static uint8_t int_type(unsigned t) {
     default: return ORR_T_S4;
     }
 }
-static bool imma(machine *m) {
+static bool imma(translator *m) {
     static const shape shapes[] = {[ORR_SV_IMMASHAPE_M8N8K16] = {8, 8, 16},
                                    [ORR_SV_IMMASHAPE_M8N8K32] = {8, 8, 32},
                                    [ORR_SV_IMMASHAPE_M16N8K16] = {16, 8, 16},
@@ -88,7 +88,7 @@ static bool imma(machine *m) {
                    like);
 }
 
-static bool bmma(machine *m) {
+static bool bmma(translator *m) {
     static const shape shapes[] = {[ORR_SV_BMMASHAPE_M8N8K128] = {8, 8, 128},
                                    [ORR_SV_BMMASHAPE_M16N8K128] = {16, 8, 128},
                                    [ORR_SV_BMMASHAPE_M16N8K256] = {16, 8, 256}};
@@ -99,7 +99,7 @@ static bool bmma(machine *m) {
     return product(m, shapes[s], ORR_T_S32, ORR_T_B1, ORR_T_B1, like);
 }
 
-static bool dmma(machine *m) {
+static bool dmma(translator *m) {
     static const shape shapes[] = {[ORR_SV_DMMASHAPE_M8N8K4] = {8, 8, 4},
                                    [ORR_SV_DMMASHAPE_M16N8K4] = {16, 8, 4},
                                    [ORR_SV_DMMASHAPE_M16N8K8] = {16, 8, 8},
@@ -109,7 +109,7 @@ static bool dmma(machine *m) {
     return product(m, shapes[s & 3], ORR_T_F64, ORR_T_F64, ORR_T_F64, (orr_inst){0});
 }
 
-static bool qmma(machine *m) {
+static bool qmma(translator *m) {
     static const shape shapes[] = {[ORR_SV_QMMASHAPE_M16N8K16] = {16, 8, 16},
                                    [ORR_SV_QMMASHAPE_M16N8K32] = {16, 8, 32},
                                    [ORR_SV_QMMASHAPE_M16N8K64] = {16, 8, 64}};
@@ -122,7 +122,7 @@ static bool qmma(machine *m) {
 }
 
 // ---- LDSM, STSM, MOVM -----------------------------------------------------------------------
-static bool matrix_access(machine *m, bool load) {
+static bool matrix_access(translator *m, bool load) {
     orr_inst like = {.op = load ? ORR_OP_LDMATRIX : ORR_OP_STMATRIX,
                      .space = ORR_SPACE_SHARED,
                      .type = ORR_T_B16,
@@ -141,7 +141,7 @@ static bool matrix_access(machine *m, bool load) {
     return m_ptx(m, like, load ? n : 0, load ? 1 : 1 + n, o);
 }
 
-bool orr_sass_matrix(machine *m) {
+bool orr_sass_matrix(translator *m) {
     switch (m->c->op) {
     case ORR_SASS_HMMA: return hmma(m);
     case ORR_SASS_IMMA: return imma(m);

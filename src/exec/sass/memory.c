@@ -15,18 +15,18 @@
 #include "exec/sass/memory.h"
 
 // ---- appending ------------------------------------------------------------------------------
-bool m_no(machine *m, const char *why) {
+bool m_no(translator *m, const char *why) {
     m->why = why;
     return false;
 }
 
-bool m_has(const machine *m, enum orr_smod kind) {
+bool m_has(const translator *m, enum orr_smod kind) {
     for (int n = 0; n < m->c->nmods; n++)
         if (m->c->mods[n].kind == kind) return true;
     return false;
 }
 
-uop *m_access(machine *m, handlers h, orr_inst like, int ndst, int nsrc, const oper *opers) {
+uop *m_access(translator *m, handlers h, orr_inst like, int ndst, int nsrc, const oper *opers) {
     orr_inst *i = orr_arena_alloc(&m->p->arena, sizeof *i);
     *i = like;
     i->guard = i->target = -1;
@@ -41,7 +41,7 @@ uop *m_access(machine *m, handlers h, orr_inst like, int ndst, int nsrc, const o
     return u;
 }
 
-oper m_pair(machine *m, oper lo, oper hi) {
+oper m_pair(translator *m, oper lo, oper hi) {
     oper d = m_tmp(m, ORR_D);
     m_pack(m, d, lo, hi);
     return d;
@@ -54,7 +54,7 @@ PAIR2(sum32, uint32_t, uint32_t, uint32_t, a + b)
 PAIR2(scaled, uint32_t, uint32_t, uint32_t, a << b)
 PAIR3(scaled_sum, uint32_t, uint32_t, uint32_t, uint32_t, (a << b) + c)
 
-static const orr_arg *memory(machine *m, int n, int32_t *disp) {
+static const orr_arg *memory(translator *m, int n, int32_t *disp) {
     static const orr_arg nowhere = {.reg = ORR_RZ, .ureg = ORR_RZ};
     const orr_arg *a = n < m->c->nargs ? &m->c->args[n] : &nowhere;
     *disp = (int32_t)a->value;
@@ -65,7 +65,7 @@ static const orr_arg *memory(machine *m, int n, int32_t *disp) {
 static bool with_r(const orr_arg *a) { return (a->shape & ORR_ARG_HAS_R) && a->reg != ORR_RZ; }
 static bool with_ur(const orr_arg *a) { return (a->shape & ORR_ARG_HAS_UR) && a->ureg != ORR_RZ; }
 
-oper m_address64(machine *m, int n, int32_t *disp) {
+oper m_address64(translator *m, int n, int32_t *disp) {
     const orr_arg *a = memory(m, n, disp);
     bool r = with_r(a), ur = with_ur(a);
     // Where there is a uniform register or a descriptor the instruction says how wide R is, else it is a
@@ -81,7 +81,7 @@ oper m_address64(machine *m, int n, int32_t *disp) {
     return d;
 }
 
-oper m_address32(machine *m, int n, int32_t *disp) {
+oper m_address32(translator *m, int n, int32_t *disp) {
     const orr_arg *a = memory(m, n, disp);
     bool r = with_r(a), ur = with_ur(a);
     uint32_t shift = a->sub == ORR_SM_XSCALE && a->subval ? a->subval + 1u : 0; // .X4 .X8 .X16
@@ -99,7 +99,7 @@ oper m_address32(machine *m, int n, int32_t *disp) {
     return d;
 }
 
-oper m_address(machine *m, int n, int32_t *disp) {
+oper m_address(translator *m, int n, int32_t *disp) {
     return m_mod(m, ORR_SM_E) ? m_address64(m, n, disp) : m_address32(m, n, disp);
 }
 
@@ -107,7 +107,7 @@ oper m_address(machine *m, int n, int32_t *disp) {
 typedef struct piece { // what an access moves
     uint8_t type, width, vec;
 } piece;
-static bool piece_of(machine *m, piece *p) {
+static bool piece_of(translator *m, piece *p) {
     switch (m_mod(m, ORR_SM_SIZE)) {
     case ORR_SV_SIZE_U8: *p = (piece){ORR_T_U8, 1, 1}; return true;
     case ORR_SV_SIZE_S8: *p = (piece){ORR_T_S8, 1, 1}; return true;
@@ -120,12 +120,12 @@ static bool piece_of(machine *m, piece *p) {
     }
 }
 
-static oper address_in(machine *m, int n, uint8_t space, int32_t *disp) {
+static oper address_in(translator *m, int n, uint8_t space, int32_t *disp) {
     bool wide = space == ORR_SPACE_GLOBAL || space == ORR_SPACE_GENERIC;
     return wide ? m_address(m, n, disp) : m_address32(m, n, disp);
 }
 
-static bool load(machine *m, uint8_t space, int dst, int at) {
+static bool load(translator *m, uint8_t space, int dst, int at) {
     piece p;
     orr_inst like = {.op = ORR_OP_LD, .space = space};
     oper o[5];
@@ -141,7 +141,7 @@ static bool load(machine *m, uint8_t space, int dst, int at) {
     return m_ptx(m, like, p.vec, 1, o);
 }
 
-static bool store(machine *m, uint8_t space) {
+static bool store(translator *m, uint8_t space) {
     piece p;
     orr_inst like = {.op = ORR_OP_ST, .space = space};
     oper o[5];
@@ -206,7 +206,7 @@ static void indexed_lanes(warp *w, const uop *u, uint32_t lanes) {
 static void indexed(warp *w, const uop *u) { indexed_lanes(w, u, w->exec); }
 static void indexed_uniform(warp *w, const uop *u) { indexed_lanes(w, u, FULL); }
 
-static bool constant(machine *m, bool uniform) {
+static bool constant(translator *m, bool uniform) {
     const orr_arg *a = &m->c->args[1];
     piece p;
     oper o[10];
@@ -262,7 +262,7 @@ static void size_where(warp *w, const uop *u) {
 }
 PAIR2(sum_disp, uint64_t, uint64_t, uint64_t, a + b)
 
-static bool copy_to_shared(machine *m) {
+static bool copy_to_shared(translator *m) {
     orr_inst like = {.op = ORR_OP_CPASYNC, .space = ORR_SPACE_GENERIC, .vec = 1, .type = ORR_T_B8};
     oper size = {.none = 1, .cls = ORR_W};
     uint32_t width = 4;
@@ -298,7 +298,7 @@ static bool copy_to_shared(machine *m) {
 
 // ---- QSPC -----------------------------------------------------------------------------------
 // Which window is the address in? Of a cluster's shared memory (.D) there is only the block's own.
-static bool which_space(machine *m) {
+static bool which_space(translator *m) {
     orr_inst like = {.op = ORR_OP_ISSPACEP};
     int32_t disp;
     if (!m_is(m, 1, ORR_ARG_R) || m->c->args[1].reg != ORR_RZ)
@@ -319,7 +319,7 @@ static bool which_space(machine *m) {
 }
 
 // ---- all ------------------------------------------------------------------------------------
-bool orr_sass_memory(machine *m) {
+bool orr_sass_memory(translator *m) {
     switch (m->c->op) {
     case ORR_SASS_LDG: return load(m, ORR_SPACE_GLOBAL, 1, 2);
     case ORR_SASS_LD: return load(m, ORR_SPACE_GENERIC, 0, 1);

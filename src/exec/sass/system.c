@@ -72,7 +72,7 @@ static bool reads_bank0(const orr_code *c, int64_t from, int64_t to) {
             return true;
     return false;
 }
-void orr_sass_sizes(program *p) {
+void orr_sass_sizes(decoded *p) {
     const orr_kernel *k = p->kernel;
     unsigned sm = k->ninsts ? k->codes[0].sm : 90;
     bool system = false;
@@ -171,8 +171,8 @@ static int ptx_sreg(unsigned sr) {
     }
 }
 
-// Those that are known when the launch begins.
-static bool fixed_sreg(const machine *m, unsigned sr, uint32_t *v) {
+// Special registers whose value is known when the launch begins.
+static bool fixed_sreg(const translator *m, unsigned sr, uint32_t *v) {
     uint32_t system;
     *v = 0;
     switch (sr) {
@@ -206,7 +206,7 @@ static void packed_tid(warp *w, const uop *u) {
 }
 
 // A word of special register sr to row d, for the active lanes.
-static bool read_word(machine *m, oper d, unsigned sr) {
+static bool read_word(translator *m, oper d, unsigned sr) {
     int ptx = ptx_sreg(sr);
     uint32_t v;
     if (ptx >= 0)
@@ -220,7 +220,7 @@ static bool read_word(machine *m, oper d, unsigned sr) {
     return m_no(m, "this special register is not known");
 }
 
-static bool read_pair(machine *m, unsigned sr) {
+static bool read_pair(translator *m, unsigned sr) {
     uint32_t v;
     bool clock = sr == ORR_SV_SREG_CLOCKLO || sr == ORR_SV_SREG_GLOBALTIMERLO;
     if (!clock && !fixed_sreg(m, sr, &v)) return m_no(m, "this special register is not known as 64 bits");
@@ -235,7 +235,7 @@ static bool read_pair(machine *m, unsigned sr) {
     return true;
 }
 
-bool orr_sass_sreg(machine *m) {
+bool orr_sass_sreg(translator *m) {
     const orr_arg *a = &m->c->args[1];
     switch (m->c->op) {
     case ORR_SASS_S2R:

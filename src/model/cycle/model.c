@@ -100,7 +100,7 @@ static bool may_race(const orr_kernel *k) {
 
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     orr_work own;
-    w = orr_work_shaped(w, &own, r);
+    w = orr_work_rewritten(w, &own, r);
     state *st = state_of(gpu, r, e);
     if (!st) return false;
     cycle *c = st->machine;

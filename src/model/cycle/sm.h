@@ -7,7 +7,9 @@
 #define ORR_CYCLE_SM_H
 
 #include "memory/cache.h"
+#include "memory/cost.h"
 #include "memory/memory.h"
+#include "memory/space.h"
 #include "model/cycle/constants.h"
 #include "model/cycle/raw.h"
 #include "model/model.h"
@@ -21,9 +23,8 @@
 #define MAX_POOLS  128
 #define MAX_GROUPS 16 // of asynchronous copies a warp can have open
 #define NO_GROUP   255
-#define MAX_FRAME  (1u << 18) // lines: local memory of a warp
-#define MAX_SPANS  20000      // of one SM in a timeline
-#define MAX_LATE   16         // memory instructions of a sub-core that have yet to read their operands
+#define MAX_SPANS  20000 // of one SM in a timeline
+#define MAX_LATE   16    // memory instructions of a sub-core that have yet to read their operands
 
 // What an access has to do with other warps (order.c). SPINS: nothing else is done until it succeeds.
 enum {
@@ -418,8 +419,6 @@ typedef struct worker { // one host thread's sums; which thread ran what does no
     uint64_t *issued, *threads;
     uint32_t ninsts;
     struct bank_memo { // shared memory: the last pattern of each instruction
-        uint8_t swap;  // an atomic: compares and swaps (2) or does not (1); 0: not looked at yet
-        uint8_t sum;   // an atomic: adds floating-point numbers (2) or does not (1)
         uint8_t n, bytes[42];
         uint32_t mask;
         orr_banked banked;
@@ -448,7 +447,8 @@ typedef struct cycle {   // one GPU, from launch to launch
     bool perfect;
     bool more; // there are thread blocks that no SM has yet
     sm *sms;
-    uint32_t nsms, gpcs, ngpcs;                        // gpcs: as orr_gpc_sms has them
+    uint32_t nsms, ngpcs;
+    orr_topology gpcs;
     uint32_t nsched, per_sched;                        // schedulers of an SM, warps of each
     uint32_t sched_per_sub, sub_banks, sub_collectors; // of a sub-core; collectors 0: none
     uint32_t read_banks; // of a sub-core without collectors, ORR_READ_BANKS at most
@@ -491,17 +491,13 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t open_line_ticks;           // and for each line of the instruction
     uint64_t send_ahead, backlog_ticks; // how far a port may be behind before it holds up L1
     uint32_t coalesce;
-    uint32_t lsu_banks;
+    orr_l1_spec l1;
     uint32_t lsu_scheds, lsu_places, lsu_all; // schedulers of a queue, its places, those of all
     uint32_t lsu_lines, lsu_line; // in front of L1: one, or with lsu.ahead one for each queue; its places
-    uint64_t frame_lines;         // of a warp in local memory
-    uint64_t stack_lines;         // of a warp's stack there (local.stack); 0: not known
-    uint64_t stack_apart;         // from one warp's to the next one's
-    uint64_t stack_first;         // which line of it a kernel's line 0 is (modulo 2^64)
+    orr_local_layout local;
     uint32_t miss_interval, miss_first; // of L1 for a line that misses, and before the first of a load
-    uint32_t l1_cycle_bytes;
-    uint32_t pass_cycles; // of shared memory's banks, 4 bytes each
-    uint32_t *alone;      // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none
+    uint32_t pass_cycles;               // of shared memory's banks, 4 bytes each
+    uint32_t *alone; // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none
     const struct policy *policy;
     worker *workers;
     int nworkers;

@@ -37,7 +37,7 @@ typedef struct noted_kernel {
     noted_program *of;
     const orr_source_function *function;
     const orr_kernel *plain, *code; // as compiled; as the GPU would run it
-    struct orr_shape *shape;        // from one to the other, NULL: they are the same
+    struct orr_rewritten *rewritten; // from one to the other, NULL: they are the same
     const orr_clc_kernel *info;
     uint32_t launches;
     orr_match match;

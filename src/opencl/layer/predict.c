@@ -27,11 +27,11 @@ bool predict_prepare(noted_kernel *k, const char *name, orr_err *e) {
     if (!k->function) return orr_fail(e, ORR_BAD_INPUT, "kernel '%s' is not in the source", name);
     k->plain = k->of->code->load(k->of->code, name, e);
     if (!k->plain) return false;
-    k->shape = orr_shape_new(k->plain); // kept: the result names its kernel
-    k->code = k->shape ? orr_shape_kernel(k->shape) : k->plain;
+    k->rewritten = orr_rewrite(k->plain); // kept: the result names its kernel
+    k->code = k->rewritten ? orr_rewritten_kernel(k->rewritten) : k->plain;
     for (uint32_t i = 0; i < k->of->object.kernels.n; i++)
         if (!strcmp(k->of->object.kernels.at[i].name, name)) k->info = &k->of->object.kernels.at[i];
-    *ORR_PUSH(&the_app.result.shapes) = (struct orr_shaped){k->code, NULL}; // it has its shape
+    *ORR_PUSH(&the_app.result.rewrites) = (struct orr_rewrote){k->code, NULL}; // it is
     orr_match_blocks(a, k->code, &k->match);
     uint8_t *seen = orr_calloc(a->nsegments + 1, 1);
     k->order = orr_calloc(a->nsegments + 1, sizeof *k->order);
@@ -217,7 +217,7 @@ static void sample_open(sampled *s, const tallied *x, const orr_tally *t) {
     memcpy(s->launch.block, x->launch->block, sizeof s->launch.block);
     s->launch.print = fopen("/dev/null", "w"); // what it prints has been printed
     s->source = orr_exec_source_of(&s->launch, t->sampled, t->nsampled, NULL, &e);
-    if (s->source && k->shape) s->source = orr_shape_source(k->shape, s->source);
+    if (s->source && k->rewritten) s->source = orr_rewritten_source(k->rewritten, s->source);
 }
 
 static bool sample_next(sampled *s, orr_tb *tb) {
