@@ -84,4 +84,49 @@ grep -q '"kernel": "reverse"' out.json && grep -q '"source": "ptx"' out.json || 
 grep -q '"write buffer"' time.json || fail "the timeline has no writes"
 "$orrery" cl -q --gpu h200 --record streams ./platform ids >got && "$orrery" run -q streams --model cycle >out || fail "record"
 grep -q "kernel ids" out || fail "what was recorded cannot be run"
+
+# ---- source-level simulation ------------------------------------------------------------------------
+cat >branches.cl <<'X'
+float half_of(float x) { if (x > 2) return x / 2; return x; }
+__kernel void branches(__global const float *a, __global float *b, int n) {
+    int i = get_global_id(0);
+    if (i >= n) return;
+    float s = 0;
+    for (int k = 0; k <= i % 8; k++) {
+        if (k == 3) continue;
+        s += half_of(a[k * n + i]);
+    }
+    b[i] = s;
+}
+X
+"$orrery" cl annotate branches.cl -o annotated.cl || fail "annotate"
+grep -q "orr_counts" annotated.cl || fail "no counters: $(cat annotated.cl)"
+# The annotated source is OpenCL C: it compiles again, and computes what the plain one does.
+for file in branches.cl annotated.cl; do
+    more=()
+    [ $file = branches.cl ] || more=(--arg buf:u32:2048:print)
+    "$orrery" run -q $file --kernel branches --global 256 --local 64 --arg buf:f32:1792:iota --arg buf:f32:256:print \
+        --arg i32:224 "${more[@]}" >out 2>$file.err || fail "$file: $(cat $file.err)"
+done
+diff <(grep arg1 branches.cl.err) <(grep arg1 annotated.cl.err) || fail "the annotated kernel computes something else"
+printf '__kernel void k(__global int *a) { l: if (a[0]++ < 3) goto l; }' >goto.cl
+status=0
+"$orrery" cl annotate goto.cl >out 2>err || status=$?
+[ $status -eq 2 ] && grep -q "goto.cl: line 1: there is a goto" err || fail "a goto is not refused: $(cat err)"
+if ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; then
+    export POCL_CACHE_DIR=$dir/pocl OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd | head -1)
+    ./platform local ids >native 2>err || fail "PoCL: $(cat err)"
+    "$orrery" cl --annotate --gpu gtx480 --set memory=perfect --json -o counted.json ./platform local ids >got 2>err ||
+        fail "--annotate: $(cat err)"
+    diff native got || fail "--annotate changes what a program prints"
+    # What was counted natively is what executing counts, within a few percent: blocks of code are matched with
+    # parts of the source.
+    unset OCL_ICD_VENDORS
+    "$orrery" cl -q --gpu gtx480 --set memory=perfect --model analytic --json -o executed.json ./platform local ids >got
+    for f in counted executed; do
+        grep -o '"warp_insts": [0-9]*' $f.json | head -3 >$f.insts
+    done
+    paste counted.insts executed.insts | awk '{ r = $2 / $4; if (r < 0.9 || r > 1.1) { print "counted " $2 ", executed " $4; bad = 1 } } END { exit bad }' ||
+        fail "counts are not those of executing"
+fi
 echo "all right"

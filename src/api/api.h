@@ -55,8 +55,8 @@ typedef struct orr_code_options { // which code is shown, and how
 } orr_code_options;
 
 typedef struct orr_app_options { // a program that is started
-    bool opencl;   // of OpenCL, not of CUDA
-    bool annotate; // on its own device, with counters
+    bool opencl;                 // of OpenCL, not of CUDA
+    bool annotate;               // on its own device, with counters
 } orr_app_options;
 
 struct orr_options {

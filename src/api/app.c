@@ -5,8 +5,8 @@
 // and its exit status are its own; the report comes when it ends.
 //
 // An OpenCL program asks the ICD loader for platforms: it is told of our driver alone (src/opencl/), by
-// OCL_ICD_VENDORS (ocl-icd) and OCL_ICD_FILENAMES (Khronos' own). With `annotate` it keeps its device, and the
-// loader puts our layer between (OPENCL_LAYERS).
+// OCL_ICD_VENDORS (ocl-icd) and OCL_ICD_FILENAMES (Khronos' own). With `annotate` it keeps its device, and
+// the loader puts our layer between (OPENCL_LAYERS).
 //
 // With `sample`, which launches stand for which is known when all have been made. So the program runs first,
 // and its launches are recorded; then they are sampled as any recorded streams are (run.c).
@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PREFIX  "ORRERY_APP_"
+#define PREFIX "ORRERY_APP_"
 extern char **environ;
 
 // The program may change its folder before they are written.
@@ -51,8 +51,12 @@ static const char *library_folder(orr_arena *a, const char *name, const char *li
                                   orr_err *e) {
     const char *own = getenv(variable);
     if (own && *own) return own;
-    static const char *const places[] = {"", "orrery/", "../lib/orrery/", "../lib64/orrery/",
-                                         "../lib/x86_64-linux-gnu/orrery/", "../lib/aarch64-linux-gnu/orrery/"};
+    static const char *const places[] = {"",
+                                         "orrery/",
+                                         "../lib/orrery/",
+                                         "../lib64/orrery/",
+                                         "../lib/x86_64-linux-gnu/orrery/",
+                                         "../lib/aarch64-linux-gnu/orrery/"};
     char *self = orr_arena_alloc(a, 4096);
     bool known = own_folder(self);
     for (size_t i = 0; known && i < sizeof places / sizeof *places; i++) {
@@ -111,11 +115,12 @@ static bool check_options(const orr_options *o, orr_err *e) {
                         "app: --counts-only observes nothing; leave out --model and --record");
     if (o->app.opencl && orr_input_on_gpu(&o->in))
         return orr_fail(e, ORR_BAD_INPUT, "cl: --on gpu is for CUDA programs (orrery app)");
-    if (o->app.annotate && ((o->model.model && strcmp(model, "analytic") != 0) || o->sampling.on || o->files.record ||
-                            o->run.counts_only || o->run.timeline))
-        return orr_fail(e, ORR_BAD_INPUT,
-                        "cl: --annotate counts on the program's own device and predicts with --model analytic; leave "
-                        "out --sample, --record, --timeline and --counts-only");
+    if (o->app.annotate && ((o->model.model && strcmp(model, "analytic") != 0) || o->sampling.on ||
+                            o->files.record || o->run.counts_only || o->run.timeline))
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "cl: --annotate counts on the program's own device and predicts with --model analytic; leave "
+            "out --sample, --record, --timeline and --counts-only");
     if (!orr_input_check(&o->in, e) || !orr_model_find(model, e) || !orr_asked_gpu(o, &gpu, e)) return false;
     orr_gpu_free(gpu);
     if (o->sampling.on && (strcmp(model, "functional") == 0 || o->run.timeline || o->run.counts_only))

@@ -1,5 +1,6 @@
-// What nvcc's code calls before main: a fatbin for each source of the program (__cudaRegisterFatBinary), a stub
-// for each kernel of it (__cudaRegisterFunction), a host variable for each __device__ one (__cudaRegisterVar).
+// What nvcc's code calls before main: a fatbin for each source of the program (__cudaRegisterFatBinary), a
+// stub for each kernel of it (__cudaRegisterFunction), a host variable for each __device__ one
+// (__cudaRegisterVar).
 #include "app/open.h"
 #include "app/rt.h"
 

@@ -99,8 +99,8 @@ static uint32_t semicolon(const walk *w, uint32_t at) {
 static uint32_t statement_end(const walk *w, const clc_node *n) {
     const clc_node *last = n->ninner ? n->inner[n->ninner - 1] : NULL;
     if (is(n, "CompoundStmt")) return n->end;
-    if ((is(n, "IfStmt") || is(n, "ForStmt") || is(n, "WhileStmt") || is(n, "SwitchStmt") || is(n, "CaseStmt") ||
-         is(n, "DefaultStmt") || is(n, "AttributedStmt")) &&
+    if ((is(n, "IfStmt") || is(n, "ForStmt") || is(n, "WhileStmt") || is(n, "SwitchStmt") ||
+         is(n, "CaseStmt") || is(n, "DefaultStmt") || is(n, "AttributedStmt")) &&
         last && last->kind)
         return statement_end(w, last);
     if (is(n, "DeclStmt") || is(n, "NullStmt")) return n->end; // with their semicolon
@@ -124,7 +124,8 @@ static void close_body(walk *w, const clc_node *body) {
 
 // ---- expressions ------------------------------------------------------------------------------------
 static void find_calls(walk *w, const clc_node *n, int32_t s) {
-    if (!n || !n->kind || ++w->nesting > 400) return;
+    if (!n || !n->kind || w->nesting > 400) return;
+    w->nesting++;
     if (is(n, "CallExpr") && n->ninner) {
         const clc_node *f = n->inner[0];
         while (f && f->kind && !is(f, "DeclRefExpr") && f->ninner) f = f->inner[0];
@@ -313,6 +314,7 @@ static bool defined(const walk *w, const char *name, bool kernels) {
 
 // One parameter more, behind the others.
 static void parameter(walk *w, const clc_node *f, uint32_t close, const char *what) {
+    if (close >= w->a->bytes) return; // no such tree comes from clang
     while (close && w->text[close] != ')') close--;
     if (has(f, "ParmVarDecl")) {
         insert(w, close, orr_arena_printf(&w->a->arena, ", %s", what));
@@ -334,27 +336,31 @@ static void function(walk *w, const clc_node *f, bool kernel) {
     int32_t first = segment(w, f, -1, false), s = first;
     w->functions.at[w->function].first = first;
     body(w, b, s);
-    for (size_t i = calls; i < w->calls.n; i++) w->functions.at[w->function].calls |= defined(w, w->calls.at[i].callee, false);
+    for (size_t i = calls; i < w->calls.n; i++)
+        w->functions.at[w->function].calls |= defined(w, w->calls.at[i].callee, false);
 }
 
 // A kernel counts in an array of its own; functions get it from their callers.
-static void finish_kernel(walk *w, const clc_node *f, uint32_t of_functions) {
+static void finish_kernel(walk *w, const clc_node *f) {
     const clc_node *b = body_of(f);
     orr_source_function *x = &w->functions.at[w->function];
     x->ncounters = w->counters;
     parameter(w, f, b->begin, "__global uint *" ORR_COUNTS_PARAMETER);
-    (void)of_functions;
     const char *n = orr_arena_printf(&w->a->arena, "%u", w->counters ? w->counters : 1);
     // in front of what the body's own counters say: the edit is the first at its place
-    *ORR_PUSH(&w->edits) = (edit){b->begin + 1, 0, 0,
-                                  orr_arena_printf(&w->a->arena, " __private uint orr_c[%s] = {0}; enum { ORR_N = %u };", n, w->counters)};
+    *ORR_PUSH(&w->edits) =
+        (edit){b->begin + 1, 0, 0,
+               orr_arena_printf(&w->a->arena, " __private uint orr_c[%s] = {0}; enum { ORR_N = %u };", n,
+                                w->counters)};
     insert(w, b->end - 1, " ORR_FLUSH ");
 }
 
 static const char head[] =
     "#define ORR_FLUSH { size_t orr_s = get_local_size(0) * get_local_size(1) * get_local_size(2), orr_t = "
-    "((get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0)) * orr_s + "
-    "(get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0), orr_a = orr_s * "
+    "((get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0)) * orr_s "
+    "+ "
+    "(get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0), orr_a = "
+    "orr_s * "
     "get_num_groups(0) * get_num_groups(1) * get_num_groups(2); for (uint orr_i = 0; orr_i < ORR_N; orr_i++) "
     "orr_counts[orr_i * orr_a + orr_t] = orr_c[orr_i]; }\n";
 
@@ -398,7 +404,7 @@ static void walk_all(walk *w, const clc_node *top) {
                 w->counters = any ? shared : 0;
             }
             function(w, f, kernel);
-            if (kernel) finish_kernel(w, f, shared);
+            if (kernel) finish_kernel(w, f);
         }
         if (!kernels) shared = w->counters;
     }
@@ -417,7 +423,9 @@ static void walk_all(walk *w, const clc_node *top) {
     }
     for (uint32_t i = 0; i < top->ninner && shared && !w->e->status; i++) {
         const clc_node *f = top->inner[i];
-        if (!is(f, "FunctionDecl") || !f->here || has(f, "OpenCLKernelAttr") || !f->name || !defined(w, f->name, false)) continue;
+        if (!is(f, "FunctionDecl") || !f->here || has(f, "OpenCLKernelAttr") || !f->name ||
+            !defined(w, f->name, false))
+            continue;
         parameter(w, f, body_of(f) ? body_of(f)->begin : f->end - 1, "__private uint *orr_c");
     }
 }
@@ -440,8 +448,8 @@ static void *kept(orr_arena *a, const void *at, size_t n, size_t size) {
     return out;
 }
 
-bool orr_annotate_tree(const char *text, size_t n, const char *json, size_t njson, const char *path, orr_annotated *a,
-                       orr_err *e) {
+bool orr_annotate_tree(const char *text, size_t n, const char *json, size_t njson, const char *path,
+                       orr_annotated *a, orr_err *e) {
     *a = (orr_annotated){.bytes = (uint32_t)n};
     walk w = {.a = a, .text = text, .e = e};
     a->of_byte = orr_arena_alloc(&a->arena, (n + 1) * sizeof *a->of_byte);
@@ -455,7 +463,8 @@ bool orr_annotate_tree(const char *text, size_t n, const char *json, size_t njso
     a->nloops = (uint32_t)w.loops.n;
     a->functions = kept(&a->arena, w.functions.at, w.functions.n, sizeof *a->functions);
     a->nfunctions = (uint32_t)w.functions.n;
-    void *all[] = {w.segments.at, w.loops.at, w.functions.at, w.edits.at, w.calls.at, w.returns.at, w.breaks.at, w.continues.at};
+    void *all[] = {w.segments.at, w.loops.at,   w.functions.at, w.edits.at,
+                   w.calls.at,    w.returns.at, w.breaks.at,    w.continues.at};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     return !e->status;
 }
@@ -466,8 +475,8 @@ void orr_annotated_free(orr_annotated *a) {
     *a = (orr_annotated){0};
 }
 
-bool orr_clc_annotate(const char *path, const char *text, size_t n, const char *options, unsigned sm, orr_annotated *a,
-                      orr_err *e) {
+bool orr_clc_annotate(const char *path, const char *text, size_t n, const char *options, unsigned sm,
+                      orr_annotated *a, orr_err *e) {
     enum { MOST = 16 << 20, MOST_TREE = 512 << 20 };
     *a = (orr_annotated){0};
     char *own = path ? orr_read_file(path, MOST, &n, e) : NULL;

@@ -1,9 +1,10 @@
-// OpenCL C with counters: the kernel's source again, which computes the same and counts, for each work-item, how
-// often it came through each part of the source. Section IV of Gerum, Rosenstiel and Bringmann.
+// OpenCL C with counters: the kernel's source again, which computes the same and counts, for each work-item,
+// how often it came through each part of the source. Section IV of Gerum, Rosenstiel and Bringmann.
 //
 // A segment is a stretch of source that runs as a whole: every statement of it as often as the first. Some
-// segments have a counter in the annotated program (bodies of loops, branches of if, cases); the others follow
-// from them: what is behind an if runs as often as what is in front of it, but for those that left in it.
+// segments have a counter in the annotated program (bodies of loops, branches of if, cases); the others
+// follow from them: what is behind an if runs as often as what is in front of it, but for those that left in
+// it.
 #ifndef ORR_CLC_ANNOTATE_H
 #define ORR_CLC_ANNOTATE_H
 
@@ -11,7 +12,7 @@
 
 enum { ORR_SEGMENT_TERMS = 24 };
 typedef struct orr_segment {
-    int32_t counter; // in the array of the kernel (own) or of functions; -1: derived
+    int32_t counter;                 // in the array of the kernel (own) or of functions; -1: derived
     int32_t term[ORR_SEGMENT_TERMS]; // derived: s + 1 adds segment s, -(s + 1) takes it away
     uint32_t nterms;
     uint32_t function; // whose it is
@@ -51,13 +52,13 @@ typedef struct orr_annotated {
 
 #define ORR_COUNTS_PARAMETER "orr_counts" // the last parameter of an annotated kernel: __global uint *
 
-// `path` a file, or NULL and `text`. What cannot be annotated (a goto, a body that comes out of a macro) is an
-// error that names it.
-bool orr_clc_annotate(const char *path, const char *text, size_t n, const char *options, unsigned sm, orr_annotated *a,
-                      orr_err *e);
+// `path` a file, or NULL and `text`. What cannot be annotated (a goto, a body that comes out of a macro) is
+// an error that names it.
+bool orr_clc_annotate(const char *path, const char *text, size_t n, const char *options, unsigned sm,
+                      orr_annotated *a, orr_err *e);
 // The same from a tree that is there already (the fuzzer's).
-bool orr_annotate_tree(const char *text, size_t n, const char *json, size_t njson, const char *path, orr_annotated *a,
-                       orr_err *e);
+bool orr_annotate_tree(const char *text, size_t n, const char *json, size_t njson, const char *path,
+                       orr_annotated *a, orr_err *e);
 void orr_annotated_free(orr_annotated *a);
 int32_t orr_segment_at(const orr_annotated *a, uint32_t line, uint32_t column); // from 1; -1: none
 const orr_source_function *orr_annotated_kernel(const orr_annotated *a, const char *name);
@@ -75,6 +76,7 @@ typedef struct orr_match {
 void orr_match_blocks(const orr_annotated *a, const orr_kernel *k, orr_match *m);
 void orr_match_free(orr_match *m);
 // Runs of each block of code, from those of each segment.
-void orr_match_runs(const orr_annotated *a, const orr_kernel *k, orr_match *m, const double *segments, double *runs);
+void orr_match_runs(const orr_annotated *a, const orr_kernel *k, orr_match *m, const double *segments,
+                    double *runs);
 
 #endif

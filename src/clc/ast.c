@@ -1,5 +1,5 @@
-// Reads clang's syntax tree: JSON, of which a few keys matter. A place in the source names its file only where
-// it differs from the place before, in the order of the text.
+// Reads clang's syntax tree: JSON, of which a few keys matter. A place in the source names its file only
+// where it differs from the place before, in the order of the text.
 #include "clc/ast.h"
 
 #include <stdlib.h>
@@ -103,7 +103,9 @@ static void object(reader *r, void (*each)(reader *r, const char *key, size_t n,
     }
 }
 
-static bool is(const char *key, size_t n, const char *name) { return strlen(name) == n && !memcmp(key, name, n); }
+static bool is(const char *key, size_t n, const char *name) {
+    return strlen(name) == n && !memcmp(key, name, n);
+}
 
 // ---- places -----------------------------------------------------------------------------------------
 static void place_key(reader *r, const char *key, size_t n, void *arg) {
@@ -185,8 +187,8 @@ static void node_key(reader *r, const char *key, size_t n, void *arg) {
         object(r, range_key, &g);
         x->begin = g.begin.offset;
         x->end = g.end.offset > UINT32_MAX - g.end.length ? UINT32_MAX : g.end.offset + g.end.length;
-        x->here = g.begin.known && g.end.known && g.begin.here && g.end.here && !g.begin.macro && !g.end.macro &&
-                  x->begin <= x->end;
+        x->here = g.begin.known && g.end.known && g.begin.here && g.end.here && !g.begin.macro &&
+                  !g.end.macro && x->begin <= x->end;
     } else if (is(key, n, "loc")) {
         place p = {0};
         object(r, place_key, &p);

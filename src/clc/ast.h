@@ -14,7 +14,8 @@ typedef struct clc_node {
     uint32_t ninner;
 } clc_node;
 
-// NULL: it is not such a tree, or deeper than 400 levels; e says so. `path` is the file whose nodes are `here`.
+// NULL: it is not such a tree, or deeper than 400 levels; e says so. `path` is the file whose nodes are
+// `here`.
 clc_node *clc_read_ast(const char *text, size_t n, const char *path, orr_arena *a, orr_err *e);
 
 #endif

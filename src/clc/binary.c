@@ -41,7 +41,8 @@ bool orr_clc_read_binary(const void *bytes, size_t n, orr_clc_binary *b) {
     if (nbitcode > left || nir > left - nbitcode || noptions != left - nbitcode - nir) return false;
     if (get(p + 16, 8) != orr_hash64(p + 24, n - 24, VERSION)) return false;
     b->type = (uint32_t)get(p + 12, 4);
-    if (b->type != ORR_CLC_OBJECT && b->type != ORR_CLC_LIBRARY && b->type != ORR_CLC_EXECUTABLE) return false;
+    if (b->type != ORR_CLC_OBJECT && b->type != ORR_CLC_LIBRARY && b->type != ORR_CLC_EXECUTABLE)
+        return false;
     b->bitcode = p + HEADER;
     b->nbitcode = nbitcode;
     b->ir = (const char *)p + HEADER + nbitcode;

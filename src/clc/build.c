@@ -36,7 +36,9 @@ static void end(build *b) {
     orr_arena_free(&b->arena);
 }
 
-static const char *file(build *b, const char *name) { return orr_arena_printf(&b->arena, "%s/%s", b->work, name); }
+static const char *file(build *b, const char *name) {
+    return orr_arena_printf(&b->arena, "%s/%s", b->work, name);
+}
 static void word(build *b, const char *w) { *ORR_PUSH(&b->words) = w; }
 static void words2(build *b, const char *w, const char *v) {
     word(b, w);
@@ -84,7 +86,8 @@ static bool say_first_error(const char *log, orr_err *e) {
         return orr_fail(e, ORR_BAD_INPUT, "%.*s%s%.*s", (int)(n < 300 ? n : 300), line, n ? ": " : "",
                         (int)(stop - mark - 7 < 500 ? stop - mark - 7 : 500), mark + 7);
     }
-    return orr_fail(e, ORR_BAD_INPUT, "the OpenCL C compiler failed: %.300s", log && *log ? log : "it says nothing");
+    return orr_fail(e, ORR_BAD_INPUT, "the OpenCL C compiler failed: %.300s",
+                    log && *log ? log : "it says nothing");
 }
 
 // ---- compiling --------------------------------------------------------------------------------------
@@ -173,8 +176,8 @@ void orr_clc_object_free(orr_clc_object *o) {
     *o = (orr_clc_object){0};
 }
 
-char *orr_clc_tree(const char *path, const char *text, size_t n, const char *options, unsigned sm, char **file_name,
-                   size_t *bytes, orr_err *e) {
+char *orr_clc_tree(const char *path, const char *text, size_t n, const char *options, unsigned sm,
+                   char **file_name, size_t *bytes, orr_err *e) {
     build b;
     char *json = NULL;
     orr_clc_source s = {.path = path, .text = text, .n = n, .options = options, .sm = sm};
@@ -216,7 +219,8 @@ void orr_clc_with_columns(char **ptx, size_t *bytes) {
         const char *nl = memchr(s, '\n', (size_t)(stop - s));
         size_t line = nl ? (size_t)(nl - s) + 1 : (size_t)(stop - s);
         unsigned f, l, c;
-        if (line > 6 && !memcmp(s, "\t.loc\t", 6) && sscanf(s + 6, "%u %u %u", &f, &l, &c) == 3 && l < 1 << 21)
+        if (line > 6 && !memcmp(s, "\t.loc\t", 6) && sscanf(s + 6, "%u %u %u", &f, &l, &c) == 3 &&
+            l < 1 << 21)
             orr_text_add(&t, "\t.loc\t%u %u 0\n", f, l << 10 | (c < 1023 ? c : 1023));
         else
             orr_text_addn(&t, s, line);
@@ -252,7 +256,8 @@ static size_t tidy(char *ptx, size_t n) {
         char *close = folder ? memchr(folder + 1, '"', line - (size_t)(folder + 1 - (ptx + at))) : NULL;
         if (close && close[1] == ' ' && close[2] == '"') { // "folder" "name" is "folder/name"
             bool whole = close[3] == '/';
-            size_t head = (size_t)((whole ? folder + 1 : close) - (ptx + at)), skip = (size_t)(close + 3 - (ptx + at));
+            size_t head = (size_t)((whole ? folder + 1 : close) - (ptx + at)),
+                   skip = (size_t)(close + 3 - (ptx + at));
             memmove(ptx + to, ptx + at, head);
             to += head;
             if (!whole) ptx[to++] = '/';
@@ -318,7 +323,8 @@ uint8_t *orr_clc_assemble(const char *ptx, size_t n, unsigned sm, size_t *bytes,
     build b = {0};
     uint8_t *cubin = NULL;
     const char *own = getenv("ORRERY_PTXAS");
-    const char *usual = access("/usr/local/cuda/bin/ptxas", X_OK) == 0 ? "/usr/local/cuda/bin/ptxas" : "ptxas";
+    const char *usual =
+        access("/usr/local/cuda/bin/ptxas", X_OK) == 0 ? "/usr/local/cuda/bin/ptxas" : "ptxas";
     b.work = clc_begin_work(&b.arena, e);
     const char *in = b.work ? file(&b, "in.ptx") : NULL, *out = b.work ? file(&b, "out.cubin") : NULL;
     if (in && clc_write(in, ptx, n, e)) {
@@ -328,8 +334,9 @@ uint8_t *orr_clc_assemble(const char *ptx, size_t n, unsigned sm, size_t *bytes,
         int status = run(&b, e);
         if (status == 127 || status < 0) {
             *e = (orr_err){0};
-            orr_fail(e, ORR_BAD_INPUT, "--source sass needs ptxas of NVIDIA's CUDA toolkit, which is not here; "
-                                       "leave it out, or name it in ORRERY_PTXAS");
+            orr_fail(e, ORR_BAD_INPUT,
+                     "--source sass needs ptxas of NVIDIA's CUDA toolkit, which is not here; "
+                     "leave it out, or name it in ORRERY_PTXAS");
         } else if (status) {
             orr_fail(e, ORR_BAD_INPUT, "ptxas: %.300s", b.log.s ? b.log.s : "it failed");
         } else {
@@ -358,8 +365,10 @@ orr_module *orr_clc_open(const char *path, const char *options, unsigned sm, con
     char *ptx = NULL;
     if (orr_clc_compile(&s, &o, e)) ptx = orr_clc_link(&(orr_clc_bitcode){o.bitcode, o.n}, 1, sm, &n, e);
     if (ptx && source && !strcmp(source, "sass") && strstr(ptx, ".ptr .const")) {
-        orr_fail(e, ORR_BAD_INPUT, "%s: a kernel takes a pointer to __constant memory, which machine code wants in "
-                                   "a constant bank that nobody fills here; leave out --source sass", path);
+        orr_fail(e, ORR_BAD_INPUT,
+                 "%s: a kernel takes a pointer to __constant memory, which machine code wants in "
+                 "a constant bank that nobody fills here; leave out --source sass",
+                 path);
     } else if (ptx && source && !strcmp(source, "sass")) {
         uint8_t *cubin = orr_clc_assemble(ptx, n, sm, &ncubin, e);
         if (cubin) m = orr_sass_read(cubin, ncubin, path, sm, e);

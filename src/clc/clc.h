@@ -80,8 +80,8 @@ bool orr_clc_compile(const orr_clc_source *s, orr_clc_object *o, orr_err *e); //
 void orr_clc_object_free(orr_clc_object *o);
 
 // clang's syntax tree (annotate.c), malloc'd; *file, malloc'd: what the program's own text is called in it.
-char *orr_clc_tree(const char *path, const char *text, size_t n, const char *options, unsigned sm, char **file,
-                   size_t *bytes, orr_err *e);
+char *orr_clc_tree(const char *path, const char *text, size_t n, const char *options, unsigned sm,
+                   char **file, size_t *bytes, orr_err *e);
 
 typedef struct orr_clc_bitcode {
     const void *at;
@@ -107,8 +107,9 @@ typedef struct orr_clc_binary {
     const char *options;
     size_t noptions;
 } orr_clc_binary;
-uint8_t *orr_clc_write_binary(const orr_clc_binary *b, size_t *n);              // malloc'd
-bool orr_clc_read_binary(const void *bytes, size_t n, orr_clc_binary *b); // points into bytes; false: it is none
+uint8_t *orr_clc_write_binary(const orr_clc_binary *b, size_t *n); // malloc'd
+bool orr_clc_read_binary(const void *bytes, size_t n,
+                         orr_clc_binary *b); // points into bytes; false: it is none
 
 // A file of OpenCL C, to a module: what `orrery run k.cl` takes. `source` "sass": through ptxas.
 orr_module *orr_clc_open(const char *path, const char *options, unsigned sm, const char *source, orr_err *e);

@@ -149,8 +149,8 @@ static void read_attributes(const reader *r, const char *line, orr_clc_kernel *k
         int got = 0;
         while (c && got < 3 && element(r, &c, &text, &n, &v[got])) got++;
         if (got < 3) continue;
-        orr_text_add(&t, "%s__attribute__((%s(%lld,%lld,%lld)))", t.n ? " " : "", sizes[which], (long long)v[0],
-                     (long long)v[1], (long long)v[2]);
+        orr_text_add(&t, "%s__attribute__((%s(%lld,%lld,%lld)))", t.n ? " " : "", sizes[which],
+                     (long long)v[0], (long long)v[1], (long long)v[2]);
         for (int i = 0; i < 3 && which == 0; i++) k->required[i] = (uint32_t)v[i];
     }
     k->attributes = orr_arena_strdup(r->a, t.s);

@@ -1,11 +1,11 @@
-// Which block of a kernel's code is which segment of its source, after Stattelmann, Bringmann and Rosenstiel's
-// matching by debug information and structure (the paper's [6]).
+// Which block of a kernel's code is which segment of its source, after Stattelmann, Bringmann and
+// Rosenstiel's matching by debug information and structure (the paper's [6]).
 //
-// Each instruction says the line and column that it comes from, so a block has votes for segments; accesses of
-// memory and barriers, which compilers hardly move, count more. What compilers do with the rest is taken back by
-// structure: a block cannot be of a segment that has more loops around it than the block has, as code that was
-// moved out of a loop, or of a loop that was unrolled as a whole, would be. A loop that was unrolled in part has
-// its body several times in a round, and a second loop that takes what is left.
+// Each instruction says the line and column that it comes from, so a block has votes for segments; accesses
+// of memory and barriers, which compilers hardly move, count more. What compilers do with the rest is taken
+// back by structure: a block cannot be of a segment that has more loops around it than the block has, as code
+// that was moved out of a loop, or of a loop that was unrolled as a whole, would be. A loop that was unrolled
+// in part has its body several times in a round, and a second loop that takes what is left.
 #include "clc/annotate.h"
 
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static int successors(const orr_kernel *k, uint32_t b, uint32_t out[2]) {
     int n = 0;
     if (last && last->op == ORR_OP_BRA && last->target >= 0 && (uint32_t)last->target < k->nblocks)
         out[n++] = (uint32_t)last->target;
-    if (x->next >= 0 && (uint32_t)x->next < k->nblocks && (!n || out[0] != (uint32_t)x->next)) out[n++] = (uint32_t)x->next;
+    if (x->next >= 0 && (uint32_t)x->next < k->nblocks && (!n || out[0] != (uint32_t)x->next))
+        out[n++] = (uint32_t)x->next;
     return n;
 }
 
@@ -152,9 +153,9 @@ static int32_t elect(const orr_annotated *a, const orr_kernel *k, uint32_t b, ui
 }
 
 // ---- copies -----------------------------------------------------------------------------------------
-// How often a body is in the blocks of its group: the places of the source that it accesses memory at, and how
-// many instructions there are for each; the least, as a place can have two of its own. Without accesses, by
-// arithmetic.
+// How often a body is in the blocks of its group: the places of the source that it accesses memory at, and
+// how many instructions there are for each; the least, as a place can have two of its own. Without accesses,
+// by arithmetic.
 static bool tells(const orr_inst *i, bool accesses) {
     return accesses ? orr_inst_traced(i) : i->op == ORR_OP_FMA || i->op == ORR_OP_ADD || i->op == ORR_OP_MUL;
 }
@@ -172,7 +173,8 @@ static double same_place(const orr_kernel *k, const orr_match *m, uint32_t group
     return n;
 }
 
-static double copies_of(const orr_annotated *a, const orr_kernel *k, const orr_match *m, uint32_t group, int32_t s) {
+static double copies_of(const orr_annotated *a, const orr_kernel *k, const orr_match *m, uint32_t group,
+                        int32_t s) {
     double best = 0;
     for (int pass = 0; pass < 2 && best == 0; pass++)
         for (uint32_t b = 0; b < k->nblocks; b++) {
@@ -203,8 +205,9 @@ static bool is_step(const orr_annotated *a, const orr_kernel *k, uint32_t b, int
 void orr_match_blocks(const orr_annotated *a, const orr_kernel *k, orr_match *m) {
     graph g;
     graph_of(&g, k);
-    *m = (orr_match){orr_calloc(k->nblocks + 1, sizeof *m->segment), orr_calloc(k->nblocks + 1, sizeof *m->group),
-                     orr_calloc(k->nblocks + 1, sizeof *m->copies), orr_calloc(k->nblocks + 1, sizeof *m->step), NULL};
+    *m = (orr_match){
+        orr_calloc(k->nblocks + 1, sizeof *m->segment), orr_calloc(k->nblocks + 1, sizeof *m->group),
+        orr_calloc(k->nblocks + 1, sizeof *m->copies), orr_calloc(k->nblocks + 1, sizeof *m->step), NULL};
     double *votes = orr_calloc(a->nsegments + 1, sizeof *votes);
     uint8_t *looped = orr_calloc(a->nsegments + 1, 1); // segments that a loop of the code has
     for (uint32_t b = 0; b < k->nblocks; b++) {
@@ -223,7 +226,9 @@ void orr_match_blocks(const orr_annotated *a, const orr_kernel *k, orr_match *m)
     memcpy(loop_of, m->group, k->nblocks * sizeof *loop_of);
     for (uint32_t b = 0; b < k->nblocks; b++) {
         uint32_t c = 0;
-        while (c < b && (m->step[b] || m->step[c] || m->segment[c] != m->segment[b] || loop_of[c] != loop_of[b])) c++;
+        while (c < b &&
+               (m->step[b] || m->step[c] || m->segment[c] != m->segment[b] || loop_of[c] != loop_of[b]))
+            c++;
         m->group[b] = c < b ? m->group[c] : ++groups;
     }
     for (uint32_t b = 0; b < k->nblocks; b++) {
@@ -246,21 +251,24 @@ void orr_match_free(orr_match *m) {
 }
 
 // ---- runs -------------------------------------------------------------------------------------------
-// The rounds of a body, each time its loop is entered, over the groups that have it: those with the most copies
-// first, a loop as often as it fits, a step once; what is left to the last.
-static double share(const orr_annotated *a, const orr_kernel *k, const orr_match *m, uint32_t b, double each) {
+// The rounds of a body, each time its loop is entered, over the groups that have it: those with the most
+// copies first, a loop as often as it fits, a step once; what is left to the last.
+static double share(const orr_annotated *a, const orr_kernel *k, const orr_match *m, uint32_t b,
+                    double each) {
     (void)a;
     double left = each;
     for (;;) {
         uint32_t next = UINT32_MAX; // the group with the most copies of those that have not had their share
         for (uint32_t c = 0; c < k->nblocks; c++) {
-            if (m->segment[c] != m->segment[b] || (next != UINT32_MAX && m->copies[c] <= m->copies[next])) continue;
+            if (m->segment[c] != m->segment[b] || (next != UINT32_MAX && m->copies[c] <= m->copies[next]))
+                continue;
             if (!m->done[m->group[c]]) next = c;
         }
         if (next == UINT32_MAX) return 0;
         bool last = true;
         m->done[m->group[next]] = 1;
-        for (uint32_t c = 0; c < k->nblocks; c++) last &= m->segment[c] != m->segment[b] || m->done[m->group[c]];
+        for (uint32_t c = 0; c < k->nblocks; c++)
+            last &= m->segment[c] != m->segment[b] || m->done[m->group[c]];
         double rounds = left / m->copies[next];
         if (!last) rounds = (double)(uint64_t)(rounds + 1e-6);
         if (m->step[next] && rounds > 1) rounds = 1;
@@ -281,7 +289,8 @@ static void inherit(const orr_kernel *k, double *runs) {
     }
 }
 
-void orr_match_runs(const orr_annotated *a, const orr_kernel *k, orr_match *m, const double *segments, double *runs) {
+void orr_match_runs(const orr_annotated *a, const orr_kernel *k, orr_match *m, const double *segments,
+                    double *runs) {
     m->done = orr_calloc(k->nblocks + 2, 1);
     for (uint32_t b = 0; b < k->nblocks; b++) {
         int32_t s = m->segment[b];

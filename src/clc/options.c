@@ -32,13 +32,22 @@ static bool one_of(const char *word, const char *const *list) {
 }
 
 // Those that clang knows by the same name, those that it has no use for, and those that it lacks.
-static const char *const same[] = {"-cl-single-precision-constant", "-cl-denorms-are-zero",
-                                   "-cl-fp32-correctly-rounded-divide-sqrt", "-cl-opt-disable",
-                                   "-cl-mad-enable", "-cl-no-signed-zeros", "-cl-unsafe-math-optimizations",
-                                   "-cl-finite-math-only", "-cl-fast-relaxed-math",
-                                   "-cl-uniform-work-group-size", "-cl-strict-aliasing", "-w", "-Werror", NULL};
-static const char *const ignored[] = {"-cl-no-subgroup-ifp", "-g", "-enable-link-options", "-cl-nv-verbose",
-                                      "-s", NULL};
+static const char *const same[] = {"-cl-single-precision-constant",
+                                   "-cl-denorms-are-zero",
+                                   "-cl-fp32-correctly-rounded-divide-sqrt",
+                                   "-cl-opt-disable",
+                                   "-cl-mad-enable",
+                                   "-cl-no-signed-zeros",
+                                   "-cl-unsafe-math-optimizations",
+                                   "-cl-finite-math-only",
+                                   "-cl-fast-relaxed-math",
+                                   "-cl-uniform-work-group-size",
+                                   "-cl-strict-aliasing",
+                                   "-w",
+                                   "-Werror",
+                                   NULL};
+static const char *const ignored[] = {"-cl-no-subgroup-ifp", "-g", "-enable-link-options",
+                                      "-cl-nv-verbose",      "-s", NULL};
 
 static bool standard(const char *word, orr_clc_options *o, orr_err *e) {
     static const char *const known[] = {"CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0", NULL};
@@ -71,9 +80,9 @@ bool orr_clc_parse_options(const char *text, orr_arena *a, orr_clc_options *o, o
         } else if (!strncmp(word, "-cl-nv-", 7)) { // NVIDIA's: limits of registers and the like
             continue;
         } else if (!one_of(word, ignored)) {
-            return orr_fail(e, ORR_BAD_INPUT,
-                            "\"%.60s\" is not a build option of OpenCL; there are -D, -I, -w, -Werror and -cl-...",
-                            word);
+            return orr_fail(
+                e, ORR_BAD_INPUT,
+                "\"%.60s\" is not a build option of OpenCL; there are -D, -I, -w, -Werror and -cl-...", word);
         }
     }
     return !bad || orr_fail(e, ORR_BAD_INPUT, "a quote in the build options is not closed");

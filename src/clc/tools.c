@@ -105,7 +105,8 @@ static void remove_below(int at, const char *name, int depth) {
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     DIR *d = fd >= 0 && depth < 40 ? fdopendir(fd) : NULL;
     for (struct dirent *x; d && (x = readdir(d));)
-        if (strcmp(x->d_name, ".") != 0 && strcmp(x->d_name, "..") != 0) remove_below(fd, x->d_name, depth + 1);
+        if (strcmp(x->d_name, ".") != 0 && strcmp(x->d_name, "..") != 0)
+            remove_below(fd, x->d_name, depth + 1);
     if (d)
         closedir(d);
     else if (fd >= 0)
@@ -127,8 +128,10 @@ bool clc_write(const char *path, const void *data, size_t n, orr_err *e) {
 // ---- the command line -------------------------------------------------------------------------------
 // What the device offers, beside what clang's target has by itself.
 #define FEATURES                                                                                             \
-    "-cl-ext=+cl_khr_fp64,+cl_khr_byte_addressable_store,+cl_khr_3d_image_writes,+cl_khr_int64_base_atomics,"  \
-    "+cl_khr_int64_extended_atomics,+cl_khr_subgroups,+__opencl_c_fp64,+__opencl_c_int64,+__opencl_c_images,"  \
+    "-cl-ext=+cl_khr_fp64,+cl_khr_byte_addressable_store,+cl_khr_3d_image_writes,+cl_khr_int64_base_"        \
+    "atomics,"                                                                                               \
+    "+cl_khr_int64_extended_atomics,+cl_khr_subgroups,+__opencl_c_fp64,+__opencl_c_int64,+__opencl_c_"       \
+    "images,"                                                                                                \
     "+__opencl_c_3d_image_writes,+__opencl_c_read_write_images,+__opencl_c_generic_address_space,"           \
     "+__opencl_c_program_scope_global_variables,+__opencl_c_subgroups,+__opencl_c_atomic_order_acq_rel,"     \
     "+__opencl_c_atomic_order_seq_cst,+__opencl_c_atomic_scope_device,+__opencl_c_atomic_scope_all_devices"
@@ -187,11 +190,12 @@ static uint64_t key_of(const clc_tools *t) {
 
 const char *clc_device_library(orr_arena *a, const clc_tools *t, const char *work, orr_err *e) {
     const char *cache = cache_folder(a);
-    const char *kept = orr_arena_printf(a, "%s/clc-%016llx.bc", cache ? cache : work,
-                                        (unsigned long long)key_of(t));
+    const char *kept =
+        orr_arena_printf(a, "%s/clc-%016llx.bc", cache ? cache : work, (unsigned long long)key_of(t));
     if (access(kept, R_OK) == 0) return kept;
     const char *prelude = orr_arena_printf(a, "%s/prelude.h", work);
-    const char *source = orr_arena_printf(a, "%s/device.cl", work), *out = orr_arena_printf(a, "%s.%d", kept, getpid());
+    const char *source = orr_arena_printf(a, "%s/device.cl", work),
+               *out = orr_arena_printf(a, "%s.%d", kept, getpid());
     if (!clc_write(prelude, clc_prelude, strlen((const char *)clc_prelude), e)) return NULL;
     if (!clc_write(source, clc_device, strlen((const char *)clc_device), e)) return NULL;
     clc_words w = {0};

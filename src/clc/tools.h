@@ -5,8 +5,8 @@
 #include "base/base.h"
 
 typedef struct clc_tools {
-    const char *clang;   // a command
-    const char *libclc;  // nvptx64--nvidiacl.bc
+    const char *clang;  // a command
+    const char *libclc; // nvptx64--nvidiacl.bc
 } clc_tools;
 bool clc_find_tools(orr_arena *a, clc_tools *t, orr_err *e);
 // A folder for the files of one build; clc_end_work removes it with all that is in it.

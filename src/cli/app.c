@@ -1,5 +1,5 @@
-// orrery app, orrery cl: an unmodified CUDA or OpenCL program on a simulated GPU. The command becomes the program,
-// so that what it prints and its exit status are its own; the report comes when it ends (api/app.c).
+// orrery app, orrery cl: an unmodified CUDA or OpenCL program on a simulated GPU. The command becomes the
+// program, so that what it prints and its exit status are its own; the report comes when it ends (api/app.c).
 #include "clc/annotate.h"
 #include "cli/cli.h"
 
@@ -24,8 +24,8 @@ static int sampled(cli_options *o, orr_err *e) {
 
 static int become(cli_options *o, const char *command, const char *example, orr_err *e) {
     if (!o->nrest) {
-        orr_fail(e, ORR_BAD_INPUT, "%s: name a PROGRAM and its arguments, as in orrery %s %s", command, command,
-                 example);
+        orr_fail(e, ORR_BAD_INPUT, "%s: name a PROGRAM and its arguments, as in orrery %s %s", command,
+                 command, example);
         return e->status;
     }
     if (o->job->sampling.on) return sampled(o, e);
@@ -49,14 +49,15 @@ static int annotate(cli_options *o, orr_err *e) {
     for (int i = 1; i < o->nrest && !e->status; i++) {
         const char *w = o->rest[i];
         const char **value = !strcmp(w, "-o") || !strcmp(w, "--output") ? &o->out.file
-                             : !strcmp(w, "--build")                     ? &build
-                                                                         : NULL;
+                             : !strcmp(w, "--build")                    ? &build
+                                                                        : NULL;
         if (value && i + 1 < o->nrest)
             *value = o->rest[++i];
         else if (!value && *w != '-' && !input)
             input = w;
         else
-            orr_fail(e, ORR_BAD_INPUT, "cl annotate: it takes FILE.cl, -o FILE and --build OPTIONS, not \"%.60s\"", w);
+            orr_fail(e, ORR_BAD_INPUT,
+                     "cl annotate: it takes FILE.cl, -o FILE and --build OPTIONS, not \"%.60s\"", w);
     }
     if (!e->status && !input)
         orr_fail(e, ORR_BAD_INPUT, "cl annotate: name a file: orrery cl annotate k.cl -o k.annotated.cl");

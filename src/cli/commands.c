@@ -52,15 +52,19 @@ const cli_subcommand cli_subcommands[] = {
      "orrery app --gpu h200 --model cycle --timeline run.json ./matrixMul -wA=512 -hA=512\n"
      "orrery app --model cycle --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
     {"cl", cli_cl,
-     " gpu model set annotate kernels launches threads max-insts counts-only sample precision warm: record lines "
+     " gpu model set annotate kernels launches threads max-insts counts-only sample precision warm: record "
+     "lines "
      "timeline json output quiet "
      "! ",
-     "[options] PROGRAM [ARGUMENTS] | annotate FILE.cl -o FILE", "run an unmodified OpenCL program on a simulated GPU",
-     "Runs a program that uses OpenCL through the ICD loader: it finds one platform, Orrery, with one device,\n"
+     "[options] PROGRAM [ARGUMENTS] | annotate FILE.cl -o FILE",
+     "run an unmodified OpenCL program on a simulated GPU",
+     "Runs a program that uses OpenCL through the ICD loader: it finds one platform, Orrery, with one "
+     "device,\n"
      "--gpu. Its kernels are compiled by clang and libclc, execute on the CPU, and each launch is timed by\n"
      "--model. Profiling times of its events are simulated time. The report goes to standard error, or to\n"
      "--output; --timeline writes copies and kernels over queues for ui.perfetto.dev.\n"
-     "With --annotate the program runs on the device it has, natively: its kernels get counters, and the analytic\n"
+     "With --annotate the program runs on the device it has, natively: its kernels get counters, and the "
+     "analytic\n"
      "model predicts from those what --gpu would take. `cl annotate` writes such a source.",
      "orrery cl clinfo\n"
      "orrery cl --gpu h200 --model cycle ./vector_add\n"

@@ -131,14 +131,17 @@ static bool work_size(const orr_direct *d, char grid[100], char block[100], orr_
     unsigned long long global[3], local[3];
     int ng, nl;
     if (!d->global || !d->local || d->grid || d->block)
-        return orr_fail(e, ORR_BAD_INPUT, "--global and --local go together, and stand for --grid and --block");
-    if (!three(d->global, global, &ng) || !three(d->local, local, &nl) || ng != nl)
         return orr_fail(e, ORR_BAD_INPUT,
-                        "--global %.60s --local %.60s: each is one to three numbers, as many of one as of the other",
-                        d->global, d->local);
+                        "--global and --local go together, and stand for --grid and --block");
+    if (!three(d->global, global, &ng) || !three(d->local, local, &nl) || ng != nl)
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "--global %.60s --local %.60s: each is one to three numbers, as many of one as of the other",
+            d->global, d->local);
     for (int i = 0; i < 3; i++)
         if (!local[i] || !global[i] || global[i] % local[i])
-            return orr_fail(e, ORR_BAD_INPUT, "--local %.60s does not divide --global %.60s", d->local, d->global);
+            return orr_fail(e, ORR_BAD_INPUT, "--local %.60s does not divide --global %.60s", d->local,
+                            d->global);
     snprintf(grid, 100, "%llu,%llu,%llu", global[0] / local[0], global[1] / local[1], global[2] / local[2]);
     snprintf(block, 100, "%llu,%llu,%llu", local[0], local[1], local[2]);
     return true;

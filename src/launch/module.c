@@ -49,7 +49,8 @@ static const char *other(orr_arena *a, const char *path, const char *from, const
     return there(s) ? s : NULL;
 }
 
-orr_module *orr_module_find(const char *path, const char *build, const char *source, unsigned sm, orr_err *e) {
+orr_module *orr_module_find(const char *path, const char *build, const char *source, unsigned sm,
+                            orr_err *e) {
     if (orr_clc_probe(path)) return orr_clc_open(path, build, sm, source, e);
     if (build) {
         orr_fail(e, ORR_BAD_INPUT, "%s: build options are for OpenCL C (.cl)", path);

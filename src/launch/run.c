@@ -258,7 +258,8 @@ static void open_modules(run *r) {
         module_ref *m = &s->modules.at[k];
         orr_err why = {0};
         if (!m->module) {
-            m->module = s->open ? s->open(m->path, &why) : orr_module_find(m->path, m->build, s->source, s->sm, &why);
+            m->module =
+                s->open ? s->open(m->path, &why) : orr_module_find(m->path, m->build, s->source, s->sm, &why);
             if (m->module && !s->open && !s->as_is) orr_ptx_long_ways(m->module);
         }
         if (!m->module) {

@@ -31,8 +31,19 @@
 #include "clc/clc.h"
 
 // ---- objects ----------------------------------------------------------------------------------------
-// Each begins with the loader's table, then what it is: a handle of another kind, or of nothing, is found out.
-enum { KIND_PLATFORM = 0x4f52, KIND_DEVICE, KIND_CONTEXT, KIND_QUEUE, KIND_MEM, KIND_SAMPLER, KIND_PROGRAM, KIND_KERNEL, KIND_EVENT };
+// Each begins with the loader's table, then what it is: a handle of another kind, or of nothing, is found
+// out.
+enum {
+    KIND_PLATFORM = 0x4f52,
+    KIND_DEVICE,
+    KIND_CONTEXT,
+    KIND_QUEUE,
+    KIND_MEM,
+    KIND_SAMPLER,
+    KIND_PROGRAM,
+    KIND_KERNEL,
+    KIND_EVENT
+};
 typedef struct head {
     const cl_icd_dispatch *table;
     uint32_t kind;
@@ -47,7 +58,7 @@ struct _cl_device_id {
 };
 
 typedef struct callback { // called when its object is destroyed, last one first
-    void (CL_CALLBACK *destroyed)(void *object, void *user);
+    void(CL_CALLBACK *destroyed)(void *object, void *user);
     void *user;
     struct callback *next;
 } callback;
@@ -56,7 +67,7 @@ struct _cl_context {
     head head;
     cl_context_properties *properties;
     size_t nproperties; // with the 0 at the end, 0: none were given
-    void (CL_CALLBACK *notify)(const char *text, const void *info, size_t n, void *user);
+    void(CL_CALLBACK *notify)(const char *text, const void *info, size_t n, void *user);
     void *user;
     callback *callbacks;
 };
@@ -68,7 +79,7 @@ struct _cl_command_queue {
     cl_queue_properties *list; // as they were given
     size_t nlist;
     app_stream stream;
-    cl_event last;    // in order: the command before. Out of order: the last barrier
+    cl_event last;                // in order: the command before. Out of order: the last barrier
     struct command *first, **end; // those that have not run yet
 };
 
@@ -92,8 +103,8 @@ typedef struct image_description {
 typedef struct mapping {
     void *pointer;
     cl_map_flags flags;
-    size_t offset, bytes;           // of a buffer
-    size_t origin[3], region[3];    // of an image
+    size_t offset, bytes;        // of a buffer
+    size_t origin[3], region[3]; // of an image
     struct mapping *next;
 } mapping;
 
@@ -153,7 +164,7 @@ struct _cl_kernel {
 
 typedef struct notice { // clSetEventCallback
     cl_int status;
-    void (CL_CALLBACK *call)(cl_event event, cl_int status, void *user);
+    void(CL_CALLBACK *call)(cl_event event, cl_int status, void *user);
     void *user;
     struct notice *next;
 } notice;
@@ -205,10 +216,10 @@ void cl_drop_mem(cl_mem m);
 void cl_drop_program(cl_program p);
 void cl_drop_sampler(cl_sampler s);
 void cl_call_destroyed(callback *list, void *object);
-uint32_t cl_sampler_bits(const struct _cl_sampler *s); // as device.cl has them
+uint32_t cl_sampler_bits(const struct _cl_sampler *s);       // as device.cl has them
 bool cl_same_device(cl_uint n, const cl_device_id *devices); // a list of devices that is none or ours
 size_t cl_pixel_bytes(const cl_image_format *f);             // 0: no such format
-size_t cl_zero_list(const uint64_t *list, uint64_t **copy);  // a copy of a list that ends in 0, and its length
+size_t cl_zero_list(const uint64_t *list, uint64_t **copy); // a copy of a list that ends in 0, and its length
 
 #define ANSWER(T, v)                                                                                         \
     do {                                                                                                     \

@@ -33,8 +33,8 @@ static cl_int check_properties(const cl_context_properties *p) {
 }
 
 cl_context cl_clCreateContext(const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
-                              void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user,
-                              cl_int *error) {
+                              void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                              void *user, cl_int *error) {
     cl_int bad = check_properties(properties);
     if (!bad && (!n || !devices || (!notify && user))) bad = CL_INVALID_VALUE;
     if (!bad && !cl_same_device(n, devices)) bad = CL_INVALID_DEVICE;
@@ -96,7 +96,8 @@ cl_int cl_clGetContextInfo(cl_context c, cl_context_info what, size_t room, void
     }
 }
 
-cl_int cl_clSetContextDestructorCallback(cl_context c, void(CL_CALLBACK *call)(cl_context, void *), void *user) {
+cl_int cl_clSetContextDestructorCallback(cl_context c, void(CL_CALLBACK *call)(cl_context, void *),
+                                         void *user) {
     if (!cl_is(c, KIND_CONTEXT)) return CL_INVALID_CONTEXT;
     if (!call) return CL_INVALID_VALUE;
     callback *b = orr_calloc(1, sizeof *b);
@@ -106,10 +107,12 @@ cl_int cl_clSetContextDestructorCallback(cl_context c, void(CL_CALLBACK *call)(c
 }
 
 // ---- queues -----------------------------------------------------------------------------------------
-static cl_command_queue new_queue(cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *error) {
+static cl_command_queue new_queue(cl_context c, cl_device_id d, cl_command_queue_properties p,
+                                  cl_int *error) {
     cl_int bad = !cl_is(c, KIND_CONTEXT) ? CL_INVALID_CONTEXT
                  : d != &cl_device       ? CL_INVALID_DEVICE
-                 : p & ~(cl_command_queue_properties)(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
+                 : p & ~(cl_command_queue_properties)(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE |
+                                                      CL_QUEUE_PROFILING_ENABLE)
                      ? (p & ~(cl_command_queue_properties)15 ? CL_INVALID_VALUE : CL_INVALID_QUEUE_PROPERTIES)
                      : CL_SUCCESS;
     SET_ERROR(error, bad);
@@ -126,12 +129,13 @@ static cl_command_queue new_queue(cl_context c, cl_device_id d, cl_command_queue
     return q;
 }
 
-cl_command_queue cl_clCreateCommandQueue(cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *error) {
+cl_command_queue cl_clCreateCommandQueue(cl_context c, cl_device_id d, cl_command_queue_properties p,
+                                         cl_int *error) {
     return new_queue(c, d, p, error);
 }
 
-cl_command_queue cl_clCreateCommandQueueWithProperties(cl_context c, cl_device_id d, const cl_queue_properties *list,
-                                                       cl_int *error) {
+cl_command_queue cl_clCreateCommandQueueWithProperties(cl_context c, cl_device_id d,
+                                                       const cl_queue_properties *list, cl_int *error) {
     cl_command_queue_properties p = 0;
     cl_int bad = CL_SUCCESS;
     for (const cl_queue_properties *l = list; l && l[0] && !bad; l += 2) {
@@ -196,7 +200,8 @@ cl_int cl_clSetCommandQueueProperty(cl_command_queue q, cl_command_queue_propert
 }
 
 // ---- samplers ---------------------------------------------------------------------------------------
-static cl_sampler new_sampler(cl_context c, cl_bool normalized, cl_addressing_mode a, cl_filter_mode f, cl_int *error) {
+static cl_sampler new_sampler(cl_context c, cl_bool normalized, cl_addressing_mode a, cl_filter_mode f,
+                              cl_int *error) {
     cl_int bad = !cl_is(c, KIND_CONTEXT) ? CL_INVALID_CONTEXT
                  : a < CL_ADDRESS_NONE || a > CL_ADDRESS_MIRRORED_REPEAT || f < CL_FILTER_NEAREST ||
                          f > CL_FILTER_LINEAR || normalized > 1

@@ -21,7 +21,8 @@ typedef struct box {
 static void move(const box *b) {
     for (size_t z = 0; z < b->depth; z++)
         for (size_t y = 0; y < b->height; y++)
-            memmove(b->to.at + z * b->to.slice + y * b->to.row, b->from.at + z * b->from.slice + y * b->from.row, b->width);
+            memmove(b->to.at + z * b->to.slice + y * b->to.row,
+                    b->from.at + z * b->from.slice + y * b->from.row, b->width);
 }
 
 static cl_int run_box(command *c) {
@@ -31,8 +32,8 @@ static cl_int run_box(command *c) {
     return CL_SUCCESS;
 }
 
-static cl_int enqueue_box(cl_command_queue q, const box *b, cl_mem m1, cl_mem m2, cl_command_type type, cl_bool blocking,
-                          cl_uint n, const cl_event *waits, cl_event *event) {
+static cl_int enqueue_box(cl_command_queue q, const box *b, cl_mem m1, cl_mem m2, cl_command_type type,
+                          cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event) {
     cl_lock();
     command *c = orr_calloc(1, sizeof *c);
     box *copy = orr_calloc(1, sizeof *copy);
@@ -55,7 +56,8 @@ static cl_int check(cl_command_queue q, cl_mem m, bool image, cl_uint n, const c
 static bool within(size_t offset, size_t bytes, size_t all) { return offset <= all && bytes <= all - offset; }
 
 // A rectangle's pitches, and whether it is inside `bytes` (0: nobody knows).
-static bool rectangle(const size_t origin[3], const size_t region[3], size_t *row, size_t *slice, size_t bytes, size_t *at) {
+static bool rectangle(const size_t origin[3], const size_t region[3], size_t *row, size_t *slice,
+                      size_t bytes, size_t *at) {
     enum { MOST = 1 << 30 };
     if (!*row) *row = region[0];
     if (*row < region[0] || *row > (size_t)MOST << 10) return false;
@@ -69,21 +71,28 @@ static bool rectangle(const size_t origin[3], const size_t region[3], size_t *ro
 }
 
 // ---- buffers ----------------------------------------------------------------------------------------
-static cl_int transfer(cl_command_queue q, cl_mem m, bool in, cl_bool blocking, size_t offset, size_t bytes, void *host,
-                       cl_uint n, const cl_event *waits, cl_event *event) {
+static cl_int transfer(cl_command_queue q, cl_mem m, bool in, cl_bool blocking, size_t offset, size_t bytes,
+                       void *host, cl_uint n, const cl_event *waits, cl_event *event) {
     cl_int error = check(q, m, false, n, waits);
     if (error) return error;
     if (!host || !bytes || !within(offset, bytes, m->bytes)) return CL_INVALID_VALUE;
-    cl_mem_flags no = in ? CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS : CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
+    cl_mem_flags no =
+        in ? CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS : CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
     if (m->flags & no) return CL_INVALID_OPERATION;
     side device = {m->data + offset, bytes, bytes}, own = {host, bytes, bytes};
-    box b = {in ? device : own, in ? own : device, bytes, 1, 1, in ? ENGINE_IN : ENGINE_OUT,
+    box b = {in ? device : own,
+             in ? own : device,
+             bytes,
+             1,
+             1,
+             in ? ENGINE_IN : ENGINE_OUT,
              in ? "write buffer" : "read buffer"};
-    return enqueue_box(q, &b, m, NULL, in ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER, blocking, n, waits, event);
+    return enqueue_box(q, &b, m, NULL, in ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER, blocking, n,
+                       waits, event);
 }
 
-cl_int cl_clEnqueueReadBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, size_t offset, size_t bytes, void *host,
-                              cl_uint n, const cl_event *waits, cl_event *event) {
+cl_int cl_clEnqueueReadBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, size_t offset, size_t bytes,
+                              void *host, cl_uint n, const cl_event *waits, cl_event *event) {
     return transfer(q, m, false, blocking, offset, bytes, host, n, waits, event);
 }
 cl_int cl_clEnqueueWriteBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, size_t offset, size_t bytes,
@@ -92,29 +101,37 @@ cl_int cl_clEnqueueWriteBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, s
 }
 
 static cl_int transfer_rect(cl_command_queue q, cl_mem m, bool in, cl_bool blocking, const size_t *origin,
-                            const size_t *host_origin, const size_t *region, size_t row, size_t slice, size_t host_row,
-                            size_t host_slice, char *host, cl_uint n, const cl_event *waits, cl_event *event) {
+                            const size_t *host_origin, const size_t *region, size_t row, size_t slice,
+                            size_t host_row, size_t host_slice, char *host, cl_uint n, const cl_event *waits,
+                            cl_event *event) {
     cl_int error = check(q, m, false, n, waits);
     if (error) return error;
     size_t at, host_at;
-    if (!host || !origin || !host_origin || !region || !rectangle(origin, region, &row, &slice, m->bytes, &at) ||
+    if (!host || !origin || !host_origin || !region ||
+        !rectangle(origin, region, &row, &slice, m->bytes, &at) ||
         !rectangle(host_origin, region, &host_row, &host_slice, 0, &host_at))
         return CL_INVALID_VALUE;
-    cl_mem_flags no = in ? CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS : CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
+    cl_mem_flags no =
+        in ? CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS : CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
     if (m->flags & no) return CL_INVALID_OPERATION;
     side device = {m->data + at, row, slice}, own = {host + host_at, host_row, host_slice};
-    box b = {in ? device : own, in ? own : device, region[0], region[1], region[2], in ? ENGINE_IN : ENGINE_OUT,
+    box b = {in ? device : own,
+             in ? own : device,
+             region[0],
+             region[1],
+             region[2],
+             in ? ENGINE_IN : ENGINE_OUT,
              in ? "write buffer" : "read buffer"};
-    return enqueue_box(q, &b, m, NULL, in ? CL_COMMAND_WRITE_BUFFER_RECT : CL_COMMAND_READ_BUFFER_RECT, blocking, n, waits,
-                       event);
+    return enqueue_box(q, &b, m, NULL, in ? CL_COMMAND_WRITE_BUFFER_RECT : CL_COMMAND_READ_BUFFER_RECT,
+                       blocking, n, waits, event);
 }
 
 cl_int cl_clEnqueueReadBufferRect(cl_command_queue q, cl_mem m, cl_bool blocking, const size_t *origin,
                                   const size_t *host_origin, const size_t *region, size_t row, size_t slice,
-                                  size_t host_row, size_t host_slice, void *host, cl_uint n, const cl_event *waits,
-                                  cl_event *event) {
-    return transfer_rect(q, m, false, blocking, origin, host_origin, region, row, slice, host_row, host_slice, host, n,
-                         waits, event);
+                                  size_t host_row, size_t host_slice, void *host, cl_uint n,
+                                  const cl_event *waits, cl_event *event) {
+    return transfer_rect(q, m, false, blocking, origin, host_origin, region, row, slice, host_row, host_slice,
+                         host, n, waits, event);
 }
 cl_int cl_clEnqueueWriteBufferRect(cl_command_queue q, cl_mem m, cl_bool blocking, const size_t *origin,
                                    const size_t *host_origin, const size_t *region, size_t row, size_t slice,
@@ -124,22 +141,29 @@ cl_int cl_clEnqueueWriteBufferRect(cl_command_queue q, cl_mem m, cl_bool blockin
                          (void *)(uintptr_t)host, n, waits, event);
 }
 
-cl_int cl_clEnqueueCopyBuffer(cl_command_queue q, cl_mem from, cl_mem to, size_t from_at, size_t to_at, size_t bytes,
-                              cl_uint n, const cl_event *waits, cl_event *event) {
+cl_int cl_clEnqueueCopyBuffer(cl_command_queue q, cl_mem from, cl_mem to, size_t from_at, size_t to_at,
+                              size_t bytes, cl_uint n, const cl_event *waits, cl_event *event) {
     cl_int error = check(q, from, false, n, waits);
     if (!error) error = check(q, to, false, n, waits);
     if (error) return error;
-    if (!bytes || !within(from_at, bytes, from->bytes) || !within(to_at, bytes, to->bytes)) return CL_INVALID_VALUE;
+    if (!bytes || !within(from_at, bytes, from->bytes) || !within(to_at, bytes, to->bytes))
+        return CL_INVALID_VALUE;
     const char *a = from->data + from_at, *b = to->data + to_at;
     if (a < b + bytes && b < a + bytes) return CL_MEM_COPY_OVERLAP;
-    box x = {{to->data + to_at, bytes, bytes}, {from->data + from_at, bytes, bytes}, bytes, 1, 1, ENGINE_WITHIN,
+    box x = {{to->data + to_at, bytes, bytes},
+             {from->data + from_at, bytes, bytes},
+             bytes,
+             1,
+             1,
+             ENGINE_WITHIN,
              "copy buffer"};
     return enqueue_box(q, &x, from, to, CL_COMMAND_COPY_BUFFER, false, n, waits, event);
 }
 
 cl_int cl_clEnqueueCopyBufferRect(cl_command_queue q, cl_mem from, cl_mem to, const size_t *from_origin,
-                                  const size_t *to_origin, const size_t *region, size_t from_row, size_t from_slice,
-                                  size_t to_row, size_t to_slice, cl_uint n, const cl_event *waits, cl_event *event) {
+                                  const size_t *to_origin, const size_t *region, size_t from_row,
+                                  size_t from_slice, size_t to_row, size_t to_slice, cl_uint n,
+                                  const cl_event *waits, cl_event *event) {
     cl_int error = check(q, from, false, n, waits);
     if (!error) error = check(q, to, false, n, waits);
     if (error) return error;
@@ -155,8 +179,13 @@ cl_int cl_clEnqueueCopyBufferRect(cl_command_queue q, cl_mem from, cl_mem to, co
             apart |= from_origin[i] >= to_origin[i] + region[i] || to_origin[i] >= from_origin[i] + region[i];
         if (!apart) return CL_MEM_COPY_OVERLAP;
     }
-    box b = {{to->data + to_at, to_row, to_slice}, {from->data + from_at, from_row, from_slice}, region[0], region[1],
-             region[2], ENGINE_WITHIN, "copy buffer"};
+    box b = {{to->data + to_at, to_row, to_slice},
+             {from->data + from_at, from_row, from_slice},
+             region[0],
+             region[1],
+             region[2],
+             ENGINE_WITHIN,
+             "copy buffer"};
     return enqueue_box(q, &b, from, to, CL_COMMAND_COPY_BUFFER_RECT, false, n, waits, event);
 }
 
@@ -191,13 +220,18 @@ static cl_int enqueue_fill(cl_command_queue q, const filling *f, cl_mem m, cl_co
     return cl_enqueue(q, c, type, n, waits, event, false);
 }
 
-cl_int cl_clEnqueueFillBuffer(cl_command_queue q, cl_mem m, const void *pattern, size_t np, size_t offset, size_t bytes,
-                              cl_uint n, const cl_event *waits, cl_event *event) {
+cl_int cl_clEnqueueFillBuffer(cl_command_queue q, cl_mem m, const void *pattern, size_t np, size_t offset,
+                              size_t bytes, cl_uint n, const cl_event *waits, cl_event *event) {
     cl_int error = check(q, m, false, n, waits);
     if (error) return error;
-    if (!pattern || !np || np > 128 || (np & (np - 1)) || offset % np || bytes % np || !within(offset, bytes, m->bytes))
+    if (!pattern || !np || np > 128 || (np & (np - 1)) || offset % np || bytes % np ||
+        !within(offset, bytes, m->bytes))
         return CL_INVALID_VALUE;
-    filling f = {.box = {.to = {m->data + offset, bytes, bytes}, .width = bytes, .height = 1, .depth = 1, .name = "fill buffer"},
+    filling f = {.box = {.to = {m->data + offset, bytes, bytes},
+                         .width = bytes,
+                         .height = 1,
+                         .depth = 1,
+                         .name = "fill buffer"},
                  .bytes = np};
     memcpy(f.pattern, pattern, np);
     return enqueue_fill(q, &f, m, CL_COMMAND_FILL_BUFFER, n, waits, event);
@@ -205,7 +239,8 @@ cl_int cl_clEnqueueFillBuffer(cl_command_queue q, cl_mem m, const void *pattern,
 
 // ---- images -----------------------------------------------------------------------------------------
 // The box of an image: of a 1D array, the second coordinate is the layer.
-static bool image_side(const struct _cl_mem *m, const size_t *origin, const size_t *region, side *s, size_t size[3]) {
+static bool image_side(const struct _cl_mem *m, const size_t *origin, const size_t *region, side *s,
+                       size_t size[3]) {
     const image_description *i = m->image;
     if (!origin || !region) return false;
     size_t o[3] = {origin[0], origin[1], origin[2]}, r[3] = {region[0], region[1], region[2]};
@@ -235,22 +270,31 @@ static cl_int transfer_image(cl_command_queue q, cl_mem m, bool in, cl_bool bloc
     if (m->image->dims == 1 && m->image->layers) slice = slice ? slice : row; // its rows are layers
     if (!slice) slice = row * size[1];
     if (row < line || slice < row * size[1]) return CL_INVALID_VALUE;
-    cl_mem_flags no = in ? CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS : CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
+    cl_mem_flags no =
+        in ? CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS : CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
     if (m->flags & no) return CL_INVALID_OPERATION;
     side own = {host, row, slice};
-    box b = {in ? device : own, in ? own : device, line, size[1], size[2], in ? ENGINE_IN : ENGINE_OUT,
+    box b = {in ? device : own,
+             in ? own : device,
+             line,
+             size[1],
+             size[2],
+             in ? ENGINE_IN : ENGINE_OUT,
              in ? "write image" : "read image"};
-    return enqueue_box(q, &b, m, NULL, in ? CL_COMMAND_WRITE_IMAGE : CL_COMMAND_READ_IMAGE, blocking, n, waits, event);
+    return enqueue_box(q, &b, m, NULL, in ? CL_COMMAND_WRITE_IMAGE : CL_COMMAND_READ_IMAGE, blocking, n,
+                       waits, event);
 }
 
-cl_int cl_clEnqueueReadImage(cl_command_queue q, cl_mem m, cl_bool blocking, const size_t *origin, const size_t *region,
-                             size_t row, size_t slice, void *host, cl_uint n, const cl_event *waits, cl_event *event) {
+cl_int cl_clEnqueueReadImage(cl_command_queue q, cl_mem m, cl_bool blocking, const size_t *origin,
+                             const size_t *region, size_t row, size_t slice, void *host, cl_uint n,
+                             const cl_event *waits, cl_event *event) {
     return transfer_image(q, m, false, blocking, origin, region, row, slice, host, n, waits, event);
 }
-cl_int cl_clEnqueueWriteImage(cl_command_queue q, cl_mem m, cl_bool blocking, const size_t *origin, const size_t *region,
-                              size_t row, size_t slice, const void *host, cl_uint n, const cl_event *waits,
-                              cl_event *event) {
-    return transfer_image(q, m, true, blocking, origin, region, row, slice, (void *)(uintptr_t)host, n, waits, event);
+cl_int cl_clEnqueueWriteImage(cl_command_queue q, cl_mem m, cl_bool blocking, const size_t *origin,
+                              const size_t *region, size_t row, size_t slice, const void *host, cl_uint n,
+                              const cl_event *waits, cl_event *event) {
+    return transfer_image(q, m, true, blocking, origin, region, row, slice, (void *)(uintptr_t)host, n, waits,
+                          event);
 }
 
 cl_int cl_clEnqueueCopyImage(cl_command_queue q, cl_mem from, cl_mem to, const size_t *from_origin,
@@ -262,7 +306,8 @@ cl_int cl_clEnqueueCopyImage(cl_command_queue q, cl_mem from, cl_mem to, const s
     if (memcmp(&from->format, &to->format, sizeof from->format) != 0) return CL_IMAGE_FORMAT_MISMATCH;
     box b = {.engine = ENGINE_WITHIN, .name = "copy image"};
     size_t size[3], other[3];
-    if (!image_side(from, from_origin, region, &b.from, size) || !image_side(to, to_origin, region, &b.to, other))
+    if (!image_side(from, from_origin, region, &b.from, size) ||
+        !image_side(to, to_origin, region, &b.to, other))
         return CL_INVALID_VALUE;
     if (from == to) {
         bool apart = false;
@@ -279,8 +324,9 @@ cl_int cl_clEnqueueCopyImage(cl_command_queue q, cl_mem from, cl_mem to, const s
     return enqueue_box(q, &b, from, to, CL_COMMAND_COPY_IMAGE, false, n, waits, event);
 }
 
-static cl_int image_and_buffer(cl_command_queue q, cl_mem image, cl_mem buffer, bool to_image, const size_t *origin,
-                               const size_t *region, size_t offset, cl_uint n, const cl_event *waits, cl_event *event) {
+static cl_int image_and_buffer(cl_command_queue q, cl_mem image, cl_mem buffer, bool to_image,
+                               const size_t *origin, const size_t *region, size_t offset, cl_uint n,
+                               const cl_event *waits, cl_event *event) {
     cl_int error = check(q, image, true, n, waits);
     if (!error) error = check(q, buffer, false, n, waits);
     if (error) return error;
@@ -290,10 +336,16 @@ static cl_int image_and_buffer(cl_command_queue q, cl_mem image, cl_mem buffer, 
     size_t line = size[0] * image->image->bytes;
     if (!within(offset, line * size[1] * size[2], buffer->bytes)) return CL_INVALID_VALUE;
     side bytes = {buffer->data + offset, line, line * size[1]};
-    box b = {to_image ? pixels : bytes, to_image ? bytes : pixels, line, size[1], size[2], ENGINE_WITHIN,
+    box b = {to_image ? pixels : bytes,
+             to_image ? bytes : pixels,
+             line,
+             size[1],
+             size[2],
+             ENGINE_WITHIN,
              to_image ? "copy buffer to image" : "copy image to buffer"};
-    return enqueue_box(q, &b, image, buffer, to_image ? CL_COMMAND_COPY_BUFFER_TO_IMAGE : CL_COMMAND_COPY_IMAGE_TO_BUFFER,
-                       false, n, waits, event);
+    return enqueue_box(q, &b, image, buffer,
+                       to_image ? CL_COMMAND_COPY_BUFFER_TO_IMAGE : CL_COMMAND_COPY_IMAGE_TO_BUFFER, false, n,
+                       waits, event);
 }
 
 cl_int cl_clEnqueueCopyImageToBuffer(cl_command_queue q, cl_mem from, cl_mem to, const size_t *origin,
@@ -301,8 +353,9 @@ cl_int cl_clEnqueueCopyImageToBuffer(cl_command_queue q, cl_mem from, cl_mem to,
                                      cl_event *event) {
     return image_and_buffer(q, from, to, false, origin, region, offset, n, waits, event);
 }
-cl_int cl_clEnqueueCopyBufferToImage(cl_command_queue q, cl_mem from, cl_mem to, size_t offset, const size_t *origin,
-                                     const size_t *region, cl_uint n, const cl_event *waits, cl_event *event) {
+cl_int cl_clEnqueueCopyBufferToImage(cl_command_queue q, cl_mem from, cl_mem to, size_t offset,
+                                     const size_t *origin, const size_t *region, cl_uint n,
+                                     const cl_event *waits, cl_event *event) {
     return image_and_buffer(q, to, from, true, origin, region, offset, n, waits, event);
 }
 
@@ -335,9 +388,14 @@ static void put_channel(uint8_t *p, cl_channel_type t, uint32_t bits) {
     case CL_UNORM_INT8: v = (uint32_t)__builtin_rintf(unit * 255), n = 1; break;
     case CL_UNORM_INT16: v = (uint32_t)__builtin_rintf(unit * 65535), n = 2; break;
     case CL_HALF_FLOAT: v = to_half(f), n = 2; break;
-    case CL_SIGNED_INT8: v = (uint32_t)((int32_t)bits < -128 ? -128 : (int32_t)bits > 127 ? 127 : (int32_t)bits), n = 1; break;
+    case CL_SIGNED_INT8:
+        v = (uint32_t)((int32_t)bits < -128 ? -128 : (int32_t)bits > 127 ? 127 : (int32_t)bits), n = 1;
+        break;
     case CL_SIGNED_INT16:
-        v = (uint32_t)((int32_t)bits < -32768 ? -32768 : (int32_t)bits > 32767 ? 32767 : (int32_t)bits), n = 2;
+        v = (uint32_t)((int32_t)bits < -32768  ? -32768
+                       : (int32_t)bits > 32767 ? 32767
+                                               : (int32_t)bits),
+        n = 2;
         break;
     case CL_UNSIGNED_INT8: v = bits > 255 ? 255 : bits, n = 1; break;
     case CL_UNSIGNED_INT16: v = bits > 65535 ? 65535 : bits, n = 2; break;
@@ -350,14 +408,22 @@ static size_t pixel_of(const cl_image_format *f, const uint32_t c[4], uint8_t *o
     static const struct {
         cl_channel_order order;
         int n, from[4];
-    } orders[] = {{CL_R, 1, {0}},    {CL_A, 1, {3}},          {CL_RG, 2, {0, 1}},       {CL_RA, 2, {0, 3}},
-                  {CL_RGBA, 4, {0, 1, 2, 3}}, {CL_BGRA, 4, {2, 1, 0, 3}}, {CL_ARGB, 4, {3, 0, 1, 2}},
-                  {CL_ABGR, 4, {3, 2, 1, 0}}, {CL_INTENSITY, 1, {0}}, {CL_LUMINANCE, 1, {0}}};
+    } orders[] = {{CL_R, 1, {0}},
+                  {CL_A, 1, {3}},
+                  {CL_RG, 2, {0, 1}},
+                  {CL_RA, 2, {0, 3}},
+                  {CL_RGBA, 4, {0, 1, 2, 3}},
+                  {CL_BGRA, 4, {2, 1, 0, 3}},
+                  {CL_ARGB, 4, {3, 0, 1, 2}},
+                  {CL_ABGR, 4, {3, 2, 1, 0}},
+                  {CL_INTENSITY, 1, {0}},
+                  {CL_LUMINANCE, 1, {0}}};
     size_t bytes = cl_pixel_bytes(f);
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         if (orders[i].order == f->image_channel_order)
             for (int k = 0; k < orders[i].n; k++)
-                put_channel(out + (size_t)k * (bytes / (size_t)orders[i].n), f->image_channel_data_type, c[orders[i].from[k]]);
+                put_channel(out + (size_t)k * (bytes / (size_t)orders[i].n), f->image_channel_data_type,
+                            c[orders[i].from[k]]);
     if (f->image_channel_order == CL_RGB) {
         uint32_t v[3], limit[3] = {31, f->image_channel_data_type == CL_UNORM_SHORT_565 ? 63 : 31, 31};
         bool ten = f->image_channel_data_type == CL_UNORM_INT_101010;
@@ -367,14 +433,15 @@ static size_t pixel_of(const cl_image_format *f, const uint32_t c[4], uint8_t *o
             x = x < 0 ? 0 : x > 1 ? 1 : x;
             v[k] = (uint32_t)__builtin_rintf(x * (float)(ten ? 1023 : limit[k]));
         }
-        uint32_t packed = ten ? v[0] << 20 | v[1] << 10 | v[2] : v[0] << (limit[1] == 63 ? 11 : 10) | v[1] << 5 | v[2];
+        uint32_t packed =
+            ten ? v[0] << 20 | v[1] << 10 | v[2] : v[0] << (limit[1] == 63 ? 11 : 10) | v[1] << 5 | v[2];
         memcpy(out, &packed, bytes);
     }
     return bytes;
 }
 
-cl_int cl_clEnqueueFillImage(cl_command_queue q, cl_mem m, const void *colour, const size_t *origin, const size_t *region,
-                             cl_uint n, const cl_event *waits, cl_event *event) {
+cl_int cl_clEnqueueFillImage(cl_command_queue q, cl_mem m, const void *colour, const size_t *origin,
+                             const size_t *region, cl_uint n, const cl_event *waits, cl_event *event) {
     cl_int error = check(q, m, true, n, waits);
     if (error) return error;
     filling f = {.box = {.name = "fill image"}};
@@ -388,8 +455,8 @@ cl_int cl_clEnqueueFillImage(cl_command_queue q, cl_mem m, const void *colour, c
 }
 
 // ---- maps -------------------------------------------------------------------------------------------
-// The host sees device memory: a map is its address. Of CL_MEM_USE_HOST_PTR it is the program's own memory, and
-// the bytes are exchanged.
+// The host sees device memory: a map is its address. Of CL_MEM_USE_HOST_PTR it is the program's own memory,
+// and the bytes are exchanged.
 typedef struct map_command {
     mapping *map; // of unmap: taken out of the list, freed
     box box;      // the exchange; width 0: none
@@ -407,8 +474,8 @@ static cl_int run_map(command *c) {
     return CL_SUCCESS;
 }
 
-static void *enqueue_map(cl_command_queue q, cl_mem m, mapping *x, const box *b, cl_command_type type, cl_bool blocking,
-                         cl_uint n, const cl_event *waits, cl_event *event, cl_int *error) {
+static void *enqueue_map(cl_command_queue q, cl_mem m, mapping *x, const box *b, cl_command_type type,
+                         cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event, cl_int *error) {
     cl_lock();
     command *c = orr_calloc(1, sizeof *c);
     map_command *d = orr_calloc(1, sizeof *d);
@@ -426,10 +493,13 @@ static void *enqueue_map(cl_command_queue q, cl_mem m, mapping *x, const box *b,
 
 static cl_int check_map(cl_mem m, cl_map_flags flags) {
     const cl_map_flags write = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
-    if ((flags & ~(write | CL_MAP_READ)) || ((flags & CL_MAP_WRITE_INVALIDATE_REGION) && (flags & (CL_MAP_READ | CL_MAP_WRITE))))
+    if ((flags & ~(write | CL_MAP_READ)) ||
+        ((flags & CL_MAP_WRITE_INVALIDATE_REGION) && (flags & (CL_MAP_READ | CL_MAP_WRITE))))
         return CL_INVALID_VALUE;
-    if ((flags & CL_MAP_READ) && (m->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS))) return CL_INVALID_OPERATION;
-    if ((flags & write) && (m->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS))) return CL_INVALID_OPERATION;
+    if ((flags & CL_MAP_READ) && (m->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS)))
+        return CL_INVALID_OPERATION;
+    if ((flags & write) && (m->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)))
+        return CL_INVALID_OPERATION;
     return CL_SUCCESS;
 }
 
@@ -442,8 +512,13 @@ void *cl_clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, cl_m
     if (!bad) {
         char *host = m->host ? (char *)m->host + offset : NULL;
         mapping *x = orr_calloc(1, sizeof *x);
-        *x = (mapping){.pointer = host ? host : m->data + offset, .flags = flags, .offset = offset, .bytes = bytes};
-        box b = {.to = {host, bytes, bytes}, .from = {m->data + offset, bytes, bytes}, .width = host ? bytes : 0, .height = 1, .depth = 1};
+        *x = (mapping){
+            .pointer = host ? host : m->data + offset, .flags = flags, .offset = offset, .bytes = bytes};
+        box b = {.to = {host, bytes, bytes},
+                 .from = {m->data + offset, bytes, bytes},
+                 .width = host ? bytes : 0,
+                 .height = 1,
+                 .depth = 1};
         p = enqueue_map(q, m, x, &b, CL_COMMAND_MAP_BUFFER, blocking, n, waits, event, &bad);
     }
     if (error) *error = bad;
@@ -456,17 +531,20 @@ static side host_side(const struct _cl_mem *m, const size_t o[3]) {
     size_t row = m->desc.image_row_pitch ? m->desc.image_row_pitch : (size_t)i->width * i->bytes;
     size_t slice = m->desc.image_slice_pitch ? m->desc.image_slice_pitch : row * (size_t)i->height;
     bool lines = i->dims == 1 && i->layers;
-    return (side){(char *)m->host + (lines ? o[1] : o[2]) * slice + (lines ? 0 : o[1]) * row + o[0] * i->bytes, row, slice};
+    return (side){(char *)m->host + (lines ? o[1] : o[2]) * slice + (lines ? 0 : o[1]) * row +
+                      o[0] * i->bytes,
+                  row, slice};
 }
 
-void *cl_clEnqueueMapImage(cl_command_queue q, cl_mem m, cl_bool blocking, cl_map_flags flags, const size_t *origin,
-                           const size_t *region, size_t *row, size_t *slice, cl_uint n, const cl_event *waits,
-                           cl_event *event, cl_int *error) {
+void *cl_clEnqueueMapImage(cl_command_queue q, cl_mem m, cl_bool blocking, cl_map_flags flags,
+                           const size_t *origin, const size_t *region, size_t *row, size_t *slice, cl_uint n,
+                           const cl_event *waits, cl_event *event, cl_int *error) {
     cl_int bad = check(q, m, true, n, waits);
     side device = {0};
     size_t size[3];
     bool planes = !bad && (m->image->layers || m->image->dims == 3);
-    if (!bad && (!row || (planes && !slice) || !image_side(m, origin, region, &device, size))) bad = CL_INVALID_VALUE;
+    if (!bad && (!row || (planes && !slice) || !image_side(m, origin, region, &device, size)))
+        bad = CL_INVALID_VALUE;
     if (!bad) bad = check_map(m, flags);
     void *p = NULL;
     if (!bad) {
@@ -475,7 +553,11 @@ void *cl_clEnqueueMapImage(cl_command_queue q, cl_mem m, cl_bool blocking, cl_ma
         *x = (mapping){.pointer = own.at, .flags = flags};
         memcpy(x->origin, origin, sizeof x->origin);
         memcpy(x->region, region, sizeof x->region);
-        box b = {.to = own, .from = device, .width = size[0] * m->image->bytes, .height = size[1], .depth = size[2]};
+        box b = {.to = own,
+                 .from = device,
+                 .width = size[0] * m->image->bytes,
+                 .height = size[1],
+                 .depth = size[2]};
         x->bytes = b.width * b.height * b.depth;
         if (!m->host) b.width = 0;
         *row = own.row;
@@ -486,8 +568,8 @@ void *cl_clEnqueueMapImage(cl_command_queue q, cl_mem m, cl_bool blocking, cl_ma
     return p;
 }
 
-cl_int cl_clEnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *pointer, cl_uint n, const cl_event *waits,
-                                  cl_event *event) {
+cl_int cl_clEnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *pointer, cl_uint n,
+                                  const cl_event *waits, cl_event *event) {
     if (!cl_is(q, KIND_QUEUE)) return CL_INVALID_COMMAND_QUEUE;
     if (!cl_is(m, KIND_MEM)) return CL_INVALID_MEM_OBJECT;
     cl_int error = check(q, m, m->image != NULL, n, waits);
@@ -507,7 +589,11 @@ cl_int cl_clEnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *pointer, c
     *d = (map_command){.map = x};
     bool writes = x->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION);
     if (m->host && writes && !m->image) {
-        d->box = (box){.to = {m->data + x->offset, 0, 0}, .from = {pointer, 0, 0}, .width = x->bytes, .height = 1, .depth = 1};
+        d->box = (box){.to = {m->data + x->offset, 0, 0},
+                       .from = {pointer, 0, 0},
+                       .width = x->bytes,
+                       .height = 1,
+                       .depth = 1};
     } else if (m->host && writes) {
         size_t size[3];
         image_side(m, x->origin, x->region, &d->box.to, size);
@@ -520,8 +606,9 @@ cl_int cl_clEnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *pointer, c
     return cl_enqueue(q, c, CL_COMMAND_UNMAP_MEM_OBJECT, n, waits, event, false);
 }
 
-cl_int cl_clEnqueueMigrateMemObjects(cl_command_queue q, cl_uint nmems, const cl_mem *mems, cl_mem_migration_flags flags,
-                                     cl_uint n, const cl_event *waits, cl_event *event) {
+cl_int cl_clEnqueueMigrateMemObjects(cl_command_queue q, cl_uint nmems, const cl_mem *mems,
+                                     cl_mem_migration_flags flags, cl_uint n, const cl_event *waits,
+                                     cl_event *event) {
     if (!cl_is(q, KIND_QUEUE)) return CL_INVALID_COMMAND_QUEUE;
     if (!nmems || !mems || (flags & ~(cl_mem_migration_flags)3)) return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < nmems; i++) {
@@ -531,5 +618,6 @@ cl_int cl_clEnqueueMigrateMemObjects(cl_command_queue q, cl_uint nmems, const cl
     cl_int error = cl_check_waits(q, n, waits);
     if (error) return error;
     cl_lock();
-    return cl_enqueue(q, orr_calloc(1, sizeof(command)), CL_COMMAND_MIGRATE_MEM_OBJECTS, n, waits, event, false);
+    return cl_enqueue(q, orr_calloc(1, sizeof(command)), CL_COMMAND_MIGRATE_MEM_OBJECTS, n, waits, event,
+                      false);
 }

@@ -121,7 +121,8 @@ void cl_took(command *c, int engine, const char *name, uint64_t bytes, const voi
     a->times.copy_bytes += bytes;
     a->times.copy_ns += ns;
     orr_err e = {0};
-    if (engine == ENGINE_IN && a->model->copy) a->model->copy(a->gpu, (uintptr_t)device, bytes, &a->result, &e);
+    if (engine == ENGINE_IN && a->model->copy)
+        a->model->copy(a->gpu, (uintptr_t)device, bytes, &a->result, &e);
 }
 
 static bool ready(const command *c) {
@@ -235,7 +236,8 @@ cl_int cl_enqueue(cl_command_queue q, command *c, cl_command_type type, cl_uint 
 }
 
 // ---- what programs call -----------------------------------------------------------------------------
-static cl_int sync_point(cl_command_queue q, cl_command_type type, cl_uint n, const cl_event *waits, cl_event *event) {
+static cl_int sync_point(cl_command_queue q, cl_command_type type, cl_uint n, const cl_event *waits,
+                         cl_event *event) {
     if (!cl_is(q, KIND_QUEUE)) return CL_INVALID_COMMAND_QUEUE;
     cl_int error = cl_check_waits(q, n, waits);
     if (error) return error;
@@ -245,7 +247,8 @@ static cl_int sync_point(cl_command_queue q, cl_command_type type, cl_uint n, co
 cl_int cl_clEnqueueMarkerWithWaitList(cl_command_queue q, cl_uint n, const cl_event *waits, cl_event *event) {
     return sync_point(q, CL_COMMAND_MARKER, n, waits, event);
 }
-cl_int cl_clEnqueueBarrierWithWaitList(cl_command_queue q, cl_uint n, const cl_event *waits, cl_event *event) {
+cl_int cl_clEnqueueBarrierWithWaitList(cl_command_queue q, cl_uint n, const cl_event *waits,
+                                       cl_event *event) {
     return sync_point(q, CL_COMMAND_BARRIER, n, waits, event);
 }
 cl_int cl_clEnqueueMarker(cl_command_queue q, cl_event *event) {
@@ -311,9 +314,11 @@ cl_int cl_clSetUserEventStatus(cl_event e, cl_int status) {
     return CL_SUCCESS;
 }
 
-cl_int cl_clSetEventCallback(cl_event e, cl_int status, void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *user) {
+cl_int cl_clSetEventCallback(cl_event e, cl_int status, void(CL_CALLBACK *call)(cl_event, cl_int, void *),
+                             void *user) {
     if (!cl_is(e, KIND_EVENT)) return CL_INVALID_EVENT;
-    if (!call || (status != CL_SUBMITTED && status != CL_RUNNING && status != CL_COMPLETE)) return CL_INVALID_VALUE;
+    if (!call || (status != CL_SUBMITTED && status != CL_RUNNING && status != CL_COMPLETE))
+        return CL_INVALID_VALUE;
     cl_lock();
     notice *n = orr_calloc(1, sizeof *n);
     *n = (notice){status, call, user, e->notices};
@@ -350,7 +355,8 @@ cl_int cl_clGetEventInfo(cl_event e, cl_event_info what, size_t room, void *valu
     }
 }
 
-cl_int cl_clGetEventProfilingInfo(cl_event e, cl_profiling_info what, size_t room, void *value, size_t *size) {
+cl_int cl_clGetEventProfilingInfo(cl_event e, cl_profiling_info what, size_t room, void *value,
+                                  size_t *size) {
     if (!cl_is(e, KIND_EVENT)) return CL_INVALID_EVENT;
     if (!e->queue || !(e->queue->properties & CL_QUEUE_PROFILING_ENABLE) || e->status != CL_COMPLETE)
         return CL_PROFILING_INFO_NOT_AVAILABLE;

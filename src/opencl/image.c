@@ -51,7 +51,8 @@ size_t cl_pixel_bytes(const cl_image_format *f) {
     cl_channel_type t = f->image_channel_data_type;
     cl_channel_order o = f->image_channel_order;
     bool norm = t == CL_SNORM_INT8 || t == CL_SNORM_INT16 || t == CL_UNORM_INT8 || t == CL_UNORM_INT16;
-    if (o == CL_RGB) return t == CL_UNORM_SHORT_565 || t == CL_UNORM_SHORT_555 ? 2 : t == CL_UNORM_INT_101010 ? 4 : 0;
+    if (o == CL_RGB)
+        return t == CL_UNORM_SHORT_565 || t == CL_UNORM_SHORT_555 ? 2 : t == CL_UNORM_INT_101010 ? 4 : 0;
     if ((o == CL_INTENSITY || o == CL_LUMINANCE) && !norm && t != CL_HALF_FLOAT && t != CL_FLOAT) return 0;
     if ((o == CL_BGRA || o == CL_ARGB || o == CL_ABGR) && channel_bytes(t) != 1) return 0;
     if (o == CL_DEPTH) return 0; // depth images are an extension that is not offered
@@ -62,9 +63,10 @@ cl_int cl_clGetSupportedImageFormats(cl_context c, cl_mem_flags flags, cl_mem_ob
                                      cl_image_format *formats, cl_uint *n) {
     (void)flags;
     if (!cl_is(c, KIND_CONTEXT)) return CL_INVALID_CONTEXT;
-    if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER || (formats && !room)) return CL_INVALID_VALUE;
-    static const cl_channel_order orders[] = {CL_R,    CL_A,    CL_RG,        CL_RA,       CL_RGB, CL_RGBA,
-                                              CL_BGRA, CL_ARGB, CL_INTENSITY, CL_LUMINANCE};
+    if (type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER || (formats && !room))
+        return CL_INVALID_VALUE;
+    static const cl_channel_order orders[] = {CL_R,    CL_A,    CL_RG,   CL_RA,        CL_RGB,
+                                              CL_RGBA, CL_BGRA, CL_ARGB, CL_INTENSITY, CL_LUMINANCE};
     cl_uint count = 0;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         for (cl_channel_type t = CL_SNORM_INT8; t <= CL_FLOAT; t++) {
@@ -89,8 +91,9 @@ static cl_int check_desc(const cl_image_desc *d) {
         return CL_INVALID_IMAGE_DESCRIPTOR;
     if (t == CL_MEM_OBJECT_IMAGE1D_BUFFER)
         return d->image_width > (size_t)1 << 27 ? CL_INVALID_IMAGE_SIZE
-               : !cl_is(d->mem_object, KIND_MEM) || d->mem_object->type != CL_MEM_OBJECT_BUFFER ? CL_INVALID_IMAGE_DESCRIPTOR
-                                                                                                  : CL_SUCCESS;
+               : !cl_is(d->mem_object, KIND_MEM) || d->mem_object->type != CL_MEM_OBJECT_BUFFER
+                   ? CL_INVALID_IMAGE_DESCRIPTOR
+                   : CL_SUCCESS;
     if (d->mem_object && (t != CL_MEM_OBJECT_IMAGE2D || !cl_is(d->mem_object, KIND_MEM) ||
                           d->mem_object->type != CL_MEM_OBJECT_BUFFER))
         return CL_INVALID_IMAGE_DESCRIPTOR;
@@ -115,7 +118,9 @@ static void describe(cl_mem m, size_t pixel, size_t row, size_t slice) {
                                     .order = m->format.image_channel_order,
                                     .type = m->format.image_channel_data_type,
                                     .bytes = (uint32_t)pixel,
-                                    .dims = t == CL_MEM_OBJECT_IMAGE3D ? 3 : flat ? 2 : 1};
+                                    .dims = t == CL_MEM_OBJECT_IMAGE3D ? 3
+                                            : flat                     ? 2
+                                                                       : 1};
 }
 
 // The program's memory, with its own pitches, to ours or back.
@@ -134,26 +139,30 @@ static void exchange(cl_mem m, char *host, bool in) {
         }
 }
 
-static cl_mem make(cl_context c, cl_mem_flags flags, const cl_image_format *f, const cl_image_desc *d, void *host,
-                   size_t pixel, cl_int *error) {
+static cl_mem make(cl_context c, cl_mem_flags flags, const cl_image_format *f, const cl_image_desc *d,
+                   void *host, size_t pixel, cl_int *error) {
     size_t row = d->image_width * pixel, height = 1, planes = 1;
     cl_mem_object_type t = d->image_type;
-    if (t == CL_MEM_OBJECT_IMAGE2D || t == CL_MEM_OBJECT_IMAGE2D_ARRAY || t == CL_MEM_OBJECT_IMAGE3D) height = d->image_height;
+    if (t == CL_MEM_OBJECT_IMAGE2D || t == CL_MEM_OBJECT_IMAGE2D_ARRAY || t == CL_MEM_OBJECT_IMAGE3D)
+        height = d->image_height;
     if (t == CL_MEM_OBJECT_IMAGE3D) planes = d->image_depth;
     if (t == CL_MEM_OBJECT_IMAGE1D_ARRAY || t == CL_MEM_OBJECT_IMAGE2D_ARRAY) planes = d->image_array_size;
     if (d->mem_object && t == CL_MEM_OBJECT_IMAGE2D && d->image_row_pitch) row = d->image_row_pitch;
     size_t bytes = row * height * planes;
     void *data = NULL, *image = NULL;
     cl_mem of = d->mem_object;
-    *error = bytes > (size_t)the_app.gpu->dram_size / 4 || row * height > UINT32_MAX ? CL_INVALID_IMAGE_SIZE : CL_SUCCESS;
+    *error = bytes > (size_t)the_app.gpu->dram_size / 4 || row * height > UINT32_MAX ? CL_INVALID_IMAGE_SIZE
+                                                                                     : CL_SUCCESS;
     if (!*error && of) *error = bytes > of->bytes ? CL_INVALID_IMAGE_SIZE : CL_SUCCESS;
     if (!*error && !of) *error = cl_error(app_alloc(bytes, PLACE_DEVICE, "image", &data));
-    if (!*error) *error = cl_error(app_alloc(sizeof(image_description), PLACE_DEVICE, "image description", &image));
+    if (!*error)
+        *error = cl_error(app_alloc(sizeof(image_description), PLACE_DEVICE, "image description", &image));
     if (*error) return NULL;
     cl_mem m = cl_new(sizeof *m, KIND_MEM);
     m->context = c;
     m->type = t;
-    m->flags = flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY) ? flags : flags | CL_MEM_READ_WRITE;
+    m->flags = flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY) ? flags
+                                                                                  : flags | CL_MEM_READ_WRITE;
     m->bytes = bytes;
     m->format = *f;
     m->desc = *d;
@@ -168,8 +177,8 @@ static cl_mem make(cl_context c, cl_mem_flags flags, const cl_image_format *f, c
     return m;
 }
 
-cl_mem cl_clCreateImage(cl_context c, cl_mem_flags flags, const cl_image_format *f, const cl_image_desc *d, void *host,
-                        cl_int *error) {
+cl_mem cl_clCreateImage(cl_context c, cl_mem_flags flags, const cl_image_format *f, const cl_image_desc *d,
+                        void *host, cl_int *error) {
     const cl_mem_flags pointer = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
     cl_int bad = CL_SUCCESS;
     size_t pixel = 0;
@@ -182,11 +191,14 @@ cl_mem cl_clCreateImage(cl_context c, cl_mem_flags flags, const cl_image_format 
     else if (!d)
         bad = CL_INVALID_IMAGE_DESCRIPTOR;
     else if (!(pixel = cl_pixel_bytes(f)))
-        bad = channels(f->image_channel_order) ? CL_IMAGE_FORMAT_NOT_SUPPORTED : CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+        bad = channels(f->image_channel_order) ? CL_IMAGE_FORMAT_NOT_SUPPORTED
+                                               : CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
     else if (!(bad = check_desc(d)) && !host != !(flags & pointer))
         bad = CL_INVALID_HOST_PTR;
-    if (!bad && !host && !d->mem_object && (d->image_row_pitch || d->image_slice_pitch)) bad = CL_INVALID_IMAGE_DESCRIPTOR;
-    if (!bad && host && d->image_row_pitch && d->image_row_pitch < d->image_width * pixel) bad = CL_INVALID_IMAGE_DESCRIPTOR;
+    if (!bad && !host && !d->mem_object && (d->image_row_pitch || d->image_slice_pitch))
+        bad = CL_INVALID_IMAGE_DESCRIPTOR;
+    if (!bad && host && d->image_row_pitch && d->image_row_pitch < d->image_width * pixel)
+        bad = CL_INVALID_IMAGE_DESCRIPTOR;
     cl_mem m = NULL;
     if (!bad) {
         cl_lock();
@@ -198,7 +210,8 @@ cl_mem cl_clCreateImage(cl_context c, cl_mem_flags flags, const cl_image_format 
 }
 
 cl_mem cl_clCreateImageWithProperties(cl_context c, const cl_mem_properties *list, cl_mem_flags flags,
-                                      const cl_image_format *f, const cl_image_desc *d, void *host, cl_int *error) {
+                                      const cl_image_format *f, const cl_image_desc *d, void *host,
+                                      cl_int *error) {
     SET_ERROR(error, CL_INVALID_PROPERTY);
     if (list && *list) return NULL;
     cl_mem m = cl_clCreateImage(c, flags, f, d, host, error);
@@ -206,16 +219,17 @@ cl_mem cl_clCreateImageWithProperties(cl_context c, const cl_mem_properties *lis
     return m;
 }
 
-cl_mem cl_clCreateImage2D(cl_context c, cl_mem_flags flags, const cl_image_format *f, size_t w, size_t h, size_t row,
-                          void *host, cl_int *error) {
-    cl_image_desc d = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = w, .image_height = h, .image_row_pitch = row};
+cl_mem cl_clCreateImage2D(cl_context c, cl_mem_flags flags, const cl_image_format *f, size_t w, size_t h,
+                          size_t row, void *host, cl_int *error) {
+    cl_image_desc d = {
+        .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = w, .image_height = h, .image_row_pitch = row};
     cl_mem m = cl_clCreateImage(c, flags, f, &d, host, error);
     if (error && *error == CL_INVALID_IMAGE_DESCRIPTOR) *error = CL_INVALID_IMAGE_SIZE;
     return m;
 }
 
-cl_mem cl_clCreateImage3D(cl_context c, cl_mem_flags flags, const cl_image_format *f, size_t w, size_t h, size_t depth,
-                          size_t row, size_t slice, void *host, cl_int *error) {
+cl_mem cl_clCreateImage3D(cl_context c, cl_mem_flags flags, const cl_image_format *f, size_t w, size_t h,
+                          size_t depth, size_t row, size_t slice, void *host, cl_int *error) {
     cl_image_desc d = {.image_type = CL_MEM_OBJECT_IMAGE3D,
                        .image_width = w,
                        .image_height = h,

@@ -28,7 +28,8 @@ static cl_kernel new_kernel(cl_program p, const orr_clc_kernel *info, cl_int *er
     k->info = info;
     k->function = f;
     k->args = orr_calloc(info->nargs + 1, sizeof *k->args);
-    for (uint32_t i = 0; i < info->nargs; i++) k->args[i].value = orr_calloc(1, f->kernel->params[i].bytes + 1);
+    for (uint32_t i = 0; i < info->nargs; i++)
+        k->args[i].value = orr_calloc(1, f->kernel->params[i].bytes + 1);
     p->head.refs++;
     p->nkernels++;
     SET_ERROR(error, CL_SUCCESS);
@@ -36,8 +37,8 @@ static cl_kernel new_kernel(cl_program p, const orr_clc_kernel *info, cl_int *er
 }
 
 cl_kernel cl_clCreateKernel(cl_program p, const char *name, cl_int *error) {
-    cl_int bad = !cl_is(p, KIND_PROGRAM) ? CL_INVALID_PROGRAM
-                 : !name                 ? CL_INVALID_VALUE
+    cl_int bad = !cl_is(p, KIND_PROGRAM)                       ? CL_INVALID_PROGRAM
+                 : !name                                       ? CL_INVALID_VALUE
                  : !p->module || p->status != CL_BUILD_SUCCESS ? CL_INVALID_PROGRAM_EXECUTABLE
                                                                : CL_SUCCESS;
     const orr_clc_kernel *info = bad ? NULL : info_of(p, name);
@@ -146,7 +147,8 @@ static cl_int set_argument(cl_kernel k, cl_uint i, size_t n, const void *value) 
     const orr_clc_arg *g = &k->info->args[i];
     const orr_param *p = &k->function->kernel->params[i];
     if (g->sampler) return set_sampler(a, n, value);
-    if (g->image || g->space == ORR_CLC_GLOBAL || g->space == ORR_CLC_CONSTANT) return set_mem(a, g, n, value);
+    if (g->image || g->space == ORR_CLC_GLOBAL || g->space == ORR_CLC_CONSTANT)
+        return set_mem(a, g, n, value);
     if (g->space == ORR_CLC_LOCAL) {
         if (value) return CL_INVALID_ARG_VALUE;
         if (!n) return CL_INVALID_ARG_SIZE;
@@ -203,7 +205,8 @@ cl_int cl_clGetKernelInfo(cl_kernel k, cl_kernel_info what, size_t room, void *v
     }
 }
 
-cl_int cl_clGetKernelArgInfo(cl_kernel k, cl_uint i, cl_kernel_arg_info what, size_t room, void *value, size_t *size) {
+cl_int cl_clGetKernelArgInfo(cl_kernel k, cl_uint i, cl_kernel_arg_info what, size_t room, void *value,
+                             size_t *size) {
     if (!cl_is(k, KIND_KERNEL)) return CL_INVALID_KERNEL;
     if (i >= k->info->nargs) return CL_INVALID_ARG_INDEX;
     if (!k->program->lists_info) return CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
@@ -232,12 +235,14 @@ static size_t most_threads(const orr_kernel *k) {
     const orr_gpu *g = the_app.gpu;
     orr_occupancy_result fit;
     int n = g->limit_block_threads;
-    while (n > 32 && (!orr_occupancy(g, n, (int)k->regs, k->shared_bytes, (int)k->barriers, &fit) || !fit.blocks)) n -= 32;
+    while (n > 32 &&
+           (!orr_occupancy(g, n, (int)k->regs, k->shared_bytes, (int)k->barriers, &fit) || !fit.blocks))
+        n -= 32;
     return (size_t)n;
 }
 
-cl_int cl_clGetKernelWorkGroupInfo(cl_kernel k, cl_device_id d, cl_kernel_work_group_info what, size_t room, void *value,
-                                   size_t *size) {
+cl_int cl_clGetKernelWorkGroupInfo(cl_kernel k, cl_device_id d, cl_kernel_work_group_info what, size_t room,
+                                   void *value, size_t *size) {
     if (!cl_is(k, KIND_KERNEL)) return CL_INVALID_KERNEL;
     if (d && d != &cl_device) return CL_INVALID_DEVICE;
     const orr_kernel *code = k->function->kernel;
@@ -254,8 +259,8 @@ cl_int cl_clGetKernelWorkGroupInfo(cl_kernel k, cl_device_id d, cl_kernel_work_g
     }
 }
 
-cl_int cl_clGetKernelSubGroupInfo(cl_kernel k, cl_device_id d, cl_kernel_sub_group_info what, size_t nin, const void *in,
-                                  size_t room, void *value, size_t *size) {
+cl_int cl_clGetKernelSubGroupInfo(cl_kernel k, cl_device_id d, cl_kernel_sub_group_info what, size_t nin,
+                                  const void *in, size_t room, void *value, size_t *size) {
     if (!cl_is(k, KIND_KERNEL)) return CL_INVALID_KERNEL;
     if (d && d != &cl_device) return CL_INVALID_DEVICE;
     const size_t *sizes = in;
@@ -267,7 +272,8 @@ cl_int cl_clGetKernelSubGroupInfo(cl_kernel k, cl_device_id d, cl_kernel_sub_gro
     case CL_KERNEL_MAX_NUM_SUB_GROUPS: ANSWER(size_t, (most + 31) / 32);
     case CL_KERNEL_COMPILE_NUM_SUB_GROUPS: ANSWER(size_t, 0);
     case CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT: {
-        size_t want = sizes && nin >= sizeof(size_t) ? sizes[0] * 32 : 0, answer[3] = {want <= most ? want : 0, 1, 1};
+        size_t want = sizes && nin >= sizeof(size_t) ? sizes[0] * 32 : 0,
+               answer[3] = {want <= most ? want : 0, 1, 1};
         return cl_answer(answer, room && room < sizeof answer ? room : sizeof answer, room, value, size);
     }
     default: return CL_INVALID_VALUE;

@@ -1,5 +1,6 @@
-// Buffers and sub-buffers. Their bytes are in device memory, which the host sees at the same addresses; memory
-// of the program's own (CL_MEM_USE_HOST_PTR) has a double there, exchanged when it is mapped and unmapped.
+// Buffers and sub-buffers. Their bytes are in device memory, which the host sees at the same addresses;
+// memory of the program's own (CL_MEM_USE_HOST_PTR) has a double there, exchanged when it is mapped and
+// unmapped.
 #include "opencl/functions.h"
 
 #include <stdlib.h>
@@ -14,9 +15,11 @@ static cl_int check_flags(cl_mem_flags f, const void *host) {
     const cl_mem_flags device = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY,
                        hosts = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS,
                        pointer = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
-    if (f & ~(device | hosts | pointer | CL_MEM_ALLOC_HOST_PTR | CL_MEM_KERNEL_READ_AND_WRITE)) return CL_INVALID_VALUE;
+    if (f & ~(device | hosts | pointer | CL_MEM_ALLOC_HOST_PTR | CL_MEM_KERNEL_READ_AND_WRITE))
+        return CL_INVALID_VALUE;
     if (orr_popc64(f & device) > 1 || orr_popc64(f & hosts) > 1) return CL_INVALID_VALUE;
-    if ((f & CL_MEM_USE_HOST_PTR) && (f & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR))) return CL_INVALID_VALUE;
+    if ((f & CL_MEM_USE_HOST_PTR) && (f & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)))
+        return CL_INVALID_VALUE;
     if (!host != !(f & pointer)) return CL_INVALID_HOST_PTR;
     return CL_SUCCESS;
 }
@@ -34,7 +37,9 @@ cl_mem cl_clCreateBuffer(cl_context c, cl_mem_flags flags, size_t bytes, void *h
         m = cl_new(sizeof *m, KIND_MEM);
         m->context = c;
         m->type = CL_MEM_OBJECT_BUFFER;
-        m->flags = flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY) ? flags : flags | CL_MEM_READ_WRITE;
+        m->flags = flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
+                       ? flags
+                       : flags | CL_MEM_READ_WRITE;
         m->bytes = bytes;
         m->data = p;
         m->host = flags & CL_MEM_USE_HOST_PTR ? host : NULL;
@@ -46,8 +51,8 @@ cl_mem cl_clCreateBuffer(cl_context c, cl_mem_flags flags, size_t bytes, void *h
     return m;
 }
 
-cl_mem cl_clCreateBufferWithProperties(cl_context c, const cl_mem_properties *list, cl_mem_flags flags, size_t bytes,
-                                       void *host, cl_int *error) {
+cl_mem cl_clCreateBufferWithProperties(cl_context c, const cl_mem_properties *list, cl_mem_flags flags,
+                                       size_t bytes, void *host, cl_int *error) {
     SET_ERROR(error, CL_INVALID_PROPERTY);
     if (list && *list) return NULL;
     cl_mem m = cl_clCreateBuffer(c, flags, bytes, host, error);
@@ -63,8 +68,8 @@ cl_mem cl_clCreateSubBuffer(cl_mem parent, cl_mem_flags flags, cl_buffer_create_
     cl_int bad = CL_SUCCESS;
     if (!cl_is(parent, KIND_MEM) || parent->type != CL_MEM_OBJECT_BUFFER || parent->parent)
         bad = CL_INVALID_MEM_OBJECT;
-    else if (type != CL_BUFFER_CREATE_TYPE_REGION || !r || (flags & ~(access | hosts)) || orr_popc64(flags & access) > 1 ||
-             orr_popc64(flags & hosts) > 1)
+    else if (type != CL_BUFFER_CREATE_TYPE_REGION || !r || (flags & ~(access | hosts)) ||
+             orr_popc64(flags & access) > 1 || orr_popc64(flags & hosts) > 1)
         bad = CL_INVALID_VALUE;
     else if (((parent->flags & CL_MEM_WRITE_ONLY) && (flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY))) ||
              ((parent->flags & CL_MEM_READ_ONLY) && (flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY))))

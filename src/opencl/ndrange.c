@@ -26,8 +26,8 @@ static void choose(cl_uint dims, const size_t *global, const struct _cl_kernel *
         for (int i = 0; i < 3; i++) local[i] = k->info->required[i];
 }
 
-static cl_int check_sizes(cl_kernel k, cl_uint dims, const size_t *offset, const size_t *global, const size_t *local,
-                          launch *l) {
+static cl_int check_sizes(cl_kernel k, cl_uint dims, const size_t *offset, const size_t *global,
+                          const size_t *local, launch *l) {
     size_t group[3] = {1, 1, 1};
     const orr_gpu *g = the_app.gpu;
     if (dims < 1 || dims > 3) return CL_INVALID_WORK_DIMENSION;
@@ -43,7 +43,8 @@ static cl_int check_sizes(cl_kernel k, cl_uint dims, const size_t *offset, const
         size_t n = i < dims ? global[i] : 1;
         if (!group[i] || n % group[i]) return CL_INVALID_WORK_GROUP_SIZE;
         if (k->info->required[0] && group[i] != k->info->required[i]) return CL_INVALID_WORK_GROUP_SIZE;
-        if (group[i] > limit[i]) return i < dims && local ? CL_INVALID_WORK_ITEM_SIZE : CL_INVALID_WORK_GROUP_SIZE;
+        if (group[i] > limit[i])
+            return i < dims && local ? CL_INVALID_WORK_ITEM_SIZE : CL_INVALID_WORK_GROUP_SIZE;
         if (n / group[i] > (i ? 65535 : 0x7fffffff)) return CL_INVALID_GLOBAL_WORK_SIZE;
         *grid[i] = (uint32_t)(n / group[i]);
         *block[i] = (uint32_t)group[i];
@@ -80,7 +81,9 @@ static cl_int pack(cl_kernel k, launch *l) {
 // What get_work_dim and get_global_offset say (device.cl).
 static void tell(const launch *l) {
     uint64_t at, bytes, env[4] = {l->dims, l->offset[0], l->offset[1], l->offset[2]};
-    if (!orr_image_symbol(l->kernel->program->module->image, "__orrery_env", &at, &bytes) || bytes < sizeof env) return;
+    if (!orr_image_symbol(l->kernel->program->module->image, "__orrery_env", &at, &bytes) ||
+        bytes < sizeof env)
+        return;
     void *p = orr_mem_host(the_app.mem, at, sizeof env);
     if (p) memcpy(p, env, sizeof env);
 }
@@ -108,8 +111,9 @@ static void done(command *c) {
     cl_clReleaseKernel(l->kernel);
 }
 
-static cl_int launch_kernel(cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset, const size_t *global,
-                            const size_t *local, cl_command_type type, cl_uint n, const cl_event *waits, cl_event *event) {
+static cl_int launch_kernel(cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset,
+                            const size_t *global, const size_t *local, cl_command_type type, cl_uint n,
+                            const cl_event *waits, cl_event *event) {
     if (!cl_is(q, KIND_QUEUE)) return CL_INVALID_COMMAND_QUEUE;
     if (!cl_is(k, KIND_KERNEL)) return CL_INVALID_KERNEL;
     if (k->program->context != q->context) return CL_INVALID_CONTEXT;
@@ -141,8 +145,9 @@ static cl_int launch_kernel(cl_command_queue q, cl_kernel k, cl_uint dims, const
     return cl_enqueue(q, c, type, n, waits, event, false);
 }
 
-cl_int cl_clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset, const size_t *global,
-                                 const size_t *local, cl_uint n, const cl_event *waits, cl_event *event) {
+cl_int cl_clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset,
+                                 const size_t *global, const size_t *local, cl_uint n, const cl_event *waits,
+                                 cl_event *event) {
     return launch_kernel(q, k, dims, offset, global, local, CL_COMMAND_NDRANGE_KERNEL, n, waits, event);
 }
 
@@ -151,8 +156,9 @@ cl_int cl_clEnqueueTask(cl_command_queue q, cl_kernel k, cl_uint n, const cl_eve
     return launch_kernel(q, k, 1, NULL, &one, &one, CL_COMMAND_TASK, n, waits, event);
 }
 
-cl_int cl_clEnqueueNativeKernel(cl_command_queue q, void(CL_CALLBACK *f)(void *), void *args, size_t bytes, cl_uint nmems,
-                                const cl_mem *mems, const void **at, cl_uint n, const cl_event *waits, cl_event *event) {
+cl_int cl_clEnqueueNativeKernel(cl_command_queue q, void(CL_CALLBACK *f)(void *), void *args, size_t bytes,
+                                cl_uint nmems, const cl_mem *mems, const void **at, cl_uint n,
+                                const cl_event *waits, cl_event *event) {
     (void)f, (void)args, (void)bytes, (void)nmems, (void)mems, (void)at, (void)n, (void)waits, (void)event;
     return cl_is(q, KIND_QUEUE) ? CL_INVALID_OPERATION : CL_INVALID_COMMAND_QUEUE;
 }

@@ -14,7 +14,8 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 // Without `orrery cl` the GPU and the model come from ORRERY_GPU and ORRERY_MODEL.
 static void short_names(void) {
-    static const char *const names[][2] = {{"ORRERY_GPU", "ORRERY_APP_GPU"}, {"ORRERY_MODEL", "ORRERY_APP_MODEL"}};
+    static const char *const names[][2] = {{"ORRERY_GPU", "ORRERY_APP_GPU"},
+                                           {"ORRERY_MODEL", "ORRERY_APP_MODEL"}};
     for (int i = 0; i < 2; i++)
         if (getenv(names[i][0])) setenv(names[i][1], getenv(names[i][0]), 0);
 }
@@ -90,7 +91,7 @@ cl_int cl_error(int app_error) {
 
 // ---- the platform -----------------------------------------------------------------------------------
 #define EXTENSIONS                                                                                           \
-    "cl_khr_global_int32_base_atomics cl_khr_global_int32_extended_atomics cl_khr_local_int32_base_atomics "  \
+    "cl_khr_global_int32_base_atomics cl_khr_global_int32_extended_atomics cl_khr_local_int32_base_atomics " \
     "cl_khr_local_int32_extended_atomics cl_khr_byte_addressable_store cl_khr_fp64 "                         \
     "cl_khr_int64_base_atomics cl_khr_int64_extended_atomics cl_khr_3d_image_writes cl_khr_subgroups "       \
     "cl_nv_device_attribute_query"
@@ -107,7 +108,8 @@ static cl_int versions(const char *names, size_t room, void *value, size_t *size
     size_t n = 0;
     for (const char *s = names; *s && n < 64;) {
         size_t len = strcspn(s, " ");
-        memcpy(list[n].name, s, len < CL_NAME_VERSION_MAX_NAME_SIZE ? len : CL_NAME_VERSION_MAX_NAME_SIZE - 1);
+        memcpy(list[n].name, s,
+               len < CL_NAME_VERSION_MAX_NAME_SIZE ? len : CL_NAME_VERSION_MAX_NAME_SIZE - 1);
         list[n++].version = CL_MAKE_VERSION(1, 0, 0);
         s += len + (s[len] == ' ');
     }
@@ -135,7 +137,8 @@ cl_int cl_clIcdGetPlatformIDsKHR(cl_uint room, cl_platform_id *platforms, cl_uin
 }
 
 // ---- the device -------------------------------------------------------------------------------------
-cl_int cl_clGetDeviceIDs(cl_platform_id p, cl_device_type type, cl_uint room, cl_device_id *devices, cl_uint *n) {
+cl_int cl_clGetDeviceIDs(cl_platform_id p, cl_device_type type, cl_uint room, cl_device_id *devices,
+                         cl_uint *n) {
     if (p && !cl_is(p, KIND_PLATFORM)) return CL_INVALID_PLATFORM;
     if ((!devices && !n) || (devices && !room)) return CL_INVALID_VALUE;
     cl_device_type known = CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU |
@@ -191,9 +194,10 @@ static cl_int device_sizes(const orr_gpu *g, cl_device_info what, size_t room, v
 
 // Questions of processors.
 static cl_int device_cores(const orr_gpu *g, cl_device_info what, size_t room, void *value, size_t *size) {
-    size_t threads = (size_t)g->limit_block_threads, items[3] = {threads, threads, threads < 64 ? threads : 64};
-    const cl_device_fp_config full = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_ROUND_TO_ZERO |
-                                     CL_FP_ROUND_TO_INF | CL_FP_FMA;
+    size_t threads = (size_t)g->limit_block_threads,
+           items[3] = {threads, threads, threads < 64 ? threads : 64};
+    const cl_device_fp_config full = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST |
+                                     CL_FP_ROUND_TO_ZERO | CL_FP_ROUND_TO_INF | CL_FP_FMA;
     bool half = g->cc_major > 5 || (g->cc_major == 5 && g->cc_minor >= 3);
     switch (what) {
     case CL_DEVICE_MAX_COMPUTE_UNITS: ANSWER(cl_uint, (cl_uint)g->sm_count);
@@ -216,11 +220,11 @@ static cl_int device_cores(const orr_gpu *g, cl_device_info what, size_t room, v
     case CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE: ANSWER(cl_uint, 1);
     case CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF:
     case CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF: ANSWER(cl_uint, half ? 1 : 0);
-    case CL_DEVICE_SINGLE_FP_CONFIG:
-        ANSWER(cl_device_fp_config, full | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT);
+    case CL_DEVICE_SINGLE_FP_CONFIG: ANSWER(cl_device_fp_config, full | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT);
     case CL_DEVICE_DOUBLE_FP_CONFIG: ANSWER(cl_device_fp_config, full);
     case CL_DEVICE_HALF_FP_CONFIG:
-        ANSWER(cl_device_fp_config, half ? CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_FMA : 0);
+        ANSWER(cl_device_fp_config,
+               half ? CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_FMA : 0);
     case CL_DEVICE_MAX_NUM_SUB_GROUPS: ANSWER(cl_uint, (cl_uint)threads / 32);
     case CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS: ANSWER(cl_bool, CL_TRUE);
     case CL_DEVICE_PROFILING_TIMER_RESOLUTION: ANSWER(size_t, 1);
@@ -233,7 +237,8 @@ static cl_int device_cores(const orr_gpu *g, cl_device_info what, size_t room, v
     case CL_DEVICE_PREFERRED_INTEROP_USER_SYNC: ANSWER(cl_bool, CL_FALSE);
     case CL_DEVICE_EXECUTION_CAPABILITIES: ANSWER(cl_device_exec_capabilities, CL_EXEC_KERNEL);
     case CL_DEVICE_QUEUE_ON_HOST_PROPERTIES:
-        ANSWER(cl_command_queue_properties, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE);
+        ANSWER(cl_command_queue_properties,
+               CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE);
     case CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV: ANSWER(cl_uint, (cl_uint)g->cc_major);
     case CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV: ANSWER(cl_uint, (cl_uint)g->cc_minor);
     case CL_DEVICE_WARP_SIZE_NV: ANSWER(cl_uint, 32);
@@ -268,13 +273,15 @@ static cl_int device_optional(const orr_gpu *g, cl_device_info what, size_t room
     case CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT: ANSWER(cl_bool, CL_FALSE);
     case CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT: ANSWER(cl_bool, CL_TRUE);
     case CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES:
-        ANSWER(cl_device_atomic_capabilities, CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_ORDER_ACQ_REL |
-                                                  CL_DEVICE_ATOMIC_ORDER_SEQ_CST | CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP |
-                                                  CL_DEVICE_ATOMIC_SCOPE_DEVICE | CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES);
+        ANSWER(cl_device_atomic_capabilities,
+               CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_ORDER_ACQ_REL |
+                   CL_DEVICE_ATOMIC_ORDER_SEQ_CST | CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP |
+                   CL_DEVICE_ATOMIC_SCOPE_DEVICE | CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES);
     case CL_DEVICE_ATOMIC_FENCE_CAPABILITIES:
         ANSWER(cl_device_atomic_capabilities,
-               CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_ORDER_ACQ_REL | CL_DEVICE_ATOMIC_ORDER_SEQ_CST |
-                   CL_DEVICE_ATOMIC_SCOPE_WORK_ITEM | CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP | CL_DEVICE_ATOMIC_SCOPE_DEVICE);
+               CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_ORDER_ACQ_REL |
+                   CL_DEVICE_ATOMIC_ORDER_SEQ_CST | CL_DEVICE_ATOMIC_SCOPE_WORK_ITEM |
+                   CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP | CL_DEVICE_ATOMIC_SCOPE_DEVICE);
     case CL_DEVICE_PARENT_DEVICE: ANSWER(cl_device_id, NULL);
     case CL_DEVICE_PARTITION_PROPERTIES: ANSWER(cl_device_partition_property, 0);
     case CL_DEVICE_PARTITION_TYPE: return cl_answer(NULL, 0, room, value, size);
@@ -285,8 +292,9 @@ static cl_int device_optional(const orr_gpu *g, cl_device_info what, size_t room
 
 static cl_int c_versions(size_t room, void *value, size_t *size) {
     cl_name_version list[5] = {0};
-    static const cl_version known[5] = {CL_MAKE_VERSION(1, 0, 0), CL_MAKE_VERSION(1, 1, 0), CL_MAKE_VERSION(1, 2, 0),
-                                        CL_MAKE_VERSION(2, 0, 0), CL_MAKE_VERSION(3, 0, 0)};
+    static const cl_version known[5] = {CL_MAKE_VERSION(1, 0, 0), CL_MAKE_VERSION(1, 1, 0),
+                                        CL_MAKE_VERSION(1, 2, 0), CL_MAKE_VERSION(2, 0, 0),
+                                        CL_MAKE_VERSION(3, 0, 0)};
     for (int i = 0; i < 5; i++) {
         snprintf(list[i].name, sizeof list[i].name, "OpenCL C");
         list[i].version = known[i];

@@ -59,13 +59,14 @@ static bool take_binary(cl_program p, const void *bytes, size_t n) {
     return true;
 }
 
-cl_program cl_clCreateProgramWithBinary(cl_context c, cl_uint n, const cl_device_id *devices, const size_t *lengths,
-                                        const unsigned char **binaries, cl_int *statuses, cl_int *error) {
-    cl_int bad = !cl_is(c, KIND_CONTEXT)                                        ? CL_INVALID_CONTEXT
-                 : !n || !devices || !lengths || !binaries                      ? CL_INVALID_VALUE
-                 : !cl_same_device(n, devices)                                  ? CL_INVALID_DEVICE
-                 : !lengths[0] || !binaries[0]                                  ? CL_INVALID_VALUE
-                                                                                : CL_SUCCESS;
+cl_program cl_clCreateProgramWithBinary(cl_context c, cl_uint n, const cl_device_id *devices,
+                                        const size_t *lengths, const unsigned char **binaries,
+                                        cl_int *statuses, cl_int *error) {
+    cl_int bad = !cl_is(c, KIND_CONTEXT)                   ? CL_INVALID_CONTEXT
+                 : !n || !devices || !lengths || !binaries ? CL_INVALID_VALUE
+                 : !cl_same_device(n, devices)             ? CL_INVALID_DEVICE
+                 : !lengths[0] || !binaries[0]             ? CL_INVALID_VALUE
+                                                           : CL_SUCCESS;
     if (bad == CL_INVALID_VALUE && statuses && n) statuses[0] = CL_INVALID_VALUE;
     cl_program p = NULL;
     if (!bad) {
@@ -83,8 +84,8 @@ cl_program cl_clCreateProgramWithBinary(cl_context c, cl_uint n, const cl_device
     return p;
 }
 
-cl_program cl_clCreateProgramWithBuiltInKernels(cl_context c, cl_uint n, const cl_device_id *devices, const char *names,
-                                                cl_int *error) {
+cl_program cl_clCreateProgramWithBuiltInKernels(cl_context c, cl_uint n, const cl_device_id *devices,
+                                                const char *names, cl_int *error) {
     (void)n, (void)devices, (void)names;
     SET_ERROR(error, cl_is(c, KIND_CONTEXT) ? CL_INVALID_VALUE : CL_INVALID_CONTEXT);
     return NULL;
@@ -151,7 +152,8 @@ static cl_int fail(cl_program p, const orr_err *e, cl_int error) {
     return error;
 }
 
-static cl_int compile(cl_program p, const char *options, const orr_clc_header *headers, cl_uint nheaders, cl_int error) {
+static cl_int compile(cl_program p, const char *options, const orr_clc_header *headers, cl_uint nheaders,
+                      cl_int error) {
     orr_err e = {0};
     orr_clc_object o;
     orr_clc_options parsed;
@@ -162,8 +164,16 @@ static cl_int compile(cl_program p, const char *options, const orr_clc_header *h
     free(parsed.words.at);
     orr_arena_free(&a);
     set_text(&p->log, "");
-    if (!known) return fail(p, &e, error == CL_BUILD_PROGRAM_FAILURE ? CL_INVALID_BUILD_OPTIONS : CL_INVALID_COMPILER_OPTIONS);
-    orr_clc_source s = {.text = p->source, .n = p->nsource, .options = options, .headers = headers, .nheaders = nheaders, .sm = sm()};
+    if (!known)
+        return fail(p, &e,
+                    error == CL_BUILD_PROGRAM_FAILURE ? CL_INVALID_BUILD_OPTIONS
+                                                      : CL_INVALID_COMPILER_OPTIONS);
+    orr_clc_source s = {.text = p->source,
+                        .n = p->nsource,
+                        .options = options,
+                        .headers = headers,
+                        .nheaders = nheaders,
+                        .sm = sm()};
     bool ok = orr_clc_compile(&s, &o, &e);
     set_text(&p->log, o.log);
     if (ok) {
@@ -205,7 +215,8 @@ static cl_int load(cl_program p, const orr_clc_bitcode *in, cl_uint n, cl_int fa
     return CL_SUCCESS;
 }
 
-static cl_int check_build(cl_program p, cl_uint n, const cl_device_id *devices, const void *notify, const void *user) {
+static cl_int check_build(cl_program p, cl_uint n, const cl_device_id *devices, const void *notify,
+                          const void *user) {
     if (!cl_is(p, KIND_PROGRAM)) return CL_INVALID_PROGRAM;
     if (!n != !devices || (!notify && user)) return CL_INVALID_VALUE;
     if (!cl_same_device(n, devices)) return CL_INVALID_DEVICE;
@@ -220,15 +231,16 @@ cl_int cl_clBuildProgram(cl_program p, cl_uint n, const cl_device_id *devices, c
     if (p->source) error = compile(p, options, NULL, 0, CL_BUILD_PROGRAM_FAILURE);
     orr_clc_bitcode in = {p->object.bitcode, p->object.n};
     if (!error && !in.at) error = CL_INVALID_OPERATION;
-    if (!error && p->from_binary && p->type != CL_PROGRAM_BINARY_TYPE_EXECUTABLE) error = CL_INVALID_OPERATION;
+    if (!error && p->from_binary && p->type != CL_PROGRAM_BINARY_TYPE_EXECUTABLE)
+        error = CL_INVALID_OPERATION;
     if (!error) error = load(p, &in, 1, CL_BUILD_PROGRAM_FAILURE);
     cl_unlock();
     if (notify) notify(p, user);
     return error;
 }
 
-cl_int cl_clCompileProgram(cl_program p, cl_uint n, const cl_device_id *devices, const char *options, cl_uint nheaders,
-                           const cl_program *programs, const char **names,
+cl_int cl_clCompileProgram(cl_program p, cl_uint n, const cl_device_id *devices, const char *options,
+                           cl_uint nheaders, const cl_program *programs, const char **names,
                            void(CL_CALLBACK *notify)(cl_program, void *), void *user) {
     cl_int error = check_build(p, n, devices, (void *)(uintptr_t)notify, user);
     if (error) return error;
@@ -250,13 +262,13 @@ cl_int cl_clCompileProgram(cl_program p, cl_uint n, const cl_device_id *devices,
     return error;
 }
 
-cl_program cl_clLinkProgram(cl_context c, cl_uint n, const cl_device_id *devices, const char *options, cl_uint nin,
-                            const cl_program *in, void(CL_CALLBACK *notify)(cl_program, void *), void *user,
-                            cl_int *error) {
-    cl_int bad = !cl_is(c, KIND_CONTEXT)                                           ? CL_INVALID_CONTEXT
-                 : !n != !devices || (!notify && user) || !nin || !in              ? CL_INVALID_VALUE
-                 : !cl_same_device(n, devices)                                     ? CL_INVALID_DEVICE
-                                                                                   : CL_SUCCESS;
+cl_program cl_clLinkProgram(cl_context c, cl_uint n, const cl_device_id *devices, const char *options,
+                            cl_uint nin, const cl_program *in, void(CL_CALLBACK *notify)(cl_program, void *),
+                            void *user, cl_int *error) {
+    cl_int bad = !cl_is(c, KIND_CONTEXT)                              ? CL_INVALID_CONTEXT
+                 : !n != !devices || (!notify && user) || !nin || !in ? CL_INVALID_VALUE
+                 : !cl_same_device(n, devices)                        ? CL_INVALID_DEVICE
+                                                                      : CL_SUCCESS;
     for (cl_uint i = 0; i < nin && !bad; i++)
         if (!cl_is(in[i], KIND_PROGRAM))
             bad = CL_INVALID_PROGRAM;
@@ -297,19 +309,21 @@ cl_program cl_clLinkProgram(cl_context c, cl_uint n, const cl_device_id *devices
 }
 
 cl_int cl_clUnloadCompiler(void) { return CL_SUCCESS; }
-cl_int cl_clUnloadPlatformCompiler(cl_platform_id p) { return p == &cl_platform ? CL_SUCCESS : CL_INVALID_PLATFORM; }
+cl_int cl_clUnloadPlatformCompiler(cl_platform_id p) {
+    return p == &cl_platform ? CL_SUCCESS : CL_INVALID_PLATFORM;
+}
 
 // ---- asking -----------------------------------------------------------------------------------------
 static uint8_t *binary_of(cl_program p, size_t *n) {
     *n = 0;
     if (!p->object.bitcode) return NULL;
     orr_clc_binary b = {.type = p->type,
-                   .bitcode = p->object.bitcode,
-                   .nbitcode = p->object.n,
-                   .ir = p->ir,
-                   .nir = p->nir,
-                   .options = p->options,
-                   .noptions = p->options ? strlen(p->options) : 0};
+                        .bitcode = p->object.bitcode,
+                        .nbitcode = p->object.n,
+                        .ir = p->ir,
+                        .nir = p->nir,
+                        .options = p->options,
+                        .noptions = p->options ? strlen(p->options) : 0};
     return orr_clc_write_binary(&b, n);
 }
 
@@ -334,9 +348,7 @@ cl_int cl_clGetProgramInfo(cl_program p, cl_program_info what, size_t room, void
     case CL_PROGRAM_DEVICES: ANSWER(cl_device_id, &cl_device);
     case CL_PROGRAM_SOURCE: return cl_answer_text(p->source ? p->source : "", room, value, size);
     case CL_PROGRAM_IL: return cl_answer(NULL, 0, room, value, size);
-    case CL_PROGRAM_BINARY_SIZES:
-        free(binary_of(p, &n));
-        ANSWER(size_t, n);
+    case CL_PROGRAM_BINARY_SIZES: free(binary_of(p, &n)); ANSWER(size_t, n);
     case CL_PROGRAM_BINARIES:
         if (value && room < sizeof(void *)) return CL_INVALID_VALUE;
         if (size) *size = sizeof(void *);
@@ -357,8 +369,8 @@ cl_int cl_clGetProgramInfo(cl_program p, cl_program_info what, size_t room, void
     }
 }
 
-cl_int cl_clGetProgramBuildInfo(cl_program p, cl_device_id d, cl_program_build_info what, size_t room, void *value,
-                                size_t *size) {
+cl_int cl_clGetProgramBuildInfo(cl_program p, cl_device_id d, cl_program_build_info what, size_t room,
+                                void *value, size_t *size) {
     if (!cl_is(p, KIND_PROGRAM)) return CL_INVALID_PROGRAM;
     if (d != &cl_device) return CL_INVALID_DEVICE;
     switch (what) {

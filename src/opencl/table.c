@@ -35,10 +35,13 @@ void *cl_clGetExtensionFunctionAddressForPlatform(cl_platform_id p, const char *
 EXPORT cl_int clIcdGetPlatformIDsKHR(cl_uint room, cl_platform_id *platforms, cl_uint *n) {
     return cl_clGetPlatformIDs(room, platforms, n);
 }
-EXPORT cl_int clGetPlatformInfo(cl_platform_id p, cl_platform_info what, size_t room, void *value, size_t *size) {
+EXPORT cl_int clGetPlatformInfo(cl_platform_id p, cl_platform_info what, size_t room, void *value,
+                                size_t *size) {
     return cl_clGetPlatformInfo(p, what, room, value, size);
 }
-EXPORT void *clGetExtensionFunctionAddress(const char *name) { return cl_clGetExtensionFunctionAddress(name); }
+EXPORT void *clGetExtensionFunctionAddress(const char *name) {
+    return cl_clGetExtensionFunctionAddress(name);
+}
 
 // ---- what is not here -------------------------------------------------------------------------------
 cl_mem cl_clCreatePipe(cl_context c, cl_mem_flags f, cl_uint bytes, cl_uint n, const cl_pipe_properties *p,
@@ -57,8 +60,8 @@ void *cl_clSVMAlloc(cl_context c, cl_svm_mem_flags f, size_t bytes, cl_uint alig
 }
 void cl_clSVMFree(cl_context c, void *p) { (void)c, (void)p; }
 cl_int cl_clEnqueueSVMFree(cl_command_queue q, cl_uint n, void *p[],
-                           void(CL_CALLBACK *call)(cl_command_queue, cl_uint, void *[], void *), void *user, cl_uint nw,
-                           const cl_event *w, cl_event *e) {
+                           void(CL_CALLBACK *call)(cl_command_queue, cl_uint, void *[], void *), void *user,
+                           cl_uint nw, const cl_event *w, cl_event *e) {
     (void)q, (void)n, (void)p, (void)call, (void)user, (void)nw, (void)w, (void)e;
     return CL_INVALID_OPERATION;
 }
@@ -67,8 +70,8 @@ cl_int cl_clEnqueueSVMMemcpy(cl_command_queue q, cl_bool b, void *to, const void
     (void)q, (void)b, (void)to, (void)from, (void)n, (void)nw, (void)w, (void)e;
     return CL_INVALID_OPERATION;
 }
-cl_int cl_clEnqueueSVMMemFill(cl_command_queue q, void *p, const void *pattern, size_t np, size_t n, cl_uint nw,
-                              const cl_event *w, cl_event *e) {
+cl_int cl_clEnqueueSVMMemFill(cl_command_queue q, void *p, const void *pattern, size_t np, size_t n,
+                              cl_uint nw, const cl_event *w, cl_event *e) {
     (void)q, (void)p, (void)pattern, (void)np, (void)n, (void)nw, (void)w, (void)e;
     return CL_INVALID_OPERATION;
 }

@@ -1,5 +1,6 @@
-// Any bytes as what OpenCL programs hand over: build options, LLVM's text of kernels, a binary. The first byte
-// says which.
+// Any bytes as what OpenCL programs hand over: build options, LLVM's text of kernels, a binary; or as a
+// program and clang's syntax tree of it, a 0 between them. The first byte says which.
+#include "clc/annotate.h"
 #include "clc/clc.h"
 
 #include <stdlib.h>
@@ -44,13 +45,32 @@ static void binary(const uint8_t *data, size_t n) {
     kernels(b.ir, b.nir);
 }
 
+static void tree(const char *text, size_t n) {
+    size_t own = strlen(text);
+    if (own >= n) return;
+    orr_annotated a;
+    orr_err e = {0};
+    bool ok = orr_annotate_tree(text, own, text + own + 1, n - own - 1, "k.cl", &a, &e);
+    if (ok == (e.status != 0)) abort();
+    for (uint32_t i = 0; ok && i < a.nsegments; i++) {
+        const orr_segment *s = &a.segments[i];
+        if (s->function >= a.nfunctions || s->nterms > ORR_SEGMENT_TERMS || s->parent >= (int32_t)a.nsegments)
+            abort();
+        for (uint32_t k = 0; k < s->nterms; k++)
+            if (!s->term[k] || (s->term[k] > 0 ? s->term[k] : -s->term[k]) > (int32_t)a.nsegments) abort();
+    }
+    for (uint32_t line = 0; ok && line <= a.nlines + 1; line++) orr_segment_at(&a, line, line);
+    orr_annotated_free(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (!n) return 0;
     char *text = orr_calloc(1, n);
     memcpy(text, data + 1, n - 1);
-    switch (data[0] % 3) {
+    switch (data[0] % 4) {
     case 0: options(text); break;
     case 1: kernels(text, n - 1); break;
+    case 3: tree(text, n - 1); break;
     default: binary((const uint8_t *)text, n - 1); break;
     }
     free(text);

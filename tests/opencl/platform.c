@@ -46,7 +46,8 @@ static cl_kernel kernel(cl_program p, const char *name) {
 
 static cl_mem buffer(size_t bytes, const void *data) {
     cl_int e;
-    cl_mem m = clCreateBuffer(ctx, CL_MEM_READ_WRITE | (data ? CL_MEM_COPY_HOST_PTR : 0), bytes, (void *)data, &e);
+    cl_mem m =
+        clCreateBuffer(ctx, CL_MEM_READ_WRITE | (data ? CL_MEM_COPY_HOST_PTR : 0), bytes, (void *)data, &e);
     MUST(e);
     return m;
 }
@@ -72,7 +73,8 @@ static void test_vectors(void) {
                          "}\n"
                          "__kernel void s(__global const uchar16 *a, __global ushort8 *b) {\n"
                          "  int i = get_global_id(0); uchar16 v = a[i];\n"
-                         "  b[i] = convert_ushort8(add_sat(v.lo, v.hi)) + upsample(v.even, v.odd) + popcount(convert_ushort8(v.s01234567));\n"
+                         "  b[i] = convert_ushort8(add_sat(v.lo, v.hi)) + upsample(v.even, v.odd) + "
+                         "popcount(convert_ushort8(v.s01234567));\n"
                          "}\n",
                          "");
     static float in[N * 4], out[N * 4];
@@ -101,25 +103,26 @@ static void test_vectors(void) {
 }
 
 static void test_local(void) {
-    cl_program p = build("__kernel void reverse(__global const int *a, __global int *b, __local int *t, __local long *u) {\n"
-                         "  __local int own[64];\n"
-                         "  int l = get_local_id(0), n = get_local_size(0);\n"
-                         "  t[l] = a[get_global_id(0)]; u[l] = l; own[l] = get_group_id(0);\n"
-                         "  barrier(CLK_LOCAL_MEM_FENCE);\n"
-                         "  b[get_global_id(0)] = t[n - 1 - l] + (int)u[n - 1 - l] * 1000 + own[n - 1 - l] * 100000;\n"
-                         "}\n"
-                         "__kernel void count(__global int *c, __global const int *a) {\n"
-                         "  __local int bins[8];\n"
-                         "  int l = get_local_id(0);\n"
-                         "  if (l < 8) bins[l] = 0;\n"
-                         "  barrier(CLK_LOCAL_MEM_FENCE);\n"
-                         "  atomic_inc(&bins[a[get_global_id(0)] & 7]);\n"
-                         "  barrier(CLK_LOCAL_MEM_FENCE);\n"
-                         "  if (l < 8) atomic_add(&c[l], bins[l]);\n"
-                         "  atomic_max(&c[8], a[get_global_id(0)]);\n"
-                         "  atomic_cmpxchg(&c[9], 0, 42);\n"
-                         "}\n",
-                         NULL);
+    cl_program p = build(
+        "__kernel void reverse(__global const int *a, __global int *b, __local int *t, __local long *u) {\n"
+        "  __local int own[64];\n"
+        "  int l = get_local_id(0), n = get_local_size(0);\n"
+        "  t[l] = a[get_global_id(0)]; u[l] = l; own[l] = get_group_id(0);\n"
+        "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "  b[get_global_id(0)] = t[n - 1 - l] + (int)u[n - 1 - l] * 1000 + own[n - 1 - l] * 100000;\n"
+        "}\n"
+        "__kernel void count(__global int *c, __global const int *a) {\n"
+        "  __local int bins[8];\n"
+        "  int l = get_local_id(0);\n"
+        "  if (l < 8) bins[l] = 0;\n"
+        "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "  atomic_inc(&bins[a[get_global_id(0)] & 7]);\n"
+        "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "  if (l < 8) atomic_add(&c[l], bins[l]);\n"
+        "  atomic_max(&c[8], a[get_global_id(0)]);\n"
+        "  atomic_cmpxchg(&c[9], 0, 42);\n"
+        "}\n",
+        NULL);
     static int in[N], out[N];
     for (int i = 0; i < N; i++) in[i] = i * 7 % 1000;
     cl_mem a = buffer(sizeof in, in), b = buffer(sizeof out, NULL), c;
@@ -143,16 +146,18 @@ static void test_local(void) {
 }
 
 static void test_ids(void) {
-    cl_program p = build("__kernel void ids(__global uint *o) {\n"
-                         "  size_t x = get_global_id(0) - get_global_offset(0), y = get_global_id(1) - get_global_offset(1);\n"
-                         "  uint h = get_work_dim();\n"
-                         "  h = h * 31 + get_global_id(0); h = h * 31 + get_global_id(1); h = h * 31 + get_global_id(2);\n"
-                         "  h = h * 31 + get_local_id(0); h = h * 31 + get_local_id(1); h = h * 31 + get_group_id(0);\n"
-                         "  h = h * 31 + get_group_id(1); h = h * 31 + get_global_size(0); h = h * 31 + get_global_size(1);\n"
-                         "  h = h * 31 + get_num_groups(0); h = h * 31 + get_local_size(1); h = h * 31 + get_global_offset(0);\n"
-                         "  o[y * get_global_size(0) + x] = h;\n"
-                         "}\n",
-                         NULL);
+    cl_program p = build(
+        "__kernel void ids(__global uint *o) {\n"
+        "  size_t x = get_global_id(0) - get_global_offset(0), y = get_global_id(1) - get_global_offset(1);\n"
+        "  uint h = get_work_dim();\n"
+        "  h = h * 31 + get_global_id(0); h = h * 31 + get_global_id(1); h = h * 31 + get_global_id(2);\n"
+        "  h = h * 31 + get_local_id(0); h = h * 31 + get_local_id(1); h = h * 31 + get_group_id(0);\n"
+        "  h = h * 31 + get_group_id(1); h = h * 31 + get_global_size(0); h = h * 31 + get_global_size(1);\n"
+        "  h = h * 31 + get_num_groups(0); h = h * 31 + get_local_size(1); h = h * 31 + "
+        "get_global_offset(0);\n"
+        "  o[y * get_global_size(0) + x] = h;\n"
+        "}\n",
+        NULL);
     static unsigned out[N];
     cl_mem o = buffer(sizeof out, NULL);
     cl_kernel k = kernel(p, "ids");
@@ -167,9 +172,12 @@ static void test_math(void) { // rounded to what every implementation must have 
     cl_program p = build("#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
                          "__kernel void m(__global const float *a, __global float *o, __global double *d) {\n"
                          "  int i = get_global_id(0); float x = a[i];\n"
-                         "  o[i] = sin(x) + cos(x * 3) + exp(x * 0.1f) + log(fabs(x) + 1) + pow(fabs(x), 0.3f) + atan2(x, 2) + tanh(x)\n"
-                         "       + rsqrt(fabs(x) + 1) + fmod(x, 0.7f) + floor(x) + erf(x) + cbrt(x) + hypot(x, 3.0f) + native_exp2(0.5f);\n"
-                         "  d[i] = sqrt((double)x * x + 1) + exp((double)x) / 3 + sin((double)x) + convert_int_sat(x * 1e9) + ldexp(1.0, i % 10);\n"
+                         "  o[i] = sin(x) + cos(x * 3) + exp(x * 0.1f) + log(fabs(x) + 1) + pow(fabs(x), "
+                         "0.3f) + atan2(x, 2) + tanh(x)\n"
+                         "       + rsqrt(fabs(x) + 1) + fmod(x, 0.7f) + floor(x) + erf(x) + cbrt(x) + "
+                         "hypot(x, 3.0f) + native_exp2(0.5f);\n"
+                         "  d[i] = sqrt((double)x * x + 1) + exp((double)x) / 3 + sin((double)x) + "
+                         "convert_int_sat(x * 1e9) + ldexp(1.0, i % 10);\n"
                          "}\n",
                          NULL);
     static float in[N], out[N];
@@ -185,11 +193,15 @@ static void test_math(void) { // rounded to what every implementation must have 
     MUST(clEnqueueReadBuffer(q, d, CL_TRUE, 0, sizeof wide, wide, 0, NULL, NULL));
     double worst = 0, worst_wide = 0;
     for (int i = 0; i < N; i++) {
-        double x = (double)in[i], w = x * 1e9 > 2147483647 ? 2147483647 : x * 1e9 < -2147483648.0 ? -2147483648.0 : trunc(x * 1e9);
-        double want = sin(x) + cos(x * 3) + exp(x * (double)0.1f) + log(fabs(x) + 1) + pow(fabs(x), (double)0.3f) + atan2(x, 2) + tanh(x) +
-                      1 / sqrt(fabs(x) + 1) + fmod(x, (double)0.7f) + floor(x) + erf(x) + cbrt(x) + hypot(x, 3) + exp2(0.5);
+        double x = (double)in[i], w = x * 1e9 > 2147483647      ? 2147483647
+                                      : x * 1e9 < -2147483648.0 ? -2147483648.0
+                                                                : trunc(x * 1e9);
+        double want = sin(x) + cos(x * 3) + exp(x * (double)0.1f) + log(fabs(x) + 1) +
+                      pow(fabs(x), (double)0.3f) + atan2(x, 2) + tanh(x) + 1 / sqrt(fabs(x) + 1) +
+                      fmod(x, (double)0.7f) + floor(x) + erf(x) + cbrt(x) + hypot(x, 3) + exp2(0.5);
         double want_wide = sqrt(x * x + 1) + exp(x) / 3 + sin(x) + w + ldexp(1, i % 10);
-        double off = fabs((double)out[i] - want), off_wide = fabs(wide[i] - want_wide) / (fabs(want_wide) + 1);
+        double off = fabs((double)out[i] - want),
+               off_wide = fabs(wide[i] - want_wide) / (fabs(want_wide) + 1);
         if (off > worst) worst = off;
         if (off_wide > worst_wide) worst_wide = off_wide;
     }
@@ -197,13 +209,15 @@ static void test_math(void) { // rounded to what every implementation must have 
 }
 
 static void test_printf(void) {
-    cl_program p = build("__kernel void p(int n) {\n"
-                         "  if (get_global_id(0) == 3) {\n"
-                         "    printf(\"printf: %d %5.2f %s|%c|%x %#o %%\\n\", n, 1.5f, \"text\", 'z', 255u, 8u);\n"
-                         "    printf(\"printf: %v4hld %v2hlf %lu\\n\", (int4)(1, -2, 3, 4), (float2)(0.5f, 2), (ulong)1 << 40);\n"
-                         "  }\n"
-                         "}\n",
-                         NULL);
+    cl_program p =
+        build("__kernel void p(int n) {\n"
+              "  if (get_global_id(0) == 3) {\n"
+              "    printf(\"printf: %d %5.2f %s|%c|%x %#o %%\\n\", n, 1.5f, \"text\", 'z', 255u, 8u);\n"
+              "    printf(\"printf: %v4hld %v2hlf %lu\\n\", (int4)(1, -2, 3, 4), (float2)(0.5f, 2), (ulong)1 "
+              "<< 40);\n"
+              "  }\n"
+              "}\n",
+              NULL);
     cl_kernel k = kernel(p, "p");
     int n = -7;
     MUST(clSetKernelArg(k, 0, sizeof n, &n));
@@ -219,13 +233,15 @@ typedef struct {
     double d;
 } thing;
 static void test_struct(void) {
-    cl_program p = build("typedef struct { int a; float b[3]; char c; double d; } thing;\n"
-                         "__constant int table[4] = {3, 1, 4, 1};\n"
-                         "__kernel void s(__global thing *o, thing t, __constant thing *u, char c, short h, ulong w) {\n"
-                         "  int i = get_global_id(0); thing x = t; x.a += table[i & 3] + u->a; x.b[i % 3] = c; x.d = h + (double)w; x.c = i;\n"
-                         "  o[i] = x;\n"
-                         "}\n",
-                         NULL);
+    cl_program p =
+        build("typedef struct { int a; float b[3]; char c; double d; } thing;\n"
+              "__constant int table[4] = {3, 1, 4, 1};\n"
+              "__kernel void s(__global thing *o, thing t, __constant thing *u, char c, short h, ulong w) {\n"
+              "  int i = get_global_id(0); thing x = t; x.a += table[i & 3] + u->a; x.b[i % 3] = c; x.d = h "
+              "+ (double)w; x.c = i;\n"
+              "  o[i] = x;\n"
+              "}\n",
+              NULL);
     thing t = {5, {1, 2, 3}, 'a', 0.5}, u = {100, {0}, 0, 0}, out[8];
     memset(out, 0, sizeof out);
     cl_mem o = buffer(sizeof out, out), um = buffer(sizeof u, &u);
@@ -241,30 +257,33 @@ static void test_struct(void) {
     MUST(clSetKernelArg(k, 5, sizeof w, &w));
     run1(k, 8, 4);
     MUST(clEnqueueReadBuffer(q, o, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL));
-    printf("struct: %d %g %g %d %.1f | %d %g %g %d\n", out[0].a, out[0].b[0], out[0].b[1], out[0].c, out[0].d, out[7].a, out[7].b[1],
-           out[7].b[2], out[7].c);
+    printf("struct: %d %g %g %d %.1f | %d %g %g %d\n", out[0].a, out[0].b[0], out[0].b[1], out[0].c, out[0].d,
+           out[7].a, out[7].b[1], out[7].b[2], out[7].c);
 }
 
 // ---- images -----------------------------------------------------------------------------------------
 static void test_images(void) {
-    cl_program p = build("__constant sampler_t near_ = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;\n"
-                         "__kernel void blur(read_only image2d_t in, write_only image2d_t out, sampler_t s) {\n"
-                         "  int2 p = (int2)(get_global_id(0), get_global_id(1));\n"
-                         "  uint4 sum = 0;\n"
-                         "  for (int y = -1; y <= 1; y++) for (int x = -1; x <= 1; x++) sum += read_imageui(in, near_, p + (int2)(x, y));\n"
-                         "  sum += read_imageui(in, s, convert_float2(p) + 0.5f);\n"
-                         "  write_imageui(out, p, sum / 10);\n"
-                         "}\n"
-                         "__kernel void linear(read_only image2d_t in, __global float4 *o, sampler_t s) {\n"
-                         "  int2 p = (int2)(get_global_id(0), get_global_id(1));\n"
-                         "  float2 c = (convert_float2(p) + 0.25f) / (float2)(16, 16) * 1.5f - 0.25f;\n"
-                         "  o[p.y * 16 + p.x] = read_imagef(in, s, c) + get_image_width(in) + get_image_height(in);\n"
-                         "}\n"
-                         "__kernel void cube(read_only image3d_t in, __global int *o) {\n"
-                         "  int4 p = (int4)(get_global_id(0), get_global_id(1), get_global_id(2), 0);\n"
-                         "  o[(p.z * 4 + p.y) * 4 + p.x] = read_imagei(in, near_, p + 1).x + get_image_depth(in) * 1000;\n"
-                         "}\n",
-                         NULL);
+    cl_program p = build(
+        "__constant sampler_t near_ = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | "
+        "CLK_FILTER_NEAREST;\n"
+        "__kernel void blur(read_only image2d_t in, write_only image2d_t out, sampler_t s) {\n"
+        "  int2 p = (int2)(get_global_id(0), get_global_id(1));\n"
+        "  uint4 sum = 0;\n"
+        "  for (int y = -1; y <= 1; y++) for (int x = -1; x <= 1; x++) sum += read_imageui(in, near_, p + "
+        "(int2)(x, y));\n"
+        "  sum += read_imageui(in, s, convert_float2(p) + 0.5f);\n"
+        "  write_imageui(out, p, sum / 10);\n"
+        "}\n"
+        "__kernel void linear(read_only image2d_t in, __global float4 *o, sampler_t s) {\n"
+        "  int2 p = (int2)(get_global_id(0), get_global_id(1));\n"
+        "  float2 c = (convert_float2(p) + 0.25f) / (float2)(16, 16) * 1.5f - 0.25f;\n"
+        "  o[p.y * 16 + p.x] = read_imagef(in, s, c) + get_image_width(in) + get_image_height(in);\n"
+        "}\n"
+        "__kernel void cube(read_only image3d_t in, __global int *o) {\n"
+        "  int4 p = (int4)(get_global_id(0), get_global_id(1), get_global_id(2), 0);\n"
+        "  o[(p.z * 4 + p.y) * 4 + p.x] = read_imagei(in, near_, p + 1).x + get_image_depth(in) * 1000;\n"
+        "}\n",
+        NULL);
     cl_int e;
     cl_image_format f = {CL_RGBA, CL_UNSIGNED_INT8};
     cl_image_desc d = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 32, .image_height = 24};
@@ -289,12 +308,15 @@ static void test_images(void) {
     d.image_width = d.image_height = 16;
     static float ramp[16][16], got[256][4];
     for (int i = 0; i < 256; i++) ((float *)ramp)[i] = (float)i;
-    cl_mem r = clCreateImage(ctx, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, &f, &d, ramp, &e), o = buffer(sizeof got, NULL);
+    cl_mem r = clCreateImage(ctx, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, &f, &d, ramp, &e),
+           o = buffer(sizeof got, NULL);
     MUST(e);
     cl_kernel l = kernel(p, "linear");
-    cl_addressing_mode modes[] = {CL_ADDRESS_CLAMP, CL_ADDRESS_CLAMP_TO_EDGE, CL_ADDRESS_REPEAT, CL_ADDRESS_MIRRORED_REPEAT};
+    cl_addressing_mode modes[] = {CL_ADDRESS_CLAMP, CL_ADDRESS_CLAMP_TO_EDGE, CL_ADDRESS_REPEAT,
+                                  CL_ADDRESS_MIRRORED_REPEAT};
     for (int i = 0; i < 8; i++) {
-        cl_sampler t = clCreateSampler(ctx, CL_TRUE, modes[i / 2], i & 1 ? CL_FILTER_LINEAR : CL_FILTER_NEAREST, &e);
+        cl_sampler t =
+            clCreateSampler(ctx, CL_TRUE, modes[i / 2], i & 1 ? CL_FILTER_LINEAR : CL_FILTER_NEAREST, &e);
         MUST(e);
         MUST(clSetKernelArg(l, 0, sizeof r, &r));
         MUST(clSetKernelArg(l, 1, sizeof o, &o));
@@ -304,11 +326,13 @@ static void test_images(void) {
         MUST(clEnqueueReadBuffer(q, o, CL_TRUE, 0, sizeof got, got, 0, NULL, NULL));
         double sum = 0;
         for (int j = 0; j < 256; j++) sum += (double)got[j][0];
-        printf("images: mode %d %.3f %.3f %.3f %.3f\n", i, (double)got[0][0], (double)got[37][0], (double)got[255][0], sum / 256);
+        printf("images: mode %d %.3f %.3f %.3f %.3f\n", i, (double)got[0][0], (double)got[37][0],
+               (double)got[255][0], sum / 256);
         clReleaseSampler(t);
     }
     f = (cl_image_format){CL_R, CL_SIGNED_INT16};
-    d = (cl_image_desc){.image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = 4, .image_height = 4, .image_depth = 4};
+    d = (cl_image_desc){
+        .image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = 4, .image_height = 4, .image_depth = 4};
     short cube[64];
     for (int i = 0; i < 64; i++) cube[i] = (short)(i * 3 - 90);
     cl_mem c = clCreateImage(ctx, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, &f, &d, cube, &e);
@@ -341,7 +365,8 @@ static void test_memory(void) {
     MUST(clEnqueueCopyBufferRect(q, b, b, bo, co, size, 32, 512, 32, 512, 0, NULL, NULL));
     MUST(clEnqueueReadBuffer(q, b, CL_TRUE, 0, 4000, out, 0, NULL, NULL));
     printf("memory: %08x\n", hash(out, 3000));
-    unsigned char *m = clEnqueueMapBuffer(q, a, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 100, 200, 0, NULL, NULL, &e);
+    unsigned char *m =
+        clEnqueueMapBuffer(q, a, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 100, 200, 0, NULL, NULL, &e);
     MUST(e);
     m[0] ^= 0xff;
     cl_uint maps;
@@ -353,7 +378,8 @@ static void test_memory(void) {
     for (int i = 0; i < 256; i++) own[i] = i;
     cl_mem h = clCreateBuffer(ctx, CL_MEM_USE_HOST_PTR, sizeof own, own, &e);
     MUST(e);
-    cl_program p = build("__kernel void twice(__global int *a) { a[get_global_id(0)] *= 2; }", "-cl-mad-enable");
+    cl_program p =
+        build("__kernel void twice(__global int *a) { a[get_global_id(0)] *= 2; }", "-cl-mad-enable");
     cl_kernel k = kernel(p, "twice");
     MUST(clSetKernelArg(k, 0, sizeof h, &h));
     run1(k, 256, 0);
@@ -380,7 +406,8 @@ static void CL_CALLBACK on_done(cl_event e, cl_int status, void *user) {
 
 static void test_events(void) {
     cl_int e;
-    cl_command_queue o = clCreateCommandQueue(ctx, dev, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE, &e);
+    cl_command_queue o = clCreateCommandQueue(
+        ctx, dev, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE, &e);
     if (e == CL_INVALID_QUEUE_PROPERTIES) o = clCreateCommandQueue(ctx, dev, CL_QUEUE_PROFILING_ENABLE, &e);
     MUST(e);
     cl_program p = build("__kernel void advance(__global int *a, int x) { a[0] = a[0] * 3 + x; }", NULL);
@@ -406,8 +433,8 @@ static void test_events(void) {
     MUST(clFinish(o));
     MUST(clGetEventInfo(chain[3], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof after, &after, NULL));
     cl_ulong t[4];
-    cl_profiling_info what[] = {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT, CL_PROFILING_COMMAND_START,
-                                CL_PROFILING_COMMAND_END};
+    cl_profiling_info what[] = {CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT,
+                                CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END};
     int ordered = 1;
     for (int i = 0; i < 4; i++) MUST(clGetEventProfilingInfo(chain[2], what[i], sizeof t[i], &t[i], NULL));
     for (int i = 1; i < 4; i++) ordered &= t[i] >= t[i - 1];
@@ -435,9 +462,13 @@ static void test_events(void) {
 // ---- programs ---------------------------------------------------------------------------------------
 static void test_programs(void) {
     cl_int e;
-    const char *header = "int three(void);\n#define FOUR 4\n", *lib = "int three(void) { return 3; }\n",
-               *main_ = "#include \"inc/h.h\"\n__kernel void k(__global int *o) { o[0] = three() * 10 + FOUR + X; }\n";
-    cl_program h = clCreateProgramWithSource(ctx, 1, &header, NULL, &e), l = clCreateProgramWithSource(ctx, 1, &lib, NULL, &e),
+    const char
+        *header = "int three(void);\n#define FOUR 4\n",
+        *lib = "int three(void) { return 3; }\n",
+        *main_ =
+            "#include \"inc/h.h\"\n__kernel void k(__global int *o) { o[0] = three() * 10 + FOUR + X; }\n";
+    cl_program h = clCreateProgramWithSource(ctx, 1, &header, NULL, &e),
+               l = clCreateProgramWithSource(ctx, 1, &lib, NULL, &e),
                m = clCreateProgramWithSource(ctx, 1, &main_, NULL, &e);
     const char *name = "inc/h.h";
     MUST(clCompileProgram(m, 1, &dev, "-D X=100", 1, &h, &name, NULL, NULL));
@@ -460,7 +491,8 @@ static void test_programs(void) {
     size_t n;
     MUST(clGetProgramInfo(s, CL_PROGRAM_KERNEL_NAMES, sizeof text, text, NULL));
     MUST(clGetProgramInfo(s, CL_PROGRAM_NUM_KERNELS, sizeof n, &n, NULL));
-    printf("programs: %zu %s\n", n, strcmp(text, "first;second") && strcmp(text, "second;first") ? text : "both");
+    printf("programs: %zu %s\n", n,
+           strcmp(text, "first;second") && strcmp(text, "second;first") ? text : "both");
     cl_kernel f = kernel(s, "first"), g = kernel(s, "second");
     cl_kernel_arg_address_qualifier where;
     MUST(clGetKernelArgInfo(f, 0, CL_KERNEL_ARG_TYPE_NAME, sizeof text, text, NULL));
@@ -476,7 +508,8 @@ static void test_programs(void) {
     unsigned char *binary = malloc(bytes);
     MUST(clGetProgramInfo(p, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL));
     cl_int status;
-    cl_program again = clCreateProgramWithBinary(ctx, 1, &dev, &bytes, (const unsigned char **)&binary, &status, &e);
+    cl_program again =
+        clCreateProgramWithBinary(ctx, 1, &dev, &bytes, (const unsigned char **)&binary, &status, &e);
     MUST(e);
     MUST(clBuildProgram(again, 1, &dev, NULL, NULL, NULL));
     cl_kernel k2 = kernel(again, "k");
@@ -528,7 +561,8 @@ static void test_errors(void) {
     printf(" read %d", clEnqueueReadBuffer(q, m, CL_TRUE, 4000, 200, log, 0, NULL, NULL));
     printf(" overlap %d", clEnqueueCopyBuffer(q, m, m, 0, 8, 16, 0, NULL, NULL));
     printf(" queue %d", clFinish(NULL));
-    printf(" native %d\n", clEnqueueNativeKernel(q, NULL, NULL, 0, 0, NULL, NULL, 0, NULL, NULL) != CL_SUCCESS);
+    printf(" native %d\n",
+           clEnqueueNativeKernel(q, NULL, NULL, 0, 0, NULL, NULL, 0, NULL, NULL) != CL_SUCCESS);
     const char *il = "nothing of ours";
     size_t nil = strlen(il);
     clCreateProgramWithBinary(ctx, 1, &dev, &nil, (const unsigned char **)&il, &status, &e);
@@ -539,9 +573,10 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } tests[] = {{"vectors", test_vectors}, {"local", test_local},   {"ids", test_ids},       {"math", test_math},
-                 {"printf", test_printf},   {"struct", test_struct}, {"images", test_images}, {"memory", test_memory},
-                 {"events", test_events},   {"programs", test_programs}, {"errors", test_errors}};
+    } tests[] = {{"vectors", test_vectors},   {"local", test_local},   {"ids", test_ids},
+                 {"math", test_math},         {"printf", test_printf}, {"struct", test_struct},
+                 {"images", test_images},     {"memory", test_memory}, {"events", test_events},
+                 {"programs", test_programs}, {"errors", test_errors}};
     cl_platform_id platform;
     cl_int e;
     setvbuf(stdout, NULL, _IOLBF, 0);

@@ -272,7 +272,7 @@ static int print_thread(warp *w, const uop *u, int lane, FILE *out, uint64_t for
         }
         int longs = 0;
         bool four = elements > 1 && f[0] == 'h' && f[1] == 'l'; // elements of four bytes
-        while (*f == 'l' || *f == 'h') longs += *f++ == 'l'; // CUDA has no other sizes
+        while (*f == 'l' || *f == 'h') longs += *f++ == 'l';    // CUDA has no other sizes
         longs = four ? 0 : longs;
         if (n > 40 || elements > 16 || memchr(start, '*', n + 1) || !*f ||
             !strchr("diouxXeEfFgGaAcsp", *f)) { // not one of CUDA's

@@ -1,5 +1,5 @@
-// The layer: what the ICD loader puts between a program and its driver (OPENCL_LAYERS). Programs are built twice,
-// as they are and with counters; of kernels that have a double, the double runs.
+// The layer: what the ICD loader puts between a program and its driver (OPENCL_LAYERS). Programs are built
+// twice, as they are and with counters; of kernels that have a double, the double runs.
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_layer.h>
 
@@ -85,7 +85,8 @@ static void annotate(cl_program p, const char *options) {
     orr_err e = {0};
     noted_program *x = orr_calloc(1, sizeof *x);
     x->program = p;
-    if (orr_clc_annotate(NULL, text, n, options, 0, &x->source, &e) && (x->code = code_of(text, n, options, &x->object, &e)))
+    if (orr_clc_annotate(NULL, text, n, options, 0, &x->source, &e) &&
+        (x->code = code_of(text, n, options, &x->object, &e)))
         x->twin = build_twin(p, &x->source, options);
     if (e.status) app_say("%s: this program runs as it is, and is not predicted", e.text);
     free(text);
@@ -126,7 +127,8 @@ static void note_kernel(cl_program p, cl_kernel k, const char *name) {
             n->next = kernels;
             kernels = n;
         } else {
-            app_say("kernel '%s' runs as it is, and is not predicted: %s", name, e.status ? e.text : "it has no double");
+            app_say("kernel '%s' runs as it is, and is not predicted: %s", name,
+                    e.status ? e.text : "it has no double");
             if (n->twin) below->clReleaseKernel(n->twin);
             free(n);
         }
@@ -151,7 +153,8 @@ static cl_int layer_clCreateKernelsInProgram(cl_program p, cl_uint room, cl_kern
     pthread_mutex_lock(&lock);
     for (cl_uint i = 0; !error && out && i < got; i++) {
         char name[1000];
-        if (!below->clGetKernelInfo(out[i], CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL)) note_kernel(p, out[i], name);
+        if (!below->clGetKernelInfo(out[i], CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL))
+            note_kernel(p, out[i], name);
     }
     pthread_mutex_unlock(&lock);
     return error;
@@ -212,7 +215,8 @@ static bool copy_buffers(noted_kernel *k, cl_command_queue q) {
         memcpy(&m, a->value, sizeof m);
         if (!m) continue;
         orr_err e = {0};
-        if (below->clGetMemObjectInfo(m, CL_MEM_SIZE, sizeof bytes, &bytes, NULL) || bytes > MOST) return false;
+        if (below->clGetMemObjectInfo(m, CL_MEM_SIZE, sizeof bytes, &bytes, NULL) || bytes > MOST)
+            return false;
         if (a->room != bytes) {
             if (a->copy) orr_mem_free(the_app.mem, a->copy);
             a->copy = orr_mem_alloc(the_app.mem, bytes, "copy", &e);
@@ -224,8 +228,9 @@ static bool copy_buffers(noted_kernel *k, cl_command_queue q) {
     return k->info != NULL;
 }
 
-static cl_int launch_twin(noted_kernel *k, cl_command_queue q, cl_uint dims, const size_t *offset, const size_t *global,
-                          const size_t *local, cl_uint n, const cl_event *waits, cl_event *event) {
+static cl_int launch_twin(noted_kernel *k, cl_command_queue q, cl_uint dims, const size_t *offset,
+                          const size_t *global, const size_t *local, cl_uint n, const cl_event *waits,
+                          cl_event *event) {
     size_t own[3] = {1, 1, 1};
     uint64_t items = 1;
     noted_launch l = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
@@ -256,7 +261,8 @@ static cl_int launch_twin(noted_kernel *k, cl_command_queue q, cl_uint dims, con
     error = below->clEnqueueNDRangeKernel(q, k->twin, dims, offset, global, own, n, waits, &done);
     if (!error) error = below->clWaitForEvents(1, &done);
     l.native = orr_seconds() - start;
-    if (!error && counters) error = below->clEnqueueReadBuffer(q, m, CL_TRUE, 0, bytes, counts, 0, NULL, NULL);
+    if (!error && counters)
+        error = below->clEnqueueReadBuffer(q, m, CL_TRUE, 0, bytes, counts, 0, NULL, NULL);
     l.counts = counts;
     orr_err e = {0};
     if (!error && !predict_launch(k, &l, &e)) app_say("%s", e.text);
@@ -269,15 +275,17 @@ static cl_int launch_twin(noted_kernel *k, cl_command_queue q, cl_uint dims, con
     return error;
 }
 
-static cl_int layer_clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset,
-                                           const size_t *global, const size_t *local, cl_uint n, const cl_event *waits,
-                                           cl_event *event) {
+static cl_int layer_clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint dims,
+                                           const size_t *offset, const size_t *global, const size_t *local,
+                                           cl_uint n, const cl_event *waits, cl_event *event) {
     cl_int error = 1;
     pthread_mutex_lock(&lock);
     noted_kernel *x = kernel_of(k);
-    if (x && dims >= 1 && dims <= 3 && global) error = launch_twin(x, q, dims, offset, global, local, n, waits, event);
+    if (x && dims >= 1 && dims <= 3 && global)
+        error = launch_twin(x, q, dims, offset, global, local, n, waits, event);
     pthread_mutex_unlock(&lock);
-    return error == 1 ? below->clEnqueueNDRangeKernel(q, k, dims, offset, global, local, n, waits, event) : error;
+    return error == 1 ? below->clEnqueueNDRangeKernel(q, k, dims, offset, global, local, n, waits, event)
+                      : error;
 }
 
 // ---- what the loader calls --------------------------------------------------------------------------
@@ -286,7 +294,9 @@ static cl_int layer_clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_u
 EXPORT cl_int clGetLayerInfo(cl_layer_info what, size_t room, void *value, size_t *size) {
     static const char name[] = "Orrery, source-level simulation";
     const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    const void *v = what == CL_LAYER_API_VERSION ? (const void *)&version : what == CL_LAYER_NAME ? name : NULL;
+    const void *v = what == CL_LAYER_API_VERSION ? (const void *)&version
+                    : what == CL_LAYER_NAME      ? name
+                                                 : NULL;
     size_t n = what == CL_LAYER_API_VERSION ? sizeof version : sizeof name;
     if (!v || (value && room < n)) return CL_INVALID_VALUE;
     if (value) memcpy(value, v, n);
@@ -294,7 +304,8 @@ EXPORT cl_int clGetLayerInfo(cl_layer_info what, size_t room, void *value, size_
     return CL_SUCCESS;
 }
 
-EXPORT cl_int clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *own, const cl_icd_dispatch **layer) {
+EXPORT cl_int clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *own,
+                          const cl_icd_dispatch **layer) {
     if (!target || !own || !layer || n < sizeof table / sizeof(void *)) return CL_INVALID_VALUE;
     below = target;
     table = *target;

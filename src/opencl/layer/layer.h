@@ -1,12 +1,14 @@
 // Source-level simulation: a layer between an OpenCL program and its device (orrery cl --annotate).
 //
-//   layer.c    the functions that are replaced: kernels are built with counters and run natively, wherever the
+//   layer.c    the functions that are replaced: kernels are built with counters and run natively, wherever
+//   the
 //              program runs them
-//   predict.c  from the counts of a launch to what it would take on the GPU that is asked about, by the analytic
+//   predict.c  from the counts of a launch to what it would take on the GPU that is asked about, by the
+//   analytic
 //              model
 //
-// Counts say nothing of addresses. So of some launches a few thread blocks are also executed here, on copies of the
-// buffers, and the model has their accesses, as it has of any launch.
+// Counts say nothing of addresses. So of some launches a few thread blocks are also executed here, on copies
+// of the buffers, and the model has their accesses, as it has of any launch.
 //
 // The program's results and outputs are its own: an annotated kernel computes what the plain one does.
 #ifndef ORR_OPENCL_LAYER_H
@@ -19,8 +21,8 @@
 typedef struct noted_program { // a program and its double with counters
     void *program, *twin;      // cl_program
     orr_annotated source;
-    orr_module *code; // for the GPU, its lines with columns
-    orr_image *image; // its variables, when a launch has been sampled
+    orr_module *code;      // for the GPU, its lines with columns
+    orr_image *image;      // its variables, when a launch has been sampled
     orr_clc_object object; // what its kernels take
     struct noted_program *next;
 } noted_program;
@@ -36,7 +38,7 @@ typedef struct noted_kernel {
     void *kernel, *twin; // cl_kernel
     noted_program *of;
     const orr_source_function *function;
-    const orr_kernel *plain, *code; // as compiled; as the GPU would run it
+    const orr_kernel *plain, *code;  // as compiled; as the GPU would run it
     struct orr_rewritten *rewritten; // from one to the other, NULL: they are the same
     const orr_clc_kernel *info;
     uint32_t launches;

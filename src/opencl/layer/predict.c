@@ -1,8 +1,8 @@
-// From counts to time. Lanes of a warp run together, so a warp came through a segment as often as the lane that
-// came through it most often (the paper's IV-B); a thread block takes as long as its longest warp.
+// From counts to time. Lanes of a warp run together, so a warp came through a segment as often as the lane
+// that came through it most often (the paper's IV-B); a thread block takes as long as its longest warp.
 //
-// The analytic model asks who executed a launch how often each block of code ran, and from where: here that is
-// answered from the counts (orr_elsewhere), and the model cannot tell.
+// The analytic model asks who executed a launch how often each block of code ran, and from where: here that
+// is answered from the counts (orr_elsewhere), and the model cannot tell.
 #include "opencl/layer/layer.h"
 
 #include "lower/lower.h"
@@ -65,13 +65,15 @@ static void count_warp(tallied *t, uint64_t first, uint32_t n, int32_t *lane, ui
         if (!called) {
             memset(v, 0, ORR_WARP * sizeof *v);
         } else if (x->counter >= 0) {
-            for (uint32_t j = 0; j < n; j++) v[j] = (int32_t)t->launch->counts[(uint64_t)x->counter * all + first + j];
+            for (uint32_t j = 0; j < n; j++)
+                v[j] = (int32_t)t->launch->counts[(uint64_t)x->counter * all + first + j];
         } else if ((int32_t)s == k->function->first) {
             for (uint32_t j = 0; j < n; j++) v[j] = 1;
         } else {
             memset(v, 0, ORR_WARP * sizeof *v);
             for (uint32_t q = 0; q < x->nterms; q++) {
-                const int32_t *o = lane + (size_t)(x->term[q] > 0 ? x->term[q] - 1 : -x->term[q] - 1) * ORR_WARP;
+                const int32_t *o =
+                    lane + (size_t)(x->term[q] > 0 ? x->term[q] - 1 : -x->term[q] - 1) * ORR_WARP;
                 for (uint32_t j = 0; j < n; j++) v[j] += x->term[q] > 0 ? o[j] : -o[j];
             }
         }
@@ -109,7 +111,8 @@ static int ways_out(const orr_kernel *k, uint32_t b, uint32_t out[2]) {
     int n = 0;
     if (last && last->op == ORR_OP_BRA && last->target >= 0 && (uint32_t)last->target < k->nblocks)
         out[n++] = (uint32_t)last->target;
-    if (x->next >= 0 && (uint32_t)x->next < k->nblocks && (!n || out[0] != (uint32_t)x->next)) out[n++] = (uint32_t)x->next;
+    if (x->next >= 0 && (uint32_t)x->next < k->nblocks && (!n || out[0] != (uint32_t)x->next))
+        out[n++] = (uint32_t)x->next;
     return n;
 }
 
@@ -119,7 +122,8 @@ static int ways_in(const orr_tally_block *b) {
     return n;
 }
 
-// How often control went from p to b, of two ways out: a block with one way in tells, otherwise by their runs.
+// How often control went from p to b, of two ways out: a block with one way in tells, otherwise by their
+// runs.
 static double edge(const orr_kernel *k, const orr_tally *t, const double *runs, uint32_t p, uint32_t b) {
     uint32_t out[2];
     int n = ways_out(k, p, out);
@@ -160,7 +164,8 @@ static double *weights_of(const tallied *x, const orr_tally *t) {
 }
 
 // ---- addresses --------------------------------------------------------------------------------------
-// The arguments as our own executor takes them: buffers are the copies. NULL: it has some that cannot be copied.
+// The arguments as our own executor takes them: buffers are the copies. NULL: it has some that cannot be
+// copied.
 static uint8_t *own_params(const noted_kernel *k) {
     const orr_kernel *c = k->plain;
     if (!k->info || k->info->nargs != c->nparams || c->nparams > 64) return NULL;
@@ -254,7 +259,9 @@ static bool visit_all(const tallied *x, const orr_tally *t, orr_err *e) {
         bool chosen = next < t->nsampled && t->sampled[next] == b;
         next += chosen;
         bool streams = chosen && sample_next(&s, &tb) && tb.index == b;
-        ok = t->visit(t->arg, 0, &(orr_tally_tb){b, (uint64_t)(longest + 0.5), (uint64_t)(sum + 0.5), streams ? &tb : NULL}, e);
+        ok = t->visit(
+            t->arg, 0,
+            &(orr_tally_tb){b, (uint64_t)(longest + 0.5), (uint64_t)(sum + 0.5), streams ? &tb : NULL}, e);
     }
     sample_close(&s);
     free(weight);
@@ -266,7 +273,8 @@ static bool tally(void *self, const orr_launch *l, const orr_tally *t, orr_exec_
     noted_kernel *k = x->kernel;
     const orr_annotated *a = &k->of->source;
     (void)l, (void)counts;
-    double *runs = orr_calloc(k->code->nblocks + 1, sizeof *runs), *lanes = orr_calloc(k->code->nblocks + 1, sizeof *lanes);
+    double *runs = orr_calloc(k->code->nblocks + 1, sizeof *runs),
+           *lanes = orr_calloc(k->code->nblocks + 1, sizeof *lanes);
     orr_match_runs(a, k->code, &k->match, x->runs, runs);
     orr_match_runs(a, k->code, &k->match, x->lanes, lanes);
     runs[0] = (double)(x->tbs * x->warps); // every warp begins at the beginning
@@ -277,8 +285,8 @@ static bool tally(void *self, const orr_launch *l, const orr_tally *t, orr_exec_
     return visit_all(x, t, e);
 }
 
-static orr_source *no_source(void *self, const orr_launch *l, const uint64_t *blocks, uint64_t n, orr_exec_counts *counts,
-                             orr_err *e) {
+static orr_source *no_source(void *self, const orr_launch *l, const uint64_t *blocks, uint64_t n,
+                             orr_exec_counts *counts, orr_err *e) {
     (void)self, (void)l, (void)blocks, (void)n, (void)counts;
     orr_fail(e, ORR_BAD_INPUT, "--annotate knows counts only: --model analytic");
     return NULL;
@@ -300,7 +308,11 @@ bool predict_launch(noted_kernel *k, const noted_launch *n, orr_err *e) {
     double start = orr_seconds();
     count_all(&x);
     orr_elsewhere who = {&x, no_source, no_run, tally, no_sums};
-    orr_launch l = {.kernel = k->code, .mem = a->mem, .index = a->nlaunches++, .sm_count = (uint32_t)a->gpu->sm_count, .elsewhere = &who};
+    orr_launch l = {.kernel = k->code,
+                    .mem = a->mem,
+                    .index = a->nlaunches++,
+                    .sm_count = (uint32_t)a->gpu->sm_count,
+                    .elsewhere = &who};
     memcpy(l.grid, n->grid, sizeof l.grid);
     memcpy(l.block, n->block, sizeof l.block);
     l.dynamic_shared = shared_of(k);
