@@ -57,7 +57,7 @@ static void insert(walk *w, uint32_t at, const char *text) {
 }
 
 static void paint(walk *w, const clc_node *n, int32_t s) {
-    if (!n || !n->kind || !n->here) return;
+    if (!n || !n->kind || !n->nearby) return;
     for (uint32_t i = n->begin; i < n->end && i < w->a->bytes; i++) w->a->of_byte[i] = (uint16_t)(s + 1);
 }
 
@@ -108,8 +108,9 @@ static uint32_t statement_end(const walk *w, const clc_node *n) {
 }
 
 // A counter in front of a body; braces where it has none.
-static void count_body(walk *w, const clc_node *body, int32_t s) {
-    if (!body->here) {
+static void count_body(walk *w, const clc_node *of, const clc_node *body, int32_t s) {
+    bool apart = body->nearby && body->begin > of->begin; // not a macro that has both
+    if (is(body, "CompoundStmt") ? !body->here : !apart) {
         refuse(w, body, "a branch comes out of a macro");
     } else if (is(body, "CompoundStmt")) {
         insert(w, body->begin + 1, count_of(w, s, " ", ""));
@@ -155,7 +156,7 @@ static void walk_if(walk *w, const clc_node *n, int32_t s) {
     if (n->ninner < (n->has_else ? 3u : 2u)) return;
     expression(w, n->inner[at], s);
     int32_t then = segment(w, n->inner[at + 1], s, true);
-    count_body(w, n->inner[at + 1], then);
+    count_body(w, n, n->inner[at + 1], then);
     body(w, n->inner[at + 1], then);
     close_body(w, n->inner[at + 1]);
     if (!n->has_else || w->e->status) return;
@@ -187,7 +188,7 @@ static void walk_loop(walk *w, const clc_node *n, int32_t s) {
     }
     expression(w, cond, head);
     if (is_for) expression(w, n->inner[3], in);
-    count_body(w, inside, in);
+    count_body(w, n, inside, in);
     body(w, inside, in);
     close_body(w, inside);
     w->depth--;

@@ -187,8 +187,8 @@ static void node_key(reader *r, const char *key, size_t n, void *arg) {
         object(r, range_key, &g);
         x->begin = g.begin.offset;
         x->end = g.end.offset > UINT32_MAX - g.end.length ? UINT32_MAX : g.end.offset + g.end.length;
-        x->here = g.begin.known && g.end.known && g.begin.here && g.end.here && !g.begin.macro &&
-                  !g.end.macro && x->begin <= x->end;
+        x->nearby = g.begin.known && g.end.known && g.begin.here && g.end.here && x->begin <= x->end;
+        x->here = x->nearby && !g.begin.macro && !g.end.macro;
     } else if (is(key, n, "loc")) {
         place p = {0};
         object(r, place_key, &p);

@@ -9,6 +9,7 @@ typedef struct clc_node {
     const char *name;    // of a declaration, or of what a reference names
     uint32_t begin, end; // bytes of the file: its first, and the first behind its last token
     bool here;           // both are in the file itself, not in a macro or in what it includes
+    bool nearby;         // or where macros of the file are used
     bool has_else;
     struct clc_node **inner;
     uint32_t ninner;

@@ -17,6 +17,7 @@ typedef struct graph {
     uint32_t n;
     uint64_t *dominators; // [n][words]
     uint32_t words;
+    uint8_t *entry;         // [n] a function begins there
     uint32_t *depth, *head; // [n] loops around a block; the innermost one's first block + 1, 0: none
 } graph;
 
@@ -39,8 +40,11 @@ static void find_dominators(graph *g) {
     uint32_t s[2];
     uint64_t *meet = orr_calloc((size_t)g->n * g->words, sizeof *meet);
     memset(g->dominators, 0xff, (size_t)g->n * g->words * sizeof *g->dominators);
-    memset(g->dominators, 0, g->words * sizeof *g->dominators);
-    if (g->n) g->dominators[0] = 1;
+    for (uint32_t b = 0; b < g->n; b++) // a function's first block has none before it
+        if (g->entry[b]) {
+            memset(&g->dominators[(size_t)b * g->words], 0, g->words * sizeof *g->dominators);
+            g->dominators[(size_t)b * g->words + b / 64] = (uint64_t)1 << b % 64;
+        }
     for (bool changed = true; changed;) {
         changed = false;
         memset(meet, 0xff, (size_t)g->n * g->words * sizeof *meet);
@@ -48,7 +52,8 @@ static void find_dominators(graph *g) {
             for (int i = 0, n = successors(g->k, b, s); i < n; i++)
                 for (uint32_t w = 0; w < g->words; w++)
                     meet[(size_t)s[i] * g->words + w] &= g->dominators[(size_t)b * g->words + w];
-        for (uint32_t b = 1; b < g->n; b++) {
+        for (uint32_t b = 0; b < g->n; b++) {
+            if (g->entry[b]) continue;
             uint64_t *own = &g->dominators[(size_t)b * g->words], *m = &meet[(size_t)b * g->words];
             m[b / 64] |= (uint64_t)1 << b % 64;
             changed |= memcmp(own, m, g->words * sizeof *own) != 0;
@@ -99,8 +104,10 @@ static void find_loops(graph *g) {
 
 static void graph_of(graph *g, const orr_kernel *k) {
     enum { MOST = 4096 };
-    *g = (graph){.k = k, .n = k->nfuncs ? k->funcs[0].nblocks : 0};
-    if (g->n > MOST || (k->nfuncs && k->funcs[0].first_block != 0)) g->n = 0; // nothing is known of its loops
+    *g = (graph){.k = k, .n = k->nblocks <= MOST ? k->nblocks : 0}; // 0: nothing is known of its loops
+    g->entry = orr_calloc(k->nblocks + 1, 1);
+    for (uint32_t f = 0; f < k->nfuncs; f++)
+        if (k->funcs[f].entry < k->nblocks) g->entry[k->funcs[f].entry] = 1;
     g->words = g->n / 64 + 1;
     g->dominators = orr_calloc((size_t)g->n * g->words + 1, sizeof *g->dominators);
     g->depth = orr_calloc(k->nblocks + 1, sizeof *g->depth);
@@ -111,6 +118,7 @@ static void graph_of(graph *g, const orr_kernel *k) {
 
 static void graph_free(graph *g) {
     free(g->dominators);
+    free(g->entry);
     free(g->depth);
     free(g->head);
 }
