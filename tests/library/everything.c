@@ -24,11 +24,11 @@ static int failures;
 
 static const char *source, *work;
 
-static char *path_in(const char *folder, const char *name) { // never freed: the program is short
-    size_t n = strlen(folder) + strlen(name) + 2;
-    char *p = malloc(n);
-    if (!p) exit(1);
-    snprintf(p, n, "%s/%s", folder, name);
+static const char *path_in(const char *folder, const char *name) {
+    static char paths[64][1024]; // as many as are used
+    static int n;
+    char *p = paths[n++ % 64];
+    snprintf(p, sizeof paths[0], "%s/%s", folder, name);
     return p;
 }
 
