@@ -120,7 +120,7 @@ typedef struct share {
     float *due, *due_late;         // [kernel instructions] what is owed to `far` and `late`
     float owed;                    // sectors to write
     orr_memsys_stats n;
-    outside door;
+    foreign_memory door;
 } share;
 void share_init(share *s, const orr_gpu *gpu, const cycle *c, const reach *x, const pace *pace, double turn);
 void share_free(share *s);

@@ -186,7 +186,7 @@ void share_init(share *s, const orr_gpu *g, const cycle *c, const reach *x, cons
     s->ready = orr_calloc((size_t)s->tags.sets * s->tags.ways, sizeof *s->ready);
     s->due = orr_calloc(c->program->kernel->ninsts + 1, sizeof *s->due);
     s->due_late = orr_calloc(c->program->kernel->ninsts + 1, sizeof *s->due_late);
-    s->door = (outside){s, run_share};
+    s->door = (foreign_memory){s, run_share};
 }
 
 void share_free(share *s) {
