@@ -103,14 +103,15 @@ ORR_API void orr_options_print(orr_options *o, FILE *file);
 // ---- reports --------------------------------------------------------------------------------
 typedef struct orr_report orr_report;
 enum orr_format {
-    ORR_TEXT,     // for people
-    ORR_JSON,     // for programs: docs/design.md, section 6, and each job's page
-    ORR_CSV,      // compare, correlate, sweep, sample model, micro
-    ORR_HTML,     // correlate: a page for the browser that needs no other file
-    ORR_SVG,      // sample model
-    ORR_LOG,      // tune: what was tried; measure: every launch of every round
-    ORR_TERMINAL, // run: text with headings in bold
-    ORR_ACCELSIM, // run: under the names that GPGPU-Sim and Accel-Sim print
+    ORR_TEXT,      // for people
+    ORR_JSON,      // for programs: docs/design.md, section 6, and each job's page
+    ORR_CSV,       // compare, correlate, sweep, sample model, micro
+    ORR_HTML,      // run, correlate: a page for the browser that needs no other file
+    ORR_SVG,       // sample model
+    ORR_LOG,       // tune: what was tried; measure: every launch of every round
+    ORR_TERMINAL,  // run: text with headings in bold
+    ORR_ACCELSIM,  // run: under the names that GPGPU-Sim and Accel-Sim print
+    ORR_PAGE_DATA, // run: JSON for orr_page; instructions, lines and sources, few launches in full
     ORR_FORMATS
 };
 // NULL: a report of this job has no such form.
@@ -162,6 +163,9 @@ ORR_API orr_report *orr_measure(const char *const *inputs, int n, const orr_opti
 // The microbenchmarks, or launch scripts with `measure` in them, on that GPU: CSV that orr_tune reads. n 0:
 // all bundled ones. A script that fails does not end the job: there is a report then, and e is filled in.
 ORR_API orr_report *orr_micro(const char *const *inputs, int n, const orr_options *o, orr_err *e);
+// One page for the browser of several runs, which it shows next to each other: reports of orr_run as JSON or
+// as ORR_PAGE_DATA. The report has one form, ORR_HTML.
+ORR_API orr_report *orr_page(const char *const *reports, int n, orr_err *e);
 // The bundled workloads.
 ORR_API orr_report *orr_workloads(orr_err *e);
 

@@ -66,7 +66,8 @@ static void rig_open(rig *r, orr_gpu *g) {
     l1_spec_read(&r->l1_spec, g);
     l1_init(&r->l1, &r->l1_spec, &r->launch, &r->port, &r->pipe, 8);
     r->l1.client = (l1_client){r, load_done};
-    l1_reset(&r->l1, 65536);
+    r->launch.l1_bytes = 65536;
+    l1_reset(&r->l1);
     for (uint32_t w = 0; w < 8; w++) l1_start_warp(&r->l1, w);
 }
 
@@ -209,7 +210,7 @@ static void test_l1_misses(void **state) {
     assert_int_equal(r.l1.n.misses[0][ORR_L1_LOAD], 2);
     assert_int_equal(r.l1.n.pending[0][ORR_L1_LOAD], 1);
     assert_int_equal(r.l1.n.hits[0][ORR_L1_LOAD], 1);
-    l1_reset(&r.l1, 65536);
+    l1_reset(&r.l1);
     assert_int_equal(r.l1.n.tags + r.l1.n.sectors[0][ORR_L1_LOAD] + r.l1.open_mshrs, 0);
     rig_close(&r);
 }
@@ -301,7 +302,7 @@ static const orr_tinst lds = {
 // eight.
 static void test_shared(void **state) {
     (void)state;
-    shared_spec s = {.latency = 20, .pass_cycles = 1};
+    shared_spec s = {.latency = 20, .cost = {.pass_cycles = 1}};
     data_pipe pipe = {0};
     shared_memory m = {.spec = &s, .pipe = &pipe};
     shared_access x = {.i = &lds};
@@ -309,7 +310,7 @@ static void test_shared(void **state) {
     assert_int_equal(shared_begin(&m, &x, (orr_banked){1, 1, 0}, 10), 12 + 20);
     assert_int_equal(m.n.passes[ORR_L1_LOAD], 3);
     assert_int_equal(m.n.conflicts[ORR_L1_LOAD], 1);
-    s.pass = 2;
+    s.cost.conflict = 2;
     shared_reset(&m);
     pipe = (data_pipe){0};
     assert_int_equal(shared_begin(&m, &x, (orr_banked){1, 4, 3}, 100), 100 + 3 + 3 + 20);

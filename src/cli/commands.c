@@ -12,7 +12,7 @@ const cli_subcommand cli_subcommands[] = {
     {"run", cli_run,
      " gpu model on kernels launches threads max-insts counts-only lines timeline latencies stats check "
      "no-check digests json "
-     "sample profile warm: precision output quiet" INPUT_OPTIONS,
+     "sample profile warm: precision html output quiet" INPUT_OPTIONS,
      "[options] INPUT", "execute an INPUT and report what it did",
      "Executes the launches of INPUT on the CPU, checks the buffers against what the script expects, and\n"
      "reports, for each kernel: instruction mix, divergence, coalescing, bytes by memory space, branches "
@@ -23,11 +23,22 @@ const cli_subcommand cli_subcommands[] = {
      "orrery run saxpy\n"
      "orrery run saxpy --size medium --gpu h200 --model cycle --timeline saxpy.json\n"
      "orrery run bfs --size medium --lines\n"
+     "orrery run reduce --gpu h200 --model cycle --html reduce.html\n"
      "orrery run my.launch --set n=65536 --json\n"
      "orrery run traces/kernelslist.g --kernels '*gemm*' --launches 0-9\n"
      "orrery run saxpy --source ptx\n"
      "orrery run saxpy.cubin " DIRECT_EXAMPLE "\n"
      "orrery run k.cl --kernel scale --global 4096 --local 256 --build \"-D N=4\" --arg buf:f32:4096:iota"},
+    {"page", cli_page, " output quiet ", "REPORT.json... -o PAGE.html",
+     "make a page for the browser of kept reports",
+     "Makes one self-contained page of reports that `orrery run --lines --json` wrote: kernels by time, and "
+     "for\n"
+     "each the verdict, where warp cycles went, a roofline, the traffic between memories, the course of "
+     "time, and\n"
+     "source and machine code side by side. Several reports are shown next to each other. `orrery run "
+     "--html`\n"
+     "makes the same page at once, with the source text in it.",
+     "orrery page before.json after.json -o page.html"},
     {"record", cli_record, " gpu on threads max-insts no-check format output quiet" INPUT_OPTIONS,
      "[options] INPUT -o FILE", "write an INPUT's streams to a file",
      "Executes INPUT and writes what every warp did (blocks of code, active masks, addresses) to a "

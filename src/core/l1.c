@@ -74,7 +74,8 @@ static void make_tags(l1_cache *c, uint64_t bytes) {
     }
 }
 
-void l1_reset(l1_cache *c, uint64_t bytes) {
+void l1_reset(l1_cache *c) {
+    uint64_t bytes = c->launch->l1_bytes;
     if (bytes < ORR_LINE) bytes = ORR_LINE; // all of it is shared memory: what passes through has a place
     if (c->bytes != bytes) {
         if (c->bytes) orr_cache_free(&c->tags);

@@ -161,7 +161,7 @@ void l1_spec_read(l1_spec *s, const orr_gpu *g);
 void l1_init(l1_cache *c, const l1_spec *s, const core_launch *launch, sm_port *port, data_pipe *pipe,
              uint32_t nwarps);
 void l1_free(l1_cache *c);
-void l1_reset(l1_cache *c, uint64_t bytes); // of a launch that leaves so many bytes of it
+void l1_reset(l1_cache *c); // the launch says how many bytes of it there are
 static inline void l1_start_warp(l1_cache *c, uint32_t warp) { c->warp[warp].first = NOBODY; }
 
 // ---- an instruction

@@ -3,7 +3,6 @@
 #include "input/input.h"
 #include "sass/module.h"
 
-#include <fnmatch.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,7 +23,7 @@ bool orr_input_check(const orr_input_options *o, orr_err *e) {
 
 bool orr_input_chosen(const char *kernels, const char *launches, const orr_kernel *k, uint32_t index) {
     if (launches && orr_in_list(launches, index) != 1) return false;
-    return !kernels || fnmatch(kernels, k->name, 0) == 0;
+    return !kernels || orr_name_matches(kernels, k->name);
 }
 
 unsigned orr_input_sm(const orr_gpu *g) { return g ? (unsigned)(g->cc_major * 10 + g->cc_minor) : 0; }

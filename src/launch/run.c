@@ -220,6 +220,13 @@ static void find_kernel(run *r, const stmt *st) {
             if (kernels++ < 20) orr_text_add(&known, " %s", m->kernel_names[j]);
         }
     }
+    for (size_t k = 0; k < s->modules.n && c->module < 0 && *c->kernel;
+         k++) { // a C++ name as people write it
+        const char *meant = orr_module_kernel_meant(s->modules.at[k].module, c->kernel);
+        if (!meant) continue;
+        c->module = (int)k;
+        c->kernel = meant;
+    }
     if (c->module < 0 && !*c->kernel && kernels == 1) { // none named and there is but one
         for (size_t k = 0; k < s->modules.n; k++) {
             if (!s->modules.at[k].module->nkernels) continue;

@@ -59,7 +59,7 @@ orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
     }
     m->l2_bytes = (uint64_t)g->l2_size;
     m->topology = orr_topology_of(g);
-    orr_tlb_init(&m->tlb, g);
+    orr_tlb_init(&m->tlb, orr_tlb_spec_of(g));
     m->parts = m->map.groups / m->halves;
     m->part = orr_calloc(m->parts, sizeof *m->part);
     for (uint32_t n = 0; n < m->map.units; n++) {
@@ -194,8 +194,8 @@ static const orr_l2_crossing *next_to(const partition *p, uint32_t half, int *ki
     return first;
 }
 
-// What has come to a half from the other, before `until`.
-static void come(partition *p, uint32_t half, uint64_t until) {
+// Delivers what has crossed to a half from the other before `until`.
+static void deliver(partition *p, uint32_t half, uint64_t until) {
     const orr_l2_crossing *a;
     int kind = 0;
     while ((a = next_to(p, half, &kind)) && a->r.time < until) {
@@ -255,14 +255,14 @@ static void run_halves(orr_memsys *m, partition *p, const orr_request *r, size_t
         for (; at < k && keys[at].time < to; at++) {
             uint32_t i = keys[at].index;
             const orr_request *q = i < held ? &p->later.at[i] : &r[i - held];
-            come(p, 0, q->time + 1);
-            come(p, 1, q->time + 1);
+            deliver(p, 0, q->time + 1);
+            deliver(p, 1, q->time + 1);
             add(m, p, q, &keys[at]);
         }
         for (; first < at; first++)
             orr_cache_prefetch_line(&p->l2[keys[first].index].slice[keys[first].slice].cache,
                                     keys[first].time);
-        for (uint32_t h = 0; h < 2; h++) come(p, h, to);
+        for (uint32_t h = 0; h < 2; h++) deliver(p, h, to);
         for (uint32_t h = 0; h < 2; h++) orr_l2_run(&p->l2[h], to, out);
         for (uint32_t h = 0; h < 2; h++) exchange(p, h);
     }

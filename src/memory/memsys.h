@@ -17,10 +17,10 @@
 
 enum orr_request_kind {
     ORR_REQ_READ,   // answered
-    ORR_REQ_WRITE,  // not answered, but for `told`
+    ORR_REQ_WRITE,  // not answered, but acknowledged where `told` says so
     ORR_REQ_ATOMIC, // answered
-    ORR_REQ_REDUCE, // not answered, but for `told`: with no sectors, when it is done
-    ORR_REQ_FENCE,  // told, when what came before it has been taken, and atomics are done
+    ORR_REQ_REDUCE, // the same; an acknowledgement has no sectors, and comes when it is done
+    ORR_REQ_FENCE,  // acknowledged when what came before it has been taken, and atomics are done
 };
 enum { // where a request comes from, for the counters
     ORR_FROM_GLOBAL,
@@ -43,7 +43,7 @@ typedef struct orr_request {
     uint8_t quarters;   // and so many quarters of that
     bool slow;          // the next one on the same sector has to wait for it (l2.atomic_again)
     bool more;          // ATOMIC, REDUCE: it came with the one before, of the same line (l2.atomic_switch)
-    bool told;          // REDUCE, WRITE: the sender wants to know when it is done
+    bool told;          // REDUCE, WRITE: the sender wants an acknowledgement when it is done
     bool behind;        // READ: right behind an atomic of its SM on the line (l2.atomic_load)
     bool late;          // ATOMIC: its answer comes later, by the way to the other half and back
     bool cold;          // for the sender: nobody has asked for its translation yet

@@ -3,7 +3,7 @@
 #include "model/cycle/order.h"
 
 void cyc_warp_result(sm *s, warp *w, const orr_tinst *i, uint64_t ready) {
-    if (s->c->alone) cyc_alone_note(s, i, ready);
+    if (s->c->latencies) cyc_precharacterise_note(s, i, ready);
     scoreboard_result(&w->board, s->c->program, i, ready);
 }
 
