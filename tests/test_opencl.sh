@@ -114,7 +114,8 @@ status=0
 "$orrery" cl annotate goto.cl >out 2>err || status=$?
 [ $status -eq 2 ] && grep -q "goto.cl: line 1: there is a goto" err || fail "a goto is not refused: $(cat err)"
 if ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1; then
-    export POCL_CACHE_DIR=$dir/pocl OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd | head -1)
+    OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd | head -1)
+    export OCL_ICD_VENDORS POCL_CACHE_DIR=$dir/pocl
     ./platform local >native 2>err || fail "PoCL: $(cat err)"
     "$orrery" cl --annotate --gpu gtx480 --set memory=perfect --json -o counted.json ./platform local >got 2>err ||
         fail "--annotate: $(cat err)"

@@ -373,7 +373,7 @@ static int by_place(const void *a, const void *b) {
 
 static void assemble(walk *w, const char *path) {
     orr_text t = {0};
-    qsort(w->edits.at, w->edits.n, sizeof *w->edits.at, by_place);
+    if (w->edits.n) qsort(w->edits.at, w->edits.n, sizeof *w->edits.at, by_place);
     orr_text_add(&t, "%s#line 1 \"%s\"\n", head, path);
     uint32_t at = 0;
     for (size_t i = 0; i < w->edits.n; i++) {

@@ -155,12 +155,12 @@ static bool run_ready(cl_command_queue q) {
 static void progress(void) {
     for (bool any = true; any;) {
         any = false;
-        for (size_t i = 0; i < busy.n; i++) {
+        for (size_t i = busy.n; i-- > 0;) { // from the end: one that has nothing left is replaced by the last
             cl_command_queue q = busy.at[i];
             q->head.refs++;
             any |= run_ready(q);
             if (!q->first) {
-                busy.at[i--] = busy.at[--busy.n];
+                busy.at[i] = busy.at[--busy.n];
                 cl_clReleaseCommandQueue(q); // the list's
             }
             cl_clReleaseCommandQueue(q);

@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Of cl_nv_device_attribute_query, not in Khronos' headers.
+#define CL_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT_NV 0x4007
+#define CL_DEVICE_PCI_BUS_ID_NV                   0x4008
+#define CL_DEVICE_PCI_SLOT_ID_NV                  0x4009
+#define CL_DEVICE_PCI_DOMAIN_ID_NV                0x400A
+
 struct _cl_platform_id cl_platform = {{&cl_table, KIND_PLATFORM, 1}};
 struct _cl_device_id cl_device = {{&cl_table, KIND_DEVICE, 1}};
 
@@ -241,6 +247,10 @@ static cl_int device_cores(const orr_gpu *g, cl_device_info what, size_t room, v
                CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE);
     case CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV: ANSWER(cl_uint, (cl_uint)g->cc_major);
     case CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV: ANSWER(cl_uint, (cl_uint)g->cc_minor);
+    case CL_DEVICE_PCI_BUS_ID_NV:
+    case CL_DEVICE_PCI_SLOT_ID_NV:
+    case CL_DEVICE_PCI_DOMAIN_ID_NV: ANSWER(cl_uint, 0);
+    case CL_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT_NV: ANSWER(cl_uint, 2);
     case CL_DEVICE_WARP_SIZE_NV: ANSWER(cl_uint, 32);
     case CL_DEVICE_REGISTERS_PER_BLOCK_NV: ANSWER(cl_uint, 65536);
     case CL_DEVICE_GPU_OVERLAP_NV: ANSWER(cl_bool, CL_TRUE);
