@@ -193,6 +193,9 @@ ORR_API char **orr_app_environment(const char *program, const orr_options *o, or
 ORR_API orr_report *orr_gpus(const orr_options *o, orr_err *e); // all that come with Orrery
 ORR_API orr_report *orr_gpu_keys(orr_err *e);                   // what a description can say
 ORR_API orr_report *orr_gpu_describe(const char *gpu, const orr_options *o, orr_err *e);
+// Why each of its values is what it is: published, measured, chosen, assumed, inherited; and how many of each
+// there are.
+ORR_API orr_report *orr_gpu_evidence(const char *gpu, const orr_options *o, orr_err *e);
 // How many thread blocks of a kernel one SM holds: block (threads), regs, shared, barriers.
 ORR_API orr_report *orr_gpu_occupancy(const char *gpu, const orr_options *o, orr_err *e);
 // A description, as text, from gpgpusim.config and (NULL: none) trace.config. Notes say what was left out.

@@ -120,7 +120,7 @@ static void test_port_receives(void **state) {
 static void test_port_merges(void **state) {
     (void)state;
     static rig r;
-    rig_open(&r, GPU("xbar.join=yes", "xbar.stores=4", "xbar.open=10"));
+    rig_open(&r, GPU("xbar.merge_stores=yes", "xbar.merge_lines=4", "xbar.merge_wait=10"));
     orr_request first = store_of(7, 1), second = store_of(7, 2), third = store_of(7, 4);
     bool behind;
     port_store(&r.port, &first, 10, 1, &behind);
@@ -145,7 +145,7 @@ static void test_port_merges(void **state) {
 static void test_port_parks(void **state) {
     (void)state;
     static rig r;
-    rig_open(&r, GPU("xbar.join=yes", "xbar.stores=4", "xbar.parts=1"));
+    rig_open(&r, GPU("xbar.merge_stores=yes", "xbar.merge_lines=4", "xbar.partial_stores=1"));
     orr_request a = {.line = 1, .sectors = 1, .kind = ORR_REQ_WRITE, .bytes = {0xf, 0}};
     orr_request b = {.line = 2, .sectors = 1, .kind = ORR_REQ_WRITE, .bytes = {0xf, 0}};
     orr_request c = {.line = 2, .sectors = 1, .kind = ORR_REQ_WRITE, .bytes = {0xf0, 0}};
@@ -221,7 +221,7 @@ static void test_l1_full(void **state) {
     (void)state;
     static rig r;
     static l1_access a, b;
-    rig_open(&r, GPU("l1.misses=1", "l1.merges=2"));
+    rig_open(&r, GPU("l1.mshrs=1", "l1.mshr_merges=2"));
     assert_true(touch(&r, &a, &load_inst, 0, 0));
     assert_false(touch(&r, &b, &load_inst, 1, 128));
     assert_true(touch(&r, &a, &load_inst, 2, 0));
@@ -358,7 +358,7 @@ static uint64_t issue_load(lsu_rig *x, uint32_t warp, uint64_t addr) {
 static void test_lsu_queue(void **state) {
     (void)state;
     static lsu_rig x;
-    rig_open(&x.r, GPU("l1.misses=1", "lsu.queue=2"));
+    rig_open(&x.r, GPU("l1.mshrs=1", "lsu.queue=2"));
     x.insts[0] = load_inst;
     x.program.insts = x.insts;
     x.r.launch.program = &x.program;
@@ -404,7 +404,7 @@ static void test_fence_rounds(void **state) {
     (void)state;
     static rig r;
     rig_open(&r,
-             GPU("core.fence_block=10", "core.fence_gpu=100", "core.fence_join=30", "core.fence_store=5"));
+             GPU("core.fence_block=10", "core.fence_gpu=100", "core.fence_merge=30", "core.fence_store=5"));
     fence_spec s;
     fence_spec_read(&s, r.g);
     fence_unit f;

@@ -80,6 +80,7 @@ const orr_options *orr_asked(const orr_options *o); // NULL: the defaults
 // The GPU that was asked for. None was, and the usual one's description is not to be found: true with *gpu
 // NULL and a note; execution does not need it, only what is said of occupancy does.
 bool orr_asked_gpu(const orr_options *o, orr_gpu **gpu, orr_err *e);
+void orr_note_gpu(const orr_notes *notes, const orr_gpu *g); // keys that it has under old names
 // The one that was asked for or the usual one, with more settings, which go before the others.
 orr_gpu *orr_asked_gpu_with(const orr_options *o, const char *set, orr_err *e);
 // A model that predicts time needs a GPU: `what` is the subcommand, `where` the options that name one.

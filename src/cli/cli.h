@@ -12,6 +12,7 @@ typedef struct cli_output { // where results go, and how they look
     const char *file;       // -o FILE, --output FILE
     bool json;              // --json
     bool quiet;             // -q, --quiet
+    bool evidence;          // --evidence: why each value is what it is (gpu show)
     bool names;             // --names: bare names, one a line (list, gpu list)
     const char *stats;      // --stats accel-sim (run)
     const char *html, *csv; // --html FILE, --csv FILE

@@ -89,15 +89,17 @@ const cli_subcommand cli_subcommands[] = {
      "orrery info bfs.orr\n"
      "orrery info traces/kernelslist.g\n"
      "orrery info --json bfs.orr"},
-    {"gpu", cli_gpu, " names set json block shared regs barriers output quiet ",
+    {"gpu", cli_gpu, " evidence names set json block shared regs barriers output quiet ",
      "list | keys | show NAME|FILE | occupancy NAME|FILE | import CONFIG [TRACE_CONFIG] -o FILE",
      "the GPU descriptions",
-     "`gpu list` names the GPUs that come with Orrery; `gpu show` prints one with units and sources;\n"
+     "`gpu list` names the GPUs that come with Orrery; `gpu show` prints one with units and sources,\n"
+     "with --evidence why each value is what it is (published, measured, chosen, assumed, inherited);\n"
      "`gpu occupancy` says how many blocks of a kernel one SM holds; `gpu keys` lists what a description\n"
      "can say; `gpu import` makes one from gpgpusim.config and trace.config of GPGPU-Sim and Accel-Sim, and\n"
      "says which of their options it could not use.",
      "orrery gpu list\n"
      "orrery gpu show h200\n"
+     "orrery gpu show h200 --evidence\n"
      "orrery gpu occupancy h200 --block 256 --regs 64 --shared 16384\n"
      "orrery gpu show h200 --set sm.count=66 --json\n"
      "orrery gpu import gpgpusim.config trace.config -o my.conf"},

@@ -93,6 +93,8 @@ static const option options[] = {
     {"repeat", 0, JOB, 0, "N", "time every launch N times"},
     {"regs", 0, JOB, 0, "N", "registers per thread, for the occupancy (default 32)"},
     {"barriers", 0, JOB, 0, "N", "named barriers of the kernel, for the occupancy (default 1)"},
+    {"evidence", 0, FLAG, AT(out.evidence), NULL,
+     "why each value is what it is, and how many of each sort there are"},
     {"names", 0, FLAG, AT(out.names), NULL, "bare names, one a line, for scripts"},
     {"json", 0, FLAG, AT(out.json), NULL, "results as one JSON object"},
     {"stats", 0, STRING, AT(out.stats), "accel-sim",

@@ -3,7 +3,7 @@
 //
 // A partition is a group of slices and channels that share nothing with others (interleave.h).
 //
-// Where L2 has two halves that keep copies (l2.copies), a partition is one of each half. They are a known
+// Where L2 has two halves that keep copies (l2.replicate), a partition is one of each half. They are a known
 // time apart (half of l2.far_latency), so neither can disturb the other sooner: they run in turn for as long
 // as that from the next thing that happens, then what they sent each other is handed over.
 #include "memory/l2.h"
@@ -49,7 +49,7 @@ orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e) {
     if (ok && m->halves > 1 && !has_halves(&m->map))
         ok = orr_fail(
             e, ORR_BAD_INPUT,
-            "%s: l2.copies needs two equal halves: l2.slices and dram.channels must be even, and have "
+            "%s: l2.replicate needs two equal halves: l2.slices and dram.channels must be even, and have "
             "a large common divisor",
             g->path);
     if (!ok) {

@@ -300,7 +300,7 @@ typedef struct acore {
     uint16_t coming[COMING];
     uint32_t nmisses;
     uint64_t send_free; // ticks
-    struct {            // stores at the port, by line: later ones join those that wait (xbar.join)
+    struct {            // stores at the port, by line: later ones join those that wait (xbar.merge_stores)
         uint64_t line, leaves;
         uint8_t sectors;
     } stores[64];

@@ -110,7 +110,7 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->topology = orr_topology_of(g);
     m->numbers = orr_sm_numbers(g, m->ncores);
     m->l1_spec = orr_l1_spec_of(g);
-    m->l1_spec.folded = false;
+    m->l1_spec.tag_bits = 0;
     if (g->xbar_gpc_reply > 0) m->gpc = orr_calloc(m->ncores, sizeof *m->gpc);
     m->cores = orr_apart(m->ncores, sizeof *m->cores);
     make_core(m, &m->cores[0], 0); // the others when a block comes

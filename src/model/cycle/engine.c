@@ -42,7 +42,7 @@ typedef struct engine {
     bool ended;            // no more blocks
     orr_replies *replies;  // by partition
     gpc_port *gpc;         // [c->crossbar.ngpcs] with xbar.gpc_reply
-    store_network *stores; // with xbar.all_stores
+    store_network *stores; // with xbar.store_bandwidth
     request_list *in;      // by partition
     orr_sample last;
     run *out;
