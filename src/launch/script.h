@@ -120,6 +120,7 @@ typedef struct tensor { // a tensor map (exec/tensormap.h)
 
 typedef struct arg { // of a launch
     int type;        // enum orr_type, ORR_T_NONE: the parameter's
+    bool local;      // shared memory of so many bytes: the parameter is where it begins (OpenCL)
     expr *e;         // NULL: a struct, or
     tensor *tensor;  // a tensor map
     struct arg *fields;
@@ -182,7 +183,8 @@ typedef struct name {
 } name;
 
 typedef struct module_ref {
-    const char *path; // resolved
+    const char *path;  // resolved
+    const char *build; // options for OpenCL C, NULL: none
     int line;
     orr_module *module; // once opened
 } module_ref;
