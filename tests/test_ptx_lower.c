@@ -211,8 +211,8 @@ static void test_special(void **state) {
              {"mov.u32 r0, %pm3;", ORR_SREG_PM, ORR_W},
              {"mov.u64 d0, %pm7_64;", ORR_SREG_PM, ORR_D},
              {"mov.u32 r0, %dynamic_smem_size;", ORR_SREG_DYNAMIC_SMEM, ORR_W},
-             {"mov.u32 r0, %cluster_ctarank;", ORR_SREG_CLUSTER_ZERO, ORR_W},
-             {"mov.u32 r0, %cluster_nctaid.y;", ORR_SREG_CLUSTER_ONE, ORR_W},
+             {"mov.u32 r0, %cluster_ctarank;", ORR_SREG_CLUSTER_CTARANK, ORR_W},
+             {"mov.u32 r0, %cluster_nctaid.y;", ORR_SREG_CLUSTER_NCTAID_Y, ORR_W},
              {"mov.u64 d0, %globaltimer;", ORR_SREG_GLOBALTIMER, ORR_D}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         orr_kernel *k;

@@ -54,6 +54,11 @@ typedef struct orr_code_options { // which code is shown, and how
     int images; // of each architecture; 0: all
 } orr_code_options;
 
+typedef struct orr_app_options { // a program that is started
+    bool opencl;                 // of OpenCL, not of CUDA
+    bool annotate;               // on its own device, with counters
+} orr_app_options;
+
 struct orr_options {
     orr_input_options in;
     orr_model_options model;
@@ -62,6 +67,7 @@ struct orr_options {
     orr_file_options files;
     orr_lab_options lab;
     orr_code_options code;
+    orr_app_options app;
     int regs, barriers;                // of a kernel, for the occupancy
     orr_words sets, script_sets, args; // all `set`; of them the script's; both behind in.sets and in.direct
     orr_words vary;

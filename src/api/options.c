@@ -15,10 +15,12 @@ static const struct option {
     enum kind kind;
     size_t at;
 } options[] = {
+    {"annotate", FLAG, AT(app.annotate)},
     {"arch", STRING, AT(code.arch)},
     {"arg", LIST, AT(args)},
     {"barriers", INT, AT(barriers)},
     {"block", STRING, AT(in.direct.block)},
+    {"build", STRING, AT(in.direct.build)},
     {"check", FLAG, AT(run.check)},
     {"command", STRING, AT(files.command)},
     {"counts-only", FLAG, AT(run.counts_only)},
@@ -27,6 +29,7 @@ static const struct option {
     {"dump", STRING, AT(code.dump)},
     {"format", STRING, AT(files.format)},
     {"full", STRING, AT(sampling.full)},
+    {"global", STRING, AT(in.direct.global)},
     {"gpu", STRING, AT(model.gpu)},
     {"grid", STRING, AT(in.direct.grid)},
     {"hardware", STRING, AT(lab.hardware)},
@@ -36,10 +39,12 @@ static const struct option {
     {"latencies", STRING, AT(model.latencies)},
     {"launches", STRING, AT(in.launches)},
     {"lines", FLAG, AT(run.lines)},
+    {"local", STRING, AT(in.direct.local)},
     {"max-insts", COUNT, AT(in.max_insts)},
     {"model", STRING, AT(model.model)},
     {"no-check", FLAG, AT(in.no_check)},
     {"on", STRING, AT(in.on)},
+    {"opencl", FLAG, AT(app.opencl)},
     {"output", STRING, AT(files.output)},
     {"piece", COUNT, AT(sampling.piece)},
     {"plot", STRING, AT(files.plot)},

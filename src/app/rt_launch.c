@@ -37,8 +37,14 @@ RT(__cudaPopCallConfiguration)(dim3 *grid, dim3 *block, size_t *shared, void *st
     return E_OK;
 }
 
+// What a launch has beside its grid and arguments.
+typedef struct launch_how {
+    bool cooperative;
+    dim3 cluster;
+} launch_how;
+
 static int launch(const void *func, dim3 grid, dim3 block, void **args, size_t shared, void *stream,
-                  bool cooperative) {
+                  launch_how how) {
     ENTER();
     app_function *f = app_function_of(func);
     app_stream *s = app_stream_of(stream);
@@ -48,8 +54,9 @@ static int launch(const void *func, dim3 grid, dim3 block, void **args, size_t s
                   .function = f,
                   .grid = grid,
                   .block = block,
+                  .cluster = how.cluster,
                   .dynamic_shared = (uint32_t)shared,
-                  .cooperative = cooperative};
+                  .cooperative = how.cooperative};
     int error = app_kernel_params(f, args, &c);
     if (!error) error = app_submit(s, &c);
     free(c.params);
@@ -58,29 +65,25 @@ static int launch(const void *func, dim3 grid, dim3 block, void **args, size_t s
 }
 
 RT_S(cudaLaunchKernel)(const void *func, dim3 grid, dim3 block, void **args, size_t shared, void *stream) {
-    return launch(func, grid, block, args, shared, stream, false);
+    return launch(func, grid, block, args, shared, stream, (launch_how){0});
 }
 RT_S(__cudaLaunchKernel)(void *kernel, dim3 grid, dim3 block, void **args, size_t shared, void *stream) {
-    return launch(kernel, grid, block, args, shared, stream, false);
+    return launch(kernel, grid, block, args, shared, stream, (launch_how){0});
 }
 RT_S(cudaLaunchCooperativeKernel)
 (const void *func, dim3 grid, dim3 block, void **args, size_t shared, void *stream) {
-    return launch(func, grid, block, args, shared, stream, true);
+    return launch(func, grid, block, args, shared, stream, (launch_how){.cooperative = true});
 }
 
 RT_S(cudaLaunchKernelExC)(const launch_config *config, const void *func, void **args) {
     if (!config) return app_enter(), app_leave(E_VALUE);
-    bool cooperative = false;
+    launch_how how = {0};
     for (unsigned i = 0; i < config->nattributes; i++) {
         const launch_attribute *a = &config->attributes[i];
-        if (a->id == LAUNCH_COOPERATIVE) cooperative = a->value.cooperative != 0;
-        if (a->id == LAUNCH_CLUSTER && a->value.cluster.x * a->value.cluster.y * a->value.cluster.z > 1) {
-            app_enter();
-            return app_leave(app_missing("cudaLaunchKernelExC with thread block clusters"));
-        }
+        if (a->id == LAUNCH_COOPERATIVE) how.cooperative = a->value.cooperative != 0;
+        if (a->id == LAUNCH_CLUSTER) how.cluster = a->value.cluster;
     }
-    return launch(func, config->grid, config->block, args, config->dynamic_shared, config->stream,
-                  cooperative);
+    return launch(func, config->grid, config->block, args, config->dynamic_shared, config->stream, how);
 }
 
 RT(__cudaGetKernel)(void **kernel, const void *func) {
@@ -152,6 +155,9 @@ int app_function_set(app_function *f, int which, int value) {
     case 9: // preferred carve-out
         if (value < -1 || value > 100) return E_VALUE;
         f->carveout = value;
+        return E_OK;
+    case 14: // clusters of more than 8 blocks
+    case 15: // how they are placed
         return E_OK;
     default: return app_missing("cudaFuncSetAttribute of thread block clusters");
     }

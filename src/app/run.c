@@ -202,6 +202,8 @@ static int kernel(app_stream *s, const app_call *c) {
                     .fault = &fault};
     memcpy(l.grid, &c->grid, sizeof l.grid);
     memcpy(l.block, &c->block, sizeof l.block);
+    memcpy(l.cluster, &c->cluster, sizeof l.cluster);
+    if (!l.cluster[0]) memcpy(l.cluster, k->cluster, sizeof l.cluster);
     orr_err e = {0};
     if (a->on_gpu && !a->native) a->native = orr_native_share(a->mem, &e);
     if (a->on_gpu && !a->native) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define INPUT_OPTIONS " size source set kernel grid block shared arg "
+#define INPUT_OPTIONS " size source set kernel grid block shared arg global local build "
 #define DIRECT_EXAMPLE                                                                                       \
     "--kernel saxpy --grid 4096 --block 256 \\\n    --arg i32:1048576 --arg f32:2.5 --arg "                  \
     "buf:f32:1048576:random --arg buf:f32:1048576:random"
@@ -27,7 +27,8 @@ const cli_subcommand cli_subcommands[] = {
      "orrery run my.launch --set n=65536 --json\n"
      "orrery run traces/kernelslist.g --kernels '*gemm*' --launches 0-9\n"
      "orrery run saxpy --source ptx\n"
-     "orrery run saxpy.cubin " DIRECT_EXAMPLE},
+     "orrery run saxpy.cubin " DIRECT_EXAMPLE "\n"
+     "orrery run k.cl --kernel scale --global 4096 --local 256 --build \"-D N=4\" --arg buf:f32:4096:iota"},
     {"page", cli_page, " output quiet ", "REPORT.json... -o PAGE.html",
      "make a page for the browser of kept reports",
      "Makes one self-contained page of reports that `orrery run --lines --json` wrote: kernels by time, and "
@@ -61,6 +62,26 @@ const cli_subcommand cli_subcommands[] = {
      "orrery app ./vectorAdd\n"
      "orrery app --gpu h200 --model cycle --timeline run.json ./matrixMul -wA=512 -hA=512\n"
      "orrery app --model cycle --kernels 'bfs*' --launches 3-7 ./bfs graph.txt"},
+    {"cl", cli_cl,
+     " gpu model set annotate kernels launches threads max-insts counts-only sample precision warm: record "
+     "lines "
+     "timeline json output quiet "
+     "! ",
+     "[options] PROGRAM [ARGUMENTS] | annotate FILE.cl -o FILE",
+     "run an unmodified OpenCL program on a simulated GPU",
+     "Runs a program that uses OpenCL through the ICD loader: it finds one platform, Orrery, with one "
+     "device,\n"
+     "--gpu. Its kernels are compiled by clang and libclc, execute on the CPU, and each launch is timed by\n"
+     "--model. Profiling times of its events are simulated time. The report goes to standard error, or to\n"
+     "--output; --timeline writes copies and kernels over queues for ui.perfetto.dev.\n"
+     "With --annotate the program runs on the device it has, natively: its kernels get counters, and the "
+     "analytic\n"
+     "model predicts from those what --gpu would take. `cl annotate` writes such a source.",
+     "orrery cl clinfo\n"
+     "orrery cl --gpu h200 --model cycle ./vector_add\n"
+     "orrery cl --model cycle --kernels 'gemm*' --lines --json -o run.json ./blas\n"
+     "orrery cl --annotate --gpu gtx480 ./vector_add\n"
+     "orrery cl annotate k.cl -o k.annotated.cl"},
     {"info", cli_info, " json quiet ", "[options] FILE", "say what is in a stream file or a trace",
      "Reads a recorded file to its end, checks every section, and lists its kernels and launches. A damaged\n"
      "file is named with the place of the damage. Of an Accel-Sim trace (kernelslist.g) it lists what the\n"
@@ -181,7 +202,7 @@ const cli_subcommand cli_subcommands[] = {
      "Names the workloads that come with Orrery, with their sizes.",
      "orrery list\n"
      "orrery list --json"},
-    {"show", cli_show, " kernel timed ptx gpu set json quiet ", "[options] MODULE",
+    {"show", cli_show, " kernel timed ptx gpu set build json quiet ", "[options] MODULE",
      "a kernel as Orrery sees it",
      "Prints the kernels of a module, PTX or machine code: basic blocks, successors, post-dominators, "
      "registers,\n"

@@ -6,9 +6,10 @@
 
 #include "exec/warp.h"
 
-#define MAX_WARPS 32 // 1024 threads
-#define BARRIERS  16
-#define RESERVED  1024 // bytes of shared memory for the system, in kernels that ask where they are
+#define MAX_WARPS   32 // 1024 threads
+#define BARRIERS    16
+#define MAX_CLUSTER 16   // thread blocks of a cluster
+#define RESERVED    1024 // bytes of shared memory for the system, in kernels that ask where they are
 
 // ---- memory ---------------------------------------------------------------------------------
 typedef struct range { // an allocation, [lo, lo + size)
@@ -102,6 +103,16 @@ typedef struct mbar_count { // an mbarrier
     uint32_t over;          // of them when its last phase was over
 } mbar_count;
 
+typedef struct cluster { // run/cluster.c
+    uint64_t index;
+    uint32_t size, left; // blocks; of them not given back yet
+    uint32_t arrived;    // threads at the barrier in this phase
+    uint32_t phase;      // of the barrier: how often all have met
+    uint32_t next_let;   // the block whose try fails next when all are stalled
+    struct tblock *tb[MAX_CLUSTER];
+    struct cluster *next; // of the worker
+} cluster;
+
 typedef struct tblock {
     const decoded *prog;
     struct worker *worker;
@@ -126,13 +137,18 @@ typedef struct tblock {
     orr_trace_out *traces;
     orr_warp_trace *views;
     bool faulted;
+    cluster *cluster;    // NULL: it is in none
+    cluster single;      // then: the barrier of a cluster of one
+    uint32_t rank;       // in the cluster
+    bool moved;          // some warp has gone on in its last turn
+    uint32_t tag;        // bits 24 and up of its shared addresses, of machine code
     struct tblock *next; // in a queue or the worker's free list
 } tblock;
 
 #define DRAW_SLACK 64 // instructions: warps so close to each other are taken to draw at one time
 
 // What running a warp or a block came to.
-enum { RUN_DONE, RUN_WAITS, RUN_YIELDS, RUN_RACES, RUN_HELD, RUN_FAULT };
+enum { RUN_DONE, RUN_WAITS, RUN_YIELDS, RUN_RACES, RUN_HELD, RUN_STALLED, RUN_FAULT };
 
 typedef struct versions versions;
 
@@ -144,6 +160,7 @@ typedef struct worker { // one host thread's share
     const orr_tally *tally;     // NULL: none
     orr_tally_count *counts_of; // its part of them
     tblock *spare;              // finished blocks, to be used again
+    cluster *clusters;          // that have blocks not given back
     orr_exec_counts counts;
     orr_err err; // the fault
     uint64_t fault_index;
@@ -173,9 +190,11 @@ bool orr_tally_tell(const orr_tally *t, int n, tblock *tb,
 void orr_worker_init(worker *k, decoded *p, bool streams);
 void orr_worker_free(worker *k);
 tblock *orr_block_start(worker *k, uint64_t index);
-int orr_block_run(tblock *tb);     // RUN_DONE, RUN_YIELDS, RUN_RACES or RUN_FAULT
-bool orr_block_found(tblock *tb);  // a warp has found what it looked for: shall others look first?
-void orr_block_finish(tblock *tb); // adds its counts, gives it back to the worker
+int orr_block_run(tblock *tb);       // RUN_DONE, RUN_YIELDS, RUN_RACES or RUN_FAULT
+int orr_block_alone(tblock *tb);     // the same without the rest of its cluster; or RUN_STALLED
+void orr_block_deadlock(tblock *tb); // says that it cannot go on
+bool orr_block_found(tblock *tb);    // a warp has found what it looked for: shall others look first?
+void orr_block_finish(tblock *tb);   // adds its counts, gives it back to the worker
 
 int orr_warp_run(warp *w); // run/warp.c
 
@@ -212,6 +231,22 @@ void orr_warp_exit(warp *w, frag *f, uint32_t lanes); // lanes of f end
 void orr_warp_start(warp *w, tblock *tb, uint32_t index);
 bool orr_warp_release(warp *w);         // lanes that wait at joins go on: false when there are none
 bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it now waits for others
+
+void orr_gates_open(tblock *tb); // run/arrive.c: held warps look whether they may go on
+
+// run/cluster.c
+uint32_t orr_cluster_size(const orr_launch *l); // blocks
+void orr_block_place(const orr_launch *l, uint64_t index,
+                     uint32_t ctaid[3]); // of the index-th block that is started
+cluster *orr_cluster_of(worker *k, uint64_t index, bool *is_new);
+void orr_cluster_leave(tblock *tb);
+int orr_cluster_run(tblock *tb);    // as orr_block_run, all blocks of its cluster
+void orr_cluster_check(cluster *c); // threads have ended or arrived: has the barrier all of them?
+void orr_cluster_arrive(warp *w, const uop *u);
+bool orr_cluster_holds(const warp *w); // barrier.cluster.wait: not all have arrived
+tblock *orr_cluster_block(tblock *tb, uint64_t addr, uint64_t *offset); // whose shared memory; NULL: nobody's
+uint32_t orr_cluster_tag(const tblock *tb, uint32_t rank);              // what is added to an offset there
+tblock *orr_cluster_owner(tblock *tb, const uint8_t *host);
 
 // run/block.c: barriers
 bool orr_barrier_arrive(warp *w, frag *f, const uop *u); // true: f goes on; false: it waits

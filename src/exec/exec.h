@@ -98,6 +98,7 @@ typedef struct orr_launch {
     const orr_image *image;
     orr_mem *mem;
     uint32_t grid[3], block[3];
+    uint32_t cluster[3]; // thread blocks of a cluster; 0: 1
     uint32_t dynamic_shared;
     uint8_t *params; // kernel->param_bytes
     uint32_t index;

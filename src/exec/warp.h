@@ -134,6 +134,8 @@ struct warp {
     uint32_t stop;                //   the number of the instruction that it stopped in front of, + 1; 0: none
     bool stuck;                   //   it waits at a barrier
     uint32_t spun;                // times it gave way because all it does is look
+    uint32_t products;            // of a group of warps that it has executed (ops/wgmma.c)
+    uint32_t cluster_phase;       // of the cluster's barrier when it last arrived
     uint64_t insts, thread_insts; // executed
     uint64_t ticks;               // clock reads
     join *joins;
@@ -196,6 +198,10 @@ handlers orr_pick_int(const orr_kernel *k, const orr_inst *i, const char **why);
 handlers orr_pick_float(const orr_kernel *k, const orr_inst *i, const char **why); // float.c, half.c, sfu.c
 handlers orr_pick_cvt(const orr_kernel *k, const orr_inst *i, const char **why);   // cvt.c, mov.c
 handlers orr_pick_mma(const orr_kernel *k, const orr_inst *i, const char **why);   // ops/mma.c
+handlers orr_pick_wgmma(const orr_kernel *k, const orr_inst *i, const char **why); // ops/wgmma.c
+handlers orr_pick_bulk(const orr_kernel *k, const orr_inst *i, const char **why);  // ops/bulk.c
+handlers orr_pick_remote(const orr_kernel *k, const orr_inst *i,
+                         const char **why); // ops/remote.c: mapa, st.async, red.async, barrier.cluster
 handlers orr_pick_lanes(const orr_kernel *k, const orr_inst *i,
                         const char **why); // lanes.c: shfl vote match redux activemask elect
 handlers orr_pick_memory(const orr_kernel *k, const orr_inst *i,
@@ -207,6 +213,10 @@ handlers orr_pick_system(const orr_kernel *k, const orr_inst *i,
 
 // A function of the device runtime (ORR_SYS_*) called by one lane: its result (system.c).
 uint64_t orr_system_call(warp *w, const uop *u, int lane, unsigned which, const uint64_t arg[4]);
+
+// One element at `at` is reduced with another (ops/atomic.c). False: there is no such operation (ORR_ATOM_*)
+// on the type.
+bool orr_reduce(uint8_t op, uint8_t type, uint8_t *at, const void *with);
 
 // A handler that finds the program at fault says so here and returns; the main loop stops the launch.
 void orr_fault_as(int kind, warp *w, const uop *u, int lane, const char *fmt, ...)

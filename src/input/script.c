@@ -1,4 +1,5 @@
 // From a name and options to a script (input.h).
+#include "clc/clc.h"
 #include "input/input.h"
 #include "sass/module.h"
 
@@ -34,7 +35,8 @@ static bool ends_with(const char *s, const char *end) {
 
 static orr_script *open_script(const orr_input_options *o, const char *input, orr_err *e) {
     orr_direct d = o->direct;
-    if ((ends_with(input, ".ptx") && access(input, F_OK) == 0) || orr_sass_probe(input)) {
+    if ((ends_with(input, ".ptx") && access(input, F_OK) == 0) || orr_clc_probe(input) ||
+        orr_sass_probe(input)) {
         if (o->size || o->nsets) {
             orr_fail(e, ORR_BAD_INPUT, "%s: --size and --set need a launch script; a module takes --arg",
                      input);
@@ -43,9 +45,10 @@ static orr_script *open_script(const orr_input_options *o, const char *input, or
         d.module = input;
         return orr_script_from_args(&d, e);
     }
-    if (d.kernel || d.grid || d.block || d.shared || d.nargs) {
+    if (d.kernel || d.grid || d.block || d.shared || d.nargs || d.global || d.local || d.build) {
         orr_fail(e, ORR_BAD_INPUT,
-                 "%s: --kernel, --grid, --block, --shared and --arg are for a module (.ptx, .cubin)%s", input,
+                 "%s: --kernel, --grid, --block, --shared and --arg are for a module (.ptx, .cubin, .cl)%s",
+                 input,
                  ends_with(input, ".ptx") || ends_with(input, ".cubin") ? ", and there is no such file" : "");
         return NULL;
     }

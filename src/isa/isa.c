@@ -93,7 +93,7 @@ uint8_t orr_inst_order(const orr_inst *i) {
 
 bool orr_inst_traced(const orr_inst *i) {
     if (i->op == ORR_OP_MBARRIER && i->sub == ORR_MBAR_PENDING_COUNT) return false; // a look at a register
-    if (i->op == ORR_OP_SYNCS) return true;
+    if (i->op == ORR_OP_SYNCS || i->op == ORR_OP_BULK) return true;
     if (i->op == ORR_OP_CPMBAR) return i->sub == ORR_MBAR_COPIES_ARRIVE; // of older streams it is not
     return (orr_ops[i->op].flags & ORR_F_MEMORY) && i->space != ORR_SPACE_PARAM;
 }

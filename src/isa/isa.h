@@ -344,7 +344,8 @@ enum {
     ORR_MBAR_TEST_WAIT,
     ORR_MBAR_TRY_WAIT,
     ORR_MBAR_PENDING_COUNT,
-    ORR_MBAR_COPIES_ARRIVE // when the thread's copies are there; ORR_OP_SYNCS
+    ORR_MBAR_COPIES_ARRIVE, // when the thread's copies are there; ORR_OP_SYNCS
+    ORR_MBAR_BULK           // of programs: a bulk copy, which arrives when it is there
 };
 enum { ORR_SYS_VPRINTF, ORR_SYS_MALLOC, ORR_SYS_FREE, ORR_SYS_ASSERTFAIL };
 // video: sub is the operation, type = d, stype = a; srcs a, b[, c].
@@ -402,13 +403,20 @@ enum orr_sreg { // values of imm for ORR_OP_SREG; the first group is constant fo
     ORR_SREG_ENVREG, // any of %envreg0, 3..31: zero
     ORR_SREG_CLUSTERID_X,
     ORR_SREG_CLUSTERID_Y,
-    ORR_SREG_CLUSTERID_Z, // a cluster of one block
+    ORR_SREG_CLUSTERID_Z,
     ORR_SREG_NCLUSTERID_X,
     ORR_SREG_NCLUSTERID_Y,
     ORR_SREG_NCLUSTERID_Z,
-    ORR_SREG_CLUSTER_ZERO,
-    ORR_SREG_CLUSTER_ONE, // cluster_ctaid, ctarank: 0; cluster_nctaid, nctarank: 1
-    ORR_SREG_PM,          // performance counters: zero
+    ORR_SREG_CLUSTER_CTAID_X, // of the thread block in its cluster
+    ORR_SREG_CLUSTER_CTAID_Y,
+    ORR_SREG_CLUSTER_CTAID_Z,
+    ORR_SREG_CLUSTER_NCTAID_X,
+    ORR_SREG_CLUSTER_NCTAID_Y,
+    ORR_SREG_CLUSTER_NCTAID_Z,
+    ORR_SREG_CLUSTER_CTARANK,
+    ORR_SREG_CLUSTER_NCTARANK,
+    ORR_SREG_CLUSTER_EXPLICIT,
+    ORR_SREG_PM, // performance counters: zero
     ORR_SREG_CLOCK,
     ORR_SREG_CLOCK_HI,
     ORR_SREG_CLOCK64,
@@ -484,6 +492,36 @@ enum { ORR_CACHE_CA, ORR_CACHE_CG, ORR_CACHE_CS, ORR_CACHE_LU, ORR_CACHE_CV, ORR
 // boolop = 1 for b1 .xor.popc, 2 for .and.popc. mods SATFINITE A_COL B_COL.
 // Sparse mma: vec = 1 and two more sources (metadata register, selector immediate).
 //
+// ORR_OP_WGMMA: imm = n | k << 16. type = D, stype = A, sub = B. Destinations: D; sources: D as it was, A
+// (four registers when boolop is 1, else its descriptor), B's descriptor, the predicate scale-d. Sparse: vec
+// = 1 and two more sources (metadata register, selector). mods SATFINITE, A_COL (A is M-major), TRANS (B is
+// N-major); disp: ORR_WG_NEGATE_*.
+enum { ORR_WG_FENCE, ORR_WG_COMMIT, ORR_WG_WAIT };
+enum { ORR_WG_NEGATE_A = 1, ORR_WG_NEGATE_B = 2 };
+
+// ORR_OP_BULK: sub ORR_BULK_*; vec = dimensions of the tensor, 0: plain bytes; boolop = 1 im2col; type =
+// element and cmp = ORR_ATOM_* of a reduction (of a tensor the map says the type). Sources: the address in
+// this block's shared memory; the other address (a tensor's: of its map; of PEER: in the cluster's shared
+// memory); of LOAD and PEER the mbarrier; bytes; of LOAD the mask of blocks that it goes to (all of these may
+// be ORR_K_NONE); then `vec` coordinates, and of im2col vec - 2 offsets.
+enum {
+    ORR_BULK_LOAD,
+    ORR_BULK_STORE,
+    ORR_BULK_PEER,
+    ORR_BULK_REDUCE,
+    ORR_BULK_REDUCE_PEER,
+    ORR_BULK_PREFETCH
+};
+enum { ORR_BULK_ONCE = 1 }; // disp, in machine code: done once for a warp, not by each lane
+enum {
+    ORR_BULK_SHARED,
+    ORR_BULK_OTHER,
+    ORR_BULK_MBAR,
+    ORR_BULK_BYTES,
+    ORR_BULK_MASK,
+    ORR_BULK_COORDS
+}; // sources
+
 // ORR_OP_WMMALOAD: sub = 0 a, 1 b, 2 c; imm = shape; type = element; mods A_COL (column major);
 // srcs: address, stride in elements (absent: the shape's own); space as ld.
 // ORR_OP_WMMASTORE: srcs: address, stride (or ORR_K_NONE), then the registers; type, imm, A_COL as load.
@@ -559,6 +597,7 @@ typedef struct orr_kernel {
     uint32_t shared_base;  // machine code: where all that begins; what is before it is the system's
     uint32_t regs;         // per thread: an estimate for PTX, exact for machine code
     uint32_t maxntid[3], reqntid[3], minctapersm, maxnreg; // 0: not stated
+    uint32_t cluster[3];    // thread blocks of a cluster, as the kernel asks for them; 0: not stated
     uint32_t barriers;      // named barriers used: highest id + 1 (16 when an id is a register)
     bool atomics;           // touches global memory atomically or volatile: blocks may see each other
     bool blocks_meet;       // blocks may see each other's plain stores, as far as the code tells (effects.c)

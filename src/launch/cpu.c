@@ -91,6 +91,7 @@ static bool cpu_launch(void *self, const orr_call *call, orr_err *e) {
                     .dynamic_shared = call->dynamic_shared};
     memcpy(l.grid, call->grid, sizeof l.grid);
     memcpy(l.block, call->block, sizeof l.block);
+    memcpy(l.cluster, call->cluster, sizeof l.cluster);
     l.params = orr_malloc(bytes + 1);
     if (bytes) memcpy(l.params, call->params, bytes);
     bool ok = orr_launch_check(&l, MOST_SHARED, e) && c->on_launch(c->arg, &l, call, e);

@@ -12,6 +12,7 @@ typedef struct orr_call {     // one launch, arguments ready
     const orr_kernel *kernel; // as parsed from the module; a real GPU takes it by name
     int module;               // index of the module in the script
     uint32_t grid[3], block[3];
+    uint32_t cluster[3]; // thread blocks of a cluster; 0: it is in none
     uint32_t dynamic_shared;
     const uint8_t *params; // kernel->param_bytes
     uint32_t index;        // 0, 1, 2 ... in the order of execution
@@ -60,6 +61,8 @@ typedef struct orr_direct { // orrery run k.ptx --kernel NAME --grid 1024 --bloc
     const char *module, *kernel, *grid, *block, *shared;
     const char *const *args;
     int nargs;
+    const char *build;          // of OpenCL C, NULL: no options
+    const char *global, *local; // OpenCL's way of saying grid and block, in work-items
 } orr_direct;
 orr_script *orr_script_from_args(const orr_direct *d, orr_err *e);
 void orr_script_free(orr_script *s); // and its modules: after the backend that uses them is gone
@@ -68,8 +71,9 @@ void orr_script_opener(orr_script *s, orr_module_opener *open);
 // What modules to take, of those that are there as PTX and as machine code: "ptx" or "sass"; NULL: machine
 // code if it is for a GPU of architecture `sm` (90; 0: any), else PTX. False: no such source.
 bool orr_script_source(orr_script *s, const char *source, unsigned sm, orr_err *e);
-// A module's file: "k.ptx"; "k.cubin", a fatbin or a program; or "k", which is k.cubin or k.ptx.
-orr_module *orr_module_find(const char *path, const char *source, unsigned sm, orr_err *e);
+// A module's file: "k.ptx"; "k.cubin", a fatbin or a program; "k.cl", which is compiled with the options in
+// `build` (NULL: none); or "k", which is k.cubin or k.ptx.
+orr_module *orr_module_find(const char *path, const char *build, const char *source, unsigned sm, orr_err *e);
 void orr_script_print(orr_script *s, FILE *to); // where `print` goes; NULL: stderr
 void orr_script_plain(orr_script *s);           // a GPU executes it: PTX as it is (orr_ptx_long_ways)
 

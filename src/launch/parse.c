@@ -196,6 +196,64 @@ static int parse_arg_type(parser *p) {
     return ORR_T_NONE;
 }
 
+// tensor(BUFFER dims e, ... box e, ... [strides e, ...] [steps e, ...] [swizzle e] [nan]), of im2col
+// lower e, ... upper e, ... channels e pixels e instead of the box
+static tensor *parse_tensor(parser *p) {
+    static const char *const lists[TENSOR_LISTS] = {"dims", "strides", "box", "steps", "lower", "upper"};
+    tensor *t = orr_arena_alloc(&p->s->arena, sizeof *t);
+    char buf[48];
+    *t = (tensor){.line = p->t.line};
+    orr_lex_need(p, '(', "'('");
+    t->buffer = orr_expr(p);
+    while (!orr_lex_take(p, ')')) {
+        int which = 0;
+        while (which < TENSOR_LISTS && (t->n[which] || !orr_lex_take_word(p, lists[which]))) which++;
+        if (which < TENSOR_LISTS) {
+            do t->list[which][t->n[which]++] = orr_expr(p);
+            while (t->n[which] < 5 && orr_lex_take(p, ','));
+        } else if (!t->swizzle && orr_lex_take_word(p, "swizzle")) {
+            t->swizzle = orr_expr(p);
+        } else if (!t->channels && orr_lex_take_word(p, "channels")) {
+            t->channels = orr_expr(p);
+        } else if (!t->pixels && orr_lex_take_word(p, "pixels")) {
+            t->pixels = orr_expr(p);
+        } else if (!t->nan && orr_lex_take_word(p, "nan")) {
+            t->nan = true;
+        } else {
+            bad(p, p->t.line,
+                "dims, box, strides, steps, swizzle, nan, lower, upper, channels or pixels is expected, "
+                "each once, not %s",
+                orr_lex_text(&p->t, buf));
+        }
+    }
+    if (!t->n[TENSOR_DIMS]) bad(p, t->line, "a tensor needs its dims");
+    return t;
+}
+
+// `tensor` followed by a parenthesis; a variable may be called tensor.
+static bool at_tensor(parser *p) {
+    if (!orr_lex_word(p, "tensor")) return false;
+    parser before = *p;
+    orr_lex(p);
+    if (p->t.kind == '(') return true;
+    p->t = before.t;
+    p->at = before.at;
+    p->line = before.line;
+    return false;
+}
+
+// "local:" in front of a number of bytes; `local` alone is a name like others.
+static bool take_local(parser *p) {
+    if (!orr_lex_word(p, "local")) return false;
+    parser before = *p;
+    orr_lex(p);
+    if (orr_lex_take(p, ':')) return true;
+    p->t = before.t;
+    p->at = before.at;
+    p->line = before.line;
+    return false;
+}
+
 static uint32_t parse_args(parser *p, arg **out, bool field);
 
 static void parse_arg(parser *p, arg *a, bool field) {
@@ -205,7 +263,12 @@ static void parse_arg(parser *p, arg *a, bool field) {
         orr_lex_need(p, '}', "'}'");
         return;
     }
-    a->type = parse_arg_type(p);
+    if (!field && at_tensor(p)) {
+        a->tensor = parse_tensor(p);
+        return;
+    }
+    a->local = !field && take_local(p);
+    a->type = a->local ? ORR_T_NONE : parse_arg_type(p);
     a->e = orr_expr(p);
     if (field && a->type == ORR_T_NONE && a->e->op == X_CONST) {
         bad(p, line, "a number in { } needs its type, as in {f32:1.5, s32:2}");
@@ -245,12 +308,14 @@ static stmt *parse_launch(parser *p, int line) {
             parse_dims(p, c->grid);
         } else if (!c->block[0] && orr_lex_take_word(p, "block")) {
             parse_dims(p, c->block);
+        } else if (!c->cluster[0] && orr_lex_take_word(p, "cluster")) {
+            parse_dims(p, c->cluster);
         } else if (!c->shared && orr_lex_take_word(p, "shared")) {
             c->shared = orr_expr(p);
         } else if (!c->args && orr_lex_take_word(p, "args")) {
             if (!at_end(p)) c->nargs = parse_args(p, &c->args, false);
         } else {
-            bad(p, p->t.line, "grid, block, shared or args is expected, each once, not %s",
+            bad(p, p->t.line, "grid, block, cluster, shared or args is expected, each once, not %s",
                 orr_lex_text(&p->t, buf));
         }
     }
@@ -438,7 +503,8 @@ static stmt *parse_stmt(parser *p) {
         if (p->nesting) bad(p, t.line, "a module cannot stand inside for, repeat or if");
         if (p->s->modules.n >= MAX_MODULES) bad(p, t.line, "more than %d modules", MAX_MODULES);
         const char *path = orr_script_resolve(p->s, need_string(p, "the module's file"));
-        *ORR_PUSH(&p->s->modules) = (module_ref){.path = path, .line = t.line};
+        const char *build = orr_lex_take_word(p, "build") ? need_string(p, "build options") : NULL;
+        *ORR_PUSH(&p->s->modules) = (module_ref){.path = path, .build = build, .line = t.line};
     } else if (orr_lex_take_word(p, "size")) {
         st = parse_size(p, t.line);
     } else if (orr_lex_take_word(p, "let")) {

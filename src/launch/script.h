@@ -107,16 +107,29 @@ typedef struct check {
     expr *rtol, *atol;
 } check;
 
+enum { TENSOR_DIMS, TENSOR_STRIDES, TENSOR_BOX, TENSOR_STEPS, TENSOR_LOWER, TENSOR_UPPER, TENSOR_LISTS };
+
+typedef struct tensor { // a tensor map (exec/tensormap.h)
+    int line;
+    expr *buffer;
+    expr *list[TENSOR_LISTS][5];
+    uint32_t n[TENSOR_LISTS];
+    expr *swizzle, *channels, *pixels; // channels: it is im2col
+    bool nan;
+} tensor;
+
 typedef struct arg { // of a launch
     int type;        // enum orr_type, ORR_T_NONE: the parameter's
-    expr *e;         // NULL: a struct
+    bool local;      // shared memory of so many bytes: the parameter is where it begins (OpenCL)
+    expr *e;         // NULL: a struct, or
+    tensor *tensor;  // a tensor map
     struct arg *fields;
     uint32_t nfields;
 } arg;
 
 typedef struct call {
     const char *kernel; // "": the only one there is
-    expr *grid[3], *block[3], *shared;
+    expr *grid[3], *block[3], *cluster[3], *shared;
     arg *args;
     uint32_t nargs;
     const orr_kernel *loaded; // once it was
@@ -170,7 +183,8 @@ typedef struct name {
 } name;
 
 typedef struct module_ref {
-    const char *path; // resolved
+    const char *path;  // resolved
+    const char *build; // options for OpenCL C, NULL: none
     int line;
     orr_module *module; // once opened
 } module_ref;
@@ -277,6 +291,9 @@ buffer *orr_buffer(run *r, int slot, int line);
 void orr_buffer_read(run *r, const buffer *b, uint64_t first, uint64_t n, void *out, int line);
 void orr_buffer_write(run *r, const buffer *b, uint64_t first, uint64_t n, const void *data, int line);
 bool orr_script_run_with(orr_script *s, run *r, orr_script_stats *stats);
+
+// tensor.c
+void orr_pack_tensor(run *r, const tensor *t, uint32_t bytes, uint8_t *out, const char *what);
 
 // expect.c, expectfile.c
 void orr_check(run *r, const stmt *st);

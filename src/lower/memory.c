@@ -645,7 +645,64 @@ void lower_gather(lower *l) {
 
 // ---- the door ------------------------------------------------------------------------------------
 // Groups of asynchronous copies, fences, and what nothing moves across.
+// ---- Hopper's own ---------------------------------------------------------------------------------
+static void group_product(lower *l, const orr_inst *i) {
+    bool floats = orr_types[i->stype].is_float;
+    const char *root = i->stype == ORR_T_B1             ? "BGMMA"
+                       : !floats                        ? "IGMMA"
+                       : orr_matrix_bits(i->stype) == 8 ? "QGMMA"
+                                                        : "HGMMA";
+    lower_begin(l, orr_arena_printf(&l->arena, "%s.64x%ux%u", root, i->imm & 0xffff, i->imm >> 16));
+    read_values(l, 0, lower_nsrc(l, l->at.inst));
+    write_results(l, 0, i->ndst);
+    lower_done(l)->wall = true;
+}
+
+static void bulk_copy(lower *l, const orr_inst *i) {
+    static const char *const tensors[] = {"UTMALDG",  "UTMASTG",     "UBLKCP.S.S",
+                                          "UTMAREDG", "UBLKRED.S.S", "UTMAPF.L2"};
+    static const char *const plains[] = {"UBLKCP.S.G",  "UBLKCP.G.S",  "UBLKCP.S.S",
+                                         "UBLKRED.G.S", "UBLKRED.S.S", "UBLKPF.L2"};
+    lower_begin(l, (i->vec ? tensors : plains)[i->sub < 6 ? i->sub : 0]);
+    read_values(l, 0, lower_nsrc(l, l->at.inst));
+    minst *m = finish(l, i, 16, 0, ORR_TF_ORDERED);
+    m->base = NONE;
+    m->wall = true;
+    m->imm = ORR_MBAR_BULK;
+    m->syncs = true;
+}
+
+static void walled(lower *l, const char *name) {
+    lower_begin(l, name);
+    lower_done(l)->wall = true;
+}
+
+static bool hopper(lower *l, const orr_inst *i) {
+    switch (i->op) {
+    case ORR_OP_WGMMA: group_product(l, i); return true;
+    case ORR_OP_WGSYNC:
+        if (i->sub != ORR_WG_COMMIT)
+            walled(l, i->sub == ORR_WG_WAIT ? "WARPGROUP.DEPBAR.LE" : "WARPGROUP.ARRIVE");
+        return true;
+    case ORR_OP_BULK: bulk_copy(l, i); return true;
+    case ORR_OP_BULKSYNC: walled(l, i->sub ? "NOP" : "UTMACMDFLUSH"); return true;
+    case ORR_OP_CLBAR: walled(l, i->sub == ORR_BAR_ARRIVE ? "UCGABAR_ARV" : "UCGABAR_WAIT"); return true;
+    case ORR_OP_MAPA: lower_template(l, "PRMT d=a0"); return true;
+    case ORR_OP_CTARANK: lower_template(l, "SHF.R.U32.HI d=a0"); return true;
+    case ORR_OP_STASYNC:
+    case ORR_OP_REDASYNC: {
+        lower_begin(l, i->op == ORR_OP_STASYNC ? "STAS" : "REDAS.ADD");
+        address(l, 0, ORR_SPACE_SHARED);
+        read_values(l, 1, lower_nsrc(l, l->at.inst));
+        finish(l, i, i->width * i->vec, 0, ORR_TF_STORE | ORR_TF_ORDERED)->wall = true;
+        return true;
+    }
+    default: return false;
+    }
+}
+
 static bool order(lower *l, const orr_inst *i) {
+    if (hopper(l, i)) return true;
     switch (i->op) {
     case ORR_OP_CPCOMMIT:
         lower_begin(l, "LDGDEPBAR");

@@ -99,7 +99,8 @@ static bool is_constant_sreg(uint32_t s) {
            (s >= ORR_SREG_NCTAID_X && s <= ORR_SREG_NCTAID_Z) || s == ORR_SREG_DYNAMIC_SMEM ||
            s == ORR_SREG_NSMID || s == ORR_SREG_GRIDID || s == ORR_SREG_ENVREG || s == ORR_SREG_ENVREG_1 ||
            s == ORR_SREG_ENVREG_2 || (s >= ORR_SREG_NCLUSTERID_X && s <= ORR_SREG_NCLUSTERID_Z) ||
-           s == ORR_SREG_CLUSTER_ZERO || s == ORR_SREG_CLUSTER_ONE;
+           (s >= ORR_SREG_CLUSTER_NCTAID_X && s <= ORR_SREG_CLUSTER_NCTAID_Z) ||
+           s == ORR_SREG_CLUSTER_NCTARANK || s == ORR_SREG_CLUSTER_EXPLICIT;
 }
 
 static bool narrow_load(const lower *l, ref r) { // zero-extended by its load

@@ -36,6 +36,15 @@ enum orr_atomic_op orr_atomic_op_of(const char *mnemonic) {
     return real && strstr(mnemonic, ".ADD") ? ORR_ATOMIC_FLOAT_ADD : ORR_ATOMIC_PLAIN;
 }
 
+// A product of a group of warps takes as long as D has columns: "HGMMA.64x256x16.F32". What reads D next,
+// another such product, needs no more.
+static void group_product(const orr_program *p, orr_tinst *i, const char *mnemonic) {
+    const char *x = strstr(mnemonic, "64x");
+    double columns = x ? strtod(x + 3, NULL) : 64, time = columns / p->gpu->tensor_group_columns;
+    if (time < p->gpu->tensor_group_least) time = p->gpu->tensor_group_least;
+    i->interval = i->latency = cycles(time);
+}
+
 orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemonic, uint8_t tclass,
                            uint8_t kind) {
     p->insts = grown(p->insts, p->ninsts, &p->insts_cap, sizeof *p->insts);
@@ -63,6 +72,8 @@ orr_tinst *orr_program_add(orr_program *p, enum orr_sass op, const char *mnemoni
         i->result = (uint8_t)o->result;
     }
     if (!i->interval) i->interval = 1;
+    if (op == ORR_SASS_HGMMA || op == ORR_SASS_IGMMA || op == ORR_SASS_QGMMA || op == ORR_SASS_BGMMA)
+        group_product(p, i, mnemonic);
     return i;
 }
 
@@ -246,6 +257,10 @@ static void take_inst(orr_program *p, uint32_t n, uint32_t *access) {
         if (from->op == ORR_OP_SYNCS) {
             i->kind = ORR_TK_SYNCS;
             i->imm = from->sub;
+        } else if (from->op == ORR_OP_BULK) {
+            i->kind = ORR_TK_SYNCS;
+            i->imm = ORR_MBAR_BULK;
+            i->space = ORR_SPACE_SHARED;
         }
     } else if (i->kind == ORR_TK_MEM) {
         i->kind = ORR_TK_ALU; // a constant load without addresses, for instance

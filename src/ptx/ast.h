@@ -353,7 +353,7 @@ void ptx_body(ptx_parser *p);
 // sreg.c
 typedef struct ptx_sreg {
     const char *name; // with its element: "%tid.x"
-    uint8_t sreg;     // ORR_SREG_*; ORR_SREG_COUNT: a predicate that is false
+    uint8_t sreg;     // ORR_SREG_*
     uint8_t bytes;    // 4, 8; 0: a predicate
 } ptx_sreg;
 extern const ptx_sreg ptx_sregs[];

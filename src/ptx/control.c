@@ -254,12 +254,3 @@ void ptx_l_bar(lowering *l) { // sources: id, threads or none, and the predicate
     if (red) ptx_src_pred(l, &l->o[at]);
     ptx_end(l);
 }
-
-// A cluster is one thread block here, so waiting for the cluster is waiting for the block.
-void ptx_l_cluster_wait(lowering *l) {
-    ptx_begin(l);
-    l->in.mods &= ORR_M_ALIGNED;
-    ptx_src_operand(l, ptx_imm(ORR_W, 0));
-    ptx_src_none(l);
-    ptx_end(l);
-}

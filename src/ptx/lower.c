@@ -225,13 +225,7 @@ static void *copy(orr_arena *a, const void *at, size_t n, size_t size) {
 
 static void lower_kernel(lowering *l, ptx_func *entry) {
     orr_kernel *k = l->k;
-    uint64_t blocks = (uint64_t)entry->cluster[0] * entry->cluster[1];
-    if (blocks > 1 || (blocks && entry->cluster[2] > 1)) {
-        orr_fail(l->e, ORR_BAD_INPUT,
-                 "%.200s:%u: kernel '%.200s' needs thread block clusters, which are not there yet",
-                 l->m->path, entry->line, entry->name);
-        longjmp(l->fail, 1);
-    }
+    memcpy(k->cluster, entry->cluster, sizeof k->cluster);
     collect(l, entry, false);
     if (l->indirect) collect(l, entry, true);
     k->shared_bytes = l->shared;

@@ -136,7 +136,7 @@ static bool same(const char *s, size_t n, const char *word) {
     return strlen(word) == n && memcmp(s, word, n) == 0;
 }
 
-// m16n8k16, each a number below 256 but k, which may be 256
+// m16n8k16, each a number below 256 but n and k, which may be 256
 static bool shape(const char *s, size_t n, uint32_t *out) {
     uint32_t part[3] = {0};
     size_t at = 0;
@@ -147,8 +147,8 @@ static bool shape(const char *s, size_t n, uint32_t *out) {
             part[i] = part[i] * 10 + (uint32_t)(s[at] - '0');
         if (!digits || part[i] > 256) return false;
     }
-    if (at != n || part[0] > 255 || part[1] > 255) return false;
-    *out = part[0] | part[1] << 8 | part[2] << 16;
+    if (at != n || part[0] > 255) return false;
+    *out = part[0] | (part[1] & 255) << 8 | part[2] << 16; // n = 256, which only wgmma has, is 0
     return true;
 }
 

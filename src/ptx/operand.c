@@ -192,7 +192,15 @@ static orr_operand fit(lowering *l, orr_operand v, uint8_t cls) { // between wid
 static orr_operand special(lowering *l, const ptx_opd *o, uint8_t cls) {
     const ptx_sreg *s = &ptx_sregs[o->value];
     if (o->n != 1) ptx_refuse(l, "'%s' has elements: name one", s->name);
-    if (s->bytes == 0) return fit(l, ptx_imm(ORR_P, 0), cls);
+    if (s->bytes == 0) { // a predicate
+        orr_operand v = ptx_temp(l, ORR_W), p = ptx_temp(l, ORR_P);
+        orr_inst read = plain(ORR_OP_SREG, ORR_T_U32), set = plain(ORR_OP_SETP, ORR_T_U32);
+        read.imm = s->sreg;
+        set.cmp = ORR_CMP_NE;
+        ptx_emit(l, read, &v, 1, NULL, 0);
+        ptx_emit(l, set, &p, 1, (orr_operand[]){v, ptx_imm(ORR_W, 0)}, 2);
+        return fit(l, p, cls);
+    }
     uint8_t own = s->bytes == 8 ? ORR_D : ORR_W;
     if (s->sreg == ORR_SREG_GRIDID && cls == ORR_W) own = ORR_W; // was 32 bits wide once
     orr_operand t = ptx_temp(l, own);

@@ -7,9 +7,6 @@
     {"%" name ".x", ORR_SREG_##id##_X, 4}, {"%" name ".y", ORR_SREG_##id##_Y, 4}, {                          \
         "%" name ".z", ORR_SREG_##id##_Z, 4                                                                  \
     }
-#define SAME(name, id)                                                                                       \
-    {"%" name ".x", ORR_SREG_##id, 4}, {"%" name ".y", ORR_SREG_##id, 4}, { "%" name ".z", ORR_SREG_##id, 4 }
-
 const ptx_sreg ptx_sregs[] = {
     XYZ("tid", TID),
     XYZ("ntid", NTID),
@@ -17,11 +14,11 @@ const ptx_sreg ptx_sregs[] = {
     XYZ("nctaid", NCTAID),
     XYZ("clusterid", CLUSTERID),
     XYZ("nclusterid", NCLUSTERID),
-    SAME("cluster_ctaid", CLUSTER_ZERO),
-    SAME("cluster_nctaid", CLUSTER_ONE),
-    {"%cluster_ctarank", ORR_SREG_CLUSTER_ZERO, 4},
-    {"%cluster_nctarank", ORR_SREG_CLUSTER_ONE, 4},
-    {"%is_explicit_cluster", ORR_SREG_COUNT, 0},
+    XYZ("cluster_ctaid", CLUSTER_CTAID),
+    XYZ("cluster_nctaid", CLUSTER_NCTAID),
+    {"%cluster_ctarank", ORR_SREG_CLUSTER_CTARANK, 4},
+    {"%cluster_nctarank", ORR_SREG_CLUSTER_NCTARANK, 4},
+    {"%is_explicit_cluster", ORR_SREG_CLUSTER_EXPLICIT, 0},
     {"%laneid", ORR_SREG_LANEID, 4},
     {"%warpid", ORR_SREG_WARPID, 4},
     {"%nwarpid", ORR_SREG_NWARPID, 4},

@@ -4,7 +4,7 @@
 // A record is a format, an attribute and a value: nothing (format 1), a byte (2), two bytes (3), or a length
 // of two bytes and that many bytes (4). The attributes used here, with the names cuobjdump -elf has for them:
 //
-//   0x05 MAX_THREADS, 0x10 REQNTID          three 32-bit numbers
+//   0x05 MAX_THREADS, 0x10 REQNTID, 0x3d CTA_PER_CLUSTER   three 32-bit numbers
 //   0x0a PARAM_CBANK                        a symbol, then where in the bank the parameters begin and their
 //   bytes 0x11 FRAME_SIZE, 0x12 MIN_STACK_SIZE, 0x2f REGCOUNT     a symbol and a number 0x17 KPARAM_INFO 0,
 //   ordinal (16 bits), offset (16), bytes in bits 18 and up 0x19 CBANK_PARAM_SIZE                   bytes of
@@ -211,7 +211,10 @@ static void of_func(orr_cubin *c, orr_cubin_func *x, const orr_cubin_section *s)
     for (uint32_t i = 0; i < x->nattrs; i++) {
         next_attr(s, &at, &x->attrs[i]);
         a = x->attrs[i];
-        uint32_t *three = a.attribute == 0x05 ? x->maxntid : a.attribute == 0x10 ? x->reqntid : NULL;
+        uint32_t *three = a.attribute == 0x05   ? x->maxntid
+                          : a.attribute == 0x10 ? x->reqntid
+                          : a.attribute == 0x3d ? x->cluster
+                                                : NULL;
         if (three && a.format == 4 && a.bytes >= 12)
             for (int k = 0; k < 3; k++) three[k] = get32(a.value + 4 * k);
         if (a.attribute == 0x0a && a.format == 4 && a.bytes >= 8) {

@@ -67,6 +67,7 @@ typedef struct orr_cubin_func { // a section .text.NAME
     orr_cubin_param *params;          // in order
     uint32_t nparams;
     uint32_t maxntid[3], reqntid[3]; // 0: not stated
+    uint32_t cluster[3];             // thread blocks of a cluster; 0: not stated
     const uint8_t *constant0;        // the initial contents of its bank 0
     uint32_t constant0_bytes;
     orr_cubin_attr *attrs;

@@ -501,7 +501,7 @@ static void read_other(const reader *d, orr_arg *a, const sass_slot *s) {
             if (!both) a->value |= (int64_t)bits(c, 79, 2) << 8;
             break;
         }
-        if (d->row->op != ORR_SASS_HGMMA) break;
+        if (d->row->op != ORR_SASS_HGMMA && d->row->op != ORR_SASS_QGMMA) break;
         if (both && bit(c, 72)) a->value |= 1; // negA
         if (bit(c, 63)) a->value |= 2;         // negB
         if (both && bit(c, 61)) a->value |= 4; // tnspA

@@ -368,6 +368,23 @@ static void arrivals(orr_inst *i, const orr_code *c) {
     i->vec = 1;
 }
 
+static void bulk(orr_inst *i, const orr_code *c) {
+    bool to_shared = orr_code_mod(c, ORR_SM_BLKDST) == ORR_SV_BLKSPACE_S;
+    bool from_shared = orr_code_mod(c, ORR_SM_BLKSRC) == ORR_SV_BLKSPACE_S;
+    switch (c->op) {
+    case ORR_SASS_UTMALDG: i->sub = ORR_BULK_LOAD; break;
+    case ORR_SASS_UTMASTG: i->sub = ORR_BULK_STORE; break;
+    case ORR_SASS_UTMAREDG: i->sub = ORR_BULK_REDUCE; break;
+    case ORR_SASS_UBLKRED: i->sub = to_shared ? ORR_BULK_REDUCE_PEER : ORR_BULK_REDUCE; break;
+    case ORR_SASS_UBLKCP:
+        i->sub = !to_shared ? ORR_BULK_STORE : from_shared ? ORR_BULK_PEER : ORR_BULK_LOAD;
+        break;
+    default: i->sub = ORR_BULK_PREFETCH; break;
+    }
+    i->space = ORR_SPACE_GENERIC;
+    i->vec = 1;
+}
+
 // ---- control ----------------------------------------------------------------------------------------
 // Barrier's number, 0xff when a register has it; warps, 0: all.
 static void barrier(orr_inst *i, const orr_code *c) {
@@ -441,6 +458,7 @@ static void make_inst(lift *l, orr_inst *i, const orr_code *c, const orr_cubin_f
     if (orr_ops[i->op].flags & ORR_F_MEMORY) memory(i, c);
     if (c->op == ORR_SASS_SYNCS || c->op == ORR_SASS_ARRIVES) arrivals(i, c);
     if (c->op == ORR_SASS_BAR) barrier(i, c);
+    if (i->op == ORR_OP_BULK) bulk(i, c);
     if (c->nargs > 1 && c->args[1].kind == ORR_ARG_SREG) i->sub = (uint8_t)c->args[1].value; // what it reads
     if (c->op == ORR_SASS_DEPBAR) depbar(i, c);
     if (i->op == ORR_OP_MEMBAR) fence(i, c);
@@ -613,6 +631,7 @@ static void resources(lift *l, const orr_cubin_func *x) {
     }
     memcpy(k->maxntid, x->maxntid, sizeof k->maxntid);
     memcpy(k->reqntid, x->reqntid, sizeof k->reqntid);
+    memcpy(k->cluster, x->cluster, sizeof k->cluster);
     k->machine = k->control = true;
     k->bank0 = x->constant0;
     k->bank0_bytes = x->constant0_bytes;

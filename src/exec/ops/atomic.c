@@ -4,7 +4,10 @@
 // and writes do: a kernel that touches global memory atomically runs its thread blocks on one host
 // thread, and shared memory belongs to one block (exec.h). Sections of the PTX manual: "atom", "red",
 // "Parallel Synchronization and Communication Instructions: mbarrier".
+#include <string.h>
+
 #include "exec/block.h"
+#include "exec/mbar.h"
 #include "exec/ops/pair.h"
 #include "exec/ops/softfp.h"
 
@@ -115,47 +118,70 @@ ATOM_VEC(addbf16x2, uint32_t, BY_HALVES(add_bf16))
 ATOM_VEC(minbf16x2, uint32_t, BY_HALVES(min_bf16))
 ATOM_VEC(maxbf16x2, uint32_t, BY_HALVES(max_bf16))
 
-// ---- mbarrier -----------------------------------------------------------------------------
-// The opaque 64-bit object: arrivals expected in each phase and arrivals still pending in this one (20
-// bits each), bytes of asynchronous copies still expected (21 bits, signed), and the phase's parity. A
-// phase is complete when nothing is pending and no bytes are expected. A state token is the object as
-// it was before the arrival.
-enum { MBAR_MAX = (1 << 20) - 1 };
-typedef struct mbar {
-    uint32_t expected, pending;
-    int32_t tx;
-    uint32_t phase;
-} mbar;
-static mbar mbar_open(uint64_t v) {
-    uint32_t tx = (uint32_t)(v >> 40) & 0x1fffff;
-    return (mbar){v & MBAR_MAX, v >> 20 & MBAR_MAX, (int32_t)(tx << 11) >> 11, v >> 63};
+// ---- one element, for bulk and remote reductions -------------------------------------------
+static uint32_t reduce32(uint8_t op, bool is_signed, uint32_t r, uint32_t s) {
+    switch (op) {
+    case ORR_ATOM_ADD: return r + s;
+    case ORR_ATOM_MIN: return (is_signed ? (int32_t)r < (int32_t)s : r < s) ? r : s;
+    case ORR_ATOM_MAX: return (is_signed ? (int32_t)r > (int32_t)s : r > s) ? r : s;
+    case ORR_ATOM_INC: return inc(r, s);
+    case ORR_ATOM_DEC: return dec(r, s);
+    case ORR_ATOM_AND: return r & s;
+    case ORR_ATOM_OR: return r | s;
+    default: return r ^ s;
+    }
 }
-static uint64_t mbar_close(mbar b) {
-    return b.expected | (uint64_t)b.pending << 20 | (uint64_t)((uint32_t)b.tx & 0x1fffff) << 40 |
-           (uint64_t)b.phase << 63;
+static uint64_t reduce64(uint8_t op, bool is_signed, uint64_t r, uint64_t s) {
+    switch (op) {
+    case ORR_ATOM_ADD: return r + s;
+    case ORR_ATOM_MIN: return (is_signed ? (int64_t)r < (int64_t)s : r < s) ? r : s;
+    case ORR_ATOM_MAX: return (is_signed ? (int64_t)r > (int64_t)s : r > s) ? r : s;
+    case ORR_ATOM_AND: return r & s;
+    case ORR_ATOM_OR: return r | s;
+    default: return r ^ s;
+    }
 }
-static void mbar_settle(mbar *b) { // is the phase complete?
-    if (b->pending || b->tx) return;
-    b->phase ^= 1;
-    b->pending = b->expected;
-}
-static const char *mbar_arrive(mbar *b, uint32_t count) { // NULL, or what is wrong
-    if (count == 0 || count > b->pending)
-        return "more arrivals at the mbarrier than it expects in this phase";
-    b->pending -= count;
-    mbar_settle(b);
-    return NULL;
-}
-static const char *mbar_expect(mbar *b, int64_t bytes) {
-    if (b->tx + bytes > MBAR_MAX || b->tx + bytes < -MBAR_MAX)
-        return "the mbarrier's tx-count is out of range";
-    b->tx += (int32_t)bytes;
-    return NULL;
+static uint32_t reduce_half(uint8_t op, bool bf16, uint32_t r, uint32_t s) {
+    if (op == ORR_ATOM_ADD) return bf16 ? add_bf16(r, s) : add_f16(r, s);
+    if (op == ORR_ATOM_MIN) return bf16 ? min_bf16(r, s) : min_f16(r, s);
+    return bf16 ? max_bf16(r, s) : max_f16(r, s);
 }
 
-// One lane's operation; x is the instruction's count, if it has one.
-static const char *mbar_step(const orr_inst *in, mbar *b, uint32_t x, bool has_x) {
-    const char *wrong = NULL;
+bool orr_reduce(uint8_t op, uint8_t type, uint8_t *at, const void *with) {
+    uint32_t r = 0, s = 0;
+    uint64_t x, y;
+    uint8_t bytes = orr_types[type].bytes;
+    bool is_signed = orr_types[type].is_signed, is_float = orr_types[type].is_float;
+    if (op > ORR_ATOM_XOR || (is_float && op > ORR_ATOM_MAX)) return false;
+    if (bytes == 8) {
+        memcpy(&x, at, 8);
+        memcpy(&y, with, 8);
+        if (is_float ? op != ORR_ATOM_ADD : op == ORR_ATOM_INC || op == ORR_ATOM_DEC) return false;
+        x = is_float ? add_f64(x, y, false) : reduce64(op, is_signed, x, y);
+        memcpy(at, &x, 8);
+        return true;
+    }
+    if (bytes != 4 && bytes != 2) return false;
+    memcpy(&r, at, bytes);
+    memcpy(&s, with, bytes);
+    if (is_float && bytes == 4) {
+        if (op != ORR_ATOM_ADD) return false;
+        r = add_f32(r, s, false);
+    } else if (is_float) {
+        r = reduce_half(op, type == ORR_T_BF16, r, s);
+    } else if (bytes == 4) {
+        r = reduce32(op, is_signed, r, s);
+    } else {
+        return false;
+    }
+    memcpy(at, &r, bytes);
+    return true;
+}
+
+// ---- mbarrier -----------------------------------------------------------------------------
+// A state token is the object as it was before the arrival. One lane's operation; x is the instruction's
+// count, if it has one.
+static const char *mbar_do(const orr_inst *in, mbar *b, uint32_t x, bool has_x) {
     uint32_t count = has_x ? x : 1;
     switch (in->sub) {
     case ORR_MBAR_INIT:
@@ -163,19 +189,13 @@ static const char *mbar_step(const orr_inst *in, mbar *b, uint32_t x, bool has_x
         *b = (mbar){count, count, 0, 0};
         return NULL;
     case ORR_MBAR_INVAL: *b = (mbar){0}; return NULL;
-    case ORR_MBAR_ARRIVE: return mbar_arrive(b, count);
+    case ORR_MBAR_ARRIVE:
     case ORR_MBAR_ARRIVE_DROP:
-        if (count > b->expected) return "more arrivals dropped from the mbarrier than it expects";
-        b->expected -= count;
-        return mbar_arrive(b, count);
-    case ORR_MBAR_EXPECT_TX: return mbar_expect(b, x);
-    case ORR_MBAR_COMPLETE_TX:
-        wrong = mbar_expect(b, -(int64_t)x);
-        if (!wrong) mbar_settle(b);
-        return wrong;
-    default: // arrive.expect_tx
-        wrong = mbar_expect(b, x);
-        return wrong ? wrong : mbar_arrive(b, 1);
+        if (!count) return "an arrival at the mbarrier for nobody";
+        return mbar_step(b, count, 0, in->sub == ORR_MBAR_ARRIVE_DROP);
+    case ORR_MBAR_EXPECT_TX: return mbar_step(b, 0, x, false);
+    case ORR_MBAR_COMPLETE_TX: return mbar_step(b, 0, -(int64_t)x, false);
+    default: return mbar_step(b, 1, x, false); // arrive.expect_tx
     }
 }
 
@@ -187,7 +207,7 @@ static void mbarrier(warp *w, const uop *u) {
         int i = orr_ffs(m);
         uint64_t *at = (uint64_t *)(void *)host[i], old = *at;
         mbar b = mbar_open(old);
-        const char *wrong = mbar_step(u->inst, &b, has_x ? SRC_B(w, u, uint32_t)[i] : 0, has_x);
+        const char *wrong = mbar_do(u->inst, &b, has_x ? SRC_B(w, u, uint32_t)[i] : 0, has_x);
         if (wrong) {
             orr_fault(w, u, i, "%s", wrong);
             return;
@@ -219,7 +239,7 @@ static void mbar_pending(warp *w, const uop *u) {
     uint32_t *d = DST(w, u, uint32_t);
     const uint64_t *state = SRC_A(w, u, uint64_t);
     const uint32_t *lane = active_lanes(w);
-    LANES { d[i] = BLEND(uint32_t, d[i], (uint32_t)(state[i] >> 20) & MBAR_MAX, lane[i]); }
+    LANES { d[i] = BLEND(uint32_t, d[i], mbar_at(state[i], MBAR_PENDING), lane[i]); }
 }
 
 // cp.async.mbarrier.arrive: the copies are already done (cp.async copies at once), so the arrival comes
@@ -235,7 +255,7 @@ static void cp_arrive(warp *w, const uop *u) {
             continue;
         }
         mbar b = mbar_open(old);
-        const char *wrong = mbar_arrive(&b, 1);
+        const char *wrong = mbar_step(&b, 1, 0, false);
         if (wrong) {
             orr_fault(w, u, i, "%s", wrong);
             return;

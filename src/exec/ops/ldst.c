@@ -52,10 +52,20 @@ static uint8_t *translate(warp *w, const uop *u, int lane, uint64_t addr, uint8_
     uint8_t *base;
     uint64_t size;
     switch (space) {
-    case ORR_SPACE_SHARED:
-        base = w->tb->shared;
+    case ORR_SPACE_SHARED: {
+        const tblock *owner = orr_cluster_block(w->tb, addr, &addr);
+        if (!owner) {
+            orr_fault_as(
+                ORR_FAULT_ADDRESS, w, u, lane,
+                "address 0x%llx is in the shared memory of a thread block that the cluster does not have "
+                "or that has ended",
+                (unsigned long long)asked);
+            return NULL;
+        }
+        base = owner->shared;
         size = p->shared_bytes;
         break;
+    }
     case ORR_SPACE_LOCAL:
         base = local_of(w, lane);
         size = p->local_bytes;
@@ -134,7 +144,7 @@ static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_
     const decoded *p = w->tb->prog;
     switch (space) {
     case ORR_SPACE_SHARED:
-        ok = all_inside(addr, w->lane, full, 0, p->shared_bytes, w->tb->shared, bytes, host);
+        ok = all_inside(addr, w->lane, full, w->tb->tag, p->shared_bytes, w->tb->shared, bytes, host);
         break;
     case ORR_SPACE_LOCAL:
     case ORR_SPACE_PARAM: ok = false; break;
@@ -152,7 +162,14 @@ static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_
 bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                       uint8_t *host[ORR_WARP]) {
     if (!resolve(w, u, addr, space, bytes, host)) return false;
-    if (w->trace && u->traced && !w->left) orr_trace_put_access(w->trace, w->exec, addr);
+    if (w->trace && u->traced && !w->left && w->tb->cluster && space == ORR_SPACE_SHARED) {
+        uint64_t own[ORR_WARP]; // what mapa made of the block's own addresses is one of them
+        uint32_t tag = orr_cluster_tag(w->tb, w->tb->rank);
+        LANES own[i] = (addr[i] & 0xff000000) == tag ? (addr[i] & 0xffffff) + w->tb->tag : addr[i];
+        orr_trace_put_access(w->trace, w->exec, own);
+    } else if (w->trace && u->traced && !w->left) {
+        orr_trace_put_access(w->trace, w->exec, addr);
+    }
     if (w->stop) orr_pace_access(w, u, addr, host);
     return true;
 }
@@ -203,7 +220,7 @@ INLINE int locate_global(warp *w, const uop *u, uint32_t bytes, place *p) {
 
 INLINE int locate_shared(warp *w, const uop *u, uint32_t bytes, place *p) {
     const uint32_t *b = SRC_A(w, u, uint32_t);
-    uint32_t d = (uint32_t)u->inst->disp, size = w->tb->prog->shared_bytes, at = b[0] + d;
+    uint32_t d = (uint32_t)u->inst->disp - w->tb->tag, size = w->tb->prog->shared_bytes, at = b[0] + d;
     uint32_t most = 0, low = 0, apart = 0, gap = 0;
     for (uint32_t i = 0; i < ORR_WARP; i++) {
         uint32_t x = b[i] + d;

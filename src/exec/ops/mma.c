@@ -16,7 +16,7 @@
 // that an H200 gave. f64 is a chain of fma along k, to nearest. Integers are exact.
 #include "exec/ops/mma.h"
 
-enum { STEP_BYTES = 32, GUARD = 25, NO_EXP = -1000 };
+enum { STEP_BYTES = 32, GUARD = MMA_GUARD, NO_EXP = -1000 };
 
 // ---- floats ---------------------------------------------------------------------------------
 // A factor as s * 2^e with 1 <= |s| < 2, or |s| < 1 and the format's smallest exponent.
@@ -27,8 +27,18 @@ typedef struct factors {
     bool special;           // there are some
 } factors;
 
-static void to_f32(int type, const uint32_t *raw, int n, uint32_t *out) {
-    const uint16_t *h = (const uint16_t *)raw;
+static void split(int type, int n, factors *f) { f->special = orr_mma_split(type, n, f->f, f->s, f->e); }
+
+static uint16_t f16_from_f8(int type, uint8_t x) {
+    if (type == ORR_T_E5M2) return (uint16_t)(x << 8);
+    uint32_t v = bits32(f32_of(f32_from_f16((x & 0x7fu) << 7)) * 256); // the exponents' biases differ by 8
+    return (uint16_t)(f16_from_f32((x & 0x7f) == 0x7f ? NAN32 : v) | (x & 0x80u) << 8);
+}
+
+void orr_mma_to_f32(int type, const void *raw, int n, uint32_t *out) {
+    const uint16_t *h = raw;
+    const uint32_t *w = raw;
+    const uint8_t *b = raw;
     switch (type) {
     case ORR_T_F16:
         for (int i = 0; i < n; i++) out[i] = f32_from_f16(h[i]);
@@ -36,27 +46,31 @@ static void to_f32(int type, const uint32_t *raw, int n, uint32_t *out) {
     case ORR_T_BF16:
         for (int i = 0; i < n; i++) out[i] = f32_from_bf16(h[i]);
         break;
+    case ORR_T_E4M3:
+    case ORR_T_E5M2:
+        for (int i = 0; i < n; i++) out[i] = f32_from_f16(f16_from_f8(type, b[i]));
+        break;
     default:
-        for (int i = 0; i < n; i++) out[i] = raw[i] & 0xffffe000;
+        for (int i = 0; i < n; i++) out[i] = w[i] & 0xffffe000;
         break; // tf32: the rest is not read
     }
 }
-static void split(int type, int n, factors *f) {
-    int least = type == ORR_T_F16 ? -14 : -126;
+bool orr_mma_split(int type, int n, const uint32_t *f, float *out_s, int32_t *out_e) {
+    int least = type == ORR_T_F16 || type == ORR_T_E5M2 ? -14 : type == ORR_T_E4M3 ? -6 : -126;
     float up = f32_of((uint32_t)(127 - least) << 23); // 2^-least
     uint32_t special = 0;
     for (int i = 0; i < n; i++) {
-        uint32_t x = f->f[i], m = x & 0x7fffffff;
+        uint32_t x = f[i], m = x & 0x7fffffff;
         int32_t e = (int32_t)(m >> 23) - 127;
         uint32_t odd = mask32(m >= 0x7f800000), low = mask32(e < least);
         uint32_t s = (low & bits32(f32_of(x & ~odd) * up)) | (~low & ((x & 0x807fffff) | 0x3f800000));
         e = (int32_t)((low & (uint32_t)least) | (~low & (uint32_t)e));
         uint32_t none = odd | mask32(m == 0);
-        f->s[i] = f32_of(s & ~none);
-        f->e[i] = (int32_t)((none & (uint32_t)NO_EXP) | (~none & (uint32_t)e));
+        out_s[i] = f32_of(s & ~none);
+        out_e[i] = (int32_t)((none & (uint32_t)NO_EXP) | (~none & (uint32_t)e));
         special |= odd;
     }
-    f->special = special != 0;
+    return special != 0;
 }
 
 // f32 with what does not fit cut off
@@ -68,7 +82,7 @@ static uint32_t cut32(double v) {
 static double power(int e) { return f64_of((uint64_t)(e + 1023) << 52); } // -1022 <= e <= 1023
 
 // Four columns of D at a time, as vectors of the width that every host has.
-enum { FOUR = 4 };
+
 typedef int32_t ints __attribute__((vector_size(16)));
 typedef float floats __attribute__((vector_size(16)));
 ALWAYS ints ints_at(const int32_t *p) {
@@ -87,40 +101,33 @@ ALWAYS ints larger(ints x, ints y) {
 }
 ALWAYS ints all(int32_t x) { return (ints){x, x, x, x}; }
 
-typedef struct row_step {
-    const float *sa; // factors of A: significands and exponents
-    const int32_t *ea;
-    const float *sb; // of B, which is [k][n], from the first of four columns on
-    const int32_t *eb;
-    int n, len;
-    const uint8_t *place; // of a sparse A: the row of B for each column; NULL: in order
-    bool narrow;          // the accumulator comes as f16
-    bool half;            // it goes as f16
-} row_step;
+// What becomes of a step's sum.
+ALWAYS double summed(const mma_step *r, double v) {
+    if (r->keep) v = f64_of(bits64(v) & ~((1ull << (52 - r->keep)) - 1));
+    return r->half ? (double)f32_of(f32_from_f16(f16_from_f64(bits64(v)))) : (double)f32_of(cut32(v));
+}
 
-// One step for four columns of one row of D: over len columns of A.
-ALWAYS void step(row_step r, double acc[FOUR]) {
+void orr_mma_step(mma_step r, double acc[FOUR]) {
     const float *sa = r.sa, *sb = r.sb;
     const int32_t *ea = r.ea, *eb = r.eb;
     const uint8_t *place = r.place;
-    int n = r.n, len = r.len;
-    bool narrow = r.narrow, half = r.half;
+    int n = r.n, len = r.len, guard = r.guard;
     int32_t t[FOUR];
     double sum[FOUR];
     for (int j = 0; j < FOUR; j++) { // the accumulator's exponent; a zero counts as f32's smallest
-        int e = (int)(bits64(acc[j]) >> 52 & 0x7ff) - 1023, least = narrow ? -14 : -126;
+        int e = (int)(bits64(acc[j]) >> 52 & 0x7ff) - 1023, least = r.narrow ? -14 : -126;
         t[j] = acc[j] == 0 ? -126 : e < least ? least : e;
     }
     ints top = ints_at(t);
     for (int k = 0; k < len; k++) top = larger(top, ints_at(eb + (place ? place[k] : k) * n) + all(ea[k]));
     memcpy(t, &top, sizeof t);
-    for (int j = 0; j < FOUR; j++) sum[j] = __builtin_trunc(acc[j] * power(GUARD - t[j]));
+    for (int j = 0; j < FOUR; j++) sum[j] = __builtin_trunc(acc[j] * power(guard - t[j]));
     for (int k = 0; k < len;) {
         ints part = all(0); // eight terms below 2^27 each
         for (int stop = k + 8 < len ? k + 8 : len; k < stop; k++) {
             int at = (place ? place[k] : k) * n;
             ints d = larger(ints_at(eb + at) + all(ea[k]) - top, all(-60)); // 60 below, all is cut off
-            ints scale = (d + all(GUARD + 127)) << 23;
+            ints scale = (d + all(guard + 127)) << 23;
             float x = sa[k];
             floats s = floats_at(sb + at) * (floats){x, x, x, x} * (floats)scale;
             part += __builtin_convertvector(s, ints);
@@ -129,10 +136,68 @@ ALWAYS void step(row_step r, double acc[FOUR]) {
         memcpy(p, &part, sizeof p);
         for (int j = 0; j < FOUR; j++) sum[j] += p[j];
     }
-    for (int j = 0; j < FOUR; j++) {
-        double v = sum[j] * power(t[j] - GUARD);
-        acc[j] = half ? (double)f32_of(f32_from_f16(f16_from_f64(bits64(v)))) : (double)f32_of(cut32(v));
+    for (int j = 0; j < FOUR; j++) acc[j] = summed(&r, sum[j] * power(t[j] - guard));
+}
+
+// The same for eight columns where no exponent is far from 0 and A is dense: then a product, and a product
+// times the one power of two that lines up all of a column's, are exact in f32.
+enum { EIGHT = 8, TAME = 60, LOW = -100 };
+static bool tame_step(const mma_step *r, double acc[EIGHT]) {
+    int n = r->n, len = r->len, guard = r->guard;
+    int32_t t[EIGHT];
+    double sum[EIGHT];
+    for (int j = 0; j < EIGHT; j++) {
+        int e = (int)(bits64(acc[j]) >> 52 & 0x7ff) - 1023, least = r->narrow ? -14 : -126;
+        t[j] = acc[j] == 0 ? -126 : e < least ? least : e;
     }
+    ints top0 = ints_at(t), top1 = ints_at(t + FOUR);
+    for (int k = 0; k < len; k++) {
+        ints e = all(r->ea[k]);
+        top0 = larger(top0, ints_at(r->eb + k * n) + e);
+        top1 = larger(top1, ints_at(r->eb + k * n + FOUR) + e);
+    }
+    memcpy(t, &top0, sizeof top0);
+    memcpy(t + FOUR, &top1, sizeof top1);
+    for (int j = 0; j < EIGHT; j++)
+        if (t[j] < LOW) return false; // the power of two would be none of f32
+    floats scale0 = (floats)((all(guard + 127) - top0) << 23),
+           scale1 = (floats)((all(guard + 127) - top1) << 23);
+    for (int j = 0; j < EIGHT; j++) sum[j] = __builtin_trunc(acc[j] * power(guard - t[j]));
+    for (int k = 0; k < len;) {
+        ints part0 = all(0), part1 = all(0);
+        for (int stop = k + 8 < len ? k + 8 : len; k < stop; k++) {
+            float x;
+            memcpy(&x, r->fa + k, sizeof x);
+            floats v = {x, x, x, x};
+            part0 += __builtin_convertvector(floats_at(r->fb + k * n) * v * scale0, ints);
+            part1 += __builtin_convertvector(floats_at(r->fb + k * n + FOUR) * v * scale1, ints);
+        }
+        int32_t p[EIGHT];
+        memcpy(p, &part0, sizeof part0);
+        memcpy(p + FOUR, &part1, sizeof part1);
+        for (int j = 0; j < EIGHT; j++) sum[j] += p[j];
+    }
+    for (int j = 0; j < EIGHT; j++) acc[j] = summed(r, sum[j] * power(t[j] - guard));
+    return true;
+}
+
+void orr_mma_row(mma_step r, int columns, double *acc) {
+    for (int j = 0; j < columns; j += EIGHT) {
+        if (!r.fb || !tame_step(&r, acc + j)) {
+            mma_step second = r;
+            second.sb += FOUR, second.eb += FOUR;
+            orr_mma_step(r, acc + j);
+            orr_mma_step(second, acc + j + FOUR);
+        }
+        r.sb += EIGHT, r.eb += EIGHT;
+        if (r.fb) r.fb += EIGHT;
+    }
+}
+
+bool orr_mma_tame(const int32_t *e, int n) {
+    int32_t far = 0;
+    for (int i = 0; i < n; i++) far |= (e[i] != NO_EXP) & ((e[i] > TAME) | (e[i] < -TAME));
+    return !far;
 }
 
 // Where infinities or NaNs take part, only they matter: true, and *sum, which is C's element before, is what
@@ -154,8 +219,8 @@ static void multiply_floats(product *p, int group) { // group: products in a ste
     factors a, b, t;
     int n = p->n;
     bool chalf = p->ctype == ORR_T_F16, dhalf = p->dtype == ORR_T_F16;
-    to_f32(p->atype, p->a.w, p->m * p->kc, a.f);
-    to_f32(p->btype, p->b.w, n * p->k, t.f);
+    orr_mma_to_f32(p->atype, p->a.w, p->m * p->kc, a.f);
+    orr_mma_to_f32(p->btype, p->b.w, n * p->k, t.f);
     for (int j = 0; j < n; j++) // columns of B to rows
         for (int k = 0; k < p->k; k++) b.f[k * n + j] = t.f[j * p->k + k];
     split(p->atype, p->m * p->kc, &a);
@@ -177,16 +242,17 @@ static void multiply_floats(product *p, int group) { // group: products in a ste
             for (int j = 0; j < n; j += FOUR) {
                 const float *sb = b.s + (place ? 0 : k * n) + j;
                 const int32_t *eb = b.e + (place ? 0 : k * n) + j;
-                row_step r = {.sa = a.s + i * p->kc + k,
+                mma_step r = {.sa = a.s + i * p->kc + k,
                               .ea = a.e + i * p->kc + k,
                               .sb = sb,
                               .eb = eb,
                               .n = n,
                               .len = len,
+                              .guard = GUARD,
                               .place = place ? place + k : NULL,
                               .narrow = narrow,
                               .half = dhalf};
-                step(r, acc + j);
+                orr_mma_step(r, acc + j);
             }
         }
         for (int j = 0; j < n; j++) {
@@ -200,11 +266,6 @@ static void multiply_floats(product *p, int group) { // group: products in a ste
 // Hopper has no instruction for 8-bit floats: they become f16 (exactly), and two products of half as
 // many columns are added up from zero, first of the columns 0 and 1 of every four, then of 2 and 3.
 // The accumulator is added last, rounded to nearest.
-static uint16_t f16_from_f8(int type, uint8_t x) {
-    if (type == ORR_T_E5M2) return (uint16_t)(x << 8);
-    uint32_t v = bits32(f32_of(f32_from_f16((x & 0x7fu) << 7)) * 256); // the exponents' biases differ by 8
-    return (uint16_t)(f16_from_f32((x & 0x7f) == 0x7f ? NAN32 : v) | (x & 0x80u) << 8);
-}
 static int f8_order(int k, int columns) { return (k & 2) / 2 * (columns / 2) + k / 4 * 2 + (k & 1); }
 
 static void multiply_f8(product *p) {
@@ -314,7 +375,7 @@ void orr_mma_multiply(product *p) {
 // Lane = 4 g + t. Word r of A holds elements of row g (r even) or g + 8 (r odd), at columns that
 // begin with t's; the four lanes of a g side by side are 16 (f64: 32) contiguous bytes of the row.
 // Word r of B holds column g in the same way. A tile of 8 rows has even words only.
-static void gather(const warp *w, const oper *regs, int nregs, int rows, int bytes, uint8_t *out) {
+void orr_mma_gather(const warp *w, const oper *regs, int nregs, int rows, int bytes, uint8_t *out) {
     int pair = rows == 16 ? 2 : 1, run = 4 * bytes, line = nregs / pair * run;
     for (int r = 0; r < nregs; r++) {
         const uint8_t *from = OPER(w, regs[r], uint8_t);
@@ -354,21 +415,19 @@ static void scatter_d(warp *w, const oper *regs, const product *p) {
 // of metadata say which: two positions of two bits. tf32 counts in halves of its 32 bits, so that
 // 0b0100 is the first and 0b1110 the second element. A row's metadata, four bits for each group, is
 // spread over the lanes 4g ... 4g + 3 of its g: `sel` says which of them, where not all are needed.
-static void places(const warp *w, const uop *u, const product *p, uint8_t *place) {
-    const uint32_t *meta = SRC_N(w, u, u->nsrc - 2, uint32_t);
-    uint32_t sel = *SRC_N(w, u, u->nsrc - 1, uint32_t);
-    int bits = orr_matrix_bits(p->atype), unit = bits == 4 ? 2 : 1; // elements a position stands for
-    int groups = p->kc / (bits == 32 ? 1 : 2 * unit);               // of a row
-    int lanes = groups * 4 * 2 / 32;                                // of a g that hold the two rows' bits
+void orr_mma_places(const uint32_t *meta, uint32_t sel, uint8_t type, int rows, int kc, uint8_t *place) {
+    int bits = orr_matrix_bits(type), unit = bits == 4 ? 2 : 1; // elements a position stands for
+    int groups = kc / (bits == 32 ? 1 : 2 * unit);              // of a row
+    int lanes = groups * 4 * 2 / 32;                            // of a g that hold the two rows' bits
     if (lanes < 1) lanes = 1;
-    for (int i = 0; i < p->m; i++)
+    for (int i = 0; i < rows; i++)
         for (int q = 0; q < groups; q++) {
             int base = (i & 7) * 4 + (int)(sel % (4u / (uint32_t)lanes)) * lanes, high = i >> 3;
             // elements of 16 and 32 bits: a lane has 16 bits of row g and above them 16 of row g + 8;
             // of 8 and 4 bits: even lanes have 32 bits of row g, odd ones of row g + 8
             int lane = bits >= 16 ? base + q / 4 : base + high + q / 8 * 2;
             uint32_t v = meta[lane & 31] >> (bits >= 16 ? high * 16 + q % 4 * 4 : q % 8 * 4) & 15;
-            uint8_t *to = place + i * p->kc;
+            uint8_t *to = place + i * kc;
             if (bits == 32) {
                 to[q] = (uint8_t)(q * 2 + (v >> 1 & 1));
                 continue;
@@ -398,11 +457,12 @@ static void mma(warp *w, const uop *u) {
     int bits = orr_matrix_bits(p.atype), word = bits == 64 ? 64 : 32;
     int na = p.m * p.kc * bits / word / ORR_WARP, nb = p.n * p.k * bits / word / ORR_WARP;
     const oper *src = u->all + u->ndst;
-    gather(w, src, na, p.m, word / 8, (uint8_t *)&p.a);
-    gather(w, src + na, nb, 8, word / 8, (uint8_t *)&p.b);
+    orr_mma_gather(w, src, na, p.m, word / 8, (uint8_t *)&p.a);
+    orr_mma_gather(w, src + na, nb, 8, word / 8, (uint8_t *)&p.b);
     gather_c(w, src + na + nb, &p);
     if (sparse) {
-        places(w, u, &p, place);
+        orr_mma_places(SRC_N(w, u, u->nsrc - 2, uint32_t), *SRC_N(w, u, u->nsrc - 1, uint32_t), p.atype, p.m,
+                       p.kc, place);
         p.place = place;
     }
     orr_mma_multiply(&p);

@@ -27,6 +27,31 @@ typedef struct product {
 void orr_mma_multiply(product *p);                // c is replaced by D
 bool orr_mma_types(const orr_inst *i, bool wmma); // a combination of types PTX has
 
+// ---- floats, for wgmma too
+enum { MMA_GUARD = 25, FOUR = 4 }; // bits kept below the largest exponent's; columns of D done at a time
+typedef struct mma_step {
+    const float *sa; // factors of A: significands and exponents
+    const int32_t *ea;
+    const float *sb; // of B, which is [k][n], from the first of four columns on
+    const int32_t *eb;
+    const float *fa, *fb; // the same as they are, where all are tame and A is dense; NULL: not
+    int n, len;           // columns of B, products in the step
+    int guard, keep; // bits kept below the largest exponent's; of the sum, below its first (0: all of f32's)
+    const uint8_t *place; // of a sparse A: the row of B for each column; NULL: in order
+    bool narrow, half;    // the accumulator comes as f16, goes as f16
+} mma_step;
+// Elements to f32, and f32 to s * 2^e with 1 <= |s| < 2, or |s| < 1 and the type's smallest exponent. True:
+// there are infinities or NaNs among them.
+void orr_mma_to_f32(int type, const void *raw, int n, uint32_t *out);
+bool orr_mma_split(int type, int n, const uint32_t *f, float *s, int32_t *e);
+// One step for four columns of one row of D.
+void orr_mma_step(mma_step r, double acc[FOUR]);
+// For `columns` of them, a multiple of 8, from where the step's factors of B begin.
+void orr_mma_row(mma_step r, int columns, double *acc);
+bool orr_mma_tame(const int32_t *e, int n); // exponents of factors: none is far from 0
+void orr_mma_gather(const warp *w, const oper *regs, int nregs, int rows, int bytes, uint8_t *out);
+void orr_mma_places(const uint32_t *meta, uint32_t sel, uint8_t type, int rows, int kc, uint8_t *place);
+
 // A warp multiplies as one: what a part of it gets is a fault.
 void orr_mma_parted(warp *w, const uop *u);
 handlers orr_pick_wmma(const orr_kernel *k, const orr_inst *i, const char **why); // wmma.c

@@ -14,12 +14,15 @@
 #include <string.h>
 
 #include "exec/block.h"
+#include "exec/ops/wgmma.h"
 
 void orr_mbar_find(decoded *p) {
     for (uint32_t b = 0; b < p->kernel->nblocks; b++) {
         xblock *x = &p->blocks[b];
         for (const uop *u = x->first; u < x->end; u++) {
             bool tries = u->inst->op == ORR_OP_MBARRIER && u->inst->sub == ORR_MBAR_TRY_WAIT && !u->d.none;
+            tries |= u->inst->op == ORR_OP_WGSYNC && u->inst->sub == ORR_WG_WAIT;
+            tries |= u->inst->op == ORR_OP_CLBAR && u->inst->sub == ORR_BAR_SYNC;
             p->uops[u - p->uops].tries = tries;
             x->tries |= tries;
         }
@@ -30,6 +33,8 @@ void orr_mbar_find(decoded *p) {
 bool orr_mbar_holds(warp *w, const uop *u, uint32_t mask) {
     uint32_t lanes = u->tries ? guarded(w, u, mask) : 0, stop = w->stop;
     if (!lanes) return false;
+    if (u->inst->op == ORR_OP_WGSYNC) return orr_wgmma_holds(w);
+    if (u->inst->op == ORR_OP_CLBAR) return orr_cluster_holds(w);
     orr_trace_out *trace = w->trace;
     uint32_t *to = OPER(w, u->d, uint32_t), was = *to;
     w->trace = NULL;
@@ -52,12 +57,8 @@ static mbar_count *count_of(tblock *tb, const uint8_t *host) {
     return c;
 }
 
-void orr_mbar_done(warp *w, const uint8_t *at, bool over) {
-    tblock *tb = w->tb;
-    mbar_count *c = count_of(tb, at);
-    c->n++;
-    if (!over) return;
-    c->over = c->n;
+// Held warps of a block whose wait may be over; `by`: who ended it, NULL: nobody in particular.
+static void let_held(tblock *tb, const warp *by) {
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         warp *o = &tb->warps[n];
         if (!o->held) continue;
@@ -67,9 +68,22 @@ void orr_mbar_done(warp *w, const uint8_t *at, bool over) {
         if (holds) continue;
         o->held = false;
         o->let = true;
-        if (o->clock < w->clock) o->clock = w->clock;
-        if (tb->prog->pace) orr_pace_wait(o, w->time);
+        if (!by) continue;
+        if (o->clock < by->clock) o->clock = by->clock;
+        if (tb->prog->pace) orr_pace_wait(o, by->time);
     }
+}
+
+void orr_gates_open(tblock *tb) { let_held(tb, NULL); }
+
+// What another block of the cluster does is not in this block's streams: it is not counted.
+void orr_mbar_done(warp *w, const uint8_t *at, bool over) {
+    tblock *tb = orr_cluster_owner(w->tb, at);
+    mbar_count *c = count_of(tb, at);
+    if (tb == w->tb) c->n++;
+    if (!over) return;
+    c->over = c->n;
+    let_held(tb, w);
 }
 
 void orr_mbar_found(warp *w, size_t head, uint8_t *const host[ORR_WARP], uint32_t over) {
@@ -83,7 +97,7 @@ bool orr_mbar_let(tblock *tb) {
     uint32_t warps = tb->prog->nwarps;
     for (uint32_t k = 0; k < warps; k++) {
         warp *w = &tb->warps[(tb->next_let + k) % warps];
-        if (!w->live || !w->held) continue;
+        if (!w->live || !w->held || w->paused->inst->op != ORR_OP_MBARRIER) continue;
         w->held = w->stuck = false;
         w->let = true;
         tb->next_let = (tb->next_let + k + 1) % warps;

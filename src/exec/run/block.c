@@ -155,7 +155,7 @@ void orr_barrier_lanes_gone(tblock *tb) {
 }
 
 // ---- running --------------------------------------------------------------------------------
-static void report_deadlock(tblock *tb) {
+void orr_block_deadlock(tblock *tb) {
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         warp *w = &tb->warps[n];
         for (int x = 0; x < ORR_WARP; x++) {
@@ -195,8 +195,11 @@ static bool draws_later(warp *w, bool comes, uint64_t *least) {
     return true;
 }
 
-int orr_block_run(tblock *tb) {
+int orr_block_run(tblock *tb) { return tb->cluster ? orr_cluster_run(tb) : orr_block_alone(tb); }
+
+int orr_block_alone(tblock *tb) {
     const decoded *p = tb->prog;
+    tb->moved = false;
     for (bool first = true;; first = false) {
         bool progress = false, yields = false, only_looks = true, waits = false, races = false, found = false;
         uint64_t least = UINT64_MAX;
@@ -228,23 +231,25 @@ int orr_block_run(tblock *tb) {
                 tb->rounds = 0;
             }
         }
+        tb->moved |= progress;
         if (!tb->running) return RUN_DONE;
         if (tb->held != UINT64_MAX) return RUN_RACES;
         if (least != UINT64_MAX) tb->level = least + DRAW_SLACK; // all have had their turn
         if (!progress && least == UINT64_MAX) {
             // Lanes at a barrier may wait for lanes that wait for them where their ways meet.
-            if (orr_mbar_let(tb)) continue;
+            if (!tb->cluster && orr_mbar_let(tb)) continue;
             bool released = false;
             for (uint32_t n = 0; n < p->nwarps; n++)
                 released |= tb->warps[n].live && orr_warp_release(&tb->warps[n]);
             for (uint32_t n = 0; n < p->nwarps; n++) tb->warps[n].stuck &= !released;
             if (released) continue;
-            report_deadlock(tb);
+            if (tb->cluster) return RUN_STALLED;
+            orr_block_deadlock(tb);
             return RUN_FAULT;
         }
         if (found && p->kernel->atomics) return RUN_YIELDS; // others look before it goes on
         if (races && !tb->alone) return RUN_RACES;
-        if (yields && (++tb->rounds >= ROUNDS || only_looks) && p->kernel->atomics) {
+        if (yields && (++tb->rounds >= ROUNDS || only_looks) && (p->kernel->atomics || tb->cluster)) {
             tb->rounds = 0;
             if (only_looks && waits && !tb->waits) {
                 tb->waits = true;
@@ -288,7 +293,7 @@ static tblock *make_block(worker *k) {
     return tb;
 }
 
-tblock *orr_block_start(worker *k, uint64_t index) {
+static tblock *start_block(worker *k, uint64_t index) {
     const decoded *p = k->prog;
     tblock *tb = k->spare;
     if (tb)
@@ -297,9 +302,10 @@ tblock *orr_block_start(worker *k, uint64_t index) {
         tb = make_block(k);
     const uint32_t *g = p->launch->grid;
     tb->index = index;
-    tb->ctaid[0] = (uint32_t)(index % g[0]);
-    tb->ctaid[1] = (uint32_t)(index / g[0] % g[1]);
-    tb->ctaid[2] = (uint32_t)(index / g[0] / g[1]);
+    orr_block_place(p->launch, index, tb->ctaid);
+    tb->cluster = NULL;
+    tb->rank = tb->tag = 0;
+    memset(&tb->single, 0, sizeof tb->single);
     tb->running = p->nwarps;
     tb->rounds = tb->bars_open = tb->next_let = 0;
     tb->mbars.n = 0;
@@ -336,8 +342,23 @@ tblock *orr_block_start(worker *k, uint64_t index) {
     return tb;
 }
 
+tblock *orr_block_start(worker *k, uint64_t index) {
+    uint32_t size = orr_cluster_size(k->prog->launch);
+    if (size == 1) return start_block(k, index);
+    bool is_new;
+    cluster *c = orr_cluster_of(k, index, &is_new);
+    for (uint32_t r = 0; is_new && r < size; r++) {
+        tblock *tb = c->tb[r] = start_block(k, c->index * size + r);
+        tb->cluster = c;
+        tb->rank = r;
+        if (k->prog->kernel->codes) tb->tag = orr_cluster_tag(tb, r);
+    }
+    return c->tb[index % size];
+}
+
 void orr_block_finish(tblock *tb) {
     worker *k = tb->worker;
+    orr_cluster_leave(tb);
     for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
         k->counts.warp_insts += tb->warps[n].insts;
         k->counts.thread_insts += tb->warps[n].thread_insts;
@@ -372,6 +393,13 @@ static void free_block(tblock *tb) {
 }
 
 void orr_worker_free(worker *k) {
+    while (k->clusters) { // of blocks that nobody asked for
+        cluster *c = k->clusters;
+        for (uint32_t r = 0; r < c->size; r++)
+            if (c->tb[r]) free_block(c->tb[r]);
+        k->clusters = c->next;
+        free(c);
+    }
     while (k->spare) {
         tblock *tb = k->spare;
         k->spare = tb->next;

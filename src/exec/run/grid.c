@@ -45,6 +45,25 @@ bool orr_launch_check(const orr_launch *l, uint32_t shared_limit, orr_err *e) {
         return orr_fail(e, ORR_BAD_INPUT,
                         "kernel '%s' needs %llu bytes of shared memory a block; there are %u", k->name,
                         (unsigned long long)shared, shared_limit);
+    uint64_t cluster = 1;
+    for (int d = 0; d < 3; d++) {
+        uint32_t c = l->cluster[0] ? l->cluster[d] : k->cluster[d];
+        if (!c) c = 1;
+        if (k->cluster[d] && k->cluster[d] != c)
+            return orr_fail(
+                e, ORR_BAD_INPUT,
+                "kernel '%s' asks for clusters of %ux%ux%u thread blocks (.reqnctapercluster), not %ux%ux%u",
+                k->name, k->cluster[0], k->cluster[1], k->cluster[2], l->cluster[0], l->cluster[1],
+                l->cluster[2]);
+        if (l->grid[d] % c)
+            return orr_fail(e, ORR_BAD_INPUT,
+                            "kernel '%s': grid dimension %c is %u, not a multiple of the cluster's %u",
+                            k->name, "xyz"[d], l -> grid[d], c);
+        cluster *= c;
+    }
+    if (cluster > MAX_CLUSTER)
+        return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': %llu thread blocks in a cluster; at most %d", k->name,
+                        (unsigned long long)cluster, MAX_CLUSTER);
     if ((uint64_t)l->grid[0] * l->grid[1] > UINT64_MAX / l->grid[2])
         return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': too many thread blocks", k->name);
     return true;
@@ -131,8 +150,16 @@ static tblock *turns_start(turns *t) {
     else
         t->first = tb;
     t->last = tb;
-    t->unfinished++;
+    if (tb->running) t->unfinished++; // a cluster's others may have run it already
     return tb;
+}
+
+// A block has ended, and others of its cluster perhaps with it.
+static void note_end(turns *t, const tblock *tb) {
+    t->unfinished--;
+    if (!tb->cluster) return;
+    t->unfinished = 0;
+    for (const tblock *x = t->first; x; x = x->next) t->unfinished += x->running != 0;
 }
 
 // All have had a turn: those go on that have come less far than the others that wait to draw (spin.c).
@@ -148,7 +175,10 @@ static void raise_level(turns *t) {
 static tblock *turn_after(turns *t, const tblock *tb, uint32_t most) {
     tblock *to = tb ? tb->next : t->first;
     while (to && !to->running) to = to->next;
-    if (!to && t->next < t->total && t->unfinished < most) to = turns_start(t);
+    while (!to && t->next < t->total && t->unfinished < most) {
+        to = turns_start(t);
+        if (!to->running) to = NULL; // run with its cluster
+    }
     if (!to) {
         raise_level(t);
         to = t->first;
@@ -221,12 +251,13 @@ static int turns_next(turns *t, tblock **out) {
             continue;
         }
         tblock *tb = t->now && t->now->running ? t->now : turn_after(t, t->now, t->resident);
+        if (!tb && t->first) continue;
         if (!tb) return 0; // all were started and finished
         t->now = tb;
         int r = orr_block_run(tb);
         if (r == RUN_FAULT) return -1;
         if (r == RUN_DONE)
-            t->unfinished--;
+            note_end(t, tb);
         else
             t->now = turn_after(t, tb, r == RUN_RACES ? t->racers : t->resident);
     }
@@ -413,6 +444,8 @@ static bool run_crew(decoded *p, int threads, const consumer *to, orr_exec_count
     if ((uint64_t)threads > c.total) threads = (int)c.total;
     uint64_t share = c.total / (uint64_t)threads / 8, most = to->in_order ? PIECE_BLOCKS : 64;
     c.chunk = share < 1 ? 1 : share > most ? most : share;
+    uint32_t size = orr_cluster_size(p->launch); // a cluster is one worker's
+    c.chunk = (c.chunk + size - 1) / size * size;
     c.threads = threads;
     c.turns = orr_calloc((size_t)threads, sizeof *c.turns);
     pthread_mutex_init(&c.lock, NULL);
@@ -454,6 +487,8 @@ static bool run_turns(decoded *p, const consumer *to, orr_exec_counts *counts, o
 static bool keep_apart(const orr_launch *l) {
     const orr_kernel *k = l->kernel;
     if (k->atomics || k->blocks_meet) return false;
+    for (uint32_t n = 0; n < k->ninsts; n++) // where bulk copies go is known when they are made
+        if (k->insts[n].op == ORR_OP_BULK) return false;
     const range *at[ORR_MAX_BASES];
     bool stores = false;
     for (uint32_t n = 0; n < k->nbases; n++) {

@@ -746,6 +746,7 @@ void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
     w->stop = w->left = 0;
     memset(w->due, 0, sizeof w->due);
     w->slice = w->budget = FIRST_SLICE;
+    w->products = w->cluster_phase = 0;
     w->insts = w->thread_insts = w->ticks = 0;
     w->njoins = w->nframes = 0;
     w->free_join = w->free_frame = -1;

@@ -3,18 +3,12 @@
 // Atomics are PTX's (atomic.c), but for those of 128 bits, whose values are four registers here, and for
 // CAST, a compare-and-swap that answers whether it swapped.
 //
-// An mbarrier object is 64 bits. Its layout shows in what ptxas makes of mbarrier.init (which is a plain
-// exchange with the object that the code has put together), of mbarrier.pending_count, and of test_wait with
-// a parity:
-//   bits  1 to 20   2^20 less the arrivals expected in a phase
-//   bits 21 to 42   bytes of asynchronous copies still expected, signed (nothing looks at it)
-//   bits 43 to 62   2^20 less the arrivals pending in this phase
-//   bit  63         the phase's parity
 // SYNCS.ARRIVE takes .A1 one arrival or .AR a register of them or .A0 none; and .T0 no bytes, .T1 one more,
 // .TR a register more (expect_tx), .TX a register fewer (complete_tx); without either, it is one arrival and
 // a register of bytes more (arrive.expect_tx). .OPTOUT drops the arrivals from the next phases too. Its
 // result is the object before. PHASECHK asks whether the parity differs from bit 31 of its operand, the upper
 // half of such a result.
+#include "exec/mbar.h"
 #include "exec/ops/pair.h"
 #include "exec/sass/memory.h"
 
@@ -228,39 +222,6 @@ static bool atomic(translator *m, uint8_t space, int pdst, int dst, int at) {
 }
 
 // ---- mbarrier ---------------------------------------------------------------------------------
-enum { COUNT_MAX = (1 << 20) - 1, AT_EXPECTED = 1, AT_TX = 21, AT_PENDING = 43, AT_PHASE = 63 };
-typedef struct mbar {
-    uint32_t expected, pending;
-    int32_t tx;
-    uint32_t phase;
-} mbar;
-
-static uint32_t count_at(uint64_t v, int at) { return (0u - (uint32_t)(v >> at)) & COUNT_MAX; }
-static uint64_t count_to(uint32_t n, int at) { return (uint64_t)((0u - n) & COUNT_MAX) << at; }
-static mbar mbar_open(uint64_t v) {
-    int32_t tx = (int32_t)((uint32_t)(v >> AT_TX) << 10) >> 10; // 22 bits
-    return (mbar){count_at(v, AT_EXPECTED), count_at(v, AT_PENDING), tx, (uint32_t)(v >> AT_PHASE)};
-}
-static uint64_t mbar_close(mbar b) {
-    return count_to(b.expected, AT_EXPECTED) | (uint64_t)((uint32_t)b.tx & 0x3fffff) << AT_TX |
-           count_to(b.pending, AT_PENDING) | (uint64_t)b.phase << AT_PHASE;
-}
-// Of one lane: arrivals, bytes. What is wrong, or NULL.
-static const char *mbar_step(mbar *b, uint32_t arrivals, int64_t tx, bool drop) {
-    if (!b->expected) return "the mbarrier is not initialised";
-    if (arrivals > b->pending) return "more arrivals at the mbarrier than it expects in this phase";
-    if (b->tx + tx > COUNT_MAX || b->tx + tx < -COUNT_MAX) return "the mbarrier's tx-count is out of range";
-    if (drop && arrivals > b->expected) return "more arrivals dropped from the mbarrier than it expects";
-    b->tx += (int32_t)tx;
-    b->pending -= arrivals;
-    if (drop) b->expected -= arrivals;
-    if (!b->pending && !b->tx) {
-        b->phase ^= 1;
-        b->pending = b->expected;
-    }
-    return NULL;
-}
-
 enum { ARRIVALS_ONE = 1, ARRIVALS_R = 2, TX_ONE = 4, TX_R = 8, TX_LESS = 16, DROP = 32 }; // u->imm
 // Destinations: none or the object as it was, two words. Sources: the address, the register.
 static void arrive(warp *w, const uop *u) {
@@ -279,7 +240,7 @@ static void arrive(warp *w, const uop *u) {
             return;
         }
         *at = mbar_close(b);
-        orr_mbar_done(w, host[i], (old ^ *at) >> AT_PHASE);
+        orr_mbar_done(w, host[i], (old ^ *at) >> MBAR_PHASE);
         if (u->ndst < 2) continue;
         DST_N(w, u, 0, uint32_t)[i] = (uint32_t)old;
         DST_N(w, u, 1, uint32_t)[i] = (uint32_t)(old >> 32);
@@ -293,7 +254,7 @@ static void phase_passed(warp *w, const uop *u) {
     if (!orr_addresses(w, u, u->a, u->inst->disp, ORR_SPACE_SHARED, 8, host)) return;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int i = orr_ffs(m);
-        uint32_t now = (uint32_t)(*(const uint64_t *)(void *)host[i] >> AT_PHASE);
+        uint32_t now = (uint32_t)(*(const uint64_t *)(void *)host[i] >> MBAR_PHASE);
         if (now != SRC_B(w, u, uint32_t)[i] >> 31) done |= 1u << i;
     }
     set_pred(w, u->d, done);
@@ -345,7 +306,7 @@ static bool syncs(translator *m) {
         m_active(m);
         return true;
     }
-    if (m_mod(m, ORR_SM_SYNCS) != ORR_SV_SYNCS_ARRIVE || m_mod(m, ORR_SM_TMASK))
+    if (m_mod(m, ORR_SM_SYNCS) != ORR_SV_SYNCS_ARRIVE) // .TMASK: it is said not to end the phase
         return m_no(m, "this operation on an mbarrier is not executed");
     like.sub = ORR_MBAR_ARRIVE;
     switch (m_mod(m, ORR_SM_ARRIVE)) {

@@ -154,10 +154,6 @@ bool orr_sass_matrix(translator *m) {
         if (m_mod(m, ORR_SM_MOVM) != ORR_SV_MOVM_MT88) return m_no(m, "only MOVM.16.MT88 is executed");
         return m_ptx(m, (orr_inst){.op = ORR_OP_MOVMATRIX, .type = ORR_T_B16}, 1, 1,
                      OPERS(m_dst(m, 0, 0), m_src(m, 1, 0)));
-    case ORR_SASS_HGMMA:
-    case ORR_SASS_IGMMA:
-    case ORR_SASS_QGMMA:
-    case ORR_SASS_BGMMA: return m_no(m, "products of a group of warps (wgmma) are not executed");
     default: return false;
     }
 }

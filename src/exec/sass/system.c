@@ -31,7 +31,8 @@
 //
 // Shared memory of sm_90 and later begins with 1024 bytes of the system's, so that the kernel's own variables
 // begin at 0x400; before, they are behind everything else. In bits 24 and up of a shared address is the
-// block's rank in its cluster (SR_CgaCtaId), 0 here: a cluster is one block.
+// block's rank in its cluster (SR_CgaCtaId).
+#include <math.h>
 #include <string.h>
 
 #include "exec/sass/memory.h"
@@ -83,11 +84,19 @@ void orr_sass_sizes(decoded *p) {
 
 static void put_cluster(bank0 b, const orr_launch *l, uint32_t shape, uint32_t inverse, uint32_t grid,
                         uint32_t rank) {
-    const uint32_t one[3] = {1, 1, 1}, one_f32[3] = {0x3f800000, 0x3f800000, 0x3f800000};
-    put3(b, shape, one);
-    put3(b, inverse, one_f32);
-    put3(b, grid, l->grid);
-    put32(b, rank, 1);
+    uint32_t c[3], inv[3], n[3];
+    for (int d = 0; d < 3; d++) {
+        c[d] = l->cluster[d] ? l->cluster[d] : 1;
+        float f =
+            1.0f / (float)c[d]; // rounded up if not exact: block index times this, cut, is the cluster's
+        if ((double)f * c[d] < 1) f = nextafterf(f, 2);
+        memcpy(&inv[d], &f, 4);
+        n[d] = l->grid[d] / c[d];
+    }
+    put3(b, shape, c);
+    put3(b, inverse, inv);
+    put3(b, grid, n);
+    put32(b, rank, orr_cluster_size(l));
 }
 
 void orr_sass_bank0(uint8_t *bank, uint32_t bytes, unsigned sm, const orr_launch *l, uint32_t local_bytes) {
@@ -133,6 +142,7 @@ void orr_sass_bank0(uint8_t *bank, uint32_t bytes, unsigned sm, const orr_launch
         put32(b, 0x68, RESERVED);
         put32(b, 0x6c, RESERVED / 2);
         put32(b, 0x13c, shared);
+        put32(b, 0x140, l->cluster[0] != 0); // %is_explicit_cluster
         put_cluster(b, l, 0x144, 0x150, 0x15c, 0x188);
         return;
     }
@@ -153,6 +163,7 @@ static int ptx_sreg(unsigned sr) {
     case ORR_SV_SREG_TID_X: return ORR_SREG_TID_X;
     case ORR_SV_SREG_TID_Y: return ORR_SREG_TID_Y;
     case ORR_SV_SREG_TID_Z: return ORR_SREG_TID_Z;
+    case ORR_SV_SREG_CGACTAID: return ORR_SREG_CLUSTER_CTARANK;
     case ORR_SV_SREG_CTAID_X: return ORR_SREG_CTAID_X;
     case ORR_SV_SREG_CTAID_Y: return ORR_SREG_CTAID_Y;
     case ORR_SV_SREG_CTAID_Z: return ORR_SREG_CTAID_Z;
@@ -183,7 +194,6 @@ static bool fixed_sreg(const translator *m, unsigned sr, uint32_t *v) {
     case ORR_SV_SREG_SWINLO:
     case ORR_SV_SREG_LWINLO:
     case ORR_SV_SREG_LMEMHIOFF: // where the stack ends: -G code traps below it
-    case ORR_SV_SREG_CGACTAID:
     case ORR_SV_SREG_ZERO: return true;
     default:
         if (sr == 138 && m->c->sm >= 100)

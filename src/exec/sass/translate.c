@@ -8,8 +8,8 @@
 #include "sass/module.h"
 
 typedef struct build {
-    orr_kernel like; // stands for the kernel when a PTX handler is picked: its operands
-    orr_operand operands[96];
+    orr_kernel like;           // stands for the kernel when a PTX handler is picked: its operands
+    orr_operand operands[288]; // of a group of warps' product
     ORR_VEC(uop) uops;
     size_t first;        // of the instruction
     uint32_t ur, b, tmp; // bytes into bank W
@@ -387,6 +387,11 @@ static void for_all_lanes(warp *w, const uop *u) {
     w->exec = was;
 }
 
+// Does a stream have something of it?
+static bool recorded(const uop *u) {
+    return (orr_ops[u->inst->op].flags & ORR_F_MEMORY) || u->inst->op == ORR_OP_BULK;
+}
+
 enum { WRITES_LANES, WRITES_UNIFORM, WRITES_SCRATCH };
 static int writes(const build *b, const uop *u) {
     int what = u->ndst ? WRITES_SCRATCH : WRITES_LANES;
@@ -427,7 +432,7 @@ static void settle_instruction(translator *m) {
         guard = 4 * (MASK_P + ORR_PT), neg = false; // never: nobody writes that mask, and it is 0
     for (size_t n = b->first; n < b->uops.n; n++) {
         uop *u = &b->uops.at[n];
-        bool memory = (orr_ops[u->inst->op].flags & ORR_F_MEMORY) != 0;
+        bool memory = recorded(u);
         int what = u->active || memory ? WRITES_LANES : writes(b, u);
         // What goes nowhere else than the sink is left as it is: it may be there for what it does.
         if (what == WRITES_SCRATCH && writes_sink(b, u)) what = WRITES_LANES;
@@ -463,8 +468,8 @@ static bool refuse(const decoded *p, const translator *m, orr_err *e) {
 }
 
 static bool translate(translator *m, orr_err *e) {
-    static bool (*const families[])(translator *) = {orr_sass_control, orr_sass_int, orr_sass_float,
-                                                     orr_sass_memory, orr_sass_lanes};
+    static bool (*const families[])(translator *) = {orr_sass_control, orr_sass_int,    orr_sass_float,
+                                                     orr_sass_hopper,  orr_sass_memory, orr_sass_lanes};
     build *b = m->build;
     b->first = b->uops.n;
     m->why = NULL;
@@ -476,8 +481,7 @@ static bool translate(translator *m, orr_err *e) {
     // A stream has addresses for it, whether or not anything is left to do.
     if (orr_inst_traced(m->inst)) {
         bool any = false;
-        for (size_t n = b->first; n < b->uops.n; n++)
-            any |= (orr_ops[b->uops.at[n].inst->op].flags & ORR_F_MEMORY) != 0;
+        for (size_t n = b->first; n < b->uops.n; n++) any |= recorded(&b->uops.at[n]);
         if (!any) {
             m->why = "its addresses are not recorded";
             return refuse(m->p, m, e);

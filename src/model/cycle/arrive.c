@@ -86,6 +86,20 @@ static void copies_arrive(sm *s, warp *w, block *b, uint32_t which, uint32_t lan
         *ORR_PUSH(&b->mcopies) = v;
 }
 
+// ---- bulk copies
+// The SM's copies are moved one after the other; each arrives at its mbarrier when it is there. The stream
+// has how many bytes, and the mbarrier's address or, of one that has none, where it goes in global memory.
+static void bulk(sm *s, block *b, const orr_access *a, uint64_t start) {
+    const orr_gpu *g = s->c->gpu;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        int lane = orr_ffs(m);
+        uint64_t at = address(a->addr[lane]), free = s->tma_free > start ? s->tma_free : start;
+        double bytes = a->versioned ? a->version[lane] : 0;
+        s->tma_free = free + (uint64_t)(bytes / g->tma_bytes);
+        if (at < ORR_WINDOW_BYTES) arrived(s, b, find(b, at), 1, s->tma_free + (uint64_t)g->tma_latency);
+    }
+}
+
 // ---- instructions
 // It is in its unit at `start`.
 void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t start) {
@@ -95,6 +109,11 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
     orr_access a;
     if (!orr_trace_access(&t, &a)) {
         s->damaged = true;
+        return;
+    }
+    if (i->imm == ORR_MBAR_BULK) {
+        bulk(s, b, &a, start);
+        cyc_warp_result(s, w, i, start + 1);
         return;
     }
     uint64_t ready =

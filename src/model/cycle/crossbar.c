@@ -140,7 +140,7 @@ static bool may_follow(const orr_request *r) {
 }
 
 bool cyc_crossbar_passes(const cycle *c, const orr_request *r, uint64_t until) {
-    return c->crossbar.slice_ticks[0][0] && !c->outside && r->kind == ORR_REQ_WRITE && !r->order &&
+    return c->crossbar.slice_ticks[0][0] && !c->foreign && r->kind == ORR_REQ_WRITE && !r->order &&
            r->time < until && r->partition != UINT32_MAX;
 }
 

@@ -280,7 +280,7 @@ static void run_partition(void *arg, int worker, uint32_t p) {
     engine *x = arg;
     (void)worker;
     x->replies[p].n = 0;
-    const outside *o = x->c->outside;
+    const foreign_memory *o = x->c->foreign;
     if (o)
         x->c->net.free[p] = o->run(o->arg, x->in[p].at, x->in[p].n, &x->replies[p]);
     else
@@ -353,7 +353,7 @@ static void memory(engine *x) {
     if (c->perfect) return;
     run_partitions(x, (x->until + c->core.l1.latency) * ORR_TICKS + c->core.port.request_ticks);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_answers, x);
-    if (c->outside) return;
+    if (c->foreign) return;
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->net.free[p] = orr_memsys_free_at(c->mem, p);
 }
 
@@ -448,7 +448,7 @@ static void fit_program(engine *x) {
     c->sreg_unit = NO_UNIT;
     for (uint32_t n = 0; n < p->ninsts; n++) {
         if (p->insts[n].pc > last) last = p->insts[n].pc;
-        c->net.fences |= p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm >= 1 && !c->outside;
+        c->net.fences |= p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm >= 1 && !c->foreign;
         if (p->insts[n].sass == ORR_SASS_S2R) c->sreg_unit = p->insts[n].unit;
     }
     const fetch_spec *f = &c->core.fetch;
@@ -647,7 +647,7 @@ static void prepare_workers(cycle *c, int n) {
 // would poll for ever, so loops that only poll go round only where all are; and only of machine code: what
 // PTX's loops become is only known roughly.
 static void open_order(cycle *c, bool sampled) {
-    bool rounds = !c->perfect && !c->outside && !sampled && c->kernel->machine;
+    bool rounds = !c->perfect && !c->foreign && !sampled && c->kernel->machine;
     c->looks = rounds ? cyc_looks_new(c->kernel) : NULL;
     c->order = c->perfect ? NULL : cyc_order_new(c->kernel, c, !sampled);
     if (c->order) return;
@@ -686,7 +686,7 @@ static void open_engine(engine *x, orr_source *source, int threads) {
     x->busy = orr_malloc(c->nsms * sizeof *x->busy);
     x->replies = orr_calloc(partitions(c) + 1, sizeof *x->replies);
     if (c->gpu->xbar_gpc_reply > 0) x->gpc = orr_calloc(c->crossbar.ngpcs, sizeof *x->gpc);
-    if (c->crossbar.slice_ticks[0][0] && !c->outside) x->stores = cyc_store_network_new(c);
+    if (c->crossbar.slice_ticks[0][0] && !c->foreign) x->stores = cyc_store_network_new(c);
     x->in = orr_calloc(partitions(c) + 1, sizeof *x->in);
     out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
     out->sample_cycles = 256;
@@ -736,7 +736,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     c->in_order = c->kernel->machine;
     c->launch.local = orr_local_layout_of(c->gpu, c->kernel);
     c->launch.l1_bytes = (uint64_t)occ->l1_bytes;
-    c->net.foreign = c->outside != NULL;
+    c->net.foreign = c->foreign != NULL;
     open_order(c, out->sampler != NULL);
     fit_program(&x);
     for (uint32_t i = 0; i < c->nsms; i++) prepare_sm(c, &c->sms[i], occ);

@@ -159,7 +159,8 @@ typedef struct sm {
 #include "core/parts.def"
 #undef PART
     block_slots tb;
-    orr_sm_counts n; // what no component counts
+    uint64_t tma_free; // when its bulk copies have been moved
+    orr_sm_counts n;   // what no component counts
     uint64_t stalls[ORR_STALLS];
 } sm;
 
@@ -171,11 +172,11 @@ typedef struct worker { // one host thread's sums; which thread ran what does no
 } worker;
 
 // Somebody else's memory instead of L2 and DRAM: the share that one SM has of them (model/partial).
-typedef struct outside {
+typedef struct foreign_memory {
     void *arg;
     // As orr_memsys_run, in one partition; answers come at once. Returns when it takes the next request.
     uint64_t (*run)(void *arg, const orr_request *r, size_t n, orr_replies *out);
-} outside;
+} foreign_memory;
 
 typedef struct core_spec { // an SM, as the description has it: the specs of its components
     operands_spec operands;
@@ -223,10 +224,10 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint32_t accesses;          // room for access offsets
     orr_memsys *mem;
     orr_tlb *tlb;
-    const outside *outside; // NULL: `mem`
-    uint64_t window;        // cycles
-    uint32_t sreg_unit;     // that reads special registers, as S2R does
-    uint64_t spacing;       // between the starts of two blocks on an SM, in this window
+    const foreign_memory *foreign; // NULL: `mem`
+    uint64_t window;               // cycles
+    uint32_t sreg_unit;            // that reads special registers, as S2R does
+    uint64_t spacing;              // between the starts of two blocks on an SM, in this window
     uint32_t *latencies; // [instruction] pre-characterisation (precharacterise.c): cycles until its result;
                          // NULL: none
     worker *workers;

@@ -189,7 +189,7 @@ void memory_share_init(memory_share *s, const orr_gpu *g, const cycle *c, const 
     s->ready = orr_calloc((size_t)s->tags.sets * s->tags.ways, sizeof *s->ready);
     s->due = orr_calloc(c->program->kernel->ninsts + 1, sizeof *s->due);
     s->due_late = orr_calloc(c->program->kernel->ninsts + 1, sizeof *s->due_late);
-    s->door = (outside){s, memory_share_run};
+    s->door = (foreign_memory){s, memory_share_run};
 }
 
 void memory_share_free(memory_share *s) {

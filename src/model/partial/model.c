@@ -191,7 +191,7 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
     c->timeline = true;
     memory_share s;
     memory_share_init(&s, j->gpu, c, &j->residency, &j->pace, j->p.turn);
-    c->outside = &s.door;
+    c->foreign = &s.door;
     orr_source *source = kept_source(&j->blocks, &j->p, of, &j->w->info);
     run x = {0};
     bool ok = cyc_run(c, source, &j->occ, j->w->threads, NULL, &x, e);

@@ -121,7 +121,7 @@ typedef struct memory_share {
     float *due, *due_late;         // [kernel instructions] what is owed to `far` and `late`
     float owed;                    // sectors to write
     orr_memsys_stats n;
-    outside door;
+    foreign_memory door;
 } memory_share;
 void memory_share_init(memory_share *s, const orr_gpu *gpu, const cycle *c, const residency *x,
                        const pace *pace, double turn);

@@ -1,0 +1,338 @@
+// wgmma: products of matrices by a group of four warps. The first factor comes from registers or from shared
+// memory, the second from shared memory.
+//
+// Warp w of a group has rows 16 w to 16 w + 15 of A and D: each warp does its part when it executes the
+// instruction. That the parts belong together shows where they are waited for: wgmma.wait_group
+// (WARPGROUP.DEPBAR) holds a warp until the other three have executed as many products as it has (arrive.c),
+// so that shared memory is not given back before all have read it.
+//
+// Floats are added up as mma.c says, all products of an instruction in one step: 16 of f16 and bf16, 8 of
+// tf32, with 25 bits below the largest exponent. Of 8-bit floats it is 32 products with 13 bits, and a sum
+// that goes to f32 keeps 13 bits below its first. Measured on an H200: 14 combinations of types, 81,920 sums
+// of each (subnormals, infinities, NaNs, sums that cancel), all bits equal.
+//
+// A matrix descriptor (PTX ISA, "Matrix Descriptor Format") says where a matrix is in shared memory:
+//   bits  0 to 13   its address / 16
+//   bits 16 to 29   leading dimension byte offset / 16, LBO
+//   bits 32 to 45   stride dimension byte offset / 16, SBO
+//   bits 49 to 51   base offset: 128-byte rows from the begin of the swizzle's pattern to the matrix
+//   bits 62 to 63   swizzle: none, 128, 64, 32 bytes
+// How bytes follow from that was read off an H200 (224 descriptors of every swizzle, both majors, odd
+// starts):
+//                     K-major: row r, 16-byte chunk c           MN-major (16-bit elements): place p, k
+//   no swizzle        r/8 SBO + r%8 16 + c LBO                  p/8 SBO + p%8 2 + k%8 16 + k/8 LBO
+//   rows of s bytes   r/8 SBO + r%8 s + c%(s/16) 16             p/(s/2) LBO + p%(s/2) 2 + k%8 s + k/8 SBO
+//                     + c/(s/16) LBO
+// and with a swizzle of s bytes, s/16 16-byte chunks change places: the chunk's number in the address is
+// XORed with ((address / 128) - base offset) modulo s/16.
+#include "exec/ops/wgmma.h"
+
+#include <string.h>
+
+#include "exec/block.h"
+#include "exec/ops/mma.h"
+
+enum { ROWS = 16, N_MAX = 256, K_MAX = 64, CHUNK = 16, ROW_BYTES = 64 };
+
+// ---- descriptors ------------------------------------------------------------------------------
+typedef struct gdesc {
+    uint32_t start, lbo, sbo, base, span; // span: bytes of the swizzle's rows, 16: none
+} gdesc;
+
+static gdesc open_desc(uint64_t d) {
+    static const uint32_t spans[4] = {16, 128, 64, 32};
+    return (gdesc){.start = (uint32_t)(d & 0x3fff) << 4,
+                   .lbo = (uint32_t)(d >> 16 & 0x3fff) << 4,
+                   .sbo = (uint32_t)(d >> 32 & 0x3fff) << 4,
+                   .base = (uint32_t)(d >> 49 & 7),
+                   .span = spans[d >> 62]};
+}
+
+static uint32_t swizzled(const gdesc *g, uint32_t at) {
+    return g->span == 16 ? at : at ^ (((at >> 7) - g->base) & (g->span / 16 - 1)) << 4;
+}
+
+static uint32_t chunk_at(const gdesc *g, uint32_t r, uint32_t c) { // K-major
+    uint32_t at = g->start + r / 8 * g->sbo;
+    if (g->span == 16) return at + r % 8 * 16 + c * g->lbo;
+    uint32_t n = g->span / 16;
+    return swizzled(g, at + r % 8 * g->span + c % n * 16 + c / n * g->lbo);
+}
+
+static uint32_t half_at(const gdesc *g, uint32_t p, uint32_t k) { // MN-major
+    uint32_t n = g->span / 2;
+    if (g->span == 16) return g->start + p / 8 * g->sbo + p % 8 * 2 + k % 8 * 16 + k / 8 * g->lbo;
+    return swizzled(g, g->start + p / n * g->lbo + p % n * 2 + k % 8 * g->span + k / 8 * g->sbo);
+}
+
+static bool outside(warp *w, const uop *u, uint32_t at, uint32_t bytes, char which) {
+    uint32_t all = w->tb->prog->shared_bytes;
+    if (at <= all && bytes <= all - at) return false;
+    orr_fault_as(
+        ORR_FAULT_ADDRESS, w, u, orr_ffs(w->exec),
+        "the descriptor of %c leads to 0x%x in shared memory, which is out of bounds: the block has %u "
+        "bytes",
+        which, at, all);
+    return true;
+}
+
+// Rows [first, first + rows) of a matrix, `bytes` of each, to out [row][bytes]. False after a fault.
+static bool read_matrix(warp *w, const uop *u, uint64_t desc, uint32_t first, uint32_t rows, uint32_t bytes,
+                        bool by_columns, uint8_t *out) {
+    gdesc g = open_desc(desc);
+    const uint8_t *shared = w->tb->shared;
+    char which = first || rows == ROWS ? 'A' : 'B';
+    if (by_columns) {
+        for (uint32_t r = 0; r < rows; r++)
+            for (uint32_t k = 0; k < bytes / 2; k++) {
+                uint32_t at = half_at(&g, first + r, k);
+                if (outside(w, u, at, 2, which)) return false;
+                memcpy(out + r * bytes + k * 2, shared + at, 2);
+            }
+        return true;
+    }
+    for (uint32_t r = 0; r < rows; r++)
+        for (uint32_t c = 0; c < bytes / CHUNK; c++) {
+            uint32_t at = chunk_at(&g, first + r, c);
+            if (outside(w, u, at, CHUNK, which)) return false;
+            memcpy(out + r * bytes + c * CHUNK, shared + at, CHUNK);
+        }
+    return true;
+}
+
+// ---- the product ------------------------------------------------------------------------------
+typedef struct wg {
+    int n, k, kc; // kc: columns of A that are stored
+    uint8_t dtype, atype, btype;
+    bool sparse, saturates, negate_a, negate_b;
+    uint8_t a[ROWS * 32], b[N_MAX * ROW_BYTES]; // as they are in memory, rows of A, columns of B
+    uint8_t place[ROWS * 32];                   // sparse: the row of B each column of A meets
+    uint32_t c[ROWS * N_MAX];                   // C, then D: bits
+} wg;
+
+static uint32_t special_sum(const wg *p, const uint32_t *a, const uint32_t *b, int i, int j, uint32_t c,
+                            bool *found) {
+    double s = f32_of(c);
+    bool odd = (c & 0x7f800000) == 0x7f800000;
+    for (int k = 0; k < p->kc; k++) {
+        uint32_t x = a[i * p->kc + k], y = b[(p->sparse ? p->place[i * p->kc + k] : k) * p->n + j];
+        if ((x & 0x7f800000) != 0x7f800000 && (y & 0x7f800000) != 0x7f800000) continue;
+        odd = true;
+        s += (double)f32_of(x) * (double)f32_of(y);
+    }
+    *found = odd;
+    return s == s ? bits32((float)s) : NAN32;
+}
+
+typedef struct floats_of { // a matrix as floats, and as factors of powers of two
+    uint32_t f[N_MAX * K_MAX];
+    float s[N_MAX * K_MAX];
+    int32_t e[N_MAX * K_MAX];
+} floats_of;
+
+static void negate(uint32_t *f, int n) {
+    for (int i = 0; i < n; i++) f[i] ^= 0x80000000u;
+}
+
+static void multiply_floats(wg *p) {
+    static _Thread_local floats_of a, b;
+    static _Thread_local uint32_t t[N_MAX * K_MAX];
+    int n = p->n, kc = p->kc;
+    bool half = p->dtype == ORR_T_F16, f8 = orr_matrix_bits(p->atype) == 8;
+    orr_mma_to_f32(p->atype, p->a, ROWS * kc, a.f);
+    orr_mma_to_f32(p->btype, p->b, n * p->k, t);
+    for (int j = 0; j < n; j++) // columns of B to rows
+        for (int k = 0; k < p->k; k++) b.f[k * n + j] = t[j * p->k + k];
+    if (p->negate_a) negate(a.f, ROWS * kc);
+    if (p->negate_b) negate(b.f, n * p->k);
+    bool odd = orr_mma_split(p->atype, ROWS * kc, a.f, a.s, a.e);
+    odd |= orr_mma_split(p->btype, n * p->k, b.f, b.s, b.e);
+    mma_step how = {.n = n,
+                    .len = kc,
+                    .guard = f8 ? 13 : MMA_GUARD,
+                    .keep = f8 && !half ? 13 : 0,
+                    .narrow = half,
+                    .half = half};
+    bool tame = !odd && !p->sparse && orr_mma_tame(a.e, ROWS * kc) && orr_mma_tame(b.e, n * p->k);
+    for (int i = 0; i < ROWS; i++) {
+        double acc[N_MAX];
+        uint32_t c[N_MAX];
+        bool bad = odd;
+        for (int j = 0; j < n; j++) {
+            uint32_t v = p->c[i * n + j];
+            c[j] = half ? f32_from_f16((uint16_t)v) : v;
+            bool special = (c[j] & 0x7f800000) == 0x7f800000;
+            bad |= special;
+            acc[j] = special ? 0 : f32_of(c[j]);
+        }
+        how.sa = a.s + i * kc, how.ea = a.e + i * kc;
+        how.sb = b.s, how.eb = b.e;
+        how.fa = tame ? (const float *)a.f + i * kc : NULL;
+        how.fb = tame ? (const float *)b.f : NULL;
+        how.place = p->sparse ? p->place + i * kc : NULL;
+        orr_mma_row(how, n, acc);
+        for (int j = 0; j < n; j++) {
+            uint32_t r = bits32((float)acc[j]);
+            bool found = false;
+            if (bad) {
+                uint32_t s = special_sum(p, a.f, b.f, i, j, c[j], &found);
+                if (found) r = s;
+            }
+            p->c[i * n + j] = half ? f16_from_f32(r) : r;
+        }
+    }
+}
+
+static int32_t byte_of(uint8_t type, uint8_t x) { return type == ORR_T_S8 ? (int8_t)x : x; }
+
+static void multiply_ints(wg *p) {
+    static _Thread_local int32_t b[N_MAX * K_MAX]; // [k][n]
+    int n = p->n;
+    for (int j = 0; j < n; j++)
+        for (int k = 0; k < p->k; k++) b[k * n + j] = byte_of(p->btype, p->b[j * p->k + k]);
+    for (int i = 0; i < ROWS; i++) {
+        int32_t sum[N_MAX] = {0};
+        for (int k = 0; k < p->kc; k++) {
+            int32_t x = byte_of(p->atype, p->a[i * p->kc + k]);
+            const int32_t *y = b + (p->sparse ? p->place[i * p->kc + k] : k) * n;
+            for (int j = 0; j < n; j++) sum[j] += x * y[j];
+        }
+        for (int j = 0; j < n; j++) {
+            int64_t v = (int64_t)sum[j] + (int32_t)p->c[i * n + j];
+            if (p->saturates) v = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v;
+            p->c[i * n + j] = (uint32_t)v;
+        }
+    }
+}
+
+static void multiply_bits(wg *p) {
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < p->n; j++) {
+            uint32_t s = p->c[i * p->n + j];
+            for (int k = 0; k < 32; k++) s += (uint32_t)orr_popc(p->a[i * 32 + k] & p->b[j * 32 + k]);
+            p->c[i * p->n + j] = s;
+        }
+}
+
+// ---- registers ----------------------------------------------------------------------------------
+// Register e of D holds columns 8 (e/4) + 2 t and the next of row g or g + 8, of lane 4 g + t; two of f16
+// share a register.
+static void read_d(const warp *w, const oper *regs, wg *p) {
+    bool half = p->dtype == ORR_T_F16;
+    for (int e = 0; e < p->n / 2; e++) {
+        const uint32_t *r = OPER(w, regs[half ? e / 2 : e], uint32_t);
+        for (int i = 0; i < ORR_WARP; i++) {
+            int at = ((i >> 2) + (e & 2) * 4) * p->n + e / 4 * 8 + (i & 3) * 2 + (e & 1);
+            p->c[at] = half ? r[i] >> (e & 1) * 16 & 0xffff : r[i];
+        }
+    }
+}
+static void write_d(warp *w, const oper *regs, const wg *p) {
+    bool half = p->dtype == ORR_T_F16;
+    for (int e = 0; e < p->n / 2; e++) {
+        uint32_t *r = OPER(w, regs[half ? e / 2 : e], uint32_t);
+        for (int i = 0; i < ORR_WARP; i++) {
+            uint32_t v = p->c[((i >> 2) + (e & 2) * 4) * p->n + e / 4 * 8 + (i & 3) * 2 + (e & 1)];
+            if (half)
+                ((uint16_t *)r)[i * 2 + (e & 1)] = (uint16_t)v;
+            else
+                r[i] = v;
+        }
+    }
+}
+
+// ---- the handler ----------------------------------------------------------------------------------
+// Destinations: D. Sources: D as it was; four registers of A, or its descriptor; B's descriptor; the
+// predicate scale-d, false: D as it was counts as zero; of a sparse A its metadata and the selector.
+static void wgmma(warp *w, const uop *u) {
+    static _Thread_local wg p;
+    const orr_inst *i = u->inst;
+    p.n = (int)(u->imm & 0xffff), p.k = (int)(u->imm >> 16);
+    p.dtype = i->type, p.atype = i->stype, p.btype = i->sub;
+    p.sparse = i->vec == 1;
+    p.kc = p.sparse ? p.k / 2 : p.k;
+    p.saturates = i->mods & ORR_M_SATFINITE;
+    p.negate_a = i->disp & ORR_WG_NEGATE_A, p.negate_b = i->disp & ORR_WG_NEGATE_B;
+    const oper *src = u->all + u->ndst + u->ndst;
+    uint32_t brow = p.sparse ? 64 : 32, lane = (uint32_t)orr_ffs(w->exec);
+    if (i->boolop) { // A from registers
+        orr_mma_gather(w, src, 4, ROWS, 4, p.a);
+        src += 4;
+    } else {
+        uint64_t desc = OPER(w, *src, uint64_t)[lane];
+        src++;
+        if (!read_matrix(w, u, desc, w->index % 4 * ROWS, ROWS, 32, i->mods & ORR_M_A_COL, p.a)) return;
+    }
+    uint64_t desc = OPER(w, *src, uint64_t)[lane];
+    src++;
+    if (!read_matrix(w, u, desc, 0, (uint32_t)p.n, brow, i->mods & ORR_M_TRANS, p.b)) return;
+    if (pred_of(w, *src++) >> lane & 1)
+        read_d(w, u->all + u->ndst, &p);
+    else
+        memset(p.c, 0, (size_t)(ROWS * p.n) * sizeof *p.c);
+    if (p.sparse)
+        orr_mma_places(OPER(w, src[0], uint32_t), *OPER(w, src[1], uint32_t), p.atype, ROWS, p.kc, p.place);
+    if (p.atype == ORR_T_B1)
+        multiply_bits(&p);
+    else if (p.dtype == ORR_T_S32)
+        multiply_ints(&p);
+    else
+        multiply_floats(&p);
+    write_d(w, u->all, &p);
+    w->products++;
+    orr_gates_open(w->tb);
+}
+
+// Has every warp of the group executed as many products? Lanes that have ended do not count.
+bool orr_wgmma_holds(const warp *w) {
+    const tblock *tb = w->tb;
+    uint32_t first = w->index & ~3u;
+    for (uint32_t n = first; n < first + 4 && n < tb->prog->nwarps; n++)
+        if (tb->warps[n].live && tb->warps[n].products < w->products) return true;
+    return false;
+}
+
+static void nothing(warp *w, const uop *u) {
+    (void)w;
+    (void)u;
+}
+
+// ---- picking ----------------------------------------------------------------------------------------
+static bool types_known(const orr_inst *i) {
+    uint8_t a = i->stype, b = i->sub, d = i->type;
+    bool f16f32 = d == ORR_T_F16 || d == ORR_T_F32;
+    switch (a) {
+    case ORR_T_F16: return b == a && f16f32;
+    case ORR_T_BF16:
+    case ORR_T_TF32: return b == a && d == ORR_T_F32;
+    case ORR_T_E4M3:
+    case ORR_T_E5M2: return (b == ORR_T_E4M3 || b == ORR_T_E5M2) && f16f32;
+    case ORR_T_U8:
+    case ORR_T_S8: return (b == ORR_T_U8 || b == ORR_T_S8) && d == ORR_T_S32;
+    case ORR_T_B1: return b == a && d == ORR_T_S32 && i->vec != 1;
+    default: return false;
+    }
+}
+
+handlers orr_pick_wgmma(const orr_kernel *k, const orr_inst *i, const char **why) {
+    if (i->op == ORR_OP_WGSYNC) return (handlers){nothing, nothing};
+    if (i->op != ORR_OP_WGMMA) return (handlers){0};
+    uint32_t n = i->imm & 0xffff, kk = i->imm >> 16;
+    bool sparse = i->vec == 1, halves = orr_matrix_bits(i->stype) == 16;
+    bool ok = types_known(i) && n >= 8 && n <= N_MAX && n % 8 == 0;
+    ok = ok && kk * (uint32_t)orr_matrix_bits(i->stype) == (sparse ? 512 : 256);
+    ok = ok && (halves || !(i->mods & (ORR_M_A_COL | ORR_M_TRANS)));
+    uint32_t d = n / (i->type == ORR_T_F16 ? 4 : 2), rest = (i->boolop ? 4 : 1) + 2 + (sparse ? 2 : 0);
+    ok = ok && i->ndst == d && i->nsrc == d + rest;
+    for (uint32_t x = 0; ok && x < 2 * d + rest; x++) {
+        uint32_t s = x - 2 * d, a = i->boolop ? 4 : 1;
+        uint8_t cls = x < 2 * d || (i->boolop && s < 4) || s > a + 1 ? ORR_W : s == a + 1 ? ORR_P : ORR_D;
+        const orr_operand *o = &k->operands[i->first + x];
+        ok = o->kind != ORR_K_NONE && o->cls == cls;
+    }
+    if (!ok) {
+        *why = "this shape, type or operand of wgmma";
+        return (handlers){0};
+    }
+    return (handlers){wgmma, orr_mma_parted};
+}

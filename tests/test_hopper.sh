@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Hopper's own instructions, from PTX and from machine code: products of groups of warps and boxes of tensors leave the
+# bits that an H200 left (tests/hopper/wgmma, tensor), clusters what their kernels say; and what is wrong is said.
+set -euo pipefail
+cd "$(dirname "$0")/hopper"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+for source in ptx sass; do
+    for script in wgmma/wgmma tensor/tensor cluster/cluster gemm/gemm; do
+        "$ORRERY" run "$script.launch" --source $source -q >/dev/null || { echo "$script from $source"; exit 1; }
+    done
+    for model in cycle abstract partial analytic; do
+        "$ORRERY" run gemm/gemm.launch --source $source --model $model -q >/dev/null || { echo "$model model from $source"; exit 1; }
+    done
+done
+
+# usage: fails STATUS "WORDS" < script
+fails() {
+    { printf 'module "%s"\nbuffer x f32[4096]\nbuffer out u8[4096]\n' "$PWD/tensor/tensor.ptx"; cat; } >"$tmp/bad.launch"
+    rc=0
+    "$ORRERY" run "$tmp/bad.launch" -q >/dev/null 2>"$tmp/err" || rc=$?
+    [ $rc = "$1" ] && grep -q "$2" "$tmp/err" || { echo "status $rc, not $1 with '$2':"; cat "$tmp/err"; exit 1; }
+}
+at='{s32:%d, s32:0, s32:0, s32:0, s32:0, s32:0, s32:0, s32:0}'
+box() { # coordinate, tensor
+    printf 'launch tile2 grid 1 block 128 args tensor(%s), out, 2048, 2048, '"$at"'\n' "$2" "$1"
+}
+box 0 "x dims 64, 64 box 32, 16 swizzle 64" | fails 2 "more than the swizzle's bytes"
+box 0 "x dims 64, 64 strides 62 box 32, 16" | fails 2 "multiple of 16"
+box 0 "x dims 64, 64 box 32, 257" | fails 2 "not 1 to 256"
+box 3 "x dims 64, 64 box 32, 16" | fails 1 "first coordinate.*kernel 'tile2', block (0,0,0), thread (0,0,0)"
+box 0 "x dims 64, 64, 1 box 32, 16, 1" | fails 1 "has 2 dimensions and its tensor map 3"
+box 0 "x dims 64, 128 box 32, 256" | fails 1 "out of bounds"
+echo 'launch places grid 3, 4 block 32 args out' | sed "1i module \"$PWD/cluster/cluster.ptx\"" | fails 2 "not a multiple of the cluster's 2"
+echo ok
