@@ -145,7 +145,8 @@ static bool line_begins(const char *path, const char *name) {
     return found;
 }
 
-// Some table of hardware/CHIP has rows of `name`, or of its last part.
+// Some table of hardware/CHIP has rows of `name`, or of its last part; or a whole table is of a folder
+// micro/NAME: NAME_micro.csv.
 static bool has_result(const char *chip, const char *name) {
     char folder[600], path[900];
     snprintf(folder, sizeof folder, "%s/hardware/%s", ORRERY_SOURCE_DIR, chip);
@@ -157,7 +158,9 @@ static bool has_result(const char *chip, const char *name) {
         found = line_begins(path, name) || (strncmp(name, "micro/", 6) == 0 && line_begins(path, name + 6));
     }
     if (d) closedir(d);
-    return found;
+    if (found || strncmp(name, "micro/", 6) != 0) return found;
+    snprintf(path, sizeof path, "hardware/%s/%s_micro.csv", chip, name + 6);
+    return file_exists(path);
 }
 
 static void check_measured(const orr_gpu *g, const orr_gpu_value *v) {
@@ -172,7 +175,8 @@ static void check_measured(const orr_gpu *g, const orr_gpu_value *v) {
         return;
     }
     snprintf(script, sizeof script, "%s%s", name, strncmp(name, "micro/", 6) == 0 ? ".launch" : "");
-    if (!file_exists(script)) fail_msg("%s %s: there is no %s", g->name, v->key, script);
+    if (!file_exists(script) && !file_exists(name))
+        fail_msg("%s %s: there is no %s", g->name, v->key, script);
     if (!has_result(chip, name))
         fail_msg("%s %s: hardware/%s has no result of %s", g->name, v->key, chip, name);
 }
