@@ -65,6 +65,7 @@ typedef struct program {
     uint8_t *constants;         // BANK_CONST
     uint32_t rows[ORR_CLASSES]; // registers a warp has, by class
     // Machine code: instruction addresses are the module's; bank 0 as it is in this launch.
+    const uint32_t *uop_of; // [instruction] its first micro-op
     uint32_t *block_of; // [instruction]: the block that begins there, + 1
     uint8_t *bank0;
     uint32_t barriers; // where the rows of the convergence barriers begin in bank W
@@ -127,6 +128,7 @@ typedef struct tblock {
     orr_trace_out *traces;
     orr_warp_trace *views;
     bool faulted;
+    bool released;       // a barrier has let warps go (live.c)
     struct tblock *next; // in a queue or the worker's free list
 } tblock;
 
@@ -179,6 +181,10 @@ bool orr_block_found(tblock *tb);  // a warp has found what it looked for: shall
 void orr_block_finish(tblock *tb); // adds its counts, gives it back to the worker
 
 int orr_warp_run(warp *w); // core.c
+// For live.c, which goes through blocks of code itself.
+frag *orr_warp_choose(warp *w, bool yields);
+void orr_warp_banks(warp *w, const frag *f);
+void orr_warp_last(warp *w, frag *f, const xblock *x);
 
 // pace.c: warps in order of time
 void orr_pace_shared(program *p, const uint32_t *uop_of); // its warps stop in front of shared memory

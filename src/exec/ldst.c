@@ -155,10 +155,12 @@ static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_
 
 bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                       uint8_t *host[ORR_WARP]) {
+    if (w->live_now && (w->live_now->values || w->live_now->memory))
+        return orr_live_address(w, u, addr, space, bytes, host) == LIVE_AGAIN;
     if (!resolve(w, u, addr, space, bytes, host)) return false;
     if (w->trace && u->traced && !w->left) orr_trace_put_access(w->trace, w->exec, addr);
     if (w->stop) orr_pace_access(w, u, addr, host);
-    return true;
+    return !w->live_now || orr_live_address(w, u, addr, space, bytes, host) != LIVE_LATER;
 }
 
 bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes,
@@ -233,7 +235,8 @@ INLINE int locate_shared(warp *w, const uop *u, uint32_t bytes, place *p) {
 
 INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
     const orr_inst *i = u->inst;
-    bool timed = w->stop && i->space != ORR_SPACE_SHARED; // pace.c is to know where it is
+    // pace.c and live.c are to know where it is
+    bool timed = (w->stop || w->live_now) && i->space != ORR_SPACE_SHARED;
     if (w->exec == FULL && !timed) {
         int found = PLACE_FAULT;
         if (i->space == ORR_SPACE_SHARED && u->a.cls == ORR_W)

@@ -58,6 +58,7 @@ static uint64_t cross(const orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sect
 
 static void answer(orr_l2 *p, orr_l2_slice *s, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     bool meets = w->kind == ORR_REQ_READ && p->c->merge > 1;
+    if (w->kind == ORR_REQ_READ) orr_l2_serve(p, w->sm, w->live);
     t = meets ? orr_l2_answered(p, s, w, t) : orr_l2_leave(p, s, t, w->sectors);
     if (w->far) t += p->c->far; // an atomic from the other half
     *ORR_PUSH(out) = (orr_reply){.time = t,
@@ -89,6 +90,7 @@ static uint64_t heard_after(const orr_l2_config *c, bool far, bool late) {
 static void work_on(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     uint32_t u = unit_of(p->c, w->line);
     orr_l2_slice *s = &p->slice[slice];
+    orr_l2_serve(p, w->sm, w->live);
     uint64_t wait = 0; // for the sum before on the same word; the unit does others meanwhile
     if (w->slow) {
         uint32_t k = (uint32_t)(w->line ^ w->line >> 3) % ORR_L2_SLOW;
@@ -281,6 +283,7 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
                        .slow = r->slow,
                        .told = r->told,
                        .more = r->more,
+                       .live = r->live,
                        .line = r->line,
                        .needs = lack,
                        .hit = !lack,
@@ -416,6 +419,7 @@ static bool do_store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t
                      uint64_t *takes, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
     if (!orr_l2_store(p, slice, r, t)) return false;
+    orr_l2_serve(p, r->sm, r->live);
     uint64_t whole = (uint64_t)orr_popc(orr_l2_whole_sectors(r)),
              part = (uint64_t)orr_popc(r->sectors) - whole;
     uint64_t least = *takes, fetched = s->part_time, done = t;

@@ -7,6 +7,8 @@
 #include "memory/memsys.h"
 
 typedef struct orr_l2_config { // the same for all slices; times in ticks
+    orr_serve *serve;          // tells the sender (memsys.h); NULL: nobody
+    void *serve_arg;
     bool fetch;                // a store in part of a sector fetches it (l2.write)
     uint32_t misses;           // lines on their way, per slice
     uint32_t chunk_shift;      // lines of a chunk, log2
@@ -70,6 +72,7 @@ typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic
     bool far;    // the other half waits, or an SM there
     bool joined; // has the answer of another load,
     bool again;  // but in a packet of its own
+    uint32_t live;
     uint64_t line;
 } orr_l2_waiter;
 
@@ -267,6 +270,9 @@ static inline bool orr_l2_same_packet(const orr_l2_config *c, orr_l2_met *e, uin
     if (!room) e->to_n = 0;
     e->to[e->to_n++] = (uint16_t)sm;
     return room;
+}
+static inline void orr_l2_serve(const orr_l2 *p, uint32_t sm, uint32_t live) {
+    if (live && p->c->serve) p->c->serve(p->c->serve_arg, sm, live);
 }
 static inline uint8_t orr_l2_widened(uint8_t sectors, uint32_t shift) { // sectors that go together
     if (shift == 0) return sectors;

@@ -103,6 +103,7 @@ bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
                                .line = r->line,
                                .needs = needs,
                                .joined = true,
+                               .live = r->live,
                                .again = !orr_l2_same_packet(p->c, e, r->sm)};
             orr_l2_wait_for(p, &p->misses.at[l->user], &w);
         }
@@ -114,6 +115,7 @@ bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
     p->stats.joined += (uint64_t)orr_popc(r->sectors);
     if (reply == NEVER) return true;
     bool again = !orr_l2_same_packet(p->c, e, r->sm);
+    orr_l2_serve(p, r->sm, r->live);
     if (again) e->sent = orr_l2_leave(p, s, reply > t ? reply : t, r->sectors);
     *ORR_PUSH(out) = (orr_reply){.time = e->sent > t ? e->sent : t,
                                  .sm = r->sm,

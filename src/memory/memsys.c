@@ -259,6 +259,10 @@ static uint32_t slice_of(const orr_memsys *m, const partition *p, uint64_t line,
     return slice;
 }
 
+void orr_memsys_serve(orr_memsys *m, orr_serve *serve, void *arg) {
+    m->l2.serve = serve;
+    m->l2.serve_arg = arg;
+}
 int orr_memsys_partitions(const orr_memsys *m) { return (int)m->parts; }
 int orr_memsys_partition_of(const orr_memsys *m, uint64_t line) { return m->part_of[unit_of(m, line)]; }
 int orr_memsys_side_of(const orr_memsys *m, uint64_t line) { return m->side_of[unit_of(m, line)]; }

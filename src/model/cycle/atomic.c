@@ -33,6 +33,13 @@ static uint32_t lanes_in(const orr_access *a, uint64_t line) {
     return n ? n : 1;
 }
 
+static uint32_t lanes_of(const orr_live_access *a, uint64_t line) {
+    uint32_t lanes = 0;
+    for (uint32_t m = a->mask; m; m &= m - 1)
+        if (a->addr[orr_ffs(m)] / ORR_LINE == line) lanes |= m & -m;
+    return lanes;
+}
+
 // What a request takes of the port: up to 16 bytes of operands go with what says where, as a load's does
 // (H200: micro/reduce, one SM: 32 lanes in sectors of their own 32 cycles).
 static uint32_t packet_of(const sm *s, uint8_t sectors, uint32_t bytes) {
@@ -47,12 +54,13 @@ static bool wide_swap(const sm *s, const work *k) {
 }
 
 static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors, uint32_t bytes,
-                           uint32_t quarters, bool slow, bool more, uint64_t when) {
+                           uint32_t quarters, bool slow, bool more, uint64_t when, uint32_t lanes) {
     bool answered = k->i->flags & ORR_TF_LOAD;
     cyc_l1_count(s, k->local, ORR_L1_ATOMIC, (uint32_t)orr_popc(sectors), 0, 0);
     orr_request r = {.line = line, .sectors = sectors, .slow = slow, .more = more};
     r.ops = (uint8_t)(quarters / 4 > 255 ? 255 : quarters / 4);
     r.quarters = quarters % 4;
+    if (k->live) r.live = cyc_live_atomic(s, k->live, lanes, line, answered);
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     if (answered) r.token = cyc_l1_miss(s, line, sectors, k->flight, ORR_NO_LINE);
     if (!answered && s->c->tells && !counts_stores(s->c)) {
@@ -79,6 +87,7 @@ static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors,
 typedef struct atomic_pass {
     uint32_t bytes[4]; // of each sector
     uint32_t lanes[4];
+    uint32_t mask; // of the warp's lanes
     uint8_t sectors;
 } atomic_pass;
 
@@ -89,9 +98,10 @@ static uint32_t split_atomic(const orr_access *a, uint32_t width, uint64_t line,
         uint64_t addr = a->addr[orr_ffs(m)];
         if (addr / ORR_LINE != line) continue;
         uint32_t rank = seen[addr % ORR_LINE / 4]++, k = (uint32_t)(addr % ORR_LINE / ORR_SECTOR);
-        if (rank == n) pass[n++] = (atomic_pass){{0}, {0}, 0};
+        if (rank == n) pass[n++] = (atomic_pass){{0}, {0}, 0, 0};
         pass[rank].bytes[k] += width;
         pass[rank].lanes[k]++;
+        pass[rank].mask |= m & -m;
         pass[rank].sectors |= (uint8_t)(1 << k);
     }
     return n;
@@ -107,10 +117,13 @@ bool cyc_atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint6
     if (at != ORR_NO_LINE) s->l1.line[at].valid &= (uint8_t)~sectors;
     if (!n) {
         uint32_t lanes = lanes_in(&s->head_access, line);
-        atomic_request(s, k, line, sectors, ORR_LINE, 4 * lanes, false, false, when);
+        atomic_request(s, k, line, sectors, ORR_LINE, 4 * lanes, false, false, when,
+                       k->live ? lanes_of(k->live, line) : 0);
         return true;
     }
     bool swap = cyc_swap_of(s, k->inst, k->i) != SWAP_NOT, sum = float_sum(s, k->inst, k->i);
+    // Those that one lane does it for go with the first.
+    uint32_t others = k->live ? lanes_of(k->live, line) & ~s->head_access.mask : 0;
     uint32_t room = 0; // in the packet: as many lanes of a word as 16 bytes have room for travel together
     for (uint32_t p = 0; p < n; p++) {
         uint32_t quarters = 0, bytes = 0;
@@ -129,7 +142,8 @@ bool cyc_atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint6
         bool meet =
             n > 1; // lanes that meet in a word: each in a packet as large as any (micro/atomics, atom)
         atomic_request(s, k, line, pass[p].sectors, meet ? ORR_LINE : bytes, quarters, sum && meet, more,
-                       when);
+                       when, pass[p].mask | others);
+        others = 0;
     }
     return true;
 }

@@ -1,5 +1,5 @@
 // Thread blocks on an SM: where their warps go, when they wait for each other, when they are done.
-#include "model/cycle/sm.h"
+#include "model/cycle/live.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +54,8 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     memset(w->sb_open, 0, sizeof w->sb_open);
     w->trace = orr_trace_open(b->buf->warps[index]);
     w->base = w->trace.at;
+    w->exec = b->live ? orr_live_warp_of(b->live, index) : NULL;
+    w->again = w->parked = false;
     w->need = b->buf->planned ? b->buf->need_at[index] : 0;
     w->age = s->sched[w->sched].age[w->slot] = s->next_age++;
     if (c->places) memset(w->reg, 0, c->places * sizeof *w->reg);
@@ -79,6 +81,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         s->started++;
         memset(b->barrier, 0, sizeof b->barrier);
         b->buf = buf;
+        b->live = c->live ? orr_live_start(c->live, s->id, buf->index) : NULL;
         b->start = when;
         b->end = 0;
         b->at_barrier = 0;
@@ -145,7 +148,7 @@ static void release(sm *s, block *b, int which) {
 // barriers of all warps, and it also lets go what a stream cannot say exactly (the halves of a diverged warp
 // arrive one after the other).
 static void release_if_all(sm *s, block *b) {
-    if (b->running && b->at_barrier == b->running) release(s, b, -1);
+    if (b->running && b->at_barrier == b->running && !b->live) release(s, b, -1);
 }
 
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
@@ -175,6 +178,8 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
         else
             s->spans_left_out++;
     }
+    if (b->live) orr_live_end(b->live);
+    b->live = NULL;
     b->buf->started = b->start;
     b->buf->ended = when;
     b->buf->next = s->done;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "model/cycle/crew.h"
+#include "model/cycle/live.h"
 #include "model/cycle/look.h"
 #include "model/cycle/order.h"
 #include "model/cycle/supply.h"
@@ -70,7 +71,7 @@ static bool hand_out(engine *x, sm *s, bool now) {
         cyc_supply_grow(x->supply, x->c->program);
         fit_program(x);
     }
-    if (!x->looked) look_at_code(x, b);
+    if (!x->looked && !x->c->live) look_at_code(x, b);
     if (x->c->order) cyc_order_plan(x->c->order, b);
     b->earliest = 0;
     if (now) {
@@ -548,6 +549,7 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->turn_due = 0;
     s->head_busy = false;
     s->head_order = 0;
+    s->head_strong = false;
     s->needs.n = 0;
     s->flights.n = s->misses.n = s->nodes.n = 0;
     s->free_flight = s->free_miss = s->free_node = NOBODY;
@@ -666,6 +668,7 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         sample(x);
         collect_blocks(x, progress);
         if (x->out->pieces && x->last.insts - x->unit.insts >= x->out->pieces->size) end_unit(x, x->until);
+        if (c->live && orr_live_failed(c->live, e)) return false;
         for (uint32_t n = 0; n < c->nsms; n++)
             if (c->sms[n].damaged)
                 return orr_fail(e, ORR_BAD_INPUT,
@@ -748,9 +751,9 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     place_stacks(c);
     // Whoever waits for thread blocks that are not simulated would look for ever.
     // Of machine code: what PTX's loops become is only known roughly.
-    bool rounds = !c->perfect && !c->outside && !out->sampler && c->kernel->machine;
+    bool rounds = !c->perfect && !c->outside && !c->live && !out->sampler && c->kernel->machine;
     c->looks = rounds ? cyc_looks_new(c->kernel) : NULL;
-    c->order = c->perfect ? NULL : cyc_order_new(c->kernel, c, !out->sampler);
+    c->order = c->perfect || c->live ? NULL : cyc_order_new(c->kernel, c, !out->sampler);
     if (!c->order) {
         cyc_looks_free(c->looks);
         c->looks = NULL;
@@ -786,6 +789,8 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         for (uint32_t b = 0; b < s->nblocks; b++)
             if (s->blocks[b].buf) {
                 s->blocks[b].buf->next = NULL;
+                if (s->blocks[b].live) orr_live_end(s->blocks[b].live);
+                s->blocks[b].live = NULL;
                 cyc_supply_done(x.supply, s->blocks[b].buf);
                 s->blocks[b].buf = NULL;
             }

@@ -65,7 +65,9 @@ static void landed(sm *s, uint32_t f, uint64_t ready) {
     s->n.load_latency += ready - x->issued;
     uint32_t inst = x->inst, w = x->warp;
     uint8_t group = x->group, copies = x->copies;
+    orr_live_access *live = x->live;
     give_flight(s, f);
+    if (live) cyc_live_deliver(s, live);
     if (group != NO_GROUP) cyc_copies_landed(s, warp_of(s, w), copies, ready);
     cyc_warp_complete(s, warp_of(s, w), inst, ready, group);
 }
@@ -249,6 +251,7 @@ static void ask(sm *s, uint64_t line, uint8_t sectors, uint32_t token, const wor
     orr_request r = {
         .line = line, .sectors = sectors, .token = token, .kind = ORR_REQ_READ, .from = from_of(k->local)};
     if (counts_stores(s->c)) cyc_fence_been(s, line);
+    if (k->live && k->flight != NOBODY) r.live = cyc_live_load(s, k->live, line);
     cyc_port_send(s, r, when,
                   s->c->gpu->xbar_sectors ? 32 * (uint32_t)orr_popc(sectors) : (uint32_t)s->c->gpu->xbar_ask);
 }
@@ -344,6 +347,7 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
         s->head_missed++;
         ask(s, line, need, m, k, when);
     }
+    if (k->live && !need) cyc_live_hit(s, k->live, line);
     if (was != ORR_NO_LINE) orr_cache_touch(&s->l1, was);
     return true;
 }
@@ -399,9 +403,10 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
     }
     orr_request r = {.line = line, .sectors = sectors, .kind = ORR_REQ_WRITE, .from = from_of(k->local)};
     memcpy(r.bytes, bytes, sizeof r.bytes);
+    if (k->live) r.live = cyc_live_store(s, k->live, line);
     uint32_t packet = (uint32_t)c->gpu->xbar_head + 32 * (uint32_t)orr_popc(sectors);
     if (sectors & (uint8_t)~full_sectors(bytes)) packet += (uint32_t)c->gpu->xbar_mask; // which bytes
-    if (!c->gpu->xbar_join || s->head_order)
+    if (!c->gpu->xbar_join || s->head_order || s->head_strong)
         cyc_port_send(s, r, when, packet);
     else if (cyc_port_store(s, &r, when, packet, s->head.lines) && k->local && at != ORR_NO_LINE &&
              c->gpu->l1_store_out)

@@ -205,7 +205,7 @@ static void place_local(sm *s, const warp *w) {
 static bool work_off(sm *s, queued *q, uint64_t t) {
     cycle *c = s->c;
     const orr_tinst *i = &c->program->insts[q->inst];
-    work k = {i, q->inst, q->warp, q->flight, false};
+    work k = {i, q->inst, q->warp, q->flight, false, q->live};
     if (i->space == ORR_SPACE_SHARED) {
         shared(s, q, i, banks(s, q->inst, i, q, &s->head_access, false), t);
         return true;
@@ -244,6 +244,7 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
     k.local = s->head_is_local = space == ORR_SPACE_LOCAL;
     s->head_order = c->order && !k.local && !c->perfect ? cyc_order_kind(c->order, i->inst) : 0;
     s->head_warp = (uint16_t)q->warp;
+    s->head_strong = q->live && c->strong && orr_inst_order(&c->kernel->insts[i->inst]);
     if (s->head_order & ORDER_WAITS) {
         warp *w = warp_of(s, q->warp);
         if (w->look && s->head_order == ORDER_WAITS) {
@@ -298,6 +299,7 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
     }
     if (!cyc_l1_lines(s, &k)) return false;
     s->head_order = 0;
+    if (k.live && k.flight == NOBODY) cyc_live_sent(k.live);
     if (c->gpu->lsu_pass && s->head_conflicts && s->head_now) take_way(s, q->warp, s->head_now);
     if (c->gpu->l1_store_leave && !k.local) leaves(s, i);
     if (k.flight != NOBODY && !--s->flights.at[k.flight].open) cyc_l1_land(s, k.flight, 0);
@@ -363,14 +365,17 @@ static void wait_for_turn(sm *s) {
     cyc_sm_arrive(s, when * ORR_TICKS, TURNS, 0);
 }
 
-void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access,
-                   uint64_t late) {
+void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, const queued *access, uint64_t late) {
     uint32_t of = w->sched / s->c->lsu_scheds, size = s->c->lsu_places;
     uint32_t place = of * size + s->nstarts[of]++ % size;
-    queued q = {.trace = *access, .warp = warp_id(w), .inst = inst, .place = place, .flight = NOBODY};
+    queued q = *access;
+    q.warp = warp_id(w);
+    q.place = place;
+    q.flight = NOBODY;
     bool answered = (i->flags & ORR_TF_LOAD) != 0;
     if (answered) {
-        q.flight = cyc_l1_flight(s, w, inst);
+        q.flight = cyc_l1_flight(s, w, q.inst);
+        s->flights.at[q.flight].live = q.live;
         if (i->flags & ORR_TF_ASYNC) {
             s->flights.at[q.flight].group = (uint8_t)(w->group % MAX_GROUPS);
             w->group_open[w->group % MAX_GROUPS]++;
@@ -419,7 +424,7 @@ static void go_on(sm *s) {
         uint32_t place = q->place;
         if (s->head_busy) {
             const orr_tinst *i = &s->c->program->insts[q->inst];
-            work k = {i, q->inst, q->warp, q->flight, s->head_is_local};
+            work k = {i, q->inst, q->warp, q->flight, s->head_is_local, q->live};
             if (s->lsu_busy_from < since) s->lsu_busy_from = since, s->lsu_late = 0;
             if (s->lsu_free < since + 1) s->lsu_free = since + 1;
             if (k.flight != NOBODY) { // it looks again
@@ -429,6 +434,7 @@ static void go_on(sm *s) {
             }
             if (!cyc_l1_lines(s, &k)) return;
             s->head_order = 0;
+            if (k.live && k.flight == NOBODY) cyc_live_sent(k.live);
             if (k.flight != NOBODY && !--s->flights.at[k.flight].open) cyc_l1_land(s, k.flight, 0);
         } else if (!work_off(s, q, since)) {
             s->head_busy = true;

@@ -3,6 +3,7 @@
 #ifndef ORR_CYCLE_LSU_H
 #define ORR_CYCLE_LSU_H
 
+#include "model/cycle/live.h"
 #include "model/cycle/order.h"
 
 #define LOCAL_LINES (1ull << 56) // local memory has line numbers of its own, far from all others
@@ -12,6 +13,7 @@ typedef struct work { // an instruction at L1
     uint32_t inst, warp;
     uint32_t flight; // NOBODY: nobody waits
     bool local;
+    orr_live_access *live; // NULL: it has been executed
 } work;
 
 static inline int kind_of(const orr_tinst *i) {

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa/observable.h"
 #include "model/cycle/raw.h"
 #include "model/cycle/engine.h"
+#include "model/cycle/live.h"
 #include "model/cycle/pace.h"
 
 typedef struct state {
@@ -98,6 +100,16 @@ static bool may_race(const orr_kernel *k) {
     return !k->grows && orr_exec_takes(k);
 }
 
+// Executed as it is timed (live.h): the machine code of kernels whose threads see each other, all of their
+// thread blocks, on a GPU whose L1 passes on what is stored.
+static bool runs_live(const cycle *c, const orr_work *w) {
+    const char *why;
+    const orr_launch *l = w->launch;
+    return l && !l->elsewhere && !w->sampler && !w->pieces && !c->perfect && !c->outside &&
+           c->gpu->l1_write != ORR_WRITE_BACK && c->program->kernel == l->kernel && c->program->control &&
+           orr_kernel_observable(l->kernel) && orr_live_can(l->kernel, &why);
+}
+
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     orr_work own;
     w = orr_work_shaped(w, &own, r);
@@ -116,14 +128,20 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     orr_launch launch;
     cyc_pace *pace = NULL;
     c->in_time = false;
-    if (w->launch && c->program->kernel == w->launch->kernel && may_race(w->launch->kernel)) {
+    orr_live *live = NULL;
+    orr_exec_counts counts = {0};
+    if (runs_live(c, w)) {
+        live = orr_live_new(w->launch, c->nsms, 1e3 / gpu->clock_sm, e);
+        if (!live) return false;
+    } else if (w->launch && c->program->kernel == w->launch->kernel && may_race(w->launch->kernel)) {
         pace = cyc_pace_new(c, c->program, blocks, occ.blocks);
         launch = *w->launch;
         launch.pace = &pace->pace;
         c->in_time = !launch.elsewhere && orr_exec_takes(launch.kernel);
         paced.launch = &launch;
     }
-    orr_source *source = orr_work_open(&paced, NULL, e);
+    orr_source *source = live ? cyc_live_source(w->launch, live) : orr_work_open(&paced, NULL, e);
+    cyc_live_begin(c, live);
     if (!source) {
         cyc_pace_free(pace);
         return false;
@@ -134,6 +152,8 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     size_t units = w->pieces ? w->pieces->unit.n : 0;
     bool ok = cyc_run(c, source, &occ, w->threads, w->progress, &x, e);
     if (w->launch) source->close(source);
+    cyc_live_finish(c);
+    orr_live_free(live, &counts);
     cyc_pace_free(pace);
     r->host.model_seconds += orr_seconds() - start;
     if (ok) {

@@ -103,6 +103,7 @@ static uint32_t slice_of_store(const cycle *c, const orr_request *r) {
 void cyc_port_send(sm *s, orr_request r, uint64_t when, uint32_t bytes) {
     cycle *c = s->c;
     if (s->head_order) note_order(s, &r);
+    if (s->head_strong && r.live) r.order = 1; // it waits for no stores
     uint64_t t = when * ORR_TICKS;
     if (t < s->send_free) t = s->send_free;
     r.sm = s->id;
@@ -169,6 +170,7 @@ static bool join_store(sm *s, const orr_request *r, uint64_t t, uint64_t open) {
     before->sectors |= r->sectors;
     before->bytes[0] |= r->bytes[0];
     before->bytes[1] |= r->bytes[1];
+    if (r->live) cyc_live_join(s, r->live, before->live);
     s->send_free += more * s->c->request_byte;
     s->n.sent_bytes += more;
     return true;
@@ -208,7 +210,7 @@ static bool parts_full(const sm *s) { return s->parts_out >= (uint32_t)s->c->gpu
 
 bool cyc_port_room(sm *s, uint64_t line) {
     if (!parts_full(s)) return true;
-    if (!s->c->gpu->xbar_join || s->head_order) return false;
+    if (!s->c->gpu->xbar_join || s->head_order || s->head_strong) return false;
     return s->held_n < (uint32_t)s->c->gpu->xbar_stores || held_of(s, line);
 }
 
@@ -226,6 +228,7 @@ static bool hold_store(sm *s, const orr_request *r, uint32_t packet) {
         h->r.sectors |= r->sectors;
         h->r.bytes[0] |= r->bytes[0];
         h->r.bytes[1] |= r->bytes[1];
+        if (r->live) cyc_live_join(s, r->live, h->r.live);
         return true;
     }
     if (!parts_full(s) || !cyc_port_counts(s, r->sectors, r->bytes)) return false;

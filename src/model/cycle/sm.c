@@ -3,7 +3,7 @@
 // The loop knows for each scheduler the next cycle in which it could issue (`wake`) and for the network the
 // next answer. It goes to the earliest of them. A scheduler that finds nobody ready learns when the first one
 // will be and sleeps until then; what may change that (an answer, a barrier, a new block) lowers `wake`.
-#include "model/cycle/sm.h"
+#include "model/cycle/live.h"
 
 #include <string.h>
 
@@ -336,6 +336,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     q->last = slot;
     q->greedy = w->age;
 
+    orr_live_access *live = w->exec ? cyc_live_issue(s, w, i) : NULL;
     w->front = now + (more ? 0 : 1);
     w->front_why = ORR_STALL_WAIT;
     bool yielded = w->yielded;
@@ -388,7 +389,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
             cyc_arrive(s, w, i, inst, &at, now + start);
             break;
         }
-        cyc_lsu_issue(s, w, i, inst, &at, lost); // the latencies of memory count from issue
+        cyc_lsu_issue(s, w, i, &(struct queued){.trace = at, .inst = inst, .live = live}, lost); // the latencies of memory count from issue
         if (c->gpu->lsu_in_turn && i->space != ORR_SPACE_SHARED) {
             s->lsu_turn = w->sched + 1u < c->nsched ? w->sched + 1u : 0;
             s->turn_until = s->lsu_free;
@@ -469,7 +470,10 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     }
     if (i->kind == ORR_TK_BARRIER && !ghost) {
         s->n.barriers++;
-        cyc_block_barrier(s, w, i);
+        if (w->exec)
+            cyc_live_barrier(s, w, i);
+        else
+            cyc_block_barrier(s, w, i);
     }
     cyc_warp_look(s, w);
     return w->ready <= now;

@@ -97,6 +97,10 @@ typedef struct warp {
     uint64_t held;       // its scheduler's `held` when last looked at
     uint64_t fetched;    // code line it fetched last, + 1
     uint32_t need;       // of its block's needs, the next one
+    // executed as it is timed (live.c)
+    struct orr_live_warp *exec; // NULL: it is not
+    bool again;                 // its block of code has been executed
+    bool parked;                // all lanes wait at a barrier
     // its last look in a loop that only looks (look.c)
     uint32_t look, look_mask; // block of code, + 1; 0: none
     orr_trace look_from;      // where the round began
@@ -206,6 +210,7 @@ typedef struct mcopy { // an arrival of copies that are on their way
 
 typedef struct block { // a thread block on the SM
     tbuf *buf;         // NULL: the slot is free
+    struct orr_live_block *live; // executed as it is timed; NULL: it is not
     uint64_t start, end;
     uint32_t running; // warps that have not ended
     uint32_t nwarps;
@@ -224,6 +229,7 @@ typedef struct flight {     // a memory instruction that is waited for
     uint64_t issued, floor; // cycles: not ready before `floor`
     uint32_t inst, next;    // next: in the free list
     uint32_t warp;
+    struct orr_live_access *live; // what it loads (live.c); NULL: it was executed before
     uint16_t open;   // line requests outstanding
     uint16_t passes; // over the banks, when all of its lines have come
     uint8_t group;   // of asynchronous copies, else 255
@@ -260,6 +266,7 @@ typedef struct queued { // a memory instruction before L1
     uint32_t warp, inst;
     uint32_t flight; // NOBODY: nobody waits for it
     uint32_t place;  // in the ring of starts
+    struct orr_live_access *live;
 } queued;
 
 struct cycle;
@@ -274,6 +281,7 @@ static inline bool by_queue(const orr_tinst *i) {
 typedef struct sm {
     _Alignas(64) struct cycle *c;
     struct worker *worker; // the host thread that runs it now
+    struct live_ops *live; // accesses of a kernel that is executed as it is timed; NULL: it is not
     bool damaged;          // a trace that cannot be
     bool starved;          // it has room, and no block in stock: it stops until it is given some
     uint32_t id;
@@ -340,6 +348,7 @@ typedef struct sm {
     bool head_is_local;
     orr_access head_access;
     uint8_t head_order;         // ORDER_*
+    bool head_strong;           // executed as it is timed: others may be looking at it
     uint32_t head_lanes;        // that the stream has of it; one may do it for all (orr_tinst_lanes)
     uint16_t head_warp;         // whose it is
     const uint32_t *head_needs; // of its lanes, in their order; NULL: it does not wait
@@ -438,6 +447,8 @@ struct looks;
 typedef struct cycle {   // one GPU, from launch to launch
     struct order *order; // NULL: no block of the kernel waits for another
     struct looks *looks; // NULL: it has no loops that only look
+    struct orr_live *live; // the kernel is executed as it is timed; NULL: it is not
+    bool strong;         // executed as it is timed: it has accesses that are sent at once
     bool in_time;        // its locks and tables were taken in order of time when it was executed
     const orr_gpu *gpu;
     orr_program *program; // of the launch under way
@@ -574,7 +585,7 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
 void cyc_copies_landed(sm *s, warp *w, uint8_t which, uint64_t ready); // one of them
 
 // ---- lsu.c, port.c: load/store unit, L1, shared memory, the way to the network --------------------------
-void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_trace *access, uint64_t late);
+void cyc_lsu_issue(sm *s, warp *w, const orr_tinst *i, const queued *q, uint64_t late);
 void cyc_lsu_hand_over(sm *s, const warp *w, const orr_tinst *i);
 void cyc_lsu_answer(sm *s, const arrival *a);
 // A store that waits at the SM's port beyond the memory's `until` (ticks): others may still join it, so it is

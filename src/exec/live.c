@@ -1,0 +1,436 @@
+// Execution as it is timed (live.h): one warp, one instruction at a time.
+//
+// An instruction of machine code is a few micro-ops. All of them run at issue, but for the one that touches
+// global memory and those behind it. That one is run up to its addresses (orr_live_address, where every
+// access of memory comes by):
+//
+//   a load      its handler stops there. When what it loads has been read it is run again, with the lanes'
+//               values in place of memory.
+//   a store     its handler writes what it stores into the access instead of memory.
+//   an atomic   its handler stops there, and its operands are kept. When a slice of L2 serves some of its
+//               lanes it is run for those, on the operands as they were.
+//
+// The micro-ops behind it, which make results of what was found, are run when that is delivered.
+#include "exec/live.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/machine.h"
+
+#define POLLS    512 // blocks of code with a poll that lanes run before others of their warp have a turn
+#define OPERANDS 16
+#define ROWS     (OPERANDS * 512)
+
+struct orr_live_atomic {
+    uop u;
+    uop_fn *run;
+    oper opers[OPERANDS];
+    uint8_t rows[ROWS] __attribute__((aligned(64)));
+};
+
+typedef struct live_sm {
+    worker k; // must be first: a warp's worker is its SM's
+    orr_live *launch;
+    orr_live_access *spare;
+    ORR_VEC(orr_live_access *) all;
+    orr_live_block *blocks; // spare ones
+} live_sm;
+
+struct orr_live {
+    program p;
+    orr_launch launch;
+    live_sm *sms;
+    uint32_t nsms;
+    double ns;
+};
+
+struct orr_live_warp {
+    warp *w;
+    frag *f; // that runs, or ran last
+    size_t block_at;
+    uint32_t inst;      // of the kernel: the next
+    const xblock *left; // the block that it has left and not yet gone on from; NULL: none
+    live live;
+};
+
+struct orr_live_block {
+    tblock *tb;
+    orr_live_block *next;
+    orr_live_warp *warps;
+};
+
+bool orr_live_can(const orr_kernel *k, const char **why) {
+    if (!k->codes) {
+        *why = "its machine code is not known";
+        return false;
+    }
+    for (uint32_t n = 0; n < k->ninsts; n++) {
+        uint16_t op = k->insts[n].op;
+        if (op == ORR_OP_MBARRIER || op == ORR_OP_CPMBAR || k->codes[n].op == ORR_SASS_SYNCS ||
+            k->codes[n].op == ORR_SASS_ARRIVES) {
+            *why = "it waits at mbarriers";
+            return false;
+        }
+        if (op == ORR_OP_CPASYNC || k->codes[n].op == ORR_SASS_LDGSTS) {
+            *why = "it copies to shared memory asynchronously";
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- a launch -------------------------------------------------------------------------------
+orr_live *orr_live_new(const orr_launch *l, uint32_t sms, double ns, orr_err *e) {
+    orr_live *x = orr_calloc(1, sizeof *x);
+    x->launch = *l;
+    x->launch.pace = NULL;
+    x->ns = ns;
+    if (!orr_code_make(&x->p, &x->launch, e)) {
+        free(x);
+        return NULL;
+    }
+    x->nsms = sms;
+    x->sms = orr_calloc(sms, sizeof *x->sms);
+    for (uint32_t n = 0; n < sms; n++) {
+        orr_worker_init(&x->sms[n].k, &x->p, true);
+        x->sms[n].launch = x;
+    }
+    return x;
+}
+
+static void free_sm(live_sm *s) {
+    for (size_t n = 0; n < s->all.n; n++) {
+        free(s->all.at[n]->atomic);
+        free(s->all.at[n]);
+    }
+    free(s->all.at);
+    while (s->blocks) {
+        orr_live_block *b = s->blocks;
+        s->blocks = b->next;
+        free(b->warps);
+        free(b);
+    }
+    orr_worker_free(&s->k);
+}
+
+void orr_live_free(orr_live *l, orr_exec_counts *counts) {
+    if (!l) return;
+    for (uint32_t n = 0; n < l->nsms; n++) {
+        const orr_exec_counts *c = &l->sms[n].k.counts;
+        if (counts) {
+            counts->warp_insts += c->warp_insts;
+            counts->thread_insts += c->thread_insts;
+            counts->blocks += c->blocks;
+        }
+        free_sm(&l->sms[n]);
+    }
+    free(l->sms);
+    orr_code_free(&l->p);
+    free(l);
+}
+
+bool orr_live_failed(const orr_live *l, orr_err *e) {
+    for (uint32_t n = 0; n < l->nsms; n++) {
+        const worker *k = &l->sms[n].k;
+        if (!k->err.status) continue;
+        if (l->launch.fault) *l->launch.fault = k->fault;
+        orr_fail(e, k->err.status, "%s", k->err.text);
+        return true;
+    }
+    return false;
+}
+
+uint32_t orr_live_warps(const orr_live *l) { return l->p.nwarps; }
+
+orr_live_block *orr_live_start(orr_live *l, uint32_t sm, uint64_t index) {
+    live_sm *s = &l->sms[sm];
+    orr_live_block *b = s->blocks;
+    if (b) {
+        s->blocks = b->next;
+    } else {
+        b = orr_calloc(1, sizeof *b);
+        b->warps = orr_calloc(l->p.nwarps, sizeof *b->warps);
+    }
+    b->tb = orr_block_start(&s->k, index);
+    b->tb->sm = sm;
+    for (uint32_t n = 0; n < l->p.nwarps; n++) {
+        orr_live_warp *w = &b->warps[n];
+        *w = (orr_live_warp){.w = &b->tb->warps[n], .live = {.ns = l->ns}};
+        w->w->live_now = &w->live;
+        w->live.self = w;
+        w->w->budget = POLLS;
+    }
+    return b;
+}
+
+void orr_live_end(orr_live_block *b) {
+    live_sm *s = (live_sm *)b->tb->worker;
+    for (uint32_t n = 0; n < b->tb->prog->nwarps; n++) b->tb->warps[n].live_now = NULL;
+    orr_block_finish(b->tb);
+    b->next = s->blocks;
+    s->blocks = b;
+}
+
+orr_live_warp *orr_live_warp_of(orr_live_block *b, uint32_t n) { return &b->warps[n]; }
+
+bool orr_live_faulted(const orr_live_block *b) { return b->tb->faulted; }
+
+bool orr_live_released(orr_live_block *b) {
+    bool was = b->tb->released;
+    b->tb->released = false;
+    return was;
+}
+
+orr_trace_out *orr_live_trace(orr_live_warp *w) { return w->w->trace; }
+size_t orr_live_block_at(const orr_live_warp *w) { return w->block_at; }
+
+// ---- accesses -------------------------------------------------------------------------------
+static orr_live_access *take_access(warp *w) {
+    live_sm *s = (live_sm *)w->worker;
+    orr_live_access *a = s->spare;
+    if (a) {
+        s->spare = a->next;
+    } else {
+        a = orr_calloc(1, sizeof *a);
+        *ORR_PUSH(&s->all) = a;
+    }
+    a->refs = 0;
+    return a;
+}
+
+void orr_live_drop(orr_live_access *a) {
+    live_sm *s = (live_sm *)a->warp->w->worker;
+    a->next = s->spare;
+    s->spare = a;
+}
+
+static bool in_window(uint64_t at) {
+    return at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES || at - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES ||
+           at - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES;
+}
+
+static bool all_global(const warp *w, const uint64_t addr[ORR_WARP], uint8_t space) {
+    if (space == ORR_SPACE_GLOBAL) return true;
+    if (space != ORR_SPACE_GENERIC) return false;
+    for (uint32_t m = w->exec; m; m &= m - 1)
+        if (in_window(addr[orr_ffs(m)])) return false;
+    return true;
+}
+
+// The operands as they are, in rows of the access's own.
+static void keep_operands(orr_live_access *a, const warp *w, const uop *u) {
+    if (!a->atomic) a->atomic = orr_aligned_alloc(64, (sizeof *a->atomic + 63) & ~(size_t)63);
+    struct orr_live_atomic *x = a->atomic;
+    uint32_t n = (uint32_t)u->ndst + u->nsrc, at = 0;
+    if (n > OPERANDS) abort(); // an atomic of 128 bits has 13
+    x->u = *u;
+    x->run = u->inner ? u->inner : u->masked;
+    for (uint32_t i = 0; i < n; i++) {
+        oper o = u->all[i];
+        uint32_t bytes = reg_bytes(o.cls);
+        memcpy(x->rows + at, w->bank[o.bank] + o.off, bytes);
+        o.off = at;
+        o.bank = BANK_W;
+        x->opers[i] = o;
+        at += (bytes + 63) & ~63u;
+    }
+    x->u.all = x->opers;
+    if (u->ndst > 0) x->u.d = x->opers[0];
+    if (u->nsrc > 0) x->u.a = x->opers[u->ndst];
+    if (u->nsrc > 1) x->u.b = x->opers[u->ndst + 1];
+    if (u->nsrc > 2) x->u.c = x->opers[u->ndst + 2];
+}
+
+int orr_live_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
+                     uint8_t *host[ORR_WARP]) {
+    live *l = w->live_now;
+    if (l->values) { // what was loaded
+        for (int i = 0; i < ORR_WARP; i++) host[i] = l->values[i];
+        return LIVE_AGAIN;
+    }
+    if (l->memory) { // an atomic is served
+        for (uint32_t m = w->exec; m; m &= m - 1)
+            host[orr_ffs(m)] = l->memory + (l->addr[orr_ffs(m)] - ORR_GLOBAL_BASE);
+        return LIVE_AGAIN;
+    }
+    uint16_t op = u->inst->op;
+    bool load = op == ORR_OP_LD, store = op == ORR_OP_ST, atomic = op == ORR_OP_ATOM || op == ORR_OP_RED;
+    if (!(load || store || atomic) || !all_global(w, addr, space) || bytes > ORR_LIVE_BYTES) return LIVE_NOW;
+    orr_live_access *a = take_access(w);
+    a->kind = load ? ORR_LIVE_LOAD : store ? ORR_LIVE_STORE : ORR_LIVE_ATOMIC;
+    a->bytes = (uint8_t)bytes;
+    a->mask = w->exec;
+    a->warp = l->self;
+    a->uop = u;
+    memcpy(a->addr, addr, sizeof a->addr);
+    l->access = a;
+    if (atomic) keep_operands(a, w, u);
+    if (!store) return LIVE_LATER;
+    for (int i = 0; i < ORR_WARP; i++) host[i] = a->data[i];
+    return LIVE_AGAIN;
+}
+
+static uint8_t *memory_of(const orr_live_access *a) { return orr_mem_base(a->warp->w->worker->mem); }
+
+void orr_live_read(orr_live_access *a, uint32_t lanes) {
+    const uint8_t *memory = memory_of(a);
+    for (uint32_t m = lanes & a->mask; m; m &= m - 1) {
+        int i = orr_ffs(m);
+        memcpy(a->data[i], memory + (a->addr[i] - ORR_GLOBAL_BASE), a->bytes);
+    }
+}
+
+// On a warp that has nothing but the operands: any host thread may do it.
+void orr_live_atomic(orr_live_access *a, uint32_t lanes) {
+    static _Thread_local warp of_thread;
+    warp *w = &of_thread;
+    live at_memory = {.memory = memory_of(a), .addr = a->addr};
+    for (int b = 0; b < BANKS; b++) w->bank[b] = a->atomic->rows;
+    w->live_now = &at_memory;
+    w->trace = NULL;
+    set_exec(w, lanes & a->mask);
+    a->atomic->run(w, &a->atomic->u);
+    w->live_now = NULL;
+}
+
+void orr_live_write(orr_live *l, uint64_t addr, const uint8_t *bytes, uint32_t n) {
+    memcpy(orr_mem_base(l->launch.mem) + (addr - ORR_GLOBAL_BASE), bytes, n);
+}
+
+// ---- answers --------------------------------------------------------------------------------
+static void copy_lanes(uint8_t *to, const uint8_t *from, uint8_t cls, uint32_t lanes) {
+    uint32_t each = reg_bytes(cls) / ORR_WARP;
+    for (uint32_t m = lanes; m; m &= m - 1)
+        memcpy(to + each * (uint32_t)orr_ffs(m), from + each * (uint32_t)orr_ffs(m), each);
+}
+
+static bool is_destination(const uop *u, const uop *end, oper o) {
+    for (; u < end; u++)
+        for (int n = 0; n < u->ndst; n++)
+            if (u->all[n].bank == o.bank && u->all[n].off == o.off) return true;
+    return false;
+}
+
+// The micro-ops behind an access, with the access's operands as they were.
+static void run_rest(warp *w, const orr_live_access *a, const uop *from, const uop *end) {
+    const uop *u = a->uop;
+    uint8_t kept[OPERANDS][512];
+    bool swapped[OPERANDS] = {false};
+    for (int n = u->ndst; a->kind == ORR_LIVE_ATOMIC && n < u->ndst + u->nsrc; n++) {
+        oper o = u->all[n];
+        if (o.bank == BANK_CONST || is_destination(u, end, o)) continue;
+        uint32_t bytes = reg_bytes(o.cls);
+        swapped[n] = true;
+        memcpy(kept[n], w->bank[o.bank] + o.off, bytes);
+        memcpy(w->bank[o.bank] + o.off, a->atomic->rows + a->atomic->opers[n].off, bytes);
+    }
+    for (const uop *r = from; r < end; r++) {
+        set_exec(w, a->mask);
+        r->masked(w, r);
+    }
+    for (int n = u->ndst; n < u->ndst + u->nsrc && n < OPERANDS; n++)
+        if (swapped[n])
+            memcpy(w->bank[u->all[n].bank] + u->all[n].off, kept[n], reg_bytes(u->all[n].cls));
+}
+
+void orr_live_deliver(orr_live_access *a) {
+    orr_live_warp *lw = a->warp;
+    warp *w = lw->w;
+    const uop *u = a->uop, *end = a->rest;
+    orr_trace_out *trace = w->trace;
+    w->trace = NULL;
+    set_exec(w, a->mask);
+    if (a->kind == ORR_LIVE_LOAD) {
+        lw->live.values = a->data;
+        u->masked(w, u);
+        lw->live.values = NULL;
+    } else {
+        for (int n = 0; n < u->ndst; n++)
+            if (!u->all[n].none && u->all[n].cls != ORR_P)
+                copy_lanes(w->bank[u->all[n].bank] + u->all[n].off, a->atomic->rows + a->atomic->opers[n].off,
+                           u->all[n].cls, a->mask);
+    }
+    if (u + 1 < end) run_rest(w, a, u + 1, end);
+    w->trace = trace;
+    orr_live_drop(a);
+}
+
+// ---- instructions ---------------------------------------------------------------------------
+static bool memory_op(const uop *u) {
+    return (orr_ops[u->inst->op].flags & ORR_F_MEMORY) != 0;
+}
+
+static void execute(orr_live_warp *lw, uint32_t inst) {
+    warp *w = lw->w;
+    const program *p = w->tb->prog;
+    frag *f = lw->f;
+    const xblock *x = &p->blocks[f->pc];
+    const orr_block *b = &p->kernel->blocks[f->pc];
+    const uop *u = p->uops + p->uop_of[inst], *end = p->uops + p->uop_of[inst + 1];
+    if (x->last && end > x->last) end = x->last;
+    uint32_t mask = f->mask;
+    for (; u < end && !w->tb->faulted; u++) {
+        uint32_t m = guarded(w, u, mask);
+        if (m) {
+            set_exec(w, m);
+            u->masked(w, u);
+        } else if (u->traced && w->trace) {
+            orr_trace_put_access(w->trace, 0, NULL);
+        }
+        if (lw->live.access && memory_op(u)) break;
+    }
+    if (lw->live.access) lw->live.access->rest = end;
+    if (inst + 1 < b->first + b->count || w->tb->faulted) return;
+    lw->left = x;
+    orr_warp_last(w, f, x);
+}
+
+orr_live_access *orr_live_issue(orr_live_warp *lw, uint32_t inst, uint64_t now) {
+    lw->live.now = now;
+    lw->live.access = NULL;
+    while (lw->inst <= inst && !lw->live.access) execute(lw, lw->inst++);
+    return lw->live.access;
+}
+
+// Who goes on behind a block: the same lanes, unless they have yielded, wait, or have polled for long.
+static frag *who_goes_on(orr_live_warp *lw) {
+    warp *w = lw->w;
+    frag *f = lw->f;
+    const xblock *x = lw->left;
+    if (!f) return orr_warp_choose(w, false);
+    if (w->switches) {
+        w->switches = false;
+        return orr_warp_choose(w, true);
+    }
+    if (x && x->polls && --w->budget <= 0) {
+        w->budget = POLLS;
+        if (f->state == FRAG_READY && f->mask) f->turn = f->since = ++w->turn;
+        return orr_warp_choose(w, true);
+    }
+    return f->state == FRAG_READY && f->mask ? f : orr_warp_choose(w, false);
+}
+
+int orr_live_next(orr_live_warp *lw) {
+    warp *w = lw->w;
+    const program *p = w->tb->prog;
+    while (lw->f && !lw->left && !w->tb->faulted) execute(lw, lw->inst++); // what the model has none of
+    if (w->tb->faulted) return ORR_LIVE_ENDED;
+    frag *f = who_goes_on(lw);
+    lw->left = NULL;
+    lw->f = f;
+    if (!f) return w->live ? ORR_LIVE_WAITS : ORR_LIVE_ENDED;
+    const xblock *x = &p->blocks[f->pc];
+    w->frag = f;
+    orr_warp_banks(w, f);
+    lw->block_at = w->trace->n;
+    lw->inst = p->kernel->blocks[f->pc].first;
+    orr_trace_put_block(w->trace, f->pc, f->mask);
+    w->insts += x->count;
+    w->thread_insts += (uint64_t)x->count * (uint32_t)orr_popc(f->mask);
+    if (p->launch->max_insts && w->insts > p->launch->max_insts)
+        orr_fault_as(ORR_FAULT_HANG, w, x->last ? x->last : x->end - 1, orr_ffs(f->mask),
+                     "more than %llu instructions in one warp (--max-insts)",
+                     (unsigned long long)p->launch->max_insts);
+    return ORR_LIVE_GOES;
+}
