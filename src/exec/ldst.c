@@ -155,7 +155,7 @@ static bool resolve(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_
 
 bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                       uint8_t *host[ORR_WARP]) {
-    if (w->live_now && (w->live_now->values || w->live_now->memory))
+    if (w->live_now && (w->live_now->values || w->live_now->addr))
         return orr_live_address(w, u, addr, space, bytes, host) == LIVE_AGAIN;
     if (!resolve(w, u, addr, space, bytes, host)) return false;
     if (w->trace && u->traced && !w->left) orr_trace_put_access(w->trace, w->exec, addr);
@@ -236,7 +236,7 @@ INLINE int locate_shared(warp *w, const uop *u, uint32_t bytes, place *p) {
 INLINE int locate(warp *w, const uop *u, uint32_t bytes, place *p) {
     const orr_inst *i = u->inst;
     // pace.c and live.c are to know where it is
-    bool timed = (w->stop || w->live_now) && i->space != ORR_SPACE_SHARED;
+    bool timed = w->live_now || (w->stop && i->space != ORR_SPACE_SHARED);
     if (w->exec == FULL && !timed) {
         int found = PLACE_FAULT;
         if (i->space == ORR_SPACE_SHARED && u->a.cls == ORR_W)

@@ -43,6 +43,7 @@ struct orr_live {
     live_sm *sms;
     uint32_t nsms;
     double ns;
+    bool shared; // is done in time, too
 };
 
 struct orr_live_warp {
@@ -81,11 +82,12 @@ bool orr_live_can(const orr_kernel *k, const char **why) {
 }
 
 // ---- a launch -------------------------------------------------------------------------------
-orr_live *orr_live_new(const orr_launch *l, uint32_t sms, double ns, orr_err *e) {
+orr_live *orr_live_new(const orr_launch *l, uint32_t sms, double ns, bool shared, orr_err *e) {
     orr_live *x = orr_calloc(1, sizeof *x);
     x->launch = *l;
     x->launch.pace = NULL;
     x->ns = ns;
+    x->shared = shared;
     if (!orr_code_make(&x->p, &x->launch, e)) {
         free(x);
         return NULL;
@@ -205,17 +207,18 @@ void orr_live_drop(orr_live_access *a) {
     s->spare = a;
 }
 
-static bool in_window(uint64_t at) {
-    return at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES || at - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES ||
-           at - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES;
-}
-
-static bool all_global(const warp *w, const uint64_t addr[ORR_WARP], uint8_t space) {
-    if (space == ORR_SPACE_GLOBAL) return true;
-    if (space != ORR_SPACE_GENERIC) return false;
-    for (uint32_t m = w->exec; m; m &= m - 1)
-        if (in_window(addr[orr_ffs(m)])) return false;
-    return true;
+// Where all lanes are: ORR_SPACE_GLOBAL or ORR_SPACE_SHARED, else ORR_SPACE_GENERIC.
+static uint8_t space_of(const warp *w, const uint64_t addr[ORR_WARP], uint8_t space) {
+    if (space != ORR_SPACE_GENERIC) return space;
+    uint32_t shared = 0, global = 0;
+    for (uint32_t m = w->exec; m; m &= m - 1) {
+        uint64_t at = addr[orr_ffs(m)];
+        if (at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES)
+            shared |= m & -m;
+        else if (at - ORR_LOCAL_WINDOW >= ORR_WINDOW_BYTES && at - ORR_PARAM_WINDOW >= ORR_WINDOW_BYTES)
+            global |= m & -m;
+    }
+    return global == w->exec ? ORR_SPACE_GLOBAL : shared == w->exec ? ORR_SPACE_SHARED : space;
 }
 
 // The operands as they are, in rows of the access's own.
@@ -249,21 +252,29 @@ int orr_live_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8
         for (int i = 0; i < ORR_WARP; i++) host[i] = l->values[i];
         return LIVE_AGAIN;
     }
-    if (l->memory) { // an atomic is served
-        for (uint32_t m = w->exec; m; m &= m - 1)
-            host[orr_ffs(m)] = l->memory + (l->addr[orr_ffs(m)] - ORR_GLOBAL_BASE);
+    if (l->addr) { // an atomic is served
+        for (uint32_t m = w->exec; m; m &= m - 1) host[orr_ffs(m)] = l->memory + l->addr[orr_ffs(m)];
         return LIVE_AGAIN;
     }
     uint16_t op = u->inst->op;
     bool load = op == ORR_OP_LD, store = op == ORR_OP_ST, atomic = op == ORR_OP_ATOM || op == ORR_OP_RED;
-    if (!(load || store || atomic) || !all_global(w, addr, space) || bytes > ORR_LIVE_BYTES) return LIVE_NOW;
+    const live_sm *s = (const live_sm *)w->worker;
+    uint8_t where = space_of(w, addr, space);
+    bool shared = where == ORR_SPACE_SHARED && s->launch->shared;
+    if (!(load || store || atomic) || bytes > ORR_LIVE_BYTES) return LIVE_NOW;
+    if (where != ORR_SPACE_GLOBAL && !shared) return LIVE_NOW;
     orr_live_access *a = take_access(w);
     a->kind = load ? ORR_LIVE_LOAD : store ? ORR_LIVE_STORE : ORR_LIVE_ATOMIC;
     a->bytes = (uint8_t)bytes;
     a->mask = w->exec;
     a->warp = l->self;
     a->uop = u;
+    a->shared = shared;
+    a->done = false;
     memcpy(a->addr, addr, sizeof a->addr);
+    a->memory = shared ? w->tb->shared : orr_mem_base(w->worker->mem) - ORR_GLOBAL_BASE;
+    if (shared && space == ORR_SPACE_GENERIC)
+        for (int i = 0; i < ORR_WARP; i++) a->addr[i] -= ORR_SHARED_WINDOW;
     l->access = a;
     if (atomic) keep_operands(a, w, u);
     if (!store) return LIVE_LATER;
@@ -271,21 +282,21 @@ int orr_live_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8
     return LIVE_AGAIN;
 }
 
-static uint8_t *memory_of(const orr_live_access *a) { return orr_mem_base(a->warp->w->worker->mem); }
-
 void orr_live_read(orr_live_access *a, uint32_t lanes) {
-    const uint8_t *memory = memory_of(a);
-    for (uint32_t m = lanes & a->mask; m; m &= m - 1) {
-        int i = orr_ffs(m);
-        memcpy(a->data[i], memory + (a->addr[i] - ORR_GLOBAL_BASE), a->bytes);
-    }
+    for (uint32_t m = lanes & a->mask; m; m &= m - 1)
+        memcpy(a->data[orr_ffs(m)], a->memory + a->addr[orr_ffs(m)], a->bytes);
+}
+
+void orr_live_put(orr_live_access *a) {
+    for (uint32_t m = a->mask; m; m &= m - 1)
+        memcpy(a->memory + a->addr[orr_ffs(m)], a->data[orr_ffs(m)], a->bytes);
 }
 
 // On a warp that has nothing but the operands: any host thread may do it.
 void orr_live_atomic(orr_live_access *a, uint32_t lanes) {
     static _Thread_local warp of_thread;
     warp *w = &of_thread;
-    live at_memory = {.memory = memory_of(a), .addr = a->addr};
+    live at_memory = {.memory = a->memory, .addr = a->addr};
     for (int b = 0; b < BANKS; b++) w->bank[b] = a->atomic->rows;
     w->live_now = &at_memory;
     w->trace = NULL;

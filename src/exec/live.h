@@ -36,9 +36,12 @@ enum { ORR_LIVE_BYTES = 32 }; // of a lane, at most
 typedef struct orr_live_access { // a warp's access of global memory, between issue and delivery
     uint8_t kind;                // enum orr_live_kind
     uint8_t bytes;               // of each lane
+    bool shared;                 // of shared memory
+    bool done;                   //   and it has been done
     uint32_t mask;               // lanes
     uint32_t refs, ops;          // the model's own: what of it is under way
     uint64_t addr[32];
+    uint8_t *memory; // where address 0 would be
     uint8_t data[32][ORR_LIVE_BYTES]; // loads: what was read; stores: what is to be written
     struct orr_live_atomic *atomic;   // operands and results
     orr_live_warp *warp;
@@ -50,8 +53,9 @@ typedef struct orr_live_access { // a warp's access of global memory, between is
 // Whether a kernel's machine code can be executed this way; else *why is the reason.
 bool orr_live_can(const orr_kernel *k, const char **why);
 
-// A launch on so many SMs. ns: nanoseconds of a cycle.
-orr_live *orr_live_new(const orr_launch *l, uint32_t sms, double ns, orr_err *e);
+// A launch on so many SMs. ns: nanoseconds of a cycle. shared: accesses of shared memory are the model's to
+// do in time, too, and not done at issue.
+orr_live *orr_live_new(const orr_launch *l, uint32_t sms, double ns, bool shared, orr_err *e);
 void orr_live_free(orr_live *l, orr_exec_counts *counts); // counts may be NULL
 bool orr_live_failed(const orr_live *l, orr_err *e);      // a kernel's fault, of the first SM that has one
 uint32_t orr_live_warps(const orr_live *l);               // of a thread block
@@ -74,6 +78,7 @@ orr_live_access *orr_live_issue(orr_live_warp *w, uint32_t inst, uint64_t now);
 
 void orr_live_read(orr_live_access *a, uint32_t lanes);   // memory is read
 void orr_live_atomic(orr_live_access *a, uint32_t lanes); // read and written, one lane after the other
+void orr_live_put(orr_live_access *a);                    // a store is done
 void orr_live_write(orr_live *l, uint64_t addr, const uint8_t *bytes, uint32_t n);
 void orr_live_deliver(orr_live_access *a); // into registers; the access is gone
 void orr_live_drop(orr_live_access *a);    // it is gone

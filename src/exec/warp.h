@@ -100,7 +100,7 @@ typedef struct live {
     uint64_t now;                        // cycle
     double ns;                           // of a cycle
     uint8_t (*values)[32];               // a load is given these; NULL: none
-    uint8_t *memory;                     // an atomic is served: the host's address of ORR_GLOBAL_BASE
+    uint8_t *memory;                     // an atomic is served: where address 0 would be
     const uint64_t *addr;                //   and its lanes'
 } live;
 enum { LIVE_NOW, LIVE_LATER, LIVE_AGAIN }; // done as ever; not now; with the pointers that are there now

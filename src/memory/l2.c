@@ -179,6 +179,7 @@ static void next_atomic(orr_l2 *p, uint32_t slice, uint32_t u, uint64_t t, orr_r
 static void complete(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out) {
     orr_l2_slice *s = &p->slice[slice];
     if (w->kind == ORR_REQ_READ && w->far) {
+        orr_l2_serve(p, w->sm, w->live);
         t = cross(p, s, orr_l2_leave(p, s, t, w->sectors), w->sectors) + p->c->far;
         *ORR_PUSH(&p->back) = (orr_l2_event){.time = t, .at = w->token, .sectors = w->sectors, .back = true};
         return;
@@ -244,6 +245,11 @@ static bool load(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, or
             return false;
         uint8_t all = together(p->c, missing) & ~here & ~coming;
         miss = orr_l2_fetch(p, slice, i, r->line, all, behind, t);
+        if (copy && r->live) { // it is served where the line belongs
+            orr_request *asks = &p->ahead.at[p->ahead.n - 1].r;
+            asks->sm = r->sm;
+            asks->live = r->live;
+        }
         if (!r->far && r->kind == ORR_REQ_READ)
             p->stats.read_along[r->from] += (uint64_t)orr_popc(all & ~missing);
         p->stats.fetched_for_write += (uint64_t)orr_popc(missing & bytes);

@@ -141,8 +141,9 @@ uint32_t *orr_first_wave(const orr_gpu *g, uint32_t nsms, uint64_t blocks, uint3
 
 typedef struct orr_memsys orr_memsys;
 // Called when a slice serves a request with `live`, in the order of time of its partition: a load when its
-// sectors are there, a store when the slice takes it, an atomic when its turn has come. All requests of a
-// line are served by one partition, one at a time.
+// sectors are there (of a line of the other half of L2 when they are there, and once more here), a store when
+// the slice takes it, an atomic when its turn has come. All requests of a line are served by one partition,
+// one at a time.
 typedef void orr_serve(void *arg, uint32_t sm, uint32_t live);
 orr_memsys *orr_memsys_new(const orr_gpu *g, orr_err *e);
 void orr_memsys_free(orr_memsys *m);

@@ -190,7 +190,7 @@ void cyc_live_join(sm *s, uint32_t store, uint32_t with) {
 }
 
 void cyc_live_sent(orr_live_access *a) {
-    if (a->kind == ORR_LIVE_STORE) orr_live_drop(a);
+    if (a->kind == ORR_LIVE_STORE || a->shared) orr_live_drop(a);
 }
 
 // ---- they are done ------------------------------------------------------------------------------
@@ -218,11 +218,12 @@ static void serve(void *arg, uint32_t sm, uint32_t live) {
         operation *before = &l->ops.at[at - 1];
         if (before->line == o->line && before->seq < o->seq) do_store(l, before);
     }
+    if (o->done) return;
+    o->done = true;
     if (o->kind == ORR_LIVE_LOAD)
         orr_live_read(o->access, o->lanes);
-    else if (!o->done)
+    else
         orr_live_atomic(o->access, o->lanes);
-    o->done = true;
 }
 
 void cyc_live_hit(sm *s, orr_live_access *a, uint64_t line) {
@@ -238,6 +239,28 @@ void cyc_live_hit(sm *s, orr_live_access *a, uint64_t line) {
                 if (o->bytes[k / 64] >> k % 64 & 1) a->data[orr_ffs(m)][k - from] = o->data[k];
         }
     }
+}
+
+void cyc_live_shared(orr_live_access *a) {
+    if (a->done) return;
+    a->done = true;
+    if (a->kind == ORR_LIVE_LOAD)
+        orr_live_read(a, a->mask);
+    else if (a->kind == ORR_LIVE_STORE)
+        orr_live_put(a);
+    else
+        orr_live_atomic(a, a->mask);
+}
+
+// A barrier or a fence: others see what it has stored, although shared memory may come to it later.
+void cyc_live_settle(sm *s, const warp *w) {
+    const cycle *c = s->c;
+    for (uint32_t line = 0; line < c->lsu_lines; line++)
+        for (uint32_t n = 0; n < s->line_n[line]; n++) {
+            uint32_t at = (s->line_first[line] + n) % c->lsu_line;
+            const queued *q = &s->queue[line * c->lsu_line + at];
+            if (q->live && q->live->shared && q->warp == warp_id(w)) cyc_live_shared(q->live);
+        }
 }
 
 void cyc_live_deliver(sm *s, orr_live_access *a) {
@@ -317,6 +340,7 @@ orr_live_access *cyc_live_issue(sm *s, warp *w, const orr_tinst *i) {
     if (w->again) return NULL; // what it did is done
     block *b = &s->blocks[w->block];
     if (i->kind == ORR_TK_BARRIER) b->bar_latency = i->latency ? i->latency : 1;
+    if (w->in_line && (i->kind == ORR_TK_BARRIER || i->kind == ORR_TK_FENCE)) cyc_live_settle(s, w);
     make_room(s, w);
     orr_live_access *a = orr_live_issue(w->exec, i->inst, s->now);
     if (a) a->ops = 0;

@@ -33,6 +33,8 @@ uint32_t cyc_live_store(sm *s, const orr_live_access *a, uint64_t line);
 void cyc_live_join(sm *s, uint32_t store, uint32_t with); // `store` goes with the request of `with`
 uint32_t cyc_live_atomic(sm *s, orr_live_access *a, uint32_t lanes, uint64_t line, bool answered);
 void cyc_live_deliver(sm *s, orr_live_access *a);
+void cyc_live_shared(orr_live_access *a); // shared memory serves it
+void cyc_live_settle(sm *s, const warp *w); // what the warp has in line for shared memory is done
 void cyc_live_sent(orr_live_access *a); // one that nobody waits for has been looked up
 
 #endif

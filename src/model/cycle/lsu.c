@@ -140,6 +140,10 @@ static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uin
     cycle *c = s->c;
     int kind = kind_of(i);
     uint32_t passes = b.passes ? b.passes : 1;
+    if (q->live && q->live->shared) {
+        cyc_live_shared(q->live);
+        if (q->flight == NOBODY) cyc_live_sent(q->live);
+    }
     s->n.shared_requests[kind] += b.passes != 0;
     s->n.shared_passes[kind] += b.passes;
     s->n.shared_conflicts[kind] += b.conflicts;

@@ -131,7 +131,8 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     orr_live *live = NULL;
     orr_exec_counts counts = {0};
     if (runs_live(c, w)) {
-        live = orr_live_new(w->launch, c->nsms, 1e3 / gpu->clock_sm, e);
+        live = orr_live_new(w->launch, c->nsms, 1e3 / gpu->clock_sm,
+                            orr_kernel_observable(w->launch->kernel) & ORR_OBS_SHARED, e);
         if (!live) return false;
     } else if (w->launch && c->program->kernel == w->launch->kernel && may_race(w->launch->kernel)) {
         pace = cyc_pace_new(c, c->program, blocks, occ.blocks);
