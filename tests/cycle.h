@@ -35,7 +35,7 @@
 #include "model/cycle/raw.h"
 #include "model/model.h"
 #include "stream/trace.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #define ALL_LANES 0xffffffffu
 
@@ -511,8 +511,7 @@ static inline void check_same(const orr_timing *a, const orr_timing *b) {
     }
 }
 
-// ---- a run
-// ---------------------------------------------------------------------------------------------------
+// ---- a run -------------------------------------------------------------------------------------
 typedef struct ran {
     orr_gpu *g; // freed with it
     orr_result r;
@@ -560,8 +559,7 @@ static inline uint64_t cycles_of(orr_gpu *g, kern *k) {
     return cycles;
 }
 
-// ---- copies from the host
-// ------------------------------------------------------------------------------------
+// ---- copies from the host ----------------------------------------------------------------------
 static inline void warm(ran *x, uint64_t addr, uint64_t bytes) {
     orr_err e = {0};
     assert_true(orr_model_cycle.copy(x->g, addr, bytes, &x->r, &e));

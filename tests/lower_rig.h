@@ -10,7 +10,8 @@
 #include <cmocka.h>
 
 #include "ptx/ptx.h"
-#include "timed/lower.h"
+#include "lower/pass.h"
+#include "program/program.h"
 
 static inline orr_gpu *gpu(const char *name) {
     static struct {

@@ -258,8 +258,7 @@ static void test_l2(void **state) {
     kern_free(k);
 }
 
-// ---- pre-characterisation
-// -----------------------------------------------------------------------------------------
+// ---- pre-characterisation ----------------------------------------------------------------------
 static void test_alone(void **state) {
     (void)state;
     kern *k = kern_new(1, 32);

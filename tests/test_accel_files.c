@@ -38,11 +38,13 @@ static int remove_dir(void **state) {
     return system(command);
 }
 
+static void write_note(void *arg, const char *text) { fprintf(arg, "%s\n", text); }
+
 static orr_accel_file *open_list(const char *name, FILE *warn, orr_err *e) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", dir, name);
     orr_accel_file *f = orr_accel_open(path, e);
-    if (f) orr_accel_warn(f, warn);
+    if (f && warn) orr_accel_notes(f, (orr_notes){write_note, warn});
     return f;
 }
 

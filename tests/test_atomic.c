@@ -7,7 +7,7 @@
 
 typedef struct ground { // what handlers need around a warp
     bed b;
-    program prog;
+    decoded prog;
     orr_launch launch;
     tblock tb;
     worker work;
@@ -41,7 +41,7 @@ static int tear_down(void **state) {
 static void start(uint16_t op, uint8_t type, uint8_t space) {
     bed_start(&g.b, op, type);
     g.b.kernel.name = "k";
-    g.prog = (program){.kernel = &g.b.kernel,
+    g.prog = (decoded){.kernel = &g.b.kernel,
                        .launch = &g.launch,
                        .shared_bytes = sizeof g.shared,
                        .tid = g.tid,

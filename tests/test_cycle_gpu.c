@@ -123,8 +123,7 @@ static void test_occupancy(void **state) {
     kern_free(k);
 }
 
-// ---- blocks over SMs
-// ---------------------------------------------------------------------------------------
+// ---- blocks over SMs ---------------------------------------------------------------------------
 static kern *chains(uint32_t blocks) { // of 20: 192 cycles a block (test_cycle_issue.c)
     kern *k = kern_new(blocks, 32);
     for (int n = 0; n < 20; n++) more(k, "FFMA R1 <- R1");
@@ -483,114 +482,6 @@ static void test_refused(void **state) {
     kern_free(k);
 }
 
-// Where the blocks of a small grid begin on an H200, as it was measured: 8 SMs of the first GPC, then an SM
-// of each TPC, GPC by GPC in turn. 66 blocks: 12 on the first GPC (16 SMs), 8 on the five that follow, 7 on
-// each of the last two, which have a TPC more; no SM twice.
-static void test_small_grid(void **state) {
-    (void)state;
-    orr_gpu *g = gpu_named("h200", "launch.first=8");
-    static const uint32_t twelve[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 48};
-    uint32_t *order = orr_dealing_order(g, 132, 12);
-    for (int n = 0; n < 12; n++) assert_int_equal(order[n], twelve[n]);
-    free(order);
-    order = orr_dealing_order(g, 132, 66);
-    static const int all[8] = {12, 8, 8, 8, 8, 8, 7, 7};
-    int on[8] = {0}, times[132] = {0};
-    for (int n = 0; n < 66; n++) on[orr_gpc_of_sm(order[n], orr_gpc_sms(g))]++;
-    for (int n = 0; n < 8; n++) assert_int_equal(on[n], all[n]);
-    for (int n = 0; n < 132; n++) times[order[n]]++;
-    for (int n = 0; n < 132; n++) assert_int_equal(times[n], 1);
-    free(order);
-    order = orr_dealing_order(g, 132, 132); // as they are numbered
-    for (uint32_t n = 0; n < 132; n++) assert_int_equal(order[n], n);
-    free(order);
-    orr_gpu_free(g);
-}
-
-// The numbers of the SMs on which a grid of 132 blocks was on an H200, in the order of the blocks. The last
-// TPCs of the last two GPCs are the last SMs here.
-static void test_sm_numbers(void **state) {
-    (void)state;
-    static const uint8_t tpcs[8][9] = {
-        {124, 126, 128, 130, 0, 16, 32, 48},     {2, 18, 34, 50, 64, 78, 92, 106},
-        {4, 20, 36, 52, 66, 80, 94, 108},        {6, 22, 38, 54, 68, 82, 96, 110},
-        {8, 24, 40, 56, 70, 84, 98, 112},        {10, 26, 42, 58, 72, 86, 100, 114},
-        {12, 28, 44, 60, 74, 88, 102, 116, 120}, {14, 30, 46, 62, 76, 90, 104, 118, 122}};
-    orr_gpu *g = gpu_named("h200", "launch.first=8");
-    uint32_t *number = orr_sm_numbers(g, 132), next[8] = {0};
-    for (uint32_t n = 0; n < 132; n += 2) {
-        uint32_t gpc = orr_gpc_of_sm(n, orr_gpc_sms(g));
-        assert_int_equal(number[n], tpcs[gpc][next[gpc]++]);
-        assert_int_equal(number[n + 1], number[n] + 1);
-    }
-    free(number);
-    orr_gpu_free(g);
-    g = gpu_named("h200", "launch.order=tpc"); // nobody has looked
-    number = orr_sm_numbers(g, 132);
-    for (uint32_t n = 0; n < 132; n++) assert_int_equal(number[n], n);
-    free(number);
-    orr_gpu_free(g);
-}
-
-// 500 blocks on 132 SMs that could hold eight each: three for each SM first. The eight SMs have theirs in
-// front and behind each 92 of the others, which go on where they were; the last 104 are dealt as a grid of
-// 104 is.
-static void test_first_wave(void **state) {
-    (void)state;
-    const char *const set[] = {"launch.first=8", "launch.again=92"};
-    orr_err e = {0};
-    orr_gpu *g = orr_gpu_load("h200", set, 2, &e);
-    assert_non_null(g);
-    size_t n;
-    uint32_t *wave = orr_first_wave(g, 132, 500, 8, &n), times[132] = {0};
-    assert_int_equal(n, 500);
-    for (uint32_t k = 0; k < 8; k++) {
-        assert_int_equal(wave[k], k);
-        assert_int_equal(wave[100 + k], k);
-        assert_int_equal(wave[200 + k], k);
-    }
-    assert_int_equal(wave[8], 8);
-    assert_int_equal(wave[99], 99);
-    assert_int_equal(wave[108], 100);
-    assert_int_equal(wave[140], 8); // behind 131
-    assert_int_equal(wave[208], 68);
-    for (size_t k = 0; k < 396; k++) times[wave[k]]++;
-    for (uint32_t k = 0; k < 132; k++) assert_int_equal(times[k], 3);
-    uint32_t *order = orr_dealing_order(g, 132, 104);
-    for (size_t k = 0; k < 104; k++) assert_int_equal(wave[396 + k], order[k]);
-    free(order);
-    free(wave);
-    wave = orr_first_wave(g, 132, 12, 8, &n); // a small grid
-    order = orr_dealing_order(g, 132, 12);
-    assert_int_equal(n, 12);
-    for (size_t k = 0; k < 12; k++) assert_int_equal(wave[k], order[k]);
-    free(order);
-    free(wave);
-    wave = orr_first_wave(g, 132, 100000, 2, &n); // more than there is room for
-    assert_int_equal(n, 264);
-    free(wave);
-    orr_gpu_free(g);
-}
-
-// Room is found on four SMs of a GPC of 16 at a time, no two of a TPC, and on every SM once.
-static void test_later_order(void **state) {
-    (void)state;
-    orr_gpu *g = gpu_named("h200", "launch.run=4");
-    uint32_t *order = orr_later_order(g, 132), gpcs = orr_gpc_sms(g);
-    int times[132] = {0};
-    for (int n = 0; n < 132; n++) times[order[n]]++;
-    for (int n = 0; n < 132; n++) assert_int_equal(times[n], 1);
-    for (int n = 0; n < 32; n++) assert_int_equal(orr_gpc_of_sm(order[n], gpcs), n / 4);
-    for (int n = 1; n < 132; n++) assert_true(order[n] / 2 != order[n - 1] / 2);
-    free(order);
-    orr_gpu_free(g);
-    g = gpu_named("h200", "launch.run=0");
-    order = orr_later_order(g, 132);
-    for (uint32_t n = 0; n < 132; n++) assert_int_equal(order[n], n);
-    free(order);
-    orr_gpu_free(g);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_barrier),
@@ -600,10 +491,6 @@ int main(void) {
         cmocka_unit_test(test_tail),
         cmocka_unit_test(test_short_blocks),
         cmocka_unit_test(test_dispatch),
-        cmocka_unit_test(test_sm_numbers),
-        cmocka_unit_test(test_small_grid),
-        cmocka_unit_test(test_first_wave),
-        cmocka_unit_test(test_later_order),
         cmocka_unit_test(test_warps_to_schedulers),
         cmocka_unit_test(test_fetch),
         cmocka_unit_test(test_warm_code),

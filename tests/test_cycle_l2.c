@@ -308,8 +308,7 @@ static void test_frfcfs(void **state) {
     for (int n = 0; n < 2; n++) ran_free(&x[n]);
 }
 
-// ---- atomics
-// ----------------------------------------------------------------------------------------------------
+// ---- atomics -----------------------------------------------------------------------------------
 static void test_atomics(void **state) {
     (void)state;
     // At L2, a lane a cycle: one lane 200 + 1, all 32 lanes on one word 200 + 32. Two lanes a cycle: 16.
@@ -411,8 +410,7 @@ static void test_atomic_words(void **state) {
     }
 }
 
-// ---- L2
-// ---------------------------------------------------------------------------------------------------------
+// ---- L2 ----------------------------------------------------------------------------------------
 // A store to part of a sector: its bytes are marked, nothing is read until somebody wants the rest; or it is
 // fetched at once.
 static void test_l2_stores(void **state) {

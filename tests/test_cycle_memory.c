@@ -347,8 +347,7 @@ static void test_coalescing(void **state) {
     kern_free(k);
 }
 
-// ---- latencies
-// ---------------------------------------------------------------------------------------------
+// ---- latencies ---------------------------------------------------------------------------------
 static void test_latency(void **state) {
     (void)state;
     assert_int_equal(cycles_of(GPU(), use_of("LDG R1 <- R2 @0 +0")), 400 + 2);
@@ -388,8 +387,7 @@ static void test_latency(void **state) {
         250 + 2);
 }
 
-// ---- L1: what is on its way
-// -----------------------------------------------------------------------------------
+// ---- L1: what is on its way --------------------------------------------------------------------
 static void test_pending(void **state) {
     (void)state;
     // Two warps, one sector: the second waits for the first one's answer. LDGs at 0 and 1, FFMAs at 400 and
@@ -517,8 +515,7 @@ static void test_carveout(void **state) {
     assert_int_equal(cycles_of(GPU("shared.carveouts=0, 64 KB"), k), 400 + 2);
 }
 
-// ---- L1: stores
-// ---------------------------------------------------------------------------------------------------
+// ---- L1: stores --------------------------------------------------------------------------------
 typedef struct stores {
     const char *policy, *allocate, *miss;
     const char *text;
@@ -660,8 +657,7 @@ static void test_stacks(void **state) {
     }
 }
 
-// ---- generic addresses
-// --------------------------------------------------------------------------------------------------
+// ---- generic addresses -------------------------------------------------------------------------
 static void test_generic(void **state) {
     (void)state;
     kern *k = kern_new(1, 32);
@@ -676,8 +672,7 @@ static void test_generic(void **state) {
     assert_int_equal(cycles_of(GPU(), use_of("LD R1 <- R2 @4096 +0")), 400 + 2);
 }
 
-// ---- constants
-// -------------------------------------------------------------------------------------------------------------
+// ---- constants ---------------------------------------------------------------------------------
 // Two caches: 128 B (2 lines of 64 bytes; 27 cycles) and 256 B (one line, of four of those; 89 cycles), then
 // L2 (200). LDCs that each wait for the one before; code costs the same in all cases, so what counts is what
 // one load more takes.
@@ -752,8 +747,7 @@ static void test_constants_that_miss(void **state) {
     assert_int_equal(cycles[1] - cycles[0], 4 * 11);
 }
 
-// ---- fences and asynchronous copies
-// ---------------------------------------------------------------------------------------------
+// ---- fences and asynchronous copies ------------------------------------------------------------
 static void test_fences(void **state) {
     (void)state;
     // With nothing to wait for: 20 cycles for the block, 100 for the GPU, 500 for the system. Then EXIT.

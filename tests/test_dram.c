@@ -12,7 +12,7 @@
 #define MANY 100000
 typedef struct bench {
     orr_gpu *g;
-    orr_dram_config c;
+    orr_dram_spec c;
     orr_dram d;
     uint64_t end[MANY]; // of a read, by user
 } bench;
@@ -20,7 +20,7 @@ typedef struct bench {
 static bench *bench_of(const char *const *sets) {
     bench *b = calloc(1, sizeof *b);
     b->g = small_one(sets);
-    orr_dram_configure(&b->c, b->g);
+    orr_dram_spec_read(&b->c, b->g);
     orr_dram_init(&b->d, &b->c, 0);
     return b;
 }
@@ -62,10 +62,10 @@ static void rows(void **state) {
     ENDS(b, 3, 320);
     ENDS(b, 4, 1026);
     ENDS(b, 5, 1066);
-    assert_int_equal(b->d.reads, 9);
-    assert_int_equal(b->d.row_miss, 4);
-    assert_int_equal(b->d.row_hit, 5);
-    assert_int_equal(b->d.busy, CYCLES(9 * 2));
+    assert_int_equal(b->d.n.reads, 9);
+    assert_int_equal(b->d.n.row_miss, 4);
+    assert_int_equal(b->d.n.row_hit, 5);
+    assert_int_equal(b->d.n.busy, CYCLES(9 * 2));
     bench_free(b);
 }
 
@@ -107,7 +107,7 @@ static void refreshed_row(void **state) {
     for (uint32_t i = 0; i < 5; i++) push(b, at[i][0], 0, 1, false, i);
     run(b);
     for (uint32_t i = 0; i < 5; i++) ENDS(b, i, at[i][1]);
-    assert_int_equal(b->d.row_miss, 3);
+    assert_int_equal(b->d.n.row_miss, 3);
     bench_free(b);
 }
 
@@ -130,8 +130,8 @@ static void refresh_groups(void **state) {
                               start ? "dram.refresh_start=300" : "dram.refresh_start=0",
                               NULL};
         orr_gpu *g = small_one(sets);
-        orr_dram_config c;
-        orr_dram_configure(&c, g);
+        orr_dram_spec c;
+        orr_dram_spec_read(&c, g);
         for (uint32_t bank = 0; bank < 4; bank++) {
             uint32_t begins = 3000 + (channel < 2 ? pairs[bank] + 200 * channel : alone[bank]) - start;
             for (uint32_t k = 0; k < 4; k++) { // before, at its beginning, 40 before its end, after
@@ -168,7 +168,7 @@ static void banks(void **state) {
     }
     ENDS(b, 30, 400 + 12 + 3 * 4 + 2);
     ENDS(b, 31, 400 + 8 + 12 + 3 * 4 + 2); // its first column comes when the bus has taken the other's
-    assert_int_equal(b->d.row_miss, 4);
+    assert_int_equal(b->d.n.row_miss, 4);
     bench_free(b);
 }
 
@@ -189,7 +189,7 @@ static void turning_round(void **state) {
     ENDS(b, 3, 214);
     ENDS(b, 5, 223 + 14);
     ENDS(b, 7, 356);
-    assert_int_equal(b->d.writes, 3);
+    assert_int_equal(b->d.n.writes, 3);
     bench_free(b);
 }
 
@@ -202,15 +202,15 @@ static void row_conflicts(void **state) {
     for (uint32_t i = 0; i < 16; i++) push(b, 0, i % 2 * 8 + i / 2, 1, false, i);
     run(b);
     for (uint32_t i = 0; i < 16; i++) ENDS(b, i, 40 * i + 26);
-    assert_int_equal(b->d.row_miss, 16);
+    assert_int_equal(b->d.n.row_miss, 16);
     bench_free(b);
 
     b = bench_of(one_bank);
     for (uint32_t i = 0; i < 16; i++) push(b, 0, i % 2 * 8 + i / 2, 1, false, i);
     run(b);
     for (uint32_t i = 0; i < 16; i++) ENDS(b, i, i % 2 * 40 + 26 + i / 2 * 2);
-    assert_int_equal(b->d.row_miss, 2);
-    assert_int_equal(b->d.row_hit, 14);
+    assert_int_equal(b->d.n.row_miss, 2);
+    assert_int_equal(b->d.n.row_hit, 14);
     bench_free(b);
 }
 
@@ -256,7 +256,7 @@ static void writes_wait(void **state) {
         run(b);
         // 5 writes, columns from 12 to 20, data until 20 + 4 + 2; then tWTR 5, tCL 12 and the data.
         ENDS(b, 0, n == 6 ? 26 : 26 + 5 + 14);
-        assert_int_equal(b->d.writes, n);
+        assert_int_equal(b->d.n.writes, n);
         bench_free(b);
     }
 }
@@ -270,7 +270,7 @@ static void writes_in_batches(void **state) {
     push(b, 0, 0, 1, false, 0);
     run(b);
     ENDS(b, 0, 20 + 5 + 14);
-    assert_int_equal(b->d.writes, 7);
+    assert_int_equal(b->d.n.writes, 7);
     bench_free(b);
 }
 
@@ -286,7 +286,7 @@ static void writes_together(void **state) {
         run(b);
         // 4 writes, columns from 12 to 18, data until 18 + 4 + 2; then tWTR 5, tCL 12 and the data.
         ENDS(b, 0, n == 3 ? 27 : 24 + 5 + 14);
-        assert_int_equal(b->d.writes, n);
+        assert_int_equal(b->d.n.writes, n);
         bench_free(b);
     }
 }
@@ -342,9 +342,9 @@ static void efficiency(void **state) {
 static void column_of_two_sectors(void **state) {
     (void)state;
     orr_gpu *g = machine_of("gtx480", NULL);
-    orr_dram_config c;
-    orr_dram_configure(&c, g);
-    assert_int_equal(c.atom, 2);
+    orr_dram_spec c;
+    orr_dram_spec_read(&c, g);
+    assert_int_equal(c.map.atom, 2);
     orr_dram d;
     orr_dram_init(&d, &c, 0);
     orr_dram_push(&d, 0, 0, 1, false, 0);
@@ -352,13 +352,13 @@ static void column_of_two_sectors(void **state) {
     orr_dram_push(&d, 0, 0, 15, false, 2);
     orr_dram_done done;
     while (orr_dram_next(&d) != UINT64_MAX) orr_dram_step(&d, &done);
-    assert_int_equal(d.busy, 5 * c.column);
-    assert_int_equal(d.reads, 1 + 2 + 4);
+    assert_int_equal(d.n.busy, 5 * c.timing.column);
+    assert_int_equal(d.n.reads, 1 + 2 + 4);
     orr_dram_free(&d);
     orr_gpu_free(g);
     g = machine_of("v100", NULL); // 128 bits, two transfers a clock
-    orr_dram_configure(&c, g);
-    assert_int_equal(c.atom, 1);
+    orr_dram_spec_read(&c, g);
+    assert_int_equal(c.map.atom, 1);
     orr_gpu_free(g);
 }
 
@@ -372,7 +372,8 @@ static int by_time(const void *a, const void *b) {
 // An SM of the half that has the line: the way between halves is narrower than memory (l2.far_sector).
 static uint16_t near_sm(const orr_gpu *g, const orr_memsys *m, uint64_t line) {
     int side = g->l2_copies ? orr_memsys_side_of(m, line) : 0;
-    uint32_t gpcs = orr_gpc_sms(g), sm = 0;
+    orr_topology gpcs = orr_topology_of(g);
+    uint32_t sm = 0;
     while (side > 0 && sm < (uint32_t)g->sm_count && orr_half_of_sm(sm, gpcs) != (uint32_t)side) sm++;
     return (uint16_t)sm;
 }

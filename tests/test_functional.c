@@ -201,7 +201,7 @@ static char *json_of(orr_result *r) {
     orr_text t = {0};
     orr_report_options o = {.lines = true};
     r->host = (orr_host){0};
-    orr_report_json(r, &o, &t);
+    orr_result_json(r, &o, &t);
     return t.s;
 }
 
@@ -439,7 +439,7 @@ static void streams_on_paper(void **state) {
     assert_true(found);
     orr_sums_free(&s);
     orr_text t = {0};
-    orr_report_text(&b.result, &(orr_report_options){.lines = true}, &t);
+    orr_result_text(&b.result, &(orr_report_options){.lines = true}, &t);
     const char *row = strstr(t.s, "\n  vecadd.cu:6 ");
     assert_non_null(row);
     const char *end = strchr(row + 1, '\n');
@@ -663,7 +663,7 @@ static void empty_result(void **state) {
     free(s);
     orr_text t = {0};
     orr_report_options o = {0};
-    orr_report_text(&r, &o, &t);
+    orr_result_text(&r, &o, &t);
     assert_non_null(strstr(t.s, "0 launches"));
     free(t.s);
     orr_result_free(&r);
@@ -679,7 +679,7 @@ static void text_report(void **state) {
     run_hand(&h, &r);
     orr_text t = {0};
     orr_report_options o = {.lines = true};
-    orr_report_text(&r, &o, &t);
+    orr_result_text(&r, &o, &t);
     assert_non_null(strstr(t.s, "kernel rig"));
     assert_non_null(strstr(t.s, "rig.cu:3"));
     assert_null(strchr(t.s, 27)); // no colour unless asked for

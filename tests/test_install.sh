@@ -32,20 +32,32 @@ grep -q "$dir/moved/share/orrery/workloads/saxpy" list.json || {
 library=$(find moved -name 'liborrery.so')
 PKG_CONFIG_PATH=$(dirname "$library")/pkgconfig
 export PKG_CONFIG_PATH
-cat >client.c <<'EOF'
-#include <orrery.h>
-#include <string.h>
-int main(void) {
-    orr_err e = {0};
-    char *json = orr_run("saxpy", &(orr_run_options){.size = "small"}, ORR_JSON, &e);
-    if (!json) puts(e.text);
-    return !json || strcmp(orr_version(), ORR_VERSION) != 0;
-}
-EOF
 if command -v pkg-config >/dev/null; then
+    # Everything that the header declares, by a program that sees nothing else; a driver of our own is the GPU.
+    "${CC:-cc}" -std=gnu17 -O1 -shared -fPIC -o fake.so "$source/tests/fake_cuda.c"
+    "${CC:-cc}" -O1 "$source/tests/app/program.c" -o program -L"$(dirname "$library")/orrery/cuda" -l:libcudart.so.13
+    mkdir work
+    sed '/^%%$/,$d' "$source/tests/corpus/import/volta.config" >work/gpgpusim.config
+    sed '1,/^%%$/d' "$source/tests/corpus/import/volta.config" >work/trace.config
+    cp "$source/workloads/vecadd/vecadd.ptx" work/
+    printf '%s\n' 'module "vecadd.ptx"' 'size small n = 1000' 'buffer a f32[n] iota' 'buffer b f32[n] value 2' \
+        'buffer c f32[n] value 77' 'launch vecadd grid ceildiv(n, 256) block 256 args n, a, b, c' \
+        'expect c expr i + 2' >work/add.launch
     # shellcheck disable=SC2046
-    "${CC:-cc}" -std=c17 -Wall -Wextra -Werror client.c $(pkg-config --cflags --libs orrery) -o client
-    ORRERY_DATA=$dir/moved/share/orrery LD_LIBRARY_PATH=$(dirname "$library") ./client
+    "${CC:-cc}" -std=gnu17 -Wall -Wextra -Werror "$source/tests/library/everything.c" \
+        $(pkg-config --cflags --libs orrery) -lm -o everything
+    ORRERY_DATA=$dir/moved/share/orrery LD_LIBRARY_PATH=$(dirname "$library") ORRERY_LIBCUDA=$dir/fake.so \
+        ./everything "$source" work ./program "$source/tests/app/kernels.fatbin" >everything.txt 2>&1 || {
+        cat everything.txt
+        exit 1
+    }
+    # Each function is called by it.
+    for name in $(grep -oE '\borr_[a-z_]+\(' "$source/include/orrery.h" | tr -d '(' | sort -u); do
+        grep -q "\b$name(" "$source/tests/library/everything.c" || {
+            echo "tests/library/everything.c does not use $name"
+            exit 1
+        }
+    done
     if command -v c++ >/dev/null; then # the header is C++ too
         echo '#include <orrery.h>
 int main() { return orr_version()[0] == 0; }' >client.cc

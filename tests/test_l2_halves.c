@@ -72,7 +72,7 @@ static void halves_told(void **state) {
     };
     for (size_t i = 0; i < COUNT(r); i++) r[i].sm = i == 1 || i == 4 || i == 6 || i == 7 ? 16 : 0;
     go(b, r, COUNT(r));
-    assert_int_equal(b->s.told, 3);
+    assert_int_equal(b->s.notified, 3);
     assert_int_equal(b->s.far_write, 3);
     // SM 0 has asked the only slice of its half for its own lines, SM 16 for those of the other
     assert_int_equal(b->s.asked[0], 1);

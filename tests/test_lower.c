@@ -408,11 +408,11 @@ static void test_workloads(void **s) {
                 check_program(p, m->kernel_names[n]);
                 orr_program_free(p);
             }
-            orr_shape *shape = orr_shape_new(k);
-            orr_program *p = shape ? orr_program_new(orr_shape_kernel(shape), gpu("h200"), &e) : NULL;
+            orr_rewritten *shape = orr_rewrite(k);
+            orr_program *p = shape ? orr_program_new(orr_rewritten_kernel(shape), gpu("h200"), &e) : NULL;
             if (p) check_program(p, m->kernel_names[n]);
             orr_program_free(p);
-            orr_shape_free(shape);
+            orr_rewritten_free(shape);
         }
         m->free(m);
     }
@@ -471,10 +471,10 @@ static void test_damaged(void **s) {
             assert_non_null(p);
             assert_int_equal(p->nblocks, k->nblocks);
             orr_program_free(p);
-            orr_shape *shape = orr_shape_new(k);
-            p = shape ? orr_program_new(orr_shape_kernel(shape), gpu("h200"), &e) : NULL;
+            orr_rewritten *shape = orr_rewrite(k);
+            p = shape ? orr_program_new(orr_rewritten_kernel(shape), gpu("h200"), &e) : NULL;
             orr_program_free(p);
-            orr_shape_free(shape);
+            orr_rewritten_free(shape);
         }
         m->free(m);
     }
@@ -485,13 +485,13 @@ static void test_damaged(void **s) {
 // machine: a register holds a hash of the instruction that wrote it and of what that read; a space of memory
 // holds a hash of its stores. Two orders are the same if they leave the same hashes.
 enum { REGS = 24, SPACES = 3, LENGTH = 60 };
-typedef struct machine {
+typedef struct state {
     uint64_t reg[REGS], memory[SPACES];
-} machine;
+} state;
 
 static uint64_t mix(uint64_t a, uint64_t b) { return orr_hash64(&b, sizeof b, a); }
 
-static void run_order(const lower *l, uint32_t n, machine *m) {
+static void run_order(const lower *l, uint32_t n, state *m) {
     for (uint32_t r = 0; r < REGS; r++) m->reg[r] = r + 1;
     for (uint32_t i = 0; i < n; i++) {
         const minst *x = &l->insts.at[i];
@@ -511,7 +511,9 @@ static void test_schedule(void **s) {
     (void)s;
     for (int round = 0; round < 300; round++) {
         lower l = {.g = gpu(round % 2 ? "h200" : "gtx480")};
+        uint32_t number[1] = {0}; // its one block can be reached
         l.flow.nblocks = 1;
+        l.flow.number = number;
         for (int r = 0; r < REGS; r++) *ORR_PUSH(&l.vregs) = (vreg){.file = FILE_R, .parts = 1};
         uint32_t n = 2 + any(LENGTH);
         for (uint32_t i = 0; i < n; i++) {
@@ -533,7 +535,7 @@ static void test_schedule(void **s) {
         }
         *ORR_PUSH(&l.block_first) = 0;
         *ORR_PUSH(&l.block_first) = n;
-        machine before = {0}, after = {0};
+        state before = {0}, after = {0};
         run_order(&l, n, &before);
         lower_schedule(&l);
         run_order(&l, n, &after);

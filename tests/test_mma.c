@@ -396,7 +396,7 @@ static void sparse(void **state) {
 // A thread block with nothing but shared memory.
 static uint8_t shared[16384] __attribute__((aligned(64)));
 static void give_memory(rig *r) {
-    static program prog;
+    static decoded prog;
     static tblock tb;
     prog.shared_bytes = sizeof shared;
     tb.prog = &prog;

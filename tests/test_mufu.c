@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "exec/mufu.h"
+#include "exec/ops/mufu.h"
 
 enum { FROM, EDGES, EDGES64 };
 // All signs and exponents: with 64 mantissas, or 16 of the upper words of doubles

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include "json.h"
 #include "report/report.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 enum { SMS = 10, RUNNING = 10000, OVERHEAD = 1000, INSTS = 4 };
 #define SM_CYCLES ((uint64_t)SMS * RUNNING)
@@ -366,7 +366,7 @@ static void json_sums(void **state) {
     orr_sample samples[2] = {0};
     some_samples(&b->timing[1], samples);
     orr_text t = {0};
-    orr_report_json(&b->result, &(orr_report_options){.lines = true}, &t);
+    orr_result_json(&b->result, &(orr_report_options){.lines = true}, &t);
     json_doc d;
     const json *all = parse(&d, &t), *launches = json_get(all, "launches"),
                *kernels = json_get(all, "kernels");
@@ -428,7 +428,7 @@ static void json_sums(void **state) {
 
     // Without --lines nothing of it.
     t = (orr_text){0};
-    orr_report_json(&b->result, &(orr_report_options){0}, &t);
+    orr_result_json(&b->result, &(orr_report_options){0}, &t);
     all = parse(&d, &t);
     assert_null(json_get(json_at(json_get(all, "kernels"), 0), "instructions"));
     orr_arena_free(&d.arena);
@@ -469,7 +469,7 @@ static void text(void **state) {
     b->result.host.seconds = 0.5;
     b->result.input = "k.launch";
     orr_text t = {0};
-    orr_report_text(&b->result, &(orr_report_options){.lines = true, .host = true}, &t);
+    orr_result_text(&b->result, &(orr_report_options){.lines = true, .host = true}, &t);
     static const char *const says[] = {
         "bound by memory bandwidth: DRAM at 70 % of its peak, 700 of 1000 GB/s",
         "11,000 cycles at 1000 MHz, 1,000 of them before the first block",
@@ -487,7 +487,7 @@ static void text(void **state) {
     for (size_t i = 0; i < t.n; i++) assert_true((unsigned char)t.s[i] >= 32 || t.s[i] == '\n');
     free(t.s);
     t = (orr_text){0};
-    orr_report_text(&b->result, &(orr_report_options){.colour = true}, &t);
+    orr_result_text(&b->result, &(orr_report_options){.colour = true}, &t);
     assert_non_null(strstr(t.s, "\033[1mbound by\033[0m"));
     free(t.s);
     bench_free(b);
@@ -525,7 +525,7 @@ static void timeline(void **state) {
     char path[64];
     snprintf(path, sizeof path, "/tmp/orrery-test-timeline-%ld.json", (long)getpid());
     orr_err e = {0};
-    assert_true(orr_report_timeline(&b->result, path, &e));
+    assert_true(orr_result_timeline(&b->result, path, &e));
     orr_text t = {0};
     t.s = orr_read_file(path, 1 << 20, &t.n, &e);
     unlink(path);
@@ -572,13 +572,13 @@ static void no_timeline(void **state) {
     (void)state;
     orr_result r = {.input = "x"};
     orr_err e = {0};
-    assert_false(orr_report_timeline(&r, "/tmp/orrery-test-none.json", &e));
+    assert_false(orr_result_timeline(&r, "/tmp/orrery-test-none.json", &e));
     assert_int_equal(e.status, ORR_BAD_INPUT);
     assert_int_not_equal(access("/tmp/orrery-test-none.json", F_OK), 0);
     bench *b = bench_new();
     add_launch(b);
     memset(&e, 0, sizeof e);
-    assert_false(orr_report_timeline(&b->result, "/nonexistent/folder/x.json", &e));
+    assert_false(orr_result_timeline(&b->result, "/nonexistent/folder/x.json", &e));
     assert_int_equal(e.status, ORR_BAD_INPUT);
     bench_free(b);
 }

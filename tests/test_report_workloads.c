@@ -15,16 +15,21 @@
 static char *run(const char *workload, const char *gpu, int threads) {
     static const char *const sets[] = {"launch.code=0", "launch.barriers=0", "launch.reads=0",
                                        "launch.writes=0"};
+    char number[16];
     orr_err e = {0};
-    orr_run_options o = {.gpu = gpu,
-                         .model = "cycle",
-                         .size = "small",
-                         .threads = threads,
-                         .lines = true,
-                         .sets = sets,
-                         .nsets = 4};
-    char *json = orr_run(workload, &o, ORR_JSON, &e);
-    if (!json) fail_msg("%s on %s: %s", workload, gpu, e.text);
+    orr_options *o = orr_options_new();
+    snprintf(number, sizeof number, "%d", threads);
+    orr_options_set(o, "gpu", gpu, &e);
+    orr_options_set(o, "model", "cycle", &e);
+    orr_options_set(o, "size", "small", &e);
+    orr_options_set(o, "threads", number, &e);
+    orr_options_set(o, "lines", "yes", &e);
+    for (int k = 0; k < 4; k++) orr_options_set(o, "set", sets[k], &e);
+    orr_report *r = orr_run(workload, o, &e);
+    if (!r) fail_msg("%s on %s: %s", workload, gpu, e.text);
+    char *json = strdup(orr_report_as(r, ORR_JSON));
+    orr_report_free(r);
+    orr_options_free(o);
     return json;
 }
 
@@ -87,7 +92,7 @@ static void adds_up(const char *workload, const char *gpu) {
     same("cycles", json_sum_of(kernels, "cycles"), count(json_get(all, "totals"), "cycles"));
     same("warp cycles", json_sum_of(kernels, "warp_cycles"), count(json_get(all, "totals"), "warp_cycles"));
     orr_arena_free(&d.arena);
-    orr_string_free(text);
+    free(text);
 }
 
 static void sums(void **state) {
@@ -108,8 +113,8 @@ static void threads(void **state) {
         assert_true(host && host3);
         *host = *host3 = 0;
         assert_string_equal(one, three);
-        orr_string_free(one);
-        orr_string_free(three);
+        free(one);
+        free(three);
     }
 }
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "exec/machine.h"
+#include "exec/sass/translate.h"
 
 enum { BYTES = 0x400, LOCAL = 0x150, PARAMS = 24, STATIC = 0x420, DYNAMIC = 64 };
 

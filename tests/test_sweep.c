@@ -255,7 +255,7 @@ static void tape_crosses_segments(void **state) {
 typedef struct rig {
     bench b;
     orr_grid grid;
-    orr_sweep s;
+    orr_sweep_job s;
     orr_store *store;
     int kill_after; // points; 0: never
     int put;
@@ -266,14 +266,14 @@ static void rig_open(rig *r, const char *vary, const char *vary2, const char *pa
     memset(r, 0, sizeof *r);
     bench_open(&r->b, "sgemm_tiled", "sass", UINT64_MAX);
     assert_true(orr_grid_add(&r->grid, vary, &e) && orr_grid_add(&r->grid, vary2, &e));
-    r->s = (orr_sweep){.input = "sgemm_tiled",
-                       .size = "small",
-                       .gpu = "h200",
-                       .source = "sass",
-                       .version = "1",
-                       .command = "test",
-                       .model = &orr_model_cycle,
-                       .grid = &r->grid};
+    r->s = (orr_sweep_job){.input = "sgemm_tiled",
+                           .size = "small",
+                           .gpu = "h200",
+                           .source = "sass",
+                           .version = "1",
+                           .command = "test",
+                           .model = &orr_model_cycle,
+                           .grid = &r->grid};
     r->s.points = calloc(r->grid.npoints, sizeof *r->s.points);
     r->store = orr_store_open(path, &e);
     assert_non_null(r->store);
@@ -483,15 +483,15 @@ static void said(void **state) {
         for (int c = 0; c < ORR_COLUMNS; c++) points[k].total.columns[c] = NAN;
     }
     points[3].message = "too \"large\", it's";
-    orr_sweep s = {.input = "it's",
-                   .size = "",
-                   .gpu = "h200",
-                   .source = "ptx",
-                   .version = "1",
-                   .command = "c",
-                   .model = &orr_model_cycle,
-                   .grid = &g,
-                   .points = points};
+    orr_sweep_job s = {.input = "it's",
+                       .size = "",
+                       .gpu = "h200",
+                       .source = "ptx",
+                       .version = "1",
+                       .command = "c",
+                       .model = &orr_model_cycle,
+                       .grid = &g,
+                       .points = points};
     orr_sweep_summary sum;
     orr_sweep_sum_up(&s, &sum);
     assert_int_equal(sum.best, 2);

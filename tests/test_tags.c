@@ -1,4 +1,5 @@
-// What models in a hurry keep of caches and of time that is taken (memory/tags.h, memory/ledger.h), by hand.
+// What models in a hurry keep of caches and of time that is taken (memory/tags.h, memory/reservations.h), by
+// hand.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "memory/ledger.h"
+#include "memory/reservations.h"
 #include "memory/tags.h"
 
 // Uses a line; true: it was there.
@@ -100,32 +101,33 @@ static void test_told_apart(void **state) {
 // Stretches of 16: 10 and 10 and 10 from time 0 on are over at 10, 20 (6 of the first stretch, 4 of the next)
 // and
 // 30. What comes later in the program and earlier in time takes what is left.
-static void test_ledger(void **state) {
+static void test_reservations(void **state) {
     (void)state;
-    orr_ledger l = {0};
-    assert_int_equal(orr_ledger_take(&l, 0, 10, 4), 10);
-    assert_int_equal(orr_ledger_take(&l, 0, 10, 4), 20);
-    assert_int_equal(orr_ledger_take(&l, 100, 5, 4), 105);
-    assert_int_equal(orr_ledger_take(&l, 0, 10, 4), 30);
-    assert_int_equal(orr_ledger_take(&l, 40, 3, 4), 43);
+    orr_reservations l = {0};
+    assert_int_equal(orr_reserve(&l, 0, 10, 4), 10);
+    assert_int_equal(orr_reserve(&l, 0, 10, 4), 20);
+    assert_int_equal(orr_reserve(&l, 100, 5, 4), 105);
+    assert_int_equal(orr_reserve(&l, 0, 10, 4), 30);
+    assert_int_equal(orr_reserve(&l, 40, 3, 4), 43);
 }
 
 // As much as 1000 requests of 7 ask for is over after 7000, and a request of long after finds nothing of
 // them, though entries have been used again many times.
 static void test_full(void **state) {
     (void)state;
-    orr_ledger l = {0};
+    orr_reservations l = {0};
     uint64_t end = 0;
-    for (int n = 0; n < 1000; n++) end = orr_ledger_take(&l, 0, 7, 4);
+    for (int n = 0; n < 1000; n++) end = orr_reserve(&l, 0, 7, 4);
     assert_int_equal(end, 7000);
-    assert_int_equal(orr_ledger_take(&l, 7003, 7, 4), 7010);
-    assert_int_equal(orr_ledger_take(&l, 123456, 7, 4), 123463);
+    assert_int_equal(orr_reserve(&l, 7003, 7, 4), 7010);
+    assert_int_equal(orr_reserve(&l, 123456, 7, 4), 123463);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lru),    cmocka_unit_test(test_sixteen), cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_ledger), cmocka_unit_test(test_full),    cmocka_unit_test(test_told_apart),
+        cmocka_unit_test(test_lru),  cmocka_unit_test(test_sixteen),
+        cmocka_unit_test(test_sets), cmocka_unit_test(test_reservations),
+        cmocka_unit_test(test_full), cmocka_unit_test(test_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static void tuned(orr_findings *f, orr_tuned *t, const char *rows) {
     *f = (orr_findings){0};
     *t = (orr_tuned){0};
     assert_true(orr_findings_parse(f, "chosen.csv", text.s, text.n, &e));
-    assert_true(orr_tune(f, NULL, t, &e));
+    assert_true(orr_tune_readings(f, NULL, t, &e));
     free(text.s);
 }
 
@@ -413,7 +413,7 @@ static void l2_clock(void **state) {
         "a,,flushed,2,k,1x1x1,32x1x1,3000,1000000000\n";
     assert_true(orr_findings_parse(&f, "chosen.csv", rows.s, rows.n, &e));
     assert_true(orr_hardware_parse(&h, "launches.csv", launches, sizeof launches - 1, &e));
-    assert_true(orr_tune(&f, &h, &t, &e));
+    assert_true(orr_tune_readings(&f, &h, &t, &e));
     assert_string_equal(value_of(&t, "clock.l2"), "1000 MHz");
     assert_string_equal(value_of(&t, "xbar.request"), "149 B/cycle");
     assert_string_equal(value_of(&t, "l2.atomic_again"), "2 cycles");
@@ -437,7 +437,7 @@ static void unknown(void **state) {
     snprintf(text, sizeof text, "%s%s", head,
              ROW("device.cc_major", "", "3") ROW("device.cc_minor", "", "5"));
     assert_true(orr_findings_parse(&f, "chosen.csv", text, strlen(text), &e));
-    assert_false(orr_tune(&f, NULL, &t, &e));
+    assert_false(orr_tune_readings(&f, NULL, &t, &e));
     assert_non_null(strstr(e.text, "no family"));
     done(&f, &t);
 }

@@ -11,7 +11,7 @@
 #include "gpu/gpu.h"
 #include "stream/stream.h"
 
-struct orr_program; // timed.h
+struct orr_program; // program/program.h
 
 // ---- reading ----------------------------------------------------------------------------------
 // kernelslist.g, or one .traceg (also .xz, and raw .trace is refused with advice).
@@ -36,7 +36,7 @@ orr_accel_file *orr_accel_open(const char *path, orr_err *e);
 // warning each. Launches of one name, registers and shared memory share a kernel, which lives while the file
 // is open.
 bool orr_accel_next(orr_accel_file *f, orr_accel_item *item, orr_err *e);
-void orr_accel_warn(orr_accel_file *f, FILE *to);       // where warnings go; NULL: nowhere. Default: stderr
+void orr_accel_notes(orr_accel_file *f, orr_notes to);  // who reads the warnings; nobody by default
 void orr_accel_threads(orr_accel_file *f, int threads); // more than 1: large files are read ahead by a thread
 void orr_accel_close(orr_accel_file *f);
 // One trace from memory, for fuzzing and tests. The text is not copied.

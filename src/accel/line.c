@@ -227,12 +227,12 @@ static uint32_t line_add(reader *r, uint32_t pc, uint32_t srcline, const fields 
     l->how = !f->width ? LINE_PLAIN : orr_inst_traced(&l->inst) ? LINE_ACCESS : LINE_DROP;
     l->ends =
         l->inst.tkind == ORR_TK_BRANCH || l->inst.tkind == ORR_TK_EXIT || l->inst.tkind == ORR_TK_BARRIER;
-    if (!known && r->warn) {
+    if (!known && r->notes.say) {
         size_t n = strcspn(f->name, ".");
         if (!orr_map_getn(r->warned, f->name, n)) {
             orr_map_putn(r->warned, f->name, n, r);
-            fprintf(r->warn, "orrery: %s:%llu: no instruction %.*s is known; timed as \"%s\"\n", r->in.name,
-                    (unsigned long long)r->in.line, (int)n, f->name, orr_tclass_name[l->inst.tclass]);
+            orr_note(&r->notes, "%s:%llu: no instruction %.*s is known; timed as \"%s\"", r->in.name,
+                     (unsigned long long)r->in.line, (int)n, f->name, orr_tclass_name[l->inst.tclass]);
         }
     }
     return (uint32_t)(c->lines.n - 1);
@@ -301,9 +301,9 @@ static uint64_t translate(const reader *r, uint8_t space, uint64_t a) {
     if (space == ORR_SPACE_LOCAL) return local ? a - h->local_base : a;
     if (shared) return a - h->shared_base + ORR_SHARED_WINDOW;
     if (local) return a - h->local_base + ORR_LOCAL_WINDOW;
-    bool ours = a - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES || a - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES ||
-                a - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES;
-    return ours ? a | 1ull << 60 : a; // global memory that lies where our windows are
+    return orr_generic_space(a) == ORR_SPACE_GLOBAL
+               ? a
+               : a | 1ull << 60; // global memory that lies where our windows are
 }
 
 static bool plain_space(const line *l) {

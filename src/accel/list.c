@@ -15,7 +15,7 @@ struct orr_accel_file {
     code *codes; // kernels of all traces: results refer to them
     memo *memo;
     orr_map warned;
-    FILE *warn;
+    orr_notes notes;
     uint32_t launches;
     int threads;
     bool noted; // a line that is no command has been mentioned
@@ -55,7 +55,6 @@ orr_accel_file *orr_accel_open(const char *path, orr_err *e) {
         return NULL;
     }
     orr_accel_file *f = orr_calloc(1, sizeof *f);
-    f->warn = stderr;
     f->memo = memo_new();
     f->path = strdup(path);
     f->list.fd = -1;
@@ -69,7 +68,7 @@ orr_accel_file *orr_accel_open(const char *path, orr_err *e) {
     return NULL;
 }
 
-void orr_accel_warn(orr_accel_file *f, FILE *to) { f->warn = to; }
+void orr_accel_notes(orr_accel_file *f, orr_notes to) { f->notes = to; }
 void orr_accel_threads(orr_accel_file *f, int threads) { f->threads = threads; }
 
 void orr_accel_close(orr_accel_file *f) {
@@ -92,7 +91,7 @@ static bool open_kernel(orr_accel_file *f, orr_accel_item *item, orr_err *e) {
     input in;
     if (!input_open(&in, f->name, e)) return false;
     in.threads = f->threads;
-    f->reader = reader_open(&in, &f->codes, f->memo, f->warn, &f->warned, e);
+    f->reader = reader_open(&in, &f->codes, f->memo, f->notes, &f->warned, e);
     if (!f->reader) return false;
     f->reader->source.info.index = f->launches++;
     const trace_head *h = &f->reader->head;
@@ -159,9 +158,9 @@ bool orr_accel_next(orr_accel_file *f, orr_accel_item *item, orr_err *e) {
             if (is_raw(f->name)) return refuse_raw(f->name, e);
             return open_kernel(f, item, e);
         }
-        if (!f->noted && f->warn)
-            fprintf(f->warn, "orrery: %s:%llu: lines that are neither MemcpyHtoD nor a kernel are left out\n",
-                    f->path, (unsigned long long)f->list.line - 1);
+        if (!f->noted)
+            orr_note(&f->notes, "%s:%llu: lines that are neither MemcpyHtoD nor a kernel are left out",
+                     f->path, (unsigned long long)f->list.line - 1);
         f->noted = true;
     }
 }

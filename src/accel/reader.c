@@ -67,7 +67,7 @@ static bool triple(const char *s, size_t n, uint32_t v[3]) {
     return true;
 }
 
-static bool set_key(input *in, trace_head *h, const char *s, size_t n, FILE *warn, orr_err *e) {
+static bool set_key(input *in, trace_head *h, const char *s, size_t n, const orr_notes *notes, orr_err *e) {
     const char *v = s;
     size_t left = n;
     uint64_t x;
@@ -110,9 +110,9 @@ static bool set_key(input *in, trace_head *h, const char *s, size_t n, FILE *war
         if (!number(v, left, 10, INT32_MAX, &x))
             return fail_at(in, e, "-nregs must be a number of registers");
         h->regs = (uint32_t)x;
-        if ((x < 1 || x > 255) && warn)
-            fprintf(warn, "orrery: %s:%llu: no thread has %llu registers; going on with 32\n", in->name,
-                    (unsigned long long)in->line - 1, (unsigned long long)x);
+        if (x < 1 || x > 255)
+            orr_note(notes, "%s:%llu: no thread has %llu registers; going on with 32", in->name,
+                     (unsigned long long)in->line - 1, (unsigned long long)x);
         if (x < 1 || x > 255) h->regs = 32;
         return true;
     }
@@ -141,7 +141,7 @@ static bool set_key(input *in, trace_head *h, const char *s, size_t n, FILE *war
     return true; // others are of no use here
 }
 
-static bool read_header(input *in, trace_head *h, FILE *warn, orr_err *e) {
+static bool read_header(input *in, trace_head *h, const orr_notes *notes, orr_err *e) {
     *h = (trace_head){.version = -1, .prefix = -1};
     bool any = false;
     for (;;) {
@@ -169,15 +169,13 @@ static bool read_header(input *in, trace_head *h, FILE *warn, orr_err *e) {
                 n > 40 ? 40 : (int)n, s, any ? "" : "; is this a trace?");
         }
         any = true;
-        if (!set_key(in, h, s, n, warn, e)) return false;
+        if (!set_key(in, h, s, n, notes, e)) return false;
     }
     if (!h->grid[0]) return orr_fail(e, ORR_BAD_INPUT, "%s: the header has no -grid dim", in->name);
     if (!h->block[0]) return orr_fail(e, ORR_BAD_INPUT, "%s: the header has no -block dim", in->name);
     if (!h->regs) {
         h->regs = 32;
-        if (warn)
-            fprintf(warn, "orrery: %s: the header has no -nregs; going on with 32 registers a thread\n",
-                    in->name);
+        orr_note(notes, "%s: the header has no -nregs; going on with 32 registers a thread", in->name);
     }
     if (!h->name || !*h->name) {
         const char *slash = strrchr(in->name, '/');
@@ -358,9 +356,9 @@ static int next(orr_source *s, orr_tb *tb, orr_err *e) {
 static void close_nothing(orr_source *s) { (void)s; } // a file's source stays the file's
 static void close_reader(orr_source *s) { reader_close((reader *)s); }
 
-reader *reader_open(input *in, code **codes, memo *m, FILE *warn, orr_map *warned, orr_err *e) {
+reader *reader_open(input *in, code **codes, memo *m, orr_notes notes, orr_map *warned, orr_err *e) {
     trace_head h;
-    if (!read_header(in, &h, warn, e)) {
+    if (!read_header(in, &h, &notes, e)) {
         free(h.name);
         input_close(in);
         return NULL;
@@ -368,7 +366,7 @@ reader *reader_open(input *in, code **codes, memo *m, FILE *warn, orr_map *warne
     reader *r = orr_calloc(1, sizeof *r);
     r->in = *in;
     r->head = h;
-    r->warn = warn;
+    r->notes = notes;
     r->warned = warned;
     for (r->code = codes ? *codes : NULL; r->code; r->code = r->code->next)
         if (code_fits(r->code, &h)) break;
@@ -412,6 +410,6 @@ void reader_close(reader *r) {
 orr_source *orr_accel_from_text(const char *text, size_t n, const char *name, orr_err *e) {
     input in;
     input_text(&in, text, n, name);
-    reader *r = reader_open(&in, NULL, NULL, NULL, NULL, e);
+    reader *r = reader_open(&in, NULL, NULL, (orr_notes){0}, NULL, e);
     return r ? &r->source : NULL;
 }

@@ -135,7 +135,7 @@ typedef struct reader {
     memo *memo;
     bool own; // code and memo are freed with the reader
     trace_head head;
-    FILE *warn;      // NULL: say nothing
+    orr_notes notes;
     orr_map *warned; // mnemonics
     uint64_t blocks, done;
     uint32_t nwarps;
@@ -151,7 +151,7 @@ typedef struct reader {
 
 // Opens what `in` holds: reads the header. Takes `in` over. `codes` is a list of kernels that may be found in
 // it; one that is not there is added. NULL: the reader has a kernel and a memo of its own.
-reader *reader_open(input *in, code **codes, memo *m, FILE *warn, orr_map *warned, orr_err *e);
+reader *reader_open(input *in, code **codes, memo *m, orr_notes notes, orr_map *warned, orr_err *e);
 void reader_close(reader *r);
 
 // The line at in->at: its instruction. On return *p is behind the static part, *mask its lanes. NONE on

@@ -248,8 +248,8 @@ static bool damaged(orr_accel_writer *w, const orr_tb *tb, orr_err *e) {
 }
 
 static int place_of(uint64_t addr) {
-    if (addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) return IN_SHARED;
-    return addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES ? IN_LOCAL : IN_GLOBAL;
+    uint8_t space = orr_generic_space(addr);
+    return space == ORR_SPACE_SHARED ? IN_SHARED : space == ORR_SPACE_LOCAL ? IN_LOCAL : IN_GLOBAL;
 }
 
 // Lanes by where their generic addresses go.

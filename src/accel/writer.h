@@ -7,7 +7,7 @@
 #define ORR_ACCEL_WRITER_H
 
 #include "accel/accel.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 // Is the opcode in the table of that binary version?
 bool accel_knows(int binary, const char *name, size_t n);

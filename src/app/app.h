@@ -15,7 +15,7 @@
 //   device.c          the GPU, its memory, options from the environment, the report when the program ends
 //
 // The program's host code runs as it is; only what it asks of the GPU is simulated. Device memory lies at the
-// same addresses for host and kernels (exec/mem.c), so managed and pinned memory are nothing special.
+// same addresses for host and kernels (exec/run/memory.c), so managed and pinned memory are nothing special.
 //
 // One lock guards everything: the functions that programs call take it (app_enter), the others expect it.
 #ifndef ORR_APP_H
@@ -154,8 +154,7 @@ app_graph *app_graph_copy(const app_graph *g);
 app_node *app_graph_add(app_graph *g, const app_call *c, app_node *const *needs, size_t n);
 int app_graph_run(app_graph *g, app_stream *s);
 
-// ---- the GPU
-// ------------------------------------------------------------------------------------------------
+// ---- the GPU -----------------------------------------------------------------------------------
 typedef struct app_block { // memory the program has asked for
     uint64_t addr, bytes;
     uint8_t place; // PLACE_*
@@ -180,6 +179,7 @@ typedef struct app {
     bool on_gpu;        // kernels are executed by a real GPU
     orr_native *native; // when the first has been
     const char *kernels, *launches, *source, *output, *timeline, *program;
+    const char *forms; // a folder for the report as text and as JSON; the caller of orr_app_run reads them
     bool json, quiet;
     const char *record; // --record
     char *recorded;     // the folder that streams go to, until the end

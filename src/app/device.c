@@ -93,6 +93,7 @@ static bool open_device(app *a, orr_err *e) {
     a->timeline = option("TIMELINE");
     a->record = option("RECORD");
     a->program = option("PROGRAM");
+    a->forms = option("FORMS");
     a->json = option("JSON") != NULL;
     a->quiet = option("QUIET") != NULL;
     a->result.gpu = a->gpu->name;
@@ -103,7 +104,10 @@ static bool open_device(app *a, orr_err *e) {
     a->per_thread.id = 1;
     a->next_stream = 2;
     a->counts_only = option("COUNTS_ONLY") != NULL;
-    if (!a->quiet) orr_progress_start(&a->progress, a->result.input, "launches", "blocks", 0);
+    static bool line; // on the terminal
+    orr_watcher terminal = {orr_progress_line, &line};
+    if (!a->quiet && isatty(STDERR_FILENO))
+        orr_progress_start(&a->progress, terminal, a->result.input, "launches", "blocks", 0);
     return !a->record || (a->recorded = orr_out_folder(a->record, is_ours, e));
 }
 
@@ -217,10 +221,40 @@ app_stream *app_stream_of(void *handle) {
 }
 
 // ---- the end ----------------------------------------------------------------------------------------------
+static void write_file(const char *path, const orr_text *t, orr_err *e) {
+    orr_out f;
+    if (!orr_out_open(&f, path, e)) return;
+    fwrite(t->s, 1, t->n, f.f);
+    orr_out_commit(&f, e);
+}
+
+static void make_report(const app *a, bool json, orr_text *out) {
+    orr_report_options o = {.host = true};
+    if (json)
+        orr_result_json(&a->result, &o, out);
+    else if (a->result.launches.n || a->output)
+        orr_result_text(&a->result, &o, out);
+    if (!json && a->skipped)
+        orr_text_add(out, "%u of %u launches were executed and not simulated (--kernels, --launches)\n",
+                     a->skipped, a->nlaunches);
+}
+
+// For the process that started this one (api/app.c).
+static void write_forms(const app *a, orr_err *e) {
+    static const char *const names[] = {"report.txt", "report.json"};
+    for (int json = 0; json < 2; json++) {
+        orr_text out = {0};
+        orr_arena names_of = {0};
+        make_report(a, json, &out);
+        write_file(orr_arena_printf(&names_of, "%s/%s", a->forms, names[json]), &out, e);
+        orr_arena_free(&names_of);
+        free(out.s);
+    }
+}
+
 static void write_report(app *a) {
     orr_err e = {0};
     orr_text out = {0};
-    orr_report_options o = {.host = true};
     orr_progress_end(&a->progress);
     a->result.host.peak_rss = orr_peak_rss();
     a->result.host.threads = a->threads;
@@ -229,19 +263,12 @@ static void write_report(app *a) {
         a->result.app = a->times;
         a->result.app.elapsed_ns = app_clock_all();
     }
-    if (a->json)
-        orr_report_json(&a->result, &o, &out);
-    else if (a->result.launches.n || a->output)
-        orr_report_text(&a->result, &o, &out);
-    if (!a->json && a->skipped)
-        orr_text_add(&out, "%u of %u launches were executed and not simulated (--kernels, --launches)\n",
-                     a->skipped, a->nlaunches);
+    make_report(a, a->json, &out);
+    if (a->forms) write_forms(a, &e);
     if (a->output) {
-        orr_out f;
-        if (orr_out_open(&f, a->output, &e)) {
-            fwrite(out.s, 1, out.n, f.f);
-            orr_out_commit(&f, &e);
-        }
+        write_file(a->output, &out, &e);
+    } else if (a->forms) {
+        // the report is the caller's
     } else if (!a->quiet && out.n) {
         fflush(stdout);
         fwrite(out.s, 1, out.n, a->json ? stdout : stderr);

@@ -181,8 +181,7 @@ API int cuGetErrorName(int error, const char **name) {
     return E_OK;
 }
 
-// ---- modules
-// ------------------------------------------------------------------------------------------------
+// ---- modules -----------------------------------------------------------------------------------
 static int load(void **module, const void *image, size_t n, const char *name) {
     ENTER();
     if (!module || !image) return app_leave(E_VALUE);
@@ -239,8 +238,7 @@ API int cuModuleGetGlobal_v2(devptr *p, size_t *bytes, void *module, const char 
     return app_leave(error);
 }
 
-// ---- kernels
-// ----------------------------------------------------------------------------------------------------
+// ---- kernels -----------------------------------------------------------------------------------
 API int cuFuncGetAttribute(int *value, int which, void *function) {
     ENTER();
     app_function *f = app_function_of(function);
@@ -366,8 +364,7 @@ API int cuLaunchKernelEx(const void *config, void *function, void **args, void *
     return orr_cudaLaunchKernelExC(&same, function, args);
 }
 
-// ---- memory
-// --------------------------------------------------------------------------------------------------------
+// ---- memory ------------------------------------------------------------------------------------
 API int cuMemGetInfo_v2(size_t *available, size_t *total) { return orr_cudaMemGetInfo(available, total); }
 API int cuMemAlloc_v2(devptr *p, size_t bytes) { return bytes ? orr_cudaMalloc((void **)p, bytes) : E_VALUE; }
 API int cuMemAllocManaged(devptr *p, size_t bytes, unsigned flags) {
@@ -508,8 +505,7 @@ API int cuMemsetD8Async(devptr p, unsigned char v, size_t n, void *s) { return f
 API int cuMemsetD16Async(devptr p, unsigned short v, size_t n, void *s) { return fill(p, v, 2, n, s, false); }
 API int cuMemsetD32Async(devptr p, unsigned v, size_t n, void *s) { return fill(p, v, 4, n, s, false); }
 
-// ---- streams and events
-// ------------------------------------------------------------------------------------------------
+// ---- streams and events ------------------------------------------------------------------------
 API int cuStreamCreate(void **stream, unsigned flags) {
     ENTER();
     return app_leave(app_stream_new(stream, flags, 0));
@@ -559,8 +555,7 @@ API int cuStreamBeginCapture_v2(void *stream, int mode) { return orr_cudaStreamB
 API int cuStreamEndCapture(void *stream, void **graph) { return orr_cudaStreamEndCapture(stream, graph); }
 API int cuStreamIsCapturing(void *stream, int *status) { return orr_cudaStreamIsCapturing(stream, status); }
 
-// ---- graphs, as far as captured ones are run
-// --------------------------------------------------------------------------
+// ---- graphs, as far as captured ones are run ---------------------------------------------------
 API int cuGraphCreate(void **graph, unsigned flags) { return orr_cudaGraphCreate(graph, flags); }
 API int cuGraphDestroy(void *graph) { return orr_cudaGraphDestroy(graph); }
 API int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) {

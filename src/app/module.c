@@ -121,8 +121,7 @@ int app_variable_place(app_variable *v, uint64_t *addr, uint64_t *bytes) {
     return orr_image_symbol(v->module->image, v->name, addr, bytes) ? E_OK : E_SYMBOL;
 }
 
-// ---- what nvcc's code calls before main
-// ---------------------------------------------------------------------
+// ---- what nvcc's code calls before main --------------------------------------------------------
 static const char *own(const char *s) { return orr_arena_strdup(&the_app.result.arena, s); }
 
 REG(__cudaRegisterFatBinary) void **orr___cudaRegisterFatBinary(void *wrapper) {

@@ -28,12 +28,12 @@ static orr_module *open_images(const void *bytes, size_t n, const char *name, un
     int best = -1;
     bool machine = false;
     for (uint32_t i = 0; i < f->n; i++) {
-        const orr_image *im = &f->at[i];
+        const orr_stored_image *im = &f->at[i];
         if (im->kind == ORR_IMAGE_CUBIN) {
             machine |= im->sm / 10 == sm / 10 && im->sm <= sm;
             continue;
         }
-        const orr_image *b = best < 0 ? NULL : &f->at[best];
+        const orr_stored_image *b = best < 0 ? NULL : &f->at[best];
         bool fits = im->sm <= sm, best_fits = b && b->sm <= sm;
         if (!b || (fits && (!best_fits || im->sm > b->sm)) || (!fits && !best_fits && im->sm < b->sm))
             best = (int)i;

@@ -39,8 +39,7 @@ RT(cudaRuntimeGetVersion)(int *version) {
 }
 RT(cudaDriverGetVersion)(int *version) { return orr_cudaRuntimeGetVersion(version); }
 
-// ---- one device
-// ---------------------------------------------------------------------------------------------
+// ---- one device --------------------------------------------------------------------------------
 RT(cudaGetDeviceCount)(int *count) {
     ENTER();
     if (!count) return app_leave(E_VALUE);
@@ -134,8 +133,7 @@ RT(cudaDeviceGetByPCIBusId)(int *device, const char *id) {
     return strstr(id, "01:00") ? E_OK : E_DEVICE;
 }
 
-// ---- limits
-// ------------------------------------------------------------------------------------------------
+// ---- limits ------------------------------------------------------------------------------------
 static const unsigned usual_limit[] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0};
 RT(cudaDeviceSetLimit)(int limit, size_t value) {
     ENTER();
@@ -318,8 +316,7 @@ RT_13(cudaGetDeviceProperties)(void *prop, int device) { // 13's
     return app_leave(E_OK);
 }
 
-// ---- what is asked for by name
-// -------------------------------------------------------------------------------
+// ---- what is asked for by name -----------------------------------------------------------------
 RT(cudaGetExportTable)(const void **table, const void *id) {
     (void)id;
     if (table) *table = NULL;

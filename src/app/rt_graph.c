@@ -173,8 +173,7 @@ RT(cudaGraphNodeGetType)(void *node, int *type) {
     return app_leave(E_OK);
 }
 
-// ---- running
-// --------------------------------------------------------------------------------------------------
+// ---- running -----------------------------------------------------------------------------------
 RT_12_13(cudaGraphInstantiate)(void **to, void *graph, unsigned long long flags) {
     (void)flags;
     return orr_cudaGraphClone(to, graph);
@@ -201,8 +200,7 @@ RT_S(cudaGraphLaunch)(void *graph, void *stream) {
     return app_leave(error == the_app.sticky ? E_OK : error);
 }
 
-// ---- changing
-// ---------------------------------------------------------------------------------------------------
+// ---- changing ----------------------------------------------------------------------------------
 static app_node *in_exec(void *exec, void *node) {
     app_graph *g = exec;
     for (size_t i = 0; g && i < g->nodes.n; i++)

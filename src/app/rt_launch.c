@@ -98,8 +98,7 @@ RT(cudaFuncGetName)(const char **name, const void *func) {
     return app_leave(f && name ? E_OK : E_DEVICE_FUNCTION);
 }
 
-// ---- attributes
-// -----------------------------------------------------------------------------------------------
+// ---- attributes --------------------------------------------------------------------------------
 int app_function_attributes(app_function *f, func_attributes *a) {
     int error = app_function_ready(f);
     if (error) return error;
@@ -171,8 +170,7 @@ RT(cudaFuncSetSharedMemConfig)(const void *func, int config) {
     return orr_cudaFuncSetCacheConfig(func, config);
 }
 
-// ---- occupancy
-// ----------------------------------------------------------------------------------------------------
+// ---- occupancy ---------------------------------------------------------------------------------
 int app_occupancy(app_function *f, int threads, size_t dynamic, int *blocks) {
     int error = app_function_ready(f);
     if (error) return error;

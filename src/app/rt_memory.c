@@ -78,8 +78,7 @@ RT(cudaMemGetInfo)(size_t *available, size_t *total) {
     return app_leave(E_OK);
 }
 
-// ---- pools: all take from the same memory
-// -------------------------------------------------------------------
+// ---- pools: all take from the same memory ------------------------------------------------------
 static int the_pool;
 RT(cudaDeviceGetDefaultMemPool)(void **pool, int device) {
     if (!pool || device) return E_VALUE;
@@ -289,8 +288,7 @@ static int copy_box(const copy_3d *p, void *stream, bool wait) {
 RT_D(cudaMemcpy3D)(const copy_3d *p) { return copy_box(p, NULL, true); }
 RT_S(cudaMemcpy3DAsync)(const copy_3d *p, void *stream) { return copy_box(p, stream, false); }
 
-// ---- filling
-// ----------------------------------------------------------------------------------------------------
+// ---- filling -----------------------------------------------------------------------------------
 static int fill(void *p, size_t pitch, size_t rows, int value, extent size, void *stream, bool wait) {
     ENTER();
     if (size.height * size.depth > 1 && size.width > pitch) return app_leave(E_PITCH);
@@ -318,8 +316,7 @@ RT_S(cudaMemset3DAsync)(pitched_ptr p, int value, extent size, void *stream) {
     return fill(p.ptr, p.pitch, p.ysize, value, size, stream, false);
 }
 
-// ---- variables
-// ----------------------------------------------------------------------------------------------------
+// ---- variables ---------------------------------------------------------------------------------
 static int symbol(const void *host, uint64_t *addr, uint64_t *bytes) {
     app_variable *v = app_variable_of(host);
     return v ? app_variable_place(v, addr, bytes) : E_SYMBOL;

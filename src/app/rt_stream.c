@@ -92,8 +92,7 @@ RT_S(cudaStreamAddCallback)(void *stream, void (*fn)(void *, int, void *), void 
     return app_leave(E_OK);
 }
 
-// ---- events
-// -----------------------------------------------------------------------------------------------------
+// ---- events ------------------------------------------------------------------------------------
 RT(cudaEventCreateWithFlags)(void **event, unsigned flags) {
     ENTER();
     if (!event) return app_leave(E_VALUE);
@@ -145,8 +144,7 @@ RT(cudaEventElapsedTime_v2)(float *ms, void *start, void *end) { // of 12.8 and 
     return orr_cudaEventElapsedTime(ms, start, end);
 }
 
-// ---- capture
-// ------------------------------------------------------------------------------------------------------
+// ---- capture -----------------------------------------------------------------------------------
 RT_S(cudaStreamBeginCapture)(void *stream, int mode) {
     (void)mode;
     STREAM();

@@ -5,8 +5,8 @@
 // race has one outcome, the same in every run.
 #include "app/app.h"
 #include "app/open.h"
+#include "input/input.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,8 +82,7 @@ static int fill(app_stream *s, const app_call *c) {
     return E_OK;
 }
 
-// ---- kernels
-// -----------------------------------------------------------------------------------------------
+// ---- kernels -----------------------------------------------------------------------------------
 int app_kernel_params(app_function *f, void *const *args, app_call *c) {
     int error = app_function_ready(f);
     if (error) return error;
@@ -94,12 +93,6 @@ int app_kernel_params(app_function *f, void *const *args, app_call *c) {
     free(c->params);
     c->params = NULL;
     return E_VALUE;
-}
-
-// Is it one of those that --kernels and --launches choose?
-static bool chosen(const app *a, const orr_kernel *k, uint32_t index) {
-    if (a->kernels && fnmatch(a->kernels, k->name, 0) != 0) return false;
-    return !a->launches || orr_in_list(a->launches, index) == 1;
 }
 
 // What a GPU would have said.
@@ -170,14 +163,7 @@ static bool simulate(app *a, const orr_launch *l, orr_err *e) {
     w.info = orr_info_of(l);
     if (a->recorded) return record(a, l, w, e);
     if (!a->counts_only) return a->model->run(a->gpu, &w, &a->result, e);
-    orr_exec_counts counts = {0};
-    double start = orr_seconds();
-    if (!orr_exec_run(l, a->threads, false, NULL, NULL, &counts, e)) return false;
-    a->result.host.execute_seconds += orr_seconds() - start;
-    orr_launch_result *r = orr_result_add(&a->result, a->gpu, &w);
-    r->warp_insts = counts.warp_insts;
-    r->thread_insts = counts.thread_insts;
-    return true;
+    return orr_launch_count(&w, a->gpu, &a->result, e);
 }
 
 // Memory of the program's own that kernels see a double of (cudaHostRegister).
@@ -212,7 +198,6 @@ static int kernel(app_stream *s, const app_call *c) {
                     .dynamic_shared = c->dynamic_shared,
                     .params = c->params,
                     .index = a->nlaunches,
-                    .sm_count = (uint32_t)g->sm_count,
                     .max_insts = a->max_insts,
                     .fault = &fault};
     memcpy(l.grid, &c->grid, sizeof l.grid);
@@ -224,14 +209,11 @@ static int kernel(app_stream *s, const app_call *c) {
         return E_NO_DEVICE;
     }
     if (a->native) l.elsewhere = orr_native_who(a->native);
-    if (!orr_launch_check(&l, (uint32_t)most, &e)) {
+    if (!orr_launch_prepare(&l, g, &e)) {
         app_say("%s", e.text);
         return E_CONFIGURATION;
     }
-    orr_occupancy_result fit = {0};
-    if (!orr_occupancy(g, (int)threads, (int)k->regs, (int64_t)shared, (int)k->barriers, &fit) || !fit.blocks)
-        return E_RESOURCES;
-    l.resident = (uint32_t)(fit.blocks * g->sm_count);
+    if (!l.resident) return E_RESOURCES;
     if (c->cooperative && blocks > l.resident) return E_COOPERATIVE;
     if (c->cooperative && !a->workspace) {
         a->workspace = orr_mem_alloc(a->mem, 8, "the grid's barrier", &e);
@@ -240,7 +222,7 @@ static int kernel(app_stream *s, const app_call *c) {
     if (c->cooperative) l.workspace = a->workspace;
     a->result.source = k->module->source;
     a->nlaunches++;
-    bool simulated = chosen(a, k, l.index);
+    bool simulated = orr_input_chosen(a->kernels, a->launches, k, l.index);
     double before = orr_seconds();
     size_t had = a->result.launches.n;
     exchange(a, true);
@@ -266,8 +248,7 @@ static int kernel(app_stream *s, const app_call *c) {
     return E_OK;
 }
 
-// ---- anything
-// --------------------------------------------------------------------------------------------------
+// ---- anything ----------------------------------------------------------------------------------
 int app_do(app_stream *s, const app_call *c) {
     switch (c->what) {
     case DO_KERNEL: return kernel(s, c);

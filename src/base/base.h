@@ -20,6 +20,7 @@
 // status: 1 the simulated program failed, 2 bad input or usage.
 #define ORR_PROGRAM_FAILED 1
 #define ORR_BAD_INPUT      2
+#define ORR_STOPPED        3 // by whoever watches the job (orr_progress_go); not an exit status
 
 #ifndef ORR_ERR // include/orrery.h has the same
 #define ORR_ERR
@@ -133,23 +134,58 @@ uint64_t orr_peak_rss(void);
 uint64_t orr_host_memory(void); // bytes that this process may hope for: the machine's, or its container's
 int orr_host_threads(void);
 
-// A progress line on stderr, only when it is a terminal and only after two seconds:
-// "bfs: launches 3, blocks 12 of 64 (19%), 8 s". A thread of its own writes it, so that a step is one
-// store and a long silence shows too. Must not move between start and end.
+// ---- progress and notes -----------------------------------------------------------------------
+#ifndef ORR_STATUS // include/orrery.h has the same
+#define ORR_STATUS
+typedef struct orr_status { // how far a job is
+    const char *what;       // the input, or the job: "saxpy", "sweep"
+    const char *units;      // what is counted, in the plural: "launches", "points"
+    uint64_t done, total;   // total 0: not known
+    const char *part_units; // parts of the one that is being done: "blocks"
+    uint64_t part, parts;   // parts 0: not known
+    double seconds;         // since the job began
+    bool ended;             // this is the last call
+} orr_status;
+typedef bool (*orr_watch)(void *arg, const orr_status *s); // false: the job is to stop
+#endif
+
+typedef struct orr_watcher { // who is told how far a job is; zero: nobody
+    orr_watch tell;
+    void *arg;
+} orr_watcher;
+
+// How far a job is. Those who work only store numbers. A thread of its own tells the watcher five times a
+// second, so that a long silence shows too; the first and the last call come from orr_progress_start and
+// orr_progress_end. Must not move between the two.
 typedef struct orr_progress {
     const char *what, *units, *part_units;
     double start;
     _Atomic uint64_t done, total; // total 0: unknown
     _Atomic uint64_t part, parts; // of the one being done; parts 0: unknown
-    struct orr_ticker *ticker;    // NULL: not a terminal
+    _Atomic bool stopped;         // the watcher has had enough
+    orr_watcher watcher;
+    struct orr_ticker *ticker; // NULL: nobody is told
 } orr_progress;
-void orr_progress_start(orr_progress *p, const char *what, const char *units, const char *part_units,
-                        uint64_t total); // units in the plural
+void orr_progress_start(orr_progress *p, orr_watcher to, const char *what, const char *units,
+                        const char *part_units, uint64_t total); // units in the plural
 void orr_progress_step(orr_progress *p, uint64_t done);
 void orr_progress_parts(orr_progress *p, uint64_t parts); // that the next one has; none is done
 void orr_progress_part(orr_progress *p, uint64_t more);   // any thread
 void orr_progress_end(orr_progress *p);                   // also when it was never started, and zero
+// May the job go on? False with e set, status ORR_STOPPED: the watcher has stopped it. p may be NULL.
+bool orr_progress_go(const orr_progress *p, orr_err *e);
+// A watcher that writes a line on stderr, from the third second on and only to a terminal:
+// "bfs: launches 3, blocks 12 of 64 (19%), 8 s". arg points to a bool, false before the first call.
+bool orr_progress_line(void *arg, const orr_status *s);
 
+// Remarks that are neither results nor errors, a line each without its end. Zero: nobody reads them.
+typedef struct orr_notes {
+    void (*say)(void *arg, const char *text);
+    void *arg;
+} orr_notes;
+void orr_note(const orr_notes *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// ---- threads ----------------------------------------------------------------------------------
 // Run fn(arg, worker) on n threads and wait for all; n == 1 runs in the caller.
 void orr_parallel(int n, void (*fn)(void *arg, int worker), void *arg);
 

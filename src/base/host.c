@@ -1,4 +1,4 @@
-// The machine we run on: time, memory, processors, threads, and a progress line on its terminal.
+// The host: time, memory, processors, threads; and those who are told of a job's progress and of notes.
 #include "base/base.h"
 
 #include <pthread.h>
@@ -74,33 +74,24 @@ void orr_parallel(int n, void (*fn)(void *arg, int worker), void *arg) {
 }
 
 // ---- progress -------------------------------------------------------------------------------
-// The line is written by a thread that wakes up now and then, first after two seconds: those who work only
-// store numbers, and a launch that takes minutes shows that it is alive.
 struct orr_ticker {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t stop;
-    bool stopped, shown;
+    bool stopped;
 };
 
-static void add_count(orr_text *t, const char *unit, uint64_t done, uint64_t total) {
-    char a[32];
-    orr_text_add(t, "%s %s", unit, orr_commas(a, done));
-    if (total) orr_text_add(t, " of %s (%.0f%%)", orr_commas(a, total), 100.0 * (double)done / (double)total);
-}
-
-static void show(orr_progress *p) {
-    orr_text t = {0};
-    orr_text_add(&t, "\r%s: ", p->what);
-    add_count(&t, p->units, p->done, p->total);
-    if (p->parts) {
-        orr_text_add(&t, ", ");
-        add_count(&t, p->part_units, p->part, p->parts);
-    }
-    orr_text_add(&t, ", %.0f s\033[K", orr_seconds() - p->start);
-    fputs(t.s, stderr);
-    fflush(stderr);
-    free(t.s);
+static void tell(orr_progress *p, bool ended) {
+    orr_status s = {.what = p->what,
+                    .units = p->units,
+                    .done = p->done,
+                    .total = p->total,
+                    .part_units = p->part_units,
+                    .part = p->part,
+                    .parts = p->parts,
+                    .seconds = orr_seconds() - p->start,
+                    .ended = ended};
+    if (!p->watcher.tell(p->watcher.arg, &s)) p->stopped = true;
 }
 
 static void *tick(void *arg) {
@@ -108,25 +99,25 @@ static void *tick(void *arg) {
     struct orr_ticker *k = p->ticker;
     struct timespec next;
     clock_gettime(CLOCK_MONOTONIC, &next);
-    next.tv_sec += 2;
     pthread_mutex_lock(&k->lock);
     while (!k->stopped) {
-        if (pthread_cond_timedwait(&k->stop, &k->lock, &next) == 0 || k->stopped) continue;
-        show(p);
-        k->shown = true;
         next.tv_nsec += 200000000;
         next.tv_sec += next.tv_nsec / 1000000000;
         next.tv_nsec %= 1000000000;
+        while (!k->stopped && pthread_cond_timedwait(&k->stop, &k->lock, &next) == 0) {}
+        if (!k->stopped) tell(p, false);
     }
     pthread_mutex_unlock(&k->lock);
     return NULL;
 }
 
-void orr_progress_start(orr_progress *p, const char *what, const char *units, const char *part_units,
-                        uint64_t total) {
-    *p = (orr_progress){.what = what, .units = units, .part_units = part_units, .total = total};
+void orr_progress_start(orr_progress *p, orr_watcher to, const char *what, const char *units,
+                        const char *part_units, uint64_t total) {
+    *p =
+        (orr_progress){.what = what, .units = units, .part_units = part_units, .total = total, .watcher = to};
     p->start = orr_seconds();
-    if (!isatty(STDERR_FILENO)) return;
+    if (!to.tell) return;
+    tell(p, false);
     struct orr_ticker *k = p->ticker = orr_calloc(1, sizeof *k);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
@@ -135,7 +126,9 @@ void orr_progress_start(orr_progress *p, const char *what, const char *units, co
     pthread_cond_init(&k->stop, &attr);
     pthread_condattr_destroy(&attr);
     if (pthread_create(&k->thread, NULL, tick, p) == 0) return;
-    free(k); // then without
+    pthread_mutex_destroy(&k->lock); // the system gives no thread: the watcher hears of the end only
+    pthread_cond_destroy(&k->stop);
+    free(k);
     p->ticker = NULL;
 }
 
@@ -155,15 +148,63 @@ void orr_progress_part(orr_progress *p, uint64_t more) {
 
 void orr_progress_end(orr_progress *p) {
     struct orr_ticker *k = p->ticker;
-    if (!k) return;
-    pthread_mutex_lock(&k->lock);
-    k->stopped = true;
-    pthread_cond_signal(&k->stop);
-    pthread_mutex_unlock(&k->lock);
-    pthread_join(k->thread, NULL);
-    if (k->shown) fputs("\r\033[K", stderr);
-    pthread_mutex_destroy(&k->lock);
-    pthread_cond_destroy(&k->stop);
-    free(k);
-    p->ticker = NULL;
+    if (k) {
+        pthread_mutex_lock(&k->lock);
+        k->stopped = true;
+        pthread_cond_signal(&k->stop);
+        pthread_mutex_unlock(&k->lock);
+        pthread_join(k->thread, NULL);
+        pthread_mutex_destroy(&k->lock);
+        pthread_cond_destroy(&k->stop);
+        free(k);
+        p->ticker = NULL;
+    }
+    if (p->watcher.tell) tell(p, true);
+    p->watcher = (orr_watcher){0};
+}
+
+bool orr_progress_go(const orr_progress *p, orr_err *e) {
+    if (!p || !p->stopped) return true;
+    return orr_fail(e, ORR_STOPPED, "%s: stopped", p->what);
+}
+
+// ---- the line on a terminal -------------------------------------------------------------------
+static void add_count(orr_text *t, const char *unit, uint64_t done, uint64_t total) {
+    char a[32];
+    orr_text_add(t, "%s %s", unit, orr_commas(a, done));
+    if (total) orr_text_add(t, " of %s (%.0f%%)", orr_commas(a, total), 100.0 * (double)done / (double)total);
+}
+
+bool orr_progress_line(void *arg, const orr_status *s) {
+    bool *shown = arg;
+    if (s->ended) {
+        if (*shown) fputs("\r\033[K", stderr);
+        *shown = false;
+        return true;
+    }
+    if (s->seconds < 2 || !isatty(STDERR_FILENO)) return true;
+    orr_text t = {0};
+    orr_text_add(&t, "\r%s: ", s->what);
+    add_count(&t, s->units, s->done, s->total);
+    if (s->parts) {
+        orr_text_add(&t, ", ");
+        add_count(&t, s->part_units, s->part, s->parts);
+    }
+    orr_text_add(&t, ", %.0f s\033[K", s->seconds);
+    fputs(t.s, stderr);
+    fflush(stderr);
+    free(t.s);
+    *shown = true;
+    return true;
+}
+
+// ---- notes ------------------------------------------------------------------------------------
+void orr_note(const orr_notes *n, const char *fmt, ...) {
+    if (!n || !n->say) return;
+    orr_err line = {0}; // control characters come from hostile files
+    va_list ap;
+    va_start(ap, fmt);
+    orr_vfail(&line, ORR_BAD_INPUT, fmt, ap);
+    va_end(ap);
+    n->say(n->arg, line.text);
 }

@@ -132,7 +132,7 @@ const cli_subcommand cli_subcommands[] = {
      "orrery sweep bfs --size medium --vary l2.size=10MB:50MB:10MB --model cycle -o bfs.sqlite\n"
      "orrery sweep saxpy --vary n=4096:1048576:*4 --vary core.policy=gto,lrr --json\n"
      "sqlite3 bfs.sqlite 'SELECT * FROM sweep_1 ORDER BY cycles LIMIT 5'"},
-    {"compare", cli_models,
+    {"compare", cli_compare,
      " gpu model on latencies kernels launches threads max-insts all hardware warm json csv output "
      "quiet" INPUT_OPTIONS,
      "[options] INPUT...", "all models on an INPUT, side by side",

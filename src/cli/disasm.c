@@ -162,7 +162,7 @@ static bool arch_number(const char *s, unsigned *sm, orr_err *e) {
 
 static void none_fits(const cli_options *o, const orr_images *f, unsigned sm, bool found, orr_err *e) {
     if (found) {
-        orr_fail(e, ORR_BAD_INPUT, "%s: has no kernel \"%.200s\"", f->path, o->kernel);
+        orr_fail(e, ORR_BAD_INPUT, "%s: has no kernel \"%.200s\"", f->path, o->job->in.direct.kernel);
         return;
     }
     orr_text t = {0};
@@ -182,8 +182,8 @@ static void none_fits(const cli_options *o, const orr_images *f, unsigned sm, bo
 // Which images: of each architecture all, or `images` of them, the first one and at even distances.
 static bool chosen(const cli_options *o, const orr_images *f, uint32_t i, unsigned sm) {
     if (f->at[i].kind != ORR_IMAGE_CUBIN || (sm && f->at[i].sm != sm)) return false;
-    if (!o->images) return true;
-    uint64_t before = 0, all = 0, want = (uint64_t)o->images;
+    if (!o->disasm.images) return true;
+    uint64_t before = 0, all = 0, want = (uint64_t)o->disasm.images;
     for (uint32_t k = 0; k < f->n; k++)
         if (f->at[k].kind == ORR_IMAGE_CUBIN && f->at[k].sm == f->at[i].sm) {
             before += k < i;
@@ -196,7 +196,7 @@ static void finish(const cli_options *o, printer *p, bool any) {
     orr_text *t = p->t;
     if (p->json) orr_text_add(t, "%s\n]\n", any ? "" : "[");
     if (t->n) fwrite(t->s, 1, t->n, stdout);
-    if (p->unknown && !o->quiet)
+    if (p->unknown && !o->out.quiet)
         fprintf(stderr, "orrery: %s: %llu of %llu instructions are not known\n", o->inputs[0],
                 (unsigned long long)p->unknown, (unsigned long long)p->insts);
 }
@@ -217,7 +217,7 @@ static void files(const cli_options *o, unsigned sm, printer *p, orr_err *e) {
         found = true;
         lines = lines && !c->no_lines;
         for (uint32_t k = 0; k < c->nfuncs && !e->status; k++) {
-            if (o->kernel && strcmp(o->kernel, c->funcs[k].name) != 0) continue;
+            if (o->job->in.direct.kernel && strcmp(o->job->in.direct.kernel, c->funcs[k].name) != 0) continue;
             any = true;
             if (p->folder)
                 dump(p, c, &c->funcs[k], e);
@@ -226,11 +226,11 @@ static void files(const cli_options *o, unsigned sm, printer *p, orr_err *e) {
         }
         orr_cubin_free(c);
     }
-    if (!e->status && (!found || (o->kernel && !any))) none_fits(o, f, sm, found, e);
+    if (!e->status && (!found || (o->job->in.direct.kernel && !any))) none_fits(o, f, sm, found, e);
     if (!e->status) finish(o, p, any);
-    if (!e->status && !o->quiet && !lines)
+    if (!e->status && !o->out.quiet && !lines)
         fprintf(stderr, "orrery: %s: source lines are left out: this build has no libdw\n", f->path);
-    if (!e->status && !o->quiet && old)
+    if (!e->status && !o->out.quiet && old)
         fprintf(stderr, "orrery: %s: code for sm_%u is left out: its encoding is another\n", f->path, old);
     orr_images_free(f);
 }
@@ -263,19 +263,19 @@ int cli_disasm(cli_options *o, orr_err *e) {
                  "disasm: name one file: orrery disasm FILE [--kernel NAME] [--arch sm_90]");
         return e->status;
     }
-    if (!arch_number(o->arch, &sm, e)) return e->status;
-    if (o->dump && (o->raw || o->json)) {
+    if (!arch_number(o->disasm.arch, &sm, e)) return e->status;
+    if (o->disasm.dump && (o->disasm.raw || o->out.json)) {
         orr_fail(e, ORR_BAD_INPUT, "disasm: --dump goes with neither --raw nor --json");
         return e->status;
     }
     orr_text t = {0};
-    printer p = {.t = &t, .json = o->json, .between = "["};
-    if (o->dump && !(p.folder = orr_out_folder(o->dump, dumped, e))) return e->status;
-    if (o->raw)
+    printer p = {.t = &t, .json = o->out.json, .between = "["};
+    if (o->disasm.dump && !(p.folder = orr_out_folder(o->disasm.dump, dumped, e))) return e->status;
+    if (o->disasm.raw)
         raw(o, sm, &p, e);
     else
         files(o, sm, &p, e);
-    if (p.folder) orr_out_folder_end(p.folder, o->dump, !e->status, e);
+    if (p.folder) orr_out_folder_end(p.folder, o->disasm.dump, !e->status, e);
     free(t.s);
     return e->status;
 }

@@ -1,7 +1,6 @@
 // The `orrery` command: finds the subcommand, runs it, and turns what happened into an exit status.
 // Results are on stdout and count as written only when the last byte has left; all else is on stderr.
-#include "cli/machine.h"
-#include "orrery.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -82,10 +81,9 @@ static int dispatch(int argc, char **argv, orr_err *e) {
     }
     const cli_subcommand *c = cli_find_subcommand(name, e);
     if (!c) return ORR_BAD_INPUT;
-    cli_options o;
+    cli_options o = {0};
     int status = ORR_BAD_INPUT;
-    if (cli_parse(name, argc - 1, argv + 1, &o, e) && check_processor(e) && cli_check_on(&o, e))
-        status = c->run(&o, e);
+    if (cli_parse(name, argc - 1, argv + 1, &o, e) && check_processor(e)) status = c->run(&o, e);
     cli_free(&o);
     return status;
 }

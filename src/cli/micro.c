@@ -2,7 +2,6 @@
 // the SM's clock; a script's `measure` says what a number means. Each script is run --repeat times from the
 // start, and a row of the CSV is a reading with the median and the ends of its repeats.
 #include "cli/cli.h"
-#include "cli/input.h"
 #include "hw/hw.h"
 #include "lab/lab.h"
 
@@ -94,13 +93,13 @@ static const char *name_of(orr_arena *a, const char *input) {
 }
 
 // All rounds of a script, in its size `full` unless another is asked for.
-static bool one_script(orr_hw *h, const cli_options *o, const cli_sets *sets, const char *input,
-                       orr_findings *r, bool *broken, orr_err *e) {
+static bool one_script(orr_hw *h, const orr_options *o, const char *input, orr_findings *r, bool *broken,
+                       orr_err *e) {
     const orr_hw_info *info = orr_hw_get_info(h);
     unsigned sm = (unsigned)(info->major * 10 + info->minor);
-    cli_options full = *o;
-    if (!o->size) full.size = "full";
-    orr_script *s = cli_open_script(&full, sets, input, sm, e);
+    orr_input_options full = o->in;
+    if (!full.size) full.size = "full";
+    orr_script *s = orr_input_script(&full, input, sm, e);
     if (!s) return false;
     ear x = {.gpu = orr_hw_backend(h),
              .to = {.r = r,
@@ -115,8 +114,8 @@ static bool one_script(orr_hw *h, const cli_options *o, const cli_sets *sets, co
                      .launch = ear_launch,
                      .measure = ear_measure};
     bool ok = true;
-    for (int k = 0; ok && k < o->repeat; k++) {
-        ok = orr_script_run(s, &b, !o->no_check, NULL, e);
+    for (int k = 0; ok && k < o->lab.repeat; k++) {
+        ok = orr_script_run(s, &b, !o->in.no_check, NULL, e);
         if (!orr_hw_reset(h)) *broken = true;
         ok = ok && !*broken;
     }
@@ -133,13 +132,11 @@ static void say_date(orr_findings *r) {
 
 // A script that fails is named, and the others are run; the exit status is then that of the failure.
 int cli_micro(cli_options *o, orr_err *e) {
-    if (o->json || o->log || o->warm || o->metrics || o->all) {
+    if (o->out.json || o->out.log || o->job->sampling.warm || o->metrics || o->all) {
         orr_fail(e, ORR_BAD_INPUT, "hw micro: --json, --log, --warm, --metrics and --all are not for it");
         return e->status;
     }
     orr_findings r = {0};
-    cli_sets sets;
-    cli_split_sets(o, &sets);
     int bundled = 0, given = o->ninputs - 1, status = 0;
     bool broken = false;
     const char *const *all = given ? NULL : orr_list_micro(&r.arena, &bundled);
@@ -153,12 +150,12 @@ int cli_micro(cli_options *o, orr_err *e) {
         r.driver = orr_arena_printf(&r.arena, "%d.%d", i->driver / 1000, i->driver % 1000 / 10);
         say_date(&r);
         device_rows(h, &r);
-        if (!o->quiet)
-            orr_progress_start(&progress, "hw micro", "scripts", "", (size_t)given + (size_t)bundled);
+        orr_progress_start(&progress, o->job->watcher, "hw micro", "scripts", "",
+                           (size_t)given + (size_t)bundled);
     }
     for (int k = 0; h && !e->status && !broken && k < given + bundled; k++) {
         orr_err why = {0};
-        if (!one_script(h, o, &sets, given ? o->inputs[k + 1] : all[k], &r, &broken, &why)) {
+        if (!one_script(h, o->job, given ? o->inputs[k + 1] : all[k], &r, &broken, &why)) {
             fprintf(stderr, "orrery: hw micro: %s\n", why.text);
             status = why.status ? why.status : ORR_PROGRAM_FAILED;
         }
@@ -171,10 +168,9 @@ int cli_micro(cli_options *o, orr_err *e) {
         orr_text t = {0};
         orr_findings_end(&r);
         orr_findings_write(&r, &t);
-        cli_write(o, &t, e);
+        cli_write(o, t.s, e);
         free(t.s);
     }
-    cli_free_sets(&sets);
     orr_findings_free(&r);
     return e->status ? e->status : status;
 }

@@ -3,19 +3,20 @@
 // meaning when an option is added.
 #include "cli/cli.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum kind { FLAG, STRING, LIST, INT, COUNT };
+// Most options are the library's, which knows what they take (api/options.c); the others are the command's
+// own, and say where results go.
+enum kind { JOB, JOB_FLAG, FLAG, STRING, INT };
 
 typedef struct option {
     const char *name;
     char letter;
     enum kind kind;
-    size_t at; // offset in cli_options; a LIST's count is at `count`
-    size_t count;
+    size_t at;         // of the command's own: offset in cli_options
     const char *value; // what --help calls the argument
     const char *help;
 } option;
@@ -23,106 +24,101 @@ typedef struct option {
 #define AT(field) offsetof(cli_options, field)
 
 static const option options[] = {
-    {"gpu", 0, STRING, AT(gpu), 0, "NAME|FILE",
-     "the GPU: a name from `orrery gpu list` or a .conf file (default h200)"},
-    {"model", 0, STRING, AT(model), 0, "NAME",
+    {"gpu", 0, JOB, 0, "NAME|FILE", "the GPU: a name from `orrery gpu list` or a .conf file (default h200)"},
+    {"model", 0, JOB, 0, "NAME",
      "how to look at the launches: functional (the default) executes and counts; cycle predicts time too, "
      "and "
      "abstract, partial and analytic do so faster"},
-    {"size", 0, STRING, AT(size), 0, "NAME",
+    {"size", 0, JOB, 0, "NAME",
      "problem size: small, medium, large or what the script names (default: its first)"},
-    {"source", 0, STRING, AT(source), 0, "ptx|sass",
+    {"source", 0, JOB, 0, "ptx|sass",
      "what a module's code is taken from when both are there (default: machine code if it is for the GPU)"},
-    {"on", 0, STRING, AT(on), 0, "cpu|gpu",
+    {"on", 0, JOB, 0, "cpu|gpu",
      "where kernels are executed: by Orrery on the CPU (default), or natively on the GPU of this machine, "
      "which "
      "tells what they do (docs/on-gpu.md)"},
-    {"set", 0, LIST, AT(sets), AT(nsets), "KEY=VALUE",
+    {"set", 0, JOB, 0, "KEY=VALUE",
      "replace a constant of the script or a value of the GPU; may be repeated"},
-    {"kernel", 0, STRING, AT(kernel), 0, "NAME",
-     "the kernel to launch, when INPUT is a module and not a script"},
-    {"grid", 0, STRING, AT(grid), 0, "X[,Y[,Z]]", "thread blocks of that launch"},
-    {"block", 0, STRING, AT(block), 0, "X[,Y[,Z]]", "threads of a thread block"},
-    {"shared", 0, STRING, AT(shared), 0, "BYTES", "dynamic shared memory of a thread block"},
-    {"arg", 0, LIST, AT(args), AT(nargs), "TYPE:VALUE",
+    {"kernel", 0, JOB, 0, "NAME", "the kernel to launch, when INPUT is a module and not a script"},
+    {"grid", 0, JOB, 0, "X[,Y[,Z]]", "thread blocks of that launch"},
+    {"block", 0, JOB, 0, "X[,Y[,Z]]", "threads of a thread block"},
+    {"shared", 0, JOB, 0, "BYTES", "dynamic shared memory of a thread block"},
+    {"arg", 0, JOB, 0, "TYPE:VALUE",
      "a kernel argument, in order: i32:7, f32:2.5, buf:f32:1048576:random, ..."},
-    {"kernels", 0, STRING, AT(kernels), 0, "GLOB",
+    {"kernels", 0, JOB, 0, "GLOB",
      "only launches of kernels whose name matches, as '*gemm*' (a script's others are executed, not "
      "modelled)"},
-    {"launches", 0, STRING, AT(launches), 0, "LIST",
-     "only launches with these numbers, from 0, as 3-7,9,20-"},
-    {"threads", 0, INT, AT(threads), 0, "N",
+    {"launches", 0, JOB, 0, "LIST", "only launches with these numbers, from 0, as 3-7,9,20-"},
+    {"threads", 0, JOB, 0, "N",
      "host threads (default: one for each processor); results do not depend on it"},
-    {"max-insts", 0, COUNT, AT(max_insts), 0, "N",
+    {"max-insts", 0, JOB, 0, "N",
      "end a launch with an error when one warp has executed N instructions (k, M, G may follow)"},
-    {"counts-only", 0, FLAG, AT(counts_only), 0, NULL,
-     "execute without observing: instruction counts only, fastest"},
-    {"lines", 0, FLAG, AT(lines), 0, NULL, "statistics for each source line too"},
-    {"timed", 0, FLAG, AT(timed), 0, NULL,
+    {"counts-only", 0, JOB_FLAG, 0, NULL, "execute without observing: instruction counts only, fastest"},
+    {"lines", 0, JOB_FLAG, 0, NULL, "statistics for each source line too"},
+    {"timed", 0, FLAG, AT(show.timed), NULL,
      "the machine instructions a kernel is timed as on --gpu, with units, latencies and registers"},
-    {"ptx", 0, FLAG, AT(ptx), 0, NULL, "the module as PTX text, printed from what was read"},
-    {"latencies", 0, STRING, AT(latencies), 0, "FILE",
+    {"ptx", 0, FLAG, AT(show.ptx), NULL, "the module as PTX text, printed from what was read"},
+    {"latencies", 0, JOB, 0, "FILE",
      "keep pre-characterised kernels in FILE: those it has are used, others are added (--model abstract)"},
-    {"timeline", 0, STRING, AT(timeline), 0, "FILE",
+    {"timeline", 0, JOB, 0, "FILE",
      "write blocks on SMs, bandwidths and stalls over time to FILE, for ui.perfetto.dev (--model cycle)"},
-    {"record", 0, STRING, AT(record), 0, "DIR",
+    {"record", 0, JOB, 0, "DIR",
      "also write the launches' streams to DIR, a file each, for `orrery run DIR` with other models or GPUs"},
-    {"digests", 0, STRING, AT(digests), 0, "FILE",
-     "write a digest of every buffer, as it is in the end, to FILE (CSV)"},
-    {"sample", 0, FLAG, AT(sample), 0, NULL,
+    {"digests", 0, JOB, 0, "FILE", "write a digest of every buffer, as it is in the end, to FILE (CSV)"},
+    {"sample", 0, JOB_FLAG, 0, NULL,
      "simulate some launches and thread blocks and predict the others (--model cycle; docs/sampling.md)"},
-    {"profile", 0, STRING, AT(profile), 0, "FILE",
+    {"profile", 0, JOB, 0, "FILE",
      "with --sample: the profile, read when FILE is there, else made and written; of use for every GPU"},
-    {"warm:", 0, STRING, AT(warming), 0, "none|functional",
+    {"warm:", 0, JOB, 0, "none|functional",
      "with --sample: whether what is left out still leaves its lines in L2 (default none)"},
-    {"precision", 0, STRING, AT(precision), 0, "PERCENT",
+    {"precision", 0, JOB, 0, "PERCENT",
      "with --sample: how well a region's IPC must be known before blocks are left out (default 5; 0: two "
      "sampling units within 10 %, as TBPoint)"},
-    {"piece", 0, COUNT, AT(piece), 0, "N",
+    {"piece", 0, JOB, 0, "N",
      "warp instructions in a piece, of which random sampling and SimPoint choose (default 50k)"},
-    {"full", 0, STRING, AT(full), 0, "FILE",
+    {"full", 0, JOB, 0, "FILE",
      "what the full simulation said: read when FILE is there, else made and written"},
-    {"plot", 0, STRING, AT(plot), 0, "FILE", "draw it, as SVG"},
-    {"check", 0, FLAG, AT(check), 0, NULL,
+    {"plot", 0, STRING, AT(out.plot), "FILE", "draw it, as SVG"},
+    {"check", 0, JOB_FLAG, 0, NULL,
      "execute every thread block and compare buffers, where the model (partial) would leave some out"},
-    {"no-check", 0, FLAG, AT(no_check), 0, NULL, "do not compare buffers with what the script expects"},
-    {"all", 0, FLAG, AT(all), 0, NULL, "every bundled workload"},
-    {"repeat", 0, INT, AT(repeat), 0, "N", "time every launch N times"},
-    {"regs", 0, INT, AT(regs), 0, "N", "registers per thread, for the occupancy (default 32)"},
-    {"barriers", 0, INT, AT(barriers), 0, "N", "named barriers of the kernel, for the occupancy (default 1)"},
-    {"names", 0, FLAG, AT(names), 0, NULL, "bare names, one a line, for scripts"},
-    {"json", 0, FLAG, AT(json), 0, NULL, "results as one JSON object"},
-    {"stats", 0, STRING, AT(stats), 0, "accel-sim",
+    {"no-check", 0, JOB_FLAG, 0, NULL, "do not compare buffers with what the script expects"},
+    {"all", 0, FLAG, AT(all), NULL, "every bundled workload"},
+    {"repeat", 0, JOB, 0, "N", "time every launch N times"},
+    {"regs", 0, JOB, 0, "N", "registers per thread, for the occupancy (default 32)"},
+    {"barriers", 0, JOB, 0, "N", "named barriers of the kernel, for the occupancy (default 1)"},
+    {"names", 0, FLAG, AT(out.names), NULL, "bare names, one a line, for scripts"},
+    {"json", 0, FLAG, AT(out.json), NULL, "results as one JSON object"},
+    {"stats", 0, STRING, AT(out.stats), "accel-sim",
      "results under the names that GPGPU-Sim and Accel-Sim print, for scripts (--model cycle)"},
-    {"format", 0, STRING, AT(format), 0, "NAME",
+    {"format", 0, JOB, 0, "NAME",
      "of what record writes: orrery (default; a file), accel-sim (a folder with .traceg.xz) or "
      "accel-sim-plain "
      "(.traceg)"},
-    {"log", 0, STRING, AT(log), 0, "FILE",
+    {"log", 0, STRING, AT(out.log), "FILE",
      "also write every launch of every round to FILE (CSV), in the order of launching (hw run); what was "
      "tried (tune)"},
-    {"warm", 0, FLAG, AT(warm), 0, NULL,
+    {"warm", 0, JOB_FLAG, 0, NULL,
      "leave the caches as they are before a kernel (hw profile; default: flushed)"},
-    {"metrics", 0, STRING, AT(metrics), 0, "NAME,NAME...",
+    {"metrics", 0, STRING, AT(metrics), "NAME,NAME...",
      "measure these, as Nsight Compute names them (hw profile; default: all that the models predict)"},
-    {"html", 0, STRING, AT(html), 0, "FILE",
+    {"html", 0, STRING, AT(out.html), "FILE",
      "write a page for the browser to FILE: needs no other file and no network"},
-    {"csv", 0, STRING, AT(csv), 0, "FILE", "write every point and counter to FILE, a row each"},
-    {"vary", 0, LIST, AT(vary), AT(nvary), "KEY=VALUES",
+    {"csv", 0, STRING, AT(out.csv), "FILE", "write every point and counter to FILE, a row each"},
+    {"vary", 0, JOB, 0, "KEY=VALUES",
      "what the points of a sweep differ in: a key of the GPU or a constant of the script, and values between "
      "commas or "
      "a range FROM:TO:STEP, FROM:TO:*FACTOR; may be repeated: all combinations are taken"},
-    {"hardware", 0, STRING, AT(hardware), 0, "FILE",
+    {"hardware", 0, JOB, 0, "FILE",
      "measurements to compare with (CSV of `orrery hw profile`; default: those that come with Orrery, if the "
      "GPU is among them)"},
-    {"output", 'o', STRING, AT(output), 0, "FILE", "write to FILE"},
-    {"arch", 0, STRING, AT(arch), 0, "sm_NN", "only code for this architecture, as sm_90"},
-    {"images", 0, INT, AT(images), 0, "N",
+    {"output", 'o', STRING, AT(out.file), "FILE", "write to FILE"},
+    {"arch", 0, STRING, AT(disasm.arch), "sm_NN", "only code for this architecture, as sm_90"},
+    {"images", 0, INT, AT(disasm.images), "N",
      "of a large library: only N images of each architecture, spread over the file"},
-    {"dump", 0, STRING, AT(dump), 0, "FOLDER",
+    {"dump", 0, STRING, AT(disasm.dump), "FOLDER",
      "write the code of each function to a file in FOLDER instead, and print the names"},
-    {"raw", 0, FLAG, AT(raw), 0, NULL, "FILE is nothing but instructions, of --arch"},
-    {"quiet", 'q', FLAG, AT(quiet), 0, NULL, "no progress, no notes on standard error"},
+    {"raw", 0, FLAG, AT(disasm.raw), NULL, "FILE is nothing but instructions, of --arch"},
+    {"quiet", 'q', FLAG, AT(out.quiet), NULL, "no progress, no notes on standard error"},
 };
 #define NOPTIONS (sizeof options / sizeof options[0])
 
@@ -184,47 +180,26 @@ static bool unknown(const cli_subcommand *c, const char *name, size_t n, orr_err
                     c->name);
 }
 
-// A count: digits, perhaps followed by k, M or G.
-static bool number(const char *s, uint64_t limit, uint64_t *out) {
-    if (!isdigit((unsigned char)*s)) return false;
-    char *end;
-    errno = 0;
-    unsigned long long v = strtoull(s, &end, 10);
-    uint64_t unit = *end == 'k' ? 1000 : *end == 'M' ? 1000000 : *end == 'G' ? 1000000000 : 1;
-    if (unit != 1) end++;
-    if (errno || *end || v > limit / unit) return false;
-    *out = v * unit;
-    return true;
-}
+static bool has_value(const option *o) { return o->kind != FLAG && o->kind != JOB_FLAG; }
 
 static bool store(const cli_subcommand *c, const option *o, char *value, cli_options *to, orr_err *e) {
-    char *field = (char *)to + o->at;
+    char *field = (char *)to + o->at, name[40];
+    orr_err why = {0};
     uint64_t v;
     switch (o->kind) {
     case FLAG: *(bool *)field = true; return true;
     case STRING: *(const char **)field = value; return true;
-    case LIST: {
-        const char ***list = (const char ***)field;
-        int *n = (int *)((char *)to + o->count);
-        *list = orr_realloc(*list, ((size_t)*n + 1) * sizeof **list);
-        (*list)[(*n)++] = value;
-        return true;
-    }
     case INT:
-        if (!number(value, 65536, &v) || v == 0)
+        if (!orr_option_number(value, 65536, &v) || v == 0)
             return orr_fail(e, ORR_BAD_INPUT, "%s: --%s takes a number from 1 to 65536, not \"%s\"", c->name,
                             o->name, value);
         *(int *)field = (int)v;
         return true;
-    case COUNT:
-        if (!number(value, UINT64_MAX / 2, &v))
-            return orr_fail(e, ORR_BAD_INPUT,
-                            "%s: --%s takes a number, perhaps with k, M or G behind it, not \"%s\"", c->name,
-                            o->name, value);
-        *(uint64_t *)field = v;
-        return true;
+    default:
+        snprintf(name, sizeof name, "%.*s", shown(o), o->name);
+        return orr_options_set(to->job, name, o->kind == JOB_FLAG ? "yes" : value, &why) ||
+               orr_fail(e, why.status, "%s: %s", c->name, why.text);
     }
-    return false;
 }
 
 // One word that starts with "-"; *i moves on when the value is the next word.
@@ -246,14 +221,14 @@ static bool parse_one(const cli_subcommand *c, int argc, char **argv, int *i, cl
     } else {
         for (size_t k = 0; k < NOPTIONS; k++)
             if (options[k].letter && options[k].letter == word[1] && takes(c, &options[k])) o = &options[k];
-        if (!o || (o->kind == FLAG && word[2]))
+        if (!o || (!has_value(o) && word[2]))
             return orr_fail(e, ORR_BAD_INPUT, "%s: unknown option %.40s; see `orrery %s --help`", c->name,
                             word, c->name);
         if (word[2]) value = word + 2;
         snprintf(text, sizeof text, "-%c", o->letter);
     }
-    if (o->kind == FLAG && value) return orr_fail(e, ORR_BAD_INPUT, "%s: %s takes no value", c->name, text);
-    if (o->kind != FLAG && !value) {
+    if (!has_value(o) && value) return orr_fail(e, ORR_BAD_INPUT, "%s: %s takes no value", c->name, text);
+    if (has_value(o) && !value) {
         if (*i + 1 >= argc)
             return orr_fail(e, ORR_BAD_INPUT, "%s: %s needs a value: %s %s", c->name, text, text, o->value);
         value = argv[++*i];
@@ -261,12 +236,21 @@ static bool parse_one(const cli_subcommand *c, int argc, char **argv, int *i, cl
     return store(c, o, value, to, e);
 }
 
-bool cli_parse(const char *subcommand, int argc, char **argv, cli_options *o, orr_err *e) {
-    *o = (cli_options){
-        .model = "functional", .threads = orr_host_threads(), .repeat = 1, .regs = 32, .barriers = 1};
-    const cli_subcommand *c = cli_find_subcommand(subcommand, e);
-    if (!c) return false;
-    if (c->run == cli_sweep || c->run == cli_models) o->model = NULL; // they choose
+// What the library tells while it works goes to standard error.
+static void say_note(void *arg, const char *line) {
+    (void)arg;
+    fprintf(stderr, "orrery: %s\n", line);
+}
+
+static void connect(cli_options *o) {
+    static bool line;                                   // of progress, on the terminal
+    if (o->out.json) orr_options_print(o->job, stderr); // standard output is for the result
+    if (o->out.quiet) return;
+    orr_options_notes(o->job, say_note, NULL);
+    if (isatty(STDERR_FILENO)) orr_options_watch(o->job, orr_progress_line, &line);
+}
+
+static bool parse_words(const cli_subcommand *c, int argc, char **argv, cli_options *o, orr_err *e) {
     o->inputs = orr_calloc((size_t)argc + 1, sizeof *o->inputs);
     for (int i = 1; i < argc; i++) {
         char *word = argv[i];
@@ -296,10 +280,18 @@ bool cli_parse(const char *subcommand, int argc, char **argv, cli_options *o, or
     return true;
 }
 
+bool cli_parse(const char *subcommand, int argc, char **argv, cli_options *o, orr_err *e) {
+    const cli_subcommand *c = cli_find_subcommand(subcommand, e);
+    *o = (cli_options){0};
+    if (!c) return false;
+    o->job = orr_options_new();
+    if (!parse_words(c, argc, argv, o, e)) return false;
+    connect(o);
+    return true;
+}
+
 void cli_free(cli_options *o) {
-    free(o->sets);
-    free(o->args);
-    free(o->vary);
+    orr_options_free(o->job);
     free(o->inputs);
     *o = (cli_options){0};
 }

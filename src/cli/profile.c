@@ -102,7 +102,7 @@ static void command_of(profiling *p, const orr_names *metrics, int rounds, const
                                  "--clock-control",
                                  "none", // as the GPU runs when nobody looks
                                  "--cache-control",
-                                 o->warm ? "none" : "all",
+                                 o->job->sampling.warm ? "none" : "all",
                                  "--csv",
                                  "--page",
                                  "raw",
@@ -124,20 +124,20 @@ static void command_of(profiling *p, const orr_names *metrics, int rounds, const
                                  "--repeat"};
     for (size_t k = 0; k < sizeof start / sizeof *start; k++) word(w, start[k]);
     word(w, orr_arena_printf(&p->arena, "%d", rounds));
-    if (o->size) {
+    if (o->job->in.size) {
         word(w, "--size");
-        word(w, o->size);
+        word(w, o->job->in.size);
     }
-    for (int k = 0; k < o->nsets; k++) {
+    for (size_t k = 0; k < o->job->sets.n; k++) {
         word(w, "--set");
-        word(w, o->sets[k]);
+        word(w, o->job->sets.at[k]);
     }
-    if (o->source) {
+    if (o->job->in.source) {
         word(w, "--source");
-        word(w, o->source);
+        word(w, o->job->in.source);
     }
-    if (o->no_check) word(w, "--no-check");
-    if (o->quiet) word(w, "--quiet");
+    if (o->job->in.no_check) word(w, "--no-check");
+    if (o->out.quiet) word(w, "--quiet");
     word(w, "--");
     for (int k = 0; k < p->ninputs; k++) word(w, p->inputs[k]);
 }
@@ -214,7 +214,7 @@ static bool all_measured(const profiling *p, const orr_hardware *h, orr_err *e) 
         orr_fail(e, ORR_PROGRAM_FAILED,
                  "hw profile: %d of %d scripts are not in %s, they launched nothing or left wrong "
                  "results: %s",
-                 n, p->ninputs, p->o->output, t.s);
+                 n, p->ninputs, p->o->out.file, t.s);
     free(t.s);
     return n == 0;
 }
@@ -231,8 +231,9 @@ static bool collect_inputs(profiling *p, orr_err *e) {
         return orr_fail(
             e, ORR_BAD_INPUT,
             "hw profile: an INPUT is needed: a bundled workload's name, a launch script, or --all");
-    if (!o->output) return orr_fail(e, ORR_BAD_INPUT, "hw profile: name the file to write with -o FILE");
-    if (o->kernel || o->grid || o->block || o->shared || o->nargs || o->json || o->log)
+    if (!o->out.file) return orr_fail(e, ORR_BAD_INPUT, "hw profile: name the file to write with -o FILE");
+    const orr_direct *d = &o->job->in.direct;
+    if (d->kernel || d->grid || d->block || d->shared || d->nargs || o->out.json || o->out.log)
         return orr_fail(e, ORR_BAD_INPUT,
                         "hw profile: takes launch scripts, and no --json, --log, --kernel, --grid, --block, "
                         "--shared, --arg");
@@ -253,14 +254,14 @@ int cli_profile(cli_options *o, orr_err *e) {
     if (ok && !mkdtemp(p.folder)) {
         ok = orr_fail(e, ORR_BAD_INPUT, "%s: cannot make a temporary folder: %s", p.folder, strerror(errno));
     } else if (ok) {
-        orr_measured proto = {.cache = o->warm ? "warm" : "flushed",
+        orr_measured proto = {.cache = o->job->sampling.warm ? "warm" : "flushed",
                               .driver = driver_version(&p.arena),
                               .date = today(&p.arena)};
         choose_metrics(&p, &all, &timing);
         ok = profile(&p, &all, 1, &proto, &h, e);
         proto.repeat = 1;
-        if (ok && (o->repeat > 1 || !o->metrics))
-            ok = profile(&p, &timing, o->repeat > 1 ? o->repeat - 1 : 1, &proto, &h, e);
+        if (ok && (o->job->lab.repeat > 1 || !o->metrics))
+            ok = profile(&p, &timing, o->job->lab.repeat > 1 ? o->job->lab.repeat - 1 : 1, &proto, &h, e);
         if (ok || access(in_folder(&p, "launches.csv"), F_OK) != 0)
             remove_folder(&p); // else the message names its files
     }
@@ -268,7 +269,7 @@ int cli_profile(cli_options *o, orr_err *e) {
         orr_text t = {0};
         orr_out out;
         orr_hardware_write(&h, &t);
-        if (orr_out_open(&out, o->output, e)) {
+        if (orr_out_open(&out, o->out.file, e)) {
             fwrite(t.s, 1, t.n, out.f);
             if (orr_out_commit(&out, e)) all_measured(&p, &h, e);
         }

@@ -1,8 +1,7 @@
 // orrery show: the kernels of a module, or one kernel block by block, as every part of Orrery sees it.
 #include "cli/cli.h"
-#include "launch/launch.h"
 #include "ptx/ptx.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,42 +60,45 @@ static void list_kernels(orr_module *m, bool json, orr_text *t) {
 
 // The kernels (or the one that was asked for) as they are timed on a GPU.
 static void show_timed(orr_module *m, cli_options *o, orr_text *t, orr_err *e) {
-    orr_gpu *g = orr_gpu_load(o->gpu ? o->gpu : "h200", o->sets, o->nsets, e);
+    orr_gpu *g =
+        orr_gpu_load(o->job->model.gpu ? o->job->model.gpu : "h200", o->job->sets.at, (int)o->job->sets.n, e);
+    const char *only = o->job->in.direct.kernel;
     for (uint32_t i = 0; g && i < m->nkernels && !e->status; i++) {
-        if (o->kernel && strcmp(o->kernel, m->kernel_names[i])) continue;
+        if (only && strcmp(only, m->kernel_names[i])) continue;
         orr_kernel *k = m->load(m, m->kernel_names[i], e);
-        orr_shape *shape = k ? orr_shape_new(k) : NULL;
-        orr_program *p = k ? orr_program_new(shape ? orr_shape_kernel(shape) : k, g, e) : NULL;
+        orr_rewritten *rewritten = k ? orr_rewrite(k) : NULL;
+        orr_program *p = k ? orr_program_new(rewritten ? orr_rewritten_kernel(rewritten) : k, g, e) : NULL;
         if (p) orr_program_print(p, t);
         orr_program_free(p);
-        orr_shape_free(shape);
+        orr_rewritten_free(rewritten);
     }
     orr_gpu_free(g);
 }
 
 int cli_show(cli_options *o, orr_err *e) {
+    const char *kernel = o->job->in.direct.kernel;
     if (o->ninputs != 1) {
         orr_fail(e, ORR_BAD_INPUT, "show: name one module: orrery show FILE.ptx [--kernel NAME]");
         return e->status;
     }
-    if (o->ptx && (o->timed || o->kernel || o->json)) {
+    if (o->show.ptx && (o->show.timed || kernel || o->out.json)) {
         orr_fail(e, ORR_BAD_INPUT, "show: --ptx prints a whole module: neither --kernel, --timed nor --json");
         return e->status;
     }
-    orr_module *m = orr_module_find(o->inputs[0], o->ptx ? "ptx" : NULL, 0, e);
+    orr_module *m = orr_module_find(o->inputs[0], o->show.ptx ? "ptx" : NULL, 0, e);
     if (!m) return e->status;
     orr_text t = {0};
-    if (o->ptx) {
+    if (o->show.ptx) {
         orr_ptx_print(m, &t, e);
-    } else if (o->timed) {
+    } else if (o->show.timed) {
         orr_ptx_long_ways(m);
         show_timed(m, o, &t, e);
-        if (!e->status && !t.n) m->load(m, o->kernel ? o->kernel : "", e); // says what is wrong with the name
-    } else if (!o->kernel) {
-        list_kernels(m, o->json, &t);
+        if (!e->status && !t.n) m->load(m, kernel ? kernel : "", e); // says what is wrong with the name
+    } else if (!kernel) {
+        list_kernels(m, o->out.json, &t);
     } else {
-        orr_kernel *k = m->load(m, o->kernel, e);
-        if (k && o->json) {
+        orr_kernel *k = m->load(m, kernel, e);
+        if (k && o->out.json) {
             kernel_json(&t, k);
             orr_text_add(&t, "\n");
         } else if (k) {

@@ -1,5 +1,4 @@
-// Private to exec/: the program (a kernel made ready for one launch), a thread block in flight, and
-// the worker that runs it.
+// Private to exec/: a kernel decoded for one launch, a thread block in flight, and the worker that runs it.
 #ifndef ORR_BLOCK_H
 #define ORR_BLOCK_H
 
@@ -19,25 +18,25 @@ const range *orr_mem_find(const orr_mem *m, uint64_t addr);                   //
 const char *orr_mem_describe(const orr_mem *m, uint64_t addr, char buf[160]); // for messages
 uint8_t *orr_mem_base(const orr_mem *m); // host pointer of ORR_GLOBAL_BASE
 
-// ---- program --------------------------------------------------------------------------------
+// ---- decoded --------------------------------------------------------------------------------
 typedef struct xblock {     // a basic block, ready to run
     const uop *first, *end; // plain micro-ops
     const uop *last;        // the one that decides where to go, or NULL: next
     const uop *waits;       // the first micro-op, if it must wait for other lanes
     uint32_t count;         // instructions, `last` included
     bool polls;             // looks at what others may write: atomics, volatile accesses, sleep
-    bool spins;             // of a loop that only looks (spin.c)
+    bool spins;             // of a loop that only looks (run/spin.c)
     bool circles;           // a block of such a loop, with a look or without
     bool finds;             // one of these, or the look in front of them: behind it a wait may be over
     bool locks;             // a loop that takes a lock
-    bool ordered;           // has accesses that versions.c counts
+    bool ordered;           // has accesses that run/versions.c counts
     bool parts;             // its lanes meet at the end of the kernel, where nobody need wait for another
-    bool stops;             // has accesses that a warp stops in front of (pace.c)
-    const uop *race;        // of a loop around a compare and swap, or a draw: that; NULL: of none (spin.c)
-    uint32_t race_inst;     // its number
-    bool race_blocks;       // other thread blocks may swap that word, too
-    bool draws;             // `race` draws from a counter
-    bool tries;             // has waits for the phase of an mbarrier (arrive.c)
+    bool stops;             // has accesses that a warp stops in front of (run/pace.c)
+    const uop *race;    // of a loop around a compare and swap, or a draw: that; NULL: of none (run/spin.c)
+    uint32_t race_inst; // its number
+    bool race_blocks;   // other thread blocks may swap that word, too
+    bool draws;         // `race` draws from a counter
+    bool tries;         // has waits for the phase of an mbarrier (run/arrive.c)
     int32_t next, ipdom;
     oper members; // of `waits`
 } xblock;
@@ -56,7 +55,7 @@ typedef struct constants { // while they are gathered
 uint32_t orr_constant(constants *c, int cls, uint64_t value); // its offset in BANK_CONST
 uint8_t *orr_constants_take(constants *c);                    // the bank, aligned; c is empty then
 
-typedef struct program {
+typedef struct decoded {
     const orr_launch *launch;
     const orr_kernel *kernel;
     xblock *blocks;
@@ -80,15 +79,15 @@ typedef struct program {
     bool pace_all;         // its warps stop in front of all that others may write
     uint32_t sm_count;
     orr_arena arena;
-} program;
+} decoded;
 
-bool orr_code_make(program *p, const orr_launch *l, orr_err *e);
+bool orr_decode(decoded *p, const orr_launch *l, orr_err *e);
 // The micro-op's handlers for a PTX operation, of whichever family has them.
 handlers orr_pick(const orr_kernel *k, const orr_inst *i, const char **why);
-void orr_code_free(program *p);
-// spin.c: which of its blocks are of loops that only look, or race. uop_of: an instruction's first micro-op;
-// NULL: as many as instructions.
-void orr_spins(program *p, const uint32_t *uop_of);
+void orr_decoded_free(decoded *p);
+// run/spin.c: which of its blocks are of loops that only look, or race. uop_of: an instruction's first
+// micro-op; NULL: as many as instructions.
+void orr_spins(decoded *p, const uint32_t *uop_of);
 
 // ---- thread block ---------------------------------------------------------------------------
 typedef struct barrier {
@@ -105,7 +104,7 @@ typedef struct mbar_count { // an mbarrier
 } mbar_count;
 
 typedef struct tblock {
-    const program *prog;
+    const decoded *prog;
     struct worker *worker;
     uint64_t index;
     uint32_t ctaid[3];
@@ -115,7 +114,7 @@ typedef struct tblock {
     uint64_t level;   // instructions: warps that have executed more wait in front of a draw of the block's
     uint64_t held;    // the fewest of those that wait for a draw of the grid's; UINT64_MAX: none does
     bool alone;       // no other thread block can come in between
-    uint64_t port;    // pace.c: when shared memory is free
+    uint64_t port;    // run/pace.c: when shared memory is free
     uint32_t sm;      //   where it runs
     uint64_t time;    // of its first warp, when it had its last turn
     bool waits;       // all it did in its last turn was to look at what others write
@@ -128,7 +127,7 @@ typedef struct tblock {
     orr_trace_out *traces;
     orr_warp_trace *views;
     bool faulted;
-    bool released;       // a barrier has let warps go (live.c)
+    bool released;       // a barrier has let warps go (run/step.c)
     struct tblock *next; // in a queue or the worker's free list
 } tblock;
 
@@ -140,7 +139,7 @@ enum { RUN_DONE, RUN_WAITS, RUN_YIELDS, RUN_RACES, RUN_HELD, RUN_FAULT };
 typedef struct versions versions;
 
 typedef struct worker { // one host thread's share
-    program *prog;
+    decoded *prog;
     orr_mem *mem;
     range *range; // the allocation each memory micro-op touched last
     bool streams;
@@ -152,7 +151,7 @@ typedef struct worker { // one host thread's share
     uint64_t fault_index;
     int fault;                 // ORR_FAULT_*
     uint64_t unobserved;       // blocks before this make no streams
-    struct pace_slice *slices; // pace.c; NULL: none
+    struct pace_slice *slices; // run/pace.c; NULL: none
     struct pace_sm *sms;       //   NULL: none
     struct pace_line *lines;   //   NULL: none
     struct pace_given *given;  //   words that are given back when a slice comes to it; NULL: none
@@ -164,32 +163,32 @@ typedef struct worker { // one host thread's share
     atomic_uint_fast64_t *bound; // blocks from here on need not go on: an earlier one failed; NULL: none
 } worker;
 
-// versions.c: what ordered looks find
-versions *orr_versions_new(const program *p); // NULL: nobody waits
+// run/versions.c: what ordered looks find
+versions *orr_versions_new(const decoded *p); // NULL: nobody waits
 void orr_versions_free(versions *v);
 bool orr_versions_in(const orr_kernel *k, uint32_t block); // has it ordered accesses?
-void orr_versions_note(versions *v, orr_trace_out *out, const program *p, uint32_t block, size_t from);
+void orr_versions_note(versions *v, orr_trace_out *out, const decoded *p, uint32_t block, size_t from);
 
 bool orr_tally_samples(const orr_tally *t, uint64_t index);
 bool orr_tally_tell(const orr_tally *t, int n, tblock *tb,
                     orr_err *e); // a finished block, to whom it counts for
-void orr_worker_init(worker *k, program *p, bool streams);
+void orr_worker_init(worker *k, decoded *p, bool streams);
 void orr_worker_free(worker *k);
 tblock *orr_block_start(worker *k, uint64_t index);
 int orr_block_run(tblock *tb);     // RUN_DONE, RUN_YIELDS, RUN_RACES or RUN_FAULT
 bool orr_block_found(tblock *tb);  // a warp has found what it looked for: shall others look first?
 void orr_block_finish(tblock *tb); // adds its counts, gives it back to the worker
 
-int orr_warp_run(warp *w); // core.c
-// For live.c, which goes through blocks of code itself.
+int orr_warp_run(warp *w); // run/warp.c
+// For run/step.c, which goes through blocks of code itself.
 frag *orr_warp_choose(warp *w, bool yields);
 void orr_warp_banks(warp *w, const frag *f);
 void orr_warp_last(warp *w, frag *f, const xblock *x);
 
-// pace.c: warps in order of time
-void orr_pace_shared(program *p, const uint32_t *uop_of); // its warps stop in front of shared memory
-void orr_pace_race(program *p, uint32_t block);           // and in front of a swap that others may do
-void orr_pace_global(program *p, const uint32_t *uop_of); // of all that take or give something
+// run/pace.c: warps in order of time
+void orr_pace_shared(decoded *p, const uint32_t *uop_of); // its warps stop in front of shared memory
+void orr_pace_race(decoded *p, uint32_t block);           // and in front of a swap that others may do
+void orr_pace_global(decoded *p, const uint32_t *uop_of); // of all that take or give something
 bool orr_pace_shares(const warp *w);                      // it stopped for other thread blocks, too
 warp *orr_pace_next(tblock *tb);                          // who is first; NULL: all wait
 void orr_pace_stop(warp *w, const uop *u);                // in front of u
@@ -205,22 +204,22 @@ uint64_t orr_pace_time(const tblock *tb);         // of its first warp
 void orr_pace_meet(tblock *tb, const barrier *b); // those at a barrier go on
 void orr_pace_wait(warp *w, uint64_t until);      // it has waited
 
-// arrive.c: mbarriers
-void orr_mbar_find(program *p);                            // where its warps wait for them
+// run/arrive.c: mbarriers
+void orr_mbar_find(decoded *p);                            // where its warps wait for them
 bool orr_mbar_holds(warp *w, const uop *u, uint32_t mask); // a try whose phase is not over
 void orr_mbar_done(warp *w, const uint8_t *at, bool over); // a lane has arrived there; it was the last
 void orr_mbar_found(warp *w, size_t head, uint8_t *const host[ORR_WARP], uint32_t over); // what a wait needed
 bool orr_mbar_let(tblock *tb); // nobody goes on: somebody's try fails. False: nobody is held
 void orr_warp_again(warp *w, uint32_t block,
                     uint32_t lanes);                  // a block of one instruction, executed once more
-frag *orr_machine_choose(warp *w, bool yields);       // converge.c: who goes on, of machine code
+frag *orr_sass_choose(warp *w, bool yields);          // sass/converge.c: who goes on, of machine code
 frag *orr_warp_part(warp *w, frag v);                 // a new fragment, ready
 void orr_warp_exit(warp *w, frag *f, uint32_t lanes); // lanes of f end
 void orr_warp_start(warp *w, tblock *tb, uint32_t index);
 bool orr_warp_release(warp *w);         // lanes that wait at joins go on: false when there are none
 bool orr_warp_settle(warp *w, frag *f); // after its pc changed: false when it now waits for others
 
-// block.c: barriers
+// run/block.c: barriers
 bool orr_barrier_arrive(warp *w, frag *f, const uop *u); // true: f goes on; false: it waits
 void orr_barrier_lanes_gone(tblock *tb);                 // lanes exited: some barrier may be complete
 

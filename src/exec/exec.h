@@ -44,7 +44,7 @@ bool orr_image_symbol(const orr_image *image, const char *name, uint64_t *addr, 
 // ---- how fast -------------------------------------------------------------------------------
 // Threads that race through atomics come between each other as the times have it at which they are there. The
 // executor knows no times; who knows a GPU may say what things take there, roughly, and warps whose swaps
-// race are then executed in that order, and so are thread blocks (pace.c). Without it all go round at the
+// race are then executed in that order, and so are thread blocks (run/pace.c). Without it all go round at the
 // same pace.
 #define ORR_PACE_BARS 6
 typedef struct orr_pace {
@@ -170,7 +170,7 @@ typedef struct orr_tally {
     orr_tally_visit *visit;
     void *arg;
 } orr_tally;
-// Which of a block's ways in.
+// Which of the ways into a block of code it was entered by: an index of orr_tally_block.weight.
 static inline int orr_tally_way(const orr_tally_block *b, uint32_t from) {
     return from == b->from[0] ? 0 : from == b->from[1] ? 1 : from == b->from[2] ? 2 : ORR_TALLY_FROM;
 }
@@ -178,10 +178,10 @@ static inline int orr_tally_way(const orr_tally_block *b, uint32_t from) {
 bool orr_exec_tally(const orr_launch *l, int threads, const orr_tally *t, orr_exec_counts *counts,
                     orr_err *e);
 
-// The same as a source that a model pulls from: blocks are executed when asked for. The source is
+// A launch as a source that a model pulls from: thread blocks are executed when asked for. The source is
 // freed by its close. counts (may be NULL) is complete when next has returned 0.
 orr_source *orr_exec_source(const orr_launch *l, orr_exec_counts *counts, orr_err *e);
-// The same for some blocks only: `blocks` holds n of their numbers, ascending, and lives as long as the
+// A source of some thread blocks only: `blocks` holds n of their numbers, ascending, and lives as long as the
 // source. The others are not executed: memory is then not as the kernel would leave it. A kernel whose blocks
 // wait for each other may never end so.
 orr_source *orr_exec_source_of(const orr_launch *l, const uint64_t *blocks, uint64_t n,

@@ -1,4 +1,4 @@
-// Thread blocks that a real GPU executed, as streams (replay.c).
+// Thread blocks that a real GPU executed, as streams (run/replay.c).
 #ifndef ORR_REPLAY_H
 #define ORR_REPLAY_H
 

@@ -46,16 +46,17 @@ struct uop {
     const orr_inst *inst;
     uint32_t imm;  // copy of inst->imm
     int32_t guard; // byte offset of the guard in the P bank, or -1
-    uint32_t stop; // a paced kernel's access of shared memory (pace.c): its instruction's number + 1; else 0
-    uint32_t mem;  // number of this memory instruction in the program: index of worker.range
+    uint32_t
+        stop; // a paced kernel's access of shared memory (run/pace.c): its instruction's number + 1; else 0
+    uint32_t mem; // number of this memory instruction in the kernel: index of worker.range
     uint8_t guard_neg;
     uint8_t traced; // a stream carries its addresses
     uint8_t ndst, nsrc;
-    uint8_t tries;  // waits for the phase of an mbarrier (arrive.c)
-    uint8_t active; // machine code: honours guard and lanes though it writes a scratch row (machine.h)
+    uint8_t tries;  // waits for the phase of an mbarrier (run/arrive.c)
+    uint8_t active; // machine code: honours guard and lanes though it writes a scratch row (sass/translate.h)
 };
 
-// A group of lanes that run together. How lanes part and meet: core.c.
+// A group of lanes that run together. How lanes part and meet: run/warp.c.
 typedef struct frag {
     uint32_t mask;
     uint32_t pc;      // block
@@ -93,18 +94,18 @@ typedef struct frame { // an activation of a function
     int32_t back;               // the block behind that
 } frame;
 
-// A warp that is executed as it is timed (live.c), and what its handlers find at an address.
+// A warp that is executed as it is timed (step.c), and what its handlers find at an address.
 typedef struct live {
-    struct orr_live_warp *self;
-    struct orr_live_access *access;      // that the instruction at hand has made
+    struct orr_step_warp *self;
+    struct orr_step_access *access;      // that the instruction at hand has made
     uint64_t now;                        // cycle
     double ns;                           // of a cycle
     uint8_t (*values)[32];               // a load is given these; NULL: none
     uint8_t *memory;                     // an atomic is served: where address 0 would be
     const uint64_t *addr;                //   and its lanes'
 } live;
-enum { LIVE_NOW, LIVE_LATER, LIVE_AGAIN }; // done as ever; not now; with the pointers that are there now
-int orr_live_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
+enum { STEP_NOW, STEP_LATER, STEP_AGAIN }; // done as ever; not now; with the pointers that are there now
+int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                      uint8_t *host[ORR_WARP]);
 
 struct warp {
@@ -118,10 +119,10 @@ struct warp {
     frag *frag;                                           // the group of lanes being run
     struct tblock *tb;                                    // its thread block
     struct worker *worker;
-    live *live_now;       // NULL: it is not executed as it is timed
+    live *step;       // NULL: it is not executed as it is timed
     orr_trace_out *trace; // NULL: no streams
     // counting by block of code (orr_tally); NULL: not asked for
-    const orr_tally *plan;
+    const orr_tally *tally_of;
     orr_tally_count *tally;
     uint32_t from;        // the block it ran last
     uint64_t clock, work; // with what it waited for at barriers, without
@@ -134,12 +135,12 @@ struct warp {
     uint32_t turn;
     int64_t budget, slice; // looks at others until it lets them run
     uint32_t rotations;
-    bool spinning;        // it gave way because all it does is look
-    bool found;           // it gave way because it has found what it looked for
-    const uop *paused;    // in front of what others may come before (spin.c, pace.c); NULL: it is not
-    bool held, let;       // it is paused in front of a try (arrive.c): until its phase is over; it may go on
-    size_t paused_from;   // where the events of the block it is in begin in the trace
-    uint64_t time, began; // pace.c: cycles, where it is and when its block of code began
+    bool spinning;     // it gave way because all it does is look
+    bool found;        // it gave way because it has found what it looked for
+    const uop *paused; // in front of what others may come before (run/spin.c, run/pace.c); NULL: it is not
+    bool held, let;    // it is paused in front of a try (run/arrive.c): until its phase is over; it may go on
+    size_t paused_from;           // where the events of the block it is in begin in the trace
+    uint64_t time, began;         // run/pace.c: cycles, where it is and when its block of code began
     uint64_t due[ORR_PACE_BARS];  // when results are there that it has not waited for
     uint32_t asked, lag;          // fences of its block of code so far; how much later its last result is
     uint32_t left;                //   lanes of the atomic that it stopped at that have not been served yet
@@ -209,7 +210,7 @@ typedef struct handlers {
 handlers orr_pick_int(const orr_kernel *k, const orr_inst *i, const char **why);   // int.c, logic.c, video.c
 handlers orr_pick_float(const orr_kernel *k, const orr_inst *i, const char **why); // float.c, half.c, sfu.c
 handlers orr_pick_cvt(const orr_kernel *k, const orr_inst *i, const char **why);   // cvt.c, mov.c
-handlers orr_pick_mma(const orr_kernel *k, const orr_inst *i, const char **why);   // mma.c
+handlers orr_pick_mma(const orr_kernel *k, const orr_inst *i, const char **why);   // ops/mma.c
 handlers orr_pick_lanes(const orr_kernel *k, const orr_inst *i,
                         const char **why); // lanes.c: shfl vote match redux activemask elect
 handlers orr_pick_memory(const orr_kernel *k, const orr_inst *i,
@@ -232,7 +233,7 @@ void orr_fault_as(int kind, warp *w, const uop *u, int lane, const char *fmt, ..
 // per lane, records the access in the trace when streams are on. False after a fault.
 bool orr_addresses(warp *w, const uop *u, oper base, int64_t disp, uint8_t space, uint32_t bytes,
                    uint8_t *host[ORR_WARP]);
-// The same where a handler has worked out each lane's address itself.
+// orr_addresses where a handler has worked out each lane's address itself.
 bool orr_addresses_at(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8_t space, uint32_t bytes,
                       uint8_t *host[ORR_WARP]);
 

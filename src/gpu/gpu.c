@@ -440,6 +440,17 @@ const orr_gpu_op *orr_gpu_find_op(const orr_gpu *g, const char *name) {
     return NULL;
 }
 
+const orr_gpu_op *orr_gpu_op_for(const orr_gpu *g, const char *mnemonic, const char *op_class) {
+    char low[ORR_GPU_NAME_MAX];
+    size_t n = 0;
+    for (; mnemonic[n] && n + 1 < sizeof low; n++) low[n] = (char)tolower((unsigned char)mnemonic[n]);
+    low[n] = 0;
+    const orr_gpu_op *op = orr_gpu_find_op(g, low);
+    if (!op) op = orr_gpu_find_op(g, op_class);
+    if (!op) op = orr_gpu_find_op(g, "misc");
+    return op ? op : g->nops ? &g->ops[0] : NULL;
+}
+
 double orr_gpu_op_interval(const orr_gpu *g, const orr_gpu_op *op) {
     return op->interval > 0 ? op->interval : g->limit_warp / g->units[op->unit_index].lanes;
 }

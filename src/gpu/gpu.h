@@ -150,6 +150,8 @@ void orr_gpu_json_keys(orr_text *out);
 
 // The class itself, or with its last `.part`s left out, or NULL.
 const orr_gpu_op *orr_gpu_find_op(const orr_gpu *g, const char *name);
+// A machine instruction's: by its mnemonic, where the description has one of that name; else by its class.
+const orr_gpu_op *orr_gpu_op_for(const orr_gpu *g, const char *mnemonic, const char *op_class);
 double orr_gpu_op_interval(const orr_gpu *g, const orr_gpu_op *op);
 double orr_gpu_peak_gflops(const orr_gpu *g, const char *op); // two per lane and cycle: multiply-add
 

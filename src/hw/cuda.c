@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "hw/driver.h"
-#include "lab/lab.h"
 #include "sass/module.h"
 
 // Kernels of our own, of which the profiler is told to leave out all but the last.
@@ -28,7 +27,7 @@
 static const char own_ptx[] = ".version 6.0\n"
                               ".target sm_50\n"
                               ".address_size 64\n"
-                              ".visible .entry " ORR_NCU_FIRST "()\n"
+                              ".visible .entry " ORR_HW_FIRST "()\n"
                               "{\n"
                               "  ret;\n"
                               "}\n"
@@ -145,7 +144,7 @@ static bool open_device(orr_hw *h, orr_err *e) {
     TRY(i->name, cuEventCreate, &h->after, 0);
     if (h->cuModuleLoadDataEx(&h->own, own_ptx, 0, NULL, NULL)) h->own = NULL;
     cu_function first;
-    if (h->own && !h->cuModuleGetFunction(&first, h->own, ORR_NCU_FIRST))
+    if (h->own && !h->cuModuleGetFunction(&first, h->own, ORR_HW_FIRST))
         h->cuLaunchKernel(first, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
     if (h->own && h->cuModuleGetFunction(&h->spin, h->own, "orr_spin")) h->spin = NULL;
     if (h->own && h->cuModuleGetFunction(&h->touch, h->own, "orr_touch")) h->touch = NULL;

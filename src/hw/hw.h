@@ -22,6 +22,9 @@ typedef struct orr_hw_time { // one launch
     double us;                             // between two events around it
 } orr_hw_time;
 
+// The kernel that is launched for a profiler to see first (cuda.c); lab/ncu.c passes its row over.
+#define ORR_HW_FIRST "orr_first"
+
 // Loads libcuda.so.1 (or the file that $ORRERY_LIBCUDA names) and takes its first device.
 orr_hw *orr_hw_open(orr_err *e);
 // Where the driver is: its file, in the arena; NULL: there is none.

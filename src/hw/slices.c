@@ -2,7 +2,7 @@
 // is expected to fit into the log. When it did not fit, memory is put back to what it was before the slice,
 // and the slice is made smaller. Slices follow each other, so that what one block leaves for a later one is
 // there; only a kernel whose blocks wait for each other has to fit as a whole, and is refused otherwise. What
-// came back is sorted by warp, and each thread block is replayed (exec/replay.c) when it is asked for.
+// came back is sorted by warp, and each thread block is replayed (exec/run/replay.c) when it is asked for.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

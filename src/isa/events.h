@@ -1,5 +1,5 @@
 // What an instrumented kernel writes while a real GPU runs it, and whoever reads it back: the one place that
-// says how the bytes lie. ptx/instrument.c makes the code that writes them, exec/replay.c reads them.
+// says how the bytes lie. ptx/instrument.c makes the code that writes them, exec/run/replay.c reads them.
 //
 // All warps write into one log, one event behind the other. Lanes of a warp that are together when they get
 // somewhere write one event. Events of one lane are in the order in which it made them; which lanes were

@@ -257,8 +257,8 @@ enum { // mods
     ORR_M_D_COL = 1 << 25,
     ORR_M_ACQREL = 1 << 26,
     ORR_M_NOUNROLL = 1 << 27, // bra back to a loop that .pragma "nounroll" stands in
-    ORR_M_TOGETHER = 1 << 29, // its lanes are together already: nobody is waited for (timed/shape.c)
-    ORR_M_KNOWN = 1 << 30,    // of a test: how it ends is known before the kernel runs (timed/shape.c)
+    ORR_M_TOGETHER = 1 << 29, // its lanes are together already: nobody is waited for (lower/rewrite.c)
+    ORR_M_KNOWN = 1 << 30,    // of a test: how it ends is known before the kernel runs (lower/rewrite.c)
     ORR_M_COUNTS = 1 << 28,   // adds 1 for each lane, and nobody reads the result (ATOMS.POPC.INC)
 };
 #define ORR_M_ASIDE (1u << 31) // not in the PTX: part of the long way of a division (ptx/longways.h)
@@ -437,7 +437,7 @@ typedef struct orr_inst {
     uint8_t cache;      // ORR_CACHE_*: the cache operator, for timing
     uint32_t mods;      // ORR_M_*
     int32_t guard;      // predicate register, or -1
-    uint32_t under;     // + 1: a predicate that it needs not, and machine code has it under (timed/shape.c)
+    uint32_t under;     // + 1: a predicate that it needs not, and machine code has it under (lower/rewrite.c)
     uint32_t first;     // first operand
     int32_t target;     // block, function or table index; -1 none
     int32_t disp;       // added to the address
@@ -638,6 +638,19 @@ typedef struct orr_module {
 #define ORR_LOCAL_WINDOW  0x0000200000000000ull
 #define ORR_PARAM_WINDOW  0x0000300000000000ull
 #define ORR_WINDOW_BYTES  0x0000000100000000ull
+// The space that a generic address leads to: SHARED, LOCAL, PARAM or GLOBAL; and what is subtracted from it
+// to get an address in that space.
+static inline uint8_t orr_generic_space(uint64_t addr) {
+    if (addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_SHARED;
+    if (addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_LOCAL;
+    return addr - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES ? ORR_SPACE_PARAM : ORR_SPACE_GLOBAL;
+}
+static inline uint64_t orr_generic_window(uint8_t space) {
+    return space == ORR_SPACE_SHARED  ? ORR_SHARED_WINDOW
+           : space == ORR_SPACE_LOCAL ? ORR_LOCAL_WINDOW
+           : space == ORR_SPACE_PARAM ? ORR_PARAM_WINDOW
+                                      : 0;
+}
 
 // ---- isa/ itself ----------------------------------------------------------------------------
 uint8_t orr_inst_unit(const orr_inst *i); // from the table, refined by type

@@ -1,4 +1,4 @@
-// Liveness, by the usual backward data-flow over basic blocks, for two ends:
+// What liveness (live.h) is for in a kernel:
 //
 // 1. Registers that are never live together share a number (per class, by linear scan over live
 //    intervals in program order), so that a warp's registers stay in the host's first-level cache.
@@ -6,74 +6,22 @@
 //    masked; two classes are never mixed, because their lanes lie differently.
 // 2. The number of 32-bit registers a thread needs: the highest pressure at any point, plus what
 //    machine code needs beyond PTX (see estimate()).
-//
-// A guarded write does not end a life: lanes it skips keep the old value.
 #include <stdlib.h>
 #include <string.h>
 
 #include "isa/cfg.h"
+#include "isa/live.h"
 
-#define MAX_BITS ((uint64_t)1 << 31) // of data-flow sets; beyond that registers stay as they are
+#define MAX_CELLS (1u << 23) // words of a data-flow set; beyond that registers stay as they are
 
 typedef struct liveness {
     orr_kernel *k;
     orr_func *f;
-    uint32_t base[ORR_CLASSES + 1]; // class and number -> index
-    uint32_t nregs, words;
-    uint64_t *in, *out, *use, *def; // per block
+    orr_live live;
+    uint32_t nregs;
 } liveness;
 
-static uint32_t reg_index(const liveness *l, const orr_operand *o) { return l->base[o->cls] + o->reg; }
-static uint64_t *row(const liveness *l, uint64_t *set, uint32_t b) { return set + (size_t)b * l->words; }
-static void set_bit(uint64_t *s, uint32_t r) { s[r / 64] |= 1ull << r % 64; }
-static void clear_bit(uint64_t *s, uint32_t r) { s[r / 64] &= ~(1ull << r % 64); }
-static bool get_bit(const uint64_t *s, uint32_t r) { return s[r / 64] >> r % 64 & 1; }
-
-static void block_sets(liveness *l, uint32_t b) {
-    const orr_kernel *k = l->k;
-    const orr_block *blk = &k->blocks[l->f->first_block + b];
-    uint64_t *use = row(l, l->use, b), *def = row(l, l->def, b);
-    for (uint32_t n = blk->first; n < blk->first + blk->count; n++) {
-        const orr_inst *i = &k->insts[n];
-        for (int s = 0; s < i->nsrc; s++) {
-            const orr_operand *o = orr_src(k, i, s);
-            if (o->kind == ORR_K_REG && !get_bit(def, reg_index(l, o))) set_bit(use, reg_index(l, o));
-        }
-        if (i->guard >= 0 && !get_bit(def, (uint32_t)i->guard)) set_bit(use, (uint32_t)i->guard);
-        for (int d = 0; d < i->ndst; d++) {
-            const orr_operand *o = orr_dst(k, i, d);
-            if (o->kind != ORR_K_REG) continue;
-            if (i->guard < 0)
-                set_bit(def, reg_index(l, o));
-            else if (!get_bit(def, reg_index(l, o)))
-                set_bit(use, reg_index(l, o));
-        }
-    }
-}
-
-static void flow(liveness *l) {
-    uint32_t nb = l->f->nblocks;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t b = nb; b-- > 0;) {
-            const orr_block *blk = &l->k->blocks[l->f->first_block + b];
-            uint64_t *out = row(l, l->out, b), *in = row(l, l->in, b);
-            const uint64_t *use = row(l, l->use, b), *def = row(l, l->def, b);
-            int ns = orr_succ_count(l->k, blk);
-            for (int s = 0; s < ns; s++) {
-                const uint64_t *sin = row(l, l->in, orr_succ(l->k, blk, s) - l->f->first_block);
-                for (uint32_t w = 0; w < l->words; w++) out[w] |= sin[w];
-            }
-            for (uint32_t w = 0; w < l->words; w++) {
-                uint64_t v = use[w] | (out[w] & ~def[w]);
-                if (v != in[w]) {
-                    in[w] = v;
-                    changed = true;
-                }
-            }
-        }
-    }
-}
+static uint32_t reg_index(const liveness *l, const orr_operand *o) { return orr_live_index(&l->live, o); }
 
 // ---- pressure -------------------------------------------------------------------------------
 static const uint8_t weight[ORR_CLASSES] = {[ORR_P] = 0, [ORR_H] = 1, [ORR_W] = 1, [ORR_D] = 2, [ORR_Q] = 4};
@@ -106,35 +54,36 @@ static void drop_parameters(const liveness *l, uint8_t *w_of) {
     free(other);
 }
 
-// And, for each call, how many are alive across it.
+// The highest number of 32-bit registers that are alive at one point of the function; across[n]: across call
+// n.
 static uint32_t pressure(const liveness *l, uint32_t *across) {
     const orr_kernel *k = l->k;
-    uint64_t *live = orr_calloc(l->words, sizeof *live);
+    uint64_t *live = orr_calloc(l->live.words, sizeof *live);
     uint8_t *w_of = orr_calloc(l->nregs + 1, 1);
     for (int c = 0; c < ORR_CLASSES; c++)
-        for (uint32_t r = l->base[c]; r < l->base[c + 1]; r++) w_of[r] = weight[c];
+        for (uint32_t r = l->live.base[c]; r < l->live.base[c + 1]; r++) w_of[r] = weight[c];
     drop_parameters(l, w_of);
     uint32_t most = 0;
     for (uint32_t b = 0; b < l->f->nblocks; b++) {
         const orr_block *blk = &k->blocks[l->f->first_block + b];
-        memcpy(live, row(l, l->out, b), l->words * sizeof *live);
+        memcpy(live, orr_live_out(&l->live, b), l->live.words * sizeof *live);
         uint32_t now = 0;
         for (uint32_t r = 0; r < l->nregs; r++)
-            if (get_bit(live, r)) now += w_of[r];
+            if (orr_live_has(live, r)) now += w_of[r];
         if (now > most) most = now;
         for (uint32_t n = blk->first + blk->count; n-- > blk->first;) {
             const orr_inst *i = &k->insts[n];
             if (i->op == ORR_OP_CALL) across[n] = now;
             for (int d = 0; d < i->ndst && i->guard < 0; d++) {
                 const orr_operand *o = orr_dst(k, i, d);
-                if (o->kind != ORR_K_REG || !get_bit(live, reg_index(l, o))) continue;
-                clear_bit(live, reg_index(l, o));
+                if (o->kind != ORR_K_REG || !orr_live_has(live, reg_index(l, o))) continue;
+                orr_live_drop(live, reg_index(l, o));
                 now -= w_of[reg_index(l, o)];
             }
             for (int s = 0; s < i->nsrc; s++) {
                 const orr_operand *o = orr_src(k, i, s);
-                if (o->kind != ORR_K_REG || get_bit(live, reg_index(l, o))) continue;
-                set_bit(live, reg_index(l, o));
+                if (o->kind != ORR_K_REG || orr_live_has(live, reg_index(l, o))) continue;
+                orr_live_put(live, reg_index(l, o));
                 now += w_of[reg_index(l, o)];
             }
             if (now > most) most = now;
@@ -158,17 +107,17 @@ static bool counts(const orr_kernel *k, const orr_inst *i) {
 // A global atomic whose result nobody reads is a reduction: nvcc writes atom, the machine runs red.
 static void find_reductions(const liveness *l) {
     orr_kernel *k = l->k;
-    uint64_t *live = orr_calloc(l->words, sizeof *live);
+    uint64_t *live = orr_calloc(l->live.words, sizeof *live);
     for (uint32_t b = 0; b < l->f->nblocks; b++) {
         const orr_block *blk = &k->blocks[l->f->first_block + b];
-        memcpy(live, row(l, l->out, b), l->words * sizeof *live);
+        memcpy(live, orr_live_out(&l->live, b), l->live.words * sizeof *live);
         for (uint32_t n = blk->first + blk->count; n-- > blk->first;) {
             orr_inst *i = &k->insts[n];
             bool global = i->space == ORR_SPACE_GLOBAL || i->space == ORR_SPACE_GENERIC;
             bool has_red = i->sub != ORR_ATOM_EXCH && i->sub != ORR_ATOM_CAS;
             if (i->op == ORR_OP_ATOM && global && has_red && i->ndst == 1 && i->vec <= 1) {
                 const orr_operand *d = orr_dst(k, i, 0);
-                if (d->kind == ORR_K_NONE || !get_bit(live, reg_index(l, d))) {
+                if (d->kind == ORR_K_NONE || !orr_live_has(live, reg_index(l, d))) {
                     i->op = ORR_OP_RED;
                     i->first++; // the operands are now the sources alone
                     i->ndst = 0;
@@ -176,14 +125,14 @@ static void find_reductions(const liveness *l) {
             }
             if (i->op == ORR_OP_ATOM || i->op == ORR_OP_RED) {
                 const orr_operand *d = i->ndst ? orr_dst(k, i, 0) : NULL;
-                bool read = d && d->kind == ORR_K_REG && get_bit(live, reg_index(l, d));
+                bool read = d && d->kind == ORR_K_REG && orr_live_has(live, reg_index(l, d));
                 if (!read && counts(k, i)) i->mods |= ORR_M_COUNTS;
             }
             for (int d = 0; d < i->ndst && i->guard < 0; d++)
-                if (orr_dst(k, i, d)->kind == ORR_K_REG) clear_bit(live, reg_index(l, orr_dst(k, i, d)));
+                if (orr_dst(k, i, d)->kind == ORR_K_REG) orr_live_drop(live, reg_index(l, orr_dst(k, i, d)));
             for (int s = 0; s < i->nsrc; s++)
-                if (orr_src(k, i, s)->kind == ORR_K_REG) set_bit(live, reg_index(l, orr_src(k, i, s)));
-            if (i->guard >= 0) set_bit(live, (uint32_t)i->guard);
+                if (orr_src(k, i, s)->kind == ORR_K_REG) orr_live_put(live, reg_index(l, orr_src(k, i, s)));
+            if (i->guard >= 0) orr_live_put(live, (uint32_t)i->guard);
         }
     }
     free(live);
@@ -210,8 +159,8 @@ static void intervals(const liveness *l, interval *v) {
     for (uint32_t r = 0; r < l->nregs; r++) v[r] = (interval){UINT32_MAX, 0, r};
     for (uint32_t b = 0; b < l->f->nblocks; b++) {
         const orr_block *blk = &k->blocks[l->f->first_block + b];
-        const uint64_t *in = row(l, l->in, b), *out = row(l, l->out, b);
-        for (uint32_t w = 0; w < l->words; w++) {
+        const uint64_t *in = orr_live_in(&l->live, b), *out = orr_live_out(&l->live, b);
+        for (uint32_t w = 0; w < l->live.words; w++) {
             for (uint64_t m = in[w]; m; m &= m - 1)
                 touch(&v[w * 64 + (uint32_t)__builtin_ctzll(m)], 2 * blk->first);
             for (uint64_t m = out[w]; m; m &= m - 1)
@@ -267,7 +216,7 @@ static void share(liveness *l) {
     uint32_t *freed = orr_calloc(l->nregs + 1, sizeof *freed);
     intervals(l, v);
     for (int c = 0; c < ORR_CLASSES; c++) {
-        uint32_t lo = l->base[c], n = l->base[c + 1] - lo;
+        uint32_t lo = l->live.base[c], n = l->live.base[c + 1] - lo;
         if (!n) continue;
         qsort(v + lo, n, sizeof *v, by_first);
         uint32_t nheap = 0, nfreed = 0, used = 0;
@@ -297,32 +246,40 @@ static void share(liveness *l) {
 }
 
 // ---- the kernel -----------------------------------------------------------------------------
-// The deepest chain of calls from function f, weighed by `own`, or, of those that call, by what is across the
-// call. Cycles count once.
-static uint32_t deepest(const orr_kernel *k, uint32_t f, const uint32_t *own, const uint32_t *across,
-                        uint8_t *state, uint32_t *memo, bool *cycle) {
-    if (state[f] == 2) return memo[f];
-    if (state[f] == 1) {
-        *cycle = true;
+typedef struct calls {
+    const orr_kernel *k;
+    const uint32_t *own;    // per function: its weight
+    const uint32_t *across; // per instruction: of a call, what is across it; NULL: the caller's weight
+    uint8_t *state;         // per function: 0 not seen, 1 being looked at, 2 known
+    uint32_t *memo;
+    bool cycle; // a function calls itself, or may
+} calls;
+
+// The deepest chain of calls from function f. Cycles count once.
+static uint32_t deepest(calls *c, uint32_t f) {
+    const orr_kernel *k = c->k;
+    if (c->state[f] == 2) return c->memo[f];
+    if (c->state[f] == 1) {
+        c->cycle = true;
         return 0;
     }
-    state[f] = 1;
-    uint32_t most = own[f];
+    c->state[f] = 1;
+    uint32_t most = c->own[f];
     const orr_func *fn = &k->funcs[f];
     for (uint32_t n = fn->first_inst; n < fn->first_inst + fn->ninsts; n++) {
         const orr_inst *i = &k->insts[n];
         if (i->op != ORR_OP_CALL) continue;
         uint32_t lo = i->target >= 0 ? (uint32_t)i->target : 1;
         uint32_t hi = i->target >= 0 ? lo + 1 : k->nfuncs;
-        if (i->target < 0) *cycle = true;
+        if (i->target < 0) c->cycle = true;
         for (uint32_t g = lo; g < hi; g++) {
-            if (i->target < 0 && state[g] == 1) continue;
-            uint32_t d = (across ? across[n] : own[f]) + deepest(k, g, own, across, state, memo, cycle);
+            if (i->target < 0 && c->state[g] == 1) continue;
+            uint32_t d = (c->across ? c->across[n] : c->own[f]) + deepest(c, g);
             if (d > most) most = d;
         }
     }
-    state[f] = 2;
-    return memo[f] = most;
+    c->state[f] = 2;
+    return c->memo[f] = most;
 }
 
 // PTX is not what runs: machine code needs a few registers more, for addresses and intermediate values that
@@ -356,35 +313,26 @@ void orr_liveness(orr_kernel *k) {
     uint8_t *state = orr_calloc(k->nfuncs, 1);
     for (uint32_t f = 0; f < k->nfuncs; f++) {
         liveness l = {.k = k, .f = &k->funcs[f]};
-        for (int c = 0; c < ORR_CLASSES; c++) l.base[c + 1] = l.base[c] + l.f->nregs[c];
-        l.nregs = l.base[ORR_CLASSES];
-        l.words = (l.nregs + 63) / 64 + 1;
-        if ((uint64_t)l.words * 64 * l.f->nblocks > MAX_BITS / 4) {
+        if (!orr_live_of(&l.live, k, l.f, MAX_CELLS)) {
             own[f] = 128;
             continue;
         }
-        size_t cells = (size_t)l.words * l.f->nblocks;
-        uint64_t *sets = orr_calloc(4 * cells, sizeof *sets);
-        l.in = sets;
-        l.out = sets + cells;
-        l.use = sets + 2 * cells;
-        l.def = sets + 3 * cells;
-        for (uint32_t b = 0; b < l.f->nblocks; b++) block_sets(&l, b);
-        flow(&l);
+        l.nregs = l.live.base[ORR_CLASSES];
         find_reductions(&l);
         own[f] = pressure(&l, across);
         // those of ptx/longways.c are written as the machine has them: nothing is missing
         if (orr_long_way(k, f)) own[f] -= own[f] > MISSING ? MISSING : own[f];
         share(&l);
-        free(sets);
+        orr_live_free(&l.live);
     }
-    bool cycle = false;
-    uint32_t live = deepest(k, 0, own, across, state, memo, &cycle);
+    calls c = {.k = k, .own = own, .across = across, .state = state, .memo = memo};
+    uint32_t live = deepest(&c, 0);
     if (!k->regs) k->regs = estimate(k, live);
     for (uint32_t f = 0; f < k->nfuncs; f++) own[f] = k->funcs[f].local_bytes;
     memset(state, 0, k->nfuncs);
-    k->stack_bytes = deepest(k, 0, own, NULL, state, memo, &cycle);
-    k->recursive = cycle;
+    c.across = NULL;
+    k->stack_bytes = deepest(&c, 0);
+    k->recursive = c.cycle;
     free(own);
     free(memo);
     free(state);

@@ -8,7 +8,7 @@
 static bool reads_clock(const orr_kernel *k, const orr_inst *i) {
     enum { SR_CLOCK = 1, SR_CLOCKLO = 80, SR_CLOCKHI = 81, SR_TIMERLO = 82, SR_TIMERHI = 83 };
     if (i->op != ORR_OP_SREG) return false;
-    if (!k->codes) return i->imm >= ORR_SREG_CLOCK;
+    if (!k->machine) return i->imm >= ORR_SREG_CLOCK;
     return i->sub == SR_CLOCK || (i->sub >= SR_CLOCKLO && i->sub <= SR_TIMERHI);
 }
 

@@ -1,7 +1,7 @@
 // Kernels whose threads can see each other's accesses while they run.
 //
 // What such a kernel does depends on when its threads do it. A model with time executes it as it is timed
-// (exec/live.h); all others are executed first and timed from their streams.
+// (exec/step.h); all others are executed first and timed from their streams.
 #ifndef ORR_OBSERVABLE_H
 #define ORR_OBSERVABLE_H
 

@@ -101,7 +101,7 @@ typedef struct orr_tuned {
     orr_arena arena;
 } orr_tuned;
 // `h` may be NULL: cycles of launches, for what a launch costs.
-bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_err *e);
+bool orr_tune_readings(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_err *e);
 // What a launch costs before its first block starts, from an empty kernel's cycles and those simulated
 // without it.
 void orr_tune_overhead(orr_tuned *t, double measured, double simulated);
@@ -121,8 +121,6 @@ const char *orr_ncu_find(orr_arena *a, orr_err *e);
 void orr_ncu_metrics(orr_names *names, bool timing);
 void orr_ncu_l2(orr_names *names); // those
 bool orr_ncu_of_l2(const char *name);
-// The kernel that `hw run` launches for the profiler to see first (src/hw/cuda.c); its row is passed over.
-#define ORR_NCU_FIRST "orr_first"
 // Of those, the ones that the profiler's own list (`ncu --query-metrics`) has.
 void orr_ncu_known(orr_names *names, char *list);
 // `csv` is what `ncu --csv --page raw` wrote, `log` what `orrery hw run --log` wrote in the same process.

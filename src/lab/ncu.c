@@ -5,6 +5,7 @@
 // scripts. `orrery hw run
 // --log` in the same process writes which script launched what, in the same order. The two are joined row by
 // row, and every name and shape is compared, so that a kernel that one of them missed is noticed.
+#include "hw/hw.h"
 #include "lab/lab.h"
 
 #include <dirent.h>
@@ -252,7 +253,7 @@ static bool table_open(table *t, const orr_ncu_files *f, const orr_names *metric
 static bool table_next(table *t, size_t columns, orr_err *e) {
     while (orr_csv_row(&t->csv, e)) {
         if (!strncmp(t->csv.cells.at[0], "==", 2)) continue;
-        if (t->csv.cells.n == columns && !strcmp(t->csv.cells.at[t->kernel], ORR_NCU_FIRST)) continue;
+        if (t->csv.cells.n == columns && !strcmp(t->csv.cells.at[t->kernel], ORR_HW_FIRST)) continue;
         if (t->csv.cells.n == columns) return true;
         return orr_fail(e, ORR_BAD_INPUT, "%s:%d: the row has %zu cells, the first one has %zu", t->csv.path,
                         t->csv.line, t->csv.cells.n, columns);

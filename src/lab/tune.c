@@ -454,7 +454,7 @@ static void assume(const orr_findings *f, orr_tuned *out) {
     }
 }
 
-bool orr_tune(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_err *e) {
+bool orr_tune_readings(const orr_findings *f, const orr_hardware *h, orr_tuned *out, orr_err *e) {
     char buf[80];
     const char *family = family_of(f);
     if (!family)

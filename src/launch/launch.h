@@ -70,7 +70,8 @@ void orr_script_opener(orr_script *s, orr_module_opener *open);
 bool orr_script_source(orr_script *s, const char *source, unsigned sm, orr_err *e);
 // A module's file: "k.ptx"; "k.cubin", a fatbin or a program; or "k", which is k.cubin or k.ptx.
 orr_module *orr_module_find(const char *path, const char *source, unsigned sm, orr_err *e);
-void orr_script_plain(orr_script *s); // a GPU executes it: PTX as it is (orr_ptx_long_ways)
+void orr_script_print(orr_script *s, FILE *to); // where `print` goes; NULL: stderr
+void orr_script_plain(orr_script *s);           // a GPU executes it: PTX as it is (orr_ptx_long_ways)
 
 const char *orr_script_path(const orr_script *s);
 const char *orr_script_size(const orr_script *s); // the chosen size, "" when it has none

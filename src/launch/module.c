@@ -87,3 +87,5 @@ bool orr_script_source(orr_script *s, const char *source, unsigned sm, orr_err *
 }
 
 void orr_script_plain(orr_script *s) { s->as_is = true; }
+
+void orr_script_print(orr_script *s, FILE *to) { s->print = to; }

@@ -17,7 +17,7 @@ void orr_script_stop(run *r, int status, int line, const char *fmt, ...) {
 
 // A backend failed. Faults of the simulated program already say where; the rest gets the line.
 static _Noreturn void backend_failed(run *r, int line, const orr_err *why) {
-    if (why->status == ORR_PROGRAM_FAILED) {
+    if (why->status == ORR_PROGRAM_FAILED || why->status == ORR_STOPPED) {
         orr_fail(r->e, why->status, "%s", why->text);
         longjmp(r->out, 1);
     }
@@ -195,11 +195,12 @@ static void do_print(run *r, const stmt *st) {
                              : 16;
     char buf[80];
     orr_buffer_read(r, b, 0, n, r->block, st->line);
-    fprintf(stderr, "%s:", r->s->names.at[st->slot].text);
+    FILE *out = r->s->print ? r->s->print : stderr;
+    fprintf(out, "%s:", r->s->names.at[st->slot].text);
     for (uint64_t k = 0; k < n; k++) {
-        fprintf(stderr, " %s", orr_elem_text(b->type, r->block + k * orr_elem_bytes(b->type), false, buf));
+        fprintf(out, " %s", orr_elem_text(b->type, r->block + k * orr_elem_bytes(b->type), false, buf));
     }
-    fprintf(stderr, "%s\n", n < b->count ? " ..." : "");
+    fprintf(out, "%s\n", n < b->count ? " ..." : "");
 }
 
 // ---- launches -------------------------------------------------------------------------------

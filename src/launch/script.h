@@ -189,6 +189,7 @@ struct orr_script {
     uint64_t max_steps, max_bytes;
     orr_module_opener *open;
     orr_text *digests;  // orr_script_digests
+    FILE *print;        // where `print` goes; NULL: stderr
     const char *source; // what modules to take, and for which architecture (orr_script_source)
     bool decides;       // has a loop that what kernels write ends
     bool unchecked;     // orr_script_unchecked

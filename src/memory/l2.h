@@ -1,4 +1,23 @@
-// Private to memory/: a partition of the memory system, L2 slices and what is behind them.
+// A partition of the memory system: L2 slices and the DRAM channels behind them.
+//
+// A partition is handed requests in order of time (orr_l2_push), runs up to a time (orr_l2_run) and appends
+// answers. Nothing ticks: a port, a unit, the data of a slice is represented by the time it is next free, and
+// what has to happen later is an event in a heap. Its parts are in files of their own and know of each other
+// what is declared here:
+//
+//   l2.c         loads, fills, the order of events, beginning and end
+//   l2_input.c   ports and queues of a slice: which request is taken when
+//   l2_mshr.c    misses: allocation, eviction, fetches, who waits for a line
+//   l2_write.c   stores, partial sectors, write-backs
+//   l2_atomic.c  units for atomics
+//   l2_merge.c   loads of a GPC that are answered together
+//   l2_copy.c    two halves that keep copies of each other's lines
+//   l2_spec.c    parameters
+//
+// Invariants: a line is in at most one way of its slice; a line with pending sectors has an MSHR
+// (orr_cache_line.user) and every other line has none; a waiter is in the list of one MSHR, or of one cluster
+// at an atomic unit, or is named by one event, or is free. A lane that is blocked takes nothing until what
+// blocks it is over.
 #ifndef ORR_MEMORY_L2_H
 #define ORR_MEMORY_L2_H
 
@@ -6,151 +25,172 @@
 #include "memory/dram.h"
 #include "memory/memsys.h"
 
-typedef struct orr_l2_config { // the same for all slices; times in ticks
-    orr_serve *serve;          // tells the sender (memsys.h); NULL: nobody
-    void *serve_arg;
-    bool fetch;                // a store in part of a sector fetches it (l2.write)
-    uint32_t misses;           // lines on their way, per slice
-    uint32_t chunk_shift;      // lines of a chunk, log2
-    uint32_t sector_shift;     // sectors that are fetched together, log2
-    uint32_t load_shift;       // sectors that a load that misses in L1 asks for together, or more, log2
-    uint64_t cycle;            // of L2
-    uint64_t sector;           // a sector through a port
-    uint64_t atomic;           // an atomic operation of a lane
-    uint64_t before, behind;   // on the way to DRAM and back, besides what DRAM itself takes
-    uint64_t lookup;           // a request at least
-    uint64_t write_sector;     // a sector of a store
-    uint64_t fill;             // a sector that comes from DRAM, in the turn of those that are stored; 0: none
-    uint64_t fill_ahead;       // that the input may be ahead of it
-    uint64_t write_part;       // one of which it does not write every byte
-    uint64_t write_mask;       // the same with write_turn, and once more for the mask
-    uint64_t write_new;        // more for a line that is not there (l2.store_new)
-    uint64_t write_again;      // from a store to the next one to its line
-    uint64_t write_turn;       // from a store of one half to the next one to its line of the other
-    uint64_t write_far;        // and for the one that comes from the other half, at most
-    uint32_t write_queue;      // stores behind each port that wait for that
-    uint64_t part_fill;        // a sector that is completed, of a line whose sectors came one by one
-    uint64_t part_again;       // one of a line of which a sector was stored to again in part
-    uint32_t parts;            // lines of a slice with sectors that are there in part; 0: any number
-    uint32_t completing;       // of them that are being completed at a time; 0: any number
-    uint32_t whole;            // that have been completed and are not written back yet
-    uint32_t dirty;            // lines of a slice that memory has otherwise; 0: any number
-    uint64_t atomic_again;     // until the next sum of floating-point numbers on the same sector
-    uint64_t atomic_switch;    // to another piece
-    uint32_t atomic_queue;     // sectors of atomics that missed and are not done; 0: any number
-    uint32_t atomic_units;     // of a slice, less one
-    bool atomic_turns;         // clusters of SMs have their turns
-    uint32_t clusters;         // of a GPC
-    uint64_t atomic_ahead;     // that the input may be ahead of a unit
-    uint64_t atomic_load;      // a load of the line that the last atomic was on
-    uint64_t fence;            // a fence that asks
-    uint64_t atomic_more;      // until an atomic's result leaves, besides the time it takes its turn
-    bool copies;               // halves that keep copies of each other's lines (l2.copies)
-    bool copy_told;            // and tell each other what becomes of them before a write is heard of
-    bool store_waits;          // for loads of its line, and all behind it (l2.store_waits)
-    uint64_t far;              // from one half to the other
-    uint64_t far_sector;       // a sector on that way; 0: any number at once
-    uint64_t far_ahead;        // that stores which wait for it may be ahead
-    uint32_t merge;            // loads of a line, from one GPC, that are answered together
-    uint64_t merge_time;       // that one may come after the answer of another left, and have it
-    bool multicast;            // a packet goes to as many SMs as it has sectors, not to all
-    uint32_t gpcs;             // which SMs they have (orr_gpc_sms)
-} orr_l2_config;
+// ---- spec: the same for all slices, read once from the description; times are in ticks
+// --------------------------
 
-#define ORR_L2_FAR (1ull << 62)           // in a tag: the line is the other half's
-enum { ORR_L2_DROP = ORR_REQ_FENCE + 1 }; // to the other half: a copy is not valid any more
+typedef struct orr_l2_store_spec { // stores
+    uint64_t sector;               // a whole sector through a port
+    uint64_t partial;              // one of which not every byte is written
+    uint64_t mask;                 // the same with `turn`, and once more for the byte mask
+    uint64_t allocate;             // more for a line that is not there (l2.store_new)
+    uint64_t again;                // from a store to the next one to its line
+    uint64_t turn;                 // from a store of one half to the next one to its line of the other
+    uint64_t far;                  // and for the one that comes from the other half, at most
+    uint32_t queue;                // stores behind each port that wait for that
+    bool waits;                    // for loads of its line, and all behind it (l2.store_waits)
+} orr_l2_store_spec;
+
+typedef struct orr_l2_partial_spec { // lines with sectors of which some bytes are valid
+    uint32_t lines;                  // of a slice; 0: any number
+    uint32_t completing;             // that are being read from DRAM at a time; 0: any number
+    uint32_t completed;              // that have been, and are not written back yet
+    uint64_t fill;                   // the slice's time for a sector of a line whose sectors came one by one
+    uint64_t again;                  // and for one of a line of which a sector was stored to again in part
+} orr_l2_partial_spec;
+
+typedef struct orr_l2_atomic_spec {
+    uint64_t op;        // an operation of a lane
+    uint64_t again;     // until the next sum of floating-point numbers on the same sector
+    uint64_t switching; // to another piece of memory
+    uint64_t load;      // a load of the line that the last atomic was on
+    uint64_t latency;   // until an atomic's result leaves, besides the time it takes its unit
+    uint64_t ahead;     // that the input may be ahead of a unit
+    uint32_t queue;     // sectors of atomics that missed and are not done; 0: any number
+    uint32_t unit_mask; // units of a slice, less one
+    uint32_t clusters;  // of a GPC
+    bool turns;         // clusters of SMs are served round robin
+} orr_l2_atomic_spec;
+
+typedef struct orr_l2_halves_spec { // two halves that keep copies of each other's lines
+    bool copies;                    // l2.copies: there are such
+    bool acknowledge; // a write is acknowledged when the other half has dropped its copy (l2.copy_told)
+    uint64_t latency; // from one half to the other
+    uint64_t sector;  // a sector on that way; 0: any number at once
+    uint64_t ahead;   // that stores which wait for it may be ahead
+} orr_l2_halves_spec;
+
+typedef struct orr_l2_merge_spec { // loads of a line, from one GPC, that are answered together
+    uint32_t loads;                // at most; 1: none
+    uint64_t time;                 // that one may come after the answer of another left, and have it
+    bool multicast;                // a packet goes to as many SMs as it has sectors, not to all
+} orr_l2_merge_spec;
+
+typedef struct orr_l2_spec {
+    orr_serve *serve; // tells the sender that a request is served (memsys.h); NULL: nobody asks
+    void *serve_arg;
+    bool fetch;                  // a store in part of a sector fetches it (l2.write)
+    uint32_t mshrs;              // lines on their way, per slice
+    uint32_t dirty;              // lines of a slice that memory has otherwise; 0: any number
+    uint32_t chunk_shift;        // lines of a chunk, log2
+    uint32_t sector_shift;       // sectors that are fetched together, log2
+    uint32_t load_shift;         // sectors that a load that misses in L1 asks for together, or more, log2
+    uint64_t cycle;              // of L2
+    uint64_t sector;             // a sector through a port
+    uint64_t lookup;             // a request at least
+    uint64_t to_dram, from_dram; // on the way to DRAM and back, besides what DRAM itself takes
+    uint64_t fill;       // a sector that comes from DRAM, in the turn of those that are stored; 0: none
+    uint64_t fill_ahead; // that the input may be ahead of it
+    uint64_t fence;      // a fence that asks
+    orr_l2_store_spec store;
+    orr_l2_partial_spec partial;
+    orr_l2_atomic_spec atomic;
+    orr_l2_halves_spec halves;
+    orr_l2_merge_spec merge;
+    orr_topology topology;
+} orr_l2_spec;
+
+void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d);
+
+// ---- requests
+// -----------------------------------------------------------------------------------------------
+
+#define ORR_L2_FAR (1ull << 62)                 // in a tag: the line is the other half's
+enum { ORR_L2_INVALIDATE = ORR_REQ_FENCE + 1 }; // to the other half: a copy is not valid any more
+
+typedef struct orr_l2_request { // what a slice needs of an orr_request, and what it adds
+    uint64_t time;
+    uint64_t line;     // its tag: the line's number in its slice, with ORR_L2_FAR
+    uint64_t bytes[2]; // WRITE: bytes of the line that are written
+    uint32_t sm, token;
+    uint32_t arrival; // which of the slice's requests it is
+    uint8_t sectors, kind, from, ops, quarters;
+    bool slow, more, behind, late; // as in orr_request
+    bool acks;                     // the sender wants an acknowledgement
+    bool far;                      // it comes from the other half
+    uint32_t live;                 // as in orr_request
+} orr_l2_request;
+
+typedef struct orr_l2_crossing { // a request on its way to the other half
+    orr_l2_request r;
+    uint32_t slice;
+} orr_l2_crossing;
+typedef ORR_VEC(orr_l2_crossing) orr_l2_crossings;
+
+// ---- MSHRs and events
+// -----------------------------------------------------------------------------------------
 
 typedef struct orr_l2_waiter { // a request that waits for sectors, or an atomic that is being done
     uint32_t sm, token;
-    uint32_t next; // of the same miss; of the free ones
+    uint32_t next; // of the same MSHR; of the free ones
     uint8_t sectors, kind, ops;
     uint8_t needs; // sectors that are not here yet
     uint8_t hit;
     uint8_t quarters;
-    bool slow, told, more;
+    bool slow, acks, more;
     bool late;   // an atomic: the other half has a copy to drop
     bool far;    // the other half waits, or an SM there
-    bool joined; // has the answer of another load,
+    bool joined; // it has the answer of another load,
     bool again;  // but in a packet of its own
     uint32_t live;
     uint64_t line;
 } orr_l2_waiter;
 
-typedef struct orr_l2_miss { // a line on its way
+typedef struct orr_l2_mshr { // a line on its way
     uint32_t line;           // in the slice's cache; ORR_NO_LINE: it is not kept
     uint32_t slice;
-    uint32_t open;       // times it was asked for and has not come
-    bool copy;           // of the other half's
-    bool clean;          // it is written to DRAM when it has come
-    uint32_t head, tail; // waiters, in order; of the free ones: next
-} orr_l2_miss;
+    uint32_t outstanding; // fetches that have not come
+    bool copy;            // of the other half's line
+    bool write_back;      // it is written to DRAM when it has come
+    uint32_t head, tail;  // waiters, in order; of the free ones: next
+} orr_l2_mshr;
 
-typedef struct orr_l2_event { // sectors have come, or an atomic is done
+enum orr_l2_event_kind {
+    ORR_L2_EV_FILL,   // sectors have come for MSHR `at`
+    ORR_L2_EV_REPLY,  // the atomic of waiter `at` is done, and its result leaves
+    ORR_L2_EV_WORKED, // an atomic that had missed is done
+    ORR_L2_EV_NEXT,   // the next atomic of unit `at` has its turn (l2.atomic_turns)
+};
+typedef struct orr_l2_event {
     uint64_t time;
-    uint32_t seq;   // of those at one time
-    uint32_t at;    // miss, or waiter
+    uint32_t seq; // of those at one time
+    uint32_t at;
     uint16_t slice; // of the atomic
     uint8_t sectors;
-    bool atomic;
-    bool worked; // an atomic that had missed is done
-    bool turn;   // it has waited for its turn (l2.fill)
-    bool back;   // from the other half: of those at one time, after what happens here
-    bool next;   // the next atomic of unit `at` has its turn (l2.atomic_turns)
+    uint8_t kind; // orr_l2_event_kind
+    bool waited;  // a fill: it has waited for the slice's data (l2.fill)
+    bool back;    // a fill from the other half: of those at one time, after what happens here
 } orr_l2_event;
 
-typedef struct orr_l2_ahead { // a request on its way to the other half
-    orr_request r;
-    uint32_t slice;
-} orr_l2_ahead;
-typedef ORR_VEC(orr_l2_ahead) orr_l2_aheads;
-
-typedef struct orr_l2_met { // a load that later ones of its GPC may be answered with
-    uint64_t line, reply;   // UINT64_MAX: it is not answered yet
-    uint64_t sent;          // the last packet of the answer
-    uint32_t open;          // of the line's `open` (orr_l2_open): those that were closed meet nobody
-    uint16_t gpc;
-    uint8_t n; // so many so far, it among them; 0: there is none
-    uint8_t sectors;
-    uint8_t to_n;   // SMs that the last packet of the answer goes to (l2.multicast)
-    uint16_t to[4]; // and which
-} orr_l2_met;
-#define ORR_L2_MET     64  // of a slice of quick.h
-#define ORR_L2_MEETING 512 // of one here: more than are on their way
-
-typedef struct orr_l2_open { // a line whose loads can meet, those of one set of sectors
-    uint64_t line, until;    // UINT64_MAX: the last answer is outstanding
-    uint32_t open;           // counts lines that were opened; 0: none
-    uint8_t sectors;
-} orr_l2_open;
-#define ORR_L2_OPEN 512
-
-enum { ORR_L2_SLOW = 8 }; // lines of sums that a unit has under way
-
-typedef struct orr_l2_stored { // a line that was stored to, and when it can be again
-    uint64_t line, until;
-    bool far; // from the other half
-} orr_l2_stored;
-#define ORR_L2_STORED 16 // of a slice of quick.h
-#define ORR_L2_TURNS  64 // of one here: more than there are in l2.store_turn
-#define ORR_L2_WORKED 4  // micro/contention: four lines are as many as a slice's units work on at full speed
+// ---- a slice
+// --------------------------------------------------------------------------------------------------
 
 // Where requests wait at a slice. With l2.store_turn, stores of part of a sector that come from the other
 // half have a port for themselves, and behind each of the two ports there is a queue of such stores that wait
 // for their line. What is for lines of the other half, or a load of it, is taken in order with all else,
-// except where that stands still because its queue is full.
+// except where the port stalls because its queue is full.
 enum {
-    ORR_L2_ALL,
-    ORR_L2_OTHER,
-    ORR_L2_ALL_QUEUE,
-    ORR_L2_OTHER_QUEUE,
-    ORR_L2_ASIDE,
-    ORR_L2_ASKED,
+    ORR_L2_PORT,
+    ORR_L2_FAR_PORT,
+    ORR_L2_STORE_QUEUE,     // behind PORT
+    ORR_L2_FAR_STORE_QUEUE, // behind FAR_PORT
+    ORR_L2_BYPASS,          // goes by a stalled port: for lines of the other half, or loads by it
+    ORR_L2_FAR_LOADS,       // loads by the other half, with l2.store_waits
     ORR_L2_LANES
 };
-// Why a lane's first request is not taken; 0: as orr_l2_reset leaves it.
+// Why a lane's first request is not taken.
 enum { ORR_L2_FREE, ORR_L2_BLOCKED_LINES, ORR_L2_BLOCKED_WRITES, ORR_L2_BLOCKED_LOADS };
 typedef struct orr_l2_lane { // in order: a ring
-    orr_request *at;
+    orr_l2_request *at;
     uint32_t head, n, cap;
     uint8_t blocked; // the first of them: ORR_L2_BLOCKED_*
     uint32_t parts;  // of them that store part of a sector
@@ -160,119 +200,185 @@ typedef struct orr_l2_lane { // in order: a ring
     uint64_t pace;   // between two that waited, on average: how fast it gets shorter
 } orr_l2_lane;
 
-#define ORR_L2_CLUSTERS 64 // that are told apart
+typedef struct orr_l2_front { // of a slice's input
+    uint32_t waiting;         // bits of lanes in which somebody waits
+    uint32_t lane;            // the one that is taken from
+    uint32_t arrivals;        // requests so far
+    uint32_t mshrs;           // lines on their way
+    uint32_t completing;      // those among them that were partial
+    uint64_t lookups;         // requests that the profiler counts
+    uint64_t complete_time;   // that completing a line takes the input, not taken yet
+    bool ack_late;            // the last store is acknowledged when the other half has dropped its copy
+    bool allocated;           // the last store was to a line that was not there
+} orr_l2_front;
+
+typedef struct orr_l2_port { // when each is free
+    uint64_t reply_free;     // the port that answers leave by
+    uint64_t cross_free;     // the way to the other half
+    uint64_t data_free;      // the slice's data, which take sectors that come or are stored
+    uint64_t busy_until;     // one of its ports, for the statistics
+} orr_l2_port;
+
+#define ORR_L2_UNITS    2  // for atomics
+#define ORR_L2_CLUSTERS 64 // of SMs that are told apart
+#define ORR_L2_SUMS     8  // lines of sums that a unit has under way
+#define ORR_L2_RECENT   4 // micro/contention: four lines are as many as a slice's units work on at full speed
+typedef struct orr_l2_atomics {
+    uint64_t free[ORR_L2_UNITS];    // when all that has come so far is done
+    uint64_t busy[ORR_L2_UNITS];    // with what it is doing now; others may wait for their turn:
+    uint64_t waiting[ORR_L2_UNITS]; // bits of clusters of SMs of which there are such,
+    uint32_t head[ORR_L2_UNITS][ORR_L2_CLUSTERS], tail[ORR_L2_UNITS][ORR_L2_CLUSTERS]; // in order,
+    uint32_t last[ORR_L2_UNITS];  // and the cluster that had its turn last
+    uint64_t piece[ORR_L2_UNITS]; // of the last atomic, + 1
+    // The last sums of floating-point numbers.
+    uint64_t sum_line[ORR_L2_UNITS][ORR_L2_SUMS], sum_until[ORR_L2_UNITS][ORR_L2_SUMS];
+    uint8_t sum_sectors[ORR_L2_UNITS][ORR_L2_SUMS];
+    uint64_t recent[ORR_L2_RECENT]; // lines of the last atomics, + 1
+    uint64_t line;                  // that the last atomic was on, + 1; 0: a load of it has come since
+    uint32_t missed;                // sectors of atomics that missed and are not done
+} orr_l2_atomics;
+
+typedef struct orr_l2_merge { // a load that later ones of its GPC may be answered with
+    uint64_t line, reply;     // UINT64_MAX: it is not answered yet
+    uint64_t sent;            // the last packet of the answer
+    uint32_t epoch; // of the line (orr_l2_merge_line): loads of an epoch that is over are merged with nobody
+    uint16_t gpc;
+    uint8_t n; // so many so far, it among them; 0: there is none
+    uint8_t sectors;
+    uint8_t to_n;   // SMs that the last packet of the answer goes to (l2.multicast)
+    uint16_t to[4]; // and which
+} orr_l2_merge;
+
+typedef struct orr_l2_merge_line { // a line whose loads can be merged, those of one set of sectors
+    uint64_t line, until;          // UINT64_MAX: the last answer is outstanding
+    uint32_t epoch;                // counts lines that were opened; 0: none
+    uint8_t sectors;
+} orr_l2_merge_line;
+
+#define ORR_L2_MERGES      512 // of a slice: more than are on their way
+#define ORR_L2_MERGE_LINES 512
+#define ORR_L2_FAST_MERGES 64 // of a slice of fast_memory.h
+typedef struct orr_l2_merges {
+    orr_l2_merge load[ORR_L2_MERGES];
+    orr_l2_merge_line line[ORR_L2_MERGE_LINES];
+    uint32_t opened; // lines so far
+} orr_l2_merges;
+
+#define ORR_L2_STORES      64        // of a slice: more than there are in l2.store_turn
+#define ORR_L2_FAST_STORES 16        // of a slice of fast_memory.h
+typedef struct orr_l2_recent_store { // a line that was stored to, and when it can be again
+    uint64_t line, until;
+    bool far; // from the other half
+} orr_l2_recent_store;
 
 typedef struct orr_l2_slice {
     orr_cache cache; // tags: lines of this slice, counted densely
     orr_l2_lane in[ORR_L2_LANES];
-    uint32_t lanes;      // bits of those in which somebody waits
-    uint32_t now;        // which of them is taken from
-    uint32_t came;       // requests so far
-    uint64_t looked_up;  // of them, those that the profiler counts
-    uint32_t misses;     // lines on their way
-    uint32_t completing; // those among them that were there in part
-    bool told;           // the last store is heard of when the other half has dropped its copy
-    uint64_t out_free;
-    uint64_t far_free;        // its way to the other half takes the next sector
-    uint64_t fill_free;       // its data take the next sector that comes or is stored
-    uint64_t atomic_free[2];  // of each of its units
-    uint64_t atomic_busy[2];  // with what it is doing now; others may wait for their turn:
-    uint64_t atomic_waits[2]; // bits of clusters of SMs of which there are such,
-    uint32_t atomic_head[2][ORR_L2_CLUSTERS], atomic_tail[2][ORR_L2_CLUSTERS]; // in order,
-    uint32_t atomic_last[2];  // and the cluster that had its turn last
-    uint64_t atomic_piece[2]; // of the last atomic, + 1
-    uint32_t reducing;        // sectors of atomics that missed and are not done
-    uint64_t slow_line[2][ORR_L2_SLOW], slow_until[2][ORR_L2_SLOW]; // the last sums of floating-point numbers
-    uint8_t slow_sectors[2][ORR_L2_SLOW];
-    orr_l2_met met[ORR_L2_MEETING];
-    orr_l2_open open[ORR_L2_OPEN];
-    uint32_t opened; // lines so far
-    orr_l2_stored stored[ORR_L2_TURNS];
-    uint64_t worked[ORR_L2_WORKED]; // lines of the last atomics, + 1
-    uint64_t busy_until;            // one of its ports, for the statistics
-    uint64_t atomic_line;           // that the last atomic was on, + 1; 0: a load of it has come since
-    bool made;                      // the last store was to a line that was not there
-    uint64_t part_time;             // that completing one takes the input, not taken yet
-    uint64_t *asked[2];             // bits of SMs that have asked for a line of this half, of the other
+    orr_l2_front front;
+    orr_l2_port port;
+    orr_l2_atomics atomics;
+    orr_l2_merges merges;
+    orr_l2_recent_store stores[ORR_L2_STORES];
+    uint64_t *users[2]; // bits of SMs that have asked for a line of this half, of the other
 } orr_l2_slice;
 
-typedef struct orr_l2 { // a partition
-    const orr_l2_config *c;
+// ---- a partition
+// ----------------------------------------------------------------------------------------------
+
+typedef struct orr_l2 {
+    const orr_l2_spec *spec;
     orr_l2_slice *slice;
     orr_dram *channel;
     uint32_t slices, channels; // each slice uses all of them
+    uint32_t words;            // of a slice's `users`
     ORR_VEC(orr_l2_waiter) waiters;
-    ORR_VEC(orr_l2_miss) misses;
-    uint32_t free_waiter, free_miss;
-    ORR_VEC(orr_l2_event) events; // a heap, the next first
+    ORR_VEC(orr_l2_mshr) mshrs;
+    ORR_VEC(orr_l2_event) events;  // a heap, the next first
+    orr_l2_crossings crossing;     // for the other half, in order of time,
+    ORR_VEC(orr_l2_event) returns; // and what it has asked for, on its way back
+    uint32_t free_waiter, free_mshr;
     uint32_t seq;
-    uint64_t until; // of the last call
-    uint64_t now;   // of what was done last
-    bool stuck;     // a slice is BLOCKED_WRITES
-    uint32_t words; // of a slice's `asked`
-    // for the other half, in order of time; and what it has asked for, on its way back
-    orr_l2_aheads ahead;
-    ORR_VEC(orr_l2_event) back;
+    uint64_t until;     // of the last call
+    uint64_t now;       // of what was done last
+    bool write_blocked; // a slice is BLOCKED_WRITES
     orr_memsys_stats stats;
 } orr_l2;
 
-void orr_l2_configure(orr_l2_config *c, const orr_gpu *g, const orr_dram_config *d);
-void orr_l2_init(orr_l2 *p, const orr_l2_config *c, const orr_gpu *g, const orr_dram_config *d,
-                 uint32_t slices, uint32_t channels, uint32_t first_channel);
+void orr_l2_init(orr_l2 *p, const orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d, uint32_t slices,
+                 uint32_t channels, uint32_t first_channel);
 void orr_l2_free(orr_l2 *p);
-// Pools, and the heap of events (l2_state.c).
-uint32_t orr_l2_new_waiter(orr_l2 *p);
-void orr_l2_free_waiter(orr_l2 *p, uint32_t w);
-uint32_t orr_l2_new_miss(orr_l2 *p);
-void orr_l2_add_event(orr_l2 *p, orr_l2_event e);
-orr_l2_event orr_l2_take_event(orr_l2 *p); // the next
-
 void orr_l2_reset(orr_l2 *p); // time 0, statistics 0; what was on its way has come
-void orr_l2_add(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t tag); // in order of time
-void orr_l2_come_back(orr_l2 *p, const orr_l2_event *e); // one of the other half's `back`
-uint64_t orr_l2_next(const orr_l2 *p);                   // UINT64_MAX: nothing is to be done
+void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r); // in order of time; r->line is a tag
+void orr_l2_return(orr_l2 *p, const orr_l2_event *e);                 // one of the other half's `returns`
+uint64_t orr_l2_next(const orr_l2 *p);                                // UINT64_MAX: nothing is to be done
 void orr_l2_run(orr_l2 *p, uint64_t until, orr_replies *out);
-void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors,
-                 bool write); // the same, perhaps dirty
+// Without time: sectors are there now; are there, perhaps dirty, as if somebody had used them; and the copy
+// of them.
+void orr_l2_preload(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors);
+void orr_l2_warm(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, bool write);
 void orr_l2_warm_copy(orr_l2 *p, orr_l2 *other, uint32_t slice, uint64_t tag, uint8_t sectors, bool write,
                       bool far);
-void orr_l2_fill(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors); // there now, without time
 
-// Among l2.c, l2_lines.c, l2_meet.c and l2_state.c:
-void orr_l2_add_to(orr_l2_slice *s, uint32_t lane, const orr_request *r);
-void orr_l2_take_from(orr_l2_slice *s, uint32_t lane);
-void orr_l2_may_meet(orr_l2 *p, orr_l2_slice *s, const orr_request *r); // L2 looks this load up
-uint64_t orr_l2_answered(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t);
-uint64_t orr_l2_held(const orr_l2 *p, orr_l2_slice *s, const orr_request *r, uint64_t t);
-bool orr_l2_join(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t, orr_replies *out);
-uint64_t orr_l2_leave(orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sectors);
-void orr_l2_wait_for(orr_l2 *p, orr_l2_miss *miss, const orr_l2_waiter *w);
-void orr_l2_drop(orr_l2 *p, uint32_t slice, uint64_t tag); // a copy of the other half's line
+// ---- among the files above
+// ------------------------------------------------------------------------------------- Functions that return
+// false, or ORR_NO_LINE, have blocked the slice and done nothing else.
 
-// A slice's lines (l2_lines.c). Those that say false, or ORR_NO_LINE, have blocked the slice.
-uint8_t orr_l2_whole_sectors(const orr_request *r);
-uint32_t orr_l2_make_room(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t);
+// l2.c
+void orr_l2_event_push(orr_l2 *p, orr_l2_event e);
+void orr_l2_note_time(orr_l2 *p, uint64_t t); // something happened then
+uint64_t orr_l2_send(orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sectors);
+uint64_t orr_l2_cross(const orr_l2 *p, orr_l2_slice *s, uint64_t t, uint8_t sectors);
+bool orr_l2_load(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t, orr_replies *out);
+// l2_input.c
+uint64_t orr_l2_ready_at(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane);
+void orr_l2_take_input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_replies *out);
+// l2_mshr.c
+uint32_t orr_l2_new_waiter(orr_l2 *p);
+void orr_l2_free_waiter(orr_l2 *p, uint32_t w);
+void orr_l2_mshr_wait(orr_l2 *p, orr_l2_mshr *miss, const orr_l2_waiter *w);
+bool orr_l2_mshrs_full(const orr_l2 *p, orr_l2_slice *s, uint32_t i);
+uint32_t orr_l2_allocate(orr_l2 *p, uint32_t slice, uint64_t tag, uint64_t t);
 uint32_t orr_l2_fetch(orr_l2 *p, uint32_t slice, uint32_t i, uint64_t tag, uint8_t want, bool behind,
                       uint64_t t);
-bool orr_l2_blocked_by_misses(const orr_l2 *p, orr_l2_slice *s, uint32_t i);
-bool orr_l2_room_for_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, uint64_t t);
-void orr_l2_clean(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint8_t sectors, uint64_t t);
-bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t);
-void orr_l2_pass_on(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t);
-bool orr_l2_drop_copy(orr_l2 *p, uint32_t slice, orr_cache_line *l, bool far, uint64_t t);
+bool orr_l2_can_write(orr_l2 *p, uint32_t slice, uint64_t tag);
+void orr_l2_write_dram(orr_l2 *p, uint32_t slice, uint64_t tag, uint8_t sectors, uint64_t t);
+// l2_write.c
+uint8_t orr_l2_whole_sectors(const orr_l2_request *r);
+bool orr_l2_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t);
+bool orr_l2_limit_dirty(orr_l2 *p, uint32_t slice, uint64_t tag, uint32_t at, uint64_t t);
+void orr_l2_write_back(orr_l2 *p, uint32_t slice, orr_cache_line *l, uint8_t sectors, uint64_t t);
+// l2_atomic.c
+uint64_t orr_l2_atomic_time(const orr_l2_spec *c, uint64_t ops, uint64_t quarters);
+uint64_t orr_l2_ack_delay(const orr_l2_spec *c, bool far, bool late);
+void orr_l2_atomic(orr_l2 *p, uint32_t slice, uint64_t t, const orr_l2_waiter *w, orr_replies *out);
+void orr_l2_next_atomic(orr_l2 *p, uint32_t slice, uint32_t u, uint64_t t, orr_replies *out);
+// l2_merge.c
+void orr_l2_merge_open(orr_l2 *p, orr_l2_slice *s, const orr_l2_request *r);
+uint64_t orr_l2_merge_reply(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t);
+bool orr_l2_merge_join(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t, orr_replies *out);
+uint64_t orr_l2_store_waits(const orr_l2 *p, orr_l2_slice *s, const orr_l2_request *r, uint64_t t);
+// l2_copy.c
+void orr_l2_forward(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t);
+bool orr_l2_invalidate_copy(orr_l2 *p, uint32_t slice, orr_cache_line *l, bool far, uint64_t t);
+void orr_l2_drop_line(orr_l2 *p, uint32_t slice, uint64_t tag);
 void orr_l2_forget_copy(orr_l2 *p, uint32_t slice, uint64_t tag);
-void orr_l2_leave_copy(orr_l2 *p, uint32_t slice, const orr_request *r, uint64_t t);
+void orr_l2_update_copy(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t);
+
 // Whether the last packet of an answer takes one more receiver; if not, there is another packet.
-static inline bool orr_l2_same_packet(const orr_l2_config *c, orr_l2_met *e, uint32_t sm) {
-    if (!c->multicast) return true;
+static inline bool orr_l2_same_packet(const orr_l2_spec *c, orr_l2_merge *e, uint32_t sm) {
+    if (!c->merge.multicast) return true;
     bool room = e->to_n < orr_popc(e->sectors);
     for (int i = 0; room && i < e->to_n; i++) room = e->to[i] != sm;
     if (!room) e->to_n = 0;
     e->to[e->to_n++] = (uint16_t)sm;
     return room;
 }
+// Which of a slice's units for atomics a line has.
+static inline uint32_t orr_l2_atomic_unit(const orr_l2_spec *c, uint64_t line) {
+    return (uint32_t)(line ^ line >> 1 ^ line >> 2 ^ line >> 3) & c->atomic.unit_mask;
+}
 static inline void orr_l2_serve(const orr_l2 *p, uint32_t sm, uint32_t live) {
-    if (live && p->c->serve) p->c->serve(p->c->serve_arg, sm, live);
+    if (live && p->spec->serve) p->spec->serve(p->spec->serve_arg, sm, live);
 }
 static inline uint8_t orr_l2_widened(uint8_t sectors, uint32_t shift) { // sectors that go together
     if (shift == 0) return sectors;

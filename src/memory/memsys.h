@@ -10,7 +10,7 @@
 #ifndef ORR_MEMSYS_H
 #define ORR_MEMSYS_H
 
-#include "gpu/gpu.h"
+#include "gpu/topology.h"
 #include "memory/tlb.h"
 
 #define ORR_TICKS 4096ull // per SM cycle
@@ -46,8 +46,6 @@ typedef struct orr_request {
     bool told;          // REDUCE, WRITE: the sender wants to know when it is done
     bool behind;        // READ: right behind an atomic of its SM on the line (l2.atomic_load)
     bool late;          // ATOMIC: its answer comes later, by the way to the other half and back
-    bool far;           // within memory: from the other half of L2
-    uint32_t came;      // within a slice: which of its requests it is
     bool cold;          // for the sender: nobody has asked for its translation yet
     uint32_t partition; // for the sender, who has to know where it goes
     uint32_t open;      // and for how many ticks it waits to be joined by others
@@ -93,51 +91,11 @@ typedef struct orr_memsys_stats { // sums over partitions; sectors unless said o
     // above
     uint64_t far_read, far_write, far_atomic, far_hit; // hit: of reads and atomics
     uint64_t far_requests;                             // lookups for reads and atomics
-    uint64_t told;                                     // stores of which a half told the other
+    uint64_t notified;                                 // stores of which a half notified the other
     uint64_t asked[2]; // of each slice: SMs that have asked it for a line of its half, of the other; summed
     uint64_t joined;   // answered with another load, without a lookup (l2.merge)
     uint64_t last;     // ticks: when the last thing happened
 } orr_memsys_stats;
-
-// SMs that follow each other are those of a GPC, in the order in which a grid's first blocks go to them: an
-// H200 fills one GPC after the other (micro/blocks, small.sm: blocks 8 to 23 on the SMs 6, 7, 22, 23, ... of
-// one). GPCs belong to the two halves of L2 in runs (l2.gpc_run). What is left when all have the same number
-// of SMs goes to the last ones, a TPC each. `gpcs`, from orr_gpc_sms: SMs of a GPC, from 12 bits up
-// l2.gpc_run, and from 16 bits up the SMs of all of them without what is left. A GPU without GPCs has TPCs in
-// their place.
-static inline uint32_t orr_gpc_of_sm(uint32_t sm, uint32_t gpcs) {
-    uint32_t each = gpcs & 0xfff, all = gpcs >> 16, n = all / each;
-    return sm < all || !n ? sm / each : n - 1 - (sm - all) / 2 % n;
-}
-static inline uint32_t orr_half_of_sm(uint32_t sm, uint32_t gpcs) {
-    uint32_t run = gpcs >> 12 & 15;
-    return (orr_gpc_of_sm(sm, gpcs) + run - 1) / run & 1;
-}
-// Which of a GPC's clusters of TPCs an SM is in: they are dealt out to them one after the other.
-static inline uint32_t orr_cluster_of_sm(uint32_t sm, uint32_t gpcs, uint32_t clusters) {
-    uint32_t each = gpcs & 0xfff, all = gpcs >> 16;
-    return (sm < all ? sm % each : each) / 2 % clusters;
-}
-static inline uint32_t orr_gpc_sms(const orr_gpu *g) {
-    uint32_t tpc = g->tpc_count > 0 ? (uint32_t)(g->sm_count / g->tpc_count) : 1;
-    if (!tpc) tpc = 1;
-    uint32_t gpc = g->gpc_count > 1 ? (uint32_t)(g->sm_count / g->gpc_count) / tpc * tpc : 0;
-    uint32_t each = gpc ? gpc : tpc, n = gpc ? (uint32_t)g->gpc_count : 0xffff / each;
-    return each | (uint32_t)g->l2_gpc_run << 12 | each * n << 16;
-}
-
-// The SMs in the order in which the first blocks of a grid of so many (0: not known) are dealt to them; the
-// caller frees it.
-uint32_t *orr_dealing_order(const orr_gpu *g, uint32_t nsms, uint64_t blocks);
-// The same when all have had as many blocks as they hold and some of those end.
-uint32_t *orr_later_order(const orr_gpu *g, uint32_t nsms);
-// The numbers that the GPU has for its SMs (%smid), which say where their local memory is; the caller frees
-// them. With launch.first a TPC of each GPC in turn, those first SMs behind all others (H200: the SMs of the
-// blocks of a grid of 132).
-uint32_t *orr_sm_numbers(const orr_gpu *g, uint32_t nsms);
-// The SM of each of a grid's first blocks, until it has no more or SMs have as many as they can hold
-// (`each`); *n of them, which the caller frees.
-uint32_t *orr_first_wave(const orr_gpu *g, uint32_t nsms, uint64_t blocks, uint32_t each, size_t *n);
 
 typedef struct orr_memsys orr_memsys;
 // Called when a slice serves a request with `live`, in the order of time of its partition: a load when its

@@ -21,6 +21,7 @@ typedef struct job {
 static bool visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
     job *j = arg;
     if (j->work->progress) orr_progress_part(j->work->progress, 1);
+    if (!orr_progress_go(j->work->progress, e)) return false;
     for (uint32_t w = 0; w < tb->nwarps; w++)
         if (!orr_profile_warp(j->profile, tb->warps[w], j->workers[worker].blocks, j->workers[worker].mems))
             return orr_fail(

@@ -1,6 +1,7 @@
 // The list of models, and what all of them do the same way: the shape of a launch in a result.
+#include "isa/observable.h"
 #include "model/model.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -36,24 +37,24 @@ const orr_model *orr_model_find(const char *name, orr_err *e) {
 orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e) {
     if (!w->launch) return w->source;
     orr_source *s = orr_exec_source(w->launch, counts, e);
-    return s && w->shape ? orr_shape_source(w->shape, s) : s;
+    return s && w->rewritten ? orr_rewritten_source(w->rewritten, s) : s;
 }
 
-const orr_work *orr_work_shaped(const orr_work *w, orr_work *own, orr_result *r) {
+const orr_work *orr_work_rewritten(const orr_work *w, orr_work *own, orr_result *r) {
     const orr_kernel *k = w->info.kernel;
-    if (k->machine || w->far || w->shape) return w;
-    struct orr_shaped *x = NULL;
-    for (size_t n = 0; n < r->shapes.n && !x; n++)
-        if (r->shapes.at[n].kernel == k) x = &r->shapes.at[n];
+    if (k->machine || w->far || w->rewritten) return w;
+    struct orr_rewrote *x = NULL;
+    for (size_t n = 0; n < r->rewrites.n && !x; n++)
+        if (r->rewrites.at[n].kernel == k) x = &r->rewrites.at[n];
     if (!x) {
-        x = ORR_PUSH(&r->shapes);
-        *x = (struct orr_shaped){k, orr_shape_new(k)};
+        x = ORR_PUSH(&r->rewrites);
+        *x = (struct orr_rewrote){k, orr_rewrite(k)};
     }
-    if (!x->shape) return w;
+    if (!x->rewritten) return w;
     *own = *w;
-    own->shape = x->shape;
-    own->info.kernel = orr_shape_kernel(x->shape);
-    if (!w->launch && w->source) own->source = orr_shape_source(x->shape, w->source);
+    own->rewritten = x->rewritten;
+    own->info.kernel = orr_rewritten_kernel(x->rewritten);
+    if (!w->launch && w->source) own->source = orr_rewritten_source(x->rewritten, w->source);
     return own;
 }
 
@@ -68,6 +69,7 @@ orr_launch_result *orr_result_add(orr_result *r, const orr_gpu *gpu, const orr_w
     l->blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     l->cycles = l->time_ns = NAN;
     l->occupancy = NAN;
+    l->events = orr_kernel_observable(k) ? ORR_EVENTS_ONE_ORDER : ORR_EVENTS_PRIVATE;
     uint32_t threads = l->block[0] * l->block[1] * l->block[2];
     orr_occupancy_result occ;
     if (gpu && orr_occupancy(gpu, (int)threads, (int)k->regs, (int64_t)k->shared_bytes + l->dynamic_shared,
@@ -80,8 +82,8 @@ void orr_result_free(orr_result *r) {
     if (r->state_free) r->state_free(r->state);
     free(r->launches.at);
     free(r->profiles.at);
-    for (size_t n = 0; n < r->shapes.n; n++) orr_shape_free(r->shapes.at[n].shape);
-    free(r->shapes.at);
+    for (size_t n = 0; n < r->rewrites.n; n++) orr_rewritten_free(r->rewrites.at[n].rewritten);
+    free(r->rewrites.at);
     orr_arena_free(&r->arena);
     memset(r, 0, sizeof *r);
 }

@@ -131,6 +131,13 @@ typedef struct orr_limits {
 } orr_limits;
 
 // ---- results --------------------------------------------------------------------------------
+// Of a kernel whose threads see each other's accesses (isa/observable.h): what was the order of events?
+enum orr_events {
+    ORR_EVENTS_PRIVATE,   // they do not
+    ORR_EVENTS_IN_TIME,   // that of simulated time: it was executed as it was timed
+    ORR_EVENTS_ONE_ORDER, // one that may be: it was executed before, and its streams were timed
+};
+
 typedef struct orr_launch_result {
     const orr_kernel *kernel;
     uint32_t index, grid[3], block[3], dynamic_shared;
@@ -140,6 +147,7 @@ typedef struct orr_launch_result {
     double *counters;   // [ORR_COUNTERS], NAN: not counted; NULL: none
     orr_timing *timing; // NULL: this model does not simulate time
     orr_limits *limits; // NULL: only the analytic model has one
+    uint8_t events;     // enum orr_events
 } orr_launch_result;
 
 typedef struct orr_host {
@@ -155,9 +163,9 @@ typedef struct orr_app { // an application: a task list's, everything it repeats
     double kernel_ns, gap_ns, copy_ns; // gaps: launch.latency; copies at host.bandwidth
 } orr_app;
 
-struct orr_shaped {
+struct orr_rewrote {
     const orr_kernel *kernel;
-    struct orr_shape *shape; // NULL: it stays as it is
+    struct orr_rewritten *rewritten; // NULL: it stays as it is
 };
 
 typedef struct orr_result {
@@ -170,7 +178,7 @@ typedef struct orr_result {
     uint64_t buffer_bytes;                   // of the script's buffers
     orr_app app;                             // all 0: there is none
     uint64_t blocks_executed, blocks_in_all; // partial: of the script's launches; others leave both 0
-    ORR_VEC(struct orr_shaped) shapes;       // kernels as orr_work_shaped has made them
+    ORR_VEC(struct orr_rewrote) rewrites;    // kernels as orr_work_rewritten has made them
     bool l2_roomy;                           // L2 had room for all: a larger one gives the same (abstract)
     void *state;                             // what a model keeps from launch to launch (caches),
     void (*state_free)(void *state);         // freed with the result
@@ -215,13 +223,13 @@ typedef struct orr_work { // one launch
     bool skip;              // execute it and warm nothing: not one of --kernels, --launches
     bool part;        // partial: may leave out thread blocks, so that memory is not as the kernel leaves it
     const float *far; // partial: [kernel instructions] sectors from memory, 0 to 1; NULL: find out
-    orr_sampler *sampler;    // NULL: all thread blocks are simulated
-    orr_pieces *pieces;      // NULL: nobody compares
-    struct orr_shape *shape; // orr_work_shaped's
+    orr_sampler *sampler;            // NULL: all thread blocks are simulated
+    orr_pieces *pieces;              // NULL: nobody compares
+    struct orr_rewritten *rewritten; // orr_work_rewritten's
 } orr_work;
-// The launch as a model of time sees it: PTX with its blocks as ptxas makes them (timed/timed.h). *own is
+// The launch as a model of time sees it: PTX with its blocks as ptxas makes them (program/program.h). *own is
 // where that is put; w itself when there is nothing to do. It lives as long as the result.
-const orr_work *orr_work_shaped(const orr_work *w, orr_work *own, orr_result *r);
+const orr_work *orr_work_rewritten(const orr_work *w, orr_work *own, orr_result *r);
 // Pull its thread blocks; close the source when done. NULL with e set on error.
 orr_source *orr_work_open(const orr_work *w, orr_exec_counts *counts, orr_err *e);
 

@@ -11,6 +11,7 @@
 // divergent. This is exact: only a branch separates lanes, so lanes that went the same way stay
 // together, and other lanes joining them do no harm.
 #include "memory/memory.h"
+#include "memory/space.h"
 #include "model/model.h"
 #include "model/pipes.h"
 
@@ -148,12 +149,11 @@ static void count_generic(const orr_inst *inst, const orr_mem_place *place, cons
         int lane = orr_ffs(left);
         uint64_t addr = a->addr[lane];
         int g = 0;
-        if (addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES)
-            g = 1, addr -= ORR_SHARED_WINDOW;
-        else if (addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES)
-            g = 2, addr -= ORR_LOCAL_WINDOW;
-        else if (addr - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES)
-            g = 3, addr -= ORR_PARAM_WINDOW;
+        uint8_t space = orr_space_at(addr);
+        if (space == ORR_SPACE_SHARED) g = 1;
+        if (space == ORR_SPACE_LOCAL) g = 2;
+        if (space == ORR_SPACE_CONST) g = 3;
+        addr -= orr_space_window(space);
         to[g].mask |= 1u << lane;
         to[g].addr[lane] = addr;
     }

@@ -1,6 +1,7 @@
 // Which lines of global memory a thread block touches: for caches that are kept warm while it is not
 // simulated.
 #include "memory/memory.h"
+#include "memory/space.h"
 #include "model/model.h"
 
 orr_profile *orr_warm_places(const orr_kernel *k, orr_arena *a) {
@@ -11,18 +12,13 @@ orr_profile *orr_warm_places(const orr_kernel *k, orr_arena *a) {
     return p;
 }
 
-static bool in_window(uint64_t addr) {
-    return addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES || addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES ||
-           addr - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES;
-}
-
 static void touch_access(const orr_inst *i, const orr_mem_place *place, orr_access *a, orr_touch *touch,
                          void *arg) {
     if (place->space != ORR_SPACE_GLOBAL) return; // of a generic one the first place is global memory's
     a->mask &= place->lanes;
     if (i->space == ORR_SPACE_GENERIC)
         for (uint32_t m = a->mask; m; m &= m - 1)
-            if (in_window(a->addr[orr_ffs(m)])) a->mask &= ~(m & (0 - m));
+            if (orr_space_at(a->addr[orr_ffs(m)]) != ORR_SPACE_GLOBAL) a->mask &= ~(m & (0 - m));
     if (!a->mask) return;
     orr_coalesced c;
     orr_coalesce(a, place->bytes, ORR_WHOLE_WARP, &c);

@@ -100,6 +100,14 @@ static void check(lowering *l, const char *callee, const char *what, uint32_t i,
                    (unsigned long long)want, (unsigned long long)have);
 }
 
+// A result's place: a variable of the frame, or one that is made for it.
+static slot result_of(lowering *l, const ptx_opd *o, const ptx_var *param) {
+    if (o->kind == O_VAR && o->var->where == V_FRAME) return (slot){o->var->offset, o->var->bytes};
+    uint8_t type = o->kind == O_SINK && param ? param->type : passed_type(l, o, param);
+    if (type == ORR_T_PRED) ptx_refuse(l, "a predicate cannot be returned");
+    return place(l, ptx_type_bytes(type));
+}
+
 void ptx_l_call(lowering *l) {
     const ptx_opd *target = NULL, *results = NULL, *args = NULL;
     for (uint32_t i = 0; i < l->n; i++) {
@@ -146,15 +154,8 @@ void ptx_l_call(lowering *l) {
             check(l, callee->name, "argument", i, arg[i].bytes, param->bytes);
     }
     for (uint32_t i = 0; i < nresults; i++) {
-        const ptx_opd *o = &ptx_kids(l, results)[i];
         const ptx_var *param = callee && i < callee->nresults ? callee->results[i] : NULL;
-        if (o->kind == O_VAR && o->var->where == V_FRAME) {
-            result[i] = (slot){o->var->offset, o->var->bytes};
-        } else {
-            uint8_t type = o->kind == O_SINK && param ? param->type : passed_type(l, o, param);
-            if (type == ORR_T_PRED) ptx_refuse(l, "a predicate cannot be returned");
-            result[i] = place(l, ptx_type_bytes(type));
-        }
+        result[i] = result_of(l, &ptx_kids(l, results)[i], param);
         if (sys)
             check(l, callee->name, "result", i, result[i].bytes, sys->bytes[sys->nparams + i]);
         else if (callee)

@@ -359,9 +359,16 @@ static bool plain_barrier(const orr_kernel *k, const orr_inst *i) {
            orr_src(k, i, 0)->kind == ORR_K_IMM && orr_src(k, i, 1)->kind == ORR_K_NONE;
 }
 
+typedef struct printing { // what hooks get: the copy first
+    copy c;
+    ptx_print_hooks hooks;
+} printing;
+
 // Everything about instructions [from, to) of the kernel, which statement s became (or a part of it).
-static void put_range(const copy *c, const ptx_print_hooks *h, const ptx_func *fn, const ptx_stmt *s,
-                      uint32_t from, uint32_t to, orr_text *out) {
+static void put_range(const printing *p, const ptx_func *fn, const ptx_stmt *s, uint32_t from, uint32_t to,
+                      orr_text *out) {
+    const copy *c = &p->c;
+    const ptx_print_hooks *h = &p->hooks;
     const orr_func *lf = lowered(c, fn);
     uint32_t b = lf->first_block, end = b + lf->nblocks;
     while (b < end && c->k->blocks[b].first < from) b++; // few enough; a search would not pay
@@ -380,11 +387,6 @@ static void put_range(const copy *c, const ptx_print_hooks *h, const ptx_func *f
         if (c->mode == ORR_COPY_RECORD && orr_barrier_told(c->k, in)) put_barrier(c, h, fn, s, i, out);
     }
 }
-
-typedef struct printing { // what hooks get: the copy first
-    copy c;
-    ptx_print_hooks hooks;
-} printing;
 
 static uint32_t range_of(const copy *c, const ptx_func *fn, uint32_t stmt, uint32_t *to) {
     const orr_func *lf = lowered(c, fn);
@@ -424,7 +426,7 @@ static void before(void *arg, const ptx_func *fn, uint32_t stmt, orr_text *out) 
     if (stmt == 0) put_frame(&p->c, fn, out);
     if (s && starts_with(s, "ld.param") && call_before(&p->c, fn, stmt) >= 0)
         return; // behind the last of them
-    put_range(&p->c, &p->hooks, fn, s, from, behind_call(&p->c, from, to), out);
+    put_range(p, fn, s, from, behind_call(&p->c, from, to), out);
 }
 
 static void after(void *arg, const ptx_func *fn, uint32_t stmt, orr_text *out) {
@@ -436,10 +438,10 @@ static void after(void *arg, const ptx_func *fn, uint32_t stmt, orr_text *out) {
         if (plain_barrier(p->c.k, &p->c.k->insts[i])) ptx_insert(ptx_ins_leave, 0, 0, out);
     if (call < 0 || (stmt + 1 < fn->n && starts_with(&at[stmt + 1], "ld.param"))) return;
     uint32_t to, from = range_of(&p->c, fn, (uint32_t)call, &to);
-    put_range(&p->c, &p->hooks, fn, &at[call], behind_call(&p->c, from, to), to, out);
+    put_range(p, fn, &at[call], behind_call(&p->c, from, to), to, out);
     for (uint32_t n = (uint32_t)call + 1; n <= stmt; n++) {
         from = range_of(&p->c, fn, n, &to);
-        put_range(&p->c, &p->hooks, fn, &at[n], from, to, out);
+        put_range(p, fn, &at[n], from, to, out);
     }
 }
 

@@ -8,7 +8,7 @@
 // the whole run only and given to the kernels by their instructions.
 #include "orrery.h"
 #include "report/report.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -147,7 +147,7 @@ static void kernel(orr_text *out, const orr_launch_result *l, uint32_t uid, sums
     orr_text_add(out, "\n");
 }
 
-bool orr_report_accelsim(const orr_result *r, orr_text *out, orr_err *e) {
+bool orr_result_accelsim(const orr_result *r, orr_text *out, orr_err *e) {
     double all = 0;
     for (size_t i = 0; i < r->launches.n; i++) {
         const orr_launch_result *l = &r->launches.at[i];

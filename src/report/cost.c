@@ -4,7 +4,7 @@
 // of one, and whatever can be said of a launch (counters, verdict) can be said of a kernel with the same
 // code.
 #include "report/report.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 // A result as JSON (docs/design.md section 6, docs/counters.md): one object, fields in a fixed order.
 // Everything but `host` is the same on every host and with any number of threads. What a model does
 // not predict is null.
+#include <math.h>
+
 #include "report/json.h"
 #include "report/limits.h"
 #include "report/sample.h"
@@ -32,6 +34,8 @@ static void launch(orr_text *t, const orr_launch_result *l) {
     json_count(t, "thread_insts", l->thread_insts);
     orr_text_add(t, ", ");
     json_field(t, "occupancy", l->occupancy);
+    if (l->events && !isnan(l->cycles))
+        orr_text_add(t, ", \"events\": \"%s\"", l->events == ORR_EVENTS_IN_TIME ? "in time" : "one order");
     orr_text_add(t, ",\n     ");
     json_counters(t, l->counters, "     ");
     orr_text_add(t, ",\n     ");
@@ -237,7 +241,7 @@ static void application(orr_text *t, const orr_app *x) {
     orr_text_add(t, "},\n");
 }
 
-void orr_report_json(const orr_result *r, const orr_report_options *o, orr_text *t) {
+void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text *t) {
     orr_text_add(t, "{\n  ");
     json_string(t, "input", r->input);
     orr_text_add(t, ", ");

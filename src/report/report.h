@@ -11,15 +11,15 @@ typedef struct orr_report_options {
     bool host;   // how long it took on the host (text; JSON always says)
 } orr_report_options;
 
-void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text *out);
-void orr_report_json(const orr_result *r, const orr_report_options *o, orr_text *out);
+void orr_result_text(const orr_result *r, const orr_report_options *o, orr_text *out);
+void orr_result_json(const orr_result *r, const orr_report_options *o, orr_text *out);
 // Under the names that GPGPU-Sim and Accel-Sim print. False: a launch has no timing.
-bool orr_report_accelsim(const orr_result *r, orr_text *out, orr_err *e);
+bool orr_result_accelsim(const orr_result *r, orr_text *out, orr_err *e);
 // docs/counters.md's table: every counter, its unit and meaning.
 void orr_report_counters(orr_text *out);
 // A trace in Chrome's event format, which Perfetto reads: thread blocks on SMs, and what went on over time.
 // Of launches that have a timing; written whole or not at all.
-bool orr_report_timeline(const orr_result *r, const char *path, orr_err *e);
+bool orr_result_timeline(const orr_result *r, const char *path, orr_err *e);
 
 // ---- sums that both print (sums.c) ------------------------------------------------------------
 typedef struct orr_mix { // instructions of one kind

@@ -216,7 +216,7 @@ static void application(const page *p, const orr_result *r) {
         page_time(e, x->copy_ns), orr_commas(f, x->copies), page_bytes((char[32]){0}, x->copy_bytes));
 }
 
-void orr_report_text(const orr_result *r, const orr_report_options *o, orr_text *t) {
+void orr_result_text(const orr_result *r, const orr_report_options *o, orr_text *t) {
     page p = {t, o};
     char a[32], b[32];
     uint64_t warp = 0, thread = 0;

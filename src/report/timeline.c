@@ -9,7 +9,7 @@
 // last digit. The file is bounded: MAX_BLOCKS blocks and MAX_SAMPLES samples, what is left out is said in
 // `otherData` and in an event.
 #include "report/report.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -180,7 +180,7 @@ static void left_out(writer *w) {
     event(w);
 }
 
-bool orr_report_timeline(const orr_result *r, const char *path, orr_err *e) {
+bool orr_result_timeline(const orr_result *r, const char *path, orr_err *e) {
     writer w = {.gpu = orr_result_gpu(r)};
     if (!w.gpu)
         return orr_fail(e, ORR_BAD_INPUT, "%s: no launch has a timeline; it takes --model cycle", path);

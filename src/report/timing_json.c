@@ -3,7 +3,7 @@
 // and with --lines every instruction and source line. All counts are exact: stalls add up to warp_cycles,
 // those of instructions and of lines to those of the kernel, those of the samples to those of the launch.
 #include "report/json.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 void json_stalls(orr_text *t, const uint64_t stalls[ORR_STALLS]) {
     orr_text_add(t, "\"stalls\": {");

@@ -18,7 +18,7 @@
 // bytes and the time its buses were busy, and apart from that by the rows it had to open (at most one each
 // tRRD in a channel and one each tRC in a bank): accesses all over memory keep it busy with few bytes.
 #include "report/report.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <math.h>
 #include <string.h>

@@ -43,14 +43,12 @@ static uint64_t lines_of(const orr_mem_place *place, bool generic, orr_access *a
         for (uint32_t m = a->mask; m; m &= m - 1) {
             int lane = orr_ffs(m);
             uint64_t addr = a->addr[lane];
-            bool in_local = addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES;
-            if (in_local) {
+            uint8_t space = orr_generic_space(addr);
+            if (space == ORR_SPACE_LOCAL) {
                 local.mask |= 1u << lane;
                 local.addr[lane] = addr - ORR_LOCAL_WINDOW;
             }
-            if (in_local || addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES ||
-                addr - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES)
-                a->mask &= ~(1u << lane);
+            if (space != ORR_SPACE_GLOBAL) a->mask &= ~(1u << lane);
         }
         if (local.mask) {
             orr_coalesce_local(&local, place->bytes, &c);
@@ -97,6 +95,7 @@ static bool visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {
     job *j = arg;
     const orr_profile *p = j->places;
     if (j->work->progress) orr_progress_part(j->work->progress, 1);
+    if (!orr_progress_go(j->work->progress, e)) return false;
     if (tb->index >= j->n)
         return orr_fail(e, ORR_BAD_INPUT, "launch %u of %s: thread block %llu of %llu; record it again",
                         j->work->info.index, p->kernel->name, (unsigned long long)tb->index,

@@ -107,17 +107,17 @@ const orr_cubin_line *orr_cubin_line_at(const orr_cubin_func *f, uint32_t addres
 
 // ---- what a file holds ------------------------------------------------------------------------
 enum orr_image_kind { ORR_IMAGE_CUBIN, ORR_IMAGE_PTX };
-typedef struct orr_image {
+typedef struct orr_stored_image {
     uint8_t kind; // enum orr_image_kind
     unsigned sm;
     const char *name;       // of the source, where a fatbin says it, or NULL
     uint64_t offset, bytes; // in the file, as stored
     uint64_t unpacked;      // bytes when unpacked
     enum { ORR_PACK_NONE, ORR_PACK_LZ4, ORR_PACK_ZSTD } pack;
-} orr_image;
+} orr_stored_image;
 typedef struct orr_images {
     const char *path;
-    orr_image *at;
+    orr_stored_image *at;
     uint32_t n;
     uint8_t *bytes;
     size_t size;

@@ -230,11 +230,10 @@ static void reuse(const reader *d, orr_arg *a, const sass_slot *s) {
     if (n < 3 && ORR_CTRL_REUSE(d->c->ctrl) >> n & 1) a->flags |= ORR_ARG_REUSE;
 }
 
-static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
+// Registers, predicates, barriers, and operands that may be registers. False: the slot is something else.
+static bool read_register(const reader *d, orr_arg *a, const sass_slot *s) {
     const orr_code *c = d->c;
-    int64_t next = (int64_t)c->address + 16;
     bool u = d->row->flags & ROW_U;
-    *a = (orr_arg){0};
     switch (s->kind) {
     case SLOT_R:
     case SLOT_UR:
@@ -276,17 +275,19 @@ static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
         reuse(d, a, s);
         break;
     }
-    case SLOT_INT: {
-        uint64_t v = bits(c, s->bit, s->width);
-        *a = (orr_arg){.kind = ORR_ARG_INT, .value = s->style == IMM_S ? extend(v, s->width) : (int64_t)v};
-        if (s->flags & SLOT_OPT && v == (s->flags & SLOT_TRUE ? (1u << s->width) - 1 : 0))
-            a->flags |= ORR_ARG_HIDDEN;
+    case SLOT_UOPT:
+        *a = (orr_arg){.kind = ORR_ARG_UR, .reg = uniform(d, s->bit)};
+        if (a->reg == ORR_RZ) a->flags |= ORR_ARG_HIDDEN;
         break;
+    default: return false;
     }
-    case SLOT_INT2:
-        *a = (orr_arg){.kind = ORR_ARG_INT,
-                       .value = (int64_t)(bits(c, s->bit, 3) | bits(c, s->subbit, s->subwidth) << 3)};
-        break;
+    return true;
+}
+
+// Places in constant banks.
+static bool read_constant(const reader *d, orr_arg *a, const sass_slot *s) {
+    const orr_code *c = d->c;
+    switch (s->kind) {
     case SLOT_LDC:
         *a = (orr_arg){.kind = ORR_ARG_CONST,
                        .reg = (uint8_t)bits(c, 24, 8),
@@ -324,18 +325,6 @@ static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
                        .value = extend(bits(c, 37, 17), 17)};
         if (a->ureg != ORR_RZ) a->shape = ORR_ARG_HAS_UR;
         break;
-    case SLOT_TMEM: // tensor memory
-        *a = (orr_arg){.kind = ORR_ARG_TMEM, .reg = uniform(d, s->bit)};
-        if (s->width) a->value = (int32_t)(bits(c, 40, 24) | bits(c, 72, 8) << 24);
-        break;
-    case SLOT_IDESC: *a = (orr_arg){.kind = ORR_ARG_IDESC, .reg = (uint8_t)(uniform(d, s->bit) + 1)}; break;
-    case SLOT_UOPT:
-        *a = (orr_arg){.kind = ORR_ARG_UR, .reg = uniform(d, s->bit)};
-        if (a->reg == ORR_RZ) a->flags |= ORR_ARG_HIDDEN;
-        break;
-    case SLOT_LONG:
-        *a = (orr_arg){.kind = ORR_ARG_INT, .flags = ORR_ARG_UNSIGNED, .value = (int64_t)bits(c, 24, 64)};
-        break;
     case SLOT_ULDCI:
         *a = (orr_arg){.kind = ORR_ARG_CONST,
                        .reg = ORR_RZ,
@@ -344,6 +333,15 @@ static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
                        .shape = ORR_ARG_HAS_UR,
                        .value = extend(bits(c, 38, 16), 16)};
         break;
+    default: return false;
+    }
+    return true;
+}
+
+// Addresses.
+static bool read_memory(const reader *d, orr_arg *a, const sass_slot *s) {
+    const orr_code *c = d->c;
+    switch (s->kind) {
     case SLOT_MEM:
         address(d, a, 0, false, false, false);
         if (s->width == 32) a->value = extend(bits(c, 32, 32), 32);
@@ -409,7 +407,16 @@ static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
         if (c->form == 6) a->shape |= ORR_ARG_WIDE;
         if (a->ureg == ORR_RZ) a->shape &= (uint8_t)~ORR_ARG_HAS_UR;
         break;
-    case SLOT_SREG: *a = (orr_arg){.kind = ORR_ARG_SREG, .value = (int64_t)bits(c, s->bit, 8)}; break;
+    default: return false;
+    }
+    return true;
+}
+
+// Where a branch goes.
+static bool read_target(const reader *d, orr_arg *a, const sass_slot *s) {
+    const orr_code *c = d->c;
+    int64_t next = (int64_t)c->address + 16;
+    switch (s->kind) {
     case SLOT_REL: *a = (orr_arg){.kind = ORR_ARG_TARGET, .value = next + relative(d)}; break;
     case SLOT_REL24:
         *a = (orr_arg){.kind = ORR_ARG_TARGET, .value = next + extend(bits(c, 24, 58), 58)};
@@ -444,6 +451,35 @@ static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
             a->reg = (uint8_t)bits(c, s->bit, 8);
         }
         break;
+    default: return false;
+    }
+    return true;
+}
+
+// Numbers, words, masks, descriptors.
+static void read_other(const reader *d, orr_arg *a, const sass_slot *s) {
+    const orr_code *c = d->c;
+    switch (s->kind) {
+    case SLOT_INT: {
+        uint64_t v = bits(c, s->bit, s->width);
+        *a = (orr_arg){.kind = ORR_ARG_INT, .value = s->style == IMM_S ? extend(v, s->width) : (int64_t)v};
+        if (s->flags & SLOT_OPT && v == (s->flags & SLOT_TRUE ? (1u << s->width) - 1 : 0))
+            a->flags |= ORR_ARG_HIDDEN;
+        break;
+    }
+    case SLOT_INT2:
+        *a = (orr_arg){.kind = ORR_ARG_INT,
+                       .value = (int64_t)(bits(c, s->bit, 3) | bits(c, s->subbit, s->subwidth) << 3)};
+        break;
+    case SLOT_TMEM: // tensor memory
+        *a = (orr_arg){.kind = ORR_ARG_TMEM, .reg = uniform(d, s->bit)};
+        if (s->width) a->value = (int32_t)(bits(c, 40, 24) | bits(c, 72, 8) << 24);
+        break;
+    case SLOT_IDESC: *a = (orr_arg){.kind = ORR_ARG_IDESC, .reg = (uint8_t)(uniform(d, s->bit) + 1)}; break;
+    case SLOT_LONG:
+        *a = (orr_arg){.kind = ORR_ARG_INT, .flags = ORR_ARG_UNSIGNED, .value = (int64_t)bits(c, 24, 64)};
+        break;
+    case SLOT_SREG: *a = (orr_arg){.kind = ORR_ARG_SREG, .value = (int64_t)bits(c, s->bit, 8)}; break;
     case SLOT_WORD:
         *a = (orr_arg){.kind = ORR_ARG_WORD, .sub = s->sub, .subval = (uint8_t)bits(c, s->bit, s->width)};
         if (s->flags & SLOT_OPT) {
@@ -475,6 +511,12 @@ static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
     case SLOT_SWZADD: *a = (orr_arg){.kind = ORR_ARG_WORD, .value = (int64_t)bits(c, s->bit, 8)}; break;
     default: break;
     }
+}
+
+static void read_slot(const reader *d, orr_arg *a, const sass_slot *s) {
+    *a = (orr_arg){0};
+    if (!read_register(d, a, s) && !read_constant(d, a, s) && !read_memory(d, a, s) && !read_target(d, a, s))
+        read_other(d, a, s);
     if (s->flags & SLOT_DST) a->flags |= ORR_ARG_DST;
     if (s->flags & SLOT_HIDE) a->flags |= ORR_ARG_HIDDEN;
 }

@@ -27,12 +27,12 @@ static uint32_t get32(const uint8_t *p) { return get16(p) | (uint32_t)get16(p + 
 static uint64_t get64(const uint8_t *p) { return get32(p) | (uint64_t)get32(p + 4) << 32; }
 
 // ---- fatbins ----------------------------------------------------------------------------------
-static orr_image *add(orr_images *f, size_t *cap) {
+static orr_stored_image *add(orr_images *f, size_t *cap) {
     if (f->n == *cap) {
         *cap = *cap ? *cap * 2 : 16;
         f->at = orr_realloc(f->at, *cap * sizeof *f->at);
     }
-    f->at[f->n] = (orr_image){0};
+    f->at[f->n] = (orr_stored_image){0};
     return &f->at[f->n++];
 }
 
@@ -48,7 +48,7 @@ static bool entries(orr_images *f, size_t *cap, uint64_t at, uint64_t end, orr_e
         if ((kind == 1 || kind == 2) && header >= 64 && f->n < MAX_IMAGES) {
             const uint8_t *h = b + at;
             uint64_t packed = get32(h + 16), flags = get64(h + 40), unpacked = get64(h + 56);
-            orr_image *i = add(f, cap);
+            orr_stored_image *i = add(f, cap);
             i->kind = kind == 1 ? ORR_IMAGE_PTX : ORR_IMAGE_CUBIN;
             i->sm = get32(h + 28);
             i->offset = at + header;
@@ -99,7 +99,7 @@ static bool find_images(orr_images *f, orr_err *e) {
     if (!sass_elf_open(&elf, f->bytes, f->size, f->path, e)) return false;
     bool ok = true;
     if (elf.machine == SASS_EM_CUDA) {
-        orr_image *i = add(f, &cap);
+        orr_stored_image *i = add(f, &cap);
         i->kind = ORR_IMAGE_CUBIN;
         i->sm = sass_elf_sm(&elf);
         i->bytes = i->unpacked = f->size;
@@ -185,7 +185,7 @@ static size_t unlz4(const uint8_t *in, size_t n, uint8_t *out, size_t cap) {
 }
 
 uint8_t *orr_images_unpack(const orr_images *f, uint32_t i, size_t *n, orr_err *e) {
-    const orr_image *im = &f->at[i];
+    const orr_stored_image *im = &f->at[i];
     if (im->unpacked > IMAGE_LIMIT) {
         orr_fail(e, ORR_BAD_INPUT, "%s: image %u has %llu bytes when unpacked, more than the limit of %llu",
                  f->path, i, (unsigned long long)im->unpacked, (unsigned long long)IMAGE_LIMIT);
@@ -193,7 +193,8 @@ uint8_t *orr_images_unpack(const orr_images *f, uint32_t i, size_t *n, orr_err *
     }
     const uint8_t *from = f->bytes + im->offset;
     size_t cap = (size_t)im->unpacked, got = 0;
-    // Neither packs better than 1:255 for LZ4; for zstd the frame says its size, which is compared first.
+    // Neither compression packs better than 1:255 for LZ4; for zstd the frame says its size, which is
+    // compared first.
     if (im->pack == ORR_PACK_LZ4 && im->unpacked / 256 > im->bytes) cap = 0;
 #ifdef ORRERY_HAVE_ZSTD
     if (im->pack == ORR_PACK_ZSTD && ZSTD_getFrameContentSize(from, (size_t)im->bytes) != im->unpacked)

@@ -160,7 +160,7 @@ static bool jumps_indirectly(const orr_code *c) {
     }
 }
 
-// Does it let lanes go a few at a time, and is executed again by the others? (exec/converge.c)
+// Does it let lanes go a few at a time, and is executed again by the others? (exec/sass/converge.c)
 static bool is_repeated(const orr_code *c) {
     bool repeated = c->op == ORR_SASS_RET || c->op == ORR_SASS_BRX || c->op == ORR_SASS_JMX ||
                     c->op == ORR_SASS_WARPSYNC || c->op == ORR_SASS_BSYNC;

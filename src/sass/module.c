@@ -303,7 +303,7 @@ static bool no_code(const orr_images *f, unsigned sm, orr_err *e) {
 static orr_module *choose(orr_images *f, unsigned sm, orr_err *e) {
     unsigned best = 0;
     for (uint32_t i = 0; i < f->n; i++) {
-        const orr_image *im = &f->at[i];
+        const orr_stored_image *im = &f->at[i];
         bool fits = im->kind == ORR_IMAGE_CUBIN && orr_sass_supported(im->sm) && (!sm || im->sm <= sm);
         if (fits && im->sm > best) best = im->sm;
     }

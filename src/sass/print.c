@@ -200,6 +200,34 @@ static void matrix(orr_text *t, const orr_arg *a) {
         if (a->value >> i & 1) orr_text_add(t, "%s", names[i]);
 }
 
+static void halves(orr_text *t, const orr_arg *a) {
+    for (int i = a->shape ? 0 : 1; i >= 0; i--) {
+        uint16_t h = (uint16_t)(a->value >> 16 * i);
+        bool half = a->kind == ORR_ARG_F16X2;
+        floating(t, half ? from_half(h) : from_bits32((uint32_t)h << 16), true);
+        if (i) orr_text_add(t, ", ");
+    }
+}
+
+static void special(orr_text *t, const orr_arg *a, unsigned sm) {
+    const char *s =
+        a->value == 138 && sm >= 100 ? "SR_CgaSize" : orr_smod_text(ORR_SM_SREG, (unsigned)a->value);
+    if (s)
+        orr_text_add(t, "%s", s);
+    else
+        orr_text_add(t, "SR%u", (unsigned)a->value);
+}
+
+static void mask(orr_text *t, const orr_arg *a) {
+    const char *between = "{";
+    for (int i = 31; i >= 0; i--)
+        if (a->value >> i & 1) {
+            orr_text_add(t, "%s%d", between, i);
+            between = ",";
+        }
+    orr_text_add(t, "}");
+}
+
 static void arg(orr_text *t, const orr_arg *a, unsigned sm) {
     if (a->flags & ORR_ARG_NEG) orr_text_add(t, "-");
     if (a->flags & ORR_ARG_INV) orr_text_add(t, a->kind == ORR_ARG_P || a->kind == ORR_ARG_UP ? "!" : "~");
@@ -239,28 +267,13 @@ static void arg(orr_text *t, const orr_arg *a, unsigned sm) {
         break;
     case ORR_ARG_F64: floating64(t, (uint64_t)a->value); break;
     case ORR_ARG_F16X2:
-    case ORR_ARG_BF16X2:
-        for (int i = a->shape ? 0 : 1; i >= 0; i--) {
-            uint16_t h = (uint16_t)(a->value >> 16 * i);
-            bool half = a->kind == ORR_ARG_F16X2;
-            floating(t, half ? from_half(h) : from_bits32((uint32_t)h << 16), true);
-            if (i) orr_text_add(t, ", ");
-        }
-        break;
+    case ORR_ARG_BF16X2: halves(t, a); break;
     case ORR_ARG_CONST:
         constant(t, a);
         suffix(t, a);
         break;
     case ORR_ARG_MEM: memory(t, a, sm); break;
-    case ORR_ARG_SREG: {
-        const char *s =
-            a->value == 138 && sm >= 100 ? "SR_CgaSize" : orr_smod_text(ORR_SM_SREG, (unsigned)a->value);
-        if (s)
-            orr_text_add(t, "%s", s);
-        else
-            orr_text_add(t, "SR%u", (unsigned)a->value);
-        break;
-    }
+    case ORR_ARG_SREG: special(t, a, sm); break;
     case ORR_ARG_TARGET:
         if (a->shape & ORR_ARG_HAS_R) reg(t, "R", a->reg);
         if (a->shape & ORR_ARG_HAS_UR) reg(t, "UR", a->ureg);
@@ -274,16 +287,7 @@ static void arg(orr_text *t, const orr_arg *a, unsigned sm) {
             for (int i = 3; i >= 0; i--)
                 orr_text_add(t, "%s", ((const char *const[]){"PP", "PN", "NP", "ZP"})[a->value >> 2 * i & 3]);
         break;
-    case ORR_ARG_MASK: {
-        const char *between = "{";
-        for (int i = 31; i >= 0; i--)
-            if (a->value >> i & 1) {
-                orr_text_add(t, "%s%d", between, i);
-                between = ",";
-            }
-        orr_text_add(t, "}");
-        break;
-    }
+    case ORR_ARG_MASK: mask(t, a); break;
     case ORR_ARG_GDESC: matrix(t, a); break;
     case ORR_ARG_TMEM:
         orr_text_add(t, "tmem[");

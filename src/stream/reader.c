@@ -24,6 +24,17 @@ typedef struct known_kernel { // of any file so far
     uint64_t hash;
 } known_kernel;
 
+typedef struct launch_read { // the launch being read
+    bool open;               // its end has not been read
+    uint32_t nwarps;         // of a thread block
+    uint64_t nblocks, next;
+    orr_stream_totals totals, counted; // as the file says; as read
+    cursor lengths;                    // of the current frame
+    const uint8_t *data;
+    uint32_t left; // thread blocks of the frame not yet delivered
+    orr_warp_trace *warps;
+} launch_read;
+
 struct orr_stream_file {
     char *path;
     FILE *f;
@@ -45,16 +56,8 @@ struct orr_stream_file {
     uint8_t *packed, *raw;
     size_t packed_cap, raw_cap, raw_n;
 
-    // the launch being read
     file_source source;
-    bool in_launch;
-    uint32_t nwarps;
-    uint64_t nblocks, next;
-    orr_stream_totals totals, counted; // as the file says; as read
-    cursor lengths;                    // of the current frame
-    const uint8_t *data;
-    uint32_t left; // thread blocks of the frame not yet delivered
-    orr_warp_trace *warps;
+    launch_read launch;
 };
 
 static const char *section_name(uint32_t type) {
@@ -280,7 +283,7 @@ void orr_stream_close(orr_stream_file *f) {
     packer_free(f->packer);
     free(f->packed);
     free(f->raw);
-    free(f->warps);
+    free(f->launch.warps);
     free(f->path);
     free(f);
 }
@@ -297,24 +300,24 @@ void orr_stream_read_stats(const orr_stream_file *f, orr_stream_stats *s) {
     s->kernels = (uint32_t)f->known.n;
 }
 
-void orr_stream_launch_totals(const orr_stream_file *f, orr_stream_totals *t) { *t = f->totals; }
+void orr_stream_launch_totals(const orr_stream_file *f, orr_stream_totals *t) { *t = f->launch.totals; }
 
 // ---- thread blocks --------------------------------------------------------------------------------
 // A frame is: first thread block, how many, the length of every warp's trace, then all the traces. The
 // lengths are added up once, so that no pointer made from them can leave the frame.
 static bool open_frame(orr_stream_file *f, cursor c, orr_err *e) {
     uint64_t first = take_n(&c, UINT64_MAX), count = take_n(&c, UINT32_MAX);
-    if (c.bad || first != f->next || !count || count > f->nblocks - f->next)
+    if (c.bad || first != f->launch.next || !count || count > f->launch.nblocks - f->launch.next)
         return damaged(f, e, "it holds other thread blocks than it should");
-    if (count * f->nwarps > (uint64_t)(c.end - c.at)) return damaged(f, e, "it is too short");
+    if (count * f->launch.nwarps > (uint64_t)(c.end - c.at)) return damaged(f, e, "it is too short");
     cursor walk = c;
     uint64_t sum = 0;
-    for (uint64_t i = 0; i < count * f->nwarps && sum <= STREAM_SECTION_MAX; i++)
+    for (uint64_t i = 0; i < count * f->launch.nwarps && sum <= STREAM_SECTION_MAX; i++)
         sum += take_n(&walk, STREAM_SECTION_MAX);
     if (walk.bad || sum != (uint64_t)(walk.end - walk.at)) return damaged(f, e, "its traces do not add up");
-    f->lengths = c;
-    f->data = walk.at;
-    f->left = (uint32_t)count;
+    f->launch.lengths = c;
+    f->launch.data = walk.at;
+    f->launch.left = (uint32_t)count;
     f->stats.frames++;
     return true;
 }
@@ -326,11 +329,12 @@ static bool close_launch(orr_stream_file *f, cursor c, orr_err *e) {
     t.thread_insts = take_n(&c, UINT64_MAX);
     t.trace_bytes = take_n(&c, UINT64_MAX);
     if (c.bad || c.at != c.end) return damaged(f, e, "its totals are unreadable");
-    if (f->next != f->nblocks || t.blocks != f->nblocks) return damaged(f, e, "thread blocks are missing");
-    if (t.trace_bytes != f->counted.trace_bytes)
+    if (f->launch.next != f->launch.nblocks || t.blocks != f->launch.nblocks)
+        return damaged(f, e, "thread blocks are missing");
+    if (t.trace_bytes != f->launch.counted.trace_bytes)
         return damaged(f, e, "its totals are not those of the launch");
-    f->totals = t;
-    f->in_launch = false;
+    f->launch.totals = t;
+    f->launch.open = false;
     f->stats.blocks += t.blocks;
     return true;
 }
@@ -338,9 +342,9 @@ static bool close_launch(orr_stream_file *f, cursor c, orr_err *e) {
 static int next_block(orr_source *s, orr_tb *tb, orr_err *e) {
     orr_stream_file *f = ((file_source *)s)->file;
     if (f->broken) return -1;
-    while (!f->left) {
+    while (!f->launch.left) {
         cursor c;
-        if (!f->in_launch) return 0;
+        if (!f->launch.open) return 0;
         if (!next_section(f, &c, e)) return -1;
         if (f->type == SECTION_FRAME) {
             if (!open_frame(f, c, e)) return -1;
@@ -351,14 +355,14 @@ static int next_block(orr_source *s, orr_tb *tb, orr_err *e) {
             return -1;
         }
     }
-    for (uint32_t w = 0; w < f->nwarps; w++) {
-        size_t n = (size_t)take_n(&f->lengths, STREAM_SECTION_MAX);
-        f->warps[w] = (orr_warp_trace){f->data, n};
-        f->data += n;
-        f->counted.trace_bytes += n;
+    for (uint32_t w = 0; w < f->launch.nwarps; w++) {
+        size_t n = (size_t)take_n(&f->launch.lengths, STREAM_SECTION_MAX);
+        f->launch.warps[w] = (orr_warp_trace){f->launch.data, n};
+        f->launch.data += n;
+        f->launch.counted.trace_bytes += n;
     }
-    *tb = (orr_tb){f->next++, f->nwarps, f->warps};
-    f->left--;
+    *tb = (orr_tb){f->launch.next++, f->launch.nwarps, f->launch.warps};
+    f->launch.left--;
     return 1;
 }
 
@@ -376,14 +380,14 @@ static bool open_launch(orr_stream_file *f, cursor c, orr_err *e) {
     if (kernel >= f->kernels.n) return damaged(f, e, "its kernel is not in the file");
     info->kernel = f->kernels.at[kernel];
     uint64_t threads = (uint64_t)info->block[0] * info->block[1] * info->block[2];
-    f->nblocks = (uint64_t)info->grid[0] * info->grid[1] * info->grid[2];
-    if (!f->nblocks || !threads || threads > 1024) return damaged(f, e, "its grid or block cannot be");
-    f->nwarps = (uint32_t)(threads + ORR_WARP - 1) / ORR_WARP;
-    f->warps = orr_realloc(f->warps, f->nwarps * sizeof *f->warps);
-    f->next = 0;
-    f->left = 0;
-    f->totals = f->counted = (orr_stream_totals){0};
-    f->in_launch = true;
+    f->launch.nblocks = (uint64_t)info->grid[0] * info->grid[1] * info->grid[2];
+    if (!f->launch.nblocks || !threads || threads > 1024) return damaged(f, e, "its grid or block cannot be");
+    f->launch.nwarps = (uint32_t)(threads + ORR_WARP - 1) / ORR_WARP;
+    f->launch.warps = orr_realloc(f->launch.warps, f->launch.nwarps * sizeof *f->launch.warps);
+    f->launch.next = 0;
+    f->launch.left = 0;
+    f->launch.totals = f->launch.counted = (orr_stream_totals){0};
+    f->launch.open = true;
     f->source.base.next = next_block;
     f->source.base.close = close_source;
     f->source.file = f;
@@ -426,7 +430,7 @@ orr_source *orr_stream_next_launch(orr_stream_file *f, orr_err *e) {
     if (f->broken || f->ended) return NULL;
     orr_tb tb;
     int more = 0;
-    while (f->in_launch && (more = next_block(&f->source.base, &tb, e)) > 0) {} // what nobody pulled
+    while (f->launch.open && (more = next_block(&f->source.base, &tb, e)) > 0) {} // what nobody pulled
     if (more < 0) return NULL;
     for (;;) {
         cursor c;

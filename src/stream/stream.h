@@ -7,7 +7,7 @@
 //
 // Addresses are in the instruction's own space: shared addresses are offsets in the block's shared
 // memory, local ones offsets in the thread's local memory, global, const and generic ones device
-// addresses (generic windows: exec/exec.h).
+// addresses (generic windows: isa/isa.h).
 #ifndef ORR_STREAM_H
 #define ORR_STREAM_H
 

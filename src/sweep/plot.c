@@ -78,7 +78,7 @@ static void add_line_name(orr_text *t, const orr_grid *g, size_t point, int bott
 
 // ---- the kinds ----------------------------------------------------------------------------------------
 // Heights by line and place at the bottom; NAN: none. `all`: every line, else the lowest of all of them.
-static double *heights(const orr_sweep *s, const orr_sweep_summary *sum, int bottom, size_t nlines,
+static double *heights(const orr_sweep_job *s, const orr_sweep_summary *sum, int bottom, size_t nlines,
                        bool all) {
     const orr_grid *g = s->grid;
     size_t n = (size_t)g->axes[bottom].n, cells = (all ? nlines : 1) * n;
@@ -105,7 +105,7 @@ static void number_tics(orr_text *t, char axis, const orr_axis *x) {
     orr_text_add(t, ")\n");
 }
 
-static void heat(const orr_sweep *s, const orr_sweep_summary *sum, int bottom, orr_text *t) {
+static void heat(const orr_sweep_job *s, const orr_sweep_summary *sum, int bottom, orr_text *t) {
     const orr_axis *x = &s->grid->axes[bottom], *y = &s->grid->axes[1 - bottom];
     double *v = heights(s, sum, bottom, (size_t)y->n, true);
     orr_text_add(t, "$data << EOD\n");
@@ -134,7 +134,8 @@ static void word_tics(orr_text *t, const orr_axis *x) {
     orr_text_add(t, ") noenhanced\nset xrange [-0.6:%d.6]\n", x->n - 1);
 }
 
-static void lines(const orr_sweep *s, const orr_sweep_summary *sum, int bottom, size_t nlines, orr_text *t) {
+static void lines(const orr_sweep_job *s, const orr_sweep_summary *sum, int bottom, size_t nlines,
+                  orr_text *t) {
     const orr_grid *g = s->grid;
     const orr_axis *x = &g->axes[bottom];
     bool all = nlines <= MOST_LINES;
@@ -171,7 +172,7 @@ static void lines(const orr_sweep *s, const orr_sweep_summary *sum, int bottom, 
     orr_text_add(t, "\n");
 }
 
-void orr_sweep_gnuplot(const orr_sweep *s, orr_text *t) {
+void orr_sweep_gnuplot(const orr_sweep_job *s, orr_text *t) {
     const orr_grid *g = s->grid;
     orr_sweep_summary sum;
     orr_text title = {0};
@@ -224,7 +225,7 @@ static int run_gnuplot(const char *program, const char *out_name) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
 }
 
-bool orr_sweep_plot(const orr_sweep *s, const char *path, char **instead, orr_err *e) {
+bool orr_sweep_plot(const orr_sweep_job *s, const char *path, char **instead, orr_err *e) {
     orr_text program = {0}, gp = {0}, temp = {0}, set = {0};
     *instead = NULL;
     orr_sweep_gnuplot(s, &program);

@@ -5,6 +5,7 @@
 // larger one are the same and are not simulated; those with the smallest go first. One more thread takes the
 // finished ones and hands them on, so that the file is written by one thread and those that simulate never
 // wait for the disk.
+#include "input/input.h"
 #include "sweep/sweep.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ const orr_column_info orr_columns[ORR_COLUMNS] = {
 };
 
 // ---- a point's description --------------------------------------------------------------------------
-orr_gpu *orr_point_gpu(const orr_sweep *s, size_t point, orr_err *e) {
+orr_gpu *orr_point_gpu(const orr_sweep_job *s, size_t point, orr_err *e) {
     const orr_grid *g = s->grid;
     const char **sets = orr_calloc((size_t)s->nsets + ORR_AXES_MAX * ORR_KEYS_MAX, sizeof *sets);
     orr_arena a = {0};
@@ -33,7 +34,7 @@ orr_gpu *orr_point_gpu(const orr_sweep *s, size_t point, orr_err *e) {
     return gpu;
 }
 
-uint64_t orr_point_digest(const orr_sweep *s, const orr_tape *t, const orr_gpu *g) {
+uint64_t orr_point_digest(const orr_sweep_job *s, const orr_tape *t, const orr_gpu *g) {
     orr_text text = {0};
     orr_gpu_json(g, &text);
     orr_text_add(&text, "\n%s %s %016llx %016llx %016llx", s->model->name, s->version,
@@ -45,15 +46,7 @@ uint64_t orr_point_digest(const orr_sweep *s, const orr_tape *t, const orr_gpu *
 }
 
 // ---- one point ------------------------------------------------------------------------------------
-// Whether the launch could be made there at all, as for a direct run.
-static bool can_launch(const orr_gpu *g, const orr_launch_info *i, orr_err *e) {
-    orr_launch l = {.kernel = i->kernel, .dynamic_shared = i->dynamic_shared, .index = i->index};
-    memcpy(l.grid, i->grid, sizeof l.grid);
-    memcpy(l.block, i->block, sizeof l.block);
-    return orr_launch_check(&l, (uint32_t)g->shared_per_block_optin, e); // never less than shared_per_block
-}
-
-static bool replay_launch(const orr_sweep *s, const orr_tape *t, size_t item, const orr_gpu *g,
+static bool replay_launch(const orr_sweep_job *s, const orr_tape *t, size_t item, const orr_gpu *g,
                           orr_player *player, orr_result *r, orr_err *e) {
     orr_work w = {.info = orr_tape_item_at(t, item)->info,
                   .source = orr_player_open(player, t, item),
@@ -62,30 +55,19 @@ static bool replay_launch(const orr_sweep *s, const orr_tape *t, size_t item, co
     return s->model->run(g, &w, r, e);
 }
 
-static void keep(orr_source *s) { (void)s; } // some models close what they are given
-
-// As `orrery run` has it: what comes from memory is decided by this point's L2 and SMs.
-static bool replay_tasks(const orr_sweep *s, const orr_tape_item *i, const orr_gpu *g, orr_result *r,
+// What comes from memory is decided by this point's L2 and SMs.
+static bool replay_tasks(const orr_sweep_job *s, const orr_tape_item *i, const orr_gpu *g, orr_result *r,
                          orr_err *e) {
-    float *far = orr_calloc(i->info.kernel->ninsts + 1, sizeof *far);
-    uint64_t blocks = (uint64_t)i->info.grid[0] * i->info.grid[1] * i->info.grid[2],
-             sms = (uint64_t)g->sm_count;
-    orr_tasks_far(i->list, i->step, (uint64_t)g->l2_size, blocks < sms ? blocks : sms, far);
-    orr_work w = {.info = i->info,
-                  .source = orr_tasks_source(i->list, i->step),
-                  .threads = 1,
-                  .far = far,
-                  .latencies = s->latencies};
-    void (*close)(orr_source *) = w.source->close;
-    w.source->close = keep;
+    orr_work w = {.threads = 1, .latencies = s->latencies};
+    orr_step x;
+    orr_step_open(&x, &w, i->list, i->step, g);
     bool ok = s->model->run(g, &w, r, e);
-    close(w.source);
-    free(far);
+    orr_step_close(&x, &w);
     return ok;
 }
 
-static bool replay(const orr_sweep *s, const orr_tape *t, const orr_gpu *g, orr_player *player, orr_result *r,
-                   orr_err *e) {
+static bool replay(const orr_sweep_job *s, const orr_tape *t, const orr_gpu *g, orr_player *player,
+                   orr_result *r, orr_err *e) {
     bool ok = true;
     for (size_t k = 0; ok && k < orr_tape_items(t); k++) {
         const orr_tape_item *i = orr_tape_item_at(t, k);
@@ -93,7 +75,7 @@ static bool replay(const orr_sweep *s, const orr_tape *t, const orr_gpu *g, orr_
             ok = !s->model->copy || s->model->copy(g, i->addr, i->bytes, r, e);
             continue;
         }
-        ok = can_launch(g, &i->info, e) &&
+        ok = orr_launch_possible(g, &i->info, e) &&
              (i->list ? replay_tasks(s, i, g, r, e) : replay_launch(s, t, k, g, player, r, e));
     }
     return ok;
@@ -101,7 +83,7 @@ static bool replay(const orr_sweep *s, const orr_tape *t, const orr_gpu *g, orr_
 
 // The abstract model characterises a kernel when it first meets it and keeps that in a file: one thread block
 // of each kernel is enough. What goes wrong here goes wrong again in the points, and is told there.
-void orr_points_prepare(const orr_sweep *s, const orr_tape *t, const orr_gpu *g) {
+void orr_points_prepare(const orr_sweep_job *s, const orr_tape *t, const orr_gpu *g) {
     orr_player player = {0};
     orr_result r = {.gpu = s->gpu, .model = s->model->name, .input = s->input};
     orr_map seen = {0};
@@ -116,7 +98,7 @@ void orr_points_prepare(const orr_sweep *s, const orr_tape *t, const orr_gpu *g)
                       .latencies = s->latencies};
         player.blocks = 1;
         for (int d = 0; d < 3; d++) w.info.grid[d] = w.source->info.grid[d] = 1;
-        if (can_launch(g, &w.info, &e)) s->model->run(g, &w, &r, &e);
+        if (orr_launch_possible(g, &w.info, &e)) s->model->run(g, &w, &r, &e);
     }
     orr_map_free(&seen);
     orr_result_free(&r);
@@ -189,7 +171,7 @@ typedef struct roomy { // a point whose L2 had room for everything
 } roomy;
 
 typedef struct pool {
-    orr_sweep *sweep;
+    orr_sweep_job *sweep;
     const orr_tape *tape;
     int workers, l2; // l2: the axis that is L2's size; -1: none
     size_t *todo, ntodo;
@@ -249,7 +231,7 @@ static void remember(pool *p, size_t number, const orr_gpu *g) {
 }
 
 static void run_point(pool *all, size_t number, orr_player *player) {
-    orr_sweep *s = all->sweep;
+    orr_sweep_job *s = all->sweep;
     const orr_tape *t = all->tape;
     orr_swept_point *p = &s->points[number];
     orr_result r = {.gpu = s->gpu, .model = s->model->name, .input = s->input};
@@ -339,7 +321,7 @@ static void small_first(pool *p) {
     free(size);
 }
 
-bool orr_points_run(orr_sweep *s, const orr_tape *t, size_t first, size_t n, int threads,
+bool orr_points_run(orr_sweep_job *s, const orr_tape *t, size_t first, size_t n, int threads,
                     orr_point_finished *finished, void *arg, orr_err *e) {
     pool p = {.sweep = s, .tape = t, .finished = finished, .arg = arg, .e = e};
     p.todo = orr_calloc(n + 1, sizeof *p.todo);
@@ -362,7 +344,7 @@ bool orr_points_run(orr_sweep *s, const orr_tape *t, size_t first, size_t n, int
     return !p.stop;
 }
 
-void orr_sweep_free(orr_sweep *s) {
+void orr_sweep_free(orr_sweep_job *s) {
     for (size_t k = 0; s->points && k < s->grid->npoints; k++) {
         free(s->points[k].launches);
         orr_arena_free(&s->points[k].arena);

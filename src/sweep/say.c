@@ -14,7 +14,7 @@ double orr_sweep_measure(const orr_sweep_summary *sum, const orr_swept_point *p)
     return sum->by_time ? p->total.time_ns : p->total.cycles;
 }
 
-void orr_sweep_sum_up(const orr_sweep *s, orr_sweep_summary *sum) {
+void orr_sweep_sum_up(const orr_sweep_job *s, orr_sweep_summary *sum) {
     *sum = (orr_sweep_summary){.best = SIZE_MAX, .worst = SIZE_MAX};
     for (int k = 0; k < s->grid->naxes; k++)
         if (!strncmp(s->grid->axes[k].key, "clock.", 6)) sum->by_time = true;
@@ -32,11 +32,11 @@ void orr_sweep_sum_up(const orr_sweep *s, orr_sweep_summary *sum) {
     }
 }
 
-static const char *value(const orr_sweep *s, size_t point, int axis) {
+static const char *value(const orr_sweep_job *s, size_t point, int axis) {
     return s->grid->axes[axis].values[orr_grid_at(s->grid, point, axis)];
 }
 
-static void add_settings(const orr_sweep *s, size_t point, orr_text *out) {
+static void add_settings(const orr_sweep_job *s, size_t point, orr_text *out) {
     for (int k = 0; k < s->grid->naxes; k++)
         orr_text_add(out, "%s%s = %s", k ? ", " : "", s->grid->axes[k].key, value(s, point, k));
 }
@@ -49,7 +49,7 @@ static void add_time(orr_text *t, double ns) {
         orr_text_add(t, "%9.2f us", ns / 1e3);
 }
 
-static void add_row(const orr_sweep *s, const orr_sweep_summary *sum, const int *width, size_t k,
+static void add_row(const orr_sweep_job *s, const orr_sweep_summary *sum, const int *width, size_t k,
                     orr_text *out) {
     const orr_swept_point *p = &s->points[k];
     char buf[32];
@@ -83,7 +83,7 @@ static void add_row(const orr_sweep *s, const orr_sweep_summary *sum, const int 
         orr_text_add(out, "  %5.1f %%\n", dram);
 }
 
-static void add_extreme(const orr_sweep *s, const orr_sweep_summary *sum, const char *what, size_t k,
+static void add_extreme(const orr_sweep_job *s, const orr_sweep_summary *sum, const char *what, size_t k,
                         orr_text *out) {
     char buf[32];
     const orr_swept_point *p = &s->points[k];
@@ -97,7 +97,7 @@ static void add_extreme(const orr_sweep *s, const orr_sweep_summary *sum, const 
     orr_text_add(out, "\n");
 }
 
-void orr_sweep_text(const orr_sweep *s, orr_text *out) {
+void orr_sweep_text(const orr_sweep_job *s, orr_text *out) {
     orr_sweep_summary sum;
     int width[ORR_AXES_MAX];
     orr_sweep_sum_up(s, &sum);
@@ -136,7 +136,7 @@ void orr_sweep_text(const orr_sweep *s, orr_text *out) {
 // ---- CSV ------------------------------------------------------------------------------------------
 static const char *const state_name[] = {"to do", "done", "failed"};
 
-void orr_sweep_csv(const orr_sweep *s, orr_text *out) {
+void orr_sweep_csv(const orr_sweep_job *s, orr_text *out) {
     orr_text_add(out, "number");
     for (int a = 0; a < s->grid->naxes; a++) {
         orr_text_add(out, ",");
@@ -185,7 +185,7 @@ static void add_string(orr_text *t, const char *key, const char *v) {
     orr_text_json(t, v);
 }
 
-static void json_point(const orr_sweep *s, size_t k, orr_text *out) {
+static void json_point(const orr_sweep_job *s, size_t k, orr_text *out) {
     const orr_swept_point *p = &s->points[k];
     orr_text_add(out, "    {\"number\": %zu, \"set\": {", k);
     for (int a = 0; a < s->grid->naxes; a++) {
@@ -221,7 +221,7 @@ static void json_point(const orr_sweep *s, size_t k, orr_text *out) {
     orr_text_add(out, "}");
 }
 
-void orr_sweep_json(const orr_sweep *s, orr_text *out) {
+void orr_sweep_json(const orr_sweep_job *s, orr_text *out) {
     orr_sweep_summary sum;
     orr_sweep_sum_up(s, &sum);
     const char *const keys[] = {"input", "size", "gpu", "model", "source", "version", "command"};

@@ -17,15 +17,15 @@ orr_store *orr_store_open(const char *path, orr_err *e) {
     missing(e);
     return NULL;
 }
-bool orr_store_begin(orr_store *st, orr_sweep *s, size_t first, size_t n, orr_err *e) {
+bool orr_store_begin(orr_store *st, orr_sweep_job *s, size_t first, size_t n, orr_err *e) {
     (void)st, (void)s, (void)first, (void)n;
     return missing(e);
 }
-bool orr_store_put(orr_store *st, orr_sweep *s, size_t point, orr_err *e) {
+bool orr_store_put(orr_store *st, orr_sweep_job *s, size_t point, orr_err *e) {
     (void)st, (void)s, (void)point;
     return missing(e);
 }
-bool orr_store_end(orr_store *st, const orr_sweep *s, orr_err *e) {
+bool orr_store_end(orr_store *st, const orr_sweep_job *s, orr_err *e) {
     (void)st, (void)s;
     return missing(e);
 }
@@ -221,7 +221,7 @@ static const char *hex(char buf[20], uint64_t v) {
 
 // The same question again is the same sweep: input, model, build and grid, whatever the streams turn out to
 // be.
-static uint64_t sweep_digest(const orr_sweep *s) {
+static uint64_t sweep_digest(const orr_sweep_job *s) {
     orr_text t = {0};
     orr_text_add(&t, "%s\n%s\n%s\n%s\n%s\n%s\n%llx %llx\n", s->input, s->size, s->gpu, s->model->name,
                  s->source, s->version, (unsigned long long)s->build, (unsigned long long)s->options);
@@ -242,7 +242,7 @@ static void add_quoted(orr_text *t, const char *s, char quote) {
 }
 
 // For people: a row a point, a column for each key that is varied.
-static bool make_view(orr_store *st, const orr_sweep *s, orr_err *e) {
+static bool make_view(orr_store *st, const orr_sweep_job *s, orr_err *e) {
     orr_text t = {0};
     orr_text_add(&t, "CREATE VIEW IF NOT EXISTS sweep_%lld AS SELECT m.number", (long long)st->sweep);
     for (int k = 0; k < s->grid->naxes; k++) {
@@ -262,7 +262,7 @@ static bool make_view(orr_store *st, const orr_sweep *s, orr_err *e) {
     return ok;
 }
 
-static bool register_sweep(orr_store *st, const orr_sweep *s, orr_err *e) {
+static bool register_sweep(orr_store *st, const orr_sweep_job *s, orr_err *e) {
     char digest[20], build[20];
     sqlite3_stmt *q = NULL;
     bool ok = prepare(st, "SELECT id FROM sweeps WHERE digest = ?", &q, e);
@@ -321,7 +321,7 @@ static bool find(orr_store *st, orr_swept_point *p, int64_t *row, orr_err *e) {
     return rc == SQLITE_ROW || rc == SQLITE_DONE || bad(st, e);
 }
 
-static bool register_point(orr_store *st, orr_sweep *s, size_t k, orr_err *e) {
+static bool register_point(orr_store *st, orr_sweep_job *s, size_t k, orr_err *e) {
     int64_t row = 0;
     if (s->points[k].digest && !find(st, &s->points[k], &row, e)) return false;
     bind(st->put_member, "iii", st->sweep, (int64_t)k, row);
@@ -335,7 +335,7 @@ static bool register_point(orr_store *st, orr_sweep *s, size_t k, orr_err *e) {
     return ok;
 }
 
-bool orr_store_begin(orr_store *st, orr_sweep *s, size_t first, size_t n, orr_err *e) {
+bool orr_store_begin(orr_store *st, orr_sweep_job *s, size_t first, size_t n, orr_err *e) {
     bool ok = sql(st, "BEGIN IMMEDIATE", e) && (st->sweep || register_sweep(st, s, e));
     for (size_t k = first; ok && k < first + n; k++) ok = register_point(st, s, k, e);
     ok = ok && sql(st, "COMMIT", e);
@@ -362,7 +362,7 @@ static bool put_launch(orr_store *st, int64_t point, const orr_swept *l, orr_err
     return step(st, st->put_launch, e);
 }
 
-bool orr_store_put(orr_store *st, orr_sweep *s, size_t number_, orr_err *e) {
+bool orr_store_put(orr_store *st, orr_sweep_job *s, size_t number_, orr_err *e) {
     orr_swept_point *p = &s->points[number_];
     const orr_swept *t = &p->total;
     bool done = p->state == ORR_POINT_DONE;
@@ -395,7 +395,7 @@ bool orr_store_put(orr_store *st, orr_sweep *s, size_t number_, orr_err *e) {
     return ok;
 }
 
-bool orr_store_end(orr_store *st, const orr_sweep *s, orr_err *e) {
+bool orr_store_end(orr_store *st, const orr_sweep_job *s, orr_err *e) {
     sqlite3_stmt *q = NULL;
     bool ok = prepare(st,
                       "UPDATE sweeps SET finished = CURRENT_TIMESTAMP, execute_seconds = ?, seconds = ?"

@@ -120,7 +120,7 @@ typedef struct orr_swept_point {
     orr_arena arena;
 } orr_swept_point;
 
-typedef struct orr_sweep {
+typedef struct orr_sweep_job {
     const char *input, *size, *gpu, *source, *version, *command;
     const orr_model *model;
     const char *const *sets; // the GPU's, the same for all points
@@ -132,30 +132,30 @@ typedef struct orr_sweep {
     double execute_seconds, seconds;
     uint64_t tape_bytes;
     const char *latencies; // file of pre-characterised kernels, for the abstract model; NULL: none
-} orr_sweep;
+} orr_sweep_job;
 
 // ---- points (points.c) --------------------------------------------------------------------------
 // A point's description; NULL with e set when it cannot be.
-orr_gpu *orr_point_gpu(const orr_sweep *s, size_t point, orr_err *e);
+orr_gpu *orr_point_gpu(const orr_sweep_job *s, size_t point, orr_err *e);
 // What a model finds out once for each kernel and all points share (latencies), before there are many.
-void orr_points_prepare(const orr_sweep *s, const orr_tape *t, const orr_gpu *g);
+void orr_points_prepare(const orr_sweep_job *s, const orr_tape *t, const orr_gpu *g);
 // Points [first, first + n), all of one tape, that are not done: replays them on `threads` host threads and
 // gives each to `finished`, which is called by one thread at a time. False with e set: `finished` said so.
 typedef bool orr_point_finished(void *arg, size_t point, orr_err *e);
-bool orr_points_run(orr_sweep *s, const orr_tape *t, size_t first, size_t n, int threads,
+bool orr_points_run(orr_sweep_job *s, const orr_tape *t, size_t first, size_t n, int threads,
                     orr_point_finished *finished, void *arg, orr_err *e);
 // What a point's result depends on: tape, model, description, program.
-uint64_t orr_point_digest(const orr_sweep *s, const orr_tape *t, const orr_gpu *g);
-void orr_sweep_free(orr_sweep *s);
+uint64_t orr_point_digest(const orr_sweep_job *s, const orr_tape *t, const orr_gpu *g);
+void orr_sweep_free(orr_sweep_job *s);
 
 // ---- the file (store.c, docs/sweep.md) ------------------------------------------------------------
 typedef struct orr_store orr_store;
 orr_store *orr_store_open(const char *path, orr_err *e); // new, or one of ours
 // Points [first, first + n) have their digests now: registers them, and takes what is known of them from the
 // file. The sweep itself is registered by the first call.
-bool orr_store_begin(orr_store *st, orr_sweep *s, size_t first, size_t n, orr_err *e);
-bool orr_store_put(orr_store *st, orr_sweep *s, size_t point, orr_err *e); // one transaction
-bool orr_store_end(orr_store *st, const orr_sweep *s, orr_err *e);
+bool orr_store_begin(orr_store *st, orr_sweep_job *s, size_t first, size_t n, orr_err *e);
+bool orr_store_put(orr_store *st, orr_sweep_job *s, size_t point, orr_err *e); // one transaction
+bool orr_store_end(orr_store *st, const orr_sweep_job *s, orr_err *e);
 int64_t orr_store_number(const orr_store *st); // of the sweep in the file: its view is sweep_NUMBER
 void orr_store_close(orr_store *st);
 
@@ -165,14 +165,14 @@ typedef struct orr_sweep_summary {
     bool by_time;       // points are judged by time, because clocks differ; else by cycles
     size_t best, worst; // points; SIZE_MAX: none
 } orr_sweep_summary;
-void orr_sweep_sum_up(const orr_sweep *s, orr_sweep_summary *sum);
+void orr_sweep_sum_up(const orr_sweep_job *s, orr_sweep_summary *sum);
 double orr_sweep_measure(const orr_sweep_summary *sum, const orr_swept_point *p); // NAN: there is none
-void orr_sweep_text(const orr_sweep *s, orr_text *out);
-void orr_sweep_csv(const orr_sweep *s, orr_text *out);
-void orr_sweep_json(const orr_sweep *s, orr_text *out);
+void orr_sweep_text(const orr_sweep_job *s, orr_text *out);
+void orr_sweep_csv(const orr_sweep_job *s, orr_text *out);
+void orr_sweep_json(const orr_sweep_job *s, orr_text *out);
 // The plot as a program for gnuplot with its data in it.
-void orr_sweep_gnuplot(const orr_sweep *s, orr_text *out);
+void orr_sweep_gnuplot(const orr_sweep_job *s, orr_text *out);
 // SVG by gnuplot. Where that is missing, the program is written to PATH.gp, and *instead says so.
-bool orr_sweep_plot(const orr_sweep *s, const char *path, char **instead, orr_err *e);
+bool orr_sweep_plot(const orr_sweep_job *s, const char *path, char **instead, orr_err *e);
 
 #endif

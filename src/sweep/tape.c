@@ -220,7 +220,7 @@ static bool on_block(void *arg, int worker, const orr_tb *tb, orr_err *e) {
     recording *r = arg;
     (void)worker;
     if (r->progress) orr_progress_part(r->progress, 1);
-    return orr_tape_block(r->tape, tb, e);
+    return orr_progress_go(r->progress, e) && orr_tape_block(r->tape, tb, e);
 }
 
 bool orr_tape_launch(orr_tape *t, const orr_launch *l, int threads, orr_progress *p, orr_err *e) {

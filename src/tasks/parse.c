@@ -498,8 +498,7 @@ static bool begin_kernel(parser *p) {
     return true;
 }
 
-// ---- the application
-// ----------------------------------------------------------------------------------------
+// ---- the application ---------------------------------------------------------------------------
 static uint64_t repeated(const parser *p) { return p->repeats ? p->repeat[p->repeats - 1].times : 1; }
 
 static bool add_step(parser *p, orr_task_step s) {

@@ -32,8 +32,8 @@ static void replay(const char *text, size_t n) {
     }
     orr_text out = {0};
     orr_report_options o = {.lines = true};
-    orr_report_text(&r, &o, &out);
-    orr_report_json(&r, &o, &out);
+    orr_result_text(&r, &o, &out);
+    orr_result_json(&r, &o, &out);
     orr_kernel_print(s->info.kernel, &out);
     free(out.s);
     orr_result_free(&r);

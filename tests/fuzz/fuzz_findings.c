@@ -18,7 +18,7 @@ static void tune(const orr_findings *f) {
     orr_tuned t = {0};
     orr_err e = {0};
     orr_text conf = {0};
-    if (orr_tune(f, NULL, &t, &e)) {
+    if (orr_tune_readings(f, NULL, &t, &e)) {
         orr_tuned_write(&t, f, &conf);
         size_t lines = 0;
         for (size_t k = 0; k < conf.n; k++) lines += conf.s[k] == '\n';

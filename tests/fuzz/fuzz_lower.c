@@ -1,6 +1,6 @@
 // Any bytes as PTX: what can be loaded is lowered for a GPU of each family, and must come out whole.
 #include "ptx/ptx.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 
@@ -32,14 +32,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     for (uint32_t i = 0; i < m->nkernels; i++) {
         orr_err ke = {0};
         orr_kernel *k = m->load(m, m->kernel_names[i], &ke);
-        orr_shape *shape = k ? orr_shape_new(k) : NULL;
+        orr_rewritten *shape = k ? orr_rewrite(k) : NULL;
         if (shape && gpus[GPUS - 1]) {
-            orr_program *p = orr_program_new(orr_shape_kernel(shape), gpus[GPUS - 1], &ke);
+            orr_program *p = orr_program_new(orr_rewritten_kernel(shape), gpus[GPUS - 1], &ke);
             if (!p) abort();
             check(p);
             orr_program_free(p);
         }
-        orr_shape_free(shape);
+        orr_rewritten_free(shape);
         for (int g = 0; k && g < GPUS; g++) {
             if (!gpus[g]) continue;
             orr_program *p = orr_program_new(k, gpus[g], &ke);

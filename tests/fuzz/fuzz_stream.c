@@ -77,8 +77,8 @@ static void replay(const void *bytes, size_t n) {
     if ((!f || !ok) && (!e.status || !e.text[0])) abort(); // refused without a reason
     orr_text out = {0};
     orr_report_options o = {.lines = true};
-    orr_report_text(&r, &o, &out);
-    orr_report_json(&r, &o, &out);
+    orr_result_text(&r, &o, &out);
+    orr_result_json(&r, &o, &out);
     free(out.s);
     orr_result_free(&r);
     orr_stream_close(f);

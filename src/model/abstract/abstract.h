@@ -9,14 +9,14 @@
 #define ORR_ABSTRACT_H
 
 #include "memory/cache.h"
-#include "memory/ledger.h"
+#include "memory/reservations.h"
 #include "memory/memory.h"
-#include "memory/quick.h"
+#include "memory/fast_memory.h"
 #include "memory/tags.h"
 #include "model/cycle/engine.h"
 #include "model/cycle/order.h"
 #include "model/cycle/supply.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 // ---- time that is taken ---------------------------------------------------------------------------------
 // Cycles of a scheduler, of a unit, of L1, a bit each: taken. An instruction takes `interval` of them side by
@@ -333,7 +333,7 @@ enum {
 #define WORKS   64u
 typedef struct atrip {
     uint64_t line, done;
-    orr_quick_place place;
+    orr_fast_place place;
     orr_tag_set *set; // of L1, and when the line's way of it is there
     uint32_t *when;
     uint32_t lag;            // cycles after the first line
@@ -376,15 +376,16 @@ typedef struct machine {
     uint64_t code_lines;
     uint32_t places, accesses; // that warps need room for
     uint64_t issue_interval, spacing;
-    orr_quick *memory;
+    orr_fast_memory *memory;
     orr_tags *l1; // [SM]
     uint64_t l1_bytes;
-    orr_ledger *receive; // [SM] ports from the network
-    orr_ledger *gpc;     // [SM] with xbar.gpc_reply: ports that the SMs of a GPC share, by GPC
-    uint32_t gpcs;       // which SMs those are (orr_gpc_sms)
-    orr_ledger dealer;   // launch.block_interval
-    cycle *view;         // what order.c of the cycle model sees: what the SMs have sent
-    order *order;        // of the launch; NULL: nobody waits for anybody
+    orr_reservations *receive; // [SM] ports from the network
+    orr_reservations *gpc;     // [SM] with xbar.gpc_reply: ports that the SMs of a GPC share, by GPC
+    orr_topology topology;
+    orr_l1_spec l1_spec;     // as the cycle model has it, but for folded tag banks
+    orr_reservations dealer; // launch.block_interval
+    cycle *view;             // what order.c of the cycle model sees: what the SMs have sent
+    order *order;            // of the launch; NULL: nobody waits for anybody
     // of the memory instruction at hand
     const amem *mem;
     awarp *warp;
@@ -398,13 +399,12 @@ typedef struct machine {
     aissue issue[SEGMENT_INSTS];
     awork work[WORKS];
     atrip trips[TRIPS];
-    orr_quick_place twins[TRIPS][GROUP - 1]; // where the same trips of twins go
-    uint32_t group, apart;                   // SMs that are simulated as one at most; how far they are apart
-    uint64_t wanted, found;                  // twins
+    orr_fast_place twins[TRIPS][GROUP - 1]; // where the same trips of twins go
+    uint32_t group, apart;                  // SMs that are simulated as one at most; how far they are apart
+    uint64_t wanted, found;                 // twins
 } machine;
 
-// ---- code.c: a program and its latencies to what is simulated
-// -------------------------------------------------
+// ---- code.c: a program and its latencies to what is simulated ----------------------------------------
 acode *abt_code_new(orr_program *p);
 void abt_code_free(acode *c);
 // Takes over what the program has more than before; latencies from the pre-characterisation.
@@ -413,13 +413,11 @@ bool abt_code_grow(acode *c, machine *m, orr_err *e);
 bool abt_code_from(acode *c, const machine *m, const struct orr_latencies *l);
 bool abt_code_into(const acode *c, const machine *m, struct orr_latencies *l);
 
-// ---- core.c: Algorithm 1, segment by segment
-// ----------------------------------------------------------------
+// ---- core.c: Algorithm 1, segment by segment ---------------------------------------------------------
 void abt_core_run(acore *s, uint64_t until);
 void abt_core_soon(const acore *s); // it will: the host fetches what is needed first
 
-// ---- convoy.c
-// -----------------------------------------------------------------------------------------------
+// ---- convoy.c ----------------------------------------------------------------------------------------
 // The form of a trace; NULL: not looked for, or it has none.
 const aform *abt_form_of(acode *c, orr_warp_trace t);
 const aform *abt_form_any(acode *c, orr_warp_trace t); // wide ones, too, whether it pays or not
@@ -427,23 +425,20 @@ bool abt_form_has(const aform *f, orr_warp_trace t);
 void abt_form_free(acode *c);
 void abt_convoy_join(awarp *w, const awarp *other, uint32_t id, orr_warp_trace t);
 
-// ---- twins.c
-// -----------------------------------------------------------------------------------------------
+// ---- twins.c -----------------------------------------------------------------------------------------
 void abt_twins_open(machine *m, const orr_launch_info *info, bool sampled); // of a launch
 // A block that does what b does, for another SM of the group; NULL: there is none near. Seconds that reading
 // took are added.
 tbuf *abt_twins_find(machine *m, supply *supply, const tbuf *b, double *reading);
 bool abt_twins_over(machine *m); // too few were found: from now on each SM is simulated by itself
 
-// ---- block.c
-// ------------------------------------------------------------------------------------------------
+// ---- block.c -----------------------------------------------------------------------------------------
 void abt_block_start(acore *s, uint32_t slot, tbuf *b, uint64_t when); // its twins are in the slot already
 // Warp `id` comes to barrier i in cycle `when`; s->when[id] is when it could go on by itself.
 void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when);
 void abt_block_warp_ended(acore *s, uint32_t id);
 
 // ---- access.c: what a memory instruction touches ---------------------------------------------------------
-#define LOCAL_LINES (1ull << 56)         // local memory has line numbers of its own, far from all others
 int abt_access_kind(const orr_tinst *i); // ORR_L1_*
 // Its lines are in machine.lines, whole and lanes; false: the trace is damaged.
 // `at`: where it is in the trace of warp `id`; past it afterwards.
@@ -455,15 +450,13 @@ bool abt_access_row(machine *m, orr_trace *at, const amem *x, access *k);
 orr_trace abt_access_at(const acore *s, const awarp *w, const amem *x);
 bool abt_access_skip(orr_trace *t); // past one access
 
-// ---- lines.c: L1, and the way to L2
-// -----------------------------------------------------------------------------------------
+// ---- lines.c: L1, and the way to L2 ------------------------------------------------------------------
 // Of the access at hand, in global or local memory: what L1 has, and when that is there.
 void abt_lines_look_up(acore *s, awork *a);
 void abt_lines_travel(acore *s, const awarp *w, awork *a);    // and what it has not
 void abt_lines_hold(acore *s, uint64_t from, uint64_t until); // L1 takes nothing between these cycles
 
-// ---- lsu.c, fetch.c
-// -----------------------------------------------------------------------------------------
+// ---- lsu.c, fetch.c ----------------------------------------------------------------------------------
 // The accesses of a segment: each of them begins, issued at t, then all end together; then it is known how
 // many cycles the warp is held up, with those that its results are later than scheduled.
 void abt_memory_begin(acore *s, awarp *w, const amem *first, uint32_t which, uint64_t t);
@@ -482,8 +475,7 @@ void abt_memory_shape(machine *m, uint64_t l1_bytes); // of a launch: what share
 // A line that it did not have last; *there is cleared when it, or one that is fetched ahead, is on its way.
 uint64_t abt_fetch(acore *s, awarp *w, uint64_t line, uint64_t now, bool *there);
 
-// ---- order.c: warps that wait for others through memory
-// ----------------------------------------------------------------
+// ---- order.c: warps that wait for others through memory ----------------------------------------------
 order *abt_order_new(machine *m, const orr_kernel *k, bool whole); // NULL: nobody does in this kernel
 void abt_order_open(machine *m, bool whole); // of a launch; whole: no thread blocks are left out
 void abt_order_close(machine *m);
@@ -493,8 +485,7 @@ bool abt_order_note(acore *s, orr_request *r);
 void abt_order_settle(machine *m, uint64_t now);  // at the end of a window
 bool abt_order_release(machine *m, uint64_t now); // all that wait go on; false: there are none
 
-// ---- engine.c
-// -----------------------------------------------------------------------------------------------
+// ---- engine.c ----------------------------------------------------------------------------------------
 machine *abt_machine_new(const orr_gpu *g, orr_err *e);
 void abt_machine_free(machine *m);
 typedef struct arun {

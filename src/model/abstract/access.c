@@ -15,63 +15,20 @@ int abt_access_kind(const orr_tinst *i) {
     return i->flags & ORR_TF_ATOMIC ? ORR_L1_ATOMIC : i->flags & ORR_TF_STORE ? ORR_L1_STORE : ORR_L1_LOAD;
 }
 
-// ---- what it touches
-// --------------------------------------------------------------------------------------------
-static uint8_t space_of(uint8_t space, uint64_t at) {
-    if (space != ORR_SPACE_GENERIC) return space;
-    if (at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_SHARED;
-    if (at - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_LOCAL;
-    if (at - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_CONST;
-    return ORR_SPACE_GLOBAL;
-}
-
-static uint32_t l1_cycles(const machine *m, const orr_coalesced *x) {
-    const cycle *c = m->c;
-    uint32_t on[64] = {0}, most = 1, banks = c->lsu_banks;
-    if (banks && (x->sectors > banks || x->lines > 1))
-        for (uint32_t n = 0; n < x->lines; n++)
-            for (uint32_t k = x->line[n].sectors; k; k &= k - 1) {
-                uint32_t b = ++on[(x->line[n].line * 4 + (uint32_t)orr_ffs(k)) % banks];
-                if (b > most) most = b;
-            }
-    uint32_t way = (x->sectors * ORR_SECTOR + c->l1_cycle_bytes - 1) / c->l1_cycle_bytes;
-    return most > way ? most : way;
-}
-
-// The same where L1's banks are those of shared memory (l1.words), as cycle/lsu.c has it.
-static uint32_t l1_word_cycles(const machine *m, const orr_tinst *i, bool local) {
-    const orr_coalesced *x = &m->lines;
-    uint32_t banks = m->c->lsu_banks, tags = (x->lines + banks - 1) / banks, least = 1, most;
-    if (i->flags & ORR_TF_STORE) least = (uint32_t)m->gpu->l1_store;
-    uint32_t packed = ((uint32_t)orr_popc(m->access.mask) * i->bytes + 127) / 128;
-    if (local)
-        most = (i->bytes + 3u) / 4;
-    else if (x->lines <= packed)
-        most = packed;
-    else
-        most = orr_bank_conflicts(&m->access, i->bytes,
-                                  i->flags & ORR_TF_LOAD ? ORR_BANKS_LOAD : ORR_BANKS_STORE)
-                   .passes;
-    if (most < tags) most = tags;
-    return most > least ? most : least;
-}
-
-// A copy to shared memory (cycle/l1.c has where that is from).
-static uint32_t copy_cycles(const machine *m, const orr_tinst *i) {
-    const orr_coalesced *x = &m->lines;
-    if (!m->gpu->l1_words)
-        return l1_cycles(m, x) + ((uint32_t)orr_popc(m->access.mask) * i->bytes + 127) / 128;
-    if (m->gpu->l1_global && !(i->flags & ORR_TF_BYPASS)) return x->lines + 2;
-    uint32_t lines = x->more < x->lines ? x->more : x->lines;
-    return lines > 1 ? (lines + 1) / 2 : 1;
-}
-
-// An atomic that compares and swaps; one that only says whether it did (CAST) swaps for one lane of a word.
-enum { SWAP_NOT, SWAP, SWAP_OR_NOT };
-static int swap_of(const machine *m, const orr_tinst *i) {
-    if (m->gpu->shared_swap <= 1 || !(i->flags & ORR_TF_ATOMIC)) return SWAP_NOT;
-    const char *name = strstr(m->code->program->names[i->name], ".CAS");
-    return !name ? SWAP_NOT : name[4] == 'T' ? SWAP_OR_NOT : SWAP;
+// ---- what it touches ---------------------------------------------------------------------------------
+// How long L1 is busy with the access at hand. Of copies past L1, two lines go a cycle.
+static uint32_t l1_cycles(const machine *m, const orr_tinst *i, bool local) {
+    orr_l1_access a = {.lanes = &m->access,
+                       .lines = &m->lines,
+                       .bytes = i->bytes,
+                       .loads = i->flags & ORR_TF_LOAD,
+                       .stores = i->flags & ORR_TF_STORE,
+                       .local = local,
+                       .copies = i->flags & ORR_TF_ASYNC,
+                       .bypasses = i->flags & ORR_TF_BYPASS};
+    uint32_t lines = orr_copied_lines(&m->lines);
+    if (m->l1_spec.words && orr_copies_past_l1(&m->l1_spec, &a)) return lines > 1 ? (lines + 1) / 2 : 1;
+    return orr_l1_cost_of(&m->l1_spec, &a, NULL).cycles;
 }
 
 // Sectors of each line that a store writes whole, and lanes in it.
@@ -109,8 +66,7 @@ static void look_at_lanes(machine *k, const orr_access *a, uint32_t bytes, bool 
 // (cycle/lsu.c has where that is from).
 static void count_passes(machine *m, const orr_tinst *i) {
     const orr_access *a = &m->access;
-    const char *name = m->code->program->names[i->name];
-    bool swaps = strstr(name, ".CAS") != NULL, sums = strstr(name, ".ADD") && strstr(name, ".F");
+    bool swaps = orr_atomic_swaps(i->atomic), sums = i->atomic == ORR_ATOMIC_FLOAT_ADD;
     for (uint32_t n = 0; n < m->lines.lines; n++) {
         uint8_t lanes[32] = {0}, words[4] = {0}, most[4] = {0};
         uint32_t quarters = 0;
@@ -180,14 +136,13 @@ static bool scattered(machine *m, access *k) {
             m->whole[j] = m->lanes[j] * bytes >= ORR_SECTOR * orr_sectors_in(of) ? of : 0;
         }
     }
-    uint32_t banks = m->c->lsu_banks, packed = ((uint32_t)orr_popc(a->mask) * bytes + 127) / 128;
-    if (m->gpu->l1_words) {
+    uint32_t banks = m->l1_spec.banks, packed = ((uint32_t)orr_popc(a->mask) * bytes + 127) / 128;
+    if (m->l1_spec.words) {
         k->cost = n <= packed ? packed : fullest_bank(a);
         if (k->cost < (n + banks - 1) / banks) k->cost = (n + banks - 1) / banks;
-        if (i->flags & ORR_TF_STORE && k->cost < (uint32_t)m->gpu->l1_store)
-            k->cost = (uint32_t)m->gpu->l1_store;
+        if (i->flags & ORR_TF_STORE && k->cost < m->l1_spec.store) k->cost = m->l1_spec.store;
     } else {
-        k->cost = banks == 1 ? x->sectors : l1_cycles(m, x);
+        k->cost = banks == 1 ? x->sectors : orr_l1_sector_cycles(&m->l1_spec, x, NULL);
     }
     return true;
 }
@@ -205,22 +160,21 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     if (!m->order) a->mask = orr_tinst_lanes(i, a->mask);
     if (!a->mask) return true;
     uint64_t at = a->addr[orr_ffs(a->mask)];
-    k->space = space_of(i->space, at);
+    k->space = orr_space_of(i->space, at);
     uint64_t more = i->offset;
-    if (i->space == ORR_SPACE_GENERIC && k->space == ORR_SPACE_SHARED) more -= ORR_SHARED_WINDOW;
-    if (i->space == ORR_SPACE_GENERIC && k->space == ORR_SPACE_LOCAL) more -= ORR_LOCAL_WINDOW;
+    if (i->space == ORR_SPACE_GENERIC && k->space != ORR_SPACE_CONST) more -= orr_space_window(k->space);
     if (more)
         for (uint32_t n = a->mask; n; n &= n - 1) a->addr[orr_ffs(n)] += more;
     int kind = abt_access_kind(i);
     if (k->space == ORR_SPACE_CONST) return true;
     if (k->space == ORR_SPACE_SHARED) {
-        int swap = swap_of(m, i);
+        bool swap = m->gpu->shared_swap > 1 && kind == ORR_L1_ATOMIC && orr_atomic_swaps(i->atomic);
         orr_banked b = orr_bank_conflicts(a, i->bytes,
-                                          swap == SWAP_OR_NOT        ? ORR_BANKS_STORE
-                                          : i->flags & ORR_TF_COUNTS ? ORR_BANKS_LOAD
-                                          : kind == ORR_L1_ATOMIC    ? ORR_BANKS_ATOMIC
-                                          : kind == ORR_L1_STORE     ? ORR_BANKS_STORE
-                                                                     : ORR_BANKS_LOAD);
+                                          swap && i->atomic == ORR_ATOMIC_SWAP_TEST ? ORR_BANKS_STORE
+                                          : i->flags & ORR_TF_COUNTS                ? ORR_BANKS_LOAD
+                                          : kind == ORR_L1_ATOMIC                   ? ORR_BANKS_ATOMIC
+                                          : kind == ORR_L1_STORE                    ? ORR_BANKS_STORE
+                                                                                    : ORR_BANKS_LOAD);
         k->each = (uint16_t)(m->c->pass_cycles * (swap ? (uint32_t)m->gpu->shared_swap : 1));
         k->cost = (b.passes ? b.passes : 1) * k->each;
         return true;
@@ -238,21 +192,17 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     else
         orr_coalesce(a, i->bytes,
                      kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->coalesce, x);
-    if (i->flags & ORR_TF_ASYNC)
-        k->cost = copy_cycles(m, i);
-    else
-        k->cost = m->gpu->l1_words ? l1_word_cycles(m, i, local) : l1_cycles(m, x);
+    k->cost = l1_cycles(m, i, local);
     if (kind != ORR_L1_LOAD) look_at_lanes(m, a, i->bytes, local);
     if (kind == ORR_L1_ATOMIC && m->gpu->l2_atomic_words && !local) count_passes(m, i);
     if (local) {
         uint64_t mine = ((uint64_t)s->id * 4096 + id) << 18;
-        for (uint32_t n = 0; n < x->lines; n++) x->line[n].line += LOCAL_LINES + mine;
+        for (uint32_t n = 0; n < x->lines; n++) x->line[n].line += ORR_LOCAL_LINES + mine;
     }
     return true;
 }
 
-// ---- the same again
-// ---------------------------------------------------------------------------------------------
+// ---- the same again ----------------------------------------------------------------------------------
 static bool is_like(machine *m, const amemo *e, orr_trace *t, access *k) {
     const uint8_t *p = t->at;
     size_t left = (size_t)(t->end - p);
@@ -264,7 +214,7 @@ static bool is_like(machine *m, const amemo *e, orr_trace *t, access *k) {
     uint32_t from = e->base + 8u, n = e->n - from; // what follows the address: a stride has one or two bytes
     if (n && p[from] != e->bytes[from]) return false;
     if (n > 1 && memcmp(p + from, e->bytes + from, n) != 0) return false;
-    if (space_of(k->i->space, at) != e->space) return false;
+    if (orr_space_of(k->i->space, at) != e->space) return false;
     t->at += e->n;
     k->cost = e->cost;
     k->each = e->each;
@@ -293,7 +243,7 @@ static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, 
                      const access *k) {
     const orr_coalesced *x = &m->lines;
     if (n > MEMO_BYTES || !(*p & 7) || x->lines > MEMO_LINES) return;
-    if (!m->gpu->l1_words && (m->c->lsu_banks > 4 || 4 % m->c->lsu_banks)) return;
+    if (!m->l1_spec.words && (m->l1_spec.banks > 4 || 4 % m->l1_spec.banks)) return;
     if (k->space != ORR_SPACE_SHARED && k->space != ORR_SPACE_GLOBAL) return;
     amemo *e = &all->memo[all->next++ % MEMOS];
     e->n = 0;
@@ -319,8 +269,7 @@ static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, 
     e->n = (uint8_t)n;
 }
 
-// ---- one unbroken run of bytes
-// ---------------------------------------------------------------------------------------------
+// ---- one unbroken run of bytes -----------------------------------------------------------------------
 // A store of the bytes from `first` to before `end`: sectors that it writes whole.
 static void whole_of_run(machine *m, uint64_t first, uint64_t end) {
     uint64_t from = (first + ORR_SECTOR - 1) / ORR_SECTOR, to = end / ORR_SECTOR;
@@ -347,7 +296,7 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
     }
     uint64_t first;
     memcpy(&first, p + base, 8);
-    k->space = space_of(k->i->space, first);
+    k->space = orr_space_of(k->i->space, first);
     if (k->space != ORR_SPACE_GLOBAL && k->space != ORR_SPACE_SHARED) return false;
     if (k->i->space == ORR_SPACE_GENERIC && k->space == ORR_SPACE_SHARED) return false;
     first += k->i->offset;
@@ -368,16 +317,15 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
             c->line[c->lines++] = (orr_line_access){line, (uint8_t)(0xf >> (3 - hi) & 0xf << lo)};
         }
         if (x->kind == ORR_L1_STORE) whole_of_run(m, first, stride == bytes || n == 1 ? last + 1 : first);
-        uint32_t banks = m->c->lsu_banks, packed = (n * bytes + 127) / 128;
-        if (m->gpu->l1_words) {
+        uint32_t banks = m->l1_spec.banks, packed = (n * bytes + 127) / 128;
+        if (m->l1_spec.words) {
             if (c->lines > packed && (stride != bytes || first & 3))
                 return false; // banks have to be looked at
             uint32_t tags = (c->lines + banks - 1) / banks;
             k->cost = packed > tags ? packed : tags;
-            if (x->kind == ORR_L1_STORE && k->cost < (uint32_t)m->gpu->l1_store)
-                k->cost = (uint32_t)m->gpu->l1_store;
+            if (x->kind == ORR_L1_STORE && k->cost < m->l1_spec.store) k->cost = m->l1_spec.store;
         } else {
-            uint32_t way = (c->sectors * ORR_SECTOR + m->c->l1_cycle_bytes - 1) / m->c->l1_cycle_bytes;
+            uint32_t way = (c->sectors * ORR_SECTOR + m->l1_spec.bytes - 1) / m->l1_spec.bytes;
             k->cost = banks ? (c->sectors + banks - 1) / banks : 1;
             if (k->cost < way) k->cost = way;
         }
@@ -413,7 +361,8 @@ static inline bool same_row(machine *m, orr_trace *t, const arow *r, access *k) 
     memcpy(&at, p + 1, 8);
     uint32_t differ = (p[0] ^ r->head) | (t->mask ^ r->mask) | ((at & 127) ^ r->low);
     if (p[0] == 2) differ |= p[9] ^ r->stride;
-    if (differ || !r->nlines || (k->i->space == ORR_SPACE_GENERIC && space_of(k->i->space, at) != r->space))
+    if (differ || !r->nlines ||
+        (k->i->space == ORR_SPACE_GENERIC && orr_space_of(k->i->space, at) != r->space))
         return false;
     orr_coalesced *c = &m->lines;
     uint32_t n = r->nlines, last = n - 1;

@@ -92,8 +92,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
     if (buf->nwarps && first < s->next) s->next = first;
 }
 
-// ---- barriers
-// -----------------------------------------------------------------------------------------------
+// ---- barriers ----------------------------------------------------------------------------------------
 static void release(acore *s, ablock *b, int which) {
     uint64_t t = b->came + b->bar_latency;
     s->changed = true;
@@ -136,8 +135,7 @@ void abt_block_barrier(acore *s, uint32_t id, const orr_tinst *i, uint64_t when)
         release_if_all(s, b);
 }
 
-// ---- the end
-// ------------------------------------------------------------------------------------------------
+// ---- the end -----------------------------------------------------------------------------------------
 static void end_block(acore *s, ablock *b) {
     if (b->end > s->finished) s->finished = b->end;
     b->buf->ended = b->end;

@@ -50,8 +50,7 @@ void abt_code_free(acode *c) {
     free(c);
 }
 
-// ---- a block's schedule
-// -------------------------------------------------------------------------------------------
+// ---- a block's schedule ------------------------------------------------------------------------------
 typedef struct place {
     uint64_t ready;
     uint32_t mem; // + 1: of code->mems, which makes it, when that has a latency
@@ -485,8 +484,7 @@ bool abt_code_grow(acode *c, machine *m, orr_err *e) {
     return true;
 }
 
-// ---- files
-// ----------------------------------------------------------------------------------------------------
+// ---- files -------------------------------------------------------------------------------------------
 bool abt_code_from(acode *c, const machine *m, const orr_latencies *l) {
     const orr_program *p = c->program;
     const orr_latencies_kernel *k = orr_latencies_find(l, orr_alone_key(p, m->gpu), p->ninsts);

@@ -65,8 +65,7 @@ uint64_t abt_slots_search(slots *q, uint64_t t, uint32_t n, uint32_t interval) {
     }
 }
 
-// ---- code blocks
-// --------------------------------------------------------------------------------------------
+// ---- code blocks -------------------------------------------------------------------------------------
 static bool read_accesses(awarp *w, uint32_t n) {
     for (uint32_t a = 0; a < n; a++) {
         w->access[a] = (uint32_t)(w->trace.at - w->base);
@@ -125,8 +124,7 @@ static bool next_block(acore *s, awarp *w, uint64_t *t) {
     return true;
 }
 
-// ---- instructions that are more than a latency
-// ---------------------------------------------------------------
+// ---- instructions that are more than a latency -------------------------------------------------------
 // When all groups of copies but the newest `left` are done.
 static uint64_t groups_done(const awarp *w, uint32_t left) {
     uint64_t t = 0;
@@ -173,8 +171,7 @@ static uint64_t ramp(acore *s, const aseg *g, uint64_t t) {
     return t < s->ramp ? g->tensor : 0;
 }
 
-// ---- a convoy
-// -----------------------------------------------------------------------------------------------
+// ---- a convoy ----------------------------------------------------------------------------------------
 // The segment for those that follow, booked all at once between when the first of them has begun with it, at
 // `from`, and when the last of them can have issued the last of it, skew cycles after `to`.
 static void follow_segment(acore *s, awarp *w, const aseg *g, uint64_t from, uint64_t to) {
@@ -200,8 +197,7 @@ static void catch_up(acore *s, awarp *w) {
     w->pending = 0;
 }
 
-// ---- a warp
-// -------------------------------------------------------------------------------------------------
+// ---- a warp ------------------------------------------------------------------------------------------
 // The segment begins when what it needs of loads is there: for the first of a convoy, and for the last.
 static inline uint64_t wait_for_loads(acore *s, awarp *w, const aseg *g, uint64_t t) {
     const uint16_t *at = s->m->code->waits.at + g->wait;
@@ -350,8 +346,7 @@ static void run_warp(acore *s, uint32_t id, uint64_t until) {
     }
 }
 
-// ---- the loop
-// ---------------------------------------------------------------------------------------------------
+// ---- the loop ----------------------------------------------------------------------------------------
 // Warps that have ended leave the list; when the first of the others goes on.
 static void look(acore *s) {
     uint32_t n = 0;

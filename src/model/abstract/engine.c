@@ -1,13 +1,15 @@
 // A launch through the machine: the SMs in turn, window by window.
 //
-// SMs meet at two places: memory, whose ledgers do not mind that one SM is a window ahead of another, and the
-// queue of thread blocks. An SM that has room for a block stops until all have come as far as they can; then
-// who was free first gets the next one. What is done is done by one host thread; with more, executing goes on
-// beside it.
+// SMs meet at two places: memory, whose reservations do not mind that one SM is a window ahead of another,
+// and the queue of thread blocks. An SM that has room for a block stops until all have come as far as they
+// can; then who was free first gets the next one. What is done is done by one host thread; with more,
+// executing goes on beside it.
 #include "model/abstract/abstract.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/dispatch.h"
 
 // ---- the machine
 // ---------------------------------------------------------------------------------------------- Units as the
@@ -88,7 +90,7 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->one.sm_count = m->one.tpc_count = m->one.gpc_count = 1;
     m->one.l2_size = m->one.l2_slices * ORR_LINE; // it is not used
     m->c = cyc_new(&m->one, e);
-    m->memory = m->c ? orr_quick_new(g, e) : NULL;
+    m->memory = m->c ? orr_fast_new(g, e) : NULL;
     if (!m->memory) {
         cyc_free(m->c);
         free(m);
@@ -105,7 +107,9 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->spacing = (uint64_t)g->launch_sm_interval;
     m->fetches = !g->icache_perfect;
     m->receive = orr_calloc(m->ncores, sizeof *m->receive);
-    m->gpcs = orr_gpc_sms(g);
+    m->topology = orr_topology_of(g);
+    m->l1_spec = orr_l1_spec_of(g);
+    m->l1_spec.folded = false;
     if (g->xbar_gpc_reply > 0) m->gpc = orr_calloc(m->ncores, sizeof *m->gpc);
     m->cores = orr_apart(m->ncores, sizeof *m->cores);
     make_core(m, &m->cores[0], 0); // the others when a block comes
@@ -121,14 +125,13 @@ void abt_machine_free(machine *m) {
     free(m->named);
     if (m->l1) orr_tags_free(m->l1);
     free(m->l1);
-    orr_quick_free(m->memory);
+    orr_fast_free(m->memory);
     abt_order_free(m);
     cyc_free(m->c);
     free(m);
 }
 
-// ---- a launch
-// ---------------------------------------------------------------------------------------------------
+// ---- a launch ----------------------------------------------------------------------------------------
 #define STOCK 3 // blocks that an SM may start in a window, besides as many as in the last
 
 typedef struct taker { // an SM that has room
@@ -329,7 +332,7 @@ static bool hand_out(engine *x, acore *s, uint32_t slot, uint64_t since) {
     tbuf *b = next_block(x);
     if (!b || x->failed) return false;
     uint64_t interval = (uint64_t)(m->gpu->launch_block_interval * (double)ORR_TICKS) * s->members;
-    uint64_t t = orr_ledger_take(&m->dealer, since * ORR_TICKS, interval, ORR_QUICK_STRETCH) - interval;
+    uint64_t t = orr_reserve(&m->dealer, since * ORR_TICKS, interval, ORR_FAST_SLOT) - interval;
     b->earliest = 0;
     s->started++;
     start_block(x, s, slot, b, t / ORR_TICKS);
@@ -484,6 +487,7 @@ static bool windows(engine *x, orr_progress *progress) {
         if (damaged(x)) return false;
         if (m->order) abt_order_settle(m, m->until);
         bool running = collect(x, progress);
+        if (!orr_progress_go(progress, x->e)) return false;
         if (!running && !m->more) return true;
         if (x->sampler && !skip(x, progress)) return false;
         uint64_t t = next_event(m);
@@ -526,7 +530,7 @@ static void sum_up(machine *m, supply *supply, arun *out) {
     }
     // A kernel has ended when its last store has reached L2, and when it is certain that all have
     // (launch.drain, and further to the other half of L2).
-    const orr_memsys_stats *mem = orr_quick_stats(m->memory);
+    const orr_memsys_stats *mem = orr_fast_stats(m->memory);
     uint64_t drain = (uint64_t)m->gpu->launch_drain, end = (mem->last + ORR_TICKS - 1) / ORR_TICKS;
     if (!drain) end = (mem->last + m->c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
     if (m->perfect || !mem->requests) return;
@@ -557,10 +561,10 @@ bool abt_run(machine *m, orr_source *source, const orr_occupancy_result *occ, in
     abt_twins_open(m, &source->info, x.sampler != NULL);
     abt_memory_shape(m, (uint64_t)occ->l1_bytes);
     if (!m->perfect) {
-        if (m->gpu->l2_flush) orr_quick_flush(m->memory);
-        orr_quick_restart(m->memory);
+        if (m->gpu->l2_flush) orr_fast_flush(m->memory);
+        orr_fast_restart(m->memory);
     }
-    x.order = orr_dealing_order(m->gpu, m->ncores, 0);
+    x.order = orr_dispatch_order(m->gpu, m->ncores, 0);
     x.busy = orr_malloc(2 * m->ncores * sizeof *x.busy);
     x.takers = orr_malloc((size_t)m->ncores * (size_t)occ->blocks * sizeof *x.takers);
     x.supply = cyc_supply_open(source, threads > 1);

@@ -3,13 +3,12 @@
 //
 // First the tags of L1 are looked up for all accesses of a segment, then the trips that follow from it are
 // made: meanwhile the host fetches what it knows of L2's sets. When a line is there is known when it is asked
-// for (memory/quick.h).
+// for (memory/fast_memory.h).
 #include "model/abstract/abstract.h"
 
 #include <string.h>
 
-// ---- the network
-// --------------------------------------------------------------------------------------------------
+// ---- the network -------------------------------------------------------------------------------------
 // L1 takes nothing from one cycle to another. Who has come before passes, though simulated later.
 void abt_lines_hold(acore *s, uint64_t from, uint64_t until) {
     if (until <= s->held) return;
@@ -18,7 +17,7 @@ void abt_lines_hold(acore *s, uint64_t from, uint64_t until) {
 }
 
 // The SM's port has `bytes` more from cycle `when` on; the tick in which they leave it.
-static inline uint64_t leave(acore *s, const orr_quick_place *p, uint64_t when, uint32_t bytes,
+static inline uint64_t leave(acore *s, const orr_fast_place *p, uint64_t when, uint32_t bytes,
                              uint64_t *there) {
     const machine *m = s->m;
     const cycle *c = m->c;
@@ -27,7 +26,7 @@ static inline uint64_t leave(acore *s, const orr_quick_place *p, uint64_t when, 
     s->send_free = t + bytes * c->request_byte;
     s->n.sent_bytes += s->times * bytes;
     *there = t + c->request_ticks;
-    if (c->far_ticks && !m->gpu->l2_copies && orr_quick_side_of(m->memory, p) != s->side)
+    if (c->far_ticks && !m->gpu->l2_copies && orr_fast_side_of(m->memory, p) != s->side)
         *there += c->far_ticks;
     return t;
 }
@@ -42,19 +41,18 @@ static inline void held_back(acore *s, uint64_t when, uint64_t left, uint64_t th
 }
 
 // Stores and atomics. Where the answer waits for other warps (order.c) it is done at 0.
-static uint64_t send(acore *s, const orr_quick_place *p, orr_request *r, uint64_t when, uint32_t bytes,
+static uint64_t send(acore *s, const orr_fast_place *p, orr_request *r, uint64_t when, uint32_t bytes,
                      uint8_t whole) {
     machine *m = s->m;
     uint64_t t = leave(s, p, when, bytes, &r->time);
     r->sm = s->id;
     if (m->mem->order && m->order && abt_order_note(s, r)) return 0;
-    orr_quick_reply a = orr_quick_change(m->memory, p, r, whole);
+    orr_fast_reply a = orr_fast_change(m->memory, p, r, whole);
     held_back(s, when, t, r->time, a.taken);
     return a.done;
 }
 
-// ---- lines on their way: how many come in each stretch of time
-// ---------------------------------------------------------------------------------------
+// ---- lines on their way: how many come in each stretch of time ---------------------------------------
 // Those of stretches before t have come.
 static void come(acore *s, uint64_t t) {
     uint64_t now = t >> COMING_SHIFT;
@@ -86,8 +84,7 @@ static inline void make_room(acore *s, access *k) {
     }
 }
 
-// ---- to L2
-// -----------------------------------------------------------------------------------------------------
+// ---- to L2 -------------------------------------------------------------------------------------------
 static inline uint64_t answer(acore *s, uint32_t sm, uint8_t sectors, uint64_t done) {
     machine *m = s->m;
     const cycle *c = m->c;
@@ -95,10 +92,10 @@ static inline uint64_t answer(acore *s, uint32_t sm, uint8_t sectors, uint64_t d
     uint64_t t = done + c->reply_ticks, cost = bytes * c->reply_byte;
     if (m->gpc) {
         uint64_t all = c->gpc_ticks[orr_sectors_in(sectors)];
-        uint32_t gpc = orr_gpc_of_sm(sm, m->gpcs);
-        t = orr_ledger_take(&m->gpc[gpc], t, all, ORR_QUICK_STRETCH) - all;
+        uint32_t gpc = orr_gpc_of_sm(sm, m->topology);
+        t = orr_reserve(&m->gpc[gpc], t, all, ORR_FAST_SLOT) - all;
     }
-    t = orr_ledger_take(&m->receive[sm], t, cost, ORR_QUICK_STRETCH) - cost;
+    t = orr_reserve(&m->receive[sm], t, cost, ORR_FAST_SLOT) - cost;
     s->n.received_bytes += bytes;
     // l2.latency has the passing of one sector in it; further ones take their time
     return (t + (bytes - 40) * c->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
@@ -110,8 +107,7 @@ uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done) {
     return ready;
 }
 
-// ---- twins
-// -----------------------------------------------------------------------------------------------------
+// ---- twins -------------------------------------------------------------------------------------------
 static inline uint32_t twin_sm(const acore *s, uint32_t n) { return s->id + (n + 1) * s->m->apart; }
 
 // Where the trips of an access go for the twins of its block: as far from the block's as the addresses are.
@@ -128,9 +124,9 @@ static void find_twins(acore *s, const awarp *w, const awork *a, const ablock *b
         for (uint32_t k = 0; k < b->ntwins; k++) {
             memcpy(&other, b->twin[k]->warps[w->index[x->index]].bytes + offset + base, 8);
             uint64_t line = x->line + other / ORR_LINE - at / ORR_LINE;
-            if (x->line >= LOCAL_LINES) line = x->line + ((uint64_t)(k + 1) << 30);
+            if (x->line >= ORR_LOCAL_LINES) line = x->line + ((uint64_t)(k + 1) << 30);
             m->twins[n][k] =
-                orr_quick_find(m->memory, line, twin_sm(s, k), x->kind == TRIP_FILL || x->kind == TRIP_READ);
+                orr_fast_find(m->memory, line, twin_sm(s, k), x->kind == TRIP_FILL || x->kind == TRIP_READ);
         }
     }
 }
@@ -138,7 +134,7 @@ static void find_twins(acore *s, const awarp *w, const awork *a, const ablock *b
 // A load of sectors goes out in cycle `when`; returns the cycle in which they can be used.
 static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
     machine *m = s->m;
-    const orr_quick_place *twin = m->twins[x - m->trips];
+    const orr_fast_place *twin = m->twins[x - m->trips];
     uint32_t bytes = m->gpu->xbar_sectors ? 32 * orr_sectors_in(x->sectors) : (uint32_t)m->gpu->xbar_ask;
     uint64_t there, t = leave(s, &x->place, when, bytes, &there);
     if (m->mem->order && m->order) {
@@ -150,11 +146,11 @@ static uint64_t read_line(acore *s, const atrip *x, uint64_t when) {
                          .sm = s->id};
         if (abt_order_note(s, &r)) return when;
     }
-    orr_quick_reply a = orr_quick_load(m->memory, &x->place, x->sectors, x->from, there);
+    orr_fast_reply a = orr_fast_load(m->memory, &x->place, x->sectors, x->from, there);
     held_back(s, when, t, there, a.taken);
     uint64_t sum = answer(s, s->id, x->sectors, a.done), n = s->times;
     for (uint32_t k = 0; k + 1 < n; k++) {
-        a = orr_quick_load(m->memory, &twin[k], x->sectors, x->from, there);
+        a = orr_fast_load(m->memory, &twin[k], x->sectors, x->from, there);
         sum += answer(s, twin_sm(s, k), x->sectors, a.done);
     }
     if (n > 1) sum = (sum + n / 2) / n;
@@ -179,7 +175,7 @@ static void write_line(acore *s, const atrip *x, uint64_t when) {
     send(s, &x->place, &r, when, bytes, x->whole);
     for (uint32_t k = 0; k + 1 < s->times; k++) {
         r.sm = twin_sm(s, k);
-        orr_quick_change(s->m->memory, &s->m->twins[x - m->trips][k], &r, x->whole);
+        orr_fast_change(s->m->memory, &s->m->twins[x - m->trips][k], &r, x->whole);
     }
     if (!joins) return;
     s->stores[at].line = x->line + 1;
@@ -195,7 +191,7 @@ static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t wh
     uint64_t sum = answered && done ? answer(s, s->id, x->sectors, done) : when, n = s->times;
     for (uint32_t k = 0; k + 1 < n; k++) {
         r.sm = twin_sm(s, k);
-        done = orr_quick_change(s->m->memory, &s->m->twins[x - s->m->trips][k], &r, 0).done;
+        done = orr_fast_change(s->m->memory, &s->m->twins[x - s->m->trips][k], &r, 0).done;
         if (answered) sum += answer(s, twin_sm(s, k), x->sectors, done);
     }
     if (!answered) return 0;
@@ -206,7 +202,6 @@ static uint64_t atomic_line(acore *s, const atrip *x, bool answered, uint64_t wh
 
 // ---- L1: first what its tags say, for all accesses of a segment, then the trips to L2 that follow from it:
 // meanwhile the host fetches what it knows of them
-// -----------------------------------------------------------------------------------------------------
 static inline atrip *new_trip(acore *s, awork *a, uint8_t kind, uint64_t line, uint8_t sectors) {
     machine *m = s->m;
     atrip *x = &m->trips[m->ntrips++];
@@ -214,17 +209,11 @@ static inline atrip *new_trip(acore *s, awork *a, uint8_t kind, uint64_t line, u
     x->kind = kind;
     x->line = line;
     x->sectors = sectors;
-    x->from = line >= LOCAL_LINES ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
+    x->from = line >= ORR_LOCAL_LINES ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
     x->lag = 0;
     x->index = a->whose;
-    x->place = orr_quick_find(m->memory, line, s->id, kind == TRIP_FILL || kind == TRIP_READ);
+    x->place = orr_fast_find(m->memory, line, s->id, kind == TRIP_FILL || kind == TRIP_READ);
     return x;
-}
-
-static inline uint8_t whole_of(const orr_gpu *g, uint8_t sectors) { // fetched together
-    if (g->l1_sector >= 128) return 0xf;
-    if (g->l1_sector >= 64) return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
-    return sectors;
 }
 
 // Sectors `need` of way v are asked for. When they come is not known before the trip is made: whoever else
@@ -321,7 +310,8 @@ static void load_lines(acore *s, awork *a) {
         }
         orr_tags_touch(&l, v);
         if (need)
-            fetch_line(s, a, &l, v, line, whole_of(g, need) & (uint8_t)~orr_tags_valid(&l, v), lag >> 16);
+            fetch_line(s, a, &l, v, line, orr_l1_fetched(g, need) & (uint8_t)~orr_tags_valid(&l, v),
+                       lag >> 16);
     }
     uint64_t times = s->times;
     s->n.l1_hit[local][ORR_L1_LOAD] += times * hit;

@@ -3,7 +3,8 @@
 // The unit works off one instruction after the other; lsu.queue of them can wait for it. How long one takes
 // follows from its addresses: sectors and lines from the coalescer, passes from shared memory's banks. When
 // its data are there is known when it is issued: L1's tags say what has to be fetched, and what is behind
-// them (memory/quick.h) says when that comes. So a place has its time at once and nobody has to be woken.
+// them (memory/fast_memory.h) says when that comes. So a place has its time at once and nobody has to be
+// woken.
 #include "model/abstract/abstract.h"
 
 #include <stdlib.h>
@@ -13,8 +14,7 @@
 
 #define LOOKS 16 // at an instruction whose cost is all that matters; after that only now and then
 
-// ---- constants
-// ----------------------------------------------------------------------------------------------------
+// ---- constants ---------------------------------------------------------------------------------------
 static uint64_t constants(acore *s, const orr_access *a) {
     const machine *m = s->m;
     uint64_t word = UINT64_MAX, words = 0;
@@ -30,8 +30,7 @@ static uint64_t constants(acore *s, const orr_access *a) {
     return latency + (words ? words - 1 : 0) * (uint64_t)m->gpu->const_interval;
 }
 
-// ---- an instruction
-// -----------------------------------------------------------------------------------------------
+// ---- an instruction ----------------------------------------------------------------------------------
 static void set_ready(awarp *w, const amem *x, uint64_t ready, uint64_t rear) {
     for (uint32_t d = 0; d < x->nset; d++) {
         if (w->place[x->set[d]] < ready) w->place[x->set[d]] = ready;
@@ -108,8 +107,7 @@ uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint
     return cost;
 }
 
-// ---- the accesses of a segment, of the first warp of a convoy and of those that follow
-// -----------------------------------------------------------------------------------------------
+// ---- the accesses of a segment, of the first warp of a convoy and of those that follow ---------------
 // One is issued at t: decoded, the unit's cycles taken, L1 looked up.
 static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t index, uint64_t t) {
     machine *m = s->m;
@@ -322,7 +320,7 @@ void abt_memory_prefetch(const acore *s, const awarp *w) {
         memcpy(&addr, p, 8);
         if (addr >= ORR_GLOBAL_BASE) {
             orr_tags_prefetch(s->l1, addr / ORR_LINE);
-            if (w->n == 1) orr_quick_find(m->memory, addr / ORR_LINE, s->id, true);
+            if (w->n == 1) orr_fast_find(m->memory, addr / ORR_LINE, s->id, true);
         }
         p += 8;
         if (form == 3) return;

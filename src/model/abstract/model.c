@@ -89,7 +89,7 @@ static void counters(const machine *m, const orr_launch_result *l, const arun *x
     c[ORR_C_CONST_MISS2] = (double)n->const_miss2;
     c[ORR_C_FETCHES] = (double)n->icache_fetches;
     if (m->perfect) return;
-    const orr_memsys_stats *s = orr_quick_stats(m->memory);
+    const orr_memsys_stats *s = orr_fast_stats(m->memory);
     double read = 0, written = 0;
     for (int k = 0; k < ORR_FROMS; k++) {
         read += (double)s->read[k];
@@ -113,7 +113,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
         return orr_fail(e, ORR_BAD_INPUT,
                         "the abstract model keeps no timeline; --model cycle does (or leave out --timeline)");
     orr_work own;
-    w = orr_work_shaped(w, &own, r);
+    w = orr_work_rewritten(w, &own, r);
     double start = orr_seconds();
     state *st = state_of(gpu, r, e);
     if (!st) return false;
@@ -145,14 +145,14 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     l->thread_insts = x.n.thread_insts;
     l->counters = orr_arena_alloc(&r->arena, ORR_COUNTERS * sizeof *l->counters);
     counters(m, l, &x, l->counters);
-    r->l2_roomy = m->perfect || orr_quick_roomy(m->memory);
+    r->l2_roomy = m->perfect || orr_fast_roomy(m->memory);
     return true;
 }
 
 static bool copy(const orr_gpu *gpu, uint64_t addr, uint64_t bytes, orr_result *r, orr_err *e) {
     state *st = state_of(gpu, r, e);
     if (!st) return false;
-    orr_quick_copy(st->machine->memory, addr, bytes);
+    orr_fast_copy(st->machine->memory, addr, bytes);
     return true;
 }
 

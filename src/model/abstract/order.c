@@ -13,7 +13,7 @@ static void make_view(machine *m) {
     m->view = orr_malloc(sizeof *m->view);
     *m->view = *m->c;
     m->view->nsms = m->ncores;
-    m->view->gpcs = orr_gpc_sms(m->gpu);
+    m->view->gpcs = orr_topology_of(m->gpu);
     m->view->sms = orr_calloc(m->ncores, sizeof *m->view->sms);
 }
 
@@ -82,10 +82,10 @@ static void answer(machine *m) {
         for (size_t i = 0; i < from->out.n; i++) {
             orr_request r = from->out.at[i];
             if (r.partition == UINT32_MAX || r.token == NOBODY) continue; // it waits; or is done already
-            orr_quick_place p = orr_quick_find(m->memory, r.line, n, r.kind == ORR_REQ_READ);
+            orr_fast_place p = orr_fast_find(m->memory, r.line, n, r.kind == ORR_REQ_READ);
             uint64_t done = r.kind == ORR_REQ_READ
-                                ? orr_quick_load(m->memory, &p, r.sectors, r.from, r.time).done
-                                : orr_quick_change(m->memory, &p, &r, 0).done;
+                                ? orr_fast_load(m->memory, &p, r.sectors, r.from, r.time).done
+                                : orr_fast_change(m->memory, &p, &r, 0).done;
             if (r.kind == ORR_REQ_REDUCE) continue; // somebody looks in vain
             awarp *w = &s->warps[r.token];
             uint64_t ready = abt_memory_answer(s, r.sectors, done), *when = &s->when[r.token];

@@ -11,7 +11,7 @@
 #define ORR_ANALYTIC_H
 
 #include "model/model.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 // ---- resources --------------------------------------------------------------------------------------
 enum {

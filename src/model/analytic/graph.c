@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/cost.h"
+
 enum { EXTRA_BARRIERS = 0, EXTRA_LANDED = 6, EXTRA_GROUPS = 7, EXTRAS = 8 }; // behind the registers
 #define ROUNDS    3          // of an_graph_flow: loops in loops
 #define MAX_STATE (1u << 25) // places kept for all blocks; more: pairs begin with nothing under way
@@ -31,7 +33,7 @@ void an_graph_init(an_graph *g, const orr_gpu *gpu, const orr_program *p) {
     g->barrier_latency = barrier && barrier->latency >= 1 ? whole(barrier->latency) : 1;
     g->collect = whole(gpu->core_collect);
     g->writeback = whole(gpu->core_writeback);
-    g->pass_cycles = gpu->shared_bank_bytes < 4 ? (3 + gpu->shared_bank_bytes) / gpu->shared_bank_bytes : 1;
+    g->pass_cycles = orr_shared_pass_cycles(gpu);
     uint32_t subs = (uint32_t)gpu->core_subcores;
     g->sched_per_sub = (uint32_t)gpu->core_schedulers > subs ? (uint32_t)gpu->core_schedulers / subs : 1;
     for (int u = 0; u < gpu->nunits; u++) {

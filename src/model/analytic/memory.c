@@ -17,9 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/cost.h"
 #include "memory/memory.h"
+#include "memory/space.h"
 
-#define LOCAL_LINES  (1ull << 56)
 #define REGION_BITS  20
 #define MAX_FOLLOWED (1u << 13) // accesses to lines before half as many lines are followed
 
@@ -153,22 +154,10 @@ void an_memory_copy(an_memory *m, uint64_t addr, uint64_t bytes) {
 }
 
 // ---- before anything is known -----------------------------------------------------------------------
-static double pass_cycles(const orr_gpu *g) {
-    return g->shared_bank_bytes < 4 ? (3 + g->shared_bank_bytes) / g->shared_bank_bytes : 1;
-}
-
-// How long L1 is busy with an access: the most sectors that fall on one bank, the way to the registers.
+// How long L1 is busy with an access, as if its banks were of sectors.
 static double l1_cycles(const orr_gpu *g, const orr_coalesced *x) {
-    uint32_t on[64] = {0}, most = 1, banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1;
-    uint32_t wide = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1;
-    if (x->sectors > banks || x->lines > 1)
-        for (uint32_t n = 0; n < x->lines; n++)
-            for (uint32_t m = x->line[n].sectors; m; m &= m - 1) {
-                uint32_t b = ++on[(x->line[n].line * 4 + (uint32_t)orr_ffs(m)) % banks];
-                if (b > most) most = b;
-            }
-    uint32_t way = (x->sectors * ORR_SECTOR + wide - 1) / wide;
-    return most > way ? most : way;
+    orr_l1_spec l1 = orr_l1_spec_of(g);
+    return orr_l1_sector_cycles(&l1, x, NULL);
 }
 
 void an_memory_assume(const orr_gpu *g, const orr_program *p, an_access *access) {
@@ -183,7 +172,7 @@ void an_memory_assume(const orr_gpu *g, const orr_program *p, an_access *access)
         a->cost = cost;
         a->latency = far + cost - 1;
         if (i->space == ORR_SPACE_SHARED) {
-            a->cost = pass_cycles(g);
+            a->cost = orr_shared_pass_cycles(g);
             a->latency = g->shared_latency;
         } else if (i->space == ORR_SPACE_CONST || i->space == ORR_SPACE_PARAM) {
             a->cost = 1;
@@ -220,12 +209,6 @@ typedef struct sampler {
 } sampler;
 
 enum { AT_L1, AT_L2, AT_DRAM };
-
-static uint8_t whole(const orr_gpu *g, uint8_t sectors) { // fetched together
-    if (g->l1_sector >= 128) return 0xf;
-    if (g->l1_sector >= 64) return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
-    return sectors;
-}
 
 static bool followed(const sampler *s, uint64_t line) {
     return ((line * 0xd6e8feb86659fd93ull) >> 40) % s->every == 0;
@@ -312,7 +295,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
         a->dram += x.dram * times;
         return latency_of(g, at);
     }
-    bool store = i->flags & ORR_TF_STORE, local = line >= LOCAL_LINES;
+    bool store = i->flags & ORR_TF_STORE, local = line >= ORR_LOCAL_LINES;
     bool cached = !(i->flags & ORR_TF_BYPASS) && (local || g->l1_global);
     uint8_t have = 0;
     if (cached) {
@@ -320,7 +303,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
         if (d == UINT32_MAX || (double)d * s->every > s->l1_lines) s->l1.sectors[place] = 0;
         have = s->l1.sectors[place] & sectors;
         if (!store || g->l1_write_allocate || local)
-            s->l1.sectors[place] |= store ? sectors : whole(g, sectors);
+            s->l1.sectors[place] |= store ? sectors : orr_l1_fetched(g, sectors);
     }
     if (store) {
         if (local && (g->l1_write == ORR_WRITE_LOCAL || g->l1_write == ORR_WRITE_BACK)) return g->l1_latency;
@@ -333,7 +316,7 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
             double left = cached ? s->l1.ready[place] - s->clock : 0;
             return left > g->l1_latency ? left : g->l1_latency;
         }
-        n = (uint32_t)orr_popc(whole(g, need));
+        n = (uint32_t)orr_popc(orr_l1_fetched(g, need));
         a->sent += (g->xbar_sectors ? 32 * n : 8) * times;
         a->received += (8 + 32 * n) * times;
         a->misses += times;
@@ -346,29 +329,13 @@ static double line_access(sampler *s, an_access *a, const orr_tinst *i, uint64_t
     return wait;
 }
 
-static uint8_t resolve(orr_access *a, uint8_t space) { // generic: by the first lane
-    if (space != ORR_SPACE_GENERIC || !a->mask) return space;
-    uint64_t at = a->addr[orr_ffs(a->mask)], window;
-    if (at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) {
-        space = ORR_SPACE_SHARED;
-        window = ORR_SHARED_WINDOW;
-    } else if (at - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES) {
-        space = ORR_SPACE_LOCAL;
-        window = ORR_LOCAL_WINDOW;
-    } else {
-        return at - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES ? ORR_SPACE_CONST : ORR_SPACE_GLOBAL;
-    }
-    for (uint32_t m = a->mask; m; m &= m - 1) a->addr[orr_ffs(m)] -= window;
-    return space;
-}
-
 static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64_t local) {
     const orr_gpu *g = s->gpu;
     const orr_tinst *i = &s->g->program->insts[inst];
     an_access *a = &s->g->access[inst];
     orr_access x = *from;
     x.mask = orr_tinst_lanes(i, x.mask);
-    uint8_t space = resolve(&x, i->space);
+    uint8_t space = orr_space_resolve(&x, i->space);
     if (i->offset)
         for (uint32_t m = x.mask; m; m &= m - 1) x.addr[orr_ffs(m)] += i->offset;
     a->requests += x.mask != 0;
@@ -379,12 +346,12 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
                    : i->flags & ORR_TF_STORE  ? ORR_BANKS_STORE
                                               : ORR_BANKS_LOAD;
         orr_banked b = orr_bank_conflicts(&x, i->bytes, kind);
-        double cycles = (b.passes ? b.passes : 1) * pass_cycles(g);
+        double cycles = (b.passes ? b.passes : 1) * orr_shared_pass_cycles(g);
         s->out->shared_passes += b.passes;
         s->out->shared_conflicts += b.conflicts;
         a->cost += cycles;
         s->timed[inst]++;
-        a->latency += g->shared_latency + cycles - pass_cycles(g);
+        a->latency += g->shared_latency + cycles - orr_shared_pass_cycles(g);
         return;
     }
     if (!x.mask || space == ORR_SPACE_CONST || space == ORR_SPACE_PARAM) {
@@ -397,7 +364,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     uint64_t base = 0;
     if (space == ORR_SPACE_LOCAL) {
         orr_coalesce_local(&x, i->bytes, &c);
-        base = LOCAL_LINES + local;
+        base = ORR_LOCAL_LINES + local;
     } else if (orr_tinst_lands(i)) {
         orr_coalesce_copy(&x, &c);
     } else {
@@ -408,8 +375,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     }
     double cost = l1_cycles(g, &c);
     if (i->flags & ORR_TF_ASYNC) {
-        uint32_t written = ((uint32_t)orr_popc(x.mask) * i->bytes + 127) / 128; // passes of shared memory
-        cost += written;
+        cost += orr_packed_passes(&x, i->bytes); // and into shared memory
     }
     a->cost += cost;
     if (i->flags & ORR_TF_ATOMIC) a->atomics += orr_popc(x.mask);

@@ -316,7 +316,7 @@ static void counters(const orr_gpu *gpu, const an_traffic *x, const an_tally *t,
 
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     orr_work own;
-    w = orr_work_shaped(w, &own, r);
+    w = orr_work_rewritten(w, &own, r);
     state *st = state_of(gpu, r);
     code *c = code_of(st, w->info.kernel, gpu, e);
     orr_occupancy_result occ = {0};

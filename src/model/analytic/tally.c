@@ -154,8 +154,8 @@ static bool visit(void *arg, int worker, const orr_tally_tb *x, orr_err *e) {
     job *j = arg;
     an_tally *t = j->t;
     (void)worker;
-    (void)e;
     if (j->work->progress) orr_progress_part(j->work->progress, 1);
+    if (!orr_progress_go(j->work->progress, e)) return false;
     note(t, x->index, x->longest, x->sum);
     if (!x->streams) return true;
     for (uint32_t n = 0; n < t->nsampled; n++)
@@ -261,6 +261,10 @@ static bool pull(an_tally *t, an_graph *g, orr_program *p, const orr_work *w, or
             grow(t, g, p->nblocks);
         }
         if (w->progress) orr_progress_part(w->progress, 1);
+        if (!orr_progress_go(w->progress, e)) {
+            more = -1;
+            break;
+        }
         if (tb.index >= upto) upto = tb.index + 1;
         if (!count_tb(t, g, &tb, &next, limit, &c, &path)) {
             orr_fail(e, ORR_BAD_INPUT,
@@ -319,7 +323,7 @@ bool an_tally_run(an_tally *t, an_graph *g, orr_program *p, const orr_work *w, u
     grow(t, g, p->nblocks);
     if (!p->kernel->grows) plan_code(t, g, p->kernel);
     if (w->progress) orr_progress_parts(w->progress, t->ntbs);
-    bool ok = w->launch && !w->shape ? execute(t, w, e) : pull(t, g, p, w, e);
+    bool ok = w->launch && !w->rewritten ? execute(t, w, e) : pull(t, g, p, w, e);
     if (!ok) return false;
     count_ghosts(t, p);
     for (uint32_t n = 0; n < t->nblocks; n++) {

@@ -3,7 +3,7 @@
 #define ORR_CYCLE_ALONE_H
 
 #include "gpu/gpu.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 // Runs every basic block of `p` from block `first` on once: one warp on one SM, memory and caches perfect,
 // nobody to share with. latency[n], n from the first instruction of block `first` to p->ninsts: cycles from

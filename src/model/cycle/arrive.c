@@ -1,7 +1,7 @@
 // Barriers in shared memory (mbarrier): warps arrive, and wait until as many have as it takes.
 //
 // A stream has the address of each such operation, and for a wait that succeeded how many operations of lanes
-// were made on the mbarrier until the phase was over that it waited for (exec/arrive.c). So the SM counts
+// were made on the mbarrier until the phase was over that it waited for (exec/run/arrive.c). So the SM counts
 // them, block by block, and a wait has its result when as many have been made. Copies (LDGSTS) that arrive do
 // so when all those are there that their warp has issued before.
 //

@@ -1,43 +1,10 @@
 // Atomics and reductions at L1: what they send to L2, and how long a slice will take for it.
 #include "model/cycle/lsu.h"
 
-#include <string.h>
-
-// An atomic that compares and swaps. One that only says whether it did (CAST, of loops around it) swaps for
-// one lane of a word, and the others are told no at once: they do not wait for each other.
-int cyc_swap_of(const sm *s, uint32_t inst, const orr_tinst *i) {
-    uint8_t *known = &s->worker->memo[inst].swap;
-    if (*known == SWAP_UNKNOWN) {
-        const char *name = strstr(s->c->program->names[i->name], ".CAS");
-        *known = !name ? SWAP_NOT : name[4] == 'T' ? SWAP_OR_NOT : SWAP;
-    }
-    return *known;
-}
-
-// A sum of floating-point numbers takes the slice longer than others.
-static bool float_sum(const sm *s, uint32_t inst, const orr_tinst *i) {
-    uint8_t *known = &s->worker->memo[inst].sum;
-    if (!*known) {
-        const char *name = s->c->program->names[i->name];
-        *known = strstr(name, ".ADD") && (strstr(name, ".F32") || strstr(name, ".F64") ||
-                                          strstr(name, ".F16") || strstr(name, ".BF16"))
-                     ? 2
-                     : 1;
-    }
-    return *known == 2;
-}
-
 static uint32_t lanes_in(const orr_access *a, uint64_t line) {
     uint32_t n = 0;
     for (uint32_t m = a->mask; m; m &= m - 1) n += a->addr[orr_ffs(m)] / ORR_LINE == line;
     return n ? n : 1;
-}
-
-static uint32_t lanes_of(const orr_live_access *a, uint64_t line) {
-    uint32_t lanes = 0;
-    for (uint32_t m = a->mask; m; m &= m - 1)
-        if (a->addr[orr_ffs(m)] / ORR_LINE == line) lanes |= m & -m;
-    return lanes;
 }
 
 // What a request takes of the port: up to 16 bytes of operands go with what says where, as a load's does
@@ -50,7 +17,7 @@ static uint32_t packet_of(const sm *s, uint8_t sectors, uint32_t bytes) {
 
 // A compare and swap of 128 bits has 32 bytes of operands (l2.swap_wide).
 static bool wide_swap(const sm *s, const work *k) {
-    return s->c->gpu->l2_swap_wide > 0 && k->i->bytes == 16 && cyc_swap_of(s, k->inst, k->i) != SWAP_NOT;
+    return s->c->gpu->l2_swap_wide > 0 && k->i->bytes == 16 && orr_atomic_swaps(k->i->atomic);
 }
 
 static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors, uint32_t bytes,
@@ -60,7 +27,7 @@ static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors,
     orr_request r = {.line = line, .sectors = sectors, .slow = slow, .more = more};
     r.ops = (uint8_t)(quarters / 4 > 255 ? 255 : quarters / 4);
     r.quarters = quarters % 4;
-    if (k->live) r.live = cyc_live_atomic(s, k->live, lanes, line, answered);
+    if (k->live) r.live = cyc_step_atomic(s, k->live, lanes, line, answered);
     r.kind = answered ? ORR_REQ_ATOMIC : ORR_REQ_REDUCE;
     if (answered) r.token = cyc_l1_miss(s, line, sectors, k->flight, ORR_NO_LINE);
     if (!answered && s->c->tells && !counts_stores(s->c)) {
@@ -80,63 +47,28 @@ static void atomic_request(sm *s, const work *k, uint64_t line, uint8_t sectors,
 }
 
 // Where lanes on different words of a sector are done together (l2.atomic_words), those on one word are sent
-// one after the other, each in a request of its own: with 32 lanes on a word the profiler counts 32 sectors,
-// and as many lookups in L2. A slice takes a cycle for a sector, a quarter more for one of which not all is
-// wanted; for a compare and swap two where several lanes are in its half of the line, whether it succeeds or
-// not; for a sum of doubles two (H200: micro/contention; docs/h200/atomics.md, Turns of clusters).
-typedef struct atomic_pass {
-    uint32_t bytes[4]; // of each sector
-    uint32_t lanes[4];
-    uint32_t mask; // of the warp's lanes
-    uint8_t sectors;
-} atomic_pass;
-
-static uint32_t split_atomic(const orr_access *a, uint32_t width, uint64_t line, atomic_pass *pass) {
-    uint8_t seen[32] = {0};
-    uint32_t n = 0;
-    for (uint32_t m = a->mask; m; m &= m - 1) {
-        uint64_t addr = a->addr[orr_ffs(m)];
-        if (addr / ORR_LINE != line) continue;
-        uint32_t rank = seen[addr % ORR_LINE / 4]++, k = (uint32_t)(addr % ORR_LINE / ORR_SECTOR);
-        if (rank == n) pass[n++] = (atomic_pass){{0}, {0}, 0, 0};
-        pass[rank].bytes[k] += width;
-        pass[rank].lanes[k]++;
-        pass[rank].mask |= m & -m;
-        pass[rank].sectors |= (uint8_t)(1 << k);
-    }
-    return n;
-}
-
+// one after the other, each pass in a request of its own (memory/cost.h).
 bool cyc_atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint64_t when) {
     const cycle *c = s->c;
     bool answered = k->i->flags & ORR_TF_LOAD;
-    atomic_pass pass[32];
-    uint32_t n = c->gpu->l2_atomic_words ? split_atomic(&s->head_access, k->i->bytes, line, pass) : 0;
+    orr_atomic_pass pass[ORR_WARP];
+    uint32_t n = c->gpu->l2_atomic_words ? orr_atomic_passes(&s->head_access, k->i->bytes, line, pass) : 0;
     if (answered && s->open_misses && s->open_misses + n > (uint32_t)c->gpu->l1_misses) return false;
     uint32_t at = orr_cache_find(&s->l1, line); // what L1 has of it is old now
     if (at != ORR_NO_LINE) s->l1.line[at].valid &= (uint8_t)~sectors;
     if (!n) {
         uint32_t lanes = lanes_in(&s->head_access, line);
         atomic_request(s, k, line, sectors, ORR_LINE, 4 * lanes, false, false, when,
-                       k->live ? lanes_of(k->live, line) : 0);
+                       k->live ? cyc_step_lanes(k->live, line) : 0);
         return true;
     }
-    bool swap = cyc_swap_of(s, k->inst, k->i) != SWAP_NOT, sum = float_sum(s, k->inst, k->i);
+    bool sum = k->i->atomic == ORR_ATOMIC_FLOAT_ADD;
     // Those that one lane does it for go with the first.
-    uint32_t others = k->live ? lanes_of(k->live, line) & ~s->head_access.mask : 0;
+    uint32_t others = k->live ? cyc_step_lanes(k->live, line) & ~s->head_access.mask : 0;
     uint32_t room = 0; // in the packet: as many lanes of a word as 16 bytes have room for travel together
     for (uint32_t p = 0; p < n; p++) {
-        uint32_t quarters = 0, bytes = 0;
-        bool words = sum && n > 1 && k->i->bytes == 4 && orr_popc(pass[p].sectors) == 1; // of lanes that meet
-        for (int q = 0; q < 4; q++) {
-            if (!(pass[p].sectors >> q & 1)) continue;
-            bytes += pass[p].bytes[q];
-            uint32_t takes = pass[p].bytes[q] < ORR_SECTOR ? 5 : 4;
-            if (swap && pass[p].lanes[q & ~1] + pass[p].lanes[q | 1] > 1) takes = 8;
-            if (sum && k->i->bytes == 8) takes = 8;
-            if (words && pass[p].bytes[q] > 4) takes = 8; // its operands come behind what says where
-            quarters += takes;
-        }
+        uint32_t quarters = orr_atomic_work(&pass[p], k->i->atomic, k->i->bytes, n > 1), bytes = 0;
+        for (int q = 0; q < 4; q++) bytes += pass[p].bytes[q];
         bool more = room >= bytes;
         room = more ? room - bytes : bytes < 16 ? 16 - bytes : 0;
         bool meet =

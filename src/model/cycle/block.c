@@ -1,5 +1,5 @@
 // Thread blocks on an SM: where their warps go, when they wait for each other, when they are done.
-#include "model/cycle/live.h"
+#include "model/cycle/step.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t 
     memset(w->sb_open, 0, sizeof w->sb_open);
     w->trace = orr_trace_open(b->buf->warps[index]);
     w->base = w->trace.at;
-    w->exec = b->live ? orr_live_warp_of(b->live, index) : NULL;
+    w->exec = b->live ? orr_step_warp_of(b->live, index) : NULL;
     w->again = w->parked = false;
     w->need = b->buf->planned ? b->buf->need_at[index] : 0;
     w->age = s->sched[w->sched].age[w->slot] = s->next_age++;
@@ -81,7 +81,7 @@ void cyc_block_start(sm *s, uint64_t when) {
         s->started++;
         memset(b->barrier, 0, sizeof b->barrier);
         b->buf = buf;
-        b->live = c->live ? orr_live_start(c->live, s->id, buf->index) : NULL;
+        b->live = c->live ? orr_step_start(c->live, s->id, buf->index) : NULL;
         b->start = when;
         b->end = 0;
         b->at_barrier = 0;
@@ -178,7 +178,7 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
         else
             s->spans_left_out++;
     }
-    if (b->live) orr_live_end(b->live);
+    if (b->live) orr_step_end(b->live);
     b->live = NULL;
     b->buf->started = b->start;
     b->buf->ended = when;

@@ -5,7 +5,7 @@
 #include "memory/cache.h"
 #include "memory/memory.h"
 #include "model/cycle/raw.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 struct cycle;
 

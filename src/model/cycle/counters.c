@@ -6,7 +6,7 @@
 #include "model/cycle/raw.h"
 #include "model/model.h"
 #include "model/pipes.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <math.h>
 #include <string.h>
@@ -169,7 +169,7 @@ static unasked count_unasked(const orr_gpu *g, const orr_memsys_stats *m, const 
     }
     if (g->launch_barriers > 0)
         u.barriers = (double)g->launch_barriers + (double)m->asked[0] + (double)m->asked[1] * 3;
-    u.told = (double)m->told;
+    u.told = (double)m->notified;
     u.reads = (double)g->launch_reads;
     u.writes = (double)g->launch_writes;
     return u;

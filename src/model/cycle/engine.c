@@ -15,13 +15,13 @@
 #include <string.h>
 
 #include "model/cycle/crew.h"
-#include "model/cycle/live.h"
+#include "model/cycle/step.h"
 #include "model/cycle/look.h"
 #include "model/cycle/order.h"
 #include "model/cycle/supply.h"
+#include "model/dispatch.h"
 
 #define MAX_SAMPLES 1024
-#define STACK       1024 // bytes a thread: what the driver gives kernels that call functions (cudaLimitStackSize)
 
 typedef struct engine {
     cycle *c;
@@ -400,7 +400,7 @@ static void sample(engine *x) {
         orr_memsys_stats m;
         orr_memsys_stats_sum(c->mem, &m);
         for (int k = 0; k < ORR_FROMS; k++) now.l2_sectors += m.read[k] + m.write[k];
-        now.l2_sectors += m.atomic + m.far_read + m.far_write + m.far_atomic + m.told; // both halves
+        now.l2_sectors += m.atomic + m.far_read + m.far_write + m.far_atomic + m.notified; // both halves
         now.dram_sectors = m.dram_read + m.dram_write;
     }
     while (x->until / r->sample_cycles >= MAX_SAMPLES) halve_samples(r);
@@ -667,8 +667,9 @@ static bool windows(engine *x, orr_progress *progress, orr_err *e) {
         memory(x);
         sample(x);
         collect_blocks(x, progress);
+        if (!orr_progress_go(progress, e)) return false;
         if (x->out->pieces && x->last.insts - x->unit.insts >= x->out->pieces->size) end_unit(x, x->until);
-        if (c->live && orr_live_failed(c->live, e)) return false;
+        if (c->live && orr_step_failed(c->live, e)) return false;
         for (uint32_t n = 0; n < c->nsms; n++)
             if (c->sms[n].damaged)
                 return orr_fail(e, ORR_BAD_INPUT,
@@ -706,29 +707,6 @@ static void drain(engine *x) {
     sample(x); // what the memory did after the last window
 }
 
-static bool calls(const orr_kernel *k) {
-    for (uint32_t n = 0; n < k->ninsts; n++)
-        if (orr_ops[k->insts[n].op].flags & ORR_F_CALL) return true;
-    return false;
-}
-
-// Where the warps' local memory is (place_local has what comes of it). The driver has one piece of memory for
-// the stacks of all warps that the GPU can hold, of its limit for each thread or what the kernel needs if
-// that is more. Machine code finds its stack's upper end in the constant bank and has its frame below
-// (orr_kernel_local), PTX has it at the lower end.
-static void place_stacks(cycle *c) {
-    const orr_kernel *k = c->kernel;
-    uint32_t frame = k->nfuncs ? k->funcs[0].local_bytes : 0;
-    if (calls(k)) frame += STACK;
-    for (c->frame_lines = 16; c->frame_lines * 4 < frame && c->frame_lines < MAX_FRAME; c->frame_lines *= 2)
-        continue;
-    uint64_t limit = (uint64_t)c->gpu->local_stack / 4, top = orr_kernel_local(k) / 4;
-    uint64_t need = (k->stack_bytes + 15) / 16 * 4;
-    c->stack_lines = limit && limit < need ? need : limit; // a word of all lanes is a line
-    c->stack_apart = c->stack_lines + (uint64_t)c->gpu->local_above / 4;
-    c->stack_first = c->stack_lines - (k->machine ? top : need);
-}
-
 bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int threads,
              orr_progress *progress, run *out, orr_err *e) {
     engine x = {.c = c, .out = out};
@@ -748,7 +726,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         memset(k, 0, sizeof *k);
     }
     c->in_order = c->kernel->machine;
-    place_stacks(c);
+    c->local = orr_local_layout_of(c->gpu, c->kernel);
     // Whoever waits for thread blocks that are not simulated would look for ever.
     // Of machine code: what PTX's loops become is only known roughly.
     bool rounds = !c->perfect && !c->outside && !c->live && !out->sampler && c->kernel->machine;
@@ -769,9 +747,9 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
                    sizeof *c->cluster_free);
     }
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
-    x.order = orr_dealing_order(c->gpu, c->nsms, out->blocks);
-    x.later = orr_later_order(c->gpu, c->nsms);
-    x.wave = orr_first_wave(c->gpu, c->nsms, out->blocks, c->sms[0].nblocks, &x.nwave);
+    x.order = orr_dispatch_order(c->gpu, c->nsms, out->blocks);
+    x.later = orr_dispatch_refill(c->gpu, c->nsms);
+    x.wave = orr_dispatch_first_wave(c->gpu, c->nsms, out->blocks, c->sms[0].nblocks, &x.nwave);
     set_late(c, x.order, out->blocks);
     x.busy = orr_malloc(c->nsms * sizeof *x.busy);
     x.replies = orr_calloc(parts + 1, sizeof *x.replies);
@@ -789,7 +767,7 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         for (uint32_t b = 0; b < s->nblocks; b++)
             if (s->blocks[b].buf) {
                 s->blocks[b].buf->next = NULL;
-                if (s->blocks[b].live) orr_live_end(s->blocks[b].live);
+                if (s->blocks[b].live) orr_step_end(s->blocks[b].live);
                 s->blocks[b].live = NULL;
                 cyc_supply_done(x.supply, s->blocks[b].buf);
                 s->blocks[b].buf = NULL;

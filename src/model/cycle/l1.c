@@ -65,9 +65,9 @@ static void landed(sm *s, uint32_t f, uint64_t ready) {
     s->n.load_latency += ready - x->issued;
     uint32_t inst = x->inst, w = x->warp;
     uint8_t group = x->group, copies = x->copies;
-    orr_live_access *live = x->live;
+    orr_step_access *live = x->live;
     give_flight(s, f);
-    if (live) cyc_live_deliver(s, live);
+    if (live) cyc_step_deliver(s, live);
     if (group != NO_GROUP) cyc_copies_landed(s, warp_of(s, w), copies, ready);
     cyc_warp_complete(s, warp_of(s, w), inst, ready, group);
 }
@@ -194,7 +194,7 @@ static void write_back(sm *s, const orr_cache_line *victim, uint64_t when) {
     s->n.l1_evicted++;
     if (!victim->dirty) return;
     orr_request r = {.line = victim->tag, .sectors = victim->dirty, .kind = ORR_REQ_WRITE};
-    r.from = victim->tag >= LOCAL_LINES ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
+    r.from = victim->tag >= ORR_LOCAL_LINES ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL;
     for (int n = 0; n < 4; n++)
         if (victim->dirty >> n & 1) r.bytes[n / 2] |= 0xffffffffull << (n % 2 * 32);
     cyc_port_send(s, r, when, (uint32_t)s->c->gpu->xbar_head + 32 * (uint32_t)orr_popc(victim->dirty));
@@ -210,13 +210,13 @@ static uint32_t take_line(sm *s, uint64_t line, uint64_t when) {
     uint32_t at = orr_cache_take(&s->l1, line, &victim, NULL);
     partly_at(s, line)->line = 0;
     write_back(s, &victim, when);
-    if (line < LOCAL_LINES && s->l1_taken.n < s->l1.sets * s->l1.ways) *ORR_PUSH(&s->l1_taken) = at;
+    if (line < ORR_LOCAL_LINES && s->l1_taken.n < s->l1.sets * s->l1.ways) *ORR_PUSH(&s->l1_taken) = at;
     return at;
 }
 
 static void drop_line(sm *s, uint32_t at) {
     const orr_cache_line *l = &s->l1.line[at];
-    if (!l->used || l->tag >= LOCAL_LINES || l->dirty) return;
+    if (!l->used || l->tag >= ORR_LOCAL_LINES || l->dirty) return;
     if (orr_cache_find(&s->l1, l->tag) == at) orr_cache_drop(&s->l1, at); // not from before a flush
 }
 
@@ -239,19 +239,13 @@ void cyc_l1_count(sm *s, bool local, int kind, uint32_t all, uint32_t hit, uint3
     s->n.l1_miss[local][kind] += all - hit - pending;
 }
 
-static uint8_t whole(const cycle *c, uint8_t sectors) { // fetched together
-    if (c->gpu->l1_sector >= 128) return 0xf;
-    if (c->gpu->l1_sector >= 64) return (uint8_t)((sectors & 3 ? 3 : 0) | (sectors & 12 ? 12 : 0));
-    return sectors;
-}
-
 static uint8_t from_of(bool local) { return local ? ORR_FROM_LOCAL : ORR_FROM_GLOBAL; }
 
 static void ask(sm *s, uint64_t line, uint8_t sectors, uint32_t token, const work *k, uint64_t when) {
     orr_request r = {
         .line = line, .sectors = sectors, .token = token, .kind = ORR_REQ_READ, .from = from_of(k->local)};
     if (counts_stores(s->c)) cyc_fence_been(s, line);
-    if (k->live && k->flight != NOBODY) r.live = cyc_live_load(s, k->live, line);
+    if (k->live && k->flight != NOBODY) r.live = cyc_step_load(s, k->live, line);
     cyc_port_send(s, r, when,
                   s->c->gpu->xbar_sectors ? 32 * (uint32_t)orr_popc(sectors) : (uint32_t)s->c->gpu->xbar_ask);
 }
@@ -334,11 +328,11 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
             if (s->misses.at[m].sectors & pending) wait_for(s, m, k->flight);
     if (need) {
         if (l) {
-            need = whole(c, need) & (uint8_t) ~(l->valid | l->pending);
+            need = orr_l1_fetched(c->gpu, need) & (uint8_t) ~(l->valid | l->pending);
         } else {
             at = take_line(s, line, when);
             l = &s->l1.line[at];
-            need = whole(c, need);
+            need = orr_l1_fetched(c->gpu, need);
         }
         uint32_t m = cyc_l1_miss(s, line, need, k->flight, at);
         s->misses.at[m].older = l->user;
@@ -347,7 +341,7 @@ static bool load_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint
         s->head_missed++;
         ask(s, line, need, m, k, when);
     }
-    if (k->live && !need) cyc_live_hit(s, k->live, line);
+    if (k->live && !need) cyc_step_hit(s, k->live, line);
     if (was != ORR_NO_LINE) orr_cache_touch(&s->l1, was);
     return true;
 }
@@ -403,7 +397,7 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
     }
     orr_request r = {.line = line, .sectors = sectors, .kind = ORR_REQ_WRITE, .from = from_of(k->local)};
     memcpy(r.bytes, bytes, sizeof r.bytes);
-    if (k->live) r.live = cyc_live_store(s, k->live, line);
+    if (k->live) r.live = cyc_step_store(s, k->live, line);
     uint32_t packet = (uint32_t)c->gpu->xbar_head + 32 * (uint32_t)orr_popc(sectors);
     if (sectors & (uint8_t)~full_sectors(bytes)) packet += (uint32_t)c->gpu->xbar_mask; // which bytes
     if (!c->gpu->xbar_join || s->head_order || s->head_strong)
@@ -414,108 +408,36 @@ static void store_line(sm *s, const work *k, uint64_t line, uint8_t sectors, con
 }
 
 // ---- an instruction at the head of the queue
-// Which of four banks a line's tag is in (l1.folded): lines of one bank are looked up one after the other.
-// H200: l1tex__t_set_conflicts of pairs of lines that differ in one or two bits of their number, up to bit
-// 19, and of 32 lanes 1 to 512 lines apart: as many lookups as there are lines on the fullest bank
-// (docs/h200/l1.md).
-static uint32_t tag_bank(uint64_t line) {
-    return (uint32_t)(orr_popc64(line & 0xb7ab5) & 1) | (uint32_t)(orr_popc64(line & 0xed5da) & 1) << 1;
-}
-
-// Cycles to look up the first lines of an access.
-static uint32_t lookups(sm *s, const orr_coalesced *x, uint32_t lines, bool local) {
-    uint32_t banks = s->c->lsu_banks, on[4] = {0}, most = 0;
-    if (!s->c->gpu->l1_folded || local || lines > 64) return (lines + banks - 1) / banks;
-    for (uint32_t n = 0; n < lines; n++) {
-        uint32_t b = tag_bank(x->line[n].line);
-        s->head_turn[n] = (uint8_t)on[b]++;
-        if (on[b] > most) most = on[b];
-    }
-    return most;
-}
-
-// How long L1 is busy with it where its banks are those of shared memory (l1.words): the words on the
-// busiest bank, and l1.banks lines looked up a cycle.
-// *lag: how much later than an access of one pass the last word comes. A conflict is found out in the pass
-// before, so that it takes longer than the pass.
-static uint32_t word_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, bool local, uint32_t *lag) {
-    uint32_t tags = s->head_tags = lookups(s, x, x->lines, local), least = 1, most;
-    if (i->flags & ORR_TF_STORE) least = (uint32_t)s->c->gpu->l1_store;
-    uint32_t lanes = (uint32_t)orr_popc(s->head_access.mask), packed = (lanes * i->bytes + 127) / 128;
-    if (local)
-        most = (i->bytes + 3u) / 4; // each lane has a bank of its own, whichever row its word is in
-    else if (x->lines <= packed)
-        most = packed; // side by side
-    else
-        most = orr_bank_conflicts(&s->head_access, i->bytes,
-                                  i->flags & ORR_TF_LOAD ? ORR_BANKS_LOAD : ORR_BANKS_STORE)
-                   .passes;
-    uint32_t conflicts = most > packed ? most - packed : 0, each = (uint32_t)s->c->gpu->l1_pass;
-    s->n.l1_conflicts += conflicts;
-    s->head_conflicts = conflicts != 0;
-    s->head_apart = i->flags & ORR_TF_LOAD && !local && x->lines > packed && x->lines <= 64;
-    *lag = most - 1 + conflicts * (each - 1) + tags - 1;
-    if (i->flags & ORR_TF_LOAD) *lag += (most - conflicts - 1) * (uint32_t)s->c->gpu->lsu_wide;
-    s->head_passes = most > least ? most : least;
-    if (most < tags) most = tags;
-    if (most < least) most = least;
-    if (each == 1 || !(i->flags & ORR_TF_LOAD) || local) *lag = most - 1;
-    return most;
-}
-
-// The same with banks of sectors: the most sectors that fall on one, and what the way to the registers takes.
-static uint32_t sector_cycles(sm *s, const orr_coalesced *x) {
-    const cycle *c = s->c;
-    uint32_t on[64] = {0}, most = 1, banks = c->lsu_banks;
-    if (x->sectors > banks || x->lines > 1) {
-        for (uint32_t n = 0; n < x->lines; n++)
-            for (uint32_t m = x->line[n].sectors; m; m &= m - 1) {
-                uint32_t b = ++on[(x->line[n].line * 4 + (uint32_t)orr_ffs(m)) % banks];
-                if (b > most) most = b;
-            }
-        s->n.l1_conflicts += most - (x->sectors + banks - 1) / banks;
-    }
-    uint32_t way = (x->sectors * ORR_SECTOR + c->l1_cycle_bytes - 1) / c->l1_cycle_bytes;
-    return most > way ? most : way;
-}
-
-// Lines of a copy past L1 that are not asked for once more.
-static uint32_t asked_first(const orr_coalesced *x) { return x->more < x->lines ? x->more : x->lines; }
-
-static bool copy_past(const sm *s, const orr_tinst *i) {
-    return i->flags & ORR_TF_ASYNC && ((i->flags & ORR_TF_BYPASS) || !s->c->gpu->l1_global);
-}
-
-// A copy to shared memory. Past L1, its lines are looked up (those that are asked for once more are not), and
-// what comes goes to shared memory by itself; through L1 each line takes a pass, and the way into shared
-// memory two for all (H200: micro/copies).
-static uint32_t copy_cycles(sm *s, const orr_coalesced *x, const orr_tinst *i, uint32_t *lag) {
-    bool past = copy_past(s, i);
-    uint32_t lines = past ? asked_first(x) : x->lines;
-    uint32_t tags = s->head_tags = lookups(s, x, lines, false), most = past ? tags : lines + 2;
-    s->head_apart = s->head_conflicts = false;
-    s->head_passes = past ? 0 : most;
-    if (!most) most = 1;
-    *lag = most - 1;
-    return most;
+static orr_l1_access access_of(const sm *s, const orr_tinst *i, bool local) {
+    return (orr_l1_access){.lanes = &s->head_access,
+                           .lines = &s->head,
+                           .bytes = i->bytes,
+                           .loads = i->flags & ORR_TF_LOAD,
+                           .stores = i->flags & ORR_TF_STORE,
+                           .local = local,
+                           .copies = i->flags & ORR_TF_ASYNC,
+                           .bypasses = i->flags & ORR_TF_BYPASS};
 }
 
 // How long L1 is busy with a copy whose lines have to be asked for. Past L1 nothing is read out when they
 // come: half of what lines of loads take (copy_beside: loads of shared memory take 2.8, 5.0 and 30 cycles
 // longer for each copy of 4, 8, 32 lines, the last of which have to wait for the port). Through it, one more.
 static uint32_t copy_misses(const sm *s, const orr_tinst *i) {
-    if (copy_past(s, i)) return asked_first(&s->head) * s->c->miss_interval / 2;
+    orr_l1_access a = access_of(s, i, false);
+    if (orr_copies_past_l1(&s->c->l1, &a)) return orr_copied_lines(&s->head) * s->c->miss_interval / 2;
     return s->head_missed ? s->head_cost + 1 : 0;
 }
 
 uint32_t cyc_l1_cost(sm *s, const orr_tinst *i, bool local, uint32_t *lag) {
-    if (s->c->gpu->l1_words && i->flags & ORR_TF_ASYNC) return copy_cycles(s, &s->head, i, lag);
-    if (s->c->gpu->l1_words) return word_cycles(s, &s->head, i, local, lag);
-    uint32_t cost = s->head_passes = sector_cycles(s, &s->head);
-    s->head_apart = s->head_conflicts = false;
-    s->head_tags = 0;
-    *lag = cost - 1;
-    return cost;
+    orr_l1_access a = access_of(s, i, local);
+    orr_l1_cost cost = orr_l1_cost_of(&s->c->l1, &a, s->head_turn);
+    s->n.l1_conflicts += cost.conflicts;
+    s->head_tags = cost.lookups;
+    s->head_passes = cost.passes;
+    s->head_apart = cost.apart;
+    s->head_conflicts = s->c->l1.words && cost.conflicts;
+    *lag = cost.lag;
+    return cost.cycles;
 }
 
 // Passes over the banks for those of the head's lines that are in `lines`.

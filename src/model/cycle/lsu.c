@@ -64,25 +64,6 @@ void cyc_lsu_hand_over(sm *s, const warp *w, const orr_tinst *i) {
     *next = s->lsu_handed + (32 * bytes + width - 1) / width;
 }
 
-// The space a generic access goes to, by the first lane; its addresses are made those of that space.
-static uint8_t resolve(orr_access *a, uint8_t space) {
-    if (space != ORR_SPACE_GENERIC || !a->mask) return space;
-    uint64_t at = a->addr[orr_ffs(a->mask)], window;
-    if (at - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) {
-        space = ORR_SPACE_SHARED;
-        window = ORR_SHARED_WINDOW;
-    } else if (at - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES) {
-        space = ORR_SPACE_LOCAL;
-        window = ORR_LOCAL_WINDOW;
-    } else if (at - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES) {
-        return ORR_SPACE_CONST;
-    } else {
-        return ORR_SPACE_GLOBAL;
-    }
-    for (uint32_t m = a->mask; m; m &= m - 1) a->addr[orr_ffs(m)] -= window;
-    return space;
-}
-
 // Passes through the banks. Warps that run the same code tend to have the same pattern: then the bytes of the
 // trace say so.
 static orr_banked banks(sm *s, uint32_t inst, const orr_tinst *i, const queued *q, orr_access *a,
@@ -97,7 +78,7 @@ static orr_banked banks(sm *s, uint32_t inst, const orr_tinst *i, const queued *
         return (orr_banked){0, 0, 0};
     }
     int kind = kind_of(i);
-    bool once = kind == ORR_L1_ATOMIC && s->c->gpu->shared_swap > 1 && cyc_swap_of(s, inst, i) == SWAP_OR_NOT;
+    bool once = kind == ORR_L1_ATOMIC && s->c->gpu->shared_swap > 1 && i->atomic == ORR_ATOMIC_SWAP_TEST;
     orr_banked r = orr_bank_conflicts(a, i->bytes,
                                       once                       ? ORR_BANKS_STORE
                                       : i->flags & ORR_TF_COUNTS ? ORR_BANKS_LOAD
@@ -141,14 +122,14 @@ static void shared(sm *s, const queued *q, const orr_tinst *i, orr_banked b, uin
     int kind = kind_of(i);
     uint32_t passes = b.passes ? b.passes : 1;
     if (q->live && q->live->shared) {
-        cyc_live_shared(q->live);
-        if (q->flight == NOBODY) cyc_live_sent(q->live);
+        cyc_step_shared(q->live);
+        if (q->flight == NOBODY) cyc_step_sent(q->live);
     }
     s->n.shared_requests[kind] += b.passes != 0;
     s->n.shared_passes[kind] += b.passes;
     s->n.shared_conflicts[kind] += b.conflicts;
     uint32_t each = c->pass_cycles;
-    bool swap = kind == ORR_L1_ATOMIC && c->gpu->shared_swap > 1 && cyc_swap_of(s, q->inst, i) >= SWAP;
+    bool swap = kind == ORR_L1_ATOMIC && c->gpu->shared_swap > 1 && orr_atomic_swaps(i->atomic);
     if (swap) each *= (uint32_t)c->gpu->shared_swap;
     passes *= each;
     s->n.shared_busy += passes;
@@ -187,22 +168,12 @@ static uint32_t words_of(const orr_access *a, uint32_t bytes) {
     return n ? n : 1;
 }
 
-// The lines of the access at hand in local memory, which has line numbers of its own, far from all others.
-// Each warp that an SM can hold has a stack there (local.stack), one behind the other, SM by SM as the GPU
-// numbers them, and above each some
-// bytes that kernels do not use (local.above); a kernel's frame is at the stack's upper end. What is not on
-// the stack, or all of it where stacks are not known, is in pieces of the frame's size: those of all warps
-// side by side.
+// The lines of the access at hand in local memory (memory/space.h), SM by SM as the GPU numbers them.
 static void place_local(sm *s, const warp *w) {
     const cycle *c = s->c;
     uint64_t n = ((uint64_t)s->number * c->per_sched + w->slot) * c->nsched + w->sched;
-    for (uint32_t k = 0; k < s->head.lines; k++) {
-        uint64_t line = s->head.line[k].line, row = line + c->stack_first;
-        s->head.line[k].line =
-            LOCAL_LINES + (row < c->stack_lines ? n * c->stack_apart + row
-                                                : ((line / c->frame_lines + 1) << 36) + n * c->frame_lines +
-                                                      line % c->frame_lines);
-    }
+    for (uint32_t k = 0; k < s->head.lines; k++)
+        s->head.line[k].line = orr_local_line(&c->local, n, s->head.line[k].line);
 }
 
 // Works the instruction off at `t`; false: it is now the half-done head.
@@ -220,7 +191,7 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
         s->damaged = true;
         return true;
     }
-    uint8_t space = resolve(a, i->space);
+    uint8_t space = orr_space_resolve(a, i->space);
     if (i->offset)
         for (uint32_t m = a->mask; m; m &= m - 1) a->addr[orr_ffs(m)] += i->offset;
     if (space == ORR_SPACE_SHARED) {
@@ -281,12 +252,6 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
         orr_coalesce(a, i->bytes, how, &s->head);
     }
     uint32_t lag, cost = cyc_l1_cost(s, i, k.local, &lag);
-    if (i->flags & ORR_TF_ASYNC && !c->gpu->l1_words) { // and into shared memory
-        uint32_t more = ((uint32_t)orr_popc(a->mask) * i->bytes + 127) / 128;
-        cost += more;
-        lag += more;
-        s->head_passes += more;
-    }
     s->n.l1_requests[k.local][kind_of(i)]++;
     s->n.l1_tags += s->head.lines;
     s->n.l1_busy += s->head_passes;
@@ -303,7 +268,7 @@ static bool work_off(sm *s, queued *q, uint64_t t) {
     }
     if (!cyc_l1_lines(s, &k)) return false;
     s->head_order = 0;
-    if (k.live && k.flight == NOBODY) cyc_live_sent(k.live);
+    if (k.live && k.flight == NOBODY) cyc_step_sent(k.live);
     if (c->gpu->lsu_pass && s->head_conflicts && s->head_now) take_way(s, q->warp, s->head_now);
     if (c->gpu->l1_store_leave && !k.local) leaves(s, i);
     if (k.flight != NOBODY && !--s->flights.at[k.flight].open) cyc_l1_land(s, k.flight, 0);
@@ -438,7 +403,7 @@ static void go_on(sm *s) {
             }
             if (!cyc_l1_lines(s, &k)) return;
             s->head_order = 0;
-            if (k.live && k.flight == NOBODY) cyc_live_sent(k.live);
+            if (k.live && k.flight == NOBODY) cyc_step_sent(k.live);
             if (k.flight != NOBODY && !--s->flights.at[k.flight].open) cyc_l1_land(s, k.flight, 0);
         } else if (!work_off(s, q, since)) {
             s->head_busy = true;

@@ -3,17 +3,15 @@
 #ifndef ORR_CYCLE_LSU_H
 #define ORR_CYCLE_LSU_H
 
-#include "model/cycle/live.h"
+#include "model/cycle/step.h"
 #include "model/cycle/order.h"
-
-#define LOCAL_LINES (1ull << 56) // local memory has line numbers of its own, far from all others
 
 typedef struct work { // an instruction at L1
     const orr_tinst *i;
     uint32_t inst, warp;
     uint32_t flight; // NOBODY: nobody waits
     bool local;
-    orr_live_access *live; // NULL: it has been executed
+    orr_step_access *live; // NULL: it has been executed
 } work;
 
 static inline int kind_of(const orr_tinst *i) {
@@ -41,8 +39,6 @@ void cyc_l1_answer(sm *s, uint32_t token, uint64_t ready);
 void cyc_l1_start(sm *s, uint64_t l1_bytes, bool flush); // of a launch
 
 // ---- atomic.c
-enum { SWAP_UNKNOWN, SWAP_NOT, SWAP, SWAP_OR_NOT };
-int cyc_swap_of(const sm *s, uint32_t inst, const orr_tinst *i);
 bool cyc_atomic_line(sm *s, const work *k, uint64_t line, uint8_t sectors, uint64_t when);
 
 #endif

@@ -62,11 +62,8 @@ static void make_pools(cycle *c, sm *s) {
 // H200 the nine of a GPC are 0, 7, 15, -6, 3, 10, -10, -3, 5 cycles further, from near slices and far ones
 // alike. Those that are nearer count as the first: windows (engine.c) are as long as the shortest way.
 static uint64_t way_of_tpc(const orr_gpu *g, uint32_t sm) {
-    if (g->gpc_count <= 1 || g->tpc_count <= 0) return 0;
-    uint32_t gpcs = orr_gpc_sms(g), each = gpcs & 0xfff, all = gpcs >> 16;
-    uint32_t tpc = (uint32_t)(g->sm_count / g->tpc_count);
-    if (!tpc || all < each || !each) return 0; // fewer SMs than TPCs, as a sweep may have it
-    uint32_t k = sm < all ? sm % each / tpc : each / tpc + (sm - all) / tpc / (all / each);
+    if (g->gpc_count <= 1 || g->tpc_count <= 0 || g->sm_count < g->tpc_count) return 0;
+    uint32_t k = orr_tpc_in_gpc(sm, orr_topology_of(g));
     double further = g->l2_tpc_spread * (0.3 * (k % 3) - 0.2 * (k / 3 < 2 ? k / 3 : 2));
     return further > 0 ? (uint64_t)llround(further * (double)ORR_TICKS) : 0;
 }
@@ -171,7 +168,7 @@ static void latencies(cycle *c) {
     c->window -= spread / 2; // nothing comes back sooner
     c->request_ticks = way / 2 * ORR_TICKS;
     c->reply_ticks = (way - way / 2) * ORR_TICKS;
-    c->gpcs = orr_gpc_sms(g);
+    c->gpcs = orr_topology_of(g);
     for (uint32_t n = 0; n < (uint32_t)g->sm_count; n++)
         if (c->ngpcs <= orr_gpc_of_sm(n, c->gpcs)) c->ngpcs = orr_gpc_of_sm(n, c->gpcs) + 1;
     c->far_ticks = g->l2_partitions > 1 ? cycles(g->l2_far_latency) * ORR_TICKS : 0;
@@ -220,12 +217,10 @@ static void latencies(cycle *c) {
     c->turnaround = cycles(g->launch_turnaround);
     c->warp_interval = cycles(g->launch_warp_interval);
     c->exit_latency = cycles(g->core_exit);
-    c->lsu_banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1;
+    c->l1 = orr_l1_spec_of(g);
     c->miss_interval = (uint32_t)g->l1_miss_interval;
     c->miss_first = (uint32_t)g->l1_miss_first;
-    c->l1_cycle_bytes = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1;
-    c->pass_cycles =
-        g->shared_bank_bytes < 4 ? (3 + (uint32_t)g->shared_bank_bytes) / (uint32_t)g->shared_bank_bytes : 1;
+    c->pass_cycles = orr_shared_pass_cycles(g);
     c->coalesce = g->l1_coalesce >= 32 ? 32 : (uint32_t)g->l1_coalesce;
 }
 

@@ -7,7 +7,7 @@
 #include "isa/observable.h"
 #include "model/cycle/raw.h"
 #include "model/cycle/engine.h"
-#include "model/cycle/live.h"
+#include "model/cycle/step.h"
 #include "model/cycle/pace.h"
 
 typedef struct state {
@@ -93,26 +93,29 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
     return t;
 }
 
-// Only threads that race through atomics are executed in order of time (exec/pace.c).
+// Only threads that race through atomics are executed in order of time (exec/run/pace.c).
 static bool may_race(const orr_kernel *k) {
     for (uint32_t i = 0; i < k->ninsts && !k->grows; i++)
         if (orr_ops[k->insts[i].op].flags & ORR_F_ATOMIC) return true;
     return !k->grows && orr_exec_takes(k);
 }
 
-// Executed as it is timed (live.h): the machine code of kernels whose threads see each other, all of their
+// Executed as it is timed (step.h): the machine code of kernels whose threads see each other, all of their
 // thread blocks, on a GPU whose L1 passes on what is stored.
 static bool runs_live(const cycle *c, const orr_work *w) {
     const char *why;
     const orr_launch *l = w->launch;
+    uint32_t seen = l ? orr_kernel_observable(l->kernel) : 0;
+    // Where warps see each other through shared memory alone, streams are as exact.
+    if (!(seen & ~(uint32_t)ORR_OBS_SHARED)) return false;
     return l && !l->elsewhere && !w->sampler && !w->pieces && !c->perfect && !c->outside &&
            c->gpu->l1_write != ORR_WRITE_BACK && c->program->kernel == l->kernel && c->program->control &&
-           orr_kernel_observable(l->kernel) && orr_live_can(l->kernel, &why);
+           orr_step_can(l->kernel, &why);
 }
 
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     orr_work own;
-    w = orr_work_shaped(w, &own, r);
+    w = orr_work_rewritten(w, &own, r);
     state *st = state_of(gpu, r, e);
     if (!st) return false;
     cycle *c = st->machine;
@@ -128,10 +131,11 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     orr_launch launch;
     cyc_pace *pace = NULL;
     c->in_time = false;
-    orr_live *live = NULL;
+    orr_step *live = NULL;
     orr_exec_counts counts = {0};
-    if (runs_live(c, w)) {
-        live = orr_live_new(w->launch, c->nsms, 1e3 / gpu->clock_sm,
+    bool as_timed = runs_live(c, w);
+    if (as_timed) {
+        live = orr_step_new(w->launch, c->nsms, 1e3 / gpu->clock_sm,
                             orr_kernel_observable(w->launch->kernel) & ORR_OBS_SHARED, e);
         if (!live) return false;
     } else if (w->launch && c->program->kernel == w->launch->kernel && may_race(w->launch->kernel)) {
@@ -141,8 +145,8 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
         c->in_time = !launch.elsewhere && orr_exec_takes(launch.kernel);
         paced.launch = &launch;
     }
-    orr_source *source = live ? cyc_live_source(w->launch, live) : orr_work_open(&paced, NULL, e);
-    cyc_live_begin(c, live);
+    orr_source *source = live ? cyc_step_source(w->launch, live) : orr_work_open(&paced, NULL, e);
+    cyc_step_begin(c, live);
     if (!source) {
         cyc_pace_free(pace);
         return false;
@@ -153,8 +157,8 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     size_t units = w->pieces ? w->pieces->unit.n : 0;
     bool ok = cyc_run(c, source, &occ, w->threads, w->progress, &x, e);
     if (w->launch) source->close(source);
-    cyc_live_finish(c);
-    orr_live_free(live, &counts);
+    cyc_step_finish(c);
+    orr_step_free(live, &counts);
     cyc_pace_free(pace);
     r->host.model_seconds += orr_seconds() - start;
     if (ok) {
@@ -162,6 +166,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
             w->pieces->unit.at[units].launch = (uint32_t)r->launches.n;
         orr_launch_result *l = orr_result_add(r, gpu, w);
         l->timing = timing_of(c, &x, &occ, r);
+        if (as_timed) l->events = ORR_EVENTS_IN_TIME;
         l->occupancy = occ.percent / 100;
         l->cycles = (double)l->timing->cycles;
         l->time_ns = l->cycles * 1e3 / gpu->clock_sm;

@@ -9,7 +9,7 @@
 //
 // Flags are counted by words. A stream of the executor's says of each word that it reads in order, or
 // exchanges, or compares and swaps, how many ordered writes to it had been made by then, by whomever
-// (exec/versions.c). When requests pass from the SMs to the memory, writes are counted as they happen, and a
+// (exec/run/versions.c). When requests pass from the SMs to the memory, writes are counted as they happen, and a
 // read that is ahead of its number is held back until they have. Additions, minima and the like do not wait:
 // their order does not matter to them. But who has counted with one, and goes on to write what others look
 // at, was the last to come: this one waits for those that came before it.
@@ -23,7 +23,7 @@
 // had written. Where one of these looks comes so late in simulated time that it finds what the last one
 // finds, a GPU's warp leaves the loop with it: the looks behind it then cost nothing but their instructions.
 //
-// Locks and tables that were executed in order of time (exec/pace.c), as those of machine code and PTX are
+// Locks and tables that were executed in order of time (exec/run/pace.c), as those of machine code and PTX are
 // when no stream is given, have all tries in the stream, those that fail too, and nobody is held back. In
 // other streams nobody waits long for a lock, so they have owners. A compare and swap, or an exchange, of a
 // word that the same warp writes afterwards takes a lock: it is answered when nobody has it, and the write
@@ -35,7 +35,7 @@
 //
 // A loop around a compare and swap that expects what it found last tries again until nobody was faster. Its
 // tries that fail are in the stream, too: warps and thread blocks take turns at it when they are executed
-// (exec/spin.c), so nothing is to be done here.
+// (exec/run/spin.c), so nothing is to be done here.
 //
 // All of it is done by one host thread, between windows, in a fixed order.
 #include "model/cycle/order.h"

@@ -1,4 +1,4 @@
-// What a program's instructions take, roughly, for the executor (exec/pace.c): each block of code by itself,
+// What a program's instructions take, roughly, for the executor (exec/run/pace.c): each block of code by itself,
 // one warp, every result as late as the description has it, memory as it is where nobody is in the way.
 #include "model/cycle/pace.h"
 
@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/cycle/sm.h"
+#include "model/dispatch.h"
 
 static bool swaps(const orr_program *p, const orr_tinst *i) {
     return i->flags & ORR_TF_ATOMIC && strstr(p->names[i->name], ".CAS");
@@ -142,7 +143,7 @@ cyc_pace *cyc_pace_new(const cycle *c, const orr_program *p, uint64_t blocks, ui
     const orr_kernel *k = p->kernel;
     cyc_pace *x = orr_calloc(1, sizeof *x);
     x->c = c;
-    x->wave = orr_first_wave(c->gpu, c->nsms, blocks, each, &x->nwave);
+    x->wave = orr_dispatch_first_wave(c->gpu, c->nsms, blocks, each, &x->nwave);
     times t = {.issue = orr_calloc(k->ninsts + 1, sizeof *t.issue),
                .leave = orr_calloc(k->nblocks + 1, sizeof *t.leave),
                .asks = orr_calloc(k->ninsts + 1, 1),

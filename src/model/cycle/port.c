@@ -170,7 +170,7 @@ static bool join_store(sm *s, const orr_request *r, uint64_t t, uint64_t open) {
     before->sectors |= r->sectors;
     before->bytes[0] |= r->bytes[0];
     before->bytes[1] |= r->bytes[1];
-    if (r->live) cyc_live_join(s, r->live, before->live);
+    if (r->live) cyc_step_join(s, r->live, before->live);
     s->send_free += more * s->c->request_byte;
     s->n.sent_bytes += more;
     return true;
@@ -228,7 +228,7 @@ static bool hold_store(sm *s, const orr_request *r, uint32_t packet) {
         h->r.sectors |= r->sectors;
         h->r.bytes[0] |= r->bytes[0];
         h->r.bytes[1] |= r->bytes[1];
-        if (r->live) cyc_live_join(s, r->live, h->r.live);
+        if (r->live) cyc_step_join(s, r->live, h->r.live);
         return true;
     }
     if (!parts_full(s) || !cyc_port_counts(s, r->sectors, r->bytes)) return false;

@@ -3,7 +3,7 @@
 // The loop knows for each scheduler the next cycle in which it could issue (`wake`) and for the network the
 // next answer. It goes to the earliest of them. A scheduler that finds nobody ready learns when the first one
 // will be and sleeps until then; what may change that (an answer, a barrier, a new block) lowers `wake`.
-#include "model/cycle/live.h"
+#include "model/cycle/step.h"
 
 #include <string.h>
 
@@ -287,7 +287,7 @@ static void jump(sm *s, warp *w, const orr_tinst *i, uint32_t inst) {
 }
 
 // After a YIELD nothing is issued for a while, whoever goes on. Lanes that wait at a WARPSYNC then look
-// whether all are there (exec/converge.c), which takes as long again.
+// whether all are there (exec/sass/converge.c), which takes as long again.
 static void yield_or_poll(sm *s, warp *w, const orr_tinst *i, bool yielded) {
     uint64_t most = i->sass == ORR_SASS_YIELD                 ? s->c->yield
                     : i->sass == ORR_SASS_WARPSYNC && yielded ? s->c->sync_poll
@@ -336,7 +336,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     q->last = slot;
     q->greedy = w->age;
 
-    orr_live_access *live = w->exec ? cyc_live_issue(s, w, i) : NULL;
+    orr_step_access *live = w->exec ? cyc_step_issue(s, w, i) : NULL;
     w->front = now + (more ? 0 : 1);
     w->front_why = ORR_STALL_WAIT;
     bool yielded = w->yielded;
@@ -471,7 +471,7 @@ static bool issue(sm *s, sched *q, uint32_t slot, bool again, bool more) {
     if (i->kind == ORR_TK_BARRIER && !ghost) {
         s->n.barriers++;
         if (w->exec)
-            cyc_live_barrier(s, w, i);
+            cyc_step_barrier(s, w, i);
         else
             cyc_block_barrier(s, w, i);
     }

@@ -7,11 +7,13 @@
 #define ORR_CYCLE_SM_H
 
 #include "memory/cache.h"
+#include "memory/cost.h"
 #include "memory/memory.h"
+#include "memory/space.h"
 #include "model/cycle/constants.h"
 #include "model/cycle/raw.h"
 #include "model/model.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #define NEVER      UINT64_MAX
 #define NOBODY     UINT32_MAX
@@ -21,9 +23,8 @@
 #define MAX_POOLS  128
 #define MAX_GROUPS 16 // of asynchronous copies a warp can have open
 #define NO_GROUP   255
-#define MAX_FRAME  (1u << 18) // lines: local memory of a warp
-#define MAX_SPANS  20000      // of one SM in a timeline
-#define MAX_LATE   16         // memory instructions of a sub-core that have yet to read their operands
+#define MAX_SPANS  20000 // of one SM in a timeline
+#define MAX_LATE   16    // memory instructions of a sub-core that have yet to read their operands
 
 // What an access has to do with other warps (order.c). SPINS: nothing else is done until it succeeds.
 enum {
@@ -97,8 +98,8 @@ typedef struct warp {
     uint64_t held;       // its scheduler's `held` when last looked at
     uint64_t fetched;    // code line it fetched last, + 1
     uint32_t need;       // of its block's needs, the next one
-    // executed as it is timed (live.c)
-    struct orr_live_warp *exec; // NULL: it is not
+    // executed as it is timed (step.c)
+    struct orr_step_warp *exec; // NULL: it is not
     bool again;                 // its block of code has been executed
     bool parked;                // all lanes wait at a barrier
     // its last look in a loop that only looks (look.c)
@@ -210,7 +211,7 @@ typedef struct mcopy { // an arrival of copies that are on their way
 
 typedef struct block { // a thread block on the SM
     tbuf *buf;         // NULL: the slot is free
-    struct orr_live_block *live; // executed as it is timed; NULL: it is not
+    struct orr_step_block *live; // executed as it is timed; NULL: it is not
     uint64_t start, end;
     uint32_t running; // warps that have not ended
     uint32_t nwarps;
@@ -229,7 +230,7 @@ typedef struct flight {     // a memory instruction that is waited for
     uint64_t issued, floor; // cycles: not ready before `floor`
     uint32_t inst, next;    // next: in the free list
     uint32_t warp;
-    struct orr_live_access *live; // what it loads (live.c); NULL: it was executed before
+    struct orr_step_access *live; // what it loads (step.c); NULL: it was executed before
     uint16_t open;   // line requests outstanding
     uint16_t passes; // over the banks, when all of its lines have come
     uint8_t group;   // of asynchronous copies, else 255
@@ -266,7 +267,7 @@ typedef struct queued { // a memory instruction before L1
     uint32_t warp, inst;
     uint32_t flight; // NOBODY: nobody waits for it
     uint32_t place;  // in the ring of starts
-    struct orr_live_access *live;
+    struct orr_step_access *live;
 } queued;
 
 struct cycle;
@@ -281,7 +282,7 @@ static inline bool by_queue(const orr_tinst *i) {
 typedef struct sm {
     _Alignas(64) struct cycle *c;
     struct worker *worker; // the host thread that runs it now
-    struct live_ops *live; // accesses of a kernel that is executed as it is timed; NULL: it is not
+    struct step_ops *live; // accesses of a kernel that is executed as it is timed; NULL: it is not
     bool damaged;          // a trace that cannot be
     bool starved;          // it has room, and no block in stock: it stops until it is given some
     uint32_t id;
@@ -427,8 +428,6 @@ typedef struct worker { // one host thread's sums; which thread ran what does no
     uint64_t *issued, *threads;
     uint32_t ninsts;
     struct bank_memo { // shared memory: the last pattern of each instruction
-        uint8_t swap;  // an atomic: compares and swaps (2) or does not (1); 0: not looked at yet
-        uint8_t sum;   // an atomic: adds floating-point numbers (2) or does not (1)
         uint8_t n, bytes[42];
         uint32_t mask;
         orr_banked banked;
@@ -447,7 +446,7 @@ struct looks;
 typedef struct cycle {   // one GPU, from launch to launch
     struct order *order; // NULL: no block of the kernel waits for another
     struct looks *looks; // NULL: it has no loops that only look
-    struct orr_live *live; // the kernel is executed as it is timed; NULL: it is not
+    struct orr_step *live; // the kernel is executed as it is timed; NULL: it is not
     bool strong;         // executed as it is timed: it has accesses that are sent at once
     bool in_time;        // its locks and tables were taken in order of time when it was executed
     const orr_gpu *gpu;
@@ -459,7 +458,8 @@ typedef struct cycle {   // one GPU, from launch to launch
     bool perfect;
     bool more; // there are thread blocks that no SM has yet
     sm *sms;
-    uint32_t nsms, gpcs, ngpcs;                        // gpcs: as orr_gpc_sms has them
+    uint32_t nsms, ngpcs;
+    orr_topology gpcs;
     uint32_t nsched, per_sched;                        // schedulers of an SM, warps of each
     uint32_t sched_per_sub, sub_banks, sub_collectors; // of a sub-core; collectors 0: none
     uint32_t read_banks; // of a sub-core without collectors, ORR_READ_BANKS at most
@@ -502,17 +502,13 @@ typedef struct cycle {   // one GPU, from launch to launch
     uint64_t open_line_ticks;           // and for each line of the instruction
     uint64_t send_ahead, backlog_ticks; // how far a port may be behind before it holds up L1
     uint32_t coalesce;
-    uint32_t lsu_banks;
+    orr_l1_spec l1;
     uint32_t lsu_scheds, lsu_places, lsu_all; // schedulers of a queue, its places, those of all
     uint32_t lsu_lines, lsu_line; // in front of L1: one, or with lsu.ahead one for each queue; its places
-    uint64_t frame_lines;         // of a warp in local memory
-    uint64_t stack_lines;         // of a warp's stack there (local.stack); 0: not known
-    uint64_t stack_apart;         // from one warp's to the next one's
-    uint64_t stack_first;         // which line of it a kernel's line 0 is (modulo 2^64)
+    orr_local_layout local;
     uint32_t miss_interval, miss_first; // of L1 for a line that misses, and before the first of a load
-    uint32_t l1_cycle_bytes;
-    uint32_t pass_cycles; // of shared memory's banks, 4 bytes each
-    uint32_t *alone;      // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none
+    uint32_t pass_cycles;               // of shared memory's banks, 4 bytes each
+    uint32_t *alone; // [instruction] pre-characterisation (alone.c): cycles until its result; NULL: none
     const struct policy *policy;
     worker *workers;
     int nworkers;

@@ -1,5 +1,5 @@
 // A warp: what its next instruction waits for, and what each of its cycles went to.
-#include "model/cycle/live.h"
+#include "model/cycle/step.h"
 #include "model/cycle/look.h"
 #include "model/cycle/order.h"
 
@@ -296,7 +296,7 @@ static bool read_accesses(warp *w, uint32_t n) {
 
 bool cyc_warp_next_block(sm *s, warp *w) {
     const orr_program *p = s->c->program;
-    if (w->exec) return cyc_live_next_block(s, w);
+    if (w->exec) return cyc_step_next_block(s, w);
     do {
         if (!w->has_then) {
             w->then_from = w->trace;

@@ -1,6 +1,6 @@
 // The thread blocks that the partial model looks at, executed or read, and kept: a few dozen of any grid.
 #include "model/partial/partial.h"
-#include "timed/timed.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ bool kept_pull(kept *k, const orr_work *w, const uint64_t *list, uint64_t n, boo
     bool ok = true, part = w->launch && !whole;
     if (left || (whole && w->launch)) {
         orr_source *s = part ? orr_exec_source_of(w->launch, want, left, NULL, e) : orr_work_open(w, NULL, e);
-        if (s && part && w->shape) s = orr_shape_source(w->shape, s);
+        if (s && part && w->rewritten) s = orr_rewritten_source(w->rewritten, s);
         ok = s != NULL;
         orr_tb tb;
         uint64_t at = 0;

@@ -297,7 +297,7 @@ static bool run_job(job *j, state *st, orr_err *e) {
 
 static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_err *e) {
     orr_work own;
-    w = orr_work_shaped(w, &own, r);
+    w = orr_work_rewritten(w, &own, r);
     job j = {.gpu = gpu, .w = w, .r = r};
     double start = orr_seconds();
     uint64_t total = (uint64_t)w->info.grid[0] * w->info.grid[1] * w->info.grid[2];

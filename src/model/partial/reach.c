@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/space.h"
+
 #define ENTRIES (1u << 22)
 #define NEAR    0.03f
 
@@ -157,10 +159,6 @@ static void add_access(look *l, const orr_access *a, uint32_t inst, const int64_
     }
 }
 
-static bool in_windows(uint64_t addr) {
-    return addr >= ORR_SHARED_WINDOW && addr < ORR_PARAM_WINDOW + ORR_WINDOW_BYTES;
-}
-
 // A neighbour's warp, by instruction: where its first, second ... access is in the trace. The blocks need not
 // have taken the same way (one may be at the grid's edge), as long as they come by the same instructions.
 typedef struct where {
@@ -202,7 +200,7 @@ static bool is_barrier(const orr_inst *i) {
 
 static bool is_global(const orr_inst *i, const orr_access *a) {
     if (!a->mask || (i->space != ORR_SPACE_GLOBAL && i->space != ORR_SPACE_GENERIC)) return false;
-    return i->space == ORR_SPACE_GLOBAL || !in_windows(a->addr[orr_ffs(a->mask)]);
+    return i->space == ORR_SPACE_GLOBAL || orr_space_at(a->addr[orr_ffs(a->mask)]) == ORR_SPACE_GLOBAL;
 }
 
 // One warp of the base block, beside the same warp of its neighbours and of the grid's first and last blocks

@@ -1,0 +1,295 @@
+// orr_app_run: an unmodified CUDA program on a simulated GPU.
+//
+// The program is started with our library in the place of CUDA's runtime (src/app/), found under its names in
+// a folder that is put in front of LD_LIBRARY_PATH, and with the options in the environment. What it prints
+// and its exit status are its own; the report comes when it ends.
+//
+// With `sample`, which launches stand for which is known when all have been made. So the program runs first,
+// and its launches are recorded; then they are sampled as any recorded streams are (run.c).
+#include "api/api.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LIBRARY "liborrery-cuda.so"
+#define PREFIX  "ORRERY_APP_"
+extern char **environ;
+
+// The program may change its folder before they are written.
+static const char *from_here(orr_arena *a, const char *path) {
+    char here[4096];
+    if (!path || *path == '/' || !getcwd(here, sizeof here)) return path;
+    return orr_arena_printf(a, "%s/%s", here, path);
+}
+
+// ---- the library that takes CUDA's place ------------------------------------------------------------
+// The folder that this code lies in: of the shared library, or of the program that it is linked into.
+static bool own_folder(char folder[4096]) {
+    Dl_info self;
+    ssize_t n;
+    if (dladdr((void *)(uintptr_t)own_folder, &self) && self.dli_fname && strstr(self.dli_fname, ".so")) {
+        if (!realpath(self.dli_fname, folder)) return false;
+    } else {
+        n = readlink("/proc/self/exe", folder, 4095);
+        folder[n > 0 ? n : 0] = 0;
+    }
+    char *slash = strrchr(folder, '/');
+    if (slash) *slash = 0;
+    return slash != NULL;
+}
+
+// The folder with the library: $ORRERY_CUDA, beside this code, or where it is installed.
+static const char *cuda_folder(orr_arena *a, orr_err *e) {
+    const char *own = getenv("ORRERY_CUDA");
+    if (own && *own) return own;
+    static const char *const places[] = {"cuda",
+                                         "orrery/cuda",
+                                         "../lib/orrery/cuda",
+                                         "../lib64/orrery/cuda",
+                                         "../lib/x86_64-linux-gnu/orrery/cuda",
+                                         "../lib/aarch64-linux-gnu/orrery/cuda"};
+    char *self = orr_arena_alloc(a, 4096);
+    bool known = own_folder(self);
+    for (size_t i = 0; known && i < sizeof places / sizeof *places; i++) {
+        const char *dir = orr_arena_printf(a, "%s/%s", self, places[i]);
+        if (access(orr_arena_printf(a, "%s/%s", dir, LIBRARY), R_OK) == 0) return dir;
+    }
+    orr_fail(e, ORR_BAD_INPUT,
+             "app: %s is not beside the command (build/cuda) nor installed; run ./run build, or name its "
+             "folder in "
+             "ORRERY_CUDA",
+             LIBRARY);
+    return NULL;
+}
+
+// ---- the program --------------------------------------------------------------------------------------
+// A program with CUDA's runtime linked into it never asks for the library: say so instead of running it.
+static bool check_program(const char *path, orr_err *e) {
+    if (!strchr(path, '/')) return true; // found by PATH
+    if (access(path, X_OK) != 0)
+        return orr_fail(e, ORR_BAD_INPUT, "%s: %s; name a program that can be executed", path,
+                        strerror(errno));
+    FILE *f = fopen(path, "rb");
+    if (!f) return true;
+    // The library that is linked in has its messages with it; one that is loaded is named.
+    static const char text[] = "no CUDA-capable device is detected", name[] = "libcudart.so.";
+    bool linked = false, elf = false, inside = false;
+    char buf[1 << 16];
+    size_t kept = 0, n;
+    while ((n = fread(buf + kept, 1, sizeof buf - kept, f)) > 0) {
+        n += kept;
+        if (!elf && !kept) elf = n > 4 && memcmp(buf, "\177ELF", 4) == 0;
+        if (!elf) break;
+        linked |= memmem(buf, n, name, sizeof name - 1) != NULL;
+        inside |= memmem(buf, n, text, sizeof text - 1) != NULL;
+        kept = n > 64 ? 64 : n;
+        memmove(buf, buf + n - kept, kept);
+    }
+    fclose(f);
+    if (elf && inside && !linked)
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "%s: has CUDA's runtime linked into it, so that it cannot be replaced; build it with nvcc "
+            "-cudart shared",
+            path);
+    return true;
+}
+
+// Mistakes are found here and not in the middle of the program.
+static bool check_options(const orr_options *o, orr_err *e) {
+    const char *model = o->model.model ? o->model.model : "functional";
+    orr_gpu *gpu = NULL;
+    if (o->in.nsets)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "app: --set %s is not of the GPU; a program has no constants to set", o->in.sets[0]);
+    if (o->run.counts_only && (strcmp(model, "functional") != 0 || o->files.record))
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "app: --counts-only observes nothing; leave out --model and --record");
+    if (!orr_input_check(&o->in, e) || !orr_model_find(model, e) || !orr_asked_gpu(o, &gpu, e)) return false;
+    orr_gpu_free(gpu);
+    if (o->sampling.on && (strcmp(model, "functional") == 0 || o->run.timeline || o->run.counts_only))
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "app: --sample needs a model that predicts time, as --model cycle, and knows it only "
+                        "when the program has ended; leave out --timeline and --counts-only");
+    return true;
+}
+
+// ---- its environment ------------------------------------------------------------------------------------
+typedef struct wanted { // where a job wants what comes of it
+    const char *output, *record, *forms;
+    bool sampled; // by somebody else, later: now it only runs
+} wanted;
+
+typedef struct variables { // "NAME=value"
+    orr_words at;
+    orr_arena arena;
+} variables;
+
+static void put(variables *v, const char *name, const char *value) {
+    if (value) *ORR_PUSH(&v->at) = orr_arena_printf(&v->arena, PREFIX "%s=%s", name, value);
+}
+
+static const char *flag(bool set) { return set ? "1" : NULL; }
+
+static void put_options(variables *v, const orr_options *o, const char *program, const wanted *w) {
+    orr_arena *a = &v->arena;
+    orr_text set = {0};
+    for (size_t i = 0; i < o->sets.n; i++) orr_text_add(&set, "%s\n", o->sets.at[i]);
+    put(v, "GPU", o->model.gpu);
+    put(v, "MODEL", w->sampled ? "functional" : o->model.model ? o->model.model : "functional");
+    put(v, "SET", set.s);
+    put(v, "THREADS", orr_arena_printf(a, "%d", o->in.threads));
+    put(v, "MAX_INSTS", orr_arena_printf(a, "%llu", (unsigned long long)o->in.max_insts));
+    put(v, "KERNELS", o->in.kernels);
+    put(v, "LAUNCHES", o->in.launches);
+    put(v, "SOURCE", orr_input_source(&o->in));
+    put(v, "ON", o->in.on);
+    put(v, "OUTPUT", from_here(a, w->output));
+    put(v, "TIMELINE", from_here(a, o->run.timeline));
+    put(v, "RECORD", from_here(a, w->record));
+    put(v, "FORMS", w->forms);
+    put(v, "PROGRAM", program);
+    put(v, "COUNTS_ONLY", flag(o->run.counts_only));
+    put(v, "JSON", flag(!w->sampled && o->files.format && !strcmp(o->files.format, "json")));
+    put(v, "QUIET", flag(o->files.quiet || w->sampled || w->forms));
+    free(set.s);
+}
+
+// All of this process's variables but those that are put anew, and then those; one block of memory.
+static char **joined(const variables *v) {
+    size_t n = 1, bytes = 0, at = 0;
+    for (char **x = environ; *x; x++) n++, bytes += strlen(*x) + 1;
+    for (size_t k = 0; k < v->at.n; k++) n++, bytes += strlen(v->at.at[k]) + 1;
+    char **all = orr_malloc(n * sizeof *all + bytes), *to = (char *)(all + n);
+    for (char **x = environ; *x; x++) {
+        bool again = !strncmp(*x, PREFIX, sizeof PREFIX - 1);
+        size_t name = strcspn(*x, "=") + 1;
+        for (size_t k = 0; k < v->at.n && !again; k++) again = !strncmp(*x, v->at.at[k], name);
+        if (again) continue;
+        all[at++] = to;
+        to = stpcpy(to, *x) + 1;
+    }
+    for (size_t k = 0; k < v->at.n; k++) {
+        all[at++] = to;
+        to = stpcpy(to, v->at.at[k]) + 1;
+    }
+    all[at] = NULL;
+    return all;
+}
+
+static char **environment(const char *program, const orr_options *o, const wanted *w, orr_err *e) {
+    variables v = {0};
+    orr_arena *a = &v.arena;
+    char **all = NULL;
+    const char *dir = check_options(o, e) ? cuda_folder(a, e) : NULL;
+    if (dir && check_program(program, e)) {
+        put_options(&v, o, program, w);
+        // Our own library has the driver's name too: the program's process must know better.
+        const char *driver = orr_input_on_gpu(&o->in) ? orr_hw_driver(a) : NULL;
+        if (driver) *ORR_PUSH(&v.at) = orr_arena_printf(a, "ORRERY_LIBCUDA=%s", driver);
+        const char *old = getenv("LD_LIBRARY_PATH");
+        *ORR_PUSH(&v.at) =
+            orr_arena_printf(a, "LD_LIBRARY_PATH=%s%s%s", dir, old && *old ? ":" : "", old ? old : "");
+        all = joined(&v);
+    }
+    free(v.at.at);
+    orr_arena_free(a);
+    return all;
+}
+
+char **orr_app_environment(const char *program, const orr_options *o, orr_err *e) {
+    if (e->status) return NULL;
+    o = orr_asked(o);
+    wanted w = {.output = o->files.output, .record = o->files.record};
+    return environment(program, o, &w, e);
+}
+
+// ---- running it -----------------------------------------------------------------------------------------
+static bool wait_for(char *const *argv, char **env, int *status, orr_err *e) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (!child) {
+        execvpe(argv[0], argv, env);
+        dprintf(STDERR_FILENO, "orrery: %s: %s\n", argv[0], strerror(errno));
+        _exit(127);
+    }
+    int got = 0;
+    while (child > 0 && waitpid(child, &got, 0) < 0)
+        if (errno != EINTR) return orr_fail(e, ORR_BAD_INPUT, "%s: %s", argv[0], strerror(errno));
+    if (child < 0) return orr_fail(e, ORR_BAD_INPUT, "%s: %s", argv[0], strerror(errno));
+    *status = WIFEXITED(got) ? WEXITSTATUS(got) : 128 + WTERMSIG(got);
+    return true;
+}
+
+static void remove_folder(const char *path) {
+    DIR *d = opendir(path);
+    for (struct dirent *x; d && (x = readdir(d));)
+        if (x->d_name[0] != '.') unlinkat(dirfd(d), x->d_name, 0);
+    if (d) closedir(d);
+    rmdir(path);
+}
+
+static bool temporary_folder(char path[4096], orr_err *e) {
+    const char *tmp = getenv("TMPDIR");
+    snprintf(path, 4096, "%s/orrery-app-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    return mkdtemp(path) || orr_fail(e, ORR_BAD_INPUT, "%s: %s", path, strerror(errno));
+}
+
+static orr_report *run_sampled(char *const *argv, const orr_options *o, const char *temp, int *status,
+                               orr_err *e) {
+    wanted w = {.record = o->files.record ? o->files.record : temp, .sampled = true};
+    char **env = environment(argv[0], o, &w, e);
+    bool ok = env && wait_for(argv, env, status, e);
+    free(env);
+    if (ok && !orr_stream_probe(w.record))
+        ok = orr_fail(e, ORR_BAD_INPUT, "%s: made no launches that --sample could look at", argv[0]);
+    if (!ok) return NULL;
+    orr_options run = *o; // the streams are what they are
+    run.in.source = run.in.kernels = run.in.launches = run.in.on = NULL;
+    run.files = (orr_file_options){0};
+    return orr_run(w.record, &run, e);
+}
+
+static bool read_form(orr_text *t, const char *folder, const char *name) {
+    char path[4200];
+    orr_err none = {0};
+    size_t n = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    t->s = orr_read_file(path, (size_t)1 << 31, &n, &none);
+    t->n = n;
+    return t->s != NULL;
+}
+
+static orr_report *run_plain(char *const *argv, const orr_options *o, const char *temp, int *status,
+                             orr_err *e) {
+    wanted w = {.output = o->files.output, .record = o->files.record, .forms = temp};
+    char **env = environment(argv[0], o, &w, e);
+    bool ok = env && wait_for(argv, env, status, e);
+    free(env);
+    if (!ok) return NULL;
+    orr_text text = {0}, json = {0};
+    if (read_form(&text, temp, "report.txt") && read_form(&json, temp, "report.json"))
+        return orr_report_of(text, json);
+    free(text.s);
+    orr_fail(e, ORR_PROGRAM_FAILED, "%s: ended with status %d and without using the simulated GPU", argv[0],
+             *status);
+    return NULL;
+}
+
+orr_report *orr_app_run(char *const *argv, const orr_options *o, int *status, orr_err *e) {
+    char temp[4096];
+    int ignored;
+    if (!status) status = &ignored;
+    *status = 0;
+    if (e->status) return NULL;
+    o = orr_asked(o);
+    if (!check_options(o, e) || !temporary_folder(temp, e)) return NULL;
+    orr_report *r = (o->sampling.on ? run_sampled : run_plain)(argv, o, temp, status, e);
+    remove_folder(temp);
+    return r;
+}

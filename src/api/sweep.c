@@ -1,0 +1,369 @@
+// orr_sweep: the launches of an input on a grid of GPU descriptions (src/sweep/).
+//
+// The input is executed once, on the description without what is varied, and its streams are kept; only a
+// varied constant of the script makes another execution. Then every point replays the streams, each on one
+// host thread. Results are in the SQLite file as soon as a point is finished.
+#include "api/api.h"
+#include "sweep/sweep.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct sweeper {
+    const orr_options *o;
+    const char *input;
+    orr_sweep_job s;
+    orr_grid grid;
+    orr_gpu *base; // without what is varied
+    orr_store *store;
+    orr_progress progress;
+    size_t finished;
+    double start;
+    char *size;
+    char database[PATH_MAX], latencies[PATH_MAX]; // temporary files' names, "" when there are none
+} sweeper;
+
+// ---- what identifies a sweep ------------------------------------------------------------------------
+// The simulator is the shared library, or the program that it is linked into.
+static uint64_t digest_of_program(void) {
+    orr_err e = {0};
+    size_t n = 0;
+    Dl_info self;
+    const char *file = "/proc/self/exe";
+    if (dladdr((void *)(uintptr_t)digest_of_program, &self) && self.dli_fname &&
+        strstr(self.dli_fname, ".so"))
+        file = self.dli_fname;
+    char *bytes = orr_read_file(file, (size_t)1 << 30, &n, &e);
+    uint64_t v = bytes ? orr_hash64(bytes, n, 3) : 0;
+    free(bytes);
+    return v;
+}
+
+static uint64_t digest_of_options(const orr_input_options *o) {
+    orr_text t = {0};
+    orr_text_add(&t, "%s\n%s\n", o->kernels ? o->kernels : "", o->launches ? o->launches : "");
+    uint64_t v = orr_hash64(t.s, t.n, 4);
+    free(t.s);
+    return v;
+}
+
+// ---- what is asked for ------------------------------------------------------------------------------
+// Fast models are what sweeps are for.
+static const orr_model *choose_model(const orr_options *o, orr_err *e) {
+    orr_err none = {0};
+    if (o->model.model) return orr_model_find(o->model.model, e);
+    const orr_model *m = orr_model_find("abstract", &none);
+    return m ? m : orr_model_find("cycle", e);
+}
+
+// A key or value that no description takes, or no script, is a mistake and not a point that fails: each value
+// alone, first.
+static bool check_value(const sweeper *x, const orr_axis *axis, int value, orr_err *e) {
+    const orr_words *given = axis->script ? &x->o->script_sets : &x->o->model.sets;
+    int n = (int)given->n;
+    const char **all = orr_calloc(given->n + ORR_KEYS_MAX, sizeof *all);
+    orr_arena names = {0};
+    orr_err why = {0};
+    for (int i = 0; i < n; i++) all[i] = given->at[i];
+    n += orr_axis_sets(axis, value, &names, &all[n]);
+    if (axis->script) {
+        orr_input_options mine = x->o->in;
+        mine.sets = all;
+        mine.nsets = n;
+        bool tasks = orr_tasks_probe(x->input);
+        orr_script *script = tasks ? NULL : orr_input_script(&mine, x->input, 0, &why);
+        orr_tasks *list = tasks ? orr_tasks_load(x->input, all, n, &why) : NULL;
+        if (script) orr_script_free(script);
+        if (list) orr_tasks_free(list);
+    } else {
+        orr_gpu_free(orr_gpu_load(x->s.gpu, all, n, &why));
+        if (strncmp(why.text, "--set", 5) != 0)
+            why = (orr_err){0}; // what does not fit together may elsewhere
+    }
+    free(all);
+    orr_arena_free(&names);
+    if (!why.status) return true;
+    bool set = !strncmp(why.text, "--set", 5);
+    return orr_fail(e, why.status, "%s%s", set ? "--vary" : "", why.text + (set ? 5 : 0));
+}
+
+static bool check_axes(const sweeper *x, orr_err *e) {
+    const char *input = x->input;
+    bool recorded = orr_stream_probe(input) || orr_accel_probe(input), ok = true;
+    for (int a = 0; ok && a < x->grid.naxes; a++) {
+        const orr_axis *axis = &x->grid.axes[a];
+        if (axis->script && recorded)
+            return orr_fail(e, ORR_BAD_INPUT, "--vary %s: %s is recorded; only the GPU's keys can be varied",
+                            axis->key, input);
+        for (int k = 0; ok && k < axis->n; k++) ok = check_value(x, axis, k, e);
+    }
+    return ok;
+}
+
+static bool check_files(const sweeper *x, orr_err *e) {
+    const char *const files[] = {x->o->files.output, x->o->files.csv, x->o->files.plot};
+    for (int a = 0; a < 3; a++) {
+        for (int b = 0; b < a; b++)
+            if (files[a] && files[b] && !strcmp(files[a], files[b]))
+                return orr_fail(e, ORR_BAD_INPUT, "sweep: %s is named for two outputs", files[a]);
+        if (!orr_check_output(files[a], x->input, "-o", e)) return false;
+    }
+    return true;
+}
+
+// A name that nobody else has, for a file that goes when the sweep ends.
+static bool temporary(char name[PATH_MAX], const char *what) {
+    const char *folder = getenv("TMPDIR");
+    snprintf(name, PATH_MAX, "%s/orrery-%s-XXXXXX", folder && *folder ? folder : "/tmp", what);
+    int fd = mkostemp(name, O_CLOEXEC);
+    if (fd < 0) {
+        *name = 0;
+        return false;
+    }
+    close(fd);
+    unlink(name); // a file that is there must be one of ours
+    return true;
+}
+
+// ---- executing ----------------------------------------------------------------------------------------
+typedef struct recorder {
+    orr_tape *tape;
+    const orr_input *in;
+} recorder;
+
+static bool record(void *arg, orr_work *w, orr_err *e) {
+    recorder *r = arg;
+    if (r->in->step) return orr_tape_tasks(r->tape, r->in->tasks, r->in->step, e);
+    return w->launch ? orr_tape_launch(r->tape, w->launch, w->threads, w->progress, e)
+                     : orr_tape_source(r->tape, w->source, w->progress, e);
+}
+
+static bool record_copy(void *arg, uint64_t addr, uint64_t bytes, orr_err *e) {
+    const recorder *r = arg;
+    (void)e;
+    orr_tape_copy(r->tape, addr, bytes);
+    return true;
+}
+
+// In memory up to a quarter of what the host has; what is above that goes to disk.
+static orr_tape *new_tape(void) { return orr_tape_new(orr_host_memory() / 4); }
+
+// What the abstract model finds out about a kernel holds for all points that leave the pipeline alone.
+static void name_latencies(sweeper *x) {
+    x->s.latencies = x->o->model.latencies;
+    if (x->s.latencies || strcmp(x->s.model->name, "abstract") != 0) return;
+    if (temporary(x->latencies, "latencies")) x->s.latencies = x->latencies;
+}
+
+// ---- points -------------------------------------------------------------------------------------------
+static bool on_finished(void *arg, size_t point, orr_err *e) {
+    sweeper *x = arg;
+    orr_progress_step(&x->progress, ++x->finished);
+    return orr_store_put(x->store, &x->s, point, e) && orr_progress_go(&x->progress, e);
+}
+
+// What cannot even begin has a digest of its settings and of what was wrong.
+static void fail_point(sweeper *x, size_t k, const char *message) {
+    orr_swept_point *p = &x->s.points[k];
+    orr_text t = {0};
+    orr_text_add(&t, "%s\n%s %s\n%016llx %016llx\n%s\n", x->s.input, x->s.model->name, x->s.gpu,
+                 (unsigned long long)x->s.build, (unsigned long long)x->s.options, message);
+    for (int a = 0; a < x->grid.naxes; a++)
+        orr_text_add(&t, "%s=%s\n", x->grid.axes[a].key, x->grid.axes[a].values[orr_grid_at(&x->grid, k, a)]);
+    p->digest = orr_hash64(t.s, t.n, 5);
+    p->state = ORR_POINT_FAILED;
+    p->message = orr_arena_strdup(&p->arena, message);
+    free(t.s);
+}
+
+// Points [first, first + n): one execution. Failed ones that are not in the file yet are put there.
+static bool store_points(sweeper *x, size_t first, size_t n, orr_err *e) {
+    bool *failed = orr_calloc(n + 1, sizeof *failed);
+    for (size_t k = 0; k < n; k++) failed[k] = x->s.points[first + k].state == ORR_POINT_FAILED;
+    bool ok = orr_store_begin(x->store, &x->s, first, n, e);
+    for (size_t k = 0; k < n; k++) {
+        const orr_swept_point *p = &x->s.points[first + k];
+        if (ok && failed[k] && !p->kept) ok = orr_store_put(x->store, &x->s, first + k, e);
+        x->finished += p->state != ORR_POINT_TO_DO;
+    }
+    free(failed);
+    orr_progress_step(&x->progress, x->finished);
+    return ok;
+}
+
+static bool to_do(const sweeper *x, size_t first, size_t n) {
+    for (size_t k = first; k < first + n; k++)
+        if (x->s.points[k].state == ORR_POINT_TO_DO) return true;
+    return false;
+}
+
+static bool run_group(sweeper *x, size_t first, size_t n, const orr_input_options *o, orr_err *e) {
+    orr_tape *t = new_tape();
+    orr_err why = {0};
+    double start = orr_seconds();
+    orr_input in = {.name = x->input,
+                    .o = o,
+                    .gpu = x->base,
+                    .check = !o->no_check,
+                    .progress = &x->progress,
+                    .notes = &x->o->notes,
+                    .work = record,
+                    .copy = record_copy};
+    recorder r = {t, &in};
+    in.arg = &r;
+    bool ok = orr_input_run(&in, &why);
+    if (ok && !in.seen) ok = orr_fail(&why, ORR_BAD_INPUT, "%s: launches nothing", x->input);
+    x->s.execute_seconds += orr_seconds() - start;
+    if (!ok &&
+        (n == x->grid.npoints || why.status == ORR_STOPPED)) { // the only execution: nothing can be said
+        orr_fail(e, why.status, "%s", why.text);
+    } else {
+        if (!x->s.size) x->s.size = x->size = strdup(ok ? in.size : o->size ? o->size : "");
+        if (ok)
+            x->s.source = !strcmp(in.source, "sass")    ? "sass"
+                          : !strcmp(in.source, "trace") ? "trace"
+                          : !strcmp(in.source, "tasks") ? "tasks"
+                                                        : "ptx"; // the module goes
+        x->s.tape_bytes += orr_tape_bytes(t);
+        for (size_t k = first; k < first + n; k++) {
+            orr_err bad = why;
+            orr_gpu *g = ok ? orr_point_gpu(&x->s, k, &bad) : NULL;
+            if (g)
+                x->s.points[k].digest = orr_point_digest(&x->s, t, g);
+            else
+                fail_point(x, k, bad.text);
+            orr_gpu_free(g);
+        }
+        bool stored = store_points(x, first, n, e);
+        if (ok && stored && to_do(x, first, n)) orr_points_prepare(&x->s, t, x->base);
+        if (stored) orr_points_run(&x->s, t, first, n, o->threads, on_finished, x, e);
+    }
+    orr_tape_free(t);
+    orr_input_close(&in);
+    return !e->status;
+}
+
+static bool run_groups(sweeper *x, orr_err *e) {
+    size_t groups = 1, n;
+    const orr_words *given = &x->o->script_sets;
+    for (int a = 0; a < x->grid.naxes; a++)
+        if (x->grid.axes[a].script) groups *= (size_t)x->grid.axes[a].n;
+    n = x->grid.npoints / groups;
+    bool ok = true;
+    for (size_t k = 0; ok && k < groups; k++) {
+        orr_arena names = {0};
+        orr_input_options mine = x->o->in;
+        const char **sets = orr_calloc(given->n + ORR_AXES_MAX * ORR_KEYS_MAX, sizeof *sets);
+        for (mine.nsets = 0; (size_t)mine.nsets < given->n; mine.nsets++)
+            sets[mine.nsets] = given->at[mine.nsets];
+        for (int a = 0; a < x->grid.naxes; a++)
+            if (x->grid.axes[a].script)
+                mine.nsets += orr_axis_sets(&x->grid.axes[a], orr_grid_at(&x->grid, k * n, a), &names,
+                                            &sets[mine.nsets]);
+        mine.sets = sets;
+        ok = run_group(x, k * n, n, &mine, e);
+        free(sets);
+        orr_arena_free(&names);
+    }
+    return ok;
+}
+
+// ---- what is said -----------------------------------------------------------------------------------
+static orr_report *report(const sweeper *x, orr_err *e) {
+    const orr_file_options *f = &x->o->files;
+    orr_text text = {0}, json = {0}, csv = {0};
+    char *instead = NULL;
+    orr_sweep_summary sum;
+    orr_sweep_sum_up(&x->s, &sum);
+    orr_sweep_csv(&x->s, &csv);
+    orr_sweep_json(&x->s, &json);
+    orr_sweep_text(&x->s, &text);
+    orr_report *r = orr_report_of(text, json);
+    orr_report_add(r, ORR_CSV, csv);
+    bool ok = (!f->csv || orr_write_file(f->csv, csv.s, csv.n, e)) &&
+              (!f->plot || !sum.done || orr_sweep_plot(&x->s, f->plot, &instead, e));
+    if (f->output) {
+        bool plot = f->plot && !instead && sum.done;
+        orr_text_add(&text, "written   %s (view sweep_%lld)%s%s%s%s\n", f->output,
+                     (long long)orr_store_number(x->store), f->csv ? ", " : "", f->csv ? f->csv : "",
+                     plot ? ", " : "", plot ? f->plot : "");
+        orr_report_add(r, ORR_TEXT, text);
+    }
+    if (instead) orr_note(&x->o->notes, "sweep: %s", instead);
+    free(instead);
+    if (ok) return r;
+    orr_report_free(r);
+    return NULL;
+}
+
+// Points that failed are an error only after everything has been said.
+static void count_failures(const sweeper *x, orr_err *e) {
+    size_t failed = 0;
+    const char *first = "";
+    for (size_t k = 0; k < x->grid.npoints; k++)
+        if (x->s.points[k].state == ORR_POINT_FAILED && !failed++) first = x->s.points[k].message;
+    if (failed)
+        orr_fail(e, ORR_PROGRAM_FAILED, "sweep: %zu of %zu points failed; the first: %s", failed,
+                 x->grid.npoints, first ? first : "");
+}
+
+static orr_report *sweep(sweeper *x, orr_err *e) {
+    const orr_options *o = x->o;
+    bool ok = true;
+    for (size_t k = 0; ok && k < o->vary.n; k++) ok = orr_grid_add(&x->grid, o->vary.at[k], e);
+    x->s.model = ok ? choose_model(o, e) : NULL;
+    if (!x->s.model || !check_axes(x, e) || !check_files(x, e)) return NULL;
+    x->base = orr_gpu_load(x->s.gpu, o->model.sets.at, (int)o->model.sets.n, e);
+    if (!x->base) return NULL;
+    if (!o->files.output && !temporary(x->database, "sweep")) {
+        orr_fail(e, ORR_BAD_INPUT, "sweep: no temporary file can be made; name one with -o");
+        return NULL;
+    }
+    if (!(x->store = orr_store_open(o->files.output ? o->files.output : x->database, e))) return NULL;
+    x->s.points = orr_calloc(x->grid.npoints + 1, sizeof *x->s.points);
+    x->s.build = digest_of_program();
+    x->s.options = digest_of_options(&o->in);
+    name_latencies(x);
+    orr_progress_start(&x->progress, o->watcher, "sweep", "points", "blocks", x->grid.npoints);
+    ok = run_groups(x, e);
+    orr_progress_end(&x->progress);
+    x->s.seconds = orr_seconds() - x->start;
+    return ok && orr_store_end(x->store, &x->s, e) ? report(x, e) : NULL;
+}
+
+orr_report *orr_sweep(const char *input, const orr_options *o, orr_err *e) {
+    if (e->status) return NULL;
+    o = orr_asked(o);
+    if (!o->vary.n)
+        orr_fail(e, ORR_BAD_INPUT,
+                 "sweep: say what to vary, as --vary sm.count=66:132:6; `orrery gpu keys` lists what "
+                 "there is");
+    if (e->status || !orr_input_check(&o->in, e)) return NULL;
+    sweeper *x = orr_calloc(1, sizeof *x);
+    *x = (sweeper){.o = o,
+                   .input = input,
+                   .start = orr_seconds(),
+                   .s = {.input = input,
+                         .gpu = o->model.gpu ? o->model.gpu : "h200",
+                         .source = "ptx",
+                         .version = orr_version(),
+                         .command = o->files.command ? o->files.command : "orr_sweep",
+                         .sets = o->model.sets.at,
+                         .nsets = (int)o->model.sets.n}};
+    x->s.grid = &x->grid;
+    orr_report *r = sweep(x, e);
+    if (r) count_failures(x, e);
+    orr_store_close(x->store);
+    if (*x->latencies) unlink(x->latencies);
+    if (*x->database) unlink(x->database);
+    orr_gpu_free(x->base);
+    orr_sweep_free(&x->s);
+    orr_grid_free(&x->grid);
+    free(x->size);
+    free(x);
+    return r;
+}

@@ -1,0 +1,76 @@
+// orrery compare, correlate and tune: predictions beside each other and beside measurements.
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int cli_compare(cli_options *o, orr_err *e) {
+    const char *const out[] = {o->out.csv, o->out.file};
+    if (!o->ninputs && !o->all)
+        orr_fail(e, ORR_BAD_INPUT, "compare: name an INPUT, or --all bundled workloads");
+    if (o->ninputs && o->all) orr_fail(e, ORR_BAD_INPUT, "compare: name INPUTs or say --all, not both");
+    if (e->status || !cli_check_outputs("compare", out, 2, o->inputs, o->ninputs, e)) return e->status;
+    orr_options_print(o->job, stderr); // standard output is for the result
+    orr_report *r = orr_compare((const char *const *)o->inputs, o->ninputs, o->job, e);
+    orr_err failed = {0};
+    if (!r || cli_write_form(o->out.csv, r, ORR_CSV, &failed)) return cli_say(o, r, e);
+    *e = failed;
+    orr_report_free(r);
+    return e->status;
+}
+
+// ---- correlate ------------------------------------------------------------------------------------
+// The options after --, as `orrery run` has them; names of scripts choose among the measurements.
+static bool parse_rest(const cli_options *o, cli_options *run, orr_err *e) {
+    char **argv = orr_calloc((size_t)o->nrest + 2, sizeof *argv);
+    char name[] = "run";
+    argv[0] = name;
+    for (int k = 0; k < o->nrest; k++) argv[k + 1] = o->rest[k];
+    bool ok = cli_parse("run", o->nrest + 1, argv, run, e);
+    free(argv);
+    if (!ok) return false;
+    for (int k = 0; k < run->ninputs; k++) orr_options_set(run->job, "script", run->inputs[k], e);
+    if (o->out.quiet) {
+        orr_options_watch(run->job, NULL, NULL);
+        orr_options_notes(run->job, NULL, NULL);
+    }
+    orr_options_print(run->job, stderr);
+    if (run->out.json || run->out.file || run->out.stats)
+        return orr_fail(
+            e, ORR_BAD_INPUT,
+            "correlate: after -- it takes --gpu, --model, --set, --threads, --size, --kernels, --max-insts, "
+            "--no-check, --quiet and names of scripts");
+    return !e->status;
+}
+
+int cli_correlate(cli_options *o, orr_err *e) {
+    cli_options run = {0};
+    orr_err failed = {0}; // a failed script is told at the end; what cannot be written is told instead
+    const char *const out[] = {o->out.file, o->out.html, o->out.csv};
+    orr_report *r = NULL;
+    if (!o->ninputs)
+        orr_fail(e, ORR_BAD_INPUT,
+                 "correlate: name a file of measurements, as hardware/h200/workloads.csv; `orrery hw "
+                 "profile` makes one");
+    else if (cli_check_outputs("correlate", out, 3, o->inputs, o->ninputs, e) && parse_rest(o, &run, e))
+        r = orr_correlate((const char *const *)o->inputs, o->ninputs, run.job, e);
+    if (r && (!cli_write_form(o->out.html, r, ORR_HTML, &failed) ||
+              !cli_write_form(o->out.csv, r, ORR_CSV, &failed))) {
+        *e = failed;
+        orr_report_free(r);
+        r = NULL;
+    }
+    cli_free(&run);
+    return cli_say(o, r, e);
+}
+
+// ---- tune -----------------------------------------------------------------------------------------
+int cli_tune(cli_options *o, orr_err *e) {
+    const char *const out[] = {o->out.file};
+    if (!cli_check_outputs("tune", out, 1, o->inputs, o->ninputs, e)) return e->status;
+    orr_report *r = orr_tune((const char *const *)o->inputs, o->ninputs, o->job, e);
+    if (r) cli_write(o, orr_report_as(r, ORR_TEXT), e);
+    if (!e->status) cli_write_form(o->out.log, r, ORR_LOG, e);
+    orr_report_free(r);
+    return e->status;
+}

@@ -1,0 +1,93 @@
+// Waits for an mbarrier, and what streams say of them.
+//
+// mbarrier.try_wait (SYNCS.PHASECHK.TRYWAIT) waits: on an H200 it fails after 7,860 cycles, not before, so
+// that a loop around it goes round once, mostly (docs/h200/atomics.md). Here a warp gives way in front of a
+// try whose phase is not over and is held until the arrival that ends it; then it executes the try, once,
+// and that succeeds. When nobody of the thread block can go on, the try of one of them fails, as it does
+// there when its time is up: who waits for lanes of its own warp goes on like this, and who would wait for
+// ever gives up if it knows how to. mbarrier.test_wait does not wait.
+//
+// A stream has the mbarrier's address for every operation on it, and for a wait that succeeds its version:
+// how many operations of lanes (arrivals, expected bytes, copies that arrive) were made on the mbarrier until
+// the phase was over that it waited for. In the order of time another warp may come first; but of so many
+// operations none can belong to a later phase.
+#include <string.h>
+
+#include "exec/block.h"
+
+void orr_mbar_find(decoded *p) {
+    for (uint32_t b = 0; b < p->kernel->nblocks; b++) {
+        xblock *x = &p->blocks[b];
+        for (const uop *u = x->first; u < x->end; u++) {
+            bool tries = u->inst->op == ORR_OP_MBARRIER && u->inst->sub == ORR_MBAR_TRY_WAIT && !u->d.none;
+            p->uops[u - p->uops].tries = tries;
+            x->tries |= tries;
+        }
+    }
+}
+
+// The try is made on trial: its predicate is as it was.
+bool orr_mbar_holds(warp *w, const uop *u, uint32_t mask) {
+    uint32_t lanes = u->tries ? guarded(w, u, mask) : 0, stop = w->stop;
+    if (!lanes) return false;
+    orr_trace_out *trace = w->trace;
+    uint32_t *to = OPER(w, u->d, uint32_t), was = *to;
+    w->trace = NULL;
+    w->stop = 0;
+    set_exec(w, lanes);
+    u->masked(w, u);
+    bool over = !(lanes & ~*to);
+    *to = was;
+    w->trace = trace;
+    w->stop = stop;
+    return !over && !w->tb->faulted;
+}
+
+static mbar_count *count_of(tblock *tb, const uint8_t *host) {
+    uint32_t at = (uint32_t)(host - tb->shared);
+    for (size_t n = tb->mbars.n; n-- > 0;)
+        if (tb->mbars.at[n].at == at) return &tb->mbars.at[n];
+    mbar_count *c = ORR_PUSH(&tb->mbars);
+    *c = (mbar_count){.at = at};
+    return c;
+}
+
+void orr_mbar_done(warp *w, const uint8_t *at, bool over) {
+    tblock *tb = w->tb;
+    mbar_count *c = count_of(tb, at);
+    c->n++;
+    if (!over) return;
+    c->over = c->n;
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
+        warp *o = &tb->warps[n];
+        if (!o->held) continue;
+        uint32_t exec = o->exec;
+        bool holds = orr_mbar_holds(o, o->paused, o->frag->mask);
+        set_exec(o, exec);
+        if (holds) continue;
+        o->held = false;
+        o->let = true;
+        if (o->clock < w->clock) o->clock = w->clock;
+        if (tb->prog->pace) orr_pace_wait(o, w->time);
+    }
+}
+
+void orr_mbar_found(warp *w, size_t head, uint8_t *const host[ORR_WARP], uint32_t over) {
+    uint32_t version[ORR_WARP] = {0}, any = 0;
+    for (uint32_t m = over & w->exec; m; m &= m - 1)
+        any |= version[orr_ffs(m)] = count_of(w->tb, host[orr_ffs(m)])->over;
+    if (any) orr_trace_put_versions(w->trace, head, w->exec, version);
+}
+
+bool orr_mbar_let(tblock *tb) {
+    uint32_t warps = tb->prog->nwarps;
+    for (uint32_t k = 0; k < warps; k++) {
+        warp *w = &tb->warps[(tb->next_let + k) % warps];
+        if (!w->live || !w->held) continue;
+        w->held = w->stuck = false;
+        w->let = true;
+        tb->next_let = (tb->next_let + k + 1) % warps;
+        return true;
+    }
+    return false;
+}

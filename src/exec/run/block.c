@@ -1,0 +1,387 @@
+// A thread block in flight: its warps in turn, its barriers, its shared and local memory.
+//
+// Warps run one after the other, each until it finishes, waits at a barrier, or has had its slice
+// (only in kernels whose warps can wait for each other). A block all of whose warps wait will never
+// go on: that is reported, not hung on.
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/block.h"
+
+#define ROUNDS 16 // rounds of slices before another thread block gets a turn
+
+// ---- faults ---------------------------------------------------------------------------------
+void orr_fault_as(int kind, warp *w, const uop *u, int lane, const char *fmt, ...) {
+    tblock *tb = w->tb;
+    if (tb->faulted) return;
+    tb->faulted = true;
+    const decoded *p = tb->prog;
+    const orr_inst *i = u->inst;
+    char what[600];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    const orr_module *m = p->kernel->module;
+    const uint32_t *tid = p->tid + (size_t)w->index * 3 * ORR_WARP + lane;
+    char source[200] = "", place[16];
+    snprintf(place, sizeof place, p->kernel->machine ? "0x%04x" : "%u", i->line);
+    if (i->file && m && i->file <= m->nfiles)
+        snprintf(source, sizeof source, " (%.150s:%u)", m->files[i->file - 1], i->srcline);
+    tb->worker->fault_index = tb->index;
+    tb->worker->fault = kind;
+    orr_fail(&tb->worker->err, ORR_PROGRAM_FAILED,
+             "%s:%s: %s%s; kernel '%s', block (%u,%u,%u), thread (%u,%u,%u)", m ? m->path : "?", place, what,
+             source, p->kernel->name, tb->ctaid[0], tb->ctaid[1], tb->ctaid[2], tid[0], tid[ORR_WARP],
+             tid[2 * ORR_WARP]);
+}
+
+// ---- barriers -------------------------------------------------------------------------------
+// A barrier counts threads. A warp all of whose live lanes have arrived counts as 32, as the hardware
+// counts warps; lanes of a diverged warp count one by one. Lanes that have exited are not waited for.
+static uint32_t arrived_threads(const tblock *tb, const barrier *b) {
+    uint32_t n = 0;
+    for (uint32_t w = 0; w < tb->prog->nwarps; w++) {
+        uint32_t live = tb->warps[w].live, here = b->arrived[w];
+        if (!live)
+            n += b->threads && !here ? 0 : ORR_WARP;
+        else if (here && !(live & ~here))
+            n += ORR_WARP;
+        else
+            n += (uint32_t)orr_popc(here);
+    }
+    return n;
+}
+
+static void deliver(warp *w, const frag *f, const uop *u, const barrier *b) {
+    if (u->inst->sub < ORR_BAR_RED_POPC || u->d.none) return;
+    const frame *fr = &w->frames[f->frame];
+    uint8_t *at = w->area[u->d.cls] + fr->base[u->d.cls] + u->d.off;
+    if (u->inst->sub == ORR_BAR_RED_POPC) {
+        for (uint32_t m = f->mask; m; m &= m - 1) memcpy(at + 4 * orr_ffs(m), &b->popc, 4);
+    } else {
+        uint32_t v = u->inst->sub == ORR_BAR_RED_AND ? b->all : b->any, old;
+        memcpy(&old, at, 4);
+        old = v ? old | f->mask : old & ~f->mask;
+        memcpy(at, &old, 4);
+    }
+}
+
+static const uop *waiting_at(const warp *w, const frag *f) { return w->bar_uop[f - w->frags]; }
+
+// Clocks (orr_tally): who waited has the latest of those who came.
+static void meet(tblock *tb, const barrier *b, uint32_t id) {
+    uint64_t last = 0;
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++)
+        if (b->arrived[n] && tb->warps[n].clock > last) last = tb->warps[n].clock;
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++)
+        for (int x = 0; b->arrived[n] && x < ORR_WARP; x++)
+            if (tb->warps[n].frags[x].state == FRAG_BAR && tb->warps[n].frags[x].bar == id)
+                tb->warps[n].clock = last;
+}
+
+static bool try_release(tblock *tb, uint32_t id) {
+    barrier *b = &tb->bar[id];
+    uint32_t need = b->threads ? b->threads : tb->prog->nwarps * ORR_WARP;
+    if (arrived_threads(tb, b) < need) return false;
+    if (tb->worker->tally) meet(tb, b, id);
+    if (tb->prog->pace) orr_pace_meet(tb, b);
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
+        warp *w = &tb->warps[n];
+        if (!b->arrived[n]) continue;
+        for (int x = 0; x < ORR_WARP; x++) {
+            frag *f = &w->frags[x];
+            if (f->state != FRAG_BAR || f->bar != id) continue;
+            deliver(w, f, waiting_at(w, f), b);
+            f->state = FRAG_READY;
+        }
+    }
+    tb->released = true;
+    memset(b, 0, sizeof *b);
+    tb->bars_open &= ~(1u << id);
+    // Lanes that were let go may stand at a join. (Not inside the loop above: settling may free and
+    // take fragments.)
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
+        warp *w = &tb->warps[n];
+        for (int x = 0; x < ORR_WARP; x++)
+            if (w->frags[x].state == FRAG_READY && w->bar_uop[x]) {
+                w->bar_uop[x] = NULL;
+                orr_warp_settle(w, &w->frags[x]);
+            }
+    }
+    return true;
+}
+
+bool orr_barrier_arrive(warp *w, frag *f, const uop *u) {
+    tblock *tb = w->tb;
+    int lane = orr_ffs(f->mask);
+    uint32_t id = SRC_A(w, u, uint32_t)[lane];
+    if (id >= BARRIERS) {
+        orr_fault(w, u, lane, "barrier %u; there are %d", id, BARRIERS);
+        return false;
+    }
+    bool red = u->inst->sub >= ORR_BAR_RED_POPC;
+    uint32_t threads = u->b.none ? 0 : SRC_B(w, u, uint32_t)[lane];
+    bool none = !threads && !u->b.none && !tb->prog->kernel->codes; // machine code says 0 for all
+    if (threads > MAX_WARPS * ORR_WARP || threads % ORR_WARP || none) {
+        orr_fault(w, u, lane, "barrier for %u threads; it must be a multiple of %d up to %d", threads,
+                  ORR_WARP, MAX_WARPS * ORR_WARP);
+        return false;
+    }
+    barrier *b = &tb->bar[id];
+    if (!(tb->bars_open >> id & 1)) {
+        tb->bars_open |= 1u << id;
+        b->threads = threads;
+        b->all = 1;
+    }
+    b->arrived[w->index] |= f->mask;
+    if (red) {
+        uint32_t p = pred_of(w, u->c) & f->mask;
+        b->popc += (uint32_t)orr_popc(p);
+        b->all &= p == f->mask;
+        b->any |= p != 0;
+    }
+    if (u->inst->sub != ORR_BAR_ARRIVE) {
+        f->state = FRAG_BAR;
+        f->bar = (uint8_t)id;
+        w->bar_uop[f - w->frags] = u;
+    }
+    try_release(tb, id);
+    return u->inst->sub == ORR_BAR_ARRIVE; // a released fragment was settled already
+}
+
+void orr_barrier_lanes_gone(tblock *tb) {
+    for (uint32_t id = 0; id < BARRIERS; id++)
+        if (tb->bars_open >> id & 1) try_release(tb, id);
+}
+
+// ---- running --------------------------------------------------------------------------------
+static void report_deadlock(tblock *tb) {
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
+        warp *w = &tb->warps[n];
+        for (int x = 0; x < ORR_WARP; x++) {
+            if (w->frags[x].state != FRAG_BAR) continue;
+            const barrier *b = &tb->bar[w->frags[x].bar];
+            orr_fault_as(ORR_FAULT_HANG, w, waiting_at(w, &w->frags[x]), orr_ffs(w->frags[x].mask),
+                         "deadlock: barrier %u has %u of %u threads and no other thread can run",
+                         w->frags[x].bar, arrived_threads(tb, b),
+                         b->threads ? b->threads : tb->prog->nwarps * ORR_WARP);
+            return;
+        }
+    }
+    orr_fault_as(ORR_FAULT_HANG, &tb->warps[0], tb->prog->uops, 0,
+                 "deadlock: no thread of the block can run");
+}
+
+// A block that only looks waits, until a warp of it has found what it looked for. Then the others that wait
+// are to look before it goes on, and perhaps changes what they are looking at: at a barrier of the grid, all
+// see the same. True: there are such.
+bool orr_block_found(tblock *tb) {
+    tb->worker->waiting -= tb->waits;
+    tb->waits = false;
+    return tb->worker->waiting > 0;
+}
+
+// Does the warp stand in front of a draw that others are to make first? With `comes` it has just come there,
+// and others have their turn in any case. How far it is, is noted: of a counter that other thread blocks draw
+// from in `held`, else in `least`.
+static bool draws_later(warp *w, bool comes, uint64_t *least) {
+    tblock *tb = w->tb;
+    const xblock *x = w->paused ? &tb->prog->blocks[w->frag->pc] : NULL;
+    if (!x || !x->draws) return false;
+    bool grid = x->race_blocks && !tb->alone;
+    if (!comes && w->insts <= (grid ? tb->worker->level : tb->level)) return false;
+    uint64_t *to = grid ? &tb->held : least;
+    if (w->insts < *to) *to = w->insts;
+    return true;
+}
+
+int orr_block_run(tblock *tb) {
+    const decoded *p = tb->prog;
+    for (bool first = true;; first = false) {
+        bool progress = false, yields = false, only_looks = true, waits = false, races = false, found = false;
+        uint64_t least = UINT64_MAX;
+        tb->held = UINT64_MAX;
+        for (uint32_t n = 0; n < p->nwarps; n++) {
+            warp *w = p->pace ? orr_pace_next(tb) : &tb->warps[n];
+            if (!w) break;
+            if (!w->live || w->held) continue;
+            if (draws_later(w, false, &least)) continue;
+            if (!first && !p->pace && p->kernel->atomics && w->spinning &&
+                !w->found) { // it has looked: others first
+                progress = yields = waits = true;
+                continue;
+            }
+            uint64_t before = w->paused ? UINT64_MAX : w->insts; // to go on with a block is progress, too
+            w->spinning = false;
+            int r = orr_warp_run(w);
+            if (r == RUN_FAULT) return RUN_FAULT;
+            progress |= w->insts != before;
+            only_looks &= w->insts == before || (r == RUN_YIELDS && w->spinning);
+            w->stuck = r == RUN_WAITS;
+            if (r == RUN_RACES && orr_pace_shares(w)) return RUN_RACES;
+            if (r == RUN_YIELDS) yields = true;
+            found |= r == RUN_YIELDS && w->found;
+            if (r == RUN_RACES && !draws_later(w, true, &least)) races |= p->blocks[w->frag->pc].race_blocks;
+            waits |= r == RUN_YIELDS && w->spinning && !w->found;
+            if (r == RUN_DONE) {
+                tb->running--;
+                tb->rounds = 0;
+            }
+        }
+        if (!tb->running) return RUN_DONE;
+        if (tb->held != UINT64_MAX) return RUN_RACES;
+        if (least != UINT64_MAX) tb->level = least + DRAW_SLACK; // all have had their turn
+        if (!progress && least == UINT64_MAX) {
+            // Lanes at a barrier may wait for lanes that wait for them where their ways meet.
+            if (orr_mbar_let(tb)) continue;
+            bool released = false;
+            for (uint32_t n = 0; n < p->nwarps; n++)
+                released |= tb->warps[n].live && orr_warp_release(&tb->warps[n]);
+            for (uint32_t n = 0; n < p->nwarps; n++) tb->warps[n].stuck &= !released;
+            if (released) continue;
+            report_deadlock(tb);
+            return RUN_FAULT;
+        }
+        if (found && p->kernel->atomics) return RUN_YIELDS; // others look before it goes on
+        if (races && !tb->alone) return RUN_RACES;
+        if (yields && (++tb->rounds >= ROUNDS || only_looks) && p->kernel->atomics) {
+            tb->rounds = 0;
+            if (only_looks && waits && !tb->waits) {
+                tb->waits = true;
+                tb->worker->waiting++;
+            }
+            return RUN_YIELDS;
+        }
+    }
+}
+
+// Is a thread block's stream wanted?
+bool orr_tally_samples(const orr_tally *t, uint64_t index) {
+    if (!t) return true;
+    uint32_t lo = 0, hi = t->nsampled;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (t->sampled[mid] < index)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < t->nsampled && t->sampled[lo] == index;
+}
+
+// ---- life of a block ------------------------------------------------------------------------
+static tblock *make_block(worker *k) {
+    const decoded *p = k->prog;
+    tblock *tb = orr_calloc(1, sizeof *tb);
+    tb->prog = p;
+    tb->worker = k;
+    tb->warps = orr_aligned_alloc(64, p->nwarps * sizeof *tb->warps);
+    memset(tb->warps, 0, p->nwarps * sizeof *tb->warps);
+    tb->shared = orr_aligned_alloc(64, ((size_t)p->shared_bytes + 127) & ~(size_t)63);
+    size_t local = (size_t)p->local_bytes * p->nwarps * ORR_WARP;
+    tb->local = orr_aligned_alloc(64, (local + 127) & ~(size_t)63);
+    if (p->kernel->recursive) memset(tb->local, 0, local);
+    if (k->streams) {
+        tb->traces = orr_calloc(p->nwarps, sizeof *tb->traces);
+        tb->views = orr_calloc(p->nwarps, sizeof *tb->views);
+    }
+    return tb;
+}
+
+tblock *orr_block_start(worker *k, uint64_t index) {
+    const decoded *p = k->prog;
+    tblock *tb = k->spare;
+    if (tb)
+        k->spare = tb->next;
+    else
+        tb = make_block(k);
+    const uint32_t *g = p->launch->grid;
+    tb->index = index;
+    tb->ctaid[0] = (uint32_t)(index % g[0]);
+    tb->ctaid[1] = (uint32_t)(index / g[0] % g[1]);
+    tb->ctaid[2] = (uint32_t)(index / g[0] / g[1]);
+    tb->running = p->nwarps;
+    tb->rounds = tb->bars_open = tb->next_let = 0;
+    tb->mbars.n = 0;
+    tb->level = tb->port = 0;
+    tb->held = UINT64_MAX;
+    tb->alone = k->bound || !p->kernel->atomics || (uint64_t)g[0] * g[1] * g[2] == 1;
+    tb->faulted = tb->released = false;
+    tb->next = NULL;
+    tb->sm = 0;
+    memset(tb->bar, 0, sizeof tb->bar);
+    // Real shared and local memory start with whatever was there; zero is the same on every host.
+    memset(tb->shared, 0, p->shared_bytes);
+    // A recursive kernel's deep stack is left alone: zeroing it would cost more than most blocks, and such
+    // kernels run their blocks in one order anyway.
+    size_t threads = (size_t)p->nwarps * ORR_WARP;
+    if (p->kernel->recursive)
+        for (size_t t = 0; t < threads; t++)
+            memset(tb->local + t * p->local_bytes, 0, p->kernel->stack_bytes);
+    else
+        memset(tb->local, 0, p->local_bytes * threads);
+    for (uint32_t n = 0; n < p->nwarps; n++) {
+        orr_warp_start(&tb->warps[n], tb, n);
+        tb->warps[n].tally_of = k->tally;
+        tb->warps[n].tally = k->counts_of;
+        tb->warps[n].from = UINT32_MAX - 1; // nowhere
+        tb->warps[n].clock = tb->warps[n].work = 0;
+        if (k->streams) {
+            tb->traces[n].n = 0;
+            tb->traces[n].mask = 0;
+            tb->warps[n].trace = orr_tally_samples(k->tally, index) ? &tb->traces[n] : NULL;
+        }
+        if (index < k->unobserved) tb->warps[n].trace = NULL;
+    }
+    return tb;
+}
+
+void orr_block_finish(tblock *tb) {
+    worker *k = tb->worker;
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
+        k->counts.warp_insts += tb->warps[n].insts;
+        k->counts.thread_insts += tb->warps[n].thread_insts;
+    }
+    k->counts.blocks++;
+    orr_block_found(tb);
+    tb->next = k->spare;
+    k->spare = tb;
+}
+
+void orr_worker_init(worker *k, decoded *p, bool streams) {
+    *k = (worker){.prog = p, .mem = p->launch->mem, .streams = streams};
+    k->range = orr_calloc(p->nmem + 1, sizeof *k->range);
+    k->fault_index = UINT64_MAX;
+}
+
+static void free_block(tblock *tb) {
+    for (uint32_t n = 0; n < tb->prog->nwarps; n++) {
+        warp *w = &tb->warps[n];
+        for (int c = 0; c < ORR_CLASSES; c++) free(w->area[c]);
+        free(w->joins);
+        free(w->frames);
+        if (tb->traces) free(tb->traces[n].bytes);
+    }
+    free(tb->warps);
+    free(tb->shared);
+    free(tb->local);
+    free(tb->mbars.at);
+    free(tb->traces);
+    free(tb->views);
+    free(tb);
+}
+
+void orr_worker_free(worker *k) {
+    while (k->spare) {
+        tblock *tb = k->spare;
+        k->spare = tb->next;
+        free_block(tb);
+    }
+    free(k->range);
+    free(k->slices);
+    free(k->sms);
+    free(k->lines);
+    free(k->given);
+    orr_versions_free(k->versions);
+}

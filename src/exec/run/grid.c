@@ -1,0 +1,585 @@
+// Running a launch: its thread blocks over the host's threads, or one by one as a model asks.
+//
+// Blocks of a kernel that cannot see each other (isa/effects.c) are taken from a counter by as many
+// workers as there are host threads. Blocks of other kernels run on one worker in grid order, so that what
+// they do to each other is the same on every host and with any number of threads; a block that waits for
+// another is put aside, the next one is started, and those put aside get their turns again, as long as no
+// more than `resident` are unfinished.
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/block.h"
+
+bool orr_launch_check(const orr_launch *l, uint32_t shared_limit, orr_err *e) {
+    const orr_kernel *k = l->kernel;
+    static const uint64_t grid_max[3] = {2147483647, 65535, 65535};
+    static const uint32_t block_max[3] = {1024, 1024, 64};
+    uint64_t threads = 1;
+    for (int d = 0; d < 3; d++) {
+        if (l->grid[d] < 1 || l->grid[d] > grid_max[d])
+            return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': grid dimension %c is %u; it must be 1 to %llu",
+                            k->name, "xyz"[d], l -> grid[d], (unsigned long long)grid_max[d]);
+        if (l->block[d] < 1 || l->block[d] > block_max[d])
+            return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': block dimension %c is %u; it must be 1 to %u",
+                            k->name, "xyz"[d], l -> block[d], block_max[d]);
+        threads *= l->block[d];
+        if (k->reqntid[d] && k->reqntid[d] != l->block[d])
+            return orr_fail(e, ORR_BAD_INPUT,
+                            "kernel '%s' asks for blocks of %ux%ux%u threads (.reqntid), not %ux%ux%u",
+                            k->name, k->reqntid[0], k->reqntid[1] ? k->reqntid[1] : 1,
+                            k->reqntid[2] ? k->reqntid[2] : 1, l->block[0], l->block[1], l->block[2]);
+    }
+    if (threads > 1024)
+        return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': %llu threads in a block; at most 1024", k->name,
+                        (unsigned long long)threads);
+    uint64_t max = (uint64_t)(k->maxntid[0] ? k->maxntid[0] : 1) * (k->maxntid[1] ? k->maxntid[1] : 1) *
+                   (k->maxntid[2] ? k->maxntid[2] : 1);
+    if (k->maxntid[0] && threads > max)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "kernel '%s': %llu threads in a block; it was compiled for at most %llu (.maxntid)",
+                        k->name, (unsigned long long)threads, (unsigned long long)max);
+    uint64_t shared = (uint64_t)((k->shared_bytes + 15) & ~15u) + l->dynamic_shared;
+    if (shared > shared_limit)
+        return orr_fail(e, ORR_BAD_INPUT,
+                        "kernel '%s' needs %llu bytes of shared memory a block; there are %u", k->name,
+                        (unsigned long long)shared, shared_limit);
+    if ((uint64_t)l->grid[0] * l->grid[1] > UINT64_MAX / l->grid[2])
+        return orr_fail(e, ORR_BAD_INPUT, "kernel '%s': too many thread blocks", k->name);
+    return true;
+}
+
+orr_launch_info orr_info_of(const orr_launch *l) {
+    orr_launch_info info = {.kernel = l->kernel, .dynamic_shared = l->dynamic_shared, .index = l->index};
+    memcpy(info.grid, l->grid, sizeof l->grid);
+    memcpy(info.block, l->block, sizeof l->block);
+    return info;
+}
+
+static uint64_t block_count(const orr_launch *l) { return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]; }
+
+static void view(tblock *tb, orr_tb *out) {
+    uint32_t n = tb->prog->nwarps;
+    for (uint32_t w = 0; w < n && tb->views; w++)
+        tb->views[w] = (orr_warp_trace){tb->traces[w].bytes, tb->traces[w].n};
+    *out = (orr_tb){.index = tb->index, .nwarps = n, .warps = tb->views};
+}
+
+// A finished block of a tally, to whom it counts for.
+bool orr_tally_tell(const orr_tally *t, int n, tblock *tb, orr_err *e) {
+    orr_tally_tb x = {.index = tb->index};
+    for (uint32_t w = 0; w < tb->prog->nwarps; w++) {
+        if (tb->warps[w].clock > x.longest) x.longest = tb->warps[w].clock;
+        x.sum += tb->warps[w].work;
+    }
+    orr_tb out;
+    if (orr_tally_samples(t, tb->index)) {
+        view(tb, &out);
+        x.streams = &out;
+    }
+    return t->visit(t->arg, n, &x, e);
+}
+
+static void count_for(worker *k, const orr_tally *t, int n) {
+    k->tally = t;
+    if (t) k->counts_of = t->counts + (size_t)n * k->prog->kernel->nblocks;
+}
+
+#define LARGE_GPU (1u << 18) // threads that run side by side there
+
+// ---- one worker, blocks in turns ------------------------------------------------------------
+typedef struct turns {
+    worker k;
+    uint64_t next, total, done_upto; // next to start; in all; next to hand out
+    uint32_t resident, unfinished;
+    uint32_t racers;         // of those that race (spin.c), unfinished at once
+    tblock *first, *last;    // started, not handed out: running or finished, in grid order
+    tblock *now;             // whose turn it is
+    ORR_VEC(tblock *) early; // those that run in order of time (pace.c), a heap
+    uint64_t time;           // of the last one
+    uint32_t freed;          // the SM of the last one that has ended
+    const uint64_t *only;    // [total] the blocks to run; NULL: all
+} turns;
+
+// How many blocks may be unfinished at once: what a large GPU holds, less where that would take more than
+// a few gigabytes of the host's memory.
+static uint32_t resident_blocks(const decoded *p) {
+    uint64_t warp = 4096, most = p->launch->resident ? p->launch->resident : 4096;
+    for (int c = 0; c < ORR_CLASSES; c++) warp += (uint64_t)p->kernel->funcs[0].nregs[c] * reg_bytes(c);
+    uint64_t each = p->shared_bytes + (uint64_t)p->local_bytes * p->nwarps * ORR_WARP + warp * p->nwarps;
+    uint64_t fit = (4ull << 30) / each;
+    if (fit < 64) fit = 64;
+    return (uint32_t)(fit < most ? fit : most);
+}
+
+static void turns_init(turns *t, decoded *p, bool streams) {
+    memset(t, 0, sizeof *t);
+    orr_worker_init(&t->k, p, streams);
+    t->total = block_count(p->launch);
+    t->resident = resident_blocks(p);
+    t->racers = LARGE_GPU / (p->nwarps * ORR_WARP);
+    if (t->racers > t->resident) t->racers = t->resident;
+    if (streams) t->k.versions = orr_versions_new(p);
+}
+
+static tblock *turns_start(turns *t) {
+    tblock *tb = orr_block_start(&t->k, t->only ? t->only[t->next] : t->next);
+    t->next++;
+    if (t->last)
+        t->last->next = tb;
+    else
+        t->first = tb;
+    t->last = tb;
+    t->unfinished++;
+    return tb;
+}
+
+// All have had a turn: those go on that have come less far than the others that wait to draw (spin.c).
+static void raise_level(turns *t) {
+    uint64_t least = UINT64_MAX;
+    for (const tblock *tb = t->first; tb; tb = tb->next)
+        if (tb->running && tb->held < least) least = tb->held;
+    if (least != UINT64_MAX) t->k.level = least + DRAW_SLACK;
+}
+
+// Whose turn comes after tb's: the next unfinished block, else a new one if there are fewer than `most`, else
+// the first unfinished.
+static tblock *turn_after(turns *t, const tblock *tb, uint32_t most) {
+    tblock *to = tb ? tb->next : t->first;
+    while (to && !to->running) to = to->next;
+    if (!to && t->next < t->total && t->unfinished < most) to = turns_start(t);
+    if (!to) {
+        raise_level(t);
+        to = t->first;
+    }
+    while (to && !to->running) to = to->next;
+    return to;
+}
+
+// ---- blocks in order of time
+static bool sooner(const tblock *a, const tblock *b) {
+    return a->time != b->time ? a->time < b->time : a->index < b->index;
+}
+
+static void put_early(turns *t, tblock *tb) {
+    tb->time = orr_pace_time(tb);
+    (void)ORR_PUSH(&t->early);
+    size_t i = t->early.n - 1;
+    tblock **at = t->early.at;
+    for (; i && sooner(tb, at[(i - 1) / 2]); i = (i - 1) / 2) at[i] = at[(i - 1) / 2];
+    at[i] = tb;
+}
+
+static tblock *take_early(turns *t) {
+    tblock **at = t->early.at, *first = at[0], *last = at[--t->early.n];
+    size_t n = t->early.n, i = 0;
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && sooner(at[child + 1], at[child])) child++;
+        if (!sooner(at[child], last)) break;
+        at[i] = at[child];
+    }
+    if (n) at[i] = last;
+    return first;
+}
+
+// As many as a GPU runs at the same time; one that comes later begins when another has ended.
+static int turns_in_time(turns *t) {
+    const decoded *p = t->k.prog;
+    uint32_t most = p->pace->resident && p->pace->resident < t->resident ? p->pace->resident : t->resident;
+    while (t->next < t->total && t->unfinished < most) {
+        tblock *tb = turns_start(t);
+        for (uint32_t n = 0; n < p->nwarps; n++) tb->warps[n].time = t->time;
+        if (p->pace->sm) tb->sm = t->next <= most ? p->pace->sm(p->pace->self, t->next - 1) : t->freed;
+        put_early(t, tb);
+    }
+    if (!t->early.n) return 0;
+    tblock *tb = take_early(t);
+    t->time = tb->time > t->time && tb->time != UINT64_MAX ? tb->time : t->time;
+    int r = orr_block_run(tb);
+    if (r == RUN_FAULT) return -1;
+    if (r == RUN_DONE) {
+        t->unfinished--;
+        t->freed = tb->sm;
+    } else {
+        put_early(t, tb);
+    }
+    return 1;
+}
+
+// Runs until the lowest block not yet handed out is finished: 1 and *out, 0 at the end, -1 fault.
+// The caller gives *out back with turns_give.
+static int turns_next(turns *t, tblock **out) {
+    for (;;) {
+        if (t->first && !t->first->running) {
+            *out = t->first;
+            return 1;
+        }
+        if (t->k.prog->pace_blocks) {
+            int r = turns_in_time(t);
+            if (r <= 0) return r;
+            continue;
+        }
+        tblock *tb = t->now && t->now->running ? t->now : turn_after(t, t->now, t->resident);
+        if (!tb) return 0; // all were started and finished
+        t->now = tb;
+        int r = orr_block_run(tb);
+        if (r == RUN_FAULT) return -1;
+        if (r == RUN_DONE)
+            t->unfinished--;
+        else
+            t->now = turn_after(t, tb, r == RUN_RACES ? t->racers : t->resident);
+    }
+}
+
+static void turns_give(turns *t, tblock *tb) { // tb is the first
+    if (t->now == tb) t->now = NULL;
+    t->first = tb->next;
+    if (!t->first) t->last = NULL;
+    t->done_upto++;
+    orr_block_finish(tb);
+}
+
+static void turns_free(turns *t) {
+    while (t->first) turns_give(t, t->first);
+    free(t->early.at);
+    orr_worker_free(&t->k);
+}
+
+// ---- many workers ---------------------------------------------------------------------------
+// With in_order, a worker takes a few blocks that follow each other, keeps their traces on its shelf, and
+// hands them out when all before have been. A piece's turn is waited for by one worker only, the piece's own,
+// on its own condition: waking all of them for every block would cost more than most blocks.
+typedef struct shelf {
+    orr_text bytes;          // the traces, one after the other
+    ORR_VEC(size_t) lengths; // [block][warp]
+    orr_warp_trace *views;   // of one block
+} shelf;
+
+#define SHELF_BYTES  (1u << 20)
+#define PIECE_BLOCKS 32
+
+typedef struct crew {
+    decoded *p;
+    uint64_t total, chunk;
+    int threads;
+    atomic_uint_fast64_t next, bound; // blocks from `bound` on need not run: an earlier one failed
+    orr_visit *visit;
+    void *arg;
+    const orr_tally *tally; // NULL: none
+    bool in_order;
+    pthread_mutex_t lock;
+    pthread_cond_t *turns; // [threads] of piece n: n % threads
+    uint64_t turn;         // the piece that may be handed out
+    orr_exec_counts counts;
+    orr_err err;
+    uint64_t err_index;
+    int fault; // ORR_FAULT_*
+} crew;
+
+// A launch ends with an error: the kernel's own fault, or ORR_FAULT_NONE.
+static bool failed(const decoded *p, const orr_err *why, int fault, orr_err *e) {
+    if (p->launch->fault) *p->launch->fault = fault;
+    return orr_fail(e, why->status, "%s", why->text);
+}
+
+static void crew_fail(crew *c, const orr_err *e, int fault, uint64_t index) {
+    pthread_mutex_lock(&c->lock);
+    if (index < c->err_index) {
+        c->err = *e;
+        c->err_index = index;
+        c->fault = fault;
+    }
+    if (index < atomic_load(&c->bound)) atomic_store(&c->bound, index);
+    for (int n = 0; n < c->threads; n++) pthread_cond_signal(&c->turns[n]);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static bool crew_visit(crew *c, int n, const orr_tb *tb) {
+    orr_err e = {0};
+    bool ok = c->visit(c->arg, n, tb, &e);
+    if (!ok) crew_fail(c, &e, ORR_FAULT_NONE, tb->index);
+    return ok;
+}
+
+static void shelf_put(shelf *s, const tblock *tb) {
+    for (uint32_t w = 0; w < tb->prog->nwarps; w++) {
+        orr_text_addn(&s->bytes, (const char *)tb->traces[w].bytes, tb->traces[w].n);
+        *ORR_PUSH(&s->lengths) = tb->traces[w].n;
+    }
+}
+
+// Hands out what is on the shelf, blocks from `from` on of this piece, when it is the piece's turn. False
+// when an earlier block has failed.
+static bool shelf_empty(crew *c, int n, shelf *s, uint64_t piece, uint64_t from) {
+    pthread_mutex_lock(&c->lock);
+    while (c->turn != piece && atomic_load(&c->bound) > from)
+        pthread_cond_wait(&c->turns[piece % (uint64_t)c->threads], &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    uint32_t nwarps = c->p->nwarps;
+    const uint8_t *at = (const uint8_t *)s->bytes.s;
+    bool ok = atomic_load(&c->bound) > from;
+    for (size_t b = 0; ok && b < s->lengths.n / nwarps; b++) {
+        for (uint32_t w = 0; w < nwarps; w++) {
+            s->views[w] = (orr_warp_trace){at, s->lengths.at[b * nwarps + w]};
+            at += s->views[w].n;
+        }
+        ok = crew_visit(c, n, &(orr_tb){.index = from + b, .nwarps = nwarps, .warps = s->views});
+    }
+    s->bytes.n = s->lengths.n = 0;
+    return ok;
+}
+
+static void pass_turn(crew *c, uint64_t piece) {
+    pthread_mutex_lock(&c->lock);
+    c->turn = piece + 1;
+    pthread_cond_signal(&c->turns[(piece + 1) % (uint64_t)c->threads]);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static bool crew_block(crew *c, int n, worker *k, shelf *s, uint64_t index) {
+    tblock *tb = orr_block_start(k, index);
+    int r;
+    do r = orr_block_run(tb);
+    while (r == RUN_YIELDS || r == RUN_RACES);
+    bool ok = r != RUN_FAULT;
+    if (!ok) {
+        crew_fail(c, &k->err, k->fault, index);
+    } else if (c->in_order) {
+        shelf_put(s, tb);
+    } else if (c->tally) {
+        orr_err e = {0};
+        ok = orr_tally_tell(c->tally, n, tb, &e);
+        if (!ok) crew_fail(c, &e, ORR_FAULT_NONE, index);
+    } else if (c->visit) {
+        orr_tb out;
+        view(tb, &out);
+        ok = crew_visit(c, n, &out);
+    }
+    orr_block_finish(tb);
+    return ok;
+}
+
+static void crew_work(void *arg, int n) {
+    crew *c = arg;
+    worker k;
+    shelf s = {0};
+    orr_worker_init(&k, c->p, c->visit || c->tally);
+    count_for(&k, c->tally, n);
+    k.bound = &c->bound;
+    if (c->in_order) s.views = orr_calloc(c->p->nwarps, sizeof *s.views);
+    bool ok = true;
+    while (ok) {
+        uint64_t from = atomic_fetch_add(&c->next, c->chunk);
+        if (from >= c->total) break;
+        uint64_t to = from + c->chunk < c->total ? from + c->chunk : c->total, piece = from / c->chunk;
+        uint64_t shelved = from; // the first block on the shelf
+        for (uint64_t i = from; i < to && i < atomic_load(&c->bound) && ok; i++) {
+            ok = crew_block(c, n, &k, &s, i);
+            if (!ok || !c->in_order || (i + 1 < to && s.bytes.n < SHELF_BYTES)) continue;
+            ok = shelf_empty(c, n, &s, piece, shelved);
+            shelved = i + 1;
+        }
+        if (ok && c->in_order) pass_turn(c, piece);
+    }
+    pthread_mutex_lock(&c->lock);
+    c->counts.warp_insts += k.counts.warp_insts;
+    c->counts.thread_insts += k.counts.thread_insts;
+    c->counts.blocks += k.counts.blocks;
+    pthread_mutex_unlock(&c->lock);
+    free(s.bytes.s);
+    free(s.lengths.at);
+    free(s.views);
+    orr_worker_free(&k);
+}
+
+typedef struct consumer { // who gets what an execution finds out; all NULL: nobody
+    orr_visit *visit;     // streams of finished thread blocks
+    void *arg;
+    bool in_order;          // in grid order, one at a time
+    const orr_tally *tally; // counts instead
+} consumer;
+
+static bool run_crew(decoded *p, int threads, const consumer *to, orr_exec_counts *counts, orr_err *e) {
+    crew c = {.p = p,
+              .tally = to->tally,
+              .total = block_count(p->launch),
+              .visit = to->visit,
+              .arg = to->arg,
+              .in_order = to->in_order && to->visit,
+              .err_index = UINT64_MAX};
+    atomic_init(&c.next, 0);
+    atomic_init(&c.bound, UINT64_MAX);
+    if ((uint64_t)threads > c.total) threads = (int)c.total;
+    uint64_t share = c.total / (uint64_t)threads / 8, most = to->in_order ? PIECE_BLOCKS : 64;
+    c.chunk = share < 1 ? 1 : share > most ? most : share;
+    c.threads = threads;
+    c.turns = orr_calloc((size_t)threads, sizeof *c.turns);
+    pthread_mutex_init(&c.lock, NULL);
+    for (int n = 0; n < threads; n++) pthread_cond_init(&c.turns[n], NULL);
+    orr_parallel(threads, crew_work, &c);
+    for (int n = 0; n < threads; n++) pthread_cond_destroy(&c.turns[n]);
+    pthread_mutex_destroy(&c.lock);
+    free(c.turns);
+    if (counts) *counts = c.counts;
+    if (c.err.status) return failed(p, &c.err, c.fault, e);
+    return true;
+}
+
+static bool run_turns(decoded *p, const consumer *to, orr_exec_counts *counts, orr_err *e) {
+    turns t;
+    turns_init(&t, p, to->visit || to->tally);
+    count_for(&t.k, to->tally, 0);
+    tblock *tb;
+    int r;
+    bool ok = true;
+    while (ok && (r = turns_next(&t, &tb)) > 0) {
+        if (to->tally) {
+            ok = orr_tally_tell(to->tally, 0, tb, e);
+        } else if (to->visit) {
+            orr_tb out;
+            view(tb, &out);
+            ok = to->visit(to->arg, 0, &out, e);
+        }
+        turns_give(&t, tb);
+    }
+    if (ok && r < 0) ok = failed(p, &t.k.err, t.k.fault, e);
+    if (counts) *counts = t.k.counts;
+    turns_free(&t);
+    return ok;
+}
+
+// May blocks run in any order? The code's part of the answer is in the kernel; here the bases become
+// allocations, and what is stored to through one must not be touched through another.
+static bool keep_apart(const orr_launch *l) {
+    const orr_kernel *k = l->kernel;
+    if (k->atomics || k->blocks_meet) return false;
+    const range *at[ORR_MAX_BASES];
+    bool stores = false;
+    for (uint32_t n = 0; n < k->nbases; n++) {
+        const orr_base *b = &k->bases[n];
+        uint64_t addr = 0;
+        if (!b->param)
+            addr = l->image->var_addr[b->which];
+        else if (b->which <= k->param_bytes && k->param_bytes - b->which >= 8)
+            memcpy(&addr, l->params + b->which, 8);
+        at[n] = orr_mem_find(l->mem, addr);
+        stores |= b->stores;
+    }
+    if (stores && k->reads_anywhere) return false;
+    for (uint32_t n = 0; n < k->nbases; n++) {
+        const orr_base *b = &k->bases[n];
+        if (!b->stores) continue;
+        if (b->loads || !at[n]) return false;
+        for (uint32_t m = 0; m < k->nbases; m++) {
+            const orr_base *c = &k->bases[m];
+            if (m != n && at[m] == at[n] && (c->loads || c->loads_own || c->stores)) return false;
+        }
+    }
+    return true;
+}
+
+static bool run(const orr_launch *l, int threads, const consumer *to, orr_exec_counts *counts, orr_err *e) {
+    decoded p;
+    if (!orr_decode(&p, l, e)) return false;
+    bool ok =
+        keep_apart(l) ? run_crew(&p, threads < 1 ? 1 : threads, to, counts, e) : run_turns(&p, to, counts, e);
+    orr_decoded_free(&p);
+    return ok;
+}
+
+// Streams made elsewhere, all of them.
+static bool visit_elsewhere(const orr_launch *l, orr_visit *visit, void *arg, orr_exec_counts *counts,
+                            orr_err *e) {
+    orr_source *s = l->elsewhere->source(l->elsewhere->self, l, NULL, block_count(l), counts, e);
+    if (!s) return false;
+    orr_tb tb;
+    int r;
+    bool ok = true;
+    while (ok && (r = s->next(s, &tb, e)) > 0) ok = visit(arg, 0, &tb, e);
+    s->close(s);
+    return ok && r == 0;
+}
+
+bool orr_exec_run(const orr_launch *l, int threads, bool in_order, orr_visit *visit, void *arg,
+                  orr_exec_counts *counts, orr_err *e) {
+    if (l->elsewhere && visit) return visit_elsewhere(l, visit, arg, counts, e);
+    if (l->elsewhere) return l->elsewhere->run(l->elsewhere->self, l, counts, e);
+    return run(l, threads, &(consumer){.visit = visit, .arg = arg, .in_order = in_order}, counts, e);
+}
+
+bool orr_exec_tally(const orr_launch *l, int threads, const orr_tally *t, orr_exec_counts *counts,
+                    orr_err *e) {
+    if (l->elsewhere) return l->elsewhere->tally(l->elsewhere->self, l, t, counts, e);
+    return run(l, threads, &(consumer){.tally = t}, counts, e);
+}
+
+// ---- as a source ----------------------------------------------------------------------------
+typedef struct exec_source {
+    orr_source base;
+    orr_launch launch;
+    decoded p;
+    turns t;
+    tblock *out;
+    orr_exec_counts *counts;
+} exec_source;
+
+static int source_next(orr_source *base, orr_tb *tb, orr_err *e) {
+    exec_source *s = (exec_source *)base;
+    if (s->out) turns_give(&s->t, s->out);
+    s->out = NULL;
+    int r = turns_next(&s->t, &s->out);
+    if (r < 0) failed(&s->p, &s->t.k.err, s->t.k.fault, e);
+    if (r > 0) view(s->out, tb);
+    if (r <= 0) s->out = NULL;
+    if (r == 0 && s->counts) *s->counts = s->t.k.counts;
+    return r;
+}
+
+// Blocks that have been started already, because one before them waits, have made their streams.
+static bool source_skip(orr_source *base, uint64_t to, orr_err *e) {
+    exec_source *s = (exec_source *)base;
+    if (s->out) turns_give(&s->t, s->out);
+    s->out = NULL;
+    if (to > s->t.total) to = s->t.total;
+    if (to > s->t.k.unobserved) s->t.k.unobserved = to;
+    while (s->t.done_upto < to) {
+        tblock *tb = NULL;
+        int r = turns_next(&s->t, &tb);
+        if (r < 0) return failed(&s->p, &s->t.k.err, s->t.k.fault, e);
+        if (r == 0) break;
+        turns_give(&s->t, tb);
+    }
+    return true;
+}
+
+static void source_close(orr_source *base) {
+    exec_source *s = (exec_source *)base;
+    turns_free(&s->t);
+    orr_decoded_free(&s->p);
+    free(s);
+}
+
+orr_source *orr_exec_source(const orr_launch *l, orr_exec_counts *counts, orr_err *e) {
+    return orr_exec_source_of(l, NULL, block_count(l), counts, e);
+}
+
+orr_source *orr_exec_source_of(const orr_launch *l, const uint64_t *blocks, uint64_t n,
+                               orr_exec_counts *counts, orr_err *e) {
+    if (l->elsewhere) return l->elsewhere->source(l->elsewhere->self, l, blocks, n, counts, e);
+    exec_source *s = orr_calloc(1, sizeof *s);
+    s->launch = *l;
+    if (!orr_decode(&s->p, &s->launch, e)) {
+        free(s);
+        return NULL;
+    }
+    turns_init(&s->t, &s->p, true);
+    s->t.only = blocks;
+    s->t.total = n;
+    s->counts = counts;
+    s->base.info = orr_info_of(l);
+    s->base.next = source_next;
+    s->base.close = source_close;
+    if (!blocks) s->base.skip = source_skip;
+    return &s->base;
+}

@@ -1,0 +1,771 @@
+// Running a warp: blocks of code one after the other, and lanes that part and meet.
+//
+// Lanes of a warp that are at the same place run together as a fragment. When a branch parts them, a
+// join is made for the branch's post-dominator; each part runs on by itself until it gets there and
+// waits; when all lanes of the join have come (or exited), they go on as one. A call makes a join
+// for the place it returns to. Joins nest; each fragment knows the innermost it is headed for.
+//
+// That alone would hang programs in which lanes wait for each other, such as a lock taken inside one
+// warp: the lane that has the lock waits at a join for those that spin. Volta and later guarantee
+// progress to every lane. So do we: a fragment that has looked often at what others may write (by
+// atomics or volatile accesses) without meeting anybody gives way to the others, and when there are
+// none, the lanes waiting at joins are let through, each with its outer join. A long loop that does not
+// look at anything keeps its turn.
+//
+// Operations that name the lanes they work with (shfl.sync and its like) stand first in their block;
+// a fragment that gets there waits until all those lanes are there.
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/sass/translate.h"
+
+#define FIRST_SLICE   512 // blocks with a look at others that a fragment may run before those get a turn
+#define LEAST_SLICE   16
+#define SPIN_LOOKS    1    // of a loop that only looks (spin.c) in one turn
+#define SPIN_PATIENCE 64   // turns of such a loop before lanes that wait at joins are let through
+#define MAX_DEPTH     4096 // calls
+
+// ---- pools ----------------------------------------------------------------------------------
+frag *orr_warp_part(warp *w, frag v) {
+    for (int n = 0; n < ORR_WARP; n++)
+        if (w->frags[n].state == FRAG_FREE) { // there are never more fragments than lanes
+            v.state = FRAG_READY;
+            v.turn = ++w->turn;
+            w->frags[n] = v;
+            return &w->frags[n];
+        }
+    abort();
+}
+
+static int32_t new_join(warp *w, join v) {
+    int32_t at = w->free_join;
+    if (at >= 0) {
+        w->free_join = w->joins[at].parent;
+    } else {
+        if (w->njoins == w->cap_joins) {
+            w->cap_joins = w->cap_joins ? w->cap_joins * 2 : 16;
+            w->joins = orr_realloc(w->joins, w->cap_joins * sizeof *w->joins);
+        }
+        at = (int32_t)w->njoins++;
+    }
+    w->joins[at] = v;
+    return at;
+}
+
+static int32_t new_frame(warp *w, frame v) {
+    int32_t at = w->free_frame;
+    if (at >= 0) {
+        w->free_frame = w->frames[at].parent;
+    } else {
+        if (w->nframes == w->cap_frames) {
+            w->cap_frames = w->cap_frames ? w->cap_frames * 2 : 4;
+            w->frames = orr_realloc(w->frames, w->cap_frames * sizeof *w->frames);
+        }
+        at = (int32_t)w->nframes++;
+    }
+    w->frames[at] = v;
+    return at;
+}
+
+static void free_join(warp *w, int32_t j) {
+    w->joins[j].parent = w->free_join;
+    w->free_join = j;
+}
+
+// Lanes leave an activation, which ends with its last one.
+static void leave_frame(warp *w, int32_t at, uint32_t lanes) {
+    frame *fr = &w->frames[at];
+    fr->lanes &= ~lanes;
+    if (fr->lanes) return;
+    fr->parent = w->free_frame;
+    w->free_frame = at;
+}
+
+// ---- meeting --------------------------------------------------------------------------------
+bool orr_warp_settle(warp *w, frag *f) {
+    while (f->join >= 0) {
+        join *j = &w->joins[f->join];
+        if (j->pc != f->pc || j->frame != f->frame) break;
+        j->arrived |= f->mask;
+        if (j->arrived != j->mask) {
+            f->state = FRAG_FREE;
+            return false;
+        }
+        f->mask = j->mask;
+        int32_t parent = j->parent;
+        free_join(w, f->join);
+        f->join = parent;
+        w->rotations = 0;
+    }
+    return true;
+}
+
+// Lanes leave the joins from `at` outwards until `stop`; a join that then is complete lets its lanes go.
+static void leave_joins(warp *w, uint32_t lanes, int32_t at, int32_t stop) {
+    while (at >= 0 && at != stop) {
+        join *j = &w->joins[at];
+        int32_t parent = j->parent;
+        j->mask &= ~lanes;
+        j->arrived &= ~lanes;
+        if (j->mask == 0) {
+            free_join(w, at);
+        } else if (j->arrived == j->mask) {
+            frag go = {.mask = j->mask, .pc = j->pc, .join = parent, .frame = j->frame};
+            free_join(w, at);
+            orr_warp_settle(w, orr_warp_part(w, go));
+        }
+        at = parent;
+    }
+}
+
+void orr_warp_exit(warp *w, frag *f, uint32_t lanes) {
+    int32_t at = f->join;
+    w->live &= ~lanes;
+    f->mask &= ~lanes;
+    if (!f->mask) f->state = FRAG_FREE;
+    leave_joins(w, lanes, at, -1);
+    for (int32_t fr = f->frame, up; fr >= 0; fr = up) {
+        up = w->frames[fr].parent;
+        leave_frame(w, fr, lanes);
+    }
+    if (w->tb->bars_open) orr_barrier_lanes_gone(w->tb);
+}
+
+// Let the lanes that wait at joins through, for the sake of those that spin or wait at a barrier. True if
+// there were any.
+bool orr_warp_release(warp *w) {
+    bool any = false;
+    uint32_t n = w->njoins;
+    for (uint32_t at = 0; at < n; at++) {
+        join *j = &w->joins[at];
+        if (!j->arrived || j->arrived == j->mask || !j->mask) continue;
+        bool used = false; // a freed join has stale contents; only those on somebody's chain count
+        for (int x = 0; x < ORR_WARP && !used; x++)
+            if (w->frags[x].state != FRAG_FREE)
+                for (int32_t c = w->frags[x].join; c >= 0 && !used; c = w->joins[c].parent)
+                    used = c == (int32_t)at;
+        if (!used) continue;
+        frag go = {.mask = j->arrived, .pc = j->pc, .join = j->parent, .frame = j->frame};
+        j->mask &= ~j->arrived;
+        j->arrived = 0;
+        orr_warp_settle(w, orr_warp_part(w, go));
+        any = true;
+    }
+    return any;
+}
+
+// ---- lanes that a block waits for -----------------------------------------------------------
+// Those of `have` whose wait is over when the lanes of `have` are there. Lanes may name different
+// members, as the tiles of a warp do; they part, each group goes on when it is complete.
+static uint32_t complete_of(const warp *w, oper members, uint32_t have) {
+    const uint32_t *m = (const uint32_t *)(const void *)(w->bank[members.bank] + members.off);
+    uint32_t missing = w->live & ~have, done = 0;
+    for (uint32_t left = have; left; left &= left - 1)
+        if (!(m[orr_ffs(left)] & missing)) done |= left & -left;
+    return done;
+}
+
+static void set_banks(warp *w, const frame *fr) {
+    for (int c = 0; c < ORR_CLASSES; c++) w->bank[c] = w->area[c] + fr->base[c];
+}
+
+static int32_t common_join(const warp *w, int32_t a, int32_t b) {
+    for (; a >= 0; a = w->joins[a].parent)
+        for (int32_t x = b; x >= 0; x = w->joins[x].parent)
+            if (x == a) return a;
+    return -1;
+}
+
+// The lanes of f that are not in `go` wait on, in a fragment of their own.
+static void stay(warp *w, frag *f, uint32_t go) {
+    frag *rest =
+        orr_warp_part(w, (frag){.mask = f->mask & ~go, .pc = f->pc, .join = f->join, .frame = f->frame});
+    rest->state = FRAG_LANES;
+    f->mask = go;
+}
+
+// Fragments that wait at the start of f's block, with f, if together they are all that f waits for.
+static bool gather(warp *w, frag *f) {
+    const xblock *x = &w->tb->prog->blocks[f->pc];
+    set_banks(w, &w->frames[f->frame]);
+    uint32_t have = f->mask;
+    for (int n = 0; n < ORR_WARP; n++) {
+        const frag *g = &w->frags[n];
+        if (g != f && g->state == FRAG_LANES && g->pc == f->pc && g->frame == f->frame) have |= g->mask;
+    }
+    uint32_t go = complete_of(w, x->members, have);
+    if (!(go & f->mask)) return false;
+    for (int n = 0; n < ORR_WARP; n++) {
+        frag *g = &w->frags[n];
+        if (g == f || g->state != FRAG_LANES || g->pc != f->pc || g->frame != f->frame || !(go & g->mask))
+            continue;
+        int32_t meet = common_join(w, f->join, g->join);
+        g->state = FRAG_FREE;
+        int32_t fj = f->join, gj = g->join;
+        uint32_t fm = f->mask, gm = g->mask;
+        f->mask |= gm;
+        f->join = meet;
+        leave_joins(w, fm, fj, meet);
+        leave_joins(w, gm, gj, meet);
+    }
+    f->state = FRAG_READY;
+    f->met = true;
+    if (f->mask & ~go) stay(w, f, f->mask & go);
+    return true;
+}
+
+// ---- choosing -------------------------------------------------------------------------------
+// The fragment that ran last goes on first (depth first); with `oldest`, the one that has waited
+// longest.
+static frag *choose(warp *w, bool oldest) {
+    if (w->tb->prog->kernel->codes) return orr_sass_choose(w, oldest);
+    for (;;) {
+        frag *best = NULL, *waits = NULL;
+        for (int n = 0; n < ORR_WARP; n++) {
+            frag *f = &w->frags[n];
+            if (f->state == FRAG_LANES && gather(w, f)) w->rotations = 0;
+            if (f->state == FRAG_READY && (!best || (oldest ? f->turn < best->turn : f->turn > best->turn)))
+                best = f;
+            if (f->state == FRAG_LANES) waits = f;
+        }
+        if (best || !waits) return best;
+        // Lanes it waits for are stuck at a join or barrier: it goes on with those that are there.
+        waits->state = FRAG_READY;
+        waits->met = true;
+    }
+}
+
+// ---- calls ----------------------------------------------------------------------------------
+static void copy_params(warp *w, uint32_t lanes, uint32_t to, uint32_t from, uint32_t bytes) {
+    const decoded *p = w->tb->prog;
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint8_t *mine = w->tb->local + (size_t)(w->index * ORR_WARP + (uint32_t)orr_ffs(m)) * p->local_bytes;
+        memmove(mine + to, mine + from, bytes);
+    }
+}
+
+static const uint64_t *copy_spec(const warp *w, const uop *u, int n) { // immediates after the handle
+    int first = u->inst->target < 0 && u->inst->op == ORR_OP_CALL ? 1 : 0;
+    return SRC_N(w, u, first + n, uint64_t);
+}
+
+static bool grow_registers(warp *w, const frame *fr) {
+    const orr_func *fn = &w->tb->prog->kernel->funcs[fr->func];
+    for (int c = 0; c < ORR_CLASSES; c++) {
+        uint32_t need = fr->base[c] + (fn->nregs[c] + 1) * reg_bytes(c);
+        if (need <= w->area_bytes[c]) continue;
+        if (need > (64u << 20)) return false;
+        uint32_t size = (need * 2 + 63) & ~63u;
+        uint8_t *grown = orr_aligned_alloc(64, size);
+        memcpy(grown, w->area[c], w->area_bytes[c]);
+        memset(grown + w->area_bytes[c], 0, size - w->area_bytes[c]);
+        free(w->area[c]);
+        w->area[c] = grown;
+        w->area_bytes[c] = size;
+    }
+    return true;
+}
+
+// The activation that lanes which have parted from these have made by the same call. Registers and frames
+// of both are at the same place, so that they are one: lanes can meet inside.
+static int32_t same_frame(const warp *w, const frame *v) {
+    for (uint32_t n = 0; n < w->nframes; n++) {
+        const frame *x = &w->frames[n];
+        if (x->lanes && x->parent == v->parent && x->call == v->call && x->func == v->func &&
+            x->local == v->local)
+            return (int32_t)n;
+    }
+    return -1;
+}
+
+// All lanes of f enter function `callee`.
+static void enter(warp *w, frag *f, const uop *u, uint32_t callee, int32_t back) {
+    const decoded *p = w->tb->prog;
+    const orr_kernel *k = p->kernel;
+    const frame from = w->frames[f->frame];
+    const orr_func *caller = &k->funcs[from.func], *fn = &k->funcs[callee];
+    if (u->inst->imm != fn->nparams || u->inst->vec != fn->nresults) {
+        orr_fault(w, u, orr_ffs(f->mask), "call of '%s' with %u arguments and %u results; it has %u and %u",
+                  fn->name, u->inst->imm, u->inst->vec, fn->nparams, fn->nresults);
+        return;
+    }
+    frame to = {.lanes = f->mask, .func = callee, .parent = f->frame, .call = u, .back = back};
+    for (int c = 0; c < ORR_CLASSES; c++) to.base[c] = from.base[c] + (caller->nregs[c] + 1) * reg_bytes(c);
+    to.base[ORR_P] = (to.base[ORR_P] + 3) & ~3u;
+    to.local = (from.local + caller->local_bytes + from.alloca + 15) & ~15u;
+    if ((uint64_t)to.local + fn->local_bytes > p->local_bytes || w->nframes > MAX_DEPTH ||
+        !grow_registers(w, &to)) {
+        orr_fault(w, u, orr_ffs(f->mask), "stack overflow: '%s' called too deep", fn->name);
+        return;
+    }
+    for (uint32_t n = 0; n < fn->nparams; n++) {
+        uint64_t spec = *copy_spec(w, u, (int)n);
+        uint32_t size = (uint32_t)spec < fn->params[n].bytes ? (uint32_t)spec : fn->params[n].bytes;
+        copy_params(w, f->mask, to.local + fn->params[n].offset, from.local + (uint32_t)(spec >> 32), size);
+    }
+    int32_t at = from.lanes == f->mask ? -1 : same_frame(w, &to);
+    if (at >= 0)
+        w->frames[at].lanes |= f->mask;
+    else
+        at = new_frame(w, to);
+    f->join =
+        new_join(w, (join){.mask = f->mask, .pc = (uint32_t)back, .frame = f->frame, .parent = f->join});
+    f->frame = at;
+    f->pc = fn->entry;
+}
+
+static void do_call(warp *w, frag *f, const uop *u, const xblock *x, uint32_t lanes) {
+    if (lanes != f->mask) { // guarded: the others skip the call; all meet behind it
+        int32_t j = new_join(
+            w, (join){.mask = f->mask, .pc = (uint32_t)x->next, .frame = f->frame, .parent = f->join});
+        frag skip = {.mask = f->mask & ~lanes, .pc = (uint32_t)x->next, .join = j, .frame = f->frame};
+        f->mask = lanes;
+        f->join = j;
+        orr_warp_settle(w, orr_warp_part(w, skip));
+    }
+    if (u->inst->target >= 0) {
+        enter(w, f, u, (uint32_t)u->inst->target, x->next);
+        return;
+    }
+    // Indirect: lanes with different targets part.
+    const uint64_t *handle = SRC_A(w, u, uint64_t);
+    uint32_t left = f->mask;
+    int32_t j = -1;
+    while (left) {
+        uint64_t h = handle[orr_ffs(left)];
+        uint32_t same = 0;
+        for (uint32_t m = left; m; m &= m - 1)
+            if (handle[orr_ffs(m)] == h) same |= m & -m;
+        int64_t callee = ORR_FUNC_OF_HANDLE(h);
+        if (callee < 1 || callee >= (int64_t)w->tb->prog->kernel->nfuncs || ORR_FUNC_HANDLE(callee) != h) {
+            orr_fault(w, u, orr_ffs(same), "indirect call to 0x%llx, which is no function",
+                      (unsigned long long)h);
+            return;
+        }
+        if (same != left && j < 0) {
+            j = new_join(
+                w, (join){.mask = f->mask, .pc = (uint32_t)x->next, .frame = f->frame, .parent = f->join});
+            f->join = j;
+        }
+        left &= ~same;
+        if (left) {
+            frag *part =
+                orr_warp_part(w, (frag){.mask = same, .pc = f->pc, .join = f->join, .frame = f->frame});
+            f->mask = left;
+            enter(w, part, u, (uint32_t)callee, x->next);
+            set_banks(w, &w->frames[f->frame]);
+            handle = SRC_A(w, u, uint64_t);
+        } else {
+            enter(w, f, u, (uint32_t)callee, x->next);
+        }
+    }
+}
+
+// Lanes return from the function f is in. In the entry function that is an exit.
+static void do_return(warp *w, frag *f, uint32_t lanes) {
+    const frame fr = w->frames[f->frame];
+    if (fr.parent < 0) {
+        orr_warp_exit(w, f, lanes);
+        return;
+    }
+    const orr_func *fn = &w->tb->prog->kernel->funcs[fr.func];
+    const frame up = w->frames[fr.parent];
+    for (uint32_t n = 0; n < fn->nresults; n++) {
+        uint64_t spec = *copy_spec(w, fr.call, (int)(fn->nparams + n));
+        uint32_t size = (uint32_t)spec < fn->results[n].bytes ? (uint32_t)spec : fn->results[n].bytes;
+        copy_params(w, lanes, up.local + (uint32_t)(spec >> 32), fr.local + fn->results[n].offset, size);
+    }
+    int32_t at = f->join, out = at; // the joins inside the function are of no use to them
+    while (out >= 0 && w->joins[out].frame == f->frame) out = w->joins[out].parent;
+    frag back = {.mask = lanes, .pc = (uint32_t)fr.back, .join = out, .frame = fr.parent};
+    leave_frame(w, f->frame, lanes);
+    f->mask &= ~lanes;
+    if (!f->mask) f->state = FRAG_FREE;
+    leave_joins(w, lanes, at, out);
+    orr_warp_settle(w, orr_warp_part(w, back));
+}
+
+// ---- branches -------------------------------------------------------------------------------
+// Lanes that meet nowhere but at the end do not wait for each other there while others wait for them.
+static void part_join(warp *w, frag *f, const xblock *x) {
+    int32_t ipdom = x->ipdom;
+    if (ipdom < 0 || (x->parts && f->join >= 0)) return;
+    if (f->join >= 0 && w->joins[f->join].pc == (uint32_t)ipdom && w->joins[f->join].frame == f->frame)
+        return;
+    f->join =
+        new_join(w, (join){.mask = f->mask, .pc = (uint32_t)ipdom, .frame = f->frame, .parent = f->join});
+}
+
+static void do_branch(warp *w, frag *f, const uop *u, const xblock *x, uint32_t taken) {
+    if (taken == f->mask) {
+        f->pc = (uint32_t)u->inst->target;
+    } else if (!taken) {
+        f->pc = (uint32_t)x->next;
+    } else {
+        part_join(w, f, x);
+        frag other = {.mask = taken, .pc = (uint32_t)u->inst->target, .join = f->join, .frame = f->frame};
+        f->mask &= ~taken;
+        f->pc = (uint32_t)x->next;
+        f->turn = ++w->turn;
+        orr_warp_settle(w, orr_warp_part(w, other));
+        f->turn = ++w->turn;
+    }
+    orr_warp_settle(w, f);
+}
+
+static void do_table(warp *w, frag *f, const uop *u, const xblock *x, uint32_t lanes) {
+    const uint32_t *index = SRC_A(w, u, uint32_t);
+    const uint32_t *table = w->tb->prog->kernel->tables + u->inst->target;
+    for (uint32_t m = lanes; m; m &= m - 1)
+        if (index[orr_ffs(m)] >= u->imm) {
+            orr_fault(w, u, orr_ffs(m), "branch table index %u is past the %u targets", index[orr_ffs(m)],
+                      u->imm);
+            return;
+        }
+    uint32_t left = f->mask, copy[ORR_WARP];
+    memcpy(copy, index, sizeof copy);
+    bool parted = false;
+    while (left) {
+        int first = orr_ffs(left);
+        bool skips = !(lanes >> first & 1); // guarded off
+        uint32_t to = skips ? (uint32_t)x->next : table[copy[first]];
+        uint32_t same = 0;
+        for (uint32_t m = left; m; m &= m - 1) {
+            int n = orr_ffs(m);
+            uint32_t goes = lanes >> n & 1 ? table[copy[n]] : (uint32_t)x->next;
+            if (goes == to) same |= 1u << n;
+        }
+        left &= ~same;
+        if (left && !parted) {
+            part_join(w, f, x);
+            parted = true;
+        }
+        if (left) {
+            frag other = {.mask = same, .pc = to, .join = f->join, .frame = f->frame};
+            f->mask &= ~same;
+            orr_warp_settle(w, orr_warp_part(w, other));
+        } else {
+            f->pc = to;
+            f->turn = ++w->turn;
+        }
+    }
+    orr_warp_settle(w, f);
+}
+
+// ---- the loop -------------------------------------------------------------------------------
+static void run_plain(warp *w, const uop *u, const uop *end, uint32_t mask) {
+    if (mask == FULL) {
+        w->exec = FULL;
+        for (; u < end; u++) {
+            if (u->guard < 0) {
+                u->full(w, u);
+                continue;
+            }
+            uint32_t m = guarded(w, u, FULL);
+            if (m == FULL) {
+                u->full(w, u);
+            } else if (m) {
+                set_exec(w, m);
+                u->masked(w, u);
+                w->exec = FULL;
+            } else if (u->traced && w->trace) {
+                orr_trace_put_access(w->trace, 0, NULL);
+            }
+        }
+        return;
+    }
+    for (; u < end; u++) {
+        uint32_t m = guarded(w, u, mask);
+        if (m) {
+            set_exec(w, m);
+            u->masked(w, u);
+        } else if (u->traced && w->trace) {
+            orr_trace_put_access(w->trace, 0, NULL);
+        }
+    }
+}
+
+// What the last instruction of a block does. Afterwards f may be gone, waiting, or elsewhere.
+static void run_last(warp *w, frag *f, const xblock *x) {
+    const uop *u = x->last;
+    if (w->tb->prog->kernel->codes) {
+        orr_sass_last(w, f, x);
+        return;
+    }
+    if (!u) {
+        f->pc = (uint32_t)x->next;
+        orr_warp_settle(w, f);
+        return;
+    }
+    uint32_t lanes = guarded(w, u, f->mask);
+    set_exec(w, lanes);
+    switch (u->inst->op) {
+    case ORR_OP_BRA: do_branch(w, f, u, x, lanes); return;
+    case ORR_OP_BRX: do_table(w, f, u, x, lanes); return;
+    default: break;
+    }
+    if (!lanes) {
+        f->pc = (uint32_t)x->next;
+        orr_warp_settle(w, f);
+        return;
+    }
+    switch (u->inst->op) {
+    case ORR_OP_EXIT:
+    case ORR_OP_RET:
+        if (lanes != f->mask) f->pc = (uint32_t)x->next;
+        if (u->inst->op == ORR_OP_EXIT)
+            orr_warp_exit(w, f, lanes);
+        else
+            do_return(w, f, lanes);
+        if (f->state == FRAG_READY && f->mask) orr_warp_settle(w, f);
+        return;
+    case ORR_OP_TRAP: orr_fault_as(ORR_FAULT_TRAP, w, u, orr_ffs(lanes), "trap"); return;
+    case ORR_OP_CALL: do_call(w, f, u, x, lanes); return;
+    case ORR_OP_BAR:
+        if (lanes != f->mask) { // the others go on; all meet behind it
+            int32_t j = new_join(
+                w, (join){.mask = f->mask, .pc = (uint32_t)x->next, .frame = f->frame, .parent = f->join});
+            frag skip = {.mask = f->mask & ~lanes, .pc = (uint32_t)x->next, .join = j, .frame = f->frame};
+            f->mask = lanes;
+            f->join = j;
+            orr_warp_settle(w, orr_warp_part(w, skip));
+        }
+        f->pc = (uint32_t)x->next;
+        if (orr_barrier_arrive(w, f, u)) orr_warp_settle(w, f);
+        return;
+    default: // bar.warp.sync: the lanes met at the start of the block
+        f->pc = (uint32_t)x->next;
+        orr_warp_settle(w, f);
+        return;
+    }
+}
+
+frag *orr_warp_choose(warp *w, bool yields) { return choose(w, yields); }
+void orr_warp_banks(warp *w, const frag *f) { set_banks(w, &w->frames[f->frame]); }
+void orr_warp_last(warp *w, frag *f, const xblock *x) { run_last(w, f, x); }
+
+// A stream is held until its block is finished; one that never ends must not take all memory with it.
+static bool too_long(warp *w, const xblock *x, uint32_t mask) {
+    if (!w->trace || w->trace->n <= 1u << 30) return false;
+    orr_fault(
+        w, x->last ? x->last : x->end - 1, orr_ffs(mask),
+        "one warp's stream is longer than 1 GiB; for an endless loop there is --max-insts, for a long one "
+        "--counts-only");
+    return true;
+}
+
+// Up to how many instructions a warp runs before it looks whether it still has to.
+static uint64_t look_again(const warp *w, uint64_t most) {
+    uint64_t next = w->insts + (1u << 22);
+    return next < most ? next : most;
+}
+
+static inline void count_block(warp *w, uint32_t block, uint32_t mask) {
+    const orr_tally_block *b = &w->tally_of->blocks[block];
+    orr_tally_count *n = &w->tally[block];
+    int way = orr_tally_way(b, w->from);
+    n->runs[way]++;
+    n->lanes += (uint32_t)orr_popc(mask);
+    w->clock += b->weight[way];
+    w->work += b->weight[way];
+    w->from = block;
+    if (w->trace && w->trace->n > w->tally_of->stream_bytes) w->trace = NULL;
+}
+
+// Other fragments, warps and blocks have their turn. When this one is the only one that can go on, lanes that
+// wait at joins are let through. Machine code says where that is to be (YIELD), so there a loop that looks is
+// given some time; PTX does not, and it is done at once.
+static int give_way(warp *w, frag *f, bool looks) {
+    const decoded *p = w->tb->prog;
+    w->spinning = looks;
+    f->turn = f->state == FRAG_READY ? ++w->turn : f->turn;
+    if (f->state == FRAG_READY && (!looks || w->spun % 16 == 15)) f->since = w->turn; // there may be no YIELD
+    if (looks && p->kernel->codes && ++w->spun % SPIN_PATIENCE) return w->live ? RUN_YIELDS : RUN_DONE;
+    int ready = 0;
+    for (int n = 0; n < ORR_WARP; n++) ready += w->frags[n].state == FRAG_READY;
+    if ((ready <= 1 || ++w->rotations % 4 == 0) && orr_warp_release(w) && w->slice > LEAST_SLICE)
+        w->slice /= 2;
+    return w->live ? RUN_YIELDS : RUN_DONE;
+}
+
+void orr_warp_again(warp *w, uint32_t block, uint32_t lanes) {
+    if (w->tally_of) count_block(w, block, lanes);
+    if (w->trace) orr_trace_put_block(w->trace, block, lanes);
+    w->insts++;
+    w->thread_insts += (uint32_t)orr_popc(lanes);
+}
+
+// Where the warp stops next, for others to come in between: in front of a compare and swap of a loop, or of
+// any access of shared memory where warps run in order of time. x->end: nowhere. `at`: where it stopped last.
+static const uop *next_stop(const warp *w, const xblock *x, const uop *at) {
+    const decoded *p = w->tb->prog;
+    bool race = x->race && (p->nwarps > 1 || (x->race_blocks && !w->tb->alone)) && !(at && at >= x->race);
+    bool stops = p->pace && x->stops;
+    if (!stops && !x->tries) return race ? x->race : x->end;
+    for (const uop *u = at ? at + 1 : x->first; u < x->end; u++)
+        if ((stops && u->stop) || u->tries || (race && u == x->race)) return u;
+    return x->end;
+}
+
+// Does it stand in front of `u` for nothing but a try that need not wait?
+static bool goes_on(warp *w, const xblock *x, const uop *u, uint32_t mask) {
+    return u < x->end && u->tries && !u->stop && u != x->race && !w->tb->faulted &&
+           !orr_mbar_holds(w, u, mask);
+}
+
+// Behind the micro-op that does what an instruction, which begins at `first`, does to memory.
+static const uop *behind_access(const uop *first, const uop *end) {
+    for (const uop *u = first; u < end && (u == first || !u->stop); u++)
+        if (orr_ops[u->inst->op].flags & ORR_F_MEMORY) return u + 1;
+    return first;
+}
+
+int orr_warp_run(warp *w) {
+    const decoded *p = w->tb->prog;
+    uint64_t most = p->launch->max_insts ? p->launch->max_insts : UINT64_MAX;
+    uint64_t limit = look_again(w, most);
+    frag *f = w->paused ? w->frag : choose(w, w->budget <= 0);
+    if (!w->found && !w->paused) w->budget = w->slice;
+    w->found = false;
+    for (int n = 0; n < ORR_WARP; n++) w->frags[n].looks = 0;
+    while (f) {
+        w->frag = f;
+        set_banks(w, &w->frames[f->frame]);
+        for (;;) {
+            const xblock *x = &p->blocks[f->pc];
+            if (x->waits && !f->met && f->mask != w->live && !w->paused) {
+                uint32_t go = complete_of(w, x->members, f->mask);
+                if (!go) {
+                    f->state = FRAG_LANES;
+                    break;
+                }
+                if (go != f->mask) stay(w, f, go);
+            }
+            f->met = false;
+            if (!x->circles) f->looks = 0;
+            if (x->spins && !w->paused && f->looks++ >= SPIN_LOOKS) { // it has looked, and would look again
+                if (too_long(w, x, f->mask)) return RUN_FAULT;
+                w->budget = 0;
+                return give_way(w, f, true);
+            }
+            uint32_t mask = f->mask;
+            int32_t frame_was = f->frame;
+            uint32_t block = f->pc;
+            size_t from = w->paused ? w->paused_from : w->trace ? w->trace->n : 0;
+            const uop *at = w->paused;
+            if (!at) {
+                if (w->tally_of) count_block(w, f->pc, mask);
+                if (w->trace) orr_trace_put_block(w->trace, f->pc, mask);
+                from = w->trace ? w->trace->n : 0;
+                w->insts += x->count;
+                w->thread_insts += (uint64_t)x->count * (uint32_t)orr_popc(mask);
+                if (p->pace) orr_pace_enter(w);
+            }
+            if (at && at->stop && !orr_pace_go(w, at)) return RUN_RACES;
+            const uop *stop = at && !w->let && orr_mbar_holds(w, at, mask) ? at : NULL,
+                      *begin = at ? at : x->first;
+            if (at && at->stop && !stop) {
+                begin = behind_access(at, x->end);
+                run_plain(w, at, begin, w->left ? w->left : mask);
+                orr_pace_done(w);
+                if (w->left && !w->tb->faulted) return RUN_RACES; // others are served before its other lanes
+            }
+            while (!stop) {
+                stop = next_stop(w, x, at);
+                if (begin < stop) run_plain(w, begin, stop, mask);
+                if (!goes_on(w, x, stop, mask)) break;
+                begin = at = stop;
+                stop = NULL;
+            }
+            w->paused = NULL;
+            w->let = false;
+            if (stop < x->end && !w->tb->faulted) { // others come in between
+                w->held = stop == at || !(stop->stop || stop == x->race);
+                w->paused = stop;
+                w->paused_from = from;
+                if (w->held) return RUN_HELD;
+                if (stop->stop) orr_pace_stop(w, stop);
+                return RUN_RACES;
+            }
+            if (x->ordered && w->trace && w->worker->versions && !w->tb->faulted)
+                orr_versions_note(w->worker->versions, w->trace, p, block, from);
+            run_last(w, f, x);
+            if (w->tb->faulted) return RUN_FAULT;
+            if (p->pace) orr_pace_leave(w, block, f->state != FRAG_READY || f->pc != (uint32_t)x->next);
+            if (w->insts > limit && limit < most) {
+                limit = look_again(w, most);
+                const worker *k = w->worker;
+                if (k->bound && atomic_load_explicit(k->bound, memory_order_relaxed) <= w->tb->index)
+                    return RUN_FAULT; // an earlier block's is the one that counts
+                if (too_long(w, x, mask)) return RUN_FAULT;
+            } else if (w->insts > limit) {
+                orr_fault_as(ORR_FAULT_HANG, w, x->last ? x->last : x->end - 1, orr_ffs(mask),
+                             "more than %llu instructions in one warp (--max-insts)",
+                             (unsigned long long)most);
+                return RUN_FAULT;
+            }
+            if (w->switches) {
+                w->switches = false;
+                if (!x->polls || --w->budget > 0) {
+                    f = choose(w, true);
+                    break;
+                }
+            }
+            if (x->locks && f->state == FRAG_READY && &p->blocks[f->pc] == x && orr_warp_release(w)) {
+                f->turn = ++w->turn;
+                w->budget = 0;
+                return RUN_YIELDS;
+            }
+            // It has found what it waited for; others look before it goes on.
+            if (x->finds && f->state == FRAG_READY && !p->blocks[f->pc].circles && orr_block_found(w->tb)) {
+                w->spinning = w->found = true;
+                return RUN_YIELDS;
+            }
+            bool again = x->locks && &p->blocks[f->pc] == x;
+            if (x->polls && (w->budget -= again ? FIRST_SLICE / SPIN_LOOKS : 1) <= 0) {
+                if (too_long(w, x, mask)) return RUN_FAULT;
+                return give_way(w, f, again);
+            }
+            if (f->state != FRAG_READY || f->frame != frame_was) break;
+        }
+        f = f->state == FRAG_READY && f->mask ? f : choose(w, false);
+    }
+    return w->live ? RUN_WAITS : RUN_DONE;
+}
+
+void orr_warp_start(warp *w, tblock *tb, uint32_t index) {
+    const decoded *p = tb->prog;
+    const orr_func *entry = &p->kernel->funcs[0];
+    uint32_t threads = p->threads - index * ORR_WARP;
+    w->tb = tb;
+    w->worker = tb->worker;
+    w->step = NULL;
+    w->index = index;
+    w->live = threads >= ORR_WARP ? FULL : (1u << threads) - 1;
+    w->carry = 0;
+    w->turn = w->rotations = w->yielded = w->ever = w->spun = w->restored = 0;
+    w->spinning = w->found = w->switches = w->stuck = false;
+    w->paused = NULL;
+    w->held = w->let = false;
+    w->time = 0;
+    w->stop = w->left = 0;
+    memset(w->due, 0, sizeof w->due);
+    w->slice = w->budget = FIRST_SLICE;
+    w->insts = w->thread_insts = w->ticks = 0;
+    w->njoins = w->nframes = 0;
+    w->free_join = w->free_frame = -1;
+    w->bank[BANK_CONST] = p->constants;
+    for (int c = 0; c < ORR_CLASSES; c++) {
+        uint32_t need = ((p->rows[c] + 1) * reg_bytes(c) + 63) & ~63u;
+        if (w->area_bytes[c] < need) {
+            free(w->area[c]);
+            w->area[c] = orr_aligned_alloc(64, need);
+            w->area_bytes[c] = need;
+        }
+        memset(w->area[c], 0, p->kernel->nfuncs > 1 ? w->area_bytes[c] : need);
+    }
+    memset(w->frags, 0, sizeof w->frags);
+    memset(w->bar_uop, 0, sizeof w->bar_uop);
+    new_frame(w, (frame){.lanes = w->live, .func = 0, .parent = -1});
+    orr_warp_part(w, (frag){.mask = w->live, .pc = entry->entry, .join = -1, .frame = 0});
+}

@@ -1,0 +1,66 @@
+// From a name and options to a script (input.h).
+#include "input/input.h"
+#include "sass/module.h"
+
+#include <fnmatch.h>
+#include <string.h>
+#include <unistd.h>
+
+bool orr_input_on_gpu(const orr_input_options *o) { return o->on && !strcmp(o->on, "gpu"); }
+
+const char *orr_input_source(const orr_input_options *o) { return orr_input_on_gpu(o) ? "ptx" : o->source; }
+
+bool orr_input_check(const orr_input_options *o, orr_err *e) {
+    if (o->on && strcmp(o->on, "gpu") != 0 && strcmp(o->on, "cpu") != 0)
+        return orr_fail(e, ORR_BAD_INPUT, "--on is cpu or gpu, not '%.40s'", o->on);
+    if (orr_input_on_gpu(o) && o->source && strcmp(o->source, "ptx") != 0)
+        return orr_fail(e, ORR_BAD_INPUT, "--on gpu records kernels from their PTX; leave out --source %.20s",
+                        o->source);
+    if (!o->launches || orr_in_list(o->launches, 0) >= 0) return true;
+    return orr_fail(e, ORR_BAD_INPUT, "--launches takes numbers and ranges, as 3-7,9, not \"%s\"",
+                    o->launches);
+}
+
+bool orr_input_chosen(const char *kernels, const char *launches, const orr_kernel *k, uint32_t index) {
+    if (launches && orr_in_list(launches, index) != 1) return false;
+    return !kernels || fnmatch(kernels, k->name, 0) == 0;
+}
+
+unsigned orr_input_sm(const orr_gpu *g) { return g ? (unsigned)(g->cc_major * 10 + g->cc_minor) : 0; }
+
+static bool ends_with(const char *s, const char *end) {
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+static orr_script *open_script(const orr_input_options *o, const char *input, orr_err *e) {
+    orr_direct d = o->direct;
+    if ((ends_with(input, ".ptx") && access(input, F_OK) == 0) || orr_sass_probe(input)) {
+        if (o->size || o->nsets) {
+            orr_fail(e, ORR_BAD_INPUT, "%s: --size and --set need a launch script; a module takes --arg",
+                     input);
+            return NULL;
+        }
+        d.module = input;
+        return orr_script_from_args(&d, e);
+    }
+    if (d.kernel || d.grid || d.block || d.shared || d.nargs) {
+        orr_fail(e, ORR_BAD_INPUT,
+                 "%s: --kernel, --grid, --block, --shared and --arg are for a module (.ptx, .cubin)%s", input,
+                 ends_with(input, ".ptx") || ends_with(input, ".cubin") ? ", and there is no such file" : "");
+        return NULL;
+    }
+    orr_arena names = {0};
+    const char *path = orr_find_workload(&names, input, e);
+    orr_script *script = path ? orr_script_load(path, o->size, o->sets, o->nsets, e) : NULL;
+    orr_arena_free(&names);
+    return script;
+}
+
+orr_script *orr_input_script(const orr_input_options *o, const char *input, unsigned sm, orr_err *e) {
+    orr_script *script = open_script(o, input, e);
+    if (script && orr_input_on_gpu(o)) orr_script_plain(script);
+    if (!script || orr_script_source(script, orr_input_source(o), sm, e)) return script;
+    orr_script_free(script);
+    return NULL;
+}

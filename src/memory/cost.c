@@ -1,0 +1,138 @@
+// What a memory access costs (cost.h).
+#include "memory/cost.h"
+
+#define FOLDED_BANKS 4
+#define FOLDED_LINES 64 // more than that are local memory's, or of lanes that cross lines
+
+static uint32_t max(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+// ---- L1 ----------------------------------------------------------------------------------------
+
+orr_l1_spec orr_l1_spec_of(const orr_gpu *g) {
+    return (orr_l1_spec){.words = g->l1_words,
+                         .folded = g->l1_folded,
+                         .global = g->l1_global,
+                         .banks = g->l1_banks > 0 && g->l1_banks <= 64 ? (uint32_t)g->l1_banks : 1,
+                         .bytes = g->l1_bandwidth >= 1 ? (uint32_t)g->l1_bandwidth : 1,
+                         .store = (uint32_t)g->l1_store,
+                         .conflict = (uint32_t)g->l1_pass,
+                         .wide = (uint32_t)g->lsu_wide};
+}
+
+// Which of four banks a line's tag is in (l1.folded): lines of one bank are looked up one after the other.
+// H200: l1tex__t_set_conflicts of pairs of lines that differ in one or two bits of their number, up to bit
+// 19, and of 32 lanes 1 to 512 lines apart: as many lookups as there are lines on the fullest bank
+// (docs/h200/l1.md).
+static uint32_t tag_bank(uint64_t line) {
+    return (uint32_t)(orr_popc64(line & 0xb7ab5) & 1) | (uint32_t)(orr_popc64(line & 0xed5da) & 1) << 1;
+}
+
+// Cycles to look up the first `lines` lines of an access.
+static uint32_t lookups(const orr_l1_spec *s, const orr_coalesced *x, uint32_t lines, bool local,
+                        uint8_t *turn) {
+    uint32_t on[FOLDED_BANKS] = {0}, most = 0;
+    if (!s->folded || local || lines > FOLDED_LINES) return (lines + s->banks - 1) / s->banks;
+    for (uint32_t n = 0; n < lines; n++) {
+        uint32_t b = tag_bank(x->line[n].line);
+        if (turn) turn[n] = (uint8_t)on[b];
+        most = max(most, ++on[b]);
+    }
+    return most;
+}
+
+uint32_t orr_l1_sector_cycles(const orr_l1_spec *s, const orr_coalesced *x, uint32_t *conflicts) {
+    uint32_t on[64] = {0}, most = 1, banks = s->banks;
+    if (conflicts) *conflicts = 0;
+    if (x->sectors > banks || x->lines > 1) {
+        for (uint32_t n = 0; n < x->lines; n++)
+            for (uint32_t m = x->line[n].sectors; m; m &= m - 1)
+                most = max(most, ++on[(x->line[n].line * 4 + (uint32_t)orr_ffs(m)) % banks]);
+        if (conflicts) *conflicts = most - (x->sectors + banks - 1) / banks;
+    }
+    return max(most, (x->sectors * ORR_SECTOR + s->bytes - 1) / s->bytes);
+}
+
+uint32_t orr_l1_word_passes(const orr_l1_access *a) {
+    if (a->local) return (a->bytes + 3u) / 4; // each lane has a bank of its own, whichever row its word is in
+    uint32_t packed = orr_packed_passes(a->lanes, a->bytes);
+    if (a->lines->lines <= packed) return packed; // side by side
+    return orr_bank_conflicts(a->lanes, a->bytes, a->loads ? ORR_BANKS_LOAD : ORR_BANKS_STORE).passes;
+}
+
+// A conflict is found out in the pass before, so that it takes the result longer than the pass takes the
+// banks.
+static orr_l1_cost word_cost(const orr_l1_spec *s, const orr_l1_access *a, uint8_t *turn) {
+    uint32_t lines = a->lines->lines, tags = lookups(s, a->lines, lines, a->local, turn);
+    uint32_t least = a->stores ? s->store : 1, packed = orr_packed_passes(a->lanes, a->bytes);
+    uint32_t most = orr_l1_word_passes(a), conflicts = most > packed ? most - packed : 0;
+    orr_l1_cost c = {.cycles = max(max(most, tags), least),
+                     .lookups = tags,
+                     .passes = max(most, least),
+                     .conflicts = conflicts,
+                     .apart = a->loads && !a->local && lines > packed && lines <= FOLDED_LINES};
+    c.lag = most - 1 + conflicts * (s->conflict - 1) + tags - 1;
+    if (a->loads) c.lag += (most - conflicts - 1) * s->wide;
+    if (s->conflict == 1 || !a->loads || a->local) c.lag = c.cycles - 1;
+    return c;
+}
+
+// A copy to shared memory. Past L1, its lines are looked up (those that are asked for once more are not), and
+// what comes goes to shared memory by itself; through L1 each line takes a pass, and the way into shared
+// memory two for all (H200: micro/copies).
+static orr_l1_cost copy_cost(const orr_l1_spec *s, const orr_l1_access *a, uint8_t *turn) {
+    bool past = orr_copies_past_l1(s, a);
+    uint32_t lines = past ? orr_copied_lines(a->lines) : a->lines->lines;
+    uint32_t tags = lookups(s, a->lines, lines, false, turn), most = past ? tags : lines + 2;
+    return (orr_l1_cost){
+        .cycles = max(most, 1), .lookups = tags, .passes = past ? 0 : most, .lag = max(most, 1) - 1};
+}
+
+orr_l1_cost orr_l1_cost_of(const orr_l1_spec *s, const orr_l1_access *a, uint8_t *turn) {
+    if (s->words) return a->copies ? copy_cost(s, a, turn) : word_cost(s, a, turn);
+    orr_l1_cost c = {0};
+    c.cycles = orr_l1_sector_cycles(s, a->lines, &c.conflicts);
+    if (a->copies) c.cycles += orr_packed_passes(a->lanes, a->bytes); // and into shared memory
+    c.passes = c.cycles;
+    c.lag = c.cycles - 1;
+    return c;
+}
+
+// ---- atomics -----------------------------------------------------------------------------------
+
+// With 32 lanes on a word the profiler counts 32 sectors, and as many lookups in L2.
+uint32_t orr_atomic_passes(const orr_access *a, uint32_t bytes, uint64_t line,
+                           orr_atomic_pass pass[ORR_WARP]) {
+    uint8_t seen[ORR_LINE / 4] = {0};
+    uint32_t n = 0;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint64_t addr = a->addr[orr_ffs(m)];
+        if (addr / ORR_LINE != line) continue;
+        uint32_t rank = seen[addr % ORR_LINE / 4]++, k = (uint32_t)(addr % ORR_LINE / ORR_SECTOR);
+        if (rank == n) pass[n++] = (orr_atomic_pass){.sectors = 0};
+        pass[rank].bytes[k] += bytes;
+        pass[rank].lanes[k]++;
+        pass[rank].mask |= m & -m;
+        pass[rank].sectors |= (uint8_t)(1 << k);
+    }
+    return n;
+}
+
+// A sector takes an operation, a quarter more where not all of it is wanted. A compare and swap takes two
+// where several lanes are in its half of the line, whether it succeeds or not; a sum of doubles two; a sum of
+// floats that meets others two, where its operands come behind what says where (H200: micro/contention;
+// docs/h200/atomics.md, Turns of clusters).
+uint32_t orr_atomic_work(const orr_atomic_pass *pass, uint8_t op, uint32_t bytes, bool meets) {
+    enum { WHOLE = 4, PART = 5, TWICE = 8 }; // quarters
+    bool swap = orr_atomic_swaps(op), sum = op == ORR_ATOMIC_FLOAT_ADD;
+    bool words = sum && meets && bytes == 4 && orr_popc(pass->sectors) == 1;
+    uint32_t quarters = 0;
+    for (int q = 0; q < 4; q++) {
+        if (!(pass->sectors >> q & 1)) continue;
+        uint32_t takes = pass->bytes[q] < ORR_SECTOR ? PART : WHOLE;
+        if (swap && pass->lanes[q & ~1] + pass->lanes[q | 1] > 1) takes = TWICE;
+        if (sum && bytes == 8) takes = TWICE;
+        if (words && pass->bytes[q] > 4) takes = TWICE;
+        quarters += takes;
+    }
+    return quarters;
+}

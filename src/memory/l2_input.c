@@ -1,0 +1,311 @@
+// The input of an L2 slice: its ports, the queues behind them, and which request is taken when.
+//
+// A slice looks up a line a cycle, or as many cycles as the line's sectors need to pass its port: in, for
+// stores as for loads, and out, for answers, each as wide as l2.bandwidth / l2.slices. l2.latency is the
+// network's (the caller adds it) and includes the passing of one sector, so a load of one sector that hits an
+// idle slice is answered when it comes.
+//
+// Stores of part of a sector take a slice's port longer than others, those of the other half have a port of
+// their own, and where both halves store to one line they do so in turns (l2.store_turn): behind each port
+// such stores wait for their line, and when there are too many of them the port stalls. Atomics keep the
+// input waiting while their unit works on earlier ones. What asks for a copy is never blocked: a half never
+// waits for the other before it takes a request that came from there.
+#include "memory/l2.h"
+#include "memory/memory.h"
+
+#include <stdlib.h>
+
+#define NONE  UINT32_MAX
+#define NEVER UINT64_MAX
+
+static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+// ---- lanes -------------------------------------------------------------------------------------------
+
+// A request goes into a lane, behind the others; the first one leaves it.
+static void lane_push(orr_l2_slice *s, uint32_t lane, const orr_l2_request *r) {
+    orr_l2_lane *in = &s->in[lane];
+    if (in->n == in->cap) {
+        uint32_t cap = in->cap ? 2 * in->cap : 64;
+        orr_l2_request *at = orr_malloc((size_t)cap * sizeof *at);
+        for (uint32_t i = 0; i < in->n; i++) at[i] = in->at[(in->head + i) & (in->cap - 1)];
+        free(in->at);
+        in->at = at;
+        in->head = 0;
+        in->cap = cap;
+    }
+    in->at[(in->head + in->n++) & (in->cap - 1)] = *r;
+    s->front.waiting |= 1u << lane;
+}
+
+static void lane_pop(orr_l2_slice *s, uint32_t lane) {
+    orr_l2_lane *in = &s->in[lane];
+    in->head = (in->head + 1) & (in->cap - 1);
+    if (!--in->n) s->front.waiting &= ~(1u << lane);
+}
+
+// A store of part of a sector; it waits for its line behind the port, and not in front of it.
+static bool is_partial_store(const orr_l2_spec *c, const orr_l2_request *r) {
+    return c->store.turn && r->kind == ORR_REQ_WRITE && orr_l2_whole_sectors(r) != r->sectors;
+}
+static const orr_l2_request *first(const orr_l2_lane *in) { return &in->at[in->head]; }
+static bool is_older(const orr_l2_request *a, const orr_l2_request *b) {
+    return (int32_t)(a->arrival - b->arrival) < 0;
+}
+
+// ---- when --------------------------------------------------------------------------------------------
+
+// Not long before the slice's data can take it.
+static uint64_t after_data(const orr_l2 *p, const orr_l2_slice *s, uint64_t t) {
+    return p->spec->fill && s->port.data_free > t + p->spec->fill_ahead
+               ? s->port.data_free - p->spec->fill_ahead
+               : t;
+}
+
+// When a store that is its lane's first from `t` on is done: a line that the other half has stored to has to
+// wait, those of this half until the other has not stored there for l2.store_turn, those of the other half
+// for l2.store_far and no longer. So where both store to a line all the time, the other half goes first. Were
+// both times the same, each could wait for the other at every store: this half in front of one line, the
+// other in front of the next.
+static uint64_t store_at(const orr_l2 *p, const orr_l2_slice *s, const orr_l2_request *r, uint64_t t) {
+    const orr_l2_recent_store *last = &s->stores[r->line % ORR_L2_STORES];
+    t = after_data(p, s, t);
+    if (last->line != r->line || last->until <= t) return t;
+    if (!p->spec->store.turn) return last->until;
+    if (last->far == r->far) return t;
+    if (!r->far) return last->until;
+    uint64_t until = last->until - p->spec->store.turn + p->spec->store.far;
+    return until <= t ? t : until > t + p->spec->store.far ? t + p->spec->store.far : until;
+}
+
+// The port stands still: a store of part of a sector finds its queue full.
+static bool port_stalls(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
+    const orr_l2_request *r = first(&s->in[lane]);
+    return lane < ORR_L2_STORE_QUEUE && is_partial_store(p->spec, r) &&
+           s->in[lane + 2].n >= p->spec->store.queue;
+}
+
+// Whether one came first that waits in another lane.
+static bool older_waits(const orr_l2_lane *in, const orr_l2_request *r) {
+    return in->n && is_older(first(in), r);
+}
+
+// When the first request of a lane is taken.
+uint64_t orr_l2_ready_at(const orr_l2 *p, const orr_l2_slice *s, uint32_t lane) {
+    const orr_l2_lane *in = &s->in[lane], *all = &s->in[ORR_L2_PORT], *aside = &s->in[ORR_L2_BYPASS],
+                      *asked = &s->in[ORR_L2_FAR_LOADS];
+    if (in->blocked || port_stalls(p, s, lane)) return NEVER;
+    const orr_l2_request *r = first(in);
+    if (lane == ORR_L2_PORT && older_waits(aside, r)) return NEVER;
+    if (lane == ORR_L2_PORT || lane == ORR_L2_BYPASS)
+        if (older_waits(asked, r)) return NEVER;
+    if (lane == ORR_L2_BYPASS || lane == ORR_L2_FAR_LOADS) {
+        bool held = lane == ORR_L2_FAR_LOADS &&
+                    (all->blocked == ORR_L2_BLOCKED_LOADS || aside->blocked == ORR_L2_BLOCKED_LOADS);
+        if (!held && older_waits(all, r) && !port_stalls(p, s, ORR_L2_PORT)) return NEVER;
+        if (!held && lane == ORR_L2_FAR_LOADS && older_waits(aside, r)) return NEVER;
+        in = all; // its port
+    }
+    uint64_t t = max(r->time, in->free);
+    bool queue = lane == ORR_L2_STORE_QUEUE || lane == ORR_L2_FAR_STORE_QUEUE;
+    if (!queue && is_partial_store(p->spec, r)) return max(t, in->masked);
+    if (r->kind == ORR_REQ_WRITE && !(r->line & ORR_L2_FAR)) return store_at(p, s, r, t);
+    if (r->kind == ORR_REQ_WRITE && s->port.cross_free > t + p->spec->halves.ahead)
+        return s->port.cross_free - p->spec->halves.ahead;
+    // A load waits for the atomics before it, whatever their lines are (H200: where all SMs swap words of a
+    // line, an atomic takes 5,500 cycles, and so does a load of any other line of the slice).
+    if (p->spec->atomic.load && r->kind == ORR_REQ_READ && !(r->line & ORR_L2_FAR))
+        return max(t, max(s->atomics.free[0], s->atomics.free[1]));
+    if (r->kind < ORR_REQ_ATOMIC || r->kind == ORR_L2_INVALIDATE || r->line & ORR_L2_FAR) return t;
+    if (p->spec->atomic.switching) return t; // atomics wait by themselves
+    uint64_t busy = s->atomics.free[orr_l2_atomic_unit(p->spec, r->line)];
+    return p->spec->atomic.unit_mask ? max(t, busy > p->spec->atomic.ahead ? busy - p->spec->atomic.ahead : 0)
+                                     : max(t, busy);
+}
+
+// ---- what it takes -----------------------------------------------------------------------------------
+
+// An atomic's sectors are read one after the other, unless its line is one of those that the units have.
+static uint64_t atomic_input_time(const orr_l2_spec *c, orr_l2_slice *s, uint64_t line, uint64_t sectors) {
+    uint64_t *at = &s->atomics.recent[line % ORR_L2_RECENT];
+    bool has = *at == line + 1;
+    *at = line + 1;
+    return has ? c->cycle / 2 : sectors * c->cycle;
+}
+
+// How long a store takes the port, with so much for a whole sector.
+static uint64_t store_input_time(const orr_l2_spec *c, const orr_l2_request *r, uint64_t sector) {
+    uint64_t whole = (uint64_t)orr_popc(orr_l2_whole_sectors(r)),
+             part = (uint64_t)orr_popc(r->sectors) - whole;
+    if (!c->store.turn) return whole * sector + part * c->store.partial;
+    return whole * sector + (part ? part + 1 : 0) * c->store.mask;
+}
+
+// A store is done. False: the slice is blocked. *takes: how long it takes the port, at least, and does.
+static bool perform_store(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t, bool queued,
+                          uint64_t *takes, orr_replies *out) {
+    orr_l2_slice *s = &p->slice[slice];
+    if (!orr_l2_store(p, slice, r, t)) return false;
+    orr_l2_serve(p, r->sm, r->live);
+    uint64_t whole = (uint64_t)orr_popc(orr_l2_whole_sectors(r)),
+             part = (uint64_t)orr_popc(r->sectors) - whole;
+    uint64_t least = *takes, fetched = s->front.complete_time, done = t;
+    s->front.complete_time = 0;
+    uint64_t turn = p->spec->store.turn ? p->spec->store.turn : p->spec->store.again;
+    s->stores[r->line % ORR_L2_STORES] = (orr_l2_recent_store){r->line, t + turn, r->far};
+    uint64_t data = queued ? whole * p->spec->store.sector + part * p->spec->cycle // its port has taken it
+                           : store_input_time(p->spec, r, p->spec->store.sector);
+    data = max(least, data + fetched);
+    *takes = queued ? max(least, fetched) : data;
+    if (p->spec->fill) { // whole sectors wait for their turn, but what is behind them does not
+        done = max(t, s->port.data_free);
+        s->port.data_free = done + data;
+        *takes = queued ? least : max(least, store_input_time(p->spec, r, p->spec->sector) + fetched);
+    }
+    if (r->acks)
+        *ORR_PUSH(out) = (orr_reply){.time = done + orr_l2_ack_delay(p->spec, r->far, s->front.ack_late),
+                                     .sm = r->sm,
+                                     .token = r->token};
+    orr_l2_note_time(p, done);
+    return true;
+}
+
+// A store that has passed its port is done, one a cycle.
+static void drain_store_queue(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_replies *out) {
+    orr_l2_slice *s = &p->slice[slice];
+    orr_l2_lane *in = &s->in[lane];
+    uint64_t takes = p->spec->cycle;
+    if (!perform_store(p, slice, &in->at[in->head], t, true, &takes, out)) return;
+    in->free = t + takes;
+    if (s->front.allocated) s->in[lane - 2].masked = max(s->in[lane - 2].masked, t) + p->spec->store.allocate;
+    if (in->n >= p->spec->store.queue) s->in[lane - 2].taken = t; // the port stood still
+    lane_pop(s, lane);
+}
+
+// Something for the other half: it only passes through.
+static void forward(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t) {
+    uint64_t n = (uint64_t)orr_popc(r->sectors);
+    if (r->kind == ORR_REQ_WRITE) {
+        orr_l2_update_copy(p, slice, r, t);
+        p->stats.write[r->from] += n;
+        p->stats.write_hit[r->from] += n;
+        t = orr_l2_cross(p, &p->slice[slice], t, r->sectors);
+    } else {
+        p->stats.atomic += n;
+        p->stats.atomic_hit += n;
+        if (p->spec->atomic.load) orr_l2_forget_copy(p, slice, r->line);
+    }
+    orr_l2_forward(p, slice, r, t);
+}
+
+// A fence asks. How long that takes the port.
+static uint64_t fence(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t, orr_replies *out) {
+    if (r->line & ORR_L2_FAR) {
+        orr_l2_forward(p, slice, r, t);
+        return 2 * p->spec->fence;
+    }
+    const orr_l2_slice *s = &p->slice[slice];
+    uint64_t done = max(t, max(s->atomics.free[0], s->atomics.free[1])),
+             heard = done + orr_l2_ack_delay(p->spec, r->far, false);
+    *ORR_PUSH(out) = (orr_reply){.time = heard, .sm = r->sm, .token = r->token};
+    return p->spec->fence;
+}
+
+void orr_l2_take_input(orr_l2 *p, uint32_t slice, uint32_t lane, uint64_t t, orr_replies *out) {
+    orr_l2_slice *s = &p->slice[slice];
+    orr_l2_lane *in = &s->in[lane], *port = lane >= ORR_L2_BYPASS ? &s->in[ORR_L2_PORT] : in;
+    s->front.lane = lane;
+    if (lane == ORR_L2_STORE_QUEUE || lane == ORR_L2_FAR_STORE_QUEUE) {
+        drain_store_queue(p, slice, lane, t, out);
+        return;
+    }
+    orr_l2_request *r = &in->at[in->head];
+    if (p->spec->store.waits && r->kind == ORR_REQ_WRITE && !r->far) {
+        uint64_t until = orr_l2_store_waits(p, s, r, t);
+        if (until == NEVER) in->blocked = ORR_L2_BLOCKED_LOADS;
+        if (until > t) {
+            if (until != NEVER) port->free = until;
+            return;
+        }
+    }
+    uint64_t n = (uint64_t)orr_popc(r->sectors);
+    // l2.lookup is for answers with data; others are taken in a cycle (micro/atomics: one line of all SMs)
+    uint64_t takes =
+        r->kind != ORR_REQ_READ && p->spec->lookup > p->spec->cycle ? p->spec->cycle : p->spec->lookup;
+    // A load behind an atomic on its line waits until that has been done (H200: an atomic and a load of one
+    // line take a slice 3.7 to 5.1 SM cycles, of two lines 1.5 as the atomic alone).
+    bool behind =
+        p->spec->atomic.load && r->kind == ORR_REQ_READ && (r->behind || s->atomics.line == r->line + 1);
+    uint64_t busy = 0; // if that is longer
+    if (r->kind >= ORR_REQ_ATOMIC && p->spec->atomic.unit_mask)
+        takes = p->spec->cycle / 2; // one for each unit
+    if (r->kind == ORR_L2_INVALIDATE) {
+        orr_l2_drop_line(p, slice, r->line);
+        takes = 0;
+    } else if (r->kind == ORR_REQ_FENCE) {
+        takes = fence(p, slice, r, t, out);
+    } else if (p->spec->merge.loads > 1 && !behind && orr_l2_merge_join(p, slice, r, t, out)) {
+        takes = 0;
+    } else if (is_partial_store(p->spec, r)) { // what is no such store passes in between
+        busy = store_input_time(p->spec, r, p->spec->sector);
+        port->masked = t + busy;
+        if (r->line & ORR_L2_FAR) {
+            forward(p, slice, r, t);
+        } else {
+            orr_l2_request behind = *r;
+            behind.time = t;
+            lane_push(s, lane + 2, &behind);
+        }
+    } else if (r->kind != ORR_REQ_READ && r->line & ORR_L2_FAR) {
+        forward(p, slice, r, t);
+        takes = max(takes, n * (r->kind == ORR_REQ_WRITE ? p->spec->sector : p->spec->cycle));
+        if (r->slow) takes = max(takes, orr_l2_atomic_time(p->spec, r->ops, r->quarters));
+    } else if (r->kind == ORR_REQ_WRITE) {
+        if (!perform_store(p, slice, r, t, false, &takes, out)) return;
+    } else {
+        if (!orr_l2_load(p, slice, r, t, out)) return;
+        if (r->kind == ORR_REQ_READ || !p->spec->atomic.switching) takes = max(takes, n * p->spec->sector);
+        if (behind && !(r->line & ORR_L2_FAR)) takes = max(takes, p->spec->atomic.load);
+        if (behind || r->kind >= ORR_REQ_ATOMIC) s->atomics.line = behind ? 0 : r->line + 1;
+        if (r->kind >= ORR_REQ_ATOMIC && p->spec->atomic.unit_mask)
+            takes = atomic_input_time(p->spec, s, r->line, n);
+    }
+    port->free = t + takes;
+    // An average over 16, of those that were waiting; where none waits it is as fast as it can be.
+    uint64_t since = t > r->time ? t - port->taken : takes;
+    port->pace = (15 * port->pace + since + 8) / 16;
+    port->taken = t;
+    in->parts -= is_partial_store(p->spec, r);
+    uint64_t until = t + max(takes, busy); // near and far requests come by ports of their own
+    if (until > s->port.busy_until) {
+        p->stats.slice_busy += until - max(t, s->port.busy_until);
+        s->port.busy_until = until;
+    }
+    uint32_t lookups = takes != 0 && r->kind != ORR_REQ_FENCE;
+    p->stats.requests += lookups;
+    s->front.lookups += lookups;
+    orr_l2_note_time(p, t);
+    lane_pop(s, lane);
+}
+
+// ---- from outside ------------------------------------------------------------------------------------
+
+void orr_l2_push(orr_l2 *p, uint32_t slice, const orr_l2_request *r) {
+    orr_l2_slice *s = &p->slice[slice];
+    orr_l2_request to = *r;
+    uint64_t tag = to.line;
+    to.sectors &= 15;
+    if (to.from >= ORR_FROMS) to.from = ORR_FROM_GLOBAL;
+    uint32_t lane = ORR_L2_PORT;
+    if (p->spec->store.turn && to.far && is_partial_store(p->spec, &to))
+        lane = ORR_L2_FAR_PORT;
+    else if (to.far && to.kind == ORR_REQ_READ && p->spec->store.waits)
+        lane = ORR_L2_FAR_LOADS;
+    else if (p->spec->store.turn && (tag & ORR_L2_FAR || (to.far && to.kind == ORR_REQ_READ)))
+        lane = ORR_L2_BYPASS;
+    to.arrival = s->front.arrivals++;
+    lane_push(s, lane, &to);
+    s->in[lane].parts += is_partial_store(p->spec, &to);
+    if (!r->far && r->sm / 64 < p->words) s->users[(tag & ORR_L2_FAR) != 0][r->sm / 64] |= 1ull << r->sm % 64;
+    orr_cache_prefetch(&s->cache, tag);
+}

@@ -1,0 +1,132 @@
+// Loads that meet in front of a slice of L2 (l2.h).
+//
+// The slice looks a load up and answers after l2.merge_time. Until then, or until the line has come from
+// memory, others of the same GPC and the same sectors of the line are answered with it, up to l2.merge of
+// them, and the slice does not see them. A line is open for one set of sectors at a time: a load of others
+// closes it and meets nobody itself.
+//
+// An answer leaves in packets. One with n sectors has room for n receivers (l2.multicast), each of them once:
+// four SMs that wait for a line have it with one packet, and four loads of one SM, or of one sector, take
+// four. Lookups have no time of their own in this model, so that an answer leaves at once and who comes
+// within l2.merge_time behind it has met it.
+#include "memory/l2.h"
+#include "memory/memory.h"
+
+#define NEVER UINT64_MAX
+
+static uint16_t gpc_of(const orr_l2 *p, uint32_t sm) {
+    return (uint16_t)orr_gpc_of_sm(sm, p->spec->topology);
+}
+
+// The highest bits, into which ORR_L2_FAR goes, too.
+static uint64_t mixed(uint64_t line) { return line * 0x9e3779b97f4a7c15u >> 55; }
+
+static orr_l2_merge *merge_at(orr_l2_slice *s, uint64_t line, uint16_t gpc) {
+    return &s->merges.load[(mixed(line) ^ gpc) % ORR_L2_MERGES];
+}
+
+static orr_l2_merge_line *line_at(orr_l2_slice *s, uint64_t line) {
+    return &s->merges.line[mixed(line) % ORR_L2_MERGE_LINES];
+}
+
+// A load that the slice looks up: others may meet it, unless it closes the line.
+void orr_l2_merge_open(orr_l2 *p, orr_l2_slice *s, const orr_l2_request *r) {
+    uint16_t gpc = gpc_of(p, r->sm);
+    orr_l2_merge_line *o = line_at(s, r->line);
+    bool other = o->epoch && o->line == r->line && r->time <= o->until;
+    if (other && o->sectors != r->sectors) {
+        o->epoch = 0;
+        return;
+    }
+    if (!other) {
+        if (!++s->merges.opened) s->merges.opened = 1;
+        *o = (orr_l2_merge_line){.line = r->line, .epoch = s->merges.opened, .sectors = r->sectors};
+    }
+    o->until = NEVER;
+    *merge_at(s, r->line, gpc) = (orr_l2_merge){.line = r->line,
+                                                .reply = NEVER,
+                                                .epoch = o->epoch,
+                                                .gpc = gpc,
+                                                .n = 1,
+                                                .sectors = r->sectors,
+                                                .to_n = 1,
+                                                .to = {(uint16_t)r->sm}};
+}
+
+// A load's sectors are there at t: when they leave.
+uint64_t orr_l2_merge_reply(orr_l2 *p, orr_l2_slice *s, const orr_l2_waiter *w, uint64_t t) {
+    uint16_t gpc = gpc_of(p, w->sm);
+    orr_l2_merge *e = merge_at(s, w->line, gpc);
+    bool met = e->n && e->line == w->line && e->gpc == gpc;
+    if (w->joined && !w->again) return met && e->sent > t ? e->sent : t;
+    t = orr_l2_send(p, s, t, w->sectors);
+    if (met) e->sent = t;
+    if (w->joined) return t;
+    if (met && e->reply == NEVER) e->reply = t;
+    orr_l2_merge_line *o = line_at(s, w->line);
+    if (o->line == w->line) o->until = t + p->spec->merge.time;
+    return t;
+}
+
+// A store of this half's SMs waits in front of the slice while loads of its line are on their way, and all
+// that comes behind it waits with it. Until when; UINT64_MAX: until something comes from memory or from the
+// other half. H200: a warp loads a line, stores to another sector of it and loads the line beside it, which
+// L2 has, as the line is or was not: the last one takes 327 cycles where the line is there (302 without the
+// first load, far lines of which there is a copy 334 and 309), 463 where it comes from the other half, 573
+// from memory, 756 from memory behind the other half, which is when that line comes.
+uint64_t orr_l2_store_waits(const orr_l2 *p, orr_l2_slice *s, const orr_l2_request *r, uint64_t t) {
+    uint32_t i = orr_cache_find(&s->cache, r->line);
+    const orr_cache_line *l = i == ORR_NO_LINE ? NULL : &s->cache.line[i];
+    if (l && l->pending && p->mshrs.at[l->user].head != UINT32_MAX) return NEVER; // who waits for it?
+    const orr_l2_merge_line *o = line_at(s, r->line);
+    return o->line == r->line && o->until != NEVER && o->until > t ? o->until : t;
+}
+
+// A load that has met another of its line. False: it has not.
+bool orr_l2_merge_join(orr_l2 *p, uint32_t slice, const orr_l2_request *r, uint64_t t, orr_replies *out) {
+    if (r->kind != ORR_REQ_READ || r->far) return false;
+    orr_l2_slice *s = &p->slice[slice];
+    uint16_t gpc = gpc_of(p, r->sm);
+    orr_l2_merge *e = merge_at(s, r->line, gpc);
+    if (!e->n || e->line != r->line || e->gpc != gpc || r->sectors != e->sectors ||
+        e->n >= p->spec->merge.loads)
+        return false;
+    const orr_l2_merge_line *o = line_at(s, r->line);
+    if (o->epoch != e->epoch || o->line != r->line) return false;
+    uint64_t reply = e->reply;
+    if (reply == NEVER) { // it waits for the same sectors
+        uint32_t i = orr_cache_find(&s->cache, r->line);
+        if (i == ORR_NO_LINE) return false; // a copy that is not kept
+        const orr_cache_line *l = &s->cache.line[i];
+        uint8_t needs = r->sectors & ~l->valid;
+        if (needs & ~l->pending) return false;
+        if (needs) {
+            orr_l2_waiter w = {.sm = r->sm,
+                               .token = r->token,
+                               .sectors = r->sectors,
+                               .kind = r->kind,
+                               .line = r->line,
+                               .needs = needs,
+                               .joined = true,
+                               .live = r->live,
+                               .again = !orr_l2_same_packet(p->spec, e, r->sm)};
+            orr_l2_mshr_wait(p, &p->mshrs.at[l->user], &w);
+        }
+        reply = needs ? NEVER : t;
+    } else if (r->time > reply + p->spec->merge.time) {
+        return false;
+    }
+    e->n++;
+    p->stats.joined += (uint64_t)orr_popc(r->sectors);
+    if (reply == NEVER) return true;
+    bool again = !orr_l2_same_packet(p->spec, e, r->sm);
+    orr_l2_serve(p, r->sm, r->live);
+    if (again) e->sent = orr_l2_send(p, s, reply > t ? reply : t, r->sectors);
+    *ORR_PUSH(out) = (orr_reply){.time = e->sent > t ? e->sent : t,
+                                 .sm = r->sm,
+                                 .token = r->token,
+                                 .sectors = r->sectors,
+                                 .hit = true,
+                                 .joined = !again};
+    return true;
+}

@@ -1,0 +1,64 @@
+// The parameters of L2 in ticks (l2.h), read from a description.
+#include "memory/l2.h"
+#include "memory/memory.h"
+
+#include <math.h>
+
+#define ATOMIC_AHEAD 32 // cycles of work that may wait for one of a slice's units, while the other goes on
+
+static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+void orr_l2_spec_read(orr_l2_spec *c, const orr_gpu *g, const orr_dram_spec *d) {
+    *c = (orr_l2_spec){.fetch = g->l2_write == ORR_L2_FETCH, .mshrs = (uint32_t)g->l2_misses};
+    while (ORR_LINE << (c->chunk_shift + 1) <= g->l2_interleave) c->chunk_shift++;
+    while (c->sector_shift < 2 && ORR_SECTOR << (c->sector_shift + 1) <= g->l2_sector) c->sector_shift++;
+    c->load_shift = c->sector_shift;
+    while (c->load_shift < 2 && ORR_SECTOR << (c->load_shift + 1) <= g->l1_sector) c->load_shift++;
+    double cycle = (double)ORR_TICKS * (g->clock_l2 > 0 ? g->clock_sm / g->clock_l2 : 1);
+    c->cycle = max(1, (uint64_t)llround(cycle));
+    c->sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / g->l2_bandwidth));
+    c->atomic.op = max(1, (uint64_t)llround(cycle / g->l2_atomic));
+    double more = (g->dram_latency - g->l2_latency) * (double)ORR_TICKS -
+                  (double)(d->timing.rcd + d->timing.cl + d->timing.column);
+    uint64_t fixed = more > 0 ? (uint64_t)llround(more) : 0;
+    c->to_dram = fixed / 2;
+    c->from_dram = fixed - c->to_dram;
+    double write = g->l2_write_bandwidth > 0 ? g->l2_write_bandwidth : g->l2_bandwidth;
+    c->store.sector = max(1, (uint64_t)llround(cycle * ORR_SECTOR * g->l2_slices / write));
+    c->fill = (uint64_t)llround(cycle * g->l2_fill);
+    c->fill_ahead = 64 * c->cycle;
+    c->store.partial = max(c->store.sector, (uint64_t)llround(cycle * g->l2_partial));
+    c->store.mask = (uint64_t)llround(cycle * g->l2_store_mask);
+    c->store.allocate = (uint64_t)llround(cycle * g->l2_store_new);
+    c->partial.fill = (uint64_t)llround(cycle * g->l2_partial_fill);
+    c->partial.again = (uint64_t)llround(cycle * g->l2_partial_again);
+    c->store.again = (uint64_t)llround(cycle * g->l2_store_again);
+    c->store.turn = g->l2_copies ? (uint64_t)llround(cycle * g->l2_store_turn) : 0;
+    c->store.far = g->l2_store_far > 0 ? (uint64_t)llround(cycle * g->l2_store_far) : c->store.turn;
+    c->store.queue = (uint32_t)g->l2_store_queue;
+    c->dirty = (uint32_t)((g->l2_dirty_lines + g->l2_slices - 1) / g->l2_slices);
+    c->partial.lines = c->fetch ? 0 : (uint32_t)((g->l2_partial_lines + g->l2_slices - 1) / g->l2_slices);
+    c->partial.completing = (uint32_t)g->l2_completing;
+    c->partial.completed = (uint32_t)((g->l2_completed_lines + g->l2_slices - 1) / g->l2_slices);
+    c->atomic.again = (uint64_t)llround(cycle * g->l2_atomic_again);
+    c->atomic.switching = (uint64_t)llround(cycle * g->l2_atomic_switch);
+    c->atomic.load = (uint64_t)llround(cycle * g->l2_atomic_load);
+    c->fence = (uint64_t)llround(cycle * g->l2_fence_time);
+    c->atomic.queue = (uint32_t)g->l2_atomic_queue;
+    c->atomic.unit_mask = g->l2_atomic_units > 1;
+    c->atomic.turns = g->l2_atomic_turns;
+    c->atomic.clusters = g->xbar_clusters > 0 ? (uint32_t)g->xbar_clusters : 1;
+    c->atomic.ahead = ATOMIC_AHEAD * c->cycle;
+    c->atomic.latency = (uint64_t)llround(g->l2_atomic_latency * (double)ORR_TICKS);
+    c->halves.copies = g->l2_copies && g->l2_partitions == 2;
+    c->halves.acknowledge = c->halves.copies && g->l2_copy_told;
+    c->store.waits = g->l2_store_waits;
+    c->halves.latency = max(1, (uint64_t)llround(g->l2_far_latency / 2 * (double)ORR_TICKS));
+    c->halves.sector = c->halves.copies ? (uint64_t)llround(cycle * g->l2_far_sector) : 0;
+    c->halves.ahead = (uint64_t)g->l2_far_queue * c->halves.sector;
+    c->merge.loads = (uint32_t)g->l2_merge;
+    c->merge.time = (uint64_t)llround(g->l2_merge_time * (double)ORR_TICKS);
+    c->merge.multicast = g->l2_multicast;
+    c->topology = orr_topology_of(g);
+    c->lookup = max(1, (uint64_t)llround(cycle * g->l2_lookup));
+}
