@@ -7,7 +7,7 @@
 //   orr_step_next      which block of code a warp goes on with, as a block event of its trace
 //   orr_step_issue     an instruction is issued: it is executed. What it does to global memory is not done
 //                      yet; it is an access that the model takes along
-//   orr_step_read, orr_step_atomic, orr_step_write
+//   orr_step_read, orr_step_atomic, orr_step_memory
 //                      the simulated memory serves the access, in its order of time: it is done
 //   orr_step_deliver   the answer has reached the warp: values go into registers
 //
@@ -41,7 +41,7 @@ typedef struct orr_step_access { // a warp's access of global memory, between is
     uint32_t mask;               // lanes
     uint32_t refs, ops;          // the model's own: what of it is under way
     uint64_t addr[32];
-    uint8_t *memory; // where address 0 would be
+    uintptr_t memory; // where address 0 would be
     uint8_t data[32][ORR_STEP_BYTES]; // loads: what was read; stores: what is to be written
     struct orr_step_atomic *atomic;   // operands and results
     orr_step_warp *warp;
@@ -76,10 +76,11 @@ size_t orr_step_block_at(const orr_step_warp *w); // where in it the last block'
 // Instruction `inst` of that block is issued in cycle `now`. An access of global memory, or NULL.
 orr_step_access *orr_step_issue(orr_step_warp *w, uint32_t inst, uint64_t now);
 
-void orr_step_read(orr_step_access *a, uint32_t lanes);   // memory is read
-void orr_step_atomic(orr_step_access *a, uint32_t lanes); // read and written, one lane after the other
-void orr_step_put(orr_step_access *a);                    // a store is done
-void orr_step_write(orr_step *l, uint64_t addr, const uint8_t *bytes, uint32_t n);
+// Some of its lanes are done: on memory, in which `memory` is where address 0 would be.
+uintptr_t orr_step_memory(const orr_step *l);                               // global memory
+void orr_step_read(orr_step_access *a, uint32_t lanes, uintptr_t memory);   // a load
+void orr_step_atomic(orr_step_access *a, uint32_t lanes, uintptr_t memory); // one lane after the other
+void orr_step_put(const orr_step_access *a);                                // a store of shared memory
 void orr_step_deliver(orr_step_access *a); // into registers; the access is gone
 void orr_step_drop(orr_step_access *a);    // it is gone
 

@@ -257,7 +257,8 @@ int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8
         return STEP_AGAIN;
     }
     if (l->addr) { // an atomic is served
-        for (uint32_t m = w->exec; m; m &= m - 1) host[orr_ffs(m)] = l->memory + l->addr[orr_ffs(m)];
+        for (uint32_t m = w->exec; m; m &= m - 1) 
+            host[orr_ffs(m)] = (uint8_t *)((uintptr_t)l->memory + l->addr[orr_ffs(m)]);
         return STEP_AGAIN;
     }
     uint16_t op = u->inst->op;
@@ -276,7 +277,7 @@ int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8
     a->shared = shared;
     a->done = false;
     memcpy(a->addr, addr, sizeof a->addr);
-    a->memory = shared ? w->tb->shared : orr_mem_base(w->worker->mem) - ORR_GLOBAL_BASE;
+    a->memory = shared ? (uintptr_t)w->tb->shared : orr_step_memory(s->launch);
     if (shared && space == ORR_SPACE_GENERIC)
         for (int i = 0; i < ORR_WARP; i++) a->addr[i] -= ORR_SHARED_WINDOW;
     l->access = a;
@@ -286,31 +287,31 @@ int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8
     return STEP_AGAIN;
 }
 
-void orr_step_read(orr_step_access *a, uint32_t lanes) {
-    for (uint32_t m = lanes & a->mask; m; m &= m - 1)
-        memcpy(a->data[orr_ffs(m)], a->memory + a->addr[orr_ffs(m)], a->bytes);
+uintptr_t orr_step_memory(const orr_step *l) {
+    return (uintptr_t)orr_mem_base(l->launch.mem) - ORR_GLOBAL_BASE;
 }
 
-void orr_step_put(orr_step_access *a) {
+void orr_step_read(orr_step_access *a, uint32_t lanes, uintptr_t memory) {
+    for (uint32_t m = lanes & a->mask; m; m &= m - 1)
+        memcpy(a->data[orr_ffs(m)], (const void *)(memory + a->addr[orr_ffs(m)]), a->bytes);
+}
+
+void orr_step_put(const orr_step_access *a) {
     for (uint32_t m = a->mask; m; m &= m - 1)
-        memcpy(a->memory + a->addr[orr_ffs(m)], a->data[orr_ffs(m)], a->bytes);
+        memcpy((void *)(a->memory + a->addr[orr_ffs(m)]), a->data[orr_ffs(m)], a->bytes);
 }
 
 // On a warp that has nothing but the operands: any host thread may do it.
-void orr_step_atomic(orr_step_access *a, uint32_t lanes) {
+void orr_step_atomic(orr_step_access *a, uint32_t lanes, uintptr_t memory) {
     static _Thread_local warp of_thread;
     warp *w = &of_thread;
-    live at_memory = {.memory = a->memory, .addr = a->addr};
+    live at_memory = {.memory = (uint8_t *)memory, .addr = a->addr};
     for (int b = 0; b < BANKS; b++) w->bank[b] = a->atomic->rows;
     w->step = &at_memory;
     w->trace = NULL;
     set_exec(w, lanes & a->mask);
     a->atomic->run(w, &a->atomic->u);
     w->step = NULL;
-}
-
-void orr_step_write(orr_step *l, uint64_t addr, const uint8_t *bytes, uint32_t n) {
-    memcpy(orr_mem_base(l->launch.mem) + (addr - ORR_GLOBAL_BASE), bytes, n);
 }
 
 // ---- answers --------------------------------------------------------------------------------

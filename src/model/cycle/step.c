@@ -10,7 +10,7 @@ typedef struct operation { // what a slice does when it serves a request
     orr_step_access *access;
     uint64_t line, seq;
     uint32_t lanes;
-    uint32_t next;   // + 1: of its access; of the stores of its hashed line; of the free ones
+    uint32_t next;   // + 1: of its access, a load; of the writes of its hashed line; of the free ones
     uint32_t joined; // + 1: a store that goes with it
     uint8_t kind;    // enum orr_step_kind
     bool done;
@@ -24,8 +24,8 @@ struct step_ops { // of an SM
     ORR_VEC(operation) ops;
     uint32_t free; // + 1
     uint64_t seq;
-    uint32_t first[LINES], last[LINES]; // stores that may not have been done, by line, in order; + 1
-    ORR_VEC(uint32_t) open;             // those and reductions: a queue
+    uint32_t first[LINES], last[LINES]; // stores and atomics that may not have been done, by line, in order; + 1
+    ORR_VEC(uint32_t) open;             // all of them: a queue
     size_t open_first;
     ORR_VEC(uint8_t *) old; // traces that instructions may still look at
 };
@@ -100,18 +100,14 @@ static void give_back(struct step_ops *l, uint32_t at) {
     l->free = at + 1;
 }
 
-// Those at the queue's head that have been done. Stores of a line are in its list in the same order.
+// Those at the queue's head that have been done. Writes of a line are in its list in the same order.
 static void reclaim(struct step_ops *l) {
     while (l->open_first < l->open.n && l->ops.at[l->open.at[l->open_first]].done) {
-        uint32_t at = l->open.at[l->open_first++];
-        operation *o = &l->ops.at[at];
-        if (o->kind == ORR_STEP_STORE) {
-            uint32_t h = hashed(o->line);
-            l->first[h] = o->next;
-            if (!o->next) l->last[h] = 0;
-        } else if (!--o->access->refs) {
-            orr_step_drop(o->access);
-        }
+        uint32_t at = l->open.at[l->open_first++], h = hashed(l->ops.at[at].line);
+        const operation *o = &l->ops.at[at];
+        l->first[h] = o->next;
+        if (!o->next) l->last[h] = 0;
+        if (o->kind == ORR_STEP_ATOMIC && !o->answered && !--o->access->refs) orr_step_drop(o->access);
         give_back(l, at);
     }
     if (l->open_first * 2 < l->open.n || !l->open_first) return;
@@ -150,16 +146,26 @@ uint32_t cyc_step_load(sm *s, orr_step_access *a, uint64_t line) {
     return a->ops = at;
 }
 
-uint32_t cyc_step_atomic(sm *s, orr_step_access *a, uint32_t lanes, uint64_t line, bool answered) {
-    operation o = {
-        .access = a, .line = line, .lanes = lanes, .kind = ORR_STEP_ATOMIC, .answered = answered};
-    if (answered) o.next = a->ops;
-    if (!answered) reclaim(s->live);
-    uint32_t at = new_operation(s->live, o);
-    if (answered) return a->ops = at;
-    a->refs++;
-    *ORR_PUSH(&s->live->open) = at - 1;
+// It writes: until it is done, what the SM sends behind it to its line is not done before it.
+static uint32_t new_write(struct step_ops *l, operation o) {
+    reclaim(l);
+    uint32_t at = new_operation(l, o), h = hashed(o.line);
+    if (l->last[h])
+        l->ops.at[l->last[h] - 1].next = at;
+    else
+        l->first[h] = at;
+    l->last[h] = at;
+    *ORR_PUSH(&l->open) = at - 1;
     return at;
+}
+
+uint32_t cyc_step_atomic(sm *s, orr_step_access *a, uint32_t lanes, uint64_t line, bool answered) {
+    if (!answered) a->refs++;
+    return new_write(s->live, (operation){.access = a,
+                                          .line = line,
+                                          .lanes = lanes,
+                                          .kind = ORR_STEP_ATOMIC,
+                                          .answered = answered});
 }
 
 static void put_bytes(operation *o, const uint8_t *from, uint32_t at, uint32_t n) {
@@ -168,19 +174,10 @@ static void put_bytes(operation *o, const uint8_t *from, uint32_t at, uint32_t n
 }
 
 uint32_t cyc_step_store(sm *s, const orr_step_access *a, uint64_t line) {
-    struct step_ops *l = s->live;
-    reclaim(l);
-    uint32_t at = new_operation(l, (operation){.line = line, .kind = ORR_STEP_STORE}), h = hashed(line);
-    operation *o = &l->ops.at[at - 1];
+    operation o = {.line = line, .kind = ORR_STEP_STORE};
     for (uint32_t m = cyc_step_lanes(a, line); m; m &= m - 1)
-        put_bytes(o, a->data[orr_ffs(m)], (uint32_t)(a->addr[orr_ffs(m)] % ORR_LINE), a->bytes);
-    if (l->last[h])
-        l->ops.at[l->last[h] - 1].next = at;
-    else
-        l->first[h] = at;
-    l->last[h] = at;
-    *ORR_PUSH(&l->open) = at - 1;
-    return at;
+        put_bytes(&o, a->data[orr_ffs(m)], (uint32_t)(a->addr[orr_ffs(m)] % ORR_LINE), a->bytes);
+    return new_write(s->live, o);
 }
 
 void cyc_step_join(sm *s, uint32_t store, uint32_t with) {
@@ -194,15 +191,20 @@ void cyc_step_sent(orr_step_access *a) {
 }
 
 // ---- they are done ------------------------------------------------------------------------------
-static void do_store(struct step_ops *l, operation *o) {
+// On the line's bytes.
+static void write_to(const operation *o, uint8_t *line) {
+    if (o->kind == ORR_STEP_ATOMIC) {
+        orr_step_atomic(o->access, o->lanes, (uintptr_t)line - o->line * ORR_LINE);
+        return;
+    }
+    for (uint32_t k = 0; k < ORR_LINE; k++)
+        if (o->bytes[k / 64] >> k % 64 & 1) line[k] = o->data[k];
+}
+
+static void perform(const struct step_ops *l, operation *o) {
     if (o->done) return;
     o->done = true;
-    for (uint32_t k = 0; k < ORR_LINE;) {
-        uint32_t n = 0;
-        while (k + n < ORR_LINE && o->bytes[(k + n) / 64] >> (k + n) % 64 & 1) n++;
-        if (n) orr_step_write(l->launch, o->line * ORR_LINE + k, o->data + k, n);
-        k += n ? n : 1;
-    }
+    write_to(o, (uint8_t *)(orr_step_memory(l->launch) + o->line * ORR_LINE));
 }
 
 // A slice serves a request: on the host thread of its partition, while no SM runs.
@@ -210,46 +212,43 @@ static void serve(void *arg, uint32_t sm, uint32_t live) {
     const cycle *c = arg;
     struct step_ops *l = c->sms[sm].live;
     operation *o = &l->ops.at[live - 1];
-    if (o->kind == ORR_STEP_STORE) {
-        for (uint32_t at = live; at; at = l->ops.at[at - 1].joined) do_store(l, &l->ops.at[at - 1]);
-        return;
-    }
-    for (uint32_t at = l->first[hashed(o->line)]; at; at = l->ops.at[at - 1].next) {
+    for (uint32_t at = l->first[hashed(o->line)]; at && !o->done; at = l->ops.at[at - 1].next) {
         operation *before = &l->ops.at[at - 1];
-        if (before->line == o->line && before->seq < o->seq) do_store(l, before);
+        if (before->line == o->line && before->seq < o->seq) perform(l, before);
     }
-    if (o->done) return;
-    o->done = true;
-    if (o->kind == ORR_STEP_LOAD)
-        orr_step_read(o->access, o->lanes);
-    else
-        orr_step_atomic(o->access, o->lanes);
+    if (o->kind != ORR_STEP_LOAD) {
+        for (uint32_t at = live; at; at = l->ops.at[at - 1].joined) perform(l, &l->ops.at[at - 1]);
+    } else if (!o->done) {
+        orr_step_read(o->access, o->lanes, orr_step_memory(l->launch));
+        o->done = true;
+    }
 }
 
+// What the SM itself has written and memory has not is added on a copy of the line.
 void cyc_step_hit(sm *s, orr_step_access *a, uint64_t line) {
     struct step_ops *l = s->live;
-    uint32_t lanes = cyc_step_lanes(a, line);
-    orr_step_read(a, lanes);
+    uint8_t copy[ORR_LINE];
+    uintptr_t memory = orr_step_memory(l->launch);
+    bool copied = false;
     for (uint32_t at = l->first[hashed(line)]; at; at = l->ops.at[at - 1].next) {
         const operation *o = &l->ops.at[at - 1];
         if (o->line != line || o->done) continue;
-        for (uint32_t m = lanes; m; m &= m - 1) {
-            uint32_t from = (uint32_t)(a->addr[orr_ffs(m)] % ORR_LINE);
-            for (uint32_t k = from; k < from + a->bytes; k++)
-                if (o->bytes[k / 64] >> k % 64 & 1) a->data[orr_ffs(m)][k - from] = o->data[k];
-        }
+        if (!copied) memcpy(copy, (const void *)(memory + line * ORR_LINE), ORR_LINE);
+        copied = true;
+        write_to(o, copy);
     }
+    orr_step_read(a, cyc_step_lanes(a, line), copied ? (uintptr_t)copy - line * ORR_LINE : memory);
 }
 
 void cyc_step_shared(orr_step_access *a) {
     if (a->done) return;
     a->done = true;
     if (a->kind == ORR_STEP_LOAD)
-        orr_step_read(a, a->mask);
+        orr_step_read(a, a->mask, a->memory);
     else if (a->kind == ORR_STEP_STORE)
         orr_step_put(a);
     else
-        orr_step_atomic(a, a->mask);
+        orr_step_atomic(a, a->mask, a->memory);
 }
 
 // A barrier or a fence: others see what it has stored, although shared memory may come to it later.
