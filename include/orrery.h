@@ -1,4 +1,5 @@
-// Orrery: simulate GPUs from a C program. Everything the `orrery` command can do.
+// Orrery: simulate GPUs from a C program. Everything the `orrery` command can do, but for `hw profile`, which
+// runs the command itself under Nsight Compute.
 //
 //     orr_err e = {0};
 //     orr_options *o = orr_options_new();
@@ -66,7 +67,7 @@ typedef struct orr_err {
 //     how it is run             counts-only, check, no-check, lines, timeline, digests
 //     sampling                  sample, profile, warm, precision, piece, full
 //     other jobs                vary, output, csv, plot, command, format, hardware, script, repeat, record,
-//                               quiet, regs, barriers
+//                               quiet, regs, barriers, arch, images, raw, dump, timed, ptx
 typedef struct orr_options orr_options;
 ORR_API orr_options *orr_options_new(void);
 ORR_API void orr_options_free(orr_options *o);
@@ -103,10 +104,10 @@ typedef struct orr_report orr_report;
 enum orr_format {
     ORR_TEXT,     // for people
     ORR_JSON,     // for programs: docs/design.md, section 6, and each job's page
-    ORR_CSV,      // compare, correlate, sweep, sample model
+    ORR_CSV,      // compare, correlate, sweep, sample model, micro
     ORR_HTML,     // correlate: a page for the browser that needs no other file
     ORR_SVG,      // sample model
-    ORR_LOG,      // tune: what was tried
+    ORR_LOG,      // tune: what was tried; measure: every launch of every round
     ORR_TERMINAL, // run: text with headings in bold
     ORR_ACCELSIM, // run: under the names that GPGPU-Sim and Accel-Sim print
     ORR_FORMATS
@@ -157,8 +158,19 @@ ORR_API orr_report *orr_sample_model(const orr_options *o, orr_err *e);
 // start, and the shortest times count. n 0: all bundled workloads. A script that fails does not end the job:
 // there is a report then, and e is filled in.
 ORR_API orr_report *orr_measure(const char *const *inputs, int n, const orr_options *o, orr_err *e);
+// The microbenchmarks, or launch scripts with `measure` in them, on that GPU: CSV that orr_tune reads. n 0:
+// all bundled ones. A script that fails does not end the job: there is a report then, and e is filled in.
+ORR_API orr_report *orr_micro(const char *const *inputs, int n, const orr_options *o, orr_err *e);
 // The bundled workloads.
 ORR_API orr_report *orr_workloads(orr_err *e);
+
+// ---- code -----------------------------------------------------------------------------------
+// The kernels of a module, or the one that `kernel` names, block by block; with `timed`, the machine
+// instructions that `gpu` is taken to run; with `ptx`, the module as PTX again.
+ORR_API orr_report *orr_show(const char *module, const orr_options *o, orr_err *e);
+// The machine code of a cubin, a fatbin, a program or a library, as nvdisasm writes it, to `out`, function by
+// function, because libraries are large. Of the options: kernel, arch, images, raw, dump; `format` "json".
+ORR_API bool orr_disassemble(const char *file, FILE *out, const orr_options *o, orr_err *e);
 
 // ---- programs -------------------------------------------------------------------------------
 // An unmodified CUDA program, built with `nvcc -cudart shared`, on a simulated GPU. It runs as a process of

@@ -5,7 +5,6 @@
 // issues its last instruction in cycle t ends in t + 1, and the launch is as long as that.
 #include "cycle.h"
 
-#include "model/cycle/sm.h"
 
 // ---- one warp ------------------------------------------------------------------------------------
 // Issued at 0, 10, ... 190: a result takes 10 cycles. EXIT needs none: at 191. The launch takes 192.
@@ -709,170 +708,9 @@ static void test_collector_banks(void **state) {
                      101);
 }
 
-// Who is next when slot 1, which issued last, cannot go on, of slots 0 (the youngest), 3 and 4 (the oldest):
-// the youngest or oldest; with core.unit_turn slot 3, when 1 is stopped by its unit alone. A full queue of
-// memory, or a result that it waits for, is something else; and another warp in its slot has no turn to give
-// away.
-static void test_unit_turn(void **state) {
-    (void)state;
-    static sched q;
-    q.live = 0x1b;
-    q.last = 1;
-    q.greedy = q.age[1] = 7;
-    q.age[0] = 9, q.age[3] = 5, q.age[4] = 2;
-    for (int turn = 0; turn < 2; turn++) {
-        q.unit_turn = turn;
-        q.awake = 0x1b;
-        q.memory = 0;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), turn ? 3 : 0);
-        assert_int_equal(cyc_policy(ORR_SCHED_GTO)->pick(&q, 0x19), turn ? 3 : 4);
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1b), 1); // it can: greedy
-        q.memory = 0x02;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), 0);
-        q.memory = 0;
-        q.awake = 0x19;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), 0);
-        q.awake = 0x1b;
-        q.greedy = 6;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), 0);
-        q.greedy = 7;
-    }
-}
-
-// The same where slot 1 has found the queue of memory full (core.queue_turn): 3 is next, and after the last
-// slot the first; another warp in its slot has no turn to give away.
-static void test_queue_turn(void **state) {
-    (void)state;
-    static sched q;
-    q.live = q.awake = 0x1b;
-    q.memory = 0x02;
-    q.last = 1;
-    q.greedy = q.age[1] = 7;
-    q.age[0] = 9, q.age[3] = 5, q.age[4] = 2;
-    for (int turn = 0; turn < 2; turn++) {
-        q.queue_turn = turn;
-        q.stuck = true;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), turn ? 3 : 0);
-        assert_int_equal(cyc_policy(ORR_SCHED_GTO)->pick(&q, 0x11), 4);
-        assert_int_equal(cyc_policy(ORR_SCHED_GTO)->pick(&q, 0x01), 0);
-        q.stuck = false;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), 0);
-        q.stuck = true;
-        q.greedy = 6;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), 0);
-        q.greedy = 7;
-    }
-}
-
-// Slot 1 has issued last and yields. Slots 0, 1, 3 and 4 are of one thread block, slot 2, the youngest of
-// all, is of another. With core.yield_turn it is the next older one of the block (3), then the next (4), and
-// after the oldest the youngest (0); when none of the block can, as without.
-static void test_yield_turn(void **state) {
-    (void)state;
-    static sched q;
-    static warp warps[5];
-    q.warps = warps;
-    warps[2].block = 1;
-    q.live = q.awake = 0x1f;
-    q.last = 1;
-    q.greedy = q.age[1] = 7;
-    q.age[0] = 9, q.age[2] = 11, q.age[3] = 5, q.age[4] = 2;
-    for (int turn = 0; turn < 2; turn++) {
-        q.yield_turn = turn;
-        q.yield = true;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1d), turn ? 3 : 2);
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x15), turn ? 4 : 2);
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x05), turn ? 0 : 2);
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x04), 2);
-        q.yield = false;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1d), 2);
-    }
-}
-
-// Slot 1 has issued last. With core.short_turn the next older one of all (3) is next, not the youngest (2),
-// and after the oldest the youngest: when slot 1 waits for a short result, for its stall count behind an
-// instruction that went into a queue, not behind another one; when it has found its unit's queue full, even
-// if it could go on by now.
-static void test_short_turn(void **state) {
-    (void)state;
-    static sched q;
-    static warp warps[5];
-    q.warps = warps;
-    q.live = 0x1f;
-    q.last = 1;
-    q.greedy = q.age[1] = 7;
-    q.age[0] = 9, q.age[2] = 11, q.age[3] = 5, q.age[4] = 2;
-    for (int turn = 0; turn < 2; turn++) {
-        q.short_turn = turn;
-        q.awake = 0x1d;
-        warps[1].why = ORR_STALL_SHORT;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1d), turn ? 3 : 2);
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x15), turn ? 4 : 2);
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x05), 2);
-        warps[1].why = ORR_STALL_WAIT;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1d), 2);
-        q.queued = turn;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1d), turn ? 3 : 2);
-        q.queued = false;
-        q.awake = 0x1f;
-        q.full = turn;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1f), turn ? 3 : 1);
-        q.full = false;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1f), 1);
-    }
-}
-
-// Slot 1 has issued last and waits. Slots 2 and 3 are of the thread block that came first, 0 and 4 of its
-// own, which is younger: with core.block_first 3, the younger of the former, is next, then 2, and only then
-// those of its own block; it goes on itself as long as it can.
-static void test_block_first(void **state) {
-    (void)state;
-    static sched q;
-    static warp warps[5];
-    q.warps = warps;
-    warps[0].block = warps[1].block = warps[4].block = 1;
-    q.live = 0x1f;
-    q.awake = 0x1d;
-    q.last = 1;
-    q.greedy = q.age[1] = 7;
-    q.age[0] = 9, q.age[2] = 1, q.age[3] = 2, q.age[4] = 5;
-    for (int first = 0; first < 2; first++) {
-        q.block_first = first;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1d), first ? 3 : 0);
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x15), first ? 2 : 0);
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x11), 0);
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x1f), 1);
-    }
-}
-
-// Slot 1 has issued a branch and waits for it: with core.branch_turn the next older one of its block (3) is
-// next, not the youngest (0).
-static void test_branch_turn(void **state) {
-    (void)state;
-    static sched q;
-    static warp warps[5];
-    q.warps = warps;
-    q.live = 0x1b;
-    q.awake = 0x19;
-    q.last = 1;
-    q.greedy = q.age[1] = 7;
-    q.age[0] = 9, q.age[3] = 5, q.age[4] = 2;
-    for (int turn = 0; turn < 2; turn++) {
-        q.branch_turn = turn;
-        warps[1].why = ORR_STALL_BRANCH;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), turn ? 3 : 0);
-        warps[1].why = ORR_STALL_LONG;
-        assert_int_equal(cyc_policy(ORR_SCHED_GTY)->pick(&q, 0x19), 0);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_block_first),
-        cmocka_unit_test(test_branch_turn),
-        cmocka_unit_test(test_short_turn),
         cmocka_unit_test(test_shuffle_predicate),
-        cmocka_unit_test(test_yield_turn),
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_latency_by_class),
         cmocka_unit_test(test_independent),
@@ -906,8 +744,6 @@ int main(void) {
         cmocka_unit_test(test_tensor_ramp),
         cmocka_unit_test(test_collectors),
         cmocka_unit_test(test_collector_banks),
-        cmocka_unit_test(test_unit_turn),
-        cmocka_unit_test(test_queue_turn),
         cmocka_unit_test(test_memory_operands),
         cmocka_unit_test(test_late_operands),
     };

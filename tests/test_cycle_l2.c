@@ -218,33 +218,33 @@ static void test_store_turns(void **state) {
     orr_request line = {.sectors = 15, .kind = ORR_REQ_WRITE, .bytes = {UINT64_MAX, UINT64_MAX}};
     for (uint32_t n = 0; n < 4; n++) {
         line.sm = n < 3 ? 0 : 2;
-        *ORR_PUSH(&c->sms[line.sm].out) = line;
+        *ORR_PUSH(&c->sms[line.sm].port.out) = line;
     }
-    store_port *port = cyc_port_stores_new(c);
-    requests to[2] = {{0}};
-    cyc_port_stores(c, port, 20 * ORR_TICKS, to);
+    store_network *port = cyc_store_network_new(c);
+    request_list to[2] = {{0}};
+    cyc_store_network_run(c, port, 20 * ORR_TICKS, to);
     assert_int_equal(to[0].n, 3);
     for (size_t n = 0; n < 3; n++) {
         assert_int_equal(to[0].at[n].time, 8 * n * ORR_TICKS);
         assert_int_equal(to[0].at[n].sm, n == 1 ? 2 : 0);
     }
-    assert_int_equal(cyc_port_stores_next(c, port), 24 * ORR_TICKS);
-    assert_int_equal(c->cluster_free[c->sms[0].cluster], 32 * ORR_TICKS);
-    assert_int_equal(c->cluster_free[c->sms[2].cluster], 24 * ORR_TICKS);
+    assert_int_equal(cyc_store_network_next(c, port), 24 * ORR_TICKS);
+    assert_int_equal(c->net.cluster_free[c->sms[0].port.cluster], 32 * ORR_TICKS);
+    assert_int_equal(c->net.cluster_free[c->sms[2].port.cluster], 24 * ORR_TICKS);
     // A load of the first TPC waits behind its store, one of the third does not.
-    c->sms[0].out.n = c->sms[2].out.n = 0;
+    c->sms[0].port.out.n = c->sms[2].port.out.n = 0;
     for (uint32_t n = 0; n < 2; n++) {
         orr_request load = {.sectors = 1, .kind = ORR_REQ_READ, .sm = 4 * n, .time = 21 * ORR_TICKS};
-        *ORR_PUSH(&c->sms[load.sm].out) = load;
+        *ORR_PUSH(&c->sms[load.sm].port.out) = load;
     }
-    cyc_port_stores(c, port, 40 * ORR_TICKS, to);
+    cyc_store_network_run(c, port, 40 * ORR_TICKS, to);
     assert_int_equal(to[0].n, 5);
     assert_int_equal(to[0].at[3].time, 24 * ORR_TICKS);
     assert_int_equal(to[0].at[4].kind, ORR_REQ_READ);
     assert_int_equal(to[0].at[4].time, 32 * ORR_TICKS);
-    assert_int_equal(c->sms[4].out.at[0].partition, 0);
-    for (uint32_t n = 0; n < 12; n++) assert_int_equal(c->cluster_share[c->sms[n].cluster], SHARE);
-    cyc_port_stores_free(c, port);
+    assert_int_equal(c->sms[4].port.out.at[0].partition, 0);
+    for (uint32_t n = 0; n < 12; n++) assert_int_equal(c->crossbar.cluster_share[c->sms[n].port.cluster], CLUSTER_SHARE);
+    cyc_store_network_free(c, port);
     free(to[0].at);
     cyc_free(c);
     orr_gpu_free(g);
@@ -252,11 +252,11 @@ static void test_store_turns(void **state) {
     c = cyc_new(g, &e);
     uint32_t least = UINT32_MAX, most = 0;
     for (uint32_t n = 0; n < 12; n++) {
-        uint32_t share = c->cluster_share[c->sms[n].cluster];
+        uint32_t share = c->crossbar.cluster_share[c->sms[n].port.cluster];
         if (share < least) least = share;
         if (share > most) most = share;
     }
-    assert_true(least >= SHARE * 90 / 100 && most <= SHARE * 110 / 100 + 1 && most - least > SHARE / 10);
+    assert_true(least >= CLUSTER_SHARE * 90 / 100 && most <= CLUSTER_SHARE * 110 / 100 + 1 && most - least > CLUSTER_SHARE / 10);
     cyc_free(c);
     orr_gpu_free(g);
 }

@@ -485,13 +485,13 @@ static void test_damaged(void **s) {
 // machine: a register holds a hash of the instruction that wrote it and of what that read; a space of memory
 // holds a hash of its stores. Two orders are the same if they leave the same hashes.
 enum { REGS = 24, SPACES = 3, LENGTH = 60 };
-typedef struct state {
+typedef struct outcome {
     uint64_t reg[REGS], memory[SPACES];
-} state;
+} outcome;
 
 static uint64_t mix(uint64_t a, uint64_t b) { return orr_hash64(&b, sizeof b, a); }
 
-static void run_order(const lower *l, uint32_t n, state *m) {
+static void run_order(const lower *l, uint32_t n, outcome *m) {
     for (uint32_t r = 0; r < REGS; r++) m->reg[r] = r + 1;
     for (uint32_t i = 0; i < n; i++) {
         const minst *x = &l->insts.at[i];
@@ -535,7 +535,7 @@ static void test_schedule(void **s) {
         }
         *ORR_PUSH(&l.block_first) = 0;
         *ORR_PUSH(&l.block_first) = n;
-        state before = {0}, after = {0};
+        outcome before = {0}, after = {0};
         run_order(&l, n, &before);
         lower_schedule(&l);
         run_order(&l, n, &after);

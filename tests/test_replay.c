@@ -1,5 +1,5 @@
-// Instrumented kernels (ptx/instrument.c) and the replay of what they write down (exec/run/replay.c), without a
-// GPU: the executor runs the instrumented code, and the streams made from what it wrote must be, byte for
+// Instrumented kernels (ptx/instrument.c) and the replay of what they write down (exec/run/replay.c), without
+// a GPU: the executor runs the instrumented code, and the streams made from what it wrote must be, byte for
 // byte, those it makes of the kernel itself. A real GPU has lanes run together or apart as it likes. So the
 // events are also torn into parts and shuffled, keeping only the order that each lane has: that must not
 // change a byte.

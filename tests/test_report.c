@@ -209,7 +209,7 @@ static void counters(void **state) {
     b->gpu->launch_writes = 7;
     raw->mem.asked[0] = 10;
     raw->mem.asked[1] = 20;
-    raw->mem.told = 11;
+    raw->mem.notified = 11;
     orr_cycle_counters(b->gpu, l, c);
     near(c[ORR_C_L2_READ], 400 + 8 * 48 + 48 + 5);
     near(c[ORR_C_L2_WRITE], written + 7);

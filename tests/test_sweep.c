@@ -302,7 +302,10 @@ static bool on_finished(void *arg, size_t point, orr_err *e) {
 
 static void rig_run(rig *r, int threads) {
     orr_err e = {0};
-    assert_true(orr_points_run(&r->s, r->b.tape, 0, r->grid.npoints, threads, on_finished, r, &e));
+    r->s.threads = threads;
+    r->s.finished = on_finished;
+    r->s.arg = r;
+    assert_true(orr_points_run(&r->s, r->b.tape, 0, r->grid.npoints, &e));
     assert_true(orr_store_end(r->store, &r->s, &e));
 }
 

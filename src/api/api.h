@@ -2,7 +2,8 @@
 //
 //   options.c    options by name
 //   report.c     reports, and values in them by their place in the JSON (json.c)
-//   run.c record.c info.c compare.c correlate.c tune.c sweep.c sample.c measure.c app.c gpu.c
+//   run.c record.c info.c compare.c correlate.c tune.c sweep.c sample.c app.c measure.c micro.c gpu.c
+//   workloads.c show.c disasm.c
 //                a job each, which the command's subcommand of that name calls too
 //   device.c     a device whose memory and launches are the caller's
 #ifndef ORR_API_H
@@ -47,6 +48,12 @@ typedef struct orr_lab_options {
     int repeat;
 } orr_lab_options;
 
+typedef struct orr_code_options { // which code is shown, and how
+    const char *arch, *dump;      // "sm_90"; a folder for the code of each function
+    bool raw, timed, ptx;
+    int images; // of each architecture; 0: all
+} orr_code_options;
+
 struct orr_options {
     orr_input_options in;
     orr_model_options model;
@@ -54,6 +61,7 @@ struct orr_options {
     orr_sampling_options sampling;
     orr_file_options files;
     orr_lab_options lab;
+    orr_code_options code;
     int regs, barriers;                // of a kernel, for the occupancy
     orr_words sets, script_sets, args; // all `set`; of them the script's; both behind in.sets and in.direct
     orr_words vary;
@@ -62,8 +70,6 @@ struct orr_options {
     orr_arena arena; // of all strings
 };
 
-// Digits, perhaps followed by k, M or G; false: something else, or above the limit.
-bool orr_option_number(const char *s, uint64_t limit, uint64_t *out);
 const orr_options *orr_asked(const orr_options *o); // NULL: the defaults
 // The GPU that was asked for. None was, and the usual one's description is not to be found: true with *gpu
 // NULL and a note; execution does not need it, only what is said of occupancy does.

@@ -18,7 +18,6 @@
 
 #define LIBRARY "liborrery-cuda.so"
 #define PREFIX  "ORRERY_APP_"
-extern char **environ;
 
 // The program may change its folder before they are written.
 static const char *from_here(orr_arena *a, const char *path) {

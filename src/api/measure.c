@@ -21,9 +21,13 @@ typedef struct outcome { // of one script
     double wall;
 } outcome;
 
-typedef struct measured { // of all
+typedef struct measuring { // of all scripts
+    orr_hw *h;
+    const orr_options *o;
+    bool broken; // the driver takes no more work
     orr_text log, digests;
-} measured;
+    orr_arena names;
+} measuring;
 
 // What was launched, in the order of launching: `hw profile` tells by it what the profiler saw.
 static void log_round(orr_text *log, const outcome *o, int round, const orr_hw_time *times, size_t n) {
@@ -41,13 +45,12 @@ static void log_round(orr_text *log, const outcome *o, int round, const orr_hw_t
 }
 
 // One round of a script. Keeps the shortest time of each launch.
-static void one_round(orr_hw *h, orr_script *s, bool check, orr_arena *names, outcome *o, int round,
-                      orr_text *log) {
-    orr_backend b = orr_hw_backend(h);
+static void one_round(measuring *m, orr_script *s, outcome *o, int round) {
+    orr_backend b = orr_hw_backend(m->h);
     const orr_hw_time *times;
-    orr_script_run(s, &b, check, &o->stats, &o->e);
-    size_t n = orr_hw_times(h, &times);
-    log_round(log, o, round, times, n);
+    orr_script_run(s, &b, !m->o->in.no_check, &o->stats, &o->e);
+    size_t n = orr_hw_times(m->h, &times);
+    log_round(&m->log, o, round, times, n);
     bool first = !o->times;
     if (first) {
         o->times = orr_calloc(n + 1, sizeof *o->times);
@@ -57,7 +60,7 @@ static void one_round(orr_hw *h, orr_script *s, bool check, orr_arena *names, ou
     for (size_t k = 0; k < o->ntimes; k++) {
         if (first) {
             o->times[k] = times[k];
-            o->times[k].kernel = orr_arena_strdup(names, times[k].kernel);
+            o->times[k].kernel = orr_arena_strdup(&m->names, times[k].kernel);
         } else if (times[k].us < o->times[k].us) {
             o->times[k].us = times[k].us;
         }
@@ -66,22 +69,22 @@ static void one_round(orr_hw *h, orr_script *s, bool check, orr_arena *names, ou
 
 // All rounds of one input. After a kernel that faulted the driver takes no more work from this process
 // (seen on Hopper with driver 13.0: even a new context is refused), so what follows is not run.
-static void run_input(orr_hw *h, bool *broken, const orr_options *o, orr_arena *names, outcome *out,
-                      measured *m) {
+static void run_input(measuring *m, outcome *out) {
     double start = orr_seconds();
-    if (*broken) {
+    const orr_options *o = m->o;
+    if (m->broken) {
         orr_fail(&out->e, ORR_BAD_INPUT, "not run: after the fault above the driver takes no more work");
         return;
     }
-    const orr_hw_info *info = orr_hw_get_info(h);
+    const orr_hw_info *info = orr_hw_get_info(m->h);
     unsigned sm = (unsigned)(info->major * 10 + info->minor);
     orr_script *s = orr_input_script(&o->in, out->input, sm, &out->e);
     if (s) orr_script_plain(s);
-    if (s) out->size = orr_arena_strdup(names, orr_script_size(s));
+    if (s) out->size = orr_arena_strdup(&m->names, orr_script_size(s));
     if (s && o->run.digests) orr_script_digests(s, &m->digests);
     for (int k = 0; s && k < o->lab.repeat && !out->e.status; k++) {
-        one_round(h, s, !o->in.no_check, names, out, k, &m->log);
-        if (!orr_hw_reset(h)) *broken = true;
+        one_round(m, s, out, k);
+        if (!orr_hw_reset(m->h)) m->broken = true;
     }
     orr_script_free(s);
     for (size_t k = 0; k < out->ntimes; k++) out->us += out->times[k].us;
@@ -255,36 +258,35 @@ static void tell(const outcome *out, size_t n, orr_err *e) {
 
 orr_report *orr_measure(const char *const *inputs, int n, const orr_options *o, orr_err *e) {
     if (e->status) return NULL;
-    o = orr_asked(o);
-    orr_arena names = {0};
-    bool all = !n, broken = false;
-    if (all) inputs = orr_list_workloads(&names, &n);
+    measuring m = {.o = orr_asked(o)};
+    bool all = !n;
+    if (all) inputs = orr_list_workloads(&m.names, &n);
     size_t many = (size_t)n;
     outcome *out = orr_calloc(many + 1, sizeof *out);
-    measured m = {0};
     orr_progress progress = {0};
     orr_report *r = NULL;
-    orr_hw *h = orr_hw_open(e);
+    const char *digests = m.o->run.digests;
+    m.h = orr_hw_open(e);
     orr_text_add(&m.digests, ORR_DIGESTS_HEAD);
     orr_text_add(&m.log, "script,size,round,launch,kernel,grid,block,registers,shared,time_us,right\n");
-    if (h) orr_progress_start(&progress, o->watcher, "hw run", "scripts", "", many);
-    for (size_t k = 0; h && k < many && orr_progress_go(&progress, e); k++) {
+    if (m.h) orr_progress_start(&progress, m.o->watcher, "hw run", "scripts", "", many);
+    for (size_t k = 0; m.h && k < many && orr_progress_go(&progress, e); k++) {
         out[k] = (outcome){.input = inputs[k], .size = ""};
-        run_input(h, &broken, o, &names, &out[k], &m);
+        run_input(&m, &out[k]);
         orr_progress_step(&progress, k + 1);
     }
     orr_progress_end(&progress);
-    if (!e->status && (!o->run.digests || orr_write_file(o->run.digests, m.digests.s, m.digests.n, e))) {
-        r = report(out, many, orr_hw_get_info(h), o, all || many > 1);
+    if (!e->status && (!digests || orr_write_file(digests, m.digests.s, m.digests.n, e))) {
+        r = report(out, many, orr_hw_get_info(m.h), m.o, all || many > 1);
         orr_report_add(r, ORR_LOG, m.log);
         m.log = (orr_text){0};
         tell(out, many, e);
     }
-    orr_hw_close(h);
+    orr_hw_close(m.h);
     free(m.log.s);
     free(m.digests.s);
     for (size_t k = 0; k < many; k++) free(out[k].times);
     free(out);
-    orr_arena_free(&names);
+    orr_arena_free(&m.names);
     return r;
 }

@@ -15,6 +15,7 @@ static const struct option {
     enum kind kind;
     size_t at;
 } options[] = {
+    {"arch", STRING, AT(code.arch)},
     {"arg", LIST, AT(args)},
     {"barriers", INT, AT(barriers)},
     {"block", STRING, AT(in.direct.block)},
@@ -23,11 +24,13 @@ static const struct option {
     {"counts-only", FLAG, AT(run.counts_only)},
     {"csv", STRING, AT(files.csv)},
     {"digests", STRING, AT(run.digests)},
+    {"dump", STRING, AT(code.dump)},
     {"format", STRING, AT(files.format)},
     {"full", STRING, AT(sampling.full)},
     {"gpu", STRING, AT(model.gpu)},
     {"grid", STRING, AT(in.direct.grid)},
     {"hardware", STRING, AT(lab.hardware)},
+    {"images", INT, AT(code.images)},
     {"kernel", STRING, AT(in.direct.kernel)},
     {"kernels", STRING, AT(in.kernels)},
     {"latencies", STRING, AT(model.latencies)},
@@ -42,7 +45,9 @@ static const struct option {
     {"plot", STRING, AT(files.plot)},
     {"precision", STRING, AT(sampling.precision)},
     {"profile", STRING, AT(sampling.profile)},
+    {"ptx", FLAG, AT(code.ptx)},
     {"quiet", FLAG, AT(files.quiet)},
+    {"raw", FLAG, AT(code.raw)},
     {"record", STRING, AT(files.record)},
     {"regs", INT, AT(regs)},
     {"repeat", INT, AT(lab.repeat)},
@@ -53,6 +58,7 @@ static const struct option {
     {"size", STRING, AT(in.size)},
     {"source", STRING, AT(in.source)},
     {"threads", INT, AT(in.threads)},
+    {"timed", FLAG, AT(code.timed)},
     {"timeline", STRING, AT(run.timeline)},
     {"vary", LIST, AT(vary)},
     {"warm", STRING, AT(sampling.warm)},
@@ -85,7 +91,8 @@ static void split(orr_options *o, const char *set) {
     *ORR_PUSH(gpu ? &o->model.sets : &o->script_sets) = set;
 }
 
-bool orr_option_number(const char *s, uint64_t limit, uint64_t *out) {
+// A count: digits, perhaps followed by k, M or G.
+static bool number(const char *s, uint64_t limit, uint64_t *out) {
     if (!isdigit((unsigned char)*s)) return false;
     char *end;
     errno = 0;
@@ -109,13 +116,13 @@ static bool store(orr_options *o, const struct option *x, const char *value, orr
     case STRING: *(const char **)field = orr_arena_strdup(&o->arena, value); return true;
     case LIST: *ORR_PUSH((orr_words *)field) = orr_arena_strdup(&o->arena, value); return true;
     case INT:
-        if (!orr_option_number(value, 65536, &v) || v == 0)
+        if (!number(value, 65536, &v) || v == 0)
             return orr_fail(e, ORR_BAD_INPUT, "--%s takes a number from 1 to 65536, not \"%s\"", x->name,
                             value);
         *(int *)field = (int)v;
         return true;
     case COUNT:
-        if (!orr_option_number(value, UINT64_MAX / 2, &v))
+        if (!number(value, UINT64_MAX / 2, &v))
             return orr_fail(e, ORR_BAD_INPUT,
                             "--%s takes a number, perhaps with k, M or G behind it, not \"%s\"", x->name,
                             value);

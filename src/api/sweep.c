@@ -240,7 +240,7 @@ static bool run_group(sweeper *x, size_t first, size_t n, const orr_input_option
         }
         bool stored = store_points(x, first, n, e);
         if (ok && stored && to_do(x, first, n)) orr_points_prepare(&x->s, t, x->base);
-        if (stored) orr_points_run(&x->s, t, first, n, o->threads, on_finished, x, e);
+        if (stored) orr_points_run(&x->s, t, first, n, e);
     }
     orr_tape_free(t);
     orr_input_close(&in);
@@ -355,6 +355,9 @@ orr_report *orr_sweep(const char *input, const orr_options *o, orr_err *e) {
                          .sets = o->model.sets.at,
                          .nsets = (int)o->model.sets.n}};
     x->s.grid = &x->grid;
+    x->s.threads = o->in.threads;
+    x->s.finished = on_finished;
+    x->s.arg = x;
     orr_report *r = sweep(x, e);
     if (r) count_failures(x, e);
     orr_store_close(x->store);

@@ -19,23 +19,9 @@ typedef struct cli_output { // where results go, and how they look
     const char *log;        // --log FILE (hw run, tune)
 } cli_output;
 
-typedef struct cli_show_options {
-    bool timed; // --timed: as machine instructions
-    bool ptx;   // --ptx: as PTX text
-} cli_show_options;
-
-typedef struct cli_disasm_options {
-    const char *arch; // --arch sm_NN
-    const char *dump; // --dump FOLDER: code of each function as a file
-    bool raw;         // --raw: FILE is nothing but code
-    int images;       // --images N: of each architecture only so many
-} cli_disasm_options;
-
 typedef struct cli_options {
     orr_options *job; // those of the library, by name
     cli_output out;
-    cli_show_options show;
-    cli_disasm_options disasm;
     bool all;            // --all: every bundled workload (hw run, hw profile, compare)
     const char *metrics; // --metrics NAME,NAME...: what is measured (hw profile)
     char **rest;         // after "--", of a subcommand that says so: another one's options (correlate);
@@ -56,8 +42,8 @@ cli_command cli_compare, cli_correlate, cli_tune;    // lab.c
 cli_command cli_sweep;                               // sweep.c
 cli_command cli_sample;                              // sample.c
 cli_command cli_app;                                 // app.c
-cli_command cli_hw, cli_profile, cli_micro;          // hw.c: hw run; profile.c: hw profile; micro.c: hw micro
-cli_command cli_show, cli_disasm;                    // show.c, disasm.c
+cli_command cli_hw, cli_profile;                     // hw.c; profile.c: hw profile
+cli_command cli_show, cli_disasm;                    // code.c
 
 // The table of subcommands (commands.c); the last one has no name.
 typedef struct cli_subcommand {

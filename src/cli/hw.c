@@ -1,5 +1,5 @@
-// orrery hw run: launch scripts on the GPU of this machine (api/measure.c). --log has every launch of every
-// round, which `hw profile` joins with what the profiler saw.
+// orrery hw run and hw micro: launch scripts on the GPU of this machine (api/measure.c, api/micro.c). --log
+// of hw run has every launch of every round, which `hw profile` joins with what the profiler saw.
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -39,10 +39,24 @@ static int run(cli_options *o, orr_err *e) {
     return e->status ? e->status : failed.status;
 }
 
+// Scripts that failed have been named by notes; the exit status is then that of the failure.
+static int micro(cli_options *o, orr_err *e) {
+    if (o->out.json || o->out.log || o->job->sampling.warm || o->metrics || o->all)
+        orr_fail(e, ORR_BAD_INPUT, "hw micro: --json, --log, --warm, --metrics and --all are not for it");
+    orr_report *r = orr_micro((const char *const *)o->inputs + 1, o->ninputs - 1, o->job, e);
+    int status = e->status;
+    if (r) {
+        *e = (orr_err){0};
+        cli_write(o, orr_report_as(r, ORR_CSV), e);
+    }
+    orr_report_free(r);
+    return e->status ? e->status : status;
+}
+
 int cli_hw(cli_options *o, orr_err *e) {
     const char *verb = o->ninputs ? o->inputs[0] : "";
     if (!strcmp(verb, "profile")) return cli_profile(o, e);
-    if (!strcmp(verb, "micro")) return cli_micro(o, e);
+    if (!strcmp(verb, "micro")) return micro(o, e);
     if (!strcmp(verb, "run")) return run(o, e);
     orr_fail(e, ORR_BAD_INPUT,
              "hw: it should be `orrery hw run INPUT...`, `orrery hw profile INPUT...` or `orrery hw micro`");

@@ -10,7 +10,7 @@
 
 // Most options are the library's, which knows what they take (api/options.c); the others are the command's
 // own, and say where results go.
-enum kind { JOB, JOB_FLAG, FLAG, STRING, INT };
+enum kind { JOB, JOB_FLAG, FLAG, STRING };
 
 typedef struct option {
     const char *name;
@@ -55,9 +55,9 @@ static const option options[] = {
      "end a launch with an error when one warp has executed N instructions (k, M, G may follow)"},
     {"counts-only", 0, JOB_FLAG, 0, NULL, "execute without observing: instruction counts only, fastest"},
     {"lines", 0, JOB_FLAG, 0, NULL, "statistics for each source line too"},
-    {"timed", 0, FLAG, AT(show.timed), NULL,
+    {"timed", 0, JOB_FLAG, 0, NULL,
      "the machine instructions a kernel is timed as on --gpu, with units, latencies and registers"},
-    {"ptx", 0, FLAG, AT(show.ptx), NULL, "the module as PTX text, printed from what was read"},
+    {"ptx", 0, JOB_FLAG, 0, NULL, "the module as PTX text, printed from what was read"},
     {"latencies", 0, JOB, 0, "FILE",
      "keep pre-characterised kernels in FILE: those it has are used, others are added (--model abstract)"},
     {"timeline", 0, JOB, 0, "FILE",
@@ -112,12 +112,12 @@ static const option options[] = {
      "measurements to compare with (CSV of `orrery hw profile`; default: those that come with Orrery, if the "
      "GPU is among them)"},
     {"output", 'o', STRING, AT(out.file), "FILE", "write to FILE"},
-    {"arch", 0, STRING, AT(disasm.arch), "sm_NN", "only code for this architecture, as sm_90"},
-    {"images", 0, INT, AT(disasm.images), "N",
+    {"arch", 0, JOB, 0, "sm_NN", "only code for this architecture, as sm_90"},
+    {"images", 0, JOB, 0, "N",
      "of a large library: only N images of each architecture, spread over the file"},
-    {"dump", 0, STRING, AT(disasm.dump), "FOLDER",
+    {"dump", 0, JOB, 0, "FOLDER",
      "write the code of each function to a file in FOLDER instead, and print the names"},
-    {"raw", 0, FLAG, AT(disasm.raw), NULL, "FILE is nothing but instructions, of --arch"},
+    {"raw", 0, JOB_FLAG, 0, NULL, "FILE is nothing but instructions, of --arch"},
     {"quiet", 'q', FLAG, AT(out.quiet), NULL, "no progress, no notes on standard error"},
 };
 #define NOPTIONS (sizeof options / sizeof options[0])
@@ -185,16 +185,9 @@ static bool has_value(const option *o) { return o->kind != FLAG && o->kind != JO
 static bool store(const cli_subcommand *c, const option *o, char *value, cli_options *to, orr_err *e) {
     char *field = (char *)to + o->at, name[40];
     orr_err why = {0};
-    uint64_t v;
     switch (o->kind) {
     case FLAG: *(bool *)field = true; return true;
     case STRING: *(const char **)field = value; return true;
-    case INT:
-        if (!orr_option_number(value, 65536, &v) || v == 0)
-            return orr_fail(e, ORR_BAD_INPUT, "%s: --%s takes a number from 1 to 65536, not \"%s\"", c->name,
-                            o->name, value);
-        *(int *)field = (int)v;
-        return true;
     default:
         snprintf(name, sizeof name, "%.*s", shown(o), o->name);
         return orr_options_set(to->job, name, o->kind == JOB_FLAG ? "yes" : value, &why) ||

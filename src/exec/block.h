@@ -65,7 +65,7 @@ typedef struct decoded {
     uint32_t rows[ORR_CLASSES]; // registers a warp has, by class
     // Machine code: instruction addresses are the module's; bank 0 as it is in this launch.
     const uint32_t *uop_of; // [instruction] its first micro-op
-    uint32_t *block_of; // [instruction]: the block that begins there, + 1
+    uint32_t *block_of;     // [instruction]: the block that begins there, + 1
     uint8_t *bank0;
     uint32_t barriers; // where the rows of the convergence barriers begin in bank W
     uint32_t nmem;     // memory micro-ops

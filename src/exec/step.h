@@ -41,7 +41,7 @@ typedef struct orr_step_access { // a warp's access of global memory, between is
     uint32_t mask;               // lanes
     uint32_t refs, ops;          // the model's own: what of it is under way
     uint64_t addr[32];
-    uintptr_t memory; // where address 0 would be
+    uintptr_t memory;                 // where address 0 would be
     uint8_t data[32][ORR_STEP_BYTES]; // loads: what was read; stores: what is to be written
     struct orr_step_atomic *atomic;   // operands and results
     orr_step_warp *warp;
@@ -70,7 +70,7 @@ bool orr_step_released(orr_step_block *b); // a barrier has let warps go since t
 // the warp executes once more without any effect; the last event is the block that is to be issued.
 enum { ORR_STEP_GOES, ORR_STEP_WAITS, ORR_STEP_ENDED };
 int orr_step_next(orr_step_warp *w);
-orr_trace_out *orr_step_trace(orr_step_warp *w); // whoever reads it takes events out by setting n to 0
+orr_trace_out *orr_step_trace(orr_step_warp *w);  // whoever reads it takes events out by setting n to 0
 size_t orr_step_block_at(const orr_step_warp *w); // where in it the last block's event is
 
 // Instruction `inst` of that block is issued in cycle `now`. An access of global memory, or NULL.

@@ -1,12 +1,10 @@
 // The lab: what real GPUs measured, and how near a model comes to it.
 //
-//   micro       microbenchmarks time themselves on a GPU (findings.c); tune makes a GPU's description of what
-//   they
-//               found (tune.c);
+//   micro       microbenchmarks time themselves on a GPU (findings.c);
+//   tune        makes a GPU's description of what they found (tune.c);
 //   profile     launch scripts under Nsight Compute (ncu.c) make rows of measurements (hardware.c);
 //   correlate   rows are joined with what a model predicts for the same launches (compare.c), and said as
-//   text, CSV,
-//               JSON (say.c, say_json.c) and a page for the browser (say_html.c, page.html).
+//               text, CSV, JSON (say.c, say_json.c) and a page for the browser (say_html.c, page.html).
 #ifndef ORR_LAB_H
 #define ORR_LAB_H
 

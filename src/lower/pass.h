@@ -1,16 +1,18 @@
-// Private to lower/: the lowering of PTX to machine instructions (docs/lowering.md).
+// Private to lower/: the lowering of PTX to machine instructions (docs/lowering.md), a pass a file, in this
+// order. What happens to a kernel's blocks before it is in rewrite.h.
 //
-//   values.c  what each operand's value is: definitions, merges, dominators, loops
-//   select.c    which values cost nothing, which operations become one, which branches vanish
-//   select_logic.c   of that, logic, predicates and minima
-//   merge.c   neighbours in shared memory that become one access
-//   branches.c where lanes part, what they share, which branches become predicates
-//   emit.c    the rules of rules.def, applied: operands, constants, temporaries
-//   template.c what a rule says, expanded
-//   constants.c constants in registers; dead instructions
-//   calls.c   arguments and results of calls
-//   memory.c  loads, stores, atomics, fences, barriers, matrices: what a rule cannot say
-//   elect.c   atomics that one lane does for all
+//   values.c        what each operand's value is: definitions, merges, dominators, loops
+//   select.c        which values cost nothing, which operations become one, which branches vanish
+//   select_logic.c  of that, logic, predicates and minima
+//   select_sum.c    of that, sums
+//   merge.c         neighbours in shared memory that become one access
+//   branches.c      where lanes part, what they share, which branches become predicates
+//   calls.c         arguments and results of calls
+//   emit.c          the rules of rules.def, applied: operands, constants, temporaries
+//   template.c      what a rule says, expanded
+//   memory.c        loads, stores, atomics, fences, barriers, matrices: what a rule cannot say
+//   elect.c         atomics that one lane does for all
+//   constants.c     constants in registers; dead instructions
 //   schedule.c      the order of a block's instructions
 //   regs.c          virtual registers to the machine's
 //   stalls.c        how long a warp waits behind each instruction

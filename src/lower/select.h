@@ -1,4 +1,5 @@
-// Private to lower/: what the files of instruction selection share (select.c, select_logic.c).
+// Private to lower/: what the files of instruction selection share (select.c, select_logic.c,
+// select_sum.c).
 #ifndef ORR_SELECT_H
 #define ORR_SELECT_H
 
@@ -26,6 +27,12 @@ uint32_t lower_producer(const lower *l, ref r, bool only_reader);
 bool lower_all_still(scan *c, uint32_t from); // can what it reads still be read at the instruction at hand?
 // Consumer n takes `p` along: sources are given; p's result has one reader less.
 void lower_fuse(scan *c, uint32_t n, uint32_t p, uint16_t op, const ref *src, int nsrc);
+
+selection *lower_selection_for(lower *l, uint32_t n); // what instruction n becomes, to be changed
+
+// select_sum.c: an addition n takes along what makes one of its operands, if it can
+void lower_fold_add(scan *c, uint32_t n);
+void lower_fold_fma(scan *c, uint32_t n);
 
 // select_logic.c: n takes along what makes its operands, if it can
 void lower_fold_min(scan *c, uint32_t n);

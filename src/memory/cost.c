@@ -59,20 +59,11 @@ uint32_t orr_l1_word_passes(const orr_l1_access *a) {
     return orr_bank_conflicts(a->lanes, a->bytes, a->loads ? ORR_BANKS_LOAD : ORR_BANKS_STORE).passes;
 }
 
-// A conflict is found out in the pass before, so that it takes the result longer than the pass takes the
-// banks.
 static orr_l1_cost word_cost(const orr_l1_spec *s, const orr_l1_access *a, uint8_t *turn) {
-    uint32_t lines = a->lines->lines, tags = lookups(s, a->lines, lines, a->local, turn);
-    uint32_t least = a->stores ? s->store : 1, packed = orr_packed_passes(a->lanes, a->bytes);
-    uint32_t most = orr_l1_word_passes(a), conflicts = most > packed ? most - packed : 0;
-    orr_l1_cost c = {.cycles = max(max(most, tags), least),
-                     .lookups = tags,
-                     .passes = max(most, least),
-                     .conflicts = conflicts,
-                     .apart = a->loads && !a->local && lines > packed && lines <= FOLDED_LINES};
-    c.lag = most - 1 + conflicts * (s->conflict - 1) + tags - 1;
-    if (a->loads) c.lag += (most - conflicts - 1) * s->wide;
-    if (s->conflict == 1 || !a->loads || a->local) c.lag = c.cycles - 1;
+    uint32_t lines = a->lines->lines, packed = orr_packed_passes(a->lanes, a->bytes);
+    uint32_t tags = lookups(s, a->lines, lines, a->local, turn);
+    orr_l1_cost c = orr_l1_word_cost(s, a, orr_l1_word_passes(a), packed, tags);
+    c.apart = a->loads && !a->local && lines > packed && lines <= FOLDED_LINES;
     return c;
 }
 
@@ -135,4 +126,29 @@ uint32_t orr_atomic_work(const orr_atomic_pass *pass, uint8_t op, uint32_t bytes
         quarters += takes;
     }
     return quarters;
+}
+
+// ---- shared memory -----------------------------------------------------------------------------
+
+orr_shared_spec orr_shared_spec_of(const orr_gpu *g) {
+    return (orr_shared_spec){.pass_cycles = orr_shared_pass_cycles(g),
+                             .swap = (uint32_t)g->shared_swap,
+                             .swap_wide = (uint32_t)g->shared_swap_wide,
+                             .atomic = (uint32_t)g->shared_atomic,
+                             .conflict = (uint32_t)g->lsu_pass,
+                             .wide = (uint32_t)g->lsu_wide};
+}
+
+orr_shared_cost orr_shared_cost_of(const orr_shared_spec *s, const orr_tinst *i, orr_banked b) {
+    bool atomic = i->flags & ORR_TF_ATOMIC, swap = atomic && s->swap > 1 && orr_atomic_swaps(i->atomic);
+    uint32_t times = swap ? s->swap : 1, passes = b.passes ? b.passes : 1;
+    orr_shared_cost c = {.each = s->pass_cycles * times};
+    c.cycles = passes * c.each;
+    c.lag = c.cycles - c.each;
+    if (atomic) c.lag += s->atomic * times;
+    if (swap && i->bytes == 8) c.lag += s->swap_wide;
+    if (s->conflict && b.conflicts) c.lag += b.conflicts * (s->conflict - 1) * times;
+    bool load = !atomic && !(i->flags & ORR_TF_STORE);
+    if (load && b.passes > b.conflicts) c.lag += (b.passes - b.conflicts - 1) * s->wide;
+    return c;
 }

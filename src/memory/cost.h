@@ -60,8 +60,28 @@ typedef struct orr_l1_cost {
 orr_l1_cost orr_l1_cost_of(const orr_l1_spec *s, const orr_l1_access *a, uint8_t *turn);
 // Banks of sectors: cycles of L1. *conflicts, where it is not NULL: cycles more than without conflicts.
 uint32_t orr_l1_sector_cycles(const orr_l1_spec *s, const orr_coalesced *x, uint32_t *conflicts);
+// The same where an access's sectors follow each other: they are spread evenly over the banks.
+static inline uint32_t orr_l1_run_cycles(const orr_l1_spec *s, uint32_t sectors) {
+    uint32_t most = (sectors + s->banks - 1) / s->banks,
+             way = (sectors * ORR_SECTOR + s->bytes - 1) / s->bytes;
+    return most > way ? most : way;
+}
 // Banks of words: passes over them that an access of global or local memory needs.
 uint32_t orr_l1_word_passes(const orr_l1_access *a);
+// Banks of words: what an access costs that needs so many `passes` over them, `packed` of which its bytes
+// would need, and whose lines take so many cycles to look up. A conflict is found out in the pass before, so
+// that it takes the result longer than the pass takes the banks.
+static inline orr_l1_cost orr_l1_word_cost(const orr_l1_spec *s, const orr_l1_access *a, uint32_t passes,
+                                           uint32_t packed, uint32_t lookups) {
+    uint32_t least = a->stores ? s->store : 1, busy = passes > lookups ? passes : lookups;
+    orr_l1_cost c = {.lookups = lookups, .conflicts = passes > packed ? passes - packed : 0};
+    c.cycles = busy > least ? busy : least;
+    c.passes = passes > least ? passes : least;
+    c.lag = c.cycles - 1;
+    if (s->conflict == 1 || !a->loads || a->local) return c;
+    c.lag = passes - 1 + c.conflicts * (s->conflict - 1) + lookups - 1 + (passes - c.conflicts - 1) * s->wide;
+    return c;
+}
 // Passes of 128 bytes that so many bytes of each lane need at least.
 static inline uint32_t orr_packed_passes(const orr_access *lanes, uint32_t bytes) {
     return ((uint32_t)orr_popc(lanes->mask) * bytes + 127) / 128;
@@ -73,6 +93,13 @@ static inline bool orr_copies_past_l1(const orr_l1_spec *s, const orr_l1_access 
 // Lines of a copy past L1 without those that are asked for a second time.
 static inline uint32_t orr_copied_lines(const orr_coalesced *x) {
     return x->more < x->lines ? x->more : x->lines;
+}
+// How long L1 is busy with a copy past it whose lines have to be asked for, `interval` being
+// l1.miss_interval: nothing is read out when they come, so it is half of what lines of loads take (H200:
+// copy_beside: loads of shared memory take 2.8, 5.0 and 30 cycles longer for each copy of 4, 8, 32 lines, the
+// last of which have to wait for the port).
+static inline uint32_t orr_copy_miss_cycles(const orr_coalesced *x, uint32_t interval) {
+    return orr_copied_lines(x) * interval / 2;
 }
 // Sectors that a load that misses fetches together with `sectors` (l1.sector).
 static inline uint8_t orr_l1_fetched(const orr_gpu *g, uint8_t sectors) {
@@ -96,8 +123,41 @@ uint32_t orr_atomic_passes(const orr_access *a, uint32_t bytes, uint64_t line,
 // How long a slice's unit works on a pass, in quarters of an operation. `meets`: it is one of several passes.
 uint32_t orr_atomic_work(const orr_atomic_pass *pass, uint8_t op, uint32_t bytes, bool meets);
 
+// ---- fences ------------------------------------------------------------------------------------
+
+// Cycles of a fence by its scope (orr_tinst.imm: 0 block, 1 and 2 GPU, 3 system), where nothing has to be
+// waited for.
+static inline double orr_fence_cycles(const orr_gpu *g, uint32_t scope) {
+    return scope >= 3 ? g->core_fence_system : scope >= 1 ? g->core_fence_gpu : g->core_fence_block;
+}
+
 // ---- shared memory -----------------------------------------------------------------------------
 
+// An access of shared memory that needs `b`: how long the banks are busy, and how much later than with an
+// access of one pass its last word comes. Passes of wide lanes without a conflict take the result longer too
+// (lsu.wide), passes with one most of all (lsu.pass). A compare and swap takes each pass longer
+// (shared.swap).
+typedef struct orr_shared_cost {
+    uint32_t each;   // cycles of a pass
+    uint32_t cycles; // that the banks are busy
+    uint32_t lag;    // of a result
+} orr_shared_cost;
+typedef struct orr_shared_spec {
+    uint32_t pass_cycles; // of a pass over the banks, a word each
+    uint32_t swap;        // shared.swap: a compare and swap takes so many times as long
+    uint32_t swap_wide;   // shared.swap_wide: and the result of one of 64 bits so many cycles more
+    uint32_t atomic;      // shared.atomic: cycles more of an atomic's result
+    uint32_t conflict;    // lsu.pass: cycles of a result for each pass with a conflict; 0: as the banks
+    uint32_t wide;        // lsu.wide: cycles more for each further pass of a wide load
+} orr_shared_spec;
+orr_shared_spec orr_shared_spec_of(const orr_gpu *g);
+orr_shared_cost orr_shared_cost_of(const orr_shared_spec *s, const orr_tinst *i, orr_banked b);
+// How the banks see an instruction: ORR_BANKS_*.
+static inline int orr_shared_kind(const orr_shared_spec *s, const orr_tinst *i) {
+    if (!(i->flags & ORR_TF_ATOMIC)) return i->flags & ORR_TF_STORE ? ORR_BANKS_STORE : ORR_BANKS_LOAD;
+    if (s->swap > 1 && i->atomic == ORR_ATOMIC_SWAP_TEST) return ORR_BANKS_STORE;
+    return i->flags & ORR_TF_COUNTS ? ORR_BANKS_LOAD : ORR_BANKS_ATOMIC;
+}
 // Cycles of a pass over the banks, which are shared.bank_bytes wide where that is less than a word.
 static inline uint32_t orr_shared_pass_cycles(const orr_gpu *g) {
     uint32_t bytes = (uint32_t)g->shared_bank_bytes;

@@ -51,7 +51,7 @@ typedef struct orr_request {
     uint32_t open;      // and for how many ticks it waits to be joined by others
     bool single;        // and whether a load that leaves behind it ends that
     uint32_t order, norder; // for the sender too: what it must not overtake
-    uint32_t live; // what the sender has done when a slice serves it (orr_memsys_serve); 0: nothing
+    uint32_t live;          // what the sender has done when a slice serves it (orr_memsys_serve); 0: nothing
 } orr_request;
 
 typedef struct orr_reply {

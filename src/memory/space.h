@@ -16,12 +16,11 @@
 #include "isa/isa.h"
 #include "stream/stream.h"
 
-// The space that a generic address leads to: SHARED, LOCAL, CONST (parameters) or GLOBAL.
+// The space that a generic address leads to: SHARED, LOCAL, CONST (parameters are read as constants) or
+// GLOBAL.
 static inline uint8_t orr_space_at(uint64_t addr) {
-    if (addr - ORR_SHARED_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_SHARED;
-    if (addr - ORR_LOCAL_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_LOCAL;
-    if (addr - ORR_PARAM_WINDOW < ORR_WINDOW_BYTES) return ORR_SPACE_CONST;
-    return ORR_SPACE_GLOBAL;
+    uint8_t space = orr_generic_space(addr);
+    return space == ORR_SPACE_PARAM ? ORR_SPACE_CONST : space;
 }
 // The same for an address of an instruction whose own space may be generic.
 static inline uint8_t orr_space_of(uint8_t space, uint64_t addr) {
@@ -29,10 +28,7 @@ static inline uint8_t orr_space_of(uint8_t space, uint64_t addr) {
 }
 // Where a space that generic addresses lead to begins: what is subtracted to get an offset in it.
 static inline uint64_t orr_space_window(uint8_t space) {
-    return space == ORR_SPACE_SHARED  ? ORR_SHARED_WINDOW
-           : space == ORR_SPACE_LOCAL ? ORR_LOCAL_WINDOW
-           : space == ORR_SPACE_CONST ? ORR_PARAM_WINDOW
-                                      : 0;
+    return orr_generic_window(space == ORR_SPACE_CONST ? ORR_SPACE_PARAM : space);
 }
 
 // Resolves a generic access by its first lane: returns its space; addresses become offsets in shared or local
@@ -57,12 +53,18 @@ typedef struct orr_local_layout { // of a kernel's local memory; all in lines
 
 orr_local_layout orr_local_layout_of(const orr_gpu *g, const orr_kernel *k);
 
+#define ORR_LOCAL_PIECE 36 // lines of a piece of all warps' frames, log2
+
+// From a line of local memory to the same one of the next warp, of those that all SMs can hold.
+static inline uint64_t orr_local_stride(const orr_local_layout *l, uint64_t line) {
+    return line - ORR_LOCAL_LINES < 1ull << ORR_LOCAL_PIECE ? l->stride : l->frame;
+}
 // The number of a line of local memory, which the kernel's threads of one warp call `line`; `warp` numbers
 // the warps that all SMs can hold.
 static inline uint64_t orr_local_line(const orr_local_layout *l, uint64_t warp, uint64_t line) {
     uint64_t row = line + l->first;
     if (row < l->stack) return ORR_LOCAL_LINES + warp * l->stride + row;
-    return ORR_LOCAL_LINES + ((line / l->frame + 1) << 36) + warp * l->frame + line % l->frame;
+    return ORR_LOCAL_LINES + ((line / l->frame + 1) << ORR_LOCAL_PIECE) + warp * l->frame + line % l->frame;
 }
 
 #endif

@@ -15,7 +15,7 @@ const orr_counter_info orr_counters[ORR_COUNTERS] = {
 
 const orr_stall_info orr_stalls[ORR_STALLS] = {
 #define STALL(id, name, metric, meaning) {name, metric, meaning},
-#include "model/stalls.def"
+#include "core/stalls.def"
 #undef STALL
 };
 

@@ -2,6 +2,7 @@
 #ifndef ORR_MODEL_H
 #define ORR_MODEL_H
 
+#include "core/stalls.h"
 #include "exec/exec.h"
 #include "gpu/gpu.h"
 #include "isa/isa.h"
@@ -64,13 +65,7 @@ typedef struct orr_profile {
 } orr_profile;
 
 // ---- where time goes ----------------------------------------------------------------------------
-// Every cycle that a warp is resident has one reason (stalls.def).
-enum orr_stall {
-#define STALL(id, name, metric, meaning) ORR_STALL_##id,
-#include "model/stalls.def"
-#undef STALL
-    ORR_STALLS
-};
+// Every cycle that a warp is resident has one reason (core/stalls.h).
 typedef struct orr_stall_info {
     const char *name, *metric, *meaning;
 } orr_stall_info;

@@ -88,7 +88,8 @@ static void totals(const page *p, const orr_cost *c) {
         orr_text_add(p->t, "  %-14s %14s   its threads see each other: executed as it was timed\n", "events",
                      "in time");
     if (c->first->events == ORR_EVENTS_ONE_ORDER)
-        orr_text_add(p->t, "  %-14s %14s   its threads see each other: executed before, in an order that may be\n",
+        orr_text_add(p->t,
+                     "  %-14s %14s   its threads see each other: executed before, in an order that may be\n",
                      "events", "one order");
 }
 

@@ -139,8 +139,8 @@ static uint32_t *held_of(const orr_gpu *gpu, const orr_launch_info *i, size_t *n
     orr_occupancy_result o;
     bool ok = orr_launch_fit(gpu, i, &o);
     uint64_t blocks = (uint64_t)i->grid[0] * i->grid[1] * i->grid[2];
-    return orr_dispatch_first_wave(gpu, (uint32_t)gpu->sm_count, blocks, ok && o.blocks > 0 ? (uint32_t)o.blocks : 1,
-                          n);
+    return orr_dispatch_first_wave(gpu, (uint32_t)gpu->sm_count, blocks,
+                                   ok && o.blocks > 0 ? (uint32_t)o.blocks : 1, n);
 }
 
 static bool warm_visit(void *arg, int worker, const orr_tb *tb, orr_err *e) {

@@ -46,37 +46,37 @@ uint64_t orr_point_digest(const orr_sweep_job *s, const orr_tape *t, const orr_g
 }
 
 // ---- one point ------------------------------------------------------------------------------------
-static bool replay_launch(const orr_sweep_job *s, const orr_tape *t, size_t item, const orr_gpu *g,
-                          orr_player *player, orr_result *r, orr_err *e) {
-    orr_work w = {.info = orr_tape_item_at(t, item)->info,
-                  .source = orr_player_open(player, t, item),
-                  .threads = 1,
-                  .latencies = s->latencies};
-    return s->model->run(g, &w, r, e);
-}
+typedef struct point_run { // a tape through the model, on one description
+    const orr_sweep_job *sweep;
+    const orr_tape *tape;
+    const orr_gpu *gpu;
+    orr_player *player;
+    orr_result result;
+} point_run;
 
-// What comes from memory is decided by this point's L2 and SMs.
-static bool replay_tasks(const orr_sweep_job *s, const orr_tape_item *i, const orr_gpu *g, orr_result *r,
-                         orr_err *e) {
-    orr_work w = {.threads = 1, .latencies = s->latencies};
-    orr_step x;
-    orr_step_open(&x, &w, i->list, i->step, g);
-    bool ok = s->model->run(g, &w, r, e);
-    orr_step_close(&x, &w);
+static bool replay_launch(point_run *x, size_t item, orr_err *e) {
+    const orr_tape_item *i = orr_tape_item_at(x->tape, item);
+    orr_work w = {.threads = 1, .latencies = x->sweep->latencies};
+    if (!orr_launch_possible(x->gpu, &i->info, e)) return false;
+    if (!i->list) {
+        w.info = i->info;
+        w.source = orr_player_open(x->player, x->tape, item);
+        return x->sweep->model->run(x->gpu, &w, &x->result, e);
+    }
+    orr_step step; // what comes from memory is decided by this point's L2 and SMs
+    orr_step_open(&step, &w, i->list, i->step, x->gpu);
+    bool ok = x->sweep->model->run(x->gpu, &w, &x->result, e);
+    orr_step_close(&step, &w);
     return ok;
 }
 
-static bool replay(const orr_sweep_job *s, const orr_tape *t, const orr_gpu *g, orr_player *player,
-                   orr_result *r, orr_err *e) {
+static bool replay(point_run *x, orr_err *e) {
+    const orr_model *m = x->sweep->model;
     bool ok = true;
-    for (size_t k = 0; ok && k < orr_tape_items(t); k++) {
-        const orr_tape_item *i = orr_tape_item_at(t, k);
-        if (i->copy) {
-            ok = !s->model->copy || s->model->copy(g, i->addr, i->bytes, r, e);
-            continue;
-        }
-        ok = orr_launch_possible(g, &i->info, e) &&
-             (i->list ? replay_tasks(s, i, g, r, e) : replay_launch(s, t, k, g, player, r, e));
+    for (size_t k = 0; ok && k < orr_tape_items(x->tape); k++) {
+        const orr_tape_item *i = orr_tape_item_at(x->tape, k);
+        ok =
+            !i->copy ? replay_launch(x, k, e) : !m->copy || m->copy(x->gpu, i->addr, i->bytes, &x->result, e);
     }
     return ok;
 }
@@ -178,8 +178,6 @@ typedef struct pool {
     size_t next;           // to be taken
     size_t *ready, nready; // finished, in the order they did
     ORR_VEC(roomy) roomy;
-    orr_point_finished *finished;
-    void *arg;
     bool stop;
     orr_err *e;
     pthread_mutex_t lock;
@@ -232,20 +230,20 @@ static void remember(pool *p, size_t number, const orr_gpu *g) {
 
 static void run_point(pool *all, size_t number, orr_player *player) {
     orr_sweep_job *s = all->sweep;
-    const orr_tape *t = all->tape;
     orr_swept_point *p = &s->points[number];
-    orr_result r = {.gpu = s->gpu, .model = s->model->name, .input = s->input};
     orr_err e = {0};
     double start = orr_seconds();
     orr_gpu *g = orr_point_gpu(s, number, &e);
+    point_run x = {.sweep = s, .tape = all->tape, .gpu = g, .player = player};
+    x.result = (orr_result){.gpu = s->gpu, .model = s->model->name, .input = s->input};
     bool ok = g != NULL;
     if (ok && !same_as_another(all, number, g)) {
-        ok = replay(s, t, g, player, &r, &e);
-        if (ok) take_result(p, t, &r);
-        if (ok && r.l2_roomy) remember(all, number, g);
+        ok = replay(&x, &e);
+        if (ok) take_result(p, all->tape, &x.result);
+        if (ok && x.result.l2_roomy) remember(all, number, g);
     }
     if (!ok) p->message = orr_arena_strdup(&p->arena, e.text);
-    orr_result_free(&r);
+    orr_result_free(&x.result);
     orr_gpu_free(g);
     p->seconds = orr_seconds() - start;
     p->state = ok ? ORR_POINT_DONE : ORR_POINT_FAILED;
@@ -274,7 +272,7 @@ static void hand_on(pool *p) {
         while (k == p->nready) pthread_cond_wait(&p->more, &p->lock);
         size_t point = p->ready[k];
         pthread_mutex_unlock(&p->lock);
-        if (p->finished(p->arg, point, p->e)) continue;
+        if (p->sweep->finished(p->sweep->arg, point, p->e)) continue;
         pthread_mutex_lock(&p->lock);
         p->stop = true; // what cannot be kept is not worth simulating
         pthread_mutex_unlock(&p->lock);
@@ -321,16 +319,15 @@ static void small_first(pool *p) {
     free(size);
 }
 
-bool orr_points_run(orr_sweep_job *s, const orr_tape *t, size_t first, size_t n, int threads,
-                    orr_point_finished *finished, void *arg, orr_err *e) {
-    pool p = {.sweep = s, .tape = t, .finished = finished, .arg = arg, .e = e};
+bool orr_points_run(orr_sweep_job *s, const orr_tape *t, size_t first, size_t n, orr_err *e) {
+    pool p = {.sweep = s, .tape = t, .e = e};
     p.todo = orr_calloc(n + 1, sizeof *p.todo);
     p.ready = orr_calloc(n + 1, sizeof *p.ready);
     for (size_t k = first; k < first + n; k++)
         if (s->points[k].state == ORR_POINT_TO_DO) p.todo[p.ntodo++] = k;
     p.l2 = l2_axis(s->grid);
     small_first(&p);
-    p.workers = threads < 1 ? 1 : threads;
+    p.workers = s->threads < 1 ? 1 : s->threads;
     if ((size_t)p.workers > p.ntodo) p.workers = (int)p.ntodo;
     pthread_mutex_init(&p.lock, NULL);
     pthread_cond_init(&p.more, NULL);

@@ -2,10 +2,9 @@
 //
 //   vary      "sm.count=66:132:6" becomes a list of values; all lists together a grid of points (vary.c);
 //   tape      the launches are executed once, and what every warp did is kept (tape.c);
-//   points    each point replays the tape through a model, on one host thread, many points at once
-//   (points.c); store     what comes out is kept in an SQLite file, a transaction a point, so that a sweep
-//   that was
-//             killed goes on where it was (store.c);
+//   points    each point replays the tape through a model, on one host thread (points.c);
+//   store     what comes out is kept in an SQLite file, a transaction a point (store.c), so that a sweep
+//             that was killed goes on where it was;
 //   said      as text, CSV and JSON (say.c), and as a plot (plot.c).
 #ifndef ORR_SWEEP_H
 #define ORR_SWEEP_H
@@ -120,6 +119,9 @@ typedef struct orr_swept_point {
     orr_arena arena;
 } orr_swept_point;
 
+// Called for each point that is done, by one thread at a time.
+typedef bool orr_point_finished(void *arg, size_t point, orr_err *e);
+
 typedef struct orr_sweep_job {
     const char *input, *size, *gpu, *source, *version, *command;
     const orr_model *model;
@@ -132,6 +134,9 @@ typedef struct orr_sweep_job {
     double execute_seconds, seconds;
     uint64_t tape_bytes;
     const char *latencies; // file of pre-characterised kernels, for the abstract model; NULL: none
+    int threads;           // of the host
+    orr_point_finished *finished;
+    void *arg; // its
 } orr_sweep_job;
 
 // ---- points (points.c) --------------------------------------------------------------------------
@@ -139,11 +144,9 @@ typedef struct orr_sweep_job {
 orr_gpu *orr_point_gpu(const orr_sweep_job *s, size_t point, orr_err *e);
 // What a model finds out once for each kernel and all points share (latencies), before there are many.
 void orr_points_prepare(const orr_sweep_job *s, const orr_tape *t, const orr_gpu *g);
-// Points [first, first + n), all of one tape, that are not done: replays them on `threads` host threads and
-// gives each to `finished`, which is called by one thread at a time. False with e set: `finished` said so.
-typedef bool orr_point_finished(void *arg, size_t point, orr_err *e);
-bool orr_points_run(orr_sweep_job *s, const orr_tape *t, size_t first, size_t n, int threads,
-                    orr_point_finished *finished, void *arg, orr_err *e);
+// Points [first, first + n), all of one tape, that are not done: replays them on the sweep's host threads and
+// gives each to its `finished`. False with e set: `finished` said so.
+bool orr_points_run(orr_sweep_job *s, const orr_tape *t, size_t first, size_t n, orr_err *e);
 // What a point's result depends on: tape, model, description, program.
 uint64_t orr_point_digest(const orr_sweep_job *s, const orr_tape *t, const orr_gpu *g);
 void orr_sweep_free(orr_sweep_job *s);

@@ -1,6 +1,6 @@
 // Every function of orrery.h, as a program outside the tree uses them: compiled with pkg-config against the
-// installed library (tests/test_install.sh). Expected values are the manuals', worked out beside them, or what
-// another job must say too.
+// installed library (tests/test_install.sh). Expected values are the manuals', worked out beside them, or
+// what another job must say too.
 //
 //     everything SOURCE WORK [PROGRAM FATBIN]      the source tree, a folder to write to, a CUDA program
 #include <orrery.h>
@@ -24,11 +24,11 @@ static int failures;
 
 static const char *source, *work;
 
-static char *path_in(const char *folder, const char *name) { // never freed: the program is short
-    size_t n = strlen(folder) + strlen(name) + 2;
-    char *p = malloc(n);
-    if (!p) exit(1);
-    snprintf(p, n, "%s/%s", folder, name);
+static const char *path_in(const char *folder, const char *name) {
+    static char paths[64][1024]; // as many as are used
+    static int n;
+    char *p = paths[n++ % 64];
+    snprintf(p, sizeof paths[0], "%s/%s", folder, name);
     return p;
 }
 
@@ -210,6 +210,28 @@ static void hardware(void) {
     CHECK(r && orr_report_number(r, "/right") == 1);
     CHECK(r && orr_report_as(r, ORR_LOG));
     done(r, o);
+    r = orr_micro(inputs, 1, NULL, &e); // a script without `measure`: what the driver says of the GPU
+    CHECK(r && strstr(orr_report_as(r, ORR_CSV), "device.sms"));
+    CHECK(r && orr_report_count(r, "/findings") > 0);
+    orr_report_free(r);
+}
+
+// ---- code -----------------------------------------------------------------------------------------------
+static void code(void) {
+    orr_report *r = orr_show(path_in(source, "workloads/saxpy/saxpy.ptx"), NULL, &e);
+    CHECK(r && !strcmp(orr_report_string(r, "/0/kernel"), "saxpy"));
+    done(r, NULL);
+    orr_options *o = OPTIONS("timed=yes", "gpu=h200");
+    r = orr_show(path_in(source, "workloads/saxpy/saxpy.ptx"), o, &e);
+    CHECK(r && strstr(orr_report_as(r, ORR_TEXT), "FFMA") && !orr_report_as(r, ORR_JSON));
+    orr_report_free(r);
+    orr_options_free(o);
+    FILE *f = fopen(path_in(work, "saxpy.sass"), "w+");
+    char line[400];
+    bool found = false;
+    CHECK(f && orr_disassemble(path_in(source, "workloads/saxpy/saxpy.cubin"), f, NULL, &e));
+    for (rewind(f); fgets(line, sizeof line, f);) found |= strstr(line, "FFMA") != NULL;
+    CHECK(found && fclose(f) == 0);
 }
 
 // ---- programs -----------------------------------------------------------------------------------------
@@ -264,8 +286,10 @@ static void device(void) {
     CHECK(x && orr_device_write(d, x, host, sizeof host, &e));
     void *args[] = {&x};
     orr_launch_facts did;
-    CHECK(orr_device_launch(m, "twice", &(orr_launch_config){.block = {64}, .args = args, .nargs = 1}, &did, &e));
-    CHECK(did.thread_insts == 64 * 8 && isnan(did.cycles)); // eight instructions; no time without a model of it
+    CHECK(orr_device_launch(m, "twice", &(orr_launch_config){.block = {64}, .args = args, .nargs = 1}, &did,
+                            &e));
+    CHECK(did.thread_insts == 64 * 8 &&
+          isnan(did.cycles)); // eight instructions; no time without a model of it
     CHECK(orr_device_read(d, x + 63 * 4, &got, 4, &e) && got == 126);
     CHECK(orr_device_free(d, x, &e));
     orr_report *r = orr_device_report(d, &e);
@@ -303,6 +327,7 @@ int main(int argc, char **argv) {
     sampling();
     descriptions();
     hardware();
+    code();
     device();
     watching();
     if (argc > 4) programs(argv[3], argv[4]);

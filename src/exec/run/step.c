@@ -257,7 +257,7 @@ int orr_step_address(warp *w, const uop *u, const uint64_t addr[ORR_WARP], uint8
         return STEP_AGAIN;
     }
     if (l->addr) { // an atomic is served
-        for (uint32_t m = w->exec; m; m &= m - 1) 
+        for (uint32_t m = w->exec; m; m &= m - 1)
             host[orr_ffs(m)] = (uint8_t *)((uintptr_t)l->memory + l->addr[orr_ffs(m)]);
         return STEP_AGAIN;
     }
@@ -346,8 +346,7 @@ static void run_rest(warp *w, const orr_step_access *a, const uop *from, const u
         r->masked(w, r);
     }
     for (int n = u->ndst; n < u->ndst + u->nsrc && n < OPERANDS; n++)
-        if (swapped[n])
-            memcpy(w->bank[u->all[n].bank] + u->all[n].off, kept[n], reg_bytes(u->all[n].cls));
+        if (swapped[n]) memcpy(w->bank[u->all[n].bank] + u->all[n].off, kept[n], reg_bytes(u->all[n].cls));
 }
 
 void orr_step_deliver(orr_step_access *a) {
@@ -373,9 +372,7 @@ void orr_step_deliver(orr_step_access *a) {
 }
 
 // ---- instructions ---------------------------------------------------------------------------
-static bool memory_op(const uop *u) {
-    return (orr_ops[u->inst->op].flags & ORR_F_MEMORY) != 0;
-}
+static bool memory_op(const uop *u) { return (orr_ops[u->inst->op].flags & ORR_F_MEMORY) != 0; }
 
 static void execute(orr_step_warp *lw, uint32_t inst) {
     warp *w = lw->w;

@@ -122,7 +122,7 @@ typedef struct amemo {
     uint8_t base;  // where in them the address is
     uint8_t low;   // its last 7 bits
     uint8_t space;
-    uint16_t nlines, sectors, cost, each;
+    uint16_t nlines, sectors, cost, lag, each;
     uint8_t bytes[MEMO_BYTES];
     struct {
         int32_t line; // from that of the address
@@ -137,14 +137,14 @@ typedef struct arow {
     uint8_t space, nlines;     // nlines 0: nothing is kept
     uint8_t first, last;       // sectors of the first and of the last line; all of those between
     uint8_t whole_first, whole_last, whole;
-    uint16_t cost, each, sectors;
+    uint16_t cost, lag, each, sectors;
 } arow;
 #define MEMOS 8
 typedef struct amemos { // the last patterns of an instruction
     uint32_t next;
     // Where only the cost matters (shared memory, perfect memory): that of the last one, how many were like
     // it one after the other, and how many more are taken to be without looking.
-    uint16_t cost, each, sectors, lines;
+    uint16_t cost, lag, each, sectors, lines;
     uint8_t space, alike, skip;
     arow row;
     amemo memo[MEMOS];
@@ -314,6 +314,7 @@ typedef struct access { // one memory instruction at work
     const orr_tinst *i;
     uint64_t from; // cycle: the unit began with it
     uint32_t cost;
+    uint32_t lag;  // how much later than with an access of one cycle its last word comes
     uint16_t each; // shared memory: cycles of a pass
     uint8_t space;
     bool scattered; // its lanes have no regular distance
@@ -382,6 +383,8 @@ typedef struct machine {
     orr_reservations *receive; // [SM] ports from the network
     orr_reservations *gpc;     // [SM] with xbar.gpc_reply: ports that the SMs of a GPC share, by GPC
     orr_topology topology;
+    orr_local_layout local;  // of the launch
+    uint32_t *numbers;       // [SM] as the GPU numbers them, for local memory
     orr_l1_spec l1_spec;     // as the cycle model has it, but for folded tag banks
     orr_reservations dealer; // launch.block_interval
     cycle *view;             // what order.c of the cycle model sees: what the SMs have sent

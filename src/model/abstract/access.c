@@ -16,19 +16,37 @@ int abt_access_kind(const orr_tinst *i) {
 }
 
 // ---- what it touches ---------------------------------------------------------------------------------
-// How long L1 is busy with the access at hand. Of copies past L1, two lines go a cycle.
-static uint32_t l1_cycles(const machine *m, const orr_tinst *i, bool local) {
-    orr_l1_access a = {.lanes = &m->access,
-                       .lines = &m->lines,
-                       .bytes = i->bytes,
-                       .loads = i->flags & ORR_TF_LOAD,
-                       .stores = i->flags & ORR_TF_STORE,
-                       .local = local,
-                       .copies = i->flags & ORR_TF_ASYNC,
-                       .bypasses = i->flags & ORR_TF_BYPASS};
-    uint32_t lines = orr_copied_lines(&m->lines);
-    if (m->l1_spec.words && orr_copies_past_l1(&m->l1_spec, &a)) return lines > 1 ? (lines + 1) / 2 : 1;
-    return orr_l1_cost_of(&m->l1_spec, &a, NULL).cycles;
+static orr_l1_access access_at_l1(const machine *m, const orr_tinst *i, bool local) {
+    return (orr_l1_access){.lanes = &m->access,
+                           .lines = &m->lines,
+                           .bytes = i->bytes,
+                           .loads = i->flags & ORR_TF_LOAD,
+                           .stores = i->flags & ORR_TF_STORE,
+                           .local = local,
+                           .copies = i->flags & ORR_TF_ASYNC,
+                           .bypasses = i->flags & ORR_TF_BYPASS};
+}
+
+static void set_cost(access *k, orr_l1_cost c) {
+    k->cost = c.cycles;
+    k->lag = c.lag;
+}
+
+// How long L1 is busy with the access at hand. Its lines are taken to be spread evenly over tag banks: what
+// is kept of a pattern holds wherever it lies.
+static void cost_at_l1(const machine *m, access *k, bool local) {
+    orr_l1_access a = access_at_l1(m, k->i, local);
+    set_cost(k, orr_l1_cost_of(&m->l1_spec, &a, NULL));
+    if (!m->l1_spec.words || !orr_copies_past_l1(&m->l1_spec, &a)) return;
+    uint32_t misses = orr_copy_miss_cycles(&m->lines, (uint32_t)m->gpu->l1_miss_interval);
+    if (k->cost < misses) k->cost = misses;
+}
+
+// The same of lanes that take so many passes over banks of words.
+static void cost_of_words(const machine *m, access *k, uint32_t passes, uint32_t packed) {
+    orr_l1_access a = access_at_l1(m, k->i, false);
+    uint32_t lookups = (m->lines.lines + m->l1_spec.banks - 1) / m->l1_spec.banks;
+    set_cost(k, orr_l1_word_cost(&m->l1_spec, &a, passes, packed, lookups));
 }
 
 // Sectors of each line that a store writes whole, and lanes in it.
@@ -60,31 +78,16 @@ static void look_at_lanes(machine *k, const orr_access *a, uint32_t bytes, bool 
     }
 }
 
-// How long a slice works on an atomic (l2.atomic_words), in its operations: lanes on one word one after the
-// other, those on different words of a sector together; a quarter more for a sector of which not all is
-// wanted, a compare and swap one for four lanes, sums of floating-point numbers l2.atomic_again apart
-// (cycle/lsu.c has where that is from).
+// How long a slice works on an atomic (l2.atomic_words), in its operations: its passes one after the other.
 static void count_passes(machine *m, const orr_tinst *i) {
-    const orr_access *a = &m->access;
-    bool swaps = orr_atomic_swaps(i->atomic), sums = i->atomic == ORR_ATOMIC_FLOAT_ADD;
     for (uint32_t n = 0; n < m->lines.lines; n++) {
-        uint8_t lanes[32] = {0}, words[4] = {0}, most[4] = {0};
-        uint32_t quarters = 0;
-        for (uint32_t k = a->mask; k; k &= k - 1) {
-            uint64_t addr = a->addr[orr_ffs(k)];
-            if (addr / ORR_LINE != m->lines.line[n].line) continue;
-            uint32_t s = addr % ORR_LINE / ORR_SECTOR;
-            uint8_t of = ++lanes[addr % ORR_LINE / 4];
-            if (of > most[s]) most[s] = of;
-            words[s]++;
-        }
-        for (int k = 0; k < 4; k++) {
-            uint32_t each = words[k] * i->bytes < ORR_SECTOR * most[k] ? 5 : 4;
-            if (sums && 4 * m->gpu->l2_atomic_again > each) each = (uint32_t)(4 * m->gpu->l2_atomic_again);
-            uint32_t all = most[k] * each;
-            if (swaps && all < words[k] * i->bytes / 4u) all = words[k] * i->bytes / 4u;
-            quarters += all;
-        }
+        orr_atomic_pass pass[ORR_WARP];
+        uint32_t passes = orr_atomic_passes(&m->access, i->bytes, m->lines.line[n].line, pass), quarters = 0;
+        for (uint32_t p = 0; p < passes; p++)
+            quarters += orr_atomic_work(&pass[p], i->atomic, i->bytes, passes > 1);
+        // Sums of floating-point numbers on one word follow each other l2.atomic_again apart.
+        double sums = i->atomic == ORR_ATOMIC_FLOAT_ADD ? passes * 4 * m->gpu->l2_atomic_again : 0;
+        if (sums > quarters) quarters = (uint32_t)sums;
         m->lanes[n] = (uint8_t)(quarters / 4 > 255 ? 255 : quarters > 4 ? quarters / 4 : 1);
     }
 }
@@ -136,14 +139,11 @@ static bool scattered(machine *m, access *k) {
             m->whole[j] = m->lanes[j] * bytes >= ORR_SECTOR * orr_sectors_in(of) ? of : 0;
         }
     }
-    uint32_t banks = m->l1_spec.banks, packed = ((uint32_t)orr_popc(a->mask) * bytes + 127) / 128;
-    if (m->l1_spec.words) {
-        k->cost = n <= packed ? packed : fullest_bank(a);
-        if (k->cost < (n + banks - 1) / banks) k->cost = (n + banks - 1) / banks;
-        if (i->flags & ORR_TF_STORE && k->cost < m->l1_spec.store) k->cost = m->l1_spec.store;
-    } else {
-        k->cost = banks == 1 ? x->sectors : orr_l1_sector_cycles(&m->l1_spec, x, NULL);
-    }
+    uint32_t packed = orr_packed_passes(a, bytes);
+    if (m->l1_spec.words)
+        cost_of_words(m, k, n <= packed ? packed : fullest_bank(a), packed);
+    else
+        cost_at_l1(m, k, false);
     return true;
 }
 
@@ -168,19 +168,16 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
     int kind = abt_access_kind(i);
     if (k->space == ORR_SPACE_CONST) return true;
     if (k->space == ORR_SPACE_SHARED) {
-        bool swap = m->gpu->shared_swap > 1 && kind == ORR_L1_ATOMIC && orr_atomic_swaps(i->atomic);
-        orr_banked b = orr_bank_conflicts(a, i->bytes,
-                                          swap && i->atomic == ORR_ATOMIC_SWAP_TEST ? ORR_BANKS_STORE
-                                          : i->flags & ORR_TF_COUNTS                ? ORR_BANKS_LOAD
-                                          : kind == ORR_L1_ATOMIC                   ? ORR_BANKS_ATOMIC
-                                          : kind == ORR_L1_STORE                    ? ORR_BANKS_STORE
-                                                                                    : ORR_BANKS_LOAD);
-        k->each = (uint16_t)(m->c->pass_cycles * (swap ? (uint32_t)m->gpu->shared_swap : 1));
-        k->cost = (b.passes ? b.passes : 1) * k->each;
+        const orr_shared_spec *spec = &m->c->core.shared.cost;
+        orr_banked b = orr_bank_conflicts(a, i->bytes, orr_shared_kind(spec, i));
+        orr_shared_cost cost = orr_shared_cost_of(spec, i, b);
+        k->each = (uint16_t)cost.each;
+        k->cost = cost.cycles;
+        k->lag = cost.lag;
         return true;
     }
     bool local = k->space == ORR_SPACE_LOCAL;
-    if (k->scattered && !local && kind != ORR_L1_ATOMIC && m->c->coalesce == ORR_WHOLE_WARP &&
+    if (k->scattered && !local && kind != ORR_L1_ATOMIC && m->c->core.lsu.coalesce == ORR_WHOLE_WARP &&
         !(i->flags & ORR_TF_ASYNC) && i->bytes && i->bytes <= 16 && !(i->bytes & (i->bytes - 1)) &&
         scattered(m, k))
         return true;
@@ -191,13 +188,16 @@ static bool decode(const acore *s, uint32_t id, orr_trace *t, access *k) {
         orr_coalesce_copy(a, x);
     else
         orr_coalesce(a, i->bytes,
-                     kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->coalesce, x);
-    k->cost = l1_cycles(m, i, local);
+                     kind == ORR_L1_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)m->c->core.lsu.coalesce,
+                     x);
+    cost_at_l1(m, k, local);
     if (kind != ORR_L1_LOAD) look_at_lanes(m, a, i->bytes, local);
     if (kind == ORR_L1_ATOMIC && m->gpu->l2_atomic_words && !local) count_passes(m, i);
     if (local) {
-        uint64_t mine = ((uint64_t)s->id * 4096 + id) << 18;
-        for (uint32_t n = 0; n < x->lines; n++) x->line[n].line += ORR_LOCAL_LINES + mine;
+        uint64_t warp =
+            ((uint64_t)m->numbers[s->id] * m->per_sched + id % m->per_sched) * m->nsched + id / m->per_sched;
+        for (uint32_t n = 0; n < x->lines; n++)
+            x->line[n].line = orr_local_line(&m->local, warp, x->line[n].line);
     }
     return true;
 }
@@ -217,6 +217,7 @@ static bool is_like(machine *m, const amemo *e, orr_trace *t, access *k) {
     if (orr_space_of(k->i->space, at) != e->space) return false;
     t->at += e->n;
     k->cost = e->cost;
+    k->lag = e->lag;
     k->each = e->each;
     k->space = e->space;
     orr_coalesced *x = &m->lines;
@@ -257,6 +258,7 @@ static void remember(const machine *m, amemos *all, const uint8_t *p, size_t n, 
     e->nlines = (uint16_t)x->lines;
     e->sectors = (uint16_t)x->sectors;
     e->cost = (uint16_t)(k->cost < UINT16_MAX ? k->cost : UINT16_MAX);
+    e->lag = (uint16_t)(k->lag < UINT16_MAX ? k->lag : UINT16_MAX);
     for (uint32_t i = 0; i < x->lines; i++) {
         int64_t line = (int64_t)(x->line[i].line - at / ORR_LINE);
         if (line != (int32_t)line) return;
@@ -305,8 +307,9 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
     c->lines = c->sectors = 0;
     if (k->space == ORR_SPACE_SHARED) {
         if (bytes != 4 || stride & 3 || first & 3 || span > 128) return false;
-        k->each = (uint16_t)m->c->pass_cycles;
+        k->each = (uint16_t)m->c->core.shared.cost.pass_cycles;
         k->cost = k->each;
+        k->lag = 0;
     } else {
         uint64_t last = first + span - 1, sector = first / ORR_SECTOR, end = last / ORR_SECTOR;
         if (last < first) return false;
@@ -317,17 +320,14 @@ static bool is_run(machine *m, orr_trace *t, const amem *x, access *k) {
             c->line[c->lines++] = (orr_line_access){line, (uint8_t)(0xf >> (3 - hi) & 0xf << lo)};
         }
         if (x->kind == ORR_L1_STORE) whole_of_run(m, first, stride == bytes || n == 1 ? last + 1 : first);
-        uint32_t banks = m->l1_spec.banks, packed = (n * bytes + 127) / 128;
+        uint32_t packed = (n * bytes + 127) / 128;
         if (m->l1_spec.words) {
             if (c->lines > packed && (stride != bytes || first & 3))
                 return false; // banks have to be looked at
-            uint32_t tags = (c->lines + banks - 1) / banks;
-            k->cost = packed > tags ? packed : tags;
-            if (x->kind == ORR_L1_STORE && k->cost < m->l1_spec.store) k->cost = m->l1_spec.store;
+            cost_of_words(m, k, packed, packed);
         } else {
-            uint32_t way = (c->sectors * ORR_SECTOR + m->l1_spec.bytes - 1) / m->l1_spec.bytes;
-            k->cost = banks ? (c->sectors + banks - 1) / banks : 1;
-            if (k->cost < way) k->cost = way;
+            k->cost = orr_l1_run_cycles(&m->l1_spec, c->sectors);
+            k->lag = k->cost - 1;
         }
     }
     t->at += base + 8 + (form == 2);
@@ -349,6 +349,7 @@ static void keep_row(const machine *m, arow *r, const uint8_t *p, uint32_t mask,
     r->whole_last = m->whole[last];
     r->whole = last > 1 ? m->whole[1] : 0;
     r->cost = (uint16_t)k->cost;
+    r->lag = (uint16_t)k->lag;
     r->each = k->each;
     r->sectors = (uint16_t)c->sectors;
     r->nlines = (uint8_t)c->lines;
@@ -369,6 +370,7 @@ static inline bool same_row(machine *m, orr_trace *t, const arow *r, access *k) 
     at = (at + k->i->offset) / ORR_LINE;
     t->at += p[0] == 2 ? 10 : 9;
     k->cost = r->cost;
+    k->lag = r->lag;
     k->each = r->each;
     k->space = r->space;
     c->lines = n;

@@ -47,7 +47,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
     machine *m = s->m;
     ablock *b = &s->blocks[slot];
     if (when < s->block_free) when = s->block_free;
-    if (b->end && when < b->end + m->c->turnaround) when = b->end + m->c->turnaround;
+    if (b->end && when < b->end + m->c->dispatch.turnaround) when = b->end + m->c->dispatch.turnaround;
     if (when < buf->earliest) when = buf->earliest;
     s->block_free = when + m->spacing;
     if (!s->running++) s->since = when;
@@ -59,7 +59,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
     b->bar_latency = 1;
     b->nwarps = b->running = buf->nwarps;
     s->n.blocks += 1 + b->ntwins;
-    uint64_t first = when + m->c->block_latency;
+    uint64_t first = when + m->c->dispatch.block_latency;
     awarp *head = NULL;
     const aform *form = NULL;
     for (uint32_t n = 0; n < buf->nwarps; n++) {
@@ -72,7 +72,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
         if (head && form && head->n < CONVOY && abt_form_has(form, buf->warps[n])) {
             head->index[head->n] = (uint8_t)n;
             abt_convoy_join(head, &s->warps[id], id, buf->warps[n]);
-            head->skew += (uint32_t)m->c->warp_interval;
+            head->skew += (uint32_t)m->c->dispatch.warp_interval;
             b->warp[n] = NOBODY;
             s->when[id] = NEVER;
             continue;
@@ -85,7 +85,7 @@ void abt_block_start(acore *s, uint32_t slot, tbuf *buf, uint64_t when) {
         form = m->order ? NULL : abt_form_of(m->code, buf->warps[n]);
         s->order[s->norder++] = (uint16_t)id;
         s->at[id] = head->trace.at;
-        s->when[id] = first + n * m->c->warp_interval;
+        s->when[id] = first + n * m->c->dispatch.warp_interval;
     }
     if (m->c->gpu->launch_turn && buf->nwarps % m->nsched == 0)
         s->next_sched = (s->next_sched + 1) % m->nsched;

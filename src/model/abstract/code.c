@@ -214,18 +214,18 @@ static bool is_late(const machine *m, const orr_tinst *i) {
 static uint64_t latency_of(const machine *m, const acode *c, uint32_t n) {
     const orr_tinst *i = &c->program->insts[n];
     if (i->kind != ORR_TK_MEM) return c->latency[n];
-    if (i->space == ORR_SPACE_SHARED) return m->c->shared_latency;
-    if (i->space == ORR_SPACE_CONST) return m->c->const_latency;
-    return m->c->l1_latency;
+    if (i->space == ORR_SPACE_SHARED) return m->c->core.shared.latency;
+    if (i->space == ORR_SPACE_CONST) return m->c->core.constants.latency;
+    return m->c->core.l1.latency;
 }
 
 static uint64_t step_of(const machine *m, const acode *c, uint32_t n) {
     const orr_tinst *i = &c->program->insts[n];
     uint64_t step = 1;
-    if (i->kind == ORR_TK_BRANCH && m->c->branch_wait > step) step = m->c->branch_wait;
+    if (i->kind == ORR_TK_BRANCH && m->c->branch.wait > step) step = m->c->branch.wait;
     if (ORR_CTRL_STALL(i->ctrl) > step) step = ORR_CTRL_STALL(i->ctrl);
     if (!m->collector) step += i->hold + i->dispatch;
-    if (i->kind == ORR_TK_BRANCH && i->sass == ORR_SASS_BSYNC) step += m->c->branch_jump;
+    if (i->kind == ORR_TK_BRANCH && i->sass == ORR_SASS_BSYNC) step += m->c->branch.jump;
     // B2R: what the barrier found; the warp goes on when it has it.
     if (i->tclass == ORR_TC_BARRIER && i->kind != ORR_TK_BARRIER && step < c->latency[n])
         step = c->latency[n];
@@ -252,7 +252,7 @@ static void add_memory(schedule *x, uint32_t n, uint64_t t, const uint16_t *made
     a->async = i->flags & ORR_TF_ASYNC;
     a->bytes = i->bytes;
     a->runs = !(i->flags & (ORR_TF_ATOMIC | ORR_TF_ASYNC)) && i->bytes && i->bytes <= 16 &&
-              !(i->bytes & (i->bytes - 1)) && x->m->c->coalesce == ORR_WHOLE_WARP;
+              !(i->bytes & (i->bytes - 1)) && x->m->c->core.lsu.coalesce == ORR_WHOLE_WARP;
     a->kind = i->flags & ORR_TF_ATOMIC ? ORR_L1_ATOMIC : i->flags & ORR_TF_STORE ? ORR_L1_STORE : ORR_L1_LOAD;
     a->latency = (uint16_t)latency_of(x->m, c, n);
     a->order = x->orders ? cyc_order_kind(x->orders, i->inst) : 0;

@@ -81,7 +81,7 @@ static uint64_t follow(const acode *code, const machine *m, awarp *w, const acbl
     const acblock *a = &code->blocks[w->code - 1];
     const aplace *p = code->places.at + a->late;
     for (uint32_t n = 0; n < a->nlate; n++, p++) w->soon[p->place] = t + p->cycles;
-    if (a->jumps && b->first != a->end) t += m->c->branch_jump;
+    if (a->jumps && b->first != a->end) t += m->c->branch.jump;
     p = code->places.at + b->use;
     for (uint32_t n = 0; n < b->nuse; n++, p++)
         if (w->soon[p->place] > t + p->cycles) t = w->soon[p->place] - p->cycles;
@@ -143,7 +143,7 @@ static uint64_t before(const machine *m, const awarp *w, const aseg *g, uint64_t
 
 static uint64_t fence(const machine *m, const awarp *w, const orr_tinst *i, uint64_t now) {
     const orr_gpu *g = m->gpu;
-    double cost = i->imm >= 3 ? g->core_fence_system : i->imm >= 1 ? g->core_fence_gpu : g->core_fence_block;
+    double cost = orr_fence_cycles(g, i->imm);
     uint64_t t = now + (cost >= 1 ? (uint64_t)cost : 1);
     uint64_t heard = w->stored + (uint64_t)g->core_fence_store; // for the GPU: L2 must have them
     return i->imm >= 1 && now < w->stored && t < heard ? heard : t;

@@ -53,7 +53,7 @@ static void make_core(machine *m, acore *s, uint32_t id) {
                        (uint32_t)g->icache_line, 0, false, false);
         s->l1i_when = orr_calloc((size_t)s->l1i.sets * s->l1i.ways, sizeof *s->l1i_when);
     }
-    cyc_constants_init(&s->constants, g);
+    constants_init(&s->constants, &m->c->core.constants);
 }
 
 static void free_core(machine *m, acore *s) {
@@ -80,7 +80,7 @@ static void free_core(machine *m, acore *s) {
     free(s->blocks);
     if (s->l1i_when) orr_cache_free(&s->l1i);
     free(s->l1i_when);
-    cyc_constants_free(&s->constants, m->gpu);
+    constants_free(&s->constants);
 }
 
 machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
@@ -101,13 +101,14 @@ machine *abt_machine_new(const orr_gpu *g, orr_err *e) {
     m->per_sched = m->c->per_sched;
     m->lsu_queue = (uint32_t)g->lsu_queue;
     m->perfect = m->c->perfect;
-    m->collector = m->c->sub_collectors != 0;
+    m->collector = m->c->core.operands.collectors != 0;
     m->issue_interval = (uint64_t)g->core_issue_interval;
 
     m->spacing = (uint64_t)g->launch_sm_interval;
     m->fetches = !g->icache_perfect;
     m->receive = orr_calloc(m->ncores, sizeof *m->receive);
     m->topology = orr_topology_of(g);
+    m->numbers = orr_sm_numbers(g, m->ncores);
     m->l1_spec = orr_l1_spec_of(g);
     m->l1_spec.folded = false;
     if (g->xbar_gpc_reply > 0) m->gpc = orr_calloc(m->ncores, sizeof *m->gpc);
@@ -121,6 +122,7 @@ void abt_machine_free(machine *m) {
     for (uint32_t n = 0; n < m->ncores; n++) free_core(m, &m->cores[n]);
     free(m->cores);
     free(m->receive);
+    free(m->numbers);
     free(m->gpc);
     free(m->named);
     if (m->l1) orr_tags_free(m->l1);
@@ -178,9 +180,9 @@ static void fit_named(machine *m, const orr_program *p) {
         const orr_tinst *i = &p->insts[n];
         if (!i->constant || i->tclass == ORR_TC_CONST || seen >> (i->constant - 1) & 1) continue;
         seen |= 1ull << (i->constant - 1);
-        bool parameters = is_parameter(p, i->constant - 1);
+        bool parameters = constants_is_parameter(p, i->constant - 1);
         m->named[i->pc / (uint64_t)m->gpu->icache_line] +=
-            (uint32_t)(parameters ? m->c->named_near : m->c->named_far);
+            (uint32_t)(parameters ? m->c->core.constants.named_second : m->c->core.constants.named_beyond);
     }
 }
 
@@ -266,7 +268,7 @@ static void prepare(machine *m, acore *s) {
     }
     s->l1i_last = s->ramp = 0;
     if (s->l1i_when) orr_cache_flush(&s->l1i);
-    cyc_constants_flush(&s->constants, m->gpu);
+    constants_reset(&s->constants);
     abt_memory_start(s);
 }
 
@@ -532,7 +534,8 @@ static void sum_up(machine *m, supply *supply, arun *out) {
     // (launch.drain, and further to the other half of L2).
     const orr_memsys_stats *mem = orr_fast_stats(m->memory);
     uint64_t drain = (uint64_t)m->gpu->launch_drain, end = (mem->last + ORR_TICKS - 1) / ORR_TICKS;
-    if (!drain) end = (mem->last + m->c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
+    if (!drain)
+        end = (mem->last + m->c->core.port.reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
     if (m->perfect || !mem->requests) return;
     if (drain && m->gpu->l2_partitions > 1) drain += (uint64_t)(m->gpu->l2_far_latency / 2);
     out->cycles += drain;

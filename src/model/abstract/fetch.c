@@ -17,12 +17,14 @@ static uint64_t in_l1(acore *s, uint64_t line, uint64_t now, bool asked) {
     if (at == ORR_NO_LINE) {
         orr_cache_line victim;
         at = orr_cache_take(&s->l1i, line, &victim, NULL);
-        s->l1i_when[at] = in_line(now + s->m->c->fetch_far, &s->l1i_last, s->m->c->line_interval2, asked);
+        s->l1i_when[at] = in_line(now + s->m->c->core.fetch.l2_latency, &s->l1i_last,
+                                  s->m->c->core.fetch.l1_interval, asked);
         s->n.icache_l1_miss += asked;
     }
     orr_cache_touch(&s->l1i, at);
     // A warp that is simulated later and is earlier would have asked for it itself.
-    if (s->l1i_when[at] > now + s->m->c->fetch_far) s->l1i_when[at] = now + s->m->c->fetch_far;
+    if (s->l1i_when[at] > now + s->m->c->core.fetch.l2_latency)
+        s->l1i_when[at] = now + s->m->c->core.fetch.l2_latency;
     return s->l1i_when[at] > now ? s->l1i_when[at] : now;
 }
 
@@ -30,7 +32,7 @@ static uint64_t in_l0(acore *s, asched *q, uint64_t line, uint64_t now, bool ask
     const machine *m = s->m;
     if (!m->gpu->icache_l0) {
         uint64_t t = in_l1(s, line, now, asked);
-        return t > now ? t + m->c->fetch_latency : now;
+        return t > now ? t + m->c->core.fetch.latency : now;
     }
     uint32_t at = (uint32_t)line - 1;
     bool miss;
@@ -44,9 +46,9 @@ static uint64_t in_l0(acore *s, asched *q, uint64_t line, uint64_t now, bool ask
         orr_cache_touch(&q->l0, at);
     }
     if (miss) {
-        uint64_t t = in_l1(s, line, now, asked) + m->c->fetch_latency;
-        if (!q->l0_last && m->code_warm) t += m->c->first_line;
-        q->l0_when[at] = in_line(t, &q->l0_last, m->c->line_interval, asked);
+        uint64_t t = in_l1(s, line, now, asked) + m->c->core.fetch.latency;
+        if (!q->l0_last && m->code_warm) t += m->c->core.fetch.first_line;
+        q->l0_when[at] = in_line(t, &q->l0_last, m->c->core.fetch.l0_interval, asked);
         if (m->code_fits) q->l0_when[at] += m->named[line - 1];
         s->n.icache_l0_miss += asked;
     }

@@ -23,21 +23,21 @@ static inline uint64_t leave(acore *s, const orr_fast_place *p, uint64_t when, u
     const cycle *c = m->c;
     uint64_t t = when * ORR_TICKS;
     if (t < s->send_free) t = s->send_free;
-    s->send_free = t + bytes * c->request_byte;
+    s->send_free = t + bytes * c->core.port.request_byte;
     s->n.sent_bytes += s->times * bytes;
-    *there = t + c->request_ticks;
-    if (c->far_ticks && !m->gpu->l2_copies && orr_fast_side_of(m->memory, p) != s->side)
-        *there += c->far_ticks;
+    *there = t + c->core.port.request_ticks;
+    if (c->core.port.far_ticks && !m->gpu->l2_copies && orr_fast_side_of(m->memory, p) != s->side)
+        *there += c->core.port.far_ticks;
     return t;
 }
 
 // A slice that is far behind holds up the SM's port, and that L1.
 static inline void held_back(acore *s, uint64_t when, uint64_t left, uint64_t there, uint64_t taken) {
     const cycle *c = s->m->c;
-    uint64_t ahead = there + c->backlog_ticks;
+    uint64_t ahead = there + c->core.port.backlog_ticks;
     if (taken > ahead && s->send_free < left + (taken - ahead)) s->send_free = left + (taken - ahead);
     uint64_t held = s->send_free / ORR_TICKS;
-    if (held > when + c->send_ahead) abt_lines_hold(s, when, held - c->send_ahead);
+    if (held > when + c->core.port.ahead) abt_lines_hold(s, when, held - c->core.port.ahead);
 }
 
 // Stores and atomics. Where the answer waits for other warps (order.c) it is done at 0.
@@ -89,16 +89,16 @@ static inline uint64_t answer(acore *s, uint32_t sm, uint8_t sectors, uint64_t d
     machine *m = s->m;
     const cycle *c = m->c;
     uint32_t bytes = 8 + 32 * orr_sectors_in(sectors);
-    uint64_t t = done + c->reply_ticks, cost = bytes * c->reply_byte;
+    uint64_t t = done + c->core.port.reply_ticks, cost = bytes * c->core.port.reply_byte;
     if (m->gpc) {
-        uint64_t all = c->gpc_ticks[orr_sectors_in(sectors)];
+        uint64_t all = c->crossbar.gpc_ticks[orr_sectors_in(sectors)];
         uint32_t gpc = orr_gpc_of_sm(sm, m->topology);
         t = orr_reserve(&m->gpc[gpc], t, all, ORR_FAST_SLOT) - all;
     }
     t = orr_reserve(&m->receive[sm], t, cost, ORR_FAST_SLOT) - cost;
     s->n.received_bytes += bytes;
     // l2.latency has the passing of one sector in it; further ones take their time
-    return (t + (bytes - 40) * c->reply_byte + ORR_TICKS - 1) / ORR_TICKS;
+    return (t + (bytes - 40) * c->core.port.reply_byte + ORR_TICKS - 1) / ORR_TICKS;
 }
 
 uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done) {
@@ -109,6 +109,14 @@ uint64_t abt_memory_answer(acore *s, uint8_t sectors, uint64_t done) {
 
 // ---- twins -------------------------------------------------------------------------------------------
 static inline uint32_t twin_sm(const acore *s, uint32_t n) { return s->id + (n + 1) * s->m->apart; }
+
+// A line of local memory, as the same warp of another SM has it.
+static uint64_t local_of_twin(const acore *s, uint64_t line, uint32_t sm) {
+    const machine *m = s->m;
+    uint64_t apart = (uint64_t)m->per_sched * m->nsched;
+    apart *= orr_local_stride(&m->local, line);
+    return line + m->numbers[sm] * apart - m->numbers[s->id] * apart;
+}
 
 // Where the trips of an access go for the twins of its block: as far from the block's as the addresses are.
 static void find_twins(acore *s, const awarp *w, const awork *a, const ablock *b) {
@@ -124,7 +132,7 @@ static void find_twins(acore *s, const awarp *w, const awork *a, const ablock *b
         for (uint32_t k = 0; k < b->ntwins; k++) {
             memcpy(&other, b->twin[k]->warps[w->index[x->index]].bytes + offset + base, 8);
             uint64_t line = x->line + other / ORR_LINE - at / ORR_LINE;
-            if (x->line >= ORR_LOCAL_LINES) line = x->line + ((uint64_t)(k + 1) << 30);
+            if (x->line >= ORR_LOCAL_LINES) line = local_of_twin(s, x->line, twin_sm(s, k));
             m->twins[n][k] =
                 orr_fast_find(m->memory, line, twin_sm(s, k), x->kind == TRIP_FILL || x->kind == TRIP_READ);
         }
@@ -401,7 +409,7 @@ void abt_lines_travel(acore *s, const awarp *w, awork *a) {
     if (b->ntwins) find_twins(s, w, a, b);
     access *k = &a->k;
     atrip *x = &m->trips[a->trip];
-    uint64_t latency = m->c->l1_latency;
+    uint64_t latency = m->c->core.l1.latency;
     bool answered = k->i->flags & ORR_TF_LOAD;
     for (uint32_t n = 0; n < a->ntrips; n++, x++) {
         uint64_t t = 0;

@@ -24,10 +24,11 @@ static uint64_t constants(acore *s, const orr_access *a) {
         word = next;
     }
     s->n.const_requests += words;
-    uint32_t missed;
-    uint64_t latency = cyc_constants_load(&s->constants, m->c, a, &s->n, &missed);
-    if (missed) latency += (missed - 1) * m->c->const_miss / ORR_TICKS;
-    return latency + (words ? words - 1 : 0) * (uint64_t)m->gpu->const_interval;
+    constants_answer r = constants_lookup(&s->constants, a);
+    s->n.const_miss += r.misses;
+    s->n.const_miss2 += r.second_misses;
+    if (r.misses) r.latency += (r.misses - 1) * m->c->core.constants.miss_ticks / ORR_TICKS;
+    return r.latency + (words ? words - 1 : 0) * (uint64_t)m->gpu->const_interval;
 }
 
 // ---- an instruction ----------------------------------------------------------------------------------
@@ -72,6 +73,7 @@ static bool look_at_cost(acore *s, uint32_t id, orr_trace *at, const amem *x, am
     memo->alike = memo->cost != k.cost ? 0 : memo->alike < LOOKS ? (uint8_t)(memo->alike + 1) : LOOKS;
     memo->skip = memo->alike == LOOKS ? 15 : 0;
     memo->cost = (uint16_t)(k.cost < UINT16_MAX ? k.cost : UINT16_MAX);
+    memo->lag = (uint16_t)(k.lag < UINT16_MAX ? k.lag : UINT16_MAX);
     memo->each = k.each ? k.each : 1;
     memo->space = k.space;
     memo->lines = (uint16_t)s->m->lines.lines;
@@ -93,7 +95,7 @@ uint32_t abt_memory_cost(acore *s, awarp *w, const amem *x, uint32_t *more, uint
     }
     if (code->in_order) w->trace = at;
     uint32_t cost = memo->cost, left = w->n - 1;
-    *more = cost - memo->each;
+    *more = memo->lag;
     *all = cost;
     count_costs(s, x, memo, 1);
     for (uint32_t n = 1; left && memo->alike < LOOKS; n++, left--) {
@@ -130,9 +132,9 @@ static void begin(acore *s, uint32_t id, orr_trace *at, uint32_t which, uint32_t
     if (k->space == ORR_SPACE_SHARED) {
         s->n.shared_requests[x->kind] += s->times;
         s->n.shared_passes[x->kind] += (uint64_t)s->times * (k->cost / k->each);
-        a->ready = k->from + k->cost - k->each + m->c->shared_latency;
+        a->ready = k->from + k->lag + m->c->core.shared.latency;
     } else if (k->space == ORR_SPACE_CONST) {
-        a->ready = k->from + (m->access.mask ? constants(s, &m->access) : m->c->const_latency);
+        a->ready = k->from + (m->access.mask ? constants(s, &m->access) : m->c->core.constants.latency);
     } else {
         abt_lines_look_up(s, a);
     }
@@ -148,12 +150,14 @@ static uint64_t finish(acore *s, awarp *w, awork *a) {
         if (x->order & ORDER_WAITS && k->space != ORR_SPACE_LOCAL)
             w->need += (uint32_t)orr_popc(m->access.mask);
         if (!(k->i->flags & ORR_TF_LOAD) && !m->perfect) {
-            uint64_t far = m->gpu->l2_copies ? m->c->far_ticks : 0; // perhaps
-            uint64_t heard = (s->send_free + m->c->request_ticks + m->c->reply_ticks + far) / ORR_TICKS;
+            uint64_t far = m->gpu->l2_copies ? m->c->core.port.far_ticks : 0; // perhaps
+            uint64_t heard =
+                (s->send_free + m->c->core.port.request_ticks + m->c->core.port.reply_ticks + far) /
+                ORR_TICKS;
             if (w->stored < heard) w->stored = heard;
         }
-        uint64_t latency = k->space == ORR_SPACE_LOCAL ? m->c->local_latency : m->c->l1_latency;
-        uint64_t floor = k->from + a->span + k->cost - 1 + latency;
+        uint64_t latency = k->space == ORR_SPACE_LOCAL ? m->c->core.l1.local_latency : m->c->core.l1.latency;
+        uint64_t floor = k->from + a->span + k->lag + latency;
         if (a->ready < floor) a->ready = floor;
         if (k->from > a->from) abt_lines_hold(s, a->from, k->from); // it stood still
     }

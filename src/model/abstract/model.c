@@ -119,6 +119,7 @@ static bool run_model(const orr_gpu *gpu, const orr_work *w, orr_result *r, orr_
     if (!st) return false;
     machine *m = st->machine;
     m->kernel = w->info.kernel;
+    m->local = orr_local_layout_of(m->gpu, m->kernel);
     m->code = code_of(st, w, gpu, e);
     orr_occupancy_result occ = {0};
     if (!m->code || !orr_program_fits(gpu, m->code->program, &w->info, &occ, e)) return false;

@@ -13,7 +13,7 @@ static void make_view(machine *m) {
     m->view = orr_malloc(sizeof *m->view);
     *m->view = *m->c;
     m->view->nsms = m->ncores;
-    m->view->gpcs = orr_topology_of(m->gpu);
+    m->view->core.port.gpcs = orr_topology_of(m->gpu);
     m->view->sms = orr_calloc(m->ncores, sizeof *m->view->sms);
 }
 
@@ -27,7 +27,7 @@ void abt_order_open(machine *m, bool whole) {
     m->order = m->code->ordered ? abt_order_new(m, m->kernel, whole) : NULL;
     for (uint32_t n = 0; m->order && n < m->ncores; n++) {
         sm *s = &m->view->sms[n];
-        s->out.n = s->needs.n = 0;
+        s->port.out.n = s->port.observed_words.n = 0;
         s->nblocks = (uint32_t)m->occ->blocks;
     }
 }
@@ -39,8 +39,8 @@ void abt_order_close(machine *m) {
 
 void abt_order_free(machine *m) {
     for (uint32_t n = 0; m->view && n < m->ncores; n++) {
-        free(m->view->sms[n].out.at);
-        free(m->view->sms[n].needs.at);
+        free(m->view->sms[n].port.out.at);
+        free(m->view->sms[n].port.observed_words.at);
     }
     if (m->view) free(m->view->sms);
     free(m->view);
@@ -60,14 +60,14 @@ bool abt_order_note(acore *s, orr_request *r) {
     for (uint32_t left = a->mask; left; left &= left - 1, k++) {
         uint64_t addr = a->addr[orr_ffs(left)];
         if (addr / ORR_LINE != r->line) continue;
-        *ORR_PUSH(&to->needs) =
-            (orr_need){addr / 4, needs ? needs[k] : 0, (uint16_t)(w - s->warps), kind, w->block};
-        if (!r->norder++) r->order = (uint32_t)to->needs.n;
+        *ORR_PUSH(&to->port.observed_words) =
+            (observed_word){addr / 4, needs ? needs[k] : 0, (uint16_t)(w - s->warps), kind, w->block};
+        if (!r->norder++) r->order = (uint32_t)to->port.observed_words.n;
     }
     if (!r->norder) return false; // a line that had to make room
     r->partition = (uint32_t)orr_memsys_partition_of(m->c->mem, r->line);
     r->token = waits ? (uint32_t)(w - s->warps) : NOBODY;
-    *ORR_PUSH(&to->out) = *r;
+    *ORR_PUSH(&to->port.out) = *r;
     if (!waits) return false;
     if (!w->asked++) w->answer = 0;
     w->for_ = m->mem;
@@ -79,8 +79,8 @@ static void answer(machine *m) {
     for (uint32_t n = 0; n < m->ncores; n++) {
         sm *from = &m->view->sms[n];
         acore *s = &m->cores[n];
-        for (size_t i = 0; i < from->out.n; i++) {
-            orr_request r = from->out.at[i];
+        for (size_t i = 0; i < from->port.out.n; i++) {
+            orr_request r = from->port.out.at[i];
             if (r.partition == UINT32_MAX || r.token == NOBODY) continue; // it waits; or is done already
             orr_fast_place p = orr_fast_find(m->memory, r.line, n, r.kind == ORR_REQ_READ);
             uint64_t done = r.kind == ORR_REQ_READ
@@ -95,7 +95,7 @@ static void answer(machine *m) {
             *when &= ~WAITS;
             if (*when < s->next) s->next = *when;
         }
-        from->out.n = 0;
+        from->port.out.n = 0;
     }
 }
 

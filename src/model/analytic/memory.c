@@ -154,16 +154,24 @@ void an_memory_copy(an_memory *m, uint64_t addr, uint64_t bytes) {
 }
 
 // ---- before anything is known -----------------------------------------------------------------------
-// How long L1 is busy with an access, as if its banks were of sectors.
-static double l1_cycles(const orr_gpu *g, const orr_coalesced *x) {
-    orr_l1_spec l1 = orr_l1_spec_of(g);
-    return orr_l1_sector_cycles(&l1, x, NULL);
+static orr_l1_access access_at_l1(const orr_access *lanes, const orr_coalesced *lines, const orr_tinst *i,
+                                  bool local) {
+    return (orr_l1_access){.lanes = lanes,
+                           .lines = lines,
+                           .bytes = i->bytes,
+                           .loads = i->flags & ORR_TF_LOAD,
+                           .stores = i->flags & ORR_TF_STORE,
+                           .local = local,
+                           .copies = i->flags & ORR_TF_ASYNC,
+                           .bypasses = i->flags & ORR_TF_BYPASS};
 }
 
 void an_memory_assume(const orr_gpu *g, const orr_program *p, an_access *access) {
     orr_coalesced one = {.requests = 1, .lines = 1, .sectors = 4};
     one.line[0].sectors = 15;
-    double cost = l1_cycles(g, &one), far = g->memory == ORR_MEMORY_PERFECT ? g->l1_latency : g->l2_latency;
+    orr_l1_spec l1 = orr_l1_spec_of(g);
+    double cost = orr_l1_run_cycles(&l1, one.sectors),
+           far = g->memory == ORR_MEMORY_PERFECT ? g->l1_latency : g->l2_latency;
     for (uint32_t n = 0; n < p->ninsts; n++) {
         const orr_tinst *i = &p->insts[n];
         an_access *a = &access[n];
@@ -341,17 +349,14 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     a->requests += x.mask != 0;
     s->out->looked++;
     if (space == ORR_SPACE_SHARED) {
-        int kind = i->flags & ORR_TF_COUNTS   ? ORR_BANKS_LOAD
-                   : i->flags & ORR_TF_ATOMIC ? ORR_BANKS_ATOMIC
-                   : i->flags & ORR_TF_STORE  ? ORR_BANKS_STORE
-                                              : ORR_BANKS_LOAD;
-        orr_banked b = orr_bank_conflicts(&x, i->bytes, kind);
-        double cycles = (b.passes ? b.passes : 1) * orr_shared_pass_cycles(g);
+        orr_shared_spec spec = orr_shared_spec_of(g);
+        orr_banked b = orr_bank_conflicts(&x, i->bytes, orr_shared_kind(&spec, i));
+        orr_shared_cost spent = orr_shared_cost_of(&spec, i, b);
         s->out->shared_passes += b.passes;
         s->out->shared_conflicts += b.conflicts;
-        a->cost += cycles;
+        a->cost += spent.cycles;
         s->timed[inst]++;
-        a->latency += g->shared_latency + cycles - orr_shared_pass_cycles(g);
+        a->latency += g->shared_latency + spent.lag;
         return;
     }
     if (!x.mask || space == ORR_SPACE_CONST || space == ORR_SPACE_PARAM) {
@@ -373,10 +378,10 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
                                                                       : (enum orr_coalescing)g->l1_coalesce,
                      &c);
     }
-    double cost = l1_cycles(g, &c);
-    if (i->flags & ORR_TF_ASYNC) {
-        cost += orr_packed_passes(&x, i->bytes); // and into shared memory
-    }
+    orr_l1_spec l1 = orr_l1_spec_of(g);
+    orr_l1_access at = access_at_l1(&x, &c, i, space == ORR_SPACE_LOCAL);
+    orr_l1_cost spent = orr_l1_cost_of(&l1, &at, NULL);
+    double cost = spent.cycles;
     a->cost += cost;
     if (i->flags & ORR_TF_ATOMIC) a->atomics += orr_popc(x.mask);
     if (g->memory == ORR_MEMORY_PERFECT) {
@@ -384,7 +389,7 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
         s->out->sectors += c.sectors;
         s->out->l1_hits += c.sectors;
         s->timed[inst]++;
-        a->latency += g->l1_latency + cost - 1;
+        a->latency += g->l1_latency + spent.lag;
         return;
     }
     double wait = latency_of(g, i->flags & ORR_TF_ATOMIC ? AT_L2 : AT_L1);
@@ -401,9 +406,9 @@ static void one_access(sampler *s, uint32_t inst, const orr_access *from, uint64
     }
     if (!known) return;
     s->timed[inst]++;
-    a->latency += wait + cost - 1;
+    a->latency += wait + spent.lag;
     if (!(i->flags & ORR_TF_LOAD)) return;
-    double late = wait + cost - 1 - s->before[inst].latency;
+    double late = wait + spent.lag - s->before[inst].latency;
     if (!s->loads || late > s->late) s->late = late;
     s->loads = true;
 }

@@ -80,7 +80,7 @@ bool orr_alone(const orr_program *p, const orr_gpu *g, uint32_t first, uint32_t 
 
 void cyc_alone_note(const sm *s, const orr_tinst *i, uint64_t ready) {
     if (i->kind == ORR_TK_MEM) return;
-    uint64_t n = ready > s->now ? ready - s->now : 0;
+    uint64_t n = ready > s->clock.now ? ready - s->clock.now : 0;
     s->c->alone[i - s->c->program->insts] = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 

@@ -22,7 +22,7 @@ static uint64_t address(uint64_t at) { // of shared memory, which may have been 
 
 // From an arrival to the result of who waits for it: as long as a load where nothing is said.
 static uint64_t wake(const sm *s) {
-    return s->c->gpu->shared_wake > 0 ? (uint64_t)s->c->gpu->shared_wake : s->c->shared_latency;
+    return s->c->gpu->shared_wake > 0 ? (uint64_t)s->c->gpu->shared_wake : s->c->core.shared.latency;
 }
 
 // Those whose arrivals have all been made have their results, one after the other.
@@ -97,7 +97,8 @@ void cyc_arrive(sm *s, warp *w, const orr_tinst *i, uint32_t inst, const orr_tra
         s->damaged = true;
         return;
     }
-    uint64_t ready = start + (i->latency > s->c->shared_latency ? i->latency : s->c->shared_latency);
+    uint64_t ready =
+        start + (i->latency > s->c->core.shared.latency ? i->latency : s->c->core.shared.latency);
     bool waits = i->imm == ORR_MBAR_TEST_WAIT || i->imm == ORR_MBAR_TRY_WAIT, held = false;
     if (waits && i->nreads < 2 && i->latency > g->shared_wait_uniform) // of vector registers only the phase
         ready -= (uint64_t)g->shared_wait_uniform;

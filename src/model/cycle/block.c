@@ -5,60 +5,48 @@
 #include <string.h>
 
 // A slot on the scheduler whose turn it is, or on the next one that has room.
-static warp *place_warp(sm *s) {
+static warp *place_warp(sm *s, uint32_t block) {
     cycle *c = s->c;
     for (uint32_t n = 0; n < c->nsched; n++) {
-        sched *q = &s->sched[s->next_sched];
+        const scheduler *q = &s->sched[s->next_sched];
         uint32_t at = s->next_sched;
         s->next_sched = (s->next_sched + 1) % c->nsched;
         uint64_t room = ~q->live & (c->per_sched >= 64 ? UINT64_MAX : (1ull << c->per_sched) - 1);
         if (!room) continue;
         uint32_t slot = (uint32_t)__builtin_ctzll(room);
-        q->live |= 1ull << slot;
-        warp *w = &q->warps[slot];
+        warp *w = warp_of(s, warp_number(at, slot));
         w->sched = (uint8_t)at;
         w->slot = (uint8_t)slot;
+        w->age = s->next_age++;
+        w->block = block;
+        scheduler_add(&s->sched[at], slot, block, w->age);
         return w;
     }
     return NULL;
 }
 
+// A warp starts from nothing but where it is and the buffers that its slot has.
 static void start_warp(sm *s, warp *w, const block *b, uint32_t index, uint64_t when) {
-    cycle *c = s->c;
-    w->since = w->front = when;
-    w->front_why = ORR_STALL_FETCH;
-    w->waiting = 0;
-    w->through = 0;
-    w->inflight = 0;
-    w->landed = w->stored = w->leaves = w->fenced = w->worked = w->passed = w->way = w->syncs = 0;
-    w->reducing = 0;
-    w->come_first = NOBODY;
-    w->restored = 0;
-    w->yielded = w->replays = false;
-    w->look = 0;
-    w->looking = 0;
-    w->at_l1 = 0;
-    w->in_line = 0;
-    w->fences = false;
-    w->fetched = 0;
-    w->group = 0;
-    w->copies = 0;
-    w->at = w->end = 0;
-    w->body = 0;
-    w->has_then = w->ghost = false;
-    memset(w->group_open, 0, sizeof w->group_open);
-    memset(w->group_ready, 0, sizeof w->group_ready);
-    memset(w->copies_open, 0, sizeof w->copies_open);
-    memset(w->copies_ready, 0, sizeof w->copies_ready);
-    memset(w->sb_ready, 0, sizeof w->sb_ready);
-    memset(w->sb_open, 0, sizeof w->sb_open);
-    w->trace = orr_trace_open(b->buf->warps[index]);
-    w->base = w->trace.at;
-    w->exec = b->live ? orr_step_warp_of(b->live, index) : NULL;
-    w->again = w->parked = false;
-    w->need = b->buf->planned ? b->buf->need_at[index] : 0;
-    w->age = s->sched[w->sched].age[w->slot] = s->next_age++;
-    if (c->places) memset(w->reg, 0, c->places * sizeof *w->reg);
+    uint32_t id = warp_id(w);
+    orr_trace trace = orr_trace_open(b->buf->warps[index]);
+    scoreboard_reset(&w->board, s->c->places);
+    *w = (warp){.pc = {.trace = trace, .base = trace.at, .access = w->pc.access},
+                .since = when,
+                .front = when,
+                .front_why = ORR_STALL_FETCH,
+                .sched = w->sched,
+                .slot = w->slot,
+                .block = w->block,
+                .age = w->age,
+                .board = w->board,
+                .recent =
+                    w->recent, // what the warp before wrote last may still be on its way to the registers
+                .exec = b->live ? orr_step_warp_of(b->live, index) : NULL,
+                .need = b->buf->planned ? b->buf->need_at[index] : 0};
+    lsu_start_warp(&s->lsu, id);
+    l1_start_warp(&s->l1, id);
+    port_start_warp(&s->port, id, w->age);
+    fence_start_warp(&s->fence, id);
     s->n.warps++;
 }
 
@@ -73,31 +61,29 @@ void cyc_block_start(sm *s, uint64_t when) {
         if (!s->stock) s->stock_end = &s->stock;
         s->nstock--;
         if (when < s->block_free) when = s->block_free;
-        if (b->end && when < b->end + c->turnaround)
-            when = b->end + c->turnaround; // the block that was there
+        if (b->end && when < b->end + c->dispatch.turnaround)
+            when = b->end + c->dispatch.turnaround; // the block that was there
         if (when < buf->earliest) when = buf->earliest;
         s->block_free = when + c->spacing;
         if (!s->resident++) s->since = when;
         s->started++;
-        memset(b->barrier, 0, sizeof b->barrier);
+        barriers_reset(&b->barriers);
         b->buf = buf;
         b->live = c->live ? orr_step_start(c->live, s->id, buf->index) : NULL;
         b->start = when;
         b->end = 0;
-        b->at_barrier = 0;
         b->mbars.n = b->mwaits.n = b->mcopies.n = 0;
         b->nwarps = buf->nwarps;
         b->running = buf->nwarps;
         s->n.blocks++;
-        uint64_t first = when + c->block_latency;
+        uint64_t first = when + c->dispatch.block_latency;
         for (uint32_t n = 0; n < buf->nwarps; n++) {
-            warp *w = place_warp(s);
+            warp *w = place_warp(s, slot);
             if (!w) { // the occupancy said there is room
                 s->damaged = true;
                 return;
             }
             b->warp[n] = warp_id(w);
-            w->block = slot;
             start_warp(s, w, b, n, when);
         }
         // So that the first warps of blocks, which often have more to do, are not all on one scheduler.
@@ -105,17 +91,18 @@ void cyc_block_start(sm *s, uint64_t when) {
             s->next_sched = (s->next_sched + 1) % c->nsched;
         for (uint32_t n = 0; n < buf->nwarps && !s->damaged; n++) {
             warp *w = warp_of(s, b->warp[n]);
-            w->front = first + n * c->warp_interval;
+            w->front = first + n * c->dispatch.warp_interval;
             if (!cyc_warp_next_block(s, w)) { // it never ran anything
-                w->at = w->end = 1;
+                w->pc.at = w->pc.end = 1;
                 cyc_block_warp_ended(s, w);
                 continue;
             }
-            if (!c->gpu->icache_perfect) {
-                uint64_t t = cyc_fetch_when(s, w, c->program->insts[w->at].pc, when);
+            if (!c->core.fetch.perfect) {
+                uint32_t pc = c->program->insts[w->pc.at].pc;
+                uint64_t t = fetch_instruction(&s->fetch, w->sched, &w->fetched, pc, when, w->front);
                 if (t > w->front) w->front = t;
             }
-            cyc_warp_look(s, w);
+            cyc_warp_update(s, w);
         }
     }
 }
@@ -127,47 +114,30 @@ void cyc_block_free(block *b) {
     free(b->mcopies.at);
 }
 
-// ---- barriers
-// -----------------------------------------------------------------------------------------------------
+// ---- barriers -----------------------------------------------------------------------------------
 static void release(sm *s, block *b, int which) {
+    if (which == BARRIER_HOLDS) return;
     for (uint32_t n = 0; n < b->nwarps; n++) {
         warp *w = b->warp[n] == NOBODY ? NULL : warp_of(s, b->warp[n]);
-        if (!w || !w->waiting || (which >= 0 && w->waiting != which + 1)) continue;
-        w->waiting = 0;
-        b->at_barrier--;
-        w->through = s->now + b->bar_latency;
-        cyc_warp_look(s, w);
+        if (!w || !w->barrier || (which != BARRIER_ALL && w->barrier != which + 1)) continue;
+        w->barrier = 0;
+        barriers_pass(&b->barriers);
+        w->through = s->clock.now + b->barriers.latency;
+        cyc_warp_update(s, w);
     }
-    if (which >= 0)
-        b->barrier[which].arrived = 0;
-    else
-        memset(b->barrier, 0, sizeof b->barrier);
-}
-
-// Every warp that has not ended waits: whatever they wait for, they all have come. This is the rule for
-// barriers of all warps, and it also lets go what a stream cannot say exactly (the halves of a diverged warp
-// arrive one after the other).
-static void release_if_all(sm *s, block *b) {
-    if (b->running && b->at_barrier == b->running && !b->live) release(s, b, -1);
+    barriers_over(&b->barriers, which);
 }
 
 void cyc_block_barrier(sm *s, warp *w, const orr_tinst *i) {
     block *b = &s->blocks[w->block];
-    int which = i->imm < 16 ? i->imm : 0;
-    b->barrier[which].arrived++;
-    b->bar_latency = i->latency ? i->latency : 1;
-    if (!(i->flags & ORR_TF_ARRIVE)) {
-        w->waiting = (uint8_t)(which + 1);
-        b->at_barrier++;
-    }
-    if (i->warps && i->warps < b->nwarps && b->barrier[which].arrived >= i->warps)
-        release(s, b, which);
-    else
-        release_if_all(s, b);
+    uint32_t which = i->imm < BLOCK_BARRIERS ? i->imm : 0;
+    bool waits = !(i->flags & ORR_TF_ARRIVE);
+    b->barriers.latency = i->latency ? i->latency : 1;
+    if (waits) w->barrier = (uint8_t)(which + 1);
+    release(s, b, barriers_arrive(&b->barriers, which, waits, i->warps, b->nwarps, b->running));
 }
 
-// ---- the end
-// ---------------------------------------------------------------------------------------------------------
+// ---- the end ------------------------------------------------------------------------------------
 static void end_block(sm *s, uint32_t slot, uint64_t when) {
     cycle *c = s->c;
     block *b = &s->blocks[slot];
@@ -202,20 +172,18 @@ static void end_block(sm *s, uint32_t slot, uint64_t when) {
 
 void cyc_block_warp_ended(sm *s, warp *w) {
     block *b = &s->blocks[w->block];
-    sched *q = &s->sched[w->sched];
-    uint64_t gone = w->front + (w->at ? s->c->exit_latency : 0), when = gone > w->landed ? gone : w->landed;
-    if (when < w->leaves) when = w->leaves;
+    uint64_t gone = w->front + (w->pc.at ? s->c->dispatch.exit_latency : 0),
+             when = gone > w->landed ? gone : w->landed;
+    when = latest(when, s->lsu.warp[warp_id(w)].stores_read);
     if (when < w->since) when = w->since;
-    if (when < s->now) when = s->now;
-    if (w->since < when && w->at) cyc_warp_account(s, w, when);
-    q->live &= ~(1ull << w->slot);
-    q->awake &= ~(1ull << w->slot);
-    q->ready[w->slot] = NEVER;
+    if (when < s->clock.now) when = s->clock.now;
+    if (w->since < when && w->pc.at) cyc_warp_account(s, w, when);
+    scheduler_remove(&s->sched[w->sched], w->slot);
     for (uint32_t n = 0; n < b->nwarps; n++)
         if (b->warp[n] == warp_id(w)) b->warp[n] = NOBODY;
     if (when > b->end) b->end = when;
     if (!--b->running)
         end_block(s, w->block, b->end);
-    else
-        release_if_all(s, b);
+    else if (!b->live)
+        release(s, b, barriers_left(&b->barriers, b->running));
 }

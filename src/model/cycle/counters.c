@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-// ---- instructions ---------------------------------------------------------------------------------
+// ---- instructions -------------------------------------------------------------------------------
 // Which of the profiler's pipes an instruction counts for (isa/sass.def). Since Hopper f16 has none of its
 // own.
 static int pipe_of(const orr_gpu *g, const orr_program *p, const orr_tinst *i) {
@@ -90,7 +90,7 @@ static void count_units(const orr_gpu *g, const orr_timing *t, double *c) {
             if (!strcmp(g->units[u].name, units[i].unit)) c[units[i].counter] = (double)t->unit_busy[u];
 }
 
-// ---- memory ---------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 static uint64_t sum(const uint64_t *v, int n) {
     uint64_t all = 0;
     for (int i = 0; i < n; i++) all += v[i];
@@ -221,7 +221,7 @@ static void count_l2(const orr_gpu *g, const orr_memsys_stats *m, const orr_kern
     c[ORR_C_ROW_MISS] = (double)m->row_miss;
 }
 
-// ---- all of it ------------------------------------------------------------------------------------
+// ---- all of it ----------------------------------------------------------------------------------
 void orr_cycle_counters(const orr_gpu *g, const orr_launch_result *l, double c[ORR_COUNTERS]) {
     for (int i = 0; i < ORR_COUNTERS; i++) c[i] = NAN;
     const orr_timing *t = l->timing;

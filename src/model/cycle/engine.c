@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "model/cycle/crew.h"
-#include "model/cycle/step.h"
 #include "model/cycle/look.h"
 #include "model/cycle/order.h"
+#include "model/cycle/step.h"
 #include "model/cycle/supply.h"
 #include "model/dispatch.h"
 
@@ -39,11 +39,11 @@ typedef struct engine {
     size_t nwave;
     uint32_t *busy; // SMs that have something to do
     uint32_t nbusy;
-    bool ended;           // no more blocks
-    orr_replies *replies; // by partition
-    gpc_port *gpc;        // [c->ngpcs] with xbar.gpc_reply
-    store_port *stores;   // with xbar.all_stores
-    requests *in;         // by partition
+    bool ended;            // no more blocks
+    orr_replies *replies;  // by partition
+    gpc_port *gpc;         // [c->crossbar.ngpcs] with xbar.gpc_reply
+    store_network *stores; // with xbar.all_stores
+    request_list *in;      // by partition
     orr_sample last;
     run *out;
     ORR_VEC(orr_span) spans; // for the sampler: blocks that have ended
@@ -55,8 +55,7 @@ typedef struct engine {
     } unit;
 } engine;
 
-// ---- thread blocks
-// -----------------------------------------------------------------------------------------------
+// ---- thread blocks ------------------------------------------------------------------------------
 static void fit_program(engine *x);
 static void look_at_code(engine *x, const tbuf *b);
 
@@ -184,8 +183,7 @@ static void collect_blocks(engine *x, orr_progress *progress) {
     notice_ends(x);
 }
 
-// ---- sampling
-// ---------------------------------------------------------------------------------------------------------------
+// ---- sampling -----------------------------------------------------------------------------------
 static void touch(void *arg, uint64_t line, uint8_t sectors, bool write) {
     engine *x = arg;
     orr_memsys_warm(x->c->mem, -1, line, sectors, write);
@@ -226,8 +224,7 @@ static void end_unit(engine *x, uint64_t now) {
     x->unit.insts = x->last.insts;
 }
 
-// ---- the two halves of a window
-// --------------------------------------------------------------------------------------
+// ---- the two halves of a window -----------------------------------------------------------------
 static void run_sm(void *arg, int worker, uint32_t i) {
     engine *x = arg;
     sm *s = &x->c->sms[x->busy[i]];
@@ -241,7 +238,8 @@ static void feed(engine *x, uint32_t n) {
     cycle *c = x->c;
     for (uint32_t i = 1; i < n; i++) {
         uint32_t k = x->busy[i], at = i;
-        for (; at && c->sms[x->busy[at - 1]].now > c->sms[k].now; at--) x->busy[at] = x->busy[at - 1];
+        for (; at && c->sms[x->busy[at - 1]].clock.now > c->sms[k].clock.now; at--)
+            x->busy[at] = x->busy[at - 1];
         x->busy[at] = k;
     }
     bool some = true;
@@ -255,7 +253,7 @@ static void feed(engine *x, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         sm *s = &c->sms[x->busy[i]];
         s->starved = false;
-        if (s->stock) cyc_block_start(s, s->now);
+        if (s->stock) cyc_block_start(s, s->clock.now);
     }
 }
 
@@ -284,7 +282,7 @@ static void run_partition(void *arg, int worker, uint32_t p) {
     x->replies[p].n = 0;
     const outside *o = x->c->outside;
     if (o)
-        x->c->mem_free[p] = o->run(o->arg, x->in[p].at, x->in[p].n, &x->replies[p]);
+        x->c->net.free[p] = o->run(o->arg, x->in[p].at, x->in[p].n, &x->replies[p]);
     else
         orr_memsys_run(x->c->mem, (int)p, x->in[p].at, x->in[p].n, x->mem_until, &x->replies[p]);
     x->in[p].n = 0;
@@ -310,12 +308,12 @@ static void carry_requests(void *arg, int worker, uint32_t k) {
     uint32_t turn = (uint32_t)(x->until / c->window * 37 % c->nsms);
     for (uint32_t n = 0; n < c->nsms; n++) {
         const sm *s = &c->sms[(n + turn) % c->nsms];
-        for (size_t i = 0; i < s->out.n; i++) {
-            uint32_t p = s->out.at[i].partition;
-            if (p - to.first >= to.n || (c->gpu->xbar_join && cyc_port_waits(&s->out.at[i], x->mem_until)))
+        for (size_t i = 0; i < s->port.out.n; i++) {
+            uint32_t p = s->port.out.at[i].partition;
+            if (p - to.first >= to.n || (c->gpu->xbar_join && port_waits(&s->port.out.at[i], x->mem_until)))
                 continue;
-            if (cyc_port_passes(c, &s->out.at[i], x->mem_until)) continue; // it has, or waits there
-            *ORR_PUSH(&x->in[p]) = s->out.at[i];
+            if (cyc_crossbar_passes(c, &s->port.out.at[i], x->mem_until)) continue; // it has, or waits there
+            *ORR_PUSH(&x->in[p]) = s->port.out.at[i];
         }
     }
 }
@@ -325,47 +323,41 @@ static void carry_answers(void *arg, int worker, uint32_t k) {
     cycle *c = x->c;
     (void)worker;
     if (x->gpc) {
-        receivers to = receivers_of(x, k, c->ngpcs);
+        receivers to = receivers_of(x, k, c->crossbar.ngpcs);
         for (uint32_t g = to.first; g < to.first + to.n; g++)
-            cyc_port_gpc(c, g, &x->gpc[g], x->replies, (uint32_t)orr_memsys_partitions(c->mem));
+            cyc_crossbar_answer_gpc(c, g, &x->gpc[g], x->replies, (uint32_t)orr_memsys_partitions(c->mem));
         return;
     }
     receivers to = receivers_of(x, k, c->nsms);
     for (int p = 0; p < orr_memsys_partitions(c->mem); p++)
         for (size_t i = 0; i < x->replies[p].n; i++) {
             const orr_reply *r = &x->replies[p].at[i];
-            if (r->sm - to.first < to.n) cyc_port_answer(c, (uint32_t)p, r);
+            if (r->sm - to.first < to.n) cyc_crossbar_answer(c, (uint32_t)p, r);
         }
 }
 
 // All partitions up to `until`, with what the SMs have sent.
 static void run_partitions(engine *x, uint64_t until) {
     cycle *c = x->c;
-    cyc_port_walk(c);
+    cyc_crossbar_translate(c);
     if (c->order) cyc_order_requests(c->order, c, until);
     x->mem_until = until;
-    if (x->stores) cyc_port_stores(c, x->stores, until, x->in);
+    if (x->stores) cyc_store_network_run(c, x->stores, until, x->in);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_requests, x);
-    for (uint32_t n = 0; n < c->nsms; n++) {
-        if (c->gpu->xbar_join)
-            cyc_port_handed_over(&c->sms[n], until);
-        else
-            c->sms[n].out.n = 0;
-    }
+    for (uint32_t n = 0; n < c->nsms; n++) port_handed_over(&c->sms[n].port, until);
     cyc_crew_run(x->crew, (uint32_t)orr_memsys_partitions(c->mem), run_partition, x);
 }
 
 static void memory(engine *x) {
     cycle *c = x->c;
     if (c->perfect) return;
-    run_partitions(x, (x->until + c->l1_latency) * ORR_TICKS + c->request_ticks);
+    run_partitions(x, (x->until + c->core.l1.latency) * ORR_TICKS + c->core.port.request_ticks);
     cyc_crew_run(x->crew, (uint32_t)cyc_crew_size(x->crew), carry_answers, x);
     if (c->outside) return;
-    for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->mem_free[p] = orr_memsys_free_at(c->mem, p);
+    for (int p = 0; p < orr_memsys_partitions(c->mem); p++) c->net.free[p] = orr_memsys_free_at(c->mem, p);
 }
 
-// ---- over time
-// ---------------------------------------------------------------------------------------------------------
+// ---- over time ----------------------------------------------------------------------------------
 static void add_sample(orr_sample *to, const orr_sample *more, const orr_sample *less) {
     uint64_t *t = (uint64_t *)(void *)to;
     const uint64_t *a = (const uint64_t *)(const void *)more, *b = (const uint64_t *)(const void *)less;
@@ -392,7 +384,7 @@ static void sample(engine *x) {
         for (int k = 0; k < ORR_STALLS; k++) now.stalls[k] += s->stalls[k];
         now.insts += s->n.issued;
         for (int k = 0; k < ORR_L1_KINDS; k++)
-            now.l1_sectors += s->n.l1_sectors[0][k] + s->n.l1_sectors[1][k];
+            now.l1_sectors += s->l1.n.sectors[0][k] + s->l1.n.sectors[1][k];
         now.blocks += s->block_cycles;
     }
     for (int k = 0; k < ORR_STALLS; k++) now.warps += now.stalls[k];
@@ -410,8 +402,7 @@ static void sample(engine *x) {
     x->last = now;
 }
 
-// ---- room for a program that has grown
-// -----------------------------------------------------------------------------------
+// ---- room for a program that has grown ----------------------------------------------------------
 static void fit_worker(worker *k, uint32_t ninsts) {
     if (k->ninsts >= ninsts) return;
     uint32_t cap = ninsts + ninsts / 2 + 64;
@@ -434,16 +425,16 @@ static void fit_warps(cycle *c, uint32_t places, uint32_t accesses) {
     for (uint32_t n = 0; n < c->nsms; n++)
         for (uint32_t q = 0; q < c->nsched; q++)
             for (uint32_t i = 0; i < c->per_sched; i++) {
-                warp *w = &c->sms[n].sched[q].warps[i];
-                w->reg = orr_realloc(w->reg, p * sizeof *w->reg);
-                w->access = orr_realloc(w->access, (a + 1) * sizeof *w->access);
-                memset(w->reg + c->places, 0, (p - c->places) * sizeof *w->reg);
+                warp *w = warp_of(&c->sms[n], warp_number(q, i));
+                w->board.reg = orr_realloc(w->board.reg, p * sizeof *w->board.reg);
+                w->pc.access = orr_realloc(w->pc.access, (a + 1) * sizeof *w->pc.access);
+                memset(w->board.reg + c->places, 0, (p - c->places) * sizeof *w->board.reg);
             }
     c->places = p;
     c->accesses = a;
 }
 
-static uint64_t warm_lines(const cycle *c) { return (uint64_t)(c->gpu->icache_l1 / c->gpu->icache_line) / 2; }
+static uint64_t warm_lines(const cycle *c) { return fetch_warm_lines(&c->core.fetch); }
 
 static void fit_program(engine *x) {
     cycle *c = x->c;
@@ -451,16 +442,19 @@ static void fit_program(engine *x) {
     for (int n = 0; n < c->nworkers; n++) fit_worker(&c->workers[n], p->ninsts);
     fit_warps(c, p->nplaces, c->in_order ? 0 : p->max_access);
     uint64_t last = 0;
-    c->tells = false;
+    c->net.fences = false;
+    c->launch.program = p;
+    c->launch.perfect = c->perfect;
     c->sreg_unit = NO_UNIT;
     for (uint32_t n = 0; n < p->ninsts; n++) {
         if (p->insts[n].pc > last) last = p->insts[n].pc;
-        c->tells |= p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm >= 1 && !c->outside;
+        c->net.fences |= p->insts[n].kind == ORR_TK_FENCE && p->insts[n].imm >= 1 && !c->outside;
         if (p->insts[n].sass == ORR_SASS_S2R) c->sreg_unit = p->insts[n].unit;
     }
-    c->code_lines = last / (uint64_t)c->gpu->icache_line + 1;
-    c->code_fits = !c->kernel->grows && c->code_lines <= (uint64_t)(c->gpu->icache_l0 / c->gpu->icache_line);
-    c->code_warm = c->gpu->icache_warm && (x->runs_little || c->code_lines <= warm_lines(c));
+    const fetch_spec *f = &c->core.fetch;
+    c->code.lines = last / f->line + 1;
+    c->code.fits = !c->kernel->grows && c->code.lines <= f->l0_size / f->line;
+    c->code.warm = c->gpu->icache_warm && (x->runs_little || c->code.lines <= warm_lines(c));
 }
 
 // A profiler repeats a kernel, so its code is in the SM's cache: as long as what is executed takes half of it
@@ -470,8 +464,8 @@ static void look_at_code(engine *x, const tbuf *b) {
     cycle *c = x->c;
     const orr_program *p = c->program;
     x->looked = true;
-    if (!c->gpu->icache_warm || c->code_warm) return;
-    uint8_t *seen = orr_calloc(c->code_lines, 1);
+    if (!c->gpu->icache_warm || c->code.warm) return;
+    uint8_t *seen = orr_calloc(c->code.lines, 1);
     uint64_t lines = 0, line = (uint64_t)c->gpu->icache_line;
     for (uint32_t w = 0; w < b->nwarps && lines <= warm_lines(c); w++) {
         orr_trace t = orr_trace_open(b->warps[w]);
@@ -488,11 +482,10 @@ static void look_at_code(engine *x, const tbuf *b) {
         }
     }
     free(seen);
-    x->runs_little = c->code_warm = lines <= warm_lines(c);
+    x->runs_little = c->code.warm = lines <= warm_lines(c);
 }
 
-// ---- a launch
-// ---------------------------------------------------------------------------------------------------------------
+// ---- a launch -----------------------------------------------------------------------------------
 static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     const orr_gpu *g = c->gpu;
     uint32_t blocks = (uint32_t)occ->blocks;
@@ -507,7 +500,6 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     }
     for (uint32_t n = 0; n < blocks; n++) s->blocks[n].end = 0;
     s->nblocks = blocks;
-    s->now = 0;
     s->starved = false;
     s->next_sched = 0;
     s->next_age = 0;
@@ -515,89 +507,21 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
     s->stock_end = &s->stock;
     s->since = s->active_cycles = s->finished = s->block_cycles = s->spans_left_out = 0;
     s->started = s->started_last = 0;
-    s->spans.n = s->out.n = s->in.n = 0;
-    s->in_order = 0;
-    s->turn_first = s->turn_last = NOBODY;
-    s->reading = false;
-    s->read_out = 0;
-    s->lsu_shared = false;
-    s->const_free = s->lsu_free = s->lsu_busy_from = s->out_free = s->banks_work = s->banks_seen =
-        s->banks_until = 0;
-    memset(s->lsu_room, 0, sizeof s->lsu_room);
-    memset(s->lsu_hands, 0, sizeof s->lsu_hands);
-    memset(s->lsu_gives, 0, sizeof s->lsu_gives);
-    s->lsu_handed = 0;
-    memset(s->nstarts, 0, sizeof s->nstarts);
-    s->send_free = s->receive_free = s->sent = 0;
-    memset(s->stores, 0, sizeof s->stores);
-    memset(s->left, 0, sizeof s->left);
-    s->store_in = s->next_left = s->single = 0;
-    s->lsu_turn = 0;
-    s->held_n = s->held_first = 0;
-    s->turn_until = 0;
-    s->cold = false;
-    s->parts_out = s->storing[0] = s->storing[1] = s->epoch = s->fence_epoch = s->fencing = 0;
-    s->leaving = 0;
-    s->epoch_until = NEVER;
-    s->fence_l1 = s->fence_heard = 0;
-    s->asking = s->nbeen = 0;
-    memset(s->been_at, 0, sizeof s->been_at);
-    s->fence_with.n = s->fence_waits.n = 0;
-    s->queue_n = s->head_at = 0;
-    memset(s->line_n, 0, sizeof s->line_n);
-    memset(s->line_first, 0, sizeof s->line_first);
-    s->turn_due = 0;
-    s->head_busy = false;
-    s->head_order = 0;
-    s->head_strong = false;
-    s->needs.n = 0;
-    s->flights.n = s->misses.n = s->nodes.n = 0;
-    s->free_flight = s->free_miss = s->free_node = NOBODY;
-    s->open_misses = 0;
-    s->register_conflicts = 0;
-    s->ramp = 0;
-    memset(s->starts, 0, c->lsu_all * sizeof *s->starts);
-    memset(s->pool_free, 0, sizeof s->pool_free);
-    for (uint32_t n = 0; n < s->npools; n++) memset(s->pools[n].at, 0, sizeof s->pools[n].at);
-    if (c->sub_collectors) {
-        memset(s->bank_free, 0, (size_t)g->core_subcores * c->sub_banks * sizeof *s->bank_free);
-        memset(s->collector_free, 0,
-               (size_t)g->core_subcores * c->sub_collectors * sizeof *s->collector_free);
-    }
+    s->spans.n = 0;
     memset(&s->n, 0, sizeof s->n);
     memset(s->stalls, 0, sizeof s->stalls);
-    memset(s->unit_busy, 0, sizeof s->unit_busy);
-    for (uint32_t n = 0; n < c->nsched; n++) {
-        sched *q = &s->sched[n];
-        q->live = q->awake = q->memory = q->active = 0;
-        memset(q->wants, 0, sizeof q->wants);
-        q->last = MAX_WARPS; // nobody
-        q->greedy = NEVER;
-        q->yield = false;
-        q->next = NEVER;
-        q->limit = (uint32_t)g->core_active;
-        q->wake = NEVER;
-        q->next_issue = q->held = 0;
-        q->behind_until = q->behind = 0;
-        memset(q->bank_free, 0, sizeof q->bank_free);
-        q->late_n = 0;
-        q->results = q->results_at = 0;
-        memset(q->kept, 0, sizeof q->kept);
-        q->keeper = 0;
-        q->l0_last = 0;
-        q->lines_next = 0;
-        memset(q->lines, 0, sizeof q->lines);
-        if (q->l0_when) {
-            orr_cache_flush(&q->l0);
-            memset(q->l0_when, 0, (size_t)q->l0.sets * q->l0.ways * sizeof *q->l0_when);
-        }
-    }
-    s->l1i_last = s->code_from = 0;
-    memset(s->operand_when, 0, sizeof s->operand_when);
-    memset(s->load_when, 0, sizeof s->load_when);
-    if (s->l1i_when) orr_cache_flush(&s->l1i);
-    cyc_constants_flush(&s->constants, g);
-    cyc_lsu_start(s, (uint64_t)occ->l1_bytes, g->l1_flush);
+    events_reset(&s->clock);
+    for (uint32_t n = 0; n < c->nsched; n++) scheduler_reset(&s->sched[n]);
+    for (uint32_t n = 0; n < (uint32_t)g->core_subcores; n++) operands_reset(&s->operands[n]);
+    units_reset(&s->units);
+    fetch_reset(&s->fetch);
+    constants_reset(&s->constants);
+    port_reset(&s->port);
+    fence_reset(&s->fence);
+    l1_reset(&s->l1, (uint64_t)occ->l1_bytes);
+    shared_reset(&s->shared);
+    lsu_reset(&s->lsu);
+    s->lsu.client.observe = c->live ? cyc_step_observe : c->order ? cyc_observe : NULL;
     s->worker = &c->workers[0];
 }
 
@@ -606,16 +530,16 @@ static void prepare_sm(cycle *c, sm *s, const orr_occupancy_result *occ) {
 // kernel they are 90 cycles apart, however many lines each has asked for).
 static void set_late(cycle *c, const uint32_t *order, uint64_t blocks) {
     uint32_t used = blocks && blocks < c->nsms ? (uint32_t)blocks : c->nsms;
-    uint32_t *on = orr_calloc(c->ngpcs, sizeof *on);
-    for (uint32_t i = 0; i < used; i++) on[orr_gpc_of_sm(order[i], c->gpcs)]++;
+    uint32_t *on = orr_calloc(c->crossbar.ngpcs, sizeof *on);
+    for (uint32_t i = 0; i < used; i++) on[orr_gpc_of_sm(order[i], c->crossbar.gpcs)]++;
     for (uint32_t i = 0; i < c->nsms; i++) {
         sm *s = &c->sms[order[i]];
-        uint32_t n = on[orr_gpc_of_sm(order[i], c->gpcs)], others = n ? n - 1 : 0;
-        s->late_code = (uint64_t)llround(others * c->gpu->launch_gpc_code);
+        uint32_t n = on[orr_gpc_of_sm(order[i], c->crossbar.gpcs)], others = n ? n - 1 : 0;
         uint64_t busy = (uint64_t)llround(n * c->gpu->icache_gpc_interval);
-        s->code_wait = (uint64_t)llround(others * c->gpu->icache_gpc_interval);
-        s->line_interval = busy > c->line_interval ? busy : c->line_interval;
-        s->late_constants = (uint64_t)llround(others * c->gpu->launch_gpc_constants);
+        s->fetch.delays = (fetch_delays){.first = (uint64_t)llround(others * c->gpu->launch_gpc_code),
+                                         .each = (uint64_t)llround(others * c->gpu->icache_gpc_interval),
+                                         .interval = latest(busy, c->core.fetch.l0_interval)};
+        s->constants.late = (uint64_t)llround(others * c->gpu->launch_gpc_constants);
     }
     free(on);
 }
@@ -628,19 +552,19 @@ static uint64_t next_event(const engine *x) {
         if (at < t) t = at;
     }
     if (c->perfect) return t;
-    for (uint32_t n = 0; n < c->nsms && c->open_ticks; n++) // stores that wait at a port for others
-        for (size_t i = 0; i < c->sms[n].out.n; i++) {
-            uint64_t at = c->sms[n].out.at[i].time / ORR_TICKS,
-                     back = c->l1_latency + c->request_ticks / ORR_TICKS;
+    for (uint32_t n = 0; n < c->nsms && c->core.port.open_ticks; n++) // stores that wait at a port for others
+        for (size_t i = 0; i < c->sms[n].port.out.n; i++) {
+            uint64_t at = c->sms[n].port.out.at[i].time / ORR_TICKS,
+                     back = c->core.l1.latency + c->core.port.request_ticks / ORR_TICKS;
             at = at > back ? at - back : 0;
             if (at < t) t = at;
         }
     int parts = orr_memsys_partitions(c->mem), ports = x->stores ? 1 : 0;
     for (int p = 0; p < parts + ports; p++) {
-        uint64_t at = p < parts ? orr_memsys_next(c->mem, p) : cyc_port_stores_next(c, x->stores);
+        uint64_t at = p < parts ? orr_memsys_next(c->mem, p) : cyc_store_network_next(c, x->stores);
         if (at == UINT64_MAX) continue;
         at /= ORR_TICKS;
-        uint64_t back = c->l1_latency + c->request_ticks / ORR_TICKS;
+        uint64_t back = c->core.l1.latency + c->core.port.request_ticks / ORR_TICKS;
         at = at > back ? at - back : 0; // in the window of time that this is the memory's part of
         if (at < t) t = at;
     }
@@ -649,7 +573,7 @@ static uint64_t next_event(const engine *x) {
 
 static bool resident(const cycle *c) {
     for (uint32_t n = 0; n < c->nsms; n++)
-        if (c->sms[n].resident || c->sms[n].held_n) return true;
+        if (c->sms[n].resident || c->sms[n].port.nparked) return true;
     return false;
 }
 
@@ -700,7 +624,8 @@ static void drain(engine *x) {
     orr_memsys_stats m;
     orr_memsys_stats_sum(c->mem, &m);
     uint64_t drain = (uint64_t)c->gpu->launch_drain, end = (m.last + ORR_TICKS - 1) / ORR_TICKS;
-    if (!drain) end = (m.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
+    if (!drain)
+        end = (m.last + c->core.port.reply_ticks + ORR_TICKS - 1) / ORR_TICKS; // the SM has heard of it
     if (m.requests && drain) x->out->cycles += drain + orr_memsys_barriers(c->mem) / ORR_TICKS;
     if (m.requests && end > x->out->cycles) x->out->cycles = end;
     if (x->out->cycles > x->until) x->until = x->out->cycles;
@@ -726,7 +651,8 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         memset(k, 0, sizeof *k);
     }
     c->in_order = c->kernel->machine;
-    c->local = orr_local_layout_of(c->gpu, c->kernel);
+    c->launch.local = orr_local_layout_of(c->gpu, c->kernel);
+    c->net.foreign = c->outside != NULL;
     // Whoever waits for thread blocks that are not simulated would look for ever.
     // Of machine code: what PTX's loops become is only known roughly.
     bool rounds = !c->perfect && !c->outside && !c->live && !out->sampler && c->kernel->machine;
@@ -741,10 +667,10 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     if (!c->perfect) {
         if (c->gpu->l2_flush) orr_memsys_flush(c->mem);
         orr_memsys_restart(c->mem);
-        memset(c->mem_free, 0, (size_t)orr_memsys_partitions(c->mem) * sizeof *c->mem_free);
-        memset(c->cluster_free, 0,
-               (size_t)orr_memsys_partitions(c->mem) * c->store_halves * c->ngpcs * MAX_CLUSTERS *
-                   sizeof *c->cluster_free);
+        memset(c->net.free, 0, (size_t)orr_memsys_partitions(c->mem) * sizeof *c->net.free);
+        memset(c->net.cluster_free, 0,
+               (size_t)orr_memsys_partitions(c->mem) * c->crossbar.store_halves * c->crossbar.ngpcs *
+                   MAX_CLUSTERS * sizeof *c->net.cluster_free);
     }
     uint32_t parts = c->perfect ? 0 : (uint32_t)orr_memsys_partitions(c->mem);
     x.order = orr_dispatch_order(c->gpu, c->nsms, out->blocks);
@@ -753,8 +679,8 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
     set_late(c, x.order, out->blocks);
     x.busy = orr_malloc(c->nsms * sizeof *x.busy);
     x.replies = orr_calloc(parts + 1, sizeof *x.replies);
-    if (c->gpu->xbar_gpc_reply > 0) x.gpc = orr_calloc(c->ngpcs, sizeof *x.gpc);
-    if (c->all_ticks[0][0] && !c->outside) x.stores = cyc_port_stores_new(c);
+    if (c->gpu->xbar_gpc_reply > 0) x.gpc = orr_calloc(c->crossbar.ngpcs, sizeof *x.gpc);
+    if (c->crossbar.slice_ticks[0][0] && !c->outside) x.stores = cyc_store_network_new(c);
     x.in = orr_calloc(parts + 1, sizeof *x.in);
     out->samples = orr_calloc(MAX_SAMPLES, sizeof *out->samples);
     out->sample_cycles = 256;
@@ -791,9 +717,9 @@ bool cyc_run(cycle *c, orr_source *source, const orr_occupancy_result *occ, int 
         free(x.replies[p].at);
         free(x.in[p].at);
     }
-    for (uint32_t g = 0; x.gpc && g < c->ngpcs; g++) cyc_timed_free(&x.gpc[g].answers);
+    for (uint32_t g = 0; x.gpc && g < c->crossbar.ngpcs; g++) cyc_timed_free(&x.gpc[g].answers);
     free(x.gpc);
-    cyc_port_stores_free(c, x.stores);
+    cyc_store_network_free(c, x.stores);
     free(x.replies);
     free(x.in);
     free(x.busy);

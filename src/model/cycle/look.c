@@ -196,34 +196,34 @@ void cyc_looks_tighten(const looks *l, tbuf *b) {
 
 // ---- rounds that fail in simulated time ---------------------------------------------------------
 void cyc_look_enter(sm *s, warp *w) {
-    if (!w->replays) s->fresh++;
-    if (!s->c->looks->leads[w->then]) return;
-    w->look = w->then + 1;
-    w->look_mask = w->then_mask;
-    w->look_from = w->then_from;
-    w->look_noted = false;
-    cyc_order_look(s->c->order, s->id, warp_id(w), w->longer);
+    if (!w->poll.replays) s->fresh++;
+    if (!s->c->looks->leads[w->pc.then]) return;
+    w->poll.block = w->pc.then + 1;
+    w->poll.mask = w->pc.then_mask;
+    w->poll.from = w->pc.then_from;
+    w->poll.noted = false;
+    cyc_order_look(s->c->order, s->id, warp_id(w), w->poll.longer);
 }
 
 bool cyc_look_again(sm *s, warp *w) {
     const looks *l = s->c->looks;
-    if (!w->look || (w->has_then && !(w->then_mask & w->look_mask))) return false; // other lanes
-    if (w->looking) return false; // it has not been answered: something else comes first
+    if (!w->poll.block || (w->pc.has_then && !(w->pc.then_mask & w->poll.mask))) return false; // other lanes
+    if (w->poll.unanswered) return false; // it has not been answered: something else comes first
     uint8_t failed = cyc_order_failed(s->c->order, s->id, warp_id(w));
-    uint32_t at = w->look - 1, stays = l->stays[at];
-    if (w->has_then && l->ring[w->then] && l->ring[w->then] == l->leads[at]) { // round the loop
-        if (!stays || l->stays[w->then] == stays || !(failed & ORDER_FIRST)) return false;
+    uint32_t at = w->poll.block - 1, stays = l->stays[at];
+    if (w->pc.has_then && l->ring[w->pc.then] && l->ring[w->pc.then] == l->leads[at]) { // round the loop
+        if (!stays || l->stays[w->pc.then] == stays || !(failed & ORDER_FIRST)) return false;
     } else if (!failed) {
-        w->look = 0;
-        w->replays = w->longer = false;
+        w->poll.block = 0;
+        w->poll.replays = w->poll.longer = false;
         return false;
     } else if (stays && !(failed & ORDER_FIRST)) {
-        w->longer = true;
+        w->poll.longer = true;
     }
-    w->trace = w->look_from;
-    if (w->look_noted) w->need = w->look_need;
-    w->has_then = false;
-    w->body = 0;
-    w->replays = true;
+    w->pc.trace = w->poll.from;
+    if (w->poll.noted) w->need = w->poll.need;
+    w->pc.has_then = false;
+    w->pc.body = 0;
+    w->poll.replays = true;
     return true;
 }

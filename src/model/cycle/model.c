@@ -71,10 +71,11 @@ static orr_timing *timing_of(cycle *c, const run *x, const orr_occupancy_result 
     for (uint32_t n = 0; n < c->nsms; n++) {
         const sm *s = &c->sms[n];
         sum(t->stalls, s->stalls, sizeof t->stalls);
-        sum(t->unit_busy, s->unit_busy, sizeof t->unit_busy);
-        sum((uint64_t *)(void *)&raw->sm, &s->n, sizeof s->n);
+        sum(t->unit_busy, s->units.busy, sizeof t->unit_busy);
+        orr_sm_counts counts = cyc_sm_counts(s);
+        sum((uint64_t *)(void *)&raw->sm, &counts, sizeof counts);
         t->sm_active += s->active_cycles;
-        t->register_conflicts += s->register_conflicts;
+        t->register_conflicts += cyc_sm_operand_cycles(s);
         t->nspans += s->spans.n;
         t->spans_left_out += s->spans_left_out;
     }

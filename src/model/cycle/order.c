@@ -9,10 +9,10 @@
 //
 // Flags are counted by words. A stream of the executor's says of each word that it reads in order, or
 // exchanges, or compares and swaps, how many ordered writes to it had been made by then, by whomever
-// (exec/run/versions.c). When requests pass from the SMs to the memory, writes are counted as they happen, and a
-// read that is ahead of its number is held back until they have. Additions, minima and the like do not wait:
-// their order does not matter to them. But who has counted with one, and goes on to write what others look
-// at, was the last to come: this one waits for those that came before it.
+// (exec/run/versions.c). When requests pass from the SMs to the memory, writes are counted as they happen,
+// and a read that is ahead of its number is held back until they have. Additions, minima and the like do not
+// wait: their order does not matter to them. But who has counted with one, and goes on to write what others
+// look at, was the last to come: this one waits for those that came before it.
 //
 // Streams from elsewhere (a trace, a recording of a GPU) do not say it, and when thread blocks are left out
 // it is of no use. Then the number is that of the ordered writes by the blocks before in the grid. Blocks
@@ -23,8 +23,8 @@
 // had written. Where one of these looks comes so late in simulated time that it finds what the last one
 // finds, a GPU's warp leaves the loop with it: the looks behind it then cost nothing but their instructions.
 //
-// Locks and tables that were executed in order of time (exec/run/pace.c), as those of machine code and PTX are
-// when no stream is given, have all tries in the stream, those that fail too, and nobody is held back. In
+// Locks and tables that were executed in order of time (exec/run/pace.c), as those of machine code and PTX
+// are when no stream is given, have all tries in the stream, those that fail too, and nobody is held back. In
 // other streams nobody waits long for a lock, so they have owners. A compare and swap, or an exchange, of a
 // word that the same warp writes afterwards takes a lock: it is answered when nobody has it, and the write
 // gives it back. Whose turn it is next is decided by who looks first after that, not by the grid. A warp that
@@ -110,7 +110,7 @@ struct order {
     ORR_VEC(held) waiting;
     ORR_VEC(link) links;
     uint32_t free_held, free_link, nheld;
-    ORR_VEC(orr_need) needs; // of those that wait; some are gone
+    ORR_VEC(observed_word) needs; // of those that wait; some are gone
     size_t needs_live;
     // [partition] looks of those that wait for locks: operations of a slice, and a request like them
     uint32_t idle; // windows in which nothing happened
@@ -447,22 +447,22 @@ static void wait_at(order *o, place *p, uint32_t who) {
     p->waiters = l;
 }
 
-static uint32_t who_of(const orr_request *r, const orr_need *need) { return who_is(r->sm, need->warp); }
+static uint32_t who_of(const orr_request *r, const observed_word *need) { return who_is(r->sm, need->warp); }
 
 static uint32_t half_of(const cycle *c, const orr_request *r) {
-    return c->far_ticks && c->gpu->l2_copies ? orr_half_of_sm(r->sm, c->gpcs) : 0;
+    return c->core.port.far_ticks && c->gpu->l2_copies ? orr_half_of_sm(r->sm, c->core.port.gpcs) : 0;
 }
 
 // When SMs of a half find what r writes. One of the same half goes the same way behind it, to the line's own
 // half or not. For those of the other half it has to get there first: to the line, or to drop their copy.
 static uint64_t found_at(const cycle *c, const orr_request *r, uint32_t half) {
-    return half == half_of(c, r) ? r->time : r->time + c->far_ticks / 2;
+    return half == half_of(c, r) ? r->time : r->time + c->core.port.far_ticks / 2;
 }
 
 // To the line's own half and back, for SMs of a half.
 static uint64_t way_of(const cycle *c, const orr_request *r, uint32_t half) {
-    if (!c->far_ticks || !c->gpu->l2_copies) return 0;
-    return orr_memsys_side_of(c->mem, r->line) != (int)half ? c->far_ticks : 0;
+    if (!c->core.port.far_ticks || !c->gpu->l2_copies) return 0;
+    return orr_memsys_side_of(c->mem, r->line) != (int)half ? c->core.port.far_ticks : 0;
 }
 
 // Who counts, and was the last to come, has its answer when the last one has. Which one that is the stream
@@ -478,7 +478,7 @@ static uint64_t last_came(const cycle *c, const orr_request *r, const place *p) 
 
 // What that one does then, a store and a fence or a fence alone, has the longer way once more. Where the
 // stream's is near that is added to its answer.
-static bool stands_for_far(order *o, const cycle *c, const orr_request *r, const orr_need *need) {
+static bool stands_for_far(order *o, const cycle *c, const orr_request *r, const observed_word *need) {
     uint32_t half = half_of(c, r);
     if (!(need->kind & ORDER_COUNTS) || !(need->need & VERSION) || way_of(c, r, half)) return false;
     const place *p = find(o, need->word);
@@ -487,7 +487,7 @@ static bool stands_for_far(order *o, const cycle *c, const orr_request *r, const
 }
 
 // It happens now, at the request's time.
-static void happens(order *o, const cycle *c, const orr_request *r, const orr_need *need) {
+static void happens(order *o, const cycle *c, const orr_request *r, const observed_word *need) {
     o->idle = 0;
     for (uint32_t n = 0; n < r->norder; n++) {
         uint32_t who = who_of(r, need);
@@ -515,7 +515,7 @@ static void happens(order *o, const cycle *c, const orr_request *r, const orr_ne
 }
 
 // It takes a lock.
-static bool takes(const orr_request *r, const orr_need *need) {
+static bool takes(const orr_request *r, const observed_word *need) {
     for (uint32_t n = 0; n < r->norder; n++)
         if (need[n].need & TAKES) return true;
     return false;
@@ -523,19 +523,20 @@ static bool takes(const orr_request *r, const orr_need *need) {
 
 // Looks for locks at the same slice wait for each other.
 static uint64_t apart_of(const order *o, const cycle *c, const orr_request *r) {
-    uint64_t apart = (c->l2_latency + (uint64_t)c->gpu->core_look_loop) * ORR_TICKS;
+    uint64_t apart = (c->core.l1.l2_latency + (uint64_t)c->gpu->core_look_loop) * ORR_TICKS;
     if (r->kind != ORR_REQ_ATOMIC) return apart;
-    if (c->far_ticks && orr_memsys_side_of(c->mem, r->line) != (int)orr_half_of_sm(r->sm, c->gpcs))
-        apart += c->far_ticks;
+    if (c->core.port.far_ticks &&
+        orr_memsys_side_of(c->mem, r->line) != (int)orr_half_of_sm(r->sm, c->core.port.gpcs))
+        apart += c->core.port.far_ticks;
     apart += (uint64_t)(c->gpu->l2_atomic_latency * ORR_TICKS);
-    uint64_t all = o->looks[r->partition] * c->atomic_ticks;
+    uint64_t all = o->looks[r->partition] * c->crossbar.atomic_ticks;
     return all > apart ? all : apart;
 }
 
 // May it go on? Then *when is the first look after what it waited for; else *at is what it waits for. `most`:
 // writes that a walk waits for.
-static bool ready(const order *o, const orr_request *r, const orr_need *need, const cycle *c, uint64_t own,
-                  uint32_t most, uint64_t *when, place **at) {
+static bool ready(const order *o, const orr_request *r, const observed_word *need, const cycle *c,
+                  uint64_t own, uint32_t most, uint64_t *when, place **at) {
     uint64_t after = 0, apart = apart_of(o, c, r) + own;
     uint32_t who = who_of(r, need), half = half_of(c, r);
     for (uint32_t n = 0; n < r->norder; n++) {
@@ -554,7 +555,7 @@ static bool ready(const order *o, const orr_request *r, const orr_need *need, co
         if (p->since > after) after = p->since;
     }
     *when = r->time;
-    uint64_t look = takes(r, need) ? apart : c->l2_latency * ORR_TICKS;
+    uint64_t look = takes(r, need) ? apart : c->core.l1.l2_latency * ORR_TICKS;
     // After a few looks for a lock they come at any time, not all at once because the blocks began at once.
     bool any = takes(r, need) && after > r->time + look;
     uint64_t phase = any ? (who * 0x9e3779b97f4a7c15u >> 40) % look : 0;
@@ -565,7 +566,7 @@ static bool ready(const order *o, const orr_request *r, const orr_need *need, co
     return true;
 }
 
-static void hold(order *o, const orr_request *r, const orr_need *need) {
+static void hold(order *o, const orr_request *r, const observed_word *need) {
     uint32_t h = o->free_held, who = who_of(r, need);
     if (h == NOBODY)
         h = (uint32_t)(ORR_PUSH(&o->waiting) - o->waiting.at);
@@ -589,13 +590,13 @@ static void go_on(order *o, cycle *c, uint32_t who, uint64_t when) {
         orr_request r = o->waiting.at[h].r;
         next = o->waiting.at[h].next;
         if (r.time < when) r.time = when;
-        const orr_need *need = o->needs.at + o->waiting.at[h].first;
+        const observed_word *need = o->needs.at + o->waiting.at[h].first;
         if (takes(&r, need)) o->looks[r.partition] -= r.ops ? r.ops : 1;
         r.late = stands_for_far(o, c, &r, need);
         happens(o, c, &r, need);
         o->needs_live -= r.norder;
         r.order = r.norder = 0;
-        *ORR_PUSH(&c->sms[r.sm].out) = r;
+        *ORR_PUSH(&c->sms[r.sm].port.out) = r;
         o->waiting.at[h].next = o->free_held;
         o->waiting.at[h].r.norder = 0;
         o->free_held = h;
@@ -607,7 +608,7 @@ static void go_on(order *o, cycle *c, uint32_t who, uint64_t when) {
 // What is left of the needs, without those that are gone.
 static void tidy(order *o) {
     if (o->needs.n < 4096 || o->needs.n < 2 * o->needs_live) return;
-    ORR_VEC(orr_need) all = {0};
+    ORR_VEC(observed_word) all = {0};
     for (size_t i = 0; i < o->waiting.n; i++) {
         held *h = &o->waiting.at[i];
         if (!h->r.norder) continue;
@@ -632,7 +633,7 @@ static bool all_ready(const order *o, const cycle *c, uint32_t who, uint64_t *la
     *last = 0;
     uint64_t own = 0; // a try has failed when all of its lanes have had their turn
     for (uint32_t h = o->first[who]; h != NOBODY; h = o->waiting.at[h].next)
-        own += o->waiting.at[h].r.ops * c->atomic_ticks;
+        own += o->waiting.at[h].r.ops * c->crossbar.atomic_ticks;
     for (uint32_t h = o->first[who]; h != NOBODY; h = o->waiting.at[h].next) {
         uint64_t when;
         const held *x = &o->waiting.at[h];
@@ -674,7 +675,7 @@ static void look_again(order *o, cycle *c, uint64_t now) {
 
 // A warp has locks, and has waited long for more: perhaps for somebody who waits for it.
 static void lose_patience(order *o, cycle *c, uint64_t now) {
-    uint64_t most = PATIENCE * c->l2_latency * ORR_TICKS;
+    uint64_t most = PATIENCE * c->core.l1.l2_latency * ORR_TICKS;
     for (; o->patient_first < o->patient.n && o->patient.at[o->patient_first].time + most < now;
          o->patient_first++) {
         uint32_t who = o->patient.at[o->patient_first].who;
@@ -695,13 +696,13 @@ static void keep_looking(const order *o, cycle *c, uint64_t until) {
         for (uint64_t i = 0; i < n; i++) {
             r.ops = (uint8_t)(due / n);
             r.time = from + window * i / n;
-            *ORR_PUSH(&c->sms[r.sm].out) = r;
+            *ORR_PUSH(&c->sms[r.sm].port.out) = r;
         }
     }
 }
 
 // A look that is not the loop's last in the stream: does it find what the loop waits for?
-static void note_look(order *o, const cycle *c, const orr_request *r, const orr_need *need) {
+static void note_look(order *o, const cycle *c, const orr_request *r, const observed_word *need) {
     const place *p = find(o, need->word);
     o->over[who_of(r, need)] =
         need->need & FAILS && p && p->done >= (need->need & VERSION) && p->last[half_of(c, r)] <= r->time;
@@ -710,7 +711,7 @@ static void note_look(order *o, const cycle *c, const orr_request *r, const orr_
 // Of a look that is tried again round by round. A walk waits where nothing has been written yet. Where it
 // found what was written last when it was executed, and that is not there yet, it goes on to the next place
 // instead: a round more, and how much further it would go nobody knows.
-static uint8_t failure(const order *o, const cycle *c, const orr_request *r, const orr_need *need) {
+static uint8_t failure(const order *o, const cycle *c, const orr_request *r, const observed_word *need) {
     uint64_t when;
     place *at;
     bool walks = need->need & WALKS, longer = walks && o->longer[who_of(r, need)];
@@ -720,22 +721,22 @@ static uint8_t failure(const order *o, const cycle *c, const orr_request *r, con
 }
 
 // It waits for nobody: it only writes, or counts and is not the last to come.
-static bool goes_on(const orr_need *need) {
+static bool goes_on(const observed_word *need) {
     return !(need->kind & ORDER_WAITS) || (need->kind & ORDER_COUNTS && !need->need);
 }
 
 void cyc_order_requests(order *o, cycle *c, uint64_t now) {
     for (uint32_t n = 0; n < c->nsms; n++) // what happens anyway
-        for (size_t i = 0; i < c->sms[n].out.n; i++) {
-            const orr_request *r = &c->sms[n].out.at[i];
-            const orr_need *need = c->sms[n].needs.at + (r->order ? r->order - 1 : 0);
+        for (size_t i = 0; i < c->sms[n].port.out.n; i++) {
+            const orr_request *r = &c->sms[n].port.out.at[i];
+            const observed_word *need = c->sms[n].port.observed_words.at + (r->order ? r->order - 1 : 0);
             if (r->order && goes_on(need)) happens(o, c, r, need);
         }
     for (uint32_t n = 0; n < c->nsms; n++) {
         sm *s = &c->sms[n];
-        for (size_t i = 0; i < s->out.n; i++) {
-            orr_request *r = &s->out.at[i];
-            const orr_need *need = s->needs.at + (r->order ? r->order - 1 : 0);
+        for (size_t i = 0; i < s->port.out.n; i++) {
+            orr_request *r = &s->port.out.at[i];
+            const observed_word *need = s->port.observed_words.at + (r->order ? r->order - 1 : 0);
             if (!r->order || goes_on(need)) continue;
             if (!(need->kind & ORDER_WRITES)) note_look(o, c, r, need);
             uint64_t when;
@@ -754,7 +755,7 @@ void cyc_order_requests(order *o, cycle *c, uint64_t now) {
             hold(o, r, need);
             r->partition = UINT32_MAX; // nobody's
         }
-        s->needs.n = 0;
+        s->port.observed_words.n = 0;
     }
     lose_patience(o, c, now);
     look_again(o, c, now);

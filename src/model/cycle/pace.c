@@ -1,5 +1,6 @@
-// What a program's instructions take, roughly, for the executor (exec/run/pace.c): each block of code by itself,
-// one warp, every result as late as the description has it, memory as it is where nobody is in the way.
+// What a program's instructions take, roughly, for the executor (exec/run/pace.c): each block of code by
+// itself, one warp, every result as late as the description has it, memory as it is where nobody is in the
+// way.
 #include "model/cycle/pace.h"
 
 #include <stdlib.h>
@@ -23,18 +24,21 @@ static uint32_t fence_time(const cycle *c, const orr_tinst *i, bool stored) {
     if (i->imm == 0) return (uint32_t)g->core_fence_block;
     if (i->imm == 3) return (uint32_t)g->core_fence_system;
     if (!stored || asks(c, i)) return (uint32_t)g->core_fence_gpu;
-    double heard = (double)(c->l2_latency - c->l1_latency) + g->core_fence_store; // it does not look in L1
+    double heard =
+        (double)(c->core.l1.l2_latency - c->core.l1.latency) + g->core_fence_store; // it does not look in L1
     return (uint32_t)(heard > g->core_fence_gpu ? heard : g->core_fence_gpu);
 }
 
 static uint32_t latency_of(const cycle *c, const orr_program *p, const orr_tinst *i) {
     if (i->kind != ORR_TK_MEM) return i->latency;
     if (i->space == ORR_SPACE_SHARED)
-        return (uint32_t)c->shared_latency +
+        return (uint32_t)c->core.shared.latency +
                (i->bytes == 8 && swaps(p, i) ? (uint32_t)c->gpu->shared_swap_wide : 0);
-    if (i->space == ORR_SPACE_LOCAL) return (uint32_t)c->local_latency;
-    if (i->flags & ORR_TF_ATOMIC) return (uint32_t)(c->l2_latency + (uint64_t)c->gpu->l2_atomic_latency);
-    return (uint32_t)(i->flags & (ORR_TF_BYPASS | ORR_TF_ORDERED) ? c->l2_latency : c->l1_latency);
+    if (i->space == ORR_SPACE_LOCAL) return (uint32_t)c->core.l1.local_latency;
+    if (i->flags & ORR_TF_ATOMIC)
+        return (uint32_t)(c->core.l1.l2_latency + (uint64_t)c->gpu->l2_atomic_latency);
+    return (uint32_t)(i->flags & (ORR_TF_BYPASS | ORR_TF_ORDERED) ? c->core.l1.l2_latency
+                                                                  : c->core.l1.latency);
 }
 
 // When its operands are there: by the barriers of its control bits, or by its registers.
@@ -82,14 +86,14 @@ static void block_time(const cycle *c, const orr_program *p, uint32_t block, uin
         x->asks[i->inst] = (uint8_t)asked;
         if (asks(c, i) && asked < 255) asked++;
         results_at(p, i, t + latency_of(c, p, i), bar, reg);
-        if (i->kind == ORR_TK_BRANCH) least = (uint32_t)c->branch_wait;
+        if (i->kind == ORR_TK_BRANCH) least = (uint32_t)c->branch.wait;
         if (i->sass == ORR_SASS_BSYNC || i->flags & ORR_TF_INDIRECT)
-            stall += (uint32_t)c->branch_jump; // as if it jumped
-        if (i->flags & ORR_TF_INDIRECT) stall += (uint32_t)c->branch_indirect;
+            stall += (uint32_t)c->branch.jump; // as if it jumped
+        if (i->flags & ORR_TF_INDIRECT) stall += (uint32_t)c->branch.indirect;
         stored |= i->kind == ORR_TK_MEM && i->flags & ORR_TF_STORE;
         if (i->kind == ORR_TK_FENCE) least = fence_time(c, i, stored);
         if (i->kind == ORR_TK_FENCE) stored = false;
-        if (i->sass == ORR_SASS_YIELD && c->yield > least) least = (uint32_t)c->yield;
+        if (i->sass == ORR_SASS_YIELD && c->branch.yield > least) least = (uint32_t)c->branch.yield;
         t += stall > least ? stall : least > 1 ? least : 1;
     }
     for (int b = 0; b < ORR_PACE_BARS; b++) x->due[block][b] = bar[b] > t ? bar[b] : 0;
@@ -106,12 +110,12 @@ static uint32_t sm_of(const void *self, uint64_t place) {
 
 static uint32_t half(const void *self, uint32_t sm) {
     const cyc_pace *x = self;
-    return orr_half_of_sm(sm, x->c->gpcs);
+    return orr_half_of_sm(sm, x->c->core.port.gpcs);
 }
 
 static uint32_t further(const void *self, uint32_t sm) {
     const cyc_pace *x = self;
-    return (uint32_t)(x->c->sms[sm].way / ORR_TICKS);
+    return (uint32_t)(x->c->sms[sm].further / ORR_TICKS);
 }
 
 static uint32_t side(const void *self, uint64_t addr) {
@@ -126,7 +130,7 @@ static uint32_t clusters_of(const cycle *c) {
 static uint32_t group(const void *self, uint32_t sm) {
     const cyc_pace *x = self;
     uint32_t n = clusters_of(x->c);
-    return orr_gpc_of_sm(sm, x->c->gpcs) * n + orr_cluster_of_sm(sm, x->c->gpcs, n);
+    return orr_gpc_of_sm(sm, x->c->core.port.gpcs) * n + orr_cluster_of_sm(sm, x->c->core.port.gpcs, n);
 }
 
 static uint32_t slice(const void *self, uint64_t addr) {
@@ -160,43 +164,43 @@ cyc_pace *cyc_pace_new(const cycle *c, const orr_program *p, uint64_t blocks, ui
         const char *swap = i->flags & ORR_TF_ATOMIC ? strstr(p->names[i->name], ".CAS") : NULL;
         bool once = (swap && swap[4] == 'T') || i->flags & ORR_TF_COUNTS;
         uint32_t words = i->bytes > 4 ? i->bytes / 4 : 1;
-        port[i->inst] = few((double)(c->pass_cycles * words) * (swap ? c->gpu->shared_swap : 1));
+        port[i->inst] = few((double)(c->core.shared.cost.pass_cycles * words) * (swap ? c->gpu->shared_swap : 1));
         crowd[i->inst] = i->flags & ORR_TF_ATOMIC && !once ? port[i->inst] : 0;
     }
-    x->pace =
-        (orr_pace){.issue = t.issue,
-                   .leave = t.leave,
-                   .due = t.due,
-                   .waits = t.waits,
-                   .asks = t.asks,
-                   .asks_leave = t.asks_leave,
-                   .fence = (uint32_t)c->gpu->core_fence_gpu,
-                   .ask = (uint32_t)c->gpu->core_fence_ask,
-                   .heard = (uint32_t)((double)(c->l2_latency - c->l1_latency) + c->gpu->core_fence_store),
-                   .join = (uint32_t)c->gpu->core_fence_join,
-                   .port = port,
-                   .crowd = crowd,
-                   .alone = c->gpu->lsu_pass ? (uint32_t)c->gpu->lsu_pass : 1,
-                   .jump = (uint32_t)c->branch_jump,
-                   .resident = c->nsms * each,
-                   .lane = (uint32_t)(256 * c->atomic_ticks / ORR_TICKS),
-                   .half = c->far_ticks ? half : NULL,
-                   .side = c->far_ticks ? side : NULL,
-                   .way = (uint32_t)(c->far_ticks / ORR_TICKS),
-                   .further = c->gpu->l2_tpc_spread > 0 ? further : NULL,
-                   .cold = c->gpu->l2_flush ? (uint32_t)(c->gpu->dram_latency - c->gpu->l2_latency) : 0,
-                   .meets = c->gpu->l2_store_waits ? (uint32_t)c->gpu->l2_merge_time : 0,
-                   .apart = port_time(c, c->gpu->xbar_ask),
-                   .packet = port_time(c, 8 + 32 + c->gpu->xbar_mask), // atomic.c
-                   .groups = c->gpu->l2_atomic_turns ? c->ngpcs * clusters_of(c) : 0,
-                   .line = (uint64_t)c->gpu->xbar_cluster_line,
-                   .sms = c->nsms,
-                   .sm = sm_of,
-                   .group = group,
-                   .slice = slice,
-                   .self = x,
-                   .meet = (uint32_t)c->barrier_latency,
-                   .poll = (uint32_t)c->sync_poll};
+    x->pace = (orr_pace){
+        .issue = t.issue,
+        .leave = t.leave,
+        .due = t.due,
+        .waits = t.waits,
+        .asks = t.asks,
+        .asks_leave = t.asks_leave,
+        .fence = (uint32_t)c->gpu->core_fence_gpu,
+        .ask = (uint32_t)c->gpu->core_fence_ask,
+        .heard = (uint32_t)((double)(c->core.l1.l2_latency - c->core.l1.latency) + c->gpu->core_fence_store),
+        .join = (uint32_t)c->gpu->core_fence_join,
+        .port = port,
+        .crowd = crowd,
+        .alone = c->gpu->lsu_pass ? (uint32_t)c->gpu->lsu_pass : 1,
+        .jump = (uint32_t)c->branch.jump,
+        .resident = c->nsms * each,
+        .lane = (uint32_t)(256 * c->crossbar.atomic_ticks / ORR_TICKS),
+        .half = c->core.port.far_ticks ? half : NULL,
+        .side = c->core.port.far_ticks ? side : NULL,
+        .way = (uint32_t)(c->core.port.far_ticks / ORR_TICKS),
+        .further = c->gpu->l2_tpc_spread > 0 ? further : NULL,
+        .cold = c->gpu->l2_flush ? (uint32_t)(c->gpu->dram_latency - c->gpu->l2_latency) : 0,
+        .meets = c->gpu->l2_store_waits ? (uint32_t)c->gpu->l2_merge_time : 0,
+        .apart = port_time(c, c->gpu->xbar_ask),
+        .packet = port_time(c, 8 + 32 + c->gpu->xbar_mask), // atomic.c
+        .groups = c->gpu->l2_atomic_turns ? c->core.port.ngpcs * clusters_of(c) : 0,
+        .line = (uint64_t)c->gpu->xbar_cluster_line,
+        .sms = c->nsms,
+        .sm = sm_of,
+        .group = group,
+        .slice = slice,
+        .self = x,
+        .meet = (uint32_t)c->branch.barrier,
+        .poll = (uint32_t)c->branch.sync_poll};
     return x;
 }
 

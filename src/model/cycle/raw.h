@@ -2,10 +2,9 @@
 #ifndef ORR_CYCLE_RAW_H
 #define ORR_CYCLE_RAW_H
 
+#include "core/kinds.h"
 #include "memory/memsys.h"
 #include "model/model.h"
-
-enum { ORR_L1_LOAD, ORR_L1_STORE, ORR_L1_ATOMIC, ORR_L1_KINDS }; // atomics: also reductions
 
 typedef struct orr_sm_counts { // summed over SMs
     // instructions

@@ -123,9 +123,9 @@ static orr_timing *timing_of(const cycle *c, const share *s, const plan *p, cons
     for (uint32_t n = 0; n < prog->ninsts; n++)
         for (int k = 0; k < ORR_STALLS; k++) t->stalls[k] += t->by_inst[n][k];
     for (int k = 0; k < ORR_STALLS; k++) t->warp_cycles += t->stalls[k];
-    memcpy(t->unit_busy, m->unit_busy, sizeof t->unit_busy);
+    memcpy(t->unit_busy, m->units.busy, sizeof t->unit_busy);
     scale(t->unit_busy, sizeof t->unit_busy, by);
-    raw->sm = m->n;
+    raw->sm = cyc_sm_counts(m);
     scale(&raw->sm, sizeof raw->sm, by);
     raw->mem = s->n;
     scale(&raw->mem, sizeof raw->mem, by);
@@ -134,7 +134,7 @@ static orr_timing *timing_of(const cycle *c, const share *s, const plan *p, cons
         raw->sm.issued += t->issued[n];
         raw->sm.thread_insts += t->threads[n];
     }
-    t->register_conflicts = (uint64_t)((double)m->register_conflicts * by + 0.5);
+    t->register_conflicts = (uint64_t)((double)cyc_sm_operand_cycles(m) * by + 0.5);
     double active = (cycles - (double)t->overhead) * (double)p->active;
     t->sm_active = active > 0 ? (uint64_t)active : 0;
     t->issue_slots = t->sm_active * c->nsched;
@@ -201,7 +201,7 @@ static double simulate(job *j, uint64_t of, bool last, double fewer, orr_err *e)
         ok = orr_fail(e, ORR_BAD_INPUT, "%s: of %llu thread blocks only %llu are there", c->kernel->name,
                       (unsigned long long)of, (unsigned long long)m->n.blocks);
     double cycles = (double)x.cycles; // and the last store's way to L2, of which the SM hears
-    uint64_t told = (s.n.last + c->reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
+    uint64_t told = (s.n.last + c->core.port.reply_ticks + ORR_TICKS - 1) / ORR_TICKS;
     double heard = (double)told;
     if (s.n.requests && heard > cycles) cycles = heard;
     // What memory still has to write does not hold up the end, but the workloads between.

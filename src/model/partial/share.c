@@ -17,13 +17,8 @@
 // The kernel's instruction that a request is for; UINT32_MAX: not known (stores, constants).
 static uint32_t asked_by(const share *s, const orr_request *r) {
     if (r->kind != ORR_REQ_READ && r->kind != ORR_REQ_ATOMIC) return UINT32_MAX;
-    const sm *m = &s->c->sms[0];
-    if (r->from == ORR_FROM_CONST || r->token >= m->misses.n) return UINT32_MAX;
-    uint32_t node = m->misses.at[r->token].waiters;
-    if (node >= m->nodes.n) return UINT32_MAX;
-    uint32_t flight = m->nodes.at[node].flight;
-    if (flight >= m->flights.n) return UINT32_MAX;
-    uint32_t inst = m->flights.at[flight].inst;
+    if (r->from == ORR_FROM_CONST) return UINT32_MAX;
+    uint32_t inst = l1_waiting_inst(&s->c->sms[0].l1, r->token);
     return inst < s->c->program->ninsts ? s->c->program->insts[inst].inst : UINT32_MAX;
 }
 

@@ -1,12 +1,13 @@
-// orrery disasm: the machine code of a cubin, a fatbin, a program or a library, as nvdisasm writes it, with
+// orr_disassemble: the machine code of a cubin, a fatbin, a program or a library, as nvdisasm writes it, with
 // the control word beside it and source lines between.
-#include "cli/cli.h"
+#include "api/api.h"
 #include "sass/cubin.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct printer {
+    FILE *out; // what is in the text goes there from time to time: libraries are large
     orr_text *t;
     bool json;
     const char *between; // JSON: before the next function
@@ -120,7 +121,7 @@ static void func(printer *p, const orr_cubin *c, const orr_cubin_func *f) {
     }
     if (p->json) orr_text_add(t, "]}");
     if (t->n > 1 << 20) {
-        fwrite(t->s, 1, t->n, stdout);
+        fwrite(t->s, 1, t->n, p->out);
         t->n = 0;
     }
 }
@@ -160,9 +161,9 @@ static bool arch_number(const char *s, unsigned *sm, orr_err *e) {
     return true;
 }
 
-static void none_fits(const cli_options *o, const orr_images *f, unsigned sm, bool found, orr_err *e) {
+static void none_fits(const orr_options *o, const orr_images *f, unsigned sm, bool found, orr_err *e) {
     if (found) {
-        orr_fail(e, ORR_BAD_INPUT, "%s: has no kernel \"%.200s\"", f->path, o->job->in.direct.kernel);
+        orr_fail(e, ORR_BAD_INPUT, "%s: has no kernel \"%.200s\"", f->path, o->in.direct.kernel);
         return;
     }
     orr_text t = {0};
@@ -180,10 +181,10 @@ static void none_fits(const cli_options *o, const orr_images *f, unsigned sm, bo
 }
 
 // Which images: of each architecture all, or `images` of them, the first one and at even distances.
-static bool chosen(const cli_options *o, const orr_images *f, uint32_t i, unsigned sm) {
+static bool chosen(const orr_options *o, const orr_images *f, uint32_t i, unsigned sm) {
     if (f->at[i].kind != ORR_IMAGE_CUBIN || (sm && f->at[i].sm != sm)) return false;
-    if (!o->disasm.images) return true;
-    uint64_t before = 0, all = 0, want = (uint64_t)o->disasm.images;
+    if (!o->code.images) return true;
+    uint64_t before = 0, all = 0, want = (uint64_t)o->code.images;
     for (uint32_t k = 0; k < f->n; k++)
         if (f->at[k].kind == ORR_IMAGE_CUBIN && f->at[k].sm == f->at[i].sm) {
             before += k < i;
@@ -192,17 +193,17 @@ static bool chosen(const cli_options *o, const orr_images *f, uint32_t i, unsign
     return want >= all || (before * want + all - 1) / all < ((before + 1) * want + all - 1) / all;
 }
 
-static void finish(const cli_options *o, printer *p, bool any) {
+static void finish(const orr_options *o, const char *path, printer *p, bool any) {
     orr_text *t = p->t;
     if (p->json) orr_text_add(t, "%s\n]\n", any ? "" : "[");
-    if (t->n) fwrite(t->s, 1, t->n, stdout);
-    if (p->unknown && !o->out.quiet)
-        fprintf(stderr, "orrery: %s: %llu of %llu instructions are not known\n", o->inputs[0],
-                (unsigned long long)p->unknown, (unsigned long long)p->insts);
+    if (t->n) fwrite(t->s, 1, t->n, p->out);
+    if (p->unknown)
+        orr_note(&o->notes, "%s: %llu of %llu instructions are not known", path,
+                 (unsigned long long)p->unknown, (unsigned long long)p->insts);
 }
 
-static void files(const cli_options *o, unsigned sm, printer *p, orr_err *e) {
-    orr_images *f = orr_images_open(o->inputs[0], e);
+static void files(const orr_options *o, const char *path, unsigned sm, printer *p, orr_err *e) {
+    orr_images *f = orr_images_open(path, e);
     if (!f) return;
     bool found = false, any = false, lines = true;
     unsigned old = 0;
@@ -217,7 +218,7 @@ static void files(const cli_options *o, unsigned sm, printer *p, orr_err *e) {
         found = true;
         lines = lines && !c->no_lines;
         for (uint32_t k = 0; k < c->nfuncs && !e->status; k++) {
-            if (o->job->in.direct.kernel && strcmp(o->job->in.direct.kernel, c->funcs[k].name) != 0) continue;
+            if (o->in.direct.kernel && strcmp(o->in.direct.kernel, c->funcs[k].name) != 0) continue;
             any = true;
             if (p->folder)
                 dump(p, c, &c->funcs[k], e);
@@ -226,18 +227,17 @@ static void files(const cli_options *o, unsigned sm, printer *p, orr_err *e) {
         }
         orr_cubin_free(c);
     }
-    if (!e->status && (!found || (o->job->in.direct.kernel && !any))) none_fits(o, f, sm, found, e);
-    if (!e->status) finish(o, p, any);
-    if (!e->status && !o->out.quiet && !lines)
-        fprintf(stderr, "orrery: %s: source lines are left out: this build has no libdw\n", f->path);
-    if (!e->status && !o->out.quiet && old)
-        fprintf(stderr, "orrery: %s: code for sm_%u is left out: its encoding is another\n", f->path, old);
+    if (!e->status && (!found || (o->in.direct.kernel && !any))) none_fits(o, f, sm, found, e);
+    if (!e->status) finish(o, path, p, any);
+    if (!e->status && !lines)
+        orr_note(&o->notes, "%s: source lines are left out: this build has no libdw", f->path);
+    if (!e->status && old)
+        orr_note(&o->notes, "%s: code for sm_%u is left out: its encoding is another", f->path, old);
     orr_images_free(f);
 }
 
 // Nothing but instructions.
-static void raw(const cli_options *o, unsigned sm, printer *p, orr_err *e) {
-    const char *path = o->inputs[0];
+static void raw(const char *path, const orr_options *o, unsigned sm, printer *p, orr_err *e) {
     if (!sm || !orr_sass_supported(sm)) {
         orr_fail(e, ORR_BAD_INPUT, "disasm: --raw needs --arch, an architecture from sm_75 on");
         return;
@@ -251,31 +251,28 @@ static void raw(const cli_options *o, unsigned sm, printer *p, orr_err *e) {
         orr_cubin c = {.path = path, .sm = sm};
         orr_cubin_func f = {.name = path, .code = (const uint8_t *)bytes, .code_bytes = (uint32_t)n};
         func(p, &c, &f);
-        finish(o, p, true);
+        finish(o, path, p, true);
     }
     free(bytes);
 }
 
-int cli_disasm(cli_options *o, orr_err *e) {
+bool orr_disassemble(const char *file, FILE *out, const orr_options *o, orr_err *e) {
     unsigned sm;
-    if (o->ninputs != 1) {
-        orr_fail(e, ORR_BAD_INPUT,
-                 "disasm: name one file: orrery disasm FILE [--kernel NAME] [--arch sm_90]");
-        return e->status;
-    }
-    if (!arch_number(o->disasm.arch, &sm, e)) return e->status;
-    if (o->disasm.dump && (o->disasm.raw || o->out.json)) {
-        orr_fail(e, ORR_BAD_INPUT, "disasm: --dump goes with neither --raw nor --json");
-        return e->status;
-    }
+    if (e->status) return false;
+    o = orr_asked(o);
+    const orr_code_options *c = &o->code;
+    if (!arch_number(c->arch, &sm, e)) return false;
     orr_text t = {0};
-    printer p = {.t = &t, .json = o->out.json, .between = "["};
-    if (o->disasm.dump && !(p.folder = orr_out_folder(o->disasm.dump, dumped, e))) return e->status;
-    if (o->disasm.raw)
-        raw(o, sm, &p, e);
+    printer p = {.out = out, .t = &t, .between = "["};
+    p.json = o->files.format && !strcmp(o->files.format, "json");
+    if (c->dump && (c->raw || p.json))
+        return orr_fail(e, ORR_BAD_INPUT, "disasm: --dump goes with neither --raw nor --json");
+    if (c->dump && !(p.folder = orr_out_folder(c->dump, dumped, e))) return false;
+    if (c->raw)
+        raw(file, o, sm, &p, e);
     else
-        files(o, sm, &p, e);
-    if (p.folder) orr_out_folder_end(p.folder, o->disasm.dump, !e->status, e);
+        files(o, file, sm, &p, e);
+    if (p.folder) orr_out_folder_end(p.folder, c->dump, !e->status, e);
     free(t.s);
-    return e->status;
+    return !e->status;
 }

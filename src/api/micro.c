@@ -1,9 +1,8 @@
-// orrery hw micro: the microbenchmarks (micro/*.launch) on the GPU of this machine. They time themselves with
-// the SM's clock; a script's `measure` says what a number means. Each script is run --repeat times from the
+// orr_micro: the microbenchmarks (micro/*.launch) on the GPU of this machine. They time themselves with
+// the SM's clock; a script's `measure` says what a number means. Each script is run `repeat` times from the
 // start, and a row of the CSV is a reading with the median and the ends of its repeats.
-#include "cli/cli.h"
+#include "api/api.h"
 #include "hw/hw.h"
-#include "lab/lab.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,47 +129,74 @@ static void say_date(orr_findings *r) {
     r->date = orr_arena_printf(&r->arena, "%04d-%02d-%02d", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
 }
 
-// A script that fails is named, and the others are run; the exit status is then that of the failure.
-int cli_micro(cli_options *o, orr_err *e) {
-    if (o->out.json || o->out.log || o->job->sampling.warm || o->metrics || o->all) {
-        orr_fail(e, ORR_BAD_INPUT, "hw micro: --json, --log, --warm, --metrics and --all are not for it");
-        return e->status;
+static void say_gpu(orr_findings *r, const orr_hw *h) {
+    const orr_hw_info *i = orr_hw_get_info(h);
+    r->gpu = orr_arena_strdup(&r->arena, i->name);
+    r->driver = orr_arena_printf(&r->arena, "%d.%d", i->driver / 1000, i->driver % 1000 / 10);
+    say_date(r);
+    device_rows(h, r);
+}
+
+static void rows_json(const orr_findings *r, orr_text *t) {
+    orr_text_add(t, "{\"gpu\": ");
+    orr_text_json(t, r->gpu);
+    orr_text_add(t, ", \"driver\": \"%s\", \"date\": \"%s\", \"findings\": [", r->driver, r->date);
+    for (size_t k = 0; k < r->rows.n; k++) {
+        const orr_finding *x = &r->rows.at[k];
+        orr_text_add(t, "%s\n  {\"benchmark\": ", k ? "," : "");
+        orr_text_json(t, x->benchmark);
+        orr_text_add(t, ", \"metric\": ");
+        orr_text_json(t, x->metric);
+        orr_text_add(t, ", \"point\": ");
+        orr_text_json(t, x->point);
+        orr_text_add(t, ", \"value\": %.6g, \"unit\": ", x->value);
+        orr_text_json(t, x->unit);
+        orr_text_add(t, "}");
     }
+    orr_text_add(t, "]}\n");
+}
+
+// A script that fails is named, and the others are run.
+orr_report *orr_micro(const char *const *inputs, int n, const orr_options *o, orr_err *e) {
+    if (e->status) return NULL;
+    o = orr_asked(o);
     orr_findings r = {0};
-    int bundled = 0, given = o->ninputs - 1, status = 0;
-    bool broken = false;
-    const char *const *all = given ? NULL : orr_list_micro(&r.arena, &bundled);
-    orr_hw *h = orr_hw_open(e);
     orr_progress progress = {0};
-    if (h && !given && !bundled)
+    orr_report *report = NULL;
+    int failed = 0;
+    bool broken = false;
+    if (!n) inputs = orr_list_micro(&r.arena, &n);
+    orr_hw *h = orr_hw_open(e);
+    if (h && !n)
         orr_fail(e, ORR_BAD_INPUT, "hw micro: there is no folder micro with benchmarks; name launch scripts");
-    if (h && !e->status) {
-        const orr_hw_info *i = orr_hw_get_info(h);
-        r.gpu = orr_arena_strdup(&r.arena, i->name);
-        r.driver = orr_arena_printf(&r.arena, "%d.%d", i->driver / 1000, i->driver % 1000 / 10);
-        say_date(&r);
-        device_rows(h, &r);
-        orr_progress_start(&progress, o->job->watcher, "hw micro", "scripts", "",
-                           (size_t)given + (size_t)bundled);
+    if (h && n) {
+        say_gpu(&r, h);
+        orr_progress_start(&progress, o->watcher, "hw micro", "scripts", "", (uint64_t)n);
     }
-    for (int k = 0; h && !e->status && !broken && k < given + bundled; k++) {
+    orr_err first = {0};
+    for (int k = 0; !e->status && !broken && k < n && orr_progress_go(&progress, e); k++) {
         orr_err why = {0};
-        if (!one_script(h, o->job, given ? o->inputs[k + 1] : all[k], &r, &broken, &why)) {
-            fprintf(stderr, "orrery: hw micro: %s\n", why.text);
-            status = why.status ? why.status : ORR_PROGRAM_FAILED;
+        if (!one_script(h, o, inputs[k], &r, &broken, &why)) {
+            orr_note(&o->notes, "hw micro: %s", why.text);
+            if (!why.status) why.status = ORR_PROGRAM_FAILED;
+            if (!failed++) first = why;
+            first.status = why.status;
         }
-        orr_progress_step(&progress, (size_t)k + 1);
+        orr_progress_step(&progress, (uint64_t)k + 1);
     }
     orr_progress_end(&progress);
-    if (broken) fprintf(stderr, "orrery: hw micro: after that fault the driver takes no more work\n");
+    if (broken) orr_note(&o->notes, "hw micro: after that fault the driver takes no more work");
     orr_hw_close(h);
     if (!e->status) {
-        orr_text t = {0};
+        orr_text csv = {0}, json = {0};
         orr_findings_end(&r);
-        orr_findings_write(&r, &t);
-        cli_write(o, t.s, e);
-        free(t.s);
+        orr_findings_write(&r, &csv);
+        rows_json(&r, &json);
+        report = orr_report_of((orr_text){0}, json);
+        orr_report_add(report, ORR_CSV, csv);
     }
+    if (failed)
+        orr_fail(e, first.status, "hw micro: %d of %d scripts failed; the first: %s", failed, n, first.text);
     orr_findings_free(&r);
-    return e->status ? e->status : status;
+    return report;
 }

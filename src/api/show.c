@@ -1,0 +1,108 @@
+// orr_show: the kernels of a module, or one kernel block by block, as every part of Orrery sees it.
+#include "api/api.h"
+#include "isa/observable.h"
+#include "ptx/ptx.h"
+#include "program/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void kernel_row(orr_text *t, const orr_kernel *k) {
+    orr_text_add(t, "%-40s %9u %8u B %6u %8u %7u", k->name, k->regs, k->shared_bytes, k->nparams, k->ninsts,
+                 k->nblocks);
+    if (k->reqntid[0]) orr_text_add(t, "   block %u x %u x %u", k->reqntid[0], k->reqntid[1], k->reqntid[2]);
+    if (k->maxntid[0])
+        orr_text_add(t, "   at most %u x %u x %u threads", k->maxntid[0], k->maxntid[1], k->maxntid[2]);
+    if (orr_kernel_observable(k)) orr_text_add(t, "   ");
+    orr_observable_text(k, t);
+    orr_text_add(t, "\n");
+}
+
+static void kernel_json(orr_text *t, const orr_kernel *k) {
+    orr_text_add(t, "{\"kernel\": ");
+    orr_text_json(t, k->name);
+    orr_text_add(t, ", \"registers\": %u, \"shared_bytes\": %u, \"insts\": %u, \"blocks\": %u, \"params\": [",
+                 k->regs, k->shared_bytes, k->ninsts, k->nblocks);
+    for (uint32_t i = 0; i < k->nparams; i++) {
+        const orr_param *p = &k->params[i];
+        orr_text_add(t, "%s{\"name\": ", i ? ", " : "");
+        orr_text_json(t, p->name);
+        orr_text_add(t, ", \"type\": \"%s\", \"bytes\": %u, \"offset\": %u}", orr_types[p->type].name,
+                     p->bytes, p->offset);
+    }
+    orr_text_add(t, "]}");
+}
+
+// A kernel that cannot be loaded does not hide the others: its reason takes its place.
+static void list_kernels(orr_module *m, orr_text *text, orr_text *json) {
+    orr_text_add(json, "[");
+    orr_text_add(text, "%-40s %9s %10s %6s %8s %7s\n", "kernel", "registers", "shared", "params", "insts",
+                 "blocks");
+    for (uint32_t i = 0; i < m->nkernels; i++) {
+        orr_err why = {0};
+        orr_kernel *k = m->load(m, m->kernel_names[i], &why);
+        orr_text_add(json, i ? ",\n " : "\n ");
+        if (k) {
+            kernel_json(json, k);
+            kernel_row(text, k);
+            continue;
+        }
+        orr_text_add(json, "{\"kernel\": ");
+        orr_text_json(json, m->kernel_names[i]);
+        orr_text_add(json, ", \"error\": ");
+        orr_text_json(json, why.text);
+        orr_text_add(json, "}");
+        orr_text_add(text, "%-40s cannot be loaded: %s\n", m->kernel_names[i], why.text);
+    }
+    orr_text_add(json, "\n]\n");
+}
+
+static void show_kernel(orr_module *m, const char *name, orr_text *text, orr_text *json, orr_err *e) {
+    orr_kernel *k = m->load(m, name, e);
+    if (!k) return;
+    kernel_json(json, k);
+    orr_text_add(json, "\n");
+    orr_kernel_print(k, text);
+}
+
+// The kernels (or the one that was asked for) as they are timed on a GPU.
+static void show_timed(orr_module *m, const orr_options *o, orr_text *t, orr_err *e) {
+    const char *name = o->model.gpu ? o->model.gpu : "h200";
+    orr_gpu *g = orr_gpu_load(name, o->sets.at, (int)o->sets.n, e);
+    const char *only = o->in.direct.kernel;
+    for (uint32_t i = 0; g && i < m->nkernels && !e->status; i++) {
+        if (only && strcmp(only, m->kernel_names[i])) continue;
+        orr_kernel *k = m->load(m, m->kernel_names[i], e);
+        orr_rewritten *rewritten = k ? orr_rewrite(k) : NULL;
+        orr_program *p = k ? orr_program_new(rewritten ? orr_rewritten_kernel(rewritten) : k, g, e) : NULL;
+        if (p) orr_program_print(p, t);
+        orr_program_free(p);
+        orr_rewritten_free(rewritten);
+    }
+    orr_gpu_free(g);
+}
+
+orr_report *orr_show(const char *module, const orr_options *o, orr_err *e) {
+    if (e->status) return NULL;
+    o = orr_asked(o);
+    const char *kernel = o->in.direct.kernel;
+    orr_module *m = orr_module_find(module, o->code.ptx ? "ptx" : NULL, 0, e);
+    if (!m) return NULL;
+    orr_text text = {0}, json = {0};
+    if (o->code.ptx) {
+        orr_ptx_print(m, &text, e);
+    } else if (o->code.timed) {
+        orr_ptx_long_ways(m);
+        show_timed(m, o, &text, e);
+        if (!e->status && !text.n) m->load(m, kernel ? kernel : "", e); // says what is wrong with the name
+    } else if (kernel) {
+        show_kernel(m, kernel, &text, &json, e);
+    } else {
+        list_kernels(m, &text, &json);
+    }
+    m->free(m);
+    if (!e->status) return orr_report_of(text, json);
+    free(text.s);
+    free(json.s);
+    return NULL;
+}

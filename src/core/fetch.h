@@ -1,0 +1,100 @@
+// Fetching instructions: a small cache of each scheduler (L0), one of the SM (L1), then L2.
+//
+// A warp asks when it enters another line of code. A line that misses is there after the next level's
+// latency, and with it come the lines behind it (icache.prefetch), so that straight code waits once; then it
+// runs as fast as lines follow each other (icache.l1_interval, icache.l2_interval). Code is the same for all
+// SMs and small, so the way to L2 is no traffic.
+//
+// With icache.warm code that ran before is in the SM's cache, or rather is filled there in order when a
+// kernel starts: the first line launch.first_line after it was asked for, the others launch.line_pace after
+// each other, unless one is asked for that much earlier that memory has it sooner.
+//
+// A jump asks for its line when the branch is done. A line that the scheduler executed lately
+// (icache.buffer) it has at once; else a jump takes icache.buffer_latency although the cache has the line.
+// Straight code does not wait.
+//
+// Invariants: lines are numbered from 1; `when` of a line that a cache holds is the cycle from which it can
+// be used; a line that a warp waits for passes those that are prefetched, which come one behind the other.
+//
+// The component knows no neighbour: warps give it the line that they are in and get back a cycle.
+#ifndef ORR_CORE_FETCH_H
+#define ORR_CORE_FETCH_H
+
+#include "core/core.h"
+#include "memory/cache.h"
+
+#define MAX_FETCH_BUFFER 64
+
+typedef struct fetch_spec {
+    bool perfect;              // nothing ever waits for code (icache.perfect)
+    uint32_t line;             // bytes
+    uint64_t l0_size, l1_size; // bytes; no L0: 0
+    uint64_t latency;          // from L1 to L0
+    uint64_t l2_latency;       // from L2 to L1
+    uint64_t memory_latency;   // from memory to L1
+    uint64_t first_line;       // of warm code (launch.first_line)
+    double line_pace;          // between two lines of warm code
+    uint64_t l0_interval;      // between two lines that come from L1
+    uint64_t l1_interval;      // between two that come from L2
+    uint64_t prefetch;         // lines behind one that misses in L0,
+    uint64_t l1_prefetch;      // and in L1
+    uint32_t buffer;           // lines that a scheduler has executed last
+    uint64_t buffer_latency;   // of a jump to another
+} fetch_spec;
+
+typedef struct fetch_code { // the program of a launch
+    uint64_t lines;
+    bool fits; // into L0, and does not grow
+    bool warm; // it is in L1 from the start
+} fetch_code;
+
+typedef struct fetch_delays { // SMs of a GPC that ask for the same code wait for each other
+    uint64_t first;           // the first line of a launch comes so much later
+    uint64_t each;            // and every line
+    uint64_t interval;        // between two lines that come from L1
+} fetch_delays;
+
+typedef struct fetch_l0 { // of a scheduler
+    orr_cache tags;
+    uint64_t *when; // by place in the cache, or by line where all of the code fits
+    uint64_t last;  // when the last line comes that it has asked for
+    uint32_t recent[MAX_FETCH_BUFFER], recent_next; // a ring: lines that it executed last
+} fetch_l0;
+
+typedef struct fetch_counters {
+    uint64_t fetches, l0_misses, l1_misses;
+} fetch_counters;
+
+typedef struct fetch_unit { // of an SM
+    const fetch_spec *spec;
+    const fetch_code *code;
+    fetch_delays delays;
+    uint32_t nsched;
+    fetch_l0 *l0; // [nsched]
+    orr_cache l1;
+    uint64_t *l1_when;
+    uint64_t l1_last;
+    uint64_t warm_from; // when the first line of warm code comes, + 1; 0: not asked for
+    fetch_counters n;
+} fetch_unit;
+
+void fetch_spec_read(fetch_spec *s, const orr_gpu *g);
+void fetch_init(fetch_unit *f, const fetch_spec *s, const fetch_code *code, uint32_t nsched);
+void fetch_free(fetch_unit *f);
+void fetch_reset(fetch_unit *f); // the caches are empty, as at the beginning of a launch
+// Lines of code that count as warm at most (icache.warm).
+static inline uint64_t fetch_warm_lines(const fetch_spec *s) { return s->l1_size / s->line / 2; }
+
+// A warp of the scheduler enters another line.
+uint64_t fetch_enter_line(fetch_unit *f, uint32_t sched, uint64_t *last, uint64_t line, uint64_t now,
+                          uint64_t resumes);
+// A warp of the scheduler comes to the instruction at `pc`. `line`: the one it fetched last, 0: none; it is
+// set. `resumes`: when the warp goes on by itself, as behind a branch. Returns when the instruction is
+// there, 0: it is.
+static inline uint64_t fetch_instruction(fetch_unit *f, uint32_t sched, uint64_t *line, uint32_t pc,
+                                         uint64_t now, uint64_t resumes) {
+    uint64_t next = pc / f->spec->line + 1;
+    return *line == next ? 0 : fetch_enter_line(f, sched, line, next, now, resumes);
+}
+
+#endif

@@ -1,0 +1,135 @@
+// A warp scheduler: which of its warps issues next.
+//
+// The scheduler knows of each warp the cycle from which its next instruction waits for nothing but its unit,
+// and which unit that is. It goes to sleep until the first of them can issue; what may change that (a fill,
+// a barrier, a new thread block) lowers `wake`. Among the warps that can issue a policy chooses
+// (core.policy).
+//
+// Invariants: a slot is in `awake` only if it is live and `ready` of it is not in the future; it is in
+// `wants` of exactly one unit; `next` is the first `ready` of those not awake, or earlier; a scheduler does
+// nothing before `wake`.
+//
+// The component knows the execution units (when they are free) and is told by warps what they wait for
+// (scheduler_update); it knows no instruction.
+#ifndef ORR_CORE_ISSUE_H
+#define ORR_CORE_ISSUE_H
+
+#include "core/core.h"
+#include "core/stalls.h"
+#include "core/units.h"
+
+struct scheduler;
+typedef struct issue_policy {
+    const char *name;
+    uint32_t (*pick)(struct scheduler *q, uint64_t can); // `can`, the slots that can issue, is not 0
+} issue_policy;
+
+typedef struct issue_spec {
+    const issue_policy *policy;
+    uint32_t active;   // two-level: warps that it chooses from (core.active)
+    uint32_t width;    // instructions of a warp in one cycle (core.issue)
+    bool dual_units;   // and then to different units (core.dual_units)
+    uint64_t interval; // cycles between two issues
+    bool unit_turn, queue_turn, short_turn, branch_turn, yield_turn; // core.*_turn
+    bool block_first;                                                // core.block_first
+} issue_spec;
+
+typedef struct scheduler {
+    _Alignas(64) const issue_spec *spec;
+    // times
+    uint64_t wake;       // nothing to do before this
+    uint64_t next_issue; // issue_interval after the last one
+    uint64_t next;       // when the first of the slots that are not awake will be
+    // masks of slots
+    uint64_t live;   // a warp is here
+    uint64_t awake;  // its next instruction waits for nothing but its unit
+    uint64_t memory; // its next instruction goes to the load/store unit
+    // the warp that issued last
+    uint64_t last_age;       // the slot may have another warp now
+    uint32_t last;           // its slot; MAX_WARPS: none yet
+    bool yield;              // it asks not to be the next
+    bool lsu_full;           // it has found the queue of the load/store unit full since,
+    bool unit_full;          // or that of its unit (core.short_turn)
+    bool queued;             // its last instruction went into such a queue
+    uint64_t operand_wait;   // cycles that its last instruction waits for its operands
+    uint64_t operand_cycles; // counter: cycles in which only a collector or a bank was missing
+    // the slots
+    uint64_t wants[ORR_GPU_UNITS_MAX]; // mask: the next instruction needs this unit
+    uint64_t ready[MAX_WARPS];
+    uint64_t age[MAX_WARPS];   // order of arrival on the SM
+    uint32_t block[MAX_WARPS]; // thread block, as a slot of the SM
+    uint8_t unit[MAX_WARPS];   // that the next instruction needs
+    uint8_t why[MAX_WARPS];    // enum orr_stall: what it waits for until `ready`
+    uint64_t active;           // mask: two-level, the ones it chooses from
+    // instructions behind a load of constants that misses
+    uint64_t constants_until; // they wait for it until then,
+    uint32_t constants_queue; // and so many do
+} scheduler;
+
+void issue_spec_read(issue_spec *s, const orr_gpu *g);
+const issue_policy *issue_policy_of(int which); // ORR_SCHED_*
+void scheduler_reset(scheduler *q);
+
+// A warp of age `age` has come to `slot`, or has gone.
+void scheduler_add(scheduler *q, uint32_t slot, uint32_t block, uint64_t age);
+void scheduler_remove(scheduler *q, uint32_t slot);
+// The warp in `slot` has issued its last instruction and waits for memory before it is gone.
+void scheduler_drain(scheduler *q, uint32_t slot);
+// What a warp's next instruction waits for, until `ready`, and then for `unit`.
+static inline void scheduler_update(scheduler *q, uint32_t slot, uint64_t ready, uint8_t why, uint8_t unit,
+                                    bool memory) {
+    uint64_t me = 1ull << slot;
+    q->ready[slot] = ready;
+    q->why[slot] = why;
+    q->awake &= ~me;
+    q->wants[q->unit[slot]] &= ~me;
+    q->wants[unit] |= me;
+    q->unit[slot] = unit;
+    q->memory = memory ? q->memory | me : q->memory & ~me;
+    if (ready < q->next) q->next = ready;
+    if (ready < q->wake) q->wake = ready;
+}
+
+// Those whose time has come are awake.
+static inline void scheduler_wake_up(scheduler *q, uint64_t now) {
+    uint64_t next = NEVER;
+    for (uint64_t m = q->live & ~q->awake; m; m &= m - 1) {
+        uint32_t slot = (uint32_t)__builtin_ctzll(m);
+        uint64_t t = q->ready[slot];
+        q->awake |= (uint64_t)(t <= now) << slot;
+        next = t > now && t < next ? t : next;
+    }
+    q->next = next;
+}
+// The slots that can issue now. `lsu_room`: when the queue of the load/store unit has room. If none can,
+// *later is when to try again.
+static inline uint64_t scheduler_can_issue(scheduler *q, const exec_units *u, uint32_t sched,
+                                           uint64_t lsu_room, uint64_t now, uint64_t *later) {
+    if (q->next <= now) scheduler_wake_up(q, now);
+    uint64_t can = 0, t = q->next;
+    for (uint64_t left = q->awake; left;) { // unit by unit
+        uint8_t unit = q->unit[__builtin_ctzll(left)];
+        uint64_t who = left & q->wants[unit], at = units_free_at(u, sched, unit);
+        left &= ~who;
+        if (at <= now)
+            can |= who;
+        else if (at < t)
+            t = at;
+    }
+    if (can & q->memory && lsu_room > now) {
+        can &= ~q->memory;
+        if (lsu_room < t) t = lsu_room;
+    }
+    *later = t;
+    return can;
+}
+uint32_t scheduler_pick(scheduler *q, uint64_t can);
+// Is the warp that issued last still in its slot, ready but for its unit?
+static inline bool scheduler_last_awake(const scheduler *q) {
+    return q->last < MAX_WARPS && q->live & q->awake & 1ull << q->last;
+}
+static inline void scheduler_wake(scheduler *q, uint64_t when) {
+    if (when < q->wake) q->wake = when;
+}
+
+#endif

@@ -1,0 +1,88 @@
+// How long L1's pipe is busy with an access (l1.h), and what of it happens when lines are read out later.
+// What an access takes by itself is the same for all models (memory/cost.h).
+#include "core/l1.h"
+
+static orr_l1_access access_of(const l1_access *a) {
+    return (orr_l1_access){.lanes = &a->lanes,
+                           .lines = &a->lines,
+                           .bytes = a->i->bytes,
+                           .loads = a->i->flags & ORR_TF_LOAD,
+                           .stores = a->i->flags & ORR_TF_STORE,
+                           .local = a->local,
+                           .copies = a->i->flags & ORR_TF_ASYNC,
+                           .bypasses = a->i->flags & ORR_TF_BYPASS};
+}
+
+uint32_t l1_cost(l1_cache *c, l1_access *a, uint32_t *lag) {
+    orr_l1_access access = access_of(a);
+    orr_l1_cost cost = orr_l1_cost_of(&c->spec->cost, &access, a->turn);
+    c->n.conflicts += cost.conflicts;
+    a->tag_cycles = cost.lookups;
+    a->passes = cost.passes;
+    a->apart = cost.apart;
+    a->conflicts = c->spec->cost.words && cost.conflicts;
+    *lag = cost.lag;
+    return cost.cycles;
+}
+
+// Past L1 nothing is read out when lines come: half of what lines of loads take (copy_beside: loads of
+// shared memory take 2.8, 5.0 and 30 cycles longer for each copy of 4, 8, 32 lines, the last of which have
+// to wait for the port). Through it, one more.
+uint32_t l1_copy_misses(const l1_cache *c, const l1_access *a) {
+    orr_l1_access access = access_of(a);
+    if (orr_copies_past_l1(&c->spec->cost, &access))
+        return orr_copied_lines(&a->lines) * c->spec->miss_interval / 2;
+    return a->missed ? a->cost + 1 : 0;
+}
+
+// ---- lines that a load waits for --------------------------------------------------------------------
+// Passes over the banks for those of its lines that are in `lines`.
+static uint32_t passes_of(const l1_access *a, uint64_t lines) {
+    orr_access part = a->lanes;
+    uint32_t bytes = a->i->bytes;
+    for (uint32_t m = a->lanes.mask; m; m &= m - 1) {
+        uint32_t lane = (uint32_t)orr_ffs(m);
+        uint64_t first = part.addr[lane] / ORR_LINE, last = (part.addr[lane] + bytes - 1) / ORR_LINE;
+        bool wanted = false;
+        for (uint64_t k = lines; k && !wanted; k &= k - 1) {
+            uint64_t line = a->lines.line[__builtin_ctzll(k)].line;
+            wanted = line == first || line == last;
+        }
+        if (!wanted) part.mask &= ~(1u << lane);
+    }
+    return part.mask ? orr_bank_conflicts(&part, bytes, ORR_BANKS_LOAD).passes : 0;
+}
+
+// Lines that a load waits for are read out when the last one is there, those together that were looked up
+// together: two words on different banks go in one pass only then. Lines are looked up, and misses sent,
+// while others are read out.
+void l1_read_later(l1_cache *c, l1_access *a) {
+    const l1_spec *s = c->spec;
+    if (!s->cost.folded || a->load == NOBODY || !a->waits || a->i->flags & ORR_TF_ASYNC) return;
+    uint32_t lines = a->lines.lines, later = 0, now = 0, turns = a->tag_cycles;
+    uint64_t all = lines < 64 ? (1ull << lines) - 1 : UINT64_MAX;
+    if (!a->apart && (a->local || a->waits == all)) { // side by side
+        later = a->passes;
+    } else {
+        uint64_t together[MAX_TURNS]; // lines that it waits for, by their lookups
+        turns = 0;
+        for (uint32_t n = 0; n < lines; n++) {
+            while (turns <= a->turn[n]) together[turns++] = 0;
+            together[a->turn[n]] |= a->waits & 1ull << n;
+        }
+        for (uint32_t turn = 0; turn < turns; turn++)
+            if (together[turn]) later += passes_of(a, together[turn]);
+        if (a->waits != all) now = passes_of(a, all & ~a->waits);
+    }
+    uint32_t busy = now > turns ? now : turns;
+    // H200: bytes and halves that miss or wait take L1 two cycles, words one (micro/waits)
+    if (a->i->bytes < 4 && busy < s->narrow) busy = s->narrow;
+    c->loads.at[a->load].passes = (uint16_t)later;
+    a->passes_now = now;
+    c->n.busy += (uint64_t)now + later - a->passes;
+    if (busy > a->cost)
+        c->pipe->free += busy - a->cost;
+    else if (c->pipe->free >= c->pipe->start + a->cost) // not one that is tried again
+        c->pipe->free -= a->cost - busy;
+    a->cost = busy;
+}

@@ -1,0 +1,14 @@
+// What the components of all SMs know of the launch that is under way.
+#ifndef ORR_CORE_LAUNCH_H
+#define ORR_CORE_LAUNCH_H
+
+#include "memory/space.h"
+#include "program/program.h"
+
+typedef struct core_launch {
+    const orr_program *program;
+    orr_local_layout local;
+    bool perfect; // memory always hits in L1
+} core_launch;
+
+#endif

@@ -1,0 +1,377 @@
+// The load/store unit (lsu.h).
+#include "core/lsu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void lsu_spec_read(lsu_spec *s, const orr_gpu *g) {
+    uint32_t nsched = (uint32_t)g->core_schedulers, per_sub = nsched / (uint32_t)g->core_subcores;
+    uint32_t queues = g->lsu_own_queues ? nsched / per_sub : 1;
+    *s = (lsu_spec){.nsched = nsched,
+                    .per_sched = ((uint32_t)g->limit_sm_warps + nsched - 1) / nsched,
+                    .sched_per_sub = per_sub,
+                    .sched_mask = nsched & (nsched - 1) ? 0 : nsched - 1,
+                    .places = (uint32_t)g->lsu_queue / queues,
+                    .lines = g->lsu_ahead ? queues : 1,
+                    .width = (uint32_t)g->lsu_width,
+                    .pass = (uint32_t)g->lsu_pass,
+                    .ahead = (uint64_t)g->lsu_ahead,
+                    .in_turn = g->lsu_in_turn,
+                    .read_load = g->lsu_read_load,
+                    .read_store = g->lsu_read_store,
+                    .read_word = g->lsu_read_word,
+                    .drain = (uint64_t)g->lsu_drain,
+                    .store_leave = (uint32_t)g->l1_store_leave,
+                    .coalesce = g->l1_coalesce >= 32 ? 32 : (uint32_t)g->l1_coalesce};
+    for (uint32_t n = 0; n < nsched; n++) s->queue_of[n] = (uint8_t)(n / (nsched / queues));
+    if (!s->places) s->places = 1;
+    s->all_places = s->places * queues;
+    s->line_places = s->all_places / s->lines;
+}
+
+void lsu_init(lsu *u, const lsu_spec *s, l1_cache *l1, shared_memory *shared, const_caches *constants) {
+    *u = (lsu){.spec = s, .l1 = l1, .shared = shared, .constants = constants};
+    u->launch = l1->launch;
+    u->pipe = l1->pipe;
+    u->clock = l1->clock;
+    u->warp = orr_calloc((size_t)s->nsched * MAX_WARPS, sizeof *u->warp);
+    u->starts = orr_calloc(s->all_places, sizeof *u->starts);
+    u->queue = orr_calloc(s->all_places, sizeof *u->queue);
+}
+
+void lsu_free(lsu *u) {
+    free(u->warp);
+    free(u->starts);
+    free(u->queue);
+}
+
+void lsu_reset(lsu *u) {
+    memset(u->starts, 0, u->spec->all_places * sizeof *u->starts);
+    *u = (lsu){.spec = u->spec,
+               .launch = u->launch,
+               .l1 = u->l1,
+               .shared = u->shared,
+               .constants = u->constants,
+               .pipe = u->pipe,
+               .clock = u->clock,
+               .client = u->client,
+               .sm = u->sm,
+               .warp = u->warp,
+               .starts = u->starts,
+               .queue = u->queue};
+    *u->pipe = (data_pipe){0};
+}
+
+// ---- from sub-core to queue ---------------------------------------------------------------------
+static bool is_near(const orr_tinst *i) { // its addresses are one word each
+    return i->space == ORR_SPACE_SHARED || i->space == ORR_SPACE_LOCAL || i->space == ORR_SPACE_CONST;
+}
+
+// A sub-core hands over `lsu.width` bytes a cycle of addresses or data, beside the others. So one alone does
+// not keep L1 busy (H200: LDS of one warp are 2 cycles apart, LDG 4, those of 64 bits 4, of 128 bits 8). An
+// instruction has its place in the queue until then, and reads its operands when its turn has come.
+uint64_t lsu_hand_over(lsu *u, uint32_t sched, const orr_tinst *i, uint64_t unit_free) {
+    uint32_t width = u->spec->width, bytes = is_near(i) ? 4 : 8; // an address
+    uint64_t *next = &u->hands[sched / u->spec->sched_per_sub];
+    if (bytes < i->bytes) bytes = i->bytes;
+    u->handed_over = latest(latest(unit_free, u->clock->now), *next);
+    *next = u->handed_over + (32 * bytes + width - 1) / width;
+    return u->handed_over;
+}
+
+// When queue `of` has room: the instruction that has the oldest of its places has begun.
+static uint64_t room_of(const lsu *u, uint32_t of) {
+    uint32_t size = u->spec->places;
+    return u->starts[of * size + u->nstarts[of] % size];
+}
+
+// The instruction with that place in its queue has begun.
+static void leave_queue(lsu *u, uint32_t place) {
+    uint32_t of = place / u->spec->places;
+    u->starts[place] = latest(u->pipe->start + u->pipe->delay, u->handed_over);
+    u->handed_over = 0;
+    uint64_t room = room_of(u, of), was = u->room[of];
+    u->room[of] = room;
+    if (room < was) u->client.room(u->client.self);
+}
+
+// When the registers of the instruction that has begun have been read: others may write them then, and not
+// before does its warp end.
+static uint64_t read_at(const lsu *u, const orr_tinst *i) {
+    const lsu_spec *s = u->spec;
+    bool stores = i->flags & (ORR_TF_STORE | ORR_TF_ATOMIC);
+    int64_t cycles = stores ? s->read_store : s->read_load;
+    if (stores && i->bytes > 4) cycles += (i->bytes / 4 - 1) * s->read_word;
+    if (is_near(i)) cycles -= s->read_word; // an address is one word there, not two
+    return u->pipe->start + u->pipe->delay + (uint64_t)(cycles > 1 ? cycles : 1);
+}
+
+// ---- an access ----------------------------------------------------------------------------------
+static void finish_at(lsu *u, uint32_t load, uint64_t ready) {
+    if (load == NOBODY) return;
+    u->l1->loads.at[load].floor = ready;
+    l1_finish(u->l1, load, 0);
+}
+
+static void access_shared(lsu *u, const lsu_queued *q, const orr_tinst *i, bool decoded, uint64_t t) {
+    orr_banked b;
+    if (!shared_passes(u->shared, q->inst, &q->trace, &u->head.lanes, decoded, &b))
+        u->client.damaged(u->client.self);
+    if (q->live && q->live->shared) {
+        perform_shared(q->live);
+        if (q->load == NOBODY) perform_sent(q->live);
+    }
+    lsu_warp *w = &u->warp[q->warp];
+    shared_access x = {
+        .i = i, .sub = q->warp / MAX_WARPS / u->spec->sched_per_sub, .warp_free = w->conflict_free};
+    uint64_t ready = shared_begin(u->shared, &x, b, t);
+    w->conflict_free = x.warp_free;
+    if (q->load == NOBODY) w->shared_stored = x.stored;
+    finish_at(u, q->load, ready);
+}
+
+static void access_constants(lsu *u, const lsu_queued *q, const orr_tinst *i, uint64_t t) {
+    pipe_begin(u->pipe, t, 1);
+    uint64_t ready = constants_load(u->constants, &u->head.lanes, i->bytes, u->pipe->start, &u->pipe->start);
+    finish_at(u, q->load, ready);
+}
+
+// The lines that the access at hand touches.
+static void coalesce(lsu *u, l1_access *a) {
+    const lsu_spec *s = u->spec;
+    if (a->local) {
+        uint32_t sched = a->warp / MAX_WARPS, slot = a->warp % MAX_WARPS;
+        uint64_t warp = ((uint64_t)u->sm * s->per_sched + slot) * s->nsched + sched;
+        orr_coalesce_local(&a->lanes, a->i->bytes, &a->lines);
+        for (uint32_t k = 0; k < a->lines.lines; k++)
+            a->lines.line[k].line = orr_local_line(&u->launch->local, warp, a->lines.line[k].line);
+    } else if (orr_tinst_lands(a->i)) {
+        orr_coalesce_copy(&a->lanes, &a->lines);
+    } else {
+        orr_coalesce(&a->lanes, a->i->bytes,
+                     a->i->flags & ORR_TF_ATOMIC ? ORR_WHOLE_WARP : (enum orr_coalescing)s->coalesce,
+                     &a->lines);
+    }
+}
+
+// Words of one bank that a store has written to lines whose tags are on few banks leave for L2 one after the
+// other, l1.store_leave cycles each, when all have been written; loads wait until then (H200: a load that
+// hits, 64 and 126 cycles after a store to 32 such lines, takes 66 and 4 cycles longer. Where the tags'
+// banks have as many lines each it does not wait, why is not known).
+static void stores_leave(lsu *u, const l1_access *a) {
+    if (!u->spec->store_leave || a->local || !(a->i->flags & ORR_TF_STORE) || !a->conflicts) return;
+    if (a->tag_cycles <= (a->lines.lines + 3) / 4) return;
+    u->stores_leave =
+        u->pipe->start + u->pipe->delay + a->passes * u->spec->pass + a->lines.lines * u->spec->store_leave;
+}
+
+// All lines of the access at hand have been looked up.
+static void looked_up(lsu *u, const l1_access *a) {
+    u->l1->port->observed = NULL;
+    u->l1->port->strong = false;
+    if (a->live && a->load == NOBODY) perform_sent(a->live);
+    if (a->load != NOBODY && !--u->l1->loads.at[a->load].open) l1_finish(u->l1, a->load, 0);
+}
+
+// False: it is half done.
+static bool access_l1(lsu *u, l1_access *a, uint64_t t) {
+    lsu_warp *w = &u->warp[a->warp];
+    data_pipe *pipe = u->pipe;
+    coalesce(u, a);
+    uint32_t lag;
+    a->cost = l1_cost(u->l1, a, &lag);
+    u->l1->n.requests[a->local][l1_kind(a->i)]++;
+    u->l1->n.tags += a->lines.lines;
+    u->l1->n.busy += a->passes;
+    pipe_begin(pipe, t, a->cost);
+    pipe_wait(pipe, w->conflict_free);
+    if (!a->local && a->i->flags & ORR_TF_LOAD) pipe_wait(pipe, u->stores_leave);
+    a->passes_now = a->passes;
+    a->next_line = a->missed = 0;
+    a->waits = 0;
+    if (a->load != NOBODY) {
+        const l1_spec *s = u->l1->spec;
+        l1_load *f = &u->l1->loads.at[a->load];
+        f->floor = pipe->start + pipe->delay + lag + (a->local ? s->local_latency : s->latency);
+        f->open++; // until all lines have been looked up
+    }
+    if (!l1_lookup(u->l1, a)) return false;
+    if (u->spec->pass && a->conflicts && a->passes_now)
+        w->conflict_free = pipe->start + pipe->delay + a->passes_now * u->spec->pass;
+    stores_leave(u, a);
+    looked_up(u, a);
+    return true;
+}
+
+// Works the instruction off at `t`; false: it is now the half-done head.
+static bool work_off(lsu *u, const lsu_queued *q, uint64_t t) {
+    const orr_tinst *i = &u->launch->program->insts[q->inst];
+    l1_access *a = &u->head;
+    if (i->space == ORR_SPACE_SHARED) {
+        access_shared(u, q, i, false, t);
+        return true;
+    }
+    orr_trace trace = q->trace;
+    if (!orr_trace_access(&trace, &a->lanes)) {
+        u->client.damaged(u->client.self);
+        return true;
+    }
+    uint8_t space = orr_space_resolve(&a->lanes, i->space);
+    if (i->offset)
+        for (uint32_t m = a->lanes.mask; m; m &= m - 1) a->lanes.addr[orr_ffs(m)] += i->offset;
+    if (space == ORR_SPACE_SHARED) {
+        access_shared(u, q, i, true, t);
+        return true;
+    }
+    if (!a->lanes.mask || space == ORR_SPACE_CONST) {
+        access_constants(u, q, i, t);
+        return true;
+    }
+    a->i = i;
+    a->inst = q->inst;
+    a->warp = q->warp;
+    a->load = q->load;
+    a->local = space == ORR_SPACE_LOCAL;
+    a->live = q->live;
+    if (u->client.observe && !a->local && u->client.observe(u->client.self, q->warp, i, a)) {
+        pipe_begin(u->pipe, t, 1);
+        finish_at(u, q->load, u->pipe->free);
+        return true;
+    }
+    a->lanes.mask = orr_tinst_lanes(i, a->lanes.mask);
+    return access_l1(u, a, t);
+}
+
+// ---- in line ------------------------------------------------------------------------------------
+static lsu_queued *in_line(const lsu *u, uint32_t line, uint32_t n) {
+    uint32_t size = u->spec->line_places, at = u->line[line].first + n;
+    return &u->queue[line * size + (at < size ? at : at - size)];
+}
+
+// The next line, of those that are not empty, that gives an instruction.
+static uint32_t next_line(const lsu *u) {
+    uint32_t line = u->head_line;
+    do line = line + 1 < u->spec->lines ? line + 1 : 0;
+    while (!u->line[line].n);
+    return line;
+}
+
+static bool far_behind(const lsu *u) {
+    return u->spec->ahead && u->pipe->free > u->clock->now + u->spec->ahead;
+}
+
+static void wait_for_turn(lsu *u) {
+    uint64_t now = u->clock->now, when = far_behind(u) ? u->pipe->free - u->spec->ahead : now;
+    if (u->turn_due > now && u->turn_due <= when) return;
+    u->turn_due = when;
+    events_add_at(u->clock, when, EVENT_LSU_TURN, 0);
+}
+
+static void enqueue(lsu *u, const lsu_queued *q, uint32_t line) {
+    *in_line(u, line, u->line[line].n++) = *q;
+    u->nqueued++;
+    u->handed_over = 0;
+    u->warp[q->warp].queued++;
+    if (!u->head_busy) wait_for_turn(u);
+}
+
+uint64_t lsu_issue(lsu *u, const lsu_op *op) {
+    const lsu_spec *s = u->spec;
+    uint32_t of = s->queue_of[op->sched], line = of % s->lines;
+    lsu_queued q = {.trace = *op->access,
+                    .warp = warp_number(op->sched, op->slot),
+                    .inst = op->inst,
+                    .place = of * s->places + u->nstarts[of]++ % s->places,
+                    .load = op->load,
+                    .live = op->live};
+    u->starts[q.place] = NEVER;
+    u->room[of] = room_of(u, of);
+    bool waits = u->nqueued || far_behind(u);
+    if (!waits) {
+        u->head_line = line;
+        waits = u->head_busy = !work_off(u, &q, u->clock->now + op->late);
+        u->full_since = u->clock->now;
+    }
+    uint64_t read = NEVER;
+    if (waits) {
+        enqueue(u, &q, line);
+    } else {
+        leave_queue(u, q.place);
+        read = read_at(u, op->i);
+        lsu_warp *w = &u->warp[q.warp];
+        w->began = u->pipe->start + u->pipe->delay;
+        if (op->load == NOBODY) w->stores_read = read + s->drain;
+    }
+    if (s->in_turn && op->i->space != ORR_SPACE_SHARED) {
+        u->turn = op->sched + 1 < s->nsched ? op->sched + 1 : 0;
+        u->turn_until = u->pipe->free;
+    }
+    return read;
+}
+
+// The half-done head looks up its next lines.
+static bool retry(lsu *u, const lsu_queued *q, uint64_t since) {
+    l1_access *a = &u->head;
+    data_pipe *pipe = u->pipe;
+    a->i = &u->launch->program->insts[q->inst]; // the program may have grown
+    if (pipe->start < since) pipe->start = since, pipe->delay = 0;
+    if (pipe->free < since + 1) pipe->free = since + 1;
+    if (a->load != NOBODY) {
+        l1_load *f = &u->l1->loads.at[a->load];
+        f->floor = latest(f->floor, pipe->start + u->l1->spec->latency);
+    }
+    if (!l1_lookup(u->l1, a)) return false;
+    looked_up(u, a);
+    return true;
+}
+
+static void dequeue(lsu *u, const lsu_queued *q) {
+    uint32_t warp = q->warp, inst = q->inst, place = q->place;
+    lsu_line *l = &u->line[u->head_line];
+    l->first = l->first + 1 < u->spec->line_places ? l->first + 1 : 0;
+    l->n--;
+    u->nqueued--;
+    leave_queue(u, place);
+    const orr_tinst *i = &u->launch->program->insts[inst];
+    uint64_t read = read_at(u, i);
+    lsu_warp *w = &u->warp[warp];
+    w->queued--;
+    w->began = latest(w->began, read);
+    u->client.began(u->client.self, warp, i, read);
+}
+
+static void go_on(lsu *u) {
+    uint64_t now = u->clock->now;
+    while (u->nqueued) {
+        if (!u->head_busy) {
+            if (far_behind(u)) {
+                wait_for_turn(u);
+                return;
+            }
+            u->head_line = next_line(u);
+        }
+        const lsu_queued *q = in_line(u, u->head_line, 0);
+        if (u->head_busy) {
+            if (!retry(u, q, now)) return;
+        } else if (!work_off(u, q, now)) {
+            u->head_busy = true;
+            u->full_since = now;
+            return;
+        }
+        u->head_busy = false;
+        dequeue(u, q);
+    }
+}
+
+void lsu_take_turn(lsu *u) {
+    if (u->nqueued && !u->head_busy) go_on(u);
+}
+
+void lsu_room_at_l1(lsu *u) {
+    if (!u->nqueued) return;
+    if (u->head_busy) {
+        u->l1->n.full += u->clock->now - u->full_since;
+        u->full_since = u->clock->now;
+    }
+    go_on(u);
+}

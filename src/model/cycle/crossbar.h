@@ -1,0 +1,77 @@
+// The crossbar between SMs and slices, from window to window (crossbar.c).
+#ifndef ORR_CYCLE_CROSSBAR_H
+#define ORR_CYCLE_CROSSBAR_H
+
+#include "core/port.h"
+
+#define CLUSTER_SHARE 1024 // one share of a slice (crossbar_spec.cluster_share)
+
+typedef struct crossbar_spec {
+    orr_topology gpcs; // where SMs are
+    uint32_t ngpcs;
+    uint32_t store_halves;        // of L2, that stores come to
+    uint64_t spread;              // ticks between the nearest slice and the furthest (l2.spread)
+    uint64_t gpc_ticks[5];        // of a GPC's port for an answer, by sectors
+    uint64_t slice_ticks[2][5];   // of a slice for a store, whole sectors or not, by sectors; 0: none
+                                  // (xbar.all_stores)
+    uint64_t cluster_ticks[2][5]; // and of a cluster's port (xbar.cluster_stores)
+    uint64_t atomic_ticks;        // of a slice for a lane's atomic
+    uint32_t *cluster_share; // [GPC][MAX_CLUSTERS] how long a cluster's turn takes (CLUSTER_SHARE: as long as
+                             // others)
+} crossbar_spec;
+
+typedef struct timed_list { // what is put in the order of its time
+    ORR_VEC(orr_timed) all;
+    ORR_VEC(orr_timed) scratch;
+} timed_list;
+void cyc_timed_free(timed_list *t);
+
+typedef struct gpc_port { // from the network
+    uint64_t free;        // ticks
+    timed_list answers;
+} gpc_port;
+
+// Stores on their way to the slices (xbar.all_stores): in front of each slice a queue for each cluster of
+// TPCs.
+typedef struct cluster_queue {
+    request_list at; // in order
+    size_t next;
+    uint64_t ticks; // that those that wait take of the slice
+    uint64_t tag;   // what it has had of it
+} cluster_queue;
+typedef struct slice_port {
+    uint64_t free;     // ticks
+    uint64_t tag;      // of the one that was last
+    size_t waiting;    // stores
+    uint64_t ticks;    // that the last one of part of a sector took
+    bool stored;       // some have been sent in this window
+    bool published;    // network.cluster_free says that some wait
+    cluster_queue *of; // [GPC][MAX_CLUSTERS]
+} slice_port;
+typedef struct store_network {
+    slice_port *slices; // [partition][half]
+    uint64_t *free;     // [GPC][MAX_CLUSTERS] ticks: when a cluster's own port takes the next one
+    uint32_t *some;     // queues that have something
+    size_t waiting;     // in front of all slices
+    bool stored;        // in this window
+    timed_list keys;
+} store_network;
+
+struct cycle;
+void cyc_crossbar_spec_read(crossbar_spec *s, const orr_gpu *g, const port_spec *port);
+void cyc_crossbar_spec_free(crossbar_spec *s);
+void cyc_crossbar_translate(
+    struct cycle *c); // between two windows: translations that SMs have asked for first
+// Whether a request passes the network for stores before `until`.
+bool cyc_crossbar_passes(const struct cycle *c, const orr_request *r, uint64_t until);
+// What has waited and what SMs have sent, up to `until`: to the requests of each partition.
+void cyc_store_network_run(struct cycle *c, store_network *port, uint64_t until, request_list *to);
+store_network *cyc_store_network_new(const struct cycle *c);
+void cyc_store_network_free(const struct cycle *c, store_network *port);
+uint64_t cyc_store_network_next(const struct cycle *c, const store_network *port); // UINT64_MAX: none waits
+// Answers to SMs: all of a GPC's, or one.
+void cyc_crossbar_answer_gpc(struct cycle *c, uint32_t gpc, gpc_port *port, const orr_replies *replies,
+                             uint32_t partitions);
+void cyc_crossbar_answer(struct cycle *c, uint32_t partition, const orr_reply *r);
+
+#endif

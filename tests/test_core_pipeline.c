@@ -1,0 +1,317 @@
+// Components of an SM in front of memory, each by itself with round numbers: operands, execution units,
+// fetch, constants (core/*.h).
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "core/constants.h"
+#include "core/fetch.h"
+#include "core/operands.h"
+#include "core/units.h"
+
+// ---- operands -------------------------------------------------------------------------------------
+// R0 and R2 are in bank 0, R1 in bank 1; a bank serves one read a cycle.
+static const operands_spec banked = {.read_banks = 2, .ports = 1};
+static orr_read three[] = {{.reg = 0, .bank = 0}, {.reg = 2, .bank = 0}, {.reg = 1, .bank = 1}};
+
+// An instruction that reads bank 0 twice and bank 1 once within two cycles: the first finds both free. The
+// next, a cycle later, needs bank 0 for two cycles from 102 on, so it waits one; the one after that, in 103,
+// as well: two cycles each.
+static void test_banks(void **state) {
+    (void)state;
+    orr_program p = {.reads = three};
+    orr_tinst i = {.nreads = 3, .window = 2};
+    operands o;
+    operands_init(&o, &banked);
+    recent_results recent = {0};
+    operand_reader r = {.warp = 1, .recent = &recent};
+    assert_int_equal(operands_read(&o, &p, &i, &r, 100), 0);
+    assert_int_equal(operands_read(&o, &p, &i, &r, 101), 1);
+    assert_int_equal(operands_read(&o, &p, &i, &r, 103), 1);
+    assert_int_equal(o.conflict_cycles, 2);
+    operands_reset(&o);
+    assert_int_equal(operands_read(&o, &p, &i, &r, 0), 0);
+    assert_int_equal(o.conflict_cycles, 0);
+    operands_free(&o);
+}
+
+// Both operands of bank 0 are kept for reuse: the second instruction of the warp reads neither, and does not
+// wait. With regs.reuse_own it reads them again when another warp has issued in between.
+static void test_reuse(void **state) {
+    (void)state;
+    static orr_read kept[] = {{.reg = 0, .bank = 0, .place = 1, .kept = true},
+                              {.reg = 2, .bank = 0, .place = 2, .kept = true}};
+    orr_program p = {.reads = kept};
+    orr_tinst i = {.nreads = 2, .window = 1};
+    recent_results recent = {0};
+    operand_reader r = {.warp = 3, .recent = &recent};
+    for (int own = 0; own < 2; own++) {
+        operands_spec s = banked;
+        s.reuse_own = own;
+        operands o;
+        operands_init(&o, &s);
+        operands_issued(&o, 3);
+        assert_int_equal(operands_read(&o, &p, &i, &r, 10), 0);
+        assert_int_equal(operands_read(&o, &p, &i, &r, 11), 0);
+        operands_issued(&o, 4);
+        operands_issued(&o, 3);
+        assert_int_equal(operands_read(&o, &p, &i, &r, 12), 0);
+        assert_int_equal(o.read_free[0], own ? 14 : 12); // both again, or the first two reads alone
+        operands_free(&o);
+    }
+}
+
+// A result 6 cycles after issue in cycle 10 and one 4 cycles after issue in 12 would both be written in 16:
+// the second waits one cycle, and so does one that would follow it in 13. In 20 the bus is free.
+static void test_result_bus(void **state) {
+    (void)state;
+    orr_program p = {0};
+    operands o;
+    operands_init(&o, &banked);
+    recent_results recent = {0};
+    operand_reader r = {.recent = &recent};
+    orr_tinst slow = {.result = 6}, fast = {.result = 4};
+    assert_int_equal(operands_read(&o, &p, &slow, &r, 10), 0);
+    assert_int_equal(operands_read(&o, &p, &fast, &r, 12), 1);
+    assert_int_equal(operands_read(&o, &p, &fast, &r, 13), 1);
+    assert_int_equal(operands_read(&o, &p, &fast, &r, 20), 0);
+    operands_free(&o);
+}
+
+// Two collectors, four banks. R0 and R4 are in bank 0 and come one after the other, in two cycles, as they
+// would from two banks. R8 of the next instruction finds bank 0 taken for two cycles more: it loses two. The
+// collectors are free a cycle to get in, the reading, and a cycle to hand on later: in 4 and 5.
+static void test_collectors(void **state) {
+    (void)state;
+    operands_spec s = {.collectors = 2, .banks = 4, .bank_mask = 3, .ports = 1, .collect = 1};
+    uint16_t regs[] = {0, 1, 2};
+    orr_program p = {.regs = regs};
+    p.reg[0] = 0, p.reg[1] = 4, p.reg[2] = 8;
+    orr_tinst two = {.nsrc = 2, .regs = 0}, one = {.nsrc = 1, .regs = 2};
+    operand_reader r = {0};
+    operands o;
+    operands_init(&o, &s);
+    uint64_t lost;
+    assert_int_equal(operands_collect(&o, &p, &two, &r, 0, &lost), 2);
+    assert_int_equal(lost, 0);
+    assert_int_equal(operands_collector_free(&o), 0);
+    assert_int_equal(operands_collect(&o, &p, &one, &r, 0, &lost), 3);
+    assert_int_equal(lost, 2);
+    assert_int_equal(operands_collector_free(&o), 4);
+    assert_int_equal(o.conflict_cycles, 2);
+    operands_free(&o);
+}
+
+// ---- units ----------------------------------------------------------------------------------------
+enum { PLAIN, QUEUED, PAIR, WHOLE, HALF, POOLS };
+
+static void make_units(units_spec *s, exec_units *u) {
+    *s = (units_spec){.npools = POOLS, .tensor_ramp = 100};
+    for (uint32_t n = 0; n < POOLS; n++) {
+        s->pool[n] = (unit_pool){.n = n == PAIR ? 2 : 1, .unit = n};
+        s->pool_of[0][n] = (uint8_t)n;
+    }
+    s->pool[QUEUED].queue = 2;
+    s->pool[WHOLE].half = HALF + 1;
+    s->pool[HALF].whole = WHOLE + 1;
+    *u = (exec_units){.spec = s};
+}
+
+// Four cycles for each instruction. A plain unit is busy until 14. With a queue of two an instruction waits
+// for those before it: 0, 3 and 6 cycles when they come in 10, 11 and 12; after the third, which ends in 22,
+// another may be issued eight cycles before that. Of a pair both must be busy.
+static void test_units(void **state) {
+    (void)state;
+    static units_spec s;
+    static exec_units u;
+    make_units(&s, &u);
+    assert_int_equal(units_occupy(&u, 0, PLAIN, 4, 10), 0);
+    assert_int_equal(units_free_at(&u, 0, PLAIN), 14);
+    for (uint64_t n = 0; n < 3; n++) assert_int_equal(units_occupy(&u, 0, QUEUED, 4, 10 + n), 3 * n);
+    assert_int_equal(units_free_at(&u, 0, QUEUED), 14);
+    assert_int_equal(units_line_ends(&u, 0, QUEUED), 22);
+    units_occupy(&u, 0, PAIR, 4, 10);
+    assert_int_equal(units_free_at(&u, 0, PAIR), 0);
+    units_occupy(&u, 0, PAIR, 4, 10);
+    assert_int_equal(units_free_at(&u, 0, PAIR), 14);
+    assert_int_equal(u.busy[QUEUED], 12);
+    units_reset(&u);
+    assert_int_equal(units_free_at(&u, 0, QUEUED), 0);
+    assert_int_equal(u.busy[QUEUED], 0);
+}
+
+// A unit of two halves: each takes twice as long. The first instruction takes the half of its own, the second
+// the one that is a unit by itself too; then both are busy until 2. What that unit does in 2 leaves the other
+// half free.
+static void test_halves(void **state) {
+    (void)state;
+    static units_spec s;
+    static exec_units u;
+    make_units(&s, &u);
+    units_occupy(&u, 0, WHOLE, 1, 0);
+    assert_int_equal(units_free_at(&u, 0, WHOLE), 0);
+    assert_int_equal(units_free_at(&u, 0, HALF), 0);
+    units_occupy(&u, 0, WHOLE, 1, 0);
+    assert_int_equal(units_free_at(&u, 0, WHOLE), 2);
+    assert_int_equal(units_free_at(&u, 0, HALF), 2);
+    units_occupy(&u, 0, HALF, 4, 2);
+    assert_int_equal(units_free_at(&u, 0, HALF), 6);
+    assert_int_equal(units_free_at(&u, 0, WHOLE), 2);
+}
+
+// The clock is held back for 100 cycles from the first tensor instruction, in cycle 50, on.
+static void test_ramp(void **state) {
+    (void)state;
+    static units_spec s;
+    static exec_units u;
+    make_units(&s, &u);
+    assert_true(units_ramp(&u, 0, PLAIN, 8, 50));
+    assert_true(units_ramp(&u, 0, PLAIN, 8, 149));
+    assert_false(units_ramp(&u, 0, PLAIN, 8, 150));
+    assert_int_equal(units_free_at(&u, 0, PLAIN), 16); // twice eight cycles more
+}
+
+// ---- fetch ----------------------------------------------------------------------------------------
+static const fetch_spec caches = {.line = 128,
+                                  .l0_size = 1024,
+                                  .l1_size = 4096,
+                                  .latency = 10,
+                                  .l2_latency = 100,
+                                  .memory_latency = 300,
+                                  .l0_interval = 5,
+                                  .l1_interval = 8};
+
+// The first line comes from L2 in 100 + 10 cycles. Another scheduler, 50 cycles later, finds it on its way. A
+// warp that stays in the line does not ask.
+static void test_fetch(void **state) {
+    (void)state;
+    fetch_code code = {.lines = 4, .fits = true};
+    fetch_unit f;
+    fetch_init(&f, &caches, &code, 2);
+    uint64_t line = 0, other = 0;
+    assert_int_equal(fetch_instruction(&f, 0, &line, 16, 0, 0), 110);
+    assert_int_equal(fetch_instruction(&f, 0, &line, 112, 20, 0), 0);
+    assert_int_equal(fetch_instruction(&f, 1, &other, 0, 50, 0), 110);
+    assert_int_equal(f.n.fetches, 2);
+    assert_int_equal(f.n.l0_misses, 2);
+    assert_int_equal(f.n.l1_misses, 1);
+    fetch_reset(&f);
+    line = 0;
+    assert_int_equal(fetch_instruction(&f, 0, &line, 0, 0, 0), 110);
+    assert_int_equal(f.n.l1_misses, 1);
+    fetch_free(&f);
+}
+
+// One line is prefetched: it leaves L2 eight cycles behind the first, so it is there in 118. A line that a
+// warp waits for passes it.
+static void test_prefetch(void **state) {
+    (void)state;
+    fetch_spec s = caches;
+    s.prefetch = 1;
+    fetch_code code = {.lines = 4};
+    fetch_unit f;
+    fetch_init(&f, &s, &code, 1);
+    f.delays.interval = s.l0_interval;
+    uint64_t line = 0, far = 0;
+    assert_int_equal(fetch_instruction(&f, 0, &line, 0, 0, 0), 110);
+    assert_int_equal(fetch_instruction(&f, 0, &far, 3 * 128, 4, 0), 114);
+    assert_int_equal(fetch_instruction(&f, 0, &line, 128, 111, 0), 118);
+    fetch_free(&f);
+}
+
+// Warm code: the first line is there 20 cycles after it is asked for and ten more from L1 to L0, the third
+// two paces of 30 later. Four lines in the buffer: a jump back to one of them does not wait, one elsewhere
+// takes 25 cycles.
+static void test_warm_code(void **state) {
+    (void)state;
+    fetch_spec s = caches;
+    s.first_line = 20, s.line_pace = 30;
+    fetch_code code = {.lines = 8, .fits = true, .warm = true};
+    fetch_unit f;
+    fetch_init(&f, &s, &code, 1);
+    uint64_t line = 0, other = 0;
+    assert_int_equal(fetch_instruction(&f, 0, &line, 0, 1000, 0), 1030);
+    assert_int_equal(fetch_instruction(&f, 0, &other, 256, 1000, 0), 1090);
+    fetch_free(&f);
+    s.buffer = 4, s.buffer_latency = 25;
+    fetch_init(&f, &s, &code, 1);
+    line = 0;
+    for (uint32_t n = 0; n < 6; n++) fetch_instruction(&f, 0, &line, n * 128, 2000 + n, 0);
+    assert_int_equal(fetch_instruction(&f, 0, &line, 3 * 128, 5000, 5010), 2120); // it has been there since
+    assert_int_equal(fetch_instruction(&f, 0, &line, 0, 6000, 6010),
+                     6010 + 25); // from when the branch is done
+    fetch_free(&f);
+}
+
+// ---- constants ------------------------------------------------------------------------------------
+static const constants_spec consts = {.size = 2048,
+                                      .second_size = 32768,
+                                      .ways = 4,
+                                      .latency = 30,
+                                      .second_latency = 80,
+                                      .beyond_latency = 300,
+                                      .named_second = 50,
+                                      .named_beyond = 270,
+                                      .interval = 2};
+
+// A line of 64 bytes comes from beyond both caches, and with it three more into the second: the next line is
+// there. Four words of one load take two cycles each; the next load begins behind them.
+static void test_constants(void **state) {
+    (void)state;
+    const_caches k;
+    constants_init(&k, &consts);
+    orr_access a = {.mask = 1};
+    constants_answer r = constants_lookup(&k, &a);
+    assert_int_equal(r.latency, 300);
+    assert_int_equal(r.second_misses, 1);
+    a.addr[0] = 64;
+    r = constants_lookup(&k, &a);
+    assert_int_equal(r.latency, 80);
+    assert_int_equal(r.misses, 1);
+    assert_int_equal(r.second_misses, 0);
+    orr_access four = {.mask = 15, .addr = {0, 4, 8, 12}};
+    uint64_t start;
+    assert_int_equal(constants_load(&k, &four, 4, 100, &start), 100 + 3 * 2 + 30);
+    assert_int_equal(start, 100);
+    constants_load(&k, &a, 4, 100, &start);
+    assert_int_equal(start, 108);
+    assert_int_equal(k.n.requests, 5);
+    constants_reset(&k);
+    a.addr[0] = 0;
+    assert_int_equal(constants_lookup(&k, &a).latency, 300);
+    constants_free(&k);
+}
+
+// A parameter that is named comes from the second cache for the first instruction, and all others find it
+// then. A line of another bank comes from beyond, and brings its neighbour into the second cache.
+static void test_named(void **state) {
+    (void)state;
+    const_caches k;
+    constants_init(&k, &consts);
+    orr_program p = {.constants = {1, (3 << 16) + 1, (3 << 16) + 2}, .nconstants = 3};
+    orr_tinst parameter = {.constant = 1}, first = {.constant = 2}, next = {.constant = 3};
+    assert_int_equal(constants_named(&k, &p, &parameter, 10), 60);
+    assert_int_equal(constants_named(&k, &p, &parameter, 20), 60);
+    assert_int_equal(constants_named(&k, &p, &first, 10), 280);
+    assert_int_equal(constants_named(&k, &p, &next, 10), 60);
+    k.late = 7;
+    orr_tinst load = {.constant = 1, .tclass = ORR_TC_CONST}; // loads have times of their own
+    assert_int_equal(constants_named(&k, &p, &load, 10), 67);
+    constants_free(&k);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_banks),      cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_result_bus), cmocka_unit_test(test_collectors),
+        cmocka_unit_test(test_units),      cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_ramp),       cmocka_unit_test(test_fetch),
+        cmocka_unit_test(test_prefetch),   cmocka_unit_test(test_warm_code),
+        cmocka_unit_test(test_constants),  cmocka_unit_test(test_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
